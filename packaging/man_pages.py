@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""man_pages.py --version V [--bin DIR] FOLDER: write the manual pages of gpusig, of each command and of each program into FOLDER.
+"""man_pages.py --version V [--bin DIR] FOLDER: write the manual pages of gpusig, of each command and of each
+program into FOLDER.
 
-Their source is what --help prints: suite/help/*.txt for commands, and `PROGRAM --help` for every program under --bin. No word is
-added but headings and references. A help text has paragraphs, headings that end in a colon, items (two blanks, what is explained,
-two or more blanks, the explanation) and, below Examples, lines to be typed.
+Their source is what --help prints: suite/help/*.txt for commands, and `PROGRAM --help` for every program
+under --bin. No word is added but headings and references. A help text has paragraphs, headings that end in a
+colon, items (two blanks, what is explained, two or more blanks, the explanation) and, below Examples, lines
+to be typed.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -18,8 +21,15 @@ from typing import Iterable, Iterator, NamedTuple
 
 HELP = Path(__file__).resolve().parent.parent / "suite" / "help"
 PURPOSE = "measure how a machine computes, moves data, and does both at once"
-_SECTIONS = {"Examples": "EXAMPLES", "Exit codes": "EXIT STATUS", "Exit": "EXIT STATUS", "Environment variables": "ENVIRONMENT",
-             "More": "SEE ALSO", "All commands": "COMMANDS", "Options of every command": "OPTIONS"}
+_SECTIONS = {
+    "Examples": "EXAMPLES",
+    "Exit codes": "EXIT STATUS",
+    "Exit": "EXIT STATUS",
+    "Environment variables": "ENVIRONMENT",
+    "More": "SEE ALSO",
+    "All commands": "COMMANDS",
+    "Options of every command": "OPTIONS",
+}
 _HEADING = re.compile(r"([A-Z][\w ]*):")
 _ITEM = re.compile(r"  (\S+(?: \S+)*)(?:  +(\S.*))?")
 _PROSE = re.compile(r"(Exit|Formula|Timed|Limits): (.*)")  # of a program, without a line of its own
@@ -39,7 +49,8 @@ class Page(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A heading, an item with what it explains in `tag`, a paragraph, or lines to be kept as they are, such as examples."""
+    """A heading, an item with what it explains in `tag`, a paragraph, or lines to be kept as they are, such
+    as examples."""
 
     kind: str
     lines: list[str]
@@ -76,7 +87,12 @@ def blocks(lines: Iterable[str]) -> Iterator[Block]:
 
 def _announces(block: Block) -> bool:
     """Indented lines after it are a list or an example, and stay as they are."""
-    return block.kind == "paragraph" and bool(block.lines) and block.lines[-1].endswith(":") and not _PROSE.match(block.lines[0])
+    return (
+        block.kind == "paragraph"
+        and bool(block.lines)
+        and block.lines[-1].endswith(":")
+        and not _PROSE.match(block.lines[0])
+    )
 
 
 def escaped(text: str) -> str:
@@ -88,8 +104,14 @@ def escaped(text: str) -> str:
 def marked(text: str) -> str:
     """What is explained: options and names in bold, what stands for a value in italics."""
     words = re.split(r"([ ,=\[\]|:?]+)", text)
-    return "".join(r"\fI%s\fP" % escaped(word) if _VALUE.fullmatch(word)
-                   else r"\fB%s\fP" % escaped(word) if re.match(r"[\w./-]", word) else escaped(word) for word in words)
+    return "".join(
+        r"\fI%s\fP" % escaped(word)
+        if _VALUE.fullmatch(word)
+        else r"\fB%s\fP" % escaped(word)
+        if re.match(r"[\w./-]", word)
+        else escaped(word)
+        for word in words
+    )
 
 
 def _explained(line: str) -> str:
@@ -98,13 +120,18 @@ def _explained(line: str) -> str:
 
 
 def body(page: Page) -> Iterator[str]:
-    """The blocks as roff. A heading that has no section of its own is one below OPTIONS where options follow it."""
+    """The blocks as roff. A heading that has no section of its own is one below OPTIONS where options follow
+    it."""
     yield ".SH DESCRIPTION"
     section = "DESCRIPTION"
     found = [block for block in blocks(page.lines) if block.lines or block.tag]
     for block, following in zip(found, [*found[1:], Block("paragraph", [])]):
         first = following if block.kind == "heading" else block
-        if section == "DESCRIPTION" and first.tag.startswith("-") and block.lines[:1] != ["Options of every command"]:
+        if (
+            section == "DESCRIPTION"
+            and first.tag.startswith("-")
+            and block.lines[:1] != ["Options of every command"]
+        ):
             section = "OPTIONS"
             yield ".SH OPTIONS"
         if block.kind == "heading":
@@ -120,9 +147,15 @@ def body(page: Page) -> Iterator[str]:
 
 def roff(page: Page, also: list[str], version: str, day: str) -> str:
     """The whole page, adjusted to the left and without hyphenation, for options are no words."""
-    begun = [r".\" made of --help by packaging/man_pages.py",
-             '.TH "%s" 1 "%s" "gpusig %s" "gpusig"' % (escaped(page.name.upper()), day, escaped(version)), ".nh", ".ad l",
-             ".SH NAME", r"%s \- %s" % (escaped(page.name), escaped(page.purpose)), ".SH SYNOPSIS"]
+    begun = [
+        r".\" made of --help by packaging/man_pages.py",
+        '.TH "%s" 1 "%s" "gpusig %s" "gpusig"' % (escaped(page.name.upper()), day, escaped(version)),
+        ".nh",
+        ".ad l",
+        ".SH NAME",
+        r"%s \- %s" % (escaped(page.name), escaped(page.purpose)),
+        ".SH SYNOPSIS",
+    ]
     for number, words in enumerate(page.usage):
         begun += [".br"] * (number > 0) + [marked(words)]
     text = list(body(page))
@@ -132,7 +165,11 @@ def roff(page: Page, also: list[str], version: str, day: str) -> str:
     text += [".PP"] + [r"\fB%s\fP(1)%s" % (escaped(name), "," if name != names[-1] else "") for name in names]
     if text[1].startswith(".SH "):
         del text[0]
-    kept = [line for before, line in zip(["", *text], text) if not (line == ".PP" and before.startswith((".SH ", ".SS ")))]
+    kept = [
+        line
+        for before, line in zip(["", *text], text)
+        if not (line == ".PP" and before.startswith((".SH ", ".SS ")))
+    ]
     return "\n".join([*begun, *kept]) + "\n"
 
 
@@ -146,12 +183,18 @@ def usage_of(lines: list[str]) -> tuple[list[str], list[str]]:
 
 def purposes() -> dict[str, str]:
     """command -> what it does, from the overview."""
-    listed = (HELP / "overview.txt").read_text(encoding="utf-8").partition("All commands:\n")[2].partition("\n\n")[0]
+    listed = (
+        (HELP / "overview.txt")
+        .read_text(encoding="utf-8")
+        .partition("All commands:\n")[2]
+        .partition("\n\n")[0]
+    )
     return dict(line.split(None, 1) for line in listed.splitlines())
 
 
 def of_commands() -> Iterator[Page]:
-    """gpusig(1), and a page for each command, which also has what is true of all of them: options and environment."""
+    """gpusig(1), and a page for each command, which also has what is true of all of them: options and
+    environment."""
     general = _lines((HELP / "general.txt").read_text(encoding="utf-8"))
     usage, rest = usage_of(_lines((HELP / "overview.txt").read_text(encoding="utf-8")))
     more = rest.index("More:")
@@ -161,14 +204,23 @@ def of_commands() -> Iterator[Page]:
         usage, rest = usage_of(_lines((HELP / (name + ".txt")).read_text(encoding="utf-8")))
         examples, cut = rest.index("Examples:"), rest.index("Exit codes:")
         own = {line.split()[0] for line in rest if line.startswith("  --")}
-        shared = [line for line in general[:environment] if line.startswith("  ") and line.split()[0] not in own]
+        shared = [
+            line for line in general[:environment] if line.startswith("  ") and line.split()[0] not in own
+        ]
         options = [*rest[:examples], "Of every command:", *shared, ""]
-        yield Page("gpusig-" + name, purpose, usage, [*options, *rest[examples:cut], *general[environment:exits], *rest[cut:]])
+        yield Page(
+            "gpusig-" + name,
+            purpose,
+            usage,
+            [*options, *rest[examples:cut], *general[environment:exits], *rest[cut:]],
+        )
 
 
 def of_program(path: Path) -> Page:
     """What a program says of itself; its name has its folder's, such as gpusig-micro-memory."""
-    said = subprocess.run([str(path), "--help"], capture_output=True, encoding="utf-8", check=True, timeout=60).stdout
+    said = subprocess.run(
+        [str(path), "--help"], capture_output=True, encoding="utf-8", check=True, timeout=60
+    ).stdout
     # The value of an option has a column of its own there.
     usage, rest = usage_of([_VALUED.sub(r"  \1 \2  \3", line) for line in _lines(said)])
     name, _, question = rest[0].partition(": ")

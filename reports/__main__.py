@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""python -m reports build DIR [--strict]   DIR/records.jsonl -> signature.json, metrics.csv, timings.csv and report.html in DIR;
-                                    prints the headline numbers
+"""python -m reports build DIR [--strict]: DIR/records.jsonl -> signature.json, metrics.csv, timings.csv and
+report.html in DIR; prints the headline numbers.
+
 python -m reports advise SIGNATURE...  which schedule for a GEMM with its communication, on which machine:
                                     reports/advise_command.py; check-advise only checks the options
 python -m reports compare BEFORE AFTER  has anything changed: reports/compare/command.py
@@ -8,8 +9,8 @@ python -m reports export --to FORMAT SIGNATURE...  for other tools: reports/expo
 python -m reports scorecard MACHINE...  machines side by side: reports/scorecard/command.py
 python -m reports validate FILE     check every line of records, a signature, or advice, against the schema
 
-Exit codes: 0 ok, 1 something measured was wrong or failed, or a file cannot be written, 2 usage, 3 no valid metric, or with
---strict a doubtful run, 77 no page: jinja2 is missing.
+Exit codes: 0 ok, 1 something measured was wrong or failed, or a file cannot be written, 2 usage, 3 no valid
+metric, or with --strict a doubtful run, 77 no page: jinja2 is missing.
 """
 
 from __future__ import annotations
@@ -29,11 +30,13 @@ from reports.signature import MixedMachines, Signature, build
 
 OK, WRONG, USAGE, NOTHING, NO_PAGE = 0, 1, 2, 3, 77
 # Commands about signatures, each a module with main(arguments): one that is not asked is not loaded.
-_JUDGING = {"compare": "reports.compare.command",
-            "export": "reports.export.command",
-            "fleet": "reports.fleet.command",
-            "preflight": "reports.preflight.command",
-            "scorecard": "reports.scorecard.command"}
+_JUDGING = {
+    "compare": "reports.compare.command",
+    "export": "reports.export.command",
+    "fleet": "reports.fleet.command",
+    "preflight": "reports.preflight.command",
+    "scorecard": "reports.scorecard.command",
+}
 
 
 def complain(text: str) -> None:
@@ -41,12 +44,17 @@ def complain(text: str) -> None:
 
 
 def write_all(folder: Path, signature: Signature) -> int:
-    """OK, WRONG where a file could not be written, else NO_PAGE where the page cannot be made; each after a message. What cannot
-    be written does not keep the others from it, and leaves no file of earlier records."""
+    """OK, WRONG where a file could not be written, else NO_PAGE where the page cannot be made; each after a
+    message. What cannot be written does not keep the others from it, and leaves no file of earlier
+    records."""
     groups = [section.group for section in signature.sections]
     code = OK
-    for name, text in (("signature.json", signature.text), (csv_files.METRICS, lambda: csv_files.metrics_text(groups)),
-                       (csv_files.TIMINGS, lambda: csv_files.timings_text(groups)), ("report.html", lambda: render(signature))):
+    for name, text in (
+        ("signature.json", signature.text),
+        (csv_files.METRICS, lambda: csv_files.metrics_text(groups)),
+        (csv_files.TIMINGS, lambda: csv_files.timings_text(groups)),
+        ("report.html", lambda: render(signature)),
+    ):
         path = folder / name
         try:
             write_whole(path, text())
@@ -80,8 +88,17 @@ def build_folder(folder: Path, strict: bool) -> int:
         return USAGE
     if records.bad_records:
         count = sum(len(lines) for lines in records.bad_records.values())
-        complain("report: %d of %d lines could not be used: %s" % (count, records.lines, "; ".join(
-            "%s (%d)" % (reason, len(lines)) for reason, lines in list(records.bad_records.items())[:6])))
+        complain(
+            "report: %d of %d lines could not be used: %s"
+            % (
+                count,
+                records.lines,
+                "; ".join(
+                    "%s (%d)" % (reason, len(lines))
+                    for reason, lines in list(records.bad_records.items())[:6]
+                ),
+            )
+        )
     try:
         signature = build(records)
     except MixedMachines as why:
@@ -113,7 +130,10 @@ def main(arguments: List[str]) -> int:
         return importlib.import_module(_JUDGING[arguments[0]]).main(arguments[1:])
     if arguments[:1] in (["advise"], ["check-advise"]):
         return advise_command.main(arguments[1:], check_only=arguments[0] != "advise")
-    complain("usage: python -m reports build DIR [--strict] | advise SIGNATURE... | compare BEFORE AFTER | validate FILE")
+    complain(
+        "usage: python -m reports build DIR [--strict] | advise SIGNATURE... | compare BEFORE AFTER | "
+        "validate FILE"
+    )
     return USAGE
 
 

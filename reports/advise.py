@@ -15,7 +15,9 @@ from reports.jsonl import Json
 
 LIBRARY = "libgpusig_advise.so"
 _HOME = Path(__file__).resolve().parent.parent
-_CANDIDATES = 12  # of every schedule with every copy method; the library's size of an advice says if that is so
+_CANDIDATES = (
+    12  # of every schedule with every copy method; the library's size of an advice says if that is so
+)
 _WAYS = 4  # to send C early; checked in the same manner
 _ENODATA = 61
 
@@ -29,7 +31,10 @@ class NoData(ValueError):
 
 
 class _Question(ctypes.Structure):
-    _fields_ = [(n, ctypes.c_uint32) for n in ("m", "n", "k", "devices")] + [("op", ctypes.c_int), ("type", ctypes.c_int)]
+    _fields_ = [(n, ctypes.c_uint32) for n in ("m", "n", "k", "devices")] + [
+        ("op", ctypes.c_int),
+        ("type", ctypes.c_int),
+    ]
 
 
 class _Shape(ctypes.Structure):
@@ -37,27 +42,57 @@ class _Shape(ctypes.Structure):
 
 
 class _Candidate(ctypes.Structure):
-    _fields_ = [("schedule", ctypes.c_int), ("copy_method", ctypes.c_int), ("seconds", ctypes.c_double),
-                ("gemm_s", ctypes.c_double), ("comm_s", ctypes.c_double), ("gemm_cil", ctypes.c_double),
-                ("copy_cil", ctypes.c_double), ("gemms", ctypes.c_uint32), ("copies", ctypes.c_uint32),
-                ("extrapolated", ctypes.c_bool), ("tie", ctypes.c_bool)]
+    _fields_ = [
+        ("schedule", ctypes.c_int),
+        ("copy_method", ctypes.c_int),
+        ("seconds", ctypes.c_double),
+        ("gemm_s", ctypes.c_double),
+        ("comm_s", ctypes.c_double),
+        ("gemm_cil", ctypes.c_double),
+        ("copy_cil", ctypes.c_double),
+        ("gemms", ctypes.c_uint32),
+        ("copies", ctypes.c_uint32),
+        ("extrapolated", ctypes.c_bool),
+        ("tie", ctypes.c_bool),
+    ]
 
 
 class _Early(ctypes.Structure):
-    _fields_ = [("points", ctypes.c_uint), ("extrapolated", ctypes.c_bool), ("copy_method", ctypes.c_int),
-                *((name, ctypes.c_double) for name in ("send_over_gemm", "min_x", "max_x", "gain", "error", "seconds")),
-                ("pays", ctypes.c_int)]
+    _fields_ = [
+        ("points", ctypes.c_uint),
+        ("extrapolated", ctypes.c_bool),
+        ("copy_method", ctypes.c_int),
+        *(
+            (name, ctypes.c_double)
+            for name in ("send_over_gemm", "min_x", "max_x", "gain", "error", "seconds")
+        ),
+        ("pays", ctypes.c_int),
+    ]
 
 
 class _Advice(ctypes.Structure):
-    _fields_ = [("candidate", _Candidate * _CANDIDATES), ("candidates", ctypes.c_uint),
-                ("error", ctypes.c_double), ("expected_error", ctypes.c_double),
-                ("gemm_s", ctypes.c_double), ("comm_s", ctypes.c_double), ("link", ctypes.c_int),
-                ("shared_bytes", ctypes.c_int64),
-                ("priority", ctypes.c_int), ("allreduce", ctypes.c_char * 24), ("allreduce_s", ctypes.c_double),
-                ("allreduce_bytes", ctypes.c_double), ("extrapolated", ctypes.c_bool), ("send_over_gemm", ctypes.c_double),
-                ("early", _Early * _WAYS), ("best_way", ctypes.c_int), ("way_gain", ctypes.c_double),
-                ("way_error", ctypes.c_double), ("way_pays", ctypes.c_int), ("why", ctypes.c_char * 384)]
+    _fields_ = [
+        ("candidate", _Candidate * _CANDIDATES),
+        ("candidates", ctypes.c_uint),
+        ("error", ctypes.c_double),
+        ("expected_error", ctypes.c_double),
+        ("gemm_s", ctypes.c_double),
+        ("comm_s", ctypes.c_double),
+        ("link", ctypes.c_int),
+        ("shared_bytes", ctypes.c_int64),
+        ("priority", ctypes.c_int),
+        ("allreduce", ctypes.c_char * 24),
+        ("allreduce_s", ctypes.c_double),
+        ("allreduce_bytes", ctypes.c_double),
+        ("extrapolated", ctypes.c_bool),
+        ("send_over_gemm", ctypes.c_double),
+        ("early", _Early * _WAYS),
+        ("best_way", ctypes.c_int),
+        ("way_gain", ctypes.c_double),
+        ("way_error", ctypes.c_double),
+        ("way_pays", ctypes.c_int),
+        ("why", ctypes.c_char * 384),
+    ]
 
 
 def _finite(number: float) -> Optional[float]:
@@ -90,7 +125,9 @@ class Adviser:
         if (self._lib.advise_question_bytes(), self._lib.advise_advice_bytes()) != ours:
             raise LibraryMissing("%s has another version" % path.name)
         self.ops, self.types, self.schedules, self.copy_methods, self.links, self.ways = (
-            self._names("advise_" + what) for what in ("ops", "types", "schedules", "copy_methods", "links", "ways"))
+            self._names("advise_" + what)
+            for what in ("ops", "types", "schedules", "copy_methods", "links", "ways")
+        )
         self._machine = ctypes.create_string_buffer(self._lib.advise_machine_bytes())
         for line in machine.lines:
             if self._lib.advise_parse_line(self._machine, line.encode("utf-8", "replace")):
@@ -122,12 +159,18 @@ class Adviser:
         return self._json(advice)
 
     def gemm(self, m: int, n: int, k: int, kind: str) -> Tuple[float, bool]:
-        """Seconds of one GEMM that overwrites C, and whether its shape is outside those measured; raises as ask()."""
+        """Seconds of one GEMM that overwrites C, and whether its shape is outside those measured; raises as
+        ask()."""
         if kind not in self.types:
             raise ValueError("unknown type '%s'; choices: %s" % (kind, " ".join(self.types)))
         seconds, extrapolated = ctypes.c_double(), ctypes.c_bool()
-        status = self._lib.advise_gemm_seconds(self._machine, self.types.index(kind), _Shape(m, n, k, 0.0), ctypes.byref(seconds),
-                                               ctypes.byref(extrapolated))
+        status = self._lib.advise_gemm_seconds(
+            self._machine,
+            self.types.index(kind),
+            _Shape(m, n, k, 0.0),
+            ctypes.byref(seconds),
+            ctypes.byref(extrapolated),
+        )
         if status:
             raise (NoData if status == -_ENODATA else ValueError)(self._text())
         return seconds.value, extrapolated.value
@@ -138,32 +181,65 @@ class Adviser:
 
     def _json(self, advice: _Advice) -> Json:
         candidates: List[Dict[str, Any]] = [
-            {"schedule": self.schedules[c.schedule], "copy_method": self.copy_methods[c.copy_method], "predicted_s": c.seconds,
-             "gemm_s": c.gemm_s, "comm_s": c.comm_s, "gemm_cil": c.gemm_cil, "copy_cil": c.copy_cil, "gemms": c.gemms,
-             "copies": c.copies, "extrapolated": c.extrapolated, "tie": c.tie}
-            for c in advice.candidate[:advice.candidates]]
+            {
+                "schedule": self.schedules[c.schedule],
+                "copy_method": self.copy_methods[c.copy_method],
+                "predicted_s": c.seconds,
+                "gemm_s": c.gemm_s,
+                "comm_s": c.comm_s,
+                "gemm_cil": c.gemm_cil,
+                "copy_cil": c.copy_cil,
+                "gemms": c.gemms,
+                "copies": c.copies,
+                "extrapolated": c.extrapolated,
+                "tie": c.tie,
+            }
+            for c in advice.candidate[: advice.candidates]
+        ]
         allreduce = None
         if advice.allreduce:
             allreduce = {"algorithm": advice.allreduce.decode(), "predicted_s": advice.allreduce_s}
-        return {"candidates": candidates, "pick": {key: candidates[0][key] for key in ("schedule", "copy_method", "predicted_s")},
-                "error": advice.error, "expected_error": advice.expected_error,
-                "gemm_s": advice.gemm_s, "comm_s": advice.comm_s, "link": self.links[advice.link],
-                "shared_bytes": advice.shared_bytes if advice.shared_bytes >= 0 else None,
-                "priority": {1: "high", 0: "normal"}.get(advice.priority), "allreduce": allreduce,
-                "message_bytes": advice.allreduce_bytes, "extrapolated": advice.extrapolated, "why": advice.why.decode(),
-                "early": None if math.isnan(advice.send_over_gemm) else self._early_json(advice)}
+        return {
+            "candidates": candidates,
+            "pick": {key: candidates[0][key] for key in ("schedule", "copy_method", "predicted_s")},
+            "error": advice.error,
+            "expected_error": advice.expected_error,
+            "gemm_s": advice.gemm_s,
+            "comm_s": advice.comm_s,
+            "link": self.links[advice.link],
+            "shared_bytes": advice.shared_bytes if advice.shared_bytes >= 0 else None,
+            "priority": {1: "high", 0: "normal"}.get(advice.priority),
+            "allreduce": allreduce,
+            "message_bytes": advice.allreduce_bytes,
+            "extrapolated": advice.extrapolated,
+            "why": advice.why.decode(),
+            "early": None if math.isnan(advice.send_over_gemm) else self._early_json(advice),
+        }
 
     def _early_json(self, advice: _Advice) -> Json:
         ways = []
         for name, early in zip(self.ways, advice.early):
             some = early.points > 0
-            ways.append({
-                "way": name, "points": early.points, "extrapolated": early.extrapolated,
-                "copy_method": self.copy_methods[early.copy_method] if some else None,
-                "send_over_gemm": early.send_over_gemm if some else None,
-                "measured": [early.min_x, early.max_x] if some else None,
-                "gain": _finite(early.gain), "error": _finite(early.error), "predicted_s": _finite(early.seconds),
-                "pays": None if math.isnan(early.gain) else _decided(early.pays)})
+            ways.append(
+                {
+                    "way": name,
+                    "points": early.points,
+                    "extrapolated": early.extrapolated,
+                    "copy_method": self.copy_methods[early.copy_method] if some else None,
+                    "send_over_gemm": early.send_over_gemm if some else None,
+                    "measured": [early.min_x, early.max_x] if some else None,
+                    "gain": _finite(early.gain),
+                    "error": _finite(early.error),
+                    "predicted_s": _finite(early.seconds),
+                    "pays": None if math.isnan(early.gain) else _decided(early.pays),
+                }
+            )
         best = self.ways[advice.best_way] if advice.best_way >= 0 else None
-        return {"send_over_gemm": advice.send_over_gemm, "ways": ways, "best": best, "over_pick": _finite(advice.way_gain),
-                "over_pick_error": _finite(advice.way_error), "beats_pick": _decided(advice.way_pays) if best else None}
+        return {
+            "send_over_gemm": advice.send_over_gemm,
+            "ways": ways,
+            "best": best,
+            "over_pick": _finite(advice.way_gain),
+            "over_pick_error": _finite(advice.way_error),
+            "beats_pick": _decided(advice.way_pays) if best else None,
+        }

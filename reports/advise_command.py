@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""python -m reports advise SIGNATURE... --m M --n N --k K --devices G --op OP --type TYPE [--format table|json|machine]"""
+"""python -m reports advise SIGNATURE... --m M --n N --k K --devices G --op OP --type TYPE [--format
+table|json|machine]"""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ _USAGE = "./gpusig advise SIGNATURE... --m M --n N --k K --devices G --op OP --t
 
 
 class AdviseError(ValueError):
-    """A question that cannot be answered, and the exit code; `more` has further lines, of further signatures."""
+    """A question that cannot be answered, and the exit code; `more` has further lines, of further
+    signatures."""
 
     def __init__(self, text: str, code: int = USAGE, more: Sequence[str] = ()) -> None:
         super().__init__(text)
@@ -75,8 +77,18 @@ def parse(arguments: List[str]) -> argparse.Namespace:
         raise AdviseError("an empty name is no signature")
     if given.format not in FORMATS:
         raise AdviseError("unknown format '%s'; formats: %s" % (given.format[:40], " ".join(FORMATS)))
-    absent = [name for name, key in (("--m", "m"), ("--n", "n"), ("--k", "k"), ("--devices", "devices"), ("--op", "op"),
-                                     ("--type", "kind")) if getattr(given, key) is None]
+    absent = [
+        name
+        for name, key in (
+            ("--m", "m"),
+            ("--n", "n"),
+            ("--k", "k"),
+            ("--devices", "devices"),
+            ("--op", "op"),
+            ("--type", "kind"),
+        )
+        if getattr(given, key) is None
+    ]
     if absent and given.format != "machine":
         raise AdviseError("needs %s: %s" % (" ".join(absent), _USAGE))
     if given.format == "machine" and len(given.signatures) > 1:
@@ -110,8 +122,11 @@ def read_signature(path: Path) -> Json:
     if signature.get("schema") != "gpusig.signature":
         raise AdviseError("%s: not a signature of ./gpusig run" % path, BAD)
     if not str(signature.get("version", "")).startswith(READS):
-        raise AdviseError("%s: a signature of version %s; this program reads %s" % (
-            path, str(signature.get("version"))[:20], READS + "x"), BAD)
+        raise AdviseError(
+            "%s: a signature of version %s; this program reads %s"
+            % (path, str(signature.get("version"))[:20], READS + "x"),
+            BAD,
+        )
     return signature
 
 
@@ -132,16 +147,25 @@ def _machine(signature: Json) -> Machine:
 
 
 def _lacking(signature: Json, kind: str, why: NoData) -> str:
-    """What is missing, and the reason that the signature gives; how to measure it only where it can be measured."""
+    """What is missing, and the reason that the signature gives; how to measure it only where it can be
+    measured."""
     if "GEMM" not in str(why):
-        return "the signature lacks measurements: %s%s; measure copies with ./gpusig run --only micro/copy_path" % (
-            why, why_missing(signature, "micro/copy_path"))
+        return (
+            "the signature lacks measurements: %s%s; measure copies with ./gpusig run --only micro/copy_path"
+            % (why, why_missing(signature, "micro/copy_path"))
+        )
     supported = device_of(signature).get("gemm_types")
     if isinstance(supported, list) and kind not in supported:
         return "%s has no GEMM of %s, so there is nothing to advise; its types: %s" % (
-            signature["device"], kind, " ".join(str(t) for t in supported) or "none")
+            signature["device"],
+            kind,
+            " ".join(str(t) for t in supported) or "none",
+        )
     return "the signature lacks measurements: %s%s; run gemm/efficiency --type %s" % (
-        why, why_missing(signature, "gemm/efficiency", "type=" + kind), kind)
+        why,
+        why_missing(signature, "gemm/efficiency", "type=" + kind),
+        kind,
+    )
 
 
 def _score_text(signature: Json) -> str:
@@ -149,19 +173,32 @@ def _score_text(signature: Json) -> str:
     if score.get("hit_rate") is not None:
         low, high = score["hit_rate_ci"]
         return "named a fastest schedule in %d of %d unseen cases of %s (%s; 95 %%: %s to %s)" % (
-            score["hits"], score["scenarios"], SCORED, percent(score["hit_rate"]), percent(low), percent(high))
+            score["hits"],
+            score["scenarios"],
+            SCORED,
+            percent(score["hit_rate"]),
+            percent(low),
+            percent(high),
+        )
     reason = score.get("reason")
     return "none, so nobody knows how often this advice is right here: " + (
-        reason if reason else "%s has no value%s" % (SCORED, why_missing(signature, SCORED)))
+        reason if reason else "%s has no value%s" % (SCORED, why_missing(signature, SCORED))
+    )
 
 
 def _error_text(signature: Json, advice: Json) -> str:
     if is_number(_score(signature).get("median_error")):
         unsure = uncertainty(signature)
         added = ", %s of it for noisy or contended values" % percent(unsure.share) if unsure.graded else ""
-        return "%s%s: half of the earlier predictions for %s were closer" % (percent(advice["expected_error"]), added, SCORED)
-    return "at least %s: half of the measured GEMMs are predicted from the others to that; schedules were not compared" % (
-        percent(advice["expected_error"]))
+        return "%s%s: half of the earlier predictions for %s were closer" % (
+            percent(advice["expected_error"]),
+            added,
+            SCORED,
+        )
+    return (
+        "at least %s: half of the measured GEMMs are predicted from the others to that; schedules were not "
+        "compared" % (percent(advice["expected_error"]))
+    )
 
 
 # ------------------------------------------------------------------ the answer
@@ -182,9 +219,12 @@ def _ask(signature: Json, machine: Machine, kind: str, path: Path, question: Cal
         raise AdviseError(str(why)) from None
 
 
-def gemm_alone(signature: Json, sides: Tuple[int, int, int], kind: str, path: Path) -> Tuple[float, bool, float]:
-    """Seconds of one GEMM without communication, whether its shape is outside those measured, and the expected error. Raises as
-    answer()."""
+def gemm_alone(
+    signature: Json, sides: Tuple[int, int, int], kind: str, path: Path
+) -> Tuple[float, bool, float]:
+    """Seconds of one GEMM without communication, whether its shape is outside those measured, and the
+    expected error. Raises as answer()."""
+
     def question(adviser: Adviser) -> Tuple[float, bool, float]:
         return (*adviser.gemm(*sides, kind), adviser.gemm_error(kind))
 
@@ -194,17 +234,38 @@ def gemm_alone(signature: Json, sides: Tuple[int, int, int], kind: str, path: Pa
 
 def answer(signature: Json, given: Any, path: Path) -> Json:
     machine = _machine(signature)
-    advice = _ask(signature, machine, given.kind, path,
-                  lambda adviser: adviser.ask(given.m, given.n, given.k, given.devices, given.op, given.kind))
-    question = {"m": given.m, "n": given.n, "k": given.k, "devices": given.devices, "op": given.op, "type": given.kind}
-    notes = machine.notes + [note for link, kind, note in machine.pair_notes if (link, kind) == (advice["link"], given.kind)]
+    advice = _ask(
+        signature,
+        machine,
+        given.kind,
+        path,
+        lambda adviser: adviser.ask(given.m, given.n, given.k, given.devices, given.op, given.kind),
+    )
+    question = {
+        "m": given.m,
+        "n": given.n,
+        "k": given.k,
+        "devices": given.devices,
+        "op": given.op,
+        "type": given.kind,
+    }
+    notes = machine.notes + [
+        note for link, kind, note in machine.pair_notes if (link, kind) == (advice["link"], given.kind)
+    ]
     notes += complete(signature, advice, question)
     if advice["extrapolated"]:
         notes.append("the shapes or sizes of the pick are outside those measured: extrapolated")
     if signature.get("simulated"):
         notes.append("simulated: the signature is of a model in virtual time")
-    head = {"schema": SCHEMA, "version": VERSION, "device": signature["device"], "question": question, "notes": notes,
-            "score": _score_text(signature), "expected_error_text": _error_text(signature, advice)}
+    head = {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "device": signature["device"],
+        "question": question,
+        "notes": notes,
+        "score": _score_text(signature),
+        "expected_error_text": _error_text(signature, advice),
+    }
     return dict(head, **advice)
 
 
@@ -219,9 +280,14 @@ def _machine_answer(given: argparse.Namespace, name: str) -> MachineAnswer:
         except NoAnswer as why:
             return MachineAnswer(name, device, simulated, None, str(why))
         times = [advice["gemm_s"], advice["comm_s"], *(c["predicted_s"] for c in advice["candidates"])]
-        if not all(0 < seconds < math.inf for seconds in times) or not 0 <= advice["expected_error"] < math.inf:
+        if (
+            not all(0 < seconds < math.inf for seconds in times)
+            or not 0 <= advice["expected_error"] < math.inf
+        ):
             raise ValueError("a predicted time or an expected error out of range")
-        return MachineAnswer(name, device, simulated, advice, scored=is_number(_score(signature).get("median_error")))
+        return MachineAnswer(
+            name, device, simulated, advice, scored=is_number(_score(signature).get("median_error"))
+        )
 
 
 def _several(given: argparse.Namespace) -> str:

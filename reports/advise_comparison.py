@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which of several machines is predicted to be the fastest for one question, and whether the predictions are good enough to
-say so.
+"""Which of several machines is predicted to be the fastest for one question, and whether the predictions are
+good enough to say so.
 
 Half of the predictions for a machine are off by more than its expected error. So a machine counts as
 slower than the fastest only if its time is longer by more than both expected errors together: ratio > (1 +
@@ -34,10 +34,13 @@ class MachineAnswer:
 
 
 def labels(paths: Sequence[str]) -> List[str]:
-    """Short names that differ: without "/signature.json" and without the folders that all of them begin with. What was named
-    twice is numbered."""
+    """Short names that differ: without "/signature.json" and without the folders that all of them begin with.
+    What was named twice is numbered."""
     places = [PurePath(clean(path)) for path in paths]
-    parts = [list((place.parent if place.name == _FILE and len(place.parts) > 1 else place).parts) or ["."] for place in places]
+    parts = [
+        list((place.parent if place.name == _FILE and len(place.parts) > 1 else place).parts) or ["."]
+        for place in places
+    ]
     while all(len(own) > 1 for own in parts) and len({own[0] for own in parts}) == 1:
         parts = [own[1:] for own in parts]
     names = [str(PurePath(*own)) for own in parts]
@@ -54,14 +57,38 @@ def _serial_s(advice: Json) -> float:
 
 
 def _row(machine: MachineAnswer, label: str) -> Json:
-    row = {"label": label, "signature": clean(machine.path), "name": machine.name, "simulated": machine.simulated,
-           "verdict": NO_ANSWER, "reason": machine.reason}
-    row.update(dict.fromkeys(("predicted_s", "gemm_s", "comm_s", "serial_s", "ratio", "expected_error", "expected_error_scored",
-                              "combined_error")))
+    row = {
+        "label": label,
+        "signature": clean(machine.path),
+        "name": machine.name,
+        "simulated": machine.simulated,
+        "verdict": NO_ANSWER,
+        "reason": machine.reason,
+    }
+    row.update(
+        dict.fromkeys(
+            (
+                "predicted_s",
+                "gemm_s",
+                "comm_s",
+                "serial_s",
+                "ratio",
+                "expected_error",
+                "expected_error_scored",
+                "combined_error",
+            )
+        )
+    )
     advice = machine.advice
     if advice:
-        row.update(predicted_s=advice["pick"]["predicted_s"], gemm_s=advice["gemm_s"], comm_s=advice["comm_s"],
-                   serial_s=_serial_s(advice), expected_error=advice["expected_error"], expected_error_scored=machine.scored)
+        row.update(
+            predicted_s=advice["pick"]["predicted_s"],
+            gemm_s=advice["gemm_s"],
+            comm_s=advice["comm_s"],
+            serial_s=_serial_s(advice),
+            expected_error=advice["expected_error"],
+            expected_error_scored=machine.scored,
+        )
     return row
 
 
@@ -91,13 +118,19 @@ def _sentence(row: Json, fastest: Json) -> str:
     ratio, errors = ratio_text(row["ratio"]), "%s and %s" % (error_text(fastest), error_text(row))
     at_least = _at_least(fastest, row)
     if row["verdict"] == SLOWER:
-        return ("%s is predicted to be %s times as fast as %s. This is more than the expected errors (%s) explain together: %s%s "
-                "times." % (fastest["label"], ratio, row["label"], errors, at_least, ratio_text(1 + row["combined_error"])))
+        return (
+            "%s is predicted to be %s times as fast as %s. This is more than the expected errors (%s) "
+            "explain together: %s%s "
+            "times."
+            % (fastest["label"], ratio, row["label"], errors, at_least, ratio_text(1 + row["combined_error"]))
+        )
     times = "their predicted times are equal"
     if row["ratio"] > 1:
         times = "%s is predicted to take %s times as long" % (row["label"], ratio)
-    return "No difference between %s and %s beyond the expected error (%s%s): %s. The expected errors are %s." % (
-        fastest["label"], row["label"], at_least, percent(row["combined_error"]), times, errors)
+    return (
+        "No difference between %s and %s beyond the expected error (%s%s): %s. The expected errors are %s."
+        % (fastest["label"], row["label"], at_least, percent(row["combined_error"]), times, errors)
+    )
 
 
 def _labels(rows: Sequence[Json]) -> str:
@@ -109,27 +142,42 @@ def _notes(rows: List[Json], answers: List[Json]) -> List[str]:
     far = [row for row, answer in zip(rows, answers) if answer["extrapolated"]]
     notes = []
     if models and machines:
-        notes.append("a model is compared with a machine (simulated: %s; measured: %s). Times of a model say nothing about "
-                     "hardware, so this comparison cannot tell which machine is faster" % (_labels(models), _labels(machines)))
+        notes.append(
+            "a model is compared with a machine (simulated: %s; measured: %s). Times of a model say nothing "
+            "about "
+            "hardware, so this comparison cannot tell which machine is faster"
+            % (_labels(models), _labels(machines))
+        )
     if far:
-        notes.append("the question is outside the shapes or sizes that were measured on %s, and the expected error does not "
-                     "cover that: ./gpusig run --shape %s measures this GEMM" % (
-                         _labels(far), "x".join(str(answers[0]["question"][side]) for side in "mnk")))
+        notes.append(
+            "the question is outside the shapes or sizes that were measured on %s, and the expected error "
+            "does not "
+            "cover that: ./gpusig run --shape %s measures this GEMM"
+            % (_labels(far), "x".join(str(answers[0]["question"][side]) for side in "mnk"))
+        )
     return notes
 
 
 def compare(machines: Sequence[MachineAnswer]) -> Json:
-    """The answers, the fastest first, and how they compare. The rows are in the same order; those without an answer come last.
-    At least one machine has an answer."""
-    pairs = [(_row(machine, label), machine) for machine, label in zip(machines, labels([m.path for m in machines]))]
+    """The answers, the fastest first, and how they compare. The rows are in the same order; those without an
+    answer come last. At least one machine has an answer."""
+    pairs = [
+        (_row(machine, label), machine)
+        for machine, label in zip(machines, labels([m.path for m in machines]))
+    ]
     pairs.sort(key=lambda pair: (pair[0]["predicted_s"] is None, pair[0]["predicted_s"] or 0.0))
     rows = [row for row, _ in pairs]
     answers = [machine.advice for _, machine in pairs if machine.advice]
-    known = rows[:len(answers)]
+    known = rows[: len(answers)]
     for row in known:
         _judge(row, known[0])
     sentences = [_sentence(row, known[0]) for row in known[1:]]
     if not sentences:
         sentences = ["Only %s has an answer, so there is nothing to compare it with." % known[0]["label"]]
-    return {"schema": SCHEMA, "version": VERSION, "question": answers[0]["question"], "answers": answers,
-            "comparison": {"machines": rows, "sentences": sentences, "notes": _notes(known, answers)}}
+    return {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "question": answers[0]["question"],
+        "answers": answers,
+        "comparison": {"machines": rows, "sentences": sentences, "notes": _notes(known, answers)},
+    }

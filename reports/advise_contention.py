@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How much GEMMs and transfers slow each other: the entries of micro/copy_contention for the copies that are advised."""
+"""How much GEMMs and transfers slow each other: the entries of micro/copy_contention for the copies that are
+advised."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ _DIRECTIONS = {"peer": ("exchange", "peer"), "up": ("up",), "down": ("down",)}
 
 
 def _traffic(entry: Json, cache_bytes: float) -> Optional[float]:
-    """Bytes of memory that the GEMM moves in a second alone: its matrices, or none where they fit in the cache."""
+    """Bytes of memory that the GEMM moves in a second alone: its matrices, or none where they fit in the
+    cache."""
     if entry["type"] not in TYPES or not is_number(entry["gemm_s"]) or not entry["gemm_s"] > 0:
         return None
     (m, n, k), (element, result) = entry["mnk"], TYPES[entry["type"]]
@@ -27,13 +29,18 @@ def _traffic(entry: Json, cache_bytes: float) -> Optional[float]:
 
 
 def exchange_ratio(signature: Json, method: str, blocks: float) -> Optional[Tuple[float, float]]:
-    """(bytes, time of a copy to a peer while the peer copies back / its time alone). Of kernels, the nearest number of blocks."""
+    """(bytes, time of a copy to a peer while the peer copies back / its time alone). Of kernels, the nearest
+    number of blocks."""
     rates: Dict[str, Dict[str, Json]] = {}
     for entry in program_of(signature, CONTENTION)["results"].get("copies", []):
         same = (entry["copy_method"] == "engine") == (method == "engine")
         if same and is_number(entry["bandwidth"]) and entry["bandwidth"] > 0:
             rates.setdefault(entry["copy_method"], {}).setdefault(entry["direction"], entry)
-    both = [pair for pair in rates.values() if "peer" in pair and "exchange" in pair and is_number(pair["peer"]["bytes"])]
+    both = [
+        pair
+        for pair in rates.values()
+        if "peer" in pair and "exchange" in pair and is_number(pair["peer"]["bytes"])
+    ]
     if not both:
         return None
     near = min(both, key=lambda pair: abs(math.log(max(1.0, float(pair["peer"]["blocks"] or 0)) / blocks)))
@@ -50,7 +57,9 @@ def _losses(signature: Json, direction: str, method: str, kind: str) -> Losses:
     words: Dict[int, str] = {}  # of copy methods with equally many blocks the first counts
     sides: Dict[Tuple[str, str], Json] = {}
     for entry in program_of(signature, CONTENTION)["results"].get("cil", []):
-        if (entry["direction"], entry["type"]) != (direction, kind) or (entry["copy_method"] == "engine") != (method == "engine"):
+        if (entry["direction"], entry["type"]) != (direction, kind) or (entry["copy_method"] == "engine") != (
+            method == "engine"
+        ):
             continue
         key = entry["copy_method"], entry["gemm"]
         other = sides.setdefault(key, entry)
@@ -75,7 +84,11 @@ def _substitutes(link: str, kind: str, kinds: List[str]) -> Iterator[Tuple[str, 
     for far in (other for other in LINKS if other != link):
         for near in [kind] + [k for k in kinds if k != kind]:
             for direction in _DIRECTIONS[far]:
-                yield direction, near, "copies %s%s" % (far, "" if near == kind else " and GEMMs of %s" % near)
+                yield (
+                    direction,
+                    near,
+                    "copies %s%s" % (far, "" if near == kind else " and GEMMs of %s" % near),
+                )
 
 
 def _add_losses(machine: Machine, words: Tuple[str, str, str], losses: Losses) -> None:
@@ -85,10 +98,13 @@ def _add_losses(machine: Machine, words: Tuple[str, str, str], losses: Losses) -
 
 
 def add_contention(signature: Json, machine: Machine) -> None:
-    """For every copy that has a curve and every type of GEMM: the losses measured for it, or the nearest ones, with a note."""
+    """For every copy that has a curve and every type of GEMM: the losses measured for it, or the nearest
+    ones, with a note."""
     words = [line.split() for line in machine.lines]
     kinds = list(dict.fromkeys(w[1] for w in words if w[0] == "gemm"))
-    measured = list(dict.fromkeys(e["type"] for e in program_of(signature, CONTENTION)["results"].get("cil", [])))
+    measured = list(
+        dict.fromkeys(e["type"] for e in program_of(signature, CONTENTION)["results"].get("cil", []))
+    )
     for method, link in dict.fromkeys((w[1], w[2]) for w in words if w[0] == "copy"):
         for kind in kinds:
             name = "GEMMs of %s and %s copies over the link '%s'" % (kind, method, link)
@@ -98,7 +114,9 @@ def add_contention(signature: Json, machine: Machine) -> None:
                     continue
                 _add_losses(machine, (method, link, kind), losses)
                 if assumed:
-                    why = why_missing(signature, CONTENTION, "type=%s direction=%s" % (kind, _DIRECTIONS[link][0]))
+                    why = why_missing(
+                        signature, CONTENTION, "type=%s direction=%s" % (kind, _DIRECTIONS[link][0])
+                    )
                     note = "%s are assumed to slow each other as much as with %s: %s has no value for them%s"
                     machine.pair_notes.append((link, kind, note % (name, assumed, CONTENTION, why)))
                 break

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The lines that advise/advise.h reads, with the assumptions made, and what they are taken from in a signature."""
+"""The lines that advise/advise.h reads, with the assumptions made, and what they are taken from in a
+signature."""
 
 from __future__ import annotations
 
@@ -15,8 +16,12 @@ LINKS = ("peer", "up", "down")  # as in advise/advise.c
 @dataclass
 class Machine:
     lines: List[str] = field(default_factory=list)
-    notes: List[str] = field(default_factory=list)  # assumptions in place of a measurement, and the program that measures it
-    pair_notes: List[Tuple[str, str, str]] = field(default_factory=list)  # those about one link and one type: link, type, note
+    notes: List[str] = field(
+        default_factory=list
+    )  # assumptions in place of a measurement, and the program that measures it
+    pair_notes: List[Tuple[str, str, str]] = field(
+        default_factory=list
+    )  # those about one link and one type: link, type, note
 
     def add(self, *words: Any) -> None:
         self.lines.append(" ".join("%.9g" % w if isinstance(w, float) else str(w) for w in words))
@@ -43,12 +48,18 @@ def device_of(signature: Json) -> Json:
 
 
 def why_missing(signature: Json, program: str, case: str = "") -> str:
-    """Why a program has no value in the cases whose key has these words, in brackets, as the signature states it."""
+    """Why a program has no value in the cases whose key has these words, in brackets, as the signature states
+    it."""
+
     def concerns(entry: Json) -> bool:
         """An entry may stand for several cases: `where` has the values of their axes."""
         words = set(str(entry.get("key")).split())
-        words.update("%s=%s" % (name, value) for name, values in entry.get("where", {}).items() for value in values)
-        return entry.get("program") == program and (entry.get("key") is None or words.issuperset(case.split()))
+        words.update(
+            "%s=%s" % (name, value) for name, values in entry.get("where", {}).items() for value in values
+        )
+        return entry.get("program") == program and (
+            entry.get("key") is None or words.issuperset(case.split())
+        )
 
     lost = [e for e in signature.get("not_measured", []) if concerns(e)]
     flagged = [e for e in signature.get("invalid", []) if concerns(e)]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A signature's measured curves as the lines that advise/advise.h reads, and what is missing for better advice."""
+"""A signature's measured curves as the lines that advise/advise.h reads, and what is missing for better
+advice."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ def _sides_of(program: Json, where: Json) -> Optional[Tuple[float, float, float]
 
 
 def _gemms(signature: Json) -> Dict[str, List[Tuple[float, ...]]]:
-    """type -> (m, n, k, adds, seconds): whole ones first, then pieces of cut ones, the fewest pieces first."""
+    """type -> (m, n, k, adds, seconds): whole ones first, then pieces of cut ones, the fewest pieces
+    first."""
     found: Dict[str, List[Tuple[float, ...]]] = {}
     for row in program_of(signature, "gemm/efficiency")["results"].get("rates", []):
         match = _SIDES.search(str(row["shape"]))
@@ -74,8 +76,10 @@ def _add_gemms(signature: Json, machine: Machine) -> None:
         for row in rows[:MAX_GEMMS]:
             machine.add("gemm", kind, *(float(x) for x in row))
     if not any(_curves(signature, "gemm/split", "flop_rate")):
-        machine.notes.append("the cost of cutting is taken from whole GEMMs of other shapes, because gemm/split has no value%s"
-                             % why_missing(signature, "gemm/split"))
+        machine.notes.append(
+            "the cost of cutting is taken from whole GEMMs of other shapes, because gemm/split has no value%s"
+            % why_missing(signature, "gemm/split")
+        )
 
 
 # ------------------------------------------------------------------ copies
@@ -83,12 +87,16 @@ def _add_gemms(signature: Json, machine: Machine) -> None:
 
 def _blocks_to_saturate(signature: Json, link: str) -> Optional[float]:
     """More blocks copy no faster, and leave less of the device to the GEMM."""
+
     def size(row: Json) -> float:
         value = row["where"].get("size")
         return value if is_number(value) else 0
 
-    rows = [r for r in program_of(signature, "micro/copy_path")["results"].get("saturation", [])
-            if r["copy_method"] == "kernel" and r["where"].get("direction") == link and is_number(r["blocks"])]
+    rows = [
+        r
+        for r in program_of(signature, "micro/copy_path")["results"].get("saturation", [])
+        if r["copy_method"] == "kernel" and r["where"].get("direction") == link and is_number(r["blocks"])
+    ]
     return max(rows, key=size)["blocks"] if rows else None
 
 
@@ -109,8 +117,8 @@ def _blocks_of(signature: Json, kernel: str) -> int:
 
 
 def _add_both_ways(signature: Json, machine: Machine, link: str, blocks: float) -> None:
-    """Between peers every device sends by its own engine or units, as in micro/copy_contention; one device that copies in
-    both directions shares its engines between them."""
+    """Between peers every device sends by its own engine or units, as in micro/copy_contention; one device
+    that copies in both directions shares its engines between them."""
     known = set()
     for method in ("engine", "kernel"):
         found = exchange_ratio(signature, method, blocks) if link == "peer" else None
@@ -118,7 +126,11 @@ def _add_both_ways(signature: Json, machine: Machine, link: str, blocks: float) 
             machine.curve(("bothways", method, link), [found])
             known.add(method)
     for curve in _curves(signature, "micro/copy_path", "both_ways_time_ratio"):
-        if "engine" not in known and curve["where"].get("direction") == link and curve["variant"] == "both_ways":
+        if (
+            "engine" not in known
+            and curve["where"].get("direction") == link
+            and curve["variant"] == "both_ways"
+        ):
             machine.curve(("bothways", "engine", link), _points(curve))
 
 
@@ -126,20 +138,29 @@ def _add_copies(signature: Json, machine: Machine, blocks: Optional[int]) -> Non
     known = set()
     for link in LINKS:
         # A curve over numbers of blocks is of no one variant.
-        rates = {c["variant"]: c for c in _curves(signature, "micro/copy_path", "bandwidth")
-                 if c["variant"] and c["where"].get("direction") == link}
+        rates = {
+            c["variant"]: c
+            for c in _curves(signature, "micro/copy_path", "bandwidth")
+            if c["variant"] and c["where"].get("direction") == link
+        }
         kernel = _kernel_of(rates, blocks or _blocks_to_saturate(signature, link))
         for method, variant in (("engine", "engine"), ("kernel", kernel)):
             if variant in rates:
-                machine.curve(("copy", method, link), [(x, x / rate) for x, rate in _points(rates[variant]) if rate > 0])
+                machine.curve(
+                    ("copy", method, link), [(x, x / rate) for x, rate in _points(rates[variant]) if rate > 0]
+                )
                 known.add(link)
         if kernel:
             machine.add("blocks", link, blocks or _blocks_of(signature, kernel))
-        _add_both_ways(signature, machine, link, float(blocks or (_blocks_of(signature, kernel) if kernel else 1)))
+        _add_both_ways(
+            signature, machine, link, float(blocks or (_blocks_of(signature, kernel) if kernel else 1))
+        )
     if known and "peer" not in known:
-        machine.notes.append("copies between devices are assumed to be as fast as those between host and device, because peer "
-                             "copies were not measured by micro/copy_path --direction peer%s"
-                             % why_missing(signature, "micro/copy_path", "direction=peer"))
+        machine.notes.append(
+            "copies between devices are assumed to be as fast as those between host and device, because peer "
+            "copies were not measured by micro/copy_path --direction peer%s"
+            % why_missing(signature, "micro/copy_path", "direction=peer")
+        )
 
 
 def _add_device(signature: Json, machine: Machine) -> None:
@@ -150,12 +171,19 @@ def _add_device(signature: Json, machine: Machine) -> None:
         machine.add("units", int(device["units"]))
     if is_number(device.get("copy_engines")) and device["copy_engines"] > 0:
         machine.add("engines", int(device["copy_engines"]))
-    rates = [y for c in _curves(signature, "collectives/device_allreduce", "bus_bandwidth") for _, y in _points(c) if y > 0]
+    rates = [
+        y
+        for c in _curves(signature, "collectives/device_allreduce", "bus_bandwidth")
+        for _, y in _points(c)
+        if y > 0
+    ]
     if rates:
         machine.add("ingress", float(max(rates)))
     else:
-        machine.notes.append("all peers together are assumed to send as fast as one, because collectives/device_allreduce has "
-                             "no value%s" % why_missing(signature, "collectives/device_allreduce"))
+        machine.notes.append(
+            "all peers together are assumed to send as fast as one, because collectives/device_allreduce has "
+            "no value%s" % why_missing(signature, "collectives/device_allreduce")
+        )
 
 
 # ------------------------------------------------------------------ the rest
@@ -165,24 +193,39 @@ def _add_costs(signature: Json, machine: Machine) -> None:
     hop = _metric(signature, "micro/launch/stream_hop_time{variant=stream_hop}")
     launch = _metric(signature, "micro/launch/time{variant=back_to_back}")
     if hop is None or launch is None:
-        machine.notes.append("waiting for another stream is assumed to cost nothing, because micro/launch has no value%s"
-                             % why_missing(signature, "micro/launch"))
+        machine.notes.append(
+            "waiting for another stream is assumed to cost nothing, because micro/launch has no value%s"
+            % why_missing(signature, "micro/launch")
+        )
     else:
         machine.add("hop", max(0.0, hop - launch))
-    triad = next((c for c in _curves(signature, "micro/memory", "bandwidth")
-                  if c["variant"] == "regular" and c["where"].get("op") == "triad"), None)
+    triad = next(
+        (
+            c
+            for c in _curves(signature, "micro/memory", "bandwidth")
+            if c["variant"] == "regular" and c["where"].get("op") == "triad"
+        ),
+        None,
+    )
     if triad is None:
-        machine.notes.append("adding received data is assumed to cost nothing, because micro/memory has no value%s"
-                             % why_missing(signature, "micro/memory"))
+        machine.notes.append(
+            "adding received data is assumed to cost nothing, because micro/memory has no value%s"
+            % why_missing(signature, "micro/memory")
+        )
     else:  # two operands read, one written: a third of the footprint each
-        machine.curve(("reduce",), [(x / 3, x / rate + (launch or 0.0)) for x, rate in _points(triad) if rate > 0])
+        machine.curve(
+            ("reduce",), [(x / 3, x / rate + (launch or 0.0)) for x, rate in _points(triad) if rate > 0]
+        )
 
 
 def _add_shaped(signature: Json, machine: Machine) -> None:
     """The setting of overlap/shaping that gains most over plain overlap, by the median over its scenarios."""
     ratios: Dict[Tuple[float, int], List[float]] = {}
     for name, entry in signature["metrics"].items():
-        match = re.match(r"overlap/shaping/normalised_time\{variant=(shaped|priority|shaped_priority),.*?shared=(\d+)", name)
+        match = re.match(
+            r"overlap/shaping/normalised_time\{variant=(shaped|priority|shaped_priority),.*?shared=(\d+)",
+            name,
+        )
         few_blocks = re.search(r",grid=[1-9]", name)  # a GEMM that leaves slots free by itself
         if match and not few_blocks and is_number(entry["value"]):
             shared = float(match.group(2)) if match.group(1) != "priority" else 0.0
@@ -193,31 +236,61 @@ def _add_shaped(signature: Json, machine: Machine) -> None:
 
 
 def _add_shaping(signature: Json, machine: Machine) -> None:
-    rates = next((dict(_points(c)) for c in _curves(signature, "micro/occupancy", "flop_rate") if c["variant"] == "load"), {})
-    waits = next((dict(_points(c)) for c in _curves(signature, "micro/occupancy", "time") if c["variant"] == "foreign_wait"), {})
+    rates = next(
+        (
+            dict(_points(c))
+            for c in _curves(signature, "micro/occupancy", "flop_rate")
+            if c["variant"] == "load"
+        ),
+        {},
+    )
+    waits = next(
+        (
+            dict(_points(c))
+            for c in _curves(signature, "micro/occupancy", "time")
+            if c["variant"] == "foreign_wait"
+        ),
+        {},
+    )
     for shared in sorted(s for s in set(rates) & set(waits) if rates[s] > 0 and waits[s] > 0)[:MAX_POINTS]:
         machine.add("occupancy", float(shared), float(rates[shared]), float(waits[shared]))
-    ratios = [m["value"] for name, m in sorted(signature["metrics"].items())
-              if name.startswith("micro/priority/wait_ratio{variant=high") and is_number(m["value"])]
+    ratios = [
+        m["value"]
+        for name, m in sorted(signature["metrics"].items())
+        if name.startswith("micro/priority/wait_ratio{variant=high") and is_number(m["value"])
+    ]
     if ratios:
         machine.add("priority", float(ratios[-1]))
 
 
 def _ranks(shape: str) -> int:
-    return math.prod(int(side) for side in shape.split("x")) if re.fullmatch(r"\d{1,6}(x\d{1,6})*", shape) else 0
+    return (
+        math.prod(int(side) for side in shape.split("x")) if re.fullmatch(r"\d{1,6}(x\d{1,6})*", shape) else 0
+    )
 
 
 def _add_allreduce(signature: Json, machine: Machine) -> None:
     """Among devices; where there are none, among ranks."""
     for name in ("collectives/device_allreduce", "collectives/allreduce"):
         program = program_of(signature, name)
-        counts = {facts.get("devices") for facts in program["facts"].values() if is_number(facts.get("devices"))}
+        counts = {
+            facts.get("devices") for facts in program["facts"].values() if is_number(facts.get("devices"))
+        }
         found = False
         for curve in _curves(signature, name, "bandwidth"):
-            devices = _ranks(str(curve["where"].get("shape", ""))) or (int(counts.copy().pop()) if len(counts) == 1 else 0)
-            if devices < 2 or curve["axis"] != "size" or not re.fullmatch(r"[\w.-]{1,23}", str(curve["variant"])):
+            devices = _ranks(str(curve["where"].get("shape", ""))) or (
+                int(counts.copy().pop()) if len(counts) == 1 else 0
+            )
+            if (
+                devices < 2
+                or curve["axis"] != "size"
+                or not re.fullmatch(r"[\w.-]{1,23}", str(curve["variant"]))
+            ):
                 continue
-            machine.curve(("allreduce", curve["variant"], devices), [(x, x / rate) for x, rate in _points(curve) if rate > 0])
+            machine.curve(
+                ("allreduce", curve["variant"], devices),
+                [(x, x / rate) for x, rate in _points(curve) if rate > 0],
+            )
             found = True
         if found:
             return

@@ -20,10 +20,12 @@ _PRIORITIES = {"high": "high for the transfers", "normal": "as it is", None: "no
 
 
 def wrapped(text: str, first: str = "", rest: Optional[str] = None) -> List[str]:
-    """Lines after the indentation `first`, then `rest`, or as many blanks. A schedule's name is not broken at its hyphens, and no
-    number is parted from its unit."""
+    """Lines after the indentation `first`, then `rest`, or as many blanks. A schedule's name is not broken at
+    its hyphens, and no number is parted from its unit."""
     rest = " " * len(first) if rest is None else rest
-    lines = textwrap.wrap(_UNIT.sub(_TIED, text), WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+    lines = textwrap.wrap(
+        _UNIT.sub(_TIED, text), WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+    )
     return [line.replace(_TIED, " ") for line in lines]
 
 
@@ -37,8 +39,16 @@ def aligned(rows: Sequence[Tuple[str, ...]]) -> List[str]:
 def _rows(advice: Json) -> List[Tuple[str, ...]]:
     rows = [("schedule", "copy method", "predicted", "GEMMs", "transfers", "")]
     for c in advice["candidates"]:
-        rows.append((c["schedule"], c["copy_method"], human(c["predicted_s"], "s"), human(c["gemm_s"], "s"),
-                     human(c["comm_s"], "s"), ", ".join(["tie"] * c["tie"] + ["extrapolated"] * c["extrapolated"])))
+        rows.append(
+            (
+                c["schedule"],
+                c["copy_method"],
+                human(c["predicted_s"], "s"),
+                human(c["gemm_s"], "s"),
+                human(c["comm_s"], "s"),
+                ", ".join(["tie"] * c["tie"] + ["extrapolated"] * c["extrapolated"]),
+            )
+        )
     return rows
 
 
@@ -52,29 +62,52 @@ def _ties(advice: Json) -> str:
     """The other schedules that are predicted to take as long as the fastest, within the expected error."""
     pick = advice["pick"]
     tied = [c for c in advice["candidates"] if c["tie"]]
-    others = ["%s by %s" % (c["schedule"], c["copy_method"]) for c in tied
-              if (c["schedule"], c["copy_method"]) != (pick["schedule"], pick["copy_method"])]
+    others = [
+        "%s by %s" % (c["schedule"], c["copy_method"])
+        for c in tied
+        if (c["schedule"], c["copy_method"]) != (pick["schedule"], pick["copy_method"])
+    ]
     if not others:
         return "none"
     if len(tied) == len(advice["candidates"]):
-        return "all %d rows below: their predictions do not differ by more than the expected error" % len(tied)
+        return "all %d rows below: their predictions do not differ by more than the expected error" % len(
+            tied
+        )
     return "%s: within the expected error of the fastest" % listing(others, len(others))
 
 
 def question_text(question: Json) -> str:
     return "%s of %d×%d×%d %s among %d devices" % (
-        question["op"], question["m"], question["n"], question["k"], question["type"], question["devices"])
+        question["op"],
+        question["m"],
+        question["n"],
+        question["k"],
+        question["type"],
+        question["devices"],
+    )
 
 
 def table(advice: Json) -> str:
     pick, best = advice["pick"], advice["allreduce"]
     summed = "not measured for this number of devices"
     if best:
-        summed = "%s for %s: %s" % (best["algorithm"], size(advice["message_bytes"]), human(best["predicted_s"], "s"))
-    facts = [("schedule", pick["schedule"]), ("copy method", pick["copy_method"]), ("predicted", human(pick["predicted_s"], "s")),
-             ("expected error", advice["expected_error_text"]), ("as fast", _ties(advice)), ("score", advice["score"]),
-             ("shared memory", _shared(advice["shared_bytes"])), ("priority", _PRIORITIES[advice["priority"]]),
-             ("allreduce", summed), ("why", advice["why"])]
+        summed = "%s for %s: %s" % (
+            best["algorithm"],
+            size(advice["message_bytes"]),
+            human(best["predicted_s"], "s"),
+        )
+    facts = [
+        ("schedule", pick["schedule"]),
+        ("copy method", pick["copy_method"]),
+        ("predicted", human(pick["predicted_s"], "s")),
+        ("expected error", advice["expected_error_text"]),
+        ("as fast", _ties(advice)),
+        ("score", advice["score"]),
+        ("shared memory", _shared(advice["shared_bytes"])),
+        ("priority", _PRIORITIES[advice["priority"]]),
+        ("allreduce", summed),
+        ("why", advice["why"]),
+    ]
     if advice["early"]:
         facts.append(("trigger", advice["early"]["text"]))
     lines = wrapped("%s, predicted for %s" % (question_text(advice["question"]), advice["device"])) + [""]
@@ -87,39 +120,59 @@ def table(advice: Json) -> str:
 # ------------------------------------------------------------------ several machines
 
 
-_LEGEND = ("Ratio: the predicted time divided by that of the fastest machine. Expected error: half of the earlier predictions "
-           "for that machine were closer; \"at least\" means that only GEMMs could be compared, no schedules. GEMM alone, "
-           "transfers alone: the whole GEMM or the whole exchange, with nothing else running. Serial: one after the other.")
+_LEGEND = (
+    "Ratio: the predicted time divided by that of the fastest machine. Expected error: half of the earlier "
+    "predictions "
+    'for that machine were closer; "at least" means that only GEMMs could be compared, no schedules. GEMM '
+    "alone, "
+    "transfers alone: the whole GEMM or the whole exchange, with nothing else running. Serial: one after the "
+    "other."
+)
 _MORE = "All schedules of one machine: ./gpusig advise with its signature alone."
 _COLUMNS = ("predicted", "ratio", "expected error", "GEMM alone", "transfers alone", "serial")
 
 
 def _numbers(row: Json) -> Tuple[str, ...]:
-    return (human(row["predicted_s"], "s"), ratio_text(row["ratio"]), error_text(row), human(row["gemm_s"], "s"),
-            human(row["comm_s"], "s"), human(row["serial_s"], "s"))
+    return (
+        human(row["predicted_s"], "s"),
+        ratio_text(row["ratio"]),
+        error_text(row),
+        human(row["gemm_s"], "s"),
+        human(row["comm_s"], "s"),
+        human(row["serial_s"], "s"),
+    )
 
 
 def _machine_lines(comparison: Json) -> List[str]:
     """Of each machine its label and its fastest schedule, and its numbers below."""
     answers, rows = comparison["answers"], comparison["comparison"]["machines"]
-    numbers = [_COLUMNS] + [_numbers(row) for row in rows[:len(answers)]]
+    numbers = [_COLUMNS] + [_numbers(row) for row in rows[: len(answers)]]
     widths = [max(len(line[i]) for line in numbers) for i in range(len(_COLUMNS))]
     gap = "  " if sum(widths) + 2 * len(widths) <= WIDTH else " "
-    aligned_numbers = [gap + gap.join(cell.rjust(width) for cell, width in zip(line, widths)) for line in numbers]
+    aligned_numbers = [
+        gap + gap.join(cell.rjust(width) for cell, width in zip(line, widths)) for line in numbers
+    ]
     lines = [aligned_numbers[0]]
     for row, answer, line in zip(rows, answers, aligned_numbers[1:]):
-        title = "%s: %s; %s by %s" % (row["label"], row["name"], answer["pick"]["schedule"], answer["pick"]["copy_method"])
+        title = "%s: %s; %s by %s" % (
+            row["label"],
+            row["name"],
+            answer["pick"]["schedule"],
+            answer["pick"]["copy_method"],
+        )
         lines += [*wrapped(title, "", "    "), line]
         if answer["early"]:
             lines += wrapped(answer["early"]["text"], "    ")
-    for row in rows[len(answers):]:
+    for row in rows[len(answers) :]:
         lines += wrapped("%s: %s; no answer: %s" % (row["label"], row["name"], row["reason"]), "", "    ")
     return lines
 
 
 def comparison_table(comparison: Json) -> str:
     found, answers = comparison["comparison"], comparison["answers"]
-    lines = wrapped("%s, predicted for %d machines" % (question_text(comparison["question"]), len(found["machines"]))) + [""]
+    lines = wrapped(
+        "%s, predicted for %d machines" % (question_text(comparison["question"]), len(found["machines"]))
+    ) + [""]
     lines += [line for sentence in found["sentences"] for line in wrapped(sentence, "", "  ")]
     lines += [line for note in found["notes"] for line in wrapped(note, "note: ")]
     lines += ["", *_machine_lines(comparison), "", *wrapped(_LEGEND), *wrapped(_MORE)]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How uncertain the curves are that advice is made of: what their noisy and contended points add to the error to expect."""
+"""How uncertain the curves are that advice is made of: what their noisy and contended points add to the error
+to expect."""
 
 from __future__ import annotations
 
@@ -8,15 +9,22 @@ from dataclasses import dataclass
 
 from reports.jsonl import Json, is_number
 
-SOURCES = ("gemm/efficiency/flop_rate", "gemm/split/flop_rate", "micro/copy_path/bandwidth",
-           "micro/copy_path/both_ways_time_ratio", "micro/copy_contention/CIL", "micro/launch/time",
-           "micro/launch/stream_hop_time", "micro/memory/bandwidth")
+SOURCES = (
+    "gemm/efficiency/flop_rate",
+    "gemm/split/flop_rate",
+    "micro/copy_path/bandwidth",
+    "micro/copy_path/both_ways_time_ratio",
+    "micro/copy_contention/CIL",
+    "micro/launch/time",
+    "micro/launch/stream_hop_time",
+    "micro/memory/bandwidth",
+)
 
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """`share`: the mean over all values of half the interval of a graded one, relative, at most 1; of others 0, because the score
-    of the advice has their noise in it already."""
+    """`share`: the mean over all values of half the interval of a graded one, relative, at most 1; of others
+    0, because the score of the advice has their noise in it already."""
 
     values: int
     graded: int
@@ -24,8 +32,11 @@ class Uncertainty:
 
     @property
     def note(self) -> str:
-        return ("%d of the %d values behind this are noisy or contended: half of their intervals, averaged over all values, is "
-                "%.2g %%, by which the expected error is larger" % (self.graded, self.values, 100 * self.share))
+        return (
+            "%d of the %d values behind this are noisy or contended: half of their intervals, averaged over "
+            "all values, is "
+            "%.2g %%, by which the expected error is larger" % (self.graded, self.values, 100 * self.share)
+        )
 
 
 def _half_width(metric: Json) -> float:
@@ -37,6 +48,12 @@ def _half_width(metric: Json) -> float:
 
 
 def uncertainty(signature: Json) -> Uncertainty:
-    metrics = [m for name, m in signature["metrics"].items() if not m["primary"] and name.partition("{")[0] in SOURCES]
+    metrics = [
+        m
+        for name, m in signature["metrics"].items()
+        if not m["primary"] and name.partition("{")[0] in SOURCES
+    ]
     widths = [_half_width(m) if m.get("grade") else 0.0 for m in metrics]
-    return Uncertainty(len(metrics), sum(bool(m.get("grade")) for m in metrics), statistics.fmean(widths) if widths else 0.0)
+    return Uncertainty(
+        len(metrics), sum(bool(m.get("grade")) for m in metrics), statistics.fmean(widths) if widths else 0.0
+    )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The first two answers of the first screen, each in one sentence: how good is this machine, and at what? The third, how far this
-run can be trusted, is machine.verdict()."""
+"""The first two answers of the first screen, each in one sentence: how good is this machine, and at what? The
+third, how far this run can be trusted, is machine.verdict()."""
 
 from __future__ import annotations
 
@@ -35,11 +35,16 @@ def _bare(name: str) -> str:
 
 
 def _claim(signature: Signature, pattern: str, text: str) -> str:
-    found = [(entry["value"], _bare(name), entry) for name, entry in signature.primary.items()
-             if re.fullmatch(pattern, _bare(name))]
+    found = [
+        (entry["value"], _bare(name), entry)
+        for name, entry in signature.primary.items()
+        if re.fullmatch(pattern, _bare(name))
+    ]
     if not found:
         return ""
-    value, name, entry = min(found, key=lambda f: f[0]) if found[0][2]["better"] == "lower" else max(found, key=lambda f: f[0])
+    value, name, entry = (
+        min(found, key=lambda f: f[0]) if found[0][2]["better"] == "lower" else max(found, key=lambda f: f[0])
+    )
     number = human(value, entry["unit"])
     if entry["share"] is not None and entry["bound_name"]:
         number += " (%s of the %s)" % (percent(entry["share"]), entry["bound_name"])
@@ -50,7 +55,10 @@ def good(signature: Signature) -> str:
     claims = [claim for pattern, text in _CLAIMS for claim in [_claim(signature, pattern, text)] if claim]
     if not claims:
         return "This run has no headline number that says."
-    return "%s %s." % ("By this model it" if signature.json["simulated"] else "It", listing(claims, len(claims)))
+    return "%s %s." % (
+        "By this model it" if signature.json["simulated"] else "It",
+        listing(claims, len(claims)),
+    )
 
 
 # ------------------------------------------------------------------ at what
@@ -58,23 +66,37 @@ def good(signature: Signature) -> str:
 
 @dataclass(frozen=True)
 class _Point:
-    """Something that the machine may be good or bad at; the larger the degree, the more so. None: the interval leaves it open."""
+    """Something that the machine may be good or bad at; the larger the degree, the more so. None: the
+    interval leaves it open."""
 
     text: str
     strong: Optional[float]
     weak: Optional[float]
 
 
-_NEXT_TO = {"engine_up": "an engine copy from the host", "engine_peer": "an engine copy to another device",
-            "local_engine": "an engine copy within the device", "local_kernel": "a kernel copy within the device"}
+_NEXT_TO = {
+    "engine_up": "an engine copy from the host",
+    "engine_peer": "an engine copy to another device",
+    "local_engine": "an engine copy within the device",
+    "local_kernel": "a kernel copy within the device",
+}
 _METHOD = {"engine": "a copy engine", "kernel": "a copy kernel"}
-_WAYS = {"up": "from the host", "down": "to the host", "peer": "between devices", "local": "within the device",
-         "both_ways": "both ways", "peer_both_ways": "both ways between devices",
-         "local_both_ways": "both ways within the device"}
+_WAYS = {
+    "up": "from the host",
+    "down": "to the host",
+    "peer": "between devices",
+    "local": "within the device",
+    "both_ways": "both ways",
+    "peer_both_ways": "both ways between devices",
+    "local_both_ways": "both ways within the device",
+}
 
 
 def _what(name: str) -> str:
-    gemm, copies = re.fullmatch(r"gemm_(\w+)_flop_rate", name), re.fullmatch(r"(\w+)_(engine|kernel)_bandwidth", name)
+    gemm, copies = (
+        re.fullmatch(r"gemm_(\w+)_flop_rate", name),
+        re.fullmatch(r"(\w+)_(engine|kernel)_bandwidth", name),
+    )
     if gemm:
         return "GEMMs of %s" % gemm.group(1)
     if copies and copies.group(1) in _WAYS:
@@ -86,20 +108,33 @@ def _share(name: str, entry: Json, low: float, high: float) -> Optional[_Point]:
     if entry["share"] is None or not entry["value"]:
         return None
     share, least, most = entry["share"], *(entry["share"] * end / entry["value"] for end in (low, high))
-    return _Point("%s (%s of the %s)" % (_what(name), percent(share), entry["bound_name"] or "bound"),
-                  share if least >= _STRONG_SHARE else None, 1 / max(share, 0.01) if most < _WEAK_SHARE else None)
+    return _Point(
+        "%s (%s of the %s)" % (_what(name), percent(share), entry["bound_name"] or "bound"),
+        share if least >= _STRONG_SHARE else None,
+        1 / max(share, 0.01) if most < _WEAK_SHARE else None,
+    )
 
 
 def _of_ideal(name: str, entry: Json, low: float, high: float) -> Optional[_Point]:
     pair, value = re.fullmatch(r"pair_of_ideal_(\w+)", name), entry["value"]
     if not pair and name != "out_of_core_of_ideal":
         return None
-    what = "a GEMM and a transfer by %s at once" % _METHOD.get(pair.group(1), spell(pair.group(1))) if pair else \
-        "a GEMM whose inputs stay in host memory"
-    gains = "loses time" if high < 0 else "gains %s%s of what is possible" % (
-        "at most " * (value < 0), percent(value if value >= 0 else high))
-    return _Point("%s, which %s" % (what, gains), value if low >= _STRONG_SHARE else None,
-                  1 / max(value, 0.1) if high < _WEAK_SHARE else None)
+    what = (
+        "a GEMM and a transfer by %s at once" % _METHOD.get(pair.group(1), spell(pair.group(1)))
+        if pair
+        else "a GEMM whose inputs stay in host memory"
+    )
+    gains = (
+        "loses time"
+        if high < 0
+        else "gains %s%s of what is possible"
+        % ("at most " * (value < 0), percent(value if value >= 0 else high))
+    )
+    return _Point(
+        "%s, which %s" % (what, gains),
+        value if low >= _STRONG_SHARE else None,
+        1 / max(value, 0.1) if high < _WEAK_SHARE else None,
+    )
 
 
 def _cil(name: str, entry: Json, low: float, high: float) -> Optional[_Point]:
@@ -107,21 +142,35 @@ def _cil(name: str, entry: Json, low: float, high: float) -> Optional[_Point]:
     if not found:
         return None
     other = _NEXT_TO.get(found.group(1), spell(found.group(1)))
-    return _Point("a GEMM next to %s, which takes %.2f times as long as alone" % (other, value),
-                  1.0 if high < _MATTERS else None, value if low > _MATTERS else None)
+    return _Point(
+        "a GEMM next to %s, which takes %.2f times as long as alone" % (other, value),
+        1.0 if high < _MATTERS else None,
+        value if low > _MATTERS else None,
+    )
 
 
 def _speedup(name: str, entry: Json, low: float, high: float) -> Optional[_Point]:
     found, value = re.fullmatch(r"ficco_\w+_speedup", name), entry["value"]
     if not found and name != "trigger_speedup":
         return None
-    what = "GEMM and communication by the schedule %s" % entry["variant"] if found else \
-        "sending each part of a result as soon as it is ready"
-    return _Point("%s, %.2f times as fast as one after the other" % (what, value), value if low > _MATTERS else None,
-                  1 / max(value, 0.01) if high < 1 / _MATTERS else None)
+    what = (
+        "GEMM and communication by the schedule %s" % entry["variant"]
+        if found
+        else "sending each part of a result as soon as it is ready"
+    )
+    return _Point(
+        "%s, %.2f times as fast as one after the other" % (what, value),
+        value if low > _MATTERS else None,
+        1 / max(value, 0.01) if high < 1 / _MATTERS else None,
+    )
 
 
-_KINDS: Tuple[Callable[[str, Json, float, float], Optional[_Point]], ...] = (_share, _of_ideal, _cil, _speedup)
+_KINDS: Tuple[Callable[[str, Json, float, float], Optional[_Point]], ...] = (
+    _share,
+    _of_ideal,
+    _cil,
+    _speedup,
+)
 
 
 def _points(signature: Signature) -> Tuple[List[str], List[str]]:
@@ -130,10 +179,21 @@ def _points(signature: Signature) -> Tuple[List[str], List[str]]:
     weak: List[Tuple[float, str]] = []
     for kind in _KINDS:
         intervals = ((name, entry, *shown_interval(entry)) for name, entry in signature.primary.items())
-        found = [point for name, entry, low, high in intervals if low is not None and high is not None
-                 for point in [kind(_bare(name), entry, low, high)] if point]
-        strong += [max((p.strong, p.text) for p in found if p.strong is not None)[1]] if any(p.strong for p in found) else []
-        weak += [max((p.weak, p.text) for p in found if p.weak is not None)] if any(p.weak for p in found) else []
+        found = [
+            point
+            for name, entry, low, high in intervals
+            if low is not None and high is not None
+            for point in [kind(_bare(name), entry, low, high)]
+            if point
+        ]
+        strong += (
+            [max((p.strong, p.text) for p in found if p.strong is not None)[1]]
+            if any(p.strong for p in found)
+            else []
+        )
+        weak += (
+            [max((p.weak, p.text) for p in found if p.weak is not None)] if any(p.weak for p in found) else []
+        )
     return strong[:_AT_MOST], [text for _, text in sorted(weak, reverse=True)[:_AT_MOST]]
 
 

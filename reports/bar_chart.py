@@ -27,7 +27,8 @@ class ChartBar:
 
 @dataclass(frozen=True)
 class Across:
-    """A line across all bars; several are in ascending order. A name that is too near to the one before it is left out."""
+    """A line across all bars; several are in ascending order. A name that is too near to the one before it is
+    left out."""
 
     value: float
     name: str
@@ -40,9 +41,12 @@ def label_of(what: str, bars: Sequence[Tuple[str, str]]) -> str:
 
 
 def draw_bars(title: str, what: str, bars: Sequence[ChartBar], full: float, lines: Sequence[Across]) -> str:
-    """One bar for each name, from 0; `full` is as long as there is space for. `what` the values are, for the label."""
+    """One bar for each name, from 0; `full` is as long as there is space for. `what` the values are, for the
+    label."""
     values = [(bar.name, digits(bar.value) + tag(bar.valid, bar.graded)) for bar in bars]
-    label = label_of("%s: %s" % (title, what), values + [(a.name, digits(a.value)) for a in lines if a.css != "bound"])
+    label = label_of(
+        "%s: %s" % (title, what), values + [(a.name, digits(a.value)) for a in lines if a.css != "bound"]
+    )
     left = max(text_width(bar.name) for bar in bars) + 10
     canvas = Canvas(left + _WIDTH + 46, 40 + _ROW * len(bars), label)
     scale = Scale(0.0, full, left, left + _WIDTH, False)

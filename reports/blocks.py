@@ -37,8 +37,10 @@ def plain_texts(value: Any, most: int = _LONGEST) -> Any:
     if isinstance(value, str):
         return plain(value, most)
     if isinstance(value, dict):
-        return {plain(key): plain_texts(inner, _UNIT if key == "unit" else _LONGEST)
-                for key, inner in value.items()}
+        return {
+            plain(key): plain_texts(inner, _UNIT if key == "unit" else _LONGEST)
+            for key, inner in value.items()
+        }
     return [plain_texts(inner) for inner in value] if isinstance(value, list) else value
 
 
@@ -47,7 +49,8 @@ def plain_texts(value: Any, most: int = _LONGEST) -> Any:
 
 @dataclass(frozen=True)
 class Cell:
-    """`below` is smaller. With a `look`, the class of a verdict, it is a badge. `title` and `drawing`: of pages."""
+    """`below` is smaller. With a `look`, the class of a verdict, it is a badge. `title` and `drawing`: of
+    pages."""
 
     text: str = ""
     below: str = ""
@@ -64,8 +67,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """`css` has "word" where it holds texts. On a page one that is `under` stands small in the cell before it. In
-    a terminal one that is `aside` stands right of the row's name, and one that is `drawn` is left out."""
+    """`css` has "word" where it holds texts. On a page one that is `under` stands small in the cell before
+    it. In a terminal one that is `aside` stands right of the row's name, and one that is `drawn` is left
+    out."""
 
     head: str
     css: str = "word"
@@ -152,8 +156,8 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Table:
-    """`most`: rows in a terminal, and on a page. `total`: how many there are, where `rows` has not all. `titled`:
-    its name is seen. `scrolls`: on a page it keeps its width."""
+    """`most`: rows in a terminal, and on a page. `total`: how many there are, where `rows` has not all.
+    `titled`: its name is seen. `scrolls`: on a page it keeps its width."""
 
     name: str
     columns: Sequence[Column]
@@ -168,7 +172,7 @@ class Table:
 
     def cut(self, place: int) -> Tuple[Sequence[Union[Row, Head]], int]:
         """The rows that are shown, and how many are not."""
-        shown = self.rows[:self.most[place]]
+        shown = self.rows[: self.most[place]]
         return shown, max(self.total, len(self.rows)) - len(shown)
 
     @property
@@ -188,7 +192,8 @@ class Table:
 
 @dataclass(frozen=True)
 class Group:
-    """Blocks under a title. `kind`: a "section", a "part" of one, a "fold" of a page, "columns" side by side."""
+    """Blocks under a title. `kind`: a "section", a "part" of one, a "fold" of a page, "columns" side by
+    side."""
 
     kind: str
     title: str
@@ -218,8 +223,14 @@ class Page:
 
 def wrapped(text: str, first: str = "", rest: str = "") -> List[str]:
     """A word longer than a line stays whole, so that it can be copied."""
-    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=rest or " " * len(first),
-                         break_long_words=False, break_on_hyphens=False)
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=rest or " " * len(first),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _heading(name: str, right: str, indent: str) -> List[str]:
@@ -266,8 +277,10 @@ class _Columns:
         return named and all(len(row.cells[i].line) <= width for i, width in self.widths.items())
 
     def line(self, name: str, texts: Dict[int, str]) -> str:
-        cells = [texts[i].ljust(width) if "word" in self.table.columns[i].css else texts[i].rjust(width)
-                 for i, width in self.widths.items()]
+        cells = [
+            texts[i].ljust(width) if "word" in self.table.columns[i].css else texts[i].rjust(width)
+            for i, width in self.widths.items()
+        ]
         return ("%s%-*s  %s" % (self.indent, self.names, name, "  ".join(cells))).rstrip()
 
     def sentence(self, row: Row) -> List[str]:
@@ -275,8 +288,11 @@ class _Columns:
         said: Dict[str, List[str]] = {}
         for i in self.places + self.aside:
             said.setdefault(row.cells[i].line, []).append(self.table.columns[i].head)
-        texts = ["%s %s" % (listing(heads, 8), text) if len(self.places) > 1 else text
-                 for text, heads in said.items() if text]
+        texts = [
+            "%s %s" % (listing(heads, 8), text) if len(self.places) > 1 else text
+            for text, heads in said.items()
+            if text
+        ]
         named = ": ".join(t for t in (row.cells[0].line, "; ".join(texts)) if t)
         return wrapped(named, self.indent, self.indent + "  ")
 

@@ -6,9 +6,19 @@ from __future__ import annotations
 import math
 import statistics
 from dataclasses import dataclass, field
-from typing import Callable, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Callable, List, Optional, Sequence, Tuple, Union
 
-from reports.quantity import axis_value, digits, human, human_interval, listing, percent, plural, scale_of, tag
+from reports.quantity import (
+    axis_value,
+    digits,
+    human,
+    human_interval,
+    listing,
+    percent,
+    plural,
+    scale_of,
+    tag,
+)
 from reports.svg import Canvas, Scale, linear_ticks, log_ticks, shorten, spread, text_width, tick_text
 
 COLOURS = 7
@@ -28,8 +38,8 @@ class Mark:
 
     @property
     def ends(self) -> Tuple[float, ...]:
-        """What an axis must cover. The interval of a graded value is cut at half and twice the value, for one point would
-        flatten all others; that of an invalid one is not drawn."""
+        """What an axis must cover. The interval of a graded value is cut at half and twice the value, for one
+        point would flatten all others; that of an invalid one is not drawn."""
         if not self.valid or self.low is None or self.high is None:
             return (self.y,)
         if self.graded:
@@ -51,7 +61,8 @@ class Series:
 
 @dataclass
 class LineChart:
-    """One panel. `across` and `up` are (value, label) of reference lines; ranges given from outside are shared."""
+    """One panel. `across` and `up` are (value, label) of reference lines; ranges given from outside are
+    shared."""
 
     title: str
     x_name: str
@@ -85,10 +96,16 @@ def share_ranges(charts: Sequence[LineChart], zero: bool = True) -> None:
     y_log = bool(positive) and len(positive) == len(middle) and max(positive) > 30 * min(positive)
     x_log = bool(xs) and min(xs) > 0 and max(xs) >= 8 * min(xs)
     if y_log:  # an interval may reach down to 0; it is cut so that it does not stretch the axis
-        low, high = spread([min(positive) / 1.3, max(positive) * 1.3] + [v for v in values if v > max(positive)], True)
+        low, high = spread(
+            [min(positive) / 1.3, max(positive) * 1.3] + [v for v in values if v > max(positive)], True
+        )
     else:
         low, high = spread(values, False)
-        low, high = (min(0.0, low), high * 1.06) if zero and high > 0 else (low - 0.06 * (high - low), high + 0.06 * (high - low))
+        low, high = (
+            (min(0.0, low), high * 1.06)
+            if zero and high > 0
+            else (low - 0.06 * (high - low), high + 0.06 * (high - low))
+        )
     for chart in charts:
         chart.y_log, chart.y_range, chart.x_log = y_log, (low, high), x_log
         chart.x_range = spread(xs, x_log)
@@ -177,8 +194,13 @@ def _draw_series(canvas: Canvas, chart: LineChart, series: Series, x: Scale, y: 
             canvas.line(x(mark.x), up(mark.low), x(mark.x), up(mark.high), "whisker s%d" % colour)
     for mark in shown:
         interval = human_interval(mark.low, mark.high, mark.y, chart.y_unit)
-        title = "%s, %s: %s%s%s" % (series.name, axis_value(mark.x, chart.x_unit), human(mark.y, chart.y_unit),
-                                    " (%s)" % interval if interval else "", "; " + mark.note if mark.note else "")
+        title = "%s, %s: %s%s%s" % (
+            series.name,
+            axis_value(mark.x, chart.x_unit),
+            human(mark.y, chart.y_unit),
+            " (%s)" % interval if interval else "",
+            "; " + mark.note if mark.note else "",
+        )
         look = "dot hollow s%d" if not mark.valid else "dot graded f%d" if mark.graded else "dot f%d"
         canvas.dot(x(mark.x), up(mark.y), look % colour, title)
 
@@ -186,8 +208,10 @@ def _draw_series(canvas: Canvas, chart: LineChart, series: Series, x: Scale, y: 
 def _draw_names(canvas: Canvas, chart: LineChart, x: Scale, y: Scale, label_width: float) -> None:
     named = [(s, [m for m in s.marks if m.valid] or s.marks) for s in chart.series if s.marks and not s.quiet]
     wanted = [y(min(max(marks[-1].y, y.low), y.high)) + 3.5 for _, marks in named]
-    for (series, marks), place in zip(named, _apart(wanted, 13, y.end + 6, y.start + 3)):
-        canvas.text(x.end + 7, place, shorten(series.name, label_width - 7), "name f%d" % (series.colour % COLOURS))
+    for (series, _), place in zip(named, _apart(wanted, 13, y.end + 6, y.start + 3)):
+        canvas.text(
+            x.end + 7, place, shorten(series.name, label_width - 7), "name f%d" % (series.colour % COLOURS)
+        )
 
 
 def label_of(chart: LineChart, x: Scale, y: Scale) -> str:
@@ -203,12 +227,19 @@ def label_of(chart: LineChart, x: Scale, y: Scale) -> str:
     if not marks:
         return "%s, no valid points%s" % (head, ": " + names if names else "")
     return "%s from %s to %s%s; values from %s to %s" % (
-        head, at(min(m.x for m in marks)), at(max(m.x for m in marks)), ": " + names if names else "",
-        human(min(m.y for m in marks), chart.y_unit), human(max(m.y for m in marks), chart.y_unit))
+        head,
+        at(min(m.x for m in marks)),
+        at(max(m.x for m in marks)),
+        ": " + names if names else "",
+        human(min(m.y for m in marks), chart.y_unit),
+        human(max(m.y for m in marks), chart.y_unit),
+    )
 
 
 def draw_lines(chart: LineChart) -> str:
-    label_width = min(124.0, max(24.0, max([text_width(s.name) for s in chart.series if not s.quiet] or [0.0]) + 12))
+    label_width = min(
+        124.0, max(24.0, max([text_width(s.name) for s in chart.series if not s.quiet] or [0.0]) + 12)
+    )
     y_low, y_high = chart.y_range or spread(chart.values(), chart.y_log)
     x_low, x_high = chart.x_range or spread(chart.xs(), chart.x_log)
     x = Scale(x_low, x_high, 46, chart.width - label_width, chart.x_log)
@@ -240,18 +271,30 @@ class Cell:
     graded: bool = False  # noisy or contended
 
 
-def draw_heat(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[Optional[Cell]]],
-              row_title: str, column_title: str, neutral: float = 1.0,
-              heat: Optional[Callable[[float], float]] = None, what: str = "") -> str:
-    """Warm above `neutral`, cool below, by their ratio; or as `heat` says, from 1 (warm) to -1. The number stands in every cell.
-    A column's name may have two lines. `what` the numbers are, for the label."""
+def draw_heat(
+    rows: Sequence[str],
+    columns: Sequence[str],
+    cells: Sequence[Sequence[Optional[Cell]]],
+    row_title: str,
+    column_title: str,
+    neutral: float = 1.0,
+    heat: Optional[Callable[[float], float]] = None,
+    what: str = "",
+) -> str:
+    """Warm above `neutral`, cool below, by their ratio; or as `heat` says, from 1 (warm) to -1. The number
+    stands in every cell. A column's name may have two lines. `what` the numbers are, for the label."""
     lines = [name.split("\n") for name in columns]
     side, tall = max([84.0] + [text_width(line) + 10 for name in lines for line in name]), 40.0
     left = max([text_width(r) for r in rows] + [text_width(row_title)]) + 14
     known = [c.value for row in cells for c in row if c and c.valid and c.value is not None]
     label = "%s, %s (%s) by %s (%s): %s" % (
-        what or "numbers", plural(len(rows), "row"), row_title[:_NAME], plural(len(columns), "column"), column_title[:_NAME],
-        "from %s to %s" % (digits(min(known)), digits(max(known))) if known else "no valid value")
+        what or "numbers",
+        plural(len(rows), "row"),
+        row_title[:_NAME],
+        plural(len(columns), "column"),
+        column_title[:_NAME],
+        "from %s to %s" % (digits(min(known)), digits(max(known))) if known else "no valid value",
+    )
     canvas = Canvas(left + side * len(columns) + 2, 46 + tall * len(rows), label)
     canvas.text(left, 12, column_title, "tick")
     canvas.text(0, 34, row_title, "tick")
@@ -266,24 +309,39 @@ def draw_heat(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Seque
         for j, cell in enumerate(cells[i]):
             x = left + side * j
             if cell is None or cell.value is None:
-                canvas.rect(x + 1, top + 1, side - 2, tall - 2, "cell empty", cell.note if cell else "not measured")
+                canvas.rect(
+                    x + 1, top + 1, side - 2, tall - 2, "cell empty", cell.note if cell else "not measured"
+                )
                 canvas.text(x + side / 2, top + tall / 2 + 4, "–", "tick", "middle")
                 continue
-            warm = heat(cell.value) if heat else math.log(cell.value / neutral) / max_log if cell.value > 0 else 0.0
+            warm = (
+                heat(cell.value)
+                if heat
+                else math.log(cell.value / neutral) / max_log
+                if cell.value > 0
+                else 0.0
+            )
             css = "cell empty" if not cell.valid else "cell hot" if warm >= 0 else "cell cold"
             opacity = PALEST + (WARMEST - PALEST) * min(1.0, abs(warm))
             canvas.rect(x + 1, top + 1, side - 2, tall - 2, css, cell.note, opacity=opacity)
-            canvas.text(x + side / 2, top + tall / 2 + 4, digits(cell.value) + tag(cell.valid, cell.graded),
-                        "cellvalue" if cell.valid else "tick", "middle")
+            canvas.text(
+                x + side / 2,
+                top + tall / 2 + 4,
+                digits(cell.value) + tag(cell.valid, cell.graded),
+                "cellvalue" if cell.valid else "tick",
+                "middle",
+            )
     return canvas.render()
 
 
 # ------------------------------------------------------------------ word-sized
 
 
-def draw_share(value: float, low: Optional[float], high: Optional[float], bound: Union[str, bool], width: float = 200) -> str:
-    """A horizontal bar of `value` on 0..1 (a little more fits) with its interval, and a mark at 1 if that is a bound, or its
-    name."""
+def draw_share(
+    value: float, low: Optional[float], high: Optional[float], bound: Union[str, bool], width: float = 200
+) -> str:
+    """A horizontal bar of `value` on 0..1 (a little more fits) with its interval, and a mark at 1 if that is
+    a bound, or its name."""
     full = "the " + bound if isinstance(bound, str) and bound else "a full bar"
     canvas = Canvas(width, 16, "%s of %s" % (percent(value), full))
     scale = Scale(0, 1.0, 0.5, width - 9, False)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the commands about signatures have in common: how options are read, and how an answer becomes a file."""
+"""What the commands about signatures have in common: how options are read, and how an answer becomes a
+file."""
 
 from __future__ import annotations
 
@@ -24,21 +25,27 @@ class Parser(argparse.ArgumentParser):
         self._command = command
 
     def error(self, message: str) -> NoReturn:
-        raise BadNumbers("%s: %s; see ./gpusig help %s" % (self._command, clean(message)[:300], self._command))
+        raise BadNumbers(
+            "%s: %s; see ./gpusig help %s" % (self._command, clean(message)[:300], self._command)
+        )
 
 
 def effect(text: str) -> float:
-    """"2%" or "0.02"."""
+    """ "2%" or "0.02"."""
     number = real_in(text[:-1] if text.endswith("%") else text)
     number = number / 100 if number is not None and text.endswith("%") else number
     if number is None or not 0 < number < 1:
-        raise argparse.ArgumentTypeError("'%s' is not an effect between 0 and 1, such as 2%% or 0.02" % text[:40])
+        raise argparse.ArgumentTypeError(
+            "'%s' is not an effect between 0 and 1, such as 2%% or 0.02" % text[:40]
+        )
     return number
 
 
 def factor(text: str) -> str:
     if text not in provenance.KINDS:
-        raise argparse.ArgumentTypeError("unknown factor '%s'; factors: %s" % (text[:40], " ".join(provenance.KINDS)))
+        raise argparse.ArgumentTypeError(
+            "unknown factor '%s'; factors: %s" % (text[:40], " ".join(provenance.KINDS))
+        )
     return text
 
 
@@ -57,7 +64,8 @@ def write(path: Path, text: str, command: str) -> bool:
 
 
 def write_page(path: Path, render: Callable[[], str], command: str, what: str) -> bool:
-    """False after a message where it cannot be written. Without jinja2 the answer is the same, without a page."""
+    """False after a message where it cannot be written. Without jinja2 the answer is the same, without a
+    page."""
     try:
         text = render()
     except MissingDependency as why:

@@ -13,7 +13,9 @@ from typing import Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Uni
 from reports.jsonl import is_number
 from reports.records import CONTENDED, GRADES, Case, Derived, Flag, Group, Scalar
 
-_NUMBERED = re.compile(r"([A-Za-z][A-Za-z_-]*?)[-_]?([0-9]{1,9})\Z")  # "k16": a variant that is a point of an axis
+_NUMBERED = re.compile(
+    r"([A-Za-z][A-Za-z_-]*?)[-_]?([0-9]{1,9})\Z"
+)  # "k16": a variant that is a point of an axis
 
 
 @dataclass(frozen=True)
@@ -58,14 +60,22 @@ class Curve:
 
 
 def _concerns(flag: Flag, derived: Derived) -> bool:
-    return (flag.variant is None or derived.variant in (None, flag.variant)) and flag.quantity in (None, derived.name)
+    return (flag.variant is None or derived.variant in (None, flag.variant)) and flag.quantity in (
+        None,
+        derived.name,
+    )
 
 
 def flags_concerning(case: Case, derived: Derived) -> List[Flag]:
-    """What is wrong with this value, else what may leave it out, else its other grade; all flags of the case where none is about
-    this value alone."""
+    """What is wrong with this value, else what may leave it out, else its other grade; all flags of the case
+    where none is about this value alone."""
     own = [f for f in case.flags if _concerns(f, derived)]
-    return [f for f in own if f.flag not in GRADES] or [f for f in own if f.flag == CONTENDED] or own or list(case.flags)
+    return (
+        [f for f in own if f.flag not in GRADES]
+        or [f for f in own if f.flag == CONTENDED]
+        or own
+        or list(case.flags)
+    )
 
 
 def why_invalid(case: Case, derived: Derived) -> str:
@@ -74,7 +84,9 @@ def why_invalid(case: Case, derived: Derived) -> str:
         return "the result was wrong" + (": " + case.check_detail if case.check_detail else "")
     if derived.value is None:
         return derived.reason or "no value, and no reason given"
-    wrong = [f for f in case.flags if f.flag not in GRADES] or case.flags  # older records are invalid where they are noisy
+    wrong = [
+        f for f in case.flags if f.flag not in GRADES
+    ] or case.flags  # older records are invalid where they are noisy
     if not derived.valid or not case.valid and any(f.variant is None and f.quantity is None for f in wrong):
         return derived.reason or _reasons(flags_concerning(case, derived)) or "flagged invalid"
     return ""
@@ -82,7 +94,14 @@ def why_invalid(case: Case, derived: Derived) -> str:
 
 def valid_value(case: Case, name: str, variant: Optional[str]) -> Optional[float]:
     """A valid value of the case, or nothing."""
-    return next((d.value for d in case.derived if d.name == name and d.variant == variant and not why_invalid(case, d)), None)
+    return next(
+        (
+            d.value
+            for d in case.derived
+            if d.name == name and d.variant == variant and not why_invalid(case, d)
+        ),
+        None,
+    )
 
 
 def why_graded(case: Case, derived: Derived) -> str:
@@ -112,7 +131,8 @@ def marks(of: Union[Derived, Point]) -> Dict[str, Union[str, int]]:
 
 
 def samples_behind(case: Case, derived: Derived) -> int:
-    """Samples a value rests on: the rounds of its statistic, else its variant's samples, or the fewest of all variants."""
+    """Samples a value rests on: the rounds of its statistic, else its variant's samples, or the fewest of all
+    variants."""
     if derived.rounds:
         return derived.rounds
     variant = case.variant(derived.variant)
@@ -122,9 +142,20 @@ def samples_behind(case: Case, derived: Derived) -> int:
 
 
 def point_of(case: Case, derived: Derived, x: float) -> Point:
-    return Point(x, derived.value, derived.ci_low, derived.ci_high, derived.bound, derived.bound_name,
-                 samples_behind(case, derived), case.key, why_invalid(case, derived), derived.grade, derived.grade_reason,
-                 derived.tries)
+    return Point(
+        x,
+        derived.value,
+        derived.ci_low,
+        derived.ci_high,
+        derived.bound,
+        derived.bound_name,
+        samples_behind(case, derived),
+        case.key,
+        why_invalid(case, derived),
+        derived.grade,
+        derived.grade_reason,
+        derived.tries,
+    )
 
 
 def numeric_axis(group: Group) -> str:
@@ -161,9 +192,14 @@ def numbered_variants(names: Iterable[str]) -> Mapping[str, Tuple[str, float]]:
 
 
 def curves_of(group: Group, by_variant: bool = False) -> List[Curve]:
-    """Every derived quantity along the numeric axis; or, in its absence and on request, along numbered variants."""
+    """Every derived quantity along the numeric axis; or, in its absence and on request, along numbered
+    variants."""
     axis = "" if by_variant else numeric_axis(group)
-    numbered = {} if axis else numbered_variants(d.variant for c in group.cases.values() for d in c.derived if d.variant)
+    numbered = (
+        {}
+        if axis
+        else numbered_variants(d.variant for c in group.cases.values() for d in c.derived if d.variant)
+    )
     found: Dict[Tuple[object, ...], Curve] = {}
     for case in group.cases.values():
         for derived in case.derived:
@@ -177,8 +213,9 @@ def curves_of(group: Group, by_variant: bool = False) -> List[Curve]:
                 continue
             fixed = {k: v for k, v in case.axes.items() if k != axis}
             identity = (derived.name, variant, along, tuple(sorted((k, str(v)) for k, v in fixed.items())))
-            curve = found.setdefault(identity, Curve(derived.name, variant, fixed, along, unit, derived.unit,
-                                                     derived.formula))
+            curve = found.setdefault(
+                identity, Curve(derived.name, variant, fixed, along, unit, derived.unit, derived.formula)
+            )
             curve.points.append(point_of(case, derived, x))
     for curve in found.values():
         curve.points.sort(key=lambda p: (p.x, p.key))

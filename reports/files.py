@@ -8,7 +8,8 @@ from pathlib import Path
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write the file in one step: a reader never sees half of it, and a link of its name is replaced, not followed."""
+    """Write the file in one step: a reader never sees half of it, and a link of its name is replaced, not
+    followed."""
     fresh = path.with_name(".%s.%d" % (path.name, os.getpid()))
     fresh.unlink(missing_ok=True)  # of a process that was killed
     try:

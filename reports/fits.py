@@ -17,8 +17,23 @@ POOR_FIT = 0.25  # a largest relative residual above this means that the straigh
 DIFFERENT = 1.02  # a smaller ratio is not a lead, whatever the intervals
 
 # Student's t, 97.5 %, by degrees of freedom; between entries the smaller number of degrees is taken.
-_T975 = {1: 12.71, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262, 10: 2.228, 12: 2.179,
-         15: 2.131, 20: 2.086, 30: 2.042, 60: 2.0}
+_T975 = {
+    1: 12.71,
+    2: 4.303,
+    3: 3.182,
+    4: 2.776,
+    5: 2.571,
+    6: 2.447,
+    7: 2.365,
+    8: 2.306,
+    9: 2.262,
+    10: 2.228,
+    12: 2.179,
+    15: 2.131,
+    20: 2.086,
+    30: 2.042,
+    60: 2.0,
+}
 
 
 @dataclass(frozen=True)
@@ -39,8 +54,12 @@ class LineFit:
         return self.max_residual > POOR_FIT
 
     def as_json(self) -> Dict[str, object]:
-        return dict(asdict(self), formula="t = alpha_s + bytes / bandwidth; half_size_byte = alpha_s * bandwidth; "
-                    "least squares on relative residuals", poor=self.poor)
+        return dict(
+            asdict(self),
+            formula="t = alpha_s + bytes / bandwidth; half_size_byte = alpha_s * bandwidth; "
+            "least squares on relative residuals",
+            poor=self.poor,
+        )
 
 
 def _t975(freedom: int) -> float:
@@ -48,7 +67,8 @@ def _t975(freedom: int) -> float:
 
 
 def fit_line(pairs: Sequence[Tuple[float, float]]) -> Optional[LineFit]:
-    """`pairs` of bytes and seconds. None with fewer than three sizes, or where time does not grow with size."""
+    """`pairs` of bytes and seconds. None with fewer than three sizes, or where time does not grow with
+    size."""
     pairs = [(x, t) for x, t in pairs if x > 0 and t > 0]
     if len({x for x, _ in pairs}) < MIN_FOR_LINE:
         return None
@@ -68,9 +88,16 @@ def fit_line(pairs: Sequence[Tuple[float, float]]) -> Optional[LineFit]:
     spread = math.sqrt(square / freedom) * _t975(freedom)
     alpha_half, beta_half = spread * math.sqrt(svv / determinant), spread * math.sqrt(suu / determinant)
     bandwidth_ci = (1 / (beta + beta_half), 1 / (beta - beta_half)) if beta > beta_half else None
-    return LineFit(alpha, (alpha - alpha_half, alpha + alpha_half), 1 / beta, bandwidth_ci,
-                   alpha / beta if alpha > 0 else None, math.sqrt(square / len(pairs)),
-                   max(abs(r) for r in residuals), len(pairs))
+    return LineFit(
+        alpha,
+        (alpha - alpha_half, alpha + alpha_half),
+        1 / beta,
+        bandwidth_ci,
+        alpha / beta if alpha > 0 else None,
+        math.sqrt(square / len(pairs)),
+        max(abs(r) for r in residuals),
+        len(pairs),
+    )
 
 
 # ------------------------------------------------------------------ who is faster where
@@ -78,7 +105,8 @@ def fit_line(pairs: Sequence[Tuple[float, float]]) -> Optional[LineFit]:
 
 @dataclass(frozen=True)
 class Crossing:
-    """Between x `below` and x `above` the lead passes from `before` to `after`; `x` is interpolated on log axes."""
+    """Between x `below` and x `above` the lead passes from `before` to `after`; `x` is interpolated on log
+    axes."""
 
     x: float
     below: float
@@ -123,9 +151,13 @@ def compare_rates(a: Curve, b: Curve, name_a: str, name_b: str) -> Optional[Rate
     names = {1: name_a, -1: name_b}
     for (left, before), (right, after) in zip(decided, decided[1:]):
         if before != after:
-            crossings.append(Crossing(_meeting(left, right), left[0].x, right[0].x, names[before], names[after]))
+            crossings.append(
+                Crossing(_meeting(left, right), left[0].x, right[0].x, names[before], names[after])
+            )
     leads = [lead for _, lead in decided]
-    return RateComparison({name_a: leads.count(1), name_b: leads.count(-1)}, len(both) - len(leads), tuple(crossings), len(both))
+    return RateComparison(
+        {name_a: leads.count(1), name_b: leads.count(-1)}, len(both) - len(leads), tuple(crossings), len(both)
+    )
 
 
 # ------------------------------------------------------------------ saturation

@@ -22,18 +22,23 @@ class Word:
 
     @property
     def anchor(self) -> str:
-        return "word-" + re.sub(r"[^a-z0-9]+", "-", self.term.lower().replace("α", "alpha").replace("β", "beta")).strip("-")
+        return "word-" + re.sub(
+            r"[^a-z0-9]+", "-", self.term.lower().replace("α", "alpha").replace("β", "beta")
+        ).strip("-")
 
 
 def parse(text: str) -> List[Word]:
-    """Of lines `term, other spelling = explanation`; a spelling in [brackets] is not linked. The first one names the word."""
+    """Of lines `term, other spelling = explanation`; a spelling in [brackets] is not linked. The first one
+    names the word."""
     words = []
     for line in text.splitlines():
         if not line.strip() or line.startswith("#"):
             continue
         spellings, _, explanation = line.partition(" = ")
         names = [name.strip() for name in spellings.split(",")]
-        words.append(Word(names[0].strip("[]"), tuple(n for n in names if not n.startswith("[")), explanation.strip()))
+        words.append(
+            Word(names[0].strip("[]"), tuple(n for n in names if not n.startswith("[")), explanation.strip())
+        )
     return words
 
 
@@ -64,14 +69,22 @@ class Linker:
     def __call__(self, text: str) -> str:
         """`text` as markup, escaped."""
         pattern, known = _spellings()
-        return markup(pattern.sub(lambda found: self._link(found.group(1), known[found.group(1)]) or found.group(1),
-                                  _escape(text)))
+        return markup(
+            pattern.sub(
+                lambda found: self._link(found.group(1), known[found.group(1)]) or found.group(1),
+                _escape(text),
+            )
+        )
 
     def marks(self, text: str) -> str:
         """For a text that is itself a link: a question mark for each word in it, which leads to the word."""
         pattern, known = _spellings()
-        return markup("".join(self._link(found.group(1), known[found.group(1)], "?", "what %s means")
-                              for found in pattern.finditer(_escape(text))))
+        return markup(
+            "".join(
+                self._link(found.group(1), known[found.group(1)], "?", "what %s means")
+                for found in pattern.finditer(_escape(text))
+            )
+        )
 
     def _link(self, spelling: str, word: Word, shown: str = "", label: str = "") -> str:
         """Empty where the word was linked before."""
@@ -79,4 +92,8 @@ class Linker:
             return ""
         self._seen.add(word.term)
         return '<a class="term" href="#%s" title="%s"%s>%s</a>' % (
-            word.anchor, _escape(word.text), ' aria-label="%s"' % (label % spelling) if label else "", shown or spelling)
+            word.anchor,
+            _escape(word.text),
+            ' aria-label="%s"' % (label % spelling) if label else "",
+            shown or spelling,
+        )

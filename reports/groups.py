@@ -13,21 +13,43 @@ GROUPS: Dict[str, Tuple[str, ...]] = {
     "Memory": ("micro/memory", "micro/latency"),
     "Links": ("micro/copy_path", "micro/peer_matrix"),
     "Starting work": ("micro/launch", "micro/priority", "micro/occupancy"),
-    "Overlap": ("overlap/pair", "micro/copy_contention", "micro/contention", "overlap/ficco", "overlap/shaping",
-                "overlap/trigger", "micro/reduce", "overlap/out_of_core"),
-    "Collectives": ("collectives/device_allreduce", "collectives/device_allgather", "collectives/device_reduce_scatter",
-                    "collectives/device_all_to_all", "collectives/allreduce", "collectives/reduce_scatter",
-                    "collectives/allgather", "collectives/pairs"),
+    "Overlap": (
+        "overlap/pair",
+        "micro/copy_contention",
+        "micro/contention",
+        "overlap/ficco",
+        "overlap/shaping",
+        "overlap/trigger",
+        "micro/reduce",
+        "overlap/out_of_core",
+    ),
+    "Collectives": (
+        "collectives/device_allreduce",
+        "collectives/device_allgather",
+        "collectives/device_reduce_scatter",
+        "collectives/device_all_to_all",
+        "collectives/allreduce",
+        "collectives/reduce_scatter",
+        "collectives/allgather",
+        "collectives/pairs",
+    ),
 }
 _OTHERS = "Others"
 
 
 def grouped(signature: Signature) -> List[Tuple[str, List[Tuple[str, Json]]]]:
     """Every headline number once: (group, [(name, entry)])."""
-    places = {program: (title, place) for title, programs in GROUPS.items() for place, program in enumerate(programs)}
+    places = {
+        program: (title, place)
+        for title, programs in GROUPS.items()
+        for place, program in enumerate(programs)
+    }
     found: Dict[str, List[Tuple[int, str, Json]]] = {title: [] for title in (*GROUPS, _OTHERS)}
     for name, entry in signature.primary.items():
         title, place = places.get(entry["program"], (_OTHERS, 0))
         found[title].append((place, name, entry))
-    return [(title, [(name, entry) for _, name, entry in sorted(rows, key=lambda r: r[0])])
-            for title, rows in found.items() if rows]
+    return [
+        (title, [(name, entry) for _, name, entry in sorted(rows, key=lambda r: r[0])])
+        for title, rows in found.items()
+        if rows
+    ]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The end of a run in a terminal: what the machine is, its headline numbers, and how far they can be trusted."""
+"""The end of a run in a terminal: what the machine is, its headline numbers, and how far they can be
+trusted."""
 
 from __future__ import annotations
 
@@ -28,8 +29,14 @@ def _row(name: str, entry: Json, width: int) -> List[str]:
     label = spell(name.rpartition("/")[2])
     long = [] if len(label) + 1 + len(number) <= _NUMBERS else ["  " + label]
     shown = "" if long else label
-    line = "  %s %*s %-7s%7s %5s  " % (shown, _NUMBERS - len(shown), number, unit,
-                                      half_width(entry["value"], *shown_interval(entry), entry["unit"]), share)
+    line = "  %s %*s %-7s%7s %5s  " % (
+        shown,
+        _NUMBERS - len(shown),
+        number,
+        unit,
+        half_width(entry["value"], *shown_interval(entry), entry["unit"]),
+        share,
+    )
     condition = "; ".join(t for t in (entry.get("grade"), entry["condition"]) if t)
     if len(line) + len(condition) <= width:
         return long + [(line + condition).rstrip()]
@@ -37,13 +44,21 @@ def _row(name: str, entry: Json, width: int) -> List[str]:
 
 
 def _wrapped(text: str, width: int, indent: str, later: str = "") -> List[str]:
-    return textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=later or indent, max_lines=_MAX_LINES,
-                         placeholder=" …")
+    return textwrap.wrap(
+        text,
+        width,
+        initial_indent=indent,
+        subsequent_indent=later or indent,
+        max_lines=_MAX_LINES,
+        placeholder=" …",
+    )
 
 
 def _bounds(signature: Signature) -> str:
     """What the shares are of."""
-    names = dict.fromkeys(entry["bound_name"] or "bound" for entry in signature.primary.values() if entry["share"] is not None)
+    names = dict.fromkeys(
+        entry["bound_name"] or "bound" for entry in signature.primary.values() if entry["share"] is not None
+    )
     return "Percentages are shares of the %s." % ", or of the ".join(names) if names else ""
 
 
@@ -54,14 +69,20 @@ def headline(signature: Signature, width: int = WIDTH) -> str:
     lines += textwrap.wrap(machine.sentence_of(json), width)
     state = ", ".join("%s %s" % (item.label, item.text) for item in machine.state_of(json))
     lines += textwrap.wrap(state, width)[:STATE]
-    lines += [part for note in machine.warnings(json) if note.kind == "failed"
-              for part in textwrap.wrap("** %s %s" % (note.head, note.text), width)]
+    lines += [
+        part
+        for note in machine.warnings(json)
+        if note.kind == "failed"
+        for part in textwrap.wrap("** %s %s" % (note.head, note.text), width)
+    ]
     for question, answer in answers(signature):
         lines += ["", question, *_wrapped(answer, width, "  ")]
     for title, rows in grouped(signature):
         lines += ["", title] + [line for name, entry in rows for line in _row(name, entry, width)]
     if signature.primary:
-        lines += [""] + textwrap.wrap("± is half of the %s %s" % (sentence_of(json["run_spread"]), _bounds(signature)), width)
+        lines += [""] + textwrap.wrap(
+            "± is half of the %s %s" % (sentence_of(json["run_spread"]), _bounds(signature)), width
+        )
     else:
         lines += ["", "  no valid headline number"]
     skipped = left_out.skipped(json)
@@ -69,8 +90,14 @@ def headline(signature: Signature, width: int = WIDTH) -> str:
     for note in skipped[:MAX_SKIPPED]:
         lines += _wrapped(("%s: %s" % (note.head, note.text)).rstrip(": "), width, "  ", "    ")
     if len(skipped) > MAX_SKIPPED:
-        lines.append("  and %s in the report" % plural(len(skipped) - MAX_SKIPPED, "more such line", "more such lines"))
-    lines += [part for note in machine.warnings(json) if note.kind != "failed"
-              for part in textwrap.wrap("! %s %s" % (note.head, note.text), width, subsequent_indent="  ")]
+        lines.append(
+            "  and %s in the report" % plural(len(skipped) - MAX_SKIPPED, "more such line", "more such lines")
+        )
+    lines += [
+        part
+        for note in machine.warnings(json)
+        if note.kind != "failed"
+        for part in textwrap.wrap("! %s %s" % (note.head, note.text), width, subsequent_indent="  ")
+    ]
     lines += ["", TRUST, *_wrapped(machine.verdict(signature).text, width, "  ")]
     return "\n".join(lines) + "\n"

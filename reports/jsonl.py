@@ -33,7 +33,8 @@ class BadRecord(ValueError):
 
 
 def clean(text: str) -> str:
-    """Text that is safe to encode and show: no surrogates, no control or direction characters, bounded length."""
+    """Text that is safe to encode and show: no surrogates, no control or direction characters, bounded
+    length."""
     if len(text) > MAX_TEXT:
         text = text[:MAX_TEXT] + "… (%d characters)" % len(text)
     if text.isprintable():
@@ -94,8 +95,13 @@ def parse_line(line: bytes, real: Callable[[str], float] = _measured) -> Json:
     if line.count(b"[") + line.count(b"{") > MAX_PARTS:
         raise BadRecord("more than %d objects and arrays" % MAX_PARTS)
     try:
-        value = json.loads(line.decode("utf-8"), object_pairs_hook=_object, parse_float=real, parse_int=whole,
-                           parse_constant=_no_constant)
+        value = json.loads(
+            line.decode("utf-8"),
+            object_pairs_hook=_object,
+            parse_float=real,
+            parse_int=whole,
+            parse_constant=_no_constant,
+        )
     except BadRecord:
         raise
     except UnicodeDecodeError:
@@ -121,8 +127,8 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def read_object(path: Path) -> Json:
-    """The one object of a file, such as a signature, whose numbers are results of arithmetic. OSError where it cannot be read or
-    is larger than any such file."""
+    """The one object of a file, such as a signature, whose numbers are results of arithmetic. OSError where
+    it cannot be read or is larger than any such file."""
     with open_regular(path) as stream:
         text = stream.read(MAX_FILE_BYTES + 1)
     if len(text) > MAX_FILE_BYTES:
@@ -159,7 +165,14 @@ def read_lines(stream: BinaryIO) -> Iterator[Tuple[int, Union[bytes, BadRecord]]
 
 
 def _kind(value: Any) -> str:
-    names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "an array", dict: "an object"}
+    names = {
+        bool: "a boolean",
+        int: "a number",
+        float: "a number",
+        str: "a string",
+        list: "an array",
+        dict: "an object",
+    }
     return "null" if value is None else names.get(type(value), "something else")
 
 
@@ -168,7 +181,8 @@ def is_number(value: Any) -> bool:
 
 
 def whole_in(text: str) -> Optional[int]:
-    """The number that a text is, as far as any number in a record goes; int() knows other digits and has a limit of its own."""
+    """The number that a text is, as far as any number in a record goes; int() knows other digits and has a
+    limit of its own."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS else None
 
 

@@ -14,9 +14,13 @@ from reports.records import CONTENDED, GRADES, NOISY
 
 _PROGRAMS = 6  # that are named
 _NUMBERS = 10  # headline numbers that are named
-_MISSING = {"soaked": "checked, not timed", "too few samples": "too little time for them",
-            "noisy or contended": "too noisy, or contended", "did not run": "the time budget was spent",
-            "invalid": "no valid value"}
+_MISSING = {
+    "soaked": "checked, not timed",
+    "too few samples": "too little time for them",
+    "noisy or contended": "too noisy, or contended",
+    "did not run": "the time budget was spent",
+    "invalid": "no valid value",
+}
 _NO_VALUE = "without a value"
 
 
@@ -36,11 +40,11 @@ def _without_flags(entry: Json) -> str:
 
 
 def _brief(text: str, max_length: int = 240) -> str:
-    return text if len(text) <= max_length else text[:max_length - 1].rstrip() + "…"
+    return text if len(text) <= max_length else text[: max_length - 1].rstrip() + "…"
 
 
 def _counted(counts: Iterable[Tuple[str, int]]) -> str:
-    """"micro/memory 12, gemm/split 3 and 2 more programs", the most first."""
+    """ "micro/memory 12, gemm/split 3 and 2 more programs", the most first."""
     ordered = sorted(counts, key=lambda c: -c[1])
     words = ["%s %d" % count for count in ordered]
     if len(words) > _PROGRAMS:
@@ -53,16 +57,26 @@ def _unmeasured(signature: Json, status: str) -> List[Note]:
     notes = []
     own = [e for e in signature["not_measured"] if e["status"] == status and e["key"] is not None]
     for (program, reason), entries in _by(own, "program", "reason").items():
-        first = entries[0]["key"] + ": " if entries[0]["key"] and (status == "failed" or len(entries) == 1) else ""
-        notes.append(Note(status, "%s: %s %s" % (program, plural(len(entries), "case"), status), _brief(first + reason)))
+        first = (
+            entries[0]["key"] + ": "
+            if entries[0]["key"] and (status == "failed" or len(entries) == 1)
+            else ""
+        )
+        notes.append(
+            Note(
+                status, "%s: %s %s" % (program, plural(len(entries), "case"), status), _brief(first + reason)
+            )
+        )
     return notes
 
 
 def unstarted(signature: Json, status: str) -> List[Note]:
     """One note a reason: the programs that wrote no run record."""
     whole = [e for e in signature["not_measured"] if e["status"] == status and e["key"] is None]
-    return [Note(status, "%s: %s" % (listing([e["program"] for e in entries], 6), status), _brief(reason))
-            for (reason,), entries in _by(whole, "reason").items()]
+    return [
+        Note(status, "%s: %s" % (listing([e["program"] for e in entries], 6), status), _brief(reason))
+        for (reason,), entries in _by(whole, "reason").items()
+    ]
 
 
 def _flag(entry: Json) -> str:
@@ -73,7 +87,8 @@ def _flag(entry: Json) -> str:
 
 
 def _invalid(signature: Json) -> List[Note]:
-    """One note a flag: how many values of which programs, and one reason in full. What is wrong comes first."""
+    """One note a flag: how many values of which programs, and one reason in full. What is wrong comes
+    first."""
     by_flag: Dict[str, List[Json]] = {}
     for entry in signature["invalid"]:
         by_flag.setdefault(_flag(entry), []).append(entry)
@@ -83,8 +98,13 @@ def _invalid(signature: Json) -> List[Note]:
         example = next((e for e in entries if flag in e["reason"]), entries[0])
         reason = _brief(_without_flags(example))
         said = "" if reason.replace("_", " ") == flag.replace("_", " ") else "; for example: " + reason
-        notes.append(Note("invalid", "%s invalid: %s" % (plural(len(entries), "value"), flag.replace("_", " ")),
-                          _counted(Counter(e["program"] for e in entries).items()) + said))
+        notes.append(
+            Note(
+                "invalid",
+                "%s invalid: %s" % (plural(len(entries), "value"), flag.replace("_", " ")),
+                _counted(Counter(e["program"] for e in entries).items()) + said,
+            )
+        )
     return notes
 
 
@@ -95,12 +115,24 @@ def _missing(signature: Json) -> List[Note]:
     for entry in signature["primary_missing"]:
         if entry not in absent:
             causes.setdefault(cause_of(entry["reason"]), []).append(spell(entry["metric"]))
-    notes = [Note("skipped", "%s missing: %s" % (plural(len(names), "headline number"), _MISSING[cause]),
-                  listing(names, _NUMBERS)) for cause, names in sorted(causes.items())]
+    notes = [
+        Note(
+            "skipped",
+            "%s missing: %s" % (plural(len(names), "headline number"), _MISSING[cause]),
+            listing(names, _NUMBERS),
+        )
+        for cause, names in sorted(causes.items())
+    ]
     if absent:
         reasons = sorted({e["reason"].partition(": ")[2] for e in absent})
-        notes.append(Note("skipped", "%s not available here" % plural(len(absent), "headline number"), "%s: %s" % (
-            listing([spell(e["metric"]) for e in absent], _NUMBERS), _brief("; ".join(reasons)))))
+        notes.append(
+            Note(
+                "skipped",
+                "%s not available here" % plural(len(absent), "headline number"),
+                "%s: %s"
+                % (listing([spell(e["metric"]) for e in absent], _NUMBERS), _brief("; ".join(reasons))),
+            )
+        )
     return notes
 
 
@@ -110,11 +142,22 @@ def _is_second_try(run: Json) -> bool:
 
 
 def _unfinished(signature: Json) -> List[Note]:
-    late = {run["program"]: run["cases"].get("out_of_budget", 0)
-            for run in latest([run for run in signature["runs"] if not _is_second_try(run)])}
+    late = {
+        run["program"]: run["cases"].get("out_of_budget", 0)
+        for run in latest([run for run in signature["runs"] if not _is_second_try(run)])
+    }
     late = {program: count for program, count in late.items() if count}
-    notes = [Note("skipped", "%s not reached: the time budget was spent" % plural(sum(late.values()), "case"),
-                  _counted(late.items()))] if late else []
+    notes = (
+        [
+            Note(
+                "skipped",
+                "%s not reached: the time budget was spent" % plural(sum(late.values()), "case"),
+                _counted(late.items()),
+            )
+        ]
+        if late
+        else []
+    )
     for run in latest(signature["runs"]):
         if run["status"] not in ("ok", "invalid") and run["reason"]:
             kind = "failed" if run["status"] == "failed" else "skipped"
@@ -127,8 +170,21 @@ def _unfinished(signature: Json) -> List[Note]:
 
 def skipped(signature: Json) -> List[Note]:
     """Failed, invalid, missing, skipped, unreadable: counted by program, the worst first."""
-    bad_records = [Note("invalid", "%s could not be used" % plural(e["lines"], "line"),
-                     "%s (first: line %d)" % (_brief(e["reason"]), e["first_line"])) for e in signature["bad_records"]]
-    return (unstarted(signature, "failed") + _unmeasured(signature, "failed") + bad_records + _invalid(signature)
-            + _missing(signature) + unstarted(signature, "skipped") + _unmeasured(signature, "skipped")
-            + _unfinished(signature))
+    bad_records = [
+        Note(
+            "invalid",
+            "%s could not be used" % plural(e["lines"], "line"),
+            "%s (first: line %d)" % (_brief(e["reason"]), e["first_line"]),
+        )
+        for e in signature["bad_records"]
+    ]
+    return (
+        unstarted(signature, "failed")
+        + _unmeasured(signature, "failed")
+        + bad_records
+        + _invalid(signature)
+        + _missing(signature)
+        + unstarted(signature, "skipped")
+        + _unmeasured(signature, "skipped")
+        + _unfinished(signature)
+    )

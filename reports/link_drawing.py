@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The devices of a node with what joins them: memory nodes above, the links between devices and to switches below."""
+"""The devices of a node with what joins them: memory nodes above, the links between devices and to switches
+below."""
 
 from __future__ import annotations
 
@@ -47,12 +48,17 @@ class _Drawing:
         """A box a memory node, above its devices."""
         for node in dict.fromkeys(self.nodes.get(d) for d in self.devices):
             own = [d for d in self.devices if self.nodes.get(d) == node]
-            left, right = self.centre(own[0]) - self.column / 2 + PAD / 2, self.centre(own[-1]) + self.column / 2 - PAD / 2
+            left, right = (
+                self.centre(own[0]) - self.column / 2 + PAD / 2,
+                self.centre(own[-1]) + self.column / 2 - PAD / 2,
+            )
             canvas.rect(left, 1, right - left, BOX, "box tint", radius=3)
             label = "host" if node is None else "NUMA node %d" % node
             canvas.text((left + right) / 2, 17, shorten(label, right - left), "name", "middle")
 
-    def way(self, canvas: Canvas, device: int, top: float, bottom: float, text: str, css: str = "tick") -> None:
+    def way(
+        self, canvas: Canvas, device: int, top: float, bottom: float, text: str, css: str = "tick"
+    ) -> None:
         """A line with a label in its middle."""
         x, middle = self.centre(device), (top + bottom) / 2
         gap = LINE / 2 if text else 0
@@ -65,7 +71,14 @@ class _Drawing:
         x = self.centre(device)
         host = [link for link in self.found.of(device) if link.to == "host"]
         text = "; ".join(link.text for link in host)
-        self.way(canvas, device, 1 + BOX, self.top, text, "hot" if any(link.is_below("lanes") for link in host) else "tick")
+        self.way(
+            canvas,
+            device,
+            1 + BOX,
+            self.top,
+            text,
+            "hot" if any(link.is_below("lanes") for link in host) else "tick",
+        )
         width = self.column - GAP
         canvas.rect(x - width / 2, self.top, width, BOX, "box", radius=3)
         canvas.text(x, self.top + 16, shorten(self.found.name(device), width), "name", "middle")
@@ -77,7 +90,9 @@ class _Drawing:
         left, right = min(self.centre(d) for d in joined), max(self.centre(d) for d in joined)
         half = self.column / 2 - PAD / 2
         canvas.rect(left - half, y + LINE + GAP, right - left + 2 * half, BOX, "box tint", radius=3)
-        canvas.text((left + right) / 2, y + LINE + GAP + 16, shorten(label, right - left + 2 * half), "name", "middle")
+        canvas.text(
+            (left + right) / 2, y + LINE + GAP + 16, shorten(label, right - left + 2 * half), "name", "middle"
+        )
         return y + LINE + GAP + BOX
 
     def contact(self, device: int, pair: Tuple[int, int]) -> float:
@@ -88,7 +103,9 @@ class _Drawing:
     def bracket(self, canvas: Canvas, y: float, pair: Tuple[int, int]) -> float:
         left, right = sorted(self.contact(d, pair) for d in pair)
         level = y + LINE + 4
-        canvas.path([(left, self.top + BOX), (left, level), (right, level), (right, self.top + BOX)], "curve axis")
+        canvas.path(
+            [(left, self.top + BOX), (left, level), (right, level), (right, self.top + BOX)], "curve axis"
+        )
         label = shorten(_brief(self._direct(*pair)), max(right - left - PAD, 60))
         canvas.text((left + right) / 2, level - 3, label, "tick", "middle")
         return level
@@ -99,7 +116,10 @@ class _Drawing:
         for device in self.devices:
             node = self.nodes.get(device)
             place = "the host" if node is None else "NUMA node %d" % node
-            way = "; ".join(link.text for link in self.found.of(device) if link.to == "host") or "an unknown link"
+            way = (
+                "; ".join(link.text for link in self.found.of(device) if link.to == "host")
+                or "an unknown link"
+            )
             ways.setdefault("%s by %s" % (place, way), []).append(self.found.name(device))
         for device, link in self.to_switch().items():
             ways.setdefault("a switch by %s" % _brief([link]), []).append(self.found.name(device))
@@ -109,8 +129,14 @@ class _Drawing:
             names = ["%s–%s" % (self.found.name(one), self.found.name(other)) for one, other in joined]
             ways["each other by %s" % way] = ["every pair"] if every else names
         head = "%s and what joins them" % plural(len(self.devices), "device")
-        return first_short(["%s: %s" % (head, "; ".join("%s to %s" % (listing(names, most), way) for way, names in ways.items()))
-                            for most in (8, 4, 2)] + [head])
+        return first_short(
+            [
+                "%s: %s"
+                % (head, "; ".join("%s to %s" % (listing(names, most), way) for way, names in ways.items()))
+                for most in (8, 4, 2)
+            ]
+            + [head]
+        )
 
     def draw(self, canvas: Canvas) -> float:
         """All of it; the height that it takes."""
@@ -122,7 +148,11 @@ class _Drawing:
         if switched:
             y = self.bar(canvas, y, {d: _brief([link]) for d, link in switched.items()}, "switch")
         labels = {between(self.found, *pair) for pair in self.pairs}
-        if len(self.pairs) > 3 and len(labels) == 1 and len(self.pairs) * 2 == len(self.devices) * (len(self.devices) - 1):
+        if (
+            len(self.pairs) > 3
+            and len(labels) == 1
+            and len(self.pairs) * 2 == len(self.devices) * (len(self.devices) - 1)
+        ):
             y = self.bar(canvas, y, dict.fromkeys(self.devices, ""), "every pair: %s" % labels.pop())
         else:
             for pair in self.pairs[:MAX_PAIRS]:
@@ -131,7 +161,8 @@ class _Drawing:
 
 
 def draw_links(found: Links, nodes: Mapping[int, int]) -> str:
-    """As SVG, with the memory node of each device where it is known; empty where there is no device, or too many to draw."""
+    """As SVG, with the memory node of each device where it is known; empty where there is no device, or too
+    many to draw."""
     if not 0 < len(found.devices) <= MAX_DEVICES:
         return ""
     drawing = _Drawing(found, nodes)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What joins the devices of a node, from the facts of topology/node (topology/node/link_facts.h), and what is wrong with it."""
+"""What joins the devices of a node, from the facts of topology/node (topology/node/link_facts.h), and what is
+wrong with it."""
 
 from __future__ import annotations
 
@@ -16,8 +17,14 @@ MAX_DEVICES = 64  # DEV_MAX in device/dev.h
 
 _FACT = re.compile(r"(link|path)_([0-9]{1,3})_([0-9]{1,3})\Z")
 _ERRORS = re.compile(r"memory_errors_([0-9]{1,3})\Z")
-_MEETING = {"device": "one board", "switch": "one PCIe switch", "switches": "PCIe switches", "host_bridge": "one host bridge",
-            "numa_node": "one NUMA node", "system": "different NUMA nodes"}
+_MEETING = {
+    "device": "one board",
+    "switch": "one PCIe switch",
+    "switches": "PCIe switches",
+    "host_bridge": "one host bridge",
+    "numa_node": "one NUMA node",
+    "system": "different NUMA nodes",
+}
 
 
 def fields(text: str) -> Dict[str, str]:
@@ -47,8 +54,11 @@ class Link:
             return "%s unknown" % self.kind
         text = " ".join(t for t in ("%d ×" % up, self.kind, self.fields.get("version", "")) if t)
         if rate and up:
-            text += (", %s in and %s out" % (human(up * rate, "byte/s"), human(up * out, "byte/s")) if out
-                     else ", %s each way" % human(up * rate, "byte/s"))
+            text += (
+                ", %s in and %s out" % (human(up * rate, "byte/s"), human(up * out, "byte/s"))
+                if out
+                else ", %s each way" % human(up * rate, "byte/s")
+            )
         return text + (", %d down" % down if down else "")
 
     def _pcie(self) -> str:
@@ -118,8 +128,16 @@ def between(found: Links, one: int, other: int) -> str:
         return "%s through a switch" % switch.text
     where = _MEETING.get(path.get("meet", ""), "")
     rate = real_in(path.get("bytes_per_s", ""))
-    text = ", ".join(t for t in (kind, where, "%s one way" % human(rate, "byte/s") if rate else "",
-                                 "no access" if path.get("access", "yes") != "yes" else "") if t)
+    text = ", ".join(
+        t
+        for t in (
+            kind,
+            where,
+            "%s one way" % human(rate, "byte/s") if rate else "",
+            "no access" if path.get("access", "yes") != "yes" else "",
+        )
+        if t
+    )
     return text or "unknown"
 
 
@@ -131,7 +149,8 @@ def to_host(found: Links, device: int) -> str:
 
 
 def _pcie_findings(found: Links) -> List[Finding]:
-    """Lanes count whatever the link did when it was read; a generation only while it was busy, since idle links lower it."""
+    """Lanes count whatever the link did when it was read; a generation only while it was busy, since idle
+    links lower it."""
     below = []
     for link in found.links:
         names = ("lanes", "generation") if link.fields.get("read") == "busy" else ("lanes",)
@@ -151,34 +170,55 @@ def _of_all(found: Links, kind: str) -> Dict[int, Tuple[int, int]]:
 
 
 def _leads_somewhere(found: Links, kind: str) -> bool:
-    """Whether a link that is down is known to have another end. Otherwise it may be one that nothing was ever plugged into."""
+    """Whether a link that is down is known to have another end. Otherwise it may be one that nothing was ever
+    plugged into."""
     return any(link.kind == kind and link.to != "unknown" and link.number("down") for link in found.links)
 
 
 def _device_link_findings(found: Links) -> List[Finding]:
-    """A link is missing where the driver calls it down, or where most devices have more of them. Where no device has any and
-    none has a known end, there is no bridge: cards without one have such links, too."""
+    """A link is missing where the driver calls it down, or where most devices have more of them. Where no
+    device has any and none has a known end, there is no bridge: cards without one have such links, too."""
     findings = []
     for kind in dict.fromkeys(link.kind for link in found.links if link.kind not in ("PCIe", "")):
         counted = _of_all(found, kind)
         if not any(up for up, _ in counted.values()) and not _leads_somewhere(found, kind):
             continue
         usual = int(median(up for up, _ in counted.values())) if counted else 0
-        lacking = ["%s has %d of %d" % (found.name(device), up, max(up + down, usual))
-                   for device, (up, down) in sorted(counted.items()) if down or up < usual]
+        lacking = [
+            "%s has %d of %d" % (found.name(device), up, max(up + down, usual))
+            for device, (up, down) in sorted(counted.items())
+            if down or up < usual
+        ]
         if lacking:
             alike = len(set(counted.values())) == 1 and not _leads_somewhere(found, kind)
-            findings.append(Finding("%s down." % kind, "%s links up%s." % (
-                listing(lacking, 8), "; a bridge that does not use the others looks the same" if alike else "")))
+            findings.append(
+                Finding(
+                    "%s down." % kind,
+                    "%s links up%s."
+                    % (
+                        listing(lacking, 8),
+                        "; a bridge that does not use the others looks the same" if alike else "",
+                    ),
+                )
+            )
     return findings
 
 
-_BAD_MEMORY = (("ecc_uncorrected", "uncorrected ECC error since the driver was loaded",
-                "uncorrected ECC errors since the driver was loaded"),
-               ("row_remap_pending", "remapping of rows that waits for a reset", ""),
-               ("row_remap_failed", "failed remapping of rows", ""),
-               ("pages_pending", "memory page to be retired at the next reset", "memory pages to be retired at the next reset"),
-               ("pages_failed", "memory page that could not be retired", "memory pages that could not be retired"))
+_BAD_MEMORY = (
+    (
+        "ecc_uncorrected",
+        "uncorrected ECC error since the driver was loaded",
+        "uncorrected ECC errors since the driver was loaded",
+    ),
+    ("row_remap_pending", "remapping of rows that waits for a reset", ""),
+    ("row_remap_failed", "failed remapping of rows", ""),
+    (
+        "pages_pending",
+        "memory page to be retired at the next reset",
+        "memory pages to be retired at the next reset",
+    ),
+    ("pages_failed", "memory page that could not be retired", "memory pages that could not be retired"),
+)
 
 
 def _memory_findings(found: Links) -> List[Finding]:

@@ -31,7 +31,9 @@ def _number(source: Json, *keys: str) -> float:
 
 def main_devices(signature: Json) -> Dict[str, Json]:
     """Those of the main --device by name, in its order."""
-    return {name: d for name, d in signature["devices"].items() if name.rpartition("[")[0] == signature["device"]}
+    return {
+        name: d for name, d in signature["devices"].items() if name.rpartition("[")[0] == signature["device"]
+    }
 
 
 def main_device(signature: Json) -> Json:
@@ -51,9 +53,15 @@ def sentence_of(signature: Json) -> str:
     parts: List[str] = []
     if device:
         units, slots, engines = (_number(device, k) for k in ("units", "slots_per_unit", "copy_engines"))
-        text = "%s measured as %s" % (plural(count, "device"), signature["device"]) if count > 1 else signature["device"]
+        text = (
+            "%s measured as %s" % (plural(count, "device"), signature["device"])
+            if count > 1
+            else signature["device"]
+        )
         if units:
-            text += ": %s" % plural(int(units), "unit") + (" of %s" % plural(int(slots), "slot") if slots else "")
+            text += ": %s" % plural(int(units), "unit") + (
+                " of %s" % plural(int(slots), "slot") if slots else ""
+            )
         if engines:
             text += ", %s" % plural(int(engines), "copy engine")
         parts.append(text)
@@ -61,7 +69,10 @@ def sentence_of(signature: Json) -> str:
             parts.append(str(device["arch"])[:40])
         if device.get("driver") and device["driver"] != "Linux %s" % fields.get("kernel"):
             parts.append("driver %s" % str(device["driver"])[:80])
-        caches = [(label, _number(device, key)) for label, key in (("L1", "l1_bytes"), ("L2", "l2_bytes"), ("LLC", "llc_bytes"))]
+        caches = [
+            (label, _number(device, key))
+            for label, key in (("L1", "l1_bytes"), ("L2", "l2_bytes"), ("LLC", "llc_bytes"))
+        ]
         known = ["%s %s" % (label, size(value)) for label, value in caches if value]
         if known:
             parts.append(", ".join(known))
@@ -69,8 +80,11 @@ def sentence_of(signature: Json) -> str:
         return "; ".join(parts) + "; a model in virtual time."
     cores = _number(fields, "cores_online", "cores")
     memory = _number(fields, "memory_bytes")
-    host = ", ".join(t for t in (plural(int(cores), "core") if cores else "",
-                                 "%s memory" % size(memory) if memory else "") if t)
+    host = ", ".join(
+        t
+        for t in (plural(int(cores), "core") if cores else "", "%s memory" % size(memory) if memory else "")
+        if t
+    )
     if device.get("backend") not in ("host", None) and fields.get("cpu"):
         host = "on %s (%s)" % (fields["cpu"], host)
     if host:
@@ -113,8 +127,12 @@ def _disturbed(signature: Json) -> List[Note]:
     if lost or kept:
         programs = sorted({e["program"] for e in lost} | {_program(name) for name in kept})
         text = "Something else used this machine while %s of %s were taken. " % (
-            plural(len(lost) + len(kept), "value"), listing(programs))
-        found = ["%s kept, marked, because a second try agrees" % plural(len(kept), "is", "are")] if kept else []
+            plural(len(lost) + len(kept), "value"),
+            listing(programs),
+        )
+        found = (
+            ["%s kept, marked, because a second try agrees" % plural(len(kept), "is", "are")] if kept else []
+        )
         if lost:
             lack = "one" if kept else "a second try that agrees"
             found.append("%s not used, for lack of %s" % (plural(len(lost), "is", "are"), lack))
@@ -123,19 +141,28 @@ def _disturbed(signature: Json) -> List[Note]:
     if throttled:
         text = "The device held its clock back while %s of %s were taken; they are not used."
         programs = sorted({e["program"] for e in throttled})
-        notes.append(Note("warning", "Throttled.", text % (plural(len(throttled), "value"), listing(programs))))
+        notes.append(
+            Note("warning", "Throttled.", text % (plural(len(throttled), "value"), listing(programs)))
+        )
     return notes
 
 
 # Capabilities that only models have (device/dev_tracking.h), in words.
-_OF_NO_DEVICE = {"memory_adds": "memory that adds", "tracker": "a tracker",
-                 "memory_control": "a memory controller that tells computing from communication"}
+_OF_NO_DEVICE = {
+    "memory_adds": "memory that adds",
+    "tracker": "a tracker",
+    "memory_control": "a memory controller that tells computing from communication",
+}
 
 
 def _simulated(signature: Json) -> Note:
     text = "These numbers come from a model in virtual time and say nothing about a real machine."
-    named = [d["capabilities"] for d in signature["devices"].values() if isinstance(d.get("capabilities"), list)]
-    unreal = [words for name, words in _OF_NO_DEVICE.items() if any(name in capabilities for capabilities in named)]
+    named = [
+        d["capabilities"] for d in signature["devices"].values() if isinstance(d.get("capabilities"), list)
+    ]
+    unreal = [
+        words for name, words in _OF_NO_DEVICE.items() if any(name in capabilities for capabilities in named)
+    ]
     if unreal:
         text += " The model has hardware that no device has: %s." % listing(unreal)
     if signature["unverified"]:
@@ -151,11 +178,19 @@ def warnings(signature: Json) -> List[Note]:
     notes += _disturbed(signature)
     changed = signature["provenance"]["changed_between_runs"]
     if changed:
-        notes.append(Note("warning", "Changed while measuring.", "%s between the runs collected here: %s." % (
-            "This differs" if len(changed) == 1 else "These differ", listing(sorted(changed), 6))))
+        notes.append(
+            Note(
+                "warning",
+                "Changed while measuring.",
+                "%s between the runs collected here: %s."
+                % ("This differs" if len(changed) == 1 else "These differ", listing(sorted(changed), 6)),
+            )
+        )
     killed = [r["program"] for r in latest(signature["runs"]) if r["status"] in ("killed", "interrupted")]
     if killed:
-        notes.append(Note("warning", "Incomplete.", "%s did not finish." % listing(list(dict.fromkeys(killed)))))
+        notes.append(
+            Note("warning", "Incomplete.", "%s did not finish." % listing(list(dict.fromkeys(killed))))
+        )
     shares = str(main_device(signature).get("shares") or "")
     if shares:
         notes.append(Note("warning", "Shared.", "This device shares %s." % shares.rstrip(".")))
@@ -172,8 +207,12 @@ class Verdict:
 
 _MANY_INVALID = 0.1  # of all values
 _MANY_GRADED = 0.1  # of the headline numbers
-_CAUSES = (("soaked", ("soak:",)), ("too few samples", ("few_samples",)), ("noisy or contended", GRADES),
-           ("did not run", (NO_CASE,)))
+_CAUSES = (
+    ("soaked", ("soak:",)),
+    ("too few samples", ("few_samples",)),
+    ("noisy or contended", GRADES),
+    ("did not run", (NO_CASE,)),
+)
 
 
 def cause_of(reason: str) -> str:
@@ -181,7 +220,7 @@ def cause_of(reason: str) -> str:
 
 
 def _grades_text(signature: Signature) -> str:
-    """"5 noisy, 2 contended" of the headline numbers; empty where none is either."""
+    """ "5 noisy, 2 contended" of the headline numbers; empty where none is either."""
     found = Counter(entry["grade"] for entry in signature.primary.values() if entry.get("grade"))
     return ", ".join("%d %s" % (found[grade], grade) for grade in GRADES if found[grade])
 
@@ -193,51 +232,91 @@ def _against(signature: Signature, causes: Counter) -> List[str]:
     count = sum(bool(entry.get("grade")) for entry in signature.primary.values())
     found = []
     if missing:
-        found.append("%d of %s valid (%s%s)" % (
-            valid, plural(valid + missing, "headline number is", "headline numbers are"),
-            ", ".join("%d %s" % (n, cause) for cause, n in causes.most_common()), grades and "; of the others " + grades))
+        found.append(
+            "%d of %s valid (%s%s)"
+            % (
+                valid,
+                plural(valid + missing, "headline number is", "headline numbers are"),
+                ", ".join("%d %s" % (n, cause) for cause, n in causes.most_common()),
+                grades and "; of the others " + grades,
+            )
+        )
     elif count > _MANY_GRADED * valid:
-        found.append("%d of %s (%s)" % (count, plural(valid, "headline number is noisy or contended",
-                                                     "headline numbers are noisy or contended"), grades))
+        found.append(
+            "%d of %s (%s)"
+            % (
+                count,
+                plural(
+                    valid, "headline number is noisy or contended", "headline numbers are noisy or contended"
+                ),
+                grades,
+            )
+        )
     if invalid > _MANY_INVALID * values:
         found.append("%d of %d values are invalid" % (invalid, values))
     return found
 
 
 def verdict(signature: Signature) -> Verdict:
-    """Doubtful where something failed, a headline number is missing that this machine supports, more than a tenth of them are
-    noisy or contended, or more than a tenth of all values are invalid."""
-    causes = Counter(cause_of(e["reason"]) for e in signature.json["primary_missing"] if not e["reason"].startswith(SKIPPED))
+    """Doubtful where something failed, a headline number is missing that this machine supports, more than a
+    tenth of them are noisy or contended, or more than a tenth of all values are invalid."""
+    causes = Counter(
+        cause_of(e["reason"])
+        for e in signature.json["primary_missing"]
+        if not e["reason"].startswith(SKIPPED)
+    )
     found, valid, grades = _against(signature, causes), len(signature.primary), _grades_text(signature)
     if signature.failed:
-        return Verdict(True, "Something failed or gave a wrong result: do not use this run before that is understood%s."
-                       % "".join("; " + text for text in found))
+        return Verdict(
+            True,
+            "Something failed or gave a wrong result: do not use this run before that is understood%s."
+            % "".join("; " + text for text in found),
+        )
     if causes["soaked"]:
-        return Verdict(True, "This run is a soak: it looked for wrong results and found none. Its numbers count for nothing.")
+        return Verdict(
+            True,
+            "This run is a soak: it looked for wrong results and found none. Its numbers count for nothing.",
+        )
     if found:
-        advice = (["repeat it on an idle machine"] if causes["noisy or contended"] or grades else []) + \
-            (["give it a larger --budget"] if causes["did not run"] or causes["too few samples"] else [])
-        return Verdict(True, "Use this run with care, and do not keep it as a baseline: %s." % "; ".join(
-            filter(None, (" and ".join(found), " and ".join(advice)))))
+        advice = (["repeat it on an idle machine"] if causes["noisy or contended"] or grades else []) + (
+            ["give it a larger --budget"] if causes["did not run"] or causes["too few samples"] else []
+        )
+        return Verdict(
+            True,
+            "Use this run with care, and do not keep it as a baseline: %s."
+            % "; ".join(filter(None, (" and ".join(found), " and ".join(advice)))),
+        )
     if not valid:
         return Verdict(False, "This run has no headline numbers: its programs or options left them out.")
-    return Verdict(False, "This run is good enough to keep as a baseline: %s valid, and nothing failed%s; a verdict on a later "
-                   "change needs several such runs (--repeats 8)." % (
-                       plural(valid, "headline number is", "headline numbers are"),
-                       grades and " (%s: mind their intervals)" % grades))
+    return Verdict(
+        False,
+        "This run is good enough to keep as a baseline: %s valid, and nothing failed%s; a verdict on a later "
+        "change needs several such runs (--repeats 8)."
+        % (
+            plural(valid, "headline number is", "headline numbers are"),
+            grades and " (%s: mind their intervals)" % grades,
+        ),
+    )
 
 
 def counts(signature: Signature) -> str:
-    """"214 cases ok, 2 skipped; 530 valid values, 3 invalid" """
+    """ "214 cases ok, 2 skipped; 530 valid values, 3 invalid" """
     total: Dict[str, int] = {"ok": 0, "failed": 0, "skipped": 0}
     for section in signature.json["programs"].values():
         for status, count in section["cases"].items():
             total[status] += count
     values = len(signature.json["metrics"])
-    parts = ["%s ok" % plural(total["ok"], "case")] + ["%d %s" % (n, s) for s, n in total.items() if n and s != "ok"]
+    parts = ["%s ok" % plural(total["ok"], "case")] + [
+        "%d %s" % (n, s) for s, n in total.items() if n and s != "ok"
+    ]
     text = ", ".join(parts) + "; %s" % plural(values, "metric")
     whole = len([e for e in signature.json["not_measured"] if e["key"] is None])
     text += "; %s did not run" % plural(whole, "program") if whole else ""
     invalid = len(signature.json["invalid"])
-    marked = ["%d %s" % (len(names), grade) for grade in GRADES for names in [graded(signature.json, grade)] if names]
+    marked = [
+        "%d %s" % (len(names), grade)
+        for grade in GRADES
+        for names in [graded(signature.json, grade)]
+        if names
+    ]
     return ", ".join([text] + marked + (["%s invalid" % plural(invalid, "value")] if invalid else []))

@@ -26,45 +26,86 @@ def metric_name(program: str, quantity: str, labels: Mapping[str, Scalar], suffi
     return "%s/%s%s%s" % (program, quantity, "{%s}" % text if text else "", suffix)
 
 
-# Fields of headline numbers only; for the others, the entry of their program has the formula, and their names the case.
+# Fields of headline numbers only; for the others, the entry of their program has the formula, and their names
+# the case.
 _WITH_PRIMARY = ("formula", "key")
 _NOT_WITH_PRIMARY = ("quantity",)
-NO_CASE, SKIPPED = "its case did not run", ("its case was skipped: ", "its variant was skipped: ")  # of a headline number
+NO_CASE, SKIPPED = (
+    "its case did not run",
+    ("its case was skipped: ", "its variant was skipped: "),
+)  # of a headline number
 _SIZES = ("size", "footprint")  # axes that go without saying
 _WAYS = ("direction", "transfer")
-_WAY_WORDS = {"up": "host to device", "down": "device to host", "local": "within the device", "peer": "device to device"}
+_WAY_WORDS = {
+    "up": "host to device",
+    "down": "device to host",
+    "local": "within the device",
+    "peer": "device to device",
+}
 _DIGITS, _DIGITS_OF_MANY = 9, 6  # of a number in a signature, and of one that is no headline
 _WHOLE = 1e15  # up to here a float counts exactly
 
 
 def metric(group: Group, value: float, unit: str, formula: str, **rest: Any) -> Json:
     """One entry; whatever is not given is null."""
-    entry: Json = {"value": value, "unit": unit, "formula": formula, "program": group.program, "device": group.device,
-                   "ci_low": None, "ci_high": None, "n": 0, "better": None, "primary": False, "key": "",
-                   "bound": None, "bound_name": None, "share": None, "quantity": ""}
+    entry: Json = {
+        "value": value,
+        "unit": unit,
+        "formula": formula,
+        "program": group.program,
+        "device": group.device,
+        "ci_low": None,
+        "ci_high": None,
+        "n": 0,
+        "better": None,
+        "primary": False,
+        "key": "",
+        "bound": None,
+        "bound_name": None,
+        "share": None,
+        "quantity": "",
+    }
     entry.update(rest)
     return entry
 
 
 def _of_case(group: Group, case: Case, derived: Derived) -> Json:
-    return metric(group, derived.value, derived.unit, derived.formula or group.run.formula, ci_low=derived.ci_low,
-                  ci_high=derived.ci_high, n=samples_behind(case, derived), key=case.key, bound=derived.bound,
-                  bound_name=derived.bound_name or None, share=derived.share,
-                  better=better_of(derived.name, derived.unit), **marks(derived))
+    return metric(
+        group,
+        derived.value,
+        derived.unit,
+        derived.formula or group.run.formula,
+        ci_low=derived.ci_low,
+        ci_high=derived.ci_high,
+        n=samples_behind(case, derived),
+        key=case.key,
+        bound=derived.bound,
+        bound_name=derived.bound_name or None,
+        share=derived.share,
+        better=better_of(derived.name, derived.unit),
+        **marks(derived),
+    )
 
 
 def _cases_of(group: Group, primary: Primary) -> List[Case]:
-    return [case for case in group.cases.values() if all(case.axes.get(name) == value for name, value in primary.where.items())]
+    return [
+        case
+        for case in group.cases.values()
+        if all(case.axes.get(name) == value for name, value in primary.where.items())
+    ]
 
 
 def _why_no_case(group: Group, primary: Primary) -> str:
-    """Empty where the options or the device leave it out: without f8 in the list of types, f8 is not missing."""
+    """Empty where the options or the device leave it out: without f8 in the list of types, f8 is not
+    missing."""
     listed: Dict[str, set] = {}
     for run in group.runs:
         for axis in run.axes:
             listed.setdefault(axis.name, set()).update(axis.values)
     terms = [(value, listed[name]) for name, value in primary.where.items() if listed.get(name)]
-    unknown = [str(value) for value, values in terms if isinstance(value, str) and all(v.isdigit() for v in values)]
+    unknown = [
+        str(value) for value, values in terms if isinstance(value, str) and all(v.isdigit() for v in values)
+    ]
     if unknown:
         return "this device does not report what %s is" % " and ".join(unknown)
     return NO_CASE if all(str(value) in values for value, values in terms) else ""
@@ -77,7 +118,8 @@ def _why_no_variant(case: Case, primary: Primary) -> str:
 
 
 def _value_of(group: Group, primary: Primary) -> Tuple[Optional[Case], Optional[Derived], str]:
-    """The case and the value, or why there is none; all empty where the device or the options leave it out."""
+    """The case and the value, or why there is none; all empty where the device or the options leave it
+    out."""
     cases = _cases_of(group, primary)
     if not cases:
         return None, None, _why_no_case(group, primary)
@@ -88,7 +130,13 @@ def _value_of(group: Group, primary: Primary) -> Tuple[Optional[Case], Optional[
         return None, None, ("its case failed: " if case.status == "failed" else SKIPPED[0]) + case.reason
     found = [d for d in case.derived if d.name == primary.derived and d.variant == primary.variant]
     if not found:
-        return None, None, _why_no_variant(case, primary) if case.variant(primary.variant) is None else "no value in " + case.key
+        return (
+            None,
+            None,
+            _why_no_variant(case, primary)
+            if case.variant(primary.variant) is None
+            else "no value in " + case.key,
+        )
     return case, found[-1], why_invalid(case, found[-1])
 
 
@@ -118,22 +166,42 @@ def condition_of(group: Group, case: Case, primary: Primary) -> str:
 
 
 def primary_of(group: Group, suffix: str) -> Tuple[Dict[str, Json], List[Json], Dict[str, Tuple[float, ...]]]:
-    """Headline numbers in the program's order, the missing ones with their reasons, and the values of the tries of each."""
+    """Headline numbers in the program's order, the missing ones with their reasons, and the values of the
+    tries of each."""
     taken, missing, tries = {}, [], {}
     for primary in group.run.primary:
         case, derived, why = _value_of(group, primary)
         if why:
-            entry = {"program": group.program, "device": group.device, "metric": primary.metric, "reason": why}
-            if why == NO_SECOND_TRY and case is not None and derived is not None and derived.value is not None:
-                entry["once"] = {"value": derived.value, "unit": derived.unit, "better": primary.better,
-                                 "condition": condition_of(group, case, primary)}  # repeats are its other tries
+            entry = {
+                "program": group.program,
+                "device": group.device,
+                "metric": primary.metric,
+                "reason": why,
+            }
+            if (
+                why == NO_SECOND_TRY
+                and case is not None
+                and derived is not None
+                and derived.value is not None
+            ):
+                entry["once"] = {
+                    "value": derived.value,
+                    "unit": derived.unit,
+                    "better": primary.better,
+                    "condition": condition_of(group, case, primary),
+                }  # repeats are its other tries
             missing.append(entry)
         if why or case is None or derived is None:
             continue
         entry = _of_case(group, case, derived)
         if derived.grade:
             entry["grade_reason"] = derived.grade_reason
-        entry.update(primary=True, better=primary.better, variant=derived.variant, condition=condition_of(group, case, primary))
+        entry.update(
+            primary=True,
+            better=primary.better,
+            variant=derived.variant,
+            condition=condition_of(group, case, primary),
+        )
         tries["%s/%s%s" % (group.program, primary.metric, suffix)] = derived.each
         taken["%s/%s%s" % (group.program, primary.metric, suffix)] = entry
     return taken, missing, tries
@@ -151,7 +219,8 @@ def formulas_of(group: Group) -> Dict[str, str]:
 
 
 def shortened(value: Any, digits: int = _DIGITS) -> Any:
-    """Numbers of a signature's part with the digits that are worth keeping. Whole ones, such as sizes, keep all."""
+    """Numbers of a signature's part with the digits that are worth keeping. Whole ones, such as sizes, keep
+    all."""
     if isinstance(value, float):
         return value if value.is_integer() and abs(value) < _WHOLE else float("%.*g" % (digits, value))
     if isinstance(value, dict):
@@ -174,17 +243,29 @@ def brief(entry: Json) -> Json:
 
 def is_stated_by_rate(case: Case, derived: Derived) -> bool:
     """A time is redundant where the same variant has a valid rate: the rate is bytes or flops / that time."""
-    return derived.name == "time" and derived.unit == "s" and any(
-        d.variant == derived.variant and d.unit.endswith("/s") and not why_invalid(case, d) for d in case.derived)
+    return (
+        derived.name == "time"
+        and derived.unit == "s"
+        and any(
+            d.variant == derived.variant and d.unit.endswith("/s") and not why_invalid(case, d)
+            for d in case.derived
+        )
+    )
 
 
 def all_of(group: Group, suffix: str) -> Dict[str, Json]:
-    """Every valid measured value that a rate does not state already, named by program, quantity, variant and case."""
+    """Every valid measured value that a rate does not state already, named by program, quantity, variant and
+    case."""
     found = {}
     for case in group.cases.values():
         for derived in case.derived:
-            if not derived.modelled and not why_invalid(case, derived) and not is_stated_by_rate(case, derived):
+            if (
+                not derived.modelled
+                and not why_invalid(case, derived)
+                and not is_stated_by_rate(case, derived)
+            ):
                 labels = dict({"variant": derived.variant or ""}, **case.axes)
                 found[metric_name(group.program, derived.name, labels, suffix)] = dict(
-                    _of_case(group, case, derived), quantity=derived.name)
+                    _of_case(group, case, derived), quantity=derived.name
+                )
     return found

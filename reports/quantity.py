@@ -15,7 +15,9 @@ def scale_of(magnitude: float, unit: str) -> Tuple[float, str]:
     """The factor to divide by and the unit to show for a value of about this magnitude."""
     magnitude = abs(magnitude)
     if unit == "s":
-        return next(((f, u) for f, u in _SECONDS if magnitude >= f), _SECONDS[-1]) if magnitude else (1.0, "s")
+        return (
+            next(((f, u) for f, u in _SECONDS if magnitude >= f), _SECONDS[-1]) if magnitude else (1.0, "s")
+        )
     if unit == "byte":
         return next(((float(f), u) for f, u in _BINARY if magnitude >= f), (1.0, "B"))
     if unit in _RATES:
@@ -31,7 +33,9 @@ def digits(value: float) -> str:
         return "%d" % value
     if size >= 1e6 or 0 < size < 1e-4:
         return "%.2e" % value
-    decimals = 0 if size >= 99.95 else 1 if size >= 9.995 else 2 if size >= 0.9995 else 3 if size >= 0.09995 else 4
+    decimals = (
+        0 if size >= 99.95 else 1 if size >= 9.995 else 2 if size >= 0.9995 else 3 if size >= 0.09995 else 4
+    )
     return "{:,.{}f}".format(value, decimals)
 
 
@@ -56,7 +60,7 @@ def human_interval(low: Optional[float], high: Optional[float], value: float, un
 
 
 def half_width(value: float, low: Optional[float], high: Optional[float], unit: str = "") -> str:
-    """"±18 %" of the value; of one near 0 as a number, unless it has a unit."""
+    """ "±18 %" of the value; of one near 0 as a number, unless it has a unit."""
     if not value or low is None or high is None:
         return ""
     half = (high - low) / 2
@@ -66,7 +70,11 @@ def half_width(value: float, low: Optional[float], high: Optional[float], unit: 
 
 
 def percent(fraction: float) -> str:
-    return "%.0f %%" % (100 * fraction) if abs(fraction) >= 0.1 or fraction == 0 else "%.1f %%" % (100 * fraction)
+    return (
+        "%.0f %%" % (100 * fraction)
+        if abs(fraction) >= 0.1 or fraction == 0
+        else "%.1f %%" % (100 * fraction)
+    )
 
 
 def size(value: Union[float, int]) -> str:
@@ -96,15 +104,26 @@ def plural(count: int, noun: str, plural_noun: str = "") -> str:
 
 
 def listing(words: Sequence[str], max_words: int = 4) -> str:
-    """"a, b and c", or "a, b, c and 7 more"."""
+    """ "a, b and c", or "a, b, c and 7 more"."""
     words = list(words)
     if len(words) > max_words:
         words = words[:max_words] + ["%d more" % (len(words) - max_words)]
     return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
 
 
-_SPELLED = {"dil": "DIL", "cil": "CIL", "gemm": "GEMM", "llc": "LLC", "l1": "L1", "l2": "L2", "sm": "SM", "ecc": "ECC",
-            "mig": "MIG", "pcie": "PCIe", "numa": "NUMA"}
+_SPELLED = {
+    "dil": "DIL",
+    "cil": "CIL",
+    "gemm": "GEMM",
+    "llc": "LLC",
+    "l1": "L1",
+    "l2": "L2",
+    "sm": "SM",
+    "ecc": "ECC",
+    "mig": "MIG",
+    "pcie": "PCIe",
+    "numa": "NUMA",
+}
 
 
 def spell(name: str) -> str:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Read records.jsonl (docs/RECORDS.md), also when it is damaged.
 
-A line is used whole or not at all, and every line that is not used is counted under a reason. The file may come from
-a crashed run or from another machine, so neither its size nor its types nor its text are trusted.
+A line is used whole or not at all, and every line that is not used is counted under a reason. The file may
+come from a crashed run or from another machine, so neither its size nor its types nor its text are trusted.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Records (docs/RECORDS.md) as the signature reads them. The types, and what is checked of one JSON object; record_file.py reads
-the file."""
+"""Records (docs/RECORDS.md) as the signature reads them. The types, and what is checked of one JSON object;
+record_file.py reads the file."""
 
 from __future__ import annotations
 
@@ -165,8 +165,8 @@ class End:
 
 @dataclass
 class Group:
-    """The records of one program on one device. `tries`: every record of a case, by its key, in the order of the file; `cases`:
-    what follows from them."""
+    """The records of one program on one device. `tries`: every record of a case, by its key, in the order of
+    the file; `cases`: what follows from them."""
 
     program: str
     device: str
@@ -184,8 +184,8 @@ class Group:
         return sum(len(tries) - 1 for tries in self.tries.values())
 
     def sort(self) -> None:
-        """Order cases by their axes; they are measured in random order. Values on no axis come last. A start that repeats a few
-        cases has but their values."""
+        """Order cases by their axes; they are measured in random order. Values on no axis come last. A start
+        that repeats a few cases has but their values."""
         listed: Dict[str, Dict[str, int]] = {}
         for axis in (axis for run in self.runs for axis in run.axes):
             order = listed.setdefault(axis.name, {})
@@ -203,7 +203,9 @@ class Group:
 class Records:
     groups: Dict[Tuple[str, str], Group] = field(default_factory=dict)
     ends: Dict[Tuple[str, str], End] = field(default_factory=dict)
-    unstarted: Dict[str, End] = field(default_factory=dict)  # program -> why its last start wrote no run record
+    unstarted: Dict[str, End] = field(
+        default_factory=dict
+    )  # program -> why its last start wrote no run record
     bad_records: Dict[str, List[int]] = field(default_factory=dict)  # reason -> line numbers
     lines: int = 0
     parts: int = 0  # cases with their timings and values
@@ -225,8 +227,14 @@ def _numbers(values: Mapping[str, Scalar]) -> Dict[str, Scalar]:
 
 
 def _primary(reader: Reader) -> Primary:
-    return Primary(reader.text("metric"), reader.text("derived"), reader.text_or("variant") or None,
-                   _numbers(reader.scalars("where")), reader.text_or("unit"), reader.text_or("better") or "higher")
+    return Primary(
+        reader.text("metric"),
+        reader.text("derived"),
+        reader.text_or("variant") or None,
+        _numbers(reader.scalars("where")),
+        reader.text_or("unit"),
+        reader.text_or("better") or "higher",
+    )
 
 
 def _provenance(reader: Reader) -> Tuple[Dict[str, Optional[Scalar]], Dict[str, Scalar]]:
@@ -234,7 +242,9 @@ def _provenance(reader: Reader) -> Tuple[Dict[str, Optional[Scalar]], Dict[str, 
     flat: Dict[str, Optional[Scalar]] = {}
     for name, value in reader.object_or_empty("provenance").json.items():
         if name != "environment":
-            flat[name] = value if value is None or isinstance(value, str) or is_number(value) else clean(str(value))
+            flat[name] = (
+                value if value is None or isinstance(value, str) or is_number(value) else clean(str(value))
+            )
     environment = reader.object_or_empty("provenance").scalars("environment", null=True)
     return flat, {k: v for k, v in environment.items() if v is not None}
 
@@ -242,16 +252,28 @@ def _provenance(reader: Reader) -> Tuple[Dict[str, Optional[Scalar]], Dict[str, 
 def run_of(reader: Reader, line: int) -> Run:
     provenance, environment = _provenance(reader)
     return Run(
-        id=reader.text("run"), program=reader.text("program"), line=line, question=reader.text_or("question"),
-        formula=reader.text_or("formula"), timed=reader.text_or("timed"), limits=reader.text_or("limits"),
+        id=reader.text("run"),
+        program=reader.text("program"),
+        line=line,
+        question=reader.text_or("question"),
+        formula=reader.text_or("formula"),
+        timed=reader.text_or("timed"),
+        limits=reader.text_or("limits"),
         started=reader.text_or("started") or None,
-        argv=tuple(str(a) for a in reader.items("argv")), devices=tuple(checked(d) for d in reader.objects("device")),
-        ranks=reader.object_or_empty("job").count("processes"), options=reader.object_or_empty("options").json,
-        axes=tuple(Axis(a.text("name"), a.text_or("unit"), tuple(str(v) for v in a.items("values")))
-                   for a in reader.objects("axes")),
+        argv=tuple(str(a) for a in reader.items("argv")),
+        devices=tuple(checked(d) for d in reader.objects("device")),
+        ranks=reader.object_or_empty("job").count("processes"),
+        options=reader.object_or_empty("options").json,
+        axes=tuple(
+            Axis(a.text("name"), a.text_or("unit"), tuple(str(v) for v in a.items("values")))
+            for a in reader.objects("axes")
+        ),
         variants=tuple(str(v) for v in reader.items("variants")),
         references=tuple(str(v) for v in reader.items("references")),
-        primary=tuple(_primary(p) for p in reader.objects("primary")), provenance=provenance, environment=environment)
+        primary=tuple(_primary(p) for p in reader.objects("primary")),
+        provenance=provenance,
+        environment=environment,
+    )
 
 
 def _samples(reader: Reader) -> Tuple[float, ...]:
@@ -265,45 +287,93 @@ def _variant(reader: Reader) -> Variant:
     model = reader.object_or_empty("model")
     converged = reader.json.get("converged")
     return Variant(
-        name=reader.text("name"), n=reader.count("n"), median_s=reader.real("median_s"),
-        ci_low_s=reader.real("ci_low_s"), ci_high_s=reader.real("ci_high_s"), min_s=reader.real("min_s"),
-        p95_s=reader.real("p95_s"), max_s=reader.real("max_s"), lag1=reader.real("lag1"), drift=reader.real("drift"),
-        converged=converged if isinstance(converged, bool) else None, bytes=model.real("bytes"),
-        flops=model.real("flops"), messages=model.real("messages"), samples_s=_samples(reader))
+        name=reader.text("name"),
+        n=reader.count("n"),
+        median_s=reader.real("median_s"),
+        ci_low_s=reader.real("ci_low_s"),
+        ci_high_s=reader.real("ci_high_s"),
+        min_s=reader.real("min_s"),
+        p95_s=reader.real("p95_s"),
+        max_s=reader.real("max_s"),
+        lag1=reader.real("lag1"),
+        drift=reader.real("drift"),
+        converged=converged if isinstance(converged, bool) else None,
+        bytes=model.real("bytes"),
+        flops=model.real("flops"),
+        messages=model.real("messages"),
+        samples_s=_samples(reader),
+    )
 
 
 def _derived(reader: Reader) -> Derived:
     rounds = reader.real("rounds")
     grades = [grade for grade in GRADES if grade in reader.items("grades")]
     return Derived(
-        name=reader.text("name"), variant=reader.text_or("variant") or None, value=reader.real("value"),
-        ci_low=reader.real("ci_low"), ci_high=reader.real("ci_high"), unit=reader.text_or("unit"),
-        formula=reader.text_or("formula"), bound=reader.real("bound"), bound_name=reader.text_or("bound_name"),
-        valid=reader.truth("valid"), reason=reader.text_or("reason"), rounds=int(rounds) if rounds else None,
-        modelled=reader.json.get("modelled") is True, share=reader.real("share"), grade=grades[-1] if grades else "")
+        name=reader.text("name"),
+        variant=reader.text_or("variant") or None,
+        value=reader.real("value"),
+        ci_low=reader.real("ci_low"),
+        ci_high=reader.real("ci_high"),
+        unit=reader.text_or("unit"),
+        formula=reader.text_or("formula"),
+        bound=reader.real("bound"),
+        bound_name=reader.text_or("bound_name"),
+        valid=reader.truth("valid"),
+        reason=reader.text_or("reason"),
+        rounds=int(rounds) if rounds else None,
+        modelled=reader.json.get("modelled") is True,
+        share=reader.real("share"),
+        grade=grades[-1] if grades else "",
+    )
 
 
 def case_of(reader: Reader, line: int, references: Sequence[str]) -> Case:
-    """A case. Values of a reference variant are dropped: they are in the timings and in the bounds of the others. One that failed
-    or was skipped has none, whatever the record states."""
+    """A case. Values of a reference variant are dropped: they are in the timings and in the bounds of the
+    others. One that failed or was skipped has none, whatever the record states."""
     status = reader.text("status")
     if status not in ("ok", "failed", "skipped"):
         raise BadRecord("case.status is not ok, failed or skipped")
     check, validity = reader.object_or_empty("check"), reader.object_or_empty("validity")
     return Case(
-        program=reader.text("program"), run=reader.text("run"), line=line, axes=_numbers(reader.scalars("case")),
-        key=reader.text("key"), status=status, reason=reader.text_or("reason"), elapsed_s=reader.real("elapsed_s"),
+        program=reader.text("program"),
+        run=reader.text("run"),
+        line=line,
+        axes=_numbers(reader.scalars("case")),
+        key=reader.text("key"),
+        status=status,
+        reason=reader.text_or("reason"),
+        elapsed_s=reader.real("elapsed_s"),
         variants=tuple(v for v in map(_variant, reader.objects("variants")) if status == "ok"),
-        derived=tuple(d for d in map(_derived, reader.objects("derived")) if status == "ok" and d.variant not in references),
-        check=check.text_or("status", "none"), check_detail=check.text_or("detail"),
-        mechanism=tuple(Mechanism(m.text("name"), m.truth("observed"), m.text_or("detail"))
-                        for m in reader.objects("mechanism")),
-        facts=reader.scalars("facts", null=True), valid=validity.json.get("valid", True) is True,
-        flags=tuple(Flag(f.text("flag"), f.text_or("variant") or None, f.text_or("reason"), f.text_or("quantity") or None)
-                    for f in validity.objects("flags")))
+        derived=tuple(
+            d
+            for d in map(_derived, reader.objects("derived"))
+            if status == "ok" and d.variant not in references
+        ),
+        check=check.text_or("status", "none"),
+        check_detail=check.text_or("detail"),
+        mechanism=tuple(
+            Mechanism(m.text("name"), m.truth("observed"), m.text_or("detail"))
+            for m in reader.objects("mechanism")
+        ),
+        facts=reader.scalars("facts", null=True),
+        valid=validity.json.get("valid", True) is True,
+        flags=tuple(
+            Flag(
+                f.text("flag"),
+                f.text_or("variant") or None,
+                f.text_or("reason"),
+                f.text_or("quantity") or None,
+            )
+            for f in validity.objects("flags")
+        ),
+    )
 
 
 def end_of(reader: Reader) -> End:
     cases = reader.object_or_empty("cases")
-    return End(reader.text("status"), reader.text_or("reason"), reader.real("elapsed_s"),
-               {k: cases.count(k) for k in cases.json})
+    return End(
+        reader.text("status"),
+        reader.text_or("reason"),
+        reader.real("elapsed_s"),
+        {k: cases.count(k) for k in cases.json},
+    )

@@ -31,8 +31,12 @@ from reports.state import telemetry_of
 from reports.svg import markup
 
 TEMPLATES = Path(__file__).parent / "templates"
-_FILES = ((METRICS, "every value, valid or not, with its interval and its flags"), (TIMINGS, "the times of every variant"),
-          (RECORDS, "all samples, facts and mechanisms"), ("signature.json", "what this machine is compared by"))
+_FILES = (
+    (METRICS, "every value, valid or not, with its interval and its flags"),
+    (TIMINGS, "the times of every variant"),
+    (RECORDS, "all samples, facts and mechanisms"),
+    ("signature.json", "what this machine is compared by"),
+)
 FOLDED, FEW = 12, 4  # rows of a table that are shown, the others folded; so few others are shown, too
 _DETAILS = 20  # rows of the tables at the end of a section
 _PROVENANCE = 4  # rows of a table of provenance
@@ -68,24 +72,41 @@ def first_sentence(text: str) -> str:
 
 
 def anchor(section: Section) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", "%s %s" % (section.group.program.lower(), section.group.device.lower())).strip("-")
+    return re.sub(
+        r"[^a-z0-9]+", "-", "%s %s" % (section.group.program.lower(), section.group.device.lower())
+    ).strip("-")
 
 
 # ------------------------------------------------------------------ rows
 
 
 def _grade(bar: Bar) -> Dict[str, Any]:
-    """"noisy, ±18 %" under the name; a contended one is pale."""
+    """ "noisy, ±18 %" under the name; a contended one is pale."""
     width = half_width(bar.value, bar.low, bar.high, bar.unit)
-    return {"grade": hold(", ".join(t for t in (bar.grade, width) if t)) if bar.grade else "", "grade_reason": bar.grade_reason,
-            "faded": bar.grade == CONTENDED}
+    return {
+        "grade": hold(", ".join(t for t in (bar.grade, width) if t)) if bar.grade else "",
+        "grade_reason": bar.grade_reason,
+        "faded": bar.grade == CONTENDED,
+    }
 
 
 def _bar(bar: Bar) -> Dict[str, Any]:
     number, unit = number_and_unit(bar.value, bar.unit)
-    row: Dict[str, Any] = {"label": bar.label, "words": "", "anchor": "", "condition": "", "hint": bar.hint, "number": number,
-                           "unit": unit, "why": bar.why_invalid, "n": bar.n or "", "graph": "", "share": "", **_grade(bar),
-                           "interval": human_interval(bar.low, bar.high, bar.value, bar.unit)}
+    row: Dict[str, Any] = {
+        "label": bar.label,
+        "words": "",
+        "anchor": "",
+        "condition": "",
+        "hint": bar.hint,
+        "number": number,
+        "unit": unit,
+        "why": bar.why_invalid,
+        "n": bar.n or "",
+        "graph": "",
+        "share": "",
+        **_grade(bar),
+        "interval": human_interval(bar.low, bar.high, bar.value, bar.unit),
+    }
     if bar.of and bar.of > 0:
         of = bar.of
         low, high = (None if v is None else v / of for v in (bar.low, bar.high))
@@ -95,12 +116,22 @@ def _bar(bar: Bar) -> Dict[str, Any]:
 
 
 def _primary_bar(name: str, entry: Json) -> Bar:
-    label = name[len(entry["program"]) + 1:] if name.startswith(entry["program"] + "/") else name
+    label = name[len(entry["program"]) + 1 :] if name.startswith(entry["program"] + "/") else name
     arrow = {"lower": "\u00a0↓", "higher": "\u00a0↑"}.get(entry["better"], "")
     full = entry["value"] / entry["share"] if entry["share"] else None
-    return Bar(spell(label) + arrow, entry["value"], entry["unit"], *shown_interval(entry), entry["n"],
-               full, entry["bound_name"] or "", "", entry.get("grade", ""), entry.get("grade_reason", ""),
-               caption(entry["formula"]))
+    return Bar(
+        spell(label) + arrow,
+        entry["value"],
+        entry["unit"],
+        *shown_interval(entry),
+        entry["n"],
+        full,
+        entry["bound_name"] or "",
+        "",
+        entry.get("grade", ""),
+        entry.get("grade_reason", ""),
+        caption(entry["formula"]),
+    )
 
 
 def _headline(signature: Signature) -> List[Dict[str, Any]]:
@@ -110,16 +141,30 @@ def _headline(signature: Signature) -> List[Dict[str, Any]]:
         bars = []
         for name, entry in rows:
             bar = _primary_bar(name, entry)
-            bars.append(dict(_bar(bar), condition=linked(entry["condition"][:_LONGEST]), words=linked.marks(bar.label),
-                             anchor=anchors.get((entry["program"], entry["device"]), "")))
+            bars.append(
+                dict(
+                    _bar(bar),
+                    condition=linked(entry["condition"][:_LONGEST]),
+                    words=linked.marks(bar.label),
+                    anchor=anchors.get((entry["program"], entry["device"]), ""),
+                )
+            )
         groups.append({"title": title, "bars": bars})
     return groups
 
 
 def _headline_note(signature: Signature) -> str:
     """The bound that a full bar stands for, for each headline number that has one."""
-    bounds = Counter(entry["bound_name"] or "its bound" for entry in signature.primary.values() if entry["share"] is not None)
-    text = "A full bar is the %s." % ", or the ".join(bounds) if bounds else "No reachable limit is known for these."
+    bounds = Counter(
+        entry["bound_name"] or "its bound"
+        for entry in signature.primary.values()
+        if entry["share"] is not None
+    )
+    text = (
+        "A full bar is the %s." % ", or the ".join(bounds)
+        if bounds
+        else "No reachable limit is known for these."
+    )
     if bounds and sum(bounds.values()) < len(signature.primary):
         text += " No bar: no limit is known that a device can reach."
     text += " ↑ more is better, ↓ less. " + sentence_of(signature.json["run_spread"])
@@ -127,16 +172,24 @@ def _headline_note(signature: Signature) -> str:
     return text + "".join(" " + sentence for grade, sentence in _GRADES if grade in graded)
 
 
-_GRADES = ((NOISY, "Noisy: the interval is wide, or of few samples; compare the interval, not the median."),
-           (CONTENDED, "Pale: other programs used the machine, and a second try gave about the same."))
+_GRADES = (
+    (NOISY, "Noisy: the interval is wide, or of few samples; compare the interval, not the median."),
+    (CONTENDED, "Pale: other programs used the machine, and a second try gave about the same."),
+)
 
 
 # ------------------------------------------------------------------ sections
 
 
-_LOOKS = (("hollow", " Hollow points are invalid and are not used."),
-          ("graded", " Pale points are noisy or contended: what counts is their 95 % interval, the bar (cut at half and twice "
-                     "the value)."))
+_LOOKS = (
+    ("hollow", " Hollow points are invalid and are not used."),
+    (
+        "graded",
+        " Pale points are noisy or contended: what counts is their 95 % interval, the bar (cut at half and "
+        "twice "
+        "the value).",
+    ),
+)
 
 
 def _figure(figure: Figure, title: str, linked: Linker) -> Dict[str, Any]:
@@ -148,12 +201,28 @@ def _figure(figure: Figure, title: str, linked: Linker) -> Dict[str, Any]:
 def _drawn(figure: Figure) -> Dict[str, Any]:
     if isinstance(figure, Panels):
         flagged = "".join(text for css, text in _LOOKS if any('"dot %s' % css in c for c in figure.charts))
-        return {"kind": "panels", "charts": [markup(c) for c in figure.charts], "caption": caption(figure.caption + flagged),
-                "wide": figure.wide, "heads": "charts"}
+        return {
+            "kind": "panels",
+            "charts": [markup(c) for c in figure.charts],
+            "caption": caption(figure.caption + flagged),
+            "wide": figure.wide,
+            "heads": "charts",
+        }
     if isinstance(figure, Bars):
-        return {"kind": "bars", "bars": [_bar(b) for b in figure.rows], "caption": caption(figure.caption), "head": figure.head,
-                "heads": figure.head or "bars", "graph_head": figure.graph_head if any(b.of for b in figure.rows) else ""}
-    return {"kind": "table", "table": figure, "caption": caption(figure.caption), "heads": ", ".join(figure.heads)}
+        return {
+            "kind": "bars",
+            "bars": [_bar(b) for b in figure.rows],
+            "caption": caption(figure.caption),
+            "head": figure.head,
+            "heads": figure.head or "bars",
+            "graph_head": figure.graph_head if any(b.of for b in figure.rows) else "",
+        }
+    return {
+        "kind": "table",
+        "table": figure,
+        "caption": caption(figure.caption),
+        "heads": ", ".join(figure.heads),
+    }
 
 
 def _unfolded(count: int) -> int:
@@ -166,12 +235,25 @@ def _section(section: Section, main: str) -> Dict[str, Any]:
     device, linked = section.group.device, Linker()
     question, summary = linked(run.question[:_LONGEST]), linked(hold(section.summary)[:_LONGEST])
     shown = [_figure(f, section.title, linked) for f in figures]
-    notes = [(term, linked(text[:_LONGEST]))
-             for term, text in (("Formula", run.formula), ("Timed", run.timed), ("Limits", run.limits)) if text]
-    return {"title": section.title, "anchor": anchor(section), "program": section.group.program,
-            "device": "" if device in (main, "none") else device, "question": question, "summary": summary,
-            "in_short": first_sentence(hold(section.summary)), "figures": shown, "unfolded": _unfolded(len(shown)),
-            "notes": notes, "method": method_of(section.group.program), "details": details_of(section, _DETAILS)}
+    notes = [
+        (term, linked(text[:_LONGEST]))
+        for term, text in (("Formula", run.formula), ("Timed", run.timed), ("Limits", run.limits))
+        if text
+    ]
+    return {
+        "title": section.title,
+        "anchor": anchor(section),
+        "program": section.group.program,
+        "device": "" if device in (main, "none") else device,
+        "question": question,
+        "summary": summary,
+        "in_short": first_sentence(hold(section.summary)),
+        "figures": shown,
+        "unfolded": _unfolded(len(shown)),
+        "notes": notes,
+        "method": method_of(section.group.program),
+        "details": details_of(section, _DETAILS),
+    }
 
 
 # ------------------------------------------------------------------ provenance and page
@@ -182,21 +264,45 @@ def _provenance(signature: Json) -> List[Table]:
     fields = [[name.replace("_", " "), fact_text(name, value)] for name, value in origin["fields"].items()]
     tables = [Table(["field", "found"], fields, "", 2)] if fields else []
     if origin["environment"]:
-        tables.append(Table(["variable", "value"], [[k, str(v)] for k, v in origin["environment"].items()],
-                            "Variables known to change results; only those that are set.", 2))
+        tables.append(
+            Table(
+                ["variable", "value"],
+                [[k, str(v)] for k, v in origin["environment"].items()],
+                "Variables known to change results; only those that are set.",
+                2,
+            )
+        )
     if origin["changed_between_runs"]:
-        rows = [[name, " → ".join(fact_text(name, v) for v in values)] for name, values in origin["changed_between_runs"].items()]
+        rows = [
+            [name, " → ".join(fact_text(name, v) for v in values)]
+            for name, values in origin["changed_between_runs"].items()
+        ]
         tables.append(Table(["changed between runs", "values"], rows, "", 2))
     rows = []
     for name, device in signature["devices"].items():
-        rows += [[name, key.replace("_", " "), _device_text(key, value)] for key, value in device.items()
-                 if key not in ("spec", "state")]
-        rows += [[name, spell(r.name), "%s: %s" % (r.text, r.reason) if r.reason else r.text] for r in telemetry_of(device)]
+        rows += [
+            [name, key.replace("_", " "), _device_text(key, value)]
+            for key, value in device.items()
+            if key not in ("spec", "state")
+        ]
+        rows += [
+            [name, spell(r.name), "%s: %s" % (r.text, r.reason) if r.reason else r.text]
+            for r in telemetry_of(device)
+        ]
     if rows:
         tables.append(Table(["device", "property", "value"], rows, "0 is unknown.", 3))
-    runs = [[r["program"], r["device"], r["started"] or "–", r["status"], human(r["elapsed_s"], "s"),
-             ", ".join("%d %s" % (n, s.replace("_", " ")) for s, n in r["cases"].items() if n), " ".join(r["argv"])]
-            for r in signature["runs"]]
+    runs = [
+        [
+            r["program"],
+            r["device"],
+            r["started"] or "–",
+            r["status"],
+            human(r["elapsed_s"], "s"),
+            ", ".join("%d %s" % (n, s.replace("_", " ")) for s, n in r["cases"].items() if n),
+            " ".join(r["argv"]),
+        ]
+        for r in signature["runs"]
+    ]
     if runs:
         tables.append(Table(["program", "device", "started", "end", "took", "cases", "command"], runs, "", 7))
     return tables
@@ -222,8 +328,14 @@ def _bounded(value: Any) -> Any:
 def _kicker(json: Json) -> List[str]:
     """The host, and when the run began."""
     started = sorted(r["started"] for r in json["runs"] if r["started"])
-    return [t for t in (str(json["provenance"]["fields"].get("hostname") or ""),
-                        started[0].replace("T", " ")[:16] + " UTC" if started else "") if t]
+    return [
+        t
+        for t in (
+            str(json["provenance"]["fields"].get("hostname") or ""),
+            started[0].replace("T", " ")[:16] + " UTC" if started else "",
+        )
+        if t
+    ]
 
 
 def _context(signature: Signature) -> Dict[str, Any]:
@@ -231,18 +343,36 @@ def _context(signature: Signature) -> Dict[str, Any]:
     fields = json["provenance"]["fields"]
     kicker = _kicker(json) + [machine.counts(signature)]
     footer = "gpusig %s; %s. The same records give the same page." % (
-        fields.get("version") or "of unknown version", plural(len(json["runs"]), "run"))
-    return {"title": "gpusig: " + machine.name_of(json), "kicker": kicker, "files": _FILES,
-            "machine": {"name": machine.name_of(json), "sentence": hold(machine.sentence_of(json)),
-                        "state": [(i.label, hold(i.text), i.hint) for i in machine.state_of(json)]},
-            "banners": [{"alarm": n.kind == "failed", "head": n.head, "text": n.text} for n in machine.warnings(json)],
-            "answers": [(question, hold(answer)) for question, answer in answers(signature)],
-            "trust": TRUST, "verdict": machine.verdict(signature),
-            "headline": _headline(signature), "headline_note": _headline_note(signature),
-            "skipped": left_out.skipped(json), "most_notes": _NOTES, "words": words(),
-            "sections": [_section(s, json["device"]) for s in signature.sections],
-            "folded": FOLDED, "few": FEW, "provenance_rows": _PROVENANCE,
-            "provenance": _provenance(json), "footer": footer}
+        fields.get("version") or "of unknown version",
+        plural(len(json["runs"]), "run"),
+    )
+    return {
+        "title": "gpusig: " + machine.name_of(json),
+        "kicker": kicker,
+        "files": _FILES,
+        "machine": {
+            "name": machine.name_of(json),
+            "sentence": hold(machine.sentence_of(json)),
+            "state": [(i.label, hold(i.text), i.hint) for i in machine.state_of(json)],
+        },
+        "banners": [
+            {"alarm": n.kind == "failed", "head": n.head, "text": n.text} for n in machine.warnings(json)
+        ],
+        "answers": [(question, hold(answer)) for question, answer in answers(signature)],
+        "trust": TRUST,
+        "verdict": machine.verdict(signature),
+        "headline": _headline(signature),
+        "headline_note": _headline_note(signature),
+        "skipped": left_out.skipped(json),
+        "most_notes": _NOTES,
+        "words": words(),
+        "sections": [_section(s, json["device"]) for s in signature.sections],
+        "folded": FOLDED,
+        "few": FEW,
+        "provenance_rows": _PROVENANCE,
+        "provenance": _provenance(json),
+        "footer": footer,
+    }
 
 
 def render(signature: Signature) -> str:
@@ -259,13 +389,16 @@ def running_of(signature: Signature) -> str:
 
 
 def _css_text(text: str) -> str:
-    """A string of CSS; what is not a plain letter or digit is escaped, so nothing ends the string or the style."""
-    return '"%s"' % "".join(c if c.isascii() and c.isalnum() or c == " " else "\\%06x " % ord(c) for c in text[:_NAME])
+    """A string of CSS; what is not a plain letter or digit is escaped, so nothing ends the string or the
+    style."""
+    return '"%s"' % "".join(
+        c if c.isascii() and c.isalnum() or c == " " else "\\%06x " % ord(c) for c in text[:_NAME]
+    )
 
 
 def style_of(*sheets: str, running: str = "") -> Tuple[Any, str]:
-    """The style of a page as it stands there, and the hash by which the page's policy lets it in. `running` is printed at the
-    foot of every sheet of paper, with the number of the page."""
+    """The style of a page as it stands there, and the hash by which the page's policy lets it in. `running`
+    is printed at the foot of every sheet of paper, with the number of the page."""
     style = "".join((TEMPLATES / sheet).read_text(encoding="utf-8") for sheet in sheets)
     style += "@page { @bottom-left { content: %s; } }\n" % _css_text(running)
     return markup(style), "sha256-" + base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
@@ -277,9 +410,12 @@ def page_template(page: str) -> Any:
     try:
         import jinja2
     except ImportError:
-        raise MissingDependency("%s needs the Python package jinja2, which %s does not have" % (page, _python())) from None
-    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(str(TEMPLATES)), autoescape=True,
-                                     undefined=jinja2.StrictUndefined)
+        raise MissingDependency(
+            "%s needs the Python package jinja2, which %s does not have" % (page, _python())
+        ) from None
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(str(TEMPLATES)), autoescape=True, undefined=jinja2.StrictUndefined
+    )
     return environment.get_template(page + ".j2")
 
 

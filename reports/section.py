@@ -13,7 +13,8 @@ from reports.records import Case, Derived, Group
 
 @dataclass(frozen=True)
 class Finding:
-    """Something wrong with the machine that its owner should know first: "Slow pair.", "3 to 5 copies at a quarter of ..."."""
+    """Something wrong with the machine that its owner should know first: "Slow pair.", "3 to 5 copies at a
+    quarter of ..."."""
 
     head: str
     text: str
@@ -43,8 +44,12 @@ class Section:
 
     def values(self, *names: str) -> List[Tuple[Case, Derived]]:
         """Every value of these quantities, valid or not."""
-        return [(c, d) for c in self.group.cases.values() for d in c.derived
-                if d.value is not None and (not names or d.name in names)]
+        return [
+            (c, d)
+            for c in self.group.cases.values()
+            for d in c.derived
+            if d.value is not None and (not names or d.name in names)
+        ]
 
 
 # ------------------------------------------------------------------ what the report draws
@@ -85,7 +90,8 @@ class Bars:
 
 @dataclass
 class Table:
-    """Cells are ready text. The first `words` columns, and the last one if `prose`, are text; the others are numbers."""
+    """Cells are ready text. The first `words` columns, and the last one if `prose`, are text; the others are
+    numbers."""
 
     heads: Sequence[str]
     rows: List[Sequence[str]]

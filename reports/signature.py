@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Records in, signature out: what a machine can do, in a small JSON that another machine's can be compared with.
+"""Records in, signature out: what a machine can do, in a small JSON that another machine's can be compared
+with.
 
 The same records give the same bytes. Only valid values enter; every skipped one is listed with its reason.
 """
@@ -22,8 +23,14 @@ from reports.spread import add_run_intervals
 
 _OF_A_RANK = ("affinity",)  # a launcher binds every rank as it likes
 # What makes it another machine, or its numbers others by definition; of the rest a change is a warning.
-_OF_A_MACHINE = (("hostname", "machines"), ("cpu", "CPUs"), ("cpu_family", "CPUs"), ("cpu_model", "CPUs"),
-                 ("architecture", "CPUs"), ("version", "versions of gpusig"))
+_OF_A_MACHINE = (
+    ("hostname", "machines"),
+    ("cpu", "CPUs"),
+    ("cpu_family", "CPUs"),
+    ("cpu_model", "CPUs"),
+    ("architecture", "CPUs"),
+    ("version", "versions of gpusig"),
+)
 _SAME_MEMORY = 1.1  # times as much: a kernel keeps more or less of it for itself
 _VOLATILE = ("load_average", "load_1min")  # differ between any two runs; not worth a line
 
@@ -39,14 +46,17 @@ class MixedMachines(ValueError):
 
 @dataclass
 class Signature:
-    """Everything as JSON, of which signature.json has a part, and the sections it was made from, which the report draws."""
+    """Everything as JSON, of which signature.json has a part, and the sections it was made from, which the
+    report draws."""
 
     json: Json
     sections: List[Section] = field(default_factory=list)
 
     def text(self) -> str:
         """The content of signature.json."""
-        return text_of(self.json, {(s.group.program, p.derived) for s in self.sections for p in s.group.run.primary})
+        return text_of(
+            self.json, {(s.group.program, p.derived) for s in self.sections for p in s.group.run.primary}
+        )
 
     @property
     def failed(self) -> bool:
@@ -61,28 +71,37 @@ def _check_equal(what: str, values: Iterable[object]) -> None:
     """Where a run does not know its own, it is taken for that of the others."""
     distinct = sorted({str(v)[:80] for v in values if v not in (None, "")})
     if len(distinct) > 1:
-        raise MixedMachines("records of different %s do not mix: %s; measure into a new folder" % (what, listing(distinct)))
+        raise MixedMachines(
+            "records of different %s do not mix: %s; measure into a new folder" % (what, listing(distinct))
+        )
 
 
 def _check_one_machine(runs: List[Run]) -> None:
     simulated = [r for r in runs if r.simulated is True and _measured(r)]
     measured = [r for r in runs if r.simulated is False and _measured(r)]
     if simulated and measured:
-        raise MixedMachines("simulated and measured records do not mix: %s ran on %s, %s on %s" % (
-            simulated[0].program, simulated[0].device_spec, measured[0].program, measured[0].device_spec))
-    for field, what in _OF_A_MACHINE:
-        _check_equal(what, (r.provenance.get(field) for r in runs))
-    sizes = [float(r.provenance["memory_bytes"] or 0) for r in runs if is_number(r.provenance.get("memory_bytes"))]
+        raise MixedMachines(
+            "simulated and measured records do not mix: %s ran on %s, %s on %s"
+            % (simulated[0].program, simulated[0].device_spec, measured[0].program, measured[0].device_spec)
+        )
+    for name, what in _OF_A_MACHINE:
+        _check_equal(what, [r.provenance.get(name) for r in runs])
+    sizes = [
+        float(r.provenance["memory_bytes"] or 0) for r in runs if is_number(r.provenance.get("memory_bytes"))
+    ]
     if sizes and max(sizes) > _SAME_MEMORY * min(sizes):
         _check_equal("memories", map(size, (min(sizes), max(sizes))))
     devices = [(r.device_spec, d) for r in runs if _measured(r) for d in r.devices]
     for place in dict.fromkeys((spec, str(d.get("index"))) for spec, d in devices):
-        for field in ("name", "uuid"):
-            _check_equal("devices", (d.get(field) for spec, d in devices if (spec, str(d.get("index"))) == place))
+        for name in ("name", "uuid"):
+            _check_equal(
+                "devices", (d.get(name) for spec, d in devices if (spec, str(d.get("index"))) == place)
+            )
 
 
 def _main_device(records: Records) -> str:
-    """The device most cases ran on, measured ones before others; metrics of any other device carry its name."""
+    """The device most cases ran on, measured ones before others; metrics of any other device carry its
+    name."""
     cases = Counter({g.device: 0 for g in records.groups.values()})
     measured: Counter = Counter()
     for group in records.groups.values():
@@ -104,28 +123,60 @@ def _provenance(runs: List[Run]) -> Json:
         for key, value in run.environment.items():
             environment.setdefault(key, []).append(value)
     distinct = {k: list(dict.fromkeys(v)) for k, v in values.items()}
-    return {"fields": {k: v[-1] for k, v in distinct.items()},
-            "changed_between_runs": {k: v[:20] for k, v in distinct.items() if len(v) > 1 and k not in _VOLATILE},
-            "environment": {k: v[-1] for k, v in environment.items()}}
+    return {
+        "fields": {k: v[-1] for k, v in distinct.items()},
+        "changed_between_runs": {k: v[:20] for k, v in distinct.items() if len(v) > 1 and k not in _VOLATILE},
+        "environment": {k: v[-1] for k, v in environment.items()},
+    }
 
 
 def _run_json(records: Records, run: Run) -> Json:
     end = records.ends.get((run.id, run.program))
-    return {"run": run.id, "program": run.program, "device": run.device_spec, "started": run.started,
-            "argv": list(run.argv), "options": run.options, "status": end.status if end else "killed",
-            "reason": end.reason if end else "no end record: killed, or still running",
-            "elapsed_s": end.elapsed_s if end else None, "cases": dict(end.cases) if end else {}}
+    return {
+        "run": run.id,
+        "program": run.program,
+        "device": run.device_spec,
+        "started": run.started,
+        "argv": list(run.argv),
+        "options": run.options,
+        "status": end.status if end else "killed",
+        "reason": end.reason if end else "no end record: killed, or still running",
+        "elapsed_s": end.elapsed_s if end else None,
+        "cases": dict(end.cases) if end else {},
+    }
 
 
 def _curve_json(curve: Curve) -> Json:
-    return {"derived": curve.derived, "variant": curve.variant or None, "where": dict(curve.fixed), "axis": curve.axis,
-            "axis_unit": curve.axis_unit, "unit": curve.unit, "formula": curve.formula,
-            "points": [dict(of_many({"value": p.value, "ci_low": p.ci_low, "ci_high": p.ci_high, "n": p.n, "bound": p.bound,
-                                     **marks(p)}), x=p.x) for p in curve.valid]}
+    return {
+        "derived": curve.derived,
+        "variant": curve.variant or None,
+        "where": dict(curve.fixed),
+        "axis": curve.axis,
+        "axis_unit": curve.axis_unit,
+        "unit": curve.unit,
+        "formula": curve.formula,
+        "points": [
+            dict(
+                of_many(
+                    {
+                        "value": p.value,
+                        "ci_low": p.ci_low,
+                        "ci_high": p.ci_high,
+                        "n": p.n,
+                        "bound": p.bound,
+                        **marks(p),
+                    }
+                ),
+                x=p.x,
+            )
+            for p in curve.valid
+        ],
+    }
 
 
 def _without_rate_times(curves: List[Curve]) -> List[Curve]:
     """Drop time curves that a rate over the same points states already; see metrics.is_stated_by_rate."""
+
     def place(curve: Curve) -> Tuple[Any, ...]:
         return curve.variant, curve.axis, tuple(sorted(curve.fixed.items())), tuple(p.x for p in curve.valid)
 
@@ -136,27 +187,63 @@ def _without_rate_times(curves: List[Curve]) -> List[Curve]:
 def _not_measured(group: Group) -> List[Json]:
     """Cases that failed or were skipped. A case that a model has no answer for does not count as skipped."""
     statuses = ("failed", "skipped") if _measured(group) else ("failed",)
-    return [{"program": c.program, "device": group.device, "key": c.key, "status": c.status,
-             "reason": c.reason or "no reason given"} for c in group.cases.values() if c.status in statuses] + \
-           [{"program": c.program, "device": group.device, "key": c.key, "status": "failed",
-             "reason": "check: " + (c.check_detail or "no detail")}
-            for c in group.cases.values() if c.status == "ok" and c.check == "failed"]
+    return [
+        {
+            "program": c.program,
+            "device": group.device,
+            "key": c.key,
+            "status": c.status,
+            "reason": c.reason or "no reason given",
+        }
+        for c in group.cases.values()
+        if c.status in statuses
+    ] + [
+        {
+            "program": c.program,
+            "device": group.device,
+            "key": c.key,
+            "status": "failed",
+            "reason": "check: " + (c.check_detail or "no detail"),
+        }
+        for c in group.cases.values()
+        if c.status == "ok" and c.check == "failed"
+    ]
 
 
 def _unstarted(records: Records, main: str) -> List[Json]:
     """Whole programs that could not be built or run, or died before their first record; their key is null."""
-    return [{"program": program, "device": main, "key": None, "status": "failed" if end.status == "failed" else "skipped",
-             "reason": end.reason or "no reason given"} for program, end in sorted(records.unstarted.items())]
+    return [
+        {
+            "program": program,
+            "device": main,
+            "key": None,
+            "status": "failed" if end.status == "failed" else "skipped",
+            "reason": end.reason or "no reason given",
+        }
+        for program, end in sorted(records.unstarted.items())
+    ]
 
 
 def _invalid(group: Group) -> List[Json]:
-    return [{"program": c.program, "device": group.device, "key": c.key, "derived": d.name, "variant": d.variant,
-             "flags": flags_of(c, d), "reason": why_invalid(c, d)}
-            for c in group.cases.values() for d in c.derived if why_invalid(c, d)]
+    return [
+        {
+            "program": c.program,
+            "device": group.device,
+            "key": c.key,
+            "derived": d.name,
+            "variant": d.variant,
+            "flags": flags_of(c, d),
+            "reason": why_invalid(c, d),
+        }
+        for c in group.cases.values()
+        for d in c.derived
+        if why_invalid(c, d)
+    ]
 
 
 def _measured(what: Union[Section, Group, Run]) -> bool:
-    """False for models and simulated ranks: they do not measure this machine, and only their results are kept."""
+    """False for models and simulated ranks: they do not measure this machine, and only their results are
+    kept."""
     return spec_of((what.group if isinstance(what, Section) else what).program).measured
 
 
@@ -165,40 +252,72 @@ def _section_json(section: Section) -> Json:
     status = Counter(c.status for c in group.cases.values())
     cases = list(group.cases.values()) if _measured(group) else []
     facts = {c.key: dict(c.facts) for c in cases if c.facts}
-    mechanism = [{"key": c.key, "name": m.name, "observed": m.observed, "detail": m.detail} for c in cases for m in c.mechanism]
-    return {"program": group.program, "device": group.device, "question": group.run.question,
-            "formula": group.run.formula, "formulas": formulas_of(group), "timed": group.run.timed, "limits": group.run.limits,
-            "axis": {"name": numeric_axis(group), "unit": axis_unit(group, numeric_axis(group))},
-            "cases": {s: status.get(s, 0) for s in ("ok", "failed", "skipped")}, "repeated": group.repeated,
-            "curves": [_curve_json(c) for c in _without_rate_times(section.curves if cases else [])],
-            "facts": facts, "mechanism": mechanism,
-            "results": shortened(section.results), "summary": section.summary}
+    mechanism = [
+        {"key": c.key, "name": m.name, "observed": m.observed, "detail": m.detail}
+        for c in cases
+        for m in c.mechanism
+    ]
+    return {
+        "program": group.program,
+        "device": group.device,
+        "question": group.run.question,
+        "formula": group.run.formula,
+        "formulas": formulas_of(group),
+        "timed": group.run.timed,
+        "limits": group.run.limits,
+        "axis": {"name": numeric_axis(group), "unit": axis_unit(group, numeric_axis(group))},
+        "cases": {s: status.get(s, 0) for s in ("ok", "failed", "skipped")},
+        "repeated": group.repeated,
+        "curves": [_curve_json(c) for c in _without_rate_times(section.curves if cases else [])],
+        "facts": facts,
+        "mechanism": mechanism,
+        "results": shortened(section.results),
+        "summary": section.summary,
+    }
 
 
 def _finding_json(section: Section, finding: Finding) -> Json:
-    return {"program": section.group.program, "device": section.group.device, "head": finding.head, "text": finding.text}
+    return {
+        "program": section.group.program,
+        "device": section.group.device,
+        "head": finding.head,
+        "text": finding.text,
+    }
 
 
 def _fit_metrics(section: Section, suffix: str) -> Dict[str, Json]:
-    """The numbers of every fitted line, as metrics of their own. A line that does not describe its curve gives none."""
+    """The numbers of every fitted line, as metrics of their own. A line that does not describe its curve
+    gives none."""
     found = {}
     for fit in section.results.get("fits", []):
         if fit["poor"]:
             continue
         labels = dict(fit["where"], variant=fit["variant"] or "")
-        for name, unit, interval in (("alpha_s", "s", "alpha_ci"), ("bandwidth", "byte/s", "bandwidth_ci"),
-                                     ("half_size_byte", "byte", "")):
+        for name, unit, interval in (
+            ("alpha_s", "s", "alpha_ci"),
+            ("bandwidth", "byte/s", "bandwidth_ci"),
+            ("half_size_byte", "byte", ""),
+        ):
             if fit[name] is None or fit[name] <= 0:
                 continue
             low, high = fit.get(interval) or (None, None)
             found[metric_name(section.group.program, "fit_" + name, labels, suffix)] = metric(
-                section.group, fit[name], unit, fit["formula"], ci_low=low, ci_high=high, n=fit["points"],
-                better="higher" if name == "bandwidth" else "lower", quantity="fit_" + name)
+                section.group,
+                fit[name],
+                unit,
+                fit["formula"],
+                ci_low=low,
+                ci_high=high,
+                n=fit["points"],
+                better="higher" if name == "bandwidth" else "lower",
+                quantity="fit_" + name,
+            )
     return found
 
 
 def _metrics(sections: List[Section], main: str) -> Tuple[Dict[str, Json], List[Json], Optional[Json]]:
-    """Every number, the headline numbers that are missing, and how much those that are there move between processes."""
+    """Every number, the headline numbers that are missing, and how much those that are there move between
+    processes."""
     metrics: Dict[str, Json] = {}
     missing: List[Json] = []
     primary: Dict[str, Json] = {}
@@ -217,12 +336,20 @@ def _metrics(sections: List[Section], main: str) -> Tuple[Dict[str, Json], List[
 
 
 def _known_to_some(device: Mapping[str, Any], earlier: Mapping[str, Any]) -> Json:
-    """What only a program knows that opened the device for GEMMs: whichever ran last, the device is the same."""
-    known: Json = {name: device.get(name) or earlier[name] for name in ("gemm_types", "blas") if earlier.get(name)}
-    own, others = (d["capabilities"] if isinstance(d.get("capabilities"), list) else [] for d in (device, earlier))
+    """What only a program knows that opened the device for GEMMs: whichever ran last, the device is the
+    same."""
+    known: Json = {
+        name: device.get(name) or earlier[name] for name in ("gemm_types", "blas") if earlier.get(name)
+    }
+    own, others = (
+        d["capabilities"] if isinstance(d.get("capabilities"), list) else [] for d in (device, earlier)
+    )
     if others:
-        known["capabilities"] = own + [word for word in others if word not in own] if len(own) >= len(others) else \
-            others + [word for word in own if word not in others]
+        known["capabilities"] = (
+            own + [word for word in others if word not in own]
+            if len(own) >= len(others)
+            else others + [word for word in own if word not in others]
+        )
     return known
 
 
@@ -232,29 +359,45 @@ def build(records: Records) -> Signature:
     _check_one_machine(runs)
     here = [r for r in runs if _measured(r)] or [r for r in runs if not r.simulated] or runs
     main = _main_device(records)
-    groups = sorted(records.groups.values(), key=lambda g: (g.device != main, g.device, rank(g.program), g.program))
-    sections = [section_of(group, curves_of(group), {g.program: g for g in groups if g.device == group.device})
-                for group in groups]
+    groups = sorted(
+        records.groups.values(), key=lambda g: (g.device != main, g.device, rank(g.program), g.program)
+    )
+    sections = [
+        section_of(group, curves_of(group), {g.program: g for g in groups if g.device == group.device})
+        for group in groups
+    ]
     metrics, missing, spread = _metrics(sections, main)
     devices: Dict[str, Mapping[str, Any]] = {}
     for run in here:
         for device in run.devices:
             name = "%s[%s]" % (run.device_spec, device.get("index", 0))
             devices[name] = {**device, **_known_to_some(device, devices.get(name, {}))}
-    bad_records = [{"reason": reason, "lines": len(numbers), "first_line": numbers[0]}
-                for reason, numbers in sorted(records.bad_records.items())]
+    bad_records = [
+        {"reason": reason, "lines": len(numbers), "first_line": numbers[0]}
+        for reason, numbers in sorted(records.bad_records.items())
+    ]
     result = {
         "simulated": any(r.simulated for r in here),
-        "unverified": any(map(_is_time_only, devices.values())), "device": main,
-        "devices": devices, "provenance": _provenance(here), "runs": [_run_json(records, r) for r in runs],
-        "programs": {_section_name(s, main): _section_json(s) for s in sections}, "metrics": metrics,
-        "run_spread": spread, "primary_missing": missing, "findings": [_finding_json(s, f) for s in sections for f in s.findings],
+        "unverified": any(map(_is_time_only, devices.values())),
+        "device": main,
+        "devices": devices,
+        "provenance": _provenance(here),
+        "runs": [_run_json(records, r) for r in runs],
+        "programs": {_section_name(s, main): _section_json(s) for s in sections},
+        "metrics": metrics,
+        "run_spread": spread,
+        "primary_missing": missing,
+        "findings": [_finding_json(s, f) for s in sections for f in s.findings],
         "not_measured": [e for g in groups for e in _not_measured(g)] + _unstarted(records, main),
-        "invalid": [e for g in groups if _measured(g) for e in _invalid(g)], "bad_records": bad_records}
+        "invalid": [e for g in groups if _measured(g) for e in _invalid(g)],
+        "bad_records": bad_records,
+    }
     for section in sections:  # the score needs the sections of all other programs
         if section.group.program == advice.PROGRAM:
             section.results["advice"] = advice.score(section, result)
-            section.summary = " ".join(t for t in (section.summary, advice.summary(section.results["advice"])) if t)
+            section.summary = " ".join(
+                t for t in (section.summary, advice.summary(section.results["advice"])) if t
+            )
             result["programs"][_section_name(section, main)] = _section_json(section)
     return Signature(result, sections)
 

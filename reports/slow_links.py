@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which links between nodes are slow, and which nodes: from the bandwidth and latency of pairs, as collectives/pairs has them.
+"""Which links between nodes are slow, and which nodes: from the bandwidth and latency of pairs, as
+collectives/pairs has them.
 
-What is usual is the median over nodes of the median over the links of a node, sent and received. One node whose links are all
-slow is in n - 1 of the n (n - 1) / 2 pairs, half of them with four nodes, so that a median over all pairs would move with it; in
-the other nodes' medians it has one link of n - 1. Two nodes can't tell which of them is slow: three are needed.
+What is usual is the median over nodes of the median over the links of a node, sent and received. One node
+whose links are all slow is in n - 1 of the n (n - 1) / 2 pairs, half of them with four nodes, so that a
+median over all pairs would move with it; in the other nodes' medians it has one link of n - 1. Two nodes
+can't tell which of them is slow: three are needed.
 
-A direction of a link is slow where the whole interval of its bandwidth is below SLOW of what is usual; a link is late where the
-whole interval of its latency is above LATE times it. Where everything that a node sends, or receives, is slow, over two links
-or more, the node is named and its links are not."""
+A direction of a link is slow where the whole interval of its bandwidth is below SLOW of what is usual; a link
+is late where the whole interval of its latency is above LATE times it. Where everything that a node sends, or
+receives, is slow, over two links or more, the node is named and its links are not."""
 
 from __future__ import annotations
 
@@ -82,7 +84,14 @@ def _nodes_of(slow: Set[Ends], bandwidth: Mapping[Ends, Measured]) -> Tuple[Slow
 
 def find(links: Links) -> Found:
     bandwidth, latency = usual(links.bandwidth), usual(links.latency)
-    slow = [ends for ends, m in links.bandwidth.items() if bandwidth is not None and m.high < SLOW * bandwidth]
+    slow = [
+        ends for ends, m in links.bandwidth.items() if bandwidth is not None and m.high < SLOW * bandwidth
+    ]
     late = [ends for ends, m in links.latency.items() if latency is not None and m.low > LATE * latency]
-    return Found(bandwidth, latency, tuple(sorted(slow, key=lambda e: (links.bandwidth[e].value, e))),
-                 tuple(sorted(late, key=lambda e: (-links.latency[e].value, e))), _nodes_of(set(slow), links.bandwidth))
+    return Found(
+        bandwidth,
+        latency,
+        tuple(sorted(slow, key=lambda e: (links.bandwidth[e].value, e))),
+        tuple(sorted(late, key=lambda e: (-links.latency[e].value, e))),
+        _nodes_of(set(slow), links.bandwidth),
+    )

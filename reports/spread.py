@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How much headline numbers move from one process to the next, and so what another run of the same machine would give.
+"""How much headline numbers move from one process to the next, and so what another run of the same machine
+would give.
 
-Samples of one process share its memory layout and its minute, so the interval of their median says little about another run.
-Second tries run in new processes, minutes later. Their differences, over all headline numbers, give the spread; a number's own
-tries count with it, as one more observation among PRIOR that all numbers share.
+Samples of one process share its memory layout and its minute, so the interval of their median says little
+about another run. Second tries run in new processes, minutes later. Their differences, over all headline
+numbers, give the spread; a number's own tries count with it, as one more observation among PRIOR that all
+numbers share.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ from reports.student import quantile
 
 PRIOR = 4  # observations that the spread of all numbers counts for
 LEAST = 8  # headline numbers with several tries, before a spread is stated
-_OF_A_MEDIAN = 0.6745 * math.sqrt(2)  # the median difference of two normal values over their standard deviation
+_OF_A_MEDIAN = 0.6745 * math.sqrt(
+    2
+)  # the median difference of two normal values over their standard deviation
 
 
 def _relative_variance(values: Sequence[float]) -> Optional[float]:
@@ -26,27 +30,33 @@ def _relative_variance(values: Sequence[float]) -> Optional[float]:
     mean = sum(values) / len(values)
     if not mean or min(values) < 0 < max(values):
         return None
-    return sum((v - mean) ** 2 for v in values) / (len(values) - 1) / mean ** 2
+    return sum((v - mean) ** 2 for v in values) / (len(values) - 1) / mean**2
 
 
 def spread_of(tries: Mapping[str, Sequence[float]]) -> Optional[Json]:
-    """Of the values of all tries of each headline number: the relative standard deviation from process to process."""
-    found = [abs(values[-1] - values[0]) / abs((values[-1] + values[0]) / 2) for values in tries.values()
-             if len(values) > 1 and _relative_variance(values) is not None]
+    """Of the values of all tries of each headline number: the relative standard deviation from process to
+    process."""
+    found = [
+        abs(values[-1] - values[0]) / abs((values[-1] + values[0]) / 2)
+        for values in tries.values()
+        if len(values) > 1 and _relative_variance(values) is not None
+    ]
     return {"relative": median(found) / _OF_A_MEDIAN, "metrics": len(found)} if len(found) >= LEAST else None
 
 
 def variance_of(values: Sequence[float], relative: float) -> Tuple[float, int]:
-    """Relative, of one number whose tries or runs these are, with the spread of all numbers; and its degrees of freedom."""
+    """Relative, of one number whose tries or runs these are, with the spread of all numbers; and its degrees
+    of freedom."""
     own = _relative_variance(values) if len(values) > 1 else None
     degrees = PRIOR + (len(values) - 1 if own is not None else 0)
-    return (PRIOR * relative ** 2 + (own or 0.0) * (degrees - PRIOR)) / degrees, degrees
+    return (PRIOR * relative**2 + (own or 0.0) * (degrees - PRIOR)) / degrees, degrees
 
 
-def of_another_run(value: float, interval: Tuple[Optional[float], Optional[float]], values: Sequence[float],
-                   spread: Json) -> Tuple[float, float]:
-    """Where another run's value lies, with at least 95 %: the difference of two values has twice their variance. Holds the
-    interval."""
+def of_another_run(
+    value: float, interval: Tuple[Optional[float], Optional[float]], values: Sequence[float], spread: Json
+) -> Tuple[float, float]:
+    """Where another run's value lies, with at least 95 %: the difference of two values has twice their
+    variance. Holds the interval."""
     variance, degrees = variance_of(values, spread["relative"])
     half = quantile(0.95, degrees) * math.sqrt(2 * variance) * abs(value)
     ends = [end for end in interval if end is not None] + [value - half, value + half]
@@ -58,12 +68,15 @@ def add_run_intervals(entries: Dict[str, Json], tries: Mapping[str, Sequence[flo
     spread = spread_of(tries)
     for name, entry in entries.items() if spread else ():
         interval = entry["ci_low"], entry["ci_high"]
-        entry["run_low"], entry["run_high"] = of_another_run(entry["value"], interval, tries.get(name, ()), spread)
+        entry["run_low"], entry["run_high"] = of_another_run(
+            entry["value"], interval, tries.get(name, ()), spread
+        )
     return spread
 
 
 def shown_interval(entry: Json) -> Tuple[Optional[float], Optional[float]]:
-    """The interval that page and terminal show of a headline number: what another run would give, where that is known."""
+    """The interval that page and terminal show of a headline number: what another run would give, where that
+    is known."""
     return entry.get("run_low", entry["ci_low"]), entry.get("run_high", entry["ci_high"])
 
 
@@ -71,5 +84,9 @@ def sentence_of(spread: Optional[Json]) -> str:
     """What the intervals of the headline numbers are."""
     if not spread:
         return "95 % confidence interval of the median; no distribution assumed."
-    return ("95 %% interval of what another run of this machine would give: the interval of the median, widened by how much the "
-            "headline numbers move between processes (standard deviation %s, from second tries)." % percent(spread["relative"]))
+    return (
+        "95 %% interval of what another run of this machine would give: the interval of the median, widened "
+        "by how much the "
+        "headline numbers move between processes (standard deviation %s, from second tries)."
+        % percent(spread["relative"])
+    )

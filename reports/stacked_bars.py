@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import List, Sequence
+from typing import Sequence
 
 from reports.bar_chart import label_of
 from reports.quantity import digits, human, scale_of
@@ -42,12 +42,21 @@ def _draw_key(canvas: Canvas, parts: Sequence[Part], top: float) -> None:
         canvas.text(x + 14, y + 9, shorten(part.name, canvas.width / 2 - 18), "tick")
 
 
-def _draw_stack(canvas: Canvas, stack: Stack, parts: Sequence[Part], unit: str, scale: Scale, top: float) -> None:
+def _draw_stack(
+    canvas: Canvas, stack: Stack, parts: Sequence[Part], unit: str, scale: Scale, top: float
+) -> None:
     done = 0.0
     for part, value in zip(parts, stack.values):
         note = "%s, %s: %s %s" % (stack.group, stack.name, part.name, human(value, unit))
-        canvas.rect(scale(done), top + 2, scale(done + value) - scale(done), _ROW - 6, "f%d" % part.colour, note,
-                    opacity=part.opacity)
+        canvas.rect(
+            scale(done),
+            top + 2,
+            scale(done + value) - scale(done),
+            _ROW - 6,
+            "f%d" % part.colour,
+            note,
+            opacity=part.opacity,
+        )
         done += value
 
 

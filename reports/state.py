@@ -27,7 +27,11 @@ class TelemetrySample:
     def text(self) -> str:
         if self.value is None:
             return "unknown"
-        return human(float(self.value), _SHOWN_UNITS.get(self.unit, self.unit)) if is_number(self.value) else str(self.value)
+        return (
+            human(float(self.value), _SHOWN_UNITS.get(self.unit, self.unit))
+            if is_number(self.value)
+            else str(self.value)
+        )
 
 
 def checked(device: Reader) -> Json:
@@ -63,7 +67,7 @@ def items(device: Json) -> List[Item]:
     own = {sample.name: sample for sample in telemetry_of(device)}
     shown = []
     for name, sample in own.items():
-        if any(name.endswith(end) and name[:-len(end)] in own for end in _OUT_OF):
+        if any(name.endswith(end) and name[: -len(end)] in own for end in _OUT_OF):
             continue
         outer = next((own[name + end] for end in _OUT_OF if name + end in own), None)
         text = sample.text + (" of %s" % outer.text if outer is not None and outer.value is not None else "")

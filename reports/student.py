@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Student's t distribution, for what is told apart from a spread that few values have given.
 
-The tail is the regularised incomplete beta function, by the continued fraction of Abramowitz and Stegun, 26.5.8.
+The tail is the regularised incomplete beta function, by the continued fraction of Abramowitz and Stegun,
+26.5.8.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ def _continued_fraction(x: float, a: float, b: float) -> float:
     c, d = 1.0, 1 / max(1 - (a + b) * x / (a + 1), _TINY)
     found = d
     for m in range(1, _STEPS):
-        for term in (m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
-                     -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))):
+        for term in (
+            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
+        ):
             d = 1 + term * d
             d = 1 / (d if abs(d) > _TINY else _TINY)
             c = 1 + term / c

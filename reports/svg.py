@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A few shapes as inline SVG. Colours are classes, so that the page's style decides them, by day and by night."""
+"""A few shapes as inline SVG. Colours are classes, so that the page's style decides them, by day and by
+night."""
 
 from __future__ import annotations
 
@@ -44,7 +45,9 @@ class Canvas:
     def __init__(self, width: float, height: float, label: str) -> None:
         self.width, self.height, self.label = width, height, label
         self._parts: List[str] = []
-        self._lines = ""  # the class of the lines that the last part is made of; empty where it is something else
+        self._lines = (
+            ""  # the class of the lines that the last part is made of; empty where it is something else
+        )
 
     def line(self, x1: float, y1: float, x2: float, y2: float, css: str) -> None:
         """Lines of one class that follow each other are one path."""
@@ -52,7 +55,7 @@ class Canvas:
         step = "M%s %s%s" % (x1, y1, "V" + y2 if x1 == x2 else "H" + x2 if y1 == y2 else "L%s %s" % (x2, y2))
         start, end = '<path class="%s" d="' % css, '"/>'
         if self._lines == css:
-            self._parts[-1] = self._parts[-1][:-len(end)] + step + end
+            self._parts[-1] = self._parts[-1][: -len(end)] + step + end
         else:
             self._add(start + step + end)
         self._lines = css
@@ -66,11 +69,28 @@ class Canvas:
             steps = "L".join("%s %s" % (_n(x), _n(y)) for x, y in points)
             self._add('<path class="%s" d="M%s%s"/>' % (css, steps, "Z" if closed else ""))
 
-    def rect(self, x: float, y: float, width: float, height: float, css: str, title: str = "", radius: float = 0,
-             opacity: float = 1) -> None:
-        extra = (' rx="%s"' % _n(radius) if radius else "") + (' fill-opacity="%.2f"' % opacity if opacity < 1 else "")
-        shape = '<rect class="%s" x="%s" y="%s" width="%s" height="%s"%s' % (css, _n(x), _n(y), _n(max(0, width)),
-                                                                              _n(max(0, height)), extra)
+    def rect(
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        css: str,
+        title: str = "",
+        radius: float = 0,
+        opacity: float = 1,
+    ) -> None:
+        extra = (' rx="%s"' % _n(radius) if radius else "") + (
+            ' fill-opacity="%.2f"' % opacity if opacity < 1 else ""
+        )
+        shape = '<rect class="%s" x="%s" y="%s" width="%s" height="%s"%s' % (
+            css,
+            _n(x),
+            _n(y),
+            _n(max(0, width)),
+            _n(max(0, height)),
+            extra,
+        )
         self._add(shape + (">%s</rect>" % _title(title) if title else "/>"))
 
     def dot(self, x: float, y: float, css: str, title: str = "", radius: float = 2.6) -> None:
@@ -84,8 +104,13 @@ class Canvas:
 
     def render(self) -> str:
         return '<svg viewBox="0 0 %s %s" width="%s" height="%s" role="img" aria-label="%s">%s</svg>' % (
-            _n(self.width), _n(self.height), _n(self.width), _n(self.height), html.escape(brief(self.label), quote=True),
-            "".join(self._parts))
+            _n(self.width),
+            _n(self.height),
+            _n(self.width),
+            _n(self.height),
+            html.escape(brief(self.label), quote=True),
+            "".join(self._parts),
+        )
 
 
 def first_short(texts: Sequence[str]) -> str:
@@ -150,7 +175,9 @@ def log_ticks(low: float, high: float, base: int, max_ticks: int) -> List[float]
     stride = max(1, math.ceil((last - first + 1) / max_ticks))
     ticks = [float(base) ** i for i in range(first, last + 1, stride)]
     if len(ticks) < 4 and base == 10:
-        ticks = [m * 10.0 ** i for i in range(first - 1, last + 1) for m in (1, 2, 5) if low <= m * 10.0 ** i <= high]
+        ticks = [
+            m * 10.0**i for i in range(first - 1, last + 1) for m in (1, 2, 5) if low <= m * 10.0**i <= high
+        ]
     return ticks
 
 

@@ -36,13 +36,19 @@ class Node:
 
     def label(self) -> str:
         name = "%s %s" % (self.kind, self.index) if self.index and self.count == 1 else self.kind
-        return ("%d × " % self.count if self.count > 1 else "") + name + (" " + self.size if self.size else "")
+        return (
+            ("%d × " % self.count if self.count > 1 else "") + name + (" " + self.size if self.size else "")
+        )
 
 
 def _size(text: str) -> str:
     """hwloc's "1024KB" as "1 MiB"; anything else as it is."""
     match = re.match(r"([0-9]{1,9})(KB|MB|GB|TB)\Z", text)
-    return size(int(match.group(1)) << {"KB": 10, "MB": 20, "GB": 30, "TB": 40}[match.group(2)]) if match else text
+    return (
+        size(int(match.group(1)) << {"KB": 10, "MB": 20, "GB": 30, "TB": 40}[match.group(2)])
+        if match
+        else text
+    )
 
 
 def parse(text: str) -> Optional[Node]:

@@ -2,8 +2,8 @@
 """One value from several tries of the same case, by one rule that was fixed beforehand
 (docs/method/statistics.md, "Second tries").
 
-Which tries count is decided by their flags and grades, never by their values: otherwise a measurement would be repeated until it
-pleases.
+Which tries count is decided by their flags and grades, never by their values: otherwise a measurement would
+be repeated until it pleases.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ _BEST_FIRST = ("", NOISY, CONTENDED)
 
 @dataclass(frozen=True)
 class Try:
-    """One measurement of a value. `why_invalid`: empty where the value is right; then, with a `grade`, `reason` is that of it."""
+    """One measurement of a value. `why_invalid`: empty where the value is right; then, with a `grade`,
+    `reason` is that of it."""
 
     value: float
     low: Optional[float] = None
@@ -54,11 +55,16 @@ def _holds(a: Try, value: float) -> bool:
 
 def agree(a: Try, b: Try) -> bool:
     """A value lies in the other's interval, or the values are within SAME of each other."""
-    return _holds(a, b.value) or _holds(b, a.value) or abs(a.value - b.value) <= SAME * max(abs(a.value), abs(b.value))
+    return (
+        _holds(a, b.value)
+        or _holds(b, a.value)
+        or abs(a.value - b.value) <= SAME * max(abs(a.value), abs(b.value))
+    )
 
 
 def hull(tries: Sequence[Try]) -> Tuple[Optional[float], Optional[float]]:
-    """The least interval that holds every interval and every value; none where no try has one and the values are equal."""
+    """The least interval that holds every interval and every value; none where no try has one and the values
+    are equal."""
     ends = [end for t in tries for end in (t.low, t.high) if end is not None]
     values = [t.value for t in tries]
     if not ends and min(values) == max(values):
@@ -80,8 +86,12 @@ def outcome(tries: Sequence[Try], unit: str = "") -> Outcome:
     places = [i for i in right if tries[i].grade == grade]
     counted = [tries[i] for i in places]
     low, high = hull(counted)
-    apart = next(((a, b) for i, b in reversed(list(enumerate(counted))) for a in counted[:i] if not agree(a, b)), None)
-    found = Outcome(places[-1], low, high, len(counted), grade, counted[-1].reason, values=tuple(t.value for t in counted))
+    apart = next(
+        ((a, b) for i, b in reversed(list(enumerate(counted))) for a in counted[:i] if not agree(a, b)), None
+    )
+    found = Outcome(
+        places[-1], low, high, len(counted), grade, counted[-1].reason, values=tuple(t.value for t in counted)
+    )
     if grade == CONTENDED and len(counted) == 1:
         return replace(found, missing=NO_SECOND_TRY)
     if grade == CONTENDED and apart:
@@ -95,7 +105,8 @@ def outcome(tries: Sequence[Try], unit: str = "") -> Outcome:
 
 
 def _failure(tries: Sequence[Case]) -> Optional[Case]:
-    """A wrong result is not put right by another try; an operation that failed is, by a later one that a person asked for."""
+    """A wrong result is not put right by another try; an operation that failed is, by a later one that a
+    person asked for."""
     wrong = [t for t in tries if t.check == "failed"]
     if wrong:
         return wrong[-1]
@@ -115,24 +126,46 @@ def _values(case: Case) -> Dict[Tuple[str, Optional[str], int], Derived]:
 
 
 def _try(case: Case, derived: Derived) -> Try:
-    return Try(derived.value or 0.0, derived.ci_low, derived.ci_high, why_invalid(case, derived), derived.grade,
-               why_graded(case, derived))
+    return Try(
+        derived.value or 0.0,
+        derived.ci_low,
+        derived.ci_high,
+        why_invalid(case, derived),
+        derived.grade,
+        why_graded(case, derived),
+    )
 
 
 def _settled(found: Outcome, of: Try, derived: Derived) -> Derived:
     """The value with what the tries make of it."""
     if of.why_invalid or found.missing:
         return replace(derived, valid=False, reason=of.why_invalid or found.missing, grade="")
-    return replace(derived, ci_low=found.low, ci_high=found.high, tries=found.tries, each=found.values, grade=found.grade,
-                   valid=True, grade_reason=found.reason if found.grade else "")
+    return replace(
+        derived,
+        ci_low=found.low,
+        ci_high=found.high,
+        tries=found.tries,
+        each=found.values,
+        grade=found.grade,
+        valid=True,
+        grade_reason=found.reason if found.grade else "",
+    )
 
 
 def merged(tries: Sequence[Case]) -> Case:
-    """The case that a signature is of. Timings, facts and mechanisms are those of the try that gave most values."""
+    """The case that a signature is of. Timings, facts and mechanisms are those of the try that gave most
+    values."""
     failure = _failure(tries)
     if failure:
-        return failure if len(tries) == 1 else replace(failure, reason="1 of %d tries: %s" % (
-            len(tries), failure.reason or failure.check_detail or "no reason given"))
+        return (
+            failure
+            if len(tries) == 1
+            else replace(
+                failure,
+                reason="1 of %d tries: %s"
+                % (len(tries), failure.reason or failure.check_detail or "no reason given"),
+            )
+        )
     ok = [t for t in tries if t.status == "ok"][-MOST:]
     if not ok:
         return tries[-1]
@@ -149,5 +182,10 @@ def merged(tries: Sequence[Case]) -> Case:
     flags: List[Flag] = list(ok[base].flags)
     for place, derived in settled.values():  # a value from another try brings its flags
         if place != base:
-            flags += [replace(f, variant=derived.variant, quantity=derived.name) for f in flags_concerning(ok[place], derived)]
-    return replace(ok[base], derived=tuple(d for _, d in settled.values()), flags=tuple(dict.fromkeys(flags)), valid=True)
+            flags += [
+                replace(f, variant=derived.variant, quantity=derived.name)
+                for f in flags_concerning(ok[place], derived)
+            ]
+    return replace(
+        ok[base], derived=tuple(d for _, d in settled.values()), flags=tuple(dict.fromkeys(flags)), valid=True
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hold records, a signature or advice against reports/schema. For programs' tests; building a report needs none of it."""
+"""Hold records, a signature or advice against reports/schema. For programs' tests; building a report needs
+none of it."""
 
 from __future__ import annotations
 
@@ -12,8 +13,15 @@ from reports.jsonl import Json, BadRecord, open_regular, parse_line, read_lines,
 
 SCHEMA = Path(__file__).parent / "schema"
 SHOWN = 20
-_NAMES = {"gpusig.advice": "advice", "gpusig.advice_comparison": "advice_comparison", "gpusig.comparison": "comparison",
-          "gpusig.noise": "noise", "gpusig.preflight": "preflight", "gpusig.scorecard": "scorecard", "gpusig.fleet": "fleet"}
+_NAMES = {
+    "gpusig.advice": "advice",
+    "gpusig.advice_comparison": "advice_comparison",
+    "gpusig.comparison": "comparison",
+    "gpusig.noise": "noise",
+    "gpusig.preflight": "preflight",
+    "gpusig.scorecard": "scorecard",
+    "gpusig.fleet": "fleet",
+}
 _PARTS = {"advice_comparison": ("answers", "advice")}  # a list of objects that have a schema of their own
 
 

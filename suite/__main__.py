@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""python -m suite [--cwd DIR] [--bin DIR] [--check-options] COMMAND ...; ./gpusig help has the words for users."""
+"""python -m suite [--cwd DIR] [--bin DIR] [--check-options] COMMAND ...; ./gpusig help has the words for
+users."""
+
 from __future__ import annotations
 
 import argparse

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`./gpusig ab 'A' 'B' --repeats N`: two settings that can be switched without a reboot, measured A B B A, then compared."""
+"""`./gpusig ab 'A' 'B' --repeats N`: two settings that can be switched without a reboot, measured A B B A,
+then compared."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -17,7 +19,10 @@ def settings(words: list[str], options: Options) -> dict[str, str]:
             raise CommandError("--resume goes on with the settings of its folder: leave out A and B")
         return {}
     if len(words) != 2:
-        raise CommandError(f"ab takes two settings, not {len(words)}: ./gpusig ab 'OMP_NUM_THREADS=1' 'taskset -c 0' --repeats 8")
+        raise CommandError(
+            f"ab takes two settings, not {len(words)}: ./gpusig ab 'OMP_NUM_THREADS=1' 'taskset -c 0' "
+            f"--repeats 8"
+        )
     if options.repeats is None:
         raise CommandError("ab needs --repeats N, the runs of each setting")
     for word in words:

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""python -m suite.building [advice]: build the programs with short output, and print their folder; with `advice`, of
-them the library that answers advise alone.
+"""python -m suite.building [advice]: build the programs with short output, and print their folder; with
+`advice`, of them the library that answers advise alone.
 
-Nodes that share a checkout start in the same second. One of them builds; the others wait for it, ask make whether anything is
-left to do, and go on. The kernel takes the lock back from a process that ends, and on NFS it reaches other nodes. The output of
-make is in make.log.
+Nodes that share a checkout start in the same second. One of them builds; the others wait for it, ask make
+whether anything is left to do, and go on. The kernel takes the lock back from a process that ends, and on NFS
+it reaches other nodes. The output of make is in make.log.
 
-The folder is that of this machine's compiler, flags and findings, not the link `bin`, which another kind of node may turn to
-its own build while we measure.
+The folder is that of this machine's compiler, flags and findings, not the link `bin`, which another kind of
+node may turn to its own build while we measure.
 """
+
 from __future__ import annotations
 
 import errno
@@ -120,7 +121,10 @@ class Lock:
                 return False
             if error.errno not in _NO_LOCKS:
                 raise CommandError(f"cannot lock {self._path}: {error.strerror}", BAD) from error
-            say(f"{self._path}: no locks on this file system; of nodes that start at once each builds, which is safe but slow")
+            say(
+                f"{self._path}: no locks on this file system; of nodes that start at once each builds, which "
+                f"is safe but slow"
+            )
         return True
 
     def _wait(self, kind: int) -> None:
@@ -133,7 +137,8 @@ class Lock:
         """Only words for people: the lock is the kernel's."""
         try:
             owner = damaged.parse(os.pread(self._handle, 4096, 0))
-            return f"process {damaged.whole(owner['process'], 'process')} of {naming.safe(damaged.text(owner['host'], 'host'))}"
+            host = naming.safe(damaged.text(owner["host"], "host"))
+            return f"process {damaged.whole(owner['process'], 'process')} of {host}"
         except (OSError, ValueError, KeyError, TypeError):
             return "another process"
 
@@ -146,8 +151,15 @@ class Lock:
 
 
 def make(*goals: str, limit_s: float | None = None) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([*_MAKE, *goals], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
-                          timeout=limit_s, check=False)
+    return subprocess.run(
+        [*_MAKE, *goals],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=limit_s,
+        check=False,
+    )
 
 
 def _is_built() -> bool:
@@ -169,7 +181,9 @@ def _build(goal: str) -> None:
     log = folder() / "make.log"
     try:
         with open(log, "w", encoding="utf-8") as out:
-            made = subprocess.run([*_MAKE, f"-j{_jobs()}", goal], stdin=subprocess.DEVNULL, stdout=out, stderr=out, check=False)
+            made = subprocess.run(
+                [*_MAKE, f"-j{_jobs()}", goal], stdin=subprocess.DEVNULL, stdout=out, stderr=out, check=False
+            )
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError as error:
         raise CommandError(f"cannot write {log}: {error.strerror}", BAD) from error

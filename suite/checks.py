@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`./gpusig test`: one line for each stage as it ends, the slowest tools, and the sum of all tests as the last line."""
+"""`./gpusig test`: one line for each stage as it ends, the slowest tools, and the sum of all tests as the
+last line."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -49,7 +51,9 @@ def attack(home: Path, minutes: float) -> int:
     built = command(home, ["build programs"], QUICK, None)
     if built != OK:
         return built
-    found = subprocess.run(["sh", "suite/find_python.sh", "jsonschema"], cwd=home, capture_output=True, text=True, check=False)
+    found = subprocess.run(
+        ["sh", "suite/find_python.sh", "jsonschema"], cwd=home, capture_output=True, text=True, check=False
+    )
     if found.returncode != 0:
         raise CommandError("no Python with jsonschema, which --attack needs", CANNOT_RUN)
     command_line = [found.stdout.strip(), "-m", "tests.attack", "--minutes", str(minutes)]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command line that starts a program."""
+
 from __future__ import annotations
 
 import itertools
@@ -14,8 +15,8 @@ from suite import devices, duration, simgrid
 from suite.command_error import CommandError
 from suite.programs import Program
 
-# Of headline numbers alone it is their medians that count, one a run, and the spread between runs: a narrow interval within a run
-# is worth no time. Six samples are the fewest that give an interval.
+# Of headline numbers alone it is their medians that count, one a run, and the spread between runs: a narrow
+# interval within a run is worth no time. Six samples are the fewest that give an interval.
 _OF_A_RUN = ["--min-samples", "6"]
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _MIN_RANKS, _MAX_RANKS = 2, 16
@@ -52,7 +53,8 @@ class How:
 
 
 def lacks(program: Program, device: str) -> str:
-    """Why the program cannot be started at all, or "". Another reason why it cannot run here it gives itself."""
+    """Why the program cannot be started at all, or "". Another reason why it cannot run here it gives
+    itself."""
     if program.unbuilt or program.error:
         return program.unbuilt
     if "mpi" in program.needs and devices.is_virtual(device):
@@ -88,7 +90,7 @@ def split_setting(text: str) -> tuple[dict[str, str], list[str]]:
     except ValueError as error:
         raise CommandError(f"setting '{text}': {str(error).lower()}") from error
     named = list(itertools.takewhile(_VARIABLE.match, words))
-    prefix = words[len(named):]
+    prefix = words[len(named) :]
     if prefix and shutil.which(prefix[0]) is None:
         raise CommandError(f"setting '{text}': '{prefix[0]}' is no command here")
     return dict(word.split("=", 1) for word in named), prefix

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """An error that ends a command: one line for the user and an exit code."""
+
 from __future__ import annotations
 
 OK, BAD, USAGE, INCONCLUSIVE, CANNOT_RUN = 0, 1, 2, 3, 77

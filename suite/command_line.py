@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The options of the commands that measure, list or test, and what each starts."""
+
 from __future__ import annotations
 
 import argparse
@@ -8,8 +9,21 @@ import re
 from pathlib import Path
 from typing import NoReturn
 
-from suite import (ab, building, devices, duration, libraries, listing, mpi, naming, preflight, repeats, resume, run,
-                   streams)
+from suite import (
+    ab,
+    building,
+    devices,
+    duration,
+    libraries,
+    listing,
+    mpi,
+    naming,
+    preflight,
+    repeats,
+    resume,
+    run,
+    streams,
+)
 from suite.command_error import CommandError
 
 _HOME = Path(__file__).resolve().parent.parent
@@ -17,7 +31,9 @@ _HOME = Path(__file__).resolve().parent.parent
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise CommandError(f"{message}; see ./gpusig help {self.prog.removeprefix('gpusig').strip()}".rstrip())
+        raise CommandError(
+            f"{message}; see ./gpusig help {self.prog.removeprefix('gpusig').strip()}".rstrip()
+        )
 
 
 def _parser() -> _Parser:
@@ -102,7 +118,9 @@ def _minutes(text: str) -> float:
 
 def _shape(text: str) -> str:
     sides = text.split("x")
-    if len(sides) != 3 or not all(side.isascii() and side.isdigit() and 0 < int(side) <= 1 << 24 for side in sides):
+    if len(sides) != 3 or not all(
+        side.isascii() and side.isdigit() and 0 < int(side) <= 1 << 24 for side in sides
+    ):
         raise argparse.ArgumentTypeError(f"'{text}' is not MxNxK, three numbers from 1 to 2^24")
     return "x".join(str(int(side)) for side in sides)
 
@@ -114,12 +132,27 @@ def _run_options(given: argparse.Namespace) -> run.Options:
     if soak is not None and given.budget is not None:
         raise CommandError("--soak is the time to measure for, too: leave out --budget")
     if soak is not None and (given.headline or given.repeats is not None):
-        raise CommandError("--soak looks for wrong results, not for numbers: leave out --headline and --repeats")
+        raise CommandError(
+            "--soak looks for wrong results, not for numbers: leave out --headline and --repeats"
+        )
     budget_s = None if given.budget is None else duration.parse(given.budget)
     soak_s = None if soak is None else duration.parse(soak, "--soak")
     device = devices.of_user(given.device, given.cwd)
-    return run.Options(device, budget_s, soak_s, given.only, given.out, given.resume, given.seed, given.full,
-                       list(dict.fromkeys(given.shape)), strict, given.nice, given.headline, given.repeats)
+    return run.Options(
+        device,
+        budget_s,
+        soak_s,
+        given.only,
+        given.out,
+        given.resume,
+        given.seed,
+        given.full,
+        list(dict.fromkeys(given.shape)),
+        strict,
+        given.nice,
+        given.headline,
+        given.repeats,
+    )
 
 
 def _level(given: argparse.Namespace) -> str:
@@ -133,7 +166,9 @@ def _check_test_options(given: argparse.Namespace) -> None:
     if given.program is not None and more:
         raise CommandError("--program runs stages of its own: leave out --only, --all, --lab and --stages")
     if given.attack is not None and (more or given.program is not None):
-        raise CommandError("--attack runs nothing else: leave out --only, --all, --lab, --stages and --program")
+        raise CommandError(
+            "--attack runs nothing else: leave out --only, --all, --lab, --stages and --program"
+        )
     if given.program is not None:
         one_program.stages_of(_HOME, given.program)
     checks.chosen(given.only, _level(given))

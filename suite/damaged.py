@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Read JSON that may be damaged: lines of bounded length, and values of the type that they should have, else ValueError."""
+"""Read JSON that may be damaged: lines of bounded length, and values of the type that they should have, else
+ValueError."""
+
 from __future__ import annotations
 
 import json

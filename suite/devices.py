@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Choose the device of a run."""
+
 from __future__ import annotations
 
 import re
@@ -25,16 +26,22 @@ def choose(requested: str | None, known: list[Backend]) -> tuple[str, str]:
         if backend is not None and backend.devices > 0:
             return name, "; ".join(["the first one found", *reasons])
         if name != "host":
-            reasons.append(f"no {name}: {backend.why or 'no device'}" if backend else f"no {name} in this build")
+            reasons.append(
+                f"no {name}: {backend.why or 'no device'}" if backend else f"no {name} in this build"
+            )
     return "host", "; ".join(["always available", *reasons])
 
 
 def of_user(device: str | None, cwd: Path) -> str | None:
-    """As the user wrote it, with the file of a model found from the user's folder: programs start in another one. A model is a
-    file where its name has a '/' or a '.', as in device/sim."""
+    """As the user wrote it, with the file of a model found from the user's folder: programs start in another
+    one. A model is a file where its name has a '/' or a '.', as in device/sim."""
     kind, _, rest = (device or "").partition(":")
     file = re.match(r"[^?:]*", rest)[0]
-    return f"{kind}:{cwd / file}{rest[len(file):]}" if kind == "sim" and ("/" in file or "." in file) else device
+    return (
+        f"{kind}:{cwd / file}{rest[len(file) :]}"
+        if kind == "sim" and ("/" in file or "." in file)
+        else device
+    )
 
 
 def one_rank_each(device: str) -> bool:
@@ -95,13 +102,17 @@ def kept(chosen: list[Program], device: str) -> list[Program]:
     left = [program for program in chosen if _min_devices(program, device) <= count(device)]
     if not left:
         needed = min(_min_devices(program, device) for program in chosen)
-        raise CommandError(f"{chosen[0].name} needs {needed} devices, such as --device {device.partition(':')[0]}:0-{needed - 1}",
-                      CANNOT_RUN)
+        raise CommandError(
+            f"{chosen[0].name} needs {needed} devices, such as --device "
+            f"{device.partition(':')[0]}:0-{needed - 1}",
+            CANNOT_RUN,
+        )
     return left
 
 
 def _check_exists(requested: str, known: list[Backend]) -> None:
-    """Raise an error that lists the devices here. Where the build does not list its devices, the programs check."""
+    """Raise an error that lists the devices here. Where the build does not list its devices, the programs
+    check."""
     if not known:
         return
     name = requested.split(":", 1)[0]
@@ -112,4 +123,6 @@ def _check_exists(requested: str, known: list[Backend]) -> None:
         raise CommandError(f"unknown --device '{requested}'; this build has: {kinds}; found here: {here}")
     if backend.devices == 0:
         reason = backend.why or "no device"
-        raise CommandError(f"--device '{requested}' is not available: {reason}; found here: {here}", CANNOT_RUN)
+        raise CommandError(
+            f"--device '{requested}' is not available: {reason}; found here: {here}", CANNOT_RUN
+        )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Durations as the user writes and reads them."""
+
 from __future__ import annotations
 
 import re

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The files of a run in its folder, which others may have prepared: a link planted there leads no output elsewhere."""
+"""The files of a run in its folder, which others may have prepared: a link planted there leads no output
+elsewhere."""
+
 from __future__ import annotations
 
 import os
@@ -11,8 +13,18 @@ from suite.command_error import BAD, CommandError
 
 WHOLE = "repeats.json"  # of a folder that holds several runs
 _LOGS = "logs"
-_NAMES = (WHOLE, f"{WHOLE}.new", "records.jsonl", "records.cut", "plan.json", "plan.json.new", "lock", _LOGS, "kernels",
-          *report.FILES)
+_NAMES = (
+    WHOLE,
+    f"{WHOLE}.new",
+    "records.jsonl",
+    "records.cut",
+    "plan.json",
+    "plan.json.new",
+    "lock",
+    _LOGS,
+    "kernels",
+    *report.FILES,
+)
 
 
 def refuse_links(folder: Path) -> None:
@@ -33,7 +45,10 @@ def refuse_link(path: Path) -> None:
     except OSError:
         return
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise CommandError(f"{path} is a {'link' if stat.S_ISLNK(mode) else 'special file'}; a run writes to its own files only")
+        raise CommandError(
+            f"{path} is a {'link' if stat.S_ISLNK(mode) else 'special file'}; a run writes to its own files "
+            f"only"
+        )
 
 
 def create(folder: Path) -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Start one program and wait for it: with a limit, in its own process group, without using the processor."""
+
 from __future__ import annotations
 
 import os
@@ -28,8 +29,8 @@ class Ended:
 
 
 class StopSignals:
-    """SIGINT, SIGTERM and SIGHUP set a number and wake the waiting driver. A terminal that is closed sends SIGHUP twice, so
-    only a repeated SIGINT is a user who does not want to wait."""
+    """SIGINT, SIGTERM and SIGHUP set a number and wake the waiting driver. A terminal that is closed sends
+    SIGHUP twice, so only a repeated SIGINT is a user who does not want to wait."""
 
     def __init__(self) -> None:
         self.signum = 0
@@ -73,14 +74,19 @@ def launch(
     nice: int | None = None,
     environment: dict[str, str] | None = None,
 ) -> Ended:
-    """Run a program with its output in `log`. When we are asked to stop, or at the limit, which does not count the time that
-    others kept it from the processors, it gets SIGINT, and five seconds later its whole group gets SIGKILL. `lock` is
-    inherited; `started` is told the process; `tick` is called about once a second. `nice` is the priority of the program and
-    all that it starts; `environment` is added to ours."""
+    """Run a program with its output in `log`. When we are asked to stop, or at the limit, which does not
+    count the time that others kept it from the processors, it gets SIGINT, and five seconds later its whole
+    group gets SIGKILL. `lock` is inherited; `started` is told the process; `tick` is called about once a
+    second. `nice` is the priority of the program and all that it starts; `environment` is added to ours."""
     begin = time.monotonic()
     with open(log, "wb", opener=open_own) as out:
         child = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True, pass_fds=(lock,),
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
+            pass_fds=(lock,),
             env={**os.environ, **environment} if environment else None,
             preexec_fn=None if nice is None else lambda: _take_priority(nice),
         )
@@ -113,14 +119,17 @@ def launch(
 def _waited_s(pid: int) -> float:
     """For a processor that others had: of the thread that waited longest, by the kernel's account."""
     try:
-        return max(int(path.read_text().split()[1]) for path in Path(f"/proc/{pid}/task").glob("*/schedstat")) / 1e9
+        return (
+            max(int(path.read_text().split()[1]) for path in Path(f"/proc/{pid}/task").glob("*/schedstat"))
+            / 1e9
+        )
     except (OSError, ValueError, IndexError):
         return 0.0  # there is none
 
 
 def _take_priority(nice: int) -> None:
-    """Of this process and all that it starts. Where Linux schedules by session, the priority of a process counts only within
-    its session; that of the session is set apart."""
+    """Of this process and all that it starts. Where Linux schedules by session, the priority of a process
+    counts only within its session; that of the session is set apart."""
     os.setpriority(os.PRIO_PROCESS, 0, nice)
     try:
         with open("/proc/self/autogroup", "w", encoding="ascii") as group:
@@ -134,8 +143,13 @@ def permitted_nice(wanted: int) -> int | None:
     now = os.getpriority(os.PRIO_PROCESS, 0)
     # What a child tries does not change the driver itself, which could not go back.
     probe = "import os, sys; os.setpriority(os.PRIO_PROCESS, 0, int(sys.argv[1]))"
-    if wanted != now and subprocess.run([sys.executable, "-I", "-S", "-c", probe, str(wanted)], check=False,
-                                        stderr=subprocess.DEVNULL).returncode == 0:
+    if (
+        wanted != now
+        and subprocess.run(
+            [sys.executable, "-I", "-S", "-c", probe, str(wanted)], check=False, stderr=subprocess.DEVNULL
+        ).returncode
+        == 0
+    ):
         return wanted
     return None
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""NVIDIA's libraries in Python's packages, where PyTorch's wheels put them: on many machines they are the only ones."""
+"""NVIDIA's libraries in Python's packages, where PyTorch's wheels put them: on many machines they are the
+only ones."""
+
 from __future__ import annotations
 
 import os
@@ -7,17 +9,21 @@ import shutil
 import subprocess
 
 _VARIABLE = "GPUSIG_LIBRARIES"  # device/gpu/dynlib.h
-_FOLDERS = "import glob, nvidia; print(*(f for path in nvidia.__path__ for f in sorted(glob.glob(path + '/*/lib'))), sep='\\n')"
+_FOLDERS = """import glob, nvidia
+print(*(f for path in nvidia.__path__ for f in sorted(glob.glob(path + '/*/lib'))), sep='\\n')"""
 _LIMIT_S = 10
 
 
 def offer() -> None:
-    """Programs look into these folders last, unless the user names others. They are those of the user's Python, not of ours."""
+    """Programs look into these folders last, unless the user names others. They are those of the user's
+    Python, not of ours."""
     python = shutil.which("python3")
     if _VARIABLE in os.environ or python is None:
         return
     try:
-        said = subprocess.run([python, "-c", _FOLDERS], capture_output=True, text=True, check=False, timeout=_LIMIT_S).stdout
+        said = subprocess.run(
+            [python, "-c", _FOLDERS], capture_output=True, text=True, check=False, timeout=_LIMIT_S
+        ).stdout
     except (OSError, subprocess.TimeoutExpired):
         return
     folders = [folder for folder in said.splitlines() if ":" not in folder]

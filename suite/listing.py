@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`./gpusig list`: the question, the needs and the headline metrics of every program."""
+
 from __future__ import annotations
 
 import shutil
@@ -63,7 +64,8 @@ def _markdown(found: list[Program]) -> str:
 
 
 def _table(found: list[Program], width: int, verbose: bool) -> str:
-    """Two columns: programs, and their questions with what they need, and if `verbose` their headline metrics, below."""
+    """Two columns: programs, and their questions with what they need, and if `verbose` their headline
+    metrics, below."""
     names = max(len(text) for text in (_HEAD[0], *(p.name for p in found))) + _GAP
     text_width = max(_MIN_TEXT, width - names)
     lines = [_HEAD[0].ljust(names) + _HEAD[1]]
@@ -71,6 +73,8 @@ def _table(found: list[Program], width: int, verbose: bool) -> str:
         texts = textwrap.wrap(question, text_width)
         for label, cell in (("needs", needs), *((("headline metrics", metrics),) if verbose else ())):
             if cell != "-":
-                texts += textwrap.wrap(f"{label}: {cell}", text_width, initial_indent="  ", subsequent_indent="    ")
+                texts += textwrap.wrap(
+                    f"{label}: {cell}", text_width, initial_indent="  ", subsequent_indent="    "
+                )
         lines += [first.ljust(names) + text for first, text in zip([name] + [""] * len(texts), texts)]
     return "\n".join(lines)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`./gpusig test --program FOLDER/NAME`: the tests that concern one program, in seconds."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -15,7 +16,10 @@ from suite.tooling import Tools, python
 from suite.variants import RELEASE, Variant
 
 # The tests of tests/programs.bats that measure nothing.
-_WORDS = "--help is|--about is|--devices is|unknown option|malformed value of a common|unknown device is|beyond those"
+_WORDS = (
+    "--help is|--about is|--devices is|unknown option|malformed value of a common|unknown device is|"
+    "beyond those"
+)
 
 
 def stages_of(home: Path, name: str) -> dict[str, Stage]:
@@ -56,7 +60,9 @@ def _first_cases(variant: Variant, tools: Tools) -> Outcome:
     backends = variants.gpu_backends(variant, tools)
     devices = stages.devices_of(variant, variants.about(variant, tools, built[0]), backends)
     if not devices:
-        return skipped(f"{variant.programs[0]}: ranks are for tests/collectives.bats and tests/ranks_on_devices.bats")
+        return skipped(
+            f"{variant.programs[0]}: ranks are for tests/collectives.bats and tests/ranks_on_devices.bats"
+        )
     return tools.each(devices, lambda device: stages.first_cases(variant, tools, built[0], device))
 
 
@@ -76,17 +82,41 @@ def _golden(variant: Variant, tools: Tools) -> Outcome:
     name = variant.programs[0]
     if not variants.built_programs(variant, tools):
         return skipped(f"{name}: not built here, make says why")
-    command = [python(), "-m", "unittest", "discover", "-v", "-s", "tests/golden", "-k", "of_every_program",
-               "-k", "every_program_says", "-k", "every_key_is_in", "-k", "every_line_fits"]
-    ran = tools.start("golden-program", command, PYTHONPATH=str(tools.home), GPUSIG_BIN=str(_folder_of(variant, tools, "golden")))
+    command = [
+        python(),
+        "-m",
+        "unittest",
+        "discover",
+        "-v",
+        "-s",
+        "tests/golden",
+        "-k",
+        "of_every_program",
+        "-k",
+        "every_program_says",
+        "-k",
+        "every_key_is_in",
+        "-k",
+        "every_line_fits",
+    ]
+    ran = tools.start(
+        "golden-program",
+        command,
+        PYTHONPATH=str(tools.home),
+        GPUSIG_BIN=str(_folder_of(variant, tools, "golden")),
+    )
     return of_unittest(f"golden output of {name}", ran.err, ran.code)
 
 
 def _table(variant: Variant, tools: Tools) -> Outcome:
     if not variants.built_programs(variant, tools):
         return skipped(f"{variant.programs[0]}: not built here, make says why")
-    ran = tools.start("table-program", [python(), "tests/golden/readme.py"], PYTHONPATH=str(tools.home),
-                      GPUSIG_BIN=str(_folder_of(variant, tools, "table")))
+    ran = tools.start(
+        "table-program",
+        [python(), "tests/golden/readme.py"],
+        PYTHONPATH=str(tools.home),
+        GPUSIG_BIN=str(_folder_of(variant, tools, "table")),
+    )
     return passed() if ran.code == 0 else failed(ran.tail())
 
 
@@ -95,8 +125,11 @@ def _command_line(variant: Variant, tools: Tools) -> Outcome:
         return skipped("command line: no bats")
     if not variants.built_programs(variant, tools):
         return skipped(f"{variant.programs[0]}: not built here, make says why")
-    ran = tools.start("command-line-program", ["bats", "--tap", "--filter", _WORDS, "tests/programs.bats"],
-                      GPUSIG_BIN=str(_folder_of(variant, tools, "words")))
+    ran = tools.start(
+        "command-line-program",
+        ["bats", "--tap", "--filter", _WORDS, "tests/programs.bats"],
+        GPUSIG_BIN=str(_folder_of(variant, tools, "words")),
+    )
     return of_tap("tests/programs.bats", ran.out, ran.code)
 
 
@@ -112,7 +145,9 @@ def _rules(name: str, tools: Tools) -> Outcome:
 def _format(name: str, tools: Tools) -> Outcome:
     if not tools.has("clang-format"):
         return skipped("format: no clang-format")
-    ran = tools.start("format-program", ["clang-format", "--dry-run", "-Werror", *_sources(name, tools, "c", "h")])
+    ran = tools.start(
+        "format-program", ["clang-format", "--dry-run", "-Werror", *_sources(name, tools, "c", "h")]
+    )
     return passed() if ran.code == 0 else failed(f"{ran.tail(3)}\nmake format puts it right")
 
 

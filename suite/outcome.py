@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Results of tests: counts, failure messages, reasons of skips; read from TAP and from unittest."""
+
 from __future__ import annotations
 
 import re
@@ -47,7 +48,8 @@ def of_tap(name: str, text: str, code: int) -> Outcome:
     result, planned, seen, bad, before = Outcome(), None, 0, False, ""
     for line in text.splitlines():
         if line.startswith("#"):
-            # The notes on a test stand after it where the plan is first (bats), before it where the plan is last (test.h).
+            # The notes on a test stand after it where the plan is first (bats), before it where the plan is
+            # last (test.h).
             note = "\n" + line[1:].strip()
             if planned is None:
                 before += note
@@ -65,7 +67,9 @@ def of_tap(name: str, text: str, code: int) -> Outcome:
             _enter_test(result, name, bad, test[3], before)
             before = ""
     if planned is None or seen < planned:
-        result.failures.append(f"{name}: ended after {seen} tests of {planned or 'an unknown number'}, exit {code}")
+        result.failures.append(
+            f"{name}: ended after {seen} tests of {planned or 'an unknown number'}, exit {code}"
+        )
     elif code != 0 and not result.failures:
         result.failures.append(f"{name}: exit {code}, though no test failed")
     return result

@@ -4,19 +4,22 @@
 headline  the cases of headline numbers, of every program
 curves    the other cases, coarse ones first (bench/cases/case_list.h)
 more      what did not fit into a program's share, with the time that others left
-again     second tries: headline numbers that are noisy or contended, then the other headline numbers, which shows how much they
-          move within the run, then other values that are noisy or contended. A case is tried twice at most, whatever came out,
-          so that no number is repeated until it pleases.
+again     second tries: headline numbers that are noisy or contended, then the other headline numbers,
+          which shows how much they move within the run, then other values that are noisy or contended. A case
+          is tried twice at most, whatever came out, so that no number is repeated until it pleases.
 
-A soak looks for wrong results and not for numbers, so it has one kind of pass, "soak": every program in turn for some seconds,
-first the cases that were not measured yet, then those that were measured least often, until the time is over.
+A soak looks for wrong results and not for numbers, so it has one kind of pass, "soak": every program in turn
+for some seconds, first the cases that were not measured yet, then those that were measured least often, until
+the time is over.
 
-With --headline there are headline numbers alone: "headline", "more", and "again" for those that are contended, which would be
-missing without a second try.
+With --headline there are headline numbers alone: "headline", "more", and "again" for those that are
+contended, which would be missing without a second try.
 
-Where starting the programs would cost too much of the time, headline and curves are one pass; a program measures its headline
-cases first, and longer, anyway. What is simulated is not tried again: it comes out the same.
+Where starting the programs would cost too much of the time, headline and curves are one pass; a program
+measures its headline cases first, and longer, anyway. What is simulated is not tried again: it comes out the
+same.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -64,9 +67,15 @@ class Conditions:
     is_virtual: bool
 
 
-def passes(todo: list[Program], records: RecordFile, now: Callable[[], float], c: Conditions,
-           gave_up: Callable[[Program], bool]) -> Iterator[Pass]:
-    """The passes, each made when its turn comes: it depends on what was measured. `gave_up`: the program failed or cannot run."""
+def passes(
+    todo: list[Program],
+    records: RecordFile,
+    now: Callable[[], float],
+    c: Conditions,
+    gave_up: Callable[[Program], bool],
+) -> Iterator[Pass]:
+    """The passes, each made when its turn comes: it depends on what was measured. `gave_up`: the program
+    failed or cannot run."""
     if _affords_two(c, len(todo)):
         heads = [Start(p, float(len(p.primary)), headline=True) for p in todo if p.primary]
         yield Pass("headline", heads, c.budget.at(_HEADLINE_UNTIL))
@@ -75,16 +84,27 @@ def passes(todo: list[Program], records: RecordFile, now: Callable[[], float], c
     yield Pass("curves", [Start(p, p.share) for p in left], curves_until)
     yield from _more(todo, records, now, curves_until, gave_up)
     if not c.is_virtual:
-        yield Pass("again", second_tries(todo, records, c.budget.at(1.0) - now(), c.budget.opening_s, gave_up), c.budget.at(1.0))
+        yield Pass(
+            "again",
+            second_tries(todo, records, c.budget.at(1.0) - now(), c.budget.opening_s, gave_up),
+            c.budget.at(1.0),
+        )
         yield from _more(todo, records, now, c.budget.at(1.0), gave_up)
 
 
-def headline(todo: list[Program], records: RecordFile, now: Callable[[], float], c: Conditions,
-             gave_up: Callable[[Program], bool]) -> Iterator[Pass]:
-    """As passes(). The time of a program does not depend on its place among the others, or what another order gives would be
-    another measurement."""
+def headline(
+    todo: list[Program],
+    records: RecordFile,
+    now: Callable[[], float],
+    c: Conditions,
+    gave_up: Callable[[Program], bool],
+) -> Iterator[Pass]:
+    """As passes(). The time of a program does not depend on its place among the others, or what another order
+    gives would be another measurement."""
     share_s = (1.0 if c.is_virtual else _ALONE) * c.budget.total_s / sum(len(p.primary) or 1 for p in todo)
-    heads = [Start(p, 1.0, headline=True, fixed_s=max(HEADLINE_MIN_S, share_s * len(p.primary))) for p in todo]
+    heads = [
+        Start(p, 1.0, headline=True, fixed_s=max(HEADLINE_MIN_S, share_s * len(p.primary))) for p in todo
+    ]
     yield Pass("headline", heads, c.budget.at(1.0))
     yield from _more(todo, records, now, c.budget.at(1.0), gave_up, only_headline=True)
     if not c.is_virtual:
@@ -92,8 +112,13 @@ def headline(todo: list[Program], records: RecordFile, now: Callable[[], float],
         yield Pass("again", again, c.budget.at(1.0))
 
 
-def soak(todo: list[Program], records: RecordFile, now: Callable[[], float], c: Conditions,
-         gave_up: Callable[[Program], bool]) -> Iterator[Pass]:
+def soak(
+    todo: list[Program],
+    records: RecordFile,
+    now: Callable[[], float],
+    c: Conditions,
+    gave_up: Callable[[Program], bool],
+) -> Iterator[Pass]:
     """As passes(). Every program is started once at least, and not again when it measured nothing."""
     end, going, is_first = c.budget.at(1.0), todo, True
     while going and (is_first or now() < end):
@@ -109,7 +134,9 @@ def _soaking(program: Program, status: ProgramStatus) -> Start:
     if status.end is None or status.out_of_budget:
         return Start(program, program.share)
     kept = {key: case.measured for key, case in status.cases.items() if case.status != "skipped"}
-    return Start(program, program.share, cases=tuple(key for key, count in kept.items() if count == min(kept.values())))
+    return Start(
+        program, program.share, cases=tuple(key for key, count in kept.items() if count == min(kept.values()))
+    )
 
 
 def _affords_two(c: Conditions, programs: int) -> bool:
@@ -118,18 +145,27 @@ def _affords_two(c: Conditions, programs: int) -> bool:
 
 
 def _curves_until(todo: list[Program], records: RecordFile, c: Conditions) -> float:
-    """Earlier where many headline numbers wait for a second try: one that is contended is missing without it."""
+    """Earlier where many headline numbers wait for a second try: one that is contended is missing without
+    it."""
     urgent = [t.took_s for p in todo for t in _candidates(p, records.of(p.name)) if t.urgency == 0]
     return min(c.budget.at(_CURVES_UNTIL), c.budget.at(1.0) - _RESERVE * sum(urgent))
 
 
-def _more(todo: list[Program], records: RecordFile, now: Callable[[], float], until: float,
-          gave_up: Callable[[Program], bool], only_headline: bool = False) -> Iterator[Pass]:
+def _more(
+    todo: list[Program],
+    records: RecordFile,
+    now: Callable[[], float],
+    until: float,
+    gave_up: Callable[[Program], bool],
+    only_headline: bool = False,
+) -> Iterator[Pass]:
     for _ in range(_MORE_AT_MOST):
         left = [p for p in todo if not gave_up(p) and records.of(p.name).out_of_budget]
         if not left or until - now() < MIN_S * len(left):
             return
-        yield Pass("more", [Start(p, float(records.of(p.name).out_of_budget), only_headline) for p in left], until)
+        yield Pass(
+            "more", [Start(p, float(records.of(p.name).out_of_budget), only_headline) for p in left], until
+        )
 
 
 @dataclass(frozen=True)
@@ -154,8 +190,14 @@ def _contended(program: Program, status: ProgramStatus) -> Iterator[_Try]:
             yield _Try(0, program, key, case.elapsed_s)
 
 
-def second_tries(todo: list[Program], records: RecordFile, left_s: float, opening_s: float, gave_up: Callable[[Program], bool],
-                 candidates: Callable[[Program, ProgramStatus], Iterator[_Try]] = _candidates) -> list[Start]:
+def second_tries(
+    todo: list[Program],
+    records: RecordFile,
+    left_s: float,
+    opening_s: float,
+    gave_up: Callable[[Program], bool],
+    candidates: Callable[[Program, ProgramStatus], Iterator[_Try]] = _candidates,
+) -> list[Start]:
     """As many of the most urgent cases as fit into the time left, one start a program."""
     wanted = [t for p in todo if not gave_up(p) for t in candidates(p, records.of(p.name))]
     chosen: dict[str, list[_Try]] = {}
@@ -169,5 +211,12 @@ def second_tries(todo: list[Program], records: RecordFile, left_s: float, openin
     starts = []
     for tries in chosen.values():
         took_s = sum(t.took_s for t in tries)
-        starts.append(Start(tries[0].program, took_s, cases=tuple(t.key for t in tries), max_s=_LONGER * took_s + opening_s))
+        starts.append(
+            Start(
+                tries[0].program,
+                took_s,
+                cases=tuple(t.key for t in tries),
+                max_s=_LONGER * took_s + opening_s,
+            )
+        )
     return starts

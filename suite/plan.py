@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Divide the time of a run among its programs."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -10,11 +11,15 @@ from suite.records import RecordFile
 MIN_S = 1.0  # of a program
 HEADLINE_MIN_S = 0.3  # with --headline, where a program takes what opening and its least samples take
 REPORT_S = 2.0  # to build the report
-# A program ends the case that it began, and one case is always begun: CASE_SECONDS of bench/bench.c. What is simulated takes what
-# it takes, which grows as what devices send to each other: measured as 0.03 s a program on one, 0.5 s on four, 1.4 s on eight.
+# A program ends the case that it began, and one case is always begun: CASE_SECONDS of bench/bench.c. What is
+# simulated takes what it takes, which grows as what devices send to each other: measured as 0.03 s a program
+# on one, 0.5 s on four, 1.4 s on eight.
 _LAST_CASE_S, _SIMULATED_CASE_S = 0.5, 0.03
-GRACE_S = 15.0  # a busy machine takes long to compile kernels and to check large results, and only what hangs is to be stopped
-# One case is always simulated, and takes what it takes: overlap/shaping on four simulated devices 11 s of an idle core.
+# a busy machine takes long to compile kernels and to check large results, and only what hangs is to be
+# stopped
+GRACE_S = 15.0
+# One case is always simulated, and takes what it takes: overlap/shaping on four simulated devices 11 s of an
+# idle core.
 VIRTUAL_GRACE_S = 90.0
 _OVERRUN = 3.0
 _OPENINGS = 4.0  # the first may be quicker than others on a busy machine
@@ -41,13 +46,16 @@ class Budget:
     def limit(self, budget_s: float, now: float) -> float:
         """Seconds after which a program with this budget is stopped."""
         spare_s = _OPENINGS * self.opening_s
-        return min(_OVERRUN * budget_s + self.grace_s, max(budget_s + self.grace_s, self.deadline - now)) + spare_s
+        return (
+            min(_OVERRUN * budget_s + self.grace_s, max(budget_s + self.grace_s, self.deadline - now))
+            + spare_s
+        )
 
 
 def least_s(programs: int, opening_s: float, program_s: float = MIN_S, simulated: int = 0) -> float:
-    """Seconds that so many programs take about, if each gets no more than `program_s`; on so many simulated devices, or a real
-    one."""
-    return programs * (max(program_s, opening_s) + (_SIMULATED_CASE_S * simulated ** 2 or _LAST_CASE_S))
+    """Seconds that so many programs take about, if each gets no more than `program_s`; on so many simulated
+    devices, or a real one."""
+    return programs * (max(program_s, opening_s) + (_SIMULATED_CASE_S * simulated**2 or _LAST_CASE_S))
 
 
 def share_s(weights: list[float], left_s: float) -> float:
@@ -55,10 +63,11 @@ def share_s(weights: list[float], left_s: float) -> float:
     return max(MIN_S, left_s * weights[0] / (sum(weights) or 1.0))
 
 
-def pending(programs: list[Program], record_file: RecordFile, include_out_of_budget: bool,
-            headline: bool = False) -> list[Program]:
-    """The programs that are not finished, or whose headline cases are not. With `include_out_of_budget` also those whose cases
-    did not all fit into the budget."""
+def pending(
+    programs: list[Program], record_file: RecordFile, include_out_of_budget: bool, headline: bool = False
+) -> list[Program]:
+    """The programs that are not finished, or whose headline cases are not. With `include_out_of_budget` also
+    those whose cases did not all fit into the budget."""
     todo = []
     for program in programs:
         program_status = record_file.of(program.name)

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`./gpusig preflight`: is this node fit for the next job? Collects and measures for half a minute; reports/preflight judges.
+"""`./gpusig preflight`: is this node fit for the next job? Collects and measures for half a minute;
+reports/preflight judges.
 
-It runs in a prolog: it installs and builds nothing, writes no file, waits for nothing longer than it says, and ends with all
-that it started when it is told to stop. First what the kernel says, then what the driver says, then headline numbers: one pass
-over the programs, and a second try of the cases that look bad, decided before anything is measured (reports/preflight/speed.py).
+It runs in a prolog: it installs and builds nothing, writes no file, waits for nothing longer than it says,
+and ends with all that it started when it is told to stop. First what the kernel says, then what the driver
+says, then headline numbers: one pass over the programs, and a second try of the cases that look bad, decided
+before anything is measured (reports/preflight/speed.py).
 """
+
 from __future__ import annotations
 
 import argparse
@@ -78,7 +81,10 @@ def _count(text: str) -> int:
 def options(given: argparse.Namespace) -> Options:
     budget_s = BUDGET_S if given.budget is None else duration.parse(given.budget)
     if not MIN_BUDGET_S <= budget_s <= MAX_BUDGET_S:
-        raise CommandError(f"--budget is the time for all of it, {duration.about(MIN_BUDGET_S)} to {duration.show(MAX_BUDGET_S)}")
+        raise CommandError(
+            f"--budget is the time for all of it, {duration.about(MIN_BUDGET_S)} to "
+            f"{duration.show(MAX_BUDGET_S)}"
+        )
     for name in ("reference", "noise", "device"):
         if getattr(given, name) == "":
             raise CommandError(f"--{name} is empty")
@@ -124,9 +130,14 @@ class Preflight:
             command += [] if value is None else [f"{name}={value}"]
         ended = self.children.one(command, limit_s, given)
         if ended.code is None:
-            raise CommandError(f"preflight: the reference could not be read within {duration.about(limit_s)}", INCONCLUSIVE)
+            raise CommandError(
+                f"preflight: the reference could not be read within {duration.about(limit_s)}", INCONCLUSIVE
+            )
         if ended.code not in (OK, BAD, INCONCLUSIVE):
-            raise CommandError(ended.last_words or "preflight: reports/ failed", USAGE if ended.code == USAGE else INCONCLUSIVE)
+            raise CommandError(
+                ended.last_words or "preflight: reports/ failed",
+                USAGE if ended.code == USAGE else INCONCLUSIVE,
+            )
         if ended.code == BAD and not ended.out:
             raise CommandError(f"preflight: {ended.last_words or 'reports/ failed'}", INCONCLUSIVE)
         return ended
@@ -138,8 +149,13 @@ class Preflight:
 
     def _judge(self) -> int:
         given, words = self._seen()
-        ended = self._ask("judge", *words, *self.asked.judge, given=given,
-                          limit_s=max(1.0, self.begun + self.asked.budget_s - time.monotonic()))
+        ended = self._ask(
+            "judge",
+            *words,
+            *self.asked.judge,
+            given=given,
+            limit_s=max(1.0, self.begun + self.asked.budget_s - time.monotonic()),
+        )
         sys.stdout.write(ended.out.decode("utf-8", "replace"))
         sys.stdout.flush()
         print(ended.err, end="", file=sys.stderr)
@@ -150,10 +166,23 @@ class Preflight:
     def _look(self) -> None:
         held, unseen = preflight_facts.holders()
         self.evidence.update(
-            node=socket.gethostname().partition(".")[0], device="", expect=self.asked.expect, hang=None, hang_is_sure=False,
-            why_none="", pci=preflight_facts.pci_devices(), visible_by=preflight_facts.visible_by(dict(os.environ)), backends=[],
-            holders=held, holders_unseen=unseen, host=preflight_facts.host(), largest=preflight_facts.largest(),
-            busy=preflight_facts.busy(), programs=[], left_out=[])
+            node=socket.gethostname().partition(".")[0],
+            device="",
+            expect=self.asked.expect,
+            hang=None,
+            hang_is_sure=False,
+            why_none="",
+            pci=preflight_facts.pci_devices(),
+            visible_by=preflight_facts.visible_by(dict(os.environ)),
+            backends=[],
+            holders=held,
+            holders_unseen=unseen,
+            host=preflight_facts.host(),
+            largest=preflight_facts.largest(),
+            busy=preflight_facts.busy(),
+            programs=[],
+            left_out=[],
+        )
 
     def _path(self, program: str) -> Path | None:
         path = self.bin_dir / program
@@ -165,11 +194,13 @@ class Preflight:
     def _hangs(self, ended: Ended) -> None:
         """With less time than ANSWER_S nobody knows whether it would have."""
         self.evidence["hang"] = f"the driver does not answer within {duration.about(ended.elapsed_s)}" + (
-            ", and its process cannot be killed" if ended.is_left else "")
+            ", and its process cannot be killed" if ended.is_left else ""
+        )
         self.evidence["hang_is_sure"] = ended.elapsed_s >= ANSWER_S
 
     def _choose(self) -> bool:
-        """The --device: the one asked for, that of the reference as far as it is there, or the first one found."""
+        """The --device: the one asked for, that of the reference as far as it is there, or the first one
+        found."""
         path = self._path(_BACKENDS) or next(filter(None, map(self._path, (*_ON_DEVICES, _NODE))))
         ended = self.children.one([str(path), "--devices"], self._answer_s())
         if ended.code is None:
@@ -178,7 +209,9 @@ class Preflight:
         known = programs.backends_in(ended.out.decode("utf-8", "replace"))
         self.evidence["backends"] = [{"name": b.name, "devices": b.devices, "why": b.why} for b in known]
         try:
-            wanted = self.asked.device or devices.as_there(self.expected.get("device") or "", known, self._wanted_count())
+            wanted = self.asked.device or devices.as_there(
+                self.expected.get("device") or "", known, self._wanted_count()
+            )
             self.spec, _ = devices.choose(wanted or None, known)
         except CommandError as error:
             if self.asked.device is not None:
@@ -217,35 +250,52 @@ class Preflight:
 
     def _keep(self, ended: Ended) -> None:
         """Its whole lines; one that was cut off is none."""
-        self.records.write(ended.out[:ended.out.rfind(b"\n") + 1])
+        self.records.write(ended.out[: ended.out.rfind(b"\n") + 1])
 
     def _note(self, program: str, spec: str, ended: Ended) -> None:
         status = reason = ""
         if ended.code is None:
             status, reason = "stopped", f"stopped after {duration.show(round(ended.elapsed_s, 1))}"
         elif ended.code < 0:
-            status, reason = "failed", f"ended by signal {-ended.code} ({signal.strsignal(-ended.code) or 'unknown'})"
+            status, reason = (
+                "failed",
+                f"ended by signal {-ended.code} ({signal.strsignal(-ended.code) or 'unknown'})",
+            )
         elif ended.code == CANNOT_RUN:
             status, reason = "skipped", ended.last_words.removeprefix(f"{program}: ")
         elif ended.code not in (OK, INCONCLUSIVE):
             status, reason = "failed", ended.last_words.removeprefix(f"{program}: ")
         if status and not (status == "skipped" and program not in self.expected.get("programs", ())):
-            self.evidence["programs"].append({"program": program, "device": spec, "status": status, "reason": reason})
+            self.evidence["programs"].append(
+                {"program": program, "device": spec, "status": status, "reason": reason}
+            )
 
     def _chosen(self) -> list[str]:
         """Those whose numbers the reference has; without one, all."""
         known = self.expected["programs"] if self.asked.reference or self.asked.noise else list(_ON_DEVICES)
         found = [name for name in _ON_DEVICES if name in known and self._path(name)]
-        self.evidence["left_out"] += [f"{name}, which is not built" for name in _ON_DEVICES
-                                      if name in known and not self._path(name)]
+        self.evidence["left_out"] += [
+            f"{name}, which is not built" for name in _ON_DEVICES if name in known and not self._path(name)
+        ]
         return [name for name in found if name != "micro/peer_matrix" or devices.count(self.spec) > 1]
 
     def _words(self, program: str, spec: str, budget_s: float, *more: str) -> list[str]:
-        return [str(self._path(program)), "--device", spec, "--budget", duration.option(budget_s), "--min-samples", "6",
-                "--format", "json", *more]
+        return [
+            str(self._path(program)),
+            "--device",
+            spec,
+            "--budget",
+            duration.option(budget_s),
+            "--min-samples",
+            "6",
+            "--format",
+            "json",
+            *more,
+        ]
 
     def _specs(self, program: str) -> list[str]:
-        """The main --device, and each other device alone where the program measures one only. In virtual time all are alike."""
+        """The main --device, and each other device alone where the program measures one only. In virtual time
+        all are alike."""
         if program not in _EACH or devices.is_virtual(self.spec) or self.spec.partition(":")[0] == "host":
             return [self.spec]
         return [self.spec, *devices.each_but_first(self.spec)]
@@ -260,12 +310,18 @@ class Preflight:
                 continue
             rest_s = sum(_TAKES.get(other, _TAKES_ELSE) for other in chosen[place:])
             budget_s = max(0.3, _OF_SHARE * left_s * _TAKES.get(name, _TAKES_ELSE) / rest_s)
-            self._run([(name, spec, self._words(name, spec, budget_s, "--headline", "--seed", "1"))
-                       for spec in self._specs(name)])
+            self._run(
+                [
+                    (name, spec, self._words(name, spec, budget_s, "--headline", "--seed", "1"))
+                    for spec in self._specs(name)
+                ]
+            )
 
     def _run(self, starts: list[tuple[str, str, list[str]]], given: tuple[Hidden, ...] = ()) -> None:
         limit_s = max(_LEAST_S, self.left_s())
-        for (name, spec, _), ended in zip(starts, self.children.together([words for _, _, words in starts], limit_s, given)):
+        for (name, spec, _), ended in zip(
+            starts, self.children.together([words for _, _, words in starts], limit_s, given)
+        ):
             self._keep(ended)
             self._note(name, spec, ended)
 
@@ -282,7 +338,9 @@ class Preflight:
             for spec, keys in by_spec.items():
                 lists.append(Hidden("cases").write("".join(f"{key}\n" for key in keys).encode()))
                 budget_s = max(0.3, 0.3 * self.left_s() / len(wanted))
-                starts.append((name, spec, self._words(name, spec, budget_s, "--cases", lists[-1].path, "--seed", "2")))
+                starts.append(
+                    (name, spec, self._words(name, spec, budget_s, "--cases", lists[-1].path, "--seed", "2"))
+                )
             self._run(starts, tuple(lists))
 
 
@@ -295,8 +353,11 @@ def _stop(signum: int, _frame: object) -> None:
 
 def _check_built(bin_dir: Path) -> None:
     if not any((bin_dir / name).is_file() for name in (*_ON_DEVICES, _NODE)):
-        raise CommandError(f"preflight builds nothing, and there are no programs in {bin_dir}: build them with make, or any "
-                           "./gpusig run", CANNOT_RUN)
+        raise CommandError(
+            f"preflight builds nothing, and there are no programs in {bin_dir}: build them with make, or any "
+            "./gpusig run",
+            CANNOT_RUN,
+        )
 
 
 def command(asked: Options, bin_dir: Path) -> int:
@@ -314,7 +375,9 @@ def command(asked: Options, bin_dir: Path) -> int:
     except _Stopped as stopped:
         one.children.kill()
         if stopped.signum == signal.SIGALRM:
-            raise CommandError(f"preflight: not finished within {duration.about(asked.budget_s)}", INCONCLUSIVE) from None
+            raise CommandError(
+                f"preflight: not finished within {duration.about(asked.budget_s)}", INCONCLUSIVE
+            ) from None
         signal.signal(stopped.signum, signal.SIG_DFL)
         os.kill(os.getpid(), stopped.signum)
         raise

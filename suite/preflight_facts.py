@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the kernel says of a node before a preflight opens any device: devices on the bus, who has them open, memory, load.
+"""What the kernel says of a node before a preflight opens any device: devices on the bus, who has them open,
+memory, load.
 
 Reads /sys and /proc alone, and starts nothing.
 """
+
 from __future__ import annotations
 
 import os
@@ -15,10 +17,30 @@ _VENDORS = {"0x10de": "NVIDIA", "0x1002": "AMD"}
 _CLASSES = ("0300", "0302", "0380", "1200")  # displays, 3D controllers, processing accelerators
 _DEVICE_FILE = re.compile(r"/dev/(nvidia[0-9]+|kfd|dri/renderD[0-9]+)\Z")
 # They have devices open to watch them, by what the kernel calls them: at most 15 characters.
-_DAEMONS = ("nvidia-persiste", "nv-hostengine", "dcgm", "nv-fabricmanage", "nvidia-powerd", "nvidia-device-p", "nvsm", "Xorg",
-            "Xwayland", "gnome-shell", "amd-smi", "rocm_smi", "rdc", "amdgpu_exporter")
+_DAEMONS = (
+    "nvidia-persiste",
+    "nv-hostengine",
+    "dcgm",
+    "nv-fabricmanage",
+    "nvidia-powerd",
+    "nvidia-device-p",
+    "nvsm",
+    "Xorg",
+    "Xwayland",
+    "gnome-shell",
+    "amd-smi",
+    "rocm_smi",
+    "rdc",
+    "amdgpu_exporter",
+)
 # Variables by which a user or a container runtime narrows what a driver shows.
-_VISIBLE = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
+_VISIBLE = (
+    "CUDA_VISIBLE_DEVICES",
+    "NVIDIA_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES",
+    "HIP_VISIBLE_DEVICES",
+    "GPU_DEVICE_ORDINAL",
+)
 _LARGEST = 3
 _LOOK_S = 0.25
 
@@ -42,7 +64,10 @@ def pci_devices(sys_dir: Path = Path("/sys")) -> list[dict]:
         if vendor is None or kind not in _CLASSES:
             continue
         one: dict = {"address": folder.name, "vendor": vendor, "class": kind}
-        for name, file in (("memory_used_bytes", "mem_info_vram_used"), ("memory_bytes", "mem_info_vram_total")):
+        for name, file in (
+            ("memory_used_bytes", "mem_info_vram_used"),
+            ("memory_bytes", "mem_info_vram_total"),
+        ):
             number = _text(folder / file)
             if number.isdigit():
                 one[name] = int(number)
@@ -52,13 +77,18 @@ def pci_devices(sys_dir: Path = Path("/sys")) -> list[dict]:
 
 def visible_by(environment: dict[str, str]) -> str:
     """What narrows the devices that a driver shows; "" where nothing does."""
-    return ", ".join(f"{name}={environment[name][:60]}" for name in _VISIBLE
-                     if environment.get(name) not in (None, "", "all", "void"))
+    return ", ".join(
+        f"{name}={environment[name][:60]}"
+        for name in _VISIBLE
+        if environment.get(name) not in (None, "", "all", "void")
+    )
 
 
 def _processes(proc: Path) -> Iterator[Path]:
     try:
-        yield from (folder for folder in proc.iterdir() if folder.name.isdigit() and int(folder.name) != os.getpid())
+        yield from (
+            folder for folder in proc.iterdir() if folder.name.isdigit() and int(folder.name) != os.getpid()
+        )
     except OSError:
         return
 
@@ -84,13 +114,19 @@ def holders(proc: Path = Path("/proc")) -> tuple[list[dict], bool]:
 
 def _meminfo(proc: Path) -> dict[str, int]:
     lines = (line.split() for line in _text(proc / "meminfo").splitlines())
-    return {words[0].rstrip(":"): 1024 * int(words[1]) for words in lines if len(words) > 1 and words[1].isdigit()}
+    return {
+        words[0].rstrip(":"): 1024 * int(words[1]) for words in lines if len(words) > 1 and words[1].isdigit()
+    }
 
 
 def host(proc: Path = Path("/proc")) -> dict:
     memory = _meminfo(proc)
     found: dict = {"cores": os.cpu_count()}
-    for name, key in (("memory_bytes", "MemTotal"), ("memory_available_bytes", "MemAvailable"), ("shared_memory_bytes", "Shmem")):
+    for name, key in (
+        ("memory_bytes", "MemTotal"),
+        ("memory_available_bytes", "MemAvailable"),
+        ("shared_memory_bytes", "Shmem"),
+    ):
         if key in memory:
             found[name] = memory[key]
     return found
@@ -99,7 +135,11 @@ def host(proc: Path = Path("/proc")) -> dict:
 def _ticks_of(folder: Path) -> int:
     """Processor time of a process, user and system."""
     words = _text(folder / "stat").rpartition(")")[2].split()
-    return int(words[11]) + int(words[12]) if len(words) > 12 and words[11].isdigit() and words[12].isdigit() else 0
+    return (
+        int(words[11]) + int(words[12])
+        if len(words) > 12 and words[11].isdigit() and words[12].isdigit()
+        else 0
+    )
 
 
 def _ticks(proc: Path) -> tuple[int, int, dict[Path, int]]:
@@ -111,14 +151,24 @@ def _ticks(proc: Path) -> tuple[int, int, dict[Path, int]]:
 
 
 def busy(seconds: float = _LOOK_S, proc: Path = Path("/proc")) -> dict:
-    """The share of all cores that is used now, and who uses most. A load average would remember the job that has just ended."""
+    """The share of all cores that is used now, and who uses most. A load average would remember the job that
+    has just ended."""
     before = _ticks(proc)
     time.sleep(seconds)
     after = _ticks(proc)
-    used = sorted(((ticks - before[2].get(folder, 0), folder) for folder, ticks in after[2].items()), key=lambda one: -one[0])
+    used = sorted(
+        ((ticks - before[2].get(folder, 0), folder) for folder, ticks in after[2].items()),
+        key=lambda one: -one[0],
+    )
     share = (after[0] - before[0]) / (after[1] - before[1]) if after[1] > before[1] else None
-    return {"share": share, "processes": [{"pid": int(folder.name), "name": _text(folder / "comm")}
-                                          for ticks, folder in used[:_LARGEST] if ticks > 0]}
+    return {
+        "share": share,
+        "processes": [
+            {"pid": int(folder.name), "name": _text(folder / "comm")}
+            for ticks, folder in used[:_LARGEST]
+            if ticks > 0
+        ],
+    }
 
 
 def largest(proc: Path = Path("/proc")) -> list[dict]:
@@ -130,4 +180,7 @@ def largest(proc: Path = Path("/proc")) -> list[dict]:
         if len(words) > 2 and words[1].isdigit() and words[2].isdigit():
             found.append((page * (int(words[1]) - int(words[2])), folder))
     found.sort(key=lambda one: -one[0])
-    return [{"pid": int(folder.name), "name": _text(folder / "comm"), "memory_bytes": size} for size, folder in found[:_LARGEST]]
+    return [
+        {"pid": int(folder.name), "name": _text(folder / "comm"), "memory_bytes": size}
+        for size, folder in found[:_LARGEST]
+    ]

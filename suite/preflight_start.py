@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Start programs for a preflight: nothing waits longer than it says, and nothing is left behind.
 
-What a program writes goes into memory that has no name, so there is no file to remove, whatever ends us. A program is killed
-with us by the kernel. One that sleeps in a driver cannot be killed: it is not waited for.
+What a program writes goes into memory that has no name, so there is no file to remove, whatever ends us. A
+program is killed with us by the kernel. One that sleeps in a driver cannot be killed: it is not waited for.
 """
+
 from __future__ import annotations
 
 import ctypes
@@ -33,7 +34,7 @@ class Hidden:
     def write(self, content: bytes) -> "Hidden":
         """At its end."""
         while content:
-            content = content[os.pwrite(self.handle, content, os.fstat(self.handle).st_size):]
+            content = content[os.pwrite(self.handle, content, os.fstat(self.handle).st_size) :]
         return self
 
     def close(self) -> None:
@@ -72,7 +73,9 @@ class Children:
 
     running: list[_Running] = field(default_factory=list)
 
-    def together(self, commands: list[list[str]], limit_s: float, given: tuple[Hidden, ...] = ()) -> list[Ended]:
+    def together(
+        self, commands: list[list[str]], limit_s: float, given: tuple[Hidden, ...] = ()
+    ) -> list[Ended]:
         """Run the commands at once, each for so many seconds at most. They may read the `given` files."""
         begun = time.monotonic()
         started = [self._start(words, given) for words in commands]
@@ -101,11 +104,19 @@ class Children:
     def _start(self, words: list[str], given: tuple[Hidden, ...]) -> _Running:
         out, err = Hidden("out"), Hidden("err")
         try:
-            child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out.handle, stderr=err.handle,
-                                     start_new_session=True, pass_fds=[one.handle for one in given],
-                                     preexec_fn=_die_with_parent)
+            child = subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=out.handle,
+                stderr=err.handle,
+                start_new_session=True,
+                pass_fds=[one.handle for one in given],
+                preexec_fn=_die_with_parent,
+            )
         except OSError as error:
-            return _Running(None, out, err, Ended(words, 126, b"", f"gpusig: cannot be started: {error.strerror}"))
+            return _Running(
+                None, out, err, Ended(words, 126, b"", f"gpusig: cannot be started: {error.strerror}")
+            )
         one = _Running(child, out, err, Ended(words))
         self.running.append(one)
         return one

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Find the programs, and ask each for its description."""
+
 from __future__ import annotations
 
 import fnmatch
@@ -19,7 +20,8 @@ FOLDERS = ("micro", "gemm", "overlap", "collectives", "topology")
 
 @dataclass(frozen=True)
 class Program:
-    """One binary. `error` is set when it could not describe itself, `unbuilt` where there is only its source."""
+    """One binary. `error` is set when it could not describe itself, `unbuilt` where there is only its
+    source."""
 
     name: str
     path: Path
@@ -52,7 +54,8 @@ def find(bin_dir: Path) -> list[Program]:
 
 
 def unbuilt(sources: Path, found: list[Program]) -> list[Program]:
-    """Programs that have a source under `sources` and are not among those found, each with the reason as far as known."""
+    """Programs that have a source under `sources` and are not among those found, each with the reason as far
+    as known."""
     names = {program.name for program in found}
     missing = []
     for path in sorted(path for folder in FOLDERS for path in sources.glob(f"{folder}/*.c")):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Progress on stderr while programs run: a live bar on a terminal with rich, plain lines elsewhere."""
+
 from __future__ import annotations
 
 import json
@@ -24,7 +25,8 @@ _INDENT = " " * 4
 
 
 class Progress(Protocol):
-    """begin_pass; then begin, tick about once a second, end for each program of the pass. close at the end."""
+    """begin_pass; then begin, tick about once a second, end for each program of the pass. close at the
+    end."""
 
     def begin_pass(self, name: str, count: int) -> None: ...
 
@@ -38,8 +40,8 @@ class Progress(Protocol):
 
 
 def choose(total_s: float, watched: Path, part: str | None = None) -> Progress:
-    """`watched` is where the program that runs says which case it is at; see bench/cases/case_progress.h. Of a run that is a
-    `part` only what fails stays on the screen."""
+    """`watched` is where the program that runs says which case it is at; see bench/cases/case_progress.h. Of
+    a run that is a `part` only what fails stays on the screen."""
     if rich is not None and sys.stderr.isatty():
         return Live(total_s, watched, rich.console.Console(stderr=True), part)
     return _Plain() if part is None else _OnlyFailures()
@@ -60,7 +62,11 @@ class _Counter:
 
     @property
     def place(self) -> str:
-        return f"{self._part}{self._pass} {self._number:{len(str(self._count))}d}/{self._count}" if self._pass else ""
+        return (
+            f"{self._part}{self._pass} {self._number:{len(str(self._count))}d}/{self._count}"
+            if self._pass
+            else ""
+        )
 
 
 class _Plain:
@@ -99,10 +105,12 @@ class _OnlyFailures(_Plain):
 
 
 class Live:
-    """A bar over the whole budget, and under it the case that runs and the last headline number. Drawn only when asked: no
-    thread of the driver runs during a measurement."""
+    """A bar over the whole budget, and under it the case that runs and the last headline number. Drawn only
+    when asked: no thread of the driver runs during a measurement."""
 
-    def __init__(self, total_s: float, watched: Path, console: "rich.console.Console", part: str | None = None) -> None:
+    def __init__(
+        self, total_s: float, watched: Path, console: "rich.console.Console", part: str | None = None
+    ) -> None:
         self._counter = _Counter(part or "")
         self._only_failures = part is not None
         self._watched = watched
@@ -131,8 +139,11 @@ class Live:
         elapsed_s = time.monotonic() - self._begun
         left_s = max(0.0, self._total_s - elapsed_s)
         bar = rich.table.Table.grid(padding=(0, 1))
-        bar.add_row(rich.progress_bar.ProgressBar(self._total_s, min(elapsed_s, self._total_s), width=24),
-                    f"{duration.show(elapsed_s)}, {duration.show(left_s)} left", self._counter.place)
+        bar.add_row(
+            rich.progress_bar.ProgressBar(self._total_s, min(elapsed_s, self._total_s), width=24),
+            f"{duration.show(elapsed_s)}, {duration.show(left_s)} left",
+            self._counter.place,
+        )
         where = rich.text.Text(line, no_wrap=True, overflow="ellipsis")
         self._live.update(rich.console.Group(bar, where), refresh=True)
 

@@ -3,6 +3,7 @@
 
 docs/RECORDS.md describes the lines. Programs append them; a line without its newline was cut off.
 """
+
 from __future__ import annotations
 
 import errno
@@ -107,7 +108,8 @@ class RecordFile:
         return self.programs.setdefault(program, ProgramStatus())
 
     def truncate_partial(self) -> int:
-        """Cut an incomplete last line off, keep it in a file next to the records, and return its length in bytes."""
+        """Cut an incomplete last line off, keep it in a file next to the records, and return its length in
+        bytes."""
         if not self.path.is_file():
             return 0
         try:
@@ -155,7 +157,9 @@ class RecordFile:
             record = damaged.parse(line)
             name = damaged.text(record["program"], "program")
             program_status = self.programs.get(name, ProgramStatus())
-            {"run": _enter_start, "case": _enter_case, "end": _enter_end}[record["kind"]](program_status, record)
+            {"run": _enter_start, "case": _enter_case, "end": _enter_end}[record["kind"]](
+                program_status, record
+            )
             self.programs[name] = program_status
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             self.unreadable += 1
@@ -163,7 +167,9 @@ class RecordFile:
 
 def _enter_start(program_status: ProgramStatus, record: dict) -> None:
     run = damaged.text(record["run"], "run")
-    primary = [dict(p, where=damaged.typed(p.get("where") or {}, dict, "where")) for p in record.get("primary") or []]
+    primary = [
+        dict(p, where=damaged.typed(p.get("where") or {}, dict, "where")) for p in record.get("primary") or []
+    ]
     is_second_try = "--cases" in (record.get("argv") or [])
     program_status.starts += 1
     program_status.last_run = run
@@ -185,7 +191,11 @@ def _enter_case(program_status: ProgramStatus, record: dict) -> None:
     check = damaged.typed(record.get("check", {}), dict, "check")
     timed, checked = (damaged.whole(check.get(name, 0), name) for name in ("timed", "checked"))
     axes = damaged.typed(record.get("case") or {}, dict, "case")
-    heads = [p for p in program_status.primary if all(axes.get(name) == value for name, value in p["where"].items())]
+    heads = [
+        p
+        for p in program_status.primary
+        if all(axes.get(name) == value for name, value in p["where"].items())
+    ]
     of_heads = [graded.get((p.get("derived"), p.get("variant")), ()) for p in heads]
     before = program_status.cases.get(key)
     program_status.cases_s += elapsed_s
@@ -194,8 +204,16 @@ def _enter_case(program_status: ProgramStatus, record: dict) -> None:
     program_status.checked += checked
     program_status.wrong += check.get("status") == "failed"
     tries, measured = (before.tries, before.measured) if before else (0, 0)
-    program_status.cases[key] = CaseStatus(status, elapsed_s, tries + (status == "ok"), measured + 1, bool(heads),
-                                           any(of_heads), any("contended" in grades for grades in of_heads), bool(graded))
+    program_status.cases[key] = CaseStatus(
+        status,
+        elapsed_s,
+        tries + (status == "ok"),
+        measured + 1,
+        bool(heads),
+        any(of_heads),
+        any("contended" in grades for grades in of_heads),
+        bool(graded),
+    )
     # A flag may concern one variant alone; the other numbers of the case stay valid.
     if status == "ok" and (validity.get("valid", True) or any(d.get("valid") is True for d in numbers)):
         program_status.valid.add(key)
@@ -207,7 +225,8 @@ def _enter_end(program_status: ProgramStatus, record: dict) -> None:
     total, out_of_budget = (damaged.whole(cases.get(name) or 0, name) for name in ("total", "out_of_budget"))
     end = EndStatus(damaged.text(record["status"], "status"), total, out_of_budget)
     program_status.ended = True
-    # A second try leaves out what is not tried again, so its end does not say whether the program is finished.
+    # A second try leaves out what is not tried again, so its end does not say whether the program is
+    # finished.
     if not program_status.is_second_try or end.status == "failed":
         program_status.end = end
 

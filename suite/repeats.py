@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`./gpusig run --repeats N` and `./gpusig ab A B`: equal runs of one folder, one after another, for `./gpusig compare`.
+"""`./gpusig run --repeats N` and `./gpusig ab A B`: equal runs of one folder, one after another, for
+`./gpusig compare`.
 
-FOLDER/repeats.json holds what was decided and which runs are done. Each run has a folder as any run has: FOLDER/run-1, or
-FOLDER/A/run-1 of a setting. Run k starts the programs in an order of its own and has the seed of the folder plus k - 1, in every
-folder alike: two sides see the same data. Two settings are measured A B B A, so that a drift hits both alike. Where the device is
-a GPU, each run has a control next to it, FOLDER/run-1/control: rates of the host that no GPU's driver touches.
+FOLDER/repeats.json holds what was decided and which runs are done. Each run has a folder as any run has:
+FOLDER/run-1, or FOLDER/A/run-1 of a setting. Run k starts the programs in an order of its own and has the
+seed of the folder plus k - 1, in every folder alike: two sides see the same data. Two settings are measured A
+B B A, so that a drift hits both alike. Where the device is a GPU, each run has a control next to it,
+FOLDER/run-1/control: rates of the host that no GPU's driver touches.
 """
+
 from __future__ import annotations
 
-import json
 import os
 import random
 from dataclasses import asdict, dataclass, replace
@@ -31,8 +33,8 @@ _CONTROL_PROGRAMS = ["gemm/efficiency", "micro/memory"]
 
 @dataclass
 class Series:
-    """The decisions about a folder of runs. `settings`: of each side, the words in front of every program; one alone has no
-    name."""
+    """The decisions about a folder of runs. `settings`: of each side, the words in front of every program;
+    one alone has no name."""
 
     repeats: int
     settings: dict[str, str]
@@ -42,13 +44,21 @@ class Series:
     def names(self) -> list[tuple[str, str, int]]:
         """Side, folder and number of every run, in the order of time."""
         sides = list(self.settings)
-        return [(side, f"{side}/run-{number}" if side else f"run-{number}", number) for number in range(1, self.repeats + 1)
-                for side in (sides if number % 2 else sides[::-1])]
+        return [
+            (side, f"{side}/run-{number}" if side else f"run-{number}", number)
+            for number in range(1, self.repeats + 1)
+            for side in (sides if number % 2 else sides[::-1])
+        ]
 
     def plan_of(self, side: str, number: int) -> resume.Plan:
         created = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        return replace(self.plan, seed=(self.plan.seed + number - 1) & resume.MAX_SEED, setting=self.settings[side],
-                       created=created, outcomes={})
+        return replace(
+            self.plan,
+            seed=(self.plan.seed + number - 1) & resume.MAX_SEED,
+            setting=self.settings[side],
+            created=created,
+            outcomes={},
+        )
 
     def save(self, folder: Path) -> None:
         resume.write_json(folder / WHOLE, {"schema": _SCHEMA, "version": _VERSION, **asdict(self)})
@@ -59,14 +69,22 @@ def load(folder: Path) -> Series:
     try:
         with open(path, "rb", opener=open_own) as stream:
             data = damaged.parse(stream.read(damaged.MAX_LINE_BYTES))
-        settings = {damaged.text(side, "side"): damaged.text(words, "setting")
-                    for side, words in damaged.typed(data["settings"], dict, "settings").items()}
+        settings = {
+            damaged.text(side, "side"): damaged.text(words, "setting")
+            for side, words in damaged.typed(data["settings"], dict, "settings").items()
+        }
         if list(settings) not in ([""], ["A", "B"]):
             raise ValueError("its sides are not those of run --repeats or ab")
-        return Series(damaged.whole(data["repeats"], "repeats", 1, MAX_REPEATS), settings,
-                      resume.plan_from(damaged.typed(data["plan"], dict, "plan")), damaged.texts(data["done"], "done"))
+        return Series(
+            damaged.whole(data["repeats"], "repeats", 1, MAX_REPEATS),
+            settings,
+            resume.plan_from(damaged.typed(data["plan"], dict, "plan")),
+            damaged.texts(data["done"], "done"),
+        )
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CommandError(f"{path} cannot be read as the plan of several runs: {resume.why_unreadable(error)}", BAD) from error
+        raise CommandError(
+            f"{path} cannot be read as the plan of several runs: {resume.why_unreadable(error)}", BAD
+        ) from error
 
 
 def holds(folder: Path | None) -> bool:
@@ -106,12 +124,23 @@ def _refuse_used(folder: Path) -> None:
 
 def _agree(series: Series, options: Options) -> None:
     if options.repeats not in (None, series.repeats):
-        raise CommandError(f"--repeats {options.repeats} contradicts the runs that are resumed, which are {series.repeats}")
+        raise CommandError(
+            f"--repeats {options.repeats} contradicts the runs that are resumed, which are {series.repeats}"
+        )
     if options.budget_s not in (None, series.plan.budget_s):
         each = duration.show(series.plan.budget_s)
         raise CommandError(f"--budget contradicts the runs that are resumed, which have {each} each")
-    resume.agree(series.plan, options.device, options.seed, options.full, options.only, options.shapes, options.soak_s,
-                 options.budget_s, options.headline)
+    resume.agree(
+        series.plan,
+        options.device,
+        options.seed,
+        options.full,
+        options.only,
+        options.shapes,
+        options.soak_s,
+        options.budget_s,
+        options.headline,
+    )
 
 
 def _go(series: Series, folder: Path, found: list[Program], strict: bool) -> int:
@@ -131,9 +160,19 @@ def _go(series: Series, folder: Path, found: list[Program], strict: bool) -> int
         ordered = random.Random(f"{plan.seed} {number}").sample(chosen, len(chosen))
         code, whole = _one(folder / name, own, ordered, strict, part)
         if whole and controls:
-            control = replace(own, device="host", why="control", only=_CONTROL_PROGRAMS, shapes=[], full=False,
-                              budget_s=_CONTROL_S, headline=True)
-            other, whole = _one(folder / name / _CONTROL, control, controls, strict, replace(part, name=f"{name}/{_CONTROL}"))
+            control = replace(
+                own,
+                device="host",
+                why="control",
+                only=_CONTROL_PROGRAMS,
+                shapes=[],
+                full=False,
+                budget_s=_CONTROL_S,
+                headline=True,
+            )
+            other, whole = _one(
+                folder / name / _CONTROL, control, controls, strict, replace(part, name=f"{name}/{_CONTROL}")
+            )
             code = _worse(code, other)
         worst = _worse(worst, code)
         if not whole:
@@ -145,7 +184,8 @@ def _go(series: Series, folder: Path, found: list[Program], strict: bool) -> int
 
 
 def _controls(plan: resume.Plan, found: list[Program]) -> list[Program]:
-    """On the host itself nothing is out of reach of what may change, and in virtual time nothing happens to it."""
+    """On the host itself nothing is out of reach of what may change, and in virtual time nothing happens to
+    it."""
     if plan.device.partition(":")[0] in ("host", "sim"):
         return []
     try:
@@ -170,7 +210,9 @@ def _one(folder: Path, own: resume.Plan, chosen: list[Program], strict: bool, pa
     return code, not one.disk_error
 
 
-_AS_IT_IS = Options(None, None, None, [], None, None, None, False, [], False, None)  # of a run that is resumed
+_AS_IT_IS = Options(
+    None, None, None, [], None, None, None, False, [], False, None
+)  # of a run that is resumed
 
 
 def _worse(one: int, other: int) -> int:

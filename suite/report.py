@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Hand the records over to reports/, which makes signature and report of them."""
+
 from __future__ import annotations
 
 import importlib.util
@@ -21,12 +22,17 @@ _HOME = Path(__file__).resolve().parent.parent
 
 
 def build(folder: Path, strict: bool, gave_up: Callable[[], bool] = lambda: False, shown: bool = True) -> int:
-    """Build signature and report in the folder; the exit code of reports, which is 77 where only the page is missing. What it did
-    not write again is of earlier records: it is deleted, or named where these records give no other (2) or it cannot be."""
+    """Build signature and report in the folder; the exit code of reports, which is 77 where only the page is
+    missing. What it did not write again is of earlier records: it is deleted, or named where these records
+    give no other (2) or it cannot be."""
     if importlib.util.find_spec("reports") is None or importlib.util.find_spec("reports.__main__") is None:
         raise CommandError("no signature and no report: this copy has no reports/", CANNOT_RUN)
     before = {name: _version(folder / name) for name in FILES}
-    code = pass_on([sys.executable, "-m", "reports", "build", str(folder), *(["--strict"] if strict else [])], gave_up, shown)
+    code = pass_on(
+        [sys.executable, "-m", "reports", "build", str(folder), *(["--strict"] if strict else [])],
+        gave_up,
+        shown,
+    )
     for name in FILES:
         if before[name] is not None and before[name] == _version(folder / name):
             discard(folder / name, code != USAGE)
@@ -34,12 +40,21 @@ def build(folder: Path, strict: bool, gave_up: Callable[[], bool] = lambda: Fals
 
 
 def pass_on(words: list[str], gave_up: Callable[[], bool] = lambda: False, shown: bool = True) -> int:
-    """Run a command, and give its exit code; unless `shown`, without what it writes to stdout. Its output goes through ours,
-    which may be closed. In a session of its own no signal of the terminal reaches it, and a SIGINT to everything that runs is for
-    us to answer."""
-    with subprocess.Popen(words, cwd=_HOME, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          encoding="utf-8", errors="replace", env={**os.environ, "PYTHONIOENCODING": "utf-8:replace"},
-                          start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)) as child:
+    """Run a command, and give its exit code; unless `shown`, without what it writes to stdout. Its output
+    goes through ours, which may be closed. In a session of its own no signal of the terminal reaches it, and
+    a SIGINT to everything that runs is for us to answer."""
+    with subprocess.Popen(
+        words,
+        cwd=_HOME,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+        env={**os.environ, "PYTHONIOENCODING": "utf-8:replace"},
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
+    ) as child:
         said = None
         try:
             while said is None:

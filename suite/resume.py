@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The folder of a run: its lock, and the decisions made when it began.
 
-plan.json holds the decisions (device, seed, options) and the outcome of every program. A resumed run takes the
-decisions from there and refuses options that contradict them.
+plan.json holds the decisions (device, seed, options) and the outcome of every program. A resumed run takes
+the decisions from there and refuses options that contradict them.
 """
+
 from __future__ import annotations
 
 import errno
@@ -71,7 +72,9 @@ def load(path: Path) -> Plan:
     except FileNotFoundError:
         raise CommandError(f"{path.parent} holds no run to resume: {path.name} is missing") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CommandError(f"{path} cannot be read as the plan of a run: {why_unreadable(error)}", BAD) from error
+        raise CommandError(
+            f"{path} cannot be read as the plan of a run: {why_unreadable(error)}", BAD
+        ) from error
 
 
 def why_unreadable(error: Exception) -> str:
@@ -80,14 +83,26 @@ def why_unreadable(error: Exception) -> str:
 
 def plan_from(data: dict) -> Plan:
     """Raises ValueError or KeyError where the plan is damaged."""
-    for name, value in (("soak", False), ("headline", False), ("setting", "")):  # of a run before there was one
+    for name, value in (
+        ("soak", False),
+        ("headline", False),
+        ("setting", ""),
+    ):  # of a run before there was one
         data.setdefault(name, value)
     for name, check in {
-        "device": damaged.text, "why": damaged.text, "seed": lambda v, n: damaged.whole(v, n, most=MAX_SEED),
-        "full": lambda v, n: damaged.typed(v, bool, n), "only": damaged.texts, "budget_s": damaged.number,
-        "shapes": damaged.texts, "nice": lambda v, n: v is None or damaged.whole(v, n, -20, 19), "created": damaged.text,
-        "soak": lambda v, n: damaged.typed(v, bool, n), "headline": lambda v, n: damaged.typed(v, bool, n),
-        "setting": damaged.text, "outcomes": _check_outcomes,
+        "device": damaged.text,
+        "why": damaged.text,
+        "seed": lambda v, n: damaged.whole(v, n, most=MAX_SEED),
+        "full": lambda v, n: damaged.typed(v, bool, n),
+        "only": damaged.texts,
+        "budget_s": damaged.number,
+        "shapes": damaged.texts,
+        "nice": lambda v, n: v is None or damaged.whole(v, n, -20, 19),
+        "created": damaged.text,
+        "soak": lambda v, n: damaged.typed(v, bool, n),
+        "headline": lambda v, n: damaged.typed(v, bool, n),
+        "setting": damaged.text,
+        "outcomes": _check_outcomes,
     }.items():
         check(data[name], name)
     return Plan(**{name: data[name] for name in Plan.__dataclass_fields__})
@@ -105,8 +120,17 @@ def _check_outcomes(outcomes: object, name: str) -> None:
             damaged.number(outcome[key], key)
 
 
-def agree(plan: Plan, device: str | None, seed: int | None, full: bool, only: list[str], shapes: list[str],
-          soak_s: float | None, budget_s: float | None, headline: bool) -> None:
+def agree(
+    plan: Plan,
+    device: str | None,
+    seed: int | None,
+    full: bool,
+    only: list[str],
+    shapes: list[str],
+    soak_s: float | None,
+    budget_s: float | None,
+    headline: bool,
+) -> None:
     """Refuse options that contradict the run that is resumed."""
     given = {
         "--device": (device, plan.device),
@@ -121,7 +145,9 @@ def agree(plan: Plan, device: str | None, seed: int | None, full: bool, only: li
         given["--budget"] = (duration.show(budget_s), f"--soak {duration.show(plan.budget_s)}")
     for option, (now, then) in given.items():
         if now is not None and now != then:
-            raise CommandError(f"{option} {_words(now)} contradicts the run that is resumed, which has {_words(then)}")
+            raise CommandError(
+                f"{option} {_words(now)} contradicts the run that is resumed, which has {_words(then)}"
+            )
 
 
 def _words(value: object) -> str:
@@ -134,8 +160,8 @@ class Lock:
     """One driver at a time in a folder.
 
     The programs inherit the lock, so that a program that outlives a killed driver still locks the folder. The
-    driver that resumes stops it; `note_child` records its process. The folder may be seen by other nodes, where these
-    processes have no meaning.
+    driver that resumes stops it; `note_child` records its process. The folder may be seen by other nodes,
+    where these processes have no meaning.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -158,7 +184,10 @@ class Lock:
         except OSError as error:
             if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
                 return False
-            say(f"{self.path.parent}: no locks on this file system, so another run in this folder would not be noticed")
+            say(
+                f"{self.path.parent}: no locks on this file system, so another run in this folder would not "
+                f"be noticed"
+            )
         return True
 
     def _take_over(self) -> None:
@@ -178,12 +207,16 @@ class Lock:
                     stopped.add(found)
                     signal_group(found, signum)
                 time.sleep(0.05)
-        who = "a program of an earlier run; try again when it ended" if found is None else \
-            f"process {found} of an earlier run, which does not end"
+        who = (
+            "a program of an earlier run; try again when it ended"
+            if found is None
+            else f"process {found} of an earlier run, which does not end"
+        )
         raise CommandError(f"{self.path.parent} is in use by {who}", BAD)
 
     def _program(self, recorded: int | None) -> int | None:
-        """The program that still locks the folder. A driver that was killed while it started one has not recorded it."""
+        """The program that still locks the folder. A driver that was killed while it started one has not
+        recorded it."""
         if recorded is not None and self._is_ours(recorded):
             return recorded
         mine = os.fstat(self.handle)
@@ -221,7 +254,9 @@ def refuse_in_use(folder: Path) -> None:
     except OSError as error:
         owner = _owner(handle)
         driver = _process(owner.get("driver"))
-        was_killed = driver is not None and _is_here(owner) and not _is_alive(driver)  # and a program of it is left
+        was_killed = (
+            driver is not None and _is_here(owner) and not _is_alive(driver)
+        )  # and a program of it is left
         if error.errno in (errno.EWOULDBLOCK, errno.EACCES) and not was_killed:
             raise CommandError(_in_use(folder, owner), BAD) from None
     finally:
@@ -251,12 +286,14 @@ def _processes() -> str:
 
 
 def _is_here(owner: dict) -> bool:
-    """Whether processes in a lock are those of this machine. Locks of earlier versions do not tell, and are."""
+    """Whether processes in a lock are those of this machine. Locks of earlier versions do not tell, and
+    are."""
     return owner.get("processes", _processes()) == _processes()
 
 
 def _process(value: object) -> int | None:
-    """Of a damaged lock the owner is unknown; 0, 1 and less are more than a process to those who send signals."""
+    """Of a damaged lock the owner is unknown; 0, 1 and less are more than a process to those who send
+    signals."""
     try:
         return damaged.whole(value, "process", 2, _MAX_PROCESS)
     except ValueError:

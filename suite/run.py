@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`./gpusig run`: every program in its share of the time, then the report."""
+
 from __future__ import annotations
 
 import os
@@ -11,8 +12,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterator
 
-from suite import (command, devices, duration, launch, naming, passes, plan, programs, progress, report, resume, simgrid,
-                   starting)
+from suite import (
+    command,
+    devices,
+    duration,
+    launch,
+    naming,
+    passes,
+    plan,
+    programs,
+    progress,
+    report,
+    resume,
+    simgrid,
+    starting,
+)
 from suite.command_error import BAD, CANNOT_RUN, INCONCLUSIVE, OK, USAGE, CommandError
 from suite.folder import WHOLE, create, refuse_links
 from suite.programs import Program
@@ -56,8 +70,17 @@ def run(options: Options, bin_dir: Path, sources: Path | None, cwd: Path) -> int
         refuse_used(folder)  # by a run that ended meanwhile
     else:
         decided = resume.load(folder / "plan.json")
-        resume.agree(decided, options.device, options.seed, options.full, options.only, options.shapes, options.soak_s,
-                     options.budget_s, options.headline)
+        resume.agree(
+            decided,
+            options.device,
+            options.seed,
+            options.full,
+            options.only,
+            options.shapes,
+            options.soak_s,
+            options.budget_s,
+            options.headline,
+        )
         chosen = kept(found, decided)
     return Run(folder, decided, lock, chosen, options.strict).go(None if new else options)
 
@@ -77,9 +100,21 @@ def decide(options: Options, found: list[Program]) -> tuple[resume.Plan, list[Pr
     if options.device is not None:
         _check_opens(options.device, [program for program in chosen if not program.unbuilt])
     seed = DEFAULT_SEED if options.seed is None else options.seed
-    budget_s = options.soak_s or options.budget_s or (HEADLINE_BUDGET_S if options.headline else DEFAULT_BUDGET_S)
-    decided = resume.Plan(device, why, seed, options.full, options.only, budget_s, options.shapes, _nice(options.nice),
-                          options.soak_s is not None, headline=options.headline)
+    budget_s = (
+        options.soak_s or options.budget_s or (HEADLINE_BUDGET_S if options.headline else DEFAULT_BUDGET_S)
+    )
+    decided = resume.Plan(
+        device,
+        why,
+        seed,
+        options.full,
+        options.only,
+        budget_s,
+        options.shapes,
+        _nice(options.nice),
+        options.soak_s is not None,
+        headline=options.headline,
+    )
     chosen = kept(found, decided)
     if options.shapes and not any(program.gemm_shapes for program in chosen):
         raise CommandError("no program of this run takes --shape")
@@ -160,7 +195,9 @@ def _folder(options: Options, cwd: Path) -> tuple[Path, bool]:
 def refuse_used(folder: Path) -> None:
     for name in ("records.jsonl", "plan.json", WHOLE):
         if os.path.lexists(folder / name):
-            raise CommandError(f"{folder} already holds a run; go on with it: --resume {naming.unexpanded(folder)}")
+            raise CommandError(
+                f"{folder} already holds a run; go on with it: --resume {naming.unexpanded(folder)}"
+            )
 
 
 def new_folder(options: Options, cwd: Path, name: str = "gpusig-results") -> Path:
@@ -169,7 +206,8 @@ def new_folder(options: Options, cwd: Path, name: str = "gpusig-results") -> Pat
 
 @dataclass(frozen=True)
 class Part:
-    """What a run is a part of: it says only what goes wrong, and the folder of the whole is what is resumed."""
+    """What a run is a part of: it says only what goes wrong, and the folder of the whole is what is
+    resumed."""
 
     name: str  # of this one: "run-3"
     place: str  # among all: "3/8"
@@ -179,8 +217,15 @@ class Part:
 class Run:
     """One start of the driver in a folder."""
 
-    def __init__(self, folder: Path, decided: resume.Plan, lock: resume.Lock, chosen: list[Program], strict: bool,
-                 part: Part | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        decided: resume.Plan,
+        lock: resume.Lock,
+        chosen: list[Program],
+        strict: bool,
+        part: Part | None = None,
+    ) -> None:
         self.folder = folder
         self.part = part
         self.plan = decided
@@ -188,10 +233,21 @@ class Run:
         self.chosen = chosen
         self.strict = strict
         self.record_file = RecordFile(folder / "records.jsonl")
-        settings = command.Settings(decided.device, decided.seed, decided.full, tuple(decided.shapes), self.record_file.path,
-                                    decided.nice, decided.soak, decided.headline, decided.setting)
+        settings = command.Settings(
+            decided.device,
+            decided.seed,
+            decided.full,
+            tuple(decided.shapes),
+            self.record_file.path,
+            decided.nice,
+            decided.soak,
+            decided.headline,
+            decided.setting,
+        )
         self.stop = launch.StopSignals()
-        self.starter = starting.Starter(folder, self.record_file, settings, self.stop, lock.handle, lock.note_child)
+        self.starter = starting.Starter(
+            folder, self.record_file, settings, self.stop, lock.handle, lock.note_child
+        )
         self.started: dict[str, dict] = {}  # program -> outcome, of this start of the driver
         self.disk_error = ""
 
@@ -207,7 +263,10 @@ class Run:
         try:
             cut = self.record_file.truncate_partial()
             if cut:
-                say(f"cut off an incomplete last record of {cut} bytes; it is kept in {self.record_file.path.stem}.cut")
+                say(
+                    f"cut off an incomplete last record of {cut} bytes; it is kept in "
+                    f"{self.record_file.path.stem}.cut"
+                )
             self.record_file.update()
             total_s, todo = self._todo(resumed)
             if todo:
@@ -222,7 +281,8 @@ class Run:
         return self._judge(self._report())
 
     def _todo(self, resumed: Options | None) -> tuple[float, list[Program]]:
-        """Seconds to measure for, and the programs. A resumed run has the rest of its budget; a new --budget replaces it."""
+        """Seconds to measure for, and the programs. A resumed run has the rest of its budget; a new --budget
+        replaces it."""
         if resumed is None:
             return self.plan.budget_s, self.chosen
         if self.plan.soak:
@@ -233,7 +293,10 @@ class Run:
         missed = sum(self.record_file.of(p.name).out_of_budget for p in self.chosen if p not in todo)
         todo = todo or self._none_left()
         if missed:
-            say(f"{count(missed, 'case')} did not fit into the time budget; --resume with --budget measures them")
+            say(
+                f"{count(missed, 'case')} did not fit into the time budget; --resume with --budget measures "
+                f"them"
+            )
         return resumed.budget_s or left_s, todo
 
     def _none_left(self) -> list[Program]:
@@ -241,10 +304,14 @@ class Run:
         return []
 
     def _spent_s(self) -> float:
-        """Of earlier starts. The plan lacks the time of a program during which the driver was killed; its cases have theirs,
-        but in simulated time where that is simulated."""
+        """Of earlier starts. The plan lacks the time of a program during which the driver was killed; its
+        cases have theirs, but in simulated time where that is simulated."""
         planned_s = sum(outcome["elapsed_s"] for outcome in self.plan.outcomes.values())
-        return planned_s if devices.is_virtual(self.plan.device) else max(planned_s, plan.spent_s(self.record_file))
+        return (
+            planned_s
+            if devices.is_virtual(self.plan.device)
+            else max(planned_s, plan.spent_s(self.record_file))
+        )
 
     def _announce(self, budget: plan.Budget, todo: list[Program]) -> None:
         if self.part:
@@ -281,11 +348,15 @@ class Run:
         finally:
             shown.close()
 
-    def _start(self, start: passes.Start, budget_s: float, budget: plan.Budget, shown: progress.Progress) -> None:
+    def _start(
+        self, start: passes.Start, budget_s: float, budget: plan.Budget, shown: progress.Progress
+    ) -> None:
         name = start.program.name
         shown.begin(name, start.program.question, budget_s)
         outcome = self.starter.start(start, budget_s, budget, shown.tick)
-        self.plan.outcomes[name] = starting.with_earlier(outcome, self.plan.outcomes.get(name), self.plan.soak)
+        self.plan.outcomes[name] = starting.with_earlier(
+            outcome, self.plan.outcomes.get(name), self.plan.soak
+        )
         self.started[name] = outcome
         shown.end(name, _line(outcome), outcome["status"] == "failed")
         self.plan.save(self.folder / "plan.json")
@@ -294,7 +365,10 @@ class Run:
 
     def _gave_up(self, program: Program) -> bool:
         """A soak goes on with a program that failed: how often it does is what it looks for."""
-        return self.started.get(program.name, {}).get("status") in ("skipped", *(() if self.plan.soak else ("failed",)))
+        return self.started.get(program.name, {}).get("status") in (
+            "skipped",
+            *(() if self.plan.soak else ("failed",)),
+        )
 
     def _opening_s(self, todo: list[Program]) -> float:
         """How long a program takes to start and to open the device."""
@@ -307,7 +381,9 @@ class Run:
     def _not_started(self, todo: list[Program]) -> None:
         for program in todo:
             if program.name not in self.started and not self.record_file.of(program.name).starts:
-                self.starter.end_for(program, "", "skipped", CANNOT_RUN, "the run was stopped before its turn", 0.0)
+                self.starter.end_for(
+                    program, "", "skipped", CANNOT_RUN, "the run was stopped before its turn", 0.0
+                )
 
     def _summary(self, elapsed_s: float) -> None:
         outcomes = self.plan.outcomes
@@ -318,17 +394,24 @@ class Run:
         cases = sum(len(h.done) for h in self.record_file.programs.values())
         words = ", ".join(f"{number} {status}" for status, number in counts.items() if number)
         name = f"{self.part.name}: " if self.part else ""
-        say(f"{name}{count(cases, 'case')} in {duration.show(elapsed_s)}; programs: {words or 'none started'}")
+        say(
+            f"{name}{count(cases, 'case')} in {duration.show(elapsed_s)}; programs: {words or 'none started'}"
+        )
         for program, outcome in outcomes.items():
             if outcome["status"] in (("failed",) if self.part else ("skipped", "failed")):
                 say(f"{name}{outcome['status']} {program}: {outcome['reason']}")
         if self.plan.soak:
             say(self._soaked())
         if self.record_file.unreadable:
-            say(f"{count(self.record_file.unreadable, 'line')} of {self.record_file.path} ignored: no records")
+            say(
+                f"{count(self.record_file.unreadable, 'line')} of {self.record_file.path} ignored: no records"
+            )
         whole = naming.unexpanded(self.part.whole if self.part else self.folder)
         if self.stop.signum:
-            say(f"stopped by {signal.Signals(self.stop.signum).name}; go on with: ./gpusig run --resume {whole}")
+            say(
+                f"stopped by {signal.Signals(self.stop.signum).name}; go on with: ./gpusig run --resume "
+                f"{whole}"
+            )
         if self.disk_error:
             say(f"{self.disk_error}; what was written is complete")
             say(f"when there is space, go on with: ./gpusig run --resume {whole}")
@@ -337,7 +420,9 @@ class Run:
         statuses = self.record_file.programs
         timed, checked = (sum(getattr(s, name) for s in statuses.values()) for name in ("timed", "checked"))
         wrong = [f"{name} {s.wrong} of {s.checked}" for name, s in statuses.items() if s.wrong]
-        return f"soak: {checked} of {timed} timed executions were checked; wrong: {', '.join(wrong) or 'none'}"
+        return (
+            f"soak: {checked} of {timed} timed executions were checked; wrong: {', '.join(wrong) or 'none'}"
+        )
 
     def _report(self) -> int:
         if self.disk_error:
@@ -349,7 +434,9 @@ class Run:
         try:
             # A second SIGINT, or one after what stopped the run, does not wait for the report.
             patience = self.stop.interrupts + (not self.stop.signum)
-            code = report.build(self.folder, self.strict, lambda: self.stop.interrupts > patience, shown=not self.part)
+            code = report.build(
+                self.folder, self.strict, lambda: self.stop.interrupts > patience, shown=not self.part
+            )
         except CommandError as error:
             say(str(error))
             return error.code
@@ -358,9 +445,10 @@ class Run:
         return code
 
     def _judge(self, reported: int) -> int:
-        """1 when a program failed or gave a wrong result, or a file of the report could not be written; 3 when nothing valid was
-        measured, in a soak when nothing was checked, or with --strict when the verdict of the report is doubtful. A page that is
-        missing for want of a Python package was reported already and does not count."""
+        """1 when a program failed or gave a wrong result, or a file of the report could not be written; 3
+        when nothing valid was measured, in a soak when nothing was checked, or with --strict when the verdict
+        of the report is doubtful. A page that is missing for want of a Python package was reported already
+        and does not count."""
         if self.disk_error or any(o["status"] == "failed" for o in self.plan.outcomes.values()):
             return BAD
         if reported in (BAD, USAGE):
@@ -368,7 +456,9 @@ class Run:
         statuses = self.record_file.programs.values()
         if self.plan.soak and any(program_status.wrong for program_status in statuses):
             return BAD
-        if not any(program_status.checked if self.plan.soak else program_status.valid for program_status in statuses):
+        if not any(
+            program_status.checked if self.plan.soak else program_status.valid for program_status in statuses
+        ):
             return INCONCLUSIVE
         return INCONCLUSIVE if self.strict and reported == INCONCLUSIVE else OK
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Messages on stderr: on a terminal at most 80 columns wide, elsewhere a line each, as other programs expect them."""
+"""Messages on stderr: on a terminal at most 80 columns wide, elsewhere a line each, as other programs expect
+them."""
+
 from __future__ import annotations
 
 import sys
@@ -15,8 +17,16 @@ def say(line: str) -> None:
 def show(text: str, indent: str = "") -> None:
     """Words are kept whole, for a path is copied."""
     if sys.stderr.isatty():
-        text = "\n".join(textwrap.wrap(text, _WIDTH, initial_indent=indent, subsequent_indent=indent + "    ",
-                                       break_long_words=False, break_on_hyphens=False))
+        text = "\n".join(
+            textwrap.wrap(
+                text,
+                _WIDTH,
+                initial_indent=indent,
+                subsequent_indent=indent + "    ",
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        )
     else:
         text = indent + text
     print(text, file=sys.stderr, flush=True)

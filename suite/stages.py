@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The stages of `./gpusig test`. A stage is a function from Tools to an Outcome; a missing tool gives a skip with its name.
-Stages run concurrently, earlier ones first. None depends on how fast the machine is."""
+"""The stages of `./gpusig test`. A stage is a function from Tools to an Outcome; a missing tool gives a skip
+with its name. Stages run concurrently, earlier ones first. None depends on how fast the machine is."""
+
 from __future__ import annotations
 
+import os
 import re
+import shutil
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,7 +15,17 @@ from typing import Callable
 from suite import variants
 from suite.outcome import Outcome, failed, of_tap, of_unittest, passed, skipped
 from suite.tooling import Tools, python
-from suite.variants import MEMORY, RELEASE, SANITIZED, THREAD, WITHOUT_DRIVER, Variant, layout, on_fakes, sanitized
+from suite.variants import (
+    MEMORY,
+    RELEASE,
+    SANITIZED,
+    THREAD,
+    WITHOUT_DRIVER,
+    Variant,
+    layout,
+    on_fakes,
+    sanitized,
+)
 
 _TEST_LIMIT_S = 600  # for a command-line test that hangs, so that the others of its file still run
 # These limits end a program early; on the simulated device the budget does not.
@@ -21,9 +34,17 @@ _SMOKE = ["--budget", "0.3s", "--min-samples", "6", "--max-samples", "6"]
 # For each vendor's run-time compiler, a recent architecture that all its versions know.
 _ARCHITECTURES = ("sm_90", "gfx90a")
 ATTACKS = ("kills", "full-disk", "descriptors", "mutations", "options", "faults")  # kinds of tests/attack
-_CLANG = ["-std=c11", "-I.", "-D_GNU_SOURCE", "-DHAVE_HWLOC=0", '-DBUILD_CONFIG="tests/lint/config.inc"',
-          '-DGPU_KERNELS_SOURCE="/dev/null"', '-DCUDA_KERNELS_PTX="/dev/null"', '-DSIM_MODEL_TEXTS="/dev/null"',
-          '-DSIM_MODEL_NAMES=""']
+_CLANG = [
+    "-std=c11",
+    "-I.",
+    "-D_GNU_SOURCE",
+    "-DHAVE_HWLOC=0",
+    '-DBUILD_CONFIG="tests/lint/config.inc"',
+    '-DGPU_KERNELS_SOURCE="/dev/null"',
+    '-DCUDA_KERNELS_PTX="/dev/null"',
+    '-DSIM_MODEL_TEXTS="/dev/null"',
+    '-DSIM_MODEL_NAMES=""',
+]
 
 
 QUICK, ALL, LAB = LEVELS = ("quick", "all", "lab")
@@ -31,7 +52,8 @@ QUICK, ALL, LAB = LEVELS = ("quick", "all", "lab")
 
 @dataclass(frozen=True)
 class Stage:
-    """A function, the stages that must pass first (`needs`) or only end first (`after`), and the levels that have it."""
+    """A function, the stages that must pass first (`needs`) or only end first (`after`), and the levels that
+    have it."""
 
     run: Callable[[Tools], Outcome]
     needs: tuple[str, ...] = ()
@@ -42,7 +64,9 @@ class Stage:
 def build(variant: Variant, goals: tuple[str, ...], tools: Tools) -> Outcome:
     if not tools.has("make", variant.needs):
         return skipped(f"build {variant.name}: no {variant.needs}")
-    made = tools.start(f"build-{variant.name}-{goals[0]}", ["make", f"-j{tools.jobs}", *variant.goals(), *goals])
+    made = tools.start(
+        f"build-{variant.name}-{goals[0]}", ["make", f"-j{tools.jobs}", *variant.goals(), *goals]
+    )
     return passed() if made.code == 0 else failed(f"build {variant.name}: exit {made.code}\n{made.tail(25)}")
 
 
@@ -93,7 +117,8 @@ def _on_fake_gpus(variant: Variant, tools: Tools, path: Path, backends: list[str
 
 
 def gpu_compilers(architectures: tuple[str, ...], tools: Tools) -> Outcome:
-    """The vendors' run-time compilers on the kernels, for these architectures; for all that they know where none is named."""
+    """The vendors' run-time compilers on the kernels, for these architectures; for all that they know where
+    none is named."""
     made = tools.start("build-gpu-compile", ["make", "UNITS=gpu_compile", "units"])
     found = variants.built_units(RELEASE, tools, "gpu_compile")
     if made.code != 0 or not found:
@@ -108,8 +133,11 @@ def programs(variant: Variant, tools: Tools) -> Outcome:
         devices = devices_of(variant, variants.about(variant, tools, path), backends)
         jobs += [(path, device) for device in devices]
         if not devices:
-            total += skipped(f"{variant.name}/{path.parent.name}/{path.name}: MPI libraries keep memory and race by design; "
-                             "collectives.bats has it")
+            total += skipped(
+                f"{variant.name}/{path.parent.name}/{path.name}: MPI libraries keep memory and race by "
+                f"design; "
+                "collectives.bats has it"
+            )
     if not jobs:
         return skipped(f"programs {variant.name}: none are built")
     total += tools.each(jobs, lambda job: first_cases(variant, tools, *job))
@@ -117,7 +145,8 @@ def programs(variant: Variant, tools: Tools) -> Outcome:
 
 
 def devices_of(variant: Variant, said: dict, backends: list[str]) -> list[str]:
-    """Devices to run a program on. GEMM programs run on no fake GPU: there a GEMM takes minutes, and conformance has them."""
+    """Devices to run a program on. GEMM programs run on no fake GPU: there a GEMM takes minutes, and
+    conformance has them."""
     if "mpi" in said["needs"]:
         return []
     several = f":0-{said['min_devices'] - 1}" if said["min_devices"] > 1 else ""
@@ -132,7 +161,7 @@ def first_cases(variant: Variant, tools: Tools, path: Path, device: str) -> Outc
     environment = {**SANITIZED, **(on_fakes(path) if is_fake else {})}
     done = tools.logs / f"done-{variant.name}-{path.parent.name}-{path.name}-{device}"
     cases = tools.start(f"cases-{name}", [*program, "--list"], **environment).out.splitlines()
-    done.write_text("".join(f"{key}\n" for key in cases[1 if is_fake else _FIRST_CASES:]), encoding="utf-8")
+    done.write_text("".join(f"{key}\n" for key in cases[1 if is_fake else _FIRST_CASES :]), encoding="utf-8")
     ran = tools.start(f"program-{name}", [*program, *_SMOKE, "--done", str(done)], **environment)
     if ran.code == 77:
         return skipped(f"{name}: {ran.tail(1)}")
@@ -141,7 +170,8 @@ def first_cases(variant: Variant, tools: Tools, path: Path, device: str) -> Outc
 
 
 def level_of(path: Path) -> str:
-    """The level that runs a file of tests: what its line "# bats file_tags=" or "# level:" says, else quick."""
+    """The level that runs a file of tests: what its line "# bats file_tags=" or "# level:" says, else
+    quick."""
     said = re.search(r"^# (?:bats file_tags=|level: )(\w+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
     level = said[1] if said else QUICK
     if level not in LEVELS:
@@ -182,7 +212,8 @@ def python_tests(level: str, tools: Tools) -> Outcome:
 
 
 def attack(kind: str, tools: Tools) -> Outcome:
-    """Attempts of one kind to lose records, to crash, to hang or to get a wrong number; what passes are those that held."""
+    """Attempts of one kind to lose records, to crash, to hang or to get a wrong number; what passes are those
+    that held."""
     found = tools.start("find-python", ["sh", "suite/find_python.sh", "jsonschema"])
     if found.code != 0:
         return skipped(f"attack {kind}: no Python with jsonschema")
@@ -212,6 +243,19 @@ def shell(tools: Tools) -> Outcome:
     return tools.each(names, one)
 
 
+def python_form(tools: Tools) -> Outcome:
+    """ruff.toml: the format of Python, and what is found without running it."""
+    brought = tools.home / "build" / "tools" / "ruff" / "bin"  # where suite/setup.sh puts it
+    ruff = shutil.which("ruff", path=f"{brought}:{os.environ.get('PATH', '')}")
+    if ruff is None:
+        return skipped("form of Python: no ruff")
+    total = Outcome()
+    for words in (["format", "--diff", "--quiet"], ["check", "--quiet"]):
+        ran = tools.start(f"ruff-{words[0]}", [ruff, *words])
+        total += passed() if ran.code == 0 else failed(f"ruff {words[0]}\n{ran.tail(20)}")
+    return total
+
+
 def headers(tools: Tools) -> Outcome:
     ran = tools.start("headers", ["make", "check-headers"])
     return passed() if ran.code == 0 else failed(f"make check-headers\n{ran.tail()}")
@@ -224,8 +268,17 @@ def alone(tools: Tools) -> Outcome:
 
 
 def c_checks(tools: Tools) -> Outcome:
-    names = tools.sources("lib/*.c", "bench/*.c", "advise/*.c", "device/**/*.c", "micro/**/*.c", "gemm/**/*.c",
-                          "overlap/**/*.c", "collectives/**/*.c", "topology/**/*.c")
+    names = tools.sources(
+        "lib/*.c",
+        "bench/*.c",
+        "advise/*.c",
+        "device/**/*.c",
+        "micro/**/*.c",
+        "gemm/**/*.c",
+        "overlap/**/*.c",
+        "collectives/**/*.c",
+        "topology/**/*.c",
+    )
     return tools.each(names, lambda name: c_check(name, tools))
 
 
@@ -249,7 +302,11 @@ def abi(tools: Tools) -> Outcome:
     ran = tools.start("abi", ["make", "check-abi"])
     if ran.code != 0:
         return failed(f"make check-abi\n{ran.tail(20)}")
-    return Outcome(len(re.findall(r"^ +ABI ", ran.out, re.MULTILINE)), [], re.findall(r"^skip: (.*)$", ran.out, re.MULTILINE))
+    return Outcome(
+        len(re.findall(r"^ +ABI ", ran.out, re.MULTILINE)),
+        [],
+        re.findall(r"^skip: (.*)$", ran.out, re.MULTILINE),
+    )
 
 
 def gpu_kernels(tools: Tools) -> Outcome:
@@ -265,7 +322,11 @@ def gpu_loops(tools: Tools) -> Outcome:
     ran = tools.start("gpu-loops", ["make", "check-sass"])
     if ran.code != 0:
         return failed(f"make check-sass\n{ran.tail(20)}")
-    return Outcome(len(re.findall(r"^ +SASS ", ran.out, re.MULTILINE)), [], re.findall(r"^skip: (.*)$", ran.out, re.MULTILINE))
+    return Outcome(
+        len(re.findall(r"^ +SASS ", ran.out, re.MULTILINE)),
+        [],
+        re.findall(r"^skip: (.*)$", ran.out, re.MULTILINE),
+    )
 
 
 def _needs_foreign_headers(tools: Tools, name: str) -> bool:
@@ -276,9 +337,11 @@ def _needs_foreign_headers(tools: Tools, name: str) -> bool:
 def _of(variant: Variant, levels: tuple[str, ...]) -> dict[str, Stage]:
     """What runs of a build variant."""
     name, needs = variant.name, (f"build {variant.name}",)
-    return {f"units {name}": Stage(partial(units, variant), needs, levels=levels),
-            f"gpu {name}": Stage(partial(gpu, variant), needs, levels=levels),
-            f"programs {name}": Stage(partial(programs, variant), needs, levels=levels)}
+    return {
+        f"units {name}": Stage(partial(units, variant), needs, levels=levels),
+        f"gpu {name}": Stage(partial(gpu, variant), needs, levels=levels),
+        f"programs {name}": Stage(partial(programs, variant), needs, levels=levels),
+    }
 
 
 _PROGRAMS = ("build programs",)
@@ -304,6 +367,7 @@ STAGES: dict[str, Stage] = {
     "gpu compilers": Stage(partial(gpu_compilers, _ARCHITECTURES), _PROGRAMS, levels=(QUICK,)),
     "gpu compilers all": Stage(partial(gpu_compilers, ()), _PROGRAMS, levels=(ALL,)),
     "shellcheck": Stage(shell),
+    "form of Python": Stage(python_form),
     "headers": Stage(headers),
     "alone": Stage(alone, _PROGRAMS),
     "abi": Stage(abi),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Start one program: its command line and files, what it left in the records, and the outcome."""
+
 from __future__ import annotations
 
 import errno
@@ -24,8 +25,15 @@ NO_SPACE = os.strerror(errno.ENOSPC)
 class Starter:
     """Starts programs of one run, one at a time."""
 
-    def __init__(self, folder: Path, records: RecordFile, settings: command.Settings, stop: launch.StopSignals, lock: int,
-                 note_child: Callable[[int | None], None]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        records: RecordFile,
+        settings: command.Settings,
+        stop: launch.StopSignals,
+        lock: int,
+        note_child: Callable[[int | None], None],
+    ) -> None:
         self._folder = folder
         self._records = records
         self._settings = settings
@@ -45,16 +53,33 @@ class Starter:
         log, words = self._file(program, "log"), [""]
         try:
             words = self._prepare(start, budget_s, program_status)
-            limit_s = simgrid.LIMIT_S if simgrid.NEEDS in program.needs else budget.limit(budget_s, time.monotonic())
-            ended = launch.launch(words, log, limit_s, self._stop, self._lock, self._note_child, tick, self._settings.nice,
-                                  command.split_setting(self._settings.setting)[0])
+            limit_s = (
+                simgrid.LIMIT_S
+                if simgrid.NEEDS in program.needs
+                else budget.limit(budget_s, time.monotonic())
+            )
+            ended = launch.launch(
+                words,
+                log,
+                limit_s,
+                self._stop,
+                self._lock,
+                self._note_child,
+                tick,
+                self._settings.nice,
+                command.split_setting(self._settings.setting)[0],
+            )
         except CommandError as error:
             return self._never_began(program, "skipped", error.code, str(error), budget_s)
         except OSError as error:
             if error.filename == words[0]:
-                return self._never_began(program, "failed", 126, f"cannot be started: {error.strerror}", budget_s)
+                return self._never_began(
+                    program, "failed", 126, f"cannot be started: {error.strerror}", budget_s
+                )
             raise DiskFull(f"cannot run {program.name} in {self._folder}: {error.strerror}") from error
-        is_full = shutil.disk_usage(self._folder).free == 0  # before what was cut off is taken out, which makes space
+        is_full = (
+            shutil.disk_usage(self._folder).free == 0
+        )  # before what was cut off is taken out, which makes space
         self._records.truncate_partial()
         self._records.update()
         status, reason = _what_happened(program.name, ended, log, bool(self._stop.signum), limit_s)
@@ -69,13 +94,18 @@ class Starter:
         began = program_status.starts > starts
         # A program that was stopped at its limit reports "interrupted", but the user did not interrupt it.
         if status in ("failed", "skipped") and (not began or not program_status.ended or ended.overran):
-            self.end_for(program, program_status.last_run if began else "", status, code, reason, ended.elapsed_s)
+            self.end_for(
+                program, program_status.last_run if began else "", status, code, reason, ended.elapsed_s
+            )
         outcome = _outcome(status, code, reason, len(program_status.done) - cases, ended.elapsed_s, budget_s)
         return {**outcome, "out_of_budget": program_status.out_of_budget}
 
     def _prepare(self, start: Start, budget_s: float, program_status: ProgramStatus) -> list[str]:
         """Write what the program reads, and return its command line."""
-        log, chosen = self._file(start.program, "log"), self._file(start.program, "cases" if start.cases else "done")
+        log, chosen = (
+            self._file(start.program, "log"),
+            self._file(start.program, "cases" if start.cases else "done"),
+        )
         log.parent.mkdir(exist_ok=True)
         with open(chosen, "w", encoding="utf-8", opener=open_own) as out:
             out.writelines(f"{key}\n" for key in start.cases or program_status.done)
@@ -90,7 +120,9 @@ class Starter:
         self.end_for(program, "", status, code, reason, 0.0)
         return _outcome(status, code, reason, 0, 0.0, budget_s)
 
-    def end_for(self, program: Program, run: str, status: str, code: int, reason: str, elapsed_s: float) -> None:
+    def end_for(
+        self, program: Program, run: str, status: str, code: int, reason: str, elapsed_s: float
+    ) -> None:
         """Write the end record that the program could not write itself, so that the records are complete."""
         statuses = [case.status for case in self._records.of(program.name).cases.values()]
         cases = {word: statuses.count(word) for word in ("ok", "failed", "skipped")}
@@ -123,14 +155,17 @@ def _outcome(status: str, code: int, reason: str, cases: int, elapsed_s: float, 
 
 
 def with_earlier(outcome: dict, earlier: dict | None, keeps_failure: bool) -> dict:
-    """The outcome of a program that was started before in this run: the latest status, or that it ever failed, and the sums."""
+    """The outcome of a program that was started before in this run: the latest status, or that it ever
+    failed, and the sums."""
     if earlier is None:
         return outcome
     sums = {name: round(outcome[name] + earlier[name], 3) for name in ("cases", "elapsed_s", "budget_s")}
     return {**(earlier if keeps_failure and earlier["status"] == "failed" else outcome), **sums}
 
 
-def _what_happened(name: str, ended: launch.Ended, log: Path, stopped: bool, limit_s: float) -> tuple[str, str]:
+def _what_happened(
+    name: str, ended: launch.Ended, log: Path, stopped: bool, limit_s: float
+) -> tuple[str, str]:
     """A status, and a reason unless it is ok."""
     if ended.overran:
         return "failed", f"time limit: stopped after {duration.show(limit_s)}"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Output that outlives its terminal: a run goes on where nobody can read what it says."""
+
 from __future__ import annotations
 
 import io
@@ -35,7 +36,8 @@ class _Refusing(io.FileIO):
 
 
 def open_closed() -> None:
-    """Open descriptors 0 to 2 where they are closed, or the next files would be taken for them and written into."""
+    """Open descriptors 0 to 2 where they are closed, or the next files would be taken for them and written
+    into."""
     while True:
         handle = os.open(os.devnull, os.O_RDONLY)  # so that writing to it stays an error
         if handle > 2:

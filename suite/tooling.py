@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Start the tools of `./gpusig test`: with a limit, with the output kept in build/test-logs."""
+
 from __future__ import annotations
 
 import contextlib
@@ -113,13 +114,24 @@ class Tools:
             stdout, stderr = _text(out), _text(err)
         if code == 124:
             stderr += f"\nstopped after {limit_s:.0f} s"
-        (self.logs / f"{log.replace('/', '-')}.log").write_text(f"{' '.join(command)}\n{stdout}{stderr}", encoding="utf-8")
+        (self.logs / f"{log.replace('/', '-')}.log").write_text(
+            f"{' '.join(command)}\n{stdout}{stderr}", encoding="utf-8"
+        )
         return Output(code, stdout, stderr)
 
-    def _run(self, command: list[str], limit_s: float, environment: dict[str, str], out, err) -> tuple[int, float]:
+    def _run(
+        self, command: list[str], limit_s: float, environment: dict[str, str], out, err
+    ) -> tuple[int, float]:
         """The exit code, 124 at the limit, and core seconds."""
-        child = subprocess.Popen(command, cwd=self.home, env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
-                                 stdout=out, stderr=err, start_new_session=True)
+        child = subprocess.Popen(
+            command,
+            cwd=self.home,
+            env={**os.environ, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            start_new_session=True,
+        )
         self.running.add(child.pid)
         late = threading.Event()
         timer = threading.Timer(limit_s, lambda: (late.set(), _kill_group(child.pid)))
@@ -155,8 +167,8 @@ class Tools:
 
 @contextlib.contextmanager
 def _own_tmpdir() -> Iterator[str]:
-    """A folder for temporary files of one tool, gone afterwards. Jobs of Open MPI that start and end at the same time in one
-    folder remove its folders from under each other."""
+    """A folder for temporary files of one tool, gone afterwards. Jobs of Open MPI that start and end at the
+    same time in one folder remove its folders from under each other."""
     folder = tempfile.mkdtemp(prefix="gpusig-test.")
     try:
         yield folder

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Build variants: how each is made, which tests it runs, and how its executables are started."""
+
 from __future__ import annotations
 
 import fnmatch
@@ -36,9 +37,11 @@ class Variant:
     needs: str = "cc"
     units: tuple[str, ...] = ("*",)
     without: dict[str, str] = field(default_factory=dict)
-    parts: dict[str, str] = field(default_factory=dict)  # of these units only tests with this word in their name
-    # What conformance is run on, checked up to the word "unchecked": without this, all kinds of devices that need no driver;
-    # and with the fake drivers, {0} being the first backend of GPUs.
+    parts: dict[str, str] = field(
+        default_factory=dict
+    )  # of these units only tests with this word in their name
+    # What conformance is run on, checked up to the word "unchecked": without this, all kinds of devices that
+    # need no driver; and with the fake drivers, {0} being the first backend of GPUs.
     conformance: tuple[str, ...] = ()
     gpus: tuple[str, ...] = ()
     programs: tuple[str, ...] = ("*",)
@@ -59,34 +62,85 @@ def _matches(name: str, globs: Iterable[str]) -> bool:
 
 
 _COMPILERS = "stage gpu compilers has it: no sanitizer sees into the vendors' compilers"
-# What the quick run tests. A test that fails without a sanitizer fails with it: --all has the sanitizers alone.
+# What the quick run tests. A test that fails without a sanitizer fails with it: --all has the sanitizers
+# alone.
 RELEASE = Variant("release", gpus=("{0}", "{1}:0,1"), without={"gpu_compile": _COMPILERS})
-MEMORY = Variant("address,undefined", ("SAN=address,undefined",), gpus=("{0}:0,1", "{1}:0,1", "unchecked", "{0}:0,1"),
-                 devices=(*WITHOUT_DRIVER, "{0}", "{1}"), without={"gpu_compile": _COMPILERS})
-# Units that start threads, of the host or of the fake drivers, and programs that use several streams or devices at once. The
-# other programs use threads of the host backend, which the units test harder; the arithmetic of kernels does not depend on
-# threads, and takes minutes.
+MEMORY = Variant(
+    "address,undefined",
+    ("SAN=address,undefined",),
+    gpus=("{0}:0,1", "{1}:0,1", "unchecked", "{0}:0,1"),
+    devices=(*WITHOUT_DRIVER, "{0}", "{1}"),
+    without={"gpu_compile": _COMPILERS},
+)
+# Units that start threads, of the host or of the fake drivers, and programs that use several streams or
+# devices at once. The other programs use threads of the host backend, which the units test harder; the
+# arithmetic of kernels does not depend on threads, and takes minutes.
 THREAD = Variant(
-    "thread", ("SAN=thread",),
-    units=("schedule_graph", "bench", "bench_check", "bench_contended", "bench_gate", "bench_telemetry", "conformance",
-           "conformance_adding", "conformance_collectives", "conformance_events", "conformance_launches", "conformance_memory",
-           "conformance_misuse", "conformance_mma", "conformance_optional", "conformance_signals", "conformance_tracker",
-           "conformance_tracking", "conformance_units", "dev", "dynlib", "equal_streams", "fakes", "fakes_*", "gpu_lost",
-           "host_gemm", "host_queue", "host_waiters", "run_delay", "trigger_delays", "trigger_order", "work_graph*"),
-    parts={"schedule_graph": "on_the_host", "host_gemm": "at_once", "trigger_delays": "host", "trigger_order": "host"},
-    conformance=("host", "host:0,1", "unchecked", "host:0,1"), gpus=("{0}:0,1", "unchecked", "{0}:0,1"), devices=("host",),
-    programs=("overlap/*", "collectives/device_*", "micro/contention", "micro/copy_contention", "micro/launch",
-              "micro/priority"))
-# What clang builds is not run: only what it says is wanted. Command-line tests run through bin meanwhile, and users after it: it
-# stays where RELEASE put it.
+    "thread",
+    ("SAN=thread",),
+    units=(
+        "schedule_graph",
+        "bench",
+        "bench_check",
+        "bench_contended",
+        "bench_gate",
+        "bench_telemetry",
+        "conformance",
+        "conformance_adding",
+        "conformance_collectives",
+        "conformance_events",
+        "conformance_launches",
+        "conformance_memory",
+        "conformance_misuse",
+        "conformance_mma",
+        "conformance_optional",
+        "conformance_signals",
+        "conformance_tracker",
+        "conformance_tracking",
+        "conformance_units",
+        "dev",
+        "dynlib",
+        "equal_streams",
+        "fakes",
+        "fakes_*",
+        "gpu_lost",
+        "host_gemm",
+        "host_queue",
+        "host_waiters",
+        "run_delay",
+        "trigger_delays",
+        "trigger_order",
+        "work_graph*",
+    ),
+    parts={
+        "schedule_graph": "on_the_host",
+        "host_gemm": "at_once",
+        "trigger_delays": "host",
+        "trigger_order": "host",
+    },
+    conformance=("host", "host:0,1", "unchecked", "host:0,1"),
+    gpus=("{0}:0,1", "unchecked", "{0}:0,1"),
+    devices=("host",),
+    programs=(
+        "overlap/*",
+        "collectives/device_*",
+        "micro/contention",
+        "micro/copy_contention",
+        "micro/launch",
+        "micro/priority",
+    ),
+)
+# What clang builds is not run: only what it says is wanted. Command-line tests run through bin meanwhile, and
+# users after it: it stays where RELEASE put it.
 CLANG = Variant("clang", ("CC=clang", "LINK=build/without-bin", "CFLAGS=-O0"), "clang")
-
 
 
 def built(variant: Variant, tools: Tools, glob: str) -> list[Path]:
     """Executables of a variant, in the folder that make names."""
     if variant.make not in tools.folders:
-        said = tools.start(f"config-{variant.name}", ["make", "--no-print-directory", *variant.make, "config"])
+        said = tools.start(
+            f"config-{variant.name}", ["make", "--no-print-directory", *variant.make, "config"]
+        )
         folder = re.search(r"^build (\S+)$", said.out, re.MULTILINE)
         if not folder:
             raise OSError(f"make {' '.join(variant.make)} config: exit {said.code}\n{said.tail()}")
@@ -96,12 +150,17 @@ def built(variant: Variant, tools: Tools, glob: str) -> list[Path]:
 
 
 def built_units(variant: Variant, tools: Tools, glob: str = "*") -> list[Path]:
-    return [path for path in built(variant, tools, f"tests/unit/{glob}") if _matches(path.name, variant.units)]
+    return [
+        path for path in built(variant, tools, f"tests/unit/{glob}") if _matches(path.name, variant.units)
+    ]
 
 
 def built_programs(variant: Variant, tools: Tools) -> list[Path]:
-    return [path for path in built(variant, tools, "bin/*/*")
-            if _matches(f"{path.parent.name}/{path.name}", variant.programs)]
+    return [
+        path
+        for path in built(variant, tools, "bin/*/*")
+        if _matches(f"{path.parent.name}/{path.name}", variant.programs)
+    ]
 
 
 def on_fakes(path: Path) -> dict[str, str]:
@@ -119,13 +178,17 @@ def gpu_backends(variant: Variant, tools: Tools) -> list[str]:
         rows = [json.loads(line) for line in said.out.splitlines()]
         names = [row["name"] for row in rows if row["devices"] and row["name"] not in WITHOUT_DRIVER]
     if len(names) < 2:
-        raise OSError(f"the fake drivers of {variant.name} have devices for {names or 'no backend'}: make fakes")
+        raise OSError(
+            f"the fake drivers of {variant.name} have devices for {names or 'no backend'}: make fakes"
+        )
     return names
 
 
 def about(variant: Variant, tools: Tools, path: Path) -> dict:
     """The --about of a program. The command-line tests find programs where it fails."""
-    said = tools.start(f"about-{variant.name}/{path.name}", [*layout(variant, tools), str(path), "--about"], **SANITIZED)
+    said = tools.start(
+        f"about-{variant.name}/{path.name}", [*layout(variant, tools), str(path), "--about"], **SANITIZED
+    )
     try:
         return {"needs": [], "min_devices": 1, **json.loads(said.out)}
     except ValueError:
@@ -134,7 +197,11 @@ def about(variant: Variant, tools: Tools, path: Path) -> dict:
 
 def layout(variant: Variant, tools: Tools) -> list[str]:
     """ThreadSanitizer of GCC 12 does not start where addresses are more random than it expects."""
-    if variant.make == THREAD.make and tools.has("setarch") and tools.start("setarch", ["setarch", "-R", "true"]).code == 0:
+    if (
+        variant.make == THREAD.make
+        and tools.has("setarch")
+        and tools.start("setarch", ["setarch", "-R", "true"]).code == 0
+    ):
         return ["setarch", "-R"]
     return []
 
@@ -142,4 +209,4 @@ def layout(variant: Variant, tools: Tools) -> list[str]:
 def sanitized(name: str, ran: Output, outcome: Outcome) -> Outcome:
     """A report of a sanitizer is a failure however the program ended."""
     found = _FOUND_BY_SANITIZER.search(ran.text)
-    return failed(f"{name}: {ran.text[found.start():][:1500]}") if found else outcome
+    return failed(f"{name}: {ran.text[found.start() :][:1500]}") if found else outcome

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""brought.py COMMAND...: real tools for tests, on PATH or in build/tools, where suite/setup.sh puts what it does not install.
+"""brought.py COMMAND...: real tools for tests, on PATH or in build/tools, where suite/setup.sh puts what it
+does not install.
 
 Prints the variables with which they all run, a line each, or says what is missing and ends with 1.
 """
@@ -27,9 +28,12 @@ def _folder(command: str) -> Path:
 
 
 def environment(*commands: str) -> Dict[str, str]:
-    """PATH, LD_LIBRARY_PATH and PYTHONPATH with which these commands run; unittest.SkipTest where one is not here."""
+    """PATH, LD_LIBRARY_PATH and PYTHONPATH with which these commands run; unittest.SkipTest where one is not
+    here."""
     path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
-    folders = list(dict.fromkeys(_folder(command) for command in commands if not shutil.which(command, path=path)))
+    folders = list(
+        dict.fromkeys(_folder(command) for command in commands if not shutil.which(command, path=path))
+    )
     modules = [str(folder) for folder in folders if (folder / "bin").is_dir()]  # of pip --target
     binaries = [str(folder / place) for folder in folders for place in _BINARIES if (folder / place).is_dir()]
     libraries = [str(path) for folder in folders for place in _LIBRARIES for path in folder.glob(place)]

@@ -33,8 +33,13 @@ def most(trials: int, rate: float) -> int:
     left, count = 1.0, -1  # the probability of more than `count`
     while left > CHANCE:
         count += 1
-        left -= math.exp(math.lgamma(trials + 1) - math.lgamma(count + 1) - math.lgamma(trials - count + 1)
-                         + count * math.log(rate) + (trials - count) * math.log1p(-rate))
+        left -= math.exp(
+            math.lgamma(trials + 1)
+            - math.lgamma(count + 1)
+            - math.lgamma(trials - count + 1)
+            + count * math.log(rate)
+            + (trials - count) * math.log1p(-rate)
+        )
     return count
 
 

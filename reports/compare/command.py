@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""python -m reports compare BEFORE AFTER [OPTION]...   has anything changed between two sides of several runs?
-    compare BEFORE... vs AFTER...                several folders a side
-    compare --aa FOLDER...                       the noise floor of equal runs, into noise.json
+"""python -m reports compare BEFORE AFTER [OPTION]...   has anything changed between two sides of several
+runs? compare BEFORE... vs AFTER...                several folders a side
+compare --aa FOLDER...                       the noise floor of equal runs, into noise.json
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ _PAGE, _NOISE = "compare.html", "noise.json"
 def _repeats(text: str) -> int:
     number = whole_in(text)
     if number is None or not 2 <= number <= verdict.MAX_REPEATS:
-        raise argparse.ArgumentTypeError("'%s' is not a number of runs from 2 to %d" % (text[:40], verdict.MAX_REPEATS))
+        raise argparse.ArgumentTypeError(
+            "'%s' is not a number of runs from 2 to %d" % (text[:40], verdict.MAX_REPEATS)
+        )
     return number
 
 
@@ -46,18 +48,29 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--html")
     parser.add_argument("--out")
     given = parser.parse_intermixed_args(list(arguments))
-    only_of_aa = [name for name, value in (("--repeats", given.repeats), ("--out", given.out)) if value is not None]
+    only_of_aa = [
+        name for name, value in (("--repeats", given.repeats), ("--out", given.out)) if value is not None
+    ]
     if not given.aa and only_of_aa:
         raise BadNumbers("compare: %s goes with --aa" % only_of_aa[0])
-    if given.aa and (given.noise is not None or given.html is not None or given.factor or given.nodes or given.format == "junit"):
-        raise BadNumbers("compare: --aa compares equal runs: leave out --noise, --html, --factor, --nodes and --format junit")
+    if given.aa and (
+        given.noise is not None
+        or given.html is not None
+        or given.factor
+        or given.nodes
+        or given.format == "junit"
+    ):
+        raise BadNumbers(
+            "compare: --aa compares equal runs: leave out --noise, --html, --factor, --nodes and --format "
+            "junit"
+        )
     return given
 
 
 def _two_sides(names: List[str]) -> Tuple[List[str], List[str]]:
     if _BETWEEN in names:
         place = names.index(_BETWEEN)
-        before, after = names[:place], names[place + 1:]
+        before, after = names[:place], names[place + 1 :]
     else:
         before, after = names[:1], names[1:]
         if len(names) > 2:
@@ -68,12 +81,20 @@ def _two_sides(names: List[str]) -> Tuple[List[str], List[str]]:
 
 
 def _settings(given: argparse.Namespace, repeats: int) -> verdict.Settings:
-    settings = verdict.Settings(least_effect=given.effect, factors=tuple(dict.fromkeys(given.factor)),
-                                controls=tuple(given.control), only=tuple(given.only), by_node=given.nodes)
+    settings = verdict.Settings(
+        least_effect=given.effect,
+        factors=tuple(dict.fromkeys(given.factor)),
+        controls=tuple(given.control),
+        only=tuple(given.only),
+        by_node=given.nodes,
+    )
     if given.noise is None:
         return settings
-    return replace(settings, noise=noise.read(given.cwd / given.noise, clean(given.noise), repeats),
-                   noise_file=clean(Path(given.noise).name))
+    return replace(
+        settings,
+        noise=noise.read(given.cwd / given.noise, clean(given.noise), repeats),
+        noise_file=clean(Path(given.noise).name),
+    )
 
 
 def compare(given: argparse.Namespace) -> int:
@@ -99,7 +120,10 @@ def calibrate(given: argparse.Namespace) -> int:
     path = given.cwd / (given.out or _NOISE)
     if not write(path, as_json(found), "compare"):
         return BAD
-    print("gpusig: noise floor: %s; use it with: ./gpusig compare BEFORE AFTER --noise %s" % (path, path), file=sys.stderr)
+    print(
+        "gpusig: noise floor: %s; use it with: ./gpusig compare BEFORE AFTER --noise %s" % (path, path),
+        file=sys.stderr,
+    )
     return OK
 
 

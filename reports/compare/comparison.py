@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A comparison as JSON (schema/comparison.schema.json), which table, page and JUnit show: the answer, and all it follows from."""
+"""A comparison as JSON (schema/comparison.schema.json), which table, page and JUnit show: the answer, and all
+it follows from."""
 
 from __future__ import annotations
 
@@ -19,13 +20,16 @@ NO_REGRESSION = "no regression"
 EXITS = {REGRESS: 1, IMPROVE: 0, NO_REGRESSION: 0, INCONCLUSIVE: 3, INVALID: 3}
 MAX_JUDGED = 1000  # among more, nothing but the largest run numbers would decide anything
 MAX_OTHERS = 500
-# Without --control: what a factor cannot touch. Runs on a GPU bring rates of the host along, which these factors change, too.
+# Without --control: what a factor cannot touch. Runs on a GPU bring rates of the host along, which these
+# factors change, too.
 _OF_THE_HOST = {"kernel", "numa", "machine", "priority", "setting", "environment", "gpusig"}
 _CONTROLS = {"library": ("gemm/efficiency/peak_*", "micro/memory/*_bandwidth", "micro/latency/*")}
 
 
 def controls_of(settings: Settings) -> Sequence[str]:
-    return settings.controls or [pattern for factor in settings.factors for pattern in _CONTROLS.get(factor, ())]
+    return settings.controls or [
+        pattern for factor in settings.factors for pattern in _CONTROLS.get(factor, ())
+    ]
 
 
 # ------------------------------------------------------------------ parts
@@ -42,8 +46,13 @@ def label_of(row: Row) -> str:
 def _side_json(side: Side) -> Json:
     first = side.runs[0]
     machine = "" if first.machine in first.device else first.machine  # said once
-    return {"name": side.name, "source": first.source, "machine": machine, "device": first.device,
-            "runs": [{"name": run.name, "started": run.started} for run in side.runs]}
+    return {
+        "name": side.name,
+        "source": first.source,
+        "machine": machine,
+        "device": first.device,
+        "runs": [{"name": run.name, "started": run.started} for run in side.runs],
+    }
 
 
 def _median(values: Values) -> Optional[float]:
@@ -59,13 +68,30 @@ def _change_json(row: Row) -> Optional[Json]:
 
 def _row_json(row: Row) -> Json:
     number = row.number
-    sides = {side: {"median": _median(values), "values": list(values.values), "reasons": list(values.reasons)}
-             for side, values in (("before", row.before), ("after", row.after))}
-    return shortened({
-        "name": row.name, "label": label_of(row), "group": number.group or "Others", "condition": number.condition,
-        "unit": number.unit, "better": number.better, "scale": number.scale, **sides, "change": _change_json(row), "p": row.p,
-        "p_adjusted": row.adjusted, "least_effect": row.effect, "detectable": row.detectable, "verdict": row.verdict,
-        "repeats": row.repeats, "reason": row.reason})
+    sides = {
+        side: {"median": _median(values), "values": list(values.values), "reasons": list(values.reasons)}
+        for side, values in (("before", row.before), ("after", row.after))
+    }
+    return shortened(
+        {
+            "name": row.name,
+            "label": label_of(row),
+            "group": number.group or "Others",
+            "condition": number.condition,
+            "unit": number.unit,
+            "better": number.better,
+            "scale": number.scale,
+            **sides,
+            "change": _change_json(row),
+            "p": row.p,
+            "p_adjusted": row.adjusted,
+            "least_effect": row.effect,
+            "detectable": row.detectable,
+            "verdict": row.verdict,
+            "repeats": row.repeats,
+            "reason": row.reason,
+        }
+    )
 
 
 # ------------------------------------------------------------------ the answer
@@ -84,20 +110,33 @@ def _control(rows: List[Row]) -> Json:
     if not rows:
         word, text = "none", "No control: nothing was measured that the change cannot touch."
     elif moved:
-        word, text = "moved", "What the change cannot touch moved, too: %s. Something else happened." % listing([
-            _size(row) for row in moved])
+        word, text = (
+            "moved",
+            "What the change cannot touch moved, too: %s. Something else happened."
+            % listing([_size(row) for row in moved]),
+        )
     elif all(row.verdict == EQUIVALENT for row in rows):
-        word, text = "held", "%s that the change cannot touch did not move." % plural(len(rows), "quantity", "quantities")
+        word, text = (
+            "held",
+            "%s that the change cannot touch did not move." % plural(len(rows), "quantity", "quantities"),
+        )
     else:
-        word, text = "unknown", "It is not known whether %s that the change cannot touch moved: too few runs, or too noisy." % (
-            plural(len(rows), "quantity", "quantities"))
+        word, text = (
+            "unknown",
+            "It is not known whether %s that the change cannot touch moved: too few runs, or too noisy."
+            % (plural(len(rows), "quantity", "quantities")),
+        )
     return {"verdict": word, "text": text, "metrics": [_row_json(row) for row in rows]}
 
 
 def _withheld(rows: List[Row]) -> List[Row]:
     """Where a control moved, nothing is known of any metric."""
-    return [replace(row, verdict=INCONCLUSIVE, repeats=None, reason=verdict.WITHHELD)
-            if row.verdict in (REGRESS, IMPROVE, EQUIVALENT) else row for row in rows]
+    return [
+        replace(row, verdict=INCONCLUSIVE, repeats=None, reason=verdict.WITHHELD)
+        if row.verdict in (REGRESS, IMPROVE, EQUIVALENT)
+        else row
+        for row in rows
+    ]
 
 
 def _word(rows: List[Row]) -> str:
@@ -117,72 +156,125 @@ def _named(rows: List[Row], of: str) -> List[Row]:
 
 
 def _sentence(word: str, rows: List[Row], moved: bool) -> str:
-    metrics, worse, better = plural(len(rows), "headline number"), _named(rows, REGRESS), _named(rows, IMPROVE)
+    metrics, worse, better = (
+        plural(len(rows), "headline number"),
+        _named(rows, REGRESS),
+        _named(rows, IMPROVE),
+    )
     counts = [(len(_named(rows, of)), of) for of in (INCONCLUSIVE, INVALID) if _named(rows, of)]
     if moved:
-        return "Inconclusive: a control moved, so the difference between the sides is not known to come from the change."
+        return (
+            "Inconclusive: a control moved, so the difference between the sides is not known to come from "
+            "the change."
+        )
     if word == REGRESS:
-        return "%d of %s %s: %s." % (len(worse), metrics, "regresses" if len(worse) == 1 else "regress", listing(
-            [_size(row) for row in worse], 3))
+        return "%d of %s %s: %s." % (
+            len(worse),
+            metrics,
+            "regresses" if len(worse) == 1 else "regress",
+            listing([_size(row) for row in worse], 3),
+        )
     if word == INVALID:
-        return "Nothing can be judged: %s." % ("every headline number is invalid" if rows else "there is no headline number")
+        return "Nothing can be judged: %s." % (
+            "every headline number is invalid" if rows else "there is no headline number"
+        )
     if word == INCONCLUSIVE:
-        return "Inconclusive: no regression was found, but of %s %s." % (metrics, " and ".join("%d %s" % (
-            count, ("is " if count == 1 else "are ") + of) for count, of in counts))
+        return "Inconclusive: no regression was found, but of %s %s." % (
+            metrics,
+            " and ".join("%d %s" % (count, ("is " if count == 1 else "are ") + of) for count, of in counts),
+        )
     if word == IMPROVE:
         return "No regression: %d of %s %s (%s), and the rest is equivalent." % (
-            len(better), metrics, "improves" if len(better) == 1 else "improve", listing([_size(row) for row in better], 3))
-    return "No regression: each of %s is equivalent, its whole interval within the least effect that matters." % metrics
+            len(better),
+            metrics,
+            "improves" if len(better) == 1 else "improve",
+            listing([_size(row) for row in better], 3),
+        )
+    return (
+        "No regression: each of %s is equivalent, its whole interval within the least effect that matters."
+        % metrics
+    )
 
 
 def _reasons(rows: List[Row], differing: Json, notes: List[str], settings: Settings) -> List[str]:
     """What else the reader has to know before using the answer."""
     found = list(notes)
     if settings.by_node:
-        found.append("Each node counts once, with the median of its runs; that nodes differ without any change is in the spread.")
+        found.append(
+            "Each node counts once, with the median of its runs; that nodes differ without any change is in "
+            "the spread."
+        )
     unexpected = [entry["field"] for entry in differing["unexpected"]]
     if unexpected:
-        found.append("Besides what was to change, the sides differ in %s; the verdict may be about that." % listing(unexpected))
+        found.append(
+            "Besides what was to change, the sides differ in %s; the verdict may be about that."
+            % listing(unexpected)
+        )
     repeats = [row.repeats for row in rows if row.repeats]
     undecided = [row for row in rows if row.verdict == INCONCLUSIVE]
     if repeats:
-        found.append("%d repeats a side would decide %d of the %d inconclusive ones, if the spread stays." % (
-            max(repeats), len(repeats), len(undecided)))
+        found.append(
+            "%d repeats a side would decide %d of the %d inconclusive ones, if the spread stays."
+            % (max(repeats), len(repeats), len(undecided))
+        )
     least = verdict.least_repeats(max(1, len(rows)), settings.rate)
     runs = max((min(len(row.before.values), len(row.after.values)) for row in rows), default=0)
     if rows and runs < least:
-        found.append("Among %s one that changed alone can only be seen with %d runs a side or more; there are %d." % (
-            plural(len(rows), "headline number"), least, runs))
+        found.append(
+            "Among %s one that changed alone can only be seen with %d runs a side or more; there are %d."
+            % (plural(len(rows), "headline number"), least, runs)
+        )
     return found
 
 
 def _outcome(rows: List[Row], control: Json, differing: Json, notes: List[str], settings: Settings) -> Json:
     moved = control["verdict"] == "moved"
     word = INCONCLUSIVE if moved and rows else _word(rows)
-    return {"verdict": word, "exit": EXITS[word], "sentence": _sentence(word, rows, moved and bool(rows)),
-            "reasons": _reasons(rows, differing, notes, settings)}
+    return {
+        "verdict": word,
+        "exit": EXITS[word],
+        "sentence": _sentence(word, rows, moved and bool(rows)),
+        "reasons": _reasons(rows, differing, notes, settings),
+    }
 
 
 def compare(before: Side, after: Side, settings: Settings) -> Json:
     """Of sides that sides.check() accepted. BadNumbers where they have too many metrics to judge."""
-    settings = replace(settings, controls=tuple(controls_of(settings)),
-                       brought_control=not _OF_THE_HOST & set(settings.factors))
+    settings = replace(
+        settings,
+        controls=tuple(controls_of(settings)),
+        brought_control=not _OF_THE_HOST & set(settings.factors),
+    )
     then, now = before.runs, after.runs
     names, controls, others = verdict.chosen([*then, *now], settings)
     if len(names) > MAX_JUDGED:
-        raise BadNumbers("%d metrics are too many to judge, at most %d; choose some with --only" % (len(names), MAX_JUDGED))
+        raise BadNumbers(
+            "%d metrics are too many to judge, at most %d; choose some with --only" % (len(names), MAX_JUDGED)
+        )
     rows = verdict.judged(verdict.rows_of(then, now, names, settings), settings)
     control = _control(verdict.judged(verdict.rows_of(then, now, controls, settings), settings))
     rows = _withheld(rows) if control["verdict"] == "moved" else rows
     differing = provenance.difference(then, now, settings.factors)
     described = verdict.described(then, now, others, settings, MAX_OTHERS)
     return {
-        "schema": SCHEMA, "version": VERSION,
+        "schema": SCHEMA,
+        "version": VERSION,
         "outcome": _outcome(rows, control, differing, notes_on(before, after), settings),
-        "settings": {"rate": settings.rate, "confidence": settings.confidence, "least_effect": settings.least_effect,
-                     "noise": settings.noise_file, "factor": list(settings.factors), "control": list(settings.controls),
-                     "only": list(settings.only), "nodes": settings.by_node},
-        "before": _side_json(before), "after": _side_json(after), "provenance": differing, "control": control,
-        "metrics": [_row_json(row) for row in rows], "others": [_row_json(row) for row in described],
-        "others_count": len(others)}
-
+        "settings": {
+            "rate": settings.rate,
+            "confidence": settings.confidence,
+            "least_effect": settings.least_effect,
+            "noise": settings.noise_file,
+            "factor": list(settings.factors),
+            "control": list(settings.controls),
+            "only": list(settings.only),
+            "nodes": settings.by_node,
+        },
+        "before": _side_json(before),
+        "after": _side_json(after),
+        "provenance": differing,
+        "control": control,
+        "metrics": [_row_json(row) for row in rows],
+        "others": [_row_json(row) for row in described],
+        "others_count": len(others),
+    }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a row of the page draws: every run as a dot, before above after, and the interval of the change on such an axis."""
+"""What a row of the page draws: every run as a dot, before above after, and the interval of the change on
+such an axis."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ _WIDTH, _INTERVAL_WIDTH = 282, 190
 
 @dataclass(frozen=True)
 class Axis:
-    """Relative to the median before; by subtraction where the change is a difference or that median has no ratio."""
+    """Relative to the median before; by subtraction where the change is a difference or that median has no
+    ratio."""
 
     base: float
     relative: bool
@@ -35,7 +37,8 @@ class Axis:
         return value - 1 if self.relative else value
 
     def band(self, least: float) -> Tuple[float, float]:
-        """Of the least effect. A slow-down and the speed-up that undoes it count alike, so that of a ratio is shorter below."""
+        """Of the least effect. A slow-down and the speed-up that undoes it count alike, so that of a ratio is
+        shorter below."""
         return (1 / (1 + least) - 1 if self.relative else -least), least
 
 
@@ -53,9 +56,13 @@ def axis_of(row: Json) -> Optional[Axis]:
     if not medians:
         return None
     plain = Axis(medians[0], row["scale"] != DIFFERENCE and medians[0] > 0, 1.0)
-    ends = [plain.place(v) for side in SIDES for v in (*row[side]["values"], row[side]["median"]) if v is not None]
+    ends = [
+        plain.place(v) for side in SIDES for v in (*row[side]["values"], row[side]["median"]) if v is not None
+    ]
     if _has_interval(row, plain):
-        ends += [plain.change(v) for v in row["change"].values() if v is not None] + [1.25 * row["least_effect"]]
+        ends += [plain.change(v) for v in row["change"].values() if v is not None] + [
+            1.25 * row["least_effect"]
+        ]
     return Axis(plain.base, plain.relative, _round_up(max(map(abs, ends))))
 
 
@@ -81,7 +88,7 @@ def _scale(axis: Axis, start: float, end: float) -> Scale:
 
 
 def _ends_text(row: Json) -> str:
-    """"4.1 to 5.9 % lower", or "0.6 % lower to 0.3 % higher"."""
+    """ "4.1 to 5.9 % lower", or "0.6 % lower to 0.3 % higher"."""
     number, unit = change_format(row)
     ends = [None if row["change"][end] is None else number(row["change"][end]) for end in ("low", "high")]
     if unit == " times" or None in ends:
@@ -98,14 +105,18 @@ def _direction(number: str) -> str:
 
 
 def sentence_of(row: Json) -> str:
-    """"8 runs before, median 440 GFLOP/s; 8 after, median 418 GFLOP/s, 5.0 % lower, interval 4.1 to 5.9 % lower"."""
+    """ "8 runs before, median 440 GFLOP/s; 8 after, median 418 GFLOP/s, 5.0 % lower, interval 4.1 to 5.9 %
+    lower"."""
     parts = []
     for side in SIDES:
         held, all_runs = present(row[side]), len(row[side]["values"])
         runs = plural(held, "run") if side == SIDES[0] else "%d" % held
         runs += " of %d" % all_runs if held < all_runs else ""
-        parts.append("%s %s, median %s" % (runs, side, human(row[side]["median"], row["unit"])) if held else
-                     "no value %s" % side)
+        parts.append(
+            "%s %s, median %s" % (runs, side, human(row[side]["median"], row["unit"]))
+            if held
+            else "no value %s" % side
+        )
     text = "; ".join(parts)
     if row["change"] is None:
         return text + "; change unknown"
@@ -125,13 +136,21 @@ def draw_runs(row: Json, axis: Axis, names: Tuple[List[str], List[str]]) -> str:
         held = present(row[side])
         for i, value in enumerate(values):
             if value is not None:
-                title = "%s: %s" % (names[place][i] if i < len(names[place]) else side, human(value, row["unit"]))
+                title = "%s: %s" % (
+                    names[place][i] if i < len(names[place]) else side,
+                    human(value, row["unit"]),
+                )
                 canvas.dot(x(axis.place(value)), y + _JITTER[i % len(_JITTER)], "run " + colour, title, 2.8)
         if row[side]["median"] is not None:
             at = x(axis.place(row[side]["median"]))
             canvas.line(at, y - 7, at, y + 7, "median s%d" % place)
-        canvas.text(_WIDTH, y + 3.5, "%d of %d" % (held, len(values)) if held < len(values) else "n = %d" % held,
-                    "lost" if held < len(values) else "tick", "end")
+        canvas.text(
+            _WIDTH,
+            y + 3.5,
+            "%d of %d" % (held, len(values)) if held < len(values) else "n = %d" % held,
+            "lost" if held < len(values) else "tick",
+            "end",
+        )
     _draw_axis(canvas, axis, x, row["unit"])
     return canvas.render()
 
@@ -142,21 +161,28 @@ def draw_interval(row: Json, axis: Axis) -> str:
         return ""
     change = row["change"]
     label = "Change with its interval, %s; band of the least effect, ±%s; %s" % (
-        _ends_text(row), effect_text(row["least_effect"], row), verdict_text(row))
+        _ends_text(row),
+        effect_text(row["least_effect"], row),
+        verdict_text(row),
+    )
     canvas = Canvas(_INTERVAL_WIDTH, _HEIGHT, label)
     x = _scale(axis, 8, _INTERVAL_WIDTH - 8)
     y, (left, right) = 16, (x(max(x.low, min(end, x.high))) for end in axis.band(row["least_effect"]))
     canvas.rect(left, 2, right - left, _AXIS - 2, "least")
     canvas.line(x(0.0), 2, x(0.0), _AXIS, "zero")
     css = "interval v-%s" % (row["verdict"] or "none")
-    low, high = (limit if change[end] is None else max(axis.change(change[end]), x.low)
-                 for end, limit in (("low", x.low), ("high", x.high)))
+    low, high = (
+        limit if change[end] is None else max(axis.change(change[end]), x.low)
+        for end, limit in (("low", x.low), ("high", x.high))
+    )
     canvas.line(x(low), y, x(high), y, css)
     for end, at, way in (("low", x(low), 1), ("high", x(high), -1)):
         if change[end] is None:  # an arrow: it goes on
             canvas.path([(at + 5 * way, y - 4), (at, y), (at + 5 * way, y + 4)], css)
         else:
             canvas.line(at, y - 4, at, y + 4, css)
-    canvas.dot(x(max(axis.change(change["value"]), x.low)), y, "estimate v-%s" % (row["verdict"] or "none"), "", 3.4)
+    canvas.dot(
+        x(max(axis.change(change["value"]), x.low)), y, "estimate v-%s" % (row["verdict"] or "none"), "", 3.4
+    )
     _draw_axis(canvas, axis, x, row["unit"])
     return canvas.render()

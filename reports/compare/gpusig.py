@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The numbers of a run of gpusig, from its signature.json, and of the control that a run on a GPU has next to it."""
+"""The numbers of a run of gpusig, from its signature.json, and of the control that a run on a GPU has next to
+it."""
 
 from __future__ import annotations
 
@@ -39,8 +40,19 @@ def number_of(name: str, entry: Json) -> Number:
     if not entry["primary"]:
         return Number(float(value), unit, better, False, scale=scale)
     low, high = (float(entry[end]) if is_number(entry.get(end)) else None for end in ("ci_low", "ci_high"))
-    return Number(float(value), unit, better, True, scale=scale, label=spell(metric), group=_GROUP_OF.get(program, "Others"),
-                  condition=str(entry.get("condition") or ""), contended=entry.get("grade") == CONTENDED, low=low, high=high)
+    return Number(
+        float(value),
+        unit,
+        better,
+        True,
+        scale=scale,
+        label=spell(metric),
+        group=_GROUP_OF.get(program, "Others"),
+        condition=str(entry.get("condition") or ""),
+        contended=entry.get("grade") == CONTENDED,
+        low=low,
+        high=high,
+    )
 
 
 def name_of_missing(signature: Json, entry: Json) -> str:
@@ -57,8 +69,16 @@ def _missing(signature: Json) -> Dict[str, Number]:
         if "once" in entry:  # one contended try is no value of a run, but the other runs are its second tries
             found[name] = replace(number_of(name, dict(entry["once"], primary=True)), contended=True)
             continue
-        found[name] = Number(None, "", None, True, unavailable=reason.startswith(SKIPPED), reason=reason, label=spell(metric),
-                             group=_GROUP_OF.get(program, "Others"))
+        found[name] = Number(
+            None,
+            "",
+            None,
+            True,
+            unavailable=reason.startswith(SKIPPED),
+            reason=reason,
+            label=spell(metric),
+            group=_GROUP_OF.get(program, "Others"),
+        )
     return found
 
 
@@ -70,7 +90,10 @@ def _ordered(numbers: Dict[str, Number]) -> Dict[str, Number]:
 
 def _identity(signature: Json) -> Tuple[str, str]:
     """A hash of its measurements, and when they began."""
-    runs = [(str(run.get("run")), str(run.get("program")), str(run.get("started") or "")) for run in signature["runs"]]
+    runs = [
+        (str(run.get("run")), str(run.get("program")), str(run.get("started") or ""))
+        for run in signature["runs"]
+    ]
     started = min((when for _, _, when in runs if when), default="")
     return hashlib.sha256(repr(sorted(runs)).encode("utf-8", "replace")).hexdigest() if runs else "", started
 
@@ -78,19 +101,36 @@ def _identity(signature: Json) -> Tuple[str, str]:
 def _device(signature: Json) -> str:
     """Kinds that differ are not compared."""
     device = main_device(signature)
-    what = device.get("name") if device.get("backend") != "host" else signature["provenance"]["fields"].get("cpu")
+    what = (
+        device.get("name")
+        if device.get("backend") != "host"
+        else signature["provenance"]["fields"].get("cpu")
+    )
     return ("%s: %s" % (signature["device"], what or "unknown"))[:200]
 
 
 def _of(signature: Json, name: str, plan: Json, values: bool = True) -> RunNumbers:
-    named = {key: number_of(key, entry) for key, entry in signature["metrics"].items() if values or entry["primary"]}
+    named = {
+        key: number_of(key, entry)
+        for key, entry in signature["metrics"].items()
+        if values or entry["primary"]
+    }
     numbers = {key: number for key, number in named.items() if number.judged}
     numbers.update(_missing(signature))
     numbers = _ordered(numbers)
     numbers.update((key, number) for key, number in named.items() if not number.judged)
     identity, started = _identity(signature)
-    return RunNumbers(name, SOURCE, numbers, identity, started, name_of(signature), _device(signature),
-                      signature["simulated"] is True, provenance.of_signature(signature, plan))
+    return RunNumbers(
+        name,
+        SOURCE,
+        numbers,
+        identity,
+        started,
+        name_of(signature),
+        _device(signature),
+        signature["simulated"] is True,
+        provenance.of_signature(signature, plan),
+    )
 
 
 def read_signature(path: Path, name: str) -> Json:
@@ -106,8 +146,10 @@ def read_signature(path: Path, name: str) -> Json:
     if not is_signature(found):
         raise BadNumbers("%s: signature.json is not one of gpusig" % name)
     if not str(found.get("version", "")).startswith(READS):
-        raise BadNumbers("%s: signature.json has version %s, and this reads %sx; make it again: ./gpusig report %s" % (
-            name, clean(str(found.get("version")))[:40], READS, name))
+        raise BadNumbers(
+            "%s: signature.json has version %s, and this reads %sx; make it again: ./gpusig report %s"
+            % (name, clean(str(found.get("version")))[:40], READS, name)
+        )
     return found
 
 
@@ -120,7 +162,8 @@ def read_plan(folder: Path) -> Json:
 
 
 def read(path: Path, name: str, values: bool = True) -> RunNumbers:
-    """Of a signature.json; without `values` only its headline numbers. BadNumbers where it is none, or malformed."""
+    """Of a signature.json; without `values` only its headline numbers. BadNumbers where it is none, or
+    malformed."""
     try:
         run = _of(read_signature(path, name), name, read_plan(path.parent), values)
         if not values:

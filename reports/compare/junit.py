@@ -1,13 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A comparison as JUnit XML, which continuous integration shows: a test case for every judged metric, and one for the control."""
+"""A comparison as JUnit XML, which continuous integration shows: a test case for every judged metric, and one
+for the control."""
 
 from __future__ import annotations
 
 from typing import List, Optional, Tuple
 from xml.etree import ElementTree
 
-from reports.compare.wording import (SIDES, change_text, control_text, effect_text, finds_text, label_of, medians, missing_texts,
-                                   p_text, provenance_texts, repeats_text, shown, side_text, verdict_text)
+from reports.compare.wording import (
+    SIDES,
+    change_text,
+    control_text,
+    effect_text,
+    finds_text,
+    label_of,
+    medians,
+    missing_texts,
+    p_text,
+    provenance_texts,
+    repeats_text,
+    shown,
+    side_text,
+    verdict_text,
+)
 from reports.compare.verdict import INCONCLUSIVE, INVALID, REGRESS
 from reports.jsonl import Json
 
@@ -21,9 +36,15 @@ def _details(row: Json) -> str:
     before, after, unit = medians(row)
     title = ", ".join(t for t in (label_of(row), row["condition"]) if t)
     numbers = ("%s -> %s %s" % (before, after, unit)).rstrip()
-    return "\n".join([title, "%s, %s" % (numbers, change_text(row)),
-                      "adjusted p %s, %s, least effect %s" % (p_text(row["p_adjusted"]), finds_text(row),
-                                                              effect_text(row["least_effect"], row)), *missing_texts(row)])
+    return "\n".join(
+        [
+            title,
+            "%s, %s" % (numbers, change_text(row)),
+            "adjusted p %s, %s, least effect %s"
+            % (p_text(row["p_adjusted"]), finds_text(row), effect_text(row["least_effect"], row)),
+            *missing_texts(row),
+        ]
+    )
 
 
 def _message(row: Json) -> str:
@@ -31,7 +52,9 @@ def _message(row: Json) -> str:
     return "; ".join(part.rstrip(".") for part in parts if part)
 
 
-def _case(suite: ElementTree.Element, classname: str, name: str, outcome: Tuple[Optional[str], str], text: str) -> None:
+def _case(
+    suite: ElementTree.Element, classname: str, name: str, outcome: Tuple[Optional[str], str], text: str
+) -> None:
     case = ElementTree.SubElement(suite, "testcase", classname=classname, name=name, time="0")
     element, message = outcome
     if element:
@@ -51,12 +74,35 @@ def _properties(suite: ElementTree.Element, known: Json, warnings: List[str]) ->
 def _cases(suite: ElementTree.Element, known: Json) -> None:
     for row in known["metrics"]:
         element = _ELEMENTS.get(row["verdict"])
-        _case(suite, "%s.%s" % (SUITE, row["group"] or "Others"), row["name"], (element, _message(row)), _details(row))
+        _case(
+            suite,
+            "%s.%s" % (SUITE, row["group"] or "Others"),
+            row["name"],
+            (element, _message(row)),
+            _details(row),
+        )
     control, outcome = known["control"], known["outcome"]
-    _case(suite, SUITE, "control", (_CONTROL.get(control["verdict"]), control_text(control)), "\n".join(
-        [control_text(control)] + ["%s: %s" % (label_of(row), change_text(row)) for row in control["metrics"]]))
-    if outcome["verdict"] in (INVALID, INCONCLUSIVE):  # without it a comparison that judged nothing would pass
-        _case(suite, SUITE, "outcome", (_ELEMENTS[outcome["verdict"]], outcome["sentence"]), "\n".join(outcome["reasons"]))
+    _case(
+        suite,
+        SUITE,
+        "control",
+        (_CONTROL.get(control["verdict"]), control_text(control)),
+        "\n".join(
+            [control_text(control)]
+            + ["%s: %s" % (label_of(row), change_text(row)) for row in control["metrics"]]
+        ),
+    )
+    if outcome["verdict"] in (
+        INVALID,
+        INCONCLUSIVE,
+    ):  # without it a comparison that judged nothing would pass
+        _case(
+            suite,
+            SUITE,
+            "outcome",
+            (_ELEMENTS[outcome["verdict"]], outcome["sentence"]),
+            "\n".join(outcome["reasons"]),
+        )
 
 
 def junit(comparison: Json) -> str:
@@ -72,6 +118,8 @@ def junit(comparison: Json) -> str:
         for element, attribute in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
             holder.set(attribute, str(len(suite.findall("testcase/" + element))))
     outcome = known["outcome"]
-    ElementTree.SubElement(suite, "system-out").text = "\n".join([outcome["sentence"], *outcome["reasons"], *said])
+    ElementTree.SubElement(suite, "system-out").text = "\n".join(
+        [outcome["sentence"], *outcome["reasons"], *said]
+    )
     ElementTree.indent(root, " ")
     return '<?xml version="1.0" encoding="UTF-8"?>\n%s\n' % ElementTree.tostring(root, encoding="unicode")

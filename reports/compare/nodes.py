@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""compare --nodes: sides of nodes instead of runs, for a change that some nodes of a fleet have and others have not.
+"""compare --nodes: sides of nodes instead of runs, for a change that some nodes of a fleet have and others
+have not.
 
-Runs of one node are alike in all that differs between nodes, so a node counts once, with the median of its runs. A node with runs
-on both sides would have to be compared with itself, and is refused.
+Runs of one node are alike in all that differs between nodes, so a node counts once, with the median of its
+runs. A node with runs on both sides would have to be compared with itself, and is refused.
 """
 
 from __future__ import annotations
@@ -22,20 +23,34 @@ def _number(runs: Sequence[RunNumbers], name: str) -> Number:
     present = values.present
     if not present or len(runs) - len(present) > verdict.MOST_MISSING * len(runs):
         return replace(number, value=None, reason=next(reason for reason in values.reasons if reason))
-    return replace(number, value=quantile(present, 0.5), reason="", unavailable=False,
-                   contended=2 * values.contended > len(present))
+    return replace(
+        number,
+        value=quantile(present, 0.5),
+        reason="",
+        unavailable=False,
+        contended=2 * values.contended > len(present),
+    )
 
 
 def _provenance(runs: Sequence[RunNumbers]) -> Dict[str, str]:
     """Without what tells nodes apart: it differs between all of them."""
     fields = dict.fromkeys(field for run in runs for field in run.provenance if not provenance.is_own(field))
-    return {field: " and ".join(dict.fromkeys(run.provenance.get(field, "unknown") for run in runs)) for field in fields}
+    return {
+        field: " and ".join(dict.fromkeys(run.provenance.get(field, "unknown") for run in runs))
+        for field in fields
+    }
 
 
 def _node(host: str, runs: Sequence[RunNumbers]) -> RunNumbers:
     names = dict.fromkeys(name for run in runs for name in run.numbers)
-    return replace(runs[0], name=host, numbers={name: _number(runs, name) for name in names}, identity="",
-                   started=min(run.started for run in runs), provenance=_provenance(runs))
+    return replace(
+        runs[0],
+        name=host,
+        numbers={name: _number(runs, name) for name in names},
+        identity="",
+        started=min(run.started for run in runs),
+        provenance=_provenance(runs),
+    )
 
 
 def of_nodes(side: Side) -> Side:
@@ -52,5 +67,7 @@ def of_nodes(side: Side) -> Side:
 def check(before: Side, after: Side) -> None:
     both = {node.name for node in before.runs} & {node.name for node in after.runs}
     if both:
-        raise BadNumbers("%s %s on both sides: compare runs of the same nodes without --nodes, each node alone" % (
-            listing(sorted(both), 4), "is" if len(both) == 1 else "are"))
+        raise BadNumbers(
+            "%s %s on both sides: compare runs of the same nodes without --nodes, each node alone"
+            % (listing(sorted(both), 4), "is" if len(both) == 1 else "are")
+        )

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The noise floor, from many equal runs: how far equal sides differ, how often that raises an alarm, and what n runs would find.
+"""The noise floor, from many equal runs: how far equal sides differ, how often that raises an alarm, and what
+n runs would find.
 
-The runs are split into two sides again and again, in two ways. At random, as the test assumes: then runs are exchangeable by
-construction, and the rate of alarms tests the verdict and not the machine. In the order of time, n runs and the n that follow,
-as before and after an update: then what drifts from hour to hour counts. The interval of a rate at random is about these runs,
-from which is drawn. Neighbours in the order of time share runs, so there the interval is narrower than that of as many fresh
-comparisons; `disjoint` says how many share none.
+The runs are split into two sides again and again, in two ways. At random, as the test assumes: then runs are
+exchangeable by construction, and the rate of alarms tests the verdict and not the machine. In the order of
+time, n runs and the n that follow, as before and after an update: then what drifts from hour to hour counts.
+The interval of a rate at random is about these runs, from which is drawn. Neighbours in the order of time
+share runs, so there the interval is narrower than that of as many fresh comparisons; `disjoint` says how many
+share none.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ COUNTS = (4, 6, 8, 12)  # runs a side
 REPEATS = 8  # of the alarms, unless asked for others
 _DRAWS = 400
 _FLOOR, _POWER = 0.95, 0.9
-_TIMES_FLOOR = 2.0  # the least effect that matters is so many floors (practice of gating: a floor alone is exceeded in 5 %)
+# the least effect that matters is so many floors (practice of gating: a floor alone is exceeded in 5 %)
+_TIMES_FLOOR = 2.0
 
 Split = Tuple[Sequence[RunNumbers], Sequence[RunNumbers]]
 
@@ -45,7 +48,7 @@ def _at_random(runs: Sequence[RunNumbers], count: int) -> Iterator[Split]:
 
 def _in_order(runs: Sequence[RunNumbers], count: int) -> Iterator[Split]:
     for first in range(len(runs) - 2 * count + 1):
-        yield runs[first:first + count], runs[first + count:first + 2 * count]
+        yield runs[first : first + count], runs[first + count : first + 2 * count]
 
 
 _SPLITS = {"random": _at_random, "in order": _in_order}
@@ -69,8 +72,8 @@ def _rows(runs: Sequence[RunNumbers], name: str, count: int, settings: Settings)
 
 
 def _found_at(row: Row, metrics: int, settings: Settings) -> Optional[float]:
-    """From which slow-down on this split would be called a regression, on the scale of the change: a slow-down moves the interval
-    and leaves its width. None: none is large enough."""
+    """From which slow-down on this split would be called a regression, on the scale of the change: a
+    slow-down moves the interval and leaves its width. None: none is large enough."""
     _, low, high = statistics.shift(*row.scaled, 1 - settings.rate / metrics)
     if low is None or high is None or row.low is None or row.high is None:
         return None
@@ -100,12 +103,21 @@ def _of_count(runs: Sequence[RunNumbers], name: str, count: int, metrics: int, s
     return {"floor": shown(floor), "effect": effect, "finds": None if found is None else shown(found)}
 
 
-def _metric(runs: Sequence[RunNumbers], name: str, counts: Sequence[int], metrics: int, settings: Settings) -> Json:
+def _metric(
+    runs: Sequence[RunNumbers], name: str, counts: Sequence[int], metrics: int, settings: Settings
+) -> Json:
     row = verdict.rows_of(runs, runs[:1], [name], settings)[0]
     values = row.before.present
-    entry: Json = {"name": name, "label": label_of(row), "unit": row.number.unit, "better": row.number.better,
-                   "scale": row.number.scale, "runs": len(values), "of": len(runs),
-                   "median": statistics.quantile(values, 0.5) if values else None}
+    entry: Json = {
+        "name": name,
+        "label": label_of(row),
+        "unit": row.number.unit,
+        "better": row.number.better,
+        "scale": row.number.scale,
+        "runs": len(values),
+        "of": len(runs),
+        "median": statistics.quantile(values, 0.5) if values else None,
+    }
     entry["by_repeats"] = {str(count): _of_count(runs, name, count, metrics, settings) for count in counts}
     return entry
 
@@ -124,9 +136,16 @@ def _alarms(runs: Sequence[RunNumbers], names: Sequence[str], count: int, settin
             comparisons, alarms, false_ones = comparisons + 1, alarms + bool(wrong), false_ones + wrong
             judged += sum(row.verdict != INVALID for row in rows)
         low, high = statistics.binomial_interval(alarms, comparisons) if comparisons else (0.0, 1.0)
-        found[word] = {"comparisons": comparisons, "alarms": alarms, "rate": alarms / comparisons if comparisons else None,
-                       "low": low, "high": high, "disjoint": len(runs) // (2 * count), "metrics_called": false_ones,
-                       "metrics_judged": judged}
+        found[word] = {
+            "comparisons": comparisons,
+            "alarms": alarms,
+            "rate": alarms / comparisons if comparisons else None,
+            "low": low,
+            "high": high,
+            "disjoint": len(runs) // (2 * count),
+            "metrics_called": false_ones,
+            "metrics_judged": judged,
+        }
     return found
 
 
@@ -135,18 +154,36 @@ def calibrate(pool: Side, settings: Settings, repeats: Optional[int]) -> Json:
     runs = _by_time(pool.runs)
     count = repeats or min(REPEATS, len(runs) // 2)
     if count < 2 or 2 * count > len(runs):
-        raise BadNumbers("%s has %s; to split them into sides of %d takes %d or more" % (
-            pool.name, plural(len(runs), "run"), max(count, 2), 2 * max(count, 2)))
+        raise BadNumbers(
+            "%s has %s; to split them into sides of %d takes %d or more"
+            % (pool.name, plural(len(runs), "run"), max(count, 2), 2 * max(count, 2))
+        )
     names = verdict.chosen(runs, settings)[0]
     counts = [n for n in sorted({*COUNTS, count}) if 2 * n <= len(runs)]
     metrics = [_metric(runs, name, counts, len(names), settings) for name in names]
     effects = {entry["name"]: entry["by_repeats"][str(count)]["effect"] or 0.0 for entry in metrics}
-    return shortened({
-        "schema": SCHEMA, "version": VERSION, "name": pool.name, "source": runs[0].source, "machine": runs[0].machine,
-        "device": runs[0].device, "runs": len(runs), "first": runs[0].started, "last": runs[-1].started, "repeats": count,
-        "settings": {"rate": settings.rate, "confidence": settings.confidence, "least_effect": settings.least_effect},
-        "alarms": _alarms(runs, names, count, settings),
-        "alarms_with_floor": _alarms(runs, names, count, replace(settings, noise=effects)), "metrics": metrics})
+    return shortened(
+        {
+            "schema": SCHEMA,
+            "version": VERSION,
+            "name": pool.name,
+            "source": runs[0].source,
+            "machine": runs[0].machine,
+            "device": runs[0].device,
+            "runs": len(runs),
+            "first": runs[0].started,
+            "last": runs[-1].started,
+            "repeats": count,
+            "settings": {
+                "rate": settings.rate,
+                "confidence": settings.confidence,
+                "least_effect": settings.least_effect,
+            },
+            "alarms": _alarms(runs, names, count, settings),
+            "alarms_with_floor": _alarms(runs, names, count, replace(settings, noise=effects)),
+            "metrics": metrics,
+        }
+    )
 
 
 def load(path: Path, name: str) -> Json:
@@ -163,13 +200,15 @@ def load(path: Path, name: str) -> Json:
 
 
 def read(path: Path, name: str, repeats: int) -> Dict[str, float]:
-    """The least effect that matters of each metric, for so many runs a side: of the nearest smaller number of runs, which has the
-    larger floor, else of the smallest one."""
+    """The least effect that matters of each metric, for so many runs a side: of the nearest smaller number of
+    runs, which has the larger floor, else of the smallest one."""
     found = load(path, name)
     try:
         effects: Dict[str, float] = {}
         for entry in found["metrics"]:
-            by_count = {int(n): own["effect"] for n, own in entry["by_repeats"].items() if is_number(own["effect"])}
+            by_count = {
+                int(n): own["effect"] for n, own in entry["by_repeats"].items() if is_number(own["effect"])
+            }
             if by_count:
                 fitting = [n for n in by_count if n <= repeats] or [min(by_count)]
                 effects[str(entry["name"])] = float(by_count[max(fitting)])
@@ -185,7 +224,13 @@ def _rate_line(word: str, found: Json) -> str:
     if not found["comparisons"]:
         return "  %-9s too few runs for any" % word
     return "  %-9s %d of %d raise an alarm: %s (%s to %s)" % (
-        word, found["alarms"], found["comparisons"], percent(found["rate"]), percent(found["low"]), percent(found["high"]))
+        word,
+        found["alarms"],
+        found["comparisons"],
+        percent(found["rate"]),
+        percent(found["low"]),
+        percent(found["high"]),
+    )
 
 
 def _shown(value: Optional[float], scale: str) -> str:
@@ -196,18 +241,28 @@ def table(found: Json) -> str:
     """For a terminal of 80 columns."""
     counts = list(found["metrics"][0]["by_repeats"]) if found["metrics"] else []
     count = str(found["repeats"])
-    lines = ["%s of %s, split into sides of %s." % (plural(found["runs"], "equal run"), found["name"][:50], count), "",
-             "False alarms, least effect that matters %s:" % percent(found["settings"]["least_effect"])]
+    lines = [
+        "%s of %s, split into sides of %s." % (plural(found["runs"], "equal run"), found["name"][:50], count),
+        "",
+        "False alarms, least effect that matters %s:" % percent(found["settings"]["least_effect"]),
+    ]
     lines += [_rate_line(word, own) for word, own in found["alarms"].items()]
     lines += ["and with twice the floor of each metric as its least effect:"]
     lines += [_rate_line(word, own) for word, own in found["alarms_with_floor"].items()]
-    lines += ["Splits share runs: %d comparisons of these share none." % found["alarms"]["random"]["disjoint"], "",
-              "%-34s %7s  finds a slow-down of" % ("", "floor"),
-              "%-34s %7s" % ("", "n=" + count) + "".join("%8s" % ("n=" + n) for n in counts)]
+    lines += [
+        "Splits share runs: %d comparisons of these share none." % found["alarms"]["random"]["disjoint"],
+        "",
+        "%-34s %7s  finds a slow-down of" % ("", "floor"),
+        "%-34s %7s" % ("", "n=" + count) + "".join("%8s" % ("n=" + n) for n in counts),
+    ]
     for entry in found["metrics"]:
         own = entry["by_repeats"]
         row = "%-34s %7s" % (entry["label"][:34], _shown(own[count]["floor"], entry["scale"]))
         lines.append(row + "".join("%8s" % _shown(own[n]["finds"], entry["scale"]) for n in counts))
-    lines += ["", "floor: what 95 % of comparisons of equal sides stay below. A slow-down is found", "where 9 of 10 comparisons "
-              "call it a regression, with twice the floor as least", "effect and no other metric changed."]
+    lines += [
+        "",
+        "floor: what 95 % of comparisons of equal sides stay below. A slow-down is found",
+        "where 9 of 10 comparisons call it a regression, with twice the floor as least",
+        "effect and no other metric changed.",
+    ]
     return "\n".join(lines) + "\n"

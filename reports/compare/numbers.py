@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a reader gives and the verdict takes: the numbers of one run, of our own records or of another tool."""
+"""What a reader gives and the verdict takes: the numbers of one run, of our own records or of another
+tool."""
 
 from __future__ import annotations
 
@@ -45,4 +46,6 @@ class RunNumbers:
     machine: str = ""  # what it ran on, in words
     device: str = ""  # kinds that differ are not compared
     simulated: bool = False
-    provenance: Mapping[str, str] = field(default_factory=dict)  # field -> text; one that is not known is absent
+    provenance: Mapping[str, str] = field(
+        default_factory=dict
+    )  # field -> text; one that is not known is absent

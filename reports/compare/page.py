@@ -1,19 +1,51 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A comparison in a terminal and as a page: the answer, what else differs, the control, and a verdict for every
-judged metric."""
+"""A comparison in a terminal and as a page: the answer, what else differs, the control, and a verdict for
+every judged metric."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any, List, Sequence, Tuple
 
-from reports.blocks import (PAGE, Cell, Column, Counts, Group, Head, Page, Row, Table, Text, columns, html, plain, row,
-                            terminal, terms)
+from reports.blocks import (
+    PAGE,
+    Cell,
+    Column,
+    Counts,
+    Group,
+    Head,
+    Page,
+    Row,
+    Table,
+    Text,
+    columns,
+    html,
+    plain,
+    row,
+    terminal,
+    terms,
+)
 from reports.compare.dots import axis_of, draw_interval, draw_runs
 from reports.compare.verdict import EQUIVALENT, IMPROVE, INCONCLUSIVE, INVALID, REGRESS
-from reports.compare.wording import (DIFFERS, SIDES, blocks, change_text, control_text, counts_of, finds_text,
-                                     label_of, least_effects, medians, missing_texts, p_text, repeats_text, shown,
-                                     side_text, values_text, verdict_text)
+from reports.compare.wording import (
+    DIFFERS,
+    SIDES,
+    blocks,
+    change_text,
+    control_text,
+    counts_of,
+    finds_text,
+    label_of,
+    least_effects,
+    medians,
+    missing_texts,
+    p_text,
+    repeats_text,
+    shown,
+    side_text,
+    values_text,
+    verdict_text,
+)
 from reports.jsonl import Json
 from reports.quantity import listing, percent, plural
 from reports.svg import markup
@@ -25,26 +57,59 @@ _ARROWS = {"higher": " ↑", "lower": " ↓"}
 _NAME = 60  # characters of a run's name
 _ICONS = {REGRESS: "!", IMPROVE: "+", EQUIVALENT: "=", INCONCLUSIVE: "?", INVALID: "×", "no regression": "✓"}
 _MEANING = (
-    (REGRESS, "Worse, and both hold: the adjusted p is below the rate, and the whole interval is beyond the "
-              "least effect that matters."),
+    (
+        REGRESS,
+        "Worse, and both hold: the adjusted p is below the rate, and the whole interval is beyond the "
+        "least effect that matters.",
+    ),
     (IMPROVE, "Better, and both hold."),
-    (EQUIVALENT, "The whole interval is within the least effect that matters. Only this verdict says that nothing moved."),
-    (INCONCLUSIVE, "These runs decide neither. It does not say that nothing moved: more runs may find a change."),
-    (INVALID, "It cannot be compared: too few runs have a value, or the values have no ratio. The reason is below the row."))
+    (
+        EQUIVALENT,
+        "The whole interval is within the least effect that matters. Only this verdict says that nothing "
+        "moved.",
+    ),
+    (
+        INCONCLUSIVE,
+        "These runs decide neither. It does not say that nothing moved: more runs may find a change.",
+    ),
+    (
+        INVALID,
+        "It cannot be compared: too few runs have a value, or the values have no ratio. The reason is below "
+        "the row.",
+    ),
+)
 _METHOD = (
-    ("Value", "Each run gives one value for each metric, so the number of runs is the number of observations."),
-    ("Change", "After / before by the Hodges-Lehmann estimate: the median of the ratios of all pairs of "
-               "runs, on logarithms. Where a metric has no ratio it is after - before, in the metric's "
-               "unit."),
-    ("Interval", "The %s interval of that estimate, from the exact distribution of the Mann-Whitney "
-                 "statistic; no distribution of the values is assumed. An arrow or \"unbounded\": so few "
-                 "runs give no limit."),
-    ("p", "Exact two-sided Mann-Whitney test, adjusted by Benjamini and Hochberg over the judged metrics, so "
-          "that of the changes reported at most %s are expected to be false."),
-    ("Finds", "The least effect that so many runs would find in 90 % of such comparisons. \"none\": so few "
-              "runs find no effect, however large."))
-_DRAWN = ("Dots are runs, the lines through them medians. Both drawings of a row have one axis, relative to "
-          "the median before. Shaded: ± the least effect that matters.")
+    (
+        "Value",
+        "Each run gives one value for each metric, so the number of runs is the number of observations.",
+    ),
+    (
+        "Change",
+        "After / before by the Hodges-Lehmann estimate: the median of the ratios of all pairs of "
+        "runs, on logarithms. Where a metric has no ratio it is after - before, in the metric's "
+        "unit.",
+    ),
+    (
+        "Interval",
+        "The %s interval of that estimate, from the exact distribution of the Mann-Whitney "
+        'statistic; no distribution of the values is assumed. An arrow or "unbounded": so few '
+        "runs give no limit.",
+    ),
+    (
+        "p",
+        "Exact two-sided Mann-Whitney test, adjusted by Benjamini and Hochberg over the judged metrics, so "
+        "that of the changes reported at most %s are expected to be false.",
+    ),
+    (
+        "Finds",
+        'The least effect that so many runs would find in 90 % of such comparisons. "none": so few '
+        "runs find no effect, however large.",
+    ),
+)
+_DRAWN = (
+    "Dots are runs, the lines through them medians. Both drawings of a row have one axis, relative to "
+    "the median before. Shaded: ± the least effect that matters."
+)
 
 
 def _badge(verdict: str, text: str) -> Cell:
@@ -55,21 +120,34 @@ def _row(metric: Json, names: Sequence[List[str]], drawn: bool) -> Row:
     """Of a judged metric all cells, of another the first four."""
     before, after, unit = medians(metric)
     values = [Cell(("%s %s" % (value, unit)).strip(), css="median") for value in (before, after)]
-    label = Cell(label_of(metric) + _ARROWS.get(metric["better"], ""), metric["condition"], title=metric["name"])
+    label = Cell(
+        label_of(metric) + _ARROWS.get(metric["better"], ""), metric["condition"], title=metric["name"]
+    )
     missing = missing_texts(metric, names)
     if not metric["verdict"]:
-        named = label if metric["condition"] else Cell(label.text, metric["name"])  # "bandwidth" alone may be any
+        named = (
+            label if metric["condition"] else Cell(label.text, metric["name"])
+        )  # "bandwidth" alone may be any
         return row(named, *values, change_text(metric), notes=missing)
     axis = axis_of(metric) if drawn else None
     runs = markup(draw_runs(metric, axis, (names[0], names[1]))) if axis else ""
     repeats = repeats_text(metric)
-    below = repeats if metric["repeats"] is not None else verdict_text(metric)[len(metric["verdict"]):].strip()
+    below = (
+        repeats if metric["repeats"] is not None else verdict_text(metric)[len(metric["verdict"]) :].strip()
+    )
     notes = metric["reason"], *missing, repeats if metric["repeats"] is None else ""
-    return row(label, *values, Cell("no value" if drawn and not axis else "", drawing=runs),
-               Cell(drawing=markup(draw_interval(metric, axis)) if axis else ""), change_text(metric),
-               Cell(p_text(metric["p_adjusted"]), title="unadjusted p " + p_text(metric["p"])),
-               finds_text(metric).partition(" ")[2], replace(_badge(metric["verdict"], metric["verdict"]), below=below),
-               notes=[note for note in notes if note], css="metric v-" + metric["verdict"])
+    return row(
+        label,
+        *values,
+        Cell("no value" if drawn and not axis else "", drawing=runs),
+        Cell(drawing=markup(draw_interval(metric, axis)) if axis else ""),
+        change_text(metric),
+        Cell(p_text(metric["p_adjusted"]), title="unadjusted p " + p_text(metric["p"])),
+        finds_text(metric).partition(" ")[2],
+        replace(_badge(metric["verdict"], metric["verdict"]), below=below),
+        notes=[note for note in notes if note],
+        css="metric v-" + metric["verdict"],
+    )
 
 
 def _judged(known: Json, names: Sequence[List[str]], drawn: bool) -> List[Any]:
@@ -78,16 +156,33 @@ def _judged(known: Json, names: Sequence[List[str]], drawn: bool) -> List[Any]:
     rows: List[Any] = []
     for title, own in blocks(known["metrics"]):
         rows += [Head(title), *(_row(metric, names, drawn) for metric in own)]
-    heads = [Column("metric"), *columns("before", "after", css=""), Column("every run", "word drawing", drawn=True),
-             Column("interval of the change", "word interval", drawn=True), Column("change", "word change"),
-             Column("adjusted p", under=True), Column("finds", under=True), Column("verdict", "word says", aside=True)]
-    return [Text(_DRAWN, "question", only=PAGE),
-            Table("Medians before and after, every run, the change with its interval, and the verdict of each metric",
-                  heads, rows, "judged", scrolls=False),
-            Text("Medians of the runs, and the change with its interval. p is adjusted over the judged "
-                 "metrics (rate %s). Finds: the least effect that so many runs would find with 90 %%. Least "
-                 "effect that matters: %s. ↑ more is better, ↓ "
-                 "less." % (percent(known["settings"]["rate"]), least_effects(known["metrics"])))]
+    heads = [
+        Column("metric"),
+        *columns("before", "after", css=""),
+        Column("every run", "word drawing", drawn=True),
+        Column("interval of the change", "word interval", drawn=True),
+        Column("change", "word change"),
+        Column("adjusted p", under=True),
+        Column("finds", under=True),
+        Column("verdict", "word says", aside=True),
+    ]
+    return [
+        Text(_DRAWN, "question", only=PAGE),
+        Table(
+            "Medians before and after, every run, the change with its interval, and the verdict of each "
+            "metric",
+            heads,
+            rows,
+            "judged",
+            scrolls=False,
+        ),
+        Text(
+            "Medians of the runs, and the change with its interval. p is adjusted over the judged "
+            "metrics (rate %s). Finds: the least effect that so many runs would find with 90 %%. Least "
+            "effect that matters: %s. ↑ more is better, ↓ "
+            "less." % (percent(known["settings"]["rate"]), least_effects(known["metrics"]))
+        ),
+    ]
 
 
 def _others(known: Json, names: Sequence[List[str]]) -> List[Any]:
@@ -107,33 +202,42 @@ def _provenance(provenance: Json) -> List[Any]:
             values = {side: entry.get(side) for side in SIDES}
             if "side" in entry:
                 values[entry["side"]] = entry["values"]
-            cells = [values_text(mine, others or (), _VALUE) if mine is not None else "" for mine, others in (
-                (values["before"], values["after"]), (values["after"], values["before"]))]
+            cells = [
+                values_text(mine, others or (), _VALUE) if mine is not None else ""
+                for mine, others in ((values["before"], values["after"]), (values["after"], values["before"]))
+            ]
             field = Cell(entry["field"], said[:1].lower() + said[1:], "!" if alarm else "")
             rows.append(row(field, *cells, css="alarm" if alarm else ""))
     heads = [Column("field"), *columns("before", "after", css="word long")]
-    return [Table("What else differs", heads, rows, "provenance", _FIELDS)] if rows else [
-        Text("No recorded provenance differs.", "")]
+    return (
+        [Table("What else differs", heads, rows, "provenance", _FIELDS)]
+        if rows
+        else [Text("No recorded provenance differs.", "")]
+    )
 
 
 def _control(control: Json) -> List[Any]:
     word, _, text = control_text(control).partition(": ")
     lead = word.replace("Control ", "").capitalize() + (":" if text else "")
     rows = [row(label_of(metric), change_text(metric)) for metric in control["metrics"]]
-    return [Text(text, "control c-" + control["verdict"], lead, control["verdict"] == "moved"),
-            Table("Metrics of the control", columns("metric", "change"), rows, most=_CONTROLS)]
+    return [
+        Text(text, "control c-" + control["verdict"], lead, control["verdict"] == "moved"),
+        Table("Metrics of the control", columns("metric", "change"), rows, most=_CONTROLS),
+    ]
 
 
 def _settings(known: Json) -> List[Tuple[str, str]]:
     settings = known["settings"]
-    return [("Least effect", least_effects(known["metrics"]) or percent(settings["least_effect"])),
-            ("Rate", "%s of the reported changes may be false" % percent(settings["rate"])),
-            ("Interval", percent(settings["confidence"])),
-            ("Factor", listing(settings["factor"], 20) or "none: nothing was declared to differ"),
-            ("Control", listing(settings["control"], 20) or "none"),
-            ("Only", listing(settings["only"], 20) or "every headline number"),
-            ("Noise", settings["noise"] or "no file of earlier comparisons"),
-            ("Counted", "nodes, each with the median of its runs" if settings["nodes"] else "runs")]
+    return [
+        ("Least effect", least_effects(known["metrics"]) or percent(settings["least_effect"])),
+        ("Rate", "%s of the reported changes may be false" % percent(settings["rate"])),
+        ("Interval", percent(settings["confidence"])),
+        ("Factor", listing(settings["factor"], 20) or "none: nothing was declared to differ"),
+        ("Control", listing(settings["control"], 20) or "none"),
+        ("Only", listing(settings["only"], 20) or "every headline number"),
+        ("Noise", settings["noise"] or "no file of earlier comparisons"),
+        ("Counted", "nodes, each with the median of its runs" if settings["nodes"] else "runs"),
+    ]
 
 
 def _runs(known: Json, side: str) -> Table:
@@ -142,15 +246,26 @@ def _runs(known: Json, side: str) -> Table:
     rows = []
     for i, run in enumerate(known[side]["runs"]):
         held = sum(i < len(own) and own[i] is not None for own in values)
-        rows.append(row(run["name"], run["started"].replace("T", " ") or "unknown", "%d of %d" % (held, len(values))))
-    return Table("%s %s" % (side.capitalize(), side_text(known[side])),
-                 [*columns("run", "started"), Column("judged values", "")], rows, most=_RUNS, titled=True)
+        rows.append(
+            row(run["name"], run["started"].replace("T", " ") or "unknown", "%d of %d" % (held, len(values)))
+        )
+    return Table(
+        "%s %s" % (side.capitalize(), side_text(known[side])),
+        [*columns("run", "started"), Column("judged values", "")],
+        rows,
+        most=_RUNS,
+        titled=True,
+    )
 
 
 def _question(known: Json) -> str:
     before, after = known["before"], known["after"]
     same = before["machine"] if before["machine"] == after["machine"] else ""
-    return "%s anything changed from %s to %s?" % (same + ": has" if same else "Has", before["name"], after["name"])
+    return "%s anything changed from %s to %s?" % (
+        same + ": has" if same else "Has",
+        before["name"],
+        after["name"],
+    )
 
 
 def _page(comparison: Json, others: int, drawn: bool) -> Page:
@@ -163,17 +278,43 @@ def _page(comparison: Json, others: int, drawn: bool) -> Page:
     method = [(term, text % percent(values[term]) if "%s" in text else text) for term, text in _METHOD]
     meaning = [(_badge(verdict, verdict), text) for verdict, text in _MEANING]
     counts = [(_badge(verdict, verdict), count) for verdict, count in counts_of(known["metrics"])]
-    parts = [*[Counts(plural(judged, "judged metric"), counts)] * bool(judged),
-             Group("columns", "", [Group("part", "What else differs", _provenance(known["provenance"])),
-                                   Group("part", "Control", _control(known["control"]))], css="first"),
-             Group("section", "Judged metrics", _judged(known, names, drawn), "judged"),
-             Group("section", "Other metrics", _others(known, names), "others"),
-             Group("section", "How to read this", [Group("columns", "", [terms(meaning), terms(method)])], "reading"),
-             Group("section", "Settings", [terms(_settings(known))], "settings"),
-             Group("section", "Runs", [Group("columns", "", [_runs(known, side) for side in SIDES])], "runs", only=PAGE)]
+    parts = [
+        *[Counts(plural(judged, "judged metric"), counts)] * bool(judged),
+        Group(
+            "columns",
+            "",
+            [
+                Group("part", "What else differs", _provenance(known["provenance"])),
+                Group("part", "Control", _control(known["control"])),
+            ],
+            css="first",
+        ),
+        Group("section", "Judged metrics", _judged(known, names, drawn), "judged"),
+        Group("section", "Other metrics", _others(known, names), "others"),
+        Group(
+            "section", "How to read this", [Group("columns", "", [terms(meaning), terms(method)])], "reading"
+        ),
+        Group("section", "Settings", [terms(_settings(known))], "settings"),
+        Group(
+            "section",
+            "Runs",
+            [Group("columns", "", [_runs(known, side) for side in SIDES])],
+            "runs",
+            only=PAGE,
+        ),
+    ]
     footer = "gpusig.comparison %s. This file needs no network, and a comparison always gives these bytes."
-    return Page("comparison", "compare", about, _question(known), [outcome["sentence"]], outcome["reasons"], parts,
-                footer % known["version"], _badge(outcome["verdict"], word))
+    return Page(
+        "comparison",
+        "compare",
+        about,
+        _question(known),
+        [outcome["sentence"]],
+        outcome["reasons"],
+        parts,
+        footer % known["version"],
+        _badge(outcome["verdict"], word),
+    )
 
 
 def table(comparison: Json) -> str:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What two sides were measured with: the fields of a signature by kind, and where they differ.
 
-A field is "KIND: NAME". The kinds are what --factor takes: what the user means to test is expected to differ, all else warns.
+A field is "KIND: NAME". The kinds are what --factor takes: what the user means to test is expected to differ,
+all else warns.
 """
 
 from __future__ import annotations
@@ -14,18 +15,37 @@ from reports.jsonl import Json, clean, is_number
 from reports.quantity import spell
 from reports.state import telemetry_of
 
-# Kind -> fields of the provenance, of a device and of its telemetry. What is in none of them is of kind "machine".
+# Kind -> fields of the provenance, of a device and of its telemetry. What is in none of them is of kind
+# "machine".
 _KINDS: Dict[str, Tuple[str, ...]] = {
     "driver": ("driver", "runtime"),
     "firmware": ("vbios", "microcode", "bios"),
-    "library": ("blas", "library", "libraries", "mpi", "nccl", "rccl", "collectives", "management", "compiler_library"),
+    "library": (
+        "blas",
+        "library",
+        "libraries",
+        "mpi",
+        "nccl",
+        "rccl",
+        "collectives",
+        "management",
+        "compiler_library",
+    ),
     "kernel": ("kernel", "os", "clocksource", "huge_pages", "iommu_groups"),
     "clocks": ("sm_clock_max", "memory_clock_max", "clock_reason", "clock_hz", "governor", "persistence"),
     "power": ("power_limit",),
     "ecc": ("ecc",),
     "links": ("pcie_generation_max", "pcie_width", "pcie_width_max", "bus"),
     "numa": ("numa_nodes", "numa_node", "affinity", "smt", "cores_online"),
-    "partition": ("mig", "compute_mode", "partition", "capabilities", "units", "slots_per_unit", "copy_engines"),
+    "partition": (
+        "mig",
+        "compute_mode",
+        "partition",
+        "capabilities",
+        "units",
+        "slots_per_unit",
+        "copy_engines",
+    ),
     "gpusig": ("version", "compiler", "flags", "hwloc", "nvcc"),
     "priority": ("nice",),
     "setting": ("setting",),
@@ -41,9 +61,30 @@ _WITH: Dict[str, Tuple[str, ...]] = {
     "setting": ("environment", "library", "numa"),
 }
 # Live values, which differ between any two moments, and what is said elsewhere.
-_LIVE = {"load_average", "load_1min", "power", "temperature", "sm_clock", "memory_clock", "pcie_generation", "throttle",
-         "thermal_time", "ecc_errors", "ecc_corrected", "ecc_uncorrected", "timer_offset_error", "timer_step", "gemm_types",
-         "index", "spec", "state", "links", "like", "busy_blocks", "memory_free_bytes"}
+_LIVE = {
+    "load_average",
+    "load_1min",
+    "power",
+    "temperature",
+    "sm_clock",
+    "memory_clock",
+    "pcie_generation",
+    "throttle",
+    "thermal_time",
+    "ecc_errors",
+    "ecc_corrected",
+    "ecc_uncorrected",
+    "timer_offset_error",
+    "timer_step",
+    "gemm_types",
+    "index",
+    "spec",
+    "state",
+    "links",
+    "like",
+    "busy_blocks",
+    "memory_free_bytes",
+}
 # When and where a job ran: different in every job, and the node is in the host name.
 _OF_A_JOB = {"SLURM_JOB_ID", "SLURM_JOB_NODELIST", "SLURM_NODELIST", "SLURMD_NODENAME"}
 _KIND_OF = {field: kind for kind, fields in _KINDS.items() for field in fields}
@@ -76,9 +117,15 @@ def _of_devices(devices: Json) -> Dict[str, str]:
     found = {}
     for place, device in devices.items():
         where = "device %s " % place.rpartition("[")[2].rstrip("]") if len(devices) > 1 else "device "
-        values = {name: value for name, value in device.items() if isinstance(value, (str, list)) or is_number(value)}
+        values = {
+            name: value
+            for name, value in device.items()
+            if isinstance(value, (str, list)) or is_number(value)
+        }
         values.update({sample.name: sample.value for sample in telemetry_of(device)})
-        live = _LIVE | ({"memory_bytes"} if device.get("backend") == "host" else set())  # there it is what is free
+        live = _LIVE | (
+            {"memory_bytes"} if device.get("backend") == "host" else set()
+        )  # there it is what is free
         for name, value in values.items():
             if name not in live and value not in (None, ""):
                 found[_field(name, where)] = _text(value)
@@ -87,10 +134,18 @@ def _of_devices(devices: Json) -> Dict[str, str]:
 
 def of_signature(signature: Json, plan: Json) -> Dict[str, str]:
     """Field -> text, of what is known."""
-    found = {_field(name): _text(value) for name, value in signature["provenance"]["fields"].items()
-             if name not in _LIVE and value not in (None, "")}
-    found.update({"environment: %s" % name: _text(value) for name, value in signature["provenance"]["environment"].items()
-                  if value is not None and name not in _OF_A_JOB})
+    found = {
+        _field(name): _text(value)
+        for name, value in signature["provenance"]["fields"].items()
+        if name not in _LIVE and value not in (None, "")
+    }
+    found.update(
+        {
+            "environment: %s" % name: _text(value)
+            for name, value in signature["provenance"]["environment"].items()
+            if value is not None and name not in _OF_A_JOB
+        }
+    )
     found.update(_of_devices(signature["devices"]))
     found["machine: devices"] = str(len(signature["devices"]))
     if plan.get("setting"):
@@ -121,5 +176,7 @@ def difference(before: Sequence[RunNumbers], after: Sequence[RunNumbers], factor
                 found["within"].append({"field": field, "side": side, "values": values})
         if set(then) != set(now):
             kind = field.partition(":")[0]
-            found["expected" if kind in kinds else "unexpected"].append({"field": field, "before": then, "after": now})
+            found["expected" if kind in kinds else "unexpected"].append(
+                {"field": field, "before": then, "after": now}
+            )
     return found

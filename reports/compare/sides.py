@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """From the folders and files that the user names to the runs of a side.
 
-A folder is one run (it has a signature.json), a folder of runs (its folders are runs), or a folder of other tools' files, one a
-run. A file is a signature or another tool's output.
+A folder is one run (it has a signature.json), a folder of runs (its folders are runs), or a folder of other
+tools' files, one a run. A file is a signature or another tool's output.
 """
 
 from __future__ import annotations
@@ -36,12 +36,17 @@ class Side:
 
 def natural(name: str) -> Tuple[object, ...]:
     """run-2 before run-10."""
-    return tuple((0, int(part), "") if part.isascii() and part.isdigit() else (1, 0, part)
-                 for part in re.split(r"([0-9]{1,18})", name))
+    return tuple(
+        (0, int(part), "") if part.isascii() and part.isdigit() else (1, 0, part)
+        for part in re.split(r"([0-9]{1,18})", name)
+    )
 
 
 def visible(folder: Path) -> List[Path]:
-    return sorted((path for path in folder.iterdir() if not path.name.startswith(".")), key=lambda path: natural(path.name))
+    return sorted(
+        (path for path in folder.iterdir() if not path.name.startswith(".")),
+        key=lambda path: natural(path.name),
+    )
 
 
 def holds_run(folder: Path) -> bool:
@@ -74,14 +79,21 @@ def runs_under(folder: Path, name: str) -> List[Place]:
     if holds_run(folder):
         return [Place(folder / SIGNATURE, name)]
     done = runs_done(folder)
-    found = [(path, "%s/%s" % (name, clean(path.name))) for path in visible(folder) if path.is_dir() and holds_run(path)]
-    return [Place(path / SIGNATURE, shown, "" if done.get(path.name, True) else "%s is not complete" % shown)
-            for path, shown in found]
+    found = [
+        (path, "%s/%s" % (name, clean(path.name)))
+        for path in visible(folder)
+        if path.is_dir() and holds_run(path)
+    ]
+    return [
+        Place(path / SIGNATURE, shown, "" if done.get(path.name, True) else "%s is not complete" % shown)
+        for path, shown in found
+    ]
 
 
 @contextmanager
 def named(cwd: Path, given: str) -> Iterator[Tuple[Path, str]]:
-    """The path of what the user named, and its name in messages. BadNumbers where it is not there or cannot be read."""
+    """The path of what the user named, and its name in messages. BadNumbers where it is not there or cannot
+    be read."""
     name = clean(given).rstrip("/") or "/"
     try:
         if not (cwd / given).exists():
@@ -106,8 +118,10 @@ def _of_folder(folder: Path, name: str, side: Side) -> None:
         return
     files = [path for path in inside if path.is_file() and path.name not in (_WHOLE, "lock")]
     if not files:
-        raise BadNumbers("%s holds no run: neither signature.json, nor folders with one, nor files of another tool" % name)
-    side.runs += [_foreign(path, "%s/%s" % (name, clean(path.name))) for path in files[:MAX_RUNS + 1]]
+        raise BadNumbers(
+            "%s holds no run: neither signature.json, nor folders with one, nor files of another tool" % name
+        )
+    side.runs += [_foreign(path, "%s/%s" % (name, clean(path.name))) for path in files[: MAX_RUNS + 1]]
 
 
 def _of_file(path: Path, name: str) -> RunNumbers:
@@ -139,23 +153,34 @@ def read(cwd: Path, names: Sequence[str]) -> Side:
     if len(side.runs) > MAX_RUNS:
         raise BadNumbers("%s has more than %d runs" % (side.name, MAX_RUNS))
     if not side.runs:
-        raise BadNumbers("%s has no complete run%s" % (side.name, "".join("; " + text for text in side.left_out[:3])))
+        raise BadNumbers(
+            "%s has no complete run%s" % (side.name, "".join("; " + text for text in side.left_out[:3]))
+        )
     return side
 
 
 def check(compared: Sequence[Side], by_node: bool = False) -> None:
-    """BadNumbers where the sides, or the runs of one, cannot be compared at all. `by_node`: a side may have several machines."""
+    """BadNumbers where the sides, or the runs of one, cannot be compared at all. `by_node`: a side may have
+    several machines."""
     for side in compared:
-        for what, found in (("tool", {run.source for run in side.runs}), ("kind of device", {run.device for run in side.runs}),
-                            ("machine", {run.provenance.get(HOSTNAME, "") for run in side.runs if not by_node})):
+        for what, found in (
+            ("tool", {run.source for run in side.runs}),
+            ("kind of device", {run.device for run in side.runs}),
+            ("machine", {run.provenance.get(HOSTNAME, "") for run in side.runs if not by_node}),
+        ):
             if len(found - {""}) > 1:
-                raise BadNumbers("%s mixes runs of more than one %s: %s" % (side.name, what, listing(sorted(found - {""}))))
+                raise BadNumbers(
+                    "%s mixes runs of more than one %s: %s" % (side.name, what, listing(sorted(found - {""})))
+                )
         if len({run.simulated for run in side.runs}) > 1:
             raise BadNumbers("%s mixes simulated and measured runs" % side.name)
     for side in compared[1:]:
         _check_alike(compared[0].runs[0], side.runs[0])
-    for runs in ([side.runs for side in compared] if compared[0].runs[0].simulated else
-                 [[run for side in compared for run in side.runs]]):
+    for runs in (
+        [side.runs for side in compared]
+        if compared[0].runs[0].simulated
+        else [[run for side in compared for run in side.runs]]
+    ):
         _check_once(runs)  # what is simulated with the same seed is the same, whatever was changed
 
 
@@ -163,7 +188,9 @@ def _check_alike(then: RunNumbers, now: RunNumbers) -> None:
     if then.source != now.source:
         raise BadNumbers("numbers of different tools do not compare: %s and %s" % (then.source, now.source))
     if then.simulated != now.simulated:
-        raise BadNumbers("a simulated and a measured machine do not compare: %s and %s" % (then.name, now.name))
+        raise BadNumbers(
+            "a simulated and a measured machine do not compare: %s and %s" % (then.name, now.name)
+        )
     if then.device != now.device:
         raise BadNumbers("different kinds of device do not compare: %s and %s" % (then.device, now.device))
 
@@ -180,4 +207,8 @@ def _check_once(runs: Sequence[RunNumbers]) -> None:
 def notes_on(before: Side, after: Side) -> List[str]:
     """What the user should know of the runs."""
     left_out = [*before.left_out, *after.left_out]
-    return ["%s left out: %s" % (plural(len(left_out), "run is", "runs are"), "; ".join(left_out[:4]))] if left_out else []
+    return (
+        ["%s left out: %s" % (plural(len(left_out), "run is", "runs are"), "; ".join(left_out[:4]))]
+        if left_out
+        else []
+    )

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The statistics of a comparison: is one side shifted against the other, by how much, and what many tests at once allow.
+"""The statistics of a comparison: is one side shifted against the other, by how much, and what many tests at
+once allow.
 
-No distribution of the values is assumed. A side has few values, one a run, so the Mann-Whitney test is exact up to EXACT values a
-side, with ties too; beyond that it is the normal approximation. Swapping the sides gives the same p and the negated shift, to the
-bit: whatever could round is computed in integers that are the same for both orders.
+No distribution of the values is assumed. A side has few values, one a run, so the Mann-Whitney test is exact
+up to EXACT values a side, with ties too; beyond that it is the normal approximation. Swapping the sides gives
+the same p and the negated shift, to the bit: whatever could round is computed in integers that are the same
+for both orders.
 
-Mann and Whitney, Ann. Math. Stat. 18 (1947); Hodges and Lehmann, Ann. Math. Stat. 34 (1963); Benjamini and Hochberg, J. R. Stat.
-Soc. B 57 (1995); Clopper and Pearson, Biometrika 26 (1934).
+Mann and Whitney, Ann. Math. Stat. 18 (1947); Hodges and Lehmann, Ann. Math. Stat. 34 (1963); Benjamini and
+Hochberg, J. R. Stat. Soc. B 57 (1995); Clopper and Pearson, Biometrika 26 (1934).
 """
 
 from __future__ import annotations
@@ -36,10 +38,12 @@ def _check_confidence(confidence: float) -> None:
 
 @lru_cache(maxsize=256)
 def _counts(n_a: int, ties: Tuple[int, ...]) -> Tuple[int, ...]:
-    """How many choices of n_a values have a doubled U of at most 0, 1, 2, ...; the last is the number of all choices.
+    """How many choices of n_a values have a doubled U of at most 0, 1, 2, ...; the last is the number of all
+    choices.
 
-    `ties` has the sizes of the groups of equal values in ascending order. Doubled midranks, counted from 0, are integers. The
-    counts of choices of k values by doubled rank sum are one long integer, _BITS for each sum: adding a value shifts and adds.
+    `ties` has the sizes of the groups of equal values in ascending order. Doubled midranks, counted from 0,
+    are integers. The counts of choices of k values by doubled rank sum are one long integer, _BITS for each
+    sum: adding a value shifts and adds.
     """
     choices = [1] + [0] * n_a
     place = 0
@@ -57,7 +61,7 @@ def _counts(n_a: int, ties: Tuple[int, ...]) -> Tuple[int, ...]:
 def _normal_p(n_a: int, n_b: int, ties: Sequence[int], twice_u: int) -> float:
     """With the correction for ties and for continuity."""
     n = n_a + n_b
-    variance = n_a * n_b * (n ** 3 - sum(size ** 3 for size in ties)) / (12 * n * (n - 1))
+    variance = n_a * n_b * (n**3 - sum(size**3 for size in ties)) / (12 * n * (n - 1))
     distance = (abs(twice_u - n_a * n_b) - 1) / 2
     return math.erfc(distance / math.sqrt(2 * variance)) if distance > 0 else 1.0
 
@@ -74,8 +78,9 @@ def _p(n_a: int, n_b: int, ties: Tuple[int, ...], twice_u: int) -> float:
 def mann_whitney(a: Sequence[float], b: Sequence[float]) -> float:
     """The two-sided p that a and b come from one distribution: twice the smaller tail of U, at most 1.
 
-    Exact for up to EXACT values a side: among all ways to deal the values out to the two sides, equal values with their midrank.
-    With more on either side it is the normal approximation, corrected for ties and continuity. 1 where all values are equal.
+    Exact for up to EXACT values a side: among all ways to deal the values out to the two sides, equal values
+    with their midrank. With more on either side it is the normal approximation, corrected for ties and
+    continuity. 1 where all values are equal.
     """
     _check_values(a, b)
     if len(a) > len(b):
@@ -91,7 +96,8 @@ def mann_whitney(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def least_p(n_a: int, n_b: int) -> float:
-    """The smallest p that mann_whitney gives for these sizes without ties: that of two sides which do not overlap."""
+    """The smallest p that mann_whitney gives for these sizes without ties: that of two sides which do not
+    overlap."""
     if min(n_a, n_b) < 1:
         raise ValueError("a side has no values")
     return _p(min(n_a, n_b), max(n_a, n_b), (1,) * (n_a + n_b), 0)
@@ -99,8 +105,9 @@ def least_p(n_a: int, n_b: int) -> float:
 
 @lru_cache(maxsize=256)
 def _rank_of_end(n_a: int, n_b: int, confidence: float) -> int:
-    """The rank, from 1, of the difference that bounds the interval from below: how many values of U are rejected at that end. 0:
-    none is. The division rounds once, so a confidence that sizes reach exactly, such as 0.9 for 3 and 3, is reached."""
+    """The rank, from 1, of the difference that bounds the interval from below: how many values of U are
+    rejected at that end. 0: none is. The division rounds once, so a confidence that sizes reach exactly, such
+    as 0.9 for 3 and 3, is reached."""
     ties = (1,) * (n_a + n_b)
     if max(n_a, n_b) > EXACT:
         return sum(1 - _normal_p(n_a, n_b, ties, 2 * u) >= confidence for u in range(n_a * n_b // 2 + 1))
@@ -108,12 +115,15 @@ def _rank_of_end(n_a: int, n_b: int, confidence: float) -> int:
     return sum((counts[-1] - 2 * count) / counts[-1] >= confidence for count in counts[::2])
 
 
-def shift(a: Sequence[float], b: Sequence[float], confidence: float = 0.95) -> Tuple[float, Optional[float], Optional[float]]:
-    """How far b lies above a: the Hodges-Lehmann estimate, the median of all b[j] - a[i], and the interval of all shifts that
-    mann_whitney does not reject where there are no ties.
+def shift(
+    a: Sequence[float], b: Sequence[float], confidence: float = 0.95
+) -> Tuple[float, Optional[float], Optional[float]]:
+    """How far b lies above a: the Hodges-Lehmann estimate, the median of all b[j] - a[i], and the interval of
+    all shifts that mann_whitney does not reject where there are no ties.
 
-    The interval is distribution-free and closed, with at least this confidence; ties only raise it. More than EXACT values on
-    either side: the normal approximation. Both ends are None, unbounded, where so few values cannot reach the confidence.
+    The interval is distribution-free and closed, with at least this confidence; ties only raise it. More than
+    EXACT values on either side: the normal approximation. Both ends are None, unbounded, where so few values
+    cannot reach the confidence.
     """
     _check_values(a, b)
     _check_confidence(confidence)
@@ -129,19 +139,23 @@ def shift(a: Sequence[float], b: Sequence[float], confidence: float = 0.95) -> T
 
 
 def adjusted(ps: Sequence[float]) -> List[float]:
-    """Benjamini-Hochberg: rejecting where these are at most q keeps the expected share of false ones among the rejected at q."""
+    """Benjamini-Hochberg: rejecting where these are at most q keeps the expected share of false ones among
+    the rejected at q."""
     if not all(0 <= p <= 1 for p in ps):
         raise ValueError("a p is not between 0 and 1")
     found = [1.0] * len(ps)
     least = 1.0
     for rank, index in sorted(enumerate(sorted(range(len(ps)), key=ps.__getitem__), 1), reverse=True):
-        least = min(least, ps[index] * (len(ps) / rank))  # the quotient first: at the last rank it is p itself
+        least = min(
+            least, ps[index] * (len(ps) / rank)
+        )  # the quotient first: at the last rank it is p itself
         found[index] = least
     return found
 
 
 def _upper_tail(k: int, n: int, share: float, log_choices: float) -> float:
-    """The probability of k or more of n, for 0 < share < k / n: there the terms fall, and the sum ends where they vanish."""
+    """The probability of k or more of n, for 0 < share < k / n: there the terms fall, and the sum ends where
+    they vanish."""
     term = math.exp(log_choices + k * math.log(share) + (n - k) * math.log1p(-share))
     total = 0.0
     while term > total * 1e-18:
@@ -152,7 +166,8 @@ def _upper_tail(k: int, n: int, share: float, log_choices: float) -> float:
 
 
 def _lower_limit(k: int, n: int, tail: float) -> float:
-    """The share at which k or more of n have the probability `tail`, less than 1/2: at k / n it is more than that."""
+    """The share at which k or more of n have the probability `tail`, less than 1/2: at k / n it is more than
+    that."""
     if not k:
         return 0.0
     log_choices = math.log(math.comb(n, k))
@@ -163,7 +178,8 @@ def _lower_limit(k: int, n: int, tail: float) -> float:
 
 
 def binomial_interval(k: int, n: int, confidence: float = 0.95) -> Tuple[float, float]:
-    """Clopper and Pearson's interval for the probability of what happened k times in n; it has at least this confidence."""
+    """Clopper and Pearson's interval for the probability of what happened k times in n; it has at least this
+    confidence."""
     if not 0 <= k <= n:
         raise ValueError("%d of %d is not possible" % (k, n))
     _check_confidence(confidence)
@@ -172,7 +188,8 @@ def binomial_interval(k: int, n: int, confidence: float = 0.95) -> Tuple[float, 
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """Linear between order statistics: the least value at share 0, the largest at 1 (type 7 of Hyndman and Fan)."""
+    """Linear between order statistics: the least value at share 0, the largest at 1 (type 7 of Hyndman and
+    Fan)."""
     _check_values(values)
     if not 0 <= share <= 1:
         raise ValueError("the share is not between 0 and 1")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two sides of runs in, a verdict per metric and one about all out. Where the numbers come from does not matter here.
+"""Two sides of runs in, a verdict per metric and one about all out. Where the numbers come from does not
+matter here.
 
 A run gives one value a metric. The change is the Hodges-Lehmann shift of logarithms, after against before;
 a fraction that may be 0 or less is compared as it is. A metric regresses or improves where both hold: its
@@ -19,9 +20,17 @@ from reports.compare import statistics
 from reports.compare.numbers import RATIO, Number, RunNumbers
 from reports.quantity import percent, plural
 
-REGRESS, IMPROVE, EQUIVALENT, INCONCLUSIVE, INVALID = "regress", "improve", "equivalent", "inconclusive", "invalid"
+REGRESS, IMPROVE, EQUIVALENT, INCONCLUSIVE, INVALID = (
+    "regress",
+    "improve",
+    "equivalent",
+    "inconclusive",
+    "invalid",
+)
 WITHHELD = "a control moved, so this may not be the change"  # the reason of an inconclusive metric
-MOST_MISSING = 0.25  # of the runs of a side may lack a value; of more than that nobody knows what they would have given
+MOST_MISSING = (
+    0.25  # of the runs of a side may lack a value; of more than that nobody knows what they would have given
+)
 MOST_UNEQUAL = 0.5  # between the shares of contended values: then the neighbours are compared
 MAX_REPEATS = 100  # the most that is advised
 MAX_LOG = 700.0  # of a ratio; its logarithm fits into a number, it does not
@@ -30,8 +39,9 @@ _POWER_Z, _CONFIDENCE_Z = 1.2816, 1.9600  # standard normal: 90 %, and 97.5 %
 
 @dataclass(frozen=True)
 class Settings:
-    """`noise`: the least effect that matters of single metrics, where that is more than `least_effect`. `brought_control`: what
-    the runs brought along as a control is one; it is not where the factor can touch it."""
+    """`noise`: the least effect that matters of single metrics, where that is more than `least_effect`.
+    `brought_control`: what the runs brought along as a control is one; it is not where the factor can touch
+    it."""
 
     rate: float = 0.05
     confidence: float = 0.95
@@ -63,8 +73,8 @@ class Values:
 
 @dataclass(frozen=True)
 class Row:
-    """A metric and what became of it. The change and its interval are on the scale that they are computed on: logarithms of a
-    ratio, or differences."""
+    """A metric and what became of it. The change and its interval are on the scale that they are computed on:
+    logarithms of a ratio, or differences."""
 
     name: str
     number: Number  # of any run that has it: unit, direction, words
@@ -84,7 +94,8 @@ class Row:
 
     @property
     def threshold(self) -> float:
-        """The least effect on the scale of the change. A slow-down and the speed-up that undoes it are equally large there."""
+        """The least effect on the scale of the change. A slow-down and the speed-up that undoes it are
+        equally large there."""
         return math.log1p(self.effect) if self.number.scale == RATIO else self.effect
 
     def shown(self, change: float) -> float:
@@ -106,7 +117,9 @@ class Row:
 
 def values_of(runs: Sequence[RunNumbers], name: str) -> Values:
     found = [run.numbers.get(name) for run in runs]
-    reasons = tuple("no such number in this run" if n is None else n.reason if n.value is None else "" for n in found)
+    reasons = tuple(
+        "no such number in this run" if n is None else n.reason if n.value is None else "" for n in found
+    )
     contended = sum(n is not None and n.value is not None and n.contended for n in found)
     return Values(tuple(None if n is None else n.value for n in found), reasons, contended)
 
@@ -118,17 +131,27 @@ def number_of(runs: Sequence[RunNumbers], name: str) -> Number:
 
 
 def _why_invalid(row: Row, runs: Sequence[RunNumbers], needs_direction: bool) -> str:
-    own = [run.numbers[row.name] for run in runs if row.name in run.numbers and run.numbers[row.name].value is not None]
+    own = [
+        run.numbers[row.name]
+        for run in runs
+        if row.name in run.numbers and run.numbers[row.name].value is not None
+    ]
     for what, found in (("unit", {n.unit for n in own}), ("direction", {n.better for n in own})):
         if len(found) > 1:
-            return "its %s differs between runs: %s" % (what, " and ".join(sorted(str(f) or "none" for f in found)))
+            return "its %s differs between runs: %s" % (
+                what,
+                " and ".join(sorted(str(f) or "none" for f in found)),
+            )
     for side, values in (("before", row.before), ("after", row.after)):
         missing = len(values.values) - len(values.present)
         if missing > MOST_MISSING * len(values.values):
             return "too few values %s" % side  # each missing one is shown with its reason
     before, after = (values.contended / len(values.present) for values in (row.before, row.after))
     if abs(before - after) > MOST_UNEQUAL:
-        return "others used the machine during %s of its values before and %s after" % (percent(before), percent(after))
+        return "others used the machine during %s of its values before and %s after" % (
+            percent(before),
+            percent(after),
+        )
     if needs_direction and row.number.better not in ("higher", "lower"):
         return "nobody says whether higher or lower is better"
     if row.number.scale == RATIO and min(row.before.present + row.after.present) <= 0:
@@ -137,12 +160,14 @@ def _why_invalid(row: Row, runs: Sequence[RunNumbers], needs_direction: bool) ->
 
 
 def matches(name: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatchcase(name, pattern) or fnmatchcase(name.rpartition("/")[2], pattern) for pattern in patterns)
+    return any(
+        fnmatchcase(name, pattern) or fnmatchcase(name.rpartition("/")[2], pattern) for pattern in patterns
+    )
 
 
 def chosen(runs: Sequence[RunNumbers], settings: Settings) -> Tuple[List[str], List[str], List[str]]:
-    """Names of what is judged, of the controls, and of the others. It depends on what the runs declare, never on the values. What
-    no run of either side can measure is not of this machine."""
+    """Names of what is judged, of the controls, and of the others. It depends on what the runs declare, never
+    on the values. What no run of either side can measure is not of this machine."""
     numbers: Dict[str, List[Number]] = {}
     for run in runs:
         for name, number in run.numbers.items():
@@ -189,9 +214,9 @@ def least_repeats(metrics: int, rate: float) -> int:
 
 
 def _detectable(row: Row, metrics: int, settings: Settings) -> Optional[float]:
-    """The least effect that these runs find with 90 %, where no other metric changes: its interval at the confidence must lie
-    beyond the least effect, and the one at the confidence of a single test among `metrics` beyond 0. Half an interval is taken
-    for 1.96 standard errors."""
+    """The least effect that these runs find with 90 %, where no other metric changes: its interval at the
+    confidence must lie beyond the least effect, and the one at the confidence of a single test among
+    `metrics` beyond 0. Half an interval is taken for 1.96 standard errors."""
     if row.low is None or row.high is None:
         return None
     _, low, high = statistics.shift(*row.scaled, 1 - settings.rate / metrics)
@@ -203,7 +228,8 @@ def _detectable(row: Row, metrics: int, settings: Settings) -> Optional[float]:
 
 
 def _repeats(row: Row, metrics: int, rate: float) -> Optional[int]:
-    """So many a side would decide, if the change and the spread stay: the interval narrows with the root of the number."""
+    """So many a side would decide, if the change and the spread stay: the interval narrows with the root of
+    the number."""
     least = least_repeats(metrics, rate)
     runs = min(len(row.before.values), len(row.after.values))
     if row.low is None or row.high is None or row.change is None:
@@ -234,7 +260,8 @@ def _reason(row: Row) -> str:
 
 
 def judged(rows: Sequence[Row], settings: Settings) -> List[Row]:
-    """The rows with their verdicts. An invalid one counts as a test that found nothing, so that no p depends on what is valid."""
+    """The rows with their verdicts. An invalid one counts as a test that found nothing, so that no p depends
+    on what is valid."""
     found = [measured(row, settings.confidence) for row in rows]
     ps = statistics.adjusted([1.0 if row.p is None else row.p for row in found])
     result = []
@@ -249,18 +276,38 @@ def judged(rows: Sequence[Row], settings: Settings) -> List[Row]:
     return result
 
 
-def rows_of(before: Sequence[RunNumbers], after: Sequence[RunNumbers], names: Sequence[str], settings: Settings,
-            needs_direction: bool = True) -> List[Row]:
+def rows_of(
+    before: Sequence[RunNumbers],
+    after: Sequence[RunNumbers],
+    names: Sequence[str],
+    settings: Settings,
+    needs_direction: bool = True,
+) -> List[Row]:
     """Values of both sides, and why they cannot be compared; a description does without a direction."""
     both = [*before, *after]
-    rows = [Row(name, number_of(both, name), values_of(before, name), values_of(after, name), settings.effect_of(name))
-            for name in names]
+    rows = [
+        Row(
+            name,
+            number_of(both, name),
+            values_of(before, name),
+            values_of(after, name),
+            settings.effect_of(name),
+        )
+        for name in names
+    ]
     return [replace(row, invalid=_why_invalid(row, both, needs_direction)) for row in rows]
 
 
-def described(before: Sequence[RunNumbers], after: Sequence[RunNumbers], names: Sequence[str], settings: Settings,
-              most: int) -> List[Row]:
-    """The others, by effect, the largest first, without a verdict. Those that cannot be compared come last."""
+def described(
+    before: Sequence[RunNumbers],
+    after: Sequence[RunNumbers],
+    names: Sequence[str],
+    settings: Settings,
+    most: int,
+) -> List[Row]:
+    """The others, by effect, the largest first, without a verdict. Those that cannot be compared come
+    last."""
+
     def effect(row: Row) -> float:
         if row.invalid:
             return -1.0

@@ -16,11 +16,13 @@ from reports.quantity import digits, listing, percent, plural, scale_of
 
 VERDICTS = (REGRESS, IMPROVE, EQUIVALENT, INCONCLUSIVE, INVALID)
 SIDES = ("before", "after")
-DIFFERS = {"expected": "Declared to differ", "unexpected": "Differs and was not declared",
-           "within": "Differs between runs of one side"}
+DIFFERS = {
+    "expected": "Declared to differ",
+    "unexpected": "Differs and was not declared",
+    "within": "Differs between runs of one side",
+}
 _VALUES, _VALUE = 3, 40  # values of a provenance field that are shown, and characters of one
 _FIELDS = 12  # of provenance, of a kind
-
 
 
 def shown(comparison: Json, others: int) -> Json:
@@ -49,10 +51,14 @@ def counts_of(rows: Sequence[Json]) -> List[Tuple[str, int]]:
 
 
 def side_text(side: Json) -> str:
-    """"driver 535: 8 runs of gpusig on AMD EPYC, host"."""
+    """ "driver 535: 8 runs of gpusig on AMD EPYC, host"."""
     where = ", ".join(t for t in (side["machine"], side["device"]) if t)
-    return "%s: %s of %s%s" % (side["name"], plural(len(side["runs"]), "run"), side["source"] or "an unknown tool",
-                               " on " + where if where else "")
+    return "%s: %s of %s%s" % (
+        side["name"],
+        plural(len(side["runs"]), "run"),
+        side["source"] or "an unknown tool",
+        " on " + where if where else "",
+    )
 
 
 def medians(row: Json) -> Tuple[str, str, str]:
@@ -95,7 +101,8 @@ def _signed(number: str) -> str:
 
 
 def change_format(row: Json) -> Tuple[Callable[[float], str], str]:
-    """How ends of the change are written, and what follows the first. One precision for value and interval."""
+    """How ends of the change are written, and what follows the first. One precision for value and
+    interval."""
     ends = [v for v in row["change"].values() if v is not None]
     if row["scale"] == DIFFERENCE:
         factor, unit = scale_of(max(map(abs, ends)), row["unit"])
@@ -107,18 +114,26 @@ def change_format(row: Json) -> Tuple[Callable[[float], str], str]:
 
     def relative(value: float) -> str:
         return _signed("%+.*f" % (decimals, 100 * (value - 1)))
+
     return relative, " %"
 
 
 def change_text(row: Json) -> str:
-    """"-5.1 % (-6.0 to -4.2)"; a limit that is not known is left open."""
+    """ "-5.1 % (-6.0 to -4.2)"; a limit that is not known is left open."""
     change = row["change"]
     if change is None:
         return "–"
     number, unit = change_format(row)
     low, high = (None if change[end] is None else number(change[end]) for end in ("low", "high"))
-    interval = ("unbounded" if low is None and high is None else "up to %s" % high if low is None
-                else "%s or more" % low if high is None else "%s to %s" % (low, high))
+    interval = (
+        "unbounded"
+        if low is None and high is None
+        else "up to %s" % high
+        if low is None
+        else "%s or more" % low
+        if high is None
+        else "%s to %s" % (low, high)
+    )
     return "%s%s (%s)" % (number(change["value"]), unit, interval)
 
 
@@ -162,31 +177,43 @@ def missing_of(side: Json) -> Dict[str, List[int]]:
 
 
 def missing_texts(row: Json, names: Sequence[Sequence[str]] = ((), ())) -> List[str]:
-    """"6 of 8 values before: contended (run-3 and run-4)"; `names` of the runs of each side."""
+    """ "6 of 8 values before: contended (run-3 and run-4)"; `names` of the runs of each side."""
     texts = []
     for side, runs in zip(SIDES, names):
         count = len(row[side]["values"])
-        said = ["%s (%s)" % (reason, "all runs" if len(places) == count else
-                             listing([runs[i] for i in places if i < len(runs)]) or plural(len(places), "run"))
-                for reason, places in missing_of(row[side]).items()]
+        said = [
+            "%s (%s)"
+            % (
+                reason,
+                "all runs"
+                if len(places) == count
+                else listing([runs[i] for i in places if i < len(runs)]) or plural(len(places), "run"),
+            )
+            for reason, places in missing_of(row[side]).items()
+        ]
         if said:
-            texts.append("%d of %s %s: %s" % (present(row[side]), plural(count, "value"), side, "; ".join(said)))
+            texts.append(
+                "%d of %s %s: %s" % (present(row[side]), plural(count, "value"), side, "; ".join(said))
+            )
     return texts
 
 
 def values_text(values: Sequence[str], others: Sequence[str], most: int = _VALUE) -> str:
-    """Some values of a provenance field. Long ones start shortly before the first character in which they and `others` differ."""
+    """Some values of a provenance field. Long ones start shortly before the first character in which they and
+    `others` differ."""
     common = len(os.path.commonprefix([*values, *others])) if len({*values, *others}) > 1 else 0
 
     def cut(value: str) -> str:
         start = common - most // 2 if len(value) > most and common > most // 2 else 0
-        return ("…" if start else "") + value[start:start + most] + ("…" if len(value) > start + most else "")
+        return (
+            ("…" if start else "") + value[start : start + most] + ("…" if len(value) > start + most else "")
+        )
 
     return listing([cut(value) or "empty" for value in values], _VALUES) or "unknown"
 
 
 def differs_text(entry: Json) -> str:
-    """"535.1 -> 550.2", or what one side holds of several values."""
+    """ "535.1 -> 550.2", or what one side holds of several values."""
     if "side" in entry:
         return values_text(entry["values"], ())
     before, after = entry["before"], entry["after"]
@@ -200,9 +227,13 @@ def provenance_texts(provenance: Json) -> List[Tuple[bool, str]]:
         entries = provenance[kind]
         for entry in entries[:_FIELDS]:
             side = " %s" % entry["side"] if "side" in entry else ""
-            texts.append((kind != "expected", "%s: %s%s %s" % (said, entry["field"], side, differs_text(entry))))
+            texts.append(
+                (kind != "expected", "%s: %s%s %s" % (said, entry["field"], side, differs_text(entry)))
+            )
         if len(entries) > _FIELDS:
-            texts.append((kind != "expected", "%s: %s" % (said, plural(len(entries) - _FIELDS, "more field"))))
+            texts.append(
+                (kind != "expected", "%s: %s" % (said, plural(len(entries) - _FIELDS, "more field")))
+            )
     return texts or [(False, "No recorded provenance differs.")]
 
 
@@ -213,8 +244,10 @@ def control_text(control: Json) -> str:
 
 
 def least_effects(rows: Sequence[Json]) -> str:
-    """"2.0 %", or "2.0 % to 6.1 %" where metrics have their own; in units where changes are differences."""
+    """ "2.0 %", or "2.0 % to 6.1 %" where metrics have their own; in units where changes are differences."""
     ratios = sorted({row["least_effect"] for row in rows if row["scale"] != DIFFERENCE})
     texts = [percent(v) for v in (ratios if len(ratios) < 2 else (ratios[0], ratios[-1]))]
     units = dict.fromkeys(effect_text(row["least_effect"], row) for row in rows if row["scale"] == DIFFERENCE)
-    return ", ".join([" to ".join(texts)] * bool(texts) + ["%s as a difference" % listing(list(units))] * bool(units))
+    return ", ".join(
+        [" to ".join(texts)] * bool(texts) + ["%s as a difference" % listing(list(units))] * bool(units)
+    )

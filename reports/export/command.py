@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""python -m reports export --to FORMAT SIGNATURE... [OPTION]...   headline numbers in the formats of other tools"""
+"""python -m reports export --to FORMAT SIGNATURE... [OPTION]...   headline numbers in the formats of other
+tools"""
 
 from __future__ import annotations
 
@@ -18,8 +19,12 @@ from reports.signature_file import MALFORMED
 
 OK, BAD, USAGE = 0, 1, 2
 FORMATS: Dict[str, Callable[[Sequence[runs.Run], bool], Tuple[str, List[str]]]] = {
-    "prometheus": lambda found, _: prometheus.export(found), "junit": lambda found, _: junit.export(found),
-    "gbench": lambda found, _: gbench.export(found), "csv": series.export, "reframe": lambda found, _: reframe.export(found)}
+    "prometheus": lambda found, _: prometheus.export(found),
+    "junit": lambda found, _: junit.export(found),
+    "gbench": lambda found, _: gbench.export(found),
+    "csv": series.export,
+    "reframe": lambda found, _: reframe.export(found),
+}
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -51,7 +56,9 @@ def _write(path: Path, text: str) -> int:
             raise FileExistsError(errno.EEXIST, "it is no regular file")
         write_whole(path, text)
     except (OSError, ValueError) as why:
-        _say("cannot write %s: %s" % (clean(str(path)), getattr(why, "strerror", None) or "no name of a file"))
+        _say(
+            "cannot write %s: %s" % (clean(str(path)), getattr(why, "strerror", None) or "no name of a file")
+        )
         return BAD
     return OK
 
@@ -71,7 +78,10 @@ def export(given: argparse.Namespace) -> int:
     for reason in left_out:
         _say("left out: %s" % reason)
     if given.only and not any(run.values or run.missing for run in found):
-        raise BadNumbers("export: no headline number matches %s" % " or ".join(clean(pattern)[:80] for pattern in given.only))
+        raise BadNumbers(
+            "export: no headline number matches %s"
+            % " or ".join(clean(pattern)[:80] for pattern in given.only)
+        )
     text, notes = _converted(given.to, found, bool(given.only))
     for note in notes:
         _say(note)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs as JSON of Google Benchmark, a repetition for each run of one machine, for its compare.py and whatever else reads that.
+"""Runs as JSON of Google Benchmark, a repetition for each run of one machine, for its compare.py and whatever
+else reads that.
 
-A benchmark there is a time. A headline number that is a time is one; a rate becomes the time of so much work, with the rate as a
-counter. A ratio has no time, so it is left out, and named. CPU time is not measured: cpu_time is 0.
+A benchmark there is a time. A headline number that is a time is one; a rate becomes the time of so much work,
+with the rate as a counter. A ratio has no time, so it is left out, and named. CPU time is not measured:
+cpu_time is 0.
 """
 
 from __future__ import annotations
@@ -17,8 +19,11 @@ from reports.quantity import listing, plural
 
 _NS = 1e9
 # Of a rate: how much work the time is of, in words, and the counter. Their tools print whole nanoseconds.
-_RATES = {"byte/s": (1e9, "1e9 bytes", "bytes_per_second"), "flop/s": (1e12, "1e12 flop", "items_per_second"),
-          "1/s": (1.0, "one", "items_per_second")}
+_RATES = {
+    "byte/s": (1e9, "1e9 bytes", "bytes_per_second"),
+    "flop/s": (1e12, "1e12 flop", "items_per_second"),
+    "1/s": (1.0, "one", "items_per_second"),
+}
 
 
 class _Timed(NamedTuple):
@@ -41,9 +46,21 @@ def _timed(value: Value) -> Any:
 
 def _entry(value: Value, timed: _Timed, place: Tuple[int, int, int]) -> Json:
     family, repetition, repetitions = place
-    entry: Json = {"name": value.name, "family_index": family, "per_family_instance_index": 0, "run_name": value.name,
-                   "run_type": "iteration", "repetitions": repetitions, "repetition_index": repetition, "threads": 1,
-                   "iterations": value.n, "real_time": timed.seconds * _NS, "cpu_time": 0.0, "time_unit": "ns", **timed.counters}
+    entry: Json = {
+        "name": value.name,
+        "family_index": family,
+        "per_family_instance_index": 0,
+        "run_name": value.name,
+        "run_type": "iteration",
+        "repetitions": repetitions,
+        "repetition_index": repetition,
+        "threads": 1,
+        "iterations": value.n,
+        "real_time": timed.seconds * _NS,
+        "cpu_time": 0.0,
+        "time_unit": "ns",
+        **timed.counters,
+    }
     return dict(entry, label=timed.label) if timed.label else entry
 
 
@@ -59,11 +76,24 @@ def _caches(fields: Json) -> List[Json]:
 def _context(run: Run) -> Json:
     fields = run.signature["provenance"]["fields"]
     cores = fields.get("cores_online")
-    return {"date": run.started.isoformat() if run.started else "", "host_name": run.node, "executable": "gpusig",
-            "num_cpus": cores if is_number(cores) else 0, "mhz_per_cpu": 0, "cpu_scaling_enabled": bool(fields.get("governor")),
-            "caches": _caches(fields), "load_avg": [], "library_build_type": "release", "gpusig_version": run.field("version"),
-            "device": run.device, "model": run.model, "driver": run.driver, "kernel": run.field("kernel"),
-            "simulated": "yes" if run.simulated else "no", "cpu_time": "not measured"}
+    return {
+        "date": run.started.isoformat() if run.started else "",
+        "host_name": run.node,
+        "executable": "gpusig",
+        "num_cpus": cores if is_number(cores) else 0,
+        "mhz_per_cpu": 0,
+        "cpu_scaling_enabled": bool(fields.get("governor")),
+        "caches": _caches(fields),
+        "load_avg": [],
+        "library_build_type": "release",
+        "gpusig_version": run.field("version"),
+        "device": run.device,
+        "model": run.model,
+        "driver": run.driver,
+        "kernel": run.field("kernel"),
+        "simulated": "yes" if run.simulated else "no",
+        "cpu_time": "not measured",
+    }
 
 
 def export(runs: Sequence[Run]) -> Tuple[str, List[str]]:
@@ -77,10 +107,23 @@ def export(runs: Sequence[Run]) -> Tuple[str, List[str]]:
         if None in timed:
             without[name] = None
             continue
-        benchmarks += [_entry(value, time, (family, i, len(found))) for i, (value, time) in enumerate(zip(found, timed))]
+        benchmarks += [
+            _entry(value, time, (family, i, len(found))) for i, (value, time) in enumerate(zip(found, timed))
+        ]
     if not benchmarks:
         raise BadNumbers("no time and no rate to export in %s" % listing([run.name for run in ordered], 3))
-    notes = ["%s left out, for Google Benchmark has times alone: %s" % (
-        plural(len(without), "ratio is", "ratios are"), listing(list(without), 6))] if without else []
-    text = json.dumps({"context": _context(ordered[0]), "benchmarks": benchmarks}, indent=1, ensure_ascii=False, allow_nan=False)
+    notes = (
+        [
+            "%s left out, for Google Benchmark has times alone: %s"
+            % (plural(len(without), "ratio is", "ratios are"), listing(list(without), 6))
+        ]
+        if without
+        else []
+    )
+    text = json.dumps(
+        {"context": _context(ordered[0]), "benchmarks": benchmarks},
+        indent=1,
+        ensure_ascii=False,
+        allow_nan=False,
+    )
     return text + "\n", notes

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs as JUnit XML, within the schema of Apache Ant's report (JUnit.xsd): a suite for each program of each run.
+"""Runs as JUnit XML, within the schema of Apache Ant's report (JUnit.xsd): a suite for each program of each
+run.
 
-A case is that the program ran, each headline number, and each group of alike cases or values that are failed, skipped or invalid.
-What failed or gave a wrong result is a failure, a program that was killed an error, and a number that is flagged or missing is
-skipped, with the reason. The schema has no place for numbers but the properties of a suite.
+A case is that the program ran, each headline number, and each group of alike cases or values that are failed,
+skipped or invalid. What failed or gave a wrong result is a failure, a program that was killed an error, and a
+number that is flagged or missing is skipped, with the reason. The schema has no place for numbers but the
+properties of a suite.
 """
 
 from __future__ import annotations
@@ -18,9 +20,16 @@ from reports.machine import latest
 from reports.quantity import human, human_interval, plural
 
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_TIME, _NEVER = "%Y-%m-%dT%H:%M:%S", "1970-01-01T00:00:00"  # in UTC; the schema wants a time also of what never began
-_ENDED = {"failed": ("failure", "failed"), "killed": ("error", "killed"), "interrupted": ("error", "interrupted"),
-          "skipped": ("skipped", "")}
+_TIME, _NEVER = (
+    "%Y-%m-%dT%H:%M:%S",
+    "1970-01-01T00:00:00",
+)  # in UTC; the schema wants a time also of what never began
+_ENDED = {
+    "failed": ("failure", "failed"),
+    "killed": ("error", "killed"),
+    "interrupted": ("error", "interrupted"),
+    "skipped": ("skipped", ""),
+}
 _COUNTS = (("failure", "failures"), ("error", "errors"), ("skipped", "skipped"))
 
 
@@ -53,7 +62,11 @@ def _ran(ended: Json, status: str) -> Case:
 
 def _unmeasured(entry: Json) -> Case:
     count, reason, failed = int(entry.get("count", 1)), str(entry["reason"]), entry["status"] == "failed"
-    name = "run" if entry["key"] is None else str(entry["key"]) + (" and %d more" % (count - 1) if count > 1 else "")
+    name = (
+        "run"
+        if entry["key"] is None
+        else str(entry["key"]) + (" and %d more" % (count - 1) if count > 1 else "")
+    )
     kind = "wrong result" if reason.startswith(CHECK) else "failed"
     return Case(name, "failure" if failed else "skipped", kind if failed else "", reason)
 
@@ -68,24 +81,43 @@ def _invalid(entry: Json) -> Case:
 
 def _cases(run: Run, place: Tuple[str, str], ended: Json) -> List[Case]:
     unmeasured = [entry for entry in run.signature["not_measured"] if _place(entry) == place]
-    found = [] if any(entry["key"] is None for entry in unmeasured) else [_ran(ended, str(ended.get("status") or ""))]
+    found = (
+        []
+        if any(entry["key"] is None for entry in unmeasured)
+        else [_ran(ended, str(ended.get("status") or ""))]
+    )
     found += map(_unmeasured, unmeasured)
     found += [Case(value.metric) for value in run.values if (value.program, value.device) == place]
-    found += [Case(missing.metric, "skipped", "", missing.reason) for missing in run.missing
-              if (missing.program, missing.device) == place]
+    found += [
+        Case(missing.metric, "skipped", "", missing.reason)
+        for missing in run.missing
+        if (missing.program, missing.device) == place
+    ]
     return found + [_invalid(entry) for entry in run.signature["invalid"] if _place(entry) == place]
 
 
 def _properties(run: Run, place: Tuple[str, str]) -> List[Tuple[str, str]]:
-    listed = [("node", run.node), ("device", place[1]), ("model", run.model), ("gpusig", run.field("version")),
-              ("driver", run.driver), ("simulated", "yes" if run.simulated else "no"), ("run", run.verdict)]
+    listed = [
+        ("node", run.node),
+        ("device", place[1]),
+        ("model", run.model),
+        ("gpusig", run.field("version")),
+        ("driver", run.driver),
+        ("simulated", "yes" if run.simulated else "no"),
+        ("run", run.verdict),
+    ]
     for value in run.values:
         if (value.program, value.device) != place:
             continue
         interval = human_interval(value.low, value.high, value.value, value.unit)
-        words = "; ".join(part for part in (human(value.value, value.unit), interval, value.condition, value.grade) if part)
-        listed += [(value.metric, repr(value.value)), (value.metric + ".unit", value.unit or "1"),
-                   (value.metric + ".words", words)]
+        words = "; ".join(
+            part for part in (human(value.value, value.unit), interval, value.condition, value.grade) if part
+        )
+        listed += [
+            (value.metric, repr(value.value)),
+            (value.metric + ".unit", value.unit or "1"),
+            (value.metric + ".words", words),
+        ]
     return listed
 
 
@@ -93,16 +125,32 @@ def _element(parent: ElementTree.Element, tag: str, **attributes: str) -> Elemen
     return ElementTree.SubElement(parent, tag, {name: _xml(text) for name, text in attributes.items()})
 
 
-def _suite(root: ElementTree.Element, run: Run, name: str, ended: Json, listed: List[Tuple[str, str]], cases: List[Case]) -> None:
+def _suite(
+    root: ElementTree.Element,
+    run: Run,
+    name: str,
+    ended: Json,
+    listed: List[Tuple[str, str]],
+    cases: List[Case],
+) -> None:
     elapsed, started = ended.get("elapsed_s"), moment_of(str(ended.get("started") or "")) or run.started
-    suite = _element(root, "testsuite", name=name or UNKNOWN, package="gpusig", id=str(len(root)), hostname=run.node,
-                     timestamp=started.strftime(_TIME) if started else _NEVER,
-                     time="%.6f" % elapsed if is_number(elapsed) else "0")
+    suite = _element(
+        root,
+        "testsuite",
+        name=name or UNKNOWN,
+        package="gpusig",
+        id=str(len(root)),
+        hostname=run.node,
+        timestamp=started.strftime(_TIME) if started else _NEVER,
+        time="%.6f" % elapsed if is_number(elapsed) else "0",
+    )
     holder = _element(suite, "properties")
     for key, value in listed:
         _element(holder, "property", name=key, value=value)
     for case in cases:
-        one = _element(suite, "testcase", classname="gpusig.%s" % name.replace("/", "."), name=case.name, time="0")
+        one = _element(
+            suite, "testcase", classname="gpusig.%s" % name.replace("/", "."), name=case.name, time="0"
+        )
         if case.element:
             more: Dict[str, Any] = {"type": case.kind} if case.kind else {}
             _element(one, case.element, message=case.message, **more)
@@ -119,9 +167,19 @@ def _of_run(root: ElementTree.Element, run: Run) -> None:
     for place in dict.fromkeys([*sorted(ended), *sorted(unstarted)]):
         known = ended.get(place, {})
         _suite(root, run, place[0], known, _properties(run, place), _cases(run, place, known))
-    bad = ["%s: %s" % (plural(int(entry["lines"]), "line"), entry["reason"]) for entry in run.signature["bad_records"]]
+    bad = [
+        "%s: %s" % (plural(int(entry["lines"]), "line"), entry["reason"])
+        for entry in run.signature["bad_records"]
+    ]
     if bad:  # what these lines held may be missing everywhere else
-        _suite(root, run, "records", {}, [], [Case("every line can be read", "error", "bad records", "; ".join(bad))])
+        _suite(
+            root,
+            run,
+            "records",
+            {},
+            [],
+            [Case("every line can be read", "error", "bad records", "; ".join(bad))],
+        )
 
 
 def export(runs: Sequence[Run]) -> Tuple[str, List[str]]:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Prometheus' text format, as node_exporter's textfile collector takes it: base units in names, no timestamps, no series twice.
+"""Prometheus' text format, as node_exporter's textfile collector takes it: base units in names, no
+timestamps, no series twice.
 
-A number is gpusig_METRIC_UNIT, and its interval gpusig_METRIC_interval_low_UNIT and ..._high_UNIT: they are metrics of their own,
-because a sum over a label `end` would mean nothing. Labels are what stays the same from run to run. Grades and reasons are series
-of their own: as labels of a number they would end its series and begin another one whenever a run is noisy.
+A number is gpusig_METRIC_UNIT, and its interval gpusig_METRIC_interval_low_UNIT and ..._high_UNIT: they are
+metrics of their own, because a sum over a label `end` would mean nothing. Labels are what stays the same from
+run to run. Grades and reasons are series of their own: as labels of a number they would end its series and
+begin another one whenever a run is noisy.
 """
 
 from __future__ import annotations
@@ -14,8 +16,20 @@ from typing import Dict, Iterable, List, Mapping, NamedTuple, Sequence, Tuple
 from reports.export.runs import CHECK, Run, Value
 from reports.quantity import spell
 
-_UNITS = {"s": "seconds", "byte": "bytes", "byte/s": "bytes_per_second", "flop": "flops", "flop/s": "flops_per_second",
-          "1/s": "per_second", "Hz": "hertz", "W": "watts", "J": "joules", "degC": "celsius", "": "ratio", "1": "ratio"}
+_UNITS = {
+    "s": "seconds",
+    "byte": "bytes",
+    "byte/s": "bytes_per_second",
+    "flop": "flops",
+    "flop/s": "flops_per_second",
+    "1/s": "per_second",
+    "Hz": "hertz",
+    "W": "watts",
+    "J": "joules",
+    "degC": "celsius",
+    "": "ratio",
+    "1": "ratio",
+}
 _NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_]+")
 Labels = Tuple[Tuple[str, str], ...]
 
@@ -32,11 +46,11 @@ def _word(text: str) -> str:
 
 
 def family_of(metric: str, unit: str, end: str = "") -> str:
-    """"gpusig_memory_read_bandwidth_bytes_per_second"; `end` is "low", "high" or empty."""
+    """ "gpusig_memory_read_bandwidth_bytes_per_second"; `end` is "low", "high" or empty."""
     base = _UNITS.get(unit) or _word(unit.replace("/", "_per_"))
     name = _word(metric)
     if name.endswith("_" + base):
-        name = name[:-len(base) - 1]
+        name = name[: -len(base) - 1]
     return "_".join(["gpusig", name] + ["interval_" + end] * bool(end) + [base])
 
 
@@ -47,19 +61,35 @@ def _labels(run: Run, more: Mapping[str, str]) -> Labels:
 
 
 def _of_value(run: Run, value: Value) -> Iterable[Sample]:
-    place = {"device": value.device, "program": value.program, "metric": value.metric, "condition": value.condition}
+    place = {
+        "device": value.device,
+        "program": value.program,
+        "metric": value.metric,
+        "condition": value.condition,
+    }
     better = ", %s is better" % value.better if value.better else ""
-    yield Sample(family_of(value.metric, value.unit), "%s%s; the median of a run." % (spell(value.metric), better),
-                 _labels(run, {**place, "better": value.better or ""}), value.value)
+    yield Sample(
+        family_of(value.metric, value.unit),
+        "%s%s; the median of a run." % (spell(value.metric), better),
+        _labels(run, {**place, "better": value.better or ""}),
+        value.value,
+    )
     for end, number in (("low", value.low), ("high", value.high)):
         if number is not None:
-            text = "%s: %s end of the 95 %% interval, of another run or, where kind is median, of the median alone."
+            text = (
+                "%s: %s end of the 95 %% interval, of another run or, where kind is median, "
+                "of the median alone."
+            )
             words = text % (spell(value.metric), "lower" if end == "low" else "upper")
             labels = _labels(run, {**place, "kind": "run" if value.of_runs else "median"})
             yield Sample(family_of(value.metric, value.unit, end), words, labels, number)
     if value.grade:
-        yield Sample("gpusig_metric_graded", "1 for a headline number that is noisy or contended: mind its interval.",
-                     _labels(run, {**place, "grade": value.grade}), 1)
+        yield Sample(
+            "gpusig_metric_graded",
+            "1 for a headline number that is noisy or contended: mind its interval.",
+            _labels(run, {**place, "grade": value.grade}),
+            1,
+        )
 
 
 def _counts(run: Run) -> Iterable[Sample]:
@@ -68,7 +98,9 @@ def _counts(run: Run) -> Iterable[Sample]:
     invalid: Dict[Tuple[str, str], int] = {}
     for entry in run.signature["not_measured"]:
         place, count = (str(entry["program"]), str(entry["device"])), int(entry.get("count", 1))
-        wrong[place] = wrong.get(place, 0) + count * (entry["status"] == "failed" and str(entry["reason"]).startswith(CHECK))
+        wrong[place] = wrong.get(place, 0) + count * (
+            entry["status"] == "failed" and str(entry["reason"]).startswith(CHECK)
+        )
     for entry in run.signature["invalid"]:
         place = str(entry["program"]), str(entry["device"])
         invalid[place] = invalid.get(place, 0) + int(entry.get("count", 1))
@@ -76,29 +108,73 @@ def _counts(run: Run) -> Iterable[Sample]:
         place = str(section["program"]), str(section["device"])
         labels = {"program": place[0], "device": place[1]}
         for status, count in sorted(section["cases"].items()):
-            yield Sample("gpusig_cases", "Cases of a program by status.", _labels(run, {**labels, "status": str(status)}), count)
-        yield Sample("gpusig_wrong_results", "Cases whose result was wrong.", _labels(run, labels), wrong.get(place, 0))
-        yield Sample("gpusig_invalid_values", "Values that are flagged and not used.", _labels(run, labels),
-                     invalid.get(place, 0))
+            yield Sample(
+                "gpusig_cases",
+                "Cases of a program by status.",
+                _labels(run, {**labels, "status": str(status)}),
+                count,
+            )
+        yield Sample(
+            "gpusig_wrong_results", "Cases whose result was wrong.", _labels(run, labels), wrong.get(place, 0)
+        )
+        yield Sample(
+            "gpusig_invalid_values",
+            "Values that are flagged and not used.",
+            _labels(run, labels),
+            invalid.get(place, 0),
+        )
     for entry in run.signature["not_measured"]:
         if entry["key"] is None:
-            yield Sample("gpusig_program_not_run", "1 for a program that could not run at all; status says whether it failed.",
-                         _labels(run, {"program": str(entry["program"]), "device": str(entry["device"]),
-                                       "status": str(entry["status"])}), 1)
+            yield Sample(
+                "gpusig_program_not_run",
+                "1 for a program that could not run at all; status says whether it failed.",
+                _labels(
+                    run,
+                    {
+                        "program": str(entry["program"]),
+                        "device": str(entry["device"]),
+                        "status": str(entry["status"]),
+                    },
+                ),
+                1,
+            )
 
 
 def _of_run(run: Run) -> Iterable[Sample]:
     about = {"gpusig": run.field("version"), "kernel": run.field("kernel"), "driver": run.driver}
     yield Sample("gpusig_run_info", "What was measured, and with what.", _labels(run, about), 1)
     if run.started:
-        yield Sample("gpusig_run_timestamp_seconds", "When the run began, in seconds since 1970.", _labels(run, {}),
-                     run.started.timestamp())
-    yield Sample("gpusig_run_doubtful", "1 for a run that should not be kept as a baseline.", _labels(run, {}), run.doubtful)
-    yield Sample("gpusig_run_simulated", "1 for numbers of a model, not of a machine.", _labels(run, {}), run.simulated)
+        yield Sample(
+            "gpusig_run_timestamp_seconds",
+            "When the run began, in seconds since 1970.",
+            _labels(run, {}),
+            run.started.timestamp(),
+        )
+    yield Sample(
+        "gpusig_run_doubtful",
+        "1 for a run that should not be kept as a baseline.",
+        _labels(run, {}),
+        run.doubtful,
+    )
+    yield Sample(
+        "gpusig_run_simulated", "1 for numbers of a model, not of a machine.", _labels(run, {}), run.simulated
+    )
     yield from _counts(run)
     for missing in run.missing:
-        yield Sample("gpusig_metric_missing", "1 for a headline number without a valid value.", _labels(run, {
-            "device": missing.device, "program": missing.program, "metric": missing.metric, "reason": missing.cause}), 1)
+        yield Sample(
+            "gpusig_metric_missing",
+            "1 for a headline number without a valid value.",
+            _labels(
+                run,
+                {
+                    "device": missing.device,
+                    "program": missing.program,
+                    "metric": missing.metric,
+                    "reason": missing.cause,
+                },
+            ),
+            1,
+        )
     for value in run.values:
         yield from _of_value(run, value)
 
@@ -113,7 +189,8 @@ def _line(sample: Sample) -> str:
 
 
 def newest(runs: Sequence[Run]) -> Tuple[List[Run], List[Run]]:
-    """Of each node and device the latest run, and the others: Prometheus has one value of a series at a time."""
+    """Of each node and device the latest run, and the others: Prometheus has one value of a series at a
+    time."""
     found: Dict[Tuple[str, str, str], Run] = {}
     for run in sorted(runs, key=lambda run: run.started.timestamp() if run.started else float("-inf")):
         found[run.node, run.device, run.model] = run
@@ -129,11 +206,16 @@ def text(runs: Sequence[Run]) -> str:
             families.setdefault(sample.family, (sample.help, {}))[1].setdefault(sample.labels, sample)
     lines: List[str] = []
     for family, (help_text, samples) in sorted(families.items()):
-        lines += ["# HELP %s %s" % (family, _label_text(help_text).replace('\\"', '"')), "# TYPE %s gauge" % family]
+        lines += [
+            "# HELP %s %s" % (family, _label_text(help_text).replace('\\"', '"')),
+            "# TYPE %s gauge" % family,
+        ]
         lines += map(_line, samples.values())
     return "\n".join(lines) + "\n"
 
 
 def export(runs: Sequence[Run]) -> Tuple[str, List[str]]:
     kept, others = newest(runs)
-    return text(kept), ["%s is left out: Prometheus takes the newest run of %s" % (run.name, run.node) for run in others]
+    return text(kept), [
+        "%s is left out: Prometheus takes the newest run of %s" % (run.name, run.node) for run in others
+    ]

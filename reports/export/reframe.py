@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A test class for ReFrame 4 that works as it is: it starts ./gpusig run for the programs of a run and holds the headline numbers
-against that run.
+"""A test class for ReFrame 4 that works as it is: it starts ./gpusig run for the programs of a run and holds
+the headline numbers against that run.
 
-A bound is where another run of the same machine is expected, which the signature states where second tries showed how much
-numbers move; else the interval of the median, and at least LEAST_ALONE. One number outside fails the test, so bounds are wider by
-as much as keeps the chance of any false failure where that of one number was. Only worse is a failure, where better is known.
+A bound is where another run of the same machine is expected, which the signature states where second tries
+showed how much numbers move; else the interval of the median, and at least LEAST_ALONE. One number outside
+fails the test, so bounds are wider by as much as keeps the chance of any false failure where that of one
+number was. Only worse is a failure, where better is known.
 """
 
 from __future__ import annotations
@@ -20,15 +21,19 @@ from reports.compare.verdict import Settings
 from reports.export.runs import Run, Value
 from reports.quantity import plural
 
-LEAST, LEAST_ALONE = Settings.least_effect, 0.05  # of the value; what compare takes for nothing, and without second tries
+LEAST, LEAST_ALONE = (
+    Settings.least_effect,
+    0.05,
+)  # of the value; what compare takes for nothing, and without second tries
 _CONFIDENCE = 0.95
 _HEADLINE_BUDGET = 32  # seconds, as ./gpusig run --headline has it; LIMIT times as long is hung
 _LIMIT = 30
 _FRONT_DOOR = Path(__file__).resolve().parents[2] / "gpusig"
 
-_CLASS = '''# Made by ./gpusig export --to reframe from the run of {started} on {node}: {model}.
+_CLASS = """# Made by ./gpusig export --to reframe from the run of {started} on {node}: {model}.
 #
-#   reframe -c THIS_FILE -r                     -S gpusig=PATH, -S device=cuda:0, -S budget=2m change how it is run
+#   reframe -c THIS_FILE -r                     -S gpusig=PATH, -S device=cuda:0, -S budget=2m change how it
+# is run
 #
 # {bounds}
 import json
@@ -59,7 +64,8 @@ class {name}(rfm.RunOnlyRegressionTest):
     @run_before('run')
     def set_command(self):
         self.executable = self.gpusig
-        self.executable_opts = ['run', '--headline', '--no-install', '--device', self.device, '--out', 'gpusig-run']
+        self.executable_opts = ['run', '--headline', '--no-install', '--device', self.device]
+        self.executable_opts += ['--out', 'gpusig-run']
         self.executable_opts += ['--budget', self.budget] if self.budget else []
         for program in self.programs:
             self.executable_opts += ['--only', program]
@@ -93,7 +99,7 @@ class {name}(rfm.RunOnlyRegressionTest):
     def set_numbers(self):
         self.perf_variables = {{variable: sn.make_performance_function(self.number, unit, name)
                                for variable, (name, unit) in self.numbers.items()}}
-'''
+"""
 
 
 def _identifier(text: str) -> str:
@@ -113,7 +119,8 @@ def _variables(values: Sequence[Value]) -> Dict[str, Value]:
 
 
 def widening(count: int) -> float:
-    """How much wider intervals of `count` numbers must be for all of them to hold as often as one did; of normal noise."""
+    """How much wider intervals of `count` numbers must be for all of them to hold as often as one did; of
+    normal noise."""
     tail = (1 - _CONFIDENCE) / 2
     return NormalDist().inv_cdf(1 - tail / count) / NormalDist().inv_cdf(1 - tail)
 
@@ -136,9 +143,11 @@ def reference_of(value: Value, wider: float) -> Tuple[float, Any, Any, str]:
 
 def _bounds(values: Sequence[Value], wider: float) -> str:
     of_runs = sum(value.of_runs for value in values)
-    return ("Bounds: of %d of %s the 95 %% interval of what another run gives, else that of the\n"
-            "# median and at least %.0f %%; %.2f times as wide, for one of them fails the test; never below %.0f %%." % (
-                of_runs, plural(len(values), "number"), 100 * LEAST_ALONE, wider, 100 * LEAST))
+    return (
+        "Bounds: of %d of %s the 95 %% interval of what another run gives, else that of the\n"
+        "# median and at least %.0f %%; %.2f times as wide, for one of them fails the test; never below %.0f "
+        "%%." % (of_runs, plural(len(values), "number"), 100 * LEAST_ALONE, wider, 100 * LEAST)
+    )
 
 
 def _literal(value: Any, indent: int) -> str:
@@ -148,7 +157,7 @@ def _literal(value: Any, indent: int) -> str:
 def export(runs: Sequence[Run]) -> Tuple[str, List[str]]:
     if len(runs) > 1:
         raise BadNumbers("a ReFrame test has one run as its reference, not %d" % len(runs))
-    run, = runs
+    (run,) = runs
     if not run.values:
         raise BadNumbers("%s has no headline number to hold others against" % run.name)
     variables, wider = _variables(run.values), widening(len(run.values))
@@ -156,8 +165,18 @@ def export(runs: Sequence[Run]) -> Tuple[str, List[str]]:
     numbers = {name: (value.name, value.unit or "1") for name, value in variables.items()}
     reference = {name: reference_of(value, wider) for name, value in variables.items()}
     text = _CLASS.format(
-        started=run.started.isoformat() if run.started else "an unknown time", node=run.node, model=run.model,
-        bounds=_bounds(run.values, wider), name="gpusig_" + _identifier(run.node), descr="headline numbers of " + run.model,
-        limit=_LIMIT * _HEADLINE_BUDGET // 60, front_door=str(_FRONT_DOOR), device=run.device, simulated=run.simulated,
-        programs=_literal(programs, 15), numbers=_literal(numbers, 14), reference=_literal(reference, 22))
+        started=run.started.isoformat() if run.started else "an unknown time",
+        node=run.node,
+        model=run.model,
+        bounds=_bounds(run.values, wider),
+        name="gpusig_" + _identifier(run.node),
+        descr="headline numbers of " + run.model,
+        limit=_LIMIT * _HEADLINE_BUDGET // 60,
+        front_door=str(_FRONT_DOOR),
+        device=run.device,
+        simulated=run.simulated,
+        programs=_literal(programs, 15),
+        numbers=_literal(numbers, 14),
+        reference=_literal(reference, 22),
+    )
     return text, ["%s: do not keep it as a reference: %s" % (run.name, run.verdict)] if run.doubtful else []

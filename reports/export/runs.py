@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs as other tools take them: node and device, when, each headline number with its interval, and what is missing or wrong.
+"""Runs as other tools take them: node and device, when, each headline number with its interval, and what is
+missing or wrong.
 
-A folder is one run (it has a signature.json) or holds the folders of several, such as those of ./gpusig run --repeats.
+A folder is one run (it has a signature.json) or holds the folders of several, such as those of ./gpusig run
+--repeats.
 """
 
 from __future__ import annotations
@@ -30,8 +32,8 @@ CHECK = "check: "  # begins the reason of a case whose result was wrong (reports
 
 
 class Value(NamedTuple):
-    """A headline number. `low` and `high` are what another run of this machine would give where `of_runs`, else the interval of
-    the median alone; None where there is none."""
+    """A headline number. `low` and `high` are what another run of this machine would give where `of_runs`,
+    else the interval of the median alone; None where there is none."""
 
     name: str  # in the signature
     program: str
@@ -105,9 +107,22 @@ def _value(name: str, entry: Json) -> Value:
         if end is not None and not is_number(end):
             raise ValueError("%s has an interval that is no number" % name)
     n = entry["n"]
-    return Value(name, str(entry["program"]), _metric(name), str(entry["device"]), number.condition, float(number.value or 0.0),
-                 number.unit, number.better, low, high, "run_low" in entry, n if isinstance(n, int) else 0,
-                 str(entry.get("grade") or ""), str(entry.get("grade_reason") or ""))
+    return Value(
+        name,
+        str(entry["program"]),
+        _metric(name),
+        str(entry["device"]),
+        number.condition,
+        float(number.value or 0.0),
+        number.unit,
+        number.better,
+        low,
+        high,
+        "run_low" in entry,
+        n if isinstance(n, int) else 0,
+        str(entry.get("grade") or ""),
+        str(entry.get("grade_reason") or ""),
+    )
 
 
 def _metric(name: str) -> str:
@@ -117,9 +132,13 @@ def _metric(name: str) -> str:
 def _missing(signature: Json) -> Tuple[Missing, ...]:
     found = []
     for entry in signature["primary_missing"]:
-        program, metric, device, reason = (str(entry[key]) for key in ("program", "metric", "device", "reason"))
+        program, metric, device, reason = (
+            str(entry[key]) for key in ("program", "metric", "device", "reason")
+        )
         cause = NOT_AVAILABLE if reason.startswith(SKIPPED) else cause_of(reason)
-        found.append(Missing(gpusig.name_of_missing(signature, entry), program, metric, device, cause, reason))
+        found.append(
+            Missing(gpusig.name_of_missing(signature, entry), program, metric, device, cause, reason)
+        )
     return tuple(found)
 
 
@@ -133,16 +152,33 @@ def _run(signature: Json, name: str, plan: Json) -> Run:
     whole = Signature(signature)
     values = tuple(_value(key, entry) for _, rows in grouped(whole) for key, entry in rows)
     # A signature has few of the valid values and groups the invalid ones, so their share is not known here.
-    said, node = verdict(replace(whole, json=dict(signature, invalid=[]))), signature["provenance"]["fields"].get("hostname")
-    return Run(name, clean(str(node))[:200] if node else UNKNOWN, str(signature["device"]), name_of(signature),
-               signature["simulated"] is True, _start(signature, plan), values,
-               _missing(signature), said.doubtful, said.text, signature)
+    said, node = (
+        verdict(replace(whole, json=dict(signature, invalid=[]))),
+        signature["provenance"]["fields"].get("hostname"),
+    )
+    return Run(
+        name,
+        clean(str(node))[:200] if node else UNKNOWN,
+        str(signature["device"]),
+        name_of(signature),
+        signature["simulated"] is True,
+        _start(signature, plan),
+        values,
+        _missing(signature),
+        said.doubtful,
+        said.text,
+        signature,
+    )
 
 
 def read(path: Path, name: str) -> Run:
     """Of a signature.json. BadNumbers where it is none, or malformed."""
     try:
-        return _run(gpusig.read_signature(path, name), name, gpusig.read_plan(path.parent) if path.name == SIGNATURE else {})
+        return _run(
+            gpusig.read_signature(path, name),
+            name,
+            gpusig.read_plan(path.parent) if path.name == SIGNATURE else {},
+        )
     except BadNumbers:
         raise
     except MALFORMED as why:
@@ -169,7 +205,9 @@ def collect(cwd: Path, names: Sequence[str]) -> Tuple[List[Run], List[str]]:
         except BadNumbers as why:
             left_out.append(str(why))
     if not found:
-        raise BadNumbers(left_out[0] if len(left_out) == 1 else "no run can be used: " + "; ".join(left_out[:3]))
+        raise BadNumbers(
+            left_out[0] if len(left_out) == 1 else "no run can be used: " + "; ".join(left_out[:3])
+        )
     return found, left_out
 
 
@@ -177,8 +215,11 @@ def chosen(run: Run, only: Sequence[str]) -> Run:
     """With the metrics that match, all without a pattern."""
     if not only:
         return run
-    return replace(run, values=tuple(value for value in run.values if matches(value.name, only)),
-                   missing=tuple(missing for missing in run.missing if matches(missing.name, only)))
+    return replace(
+        run,
+        values=tuple(value for value in run.values if matches(value.name, only)),
+        missing=tuple(missing for missing in run.missing if matches(missing.name, only)),
+    )
 
 
 def of_one_machine(runs: Sequence[Run], what: str) -> List[Run]:
@@ -189,9 +230,13 @@ def of_one_machine(runs: Sequence[Run], what: str) -> List[Run]:
     if len(machines) > 1:
         (one, first), (other, second) = list(machines.items())[:2]
         differs = next("%s and %s" % (a, b) for a, b in zip(one, other) if a != b)
-        raise BadNumbers("%s is of one node and kind of device, but %s and %s differ: %s" % (what, first, second, differs))
+        raise BadNumbers(
+            "%s is of one node and kind of device, but %s and %s differ: %s" % (what, first, second, differs)
+        )
     if len(runs) > 1:
         unknown = [run.name for run in runs if run.started is None]
         if unknown:
-            raise BadNumbers("%s: nothing says when it was measured, so it has no place in a series" % unknown[0])
+            raise BadNumbers(
+                "%s: nothing says when it was measured, so it has no place in a series" % unknown[0]
+            )
     return sorted(runs, key=lambda run: run.started.timestamp() if run.started else 0.0)

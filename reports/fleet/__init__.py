@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Machines that should be alike: which of them are off, by how much, in what, and what else is different about them.
+"""Machines that should be alike: which of them are off, by how much, in what, and what else is different
+about them.
 
-nodes.py reads, judge.py decides with what outliers.py computes, drift.py compares provenance, fleet.py puts the answer
-together, and table.py and page.py show it. docs/method/verdicts.md, "A fleet".
+nodes.py reads, judge.py decides with what outliers.py computes, drift.py compares provenance, fleet.py puts
+the answer together, and table.py and page.py show it. docs/method/verdicts.md, "A fleet".
 """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""python -m reports fleet DIR... [OPTION]...   which of many machines that should be alike are off, in what, and why?"""
+"""python -m reports fleet DIR... [OPTION]...   which of many machines that should be alike are off, in what,
+and why?"""
 
 from __future__ import annotations
 
@@ -20,8 +21,11 @@ from reports.quantity import listing
 
 BAD, USAGE = 1, 2
 FORMATS: Dict[str, Callable[[Json], str]] = {
-    "table": page.table, "nodes": page.names, "exclude": page.option,
-    "json": as_json}
+    "table": page.table,
+    "nodes": page.names,
+    "exclude": page.option,
+    "json": as_json,
+}
 _PAGE = "fleet.html"
 _MOST_BYTES = 4 << 20  # of a file of names
 
@@ -82,14 +86,21 @@ def _settings(given: argparse.Namespace, read: Sequence[nodes.Node]) -> Settings
         return plain
     runs = min((len(node.runs) for node in read if node.runs), default=1)
     floor = noise.read(given.cwd / given.noise, clean(given.noise), runs)
-    return Settings(least_effect=given.effect, only=tuple(given.only), noise=floor, noise_file=clean(Path(given.noise).name))
+    return Settings(
+        least_effect=given.effect,
+        only=tuple(given.only),
+        noise=floor,
+        noise_file=clean(Path(given.noise).name),
+    )
 
 
 def fleet(given: argparse.Namespace) -> int:
     expected = _expected(given)
     read = nodes.read(given.cwd, given.names)
     network = next(filter(None, (between.read(given.cwd / name) for name in given.names)), None)
-    asked = Asked(listing([clean(name) for name in given.names], 2), expected, datetime.now(timezone.utc), network)
+    asked = Asked(
+        listing([clean(name) for name in given.names], 2), expected, datetime.now(timezone.utc), network
+    )
     found = assess(read, asked, _settings(given, read))
     print(FORMATS[given.format](found), end="")
     path = given.cwd / (given.html or _PAGE)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Provenance in which a node differs from the majority of its kind: a driver, a link width, a clock. Often the cause.
+"""Provenance in which a node differs from the majority of its kind: a driver, a link width, a clock. Often
+the cause.
 
-A field whose values differ on every node, such as a serial number, has no majority and is no drift; one with few values of which
-none has a majority splits the fleet, and is said as that.
+A field whose values differ on every node, such as a serial number, has no majority and is no drift; one with
+few values of which none has a majority splits the fleet, and is said as that.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ def _is_size(field: str) -> bool:
 
 
 def _device(field: str) -> str:
-    """"device 3" of a field of the fourth of several devices, "device" of the only one, "" of what is of none."""
+    """ "device 3" of a field of the fourth of several devices, "device" of the only one, "" of what is of
+    none."""
     found = _DEVICE.match(field.partition(": ")[2])
     return found.group(1) if found else ""
 
@@ -51,8 +53,8 @@ def _devices(nodes: Sequence[Node]) -> List[Set[str]]:
 
 
 def _values(nodes: Sequence[Node], field: str, devices: Sequence[Set[str]]) -> List[str]:
-    """Of every node; of one with several runs that differ, all of theirs. A device that is missing is one field, their number, so
-    its driver is that of the others."""
+    """Of every node; of one with several runs that differ, all of theirs. A device that is missing is one
+    field, their number, so its driver is that of the others."""
     found = []
     for node, own in zip(nodes, devices):
         values = dict.fromkeys(run.provenance.get(field, UNKNOWN) for run in node.runs)
@@ -66,10 +68,14 @@ def _same_size(values: List[str]) -> List[str]:
     usual = Counter(values).most_common(1)[0][0]
     if not usual.isdigit():
         return values
-    return [usual if v.isdigit() and abs(int(v) - int(usual)) <= _SAME_SIZE * int(usual) else v for v in values]
+    return [
+        usual if v.isdigit() and abs(int(v) - int(usual)) <= _SAME_SIZE * int(usual) else v for v in values
+    ]
 
 
-def _of_field(nodes: Sequence[Node], field: str, devices: Sequence[Set[str]]) -> Tuple[Optional[Drift], Optional[Split]]:
+def _of_field(
+    nodes: Sequence[Node], field: str, devices: Sequence[Set[str]]
+) -> Tuple[Optional[Drift], Optional[Split]]:
     values = _values(nodes, field, devices)
     if _is_size(field):
         values = _same_size(values)
@@ -88,7 +94,9 @@ def _of_field(nodes: Sequence[Node], field: str, devices: Sequence[Set[str]]) ->
 
 def differences(nodes: Sequence[Node]) -> Tuple[List[Drift], List[Split]]:
     """Of nodes of one kind, by field."""
-    fields = sorted({field for node in nodes for run in node.runs for field in run.provenance if not is_own(field)})
+    fields = sorted(
+        {field for node in nodes for run in node.runs for field in run.provenance if not is_own(field)}
+    )
     devices = _devices(nodes)
     found = [_of_field(nodes, field, devices) for field in fields]
     return [drift for drift, _ in found if drift], [split for _, split in found if split]

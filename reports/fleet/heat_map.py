@@ -31,7 +31,11 @@ def _cell(z: Optional[float], reason: str, called: bool) -> Tuple[str, str, str]
     if z is None:
         return "none", "·", reason
     css = level(z, z > 0)
-    return (css + " called" if called else css), ("%.0f" % abs(z) if abs(z) < 100 else ">99") if css else "", ""
+    return (
+        (css + " called" if called else css),
+        ("%.0f" % abs(z) if abs(z) < 100 else ">99") if css else "",
+        "",
+    )
 
 
 def _row(node: Json, shown: Sequence[int]) -> Dict[str, Any]:
@@ -50,7 +54,11 @@ def rows_of(fleet: Json, kind: int) -> Tuple[List[str], List[Dict[str, Any]], in
     nodes = [dict(node, metric_names=names) for node in fleet["nodes"] if node["kind"] == kind]
     nodes.sort(key=lambda node: _ORDER[node["state"]])  # and in each state by name, as they come
     kept = nodes if len(nodes) <= MAX_ROWS else [node for node in nodes if node["state"] != OK][:MAX_ROWS]
-    return [metrics[at]["label"] for at in shown], [_row(node, shown) for node in kept], len(nodes) - len(kept)
+    return (
+        [metrics[at]["label"] for at in shown],
+        [_row(node, shown) for node in kept],
+        len(nodes) - len(kept),
+    )
 
 
 def farthest(node: Json) -> Optional[float]:
@@ -60,19 +68,33 @@ def farthest(node: Json) -> Optional[float]:
 
 
 def strip(fleet: Json, kind: int) -> str:
-    """A square a node in the order of names, coloured as its farthest cell; framed where it is off. Among fifty metrics every
-    node has one that is a little off, so what is pale in the map is not coloured."""
+    """A square a node in the order of names, coloured as its farthest cell; framed where it is off. Among
+    fifty metrics every node has one that is a little off, so what is pale in the map is not coloured."""
     nodes = [node for node in fleet["nodes"] if node["kind"] == kind]
     lines = (len(nodes) + _PER_LINE - 1) // _PER_LINE
     step = _SIDE + _GAP
     off = sum(node["state"] == OFF for node in nodes)
-    canvas = Canvas(min(len(nodes), _PER_LINE) * step, lines * step, "%d nodes in the order of their names, %d of them off" % (
-        len(nodes), off))
+    canvas = Canvas(
+        min(len(nodes), _PER_LINE) * step,
+        lines * step,
+        "%d nodes in the order of their names, %d of them off" % (len(nodes), off),
+    )
     for place, node in enumerate(nodes):
         z = farthest(node)
-        css = "cell near" if z is not None and abs(z) < _LIMITS[1] else "cell " + level(z, z is not None and z > 0)
+        css = (
+            "cell near"
+            if z is not None and abs(z) < _LIMITS[1]
+            else "cell " + level(z, z is not None and z > 0)
+        )
         css += " called" if node["state"] == OFF else ""
         title = "%s: %s" % (node["name"], "no value" if z is None else "z %.1f" % z)
-        canvas.rect(place % _PER_LINE * step + 1, place // _PER_LINE * step + 1, _SIDE, _SIDE, css,
-                    title if css != "cell near" else "", 1.5)
+        canvas.rect(
+            place % _PER_LINE * step + 1,
+            place // _PER_LINE * step + 1,
+            _SIDE,
+            _SIDE,
+            css,
+            title if css != "cell near" else "",
+            1.5,
+        )
     return canvas.render()

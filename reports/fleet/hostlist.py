@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Names of nodes as Slurm writes them: node[1-3,07-10],login. Read and written as `scontrol show hostnames` and `hostlist` do."""
+"""Names of nodes as Slurm writes them: node[1-3,07-10],login. Read and written as `scontrol show hostnames`
+and `hostlist` do."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ def is_name(text: str) -> bool:
 
 
 def _numbers(text: str) -> List[str]:
-    """"1-3,07" as 1, 2, 3, 07. The zeros of the first number of a range are those of all."""
+    """ "1-3,07" as 1, 2, 3, 07. The zeros of the first number of a range are those of all."""
     found: List[str] = []
     for part in text.split(","):
         match = _RANGE.fullmatch(part)
@@ -96,8 +97,10 @@ def _ranges(numbers: Iterable[int], width: int) -> str:
             runs[-1][1] = number
         else:
             runs.append([number, number])
-    return ",".join("%0*d" % (width, first) if first == last else "%0*d-%0*d" % (width, first, width, last)
-                    for first, last in runs)
+    return ",".join(
+        "%0*d" % (width, first) if first == last else "%0*d-%0*d" % (width, first, width, last)
+        for first, last in runs
+    )
 
 
 def compress(names: Sequence[str]) -> str:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which nodes of one kind are off, by how much and in what. docs/method/verdicts.md, "A fleet".
 
-A node gives one value a metric, the median of its runs. It is held against all other nodes (outliers.py): how far it is off on
-logarithms, or as a difference where a metric has no ratio; in units of the spread of the others; and how rare that is. It is
-off where Benjamini and Hochberg's test over the nodes calls it at the rate, and in that metric by more than the least effect.
-Worse and better are two families, so that unusually fast nodes take nothing from the search for slow ones.
+A node gives one value a metric, the median of its runs. It is held against all other nodes (outliers.py): how
+far it is off on logarithms, or as a difference where a metric has no ratio; in units of the spread of the
+others; and how rare that is. It is off where Benjamini and Hochberg's test over the nodes calls it at the
+rate, and in that metric by more than the least effect. Worse and better are two families, so that unusually
+fast nodes take nothing from the search for slow ones.
 """
 
 from __future__ import annotations
@@ -23,14 +24,17 @@ from reports.fleet.nodes import Node
 from reports.quantity import percent, plural
 
 MIN_NODES = outliers.MIN_OTHERS + 1
-_LEAST_SPREAD = 1 / 20  # of the least effect: that of numbers with few digits, or of simulated devices, may be 0
+_LEAST_SPREAD = (
+    1 / 20
+)  # of the least effect: that of numbers with few digits, or of simulated devices, may be 0
 _Z = 1.9600  # half a 95 % interval in standard errors
 _POWER_Z = 1.2816  # 90 %
 _MEDIAN_ERROR = 1.2533  # of a median against a mean, for normal values
 
 
 class Cell(NamedTuple):
-    """One metric of one node. `loss`: how much worse it is than the others, on the scale of logarithms or differences."""
+    """One metric of one node. `loss`: how much worse it is than the others, on the scale of logarithms or
+    differences."""
 
     value: Optional[float]
     reason: str = ""  # why it is not judged; empty where it is
@@ -57,7 +61,9 @@ class Metric:
     reason: str = ""  # why it is judged on no node
     centre: Optional[float] = None
     spread: Optional[float] = None  # on the scale of the loss, as a standard deviation
-    finds: Optional[float] = None  # the least effect that 9 of 10 nodes are called for, if nothing else is off
+    finds: Optional[float] = (
+        None  # the least effect that 9 of 10 nodes are called for, if nothing else is off
+    )
 
     @property
     def count(self) -> int:
@@ -82,8 +88,11 @@ class Kind:
 
     def lacks(self, place: int) -> List[Tuple[Metric, str]]:
         """The metrics that most nodes have and this one has not, or not so that it can be judged."""
-        return [(metric, metric.cells[place].reason) for metric in self.metrics
-                if not metric.reason and metric.cells[place].reason and 2 * metric.count > len(self.nodes)]
+        return [
+            (metric, metric.cells[place].reason)
+            for metric in self.metrics
+            if not metric.reason and metric.cells[place].reason and 2 * metric.count > len(self.nodes)
+        ]
 
 
 # ------------------------------------------------------------------ values
@@ -97,7 +106,8 @@ class _Value(NamedTuple):
 
 
 def _relative(number: Number, runs: Sequence[RunNumbers], present: Sequence[float]) -> float:
-    """The standard error of a node's value: from run to run where it has several, else from its only run's interval."""
+    """The standard error of a node's value: from run to run where it has several, else from its only run's
+    interval."""
     scaled = [math.log(v) for v in present] if number.scale == RATIO else list(present)
     if len(scaled) > 1:
         mean = sum(scaled) / len(scaled)
@@ -121,7 +131,10 @@ def _value_of(node: Node, name: str, like: Number) -> _Value:
         return _Value(None, "%d of %s: %s" % (len(present), plural(runs, "value"), reasons[0]))
     number = verdict.number_of(node.runs, name)
     if (number.unit, number.better) != (like.unit, like.better):
-        return _Value(None, "it is in %s, those of the others in %s" % (number.unit or "no unit", like.unit or "no unit"))
+        return _Value(
+            None,
+            "it is in %s, those of the others in %s" % (number.unit or "no unit", like.unit or "no unit"),
+        )
     if like.scale == RATIO and min(present) <= 0:
         return _Value(None, "%g is not above 0, so it has no ratio" % min(present))
     return _Value(median(present), "", _relative(number, node.runs, present), found.contended / len(present))
@@ -131,16 +144,30 @@ def _uncontended(values: Sequence[_Value]) -> List[_Value]:
     """Neighbours are not compared: what is contended on a node and on few others is no value of it."""
     shares = [v.contended for v in values if v.value is not None]
     usual = median(shares) if shares else 0.0
-    return [v if v.value is None or abs(v.contended - usual) <= MOST_UNEQUAL else
-            _Value(None, "others used the machine during %s of its values, of most nodes during %s" % (
-                percent(v.contended), percent(usual))) for v in values]
+    return [
+        v
+        if v.value is None or abs(v.contended - usual) <= MOST_UNEQUAL
+        else _Value(
+            None,
+            "others used the machine during %s of its values, of most nodes during %s"
+            % (percent(v.contended), percent(usual)),
+        )
+        for v in values
+    ]
 
 
 def _most_common(nodes: Sequence[Node], name: str) -> Number:
     """Unit and direction of most nodes that have it."""
     found: Dict[Tuple[str, Optional[str]], List[Number]] = {}
     for node in nodes:
-        number = next((n for n in (run.numbers.get(name) for run in node.runs) if n is not None and n.value is not None), None)
+        number = next(
+            (
+                n
+                for n in (run.numbers.get(name) for run in node.runs)
+                if n is not None and n.value is not None
+            ),
+            None,
+        )
         if number is not None:
             found.setdefault((number.unit, number.better), []).append(number)
     if not found:
@@ -160,7 +187,11 @@ def _scale(number: Number) -> Callable[[float], float]:
 def unscaled(number: Number, loss: float) -> float:
     """The value that has this loss."""
     sign = -1.0 if number.better == "higher" else 1.0
-    return math.exp(max(-verdict.MAX_LOG, min(sign * loss, verdict.MAX_LOG))) if number.scale == RATIO else sign * loss
+    return (
+        math.exp(max(-verdict.MAX_LOG, min(sign * loss, verdict.MAX_LOG)))
+        if number.scale == RATIO
+        else sign * loss
+    )
 
 
 def _judge_metric(metric: Metric, values: Sequence[_Value]) -> None:
@@ -169,7 +200,10 @@ def _judge_metric(metric: Metric, values: Sequence[_Value]) -> None:
     if metric.number.better not in ("higher", "lower"):
         metric.reason = "nobody says whether higher or lower is better"
     elif len(places) < MIN_NODES:
-        metric.reason = "%s a value, and %d are needed" % (plural(len(places), "node has", "nodes have"), MIN_NODES)
+        metric.reason = "%s a value, and %d are needed" % (
+            plural(len(places), "node has", "nodes have"),
+            MIN_NODES,
+        )
     if metric.reason:
         return
     loss = _scale(metric.number)
@@ -179,7 +213,9 @@ def _judge_metric(metric: Metric, values: Sequence[_Value]) -> None:
         distance = own - others.centre
         z = distance / max(others.spread, values[place].error, least)
         p = min(1.0, 2 * outliers.tail(abs(z), others.count)) if abs(distance) > metric.threshold else 1.0
-        metric.cells[place] = Cell(values[place].value, "", distance, z, p, unscaled(metric.number, others.centre))
+        metric.cells[place] = Cell(
+            values[place].value, "", distance, z, p, unscaled(metric.number, others.centre)
+        )
     middle, share = median(losses), outliers.share(len(losses))
     metric.centre = unscaled(metric.number, middle)
     metric.spread = quantile([abs(v - middle) for v in losses], share) / outliers.unit_of(share)
@@ -191,7 +227,9 @@ def _finds(metric: Metric, tests: int, rate: float) -> Optional[float]:
         return None
     others = metric.count - 1
     spread = max(metric.spread, _LEAST_SPREAD * metric.threshold)
-    found = max(outliers.critical(rate / 2 / tests, others) * spread, metric.threshold) + _POWER_Z * metric.spread
+    found = (
+        max(outliers.critical(rate / 2 / tests, others) * spread, metric.threshold) + _POWER_Z * metric.spread
+    )
     if metric.number.scale != RATIO:
         return found
     return math.expm1(found) if found < verdict.MAX_LOG else None
@@ -202,6 +240,7 @@ def _finds(metric: Metric, tests: int, rate: float) -> Optional[float]:
 
 def _calls(kind: Kind, rate: float, worse: bool) -> Tuple[List[float], Dict[int, List[Call]]]:
     """What is off by less than matters counts as a test that found nothing, and so does what is missing."""
+
     def p_of(metric: Metric, place: int) -> float:
         cell = metric.cells[place]
         return cell.p if (cell.loss > 0) == worse and not cell.reason and not metric.reason else 1.0
@@ -228,9 +267,15 @@ def judge(name: str, nodes: List[Node], settings: Settings) -> Kind:
     judged = [metric for metric in kind.metrics if not metric.reason]
     if len(nodes) < MIN_NODES:
         kind.reason = "%s too few to say which is off: %d are needed" % (
-            plural(len(nodes), "node is", "nodes are"), MIN_NODES)
+            plural(len(nodes), "node is", "nodes are"),
+            MIN_NODES,
+        )
     elif not judged:
-        kind.reason = "no headline number has a value on %d nodes" % MIN_NODES if kind.metrics else "there is no headline number"
+        kind.reason = (
+            "no headline number has a value on %d nodes" % MIN_NODES
+            if kind.metrics
+            else "there is no headline number"
+        )
     if kind.reason:
         return kind
     for metric in judged:
@@ -246,4 +291,7 @@ def kinds_of(nodes: Sequence[Node], settings: Settings) -> List[Kind]:
     for node in nodes:
         if node.runs:
             groups.setdefault(node.kind, []).append(node)
-    return [judge(name, own, settings) for name, own in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))]
+    return [
+        judge(name, own, settings)
+        for name, own in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
+    ]

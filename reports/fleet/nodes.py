@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """From the folders that the user names to nodes, each with its runs or with the reason why it has none.
 
-A folder of a fleet holds a folder a node, or a signature file a node. A node is one run, or run-1 to run-N of --repeats. One that
-can't be read is named and the others go on: a fleet of a thousand always has one.
+A folder of a fleet holds a folder a node, or a signature file a node. A node is one run, or run-1 to run-N of
+--repeats. One that can't be read is named and the others go on: a fleet of a thousand always has one.
 """
 
 from __future__ import annotations
@@ -62,9 +62,16 @@ def _unfinished(folder: Path) -> str:
         return ""
     if not isinstance(outcomes, dict):
         return ""
-    bad = ["%s %s" % (clean(name)[:60], str(own.get("status"))[:20]) for name, own in outcomes.items()
-           if isinstance(own, dict) and own.get("status") not in _FINISHED]
-    return "%s not finished: %s" % (plural(len(bad), "program is", "programs are"), listing(sorted(bad), 3)) if bad else ""
+    bad = [
+        "%s %s" % (clean(name)[:60], str(own.get("status"))[:20])
+        for name, own in outcomes.items()
+        if isinstance(own, dict) and own.get("status") not in _FINISHED
+    ]
+    return (
+        "%s not finished: %s" % (plural(len(bad), "program is", "programs are"), listing(sorted(bad), 3))
+        if bad
+        else ""
+    )
 
 
 def _half_written(folder: Path) -> str:
@@ -72,8 +79,10 @@ def _half_written(folder: Path) -> str:
     if not (folder / "records.jsonl").is_file():
         return "the run ended before anything was measured"
     unfinished = _unfinished(folder)
-    return "records and no signature.json, so the run did not end%s; from what there is: ./gpusig report %s" % (
-        " (%s)" % unfinished if unfinished else "", clean(str(folder)))
+    return (
+        "records and no signature.json, so the run did not end%s; from what there is: ./gpusig report %s"
+        % (" (%s)" % unfinished if unfinished else "", clean(str(folder)))
+    )
 
 
 def _read_run(node: Node, place: Place) -> None:
@@ -90,8 +99,11 @@ def _read_run(node: Node, place: Place) -> None:
 
 def _runs_of(folder: Path, name: str) -> List[Place]:
     """Where a folder is no run, only what --repeats writes: other folders with runs are nodes."""
-    return [place for place in runs_under(folder, name)
-            if place.signature.parent == folder or place.signature.parent.name.startswith(_RUN)]
+    return [
+        place
+        for place in runs_under(folder, name)
+        if place.signature.parent == folder or place.signature.parent.name.startswith(_RUN)
+    ]
 
 
 def _read_runs(node: Node, places: Sequence[Place]) -> None:
@@ -116,7 +128,7 @@ def read_node(path: Path, given: str) -> Node:
         else:
             _read_runs(node, _runs_of(path, given))
     except BadNumbers as why:
-        node.unread = str(why)[len(given) + 2:] if str(why).startswith(given + ": ") else str(why)
+        node.unread = str(why)[len(given) + 2 :] if str(why).startswith(given + ": ") else str(why)
     except OSError as why:
         node.unread = str(why.strerror)
     return node
@@ -147,7 +159,8 @@ def _places(cwd: Path, given: str) -> List[Tuple[Path, str]]:
 
 
 def _read_all(places: Sequence[Tuple[Path, str]]) -> List[Node]:
-    """On several cores where there are many. Where that can't be, as without semaphores or where a process is killed, on one."""
+    """On several cores where there are many. Where that can't be, as without semaphores or where a process is
+    killed, on one."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if len(places) < _AT_ONCE or cores < 2:
         return [read_node(*place) for place in places]
@@ -159,7 +172,8 @@ def _read_all(places: Sequence[Tuple[Path, str]]) -> List[Node]:
 
 
 def _name_apart(nodes: Sequence[Node]) -> None:
-    """Folders of one name in several fleets, or signature.json in run-1 of several nodes, keep their paths as names."""
+    """Folders of one name in several fleets, or signature.json in run-1 of several nodes, keep their paths as
+    names."""
     count: Dict[str, int] = {}
     for node in nodes:
         count[node.name] = count.get(node.name, 0) + 1
@@ -169,7 +183,8 @@ def _name_apart(nodes: Sequence[Node]) -> None:
 
 
 def _count_once(nodes: Sequence[Node]) -> None:
-    """A measurement that is in two folders says nothing about the second node. What is simulated with one seed is the same."""
+    """A measurement that is in two folders says nothing about the second node. What is simulated with one
+    seed is the same."""
     seen: Dict[str, str] = {}
     for node in nodes:
         for run in list(node.runs):

@@ -20,49 +20,92 @@ SCHEMA, VERSION = "gpusig.preflight", "1.0.0"
 def _reference_json(reference: Optional[Reference]) -> Optional[Json]:
     if reference is None:
         return None
-    return {"name": reference.name, "runs": reference.runs, "machine": reference.machine, "hosts": reference.hosts[:64],
-            "device": reference.spec, "notes": reference.notes}
+    return {
+        "name": reference.name,
+        "runs": reference.runs,
+        "machine": reference.machine,
+        "hosts": reference.hosts[:64],
+        "device": reference.spec,
+        "notes": reference.notes,
+    }
 
 
 def _relative(row: speed.Row, logarithm: Optional[float]) -> Optional[float]:
-    return None if logarithm is None or row.expected is None else speed.relative(row.expected.better, logarithm)
+    return (
+        None if logarithm is None or row.expected is None else speed.relative(row.expected.better, logarithm)
+    )
 
 
 def _row_json(row: speed.Row) -> Json:
     measured, expected = row.measured, row.expected
-    return {"name": measured.name, "device": measured.device, "unit": measured.unit or (expected.unit if expected else ""),
-            "value": measured.value, "low": measured.low, "high": measured.high, "tries": measured.tries,
-            "contended": measured.contended, "reference": expected.value if expected else None,
-            "deviation": expected.deviation if expected else None, "noise_from": expected.source if expected else None,
-            "worse": _relative(row, row.worse), "allowed": _relative(row, row.allowed), "outcome": row.outcome,
-            "reason": row.reason}
+    return {
+        "name": measured.name,
+        "device": measured.device,
+        "unit": measured.unit or (expected.unit if expected else ""),
+        "value": measured.value,
+        "low": measured.low,
+        "high": measured.high,
+        "tries": measured.tries,
+        "contended": measured.contended,
+        "reference": expected.value if expected else None,
+        "deviation": expected.deviation if expected else None,
+        "noise_from": expected.source if expected else None,
+        "worse": _relative(row, row.worse),
+        "allowed": _relative(row, row.allowed),
+        "outcome": row.outcome,
+        "reason": row.reason,
+    }
 
 
 def _check_json(check: Check) -> Json:
-    return {"name": check.name, "outcome": check.outcome, "reason": check.reason,
-            "reasons": [{"outcome": r.outcome, "text": r.text} for r in check.reasons], "notes": check.notes}
+    return {
+        "name": check.name,
+        "outcome": check.outcome,
+        "reason": check.reason,
+        "reasons": [{"outcome": r.outcome, "text": r.text} for r in check.reasons],
+        "notes": check.notes,
+    }
 
 
 def answer(node: Node, reference: Optional[Reference], factors: Sequence[str]) -> Json:
     rows = speed.rows_of(node, reference)
-    checks = [devices.check(node, reference), usage.check(node, reference), state.check(node, reference, factors),
-              speed.check(node, reference, rows)]
+    checks = [
+        devices.check(node, reference),
+        usage.check(node, reference),
+        state.check(node, reference, factors),
+        speed.check(node, reference, rows),
+    ]
     outcome = of_all(checks)
-    return shortened({
-        "schema": SCHEMA, "version": VERSION, "node": node.name, "device": node.spec, "simulated": node.simulated,
-        "elapsed_s": number_in(node.evidence, "elapsed_s"), "reference": _reference_json(reference), "outcome": outcome,
-        "exit": EXITS[outcome], "checks": [_check_json(check) for check in checks], "metrics": [_row_json(row) for row in rows]})
+    return shortened(
+        {
+            "schema": SCHEMA,
+            "version": VERSION,
+            "node": node.name,
+            "device": node.spec,
+            "simulated": node.simulated,
+            "elapsed_s": number_in(node.evidence, "elapsed_s"),
+            "reference": _reference_json(reference),
+            "outcome": outcome,
+            "exit": EXITS[outcome],
+            "checks": [_check_json(check) for check in checks],
+            "metrics": [_row_json(row) for row in rows],
+        }
+    )
 
 
-# ------------------------------------------------------------------ for people, and for scripts that take lines
+# ------------------------------------------------------------------ for people, and for scripts that take
+# lines
 
 
 def _metric_line(row: Json) -> str:
     name = row["name"].rpartition("/")[2] + ("@" + row["device"] if row["of_another"] else "")
     if row["value"] is None:
         return "  %-34s %s" % (name[:34], (row["reason"] or "no value")[:42])
-    ratio = "" if row["worse"] is None else "%s of %s" % (
-        ("%+.1f %%" % (100 * row["worse"])), percent(row["allowed"]))
+    ratio = (
+        ""
+        if row["worse"] is None
+        else "%s of %s" % (("%+.1f %%" % (100 * row["worse"])), percent(row["allowed"]))
+    )
     return "  %-34s %12s %18s %10s" % (name[:34], human(row["value"], row["unit"]), ratio, row["outcome"])
 
 
@@ -88,7 +131,9 @@ def text(found: Json, quiet: bool = False, verbose: bool = False) -> str:
         lines += [start + "simulated: nothing here is about a machine"] if not quiet else []
     if found["outcome"] == HEALTHY and not quiet:
         took = "" if found["elapsed_s"] is None else " (%.0f s)" % found["elapsed_s"]
-        lines.append("%shealthy: %s%s" % (start, "; ".join(check["reason"] for check in found["checks"]), took))
+        lines.append(
+            "%shealthy: %s%s" % (start, "; ".join(check["reason"] for check in found["checks"]), took)
+        )
     if not quiet and (verbose or found["reference"] is None):
         lines += _table(found)
     return "".join(line + "\n" for line in lines)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""python -m reports preflight STEP [OPTION]...   what suite/preflight.py asks before, while and after it measures.
-    expects   what the reference expects: its --device and the programs of its numbers
-    again     which cases want a second try
-    judge     the answer
+"""python -m reports preflight STEP [OPTION]...   what suite/preflight.py asks before, while and after it
+measures. expects   what the reference expects: its --device and the programs of its numbers
+again     which cases want a second try
+judge     the answer
 """
 
 from __future__ import annotations
@@ -49,9 +49,18 @@ def main(arguments: List[str]) -> int:
         given = parse(arguments)
         expected = reference.read(given.cwd, given.reference, given.noise)
         if given.step == "expects":
-            programs = sorted({reference.program_of(name) for name in (expected.expected if expected else ())})
-            print(json.dumps({"device": expected.spec if expected else "", "devices": len(expected.devices) if expected else 0,
-                              "programs": programs}))
+            programs = sorted(
+                {reference.program_of(name) for name in (expected.expected if expected else ())}
+            )
+            print(
+                json.dumps(
+                    {
+                        "device": expected.spec if expected else "",
+                        "devices": len(expected.devices) if expected else 0,
+                        "programs": programs,
+                    }
+                )
+            )
             return OK
         node = _node(given)
         if given.step == "again":

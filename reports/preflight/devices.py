@@ -13,8 +13,11 @@ from reports.preflight.reference import Reference
 from reports.quantity import listing, plural, size
 
 NAME = "devices"
-_LEAST_MEMORY = 0.98  # of the reference: a kernel keeps a little more or less for itself, a module is a larger part
-# PCI classes: 3D controllers and processing accelerators compute; a display may be one that the driver does not open.
+_LEAST_MEMORY = (
+    0.98  # of the reference: a kernel keeps a little more or less for itself, a module is a larger part
+)
+# PCI classes: 3D controllers and processing accelerators compute; a display may be one that the driver does
+# not open.
 _ACCELERATORS, _DISPLAYS = ("0302", "1200"), ("0300", "0380")
 
 
@@ -31,7 +34,9 @@ def _count(check: Check, node: Node, reference: Optional[Reference]) -> None:
         why = str(node.evidence.get("why_none") or "")
         text = "0 of %d devices" % expected if expected else "no device of --device %s" % node.spec
         if not node.evidence.get("hang"):  # said already
-            (check.bad if expected or why else check.unknown)(text + (": " + why if why else " could be opened"))
+            (check.bad if expected or why else check.unknown)(
+                text + (": " + why if why else " could be opened")
+            )
         return
     if expected is None or there == expected:
         return
@@ -40,9 +45,17 @@ def _count(check: Check, node: Node, reference: Optional[Reference]) -> None:
         return
     known = _uuids(reference.devices) if reference else []
     here = set(_uuids(node.devices))
-    missing = [uuid for uuid in known if uuid not in here] if here & set(known) else []  # of another node all differ
-    check.bad("%d of %d devices%s" % (there, expected, ": %s %s missing" % (
-        listing(missing), "is" if len(missing) == 1 else "are") if missing else ""))
+    missing = (
+        [uuid for uuid in known if uuid not in here] if here & set(known) else []
+    )  # of another node all differ
+    check.bad(
+        "%d of %d devices%s"
+        % (
+            there,
+            expected,
+            ": %s %s missing" % (listing(missing), "is" if len(missing) == 1 else "are") if missing else "",
+        )
+    )
 
 
 def _kind(device: Json) -> str:
@@ -53,12 +66,17 @@ def _kind(device: Json) -> str:
 def _kinds(check: Check, node: Node, reference: Reference) -> None:
     for place, (device, usual) in enumerate(zip(node.devices, reference.devices)):
         if _kind(device) != _kind(usual):
-            check.bad("device %d is %s, and %s in the reference" % (place, device.get("name"), usual.get("name")))
+            check.bad(
+                "device %d is %s, and %s in the reference" % (place, device.get("name"), usual.get("name"))
+            )
     here, known = _uuids(node.devices), _uuids(reference.devices)
     if set(here) & set(known) and len(here) == len(known):
         swapped = [uuid for uuid in here if uuid not in known]
         if swapped:
-            check.note("%s not in the reference: a board was replaced" % listing(["%s is" % uuid for uuid in swapped]))
+            check.note(
+                "%s not in the reference: a board was replaced"
+                % listing(["%s is" % uuid for uuid in swapped])
+            )
     if 0 < node.memory_bytes < _LEAST_MEMORY * reference.memory_bytes:
         check.bad("host memory: %s of %s" % (size(node.memory_bytes), size(reference.memory_bytes)))
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What was found on the node: the evidence that suite/preflight.py collected, and the signature of the records it measured."""
+"""What was found on the node: the evidence that suite/preflight.py collected, and the signature of the
+records it measured."""
 
 from __future__ import annotations
 
@@ -73,8 +74,11 @@ def _base(name: str) -> str:
 
 
 def _tries(records: Any) -> Dict[tuple, int]:
-    return {(group.program, group.device, key): len(tries) for group in records.groups.values()
-            for key, tries in group.tries.items()}
+    return {
+        (group.program, group.device, key): len(tries)
+        for group in records.groups.values()
+        for key, tries in group.tries.items()
+    }
 
 
 def _keys(records: Any) -> Dict[tuple, str]:
@@ -82,8 +86,11 @@ def _keys(records: Any) -> Dict[tuple, str]:
     found: Dict[tuple, str] = {}
     for group in records.groups.values():
         for primary in group.run.primary:
-            cases = [case for case in group.cases.values()
-                     if all(case.axes.get(name) == value for name, value in primary.where.items())]
+            cases = [
+                case
+                for case in group.cases.values()
+                if all(case.axes.get(name) == value for name, value in primary.where.items())
+            ]
             if len(cases) == 1:
                 found["%s/%s" % (group.program, primary.metric), group.device] = cases[0].key
     return found
@@ -94,21 +101,48 @@ def _measured(signature: Json, keys: Dict[tuple, str], tries: Dict[tuple, int]) 
     for name, entry in signature["metrics"].items():
         if entry.get("primary"):
             key = str(entry.get("key") or "")
-            found.append(Measured(_base(name), entry["device"], entry["value"], entry["ci_low"], entry["ci_high"], entry["unit"],
-                                  entry["better"] or "", key, tries.get((entry["program"], entry["device"], key), 1),
-                                  int(entry.get("tries", 1)), entry.get("grade") == "contended"))
+            found.append(
+                Measured(
+                    _base(name),
+                    entry["device"],
+                    entry["value"],
+                    entry["ci_low"],
+                    entry["ci_high"],
+                    entry["unit"],
+                    entry["better"] or "",
+                    key,
+                    tries.get((entry["program"], entry["device"], key), 1),
+                    int(entry.get("tries", 1)),
+                    entry.get("grade") == "contended",
+                )
+            )
     for entry in signature["primary_missing"]:
         name = "%s/%s" % (entry["program"], entry["metric"])
         key = keys.get((name, entry["device"]), "")
         made = tries.get((entry["program"], entry["device"], key), 0)
-        found.append(Measured(name, entry["device"], None, key=key, tries=made, counted=0, contended="once" in entry,
-                              reason=str(entry["reason"])))
+        found.append(
+            Measured(
+                name,
+                entry["device"],
+                None,
+                key=key,
+                tries=made,
+                counted=0,
+                contended="once" in entry,
+                reason=str(entry["reason"]),
+            )
+        )
     return found
 
 
 def _failed(signature: Json) -> List[str]:
-    return list(dict.fromkeys("%s on %s: %s" % (e["program"], e["device"], e["reason"])
-                              for e in signature["not_measured"] if e["status"] == "failed"))
+    return list(
+        dict.fromkeys(
+            "%s on %s: %s" % (e["program"], e["device"], e["reason"])
+            for e in signature["not_measured"]
+            if e["status"] == "failed"
+        )
+    )
 
 
 def _main(signature: Json, spec: str) -> Json:
@@ -141,10 +175,14 @@ def evidence_of(path: Path) -> Json:
         found = read_object(path)
         reader = Reader(found, "evidence")
         for name in _LISTS:
-            found[name] = [one.json for one in reader.objects(name)] if name != "left_out" else reader.items(name)
+            found[name] = (
+                [one.json for one in reader.objects(name)] if name != "left_out" else reader.items(name)
+            )
         reader.text("node")
         for name in ("host", "busy"):
             found[name] = reader.object_or_empty(name).json
         return found
     except (OSError, BadRecord) as why:
-        raise BadNumbers("the evidence cannot be read: %s" % (getattr(why, "strerror", None) or why)) from None
+        raise BadNumbers(
+            "the evidence cannot be read: %s" % (getattr(why, "strerror", None) or why)
+        ) from None

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a node is expected to be: from a signature, the runs of a folder, or the noise floor of many.
 
-Of several runs a number is their median and every other thing what most of them have, so that the folder of a fleet is the
-fleet's majority. How much a number moves from run to run comes from the noise floor, else from the runs, else from the second
-tries of a single run; where none of these tells it is assumed, and the answer says so.
+Of several runs a number is their median and every other thing what most of them have, so that the folder of a
+fleet is the fleet's majority. How much a number moves from run to run comes from the noise floor, else from
+the runs, else from the second tries of a single run; where none of these tells it is assumed, and the answer
+says so.
 """
 
 from __future__ import annotations
@@ -25,16 +26,24 @@ from reports.signature_file import MALFORMED
 from reports.spread import PRIOR, spread_of, variance_of
 from reports.student import quantile
 
-ASSUMED = 0.05  # standard deviation from run to run where nothing tells it: above that of a shared virtual machine
+ASSUMED = (
+    0.05  # standard deviation from run to run where nothing tells it: above that of a shared virtual machine
+)
 FROM_NOISE, FROM_RUNS, FROM_TRIES, FROM_SAMPLES, FROM_NOWHERE = (
-    "noise floor", "runs of the reference", "second tries of the reference", "samples of the simulated reference", "assumed")
+    "noise floor",
+    "runs of the reference",
+    "second tries of the reference",
+    "samples of the simulated reference",
+    "assumed",
+)
 _Z = 1.96
 _NODE = "topology/node"
 
 
 @dataclass(frozen=True)
 class Expected:
-    """A number and how a run of a healthy node scatters around it. `deviation`, `effect` and `worst` are of logarithms."""
+    """A number and how a run of a healthy node scatters around it. `deviation`, `effect` and `worst` are of
+    logarithms."""
 
     value: float
     unit: str
@@ -64,7 +73,9 @@ class Reference:
     devices: List[Json] = field(default_factory=list)  # of a run with the usual number of them
     links: Mapping[str, Any] = field(default_factory=dict)  # facts of topology/node of the same run
     memory_bytes: float = 0.0  # of the host
-    free_bytes: Dict[int, float] = field(default_factory=dict)  # device -> what may be allocated, at the median
+    free_bytes: Dict[int, float] = field(
+        default_factory=dict
+    )  # device -> what may be allocated, at the median
     notes: List[str] = field(default_factory=list)
 
 
@@ -90,8 +101,9 @@ def _usual(values: Iterable[Any]) -> Any:
 
 
 def _of_runs(values: Sequence[float], relative: float) -> Dict[str, Any]:
-    """The larger one of the number's own deviation and the one that it has together with all others, and the degrees of the
-    latter. With two or three runs that calls a healthy node bad a little too often: docs/method/verdicts.md."""
+    """The larger one of the number's own deviation and the one that it has together with all others, and the
+    degrees of the latter. With two or three runs that calls a healthy node bad a little too often:
+    docs/method/verdicts.md."""
     shared, degrees = variance_of(values, relative)
     own, _ = variance_of(values, 0.0)
     alone = own * (PRIOR + len(values) - 1) / (len(values) - 1)
@@ -112,42 +124,73 @@ def _of_one(entry: Json, simulated: bool) -> Dict[str, Any]:
 
 
 def expected_of(runs: Sequence[RunNumbers], signatures: Sequence[Json]) -> Dict[str, Expected]:
-    """Of the numbers that are judged; `signatures` are those of the runs, for numbers that a single run has."""
+    """Of the numbers that are judged; `signatures` are those of the runs, for numbers that a single run
+    has."""
     values: Dict[str, List[float]] = {}
     for run in runs:
         for name, number in run.numbers.items():
-            if number.judged and number.scale == RATIO and number.value is not None and number.value > 0 and number.better:
+            if (
+                number.judged
+                and number.scale == RATIO
+                and number.value is not None
+                and number.value > 0
+                and number.better
+            ):
                 values.setdefault(name, []).append(number.value)
     found: Dict[str, Expected] = {}
     spread = spread_of(values) if len(runs) > 1 else None
     relative = spread["relative"] if spread else 0.0 if runs[0].simulated else ASSUMED
     for name, own in values.items():
-        number = next(run.numbers[name] for run in runs if name in run.numbers and run.numbers[name].value is not None)
+        number = next(
+            run.numbers[name] for run in runs if name in run.numbers and run.numbers[name].value is not None
+        )
         if len(own) > 1:
             how: Json = dict(_of_runs(own, relative), source=FROM_RUNS)
         else:
             entries = [s["metrics"][name] for s in signatures if name in s["metrics"]]
             how = _of_one(entries[0] if entries else {"value": own[0]}, runs[0].simulated)
         usual, worst = median(own), min(own) if number.better == "higher" else max(own)
-        found[name] = Expected(usual, number.unit, str(number.better), len(own), worst=abs(math.log(worst / usual)),
-                               label=number.label, **how)
+        found[name] = Expected(
+            usual,
+            number.unit,
+            str(number.better),
+            len(own),
+            worst=abs(math.log(worst / usual)),
+            label=number.label,
+            **how,
+        )
     return found
 
 
 def _of_noise(entry: Json, where: str) -> Optional[Expected]:
-    """From the floor of the smallest number of runs a side, which is nearest to a single run: floor = z s sqrt(2 / n)."""
+    """From the floor of the smallest number of runs a side, which is nearest to a single run: floor = z s
+    sqrt(2 / n)."""
     floors = {int(n): own for n, own in entry["by_repeats"].items() if is_number(own["floor"])}
     value = entry["median"]
-    if not floors or not is_number(value) or value <= 0 or entry["scale"] != RATIO or entry["better"] not in ("higher", "lower"):
+    if (
+        not floors
+        or not is_number(value)
+        or value <= 0
+        or entry["scale"] != RATIO
+        or entry["better"] not in ("higher", "lower")
+    ):
         return None
     count = min(floors)
     if not 1 <= count <= 1000 or not 0 <= floors[count]["floor"] < 1e6:
         raise BadNumbers("%s is malformed: a floor of %s runs" % (where, count))
     effect = floors[count]["effect"]
     deviation = math.log1p(floors[count]["floor"]) / _Z / math.sqrt(2 / count)
-    return Expected(float(value), str(entry["unit"]), entry["better"], max(1, int(entry["runs"])), deviation,
-                    max(PRIOR, int(entry["runs"]) // 2), FROM_NOISE, math.log1p(effect) if is_number(effect) else 0.0,
-                    label=clean(str(entry["label"])))
+    return Expected(
+        float(value),
+        str(entry["unit"]),
+        entry["better"],
+        max(1, int(entry["runs"])),
+        deviation,
+        max(PRIOR, int(entry["runs"]) // 2),
+        FROM_NOISE,
+        math.log1p(effect) if is_number(effect) else 0.0,
+        label=clean(str(entry["label"])),
+    )
 
 
 def noise_of(path: Path, name: str) -> Reference:
@@ -155,8 +198,14 @@ def noise_of(path: Path, name: str) -> Reference:
     try:
         read = {str(entry["name"]): _of_noise(entry, name) for entry in found["metrics"]}
         spec, machine = str(found["device"]).rpartition(": ")[0], clean(str(found["machine"]))
-        return Reference(name, spec, spec.startswith("sim"), int(found["runs"]), {k: e for k, e in read.items() if e},
-                         machine=machine)
+        return Reference(
+            name,
+            spec,
+            spec.startswith("sim"),
+            int(found["runs"]),
+            {k: e for k, e in read.items() if e},
+            machine=machine,
+        )
     except (KeyError, TypeError, ValueError, AttributeError) as why:
         if isinstance(why, BadNumbers):
             raise
@@ -172,9 +221,14 @@ def _signature(cwd: Path, run: RunNumbers) -> Json:
 
 
 def _checked(side: sides.Side) -> None:
-    for what, found in (("tool", {run.source for run in side.runs}), ("kind of device", {run.device for run in side.runs})):
+    for what, found in (
+        ("tool", {run.source for run in side.runs}),
+        ("kind of device", {run.device for run in side.runs}),
+    ):
         if len(found) > 1:
-            raise BadNumbers("%s mixes runs of more than one %s: %s" % (side.name, what, ", ".join(sorted(found)[:4])))
+            raise BadNumbers(
+                "%s mixes runs of more than one %s: %s" % (side.name, what, ", ".join(sorted(found)[:4]))
+            )
     if side.runs[0].source != SOURCE:
         raise BadNumbers("%s is of %s; a reference is a run of gpusig" % (side.name, side.runs[0].source))
 
@@ -195,13 +249,26 @@ def signature_of(cwd: Path, given: str) -> Reference:
     memory = [s["provenance"]["fields"].get("memory_bytes") for s in signatures]
     expected = expected_of(runs, signatures)
     return Reference(
-        side.name, typical["device"], runs[0].simulated, len(runs), expected,
-        {name: n.reason for run in runs for name, n in run.numbers.items() if n.judged and name not in expected},
-        sorted({str(s["provenance"]["fields"].get("hostname") or "") for s in signatures} - {""}), name_of(typical),
-        {name: _usual(run.provenance.get(name, "") for run in runs) for name in fields}, list(main_devices(typical).values()),
-        links_of_node(typical), median([float(m) for m in memory if is_number(m)] or [0.0]),
+        side.name,
+        typical["device"],
+        runs[0].simulated,
+        len(runs),
+        expected,
+        {
+            name: n.reason
+            for run in runs
+            for name, n in run.numbers.items()
+            if n.judged and name not in expected
+        },
+        sorted({str(s["provenance"]["fields"].get("hostname") or "") for s in signatures} - {""}),
+        name_of(typical),
+        {name: _usual(run.provenance.get(name, "") for run in runs) for name in fields},
+        list(main_devices(typical).values()),
+        links_of_node(typical),
+        median([float(m) for m in memory if is_number(m)] or [0.0]),
         {place: median(own) for place, own in free.items()},
-        ["%s left out" % text for text in side.left_out[:4]])
+        ["%s left out" % text for text in side.left_out[:4]],
+    )
 
 
 def read(cwd: Path, given: Optional[str], noise_file: Optional[str]) -> Optional[Reference]:
@@ -222,6 +289,7 @@ def read(cwd: Path, given: Optional[str], noise_file: Optional[str]) -> Optional
     for name, one in found.expected.items():
         if name in floor.expected:
             own = floor.expected[name]
-            found.expected[name] = replace(one, deviation=own.deviation, degrees=own.degrees, source=FROM_NOISE,
-                                           effect=own.effect)
+            found.expected[name] = replace(
+                one, deviation=own.deviation, degrees=own.degrees, source=FROM_NOISE, effect=own.effect
+            )
     return found

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Are headline numbers within what the reference's noise allows? Only worse is bad.
 
-A number is worse by the logarithm of its ratio. It is bad where the better end of its interval, which holds both tries, is worse
-than the reference by more than the largest of 2 %, the least effect of the noise floor, what the worst run of the reference is
-worse by, and k standard deviations of a run (threshold.py). One try alone is never bad, nor are two of which one is contended.
+A number is worse by the logarithm of its ratio. It is bad where the better end of its interval, which holds
+both tries, is worse than the reference by more than the largest of 2 %, the least effect of the noise floor,
+what the worst run of the reference is worse by, and k standard deviations of a run (threshold.py). One try
+alone is never bad, nor are two of which one is contended.
 """
 
 from __future__ import annotations
@@ -42,7 +43,12 @@ def _worse(expected: Expected, value: float) -> float:
 
 def allowed(expected: Expected, numbers: int) -> float:
     """As a logarithm, among so many numbers."""
-    return max(LEAST, expected.effect, expected.worst, factor(numbers, expected.runs, expected.degrees) * expected.deviation)
+    return max(
+        LEAST,
+        expected.effect,
+        expected.worst,
+        factor(numbers, expected.runs, expected.degrees) * expected.deviation,
+    )
 
 
 def judged(measured: Measured, expected: Optional[Expected], numbers: int, last: bool = True) -> Row:
@@ -61,8 +67,13 @@ def judged(measured: Measured, expected: Optional[Expected], numbers: int, last:
         return row
     if measured.tries < TRIES and not last:
         return Row(measured, expected, AGAIN, "", row.worse, limit)
-    why = "no time for a second try" if measured.tries < TRIES else \
-        "worse, and contended: others used the node" if measured.contended or measured.counted < TRIES else ""
+    why = (
+        "no time for a second try"
+        if measured.tries < TRIES
+        else "worse, and contended: others used the node"
+        if measured.contended or measured.counted < TRIES
+        else ""
+    )
     return Row(measured, expected, UNKNOWN if why else BAD, why, row.worse, limit)
 
 
@@ -99,20 +110,34 @@ def where(row: Row, node: Node) -> str:
 
 
 def _sentence(row: Row, node: Node) -> str:
-    """"GEMM f32 flop rate is 21 % lower: 40 TFLOP/s, and 51 TFLOP/s in the reference; noise explains 2.0 %"."""
+    """ "GEMM f32 flop rate is 21 % lower: 40 TFLOP/s, and 51 TFLOP/s in the reference; noise explains 2.0
+    %"."""
     expected = row.expected
-    assert expected is not None and row.worse is not None and row.allowed is not None and row.measured.value is not None
+    assert (
+        expected is not None
+        and row.worse is not None
+        and row.allowed is not None
+        and row.measured.value is not None
+    )
     return "%s is %s %s: %s, and %s in the reference; noise explains %s" % (
-        where(row, node), percent(relative(expected.better, row.worse)), "lower" if expected.better == "higher" else "higher",
-        human(row.measured.value, expected.unit), human(expected.value, expected.unit),
-        percent(relative(expected.better, row.allowed)))
+        where(row, node),
+        percent(relative(expected.better, row.worse)),
+        "lower" if expected.better == "higher" else "higher",
+        human(row.measured.value, expected.unit),
+        human(expected.value, expected.unit),
+        percent(relative(expected.better, row.allowed)),
+    )
 
 
 def _unknown(check: Check, rows: Sequence[Row], node: Node) -> None:
     """Numbers without a verdict. What there was no time for is left out, unless that is most of them."""
     unmeasured = [row for row in rows if row.outcome == UNKNOWN and row.reason == NO_CASE]
     if unmeasured:
-        say = check.unknown if 2 * len(unmeasured) > sum(row.expected is not None for row in rows) else check.note
+        say = (
+            check.unknown
+            if 2 * len(unmeasured) > sum(row.expected is not None for row in rows)
+            else check.note
+        )
         say("no time for %s" % listing([where(row, node) for row in unmeasured], 3))
     rows = [row for row in rows if row.outcome == UNKNOWN and row.reason != NO_CASE]
     by_reason: Dict[str, List[str]] = {}
@@ -126,7 +151,9 @@ def _programs(check: Check, node: Node) -> None:
     """Those that did not end as they should, and have not said so in a record."""
     for one in node.evidence["programs"]:
         text = "%s on %s: %s" % (one.get("program"), one.get("device"), one.get("reason") or "failed")
-        known = any(said.startswith("%s on %s: " % (one.get("program"), one.get("device"))) for said in node.failed)
+        known = any(
+            said.startswith("%s on %s: " % (one.get("program"), one.get("device"))) for said in node.failed
+        )
         if one.get("status") == "failed" and not known:
             check.bad(text)
         elif one.get("status") in ("stopped", "skipped"):
@@ -151,8 +178,14 @@ def check(node: Node, reference: Optional[Reference], rows: Sequence[Row]) -> Ch
     elif not compared and not found.reasons:
         found.unknown("no number could be compared with the reference")
     if any(row.expected and row.expected.source == FROM_NOWHERE for row in compared):
-        found.note("the reference is a single run that does not tell its noise: a standard deviation of 5 % is assumed; give "
-                   "--noise, or a folder of several runs")
-    found.summary = "%d of %s within noise" % (len(compared) - len(bad), plural(len(compared), "headline number")) if compared \
+        found.note(
+            "the reference is a single run that does not tell its noise: a standard deviation of 5 % is "
+            "assumed; give "
+            "--noise, or a folder of several runs"
+        )
+    found.summary = (
+        "%d of %s within noise" % (len(compared) - len(bad), plural(len(compared), "headline number"))
+        if compared
         else "%s shown" % plural(len(rows), "headline number")
+    )
     return found

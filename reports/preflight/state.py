@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Are links, clocks, memory errors, driver and firmware as the reference has them?
 
-Errors of memory, links that are down or below their maximum, and clocks that heat or the supply holds back are bad without a
-reference, too, unless the reference has the same.
+Errors of memory, links that are down or below their maximum, and clocks that heat or the supply holds back
+are bad without a reference, too, unless the reference has the same.
 """
 
 from __future__ import annotations
@@ -21,7 +21,13 @@ NAME = "state"
 # Kinds of reports/compare/provenance.py. What differs in another kind is said, and decides nothing.
 JUDGED = ("driver", "firmware", "kernel", "clocks", "power", "ecc", "links", "numa", "partition")
 _ORDERED = ("links", "clocks", "power")  # less is worse, and more is not
-_OF_A_BOARD = ("bus", "uuid", "serial", "hostname", "memory bytes")  # which one it is; compared in devices.py, or counted there
+_OF_A_BOARD = (
+    "bus",
+    "uuid",
+    "serial",
+    "hostname",
+    "memory bytes",
+)  # which one it is; compared in devices.py, or counted there
 _NOT_THROTTLED = ("none", "idle", "")
 _SHOWN = {"sm clock max": "Hz", "memory clock max": "Hz", "power limit": "W"}
 
@@ -47,7 +53,11 @@ def _provenance(check: Check, node: Node, reference: Reference, factors: Sequenc
         now = node.provenance.get(key, "")
         if now == usual or not usual or kind in factors or _is_of_a_board(field):
             continue
-        if len(node.devices) != len(reference.devices) and field.startswith("device ") and key not in node.provenance:
+        if (
+            len(node.devices) != len(reference.devices)
+            and field.startswith("device ")
+            and key not in node.provenance
+        ):
             continue  # of one device alone the field has another name
         text = "%s is %s, and %s in the reference" % (field, _text(field, now)[:80], _text(field, usual)[:80])
         numbers = real_in(now), real_in(usual)
@@ -76,7 +86,9 @@ def _links(check: Check, node: Node, reference: Optional[Reference]) -> None:
         return
     here, there = links_of(node.links), links_of(reference.links)
     for device in there.devices:
-        up, before = (sum(int(link.number("up") or 0) for link in found.of(device)) for found in (here, there))
+        up, before = (
+            sum(int(link.number("up") or 0) for link in found.of(device)) for found in (here, there)
+        )
         if device < len(node.devices) and up < before:
             text = "%s has %d links to others up, and %d in the reference" % (there.name(device), up, before)
             if not any("down" in reason.text for reason in check.reasons):
@@ -86,10 +98,17 @@ def _links(check: Check, node: Node, reference: Optional[Reference]) -> None:
 def _throttle(check: Check, devices: List[Json]) -> None:
     for place, device in enumerate(devices):
         for sample in telemetry_of(device):
-            if sample.name == "throttle" and sample.value is not None and str(sample.value) not in _NOT_THROTTLED:
+            if (
+                sample.name == "throttle"
+                and sample.value is not None
+                and str(sample.value) not in _NOT_THROTTLED
+            ):
                 check.bad("device %d is throttled: %s" % (place, sample.value))
             if sample.name == "ecc_errors" and isinstance(sample.value, (int, float)) and sample.value > 0:
-                check.bad("device %d has %d uncorrected ECC errors since the driver was loaded" % (place, sample.value))
+                check.bad(
+                    "device %d has %d uncorrected ECC errors since the driver was loaded"
+                    % (place, sample.value)
+                )
 
 
 def check(node: Node, reference: Optional[Reference], factors: Sequence[str]) -> Check:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How much worse a number of a healthy node may look, so that at most one preflight in a hundred calls such a node bad.
+"""How much worse a number of a healthy node may look, so that at most one preflight in a hundred calls such a
+node bad.
 
-A number is called bad where each of TRIES tries, in processes of their own, is worse than the reference by more than k standard
-deviations of a run. The tries are independent, but they share the reference, which is the median of few runs, and the standard
-deviation, which is an estimate. So the probability that a healthy number is called bad is
+A number is called bad where each of TRIES tries, in processes of their own, is worse than the reference by
+more than k standard deviations of a run. The tries are independent, but they share the reference, which is
+the median of few runs, and the standard deviation, which is an estimate. So the probability that a healthy
+number is called bad is
 
     p(k) = E over q, e of Q(k q - e) ** TRIES,   q^2 ~ chi^2 / degrees,   e ~ N(0, variance of the reference)
 
@@ -52,7 +54,7 @@ def _points(runs: int, degrees: int) -> Tuple[Tuple[float, float, float], ...]:
     middle = [low + (i + 0.5) * (high - low) / _STEPS for i in range(_STEPS)]
     scales = _weighted(low, high, [(degrees - 1) * math.log(q) - degrees * q * q / 2 for q in middle])
     ends = 5 * sigma
-    errors = _weighted(-ends, ends, [-(((i + 0.5) / _STEPS * 2 - 1) * 5) ** 2 / 2 for i in range(_STEPS)])
+    errors = _weighted(-ends, ends, [-((((i + 0.5) / _STEPS * 2 - 1) * 5) ** 2) / 2 for i in range(_STEPS)])
     return tuple((q, e, a * b) for q, a in scales for e, b in errors if a * b > 1e-12)
 
 

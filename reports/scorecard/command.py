@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""python -m reports scorecard MACHINE... [OPTION]...   which machine is better, at what, and for which work?"""
+"""python -m reports scorecard MACHINE... [OPTION]...   which machine is better, at what, and for which
+work?"""
 
 from __future__ import annotations
 
@@ -39,7 +40,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def _base(given: argparse.Namespace, names: Sequence[str]) -> Optional[str]:
     if given.base is not None and given.base not in names:
-        raise BadNumbers("scorecard: --base '%s' is none of the machines: %s" % (clean(given.base)[:60], ", ".join(names)))
+        raise BadNumbers(
+            "scorecard: --base '%s' is none of the machines: %s" % (clean(given.base)[:60], ", ".join(names))
+        )
     return given.base
 
 
@@ -49,12 +52,18 @@ def _check(machine: machines.Machine) -> None:
         rows = metrics.rows_of([machine])
         card([machine], rows, Question())
     except MALFORMED as why:
-        raise BadNumbers("scorecard: %s: signature.json is malformed: %s %s" % (
-            machine.name, type(why).__name__, clean(str(why))[:80])) from None
+        raise BadNumbers(
+            "scorecard: %s: signature.json is malformed: %s %s"
+            % (machine.name, type(why).__name__, clean(str(why))[:80])
+        ) from None
 
 
 def build(given: argparse.Namespace) -> Json:
-    items = None if given.workload is None else workload_file.read(given.cwd / given.workload, clean(given.workload))
+    items = (
+        None
+        if given.workload is None
+        else workload_file.read(given.cwd / given.workload, clean(given.workload))
+    )
     found = machines.read(given.cwd, given.names)
     for machine in found:
         _check(machine)

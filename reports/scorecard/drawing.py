@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The interval of a ratio as a small drawing: the reference is the line, the band is the least effect that matters."""
+"""The interval of a ratio as a small drawing: the reference is the line, the band is the least effect that
+matters."""
 
 from __future__ import annotations
 
@@ -17,7 +18,13 @@ _REACHES = (1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0, 1000.0)
 
 def reach_of(ratios: List[Optional[Json]], scale: str) -> float:
     """How far the axis of a row goes, both ways; as a factor, or as a difference."""
-    ends = [end for ratio in ratios if ratio for end in (ratio["value"], ratio["low"], ratio["high"]) if end is not None]
+    ends = [
+        end
+        for ratio in ratios
+        if ratio
+        for end in (ratio["value"], ratio["low"], ratio["high"])
+        if end is not None
+    ]
     if scale == DIFFERENCE:
         return 1.1 * max([abs(end) for end in ends] + [2 * limits(scale)[1]])
     most = max([max(end, 1 / end) for end in ends if end > 0] + [1.0])

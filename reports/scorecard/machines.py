@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From what the user names to machines: their runs, what they are, and what each of their numbers is known to be.
+"""From what the user names to machines: their runs, what they are, and what each of their numbers is known to
+be.
 
-A machine is a folder of runs, of one run, or a signature.json, as a side of compare is; NAME=PATH gives it a name.
+A machine is a folder of runs, of one run, or a signature.json, as a side of compare is; NAME=PATH gives it a
+name.
 """
 
 from __future__ import annotations
@@ -26,15 +28,18 @@ from reports.student import quantile
 CONFIDENCE = 0.95
 MAX_MACHINES = 26
 _NAME = 60  # characters
-FEW_DEGREES = 2.0  # of freedom of fewer than three runs: the spread that all numbers share may be far from that of one
+FEW_DEGREES = (
+    2.0  # of freedom of fewer than three runs: the spread that all numbers share may be far from that of one
+)
 _NORMAL = 1.96  # standard errors in half of a 95 % interval
 _MANY = 1e6  # degrees of freedom of what is not estimated from few runs
 ONE_RUN = "one run without second tries does not tell what another run would give"
 
 
 class Held(NamedTuple):
-    """What a machine's runs say of a number: a value with its interval, or the reason why there is none. `center` and `error`
-    are on the scale that machines are compared on, logarithms or the value itself; without `error` nothing can be told apart."""
+    """What a machine's runs say of a number: a value with its interval, or the reason why there is none.
+    `center` and `error` are on the scale that machines are compared on, logarithms or the value itself;
+    without `error` nothing can be told apart."""
 
     value: Optional[float] = None
     low: Optional[float] = None
@@ -48,7 +53,8 @@ class Held(NamedTuple):
 
 @dataclass
 class Machine:
-    """`kind`: "host", "sim", or "gpu". `run_spread`: the relative standard deviation from run to run, where it is known."""
+    """`kind`: "host", "sim", or "gpu". `run_spread`: the relative standard deviation from run to run, where
+    it is known."""
 
     name: str
     side: sides.Side
@@ -81,10 +87,12 @@ def named(cwd: Path, given: Sequence[str]) -> List[Tuple[str, str]]:
     found = [(own or label, path) for (own, path), label in zip(split, labels([path for _, path in split]))]
     for name, path in found:
         if sum(other == name for other, _ in found) > 1:
-            raise BadNumbers("scorecard: two machines are called '%s'; name them: OTHER=%s" % (name[:_NAME], clean(path)))
+            raise BadNumbers(
+                "scorecard: two machines are called '%s'; name them: OTHER=%s" % (name[:_NAME], clean(path))
+            )
         if len(name) > _NAME and any(own == name for own, _ in split):
             raise BadNumbers("scorecard: the name '%s…' has more than %d characters" % (name[:20], _NAME))
-    return [(name if len(name) <= _NAME else "…" + name[1 - _NAME:], path) for name, path in found]
+    return [(name if len(name) <= _NAME else "…" + name[1 - _NAME :], path) for name, path in found]
 
 
 def _signature(cwd: Path, run: RunNumbers) -> Tuple[Json, Path]:
@@ -106,7 +114,8 @@ def devices_of(signature: Json) -> int:
 
 
 def _spread(runs: Sequence[RunNumbers], signatures: Sequence[Json]) -> Optional[float]:
-    """Of several runs from the first and the last of each number, as the spread of one run is from its tries."""
+    """Of several runs from the first and the last of each number, as the spread of one run is from its
+    tries."""
     values: Dict[str, List[float]] = {}
     for run in runs if len(runs) > 1 else ():
         for name, number in run.numbers.items():
@@ -119,15 +128,27 @@ def _spread(runs: Sequence[RunNumbers], signatures: Sequence[Json]) -> Optional[
 def _machine(cwd: Path, name: str, path: str) -> Machine:
     side = sides.read(cwd, [path])
     if any(run.source != "gpusig" for run in side.runs):
-        raise BadNumbers("scorecard: %s is no run of gpusig; outputs of other tools go to ./gpusig compare" % side.name)
+        raise BadNumbers(
+            "scorecard: %s is no run of gpusig; outputs of other tools go to ./gpusig compare" % side.name
+        )
     sides.check([side])
     signatures, paths = (list(part) for part in zip(*(_signature(cwd, run) for run in side.runs)))
     try:
         first = signatures[0]
-        return Machine(name, side, signatures, paths, kind_of(first), devices_of(first), first["simulated"] is True,
-                       _spread(side.runs, signatures))
+        return Machine(
+            name,
+            side,
+            signatures,
+            paths,
+            kind_of(first),
+            devices_of(first),
+            first["simulated"] is True,
+            _spread(side.runs, signatures),
+        )
     except MALFORMED as why:
-        raise BadNumbers("scorecard: %s: signature.json is malformed: %s" % (side.name, clean(str(why))[:200])) from None
+        raise BadNumbers(
+            "scorecard: %s: signature.json is malformed: %s" % (side.name, clean(str(why))[:200])
+        ) from None
 
 
 def read(cwd: Path, given: Sequence[str]) -> List[Machine]:
@@ -137,8 +158,10 @@ def read(cwd: Path, given: Sequence[str]) -> List[Machine]:
     found = [_machine(cwd, name, path) for name, path in named(cwd, given)]
     for machine in found[1:]:
         if machine.simulated != found[0].simulated:
-            raise BadNumbers("scorecard: a simulated and a measured machine do not compare: %s and %s" % (
-                found[0].name, machine.name))
+            raise BadNumbers(
+                "scorecard: a simulated and a measured machine do not compare: %s and %s"
+                % (found[0].name, machine.name)
+            )
     return found
 
 
@@ -167,8 +190,8 @@ def _half(entry: Json, ends: Tuple[str, str], scale: str) -> Optional[float]:
 
 
 def _of_one(entry: Json, scale: str, simulated: bool) -> Held:
-    """The interval is that of another run, where the run's second tries tell it. A model in virtual time has no processes that
-    differ: there it is that of the samples."""
+    """The interval is that of another run, where the run's second tries tell it. A model in virtual time has
+    no processes that differ: there it is that of the samples."""
     value = float(entry["value"])
     ends = ("run_low", "run_high") if is_number(entry.get("run_low")) else ("ci_low", "ci_high")
     half = _half(entry, ends, scale)
@@ -179,30 +202,46 @@ def _of_one(entry: Json, scale: str, simulated: bool) -> Held:
     else:
         degrees, error = _MANY, half / _NORMAL if simulated and half is not None else None
     low, high = (float(entry[end]) if is_number(entry.get(end)) else None for end in ends)
-    return Held(value, low, high, _on_scale(value, scale), error, degrees, 1, "" if error is not None else ONE_RUN)
+    return Held(
+        value, low, high, _on_scale(value, scale), error, degrees, 1, "" if error is not None else ONE_RUN
+    )
 
 
 def _of_several(values: Sequence[float], entries: Sequence[Json], scale: str, known: Optional[float]) -> Held:
-    """Their mean on the scale. Its error is from these runs alone where there are three or more, and at least that which the
-    samples of a run have; two runs say too little by themselves, so the spread that all numbers share counts with them."""
+    """Their mean on the scale. Its error is from these runs alone where there are three or more, and at least
+    that which the samples of a run have; two runs say too little by themselves, so the spread that all
+    numbers share counts with them."""
     places = [_on_scale(value, scale) for value in values]
     count, center = len(places), fmean(places)
     own = sum((place - center) ** 2 for place in places) / (count - 1)
     degrees = float(count - 1)
     if count < 3 and known is not None and scale == RATIO:
-        own = (spread.PRIOR * known ** 2 + own * degrees) / (spread.PRIOR + degrees)
+        own = (spread.PRIOR * known**2 + own * degrees) / (spread.PRIOR + degrees)
         degrees = FEW_DEGREES
-    halves = [half for half in (_half(entry, ("ci_low", "ci_high"), scale) for entry in entries) if half is not None]
+    halves = [
+        half for half in (_half(entry, ("ci_low", "ci_high"), scale) for entry in entries) if half is not None
+    ]
     error = math.sqrt(max(own, (median(halves) / _NORMAL) ** 2 if halves else 0.0) / count)
     half = quantile(CONFIDENCE, degrees) * error
-    return Held(shown(center, scale), shown(center - half, scale), shown(center + half, scale), center, error, degrees, count)
+    return Held(
+        shown(center, scale),
+        shown(center - half, scale),
+        shown(center + half, scale),
+        center,
+        error,
+        degrees,
+        count,
+    )
 
 
 def held(machine: Machine, name: str) -> Held:
     """Of a headline number."""
     numbers = [run.numbers.get(name) for run in machine.runs]
-    present = [(number, signature["metrics"].get(name)) for number, signature in zip(numbers, machine.signatures)
-               if number is not None and number.value is not None]
+    present = [
+        (number, signature["metrics"].get(name))
+        for number, signature in zip(numbers, machine.signatures)
+        if number is not None and number.value is not None
+    ]
     reasons = list(dict.fromkeys(number.reason for number in numbers if number is not None and number.reason))
     if len(numbers) == 1:  # one contended try is no value of a single run
         present = [(number, entry) for number, entry in present if entry is not None]
@@ -211,8 +250,11 @@ def held(machine: Machine, name: str) -> Held:
         lost = len(numbers) - len(present)
         known = reasons and any(number is not None for number in numbers)
         why = reasons[0] if known else "not measured"
-        return Held(reason=why if lost == len(numbers) else "%d of %s without a value: %s" % (
-            lost, plural(len(numbers), "run"), why))
+        return Held(
+            reason=why
+            if lost == len(numbers)
+            else "%d of %s without a value: %s" % (lost, plural(len(numbers), "run"), why)
+        )
     scale = present[0][0].scale
     values = [float(number.value) for number, _ in present if number.value is not None]
     if scale == RATIO and min(values) <= 0:
@@ -220,4 +262,6 @@ def held(machine: Machine, name: str) -> Held:
     if len(values) == 1:
         entry = present[0][1] or {"value": values[0]}
         return _of_one(entry, scale, machine.simulated)
-    return _of_several(values, [entry for _, entry in present if entry is not None], scale, machine.run_spread)
+    return _of_several(
+        values, [entry for _, entry in present if entry is not None], scale, machine.run_spread
+    )

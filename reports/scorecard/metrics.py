@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Headline numbers of several machines: what may stand side by side, the ratios, and who is best.
 
-A machine is called better than another in a number where both hold: the whole interval of their ratio lies beyond the least
-effect that matters, and the p of Welch's test, adjusted by Benjamini-Hochberg over all pairs and numbers, is below the rate. The
-best are those that no other is better than. docs/method/verdicts.md, "Which machine is better?".
+A machine is called better than another in a number where both hold: the whole interval of their ratio lies
+beyond the least effect that matters, and the p of Welch's test, adjusted by Benjamini-Hochberg over all pairs
+and numbers, is below the rate. The best are those that no other is better than. docs/method/verdicts.md,
+"Which machine is better?".
 """
 
 from __future__ import annotations
@@ -32,11 +33,13 @@ _HOST_DIFFERS = {
     "Links": "a copy on the host stays in its own memory and crosses no link",
     "Starting work": "the host hands work to its own threads; no driver and no device is in between",
     "Overlap": "the host's copy engines are threads of the same cores",
-    "Collectives": "the host's devices are parts of one CPU"}
+    "Collectives": "the host's devices are parts of one CPU",
+}
 
 
 class Ratio(NamedTuple):
-    """How many times as good the first is as the second: above 1 is better whatever the direction; or the difference, above 0."""
+    """How many times as good the first is as the second: above 1 is better whatever the direction; or the
+    difference, above 0."""
 
     value: float
     low: Optional[float]
@@ -65,7 +68,9 @@ class Row:
     values: Dict[str, Held]
     others: Dict[str, str] = field(default_factory=dict)  # machine -> why it is not here
     ratios: Dict[Tuple[str, str], Ratio] = field(default_factory=dict)
-    better: Dict[Tuple[str, str], bool] = field(default_factory=dict)  # the first than the second, as judge() says
+    better: Dict[Tuple[str, str], bool] = field(
+        default_factory=dict
+    )  # the first than the second, as judge() says
     best: List[str] = field(default_factory=list)
     verdict: str = ""
 
@@ -84,7 +89,10 @@ def meaning_of(name: str, machine: Machine) -> str:
         return name
     backend, _, which = device.partition(":")
     main = machine.signatures[0]["device"].partition(":")[0]
-    return "%s@%s" % (metric, "host" if backend == "host" and main != "host" else "part" + (" " + which if which else ""))
+    return "%s@%s" % (
+        metric,
+        "host" if backend == "host" and main != "host" else "part" + (" " + which if which else ""),
+    )
 
 
 def _likeness(number: Number, name: str, machine: Machine) -> Likeness:
@@ -92,8 +100,14 @@ def _likeness(number: Number, name: str, machine: Machine) -> Likeness:
     if program in _OWN_SIZES and not re.search(r"_[0-9]+[kMG]?$", name.partition("@")[0]):
         condition = _SIZE.sub("", condition)
     among = machine.devices if program.startswith(_AMONG_DEVICES) else 0
-    return Likeness(number.unit, number.better, number.scale, condition, among,
-                    machine.kind == "host" and number.group in _HOST_DIFFERS)
+    return Likeness(
+        number.unit,
+        number.better,
+        number.scale,
+        condition,
+        among,
+        machine.kind == "host" and number.group in _HOST_DIFFERS,
+    )
 
 
 def _difference(name: str, number: Number, own: Likeness, other: Likeness) -> str:
@@ -104,35 +118,53 @@ def _difference(name: str, number: Number, own: Likeness, other: Likeness) -> st
         return "among %s, not %d" % (plural(own.devices, "device"), other.devices)
     if own.condition != other.condition:
         mine, theirs = own.condition.split(", "), other.condition.split(", ")
-        return "its condition differs: %s, not %s" % (", ".join(w for w in mine if w not in theirs) or "none",
-                                                      ", ".join(w for w in theirs if w not in mine) or "none")
+        return "its condition differs: %s, not %s" % (
+            ", ".join(w for w in mine if w not in theirs) or "none",
+            ", ".join(w for w in theirs if w not in mine) or "none",
+        )
     return "its unit or direction differs"
 
 
 def rows_of(machines: Sequence[Machine]) -> Tuple[List[Row], List[Row]]:
-    """Rows of two machines or more, and what stands alone. In one row are those for which a number means the same, so a number
-    may have several."""
+    """Rows of two machines or more, and what stands alone. In one row are those for which a number means the
+    same, so a number may have several."""
     found: Dict[str, Dict[str, Tuple[Number, Likeness, Held]]] = {}
     lost: Dict[str, Dict[str, Tuple[Number, str]]] = {}
     for machine in machines:
-        for name in dict.fromkeys(n for run in machine.runs for n, number in run.numbers.items() if number.judged):
+        for name in dict.fromkeys(
+            n for run in machine.runs for n, number in run.numbers.items() if number.judged
+        ):
             number, meaning, value = number_of(machine, name), meaning_of(name, machine), held(machine, name)
             if number is None:
                 continue
             if value.value is None:
                 lost.setdefault(meaning, {})[machine.name] = (number, value.reason)
             else:
-                found.setdefault(meaning, {})[machine.name] = (number, _likeness(number, name, machine), value)
+                found.setdefault(meaning, {})[machine.name] = (
+                    number,
+                    _likeness(number, name, machine),
+                    value,
+                )
     compared, alone = [], []
     for name in sorted({*found, *lost}, key=_place):
         own, gone = found.get(name, {}), lost.get(name, {})
-        absent = {m.name: gone[m.name][1] if m.name in gone else "not measured" for m in machines if m.name not in own}
+        absent = {
+            m.name: gone[m.name][1] if m.name in gone else "not measured"
+            for m in machines
+            if m.name not in own
+        }
         likes = sorted({likeness for _, likeness, _ in own.values()}, key=repr)
         for likeness in likes:
             within = {who: held_ for who, (_, like, held_) in own.items() if like == likeness}
             number = own[min(within)][0]
-            others = dict(absent, **{who: _difference(name, other, like, likeness)
-                                     for who, (other, like, _) in own.items() if like != likeness})
+            others = dict(
+                absent,
+                **{
+                    who: _difference(name, other, like, likeness)
+                    for who, (other, like, _) in own.items()
+                    if like != likeness
+                },
+            )
             (compared if len(within) > 1 else alone).append(Row(name, number, likeness, within, others))
         if not likes:
             number = min(gone.items())[1][0]
@@ -140,7 +172,9 @@ def rows_of(machines: Sequence[Machine]) -> Tuple[List[Row], List[Row]]:
     return compared, alone
 
 
-_PLACES = {program: place for place, program in enumerate(p for programs in GROUPS.values() for p in programs)}
+_PLACES = {
+    program: place for place, program in enumerate(p for programs in GROUPS.values() for p in programs)
+}
 
 
 def _place(name: str) -> Tuple[int, str]:
@@ -156,21 +190,30 @@ def ratio_of(mine: Held, other: Held, scale: str, better: Optional[str]) -> Rati
     change = sign * (mine.center - other.center)
     if mine.error is None or other.error is None:
         return Ratio(shown(change, scale), None, None, None)
-    squares = sorted((mine.error ** 2, other.error ** 2)), (mine.error ** 4 / mine.degrees, other.error ** 4 / other.degrees)
+    squares = (
+        sorted((mine.error**2, other.error**2)),
+        (mine.error**4 / mine.degrees, other.error**4 / other.degrees),
+    )
     error = math.sqrt(sum(squares[0]))
     if not error:
         return Ratio(shown(change, scale), shown(change, scale), shown(change, scale), 0.0 if change else 1.0)
     tail = sum(sorted(squares[1]))
-    degrees = max(min(mine.degrees, other.degrees), error ** 4 / tail if tail else mine.degrees)
+    degrees = max(min(mine.degrees, other.degrees), error**4 / tail if tail else mine.degrees)
     degrees = math.floor(degrees * _DEGREES) / _DEGREES if degrees < _ALMOST_NORMAL else _ALMOST_NORMAL
     half = quantile(CONFIDENCE, degrees) * error
-    return Ratio(shown(change, scale), shown(change - half, scale), shown(change + half, scale),
-                 two_sided_p(change / error, degrees))
+    return Ratio(
+        shown(change, scale),
+        shown(change - half, scale),
+        shown(change + half, scale),
+        two_sided_p(change / error, degrees),
+    )
 
 
 def limits(scale: str) -> Tuple[float, float]:
     """Of what does not matter, as a ratio or a difference."""
-    return (-LEAST_EFFECT, LEAST_EFFECT) if scale == DIFFERENCE else (1 / (1 + LEAST_EFFECT), 1 + LEAST_EFFECT)
+    return (
+        (-LEAST_EFFECT, LEAST_EFFECT) if scale == DIFFERENCE else (1 / (1 + LEAST_EFFECT), 1 + LEAST_EFFECT)
+    )
 
 
 def _compare(row: Row) -> None:
@@ -184,22 +227,30 @@ def _judge(row: Row, adjusted: Dict[Tuple[str, str], float]) -> None:
     low, high = limits(row.number.scale)
     for pair, ratio in row.ratios.items():
         row.better[pair] = ratio.low is not None and ratio.low > high and adjusted[tuple(sorted(pair))] < RATE  # type: ignore
-    row.best = [name for name in sorted(row.values) if not any(row.better.get((other, name)) for other in row.values)]
+    row.best = [
+        name for name in sorted(row.values) if not any(row.better.get((other, name)) for other in row.values)
+    ]
     if row.number.better not in ("higher", "lower"):
         row.best, row.better, row.verdict = [], dict.fromkeys(row.better, False), DESCRIBED
     elif len(row.best) == 1:
         row.verdict = BEST
     else:
-        within = all(r.low is not None and r.high is not None and low <= r.low and r.high <= high
-                     for pair, r in row.ratios.items() if set(pair) <= set(row.best))
+        within = all(
+            r.low is not None and r.high is not None and low <= r.low and r.high <= high
+            for pair, r in row.ratios.items()
+            if set(pair) <= set(row.best)
+        )
         row.verdict = EQUAL if within else OPEN
 
 
 def judge(rows: Sequence[Row]) -> None:
-    """The family is every pair of machines in every number. What has no p counts as a test that found nothing."""
+    """The family is every pair of machines in every number. What has no p counts as a test that found
+    nothing."""
     for row in rows:
         _compare(row)
-    pairs = [(index, pair) for index, row in enumerate(rows) for pair in sorted(row.ratios) if pair[0] < pair[1]]
+    pairs = [
+        (index, pair) for index, row in enumerate(rows) for pair in sorted(row.ratios) if pair[0] < pair[1]
+    ]
     ps = [rows[index].ratios[pair].p for index, pair in pairs]
     adjusted: List[Dict[Any, float]] = [{} for _ in rows]
     for (index, pair), p in zip(pairs, statistics.adjusted([1.0 if p is None else p for p in ps])):
@@ -209,7 +260,8 @@ def judge(rows: Sequence[Row]) -> None:
 
 
 def reference_of(row: Row, base: Optional[str]) -> Optional[str]:
-    """What ratios of the row are shown against: the base, or the best value; None where the base is not in it."""
+    """What ratios of the row are shown against: the base, or the best value; None where the base is not in
+    it."""
     if base is not None:
         return base if base in row.values else None
     sign = -1.0 if row.number.better == "lower" else 1.0

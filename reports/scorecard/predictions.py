@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How long a piece of work takes on a machine, from the curves of one run's signature. Nothing is measured.
 
-GEMMs, alone or with their communication, are predicted by advise; copies and messages are read from the measured curve of the
-fastest way, time linear between two sizes.
+GEMMs, alone or with their communication, are predicted by advise; copies and messages are read from the
+measured curve of the fastest way, time linear between two sizes.
 """
 
 from __future__ import annotations
@@ -25,15 +25,19 @@ MAX_RATE = 1.1  # of the fastest measured GEMM, for a predicted one
 MAX_EXTRAPOLATION = 64  # beyond the longest measured size, as in advise/advise.h
 # A normal error in the logarithm exceeds 1.96 / 0.6745 times its median in 5 % of cases.
 _OF_A_MEDIAN = 1.96 / 0.6745
-# Collective -> program, quantity, and the bytes a second per byte of the vector that it counts, among p devices.
-_MESSAGES = {"allreduce": ("collectives/device_allreduce", lambda p: 2 * (p - 1) / p),
-             "all-gather": ("collectives/device_allgather", lambda p: (p - 1) / p),
-             "reduce-scatter": ("collectives/device_reduce_scatter", lambda p: (p - 1) / p),
-             "all-to-all": ("collectives/device_all_to_all", lambda p: (p - 1) / p)}
+# Collective -> program, quantity, and the bytes a second per byte of the vector that it counts, among p
+# devices.
+_MESSAGES = {
+    "allreduce": ("collectives/device_allreduce", lambda p: 2 * (p - 1) / p),
+    "all-gather": ("collectives/device_allgather", lambda p: (p - 1) / p),
+    "reduce-scatter": ("collectives/device_reduce_scatter", lambda p: (p - 1) / p),
+    "all-to-all": ("collectives/device_all_to_all", lambda p: (p - 1) / p),
+}
 
 
 class Prediction(NamedTuple):
-    """`half`: of the 95 % interval, in the logarithm, without what another run would add; None where nobody knows."""
+    """`half`: of the 95 % interval, in the logarithm, without what another run would add; None where nobody
+    knows."""
 
     seconds: float
     half: Optional[float]
@@ -57,11 +61,15 @@ def _check_gemm(signature: Json, item: Item, gemm_s: float) -> None:
     """A model of one or two GEMMs, or one that is far from all of them, may predict anything."""
     rates, (m, n, k) = _measured_rates(signature, item.what), item.sides
     if len(rates) < LEAST_GEMMS:
-        raise Unanswered("only %s of %s measured, too few to predict others: run with --shape %dx%dx%d" % (
-            plural(len(rates), "GEMM"), item.what, m, n, k))
+        raise Unanswered(
+            "only %s of %s measured, too few to predict others: run with --shape %dx%dx%d"
+            % (plural(len(rates), "GEMM"), item.what, m, n, k)
+        )
     if not 2.0 * m * n * k / gemm_s <= MAX_RATE * max(rates):
-        raise Unanswered("the prediction is outside what was measured, and faster than any GEMM there: "
-                         "run with --shape %dx%dx%d" % (m, n, k))
+        raise Unanswered(
+            "the prediction is outside what was measured, and faster than any GEMM there: "
+            "run with --shape %dx%dx%d" % (m, n, k)
+        )
 
 
 def _gemm(signature: Json, path: Path, item: Item) -> Prediction:
@@ -73,7 +81,8 @@ def _gemm(signature: Json, path: Path, item: Item) -> Prediction:
         seconds, extrapolated = answer["pick"]["predicted_s"], answer["extrapolated"]
         error, gemm_s = answer["expected_error"], answer["gemm_s"]
         notes = ["the expected error is a lower limit: no schedules were measured"] * (
-            answer["expected_error_text"].startswith("at least"))
+            answer["expected_error_text"].startswith("at least")
+        )
     else:
         seconds, extrapolated, error = advise_command.gemm_alone(signature, (m, n, k), item.what, path)
         gemm_s = seconds
@@ -81,7 +90,9 @@ def _gemm(signature: Json, path: Path, item: Item) -> Prediction:
         raise Unanswered("a predicted time or an expected error out of range")
     _check_gemm(signature, item, gemm_s)
     if extrapolated:
-        notes.insert(0, "extrapolated: outside the shapes or sizes that were measured, so its error is not known")
+        notes.insert(
+            0, "extrapolated: outside the shapes or sizes that were measured, so its error is not known"
+        )
         return Prediction(seconds, None, tuple(notes))
     return Prediction(seconds, _OF_A_MEDIAN * math.log1p(error), tuple(notes))
 
@@ -98,27 +109,39 @@ def _half(point: Json) -> float:
 
 def _points(curve: Json, bytes_per_byte: float) -> List[Tuple[float, float, float]]:
     """(bytes, seconds, half of the interval) by rising size."""
-    return sorted((float(p["x"]), p["x"] * bytes_per_byte / p["value"], _half(p)) for p in curve["points"]
-                  if is_number(p["x"]) and is_number(p["value"]) and p["x"] > 0 and p["value"] > 0)
+    return sorted(
+        (float(p["x"]), p["x"] * bytes_per_byte / p["value"], _half(p))
+        for p in curve["points"]
+        if is_number(p["x"]) and is_number(p["value"]) and p["x"] > 0 and p["value"] > 0
+    )
 
 
 def at_size(points: Sequence[Tuple[float, float, float]], size: float) -> Optional[Prediction]:
-    """Time at a size. Beyond the largest one its rate holds; a transfer below the smallest one takes as long as that."""
+    """Time at a size. Beyond the largest one its rate holds; a transfer below the smallest one takes as long
+    as that."""
     if not points or size > MAX_EXTRAPOLATION * points[-1][0]:
         return None
     beyond = ("extrapolated: outside the sizes that were measured",)
     if size >= points[-1][0]:
-        return Prediction(points[-1][1] * size / points[-1][0], points[-1][2], beyond if size > points[-1][0] else ())
+        return Prediction(
+            points[-1][1] * size / points[-1][0], points[-1][2], beyond if size > points[-1][0] else ()
+        )
     if size <= points[0][0]:
         return Prediction(points[0][1], points[0][2], beyond if size < points[0][0] else ())
-    (x1, y1, h1), (x2, y2, h2) = next(pair for pair in zip(points, points[1:]) if pair[0][0] <= size <= pair[1][0])
+    (x1, y1, h1), (x2, y2, h2) = next(
+        pair for pair in zip(points, points[1:]) if pair[0][0] <= size <= pair[1][0]
+    )
     return Prediction(y1 + (y2 - y1) * (size - x1) / (x2 - x1), max(h1, h2))
 
 
-def _fastest(found: Dict[str, List[Tuple[float, float, float]]], size: float, program: str, why: str) -> Prediction:
+def _fastest(
+    found: Dict[str, List[Tuple[float, float, float]]], size: float, program: str, why: str
+) -> Prediction:
     known = {way: at for way, points in found.items() for at in [at_size(points, size)] if at is not None}
     if not known and found:
-        raise Unanswered("the largest size that %s measured is less than 1/%d of this" % (program, MAX_EXTRAPOLATION))
+        raise Unanswered(
+            "the largest size that %s measured is less than 1/%d of this" % (program, MAX_EXTRAPOLATION)
+        )
     if not known:
         raise Unanswered("%s has no value%s" % (program, why))
     way = min(known, key=lambda name: (known[name].seconds, name))
@@ -127,22 +150,35 @@ def _fastest(found: Dict[str, List[Tuple[float, float, float]]], size: float, pr
 
 def _curves(signature: Json, program: str, quantity: str) -> List[Json]:
     section = signature["programs"].get(program)
-    return [c for c in section["curves"] if c["derived"] == quantity and c["variant"] and c["axis"] == "size"] if section else []
+    return (
+        [c for c in section["curves"] if c["derived"] == quantity and c["variant"] and c["axis"] == "size"]
+        if section
+        else []
+    )
 
 
 def _copy(signature: Json, item: Item) -> Prediction:
     program = "micro/copy_path"
-    found = {c["variant"]: _points(c, 1.0) for c in _curves(signature, program, "bandwidth")
-             if c["where"].get("direction") == item.what and (c["variant"] == "engine" or c["variant"].startswith("kernel"))}
-    return _fastest(found, item.size, program, advise_command.why_missing(signature, program, "direction=" + item.what))
+    found = {
+        c["variant"]: _points(c, 1.0)
+        for c in _curves(signature, program, "bandwidth")
+        if c["where"].get("direction") == item.what
+        and (c["variant"] == "engine" or c["variant"].startswith("kernel"))
+    }
+    return _fastest(
+        found, item.size, program, advise_command.why_missing(signature, program, "direction=" + item.what)
+    )
 
 
 def _message(signature: Json, item: Item) -> Prediction:
     program, counted = _MESSAGES[item.what]
     there = devices_of(signature)
     if there != item.devices:
-        raise Unanswered("%s was measured among %d, not among %d devices" % (program, there, item.devices)
-                         if there > 1 else "one device was measured alone")
+        raise Unanswered(
+            "%s was measured among %d, not among %d devices" % (program, there, item.devices)
+            if there > 1
+            else "one device was measured alone"
+        )
     found = {c["variant"]: _points(c, counted(there)) for c in _curves(signature, program, "bus_bandwidth")}
     return _fastest(found, item.size, program, advise_command.why_missing(signature, program))
 

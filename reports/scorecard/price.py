@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What machines cost and draw, and which of them no other beats in speed, price and power at once.
 
-A file with a line a machine: NAME PRICE CURRENCY[/h] [POWER], such as "node-a 250000 EUR 10.2kW" or "node-b 31.2 USD/h". What is
-wrong in it is named, and the rest is used.
+A file with a line a machine: NAME PRICE CURRENCY[/h] [POWER], such as "node-a 250000 EUR 10.2kW" or "node-b
+31.2 USD/h". What is wrong in it is named, and the rest is used.
 """
 
 from __future__ import annotations
@@ -75,20 +75,25 @@ def _price(words: List[str]) -> Price:
 
 
 def read(path: Path, name: str, known: Sequence[str]) -> Tuple[Dict[str, Price], List[str]]:
-    """Of the machines that are `known`, and a note for each line that is not used. BadNumbers where it cannot be read."""
+    """Of the machines that are `known`, and a note for each line that is not used. BadNumbers where it cannot
+    be read."""
     found: Dict[str, Price] = {}
     notes, twice = [], set()
     for number, words in lines_of(path, name):
         # A machine's name may have spaces in it.
-        who = next((k for k in sorted(known, key=len, reverse=True) if words[:len(k.split())] == k.split()), "")
+        who = next(
+            (k for k in sorted(known, key=len, reverse=True) if words[: len(k.split())] == k.split()), ""
+        )
         try:
             if not who:
-                raise ValueError("no machine here is called '%s'; machines: %s" % (words[0][:40], ", ".join(known)))
+                raise ValueError(
+                    "no machine here is called '%s'; machines: %s" % (words[0][:40], ", ".join(known))
+                )
             if who in found or who in twice:
                 twice.add(who)
                 found.pop(who, None)
                 raise ValueError("'%s' is there more than once, so none of its lines is used" % who)
-            found[who] = _price(words[len(who.split()):])
+            found[who] = _price(words[len(who.split()) :])
         except ValueError as why:
             notes.append("%s, line %d: %s" % (name, number, why))
     return found, notes + ["%s has no usable line for %s" % (name, who) for who in known if who not in found]
@@ -110,25 +115,39 @@ def _samples(path: Path) -> List[float]:
                 except BadRecord:
                     continue
                 if record.get("kind") == "case" and isinstance(record.get("state"), dict):
-                    found += [float(s.value) for s in telemetry_of(record) if s.name == "power" and is_number(s.value)]
+                    found += [
+                        float(s.value)
+                        for s in telemetry_of(record)
+                        if s.name == "power" and is_number(s.value)
+                    ]
     except (OSError, BadRecord):
         pass  # no records next to it: nothing is measured
     return [value for value in found if value > 0]
 
 
 def _telemetry(machine: Machine) -> Price:
-    """What the devices alone draw: measured after GEMMs, else at most their limit. Without either nothing is known."""
+    """What the devices alone draw: measured after GEMMs, else at most their limit. Without either nothing is
+    known."""
     if machine.simulated:
         return Price()
     samples = [value for path in machine.paths for value in _samples(path)]
     of = " of %d devices" % machine.devices if machine.devices > 1 else ""
     if len(samples) >= LEAST_SAMPLES:
-        return Price(None, "", median(samples) * machine.devices, MEASURED,
-                     "telemetry after %d GEMMs, the median%s, without the host" % (
-                         len(samples), " of the first device times %d" % machine.devices if of else ""))
+        return Price(
+            None,
+            "",
+            median(samples) * machine.devices,
+            MEASURED,
+            "telemetry after %d GEMMs, the median%s, without the host"
+            % (len(samples), " of the first device times %d" % machine.devices if of else ""),
+        )
     devices = list(main_devices(machine.signatures[0]).values())
-    limits = [float(s.value) for device in devices for s in telemetry_of(device)
-              if s.name == "power_limit" and is_number(s.value) and float(s.value) > 0]
+    limits = [
+        float(s.value)
+        for device in devices
+        for s in telemetry_of(device)
+        if s.name == "power_limit" and is_number(s.value) and float(s.value) > 0
+    ]
     if devices and len(limits) == len(devices):
         return Price(None, "", sum(limits), LIMIT, "the power limit%s, without the host; not measured" % of)
     return Price()
@@ -138,8 +157,8 @@ def _telemetry(machine: Machine) -> Price:
 
 
 def _speed(rows: Sequence[Row], mix: Optional[Mix], one: str, other: str) -> str:
-    """By the mix where there is one, of what every machine answers; else by every number. What is not told apart is a tie only
-    for a machine that does not look slower."""
+    """By the mix where there is one, of what every machine answers; else by every number. What is not told
+    apart is a tie only for a machine that does not look slower."""
     if mix is not None:
         line = mix.common or mix.total
         ahead = line.speeds.get((one, other))
@@ -147,7 +166,13 @@ def _speed(rows: Sequence[Row], mix: Optional[Mix], one: str, other: str) -> str
             return UNKNOWN
         if ahead.low > 1 + LEAST_EFFECT:
             return BETTER
-        return WORSE if ahead.high < 1 / (1 + LEAST_EFFECT) else TIE if ahead.value >= 1 / (1 + LEAST_EFFECT) else MIXED
+        return (
+            WORSE
+            if ahead.high < 1 / (1 + LEAST_EFFECT)
+            else TIE
+            if ahead.value >= 1 / (1 + LEAST_EFFECT)
+            else MIXED
+        )
     pairs = [row for row in rows if row.ratios.get((one, other)) and row.number.better]
     if not pairs or any(row.ratios[one, other].low is None for row in pairs):
         return UNKNOWN
@@ -163,19 +188,26 @@ def _less(mine: Optional[float], other: Optional[float], same: bool) -> str:
 
 
 def judge(prices: Prices, rows: Sequence[Row], mix: Optional[Mix]) -> Prices:
-    """One machine beats another where it is better in one of the three that are known of both, and worse in none. With fewer
-    than speed and one more, nobody beats anybody."""
+    """One machine beats another where it is better in one of the three that are known of both, and worse in
+    none. With fewer than speed and one more, nobody beats anybody."""
     known = set()
     for other, theirs in prices.machines.items():
         for one, mine in prices.machines.items():
             if one == other:
                 continue
-            found = {"speed": _speed(rows, mix, one, other),
-                     "price": _less(mine.price, theirs.price, mine.currency == theirs.currency),
-                     "power": _less(mine.power, theirs.power, mine.power_source == theirs.power_source)}
+            found = {
+                "speed": _speed(rows, mix, one, other),
+                "price": _less(mine.price, theirs.price, mine.currency == theirs.currency),
+                "power": _less(mine.power, theirs.power, mine.power_source == theirs.power_source),
+            }
             said = {name: verdict for name, verdict in found.items() if verdict != UNKNOWN}
             known |= set(said)
-            if "speed" in said and len(said) > 1 and BETTER in said.values() and not {WORSE, MIXED} & set(said.values()):
+            if (
+                "speed" in said
+                and len(said) > 1
+                and BETTER in said.values()
+                and not {WORSE, MIXED} & set(said.values())
+            ):
                 prices.beaten.setdefault(other, []).append(one)
     prices.beaten = {name: sorted(by) for name, by in prices.beaten.items()}
     prices.criteria = [name for name in ("speed", "price", "power") if name in known]
@@ -187,10 +219,17 @@ def of(machines: Sequence[Machine], path: Path, name: str, rows: Sequence[Row], 
     found = {}
     for machine in machines:
         own, telemetry = stated.get(machine.name, Price()), _telemetry(machine)
-        found[machine.name] = own if own.power is not None else own._replace(
-            power=telemetry.power, power_source=telemetry.power_source, power_text=telemetry.power_text)
-    for what, values in (("prices in", {p.currency for p in found.values() if p.price is not None}),
-                         ("power", {p.power_source for p in found.values() if p.power is not None})):
+        found[machine.name] = (
+            own
+            if own.power is not None
+            else own._replace(
+                power=telemetry.power, power_source=telemetry.power_source, power_text=telemetry.power_text
+            )
+        )
+    for what, values in (
+        ("prices in", {p.currency for p in found.values() if p.price is not None}),
+        ("power", {p.power_source for p in found.values() if p.power is not None}),
+    ):
         if len(values) > 1:
             notes.append("%s %s: not compared with each other" % (what, " and ".join(sorted(values))))
     return judge(Prices(found, notes), rows, mix)

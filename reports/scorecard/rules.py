@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Run rules: what has to hold before the numbers of a machine count in an offer, and what its signatures say of each.
+"""Run rules: what has to hold before the numbers of a machine count in an offer, and what its signatures say
+of each.
 
-docs/FOR-BUYERS.md explains them. A rule that no signature can show, such as who measured, is a statement of the seller.
+docs/FOR-BUYERS.md explains them. A rule that no signature can show, such as who measured, is a statement of
+the seller.
 """
 
 from __future__ import annotations
@@ -49,10 +51,16 @@ def _measured(machine: Machine) -> Finding:
 
 
 def _verified(machine: Machine) -> Finding:
-    failed = sorted({e["program"] for s in machine.signatures for e in s["not_measured"] if e["status"] == "failed"})
+    failed = sorted(
+        {e["program"] for s in machine.signatures for e in s["not_measured"] if e["status"] == "failed"}
+    )
     if failed:
         return Finding(NO, "failed: %s" % listing(failed, _SHOWN))
-    return Finding(NO, "results were not checked") if any(s["unverified"] for s in machine.signatures) else Finding(YES, "")
+    return (
+        Finding(NO, "results were not checked")
+        if any(s["unverified"] for s in machine.signatures)
+        else Finding(YES, "")
+    )
 
 
 def _no_soak(machine: Machine) -> Finding:
@@ -62,22 +70,40 @@ def _no_soak(machine: Machine) -> Finding:
 
 def _headline(machine: Machine) -> Finding:
     """What the device cannot do is not missing."""
-    counted = Counter(e["metric"] for s in machine.signatures for e in s["primary_missing"]
-                      if not e["reason"].startswith(SKIPPED))
+    counted = Counter(
+        e["metric"]
+        for s in machine.signatures
+        for e in s["primary_missing"]
+        if not e["reason"].startswith(SKIPPED)
+    )
     if counted:
-        return Finding(NO, "%s missing, such as %s" % (plural(len(counted), "is", "are"), listing(sorted(counted), _SHOWN)))
-    return Finding(YES, "") if any(e["primary"] for s in machine.signatures for e in s["metrics"].values()) else \
-        Finding(NO, "there is none")
+        return Finding(
+            NO,
+            "%s missing, such as %s" % (plural(len(counted), "is", "are"), listing(sorted(counted), _SHOWN)),
+        )
+    return (
+        Finding(YES, "")
+        if any(e["primary"] for s in machine.signatures for e in s["metrics"].values())
+        else Finding(NO, "there is none")
+    )
 
 
 def _alone(machine: Machine) -> Finding:
-    kept = sum(e.get("grade") == CONTENDED for s in machine.signatures for e in s["metrics"].values() if e["primary"])
+    kept = sum(
+        e.get("grade") == CONTENDED for s in machine.signatures for e in s["metrics"].values() if e["primary"]
+    )
     lost = sum(CONTENDED in e["reason"] for s in machine.signatures for e in s["primary_missing"])
-    return Finding(NO, "%s contended" % plural(kept + lost, "headline value")) if kept + lost else Finding(YES, "")
+    return (
+        Finding(NO, "%s contended" % plural(kept + lost, "headline value"))
+        if kept + lost
+        else Finding(YES, "")
+    )
 
 
 def _cool(machine: Machine) -> Finding:
-    count = sum(int(e.get("count", 1)) for s in machine.signatures for e in s["invalid"] if "throttled" in e["flags"])
+    count = sum(
+        int(e.get("count", 1)) for s in machine.signatures for e in s["invalid"] if "throttled" in e["flags"]
+    )
     return Finding(NO, "%s throttled" % plural(count, "value")) if count else Finding(YES, "")
 
 
@@ -99,8 +125,11 @@ def _options(machine: Machine) -> Finding:
     if changed:
         return Finding(NO, listing(sorted(changed), _SHOWN))
     own = {f: v for f, v in machine.runs[0].provenance.items() if f.startswith("options:")}
-    return Finding(YES, ", ".join("%s %s" % (f.partition(": ")[2], v) for f, v in sorted(own.items()))) if own else \
-        Finding(UNKNOWN, "no plan.json next to the signature")
+    return (
+        Finding(YES, ", ".join("%s %s" % (f.partition(": ")[2], v) for f, v in sorted(own.items())))
+        if own
+        else Finding(UNKNOWN, "no plan.json next to the signature")
+    )
 
 
 def versions(machine: Machine) -> List[str]:
@@ -121,11 +150,18 @@ def _limits_stated(machine: Machine) -> Finding:
     device = next(iter(machine.signatures[0]["devices"].values()), {})
     if machine.kind == "host":
         governor = machine.signatures[0]["provenance"]["fields"].get("governor")
-        return Finding(YES, "governor %s" % governor) if governor else Finding(NO, "no frequency governor is known")
+        return (
+            Finding(YES, "governor %s" % governor)
+            if governor
+            else Finding(NO, "no frequency governor is known")
+        )
     known = {sample.name: sample for sample in telemetry_of(device) if sample.value is not None}
     lacking = [name.replace("_", " ") for name in _STATED if name not in known]
-    return Finding(NO, "%s not known" % listing(lacking)) if lacking else \
-        Finding(YES, ", ".join(known[name].text for name in _STATED))
+    return (
+        Finding(NO, "%s not known" % listing(lacking))
+        if lacking
+        else Finding(YES, ", ".join(known[name].text for name in _STATED))
+    )
 
 
 RULES: Tuple[Rule, ...] = (
@@ -140,10 +176,14 @@ RULES: Tuple[Rule, ...] = (
     Rule("nothing changed within or between its runs", _unchanged),
     Rule("budget, seed and options are stated, and alike in all runs", _options),
     Rule("device and driver are stated", _device_stated),
-    Rule("clocks and power limit are stated", _limits_stated))
+    Rule("clocks and power limit are stated", _limits_stated),
+)
 ONE_VERSION = "one version of gpusig on all machines"
-STATEMENTS = ("who measured, when, and for whom", "that the settings are those of the machine as it will be delivered",
-              "that all runs that were made are there, not only the best ones")
+STATEMENTS = (
+    "who measured, when, and for whom",
+    "that the settings are those of the machine as it will be delivered",
+    "that all runs that were made are there, not only the best ones",
+)
 
 
 def check(machines: Sequence[Machine]) -> List[Dict[str, object]]:
@@ -151,12 +191,24 @@ def check(machines: Sequence[Machine]) -> List[Dict[str, object]]:
     found: List[Dict[str, object]] = []
     for rule in RULES:
         said = {machine.name: rule.check(machine) for machine in machines}
-        found.append({"rule": rule.rule, "machines": {name: {"holds": finding.holds, "text": finding.text[:300]}
-                                                      for name, finding in said.items()}})
+        found.append(
+            {
+                "rule": rule.rule,
+                "machines": {
+                    name: {"holds": finding.holds, "text": finding.text[:300]}
+                    for name, finding in said.items()
+                },
+            }
+        )
     own = {machine.name: versions(machine) for machine in machines}
     every = sorted({version for held in own.values() for version in held})
     holds = UNKNOWN if "unknown" in every else YES if len(every) == 1 else NO
-    found.append({"rule": ONE_VERSION, "machines": {name: {"holds": holds, "text": listing(held)} for name, held in own.items()}})
+    found.append(
+        {
+            "rule": ONE_VERSION,
+            "machines": {name: {"holds": holds, "text": listing(held)} for name, held in own.items()},
+        }
+    )
     return found
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The user's mix on every machine: the time of each piece of work, of all, and how many times as fast one machine is as another.
+"""The user's mix on every machine: the time of each piece of work, of all, and how many times as fast one
+machine is as another.
 
 Times come with 95 % intervals in the logarithm: what the prediction may be off by, and what another run
 would give. Within a machine all pieces are taken to be off the same way, so the ends of a sum are the sums
@@ -22,9 +23,11 @@ from reports.scorecard.workload_file import Item
 from reports.student import quantile
 
 # A CPU that plays a device does these to itself, so next to a GPU they are other work.
-_NOT_OF_A_HOST = {"copy": "a copy on the host stays in its own memory and crosses no link",
-                  "launch": "a launch on the host goes to its own threads; no driver and no device is in between",
-                  "message": "the host's devices are parts of one CPU"}
+_NOT_OF_A_HOST = {
+    "copy": "a copy on the host stays in its own memory and crosses no link",
+    "launch": "a launch on the host goes to its own threads; no driver and no device is in between",
+    "message": "the host's devices are parts of one CPU",
+}
 NONE = "no answer"
 
 
@@ -84,7 +87,7 @@ def _half_of_runs(machine: Machine, logs: Sequence[float]) -> Optional[float]:
         return quantile(CONFIDENCE, FEW_DEGREES) * math.sqrt(2) * machine.run_spread
     own, degrees = sum((v - fmean(logs)) ** 2 for v in logs) / (count - 1), float(count - 1)
     if count < 3 and machine.run_spread is not None:
-        own = (spread.PRIOR * machine.run_spread ** 2 + own * degrees) / (spread.PRIOR + degrees)
+        own = (spread.PRIOR * machine.run_spread**2 + own * degrees) / (spread.PRIOR + degrees)
         degrees = FEW_DEGREES
     return quantile(CONFIDENCE, degrees) * math.sqrt(own / count)
 
@@ -117,7 +120,9 @@ def _time(machine: Machine, item: Item, mixed: bool) -> Time:
     if mixed and machine.kind == "host" and item.kind in _NOT_OF_A_HOST:
         return Time(None, reason=_NOT_OF_A_HOST[item.kind])
     if item.kind == "memory":
-        return _from_metric(machine, "micro/memory/memory_%s_bandwidth" % item.what, float(item.size) * item.count, True)
+        return _from_metric(
+            machine, "micro/memory/memory_%s_bandwidth" % item.what, float(item.size) * item.count, True
+        )
     if item.kind == "launch":
         return _from_metric(machine, "micro/launch/launch_back_to_back", float(item.size) * item.count, False)
     return _predicted(machine, item)
@@ -137,17 +142,29 @@ def speed_of(mine: Time, other: Time) -> Speed:
 
 def judge(line: Line) -> Line:
     known = sorted(name for name, time in line.times.items() if time.seconds is not None)
-    line.speeds = {(one, other): speed_of(line.times[one], line.times[other])
-                   for one in known for other in known if one != other}
-    faster = {pair for pair, speed in line.speeds.items() if speed.low is not None and speed.low > 1 + LEAST_EFFECT}
+    line.speeds = {
+        (one, other): speed_of(line.times[one], line.times[other])
+        for one in known
+        for other in known
+        if one != other
+    }
+    faster = {
+        pair for pair, speed in line.speeds.items() if speed.low is not None and speed.low > 1 + LEAST_EFFECT
+    }
     line.best = [name for name in known if not any((other, name) in faster for other in known)]
     if len(known) < 2:
         line.verdict = NONE
     elif len(line.best) == 1:
         line.verdict = BEST
     else:
-        near = all(s.low is not None and s.high is not None and s.low >= 1 / (1 + LEAST_EFFECT) and s.high <= 1 + LEAST_EFFECT
-                   for pair, s in line.speeds.items() if set(pair) <= set(line.best))
+        near = all(
+            s.low is not None
+            and s.high is not None
+            and s.low >= 1 / (1 + LEAST_EFFECT)
+            and s.high <= 1 + LEAST_EFFECT
+            for pair, s in line.speeds.items()
+            if set(pair) <= set(line.best)
+        )
         line.verdict = EQUAL if near else OPEN
     return line
 
@@ -164,7 +181,9 @@ def _sum(text: str, lines: Sequence[Line], names: Sequence[str]) -> Line:
         total = math.fsum(time.seconds or 0.0 for time in own)
         ends = [time.ends for time in own]
         if any(low is None for low, _ in ends):
-            times[name] = Time(total, None, "the error of %d of its items is not known" % sum(low is None for low, _ in ends))
+            times[name] = Time(
+                total, None, "the error of %d of its items is not known" % sum(low is None for low, _ in ends)
+            )
             continue
         low, high = (math.fsum(sorted(end[k] or 0.0 for end in ends)) for k in (0, 1))
         times[name] = Time(total, max(math.log(total / low), math.log(high / total)))

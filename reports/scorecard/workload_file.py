@@ -52,7 +52,9 @@ def lines_of(path: Path, name: str) -> List[Tuple[int, List[str]]]:
         raise BadNumbers("%s: %s" % (name, why.strerror)) from None
     except UnicodeDecodeError:
         raise BadNumbers("%s is not UTF-8" % name) from None
-    split = [(number, clean(line.partition("#")[0]).split()) for number, line in enumerate(text.splitlines(), 1)]
+    split = [
+        (number, clean(line.partition("#")[0]).split()) for number, line in enumerate(text.splitlines(), 1)
+    ]
     return [(number, words) for number, words in split if words]
 
 
@@ -91,13 +93,39 @@ def _gemm(kind: str) -> Callable[[List[str]], Dict[str, object]]:
 _KINDS: Dict[str, Tuple[int, str, bool, Callable[[List[str]], Dict[str, object]]]] = {
     "gemm": (2, "MxNxK TYPE", False, _gemm("gemm")),
     **{kind: (2, "MxNxK TYPE devices=G", True, _gemm(kind)) for kind in FUSED},
-    "memory": (2, "OP SIZE", False, lambda words: {"kind": "memory", "what": _word(words[0], MEMORY, "operation"),
-                                                   "size": _size(words[1])}),
-    "copy": (2, "DIRECTION SIZE", False, lambda words: {"kind": "copy", "what": _word(words[0], WAYS, "direction"),
-                                                        "size": _size(words[1])}),
-    "launch": (1, "COUNT", False, lambda words: {"kind": "launch", "size": _whole(words[0], "number of launches")}),
-    "message": (2, "COLLECTIVE SIZE devices=G", True,
-                lambda words: {"kind": "message", "what": _word(words[0], COLLECTIVES, "collective"), "size": _size(words[1])})}
+    "memory": (
+        2,
+        "OP SIZE",
+        False,
+        lambda words: {
+            "kind": "memory",
+            "what": _word(words[0], MEMORY, "operation"),
+            "size": _size(words[1]),
+        },
+    ),
+    "copy": (
+        2,
+        "DIRECTION SIZE",
+        False,
+        lambda words: {"kind": "copy", "what": _word(words[0], WAYS, "direction"), "size": _size(words[1])},
+    ),
+    "launch": (
+        1,
+        "COUNT",
+        False,
+        lambda words: {"kind": "launch", "size": _whole(words[0], "number of launches")},
+    ),
+    "message": (
+        2,
+        "COLLECTIVE SIZE devices=G",
+        True,
+        lambda words: {
+            "kind": "message",
+            "what": _word(words[0], COLLECTIVES, "collective"),
+            "size": _size(words[1]),
+        },
+    ),
+}
 
 
 def _item(words: List[str]) -> Item:

@@ -8,9 +8,33 @@ from typing import Dict, List, Mapping, Optional
 
 from reports.curves import Curve, why_invalid
 from reports.quantity import plural
-from reports.sections import (advice, collectives, contention, copies, copy_contention, early_sends, ficco, gemm, generic,
-                             latency, launch, memory, node, occupancy, out_of_core, pair, pairs, peer_matrix, priority, reduce,
-                             shaping, simulated, t3_figures, torus, trigger)
+from reports.sections import (
+    advice,
+    collectives,
+    contention,
+    copies,
+    copy_contention,
+    early_sends,
+    ficco,
+    gemm,
+    generic,
+    latency,
+    launch,
+    memory,
+    node,
+    occupancy,
+    out_of_core,
+    pair,
+    pairs,
+    peer_matrix,
+    priority,
+    reduce,
+    shaping,
+    simulated,
+    t3_figures,
+    torus,
+    trigger,
+)
 from reports.records import GRADES, Group
 from reports.section import Section, SectionSpec
 
@@ -83,14 +107,20 @@ def _caution(section: Section) -> str:
     counts = Counter(d.grade for d in valid if d.grade)
     if sum(counts.values()) <= MANY_GRADED * len(valid):
         return ""
-    words = " and ".join("%s %s" % (generic.plural_is(counts[grade]), grade) for grade in GRADES if counts[grade])
+    words = " and ".join(
+        "%s %s" % (generic.plural_is(counts[grade]), grade) for grade in GRADES if counts[grade]
+    )
     return " Of the %s, %s." % (plural(len(valid), "value"), words)
 
 
 def section_of(group: Group, curves: List[Curve], others: Optional[Mapping[str, Group]] = None) -> Section:
     spec = spec_of(group.program)
-    section = Section(group, curves, spec.title or sentence(group.program.replace("/", ": ").replace("_", " ")),
-                      others=others or {})
+    section = Section(
+        group,
+        curves,
+        spec.title or sentence(group.program.replace("/", ": ").replace("_", " ")),
+        others=others or {},
+    )
     section.results = spec.results(section)
     section.summary = sentence(spec.summary(section)) + _caution(section)
     section.findings = spec.findings(section)

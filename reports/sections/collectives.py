@@ -8,7 +8,7 @@ from functools import partial
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from reports.charts import LineChart, draw_lines, share_ranges
-from reports.curves import Curve, Point, fixed_text, point_of, why_invalid
+from reports.curves import Curve, Point, fixed_text, point_of
 from reports.fits import DIFFERENT, RateComparison, compare_rates
 from reports.jsonl import Json, is_number
 from reports.quantity import TAGS, digits, human, listing, percent, plural, size, tag
@@ -19,7 +19,15 @@ from reports.sections.copies import round_size
 
 LIBRARY = "library"
 _DRAWN = 7
-_FAMILIAR = (LIBRARY, "ring", "swing-b", "swing-l", "rd-b", "rd-l", "bucket")  # drawn after those that lead somewhere
+_FAMILIAR = (
+    LIBRARY,
+    "ring",
+    "swing-b",
+    "swing-l",
+    "rd-b",
+    "rd-l",
+    "bucket",
+)  # drawn after those that lead somewhere
 _MAX_TABLES = 6
 
 Place = Tuple[Tuple[str, Scalar], ...]  # the axes but the size
@@ -44,7 +52,9 @@ def curves(section: Section, quantity: str) -> Dict[Place, Dict[str, Curve]]:
             continue
         place = tuple((k, v) for k, v in case.axes.items() if k != "size")
         curve = found.setdefault(place, {}).setdefault(
-            derived.variant, Curve(quantity, derived.variant, dict(place), "size", "byte", derived.unit, derived.formula))
+            derived.variant,
+            Curve(quantity, derived.variant, dict(place), "size", "byte", derived.unit, derived.formula),
+        )
         curve.points.append(point_of(case, derived, float(bytes_)))
     for own in found.values():
         for curve in own.values():
@@ -60,8 +70,11 @@ def _at(curve: Optional[Curve], x: float) -> Optional[Point]:
 
 
 def _fastest(times: Dict[str, Curve], x: float) -> Dict[str, Point]:
-    """The algorithms at a size that none other beats: within 2 % of the least time, or with its interval overlapping."""
-    points = {name: p for name, p in ((n, _at(c, x)) for n, c in times.items() if n != LIBRARY) if p and p.value > 0}
+    """The algorithms at a size that none other beats: within 2 % of the least time, or with its interval
+    overlapping."""
+    points = {
+        name: p for name, p in ((n, _at(c, x)) for n, c in times.items() if n != LIBRARY) if p and p.value > 0
+    }
     if not points:
         return {}
     best = min(points.values(), key=lambda p: p.value)
@@ -74,20 +87,31 @@ def _fastest(times: Dict[str, Curve], x: float) -> Dict[str, Point]:
 
 
 def leaders(times: Dict[str, Curve]) -> List[Stretch]:
-    """As few as possible, each for as many sizes as it is not beaten at; of equals the one that is faster more clearly."""
+    """As few as possible, each for as many sizes as it is not beaten at; of equals the one that is faster
+    more clearly."""
     sizes = sorted({p.x for c in times.values() for p in c.valid})
     ahead = [(x, names) for x, names in ((x, _fastest(times, x)) for x in sizes) if names]
     found: List[Stretch] = []
     at = 0
-    while at < len(ahead):
-        def reach(name: str) -> int:
-            end = at
-            while end < len(ahead) and name in ahead[end][1]:
-                end += 1
-            return end
 
-        name = min(ahead[at][1], key=lambda n: (-reach(n), sum(_at(times[n], x).value / min(p.value for p in names.values())
-                                                               for x, names in ahead[at:reach(n)]), n))
+    def reach(name: str) -> int:
+        end = at
+        while end < len(ahead) and name in ahead[end][1]:
+            end += 1
+        return end
+
+    while at < len(ahead):
+        name = min(
+            ahead[at][1],
+            key=lambda n: (
+                -reach(n),
+                sum(
+                    _at(times[n], x).value / min(p.value for p in names.values())
+                    for x, names in ahead[at : reach(n)]
+                ),
+                n,
+            ),
+        )
         end = reach(name)
         alike = tuple(n for n in ahead[at][1] if n != name and reach(n) == end)
         found.append(Stretch(name, ahead[at][0], ahead[end - 1][0], alike))
@@ -99,25 +123,51 @@ def _crossings(rates: Dict[str, Curve], stretches: Sequence[Stretch]) -> List[Js
     """The sizes at which one leader passes the lead on, interpolated between the two sizes measured."""
     found = []
     for before, after in zip(stretches, stretches[1:]):
-        result: Optional[RateComparison] = compare_rates(rates[before.name], rates[after.name], before.name, after.name)
-        near = [c for c in result.crossings if c.before == before.name and c.above > before.high] if result else []
-        found.append({"from": before.name, "to": after.name, "below": before.high, "above": after.low,
-                      "size_byte": near[0].x if near and near[0].x <= after.low else (before.high * after.low) ** 0.5})
+        result: Optional[RateComparison] = compare_rates(
+            rates[before.name], rates[after.name], before.name, after.name
+        )
+        near = (
+            [c for c in result.crossings if c.before == before.name and c.above > before.high]
+            if result
+            else []
+        )
+        found.append(
+            {
+                "from": before.name,
+                "to": after.name,
+                "below": before.high,
+                "above": after.low,
+                "size_byte": near[0].x
+                if near and near[0].x <= after.low
+                else (before.high * after.low) ** 0.5,
+            }
+        )
     return found
 
 
 # ------------------------------------------------------------------ results
 
 
-def _best(place_times: Dict[str, Curve], stretches: Sequence[Stretch], rates: Dict[str, Curve],
-          ratios: Dict[str, Curve]) -> List[Json]:
+def _best(
+    place_times: Dict[str, Curve],
+    stretches: Sequence[Stretch],
+    rates: Dict[str, Curve],
+    ratios: Dict[str, Curve],
+) -> List[Json]:
     rows = []
     for stretch in stretches:
         for point in place_times[stretch.name].valid:
             if stretch.low <= point.x <= stretch.high:
                 rate, ratio = _at(rates.get(stretch.name), point.x), _at(ratios.get(stretch.name), point.x)
-                rows.append({"size": point.x, "algorithm": stretch.name, "time_s": point.value,
-                             "bus_bandwidth": rate.value if rate else None, "library_time_ratio": ratio.value if ratio else None})
+                rows.append(
+                    {
+                        "size": point.x,
+                        "algorithm": stretch.name,
+                        "time_s": point.value,
+                        "bus_bandwidth": rate.value if rate else None,
+                        "library_time_ratio": ratio.value if ratio else None,
+                    }
+                )
     return rows
 
 
@@ -129,14 +179,24 @@ def results(section: Section) -> Json:
         stretches = leaders(own)
         if stretches:
             cost = [p for c in indexing.get(place, {}).values() for p in c.valid]
-            found.append({
-                "where": dict(place), "leaders": [{"algorithm": s.name, "from": s.low, "to": s.high, "alike": list(s.alike)}
-                                                for s in stretches],
-                "crossovers": _crossings(rates.get(place, {}), stretches),
-                "best": _best(own, stretches, bus.get(place, {}), ratios.get(place, {})),
-                "indexing": [{"size": p.x, "time_ratio": p.value} for p in cost]})
-    return {"places": found, "oversubscribed": len(oversubscribed(section)),
-            "formula": "none is faster than a leader by 2 % with intervals apart; crossovers log-log between measured sizes"}
+            found.append(
+                {
+                    "where": dict(place),
+                    "leaders": [
+                        {"algorithm": s.name, "from": s.low, "to": s.high, "alike": list(s.alike)}
+                        for s in stretches
+                    ],
+                    "crossovers": _crossings(rates.get(place, {}), stretches),
+                    "best": _best(own, stretches, bus.get(place, {}), ratios.get(place, {})),
+                    "indexing": [{"size": p.x, "time_ratio": p.value} for p in cost],
+                }
+            )
+    return {
+        "places": found,
+        "oversubscribed": len(oversubscribed(section)),
+        "formula": "none is faster than a leader by 2 % with intervals apart; crossovers log-log between "
+        "measured sizes",
+    }
 
 
 def oversubscribed(section: Section) -> List[Case]:
@@ -152,7 +212,9 @@ def _lead_text(place: Json) -> str:
     if len(names) == 1:
         alike = place["leaders"][0]["alike"]
         text = "the algorithm %s is the fastest or equal at every size" % names[0]
-        return text + ("; %s %s as fast" % (listing(alike, 6), "is" if len(alike) == 1 else "are") if alike else "")
+        return text + (
+            "; %s %s as fast" % (listing(alike, 6), "is" if len(alike) == 1 else "are") if alike else ""
+        )
     upto = ["%s up to about %s" % (c["from"], size(round_size(c["size_byte"]))) for c in place["crossovers"]]
     return "the fastest is %s" % listing([*upto, "%s above" % names[-1]], 6)
 
@@ -172,7 +234,10 @@ def _indexing_text(place: Json) -> str:
         return ""
     if worst["time_ratio"] < DIFFERENT:
         return "Swing with indexed copies is as fast as without"
-    return "indexed copies slow Swing by up to %s (%s)" % (percent(worst["time_ratio"] - 1), size(worst["size"]))
+    return "indexed copies slow Swing by up to %s (%s)" % (
+        percent(worst["time_ratio"] - 1),
+        size(worst["size"]),
+    )
 
 
 def summary(section: Section) -> str:
@@ -182,8 +247,11 @@ def summary(section: Section) -> str:
     if many:
         text = next(f.reason for f in oversubscribed(section)[0].flags if f.flag == "oversubscribed")
         note = "%s flagged oversubscribed (%s) and not used" % (
-            "every case is" if many == len(section.group.cases) else "%s of %d are" % (
-                plural(many, "case"), len(section.group.cases)), text.rstrip("."))
+            "every case is"
+            if many == len(section.group.cases)
+            else "%s of %d are" % (plural(many, "case"), len(section.group.cases)),
+            text.rstrip("."),
+        )
     if not places:
         return note + "." if note else generic.nothing(section)
     first = places[0]
@@ -199,17 +267,22 @@ def drawn(section: Section, times: Dict[Place, Dict[str, Curve]]) -> List[str]:
     """At most as many algorithms as there are colours: those that lead somewhere, then the familiar ones."""
     there = {name for own in times.values() for name in own}
     lead = [entry["algorithm"] for place in section.results["places"] for entry in place["leaders"]]
-    order = dict.fromkeys([*lead[:_DRAWN - 1], *(n for n in _FAMILIAR if n in there), *sorted(there)])
+    order = dict.fromkeys([*lead[: _DRAWN - 1], *(n for n in _FAMILIAR if n in there), *sorted(there)])
     return list(order)[:_DRAWN]
 
 
-def _panels(section: Section, times: Dict[Place, Dict[str, Curve]], quantity: str, what: str, caption: str) -> List[Figure]:
+def _panels(
+    section: Section, times: Dict[Place, Dict[str, Curve]], quantity: str, what: str, caption: str
+) -> List[Figure]:
     names, charts = drawn(section, times), []
     named = varying(times)
-    for place, own in list(curves(section, quantity).items())[:generic.MAX_PANELS]:
+    for place, own in list(curves(section, quantity).items())[: generic.MAX_PANELS]:
         series = [generic.series_of(own[n], n, i) for i, n in enumerate(names) if n in own]
         unit = next(iter(own.values())).unit
-        told = {k: "%s ports" % v if (k, v) == ("ports", "all") else "%s port" % v if k == "ports" else v for k, v in place}
+        told = {
+            k: "%s ports" % v if (k, v) == ("ports", "all") else "%s port" % v if k == "ports" else v
+            for k, v in place
+        }
         chart = LineChart(generic.place(told, named), "size", "byte", unit, series, y_name=what)
         if chart.xs():
             charts.append(chart)
@@ -231,12 +304,19 @@ def varying(places: Dict[Place, Dict[str, Curve]]) -> List[str]:
 
 def _cell(curve: Optional[Curve], x: float, unit: str = "") -> str:
     point = next((p for p in curve.points if p.x == x and p.value is not None), None) if curve else None
-    return (human(point.value, unit) if unit else digits(point.value)) + tag(point.valid, bool(point.grade)) if point else "–"
+    return (
+        (human(point.value, unit) if unit else digits(point.value)) + tag(point.valid, bool(point.grade))
+        if point
+        else "–"
+    )
 
 
 def _ratio_table(section: Section, place: Place, times: Dict[str, Curve]) -> Table:
-    """Every algorithm against the library, size by size; the times of the fastest and of the library on top."""
-    ratios, indexing = (curves(section, n).get(place, {}) for n in ("library_time_ratio", "indexing_time_ratio"))
+    """Every algorithm against the library, size by size; the times of the fastest and of the library on
+    top."""
+    ratios, indexing = (
+        curves(section, n).get(place, {}) for n in ("library_time_ratio", "indexing_time_ratio")
+    )
     sizes = sorted({p.x for c in times.values() for p in c.points})
     found = next((f for f in section.results["places"] if f["where"] == dict(place)), None)
     best = {b["size"]: b for b in found["best"]} if found else {}
@@ -253,14 +333,19 @@ def _ratio_table(section: Section, place: Place, times: Dict[str, Curve]) -> Tab
             rows.append([name, *(_cell(times[name], x, "s") for x in sizes)])
     rows += [["%s / swing-b" % name, *(_cell(c, x) for x in sizes)] for name, c in indexing.items()]
     where = "%s. " % fixed_text(dict(place)) if place else ""
-    what = ("Time / time of the library, round by round; below 1: faster than the library." if LIBRARY in times else
-            "Times; no library was measured for comparison.")
+    what = (
+        "Time / time of the library, round by round; below 1: faster than the library."
+        if LIBRARY in times
+        else "Times; no library was measured for comparison."
+    )
     last = " Last row: time of Swing with indexed copies / time without." if indexing else ""
     flagged = " " + TAGS if any(sign in cell for row in rows for cell in row for sign in "?~") else ""
     return Table(["algorithm", *(size(x) for x in sizes)], rows, where + what + last + flagged)
 
 
-def figures(section: Section, timed: str = "from the last rank's entry to the last rank's return") -> List[Figure]:
+def figures(
+    section: Section, timed: str = "from the last rank's entry to the last rank's return"
+) -> List[Figure]:
     times = curves(section, "time")
     if not times:
         return generic.figures(section)
@@ -269,8 +354,13 @@ def figures(section: Section, timed: str = "from the last rank's entry to the la
     others = " Only in the table: %s." % listing(rest, 8) if rest else ""
     formula = next((d.formula for _, d in section.values("bus_bandwidth") if d.formula), "formula not given")
     shown = _panels(section, times, "time", "time", "Time over size, %s.%s" % (timed, others))
-    bus = _panels(section, times, "bus_bandwidth", "bus bandwidth",
-                  "Bus bandwidth = %s, so that different numbers of ranks can be compared." % formula)
+    bus = _panels(
+        section,
+        times,
+        "bus_bandwidth",
+        "bus bandwidth",
+        "Bus bandwidth = %s, so that different numbers of ranks can be compared." % formula,
+    )
     if len(times) == 1 and shown and bus:
         shown = [Panels(shown[0].charts + bus[0].charts, shown[0].caption + " " + bus[0].caption)]
     else:
@@ -284,8 +374,12 @@ ALLGATHER = SectionSpec("All-gather: which algorithm, for which size?", results,
 
 
 def _devices(name: str) -> SectionSpec:
-    return SectionSpec("%s among devices: which algorithm, for which size?" % name, results, summary,
-                       partial(figures, timed="one %s alone, the longest of the devices' own durations" % name.lower()))
+    return SectionSpec(
+        "%s among devices: which algorithm, for which size?" % name,
+        results,
+        summary,
+        partial(figures, timed="one %s alone, the longest of the devices' own durations" % name.lower()),
+    )
 
 
 DEVICE_ALLREDUCE = _devices("Allreduce")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""micro/contention: which workload slows which. CIL(x | y) = t(x with y) / t(x alone), for both sides of every pair."""
+"""micro/contention: which workload slows which. CIL(x | y) = t(x with y) / t(x alone), for both sides of
+every pair."""
 
 from __future__ import annotations
 
@@ -22,14 +23,20 @@ WHAT = "CIL (time at once / time alone)"
 NAMES = {"engine": "engine copy", "kernel": "kernel copy"}
 
 # The workloads in a sentence.
-NOUNS = {"gemm": "a GEMM", "memory": "memory traffic", "compute": "a compute kernel", "engine copy": "an engine copy",
-         "kernel copy": "a kernel copy"}
+NOUNS = {
+    "gemm": "a GEMM",
+    "memory": "memory traffic",
+    "compute": "a compute kernel",
+    "engine copy": "an engine copy",
+    "kernel copy": "a kernel copy",
+}
 
 Matrix = Dict[Tuple[str, str], Cell]
 
 
 def _pair(case: Case, derived: Derived) -> Optional[Tuple[str, str]]:
-    """(victim, partner) of a loss. The two are axes "x" and "y", or one axis "x+y"; the variant says which one is the victim."""
+    """(victim, partner) of a loss. The two are axes "x" and "y", or one axis "x+y"; the variant says which
+    one is the victim."""
     words = re.split(r"[^a-z]+", (derived.name + " " + (derived.variant or "")).lower())
     if "cil" not in words:
         return None
@@ -45,7 +52,8 @@ def _pair(case: Case, derived: Derived) -> Optional[Tuple[str, str]]:
 
 
 def _chosen(section: Section) -> Dict[Tuple[str, str], Tuple[Case, Derived]]:
-    """(victim, partner) -> loss. Of two measurements of the same pair the valid one counts, then the first."""
+    """(victim, partner) -> loss. Of two measurements of the same pair the valid one counts, then the
+    first."""
     found: Dict[Tuple[str, str], Tuple[Case, Derived]] = {}
     for case, derived in section.values():
         pair = _pair(case, derived)
@@ -60,16 +68,32 @@ def matrix(section: Section) -> Matrix:
         why = why_invalid(case, derived)
         remark = why or derived.grade_reason
         interval = human_interval(derived.ci_low, derived.ci_high, derived.value, "")
-        cells[pair] = Cell(derived.value, not why, "%s with %s: %s%s%s" % (
-            *pair, digits(derived.value), " (%s)" % interval if interval else "",
-            "; " + remark if remark else ""), bool(derived.grade))
+        cells[pair] = Cell(
+            derived.value,
+            not why,
+            "%s with %s: %s%s%s"
+            % (
+                *pair,
+                digits(derived.value),
+                " (%s)" % interval if interval else "",
+                "; " + remark if remark else "",
+            ),
+            bool(derived.grade),
+        )
     return cells
 
 
 def results(section: Section) -> Json:
-    losses = {pair: derived for pair, (case, derived) in _chosen(section).items() if not why_invalid(case, derived)}
-    return {"formula": FORMULA, "cil": [{"of": of, "with": partner, "value": d.value, "ci_low": d.ci_low, "ci_high": d.ci_high}
-                                        for (of, partner), d in sorted(losses.items())]}
+    losses = {
+        pair: derived for pair, (case, derived) in _chosen(section).items() if not why_invalid(case, derived)
+    }
+    return {
+        "formula": FORMULA,
+        "cil": [
+            {"of": of, "with": partner, "value": d.value, "ci_low": d.ci_low, "ci_high": d.ci_high}
+            for (of, partner), d in sorted(losses.items())
+        ],
+    }
 
 
 # A name, and its loss with the 95 % interval.
@@ -99,8 +123,10 @@ def extremes_text(losses: List[Loss]) -> str:
     """What is slowed most, and how much is slowed at all. Those whose intervals overlap are a tie."""
     most = slowed_most(losses)
     if _high(most[0]) < 1.05:
-        return "All measured combinations are slowed by less than 5 %%; slowed most is %s, which takes %s." % (
-            most[0][0], _interval(most[0]))
+        return (
+            "All measured combinations are slowed by less than 5 %%; slowed most is %s, which takes %s."
+            % (most[0][0], _interval(most[0]))
+        )
     text = "slowed most is %s, which takes %s" % (most[0][0], _interval(most[0]))
     if len(most) > 1:
         text += "; a tie with %s, because their intervals overlap" % listing([loss[0] for loss in most[1:]])
@@ -108,7 +134,9 @@ def extremes_text(losses: List[Loss]) -> str:
 
 
 def _counts_text(losses: List[Loss]) -> str:
-    slow, free = (sum(slower) for slower in ([_low(x) > 1.05 for x in losses], [_high(x) < 1.05 for x in losses]))
+    slow, free = (
+        sum(slower) for slower in ([_low(x) > 1.05 for x in losses], [_high(x) < 1.05 for x in losses])
+    )
     if slow == len(losses) > 1:
         return "all %d measured combinations are slowed by more than 5 %%" % slow
     unclear = len(losses) - slow - free
@@ -118,14 +146,19 @@ def _counts_text(losses: List[Loss]) -> str:
 
 
 def _sentence(of: str, partner: str) -> str:
-    return "%s next to %s" % (NOUNS.get(of, of), "another like it" if of == partner else NOUNS.get(partner, partner))
+    return "%s next to %s" % (
+        NOUNS.get(of, of),
+        "another like it" if of == partner else NOUNS.get(partner, partner),
+    )
 
 
 def summary(section: Section) -> str:
     losses = section.results["cil"]
     if not losses:
         return generic.nothing(section)
-    return extremes_text([(_sentence(c["of"], c["with"]), c["value"], c["ci_low"], c["ci_high"]) for c in losses])
+    return extremes_text(
+        [(_sentence(c["of"], c["with"]), c["value"], c["ci_low"], c["ci_high"]) for c in losses]
+    )
 
 
 def figures(section: Section) -> List[Figure]:
@@ -135,8 +168,14 @@ def figures(section: Section) -> List[Figure]:
     victims = list(dict.fromkeys(of for of, _ in cells))
     partners = [n for n in victims if any(partner == n for _, partner in cells)]
     partners += [b for b in dict.fromkeys(partner for _, partner in cells) if b not in partners]
-    grid: List[List[Optional[Cell]]] = [[cells.get((victim, partner)) for partner in partners] for victim in victims]
-    caption = FORMULA + ". A row is the workload that is slowed, a column what runs next to it. Warm colours: slower. " + TAGS
+    grid: List[List[Optional[Cell]]] = [
+        [cells.get((victim, partner)) for partner in partners] for victim in victims
+    ]
+    caption = (
+        FORMULA
+        + ". A row is the workload that is slowed, a column what runs next to it. Warm colours: slower. "
+        + TAGS
+    )
     return [Panels([draw_heat(victims, partners, grid, "time of", "next to", what=WHAT)], caption, wide=True)]
 
 

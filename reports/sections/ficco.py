@@ -17,7 +17,9 @@ from reports.sections.gemm import shape_text
 from reports.sections.operands import is_cold, one_condition, with_operands
 
 SERIAL = "serial"
-LIBRARY = "serial-library"  # serial with the vendor's collective: a baseline, where the machine has the library
+LIBRARY = (
+    "serial-library"  # serial with the vendor's collective: a baseline, where the machine has the library
+)
 TIE = 1.01  # of medians, where a record does not say which schedules tie
 LOSSES = ("DIL_gemm", "DIL_comm", "CIL_gemm", "CIL_comm")
 
@@ -31,7 +33,9 @@ class Comparison:
     speedups: Dict[str, Derived] = field(default_factory=dict)
     fractions: Dict[str, Derived] = field(default_factory=dict)
     losses: Dict[str, Dict[str, Derived]] = field(default_factory=dict)
-    library: Dict[str, Derived] = field(default_factory=dict)  # of LIBRARY its time, of the schedules S_library
+    library: Dict[str, Derived] = field(
+        default_factory=dict
+    )  # of LIBRARY its time, of the schedules S_library
     ideal: Optional[Derived] = None
 
     def valid(self, derived: Derived) -> bool:
@@ -45,7 +49,8 @@ class Comparison:
 
 
 def work_of(case: Case) -> str:
-    """The same for cases whose GEMMs and transfers are the same: an even all-to-all is an all-gather with other sources."""
+    """The same for cases whose GEMMs and transfers are the same: an even all-to-all is an all-gather with
+    other sources."""
     axes = dict(case.axes, op=case.facts.get("same_work_as", case.axes.get("op")))
     return " ".join("%s=%s" % (name, value) for name, value in axes.items())
 
@@ -68,7 +73,11 @@ def comparisons(section: Section) -> List[Comparison]:
             elif d.name in LOSSES and d.variant:
                 entry.losses.setdefault(d.variant, {})[d.name] = d
         names = [SERIAL, *entry.speedups]
-        entry.times = {d.variant: d for d in case.derived if d.name == "time" and d.variant in names and d.value is not None}
+        entry.times = {
+            d.variant: d
+            for d in case.derived
+            if d.name == "time" and d.variant in names and d.value is not None
+        }
         if entry.speedups:
             found.append(entry)
     return found
@@ -83,25 +92,39 @@ def _row(section: Section, entry: Comparison) -> Optional[Json]:
     fraction = entry.fractions.get(best)
     shape = with_operands(shape_text(section, entry.case.key), entry.case)
     library = {n: d.value for n, d in entry.library.items() if n != LIBRARY and entry.valid(d)}
-    row = {"key": entry.case.key, "op": str(entry.case.axes.get("op", "")), "shape": shape, "cold": is_cold(entry.case),
-           "copy_method": str(entry.case.axes.get("copy-method", "")), "best_schedules": entry.best(), "best": best,
-           "S": speedups[best].value, "low": speedups[best].ci_low,
-           "S_ideal": entry.ideal.value if entry.ideal and entry.valid(entry.ideal) else None,
-           "fraction_of_ideal": fraction.value if fraction and entry.valid(fraction) else None,
-           "times_s": {n: d.value for n, d in times.items()}, "work": work_of(entry.case)}
+    row = {
+        "key": entry.case.key,
+        "op": str(entry.case.axes.get("op", "")),
+        "shape": shape,
+        "cold": is_cold(entry.case),
+        "copy_method": str(entry.case.axes.get("copy-method", "")),
+        "best_schedules": entry.best(),
+        "best": best,
+        "S": speedups[best].value,
+        "low": speedups[best].ci_low,
+        "S_ideal": entry.ideal.value if entry.ideal and entry.valid(entry.ideal) else None,
+        "fraction_of_ideal": fraction.value if fraction and entry.valid(fraction) else None,
+        "times_s": {n: d.value for n, d in times.items()},
+        "work": work_of(entry.case),
+    }
     return {**row, "library": entry.case.facts.get("library"), "S_library": library} if library else row
 
 
 def results(section: Section) -> Json:
-    """`same_work`: the cases that repeat the work of an earlier one, which count no second time. Counts are of one condition."""
+    """`same_work`: the cases that repeat the work of an earlier one, which count no second time. Counts are
+    of one condition."""
     rows = [row for row in (_row(section, entry) for entry in comparisons(section)) if row]
     joined = one_condition(rows)
     counted = list({row["work"]: row for row in reversed(joined)}.values())[::-1]
-    return {"cases": rows, "scenarios": len(counted), "same_work": len(joined) - len(counted),
-            "overlap_wins": sum(r["low"] is not None and r["low"] > 1 for r in counted),
-            "fastest": {n: sum(n in r["best_schedules"] for r in counted) for n in _names(counted)},
-            "ties": sum(len(r["best_schedules"]) > 1 for r in counted),
-            "formula": "S = time of serial / time; S_ideal = (t_g + t_c) / max(t_g, t_c); not clamped"}
+    return {
+        "cases": rows,
+        "scenarios": len(counted),
+        "same_work": len(joined) - len(counted),
+        "overlap_wins": sum(r["low"] is not None and r["low"] > 1 for r in counted),
+        "fastest": {n: sum(n in r["best_schedules"] for r in counted) for n in _names(counted)},
+        "ties": sum(len(r["best_schedules"]) > 1 for r in counted),
+        "formula": "S = time of serial / time; S_ideal = (t_g + t_c) / max(t_g, t_c); not clamped",
+    }
 
 
 def _names(rows: List[Json]) -> List[str]:
@@ -116,19 +139,32 @@ def summary(section: Section) -> str:
     wins, of = found["overlap_wins"], found["scenarios"]
     verb = "overlap is" if wins else "is overlap"
     text = "in %s of %s %s clearly faster than serial" % (wins or "none", plural(of, "scenario"), verb)
-    where = " ".join((best["op"], best["shape"])) + (" by " + best["copy_method"] if best["copy_method"] else "")
+    where = " ".join((best["op"], best["shape"])) + (
+        " by " + best["copy_method"] if best["copy_method"] else ""
+    )
     tied = [n for n in best["best_schedules"] if n != best["best"]]
     text += "; the best is %s%s for %s, %s times as fast as serial" % (
-        best["best"], " (a tie with %s)" % listing(tied) if tied else "", where, digits(best["S"]))
+        best["best"],
+        " (a tie with %s)" % listing(tied) if tied else "",
+        where,
+        digits(best["S"]),
+    )
     if best["S_ideal"] is not None:
         text += " (ideal: %s times)" % digits(best["S_ideal"])
     most = max(found["fastest"].values())
     names = [n for n, count in found["fastest"].items() if count == most]
-    text += "; fastest%s most often: %s (in %d of %d)" % (" or tied" if found["ties"] else "", listing(names, 3), most, of)
+    text += "; fastest%s most often: %s (in %d of %d)" % (
+        " or tied" if found["ties"] else "",
+        listing(names, 3),
+        most,
+        of,
+    )
     text += _library_text(found["cases"])
     if found["same_work"]:
         again = found["same_work"]
-        text += "; %s not counted" % plural(again, "case that repeats another's work is", "cases that repeat another's work are")
+        text += "; %s not counted" % plural(
+            again, "case that repeats another's work is", "cases that repeat another's work are"
+        )
     return text + "."
 
 
@@ -138,8 +174,13 @@ def _library_text(rows: List[Json]) -> str:
     if not rows:
         return ""
     serial = sorted(r["S_library"][SERIAL] for r in rows)
-    took = digits(serial[0]) if serial[0] == serial[-1] else "%s to %s" % (digits(serial[0]), digits(serial[-1]))
-    text = "; serial with the collective of %s takes %s times as long as serial with copies" % (rows[0]["library"], took)
+    took = (
+        digits(serial[0]) if serial[0] == serial[-1] else "%s to %s" % (digits(serial[0]), digits(serial[-1]))
+    )
+    text = "; serial with the collective of %s takes %s times as long as serial with copies" % (
+        rows[0]["library"],
+        took,
+    )
     gains = [gain for r in rows for name, gain in r["S_library"].items() if name != SERIAL]
     return text + (", and overlap is at best %s times as fast as that" % digits(max(gains)) if gains else "")
 
@@ -157,14 +198,21 @@ def _note(entry: Comparison, name: str) -> str:
     derived, time = entry.speedups[name], entry.times.get(name)
     interval = human_interval(derived.ci_low, derived.ci_high, derived.value, "")
     why = why_invalid(entry.case, derived)
-    return "%s: %s× serial%s%s%s" % (name, digits(derived.value), " (%s)" % interval if interval else "",
-                                     ", " + human(time.value, "s") if time else "", "; " + why if why else "")
+    return "%s: %s× serial%s%s%s" % (
+        name,
+        digits(derived.value),
+        " (%s)" % interval if interval else "",
+        ", " + human(time.value, "s") if time else "",
+        "; " + why if why else "",
+    )
 
 
 def draw_comparison(title: str, entry: Comparison, max_speedup: float) -> str:
     """One bar for each schedule, from 0 to its speedup; a line at serial, a broken line at the ideal."""
-    bars = [ChartBar(name, d.value, entry.valid(d), bool(d.grade), d.ci_low, d.ci_high, _note(entry, name))
-            for name, d in entry.speedups.items()]
+    bars = [
+        ChartBar(name, d.value, entry.valid(d), bool(d.grade), d.ci_low, d.ci_high, _note(entry, name))
+        for name, d in entry.speedups.items()
+    ]
     lines = [Across(1.0, SERIAL, "bound")]
     if entry.ideal and entry.valid(entry.ideal):
         lines.append(Across(entry.ideal.value, "ideal", "reference"))
@@ -185,26 +233,62 @@ def _table(section: Section, found: List[Comparison], named: List[str]) -> Table
     baseline = any(entry.library for entry in found)
     for entry in found:
         if LIBRARY in entry.library:
-            rows.append([_title(section, entry, named), LIBRARY, human(entry.library[LIBRARY].value, "s"), "–", "1", "", "–",
-                         *("–" for _ in LOSSES)])
+            rows.append(
+                [
+                    _title(section, entry, named),
+                    LIBRARY,
+                    human(entry.library[LIBRARY].value, "s"),
+                    "–",
+                    "1",
+                    "",
+                    "–",
+                    *("–" for _ in LOSSES),
+                ]
+            )
         for name in ([SERIAL] if baseline and SERIAL in entry.times else []) + list(entry.speedups):
             losses, fraction = entry.losses.get(name, {}), entry.fractions.get(name)
             time = entry.times.get(name)
-            rows.append([_title(section, entry, named), name, human(time.value, "s") if time else "–",
-                         _cell(entry, entry.speedups[name]) if name in entry.speedups else "1",
-                         *([_cell(entry, entry.library.get(name))] if baseline else []), _place(entry, name),
-                         percent(fraction.value) if fraction and entry.valid(fraction) else "–",
-                         *(_cell(entry, losses.get(loss)) for loss in LOSSES)])
-    heads = ["case", "schedule", "time", "S", *(["S over the library"] if baseline else []), "fastest", "of ideal", "DIL GEMM",
-             "DIL transfers", "CIL GEMM", "CIL transfers"]
-    caption = ("DIL: time of the pieces alone / time of the whole alone. CIL: time of the pieces at once with the other side / "
-               "time of the pieces alone. Of ideal: (S - 1) / (S_ideal - 1), not clamped; below 0 the schedule takes longer than "
-               "serial. " + TAGS + " Fastest: among serial and all schedules; a tie is a time that, round by round, is within "
-               "noise or 1 % of the fastest.")
+            rows.append(
+                [
+                    _title(section, entry, named),
+                    name,
+                    human(time.value, "s") if time else "–",
+                    _cell(entry, entry.speedups[name]) if name in entry.speedups else "1",
+                    *([_cell(entry, entry.library.get(name))] if baseline else []),
+                    _place(entry, name),
+                    percent(fraction.value) if fraction and entry.valid(fraction) else "–",
+                    *(_cell(entry, losses.get(loss)) for loss in LOSSES),
+                ]
+            )
+    heads = [
+        "case",
+        "schedule",
+        "time",
+        "S",
+        *(["S over the library"] if baseline else []),
+        "fastest",
+        "of ideal",
+        "DIL GEMM",
+        "DIL transfers",
+        "CIL GEMM",
+        "CIL transfers",
+    ]
+    caption = (
+        "DIL: time of the pieces alone / time of the whole alone. CIL: time of the pieces at once with the "
+        "other side / "
+        "time of the pieces alone. Of ideal: (S - 1) / (S_ideal - 1), not clamped; below 0 the schedule "
+        "takes longer than "
+        "serial. "
+        + TAGS
+        + " Fastest: among serial and all schedules; a tie is a time that, round by round, is within "
+        "noise or 1 % of the fastest."
+    )
     if baseline:
-        caption += (" S is relative to serial with copies; S over the library to %s, serial with the vendor's collective."
-                    % LIBRARY)
-    return Table(heads, rows[:generic.MAX_BARS], caption, 2)
+        caption += (
+            " S is relative to serial with copies; S over the library to %s, serial with the vendor's "
+            "collective." % LIBRARY
+        )
+    return Table(heads, rows[: generic.MAX_BARS], caption, 2)
 
 
 def figures(section: Section) -> List[Figure]:
@@ -216,13 +300,25 @@ def figures(section: Section) -> List[Figure]:
         for name, value in entry.case.axes.items():
             values.setdefault(name, set()).add(value)
     named = [n for n in values if n in ("op", "shape") or len(values[n]) > 1]
-    ends = [d.value for entry in found for d in (*entry.speedups.values(), *([entry.ideal] if entry.ideal else []))]
+    ends = [
+        d.value
+        for entry in found
+        for d in (*entry.speedups.values(), *([entry.ideal] if entry.ideal else []))
+    ]
     max_speedup = 1.05 * max([1.1, *ends])
-    charts = [draw_comparison(_title(section, entry, named), entry, max_speedup) for entry in found[:generic.MAX_PANELS]]
-    caption = ("S = time of serial / time of the schedule; serial uses the same copy method. Solid line: serial. Broken line: "
-               "the ideal, with the shorter of GEMM and communication hidden completely behind the other.")
+    charts = [
+        draw_comparison(_title(section, entry, named), entry, max_speedup)
+        for entry in found[: generic.MAX_PANELS]
+    ]
+    caption = (
+        "S = time of serial / time of the schedule; serial uses the same copy method. Solid line: serial. "
+        "Broken line: "
+        "the ideal, with the shorter of GEMM and communication hidden completely behind the other."
+    )
     caption += generic.hidden_text(len(found) - len(charts), "case")
     return [Panels(charts, caption), _table(section, found, named)]
 
 
-SPEC = SectionSpec("A GEMM and its communication: which schedule, for which shape?", results, summary, figures)
+SPEC = SectionSpec(
+    "A GEMM and its communication: which schedule, for which shape?", results, summary, figures
+)

@@ -52,21 +52,47 @@ def _rates(section: Section, valid_only: bool) -> List[Json]:
             continue
         share = _fraction(section, case.key, derived.variant)
         kind = str(case.axes.get("type", "")) + (" fast" if derived.variant == "gemm_fast" else "")
-        rows.append({"key": case.key, "type": kind, "shape": shape_text(section, case.key),
-                     "variant": derived.variant, "value": derived.value, "of_peak": share, "derived": derived})
+        rows.append(
+            {
+                "key": case.key,
+                "type": kind,
+                "shape": shape_text(section, case.key),
+                "variant": derived.variant,
+                "value": derived.value,
+                "of_peak": share,
+                "derived": derived,
+            }
+        )
     return rows
 
 
 def _fraction(section: Section, key: str, variant: Optional[str]) -> Optional[float]:
-    return next((d.value for c, d in section.values("fraction_of_peak") if c.key == key and d.variant in (variant, None)), None)
+    return next(
+        (
+            d.value
+            for c, d in section.values("fraction_of_peak")
+            if c.key == key and d.variant in (variant, None)
+        ),
+        None,
+    )
 
 
 def efficiency_results(section: Section) -> Json:
     rows = [{k: v for k, v in row.items() if k != "derived"} for row in _rates(section, True)]
-    cold = [{"type": str(case.axes.get("type", "")), "shape": shape_text(section, case.key), "value": derived.value}
-            for case, derived in section.values("cold_time_ratio") if not why_invalid(case, derived)]
-    return {"rates": rows, "cold_time_ratio": cold,
-            "formula": "flop_rate = flops / median_s; of_peak = fraction_of_peak, formed round by round"}
+    cold = [
+        {
+            "type": str(case.axes.get("type", "")),
+            "shape": shape_text(section, case.key),
+            "value": derived.value,
+        }
+        for case, derived in section.values("cold_time_ratio")
+        if not why_invalid(case, derived)
+    ]
+    return {
+        "rates": rows,
+        "cold_time_ratio": cold,
+        "formula": "flop_rate = flops / median_s; of_peak = fraction_of_peak, formed round by round",
+    }
 
 
 def efficiency_summary(section: Section) -> str:
@@ -79,15 +105,23 @@ def efficiency_summary(section: Section) -> str:
         best = max(own, key=lambda r: r["value"])
         worst = min(own, key=lambda r: r["value"])
         text = "%s: at best %s with %s%s" % (
-            kind or "all types", human(best["value"], "flop/s"), best["shape"],
-            ", %s of the measured peak" % percent(best["of_peak"]) if best["of_peak"] else "")
+            kind or "all types",
+            human(best["value"], "flop/s"),
+            best["shape"],
+            ", %s of the measured peak" % percent(best["of_peak"]) if best["of_peak"] else "",
+        )
         if worst is not best:
-            text += "; the slowest shape, %s, has %s of that rate" % (worst["shape"], percent(worst["value"] / best["value"]))
+            text += "; the slowest shape, %s, has %s of that rate" % (
+                worst["shape"],
+                percent(worst["value"] / best["value"]),
+            )
         parts.append(text)
     worst_cold = max(section.results["cold_time_ratio"], key=lambda r: r["value"], default=None)
     if worst_cold:
-        parts.append("all with warm operands; with cold ones a GEMM takes up to %s times as long (%s %s)" % (
-            digits(worst_cold["value"]), worst_cold["type"], worst_cold["shape"]))
+        parts.append(
+            "all with warm operands; with cold ones a GEMM takes up to %s times as long (%s %s)"
+            % (digits(worst_cold["value"]), worst_cold["type"], worst_cold["shape"])
+        )
     return "; ".join(parts) + "."
 
 
@@ -105,13 +139,18 @@ def efficiency_figures(section: Section) -> List[Figure]:
             else:
                 bar.of, bar.of_name = best, "best of these"
             bars.append(bar)
-        caption = "%s: %s. A full bar is the %s." % (kind or "all types", own[0]["derived"].formula or "flops / time",
-                                                    bars[0].of_name)
+        caption = "%s: %s. A full bar is the %s." % (
+            kind or "all types",
+            own[0]["derived"].formula or "flops / time",
+            bars[0].of_name,
+        )
         shown.append(Bars(bars, caption, (kind + " " if kind else "") + "shape M×N×K"))
     return shown
 
 
-EFFICIENCY = SectionSpec("GEMM: how near to peak?", efficiency_results, efficiency_summary, efficiency_figures)
+EFFICIENCY = SectionSpec(
+    "GEMM: how near to peak?", efficiency_results, efficiency_summary, efficiency_figures
+)
 
 
 # ------------------------------------------------------------------ split
@@ -133,9 +172,16 @@ def split_results(section: Section) -> Json:
     losses = []
     for curve in _split_curves(section):
         if _is_loss(curve) and curve.valid:
-            losses.append({"where": dict(curve.fixed), "cut": curve.axis, "key": curve.points[0].key,
-                           "pieces": [p.x for p in curve.valid], "dil": [p.value for p in curve.valid],
-                           "formula": curve.formula})
+            losses.append(
+                {
+                    "where": dict(curve.fixed),
+                    "cut": curve.axis,
+                    "key": curve.points[0].key,
+                    "pieces": [p.x for p in curve.valid],
+                    "dil": [p.value for p in curve.valid],
+                    "formula": curve.formula,
+                }
+            )
     return {"dil": losses, "rule": _rule(section, losses)}
 
 
@@ -147,14 +193,28 @@ def _rule(section: Section, losses: List[Json]) -> Json:
         sides = sides_of(section, rows["key"])
         if depth is None or sides is None or sides[0] / 2 < sides[2] < 8 * sides[0]:
             continue
-        common = [(m, k) for x, m in zip(rows["pieces"], rows["dil"]) for y, k in zip(depth["pieces"], depth["dil"]) if x == y]
+        common = [
+            (m, k)
+            for x, m in zip(rows["pieces"], rows["dil"])
+            for y, k in zip(depth["pieces"], depth["dil"])
+            if x == y
+        ]
         if common:
             m, k = common[-1]
-            asked.append({"where": rows["where"], "predicted": "m" if sides[2] < 2 * sides[0] else "k",
-                          "measured": "m" if m < k else "k"})
-    return {"formula": "cutting along M moves fewer bytes than along K iff K < 2M; asked where K <= M/2 or K >= 8M, at the "
-                       "largest common number of pieces",
-            "asked": asked, "right": sum(a["predicted"] == a["measured"] for a in asked)}
+            asked.append(
+                {
+                    "where": rows["where"],
+                    "predicted": "m" if sides[2] < 2 * sides[0] else "k",
+                    "measured": "m" if m < k else "k",
+                }
+            )
+    return {
+        "formula": "cutting along M moves fewer bytes than along K iff K < 2M; asked where K <= M/2 or K >= "
+        "8M, at the "
+        "largest common number of pieces",
+        "asked": asked,
+        "right": sum(a["predicted"] == a["measured"] for a in asked),
+    }
 
 
 def split_summary(section: Section) -> str:
@@ -163,12 +223,18 @@ def split_summary(section: Section) -> str:
         return generic.nothing(section)
 
     def name(entry: Json) -> str:
-        return "%s cut along %s" % (entry["where"].get("shape", fixed_text(entry["where"])), entry["cut"].upper())
+        return "%s cut along %s" % (
+            entry["where"].get("shape", fixed_text(entry["where"])),
+            entry["cut"].upper(),
+        )
 
     worst = max(losses, key=lambda e: max(e["dil"]))
     pieces = worst["pieces"][worst["dil"].index(max(worst["dil"]))]
     text = "Cut into pieces, a GEMM takes up to %s times as long as in one piece (%s into %d)" % (
-        digits(max(worst["dil"])), name(worst), pieces)
+        digits(max(worst["dil"])),
+        name(worst),
+        pieces,
+    )
     medians = []
     for cut in dict.fromkeys(e["cut"] for e in losses):
         values = [v for e in losses if e["cut"] == cut for p, v in zip(e["pieces"], e["dil"]) if p == 8]
@@ -179,7 +245,9 @@ def split_summary(section: Section) -> str:
     rule = section.results["rule"]
     if rule["asked"]:
         text += "; the rule of thumb K < 2M picks the cheaper cut for %d of %s" % (
-            rule["right"], plural(len(rule["asked"]), "shape"))
+            rule["right"],
+            plural(len(rule["asked"]), "shape"),
+        )
     return text + "."
 
 
@@ -188,21 +256,37 @@ def split_figures(section: Section) -> List[Figure]:
     curves = _split_curves(section)
     named = [n for n in varying(curves) if n != "shape"]
     for curve in curves:
-        title = ", ".join(t for t in (shape_text(section, curve.points[0].key), generic.place(curve.fixed, named)) if t)
+        title = ", ".join(
+            t for t in (shape_text(section, curve.points[0].key), generic.place(curve.fixed, named)) if t
+        )
         panels.setdefault(title, []).append(curve)
     cuts = {cut: i for i, cut in enumerate(("m", "k", "n"))}
     charts = []
     for title, own in panels.items():
-        series = [generic.series_of(c, c.axis.upper() + (" traffic" if _is_model(c) else ""),
-                                    cuts.get(c.axis, 3), dashed=_is_model(c), quiet=_is_model(c)) for c in own]
-        charts.append(LineChart(title, "pieces", "", "", series, across=[(1.0, "")], y_name="time / time of the whole"))
+        series = [
+            generic.series_of(
+                c,
+                c.axis.upper() + (" traffic" if _is_model(c) else ""),
+                cuts.get(c.axis, 3),
+                dashed=_is_model(c),
+                quiet=_is_model(c),
+            )
+            for c in own
+        ]
+        charts.append(
+            LineChart(title, "pieces", "", "", series, across=[(1.0, "")], y_name="time / time of the whole")
+        )
     if not charts:
         return generic.figures(section)
     share_ranges(charts, zero=False)
-    caption = ("DIL (decomposition inefficiency loss) = time of the pieces one after another / time of the whole, by the "
-               "direction of the cut. Broken lines: the traffic model, bytes of the pieces / bytes of the whole on a machine "
-               "without caches.")
-    panels_shown = Panels([draw_lines(c) for c in charts[:generic.MAX_PANELS]], caption)
+    caption = (
+        "DIL (decomposition inefficiency loss) = time of the pieces one after another / time of the whole, "
+        "by the "
+        "direction of the cut. Broken lines: the traffic model, bytes of the pieces / bytes of the whole on "
+        "a machine "
+        "without caches."
+    )
+    panels_shown = Panels([draw_lines(c) for c in charts[: generic.MAX_PANELS]], caption)
     return [panels_shown] + _split_table(section, curves)
 
 
@@ -214,13 +298,23 @@ def _split_table(section: Section, curves: List[Curve]) -> List[Figure]:
     for loss in losses:
         model = next((m for m in models if (m.axis, m.fixed) == (loss.axis, loss.fixed)), None)
         expected = {p.x: p.value for p in model.points} if model else {}
-        cells = {p.x: (digits(p.value) if p.valid else "invalid") + (" (%s)" % digits(expected[p.x]) if expected.get(p.x) else "")
-                 for p in loss.points if p.value is not None}
-        rows.append([generic.place(loss.fixed, [n for n in loss.fixed if n != "shape"]), shape_text(section, loss.points[0].key),
-                     loss.axis.upper()] + [cells.get(x, "–") for x in pieces])
+        cells = {
+            p.x: (digits(p.value) if p.valid else "invalid")
+            + (" (%s)" % digits(expected[p.x]) if expected.get(p.x) else "")
+            for p in loss.points
+            if p.value is not None
+        }
+        rows.append(
+            [
+                generic.place(loss.fixed, [n for n in loss.fixed if n != "shape"]),
+                shape_text(section, loss.points[0].key),
+                loss.axis.upper(),
+            ]
+            + [cells.get(x, "–") for x in pieces]
+        )
     heads = ["case", "shape M×N×K", "cut along"] + ["%d" % x for x in pieces]
     caption = "DIL by the number of pieces; in brackets what the traffic model predicts."
-    return [Table(heads, rows[:generic.MAX_BARS], caption, 3)] if rows else []
+    return [Table(heads, rows[: generic.MAX_BARS], caption, 3)] if rows else []
 
 
 SPLIT = SectionSpec("GEMM: what does cutting cost?", split_results, split_summary, split_figures)

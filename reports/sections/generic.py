@@ -16,8 +16,15 @@ MAX_BARS = 40
 
 
 def mark_of(point: Point) -> Mark:
-    return Mark(point.x, point.value, point.ci_low, point.ci_high, point.valid, point.why_invalid or point.grade_reason,
-                bool(point.grade))
+    return Mark(
+        point.x,
+        point.value,
+        point.ci_low,
+        point.ci_high,
+        point.valid,
+        point.why_invalid or point.grade_reason,
+        bool(point.grade),
+    )
 
 
 def series_of(curve: Curve, name: str, colour: int, **style: bool) -> Series:
@@ -48,7 +55,11 @@ def plural_is(count: int) -> str:
 
 def hidden_text(count: int, noun: str, where: str = "the tables") -> str:
     """A sentence for what a figure leaves out, nothing where that is nothing."""
-    return " %s %s in %s." % (plural(count, "more " + noun), "is" if count == 1 else "are", where) if count > 0 else ""
+    return (
+        " %s %s in %s." % (plural(count, "more " + noun), "is" if count == 1 else "are", where)
+        if count > 0
+        else ""
+    )
 
 
 def formulas(curves: Sequence[Curve]) -> str:
@@ -65,8 +76,15 @@ def line_panels(curves: Sequence[Curve], caption: str = "", **options: object) -
         for panel in grouped(own)[:MAX_PANELS]:
             first = panel[0]
             series = [series_of(c, c.variant, colours[c.variant]) for c in panel]
-            chart = LineChart(place(first.fixed, named), first.axis, first.axis_unit, first.unit, series,
-                              y_name=spell(derived), **options)
+            chart = LineChart(
+                place(first.fixed, named),
+                first.axis,
+                first.axis_unit,
+                first.unit,
+                series,
+                y_name=spell(derived),
+                **options,
+            )
             if chart.xs():
                 charts.append(chart)
         if not charts:
@@ -81,8 +99,19 @@ def line_panels(curves: Sequence[Curve], caption: str = "", **options: object) -
 def bar_of(section: Section, case: object, derived: object, label: str) -> Bar:
     """The bar is the share of the bound, where a device can reach it."""
     full = derived.value / derived.share if derived.value and derived.share else None
-    return Bar(label, derived.value, derived.unit, derived.ci_low, derived.ci_high, samples_behind(case, derived), full,
-               derived.bound_name, why_invalid(case, derived), derived.grade, derived.grade_reason)
+    return Bar(
+        label,
+        derived.value,
+        derived.unit,
+        derived.ci_low,
+        derived.ci_high,
+        samples_behind(case, derived),
+        full,
+        derived.bound_name,
+        why_invalid(case, derived),
+        derived.grade,
+        derived.grade_reason,
+    )
 
 
 def value_bars(section: Section, skip: Sequence[str] = ()) -> List[Figure]:
@@ -97,7 +126,9 @@ def value_bars(section: Section, skip: Sequence[str] = ()) -> List[Figure]:
         if len(found) == 1:
             alone.append(bar_of(section, *found[0], "%s: %s" % (title, formula)))
             continue
-        rows = [bar_of(section, c, d, " ".join(t for t in (d.variant, c.key) if t) or title) for c, d in found]
+        rows = [
+            bar_of(section, c, d, " ".join(t for t in (d.variant, c.key) if t) or title) for c, d in found
+        ]
         caption = "%s: %s." % (title, formula)
         if len(rows) > MAX_BARS:
             caption += " The first %d of %d are drawn; all are in the table below." % (MAX_BARS, len(rows))
@@ -113,9 +144,15 @@ def results(section: Section) -> Json:
         if not valid:
             continue
         low, high = min(valid, key=lambda v: v[1].value), max(valid, key=lambda v: v[1].value)
-        ranges.append({"derived": name, "unit": low[1].unit, "n": len(valid),
-                       "lowest": {"value": low[1].value, "variant": low[1].variant, "key": low[0].key},
-                       "highest": {"value": high[1].value, "variant": high[1].variant, "key": high[0].key}})
+        ranges.append(
+            {
+                "derived": name,
+                "unit": low[1].unit,
+                "n": len(valid),
+                "lowest": {"value": low[1].value, "variant": low[1].variant, "key": low[0].key},
+                "highest": {"value": high[1].value, "variant": high[1].variant, "key": high[0].key},
+            }
+        )
     return {"ranges": ranges}
 
 
@@ -133,10 +170,17 @@ def nothing(section: Section) -> str:
     reasons = [why_invalid(case, derived) for case, derived in section.values()]
     flagged = [r for r in reasons if r]
     if flagged and len(flagged) == len(reasons):
-        every = "the only one was flagged" if len(reasons) == 1 else "all %d were flagged, the first" % len(reasons)
+        every = (
+            "the only one was flagged"
+            if len(reasons) == 1
+            else "all %d were flagged, the first" % len(reasons)
+        )
         return "No valid value: %s as %s." % (every, flagged[0].rstrip("."))
     if reasons:
-        return "The value that this summary needs is missing; flagged: %d of %s." % (len(flagged), plural(len(reasons), "value"))
+        return "The value that this summary needs is missing; flagged: %d of %s." % (
+            len(flagged),
+            plural(len(reasons), "value"),
+        )
     if any(c.facts for c in cases):
         return "%s of the machine; nothing is timed here." % plural(sum(len(c.facts) for c in cases), "fact")
     return "No value was derived from %s." % plural(len(cases), "case")

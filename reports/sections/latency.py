@@ -28,12 +28,21 @@ def results(section: Section) -> Json:
         below = 0.0
         last = [("memory", 0.0)] if section.capacity("llc_bytes") else []
         for name, capacity in capacities(section) + last:
-            value = within(curve, below * 1.5, capacity * 0.75) if capacity else within(curve, below * 8, float("inf"))
+            value = (
+                within(curve, below * 1.5, capacity * 0.75)
+                if capacity
+                else within(curve, below * 8, float("inf"))
+            )
             if value is not None and curve.axis_unit == "byte":
-                levels.append({"level": name, "capacity_byte": capacity or None, "value": value, "unit": curve.unit})
+                levels.append(
+                    {"level": name, "capacity_byte": capacity or None, "value": value, "unit": curve.unit}
+                )
             below = capacity or below
-    return {"levels": levels, "formula": "median latency over the footprints between 1.5 times the level before and 3/4 of the "
-                                         "level; memory: from 8 times the last level"}
+    return {
+        "levels": levels,
+        "formula": "median latency over the footprints between 1.5 times the level before and 3/4 of the "
+        "level; memory: from 8 times the last level",
+    }
 
 
 def summary(section: Section) -> str:
@@ -41,11 +50,16 @@ def summary(section: Section) -> str:
     points = [p for c in section.curves_of("latency") for p in c.valid]
     if levels:
         return "One dependent load takes %s." % listing(
-            ["%s from %s" % (human(e["value"], e["unit"]), e["level"]) for e in levels])
+            ["%s from %s" % (human(e["value"], e["unit"]), e["level"]) for e in levels]
+        )
     if points:
         low, high = min(points, key=lambda p: p.value), max(points, key=lambda p: p.value)
         return "One dependent load takes from %s (%s) to %s (%s)." % (
-            human(low.value, "s"), size(low.x), human(high.value, "s"), size(high.x))
+            human(low.value, "s"),
+            size(low.x),
+            human(high.value, "s"),
+            size(high.x),
+        )
     return generic.nothing(section)
 
 
@@ -57,8 +71,13 @@ def figures(section: Section) -> List[Figure]:
     series = [generic.series_of(c, c.variant or "latency", i) for i, c in enumerate(curves)]
     marks = [(capacity, name) for name, capacity in capacities(section)]
     chart = LineChart("", first.axis, first.axis_unit, first.unit, series, up=marks, y_name="latency")
-    return [Panels([draw_lines(chart)], "Latency over footprint: %s. Dotted lines: the capacity of the caches of one unit, and "
-                   "of the last-level cache (LLC)." % (first.formula or section.group.run.formula))]
+    return [
+        Panels(
+            [draw_lines(chart)],
+            "Latency over footprint: %s. Dotted lines: the capacity of the caches of one unit, and "
+            "of the last-level cache (LLC)." % (first.formula or section.group.run.formula),
+        )
+    ]
 
 
 SPEC = SectionSpec("Latency of one load", results, summary, figures)

@@ -22,12 +22,24 @@ def _name(case: Case, derived: Derived) -> str:
 
 
 def _costs(section: Section) -> List[Tuple[Case, Derived]]:
-    return [(c, d) for c, d in section.values() if d.unit == "s" and not (d.name == "time" and d.variant in PARTS)]
+    return [
+        (c, d) for c, d in section.values() if d.unit == "s" and not (d.name == "time" and d.variant in PARTS)
+    ]
 
 
 def results(section: Section) -> Json:
-    costs = [{"what": _name(c, d), "value": d.value, "ci_low": d.ci_low, "ci_high": d.ci_high, "key": c.key,
-              "formula": d.formula} for c, d in _costs(section) if not why_invalid(c, d)]
+    costs = [
+        {
+            "what": _name(c, d),
+            "value": d.value,
+            "ci_low": d.ci_low,
+            "ci_high": d.ci_high,
+            "key": c.key,
+            "formula": d.formula,
+        }
+        for c, d in _costs(section)
+        if not why_invalid(c, d)
+    ]
     return {"costs": sorted(costs, key=lambda c: (c["value"], c["what"]))}
 
 
@@ -40,12 +52,21 @@ def summary(section: Section) -> str:
     if not costs:
         return generic.nothing(section)
     enqueue, again, trip = (_cost(section, w) for w in ("enqueue", "back to back", "round trip"))
-    said = [text for text in (again and "back-to-back kernels start every %s" % again,
-                              trip and "a launch and the wait for its end take %s" % trip,
-                              enqueue and "enqueueing a kernel takes the caller %s" % enqueue) if text]
+    said = [
+        text
+        for text in (
+            again and "back-to-back kernels start every %s" % again,
+            trip and "a launch and the wait for its end take %s" % trip,
+            enqueue and "enqueueing a kernel takes the caller %s" % enqueue,
+        )
+        if text
+    ]
     if not said:
         low, high = costs[0], costs[-1]
-        said = ["from %s (%s) to %s (%s)" % (human(low["value"], "s"), low["what"], human(high["value"], "s"), high["what"])]
+        said = [
+            "from %s (%s) to %s (%s)"
+            % (human(low["value"], "s"), low["what"], human(high["value"], "s"), high["what"])
+        ]
     text = "; ".join(said)
     return text[0].upper() + text[1:] + "."
 

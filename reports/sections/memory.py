@@ -17,8 +17,11 @@ from reports.sections import generic
 def capacities(section: Section) -> List[Tuple[str, float]]:
     """Name and bytes of every level that the device states, all units together, growing."""
     units = section.capacity("units") or 1.0
-    stated = [("L1", section.capacity("l1_bytes") * units), ("L2", section.capacity("l2_bytes") * units),
-              ("LLC", section.capacity("llc_bytes"))]
+    stated = [
+        ("L1", section.capacity("l1_bytes") * units),
+        ("L2", section.capacity("l2_bytes") * units),
+        ("LLC", section.capacity("llc_bytes")),
+    ]
     levels: List[Tuple[str, float]] = []
     for name, capacity in stated:
         if capacity > (levels[-1][1] if levels else 0.0):
@@ -35,16 +38,28 @@ def _levels(section: Section, curve: Curve) -> List[Json]:
         lower, upper = (below, capacity * 0.75) if capacity else (below * 3, float("inf"))
         value = within(curve, lower, upper)
         if value is not None:
-            found.append({"level": name, "capacity_byte": capacity or None, "value": value, "unit": curve.unit})
+            found.append(
+                {"level": name, "capacity_byte": capacity or None, "value": value, "unit": curve.unit}
+            )
         below = capacity or below
     return found
 
 
 def results(section: Section) -> Json:
     curves = [c for c in section.curves_of("bandwidth") if c.valid]
-    return {"levels": [{"where": dict(c.fixed), "variant": c.variant, "levels": _levels(section, c),
-                        "formula": "median over the footprints that fit in 3/4 of the level and not in the one before; memory: "
-                                   "over those above three times the last level"} for c in curves]}
+    return {
+        "levels": [
+            {
+                "where": dict(c.fixed),
+                "variant": c.variant,
+                "levels": _levels(section, c),
+                "formula": "median over the footprints that fit in 3/4 of the level and not in the one "
+                "before; memory: "
+                "over those above three times the last level",
+            }
+            for c in curves
+        ]
+    }
 
 
 def _value(entry: Json, level: str) -> float:
@@ -59,11 +74,15 @@ def summary(section: Section) -> str:
     if not reached:
         best = max((p for c in section.curves_of("bandwidth") for p in c.valid), key=lambda p: p.value)
         return "No valid footprint lies beyond the caches; the fastest value is %s at %s." % (
-            human(best.value, "byte/s"), size(best.x))
+            human(best.value, "byte/s"),
+            size(best.x),
+        )
     best = max(reached, key=lambda e: _value(e, "memory"))
     memory = _value(best, "memory")
     text = "Memory delivers at most %s (%s)" % (human(memory, "byte/s"), _label(best))
-    levels = list(dict.fromkeys(found["level"] for e in entries for found in e["levels"] if found["level"] != "memory"))
+    levels = list(
+        dict.fromkeys(found["level"] for e in entries for found in e["levels"] if found["level"] != "memory")
+    )
     if levels:
         times = ["%s times" % digits(max(_value(e, level) for e in entries) / memory) for level in levels]
         text += "; %s delivers up to %s as much" % (levels[0], times[0])
@@ -76,9 +95,15 @@ def _nontemporal(entries: List[Json]) -> str:
     gains = []
     for entry in entries:
         if "nontemporal" in (entry["variant"] or ""):
-            plain = [e for e in entries if e["where"] == entry["where"] and e is not entry and "nontemporal" not in e["variant"]]
+            plain = [
+                e
+                for e in entries
+                if e["where"] == entry["where"] and e is not entry and "nontemporal" not in e["variant"]
+            ]
             if plain:
-                gains.append((_value(entry, "memory") / _value(plain[0], "memory"), entry["where"].get("op", "")))
+                gains.append(
+                    (_value(entry, "memory") / _value(plain[0], "memory"), entry["where"].get("op", ""))
+                )
     if not gains:
         return ""
     gain, operation = max(gains)
@@ -98,13 +123,25 @@ def figures(section: Section) -> List[Figure]:
     charts, named = [], varying(curves)
     for panel in generic.grouped(curves):
         series = [generic.series_of(c, c.variant or "bandwidth", colours[c.variant]) for c in panel]
-        charts.append(LineChart(generic.place(panel[0].fixed, named), panel[0].axis, panel[0].axis_unit, panel[0].unit,
-                                series, up=marks, y_name="bandwidth"))
+        charts.append(
+            LineChart(
+                generic.place(panel[0].fixed, named),
+                panel[0].axis,
+                panel[0].axis_unit,
+                panel[0].unit,
+                series,
+                up=marks,
+                y_name="bandwidth",
+            )
+        )
     if not charts:
         return generic.figures(section)
     share_ranges(charts)
     formula = curves[0].formula or section.group.run.formula
-    caption = "Bandwidth over footprint: %s. Dotted lines: the capacity of all caches of that level together." % formula
+    caption = (
+        "Bandwidth over footprint: %s. Dotted lines: the capacity of all caches of that level together."
+        % formula
+    )
     return [Panels([draw_lines(c) for c in charts], caption)] + _level_table(section)
 
 
@@ -113,7 +150,9 @@ def _level_table(section: Section) -> List[Figure]:
     names = list(dict.fromkeys(found["level"] for e in entries for found in e["levels"]))
     if not names:
         return []
-    rows = [[_label(e)] + [human(_value(e, n), "byte/s") if _value(e, n) else "–" for n in names] for e in entries]
+    rows = [
+        [_label(e)] + [human(_value(e, n), "byte/s") if _value(e, n) else "–" for n in names] for e in entries
+    ]
     return [Table(["operation"] + names, rows, entries[0]["formula"] + ".")]
 
 

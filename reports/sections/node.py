@@ -28,8 +28,12 @@ def _all(section: Section) -> Dict[str, object]:
 def summary(section: Section) -> str:
     facts = _all(section)
     parts = []
-    for key, noun in (("packages", "package"), ("numa_nodes", "NUMA node"), ("cores", "core"),
-                      ("hardware_threads", "hardware thread")):
+    for key, noun in (
+        ("packages", "package"),
+        ("numa_nodes", "NUMA node"),
+        ("cores", "core"),
+        ("hardware_threads", "hardware thread"),
+    ):
         if is_number(facts.get(key)) and facts[key] > 0:
             parts.append(plural(int(facts[key]), noun))
     if is_number(facts.get("memory_bytes")):
@@ -62,16 +66,33 @@ def _link_figures(facts: Dict[str, object]) -> List[Figure]:
         tables.append(Panels([drawn], caption, wide=True))
     if devices:
         heads = ["device", "NUMA node", "host"] + [found.name(d) for d in devices if len(devices) > 1]
-        rows = [[found.name(one), str(nodes.get(one, "–")), to_host(found, one)]
-                + ["–" if one == other else between(found, one, other) for other in devices if len(devices) > 1]
-                for one in devices]
-        tables.append(Table(heads, rows, "Links of the devices, as the driver reports them. PCIe: generation and lanes; an idle "
-                                         "link below its maximum was read again during a copy.", len(heads)))
-    names = list(dict.fromkeys(name for counts in found.errors.values() for name in counts if name != "unknown"))
+        rows = [
+            [found.name(one), str(nodes.get(one, "–")), to_host(found, one)]
+            + ["–" if one == other else between(found, one, other) for other in devices if len(devices) > 1]
+            for one in devices
+        ]
+        tables.append(
+            Table(
+                heads,
+                rows,
+                "Links of the devices, as the driver reports them. PCIe: generation and lanes; an idle "
+                "link below its maximum was read again during a copy.",
+                len(heads),
+            )
+        )
+    names = list(
+        dict.fromkeys(name for counts in found.errors.values() for name in counts if name != "unknown")
+    )
     if names:
-        rows = [[found.name(device)] + [counts.get(name, "–") for name in names]
-                for device, counts in sorted(found.errors.items())]
-        tables.append(Table(["device"] + [spell(name) for name in names], rows, "Memory errors that the devices report."))
+        rows = [
+            [found.name(device)] + [counts.get(name, "–") for name in names]
+            for device, counts in sorted(found.errors.items())
+        ]
+        tables.append(
+            Table(
+                ["device"] + [spell(name) for name in names], rows, "Memory errors that the devices report."
+            )
+        )
     return tables
 
 
@@ -84,11 +105,24 @@ def figures(section: Section) -> List[Figure]:
     facts = _all(section)
     trees = [draw_tree(str(facts[name])) for name in facts if name == "tree"]
     if any(trees):
-        shown.append(Panels([t for t in trees if t], "Parts of the machine within the part that holds them. Where many "
-                                                     "are alike, one is drawn with their number.", wide=True))
+        shown.append(
+            Panels(
+                [t for t in trees if t],
+                "Parts of the machine within the part that holds them. Where many "
+                "are alike, one is drawn with their number.",
+                wide=True,
+            )
+        )
     shown += _link_figures(facts)
     if not shown and facts:
-        shown.append(Table(["fact", "found"], [[name.replace("_", " "), fact_text(name, v)] for name, v in facts.items()], "", 2))
+        shown.append(
+            Table(
+                ["fact", "found"],
+                [[name.replace("_", " "), fact_text(name, v)] for name, v in facts.items()],
+                "",
+                2,
+            )
+        )
     return shown or generic.figures(section)
 
 

@@ -17,7 +17,12 @@ MEASURED, FORMULA = ("residents_per_unit", "residents"), ("residents_by_formula"
 
 
 def _curve(section: Section, names: Sequence[str], variant: str = "") -> Optional[Curve]:
-    found = [c for name in names for c in section.curves_of(name) if len(c.points) > 1 and variant in ("", c.variant)]
+    found = [
+        c
+        for name in names
+        for c in section.curves_of(name)
+        if len(c.points) > 1 and variant in ("", c.variant)
+    ]
     return found[0] if found else None
 
 
@@ -41,8 +46,10 @@ def results(section: Section) -> Json:
         found["formula_agrees"] = {"same": sum(a == b for a, b in both), "of": len(both)}
     if throughput and throughput.valid:
         best = max(p.value for p in throughput.valid)
-        found["throughput"] = [{"shared_byte": p.x, "value": p.value, "of_best": p.value / best if best else None}
-                               for p in throughput.valid]
+        found["throughput"] = [
+            {"shared_byte": p.x, "value": p.value, "of_best": p.value / best if best else None}
+            for p in throughput.valid
+        ]
     return found
 
 
@@ -52,7 +59,11 @@ def summary(section: Section) -> str:
         return generic.summary(section) if found.get("ranges") else generic.nothing(section)
     first, last = found["steps"][0], found["steps"][-1]
     text = "Resident blocks per unit go from %d to %d as a block claims %s to %s of shared memory" % (
-        first["residents"], last["residents"], axis_value(first["shared_byte"], "byte"), axis_value(last["shared_byte"], "byte"))
+        first["residents"],
+        last["residents"],
+        axis_value(first["shared_byte"], "byte"),
+        axis_value(last["shared_byte"], "byte"),
+    )
     agrees = found["formula_agrees"]
     if agrees and agrees["of"]:
         text += "; the formula is right at %d of %s" % (agrees["same"], plural(agrees["of"], "point"))
@@ -63,7 +74,9 @@ def summary(section: Section) -> str:
     if wait and len(wait.valid) > 1:
         first, best = wait.valid[0], min(wait.valid, key=lambda p: p.value)
         text += "; a block of another kernel waits %s where the running kernel claims %s" % (
-            human(first.value, "s"), axis_value(first.x, "byte") if first.x else "no shared memory")
+            human(first.value, "s"),
+            axis_value(first.x, "byte") if first.x else "no shared memory",
+        )
         if best.value < first.value / 1.1:
             text += ", and %s where it claims %s" % (human(best.value, "s"), axis_value(best.x, "byte"))
     return text + "."
@@ -76,7 +89,9 @@ def figures(section: Section) -> List[Figure]:
     if measured:
         series = [generic.series_of(formula, "formula", 1, step=True, under=True)] if formula else []
         series.append(generic.series_of(measured, "measured", 0, step=True))
-        charts.append(LineChart("Resident blocks per unit", "shared memory per block", measured.axis_unit, "", series))
+        charts.append(
+            LineChart("Resident blocks per unit", "shared memory per block", measured.axis_unit, "", series)
+        )
     for curve, title in ((throughput, "Throughput"), (wait, "Wait of another kernel's first block")):
         if curve:
             series = [generic.series_of(curve, "", 0)]
@@ -85,9 +100,18 @@ def figures(section: Section) -> List[Figure]:
         share_ranges([chart])
         chart.x_log = False
     drawn = [draw_lines(_linear(c)) for c in charts if c.xs()]
-    shown: List[Figure] = [Panels(drawn, "Over the shared memory that each block claims. The broad "
-                                   "line is the formula min(slots, floor(shared memory of a unit / claim)); where the "
-                                   "measured line leaves it, the formula is wrong on this device.")] if drawn else []
+    shown: List[Figure] = (
+        [
+            Panels(
+                drawn,
+                "Over the shared memory that each block claims. The broad "
+                "line is the formula min(slots, floor(shared memory of a unit / claim)); where the "
+                "measured line leaves it, the formula is wrong on this device.",
+            )
+        ]
+        if drawn
+        else []
+    )
     return shown or generic.figures(section)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Warm and cold operands: the axis `operands` of programs whose cases find their data in a cache, if it fits, or in none."""
+"""Warm and cold operands: the axis `operands` of programs whose cases find their data in a cache, if it fits,
+or in none."""
 
 from __future__ import annotations
 

@@ -21,8 +21,12 @@ def _case(case: Case) -> Optional[Json]:
     found = _valid(case)
     if "S" not in found:
         return None
-    return {"key": case.key, "speedup": found["S"], "ideal": found.get("S_ideal"),
-            "fraction_of_ideal": found.get("fraction_of_ideal")}
+    return {
+        "key": case.key,
+        "speedup": found["S"],
+        "ideal": found.get("S_ideal"),
+        "fraction_of_ideal": found.get("fraction_of_ideal"),
+    }
 
 
 def results(section: Section) -> Json:
@@ -40,13 +44,19 @@ def summary(section: Section) -> str:
     if not found:
         return generic.nothing(section)
     best = max(found, key=lambda f: f["speedup"])
-    text = "With A and C in host memory and the transfers cut into pieces, a GEMM is at best %s times as fast as after whole " \
-           "transfers (%s)" % (digits(best["speedup"]), _where(best))
+    text = (
+        "With A and C in host memory and the transfers cut into pieces, a GEMM is at best %s times as fast "
+        "as after whole "
+        "transfers (%s)" % (digits(best["speedup"]), _where(best))
+    )
     if best["ideal"] is not None:
         text += "; the ideal is %s times" % digits(best["ideal"])
     if best["fraction_of_ideal"] is not None:
-        text += ", of which it gains %s" % percent(best["fraction_of_ideal"]) if best["fraction_of_ideal"] >= 0 else \
-            ", and cutting costs more than it hides"
+        text += (
+            ", of which it gains %s" % percent(best["fraction_of_ideal"])
+            if best["fraction_of_ideal"] >= 0
+            else ", and cutting costs more than it hides"
+        )
     return text + "."
 
 

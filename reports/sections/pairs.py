@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""collectives/pairs: every pair of nodes as a matrix by the names of their hosts, and which links and nodes are slow.
+"""collectives/pairs: every pair of nodes as a matrix by the names of their hosts, and which links and nodes
+are slow.
 
-A case has all pairs of one size, and reports/slow_links.py judges it. Where several cases accuse the same link, the one in which
-it is slowest is shown. Cases of ranks within one node are shown and accuse nobody. Links are compared with others of the same
-try: the latest that is not contended, else the latest. That other work took the leader's cores meanwhile moves a headline
-number, so it needs a second try; what sets one link apart from all others is seen without one."""
+A case has all pairs of one size, and reports/slow_links.py judges it. Where several cases accuse the same
+link, the one in which it is slowest is shown. Cases of ranks within one node are shown and accuse nobody.
+Links are compared with others of the same try: the latest that is not contended, else the latest. That other
+work took the leader's cores meanwhile moves a headline number, so it needs a second try; what sets one link
+apart from all others is seen without one."""
 
 from __future__ import annotations
 
@@ -111,24 +113,37 @@ def _ratio(pairs: PairCase, ends: Ends) -> float:
 
 
 def _rates(pairs: PairCase, slow: Tuple[Ends, ...]) -> str:
-    """"12.4 GB/s, 0.25 of what is usual"."""
+    """ "12.4 GB/s, 0.25 of what is usual"."""
     values = [pairs.links.bandwidth[ends].value for ends in slow]
     low, high = min(values), max(values)
-    rates = human(low, "byte/s") if high < 1.02 * low else "%s to %s" % (human(low, "byte/s"), human(high, "byte/s"))
-    ratios = list(dict.fromkeys("%.2f" % (r / (pairs.found.usual_bandwidth or math.nan)) for r in (low, high)))
+    rates = (
+        human(low, "byte/s")
+        if high < 1.02 * low
+        else "%s to %s" % (human(low, "byte/s"), human(high, "byte/s"))
+    )
+    ratios = list(
+        dict.fromkeys("%.2f" % (r / (pairs.found.usual_bandwidth or math.nan)) for r in (low, high))
+    )
     return "%s, %s of what is usual" % (rates, " to ".join(ratios))
 
 
 def _where(pairs: PairCase) -> str:
     axes = pairs.case.axes
     return "between these %s (messages of %s%s)" % (
-        plural(len(pairs.ranks), "node"), axis_value(axes.get("size", ""), "byte"),
-        "" if axes.get("concurrent") == "yes" else ", one pair at a time")
+        plural(len(pairs.ranks), "node"),
+        axis_value(axes.get("size", ""), "byte"),
+        "" if axes.get("concurrent") == "yes" else ", one pair at a time",
+    )
 
 
 def _node_text(pairs: PairCase, node: SlowNode) -> str:
     does = "sends and receives" if node.sends and node.receives else "sends" if node.sends else "receives"
-    return "Everything that %s %s: %s %s." % (pairs.label(node.node), does, _rates(pairs, node.ends), _where(pairs))
+    return "Everything that %s %s: %s %s." % (
+        pairs.label(node.node),
+        does,
+        _rates(pairs, node.ends),
+        _where(pairs),
+    )
 
 
 def _worst(cases: List[PairCase]) -> Dict[Ends, PairCase]:
@@ -151,8 +166,17 @@ def _link_texts(slow: Dict[Ends, PairCase]) -> List[Tuple[str, PairCase]]:
             continue
         both = slow.get(back) is pairs
         done.update((ends, back) if both else (ends,))
-        texts.append((("between %s and %s, both ways: %s" if both else "from %s to %s: %s") % (
-            pairs.label(ends[0]), pairs.label(ends[1]), _rates(pairs, (ends, back) if both else (ends,))), pairs))
+        texts.append(
+            (
+                ("between %s and %s, both ways: %s" if both else "from %s to %s: %s")
+                % (
+                    pairs.label(ends[0]),
+                    pairs.label(ends[1]),
+                    _rates(pairs, (ends, back) if both else (ends,)),
+                ),
+                pairs,
+            )
+        )
     return texts
 
 
@@ -165,9 +189,16 @@ def findings(section: Section) -> List[Finding]:
     shown = [Finding("Slow node.", _node_text(pairs, node)) for pairs, node in nodes.values()]
     texts = _link_texts(_worst(cases))
     if len(texts) <= NAMED:
-        return shown + [Finding("Slow link.", "%s%s %s." % (text[:1].upper(), text[1:], _where(pairs))) for text, pairs in texts]
-    named = ["%s %s" % (text, _where(pairs)) if i == 0 else text for i, (text, pairs) in enumerate(texts[:NAMED])]
-    return shown + [Finding("Slow links.", "%d: %s; %d more." % (len(texts), "; ".join(named), len(texts) - NAMED))]
+        return shown + [
+            Finding("Slow link.", "%s%s %s." % (text[:1].upper(), text[1:], _where(pairs)))
+            for text, pairs in texts
+        ]
+    named = [
+        "%s %s" % (text, _where(pairs)) if i == 0 else text for i, (text, pairs) in enumerate(texts[:NAMED])
+    ]
+    return shown + [
+        Finding("Slow links.", "%d: %s; %d more." % (len(texts), "; ".join(named), len(texts) - NAMED))
+    ]
 
 
 # ------------------------------------------------------------------ results
@@ -176,20 +207,40 @@ def findings(section: Section) -> List[Finding]:
 def _case_json(pairs: PairCase) -> Json:
     facts, label = pairs.case.facts, pairs.label
     return {
-        "key": pairs.case.key, "place": facts.get("place"), "nodes": [label(r) for r in pairs.ranks],
+        "key": pairs.case.key,
+        "place": facts.get("place"),
+        "nodes": [label(r) for r in pairs.ranks],
         **{name: facts.get(name) for name in ("rounds", "rounds_of_all_pairs", "pairs", "transport")},
-        "usual_bandwidth": pairs.found.usual_bandwidth, "usual_latency": pairs.found.usual_latency,
-        "slow": [{"from": label(a), "to": label(b), "value": pairs.links.bandwidth[a, b].value, "of_usual": _ratio(pairs, (a, b))}
-                 for a, b in pairs.found.slow],
-        "late": [{"a": label(a), "b": label(b), "value": pairs.links.latency[a, b].value} for a, b in pairs.found.late],
-        "slow_nodes": [{"node": label(n.node), "sends": n.sends, "receives": n.receives} for n in pairs.found.nodes]}
+        "usual_bandwidth": pairs.found.usual_bandwidth,
+        "usual_latency": pairs.found.usual_latency,
+        "slow": [
+            {
+                "from": label(a),
+                "to": label(b),
+                "value": pairs.links.bandwidth[a, b].value,
+                "of_usual": _ratio(pairs, (a, b)),
+            }
+            for a, b in pairs.found.slow
+        ],
+        "late": [
+            {"a": label(a), "b": label(b), "value": pairs.links.latency[a, b].value}
+            for a, b in pairs.found.late
+        ],
+        "slow_nodes": [
+            {"node": label(n.node), "sends": n.sends, "receives": n.receives} for n in pairs.found.nodes
+        ],
+    }
 
 
 def results(section: Section) -> Json:
-    return {"cases": [_case_json(pairs) for pairs in cases_of(section.group)],
-            "rule": "usual: the median over nodes of the median of a node's links, of %d nodes or more; slow: the whole interval "
-                    "of the bandwidth is below %g of that; late: that of the latency is above %g times it; a node is slow where "
-                    "everything that it sends, or receives, is" % (MIN_NODES, SLOW, LATE)}
+    return {
+        "cases": [_case_json(pairs) for pairs in cases_of(section.group)],
+        "rule": "usual: the median over nodes of the median of a node's links, of %d nodes or more; slow: "
+        "the whole interval "
+        "of the bandwidth is below %g of that; late: that of the latency is above %g times it; a node is "
+        "slow where "
+        "everything that it sends, or receives, is" % (MIN_NODES, SLOW, LATE),
+    }
 
 
 def summary(section: Section) -> str:
@@ -198,19 +249,34 @@ def summary(section: Section) -> str:
         return generic.nothing(section)
     pairs = cases[0]
     facts = pairs.case.facts
-    parts = ["%s %s in %s (all pairs need %s)" % (plural(int(pairs.case.number("pairs") or 0), "pair"), facts.get("place", ""),
-                                                  plural(int(pairs.case.number("rounds") or 0), "round"),
-                                                  facts.get("rounds_of_all_pairs", "?"))]
-    for name, what in (("median_bandwidth", "%s one way (median)"), ("min_bandwidth", "%s on the slowest pair"),
-                       ("median_latency", "%s latency (median)"), ("max_latency", "%s on the slowest")):
-        found = next((d for d in pairs.case.derived if d.name == name and not why_invalid(pairs.case, d)), None)
+    parts = [
+        "%s %s in %s (all pairs need %s)"
+        % (
+            plural(int(pairs.case.number("pairs") or 0), "pair"),
+            facts.get("place", ""),
+            plural(int(pairs.case.number("rounds") or 0), "round"),
+            facts.get("rounds_of_all_pairs", "?"),
+        )
+    ]
+    for name, what in (
+        ("median_bandwidth", "%s one way (median)"),
+        ("min_bandwidth", "%s on the slowest pair"),
+        ("median_latency", "%s latency (median)"),
+        ("max_latency", "%s on the slowest"),
+    ):
+        found = next(
+            (d for d in pairs.case.derived if d.name == name and not why_invalid(pairs.case, d)), None
+        )
         if found and found.value:
             parts.append(what % human(found.value, found.unit))
     if pairs.between:
         slow = len(pairs.found.slow)
-        parts.append("%s clearly slower than usual" % (plural(slow, "direction is", "directions are") if slow else "no link is")
-                     if pairs.found.usual_bandwidth is not None else "with %s there is nothing to compare a link with" %
-                     plural(len(pairs.ranks), "node"))
+        parts.append(
+            "%s clearly slower than usual"
+            % (plural(slow, "direction is", "directions are") if slow else "no link is")
+            if pairs.found.usual_bandwidth is not None
+            else "with %s there is nothing to compare a link with" % plural(len(pairs.ranks), "node")
+        )
     return "; ".join(parts) + "."
 
 
@@ -222,7 +288,11 @@ def _cell(case: Case, derived: Optional[Derived], factor: float) -> Optional[Cel
         return None
     why = why_invalid(case, derived)
     interval = human_interval(derived.ci_low, derived.ci_high, derived.value, derived.unit)
-    note = "%s%s%s" % (human(derived.value, derived.unit), " (%s)" % interval if interval else "", "; " + why if why else "")
+    note = "%s%s%s" % (
+        human(derived.value, derived.unit),
+        " (%s)" % interval if interval else "",
+        "; " + why if why else "",
+    )
     return Cell(derived.value / factor, not why, note)
 
 
@@ -242,19 +312,36 @@ def _matrix(pairs: PairCase, variants: Tuple[str, ...], heading: str) -> Optiona
 
     symmetric = variants[0] not in ("forward", "backward")
     names = [pairs.label(r) for r in pairs.ranks]
-    cells = [[_cell(pairs.case, found.get((a, b)) or (found.get((b, a)) if symmetric else None), factor) for b in pairs.ranks]
-             for a in pairs.ranks]
-    return draw_heat(names, names, cells, "from" if not symmetric else "node", heading % shown, heat=heat,
-                     what="latency" if unit == "s" else "bandwidth")
+    cells = [
+        [
+            _cell(pairs.case, found.get((a, b)) or (found.get((b, a)) if symmetric else None), factor)
+            for b in pairs.ranks
+        ]
+        for a in pairs.ranks
+    ]
+    return draw_heat(
+        names,
+        names,
+        cells,
+        "from" if not symmetric else "node",
+        heading % shown,
+        heat=heat,
+        what="latency" if unit == "s" else "bandwidth",
+    )
 
 
 def _panels(pairs: PairCase) -> List[Figure]:
-    charts = [_matrix(pairs, ("forward", "backward"), "to, one way, %s"), _matrix(pairs, ("both_ways",), "both ways at once, %s"),
-              _matrix(pairs, ("round_trip",), "latency, half a round trip, %s")]
+    charts = [
+        _matrix(pairs, ("forward", "backward"), "to, one way, %s"),
+        _matrix(pairs, ("both_ways",), "both ways at once, %s"),
+        _matrix(pairs, ("round_trip",), "latency, half a round trip, %s"),
+    ]
     axes = pairs.case.axes
     caption = "%s: %s %s. Warm colours: slower than the middle one. ?: flagged invalid." % (
-        pairs.case.key, "all pairs of a round at once," if axes.get("concurrent") == "yes" else "one pair at a time,",
-        pairs.case.facts.get("place", ""))
+        pairs.case.key,
+        "all pairs of a round at once," if axes.get("concurrent") == "yes" else "one pair at a time,",
+        pairs.case.facts.get("place", ""),
+    )
     drawn = [c for c in charts if c]
     return [Panels(drawn, caption, wide=True)] if drawn else []
 
@@ -266,10 +353,23 @@ def _table(pairs: PairCase) -> List[Figure]:
     for a, b in worst[:LISTED]:
         m, latency = pairs.links.bandwidth[a, b], pairs.links.latency.get((min(a, b), max(a, b)))
         ratio = "%.2f" % _ratio(pairs, (a, b)) if pairs.found.usual_bandwidth else "–"
-        rows.append([pairs.label(a), pairs.label(b), human(m.value, "byte/s"), human_interval(m.low, m.high, m.value, "byte/s"),
-                     ratio, human(latency.value, "s") if latency else "–", "slow" if (a, b) in pairs.found.slow else ""])
+        rows.append(
+            [
+                pairs.label(a),
+                pairs.label(b),
+                human(m.value, "byte/s"),
+                human_interval(m.low, m.high, m.value, "byte/s"),
+                ratio,
+                human(latency.value, "s") if latency else "–",
+                "slow" if (a, b) in pairs.found.slow else "",
+            ]
+        )
     heads = ["from", "to", "bandwidth", "95 %", "of the usual", "latency", "verdict"]
-    caption = "%s: %d of %s, the slowest first." % (pairs.case.key, len(rows), plural(len(pairs.links.bandwidth), "direction"))
+    caption = "%s: %d of %s, the slowest first." % (
+        pairs.case.key,
+        len(rows),
+        plural(len(pairs.links.bandwidth), "direction"),
+    )
     return [Table(heads, rows, caption, words=2, prose=True)] if rows else []
 
 

@@ -20,10 +20,24 @@ def results(section: Section) -> Json:
     for case, derived in section.values("time_ratio"):
         bytes_ = case.axes.get("size")
         if isinstance(bytes_, int) and not why_invalid(case, derived):
-            ratios.append({"direction": str(case.axes.get("direction", "")), "size_byte": bytes_, "method": derived.variant or "",
-                           "time_ratio": derived.value, "ci_low": derived.ci_low, "ci_high": derived.ci_high})
-    largest = {r["direction"]: max(o["size_byte"] for o in ratios if o["direction"] == r["direction"]) for r in ratios}
-    return {"staged": [r for r in ratios if r["size_byte"] == largest[r["direction"]]], "traffic_ratio": _TRAFFIC}
+            ratios.append(
+                {
+                    "direction": str(case.axes.get("direction", "")),
+                    "size_byte": bytes_,
+                    "method": derived.variant or "",
+                    "time_ratio": derived.value,
+                    "ci_low": derived.ci_low,
+                    "ci_high": derived.ci_high,
+                }
+            )
+    largest = {
+        r["direction"]: max(o["size_byte"] for o in ratios if o["direction"] == r["direction"])
+        for r in ratios
+    }
+    return {
+        "staged": [r for r in ratios if r["size_byte"] == largest[r["direction"]]],
+        "traffic_ratio": _TRAFFIC,
+    }
 
 
 def summary(section: Section) -> str:
@@ -32,17 +46,28 @@ def summary(section: Section) -> str:
         return generic.nothing(section)
     best = min(staged, key=lambda r: r["time_ratio"])
     worst = max(staged, key=lambda r: r["time_ratio"])
-    ends = ["%s times (%s, %s)" % (digits(r["time_ratio"]), spell(r["method"]), r["direction"])
-            for r in ([best] if worst is best else [best, worst])]
-    text = "Copying %s first and adding then takes %s as long as adding on arrival" % (size(best["size_byte"]), " to ".join(ends))
+    ends = [
+        "%s times (%s, %s)" % (digits(r["time_ratio"]), spell(r["method"]), r["direction"])
+        for r in ([best] if worst is best else [best, worst])
+    ]
+    text = "Copying %s first and adding then takes %s as long as adding on arrival" % (
+        size(best["size_byte"]),
+        " to ".join(ends),
+    )
     return text + "; the bytes moved alone would give %s times." % digits(_TRAFFIC)
 
 
 def figures(section: Section) -> List[Figure]:
-    rows = [[r["direction"], spell(r["method"]), size(r["size_byte"]), digits(r["time_ratio"])]
-            for r in section.results["staged"]]
-    table = Table(["direction", "method", "chunk", "time, on arrival = 1"], rows,
-                  "Time with the largest chunk of each direction / time of adding on arrival.", 2)
+    rows = [
+        [r["direction"], spell(r["method"]), size(r["size_byte"]), digits(r["time_ratio"])]
+        for r in section.results["staged"]
+    ]
+    table = Table(
+        ["direction", "method", "chunk", "time, on arrival = 1"],
+        rows,
+        "Time with the largest chunk of each direction / time of adding on arrival.",
+        2,
+    )
     caption = "Bandwidth over the size of the chunk: bytes that arrive / time."
     return generic.line_panels(section.curves_of("bandwidth"), caption) + ([table] if rows else [])
 

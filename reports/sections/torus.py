@@ -9,17 +9,27 @@ from typing import Dict, List, Optional, Sequence, Tuple
 
 from reports.charts import LineChart, Mark, Series, draw_lines, share_ranges
 from reports.jsonl import Json, is_number, real_in
-from reports.quantity import digits, human, listing, percent, size
+from reports.quantity import digits, human, listing, size
 from reports.records import Case, Group
 from reports.section import Figure, Panels, Section, SectionSpec, Table
 from reports.sections import generic
 from reports.sections.copies import round_size
 
 _DRAWN = 7
-_FAMILIAR = ("swing-b", "bucket", "swing-l", "rd-l", "rd-b", "ring")  # drawn after those that are best somewhere
+_FAMILIAR = (
+    "swing-b",
+    "bucket",
+    "swing-l",
+    "rd-l",
+    "rd-b",
+    "ring",
+)  # drawn after those that are best somewhere
 _MAX_TABLES = 6
 _FEW = 2  # up to this number of panels are drawn large
-_LABEL_GAP_LARGE, _LABEL_GAP_SMALL = 11, 45  # sizes closer than this factor have no space for a name between them
+_LABEL_GAP_LARGE, _LABEL_GAP_SMALL = (
+    11,
+    45,
+)  # sizes closer than this factor have no space for a name between them
 _SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 Network = Tuple[str, str, str, str, str]  # shape, ports, step, hop, bandwidth
@@ -44,7 +54,7 @@ def value(case: Case, name: str) -> Optional[float]:
 
 
 def seconds(text: str) -> Optional[float]:
-    """"0.4us" in seconds."""
+    """ "0.4us" in seconds."""
     match = re.fullmatch(r"([0-9.]{1,20})\s*(s|ms|us|ns|)", text)
     number = real_in(match.group(1)) if match else None
     return number * _SECONDS[match.group(2)] if match and number is not None else None
@@ -55,7 +65,11 @@ def line_of(case: Case) -> Optional[Tuple[float, float]]:
     step, hop = seconds(str(case.axes.get("step", ""))), seconds(str(case.axes.get("hop", "")))
     steps, links = case.facts.get("steps"), case.facts.get("links_on_longest_routes")
     time, bytes_ = value(case, "time"), case.axes.get("size")
-    if None in (step, hop, time) or not (is_number(steps) and is_number(links) and is_number(bytes_)) or bytes_ <= 0:
+    if (
+        None in (step, hop, time)
+        or not (is_number(steps) and is_number(links) and is_number(bytes_))
+        or bytes_ <= 0
+    ):
         return None
     fixed = steps * step + links * hop
     return fixed, max(0.0, time - fixed) / bytes_
@@ -73,19 +87,32 @@ def costs_of(network: Network) -> str:
 
 
 def best_of(cases: Dict[str, List[Case]]) -> List[Json]:
-    """The fastest algorithm of all, those that take as long, and from which size, as the program found them."""
-    text = next((str(c.facts["best_by_bytes"]) for own in cases.values() for c in own if c.facts.get("best_by_bytes")), "")
+    """The fastest algorithm of all, those that take as long, and from which size, as the program found
+    them."""
+    text = next(
+        (
+            str(c.facts["best_by_bytes"])
+            for own in cases.values()
+            for c in own
+            if c.facts.get("best_by_bytes")
+        ),
+        "",
+    )
     found = []
     for part in filter(None, text.split(", ")):
-        match = re.fullmatch(r"(?:from ([0-9.e+]{1,24}) )?(?:tie of )?([a-z0-9-]{1,40}(?: and [a-z0-9-]{1,40}){0,31})", part)
+        match = re.fullmatch(
+            r"(?:from ([0-9.e+]{1,24}) )?(?:tie of )?([a-z0-9-]{1,40}(?: and [a-z0-9-]{1,40}){0,31})", part
+        )
         if match:
             names = match.group(2).split(" and ")
-            found.append({"algorithm": names[0], "ties": names[1:], "from_byte": real_in(match.group(1) or "0") or 0.0})
+            found.append(
+                {"algorithm": names[0], "ties": names[1:], "from_byte": real_in(match.group(1) or "0") or 0.0}
+            )
     return found
 
 
 def winner(best: Json) -> str:
-    """"swing-b", or "ring and bucket (tie)"."""
+    """ "swing-b", or "ring and bucket (tie)"."""
     return listing([best["algorithm"], *best["ties"]], 32) + (" (tie)" if best["ties"] else "")
 
 
@@ -93,26 +120,48 @@ def results(section: Section) -> Json:
     found = []
     for network, own in networks(section.group).items():
         last = {name: cases[-1] for name, cases in own.items()}
-        found.append({"network": name_of(network), "costs": costs_of(network), "best": best_of(own),
-                      "lambda_psi_xi": {name: [value(c, n) for n in ("lambda", "psi", "xi")] for name, c in last.items()}})
+        found.append(
+            {
+                "network": name_of(network),
+                "costs": costs_of(network),
+                "best": best_of(own),
+                "lambda_psi_xi": {
+                    name: [value(c, n) for n in ("lambda", "psi", "xi")] for name, c in last.items()
+                },
+            }
+        )
     return {"model": True, "networks": found, "formula": section.group.run.formula}
 
 
 def _span(best: Sequence[Json]) -> str:
     parts = ["%s up to %s" % (winner(a), size(round_size(b["from_byte"]))) for a, b in zip(best, best[1:])]
-    return listing([*parts, "%s above" % winner(best[-1])], 6) if parts else "%s at every size" % winner(best[-1])
+    return (
+        listing([*parts, "%s above" % winner(best[-1])], 6)
+        if parts
+        else "%s at every size" % winner(best[-1])
+    )
 
 
 def summary(section: Section) -> str:
     found = [n for n in section.results["networks"] if n["best"]]
     if not found:
         return generic.nothing(section)
-    largest = max(found, key=lambda n: math.prod(int(d) for d in re.findall(r"[0-9]{1,6}", n["network"].split(":")[-1])[:4]))
-    text = "By this model (%s) the fastest on %s is %s" % (largest["costs"], largest["network"], _span(largest["best"]))
+    largest = max(
+        found,
+        key=lambda n: math.prod(int(d) for d in re.findall(r"[0-9]{1,6}", n["network"].split(":")[-1])[:4]),
+    )
+    text = "By this model (%s) the fastest on %s is %s" % (
+        largest["costs"],
+        largest["network"],
+        _span(largest["best"]),
+    )
     orders = {tuple(map(winner, n["best"])) for n in found}
     if len(found) > 1 and len(orders) == 1:
-        text += "; the order is the same on the %d other networks" % (len(found) - 1) if len(found) > 2 else \
-            "; the order is the same on %s" % next(n["network"] for n in found if n is not largest)
+        text += (
+            "; the order is the same on the %d other networks" % (len(found) - 1)
+            if len(found) > 2
+            else "; the order is the same on %s" % next(n["network"] for n in found if n is not largest)
+        )
     return text + "."
 
 
@@ -122,11 +171,15 @@ def summary(section: Section) -> str:
 def grid(sizes: Sequence[float]) -> List[float]:
     """Powers of two between the sizes, and these."""
     low, high = math.floor(math.log2(min(sizes))), math.ceil(math.log2(max(sizes)))
-    return sorted({float(s) for s in sizes} | {2.0 ** k for k in range(low, high + 1) if min(sizes) <= 2.0 ** k <= max(sizes)})
+    return sorted(
+        {float(s) for s in sizes}
+        | {2.0**k for k in range(low, high + 1) if min(sizes) <= 2.0**k <= max(sizes)}
+    )
 
 
 def _share(cases: Sequence[Case], bytes_: float) -> Optional[float]:
-    """Goodput over its peak at any size, from the case with the largest one, where the bandwidth counts most."""
+    """Goodput over its peak at any size, from the case with the largest one, where the bandwidth counts
+    most."""
     line, peak_share, time = line_of(cases[-1]), value(cases[-1], "peak_fraction"), value(cases[-1], "time")
     if not line or not peak_share or not time:
         return None
@@ -135,7 +188,8 @@ def _share(cases: Sequence[Case], bytes_: float) -> Optional[float]:
 
 
 def _drawn(section: Section, found: Dict[Network, Dict[str, List[Case]]]) -> List[str]:
-    """As many as there are colours, the same on all networks: those that are best somewhere, then the familiar ones."""
+    """As many as there are colours, the same on all networks: those that are best somewhere, then the
+    familiar ones."""
     there = {name: None for own in found.values() for name in own}
     won = [b for n in section.results["networks"] for b in n["best"]]
     best = [name for b in won for name in (b["algorithm"], *b["ties"]) if name in there]
@@ -143,7 +197,9 @@ def _drawn(section: Section, found: Dict[Network, Dict[str, List[Case]]]) -> Lis
     return list(dict.fromkeys([*often, *(n for n in _FAMILIAR if n in there), *there]))[:_DRAWN]
 
 
-def _chart(network: Network, own: Dict[str, List[Case]], drawn: Sequence[str], label_gap: float) -> Optional[LineChart]:
+def _chart(
+    network: Network, own: Dict[str, List[Case]], drawn: Sequence[str], label_gap: float
+) -> Optional[LineChart]:
     sizes = sorted({float(c.axes["size"]) for cases in own.values() for c in cases})
     series = []
     for colour, name in ((i, n) for i, n in enumerate(drawn) if n in own):
@@ -163,32 +219,66 @@ def _table(network: Network, own: Dict[str, List[Case]]) -> Table:
     for name, cases in own.items():
         case = cases[-1]
         numbers = [value(case, n) for n in ("lambda", "psi", "xi")]
-        rows.append([name, *("–" if v is None else digits(v) for v in numbers),
-                     *("%d" % case.facts[n] if is_number(case.facts.get(n)) else "–"
-                       for n in ("steps", "links_on_longest_routes", "collectives_at_once")),
-                     *(human(value(c, "time"), "s") for c in (cases[0], case)),
-                     str(case.facts.get("messages_on_worst_link", "–")).replace("x", "×")])
+        rows.append(
+            [
+                name,
+                *("–" if v is None else digits(v) for v in numbers),
+                *(
+                    "%d" % case.facts[n] if is_number(case.facts.get(n)) else "–"
+                    for n in ("steps", "links_on_longest_routes", "collectives_at_once")
+                ),
+                *(human(value(c, "time"), "s") for c in (cases[0], case)),
+                str(case.facts.get("messages_on_worst_link", "–")).replace("x", "×"),
+            ]
+        )
     low, high = (size(next(iter(own.values()))[i].axes["size"]) for i in (0, -1))
-    heads = ["algorithm", "Λ", "Ψ", "Ξ", "steps", "hops", "at once", "at " + low, "at " + high, "messages on the worst link"]
-    return Table(heads, rows, "%s. Λ: latency deficiency, steps / log2(nodes). Ψ: bandwidth deficiency. Ξ: congestion (1 is the "
-                 "optimum). Hops: links on the longest routes. At once: collectives that run at once. Then the modelled times at "
-                 "two sizes, and steps × messages on the busiest link." % name_of(network), 1, True)
+    heads = [
+        "algorithm",
+        "Λ",
+        "Ψ",
+        "Ξ",
+        "steps",
+        "hops",
+        "at once",
+        "at " + low,
+        "at " + high,
+        "messages on the worst link",
+    ]
+    return Table(
+        heads,
+        rows,
+        "%s. Λ: latency deficiency, steps / log2(nodes). Ψ: bandwidth deficiency. Ξ: congestion (1 is the "
+        "optimum). Hops: links on the longest routes. At once: collectives that run at once. Then the "
+        "modelled times at "
+        "two sizes, and steps × messages on the busiest link." % name_of(network),
+        1,
+        True,
+    )
 
 
 def figures(section: Section) -> List[Figure]:
     found = networks(section.group)
     drawn, label_gap = _drawn(section, found), _LABEL_GAP_LARGE if len(found) <= _FEW else _LABEL_GAP_SMALL
-    charts = [c for c in (_chart(n, own, drawn, label_gap) for n, own in list(found.items())[:generic.MAX_PANELS]) if c]
+    charts = [
+        c
+        for c in (_chart(n, own, drawn, label_gap) for n, own in list(found.items())[: generic.MAX_PANELS])
+        if c
+    ]
     if not charts:
         return generic.figures(section)
     share_ranges(charts)
     for chart in charts:
         chart.y_log, chart.y_range = False, (0.0, 1.05)
         chart.width, chart.height = (460, 280) if len(charts) <= _FEW else (chart.width, chart.height)
-    caption = ("A model, not a measurement (%s): goodput / its peak, which is dimensions × link bandwidth. Dotted lines: the "
-               "size from which another algorithm, drawn or not, is the fastest." % costs_of(next(iter(found))))
+    caption = (
+        "A model, not a measurement (%s): goodput / its peak, which is dimensions × link bandwidth. Dotted "
+        "lines: the "
+        "size from which another algorithm, drawn or not, is the fastest." % costs_of(next(iter(found)))
+    )
     caption += generic.hidden_text(len(found) - generic.MAX_PANELS, "network")
-    return [Panels([draw_lines(c) for c in charts], caption)] + [_table(n, own) for n, own in list(found.items())[:_MAX_TABLES]]
+    return [Panels([draw_lines(c) for c in charts], caption)] + [
+        _table(n, own) for n, own in list(found.items())[:_MAX_TABLES]
+    ]
 
 
 SPEC = SectionSpec("Model: an allreduce on tori", results, summary, figures, measured=False)

@@ -15,12 +15,24 @@ from reports.sections import generic
 from reports.sections.gemm import shape_text
 from reports.sections.operands import COLD, is_cold
 
-_SENT = ("whole_then_send", "whole_tiled_then_send", "split", "triggered", "triggered_staggered", "remote_store", "remote_add")
+_SENT = (
+    "whole_then_send",
+    "whole_tiled_then_send",
+    "split",
+    "triggered",
+    "triggered_staggered",
+    "remote_store",
+    "remote_add",
+)
 _TRIGGERED = ("triggered", "triggered_staggered")
 _BY_BANDS = ("split", "triggered", "triggered_staggered")
 # Variant, quantity, and the time that it is divided into.
-_REMOTE = (("remote_store", "remote_gain", "the trigger"), ("remote_store", "S_tiled", "GEMM, then send"),
-           ("remote_add", "add_gain", ""), ("remote_add", "S_tiled", "GEMM, then ring"))
+_REMOTE = (
+    ("remote_store", "remote_gain", "the trigger"),
+    ("remote_store", "S_tiled", "GEMM, then send"),
+    ("remote_add", "add_gain", ""),
+    ("remote_add", "S_tiled", "GEMM, then ring"),
+)
 _DOES = {"remote_store": "stored where they are sent", "remote_add": "added where they are sent"}
 _FIRST = {"first_of_whole": "whole", "first_of_split": "split", "first_of_triggered": "triggered"}
 
@@ -30,8 +42,13 @@ Place = Tuple[str, ...]
 def _place(section: Section, case: Case) -> Place:
     """All that a case is but its bands."""
     axes = case.axes
-    return (shape_text(section, case.key), str(axes.get("type", "")), str(axes.get("direction", "")),
-            str(axes.get("copy-method", "")), COLD if is_cold(case) else "")
+    return (
+        shape_text(section, case.key),
+        str(axes.get("type", "")),
+        str(axes.get("direction", "")),
+        str(axes.get("copy-method", "")),
+        COLD if is_cold(case) else "",
+    )
 
 
 def _bands(case: Case) -> int:
@@ -41,23 +58,39 @@ def _bands(case: Case) -> int:
 
 def _rows(section: Section, name: str, variants: Tuple[str, ...]) -> List[Json]:
     """Valid values of one quantity, with where they are from."""
-    return [{"place": _place(section, c), "bands": _bands(c), "variant": d.variant, "value": d.value, "ci_low": d.ci_low,
-             "ci_high": d.ci_high} for c, d in section.values(name) if d.variant in variants and not why_invalid(c, d)]
+    return [
+        {
+            "place": _place(section, c),
+            "bands": _bands(c),
+            "variant": d.variant,
+            "value": d.value,
+            "ci_low": d.ci_low,
+            "ci_high": d.ci_high,
+        }
+        for c, d in section.values(name)
+        if d.variant in variants and not why_invalid(c, d)
+    ]
 
 
 def results(section: Section) -> Json:
     """`tiled` is against the same GEMM, `library` against another one."""
     tiled = _rows(section, "S_tiled", _TRIGGERED)
-    return {"trigger": "software", "tiled": tiled, "best": max(tiled, key=lambda r: r["value"], default=None),
-            "of_ideal": _rows(section, "fraction_of_ideal_tiled", _TRIGGERED), "library": _rows(section, "S", _BY_BANDS),
-            "exposed_tail": _rows(section, "exposed_tail", _SENT),
-            "first_byte": _rows(section, "time_to_first_byte", tuple(_FIRST)),
-            "tracker_cost": _rows(section, "tracker_cost", ("gemm_counting",)),
-            "staging_cost": _rows(section, "staging_cost", ("copy_then_add",)),
-            "stagger_gain": _rows(section, "stagger_gain", ("triggered",)),
-            "remote": [row for row, _, _ in _remote(section)],
-            "formula": "S_tiled = seconds(whole_tiled_then_send) / seconds, the same GEMM; S = seconds(whole_then_send) / "
-                       "seconds, the library's GEMM; of a software trigger, T3's is hardware"}
+    return {
+        "trigger": "software",
+        "tiled": tiled,
+        "best": max(tiled, key=lambda r: r["value"], default=None),
+        "of_ideal": _rows(section, "fraction_of_ideal_tiled", _TRIGGERED),
+        "library": _rows(section, "S", _BY_BANDS),
+        "exposed_tail": _rows(section, "exposed_tail", _SENT),
+        "first_byte": _rows(section, "time_to_first_byte", tuple(_FIRST)),
+        "tracker_cost": _rows(section, "tracker_cost", ("gemm_counting",)),
+        "staging_cost": _rows(section, "staging_cost", ("copy_then_add",)),
+        "stagger_gain": _rows(section, "stagger_gain", ("triggered",)),
+        "remote": [row for row, _, _ in _remote(section)],
+        "formula": "S_tiled = seconds(whole_tiled_then_send) / seconds, the same GEMM; S = "
+        "seconds(whole_then_send) / "
+        "seconds, the library's GEMM; of a software trigger, T3's is hardware",
+    }
 
 
 def _where(row: Json) -> str:
@@ -76,18 +109,28 @@ def summary(section: Section) -> str:
     rows, verdict = section.results["tiled"], _verdict(best)
     alike = sum(_verdict(r) == verdict for r in rows)
     effect = verdict + (" in %d of %d cases" % (alike, len(rows)) if len(rows) > 1 else "")
-    text = "A software trigger %s: at best, GEMM and send are %s times as fast as the same GEMM followed by the send (%s)" % (
-        effect, digits(best["value"]), _where(best))
+    text = (
+        "A software trigger %s: at best, GEMM and send are %s times as fast as the same GEMM followed by the "
+        "send (%s)" % (effect, digits(best["value"]), _where(best))
+    )
     library = _at_best(section, "library", best["variant"])
     if library is not None:
-        text += "; they are %s times as fast as the library's GEMM, a different one, followed by the send" % digits(library)
+        text += (
+            "; they are %s times as fast as the library's GEMM, a different one, followed by the send"
+            % digits(library)
+        )
     split = _at_best(section, "library", "split")
     if split is not None:
         text += "; one library GEMM for each band, each sent when it ends, is %s times as fast as %s" % (
-            digits(split), "the library's GEMM followed by the send" if library is None else "that")
+            digits(split),
+            "the library's GEMM followed by the send" if library is None else "that",
+        )
     first = _first_byte_share(section)
     if first is not None:
-        text += "; the first byte arrives after %s of the time that it takes when the whole is sent at the end" % percent(first)
+        text += (
+            "; the first byte arrives after %s of the time that it takes when the whole is sent at the end"
+            % percent(first)
+        )
     costs = [r["value"] for r in section.results["tracker_cost"]]
     if costs:
         text += "; with counting, a GEMM takes %s times as long (median)" % digits(statistics.median(costs))
@@ -97,8 +140,14 @@ def summary(section: Section) -> str:
 def _at_best(section: Section, rows: str, variant: str) -> Optional[float]:
     """Of the best case."""
     best = section.results["best"]
-    return next((r["value"] for r in section.results[rows]
-                 if r["variant"] == variant and (r["place"], r["bands"]) == (best["place"], best["bands"])), None)
+    return next(
+        (
+            r["value"]
+            for r in section.results[rows]
+            if r["variant"] == variant and (r["place"], r["bands"]) == (best["place"], best["bands"])
+        ),
+        None,
+    )
 
 
 def _first_byte_share(section: Section) -> Optional[float]:
@@ -119,18 +168,23 @@ def _places(section: Section) -> Dict[Place, List[Case]]:
 
 
 def _time(case: Case, variant: str) -> Optional[Derived]:
-    return next((d for d in case.derived if d.name == "time" and d.variant == variant and d.value is not None), None)
+    return next(
+        (d for d in case.derived if d.name == "time" and d.variant == variant and d.value is not None), None
+    )
 
 
 def _bars_of(section: Section, cases: List[Case]) -> List[Bar]:
-    """Sending the whole, of the first case only; then the variants that depend on the bands, of every case."""
+    """Sending the whole, of the first case only; then the variants that depend on the bands, of every
+    case."""
     bars = []
     for i, case in enumerate(cases):
         for variant in _SENT:
             derived = _time(case, variant)
             if derived is None or (i and variant not in _BY_BANDS):
                 continue
-            if variant == "remote_add" and case.axes.get("direction") != "ring":  # it adds what the others only send
+            if (
+                variant == "remote_add" and case.axes.get("direction") != "ring"
+            ):  # it adds what the others only send
                 continue
             label = spell(variant) + (", %d bands" % _bands(case) if variant in _BY_BANDS else "")
             bars.append(generic.bar_of(section, case, derived, label))
@@ -142,33 +196,75 @@ def _bars_of(section: Section, cases: List[Case]) -> List[Bar]:
 
 def _gain_table(section: Section) -> List[Figure]:
     """Of what is triggered: S_tiled and its share of ideal, then S. A value that is not valid is a dash."""
+
     def cell(rows: str, like: Json, show: Callable[[float], str]) -> str:
-        same = (r["value"] for r in section.results[rows] if all(r[k] == like[k] for k in ("place", "bands", "variant")))
+        same = (
+            r["value"]
+            for r in section.results[rows]
+            if all(r[k] == like[k] for k in ("place", "bands", "variant"))
+        )
         value = next(same, None)
         return "–" if value is None else show(value)
 
-    rows = [[", ".join(t for t in r["place"] if t), "%d" % r["bands"], spell(r["variant"]), digits(r["value"]), _verdict(r),
-             cell("of_ideal", r, percent), cell("library", r, digits)] for r in section.results["tiled"]]
-    heads = ["case", "bands", "variant", "S, same GEMM", "the trigger", "of ideal", "against the library's GEMM"]
-    caption = ("S: time of one after the other / time of both at once. In the last column two different GEMMs are compared; a "
-               "dash there: not measured, or S is above what overlap alone can give.")
-    return [Table(heads, rows[:generic.MAX_BARS], caption)] if rows else []
+    rows = [
+        [
+            ", ".join(t for t in r["place"] if t),
+            "%d" % r["bands"],
+            spell(r["variant"]),
+            digits(r["value"]),
+            _verdict(r),
+            cell("of_ideal", r, percent),
+            cell("library", r, digits),
+        ]
+        for r in section.results["tiled"]
+    ]
+    heads = [
+        "case",
+        "bands",
+        "variant",
+        "S, same GEMM",
+        "the trigger",
+        "of ideal",
+        "against the library's GEMM",
+    ]
+    caption = (
+        "S: time of one after the other / time of both at once. In the last column two different GEMMs are "
+        "compared; a "
+        "dash there: not measured, or S is above what overlap alone can give."
+    )
+    return [Table(heads, rows[: generic.MAX_BARS], caption)] if rows else []
 
 
 def _first_table(section: Section) -> List[Figure]:
     cases = sorted({(r["place"], r["bands"]) for r in section.results["first_byte"]})
     rows = []
     for place, bands in cases:
-        first = {r["variant"]: r["value"] for r in section.results["first_byte"] if (r["place"], r["bands"]) == (place, bands)}
-        tail = {r["variant"]: r["value"] for r in section.results["exposed_tail"] if (r["place"], r["bands"]) == (place, bands)}
-        rows.append([", ".join(t for t in place if t), "%d" % bands]
-                    + [human(first[v], "s") if v in first else "–" for v in _FIRST]
-                    + [human(tail[v], "s") if v in tail else "–" for v in ("whole_then_send", "split", "triggered")])
-    heads = ["case", "bands"] + ["first byte, %s" % name for name in _FIRST.values()] + [
-        "tail, whole", "tail, split", "tail, triggered"]
-    caption = ("First byte: from the release of the streams to the end of the first copy. Tail: time minus that of the GEMM "
-               "alone; it is below zero where medians differ by chance.")
-    return [Table(heads, rows[:generic.MAX_BARS], caption)] if rows else []
+        first = {
+            r["variant"]: r["value"]
+            for r in section.results["first_byte"]
+            if (r["place"], r["bands"]) == (place, bands)
+        }
+        tail = {
+            r["variant"]: r["value"]
+            for r in section.results["exposed_tail"]
+            if (r["place"], r["bands"]) == (place, bands)
+        }
+        rows.append(
+            [", ".join(t for t in place if t), "%d" % bands]
+            + [human(first[v], "s") if v in first else "–" for v in _FIRST]
+            + [human(tail[v], "s") if v in tail else "–" for v in ("whole_then_send", "split", "triggered")]
+        )
+    heads = (
+        ["case", "bands"]
+        + ["first byte, %s" % name for name in _FIRST.values()]
+        + ["tail, whole", "tail, split", "tail, triggered"]
+    )
+    caption = (
+        "First byte: from the release of the streams to the end of the first copy. Tail: time minus that of "
+        "the GEMM "
+        "alone; it is below zero where medians differ by chance."
+    )
+    return [Table(heads, rows[: generic.MAX_BARS], caption)] if rows else []
 
 
 def _model_table(section: Section) -> List[Figure]:
@@ -176,8 +272,11 @@ def _model_table(section: Section) -> List[Figure]:
     rows: Dict[Tuple[str, str], None] = {}
     for _, derived in section.values("t3_model_read_ratio", "t3_model_write_ratio"):
         rows[(derived.formula or spell(derived.name), digits(derived.value))] = None
-    caption = ("Not measured, but counted: what the hardware of T3 (arXiv 2401.16677) would move. The trigger measured here is "
-               "software.")
+    caption = (
+        "Not measured, but counted: what the hardware of T3 (arXiv 2401.16677) would move. The trigger "
+        "measured here is "
+        "software."
+    )
     return [Table(["model", "sequential / T3"], [list(r) for r in rows], caption)] if rows else []
 
 
@@ -195,7 +294,8 @@ def _fastest_bands(section: Section) -> Dict[Place, int]:
 
 
 def _remote(section: Section) -> List[Tuple[Json, Case, Derived]]:
-    """Gains of GEMMs that write their tiles where they are sent; of each place in as many bands as the trigger likes best."""
+    """Gains of GEMMs that write their tiles where they are sent; of each place in as many bands as the
+    trigger likes best."""
     fastest = _fastest_bands(section)
     found = []
     for variant, name, against in _REMOTE:
@@ -204,8 +304,21 @@ def _remote(section: Section) -> List[Tuple[Json, Case, Derived]]:
             if d.variant != variant or why_invalid(case, d) or fastest.get(place, bands) != bands:
                 continue
             adder = "the ring by trigger" if case.axes.get("direction") == "ring" else "additions by kernels"
-            found.append(({"place": place, "bands": bands, "variant": variant, "against": against or adder, "value": d.value,
-                           "ci_low": d.ci_low, "ci_high": d.ci_high}, case, d))
+            found.append(
+                (
+                    {
+                        "place": place,
+                        "bands": bands,
+                        "variant": variant,
+                        "against": against or adder,
+                        "value": d.value,
+                        "ci_low": d.ci_low,
+                        "ci_high": d.ci_high,
+                    },
+                    case,
+                    d,
+                )
+            )
     return found
 
 
@@ -216,9 +329,19 @@ def _reading(rows: List[Json]) -> str:
         of = [r for r in rows if (r["variant"], r["against"]) == (variant, against)]
         gains, loses = (sum(_verdict(r) == v for r in of) for v in ("gains", "loses"))
         best, worst = max(of, key=lambda r: r["value"]), min(of, key=lambda r: r["value"])
-        text = "%s gain over %s in %d of %d cases and lose in %d" % (_DOES[variant], against, gains, len(of), loses)
-        text += ", from %s (%s) to %s (%s)" % (digits(worst["value"]), _where(worst), digits(best["value"]), _where(best)) \
-            if len(of) > 1 else " (%s, %s)" % (digits(best["value"]), _where(best))
+        text = "%s gain over %s in %d of %d cases and lose in %d" % (
+            _DOES[variant],
+            against,
+            gains,
+            len(of),
+            loses,
+        )
+        text += (
+            ", from %s (%s) to %s (%s)"
+            % (digits(worst["value"]), _where(worst), digits(best["value"]), _where(best))
+            if len(of) > 1
+            else " (%s, %s)" % (digits(best["value"]), _where(best))
+        )
         said.append(text)
     return "Tiles " + "; ".join(said) + "."
 
@@ -229,25 +352,52 @@ def _remote_bars(section: Section) -> List[Figure]:
     rows.sort(key=lambda r: (order.index((r[0]["variant"], r[0]["against"])), -r[0]["value"]))
     bars = []
     for row, case, derived in rows:
-        bar = generic.bar_of(section, case, derived, "%s, against %s: %s" % (
-            spell(row["variant"]), row["against"], _where(row)))
+        bar = generic.bar_of(
+            section,
+            case,
+            derived,
+            "%s, against %s: %s" % (spell(row["variant"]), row["against"], _where(row)),
+        )
         bar.of, bar.of_name = max(r["value"] for r, _, _ in rows), "largest here"
         bars.append(bar)
-    caption = ("Without a copy: the time of what it is compared with / the time of a GEMM that writes its tiles where they are "
-               "sent; above 1 it gains. In as many bands as what is triggered is fastest with. ")
+    caption = (
+        "Without a copy: the time of what it is compared with / the time of a GEMM that writes its tiles "
+        "where they are "
+        "sent; above 1 it gains. In as many bands as what is triggered is fastest with. "
+    )
     hidden = generic.hidden_text(len(bars) - generic.MAX_BARS, "bar")
-    return [Bars(bars[:generic.MAX_BARS], caption + _reading([row for row, _, _ in rows]) + hidden, "variant",
-                 "of the largest")] if bars else []
+    return (
+        [
+            Bars(
+                bars[: generic.MAX_BARS],
+                caption + _reading([row for row, _, _ in rows]) + hidden,
+                "variant",
+                "of the largest",
+            )
+        ]
+        if bars
+        else []
+    )
 
 
 def figures(section: Section) -> List[Figure]:
     shown: List[Figure] = []
-    for place, cases in list(_places(section).items())[:generic.MAX_PANELS]:
+    for place, cases in list(_places(section).items())[: generic.MAX_PANELS]:
         bars = _bars_of(section, cases)
         if bars:
-            shown.append(Bars(bars, "Software trigger: time of GEMM and send, %s." % ", ".join(t for t in place if t),
-                              "variant", "of the longest"))
-    return shown + _remote_bars(section) + _gain_table(section) + _first_table(section) + _model_table(section)
+            shown.append(
+                Bars(
+                    bars,
+                    "Software trigger: time of GEMM and send, %s." % ", ".join(t for t in place if t),
+                    "variant",
+                    "of the longest",
+                )
+            )
+    return (
+        shown + _remote_bars(section) + _gain_table(section) + _first_table(section) + _model_table(section)
+    )
 
 
-SPEC = SectionSpec("Track and trigger in software: is a part sent when it is ready?", results, summary, figures)
+SPEC = SectionSpec(
+    "Track and trigger in software: is a part sent when it is ready?", results, summary, figures
+)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs of a program on a simulated device, as folders that ./gpusig export reads: its own records, with the test's time."""
+"""Runs of a program on a simulated device, as folders that ./gpusig export reads: its own records, with the
+test's time."""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ for folder in (ROOT, ROOT / "tests"):
         sys.path.insert(0, str(folder))
 BIN = Path(os.environ.get("GPUSIG_BIN") or ROOT / "bin")
 
-from reports.record_file import read  # noqa: E402
-from reports.signature import build  # noqa: E402
+from reports.record_file import read
+from reports.signature import build
 
 
 class Scratch(unittest.TestCase):
@@ -41,12 +42,31 @@ class Scratch(unittest.TestCase):
         path.write_text("like = h100\n" + "".join(line + "\n" for line in lines), encoding="utf-8")
         return "sim:%s" % path
 
-    def simulate(self, name: str, device: str, seed: int = 1, started: Optional[datetime] = None, *options: str) -> Path:
+    def simulate(
+        self, name: str, device: str, seed: int = 1, started: Optional[datetime] = None, *options: str
+    ) -> Path:
         folder = self.folder / name
         folder.mkdir(parents=True)
         with open(folder / "records.jsonl", "wb") as stream:
-            subprocess.run([BIN / self.program, "--device", device, "--headline", "--budget", "10m", "--format", "json",
-                            "--seed", str(seed), *options], stdout=stream, stderr=subprocess.PIPE, check=True, timeout=300)
+            subprocess.run(
+                [
+                    BIN / self.program,
+                    "--device",
+                    device,
+                    "--headline",
+                    "--budget",
+                    "10m",
+                    "--format",
+                    "json",
+                    "--seed",
+                    str(seed),
+                    *options,
+                ],
+                stdout=stream,
+                stderr=subprocess.PIPE,
+                check=True,
+                timeout=300,
+            )
         (folder / "signature.json").write_text(build(read(folder / "records.jsonl")).text(), encoding="utf-8")
         if started:
             (folder / "plan.json").write_text(json.dumps({"created": started.isoformat()}), encoding="utf-8")
@@ -54,7 +74,14 @@ class Scratch(unittest.TestCase):
 
     def export(self, name: str, *words: str) -> Tuple[str, str]:
         """stdout and stderr of a good export."""
-        ran = subprocess.run([sys.executable, "-m", "reports", "export", "--cwd", str(self.folder), "--to", name, *words],
-                             cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", timeout=300, check=False)
+        ran = subprocess.run(
+            [sys.executable, "-m", "reports", "export", "--cwd", str(self.folder), "--to", name, *words],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            timeout=300,
+            check=False,
+        )
         self.assertEqual(ran.returncode, 0, ran.stderr)
         return ran.stdout, ran.stderr

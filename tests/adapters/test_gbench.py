@@ -11,8 +11,8 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-import simulated  # noqa: E402
-import brought  # noqa: E402
+import simulated
+import brought
 
 _PLACE = "usr/share/benchmark/compare.py"  # of Debian's libbenchmark-tools
 REPETITIONS = 9  # from which compare.py's test of ranks has nothing to warn of
@@ -28,8 +28,15 @@ def tool() -> Path:
 
 class Compare(simulated.Scratch):
     def compare(self, before: str, after: str) -> str:
-        ran = subprocess.run([sys.executable, str(tool()), "--no-color", "benchmarks", before, after], cwd=self.folder,
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", timeout=300, check=False)
+        ran = subprocess.run(
+            [sys.executable, str(tool()), "--no-color", "benchmarks", before, after],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            timeout=300,
+            check=False,
+        )
         if "ModuleNotFoundError" in ran.stderr:
             self.skipTest(ran.stderr.splitlines()[-1])
         self.assertEqual(ran.returncode, 0, ran.stderr)
@@ -43,12 +50,16 @@ class Compare(simulated.Scratch):
                 self.simulate("%s/run-%d" % (name, i), device, i + 100 * (name == "after"))
         for name in ("before", "after"):
             for i in range(1, REPETITIONS + 1):
-                (self.folder / name / ("run-%d/plan.json" % i)).write_text('{"created": "2026-01-01T00:%02d:00+00:00"}' % i)
+                (self.folder / name / ("run-%d/plan.json" % i)).write_text(
+                    '{"created": "2026-01-01T00:%02d:00+00:00"}' % i
+                )
             self.export("gbench", name, "--out", name + ".json")
         lines = self.compare("before.json", "after.json").splitlines()
         changes = {"gemm": [], "peak": []}  # type: ignore[var-annotated]
         for line in lines:
-            match = re.match(r"gemm/efficiency/(gemm|peak)_\w+_flop_rate +([+-][0-9.]+) +([+-][0-9.]+) ", line)
+            match = re.match(
+                r"gemm/efficiency/(gemm|peak)_\w+_flop_rate +([+-][0-9.]+) +([+-][0-9.]+) ", line
+            )
             if match:
                 changes[match.group(1)].append(float(match.group(2)))
         self.assertGreaterEqual(len(changes["gemm"]), 2 * REPETITIONS, lines)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # level: all
-"""JUnit XML against the published schema of Apache Ant's report; junit/README.md has its source and licence."""
+"""JUnit XML against the published schema of Apache Ant's report; junit/README.md has its source and
+licence."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Tuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-import simulated  # noqa: E402
+import simulated
 
 SCHEMA = Path(__file__).resolve().parent / "junit/JUnit.xsd"
 
@@ -23,19 +24,29 @@ class Schema(simulated.Scratch):
     def valid(self, text: str) -> Tuple[bool, str]:
         path = self.folder / "junit.xml"
         path.write_text(text, encoding="utf-8")
-        ran = subprocess.run(["xmllint", "--noout", "--nonet", "--schema", str(SCHEMA), str(path)], stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT, encoding="utf-8", timeout=300, check=False)
+        ran = subprocess.run(
+            ["xmllint", "--noout", "--nonet", "--schema", str(SCHEMA), str(path)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            timeout=300,
+            check=False,
+        )
         return ran.returncode == 0, ran.stdout
 
     def test_runs_good_and_bad_are_valid(self) -> None:
         good = self.simulate("good", "sim:h100")
         bad = json.loads((self.simulate("bad", "sim:h100") / "signature.json").read_text(encoding="utf-8"))
         entry = {"program": self.program, "device": "sim:h100", "key": "a=1", "count": 2, "where": {}}
-        bad["not_measured"] = [dict(entry, status="failed", reason="check: 3 of 5 differ"),
-                               dict(entry, status="skipped", reason="not <here> & \"now\"\u0000"),
-                               dict(entry, program="micro/none", key=None, status="failed", reason="")]
+        bad["not_measured"] = [
+            dict(entry, status="failed", reason="check: 3 of 5 differ"),
+            dict(entry, status="skipped", reason='not <here> & "now"\u0000'),
+            dict(entry, program="micro/none", key=None, status="failed", reason=""),
+        ]
         bad["invalid"] = [dict(entry, derived="bandwidth", variant=None, flags=["throttled"], reason="heat")]
-        bad["primary_missing"] = [dict(program=self.program, metric="x", device="sim:h100", reason="its case did not run")]
+        bad["primary_missing"] = [
+            dict(program=self.program, metric="x", device="sim:h100", reason="its case did not run")
+        ]
         bad["bad_records"] = [{"reason": "not JSON", "lines": 2, "first_line": 7}]
         bad["provenance"]["fields"]["hostname"] = "  \ufffe<&'\">\ud800 "
         (self.folder / "bad/signature.json").write_text(json.dumps(bad), encoding="utf-8")

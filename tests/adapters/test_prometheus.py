@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-import simulated  # noqa: E402
-import brought  # noqa: E402
+import simulated
+import brought
 
 EXAMPLES = simulated.ROOT / "docs/examples"
 RULES = EXAMPLES / "prometheus/gpusig.rules.yml"
@@ -36,8 +36,17 @@ def free_port() -> int:
 
 class Promtool(simulated.Scratch):
     def promtool(self, *words: str, text: str = "") -> str:
-        ran = subprocess.run(["promtool", *words], input=text, env=brought.environment("promtool"), cwd=self.folder,
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", timeout=LIMIT_S, check=False)
+        ran = subprocess.run(
+            ["promtool", *words],
+            input=text,
+            env=brought.environment("promtool"),
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            timeout=LIMIT_S,
+            check=False,
+        )
         self.assertEqual(ran.returncode, 0, ran.stdout)
         return ran.stdout
 
@@ -70,14 +79,22 @@ class Running(simulated.Scratch):
     def start(self, name: str, *words: str) -> None:
         log = open(self.folder / (name + ".log"), "wb")
         self.addCleanup(log.close)
-        process = subprocess.Popen([name, *words], env={"HOME": str(self.folder), **self.tools}, cwd=self.folder, stdout=log,
-                                   stderr=log, stdin=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            [name, *words],
+            env={"HOME": str(self.folder), **self.tools},
+            cwd=self.folder,
+            stdout=log,
+            stderr=log,
+            stdin=subprocess.DEVNULL,
+        )
         self.addCleanup(process.wait, 30)
         self.addCleanup(process.kill)
 
     def ask(self, path: str, **words: str) -> Any:
         url = "http://127.0.0.1:%d/api/v1/%s?%s" % (self.server, path, urllib.parse.urlencode(words))
-        with urllib.request.urlopen(url, timeout=LIMIT_S) as answer:  # an error is an answer of 400, which raises
+        with urllib.request.urlopen(
+            url, timeout=LIMIT_S
+        ) as answer:  # an error is an answer of 400, which raises
             return json.load(answer)["data"]
 
     def until(self, what: str, ask: Any) -> Any:
@@ -91,7 +108,10 @@ class Running(simulated.Scratch):
             except OSError:
                 pass
             time.sleep(0.1)
-        logs = "".join((self.folder / (name + ".log")).read_text()[-2000:] for name in ("prometheus", "prometheus-node-exporter"))
+        logs = "".join(
+            (self.folder / (name + ".log")).read_text()[-2000:]
+            for name in ("prometheus", "prometheus-node-exporter")
+        )
         raise AssertionError("no %s in %d s: %s" % (what, LIMIT_S, logs))
 
     def remember(self, text: str) -> None:
@@ -106,8 +126,15 @@ class Running(simulated.Scratch):
             series, _, value = line.replace("{", "{" + place, 1).rpartition(" ")
             lines += ["%s %s %d" % (series, value, now - hour * 3600) for hour in range(HOURS, 0, -1)]
         (self.folder / "history.om").write_text("\n".join(lines + ["# EOF\n"]), encoding="utf-8")
-        subprocess.run(["promtool", "tsdb", "create-blocks-from", "openmetrics", "history.om", "storage"], env=self.tools,
-                       cwd=self.folder, check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=LIMIT_S)
+        subprocess.run(
+            ["promtool", "tsdb", "create-blocks-from", "openmetrics", "history.om", "storage"],
+            env=self.tools,
+            cwd=self.folder,
+            check=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            timeout=LIMIT_S,
+        )
 
     def serve(self) -> None:
         # The rules as they are shipped, but for how often they are evaluated.
@@ -115,12 +142,24 @@ class Running(simulated.Scratch):
         self.assertEqual(count, 1)
         (self.folder / "gpusig.rules.yml").write_text(rules, encoding="utf-8")
         (self.folder / "prometheus.yml").write_text(
-            "global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [gpusig.rules.yml]\nscrape_configs:\n"
-            "  - job_name: node\n    static_configs: [{targets: ['127.0.0.1:%d']}]\n" % self.exporter, encoding="utf-8")
-        self.start("prometheus-node-exporter", "--collector.disable-defaults", "--collector.textfile",
-                   "--collector.textfile.directory=%s" % self.textfiles, "--web.listen-address=127.0.0.1:%d" % self.exporter)
-        self.start("prometheus", "--config.file=prometheus.yml", "--storage.tsdb.path=storage",
-                   "--web.listen-address=127.0.0.1:%d" % self.server)
+            "global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: "
+            "[gpusig.rules.yml]\nscrape_configs:\n"
+            "  - job_name: node\n    static_configs: [{targets: ['127.0.0.1:%d']}]\n" % self.exporter,
+            encoding="utf-8",
+        )
+        self.start(
+            "prometheus-node-exporter",
+            "--collector.disable-defaults",
+            "--collector.textfile",
+            "--collector.textfile.directory=%s" % self.textfiles,
+            "--web.listen-address=127.0.0.1:%d" % self.exporter,
+        )
+        self.start(
+            "prometheus",
+            "--config.file=prometheus.yml",
+            "--storage.tsdb.path=storage",
+            "--web.listen-address=127.0.0.1:%d" % self.server,
+        )
 
     def query(self, expr: str) -> List[Dict[str, Any]]:
         return list(self.ask("query", query=expr)["result"])
@@ -134,7 +173,9 @@ class Running(simulated.Scratch):
         name = "gpusig_gemm_f32_flop_rate_flops_per_second"
         found = self.until("value", lambda: self.query(name))
         signature = json.loads((self.folder / "good/signature.json").read_text(encoding="utf-8"))
-        self.assertEqual(float(found[0]["value"][1]), signature["metrics"]["gemm/efficiency/gemm_f32_flop_rate"]["value"])
+        self.assertEqual(
+            float(found[0]["value"][1]), signature["metrics"]["gemm/efficiency/gemm_f32_flop_rate"]["value"]
+        )
         self.assertEqual(found[0]["metric"]["node"], signature["provenance"]["fields"]["hostname"])
         self.assertEqual([one["value"][1] for one in self.query("node_textfile_scrape_error")], ["0"])
         median = self.until("median", lambda: self.query("gpusig:metric:median_30d"))
@@ -143,8 +184,10 @@ class Running(simulated.Scratch):
         self.check_dashboard()
         self.export("prometheus", "slow", "--out", "textfiles/gpusig.prom")
         alerts = self.until("alert", lambda: self.firing().get("GpusigSlowAgainstItself"))
-        self.assertTrue({alert["labels"]["metric"] for alert in alerts} <= {
-            "gemm_%s_flop_rate" % kind for kind in ("f32", "f64", "tf32", "f16", "bf16", "f8")})
+        self.assertTrue(
+            {alert["labels"]["metric"] for alert in alerts}
+            <= {"gemm_%s_flop_rate" % kind for kind in ("f32", "f64", "tf32", "f16", "bf16", "f8")}
+        )
         self.assertLess(float(alerts[0]["value"]), 0.95)
 
     def firing(self) -> Dict[str, List[Any]]:
@@ -160,7 +203,9 @@ class Running(simulated.Scratch):
         chosen = {"node": ".+"}
         for variable in board["templating"]["list"]:
             if variable["type"] == "query":
-                selector, label = re.fullmatch(r"label_values\((.+), (\w+)\)", variable["definition"]).groups()
+                selector, label = re.fullmatch(
+                    r"label_values\((.+), (\w+)\)", variable["definition"]
+                ).groups()
                 series = self.ask("series", **{"match[]": selector})
                 self.assertEqual(bool(series), variable["name"] in ("node", "flop_rate"), variable["name"])
                 chosen[variable["name"]] = "|".join({one[label] for one in series}) or ".+"
@@ -169,8 +214,16 @@ class Running(simulated.Scratch):
             asked = re.sub(r"\$(\w+)", lambda match: chosen[match.group(1)], expr)
             if not self.query(asked):
                 empty.append(expr)
-        allowed = ("median_fleet", "gpusig_metric_missing", "gpusig_metric_graded", "gpusig_wrong_results", "bytes_per_second",
-                   "_seconds", "_ratio", 'better="lower"')
+        allowed = (
+            "median_fleet",
+            "gpusig_metric_missing",
+            "gpusig_metric_graded",
+            "gpusig_wrong_results",
+            "bytes_per_second",
+            "_seconds",
+            "_ratio",
+            'better="lower"',
+        )
         self.assertEqual([expr for expr in empty if not any(word in expr for word in allowed)], [])
 
 

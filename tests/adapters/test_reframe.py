@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # level: lab
-"""ReFrame runs the test class as it is exported: values and references are in its perflog, and a slower machine fails."""
+"""ReFrame runs the test class as it is exported: values and references are in its perflog, and a slower
+machine fails."""
 
 from __future__ import annotations
 
@@ -14,21 +15,36 @@ from pathlib import Path
 from typing import Dict, Tuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-import simulated  # noqa: E402
-import brought  # noqa: E402
+import simulated
+import brought
 
 
 class ReFrame(simulated.Scratch):
     def reframe(self, *words: str) -> Tuple[int, str]:
-        environment = {**os.environ, "RFM_PREFIX": str(self.folder / "reframe"), **self.tools, "GPUSIG_BIN": str(simulated.BIN),
-                       "GPUSIG_NO_INSTALL": "1", "GPUSIG_NICE": str(os.nice(0)), "HOME": str(self.folder)}
-        ran = subprocess.run(["reframe", "--nocolor", "-c", "gpusig_test.py", "-r", *words], cwd=self.folder, env=environment,
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", timeout=300, check=False)
+        environment = {
+            **os.environ,
+            "RFM_PREFIX": str(self.folder / "reframe"),
+            **self.tools,
+            "GPUSIG_BIN": str(simulated.BIN),
+            "GPUSIG_NO_INSTALL": "1",
+            "GPUSIG_NICE": str(os.nice(0)),
+            "HOME": str(self.folder),
+        }
+        ran = subprocess.run(
+            ["reframe", "--nocolor", "-c", "gpusig_test.py", "-r", *words],
+            cwd=self.folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            timeout=300,
+            check=False,
+        )
         return ran.returncode, ran.stdout
 
     def perflog(self) -> Dict[str, str]:
         """The last line of the only one."""
-        path, = (self.folder / "reframe/perflogs").rglob("*.log")
+        (path,) = (self.folder / "reframe/perflogs").rglob("*.log")
         return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines(), delimiter="|"))[-1]
 
     def test_it_passes_on_the_same_machine_and_fails_on_a_slower_one(self) -> None:
@@ -39,7 +55,9 @@ class ReFrame(simulated.Scratch):
         code, said = self.reframe("-S", "budget=1s")
         self.assertEqual(code, 0, said)
         self.assertIn("PASSED", said)
-        metrics = json.loads((self.folder / "reference/signature.json").read_text(encoding="utf-8"))["metrics"]
+        metrics = json.loads((self.folder / "reference/signature.json").read_text(encoding="utf-8"))[
+            "metrics"
+        ]
         logged = self.perflog()
         for name, entry in metrics.items():
             variable = name.rpartition("/")[2]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""python3 -m tests.attack [KIND...] [--seed S] [--count N] [--minutes M]: N attempts of each kind from seed S on, or as many as
-begin within M minutes. Failures are printed as they are found, the counts at the end. Exit: 0 all held, 1 something failed."""
+"""python3 -m tests.attack [KIND...] [--seed S] [--count N] [--minutes M]: N attempts of each kind from seed S
+on, or as many as begin within M minutes. Failures are printed as they are found, the counts at the end. Exit:
+0 all held, 1 something failed."""
+
 from __future__ import annotations
 
 import argparse
@@ -121,7 +123,9 @@ def main(words: list[str]) -> int:
         except KeyboardInterrupt:
             pass  # the counts up to now
     for kind in counts:
-        print(f"{kind:12} {counts[kind]} tried, {counts[kind] - failures[kind]} held, {failures[kind]} failed")
+        print(
+            f"{kind:12} {counts[kind]} tried, {counts[kind] - failures[kind]} held, {failures[kind]} failed"
+        )
     return 1 if failures or not counts else 0
 
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Devices, drivers, limits and folders that fail: a reason and a documented exit code, and no wrong result that counts."""
+"""Devices, drivers, limits and folders that fail: a reason and a documented exit code, and no wrong result
+that counts."""
+
 from __future__ import annotations
 
 import functools
@@ -15,23 +17,60 @@ from tests.attack.workplace import FEW, HOME, How, Ran, Workplace, keys, simulat
 
 _ONCE = ["--min-samples", "2", "--max-samples", "2"]
 # All that these measure is checked.
-_CHECKED = ("micro/copy_path", "micro/latency", "micro/memory", "micro/peer_matrix", "micro/reduce", "gemm/efficiency",
-            "overlap/pair", "overlap/out_of_core", "collectives/device_reduce_scatter")
-_ON_FAKES = ("micro/latency", "micro/copy_path", "micro/launch", "micro/memory", "micro/reduce", "topology/node")
+_CHECKED = (
+    "micro/copy_path",
+    "micro/latency",
+    "micro/memory",
+    "micro/peer_matrix",
+    "micro/reduce",
+    "gemm/efficiency",
+    "overlap/pair",
+    "overlap/out_of_core",
+    "collectives/device_reduce_scatter",
+)
+_ON_FAKES = (
+    "micro/latency",
+    "micro/copy_path",
+    "micro/launch",
+    "micro/memory",
+    "micro/reduce",
+    "topology/node",
+)
 _RESULTS = {
-    "cuda": ("CUDA_ERROR_OUT_OF_MEMORY", "CUDA_ERROR_INVALID_VALUE", "CUDA_ERROR_LAUNCH_FAILED", "CUDA_ERROR_NOT_SUPPORTED",
-             "999"),
-    "hip": ("hipErrorOutOfMemory", "hipErrorInvalidValue", "hipErrorLaunchFailure", "hipErrorNotSupported", "999"),
+    "cuda": (
+        "CUDA_ERROR_OUT_OF_MEMORY",
+        "CUDA_ERROR_INVALID_VALUE",
+        "CUDA_ERROR_LAUNCH_FAILED",
+        "CUDA_ERROR_NOT_SUPPORTED",
+        "999",
+    ),
+    "hip": (
+        "hipErrorOutOfMemory",
+        "hipErrorInvalidValue",
+        "hipErrorLaunchFailure",
+        "hipErrorNotSupported",
+        "999",
+    ),
 }
-_SETTINGS = {"FAKE_GPUS": ("0", "1", "8"), "FAKE_MEMORY_BYTES": ("0", "4096", "1000000", "50000000"), "FAKE_QUEUE": ("64", "300"),
-             "FAKE_DRIVER_VERSION": ("0", "11000", "11070", "12000"), "FAKE_LOST": ("0", "1", "5", "20"),
-             "FAKE_CLOCK_REASONS": ("0", "0xffffffff"), "FAKE_THERMAL_NS": ("1000000",), "FAKE_ALGORITHMS": ("0", "1"),
-             "FAKE_BOARD": ("pcie_width=0", "ecc_uncorrected=7", "p2p=0", "1.pcie_width=1"), "FAKE_SERIAL": ("none",),
-             "FAKE_KERNEL_FAIL": ("chase", "read", "copy", "empty", "write")}
+_SETTINGS = {
+    "FAKE_GPUS": ("0", "1", "8"),
+    "FAKE_MEMORY_BYTES": ("0", "4096", "1000000", "50000000"),
+    "FAKE_QUEUE": ("64", "300"),
+    "FAKE_DRIVER_VERSION": ("0", "11000", "11070", "12000"),
+    "FAKE_LOST": ("0", "1", "5", "20"),
+    "FAKE_CLOCK_REASONS": ("0", "0xffffffff"),
+    "FAKE_THERMAL_NS": ("1000000",),
+    "FAKE_ALGORITHMS": ("0", "1"),
+    "FAKE_BOARD": ("pcie_width=0", "ecc_uncorrected=7", "p2p=0", "1.pcie_width=1"),
+    "FAKE_SERIAL": ("none",),
+    "FAKE_KERNEL_FAIL": ("chase", "read", "copy", "empty", "write"),
+}
 
 
 def attempt(chance: Random, place: Workplace) -> str | None:
-    scene = chance.choice((_wrong_results, _failing_device, _failing_driver, _failing_driver, _limits, _limits, _folders))
+    scene = chance.choice(
+        (_wrong_results, _failing_device, _failing_driver, _failing_driver, _limits, _limits, _folders)
+    )
     return scene(chance, place)
 
 
@@ -50,7 +89,12 @@ def _on_model(chance: Random, place: Workplace, name: str, text: str, more: list
 
 
 def _kept(place: Workplace, ran: Ran) -> str | None:
-    return judge.ended(ran) or judge.brief(ran) or judge.whole(place.folder / "records.jsonl") or judge.nothing_left(place)
+    return (
+        judge.ended(ran)
+        or judge.brief(ran)
+        or judge.whole(place.folder / "records.jsonl")
+        or judge.nothing_left(place)
+    )
 
 
 def _wrong_results(chance: Random, place: Workplace) -> str | None:
@@ -65,7 +109,10 @@ def _wrong_results(chance: Random, place: Workplace) -> str | None:
 
 def _failing_device(chance: Random, place: Workplace) -> str | None:
     faults = ("fail_alloc_at", "fail_launch_at", "fail_copy_at", "corrupt_copy_every", "corrupt_launch_every")
-    text = "".join(f"{fault} = {int(2 ** chance.uniform(0, 8))}\n" for fault in chance.sample(faults, chance.choice((1, 1, 2))))
+    text = "".join(
+        f"{fault} = {int(2 ** chance.uniform(0, 8))}\n"
+        for fault in chance.sample(faults, chance.choice((1, 1, 2)))
+    )
     ran = _on_model(chance, place, chance.choice((*_CHECKED, *kills.PROGRAMS)), text, FEW)
     problem = _kept(place, ran)
     return f"{' '.join(text.split())}: {problem}" if problem else None
@@ -85,7 +132,9 @@ def _failing_driver(chance: Random, place: Workplace) -> str | None:
     device, first = chance.choice((vendor, f"{vendor}:0,1")), place.folder / "cases"
     listed = place.run(place.program(name, device, "--list"), How(environment=kept))
     first.write_text(listed.out.splitlines()[0] + "\n", encoding="utf-8")
-    command = place.program(name, device, *_ONCE, "--cases", str(first), "--out", str(place.folder / "records.jsonl"))
+    command = place.program(
+        name, device, *_ONCE, "--cases", str(first), "--out", str(place.folder / "records.jsonl")
+    )
     problem = _kept(place, place.run(command, How(environment={**kept, **settings})))
     return f"{settings}: {problem}" if problem else None
 
@@ -94,15 +143,22 @@ def _failing_driver(chance: Random, place: Workplace) -> str | None:
 def functions(vendor: str) -> tuple[str, ...]:
     """Of the vendor's libraries, as the fakes have them."""
     text = "".join(path.read_text("utf-8") for path in sorted((HOME / "tests" / "fakes").glob("*.c")))
-    names = {"cuda": r"\b((?:cu|nvrtc|nvml|cublasLt)[A-Z]\w+)\(", "hip": r"\b((?:hip|hiprtc|rocblas_|rsmi_)\w+)\("}[vendor]
+    names = {
+        "cuda": r"\b((?:cu|nvrtc|nvml|cublasLt)[A-Z]\w+)\(",
+        "hip": r"\b((?:hip|hiprtc|rocblas_|rsmi_)\w+)\(",
+    }[vendor]
     return tuple(sorted(set(re.findall(names, text))))
 
 
 def _limits(chance: Random, place: Workplace) -> str | None:
     """Little memory, few descriptors, a small stack, few processes where the user has such a limit."""
-    kinds = {resource.RLIMIT_AS: int(2 ** chance.uniform(23, 31)), resource.RLIMIT_DATA: int(2 ** chance.uniform(20, 29)),
-             resource.RLIMIT_NOFILE: chance.randint(3, 24), resource.RLIMIT_STACK: int(2 ** chance.uniform(16, 22)),
-             **({resource.RLIMIT_NPROC: chance.randint(0, 40)} if os.geteuid() else {})}
+    kinds = {
+        resource.RLIMIT_AS: int(2 ** chance.uniform(23, 31)),
+        resource.RLIMIT_DATA: int(2 ** chance.uniform(20, 29)),
+        resource.RLIMIT_NOFILE: chance.randint(3, 24),
+        resource.RLIMIT_STACK: int(2 ** chance.uniform(16, 22)),
+        **({resource.RLIMIT_NPROC: chance.randint(0, 40)} if os.geteuid() else {}),
+    }
     limit = chance.choice(list(kinds))
     name = chance.choice((*kills.PROGRAMS, "gemm/efficiency"))
     device = chance.choice((simulated(place.programs / name), *(("host",) if name in kills.DRIVEN else ())))
@@ -128,7 +184,9 @@ def _folders(chance: Random, place: Workplace) -> str | None:
     if option in ("report", "advise"):
         command = place.driver(option, bad, *(mutations.ADVISE if option == "advise" else ()))
     elif option in ("run --out", "cache", "TMPDIR"):
-        command = place.driver("run", "--device", "sim", "--only", name, "--out", bad if option == "run --out" else "run")
+        command = place.driver(
+            "run", "--device", "sim", "--only", name, "--out", bad if option == "run --out" else "run"
+        )
     elif option == "run --resume":
         command = place.driver("run", "--resume", bad)
     else:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A disk or a limit of a file's size that is reached anywhere. What is written is whole, one line says why it ends, and with
-more space the run goes on."""
+"""A disk or a limit of a file's size that is reached anywhere. What is written is whole, one line says why it
+ends, and with more space the run goes on."""
+
 from __future__ import annotations
 
 import functools
@@ -27,8 +28,10 @@ def attempt(chance: Random, place: Workplace) -> str | None:
         subprocess.run(["mount", "-t", "tmpfs", "-o", limit, "tmpfs", disk], check=True)
         how = How()
     else:
-        how = How(limits={resource.RLIMIT_FSIZE: int(2 ** chance.uniform(12, 19))},
-                  ignored=chance.choice(((), (signal.SIGXFSZ,))))
+        how = How(
+            limits={resource.RLIMIT_FSIZE: int(2 ** chance.uniform(12, 19))},
+            ignored=chance.choice(((), (signal.SIGXFSZ,))),
+        )
     subject = chance.choice((_of_run, _of_program, _of_program))
     return subject(chance, place, how)
 
@@ -36,7 +39,12 @@ def attempt(chance: Random, place: Workplace) -> str | None:
 @functools.lru_cache(maxsize=None)
 def can_mount() -> bool:
     with tempfile.TemporaryDirectory() as folder:
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "tmpfs", folder], check=False, capture_output=True).returncode == 0
+        mounted = (
+            subprocess.run(
+                ["mount", "-t", "tmpfs", "tmpfs", folder], check=False, capture_output=True
+            ).returncode
+            == 0
+        )
         if mounted:
             subprocess.run(["umount", folder], check=True)
     return mounted
@@ -64,12 +72,16 @@ def _of_run(chance: Random, place: Workplace, how: How) -> str | None:
     chosen = chance.sample(kills.DRIVEN, chance.choice((1, 2)))
     only = [word for name in chosen for word in ("--only", name)]
     records = place.folder / "disk" / "run" / "records.jsonl"
-    ran = place.run(place.driver("run", "--device", "sim", "--budget", "10m", *only, "--out", "disk/run"), how)
+    ran = place.run(
+        place.driver("run", "--device", "sim", "--budget", "10m", *only, "--out", "disk/run"), how
+    )
     problem = judge.ended(ran) or judge.brief(ran) or judge.whole(records) or judge.nothing_left(place)
     if not problem and ran.code not in (0, 1, 3):
         problem = ran.says("a full disk is 1")
     _give_space(place.folder / "disk")
-    return problem or kills.resumed(place, "disk/run", only, {name: keys(place.programs / name, "sim") for name in chosen})
+    return problem or kills.resumed(
+        place, "disk/run", only, {name: keys(place.programs / name, "sim") for name in chosen}
+    )
 
 
 def _of_program(chance: Random, place: Workplace, how: How) -> str | None:
@@ -77,7 +89,12 @@ def _of_program(chance: Random, place: Workplace, how: How) -> str | None:
     device = simulated(place.programs / name)
     records = place.folder / "disk" / "records.jsonl"
     signals = _may_be_cut(how)
-    words = [*FEW, "--out", str(records), *chance.choice(([], ["--progress", str(records.with_name("progress"))]))]
+    words = [
+        *FEW,
+        "--out",
+        str(records),
+        *chance.choice(([], ["--progress", str(records.with_name("progress"))])),
+    ]
     ran = place.run(place.program(name, device, *words), how)
     problem = judge.ended(ran, *signals) or judge.whole(records, cut=bool(signals)) or _said(ran)
     if not problem and ran.code not in (0, 1, 3, *(-signum for signum in signals)):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What holds whatever is done to a program or the driver. Each function gives None, or what does not hold."""
+
 from __future__ import annotations
 
 import functools

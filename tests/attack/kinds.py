@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The table of kinds."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -12,7 +13,8 @@ from tests.attack.workplace import Workplace
 
 @dataclass(frozen=True)
 class Kind:
-    """A function that tries one thing, which its random numbers decide; the failure, or None where everything held."""
+    """A function that tries one thing, which its random numbers decide; the failure, or None where everything
+    held."""
 
     attempt: Callable[[Random, Workplace], str | None]
     count: int  # attempts of ./gpusig test

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files that are read again, with any byte or any value changed: a few words say what is wrong, or it makes no difference."""
+"""Files that are read again, with any byte or any value changed: a few words say what is wrong, or it makes
+no difference."""
+
 from __future__ import annotations
 
 import json
@@ -12,15 +14,61 @@ from typing import Callable
 from tests.attack import judge, kills
 from tests.attack.workplace import FEW, How, Ran, Workplace, keys, simulated
 
-STRANGE = (None, True, False, 0, -1, 1, 2**31, 2**53, 2**64, -2**63, 1e30, -1e30, 1e308, float("nan"), float("inf"), 1e-30, "",
-           "x", "\0", "\ud800", "é" * 300, "x" * 5000, "18446744073709551616", "../../x", "-1", "*", [], [[]], {}, {"a": {}},
-           ["a", 1])
+STRANGE = (
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1,
+    2**31,
+    2**53,
+    2**64,
+    -(2**63),
+    1e30,
+    -1e30,
+    1e308,
+    float("nan"),
+    float("inf"),
+    1e-30,
+    "",
+    "x",
+    "\0",
+    "\ud800",
+    "é" * 300,
+    "x" * 5000,
+    "18446744073709551616",
+    "../../x",
+    "-1",
+    "*",
+    [],
+    [[]],
+    {},
+    {"a": {}},
+    ["a", 1],
+)
 _INSERTED = (b"\0", b"\n", b"\r\n", b"\xff\xfe", b"{", b"[" * 100000, b'"', b"9" * 5000, b"x" * 100000)
 _HOW = How(patience_s=20)
-_MODEL = {"units": 8, "slots_per_unit": 8, "copy_engines": 2, "memory_bytes": "16G", "llc_bytes": "4M", "l1_bytes": "32K",
-          "memory_bandwidth": 200e9, "link_up_bandwidth": 20e9, "memory_latency_ns": 500, "launch_ns": 2000, "clock_hz": 1e9,
-          "jitter_sigma": 0.01, "seed": 3, "gemm_tile": 64, "lacks": "priority gemm", "slow_down": "gemm 2",
-          "peer_bandwidth 0>1": 1e9, "flops_bf16": 1e12}
+_MODEL = {
+    "units": 8,
+    "slots_per_unit": 8,
+    "copy_engines": 2,
+    "memory_bytes": "16G",
+    "llc_bytes": "4M",
+    "l1_bytes": "32K",
+    "memory_bandwidth": 200e9,
+    "link_up_bandwidth": 20e9,
+    "memory_latency_ns": 500,
+    "launch_ns": 2000,
+    "clock_hz": 1e9,
+    "jitter_sigma": 0.01,
+    "seed": 3,
+    "gemm_tile": 64,
+    "lacks": "priority gemm",
+    "slow_down": "gemm 2",
+    "peer_bandwidth 0>1": 1e9,
+    "flops_bf16": 1e12,
+}
 ADVISE = "--m 512 --n 512 --k 512 --devices 2 --op ag-gemm --type f32".split()
 
 
@@ -31,7 +79,14 @@ def attempt(chance: Random, place: Workplace) -> str | None:
 
 def _of_run(chance: Random, place: Workplace) -> str | None:
     run = _copied(place)
-    names = ["records.jsonl", "plan.json", "lock", "signature.json", "logs/micro-latency.done", "logs/progress.json"]
+    names = [
+        "records.jsonl",
+        "plan.json",
+        "lock",
+        "signature.json",
+        "logs/micro-latency.done",
+        "logs/progress.json",
+    ]
     changed = _change(chance, run / chance.choice(names[:2] + names))
     ran = place.run(place.driver("run", "--resume", "run", *chance.choice(([], kills._BUDGET))), _HOW)
     return _judged(changed, ran) or judge.nothing_left(place)
@@ -39,13 +94,19 @@ def _of_run(chance: Random, place: Workplace) -> str | None:
 
 def _of_report(chance: Random, place: Workplace) -> str | None:
     run = _copied(place)
-    changed = _change(chance, run / chance.choice(("records.jsonl", "records.jsonl", "plan.json", "signature.json")))
-    return _judged(changed, place.run(place.driver("report", "run", *chance.choice(([], ["--strict"]))), _HOW))
+    changed = _change(
+        chance, run / chance.choice(("records.jsonl", "records.jsonl", "plan.json", "signature.json"))
+    )
+    return _judged(
+        changed, place.run(place.driver("report", "run", *chance.choice(([], ["--strict"]))), _HOW)
+    )
 
 
 def _of_advice(chance: Random, place: Workplace) -> str | None:
     changed = _change(chance, _copied(place) / "signature.json")
-    signatures = chance.choice((["run"], ["run/signature.json"], ["run", str(place.completed)], [str(place.completed), "run"]))
+    signatures = chance.choice(
+        (["run"], ["run/signature.json"], ["run", str(place.completed)], [str(place.completed), "run"])
+    )
     words = [*signatures, *ADVISE, "--format", chance.choice(("table", "json", "machine"))]
     return _judged(changed, place.run(place.driver("advise", *words), _HOW))
 
@@ -62,7 +123,11 @@ def _of_keys(chance: Random, place: Workplace) -> str | None:
 
 
 def _of_model(chance: Random, place: Workplace) -> str | None:
-    name, model, records = chance.choice(kills.PROGRAMS), place.folder / "a.model", place.folder / "records.jsonl"
+    name, model, records = (
+        chance.choice(kills.PROGRAMS),
+        place.folder / "a.model",
+        place.folder / "records.jsonl",
+    )
     lines = dict(chance.sample(list(_MODEL.items()), chance.randint(1, len(_MODEL))))
     values = (-1, 0, 1, 1e-300, 1e300, "nan", "inf", "", "x", "1e", "4G", 2**63, 2**64, "x" * 5000)
     for key in chance.sample(list(lines), min(len(lines), chance.randint(0, 2))):
@@ -72,7 +137,9 @@ def _of_model(chance: Random, place: Workplace) -> str | None:
     several = simulated(place.programs / name).removeprefix("sim")
     cases = place.folder / "cases"
     cases.write_text(keys(place.programs / name, f"sim{several}")[0] + "\n", encoding="utf-8")
-    ran = place.run(place.program(name, f"sim:{model}{several}", *FEW, "--cases", str(cases), "--out", str(records)), _HOW)
+    ran = place.run(
+        place.program(name, f"sim:{model}{several}", *FEW, "--cases", str(cases), "--out", str(records)), _HOW
+    )
     return _judged(changed, ran) or judge.whole(records)
 
 
@@ -123,20 +190,27 @@ def _an_insertion(chance: Random, path: Path) -> str:
 def _lines_in_disorder(chance: Random, path: Path) -> str:
     lines = path.read_bytes().splitlines(keepends=True)
     chance.shuffle(lines)
-    path.write_bytes(b"".join(lines + lines[:chance.randint(0, len(lines))]))
+    path.write_bytes(b"".join(lines + lines[: chance.randint(0, len(lines))]))
     return ""
 
 
 def _something_else(chance: Random, path: Path) -> str:
     """In place of the file: nothing, a folder, links."""
     path.unlink(missing_ok=True)
-    kind = chance.choice(("nothing", "an empty file", "a folder", "a link to nothing", "a link to itself", "a full device"))
+    kind = chance.choice(
+        ("nothing", "an empty file", "a folder", "a link to nothing", "a link to itself", "a full device")
+    )
     if kind == "an empty file":
         path.touch()
     elif kind == "a folder":
         path.mkdir()
     elif kind != "nothing":
-        os.symlink({"a link to nothing": "nowhere", "a link to itself": path.name, "a full device": "/dev/full"}[kind], path)
+        os.symlink(
+            {"a link to nothing": "nowhere", "a link to itself": path.name, "a full device": "/dev/full"}[
+                kind
+            ],
+            path,
+        )
     return f"by {kind}"
 
 
@@ -172,4 +246,10 @@ def _place(chance: Random, value: object) -> tuple[object, object]:
     return where, target
 
 
-_CHANGES: tuple[Callable[[Random, Path], str], ...] = (_flipped_bits, _a_cut, _an_insertion, _lines_in_disorder, _something_else)
+_CHANGES: tuple[Callable[[Random, Path], str], ...] = (
+    _flipped_bits,
+    _a_cut,
+    _an_insertion,
+    _lines_in_disorder,
+    _something_else,
+)

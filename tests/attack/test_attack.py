@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The attack finds faults that are planted: in programs, in a driver, and in what they leave."""
+
 import contextlib
 import io
 import json
@@ -18,9 +19,18 @@ from tests.attack import __main__ as command
 from tests.attack import descriptors, faults, full_disk, judge, kills, kinds, mutations, options, workplace
 from tests.attack.workplace import How, Ran, Workplace
 
-END = {"schema": "gpusig.record", "version": "1.0.0", "kind": "end", "run": "r1", "program": "micro/launch", "status": "ok",
-       "exit": 0, "reason": "", "elapsed_s": 0.1,
-       "cases": {"total": 1, "ok": 1, "failed": 0, "skipped": 0, "already_done": 0, "out_of_budget": 0}}
+END = {
+    "schema": "gpusig.record",
+    "version": "1.0.0",
+    "kind": "end",
+    "run": "r1",
+    "program": "micro/launch",
+    "status": "ok",
+    "exit": 0,
+    "reason": "",
+    "elapsed_s": 0.1,
+    "cases": {"total": 1, "ok": 1, "failed": 0, "skipped": 0, "already_done": 0, "out_of_budget": 0},
+}
 STREAMS = {0: "null", 1: "file", 2: "file"}
 # A program with two cases; "$out" is its record file.
 PLANTED = """#!/bin/sh
@@ -53,7 +63,14 @@ class Planted(unittest.TestCase):
     def plant_driver(self, source):
         self.place.driver = lambda *words: [sys.executable, "-I", "-S", "-c", source, *words]
         (self.folder / "completed" / "logs").mkdir(parents=True)
-        for name in ("records.jsonl", "plan.json", "signature.json", "lock", "logs/progress.json", "logs/micro-latency.done"):
+        for name in (
+            "records.jsonl",
+            "plan.json",
+            "signature.json",
+            "lock",
+            "logs/progress.json",
+            "logs/micro-latency.done",
+        ):
             (self.folder / "completed" / name).write_text(json.dumps(END) + "\n", encoding="utf-8")
 
     def finds(self, what, attempt, seeds=range(3)):
@@ -67,7 +84,10 @@ class Planted(unittest.TestCase):
     def test_torn_records(self):
         self.plant('printf \'{"schema": "gpusig\' >>"$out"\n')
         self.finds("incomplete last line|measured 0 times", kills._of_program)
-        self.finds("incomplete last line", lambda chance, place: descriptors._of_program(chance, place, How(streams=STREAMS)))
+        self.finds(
+            "incomplete last line",
+            lambda chance, place: descriptors._of_program(chance, place, How(streams=STREAMS)),
+        )
 
     def test_records_that_are_none(self):
         self.plant('echo table >>"$out"\n')
@@ -89,7 +109,10 @@ class Planted(unittest.TestCase):
 
     def test_a_crash(self):
         self.plant("kill -SEGV $$\n")
-        self.finds("ended by a signal", lambda chance, place: judge.ended(place.run(options._of_program(chance, place))))
+        self.finds(
+            "ended by a signal",
+            lambda chance, place: judge.ended(place.run(options._of_program(chance, place))),
+        )
         self.finds("ended by a signal|does not go on", kills._of_program)
 
     def test_a_usage_error_of_two_lines(self):
@@ -100,12 +123,18 @@ class Planted(unittest.TestCase):
     def test_a_full_disk_without_a_word(self):
         self.plant("exit 1\n")
         limit = How(limits={workplace.resource.RLIMIT_FSIZE: 4096}, ignored=(signal.SIGXFSZ,))
-        self.finds("0 lines say that the disk is full", lambda chance, place: full_disk._of_program(chance, place, limit))
+        self.finds(
+            "0 lines say that the disk is full",
+            lambda chance, place: full_disk._of_program(chance, place, limit),
+        )
 
     def test_lost_output_that_is_a_success(self):
         self.plant("")
         full = How(streams={**STREAMS, 1: "full"})
-        self.finds("success, though stdout is full", lambda chance, place: descriptors._of_program(chance, place, full))
+        self.finds(
+            "success, though stdout is full",
+            lambda chance, place: descriptors._of_program(chance, place, full),
+        )
 
     def test_wrong_results_that_count(self):
         self.plant("")
@@ -156,7 +185,12 @@ class Planted(unittest.TestCase):
         run = {"kind": "run", "run": "r1", "argv": [], "program": "a"}
         case = {"kind": "case", "run": "r1", "program": "a", "key": "k", "status": "ok"}
         second_try = [{**run, "run": "r2", "argv": ["--cases", "x"]}, {**case, "run": "r2"}]
-        for rows, holds in (([run, case], True), ([run, case, *second_try], True), ([run, case, case], False), ([run], False)):
+        for rows, holds in (
+            ([run, case], True),
+            ([run, case, *second_try], True),
+            ([run, case, case], False),
+            ([run], False),
+        ):
             records.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
             self.assertEqual(judge.complete(records, {"a": ("k",)}) is None, holds, rows)
 
@@ -174,8 +208,11 @@ class Counts(unittest.TestCase):
     def main(self, attempt, *words):
         """Exit code and output of the command with this attempt as the only kind."""
         out = io.StringIO()
-        with (mock.patch.dict(command.KINDS, {"planted": kinds.Kind(attempt, 5)}), mock.patch.object(command.Shop, "prepare"),
-              contextlib.redirect_stdout(out)):
+        with (
+            mock.patch.dict(command.KINDS, {"planted": kinds.Kind(attempt, 5)}),
+            mock.patch.object(command.Shop, "prepare"),
+            contextlib.redirect_stdout(out),
+        ):
             code = command.main(["planted", *words])
         return code, out.getvalue()
 
@@ -183,8 +220,14 @@ class Counts(unittest.TestCase):
         code, said = self.main(lambda chance, place: None)
         self.assertEqual((code, said), (0, "planted      5 tried, 5 held, 0 failed\n"))
         code, said = self.main(lambda chance, place: "two\nlines", "--seed", "7")
-        self.assertEqual((code, said), (1, "failed: python3 -m tests.attack planted --seed 7\n  two\n  lines\n"
-                                           "planted      1 tried, 0 held, 1 failed\n"))
+        self.assertEqual(
+            (code, said),
+            (
+                1,
+                "failed: python3 -m tests.attack planted --seed 7\n  two\n  lines\n"
+                "planted      1 tried, 0 held, 1 failed\n",
+            ),
+        )
 
     def test_an_attempt_that_breaks_is_a_failure(self):
         code, said = self.main(lambda chance, place: 1 / 0, "--count", "1")
@@ -192,7 +235,10 @@ class Counts(unittest.TestCase):
         self.assertIn("ZeroDivisionError", said)
 
     def test_a_seed_repeats_an_attempt(self):
-        drawn = [self.main(lambda chance, place: str(chance.random()), "--seed", seed)[1] for seed in ("3", "3", "4")]
+        drawn = [
+            self.main(lambda chance, place: str(chance.random()), "--seed", seed)[1]
+            for seed in ("3", "3", "4")
+        ]
         self.assertEqual(drawn[0], drawn[1])
         self.assertNotEqual(drawn[0].split("\n")[1], drawn[2].split("\n")[1])
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The folder of one attempt, and the processes that it starts. Each has the folder's name in its environment, so that those
-that are left over are found, whoever their parent is."""
+"""The folder of one attempt, and the processes that it starts. Each has the folder's name in its environment,
+so that those that are left over are found, whoever their parent is."""
+
 from __future__ import annotations
 
 import functools
@@ -27,9 +28,9 @@ _EXITING, _OF_THE_KERNEL = 0x4, 0x200000  # of the flags in /proc/PID/stat
 
 @dataclass(frozen=True)
 class How:
-    """What a process is started with. A stream, by its descriptor, is "closed", "full" (/dev/full), "broken" (a pipe without a
-    reader) or "brief" (a pipe whose reader leaves after some bytes); limits are those of setrlimit(), which
-    bounds memory in any case."""
+    """What a process is started with. A stream, by its descriptor, is "closed", "full" (/dev/full), "broken"
+    (a pipe without a reader) or "brief" (a pipe whose reader leaves after some bytes); limits are those of
+    setrlimit(), which bounds memory in any case."""
 
     streams: dict[int, str] = field(default_factory=dict)
     limits: dict[int, int] = field(default_factory=dict)
@@ -57,7 +58,9 @@ class Ran:
 class Started:
     """A running command, in a session of its own."""
 
-    def __init__(self, command: list[str], child: subprocess.Popen, files: dict[int, Path], place: "Workplace") -> None:
+    def __init__(
+        self, command: list[str], child: subprocess.Popen, files: dict[int, Path], place: "Workplace"
+    ) -> None:
         self.child = child
         self._command, self._files, self._place = command, files, place
 
@@ -87,10 +90,19 @@ class Workplace:
     def start(self, command: list[str], how: How = How()) -> Started:
         self._count += 1
         files: dict[int, Path] = {}
-        opened = {fd: self._open(fd, how.streams.get(fd, "file" if fd else "null"), files) for fd in (0, 1, 2)}
-        child = subprocess.Popen(command, cwd=HOME if command[0] == sys.executable else self.folder, stdin=opened[0],
-                                 stdout=opened[1], stderr=opened[2], env=self.environment(how.environment),
-                                 start_new_session=True, preexec_fn=functools.partial(_confine, how))
+        opened = {
+            fd: self._open(fd, how.streams.get(fd, "file" if fd else "null"), files) for fd in (0, 1, 2)
+        }
+        child = subprocess.Popen(
+            command,
+            cwd=HOME if command[0] == sys.executable else self.folder,
+            stdin=opened[0],
+            stdout=opened[1],
+            stderr=opened[2],
+            env=self.environment(how.environment),
+            start_new_session=True,
+            preexec_fn=functools.partial(_confine, how),
+        )
         for handle in opened.values():
             os.close(handle)
         return Started(command, child, files, self)
@@ -105,14 +117,27 @@ class Workplace:
         return [str(self.programs / name), "--device", device, *words]
 
     def environment(self, more: dict[str, str]) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("GPUSIG_", "FAKE_"))}
-        return {**kept, "GPUSIG_NO_INSTALL": "1", "GPUSIG_NICE": str(os.getpriority(os.PRIO_PROCESS, 0)),
-                "GPUSIG_BIN": str(self.programs), "TMPDIR": str(self.folder), _MARK: str(self.folder), **more}
+        kept = {
+            name: value for name, value in os.environ.items() if not name.startswith(("GPUSIG_", "FAKE_"))
+        }
+        return {
+            **kept,
+            "GPUSIG_NO_INSTALL": "1",
+            "GPUSIG_NICE": str(os.getpriority(os.PRIO_PROCESS, 0)),
+            "GPUSIG_BIN": str(self.programs),
+            "TMPDIR": str(self.folder),
+            _MARK: str(self.folder),
+            **more,
+        }
 
     def left(self) -> list[int]:
         """Processes of this attempt that are neither gone nor dying."""
         mark = f"{_MARK}={self.folder}".encode()
-        return [int(name) for name in os.listdir("/proc") if name.isdigit() and _is_marked(Path("/proc", name), mark)]
+        return [
+            int(name)
+            for name in os.listdir("/proc")
+            if name.isdigit() and _is_marked(Path("/proc", name), mark)
+        ]
 
     def kill_all(self) -> None:
         while left := self.left():
@@ -140,7 +165,11 @@ class Workplace:
 
 def _confine(how: How) -> None:
     """In the new process, before it becomes the command."""
-    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # we may be under nohup, or in the background
+    for signum in (
+        signal.SIGINT,
+        signal.SIGTERM,
+        signal.SIGHUP,
+    ):  # we may be under nohup, or in the background
         signal.signal(signum, signal.SIG_DFL)
     for signum in how.ignored:
         signal.signal(signum, signal.SIG_IGN)
@@ -152,7 +181,8 @@ def _confine(how: How) -> None:
 
 
 def given(process: Path, what: str) -> bytes:
-    """The "environ" or "cmdline" of a process. Both are empty while it becomes another program, so it is asked again."""
+    """The "environ" or "cmdline" of a process. Both are empty while it becomes another program, so it is
+    asked again."""
     while not (text := (process / what).read_bytes()):
         state = _state(process)
         if state.flags & (_EXITING | _OF_THE_KERNEL) or state.has_code and not state.has_environment:
@@ -191,7 +221,9 @@ def about(program: Path) -> dict:
 @functools.lru_cache(maxsize=None)
 def keys(program: Path, device: str) -> tuple[str, ...]:
     """Of all cases that a program has on a device."""
-    listed = subprocess.run([program, "--device", device, "--list"], capture_output=True, check=True, text=True)
+    listed = subprocess.run(
+        [program, "--device", device, "--list"], capture_output=True, check=True, text=True
+    )
     return tuple(listed.stdout.splitlines())
 
 

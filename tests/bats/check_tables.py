@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""check_tables.py FILE...: helps and tables of programs. Lines that are too long, numbers of rows that do not end below the names
-of their columns, and lines of FOLDER/table that FOLDER/tablev, the same with -v, does not have in that order."""
+"""check_tables.py FILE...: helps and tables of programs. Lines that are too long, numbers of rows that do not
+end below the names of their columns, and lines of FOLDER/table that FOLDER/tablev, the same with -v, does not
+have in that order."""
+
 from __future__ import annotations
 
 import re

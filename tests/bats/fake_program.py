@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A fake benchmark program for tests of the driver: it measures nothing and misbehaves on demand.
 
-fake_program.py NAME BEHAVIOUR OPTIONS...; behaviours: steady, slow, wrong, invalid, absent, crash, flaky (one wrong result,
-when cases are repeated), hang (at its fourth case until SIGINT; where FAKE_HANGS_IN is set, only if that is in the path of its
-records), deaf (for ever; the file RECORDS.asked says that it had SIGINT), partial (dies in the middle of a line), greedy (writes
-until the disk is full), mute (no --about), usage. fake_program.sh answers --about and --devices. The time that --budget ends is
-what its cases would take, not what a busy machine took.
+fake_program.py NAME BEHAVIOUR OPTIONS...; behaviours: steady, slow, wrong, invalid, absent, crash, flaky (one
+wrong result, when cases are repeated), hang (at its fourth case until SIGINT; where FAKE_HANGS_IN is set,
+only if that is in the path of its records), deaf (for ever; the file RECORDS.asked says that it had SIGINT),
+partial (dies in the middle of a line), greedy (writes until the disk is full), mute (no --about), usage.
+fake_program.sh answers --about and --devices. The time that --budget ends is what its cases would take, not
+what a busy machine took.
 """
+
 import json
 import os
 import signal
@@ -25,7 +27,14 @@ def leave(code, message=""):
 
 
 def record(kind, **more):
-    return {"schema": "gpusig.record", "version": "1.1.0", "kind": kind, "run": f"r{os.getpid()}", "program": name, **more}
+    return {
+        "schema": "gpusig.record",
+        "version": "1.1.0",
+        "kind": kind,
+        "run": f"r{os.getpid()}",
+        "program": name,
+        **more,
+    }
 
 
 def put(row):
@@ -45,26 +54,62 @@ def option(word, default=None):
 
 
 def case(key):
-    wrong = behaviour == "wrong" and key == CASES[2] and not os.path.exists(os.environ.get("FAKE_HEALED", "/dev/null/none"))
-    if behaviour == "flaky" and key == CASES[2] and option("--cases") and not os.path.exists(option("--out") + ".flaked"):
+    wrong = (
+        behaviour == "wrong"
+        and key == CASES[2]
+        and not os.path.exists(os.environ.get("FAKE_HEALED", "/dev/null/none"))
+    )
+    if (
+        behaviour == "flaky"
+        and key == CASES[2]
+        and option("--cases")
+        and not os.path.exists(option("--out") + ".flaked")
+    ):
         open(option("--out") + ".flaked", "w").close()
         wrong = True
     check = {"status": "failed" if wrong else "ok", "detail": "", "timed": 10, "checked": 3 if wrong else 9}
     flags = [{"flag": "noisy", "variant": None, "reason": "made so"}] if behaviour == "invalid" else []
-    return record("case", case={"size": int(key.split("=")[1])}, key=key, status="failed" if wrong else "ok",
-                  reason="wrong result" if wrong else "", elapsed_s=PAUSE_S, variants=[], derived=[],
-                  validity={"valid": not flags, "flags": flags}, **({"check": check} if option("--check") else {}))
+    return record(
+        "case",
+        case={"size": int(key.split("=")[1])},
+        key=key,
+        status="failed" if wrong else "ok",
+        reason="wrong result" if wrong else "",
+        elapsed_s=PAUSE_S,
+        variants=[],
+        derived=[],
+        validity={"valid": not flags, "flags": flags},
+        **({"check": check} if option("--check") else {}),
+    )
 
 
 def finish(status, code, count, left=0):
     already = len(CASES) - left - count
-    put(record("end", status=status, exit=code, reason="", elapsed_s=0.1, cases={
-        "total": len(CASES), "ok": count, "failed": 0, "skipped": 0, "already_done": already, "out_of_budget": left}))
+    put(
+        record(
+            "end",
+            status=status,
+            exit=code,
+            reason="",
+            elapsed_s=0.1,
+            cases={
+                "total": len(CASES),
+                "ok": count,
+                "failed": 0,
+                "skipped": 0,
+                "already_done": already,
+                "out_of_budget": left,
+            },
+        )
+    )
 
 
 def measure():
     asked = []
-    signal.signal(signal.SIGINT, lambda *_: asked.append(behaviour == "deaf" and open(option("--out") + ".asked", "w").close()))
+    signal.signal(
+        signal.SIGINT,
+        lambda *_: asked.append(behaviour == "deaf" and open(option("--out") + ".asked", "w").close()),
+    )
     hangs = behaviour in ("hang", "deaf") and os.environ.get("FAKE_HANGS_IN", "") in option("--out")
     done = set(open(option("--done")).read().split("\n")) if option("--done") else set()
     budget_s, spent_s = float(option("--budget", "10s").rstrip("s")), 0.0

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """fits_schema.py SCHEMA RECORDS checks every record against the schema and prints the first ten errors."""
+
 import json
 import sys
 
@@ -15,5 +16,8 @@ with open(sys.argv[2], encoding="utf-8") as file:
         for error in validator.iter_errors(record):
             misfits += 1
             if misfits <= 10:
-                print(f"{record['program']}, line {number} ({record['kind']}): {error.json_path}: {error.message[:200]}")
+                print(
+                    f"{record['program']}, line {number} ({record['kind']}): {error.json_path}: "
+                    f"{error.message[:200]}"
+                )
 sys.exit(misfits > 0)

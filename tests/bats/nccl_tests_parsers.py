@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What parsers of nccl-tests' table find in a file, as one JSON object. Each way is that of a public tool, written anew:
+"""What parsers of nccl-tests' table find in a file, as one JSON object. Each way is that of a public tool,
+written anew:
 
 average        the last word of the line "# Avg bus bandwidth", as FlagPerf's scripts take it by grep and awk
 out_of_bounds  the line that sanity checks look for
@@ -8,6 +9,7 @@ by_heading     the column "busbw" of the first line that names size, time and bu
 first_columns  the eighth of the leading columns, by a pattern
 devices, settings  hosts of the lines "#  Rank", and of "# nThread" threads, GPUs, minBytes and maxBytes
 """
+
 import json
 import re
 import sys
@@ -32,9 +34,16 @@ def by_heading():
 average = next(line for line in LINES if line.startswith("# Avg bus bandwidth")).split()[-1]
 out_of_bounds = re.search(r"^# Out of bounds values\s*:\s*(\d+)\s+(OK|FAILED)\s*$", TEXT, re.M)
 settings = re.search(r"nThread\s+(\d+)\s+nGpus\s+(\d+)\s+minBytes\s+(\d+)\s+maxBytes\s+(\d+)", TEXT)
-print(json.dumps({
-    "average": float(average), "out_of_bounds": out_of_bounds and [int(out_of_bounds[1]), out_of_bounds[2]],
-    "from_the_end": from_the_end(), "by_heading": by_heading(),
-    "first_columns": [float(match[8]) for match in map(ROW.match, LINES) if match],
-    "devices": re.findall(r"^#\s+Rank\s+\d+.*on\s+(\S+)\s+device\s+\d+", TEXT, re.M),
-    "settings": [int(value) for value in settings.groups()]}))
+print(
+    json.dumps(
+        {
+            "average": float(average),
+            "out_of_bounds": out_of_bounds and [int(out_of_bounds[1]), out_of_bounds[2]],
+            "from_the_end": from_the_end(),
+            "by_heading": by_heading(),
+            "first_columns": [float(match[8]) for match in map(ROW.match, LINES) if match],
+            "devices": re.findall(r"^#\s+Rank\s+\d+.*on\s+(\S+)\s+device\s+\d+", TEXT, re.M),
+            "settings": [int(value) for value in settings.groups()],
+        }
+    )
+)

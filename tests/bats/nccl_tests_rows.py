@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""nccl_tests_rows.py RECORDS TABLE: whether the table has every variant of every case, with the numbers that follow from the
-median of its record by the definitions of nccl-tests' doc/PERFORMANCE.md."""
+"""nccl_tests_rows.py RECORDS TABLE: whether the table has every variant of every case, with the numbers that
+follow from the median of its record by the definitions of nccl-tests' doc/PERFORMANCE.md."""
+
 import json
 import sys
 from pathlib import Path
@@ -27,8 +28,23 @@ def expected(algorithm):
         algbw = size / seconds / 1e9
         busbw = algbw * (2 if allreduce else 1) * (devices - 1) / devices
         count = size // 4 if allreduce else size // 4 // devices
-        rows.append([str(size), str(count), "float", "sum" if reduces else "none", "-1", digits(seconds * 1e6, 7),
-                     digits(algbw, 6), digits(busbw, 6), "0", "N/A", "N/A", "N/A", "N/A"])
+        rows.append(
+            [
+                str(size),
+                str(count),
+                "float",
+                "sum" if reduces else "none",
+                "-1",
+                digits(seconds * 1e6, 7),
+                digits(algbw, 6),
+                digits(busbw, 6),
+                "0",
+                "N/A",
+                "N/A",
+                "N/A",
+                "N/A",
+            ]
+        )
         sum_gbs += busbw
     return rows, sum_gbs / len(rows)
 

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Run a command on a terminal of its own, and close the terminal when a file exists; exit as a shell would tell how it ended.
+"""Run a command on a terminal of its own, and close the terminal when a file exists; exit as a shell would
+tell how it ended.
 
 on_terminal.py FILE COMMAND...
 """
+
 import os
 import pty
 import select

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The table of docs/PROGRAMS.md is what `./gpusig list --markdown` prints of those that are built.
 
-programs_table.py [--write] [DOCUMENT]: name the rows that differ and exit 1, or with --write put them right. Rows
-of programs that have a source but could not be built here stay as they are. GPUSIG_BIN=DIR takes the programs of
-another build.
+programs_table.py [--write] [DOCUMENT]: name the rows that differ and exit 1, or with --write put them right.
+Rows of programs that have a source but could not be built here stay as they are. GPUSIG_BIN=DIR takes the
+programs of another build.
 """
+
 from __future__ import annotations
 
 import os
@@ -22,8 +23,15 @@ def _program_of(row: str) -> str:
 
 def _listed() -> list[str]:
     bin_dir = str(Path(os.environ.get("GPUSIG_BIN") or ROOT / "bin").resolve())
-    said = subprocess.run([sys.executable, "-m", "suite", "list", "--markdown"], cwd=ROOT, stdin=subprocess.DEVNULL,
-                          env={**os.environ, "GPUSIG_BIN": bin_dir}, stdout=subprocess.PIPE, text=True, check=True)
+    said = subprocess.run(
+        [sys.executable, "-m", "suite", "list", "--markdown"],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "GPUSIG_BIN": bin_dir},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
     return [line for line in said.stdout.splitlines() if line.startswith("|")]
 
 
@@ -46,11 +54,23 @@ def main(words: list[str]) -> int:
     present = table.strip().splitlines()
     wanted = fresh(present)
     if write:
-        path.write_text("".join([before, begin, "\n", "\n".join(wanted), "\n\n", end, after]), encoding="utf-8")
+        path.write_text(
+            "".join([before, begin, "\n", "\n".join(wanted), "\n\n", end, after]), encoding="utf-8"
+        )
         return 0
-    stale = [f"- {row}" for row in present if row not in wanted] + [f"+ {row}" for row in wanted if row not in present]
+    stale = [f"- {row}" for row in present if row not in wanted] + [
+        f"+ {row}" for row in wanted if row not in present
+    ]
     if stale or present != wanted:
-        print("\n".join([f"{path.name}'s table of programs is stale:", *stale, "to put it right: tests/golden/update PROGRAM"]))
+        print(
+            "\n".join(
+                [
+                    f"{path.name}'s table of programs is stale:",
+                    *stale,
+                    "to put it right: tests/golden/update PROGRAM",
+                ]
+            )
+        )
     return int(bool(stale) or present != wanted)
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The programs on the simulated device say what they said before. A wanted change is taken over by tests/golden/update,
-and then shows in the diff of the commit that makes it."""
+"""The programs on the simulated device say what they said before. A wanted change is taken over by
+tests/golden/update, and then shows in the diff of the commit that makes it."""
+
 from __future__ import annotations
 
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import golden  # noqa: E402
+import golden
 
 SHOWN = 8
 
@@ -20,7 +21,9 @@ class Golden(unittest.TestCase):
         compared = 0
         for name in golden.programs():
             with self.subTest(program=name):
-                self.assertTrue(golden.golden_of(name).is_file(), "no golden file: run tests/golden/update %s" % name)
+                self.assertTrue(
+                    golden.golden_of(name).is_file(), "no golden file: run tests/golden/update %s" % name
+                )
                 expected = golden.golden_of(name).read_text(encoding="utf-8").splitlines()
                 try:
                     found = golden.reduced(golden.records(name))
@@ -33,7 +36,6 @@ class Golden(unittest.TestCase):
                 if told:
                     self.fail("\n".join(["%d lines differ" % len(told), *told[:SHOWN], *more, advice]))
         self.assertGreater(compared, 0)
-
 
     @unittest.skipUnless("micro/memory" in golden.programs(), "micro/memory is not built")
     def test_another_model_is_noticed(self) -> None:

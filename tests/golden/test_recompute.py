@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Numbers of records are what tests/method/recompute.py computes from their raw samples: on the simulated device for every
 program, and on the host for some. And it notices what is wrong."""
+
 from __future__ import annotations
 
 import copy
@@ -20,20 +21,64 @@ import records  # noqa: E402
 
 SHOWN = 8
 # Of what the golden cases leave out: several devices, and quantities that only some cases have.
-MORE = (("overlap/trigger", "--device", "sim:0-2", "--direction", "exchange,ring", "--shape", "n256", "--bands", "4"),
-        ("overlap/pair", "--device", "sim:0,1", "--transfer", "peer", "--shape", "n256"),
-        ("micro/copy_path", "--device", "sim:0,1", "--direction", "peer", "--size", "64K,1M"),
-        ("micro/peer_matrix", "--device", "sim:0-2", "--route", "0>1,0>all,all>1,all>all,2>numa0"),
-        ("micro/memory", "--op", "copy,triad", "--footprint", "4LLC,16LLC", "--min-samples", "20", "--max-samples", "25"))
-ON_HOST = (("micro/launch",), ("micro/memory", "--op", "copy", "--footprint", "L2/2,2M"), ("micro/latency", "--footprint", "64K"),
-           ("micro/reduce", "--direction", "local", "--size", "64K"))
+MORE = (
+    (
+        "overlap/trigger",
+        "--device",
+        "sim:0-2",
+        "--direction",
+        "exchange,ring",
+        "--shape",
+        "n256",
+        "--bands",
+        "4",
+    ),
+    ("overlap/pair", "--device", "sim:0,1", "--transfer", "peer", "--shape", "n256"),
+    ("micro/copy_path", "--device", "sim:0,1", "--direction", "peer", "--size", "64K,1M"),
+    ("micro/peer_matrix", "--device", "sim:0-2", "--route", "0>1,0>all,all>1,all>all,2>numa0"),
+    (
+        "micro/memory",
+        "--op",
+        "copy,triad",
+        "--footprint",
+        "4LLC,16LLC",
+        "--min-samples",
+        "20",
+        "--max-samples",
+        "25",
+    ),
+)
+ON_HOST = (
+    ("micro/launch",),
+    ("micro/memory", "--op", "copy", "--footprint", "L2/2,2M"),
+    ("micro/latency", "--footprint", "64K"),
+    ("micro/reduce", "--direction", "local", "--size", "64K"),
+)
 
 
 def run(name: str, *options: str) -> list[str]:
-    budget = ["--budget", "1s"] if "host" in options else []  # it is wall time: a simulation would lack cases on a busy machine
-    words = [str(golden.BIN / name), "--seed", "1", *budget, "--min-samples", "6", "--max-samples", "60", *options]
-    done = subprocess.run([*words, "--format", "json"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-                          timeout=golden.LIMIT_S)
+    budget = (
+        ["--budget", "1s"] if "host" in options else []
+    )  # it is wall time: a simulation would lack cases on a busy machine
+    words = [
+        str(golden.BIN / name),
+        "--seed",
+        "1",
+        *budget,
+        "--min-samples",
+        "6",
+        "--max-samples",
+        "60",
+        *options,
+    ]
+    done = subprocess.run(
+        [*words, "--format", "json"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=golden.LIMIT_S,
+    )
     if done.returncode not in (0, 3):
         raise RuntimeError("%s: exit %d: %s" % (" ".join(words), done.returncode, done.stderr))
     return done.stdout.splitlines()
@@ -121,7 +166,13 @@ class Noticed(unittest.TestCase):
         self.derived("S_ideal")["of"][0]["sum"].pop()
         self.derived("fraction_of_ideal")["of"][2]["sum"].pop()
         self.derived("exposed_tail")["of"][1] = "a_variant_of_tomorrow"
-        self.expect("S is", "TimeRatio is", "S_ideal is", "fraction_of_ideal is", "exposed_tail of gemm_first: the record lacks")
+        self.expect(
+            "S is",
+            "TimeRatio is",
+            "S_ideal is",
+            "fraction_of_ideal is",
+            "exposed_tail of gemm_first: the record lacks",
+        )
 
     def test_a_rate_and_its_work(self) -> None:
         self.derived("flop_rate")["amount"] *= 2
@@ -129,7 +180,11 @@ class Noticed(unittest.TestCase):
 
     def test_a_bound_a_fact_and_flags(self) -> None:
         self.derived("fraction_of_bound")["bound"] = 0.5
-        self.expect("bound of fraction_of_bound is", "flag above_bound is", "share of the bound of fraction_of_bound is")
+        self.expect(
+            "bound of fraction_of_bound is",
+            "flag above_bound is",
+            "share of the bound of fraction_of_bound is",
+        )
         self.case["facts"]["class"] = "G-longest"
         self.expect("class is G-longest")
         self.case["facts"]["better_order"] = "neither"
@@ -148,8 +203,13 @@ class Noticed(unittest.TestCase):
         for scale, code in ((1.0, 0), (1.01, 1)):
             self.derived("S")["value"] *= scale
             text = "".join(json.dumps(row) + "\n" for row in self.rows)
-            done = subprocess.run([sys.executable, str(HERE.parent / "method" / "recompute.py"), "/dev/stdin"], input=text,
-                                  capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                [sys.executable, str(HERE.parent / "method" / "recompute.py"), "/dev/stdin"],
+                input=text,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
             self.assertEqual(done.returncode, code, done.stderr)
             self.assertRegex(done.stdout, r"(?m)^overlap/pair S +\d+  ")
             self.assertEqual("by definition" in done.stderr, code == 1)
@@ -158,25 +218,57 @@ class Noticed(unittest.TestCase):
 @unittest.skipUnless("micro/copy_path" in golden.programs(), "micro/copy_path is not built")
 class Signature(unittest.TestCase):
     def test_headline_numbers_and_fitted_lines_are_those_of_the_records(self) -> None:
-        lines = run("micro/copy_path", "--device", "sim", "--direction", "up,local", "--size", "4K,64K,1M,64M", "--path",
-                    "engine,kernel,kernel_nt", "--max-samples", "8")
+        lines = run(
+            "micro/copy_path",
+            "--device",
+            "sim",
+            "--direction",
+            "up,local",
+            "--size",
+            "4K,64K,1M,64M",
+            "--path",
+            "engine,kernel,kernel_nt",
+            "--max-samples",
+            "8",
+        )
         with tempfile.TemporaryDirectory() as folder:
             of = self.signature(Path(folder), lines)
         self.assertEqual(self.problems(of, lines), [])
         results = of["programs"]["micro/copy_path"]["results"]
         fitted = results["fits"][0]
         headline = next(metric for metric in of["metrics"].values() if metric["primary"])
-        for holder, key in ((fitted, "alpha_s"), (fitted, "bandwidth"), (headline, "value"), (headline, "ci_low")):
+        for holder, key in (
+            (fitted, "alpha_s"),
+            (fitted, "bandwidth"),
+            (headline, "value"),
+            (headline, "ci_low"),
+        ):
             kept, holder[key] = holder[key], holder[key] * (1 + (1e-4 if holder is fitted else 1e-7))
             self.assertEqual(len(self.problems(of, lines)), 1, key)
             holder[key] = kept
 
     def test_of_several_tries_it_is_what_the_page_says(self) -> None:
         """One case noisy first and quiet then, one contended twice, one contended once."""
-        options = ("--device", "sim", "--direction", "up", "--size", "4K,64K,1M,64M", "--path", "engine,kernel",
-                   "--max-samples", "8")
-        graded = [[json.loads(line) for line in run("micro/copy_path", *options, "--seed", seed)] for seed in ("1", "2")]
-        of_sizes = {4096: "noisy", 65536: "contended", 64 << 20: "noisy"}, {65536: "contended", 1 << 20: "noisy"}
+        options = (
+            "--device",
+            "sim",
+            "--direction",
+            "up",
+            "--size",
+            "4K,64K,1M,64M",
+            "--path",
+            "engine,kernel",
+            "--max-samples",
+            "8",
+        )
+        graded = [
+            [json.loads(line) for line in run("micro/copy_path", *options, "--seed", seed)]
+            for seed in ("1", "2")
+        ]
+        of_sizes = (
+            {4096: "noisy", 65536: "contended", 64 << 20: "noisy"},
+            {65536: "contended", 1 << 20: "noisy"},
+        )
         for rows, grades in zip(graded, of_sizes):
             for row in (row for row in rows if row["kind"] == "case"):
                 grade = grades.get(row["case"]["size"])
@@ -187,18 +279,34 @@ class Signature(unittest.TestCase):
                 text = [json.dumps(row) for row in rows]
                 of = self.signature(Path(folder), text)
                 self.assertEqual(self.problems(of, text), [])
-                rates = {value["size"]: (value.get("grade"), value.get("tries"))
-                         for value in recompute.signature.values(of, "micro/copy_path", "bandwidth")
-                         if value["variant"] == "engine"}
-                self.assertEqual(rates, [{}, {4096: ("noisy", None), 1 << 20: (None, None), 64 << 20: ("noisy", None)},
-                                         {4096: (None, None), 65536: ("contended", 2), 1 << 20: (None, None),
-                                          64 << 20: (None, None)}][count])
+                rates = {
+                    value["size"]: (value.get("grade"), value.get("tries"))
+                    for value in recompute.signature.values(of, "micro/copy_path", "bandwidth")
+                    if value["variant"] == "engine"
+                }
+                self.assertEqual(
+                    rates,
+                    [
+                        {},
+                        {4096: ("noisy", None), 1 << 20: (None, None), 64 << 20: ("noisy", None)},
+                        {
+                            4096: (None, None),
+                            65536: ("contended", 2),
+                            1 << 20: (None, None),
+                            64 << 20: (None, None),
+                        },
+                    ][count],
+                )
 
     @staticmethod
     def signature(folder: Path, lines: list[str]) -> dict:
         (folder / "records.jsonl").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-        subprocess.run([sys.executable, "-m", "reports", "build", str(folder)], cwd=HERE.parents[1], capture_output=True,
-                       check=False)
+        subprocess.run(
+            [sys.executable, "-m", "reports", "build", str(folder)],
+            cwd=HERE.parents[1],
+            capture_output=True,
+            check=False,
+        )
         return json.loads((folder / "signature.json").read_text(encoding="utf-8"))
 
     def problems(self, of: dict, lines: list[str]) -> list[str]:

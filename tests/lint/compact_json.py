@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""JSON that the repository keeps: what fits in 100 columns is one line; of what does not, an object has a line of its own, and
-words and numbers share lines. `python3 tests/lint/compact_json.py --write` rewrites the files of FILES that are not so."""
+"""JSON that the repository keeps: what fits in 100 columns is one line; of what does not, an object has a
+line of its own, and words and numbers share lines. `python3 tests/lint/compact_json.py --write` rewrites the
+files of FILES that are not so."""
+
 from __future__ import annotations
 
 import json

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks the assembly of the loops of kernels.cu for AMD devices. isa.py FILE.s... reads the output of clang -S, one file per
-architecture. It prints "  ISA  ..." for each check that passes, and errors on stderr with exit code 1."""
+"""Checks the assembly of the loops of kernels.cu for AMD devices. isa.py FILE.s... reads the output of clang
+-S, one file per architecture. It prints "  ISA  ..." for each check that passes, and errors on stderr with
+exit code 1."""
+
 from __future__ import annotations
 
 import re
@@ -14,12 +16,39 @@ COUNTING = r"s_(add|addc|sub|subb|and|cmpk?|cbranch)_\w+|s_(waitcnt|wait_\w+|nop
 # Scalar loads (s_load) use another cache and are no work of `chase`.
 LOOPS = (
     Loop("mma_f16", r"v_mfma_f32_32x32x8_f16", min_work=16, max_others=6, only=("gfx942",), others=COUNTING),
-    Loop("mma_bf16", r"v_mfma_f32_32x32x8_bf16", min_work=16, max_others=6, only=("gfx942",), others=COUNTING),
-    Loop("mma_tf32", r"v_mfma_f32_32x32x4_xf32", min_work=16, max_others=6, only=("gfx942",), others=COUNTING),
-    Loop("mma_f8", r"v_mfma_f32_32x32x16_fp8_fp8", min_work=16, max_others=6, only=("gfx942",), others=COUNTING),
-    Loop("mma_f16", r"v_wmma_f32_16x16x16_f16", min_work=32, max_others=6, only=("gfx1100", "gfx1201"), others=COUNTING),
-    Loop("mma_bf16", r"v_wmma_f32_16x16x16_bf16", min_work=32, max_others=6, only=("gfx1100", "gfx1201"), others=COUNTING),
-    Loop("mma_f8", r"v_wmma_f32_16x16x16_fp8_fp8", min_work=64, max_others=6, only=("gfx1201",), others=COUNTING),
+    Loop(
+        "mma_bf16", r"v_mfma_f32_32x32x8_bf16", min_work=16, max_others=6, only=("gfx942",), others=COUNTING
+    ),
+    Loop(
+        "mma_tf32", r"v_mfma_f32_32x32x4_xf32", min_work=16, max_others=6, only=("gfx942",), others=COUNTING
+    ),
+    Loop(
+        "mma_f8", r"v_mfma_f32_32x32x16_fp8_fp8", min_work=16, max_others=6, only=("gfx942",), others=COUNTING
+    ),
+    Loop(
+        "mma_f16",
+        r"v_wmma_f32_16x16x16_f16",
+        min_work=32,
+        max_others=6,
+        only=("gfx1100", "gfx1201"),
+        others=COUNTING,
+    ),
+    Loop(
+        "mma_bf16",
+        r"v_wmma_f32_16x16x16_bf16",
+        min_work=32,
+        max_others=6,
+        only=("gfx1100", "gfx1201"),
+        others=COUNTING,
+    ),
+    Loop(
+        "mma_f8",
+        r"v_wmma_f32_16x16x16_fp8_fp8",
+        min_work=64,
+        max_others=6,
+        only=("gfx1201",),
+        others=COUNTING,
+    ),
     Loop("chase", r"global_load_(dwordx2|b64)", min_work=16, max_others=24, others=COUNTING),
 )
 

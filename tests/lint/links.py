@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Links of documents that lead nowhere: links.py [FILE.md...] prints each, and ends with 1 if there is one.
 
-A relative link, in the documents, must lead to a file and its anchor to a heading; so must the pages of docs/ that a
-source or a help text names (`docs/method/gemm.md#check`).
+A relative link, in the documents, must lead to a file and its anchor to a heading; so must the pages of docs/
+that a source or a help text names (`docs/method/gemm.md#check`).
 """
+
 from __future__ import annotations
 
 import re
@@ -12,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from layers import sources  # noqa: E402
+from layers import sources
 
 ROOT = Path(__file__).resolve().parents[2]
 

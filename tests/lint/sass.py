@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks the machine code of the loops of device/gpu/kernels/kernels.cu: nvcc compiles, nvdisasm lists the machine code.
+"""Checks the machine code of the loops of device/gpu/kernels/kernels.cu: nvcc compiles, nvdisasm lists the
+machine code.
 
-sass.py [--nvcc NVCC] [--list KERNEL] [ARCHITECTURE...] prints "  SASS  ..." for each check that passes and "skip: ..." for what
-cannot be checked here; it prints errors on stderr and ends with exit code 1. It looks for nvdisasm as $NVDISASM, in PATH, in
-$CUDA_HOME/bin, in the Python package nvidia-cuda-nvdisasm, and in build/tools, where setup.sh puts that package. NVRTC uses the
-same assembler, but may generate other code.
+sass.py [--nvcc NVCC] [--list KERNEL] [ARCHITECTURE...] prints "  SASS  ..." for each check that passes and
+"skip: ..." for what cannot be checked here; it prints errors on stderr and ends with exit code 1. It looks
+for nvdisasm as $NVDISASM, in PATH, in $CUDA_HOME/bin, in the Python package nvidia-cuda-nvdisasm, and in
+build/tools, where setup.sh puts that package. NVRTC uses the same assembler, but may generate other code.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -24,7 +26,9 @@ SOURCE = "device/gpu/kernels/kernels.cu"
 LIST = "device/kernels.h"
 ARCHITECTURES = ("sm_75", "sm_80", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_103", "sm_120")
 # Instructions that count the rounds of a loop.
-COUNTING = r"VIADD|U?IADD3?(\.X|\.64)?|IMAD\.(X|IADD|MOV\.U32)|U?ISETP\.[\w.]+|U?PLOP3\.LUT|U?MOV(\.64)?|BRA(\.U)?"
+COUNTING = (
+    r"VIADD|U?IADD3?(\.X|\.64)?|IMAD\.(X|IADD|MOV\.U32)|U?ISETP\.[\w.]+|U?PLOP3\.LUT|U?MOV(\.64)?|BRA(\.U)?"
+)
 WAITING = COUNTING + "|NOP"
 # The uniform datapath computes the descriptor of shared memory again in each round; and wgmma needs waits.
 DESCRIBING = WAITING + r"|S2UR|U(LEA|LOP3\.LUT|SHF\.R\.U(32\.HI|64)|PRMT)|WARPGROUP\.(ARRIVE|DEPBAR\.LE)"
@@ -34,9 +38,10 @@ CONSTANT = r"HFMA2(\.MMA)? R\d+, -RZ, RZ, "
 
 @dataclass(frozen=True)
 class Loop:
-    """A rule for the innermost loop of a kernel that has the most `work` instructions: at least min_work of them, and at most
-    max_others other instructions, all of which match `others`. `work` and `others` are patterns of whole opcodes. The rule
-    applies to architectures from `since` to below `before`, as numbers, or to those that `only` names."""
+    """A rule for the innermost loop of a kernel that has the most `work` instructions: at least min_work of
+    them, and at most max_others other instructions, all of which match `others`. `work` and `others` are
+    patterns of whole opcodes. The rule applies to architectures from `since` to below `before`, as numbers,
+    or to those that `only` names."""
 
     kernel: str
     work: str
@@ -66,11 +71,41 @@ LOOPS = (
     Loop("mma_f16", r"HMMA\.16816\.F32", min_work=32, max_others=36, others=WAITING, since=80),
     Loop("mma_bf16", r"HMMA\.16816\.F32\.BF16", min_work=32, max_others=36, others=WAITING, since=80),
     Loop("mma_tf32", r"HMMA\.1688\.F32\.TF32", min_work=32, max_others=36, others=WAITING, since=80),
-    Loop("mma_f8", r"QMMA\.16832\.F32\.E4M3\.E4M3", min_work=32, max_others=36, others=WAITING, only=("sm_89", "sm_120")),
-    Loop("wgmma_f16", r"HGMMA\.64x256x16\.F32", min_work=8, max_others=34, others=DESCRIBING, only=("sm_90a",)),
-    Loop("wgmma_bf16", r"HGMMA\.64x256x16\.F32\.BF16", min_work=8, max_others=34, others=DESCRIBING, only=("sm_90a",)),
-    Loop("wgmma_tf32", r"HGMMA\.64x256x8\.F32\.TF32", min_work=8, max_others=34, others=DESCRIBING, only=("sm_90a",)),
-    Loop("wgmma_f8", r"QGMMA\.64x256x32\.F32\.E4M3\.E4M3", min_work=8, max_others=34, others=DESCRIBING, only=("sm_90a",)),
+    Loop(
+        "mma_f8",
+        r"QMMA\.16832\.F32\.E4M3\.E4M3",
+        min_work=32,
+        max_others=36,
+        others=WAITING,
+        only=("sm_89", "sm_120"),
+    ),
+    Loop(
+        "wgmma_f16", r"HGMMA\.64x256x16\.F32", min_work=8, max_others=34, others=DESCRIBING, only=("sm_90a",)
+    ),
+    Loop(
+        "wgmma_bf16",
+        r"HGMMA\.64x256x16\.F32\.BF16",
+        min_work=8,
+        max_others=34,
+        others=DESCRIBING,
+        only=("sm_90a",),
+    ),
+    Loop(
+        "wgmma_tf32",
+        r"HGMMA\.64x256x8\.F32\.TF32",
+        min_work=8,
+        max_others=34,
+        others=DESCRIBING,
+        only=("sm_90a",),
+    ),
+    Loop(
+        "wgmma_f8",
+        r"QGMMA\.64x256x32\.F32\.E4M3\.E4M3",
+        min_work=8,
+        max_others=34,
+        others=DESCRIBING,
+        only=("sm_90a",),
+    ),
 )
 # Two blocks of 256 threads share 65536.
 REGISTERS = (
@@ -97,11 +132,17 @@ class Kernel:
     labels: dict[str, int]  # index of the instruction that follows
 
     def innermost_loops(self) -> list[list[Instruction]]:
-        spans = [(self.labels[one.target], end) for end, one in enumerate(self.code)
-                 if self.labels.get(one.target, end) < end]
-        inner = [(begin, end) for begin, end in spans
-                 if not any((b, e) != (begin, end) and begin <= b and e <= end for b, e in spans)]
-        return [self.code[begin:end + 1] for begin, end in inner]
+        spans = [
+            (self.labels[one.target], end)
+            for end, one in enumerate(self.code)
+            if self.labels.get(one.target, end) < end
+        ]
+        inner = [
+            (begin, end)
+            for begin, end in spans
+            if not any((b, e) != (begin, end) and begin <= b and e <= end for b, e in spans)
+        ]
+        return [self.code[begin : end + 1] for begin, end in inner]
 
 
 def listed_kernels() -> list[str]:
@@ -121,10 +162,16 @@ def parse(listing: str) -> dict[str, Kernel]:
             kernel = kernels.setdefault(section[1], Kernel([], {}))
         elif kernel and (label := re.match(r"(\.L_\w+):", line)):
             kernel.labels[label[1]] = len(kernel.code)
-        elif kernel and (found := re.match(r"\s*/\*[0-9a-f]{4,}\*/\s+\{?\s*(?:@!?U?P\w+\s+)?([A-Z][\w.]*)([^;]*);", line)):
+        elif kernel and (
+            found := re.match(r"\s*/\*[0-9a-f]{4,}\*/\s+\{?\s*(?:@!?U?P\w+\s+)?([A-Z][\w.]*)([^;]*);", line)
+        ):
             text = f"{found[1]}{found[2]}".strip()
             target = re.search(r"^BRA.*`\((\.L_\w+)\)", text)
-            kernel.code.append(Instruction("MOV" if re.match(CONSTANT, text) else found[1], text, target[1] if target else ""))
+            kernel.code.append(
+                Instruction(
+                    "MOV" if re.match(CONSTANT, text) else found[1], text, target[1] if target else ""
+                )
+            )
     return kernels
 
 
@@ -142,8 +189,11 @@ def check_loop(rule: Loop, kernel: Kernel | None) -> str:
     if foreign:
         return f"the loop holds {'; '.join(foreign[:5])}"
     if len(others) > rule.max_others:
-        return f"the loop has {max(count)} of {rule.work} and {len(others)} others, more than {rule.max_others}: " \
-               f"{'; '.join(one.text for one in others[:8])}"
+        return (
+            f"the loop has {max(count)} of {rule.work} and {len(others)} others, more than "
+            f"{rule.max_others}: "
+            f"{'; '.join(one.text for one in others[:8])}"
+        )
     return ""
 
 
@@ -166,9 +216,15 @@ def find_nvdisasm() -> str | None:
     package = importlib.util.find_spec("nvidia")
     folders = [Path(where) for where in (package.submodule_search_locations or [])] if package else []
     folders += (ROOT / "build/tools").glob("*/nvidia")
-    found = [os.environ.get("NVDISASM"), shutil.which("nvdisasm"),
-             *(str(Path(os.environ.get(name, "/usr/local/cuda")) / "bin/nvdisasm") for name in ("CUDA_HOME", "CUDA_PATH")),
-             *(str(path) for folder in folders for path in sorted(folder.glob("*/bin/nvdisasm"), reverse=True))]
+    found = [
+        os.environ.get("NVDISASM"),
+        shutil.which("nvdisasm"),
+        *(
+            str(Path(os.environ.get(name, "/usr/local/cuda")) / "bin/nvdisasm")
+            for name in ("CUDA_HOME", "CUDA_PATH")
+        ),
+        *(str(path) for folder in folders for path in sorted(folder.glob("*/bin/nvdisasm"), reverse=True)),
+    ]
     return next((path for path in found if path and os.access(path, os.X_OK)), None)
 
 
@@ -194,7 +250,12 @@ def compiled(nvcc: str, arch: str, image: str) -> str:
 def check(nvcc: str, nvdisasm: str | None, arch: str, image: str) -> list[str]:
     """Prints the checks that pass, returns the errors."""
     registers, spills = check_resources(compiled(nvcc, arch, image))
-    answers = [(f"{len(registers)} kernels without spills", f"{', '.join(spills)}: spills" if spills or not registers else "")]
+    answers = [
+        (
+            f"{len(registers)} kernels without spills",
+            f"{', '.join(spills)}: spills" if spills or not registers else "",
+        )
+    ]
     answers += [("", f"{name}: no such kernel") for name in listed_kernels() if name not in registers]
     for rule in REGISTERS:
         used = registers.get(rule.kernel, 1000)
@@ -208,7 +269,9 @@ def check(nvcc: str, nvdisasm: str | None, arch: str, image: str) -> list[str]:
         for rule in LOOPS if not listed.returncode else ():
             if rule.applies(arch):
                 wrong = check_loop(rule, kernels.get(rule.kernel))
-                answers.append((f"{rule.kernel}: a loop of {rule.work}", f"{rule.kernel}: {wrong}" if wrong else ""))
+                answers.append(
+                    (f"{rule.kernel}: a loop of {rule.work}", f"{rule.kernel}: {wrong}" if wrong else "")
+                )
     for good, wrong in answers:
         if not wrong:
             print(f"  SASS  {arch} {good}")
@@ -216,7 +279,9 @@ def check(nvcc: str, nvdisasm: str | None, arch: str, image: str) -> list[str]:
 
 
 def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--nvcc", default="nvcc")
     options.add_argument("--list", metavar="KERNEL", help="print a kernel's innermost loops instead")
     options.add_argument("architectures", nargs="*", default=ARCHITECTURES)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each rule of layers.py catches what it is for, and allows what is right. tests/layers.bats has the tree itself."""
+"""Each rule of layers.py catches what it is for, and allows what is right. tests/layers.bats has the tree
+itself."""
+
 from __future__ import annotations
 
 import ast
@@ -18,7 +20,9 @@ def breaches(rule: str, name: str, text: str) -> list[str]:
         path = Path(root, name)
         path.parent.mkdir(parents=True)
         path.write_text(text + "\n", encoding="utf-8")
-        return list(layers.breaches(next(each for each in layers.RULES if each.name == rule), Path(root), [name]))
+        return list(
+            layers.breaches(next(each for each in layers.RULES if each.name == rule), Path(root), [name])
+        )
 
 
 class Rules(unittest.TestCase):
@@ -39,7 +43,9 @@ class Rules(unittest.TestCase):
 
     def test_the_folders_of_programs_are_those_of_the_driver(self) -> None:
         text = (layers.ROOT / "suite" / "programs.py").read_text(encoding="utf-8")
-        self.assertEqual(ast.literal_eval(re.search(r"^FOLDERS = (.*)$", text, re.M)[1]), layers.PROGRAM_FOLDERS)
+        self.assertEqual(
+            ast.literal_eval(re.search(r"^FOLDERS = (.*)$", text, re.M)[1]), layers.PROGRAM_FOLDERS
+        )
 
     def test_dependencies_that_point_up_or_sideways_are_caught(self) -> None:
         self.catches("layers", "lib/stats.c", '#include "device/dev.h"')
@@ -61,8 +67,16 @@ class Rules(unittest.TestCase):
         self.catches("layers", "topology/a.c", '#include "collectives/mpi.h"')
         self.catches("layers", "collectives/schedules/a.c", '#include "bench/bench.h"')
         self.allows("layers", "bench/bench_run.h", '#include "device/dev.h"')
-        self.allows("layers", "device/host/host.c", '#include "lib/err.h"\n#include "device/host/host.h"\n#include <stdio.h>')
-        self.allows("layers", "device/gpu/cuda/cuda.c", '#include "device/gpu/gpu.h"\n#include "device/gpu/cuda/cuda_abi.h"')
+        self.allows(
+            "layers",
+            "device/host/host.c",
+            '#include "lib/err.h"\n#include "device/host/host.h"\n#include <stdio.h>',
+        )
+        self.allows(
+            "layers",
+            "device/gpu/cuda/cuda.c",
+            '#include "device/gpu/gpu.h"\n#include "device/gpu/cuda/cuda_abi.h"',
+        )
         self.allows("layers", "overlap/ficco/a.h", '#include "advise/advise_names.h"')
         self.allows("layers", "topology/torus.c", '#include "collectives/schedules/ring.h"')
         self.allows("layers", "micro/launch/a.c", '#include "micro/launch/b.h"\n#include "bench/bench.h"')
@@ -80,7 +94,9 @@ class Rules(unittest.TestCase):
     def test_writing_leaving_unsafe_calls_and_foreign_clocks_are_caught(self) -> None:
         self.catches("three-writers", "lib/stats.c", '\tfprintf(stderr, "x");')
         self.catches("three-writers", "micro/a.c", "\texit(1);")
-        self.allows("three-writers", "lib/stats.c", '\tsnprintf(text, sizeof(text), "x"); /* not printf("x") */')
+        self.allows(
+            "three-writers", "lib/stats.c", '\tsnprintf(text, sizeof(text), "x"); /* not printf("x") */'
+        )
         self.allows("three-writers", "bench/out.c", '\tprintf("x");')
         self.catches("no-unsafe-calls", "lib/a.c", "\tint n = atoi(text);")
         self.catches("no-unsafe-calls", "device/a.c", '\tsprintf(text, "x");')
@@ -90,33 +106,69 @@ class Rules(unittest.TestCase):
         self.catches("no-wall-clock-timing", "micro/a.c", "\tclock_gettime(CLOCK_REALTIME, &t);")
 
     def test_variables_that_outlive_a_call_and_change_are_caught(self) -> None:
-        for text in ("static struct x y;", "static int a = 0;", "static char *p[3];", "static const char *p;", "int a;",
-                     "struct x *a = &b;", "static int (*f)(void);", "static struct {\n\tint a;\n} b;", "static atomic_uint a;",
-                     "static const int a = 1, *b;", "static _Thread_local int a;", "void f(int a)\n{\n\tstatic int b;\n}",
-                     "void f(void)\n{\n\tif (a) {\n\t\tstatic const char *b[] = {\"c\", \"d\"};\n\t}\n}"):
+        for text in (
+            "static struct x y;",
+            "static int a = 0;",
+            "static char *p[3];",
+            "static const char *p;",
+            "int a;",
+            "struct x *a = &b;",
+            "static int (*f)(void);",
+            "static struct {\n\tint a;\n} b;",
+            "static atomic_uint a;",
+            "static const int a = 1, *b;",
+            "static _Thread_local int a;",
+            "void f(int a)\n{\n\tstatic int b;\n}",
+            'void f(void)\n{\n\tif (a) {\n\t\tstatic const char *b[] = {"c", "d"};\n\t}\n}',
+        ):
             self.catches("mutable-variables", "micro/a.c", text)
-        for text in ("static const char *const p;", "static const struct x y = {.a = 1, .b = {2, 3}};", "extern int a;",
-                     "struct x;", "struct a {\n\tint b;\n\tchar *c;\n};", "enum { A, B = 2 };", "typedef int a;",
-                     "static int f(int a);", "static const char *f(void)\n{\n\tint a = 1;\n\treturn g(a);\n}",
-                     "int f(void (*g)(int a), int b);", "int (*f(int a))(int b)\n{\n\treturn g;\n}", "#define A static int a;",
-                     "static int (*const f)(void) = g;", "static const int *const a[2] = {b, c};", "/* static int a; */"):
+        for text in (
+            "static const char *const p;",
+            "static const struct x y = {.a = 1, .b = {2, 3}};",
+            "extern int a;",
+            "struct x;",
+            "struct a {\n\tint b;\n\tchar *c;\n};",
+            "enum { A, B = 2 };",
+            "typedef int a;",
+            "static int f(int a);",
+            "static const char *f(void)\n{\n\tint a = 1;\n\treturn g(a);\n}",
+            "int f(void (*g)(int a), int b);",
+            "int (*f(int a))(int b)\n{\n\treturn g;\n}",
+            "#define A static int a;",
+            "static int (*const f)(void) = g;",
+            "static const int *const a[2] = {b, c};",
+            "/* static int a; */",
+        ):
             self.allows("mutable-variables", "micro/a.c", text)
-        names = [name for _, name in variables.mutable("static int a, *b[2] = {c, d}, e;\nstatic const int f;\nint g;")]
+        names = [
+            name
+            for _, name in variables.mutable("static int a, *b[2] = {c, d}, e;\nstatic const int f;\nint g;")
+        ]
         self.assertEqual(names, ["a", "b", "e", "g"])
         self.allows("mutable-variables", "bench/out.c", "static int failure;")
         self.catches("mutable-variables", "bench/out.c", "static int failure;\nstatic int other;")
-        self.catches("mutable-variables", "bench/out.c", "static const int failure;")  # a row of MAY_CHANGE too many
+        self.catches(
+            "mutable-variables", "bench/out.c", "static const int failure;"
+        )  # a row of MAY_CHANGE too many
 
     def test_executors_and_cases_of_a_program_s_own_are_caught(self) -> None:
         self.catches("one-executor", "overlap/pair/a.c", "\tstatus = gate_shut(gate, dev, stream);")
         self.catches("one-executor", "overlap/a.c", "\tstatus = dev_event_record(dev, stream, event);")
-        self.catches("one-executor", "collectives/devices/a.c", "\tstatus = dev_stream_wait(dev, stream, event);")
+        self.catches(
+            "one-executor", "collectives/devices/a.c", "\tstatus = dev_stream_wait(dev, stream, event);"
+        )
         self.catches("one-executor", "overlap/a.c", "\ts->other = bench_stream(c, 0);")
-        self.allows("one-executor", "overlap/a.c", "\tstatus = dev_stream_sync(dev, stream);\n\tg = bench_graph(c, lanes);")
+        self.allows(
+            "one-executor",
+            "overlap/a.c",
+            "\tstatus = dev_stream_sync(dev, stream);\n\tg = bench_graph(c, lanes);",
+        )
         self.allows("one-executor", "micro/launch.c", "\tstatus = gate_shut(gate, dev, stream);")
         self.catches("no-forged-cases", "overlap/a.c", "\tstruct bench_case there = *c;")
         self.catches("no-forged-cases", "overlap/a.h", "\tstruct bench_case on;")
-        self.allows("no-forged-cases", "overlap/a.c", "static int setup(struct bench_case *c)\nstruct bench_case;")
+        self.allows(
+            "no-forged-cases", "overlap/a.c", "static int setup(struct bench_case *c)\nstruct bench_case;"
+        )
 
     def test_what_is_too_long_is_caught(self) -> None:
         self.catches("function-size", "lib/a.c", "int f(void)\n{\n" + "\tx = 1;\n" * 46 + "}")
@@ -132,16 +184,31 @@ class Rules(unittest.TestCase):
 
     def test_bare_names_of_functions_and_words_that_are_not_the_field_s_are_caught(self) -> None:
         self.catches("function-names", "device/a.c", "static int kick(void)\n{\n}")
-        self.catches("function-names", "device/a.c", "static struct dev *\nfind(const struct a *x,\n     int (*f)(void))\n{\n}")
-        self.catches("function-names", "device/a.c", "static __attribute__((noinline)) void run(int a) { work(a); }")
+        self.catches(
+            "function-names",
+            "device/a.c",
+            "static struct dev *\nfind(const struct a *x,\n     int (*f)(void))\n{\n}",
+        )
+        self.catches(
+            "function-names", "device/a.c", "static __attribute__((noinline)) void run(int a) { work(a); }"
+        )
         self.allows("function-names", "device/a.c", "static int start_ready_copies(void)\n{\n}")
-        self.allows("function-names", "micro/a.c", "static int setup(struct bench_case *c)\n{\n}\nint run(void) { return 0; }")
-        self.allows("function-names", "micro/a.c", "static int kick(void);\nstatic int (*run)(void) = start_all;")
+        self.allows(
+            "function-names",
+            "micro/a.c",
+            "static int setup(struct bench_case *c)\n{\n}\nint run(void) { return 0; }",
+        )
+        self.allows(
+            "function-names", "micro/a.c", "static int kick(void);\nstatic int (*run)(void) = start_all;"
+        )
         self.catches("include-order", "lib/a.c", '#include <stdio.h>\n#include "lib/a.h"')
         self.catches("include-order", "lib/a.c", '#include "lib/b.h"\n#include "lib/a.h"')
         self.catches("include-order", "lib/a.h", '#include "lib/b.h"\n#include <stdio.h>')
-        self.allows("include-order", "lib/b.c",
-                    '#include "lib/b.h"\n#include "lib/a.h"\n\n#include <errno.h>\n#include <stdio.h>\n\nint x;')
+        self.allows(
+            "include-order",
+            "lib/b.c",
+            '#include "lib/b.h"\n#include "lib/a.h"\n\n#include <errno.h>\n#include <stdio.h>\n\nint x;',
+        )
         self.catches("words", "lib/a.c", "int crew_size;")
         self.catches("words", "lib/a.c", 'const char *text = "which mover?";')
         self.catches("words", "suite/a.py", "mover = 1")
@@ -155,15 +222,29 @@ class Rules(unittest.TestCase):
         self.catches("no-trailing-blanks", "lib/a.c", "int x; ")
         self.catches("no-root-names", "tests/a.bats", "run --out /nonexistent/file")
         self.allows("no-root-names", "tests/a.bats", 'run --out "$PWD/nonexistent/file"')
-        for text in ("units = 304", "# data sheet\n\nunits = 304", "units = 304 #", "units = 304  # data sheet\ndevices = 8"):
+        for text in (
+            "units = 304",
+            "# data sheet\n\nunits = 304",
+            "units = 304 #",
+            "units = 304  # data sheet\ndevices = 8",
+        ):
             self.catches("model-sources", "device/sim/models/a.model", text)
         self.catches("model-sources", "device/sim/models/a.links", "0-1 = 50e9")
-        self.allows("model-sources", "device/sim/models/a.model", "# A.\n\nunits = 304  # data sheet\n# Assumed.\ndevices = 8")
+        self.allows(
+            "model-sources",
+            "device/sim/models/a.model",
+            "# A.\n\nunits = 304  # data sheet\n# Assumed.\ndevices = 8",
+        )
         self.allows("spdx", "lib/a.c", "/* SPDX-License-Identifier: BSD-3-Clause */")
         self.allows("file-names", "lib/unused.c", "")
 
     def test_the_glossary_has_60_words_at_most(self) -> None:
-        section = (layers.ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("\n## Words\n")[2].partition("\n## ")[0]
+        section = (
+            (layers.ROOT / "CONTRIBUTING.md")
+            .read_text(encoding="utf-8")
+            .partition("\n## Words\n")[2]
+            .partition("\n## ")[0]
+        )
         self.assertIn(section.count("\n| ") - 2, range(20, 61))
         self.assertGreater(len(layers.glossary()), 20)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The bounds of tests that count, against the binomial distribution in exact arithmetic."""
+
 import itertools
 import math
 import unittest
@@ -10,8 +11,9 @@ from tests import level
 
 
 def more_than(count: int, trials: int, rate: Fraction) -> Fraction:
-    return sum(math.comb(trials, k) * rate ** k * (1 - rate) ** (trials - k)
-               for k in range(count + 1, trials + 1))
+    return sum(
+        math.comb(trials, k) * rate**k * (1 - rate) ** (trials - k) for k in range(count + 1, trials + 1)
+    )
 
 
 class Bounds(unittest.TestCase):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests that sass.py and isa.py parse listings, and find loops with other instructions."""
+
 import sys
 import unittest
 from pathlib import Path
@@ -56,7 +57,13 @@ class List(unittest.TestCase):
 
 class Loops(unittest.TestCase):
     def rule(self, **other):
-        usual = {"kernel": "go", "work": r"LDG\.E\.64", "min_work": 4, "max_others": 3, "others": sass.COUNTING + "|NOP"}
+        usual = {
+            "kernel": "go",
+            "work": r"LDG\.E\.64",
+            "min_work": 4,
+            "max_others": 3,
+            "others": sass.COUNTING + "|NOP",
+        }
         return sass.Loop(**{**usual, **other})
 
     def test_the_innermost_with_most_work_counts(self):
@@ -76,9 +83,13 @@ class Loops(unittest.TestCase):
         self.assertIn(": no loop", sass.check_loop(self.rule(), sass.parse(LISTING)["other"]))
 
     def test_a_rule_is_for_architectures(self):
-        self.assertEqual([self.rule(since=80, before=100).applies(arch) for arch in ("sm_75", "sm_90a", "sm_100")],
-                         [False, True, False])
-        self.assertEqual([self.rule(only=("sm_90a",)).applies(arch) for arch in ("sm_90", "sm_90a")], [False, True])
+        self.assertEqual(
+            [self.rule(since=80, before=100).applies(arch) for arch in ("sm_75", "sm_90a", "sm_100")],
+            [False, True, False],
+        )
+        self.assertEqual(
+            [self.rule(only=("sm_90a",)).applies(arch) for arch in ("sm_90", "sm_90a")], [False, True]
+        )
 
     def test_a_constant_loaded_by_hfma2_is_a_move(self):
         self.assertEqual(check(self.rule(), "HFMA2.MMA R4, -RZ, RZ, 1.87, -2 ;"), "")

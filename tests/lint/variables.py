@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Variables of C text that live as long as the process and can change: globals, static or not, and statics of functions.
+"""Variables of C text that live as long as the process and can change: globals, static or not, and statics of
+functions.
 
 A pointer can change unless it is const itself. Declarations (extern), functions and types are none.
 """
+
 from __future__ import annotations
 
 import re
 from typing import Iterator
 
-NO_CODE = re.compile(r"""/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|^[ \t]*\#(?:\\\n|[^\n])*
-    |__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)|_Alignas\s*\([^()]*\)""", re.S | re.M | re.X)
+NO_CODE = re.compile(
+    r"""/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|^[ \t]*\#(?:\\\n|[^\n])*
+    |__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)|_Alignas\s*\([^()]*\)""",
+    re.S | re.M | re.X,
+)
 DECLARES_NONE = re.compile(r"\s*(typedef|extern|_Static_assert)\b")
 TYPE = re.compile(r"\b(struct|union|enum)\b\s*(\w+\s*)?(\{\})?")
 FUNCTION_POINTER = re.compile(r"[^(]*\(\s*(\*[^()]*)\)\s*\(")
@@ -96,7 +101,7 @@ def _declarators(declaration: str) -> list[str]:
             parts.append("")
         elif declaration[at] in "[{(":
             close = _closing(declaration, at)
-            parts[-1] += {"[": " ", "{": "{}", "(": declaration[at:close + 1]}[declaration[at]]
+            parts[-1] += {"[": " ", "{": "{}", "(": declaration[at : close + 1]}[declaration[at]]
             at = close
         else:
             parts[-1] += declaration[at]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the kind in a record (kinds.py) does not say: the odd quantities, by docs/method and facts of the case, a row each;
-bounds; and facts that are figures. A quantity with a row is computed by it and, where it has such a kind, by that too."""
+"""What the kind in a record (kinds.py) does not say: the odd quantities, by docs/method and facts of the
+case, a row each; bounds; and facts that are figures. A quantity with a row is computed by it and, where it
+has such a kind, by that too."""
+
 from __future__ import annotations
 
 import math
@@ -52,9 +54,11 @@ def best_speedup(c: Case, v: str, d: dict) -> Summary:
 
 def pipelined(formula: Callable[[float, float, float], float]) -> Compute:
     """Of the seconds of all iterations, of what is hidden in them, and of one after the other."""
+
     def of(t: dict, v: str, c: Case) -> float:
         i, g, k = c.axes["iterations"], t["gemm_alone"], t[v or "comm_alone"]
         return formula(g + (i - 1) * max(g, k) + k, (i - 1) * min(g, k), i * (g + k))
+
     return rounds(of)
 
 
@@ -64,14 +68,18 @@ def of_gpus(formula: Callable[[float], float]) -> Compute:
 
 def traffic_ratio(c: Case, v: str) -> float:
     m, n, k, cut, pieces = c.facts["m"], c.facts["n"], c.facts["k"], v[0], int(v[1:])
-    elements = {"m": lambda p: m * k + p * k * n + m * n, "n": lambda p: p * m * k + k * n + m * n,
-                "k": lambda p: m * k + k * n + (2 * p - 1) * m * n}[cut]
+    elements = {
+        "m": lambda p: m * k + p * k * n + m * n,
+        "n": lambda p: p * m * k + k * n + m * n,
+        "k": lambda p: m * k + k * n + (2 * p - 1) * m * n,
+    }[cut]
     return elements(pieces) / elements(1)
 
 
 def moved_bytes(c: Case, v: str) -> float:
-    """Added where it arrives, a chunk is read, and the sum is read and written; staged, it is also written and read. In an
-    exchange each device adds so much, and a part of it, its own, is not staged. What a GEMM adds was not written before."""
+    """Added where it arrives, a chunk is read, and the sum is read and written; staged, it is also written
+    and read. In an exchange each device adds so much, and a part of it, its own, is not staged. What a GEMM
+    adds was not written before."""
     if v == "remote_add":
         return 2 * c.facts["band_bytes"] * c.facts["bands_sent"]
     bytes_ = c.axes["size"] if "size" in c.axes else c.facts["band_bytes"] * c.facts["bands_sent"]
@@ -96,7 +104,9 @@ def t3_communication_read(c: Case, v: str) -> float:
     """(2N-1)/N of a result by kernels, (N-2)/N with T3, (N-1)/N by copies that are added."""
     n, result = c.facts["devices"], c.facts["m"] * c.facts["n"] * 2
     kernels = v in ("reduce_scatter_alone", "sequential")
-    chunks = 0 if v == "gemm_alone" else 2 * n - 1 if kernels else n - 1 if v == "reduce_scatter_adding" else n - 2
+    chunks = (
+        0 if v == "gemm_alone" else 2 * n - 1 if kernels else n - 1 if v == "reduce_scatter_adding" else n - 2
+    )
     return chunks * result / n
 
 
@@ -112,7 +122,11 @@ def torus_dims(c: Case) -> int:
 def torus_time(c: Case, v: str) -> float:
     psi, xi = (c.derived(name, None)["value"] for name in ("psi", "xi"))
     wire = psi * xi * c.axes["size"] / torus_dims(c) / c.axes["bandwidth"]
-    return c.facts["steps"] * seconds_of(c.axes["step"]) + c.facts["links_on_longest_routes"] * seconds_of(c.axes["hop"]) + wire
+    return (
+        c.facts["steps"] * seconds_of(c.axes["step"])
+        + c.facts["links_on_longest_routes"] * seconds_of(c.axes["hop"])
+        + wire
+    )
 
 
 DEFINITIONS: Dict[Tuple[str, str], Compute] = {
@@ -138,8 +152,9 @@ DEFINITIONS: Dict[Tuple[str, str], Compute] = {
     ("overlap/trigger", "t3_model_write_ratio"): of_gpus(lambda n: n / (n - 1)),
     ("topology/torus", "goodput"): value(lambda c, v: c.axes["size"] / torus_time(c, v)),
     ("topology/torus", "lambda"): value(lambda c, v: c.facts["steps"] / math.log2(c.facts["nodes"])),
-    ("topology/torus", "peak_fraction"):
-        value(lambda c, v: c.axes["size"] / torus_time(c, v) / torus_dims(c) / c.axes["bandwidth"]),
+    ("topology/torus", "peak_fraction"): value(
+        lambda c, v: c.axes["size"] / torus_time(c, v) / torus_dims(c) / c.axes["bandwidth"]
+    ),
     ("topology/torus", "time"): value(torus_time),
 }
 
@@ -154,8 +169,10 @@ def find(program: str, quantity: str) -> Optional[Compute]:
 
 def data_movement(c: Case, v: str, reads: float, writes: float) -> float:
     """max(r / R, w / W) of a byte, with the best sample of reading and of writing alone."""
+
     def best(name: str) -> float:
         return c.model(name, "bytes") / c.best(name) if c.samples.get(name) else 0.0
+
     return 1 / max(reads / best("read_only"), writes / max(best("write_only"), best("write_only_nt")))
 
 
@@ -167,7 +184,9 @@ def link_rate(c: Case, v: str) -> float:
 def copy_bound(c: Case, v: str) -> float:
     """The tighter one of what was measured and of the link."""
     measured = data_movement(c, v, 1, 1) if c.samples.get("read_only") else math.inf
-    return min(measured, link_rate(c, v) if "link" in c.facts and "link_exceeded" not in c.facts else math.inf)
+    return min(
+        measured, link_rate(c, v) if "link" in c.facts and "link_exceeded" not in c.facts else math.inf
+    )
 
 
 def memory_bound(c: Case, v: str) -> float:
@@ -207,23 +226,33 @@ def slowed_side(first: str) -> Callable[[Case], str]:
     def slowed(c: Case, side: str) -> bool:
         alone = side + "_alone"
         return c.median("%s_in_%s_first" % (side, first)) > (1 + c.noise(alone)) * c.median(alone)
-    names = {(True, True): "both", (True, False): "gemm", (False, True): "transfer", (False, False): "neither"}
+
+    names = {
+        (True, True): "both",
+        (True, False): "gemm",
+        (False, True): "transfer",
+        (False, False): "neither",
+    }
     return lambda c: names[slowed(c, "gemm"), slowed(c, "transfer")]
 
 
 def fastest(c: Case, variants: Sequence[str]) -> List[str]:
-    """The lowest median, and those that tie with it: the interval of their time over its time begins at no more than 1.01."""
+    """The lowest median, and those that tie with it: the interval of their time over its time begins at no
+    more than 1.01."""
     valid = [v for v in variants if c.samples.get(v) and (c.flagged(None) or not c.flagged(v))]
     best = min(valid, key=c.median, default="")
 
     def least(v: str) -> float:
         over = c.each_round(lambda t: t[v] / t[best])
         return over.value if over.low is None else over.low
+
     return [v for v in valid if least(v) <= 1.01]
 
 
 def schedules(c: Case) -> List[str]:
-    return fastest(c, [name for name in c.run["variants"] if name not in (*c.run["references"], "serial-library")])
+    return fastest(
+        c, [name for name in c.run["variants"] if name not in (*c.run["references"], "serial-library")]
+    )
 
 
 def better_order(c: Case) -> str:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A derived quantity once more, from the raw samples, by the kind and the variants that its record states: docs/RECORDS.md."""
+
 from __future__ import annotations
 
 from typing import Callable, Dict, Optional, Union
@@ -8,7 +9,10 @@ from records import Case, Summary, summarise
 
 Term = Union[str, Dict[str, list]]
 Compute = Callable[[Case, dict], Summary]  # of a case and the derived entry
-NOT_IN_RECORD = ("value", "model")  # what the program counted or a model gave, of which the record has no samples
+NOT_IN_RECORD = (
+    "value",
+    "model",
+)  # what the program counted or a model gave, of which the record has no samples
 
 
 def seconds(term: Term, t: dict) -> float:
@@ -20,7 +24,9 @@ def seconds(term: Term, t: dict) -> float:
 
 def rounds(formula: Callable[..., float]) -> Compute:
     """The median over rounds and its interval; `formula` gets the amount and the seconds of each term."""
-    return lambda c, d: c.each_round(lambda t: formula(d.get("amount", 1.0), *(seconds(term, t) for term in d["of"])))
+    return lambda c, d: c.each_round(
+        lambda t: formula(d.get("amount", 1.0), *(seconds(term, t) for term in d["of"]))
+    )
 
 
 def time(c: Case, d: dict) -> Summary:

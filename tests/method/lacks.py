@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Simulated devices that lack one mechanism each, and which values and headline numbers need it: a row a kind of value."""
+"""Simulated devices that lack one mechanism each, and which values and headline numbers need it: a row a kind
+of value."""
+
 from __future__ import annotations
 
 import fnmatch
@@ -18,12 +20,14 @@ MODELS: Dict[str, str] = {
     "clock_rate": "lacks = clock_rate",
 }
 
-# Headline numbers that no simulated device has: its GEMMs are f32 and f64, and it has no vendor's collectives.
+# Headline numbers that no simulated device has: its GEMMs are f32 and f64, and it has no vendor's
+# collectives.
 NOT_SIMULATED = r".*_(tf32|f16|bf16|f8)_.*|.*_library_.*"
 
 
 class Need(NamedTuple):
-    """Values of these programs, in cases with one of these axis values ("name=value") and of these variants; "": any."""
+    """Values of these programs, in cases with one of these axis values ("name=value") and of these variants;
+    "": any."""
 
     capability: str
     programs: str  # a pattern
@@ -48,7 +52,11 @@ NEEDS: Tuple[Need, ...] = (
     Need("occupancy", "micro/occupancy"),
     Need("occupancy", "overlap/shaping", variant=r".*shaped.*"),
     Need("peer", "collectives/device_*"),
-    Need("peer", "*", axis=r"(direction|transfer|way)=(peer|exchange|ring|.*gather|.*scatter|.*to-all|allreduce)"),
+    Need(
+        "peer",
+        "*",
+        axis=r"(direction|transfer|way)=(peer|exchange|ring|.*gather|.*scatter|.*to-all|allreduce)",
+    ),
     Need("peer", "micro/peer_matrix", axis=r"route=(\d+|all)>(\d+|all)"),
     Need("peer", "overlap/ficco"),
     Need("peer", "overlap/shaping"),
@@ -59,13 +67,20 @@ def possible(program: str, axes: Mapping[str, object]) -> Iterator[Need]:
     """What some variant of this case needs."""
     words = ["%s=%s" % item for item in axes.items()]
     for need in NEEDS:
-        if fnmatch.fnmatch(program, need.programs) and (not need.axis or any(re.fullmatch(need.axis, w) for w in words)):
+        if fnmatch.fnmatch(program, need.programs) and (
+            not need.axis or any(re.fullmatch(need.axis, w) for w in words)
+        ):
             yield need
 
 
 def needed(program: str, axes: Mapping[str, object], variant: Optional[str]) -> Iterator[Need]:
-    """What a value of this variant in this case needs. Values of a whole case have no variant: what all of them need."""
-    return (need for need in possible(program, axes) if not need.variant or re.fullmatch(need.variant, variant or ""))
+    """What a value of this variant in this case needs. Values of a whole case have no variant: what all of
+    them need."""
+    return (
+        need
+        for need in possible(program, axes)
+        if not need.variant or re.fullmatch(need.variant, variant or "")
+    )
 
 
 def axes_of(key: str) -> Dict[str, str]:

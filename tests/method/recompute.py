@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every number of a record once more, from its raw samples and by docs/method alone.
 
-recompute.py [--signature FILE] RECORDS... prints a table: quantity, values, largest relative difference. Exit 1 where one differs
-by more than 1e-9, has no definition, or is not recorded where it should be. What a record cannot show is listed, with what it
-lacks. With a signature also its headline numbers, to 1e-8, and fitted lines, to 1e-5, for it has nine and six digits.
+recompute.py [--signature FILE] RECORDS... prints a table: quantity, values, largest relative difference. Exit
+1 where one differs by more than 1e-9, has no definition, or is not recorded where it should be. What a record
+cannot show is listed, with what it lacks. With a signature also its headline numbers, to 1e-8, and fitted
+lines, to 1e-5, for it has nine and six digits.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -15,11 +17,11 @@ from typing import Dict, List, NamedTuple, Optional, Sequence
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import definitions  # noqa: E402
-import kinds  # noqa: E402
-import records  # noqa: E402
-import signature  # noqa: E402
-from records import GRADES, Case, Summary  # noqa: E402
+import definitions
+import kinds
+import records
+import signature
+from records import GRADES, Case, Summary
 
 TOLERANCE = 1e-9
 BOUND_TOLERANCE = 1.02
@@ -27,7 +29,11 @@ NOISY_ABOVE = 0.1
 MIN_FOR_INTERVAL = 6
 DRIFT_PAIRS = 64  # above so many samples the record's drift is of a part of them
 RATES = (("bandwidth", "bytes"), ("flop_rate", "flops"), ("message_rate", "messages"))
-SHARED = ("time", *(rate for rate, _ in RATES), "rounds of a derived value")  # a row of the table of all programs together
+SHARED = (
+    "time",
+    *(rate for rate, _ in RATES),
+    "rounds of a derived value",
+)  # a row of the table of all programs together
 
 
 # Variants of overlap/trigger that copy nothing: S_ideal, of a GEMM and a send, is no limit of theirs.
@@ -63,13 +69,17 @@ class Check:
     def __init__(self) -> None:
         self.result = Result({}, [], {})
 
-    def add(self, case: Case, name: str, where: str, recorded: Optional[float], computed: Optional[float]) -> None:
+    def add(
+        self, case: Case, name: str, where: str, recorded: Optional[float], computed: Optional[float]
+    ) -> None:
         off = difference(recorded, computed)
         place = "%s %s%s" % (case.program, case.key, where and ", " + where)
         own = " of " in where and name not in SHARED
         self.result.rows.setdefault("%s %s" % (case.program, name) if own else name, Row()).add(off, place)
         if off > TOLERANCE:
-            self.result.problems.append("%s: %s is %r in the record, %r by definition" % (place, name, recorded, computed))
+            self.result.problems.append(
+                "%s: %s is %r in the record, %r by definition" % (place, name, recorded, computed)
+            )
 
     def wrong(self, case: Case, text: str) -> None:
         self.result.problems.append("%s %s: %s" % (case.program, case.key, text))
@@ -85,12 +95,19 @@ class Check:
             return
         ordered = sorted(in_order)
         found = records.summarise(ordered)
-        expected = {"n": len(ordered), "median_s": found.value, "ci_low_s": found.low, "ci_high_s": found.high,
-                    "min_s": ordered[0], "p95_s": records.quantile(ordered, 0.95), "max_s": ordered[-1]}
+        expected = {
+            "n": len(ordered),
+            "median_s": found.value,
+            "ci_low_s": found.low,
+            "ci_high_s": found.high,
+            "min_s": ordered[0],
+            "p95_s": records.quantile(ordered, 0.95),
+            "max_s": ordered[-1],
+        }
         for key, computed in expected.items():
             self.add(case, key, name, variant[key], computed)
-        # A sum of signed parts: as exact as the parts, so its difference is absolute. Of what differs by rounding alone it is one
-        # of roundings.
+        # A sum of signed parts: as exact as the parts, so its difference is absolute. Of what differs by
+        # rounding alone it is one of roundings.
         if ordered[-1] - ordered[0] > TOLERANCE * ordered[-1]:
             self.add(case, "lag1", name, 1 + variant["lag1"], 1 + records.lag1(in_order))
         if len(in_order) <= DRIFT_PAIRS:
@@ -111,17 +128,28 @@ class Check:
         self.add(case, "flag noisy", name, self.flagged(case, name, "noisy"), noisy and not few)
 
     def graded(self, case: Case, entry: dict) -> None:
-        """A value has the grades of its variant and of the whole case, and others only of variants that it may be of."""
-        flags = [f for f in case.record["validity"]["flags"] if f["flag"] in GRADES and f.get("quantity") is None]
-        own, given = {f["flag"] for f in flags if f["variant"] in (None, entry["variant"])}, set(entry.get("grades", []))
+        """A value has the grades of its variant and of the whole case, and others only of variants that it
+        may be of."""
+        flags = [
+            f for f in case.record["validity"]["flags"] if f["flag"] in GRADES and f.get("quantity") is None
+        ]
+        own, given = (
+            {f["flag"] for f in flags if f["variant"] in (None, entry["variant"])},
+            set(entry.get("grades", [])),
+        )
         if not entry["modelled"] and not own <= given <= {f["flag"] for f in flags}:
-            self.wrong(case, "%s of %s has the grades %s, and its flags are %s" % (
-                entry["name"], entry["variant"], sorted(given), sorted(f["flag"] for f in flags)))
+            self.wrong(
+                case,
+                "%s of %s has the grades %s, and its flags are %s"
+                % (entry["name"], entry["variant"], sorted(given), sorted(f["flag"] for f in flags)),
+            )
 
     @staticmethod
     def flagged(case: Case, variant: Optional[str], flag: str) -> bool:
-        return any(f["flag"] == flag and f["variant"] == variant and f.get("quantity") is None
-                   for f in case.record["validity"]["flags"])
+        return any(
+            f["flag"] == flag and f["variant"] == variant and f.get("quantity") is None
+            for f in case.record["validity"]["flags"]
+        )
 
     # ---- derived values
 
@@ -131,7 +159,9 @@ class Check:
         row = definitions.find(case.program, name)
         if not row and not kind:
             if entry.get("kind") in kinds.NOT_IN_RECORD:
-                self.skip("%s %s: a %s, of which the record has no samples" % (case.program, name, entry["kind"]))
+                self.skip(
+                    "%s %s: a %s, of which the record has no samples" % (case.program, name, entry["kind"])
+                )
             else:
                 self.wrong(case, "%s has no definition: add a row to tests/method/definitions.py" % name)
             return
@@ -148,7 +178,9 @@ class Check:
         for one in found:
             for key, computed in (("value", one.value), ("ci_low", one.low), ("ci_high", one.high)):
                 self.add(case, name, "%s of %s" % (key, variant), entry[key], computed)
-            self.add(case, "rounds of a derived value", "%s of %s" % (name, variant), entry["rounds"], one.rounds)
+            self.add(
+                case, "rounds of a derived value", "%s of %s" % (name, variant), entry["rounds"], one.rounds
+            )
 
     def bound(self, case: Case, entry: dict) -> None:
         if entry["bound"] is None:
@@ -156,14 +188,22 @@ class Check:
         formula = definitions.BOUNDS.get((case.program, entry["name"]))
         where = entry["variant"] or ""
         if formula is None:
-            self.skip("%s %s: the bound, for which tests/method/definitions.py has no row" % (case.program, entry["name"]))
+            self.skip(
+                "%s %s: the bound, for which tests/method/definitions.py has no row"
+                % (case.program, entry["name"])
+            )
         else:
-            self.add(case, "bound of " + entry["name"], where, entry["bound"], formula(case, entry["variant"]))
-        self.add(case, "share of the bound of " + entry["name"], where, entry["share"], self.share(case, entry))
+            self.add(
+                case, "bound of " + entry["name"], where, entry["bound"], formula(case, entry["variant"])
+            )
+        self.add(
+            case, "share of the bound of " + entry["name"], where, entry["share"], self.share(case, entry)
+        )
 
     @staticmethod
     def share(case: Case, entry: dict) -> Optional[float]:
-        """Of the roofline none, for not every device can reach it; of a GEMM's peak the one formed round by round."""
+        """Of the roofline none, for not every device can reach it; of a GEMM's peak the one formed round by
+        round."""
         if "its reads and writes" in entry["bound_name"]:
             return None
         formed = case.derived("fraction_of_peak", entry["variant"])
@@ -171,22 +211,50 @@ class Check:
 
     def above_bound(self, case: Case) -> None:
         """A variant is flagged where the whole interval of one of its values exceeds the bound by 2 %."""
-        over = {d["variant"] for d in case.record["derived"] if d["bound"] is not None and d["value"] is not None
-                and (d["value"] if d["ci_low"] is None else d["ci_low"]) > BOUND_TOLERANCE * d["bound"]}
+        over = {
+            d["variant"]
+            for d in case.record["derived"]
+            if d["bound"] is not None
+            and d["value"] is not None
+            and (d["value"] if d["ci_low"] is None else d["ci_low"]) > BOUND_TOLERANCE * d["bound"]
+        }
         for variant in {d["variant"] for d in case.record["derived"] if d["bound"] is not None}:
-            self.add(case, "flag above_bound", str(variant), self.flagged(case, variant, "above_bound"), variant in over)
+            self.add(
+                case,
+                "flag above_bound",
+                str(variant),
+                self.flagged(case, variant, "above_bound"),
+                variant in over,
+            )
 
     def above_ideal(self, case: Case) -> None:
         """S alone is flagged where its whole interval exceeds that of S_ideal by 2 %."""
         for entry in case.record["derived"]:
             name = {"S": "S_ideal", "S_tiled": "S_ideal_tiled"}.get(entry["name"])
             ideal = case.derived(name, None) if name else None
-            if not ideal or ideal["value"] is None or entry["value"] is None or entry["variant"] in WITHOUT_COPY:
+            if (
+                not ideal
+                or ideal["value"] is None
+                or entry["value"] is None
+                or entry["variant"] in WITHOUT_COPY
+            ):
                 continue
-            low, high = (d["value"] if d[end] is None else d[end] for d, end in ((entry, "ci_low"), (ideal, "ci_high")))
-            flagged = any(f["flag"] == "above_bound" and f.get("quantity") == entry["name"] and f["variant"] == entry["variant"]
-                          for f in case.record["validity"]["flags"])
-            self.add(case, "flag above_bound of " + entry["name"], entry["variant"], flagged, low > BOUND_TOLERANCE * high)
+            low, high = (
+                d["value"] if d[end] is None else d[end] for d, end in ((entry, "ci_low"), (ideal, "ci_high"))
+            )
+            flagged = any(
+                f["flag"] == "above_bound"
+                and f.get("quantity") == entry["name"]
+                and f["variant"] == entry["variant"]
+                for f in case.record["validity"]["flags"]
+            )
+            self.add(
+                case,
+                "flag above_bound of " + entry["name"],
+                entry["variant"],
+                flagged,
+                low > BOUND_TOLERANCE * high,
+            )
 
     def complete(self, case: Case) -> None:
         """A variant with samples has a time, and a rate for every count of its model."""
@@ -229,21 +297,28 @@ def check(lines: Sequence[str]) -> Result:
 
 def check_signature(result: Result, of: dict, lines: Sequence[str]) -> None:
     cases = list(records.cases_of(lines))
-    for kind, values, tolerance in (("headline numbers", signature.headlines(of, cases), signature.TOLERANCE),
-                                    ("fitted lines", signature.lines(of, cases), signature.TOLERANCE_OF_LINES)):
+    for kind, values, tolerance in (
+        ("headline numbers", signature.headlines(of, cases), signature.TOLERANCE),
+        ("fitted lines", signature.lines(of, cases), signature.TOLERANCE_OF_LINES),
+    ):
         row = result.rows.setdefault("signature: " + kind, Row())
         for name, given, computed in values:
             off = difference(given, computed)
             row.add(off if off > tolerance else 0.0, name)
             if off > tolerance:
-                result.problems.append("%s is %r in the signature, %r by the records" % (name, given, computed))
+                result.problems.append(
+                    "%s is %r in the signature, %r by the records" % (name, given, computed)
+                )
 
 
 def show(result: Result) -> None:
     width = max(map(len, result.rows), default=8)
     print("%-*s  %8s  %s" % (width, "quantity", "values", "largest relative difference"))
     for name, row in sorted(result.rows.items()):
-        print("%-*s  %8d  %.2g%s" % (width, name, row.values, row.off, row.off > TOLERANCE and "  " + row.where or ""))
+        print(
+            "%-*s  %8d  %.2g%s"
+            % (width, name, row.values, row.off, row.off > TOLERANCE and "  " + row.where or "")
+        )
     for what, values in sorted(result.skipped.items()):
         print("not recomputed: %s (%d values)" % (what, values))
     for problem in result.problems:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Cases of records.jsonl as the definitions read them, and statistics by docs/method/statistics.md.
 Nothing here is shared with reports/ or with the programs."""
+
 from __future__ import annotations
 
 import json
@@ -11,7 +12,8 @@ GRADES = ("noisy", "contended")  # flags that leave a value valid
 
 
 class Summary(NamedTuple):
-    """A value and its 95 % interval; `rounds`: of how many rounds it is the median, None where it is of none."""
+    """A value and its 95 % interval; `rounds`: of how many rounds it is the median, None where it is of
+    none."""
 
     value: Optional[float]
     low: Optional[float] = None
@@ -33,7 +35,8 @@ def quantile(sorted_: Sequence[float], p: float) -> float:
 
 
 def low_rank(n: int) -> Optional[int]:
-    """The largest l, from 0, for which the l-th smallest and l-th largest of n hold the median with 95 %, in whole numbers."""
+    """The largest l, from 0, for which the l-th smallest and l-th largest of n hold the median with 95 %, in
+    whole numbers."""
     best, tail = None, 0
     for rank in range(n // 2):
         tail += math.comb(n, rank)
@@ -93,11 +96,13 @@ class Case:
         return min(self.samples[variant].values()) if self.samples.get(variant) else math.nan
 
     def derived(self, name: str, variant: Optional[str]) -> Optional[dict]:
-        return next((d for d in self.record["derived"] if d["name"] == name and d["variant"] == variant), None)
+        return next(
+            (d for d in self.record["derived"] if d["name"] == name and d["variant"] == variant), None
+        )
 
     def flagged(self, variant: Optional[str]) -> bool:
-        """Whether a flag that makes it invalid concerns the variant, or (None) the whole case, and not one of its quantities
-        alone."""
+        """Whether a flag that makes it invalid concerns the variant, or (None) the whole case, and not one of
+        its quantities alone."""
         flags = [f for f in self.record["validity"]["flags"] if f["flag"] not in GRADES]
         return any(f["variant"] == variant and f.get("quantity") is None for f in flags)
 

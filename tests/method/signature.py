@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Headline numbers and fitted lines of a signature once more, from the records that it was made of. Headline numbers have nine
-digits there, lines six."""
+"""Headline numbers and fitted lines of a signature once more, from the records that it was made of. Headline
+numbers have nine digits there, lines six."""
+
 from __future__ import annotations
 
 from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
@@ -19,8 +20,11 @@ class Line(NamedTuple):
     bandwidth: float
 
     def values(self) -> Dict[str, Optional[float]]:
-        return {"alpha_s": self.alpha, "bandwidth": self.bandwidth,
-                "half_size_byte": self.alpha * self.bandwidth if self.alpha > 0 else None}
+        return {
+            "alpha_s": self.alpha,
+            "bandwidth": self.bandwidth,
+            "half_size_byte": self.alpha * self.bandwidth if self.alpha > 0 else None,
+        }
 
 
 def dot(a: Sequence[float], b: Sequence[float]) -> float:
@@ -28,7 +32,8 @@ def dot(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def fit(points: Sequence[Tuple[float, float]]) -> Line:
-    """Least squares of the relative residuals: 1 is approximated by alpha / t + (1 / bandwidth) x / t. By projection."""
+    """Least squares of the relative residuals: 1 is approximated by alpha / t + (1 / bandwidth) x / t. By
+    projection."""
     u, v = [1 / t for _, t in points], [x / t for x, t in points]
     apart = [b - dot(v, u) / dot(u, u) * a for a, b in zip(u, v)]
     slope = sum(apart) / dot(apart, apart)
@@ -36,9 +41,12 @@ def fit(points: Sequence[Tuple[float, float]]) -> Line:
 
 
 def points_of(cases: Sequence[Case], variant: str, where: Dict[str, object]) -> List[Tuple[float, float]]:
-    """Bytes and median seconds of the valid bandwidths; of those without a grade where at least three have none."""
+    """Bytes and median seconds of the valid bandwidths; of those without a grade where at least three have
+    none."""
     found = []
-    for own in tries.by_case([c for c in cases if all(c.axes.get(name) == value for name, value in where.items())]):
+    for own in tries.by_case(
+        [c for c in cases if all(c.axes.get(name) == value for name, value in where.items())]
+    ):
         settled = tries.settle(own, "bandwidth", variant)
         if settled:
             found.append((settled.grade, settled.case.model(variant, "bytes"), settled.case.median(variant)))
@@ -65,16 +73,26 @@ def lines(signature: dict, cases: Sequence[Case]) -> Iterator[Tuple[str, Optiona
                 yield "%s: %s" % (label, name), found[name], value
 
 
-def headlines(signature: dict, cases: Sequence[Case]) -> Iterator[Tuple[str, Optional[float], Optional[float]]]:
+def headlines(
+    signature: dict, cases: Sequence[Case]
+) -> Iterator[Tuple[str, Optional[float], Optional[float]]]:
     """Each is the value of the one case that its program names, of all tries of it."""
     for own in tries.by_case(cases):
         case = own[-1]
         for primary in case.run["primary"]:
             metric = signature["metrics"].get("%s/%s" % (case.program, primary["metric"]))
-            if metric and metric["primary"] and all(case.axes.get(name) == value for name, value in primary["where"].items()):
+            if (
+                metric
+                and metric["primary"]
+                and all(case.axes.get(name) == value for name, value in primary["where"].items())
+            ):
                 settled = tries.settle(own, primary["derived"], primary["variant"])
                 found = (settled.entry["value"], settled.low, settled.high) if settled else (None, None, None)
                 for end, value in zip(("value", "ci_low", "ci_high"), found):
                     yield "%s/%s: %s" % (case.program, primary["metric"], end), metric[end], value
                 grade = settled.grade if settled else None
-                yield "%s/%s: grade" % (case.program, primary["metric"]), 1.0, float(metric.get("grade") == grade)
+                yield (
+                    "%s/%s: grade" % (case.program, primary["metric"]),
+                    1.0,
+                    float(metric.get("grade") == grade),
+                )

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a value is where its case was measured several times, by docs/method/statistics.md ("Second tries")
 alone. Nothing here is shared with reports/."""
+
 from __future__ import annotations
 
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple

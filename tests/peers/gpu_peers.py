@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Our programs and the vendor's interface on one NVIDIA GPU, in alternating launches; prints the ratios as a table.
+"""Our programs and the vendor's interface on one NVIDIA GPU, in alternating launches; prints the ratios as a
+table.
 
     gpu_peers.py --bin bin --peers DIR               everything: about a minute a round
     gpu_peers.py ... --only copies --rounds 9        part of it
 
-DIR holds tests/peers/cuda/*.cu as nvcc built them, and nvbandwidth where it could be built (tests/hardware/README.md). Every
-round launches ours, then the peers, and the next round the other way round. A number is compared with the best of its peers;
-the ratio is formed inside the round and is turned so that above 1 ours is better: rate / rate, or their time / our time.
-Printed: its median over the rounds with the order-statistic interval (up to 5 rounds: least and most). What a side cannot
-measure is a row that says so. Exit 1 when a row lies below 0.95.
+DIR holds tests/peers/cuda/*.cu as nvcc built them, and nvbandwidth where it could be built
+(tests/hardware/README.md). Every round launches ours, then the peers, and the next round the other way round.
+A number is compared with the best of its peers; the ratio is formed inside the round and is turned so that
+above 1 ours is better: rate / rate, or their time / our time. Printed: its median over the rounds with the
+order-statistic interval (up to 5 rounds: least and most). What a side cannot measure is a row that says so.
+Exit 1 when a row lies below 0.95.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -43,7 +46,11 @@ class Side:
         except (OSError, subprocess.TimeoutExpired) as error:
             return {}, f"{self.name}: {error}"
         words = done.stderr.strip().splitlines()
-        why = "" if done.returncode == 0 else f"{self.name}: exit {done.returncode}: {words[-1] if words else ''}"
+        why = (
+            ""
+            if done.returncode == 0
+            else f"{self.name}: exit {done.returncode}: {words[-1] if words else ''}"
+        )
         try:
             return {what: value for what, value in self.read(done.stdout).items() if value}, why
         except (ValueError, KeyError, TypeError, IndexError) as error:
@@ -58,17 +65,25 @@ class Group:
 
 # ------------------------------------------------------------------ how numbers are read
 
+
 def json_lines(text: str) -> Numbers:
     return {line["what"]: float(line["value"]) for line in map(json.loads, text.splitlines())}
 
 
 def cases(text: str) -> list[dict]:
-    return [record for record in map(json.loads, text.splitlines()) if record["kind"] == "case" and record.get("derived")]
+    return [
+        record
+        for record in map(json.loads, text.splitlines())
+        if record["kind"] == "case" and record.get("derived")
+    ]
 
 
 def rate(record: dict, name: str, *variants: str) -> float:
     """The best of the variants that gave the rate, 0 when none did; a flagged one counts."""
-    return max((float(q["value"] or 0) for q in record["derived"] if q["name"] == name and q["variant"] in variants), default=0.0)
+    return max(
+        (float(q["value"] or 0) for q in record["derived"] if q["name"] == name and q["variant"] in variants),
+        default=0.0,
+    )
 
 
 def our_copies(text: str) -> Numbers:
@@ -83,13 +98,19 @@ def our_copies(text: str) -> Numbers:
 
 
 def our_memory(text: str) -> Numbers:
-    return {f"memory {record['case']['op']}": rate(record, "bandwidth", "regular", "nontemporal") for record in cases(text)}
+    return {
+        f"memory {record['case']['op']}": rate(record, "bandwidth", "regular", "nontemporal")
+        for record in cases(text)
+    }
 
 
 def our_launches(text: str) -> Numbers:
     (record,) = cases(text)
     of = {v["name"]: v for v in record["variants"]}
-    numbers = {"launch, back to back": of["back_to_back"]["median_s"], "launch, the host's call": of["enqueue"]["median_s"]}
+    numbers = {
+        "launch, back to back": of["back_to_back"]["median_s"],
+        "launch, the host's call": of["enqueue"]["median_s"],
+    }
     for what, variant in (("launch and wait", "round_trip"), ("event and wait", "event_round_trip")):
         numbers |= {f"{what}, least": of[variant]["min_s"], f"{what}, median": of[variant]["median_s"]}
     return numbers
@@ -103,15 +124,20 @@ def our_gemms(text: str) -> Numbers:
     return numbers
 
 
-NVBANDWIDTH = {"host_to_device_memcpy_ce": "copy up, engine", "device_to_host_memcpy_ce": "copy down, engine",
-               "host_to_device_memcpy_sm": "copy up, kernel", "device_to_host_memcpy_sm": "copy down, kernel",
-               "device_local_copy": "copy local, engine"}
+NVBANDWIDTH = {
+    "host_to_device_memcpy_ce": "copy up, engine",
+    "device_to_host_memcpy_ce": "copy down, engine",
+    "host_to_device_memcpy_sm": "copy up, kernel",
+    "device_to_host_memcpy_sm": "copy down, kernel",
+    "device_local_copy": "copy local, engine",
+}
 BOTH = ("host_to_device_bidirectional_memcpy_ce", "device_to_host_bidirectional_memcpy_ce")
 
 
 def nvbandwidth(text: str) -> Numbers:
-    """Of the first GPU. Beside a copy the other way it gives one side only: "at once" is the sum of its two tests."""
-    tests = json.loads(text[text.index("{"):])["nvbandwidth"]["testcases"]
+    """Of the first GPU. Beside a copy the other way it gives one side only: "at once" is the sum of its two
+    tests."""
+    tests = json.loads(text[text.index("{") :])["nvbandwidth"]["testcases"]
     found = {t["name"]: 1e9 * float(t["bandwidth_matrix"][0][0]) for t in tests if t.get("bandwidth_matrix")}
     numbers = {NVBANDWIDTH[name]: value for name, value in found.items() if name in NVBANDWIDTH}
     if all(name in found for name in BOTH):
@@ -127,7 +153,16 @@ SHAPES = ("4096x4096x4096", "8192x8192x8192", "16384x1024x4096")
 
 def groups(binaries: Path, peers: Path, device: str, mib: int, shapes: tuple[str, ...]) -> dict[str, Group]:
     def ours(program: str, seconds: float, read: Callable[[str], Numbers], *options: str) -> Side:
-        command = (str(binaries / program), "--device", device, "--budget", f"{seconds}s", "--format", "json", *options)
+        command = (
+            str(binaries / program),
+            "--device",
+            device,
+            "--budget",
+            f"{seconds}s",
+            "--format",
+            "json",
+            *options,
+        )
         return Side(program, command, read)
 
     def theirs(name: str, *options: str) -> Side:
@@ -136,21 +171,61 @@ def groups(binaries: Path, peers: Path, device: str, mib: int, shapes: tuple[str
     tests = [word for name in (*NVBANDWIDTH, *BOTH) for word in ("-t", name)]
     nvidia = Side("nvbandwidth", (str(peers / "nvbandwidth"), "-j", "-b", str(mib), *tests), nvbandwidth)
     found = {
-        "copies": Group((ours("micro/copy_path", 6, our_copies, "--direction", "up,down,local", "--size", f"{mib}M",
-                              "--path", "engine,both_ways,kernel,kernel_nt"),), (theirs("copies", str(mib)), nvidia)),
-        "memory": Group((ours("micro/memory", 3, our_memory, "--op", "read,copy,triad", "--footprint", f"{6 * mib}M"),),
-                        (theirs("stream", str(2 * mib)),)),
-        "launches": Group((ours("micro/launch", 4, our_launches, "--variant",
-                                "enqueue,back_to_back,round_trip,event_round_trip"),), (theirs("launches"),)),
+        "copies": Group(
+            (
+                ours(
+                    "micro/copy_path",
+                    6,
+                    our_copies,
+                    "--direction",
+                    "up,down,local",
+                    "--size",
+                    f"{mib}M",
+                    "--path",
+                    "engine,both_ways,kernel,kernel_nt",
+                ),
+            ),
+            (theirs("copies", str(mib)), nvidia),
+        ),
+        "memory": Group(
+            (ours("micro/memory", 3, our_memory, "--op", "read,copy,triad", "--footprint", f"{6 * mib}M"),),
+            (theirs("stream", str(2 * mib)),),
+        ),
+        "launches": Group(
+            (
+                ours(
+                    "micro/launch",
+                    4,
+                    our_launches,
+                    "--variant",
+                    "enqueue,back_to_back,round_trip,event_round_trip",
+                ),
+            ),
+            (theirs("launches"),),
+        ),
     }
     for kind in TYPES:
         found[f"gemm {kind}"] = Group(
-            (ours("gemm/efficiency", 4, our_gemms, "--type", kind, "--variant", "gemm", "--shape", ",".join(shapes)),),
-            (theirs("gemms", kind, *shapes),))
+            (
+                ours(
+                    "gemm/efficiency",
+                    4,
+                    our_gemms,
+                    "--type",
+                    kind,
+                    "--variant",
+                    "gemm",
+                    "--shape",
+                    ",".join(shapes),
+                ),
+            ),
+            (theirs("gemms", kind, *shapes),),
+        )
     return found
 
 
 # ------------------------------------------------------------------ running and printing
+
 
 def measure(group: Group, rounds: int) -> tuple[list[Numbers], dict[str, list[Numbers]], list[str]]:
     """Our numbers of each round, those of every peer, and what went wrong, each once."""
@@ -190,13 +265,29 @@ def compare(what: str, ours: list[Numbers], theirs: dict[str, list[Numbers]]) ->
     if not pairs:
         return None
     ratio, low, high = median_interval([b / a if is_time(what) else a / b for a, b in pairs])
-    return {"what": what, "ours": median(a for a, _ in pairs), "peer": best, "theirs": median(b for _, b in pairs),
-            "ratio": ratio, "low": low, "high": high, "rounds": len(pairs), "unit": "s" if is_time(what) else
-            "flop/s" if what.startswith("gemm") else "byte/s"}
+    return {
+        "what": what,
+        "ours": median(a for a, _ in pairs),
+        "peer": best,
+        "theirs": median(b for _, b in pairs),
+        "ratio": ratio,
+        "low": low,
+        "high": high,
+        "rounds": len(pairs),
+        "unit": "s" if is_time(what) else "flop/s" if what.startswith("gemm") else "byte/s",
+    }
 
 
 def mark(ratio: float) -> str:
-    return "below 0.95" if ratio < NEAR else "below 0.98" if ratio < BAR else "above 1.02" if ratio > 1.02 else "level"
+    return (
+        "below 0.95"
+        if ratio < NEAR
+        else "below 0.98"
+        if ratio < BAR
+        else "above 1.02"
+        if ratio > 1.02
+        else "level"
+    )
 
 
 def show(value: float, unit: str) -> str:
@@ -206,14 +297,22 @@ def show(value: float, unit: str) -> str:
 def table(group: Group, rounds: int) -> list[dict]:
     ours, theirs, troubles = measure(group, rounds)
     rows = []
-    for what in dict.fromkeys(key for got in (*ours, *(r for peer in theirs.values() for r in peer)) for key in got):
+    for what in dict.fromkeys(
+        key for got in (*ours, *(r for peer in theirs.values() for r in peer)) for key in got
+    ):
         row = compare(what, ours, theirs)
         if row:
             rows.append(row)
-            print(f"| {what} | {show(row['ours'], row['unit'])} | {row['peer']} | {show(row['theirs'], row['unit'])} | "
-                  f"{row['ratio']:.3f} | {row['low']:.3f} .. {row['high']:.3f} | {mark(row['ratio'])} |", flush=True)
+            print(
+                f"| {what} | {show(row['ours'], row['unit'])} | {row['peer']} | "
+                f"{show(row['theirs'], row['unit'])} | "
+                f"{row['ratio']:.3f} | {row['low']:.3f} .. {row['high']:.3f} | {mark(row['ratio'])} |",
+                flush=True,
+            )
         else:
-            alone = [(side, r[what]) for side, got in (("ours", ours), *theirs.items()) for r in got if what in r]
+            alone = [
+                (side, r[what]) for side, got in (("ours", ours), *theirs.items()) for r in got if what in r
+            ]
             side, value = alone[0]
             cells = (show(value, ""), "none", "") if side == "ours" else ("none", side, show(value, ""))
             print(f"| {what} | {' | '.join(cells)} | | | |", flush=True)
@@ -224,7 +323,9 @@ def table(group: Group, rounds: int) -> list[dict]:
 
 def main() -> int:
     names = ("copies", "memory", "launches", *(f"gemm {kind}" for kind in TYPES))
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--bin", type=Path, required=True)
     parser.add_argument("--peers", type=Path, required=True)
     parser.add_argument("--device", default="cuda")
@@ -234,7 +335,10 @@ def main() -> int:
     parser.add_argument("--only", choices=names, action="append")
     parser.add_argument("--json", type=Path, help="write the rows here as well")
     o = parser.parse_args()
-    print("| what | ours | peer | theirs | ratio, above 1 ours is better | interval | |\n|---|---|---|---|---|---|---|")
+    print(
+        "| what | ours | peer | theirs | ratio, above 1 ours is better | interval | "
+        "|\n|---|---|---|---|---|---|---|"
+    )
     rows: list[dict] = []
     for name, group in groups(o.bin, o.peers, o.device, o.mib, tuple(o.shape or SHAPES)).items():
         if not o.only or name in o.only:

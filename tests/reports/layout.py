@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The layout of the page, held against kept pictures.
 
-A picture is the top of the page in one known font with every digit a 0, reduced to the mean grey of cells of 8x8 px: it shows
-where things are, and how dark, and no longer what they say. layout.py --update keeps the layout that the page has now.
+A picture is the top of the page in one known font with every digit a 0, reduced to the mean grey of cells of
+8x8 px: it shows where things are, and how dark, and no longer what they say. layout.py --update keeps the
+layout that the page has now.
 
-The limits come from trials: another word of about the same length changed up to 0.6 % of the cells that hold something by more
-than 24 levels; the loss of a table's column, a heading 14 px too low, or letters a pixel larger changed 1 % to 60 %.
+The limits come from trials: another word of about the same length changed up to 0.6 % of the cells that hold
+something by more than 24 levels; the loss of a table's column, a heading 14 px too low, or letters a pixel
+larger changed 1 % to 60 %.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ import page_browser
 import workplace
 
 KEPT = Path(__file__).parent / "layout"
-NAMES = tuple("%s-%s" % (layout, scheme) for layout in page_browser.LAYOUTS for scheme in page_browser.SCHEMES)
+NAMES = tuple(
+    "%s-%s" % (layout, scheme) for layout in page_browser.LAYOUTS for scheme in page_browser.SCHEMES
+)
 UPDATE = "python3 tests/reports/layout.py --update"
 HEIGHT = 2400  # px
 CELL = 8  # px
@@ -36,7 +40,8 @@ def reduced(picture: bytes) -> Any:
 
 
 def taken(page: page_browser.Page, name: str, style: str = "", word: Tuple[str, str] = ("", "")) -> Any:
-    """The layout `name` of an open page; style and a replaced word are what the tests of the comparison change."""
+    """The layout `name` of an open page; style and a replaced word are what the tests of the comparison
+    change."""
     page.lay_out(*name.split("-"), margins=False, height=HEIGHT)
     if word[0] and not page.rule("replace_word", *word):
         raise ValueError("the page does not say %s" % word[0])
@@ -54,7 +59,7 @@ def changed(before: Any, after: Any) -> float:
     counts = before.histogram()
     paper = counts.index(max(counts))
     held = sum(max(abs(a - paper), abs(b - paper)) > FAINT for a, b in zip(before.tobytes(), after.tobytes()))
-    return sum(difference(before, after).histogram()[LEVELS + 1:]) / max(held, 1)
+    return sum(difference(before, after).histogram()[LEVELS + 1 :]) / max(held, 1)
 
 
 def difference(before: Any, after: Any) -> Any:
@@ -78,8 +83,10 @@ def breach(name: str, after: Any, scratch: Path) -> str:
     after.save(scratch / (name + "-actual.png"))
     if before.size == after.size:
         difference(before, after).save(scratch / (name + "-difference.png"))
-    return "%s: %.1f %% of its cells changed, more than %.1f %%; see %s/%s-*.png, and if that is right: %s" % (
-        name, 100 * share, 100 * MOST, scratch, name, UPDATE)
+    return (
+        "%s: %.1f %% of its cells changed, more than %.1f %%; see %s/%s-*.png, and if that is right: %s"
+        % (name, 100 * share, 100 * MOST, scratch, name, UPDATE)
+    )
 
 
 def update(page: page_browser.Page) -> None:
@@ -89,8 +96,12 @@ def update(page: page_browser.Page) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(allow_abbrev=False, description="The layout of the page, held against kept pictures.")
-    parser.add_argument("--update", action="store_true", required=True, help="keep the layout that the page has now")
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description="The layout of the page, held against kept pictures."
+    )
+    parser.add_argument(
+        "--update", action="store_true", required=True, help="keep the layout that the page has now"
+    )
     parser.parse_args()
     reason = page_browser.why_no_browser() or page_browser.why_no_layout()
     if reason:

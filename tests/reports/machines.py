@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs of machines whose truth is known, without files: metrics of any spread, an offset that all metrics of a run share, and
-outliers."""
+"""Runs of machines whose truth is known, without files: metrics of any spread, an offset that all metrics of
+a run share, and outliers."""
 
 from __future__ import annotations
 
@@ -23,17 +23,25 @@ def name_of(metric: int) -> str:
 
 
 class Machine:
-    """Metric m has the value truth[m], in each run off by an offset of its own (`sigma`) and one of the run (`shared`)."""
+    """Metric m has the value truth[m], in each run off by an offset of its own (`sigma`) and one of the run
+    (`shared`)."""
 
-    def __init__(self, seed: int, sigma: float = 0.01, shared: float = 0.01, metrics: int = METRICS,
-                 outliers: float = 0.0) -> None:
+    def __init__(
+        self,
+        seed: int,
+        sigma: float = 0.01,
+        shared: float = 0.01,
+        metrics: int = METRICS,
+        outliers: float = 0.0,
+    ) -> None:
         self.draw = random.Random(seed)
         self.sigma, self.shared, self.outliers = sigma, shared, outliers
         self.truth = [math.exp(self.draw.uniform(-20, 28)) for _ in range(metrics)]
         self.count = 0
 
     def run(self, slower: Mapping[int, float] = {}, names: Optional[Sequence[str]] = None) -> RunNumbers:
-        """`slower`: metric -> how many times as slow it is. Metrics with an odd number are times, the others rates."""
+        """`slower`: metric -> how many times as slow it is. Metrics with an odd number are times, the others
+        rates."""
         self.count += 1
         offset = self.draw.gauss(0, self.shared)
         numbers: Dict[str, Number] = {}
@@ -42,14 +50,21 @@ class Machine:
             factor *= 3.0 if self.draw.random() < self.outliers else 1.0
             is_time = metric % 2 == 1
             numbers[names[metric] if names else name_of(metric)] = Number(
-                truth * factor if is_time else truth / factor, "s" if is_time else "byte/s", "lower" if is_time else "higher")
-        return RunNumbers("run-%d" % self.count, "test", numbers, "run %d of %r" % (self.count, self.truth[:1]))
+                truth * factor if is_time else truth / factor,
+                "s" if is_time else "byte/s",
+                "lower" if is_time else "higher",
+            )
+        return RunNumbers(
+            "run-%d" % self.count, "test", numbers, "run %d of %r" % (self.count, self.truth[:1])
+        )
 
     def runs(self, count: int, slower: Mapping[int, float] = {}) -> List[RunNumbers]:
         return [self.run(slower) for _ in range(count)]
 
 
-def judged(before: Sequence[RunNumbers], after: Sequence[RunNumbers], settings: Settings = Settings()) -> Json:
+def judged(
+    before: Sequence[RunNumbers], after: Sequence[RunNumbers], settings: Settings = Settings()
+) -> Json:
     return compare(Side("before", list(before)), Side("after", list(after)), settings)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A browser that opens a page at a width, by day and by night, and on paper, and what it says of the page.
 
-Chromium is the machine's; playwright, which drives it, and axe, which knows the rules of accessible pages, come with the package
-that setup.sh puts into build/tools.
+Chromium is the machine's; playwright, which drives it, and axe, which knows the rules of accessible pages,
+come with the package that setup.sh puts into build/tools.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ def why_no_browser() -> str:
         playwright = importlib.import_module("playwright.sync_api")
         importlib.import_module("axe_playwright_python.sync_playwright")
     except ImportError as why:
-        return "no axe_playwright_python (%s); rm -r build/tools/axe-playwright-python && sh suite/setup.sh all brings it" % why
+        return (
+            "no axe_playwright_python (%s); rm -r build/tools/axe-playwright-python && sh suite/setup.sh all "
+            "brings it" % why
+        )
     return _why_no_driver(Path(playwright.__file__).parents[1] / "driver/node")
 
 
@@ -72,7 +75,9 @@ class Page:
         page.on("console", lambda message: self.console.append(message.text))
         page.on("pageerror", lambda error: self.console.append(str(error)))
         page.goto(path.as_uri())
-        page.evaluate("window.pageRules = " + (Path(__file__).parent / "page_rules.js").read_text(encoding="utf-8"))
+        page.evaluate(
+            "window.pageRules = " + (Path(__file__).parent / "page_rules.js").read_text(encoding="utf-8")
+        )
 
     def rule(self, name: str, *arguments: Any) -> Any:
         return self.page.evaluate("([name, given]) => pageRules[name](...given)", [name, list(arguments)])
@@ -84,15 +89,25 @@ class Page:
         self.page.set_viewport_size({"width": width, "height": height})
 
     def violations(self, colours: bool) -> List[str]:
-        """What axe calls serious or critical. Without colours, of which page_rules.js knows more, it is three times as fast."""
+        """What axe calls serious or critical. Without colours, of which page_rules.js knows more, it is three
+        times as fast."""
         from axe_playwright_python.sync_playwright import Axe
 
         options = {"resultTypes": ["violations"], "rules": {"color-contrast": {"enabled": colours}}}
         found = Axe().run(self.page, options=options).response["violations"]
-        return ["%s, %s: %s; %d places, such as %s: %s" % (
-            one["impact"], one["id"], one["help"], len(one["nodes"]), " ".join(map(str, one["nodes"][0]["target"])),
-            " ".join(one["nodes"][0]["failureSummary"].split()))
-            for one in found if one["impact"] in ("serious", "critical")]
+        return [
+            "%s, %s: %s; %d places, such as %s: %s"
+            % (
+                one["impact"],
+                one["id"],
+                one["help"],
+                len(one["nodes"]),
+                " ".join(map(str, one["nodes"][0]["target"])),
+                " ".join(one["nodes"][0]["failureSummary"].split()),
+            )
+            for one in found
+            if one["impact"] in ("serious", "critical")
+        ]
 
     def picture(self) -> bytes:
         return self.page.screenshot()
@@ -112,7 +127,9 @@ class Paper:
 
     @staticmethod
     def _pdftotext(*arguments: str) -> str:
-        return subprocess.run(["pdftotext", *arguments], stdout=subprocess.PIPE, check=True).stdout.decode("utf-8", "replace")
+        return subprocess.run(["pdftotext", *arguments], stdout=subprocess.PIPE, check=True).stdout.decode(
+            "utf-8", "replace"
+        )
 
     def outside(self) -> List[str]:
         """Words that reach beyond the sheet."""
@@ -134,7 +151,9 @@ class Browser:
 
         self._playwright = sync_playwright().start()
         self._chromium = self._playwright.chromium.launch(
-            executable_path=chromium(), args=["--no-sandbox", "--font-render-hinting=none", "--disable-lcd-text"])
+            executable_path=chromium(),
+            args=["--no-sandbox", "--font-render-hinting=none", "--disable-lcd-text"],
+        )
         self._context = self._chromium.new_context()
         self._pages: Dict[Path, Page] = {}
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
-import workplace  # noqa: F401: puts the package on the path
 from reports.compare.numbers import DIFFERENCE, RATIO, Number, RunNumbers
 from reports.compare.sides import Side
 from reports.scorecard import card, metrics, price, workload
@@ -24,7 +23,8 @@ T4 = 2.776  # of Student's distribution with 4 degrees of freedom, 95 %
 
 
 class Truth(NamedTuple):
-    """Of a number: its value, how it moves from run to run (relative, or as it is where it is a difference)."""
+    """Of a number: its value, how it moves from run to run (relative, or as it is where it is a
+    difference)."""
 
     value: float
     noise: float = 0.01
@@ -40,43 +40,103 @@ def drawn(truth: Truth, generator: random.Random) -> float:
     return truth.value + moved if truth.scale == DIFFERENCE else truth.value * math.exp(moved)
 
 
-def _signature(name: str, values: Mapping[str, float], truths: Mapping[str, Truth], spread: Optional[float],
-               simulated: bool, device: Mapping[str, Any]) -> Json:
+def _signature(
+    name: str,
+    values: Mapping[str, float],
+    truths: Mapping[str, Truth],
+    spread: Optional[float],
+    simulated: bool,
+    device: Mapping[str, Any],
+) -> Json:
     entries = {}
     for key, value in values.items():
         truth = truths[key]
-        entries[key] = {"value": value, "unit": truth.unit, "better": truth.better, "primary": True, "ci_low": value,
-                        "ci_high": value, "condition": truth.condition, "n": 20}
+        entries[key] = {
+            "value": value,
+            "unit": truth.unit,
+            "better": truth.better,
+            "primary": True,
+            "ci_low": value,
+            "ci_high": value,
+            "condition": truth.condition,
+            "n": 20,
+        }
         if spread is not None:
             half = T4 * math.sqrt(2) * spread * (abs(value) if truth.scale == RATIO else 1.0)
             entries[key].update(run_low=value - half, run_high=value + half)
     backend = str(device.get("backend", "cuda"))
-    return {"device": backend, "simulated": simulated, "unverified": False, "metrics": entries, "primary_missing": [],
-            "devices": {"%s[%d]" % (backend, k): dict({"name": "GPU of " + name, "backend": backend, "driver": "1"}, **device)
-                        for k in range(int(device.get("count", 1)))},
-            "provenance": {"fields": {"version": "abc", "hostname": name}, "environment": {}, "changed_between_runs": {}},
-            "invalid": [], "not_measured": [], "runs": [{"program": "micro/memory", "status": "ok"}], "programs": {},
-            "run_spread": None if spread is None else {"relative": spread, "metrics": 20}}
+    return {
+        "device": backend,
+        "simulated": simulated,
+        "unverified": False,
+        "metrics": entries,
+        "primary_missing": [],
+        "devices": {
+            "%s[%d]" % (backend, k): dict(
+                {"name": "GPU of " + name, "backend": backend, "driver": "1"}, **device
+            )
+            for k in range(int(device.get("count", 1)))
+        },
+        "provenance": {
+            "fields": {"version": "abc", "hostname": name},
+            "environment": {},
+            "changed_between_runs": {},
+        },
+        "invalid": [],
+        "not_measured": [],
+        "runs": [{"program": "micro/memory", "status": "ok"}],
+        "programs": {},
+        "run_spread": None if spread is None else {"relative": spread, "metrics": 20},
+    }
 
 
-def machine(name: str, truths: Mapping[str, Truth], runs: int = 3, seed: int = 1, spread: Optional[float] = None,
-            simulated: bool = False, **device: Any) -> Machine:
+def machine(
+    name: str,
+    truths: Mapping[str, Truth],
+    runs: int = 3,
+    seed: int = 1,
+    spread: Optional[float] = None,
+    simulated: bool = False,
+    **device: Any,
+) -> Machine:
     """`spread`: that a run states of itself from second tries."""
     generator = random.Random("%s %d" % (name, seed))
     found: List[RunNumbers] = []
     signatures = []
     for k in range(runs):
         values = {key: drawn(truth, generator) for key, truth in truths.items()}
-        numbers = {key: Number(value, truths[key].unit, truths[key].better, scale=truths[key].scale, label=key.rpartition("/")[2],
-                               group=truths[key].group, condition=truths[key].condition) for key, value in values.items()}
-        found.append(RunNumbers("%s/run-%d" % (name, k + 1), "gpusig", numbers, "%s %d %d" % (name, seed, k),
-                                "2026-01-0%dT00:00:00" % (k % 9 + 1), name, "cuda: GPU of " + name, simulated,
-                                {"driver: device driver": "1", "options: budget s": "600"}))
+        numbers = {
+            key: Number(
+                value,
+                truths[key].unit,
+                truths[key].better,
+                scale=truths[key].scale,
+                label=key.rpartition("/")[2],
+                group=truths[key].group,
+                condition=truths[key].condition,
+            )
+            for key, value in values.items()
+        }
+        found.append(
+            RunNumbers(
+                "%s/run-%d" % (name, k + 1),
+                "gpusig",
+                numbers,
+                "%s %d %d" % (name, seed, k),
+                "2026-01-0%dT00:00:00" % (k % 9 + 1),
+                name,
+                "cuda: GPU of " + name,
+                simulated,
+                {"driver: device driver": "1", "options: budget s": "600"},
+            )
+        )
         signatures.append(_signature(name, values, truths, spread, simulated, device))
     kind = str(device.get("backend", "cuda"))
     paths = [Path(name) / ("run-%d" % (k + 1)) / "signature.json" for k in range(runs)]
     kind = kind if kind in ("host", "sim") else "gpu"
-    return Machine(name, Side(name, found), signatures, paths, kind, int(device.get("count", 1)), simulated, spread)
+    return Machine(
+        name, Side(name, found), signatures, paths, kind, int(device.get("count", 1)), simulated, spread
+    )
 
 
 def truths(count: int, seed: int, noises: Sequence[float] = (0.005, 0.01, 0.02, 0.05)) -> Dict[str, Truth]:
@@ -87,10 +147,13 @@ def truths(count: int, seed: int, noises: Sequence[float] = (0.005, 0.01, 0.02, 
         noise, better = generator.choice(list(noises)), generator.choice(["higher", "lower"])
         name = "micro/memory/number_%02d" % k
         if k % 5 == 4:
-            found["overlap/pair/pair_of_ideal_%02d" % k] = Truth(generator.uniform(-0.5, 1), noise, better, "", DIFFERENCE,
-                                                                 group="Overlap")
+            found["overlap/pair/pair_of_ideal_%02d" % k] = Truth(
+                generator.uniform(-0.5, 1), noise, better, "", DIFFERENCE, group="Overlap"
+            )
         else:
-            found[name] = Truth(10 ** generator.uniform(-6, 12), noise, better, "s" if better == "lower" else "byte/s")
+            found[name] = Truth(
+                10 ** generator.uniform(-6, 12), noise, better, "s" if better == "lower" else "byte/s"
+            )
     return found
 
 
@@ -107,8 +170,15 @@ def wins(found: Json) -> int:
 
 def random_mix(names: List[str], seed: int) -> Mix:
     generator = random.Random(seed)
-    items = [workload.judge(Line("item %d" % k, {name: Time(10 ** generator.uniform(-3, 0), generator.uniform(0.01, 0.3))
-                                                 for name in names})) for k in range(5)]
+    items = [
+        workload.judge(
+            Line(
+                "item %d" % k,
+                {name: Time(10 ** generator.uniform(-3, 0), generator.uniform(0.01, 0.3)) for name in names},
+            )
+        )
+        for k in range(5)
+    ]
     return Mix(items, workload._sum("total", items, names), None, len(items))
 
 
@@ -117,16 +187,23 @@ def full(text: str = "") -> Json:
     made = [machine(name + text, truths(8, k % 2), 3, backend="cuda") for k, name in enumerate("abc")]
     for one in made:
         for run in one.runs:
-            run.numbers.update({name: replace(number, label=number.label + text) for name, number in run.numbers.items()})
+            run.numbers.update(
+                {name: replace(number, label=number.label + text) for name, number in run.numbers.items()}
+            )
     lacking = next(name for name in made[2].runs[0].numbers)
     for run in made[2].runs:
         run.numbers[lacking] = Number(None, "", None, reason="its case did not run" + text)
     names = [one.name for one in made]
     mix = random_mix(names, 1)
-    prices = Prices({name: Price(10.0 + k, "EUR/h", 700.0, STATED, "stated") for k, name in enumerate(names)}, ["a note" + text])
+    prices = Prices(
+        {name: Price(10.0 + k, "EUR/h", 700.0, STATED, "stated") for k, name in enumerate(names)},
+        ["a note" + text],
+    )
     rows = metrics.rows_of(made)
     metrics.judge(rows[0])
-    return card.card(made, rows, Question(None, mix, "mix" + text, price.judge(prices, rows[0], mix), "prices" + text))
+    return card.card(
+        made, rows, Question(None, mix, "mix" + text, price.judge(prices, rows[0], mix), "prices" + text)
+    )
 
 
 assert PRIOR == 4, "T4 is for so many degrees of freedom"

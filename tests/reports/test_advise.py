@@ -34,8 +34,15 @@ OPTIONS = ["--m", "4096", "--n", "512", "--k", "512", "--devices", "4", "--op", 
 
 
 def curves() -> str:
-    parts = (synthetic.gemms, synthetic.copies, synthetic.copy_contention, synthetic.launch, synthetic.memory,
-             synthetic.occupancy, synthetic.device_allreduce)
+    parts = (
+        synthetic.gemms,
+        synthetic.copies,
+        synthetic.copy_contention,
+        synthetic.launch,
+        synthetic.memory,
+        synthetic.occupancy,
+        synthetic.device_allreduce,
+    )
     return "".join(part().text() for part in parts)
 
 
@@ -44,13 +51,21 @@ class Learning(workplace.Scratch):
         return [line.split() for line in machine_of(self.signature(text).json).lines]
 
     def test_products_keep_their_seconds(self) -> None:
-        found = {tuple(map(float, w[2:5])): float(w[6]) for w in self.lines(synthetic.gemms().text()) if w[0] == "gemm"}
+        found = {
+            tuple(map(float, w[2:5])): float(w[6])
+            for w in self.lines(synthetic.gemms().text())
+            if w[0] == "gemm"
+        }
         self.assertEqual(len(found), 27)
         for (m, n, k), seconds in found.items():
             self.assertAlmostEqual(seconds / (2e-6 + 2 * m * n * k / synthetic.PRODUCT_RATE), 1, delta=1e-6)
 
     def test_a_gemm_of_few_blocks_advises_no_setting(self) -> None:
-        found = [[float(x) for x in w[1:]] for w in self.lines(synthetic.shaping_grids().text()) if w[0] == "shaped"]
+        found = [
+            [float(x) for x in w[1:]]
+            for w in self.lines(synthetic.shaping_grids().text())
+            if w[0] == "shaped"
+        ]
         self.assertEqual(found, [[0.0, 1.0, 0.65]])
 
     def test_pieces_of_a_cut_product(self) -> None:
@@ -64,68 +79,122 @@ class Learning(workplace.Scratch):
         self.assertAlmostEqual(float(found["256"][6]), 1.1e-3 / 8, delta=1e-9)
 
     def test_copies_keep_start_and_bandwidth(self) -> None:
-        points = [(float(w[3]), float(w[4])) for w in self.lines(synthetic.copies().text()) if w[:3] == ["copy", "engine", "up"]]
+        points = [
+            (float(w[3]), float(w[4]))
+            for w in self.lines(synthetic.copies().text())
+            if w[:3] == ["copy", "engine", "up"]
+        ]
         self.assertEqual(len(points), 8)
         for size, seconds in points:
-            self.assertAlmostEqual(seconds / (synthetic.ALPHA_S + size / synthetic.ENGINE_RATE), 1, delta=0.003)
+            self.assertAlmostEqual(
+                seconds / (synthetic.ALPHA_S + size / synthetic.ENGINE_RATE), 1, delta=0.003
+            )
 
     def test_a_kernel_of_so_many_blocks(self) -> None:
         signature = self.signature(synthetic.copies().text()).json
         for blocks, rate in ((1, 0.25), (4, 1.0)):
-            last = [line.split() for line in machine_of(signature, blocks).lines if line.startswith("copy kernel up")][-1]
+            last = [
+                line.split()
+                for line in machine_of(signature, blocks).lines
+                if line.startswith("copy kernel up")
+            ][-1]
             moving = float(last[3]) / (synthetic.KERNEL_RATE * rate)
             self.assertAlmostEqual(float(last[4]) / (synthetic.KERNEL_ALPHA_S + moving), 1, delta=0.01)
 
     def test_copies_of_one_size_alone(self) -> None:
         """Their curve is over the number of blocks, and of no single variant."""
         copies = synthetic.copies()
-        lines = [line for line in copies.text().splitlines(True) if '"case":' not in line or '"size": 4096}' in line]
+        lines = [
+            line
+            for line in copies.text().splitlines(True)
+            if '"case":' not in line or '"size": 4096}' in line
+        ]
         self.assertEqual(len(lines), 3)
         self.assertEqual([w for w in self.lines("".join(lines)) if w[0] == "copy"], [])
 
     def test_what_is_missing_is_noted_with_its_program(self) -> None:
         notes = " ".join(machine_of(self.signature(synthetic.copies().text()).json).notes)
-        for program in ("gemm/split", "collectives/device_allreduce", "micro/launch", "micro/memory", "--direction peer"):
+        for program in (
+            "gemm/split",
+            "collectives/device_allreduce",
+            "micro/launch",
+            "micro/memory",
+            "--direction peer",
+        ):
             self.assertIn(program, notes)
 
     def losses(self, *entries: Tuple[str, str, str, int, float, float], alone: str = "") -> Machine:
         """Of a machine with GEMMs of f32, copies up, and these entries of micro/copy_contention."""
         text = synthetic.gemms().text() + synthetic.copies().text() + alone
-        return machine_of(self.signature(text + (synthetic.copy_contention(entries).text() if entries else "")).json)
+        return machine_of(
+            self.signature(text + (synthetic.copy_contention(entries).text() if entries else "")).json
+        )
 
     def test_losses_are_those_of_the_copies_that_are_advised(self) -> None:
-        machine = self.losses(("f32", "local", "kernel", 32, 6.58, 1.1), ("f32", "local", "engine", 0, 1.4, 1.3),
-                              ("f32", "up", "kernel:1", 1, 1.2, 1.05), ("f32", "up", "kernel", 32, 1.5, 1.06),
-                              ("f32", "up", "kernel:units/8", 1, 9.9, 9.9), ("f32", "up", "engine", 0, 1.01, 1.0),
-                              ("f32", "down", "engine", 0, 3.0, 3.0))
+        machine = self.losses(
+            ("f32", "local", "kernel", 32, 6.58, 1.1),
+            ("f32", "local", "engine", 0, 1.4, 1.3),
+            ("f32", "up", "kernel:1", 1, 1.2, 1.05),
+            ("f32", "up", "kernel", 32, 1.5, 1.06),
+            ("f32", "up", "kernel:units/8", 1, 9.9, 9.9),
+            ("f32", "up", "engine", 0, 1.01, 1.0),
+            ("f32", "down", "engine", 0, 3.0, 3.0),
+        )
         found = [line.split()[1:] for line in machine.lines if line.startswith("cil")]
-        self.assertEqual([(w[0], w[1], w[2], w[3], w[5], w[6]) for w in found], [
-            ("engine", "up", "f32", "0", "1.01", "1"), ("kernel", "up", "f32", "1", "1.2", "1.05"),
-            ("kernel", "up", "f32", "32", "1.5", "1.06")])
+        self.assertEqual(
+            [(w[0], w[1], w[2], w[3], w[5], w[6]) for w in found],
+            [
+                ("engine", "up", "f32", "0", "1.01", "1"),
+                ("kernel", "up", "f32", "1", "1.2", "1.05"),
+                ("kernel", "up", "f32", "32", "1.5", "1.06"),
+            ],
+        )
         self.assertEqual(machine.pair_notes, [])
         self.assertIn("blocks up 4", machine.lines)
 
     def test_an_exchange_is_what_two_devices_measured(self) -> None:
-        """One device with one engine takes twice as long in both directions; two devices with an engine each do not."""
+        """One device with one engine takes twice as long in both directions; two devices with an engine each
+        do not."""
         signature = self.signature(synthetic.copies().text()).json
-        copies = [{"type": "f32", "direction": d, "copy_method": m, "blocks": b, "bytes": 1 << 20, "bandwidth": rate}
-                  for d, m, b, rate in (("peer", "engine", 0, 1e10), ("exchange", "engine", 0, 2e10),
-                                        ("peer", "kernel:1", 1, 1e10), ("exchange", "kernel:1", 1, 1e10),
-                                        ("peer", "kernel", 32, 1e10), ("local", "kernel", 4, 9e9))]
+        copies = [
+            {
+                "type": "f32",
+                "direction": d,
+                "copy_method": m,
+                "blocks": b,
+                "bytes": 1 << 20,
+                "bandwidth": rate,
+            }
+            for d, m, b, rate in (
+                ("peer", "engine", 0, 1e10),
+                ("exchange", "engine", 0, 2e10),
+                ("peer", "kernel:1", 1, 1e10),
+                ("exchange", "kernel:1", 1, 1e10),
+                ("peer", "kernel", 32, 1e10),
+                ("local", "kernel", 4, 9e9),
+            )
+        ]
         self.assertIsNone(exchange_ratio(signature, "engine", 1))
-        signature["programs"]["micro/copy_contention"] = {"curves": [], "facts": {}, "results": {"copies": copies}}
+        signature["programs"]["micro/copy_contention"] = {
+            "curves": [],
+            "facts": {},
+            "results": {"copies": copies},
+        }
         self.assertEqual(exchange_ratio(signature, "engine", 1), (1 << 20, 1.0))
         self.assertEqual(exchange_ratio(signature, "kernel", 8), (1 << 20, 2.0))
 
     def test_traffic_is_what_does_not_fit_in_the_cache(self) -> None:
         line = next(x for x in self.losses(("f32", "up", "engine", 0, 1.5, 1.0)).lines if x.startswith("cil"))
         side, seconds = synthetic.CONTENTION_SIDE, synthetic.CONTENTION_GEMM_S
-        self.assertGreater(3 * 4 * side ** 2, synthetic.LLC)
-        self.assertAlmostEqual(float(line.split()[5]) / (3 * 4 * side ** 2 / seconds), 1, delta=1e-6)
+        self.assertGreater(3 * 4 * side**2, synthetic.LLC)
+        self.assertAlmostEqual(float(line.split()[5]) / (3 * 4 * side**2 / seconds), 1, delta=1e-6)
 
     def test_other_types_and_links_stand_in_with_a_note(self) -> None:
-        machine = self.losses(("bf16", "up", "engine", 0, 1.5, 1.2), ("f32", "down", "kernel", 8, 1.3, 1.1),
-                              ("f32", "local", "kernel", 8, 7.0, 1.1))
+        machine = self.losses(
+            ("bf16", "up", "engine", 0, 1.5, 1.2),
+            ("f32", "down", "kernel", 8, 1.3, 1.1),
+            ("f32", "local", "kernel", 8, 7.0, 1.1),
+        )
         found = {(w[1], w[5 + 1], w[7]) for w in (line.split() for line in machine.lines) if w[0] == "cil"}
         self.assertEqual(found, {("engine", "1.5", "1.2"), ("kernel", "1.3", "1.1")})
         notes = [note for _, _, note in machine.pair_notes]
@@ -155,8 +224,23 @@ class Asking(workplace.Scratch):
     def test_every_line_is_understood(self) -> None:
         machine = machine_of(self.signature(curves()).json)
         words = {line.split()[0] for line in machine.lines}
-        self.assertEqual(words, {"#", "gemm", "copy", "engines", "ingress", "reduce", "occupancy", "allreduce", "cache", "blocks",
-                                 "units", "cil"})
+        self.assertEqual(
+            words,
+            {
+                "#",
+                "gemm",
+                "copy",
+                "engines",
+                "ingress",
+                "reduce",
+                "occupancy",
+                "allreduce",
+                "cache",
+                "blocks",
+                "units",
+                "cil",
+            },
+        )
         Adviser(machine)
 
     def test_capacities_match_the_header(self) -> None:
@@ -179,7 +263,7 @@ class Asking(workplace.Scratch):
     def test_sides_that_dominate(self) -> None:
         adviser = Adviser(machine_of(self.signature(curves()).json))
         answer = adviser.ask(4096, 4096, 4096, 4, "ag-gemm", "f32")
-        self.assertAlmostEqual(answer["gemm_s"] / (2 * 4096 ** 3 / synthetic.PRODUCT_RATE), 1, delta=0.02)
+        self.assertAlmostEqual(answer["gemm_s"] / (2 * 4096**3 / synthetic.PRODUCT_RATE), 1, delta=0.02)
         self.assertGreaterEqual(answer["pick"]["predicted_s"], max(answer["gemm_s"], answer["comm_s"]) * 0.98)
         predicted = [c["predicted_s"] for c in answer["candidates"]]
         self.assertEqual(predicted, sorted(predicted))
@@ -187,9 +271,12 @@ class Asking(workplace.Scratch):
 
     def test_refusals(self) -> None:
         adviser = Adviser(machine_of(self.signature(curves()).json))
-        for question, text in (((0, 1, 1, 2, "ag-gemm", "f32"), "--m 0"), ((64, 64, 64, 1, "ag-gemm", "f32"), "takes two"),
-                               ((64, 64, 64, 2, "gemm", "f32"), "ag-gemm gemm-rs"),
-                               ((64, 64, 64, 2, "ag-gemm", "i8"), "f32 f64")):
+        for question, text in (
+            ((0, 1, 1, 2, "ag-gemm", "f32"), "--m 0"),
+            ((64, 64, 64, 1, "ag-gemm", "f32"), "takes two"),
+            ((64, 64, 64, 2, "gemm", "f32"), "ag-gemm gemm-rs"),
+            ((64, 64, 64, 2, "ag-gemm", "i8"), "f32 f64"),
+        ):
             with self.assertRaisesRegex(ValueError, text):
                 adviser.ask(*question)
         with self.assertRaises(NoData):
@@ -290,7 +377,9 @@ class Telling(workplace.Scratch):
         self.assertIn("has no GEMM of bf16, so there is nothing to advise; its types: f32 f64", err)
         self.assertNotIn("run ", err)
         signature["devices"]["x[0]"]["gemm_types"].append("bf16")
-        signature["invalid"] = [{"program": "gemm/efficiency", "key": "type=bf16 shape=n512", "reason": "noisy"}]
+        signature["invalid"] = [
+            {"program": "gemm/efficiency", "key": "type=bf16 shape=n512", "reason": "noisy"}
+        ]
         path.write_text(json.dumps(signature), encoding="utf-8")
         err = self.advise(str(path), *OPTIONS[:-1], "bf16")[2]
         self.assertIn("1 values were flagged invalid: noisy", err)
@@ -305,8 +394,10 @@ class Telling(workplace.Scratch):
         code, out, _ = self.advise(str(path), "--format", "machine")
         self.assertEqual(code, 0)
         machine = Machine(out.splitlines())
-        self.assertEqual(Adviser(machine).ask(512, 512, 512, 4, "ag-gemm", "f32"),
-                         Adviser(machine_of(advise_command.read_signature(path))).ask(512, 512, 512, 4, "ag-gemm", "f32"))
+        self.assertEqual(
+            Adviser(machine).ask(512, 512, 512, 4, "ag-gemm", "f32"),
+            Adviser(machine_of(advise_command.read_signature(path))).ask(512, 512, 512, 4, "ag-gemm", "f32"),
+        )
 
     def test_only_a_regular_file_of_a_bounded_size_is_read(self) -> None:
         pipe, large, folder = (self.folder / name for name in ("pipe", "large", "folder"))
@@ -315,7 +406,12 @@ class Telling(workplace.Scratch):
         with open(large, "wb") as stream:
             stream.truncate((64 << 20) + 1)
         other = "not a regular file"
-        for path, text in ((large, "larger than 64 MiB"), (folder, other), (Path("/dev/zero"), other), (pipe, other)):
+        for path, text in (
+            (large, "larger than 64 MiB"),
+            (folder, other),
+            (Path("/dev/zero"), other),
+            (pipe, other),
+        ):
             code, out, err = self.advise(str(path), *OPTIONS)
             self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)
             self.assertIn(text, err)
@@ -327,22 +423,34 @@ class Telling(workplace.Scratch):
         other.write_text('{"schema": "gpusig.advice"}', encoding="utf-8")
         signature = json.loads(good.read_text(encoding="utf-8"))
         few.write_text(json.dumps(dict(signature, programs={"gemm/efficiency": 3})), encoding="utf-8")
-        score = {**signature["programs"]["micro/launch"], "program": advise_command.SCORED,
-                 "results": {"advice": {"hit_rate": 1}}}
+        score = {
+            **signature["programs"]["micro/launch"],
+            "program": advise_command.SCORED,
+            "results": {"advice": {"hit_rate": 1}},
+        }
         unscored = self.folder / "unscored.json"
-        unscored.write_text(json.dumps(dict(signature, programs={**signature["programs"], advise_command.SCORED: score})),
-                            encoding="utf-8")
+        unscored.write_text(
+            json.dumps(dict(signature, programs={**signature["programs"], advise_command.SCORED: score})),
+            encoding="utf-8",
+        )
         bare = self.folder / "bare.json"
         bare.write_text(json.dumps(dict(signature, programs={})), encoding="utf-8")
         for path, words, code, text in (
-                (self.folder / "none.json", OPTIONS, 2, "No such file"), (broken, OPTIONS, 1, "not JSON"),
-                (other, OPTIONS, 1, "not a signature"), (few, OPTIONS, 1, "malformed"), (unscored, OPTIONS, 1, "malformed"),
-                (good, OPTIONS + ["--m", "9" * 5000], 2, "9999' is not a whole number"),
-                (bare, OPTIONS, 77, "run gemm/efficiency --type f32"), (good, OPTIONS[:-1] + ["bf16"], 77, "has no GEMM of bf16"),
-                (good, OPTIONS[:-1] + ["i8"], 2, "choices: f32"), (good, OPTIONS + ["--op", "gemm"], 2, "choices: ag-gemm"),
-                (good, OPTIONS + ["--m", "-1"], 2, "whole number"), (good, OPTIONS[:-2], 2, "needs --type"),
-                (good, OPTIONS + ["--devices", "65"], 2, "exceed"),
-                (good, OPTIONS + ["--format", "xml"], 2, "unknown format")):
+            (self.folder / "none.json", OPTIONS, 2, "No such file"),
+            (broken, OPTIONS, 1, "not JSON"),
+            (other, OPTIONS, 1, "not a signature"),
+            (few, OPTIONS, 1, "malformed"),
+            (unscored, OPTIONS, 1, "malformed"),
+            (good, OPTIONS + ["--m", "9" * 5000], 2, "9999' is not a whole number"),
+            (bare, OPTIONS, 77, "run gemm/efficiency --type f32"),
+            (good, OPTIONS[:-1] + ["bf16"], 77, "has no GEMM of bf16"),
+            (good, OPTIONS[:-1] + ["i8"], 2, "choices: f32"),
+            (good, OPTIONS + ["--op", "gemm"], 2, "choices: ag-gemm"),
+            (good, OPTIONS + ["--m", "-1"], 2, "whole number"),
+            (good, OPTIONS[:-2], 2, "needs --type"),
+            (good, OPTIONS + ["--devices", "65"], 2, "exceed"),
+            (good, OPTIONS + ["--format", "xml"], 2, "unknown format"),
+        ):
             got, out, err = self.advise(str(path), *words)
             self.assertEqual((got, out, err.count("\n")), (code, "", 1), err)
             self.assertIn(text, err)
@@ -353,11 +461,16 @@ class Scoring(workplace.Scratch):
     SHAPES = ((1024, 256, 300), (2048, 128, 512), (640, 96, 2048), (4096, 512, 4096))
 
     def times(self, slower: Dict[int, float]) -> Dict[Tuple[int, int, int], Dict[str, float]]:
-        """All schedules take twice what the advised one takes; at some shapes another one takes less than that."""
+        """All schedules take twice what the advised one takes; at some shapes another one takes less than
+        that."""
         adviser = Adviser(machine_of(self.signature(curves()).json))
         found = {}
         for i, (m, n, k) in enumerate(self.SHAPES):
-            candidates = [c for c in adviser.ask(m, n, k, 4, "ag-gemm", "f32")["candidates"] if c["copy_method"] == "engine"]
+            candidates = [
+                c
+                for c in adviser.ask(m, n, k, 4, "ag-gemm", "f32")["candidates"]
+                if c["copy_method"] == "engine"
+            ]
             found[m, n, k] = {c["schedule"]: 2e-3 for c in candidates}
             found[m, n, k][candidates[0]["schedule"]] = 1e-3
             if i in slower:
@@ -401,8 +514,15 @@ class Scoring(workplace.Scratch):
         ficco = synthetic.schedules(self.times({1: 0.10}))
         for line in ficco.lines[1:-1]:
             case = dict(line["case"], op="a2a-gemm")
-            ficco.lines.insert(-1, dict(line, case=case, key=" ".join("%s=%s" % entry for entry in case.items()),
-                                        facts=dict(line["facts"], same_work_as="ag-gemm")))
+            ficco.lines.insert(
+                -1,
+                dict(
+                    line,
+                    case=case,
+                    key=" ".join("%s=%s" % entry for entry in case.items()),
+                    facts=dict(line["facts"], same_work_as="ag-gemm"),
+                ),
+            )
         score = self.signature(curves() + ficco.text()).json["programs"]["overlap/ficco"]["results"]["advice"]
         self.assertEqual((score["scenarios"], score["hits"], score["seen"]["scenarios"]), (3, 2, 1))
 
@@ -410,8 +530,15 @@ class Scoring(workplace.Scratch):
         ficco = synthetic.schedules(self.times({1: 0.10}))
         for line in ficco.lines[1:-1]:
             for name in self.times({})[self.SHAPES[0]]:
-                line["derived"].append(synthetic.value("fraction_of_ideal", name, None, reason="S_ideal is within noise of 1"))
-                flag = {"flag": "above_bound", "variant": name, "quantity": "S", "reason": "S is above S_ideal"}
+                line["derived"].append(
+                    synthetic.value("fraction_of_ideal", name, None, reason="S_ideal is within noise of 1")
+                )
+                flag = {
+                    "flag": "above_bound",
+                    "variant": name,
+                    "quantity": "S",
+                    "reason": "S is above S_ideal",
+                }
                 line["validity"]["flags"].append(flag)
             for entry in line["derived"]:
                 entry["valid"] = entry["name"] == "time"
@@ -421,13 +548,17 @@ class Scoring(workplace.Scratch):
     def test_without_curves_there_is_a_reason(self) -> None:
         text = synthetic.schedules({(64, 64, 64): {"serial": 1e-3, "shard": 2e-3}}).text()
         section = self.signature(text).json["programs"]["overlap/ficco"]
-        self.assertEqual((section["results"]["advice"]["scenarios"], section["results"]["advice"]["skipped"]), (0, 1))
+        self.assertEqual(
+            (section["results"]["advice"]["scenarios"], section["results"]["advice"]["skipped"]), (0, 1)
+        )
         self.assertIn("no case", section["results"]["advice"]["reason"])
         self.assertIn("The advice has no score: no case", section["summary"])
 
     def test_without_the_library_there_is_a_reason(self) -> None:
         with mock.patch.dict("os.environ", {"GPUSIG_BIN": str(self.folder)}):
-            section = self.signature(curves() + synthetic.schedules({(64, 64, 64): {"serial": 1e-3}}).text()).json
+            section = self.signature(
+                curves() + synthetic.schedules({(64, 64, 64): {"serial": 1e-3}}).text()
+            ).json
         self.assertIn("cannot load", section["programs"]["overlap/ficco"]["results"]["advice"]["reason"])
 
     def test_the_difference_to_the_best_constant_choice(self) -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One question to several signatures: the order, the differences that count, and machines without an answer."""
+"""One question to several signatures: the order, the differences that count, and machines without an
+answer."""
 
 from __future__ import annotations
 
@@ -7,7 +8,6 @@ import contextlib
 import io
 import json
 import unittest
-from pathlib import Path
 from typing import Any, List, Tuple
 from unittest import mock
 
@@ -32,8 +32,16 @@ OPTIONS = ["--m", "4096", "--n", "512", "--k", "512", "--devices", "4", "--op", 
 def advice(seconds: float, error: float, extrapolated: bool = False) -> Json:
     serial = {"schedule": "serial", "copy_method": "engine", "predicted_s": 3 * seconds}
     pick = {"schedule": "shard", "copy_method": "kernel", "predicted_s": seconds}
-    return {"question": QUESTION, "candidates": [pick, serial, dict(serial, predicted_s=4 * seconds)], "pick": pick,
-            "gemm_s": seconds, "comm_s": 2 * seconds, "expected_error": error, "extrapolated": extrapolated, "notes": []}
+    return {
+        "question": QUESTION,
+        "candidates": [pick, serial, dict(serial, predicted_s=4 * seconds)],
+        "pick": pick,
+        "gemm_s": seconds,
+        "comm_s": 2 * seconds,
+        "expected_error": error,
+        "extrapolated": extrapolated,
+        "notes": [],
+    }
 
 
 def machine(path: str, seconds: float, error: float, **more: Any) -> MachineAnswer:
@@ -48,7 +56,12 @@ def rows(*machines: MachineAnswer) -> List[Json]:
 
 class Judging(unittest.TestCase):
     def test_slower_only_beyond_both_expected_errors(self) -> None:
-        for seconds, verdict in ((1.01, "no difference"), (1.31, "no difference"), (1.33, "slower"), (20.0, "slower")):
+        for seconds, verdict in (
+            (1.01, "no difference"),
+            (1.31, "no difference"),
+            (1.33, "slower"),
+            (20.0, "slower"),
+        ):
             first, second = rows(machine("b", seconds, 0.2), machine("a", 1.0, 0.1))
             self.assertEqual((first["label"], first["verdict"], first["ratio"]), ("a", "fastest", 1.0))
             self.assertIsNone(first["combined_error"])
@@ -57,53 +70,97 @@ class Judging(unittest.TestCase):
 
     def test_sentences_name_the_difference_and_the_errors(self) -> None:
         def sentence(seconds: float, **more: Any) -> str:
-            return compare([machine("a", 1.0, 0.06), machine("b", seconds, 0.08, **more)])["comparison"]["sentences"][0]
+            return compare([machine("a", 1.0, 0.06), machine("b", seconds, 0.08, **more)])["comparison"][
+                "sentences"
+            ][0]
 
-        self.assertEqual(sentence(1.42), "a is predicted to be 1.42 times as fast as b. This is more than the expected errors "
-                                         "(6.0 % and 8.0 %) explain together: 1.14 times.")
-        self.assertEqual(sentence(1.1), "No difference between a and b beyond the expected error (14 %): b is predicted to take "
-                                        "1.10 times as long. The expected errors are 6.0 % and 8.0 %.")
+        self.assertEqual(
+            sentence(1.42),
+            "a is predicted to be 1.42 times as fast as b. This is more than the expected errors "
+            "(6.0 % and 8.0 %) explain together: 1.14 times.",
+        )
+        self.assertEqual(
+            sentence(1.1),
+            "No difference between a and b beyond the expected error (14 %): b is predicted to take "
+            "1.10 times as long. The expected errors are 6.0 % and 8.0 %.",
+        )
         self.assertIn("their predicted times are equal", sentence(1.0))
-        self.assertIn("(6.0 % and at least 8.0 %) explain together: at least 1.14 times", sentence(1.42, scored=False))
+        self.assertIn(
+            "(6.0 % and at least 8.0 %) explain together: at least 1.14 times", sentence(1.42, scored=False)
+        )
         self.assertIn("expected error (at least 14 %): ", sentence(1.1, scored=False))
 
     def test_each_is_compared_with_the_fastest(self) -> None:
-        found = compare([MachineAnswer("e", "x", False, None, "no GEMM"), machine("c", 3.0, 0.1), machine("a", 1.0, 0.1),
-                         machine("d", 1.1, 0.1)])
+        found = compare(
+            [
+                MachineAnswer("e", "x", False, None, "no GEMM"),
+                machine("c", 3.0, 0.1),
+                machine("a", 1.0, 0.1),
+                machine("d", 1.1, 0.1),
+            ]
+        )
         told = [(row["label"], row["verdict"]) for row in found["comparison"]["machines"]]
-        self.assertEqual(told, [("a", "fastest"), ("d", "no difference"), ("c", "slower"), ("e", "no answer")])
+        self.assertEqual(
+            told, [("a", "fastest"), ("d", "no difference"), ("c", "slower"), ("e", "no answer")]
+        )
         self.assertEqual([a["pick"]["predicted_s"] for a in found["answers"]], [1.0, 1.1, 3.0])
         self.assertEqual(len(found["comparison"]["sentences"]), 2)
-        self.assertEqual([row["serial_s"] for row in found["comparison"]["machines"]], [3.0, 3 * 1.1, 9.0, None])
+        self.assertEqual(
+            [row["serial_s"] for row in found["comparison"]["machines"]], [3.0, 3 * 1.1, 9.0, None]
+        )
 
     def test_equal_times_keep_the_order_in_which_they_were_given(self) -> None:
-        self.assertEqual([row["label"] for row in rows(machine("b", 1.0, 0.1), machine("a", 1.0, 0.1))], ["b", "a"])
+        self.assertEqual(
+            [row["label"] for row in rows(machine("b", 1.0, 0.1), machine("a", 1.0, 0.1))], ["b", "a"]
+        )
 
     def test_one_answer_is_no_comparison(self) -> None:
-        found = compare([MachineAnswer("a", "x", False, None, "no GEMM"), machine("b", 1.0, 0.1)])["comparison"]
-        self.assertEqual(found["sentences"], ["Only b has an answer, so there is nothing to compare it with."])
+        found = compare([MachineAnswer("a", "x", False, None, "no GEMM"), machine("b", 1.0, 0.1)])[
+            "comparison"
+        ]
+        self.assertEqual(
+            found["sentences"], ["Only b has an answer, so there is nothing to compare it with."]
+        )
         self.assertEqual([row["reason"] for row in found["machines"]], [None, "no GEMM"])
 
     def test_a_model_and_a_machine_do_not_compare_silently(self) -> None:
-        for simulated, notes in (((False, False), 0), ((True, True), 0), ((True, False), 1), ((False, True), 1)):
-            found = compare([machine(name, 1.0, 0.1, simulated=s) for name, s in zip("ab", simulated)])["comparison"]["notes"]
+        for simulated, notes in (
+            ((False, False), 0),
+            ((True, True), 0),
+            ((True, False), 1),
+            ((False, True), 1),
+        ):
+            found = compare([machine(name, 1.0, 0.1, simulated=s) for name, s in zip("ab", simulated)])[
+                "comparison"
+            ]["notes"]
             self.assertEqual(len(found), notes)
         self.assertIn("(simulated: b; measured: a)", found[0])
 
     def test_what_was_extrapolated_is_noted_with_what_measures_it(self) -> None:
-        found = compare([machine("a", 1.0, 0.1), machine("b", 1.0, 0.1, extrapolated=True)])["comparison"]["notes"]
+        found = compare([machine("a", 1.0, 0.1), machine("b", 1.0, 0.1, extrapolated=True)])["comparison"][
+            "notes"
+        ]
         self.assertEqual(len(found), 1)
-        self.assertIn("measured on b, and the expected error does not cover that: ./gpusig run --shape 8x8x8", found[0])
+        self.assertIn(
+            "measured on b, and the expected error does not cover that: ./gpusig run --shape 8x8x8", found[0]
+        )
 
 
 class Labels(unittest.TestCase):
     def test_short_and_different(self) -> None:
         for paths, expected in (
-                (["offers/a/signature.json", "offers/b"], ["a", "b"]), (["a.json", "b.json"], ["a.json", "b.json"]),
-                (["/x/y/a/run", "/x/y/b/run/"], ["a/run", "b/run"]), (["/x/a", "b"], ["/x/a", "b"]), (["a", "a/b"], ["a", "a/b"]),
-                (["a", "a/signature.json", "b"], ["a (1)", "a (2)", "b"]), (["x/a", "x/a"], ["a (1)", "a (2)"]),
-                ([".", "b"], [".", "b"]), (["signature.json", "../b/signature.json"], ["signature.json", "../b"]),
-                (["/", "/a"], ["/", "/a"]), (["a\n\x1b", "b"], ["a \ufffd", "b"])):
+            (["offers/a/signature.json", "offers/b"], ["a", "b"]),
+            (["a.json", "b.json"], ["a.json", "b.json"]),
+            (["/x/y/a/run", "/x/y/b/run/"], ["a/run", "b/run"]),
+            (["/x/a", "b"], ["/x/a", "b"]),
+            (["a", "a/b"], ["a", "a/b"]),
+            (["a", "a/signature.json", "b"], ["a (1)", "a (2)", "b"]),
+            (["x/a", "x/a"], ["a (1)", "a (2)"]),
+            ([".", "b"], [".", "b"]),
+            (["signature.json", "../b/signature.json"], ["signature.json", "../b"]),
+            (["/", "/a"], ["/", "/a"]),
+            (["a\n\x1b", "b"], ["a \ufffd", "b"]),
+        ):
             self.assertEqual(labels(paths), expected)
 
 
@@ -117,8 +174,14 @@ def curves(rate: float = 1.0) -> str:
 class Telling(workplace.Scratch):
     def setUp(self) -> None:
         super().setUp()
-        self.slow, self.fast, self.empty = (self.stored(name, text) for name, text in (
-            ("slow", curves()), ("fast", curves(4.0)), ("empty", synthetic.copies().text())))
+        self.slow, self.fast, self.empty = (
+            self.stored(name, text)
+            for name, text in (
+                ("slow", curves()),
+                ("fast", curves(4.0)),
+                ("empty", synthetic.copies().text()),
+            )
+        )
 
     def stored(self, name: str, text: str) -> str:
         (self.folder / name).mkdir(parents=True)
@@ -137,10 +200,17 @@ class Telling(workplace.Scratch):
         return json.loads(out)
 
     def test_the_fastest_comes_first_wherever_the_names_stand(self) -> None:
-        for words in ((self.slow, self.fast, *OPTIONS), (self.fast, *OPTIONS, self.slow), (*OPTIONS, self.slow, self.fast)):
+        for words in (
+            (self.slow, self.fast, *OPTIONS),
+            (self.fast, *OPTIONS, self.slow),
+            (*OPTIONS, self.slow, self.fast),
+        ):
             code, out, err = self.advise(*words)
             self.assertEqual((code, err), (0, ""))
-            self.assertRegex(" ".join(out.split()), r"fast is predicted to be [\d.]+ times as fast as slow\. This is more than")
+            self.assertRegex(
+                " ".join(out.split()),
+                r"fast is predicted to be [\d.]+ times as fast as slow\. This is more than",
+            )
             self.assertLess(out.index("\nfast: A CPU; "), out.index("\nslow: A CPU; "))
             self.assertLess(out.index("\nnotes on fast:\n- "), out.index("\nnotes on slow:\n- "))
             self.assertTrue(out.endswith("\n\nwords: ./gpusig help words\n"))
@@ -149,13 +219,23 @@ class Telling(workplace.Scratch):
         found = self.json(self.slow, self.fast)
         self.assertEqual(found["answers"], [self.json(self.fast), self.json(self.slow)])
         for row, answer in zip(found["comparison"]["machines"], found["answers"]):
-            self.assertEqual([row[key] for key in ("predicted_s", "gemm_s", "comm_s", "expected_error")],
-                             [answer["pick"]["predicted_s"], *(answer[key] for key in ("gemm_s", "comm_s", "expected_error"))])
+            self.assertEqual(
+                [row[key] for key in ("predicted_s", "gemm_s", "comm_s", "expected_error")],
+                [
+                    answer["pick"]["predicted_s"],
+                    *(answer[key] for key in ("gemm_s", "comm_s", "expected_error")),
+                ],
+            )
 
     @unittest.skipUnless(jsonschema, "jsonschema is not installed")
     def test_json_is_as_the_schema_says(self) -> None:
         path = self.folder / "advice.json"
-        for names in ((self.slow, self.fast), (self.slow, self.empty, self.fast), (self.slow,) * 2, (self.empty, self.slow)):
+        for names in (
+            (self.slow, self.fast),
+            (self.slow, self.empty, self.fast),
+            (self.slow,) * 2,
+            (self.empty, self.slow),
+        ):
             path.write_text(json.dumps(self.json(*names)), encoding="utf-8")
             self.assertEqual(validate.validate_file(path), 0)
         found = self.json(self.slow, self.fast)
@@ -169,8 +249,10 @@ class Telling(workplace.Scratch):
 
     def test_the_same_signature_twice_is_equal(self) -> None:
         found = self.json(self.slow, self.slow + "/signature.json")["comparison"]
-        self.assertEqual([(r["label"], r["ratio"], r["verdict"]) for r in found["machines"]],
-                         [("slow (1)", 1.0, "fastest"), ("slow (2)", 1.0, "no difference")])
+        self.assertEqual(
+            [(r["label"], r["ratio"], r["verdict"]) for r in found["machines"]],
+            [("slow (1)", 1.0, "fastest"), ("slow (2)", 1.0, "no difference")],
+        )
         self.assertIn("their predicted times are equal", found["sentences"][0])
 
     def test_a_large_error_leaves_no_difference(self) -> None:
@@ -201,14 +283,23 @@ class Telling(workplace.Scratch):
     def test_what_cannot_be_read_ends_all_with_one_line(self) -> None:
         (self.folder / "broken.json").write_text("{", encoding="utf-8")
         content = json.loads((self.folder / self.slow / "signature.json").read_text(encoding="utf-8"))
-        for name, change in (("few.json", {"programs": {"gemm/efficiency": 3}}), ("nameless.json", {"provenance": 3})):
+        for name, change in (
+            ("few.json", {"programs": {"gemm/efficiency": 3}}),
+            ("nameless.json", {"provenance": 3}),
+        ):
             (self.folder / name).write_text(json.dumps(dict(content, **change)), encoding="utf-8")
         for names, words, code, text in (
-                (["none.json"], [], 2, "none.json: No such file"), (["broken.json"], [], 1, "broken.json: not JSON"),
-                (["few.json"], [], 1, "few.json: malformed"), (["nameless.json"], [], 1, "nameless.json: malformed"),
-                ([""], [], 2, "empty name"), ([], ["--type", "i8"], 2, "choices: f32"), ([], ["--devices", "1"], 2, "takes two"),
-                ([], ["--format", "machine"], 2, "--format machine takes one signature, not 2"),
-                ([], ["--format", "xml"], 2, "unknown format"), ([], ["--sides", "3"], 2, "unrecognized arguments: --sides")):
+            (["none.json"], [], 2, "none.json: No such file"),
+            (["broken.json"], [], 1, "broken.json: not JSON"),
+            (["few.json"], [], 1, "few.json: malformed"),
+            (["nameless.json"], [], 1, "nameless.json: malformed"),
+            ([""], [], 2, "empty name"),
+            ([], ["--type", "i8"], 2, "choices: f32"),
+            ([], ["--devices", "1"], 2, "takes two"),
+            ([], ["--format", "machine"], 2, "--format machine takes one signature, not 2"),
+            ([], ["--format", "xml"], 2, "unknown format"),
+            ([], ["--sides", "3"], 2, "unrecognized arguments: --sides"),
+        ):
             got, out, err = self.advise(self.slow, *names, self.fast, *OPTIONS, *words)
             self.assertEqual((got, out, err.count("\n")), (code, "", 1), err)
             self.assertIn(text, err)
@@ -226,8 +317,15 @@ class Telling(workplace.Scratch):
     def test_checking_the_options_reads_nothing(self) -> None:
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            codes = [advise_command.main(words, check_only=True) for words in (
-                ["none", "nowhere", *OPTIONS], ["none", "--format", "machine"], ["none", "none", "--format", "machine"], OPTIONS)]
+            codes = [
+                advise_command.main(words, check_only=True)
+                for words in (
+                    ["none", "nowhere", *OPTIONS],
+                    ["none", "--format", "machine"],
+                    ["none", "none", "--format", "machine"],
+                    OPTIONS,
+                )
+            ]
         self.assertEqual((codes, out.getvalue()), ([0, 0, 2, 2], ""))
 
 

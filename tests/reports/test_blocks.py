@@ -8,8 +8,22 @@ from typing import Any, List
 
 import workplace
 
-from reports.blocks import (PAGE, TERMINAL, Cell, Column, Group, Head, Page, Table, Text, columns, html, row, terminal,
-                            terms)
+from reports.blocks import (
+    PAGE,
+    TERMINAL,
+    Cell,
+    Column,
+    Group,
+    Head,
+    Page,
+    Table,
+    Text,
+    columns,
+    html,
+    row,
+    terminal,
+    terms,
+)
 
 NUMBERS = [Column("metric"), *columns("before", "after", css="")]
 
@@ -25,14 +39,22 @@ def lines(*blocks: Any) -> List[str]:
 class Terminal(unittest.TestCase):
     def test_short_rows_are_columns_and_a_long_name_stands_above(self) -> None:
         short, name = row(Cell("a", "64 MiB"), "1 s", "20 s"), "long " * 14
-        self.assertEqual(lines(Table("t", NUMBERS, [short])), ["           before  after", "a, 64 MiB     1 s   20 s"])
-        self.assertEqual(lines(Table("t", NUMBERS, [short, row(name, "2 s", "30 s")]))[2:], [
-            name.strip(), " " * 70 + "2 s   30 s"])
+        self.assertEqual(
+            lines(Table("t", NUMBERS, [short])), ["           before  after", "a, 64 MiB     1 s   20 s"]
+        )
+        self.assertEqual(
+            lines(Table("t", NUMBERS, [short, row(name, "2 s", "30 s")]))[2:],
+            [name.strip(), " " * 70 + "2 s   30 s"],
+        )
 
     def test_what_is_wider_is_a_sentence_that_says_equal_cells_once(self) -> None:
         wide = "w" * 40
-        self.assertEqual(lines(Table("t", columns("rule", "x", "y", "z"), [row("a", wide, wide, ""), row("b", "", "", "")])),
-                         ["a: x and y " + wide, "b"])
+        self.assertEqual(
+            lines(
+                Table("t", columns("rule", "x", "y", "z"), [row("a", wide, wide, ""), row("b", "", "", "")])
+            ),
+            ["a: x and y " + wide, "b"],
+        )
 
     def test_what_stands_aside_and_footnotes_of_notes_that_repeat(self) -> None:
         heads = [*NUMBERS, Column("verdict", aside=True), Column("picture", drawn=True)]
@@ -47,23 +69,48 @@ class Terminal(unittest.TestCase):
         self.assertIn("and 15 more", html(page(table), (), "") if workplace.HAVE_JINJA2 else "and 15 more")
 
     def test_empty_groups_have_no_title_and_pages_have_their_own_blocks(self) -> None:
-        self.assertEqual(lines(Group("section", "Nothing", []), Group("section", "Terms", [terms([("a", "b")])]),
-                               Text("seen", only=TERMINAL), Text("not seen", only=PAGE)), ["seen"])
+        self.assertEqual(
+            lines(
+                Group("section", "Nothing", []),
+                Group("section", "Terms", [terms([("a", "b")])]),
+                Text("seen", only=TERMINAL),
+                Text("not seen", only=PAGE),
+            ),
+            ["seen"],
+        )
 
 
 @unittest.skipUnless(workplace.HAVE_JINJA2, "jinja2 is not installed")
 class Html(unittest.TestCase):
     def test_every_text_is_escaped_and_only_drawings_are_markup(self) -> None:
-        bad = "<i>&\""
-        table = Table(bad, [Column(bad), Column(bad), Column(bad, under=True)],
-                      [Head(bad, bad, 0, bad), row(Cell(bad, bad, bad, bad, bad, bad), bad, bad, notes=[bad])], titled=True)
-        text = html(page(Text(bad, bad, bad), terms([(bad, bad)]), Group("section", bad, [table], bad), Group("fold", bad, [
-            Group("part", bad, [table])])), (), "")
+        bad = '<i>&"'
+        table = Table(
+            bad,
+            [Column(bad), Column(bad), Column(bad, under=True)],
+            [Head(bad, bad, 0, bad), row(Cell(bad, bad, bad, bad, bad, bad), bad, bad, notes=[bad])],
+            titled=True,
+        )
+        text = html(
+            page(
+                Text(bad, bad, bad),
+                terms([(bad, bad)]),
+                Group("section", bad, [table], bad),
+                Group("fold", bad, [Group("part", bad, [table])]),
+            ),
+            (),
+            "",
+        )
         self.assertNotIn("<i>", text)
         self.assertGreater(text.count("&lt;i&gt;&amp;"), 20)
 
     def test_what_a_terminal_alone_shows_is_not_there(self) -> None:
-        text = html(page(Text("seen", only=PAGE), Text("hidden text", only=TERMINAL), Group("section", "Nothing", [])), (), "")
+        text = html(
+            page(
+                Text("seen", only=PAGE), Text("hidden text", only=TERMINAL), Group("section", "Nothing", [])
+            ),
+            (),
+            "",
+        )
         self.assertIn(">seen<", text)
         self.assertNotIn("hidden text", text)
         self.assertNotIn("Nothing", text)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Other tools' files: what was read in them by eye, and whatever else a file may hold. foreign/README.md has their origin."""
+"""Other tools' files: what was read in them by eye, and whatever else a file may hold. foreign/README.md has
+their origin."""
 
 from __future__ import annotations
 
@@ -13,20 +14,44 @@ from typing import Any, Dict, List, Tuple
 from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-import workplace  # noqa: E402
+import workplace
 
-from reports.compare.foreign import found as limits  # noqa: E402
-from reports.compare.foreign import read  # noqa: E402
-from reports.compare.numbers import BadNumbers, Number, RunNumbers  # noqa: E402
-from reports.compare.provenance import KINDS  # noqa: E402
-from tests import level  # noqa: E402
+from reports.compare.foreign import found as limits
+from reports.compare.foreign import read
+from reports.compare.numbers import BadNumbers, Number, RunNumbers
+from reports.compare.provenance import KINDS
+from tests import level
 
 FILES = Path(__file__).parent / "foreign"
 ALL = sorted(path for path in FILES.iterdir() if path.suffix != ".md")
 REFUSED = ("osu_mbw_mr_varied.txt",)
-TOKENS = [b"NaN", b"-inf", b"1e400", b"9" * 5000, b"\x00", b"\xff\xfe", b"\xed\xa0\x80", b"#", b"\n", b"\"", b",",
-          b"{", b"}", b"null", b"-1", b"\xe2\x80\xae", b"\t", b"N/A", b"[[]]", b"1e-400", b"true", b"\r",
-          "٣".encode(), b"0", b" "]
+TOKENS = [
+    b"NaN",
+    b"-inf",
+    b"1e400",
+    b"9" * 5000,
+    b"\x00",
+    b"\xff\xfe",
+    b"\xed\xa0\x80",
+    b"#",
+    b"\n",
+    b'"',
+    b",",
+    b"{",
+    b"}",
+    b"null",
+    b"-1",
+    b"\xe2\x80\xae",
+    b"\t",
+    b"N/A",
+    b"[[]]",
+    b"1e-400",
+    b"true",
+    b"\r",
+    "٣".encode(),
+    b"0",
+    b" ",
+]
 MUTATIONS = level.seeds(20, 200, 200)
 
 
@@ -48,18 +73,27 @@ class Foreign(workplace.Scratch):
         text = str(caught.exception)
         self.assertTrue(text.startswith("file: ") and text.isprintable(), text)
         self.assertLess(len(text), 400)
-        return text[len("file: "):]
+        return text[len("file: ") :]
 
     def sound(self, run: RunNumbers) -> None:
         """What every reader owes to the verdict, the table and the page."""
         self.assertTrue(run.numbers)
-        for text in (run.source, run.started, run.machine, run.device, *run.provenance, *run.provenance.values()):
+        for text in (
+            run.source,
+            run.started,
+            run.machine,
+            run.device,
+            *run.provenance,
+            *run.provenance.values(),
+        ):
             self.assertTrue(text.isprintable(), text)
         for field in run.provenance:
             self.assertIn(field.partition(": ")[0], KINDS)
         for name, number in run.numbers.items():
             self.assertTrue(name.isprintable() and len(name) <= limits.MAX_NAME)
-            self.assertTrue((number.label + number.condition + number.group + number.reason + number.unit).isprintable())
+            self.assertTrue(
+                (number.label + number.condition + number.group + number.reason + number.unit).isprintable()
+            )
             self.assertEqual(number.value is None, bool(number.reason), name)
             self.assertTrue(number.value is None or abs(number.value) < 1e60)
             self.assertIn(number.better, ("higher", "lower", None))
@@ -87,24 +121,45 @@ class Nccl(Foreign):
     def test_the_table(self) -> None:
         run = recorded("nccl_tests_all_reduce.txt")
         self.sound(run)
-        self.assertEqual((run.source, run.device, run.machine, run.started, len(run.numbers)),
-                         ("nccl-tests", "NVIDIA H100 80GB HBM3", "8 × NVIDIA H100 80GB HBM3", "", 16))
+        self.assertEqual(
+            (run.source, run.device, run.machine, run.started, len(run.numbers)),
+            ("nccl-tests", "NVIDIA H100 80GB HBM3", "8 × NVIDIA H100 80GB HBM3", "", 16),
+        )
         path = "all_reduce/float/sum/"
         for name, expected in {
-                "1024/out_of_place_time": (26.37e-6, "s", "lower", True),
-                "1024/out_of_place_busbw": (0.07e9, "byte/s", "higher", False),
-                "65536/in_place_time": (29.65e-6, "s", "lower", True), "1048576/in_place_time": (40.98e-6, "s", "lower", False),
-                "1048576/out_of_place_busbw": (44.20e9, "byte/s", "higher", True),
-                "67108864/out_of_place_busbw": (284.57e9, "byte/s", "higher", True),
-                "67108864/in_place_busbw": (None, "byte/s", "higher", True)}.items():
+            "1024/out_of_place_time": (26.37e-6, "s", "lower", True),
+            "1024/out_of_place_busbw": (0.07e9, "byte/s", "higher", False),
+            "65536/in_place_time": (29.65e-6, "s", "lower", True),
+            "1048576/in_place_time": (40.98e-6, "s", "lower", False),
+            "1048576/out_of_place_busbw": (44.20e9, "byte/s", "higher", True),
+            "67108864/out_of_place_busbw": (284.57e9, "byte/s", "higher", True),
+            "67108864/in_place_busbw": (None, "byte/s", "higher", True),
+        }.items():
             self.assertEqual(shown(run.numbers[path + name]), expected, name)
         wrong = run.numbers[path + "67108864/in_place_busbw"]
-        self.assertEqual((wrong.reason, wrong.condition, wrong.label),
-                         ("3 wrong results", "float sum, 64 MiB", "all reduce busbw, in place"))
-        self.assertEqual({k: run.provenance[k] for k in ("library: NCCL", "library: nccl-tests", "options: iterations",
-                                                         "options: warmup iterations", "machine: host")},
-                         {"library: NCCL": "2.27.3", "library: nccl-tests": "2.19.6", "options: iterations": "20",
-                          "options: warmup iterations": "5", "machine: host": "node01"})
+        self.assertEqual(
+            (wrong.reason, wrong.condition, wrong.label),
+            ("3 wrong results", "float sum, 64 MiB", "all reduce busbw, in place"),
+        )
+        self.assertEqual(
+            {
+                k: run.provenance[k]
+                for k in (
+                    "library: NCCL",
+                    "library: nccl-tests",
+                    "options: iterations",
+                    "options: warmup iterations",
+                    "machine: host",
+                )
+            },
+            {
+                "library: NCCL": "2.27.3",
+                "library: nccl-tests": "2.19.6",
+                "options: iterations": "20",
+                "options: warmup iterations": "5",
+                "machine: host": "node01",
+            },
+        )
 
     def test_one_of_time_and_busbw_is_judged(self) -> None:
         for name in ("nccl_tests_all_reduce.txt", "nccl_tests_all_reduce.json", "rccl_tests_all_reduce.txt"):
@@ -117,25 +172,50 @@ class Nccl(Foreign):
     def test_a_root_timestamps_and_no_check(self) -> None:
         run = recorded("nccl_tests_broadcast_timestamps.txt")
         self.sound(run)
-        self.assertEqual(shown(run.numbers["broadcast/half/none/root1/1024/in_place_time"]), (12.25e-6, "s", "lower", True))
-        self.assertEqual(shown(run.numbers["broadcast/half/none/root1/16777216/in_place_busbw"]),
-                         (167.35e9, "byte/s", "higher", True))
+        self.assertEqual(
+            shown(run.numbers["broadcast/half/none/root1/1024/in_place_time"]), (12.25e-6, "s", "lower", True)
+        )
+        self.assertEqual(
+            shown(run.numbers["broadcast/half/none/root1/16777216/in_place_busbw"]),
+            (167.35e9, "byte/s", "higher", True),
+        )
         self.assertEqual(len(run.numbers), 8)
 
     def test_the_same_table_of_this_suite(self) -> None:
-        """Algorithms are apart, what was not measured is no metric, and its numbers are those of another tool."""
+        """Algorithms are apart, what was not measured is no metric, and its numbers are those of another
+        tool."""
         name = "gpusig_device_allreduce.txt"
         run = recorded(name)
         self.sound(run)
-        self.assertEqual((run.source, run.machine, len(run.numbers)),
-                         ("gpusig --format nccl-tests", "2 × simulated device (default)", 8))
-        self.assertEqual(shown(run.numbers["device_allreduce_ring/float/sum/65536/in_place_time"]), (9.59e-6, "s", "lower", True))
-        self.assertEqual(shown(run.numbers["device_allreduce_rd-l/float/sum/4194304/in_place_busbw"]),
-                         (27.36e9, "byte/s", "higher", True))
-        self.assertEqual({k: run.provenance[k] for k in ("gpusig: version", "machine: simulated", "options: iterations",
-                                                         "options: warmup iterations")},
-                         {"gpusig: version": "1.0", "machine: simulated": "yes", "options: iterations": "20",
-                          "options: warmup iterations": "1"})
+        self.assertEqual(
+            (run.source, run.machine, len(run.numbers)),
+            ("gpusig --format nccl-tests", "2 × simulated device (default)", 8),
+        )
+        self.assertEqual(
+            shown(run.numbers["device_allreduce_ring/float/sum/65536/in_place_time"]),
+            (9.59e-6, "s", "lower", True),
+        )
+        self.assertEqual(
+            shown(run.numbers["device_allreduce_rd-l/float/sum/4194304/in_place_busbw"]),
+            (27.36e9, "byte/s", "higher", True),
+        )
+        self.assertEqual(
+            {
+                k: run.provenance[k]
+                for k in (
+                    "gpusig: version",
+                    "machine: simulated",
+                    "options: iterations",
+                    "options: warmup iterations",
+                )
+            },
+            {
+                "gpusig: version": "1.0",
+                "machine: simulated": "yes",
+                "options: iterations": "20",
+                "options: warmup iterations": "1",
+            },
+        )
         auto = self.of(text_of(name).replace("warmup iters: 1 ", "warmup iters: auto ")).provenance
         self.assertEqual((auto["options: iterations"], auto.get("options: warmup iterations")), ("20", None))
         half = text_of(name).replace("6.84       0      N/A", "6.84       0     1.00")
@@ -147,29 +227,44 @@ class Nccl(Foreign):
     def test_rccl_does_not_name_its_program(self) -> None:
         run = recorded("rccl_tests_all_reduce.txt")
         self.sound(run)
-        self.assertEqual((run.device, run.provenance["library: rccl-tests"]), ("AMD Instinct MI250X", "develop:ae3e635"))
-        self.assertEqual(shown(run.numbers["collective/float/sum/8/out_of_place_busbw"]), (0.0, "byte/s", "higher", False))
-        self.assertEqual(shown(run.numbers["collective/float/sum/134217728/out_of_place_time"]), (12192e-6, "s", "lower", False))
+        self.assertEqual(
+            (run.device, run.provenance["library: rccl-tests"]), ("AMD Instinct MI250X", "develop:ae3e635")
+        )
+        self.assertEqual(
+            shown(run.numbers["collective/float/sum/8/out_of_place_busbw"]), (0.0, "byte/s", "higher", False)
+        )
+        self.assertEqual(
+            shown(run.numbers["collective/float/sum/134217728/out_of_place_time"]),
+            (12192e-6, "s", "lower", False),
+        )
         self.assertIn("names of their programs", self.why_not(2 * text_of("rccl_tests_all_reduce.txt")))
 
     def test_json_has_the_names_of_the_table_and_more_digits(self) -> None:
         run, table = recorded("nccl_tests_all_reduce.json"), recorded("nccl_tests_all_reduce.txt")
         self.sound(run)
         self.assertEqual(run.started, "2026-07-10T11:20:05")
-        self.assertEqual(set(table.numbers) - set(run.numbers), {"all_reduce/float/sum/1048576/out_of_place_" + what
-                                                                 for what in ("time", "busbw")})  # null in the file
+        self.assertEqual(
+            set(table.numbers) - set(run.numbers),
+            {"all_reduce/float/sum/1048576/out_of_place_" + what for what in ("time", "busbw")},
+        )  # null in the file
         self.assertLess(set(run.numbers), set(table.numbers))
         path = "all_reduce/float/sum/"
-        self.assertEqual(shown(run.numbers[path + "1024/out_of_place_busbw"]), (0.067956e9, "byte/s", "higher", False))
+        self.assertEqual(
+            shown(run.numbers[path + "1024/out_of_place_busbw"]), (0.067956e9, "byte/s", "higher", False)
+        )
         self.assertEqual(run.numbers[path + "65536/in_place_busbw"].reason, "not a finite number")
         self.assertEqual(run.numbers[path + "67108864/in_place_time"].reason, "3 wrong results")
-        self.assertEqual((run.device, run.provenance["library: NCCL"]), (table.device, table.provenance["library: NCCL"]))
-        self.assertEqual([field for field in run.provenance if field.startswith("environment")],
-                         ["environment: CUDA_VISIBLE_DEVICES", "environment: NCCL_ALGO"])
+        self.assertEqual(
+            (run.device, run.provenance["library: NCCL"]), (table.device, table.provenance["library: NCCL"])
+        )
+        self.assertEqual(
+            [field for field in run.provenance if field.startswith("environment")],
+            ["environment: CUDA_VISIBLE_DEVICES", "environment: NCCL_ALGO"],
+        )
 
     def test_a_test_that_did_not_end(self) -> None:
         text = text_of("nccl_tests_all_reduce.txt")
-        self.assertIn("did not end", self.why_not(text[:text.index("# Out of bounds")]))
+        self.assertIn("did not end", self.why_not(text[: text.index("# Out of bounds")]))
         content = content_of("nccl_tests_all_reduce.json")
         del content["average_bus_bandwidth"]
         self.assertIn("did not end", self.why_not(content))
@@ -178,7 +273,7 @@ class Nccl(Foreign):
         lines = text_of("nccl_tests_all_reduce.txt").split("\n")
         at = next(i for i, line in enumerate(lines) if line.split()[:1] == ["1024"])
         more = [lines[at].replace("26.37", value) for value in ("30.00", "28.50")]
-        run = self.of("\n".join(lines[:at + 1] + more + lines[at + 1:]))
+        run = self.of("\n".join(lines[: at + 1] + more + lines[at + 1 :]))
         self.assertEqual(shown(run.numbers["all_reduce/float/sum/1024/out_of_place_time"])[0], 28.5e-6)
         self.assertEqual(len(run.numbers), 16)
 
@@ -189,22 +284,41 @@ class Nccl(Foreign):
     def test_columns_per_iteration_and_in_place_only(self) -> None:
         header = "# size count type redop root time algbw busbw #wrong i_min i_max i_p99 i_cv%"
         end = "# Avg bus bandwidth : 1\n"
-        two = header + header[header.index(" time"):] + "\n"
+        two = header + header[header.index(" time") :] + "\n"
         row = "1024 256 float sum -1 10.5 1 1.5 0 1 2 3 4 11.5 1 1.25 2 1 2 3 4\n"
-        run = self.of("# Collective test starting: x/sendrecv_perf_mpi\n# out-of-place in-place\n" + two + row + end)
+        run = self.of(
+            "# Collective test starting: x/sendrecv_perf_mpi\n# out-of-place in-place\n" + two + row + end
+        )
         self.assertEqual(shown(run.numbers["sendrecv/float/sum/1024/out_of_place_time"])[0], 10.5e-6)
         self.assertEqual(run.numbers["sendrecv/float/sum/1024/in_place_time"].reason, "2 wrong results")
-        run = self.of("#   in-place\n" + header[:header.index(" i_min")] + "\n1024 256 float sum -1 11.5 1 1.25 0\n" + end)
-        self.assertEqual(list(run.numbers), ["collective/float/sum/1024/in_place_" + what for what in ("time", "busbw")])
-        cpu = header[:header.index(" i_min")].replace(" time", " cputime") + "\n1024 256 float sum -1 11.5 1 1.25 0\n" + end
-        self.assertEqual([name for name, n in self.of("# in-place\n" + cpu).numbers.items() if n.judged],
-                         ["collective/float/sum/1024/in_place_busbw"])
+        run = self.of(
+            "#   in-place\n"
+            + header[: header.index(" i_min")]
+            + "\n1024 256 float sum -1 11.5 1 1.25 0\n"
+            + end
+        )
+        self.assertEqual(
+            list(run.numbers), ["collective/float/sum/1024/in_place_" + what for what in ("time", "busbw")]
+        )
+        cpu = (
+            header[: header.index(" i_min")].replace(" time", " cputime")
+            + "\n1024 256 float sum -1 11.5 1 1.25 0\n"
+            + end
+        )
+        self.assertEqual(
+            [name for name, n in self.of("# in-place\n" + cpu).numbers.items() if n.judged],
+            ["collective/float/sum/1024/in_place_busbw"],
+        )
 
     def test_a_row_that_another_line_cut(self) -> None:
         text = text_of("nccl_tests_all_reduce.txt")
-        self.assertEqual(self.why_not(text.replace("     sum      -1   412.70", "node01:41230 NCCL WARN\n")),
-                         "line 21 has 5 columns, not 13")
-        self.assertIn("line 21 has a column that is not a number", self.why_not(text.replace("412.70", "41x.70")))
+        self.assertEqual(
+            self.why_not(text.replace("     sum      -1   412.70", "node01:41230 NCCL WARN\n")),
+            "line 21 has 5 columns, not 13",
+        )
+        self.assertIn(
+            "line 21 has a column that is not a number", self.why_not(text.replace("412.70", "41x.70"))
+        )
         self.of("node01:41230:41230 [0] NCCL INFO Bootstrap\n[node01] 3 more processes\n" + text)
 
 
@@ -213,37 +327,73 @@ class NvBandwidth(Foreign):
         run = recorded("nvbandwidth.json")
         self.sound(run)
         for name, expected in {
-                "host_to_device_memcpy_ce/0/1": (55.6352e9, "byte/s", "higher", True),
-                "device_to_device_memcpy_read_ce/1/0": (276.19e9, "byte/s", "higher", True),
-                "device_to_device_bidirectional_memcpy_read_ce/first/0/1": (190.5e9, "byte/s", "higher", False),
-                "device_to_device_bidirectional_memcpy_read_ce/second/1/0": (191.75e9, "byte/s", "higher", False),
-                "device_to_device_bidirectional_memcpy_read_ce/total/1/0": (382.125e9, "byte/s", "higher", True),
-                "device_local_copy/0/1": (1263.8e9, "byte/s", "higher", True),
-                "host_device_latency_sm/0/0": (772.477e-9, "s", "lower", True)}.items():
+            "host_to_device_memcpy_ce/0/1": (55.6352e9, "byte/s", "higher", True),
+            "device_to_device_memcpy_read_ce/1/0": (276.19e9, "byte/s", "higher", True),
+            "device_to_device_bidirectional_memcpy_read_ce/first/0/1": (190.5e9, "byte/s", "higher", False),
+            "device_to_device_bidirectional_memcpy_read_ce/second/1/0": (191.75e9, "byte/s", "higher", False),
+            "device_to_device_bidirectional_memcpy_read_ce/total/1/0": (382.125e9, "byte/s", "higher", True),
+            "device_local_copy/0/1": (1263.8e9, "byte/s", "higher", True),
+            "host_device_latency_sm/0/0": (772.477e-9, "s", "lower", True),
+        }.items():
             self.assertEqual(shown(run.numbers[name]), expected, name)
         self.assertEqual(run.numbers["device_to_device_memcpy_read_ce/1/0"].condition, "GPU 1 -> GPU 0")
         self.assertEqual(run.numbers["device_local_copy/0/1"].condition, "GPU 1")
         self.assertEqual((run.device, run.machine), ("NVIDIA H100 80GB HBM3", "2 × NVIDIA H100 80GB HBM3"))
-        self.assertEqual((run.provenance["driver: driver"], run.provenance["driver: CUDA"]), ("570.86.15", "12.8"))
+        self.assertEqual(
+            (run.provenance["driver: driver"], run.provenance["driver: CUDA"]), ("570.86.15", "12.8")
+        )
 
     def test_what_the_machine_cannot_do_is_no_loss(self) -> None:
         numbers = recorded("nvbandwidth.json").numbers
-        self.assertEqual([name for name, n in numbers.items() if n.value is None and not n.unavailable], ["one_to_all_read_sm"])
-        self.assertEqual(numbers["one_to_all_read_sm"].reason, "test error: ASSERT in expression h_errorFlag == 0")
+        self.assertEqual(
+            [name for name, n in numbers.items() if n.value is None and not n.unavailable],
+            ["one_to_all_read_sm"],
+        )
+        self.assertEqual(
+            numbers["one_to_all_read_sm"].reason, "test error: ASSERT in expression h_errorFlag == 0"
+        )
         self.assertEqual(numbers["multinode_device_to_device_memcpy_read_ce"].reason, "test waived")
         self.assertEqual(numbers["device_to_device_memcpy_read_ce/0/0"].reason, "N/A")
 
     def test_an_error_before_the_tests(self) -> None:
-        self.assertEqual(self.why_not({"nvbandwidth": {"version": "v0.8", "error": "no device"}}), "nvbandwidth says: no device")
-        self.assertEqual(self.why_not({"nvbandwidth": {"testcases": []}}), "no number in this output of nvbandwidth")
+        self.assertEqual(
+            self.why_not({"nvbandwidth": {"version": "v0.8", "error": "no device"}}),
+            "nvbandwidth says: no device",
+        )
+        self.assertEqual(
+            self.why_not({"nvbandwidth": {"testcases": []}}), "no number in this output of nvbandwidth"
+        )
 
     def test_strange_matrices(self) -> None:
         def of(matrix: Any, name: str = "x_memcpy_ce", description: str = "GPU(row) (GB/s)") -> RunNumbers:
-            return self.of({"nvbandwidth": {"testcases": [{"name": name, "status": "Passed", "bandwidth_description": description,
-                                                           "bandwidth_matrix": matrix}]}})
+            return self.of(
+                {
+                    "nvbandwidth": {
+                        "testcases": [
+                            {
+                                "name": name,
+                                "status": "Passed",
+                                "bandwidth_description": description,
+                                "bandwidth_matrix": matrix,
+                            }
+                        ]
+                    }
+                }
+            )
+
         numbers = of([["1.5", "nan", "-inf", 2, "0", "1e999", "1e40"], None, ["3"]]).numbers
         self.assertEqual([n.value for n in numbers.values()], [1.5e9, None, None, 2e9, 0.0, None, None, 3e9])
-        for matrix in ([["many"]], [[True]], [[None]], [[["1"]]], ["1"], {"a": 1}, [[""]], [["1_0"]], [["٣"]]):
+        for matrix in (
+            [["many"]],
+            [[True]],
+            [[None]],
+            [[["1"]]],
+            ["1"],
+            {"a": 1},
+            [[""]],
+            [["1_0"]],
+            [["٣"]],
+        ):
             with self.subTest(matrix=matrix), self.assertRaises(BadNumbers):
                 of(matrix)
         self.assertEqual(shown(of([["1.5"]], "new", "speed").numbers["new/0/0"]), (1.5, "1", None, False))
@@ -254,19 +404,26 @@ class GoogleBenchmark(Foreign):
         run = recorded("google_benchmark.json")
         self.sound(run)
         for name, expected in {
-                "copy/4096/real_time": (4.71171702e-08, "s", "lower", True),
-                "copy/4096/cpu_time": (4.70071569e-08, "s", "lower", False),
-                "copy/65536/real_time": (1.17036292e-06, "s", "lower", True),
-                "copy/65536/bytes_per_second": (5.59901349e10, "byte/s", "higher", False),
-                "copy/4096/items_per_second": (2.12733563e7, "1/s", "higher", False),
-                "count/real_time": (4.13926294e-10, "s", "lower", True), "count/depth": (3.0, "1", None, False),
-                "count/nothing": (None, "1", None, False), "broken/real_time": (None, "s", "lower", True)}.items():
+            "copy/4096/real_time": (4.71171702e-08, "s", "lower", True),
+            "copy/4096/cpu_time": (4.70071569e-08, "s", "lower", False),
+            "copy/65536/real_time": (1.17036292e-06, "s", "lower", True),
+            "copy/65536/bytes_per_second": (5.59901349e10, "byte/s", "higher", False),
+            "copy/4096/items_per_second": (2.12733563e7, "1/s", "higher", False),
+            "count/real_time": (4.13926294e-10, "s", "lower", True),
+            "count/depth": (3.0, "1", None, False),
+            "count/nothing": (None, "1", None, False),
+            "broken/real_time": (None, "s", "lower", True),
+        }.items():
             self.assertEqual(shown(run.numbers[name]), expected, name)
         self.assertEqual(run.numbers["broken/real_time"].reason, "error: no such device")
         self.assertEqual(run.numbers["count/endless"].reason, "not a finite number")
-        self.assertEqual((run.source, run.started, run.machine, run.numbers["count/depth"].condition),
-                         ("Google Benchmark", "2026-11-24T08:12:58+00:00", "host, 2 CPUs, 2596 MHz", "with counters"))
-        self.assertFalse([field for field in run.provenance if "date" in field or "load" in field or "executable" in field])
+        self.assertEqual(
+            (run.source, run.started, run.machine, run.numbers["count/depth"].condition),
+            ("Google Benchmark", "2026-11-24T08:12:58+00:00", "host, 2 CPUs, 2596 MHz", "with counters"),
+        )
+        self.assertFalse(
+            [field for field in run.provenance if "date" in field or "load" in field or "executable" in field]
+        )
 
     def test_repetitions_are_one_run_with_their_median(self) -> None:
         run = recorded("google_benchmark_repetitions.json")
@@ -290,7 +447,11 @@ class GoogleBenchmark(Foreign):
     def test_an_error_in_one_repetition(self) -> None:
         content = content_of("google_benchmark_repetitions.json".replace("_repetitions", "_aggregates"))
         entry = dict(content["benchmarks"][0], name="b", run_name="b", run_type="iteration")
-        content["benchmarks"] = [entry, dict(entry, error_occurred=True, error_message="lost\nit"), dict(entry)]
+        content["benchmarks"] = [
+            entry,
+            dict(entry, error_occurred=True, error_message="lost\nit"),
+            dict(entry),
+        ]
         self.assertEqual(self.of(content).numbers["b/real_time"].reason, "error: lost it")
         content["benchmarks"] = [dict(entry, skipped=True, skip_message="one core")]
         number = self.of(content).numbers["b/real_time"]
@@ -298,37 +459,85 @@ class GoogleBenchmark(Foreign):
 
     def test_units_of_time_and_files_before_run_type(self) -> None:
         for unit, factor in (("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0)):
-            run = self.of({"context": {}, "benchmarks": [{"name": "a", "real_time": 2.5, "cpu_time": 2, "time_unit": unit}]})
+            run = self.of(
+                {
+                    "context": {},
+                    "benchmarks": [{"name": "a", "real_time": 2.5, "cpu_time": 2, "time_unit": unit}],
+                }
+            )
             self.assertAlmostEqual(run.numbers["a/real_time"].value / factor, 2.5, 9)
         entry = {"name": "a", "real_time": 1, "time_unit": "day"}
-        self.assertIn("the unit of time 'day' is unknown", self.why_not({"context": {}, "benchmarks": [entry]}))
-        old = [{"name": "a" + suffix, "real_time": value} for suffix, value in (("_mean", 5), ("_median", 3), ("_stddev", 1))]
+        self.assertIn(
+            "the unit of time 'day' is unknown", self.why_not({"context": {}, "benchmarks": [entry]})
+        )
+        old = [
+            {"name": "a" + suffix, "real_time": value}
+            for suffix, value in (("_mean", 5), ("_median", 3), ("_stddev", 1))
+        ]
         self.assertEqual(self.of({"context": {}, "benchmarks": old}).numbers["a/real_time"].value, 3 * 1e-9)
 
 
 class Osu(Foreign):
     def test_what_each_table_says(self) -> None:
         for name, count, metric, expected in (
-                ("osu_latency.txt", 7, "mpi_latency/MPI_CHAR/8/avg_latency", (0.15e-6, "s", "lower", True)),
-                ("osu_bw.txt", 7, "mpi_bandwidth/MPI_CHAR/65536/bandwidth", (4896.73e6, "byte/s", "higher", True)),
-                ("osu_allreduce.txt", 5, "mpi_allreduce_latency/MPI_CHAR/4/avg_latency", (0.48e-6, "s", "lower", True)),
-                ("osu_allreduce_full.txt", 9, "mpi_allreduce_latency/MPI_CHAR/2048/max_latency", (1.10e-6, "s", "lower", False)),
-                ("osu_barrier.txt", 1, "mpi_barrier_latency/avg_latency", (0.18e-6, "s", "lower", True)),
-                ("osu_iallreduce.txt", 8, "mpi_non_blocking_allreduce_latency/MPI_CHAR/1024/overlap",
-                 (0.0204, "fraction", "higher", False)),
-                ("osu_iallreduce.txt", 8, "mpi_non_blocking_allreduce_latency/MPI_CHAR/2048/overall",
-                 (2.55e-6, "s", "lower", True)),
-                ("osu_latency_types.txt", 5, "mpi_latency/MPI_INT/4/avg_latency", (0.16e-6, "s", "lower", True)),
-                ("osu_mbw_mr.txt", 16, "mpi_multiple_bandwidth_message_rate/pairs_1/window_size_64/MPI_CHAR/1024/bandwidth",
-                 (5393.55e6, "byte/s", "higher", True)),
-                ("osu_mbw_mr.txt", 16, "mpi_multiple_bandwidth_message_rate/pairs_1/window_size_64/MPI_CHAR/8/message_rate",
-                 (8286398.65, "1/s", "higher", False))):
+            ("osu_latency.txt", 7, "mpi_latency/MPI_CHAR/8/avg_latency", (0.15e-6, "s", "lower", True)),
+            (
+                "osu_bw.txt",
+                7,
+                "mpi_bandwidth/MPI_CHAR/65536/bandwidth",
+                (4896.73e6, "byte/s", "higher", True),
+            ),
+            (
+                "osu_allreduce.txt",
+                5,
+                "mpi_allreduce_latency/MPI_CHAR/4/avg_latency",
+                (0.48e-6, "s", "lower", True),
+            ),
+            (
+                "osu_allreduce_full.txt",
+                9,
+                "mpi_allreduce_latency/MPI_CHAR/2048/max_latency",
+                (1.10e-6, "s", "lower", False),
+            ),
+            ("osu_barrier.txt", 1, "mpi_barrier_latency/avg_latency", (0.18e-6, "s", "lower", True)),
+            (
+                "osu_iallreduce.txt",
+                8,
+                "mpi_non_blocking_allreduce_latency/MPI_CHAR/1024/overlap",
+                (0.0204, "fraction", "higher", False),
+            ),
+            (
+                "osu_iallreduce.txt",
+                8,
+                "mpi_non_blocking_allreduce_latency/MPI_CHAR/2048/overall",
+                (2.55e-6, "s", "lower", True),
+            ),
+            ("osu_latency_types.txt", 5, "mpi_latency/MPI_INT/4/avg_latency", (0.16e-6, "s", "lower", True)),
+            (
+                "osu_mbw_mr.txt",
+                16,
+                "mpi_multiple_bandwidth_message_rate/pairs_1/window_size_64/MPI_CHAR/1024/bandwidth",
+                (5393.55e6, "byte/s", "higher", True),
+            ),
+            (
+                "osu_mbw_mr.txt",
+                16,
+                "mpi_multiple_bandwidth_message_rate/pairs_1/window_size_64/MPI_CHAR/8/message_rate",
+                (8286398.65, "1/s", "higher", False),
+            ),
+        ):
             with self.subTest(name=name):
                 run = recorded(name)
                 self.sound(run)
                 self.assertEqual((shown(run.numbers[metric]), len(run.numbers)), (expected, count))
-                self.assertEqual((run.source, run.provenance), ("OSU micro-benchmarks", {"library: OSU micro-benchmarks": "7.4"}))
-        self.assertEqual(recorded("osu_bw.txt").numbers["mpi_bandwidth/MPI_CHAR/65536/bandwidth"].condition, "MPI_CHAR, 64 KiB")
+                self.assertEqual(
+                    (run.source, run.provenance),
+                    ("OSU micro-benchmarks", {"library: OSU micro-benchmarks": "7.4"}),
+                )
+        self.assertEqual(
+            recorded("osu_bw.txt").numbers["mpi_bandwidth/MPI_CHAR/65536/bandwidth"].condition,
+            "MPI_CHAR, 64 KiB",
+        )
 
     def test_a_failed_validation(self) -> None:
         numbers = recorded("osu_allreduce_full_failed.txt").numbers
@@ -341,14 +550,23 @@ class Osu(Foreign):
         self.assertIn("window sizes (-V) is not read", str(caught.exception))
 
     def test_version_5_and_accelerators(self) -> None:
-        run = self.of("# OSU MPI-CUDA Latency Test v5.3.2\n# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)\n"
-                      "# Size          Latency (us)\n0                       1.50\n8                       2.25\n")
-        self.assertEqual([(name, n.value) for name, n in run.numbers.items()],
-                         [("mpi_latency/0/avg_latency", 1.5e-6), ("mpi_latency/8/avg_latency", 2.25e-6)])
+        run = self.of(
+            "# OSU MPI-CUDA Latency Test v5.3.2\n# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE "
+            "(D)\n"
+            "# Size          Latency (us)\n0                       1.50\n8                       2.25\n"
+        )
+        self.assertEqual(
+            [(name, n.value) for name, n in run.numbers.items()],
+            [("mpi_latency/0/avg_latency", 1.5e-6), ("mpi_latency/8/avg_latency", 2.25e-6)],
+        )
         self.assertEqual((run.device, run.provenance["library: OSU micro-benchmarks"]), ("CUDA", "5.3.2"))
 
     def test_repeated_and_other_tables_in_a_file(self) -> None:
-        run = self.of(text_of("osu_barrier.txt") + text_of("osu_barrier.txt").replace("0.18", "0.24") + text_of("osu_bw.txt"))
+        run = self.of(
+            text_of("osu_barrier.txt")
+            + text_of("osu_barrier.txt").replace("0.18", "0.24")
+            + text_of("osu_bw.txt")
+        )
         self.assertAlmostEqual(run.numbers["mpi_barrier_latency/avg_latency"].value, 0.21e-6, 12)
         self.assertEqual(len(run.numbers), 8)
 
@@ -362,34 +580,54 @@ class Csv(Foreign):
     def test_the_file(self) -> None:
         run = recorded("metrics.csv")
         self.sound(run)
-        self.assertEqual({name: shown(n) for name, n in run.numbers.items()},
-                         {'copy, "big"': (1250.5e9, "byte/s", "higher", True), "launch": (3.5e-6, "s", "lower", True),
-                          "offset": (-2.0, "s", "lower", False), "hole": (None, "1", "higher", True),
-                          "errors": (0.0, "count", "lower", True), "odd": (None, "s", "lower", True)})
-        self.assertEqual([run.numbers[name].reason for name in ("hole", "odd")], ["no value", "not a finite number"])
+        self.assertEqual(
+            {name: shown(n) for name, n in run.numbers.items()},
+            {
+                'copy, "big"': (1250.5e9, "byte/s", "higher", True),
+                "launch": (3.5e-6, "s", "lower", True),
+                "offset": (-2.0, "s", "lower", False),
+                "hole": (None, "1", "higher", True),
+                "errors": (0.0, "count", "lower", True),
+                "odd": (None, "s", "lower", True),
+            },
+        )
+        self.assertEqual(
+            [run.numbers[name].reason for name in ("hole", "odd")], ["no value", "not a finite number"]
+        )
 
     def test_what_is_refused(self) -> None:
-        for rows, why in (("a,s,lower,1\na,s,lower,2\n", "row 3 has the metric 'a' again"),
-                          ("a,s,less,1\n", "better is higher or lower"), ("a,s,lower,fast\n", "not a number"),
-                          ("a,s,lower\n", "row 2 has 3 columns, not 4"), (",s,lower,1\n", "no metric"),
-                          ("", "no number in this output of CSV"), ('"a"b,s,lower,1\n', "is not CSV"),
-                          ('"a,s,lower,1\n', "is not CSV"),
-                          ("%s,s,lower,1\n" % ("n" * 500), "a name of 500 characters"), ("a,s,lower,1_000\n", "not a number"),
-                          ("a,s,lower,٣\n", "not a number"), ("a,s,lower,%s\n" % ("9" * 500), "not a number")):
+        for rows, why in (
+            ("a,s,lower,1\na,s,lower,2\n", "row 3 has the metric 'a' again"),
+            ("a,s,less,1\n", "better is higher or lower"),
+            ("a,s,lower,fast\n", "not a number"),
+            ("a,s,lower\n", "row 2 has 3 columns, not 4"),
+            (",s,lower,1\n", "no metric"),
+            ("", "no number in this output of CSV"),
+            ('"a"b,s,lower,1\n', "is not CSV"),
+            ('"a,s,lower,1\n', "is not CSV"),
+            ("%s,s,lower,1\n" % ("n" * 500), "a name of 500 characters"),
+            ("a,s,lower,1_000\n", "not a number"),
+            ("a,s,lower,٣\n", "not a number"),
+            ("a,s,lower,%s\n" % ("9" * 500), "not a number"),
+        ):
             with self.subTest(why=why):
                 self.assertIn(why, self.why_not(self.HEADER + rows))
         self.assertIn("no column better", self.why_not("metric,value,unit\na,1,s\n"))
         self.assertIn("each once", self.why_not("metric,unit,better,value,value\n"))
         self.assertIn("each once", self.why_not("metric,unit,better,value,comment\n"))
-        self.assertIn("judged is yes or no", self.why_not("metric,unit,better,value,judged\na,s,lower,1,maybe\n"))
+        self.assertIn(
+            "judged is yes or no", self.why_not("metric,unit,better,value,judged\na,s,lower,1,maybe\n")
+        )
         with mock.patch.object(limits, "MAX_METRICS", 100):
             rows = ["m%d,s,lower,1\n" % i for i in range(101)]
             self.assertEqual(len(self.of(self.HEADER + "".join(rows[:100])).numbers), 100)
             self.assertEqual(self.why_not(self.HEADER + "".join(rows)), "more than 100 metrics")
 
     def test_a_byte_order_mark_and_values_at_the_ends(self) -> None:
-        run = self.of(b"\xef\xbb\xbf" + self.HEADER.encode() + b"a,s,lower,1e-40\nb,s,lower,1e40\nc,s,lower,-Infinity\n"
-                      b"d,GB/s,higher,1e30\ne,s,lower,1e400\n")
+        run = self.of(
+            b"\xef\xbb\xbf" + self.HEADER.encode() + b"a,s,lower,1e-40\nb,s,lower,1e40\nc,s,lower,-Infinity\n"
+            b"d,GB/s,higher,1e30\ne,s,lower,1e400\n"
+        )
         self.assertEqual([n.value for n in run.numbers.values()], [None, None, None, None, None])
 
 
@@ -407,12 +645,15 @@ class Hostile(Foreign):
     def test_the_same_content_has_the_same_identity(self) -> None:
         runs = [recorded(path.name) for path in ALL if path.name not in REFUSED]
         self.assertEqual(len({run.identity for run in runs}), len(runs))
-        self.assertEqual(self.of((FILES / "metrics.csv").read_bytes(), "other"),
-                         RunNumbers(**dict(vars(recorded("metrics.csv")), name="other")))
+        self.assertEqual(
+            self.of((FILES / "metrics.csv").read_bytes(), "other"),
+            RunNumbers(**dict(vars(recorded("metrics.csv")), name="other")),
+        )
 
     def test_cut_off_anywhere(self) -> None:
-        """What is read of a part is what is read of the whole. Only a table of OSU, which has no end of its own, may miss rows,
-        and the last value of CSV may miss digits, for RFC 4180 asks for no end of the last line."""
+        """What is read of a part is what is read of the whole. Only a table of OSU, which has no end of its
+        own, may miss rows, and the last value of CSV may miss digits, for RFC 4180 asks for no end of the
+        last line."""
         for path in ALL:
             content = path.read_bytes()
             whole = {} if path.name in REFUSED else recorded(path.name).numbers
@@ -439,19 +680,47 @@ class Hostile(Foreign):
                     if chance.random() < 0.5:
                         changed[at] = chance.randrange(256)
                     else:
-                        changed[at:at + chance.choice((0, 1, 6))] = chance.choice(TOKENS)
+                        changed[at : at + chance.choice((0, 1, 6))] = chance.choice(TOKENS)
                 with self.subTest(path=path.name, seed=seed):
                     read_anyway += self.outcome(bytes(changed))
             if level.ALL and path.name not in REFUSED:
-                self.assertGreater(read_anyway, 5, path.name)  # the changes reach what is behind the recognition
+                self.assertGreater(
+                    read_anyway, 5, path.name
+                )  # the changes reach what is behind the recognition
 
     def test_changed_values_of_json(self) -> None:
-        strange: List[Any] = [None, True, 0, -1, 1e308, -1e308, 10 ** 19, 2 ** 63, "", "nan", "9" * 600, [], {}, [[]], {"a": {}},
-                              "\ud800", "\u202e<b>", [None], 1e-320]
+        strange: List[Any] = [
+            None,
+            True,
+            0,
+            -1,
+            1e308,
+            -1e308,
+            10**19,
+            2**63,
+            "",
+            "nan",
+            "9" * 600,
+            [],
+            {},
+            [[]],
+            {"a": {}},
+            "\ud800",
+            "\u202e<b>",
+            [None],
+            1e-320,
+        ]
 
         def places(value: Any, path: Tuple = ()) -> List[Tuple]:
-            inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+            inner = (
+                value.items()
+                if isinstance(value, dict)
+                else enumerate(value)
+                if isinstance(value, list)
+                else ()
+            )
             return [path] + [place for key, v in inner for place in places(v, path + (key,))]
+
         for name in ("nccl_tests_all_reduce.json", "nvbandwidth.json", "google_benchmark_aggregates.json"):
             whole = text_of(name)
             found = places(json.loads(whole))[1:]
@@ -470,12 +739,26 @@ class Hostile(Foreign):
         csv = 'metric,unit,better,value\n"%s",<b>,lower,1\n' % evil
         entry = {"name": evil, "real_time": 1, evil: 2, "label": evil}
         benchmark = {"context": {"host_name": evil, evil: evil}, "benchmarks": [entry]}
-        bandwidth = {"nvbandwidth": {"version": evil, "GPU Device list": ["0: %s (0:1): (h)" % evil], "testcases": [
-            {"name": evil, "status": evil, "bandwidth_description": evil, "bandwidth_matrix": [["1"]]}]}}
-        for content in (csv, benchmark, bandwidth, "# OSU %s\n# Size  Latency (us)\n1  2\n" % evil.replace("\n", " ")):
+        bandwidth = {
+            "nvbandwidth": {
+                "version": evil,
+                "GPU Device list": ["0: %s (0:1): (h)" % evil],
+                "testcases": [
+                    {"name": evil, "status": evil, "bandwidth_description": evil, "bandwidth_matrix": [["1"]]}
+                ],
+            }
+        }
+        for content in (
+            csv,
+            benchmark,
+            bandwidth,
+            "# OSU %s\n# Size  Latency (us)\n1  2\n" % evil.replace("\n", " "),
+        ):
             run = self.of(content)
             self.sound(run)
-            self.assertEqual([name for name in run.numbers if "\x1b" in name or "\u202e" in name or "\n" in name], [])
+            self.assertEqual(
+                [name for name in run.numbers if "\x1b" in name or "\u202e" in name or "\n" in name], []
+            )
         self.assertEqual(self.why_not(b"", "file"), "empty")
         with self.assertRaises(BadNumbers) as caught:
             self.of(b"", "a\nb\x1b")
@@ -485,18 +768,32 @@ class Hostile(Foreign):
         loop, pipe = self.folder / "loop", self.folder / "pipe"
         loop.symlink_to(loop)
         os.mkfifo(pipe)
-        for path, why in ((self.folder, "not a regular file"), (pipe, "not a regular file"), (loop, "symbolic links"),
-                          (self.folder / "none", "No such file"), (Path("/dev/zero"), "not a regular file"),
-                          (Path("a\0b"), "null")):
+        for path, why in (
+            (self.folder, "not a regular file"),
+            (pipe, "not a regular file"),
+            (loop, "symbolic links"),
+            (self.folder / "none", "No such file"),
+            (Path("/dev/zero"), "not a regular file"),
+            (Path("a\0b"), "null"),
+        ):
             with self.subTest(path=path), self.assertRaises(BadNumbers) as caught:
                 read(path, "file")
             self.assertIn(why, str(caught.exception))
-        for content, why in ((b" \n\t", "empty"), (b"\xef\xbb\xbf", "empty"), (b"hello\n", "unknown format"),
-                             (b"[1, 2]", "unknown format"), (b"{}", "unknown format"), (b'{"a": 1', "not JSON"),
-                             (b"\x80\x81", "not UTF-8"), (b"\0" * 100, "unknown format"),
-                             ("# OSU\n".encode("utf-16"), "not UTF-8"), (b'{"context": {}, "benchmarks": []}', "no number"),
-                             (b'{"context": {}, "context": {}}', "same key twice"), (b'{"a":' * 5000, "nested too deeply"),
-                             (b'{"x": NaN}', "NaN or Infinity is not JSON")):
+        for content, why in (
+            (b" \n\t", "empty"),
+            (b"\xef\xbb\xbf", "empty"),
+            (b"hello\n", "unknown format"),
+            (b"[1, 2]", "unknown format"),
+            (b"{}", "unknown format"),
+            (b'{"a": 1', "not JSON"),
+            (b"\x80\x81", "not UTF-8"),
+            (b"\0" * 100, "unknown format"),
+            ("# OSU\n".encode("utf-16"), "not UTF-8"),
+            (b'{"context": {}, "benchmarks": []}', "no number"),
+            (b'{"context": {}, "context": {}}', "same key twice"),
+            (b'{"a":' * 5000, "nested too deeply"),
+            (b'{"x": NaN}', "NaN or Infinity is not JSON"),
+        ):
             with self.subTest(content=content[:20]):
                 self.assertIn(why, self.why_not(content))
 
@@ -518,19 +815,48 @@ class Hostile(Foreign):
         rows = ["%d 256 float sum -1 10.5 1 1.5 0 11.5 1 1.25 0\n" % i for i in range(count // 4)]
         self.assertEqual(len(self.of(header + "".join(rows) + "# Avg bus bandwidth : 1\n").numbers), count)
         rows = ["%d  %d.5\n" % (i, i) for i in range(few)]
-        self.assertEqual(len(self.of("# OSU MPI Latency Test v7.4\n# Size  Avg Latency(us)\n" + "".join(rows)).numbers), few)
+        self.assertEqual(
+            len(self.of("# OSU MPI Latency Test v7.4\n# Size  Avg Latency(us)\n" + "".join(rows)).numbers),
+            few,
+        )
         entries = [{"name": "b%d" % i, "real_time": i, "cpu_time": i} for i in range(few // 2)]
         self.assertEqual(len(self.of({"context": {}, "benchmarks": entries}).numbers), few)
-        test = {"name": "t", "status": "Passed", "bandwidth_description": "x (GB/s)", "bandwidth_matrix": [["1.5"] * few]}
+        test = {
+            "name": "t",
+            "status": "Passed",
+            "bandwidth_description": "x (GB/s)",
+            "bandwidth_matrix": [["1.5"] * few],
+        }
         self.assertEqual(len(self.of({"nvbandwidth": {"testcases": [test]}}).numbers), few)
 
     def test_long_lines(self) -> None:
         """As above, for patterns that go back."""
-        for piece in ("a", " ", "on ", "# ", "GPU(row) ", '"', "\\", '\\"', "9", "[ a: ", "NaN", '": ', "0: a (", ",", "\t"):
+        for piece in (
+            "a",
+            " ",
+            "on ",
+            "# ",
+            "GPU(row) ",
+            '"',
+            "\\",
+            '\\"',
+            "9",
+            "[ a: ",
+            "NaN",
+            '": ',
+            "0: a (",
+            ",",
+            "\t",
+        ):
             long = piece * ((1 << level.seeds(18, 20, 20)) // len(piece))
-            for content in ("# OSU " + long, "# OSU x\n# " + long + "\n1  2\n",
-                            "# size count type time busbw\n#  Rank 0 " + long + "\n" + long, "metric,value,unit,better\n" + long,
-                            '{"context": {}, "benchmarks": [], "x": "' + long, '{"benchmarks": [],\n"' + long + '": NaN\n}'):
+            for content in (
+                "# OSU " + long,
+                "# OSU x\n# " + long + "\n1  2\n",
+                "# size count type time busbw\n#  Rank 0 " + long + "\n" + long,
+                "metric,value,unit,better\n" + long,
+                '{"context": {}, "benchmarks": [], "x": "' + long,
+                '{"benchmarks": [],\n"' + long + '": NaN\n}',
+            ):
                 self.outcome(content.encode())
 
 

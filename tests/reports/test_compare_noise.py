@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
-import workplace  # noqa: F401  the package under test on the path
+import workplace  # noqa: F401
 
 from machines import Machine, judged, name_of, verdicts
 from reports import validate
@@ -70,42 +70,63 @@ class Floor(unittest.TestCase):
 
     def test_fewer_runs_find_less_or_nothing(self) -> None:
         found = noise.calibrate(pool(Machine(3, 0.01, 0.0, metrics=25).runs(60)), Settings(), None)
-        self.assertEqual((found["repeats"], list(found["metrics"][0]["by_repeats"])), (8, ["4", "6", "8", "12"]))
+        self.assertEqual(
+            (found["repeats"], list(found["metrics"][0]["by_repeats"])), (8, ["4", "6", "8", "12"])
+        )
         for entry in found["metrics"]:
             own = entry["by_repeats"]
-            self.assertEqual((own["4"]["finds"], own["6"]["finds"]), (None, None))  # among 25 metrics 6 runs have too large a p
+            self.assertEqual(
+                (own["4"]["finds"], own["6"]["finds"]), (None, None)
+            )  # among 25 metrics 6 runs have too large a p
             self.assertLess(own["12"]["finds"], own["8"]["finds"] * 1.1)
 
     def test_a_drift_raises_alarms_in_the_order_of_time_alone(self) -> None:
         machine = Machine(4, 0.003, 0.0, metrics=4)
-        drifting = [machine.run({metric: 1.004 ** number for metric in range(4)}) for number in range(40)]
+        drifting = [machine.run({metric: 1.004**number for metric in range(4)}) for number in range(40)]
         shuffled = [drifting[i] for i in sorted(range(40), key=lambda i: (i * 17) % 40)]
         for runs, in_order in ((drifting, True), (shuffled, False)):
             alarms = noise.calibrate(pool(runs), Settings(), 8)["alarms"]
-            self.assertLessEqual(alarms["random"]["alarms"], level.most(alarms["random"]["comparisons"], 0.05))
+            self.assertLessEqual(
+                alarms["random"]["alarms"], level.most(alarms["random"]["comparisons"], 0.05)
+            )
             self.assertEqual(alarms["in order"]["rate"] > 0.5, in_order)
             self.assertEqual(alarms["in order"]["comparisons"], 25)
 
     def test_the_runs_are_put_in_the_order_of_time(self) -> None:
         machine = Machine(4, 0.003, 0.0, metrics=4)
-        drifting = [replace(machine.run({metric: 1.004 ** number for metric in range(4)}),
-                            started="2026-01-01T%02d:00:00" % (number // 2 + 1) if number % 2 else
-                                    "2026-01-01T%02d:30:00" % (number // 2)) for number in range(40)]
+        drifting = [
+            replace(
+                machine.run({metric: 1.004**number for metric in range(4)}),
+                started="2026-01-01T%02d:00:00" % (number // 2 + 1)
+                if number % 2
+                else "2026-01-01T%02d:30:00" % (number // 2),
+            )
+            for number in range(40)
+        ]
         mixed = [drifting[i] for i in sorted(range(40), key=lambda i: (i * 17) % 40)]
         self.assertGreater(noise.calibrate(pool(mixed), Settings(), 8)["alarms"]["in order"]["rate"], 0.5)
 
     def test_too_few_runs_are_one_line(self) -> None:
         runs = Machine(5).runs(15)
-        for count, repeats, words in ((15, 8, "15 runs; to split them into sides of 8 takes 16 or more"),
-                                      (1, None, "1 run; to split them into sides of 2 takes 4 or more")):
+        for count, repeats, words in (
+            (15, 8, "15 runs; to split them into sides of 8 takes 16 or more"),
+            (1, None, "1 run; to split them into sides of 2 takes 4 or more"),
+        ):
             with self.assertRaisesRegex(BadNumbers, "^pool has %s$" % words):
                 noise.calibrate(pool(runs[:count]), Settings(), repeats)
 
     def test_metrics_with_missing_values_have_no_floor_where_too_many_are_missing(self) -> None:
-        runs = [replace(run, numbers={**run.numbers, name_of(0): replace(run.numbers[name_of(0)], value=None, reason="x")})
-                for run in Machine(6, metrics=3).runs(20)]
+        runs = [
+            replace(
+                run,
+                numbers={**run.numbers, name_of(0): replace(run.numbers[name_of(0)], value=None, reason="x")},
+            )
+            for run in Machine(6, metrics=3).runs(20)
+        ]
         found = noise.calibrate(pool(runs), Settings(), 8)
-        self.assertEqual(found["metrics"][0]["by_repeats"]["8"], {"floor": None, "effect": None, "finds": None})
+        self.assertEqual(
+            found["metrics"][0]["by_repeats"]["8"], {"floor": None, "effect": None, "finds": None}
+        )
         self.assertEqual((found["metrics"][0]["runs"], found["metrics"][0]["of"]), (0, 20))
         self.assertTrue(all(len(line) <= 80 for line in noise.table(found).splitlines()))
 
@@ -134,9 +155,17 @@ class Kept(unittest.TestCase):
 
     def test_what_is_no_such_file_is_one_line(self) -> None:
         head = '{"schema": "gpusig.noise", "version": "%s"'
-        for text in ("", "{}", "[]", '{"schema": "gpusig.noise"}', head % "2.0.0" + ', "metrics": []}', "\xff", '{"schema": NaN}',
-                     head % "1.0.0" + ', "metrics": [1]}',
-                     head % "1.0.0" + ', "metrics": [{"name": "x", "by_repeats": {"x": {"effect": 1}}}]}'):
+        for text in (
+            "",
+            "{}",
+            "[]",
+            '{"schema": "gpusig.noise"}',
+            head % "2.0.0" + ', "metrics": []}',
+            "\xff",
+            '{"schema": NaN}',
+            head % "1.0.0" + ', "metrics": [1]}',
+            head % "1.0.0" + ', "metrics": [{"name": "x", "by_repeats": {"x": {"effect": 1}}}]}',
+        ):
             self.path.write_text(text, encoding="latin-1")
             with self.assertRaisesRegex(BadNumbers, "^noise.json[^\n]*$", msg=text):
                 noise.read(self.path, "noise.json", 8)

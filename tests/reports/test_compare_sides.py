@@ -20,11 +20,25 @@ from reports.compare.numbers import DIFFERENCE, BadNumbers
 
 def speeds(run: str, speed: float = 1e9, grade: Optional[str] = None, spec: str = "host", **more: Any) -> str:
     """A program with two headline numbers: a rate, and a fraction of the ideal."""
-    w = Writer("overlap/novel", [headline("speed", "speed", {"depth": 1}, "plain"),
-                                 headline("novel_of_ideal", "fraction", {"depth": 1}, "plain")],
-               [axis("depth", "", [1])], run=run, spec=spec, **more)
-    line = w.case({"depth": 1}, [w.variant("plain", 1e-3)],
-                  [value("speed", "plain", speed, "byte/s", ci_low=speed, ci_high=speed), value("fraction", "plain", -0.1)])
+    w = Writer(
+        "overlap/novel",
+        [
+            headline("speed", "speed", {"depth": 1}, "plain"),
+            headline("novel_of_ideal", "fraction", {"depth": 1}, "plain"),
+        ],
+        [axis("depth", "", [1])],
+        run=run,
+        spec=spec,
+        **more,
+    )
+    line = w.case(
+        {"depth": 1},
+        [w.variant("plain", 1e-3)],
+        [
+            value("speed", "plain", speed, "byte/s", ci_low=speed, ci_high=speed),
+            value("fraction", "plain", -0.1),
+        ],
+    )
     if grade:
         line["validity"]["flags"] = [{"flag": grade, "variant": "plain", "reason": "others took the cores"}]
         line["derived"][0]["grades"] = [grade]
@@ -56,21 +70,37 @@ class Reading(Folders):
         side = self.read("before")
         self.assertEqual([run.name for run in side.runs], ["before/run-%d" % n for n in range(1, 12)])
         numbers = side.runs[1].numbers
-        self.assertEqual((numbers["overlap/novel/speed"].value, numbers["overlap/novel/speed"].unit,
-                          numbers["overlap/novel/speed"].better), (1e9 + 2, "byte/s", "higher"))
+        self.assertEqual(
+            (
+                numbers["overlap/novel/speed"].value,
+                numbers["overlap/novel/speed"].unit,
+                numbers["overlap/novel/speed"].better,
+            ),
+            (1e9 + 2, "byte/s", "higher"),
+        )
         self.assertEqual(numbers["overlap/novel/novel_of_ideal"].scale, DIFFERENCE)
-        self.assertTrue(all(n.judged == (name in ("overlap/novel/speed", "overlap/novel/novel_of_ideal"))
-                            for name, n in numbers.items()))
+        self.assertTrue(
+            all(
+                n.judged == (name in ("overlap/novel/speed", "overlap/novel/novel_of_ideal"))
+                for name, n in numbers.items()
+            )
+        )
 
     def test_one_run_a_signature_and_several_folders(self) -> None:
         self.runs("before", 2)
         self.runs("later", 1)
-        for names, count in ((("before/run-1",), 1), (("before/run-1/signature.json",), 1), (("before", "later"), 3)):
+        for names, count in (
+            (("before/run-1",), 1),
+            (("before/run-1/signature.json",), 1),
+            (("before", "later"), 3),
+        ):
             self.assertEqual(len(self.read(*names).runs), count, names)
 
     def test_a_run_that_is_not_complete_is_left_out_and_named(self) -> None:
         self.runs("before", 3)
-        (self.folder / "before" / "repeats.json").write_text(json.dumps({"repeats": 4, "done": ["run-1", "run-2"]}))
+        (self.folder / "before" / "repeats.json").write_text(
+            json.dumps({"repeats": 4, "done": ["run-1", "run-2"]})
+        )
         side = self.read("before")
         self.assertEqual((len(side.runs), side.left_out), (2, ["before/run-3 is not complete"]))
         self.runs("after", 3)
@@ -81,7 +111,9 @@ class Reading(Folders):
     def test_a_side_of_ab_and_both_at_once(self) -> None:
         self.runs("ab/A", 2)
         self.runs("ab/B", 2)
-        (self.folder / "ab" / "repeats.json").write_text(json.dumps({"repeats": 2, "done": ["A/run-1", "B/run-1", "B/run-2"]}))
+        (self.folder / "ab" / "repeats.json").write_text(
+            json.dumps({"repeats": 2, "done": ["A/run-1", "B/run-1", "B/run-2"]})
+        )
         self.assertEqual(self.read("ab/A").left_out, ["ab/A/run-2 is not complete"])
         self.assertEqual(len(self.read("ab/B").runs), 2)
         with self.assertRaisesRegex(BadNumbers, "^ab holds both sides: ./gpusig compare ab/A ab/B$"):
@@ -90,7 +122,9 @@ class Reading(Folders):
     def test_a_single_contended_try_counts_in_a_comparison(self) -> None:
         self.run_in("one", speeds("r1", 2e9, "contended"))
         number = self.read("one").runs[0].numbers["overlap/novel/speed"]
-        self.assertEqual((number.value, number.contended, number.unit, number.better), (2e9, True, "byte/s", "higher"))
+        self.assertEqual(
+            (number.value, number.contended, number.unit, number.better), (2e9, True, "byte/s", "higher")
+        )
         self.run_in("two", speeds("r1", 2e9, "contended") + speeds("r2", 1e9, "contended"))
         number = self.read("two").runs[0].numbers["overlap/novel/speed"]
         self.assertIsNone(number.value)
@@ -100,15 +134,22 @@ class Reading(Folders):
         self.run_in("one", speeds("r1"))
         self.run_in("one/control", speeds("r2"))
         numbers = self.read("one").runs[0].numbers
-        self.assertEqual(sorted((name, n.control, n.judged) for name, n in numbers.items() if "@" in name),
-                         [("overlap/novel/novel_of_ideal@control", True, False), ("overlap/novel/speed@control", True, False)])
+        self.assertEqual(
+            sorted((name, n.control, n.judged) for name, n in numbers.items() if "@" in name),
+            [
+                ("overlap/novel/novel_of_ideal@control", True, False),
+                ("overlap/novel/speed@control", True, False),
+            ],
+        )
 
     def test_files_of_other_tools_and_several_sides(self) -> None:
         for side in ("old", "new"):
             (self.folder / side).mkdir()
             for number in range(8):
                 rate = (1.0 if side == "old" else 0.8) * (100 + number)
-                (self.folder / side / ("%d.csv" % number)).write_text("metric,unit,better,value\nrate,byte/s,higher,%g\n" % rate)
+                (self.folder / side / ("%d.csv" % number)).write_text(
+                    "metric,unit,better,value\nrate,byte/s,higher,%g\n" % rate
+                )
         code, out, _ = self.compare("old", "new", "--html", "")
         self.assertEqual(code, 1)
         self.assertIn("1 of 1 headline number regresses", out)
@@ -127,26 +168,53 @@ class Provenance(Folders):
         return provenance.difference(self.read("then").runs, self.read("now").runs, factors)
 
     def test_what_is_named_is_expected_and_all_else_warns(self) -> None:
-        later = self.device(driver="590.1 (CUDA 13.1)", blas="cuBLASLt 13.1", vbios="97", state={
-            **synthetic.GPU["state"], "power_limit": synthetic.telemetry(600, "W"), "pcie_width": synthetic.telemetry(8),
-            "ecc": synthetic.telemetry("on"), "temperature": synthetic.telemetry(80, "degC"),
-            "sm_clock": synthetic.telemetry(1e9, "Hz"), "power": synthetic.telemetry(600, "W")})
+        later = self.device(
+            driver="590.1 (CUDA 13.1)",
+            blas="cuBLASLt 13.1",
+            vbios="97",
+            state={
+                **synthetic.GPU["state"],
+                "power_limit": synthetic.telemetry(600, "W"),
+                "pcie_width": synthetic.telemetry(8),
+                "ecc": synthetic.telemetry("on"),
+                "temperature": synthetic.telemetry(80, "degC"),
+                "sm_clock": synthetic.telemetry(1e9, "Hz"),
+                "power": synthetic.telemetry(600, "W"),
+            },
+        )
         found = self.difference(self.device(), later, ["driver"])
-        self.assertEqual([entry["field"] for entry in found["expected"]], ["driver: device driver", "library: device blas"])
-        self.assertEqual({entry["field"] for entry in found["unexpected"]}, {
-            "firmware: device vbios", "power: device power limit", "links: device PCIe width", "ecc: device ECC"})
+        self.assertEqual(
+            [entry["field"] for entry in found["expected"]], ["driver: device driver", "library: device blas"]
+        )
+        self.assertEqual(
+            {entry["field"] for entry in found["unexpected"]},
+            {
+                "firmware: device vbios",
+                "power: device power limit",
+                "links: device PCIe width",
+                "ecc: device ECC",
+            },
+        )
         self.assertEqual(found["expected"][0]["before"], ["580.65.06 (CUDA 13.0)"])
-        self.assertEqual([entry for entry in found["unexpected"] if "ECC" in entry["field"]][0]["before"], ["unknown"])
+        self.assertEqual(
+            [entry for entry in found["unexpected"] if "ECC" in entry["field"]][0]["before"], ["unknown"]
+        )
 
     def test_equal_machines_differ_in_nothing(self) -> None:
-        self.assertEqual(self.difference(self.device(), self.device()), {"expected": [], "unexpected": [], "within": []})
+        self.assertEqual(
+            self.difference(self.device(), self.device()), {"expected": [], "unexpected": [], "within": []}
+        )
 
     def test_a_side_that_changed_within_says_so(self) -> None:
         for number, driver in enumerate(("1", "1", "2")):
-            self.run_in("side/run-%d" % number, speeds("r%d" % number, spec="cuda", device=self.device(driver=driver)))
+            self.run_in(
+                "side/run-%d" % number, speeds("r%d" % number, spec="cuda", device=self.device(driver=driver))
+            )
         runs = self.read("side").runs
         found = provenance.difference(runs, runs[:1], [])
-        self.assertEqual(found["within"], [{"field": "driver: device driver", "side": "before", "values": ["1", "2"]}])
+        self.assertEqual(
+            found["within"], [{"field": "driver: device driver", "side": "before", "values": ["1", "2"]}]
+        )
 
 
 class Nodes(Folders):
@@ -155,10 +223,16 @@ class Nodes(Folders):
         for number in range(first, first + count):
             host, own = "n%d" % number, speed * (1 + 0.01 * (number * 7 % 8) / 8)
             for run in range(1, runs + 1):
-                self.run_in("%s/%s/run-%d" % (side, host, run), speeds("%s-%s-%d" % (side, host, run), own + run, hostname=host))
+                self.run_in(
+                    "%s/%s/run-%d" % (side, host, run),
+                    speeds("%s-%s-%d" % (side, host, run), own + run, hostname=host),
+                )
 
     def sides(self, *words: str):  # type: ignore[no-untyped-def]
-        old, new = (sorted("%s/%s" % (side, path.name) for path in (self.folder / side).iterdir()) for side in ("old", "new"))
+        old, new = (
+            sorted("%s/%s" % (side, path.name) for path in (self.folder / side).iterdir())
+            for side in ("old", "new")
+        )
         return self.compare(*old, "vs", *new, "--html", "", *words)
 
     def test_a_change_that_some_nodes_have_is_found_and_equal_nodes_are_equal(self) -> None:
@@ -170,7 +244,10 @@ class Nodes(Folders):
         self.assertIn("1 of 2 headline numbers regresses: speed by 10.0 %.", out)
         self.assertNotIn("hostname", out)
         found = json.loads(self.sides("--nodes", "--format", "json")[1])
-        self.assertEqual(([run["name"] for run in found["before"]["runs"]][:2], found["settings"]["nodes"]), (["n1", "n2"], True))
+        self.assertEqual(
+            ([run["name"] for run in found["before"]["runs"]][:2], found["settings"]["nodes"]),
+            (["n1", "n2"], True),
+        )
         shutil.rmtree(self.folder / "new")
         self.fleet("new", 11, 1e9)
         self.assertEqual(self.sides("--nodes")[1].splitlines()[0][:14], "No regression:")
@@ -187,8 +264,14 @@ class Nodes(Folders):
         self.fleet("old", 1, 1e9)
         self.fleet("new", 8, 0.9e9)
         code, _, err = self.sides("--nodes")
-        self.assertEqual((code, err), (
-            2, "gpusig: n8 is on both sides: compare runs of the same nodes without --nodes, each node alone\n"))
+        self.assertEqual(
+            (code, err),
+            (
+                2,
+                "gpusig: n8 is on both sides: compare runs of the same nodes without --nodes, each node "
+                "alone\n",
+            ),
+        )
 
 
 class Refused(Folders):
@@ -203,7 +286,9 @@ class Refused(Folders):
         self.run_in("cuda/run-1", speeds("c", spec="cuda", device=synthetic.GPU))
         self.run_in("sim/run-1", speeds("s", spec="host", simulated=True))
         self.run_in("other/run-1", speeds("o", hostname="node2"))
-        self.refused("different kinds of device do not compare: host: A .* CPU and cuda: NVIDIA H200", "host", "cuda")
+        self.refused(
+            "different kinds of device do not compare: host: A .* CPU and cuda: NVIDIA H200", "host", "cuda"
+        )
         self.refused("a simulated and a measured machine do not compare", "host", "sim")
         self.refused("mixes runs of more than one kind of device", "host", "cuda", "vs", "other")
         self.refused("mixes runs of more than one machine: node1 and node2", "host", "other", "vs", "cuda")
@@ -231,10 +316,19 @@ class Refused(Folders):
         self.assertIn("hostname", out)
 
     def test_where_and_when_a_job_ran_is_no_difference(self) -> None:
-        job = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n[1-2]", "SLURM_NODELIST": "n[1-2]", "SLURMD_NODENAME": "n1",
-               "SLURM_JOB_PARTITION": "big", "OMP_NUM_THREADS": "2"}
+        job = {
+            "SLURM_JOB_ID": "7",
+            "SLURM_JOB_NODELIST": "n[1-2]",
+            "SLURM_NODELIST": "n[1-2]",
+            "SLURMD_NODENAME": "n1",
+            "SLURM_JOB_PARTITION": "big",
+            "OMP_NUM_THREADS": "2",
+        }
         found = provenance.of_signature({"provenance": {"fields": {}, "environment": job}, "devices": {}}, {})
-        self.assertEqual(sorted(found), ["environment: OMP_NUM_THREADS", "environment: SLURM_JOB_PARTITION", "machine: devices"])
+        self.assertEqual(
+            sorted(found),
+            ["environment: OMP_NUM_THREADS", "environment: SLURM_JOB_PARTITION", "machine: devices"],
+        )
 
     def test_folders_and_files_that_hold_no_run(self) -> None:
         self.runs("host", 2)
@@ -244,7 +338,9 @@ class Refused(Folders):
         (self.folder / "loop").symlink_to("loop")
         self.refused("^gpusig: nothing is not there$", "host", "nothing")
         self.refused("^gpusig: empty holds no run", "host", "empty")
-        self.refused("^gpusig: records has no signature.json; make it: ./gpusig report records$", "host", "records")
+        self.refused(
+            "^gpusig: records has no signature.json; make it: ./gpusig report records$", "host", "records"
+        )
         self.refused("^gpusig: loop", "host", "loop")
         self.refused("^gpusig: ", "host", "a\0b")
 
@@ -253,10 +349,14 @@ class Refused(Folders):
         good = (self.folder / "host" / "run-1" / "signature.json").read_text(encoding="utf-8")
         (self.folder / "bad").mkdir()
         path = self.folder / "bad" / "signature.json"
-        for text, words in (("", "not JSON"), ("{}", "not one of gpusig"), (good[:-100], "not JSON"),
-                            (good.replace('"version": "3.', '"version": "7.'), "has version 7"),
-                            (good.replace('"value":', '"values":'), "malformed"),
-                            ("[" * 100000, "nested too deeply|not JSON|objects")):
+        for text, words in (
+            ("", "not JSON"),
+            ("{}", "not one of gpusig"),
+            (good[:-100], "not JSON"),
+            (good.replace('"version": "3.', '"version": "7.'), "has version 7"),
+            (good.replace('"value":', '"values":'), "malformed"),
+            ("[" * 100000, "nested too deeply|not JSON|objects"),
+        ):
             path.write_text(text, encoding="utf-8")
             self.refused(words, "host", "bad")
         random_ = random.Random(1)
@@ -273,18 +373,22 @@ class Refused(Folders):
     def test_wrong_options_are_one_line(self) -> None:
         self.runs("host", 2)
         for words, arguments in (
-                ("needs two sides", ()), ("needs two sides", ("host",)),
-                ("several a side are: BEFORE... vs AFTER...", ("host",) * 3),
-                ("needs two sides", ("vs", "host")), ("needs two sides", ("host", "vs")),
-                ("unknown factor 'drivers'; factors: driver firmware", ("host", "host", "--factor", "drivers")),
-                ("'x' is not an effect between 0 and 1", ("host", "host", "--effect", "x")),
-                ("'200%' is not an effect", ("host", "host", "--effect", "200%")),
-                ("invalid choice: 'xml'", ("host", "host", "--format", "xml")),
-                ("noise: No such file", ("host/run-1", "host/run-2", "--noise", "noise")),
-                ("--repeats goes with --aa", ("host", "host", "--repeats", "8")),
-                ("--aa compares equal runs: leave out", ("--aa", "host", "--factor", "driver")),
-                ("has 2 runs; to split them", ("--aa", "host")), ("needs the folders", ("--aa",)),
-                ("unrecognized arguments: --what", ("host", "host", "--what"))):
+            ("needs two sides", ()),
+            ("needs two sides", ("host",)),
+            ("several a side are: BEFORE... vs AFTER...", ("host",) * 3),
+            ("needs two sides", ("vs", "host")),
+            ("needs two sides", ("host", "vs")),
+            ("unknown factor 'drivers'; factors: driver firmware", ("host", "host", "--factor", "drivers")),
+            ("'x' is not an effect between 0 and 1", ("host", "host", "--effect", "x")),
+            ("'200%' is not an effect", ("host", "host", "--effect", "200%")),
+            ("invalid choice: 'xml'", ("host", "host", "--format", "xml")),
+            ("noise: No such file", ("host/run-1", "host/run-2", "--noise", "noise")),
+            ("--repeats goes with --aa", ("host", "host", "--repeats", "8")),
+            ("--aa compares equal runs: leave out", ("--aa", "host", "--factor", "driver")),
+            ("has 2 runs; to split them", ("--aa", "host")),
+            ("needs the folders", ("--aa",)),
+            ("unrecognized arguments: --what", ("host", "host", "--what")),
+        ):
             self.refused(words, *arguments)
 
     def test_a_page_that_cannot_be_written_is_1_and_the_answer_is_there(self) -> None:
@@ -302,7 +406,9 @@ class Hostile(Folders):
         evil = "\x1b[31m<script>alert(1)</script>=cmd()\u202e"
         for side in ("old", "new"):
             (self.folder / side).mkdir()
-            (self.folder / side / "1.csv").write_text('metric,unit,better,value\n"%s",s,lower,1\n' % evil, encoding="utf-8")
+            (self.folder / side / "1.csv").write_text(
+                'metric,unit,better,value\n"%s",s,lower,1\n' % evil, encoding="utf-8"
+            )
         for format_ in ("table", "json", "junit"):
             _, out, _ = self.compare("old", "new", "--format", format_)
             self.assertNotIn("\x1b", out)

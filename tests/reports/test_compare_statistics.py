@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The statistics of a comparison against scipy, statsmodels, numpy, enumeration and simulation, and against answers by hand."""
+"""The statistics of a comparison against scipy, statsmodels, numpy, enumeration and simulation, and against
+answers by hand."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ except ImportError:
 INPUTS = level.seeds(100, 300, 1000)
 with_scipy = unittest.skipUnless(stats, "no scipy to compare with")
 with_statsmodels = unittest.skipUnless(multipletests, "no statsmodels to compare with")
-# By values a side: the largest U that is rejected at one end of the 95 % interval, and how many choices have it or less.
+# By values a side: the largest U that is rejected at one end of the 95 % interval, and how many choices have
+# it or less.
 REJECTED = {4: (0, 1), 5: (2, 4), 8: (13, 321), 10: (23, 3996)}
 Sides = Tuple[List[float], List[float]]
 
@@ -37,7 +39,10 @@ def distinct(random_: random.Random, most: int = 12, least: int = 1) -> Sides:
     n_a, n_b = random_.randint(least, most), random_.randint(least, most)
     values = random_.sample(range(1 << 20), n_a + n_b)
     moved = random_.choice((0, 1 << 21)) + random_.randrange(1 << 19) * 2
-    a, b = [2 * v for v in values[:n_a]], [2 * v + 1 + moved for v in values[n_a:]]  # even and odd: no ties after the move
+    a, b = (
+        [2 * v for v in values[:n_a]],
+        [2 * v + 1 + moved for v in values[n_a:]],
+    )  # even and odd: no ties after the move
     return a, b
 
 
@@ -56,19 +61,23 @@ def enumerated_p(a: List[float], b: List[float]) -> float:
     """Among all ways to deal the values out: how many have a rank sum as small, or as large, as that of a."""
     ranks = stats.rankdata([*a, *b])
     sums = ranks[deals(len(a), len(ranks))].sum(axis=1)
-    seen = ranks[:len(a)].sum()
+    seen = ranks[: len(a)].sum()
     return min(1, 2 * min((sums <= seen + 1e-9).mean(), (sums >= seen - 1e-9).mean()))
 
 
 class MannWhitney(unittest.TestCase):
     def near(self, found: float, expected: float, of: object) -> None:
-        self.assertTrue(math.isclose(found, expected, rel_tol=1e-10), "%r: %r is not %r" % (of, found, expected))
+        self.assertTrue(
+            math.isclose(found, expected, rel_tol=1e-10), "%r: %r is not %r" % (of, found, expected)
+        )
 
     def test_known_answers(self) -> None:
         self.assertEqual(mann_whitney([1, 2, 3, 4], [5, 6, 7, 8]), 2 / 70)
         self.assertEqual(mann_whitney([1, 2, 3, 5], [4, 6, 7, 8]), 4 / 70)
         self.assertEqual(mann_whitney([1, 3], [2, 4]), 4 / 6)
-        self.assertEqual(mann_whitney([1, 1, 1], [1, 2, 2]), 8 / 20)  # 4 of 20 choices are three of the four 1
+        self.assertEqual(
+            mann_whitney([1, 1, 1], [1, 2, 2]), 8 / 20
+        )  # 4 of 20 choices are three of the four 1
         self.assertEqual(mann_whitney([7] * 5, [7] * 9), 1)
         self.assertEqual(mann_whitney([7] * 25, [7] * 3), 1)
         self.assertEqual(mann_whitney([1], [2]), 1)
@@ -120,7 +129,7 @@ class MannWhitney(unittest.TestCase):
     def test_where_nothing_changed_it_is_small_as_rarely_as_it_says(self) -> None:
         """With ties it is small no more often; without, the exact rate of p <= 0.05 for 8 and 8 is 0.0499."""
         random_ = random.Random(6)
-        for levels, least in ((10 ** 9, 0.044), (4, 0.03)):
+        for levels, least in ((10**9, 0.044), (4, 0.03)):
             draw = [[random_.randrange(levels) for _ in range(16)] for _ in range(8000)]
             rate = sum(mann_whitney(values[:8], values[8:]) <= 0.05 for values in draw) / len(draw)
             self.assertTrue(least < rate < 0.056, rate)
@@ -139,7 +148,7 @@ class MannWhitney(unittest.TestCase):
         for case in range(INPUTS):
             a, b = (tied if case % 2 else distinct)(random_)
             found = mann_whitney(a, b)
-            for change in (lambda v: v / 16 + 3, lambda v: v ** 3, lambda v: -v, lambda v: 5 - v * v):
+            for change in (lambda v: v / 16 + 3, lambda v: v**3, lambda v: -v, lambda v: 5 - v * v):
                 self.assertEqual(found, mann_whitney([change(v) for v in a], [change(v) for v in b]))
 
     def test_further_apart_is_never_less_significant(self) -> None:
@@ -164,7 +173,9 @@ class Shift(unittest.TestCase):
     def test_known_answers(self) -> None:
         self.assertEqual(shift([1, 2, 3], [11, 12, 13]), (10, None, None))
         self.assertEqual(shift([1], [3]), (2, None, None))
-        self.assertEqual(shift([1, 2, 3, 4], [11, 12, 13, 14]), (10, 7, 13))  # 97.1 %: nothing but the extremes is left out
+        self.assertEqual(
+            shift([1, 2, 3, 4], [11, 12, 13, 14]), (10, 7, 13)
+        )  # 97.1 %: nothing but the extremes is left out
         # 3 and 3 reach 0.9 exactly: 1 - 2 / 20.
         self.assertEqual(shift([0, 10, 20], [100, 101, 102], 0.9), (91, 80, 102))
         self.assertEqual(shift([0, 10, 20], [100, 101, 102], 0.9001), (91, None, None))
@@ -202,7 +213,12 @@ class Shift(unittest.TestCase):
         for _ in range(INPUTS // 10):
             a, b = distinct(random_, 60, 21)
             _, low, high = shift(a, b)
-            for moved, rejected in ((low + 0.25, False), (high - 0.25, False), (low - 0.25, True), (high + 0.25, True)):
+            for moved, rejected in (
+                (low + 0.25, False),
+                (high - 0.25, False),
+                (low - 0.25, True),
+                (high + 0.25, True),
+            ):
                 found = stats.mannwhitneyu([v + moved for v in a], b, method="asymptotic").pvalue
                 self.assertEqual(found <= 0.05, rejected, (a, b, moved))
 
@@ -212,7 +228,9 @@ class Shift(unittest.TestCase):
         for case in range(INPUTS):
             a, b = (tied if case % 2 else distinct)(random_)
             estimate, low, high = shift(a, b)
-            below, above = (stats.mannwhitneyu([v + estimate + step for v in a], b).statistic for step in (-0.25, 0.25))
+            below, above = (
+                stats.mannwhitneyu([v + estimate + step for v in a], b).statistic for step in (-0.25, 0.25)
+            )
             self.assertTrue(below <= len(a) * len(b) / 2 <= above, (a, b))
             self.assertTrue(low is None or low <= estimate <= high)
 
@@ -223,7 +241,10 @@ class Shift(unittest.TestCase):
         for n, (_, rejected) in REJECTED.items():
             trials, held = level.seeds(6000, 20000, 60000) // n, 0
             for _ in range(trials):
-                a, b = ([math.log(scale * random_.lognormvariate(3, 0.1)) for _ in range(n)] for scale in (1, 1.05))
+                a, b = (
+                    [math.log(scale * random_.lognormvariate(3, 0.1)) for _ in range(n)]
+                    for scale in (1, 1.05)
+                )
                 _, low, high = shift(a, b)
                 held += low <= truth <= high
             exact = 1 - 2 * rejected / math.comb(2 * n, n)
@@ -249,9 +270,14 @@ class Shift(unittest.TestCase):
     def test_swapping_the_sides_negates_it_to_the_bit(self) -> None:
         random_ = random.Random(16)
         for case in range(INPUTS):
-            n_a, n_b = ((random_.randint(1, 30), random_.randint(1, 30)) if case % 10 == 0 else
-                        (random_.randint(1, 12), random_.randint(1, 12)))
-            a, b = ([random_.gauss(0.1, 1) * 10 ** random_.uniform(-3, 3) for _ in range(n)] for n in (n_a, n_b))
+            n_a, n_b = (
+                (random_.randint(1, 30), random_.randint(1, 30))
+                if case % 10 == 0
+                else (random_.randint(1, 12), random_.randint(1, 12))
+            )
+            a, b = (
+                [random_.gauss(0.1, 1) * 10 ** random_.uniform(-3, 3) for _ in range(n)] for n in (n_a, n_b)
+            )
             there, back = shift(a, b), shift(b, a)
             self.assertEqual(there[0], -back[0])
             self.assertEqual(there[1:], (None, None) if back[1] is None else (-back[2], -back[1]))
@@ -294,7 +320,10 @@ class Adjusted(unittest.TestCase):
     def test_it_is_statsmodels_fdr_bh(self) -> None:
         random_ = random.Random(21)
         for case in range(INPUTS):
-            ps = [random_.random() ** random_.randint(1, 8) for _ in range(random_.randint(1, 12 if case % 10 else 60))]
+            ps = [
+                random_.random() ** random_.randint(1, 8)
+                for _ in range(random_.randint(1, 12 if case % 10 else 60))
+            ]
             ps += random_.sample(ps, len(ps) // 3) + [0.0, 1.0] * (case % 2)
             random_.shuffle(ps)
             for found, expected in zip(adjusted(ps), multipletests(ps, method="fdr_bh")[1]):
@@ -311,7 +340,8 @@ class Adjusted(unittest.TestCase):
             self.assertEqual([q for _, q in sorted(zip(ps, found))], sorted(found))
 
     def test_false_discoveries_are_as_rare_as_asked_for(self) -> None:
-        """20 tests, 5 of real changes: the expected share of false ones among those rejected at 0.1 is 0.1 * 15 / 20."""
+        """20 tests, 5 of real changes: the expected share of false ones among those rejected at 0.1 is 0.1 *
+        15 / 20."""
         random_ = random.Random(23)
         shares = []
         for _ in range(4000):
@@ -365,7 +395,10 @@ class Quantile(unittest.TestCase):
     def test_it_is_numpy_s(self) -> None:
         random_ = random.Random(41)
         for case in range(INPUTS):
-            values = [random_.gauss(0, 1) if case % 2 else random_.randrange(4) for _ in range(random_.randint(1, 30))]
+            values = [
+                random_.gauss(0, 1) if case % 2 else random_.randrange(4)
+                for _ in range(random_.randint(1, 30))
+            ]
             share = random_.choice((0.0, 0.05, 0.5, 0.9, 0.95, 1.0, random_.random()))
             self.assertAlmostEqual(quantile(values, share), numpy.quantile(values, share), delta=1e-12)
             self.assertTrue(min(values) <= quantile(values, share) <= max(values))

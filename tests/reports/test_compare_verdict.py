@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is called a regression, and what is not: machines with known truth, properties, and what is missing or wrong."""
+"""What is called a regression, and what is not: machines with known truth, properties, and what is missing or
+wrong."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import random
 import unittest
 from dataclasses import replace
 
-import workplace  # noqa: F401  the package under test on the path
+import workplace  # noqa: F401
 
 from machines import METRICS, Machine, judged, name_of, verdicts, with_number
 from reports.compare import verdict
@@ -22,8 +23,14 @@ SWAPPED = {"regress": "improve", "improve": "regress"}
 
 class KnownTruth(unittest.TestCase):
     def test_equal_machines_raise_few_alarms(self) -> None:
-        """Family-wise, with offsets that all metrics of a run share, and with outliers. The spread is such that 2 % is little."""
-        for sigma, shared, outliers in ((0.01, 0.01, 0.0), (0.03, 0.0, 0.02), (0.005, 0.05, 0.0), (0.1, 0.1, 0.1)):
+        """Family-wise, with offsets that all metrics of a run share, and with outliers. The spread is such
+        that 2 % is little."""
+        for sigma, shared, outliers in (
+            (0.01, 0.01, 0.0),
+            (0.03, 0.0, 0.02),
+            (0.005, 0.05, 0.0),
+            (0.1, 0.1, 0.1),
+        ):
             alarms, trials = 0, level.seeds(20, 70, 200)
             for seed in range(trials):
                 machine = Machine(seed, sigma, shared, outliers=outliers)
@@ -35,7 +42,9 @@ class KnownTruth(unittest.TestCase):
         alarms, trials = 0, level.seeds(30, 100, 300)
         for seed in range(trials):
             machine = Machine(seed, 0.01, 0.01)
-            found = set(verdicts(judged(machine.runs(8), machine.runs(8), Settings(least_effect=1e-9))).values())
+            found = set(
+                verdicts(judged(machine.runs(8), machine.runs(8), Settings(least_effect=1e-9))).values()
+            )
             alarms += bool(found & {"regress", "improve"})
         self.assertLessEqual(alarms, level.most(trials, 0.05))
 
@@ -44,9 +53,13 @@ class KnownTruth(unittest.TestCase):
             found, called, trials = 0, 0, level.seeds(12, 50, 100)
             for seed in range(trials):
                 machine = Machine(seed, 0.01, 0.005)
-                words = verdicts(judged(machine.runs(8), machine.runs(8, {0: slow_down, 1: slow_down, 2: slow_down})))
+                words = verdicts(
+                    judged(machine.runs(8), machine.runs(8, {0: slow_down, 1: slow_down, 2: slow_down}))
+                )
                 found += all(words[name_of(metric)] == "regress" for metric in (0, 1, 2))
-                called += sum(word == "regress" for name, word in words.items() if name not in map(name_of, (0, 1, 2)))
+                called += sum(
+                    word == "regress" for name, word in words.items() if name not in map(name_of, (0, 1, 2))
+                )
             self.assertGreaterEqual(found, level.least(trials, share), slow_down)
             self.assertLessEqual(called, level.most(trials * (METRICS - 3), 0.05))
 
@@ -71,24 +84,31 @@ class KnownTruth(unittest.TestCase):
 
     @level.only_all
     def test_what_is_said_to_be_detectable_is_detected(self) -> None:
-        """Slow-downs of that size are called regressions in about 9 of 10 comparisons, in another one by that one's own words."""
+        """Slow-downs of that size are called regressions in about 9 of 10 comparisons, in another one by that
+        one's own words."""
         for runs in (8, 12):
             said = []
             trials = level.seeds(0, 70, 200)
             for seed in range(trials // 5):
                 machine = Machine(seed, 0.01, 0.0)
-                said += [row["detectable"] for row in judged(machine.runs(runs), machine.runs(runs))["metrics"]]
+                said += [
+                    row["detectable"] for row in judged(machine.runs(runs), machine.runs(runs))["metrics"]
+                ]
             effect = sorted(said)[len(said) // 2]
             found = 0
             for seed in range(trials):
                 machine = Machine(seed + 1000, 0.01, 0.0)
-                found += verdicts(judged(machine.runs(runs), machine.runs(runs, {0: 1 + effect})))[name_of(0)] == "regress"
+                found += (
+                    verdicts(judged(machine.runs(runs), machine.runs(runs, {0: 1 + effect})))[name_of(0)]
+                    == "regress"
+                )
             self.assertGreater(found / trials, 0.8, (runs, effect))
             self.assertLess(found / trials, 0.99, (runs, effect))
 
     @level.only_all
     def test_with_as_many_repeats_as_advised_it_is_mostly_decided(self) -> None:
-        """Where the same machines are measured that often, from the start. An estimate that is off cannot be right each time."""
+        """Where the same machines are measured that often, from the start. An estimate that is off cannot be
+        right each time."""
         decided = advised = 0
         for seed in range(60):
             machine = Machine(seed, 0.06, 0.0, metrics=20)
@@ -107,7 +127,11 @@ class Properties(unittest.TestCase):
 
     def random_sides(self, seed: int):  # type: ignore[no-untyped-def]
         draw = random.Random(seed)
-        sigma, shared, outliers = draw.choice((0.002, 0.01, 0.05)), draw.choice((0, 0.01)), draw.choice((0, 0.1))
+        sigma, shared, outliers = (
+            draw.choice((0.002, 0.01, 0.05)),
+            draw.choice((0, 0.01)),
+            draw.choice((0, 0.1)),
+        )
         machine = Machine(seed, sigma, shared, metrics=12, outliers=outliers)
         slower = {metric: draw.choice((0.9, 0.97, 1.0, 1.03, 1.1, 1.5)) for metric in range(12)}
         return machine.runs(draw.randint(1, 12)), machine.runs(draw.randint(1, 12), slower)
@@ -116,20 +140,29 @@ class Properties(unittest.TestCase):
         for seed in range(self.SEEDS):
             before, after = self.random_sides(seed)
             one, other = judged(before, after), judged(after, before)
-            self.assertEqual({name: SWAPPED.get(word, word) for name, word in verdicts(one).items()}, verdicts(other))
+            self.assertEqual(
+                {name: SWAPPED.get(word, word) for name, word in verdicts(one).items()}, verdicts(other)
+            )
             for mine, theirs in zip(one["metrics"], other["metrics"]):
                 self.assertAlmostEqual(mine["change"]["value"] * theirs["change"]["value"], 1, places=7)
-                self.assertEqual((mine["p"], mine["p_adjusted"], mine["detectable"]),
-                                 (theirs["p"], theirs["p_adjusted"], theirs["detectable"]))
+                self.assertEqual(
+                    (mine["p"], mine["p_adjusted"], mine["detectable"]),
+                    (theirs["p"], theirs["p_adjusted"], theirs["detectable"]),
+                )
 
     def test_another_unit_changes_nothing_but_the_values(self) -> None:
         def scaled(run, factor):  # type: ignore[no-untyped-def]
-            return replace(run, numbers={n: replace(v, value=v.value * factor) for n, v in run.numbers.items()})
+            return replace(
+                run, numbers={n: replace(v, value=v.value * factor) for n, v in run.numbers.items()}
+            )
 
         for seed in range(self.SEEDS):
             before, after = self.random_sides(seed)
             factor = 2.0 ** random.Random(seed).randint(-20, 20)
-            one, other = judged(before, after), judged([scaled(r, factor) for r in before], [scaled(r, factor) for r in after])
+            one, other = (
+                judged(before, after),
+                judged([scaled(r, factor) for r in before], [scaled(r, factor) for r in after]),
+            )
             for mine, theirs in zip(one["metrics"], other["metrics"]):
                 self.assertEqual((mine["verdict"], mine["p"]), (theirs["verdict"], theirs["p"]))
                 self.assertAlmostEqual(mine["change"]["value"], theirs["change"]["value"], places=7)
@@ -181,14 +214,21 @@ class Properties(unittest.TestCase):
                     changed.append(replace(run, numbers=numbers))
                 sides.append(changed)
             found = judged(*sides)
-            shown = [row["name"] for place in ("metrics", "others") for row in found[place]] + \
-                [row["name"] for row in found["control"]["metrics"]]
-            self.assertEqual(sorted(shown), sorted({name for side in sides for run in side for name in run.numbers}))
+            shown = [row["name"] for place in ("metrics", "others") for row in found[place]] + [
+                row["name"] for row in found["control"]["metrics"]
+            ]
+            self.assertEqual(
+                sorted(shown), sorted({name for side in sides for run in side for name in run.numbers})
+            )
             for row in found["metrics"]:
                 missing = [side for side in ("before", "after") if None in row[side]["values"]]
                 for side in missing:
-                    self.assertTrue(all(bool(reason) == (value is None) for value, reason in zip(
-                        row[side]["values"], row[side]["reasons"])))
+                    self.assertTrue(
+                        all(
+                            bool(reason) == (value is None)
+                            for value, reason in zip(row[side]["values"], row[side]["reasons"])
+                        )
+                    )
                 if all(value is None for value in row["after"]["values"]):
                     self.assertEqual(row["verdict"], "invalid")
 
@@ -204,7 +244,9 @@ class WrongInput(unittest.TestCase):
         return next(row for row in found["metrics"] if row["name"] == self.name), found
 
     def changed(self, runs, count, **changes):  # type: ignore[no-untyped-def]
-        return [with_number(run, self.name, **changes) if place < count else run for place, run in enumerate(runs)]
+        return [
+            with_number(run, self.name, **changes) if place < count else run for place, run in enumerate(runs)
+        ]
 
     def test_a_value_that_has_no_ratio_is_invalid(self) -> None:
         for value in (0.0, -1.0):
@@ -215,8 +257,20 @@ class WrongInput(unittest.TestCase):
 
     def test_a_fraction_around_0_is_compared_as_a_difference(self) -> None:
         draw = random.Random(1)
-        sides = [[with_number(run, self.name, value=shift + draw.gauss(0, 0.005), scale=DIFFERENCE, unit="", better="higher")
-                  for run in runs] for runs, shift in ((self.before, 0.01), (self.after, -0.09))]
+        sides = [
+            [
+                with_number(
+                    run,
+                    self.name,
+                    value=shift + draw.gauss(0, 0.005),
+                    scale=DIFFERENCE,
+                    unit="",
+                    better="higher",
+                )
+                for run in runs
+            ]
+            for runs, shift in ((self.before, 0.01), (self.after, -0.09))
+        ]
         row, _ = self.row(*sides)
         self.assertEqual(row["verdict"], "regress")
         self.assertAlmostEqual(row["change"]["value"], -0.1, delta=0.01)
@@ -240,17 +294,30 @@ class WrongInput(unittest.TestCase):
         self.assertEqual(row["after"]["reasons"][:4], ["was contended"] * 3 + [""])
 
     def test_contended_values_count_unless_they_are_of_one_side(self) -> None:
-        """What competes with itself for the cores is contended on both sides; a neighbour of one side is no regression."""
+        """What competes with itself for the cores is contended on both sides; a neighbour of one side is no
+        regression."""
         contended = self.changed(self.after, 5, contended=True)
         row, _ = self.row(after=contended)
         self.assertEqual(row["verdict"], "invalid")
         self.assertIn("others used the machine during 0 % of its values before and 62 % after", row["reason"])
-        self.assertEqual(self.row(self.changed(self.before, 2, contended=True), contended)[0]["verdict"], "equivalent")
-        self.assertEqual(self.row(self.changed(self.before, 8, contended=True), self.changed(self.after, 8, contended=True))[0][
-            "verdict"], "equivalent")
+        self.assertEqual(
+            self.row(self.changed(self.before, 2, contended=True), contended)[0]["verdict"], "equivalent"
+        )
+        self.assertEqual(
+            self.row(
+                self.changed(self.before, 8, contended=True), self.changed(self.after, 8, contended=True)
+            )[0]["verdict"],
+            "equivalent",
+        )
 
     def test_what_only_one_side_can_do_is_invalid_and_what_none_can_do_is_left_out(self) -> None:
-        gone = {"value": None, "reason": "its case was skipped: no f8", "unavailable": True, "better": None, "unit": ""}
+        gone = {
+            "value": None,
+            "reason": "its case was skipped: no f8",
+            "unavailable": True,
+            "better": None,
+            "unit": "",
+        }
         row, _ = self.row(after=self.changed(self.after, 8, **gone))
         self.assertEqual(row["verdict"], "invalid")
         found = judged(self.changed(self.before, 8, **gone), self.changed(self.after, 8, **gone))
@@ -265,7 +332,9 @@ class WrongInput(unittest.TestCase):
 
     def test_one_run_a_side_decides_nothing(self) -> None:
         row, found = self.row(self.before[:1], self.after[:1])
-        self.assertEqual((row["verdict"], row["change"]["low"], row["detectable"]), ("inconclusive", None, None))
+        self.assertEqual(
+            (row["verdict"], row["change"]["low"], row["detectable"]), ("inconclusive", None, None)
+        )
         self.assertEqual(found["outcome"]["exit"], 3)
         self.assertEqual(row["repeats"], verdict.least_repeats(6, 0.05))
 
@@ -280,8 +349,10 @@ class WrongInput(unittest.TestCase):
 
         control = Settings(controls=("metric_7",))
         found = judged(*sides({0: 1.2, 7: 1.1}), control)
-        self.assertEqual((found["control"]["verdict"], found["outcome"]["verdict"], found["outcome"]["exit"]),
-                         ("moved", "inconclusive", 3))
+        self.assertEqual(
+            (found["control"]["verdict"], found["outcome"]["verdict"], found["outcome"]["exit"]),
+            ("moved", "inconclusive", 3),
+        )
         self.assertEqual(set(verdicts(found).values()), {"inconclusive"})
         self.assertTrue(all("control moved" in row["reason"] for row in found["metrics"]))
         found = judged(*sides({0: 1.2}), control)
@@ -290,8 +361,10 @@ class WrongInput(unittest.TestCase):
 
     def test_what_a_factor_of_the_host_can_touch_is_no_control(self) -> None:
         machine = Machine(9, 0.003, 0.0, metrics=8)
-        sides = [[with_number(run, name_of(7), control=True, judged=False) for run in runs]
-                 for runs in (machine.runs(8), machine.runs(8, {7: 1.2}))]
+        sides = [
+            [with_number(run, name_of(7), control=True, judged=False) for run in runs]
+            for runs in (machine.runs(8), machine.runs(8, {7: 1.2}))
+        ]
         for factor, word in (("driver", "moved"), ("kernel", "none")):
             self.assertEqual(judged(*sides, Settings(factors=(factor,)))["control"]["verdict"], word)
 
@@ -310,22 +383,37 @@ class WrongInput(unittest.TestCase):
     def test_too_many_metrics_to_judge_is_one_line(self) -> None:
         numbers = {"m%d" % i: Number(1.0, "s", "lower") for i in range(3000)}
         runs = [replace(self.before[0], numbers=numbers, identity=str(i)) for i in range(4)]
-        with self.assertRaisesRegex(BadNumbers, "^3000 metrics are too many to judge, at most 1000; choose some with --only$"):
+        with self.assertRaisesRegex(
+            BadNumbers, "^3000 metrics are too many to judge, at most 1000; choose some with --only$"
+        ):
             judged(runs[:2], runs[2:])
-        described = [replace(run, numbers={n: replace(v, judged=False) for n, v in numbers.items()}) for run in runs]
+        described = [
+            replace(run, numbers={n: replace(v, judged=False) for n, v in numbers.items()}) for run in runs
+        ]
         found = judged(described[:2], described[2:])
-        self.assertEqual((found["others_count"], len(found["others"]), found["outcome"]["verdict"]), (3000, 500, "invalid"))
+        self.assertEqual(
+            (found["others_count"], len(found["others"]), found["outcome"]["verdict"]), (3000, 500, "invalid")
+        )
 
     def test_huge_and_tiny_values_are_compared(self) -> None:
         for value in (1e300, 1e-300):
-            sides = [[with_number(run, self.name, value=value * (1 + place / 1e4)) for place, run in enumerate(runs)]
-                     for runs in (self.before, self.after)]
+            sides = [
+                [
+                    with_number(run, self.name, value=value * (1 + place / 1e4))
+                    for place, run in enumerate(runs)
+                ]
+                for runs in (self.before, self.after)
+            ]
             self.assertEqual(self.row(*sides)[0]["verdict"], "equivalent")
-        apart = [[with_number(run, self.name, value=value, better="lower", unit="s") for run in runs]
-                 for runs, value in ((self.before, 1e-300), (self.after, 1e300))]
+        apart = [
+            [with_number(run, self.name, value=value, better="lower", unit="s") for run in runs]
+            for runs, value in ((self.before, 1e-300), (self.after, 1e300))
+        ]
         row, found = self.row(*apart)
         self.assertEqual(row["verdict"], "regress")
-        self.assertTrue(all(math.isfinite(x) for x in (row["change"]["value"], row["change"]["low"], row["detectable"])))
+        self.assertTrue(
+            all(math.isfinite(x) for x in (row["change"]["value"], row["change"]["low"], row["detectable"]))
+        )
         json.dumps(found, allow_nan=False)
 
 

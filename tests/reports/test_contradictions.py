@@ -45,30 +45,69 @@ def flagged(valid: bool, **more: Any) -> Callable[[Json], None]:
     return lambda line: line.update(validity={"valid": valid, "flags": [flag]})
 
 
-TIME, ORDER, COUNT = "a time that is 0 or negative", "times that are not in the order", "more samples kept or disturbed"
-MEDIAN, OUTSIDE, NEGATIVE = "samples without a median", "a value outside its interval", "a rate, a time or a ratio that is 0"
-BOUND, RATE, FLAG, CASE = "above its bound", "not work / time", "a value that has a flag", "a case that has a flag"
+TIME, ORDER, COUNT = (
+    "a time that is 0 or negative",
+    "times that are not in the order",
+    "more samples kept or disturbed",
+)
+MEDIAN, OUTSIDE, NEGATIVE = (
+    "samples without a median",
+    "a value outside its interval",
+    "a rate, a time or a ratio that is 0",
+)
+BOUND, RATE, FLAG, CASE = (
+    "above its bound",
+    "not work / time",
+    "a value that has a flag",
+    "a case that has a flag",
+)
 
 BROKEN: Dict[str, Dict[str, Callable[[Json], None]]] = {
-    TIME: {"median": of_variant(median_s=0, min_s=0), "least": of_variant(min_s=-1e-9), "end": of_variant(ci_low_s=-1.0),
-           "sample": lambda line: line["variants"][0]["samples_s"].append(-1e-9)},
-    ORDER: {"least": of_variant(min_s=1.0), "most": of_variant(max_s=1e-12), "95 %": of_variant(p95_s=1.0),
-            "interval": of_variant(ci_low_s=1.0), "its end": of_variant(ci_high_s=1e-12),
-            "samples": lambda line: line["variants"][0]["samples_s"].__setitem__(0, 1.0)},
+    TIME: {
+        "median": of_variant(median_s=0, min_s=0),
+        "least": of_variant(min_s=-1e-9),
+        "end": of_variant(ci_low_s=-1.0),
+        "sample": lambda line: line["variants"][0]["samples_s"].append(-1e-9),
+    },
+    ORDER: {
+        "least": of_variant(min_s=1.0),
+        "most": of_variant(max_s=1e-12),
+        "95 %": of_variant(p95_s=1.0),
+        "interval": of_variant(ci_low_s=1.0),
+        "its end": of_variant(ci_high_s=1e-12),
+        "samples": lambda line: line["variants"][0]["samples_s"].__setitem__(0, 1.0),
+    },
     COUNT: {"kept": of_variant(n=19), "disturbed": of_variant(disturbed=21)},
     MEDIAN: {"no median": of_variant(median_s=None), "no samples": of_variant(n=0, samples_s=[])},
     OUTSIDE: {"below": of_value(ci_low=1e12), "above": of_value(ci_high=1.0)},
-    NEGATIVE: {"rate": another("goodput", None, -1.0, "byte/s"), "no rate": another("goodput", None, 0, "byte/s"),
-               "time": another("time", None, -1.0, "s"), "ratio": another("time_ratio", None, -1.0),
-               "speedup": another("S", None, -2.0), "loss": another("CIL_gemm", None, 0.0)},
-    BOUND: {"value": another("x", None, 1.03, bound=1.0),
-            "interval": another("x", None, 1.5, ci_low=1.03, ci_high=2.0, bound=1.0)},
-    RATE: {"bandwidth": of_value(value=4.1e11, ci_low=None, ci_high=None), "time": another("time", "regular", 1e-3, "s"),
-           "flop rate": lambda line: (of_variant(model={"bytes": None, "flops": 2.0, "messages": None})(line),
-                                      another("flop_rate", "regular", 1e9, "flop/s")(line)),
-           "message rate": lambda line: (of_variant(model={"bytes": None, "flops": None, "messages": 1.0})(line),
-                                         another("message_rate", "regular", 1.0, "1/s")(line))},
-    FLAG: {"of its variant": flagged(True, variant="regular"), "its own": flagged(True, variant="regular", quantity="bandwidth")},
+    NEGATIVE: {
+        "rate": another("goodput", None, -1.0, "byte/s"),
+        "no rate": another("goodput", None, 0, "byte/s"),
+        "time": another("time", None, -1.0, "s"),
+        "ratio": another("time_ratio", None, -1.0),
+        "speedup": another("S", None, -2.0),
+        "loss": another("CIL_gemm", None, 0.0),
+    },
+    BOUND: {
+        "value": another("x", None, 1.03, bound=1.0),
+        "interval": another("x", None, 1.5, ci_low=1.03, ci_high=2.0, bound=1.0),
+    },
+    RATE: {
+        "bandwidth": of_value(value=4.1e11, ci_low=None, ci_high=None),
+        "time": another("time", "regular", 1e-3, "s"),
+        "flop rate": lambda line: (
+            of_variant(model={"bytes": None, "flops": 2.0, "messages": None})(line),
+            another("flop_rate", "regular", 1e9, "flop/s")(line),
+        ),
+        "message rate": lambda line: (
+            of_variant(model={"bytes": None, "flops": None, "messages": 1.0})(line),
+            another("message_rate", "regular", 1.0, "1/s")(line),
+        ),
+    },
+    FLAG: {
+        "of its variant": flagged(True, variant="regular"),
+        "its own": flagged(True, variant="regular", quantity="bandwidth"),
+    },
     CASE: {"flag": flagged(True)},
 }
 
@@ -149,8 +188,10 @@ class Machines(workplace.Scratch):
         return self.refusal(lambda run: run["device"][0].update(more))
 
     def test_what_makes_it_another_machine_is_refused(self) -> None:
-        self.assertEqual(self.provenance(cpu="B CPU"),
-                         "records of different CPUs do not mix: A (R) CPU and B CPU; measure into a new folder")
+        self.assertEqual(
+            self.provenance(cpu="B CPU"),
+            "records of different CPUs do not mix: A (R) CPU and B CPU; measure into a new folder",
+        )
         self.assertIn("versions of gpusig do not mix: abc and def", self.provenance(version="def"))
         self.assertIn("machines do not mix: node1 and node2", self.provenance(hostname="node2"))
         self.assertIn("memories do not mix: 16 GiB and 32 GiB", self.provenance(memory_bytes=1 << 35))
@@ -164,7 +205,12 @@ class Machines(workplace.Scratch):
         self.assertIn("devices do not mix: GPU-1 and GPU-2; measure into a new folder", err)
 
     def test_what_changes_on_one_machine_is_a_warning(self) -> None:
-        for more in ({"kernel": "6.2"}, {"microcode": "0x2"}, {"cpu": None}, {"memory_bytes": (1 << 34) + (1 << 28)}):
+        for more in (
+            {"kernel": "6.2"},
+            {"microcode": "0x2"},
+            {"cpu": None},
+            {"memory_bytes": (1 << 34) + (1 << 28)},
+        ):
             self.assertEqual(self.provenance(**more), "")
         self.assertEqual((self.device(driver="2"), self.device(index=1, name="Another")), ("", ""))
 
@@ -178,7 +224,18 @@ class Real(workplace.Scratch):
     def test_a_program_on_this_machine_has_none(self) -> None:
         """What every program writes on simulated devices is looked at in tests/method/test_lacks.py."""
         path = self.folder / "records.jsonl"
-        options = ["--device", "host", "--min-samples", "6", "--max-samples", "12", "--budget", "30s", "--out", str(path)]
+        options = [
+            "--device",
+            "host",
+            "--min-samples",
+            "6",
+            "--max-samples",
+            "12",
+            "--budget",
+            "30s",
+            "--out",
+            str(path),
+        ]
         subprocess.run([str(BIN / "micro/launch"), *options], capture_output=True, check=False)
         records = workplace.read(path)
         self.assertEqual((records.bad_records, len(list(records.cases()))), ({}, 1))

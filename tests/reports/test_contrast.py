@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Text of drawings can be read: its contrast, by WCAG 2's formula, to what is behind it, by day and by night."""
+"""Text of drawings can be read: its contrast, by WCAG 2's formula, to what is behind it, by day and by
+night."""
 
 from __future__ import annotations
 
@@ -8,7 +9,6 @@ import unittest
 from typing import Dict, List, Set, Tuple
 from xml.dom import minidom
 
-import synthetic
 import workplace
 
 from reports import report
@@ -28,7 +28,9 @@ def colour(text: str) -> Colour:
 
 
 def luminance(of: Colour) -> float:
-    red, green, blue = (v / 255 / 12.92 if v / 255 <= 0.04045 else ((v / 255 + 0.055) / 1.055) ** 2.4 for v in of)
+    red, green, blue = (
+        v / 255 / 12.92 if v / 255 <= 0.04045 else ((v / 255 + 0.055) / 1.055) ** 2.4 for v in of
+    )
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
@@ -43,7 +45,10 @@ def over(top: Colour, below: Colour, opacity: float) -> Colour:
 
 
 def style(*names: str) -> str:
-    return "".join((report.TEMPLATES / name).read_text(encoding="utf-8") for name in names or ("report.css", "compare.css"))
+    return "".join(
+        (report.TEMPLATES / name).read_text(encoding="utf-8")
+        for name in names or ("report.css", "compare.css")
+    )
 
 
 def themes() -> Dict[str, Dict[str, Colour]]:
@@ -53,7 +58,9 @@ def themes() -> Dict[str, Dict[str, Colour]]:
     day: Dict[str, Colour] = {}
     night: Dict[str, Colour] = {}
     for is_dark, block in blocks:
-        found = {name: colour(text) for name, text in re.findall(r"--([a-z0-9-]+): (#[0-9a-f]{3,6})\b", block)}
+        found = {
+            name: colour(text) for name, text in re.findall(r"--([a-z0-9-]+): (#[0-9a-f]{3,6})\b", block)
+        }
         (night if is_dark else day).update(found)
     return {"day": day, "night": {**day, **night}}
 
@@ -87,11 +94,22 @@ class Contrast(unittest.TestCase):
 
     def test_the_style_is_understood(self) -> None:
         day, night = themes()["day"], themes()["night"]
-        for name in ("paper", "ink", "soft", "wash", "hot", "cold", "caution", *("c%d" % i for i in range(7))):
+        for name in (
+            "paper",
+            "ink",
+            "soft",
+            "wash",
+            "hot",
+            "cold",
+            "caution",
+            *("c%d" % i for i in range(7)),
+        ):
             self.assertIn(name, day)
             self.assertNotEqual(day[name], night[name], name)
-        self.assertEqual([of_text(c) for c in ("", "tick", "name f4", "panel", "cellvalue", "hot", "lost")],
-                         ["ink", "soft", "c4", "ink", "ink", "hot", "caution"])
+        self.assertEqual(
+            [of_text(c) for c in ("", "tick", "name f4", "panel", "cellvalue", "hot", "lost")],
+            ["ink", "soft", "c4", "ink", "ink", "hot", "caution"],
+        )
 
     def test_cells_of_a_heat_map(self) -> None:
         root = minidom.parseString(heat()).documentElement
@@ -103,7 +121,9 @@ class Contrast(unittest.TestCase):
             behind = fills()[shape.getAttribute("class").split()[-1]]
             opacity = float(shape.getAttribute("fill-opacity") or 1)
             for name, theme in themes().items():
-                got = contrast(theme[of_text(text.getAttribute("class"))], over(theme[behind], theme["paper"], opacity))
+                got = contrast(
+                    theme[of_text(text.getAttribute("class"))], over(theme[behind], theme["paper"], opacity)
+                )
                 self.assertGreaterEqual(got, LEAST, (name, behind, opacity))
                 seen.add((name, behind))
         self.assertEqual(len(seen), 6)
@@ -115,11 +135,18 @@ class Contrast(unittest.TestCase):
     def test_text_on_paper_and_on_boxes(self) -> None:
         series = [Series("s%d" % i, [Mark(1, i + 1), Mark(8, i + 2)], i) for i in range(7)]
         facts = {"link_0_0": "kind=PCIe to=host generation=5 generation_max=5 lanes=8 lanes_max=16 read=busy"}
-        drawn = [draw_lines(LineChart("t", "x", "", "", series, up=[(2, "L1")])), heat(), draw_links(links_of(facts), {0: 0}),
-                 draw_tree("Machine#0[Package#0[Core#0[PU#0] Core#1[PU#1]]]")]
+        drawn = [
+            draw_lines(LineChart("t", "x", "", "", series, up=[(2, "L1")])),
+            heat(),
+            draw_links(links_of(facts), {0: 0}),
+            draw_tree("Machine#0[Package#0[Core#0[PU#0] Core#1[PU#1]]]"),
+        ]
         pale = set()
         classes = {c for svg in drawn for c in texts(svg)} | {"lost"}
-        self.assertEqual(classes, {"panel", "tick", "name", "cellvalue", "hot", "lost", *("name f%d" % i for i in range(7))})
+        self.assertEqual(
+            classes,
+            {"panel", "tick", "name", "cellvalue", "hot", "lost", *("name f%d" % i for i in range(7))},
+        )
         for theme in themes().values():
             for name in classes:
                 behind = [theme["paper"]] + ([theme["wash"]] if name in ("tick", "name") else [])

@@ -38,28 +38,50 @@ class Tables(workplace.Scratch):
         times = {(r["program"], r["case"], r["variant"]): r for r in self.rows("timings.csv")}
         self.assertEqual(times.keys(), timings.keys())
         for name, row in times.items():
-            self.assertEqual((float(row["median_s"]), int(row["n"])), (timings[name]["median_s"], timings[name]["n"]))
+            self.assertEqual(
+                (float(row["median_s"]), int(row["n"])), (timings[name]["median_s"], timings[name]["n"])
+            )
 
     def test_what_is_invalid_says_why(self) -> None:
         w = synthetic.launch()
-        w.lines[1]["validity"] = {"valid": False, "flags": [{"flag": "throttled", "variant": None, "reason": 'by "heat", much'}]}
+        w.lines[1]["validity"] = {
+            "valid": False,
+            "flags": [{"flag": "throttled", "variant": None, "reason": 'by "heat", much'}],
+        }
         self.run_build(w.text())
         rows = self.rows("metrics.csv")
-        self.assertEqual({(r["valid"], r["flags"], r["reason"]) for r in rows},
-                         {("no", "throttled", 'throttled: by "heat", much')})
+        self.assertEqual(
+            {(r["valid"], r["flags"], r["reason"]) for r in rows},
+            {("no", "throttled", 'throttled: by "heat", much')},
+        )
 
     def test_a_grade_has_its_reason(self) -> None:
         w = synthetic.launch()
         for entry in w.lines[1]["derived"]:
             entry["grades"] = ["noisy"]
-        w.lines[1]["validity"] = {"valid": True, "flags": [{"flag": "noisy", "variant": None, "reason": "wide"}]}
+        w.lines[1]["validity"] = {
+            "valid": True,
+            "flags": [{"flag": "noisy", "variant": None, "reason": "wide"}],
+        }
         self.run_build(w.text())
         rows = self.rows("metrics.csv")
-        self.assertEqual({(r["valid"], r["grade"], r["flags"], r["reason"], r["tries"]) for r in rows},
-                         {("yes", "noisy", "", "noisy: wide", "1")})
+        self.assertEqual(
+            {(r["valid"], r["grade"], r["flags"], r["reason"], r["tries"]) for r in rows},
+            {("yes", "noisy", "", "noisy: wide", "1")},
+        )
 
     def test_no_cell_is_a_formula(self) -> None:
-        for text in ("=1+2", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", " =1", "＝1", "a\r\n=1", '"=1"'):
+        for text in (
+            "=1+2",
+            "+cmd|' /C calc'!A0",
+            "-2+3",
+            "@SUM(A1)",
+            "\t=1",
+            " =1",
+            "＝1",
+            "a\r\n=1",
+            '"=1"',
+        ):
             w = unknown()
             w.lines[1]["key"] = text
             w.lines[1]["derived"] = [value(text, text, -1.5, text, bound=1.0, bound_name=text)]
@@ -74,8 +96,10 @@ class Tables(workplace.Scratch):
                 self.assertIn("-1.5", [row["value"] for row in self.rows("metrics.csv")])
 
     def test_a_text_that_looks_like_a_negative_number_is_text(self) -> None:
-        self.assertEqual((csv_files.cell("-1"), csv_files.cell(-1), csv_files.cell(None), csv_files.cell(True)),
-                         ("'-1", "-1", "", "yes"))
+        self.assertEqual(
+            (csv_files.cell("-1"), csv_files.cell(-1), csv_files.cell(None), csv_files.cell(True)),
+            ("'-1", "-1", "", "yes"),
+        )
 
 
 if __name__ == "__main__":

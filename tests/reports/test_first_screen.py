@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The first screen: three questions answered, what is left out by reason, and the words that a reader may not know."""
+"""The first screen: three questions answered, what is left out by reason, and the words that a reader may not
+know."""
 
 from __future__ import annotations
 
@@ -15,17 +16,37 @@ from reports.machine import warnings
 from reports.signature import Signature
 
 
-def headline(name: str, value: float, unit: str = "1", better: str = "higher", width: float = 0.0, **more: Any) -> Dict[str, Any]:
+def headline(
+    name: str, value: float, unit: str = "1", better: str = "higher", width: float = 0.0, **more: Any
+) -> Dict[str, Any]:
     program = more.pop("program", "gemm/efficiency")
-    return {"%s/%s" % (program, name): dict({
-        "program": program, "value": value, "unit": unit, "better": better, "ci_low": value * (1 - width), "share": None,
-        "ci_high": value * (1 + width), "bound_name": None, "condition": "", "variant": "hetero-fused-1d"}, **more)}
+    return {
+        "%s/%s" % (program, name): dict(
+            {
+                "program": program,
+                "value": value,
+                "unit": unit,
+                "better": better,
+                "ci_low": value * (1 - width),
+                "share": None,
+                "ci_high": value * (1 + width),
+                "bound_name": None,
+                "condition": "",
+                "variant": "hetero-fused-1d",
+            },
+            **more,
+        )
+    }
 
 
 def machine(*entries: Dict[str, Any], simulated: bool = False) -> Signature:
     found: Signature = Signature.__new__(Signature)
-    found.__dict__.update(json={"simulated": simulated,
-                                "metrics": {name: dict(e, primary=True) for entry in entries for name, e in entry.items()}})
+    found.__dict__.update(
+        json={
+            "simulated": simulated,
+            "metrics": {name: dict(e, primary=True) for entry in entries for name, e in entry.items()},
+        }
+    )
     return found
 
 
@@ -34,32 +55,57 @@ PEAK = {"share": 0.94, "bound_name": "measured peak"}
 
 class Answers(unittest.TestCase):
     def test_the_best_number_of_each_kind_is_in_the_first_sentence(self) -> None:
-        self.assertEqual(answers.good(machine(
-            headline("gemm_f64_flop_rate", 1e12, "flop/s"), headline("gemm_f32_flop_rate", 2e12, "flop/s", **PEAK),
-            headline("memory_read_bandwidth", 2e11, "byte/s"), headline("up_engine_bandwidth", 2e10, "byte/s"),
-            headline("up_kernel_bandwidth", 1e10, "byte/s"), headline("launch_round_trip", 5e-7, "s", "lower"))),
-            "It multiplies f32 matrices at 2 TFLOP/s (94 % of the measured peak), reads its memory at 200 GB/s, copies from the "
-            "host at 20 GB/s and starts a kernel and sees its end within 500 ns.")
+        self.assertEqual(
+            answers.good(
+                machine(
+                    headline("gemm_f64_flop_rate", 1e12, "flop/s"),
+                    headline("gemm_f32_flop_rate", 2e12, "flop/s", **PEAK),
+                    headline("memory_read_bandwidth", 2e11, "byte/s"),
+                    headline("up_engine_bandwidth", 2e10, "byte/s"),
+                    headline("up_kernel_bandwidth", 1e10, "byte/s"),
+                    headline("launch_round_trip", 5e-7, "s", "lower"),
+                )
+            ),
+            "It multiplies f32 matrices at 2 TFLOP/s (94 % of the measured peak), reads its memory at 200 "
+            "GB/s, copies from the "
+            "host at 20 GB/s and starts a kernel and sees its end within 500 ns.",
+        )
 
     def test_a_model_says_so_and_nothing_says_nothing(self) -> None:
-        self.assertTrue(answers.good(machine(headline("memory_read_bandwidth", 1e9, "byte/s"), simulated=True)).startswith(
-            "By this model it reads"))
+        self.assertTrue(
+            answers.good(
+                machine(headline("memory_read_bandwidth", 1e9, "byte/s"), simulated=True)
+            ).startswith("By this model it reads")
+        )
         self.assertEqual(answers.good(machine()), "This run has no headline number that says.")
 
     def test_strong_and_weak_points_are_told_apart(self) -> None:
-        text = answers.at_what(machine(headline("gemm_bf16_flop_rate", 9e14, "flop/s", **PEAK),
-                                       headline("cil_gemm_with_engine_up", 2.5, better="lower", width=0.1)))
-        self.assertEqual(text, "It is near its limits with GEMMs of bf16 (94 % of the measured peak); it is far from them with a "
-                               "GEMM next to an engine copy from the host, which takes 2.50 times as long as alone.")
+        text = answers.at_what(
+            machine(
+                headline("gemm_bf16_flop_rate", 9e14, "flop/s", **PEAK),
+                headline("cil_gemm_with_engine_up", 2.5, better="lower", width=0.1),
+            )
+        )
+        self.assertEqual(
+            text,
+            "It is near its limits with GEMMs of bf16 (94 % of the measured peak); it is far from them with "
+            "a "
+            "GEMM next to an engine copy from the host, which takes 2.50 times as long as alone.",
+        )
 
     def test_what_an_interval_leaves_open_is_neither(self) -> None:
-        for entry in (headline("cil_gemm_with_engine_up", 1.3, better="lower", width=0.3),
-                      headline("gemm_f32_flop_rate", 1e12, "flop/s", width=0.3, **PEAK),
-                      headline("ficco_shard_speedup", 1.1, width=0.2), headline("pair_of_ideal_engine", 0.4, width=0.5),
-                      dict(headline("ficco_shard_speedup", 9.0, ci_low=None, ci_high=None))):
+        for entry in (
+            headline("cil_gemm_with_engine_up", 1.3, better="lower", width=0.3),
+            headline("gemm_f32_flop_rate", 1e12, "flop/s", width=0.3, **PEAK),
+            headline("ficco_shard_speedup", 1.1, width=0.2),
+            headline("pair_of_ideal_engine", 0.4, width=0.5),
+            dict(headline("ficco_shard_speedup", 9.0, ci_low=None, ci_high=None)),
+        ):
             with self.subTest(entry=list(entry)):
-                self.assertEqual(answers.at_what(machine(entry)),
-                                 "No headline number is clearly near its limit or clearly far from it.")
+                self.assertEqual(
+                    answers.at_what(machine(entry)),
+                    "No headline number is clearly near its limit or clearly far from it.",
+                )
 
     def test_a_loss_that_may_be_a_gain_is_not_called_a_loss(self) -> None:
         entry = headline("pair_of_ideal_engine", -0.01, ci_low=-0.4, ci_high=0.3)
@@ -67,29 +113,48 @@ class Answers(unittest.TestCase):
 
     def test_a_loss_is_called_a_loss(self) -> None:
         text = answers.at_what(machine(headline("pair_of_ideal_engine", -0.5, ci_low=-0.6, ci_high=-0.4)))
-        self.assertEqual(text, "It is far from its limits with a GEMM and a transfer by a copy engine at once, which loses time.")
-        self.assertIn("by the schedule hetero-fused-1d, 0.50 times as fast",
-                      answers.at_what(machine(headline("ficco_shard_speedup", 0.5))))
+        self.assertEqual(
+            text,
+            "It is far from its limits with a GEMM and a transfer by a copy engine at once, which loses "
+            "time.",
+        )
+        self.assertIn(
+            "by the schedule hetero-fused-1d, 0.50 times as fast",
+            answers.at_what(machine(headline("ficco_shard_speedup", 0.5))),
+        )
 
     def test_without_a_weakness_it_says_so(self) -> None:
-        self.assertTrue(answers.at_what(machine(headline("pair_of_ideal_kernel", 0.95))).endswith(
-            "no headline number shows a weakness."))
+        self.assertTrue(
+            answers.at_what(machine(headline("pair_of_ideal_kernel", 0.95))).endswith(
+                "no headline number shows a weakness."
+            )
+        )
 
 
 class LeftOut(workplace.Scratch):
     def heads(self, *flags: List[str]) -> List[str]:
-        entries = [{"program": "micro/%d" % (i % 8), "flags": list(f), "reason": "; ".join("%s: so" % x for x in f) or "no"}
-                   for i, f in enumerate(flags)]
+        entries = [
+            {
+                "program": "micro/%d" % (i % 8),
+                "flags": list(f),
+                "reason": "; ".join("%s: so" % x for x in f) or "no",
+            }
+            for i, f in enumerate(flags)
+        ]
         return ["%s | %s" % (note.head, note.text) for note in left_out._invalid({"invalid": entries})]
 
     def test_values_are_counted_by_what_is_wrong_with_them_and_wrong_ones_come_first(self) -> None:
-        self.assertEqual(self.heads(["contended"], ["noisy", "contended"], ["above_bound", "noisy"], []), [
-            "1 value invalid: above bound | micro/2 1; for example: so; so",
-            "1 value invalid: without a value | micro/3 1; for example: no",
-            "2 values invalid: contended | micro/0 1 and micro/1 1; for example: so"])
+        self.assertEqual(
+            self.heads(["contended"], ["noisy", "contended"], ["above_bound", "noisy"], []),
+            [
+                "1 value invalid: above bound | micro/2 1; for example: so; so",
+                "1 value invalid: without a value | micro/3 1; for example: no",
+                "2 values invalid: contended | micro/0 1 and micro/1 1; for example: so",
+            ],
+        )
 
     def test_many_programs_are_counted(self) -> None:
-        found, = self.heads(*[["contended"]] * 8)
+        (found,) = self.heads(*[["contended"]] * 8)
         self.assertIn("micro/5 1 and 2 more programs", found)
 
     def test_cases_that_time_did_not_reach_are_one_note(self) -> None:
@@ -97,42 +162,68 @@ class LeftOut(workplace.Scratch):
         for writer, count in ((first, 3), (second, 1)):
             writer.lines[-1]["cases"]["out_of_budget"] = count
         notes = left_out.skipped(self.signature(first.text() + second.text()).json)
-        self.assertEqual([(n.head, n.text) for n in notes if "not reached" in n.head],
-                         [("4 cases not reached: the time budget was spent", "micro/launch 3 and micro/memory 1")])
+        self.assertEqual(
+            [(n.head, n.text) for n in notes if "not reached" in n.head],
+            [("4 cases not reached: the time budget was spent", "micro/launch 3 and micro/memory 1")],
+        )
 
 
 class HardwareOfAModel(workplace.Scratch):
-    TEXT = ("The model has hardware that no device has: memory that adds, a tracker and a memory controller that tells computing "
-            "from communication.")
+    TEXT = (
+        "The model has hardware that no device has: memory that adds, a tracker and a memory controller that "
+        "tells computing "
+        "from communication."
+    )
 
     def test_page_and_terminal_say_what_no_device_has(self) -> None:
         device = {"capabilities": ["gemm", "memory_adds", "tracker", "memory_control"]}
         signature = self.signature(synthetic.launch(simulated=True, device=device).text())
-        self.assertTrue(warnings(signature.json)[0].text.endswith("nothing about a real machine. " + self.TEXT))
+        self.assertTrue(
+            warnings(signature.json)[0].text.endswith("nothing about a real machine. " + self.TEXT)
+        )
         self.assertIn(self.TEXT, " ".join(headline_of(signature).split()))
 
     def test_any_other_simulated_device_has_nothing_of_it(self) -> None:
         for capabilities in (["gemm", "unit_mask"], None, [1, None]):
-            signature = self.signature(synthetic.launch(simulated=True, device={"capabilities": capabilities}).text())
+            signature = self.signature(
+                synthetic.launch(simulated=True, device={"capabilities": capabilities}).text()
+            )
             self.assertNotIn("no device has", headline_of(signature))
 
 
 class OutOfCore(workplace.Scratch):
     def summary(self, speedup: float, fraction: Optional[float]) -> str:
-        axes = [synthetic.axis(name, "", [value]) for name, value in (("type", "f32"), ("shape", "n512"), ("pieces", "16"))]
+        axes = [
+            synthetic.axis(name, "", [value])
+            for name, value in (("type", "f32"), ("shape", "n512"), ("pieces", "16"))
+        ]
         w = synthetic.Writer("overlap/out_of_core", [], axes)
-        w.case({"type": "f32", "shape": "n512", "pieces": 16},
-               [w.variant("serial", 2e-3), w.variant("pipelined", 2e-3 / speedup)],
-               [synthetic.value("S_ideal", None, 1.6), synthetic.value("S", "pipelined", speedup),
-                synthetic.value("fraction_of_ideal", "pipelined", fraction)])
+        w.case(
+            {"type": "f32", "shape": "n512", "pieces": 16},
+            [w.variant("serial", 2e-3), w.variant("pipelined", 2e-3 / speedup)],
+            [
+                synthetic.value("S_ideal", None, 1.6),
+                synthetic.value("S", "pipelined", speedup),
+                synthetic.value("fraction_of_ideal", "pipelined", fraction),
+            ],
+        )
         w.end()
         return self.signature(w.text()).sections[0].summary
 
     def test_the_best_case_is_told_with_its_ideal(self) -> None:
-        self.assertEqual(self.summary(1.5, 0.83), (
-            "With A and C in host memory and the transfers cut into pieces, a GEMM is at best 1.50 times as fast as after whole "
-            "transfers (f32, n512, 16 pieces); the ideal is 1.60 times, of which it gains 83 %."))
-        self.assertTrue(self.summary(0.9, -0.17).endswith("the ideal is 1.60 times, and cutting costs more than it hides."))
+        self.assertEqual(
+            self.summary(1.5, 0.83),
+            (
+                "With A and C in host memory and the transfers cut into pieces, a GEMM is at best 1.50 times "
+                "as fast as after whole "
+                "transfers (f32, n512, 16 pieces); the ideal is 1.60 times, of which it gains 83 %."
+            ),
+        )
+        self.assertTrue(
+            self.summary(0.9, -0.17).endswith(
+                "the ideal is 1.60 times, and cutting costs more than it hides."
+            )
+        )
 
 
 class Glossary(unittest.TestCase):
@@ -149,7 +240,18 @@ class Glossary(unittest.TestCase):
 
     def test_what_a_reader_would_look_up_is_there(self) -> None:
         spellings = {s for w in glossary.words() for s in (w.term, *w.linked)}
-        for term in ("DIL", "CIL", "copy method", "rd-l", "bine", "g5", "normalised time", "S_ideal", "busbw", "copy engine"):
+        for term in (
+            "DIL",
+            "CIL",
+            "copy method",
+            "rd-l",
+            "bine",
+            "g5",
+            "normalised time",
+            "S_ideal",
+            "busbw",
+            "copy engine",
+        ):
             self.assertIn(term, spellings)
 
     def test_a_word_is_linked_once_and_only_as_a_whole_word(self) -> None:
@@ -160,15 +262,20 @@ class Glossary(unittest.TestCase):
         self.assertIn("<a", glossary.Linker()("DIL"))
 
     def test_text_is_escaped_whatever_it_holds(self) -> None:
-        text = glossary.Linker()("<b>DIL</b> & \"x\" &lt;GEMM")
-        self.assertEqual(re.sub(r"</?a[^>]*>", "", text), "&lt;b&gt;DIL&lt;/b&gt; &amp; &#34;x&#34; &amp;lt;GEMM")
+        text = glossary.Linker()('<b>DIL</b> & "x" &lt;GEMM')
+        self.assertEqual(
+            re.sub(r"</?a[^>]*>", "", text), "&lt;b&gt;DIL&lt;/b&gt; &amp; &#34;x&#34; &amp;lt;GEMM"
+        )
 
     def test_a_text_that_is_a_link_gets_a_mark_with_a_name(self) -> None:
         self.assertRegex(glossary.Linker().marks("GEMM DIL m8"), r'aria-label="what DIL means">\?</a>$')
 
     def test_lines_are_parsed(self) -> None:
         word, other = glossary.parse("# no\n\nα, alpha, [A] = Start = time.\n[up] = Host to device.\n")
-        self.assertEqual((word.term, word.linked, word.text, word.anchor), ("α", ("α", "alpha"), "Start = time.", "word-alpha"))
+        self.assertEqual(
+            (word.term, word.linked, word.text, word.anchor),
+            ("α", ("α", "alpha"), "Start = time.", "word-alpha"),
+        )
         self.assertEqual((other.term, other.linked), ("up", ()))
 
 
@@ -188,7 +295,9 @@ class Page(workplace.Scratch):
             places = [text.index(q) for q in (*answers.QUESTIONS, "How far can this run be trusted?")]
             self.assertTrue(all(place >= 0 for place in places))
             self.assertLess(places[0], places[1])
-        self.assertLess(self.page().index("How far can this run be trusted?"), self.page().index('id="headline"'))
+        self.assertLess(
+            self.page().index("How far can this run be trusted?"), self.page().index('id="headline"')
+        )
 
     def test_long_sections_show_one_figure_and_fold_the_others(self) -> None:
         self.example()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which nodes of a fleet are off: fleets whose truth is known, from values in memory and from folders, and what all is said."""
+"""Which nodes of a fleet are off: fleets whose truth is known, from values in memory and from folders, and
+what all is said."""
 
 from __future__ import annotations
 
@@ -37,7 +38,9 @@ except ImportError:
 TRIALS = level.seeds(10, 60, 200)
 
 
-def assessed(nodes: List[Node], expected: Optional[List[str]] = None, settings: Settings = Settings()) -> Json:
+def assessed(
+    nodes: List[Node], expected: Optional[List[str]] = None, settings: Settings = Settings()
+) -> Json:
     return assess(nodes, Asked("fleet", expected, datetime(2026, 5, 2, tzinfo=timezone.utc)), settings)
 
 
@@ -46,8 +49,12 @@ def state_of(found: Json) -> Dict[str, str]:
 
 
 def changed(node: Node, metric: int, **changes: Any) -> None:
-    node.runs = [replace(run, numbers={**run.numbers, name_of(metric): replace(run.numbers[name_of(metric)], **changes)})
-                 for run in node.runs]
+    node.runs = [
+        replace(
+            run, numbers={**run.numbers, name_of(metric): replace(run.numbers[name_of(metric)], **changes)}
+        )
+        for run in node.runs
+    ]
 
 
 class Judging(unittest.TestCase):
@@ -104,13 +111,20 @@ class Judging(unittest.TestCase):
 
     def test_unusually_fast_is_said_and_is_no_alarm(self) -> None:
         found = assessed(fleet(random.Random(8), 32, 0.005, [{2: 0.9}]))
-        self.assertEqual((found["outcome"]["exit"], state_of(found)["node31"], found["exclude"]), (0, "fast", ""))
-        self.assertTrue(any("Unusually fast" in reason and "node31" in reason for reason in found["outcome"]["reasons"]))
+        self.assertEqual(
+            (found["outcome"]["exit"], state_of(found)["node31"], found["exclude"]), (0, "fast", "")
+        )
+        self.assertTrue(
+            any("Unusually fast" in reason and "node31" in reason for reason in found["outcome"]["reasons"])
+        )
 
     def test_a_node_can_be_off_both_ways(self) -> None:
         found = assessed(fleet(random.Random(9), 32, 0.005, [{2: 1.1, 6: 0.9}]))
         node = found["nodes"][-1]
-        self.assertEqual((node["state"], bool(node["off"]), bool(node["fast"]), found["exclude"]), ("off", True, True, "node31"))
+        self.assertEqual(
+            (node["state"], bool(node["off"]), bool(node["fast"]), found["exclude"]),
+            ("off", True, True, "node31"),
+        )
 
     def test_less_than_the_least_effect_is_not_off(self) -> None:
         nodes = fleet(random.Random(10), 32, 0.0005, [{2: 1.015}])
@@ -135,7 +149,14 @@ class Judging(unittest.TestCase):
         nodes = fleet(random.Random(13), 12, 0.003)
         draw = random.Random(14)
         for place, node in enumerate(nodes):
-            changed(node, 0, value=draw.gauss(0, 0.004) - 0.5 * (place == 3), unit="", better="higher", scale="difference")
+            changed(
+                node,
+                0,
+                value=draw.gauss(0, 0.004) - 0.5 * (place == 3),
+                unit="",
+                better="higher",
+                scale="difference",
+            )
         call = assessed(nodes)["nodes"][3]["off"][0]
         self.assertEqual((call["scale"], round(call["change"], 1)), ("difference", -0.5))
         self.assertEqual(answer.off_text(call)[:13], "metric 0 0.50")
@@ -147,7 +168,9 @@ class Missing(unittest.TestCase):
         changed(nodes[4], 7, value=None, reason="killed")
         found = assessed(nodes)
         self.assertEqual((found["outcome"]["exit"], state_of(found)["node4"]), (3, "unknown"))
-        self.assertEqual(found["nodes"][4]["lacks"], [{"metric": name_of(7), "label": "metric 7", "reason": "killed"}])
+        self.assertEqual(
+            found["nodes"][4]["lacks"], [{"metric": name_of(7), "label": "metric 7", "reason": "killed"}]
+        )
 
     def test_what_no_node_can_measure_is_not_missed(self) -> None:
         nodes = fleet(random.Random(21), 12, 0.005)
@@ -178,7 +201,10 @@ class Missing(unittest.TestCase):
     def test_expected_nodes_that_are_not_there(self) -> None:
         nodes = fleet(random.Random(24), 12, 0.005)
         found = assessed(nodes, ["node%d" % place for place in range(1, 15)])
-        self.assertEqual([node["name"] for node in found["nodes"] if node["state"] == "missing"], ["node12", "node13", "node14"])
+        self.assertEqual(
+            [node["name"] for node in found["nodes"] if node["state"] == "missing"],
+            ["node12", "node13", "node14"],
+        )
         self.assertEqual((found["outcome"]["exit"], found["unknown"]), (3, "node[12-14]"))
         self.assertIn("Not expected: node0.", found["outcome"]["reasons"])
 
@@ -202,18 +228,29 @@ class Around(unittest.TestCase):
         return nodes
 
     def test_what_differs_from_the_majority_stands_beside_the_outlier(self) -> None:
-        nodes = self.with_fields(12, {11: {"driver: device driver": "535"}, 3: {"links: device PCIe width": "8"}},
-                                 {"driver: device driver": "550", "links: device PCIe width": "16"})
+        nodes = self.with_fields(
+            12,
+            {11: {"driver: device driver": "535"}, 3: {"links: device PCIe width": "8"}},
+            {"driver: device driver": "550", "links: device PCIe width": "16"},
+        )
         for place, node in enumerate(nodes):  # what tells boards and jobs apart is no drift
-            own = {**node.runs[0].provenance, "machine: device uuid": "GPU-%d" % place, "links: device bus": "%d" % (place // 7),
-                   "environment: SLURM_JOB_ID": "%d" % (place // 10),
-                   "machine: memory bytes": str(10 ** 11 + place % 2 * 10 ** 8)}
+            own = {
+                **node.runs[0].provenance,
+                "machine: device uuid": "GPU-%d" % place,
+                "links: device bus": "%d" % (place // 7),
+                "environment: SLURM_JOB_ID": "%d" % (place // 10),
+                "machine: memory bytes": str(10**11 + place % 2 * 10**8),
+            }
             node.runs = [replace(node.runs[0], provenance=own)]
         found = assessed(nodes)
-        self.assertEqual(found["nodes"][11]["drift"], [
-            {"field": "driver: device driver", "value": "535", "majority": "550", "nodes": 11}])
-        self.assertEqual([(one["field"], one["others"][0]["nodes"]) for one in found["kinds"][0]["drift"]],
-                         [("driver: device driver", ["node11"]), ("links: device PCIe width", ["node3"])])
+        self.assertEqual(
+            found["nodes"][11]["drift"],
+            [{"field": "driver: device driver", "value": "535", "majority": "550", "nodes": 11}],
+        )
+        self.assertEqual(
+            [(one["field"], one["others"][0]["nodes"]) for one in found["kinds"][0]["drift"]],
+            [("driver: device driver", ["node11"]), ("links: device PCIe width", ["node3"])],
+        )
         said = page.table(found)
         self.assertRegex(said, r"driver: device driver +535 +550 on 11\n")
 
@@ -224,17 +261,30 @@ class Around(unittest.TestCase):
         self.assertEqual([one["field"] for one in assessed(nodes)["kinds"][0]["drift"]], ["machine: devices"])
         del nodes[4].runs[0].provenance["driver: device 7 driver"]
         nodes[4].runs[0].provenance["machine: device 7 name"] = "a name"  # it is there, and tells no driver
-        self.assertIn("driver: device 7 driver", [one["field"] for one in assessed(nodes)["nodes"][4]["drift"]])
+        self.assertIn(
+            "driver: device 7 driver", [one["field"] for one in assessed(nodes)["nodes"][4]["drift"]]
+        )
 
     def test_a_field_without_a_majority_splits_the_fleet(self) -> None:
-        nodes = self.with_fields(12, {place: {"kernel: kernel": "6.1"} for place in range(6)}, {"kernel: kernel": "6.8"})
-        self.assertEqual(assessed(nodes)["kinds"][0]["split"], [{"field": "kernel: kernel", "values": [
-            {"value": "6.1", "nodes": 6}, {"value": "6.8", "nodes": 6}]}])
+        nodes = self.with_fields(
+            12, {place: {"kernel: kernel": "6.1"} for place in range(6)}, {"kernel: kernel": "6.8"}
+        )
+        self.assertEqual(
+            assessed(nodes)["kinds"][0]["split"],
+            [
+                {
+                    "field": "kernel: kernel",
+                    "values": [{"value": "6.1", "nodes": 6}, {"value": "6.8", "nodes": 6}],
+                }
+            ],
+        )
 
     def test_clocks_that_disagree_and_machines_that_are_there_twice(self) -> None:
         nodes = fleet(random.Random(31), 8, 0.005)
-        for place, started in enumerate(["2026-05-01T12:00:0%d+00:00" % place for place in range(6)] + [
-                "2026-05-09T12:00:00.123456Z", "2026-03-01T12:00:00+02:00"]):
+        for place, started in enumerate(
+            ["2026-05-01T12:00:0%d+00:00" % place for place in range(6)]
+            + ["2026-05-09T12:00:00.123456Z", "2026-03-01T12:00:00+02:00"]
+        ):
             nodes[place].runs = [replace(nodes[place].runs[0], started=started)]
         nodes[1].runs = [replace(nodes[1].runs[0], provenance=nodes[0].runs[0].provenance)]
         said = " ".join(assessed(nodes)["outcome"]["reasons"])
@@ -260,12 +310,19 @@ class Around(unittest.TestCase):
 
 
 def run_of(name: str, speed: float, run: str) -> str:
-    w = Writer("overlap/novel", [headline("%s_%d" % (name, place), "speed", {"depth": place}, "plain") for place in range(4)],
-               [axis("depth", "", list(range(4)))], run=run)
+    w = Writer(
+        "overlap/novel",
+        [headline("%s_%d" % (name, place), "speed", {"depth": place}, "plain") for place in range(4)],
+        [axis("depth", "", list(range(4)))],
+        run=run,
+    )
     for place in range(4):
         own = speed * (1 + place)
-        w.case({"depth": place}, [w.variant("plain", 1e-3)], [
-            value("speed", "plain", own, "byte/s", ci_low=own * 0.999, ci_high=own * 1.001)])
+        w.case(
+            {"depth": place},
+            [w.variant("plain", 1e-3)],
+            [value("speed", "plain", own, "byte/s", ci_low=own * 0.999, ci_high=own * 1.001)],
+        )
     return w.end().text()
 
 
@@ -280,7 +337,9 @@ class Folders(workplace.Scratch):
     def nodes(self, count: int, slow: int = 0) -> None:
         draw = random.Random(count)
         for place in range(1, count + 1):
-            self.node("n%02d" % place, 1e9 * (1 + draw.uniform(-0.001, 0.001)) / (1.3 if place == slow else 1))
+            self.node(
+                "n%02d" % place, 1e9 * (1 + draw.uniform(-0.001, 0.001)) / (1.3 if place == slow else 1)
+            )
 
     def fleet(self, *words: str):  # type: ignore[no-untyped-def]
         return self.run_command("fleet", "--cwd", str(self.folder), *words)
@@ -310,8 +369,13 @@ class Folders(workplace.Scratch):
 
     def test_what_is_broken_is_named_and_the_rest_goes_on(self) -> None:
         self.nodes(8, 2)
-        for name, files in (("empty", {}), ("died", {"records.jsonl": "{}\n"}), ("cut", {"signature.json": '{"schema": "gpus'}),
-                            ("other", {"signature.json": '{"schema": "something"}'}), ("began", {"plan.json": "{}"})):
+        for name, files in (
+            ("empty", {}),
+            ("died", {"records.jsonl": "{}\n"}),
+            ("cut", {"signature.json": '{"schema": "gpus'}),
+            ("other", {"signature.json": '{"schema": "something"}'}),
+            ("began", {"plan.json": "{}"}),
+        ):
             (self.folder / "fleet" / name).mkdir()
             for file, text in files.items():
                 (self.folder / "fleet" / name / file).write_text(text)
@@ -321,13 +385,22 @@ class Folders(workplace.Scratch):
         found = self.found("fleet")
         states, reasons = state_of(found), {node["name"]: node["reason"] for node in found["nodes"]}
         self.assertEqual((found["outcome"]["exit"], found["exclude"]), (1, "n02"))
-        self.assertEqual({name for name, state in states.items() if state == "unknown"},
-                         {"empty", "died", "cut", "other", "began", "n03"})
-        for name, text in (("empty", "no run in it"), ("died", "./gpusig report"), ("cut", "not JSON"),
-                           ("other", "not one of gpusig"), ("began", "before anything was measured"),
-                           ("n03", "the same measurement as copy")):
+        self.assertEqual(
+            {name for name, state in states.items() if state == "unknown"},
+            {"empty", "died", "cut", "other", "began", "n03"},
+        )
+        for name, text in (
+            ("empty", "no run in it"),
+            ("died", "./gpusig report"),
+            ("cut", "not JSON"),
+            ("other", "not one of gpusig"),
+            ("began", "before anything was measured"),
+            ("n03", "the same measurement as copy"),
+        ):
             self.assertIn(text, reasons[name], name)
-        self.assertIn("gemm/efficiency killed", " ".join(next(n for n in found["nodes"] if n["name"] == "n04")["notes"]))
+        self.assertIn(
+            "gemm/efficiency killed", " ".join(next(n for n in found["nodes"] if n["name"] == "n04")["notes"])
+        )
 
     def test_runs_of_a_node_and_files_as_nodes(self) -> None:
         self.nodes(6)
@@ -347,7 +420,10 @@ class Folders(workplace.Scratch):
             own = self.folder / "fleet" / ("n%02d" % place) / "signature.json"
             shutil.copy(own, self.folder / "files" / ("m%d.json" % place))
         self.assertEqual(list(state_of(self.found("files"))), ["m2", "m3", "m4", "m5", "m6"])
-        self.assertEqual(list(state_of(self.found("fleet/n02", "fleet/n03/signature.json", "fleet/n04"))), ["n02", "n03", "n04"])
+        self.assertEqual(
+            list(state_of(self.found("fleet/n02", "fleet/n03/signature.json", "fleet/n04"))),
+            ["n02", "n03", "n04"],
+        )
 
     def between(self, rate: Callable[[int, int], float]) -> None:
         """The network of the nodes n01 to n06, with the report that makes the folder look like a node."""
@@ -360,34 +436,64 @@ class Folders(workplace.Scratch):
         self.nodes(6)
         self.between(lambda a, b: RATE)
         found = self.found("fleet")
-        self.assertEqual((found["outcome"]["verdict"], len(found["nodes"]), found["between"]["pairs"], found["between"]["links"]),
-                         ("no outlier", 6, 15, []))
+        self.assertEqual(
+            (
+                found["outcome"]["verdict"],
+                len(found["nodes"]),
+                found["between"]["pairs"],
+                found["between"]["links"],
+            ),
+            ("no outlier", 6, 15, []),
+        )
         self.between(lambda a, b: RATE / 4 if 2 in (a, b) else RATE)
         found = self.found("fleet")
-        self.assertEqual((found["outcome"]["exit"], found["exclude"], state_of(found)["n03"]), (1, "n03", "off"))
+        self.assertEqual(
+            (found["outcome"]["exit"], found["exclude"], state_of(found)["n03"]), (1, "n03", "off")
+        )
         self.assertEqual(found["outcome"]["sentence"], "1 of 6 nodes is off: n03 (between nodes).")
-        self.assertEqual(found["outcome"]["reasons"][:1], ["Between nodes, everything that n03 sends and receives is slow."])
+        self.assertEqual(
+            found["outcome"]["reasons"][:1],
+            ["Between nodes, everything that n03 sends and receives is slow."],
+        )
         self.assertEqual((len(found["between"]["links"]), found["between"]["rounds"]), (5, 5))
         self.assertIn("everything that it sends and receives between nodes is slow", self.fleet("fleet")[1])
-        self.assertIn("Between nodes, everything that n03 sends and receives is slow.", (self.folder / "fleet.html").read_text())
+        self.assertIn(
+            "Between nodes, everything that n03 sends and receives is slow.",
+            (self.folder / "fleet.html").read_text(),
+        )
 
     def test_a_slow_link_is_named_and_makes_no_node_off(self) -> None:
         self.nodes(6)
         self.between(lambda a, b: RATE / 4 if (a, b) == (0, 4) else RATE)
         found = self.found("fleet")
-        self.assertEqual((found["outcome"]["exit"], found["exclude"], set(state_of(found).values())), (1, "", {"ok"}))
-        self.assertEqual(found["outcome"]["sentence"], "Between nodes, the link of n01 and n05 is slow (6.25 GB/s, 0.25 "
-                         "of what is usual). No node is off in its own numbers.")
+        self.assertEqual(
+            (found["outcome"]["exit"], found["exclude"], set(state_of(found).values())), (1, "", {"ok"})
+        )
+        self.assertEqual(
+            found["outcome"]["sentence"],
+            "Between nodes, the link of n01 and n05 is slow (6.25 GB/s, 0.25 "
+            "of what is usual). No node is off in its own numbers.",
+        )
         code, out, _ = self.fleet("fleet", "--html", "")
         text = " ".join(out.split())
         self.assertEqual(code, 1)
-        self.assertIn("Between nodes 15 pairs of 6 nodes in 5 rounds; usual 25 GB/s one way and 1.50 µs.", text)
+        self.assertIn(
+            "Between nodes 15 pairs of 6 nodes in 5 rounds; usual 25 GB/s one way and 1.50 µs.", text
+        )
         self.assertEqual(text.count("the link of n01 and n05 is slow"), 1)
 
     def test_wrong_usage_is_one_line(self) -> None:
         (self.folder / "nothing").mkdir()
-        for words in ((), ("gone",), ("nothing",), ("nothing", "--expect", "n[2-1]"), ("nothing", "--effect", "2"),
-                      ("nothing", "--format", "xml"), ("a\0b",), ("nothing", "--what")):
+        for words in (
+            (),
+            ("gone",),
+            ("nothing",),
+            ("nothing", "--expect", "n[2-1]"),
+            ("nothing", "--effect", "2"),
+            ("nothing", "--format", "xml"),
+            ("a\0b",),
+            ("nothing", "--what"),
+        ):
             code, out, err = self.fleet(*words)
             self.assertEqual((code, out, err.count("\n")), (2, "", 1), words)
 

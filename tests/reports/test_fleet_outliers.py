@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The statistics of a fleet against slow and plain ways to the same numbers, and against fleets that are drawn here."""
+"""The statistics of a fleet against slow and plain ways to the same numbers, and against fleets that are
+drawn here."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ _NORMAL = NormalDist()
 
 
 def plain_others(values: List[float], place: int) -> Tuple[float, float]:
-    rest = values[:place] + values[place + 1:]
+    rest = values[:place] + values[place + 1 :]
     centre = quantile(rest, 0.5)
     of = outliers.share(len(rest))
     return centre, quantile([abs(v - centre) for v in rest], of) / _NORMAL.inv_cdf((1 + of) / 2)
@@ -60,7 +61,9 @@ class Reference(unittest.TestCase):
         for _ in range(500):
             freedom, t = math.exp(draw.uniform(0, 7)), draw.choice((-1, 1)) * math.exp(draw.uniform(-5, 6))
             expected = float(stats.t.sf(t, freedom))
-            self.assertLess(abs(outliers.student_tail(t, freedom) - expected), 1e-8 * expected + 1e-290, (t, freedom))
+            self.assertLess(
+                abs(outliers.student_tail(t, freedom) - expected), 1e-8 * expected + 1e-290, (t, freedom)
+            )
 
     def test_student_of_one_and_two_degrees(self) -> None:
         for t in (0.0, 0.5, 3.0, 100.0):
@@ -68,9 +71,16 @@ class Reference(unittest.TestCase):
             self.assertAlmostEqual(outliers.student_tail(t, 2), 0.5 - t / 2 / math.sqrt(2 + t * t), 12)
 
     def test_how_rare_a_distance_is_in_fleets_drawn_here(self) -> None:
-        """Given the others, the chance of a normal node to be that far from them is known, so few fleets show small chances."""
-        for count, fleets, ps in ((3, 40000, (1e-2, 2e-3)), (4, 30000, (1e-2, 2e-3)), (7, 15000, (1e-2, 1e-3)),
-                                  (12, 8000, (1e-2, 1e-3)), (31, 4000, (1e-2, 1e-3, 1e-4)), (100, 1500, (1e-3, 1e-5))):
+        """Given the others, the chance of a normal node to be that far from them is known, so few fleets show
+        small chances."""
+        for count, fleets, ps in (
+            (3, 40000, (1e-2, 2e-3)),
+            (4, 30000, (1e-2, 2e-3)),
+            (7, 15000, (1e-2, 1e-3)),
+            (12, 8000, (1e-2, 1e-3)),
+            (31, 4000, (1e-2, 1e-3, 1e-4)),
+            (100, 1500, (1e-3, 1e-5)),
+        ):
             draw, centre_and_spread = random.Random(count), []
             for _ in range(fleets):
                 values = [draw.gauss(0, 1) for _ in range(count)]
@@ -78,7 +88,9 @@ class Reference(unittest.TestCase):
                 centre_and_spread.append((centre, spread))
             for p in ps:
                 z = outliers.critical(p, count)
-                drawn = sum(0.5 * math.erfc((m + z * s) / math.sqrt(2)) for m, s in centre_and_spread) / fleets
+                drawn = (
+                    sum(0.5 * math.erfc((m + z * s) / math.sqrt(2)) for m, s in centre_and_spread) / fleets
+                )
                 self.assertTrue(0.75 < drawn / p < 1.25, (count, p, drawn))
 
     def test_critical_and_tail_are_inverse_and_fewer_others_have_the_longer_tail(self) -> None:

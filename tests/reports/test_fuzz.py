@@ -23,21 +23,79 @@ from tests import level
 
 HAVE_JSONSCHEMA = importlib.util.find_spec("jsonschema") is not None
 ROUNDS = level.seeds(6, 30, 150)
-STRANGE = [None, True, False, 0, -1, 1e30, -1e30, 1e-30, 1.5, 2**63, 10**19, -0.0, "", "x", "18446744073709551616", "NaN", [],
-           [[]], {}, {"a": {}}, ["a", 1], "+", "a+b+c", "=", "k99999999999", "²", "٣", "9" * 5000, "1" * 17, "²>³", "²x²x²",
-           "0x0x0", "kernel_²", "\ud800", "\u202e", "from e+ ring", "kind=PCIe lanes=1e400 lanes_max=NaN",
-           "kind=NVLink up=Infinity down=1", "ecc_uncorrected=² pages_failed=" + "9" * 5000]
-TOKENS = [b"1e400", b"-1e400", b"NaN", b"-Infinity", b"9" * 5000, b"[" * 100000, b'{"a":' * 500, b'"\\ud800"', b"\xff\xfe",
-          b"\x00", b"}", b'"', b"[]", b"1e-400", b"\n", b"\xed\xa0\x80"]
-PARTS: List[Callable[[], str]] = [*(lambda make=make: make().text() for make in synthetic.ALL), synthetic.gpu,
-                                  lambda: synthetic.shaping_grids().text(),
-                                  lambda: test_peer_matrix.matrix(3, lambda a, b: 1e9 * (1 + a))]
+STRANGE = [
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1e30,
+    -1e30,
+    1e-30,
+    1.5,
+    2**63,
+    10**19,
+    -0.0,
+    "",
+    "x",
+    "18446744073709551616",
+    "NaN",
+    [],
+    [[]],
+    {},
+    {"a": {}},
+    ["a", 1],
+    "+",
+    "a+b+c",
+    "=",
+    "k99999999999",
+    "²",
+    "٣",
+    "9" * 5000,
+    "1" * 17,
+    "²>³",
+    "²x²x²",
+    "0x0x0",
+    "kernel_²",
+    "\ud800",
+    "\u202e",
+    "from e+ ring",
+    "kind=PCIe lanes=1e400 lanes_max=NaN",
+    "kind=NVLink up=Infinity down=1",
+    "ecc_uncorrected=² pages_failed=" + "9" * 5000,
+]
+TOKENS = [
+    b"1e400",
+    b"-1e400",
+    b"NaN",
+    b"-Infinity",
+    b"9" * 5000,
+    b"[" * 100000,
+    b'{"a":' * 500,
+    b'"\\ud800"',
+    b"\xff\xfe",
+    b"\x00",
+    b"}",
+    b'"',
+    b"[]",
+    b"1e-400",
+    b"\n",
+    b"\xed\xa0\x80",
+]
+PARTS: List[Callable[[], str]] = [
+    *(lambda make=make: make().text() for make in synthetic.ALL),
+    synthetic.gpu,
+    lambda: synthetic.shaping_grids().text(),
+    lambda: test_peer_matrix.matrix(3, lambda a, b: 1e9 * (1 + a)),
+]
 ADVICE = ["--m", "4096", "--n", "512", "--k", "512", "--devices", "4", "--op", "ag-gemm", "--type", "f32"]
 
 
 def places(value: object, path: tuple = ()) -> list:
     found = [path] if path else []
-    items = value.items() if isinstance(value, dict) else enumerate(value[:3]) if isinstance(value, list) else ()
+    items = (
+        value.items() if isinstance(value, dict) else enumerate(value[:3]) if isinstance(value, list) else ()
+    )
     for key, inner in items:
         found += places(inner, path + (key,))
     return found
@@ -137,8 +195,13 @@ class Fuzz(workplace.Scratch):
     def told(self, signature: Signature) -> None:
         groups = [section.group for section in signature.sections]
         text = signature.text()
-        for told in (text, render(signature), headline(signature), csv_files.metrics_text(groups),
-                     csv_files.timings_text(groups)):
+        for told in (
+            text,
+            render(signature),
+            headline(signature),
+            csv_files.metrics_text(groups),
+            csv_files.timings_text(groups),
+        ):
             told.encode("utf-8")
         path = self.folder / "signature.json"
         path.write_text(text, encoding="utf-8")
@@ -166,7 +229,9 @@ class Fuzz(workplace.Scratch):
                 lines = lines_of(chance.choice(PARTS)())
                 with self.subTest(what=what.__name__, seed=seed):
                     what(chance, lines)
-                    self.survives("".join(json.dumps(line, ensure_ascii=chance.random() < 0.5) + "\n" for line in lines))
+                    self.survives(
+                        "".join(json.dumps(line, ensure_ascii=chance.random() < 0.5) + "\n" for line in lines)
+                    )
 
     def test_graded_values_and_second_tries(self) -> None:
         chance, used, rounds = random.Random(7), 0, ROUNDS // 4
@@ -184,15 +249,16 @@ class Fuzz(workplace.Scratch):
         self.assertGreater(used, rounds * 0.8)
 
     def test_bytes(self) -> None:
-        """Cut off, with something strange in the middle, or with lines in another order; validate says so as well."""
+        """Cut off, with something strange in the middle, or with lines in another order; validate says so as
+        well."""
         for seed in range(ROUNDS):
             chance = random.Random(seed)
             text = chance.choice(PARTS)().encode()
             for _ in range(chance.choice((1, 3))):
                 at = chance.randrange(len(text))
-                text = text[:at] + chance.choice(TOKENS) + text[at + chance.choice((0, 1, 40)):]
+                text = text[:at] + chance.choice(TOKENS) + text[at + chance.choice((0, 1, 40)) :]
             if chance.random() < 0.3:
-                text = text[:chance.randrange(len(text))]
+                text = text[: chance.randrange(len(text))]
             path = self.folder / "records.jsonl"
             path.write_bytes(text)
             with self.subTest(seed=seed):
@@ -210,12 +276,14 @@ class Fuzz(workplace.Scratch):
         for seed in range(2 * ROUNDS):
             chance, content = random.Random(seed), json.loads(whole)
             place = chance.choice(found)
-            delete(content, place) if chance.random() < 0.3 else change(content, place, chance.choice(STRANGE))
+            delete(content, place) if chance.random() < 0.3 else change(
+                content, place, chance.choice(STRANGE)
+            )
             path.write_text(json.dumps(content), encoding="utf-8")
             with self.subTest(seed=seed):
                 codes.append(self.advised())
                 self.validated(path)
-        for token in TOKENS[::level.seeds(4, 1, 1)]:
+        for token in TOKENS[:: level.seeds(4, 1, 1)]:
             at = random.Random(token).randrange(len(whole))
             path.write_bytes(whole[:at].encode() + token + whole[at:].encode())
             with self.subTest(token=token[:10]):

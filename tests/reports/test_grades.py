@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Noisy and contended values: what the signature holds, what page and terminal show, what advice makes of them."""
+"""Noisy and contended values: what the signature holds, what page and terminal show, what advice makes of
+them."""
 
 from __future__ import annotations
 
@@ -26,29 +27,39 @@ try:
 except ImportError:
     jsonschema = None
 
-REASON = {"noisy": "the interval of the median is +-18 % after 9 samples", "contended": "other processes took 50 % of the cores"}
+REASON = {
+    "noisy": "the interval of the median is +-18 % after 9 samples",
+    "contended": "other processes took 50 % of the cores",
+}
 
 
 def speeds(*grades: Optional[str], run: str = "r1", scale: float = 1.0) -> str:
     """A headline number and a point of a curve for each."""
     depths = list(range(1, len(grades) + 1))
-    names = [headline("speed_%d" % (depth - 1), "speed", {"depth": depth}, "plain", "byte/s") for depth in depths]
+    names = [
+        headline("speed_%d" % (depth - 1), "speed", {"depth": depth}, "plain", "byte/s") for depth in depths
+    ]
     w = synthetic.Writer("overlap/novel", names, [synthetic.axis("depth", "", depths)], run=run)
     for i, grade in enumerate(grades):
         more = {"grades": [grade]} if grade else {}
         speed = scale * 1e9 * (i + 1)
-        line = w.case({"depth": i + 1}, [w.variant("plain", 1e-3)],
-                      [value("speed", "plain", speed, "byte/s", ci_low=0.8 * speed, ci_high=1.2 * speed, **more)])
+        line = w.case(
+            {"depth": i + 1},
+            [w.variant("plain", 1e-3)],
+            [value("speed", "plain", speed, "byte/s", ci_low=0.8 * speed, ci_high=1.2 * speed, **more)],
+        )
         if grade:
             line["validity"]["flags"] = [{"flag": grade, "variant": "plain", "reason": REASON[grade]}]
     return w.end().text()
 
 
-class Signature(workplace.Scratch):
+class Written(workplace.Scratch):
     def test_a_noisy_value_stays_with_its_interval_and_the_reason(self) -> None:
         signature = self.signature(speeds("noisy", None, None)).json
         entry = signature["metrics"]["overlap/novel/speed_0"]
-        self.assertEqual((entry["value"], entry["ci_low"], entry["ci_high"], entry["grade"]), (1e9, 0.8e9, 1.2e9, "noisy"))
+        self.assertEqual(
+            (entry["value"], entry["ci_low"], entry["ci_high"], entry["grade"]), (1e9, 0.8e9, 1.2e9, "noisy")
+        )
         self.assertEqual(entry["grade_reason"], "noisy: the interval of the median is ±18 % after 9 samples")
         points = signature["programs"]["overlap/novel"]["curves"][0]["points"]
         self.assertEqual([p.get("grade") for p in points], ["noisy", None, None])
@@ -60,30 +71,42 @@ class Signature(workplace.Scratch):
 
     def test_a_contended_value_needs_a_second_try(self) -> None:
         once = self.signature(speeds("contended")).json
-        self.assertEqual([e["reason"] for e in once["primary_missing"]], ["contended, and there was no second try"])
+        self.assertEqual(
+            [e["reason"] for e in once["primary_missing"]], ["contended, and there was no second try"]
+        )
         self.assertEqual([e["flags"] for e in once["invalid"]], [["contended"]])
         twice = self.signature(speeds("contended") + speeds("contended", run="r2", scale=1.1)).json
         entry = twice["metrics"]["overlap/novel/speed_0"]
-        self.assertEqual((entry["value"], entry["ci_low"], entry["ci_high"], entry["grade"], entry["tries"]),
-                         (1.1e9, 0.8e9, 1.32e9, "contended", 2))
+        self.assertEqual(
+            (entry["value"], entry["ci_low"], entry["ci_high"], entry["grade"], entry["tries"]),
+            (1.1e9, 0.8e9, 1.32e9, "contended", 2),
+        )
         self.assertEqual(twice["programs"]["overlap/novel"]["repeated"], 1)
         apart = self.signature(speeds("contended") + speeds("contended", run="r2", scale=2)).json
-        self.assertEqual([e["reason"] for e in apart["primary_missing"]], ["contended, and two tries differ: 1 and 2 GB/s"])
+        self.assertEqual(
+            [e["reason"] for e in apart["primary_missing"]], ["contended, and two tries differ: 1 and 2 GB/s"]
+        )
 
     def test_a_sentence_about_many_graded_values_says_so(self) -> None:
         def summary(*grades: Optional[str]) -> str:
             return self.signature(speeds(*grades)).json["programs"]["overlap/novel"]["summary"]
 
         quiet = "Speed ranges from 1 GB/s (plain depth=1) to 2 GB/s (plain depth=2)."
-        self.assertEqual((summary(None, None), summary("noisy", None)), (quiet, quiet + " Of the 2 values, 1 is noisy."))
+        self.assertEqual(
+            (summary(None, None), summary("noisy", None)), (quiet, quiet + " Of the 2 values, 1 is noisy.")
+        )
         self.assertNotIn("noisy", summary("noisy", *[None] * 10))
 
     def test_noise_is_no_reason_why_there_is_no_value(self) -> None:
         w = synthetic.Writer("overlap/novel", [], [synthetic.axis("depth", "", [1])])
         flags = [{"flag": "noisy", "variant": "plain", "reason": "wide"}]
-        w.case({"depth": 1}, [w.variant("plain", 1e-3)],
-               [dict(value("fraction", "plain", None, ""), reason="S_ideal is within noise of 1")], flags=flags)
-        entry, = self.signature(w.end().text()).json["invalid"]
+        w.case(
+            {"depth": 1},
+            [w.variant("plain", 1e-3)],
+            [dict(value("fraction", "plain", None, ""), reason="S_ideal is within noise of 1")],
+            flags=flags,
+        )
+        (entry,) = self.signature(w.end().text()).json["invalid"]
         self.assertEqual((entry["flags"], entry["reason"]), ([], "S_ideal is within noise of 1"))
 
     def test_both_grades_are_the_worse_one(self) -> None:
@@ -100,7 +123,9 @@ class Signature(workplace.Scratch):
 
     @unittest.skipUnless(jsonschema, "jsonschema is not installed")
     def test_records_and_signature_are_as_the_schemas_say(self) -> None:
-        synthetic.store(self.folder, speeds("noisy", "contended", None) + speeds("noisy", "contended", None, run="r2"))
+        synthetic.store(
+            self.folder, speeds("noisy", "contended", None) + speeds("noisy", "contended", None, run="r2")
+        )
         self.assertEqual(self.run_command("validate", str(self.folder / "records.jsonl")), (0, "", ""))
         self.run_command("build", str(self.folder))
         self.assertEqual(self.run_command("validate", str(self.folder / "signature.json")), (0, "", ""))
@@ -122,27 +147,49 @@ class FirstScreen(workplace.Scratch):
 
     def test_few_graded_numbers_are_counted_and_do_not_make_a_run_doubtful(self) -> None:
         found = self.verdict("noisy", *[None] * 10)
-        self.assertEqual((found.doubtful, found.text), (
-            False, "This run is good enough to keep as a baseline: 11 headline numbers are valid, and nothing failed (1 noisy: "
-                   "mind their intervals); a verdict on a later change needs several such runs (--repeats 8)."))
+        self.assertEqual(
+            (found.doubtful, found.text),
+            (
+                False,
+                "This run is good enough to keep as a baseline: 11 headline numbers are valid, and nothing "
+                "failed (1 noisy: "
+                "mind their intervals); a verdict on a later change needs several such runs (--repeats 8).",
+            ),
+        )
 
     def test_many_do(self) -> None:
         second = speeds("noisy", "contended", *[None] * 8, run="r2")
         found = self.verdict("noisy", "contended", *[None] * 8, more=second)
-        self.assertEqual((found.doubtful, found.text), (
-            True, "Use this run with care, and do not keep it as a baseline: 2 of 10 headline numbers are noisy or contended "
-                  "(1 noisy, 1 contended); repeat it on an idle machine."))
+        self.assertEqual(
+            (found.doubtful, found.text),
+            (
+                True,
+                "Use this run with care, and do not keep it as a baseline: 2 of 10 headline numbers are "
+                "noisy or contended "
+                "(1 noisy, 1 contended); repeat it on an idle machine.",
+            ),
+        )
 
     def test_missing_ones_are_counted_before(self) -> None:
         found = self.verdict("noisy", "contended", None)
-        self.assertEqual((found.doubtful, found.text), (
-            True, "Use this run with care, and do not keep it as a baseline: 2 of 3 headline numbers are valid (1 noisy or "
-                  "contended; of the others 1 noisy) and 1 of 5 values are invalid; repeat it on an idle machine."))
+        self.assertEqual(
+            (found.doubtful, found.text),
+            (
+                True,
+                "Use this run with care, and do not keep it as a baseline: 2 of 3 headline numbers are valid "
+                "(1 noisy or "
+                "contended; of the others 1 noisy) and 1 of 5 values are invalid; repeat it on an idle "
+                "machine.",
+            ),
+        )
 
     def test_too_few_samples_ask_for_time(self) -> None:
         lines = [json.loads(line) for line in speeds(None, None).splitlines()]
         lines[1]["derived"][0]["valid"] = False
-        lines[1]["validity"] = {"valid": False, "flags": [{"flag": "few_samples", "variant": "plain", "reason": "4 samples"}]}
+        lines[1]["validity"] = {
+            "valid": False,
+            "flags": [{"flag": "few_samples", "variant": "plain", "reason": "4 samples"}],
+        }
         found = machine.verdict(self.signature("".join(json.dumps(line) + "\n" for line in lines)))
         self.assertIn("(1 too few samples)", found.text)
         self.assertIn("give it a larger --budget", found.text)
@@ -151,31 +198,53 @@ class FirstScreen(workplace.Scratch):
     def test_a_soak_is_no_bad_measurement(self) -> None:
         lines = [json.loads(line) for line in speeds(None, None).splitlines()]
         lines[1]["derived"][0]["valid"] = False
-        lines[1]["validity"] = {"valid": False, "flags": [{"flag": "soak", "variant": None, "reason": "--check every"}]}
+        lines[1]["validity"] = {
+            "valid": False,
+            "flags": [{"flag": "soak", "variant": None, "reason": "--check every"}],
+        }
         found = machine.verdict(self.signature("".join(json.dumps(line) + "\n" for line in lines)))
-        self.assertEqual((found.doubtful, found.text), (
-            True, "This run is a soak: it looked for wrong results and found none. Its numbers count for nothing."))
+        self.assertEqual(
+            (found.doubtful, found.text),
+            (
+                True,
+                "This run is a soak: it looked for wrong results and found none. Its numbers count for "
+                "nothing.",
+            ),
+        )
 
     def test_the_warning_tells_what_became_of_contended_values(self) -> None:
         def warning(text: str) -> str:
-            return " ".join(note.text for note in machine.warnings(self.signature(text).json) if note.head == "Contended.")
+            return " ".join(
+                note.text for note in machine.warnings(self.signature(text).json) if note.head == "Contended."
+            )
 
         both = speeds("contended", "contended", None)
         taken = "Something else used this machine while 2 values of overlap/novel were taken. "
-        self.assertEqual(warning(both), taken + "2 are not used, for lack of a second try that agrees. Repeat on an idle "
-                                                "machine.")
-        self.assertEqual(warning(both + speeds("contended", run="r2")),
-                         taken + "1 is kept, marked, because a second try agrees; 1 is not used, for lack of one. Repeat on "
-                                 "an idle machine.")
+        self.assertEqual(
+            warning(both),
+            taken + "2 are not used, for lack of a second try that agrees. Repeat on an idle machine.",
+        )
+        self.assertEqual(
+            warning(both + speeds("contended", run="r2")),
+            taken
+            + "1 is kept, marked, because a second try agrees; 1 is not used, for lack of one. Repeat on "
+            "an idle machine.",
+        )
         self.assertEqual(warning(speeds("noisy", None)), "")
 
     def test_the_terminal_has_interval_and_word(self) -> None:
-        text = headline_of(self.signature(speeds("noisy", "contended", None) + speeds(None, "contended", run="r2", scale=1.05)))
+        text = headline_of(
+            self.signature(
+                speeds("noisy", "contended", None) + speeds(None, "contended", run="r2", scale=1.05)
+            )
+        )
         rows = {line.split()[1]: line for line in text.splitlines() if line.startswith("  speed")}
         self.assertRegex(rows["0"], r"1.05 GB/s +±20 % +depth 1")
         self.assertRegex(rows["1"], r"2.10 GB/s +±22 % +contended; depth 2")
         self.assertLessEqual(max(map(len, text.splitlines())), 80)
-        self.assertIn("1 contended", machine.counts(self.signature(speeds("contended") + speeds("contended", run="r2"))))
+        self.assertIn(
+            "1 contended", machine.counts(self.signature(speeds("contended") + speeds("contended", run="r2")))
+        )
 
 
 @unittest.skipUnless(workplace.HAVE_JINJA2, "jinja2 is not installed")
@@ -186,10 +255,16 @@ class Page(workplace.Scratch):
 
     def test_a_headline_number_carries_its_grade(self) -> None:
         page = self.build(speeds("noisy", "contended", None) + speeds("noisy", "contended", None, run="r2"))
-        rows = re.findall(r"<tr[^>]*>\n<th scope=\"row\" class=\"word name\">.*?</tr>", self.first_screen(page), flags=re.S)
+        rows = re.findall(
+            r"<tr[^>]*>\n<th scope=\"row\" class=\"word name\">.*?</tr>", self.first_screen(page), flags=re.S
+        )
         self.assertEqual(len(rows), 3)
-        self.assertIn('depth 1; <span class="grade" title="noisy: the interval of the median is ±18 % after 9 samples">noisy, '
-                      '±20 %</span>', rows[0])
+        self.assertIn(
+            'depth 1; <span class="grade" title="noisy: the interval of the median is ±18 % after 9 '
+            'samples">noisy, '
+            "±20 %</span>",
+            rows[0],
+        )
         self.assertNotIn("faded", rows[0])
         self.assertIn('<tr class="faded"', rows[1])
         self.assertIn(">contended, ±20 %</span>", rows[1])
@@ -233,15 +308,25 @@ class Drawing(unittest.TestCase):
     def test_pale_with_a_bar_and_the_reason(self) -> None:
         svg = self.chart(Mark(1, 1.0, 0.9, 1.1), Mark(2, 1.2, 0.7, 1.9, True, "noisy: wide", True))
         bars = re.findall(r'class="whisker s0" d="([^"]*)"', svg)
-        self.assertEqual((svg.count('"dot graded f0"'), svg.count('"dot f0"'), [bar.count("M") for bar in bars]), (1, 1, [2]))
+        self.assertEqual(
+            (svg.count('"dot graded f0"'), svg.count('"dot f0"'), [bar.count("M") for bar in bars]),
+            (1, 1, [2]),
+        )
         self.assertIn("noisy: wide", svg)
         self.assertNotIn("graded", self.chart(Mark(1, 1.0), Mark(2, 1.2)))
 
     def test_words_and_signs(self) -> None:
-        self.assertEqual([tag(True, False), tag(True, True), tag(False, True), tag(False, False)], ["", " ~", " ?", " ?"])
+        self.assertEqual(
+            [tag(True, False), tag(True, True), tag(False, True), tag(False, False)], ["", " ~", " ?", " ?"]
+        )
         self.assertEqual(half_width(1.7e-6, 1e-7, 5e-6, "s"), ">100 %")
-        self.assertEqual([half_width(*of) for of in ((2.0, 1.5, 2.5), (0.0, -1.0, 1.0), (0.01, -1.0, 1.0), (0.01, -90, 90))],
-                         ["±25 %", "", "±1", ">100 %"])
+        self.assertEqual(
+            [
+                half_width(*of)
+                for of in ((2.0, 1.5, 2.5), (0.0, -1.0, 1.0), (0.01, -1.0, 1.0), (0.01, -90, 90))
+            ],
+            ["±25 %", "", "±1", ">100 %"],
+        )
 
 
 class Advice(workplace.Scratch):
@@ -253,7 +338,11 @@ class Advice(workplace.Scratch):
         for i, line in enumerate(w.lines[1:-1]):
             for entry in line["derived"]:
                 if i % every == 0:
-                    entry.update(grades=["noisy"], ci_low=entry["value"] * (1 - half), ci_high=entry["value"] * (1 + half))
+                    entry.update(
+                        grades=["noisy"],
+                        ci_low=entry["value"] * (1 - half),
+                        ci_high=entry["value"] * (1 + half),
+                    )
         return self.signature(w.text())
 
     def test_noisy_curves_are_used_and_the_error_to_expect_grows(self) -> None:
@@ -282,7 +371,9 @@ class Advice(workplace.Scratch):
         signature = self.noisy(0.4, 1)
         signature["programs"]["overlap/ficco"] = {"results": {"advice": {"median_error": 0.1}}}
         text = _error_text(signature, {"expected_error": 0.5})
-        self.assertRegex(text, r"^50 %, [0-9.]+ % of it for noisy or contended values: half of the earlier predictions")
+        self.assertRegex(
+            text, r"^50 %, [0-9.]+ % of it for noisy or contended values: half of the earlier predictions"
+        )
 
     def test_unknown_intervals_count_as_unknown_values(self) -> None:
         signature = self.noisy(0.2, 1)
@@ -316,8 +407,13 @@ class Everything(workplace.Scratch):
                     text += json.dumps(line) + "\n"
             signature = self.signature(text)
             self.assertEqual(set(signature.primary), set(quiet.primary))
-            self.assertEqual({m.get("grade") for name, m in signature.json["metrics"].items() if "fit_" not in name}, {grade})
-            self.assertEqual({m.get("tries") for name, m in signature.json["metrics"].items() if "fit_" not in name}, {2})
+            self.assertEqual(
+                {m.get("grade") for name, m in signature.json["metrics"].items() if "fit_" not in name},
+                {grade},
+            )
+            self.assertEqual(
+                {m.get("tries") for name, m in signature.json["metrics"].items() if "fit_" not in name}, {2}
+            )
             headline_of(signature)
 
 

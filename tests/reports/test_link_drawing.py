@@ -7,7 +7,7 @@ import unittest
 from typing import List
 from xml.dom import minidom
 
-import workplace  # noqa: F401  (puts the package on the path)
+import workplace  # noqa: F401
 
 from reports.link_drawing import draw_links
 from reports.links import links_of
@@ -32,8 +32,19 @@ def texts(svg: str) -> List[str]:
 class Drawing(unittest.TestCase):
     def test_memory_nodes_are_above_their_devices(self) -> None:
         svg = drawn([[PCIE % 16], [PCIE % 8], [PCIE % 16]], d0=1, d1=0, d2=1)
-        self.assertEqual(texts(svg), ["NUMA node 0", "NUMA node 1", "PCIe 5 x8 of x16", "cuda:1", "PCIe 5 x16", "cuda:0",
-                                      "PCIe 5 x16", "cuda:2"])
+        self.assertEqual(
+            texts(svg),
+            [
+                "NUMA node 0",
+                "NUMA node 1",
+                "PCIe 5 x8 of x16",
+                "cuda:1",
+                "PCIe 5 x16",
+                "cuda:0",
+                "PCIe 5 x16",
+                "cuda:2",
+            ],
+        )
         self.assertEqual(svg.count('class="hot"'), 1)
         self.assertEqual(texts(drawn([[PCIE % 16]])), ["host", "PCIe 5 x16", "cuda:0"])
 
@@ -51,15 +62,30 @@ class Drawing(unittest.TestCase):
     def test_the_label_says_what_leads_to_the_host_and_from_one_to_another(self) -> None:
         link = "kind=NVLink to=switch up=18 down=0 version=4.0 errors=0"
         for devices, nodes, label in (
-                ([[PCIE % 16], [PCIE % 8], [PCIE % 16]], {"d0": 1, "d1": 0, "d2": 1},
-                 "3 devices and what joins them: cuda:1 to NUMA node 0 by PCIe 5 x8 of x16; "
-                 "cuda:0 and cuda:2 to NUMA node 1 by PCIe 5 x16"),
-                ([[PCIE % 16, link], [PCIE % 16, link]], {}, "2 devices and what joins them: cuda:0 and cuda:1 to the host by "
-                 "PCIe 5 x16; cuda:0 and cuda:1 to a switch by 18 × NVLink 4.0"),
-                ([[PCIE % 16, xgmi(1)], [xgmi(0)]], {}, "2 devices and what joins them: cuda:0 to the host by PCIe 5 x16; "
-                 "cuda:1 to the host by an unknown link; cuda:0–cuda:1 to each other by 1 × xGMI")):
+            (
+                [[PCIE % 16], [PCIE % 8], [PCIE % 16]],
+                {"d0": 1, "d1": 0, "d2": 1},
+                "3 devices and what joins them: cuda:1 to NUMA node 0 by PCIe 5 x8 of x16; "
+                "cuda:0 and cuda:2 to NUMA node 1 by PCIe 5 x16",
+            ),
+            (
+                [[PCIE % 16, link], [PCIE % 16, link]],
+                {},
+                "2 devices and what joins them: cuda:0 and cuda:1 to the host by "
+                "PCIe 5 x16; cuda:0 and cuda:1 to a switch by 18 × NVLink 4.0",
+            ),
+            (
+                [[PCIE % 16, xgmi(1)], [xgmi(0)]],
+                {},
+                "2 devices and what joins them: cuda:0 to the host by PCIe 5 x16; "
+                "cuda:1 to the host by an unknown link; cuda:0–cuda:1 to each other by 1 × xGMI",
+            ),
+        ):
             with self.subTest(label=label):
-                self.assertEqual(minidom.parseString(drawn(devices, **nodes)).documentElement.getAttribute("aria-label"), label)
+                self.assertEqual(
+                    minidom.parseString(drawn(devices, **nodes)).documentElement.getAttribute("aria-label"),
+                    label,
+                )
         mesh = drawn([[PCIE % 16] + [xgmi(o) for o in range(16) if o != d] for d in range(16)])
         label = minidom.parseString(mesh).documentElement.getAttribute("aria-label")
         self.assertLessEqual(len(label), 300)

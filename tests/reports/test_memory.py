@@ -22,7 +22,8 @@ BUILD = """
 import re, sys
 from reports.__main__ import main
 code = main(["build", sys.argv[1]])
-print(code, int(re.search("VmHWM: *(\\\\d+)", open("/proc/self/status").read().replace("\\t", " ")).group(1)) >> 10)
+status = open("/proc/self/status").read().replace("\\t", " ")
+print(code, int(re.search("VmHWM: *(\\\\d+)", status).group(1)) >> 10)
 """
 
 
@@ -31,9 +32,13 @@ def filled(part: str, line: Json) -> Json:
     variant, derived = line["variants"][0], line["derived"][0]
     if part == "samples":
         many = NEARLY_31_MB // 26
-        line["variants"] = [dict(variant, samples_s=[variant["median_s"]] * many, round=list(range(many)), n=many)]
+        line["variants"] = [
+            dict(variant, samples_s=[variant["median_s"]] * many, round=list(range(many)), n=many)
+        ]
     elif part == "values":
-        line["derived"] = [dict(derived, name="q%d" % i) for i in range(NEARLY_31_MB // (len(json.dumps(derived)) + 8))]
+        line["derived"] = [
+            dict(derived, name="q%d" % i) for i in range(NEARLY_31_MB // (len(json.dumps(derived)) + 8))
+        ]
     elif part == "facts":
         line["facts"] = {"fact%d" % i: "x" * 50 for i in range(NEARLY_31_MB // 70)}
     elif part == "parts":
@@ -44,18 +49,29 @@ def filled(part: str, line: Json) -> Json:
 class Memory(workplace.Scratch):
     def built(self) -> Tuple[int, int, str]:
         """Exit code, the most memory that was resident in MiB, and stderr."""
-        done = subprocess.run([sys.executable, "-c", BUILD, str(self.folder)], cwd=str(workplace.ROOT), capture_output=True,
-                              text=True)
+        done = subprocess.run(
+            [sys.executable, "-c", BUILD, str(self.folder)],
+            cwd=str(workplace.ROOT),
+            capture_output=True,
+            text=True,
+        )
         code, most = map(int, done.stdout.splitlines()[-1].split())
         return code, most, done.stderr
 
     @level.only_all
     def test_a_line_of_31_mb(self) -> None:
         run, case, *others = memory().lines
-        for part, told in (("samples", ""), ("facts", ""), ("values", "a case of more than 40000 timings and values (1)"),
-                           ("parts", "more than 500000 objects and arrays (1)")):
+        for part, told in (
+            ("samples", ""),
+            ("facts", ""),
+            ("values", "a case of more than 40000 timings and values (1)"),
+            ("parts", "more than 500000 objects and arrays (1)"),
+        ):
             with open(self.folder / "records.jsonl", "w", encoding="utf-8") as stream:
-                stream.writelines(json.dumps(line) + "\n" for line in (run, filled(part, json.loads(json.dumps(case))), *others))
+                stream.writelines(
+                    json.dumps(line) + "\n"
+                    for line in (run, filled(part, json.loads(json.dumps(case))), *others)
+                )
             code, most, err = self.built()
             with self.subTest(part=part):
                 self.assertEqual((code, err[:-1].rpartition("used: ")[2]), (0, told))
@@ -63,11 +79,16 @@ class Memory(workplace.Scratch):
 
     @level.only_all
     def test_many_cases(self) -> None:
-        """A tenth of what a file may hold of them, and the part of the memory beyond that of the program itself."""
+        """A tenth of what a file may hold of them, and the part of the memory beyond that of the program
+        itself."""
         run, case, *others = memory().lines
         count = record_file.MAX_PARTS // 30
         with open(self.folder / "records.jsonl", "w", encoding="utf-8") as stream:
-            for line in (run, *(dict(case, case=dict(case["case"], footprint=i), key="i=%d" % i) for i in range(count)), *others):
+            for line in (
+                run,
+                *(dict(case, case=dict(case["case"], footprint=i), key="i=%d" % i) for i in range(count)),
+                *others,
+            ):
                 stream.write(json.dumps(line) + "\n")
         code, most, err = self.built()
         self.assertEqual((code, err), (0, ""))

@@ -36,7 +36,10 @@ def with_cold(w: synthetic.Writer, change: Callable[[Json], None]) -> str:
 def scaled(name: str, factor: float) -> Callable[[Json], None]:
     def change(entry: Json) -> None:
         if entry["name"] == name:
-            entry.update({k: entry[k] * factor for k in ("value", "ci_low", "ci_high") if entry[k] is not None})
+            entry.update(
+                {k: entry[k] * factor for k in ("value", "ci_low", "ci_high") if entry[k] is not None}
+            )
+
     return change
 
 
@@ -55,7 +58,10 @@ class Operands(workplace.Scratch):
         both = self.program(with_cold(synthetic.ficco(), scaled("S", 3.0)), "overlap/ficco")
         self.assertEqual(both["summary"], alone["summary"])
         self.assertEqual((len(both["results"]["cases"]), both["results"]["scenarios"]), (4, 2))
-        self.assertEqual({row["cold"] for row in both["results"]["cases"] if row["shape"].endswith(", cold operands")}, {True})
+        self.assertEqual(
+            {row["cold"] for row in both["results"]["cases"] if row["shape"].endswith(", cold operands")},
+            {True},
+        )
 
     def test_only_cold_cases_are_counted_too(self) -> None:
         w = synthetic.ficco()
@@ -70,12 +76,17 @@ class Operands(workplace.Scratch):
     def test_a_cold_gemm_is_no_rate_that_advises(self) -> None:
         w = synthetic.efficiency()
         for line in w.lines[1:-1]:
-            line["derived"] += [value("flop_rate", "gemm_cold", 4e10, "flop/s"), value("fraction_of_peak", "gemm_cold", 0.4),
-                                value("cold_time_ratio", "gemm_cold", 1.25 if line["case"]["shape"] == "g1" else 2.0)]
+            line["derived"] += [
+                value("flop_rate", "gemm_cold", 4e10, "flop/s"),
+                value("fraction_of_peak", "gemm_cold", 0.4),
+                value("cold_time_ratio", "gemm_cold", 1.25 if line["case"]["shape"] == "g1" else 2.0),
+            ]
         found = self.program(w.text(), "gemm/efficiency")
         self.assertEqual({row["variant"] for row in found["results"]["rates"]}, {"gemm"})
         self.assertEqual([row["value"] for row in found["results"]["cold_time_ratio"]], [2.0, 1.25])
-        self.assertIn("warm operands; with cold ones a GEMM takes up to 2 times as long (f32 n256)", found["summary"])
+        self.assertIn(
+            "warm operands; with cold ones a GEMM takes up to 2 times as long (f32 n256)", found["summary"]
+        )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # level: all
-"""The pages as a browser shows them: on a telephone, a tablet and a desk, by day and by night, and on paper."""
+"""The pages as a browser shows them: on a telephone, a tablet and a desk, by day and by night, and on
+paper."""
 
 from __future__ import annotations
 
@@ -86,10 +87,14 @@ class Rules:
             self.none(page.rule("sideways"), rule="does not scroll sideways, unfolded", **where)
             self.none(page.rule("contrast"), rule="contrast", **where)
             if where["layout"] != PAPER:
-                self.none(page.rule("scrolling"), rule="what scrolls has a name and is reached by keyboard", **where)
+                self.none(
+                    page.rule("scrolling"), rule="what scrolls has a name and is reached by keyboard", **where
+                )
             page.rule("unfold", False)
             with self.subTest(rule="night is dark and paper is not", **where):
-                self.assertEqual(page.rule("paint") < 0.5, where["scheme"] == "dark" and where["layout"] != PAPER)
+                self.assertEqual(
+                    page.rule("paint") < 0.5, where["scheme"] == "dark" and where["layout"] != PAPER
+                )
             self.none(page.console, rule="the console stays empty", **where)
 
     def test_its_markup_says_what_is_what(self) -> None:
@@ -113,7 +118,11 @@ class Printed(Rules):
             sheets = self.paper(name).pages
             self.assertGreater(len(sheets), 1)
             for texts in self.on_every_sheet:
-                bare = [number for number, sheet in enumerate(sheets, 1) if not any(text in sheet for text in texts)]
+                bare = [
+                    number
+                    for number, sheet in enumerate(sheets, 1)
+                    if not any(text in sheet for text in texts)
+                ]
                 with self.subTest(page=name, says=" or ".join(texts)):
                     self.assertEqual(bare, [], "of %d sheets these do not say it" % len(sheets))
 
@@ -148,7 +157,11 @@ class Report(Printed, unittest.TestCase):
 
     def conditions(self) -> List[str]:
         signature = json.loads((self.folder / "signature.json").read_text(encoding="utf-8"))
-        return [one["condition"] for one in signature["metrics"].values() if one["primary"] and one["value"] is not None]
+        return [
+            one["condition"]
+            for one in signature["metrics"].values()
+            if one["primary"] and one["value"] is not None
+        ]
 
     def test_each_headline_number_is_in_sight_with_its_unit_and_condition(self) -> None:
         self.assertGreater(len(self.conditions()), 8)
@@ -168,7 +181,11 @@ class Comparison(Printed, unittest.TestCase):
         made = example.regression()
         cls.files = {"comparison": cls.stored("comparison", made)}
         sides = [made[side] for side in ("before", "after")]
-        said = [text for side in sides for text in (side["name"], side["machine"], side["runs"][0]["started"][:10])]
+        said = [
+            text
+            for side in sides
+            for text in (side["name"], side["machine"], side["runs"][0]["started"][:10])
+        ]
         cls.on_every_sheet = tuple((text,) for text in dict.fromkeys(said))
 
     def test_a_telephone_does_not_scroll_sideways_whatever_the_words(self) -> None:
@@ -200,7 +217,8 @@ class Scorecard(Printed, unittest.TestCase):
 
 
 class Fleet(Printed, unittest.TestCase):
-    """One node off and different, one fast, one that lacks a value, one missing; and a fleet of which most have no row."""
+    """One node off and different, one fast, one that lacks a value, one missing; and a fleet of which most
+    have no row."""
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -246,28 +264,53 @@ class RulesThemselves(unittest.TestCase):
             with self.subTest(rule=rule):
                 self.assertEqual(len(page.rule(rule)), count, page.rule(rule))
         said = "\n".join(page.rule("contrast"))
-        for words in ("#cccccc on #ffffff in 1 places", "#ffffff on #eeeeee in 1 places", "#888888 on #ffffff in 1 places"):
+        for words in (
+            "#cccccc on #ffffff in 1 places",
+            "#ffffff on #eeeeee in 1 places",
+            "#888888 on #ffffff in 1 places",
+        ):
             self.assertIn(words, said)
         headline = page.rule("headline", ["", "f64", "f32, 512³"])
-        for words in (".value is cut off by div.narrow", ".unit ends at", "has no .unit", "a condition is not visible",
-                      'says "f64"'):
+        for words in (
+            ".value is cut off by div.narrow",
+            ".unit ends at",
+            "has no .unit",
+            "a condition is not visible",
+            'says "f64"',
+        ):
             self.assertTrue(any(words in breach for breach in headline), (words, headline))
         self.assertEqual(len(page.rule("headline", [""] * 9)), 1)
-        self.assertTrue(any("image-alt" in one or "link-name" in one for one in page.violations(colours=False)))
+        self.assertTrue(
+            any("image-alt" in one or "link-name" in one for one in page.violations(colours=False))
+        )
         page.lay_out(PAPER, "light")
         self.assertTrue(any("is cut off" in one for one in page.rule("paper")))
         self.assertTrue(any("wider than the paper" in one for one in page.rule("paper")))
 
     def test_what_a_console_and_a_sheet_say_is_heard(self) -> None:
-        page = self.opened("loud", '<script>console.warn("heard")</script><p style="position: absolute; left: 780px">overflowing'
-                           '<p style="break-before: page">second', PAPER)
+        page = self.opened(
+            "loud",
+            '<script>console.warn("heard")</script><p style="position: absolute; left: 780px">overflowing'
+            '<p style="break-before: page">second',
+            PAPER,
+        )
         self.assertEqual(page.console, ["heard"])
         sheets = page.printed(_scratch / "loud.pdf")
         self.assertIn("second", sheets.pages[-1])
 
 
-RULES = {"language": 1, "landmarks": 2, "headings": 2, "tables": 2, "drawings": 3, "links": 1, "sideways": 1, "scrolling": 2,
-         "folds": 1, "contrast": 3}  # and how many breaches BAD has
+RULES = {
+    "language": 1,
+    "landmarks": 2,
+    "headings": 2,
+    "tables": 2,
+    "drawings": 3,
+    "links": 1,
+    "sideways": 1,
+    "scrolling": 2,
+    "folds": 1,
+    "contrast": 3,
+}  # and how many breaches BAD has
 GOOD = """<html lang="en"><title>t</title><style>@page { margin: 10mm 20mm; } .scroll { overflow-x: auto; }
 svg rect { fill: #000; } svg text { fill: #fff; } @media print { .long { white-space: normal !important; } }</style>
 <main><h1>Device</h1><section id="headline"><h2>Numbers</h2>
@@ -277,7 +320,9 @@ svg rect { fill: #000; } svg text { fill: #fff; } @media print { .long { white-s
 </section><h2>More</h2>
 <div class="scroll" tabindex="0" role="region" aria-label="long line"><p class="long" style="white-space: nowrap">%s</p></div>
 <svg role="img" aria-label="80 of 100" width="40" height="20"><rect width="40" height="20"/><text x="2" y="14">80</text></svg>
-<details><summary>2 more</summary><p>one</p></details><a href="#headline">numbers</a></main>""" % ("word " * 200)
+<details><summary>2 more</summary><p>one</p></details><a href="#headline">numbers</a></main>""" % (
+    "word " * 200
+)
 BAD = """<html><h1>Device</h1><h1>Again</h1><h3>Deep</h3>
 <div id="headline"><div class="narrow" style="width: 60px; overflow: hidden">
 <table><tr><th>wordwordword</th><td class="value">1000</td><td class="unit">s</td></tr></table></div>
@@ -311,21 +356,30 @@ class Layout(unittest.TestCase):
             before = layout.taken(self.page, name)
             for what, style in WRONG.items():
                 with self.subTest(layout=name, change=what):
-                    self.assertGreater(layout.changed(before, layout.taken(self.page, name, style)), layout.MOST)
+                    self.assertGreater(
+                        layout.changed(before, layout.taken(self.page, name, style)), layout.MOST
+                    )
             for word in WORDS:
                 with self.subTest(layout=name, word=word):
-                    self.assertLess(layout.changed(before, layout.taken(self.page, name, word=word)), layout.MOST)
+                    self.assertLess(
+                        layout.changed(before, layout.taken(self.page, name, word=word)), layout.MOST
+                    )
 
     def test_a_change_leaves_pictures_and_says_where(self) -> None:
         folder = _scratch / "kept"
         folder.mkdir()
-        with unittest.mock.patch.object(layout, "KEPT", folder), unittest.mock.patch.object(layout, "NAMES", ("768-light",)):
+        with (
+            unittest.mock.patch.object(layout, "KEPT", folder),
+            unittest.mock.patch.object(layout, "NAMES", ("768-light",)),
+        ):
             layout.update(self.page)
             self.assertEqual([path.name for path in folder.iterdir()], ["768-light.png"])
             self.assertLess((folder / "768-light.png").stat().st_size, 20000)
             grid = layout.taken(self.page, "768-light")
             self.assertEqual(layout.breach("768-light", grid, folder), "")
-            said = layout.breach("768-light", layout.taken(self.page, "768-light", WRONG["a column is lost"]), folder)
+            said = layout.breach(
+                "768-light", layout.taken(self.page, "768-light", WRONG["a column is lost"]), folder
+            )
             self.assertIn("%s/768-light-*.png, and if that is right: %s" % (folder, layout.UPDATE), said)
             self.assertEqual(len(list(folder.iterdir())), 3)
             self.assertIn(layout.UPDATE, layout.breach("390-dark", grid, folder))

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The section of collectives/pairs and what a fleet reads of it: which links and nodes are called slow, and by what names."""
+"""The section of collectives/pairs and what a fleet reads of it: which links and nodes are called slow, and
+by what names."""
+
 from __future__ import annotations
 
 import random
@@ -26,23 +28,33 @@ class Sections(workplace.Scratch):
         for nodes in (2, 3, 4, 9):
             self.assertEqual(self.found(pairs(nodes)), [])
         self.assertEqual(self.found(pairs(6, lambda a, b: 0.83 * RATE if (a, b) == (0, 3) else RATE)), [])
-        self.assertEqual(self.found(pairs(6, lambda a, b: 0.75 * RATE if (a, b) == (0, 3) else RATE, noise=0.2)), [])
+        self.assertEqual(
+            self.found(pairs(6, lambda a, b: 0.75 * RATE if (a, b) == (0, 3) else RATE, noise=0.2)), []
+        )
 
     def test_one_slow_direction_is_named(self) -> None:
         for nodes in (3, 4, 8, 33):
-            self.assertEqual(self.found(pairs(nodes, lambda a, b: RATE / 4 if (a, b) == (2, 0) else RATE)),
-                             ["Slow link. From n3 to n1: 6.25 GB/s, 0.25 of what is usual between these %d nodes "
-                              "(messages of 1 MiB)." % nodes])
+            self.assertEqual(
+                self.found(pairs(nodes, lambda a, b: RATE / 4 if (a, b) == (2, 0) else RATE)),
+                [
+                    "Slow link. From n3 to n1: 6.25 GB/s, 0.25 of what is usual between these %d nodes "
+                    "(messages of 1 MiB)." % nodes
+                ],
+            )
 
     def test_one_link_that_is_slow_both_ways_is_one_finding(self) -> None:
         found = self.found(pairs(5, lambda a, b: RATE / 2 if {a, b} == {1, 4} else RATE))
         self.assertEqual(len(found), 1)
-        self.assertTrue(found[0].startswith("Slow link. Between n2 and n5, both ways: 12.5 GB/s, 0.50 of"), found)
+        self.assertTrue(
+            found[0].startswith("Slow link. Between n2 and n5, both ways: 12.5 GB/s, 0.50 of"), found
+        )
 
     def test_a_slow_node_is_one_finding_also_of_three_and_four(self) -> None:
         for nodes in (3, 4, 5, 16):
             found = self.found(pairs(nodes, lambda a, b: RATE / 4 if 2 in (a, b) else RATE))
-            self.assertEqual([f.split(":")[0] for f in found], ["Slow node. Everything that n3 sends and receives"])
+            self.assertEqual(
+                [f.split(":")[0] for f in found], ["Slow node. Everything that n3 sends and receives"]
+            )
 
     def test_a_node_that_only_receives_slowly(self) -> None:
         found = self.found(pairs(4, lambda a, b: RATE / 4 if b == 1 else RATE))
@@ -60,8 +72,11 @@ class Sections(workplace.Scratch):
         slow = {(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6)}
         found = self.found(pairs(12, lambda a, b: RATE / (3 + a) if (a, b) in slow else RATE))
         self.assertEqual(len(found), 1)
-        self.assertRegex(found[0], r"^Slow links\. 6: from n6 to n7: 3\.12 GB/s, 0\.12 of what is usual between these 12 nodes "
-                                   r"\(messages of 1 MiB\); from n5 to n6: .*; from n4 to n5: .*; from n3 to n4: .*; 2 more\.$")
+        self.assertRegex(
+            found[0],
+            r"^Slow links\. 6: from n6 to n7: 3\.12 GB/s, 0\.12 of what is usual between these 12 nodes "
+            r"\(messages of 1 MiB\); from n5 to n6: .*; from n4 to n5: .*; from n3 to n4: .*; 2 more\.$",
+        )
 
     def test_pairs_within_a_node_accuse_nobody(self) -> None:
         w = pairs(4, lambda a, b: RATE / 4 if a == 0 else RATE, place="within a node", hosts=["n1"] * 4)
@@ -76,7 +91,9 @@ class Sections(workplace.Scratch):
         def slow(a: int, b: int) -> float:
             return RATE / 4 if (a, b) == (0, 2) else RATE
 
-        self.assertTrue(self.found(pairs(4, slow, hosts=["a", "b"]))[0].startswith("Slow link. From rank 0 to rank 2: "))
+        self.assertTrue(
+            self.found(pairs(4, slow, hosts=["a", "b"]))[0].startswith("Slow link. From rank 0 to rank 2: ")
+        )
         self.run_build(pairs(4, slow, hosts=["<script>x</script>", "\"&'", "c", "d"]).text())
         if workplace.HAVE_JINJA2:
             self.assertNotIn("<script>x", self.page())
@@ -92,14 +109,23 @@ class Sections(workplace.Scratch):
             self.assertEqual(len(self.found(w)), count, flag)
 
     def test_results_and_summary(self) -> None:
-        w = pairs(5, lambda a, b: RATE / 4 if (a, b) == (2, 0) else RATE, lambda a, b: 9e-6 if (a, b) == (1, 3) else LATENCY)
+        w = pairs(
+            5,
+            lambda a, b: RATE / 4 if (a, b) == (2, 0) else RATE,
+            lambda a, b: 9e-6 if (a, b) == (1, 3) else LATENCY,
+        )
         program = self.signature(w.text()).json["programs"]["collectives/pairs"]
         case = program["results"]["cases"][0]
         self.assertEqual([(s["from"], s["to"]) for s in case["slow"]], [("n3", "n1")])
         self.assertEqual([(s["a"], s["b"]) for s in case["late"]], [("n2", "n4")])
-        self.assertEqual((case["nodes"], case["rounds"], case["slow_nodes"]), (["n1", "n2", "n3", "n4", "n5"], 5, []))
-        self.assertEqual(program["summary"], "10 pairs between nodes in 5 rounds (all pairs need 5); 25 GB/s one way (median); "
-                                             "6.25 GB/s on the slowest pair; 1 direction is clearly slower than usual.")
+        self.assertEqual(
+            (case["nodes"], case["rounds"], case["slow_nodes"]), (["n1", "n2", "n3", "n4", "n5"], 5, [])
+        )
+        self.assertEqual(
+            program["summary"],
+            "10 pairs between nodes in 5 rounds (all pairs need 5); 25 GB/s one way (median); "
+            "6.25 GB/s on the slowest pair; 1 direction is clearly slower than usual.",
+        )
 
     @unittest.skipUnless(workplace.HAVE_JINJA2, "no jinja2")
     def test_the_page_has_the_matrix_and_the_table_of_the_slowest(self) -> None:
@@ -121,9 +147,15 @@ class SlowLinks(unittest.TestCase):
             found = find(links)
             alarms += bool(found.slow)
             bad = trial % nodes
-            share = 0.4 if nodes == 3 else 0.6  # each of the other two has but two links, of which one is slow
-            slow = Links({ends: Measured(m.value * share, m.low * share, m.high * share) if bad in ends else m
-                          for ends, m in links.bandwidth.items()})
+            share = (
+                0.4 if nodes == 3 else 0.6
+            )  # each of the other two has but two links, of which one is slow
+            slow = Links(
+                {
+                    ends: Measured(m.value * share, m.low * share, m.high * share) if bad in ends else m
+                    for ends, m in links.bandwidth.items()
+                }
+            )
             named = [n.node for n in find(slow).nodes]
             self.assertEqual(named, [bad], "of %d nodes" % nodes)
         self.assertLess(alarms, 3)
@@ -155,7 +187,10 @@ class Between(workplace.Scratch):
             self.assertEqual(found["slow_nodes"], [{"node": "n3", "sends": True, "receives": True}])
             self.assertEqual(found["slow_links"], [])
             self.assertEqual(len(found["links"]), 6)
-            self.assertEqual({(k["a"], k["b"]) for k in found["links"] if k["slow"]}, {("n1", "n3"), ("n2", "n3"), ("n3", "n4")})
+            self.assertEqual(
+                {(k["a"], k["b"]) for k in found["links"] if k["slow"]},
+                {("n1", "n3"), ("n2", "n3"), ("n3", "n4")},
+            )
             worst = next(k for k in found["links"] if k["slow"])
             self.assertAlmostEqual(worst["ratio"], 0.25)
             self.assertAlmostEqual(worst["latency_s"], LATENCY)
@@ -184,11 +219,21 @@ class Between(workplace.Scratch):
         self.assertIsNone(between.read(self.folder / "nowhere"))
         (self.folder / "between").mkdir()
         (self.folder / "n1").mkdir()
-        (self.folder / "n1" / "records.jsonl").write_text(workplace.synthetic.memory().text(), encoding="utf-8")
+        (self.folder / "n1" / "records.jsonl").write_text(
+            workplace.synthetic.memory().text(), encoding="utf-8"
+        )
         one = pairs(2)
         one.lines[0]["job"]["hosts"] = 1
-        for text in ("", "\n", "nonsense\n", "[]\n", '{"program": 5}\n', '{"program": "collectives/pairs", "job": 7}\n',
-                     one.text(), slow_node(1).text()[:-200].splitlines()[0] + "\n"):
+        for text in (
+            "",
+            "\n",
+            "nonsense\n",
+            "[]\n",
+            '{"program": 5}\n',
+            '{"program": "collectives/pairs", "job": 7}\n',
+            one.text(),
+            slow_node(1).text()[:-200].splitlines()[0] + "\n",
+        ):
             (self.folder / "between" / "records.jsonl").write_text(text, encoding="utf-8")
             self.assertIsNone(between.read(self.folder), text[:60])
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The judging of a preflight: nodes with a known fault, and how often healthy and slow ones are called bad."""
+"""The judging of a preflight: nodes with a known fault, and how often healthy and slow ones are called
+bad."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ from reports.preflight import answer, devices, node, outcome, reference, speed, 
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.append(str(ROOT / "tests" / "reproduction"))
-import preflight as simulation  # noqa: E402
-from tests import level  # noqa: E402
+import preflight as simulation
+from tests import level
 
 GIB = 1 << 30
 LINK = "kind=PCIe to=host generation=5 generation_max=5 lanes=16 lanes_max=16 read=busy"
@@ -29,36 +30,84 @@ NVLINK = "kind=NVLink to=switch up=18 down=0 version=4.0 bytes_per_s=2.5e+10"
 
 
 def gpu(place: int, **more: Any) -> Json:
-    found = {"spec": "cuda:0-7", "backend": "cuda", "index": place, "name": "H100", "bus": "0000:%02x:00.0" % (place + 1),
-             "uuid": "GPU-%d" % place, "memory_bytes": 70 * GIB, "state": {"throttle": {"value": "none", "unit": ""}}}
+    found = {
+        "spec": "cuda:0-7",
+        "backend": "cuda",
+        "index": place,
+        "name": "H100",
+        "bus": "0000:%02x:00.0" % (place + 1),
+        "uuid": "GPU-%d" % place,
+        "memory_bytes": 70 * GIB,
+        "state": {"throttle": {"value": "none", "unit": ""}},
+    }
     return dict(found, **more)
 
 
 def facts(count: int = 8) -> Json:
     found: Json = {}
     for place in range(count):
-        found.update({"device_%d" % place: "cuda:%d H100" % place, "link_%d_0" % place: LINK, "link_%d_1" % place: NVLINK,
-                      "memory_errors_%d" % place: "ecc_uncorrected=0 row_remap_pending=0"})
+        found.update(
+            {
+                "device_%d" % place: "cuda:%d H100" % place,
+                "link_%d_0" % place: LINK,
+                "link_%d_1" % place: NVLINK,
+                "memory_errors_%d" % place: "ecc_uncorrected=0 row_remap_pending=0",
+            }
+        )
     return found
 
 
-PROVENANCE = {"driver: device 0 driver": "CUDA 12.4", "clocks: device 0 sm clock max": "1980000000", "ecc: device 0 ecc": "on",
-              "power: device 0 power limit": "700", "machine: hostname": "a", "links: device 0 bus": "0000:01:00.0",
-              "gpusig: version": "1", "library: device 0 blas": "cuBLASLt 12.4"}
+PROVENANCE = {
+    "driver: device 0 driver": "CUDA 12.4",
+    "clocks: device 0 sm clock max": "1980000000",
+    "ecc: device 0 ecc": "on",
+    "power: device 0 power limit": "700",
+    "machine: hostname": "a",
+    "links: device 0 bus": "0000:01:00.0",
+    "gpusig: version": "1",
+    "library: device 0 blas": "cuBLASLt 12.4",
+}
 
 
 def usual() -> reference.Reference:
-    return reference.Reference("ref", "cuda:0-7", False, 8, {}, {}, ["a"], "H100", dict(PROVENANCE), [gpu(i) for i in range(8)],
-                               facts(), 1024.0 * GIB, {i: 70.0 * GIB for i in range(8)})
+    return reference.Reference(
+        "ref",
+        "cuda:0-7",
+        False,
+        8,
+        {},
+        {},
+        ["a"],
+        "H100",
+        dict(PROVENANCE),
+        [gpu(i) for i in range(8)],
+        facts(),
+        1024.0 * GIB,
+        {i: 70.0 * GIB for i in range(8)},
+    )
 
 
 def found(**more: Any) -> node.Node:
-    evidence: Json = {"node": "n17", "device": "cuda:0-7", "expect": None, "hang": None, "hang_is_sure": True,
-                      "why_none": "", "visible_by": "",
-                      "backends": [{"name": "cuda", "devices": 8, "why": ""}], "holders": [], "largest": [], "programs": [],
-                      "pci": [{"address": "0000:%02x:00.0" % (i + 1), "vendor": "NVIDIA", "class": "0302"} for i in range(8)],
-                      "left_out": [], "host": {"memory_bytes": 1024 * GIB, "memory_available_bytes": 1000 * GIB},
-                      "busy": {"share": 0.01}, "elapsed_s": 12.0}
+    evidence: Json = {
+        "node": "n17",
+        "device": "cuda:0-7",
+        "expect": None,
+        "hang": None,
+        "hang_is_sure": True,
+        "why_none": "",
+        "visible_by": "",
+        "backends": [{"name": "cuda", "devices": 8, "why": ""}],
+        "holders": [],
+        "largest": [],
+        "programs": [],
+        "pci": [
+            {"address": "0000:%02x:00.0" % (i + 1), "vendor": "NVIDIA", "class": "0302"} for i in range(8)
+        ],
+        "left_out": [],
+        "host": {"memory_bytes": 1024 * GIB, "memory_available_bytes": 1000 * GIB},
+        "busy": {"share": 0.01},
+        "elapsed_s": 12.0,
+    }
     evidence.update(more)
     return node.Node(evidence, [gpu(i) for i in range(8)], facts(), dict(PROVENANCE), 1024.0 * GIB)
 
@@ -94,17 +143,24 @@ class Devices(unittest.TestCase):
         one.devices[5]["uuid"] = "GPU-new"
         one.memory_bytes = 960.0 * GIB
         said = devices.check(one, usual())
-        self.assertEqual(texts(said), ["device 2 is H100 PCIe, and H100 in the reference", "host memory: 960 GiB of 1 TiB"])
+        self.assertEqual(
+            texts(said), ["device 2 is H100 PCIe, and H100 in the reference", "host memory: 960 GiB of 1 TiB"]
+        )
         self.assertEqual(said.notes, ["GPU-new is not in the reference: a board was replaced"])
 
     def test_without_a_reference_the_bus_is_compared_with_the_driver(self) -> None:
         one = found(backends=[{"name": "cuda", "devices": 0, "why": "no libcuda.so.1"}], device="host")
         one.devices = [dict(gpu(0), backend="host", bus="")]
-        self.assertEqual(texts(devices.check(one, None)), ["0 of 8 NVIDIA devices on the bus can be opened: no libcuda.so.1"])
+        self.assertEqual(
+            texts(devices.check(one, None)),
+            ["0 of 8 NVIDIA devices on the bus can be opened: no libcuda.so.1"],
+        )
         one.evidence["visible_by"] = "CUDA_VISIBLE_DEVICES=0"
         self.assertEqual(texts(devices.check(one, None)), [])
         display = found(backends=[], pci=[{"address": "0000:05:00.0", "vendor": "AMD", "class": "0300"}])
-        self.assertEqual(devices.check(display, None).reasons, [], "nobody installs a driver for compute on a display")
+        self.assertEqual(
+            devices.check(display, None).reasons, [], "nobody installs a driver for compute on a display"
+        )
 
     def test_a_driver_that_hangs(self) -> None:
         one = found(hang="the driver does not answer within 10 s", pci=[])
@@ -119,8 +175,12 @@ class Leftovers(unittest.TestCase):
         self.assertEqual(usage.check(found(), usual()).outcome, outcome.OK)
 
     def test_who_has_a_device_open(self) -> None:
-        one = found(holders=[{"pid": 4711, "name": "python3", "uid": 1000, "device": "/dev/nvidia3"},
-                             {"pid": 12, "name": "watcher", "uid": 0, "device": "/dev/nvidia0"}])
+        one = found(
+            holders=[
+                {"pid": 4711, "name": "python3", "uid": 1000, "device": "/dev/nvidia3"},
+                {"pid": 12, "name": "watcher", "uid": 0, "device": "/dev/nvidia0"},
+            ]
+        )
         said = usage.check(one, usual())
         self.assertEqual(texts(said), ["process 4711 (python3) has /dev/nvidia3 open"])
         self.assertEqual(texts(said, outcome.UNKNOWN), ["process 12 (watcher) has /dev/nvidia0 open"])
@@ -129,20 +189,32 @@ class Leftovers(unittest.TestCase):
         one = found()
         one.devices[4]["memory_bytes"] = 30 * GIB
         one.evidence["pci"][0].update(memory_used_bytes=40 * GIB, memory_bytes=80 * GIB)
-        self.assertEqual(texts(usage.check(one, usual())), [
-            "device memory in use before the job: 40 GiB of 80 GiB at 0000:01:00.0",
-            "device 4 has 30 GiB of free memory, and 70 GiB in the reference"])
+        self.assertEqual(
+            texts(usage.check(one, usual())),
+            [
+                "device memory in use before the job: 40 GiB of 80 GiB at 0000:01:00.0",
+                "device 4 has 30 GiB of free memory, and 70 GiB in the reference",
+            ],
+        )
 
     def test_memory_of_the_host_and_who_has_most(self) -> None:
         one = found(largest=[{"pid": 99, "name": "java", "memory_bytes": 300 * GIB}])
         one.evidence["host"].update(memory_available_bytes=400 * GIB, shared_memory_bytes=300 * GIB)
-        self.assertEqual(texts(usage.check(one, None)), [
-            "400 GiB of host memory free, at least 512 GiB expected: 300 GiB in files of shared memory and process 99 (java) "
-            "with 300 GiB"])
+        self.assertEqual(
+            texts(usage.check(one, None)),
+            [
+                "400 GiB of host memory free, at least 512 GiB expected: 300 GiB in files of shared memory "
+                "and process 99 (java) "
+                "with 300 GiB"
+            ],
+        )
 
     def test_a_busy_host_decides_nothing(self) -> None:
         said = usage.check(found(busy={"share": 0.9, "processes": [{"pid": 7, "name": "cc1"}]}), usual())
-        self.assertEqual((said.outcome, said.reason), (outcome.UNKNOWN, "others use 90 % of the host's cores: process 7 (cc1)"))
+        self.assertEqual(
+            (said.outcome, said.reason),
+            (outcome.UNKNOWN, "others use 90 % of the host's cores: process 7 (cc1)"),
+        )
 
 
 class State(unittest.TestCase):
@@ -165,7 +237,9 @@ class State(unittest.TestCase):
         one.links["link_2_1"] = NVLINK.replace("up=18 down=0", "up=17 down=1")
         self.assertEqual(texts(self.check(one)), ["NVLink down: cuda:2 has 17 of 18 links up"])
         for place in range(8):
-            one.links["link_%d_1" % place] = NVLINK.replace("up=18", "up=17")  # alike, and nobody calls one down
+            one.links["link_%d_1" % place] = NVLINK.replace(
+                "up=18", "up=17"
+            )  # alike, and nobody calls one down
         self.assertIn("cuda:0 has 17 links to others up, and 18 in the reference", texts(self.check(one)))
 
     def test_memory_errors_and_heat(self) -> None:
@@ -178,16 +252,33 @@ class State(unittest.TestCase):
 
     def test_what_differs(self) -> None:
         one = found()
-        one.provenance.update({"driver: device 0 driver": "CUDA 12.2", "clocks: device 0 sm clock max": "1410000000",
-                               "power: device 0 power limit": "750", "machine: hostname": "b",
-                               "links: device 0 bus": "0000:99:00.0", "gpusig: version": "2"})
+        one.provenance.update(
+            {
+                "driver: device 0 driver": "CUDA 12.2",
+                "clocks: device 0 sm clock max": "1410000000",
+                "power: device 0 power limit": "750",
+                "machine: hostname": "b",
+                "links: device 0 bus": "0000:99:00.0",
+                "gpusig: version": "2",
+            }
+        )
         del one.provenance["ecc: device 0 ecc"]
         said = self.check(one)
-        self.assertEqual(sorted(texts(said)), ["device 0 driver is CUDA 12.2, and CUDA 12.4 in the reference",
-                                               "device 0 sm clock max is 1.41 GHz, and 1.98 GHz in the reference"])
+        self.assertEqual(
+            sorted(texts(said)),
+            [
+                "device 0 driver is CUDA 12.2, and CUDA 12.4 in the reference",
+                "device 0 sm clock max is 1.41 GHz, and 1.98 GHz in the reference",
+            ],
+        )
         self.assertEqual(texts(said, outcome.UNKNOWN), ["device 0 ecc is unknown, and on in the reference"])
-        self.assertEqual(said.notes, ["device 0 power limit is 750 W, and 700 W in the reference",
-                                      "also differs from the reference: version"])
+        self.assertEqual(
+            said.notes,
+            [
+                "device 0 power limit is 750 W, and 700 W in the reference",
+                "also differs from the reference: version",
+            ],
+        )
         self.assertNotIn("driver", " ".join(texts(self.check(one, "driver"))), "it was meant to differ")
 
 
@@ -195,7 +286,9 @@ RATE = reference.Expected(100.0, "byte/s", "higher", 8, 0.01, 11, reference.FROM
 
 
 def measured(value: float, **more: Any) -> node.Measured:
-    return node.Measured("micro/copy_path/up", "cuda:0-7", value, unit="byte/s", better="higher", key="k", **more)
+    return node.Measured(
+        "micro/copy_path/up", "cuda:0-7", value, unit="byte/s", better="higher", key="k", **more
+    )
 
 
 class Speed(unittest.TestCase):
@@ -203,10 +296,16 @@ class Speed(unittest.TestCase):
         self.assertEqual(speed.judged(measured(150.0), RATE, 10).outcome, outcome.OK)
         self.assertEqual(speed.judged(measured(50.0), RATE, 10, last=False).outcome, speed.AGAIN)
         self.assertEqual(speed.judged(measured(50.0), RATE, 10).outcome, outcome.UNKNOWN)
-        self.assertEqual(speed.judged(measured(50.0, low=49.0, high=51.0, tries=2, counted=2), RATE, 10).outcome, outcome.BAD)
+        self.assertEqual(
+            speed.judged(measured(50.0, low=49.0, high=51.0, tries=2, counted=2), RATE, 10).outcome,
+            outcome.BAD,
+        )
 
     def test_one_good_try_is_enough(self) -> None:
-        self.assertEqual(speed.judged(measured(50.0, low=50.0, high=99.5, tries=2, counted=2), RATE, 10).outcome, outcome.OK)
+        self.assertEqual(
+            speed.judged(measured(50.0, low=50.0, high=99.5, tries=2, counted=2), RATE, 10).outcome,
+            outcome.OK,
+        )
 
     def test_a_contended_try_decides_nothing(self) -> None:
         for how in ({"counted": 1}, {"counted": 2, "contended": True}):
@@ -232,13 +331,20 @@ class Speed(unittest.TestCase):
     def test_words(self) -> None:
         expected, one = usual(), found()
         expected.expected = {"micro/copy_path/up": RATE, "micro/copy_path/down": RATE}
-        one.measured = [measured(80.0, tries=2, counted=2), node.Measured("micro/copy_path/down", "cuda:3", None, reason="few")]
+        one.measured = [
+            measured(80.0, tries=2, counted=2),
+            node.Measured("micro/copy_path/down", "cuda:3", None, reason="few"),
+        ]
         one.failed = ["micro/memory on cuda:1: wrong result"]
         said = answer.answer(one, expected, ())
         self.assertEqual((said["outcome"], said["exit"]), ("bad", 1))
         lines = answer.text(said).splitlines()
         self.assertEqual(lines[0], "gpusig preflight: n17: micro/memory on cuda:1: wrong result")
-        self.assertTrue(lines[1].startswith("gpusig preflight: n17: up is 20 % lower: 80 B/s, and 100 B/s in the reference"))
+        self.assertTrue(
+            lines[1].startswith(
+                "gpusig preflight: n17: up is 20 % lower: 80 B/s, and 100 B/s in the reference"
+            )
+        )
         self.assertEqual(lines[2], "gpusig preflight: n17: unknown: down of cuda:3: few")
         self.assertEqual(answer.text(answer.answer(found(), None, ()), quiet=True), "")
 
@@ -277,7 +383,9 @@ class Threshold(unittest.TestCase):
                     if all(draw.gauss(0, 1) - error > k * scale for _ in range(threshold.TRIES)):
                         hits += 1
                         break
-            self.assertTrue(level.least(trials, 0.01) <= hits <= level.most(trials, 0.01), (runs, degrees, hits))
+            self.assertTrue(
+                level.least(trials, 0.01) <= hits <= level.most(trials, 0.01), (runs, degrees, hits)
+            )
 
     def test_more_numbers_and_less_knowledge_allow_more(self) -> None:
         self.assertLess(threshold.factor(1, 8, 11), threshold.factor(40, 8, 11))
@@ -298,10 +406,27 @@ class Calibration(unittest.TestCase):
 
 
 class Noise(unittest.TestCase):
-    ENTRY = {"name": "micro/some/rate", "label": "rate", "unit": "byte/s", "better": "higher", "scale": "ratio", "runs": 30,
-             "of": 30, "median": 50.0, "by_repeats": {"4": {"floor": 0.02, "effect": 0.04, "finds": None},
-                                            "8": {"floor": 0.012, "effect": 0.024, "finds": None}}}
-    FILE = {"schema": "gpusig.noise", "version": "1.0.0", "device": "cuda:0-7: H100", "machine": "H100", "runs": 30}
+    ENTRY = {
+        "name": "micro/some/rate",
+        "label": "rate",
+        "unit": "byte/s",
+        "better": "higher",
+        "scale": "ratio",
+        "runs": 30,
+        "of": 30,
+        "median": 50.0,
+        "by_repeats": {
+            "4": {"floor": 0.02, "effect": 0.04, "finds": None},
+            "8": {"floor": 0.012, "effect": 0.024, "finds": None},
+        },
+    }
+    FILE = {
+        "schema": "gpusig.noise",
+        "version": "1.0.0",
+        "device": "cuda:0-7: H100",
+        "machine": "H100",
+        "runs": 30,
+    }
 
     def read(self, value: Json) -> reference.Reference:
         with tempfile.TemporaryDirectory() as folder:
@@ -311,7 +436,9 @@ class Noise(unittest.TestCase):
     def test_of_a_floor(self) -> None:
         got = self.read(dict(self.FILE, metrics=[self.ENTRY]))
         one = got.expected["micro/some/rate"]
-        self.assertEqual((got.spec, one.value, one.runs, one.source), ("cuda:0-7", 50.0, 30, reference.FROM_NOISE))
+        self.assertEqual(
+            (got.spec, one.value, one.runs, one.source), ("cuda:0-7", 50.0, 30, reference.FROM_NOISE)
+        )
         self.assertAlmostEqual(one.deviation, math.log(1.02) / 1.96 / math.sqrt(0.5))
         self.assertAlmostEqual(one.effect, math.log(1.04))
         self.assertEqual((one.worst, one.label), (0.0, "rate"))
@@ -319,7 +446,12 @@ class Noise(unittest.TestCase):
     def test_malformed(self) -> None:
         broken = copy.deepcopy(self.ENTRY)
         broken["by_repeats"] = {"four": {"floor": 1}}
-        for value in ({}, dict(self.FILE, metrics=3), dict(self.FILE, metrics=[broken]), dict(self.FILE, metrics=[{}])):
+        for value in (
+            {},
+            dict(self.FILE, metrics=3),
+            dict(self.FILE, metrics=[broken]),
+            dict(self.FILE, metrics=[{}]),
+        ):
             with self.assertRaises(BadNumbers):
                 self.read(value)
 

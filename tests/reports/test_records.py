@@ -22,8 +22,14 @@ from tests import level
 class Flags(unittest.TestCase):
     def test_the_schema_has_those_that_are_raised(self) -> None:
         sources = [path for folder in ("bench", *FOLDERS) for path in (workplace.ROOT / folder).rglob("*.c")]
-        raised = {flag for path in sources for flag in re.findall(
-            r'\bbench_flag(?:_variant|_value)?\(\s*[\w>&.-]+,(?:[^;"]*,)?\s*"(\w+)"', path.read_text(encoding="utf-8"))}
+        raised = {
+            flag
+            for path in sources
+            for flag in re.findall(
+                r'\bbench_flag(?:_variant|_value)?\(\s*[\w>&.-]+,(?:[^;"]*,)?\s*"(\w+)"',
+                path.read_text(encoding="utf-8"),
+            )
+        }
         case = validate.schema("record")["definitions"]["case"]["properties"]
         flag = case["validity"]["properties"]["flags"]["items"]["properties"]["flag"]
         self.assertEqual(raised, set(flag["enum"]))
@@ -59,7 +65,11 @@ class Reading(workplace.Scratch):
             "a number is too large": ['{"a": 1e999}', '{"a": %s}' % ("9" * 5000), '{"a": -1e31}'],
             "a number is too small": ['{"a": 1e-300}'],
             "an object has the same key twice": ['{"a": 1, "a": 2}'],
-            "nested too deeply": ["[" * 200000, '{"a": %s1%s}' % ("[" * 100, "]" * 100), '{"a": ' * 100 + "1" + "}" * 100],
+            "nested too deeply": [
+                "[" * 200000,
+                '{"a": %s1%s}' % ("[" * 100, "]" * 100),
+                '{"a": ' * 100 + "1" + "}" * 100,
+            ],
             "not a gpusig.record": ["{}", '{"schema": "other"}'],
         }
         for reason, lines in bad.items():
@@ -76,10 +86,28 @@ class Reading(workplace.Scratch):
 
     def test_wrong_types_spoil_one_line_only(self) -> None:
         base = json.loads(memory().text().splitlines()[1])
-        wrong = [("key", 5), ("status", "maybe"), ("status", None), ("case", []), ("case", {"a": [1]}), ("variants", {}),
-                 ("variants", [3]), ("derived", [{"name": 1}]), ("derived", "x"), ("elapsed_s", "soon"), ("facts", {"a": {}}),
-                 ("check", 1), ("validity", {"valid": True, "flags": [1]}), ("mechanism", [{"name": "a", "observed": "yes"}]),
-                 ("version", "2.0.0"), ("version", 1), ("kind", "other"), ("kind", 3), ("run", 7), ("program", None)]
+        wrong = [
+            ("key", 5),
+            ("status", "maybe"),
+            ("status", None),
+            ("case", []),
+            ("case", {"a": [1]}),
+            ("variants", {}),
+            ("variants", [3]),
+            ("derived", [{"name": 1}]),
+            ("derived", "x"),
+            ("elapsed_s", "soon"),
+            ("facts", {"a": {}}),
+            ("check", 1),
+            ("validity", {"valid": True, "flags": [1]}),
+            ("mechanism", [{"name": "a", "observed": "yes"}]),
+            ("version", "2.0.0"),
+            ("version", 1),
+            ("kind", "other"),
+            ("kind", 3),
+            ("run", 7),
+            ("program", None),
+        ]
         for key, bad in wrong:
             with self.subTest(key=key, bad=bad):
                 records = self.records(memory().text() + json.dumps(dict(base, **{key: bad})) + "\n")
@@ -93,8 +121,10 @@ class Reading(workplace.Scratch):
         wrong = itertools.product(kinds.values(), (None, True, -1, 1.5, "x", [], [[]], {}, {"a": None}))
         changes = [{**line, "run": "r1", key: bad} for line, bad in wrong for key in line]
         good = launch().text()
-        for changed in changes[::level.seeds(10, 2, 1)]:
-            with contextlib.suppress(MixedMachines):  # simulated ranks under another name are refused, and rightly so
+        for changed in changes[:: level.seeds(10, 2, 1)]:
+            with contextlib.suppress(
+                MixedMachines
+            ):  # simulated ranks under another name are refused, and rightly so
                 workplace.build(self.records(good + json.dumps(changed) + "\n"))
 
     def test_megabyte_strings_are_bounded(self) -> None:
@@ -107,7 +137,9 @@ class Reading(workplace.Scratch):
     def test_overlong_line_is_skipped(self) -> None:
         path = self.folder / "records.jsonl"
         good = launch().text().encode()
-        path.write_bytes(good + b'{"a": "' + b"x" * (jsonl.MAX_LINE_BYTES + 10) + b'"}\n' + memory().text().encode())
+        path.write_bytes(
+            good + b'{"a": "' + b"x" * (jsonl.MAX_LINE_BYTES + 10) + b'"}\n' + memory().text().encode()
+        )
         records = workplace.read(path)
         self.assertEqual(list(records.bad_records), ["longer than 32 MiB"])
         self.assertEqual(len(records.groups), 2)
@@ -123,15 +155,20 @@ class Reading(workplace.Scratch):
         group = self.records(first.text() + second.text()).groups[("micro/launch", "host")]
         self.assertEqual(group.repeated, 1)
         self.assertEqual([case.run for tries in group.tries.values() for case in tries], ["r1", "r2"])
-        self.assertEqual({d.variant: (d.value, d.tries) for c in group.cases.values() for d in c.derived},
-                         {"enqueue": (2.1e-7, 2), "back_to_back": (2.5e-6, 1), "round_trip": (8e-6, 1)})
+        self.assertEqual(
+            {d.variant: (d.value, d.tries) for c in group.cases.values() for d in c.derived},
+            {"enqueue": (2.1e-7, 2), "back_to_back": (2.5e-6, 1), "round_trip": (8e-6, 1)},
+        )
 
     def test_case_without_run_is_not_used(self) -> None:
         text = "".join(launch().text().splitlines(True)[1:])
         self.assertEqual(self.reasons(text), {"a case without its run record before it": 1})
 
     def test_repeated_simulated_ids_keep_their_devices_apart(self) -> None:
-        text = launch(spec="sim:a", run="sim-1", simulated=True).text() + launch(spec="sim:b", run="sim-1", simulated=True).text()
+        text = (
+            launch(spec="sim:a", run="sim-1", simulated=True).text()
+            + launch(spec="sim:b", run="sim-1", simulated=True).text()
+        )
         self.assertEqual({device for _, device in self.records(text).groups}, {"sim:a", "sim:b"})
 
     def test_unknown_keys_are_ignored(self) -> None:

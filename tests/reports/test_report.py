@@ -20,11 +20,21 @@ from synthetic import everything, launch, memory
 from tests import level
 
 sys.path.append(str(workplace.ROOT / "tests" / "lint"))
-import links  # noqa: E402
+import links
 
-HOSTILE = ['<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', "{{ 7*7 }}{% raw %}", "</style><script>",
-           "]]>&lt;", "javascript:alert(1)",
-           "\x1b[2J\x1b]0;title\x07", "a\x00\ud800\u202eb", "';--", "http://evil.example/x.js", "\\1 (?P<x>"]
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "{{ 7*7 }}{% raw %}",
+    "</style><script>",
+    "]]>&lt;",
+    "javascript:alert(1)",
+    "\x1b[2J\x1b]0;title\x07",
+    "a\x00\ud800\u202eb",
+    "';--",
+    "http://evil.example/x.js",
+    "\\1 (?P<x>",
+]
 
 
 BESIDE = [("href", name) for name in ("metrics.csv", "timings.csv", "records.jsonl", "signature.json")]
@@ -60,7 +70,10 @@ def poison(text: str) -> list:
         for line in w.lines:
             if line["kind"] == "run":
                 line.update(question=text, formula=text, timed=text, limits=text, argv=[text])
-                state = {text: synthetic.telemetry(text, text), "ecc": synthetic.telemetry(None, text, reason=text)}
+                state = {
+                    text: synthetic.telemetry(text, text),
+                    "ecc": synthetic.telemetry(None, text, reason=text),
+                }
                 line["device"][0].update(name=text, shares=text, driver=text, arch=text, state=state)
                 line["provenance"].update(hostname=text, cpu=text, kernel=text, version=text, odd=text)
                 line["provenance"]["environment"] = {"OMP_NUM_THREADS": text}
@@ -158,15 +171,24 @@ class Page(workplace.Scratch):
     def test_a_shaped_loop_shows_its_curves_and_its_best_setting(self) -> None:
         self.run_build(synthetic.shaping().text())
         page = self.plain_page()
-        for words in ("equal priority", ">urgent<", ">ideal<", "Communication: stand-in",
-                      "shaped and priority with 16 KiB claimed"):
+        for words in (
+            "equal priority",
+            ">urgent<",
+            ">ideal<",
+            "Communication: stand-in",
+            "shaped and priority with 16 KiB claimed",
+        ):
             self.assertIn(words, page)
 
     def test_a_pipeline_is_drawn_over_the_blocks_of_its_gemm(self) -> None:
         self.run_build(synthetic.shaping_grids().text())
         page = self.plain_page()
-        for words in ("blocks of the GEMM", "Where equal priority takes as long as serial", "64x64x32 tiles",
-                      "Communication: allreduce on all devices"):
+        for words in (
+            "blocks of the GEMM",
+            "Where equal priority takes as long as serial",
+            "64x64x32 tiles",
+            "Communication: allreduce on all devices",
+        ):
             self.assertIn(words, page)
         section = next(s for s in page.split("<section")[1:] if "blocks of the GEMM" in s and "<svg" in s)
         self.assertIn(">1.25<", section)
@@ -176,14 +198,21 @@ class Page(workplace.Scratch):
         w = synthetic.pair()
         for entry in w.lines[1]["derived"]:
             if entry["name"] == "fraction_of_ideal":
-                entry.update(value=None, valid=False, reason="S_ideal 1.01 is within noise of 1; the limit is 1.04")
+                entry.update(
+                    value=None, valid=False, reason="S_ideal 1.01 is within noise of 1; the limit is 1.04"
+                )
         self.run_build(w.text())
         page = self.page()
-        section = page[page.index("Overlap: GEMM and transfer at once"):]
+        section = page[page.index("Overlap: GEMM and transfer at once") :]
         self.assert_inert(page)
-        cells = re.findall(r'<rect class="(cell [a-z]+)"[^>]*><title>([^<]*)</title></rect><text[^>]*>([^<]*)</text>', section)
-        self.assertEqual([(css, text) for css, _, text in cells],
-                         [("cell empty", "–"), ("cell hot", "-0.0698"), ("cell cold", "0.818"), ("cell hot", "-0.0698")])
+        cells = re.findall(
+            r'<rect class="(cell [a-z]+)"[^>]*><title>([^<]*)</title></rect><text[^>]*>([^<]*)</text>',
+            section,
+        )
+        self.assertEqual(
+            [(css, text) for css, _, text in cells],
+            [("cell empty", "–"), ("cell hot", "-0.0698"), ("cell cold", "0.818"), ("cell hot", "-0.0698")],
+        )
         self.assertIn("S_ideal 1.01 is within noise of 1", cells[0][1])
         self.assertIn("GEMM first: 0.739 (", cells[2][1])
         self.assertIn("transfer first: 0.818 (", cells[2][1])
@@ -198,8 +227,12 @@ class Page(workplace.Scratch):
         page = self.page()
         style = re.search(r"<style>(.*?)</style>", page, re.S).group(1)
         digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-        policy = [a["content"] for t, a in Tags(page).seen if a.get("http-equiv") == "Content-Security-Policy"][0]
-        self.assertEqual(policy, "default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; form-action 'none'" % digest)
+        policy = [
+            a["content"] for t, a in Tags(page).seen if a.get("http-equiv") == "Content-Security-Policy"
+        ][0]
+        self.assertEqual(
+            policy, "default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; form-action 'none'" % digest
+        )
 
     def test_hostile_text_stays_text(self) -> None:
         for text in level.seeds(("".join(HOSTILE),), HOSTILE, HOSTILE):
@@ -219,8 +252,12 @@ class Page(workplace.Scratch):
             with self.subTest(number=number):
                 writers = [make() for make in synthetic.ALL]
                 for w in writers:
-                    w.lines[0]["device"][0].update(name="x" * 5000, units=2**53, l1_bytes="18446744073709551615",
-                                                     state={"z" * 5000: synthetic.telemetry(number, "w" * 50)})
+                    w.lines[0]["device"][0].update(
+                        name="x" * 5000,
+                        units=2**53,
+                        l1_bytes="18446744073709551615",
+                        state={"z" * 5000: synthetic.telemetry(number, "w" * 50)},
+                    )
                     w.lines[0]["provenance"].update(cpu="y" * 5000, memory_bytes="9" * 20)
                     for line in w.lines[1:-1]:
                         for entry in line["derived"]:
@@ -232,7 +269,9 @@ class Page(workplace.Scratch):
                 self.assert_inert(page)
                 self.assertEqual(Tags(page).open, [])
                 self.assertLessEqual(max(map(len, out.splitlines())), 80)
-                self.assertIsNone(re.search(r"\b(nan|inf)\b", re.sub(r"<style>.*?</style>", "", page, flags=re.S)))
+                self.assertIsNone(
+                    re.search(r"\b(nan|inf)\b", re.sub(r"<style>.*?</style>", "", page, flags=re.S))
+                )
 
     def test_same_records_same_page(self) -> None:
         self.run_build(everything())
@@ -242,8 +281,10 @@ class Page(workplace.Scratch):
 
     def test_no_leftovers_of_atomic_writes(self) -> None:
         self.example()
-        self.assertEqual(sorted(p.name for p in self.folder.iterdir()),
-                         ["metrics.csv", "records.jsonl", "report.html", "signature.json", "timings.csv"])
+        self.assertEqual(
+            sorted(p.name for p in self.folder.iterdir()),
+            ["metrics.csv", "records.jsonl", "report.html", "signature.json", "timings.csv"],
+        )
 
     def test_simulated_is_said_on_page_and_terminal(self) -> None:
         _, out, _ = self.run_build(everything(spec="sim", simulated=True))
@@ -269,7 +310,10 @@ class Page(workplace.Scratch):
 
     def test_contention_is_a_warning(self) -> None:
         w = launch()
-        w.lines[1]["validity"] = {"valid": False, "flags": [{"flag": "contended", "variant": None, "reason": "others ran"}]}
+        w.lines[1]["validity"] = {
+            "valid": False,
+            "flags": [{"flag": "contended", "variant": None, "reason": "others ran"}],
+        }
         _, out, _ = self.run_build(w.text() + memory().text())
         self.assertIn("Contended.", self.page())
         self.assertIn("Contended.", out)
@@ -277,10 +321,21 @@ class Page(workplace.Scratch):
     def test_a_gpu_says_what_it_is_and_how_it_is_on_the_first_screen(self) -> None:
         _, out, _ = self.run_build(synthetic.gpu())
         first = re.sub(r"<[^>]*>", "", self.first_screen(self.plain_page()))
-        for text in ("NVIDIA H200", "132 units of 32 slots, 3 copy engines; sm_90; driver 580.65.06 (CUDA 13.0)",
-                     "on A (R) CPU (2 cores, 16 GiB memory)", "SM clock 1.98 GHz of 1.98 GHz", "power 121 W of 700 W",
-                     "temperature 34 °C", "throttle none", "ECC unknown", "MIG off", "PCIe generation 5 of 5", "PCIe width 16",
-                     "NUMA node 1", "Throttled. The device held its clock back while 6 values of micro/copy_path were taken"):
+        for text in (
+            "NVIDIA H200",
+            "132 units of 32 slots, 3 copy engines; sm_90; driver 580.65.06 (CUDA 13.0)",
+            "on A (R) CPU (2 cores, 16 GiB memory)",
+            "SM clock 1.98 GHz of 1.98 GHz",
+            "power 121 W of 700 W",
+            "temperature 34 °C",
+            "throttle none",
+            "ECC unknown",
+            "MIG off",
+            "PCIe generation 5 of 5",
+            "PCIe width 16",
+            "NUMA node 1",
+            "Throttled. The device held its clock back while 6 values of micro/copy_path were taken",
+        ):
             with self.subTest(text=text):
                 self.assertIn(text, first)
         self.assertIn('title="the driver does not say: no permission"', self.page())
@@ -306,9 +361,14 @@ class Command(workplace.Scratch):
         failed.lines[1].update(status="failed", reason="wrong", variants=[], derived=[])
         failed.lines[1]["check"] = {"status": "failed", "detail": "wrong"}
         mixed = launch().text() + memory(spec="sim", run="s", simulated=True).text()
-        for name, text, expected in (("good", launch().text(), 0), ("failed", failed.text() + memory().text(), 1),
-                                     ("mixed", mixed, 2), ("empty", "", 3), ("junk", "junk\n", 3),
-                                     ("run only", "".join(launch().text().splitlines(True)[:1]), 3)):
+        for name, text, expected in (
+            ("good", launch().text(), 0),
+            ("failed", failed.text() + memory().text(), 1),
+            ("mixed", mixed, 2),
+            ("empty", "", 3),
+            ("junk", "junk\n", 3),
+            ("run only", "".join(launch().text().splitlines(True)[:1]), 3),
+        ):
             with self.subTest(name):
                 self.assertEqual(self.run_build(text)[0], expected)
 
@@ -326,18 +386,36 @@ class Command(workplace.Scratch):
         self.assertIn("1 line could not be used", self.page())
 
     def test_a_headline_number_is_followed_by_what_it_holds_for(self) -> None:
-        entry = {"value": 1.0, "unit": "", "ci_low": 0.9, "ci_high": 1.1, "share": 0.5, "condition": "f32, 1024³"}
+        entry = {
+            "value": 1.0,
+            "unit": "",
+            "ci_low": 0.9,
+            "ci_high": 1.1,
+            "share": 0.5,
+            "condition": "f32, 1024³",
+        }
         for condition, lines in (("f32, 1024³", 1), ("f32, 65536×4096×4096, up, engine", 2), ("x" * 200, 4)):
-            rows = headline._row("overlap/shaping/shaping_time_ratio", dict(entry, condition=condition), headline.WIDTH)
+            rows = headline._row(
+                "overlap/shaping/shaping_time_ratio", dict(entry, condition=condition), headline.WIDTH
+            )
             self.assertEqual(rows[0].split()[:6], ["shaping", "time", "ratio", "1", "±10", "%"])
             self.assertEqual(len(rows), lines)
             self.assertTrue("".join(row.strip() for row in rows).endswith(condition))
             self.assertLessEqual(max(map(len, rows)), headline.WIDTH)
 
     def test_a_long_label_has_a_line_of_its_own_so_that_numbers_stay_in_their_column(self) -> None:
-        entry = {"value": 22.3e9, "unit": "byte/s", "ci_low": 19e9, "ci_high": 25e9, "share": None, "condition": "64 MiB"}
-        short, = headline._row("micro/copy_path/local_bandwidth", entry, headline.WIDTH)
-        label, numbers = headline._row("micro/copy_path/local_both_ways_engine_bandwidth", entry, headline.WIDTH)
+        entry = {
+            "value": 22.3e9,
+            "unit": "byte/s",
+            "ci_low": 19e9,
+            "ci_high": 25e9,
+            "share": None,
+            "condition": "64 MiB",
+        }
+        (short,) = headline._row("micro/copy_path/local_bandwidth", entry, headline.WIDTH)
+        label, numbers = headline._row(
+            "micro/copy_path/local_both_ways_engine_bandwidth", entry, headline.WIDTH
+        )
         self.assertEqual(label, "  local both ways engine bandwidth")
         self.assertEqual(numbers.index("22.3"), short.index("22.3"))
 
@@ -358,19 +436,30 @@ class Command(workplace.Scratch):
             for name in names:
                 self.assertEqual(stat.S_IMODE((self.folder / name).lstat().st_mode), rights, name)
         self.assertEqual(elsewhere.read_text(encoding="utf-8"), "mine")
-        self.assertEqual({path.name for path in self.folder.iterdir()}, {*names, "records.jsonl", "elsewhere"})
+        self.assertEqual(
+            {path.name for path in self.folder.iterdir()}, {*names, "records.jsonl", "elsewhere"}
+        )
 
     def test_as_the_front_door_calls_it(self) -> None:
         synthetic.store(self.folder, launch().text())
-        done = subprocess.run([sys.executable, "-m", "reports", "build", str(self.folder)], cwd=str(workplace.ROOT),
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        done = subprocess.run(
+            [sys.executable, "-m", "reports", "build", str(self.folder)],
+            cwd=str(workplace.ROOT),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
         self.assertEqual((done.returncode, done.stderr), (0, b""))
 
     def test_without_jinja2_the_signature_is_still_written(self) -> None:
         synthetic.store(self.folder, launch().text())
-        code = "import sys; sys.modules['jinja2'] = None; from reports.__main__ import main; sys.exit(main(['build', %r]))"
-        done = subprocess.run([sys.executable, "-c", code % str(self.folder)], cwd=str(workplace.ROOT),
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        code = "import sys; sys.modules['jinja2'] = None\nfrom reports.__main__ import main\n"
+        code += "sys.exit(main(['build', %r]))"
+        done = subprocess.run(
+            [sys.executable, "-c", code % str(self.folder)],
+            cwd=str(workplace.ROOT),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
         self.assertEqual(done.returncode, 77)
         self.assertEqual(len(done.stderr.splitlines()), 1)
         self.assertIn(b"jinja2", done.stderr)

@@ -26,10 +26,21 @@ class Findings(workplace.Scratch):
         spec = replace(spec_of("micro/launch"), findings=lambda section: found)
         with patch.dict(sections.SPECS, {"micro/launch": spec}):
             signature = self.signature(launch().text())
-            self.assertEqual(signature.json["findings"], [{"program": "micro/launch", "device": "host", "head": "Slow pair.",
-                                                           "text": "0 to 3: a quarter of the others."}])
-            self.assertIn(("Slow pair.", "0 to 3: a quarter of the others."),
-                          [(note.head, note.text) for note in machine.warnings(signature.json)])
+            self.assertEqual(
+                signature.json["findings"],
+                [
+                    {
+                        "program": "micro/launch",
+                        "device": "host",
+                        "head": "Slow pair.",
+                        "text": "0 to 3: a quarter of the others.",
+                    }
+                ],
+            )
+            self.assertIn(
+                ("Slow pair.", "0 to 3: a quarter of the others."),
+                [(note.head, note.text) for note in machine.warnings(signature.json)],
+            )
             self.assertIn("! Slow pair. 0 to 3: a quarter of the others.", headline_of(signature))
 
 
@@ -39,8 +50,10 @@ class Truth(workplace.Scratch):
 
     def test_alpha_and_beta_are_recovered(self) -> None:
         fits = {f["variant"]: f for f in self.results(copies().text(), "micro/copy_path")["fits"]}
-        for variant, alpha, rate in (("engine", synthetic.ALPHA_S, synthetic.ENGINE_RATE),
-                                     ("kernel", synthetic.KERNEL_ALPHA_S, synthetic.KERNEL_RATE)):
+        for variant, alpha, rate in (
+            ("engine", synthetic.ALPHA_S, synthetic.ENGINE_RATE),
+            ("kernel", synthetic.KERNEL_ALPHA_S, synthetic.KERNEL_RATE),
+        ):
             fit = fits[variant]
             self.assertAlmostEqual(fit["alpha_s"] / alpha, 1, delta=0.01)
             self.assertAlmostEqual(fit["bandwidth"] / rate, 1, delta=0.01)
@@ -51,7 +64,12 @@ class Truth(workplace.Scratch):
         covered = 0
         for seed in range(100):
             noise = random.Random(seed)
-            fit = fit_line([(x, (1e-5 + x / 1e10) * (1 + 0.02 * noise.gauss(0, 1))) for x in (4096 << i for i in range(12))])
+            fit = fit_line(
+                [
+                    (x, (1e-5 + x / 1e10) * (1 + 0.02 * noise.gauss(0, 1)))
+                    for x in (4096 << i for i in range(12))
+                ]
+            )
             covered += fit.alpha_ci[0] <= 1e-5 <= fit.alpha_ci[1]
         self.assertGreaterEqual(covered, 88)
         self.assertLessEqual(covered, 99)
@@ -65,27 +83,46 @@ class Truth(workplace.Scratch):
         self.assertFalse([n for n in signature.json["metrics"] if "fit_" in n])
 
     def test_products_with_fast_accumulation_are_told_apart(self) -> None:
-        w = synthetic.Writer("gemm/efficiency", [], [synthetic.axis("type", "", []), synthetic.axis("shape", "", [])])
-        w.case({"type": "f8", "shape": "n64"}, [w.variant("gemm", 2e-3), w.variant("gemm_fast", 1e-3)],
-               [value("flop_rate", "gemm", 1e11, "flop/s"), value("flop_rate", "gemm_fast", 2e11, "flop/s")])
+        w = synthetic.Writer(
+            "gemm/efficiency", [], [synthetic.axis("type", "", []), synthetic.axis("shape", "", [])]
+        )
+        w.case(
+            {"type": "f8", "shape": "n64"},
+            [w.variant("gemm", 2e-3), w.variant("gemm_fast", 1e-3)],
+            [value("flop_rate", "gemm", 1e11, "flop/s"), value("flop_rate", "gemm_fast", 2e11, "flop/s")],
+        )
         found = self.results(w.end().text(), "gemm/efficiency")
         self.assertEqual({r["type"]: r["value"] for r in found["rates"]}, {"f8": 1e11, "f8 fast": 2e11})
 
     def test_peaks_of_matrix_units_are_no_products_and_bound_them(self) -> None:
-        peaks = [synthetic.headline("wgmma_peak_f16_flop_rate", "flop_rate", {"type": "f16"}, "wgmma_peak", "flop/s"),
-                 synthetic.headline("gemm_f16_flop_rate", "flop_rate", {"type": "f16"}, "gemm", "flop/s")]
-        w = synthetic.Writer("gemm/efficiency", peaks, [synthetic.axis("type", "", []), synthetic.axis("shape", "", [])])
-        w.case({"type": "f16", "shape": "n64"}, [w.variant(name, 1e-3) for name in ("gemm", "mma_peak", "wgmma_peak")],
-               [value("flop_rate", "gemm", 1e11, "flop/s", bound=4e11, bound_name="measured wgmma peak"),
+        peaks = [
+            synthetic.headline(
+                "wgmma_peak_f16_flop_rate", "flop_rate", {"type": "f16"}, "wgmma_peak", "flop/s"
+            ),
+            synthetic.headline("gemm_f16_flop_rate", "flop_rate", {"type": "f16"}, "gemm", "flop/s"),
+        ]
+        w = synthetic.Writer(
+            "gemm/efficiency", peaks, [synthetic.axis("type", "", []), synthetic.axis("shape", "", [])]
+        )
+        w.case(
+            {"type": "f16", "shape": "n64"},
+            [w.variant(name, 1e-3) for name in ("gemm", "mma_peak", "wgmma_peak")],
+            [
+                value("flop_rate", "gemm", 1e11, "flop/s", bound=4e11, bound_name="measured wgmma peak"),
                 value("fraction_of_peak", "gemm", 0.25),
-                value("flop_rate", "mma_peak", 2e11, "flop/s"), value("flop_rate", "wgmma_peak", 4e11, "flop/s"),
-                value("peak_flop_rate", "wgmma_peak", 4e11, "flop/s")])
+                value("flop_rate", "mma_peak", 2e11, "flop/s"),
+                value("flop_rate", "wgmma_peak", 4e11, "flop/s"),
+                value("peak_flop_rate", "wgmma_peak", 4e11, "flop/s"),
+            ],
+        )
         text = w.end().text()
         found = self.results(text, "gemm/efficiency")
         self.assertEqual([(r["variant"], r["of_peak"]) for r in found["rates"]], [("gemm", 0.25)])
         primary = self.signature(text).primary
-        self.assertEqual({name.rpartition("/")[2]: (entry["value"], entry["bound"]) for name, entry in primary.items()},
-                         {"wgmma_peak_f16_flop_rate": (4e11, None), "gemm_f16_flop_rate": (1e11, 4e11)})
+        self.assertEqual(
+            {name.rpartition("/")[2]: (entry["value"], entry["bound"]) for name, entry in primary.items()},
+            {"wgmma_peak_f16_flop_rate": (4e11, None), "gemm_f16_flop_rate": (1e11, 4e11)},
+        )
 
     def test_crossover_is_recovered(self) -> None:
         duel = self.results(copies().text(), "micro/copy_path")["crossovers"][0]
@@ -103,7 +140,9 @@ class Truth(workplace.Scratch):
     def test_latency_levels(self) -> None:
         levels = self.results(synthetic.latency().text(), "micro/latency")["levels"]
         self.assertEqual({e["level"]: e["value"] for e in levels}, synthetic.LEVEL_LATENCIES)
-        self.assertIn("from L1", self.signature(synthetic.latency().text()).json["programs"]["micro/latency"]["summary"])
+        self.assertIn(
+            "from L1", self.signature(synthetic.latency().text()).json["programs"]["micro/latency"]["summary"]
+        )
 
     def test_cache_levels(self) -> None:
         levels = self.results(memory().text(), "micro/memory")["levels"][0]["levels"]
@@ -121,36 +160,59 @@ class Truth(workplace.Scratch):
 
     def test_a_trigger_is_read_at_its_best_case(self) -> None:
         found = self.results(synthetic.trigger().text(), "overlap/trigger")
-        self.assertEqual((found["trigger"], found["best"]["variant"], found["best"]["bands"]), ("software", "triggered", 16))
+        self.assertEqual(
+            (found["trigger"], found["best"]["variant"], found["best"]["bands"]),
+            ("software", "triggered", 16),
+        )
         self.assertAlmostEqual(found["best"]["value"], 1.01 * 1.8 / 1.1)
-        self.assertEqual({(r["variant"], r["bands"]) for r in found["library"]},
-                         {(v, b) for v in ("split", "triggered") for b in (4, 16)})
+        self.assertEqual(
+            {(r["variant"], r["bands"]) for r in found["library"]},
+            {(v, b) for v in ("split", "triggered") for b in (4, 16)},
+        )
         text = self.signature(synthetic.trigger().text()).json["programs"]["overlap/trigger"]["summary"]
-        for part in ("software trigger gains in 2 of 2 cases: at best, GEMM and send are 1.65 times as fast as the same GEMM",
-                     "16 bands); they are 1.64 times as fast as the library's GEMM, a different one, followed by the send",
-                     "; one library GEMM for each band, each sent when it ends, is 1.12 times as fast as that",
-                     "; the first byte arrives after 6.2 % of the time that it takes when the whole is sent at the end", "1.01"):
+        for part in (
+            "software trigger gains in 2 of 2 cases: at best, GEMM and send are 1.65 times as fast as the "
+            "same GEMM",
+            "16 bands); they are 1.64 times as fast as the library's GEMM, a different one, followed by the "
+            "send",
+            "; one library GEMM for each band, each sent when it ends, is 1.12 times as fast as that",
+            "; the first byte arrives after 6.2 % of the time that it takes when the whole is sent at the "
+            "end",
+            "1.01",
+        ):
             self.assertIn(part, text)
 
     def test_remote_stores_are_compared_where_the_trigger_is_fastest(self) -> None:
         signature = self.signature(synthetic.trigger().text())
         remote = signature.json["programs"]["overlap/trigger"]["results"]["remote"]
-        self.assertEqual([(r["against"], r["bands"]) for r in remote], [("the trigger", 16), ("GEMM, then send", 16)])
+        self.assertEqual(
+            [(r["against"], r["bands"]) for r in remote], [("the trigger", 16), ("GEMM, then send", 16)]
+        )
         self.assertAlmostEqual(remote[0]["value"], 1.1 / 1.2)
         (section,) = signature.sections
         (figure,) = [f for f in spec_of("overlap/trigger").figures(section) if "Without a copy" in f.caption]
         self.assertEqual(len(figure.rows), 2)
-        for part in ("Tiles stored where they are sent gain over the trigger in 0 of 1 cases and lose in 1 (0.917, ",
-                     "; stored where they are sent gain over GEMM, then send in 1 of 1 cases and lose in 0 (1.52, "):
+        for part in (
+            "Tiles stored where they are sent gain over the trigger in 0 of 1 cases and lose in 1 (0.917, ",
+            "; stored where they are sent gain over GEMM, then send in 1 of 1 cases and lose in 0 (1.52, ",
+        ):
             self.assertIn(part, figure.caption)
 
     def test_what_a_model_gives_is_no_metric_and_is_shown(self) -> None:
         signature = self.signature(synthetic.trigger().text() + synthetic.split().text())
         self.assertTrue(signature.json["metrics"])
-        self.assertFalse([name for name in signature.json["metrics"] if "t3_model" in name or "traffic_ratio" in name])
-        shown = [figure for section in signature.sections for figure in spec_of(section.group.program).figures(section)]
+        self.assertFalse(
+            [name for name in signature.json["metrics"] if "t3_model" in name or "traffic_ratio" in name]
+        )
+        shown = [
+            figure
+            for section in signature.sections
+            for figure in spec_of(section.group.program).figures(section)
+        ]
         self.assertTrue(any("MODEL of T3's hardware" in repr(figure) for figure in shown))
-        self.assertTrue(any("in brackets what the traffic model predicts" in repr(figure) for figure in shown))
+        self.assertTrue(
+            any("in brackets what the traffic model predicts" in repr(figure) for figure in shown)
+        )
 
     def trigger_of(self, tiled: float, library: float) -> str:
         """The summary where every S_tiled and S is this, and an S above 1.5 is flagged."""
@@ -162,23 +224,38 @@ class Truth(workplace.Scratch):
                 if entry["name"] == "S":
                     entry.update(value=library, valid=library < 1.5)
             if library >= 1.5:
-                line["validity"] = {"valid": False, "flags": [
-                    {"flag": "above_bound", "variant": "triggered", "quantity": "S", "reason": "S is above S_ideal 1.02"}]}
+                line["validity"] = {
+                    "valid": False,
+                    "flags": [
+                        {
+                            "flag": "above_bound",
+                            "variant": "triggered",
+                            "quantity": "S",
+                            "reason": "S is above S_ideal 1.02",
+                        }
+                    ],
+                }
         return self.signature(w.text()).json["programs"]["overlap/trigger"]["summary"]
 
     def test_a_trigger_that_loses_says_so_whatever_the_library_takes(self) -> None:
         for library in (2.99, 1.2, 0.5):
             text = self.trigger_of(0.845, library)
-            self.assertIn("software trigger loses in 2 of 2 cases: at best, GEMM and send are 0.845 times as fast", text)
+            self.assertIn(
+                "software trigger loses in 2 of 2 cases: at best, GEMM and send are 0.845 times as fast", text
+            )
             self.assertNotIn("2.99", text)
-        self.assertIn("software trigger makes no clear difference in 2 of 2 cases: at best", self.trigger_of(1.005, 1.0))
+        self.assertIn(
+            "software trigger makes no clear difference in 2 of 2 cases: at best", self.trigger_of(1.005, 1.0)
+        )
 
     def test_contention_has_both_sides(self) -> None:
         cells = self.results(synthetic.contention().text(), "micro/contention")["cil"]
-        self.assertEqual({(c["of"], c["with"]): c["value"] for c in cells},
-                         {("compute", "memory"): 1.02, ("memory", "compute"): 1.9})
+        self.assertEqual(
+            {(c["of"], c["with"]): c["value"] for c in cells},
+            {("compute", "memory"): 1.02, ("memory", "compute"): 1.9},
+        )
 
-    def worst(self, intervals: Dict[str, Tuple[float, float, float]]) -> str:
+    def worst(self, intervals: dict[str, tuple[float, float, float]]) -> str:
         w = synthetic.contention()
         for entry in w.lines[1]["derived"]:
             entry["value"], entry["ci_low"], entry["ci_high"] = intervals[entry["variant"]]
@@ -191,22 +268,33 @@ class Truth(workplace.Scratch):
         text = self.worst({"x_with_y": (1.80, 1.79, 1.81), "y_with_x": (1.90, 1.86, 1.94)})
         self.assertNotIn("tie", text)
         text = self.worst({"x_with_y": (1.04, 1.02, 1.06), "y_with_x": (1.90, 1.86, 1.94)})
-        self.assertIn("; of 2 measured combinations, 1 is slowed by more than 5 %; for 1 the interval contains 5 %.", text)
+        self.assertIn(
+            "; of 2 measured combinations, 1 is slowed by more than 5 %; for 1 the interval contains 5 %.",
+            text,
+        )
         text = self.worst({"x_with_y": (1.01, 1.00, 1.02), "y_with_x": (1.90, 1.86, 1.94)})
-        self.assertIn("which takes 1.90 times as long (1.86–1.94); of 2 measured combinations, 1 is slowed by more than 5 % and "
-                      "1 by less.", text)
+        self.assertIn(
+            "which takes 1.90 times as long (1.86–1.94); of 2 measured combinations, 1 is slowed by more "
+            "than 5 % and "
+            "1 by less.",
+            text,
+        )
         text = self.worst({"x_with_y": (1.50, 1.49, 1.51), "y_with_x": (1.90, 1.86, 1.94)})
         self.assertIn("; all 2 measured combinations are slowed by more than 5 %.", text)
 
     def test_one_and_many_are_told_apart(self) -> None:
-        self.assertEqual([generic.hidden_text(n, "panel") for n in (-1, 0, 1, 2)],
-                         ["", "", " 1 more panel is in the tables.", " 2 more panels are in the tables."])
+        self.assertEqual(
+            [generic.hidden_text(n, "panel") for n in (-1, 0, 1, 2)],
+            ["", "", " 1 more panel is in the tables.", " 2 more panels are in the tables."],
+        )
         self.assertEqual([generic.plural_is(n) for n in (0, 1, 2)], ["0 are", "1 is", "2 are"])
 
     def test_copy_contention_has_every_way(self) -> None:
         section = self.signature(synthetic.copy_contention().text()).json["programs"]["micro/copy_contention"]
-        found = {(c["of"], c["direction"], c["copy_method"], c["blocks"]): (c["value"], c["ci_low"] is not None)
-                 for c in section["results"]["cil"]}
+        found = {
+            (c["of"], c["direction"], c["copy_method"], c["blocks"]): (c["value"], c["ci_low"] is not None)
+            for c in section["results"]["cil"]
+        }
         self.assertEqual(found["gemm", "up", "kernel:units/8", 2], (1.3, True))
         self.assertEqual(len(found), 4)
         self.assertIn("a GEMM with a kernel copy of 2", section["summary"])
@@ -215,8 +303,10 @@ class Truth(workplace.Scratch):
         w = synthetic.contention()
         for entry in w.lines[1]["derived"]:
             entry["value"] = 1.01
-        self.assertIn("All measured combinations are slowed by less than 5 %; slowed most is ",
-                      self.signature(w.text()).json["programs"]["micro/contention"]["summary"])
+        self.assertIn(
+            "All measured combinations are slowed by less than 5 %; slowed most is ",
+            self.signature(w.text()).json["programs"]["micro/contention"]["summary"],
+        )
 
     def test_pair_has_both_orders_and_both_sides_and_slowed_side(self) -> None:
         pairs = self.results(synthetic.pair().text(), "overlap/pair")["pairs"]
@@ -228,17 +318,24 @@ class Truth(workplace.Scratch):
         self.assertAlmostEqual(first["fraction_of_ideal"], 2 / 1.1 - 1)
         self.assertEqual((first["class"], first["slowed_side"], first["S_ideal"]), ("GC-equal", "both", 2.0))
         summary = self.signature(synthetic.pair().text()).json["programs"]["overlap/pair"]["summary"]
-        self.assertEqual(summary, "Medians: running a GEMM and a transfer at once gains 78 % of what is possible with a copy "
-                         "engine and loses 9.0 % with a copy kernel; it gains 37 % with the transfer enqueued first and gains "
-                         "31 % with the GEMM first. At once, 4 of 8 combinations are slower than one after the other. Of 4 "
-                         "cases, GEMM first is faster in 0, transfer first in 2, and neither in 2.")
+        self.assertEqual(
+            summary,
+            "Medians: running a GEMM and a transfer at once gains 78 % of what is possible with a copy "
+            "engine and loses 9.0 % with a copy kernel; it gains 37 % with the transfer enqueued first and "
+            "gains "
+            "31 % with the GEMM first. At once, 4 of 8 combinations are slower than one after the other. Of "
+            "4 "
+            "cases, GEMM first is faster in 0, transfer first in 2, and neither in 2.",
+        )
 
     def test_orders_that_all_tie_are_said_once(self) -> None:
         w = synthetic.pair()
         for line in w.lines[1:-1]:
             line["facts"]["better_order"] = "tie"
-        self.assertIn(". Neither order is clearly faster in any of 4 cases.",
-                      self.signature(w.text()).json["programs"]["overlap/pair"]["summary"])
+        self.assertIn(
+            ". Neither order is clearly faster in any of 4 cases.",
+            self.signature(w.text()).json["programs"]["overlap/pair"]["summary"],
+        )
 
     def test_a_pair_with_nothing_to_gain_has_no_fraction_and_a_flagged_one_does_not_count(self) -> None:
         w = synthetic.pair()
@@ -258,31 +355,45 @@ class Truth(workplace.Scratch):
     def test_schedules_are_held_against_serial_and_the_ideal(self) -> None:
         found = self.results(synthetic.ficco().text(), "overlap/ficco")
         won, lost = found["cases"]
-        self.assertEqual((won["best_schedules"], won["best"], lost["best_schedules"]),
-                         (["hetero-fused-1d"], "hetero-fused-1d", ["serial"]))
+        self.assertEqual(
+            (won["best_schedules"], won["best"], lost["best_schedules"]),
+            (["hetero-fused-1d"], "hetero-fused-1d", ["serial"]),
+        )
         self.assertEqual(found["overlap_wins"], 1)
         self.assertAlmostEqual(won["S"], 1.5)
         self.assertAlmostEqual(won["S_ideal"], 5 / 3)
         self.assertAlmostEqual(won["fraction_of_ideal"], 0.75)
         self.assertLess(lost["fraction_of_ideal"], 0)  # never clamped
         summary = self.signature(synthetic.ficco().text()).json["programs"]["overlap/ficco"]["summary"]
-        self.assertEqual(summary, "In 1 of 2 scenarios overlap is clearly faster than serial; the best is hetero-fused-1d for "
-                         "ag-gemm g5 64×64×2048 by engine, 1.50 times as fast as serial (ideal: 1.67 times); "
-                         "fastest most often: hetero-fused-1d and serial (in 1 of 2). The advice has no score: no case "
-                         "qualifies: its GEMM must be of a measured type and an unmeasured shape, with two valid schedules "
-                         "that differ by more than noise.")
+        self.assertEqual(
+            summary,
+            "In 1 of 2 scenarios overlap is clearly faster than serial; the best is hetero-fused-1d for "
+            "ag-gemm g5 64×64×2048 by engine, 1.50 times as fast as serial (ideal: 1.67 times); "
+            "fastest most often: hetero-fused-1d and serial (in 1 of 2). The advice has no score: no case "
+            "qualifies: its GEMM must be of a measured type and an unmeasured shape, with two valid "
+            "schedules "
+            "that differ by more than noise.",
+        )
 
     def test_serial_with_the_library_is_a_second_baseline(self) -> None:
         text = synthetic.ficco(library=2.4e-3).text()
         won, lost = self.results(text, "overlap/ficco")["cases"]
         self.assertAlmostEqual(won["S"], 1.5)  # still over serial with copies
-        self.assertEqual((won["library"], set(won["times_s"])), ("NCCL 2.28.9", {"serial", "shard", "hetero-fused-1d"}))
+        self.assertEqual(
+            (won["library"], set(won["times_s"])), ("NCCL 2.28.9", {"serial", "shard", "hetero-fused-1d"})
+        )
         self.assertAlmostEqual(won["S_library"]["hetero-fused-1d"], 1.2)
         self.assertAlmostEqual(lost["S_library"]["serial"], 0.8)
         summary = self.signature(text).json["programs"]["overlap/ficco"]["summary"]
-        self.assertIn("hetero-fused-1d for ag-gemm g5 64×64×2048 by engine, 1.50 times as fast as serial", summary)
-        self.assertIn("serial with the collective of NCCL 2.28.9 takes 0.800 times as long as serial with copies, and overlap is "
-                      "at best 1.20 times as fast as that", summary)
+        self.assertIn(
+            "hetero-fused-1d for ag-gemm g5 64×64×2048 by engine, 1.50 times as fast as serial", summary
+        )
+        self.assertIn(
+            "serial with the collective of NCCL 2.28.9 takes 0.800 times as long as serial with copies, and "
+            "overlap is "
+            "at best 1.20 times as fast as that",
+            summary,
+        )
         self.assertNotIn("S_library", self.results(synthetic.ficco().text(), "overlap/ficco")["cases"][0])
 
     def test_schedules_that_tie_are_all_named(self) -> None:
@@ -290,7 +401,9 @@ class Truth(workplace.Scratch):
         w.lines[1]["facts"].update(best_schedules="shard, hetero-fused-1d", tie="yes")
         found = self.results(w.text(), "overlap/ficco")
         self.assertEqual(found["cases"][0]["best_schedules"], ["shard", "hetero-fused-1d"])
-        self.assertEqual((found["ties"], found["fastest"]), (1, {"shard": 1, "hetero-fused-1d": 1, "serial": 1}))
+        self.assertEqual(
+            (found["ties"], found["fastest"]), (1, {"shard": 1, "hetero-fused-1d": 1, "serial": 1})
+        )
         summary = self.signature(w.text()).json["programs"]["overlap/ficco"]["summary"]
         self.assertIn("the best is hetero-fused-1d (a tie with shard) for ag-gemm g5", summary)
         self.assertIn("fastest or tied most often: shard, hetero-fused-1d and serial (in 1 of 2)", summary)
@@ -300,20 +413,28 @@ class Truth(workplace.Scratch):
         w.lines[1]["facts"].update(best_schedules="shard, hetero-fused-1d", tie="yes")
         for entry in w.lines[1]["derived"]:
             entry["valid"] = entry["variant"] != "shard"
-        self.assertEqual(self.results(w.text(), "overlap/ficco")["cases"][0]["best_schedules"], ["hetero-fused-1d"])
+        self.assertEqual(
+            self.results(w.text(), "overlap/ficco")["cases"][0]["best_schedules"], ["hetero-fused-1d"]
+        )
 
     def test_the_same_work_counts_once(self) -> None:
         w = synthetic.ficco()
         for line in w.lines[1:3]:
             case = dict(line["case"], op="a2a-gemm")
-            again = dict(line, case=case, key=" ".join("%s=%s" % entry for entry in case.items()),
-                         facts=dict(line["facts"], same_work_as="ag-gemm"))
+            again = dict(
+                line,
+                case=case,
+                key=" ".join("%s=%s" % entry for entry in case.items()),
+                facts=dict(line["facts"], same_work_as="ag-gemm"),
+            )
             w.lines.insert(-1, again)
         found = self.results(w.text(), "overlap/ficco")
         self.assertEqual((len(found["cases"]), found["scenarios"], found["same_work"]), (4, 2, 2))
         self.assertEqual((found["overlap_wins"], found["fastest"]), (1, {"hetero-fused-1d": 1, "serial": 1}))
-        self.assertIn("; 2 cases that repeat another's work are not counted.",
-                      self.signature(w.text()).json["programs"]["overlap/ficco"]["summary"])
+        self.assertIn(
+            "; 2 cases that repeat another's work are not counted.",
+            self.signature(w.text()).json["programs"]["overlap/ficco"]["summary"],
+        )
 
     def test_schedules_that_were_flagged_are_in_no_finding(self) -> None:
         w = synthetic.ficco()
@@ -338,9 +459,12 @@ class Truth(workplace.Scratch):
         self.assertAlmostEqual(best["time_ratio"], 0.7)
         self.assertAlmostEqual(best["normalised_time"], 7 / 9)
         self.assertEqual((other["scenario"], other["setting"], other["time_ratio"]), ("cb-ar", "serial", 1.0))
-        self.assertEqual(section["summary"], "The largest gain is in mb-ar: shaped and priority with 16 KiB claimed takes "
-                         "22 % less time than plain overlap and 30 % less than serial; nothing is faster than serial in "
-                         "cb-ar; the communication is a stand-in that uses no link.")
+        self.assertEqual(
+            section["summary"],
+            "The largest gain is in mb-ar: shaped and priority with 16 KiB claimed takes "
+            "22 % less time than plain overlap and 30 % less than serial; nothing is faster than serial in "
+            "cb-ar; the communication is a stand-in that uses no link.",
+        )
 
     def test_plain_overlap_may_be_best(self) -> None:
         w = synthetic.shaping()
@@ -356,7 +480,10 @@ class Truth(workplace.Scratch):
                 if entry["name"] == "normalised_time":
                     entry.update(value=1.09, ci_low=1.08, ci_high=1.10)
         summary = self.signature(w.text()).json["programs"]["overlap/shaping"]["summary"]
-        self.assertIn("The smallest loss is in mb-ar: shaped and priority with 16 KiB claimed takes 9.0 % more time", summary)
+        self.assertIn(
+            "The smallest loss is in mb-ar: shaped and priority with 16 KiB claimed takes 9.0 % more time",
+            summary,
+        )
 
     def test_a_flagged_loop_is_no_finding(self) -> None:
         flag = {"flag": "contended", "variant": None, "reason": "other processes took 80 % of the cores"}
@@ -374,14 +501,20 @@ class Truth(workplace.Scratch):
         self.assertEqual({p["time_ratio"] for p in found["indexing"]}, {synthetic.INDEXING})
 
     def test_more_ranks_than_cores_are_said_and_in_no_number(self) -> None:
-        flag = {"flag": "oversubscribed", "variant": None, "reason": "4 ranks share 2 cores: time is mostly scheduling"}
+        flag = {
+            "flag": "oversubscribed",
+            "variant": None,
+            "reason": "4 ranks share 2 cores: time is mostly scheduling",
+        }
         signature = self.signature(synthetic.allreduce(flags=[flag]).text()).json
         section = signature["programs"]["collectives/allreduce"]
         self.assertIn("very case is flagged oversubscribed (4 ranks share 2 cores", section["summary"])
         self.assertEqual((section["results"]["places"], signature["metrics"]), ([], {}))
 
     def test_a_model_and_simulated_ranks_are_findings_and_no_metrics(self) -> None:
-        signature = self.signature(synthetic.launch().text() + synthetic.torus().text() + synthetic.simgrid().text()).json
+        signature = self.signature(
+            synthetic.launch().text() + synthetic.torus().text() + synthetic.simgrid().text()
+        ).json
         self.assertEqual({m.split("/")[1] for m in signature["metrics"]}, {"launch"})
         self.assertFalse(signature["simulated"])
         self.assertFalse(signature["devices"]["host[0]"]["virtual_time"])
@@ -392,10 +525,16 @@ class Truth(workplace.Scratch):
         self.assertLess(len(json.dumps(signature["programs"]["topology/torus"])), 3000)
 
     def test_algorithms_that_take_equally_long_are_a_tie_of_all_of_them(self) -> None:
-        text = synthetic.torus().text().replace("swing-b, from 11178667 bucket", "swing-b, from 11178667 tie of ring and bucket")
+        text = (
+            synthetic.torus()
+            .text()
+            .replace("swing-b, from 11178667 bucket", "swing-b, from 11178667 tie of ring and bucket")
+        )
         section = self.signature(text).json["programs"]["topology/torus"]
-        self.assertEqual([(b["algorithm"], b["ties"]) for b in section["results"]["networks"][0]["best"]],
-                         [("swing-b", []), ("ring", ["bucket"])])
+        self.assertEqual(
+            [(b["algorithm"], b["ties"]) for b in section["results"]["networks"][0]["best"]],
+            [("swing-b", []), ("ring", ["bucket"])],
+        )
         self.assertIn("ring and bucket (tie) above", section["summary"])
 
     def test_simulated_ranks_are_held_against_the_model_without_its_step_latency(self) -> None:

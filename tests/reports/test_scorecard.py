@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who is best at what: what must hold of any machines, how often equal ones are told apart, and what may stand side by side."""
+"""Who is best at what: what must hold of any machines, how often equal ones are told apart, and what may
+stand side by side."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ def sorted_json(card: Json) -> str:
 
 class Student(unittest.TestCase):
     def test_known_values(self) -> None:
-        # With one degree it is Cauchy's distribution, with two t / sqrt(2 + t^2); the others are from printed tables.
+        # With one degree it is Cauchy's distribution, with two t / sqrt(2 + t^2); the others are from printed
+        # tables.
         for t in (0.01, 0.5, 3.0, 1e3):
             self.assertAlmostEqual(student.two_sided_p(t, 1), 2 * math.atan(1 / t) / math.pi, delta=1e-12)
             self.assertAlmostEqual(student.two_sided_p(-t, 2), 1 - t / math.sqrt(2 + t * t), delta=1e-12)
@@ -49,8 +51,12 @@ class Student(unittest.TestCase):
         for degrees in (0.7, 2, 2.3, 7, 40, 1e4):
             for t in (1e-6, 0.3, 2.0, 9.0, 60.0):
                 wanted = 2 * stats.t.sf(t, degrees)
-                self.assertAlmostEqual(student.two_sided_p(t, degrees) / wanted if wanted > 1e-280 else 1.0, 1, delta=1e-9)
-            self.assertAlmostEqual(student.two_sided_p(student.quantile(0.99, degrees), degrees), 0.01, delta=1e-12)
+                self.assertAlmostEqual(
+                    student.two_sided_p(t, degrees) / wanted if wanted > 1e-280 else 1.0, 1, delta=1e-9
+                )
+            self.assertAlmostEqual(
+                student.two_sided_p(student.quantile(0.99, degrees), degrees), 0.01, delta=1e-12
+            )
 
     def test_refuses(self) -> None:
         for t, degrees in ((math.nan, 3.0), (1.0, 0.0)):
@@ -79,13 +85,18 @@ class Properties(unittest.TestCase):
             made = [machine(name, truths(12, seed + k % 2), 3) for k, name in enumerate(("a", "b", "c", "d"))]
             names = [m.name for m in made]
             mix = example.random_mix(names, seed)
-            bought = {name: Price(100.0 + k, "EUR", 10.0 * (k % 3 + 1), price.STATED, "") for k, name in enumerate(names)}
+            bought = {
+                name: Price(100.0 + k, "EUR", 10.0 * (k % 3 + 1), price.STATED, "")
+                for k, name in enumerate(names)
+            }
             seen = set()
             for order in itertools.islice(itertools.permutations(made), seed, 24, 5):
                 rows = metrics.rows_of(order)
                 metrics.judge(rows[0])
                 prices = price.judge(Prices({m.name: bought[m.name] for m in order}, []), rows[0], mix)
-                seen.add(sorted_json(example.card.card(order, rows, example.Question(None, mix, "m", prices, "p"))))
+                seen.add(
+                    sorted_json(example.card.card(order, rows, example.Question(None, mix, "m", prices, "p")))
+                )
             self.assertEqual(len(seen), 1)
 
     def test_exchanging_two_inverts_their_ratio(self) -> None:
@@ -95,7 +106,9 @@ class Properties(unittest.TestCase):
         for row in rows:
             there, back = row.ratios["a", "b"], row.ratios["b", "a"]
             for one, other in zip(there[:3], (back.value, back.high, back.low)):
-                self.assertAlmostEqual(one, -other if row.number.scale == DIFFERENCE else 1 / other, delta=1e-9 * abs(one))
+                self.assertAlmostEqual(
+                    one, -other if row.number.scale == DIFFERENCE else 1 / other, delta=1e-9 * abs(one)
+                )
             self.assertEqual(there.p, back.p)
 
     def test_better_in_everything_is_never_behind(self) -> None:
@@ -111,7 +124,9 @@ class Properties(unittest.TestCase):
                     ahead = max(rivals) if number.better == "higher" else min(rivals)
                     sign = 1 if number.better == "higher" else -1
                     value = ahead + sign * gain if number.scale == DIFFERENCE else ahead * (1 + gain) ** sign
-                    run.numbers[name] = replace(number, value=value * (1.0 if number.scale == DIFFERENCE else 1 + 1e-9 * k))
+                    run.numbers[name] = replace(
+                        number, value=value * (1.0 if number.scale == DIFFERENCE else 1 + 1e-9 * k)
+                    )
             found = card_of([others[0], best, *others[1:]])
             for row in found["metrics"]:
                 self.assertIn("a", row["best"], (seed, row["name"]))
@@ -124,7 +139,10 @@ class Properties(unittest.TestCase):
 
     def test_better_is_never_a_circle(self) -> None:
         for seed in range(10):
-            made = [machine(name, truths(10, generator_seed), 3) for name, generator_seed in zip("abcde", range(seed, seed + 5))]
+            made = [
+                machine(name, truths(10, generator_seed), 3)
+                for name, generator_seed in zip("abcde", range(seed, seed + 5))
+            ]
             for row in card_of(made)["metrics"]:
                 self.assertTrue(row["best"])
                 better = row["better_than"]
@@ -132,29 +150,49 @@ class Properties(unittest.TestCase):
                     self.assertFalse(any(one in better[other] for other in beaten))
 
     def test_a_true_difference_is_found(self) -> None:
-        found = card_of([machine("a", {"micro/memory/x": Truth(100.0, 0.005)}, 4), machine(
-            "b", {"micro/memory/x": Truth(150.0, 0.005)}, 4)])
+        found = card_of(
+            [
+                machine("a", {"micro/memory/x": Truth(100.0, 0.005)}, 4),
+                machine("b", {"micro/memory/x": Truth(150.0, 0.005)}, 4),
+            ]
+        )
         row = found["metrics"][0]
         self.assertEqual((row["best"], row["verdict"], row["reference"]), (["b"], "best", "b"))
         self.assertAlmostEqual(row["ratios"]["a"]["value"], 100 / 150, delta=0.01)
 
     def test_a_cost_is_turned(self) -> None:
-        found = card_of([machine("a", {"micro/latency/x": Truth(1e-6, 0.001, "lower", "s")}, 4), machine(
-            "b", {"micro/latency/x": Truth(2e-6, 0.001, "lower", "s")}, 4)])
+        found = card_of(
+            [
+                machine("a", {"micro/latency/x": Truth(1e-6, 0.001, "lower", "s")}, 4),
+                machine("b", {"micro/latency/x": Truth(2e-6, 0.001, "lower", "s")}, 4),
+            ]
+        )
         row = found["metrics"][0]
         self.assertEqual(row["best"], ["a"])
         self.assertAlmostEqual(row["ratios"]["b"]["value"], 0.5, delta=0.01)
 
     def test_ratios_to_a_base(self) -> None:
-        made = [machine(name, {"micro/memory/x": Truth(value, 0.001)}, 3) for name, value in (("a", 1.0), ("b", 2.0))]
+        made = [
+            machine(name, {"micro/memory/x": Truth(value, 0.001)}, 3)
+            for name, value in (("a", 1.0), ("b", 2.0))
+        ]
         self.assertAlmostEqual(card_of(made, "a")["metrics"][0]["ratios"]["b"]["value"], 2.0, delta=0.02)
 
 
 class Chance(unittest.TestCase):
-    def alarms(self, trials: int, runs: int, machines: int, spread: Any = None, noises: Any = (0.005, 0.01, 0.02, 0.05)) -> int:
+    def alarms(
+        self,
+        trials: int,
+        runs: int,
+        machines: int,
+        spread: Any = None,
+        noises: Any = (0.005, 0.01, 0.02, 0.05),
+    ) -> int:
         count = 0
         for seed in range(trials):
-            rows = metrics.rows_of([machine("m%d" % k, truths(40, seed, noises), runs, seed, spread) for k in range(machines)])[0]
+            rows = metrics.rows_of(
+                [machine("m%d" % k, truths(40, seed, noises), runs, seed, spread) for k in range(machines)]
+            )[0]
             metrics.judge(rows)
             count += any(any(row.better.values()) for row in rows)
         return count
@@ -173,13 +211,18 @@ class Chance(unittest.TestCase):
         self.assertLessEqual(count, level.most(trials, 0.05))
 
     def test_without_a_spread_one_run_tells_nothing(self) -> None:
-        found = card_of([machine(name, {"micro/memory/x": Truth(value)}, 1) for name, value in (("a", 1.0), ("b", 9.0))])
+        found = card_of(
+            [machine(name, {"micro/memory/x": Truth(value)}, 1) for name, value in (("a", 1.0), ("b", 9.0))]
+        )
         self.assertEqual((found["metrics"][0]["verdict"], example.wins(found)), ("not told apart", 0))
 
     def test_the_interval_holds_the_truth(self) -> None:
         inside, trials = 0, level.seeds(40, 200, 200)
         for seed in range(trials):
-            made = [machine(name, {"micro/memory/x": Truth(value, 0.03)}, 4, seed) for name, value in (("a", 1.0), ("b", 1.3))]
+            made = [
+                machine(name, {"micro/memory/x": Truth(value, 0.03)}, 4, seed)
+                for name, value in (("a", 1.0), ("b", 1.3))
+            ]
             rows = metrics.rows_of(made)[0]
             metrics.judge(rows)
             ratio = rows[0].ratios["b", "a"]
@@ -189,23 +232,41 @@ class Chance(unittest.TestCase):
 
 class SideBySide(unittest.TestCase):
     def test_other_conditions_are_not_compared(self) -> None:
-        made = [machine(name, {"gemm/efficiency/gemm_f32_flop_rate": Truth(1e12, condition="f32, " + shape, group="Compute")})
-                for name, shape in (("a", "8192³"), ("b", "1024³"))]
+        made = [
+            machine(
+                name,
+                {
+                    "gemm/efficiency/gemm_f32_flop_rate": Truth(
+                        1e12, condition="f32, " + shape, group="Compute"
+                    )
+                },
+            )
+            for name, shape in (("a", "8192³"), ("b", "1024³"))
+        ]
         found = card_of(made)
         self.assertEqual((found["metrics"], found["exit"]), ([], 3))
         self.assertIn("its condition differs: 8192³, not 1024³", found["not_compared"][0]["why"])
 
     def test_footprints_follow_from_caches(self) -> None:
-        made = [machine(name, {"micro/memory/memory_triad_bandwidth": Truth(1e12, condition="triad, " + size),
-                               "micro/latency/latency_4k": Truth(1e-7, better="lower", unit="s", condition=fixed)})
-                for name, size, fixed in (("a", "800 MiB", "4 KiB"), ("b", "4 GiB", "8 KiB"))]
+        made = [
+            machine(
+                name,
+                {
+                    "micro/memory/memory_triad_bandwidth": Truth(1e12, condition="triad, " + size),
+                    "micro/latency/latency_4k": Truth(1e-7, better="lower", unit="s", condition=fixed),
+                },
+            )
+            for name, size, fixed in (("a", "800 MiB", "4 KiB"), ("b", "4 GiB", "8 KiB"))
+        ]
         found = card_of(made)
         self.assertEqual([row["name"] for row in found["metrics"]], ["micro/memory/memory_triad_bandwidth"])
 
     def test_a_host_is_compared_where_it_does_the_same(self) -> None:
-        both = {"gemm/efficiency/gemm_f32_flop_rate": Truth(1e12, group="Compute", unit="flop/s"),
-                "micro/launch/launch_round_trip": Truth(1e-6, 0.01, "lower", "s", group="Starting work"),
-                "micro/copy_path/up_engine_bandwidth": Truth(1e10, group="Links")}
+        both = {
+            "gemm/efficiency/gemm_f32_flop_rate": Truth(1e12, group="Compute", unit="flop/s"),
+            "micro/launch/launch_round_trip": Truth(1e-6, 0.01, "lower", "s", group="Starting work"),
+            "micro/copy_path/up_engine_bandwidth": Truth(1e10, group="Links"),
+        }
         found = card_of([machine("node", both, backend="host"), machine("a", both), machine("b", both)])
         rows = {row["name"]: row for row in found["metrics"]}
         self.assertEqual(set(rows["gemm/efficiency/gemm_f32_flop_rate"]["machines"]), {"node", "a", "b"})
@@ -215,7 +276,9 @@ class SideBySide(unittest.TestCase):
 
     def test_other_numbers_of_devices_are_not_compared(self) -> None:
         name = "collectives/device_allreduce/device_allreduce_ring_busbw"
-        found = card_of([machine("a", {name: Truth(1e11)}, count=4), machine("b", {name: Truth(1e11)}, count=8)])
+        found = card_of(
+            [machine("a", {name: Truth(1e11)}, count=4), machine("b", {name: Truth(1e11)}, count=8)]
+        )
         self.assertEqual(found["metrics"], [])
         self.assertEqual("among 8 devices, not 4", found["not_compared"][0]["why"])
         self.assertIn("different numbers of devices: a 4 and b 8", found["notes"][0])
@@ -228,7 +291,9 @@ class SideBySide(unittest.TestCase):
         found = card_of(made)
         self.assertEqual([row["why"] for row in found["not_compared"]], ["b: its case did not run"])
         made[1].runs[0].numbers[name] = Number(1.0, "byte/s", "higher")
-        self.assertIn("2 of 3 runs without a value: its case did not run", card_of(made)["not_compared"][0]["why"])
+        self.assertIn(
+            "2 of 3 runs without a value: its case did not run", card_of(made)["not_compared"][0]["why"]
+        )
 
     def test_a_value_without_ratio_is_not_compared(self) -> None:
         made = [machine(name, {"micro/memory/x": Truth(1.0)}) for name in ("a", "b")]
@@ -243,7 +308,13 @@ class Outputs(unittest.TestCase):
         except ImportError:
             self.skipTest("skipped: no jsonschema")
         for card in (example.full(), card_of([machine("a", {}), machine("b", {})])):
-            self.assertEqual([e.message for e in jsonschema.Draft7Validator(validate.schema("scorecard")).iter_errors(card)], [])
+            self.assertEqual(
+                [
+                    e.message
+                    for e in jsonschema.Draft7Validator(validate.schema("scorecard")).iter_errors(card)
+                ],
+                [],
+            )
 
     def test_table_has_80_columns(self) -> None:
         for text in ("", "-of-a-name-that-is-longer-than-the-column-for-it", "ß" * 30):
@@ -283,10 +354,14 @@ class Hostile(workplace.Scratch):
             for _ in range(generator.randint(1, 3)):
                 mutate(known, generator)
             changed.write_text(json.dumps(known))
-            code, out, err = self.run_command("scorecard", "--cwd", str(self.folder), "other.json", "changed.json", "--html", "")
+            code, out, err = self.run_command(
+                "scorecard", "--cwd", str(self.folder), "other.json", "changed.json", "--html", ""
+            )
             self.assertIn(code, (0, 2, 3), (seed, err))
             refused += code == 2
-            self.assertEqual((len(err.splitlines()), out == ""), (1, True) if code == 2 else (0, False), (seed, err))
+            self.assertEqual(
+                (len(err.splitlines()), out == ""), (1, True) if code == 2 else (0, False), (seed, err)
+            )
         self.assertGreater(refused, 0)
 
     def test_a_changed_workload_is_read_or_refused_with_one_line(self) -> None:
@@ -297,8 +372,17 @@ class Hostile(workplace.Scratch):
             for _ in range(3):
                 changed[generator.randrange(len(changed))] = generator.randrange(256)
             (self.folder / "mix").write_bytes(changed)
-            code, _, err = self.run_command("scorecard", "--cwd", str(self.folder), "a=signature.json", "b=signature.json",
-                                            "--workload", "mix", "--html", "")
+            code, _, err = self.run_command(
+                "scorecard",
+                "--cwd",
+                str(self.folder),
+                "a=signature.json",
+                "b=signature.json",
+                "--workload",
+                "mix",
+                "--html",
+                "",
+            )
             self.assertTrue(code == 0 and not err or code == 2 and len(err.splitlines()) == 1, (seed, err))
 
 
@@ -318,13 +402,23 @@ def mutate(value: Any, generator: random.Random) -> None:
 
 class Rules(unittest.TestCase):
     def holds(self, rule: str, one: Any) -> str:
-        found = {entry["rule"]: entry["machines"]["a"]["holds"] for entry in card_of([one, machine("b", truths(2, 1))])["rules"]}
+        found = {
+            entry["rule"]: entry["machines"]["a"]["holds"]
+            for entry in card_of([one, machine("b", truths(2, 1))])["rules"]
+        }
         return next(holds for name, holds in found.items() if rule in name)
 
     def test_each_is_broken_by_what_breaks_it(self) -> None:
         def broken(change: Any) -> Any:
-            made = machine("a", truths(2, 1), gemm_types=["f32"], state={
-                name: {"value": 1.0, "unit": "Hz"} for name in ("sm_clock_max", "memory_clock_max", "power_limit")})
+            made = machine(
+                "a",
+                truths(2, 1),
+                gemm_types=["f32"],
+                state={
+                    name: {"value": 1.0, "unit": "Hz"}
+                    for name in ("sm_clock_max", "memory_clock_max", "power_limit")
+                },
+            )
             change(made, made.signatures[1])
             return made
 
@@ -333,15 +427,24 @@ class Rules(unittest.TestCase):
             "three runs": lambda m, s: m.runs.pop() and m.signatures.pop() and m.paths.pop(),
             "complete": lambda m, s: s["runs"].append({"program": "p", "status": "killed"}),
             "headline": lambda m, s: s["primary_missing"].append(missing),
-            "soak": lambda m, s: s["primary_missing"].append(dict(missing, reason="soak: counts for nothing")),
-            "nobody else": lambda m, s: s["primary_missing"].append(dict(missing, reason="contended, and no second try")),
-            "throttled": lambda m, s: s["invalid"].append({"flags": ["throttled"], "program": "p", "count": 2}),
+            "soak": lambda m, s: s["primary_missing"].append(
+                dict(missing, reason="soak: counts for nothing")
+            ),
+            "nobody else": lambda m, s: s["primary_missing"].append(
+                dict(missing, reason="contended, and no second try")
+            ),
+            "throttled": lambda m, s: s["invalid"].append(
+                {"flags": ["throttled"], "program": "p", "count": 2}
+            ),
             "failed": lambda m, s: s["not_measured"].append({"status": "failed", "program": "p"}),
             "nothing changed": lambda m, s: s["provenance"]["changed_between_runs"].update(driver=["1", "2"]),
-            "options": lambda m, s: m.side.runs.__setitem__(1, replace(m.runs[1], provenance={"options: budget s": "5"})),
+            "options": lambda m, s: m.side.runs.__setitem__(
+                1, replace(m.runs[1], provenance={"options: budget s": "5"})
+            ),
             "clocks": lambda m, s: m.signatures[0]["devices"]["cuda[0]"].update(state={}),
             "driver": lambda m, s: m.signatures[0]["devices"]["cuda[0]"].update(driver=""),
-            "one version": lambda m, s: s["provenance"]["fields"].update(version="other")}
+            "one version": lambda m, s: s["provenance"]["fields"].update(version="other"),
+        }
         for rule, change in cases.items():
             with self.subTest(rule):
                 self.assertEqual(self.holds(rule, broken(lambda m, s: None)), "yes")

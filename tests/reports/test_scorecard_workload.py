@@ -9,7 +9,6 @@ import unittest
 from pathlib import Path
 from typing import Any, Dict, List, Tuple
 
-import scorecard_example as example
 import synthetic
 import workplace
 from scorecard_example import Truth, machine
@@ -32,15 +31,29 @@ launch  10000
 message allreduce 64M devices=4
 """
 WRONG = {
-    "gem 1x1x1 f32": "unknown kind of work 'gem'", "gemm 1x1 f32": "no shape", "gemm 0x1x1 f32": "no side",
-    "gemm 1x1x1 f31": "unknown type 'f31'", "gemm 1x1x1": "gemm takes", "gemm 1x1x1 f32 devices=2": "unknown option 'devices'",
-    "gemm-ar 1x1x1 f32": "needs devices=", "gemm-ar 1x1x1 f32 devices=1": "needs devices=",
-    "gemm 1x1x1 f32 count=2 count=3": "given twice", "gemm 1x1x1 f32 count=0": "no count", "gemm 1x1x1 f32 count=1e3": "no count",
-    "memory write 1G": "unknown operation 'write'", "memory triad 1Gi": "no size", "memory triad -1": "no size",
-    "memory triad 0": "no size", "memory triad 9999999T": "no size",
-    "copy sideways 1G": "unknown direction", "launch 0": "no number",
-    "launch ١": "no number", "message gossip 1M devices=2": "unknown collective", "message allreduce 1M": "needs devices=",
-    "\x1b[2J": "unknown kind of work"}
+    "gem 1x1x1 f32": "unknown kind of work 'gem'",
+    "gemm 1x1 f32": "no shape",
+    "gemm 0x1x1 f32": "no side",
+    "gemm 1x1x1 f31": "unknown type 'f31'",
+    "gemm 1x1x1": "gemm takes",
+    "gemm 1x1x1 f32 devices=2": "unknown option 'devices'",
+    "gemm-ar 1x1x1 f32": "needs devices=",
+    "gemm-ar 1x1x1 f32 devices=1": "needs devices=",
+    "gemm 1x1x1 f32 count=2 count=3": "given twice",
+    "gemm 1x1x1 f32 count=0": "no count",
+    "gemm 1x1x1 f32 count=1e3": "no count",
+    "memory write 1G": "unknown operation 'write'",
+    "memory triad 1Gi": "no size",
+    "memory triad -1": "no size",
+    "memory triad 0": "no size",
+    "memory triad 9999999T": "no size",
+    "copy sideways 1G": "unknown direction",
+    "launch 0": "no number",
+    "launch ١": "no number",
+    "message gossip 1M devices=2": "unknown collective",
+    "message allreduce 1M": "needs devices=",
+    "\x1b[2J": "unknown kind of work",
+}
 
 
 def items(*lines: str) -> List[Item]:
@@ -55,10 +68,17 @@ class Files(workplace.Scratch):
 
     def test_every_kind_of_line(self) -> None:
         found = workload_file.read(self.write(MIX), "mix")
-        self.assertEqual([(i.kind, i.what, i.sides, i.size, i.devices, i.count) for i in found], [
-            ("gemm", "bf16", (4096, 11008, 4096), 0, 1, 64), ("gemm-ar", "bf16", (4096, 11008, 4096), 0, 4, 32),
-            ("memory", "triad", (), 12 << 30, 1, 1), ("copy", "up", (), 1 << 30, 1, 8), ("launch", "", (), 10000, 1, 1),
-            ("message", "allreduce", (), 64 << 20, 4, 1)])
+        self.assertEqual(
+            [(i.kind, i.what, i.sides, i.size, i.devices, i.count) for i in found],
+            [
+                ("gemm", "bf16", (4096, 11008, 4096), 0, 1, 64),
+                ("gemm-ar", "bf16", (4096, 11008, 4096), 0, 4, 32),
+                ("memory", "triad", (), 12 << 30, 1, 1),
+                ("copy", "up", (), 1 << 30, 1, 8),
+                ("launch", "", (), 10000, 1, 1),
+                ("message", "allreduce", (), 64 << 20, 4, 1),
+            ],
+        )
 
     def test_the_examples_are_read(self) -> None:
         folder = workplace.ROOT / "docs" / "examples" / "scorecard"
@@ -76,8 +96,12 @@ class Files(workplace.Scratch):
                 self.assertNotIn("\x1b", str(raised.exception))
 
     def test_files_that_are_none(self) -> None:
-        for text, why in (("# nothing\n", "no work in it"), (b"\xff\xfe", "not UTF-8"), ("launch 1\n" * 1001, "more than 1000"),
-                          (b"#" * (2 << 20), "larger")):
+        for text, why in (
+            ("# nothing\n", "no work in it"),
+            (b"\xff\xfe", "not UTF-8"),
+            ("launch 1\n" * 1001, "more than 1000"),
+            (b"#" * (2 << 20), "larger"),
+        ):
             with self.assertRaisesRegex(BadNumbers, why):
                 workload_file.read(self.write(text), "mix")
         with self.assertRaisesRegex(BadNumbers, "No such file"):
@@ -102,17 +126,27 @@ h
         found, notes = price.read(self.write(text), "prices", names)
         self.assertEqual(set(found), {"a", "two words"})
         self.assertEqual((found["a"].power, found["two words"].currency), (2000.0, "USD/h"))
-        for said in ("line 2: a price of 0", "line 3: a price of -5", "line 4: no machine here is called 'nobody'",
-                     "line 6: 'd' is there more than once", "line 8: 'euros' is no currency", "line 9: '1e999' is no price",
-                     "line 10: '0W' is no power", "line 11: a line is", "no usable line for d"):
+        for said in (
+            "line 2: a price of 0",
+            "line 3: a price of -5",
+            "line 4: no machine here is called 'nobody'",
+            "line 6: 'd' is there more than once",
+            "line 8: 'euros' is no currency",
+            "line 9: '1e999' is no price",
+            "line 10: '0W' is no power",
+            "line 11: a line is",
+            "no usable line for d",
+        ):
             self.assertTrue(any(said in note for note in notes), (said, notes))
 
     def test_units_change_nothing(self) -> None:
         one = workload_file.read(self.write("copy up 1G\nmemory read 3072M\n"), "mix")
         other = workload_file.read(self.write("copy up 1048576K\nmemory read 3G\n"), "mix")
         self.assertEqual([item[1:] for item in one], [item[1:] for item in other])
-        self.assertEqual(price.read(self.write("a 1 EUR 1.5kW\n"), "p", ["a"])[0]["a"],
-                         price.read(self.write("a 1.0 EUR 1500W\n"), "p", ["a"])[0]["a"])
+        self.assertEqual(
+            price.read(self.write("a 1 EUR 1.5kW\n"), "p", ["a"])[0]["a"],
+            price.read(self.write("a 1.0 EUR 1500W\n"), "p", ["a"])[0]["a"],
+        )
 
 
 class Times(workplace.Scratch):
@@ -126,8 +160,10 @@ class Times(workplace.Scratch):
     def test_copies(self) -> None:
         text = synthetic.copies().text()
         for size in (4096, 40000, 3 << 20, 64 << 20, 1 << 30):
-            wanted = min(synthetic.ALPHA_S + size / synthetic.ENGINE_RATE,
-                         synthetic.KERNEL_ALPHA_S + size / synthetic.KERNEL_RATE)
+            wanted = min(
+                synthetic.ALPHA_S + size / synthetic.ENGINE_RATE,
+                synthetic.KERNEL_ALPHA_S + size / synthetic.KERNEL_RATE,
+            )
             found = self.predict(text, "copy up %d" % size)
             self.assertAlmostEqual(found.seconds / wanted, 1, delta=0.002 if size < 65 << 20 else 0.02)
             self.assertEqual(any("extrapolated" in note for note in found.notes), size > 64 << 20)
@@ -142,10 +178,13 @@ class Times(workplace.Scratch):
 
     def test_unanswered(self) -> None:
         text = synthetic.copies().text()
-        for line, why in (("copy down 1M", "no such case"), ("copy up 9G", "less than 1/64"),
-                          ("message allreduce 1M devices=2", "measured alone"),
-                          ("gemm 64x64x64 f32", "lacks measurements|cannot load"),
-                          ("gemm-ar 64x64x64 f32 devices=2", "lacks measurements|cannot load")):
+        for line, why in (
+            ("copy down 1M", "no such case"),
+            ("copy up 9G", "less than 1/64"),
+            ("message allreduce 1M devices=2", "measured alone"),
+            ("gemm 64x64x64 f32", "lacks measurements|cannot load"),
+            ("gemm-ar 64x64x64 f32 devices=2", "lacks measurements|cannot load"),
+        ):
             with self.subTest(line), self.assertRaisesRegex(predictions.Unanswered, why):
                 self.predict(text, line)
 
@@ -155,15 +194,22 @@ class Times(workplace.Scratch):
         text = synthetic.gemms().text() + synthetic.copies().text()
         for m, n, k in ((64, 512, 4096), (300, 1000, 2000)):
             found = self.predict(text, "gemm %dx%dx%d f32" % (m, n, k))
-            self.assertAlmostEqual(found.seconds / (2e-6 + 2 * m * n * k / synthetic.PRODUCT_RATE), 1, delta=0.05)
+            self.assertAlmostEqual(
+                found.seconds / (2e-6 + 2 * m * n * k / synthetic.PRODUCT_RATE), 1, delta=0.05
+            )
             self.assertEqual(found.notes, ())
         self.assertIsNone(self.predict(text, "gemm 99999x99999x99999 f32").half)
         with self.assertRaisesRegex(predictions.Unanswered, "too few to predict|lacks"):
             self.predict(synthetic.efficiency().text(), "gemm 4096x4096x4096 f32")
 
     def test_headline_numbers(self) -> None:
-        one = machine("a", {"micro/memory/memory_triad_bandwidth": Truth(1e12, 1e-9),
-                            "micro/launch/launch_back_to_back": Truth(2e-6, 1e-9, "lower", "s")})
+        one = machine(
+            "a",
+            {
+                "micro/memory/memory_triad_bandwidth": Truth(1e12, 1e-9),
+                "micro/launch/launch_back_to_back": Truth(2e-6, 1e-9, "lower", "s"),
+            },
+        )
         mix = workload.mix_of([one], items("memory triad 12G count=2", "launch 10000"))
         self.assertAlmostEqual(mix.items[0].times["a"].seconds, 2 * (12 << 30) / 1e12, delta=1e-6)
         self.assertAlmostEqual(mix.items[1].times["a"].seconds, 0.02, delta=1e-6)
@@ -173,11 +219,15 @@ class Times(workplace.Scratch):
 class Mixes(unittest.TestCase):
     def machines(self, *values: Tuple[str, Dict[str, float]], **more: Any) -> List[Any]:
         metric = "micro/memory/memory_%s_bandwidth"
-        return [machine(name, {metric % op: Truth(rate, 0.002) for op, rate in rates.items()}, 4, **more)
-                for name, rates in values]
+        return [
+            machine(name, {metric % op: Truth(rate, 0.002) for op, rate in rates.items()}, 4, **more)
+            for name, rates in values
+        ]
 
     def test_a_part_is_never_compared_with_a_whole(self) -> None:
-        made = self.machines(("a", {"read": 1e12, "triad": 1e12}), ("b", {"triad": 5e12}), ("c", {"read": 2e12, "triad": 1e12}))
+        made = self.machines(
+            ("a", {"read": 1e12, "triad": 1e12}), ("b", {"triad": 5e12}), ("c", {"read": 2e12, "triad": 1e12})
+        )
         mix = workload.mix_of(made, items("memory read 1G", "memory triad 1G"))
         self.assertIsNone(mix.total.times["b"].seconds)
         self.assertEqual(mix.total.times["b"].reason, "1 of 2 items without an answer")
@@ -223,11 +273,19 @@ class Unbeaten(unittest.TestCase):
         return price.judge(Prices(prices, []), [], Mix([line], line, None, 1))
 
     def test_known_set(self) -> None:
-        found = self.judged({"fast": 1.0, "cheap": 2.0, "frugal": 2.0, "poor": 2.5}, {
-            "fast": Price(100, "EUR", 50, "stated"), "cheap": Price(50, "EUR", 50, "stated"),
-            "frugal": Price(60, "EUR", 40, "stated"), "poor": Price(60, "EUR", 55, "stated")})
+        found = self.judged(
+            {"fast": 1.0, "cheap": 2.0, "frugal": 2.0, "poor": 2.5},
+            {
+                "fast": Price(100, "EUR", 50, "stated"),
+                "cheap": Price(50, "EUR", 50, "stated"),
+                "frugal": Price(60, "EUR", 40, "stated"),
+                "poor": Price(60, "EUR", 55, "stated"),
+            },
+        )
         self.assertEqual(found.best, ["cheap", "fast", "frugal"])
-        self.assertEqual((found.beaten["poor"], found.criteria), (["cheap", "frugal"], ["speed", "price", "power"]))
+        self.assertEqual(
+            (found.beaten["poor"], found.criteria), (["cheap", "frugal"], ["speed", "price", "power"])
+        )
 
     def test_speed_alone_beats_nobody(self) -> None:
         found = self.judged({"a": 1.0, "b": 2.0}, {"a": Price(), "b": Price()})
@@ -250,10 +308,15 @@ class Unbeaten(unittest.TestCase):
 
     def test_without_a_mix_every_number_counts(self) -> None:
         def speeds(one: float, two: float) -> Any:
-            rows = metrics.rows_of([machine(name, {"micro/memory/x": Truth(x, 1e-4), "micro/memory/y": Truth(y, 1e-4)}, 4)
-                                    for name, x, y in (("a", one, two), ("b", 1.0, 1.0))])[0]
+            rows = metrics.rows_of(
+                [
+                    machine(name, {"micro/memory/x": Truth(x, 1e-4), "micro/memory/y": Truth(y, 1e-4)}, 4)
+                    for name, x, y in (("a", one, two), ("b", 1.0, 1.0))
+                ]
+            )[0]
             metrics.judge(rows)
             return price._speed(rows, None, "a", "b")
+
         self.assertEqual([speeds(2, 2), speeds(2, 0.5)], [BETTER, MIXED])
 
     def test_time_price_and_energy(self) -> None:
@@ -271,7 +334,11 @@ class Power(workplace.Scratch):
         one.paths = [self.folder / "signature.json"]
         found = price._telemetry(one)
         self.assertEqual((found.power, found.power_source), (1400, price.LIMIT))
-        case = {"kind": "case", "program": "gemm/efficiency", "state": {"power": {"value": 600.0, "unit": "W"}}}
+        case = {
+            "kind": "case",
+            "program": "gemm/efficiency",
+            "state": {"power": {"value": 600.0, "unit": "W"}},
+        }
         lines = [json.dumps(case)] * 4 + ["{cut"] + [json.dumps(dict(case, program="micro/memory"))]
         (self.folder / "records.jsonl").write_text("\n".join(lines) + "\n")
         found = price._telemetry(one)

@@ -41,33 +41,59 @@ class Rules(workplace.Scratch):
     def test_invalid_values_are_listed_and_left_out(self) -> None:
         w = launch()
         w.lines[1]["derived"][2].update(valid=False)
-        w.lines[1]["validity"] = {"valid": False, "flags": [{"flag": "noisy", "variant": "round_trip", "reason": "wide"}]}
+        w.lines[1]["validity"] = {
+            "valid": False,
+            "flags": [{"flag": "noisy", "variant": "round_trip", "reason": "wide"}],
+        }
         signature = self.signature(w.text()).json
         self.assertNotIn("micro/launch/launch_round_trip", signature["metrics"])
-        self.assertEqual([(e["variant"], e["flags"]) for e in signature["invalid"]], [("round_trip", ["noisy"])])
+        self.assertEqual(
+            [(e["variant"], e["flags"]) for e in signature["invalid"]], [("round_trip", ["noisy"])]
+        )
         self.assertEqual(signature["primary_missing"][0]["metric"], "launch_round_trip")
 
     def test_a_flag_of_one_quantity_concerns_no_other(self) -> None:
         w = launch()
-        w.lines[1]["derived"] += [synthetic.value("S", None, 3.0, valid=False), synthetic.value("S_ideal", None, 1.5)]
-        w.lines[1]["validity"] = {"valid": False, "flags": [
-            {"flag": "above_bound", "variant": None, "quantity": "S", "reason": "S 3 is above S_ideal 1.5"}]}
+        w.lines[1]["derived"] += [
+            synthetic.value("S", None, 3.0, valid=False),
+            synthetic.value("S_ideal", None, 1.5),
+        ]
+        w.lines[1]["validity"] = {
+            "valid": False,
+            "flags": [
+                {
+                    "flag": "above_bound",
+                    "variant": None,
+                    "quantity": "S",
+                    "reason": "S 3 is above S_ideal 1.5",
+                }
+            ],
+        }
         signature = self.signature(w.text()).json
-        self.assertEqual([(e["derived"], e["reason"]) for e in signature["invalid"]],
-                         [("S", "above_bound: S 3 is above S_ideal 1.5")])
+        self.assertEqual(
+            [(e["derived"], e["reason"]) for e in signature["invalid"]],
+            [("S", "above_bound: S 3 is above S_ideal 1.5")],
+        )
         self.assertIn("micro/launch/S_ideal", signature["metrics"])
         self.assertIn("micro/launch/launch_round_trip", signature["metrics"])
 
     def test_a_headline_that_nobody_asked_for_is_not_missing(self) -> None:
-        metrics = [headline("rate_" + kind, "bandwidth", {"type": kind}, "copy") for kind in ("f32", "f8", "f64")]
+        metrics = [
+            headline("rate_" + kind, "bandwidth", {"type": kind}, "copy") for kind in ("f32", "f8", "f64")
+        ]
         w = synthetic.Writer("micro/x", metrics, [synthetic.axis("type", "", ["f32", "f64"])])
         w.case({"type": "f32"}, [w.variant("copy", 1e-6, 4096)])
         missing = self.signature(w.end().text()).json["primary_missing"]
-        self.assertEqual([(e["metric"], e["reason"]) for e in missing], [("rate_f64", "its case did not run")])
+        self.assertEqual(
+            [(e["metric"], e["reason"]) for e in missing], [("rate_f64", "its case did not run")]
+        )
 
     def test_a_flag_on_the_whole_case_spoils_all_of_it(self) -> None:
         w = launch()
-        w.lines[1]["validity"] = {"valid": False, "flags": [{"flag": "contended", "variant": None, "reason": "others ran"}]}
+        w.lines[1]["validity"] = {
+            "valid": False,
+            "flags": [{"flag": "contended", "variant": None, "reason": "others ran"}],
+        }
         self.assertEqual(self.signature(w.text()).json["metrics"], {})
 
     def test_wrong_result_is_never_a_metric(self) -> None:
@@ -79,7 +105,10 @@ class Rules(workplace.Scratch):
 
     def test_a_time_that_a_rate_says_already_is_left_out(self) -> None:
         w = launch()
-        w.lines[1]["derived"] += [value("bandwidth", "enqueue", 5e9, "byte/s"), value("bandwidth", "round_trip", None, "byte/s")]
+        w.lines[1]["derived"] += [
+            value("bandwidth", "enqueue", 5e9, "byte/s"),
+            value("bandwidth", "round_trip", None, "byte/s"),
+        ]
         w.lines[1]["derived"][-1]["reason"] = "none"
         metrics = self.signature(w.text()).json["metrics"]
         self.assertIn("micro/launch/bandwidth{variant=enqueue}", metrics)
@@ -87,23 +116,36 @@ class Rules(workplace.Scratch):
         self.assertIn("micro/launch/time{variant=round_trip}", metrics)  # its rate is no value
         self.assertIn("micro/launch/time{variant=back_to_back}", metrics)
         self.assertIn("micro/launch/launch_round_trip", metrics)
-        self.assertEqual({c["derived"] for c in self.signature(copies().text()).json["programs"]["micro/copy_path"]["curves"]},
-                         {"bandwidth"})
+        self.assertEqual(
+            {
+                c["derived"]
+                for c in self.signature(copies().text()).json["programs"]["micro/copy_path"]["curves"]
+            },
+            {"bandwidth"},
+        )
 
     def test_null_value_keeps_its_reason(self) -> None:
         w = launch()
-        w.lines[1]["derived"] = [value("time", "round_trip", None, "s", reason="no block gave a finite value")]
-        self.assertEqual(self.signature(w.text()).json["invalid"][0]["reason"], "no block gave a finite value")
+        w.lines[1]["derived"] = [
+            value("time", "round_trip", None, "s", reason="no block gave a finite value")
+        ]
+        self.assertEqual(
+            self.signature(w.text()).json["invalid"][0]["reason"], "no block gave a finite value"
+        )
 
     def test_programs_without_a_record_are_listed_with_their_reason(self) -> None:
         text = launch().text() + unstarted("overlap/a", "skipped", "needs 2 devices")
         text += unstarted("overlap/b", "failed", "signal 11")
         signature = self.signature(text)
-        self.assertEqual([(e["program"], e["key"], e["status"], e["reason"]) for e in signature.json["not_measured"]],
-                         [("overlap/a", None, "skipped", "needs 2 devices"), ("overlap/b", None, "failed", "signal 11")])
+        self.assertEqual(
+            [(e["program"], e["key"], e["status"], e["reason"]) for e in signature.json["not_measured"]],
+            [("overlap/a", None, "skipped", "needs 2 devices"), ("overlap/b", None, "failed", "signal 11")],
+        )
         self.assertTrue(signature.failed)
         heads = [(n.head, n.text) for n in left_out.skipped(signature.json)]
-        self.assertEqual(heads, [("overlap/b: failed", "signal 11"), ("overlap/a: skipped", "needs 2 devices")])
+        self.assertEqual(
+            heads, [("overlap/b: failed", "signal 11"), ("overlap/a: skipped", "needs 2 devices")]
+        )
         self.assertIn("2 programs did not run", machine.counts(signature))
 
     def test_a_program_that_ran_later_is_no_longer_without_a_record(self) -> None:
@@ -129,7 +171,12 @@ class Rules(workplace.Scratch):
         self.assertEqual(device["arch"], "sm_90")
 
     def test_a_state_that_is_none_is_a_line_that_cannot_be_used(self) -> None:
-        for state in ([1], {"power": 3}, {"power": {"value": [1], "unit": "W"}}, {"power": {"value": 1, "unit": 2}}):
+        for state in (
+            [1],
+            {"power": 3},
+            {"power": {"value": [1], "unit": "W"}},
+            {"power": {"value": 1, "unit": 2}},
+        ):
             with self.subTest(state=state):
                 w = launch()
                 w.lines[0]["device"][0]["state"] = state
@@ -169,8 +216,10 @@ class Rules(workplace.Scratch):
                 w.case({"depth": j}, [w.variant("v", 1e-3)], [value("speed", "v", 1.0 + j, "byte/s")])
             text += w.end().text()
         primary = self.signature(text).primary
-        self.assertEqual({name: m["value"] for name, m in primary.items()},
-                         {"overlap/p%d/m%d" % (i, j): 1.0 + j for i in range(8) for j in range(5)})
+        self.assertEqual(
+            {name: m["value"] for name, m in primary.items()},
+            {"overlap/p%d/m%d" % (i, j): 1.0 + j for i in range(8) for j in range(5)},
+        )
 
     def test_a_headline_number_is_its_own_case_or_missing(self) -> None:
         """Whatever other cases say: a better one takes no place, and an invalid one is not replaced."""
@@ -178,10 +227,15 @@ class Rules(workplace.Scratch):
         w = unknown()
         w.lines[0]["primary"] = [headline("speed", "speed", at, "plain")]
         entry = self.signature(w.text()).json["metrics"]["overlap/novel/speed"]
-        self.assertEqual((entry["value"], entry["ci_low"], entry["condition"]), (500.0, 450.0, "red, depth 2"))
+        self.assertEqual(
+            (entry["value"], entry["ci_low"], entry["condition"]), (500.0, 450.0, "red, depth 2")
+        )
         spoilt = next(line for line in w.lines if line.get("case") == at)
         spoilt["derived"][0].update(valid=False)
-        spoilt["validity"] = {"valid": False, "flags": [{"flag": "noisy", "variant": "plain", "reason": "wide"}]}
+        spoilt["validity"] = {
+            "valid": False,
+            "flags": [{"flag": "noisy", "variant": "plain", "reason": "wide"}],
+        }
         signature = self.signature(w.text()).json
         self.assertNotIn("overlap/novel/speed", signature["metrics"])
         self.assertEqual([e["reason"] for e in signature["primary_missing"]], ["noisy: wide"])
@@ -191,8 +245,10 @@ class Rules(workplace.Scratch):
         w.lines[0]["primary"] = [headline("speed", "speed", {"depth": 1}, "plain")]
         signature = self.signature(w.text()).json
         self.assertNotIn("overlap/novel/speed", signature["metrics"])
-        self.assertEqual([e["reason"] for e in signature["primary_missing"]],
-                         ["2 cases fit: colour=red depth=1; colour=blue depth=1"])
+        self.assertEqual(
+            [e["reason"] for e in signature["primary_missing"]],
+            ["2 cases fit: colour=red depth=1; colour=blue depth=1"],
+        )
 
     def test_a_headline_number_of_a_skipped_case_says_why(self) -> None:
         w = unknown()
@@ -200,22 +256,30 @@ class Rules(workplace.Scratch):
         w.lines[0]["axes"][0]["values"].append("green")
         w.lines.insert(1, dict(w.case({"colour": "green", "depth": 1}, status="skipped", reason="no paint")))
         del w.lines[-1]
-        self.assertEqual([e["reason"] for e in self.signature(w.text()).json["primary_missing"]],
-                         ["its case was skipped: no paint"])
+        self.assertEqual(
+            [e["reason"] for e in self.signature(w.text()).json["primary_missing"]],
+            ["its case was skipped: no paint"],
+        )
 
     def test_a_headline_number_of_a_variant_that_the_device_cannot_have_says_why(self) -> None:
         names = ("engine", "engine_split", "kernel")
         w = synthetic.Writer("micro/x", [headline(name + "_rate", "bandwidth", None, name) for name in names])
-        w.case({}, [w.variant("plain", 1e-6, 4096)])["facts"] = {"not_measured": "both_ways, engine: there are no engines"}
+        w.case({}, [w.variant("plain", 1e-6, 4096)])["facts"] = {
+            "not_measured": "both_ways, engine: there are no engines"
+        }
         missing = self.signature(w.end().text()).json["primary_missing"]
-        self.assertEqual([(e["metric"], e["reason"]) for e in missing],
-                         [("engine_rate", "its variant was skipped: there are no engines")])
+        self.assertEqual(
+            [(e["metric"], e["reason"]) for e in missing],
+            [("engine_rate", "its variant was skipped: there are no engines")],
+        )
 
     def test_a_capacity_that_the_device_does_not_report_is_said(self) -> None:
         w = unknown()
         w.lines[0]["primary"] = [headline("speed", "speed", {"colour": "red", "depth": "16LLC"}, "plain")]
-        self.assertEqual([e["reason"] for e in self.signature(w.text()).json["primary_missing"]],
-                         ["this device does not report what 16LLC is"])
+        self.assertEqual(
+            [e["reason"] for e in self.signature(w.text()).json["primary_missing"]],
+            ["this device does not report what 16LLC is"],
+        )
 
     def test_the_types_of_a_device_are_those_of_any_run(self) -> None:
         """A program without GEMMs records none."""
@@ -225,13 +289,24 @@ class Rules(workplace.Scratch):
         self.assertEqual([device["gemm_types"] for device in devices.values()], [["f32", "f64"]])
 
     def test_the_device_is_the_same_whichever_program_ran_last(self) -> None:
-        """A program that asks for no GEMMs opens the device without them, and the order of programs is drawn."""
-        has, lacks = (make(device={"blas": blas, "capabilities": words}) for make, blas, words in (
-            (copies, "OpenBLAS", ["gemm", "copy_engine", "peer"]), (memory, "", ["copy_engine", "peer"])))
-        devices = [self.signature(one.text() + other.text()).json["devices"] for one, other in ((has, lacks), (lacks, has))]
+        """A program that asks for no GEMMs opens the device without them, and the order of programs is
+        drawn."""
+        has, lacks = (
+            make(device={"blas": blas, "capabilities": words})
+            for make, blas, words in (
+                (copies, "OpenBLAS", ["gemm", "copy_engine", "peer"]),
+                (memory, "", ["copy_engine", "peer"]),
+            )
+        )
+        devices = [
+            self.signature(one.text() + other.text()).json["devices"]
+            for one, other in ((has, lacks), (lacks, has))
+        ]
         self.assertEqual(devices[0], devices[1])
-        self.assertEqual([(d["blas"], d["capabilities"]) for d in devices[0].values()], [
-            ("OpenBLAS", ["gemm", "copy_engine", "peer"])])
+        self.assertEqual(
+            [(d["blas"], d["capabilities"]) for d in devices[0].values()],
+            [("OpenBLAS", ["gemm", "copy_engine", "peer"])],
+        )
 
     def test_models_are_no_metrics(self) -> None:
         w = unknown()
@@ -248,7 +323,9 @@ class Rules(workplace.Scratch):
         for seconds in (1e-30, 1e-9, 1e30):
             w = synthetic.Writer("micro/copy_path", [], [synthetic.axis("size", "byte", [])])
             for size in (4096, 8192, 1 << 60):
-                w.case({"size": size}, [w.variant("engine", seconds, size), w.variant("kernel", seconds, size)])
+                w.case(
+                    {"size": size}, [w.variant("engine", seconds, size), w.variant("kernel", seconds, size)]
+                )
             self.signature(w.end().text()).text()
 
 
@@ -263,10 +340,20 @@ class Schema(workplace.Scratch):
 
     def test_schema_catches_mistakes(self) -> None:
         line = json.loads(memory().text().splitlines()[1])
-        for wrong in ({"status": "skipped"}, {"status": "failed", "reason": ""}, {"key": None}, {"version": "1.0"},
-                      {"validity": {"valid": True}}, {"case": {"a": None}}, {"program": "Micro Memory"}, {"elapsed_s": -1},
-                      {"derived": [value("x", None, None)]}, {"state": None}, {"state": {"power": {"value": None, "unit": "W"}}},
-                      {"state": {"power": synthetic.telemetry(1.0, "W", reason="but it is known")}}):
+        for wrong in (
+            {"status": "skipped"},
+            {"status": "failed", "reason": ""},
+            {"key": None},
+            {"version": "1.0"},
+            {"validity": {"valid": True}},
+            {"case": {"a": None}},
+            {"program": "Micro Memory"},
+            {"elapsed_s": -1},
+            {"derived": [value("x", None, None)]},
+            {"state": None},
+            {"state": {"power": {"value": None, "unit": "W"}}},
+            {"state": {"power": synthetic.telemetry(1.0, "W", reason="but it is known")}},
+        ):
             with self.subTest(wrong=wrong):
                 (self.folder / "bad.jsonl").write_text(json.dumps(dict(line, **wrong)) + "\n")
                 self.assertEqual(self.run_command("validate", str(self.folder / "bad.jsonl"))[0], 1)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""signature.json has what its readers ask for, whatever the size of the run, and is read as it stands there."""
+"""signature.json has what its readers ask for, whatever the size of the run, and is read as it stands
+there."""
 
 from __future__ import annotations
 
@@ -30,7 +31,13 @@ def repeated(times: int) -> str:
         lines = [run]
         for i in range(times):
             for case in (c for c in cases if c["kind"] == "case"):
-                lines.append(dict(case, case=dict(case["case"], copy="c%d" % i), key=("%s copy=c%d" % (case["key"], i)).strip()))
+                lines.append(
+                    dict(
+                        case,
+                        case=dict(case["case"], copy="c%d" % i),
+                        key=("%s copy=c%d" % (case["key"], i)).strip(),
+                    )
+                )
         w.lines = lines + [end]
         text += w.text()
     return text
@@ -42,22 +49,35 @@ def written(signature: Signature) -> dict:
 
 class Read(workplace.Scratch):
     def test_advice_is_the_same_from_the_file_and_from_the_records(self) -> None:
-        """All lines for the library, and the same assumptions: nothing that advice is made from is thinned."""
-        for text in (curves(), everything(), repeated(VERY_MANY), synthetic.gpu(), memory().text() + copies().text()):
+        """All lines for the library, and the same assumptions: nothing that advice is made from is
+        thinned."""
+        for text in (
+            curves(),
+            everything(),
+            repeated(VERY_MANY),
+            synthetic.gpu(),
+            memory().text() + copies().text(),
+        ):
             signature = self.signature(text)
             whole, back = machine_of(signature.json), machine_of(written(signature))
             self.assertGreater(len(whole.lines), 1)
-            self.assertEqual((back.lines, back.notes, back.pair_notes), (whole.lines, whole.notes, whole.pair_notes))
+            self.assertEqual(
+                (back.lines, back.notes, back.pair_notes), (whole.lines, whole.notes, whole.pair_notes)
+            )
             self.assertEqual(uncertainty(written(signature)), uncertainty(signature.json))
 
     def test_every_headline_number_is_in_the_file_in_full(self) -> None:
         signature = self.signature(everything())
-        self.assertEqual({name: m for name, m in written(signature)["metrics"].items() if m["primary"]}, signature.primary)
+        self.assertEqual(
+            {name: m for name, m in written(signature)["metrics"].items() if m["primary"]}, signature.primary
+        )
 
     def test_a_metric_and_a_row_have_a_line_of_their_own(self) -> None:
         signature = self.signature(everything())
         lines = signature.text().splitlines()
-        self.assertEqual(len([line for line in lines if line.startswith('"micro/launch/launch_round_trip": {')]), 1)
+        self.assertEqual(
+            len([line for line in lines if line.startswith('"micro/launch/launch_round_trip": {')]), 1
+        )
         for row in written(signature)["programs"]["micro/copy_path"]["results"]["fits"]:
             text = json.dumps(row, separators=(",", ":"))
             self.assertTrue(any(line.startswith(text) for line in lines), text)
@@ -65,7 +85,9 @@ class Read(workplace.Scratch):
     def test_devices_keep_their_order(self) -> None:
         w = memory(spec="sim:0-11", simulated=True)
         w.lines[0]["device"] = [dict(w.lines[0]["device"][0], index=i, uuid="u%d" % i) for i in range(12)]
-        self.assertEqual(list(written(self.signature(w.text()))["devices"]), ["sim:0-11[%d]" % i for i in range(12)])
+        self.assertEqual(
+            list(written(self.signature(w.text()))["devices"]), ["sim:0-11[%d]" % i for i in range(12)]
+        )
 
     def test_a_reference_of_preflight_has_the_links_of_its_node(self) -> None:
         signature = self.signature(synthetic.node().text())
@@ -78,13 +100,17 @@ class Read(workplace.Scratch):
         for line in w.lines[1:5]:
             line.update(status="skipped", reason="no such cache", variants=[], derived=[])
         content = written(self.signature(w.text()))
-        self.assertEqual([(e["count"], e["reason"], e["key"] == w.lines[1]["key"]) for e in content["not_measured"]],
-                         [(4, "no such cache", True)])
+        self.assertEqual(
+            [(e["count"], e["reason"], e["key"] == w.lines[1]["key"]) for e in content["not_measured"]],
+            [(4, "no such cache", True)],
+        )
         self.assertEqual(len(content["not_measured"][0]["where"]["footprint"]), 4)
 
     def test_one_of_an_earlier_version_is_one_line(self) -> None:
         path = self.folder / "signature.json"
-        path.write_text(json.dumps(dict(written(self.signature(curves())), version="2.2.0")), encoding="utf-8")
+        path.write_text(
+            json.dumps(dict(written(self.signature(curves())), version="2.2.0")), encoding="utf-8"
+        )
         for words in (("advise", str(path), *ASKED), ("compare", str(path), str(path))):
             code, out, err = self.run_command(*words)
             self.assertNotEqual(code, 0, words)
@@ -103,7 +129,9 @@ class Sizes(workplace.Scratch):
     def test_long_texts_and_many_programs_are_told(self) -> None:
         from test_report import poison
 
-        many = "".join(unknown(run="r%d" % i).text().replace("overlap/novel", "overlap/novel%d" % i) for i in range(300))
+        many = "".join(
+            unknown(run="r%d" % i).text().replace("overlap/novel", "overlap/novel%d" % i) for i in range(300)
+        )
         for text in ("".join(w.text() for w in poison("long " * 4000)), many):
             signature = self.signature(text)
             self.assertTrue(written(signature)["metrics"])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How much headline numbers move from process to process, and whether the interval for another run holds one."""
+"""How much headline numbers move from process to process, and whether the interval for another run holds
+one."""
 
 from __future__ import annotations
 
@@ -33,7 +34,10 @@ class Spread(unittest.TestCase):
         covered = total = 0
         for seed in range(100):
             tries, later = machine(seed, 0.02)
-            entries = {name: {"value": values[-1], "ci_low": values[-1], "ci_high": values[-1]} for name, values in tries.items()}
+            entries = {
+                name: {"value": values[-1], "ci_low": values[-1], "ci_high": values[-1]}
+                for name, values in tries.items()
+            }
             add_run_intervals(entries, tries)
             covered += sum(e["run_low"] <= later[name] <= e["run_high"] for name, e in entries.items())
             total += len(entries)
@@ -42,7 +46,9 @@ class Spread(unittest.TestCase):
 
     def test_a_number_that_moves_more_than_the_others_has_a_wider_interval(self) -> None:
         spread = {"relative": 0.01, "metrics": 20}
-        steady, wild = (of_another_run(100.0, (99.9, 100.1), tries, spread) for tries in ([100.1, 100.0], [140.0, 100.0]))
+        steady, wild = (
+            of_another_run(100.0, (99.9, 100.1), tries, spread) for tries in ([100.1, 100.0], [140.0, 100.0])
+        )
         self.assertLess(steady[1] - steady[0], 10)
         self.assertGreater(wild[1] - wild[0], 50)
 

@@ -52,7 +52,12 @@ class T3(workplace.Scratch):
         return next(f for f in self.figures(text) if isinstance(f, Table) and head in f.heads)
 
     def charts(self, text: str, words: str) -> List[str]:
-        return [svg for f in self.figures(text) if isinstance(f, Panels) and words in f.caption for svg in f.charts]
+        return [
+            svg
+            for f in self.figures(text)
+            if isinstance(f, Panels) and words in f.caption
+            for svg in f.charts
+        ]
 
 
 class Reading(T3):
@@ -60,27 +65,46 @@ class Reading(T3):
         found = self.section(t3().text()).results["geometric_means"]
         self.assertEqual(found["layers"], 4)
         for index, name in ((1, "t3"), (2, "t3_mca")):
-            self.assertAlmostEqual(found["S"][name], statistics.geometric_mean(v[index] for v in LAYERS.values()))
+            self.assertAlmostEqual(
+                found["S"][name], statistics.geometric_mean(v[index] for v in LAYERS.values())
+            )
         for name, alone in (("ideal", "reduce_scatter_alone"), ("ideal_adding", "reduce_scatter_adding")):
-            self.assertAlmostEqual(found["S"][name], statistics.geometric_mean(
-                t3_records.ideal(times_of(v), alone) for v in LAYERS.values()))
+            self.assertAlmostEqual(
+                found["S"][name],
+                statistics.geometric_mean(t3_records.ideal(times_of(v), alone) for v in LAYERS.values()),
+            )
 
     def test_it_is_read_in_one_sentence_that_begins_with_what_it_is(self) -> None:
-        self.assertEqual(self.section(t3().text()).summary, (
-            "A simulation of hardware that no device has: against one after the other, T3 is 1.19 times as fast, T3-MCA 1.36 "
-            "times, the ideal 1.52 times and the ideal with adding memory 1.55 times (geometric means of 4 sub-layers on 8 "
-            "devices); T3 ≤ T3-MCA ≤ ideal holds in 3 of 4, not in t-nlg fc-2 (T3-MCA gains more than the ideal); without the "
-            "all-gather, T3-MCA moves 30 % fewer bytes through memory (geometric mean)."))
+        self.assertEqual(
+            self.section(t3().text()).summary,
+            (
+                "A simulation of hardware that no device has: against one after the other, T3 is 1.19 times "
+                "as fast, T3-MCA 1.36 "
+                "times, the ideal 1.52 times and the ideal with adding memory 1.55 times (geometric means of "
+                "4 sub-layers on 8 "
+                "devices); T3 ≤ T3-MCA ≤ ideal holds in 3 of 4, not in t-nlg fc-2 (T3-MCA gains more than "
+                "the ideal); without the "
+                "all-gather, T3-MCA moves 30 % fewer bytes through memory (geometric mean)."
+            ),
+        )
 
     def test_one_sub_layer_has_no_mean(self) -> None:
         text = one().text()
-        self.assertEqual(self.section(text).summary, (
-            "A simulation of hardware that no device has: against one after the other, T3 is 1.10 times as fast, T3-MCA 1.20 "
-            "times, the ideal 1.50 times and the ideal with adding memory 1.60 times (in mega-gpt-2 op on 8 devices); T3 ≤ "
-            "T3-MCA ≤ ideal holds; without the all-gather, T3-MCA moves 30 % fewer bytes through memory."))
+        self.assertEqual(
+            self.section(text).summary,
+            (
+                "A simulation of hardware that no device has: against one after the other, T3 is 1.10 times "
+                "as fast, T3-MCA 1.20 "
+                "times, the ideal 1.50 times and the ideal with adding memory 1.60 times (in mega-gpt-2 op "
+                "on 8 devices); T3 ≤ "
+                "T3-MCA ≤ ideal holds; without the all-gather, T3-MCA moves 30 % fewer bytes through memory."
+            ),
+        )
         self.assertEqual([row[0] for row in self.table(text, "T3-MCA / T3").rows], ["mega-gpt-2 op"])
-        self.assertIn("; T3 ≤ T3-MCA ≤ ideal does not hold: T3-MCA gains more than the ideal; ",
-                      self.section(one(("t-nlg", "fc-2")).text()).summary)
+        self.assertIn(
+            "; T3 ≤ T3-MCA ≤ ideal does not hold: T3-MCA gains more than the ideal; ",
+            self.section(one(("t-nlg", "fc-2")).text()).summary,
+        )
 
     def test_a_loss_is_a_loss(self) -> None:
         slow = {("m", "op"): (4e-3, 0.8, 0.7)}
@@ -100,10 +124,16 @@ class Reading(T3):
                 line["derived"] = [e for e in line["derived"] if e["variant"] in variants]
             return w.text()
 
-        self.assertTrue(self.section(keep("t3")).summary.endswith(
-            "against one after the other, T3 is 1.19 times as fast (geometric means of 4 sub-layers on 8 devices)."))
+        self.assertTrue(
+            self.section(keep("t3")).summary.endswith(
+                "against one after the other, T3 is 1.19 times as fast (geometric means of 4 sub-layers on 8 "
+                "devices)."
+            )
+        )
         self.assertIn("; T3 ≤ T3-MCA holds in all 4.", self.section(keep("t3", "t3_mca")).summary)
-        self.assertEqual(self.section(keep("gemm_alone")).summary, SIMULATION + ". No gain was derived from 7 cases.")
+        self.assertEqual(
+            self.section(keep("gemm_alone")).summary, SIMULATION + ". No gain was derived from 7 cases."
+        )
 
     def test_means_are_of_sub_layers_that_have_every_value(self) -> None:
         def drop(line: Json, entry: Json) -> None:
@@ -123,7 +153,9 @@ class Reading(T3):
         self.assertEqual(self.section(text).results["geometric_means"]["layers"], 3)
         row = self.section(text).results["layers"][0]
         self.assertEqual(set(row["S"]), {"t3", "ideal", "ideal_adding"})
-        self.assertEqual((row["stagger_gain"], "t3_mca" in row["bytes"], "t3" in row["bytes"]), (None, False, True))
+        self.assertEqual(
+            (row["stagger_gain"], "t3_mca" in row["bytes"], "t3" in row["bytes"]), (None, False, True)
+        )
         self.assertIn('class="track"', self.charts(text, "Ideal: the longer of")[0])
         self.assertIn("bytes are not as counted", self.charts(text, "Ideal: the longer of")[0])
 
@@ -132,19 +164,28 @@ class Reading(T3):
         for variant in ("sequential", None):
             flag = {"flag": "mechanism", "variant": variant, "reason": "not observed"}
             w.lines[1]["validity"] = {"valid": False, "flags": [flag]}
-            self.assertEqual(self.section(w.text()).summary, SIMULATION + ". No gain can be used: mechanism: not observed.")
+            self.assertEqual(
+                self.section(w.text()).summary, SIMULATION + ". No gain can be used: mechanism: not observed."
+            )
 
     def test_a_noisy_variant_is_used(self) -> None:
         w = one()
-        w.lines[1]["validity"] = {"valid": True, "flags": [{"flag": "noisy", "variant": "t3_mca", "reason": "wide"}]}
+        w.lines[1]["validity"] = {
+            "valid": True,
+            "flags": [{"flag": "noisy", "variant": "t3_mca", "reason": "wide"}],
+        }
         self.assertEqual(self.section(w.text()).summary, self.section(one().text()).summary)
 
     def test_an_equal_gain_keeps_the_order(self) -> None:
-        self.assertEqual(self.section(one(("t-nlg", "op")).text()).results["order"], {"of": 1, "kept": 1, "broken": []})
+        self.assertEqual(
+            self.section(one(("t-nlg", "op")).text()).results["order"], {"of": 1, "kept": 1, "broken": []}
+        )
 
     def test_without_the_rule_the_lowest_threshold_is_read_and_named(self) -> None:
         section = self.section(t3(sweep={40: 1.0, 10: 0.9}, rule=False).text())
-        self.assertEqual([row["place"] for row in section.results["layers"]], ["mega-gpt-2 op, threshold 10 %"])
+        self.assertEqual(
+            [row["place"] for row in section.results["layers"]], ["mega-gpt-2 op, threshold 10 %"]
+        )
         self.assertIn("(in mega-gpt-2 op, threshold 10 % on 8 devices)", section.summary)
 
     def test_types_are_told_apart_where_there_are_several(self) -> None:
@@ -152,14 +193,21 @@ class Reading(T3):
         other.lines[1]["case"]["type"] = "bf16"
         other.lines[1]["key"] = other.lines[1]["key"].replace("f16", "bf16")
         w.lines.insert(2, other.lines[1])
-        self.assertEqual([row["place"] for row in self.section(w.text()).results["layers"]],
-                         ["mega-gpt-2 op f16", "mega-gpt-2 op bf16"])
+        self.assertEqual(
+            [row["place"] for row in self.section(w.text()).results["layers"]],
+            ["mega-gpt-2 op f16", "mega-gpt-2 op bf16"],
+        )
 
     def test_nothing_is_said_to_be_a_simulation_too(self) -> None:
         w = t3()
         for line in w.lines[1:-1]:
-            line.update(status="skipped", reason="this device has no GEMM of f16 that adds", derived=[], variants=[])
-        self.assertEqual(self.section(w.text()).summary, SIMULATION + ". Skipped: this device has no GEMM of f16 that adds.")
+            line.update(
+                status="skipped", reason="this device has no GEMM of f16 that adds", derived=[], variants=[]
+            )
+        self.assertEqual(
+            self.section(w.text()).summary,
+            SIMULATION + ". Skipped: this device has no GEMM of f16 that adds.",
+        )
         self.assertEqual(self.section(t3({}, {}).text()).summary, SIMULATION + ". No case was recorded.")
 
 
@@ -167,8 +215,13 @@ class Figures(T3):
     def test_every_sub_layer_has_its_bars(self) -> None:
         charts = self.charts(t3().text(), "Ideal: the longer of")
         self.assertEqual(len(charts), 4)
-        self.assertEqual(re.findall(r'aria-label="([^"]*)"', charts[0]), [
-            "mega-gpt-2 op: time of one after the other / time: T3 1.10; T3-MCA 1.20; ideal 1.50; ideal with adding memory 1.60"])
+        self.assertEqual(
+            re.findall(r'aria-label="([^"]*)"', charts[0]),
+            [
+                "mega-gpt-2 op: time of one after the other / time: T3 1.10; T3-MCA 1.20; ideal 1.50; ideal "
+                "with adding memory 1.60"
+            ],
+        )
 
     def test_the_table_of_bytes_has_the_ratios_of_the_paper_s_count(self) -> None:
         rows = self.table(t3().text(), "communication reads").rows
@@ -178,6 +231,7 @@ class Figures(T3):
 
     def test_bytes_below_zero_or_unknown_are_not_drawn(self) -> None:
         for number in (-1.0, None):
+
             def break_one(line: Json, entry: Json, number: Any = number) -> None:
                 if (entry["name"], entry["variant"]) == ("computing_read_bytes", "t3_mca"):
                     entry.update(value=number, valid=number is not None)
@@ -189,7 +243,7 @@ class Figures(T3):
             self.assertNotIn(">T3-MCA<", chart)
 
     def test_a_sweep_marks_what_the_rule_chose(self) -> None:
-        chart, = self.charts(t3().text(), "Rule: what the program chooses")
+        (chart,) = self.charts(t3().text(), "Rule: what the program chooses")
         self.assertIn(">rule<", chart)
         self.assertEqual(len(re.findall(r'class="dot f0"', chart)), len(t3_records.SWEEP))
         self.assertIn("rule, 35: 1.20", chart)
@@ -205,10 +259,21 @@ class Figures(T3):
 
     def test_the_split_has_both_sides_and_what_is_possible(self) -> None:
         table = self.table(one().text(), "S, undivided")
-        self.assertEqual(table.heads[1:], ["S, undivided", *(head % units for units in (8, 16) for head in (
-            "allreduce on %d", "GEMM without %d", "S with %d units"))])
-        self.assertEqual(table.rows[0][1:], ["1.50", "1.41", "1.10", "%.2f" % (12 / (8 * 1.41)), "1.07", "1.21",
-                                             "%.2f" % (12 / (8 * 1.07))])
+        self.assertEqual(
+            table.heads[1:],
+            [
+                "S, undivided",
+                *(
+                    head % units
+                    for units in (8, 16)
+                    for head in ("allreduce on %d", "GEMM without %d", "S with %d units")
+                ),
+            ],
+        )
+        self.assertEqual(
+            table.rows[0][1:],
+            ["1.50", "1.41", "1.10", "%.2f" % (12 / (8 * 1.41)), "1.07", "1.21", "%.2f" % (12 / (8 * 1.07))],
+        )
 
     def test_the_stagger_and_the_tracker_are_in_a_table(self) -> None:
         row = self.table(one().text(), "S, not staggered").rows[0]
@@ -223,7 +288,9 @@ class Figures(T3):
 
     def test_segments_are_as_long_as_their_values(self) -> None:
         parts = [Part("a", 0), Part("b", 1, 0.5)]
-        svg = draw_stacks("t", parts, [Stack("g", "one", [30.0, 10.0]), Stack("g", "two", [0.0, 40.0])], "byte", 40.0)
+        svg = draw_stacks(
+            "t", parts, [Stack("g", "one", [30.0, 10.0]), Stack("g", "two", [0.0, 40.0])], "byte", 40.0
+        )
         found = re.findall(r'<rect class="f\d" x="([\d.]+)" y="[\d.]+" width="([\d.]+)"[^>]*><title', svg)
         bars = [(float(x), float(width)) for x, width in found]
         self.assertEqual([round(w / 190.0, 3) for _, w in bars], [0.75, 0.25, 0.0, 1.0])
@@ -246,7 +313,15 @@ class NoMeasurement(T3):
 
     def test_it_changes_nothing_of_a_measured_machine(self) -> None:
         alone, both = (self.signature(synthetic.launch().text() + more) for more in ("", t3().text()))
-        for name in ("metrics", "simulated", "devices", "primary_missing", "not_measured", "invalid", "findings"):
+        for name in (
+            "metrics",
+            "simulated",
+            "devices",
+            "primary_missing",
+            "not_measured",
+            "invalid",
+            "findings",
+        ):
             self.assertEqual(both.json[name], alone.json[name], name)
         self.assertEqual(machine.verdict(both), machine.verdict(alone))
         self.assertEqual(machine.warnings(both.json), machine.warnings(alone.json))
@@ -255,18 +330,33 @@ class NoMeasurement(T3):
     def test_the_page_says_it_in_the_first_sentence_of_the_section(self) -> None:
         self.run_build(t3().text())
         page = self.plain_page()
-        self.assertIn('<p class="summary">A simulation of hardware that no device has: against one after the other, T3', page)
-        for text in re.findall(r"<figcaption>(.*?)</figcaption>", page.split('id="overlap-t3')[1].split('id="provenance"')[0]):
+        self.assertIn(
+            '<p class="summary">A simulation of hardware that no device has: against one after the other, T3',
+            page,
+        )
+        for text in re.findall(
+            r"<figcaption>(.*?)</figcaption>", page.split('id="overlap-t3')[1].split('id="provenance"')[0]
+        ):
             self.assertTrue(text.startswith("Simulated, not measured: "), text)
 
     def test_where_it_cannot_run_it_is_one_line_like_any_other(self) -> None:
-        reasons = {PROGRAM: "cuda:0-7 does not support memory_adds", "micro/priority": "cuda:0-7 does not support priority"}
+        reasons = {
+            PROGRAM: "cuda:0-7 does not support memory_adds",
+            "micro/priority": "cuda:0-7 does not support priority",
+        }
         without = self.signature(synthetic.launch().text())
-        skipped = self.signature(synthetic.launch().text() + "".join(
-            synthetic.unstarted(name, "skipped", why) for name, why in reasons.items()))
-        self.assertEqual([(n.kind, n.head, n.text) for n in left_out.skipped(skipped.json)
-                          if n not in left_out.skipped(without.json)],
-                         [("skipped", "%s: skipped" % name, why) for name, why in sorted(reasons.items())])
+        skipped = self.signature(
+            synthetic.launch().text()
+            + "".join(synthetic.unstarted(name, "skipped", why) for name, why in reasons.items())
+        )
+        self.assertEqual(
+            [
+                (n.kind, n.head, n.text)
+                for n in left_out.skipped(skipped.json)
+                if n not in left_out.skipped(without.json)
+            ],
+            [("skipped", "%s: skipped" % name, why) for name, why in sorted(reasons.items())],
+        )
         self.assertNotIn(PROGRAM, skipped.json["programs"])
         self.assertEqual(machine.verdict(skipped), machine.verdict(without))
 
@@ -288,7 +378,11 @@ class Property(T3):
                         kept.append(entry)
                 line["derived"] = kept
                 if draw.random() < 0.3:
-                    flag = {"flag": draw.choice(["mechanism", "noisy"]), "variant": draw.choice(VARIANTS), "reason": "a reason"}
+                    flag = {
+                        "flag": draw.choice(["mechanism", "noisy"]),
+                        "variant": draw.choice(VARIANTS),
+                        "reason": "a reason",
+                    }
                     line["validity"] = {"valid": flag["flag"] == "noisy", "flags": [flag]}
                 for fact in [f for f in line["facts"] if draw.random() < 0.2]:
                     line["facts"][fact] = draw.choice([None, "text", 0, -1.5])
@@ -301,17 +395,30 @@ class Property(T3):
         for bad in ("None", "nan", "inf "):
             self.assertNotIn(bad, section.summary)
         self.assertTrue(spec_of(PROGRAM).figures(section))
-        wanted = {"t3": ("S", "t3"), "t3_mca": ("S", "t3_mca"), "ideal": ("S_ideal", None),
-                  "ideal_adding": ("S_ideal_adding", None)}
-        alone = {"t3": {"t3"}, "t3_mca": {"t3_mca"}, "ideal": {"gemm_alone", "all_gather_alone", "reduce_scatter_alone"},
-                 "ideal_adding": {"gemm_alone", "all_gather_alone", "reduce_scatter_adding"}}
+        wanted = {
+            "t3": ("S", "t3"),
+            "t3_mca": ("S", "t3_mca"),
+            "ideal": ("S_ideal", None),
+            "ideal_adding": ("S_ideal_adding", None),
+        }
+        alone = {
+            "t3": {"t3"},
+            "t3_mca": {"t3_mca"},
+            "ideal": {"gemm_alone", "all_gather_alone", "reduce_scatter_alone"},
+            "ideal_adding": {"gemm_alone", "all_gather_alone", "reduce_scatter_adding"},
+        }
         rows = []
         for line in w.lines[1:-1]:
             if line["case"]["threshold"] == 0:
                 wrong = {f["variant"] for f in line["validity"]["flags"] if f["flag"] == "mechanism"}
                 valid = {(e["name"], e["variant"]): e["value"] for e in line["derived"] if e["valid"]}
-                rows.append({name: valid[key] for name, key in wanted.items()
-                             if key in valid and not wrong & (alone[name] | {"sequential"})})
+                rows.append(
+                    {
+                        name: valid[key]
+                        for name, key in wanted.items()
+                        if key in valid and not wrong & (alone[name] | {"sequential"})
+                    }
+                )
         names = {name for row in rows for name in row}
         whole = [row for row in rows if set(row) == names]
         means = section.results["geometric_means"]
@@ -321,7 +428,9 @@ class Property(T3):
         gains = [[row[name] for name in ("t3", "t3_mca", "ideal") if name in row] for row in rows]
         judged = [own for own in gains if len(own) > 1]
         kept = [own for own in judged if all(a <= 1.001 * b for a, b in zip(own, own[1:]))]
-        self.assertEqual((section.results["order"]["of"], section.results["order"]["kept"]), (len(judged), len(kept)))
+        self.assertEqual(
+            (section.results["order"]["of"], section.results["order"]["kept"]), (len(judged), len(kept))
+        )
 
 
 if __name__ == "__main__":

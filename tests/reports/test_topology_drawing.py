@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import unittest
 
-import workplace  # noqa: F401  (puts the package on the path)
+import workplace  # noqa: F401
 
 from reports.topology_drawing import draw_tree, parse
 
@@ -18,13 +18,28 @@ class Boxes(unittest.TestCase):
         self.assertEqual(root.children[1].size, "32 MiB")
 
     def test_many_alike_are_drawn_once(self) -> None:
-        drawn = draw_tree("Machine#0[%s]" % " ".join("Core#%d[PU#%d PU#%d]" % (i, i, i + 64) for i in range(64)))
+        drawn = draw_tree(
+            "Machine#0[%s]" % " ".join("Core#%d[PU#%d PU#%d]" % (i, i, i + 64) for i in range(64))
+        )
         self.assertIn("64 × Core", drawn)
         self.assertNotIn("PU 0", drawn)
         self.assertLess(len(drawn), 3000)
 
     def test_what_is_no_tree_is_not_drawn(self) -> None:
-        for text in ("", "[", "]", "a]", "[a]", "a[b", "a b", "<b>[c]", "a[" * 1000, "a" * 100000, "#0", "(1MB)"):
+        for text in (
+            "",
+            "[",
+            "]",
+            "a]",
+            "[a]",
+            "a[b",
+            "a b",
+            "<b>[c]",
+            "a[" * 1000,
+            "a" * 100000,
+            "#0",
+            "(1MB)",
+        ):
             with self.subTest(text=text[:20]):
                 self.assertEqual(draw_tree(text) if not text.isalpha() else "", "")
 

@@ -31,35 +31,47 @@ def wrong(value: float) -> Try:
 
 
 def any_try(chance: random.Random) -> Try:
-    value = chance.choice([0.0, -1.0, 1.0, 1.05, 1.3, 2.0, 1e9]) * chance.choice([1.0, chance.uniform(0.5, 1.5)])
+    value = chance.choice([0.0, -1.0, 1.0, 1.05, 1.3, 2.0, 1e9]) * chance.choice(
+        [1.0, chance.uniform(0.5, 1.5)]
+    )
     half = chance.choice([None, 0.0, 0.005, 0.05, 0.4, 3.0])
     grade = chance.choice(GRADES)
     low, high = (None, None) if half is None else (value - half * abs(value), value + half * abs(value))
-    return Try(value, low, high, chance.choice(["", "", "", "above_bound: x"]), grade, grade and grade + ": why")
+    return Try(
+        value, low, high, chance.choice(["", "", "", "above_bound: x"]), grade, grade and grade + ": why"
+    )
 
 
 class Examples(unittest.TestCase):
     def test_one_try_is_itself(self) -> None:
         found = outcome([clean(3.0)])
-        self.assertEqual((found.place, found.low, found.high, found.tries, found.grade, found.missing),
-                         (0, 3.0 * 0.99, 3.0 * 1.01, 1, "", ""))
+        self.assertEqual(
+            (found.place, found.low, found.high, found.tries, found.grade, found.missing),
+            (0, 3.0 * 0.99, 3.0 * 1.01, 1, "", ""),
+        )
 
     def test_a_better_grade_counts_alone_whichever_comes_first(self) -> None:
         for tries in itertools.permutations([clean(1.0), graded(NOISY, 2.0), graded(CONTENDED, 3.0)]):
             found = outcome(tries)
-            self.assertEqual((tries[found.place].value, found.low, found.high, found.tries, found.grade),
-                             (1.0, 0.99, 1.01, 1, ""))
+            self.assertEqual(
+                (tries[found.place].value, found.low, found.high, found.tries, found.grade),
+                (1.0, 0.99, 1.01, 1, ""),
+            )
         found = outcome([graded(NOISY, 2.0), graded(CONTENDED, 3.0)])
         self.assertEqual((found.place, found.tries, found.grade, found.reason), (0, 1, NOISY, "noisy: why"))
 
     def test_the_latest_gives_the_value_and_all_the_interval(self) -> None:
         found = outcome([graded(NOISY, 1.0), clean(1.0), clean(1.02)])
-        self.assertEqual((found.place, found.low, found.high, found.tries, found.grade), (2, 0.99, 1.02 * 1.01, 2, ""))
+        self.assertEqual(
+            (found.place, found.low, found.high, found.tries, found.grade), (2, 0.99, 1.02 * 1.01, 2, "")
+        )
 
     def test_two_tries_that_differ_are_noisy(self) -> None:
         found = outcome([clean(41.2e9), clean(46.1e9)], "byte/s")
-        self.assertEqual((found.place, found.grade, found.reason, found.missing),
-                         (1, NOISY, "two tries differ: 41.2 and 46.1 GB/s", ""))
+        self.assertEqual(
+            (found.place, found.grade, found.reason, found.missing),
+            (1, NOISY, "two tries differ: 41.2 and 46.1 GB/s", ""),
+        )
         self.assertEqual((found.low, found.high), (41.2e9 * 0.99, 46.1e9 * 1.01))
 
     def test_less_than_runs_differ_anyway_is_no_difference(self) -> None:
@@ -72,7 +84,9 @@ class Examples(unittest.TestCase):
         found = outcome([graded(CONTENDED, 1.0), graded(CONTENDED, 2.0)], "s")
         self.assertEqual(found.missing, "contended, and two tries differ: 1 and 2 s")
         found = outcome([graded(CONTENDED, 1.0), graded(CONTENDED, 1.2)])
-        self.assertEqual((found.place, found.grade, found.reason, found.missing), (1, CONTENDED, "contended: why", ""))
+        self.assertEqual(
+            (found.place, found.grade, found.reason, found.missing), (1, CONTENDED, "contended: why", "")
+        )
         self.assertEqual((found.low, found.high), (0.7, 1.2 * 1.3))
 
     def test_more_tries_do_not_make_agreement_easier(self) -> None:
@@ -119,22 +133,26 @@ class Properties(unittest.TestCase):
         return next((own for g in GRADES for own in [[t for t in right if t.grade == g]] if own), [])
 
     def test_no_try_that_does_not_count_changes_anything(self) -> None:
-        for chance, tries in self.each():
+        for _, tries in self.each():
             counted = self.counted(tries)
             if not counted:
                 continue
             alone = outcome(counted)
             found = outcome(tries)
-            self.assertEqual((found.low, found.high, found.tries, found.grade, found.reason, found.missing),
-                             (alone.low, alone.high, alone.tries, alone.grade, alone.reason, alone.missing))
+            self.assertEqual(
+                (found.low, found.high, found.tries, found.grade, found.reason, found.missing),
+                (alone.low, alone.high, alone.tries, alone.grade, alone.reason, alone.missing),
+            )
 
     def test_the_order_changes_only_which_value_is_the_latest(self) -> None:
         for chance, tries in self.each():
             again = outcome(chance.sample(tries, len(tries)))
             found = outcome(tries)
             if self.counted(tries):
-                self.assertEqual((found.low, found.high, found.tries, found.grade, bool(found.missing)),
-                                 (again.low, again.high, again.tries, again.grade, bool(again.missing)))
+                self.assertEqual(
+                    (found.low, found.high, found.tries, found.grade, bool(found.missing)),
+                    (again.low, again.high, again.tries, again.grade, bool(again.missing)),
+                )
 
     def test_another_try_of_the_same_kind_never_narrows_the_interval_nor_removes_a_doubt(self) -> None:
         for chance, tries in self.each():
@@ -155,20 +173,28 @@ class Properties(unittest.TestCase):
             counted = self.counted(tries)
             if outcome(tries).missing:
                 self.assertEqual({t.grade for t in counted}, {CONTENDED})
-                self.assertTrue(len(counted) == 1 or not all(agree(*pair) for pair in itertools.combinations(counted, 2)))
+                self.assertTrue(
+                    len(counted) == 1 or not all(agree(*pair) for pair in itertools.combinations(counted, 2))
+                )
             elif counted and counted[0].grade == CONTENDED:
                 self.assertGreater(len(counted), 1)
 
     def test_units_do_not_matter(self) -> None:
         """In byte/s and in GB/s the same tries count, and agree."""
         for _, tries in self.each():
-            def scaled(x: Optional[float]) -> Optional[float]:
-                return None if x is None else x * 2.0 ** 30
 
-            large = [Try(t.value * 2.0 ** 30, scaled(t.low), scaled(t.high), t.why_invalid, t.grade, t.reason) for t in tries]
+            def scaled(x: Optional[float]) -> Optional[float]:
+                return None if x is None else x * 2.0**30
+
+            large = [
+                Try(t.value * 2.0**30, scaled(t.low), scaled(t.high), t.why_invalid, t.grade, t.reason)
+                for t in tries
+            ]
             a, b = outcome(tries), outcome(large)
-            self.assertEqual((a.place, a.tries, a.grade, bool(a.missing), scaled(a.low), scaled(a.high)),
-                             (b.place, b.tries, b.grade, bool(b.missing), b.low, b.high))
+            self.assertEqual(
+                (a.place, a.tries, a.grade, bool(a.missing), scaled(a.low), scaled(a.high)),
+                (b.place, b.tries, b.grade, bool(b.missing), b.low, b.high),
+            )
 
 
 class Oracle(unittest.TestCase):
@@ -188,15 +214,25 @@ class Oracle(unittest.TestCase):
         for _ in range(5000):
             tries = [any_try(chance) for _ in range(chance.randint(1, 4))]
             found = outcome(tries)
-            entries = [{"value": t.value, "ci_low": t.low, "ci_high": t.high, "valid": not t.why_invalid,
-                        "grades": [t.grade] if t.grade else []} for t in tries]
+            entries = [
+                {
+                    "value": t.value,
+                    "ci_low": t.low,
+                    "ci_high": t.high,
+                    "valid": not t.why_invalid,
+                    "grades": [t.grade] if t.grade else [],
+                }
+                for t in tries
+            ]
             settled = oracle.settle([self.Case(e) for e in entries], "rate", "a")
             if settled is None:
                 self.assertTrue(found.missing or all(t.why_invalid for t in tries))
                 continue
             self.assertIs(settled.entry, entries[found.place])
-            self.assertEqual((settled.low, settled.high, settled.grade or "", ""),
-                             (found.low, found.high, found.grade, found.missing))
+            self.assertEqual(
+                (settled.low, settled.high, settled.grade or "", ""),
+                (found.low, found.high, found.grade, found.missing),
+            )
 
 
 class Cases(workplace.Scratch):
@@ -207,10 +243,24 @@ class Cases(workplace.Scratch):
         for i, t in enumerate(tries):
             w = synthetic.Writer("micro/x", run="r%d" % i)
             seconds = 1.0 / t.get("value", 1.0)
-            line = w.case({"n": 1}, [w.variant("a", seconds), w.variant("b", 1.0)],
-                          [synthetic.value("rate", "a", t.get("value", 1.0), "1/s", ci_low=0.9 * t.get("value", 1.0),
-                                           ci_high=1.1 * t.get("value", 1.0), **t.get("more", {})),
-                           synthetic.value("rate", "b", 1.0, "1/s")], t.get("status", "ok"), t.get("flags", ()))
+            line = w.case(
+                {"n": 1},
+                [w.variant("a", seconds), w.variant("b", 1.0)],
+                [
+                    synthetic.value(
+                        "rate",
+                        "a",
+                        t.get("value", 1.0),
+                        "1/s",
+                        ci_low=0.9 * t.get("value", 1.0),
+                        ci_high=1.1 * t.get("value", 1.0),
+                        **t.get("more", {}),
+                    ),
+                    synthetic.value("rate", "b", 1.0, "1/s"),
+                ],
+                t.get("status", "ok"),
+                t.get("flags", ()),
+            )
             line["facts"] = {"try": i}
             line.update(t.get("line", {}))
             text += w.end().text()
@@ -219,11 +269,22 @@ class Cases(workplace.Scratch):
     def rate(self, case: Case):
         return next(d for d in case.derived if (d.name, d.variant) == ("rate", "a"))
 
-    NOISY = {"more": {"grades": ["noisy"]}, "line": {"validity": {"valid": True, "flags": [
-        {"flag": "noisy", "variant": "a", "reason": "+-18 %"}]}}}
+    NOISY = {
+        "more": {"grades": ["noisy"]},
+        "line": {
+            "validity": {"valid": True, "flags": [{"flag": "noisy", "variant": "a", "reason": "+-18 %"}]}
+        },
+    }
     HOT = {"more": {"valid": False}, "flags": [{"flag": "throttled", "variant": "a", "reason": "hot"}]}
-    WRONG = {"status": "failed", "line": {"reason": "wrong result", "derived": [], "variants": [],
-                                          "check": {"status": "failed", "detail": "4 of 9"}}}
+    WRONG = {
+        "status": "failed",
+        "line": {
+            "reason": "wrong result",
+            "derived": [],
+            "variants": [],
+            "check": {"status": "failed", "detail": "4 of 9"},
+        },
+    }
     BROKEN = {"status": "failed", "line": {"reason": "out of memory", "derived": [], "variants": []}}
     SKIPPED = {"status": "skipped", "line": {"reason": "no peer", "derived": [], "variants": []}}
 
@@ -252,14 +313,20 @@ class Cases(workplace.Scratch):
 
     def test_where_all_are_wrong_the_latest_says_why(self) -> None:
         signature = workplace.build(self.records(self.text_of(self.HOT, self.HOT)))
-        self.assertEqual([(e["flags"], e["reason"]) for e in signature.json["invalid"]], [(["throttled"], "throttled: hot")])
+        self.assertEqual(
+            [(e["flags"], e["reason"]) for e in signature.json["invalid"]],
+            [(["throttled"], "throttled: hot")],
+        )
 
     def text_of(self, *tries: dict) -> str:
         self.case(*tries)
         return (self.folder / "records.jsonl").read_text(encoding="utf-8")
 
     def test_a_failed_second_try_is_never_hidden(self) -> None:
-        for failed, reason in ((self.WRONG, "1 of 2 tries: wrong result"), (self.BROKEN, "1 of 2 tries: out of memory")):
+        for failed, reason in (
+            (self.WRONG, "1 of 2 tries: wrong result"),
+            (self.BROKEN, "1 of 2 tries: out of memory"),
+        ):
             case = self.case({}, failed)
             self.assertEqual((case.status, case.reason, case.derived), ("failed", reason, ()))
 
@@ -275,20 +342,28 @@ class Cases(workplace.Scratch):
 
     def test_a_value_of_one_try_only_is_kept(self) -> None:
         case = self.case({"value": 4.0}, {"value": 4.0, "line": {"derived": []}})
-        self.assertEqual([(d.variant, d.value, d.tries) for d in case.derived], [("a", 4.0, 1), ("b", 1.0, 1)])
+        self.assertEqual(
+            [(d.variant, d.value, d.tries) for d in case.derived], [("a", 4.0, 1), ("b", 1.0, 1)]
+        )
 
     def test_older_records_are_as_invalid_as_they_were(self) -> None:
-        flags = {"validity": {"valid": False, "flags": [{"flag": "noisy", "variant": None, "reason": "wide"}]}}
+        flags = {
+            "validity": {"valid": False, "flags": [{"flag": "noisy", "variant": None, "reason": "wide"}]}
+        }
         found = self.rate(self.case({"line": flags}))
         self.assertEqual((found.valid, found.reason), (False, "noisy: wide"))
 
     def test_a_case_in_few_words(self) -> None:
         """Everything at once, as a line of the signature."""
         second = json.loads(json.dumps(self.NOISY))
-        signature = workplace.build(self.records(self.text_of(dict(self.NOISY, value=1.0), dict(second, value=1.5))))
+        signature = workplace.build(
+            self.records(self.text_of(dict(self.NOISY, value=1.0), dict(second, value=1.5)))
+        )
         entry = signature.json["metrics"]["micro/x/rate{variant=a,n=1}"]
-        self.assertEqual((entry["value"], entry["ci_low"], entry["ci_high"], entry["grade"], entry["tries"]),
-                         (1.5, 0.9, 1.65, "noisy", 2))
+        self.assertEqual(
+            (entry["value"], entry["ci_low"], entry["ci_high"], entry["grade"], entry["tries"]),
+            (1.5, 0.9, 1.65, "noisy", 2),
+        )
 
 
 if __name__ == "__main__":

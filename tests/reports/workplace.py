@@ -22,11 +22,11 @@ for own in ("method", "reports"):
     if str(ROOT / "tests" / own) not in sys.path:
         sys.path.insert(0, str(ROOT / "tests" / own))
 
-import synthetic  # noqa: E402
-from reports import __main__ as command  # noqa: E402
-from reports.record_file import read  # noqa: E402
-from reports.records import Records  # noqa: E402
-from reports.signature import Signature, build  # noqa: E402
+import synthetic
+from reports import __main__ as command
+from reports.record_file import read
+from reports.records import Records
+from reports.signature import Signature, build
 
 
 HAVE_JINJA2 = importlib.util.find_spec("jinja2") is not None
@@ -79,7 +79,9 @@ class Scratch(unittest.TestCase):
 
     def plain_page(self) -> str:
         """Without links to words, and with ordinary spaces."""
-        return re.sub(r'<a class="term"[^>]*>([^<]*)</a>', r"\1", self.page()).replace("\N{NO-BREAK SPACE}", " ")
+        return re.sub(r'<a class="term"[^>]*>([^<]*)</a>', r"\1", self.page()).replace(
+            "\N{NO-BREAK SPACE}", " "
+        )
 
     @staticmethod
     def first_screen(page: str) -> str:

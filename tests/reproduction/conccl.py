@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ConCCL (arXiv 2412.14335) and DMA-Latte (arXiv 2511.06605) against a simulated MI300X: cases in, Markdown out."""
+"""ConCCL (arXiv 2412.14335) and DMA-Latte (arXiv 2511.06605) against a simulated MI300X: cases in, Markdown
+out."""
+
 from __future__ import annotations
 
 import statistics
@@ -23,11 +25,29 @@ SATURATED = 1.05
 PAPER_SATURATES = {"all-gather": 32, "all-to-all": 64}
 
 # Bytes -> share of a copy outside the copy.
-PAPER_OUTSIDE = {2 * KIB: 0.71, 16 * KIB: 0.67, 64 * KIB: 0.54, 128 * KIB: 0.49, 256 * KIB: 0.38, 512 * KIB: 0.28, MIB: 0.21,
-                 2 * MIB: 0.11, 4 * MIB: 0.07, 8 * MIB: 0.03, 16 * MIB: 0.02, 64 * MIB: 0.01}
+PAPER_OUTSIDE = {
+    2 * KIB: 0.71,
+    16 * KIB: 0.67,
+    64 * KIB: 0.54,
+    128 * KIB: 0.49,
+    256 * KIB: 0.38,
+    512 * KIB: 0.28,
+    MIB: 0.21,
+    2 * MIB: 0.11,
+    4 * MIB: 0.07,
+    8 * MIB: 0.03,
+    16 * MIB: 0.02,
+    64 * MIB: 0.01,
+}
 LEAST_COPY = 4 * KIB  # of micro/copy_path
 FACTOR = 2.0
-ONE_ENGINE = {KIB: 2.6, MIB: 1.56, 4 * MIB: 0.61, 256 * MIB: 0.15, 1024 * MIB: 0.15}  # all-gather: b2b over pcpy
+ONE_ENGINE = {
+    KIB: 2.6,
+    MIB: 1.56,
+    4 * MIB: 0.61,
+    256 * MIB: 0.15,
+    1024 * MIB: 0.15,
+}  # all-gather: b2b over pcpy
 
 
 # ------------------------------------------------------------------ fraction of ideal
@@ -38,13 +58,15 @@ def scenario(case: Case) -> tuple[str, str, str]:
 
 
 def fewer_units_fraction(whole: Case, fewer: Case) -> float:
-    """With the baseline and the ideal of all units: the same bytes, but some units left out where both sides run."""
+    """With the baseline and the ideal of all units: the same bytes, but some units left out where both sides
+    run."""
     gain = whole.times["serial"] / fewer.times["gemm_first"]
     return (gain - 1) / (whole.value("S_ideal") - 1)
 
 
 def fractions(cases: list[Case], fewer: list[Case]) -> dict[tuple[str, str, str], dict[str, float]]:
-    """Scenario -> how it was run -> fraction of ideal. `fewer`: the memory-bound GEMM by engine, sizes in bytes."""
+    """Scenario -> how it was run -> fraction of ideal. `fewer`: the memory-bound GEMM by engine, sizes in
+    bytes."""
     found: dict[tuple[str, str, str], dict[str, float]] = {}
     less = {(c.axes["transfer"], c.id, c.facts["transfer_bytes"]): c for c in fewer}
     for case in cases:
@@ -76,31 +98,69 @@ def fraction_rows(found: dict, classes: dict) -> list[list[str]]:
         for name in CLASSES:
             keys = [key for key, own in classes.items() if own == name]
             shares.append(f"{100 * mean(found, how, keys):.0f} % ({len(keys)})" if keys else "none")
-        rows.append([how, f"{100 * paper:.0f} %", f"{100 * value:.1f} %", *shares, f"{value / paper:.2f}",
-                     verdict(abs(value - paper) <= POINTS), "" if last is None else verdict(value > last + ORDER_POINTS)])
+        rows.append(
+            [
+                how,
+                f"{100 * paper:.0f} %",
+                f"{100 * value:.1f} %",
+                *shares,
+                f"{value / paper:.2f}",
+                verdict(abs(value - paper) <= POINTS),
+                "" if last is None else verdict(value > last + ORDER_POINTS),
+            ]
+        )
         last = value
     return rows
 
 
 def overlap(cases: list[Case], fewer: list[Case]) -> Iterator[str]:
     found, classes = fractions(cases, fewer), class_of(cases)
-    yield from ["## ConCCL: fraction of the ideal speedup", "",
-                f"Paper: means of 30 scenarios. Here: means of {len(found)}, {', '.join(COMPUTE_BOUND)} divided to at most 2 "
-                f"TFLOP and one GEMM that memory limits, {MEMORY_BOUND}, bf16, each next to an all-gather and an all-to-all that "
-                "take 0.5, 1 and 2 times its time (within a tenth). By overlap/pair: plain is a copy kernel of 32 blocks "
-                "(all-to-all: 64, where the paper says that each saturates) behind the GEMM, communication first the same in "
-                "front of it, DMA copy engines. The last row leaves 8 units of the machine out for the GEMM that memory limits, "
-                "with the baseline of all. Each is relative to serial of its own copy method. Bars: within 10 points of the "
-                "paper; and its order, each at least 2 points above the one before.", ""]
-    yield from table(["how", "paper", "here", *(f"{name} (scenarios)" for name in CLASSES), "here / paper", "size reached",
-                      "order reached"], fraction_rows(found, classes))
-    yield from ["Why: a launch whose next block fits nowhere holds back all that is behind it in the model, so plain is nearly "
-                "serial; that the paper's number is near does not show that its reason is the same. Once its blocks are resident "
-                "a copy kernel takes nothing from a GEMM except memory, its units' bandwidth and space in the cache; the model "
-                "has no instruction issue, no power limit and no L2 that both would fight for. So first is nearly ideal here "
-                "and not there, and there is little left that an engine could do better.", "",
-                "Not here: reserving compute units for communication (41 to 42 % in the paper) has no counterpart that leaves "
-                "the units to both sides; power; RCCL itself.", ""]
+    yield from [
+        "## ConCCL: fraction of the ideal speedup",
+        "",
+        f"Paper: means of 30 scenarios. Here: means of {len(found)}, {', '.join(COMPUTE_BOUND)} divided to "
+        f"at most 2 "
+        f"TFLOP and one GEMM that memory limits, {MEMORY_BOUND}, bf16, each next to an all-gather and an "
+        f"all-to-all that "
+        "take 0.5, 1 and 2 times its time (within a tenth). By overlap/pair: plain is a copy kernel of 32 "
+        "blocks "
+        "(all-to-all: 64, where the paper says that each saturates) behind the GEMM, communication first the "
+        "same in "
+        "front of it, DMA copy engines. The last row leaves 8 units of the machine out for the GEMM that "
+        "memory limits, "
+        "with the baseline of all. Each is relative to serial of its own copy method. Bars: within 10 points "
+        "of the "
+        "paper; and its order, each at least 2 points above the one before.",
+        "",
+    ]
+    yield from table(
+        [
+            "how",
+            "paper",
+            "here",
+            *(f"{name} (scenarios)" for name in CLASSES),
+            "here / paper",
+            "size reached",
+            "order reached",
+        ],
+        fraction_rows(found, classes),
+    )
+    yield from [
+        "Why: a launch whose next block fits nowhere holds back all that is behind it in the model, so plain "
+        "is nearly "
+        "serial; that the paper's number is near does not show that its reason is the same. Once its blocks "
+        "are resident "
+        "a copy kernel takes nothing from a GEMM except memory, its units' bandwidth and space in the cache; "
+        "the model "
+        "has no instruction issue, no power limit and no L2 that both would fight for. So first is nearly "
+        "ideal here "
+        "and not there, and there is little left that an engine could do better.",
+        "",
+        "Not here: reserving compute units for communication (41 to 42 % in the paper) has no counterpart "
+        "that leaves "
+        "the units to both sides; power; RCCL itself.",
+        "",
+    ]
 
 
 def unit_rows(times: dict[int, dict[str, float]]) -> list[list[str]]:
@@ -109,55 +169,109 @@ def unit_rows(times: dict[int, dict[str, float]]) -> list[list[str]]:
     for fewer, paper in PAPER_SLOWER.items():
         slower = {name: times[UNITS - fewer][name] / whole - 1 for name, whole in times[UNITS].items()}
         value = statistics.fmean(slower.values())
-        rows.append([f"{fewer} of {UNITS} fewer", f"{100 * paper:.0f} %", f"{100 * value:.1f} %",
-                     f"{100 * min(slower.values()):.1f} to {100 * max(slower.values()):.1f} %",
-                     f"{100 * (UNITS / (UNITS - fewer) - 1):.1f} %", verdict(abs(value - paper) <= SLOWER_POINTS)])
+        rows.append(
+            [
+                f"{fewer} of {UNITS} fewer",
+                f"{100 * paper:.0f} %",
+                f"{100 * value:.1f} %",
+                f"{100 * min(slower.values()):.1f} to {100 * max(slower.values()):.1f} %",
+                f"{100 * (UNITS / (UNITS - fewer) - 1):.1f} %",
+                verdict(abs(value - paper) <= SLOWER_POINTS),
+            ]
+        )
     return rows
 
 
 def gemm_units(times: dict[int, dict[str, float]], bound: tuple[float, float]) -> Iterator[str]:
     """`bound`: seconds of the GEMM that memory limits, on all units and on 8 fewer."""
-    yield from ["### Fewer units for a GEMM", "",
-                f"How much longer compute-bound GEMMs take: {', '.join(times[UNITS])} at full size, bf16, on models with fewer "
-                "units. Bar: the mean within 5 points. Whole tiles in waves are what differs from the plain ratio of units.", ""]
-    yield from table(["units", "paper", "mean here", "from, to", "ratio of units", "reached"], unit_rows(times))
+    yield from [
+        "### Fewer units for a GEMM",
+        "",
+        f"How much longer compute-bound GEMMs take: {', '.join(times[UNITS])} at full size, bf16, on models "
+        f"with fewer "
+        "units. Bar: the mean within 5 points. Whole tiles in waves are what differs from the plain ratio of "
+        "units.",
+        "",
+    ]
+    yield from table(
+        ["units", "paper", "mean here", "from, to", "ratio of units", "reached"], unit_rows(times)
+    )
     gain = bound[0] / bound[1] - 1
-    yield from [f"The GEMM that memory limits on 8 units fewer: {time_text(bound[0])} to {time_text(bound[1])}, "
-                f"{100 * gain:+.1f} % as fast; paper: up to 10 % faster, for the cache is thrashed less. Faster at all: "
-                f"{verdict(gain > 0)}.", ""]
+    yield from [
+        f"The GEMM that memory limits on 8 units fewer: {time_text(bound[0])} to {time_text(bound[1])}, "
+        f"{100 * gain:+.1f} % as fast; paper: up to 10 % faster, for the cache is thrashed less. Faster at "
+        f"all: "
+        f"{verdict(gain > 0)}.",
+        "",
+    ]
 
 
 def saturation_rows(cases: list[Case]) -> list[list[str]]:
     rows = []
     for transfer, paper in PAPER_SATURATES.items():
-        times = {int(c.axes["copy-method"].partition(":")[2]): c.times["transfer_alone"] for c in cases
-                 if c.axes["transfer"] == transfer and c.axes["copy-method"].startswith("kernel:") and c.axes["size"] == "512M"}
+        times = {
+            int(c.axes["copy-method"].partition(":")[2]): c.times["transfer_alone"]
+            for c in cases
+            if c.axes["transfer"] == transfer
+            and c.axes["copy-method"].startswith("kernel:")
+            and c.axes["size"] == "512M"
+        }
         least = min(n for n, t in times.items() if t <= SATURATED * min(times.values()))
-        rows.append([f"{transfer}: blocks within 5 % of the fastest", str(paper), str(least), f"{least / paper:.2f}",
-                     verdict(near(least, paper, 0.5))])
+        rows.append(
+            [
+                f"{transfer}: blocks within 5 % of the fastest",
+                str(paper),
+                str(least),
+                f"{least / paper:.2f}",
+                verdict(near(least, paper, 0.5)),
+            ]
+        )
     return rows
 
 
 def small_rows(cases: list[Case]) -> list[list[str]]:
     rows = []
     for size in ("256K", "1M", "8M", "32M"):
-        times = {c.axes["copy-method"]: c.times["transfer_alone"] for c in cases
-                 if c.axes["transfer"] == "all-gather" and c.axes["size"] == size}
+        times = {
+            c.axes["copy-method"]: c.times["transfer_alone"]
+            for c in cases
+            if c.axes["transfer"] == "all-gather" and c.axes["size"] == size
+        }
         ratio = times["engine"] / times["kernel:32"]
-        rows.append([f"all-gather, engine over kernel, {size} sent", "about 4", f"{ratio:.2f}", f"{ratio / 4:.2f}",
-                     verdict(near(ratio, 4, 0.5))])
+        rows.append(
+            [
+                f"all-gather, engine over kernel, {size} sent",
+                "about 4",
+                f"{ratio:.2f}",
+                f"{ratio / 4:.2f}",
+                verdict(near(ratio, 4, 0.5)),
+            ]
+        )
     return rows
 
 
 def alone(cases: list[Case]) -> Iterator[str]:
-    yield from ["### Collectives alone", "",
-                "Paper: an all-gather saturates at 32 CUs and an all-to-all at 64; DMA collectives are about 4 times slower than "
-                "RCCL below 32 MB. Here blocks of copy kernels (one a unit), 512 MiB sent by every device, and both copy methods "
-                "at small sizes. Bar: within half of the paper.", ""]
-    yield from table(["what", "paper", "here", "here / paper", "reached"], saturation_rows(cases) + small_rows(cases))
-    yield from ["A kernel of the model saturates seven links with as few blocks as `unit_bandwidth` allows. And its start costs "
-                "little less than a copy's: both are driven by events that the host enqueued beforehand, so what a DMA "
-                "collective loses to commands of the host is not in the time.", ""]
+    yield from [
+        "### Collectives alone",
+        "",
+        "Paper: an all-gather saturates at 32 CUs and an all-to-all at 64; DMA collectives are about 4 times "
+        "slower than "
+        "RCCL below 32 MB. Here blocks of copy kernels (one a unit), 512 MiB sent by every device, and both "
+        "copy methods "
+        "at small sizes. Bar: within half of the paper.",
+        "",
+    ]
+    yield from table(
+        ["what", "paper", "here", "here / paper", "reached"], saturation_rows(cases) + small_rows(cases)
+    )
+    yield from [
+        "A kernel of the model saturates seven links with as few blocks as `unit_bandwidth` allows. And its "
+        "start costs "
+        "little less than a copy's: both are driven by events that the host enqueued beforehand, so what a "
+        "DMA "
+        "collective loses to commands of the host is not in the time.",
+        "",
+    ]
 
 
 # ------------------------------------------------------------------ DMA-Latte
@@ -172,21 +286,33 @@ def outside_rows(cases: list[Case]) -> list[list[str]]:
     rows = []
     for size, paper in PAPER_OUTSIDE.items():
         if size not in known:
-            rows.append([size_text(size), f"{100 * paper:g} %", f"not here: least {size_text(LEAST_COPY)}", *[""] * 4])
+            rows.append(
+                [size_text(size), f"{100 * paper:g} %", f"not here: least {size_text(LEAST_COPY)}", *[""] * 4]
+            )
             continue
         link = known[size].facts["link_limit_bytes_per_s"]
         single = outside(known[size].times["engine_round_trip"], size, link)
         queued = outside(known[size].times["engine"], size, link)
         last = size == max(PAPER_OUTSIDE)
-        rows.append([size_text(size), ("< " if last else "") + f"{100 * paper:g} %",
-                     time_text(known[size].times["engine_round_trip"]), f"{100 * single:.1f} %", f"{single / paper:.2f}",
-                     f"{100 * queued:.1f} %", verdict(single < paper if last else 1 / FACTOR <= single / paper <= FACTOR)])
+        rows.append(
+            [
+                size_text(size),
+                ("< " if last else "") + f"{100 * paper:g} %",
+                time_text(known[size].times["engine_round_trip"]),
+                f"{100 * single:.1f} %",
+                f"{single / paper:.2f}",
+                f"{100 * queued:.1f} %",
+                verdict(single < paper if last else 1 / FACTOR <= single / paper <= FACTOR),
+            ]
+        )
     return rows
 
 
 def falls(cases: list[Case]) -> bool:
-    shares = [outside(c.times["engine_round_trip"], c.axes["size"], c.facts["link_limit_bytes_per_s"])
-              for c in sorted(cases, key=lambda c: c.axes["size"])]
+    shares = [
+        outside(c.times["engine_round_trip"], c.axes["size"], c.facts["link_limit_bytes_per_s"])
+        for c in sorted(cases, key=lambda c: c.axes["size"])
+    ]
     return all(a > b for a, b in zip(shares, shares[1:]))
 
 
@@ -197,25 +323,55 @@ def one_engine_rows(cases: list[Case]) -> list[list[str]]:
         if size not in ONE_ENGINE or case.reason:
             continue
         paper, ratio = ONE_ENGINE[size], case.times["communication"] / case.times["shard-transfers"]
-        rows.append([size_text(size), f"{paper:g}", f"{ratio:.3f}", f"{ratio / paper:.2f}", verdict(near(ratio, paper, 0.1))])
+        rows.append(
+            [
+                size_text(size),
+                f"{paper:g}",
+                f"{ratio:.3f}",
+                f"{ratio / paper:.2f}",
+                verdict(near(ratio, paper, 0.1)),
+            ]
+        )
     return rows
 
 
 def copies(cases: list[Case], gathers: list[Case]) -> Iterator[str]:
-    yield from ["## DMA-Latte: what of a copy is not the copy", "",
-                "One copy by an engine to a peer, from the call until the host has waited for it (micro/copy_path, "
-                "engine_round_trip); outside is the time less bytes over the link's bandwidth, over the time. Paper: measured "
-                "phases of a copy on MI300X (control, schedule, copy, sync), and its copy may have a start of its own, which "
-                "makes its shares smaller where copies are small. \"Queued\": the same of many copies enqueued beforehand, "
-                f"without host and sync. Bar: within a factor of {FACTOR:g}.", ""]
-    yield from table(["size", "paper", "one copy here", "outside", "here / paper", "queued", "reached"], outside_rows(cases))
-    yield from [f"The share falls with every size: {verdict(falls(cases))}. The fixed part here is copy_ns, peer_latency_ns, "
-                "host_call_ns and host_sync_ns of the model; none is from that paper.", "",
-                "### All-gather by one engine", "",
-                "Paper: b2b (all copies on one engine, one sync) over pcpy (an engine a peer). Here shard-transfers and the "
-                "communication of overlap/ficco on 8 devices: the same copies, in one stream and in seven, all enqueued "
-                "beforehand. Size: of the whole vector. Bar: within 10 %.", ""]
+    yield from [
+        "## DMA-Latte: what of a copy is not the copy",
+        "",
+        "One copy by an engine to a peer, from the call until the host has waited for it (micro/copy_path, "
+        "engine_round_trip); outside is the time less bytes over the link's bandwidth, over the time. Paper: "
+        "measured "
+        "phases of a copy on MI300X (control, schedule, copy, sync), and its copy may have a start of its "
+        "own, which "
+        'makes its shares smaller where copies are small. "Queued": the same of many copies enqueued '
+        "beforehand, "
+        f"without host and sync. Bar: within a factor of {FACTOR:g}.",
+        "",
+    ]
+    yield from table(
+        ["size", "paper", "one copy here", "outside", "here / paper", "queued", "reached"],
+        outside_rows(cases),
+    )
+    yield from [
+        f"The share falls with every size: {verdict(falls(cases))}. The fixed part here is copy_ns, "
+        f"peer_latency_ns, "
+        "host_call_ns and host_sync_ns of the model; none is from that paper.",
+        "",
+        "### All-gather by one engine",
+        "",
+        "Paper: b2b (all copies on one engine, one sync) over pcpy (an engine a peer). Here shard-transfers "
+        "and the "
+        "communication of overlap/ficco on 8 devices: the same copies, in one stream and in seven, all "
+        "enqueued "
+        "beforehand. Size: of the whole vector. Bar: within 10 %.",
+        "",
+    ]
     yield from table(["size", "paper", "here", "here / paper", "reached"], one_engine_rows(gathers))
-    yield from ["Large sizes follow from one link at a time. For small ones b2b wins in the paper because six syncs are "
-                "saved; here a copy costs copy_ns on any stream, so one stream costs seven. Broadcast, swap and "
-                "prelaunch packets have no counterpart in the suite: no program sends one.", ""]
+    yield from [
+        "Large sizes follow from one link at a time. For small ones b2b wins in the paper because six syncs "
+        "are "
+        "saved; here a copy costs copy_ns on any stream, so one stream costs seven. Broadcast, swap and "
+        "prelaunch packets have no counterpart in the suite: no program sends one.",
+        "",
+    ]

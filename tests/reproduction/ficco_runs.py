@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Programs on simulated machines for docs/reproduction/ficco.md, with shapes that are checked."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -11,19 +12,38 @@ from program_runs import Case, Run
 RANKS = 8
 MESH, SWITCH = f"sim:mi300x:0-{RANKS - 1}", f"sim:h100:0-{RANKS - 1}"
 
-# M, N, K as public code of the authors has them. The programs know the same names; Case.check_shape() compares.
-SHAPES = {"g1": (16384, 16384, 131072), "g2": (131072, 16384, 16384), "g3": (53248, 16384, 131072), "g4": (16384, 53248, 16384),
-          "g5": (8192, 8192, 262144), "g6": (262144, 8192, 8192), "g7": (28672, 8192, 262144), "g8": (262144, 28672, 8192),
-          "g9": (196608, 18432, 16384), "g10": (196608, 106496, 16384), "g11": (1048576, 10240, 8192),
-          "g12": (1048576, 57344, 8192), "g13": (1607680, 57344, 8192), "g14": (147456, 28672, 4096),
-          "g15": (327680, 28672, 4096), "g16": (229376, 28672, 4096)}
+# M, N, K as public code of the authors has them. The programs know the same names; Case.check_shape()
+# compares.
+SHAPES = {
+    "g1": (16384, 16384, 131072),
+    "g2": (131072, 16384, 16384),
+    "g3": (53248, 16384, 131072),
+    "g4": (16384, 53248, 16384),
+    "g5": (8192, 8192, 262144),
+    "g6": (262144, 8192, 8192),
+    "g7": (28672, 8192, 262144),
+    "g8": (262144, 28672, 8192),
+    "g9": (196608, 18432, 16384),
+    "g10": (196608, 106496, 16384),
+    "g11": (1048576, 10240, 8192),
+    "g12": (1048576, 57344, 8192),
+    "g13": (1607680, 57344, 8192),
+    "g14": (147456, 28672, 4096),
+    "g15": (327680, 28672, 4096),
+    "g16": (229376, 28672, 4096),
+}
 
 
 def check_shape(case: Case) -> None:
     if case.reason or not all(side in case.facts for side in "mnk"):
         return
     sides_found = tuple(case.facts[s] for s in "mnk")
-    if case.id in SHAPES and case.axes["shape"] == case.id and case.axes["mflop"] == 0 and sides_found != SHAPES[case.id]:
+    if (
+        case.id in SHAPES
+        and case.axes["shape"] == case.id
+        and case.axes["mflop"] == 0
+        and sides_found != SHAPES[case.id]
+    ):
         raise ValueError(f"{case.id} is {SHAPES[case.id]} here and {sides_found} in the programs")
 
 
@@ -35,7 +55,9 @@ def cases_of(lines: Iterable[str], names: dict[str, str] | None = None) -> list[
     return cases
 
 
-def run(keep: Path, name: str, program: str, options: Iterable[str], names: dict[str, str] | None = None) -> Run:
+def run(
+    keep: Path, name: str, program: str, options: Iterable[str], names: dict[str, str] | None = None
+) -> Run:
     """Keeps the records in keep/ficco/NAME.jsonl."""
     found = program_runs.run(keep / "ficco" / f"{name}.jsonl", program, options, names)
     for case in found.cases:
@@ -45,7 +67,19 @@ def run(keep: Path, name: str, program: str, options: Iterable[str], names: dict
 
 def ficco(keep: Path, name: str, device: str, op: str, kind: str, shapes: dict[str, str], *more: str) -> Run:
     """overlap/ficco on full sizes; `shapes`: name -> how the command line says it."""
-    options = ["--device", device, "--op", op, "--type", kind, "--shape", ",".join(shapes.values()), "--mflop", "0", *more]
+    options = [
+        "--device",
+        device,
+        "--op",
+        op,
+        "--type",
+        kind,
+        "--shape",
+        ",".join(shapes.values()),
+        "--mflop",
+        "0",
+        *more,
+    ]
     return run(keep, name, "overlap/ficco", options, {word: shape for shape, word in shapes.items()})
 
 
@@ -58,8 +92,12 @@ def as_named() -> dict[str, str]:
 
 
 def sharded(op: str) -> dict[str, str]:
-    """Weights divided among the ranks: the columns of B, or its rows where partial sums are added afterwards."""
-    return {name: sides(m, n, k // RANKS) if op == "gemm-rs" else sides(m, n // RANKS, k) for name, (m, n, k) in SHAPES.items()}
+    """Weights divided among the ranks: the columns of B, or its rows where partial sums are added
+    afterwards."""
+    return {
+        name: sides(m, n, k // RANKS) if op == "gemm-rs" else sides(m, n // RANKS, k)
+        for name, (m, n, k) in SHAPES.items()
+    }
 
 
 def rows_per_rank() -> dict[str, str]:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How often `./gpusig fleet` is right: fleet.py [--out FILE] [--pools FOLDER] [--trials N] writes docs/reproduction/fleet.md from
-fleets that are drawn and fleets of simulated devices, in some minutes; fleet.py --large SIGNATURE FOLDER measures what a thousand
-signatures of full size take.
+"""How often `./gpusig fleet` is right: fleet.py [--out FILE] [--pools FOLDER] [--trials N] writes
+docs/reproduction/fleet.md from fleets that are drawn and fleets of simulated devices, in some minutes;
+fleet.py --large SIGNATURE FOLDER measures what a thousand signatures of full size take.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -21,17 +22,21 @@ from fleet_pools import ROOT
 
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "reports")]
 
-import fleets  # noqa: E402
-from reports.compare.statistics import binomial_interval  # noqa: E402
-from reports.compare.verdict import Settings  # noqa: E402
-from reports.fleet import judge, nodes, outliers  # noqa: E402
+import fleets
+from reports.compare.statistics import binomial_interval
+from reports.compare.verdict import Settings
+from reports.fleet import judge, nodes, outliers
 
 SPREADS = (0.003, 0.005, 0.0065, 0.0075, 0.01)
 SIZES = (4, 8, 16, 32, 128)
 SLOWER = (1.02, 1.03, 1.05, 1.1, 1.2, 1.5)
-TAILS = (("normal", fleets.normal), ("Student, 8 degrees of freedom", fleets.student(8)),
-         ("Student, 5 degrees of freedom", fleets.student(5)), ("Student, 3 degrees of freedom", fleets.student(3)),
-         ("exponential towards slow", fleets.skewed))
+TAILS = (
+    ("normal", fleets.normal),
+    ("Student, 8 degrees of freedom", fleets.student(8)),
+    ("Student, 5 degrees of freedom", fleets.student(5)),
+    ("Student, 3 degrees of freedom", fleets.student(3)),
+    ("exponential towards slow", fleets.skewed),
+)
 EQUAL, SLOW = 48, 8  # nodes of each pool
 
 HEAD = """# How often `fleet` names the right node
@@ -59,7 +64,9 @@ def equal(trials: int, count: int, spread: float, tail: fleets.Draw = fleets.nor
     return sum(bool(fleets.judged(fleets.fleet(draw, count, spread, (), tail)).slow) for _ in range(trials))
 
 
-def found(trials: int, count: int, spread: float, slower: float, bad: int = 1, alike: bool = False) -> tuple[int, int]:
+def found(
+    trials: int, count: int, spread: float, slower: float, bad: int = 1, alike: bool = False
+) -> tuple[int, int]:
     """In how many fleets all slow nodes are called off, and in how many any other is."""
     draw = random.Random(f"slow {count} {spread} {slower} {bad}")
     hits = wrong = 0
@@ -73,8 +80,10 @@ def found(trials: int, count: int, spread: float, slower: float, bad: int = 1, a
 
 
 def by_spread(trials: int) -> Iterator[str]:
-    yield ("| 32 nodes, spread | one 5 % slow is found | another is called | equal ones, any "
-           "alarm |\n| --- | --- | --- | --- |")
+    yield (
+        "| 32 nodes, spread | one 5 % slow is found | another is called | equal ones, any "
+        "alarm |\n| --- | --- | --- | --- |"
+    )
     for spread in SPREADS:
         hits, wrong = found(trials, 32, spread, 1.05)
         alarms = equal(2 * trials, 32, spread)
@@ -82,34 +91,49 @@ def by_spread(trials: int) -> Iterator[str]:
 
 
 def by_size(trials: int) -> Iterator[str]:
-    yield ("\nBy number of nodes, at a spread of 0.5 %. Of 2, 3, 5, 10, 20 and 50 %, the "
-           "third column has the first that is found in")
+    yield (
+        "\nBy number of nodes, at a spread of 0.5 %. Of 2, 3, 5, 10, 20 and 50 %, the "
+        "third column has the first that is found in"
+    )
     yield "9 of 10 fleets.\n"
-    yield ("| nodes | one 5 % slow is found | found in 9 of 10 fleets | equal ones of a "
-           "spread of 1 %, any alarm |\n| --- | --- | --- | --- |")
+    yield (
+        "| nodes | one 5 % slow is found | found in 9 of 10 fleets | equal ones of a "
+        "spread of 1 %, any alarm |\n| --- | --- | --- | --- |"
+    )
     for count in SIZES:
         few = trials if count < 100 else trials // 2  # the cost is that of nodes
         hits, _ = found(few, count, 0.005, 1.05)
-        enough = next((slower for slower in SLOWER if found(few // 4, count, 0.005, slower)[0] >= 0.9 * (few // 4)), None)
+        enough = next(
+            (slower for slower in SLOWER if found(few // 4, count, 0.005, slower)[0] >= 0.9 * (few // 4)),
+            None,
+        )
         alarms = rate(equal(2 * few, count, 0.01), 2 * few)
         yield f"| {count} | {rate(hits, few)} | {f'{enough - 1:.0%} slow' if enough else 'none'} | {alarms} |"
 
 
 def worse_cases(trials: int) -> Iterator[str]:
-    yield ("\nSeveral bad nodes of 32, each 5 % slow, at a spread of 0.5 %: what they make "
-           "of the spread must not hide them.\n")
+    yield (
+        "\nSeveral bad nodes of 32, each 5 % slow, at a spread of 0.5 %: what they make "
+        "of the spread must not hide them.\n"
+    )
     yield "| bad nodes | all are found | another is called |\n| --- | --- | --- |"
     for bad, alike in ((2, False), (2, True), (4, True), (8, True), (12, True)):
         hits, wrong = found(trials, 32, 0.005, 1.05, bad, alike)
-        yield (f"| {bad}, {'in one mechanism' if alike else 'each in its own'} | "
-               f"{rate(hits, trials)} | {rate(wrong, trials)} |")
+        yield (
+            f"| {bad}, {'in one mechanism' if alike else 'each in its own'} | "
+            f"{rate(hits, trials)} | {rate(wrong, trials)} |"
+        )
 
 
 def heavy_tails(trials: int) -> Iterator[str]:
-    yield ("\n32 equal nodes whose numbers have heavier tails than the normal distribution "
-           "that p assumes, with the same standard")
-    yield ("deviation. The bar of 5 % is **missed** wherever the tail reaches beyond the "
-           "least effect: a node far out in it is far from all")
+    yield (
+        "\n32 equal nodes whose numbers have heavier tails than the normal distribution "
+        "that p assumes, with the same standard"
+    )
+    yield (
+        "deviation. The bar of 5 % is **missed** wherever the tail reaches beyond the "
+        "least effect: a node far out in it is far from all"
+    )
     yield "others, and is called. Where a fleet is like that, `--effect` says what matters.\n"
     yield "| distribution | any alarm, spread 0.2 % | 0.5 % | 1 % |\n| --- | --- | --- | --- |"
     for name, tail in TAILS:
@@ -125,32 +149,50 @@ def on_pools(folder: Path, trials: int) -> Iterator[str]:
     pools = {pool: nodes.read(folder, [pool]) for pool in ("equal", *fleet_pools.SLOW)}
     draw, count = random.Random(1), len(judge.judge("", pools["equal"], Settings()).metrics)
     yield "\n## Fleets of simulated devices\n"
-    yield ("Whole runs in their own processes "
-           f"([fleet_pools.py](../../tests/reproduction/fleet_pools.py)): {count} headline numbers of")
-    yield (f"{len(fleet_pools.PROGRAMS)} programs. Each device is off by "
-           f"{fleet_pools.SPREAD:.1%} in every mechanism, and by 0.3 % in every")
-    yield ("program; operations have 1 % of jitter, blocks 2 %, and there are outliers of "
-           "five times the time. Fleets of 32 are drawn from")
+    yield (
+        "Whole runs in their own processes "
+        f"([fleet_pools.py](../../tests/reproduction/fleet_pools.py)): {count} headline numbers of"
+    )
+    yield (
+        f"{len(fleet_pools.PROGRAMS)} programs. Each device is off by "
+        f"{fleet_pools.SPREAD:.1%} in every mechanism, and by 0.3 % in every"
+    )
+    yield (
+        "program; operations have 1 % of jitter, blocks 2 %, and there are outliers of "
+        "five times the time. Fleets of 32 are drawn from"
+    )
     yield f"{EQUAL} equal nodes and {SLOW} of each slow kind, so trials share nodes.\n"
     yield "| fleet | the slow one is called | another is called |\n| --- | --- | --- |"
-    alarms = sum(bool(judge.judge("", draw.sample(pools["equal"], 32), Settings()).slow) for _ in range(2 * trials))
+    alarms = sum(
+        bool(judge.judge("", draw.sample(pools["equal"], 32), Settings()).slow) for _ in range(2 * trials)
+    )
     yield f"| 32 equal | | {rate(alarms, 2 * trials)} |"
     for pool in fleet_pools.SLOW:
         hits = others = 0
         for _ in range(trials):
-            called = set(judge.judge("", [*draw.sample(pools["equal"], 31), draw.choice(pools[pool])], Settings()).slow)
+            called = set(
+                judge.judge("", [*draw.sample(pools["equal"], 31), draw.choice(pools[pool])], Settings()).slow
+            )
             hits, others = hits + (31 in called), others + bool(called - {31})
         miss = "" if hits >= 0.9 * trials else ", **miss** of 90 %"
-        yield (f"| 31 and one {fleet_pools.FACTOR - 1:.0%} slow in {pool} | {rate(hits, trials)}{miss} | "
-               f"{rate(others, trials)} |")
+        yield (
+            f"| 31 and one {fleet_pools.FACTOR - 1:.0%} slow in {pool} | {rate(hits, trials)}{miss} | "
+            f"{rate(others, trials)} |"
+        )
 
 
 def reference() -> Iterator[str]:
     yield "\n## What few nodes can say\n"
-    yield ("The z that a lone number of a lone node must have among 40 numbers to be called "
-           "off. The spread of few nodes is uncertain.\n")
+    yield (
+        "The z that a lone number of a lone node must have among 40 numbers to be called "
+        "off. The spread of few nodes is uncertain.\n"
+    )
     yield "| nodes | " + " | ".join(map(str, SIZES + (1000,))) + " |\n|" + " --- |" * (len(SIZES) + 2)
-    yield "| z | " + " | ".join(f"{outliers.critical(0.025 / (40 * n), n - 1):.1f}" for n in SIZES + (1000,)) + " |"
+    yield (
+        "| z | "
+        + " | ".join(f"{outliers.critical(0.025 / (40 * n), n - 1):.1f}" for n in SIZES + (1000,))
+        + " |"
+    )
 
 
 def large(signature: Path, folder: Path, count: int = 1000) -> int:
@@ -166,12 +208,19 @@ def large(signature: Path, folder: Path, count: int = 1000) -> int:
         place.mkdir(parents=True, exist_ok=True)
         (place / "signature.json").write_text(json.dumps(made), encoding="utf-8")
     began = time.monotonic()
-    done = subprocess.run([sys.executable, "-m", "reports", "fleet", str(folder), "--html", str(folder / "fleet.html")], cwd=ROOT,
-                          check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "reports", "fleet", str(folder), "--html", str(folder / "fleet.html")],
+        cwd=ROOT,
+        check=False,
+    )
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    print(f"{count} signatures of {(folder / 'node0000/signature.json').stat().st_size / 1e3:.0f} kB: exit {done.returncode}, "
-          f"{time.monotonic() - began:.1f} s, {used.ru_utime + used.ru_stime:.1f} s of a core, at most "
-          f"{used.ru_maxrss / 1024:.0f} MiB in each process; page of {(folder / 'fleet.html').stat().st_size / 1e3:.0f} kB")
+    print(
+        f"{count} signatures of {(folder / 'node0000/signature.json').stat().st_size / 1e3:.0f} kB: exit "
+        f"{done.returncode}, "
+        f"{time.monotonic() - began:.1f} s, {used.ru_utime + used.ru_stime:.1f} s of a core, at most "
+        f"{used.ru_maxrss / 1024:.0f} MiB in each process; page of "
+        f"{(folder / 'fleet.html').stat().st_size / 1e3:.0f} kB"
+    )
     return 0
 
 
@@ -189,9 +238,17 @@ def main() -> int:
     if given.large:
         return large(*given.large)
     with ProcessPoolExecutor(2) as pool:
-        parts = [pool.submit(_lines, part, *more) for part, *more in (
-            (by_spread, given.trials), (by_size, given.trials), (worse_cases, given.trials), (heavy_tails, given.trials),
-            (on_pools, given.pools, given.trials), (reference,))]
+        parts = [
+            pool.submit(_lines, part, *more)
+            for part, *more in (
+                (by_spread, given.trials),
+                (by_size, given.trials),
+                (worse_cases, given.trials),
+                (heavy_tails, given.trials),
+                (on_pools, given.pools, given.trials),
+                (reference,),
+            )
+        ]
         lines = [HEAD, DRAWN] + [line for part in parts for line in part.result()]
     given.out.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
     return 0

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Nodes of a simulated fleet whose truth is known: equal ones, but for what nodes differ by, and ones with a mechanism slow.
+"""Nodes of a simulated fleet whose truth is known: equal ones, but for what nodes differ by, and ones with a
+mechanism slow.
 
-Each node is a whole `./gpusig run --headline` in its own processes, on a model of its own: every mechanism of its device is
-faster or slower by a draw that stays with the node (SPREAD), every program by one of its own, and every operation has jitter.
-Nodes that are there already are kept.
+Each node is a whole `./gpusig run --headline` in its own processes, on a model of its own: every mechanism of
+its device is faster or slower by a draw that stays with the node (SPREAD), every program by one of its own,
+and every operation has jitter. Nodes that are there already are kept.
 """
+
 from __future__ import annotations
 
 import math
@@ -29,8 +31,15 @@ outlier_factor = 5
 MECHANISMS = ("fma_f32", "fma_f64", "gemm", "read", "write", "triad", "triad_nt", "copy", "chase", "engine")
 SLOW, FACTOR = ("gemm", "read", "chase"), 1.05
 # The quick ones, which together have a number of every mechanism that is slow in some pool.
-PROGRAMS = ("gemm/efficiency", "micro/contention", "micro/latency", "micro/launch", "micro/memory", "micro/occupancy",
-            "overlap/pair")
+PROGRAMS = (
+    "gemm/efficiency",
+    "micro/contention",
+    "micro/latency",
+    "micro/launch",
+    "micro/memory",
+    "micro/occupancy",
+    "overlap/pair",
+)
 _BUDGET_S = 15
 
 
@@ -53,11 +62,38 @@ def _measure(folder: Path, pool: str, number: int) -> str:
     work.mkdir(parents=True, exist_ok=True)
     (work / "m.model").write_text(model_of(pool, number), encoding="ascii")
     only = [word for name in PROGRAMS for word in ("--only", name)]
-    words = [sys.executable, "-m", "suite", "--cwd", str(work), "run", "--headline", "--device", f"sim:{work}/m.model", "--seed",
-             str(number), "--budget", f"{_BUDGET_S}s", "--out", str(place.absolute()), *only]
-    done = subprocess.run(words, cwd=work, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, check=False)
-    return "" if (place / "signature.json").is_file() else f"{place}: exit {done.returncode}\n{done.stderr[-500:]}"
+    words = [
+        sys.executable,
+        "-m",
+        "suite",
+        "--cwd",
+        str(work),
+        "run",
+        "--headline",
+        "--device",
+        f"sim:{work}/m.model",
+        "--seed",
+        str(number),
+        "--budget",
+        f"{_BUDGET_S}s",
+        "--out",
+        str(place.absolute()),
+        *only,
+    ]
+    done = subprocess.run(
+        words,
+        cwd=work,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return (
+        ""
+        if (place / "signature.json").is_file()
+        else f"{place}: exit {done.returncode}\n{done.stderr[-500:]}"
+    )
 
 
 def make(folder: Path, equal: int, slow: int, jobs: int) -> list[str]:

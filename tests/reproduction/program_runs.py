@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs on simulated machines for documents in docs/reproduction: what ran, what it said, and what it cost."""
+"""Programs on simulated machines for documents in docs/reproduction: what ran, what it said, and what it
+cost."""
+
 from __future__ import annotations
 
 import argparse
@@ -24,6 +26,7 @@ _GOOD = (0, 3)  # 3: the program ran, and nothing of it is valid
 @dataclass(frozen=True)
 class Case:
     """A case record; `id` is the shape's name, also where the command line gives its sides, or empty."""
+
     id: str
     axes: dict
     reason: str  # why it did not run; "": it did
@@ -47,10 +50,15 @@ class Run:
 
 def case_of(record: dict, names: dict[str, str]) -> Case:
     shape = record["case"].get("shape", "")
-    return Case(names.get(shape, shape), record["case"], "" if record["status"] == "ok" else record["reason"],
-                {v["name"]: v["median_s"] for v in record["variants"]},
-                {(d["name"], d["variant"]): d["value"] for d in record["derived"] if d["value"] is not None}, record["facts"],
-                {m["name"]: m["observed"] for m in record.get("mechanism", [])})
+    return Case(
+        names.get(shape, shape),
+        record["case"],
+        "" if record["status"] == "ok" else record["reason"],
+        {v["name"]: v["median_s"] for v in record["variants"]},
+        {(d["name"], d["variant"]): d["value"] for d in record["derived"] if d["value"] is not None},
+        record["facts"],
+        {m["name"]: m["observed"] for m in record.get("mechanism", [])},
+    )
 
 
 def cases_of(lines: Iterable[str], names: dict[str, str] | None = None) -> list[Case]:
@@ -67,21 +75,31 @@ def run(path: Path, program: str, options: Iterable[str], names: dict[str, str] 
     watch = [_TIME, "-f", "%M %U %S", "-o", str(cost)] if _TIME else []
     begin = time.monotonic()
     with path.open("w", encoding="utf-8") as out:
-        done = subprocess.run([*watch, str(BIN / program), *options, "--format", "json"], stdin=subprocess.DEVNULL, stdout=out,
-                              check=False)
+        done = subprocess.run(
+            [*watch, str(BIN / program), *options, "--format", "json"],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            check=False,
+        )
     wall_s = time.monotonic() - begin
     if done.returncode not in _GOOD:
         sys.exit(f"{program} {' '.join(options)}: exit {done.returncode}")
     with path.open(encoding="utf-8") as lines:
         cases = cases_of(lines, names)
-    print(f"{path.stem}: {sum(not c.reason for c in cases)} of {len(cases)} cases ran, {wall_s:.1f} s", flush=True)
+    print(
+        f"{path.stem}: {sum(not c.reason for c in cases)} of {len(cases)} cases ran, {wall_s:.1f} s",
+        flush=True,
+    )
     peak_kib, user_s, system_s = map(float, cost.read_text().split()[-3:]) if watch else (None, None, None)
     cost.unlink(missing_ok=True)
-    return Run(cases, wall_s, user_s + system_s if watch else None, int(peak_kib) * 1024 if watch else None, path)
+    return Run(
+        cases, wall_s, user_s + system_s if watch else None, int(peak_kib) * 1024 if watch else None, path
+    )
 
 
 def write_document(name: str, program: str, written: Callable[[Path], Iterable[str]]) -> int:
-    """The main() of NAME.py, which needs one program: docs/reproduction/NAME.md; `written` gets the folder for records."""
+    """The main() of NAME.py, which needs one program: docs/reproduction/NAME.md; `written` gets the folder
+    for records."""
     parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "reproduction" / f"{name}.md")
     parser.add_argument("--keep", type=Path, default=ROOT / "build" / "reproduction")

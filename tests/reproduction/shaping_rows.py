@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Records of overlap/shaping as rows, and what they say about the claims of "Resource-aware overlap" (arXiv 2606.09200)."""
+"""Records of overlap/shaping as rows, and what they say about the claims of "Resource-aware overlap" (arXiv
+2606.09200)."""
+
 from __future__ import annotations
 
 import re
@@ -14,8 +16,13 @@ A_BLOCK_A_TILE = 0
 LAST = GRIDS[-1]
 LOW, HIGH = 32, 512  # block counts up to the one are called low, from the other on high
 OVERLAP, PRIORITY, BOTH = "overlap", "priority", "shaped_priority"
-RAW = {"time_ratio": "ratio", "normalised_time": "normalised", "overlap_rate": "rate", "first_comm_block": "wait_s",
-       "comm_CIL": "comm_cil"}
+RAW = {
+    "time_ratio": "ratio",
+    "normalised_time": "normalised",
+    "overlap_rate": "rate",
+    "first_comm_block": "wait_s",
+    "comm_CIL": "comm_cil",
+}
 
 
 @dataclass(frozen=True)
@@ -55,15 +62,32 @@ def row_of(record: Mapping[str, Any], machine: str) -> Row:
         raise ValueError(f"{machine}: {record['key']}: {record['status']}, {record['validity']['flags']}")
     values = {(d["name"], d["variant"]): d["value"] for d in record["derived"]}
     count = place["iterations"]
-    seconds = {variant: value / count for (name, variant), value in values.items() if name == "time" and variant}
-    by_variant = {field: {variant: value for (name, variant), value in values.items() if name == raw and variant}
-                  for raw, field in RAW.items()}
+    seconds = {
+        variant: value / count for (name, variant), value in values.items() if name == "time" and variant
+    }
+    by_variant = {
+        field: {variant: value for (name, variant), value in values.items() if name == raw and variant}
+        for raw, field in RAW.items()
+    }
     ordered = [m["observed"] for m in record["mechanism"] if m["name"] == "order_is_kept"]
-    return Row(machine, place["scenario"], place["tile"], place["grid"], count, seconds["gemm_alone"], seconds["comm_alone"],
-               values["time_ratio_min", None], values["time_ratio_pipelined", None], seconds, **by_variant,
-               residents=facts["residents"], shaped_residents=facts["shaped_residents"],
-               residents_by_shared=facts["residents_by_shared"], claim_cost=values["claim_cost", "gemm_shaped"],
-               in_order=bool(ordered) and all(ordered))
+    return Row(
+        machine,
+        place["scenario"],
+        place["tile"],
+        place["grid"],
+        count,
+        seconds["gemm_alone"],
+        seconds["comm_alone"],
+        values["time_ratio_min", None],
+        values["time_ratio_pipelined", None],
+        seconds,
+        **by_variant,
+        residents=facts["residents"],
+        shaped_residents=facts["shaped_residents"],
+        residents_by_shared=facts["residents_by_shared"],
+        claim_cost=values["claim_cost", "gemm_shaped"],
+        in_order=bool(ordered) and all(ordered),
+    )
 
 
 # ------------------------------------------------------------------ residents
@@ -79,7 +103,8 @@ def residents(pool_bytes: int, reserved_bytes: int, claim_bytes: int) -> int:
 
 
 def pool_for(wanted: Mapping[int, int], reserved_bytes: int) -> int:
-    """The least shared memory of a unit, in whole KiB, in which as many blocks of each claim fit as are wanted."""
+    """The least shared memory of a unit, in whole KiB, in which as many blocks of each claim fit as are
+    wanted."""
     least = max(count * (reserved_bytes + claim) for claim, count in wanted.items())
     pool = (least + KIB - 1) // KIB * KIB
     if any(residents(pool, reserved_bytes, claim) != count for claim, count in wanted.items()):
@@ -88,7 +113,8 @@ def pool_for(wanted: Mapping[int, int], reserved_bytes: int) -> int:
 
 
 def room(model: Mapping[str, Any], residents: int) -> int:
-    """Blocks without shared memory that fit on a unit next to so many blocks of a GEMM with textbook tiles."""
+    """Blocks without shared memory that fit on a unit next to so many blocks of a GEMM with textbook
+    tiles."""
     slots = model["slots_per_unit"] - residents
     free, block = free_registers(model, residents), model["block_register_bytes"]
     return max(0, min(slots, free // block if model["registers_per_unit_bytes"] else slots))
@@ -119,7 +145,8 @@ def model_of(text: str) -> dict[str, Any]:
 
 
 def lost(row: Row, variant: str) -> float:
-    """The share of the time that the best pipeline hides, which this one does not: 0 is that pipeline, 1 is serial."""
+    """The share of the time that the best pipeline hides, which this one does not: 0 is that pipeline, 1 is
+    serial."""
     return (row.ratio[variant] - row.pipelined) / (1 - row.pipelined)
 
 
@@ -175,8 +202,11 @@ def why_no_decay(row: Row) -> str:
         return "all blocks of the GEMM and of the communication are resident at once, so nothing waits"
     left = row.gemm_s - row.wait_s[OVERLAP]
     text = f"the communication waits {ms(row.wait_s[OVERLAP])} for the blocks that are resident first and then takes {ms(comm)}, "
-    return text + (f"less than the {ms(left)} that are left of the GEMM" if comm <= left else
-                   f"of which the {ms(left)} that are left of the GEMM hide a part")
+    return text + (
+        f"less than the {ms(left)} that are left of the GEMM"
+        if comm <= left
+        else f"of which the {ms(left)} that are left of the GEMM hide a part"
+    )
 
 
 def why_no_cure(row: Row, model: Mapping[str, Any]) -> str:
@@ -185,9 +215,12 @@ def why_no_cure(row: Row, model: Mapping[str, Any]) -> str:
     text = f"with priority the first block still waits {ms(row.wait_s[PRIORITY])}"
     if room(model, row.residents):
         return text
-    return (f"{text}: {row.residents} blocks of the GEMM leave {free_registers(model, row.residents) // KIB} of "
-            f"{model['registers_per_unit_bytes'] // KIB} KiB of a unit's registers, one of the communication needs "
-            f"{model['block_register_bytes'] // KIB}")
+    return (
+        f"{text}: {row.residents} blocks of the GEMM leave {free_registers(model, row.residents) // KIB} of "
+        f"{model['registers_per_unit_bytes'] // KIB} KiB of a unit's registers, one of the communication "
+        f"needs "
+        f"{model['block_register_bytes'] // KIB}"
+    )
 
 
 def best(rows: Iterable[Row], variants: tuple[str, ...]) -> tuple[float, Row, str]:
@@ -214,7 +247,10 @@ def margins(rows: Iterable[Row]) -> dict[str, tuple[float, str]]:
     for row in rows:
         where = f"{row.name}, {row.grid or 'all'} blocks, {row.iterations} iterations"
         for variant in row.ratio:
-            for bound, margin in (("least", row.ratio[variant] - row.least), ("pipelined", row.ratio[variant] - row.pipelined),
-                                  ("rate", (row.iterations - 1) / row.iterations - row.rate[variant])):
+            for bound, margin in (
+                ("least", row.ratio[variant] - row.least),
+                ("pipelined", row.ratio[variant] - row.pipelined),
+                ("rate", (row.iterations - 1) / row.iterations - row.rate[variant]),
+            ):
                 found[bound] = min(found.get(bound, (margin, "")), (margin, f"{where}, {variant}"))
     return found

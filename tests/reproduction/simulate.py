@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Times of collectives/allreduce on simulated tori. Results are kept in a folder, because a simulation takes minutes."""
+"""Times of collectives/allreduce on simulated tori. Results are kept in a folder, because a simulation takes
+minutes."""
+
 from __future__ import annotations
 
 import json
@@ -13,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from suite import simgrid  # noqa: E402
+from suite import simgrid
 
 TORUS = ROOT / "bin" / "topology" / "torus"
 PROGRAM = ROOT / "build" / "smpi" / "collectives" / "allreduce"
@@ -28,7 +30,18 @@ _DRY_EXIT = 3  # nothing was verified
 def command(shape: str, algorithm: str, sizes: list[int], folder: Path) -> list[str]:
     block = f"--cfg=smpi/shared-malloc-blocksize:{max(1 << 25, max(sizes))}"
     words = [*simgrid.launcher(shape, *simgrid.emit(TORUS, shape, folder)), *_LARGE, block, str(PROGRAM)]
-    return [*words, "--shape", shape, "--ports", "all", "--algorithm", algorithm, "--size", ",".join(map(str, sizes)), *_DRY]
+    return [
+        *words,
+        "--shape",
+        shape,
+        "--ports",
+        "all",
+        "--algorithm",
+        algorithm,
+        "--size",
+        ",".join(map(str, sizes)),
+        *_DRY,
+    ]
 
 
 def simulate(shape: str, algorithm: str, sizes: list[int]) -> dict:
@@ -36,15 +49,20 @@ def simulate(shape: str, algorithm: str, sizes: list[int]) -> dict:
     with tempfile.TemporaryDirectory() as folder:
         words = command(shape, algorithm, sizes, Path(folder))
         begin = time.monotonic()
-        child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        child = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         watch = _Watch(child.pid)
         out, err = child.communicate(timeout=LIMIT_S)
         peak = watch.stop()
     if child.returncode not in (0, _DRY_EXIT):
         raise RuntimeError(f"{' '.join(words)}: exit {child.returncode}: {err.strip()[-400:]}")
     found = simgrid.times(out)
-    return {"seconds": {str(size): found[algorithm, size] for size in sizes}, "wall_s": time.monotonic() - begin,
-            "anonymous_bytes": peak}
+    return {
+        "seconds": {str(size): found[algorithm, size] for size in sizes},
+        "wall_s": time.monotonic() - begin,
+        "anonymous_bytes": peak,
+    }
 
 
 def kept(folder: Path, shape: str, algorithm: str, sizes: list[int]) -> dict:
@@ -57,7 +75,8 @@ def kept(folder: Path, shape: str, algorithm: str, sizes: list[int]) -> dict:
 
 
 class _Watch:
-    """Peak anonymous memory of a process and its children. Pages of files are not counted: they are the shared vectors."""
+    """Peak anonymous memory of a process and its children. Pages of files are not counted: they are the
+    shared vectors."""
 
     def __init__(self, pid: int) -> None:
         self._pid, self._peak, self._over = pid, 0, threading.Event()

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compares Swing (arXiv 2401.09356) in the paper, the model and the simulator: writes docs/reproduction/swing.md.
+"""Compares Swing (arXiv 2401.09356) in the paper, the model and the simulator: writes
+docs/reproduction/swing.md.
 
 swing.py [--out FILE] [--keep DIR] [--shapes 8x8,4x16,16x16,32x32] [--memory SHAPE|none]
 
 Needs bin/topology/torus, and for the simulated columns SimGrid and build/smpi (make smpi). Simulation results
-are kept in DIR (build/reproduction) and reused. Without SimGrid and without DIR those columns say "not simulated".
+are kept in DIR (build/reproduction) and reused. Without SimGrid and without DIR those columns say "not
+simulated".
 """
+
 from __future__ import annotations
 
 import argparse
@@ -15,28 +18,39 @@ from typing import Iterator
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import paper  # noqa: E402
-import simulate  # noqa: E402
-from simulate import ROOT, TORUS  # noqa: E402
-from torus_model import FITTED, LINK_RATE, MIB, SIZES, Model, size_text, table, time_text, verdict  # noqa: E402
+import paper
+import simulate
+from simulate import ROOT, TORUS
+from torus_model import FITTED, LINK_RATE, MIB, SIZES, Model, size_text, table, time_text, verdict
 
-from suite import simgrid  # noqa: E402
+from suite import simgrid
 
 SMALL = SIZES[:3]
 SIMULATED = {"swing-b": SIZES, "swing-l": SMALL, "rd-l": SIZES, "rd-b": SIZES, "bucket": SIZES}
 CLOSE = 0.02
 
-# (shape, Swing, recursive doubling): the paper's equation at finite sizes; 1.19, 1.03 and 1.008 are what Table 2 prints.
-XI = (("4x4", 0.9375, 1.125), ("8x8", 1.0781, 1.3125), ("16x16", 1.1367, 1.4062), ("32x32", 1.1689, 1.4531),
-      ("64x64", 1.1843, 1.4766), ("128x128", 1.1922, None), ("8x8x8", 1.0254, 1.1484), ("16x16x16", 1.0339, 1.1621),
-      ("8x8x8x8", 1.0071, 1.0693), ("64", 2.109, 3.0))
+# (shape, Swing, recursive doubling): the paper's equation at finite sizes; 1.19, 1.03 and 1.008 are what
+# Table 2 prints.
+XI = (
+    ("4x4", 0.9375, 1.125),
+    ("8x8", 1.0781, 1.3125),
+    ("16x16", 1.1367, 1.4062),
+    ("32x32", 1.1689, 1.4531),
+    ("64x64", 1.1843, 1.4766),
+    ("128x128", 1.1922, None),
+    ("8x8x8", 1.0254, 1.1484),
+    ("16x16x16", 1.0339, 1.1621),
+    ("8x8x8x8", 1.0071, 1.0693),
+    ("64", 2.109, 3.0),
+)
 
 
 # ------------------------------------------------------------------ sections
 
 
 def slope(found: dict | None, dims: int, psi: float) -> str:
-    """Xi as simulated ranks have it: what a byte more costs between the two largest sizes, over the optimum."""
+    """Xi as simulated ranks have it: what a byte more costs between the two largest sizes, over the
+    optimum."""
     if found is None:
         return "not simulated"
     low, high = SIZES[-2:]
@@ -45,11 +59,18 @@ def slope(found: dict | None, dims: int, psi: float) -> str:
 
 
 def congestion(model: Model, keep: Path, shapes: list[str]) -> Iterator[str]:
-    yield from ["## Congestion: how many times the optimum the worst links carry", "",
-                "Xi = sum over steps of bytes on the worst link, over the optimum, all ports in use. Paper: the sum of "
-                "delta(sigma(s)) / 2^(s+1) at these sizes, which for large tori its Table 2 rounds to 1.19, 1.03 and 1.008. "
-                "Model: messages counted on every link. SMPI: from the times of simulated ranks at 2 and 32 MiB. Bar: model and "
-                "paper the same to 4 decimals.", ""]
+    yield from [
+        "## Congestion: how many times the optimum the worst links carry",
+        "",
+        "Xi = sum over steps of bytes on the worst link, over the optimum, all ports in use. Paper: the sum "
+        "of "
+        "delta(sigma(s)) / 2^(s+1) at these sizes, which for large tori its Table 2 rounds to 1.19, 1.03 and "
+        "1.008. "
+        "Model: messages counted on every link. SMPI: from the times of simulated ranks at 2 and 32 MiB. "
+        "Bar: model and "
+        "paper the same to 4 decimals.",
+        "",
+    ]
     rows = []
     for shape, *values in XI:
         for name, algorithm, printed in zip(("Swing", "recursive doubling"), ("swing-b", "rd-b"), values):
@@ -60,16 +81,31 @@ def congestion(model: Model, keep: Path, shapes: list[str]) -> Iterator[str]:
             simulated_xi = slope(ran, shape.count("x") + 1, found["psi"]) if shape in shapes else ""
             # The paper's equation has 2.109375 for a ring of 64, and 4 decimals elsewhere.
             good = abs(found["xi"] - printed) < (0.0005 if shape == "64" else 0.00006)
-            rows.append([shape, name, f"{printed:g}", f"{found['xi']:.4f}", simulated_xi, f"{found['xi'] / printed:.4f}",
-                         verdict(good)])
+            rows.append(
+                [
+                    shape,
+                    name,
+                    f"{printed:g}",
+                    f"{found['xi']:.4f}",
+                    simulated_xi,
+                    f"{found['xi'] / printed:.4f}",
+                    verdict(good),
+                ]
+            )
     yield from table(["torus", "algorithm", "paper", "model", "SMPI", "model / paper", "reached"], rows)
 
 
 def simulated(keep: Path, shapes: list[str]) -> Iterator[str]:
-    yield from ["## The model against simulated ranks", "",
-                "bin/topology/torus and the unmodified collectives/allreduce on the ranks of SimGrid's SMPI: 400 Gb/s a "
-                "link, 400 ns a hop, no latency of a step in both, all ports. Bar: ratios within 2 %. The wall time of the "
-                "simulator is for all sizes of a row together.", ""]
+    yield from [
+        "## The model against simulated ranks",
+        "",
+        "bin/topology/torus and the unmodified collectives/allreduce on the ranks of SimGrid's SMPI: 400 "
+        "Gb/s a "
+        "link, 400 ns a hop, no latency of a step in both, all ports. Bar: ratios within 2 %. The wall time "
+        "of the "
+        "simulator is for all sizes of a row together.",
+        "",
+    ]
     model, rows, worst = Model("0", "0.4us"), [], (0.0, "nothing")
     for shape in shapes:
         for algorithm, sizes in SIMULATED.items():
@@ -84,13 +120,30 @@ def simulated(keep: Path, shapes: list[str]) -> Iterator[str]:
                 ratio = seconds / model.time(shape, algorithm, size)
                 worst = max(worst, (abs(ratio - 1), f"{algorithm} on {shape} at {size_text(size)}"))
                 cells.append(f"{time_text(seconds)} ({ratio:.4f})")
-            good = all(abs(found["seconds"][str(s)] / model.time(shape, algorithm, s) - 1) <= CLOSE for s in sizes)
-            rows.append([shape, algorithm, *cells, *[""] * (len(SIZES) - len(sizes)), f"{found['wall_s']:.1f} s", verdict(good)])
+            good = all(
+                abs(found["seconds"][str(s)] / model.time(shape, algorithm, s) - 1) <= CLOSE for s in sizes
+            )
+            rows.append(
+                [
+                    shape,
+                    algorithm,
+                    *cells,
+                    *[""] * (len(SIZES) - len(sizes)),
+                    f"{found['wall_s']:.1f} s",
+                    verdict(good),
+                ]
+            )
     yield from table(["torus", "algorithm", *map(size_text, SIZES), "wall", "reached"], rows)
-    yield from [f"Cells: simulated time (over the model's). Furthest apart: {100 * worst[0]:.2f} %, {worst[1]}. Sends wait for "
-                "their receiver here, as the model's steps do. With SimGrid's default, which buffers messages below 64 KiB, a "
-                "rank may run ahead: bucket on 4x16 at 32 B, where 8 elements leave most messages empty, then takes 0.968 of "
-                "the model's time, and all else stays within 0.4 %.", ""]
+    yield from [
+        f"Cells: simulated time (over the model's). Furthest apart: {100 * worst[0]:.2f} %, {worst[1]}. "
+        f"Sends wait for "
+        "their receiver here, as the model's steps do. With SimGrid's default, which buffers messages below "
+        "64 KiB, a "
+        "rank may run ahead: bucket on 4x16 at 32 B, where 8 elements leave most messages empty, then takes "
+        "0.968 of "
+        "the model's time, and all else stays within 0.4 %.",
+        "",
+    ]
 
 
 def known(keep: Path, shape: str, algorithm: str, sizes: tuple[int, ...]) -> dict | None:
@@ -109,11 +162,19 @@ def memory(keep: Path, shape: str) -> Iterator[str]:
     model = Model("0", "0.4us")
     model.learn(shape, "swing-b", (2 * MIB,))
     seconds = found["seconds"][str(2 * MIB)]
-    yield from table(["what", "found", "bar", "reached"], [
-        ["peak anonymous memory", f"{gib:.2f} GiB", "1 GiB", verdict(gib <= 1)],
-        ["swing-b at 2 MiB, simulated over model", f"{time_text(seconds)}, {seconds / model.time(shape, 'swing-b', 2 * MIB):.4f}",
-         "within 2 %", verdict(abs(seconds / model.time(shape, "swing-b", 2 * MIB) - 1) <= CLOSE)],
-        ["wall time", f"{found['wall_s']:.0f} s", "", ""]])
+    yield from table(
+        ["what", "found", "bar", "reached"],
+        [
+            ["peak anonymous memory", f"{gib:.2f} GiB", "1 GiB", verdict(gib <= 1)],
+            [
+                "swing-b at 2 MiB, simulated over model",
+                f"{time_text(seconds)}, {seconds / model.time(shape, 'swing-b', 2 * MIB):.4f}",
+                "within 2 %",
+                verdict(abs(seconds / model.time(shape, "swing-b", 2 * MIB) - 1) <= CLOSE),
+            ],
+            ["wall time", f"{found['wall_s']:.0f} s", "", ""],
+        ],
+    )
 
 
 HEAD = """# Swing, reproduced

@@ -5,6 +5,7 @@ t3.py [--out FILE] [--keep DIR]
 
 Needs bin/overlap/t3. Its records are left in DIR (build/reproduction).
 """
+
 from __future__ import annotations
 
 import sys
@@ -13,16 +14,23 @@ from typing import Iterator
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import t3_tables as tables  # noqa: E402
-from program_runs import ONE_RUN, Run, run, write_document  # noqa: E402
-from t3_tables import Campaign  # noqa: E402
+import t3_tables as tables
+from program_runs import ONE_RUN, Run, run, write_document
+from t3_tables import Campaign
 
 PROGRAM = "overlap/t3"
 OF_THE_PAPER = {8: "mega-gpt-2,t-nlg", 16: "mega-gpt-2,t-nlg", 32: "gpt-3,palm,mt-nlg"}
 SWEEP = (2, 5, 10, 15, 20, 25, 30, 35, 40, 50, 60, 70, 80, 90, 100)
 SWEPT = ("--model", "t-nlg", "--layer", "op,fc-2,ip", "--variant", "sequential,t3,t3_mca")
 RINGS = (3, 4, 5, 6, 7, 8, 16, 32, 64)
-COUNTED = ("--model", "mega-gpt-2", "--layer", "op", "--variant", "all_gather_alone,sequential,t3,t3_mca,t3_mca_unstaggered")
+COUNTED = (
+    "--model",
+    "mega-gpt-2",
+    "--layer",
+    "op",
+    "--variant",
+    "all_gather_alone,sequential,t3,t3_mca,t3_mca_unstaggered",
+)
 
 
 def device(count: int, change: str = "") -> str:
@@ -31,14 +39,22 @@ def device(count: int, change: str = "") -> str:
 
 def campaign(keep: Path) -> Campaign:
     def ran(name: str, count: int, *options: str, change: str = "") -> Run:
-        return run(keep / "t3" / f"{name}.jsonl", PROGRAM, ["--device", device(count, change), *options, *ONE_RUN,
-                                                            "--budget", "60m"])
+        return run(
+            keep / "t3" / f"{name}.jsonl",
+            PROGRAM,
+            ["--device", device(count, change), *options, *ONE_RUN, "--budget", "60m"],
+        )
 
-    layers = {count: ran(f"devices-{count}", count, "--model", models) for count, models in OF_THE_PAPER.items()}
+    layers = {
+        count: ran(f"devices-{count}", count, "--model", models) for count, models in OF_THE_PAPER.items()
+    }
     thresholds = ran("thresholds", 8, *SWEPT, "--threshold", ",".join(map(str, (0, *SWEEP))))
     rings = {count: ran(f"ring-{count}", count, *COUNTED) for count in RINGS}
-    wide = {count: ran(f"wide-{count}", count, "--model", models, change="peer_bandwidth=2x")
-            for count, models in OF_THE_PAPER.items() if count == 8}
+    wide = {
+        count: ran(f"wide-{count}", count, "--model", models, change="peer_bandwidth=2x")
+        for count, models in OF_THE_PAPER.items()
+        if count == 8
+    }
     few = ran("few-entries", 8, "--model", "t-nlg", "--layer", "op,fc-2", change="tracker_entries=32")
     return Campaign(layers, thresholds, rings, wide, few)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The tables of docs/reproduction/t3.md."""
+
 from __future__ import annotations
 
 import math
@@ -11,15 +12,20 @@ from typing import Callable, Iterable, Iterator, Optional
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import t3_words as words  # noqa: E402
-from program_runs import Case, Run  # noqa: E402
-from torus_model import table, verdict  # noqa: E402
+import t3_words as words
+from program_runs import Case, Run
+from torus_model import table, verdict
 
 FITTED = 8  # devices
 NEAR = 0.1
 ELEMENT_BYTES = 2  # f16
 MCA = "t3_mca"
-SUMS = ("computing_read_bytes", "computing_written_bytes", "communication_read_bytes", "communication_written_bytes")
+SUMS = (
+    "computing_read_bytes",
+    "computing_written_bytes",
+    "communication_read_bytes",
+    "communication_written_bytes",
+)
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,9 @@ def gains(of: str, summary: Callable[[Iterable[float]], float]) -> Value:
 
 
 def fewer_reads(cases: list[Case]) -> float:
-    return geomean(c.value("computing_read_bytes", "gemm_alone") / c.value("computing_read_bytes", MCA) for c in cases)
+    return geomean(
+        c.value("computing_read_bytes", "gemm_alone") / c.value("computing_read_bytes", MCA) for c in cases
+    )
 
 
 def with_all_gather(case: Case, variant: str) -> float:
@@ -87,8 +95,8 @@ def adding(cases: list[Case]) -> float:
     return geomean(c.value("adding_gain", "reduce_scatter_adding") for c in cases)
 
 
-# What, the value, and the paper's number by devices. Its summaries are over 8 and 16 devices together; the last row of T3-MCA
-# is that of the larger models.
+# What, the value, and the paper's number by devices. Its summaries are over 8 and 16 devices together; the
+# last row of T3-MCA is that of the larger models.
 ROWS: tuple[tuple[str, Value, dict[int, float]], ...] = (
     ("T3, geometric mean", gains("t3", geomean), {8: 1.20, 16: 1.20}),
     ("T3, best", gains("t3", max), {8: 1.39, 16: 1.39}),
@@ -121,7 +129,15 @@ def headline(found: Campaign) -> Iterator[str]:
             both = len(devices) > 1
             if both and paper[8] != paper[16]:
                 continue
-            rows.append([what, " and ".join(map(str, devices)), f"{expected:.2f}", f"{got:.2f}", verdict(near(got, expected))])
+            rows.append(
+                [
+                    what,
+                    " and ".join(map(str, devices)),
+                    f"{expected:.2f}",
+                    f"{got:.2f}",
+                    verdict(near(got, expected)),
+                ]
+            )
     yield from table(["what", "devices", "paper", "found", "within 10 %"], rows)
     yield words.HEADLINE_MISSES
 
@@ -136,9 +152,20 @@ def order(found: Campaign) -> Iterator[str]:
         for first, second in (("t3", MCA), (MCA, "S_ideal")):
             broken = [c for c in one.cases if gain(c, first) > gain(c, second) * 1.001]
             allowed = [c for c in broken if c.axes["layer"] == "op"]
-            said = ", ".join(f"{name_of(c)} ({gain(c, first):.3f} over {gain(c, second):.3f})" for c in broken) or "none"
+            said = (
+                ", ".join(f"{name_of(c)} ({gain(c, first):.3f} over {gain(c, second):.3f})" for c in broken)
+                or "none"
+            )
             kept = f"{len(one.cases) - len(broken)} of {len(one.cases)}"
-            rows.append([str(count), f"{_label(first)} <= {_label(second)}", kept, said, verdict(len(broken) == len(allowed))])
+            rows.append(
+                [
+                    str(count),
+                    f"{_label(first)} <= {_label(second)}",
+                    kept,
+                    said,
+                    verdict(len(broken) == len(allowed)),
+                ]
+            )
     yield from table(["devices", "order", "kept", "not kept", "but for op"], rows)
     yield words.ORDER_MISSES
 
@@ -155,12 +182,37 @@ def sub_layers(found: Campaign) -> Iterator[str]:
     rows = []
     for count, one in found.layers.items():
         for c in one.cases:
-            ms = [f"{1e3 * c.times[v]:.3f}" for v in ("gemm_alone", "reduce_scatter_alone", "all_gather_alone")]
-            rows.append([str(count), name_of(c), f"{c.facts['m']} x {c.facts['n']} x {c.facts['k']}", *ms,
-                         *(f"{gain(c, of):.3f}" for of in ("t3", MCA, "S_ideal", "S_ideal_adding")),
-                         f"{100 * c.facts['threshold_used']:.0f}", f"{c.facts['memory_intensity']:.3f}"])
-    yield from table(["devices", "sub-layer", "M x N x K", "GEMM, ms", "reduce-scatter, ms", "all-gather, ms", "T3", "T3-MCA",
-                      "ideal", "ideal, adding", "threshold, %", "intensity"], rows)
+            ms = [
+                f"{1e3 * c.times[v]:.3f}" for v in ("gemm_alone", "reduce_scatter_alone", "all_gather_alone")
+            ]
+            rows.append(
+                [
+                    str(count),
+                    name_of(c),
+                    f"{c.facts['m']} x {c.facts['n']} x {c.facts['k']}",
+                    *ms,
+                    *(f"{gain(c, of):.3f}" for of in ("t3", MCA, "S_ideal", "S_ideal_adding")),
+                    f"{100 * c.facts['threshold_used']:.0f}",
+                    f"{c.facts['memory_intensity']:.3f}",
+                ]
+            )
+    yield from table(
+        [
+            "devices",
+            "sub-layer",
+            "M x N x K",
+            "GEMM, ms",
+            "reduce-scatter, ms",
+            "all-gather, ms",
+            "T3",
+            "T3-MCA",
+            "ideal",
+            "ideal, adding",
+            "threshold, %",
+            "intensity",
+        ],
+        rows,
+    )
 
 
 # ------------------------------------------------------------------ traffic
@@ -171,16 +223,32 @@ def traffic(found: Campaign) -> Iterator[str]:
     rows = []
     for count, one in found.rings.items():
         case = one.cases[0]
-        reads = case.value("communication_read_bytes", "sequential") / case.value("communication_read_bytes", "t3")
-        written_bytes = [case.value("computing_written_bytes", v) + case.value("communication_written_bytes", v)
-                         for v in ("sequential", "t3")]
+        reads = case.value("communication_read_bytes", "sequential") / case.value(
+            "communication_read_bytes", "t3"
+        )
+        written_bytes = [
+            case.value("computing_written_bytes", v) + case.value("communication_written_bytes", v)
+            for v in ("sequential", "t3")
+        ]
         writes = written_bytes[0] / written_bytes[1]
         formulas = Fraction(2 * count - 1, count - 2), Fraction(count, count - 1)
         same = all(abs(got / float(formula) - 1) < 1e-12 for got, formula in zip((reads, writes), formulas))
         proof = [seen for name, seen in case.mechanism.items() if name.endswith("bytes_as_counted")]
-        rows.append([str(count), str(formulas[0]), f"{reads:.9g}", str(formulas[1]), f"{writes:.9g}", verdict(same),
-                     verdict(len(proof) == 4 and all(proof))])
-    yield from table(["devices", "(2N-1)/(N-2)", "reads, found", "N/(N-1)", "writes, found", "equal", "bytes as counted"], rows)
+        rows.append(
+            [
+                str(count),
+                str(formulas[0]),
+                f"{reads:.9g}",
+                str(formulas[1]),
+                f"{writes:.9g}",
+                verdict(same),
+                verdict(len(proof) == 4 and all(proof)),
+            ]
+        )
+    yield from table(
+        ["devices", "(2N-1)/(N-2)", "reads, found", "N/(N-1)", "writes, found", "equal", "bytes as counted"],
+        rows,
+    )
 
 
 def bytes_moved(found: Campaign) -> Iterator[str]:
@@ -189,10 +257,26 @@ def bytes_moved(found: Campaign) -> Iterator[str]:
     for count, one in found.layers.items():
         for c in one.cases:
             parts = [[c.value(name, v) / 1e6 for name in SUMS] for v in ("sequential", MCA)]
-            rows.append([str(count), name_of(c), *(f"{a:.1f} / {b:.1f}" for a, b in zip(*parts)),
-                         f"{total(c, MCA) / total(c, 'sequential'):.3f}"])
-    yield from table(["devices", "sub-layer", "computing reads", "computing writes", "communication reads",
-                      "communication writes", "T3-MCA over sequential"], rows)
+            rows.append(
+                [
+                    str(count),
+                    name_of(c),
+                    *(f"{a:.1f} / {b:.1f}" for a, b in zip(*parts)),
+                    f"{total(c, MCA) / total(c, 'sequential'):.3f}",
+                ]
+            )
+    yield from table(
+        [
+            "devices",
+            "sub-layer",
+            "computing reads",
+            "computing writes",
+            "communication reads",
+            "communication writes",
+            "T3-MCA over sequential",
+        ],
+        rows,
+    )
 
 
 # ------------------------------------------------------------------ the rest
@@ -213,9 +297,13 @@ def thresholds(found: Campaign) -> Iterator[str]:
         rule = cases[0]
         rows.append([name, f"{gain(rule, 't3'):.3f}", *(f"{of[p]:.3f}" for p in percents)])
         chosen = f"{100 * rule.facts['threshold_used']:.0f} %"
-        best_rows.append([name, f"{best} %", f"{of[best]:.3f}", chosen, f"{gain(rule, MCA):.3f}", verdict(inside)])
+        best_rows.append(
+            [name, f"{best} %", f"{of[best]:.3f}", chosen, f"{gain(rule, MCA):.3f}", verdict(inside)]
+        )
     yield from table(["sub-layer", "T3", *(f"{p} %" for p in percents)], rows)
-    yield from table(["sub-layer", "best threshold", "with it", "the rule's", "with it", "best is inside"], best_rows)
+    yield from table(
+        ["sub-layer", "best threshold", "with it", "the rule's", "with it", "best is inside"], best_rows
+    )
 
 
 def of_split(cases: list[Case]) -> Iterator[tuple[str, str, float, Optional[float]]]:
@@ -233,9 +321,17 @@ def split(found: Campaign) -> Iterator[str]:
     yield words.SPLIT
     rows = []
     for devices in ((8,), (8, 16)):
-        rows += [[where, what, " and ".join(map(str, devices)), f"{expected:.2f}" if expected else "not given", f"{got:.2f}",
-                  verdict(near(got, expected)) if expected else ""]
-                 for where, what, got, expected in of_split(cases_of(found, devices))]
+        rows += [
+            [
+                where,
+                what,
+                " and ".join(map(str, devices)),
+                f"{expected:.2f}" if expected else "not given",
+                f"{got:.2f}",
+                verdict(near(got, expected)) if expected else "",
+            ]
+            for where, what, got, expected in of_split(cases_of(found, devices))
+        ]
     yield from table(["units for communication", "what", "devices", "paper", "found", "within 10 %"], rows)
     yield words.SPLIT_MISSES
 
@@ -254,9 +350,19 @@ def tracker(found: Campaign) -> Iterator[str]:
     rows = []
     whole = {name_of(c): c for c in found.layers[8].cases}
     for entries, cases in ((256, [whole[name_of(c)] for c in found.few.cases]), (32, found.few.cases)):
-        rows += [[str(entries), name_of(c), f"{c.value('tracker_most_used', MCA):.0f}",
-                  f"{100 * c.value('tiles_overflowed', MCA):.1f} %", f"{gain(c, MCA):.3f}"] for c in cases]
-    yield from table(["entries", "sub-layer, 8 devices", "most used", "tiles that overflowed", "T3-MCA"], rows)
+        rows += [
+            [
+                str(entries),
+                name_of(c),
+                f"{c.value('tracker_most_used', MCA):.0f}",
+                f"{100 * c.value('tiles_overflowed', MCA):.1f} %",
+                f"{gain(c, MCA):.3f}",
+            ]
+            for c in cases
+        ]
+    yield from table(
+        ["entries", "sub-layer, 8 devices", "most used", "tiles that overflowed", "T3-MCA"], rows
+    )
     yield words.TRACKER_LAW
 
 
@@ -266,9 +372,18 @@ def readings(found: Campaign) -> Iterator[str]:
     for name, run_ in (("75 GB/s each way", found.layers[8]), ("150 GB/s each way", found.wide[8])):
         cases = run_.cases
         share = geomean((c.times["all_reduce_alone"]) / c.times["gemm_alone"] for c in cases)
-        rows.append([name, f"{geomean(gain(c, 'S_ideal') for c in cases):.3f}", f"{max(gain(c, 'S_ideal') for c in cases):.3f}",
-                     f"{geomean(gain(c, MCA) for c in cases):.3f}", f"{share:.2f}"])
-    yield from table(["links, 8 devices", "ideal, geometric mean", "ideal, best", "T3-MCA", "all-reduce over GEMM"], rows)
+        rows.append(
+            [
+                name,
+                f"{geomean(gain(c, 'S_ideal') for c in cases):.3f}",
+                f"{max(gain(c, 'S_ideal') for c in cases):.3f}",
+                f"{geomean(gain(c, MCA) for c in cases):.3f}",
+                f"{share:.2f}",
+            ]
+        )
+    yield from table(
+        ["links, 8 devices", "ideal, geometric mean", "ideal, best", "T3-MCA", "all-reduce over GEMM"], rows
+    )
 
 
 def cost(found: Campaign) -> Iterator[str]:
@@ -276,5 +391,10 @@ def cost(found: Campaign) -> Iterator[str]:
     runs = list(found.layers.values())
     cpu_s = sum(r.cpu_s or math.nan for r in runs)
     peak = max((r.peak_bytes or 0) for r in runs)
-    row = ["every sub-layer, all variants, one sample", f"{cpu_s:.0f}", f"{peak / 2 ** 20:.0f} MiB", verdict(cpu_s <= 120)]
+    row = [
+        "every sub-layer, all variants, one sample",
+        f"{cpu_s:.0f}",
+        f"{peak / 2**20:.0f} MiB",
+        verdict(cpu_s <= 120),
+    ]
     yield from table(["what", "CPU seconds", "peak memory", "within 120 s"], [row])

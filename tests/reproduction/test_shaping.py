@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # level: all
 """What rows of overlap/shaping say, on small made-up records."""
+
 from __future__ import annotations
 
 import sys
@@ -12,9 +13,9 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1])]
 
-import shaping_rows as found  # noqa: E402
-import shaping_tables as tables  # noqa: E402
-from shaping_rows import BOTH, OVERLAP, PRIORITY, Row, Sweep  # noqa: E402
+import shaping_rows as found
+import shaping_tables as tables
+from shaping_rows import BOTH, OVERLAP, PRIORITY, Row, Sweep
 
 VARIANTS = (OVERLAP, PRIORITY, BOTH)
 # 6 slots; registers for 8 blocks of a communication.
@@ -22,18 +23,38 @@ UNIT = {"slots_per_unit": 6, "registers_per_unit_bytes": 256 << 10, "block_regis
 
 
 def record(**changes: Any) -> dict[str, Any]:
-    derived = [{"name": name, "variant": None, "value": value} for name, value in
-               (("time_ratio_min", 0.6), ("time_ratio_pipelined", 0.65))]
-    for name, values in (("time", (0.08, 0.064, 0.06)), ("time_ratio", (1.0, 0.8, 0.75)), ("overlap_rate", (0.0, 0.4, 0.5)),
-                         ("first_comm_block", (2e-3, 3e-6, 3e-6)), ("comm_CIL", (1.0, 1.2, 1.1))):
+    derived = [
+        {"name": name, "variant": None, "value": value}
+        for name, value in (("time_ratio_min", 0.6), ("time_ratio_pipelined", 0.65))
+    ]
+    for name, values in (
+        ("time", (0.08, 0.064, 0.06)),
+        ("time_ratio", (1.0, 0.8, 0.75)),
+        ("overlap_rate", (0.0, 0.4, 0.5)),
+        ("first_comm_block", (2e-3, 3e-6, 3e-6)),
+        ("comm_CIL", (1.0, 1.2, 1.1)),
+    ):
         derived += [{"name": name, "variant": v, "value": value} for v, value in zip(VARIANTS, values)]
-    derived += [{"name": "normalised_time", "variant": v, "value": value} for v, value in ((PRIORITY, 0.8), (BOTH, 0.75))]
-    derived += [{"name": "time", "variant": v, "value": value} for v, value in (("gemm_alone", 0.048), ("comm_alone", 0.032))]
+    derived += [
+        {"name": "normalised_time", "variant": v, "value": value}
+        for v, value in ((PRIORITY, 0.8), (BOTH, 0.75))
+    ]
+    derived += [
+        {"name": "time", "variant": v, "value": value}
+        for v, value in (("gemm_alone", 0.048), ("comm_alone", 0.032))
+    ]
     derived.append({"name": "claim_cost", "variant": "gemm_shaped", "value": 1.5})
     case = {"scenario": "cb-ar", "tile": "64x64x32", "grid": 1024, "iterations": 8, "message": 0}
-    return {"case": case, "key": "a key", "status": "ok", "validity": {"valid": True, "flags": []}, "derived": derived,
-            "facts": {"residents": 5, "shaped_residents": 2, "residents_by_shared": 5},
-            "mechanism": [{"name": "order_is_kept", "observed": True}, {"name": "other", "observed": False}], **changes}
+    return {
+        "case": case,
+        "key": "a key",
+        "status": "ok",
+        "validity": {"valid": True, "flags": []},
+        "derived": derived,
+        "facts": {"residents": 5, "shaped_residents": 2, "residents_by_shared": 5},
+        "mechanism": [{"name": "order_is_kept", "observed": True}, {"name": "other", "observed": False}],
+        **changes,
+    }
 
 
 def row(**changes: Any) -> Row:
@@ -52,7 +73,10 @@ class Records(unittest.TestCase):
                 found.row_of(record(**changes), "A40")
 
     def test_an_order_that_was_not_seen_is_not_kept(self) -> None:
-        for seen in ([], [{"name": "order_is_kept", "observed": True}, {"name": "order_is_kept", "observed": False}]):
+        for seen in (
+            [],
+            [{"name": "order_is_kept", "observed": True}, {"name": "order_is_kept", "observed": False}],
+        ):
             self.assertFalse(found.row_of(record(mechanism=seen), "A40").in_order)
 
 
@@ -62,7 +86,9 @@ class Residents(unittest.TestCase):
         for at, (pool, reserved) in enumerate(((100, 1), (164, 1), (228, 1), (64, 0))):
             for tile, element, paper in tables.RESIDENTS:
                 size = found.tile_bytes(tile, element)
-                self.assertEqual(found.residents(pool << 10, reserved << 10, size), paper[at], (pool, tile, element))
+                self.assertEqual(
+                    found.residents(pool << 10, reserved << 10, size), paper[at], (pool, tile, element)
+                )
 
     def test_a_pool_for_other_tiles(self) -> None:
         self.assertEqual(found.pool_for({16 << 10: 8, 32 << 10: 4}, 0), 128 << 10)
@@ -93,7 +119,13 @@ class Shape(unittest.TestCase):
         self.assertFalse(Sweep((row(grid=32), row())).good_when_low())
 
     def test_sweeps_have_the_papers_grids_in_order(self) -> None:
-        rows = [row(grid=1024), row(grid=2), row(grid=0), row(grid=4, iterations=20), row(grid=2, tile="64x64x64")]
+        rows = [
+            row(grid=1024),
+            row(grid=2),
+            row(grid=0),
+            row(grid=4, iterations=20),
+            row(grid=2, tile="64x64x64"),
+        ]
         self.assertEqual([[r.grid for r in s.rows] for s in found.sweeps(rows, 8)], [[2, 1024], [2]])
 
     def test_why_nothing_decays(self) -> None:
@@ -101,7 +133,10 @@ class Shape(unittest.TestCase):
         self.assertIn("resident at once", found.why_no_decay(few))
         hidden = row(wait_s={OVERLAP: 1e-3}, comm_s=4e-3)
         self.assertIn("takes 4 ms, less than the 5 ms that are left", found.why_no_decay(hidden))
-        self.assertIn("of which the 5 ms that are left of the GEMM hide a part", found.why_no_decay(replace(hidden, comm_s=6e-3)))
+        self.assertIn(
+            "of which the 5 ms that are left of the GEMM hide a part",
+            found.why_no_decay(replace(hidden, comm_s=6e-3)),
+        )
 
     def test_why_priority_does_not_cure(self) -> None:
         self.assertIn("takes 1.20 times its time alone", found.why_no_cure(row(), UNIT))

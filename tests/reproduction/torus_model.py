@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """bin/topology/torus as numbers, and how numbers are written in docs/reproduction/swing.md."""
+
 from __future__ import annotations
 
 import json
@@ -17,10 +18,15 @@ EQUAL = 1e-9  # exact times that differ by less are a tie
 ONE = ":1"  # behind the name of an algorithm that runs on one port
 ALGORITHMS = "ring,bucket,rd-l,rd-b,rd-mirrored,swing-l,swing-b"
 
-# Swing is the faster of its latency and its bandwidth variant. The paper runs the first on one port, as Psi = D log2 p in its
-# table says; with the schedules of this project it can use all.
+# Swing is the faster of its latency and its bandwidth variant. The paper runs the first on one port, as Psi =
+# D log2 p in its table says; with the schedules of this project it can use all.
 ONE_PORT, ALL_PORTS = ("swing-l" + ONE, "swing-b"), ("swing-l", "swing-b")
-KNOWN = ("ring", "bucket", "rd-l", "rd-b")  # what the paper compares with: plain recursive doubling has one port
+KNOWN = (
+    "ring",
+    "bucket",
+    "rd-l",
+    "rd-b",
+)  # what the paper compares with: plain recursive doubling has one port
 
 
 class Model:
@@ -31,9 +37,22 @@ class Model:
         self._known: dict[tuple[str, str, int], dict[str, float]] = {}
 
     def learn(self, shape: str, algorithms: str, sizes: tuple[int, ...], suffix: str = "") -> None:
-        words = [str(TORUS), "--shape", shape, "--algorithm", algorithms, "--size", ",".join(map(str, sizes)), *self._costs]
-        done = subprocess.run([*words, "--ports", "1" if suffix else "all", "--format", "json"], capture_output=True, text=True,
-                              check=True)
+        words = [
+            str(TORUS),
+            "--shape",
+            shape,
+            "--algorithm",
+            algorithms,
+            "--size",
+            ",".join(map(str, sizes)),
+            *self._costs,
+        ]
+        done = subprocess.run(
+            [*words, "--ports", "1" if suffix else "all", "--format", "json"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         for record in map(json.loads, done.stdout.splitlines()):
             if record["kind"] == "case" and record["status"] == "ok":
                 place = record["case"]
@@ -43,7 +62,11 @@ class Model:
     def of(self, shape: str, algorithm: str, size: int) -> dict[str, float]:
         if (shape, algorithm, size) not in self._known:
             # A ring needs a cycle through all nodes.
-            names = ALGORITHMS if "x" in shape and shape.count("x") == 1 or ":" in shape else ALGORITHMS.partition(",")[2]
+            names = (
+                ALGORITHMS
+                if "x" in shape and shape.count("x") == 1 or ":" in shape
+                else ALGORITHMS.partition(",")[2]
+            )
             sizes = tuple({*SWEEP, *SIZES})
             self.learn(shape, names, sizes)
             self.learn(shape, "swing-l,rd-l", sizes, ONE)
@@ -76,7 +99,9 @@ def nodes(shape: str) -> int:
     return math.prod(map(int, shape.rpartition(":")[2].split("x")))
 
 
-def gain(model: Model, shape: str, size: int, swing: tuple[str, ...] = ALL_PORTS, others: tuple[str, ...] = KNOWN) -> float:
+def gain(
+    model: Model, shape: str, size: int, swing: tuple[str, ...] = ALL_PORTS, others: tuple[str, ...] = KNOWN
+) -> float:
     """How many times longer the best of the others takes than Swing."""
     return model.best(shape, others, size)[0] / model.best(shape, swing, size)[0]
 
@@ -89,7 +114,13 @@ def time_text(seconds: float) -> str:
 
 
 def size_text(size: float) -> str:
-    return f"{size / MIB:.4g} MiB" if size >= MIB else f"{size / KIB:.4g} KiB" if size >= KIB else f"{size:.4g} B"
+    return (
+        f"{size / MIB:.4g} MiB"
+        if size >= MIB
+        else f"{size / KIB:.4g} KiB"
+        if size >= KIB
+        else f"{size:.4g} B"
+    )
 
 
 def verdict(good: bool) -> str:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How often the verdict of `./gpusig compare` is right: verdict.py FOLDER [EQUAL SLOW JOBS] measures pools of runs on a simulated
-device, which takes half an hour, and prints tables in Markdown; verdict.py --host EQUAL [SLOW...] judges pools that were measured
-on a host: docs/reproduction/verdict.md.
+"""How often the verdict of `./gpusig compare` is right: verdict.py FOLDER [EQUAL SLOW JOBS] measures pools of
+runs on a simulated device, which takes half an hour, and prints tables in Markdown; verdict.py --host EQUAL
+[SLOW...] judges pools that were measured on a host: docs/reproduction/verdict.md.
 """
+
 from __future__ import annotations
 
 import random
@@ -14,9 +15,9 @@ from verdict_pools import FACTORS, MECHANISMS, ROOT, make, name_of
 
 sys.path.insert(0, str(ROOT))
 
-from reports.compare import sides, verdict  # noqa: E402
-from reports.compare.numbers import RunNumbers  # noqa: E402
-from reports.compare.statistics import binomial_interval  # noqa: E402
+from reports.compare import sides, verdict
+from reports.compare.numbers import RunNumbers
+from reports.compare.statistics import binomial_interval
 
 REPEATS = 8
 COMPARISONS = 400
@@ -34,8 +35,13 @@ def rate(hits: int, trials: int) -> str:
     return f"{hits} of {trials}: {hits / trials:.1%} ({low:.1%} to {high:.1%})"
 
 
-def words(before: Runs, after: Runs, names: list[str], settings: verdict.Settings = SETTINGS) -> dict[str, str]:
-    return {row.name: row.verdict for row in verdict.judged(verdict.rows_of(before, after, names, settings), settings)}
+def words(
+    before: Runs, after: Runs, names: list[str], settings: verdict.Settings = SETTINGS
+) -> dict[str, str]:
+    return {
+        row.name: row.verdict
+        for row in verdict.judged(verdict.rows_of(before, after, names, settings), settings)
+    }
 
 
 def draws(runs: Runs, seed: int, count: int) -> list[tuple[Runs, Runs]]:
@@ -45,7 +51,10 @@ def draws(runs: Runs, seed: int, count: int) -> list[tuple[Runs, Runs]]:
 
 
 def alarms(splits: list[tuple[Runs, Runs]], names: list[str], settings: verdict.Settings = SETTINGS) -> int:
-    return sum(any(word in CALLED for word in words(before, after, names, settings).values()) for before, after in splits)
+    return sum(
+        any(word in CALLED for word in words(before, after, names, settings).values())
+        for before, after in splits
+    )
 
 
 def equal_table(runs: Runs, names: list[str]) -> None:
@@ -53,7 +62,10 @@ def equal_table(runs: Runs, names: list[str]) -> None:
     print("| comparisons | any alarm |\n| --- | --- |")
     print(f"| drawn from all runs | {rate(alarms(draws(runs, 1, COMPARISONS), names), COMPARISONS)} |")
     tests_alone = replace(SETTINGS, least_effect=1e-9)
-    print(f"| the same, without a least effect | {rate(alarms(draws(runs, 1, COMPARISONS), names, tests_alone), COMPARISONS)} |")
+    print(
+        f"| the same, without a least effect | "
+        f"{rate(alarms(draws(runs, 1, COMPARISONS), names, tests_alone), COMPARISONS)} |"
+    )
     quarter = len(runs) // 4
     for part in range(4):
         first, last = part * quarter, (part + 1) * quarter
@@ -68,30 +80,55 @@ def touched(truth: Runs, slow: Runs, names: list[str]) -> dict[str, float]:
     for name in names:
         then, now = truth[0].numbers[name], slow[0].numbers[name]
         if then.value is not None and now.value is not None and then.value != now.value:
-            found[name] = abs(now.value / then.value - 1) if then.scale == verdict.RATIO else abs(now.value - then.value)
+            found[name] = (
+                abs(now.value / then.value - 1)
+                if then.scale == verdict.RATIO
+                else abs(now.value - then.value)
+            )
     return found
 
 
 def slow_table(folder: Path, equal: Runs, names: list[str]) -> None:
     truth = read(folder / "truth")
-    print("| slow-down | metric | without noise | called a regression | called an improvement |\n| --- | --- | --- | --- | --- |")
+    print(
+        "| slow-down | metric | without noise | called a regression | called an improvement |\n| --- | --- | "
+        "--- | --- | --- |"
+    )
     for mechanism in MECHANISMS:
         moved = touched(truth, read(folder / f"truth-{mechanism}"), names)
         for factor in FACTORS:
-            _slow_rows(f"{mechanism} {factor - 1:.0%}", equal, read(folder / name_of(mechanism, factor)), names, moved)
+            _slow_rows(
+                f"{mechanism} {factor - 1:.0%}",
+                equal,
+                read(folder / name_of(mechanism, factor)),
+                names,
+                moved,
+            )
 
 
 def _slow_rows(title: str, equal: Runs, slow: Runs, names: list[str], moved: dict[str, float]) -> None:
     draw = random.Random(title)
-    found = [words(draw.sample(equal, REPEATS), draw.sample(slow, REPEATS), names) for _ in range(COMPARISONS)]
-    direct = [name for name, effect in moved.items() if effect > 0.04]  # all but a small part of it is the mechanism
+    found = [
+        words(draw.sample(equal, REPEATS), draw.sample(slow, REPEATS), names) for _ in range(COMPARISONS)
+    ]
+    direct = [
+        name for name, effect in moved.items() if effect > 0.04
+    ]  # all but a small part of it is the mechanism
     for name in direct:
-        hits, better = (sum(one[name] == word for one in found) for word in (verdict.REGRESS, verdict.IMPROVE))
-        print(f"| {title} | {name} | {moved[name]:.1%} at {FACTORS[0] - 1:.0%} | {rate(hits, COMPARISONS)} | {better} |")
+        hits, better = (
+            sum(one[name] == word for one in found) for word in (verdict.REGRESS, verdict.IMPROVE)
+        )
+        print(
+            f"| {title} | {name} | {moved[name]:.1%} at {FACTORS[0] - 1:.0%} | {rate(hits, COMPARISONS)} | "
+            f"{better} |"
+        )
     others = [name for name in names if name not in moved]
     worst = max(others, key=lambda name: sum(one[name] == verdict.REGRESS for one in found))
     hits = sum(one[worst] == verdict.REGRESS for one in found)
-    print(f"| {title} | what it cannot touch, {len(others)} metrics; most often {worst} | 0 | {rate(hits, COMPARISONS)} | |")
+    print(
+        f"| {title} | what it cannot touch, {len(others)} metrics; most often {worst} | 0 | "
+        f"{rate(hits, COMPARISONS)} | |"
+    )
 
 
 def simulated(folder: Path, equal: int, slow: int, jobs: int) -> int:
@@ -113,7 +150,9 @@ def on_host(folders: list[Path]) -> int:
         slow = read(folder)
         names = verdict.chosen([*equal, *slow], SETTINGS)[0]
         draw = random.Random(folder.name)
-        found = [words(draw.sample(equal, REPEATS), draw.sample(slow, REPEATS), names) for _ in range(COMPARISONS)]
+        found = [
+            words(draw.sample(equal, REPEATS), draw.sample(slow, REPEATS), names) for _ in range(COMPARISONS)
+        ]
         for name in names:
             hits = sum(one[name] == verdict.REGRESS for one in found)
             row = verdict.measured(verdict.rows_of(equal, slow, [name], SETTINGS)[0], 0.95)

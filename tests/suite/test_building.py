@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The lock of builds, where file systems answer differently. tests/shared_checkout.bats has builds that start at once."""
+"""The lock of builds, where file systems answer differently. tests/shared_checkout.bats has builds that start
+at once."""
+
 from __future__ import annotations
 
 import errno
@@ -41,13 +43,22 @@ class OfBuilds(unittest.TestCase):
         with building.Lock() as lock, redirect_stderr(io.StringIO()) as said:
             with patch("fcntl.flock", side_effect=OSError(errno.ENOLCK, "No locks available")):
                 self.assertTrue(lock.try_alone())
-            with patch("fcntl.flock", side_effect=OSError(errno.EIO, "Input/output error")), self.assertRaisesRegex(
-                    CommandError, "cannot lock .*: Input/output error"):
+            with (
+                patch("fcntl.flock", side_effect=OSError(errno.EIO, "Input/output error")),
+                self.assertRaisesRegex(CommandError, "cannot lock .*: Input/output error"),
+            ):
                 lock.try_alone()
         self.assertEqual(said.getvalue().count("no locks on this file system"), 1)
 
     def test_words_in_a_lock_reach_no_terminal_as_they_are(self) -> None:
-        for text in ("", "[]", "{", '{"process": 7, "host": "a\\u001bb"}', '{"process": "x", "host": "node1"}', "\udc80"):
+        for text in (
+            "",
+            "[]",
+            "{",
+            '{"process": 7, "host": "a\\u001bb"}',
+            '{"process": "x", "host": "node1"}',
+            "\udc80",
+        ):
             (building.folder() / "lock").write_text(text, encoding="utf-8", errors="surrogateescape")
             with building.Lock() as lock:
                 self.assertEqual(lock._owner(), "another process")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Damaged files of a run that is resumed: one line or none, and what is whole is used."""
+
 import contextlib
 import fcntl
 import io
@@ -22,34 +23,86 @@ from tests import level
 HOME = Path(__file__).resolve().parents[2]
 PROGRAM = Program("micro/a", Path("/bin/a"), primary=("rate",))
 NEW = run.Options(None, 60.0, None, [], None, Path("x"), None, False, [], False, None)
-OUTCOME = {"status": "ok", "exit": 0, "reason": "", "cases": 2, "elapsed_s": 1.5, "budget_s": 2.0, "out_of_budget": 1}
+OUTCOME = {
+    "status": "ok",
+    "exit": 0,
+    "reason": "",
+    "cases": 2,
+    "elapsed_s": 1.5,
+    "budget_s": 2.0,
+    "out_of_budget": 1,
+}
 DEEP = "[" * 100_000 + "]" * 100_000
-BAD_TEXTS = ["true", "null", "-1", "0", "1", "1" + "0" * 400, "1e999", "NaN", "-Infinity", '"\\ud800"', '"a\\nb"', '""',
-             "[]", "{}", "[[[1]]]", '{"a": {"b": [null]}}', '[{"where": 3}]', '[{"flag": []}]', '{"total": "x"}',
-             '{"driver": true, "child": 0}', DEEP, "[" * 4000, "1" * 5000]
+BAD_TEXTS = [
+    "true",
+    "null",
+    "-1",
+    "0",
+    "1",
+    "1" + "0" * 400,
+    "1e999",
+    "NaN",
+    "-Infinity",
+    '"\\ud800"',
+    '"a\\nb"',
+    '""',
+    "[]",
+    "{}",
+    "[[[1]]]",
+    '{"a": {"b": [null]}}',
+    '[{"where": 3}]',
+    '[{"flag": []}]',
+    '{"total": "x"}',
+    '{"driver": true, "child": 0}',
+    DEEP,
+    "[" * 4000,
+    "1" * 5000,
+]
 
 
 def record(kind, **more):
-    return {"schema": "gpusig.record", "version": "1.0.0", "kind": kind, "run": "r1", "program": "micro/a", **more}
+    return {
+        "schema": "gpusig.record",
+        "version": "1.0.0",
+        "kind": kind,
+        "run": "r1",
+        "program": "micro/a",
+        **more,
+    }
 
 
 def records():
     derived = [{"name": "bandwidth", "variant": "read", "valid": True, "grades": ["noisy"]}]
-    yield record("run", argv=["a", "--budget", "2s"], primary=[{"derived": "bandwidth", "variant": "read", "where": {"size": 1}}])
+    yield record(
+        "run",
+        argv=["a", "--budget", "2s"],
+        primary=[{"derived": "bandwidth", "variant": "read", "where": {"size": 1}}],
+    )
     for size in (1, 2):
-        yield record("case", key=f"size={size}", case={"size": size}, status="ok", elapsed_s=0.5, derived=derived,
-                     validity={"valid": True, "flags": [{"flag": "noisy", "variant": None}]})
+        yield record(
+            "case",
+            key=f"size={size}",
+            case={"size": size},
+            status="ok",
+            elapsed_s=0.5,
+            derived=derived,
+            validity={"valid": True, "flags": [{"flag": "noisy", "variant": None}]},
+        )
     yield record("end", status="ok", cases={"total": 3, "out_of_budget": 1}, elapsed_s=1.5)
 
 
 def decided():
-    made = resume.Plan("host", "asked for", 1, False, ["micro/*"], 60.0, ["64x64x64"], 5, False, "2026", {"micro/a": OUTCOME})
+    made = resume.Plan(
+        "host", "asked for", 1, False, ["micro/*"], 60.0, ["64x64x64"], 5, False, "2026", {"micro/a": OUTCOME}
+    )
     return {"schema": "gpusig.plan", "version": "1.0.0", **vars(made)}
 
 
 def places(value, at=()):
     yield at
-    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+    for key, inner in (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    ):
         yield from places(inner, (*at, key))
 
 
@@ -73,7 +126,7 @@ def damaged_bytes(draw, text):
         place = draw.randrange(len(data) + 1)
         how = draw.randrange(3)
         if how == 0:
-            data[place:place + 1] = bytes([draw.randrange(256)])
+            data[place : place + 1] = bytes([draw.randrange(256)])
         elif how == 1:
             data[place:] = b""
         else:
@@ -139,20 +192,37 @@ class Damaged(unittest.TestCase):
         path = self.folder / "lock"
         with open(path, "wb") as held, patch("os.killpg", side_effect=AssertionError), patch("os.kill"):
             fcntl.flock(held, fcntl.LOCK_EX)
-            for text in (*BAD_TEXTS, '{"driver": 0, "child": 1}', '{"driver": -1, "child": -1}', '{"driver": true}',
-                         '{"driver": "1"}', '{"driver": 1.5}', '{"driver": %s}' % 10**30, "\xff", ""):
+            for text in (
+                *BAD_TEXTS,
+                '{"driver": 0, "child": 1}',
+                '{"driver": -1, "child": -1}',
+                '{"driver": true}',
+                '{"driver": "1"}',
+                '{"driver": 1.5}',
+                '{"driver": %s}' % 10**30,
+                "\xff",
+                "",
+            ):
                 path.write_text(text, encoding="latin-1")
                 with self.assertRaisesRegex(CommandError, "in use by another run .process unknown"):
                     resume.Lock(self.folder)
 
     def test_a_damaged_record_changes_nothing_and_is_counted(self):
         file = RecordFile(self.folder / "records.jsonl")
-        for bad in (record("case", key="k", status="ok", elapsed_s=10**400), record("case", key="\ud800", status="ok"),
-                    record("case", key="a\nb", status="ok"), record("case", key="k", status="ok", elapsed_s=float("nan")),
-                    record("case", key="k", status="ok", elapsed_s=-1), record("end", status="ok", cases=[]),
-                    record("end", status="ok", cases={"total": "3"}), record("run", program="micro/\udfff"),
-                    record("case", key="k", status="ok", check=[]), record("case", key="k", status="ok", check={"timed": -1}),
-                    record("run", primary=[{"where": [1]}]), {**record("run"), "run": None}):
+        for bad in (
+            record("case", key="k", status="ok", elapsed_s=10**400),
+            record("case", key="\ud800", status="ok"),
+            record("case", key="a\nb", status="ok"),
+            record("case", key="k", status="ok", elapsed_s=float("nan")),
+            record("case", key="k", status="ok", elapsed_s=-1),
+            record("end", status="ok", cases=[]),
+            record("end", status="ok", cases={"total": "3"}),
+            record("run", program="micro/\udfff"),
+            record("case", key="k", status="ok", check=[]),
+            record("case", key="k", status="ok", check={"timed": -1}),
+            record("run", primary=[{"where": [1]}]),
+            {**record("run"), "run": None},
+        ):
             file.path.write_text(json.dumps(bad) + "\n" + '{"kind": ' + DEEP + "}\n", encoding="utf-8")
             file = RecordFile(file.path)
             file.update()
@@ -160,7 +230,9 @@ class Damaged(unittest.TestCase):
 
     def test_a_plan_of_a_run_before_there_were_soaks_is_none(self):
         path = self.folder / "plan.json"
-        path.write_text(json.dumps({name: value for name, value in decided().items() if name != "soak"}), encoding="utf-8")
+        path.write_text(
+            json.dumps({name: value for name, value in decided().items() if name != "soak"}), encoding="utf-8"
+        )
         self.assertFalse(resume.load(path).soak)
 
     def test_a_plan_that_is_whole_is_loaded_and_one_that_lacks_something_names_it(self):
@@ -168,7 +240,9 @@ class Damaged(unittest.TestCase):
         path.write_text(json.dumps(decided()), encoding="utf-8")
         self.assertEqual({"schema": "gpusig.plan", "version": "1.0.0", **vars(resume.load(path))}, decided())
         path.write_text("{}", encoding="utf-8")
-        with self.assertRaisesRegex(CommandError, "plan.json cannot be read as the plan of a run: 'device' is missing"):
+        with self.assertRaisesRegex(
+            CommandError, "plan.json cannot be read as the plan of a run: 'device' is missing"
+        ):
             resume.load(path)
 
 
@@ -192,12 +266,21 @@ print(len(file.of("micro/a").done), file.unreadable, file.of("micro/a").ended)""
                 out.write(json.dumps(start) + "\n")
                 samples = "0.00012345678901, " * (31 * 1000 * 1000 // 18)
                 out.write(json.dumps({**case, "samples": "@"}).replace('"@"', f"[{samples}1]") + "\n")
-                out.write(json.dumps({**case, "key": "too long", "padding": "x" * damaged.MAX_LINE_BYTES}) + "\n")
+                out.write(
+                    json.dumps({**case, "key": "too long", "padding": "x" * damaged.MAX_LINE_BYTES}) + "\n"
+                )
                 for number in range(200_000):
-                    out.write(json.dumps({**case, "key": f"op=triad footprint={number}", "derived": []}) + "\n")
+                    out.write(
+                        json.dumps({**case, "key": f"op=triad footprint={number}", "derived": []}) + "\n"
+                    )
                 out.write(json.dumps(end) + "\n" + "x" * 40_000_000)
-            done = subprocess.run([sys.executable, "-c", self.LIMITED, str(path)], cwd=HOME, capture_output=True, text=True,
-                                  check=False)
+            done = subprocess.run(
+                [sys.executable, "-c", self.LIMITED, str(path)],
+                cwd=HOME,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
             self.assertEqual(done.stdout.split(), ["40000000", "200001", "1", "True"], done.stderr[-500:])
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """suite/launch.py: what hangs is stopped at its limit, and what others keep from the processors is not."""
+
 from __future__ import annotations
 
 import os
@@ -14,7 +15,9 @@ from suite import launch
 class Limit(unittest.TestCase):
     def launch(self, *command: str) -> launch.Ended:
         with tempfile.TemporaryDirectory() as folder, launch.StopSignals() as stop:
-            return launch.launch(list(command), Path(folder, "log"), 0.01, stop, stop.wake, lambda _: None, lambda: None)
+            return launch.launch(
+                list(command), Path(folder, "log"), 0.01, stop, stop.wake, lambda _: None, lambda: None
+            )
 
     def test_what_takes_longer_is_stopped(self) -> None:
         ended = self.launch("sleep", "600")

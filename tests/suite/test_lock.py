@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Who may have the folder of a run whose driver was killed."""
+
 from __future__ import annotations
 
 import fcntl
@@ -32,8 +33,12 @@ class OfAKilledDriver(unittest.TestCase):
         with open(self.folder / "lock", "rb") as lock:
             if locks:
                 fcntl.flock(lock, fcntl.LOCK_EX)
-            child = subprocess.Popen([sys.executable, "-c", _SLEEPS, *words], start_new_session=True, stderr=subprocess.DEVNULL,
-                                     pass_fds=(lock.fileno(),) if locks else ())
+            child = subprocess.Popen(
+                [sys.executable, "-c", _SLEEPS, *words],
+                start_new_session=True,
+                stderr=subprocess.DEVNULL,
+                pass_fds=(lock.fileno(),) if locks else (),
+            )
         self.addCleanup(child.wait)
         self.addCleanup(child.kill)
         return child
@@ -50,8 +55,12 @@ class OfAKilledDriver(unittest.TestCase):
 
     def test_another_program_that_has_the_lock_is_left_alone(self) -> None:
         other = self.program(True, "records.jsonl")
-        with patch.object(resume, "_GRACE_S", 0.1), self.assertRaisesRegex(
-                CommandError, "is in use by a program of an earlier run; try again when it ended"):
+        with (
+            patch.object(resume, "_GRACE_S", 0.1),
+            self.assertRaisesRegex(
+                CommandError, "is in use by a program of an earlier run; try again when it ended"
+            ),
+        ):
             resume.Lock(self.folder)
         self.assertIsNone(other.poll())
 
@@ -59,7 +68,9 @@ class OfAKilledDriver(unittest.TestCase):
         """The driver's number is that of a process that has ended here, and of one that measures there."""
         owner = json.loads((self.folder / "lock").read_text(encoding="ascii"))
         self.program(True, "--out", self.records())
-        (self.folder / "lock").write_text(json.dumps({**owner, "host": "node/9\n", "processes": "of node9"}), encoding="ascii")
+        (self.folder / "lock").write_text(
+            json.dumps({**owner, "host": "node/9\n", "processes": "of node9"}), encoding="ascii"
+        )
         words = "is in use by another run .process %d of node_9_-[0-9a-f]{8}.$" % owner["driver"]
         for use in (resume.Lock, resume.refuse_in_use):
             with self.assertRaisesRegex(CommandError, words):
@@ -74,6 +85,8 @@ class OfAKilledDriver(unittest.TestCase):
             lock = resume.Lock(self.folder)
         self.addCleanup(os.close, lock.handle)
         owner = json.loads((self.folder / "lock").read_text(encoding="ascii"))
-        self.assertEqual((owner["driver"], owner["host"], owner["processes"]), (os.getpid(), "node9", resume._processes()))
+        self.assertEqual(
+            (owner["driver"], owner["host"], owner["processes"]), (os.getpid(), "node9", resume._processes())
+        )
         with self.assertRaisesRegex(CommandError, "in use by another run .process %d.$" % os.getpid()):
             resume.refuse_in_use(self.folder)

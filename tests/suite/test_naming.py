@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Names of nodes in names of folders."""
+
 from __future__ import annotations
 
 import os
@@ -46,10 +47,24 @@ class Names(unittest.TestCase):
 
 class OfAJob(unittest.TestCase):
     def test_what_makes_a_process_a_rank_is_taken_out_and_what_says_where_it_ran_stays(self) -> None:
-        of_a_rank = {"PMI_RANK": "1", "PMIX_RANK": "0", "OMPI_COMM_WORLD_SIZE": "4", "OMPI_MCA_ess": "x", "SLURM_PROCID": "3",
-                     "SLURM_STEP_ID": "0", "SLURM_NTASKS": "4", "SLURM_NODELIST": "n[1-4]"}
-        stays = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n[1-4]", "SLURMD_NODENAME": "n1", "OMPI_MCA_btl": "self,tcp",
-                 "CUDA_VISIBLE_DEVICES": "0", "OMPI_MCA_plm": "rsh"}
+        of_a_rank = {
+            "PMI_RANK": "1",
+            "PMIX_RANK": "0",
+            "OMPI_COMM_WORLD_SIZE": "4",
+            "OMPI_MCA_ess": "x",
+            "SLURM_PROCID": "3",
+            "SLURM_STEP_ID": "0",
+            "SLURM_NTASKS": "4",
+            "SLURM_NODELIST": "n[1-4]",
+        }
+        stays = {
+            "SLURM_JOB_ID": "7",
+            "SLURM_JOB_NODELIST": "n[1-4]",
+            "SLURMD_NODENAME": "n1",
+            "OMPI_MCA_btl": "self,tcp",
+            "CUDA_VISIBLE_DEVICES": "0",
+            "OMPI_MCA_plm": "rsh",
+        }
         with patch.dict(os.environ, {**of_a_rank, **stays}):
             mpi.leave_outer_job()
             self.assertEqual([name for name in of_a_rank if name in os.environ], [])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Counting tests: a stream that ends early, a skip, a failure with its words."""
+
 import unittest
 
 from suite.outcome import Outcome, of_tap, of_unittest
@@ -40,7 +41,8 @@ class Tap(unittest.TestCase):
 class Unittest(unittest.TestCase):
     TEXT = (
         "test_a (m.C) ... ok\ntest_b (m.C) ... skipped 'no browser'\ntest_c (m.C) ... FAIL\n\n"
-        "======\nFAIL: test_c (m.C)\n------\nTraceback\n\nRan 3 tests in 0.1s\n\nFAILED (failures=1, skipped=1)\n"
+        "======\nFAIL: test_c (m.C)\n------\nTraceback\n\nRan 3 tests in 0.1s\n\nFAILED (failures=1, "
+        "skipped=1)\n"
     )
 
     def test_counts(self):

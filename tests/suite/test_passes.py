@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The passes of a run: what is measured when."""
+
 import json
 import tempfile
 import unittest
@@ -26,9 +27,22 @@ def begin(of, argv=()):
 
 
 def case(of, size, grades=(), status="ok", elapsed_s=1.0, variant="read"):
-    value = {"name": "bandwidth", "variant": variant, "valid": True, **({"grades": list(grades)} if grades else {})}
-    return line("case", of, key=f"size={size}", case={"size": size}, status=status, elapsed_s=elapsed_s, derived=[value],
-                validity={"valid": True, "flags": []})
+    value = {
+        "name": "bandwidth",
+        "variant": variant,
+        "valid": True,
+        **({"grades": list(grades)} if grades else {}),
+    }
+    return line(
+        "case",
+        of,
+        key=f"size={size}",
+        case={"size": size},
+        status=status,
+        elapsed_s=elapsed_s,
+        derived=[value],
+        validity={"valid": True, "flags": []},
+    )
 
 
 def end(of, total, out_of_budget=0, status="ok"):
@@ -60,8 +74,10 @@ class Passes(unittest.TestCase):
     def test_first_the_headline_cases_of_all_programs(self):
         todo = [program("a/b", ("x", "y")), program("a/c", ()), program("a/d")]
         first = next(self.run_of(todo, lambda: 0.0, self.conditions()))
-        self.assertEqual((first.name, [(s.program.name, s.weight, s.headline) for s in first.starts]),
-                         ("headline", [("a/b", 2.0, True), ("a/d", 1.0, True)]))
+        self.assertEqual(
+            (first.name, [(s.program.name, s.weight, s.headline) for s in first.starts]),
+            ("headline", [("a/b", 2.0, True), ("a/d", 1.0, True)]),
+        )
         self.assertAlmostEqual(first.until, 42.0)
 
     def test_then_what_is_left_of_those_that_did_not_give_up(self):
@@ -71,14 +87,23 @@ class Passes(unittest.TestCase):
         self.write(begin("a/b"), case("a/b", 1), end("a/b", 1), begin("a/d"), case("a/d", 1), end("a/d", 9))
         self.gave_up = {"a/c"}
         curves = next(going)
-        self.assertEqual((curves.name, [(s.program.name, s.weight, s.headline) for s in curves.starts]),
-                         ("curves", [("a/d", 3.0, False)]))
+        self.assertEqual(
+            (curves.name, [(s.program.name, s.weight, s.headline) for s in curves.starts]),
+            ("curves", [("a/d", 3.0, False)]),
+        )
 
     def test_time_that_is_left_goes_to_those_that_had_too_little(self):
         todo = [program("a/b"), program("a/c")]
         going = self.run_of(todo, lambda: 40.0, self.conditions())
         next(going), next(going)
-        self.write(begin("a/b"), case("a/b", 1), end("a/b", 9, out_of_budget=8), begin("a/c"), case("a/c", 1), end("a/c", 1))
+        self.write(
+            begin("a/b"),
+            case("a/b", 1),
+            end("a/b", 9, out_of_budget=8),
+            begin("a/c"),
+            case("a/c", 1),
+            end("a/c", 1),
+        )
         more = next(going)
         self.assertEqual((more.name, [s.program.name for s in more.starts]), ("more", ["a/b"]))
         self.write(begin("a/b"), case("a/b", 2), end("a/b", 9, out_of_budget=7))
@@ -91,8 +116,15 @@ class Passes(unittest.TestCase):
         todo = [program("a/b"), program("a/c")]
         going = self.run_of(todo, lambda: 0.0, self.conditions())
         next(going)
-        self.write(begin("a/b"), case("a/b", 1, ["contended"], elapsed_s=20.0), end("a/b", 9),
-                   begin("a/c"), case("a/c", 1, elapsed_s=20.0), case("a/c", 2, ["noisy"], elapsed_s=20.0), end("a/c", 9))
+        self.write(
+            begin("a/b"),
+            case("a/b", 1, ["contended"], elapsed_s=20.0),
+            end("a/b", 9),
+            begin("a/c"),
+            case("a/c", 1, elapsed_s=20.0),
+            case("a/c", 2, ["noisy"], elapsed_s=20.0),
+            end("a/c", 9),
+        )
         self.assertAlmostEqual(next(going).until, 84.0)
         going = self.run_of(todo, lambda: 0.0, self.conditions())
         next(going)
@@ -116,29 +148,53 @@ class Passes(unittest.TestCase):
 
     def test_headline_numbers_alone_have_second_tries_where_they_would_be_missing(self):
         todo = [program("a/b", ("x", "y")), program("a/c")]
-        going = headline(todo, self.file, lambda: 10.0, self.conditions(total_s=20.0), lambda p: p.name in self.gave_up)
+        going = headline(
+            todo, self.file, lambda: 10.0, self.conditions(total_s=20.0), lambda p: p.name in self.gave_up
+        )
         first = next(going)
-        self.assertEqual([(s.program.name, s.fixed_s, s.headline) for s in first.starts],
-                         [("a/b", 8 * 2 / 3, True), ("a/c", 8 / 3, True)])
-        self.write(begin("a/b"), case("a/b", 1, ["contended"]), end("a/b", 9), begin("a/c"), case("a/c", 1, ["noisy"]),
-                   end("a/c", 9, out_of_budget=2))
+        self.assertEqual(
+            [(s.program.name, s.fixed_s, s.headline) for s in first.starts],
+            [("a/b", 8 * 2 / 3, True), ("a/c", 8 / 3, True)],
+        )
+        self.write(
+            begin("a/b"),
+            case("a/b", 1, ["contended"]),
+            end("a/b", 9),
+            begin("a/c"),
+            case("a/c", 1, ["noisy"]),
+            end("a/c", 9, out_of_budget=2),
+        )
         more = next(going)
-        self.assertEqual((more.name, [(s.program.name, s.headline) for s in more.starts]), ("more", [("a/c", True)]))
+        self.assertEqual(
+            (more.name, [(s.program.name, s.headline) for s in more.starts]), ("more", [("a/c", True)])
+        )
         self.write(begin("a/c"), case("a/c", 2), end("a/c", 9))
         again = next(going)
-        self.assertEqual((again.name, [(s.program.name, s.cases) for s in again.starts]), ("again", [("a/b", ("size=1",))]))
+        self.assertEqual(
+            (again.name, [(s.program.name, s.cases) for s in again.starts]), ("again", [("a/b", ("size=1",))])
+        )
         self.assertEqual(list(going), [])
 
     def test_simulated_headline_numbers_alone_are_measured_once(self):
         todo = [program("a/b")]
         self.write(begin("a/b"), case("a/b", 1, ["contended"]), end("a/b", 1))
-        found = list(headline(todo, self.file, lambda: 0.0, self.conditions(is_virtual=True), lambda p: False))
+        found = list(
+            headline(todo, self.file, lambda: 0.0, self.conditions(is_virtual=True), lambda p: False)
+        )
         self.assertEqual([one.name for one in found], ["headline"])
 
     def test_second_tries_by_urgency(self):
         todo = [program("a/b"), program("a/c")]
-        self.write(begin("a/b"), case("a/b", 1), case("a/b", 2, ["noisy"]), case("a/b", 3), end("a/b", 3),
-                   begin("a/c"), case("a/c", 1, ["contended"]), end("a/c", 1))
+        self.write(
+            begin("a/b"),
+            case("a/b", 1),
+            case("a/b", 2, ["noisy"]),
+            case("a/b", 3),
+            end("a/b", 3),
+            begin("a/c"),
+            case("a/c", 1, ["contended"]),
+            end("a/c", 1),
+        )
         self.assertEqual(self.tries(todo, 1.0), {"a/c": ("size=1",)})
         self.assertEqual(self.tries(todo, 2.0), {"a/c": ("size=1",), "a/b": ("size=1",)})
         self.assertEqual(self.tries(todo, 99.0), {"a/c": ("size=1",), "a/b": ("size=1", "size=2")})
@@ -146,18 +202,28 @@ class Passes(unittest.TestCase):
 
     def test_another_variant_that_is_noisy_makes_a_headline_number_no_more_urgent(self):
         todo = [program("a/b"), program("a/c")]
-        self.write(begin("a/b"), case("a/b", 1, ["noisy"], variant="write"), begin("a/c"), case("a/c", 1, ["noisy"]))
+        self.write(
+            begin("a/b"), case("a/b", 1, ["noisy"], variant="write"), begin("a/c"), case("a/c", 1, ["noisy"])
+        )
         self.assertEqual(self.tries(todo, 1.0), {"a/c": ("size=1",)})
 
     def test_nothing_is_tried_a_third_time_nor_what_failed(self):
         todo = [program("a/b"), program("a/c")]
-        self.write(begin("a/b"), case("a/b", 1, ["noisy"]), end("a/b", 1), begin("a/b", ["x", "--cases", "f"]),
-                   case("a/b", 1, ["noisy"]), end("a/b", 1), begin("a/c"), case("a/c", 1, status="failed"))
+        self.write(
+            begin("a/b"),
+            case("a/b", 1, ["noisy"]),
+            end("a/b", 1),
+            begin("a/b", ["x", "--cases", "f"]),
+            case("a/b", 1, ["noisy"]),
+            end("a/b", 1),
+            begin("a/c"),
+            case("a/c", 1, status="failed"),
+        )
         self.assertEqual(self.tries(todo, 99.0), {})
 
     def test_a_second_try_takes_at_most_three_times_as_long(self):
         self.write(begin("a/b"), case("a/b", 1, elapsed_s=2.0))
-        start, = second_tries([program("a/b")], self.file, 99.0, 0.5, lambda p: False)
+        (start,) = second_tries([program("a/b")], self.file, 99.0, 0.5, lambda p: False)
         self.assertAlmostEqual(start.max_s, 6.5)
 
     def test_a_second_try_that_was_killed_leaves_the_program_finished(self):
@@ -168,26 +234,48 @@ class Passes(unittest.TestCase):
         self.assertTrue(status.finished and not status.ended and status.out_of_budget == 3)
         self.write(end("a/b", 5))
         self.assertTrue(status.finished and status.ended and status.out_of_budget == 3)
-        self.write(begin("a/b", ["x", "--cases", "f"]), case("a/b", 1, status="failed"), end("a/b", 5, status="failed"))
+        self.write(
+            begin("a/b", ["x", "--cases", "f"]),
+            case("a/b", 1, status="failed"),
+            end("a/b", 5, status="failed"),
+        )
         self.assertFalse(status.finished)
 
     def soaking(self, todo, clock, total_s=120.0):
-        return soak(todo, self.file, lambda: clock[0], self.conditions(total_s), lambda p: p.name in self.gave_up)
+        return soak(
+            todo, self.file, lambda: clock[0], self.conditions(total_s), lambda p: p.name in self.gave_up
+        )
 
     def test_a_soak_repeats_what_was_measured_least_until_the_time_is_over(self):
         clock, todo = [0.0], [program("a/b"), program("a/c", share=3.0)]
         going = self.soaking(todo, clock)
         first = next(going)
-        self.assertEqual([(s.program.name, s.weight, s.cases) for s in first.starts], [("a/b", 1.0, ()), ("a/c", 3.0, ())])
+        self.assertEqual(
+            [(s.program.name, s.weight, s.cases) for s in first.starts], [("a/b", 1.0, ()), ("a/c", 3.0, ())]
+        )
         self.assertEqual((first.name, first.until, first.ends_then), ("soak", 20.0, False))
-        self.write(begin("a/b"), case("a/b", 1), case("a/b", 2, status="failed"), end("a/b", 2, status="failed"),
-                   begin("a/c"), case("a/c", 1), end("a/c", 9, out_of_budget=8))
+        self.write(
+            begin("a/b"),
+            case("a/b", 1),
+            case("a/b", 2, status="failed"),
+            end("a/b", 2, status="failed"),
+            begin("a/c"),
+            case("a/c", 1),
+            end("a/c", 9, out_of_budget=8),
+        )
         clock[0] = 20.0
         second = next(going)
         self.assertEqual([s.cases for s in second.starts], [("size=1", "size=2"), ()])
         self.assertEqual((second.until, second.ends_then), (40.0, True))
-        self.write(begin("a/b", ["--cases", "f"]), case("a/b", 1), end("a/b", 2, out_of_budget=1),
-                   begin("a/c"), case("a/c", 2), case("a/c", 3, status="skipped"), end("a/c", 3))
+        self.write(
+            begin("a/b", ["--cases", "f"]),
+            case("a/b", 1),
+            end("a/b", 2, out_of_budget=1),
+            begin("a/c"),
+            case("a/c", 2),
+            case("a/c", 3, status="skipped"),
+            end("a/c", 3),
+        )
         clock[0] = 95.0
         third = next(going)
         self.assertEqual([s.cases for s in third.starts], [("size=2",), ("size=1", "size=2")])
@@ -205,7 +293,10 @@ class Passes(unittest.TestCase):
         self.assertEqual(list(going), [])
 
     def test_a_soak_starts_every_program_once_though_the_time_is_over(self):
-        self.assertEqual([len(one.starts) for one in self.soaking([program("a/b"), program("a/c")], [2.0], total_s=1.0)], [2])
+        self.assertEqual(
+            [len(one.starts) for one in self.soaking([program("a/b"), program("a/c")], [2.0], total_s=1.0)],
+            [2],
+        )
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Dividing the time, choosing the device, reading durations."""
+
 import os
 import unittest
 from pathlib import Path
@@ -47,7 +48,9 @@ class Time(unittest.TestCase):
 
     def test_so_many_programs_take_at_least_so_long(self):
         self.assertAlmostEqual(plan.least_s(22, 0.01), 33.0)
-        self.assertAlmostEqual(plan.least_s(22, 3.0), 77.0)  # opening the device is a part of a program's time
+        self.assertAlmostEqual(
+            plan.least_s(22, 3.0), 77.0
+        )  # opening the device is a part of a program's time
         self.assertAlmostEqual(plan.least_s(2, 0.0, plan.HEADLINE_MIN_S), 1.6)
         self.assertAlmostEqual(plan.least_s(20, 0.0, simulated=1), 20.6)
         self.assertAlmostEqual(plan.least_s(20, 0.0, simulated=4), 29.6)
@@ -56,7 +59,9 @@ class Time(unittest.TestCase):
         ranks = Program("c/e", Path("/bin/c/e"), needs=("mpi",))
         with patch.object(command.shutil, "which", lambda name: name):
             self.assertEqual(command.lacks(ranks, "host"), "")
-            self.assertEqual(command.lacks(ranks, "sim:quiet"), "MPI ranks are not supported on a simulated device")
+            self.assertEqual(
+                command.lacks(ranks, "sim:quiet"), "MPI ranks are not supported on a simulated device"
+            )
         with patch.object(command.shutil, "which", lambda name: None):
             self.assertIn("mpirun", command.lacks(ranks, "host"))
         self.assertEqual(command.lacks(program("a/b"), "sim"), "")
@@ -66,15 +71,33 @@ class Time(unittest.TestCase):
         self.assertTrue(devices.is_virtual("sim:quiet:0") and not devices.is_virtual("host:0"))
 
     def test_the_file_of_a_model_is_found_from_the_users_folder(self):
-        there = {"sim:a.sim": "sim:/home/u/a.sim", "sim:b/a:0-3": "sim:/home/u/b/a:0-3", "sim:/x/a.sim": "sim:/x/a.sim",
-                 "sim:../a.sim?units=2x:0": "sim:/home/u/../a.sim?units=2x:0", "sim": "sim", None: None, "host:0": "host:0",
-                 "sim:h100?flops_f32=1.5x:0,1": "sim:h100?flops_f32=1.5x:0,1", "sim:h100:0-3": "sim:h100:0-3"}
+        there = {
+            "sim:a.sim": "sim:/home/u/a.sim",
+            "sim:b/a:0-3": "sim:/home/u/b/a:0-3",
+            "sim:/x/a.sim": "sim:/x/a.sim",
+            "sim:../a.sim?units=2x:0": "sim:/home/u/../a.sim?units=2x:0",
+            "sim": "sim",
+            None: None,
+            "host:0": "host:0",
+            "sim:h100?flops_f32=1.5x:0,1": "sim:h100?flops_f32=1.5x:0,1",
+            "sim:h100:0-3": "sim:h100:0-3",
+        }
         self.assertEqual({device: devices.of_user(device, Path("/home/u")) for device in there}, there)
 
     def test_devices_of_a_list_are_counted(self):
-        lists = {"host": 1, "cuda:3": 1, "host:0,1": 2, "cuda:0-7": 8, "sim:quiet": 1, "sim:quiet:0-3": 4, "sim:a/b-1.model": 1,
-                 "sim:mi300x?peer_bandwidth=2x": 1, "sim:mi300x?peer_bandwidth=2x,units=3:0-7": 8, "sim:q?links=torus:2x4:0,1": 2,
-                 "sim:q?links=torus:2x4": 1}
+        lists = {
+            "host": 1,
+            "cuda:3": 1,
+            "host:0,1": 2,
+            "cuda:0-7": 8,
+            "sim:quiet": 1,
+            "sim:quiet:0-3": 4,
+            "sim:a/b-1.model": 1,
+            "sim:mi300x?peer_bandwidth=2x": 1,
+            "sim:mi300x?peer_bandwidth=2x,units=3:0-7": 8,
+            "sim:q?links=torus:2x4:0,1": 2,
+            "sim:q?links=torus:2x4": 1,
+        }
         self.assertEqual({name: devices.count(name) for name in lists}, lists)
 
     def test_what_needs_several_devices_is_left_out_of_a_run_on_one(self):
@@ -92,7 +115,9 @@ class Time(unittest.TestCase):
         self.assertEqual(devices.kept([ranks], "cuda:0-3"), [ranks])
         self.assertEqual(devices.kept([ranks], "host"), [ranks])
         settings = command.Settings("cuda:0-3", 1, False, (), Path("records.jsonl"))
-        self.assertEqual(command.build(ranks, settings, 1.0, command.How(Path("done")))[:3], ["mpirun", "-np", "4"])
+        self.assertEqual(
+            command.build(ranks, settings, 1.0, command.How(Path("done")))[:3], ["mpirun", "-np", "4"]
+        )
 
     def test_estimates_have_whole_seconds(self):
         self.assertEqual([duration.about(seconds) for seconds in (24.6, 125.0)], ["25 s", "2 min 05 s"])
@@ -134,14 +159,18 @@ class Priority(unittest.TestCase):
 
 
 class Listing(unittest.TestCase):
-    FOUND = [Program("a/b", Path("/a"), "what is it? " * 9, ("gemm",), ("x", "y")),
-             Program("c/d", Path("/c"), unbuilt="not built: needs MPI")]
+    FOUND = [
+        Program("a/b", Path("/a"), "what is it? " * 9, ("gemm",), ("x", "y")),
+        Program("c/d", Path("/c"), unbuilt="not built: needs MPI"),
+    ]
 
     def test_a_table_of_80_columns_with_the_needs_below(self):
         lines = listing._table(self.FOUND, 80, False).splitlines()
         self.assertLessEqual(max(map(len, lines)), 80)
         self.assertEqual(lines[0], "program  question")
-        self.assertEqual([line for line in lines if line[0] != " "][1:], [lines[1], "c/d      not built: needs MPI"])
+        self.assertEqual(
+            [line for line in lines if line[0] != " "][1:], [lines[1], "c/d      not built: needs MPI"]
+        )
         self.assertEqual(lines[-2], "           needs: gemm")
         self.assertNotIn("x, y", "".join(lines))
 
@@ -189,7 +218,7 @@ class Selection(unittest.TestCase):
     ALL = [program("gemm/split"), program("micro/memory"), program("micro/launch")]
 
     def test_globs(self):
-        names = lambda globs: [p.name for p in select(self.ALL, globs)]  # noqa: E731
+        names = lambda globs: [p.name for p in select(self.ALL, globs)]
         self.assertEqual(names([]), [p.name for p in self.ALL])
         self.assertEqual(names(["micro/*"]), ["micro/memory", "micro/launch"])
         self.assertEqual(names(["l*", "split"]), ["gemm/split", "micro/launch"])

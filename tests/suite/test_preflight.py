@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a preflight reads of the kernel, from made-up /sys and /proc, and which devices it opens."""
+
 from __future__ import annotations
 
 import os
@@ -33,12 +34,28 @@ class Kernel(unittest.TestCase):
 
     def test_devices_on_the_bus(self) -> None:
         self.pci("0000:01:00.0", vendor="0x10de", **{"class": "0x030200"})
-        self.pci("0000:02:00.0", vendor="0x1002", **{"class": "0x120000"}, mem_info_vram_used="4096", mem_info_vram_total="8192")
+        self.pci(
+            "0000:02:00.0",
+            vendor="0x1002",
+            **{"class": "0x120000"},
+            mem_info_vram_used="4096",
+            mem_info_vram_total="8192",
+        )
         self.pci("0000:03:00.0", vendor="0x10de", **{"class": "0x040300"})  # sound
         self.pci("0000:04:00.0", vendor="0x8086", **{"class": "0x030000"})
-        self.assertEqual(preflight_facts.pci_devices(self.root), [
-            {"address": "0000:01:00.0", "vendor": "NVIDIA", "class": "0302"},
-            {"address": "0000:02:00.0", "vendor": "AMD", "class": "1200", "memory_used_bytes": 4096, "memory_bytes": 8192}])
+        self.assertEqual(
+            preflight_facts.pci_devices(self.root),
+            [
+                {"address": "0000:01:00.0", "vendor": "NVIDIA", "class": "0302"},
+                {
+                    "address": "0000:02:00.0",
+                    "vendor": "AMD",
+                    "class": "1200",
+                    "memory_used_bytes": 4096,
+                    "memory_bytes": 8192,
+                },
+            ],
+        )
         self.assertEqual(preflight_facts.pci_devices(self.root / "nothing"), [])
 
     def test_who_has_a_device_open(self) -> None:
@@ -47,8 +64,10 @@ class Kernel(unittest.TestCase):
         self.process(12, "sh", "/dev/nvidiactl", "socket:[1]")
         self.process(13, "hostile\n\x1b[31m", "/dev/kfd")
         found, unseen = preflight_facts.holders(self.root)
-        self.assertEqual(sorted((one["pid"], one["device"]) for one in found),
-                         [(10, "/dev/nvidia0 /dev/nvidia1"), (13, "/dev/kfd")])
+        self.assertEqual(
+            sorted((one["pid"], one["device"]) for one in found),
+            [(10, "/dev/nvidia0 /dev/nvidia1"), (13, "/dev/kfd")],
+        )
         self.assertFalse(unseen)
 
     def test_memory_and_load_of_this_machine(self) -> None:
@@ -59,15 +78,23 @@ class Kernel(unittest.TestCase):
 
     def test_what_narrows_the_view(self) -> None:
         self.assertEqual(preflight_facts.visible_by({"NVIDIA_VISIBLE_DEVICES": "all"}), "")
-        self.assertEqual(preflight_facts.visible_by({"CUDA_VISIBLE_DEVICES": "0,1"}), "CUDA_VISIBLE_DEVICES=0,1")
+        self.assertEqual(
+            preflight_facts.visible_by({"CUDA_VISIBLE_DEVICES": "0,1"}), "CUDA_VISIBLE_DEVICES=0,1"
+        )
 
 
 class Lists(unittest.TestCase):
     KNOWN = [Backend("cuda", 7), Backend("hip", 0, "no driver"), Backend("host", 64)]
 
     def test_the_list_of_the_reference_as_far_as_it_is_there(self) -> None:
-        for device, wanted, there in (("cuda:0-7", 8, "cuda:0-6"), ("cuda:0-3", 4, "cuda:0-3"), ("cuda", 1, "cuda"),
-                                      ("hip:0-7", 8, "hip:0-7"), ("host", 1, "host"), ("sim:h100:0-7", 8, "sim:h100:0-7")):
+        for device, wanted, there in (
+            ("cuda:0-7", 8, "cuda:0-6"),
+            ("cuda:0-3", 4, "cuda:0-3"),
+            ("cuda", 1, "cuda"),
+            ("hip:0-7", 8, "hip:0-7"),
+            ("host", 1, "host"),
+            ("sim:h100:0-7", 8, "sim:h100:0-7"),
+        ):
             self.assertEqual(devices.as_there(device, self.KNOWN, wanted), there)
 
     def test_all_devices_of_a_kind_and_each_alone(self) -> None:

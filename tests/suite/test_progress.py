@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a run says while it goes on."""
+
 import contextlib
 import io
 import json
@@ -41,9 +42,16 @@ class Watched(unittest.TestCase):
                 shown.tick()
                 shown.end("a/b", "ok, 2 cases in 1.0 s", False)
             shown.close()
-        self.assertEqual(said.getvalue().splitlines(), [
-            "[headline  1/12] a/b (2.0 s)", "    what is it?", "    ok, 2 cases in 1.0 s",
-            "[curves  1/12] a/b (2.0 s)", "    ok, 2 cases in 1.0 s"])
+        self.assertEqual(
+            said.getvalue().splitlines(),
+            [
+                "[headline  1/12] a/b (2.0 s)",
+                "    what is it?",
+                "    ok, 2 cases in 1.0 s",
+                "[curves  1/12] a/b (2.0 s)",
+                "    ok, 2 cases in 1.0 s",
+            ],
+        )
 
     def test_of_a_part_only_what_fails(self):
         said = io.StringIO()

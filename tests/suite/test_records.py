@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The record file: mended after a crash, read once, never half written."""
+
 import json
 import tempfile
 import unittest
@@ -36,7 +37,9 @@ class Records(unittest.TestCase):
         return record_file
 
     def pending(self, text, include_out_of_budget=False):
-        return len(plan.pending([Program("micro/a", Path("/a"))], self.record_file(text), include_out_of_budget))
+        return len(
+            plan.pending([Program("micro/a", Path("/a"))], self.record_file(text), include_out_of_budget)
+        )
 
     def test_a_cut_off_line_is_taken_out_and_kept(self):
         whole = line("run") + case("k")
@@ -58,11 +61,15 @@ class Records(unittest.TestCase):
         self.assertEqual(self.record_file("").programs, {})
 
     def test_only_ok_and_skipped_cases_are_done(self):
-        record_file = self.record_file(line("run") + case("a") + case("b", "failed") + case("c", "skipped") + end("failed"))
+        record_file = self.record_file(
+            line("run") + case("a") + case("b", "failed") + case("c", "skipped") + end("failed")
+        )
         self.assertEqual(record_file.of("micro/a").done, ["a", "c"])
 
     def test_the_last_word_on_a_case_counts(self):
-        record_file = self.record_file(line("run") + case("a", "failed") + end("failed") + line("run") + case("a") + end())
+        record_file = self.record_file(
+            line("run") + case("a", "failed") + end("failed") + line("run") + case("a") + end()
+        )
         self.assertEqual(record_file.of("micro/a").done, ["a"])
         self.assertTrue(record_file.of("micro/a").finished)
 
@@ -93,7 +100,11 @@ class Records(unittest.TestCase):
     def test_a_case_with_one_good_number_counts_as_valid(self):
         flagged = {"valid": False, "flags": [{"flag": "noisy", "variant": "one"}]}
         good, bad = ({"name": "time", "variant": v, "valid": v == "two"} for v in ("two", "one"))
-        records = line("run") + case("a", validity=flagged, derived=[bad, good]) + case("b", validity=flagged, derived=[bad])
+        records = (
+            line("run")
+            + case("a", validity=flagged, derived=[bad, good])
+            + case("b", validity=flagged, derived=[bad])
+        )
         self.assertEqual(self.record_file(records).of("micro/a").valid, {"a"})
 
     def test_only_valid_cases_count_as_valid(self):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Several runs in one folder: which, in which order, with what, and what of a damaged plan is refused."""
+
 import json
 import tempfile
 import unittest
@@ -23,7 +24,9 @@ class Order(unittest.TestCase):
 
     def test_two_settings_are_measured_a_b_b_a(self):
         names = [name for _, name, _ in series({"A": "", "B": "nice"}, 4).names()]
-        self.assertEqual(names, ["A/run-1", "B/run-1", "B/run-2", "A/run-2", "A/run-3", "B/run-3", "B/run-4", "A/run-4"])
+        self.assertEqual(
+            names, ["A/run-1", "B/run-1", "B/run-2", "A/run-2", "A/run-3", "B/run-3", "B/run-4", "A/run-4"]
+        )
 
     def test_both_sides_have_the_same_seeds_and_each_its_setting(self):
         both = series({"A": "", "B": "X=1 nice"})
@@ -39,7 +42,10 @@ class Order(unittest.TestCase):
 
 class Settings(unittest.TestCase):
     def test_variables_come_first_then_a_command(self):
-        self.assertEqual(command.split_setting("A=1 B='x y' env C=2 nice"), ({"A": "1", "B": "x y"}, ["env", "C=2", "nice"]))
+        self.assertEqual(
+            command.split_setting("A=1 B='x y' env C=2 nice"),
+            ({"A": "1", "B": "x y"}, ["env", "C=2", "nice"]),
+        )
         self.assertEqual(command.split_setting(""), ({}, []))
 
     def test_what_is_no_setting_is_refused(self):
@@ -49,8 +55,13 @@ class Settings(unittest.TestCase):
 
     def test_ab_takes_two_settings_and_a_number_of_runs(self):
         self.assertEqual(ab.settings(["", "X=1"], NEW), {"A": "", "B": "X=1"})
-        for words, options in ((["X=1"], NEW), (["1=", "2", "3"], NEW), (["", "X=1"], replace(NEW, repeats=None)),
-                               (["", "X=\x1b[31m"], NEW), (["", "X=1"], replace(NEW, resume=Path("x")))):
+        for words, options in (
+            (["X=1"], NEW),
+            (["1=", "2", "3"], NEW),
+            (["", "X=1"], replace(NEW, repeats=None)),
+            (["", "X=\x1b[31m"], NEW),
+            (["", "X=1"], replace(NEW, resume=Path("x"))),
+        ):
             with self.assertRaises(CommandError):
                 ab.settings(words, options)
 
@@ -71,19 +82,30 @@ class Saved(unittest.TestCase):
         series({"": ""}).save(self.folder)
         path = self.folder / repeats.WHOLE
         good = json.loads(path.read_text())
-        bad = [{**good, name: value} for name in ("repeats", "settings", "plan", "done")
-               for value in (None, -1, 0, 10 ** 9, [1], {"C": ""}, "x", {"": "a\nb"}, True)]
-        bad += [{name: value for name, value in good.items() if name != left_out}
-                for left_out in ("repeats", "settings", "plan", "done")]
+        bad = [
+            {**good, name: value}
+            for name in ("repeats", "settings", "plan", "done")
+            for value in (None, -1, 0, 10**9, [1], {"C": ""}, "x", {"": "a\nb"}, True)
+        ]
+        bad += [
+            {name: value for name, value in good.items() if name != left_out}
+            for left_out in ("repeats", "settings", "plan", "done")
+        ]
         for damaged in bad:
             path.write_text(json.dumps(damaged))
-            with self.assertRaisesRegex(CommandError, "^[^\n]*cannot be read as the plan of several runs[^\n]*$", msg=damaged):
+            with self.assertRaisesRegex(
+                CommandError, "^[^\n]*cannot be read as the plan of several runs[^\n]*$", msg=damaged
+            ):
                 repeats.load(self.folder)
 
     def test_options_that_contradict_are_refused(self):
         one = series({"": ""})
-        for options in (replace(NEW, repeats=4), replace(NEW, repeats=3, budget_s=16.0), replace(NEW, repeats=None, seed=8),
-                        replace(NEW, repeats=None, device="host")):
+        for options in (
+            replace(NEW, repeats=4),
+            replace(NEW, repeats=3, budget_s=16.0),
+            replace(NEW, repeats=None, seed=8),
+            replace(NEW, repeats=None, device="host"),
+        ):
             with self.assertRaisesRegex(CommandError, "contradicts"):
                 repeats._agree(one, options)
         repeats._agree(one, replace(NEW, repeats=3, budget_s=15.0, seed=7, headline=True))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Messages: wrapped on a terminal, a line each where another program reads them."""
+
 import contextlib
 import io
 import unittest

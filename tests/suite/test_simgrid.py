@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Simulated ranks are offered where they can be, and told why not elsewhere."""
+
 from __future__ import annotations
 
 import json
@@ -10,9 +11,9 @@ from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from suite import command, simgrid  # noqa: E402
-from suite.command_error import CANNOT_RUN, CommandError  # noqa: E402
-from suite.programs import Program  # noqa: E402
+from suite import command, simgrid
+from suite.command_error import CANNOT_RUN, CommandError
+from suite.programs import Program
 
 REAL = Program(simgrid.REAL, Path("bin/collectives/allreduce"), needs=("mpi",))
 OTHER = Program("micro/memory", Path("bin/micro/memory"))
@@ -22,7 +23,9 @@ class Offer(unittest.TestCase):
     def test_only_where_the_real_program_is_built(self) -> None:
         self.assertEqual([p.name for p in simgrid.offered([OTHER, REAL])], [simgrid.NAME])
         self.assertEqual(simgrid.offered([OTHER]), [])
-        self.assertEqual(simgrid.offered([Program(simgrid.REAL, Path("x"), unbuilt="not built: needs MPI")]), [])
+        self.assertEqual(
+            simgrid.offered([Program(simgrid.REAL, Path("x"), unbuilt="not built: needs MPI")]), []
+        )
 
     def test_ranks_run_on_the_host_alone(self) -> None:
         both = [OTHER, *simgrid.offered([REAL])]
@@ -52,8 +55,15 @@ class Words(unittest.TestCase):
         self.assertNotIn("-no-privatize", words)
 
     def test_times_are_read_between_what_the_launcher_says(self) -> None:
-        case = {"kind": "case", "status": "ok", "case": {"size": 32}, "variants": [{"name": "ring", "median_s": 2.5e-6}]}
-        text = "\n".join(["some words", json.dumps({"kind": "run"}), json.dumps(case), "Execution failed with code 3."])
+        case = {
+            "kind": "case",
+            "status": "ok",
+            "case": {"size": 32},
+            "variants": [{"name": "ring", "median_s": 2.5e-6}],
+        }
+        text = "\n".join(
+            ["some words", json.dumps({"kind": "run"}), json.dumps(case), "Execution failed with code 3."]
+        )
         self.assertEqual(simgrid.times(text), {("ring", 32): 2.5e-6})
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Stages: their order, and what those say whose tools are made up."""
+
 import contextlib
 import fnmatch
 import io
@@ -22,18 +23,29 @@ from suite.tooling import Output, Slots, Stopped, Tools
 
 HOME = Path(__file__).resolve().parents[2]
 UNITS = sorted(path.stem for path in (HOME / "tests" / "unit").glob("*.c"))
-PROGRAMS = sorted(f"{path.parent.name}/{path.stem}" for folder in programs.FOLDERS for path in (HOME / folder).glob("*.c"))
+PROGRAMS = sorted(
+    f"{path.parent.name}/{path.stem}" for folder in programs.FOLDERS for path in (HOME / folder).glob("*.c")
+)
 VARIANTS = [value for value in vars(variants).values() if isinstance(value, variants.Variant)]
 
-DEVICES = ('{"name":"a","devices":2,"why":""}\n{"name":"b","devices":2,"why":""}\n'
-           '{"name":"host","devices":1,"why":""}\n{"name":"sim","devices":64,"why":""}\n')
+DEVICES = (
+    '{"name":"a","devices":2,"why":""}\n{"name":"b","devices":2,"why":""}\n'
+    '{"name":"host","devices":1,"why":""}\n{"name":"sim","devices":64,"why":""}\n'
+)
 
 
 class Attack(unittest.TestCase):
     def test_it_runs_nothing_else_for_a_number_of_minutes(self):
-        for words in (["--attack", "1", "--all"], ["--attack", "1", "--lab"], ["--attack", "1", "--only", "bats"],
-                      ["--attack", "1", "--stages"], ["--attack", "1", "--program", "micro/memory"],
-                      ["--attack", "0"], ["--attack", "nan"], ["--attack", "-1"]):
+        for words in (
+            ["--attack", "1", "--all"],
+            ["--attack", "1", "--lab"],
+            ["--attack", "1", "--only", "bats"],
+            ["--attack", "1", "--stages"],
+            ["--attack", "1", "--program", "micro/memory"],
+            ["--attack", "0"],
+            ["--attack", "nan"],
+            ["--attack", "-1"],
+        ):
             with self.subTest(words), self.assertRaisesRegex(CommandError, "--attack"):
                 main(["--check-options", "test", *words])
         self.assertEqual(main(["--check-options", "test", "--attack", "0.5"]), 0)
@@ -48,7 +60,10 @@ class FakeTools(Tools):
 
     def start(self, log: str, command: list[str], limit_s: float = 300, **environment: str) -> Output:
         self.started.append((command, environment))
-        return next((said for words, said in self.answers.items() if " ".join(command).endswith(words)), Output(0, "", ""))
+        return next(
+            (said for words, said in self.answers.items() if " ".join(command).endswith(words)),
+            Output(0, "", ""),
+        )
 
 
 class Order(unittest.TestCase):
@@ -64,7 +79,9 @@ class Order(unittest.TestCase):
         for level in stages.LEVELS:
             there = checks.chosen([], level)
             for name, stage in there.items():
-                self.assertEqual([other for other in stage.needs if other not in there], [], f"{level}: {name}")
+                self.assertEqual(
+                    [other for other in stage.needs if other not in there], [], f"{level}: {name}"
+                )
 
     def test_what_calls_make_on_a_build_comes_after_it(self):
         for name in ("bats", "bats all", "bats lab"):
@@ -75,7 +92,9 @@ class Order(unittest.TestCase):
             self.assertEqual(bool(variant.gpus), f"gpu {variant.name}" in stages.STAGES, variant.name)
 
     def test_only_finds_stages_of_every_level(self):
-        self.assertEqual({name for level in stages.LEVELS for name in checks.chosen([], level)}, set(stages.STAGES))
+        self.assertEqual(
+            {name for level in stages.LEVELS for name in checks.chosen([], level)}, set(stages.STAGES)
+        )
         self.assertEqual(list(checks.chosen(["c checks"], stages.QUICK)), ["c checks"])
         self.assertEqual(list(checks.chosen(["bats"], stages.QUICK)), ["build programs", "bats"])
         self.assertNotIn("c checks", checks.chosen([], stages.QUICK))
@@ -91,7 +110,10 @@ class Order(unittest.TestCase):
             for level, wanted in (("quick", "a"), ("all", "ab"), ("lab", "c")):
                 tools = FakeTools(home, home, 1, answers={".bats": Output(0, "1..1\nok 1 x\n", "")})
                 self.assertEqual(stages.bats(level, tools).passed, len(wanted))
-                self.assertEqual(sorted(command[-1] for command, _ in tools.started), [f"tests/{name}.bats" for name in wanted])
+                self.assertEqual(
+                    sorted(command[-1] for command, _ in tools.started),
+                    [f"tests/{name}.bats" for name in wanted],
+                )
             (home / "tests" / "d.bats").write_text("# bats file_tags=rarely\n", encoding="utf-8")
             with self.assertRaisesRegex(OSError, "'rarely' is no level"):
                 stages.bats("quick", FakeTools(home, home, 1))
@@ -108,7 +130,11 @@ class Lists(unittest.TestCase):
 
     def test_every_unit_is_run_without_and_with_a_sanitizer(self):
         for variant in (variants.RELEASE, variants.MEMORY):
-            self.assertEqual((variant.units, list(variant.without)), (("*",), ["gpu_compile"]), "the stage gpu compilers has it")
+            self.assertEqual(
+                (variant.units, list(variant.without)),
+                (("*",), ["gpu_compile"]),
+                "the stage gpu compilers has it",
+            )
 
     def test_parts_of_units_have_tests(self):
         for variant in VARIANTS:
@@ -117,7 +143,11 @@ class Lists(unittest.TestCase):
                 self.assertRegex(text, rf"test\(\w*{word}\w*\)")
 
     def test_bin_is_of_the_release_build_alone(self):
-        movers = {variant.make for variant in VARIANTS if not any(word.startswith(("SAN=", "LINK=")) for word in variant.make)}
+        movers = {
+            variant.make
+            for variant in VARIANTS
+            if not any(word.startswith(("SAN=", "LINK=")) for word in variant.make)
+        }
         self.assertEqual(movers, {variants.RELEASE.make})
 
     def test_units_that_start_threads_meet_the_thread_sanitizer(self):
@@ -137,15 +167,22 @@ class Running(unittest.TestCase):
 
     def test_a_stage_begins_after_those_it_names(self):
         begun = []
-        note = lambda name: Stage(lambda tools: begun.append(name) or passed())  # noqa: E731
-        made = {"a": note("a"), "b": Stage(note("b").run, needs=("a",)), "c": Stage(note("c").run, after=("b",))}
+        note = lambda name: Stage(lambda tools: begun.append(name) or passed())
+        made = {
+            "a": note("a"),
+            "b": Stage(note("b").run, needs=("a",)),
+            "c": Stage(note("c").run, after=("b",)),
+        }
         self.assertEqual(str(self.run_stages(made)[0]), "3 passed, 0 failed, 0 skipped")
         self.assertEqual(begun, ["a", "b", "c"])
 
     def test_what_needs_a_failed_stage_is_a_skip_that_says_so(self):
         for bad in (failed("no"), skipped("no compiler")):
-            made = {"a": Stage(lambda tools, bad=bad: bad), "b": Stage(lambda tools: passed(), needs=("a",)),
-                    "c": Stage(lambda tools: passed(), after=("a",))}
+            made = {
+                "a": Stage(lambda tools, bad=bad: bad),
+                "b": Stage(lambda tools: passed(), needs=("a",)),
+                "c": Stage(lambda tools: passed(), after=("a",)),
+            }
             outcome, said, _ = self.run_stages(made)
             self.assertEqual(outcome.passed, 1)
             self.assertIn("skipped: b: a did not pass", said)
@@ -191,16 +228,22 @@ class Starting(unittest.TestCase):
         self.tools = Tools(Path(folder.name), Path(folder.name), 1)
 
     def test_output_code_and_time_of_cores(self):
-        burn = "import sys, time\nwhile time.process_time() < 0.2: pass\nprint('a'); print('b', file=sys.stderr); sys.exit(3)"
+        burn = "import sys, time\nwhile time.process_time() < 0.2: pass\n"
+        burn += "print('a'); print('b', file=sys.stderr); sys.exit(3)"
         ran = self.tools.start("x/y", [sys.executable, "-c", burn])
         self.assertEqual((ran.code, ran.out, ran.err), (3, "a\n", "b\n"))
         self.assertGreaterEqual(self.tools.spent[0].cpu_s, 0.2)
         self.assertIn("a\nb\n", (self.tools.logs / "x-y.log").read_text())
 
     def test_each_tool_has_a_folder_for_temporary_files_that_is_gone_afterwards(self):
-        made = [self.tools.start("x", ["sh", "-c", 'touch "$TMPDIR/file" && echo "$TMPDIR"']).out.strip() for _ in range(2)]
+        made = [
+            self.tools.start("x", ["sh", "-c", 'touch "$TMPDIR/file" && echo "$TMPDIR"']).out.strip()
+            for _ in range(2)
+        ]
         self.assertNotEqual(made[0], made[1])
-        self.assertFalse(any(Path(folder).exists() or Path(folder) == Path(tempfile.gettempdir()) for folder in made))
+        self.assertFalse(
+            any(Path(folder).exists() or Path(folder) == Path(tempfile.gettempdir()) for folder in made)
+        )
 
     def test_at_its_limit_a_tool_is_stopped_with_what_it_started(self):
         ran = self.tools.start("x", ["sh", "-c", "sleep 600 & wait"], 0.2)
@@ -211,7 +254,6 @@ class Starting(unittest.TestCase):
         self.tools.stop()
         with self.assertRaises(Stopped):
             self.tools.start("x", ["true"])
-
 
     def test_what_the_end_kills_has_not_failed(self):
         timer = threading.Timer(0.2, self.tools.stop)
@@ -237,15 +279,19 @@ class FrontDoor(unittest.TestCase):
         (self.home / "suite" / "setup.sh").write_text('echo "$*" >installed; exit 77\n', encoding="utf-8")
 
     def started(self, *words):
-        return subprocess.run(["./gpusig", "test", *words], cwd=self.home, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            ["./gpusig", "test", *words], cwd=self.home, capture_output=True, text=True, check=False
+        )
 
     def test_stages_are_listed_and_mistakes_told_without_installing(self):
         told = self.started("--stages")
         self.assertEqual((told.returncode, told.stderr), (0, ""))
         self.assertEqual(told.stdout, f"{checks.list_stages()}\n")
-        for words, wanted in ((["--program", "micro/none"], "unknown program 'micro/none'; programs: "),
-                              (["--program", "micro/memory", "--all"], "--program runs stages of its own"),
-                              (["--only", "none"], "'none' matches no stage; stages: build programs")):
+        for words, wanted in (
+            (["--program", "micro/none"], "unknown program 'micro/none'; programs: "),
+            (["--program", "micro/memory", "--all"], "--program runs stages of its own"),
+            (["--only", "none"], "'none' matches no stage; stages: build programs"),
+        ):
             told = self.started(*words)
             self.assertEqual((told.returncode, told.stdout), (2, ""))
             self.assertIn(wanted, told.stderr)
@@ -253,13 +299,20 @@ class FrontDoor(unittest.TestCase):
         self.started("--only", "abi")
         self.assertTrue((self.home / "installed").exists())
 
-
     def test_each_level_sets_up_its_own(self):
-        for words, level in (([], "test"), (["--only", "abi"], "test"), (["--attack", "1"], "test"), (["--all"], "all"),
-                             (["--lab"], "lab"), (["--lab", "--all"], "lab"), (["--only", "abi", "--lab"], "lab"),
-                             (["--program", "micro/memory"], "program"), (["--program=micro/memory"], "program"),
-                             (["--program", "collectives/allreduce"], "program part"),
-                             (["--no-install"], "--no-install test")):
+        for words, level in (
+            ([], "test"),
+            (["--only", "abi"], "test"),
+            (["--attack", "1"], "test"),
+            (["--all"], "all"),
+            (["--lab"], "lab"),
+            (["--lab", "--all"], "lab"),
+            (["--only", "abi", "--lab"], "lab"),
+            (["--program", "micro/memory"], "program"),
+            (["--program=micro/memory"], "program"),
+            (["--program", "collectives/allreduce"], "program part"),
+            (["--no-install"], "--no-install test"),
+        ):
             with self.subTest(words):
                 self.started(*words)
                 self.assertEqual((self.home / "installed").read_text(encoding="utf-8"), f"{level}\n")
@@ -297,7 +350,9 @@ class Made(unittest.TestCase):
         self.assertEqual(environment["LD_LIBRARY_PATH"].split(":")[0], str(self.home / "build/x/fakes"))
 
     def test_a_fake_without_a_device_is_no_skip(self):
-        outcome = stages.gpu(stages.MEMORY, self.tools(**{"a:0,1": Output(0, "ok 1 a:0,1 # SKIP no device\n1..1\n", "")}))
+        outcome = stages.gpu(
+            stages.MEMORY, self.tools(**{"a:0,1": Output(0, "ok 1 a:0,1 # SKIP no device\n1..1\n", "")})
+        )
         self.assertEqual(len(outcome.failures), 1)
         with self.assertRaisesRegex(OSError, "make fakes"):
             stages.gpu(stages.MEMORY, self.tools(**{"--devices": Output(0, "", "")}))
@@ -307,19 +362,33 @@ class Made(unittest.TestCase):
         self.assertEqual(len(stages.gpu(stages.MEMORY, self.tools(**{"a:0,1": found})).failures), 1)
 
     def test_what_a_variant_goes_without_is_a_skip(self):
-        variant = stages.Variant("x", gpus=("{0}",), without={"conformance on fakes": "why not", "conformance": "nor here"})
+        variant = stages.Variant(
+            "x", gpus=("{0}",), without={"conformance on fakes": "why not", "conformance": "nor here"}
+        )
         self.assertEqual(stages.gpu(variant, self.tools()).skips, ["x/conformance on fakes: why not"])
         self.assertEqual(stages.units(variant, self.tools()).skips, ["x/conformance: nor here"])
 
     def test_attempts_that_held_pass_and_others_fail_with_their_words(self):
-        said = "failed: python3 -m tests.attack kills --seed 2\n  torn\n  records\nkills        8 tried, 7 held, 1 failed\n"
+        said = "failed: python3 -m tests.attack kills --seed 2\n  torn\n  records\n"
+        said += "kills        8 tried, 7 held, 1 failed\n"
         found = {"jsonschema": Output(0, "python3\n", "")}
         outcome = stages.attack("kills", self.tools(**found, kills=Output(1, said, "")))
-        self.assertEqual((outcome.passed, outcome.failures), (7, ["python3 -m tests.attack kills --seed 2\n  torn\n  records"]))
-        for bad in (Output(1, "", "error"), Output(0, said, ""), Output(1, said.replace("1 failed", "2 failed"), "")):
-            self.assertIn("ended without a count", stages.attack("kills", self.tools(**found, kills=bad)).failures[0])
-        self.assertEqual(stages.attack("kills", self.tools(jsonschema=Output(1, "", ""))).skips,
-                         ["attack kills: no Python with jsonschema"])
+        self.assertEqual(
+            (outcome.passed, outcome.failures),
+            (7, ["python3 -m tests.attack kills --seed 2\n  torn\n  records"]),
+        )
+        for bad in (
+            Output(1, "", "error"),
+            Output(0, said, ""),
+            Output(1, said.replace("1 failed", "2 failed"), ""),
+        ):
+            self.assertIn(
+                "ended without a count", stages.attack("kills", self.tools(**found, kills=bad)).failures[0]
+            )
+        self.assertEqual(
+            stages.attack("kills", self.tools(jsonschema=Output(1, "", ""))).skips,
+            ["attack kills: no Python with jsonschema"],
+        )
 
     def test_headers_that_are_missing_are_skips(self):
         said = Output(0, "  ABI   tests/abi/a.c\nskip: tests/abi/b.c (not found: b.h)\n", "")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a reader of another tool's output hands back, and how its values become numbers: base units, one value a metric."""
+"""What a reader of another tool's output hands back, and how its values become numbers: base units, one value
+a metric."""
 
 from __future__ import annotations
 
@@ -25,8 +26,17 @@ _DATE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}:[0-9]{2}
 
 # Units as tools write them: the base unit, and how many of it one is.
 UNITS: Dict[str, Tuple[str, float]] = {
-    "s": ("s", 1.0), "ms": ("s", 1e-3), "us": ("s", 1e-6), "µs": ("s", 1e-6), "ns": ("s", 1e-9),
-    "B/s": ("byte/s", 1.0), "kB/s": ("byte/s", 1e3), "MB/s": ("byte/s", 1e6), "GB/s": ("byte/s", 1e9), "TB/s": ("byte/s", 1e12)}
+    "s": ("s", 1.0),
+    "ms": ("s", 1e-3),
+    "us": ("s", 1e-6),
+    "µs": ("s", 1e-6),
+    "ns": ("s", 1e-9),
+    "B/s": ("byte/s", 1.0),
+    "kB/s": ("byte/s", 1e3),
+    "MB/s": ("byte/s", 1e6),
+    "GB/s": ("byte/s", 1e9),
+    "TB/s": ("byte/s", 1e12),
+}
 
 
 def number_in(text: str) -> Optional[float]:
@@ -42,36 +52,45 @@ def number_in(text: str) -> Optional[float]:
 def iso_date(text: str) -> str:
     """Empty where it is no date."""
     match = _DATE.fullmatch(text)
-    return "%sT%s%s" % (match.group(1), match.group(2), (match.group(3) or "").replace("Z", "+00:00")) if match else ""
+    return (
+        "%sT%s%s" % (match.group(1), match.group(2), (match.group(3) or "").replace("Z", "+00:00"))
+        if match
+        else ""
+    )
 
 
 def bounded(text: str, most: int = _MAX_FACT) -> str:
-    return text if len(text) <= most else text[:most - 1] + "…"
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def listed(names: Iterable[str]) -> str:
     """Each name once, in order."""
     once = list(dict.fromkeys(name for name in names if name))
-    return bounded(", ".join(once[:_MAX_LISTED] + (["%d more" % (len(once) - _MAX_LISTED)] if len(once) > _MAX_LISTED else [])))
+    return bounded(
+        ", ".join(
+            once[:_MAX_LISTED] + (["%d more" % (len(once) - _MAX_LISTED)] if len(once) > _MAX_LISTED else [])
+        )
+    )
 
 
 def counted(names: Iterable[str]) -> str:
-    """"8 × NVIDIA H100"."""
+    """ "8 × NVIDIA H100"."""
     counts = Counter(name for name in names if name)
     return listed("%d × %s" % (count, name) for name, count in counts.items())
 
 
 @dataclass
 class Metrics:
-    """The values of each metric in a file. Several values of one are repetitions in one run: their median counts."""
+    """The values of each metric in a file. Several values of one are repetitions in one run: their median
+    counts."""
 
     values: Dict[str, List[float]] = field(default_factory=dict)
     kinds: Dict[str, Number] = field(default_factory=dict)
     reasons: Dict[str, str] = field(default_factory=dict)
 
     def add(self, name: str, value: Any, kind: Number, reason: str = "", factor: float = 1.0) -> None:
-        """`kind` is the number without a value, and `factor` how many of its unit one of the tool's is. One repetition with a
-        reason, and the value is missing: it would be a median of those that went well."""
+        """`kind` is the number without a value, and `factor` how many of its unit one of the tool's is. One
+        repetition with a reason, and the value is missing: it would be a median of those that went well."""
         name = bounded(clean(name), MAX_NAME)
         before = self.kinds.setdefault(name, kind)
         if (before.unit, before.better) != (kind.unit, kind.better):
@@ -91,11 +110,19 @@ class Metrics:
             return "no value"
         if not math.isfinite(value):
             return "not a finite number"
-        return "" if value == 0 or SMALLEST <= abs(value) <= LARGEST else "too large or too small to be a measurement"
+        return (
+            ""
+            if value == 0 or SMALLEST <= abs(value) <= LARGEST
+            else "too large or too small to be a measurement"
+        )
 
     def numbers(self) -> Dict[str, Number]:
-        return {name: replace(kind, reason=self.reasons[name]) if name in self.reasons else
-                replace(kind, value=median(self.values[name])) for name, kind in self.kinds.items()}
+        return {
+            name: replace(kind, reason=self.reasons[name])
+            if name in self.reasons
+            else replace(kind, value=median(self.values[name]))
+            for name, kind in self.kinds.items()
+        }
 
 
 @dataclass
@@ -111,6 +138,14 @@ class Found:
 
     def state(self, key: str, value: Any) -> None:
         """A fact of the run, "KIND: NAME" (reports/compare/provenance.py); what is not known is left out."""
-        text = "" if value is None else "yes" if value is True else "no" if value is False else clean(str(value)).strip()
+        text = (
+            ""
+            if value is None
+            else "yes"
+            if value is True
+            else "no"
+            if value is False
+            else clean(str(value)).strip()
+        )
         if text:
             self.provenance[bounded(clean(key), 80)] = bounded(text)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""JSON of Google Benchmark (--benchmark_out_format=json). Names are BENCHMARK/real_time, /cpu_time and /COUNTER.
+"""JSON of Google Benchmark (--benchmark_out_format=json). Names are BENCHMARK/real_time, /cpu_time and
+/COUNTER.
 
-Repetitions in one process are one run: their median, or the tool's own where only aggregates are in the file. The real time is
-judged; bytes_per_second and items_per_second follow from it.
+Repetitions in one process are one run: their median, or the tool's own where only aggregates are in the file.
+The real time is judged; bytes_per_second and items_per_second follow from it.
 """
 
 from __future__ import annotations
@@ -17,20 +18,62 @@ from reports.quantity import plural, size
 
 SOURCE = "Google Benchmark"
 _TIMES = ("real_time", "cpu_time")
-_NOT_COUNTERS = frozenset(_TIMES + (
-    "name", "family_index", "per_family_instance_index", "run_name", "run_type", "repetitions", "repetition_index", "threads",
-    "aggregate_name", "aggregate_unit", "error_occurred", "error_message", "skipped", "skip_message", "iterations", "time_unit",
-    "cpu_coefficient", "real_coefficient", "big_o", "rms", "label"))
+_NOT_COUNTERS = frozenset(
+    _TIMES
+    + (
+        "name",
+        "family_index",
+        "per_family_instance_index",
+        "run_name",
+        "run_type",
+        "repetitions",
+        "repetition_index",
+        "threads",
+        "aggregate_name",
+        "aggregate_unit",
+        "error_occurred",
+        "error_message",
+        "skipped",
+        "skip_message",
+        "iterations",
+        "time_unit",
+        "cpu_coefficient",
+        "real_coefficient",
+        "big_o",
+        "rms",
+        "label",
+    )
+)
 _COUNTERS: Dict[str, Tuple[str, Optional[str]]] = {
-    "bytes_per_second": ("byte/s", "higher"), "items_per_second": ("1/s", "higher"), "allocs_per_iter": ("1", "lower"),
-    "max_bytes_used": ("byte", "lower"), "total_allocated_bytes": ("byte", "lower"), "net_heap_growth": ("byte", "lower")}
+    "bytes_per_second": ("byte/s", "higher"),
+    "items_per_second": ("1/s", "higher"),
+    "allocs_per_iter": ("1", "lower"),
+    "max_bytes_used": ("byte", "lower"),
+    "total_allocated_bytes": ("byte", "lower"),
+    "net_heap_growth": ("byte", "lower"),
+}
 _AGGREGATES = ("_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS")  # of names, before there was a run_type
-_NOT_FACTS = frozenset(("date", "load_avg", "json_schema_version", "executable", "caches", "host_name", "mhz_per_cpu",
-                        "num_cpus"))
-_KIND_OF = {"library_version": "library", "library_build_type": "library", "cpu_scaling_enabled": "clocks",
-            "aslr_enabled": "kernel"}
+_NOT_FACTS = frozenset(
+    (
+        "date",
+        "load_avg",
+        "json_schema_version",
+        "executable",
+        "caches",
+        "host_name",
+        "mhz_per_cpu",
+        "num_cpus",
+    )
+)
+_KIND_OF = {
+    "library_version": "library",
+    "library_build_type": "library",
+    "cpu_scaling_enabled": "clocks",
+    "aslr_enabled": "kernel",
+}
 _MAX_FACTS = 64
-# The tool writes a key a line, and what is not finite as JavaScript has it. A string of JSON holds no end of a line.
+# The tool writes a key a line, and what is not finite as JavaScript has it. A string of JSON holds no end of
+# a line.
 _CONSTANT = re.compile(rb'^([ \t]{0,40}"[^"\r\n]{1,400}": )-?(?:NaN|Infinity)(,?\r?)$', re.MULTILINE)
 
 
@@ -49,13 +92,16 @@ def _role(entry: Reader) -> Tuple[str, str]:
     kind = entry.text_or("run_type")
     if not kind:
         suffix = next((s for s in _AGGREGATES if name.endswith(s)), "")
-        return name[:len(name) - len(suffix)], suffix[1:] or "iteration"
+        return name[: len(name) - len(suffix)], suffix[1:] or "iteration"
     role = "iteration" if kind == "iteration" else entry.text_or("aggregate_name") or "aggregate"
     return entry.text_or("run_name") or name, role
 
 
 def _why_skipped(entry: Reader) -> str:
-    for key, message, words in (("error_occurred", "error_message", "error"), ("skipped", "skip_message", "skipped")):
+    for key, message, words in (
+        ("error_occurred", "error_message", "error"),
+        ("skipped", "skip_message", "skipped"),
+    ):
         if entry.json.get(key) is True:
             return ": ".join(text for text in (words, entry.text_or(message)) if text)
     return ""
@@ -69,14 +115,25 @@ def _add(found: Found, name: str, entry: Reader) -> None:
     condition = bounded(entry.text_or("label"), 80)
     for key in _TIMES:
         value, skipped = entry.real(key), entry.json.get("skipped") is True
-        kind = Number(None, "s", "lower", key == _TIMES[0], unavailable=skipped, label="%s %s" % (name, key.replace("_", " ")),
-                      condition=condition)
+        kind = Number(
+            None,
+            "s",
+            "lower",
+            key == _TIMES[0],
+            unavailable=skipped,
+            label="%s %s" % (name, key.replace("_", " ")),
+            condition=condition,
+        )
         found.metrics.add("%s/%s" % (name, key), value, kind, why, UNITS[unit][1])
     for key, value in entry.json.items():
         if key not in _NOT_COUNTERS and (value is None or is_number(value)):
             base, better = _COUNTERS.get(key, ("1", None))
-            kind = Number(None, base, better, False, label="%s %s" % (name, key.replace("_", " ")), condition=condition)
-            found.metrics.add("%s/%s" % (name, key), value, kind, why or ("not a finite number" if value is None else ""))
+            kind = Number(
+                None, base, better, False, label="%s %s" % (name, key.replace("_", " ")), condition=condition
+            )
+            found.metrics.add(
+                "%s/%s" % (name, key), value, kind, why or ("not a finite number" if value is None else "")
+            )
 
 
 def _caches(context: Reader) -> str:
@@ -93,12 +150,18 @@ def _state(found: Found, context: Reader) -> None:
     cpus, clock = context.json.get("num_cpus"), context.json.get("mhz_per_cpu")
     cpus_words = plural(cpus, "CPU") if isinstance(cpus, int) and not isinstance(cpus, bool) else ""
     clock_words = "%d MHz" % clock if isinstance(clock, int) and not isinstance(clock, bool) else ""
-    found.machine = ", ".join(text for text in (bounded(context.text_or("host_name"), 80), cpus_words, clock_words) if text)
+    found.machine = ", ".join(
+        text for text in (bounded(context.text_or("host_name"), 80), cpus_words, clock_words) if text
+    )
     found.state("machine: host", context.text_or("host_name"))
     found.state("machine: CPUs", cpus_words)
     found.state("clocks: CPU clock", clock_words)
     found.state("machine: caches", _caches(context))
-    facts = {key: value for key, value in context.json.items() if key not in _NOT_FACTS and isinstance(value, (str, int, float))}
+    facts = {
+        key: value
+        for key, value in context.json.items()
+        if key not in _NOT_FACTS and isinstance(value, (str, int, float))
+    }
     for key, value in list(facts.items())[:_MAX_FACTS]:
         found.state("%s: %s" % (_KIND_OF.get(key, "options"), key.replace("_", " ")), value)
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""CSV (RFC 4180) for every other tool: columns metric, unit, better and value in any order, and judged where wanted.
+"""CSV (RFC 4180) for every other tool: columns metric, unit, better and value in any order, and judged where
+wanted.
 
-One metric a row and one run a file. better is higher or lower; judged is yes or no. An empty value, NaN or Infinity is missing.
+One metric a row and one run a file. better is higher or lower; judged is yes or no. An empty value, NaN or
+Infinity is missing.
 """
 
 from __future__ import annotations
@@ -47,8 +49,10 @@ def _rows(text: str) -> Iterator[List[str]]:
 
 def _choice(row: Dict[str, str], key: str, choices: List[str], number: int) -> str:
     if row[key] not in choices:
-        raise BadRecord("row %d: %s is %s, not '%s'" % (number, key, " or ".join(c for c in choices if c),
-                                                        bounded(clean(row[key]), 20)))
+        raise BadRecord(
+            "row %d: %s is %s, not '%s'"
+            % (number, key, " or ".join(c for c in choices if c), bounded(clean(row[key]), 20))
+        )
     return row[key]
 
 
@@ -64,8 +68,13 @@ def _add(found: Found, row: Dict[str, str], number: int) -> None:
     if text and value is None:
         raise BadRecord("row %d has a value that is not a number" % number)
     unit, factor = UNITS.get(row["unit"], (bounded(clean(row["unit"]), 40), 1.0))
-    kind = Number(None, unit, _choice(row, "better", list(_BETTER), number),
-                  _JUDGED[_choice(row, "judged", list(_JUDGED), number)], label=name)
+    kind = Number(
+        None,
+        unit,
+        _choice(row, "better", list(_BETTER), number),
+        _JUDGED[_choice(row, "judged", list(_JUDGED), number)],
+        label=name,
+    )
     found.metrics.add(name, value, kind, "", factor)
 
 
@@ -81,6 +90,8 @@ def read(text: str) -> Found:
     for number, cells in enumerate(rows, 2):
         if len(cells) != len(header):
             raise BadRecord("row %d has %s, not %d" % (number, plural(len(cells), "column"), len(header)))
-        row = dict(zip(header, (cell.strip() for cell in cells)), **({} if "judged" in header else {"judged": ""}))
+        row = dict(
+            zip(header, (cell.strip() for cell in cells)), **({} if "judged" in header else {"judged": ""})
+        )
         _add(found, row, number)
     return found

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The table that nccl-tests and rccl-tests print (all_reduce_perf and the others).
 
-Names are COLLECTIVE/TYPE/REDOP/SIZE/WHERE_WHAT, with rootN before the size where there is a root. The size is in bytes, WHERE is
-out_of_place or in_place, WHAT is time or busbw. One of the two is judged, as they say the same: the time below 1 MiB, where busbw
-has lost its digits ("0.00"), and busbw from there on. doc/PERFORMANCE.md of nccl-tests advises the same.
+Names are COLLECTIVE/TYPE/REDOP/SIZE/WHERE_WHAT, with rootN before the size where there is a root. The size is
+in bytes, WHERE is out_of_place or in_place, WHAT is time or busbw. One of the two is judged, as they say the
+same: the time below 1 MiB, where busbw has lost its digits ("0.00"), and busbw from there on.
+doc/PERFORMANCE.md of nccl-tests advises the same.
 
-The programs of collectives/ print this table, too (--format nccl-tests), one algorithm a table, which is part of the name of the
-collective there. A line at the end says how many tables there are; what was not measured is N/A. They time in another way,
-so their numbers are those of another tool.
+The programs of collectives/ print this table, too (--format nccl-tests), one algorithm a table, which is part
+of the name of the collective there. A line at the end says how many tables there are; what was not measured
+is N/A. They time in another way, so their numbers are those of another tool.
 """
 
 from __future__ import annotations
@@ -33,20 +34,30 @@ _NOT_CHECKED = _NOT_MEASURED = "N/A"
 _RANK = re.compile(r"# *Rank +[0-9]+ .*?on +(\S+) +device +[0-9]+ \[[0-9a-fx:.]*\] (.+)")
 _VERSION = re.compile(r"# nccl-tests version (\S+) nccl-headers=([0-9]+) nccl-library=([0-9]+)")
 # Warm-up and iterations are numbers, or "auto" of a program that decides as it goes.
-_SETTINGS = {"threads per process": re.compile(r"nThread ([0-9]+)"), "GPUs per thread": re.compile(r"nGpus ([0-9]+)"),
-             "warmup iterations": re.compile(r"warmup iters: ([0-9]+)"), "iterations": re.compile(r"[0-9o] iters: ([0-9]+)"),
-             "aggregated iterations": re.compile(r"agg iters: ([0-9]+)"), "validation": re.compile(r"validation: ([0-9]+)"),
-             "graph launches": re.compile(r"graph: ([0-9]+)")}
+_SETTINGS = {
+    "threads per process": re.compile(r"nThread ([0-9]+)"),
+    "GPUs per thread": re.compile(r"nGpus ([0-9]+)"),
+    "warmup iterations": re.compile(r"warmup iters: ([0-9]+)"),
+    "iterations": re.compile(r"[0-9o] iters: ([0-9]+)"),
+    "aggregated iterations": re.compile(r"agg iters: ([0-9]+)"),
+    "validation": re.compile(r"validation: ([0-9]+)"),
+    "graph launches": re.compile(r"graph: ([0-9]+)"),
+}
 _OWN = re.compile(r"# gpusig (\S+), in the format of nccl-tests")
 _ALGORITHM, _SIMULATED, _INTERRUPTED = "# Algorithm:", "# Simulated:", "# Interrupted:"
 _ALL = re.compile(r"# All tables: ([0-9]{1,6})")
-_PROGRAM, _RCCL, _BLOCKING, _AVERAGE = ("# Collective test starting:", "rccl-tests: Version", "# Blocking Enabled:",
-                                        "# Avg bus bandwidth")
+_PROGRAM, _RCCL, _BLOCKING, _AVERAGE = (
+    "# Collective test starting:",
+    "rccl-tests: Version",
+    "# Blocking Enabled:",
+    "# Avg bus bandwidth",
+)
 
 
 @dataclass
 class Row:
-    """A size of a collective. `measured`: place -> what -> value in the tool's units (us, GB/s); `wrong`: place -> how many."""
+    """A size of a collective. `measured`: place -> what -> value in the tool's units (us, GB/s); `wrong`:
+    place -> how many."""
 
     collective: str
     type: str
@@ -59,7 +70,10 @@ class Row:
 
 def collective_of(program: str) -> str:
     """all_reduce of ./build/all_reduce_perf or all_reduce_perf_mpi."""
-    return bounded(clean(program.strip().rpartition("/")[2].rpartition("\\")[2].partition("_perf")[0]), 80) or "collective"
+    return (
+        bounded(clean(program.strip().rpartition("/")[2].rpartition("\\")[2].partition("_perf")[0]), 80)
+        or "collective"
+    )
 
 
 def nccl_version(code: str) -> str:
@@ -73,7 +87,9 @@ def _why_wrong(wrong: Any) -> str:
     """Nobody has checked where there is no count."""
     if wrong is None or wrong == 0:
         return ""
-    return plural(int(wrong), "wrong result") if 0 < wrong < 1e18 else "the number of wrong results is not known"
+    return (
+        plural(int(wrong), "wrong result") if 0 < wrong < 1e18 else "the number of wrong results is not known"
+    )
 
 
 def add_row(metrics: Metrics, row: Row) -> None:
@@ -87,8 +103,15 @@ def add_row(metrics: Metrics, row: Row) -> None:
         for what, value in values.items():
             unit, better, factor = ("byte/s", "higher", 1e9) if what == "busbw" else ("s", "lower", 1e-6)
             label = "%s %s, %s" % (row.collective.replace("_", " "), what, place.replace("_", " "))
-            kind = Number(None, unit, better, what == ("time" if small else "busbw"), label=label, group=row.collective,
-                          condition=condition)
+            kind = Number(
+                None,
+                unit,
+                better,
+                what == ("time" if small else "busbw"),
+                label=label,
+                group=row.collective,
+                condition=condition,
+            )
             metrics.add("%s/%s_%s" % (path, place, what), value, kind, why, factor)
 
 
@@ -125,7 +148,7 @@ def _columns(words: List[str], above: str) -> Columns:
     groups = [words[a:b] for a, b in zip(starts, ends)]
     if any("busbw" not in group for group in groups):
         raise BadRecord("a table without busbw")
-    return Columns(words[:starts[0]], list(zip(named or PLACES, groups)), dated)
+    return Columns(words[: starts[0]], list(zip(named or PLACES, groups)), dated)
 
 
 def _is_header(words: Sequence[str]) -> bool:
@@ -155,18 +178,25 @@ class _Table:
         elif line.startswith(_AVERAGE):
             self.ends, self.columns = self.ends + 1, None
         elif line.startswith(_PROGRAM):
-            self.collective = collective_of(line[len(_PROGRAM):])
+            self.collective = collective_of(line[len(_PROGRAM) :])
         elif line.startswith(_INTERRUPTED):
             raise BadRecord("the run was interrupted")
         elif line.startswith(_ALGORITHM):
-            self.collective = bounded("_".join([self.collective] + clean(line[len(_ALGORITHM):]).split()), 80)
+            self.collective = bounded(
+                "_".join([self.collective] + clean(line[len(_ALGORITHM) :]).split()), 80
+            )
         else:
             self._fact(line)
         self.above = line
 
     def _fact(self, line: str) -> None:
         line = line[:_MAX_FACT]
-        version, rank, own, stated = _VERSION.match(line), _RANK.match(line), _OWN.match(line), _ALL.fullmatch(line)
+        version, rank, own, stated = (
+            _VERSION.match(line),
+            _RANK.match(line),
+            _OWN.match(line),
+            _ALL.fullmatch(line),
+        )
         if version:
             self.found.state("library: nccl-tests", version.group(1))
             self.found.state("library: NCCL headers", nccl_version(version.group(2)))
@@ -185,20 +215,27 @@ class _Table:
                 setting = pattern.search(line)
                 self.found.state("options: " + key, setting.group(1) if setting else None)
         elif line.startswith(_BLOCKING):
-            self.found.state("options: blocking", line[len(_BLOCKING):])
+            self.found.state("options: blocking", line[len(_BLOCKING) :])
 
     def row(self, words: List[str], number: int) -> None:
         columns = self.columns
         if columns is None:
             return
         if len(words) != columns.count():
-            raise BadRecord("line %d has %s, not %d" % (number, plural(len(words), "column"), columns.count()))
+            raise BadRecord(
+                "line %d has %s, not %d" % (number, plural(len(words), "column"), columns.count())
+            )
         first = dict(zip(columns.first, words))
-        row = Row(self.collective or "collective", first["type"], first.get("redop", ""), first.get("root", ""),
-                  whole_in(first["size"]) or 0)
+        row = Row(
+            self.collective or "collective",
+            first["type"],
+            first.get("redop", ""),
+            first.get("root", ""),
+            whole_in(first["size"]) or 0,
+        )
         at = len(columns.first)
         for place, names in columns.places:
-            cells = dict(zip(names, words[at:at + len(names)]))
+            cells = dict(zip(names, words[at : at + len(names)]))
             at += len(names)
             if cells[names[0]] == cells["busbw"] == _NOT_MEASURED:
                 continue
@@ -223,12 +260,15 @@ def read(text: str) -> Found:
         if line.startswith("#"):
             table.comment(line)
         elif line.startswith(_RCCL):
-            table.found.state("library: rccl-tests", line[len(_RCCL):])
+            table.found.state("library: rccl-tests", line[len(_RCCL) :])
         elif len(words) > 1 and whole_in(words[0]) is not None and whole_in(words[1]) is not None:
             table.row(words, number)
     if table.ends < table.tests:
         raise BadRecord("cut off, or the test did not end: no line '%s'" % _AVERAGE)
     if table.found.source == OWN_SOURCE and table.stated != table.tests:
-        raise BadRecord("cut off: %s, and its end is not there or counts %d" % (plural(table.tests, "table"), table.stated))
+        raise BadRecord(
+            "cut off: %s, and its end is not there or counts %d"
+            % (plural(table.tests, "table"), table.stated)
+        )
     state_ranks(table.found, list(table.ranks.values()))
     return table.found

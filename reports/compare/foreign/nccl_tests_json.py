@@ -1,20 +1,35 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What nccl-tests writes with -J, versions 1 to 3. Names are those of the table (nccl_tests.py), so either may be compared with
-the other."""
+"""What nccl-tests writes with -J, versions 1 to 3. Names are those of the table (nccl_tests.py), so either
+may be compared with the other."""
 
 from __future__ import annotations
 
 from typing import Any, Dict, List, Optional
 
 from reports.compare.foreign.found import Found, iso_date, number_in
-from reports.compare.foreign.nccl_tests import PLACES, SOURCE, Row, add_row, collective_of, nccl_version, state_ranks
+from reports.compare.foreign.nccl_tests import (
+    PLACES,
+    SOURCE,
+    Row,
+    add_row,
+    collective_of,
+    nccl_version,
+    state_ranks,
+)
 from reports.jsonl import BadRecord, Json, Reader, is_number
 
 _TIMES = {"time": "time", "cpu_time": "cputime"}
-_SETTINGS = {"threads per process": "nthreads", "GPUs per thread": "ngpus", "warmup iterations": "warmup_iters",
-             "iterations": "iterations", "aggregated iterations": "aggregated_iterations", "validation": "validation",
-             "graph launches": "graph"}
-# Of the whole environment, what changes how a collective runs. Those of _NOT_OF_ENVIRONMENT name files or jobs.
+_SETTINGS = {
+    "threads per process": "nthreads",
+    "GPUs per thread": "ngpus",
+    "warmup iterations": "warmup_iters",
+    "iterations": "iterations",
+    "aggregated iterations": "aggregated_iterations",
+    "validation": "validation",
+    "graph launches": "graph",
+}
+# Of the whole environment, what changes how a collective runs. Those of _NOT_OF_ENVIRONMENT name files or
+# jobs.
 _ENVIRONMENT = ("NCCL_", "RCCL_", "CUDA_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES=")
 _NOT_OF_ENVIRONMENT = ("_FILE", "_COMM_ID", "_HOSTID", "_DIR", "_DEBUG_SUBSYS")
 _MAX_VARIABLES = 64
@@ -41,7 +56,13 @@ def _whole(reader: Reader, key: str) -> int:
 
 
 def _row(result: Reader, collective: str) -> Row:
-    row = Row(collective, result.text("type"), result.text_or("redop"), result.text_or("root").strip(), _whole(result, "size"))
+    row = Row(
+        collective,
+        result.text("type"),
+        result.text_or("redop"),
+        result.text_or("root").strip(),
+        _whole(result, "size"),
+    )
     for place in PLACES:
         reader = result.object_or_empty(place)
         times = {name: _value(reader, key) for key, name in _TIMES.items() if key in reader.json}
@@ -59,7 +80,13 @@ def _state(found: Found, reader: Reader) -> None:
         found.state("options: " + key, value if is_number(value) else None)
     if config.json.get("blocking_collectives") == "true":
         found.state("options: blocking", "yes")
-    state_ranks(found, [(rank.text_or("hostname"), rank.text_or("device_info").strip()) for rank in config.objects("devices")])
+    state_ranks(
+        found,
+        [
+            (rank.text_or("hostname"), rank.text_or("device_info").strip())
+            for rank in config.objects("devices")
+        ],
+    )
     for name, value in _variables(reader.items("env")).items():
         found.state("environment: " + name, value)
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What nvbandwidth prints with -j (v0.5 to v0.8). A metric is an element of a matrix: TEST/ROW/COLUMN.
 
-Bidirectional tests between devices append three matrices to one: both directions and their sum. Those are TEST/first/…,
-TEST/second/… and TEST/total/…; the total is judged. A test that ends with an error comes twice, as Running and as Error.
+Bidirectional tests between devices append three matrices to one: both directions and their sum. Those are
+TEST/first/…, TEST/second/… and TEST/total/…; the total is judged. A test that ends with an error comes twice,
+as Running and as Error.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ def is_mine(value: Json) -> bool:
 
 
 def _unit(name: str, description: str) -> Tuple[str, Optional[str], float]:
-    """Latencies are in ns and all others in GB/s (1e9). Not every description says so; without a matrix there is none."""
+    """Latencies are in ns and all others in GB/s (1e9). Not every description says so; without a matrix there
+    is none."""
     if "(ns)" in description or "latency" in name:
         return "s", "lower", 1e-9
     known = not description or "(GB/s)" in description or description.endswith(" BW")
@@ -39,7 +41,11 @@ def _condition(description: str, row: int, column: int) -> str:
     between = _BETWEEN.search(description)
     if between:
         return "%s %d %s %s %d" % (between.group(1), row, between.group(2), between.group(3), column)
-    return "GPU %d" % column if row == 0 and "GPU(column)" in description else "row %d, column %d" % (row, column)
+    return (
+        "GPU %d" % column
+        if row == 0 and "GPU(column)" in description
+        else "row %d, column %d" % (row, column)
+    )
 
 
 def _element(value: Any) -> Any:
@@ -57,10 +63,18 @@ def _matrix(test: Reader) -> List[List[Any]]:
 
 
 def _add_test(found: Found, test: Reader, why_not: str) -> None:
-    name, status, description = test.text("name"), test.text_or("status"), bounded(test.text_or("bandwidth_description"))
+    name, status, description = (
+        test.text("name"),
+        test.text_or("status"),
+        bounded(test.text_or("bandwidth_description")),
+    )
     rows, (unit, better, factor) = _matrix(test), _unit(name, description)
     label, group = spell(name), "Latency" if unit == "s" else "Bandwidth"
-    reason = "" if status == "Passed" else ": ".join(t for t in ("test " + (status or "without status").lower(), why_not) if t)
+    reason = (
+        ""
+        if status == "Passed"
+        else ": ".join(t for t in ("test " + (status or "without status").lower(), why_not) if t)
+    )
     if not rows:
         kind = Number(None, unit, better, unavailable=status == "Waived", label=label, group=group)
         found.metrics.add(name, None, kind, reason or "no matrix")
@@ -71,10 +85,24 @@ def _add_test(found: Found, test: Reader, why_not: str) -> None:
         for column, value in enumerate(row):
             none = value == _NOT_MEASURED
             condition = ", ".join(t for t in (_condition(description, i % height, column), part) if t)
-            kind = Number(None, unit, better, part in ("", "total") and better is not None, unavailable=none, label=label,
-                          group=group, condition=condition)
+            kind = Number(
+                None,
+                unit,
+                better,
+                part in ("", "total") and better is not None,
+                unavailable=none,
+                label=label,
+                group=group,
+                condition=condition,
+            )
             path = [name] + ([part] if part else []) + ["%d" % (i % height), "%d" % column]
-            found.metrics.add("/".join(path), None if none else _element(value), kind, reason or (value if none else ""), factor)
+            found.metrics.add(
+                "/".join(path),
+                None if none else _element(value),
+                kind,
+                reason or (value if none else ""),
+                factor,
+            )
 
 
 def _state(found: Found, reader: Reader) -> None:
@@ -82,10 +110,14 @@ def _state(found: Found, reader: Reader) -> None:
     found.state("library: nvbandwidth commit", reader.text_or("git_version"))
     found.state("driver: driver", reader.text_or("Driver Version"))
     cuda = reader.json.get("CUDA Runtime Version")  # the program puts the driver's version here
-    if isinstance(cuda, int) and 0 < cuda < 10 ** 6:
+    if isinstance(cuda, int) and 0 < cuda < 10**6:
         found.state("driver: CUDA", "%d.%d" % (cuda // 1000, cuda % 1000 // 10))
     found.state("options: warning", reader.text_or("warning"))
-    devices = [_DEVICE.fullmatch(text) for text in reader.items("GPU Device list") if isinstance(text, str) and len(text) < 1000]
+    devices = [
+        _DEVICE.fullmatch(text)
+        for text in reader.items("GPU Device list")
+        if isinstance(text, str) and len(text) < 1000
+    ]
     names = [match.group(1) for match in devices if match]
     found.device, found.machine = listed(sorted(set(names))), counted(names)
     found.state("machine: devices", found.machine)
@@ -100,6 +132,10 @@ def read(value: Json) -> Found:
     if len(tests) > _MAX_TESTS:
         raise BadRecord("more than %d tests" % _MAX_TESTS)
     for test in tests:
-        _add_test(found, test, test.text_or("error") or (error if test.text_or("status") in ("Error", "Running") else ""))
+        _add_test(
+            found,
+            test,
+            test.text_or("error") or (error if test.text_or("status") in ("Error", "Running") else ""),
+        )
     _state(found, reader)
     return found

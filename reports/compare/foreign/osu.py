@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables of the OSU micro-benchmarks, versions 5 to 7: '#' comments, a title, then the size and numbers in us or MB/s (1e6).
+"""Tables of the OSU micro-benchmarks, versions 5 to 7: '#' comments, a title, then the size and numbers in us
+or MB/s (1e6).
 
-Names are TEST/DATATYPE/…/SIZE/WHAT: mpi_allreduce_latency/MPI_CHAR/1024/avg_latency. What the table says of itself (datatype,
-window, synchronization, pairs) is part of the name, for a file may hold several. The first number of a row is judged.
+Names are TEST/DATATYPE/…/SIZE/WHAT: mpi_allreduce_latency/MPI_CHAR/1024/avg_latency. What the table says of
+itself (datatype, window, synchronization, pairs) is part of the name, for a file may hold several. The first
+number of a row is judged.
 """
 
 from __future__ import annotations
@@ -20,9 +22,16 @@ SOURCE = "OSU micro-benchmarks"
 _TITLE = "# OSU "
 _ACCELERATORS = ("-CUDA MANAGED", "-MANAGED", "-CUDA", "-OPENACC", "-ROCM")
 _UNITS: Tuple[Tuple[str, str, str, float], ...] = (
-    ("(us)", "s", "lower", 1e-6), ("(MB/s)", "byte/s", "higher", 1e6), ("MB/s", "byte/s", "higher", 1e6),
-    ("Messages/s", "1/s", "higher", 1.0), ("(%)", "fraction", "higher", 1e-2))
-_SAME_NAME = {"latency": "avg_latency", "": "bandwidth"}  # of versions 5 and 7, and of a column that is only a unit
+    ("(us)", "s", "lower", 1e-6),
+    ("(MB/s)", "byte/s", "higher", 1e6),
+    ("MB/s", "byte/s", "higher", 1e6),
+    ("Messages/s", "1/s", "higher", 1.0),
+    ("(%)", "fraction", "higher", 1e-2),
+)
+_SAME_NAME = {
+    "latency": "avg_latency",
+    "": "bandwidth",
+}  # of versions 5 and 7, and of a column that is only a unit
 _SET_BY_THE_TEST = ("compute",)
 _PART_OF_NAME = {"Datatype": "datatype", "Window creation": "window", "Synchronization": "synchronization"}
 _COMMENTS_MOST = 400  # characters
@@ -64,15 +73,15 @@ def _word(text: str) -> str:
 def _column(title: str) -> Column:
     for suffix, unit, better, factor in _UNITS:
         if title.endswith(suffix):
-            name = "message_rate" if suffix == "Messages/s" else _word(title[:len(title) - len(suffix)])
+            name = "message_rate" if suffix == "Messages/s" else _word(title[: len(title) - len(suffix)])
             name = _SAME_NAME.get(name, name)
             return Column(title, name, unit, None if name in _SET_BY_THE_TEST else better, factor)
     return Column(title)
 
 
 def _title(found: Found, line: str) -> Table:
-    """"# OSU MPI-CUDA Allreduce Latency Test v7.4"."""
-    words = line[len(_TITLE):].split()
+    """ "# OSU MPI-CUDA Allreduce Latency Test v7.4"."""
+    words = line[len(_TITLE) :].split()
     if words and words[-1][:1] == "v" and words[-1][1:2].isdigit():
         found.state("library: OSU micro-benchmarks", words.pop()[1:])
     label = bounded(" ".join(words), 80)
@@ -81,7 +90,7 @@ def _title(found: Found, line: str) -> Table:
         label = label.replace(accelerator, "", 1)
         found.device = accelerator[1:]
         found.state("options: accelerator", found.device)
-    label = label[:-len(" Test")] if label.endswith(" Test") else label
+    label = label[: -len(" Test")] if label.endswith(" Test") else label
     return Table(_word(label), label)
 
 
@@ -116,18 +125,30 @@ def _row(found: Found, table: Table, words: List[str], number: int) -> None:
     bytes_ = whole_in(words[0]) if table.sized else None
     if table.sized and bytes_ is None:
         raise BadRecord("line %d has no size" % number)
-    path = [table.test] + [value.replace(" ", "_") for value in table.parts.values()] + ([words[0]] if table.sized else [])
+    path = (
+        [table.test]
+        + [value.replace(" ", "_") for value in table.parts.values()]
+        + ([words[0]] if table.sized else [])
+    )
     condition = ", ".join(list(table.parts.values()) + ([size(bytes_)] if bytes_ is not None else []))
-    cells = list(zip(table.columns, words[table.sized:]))
-    why = "the validation failed" if any(c.title == "Validation" and cell == "Fail" for c, cell in cells) else ""
+    cells = list(zip(table.columns, words[table.sized :]))
+    why = (
+        "the validation failed"
+        if any(c.title == "Validation" and cell == "Fail" for c, cell in cells)
+        else ""
+    )
     for i, (column, cell) in enumerate(cells):
         if not column.unit:
             continue
         value = number_in(cell)
         if value is None:
             raise BadRecord("line %d has a column that is not a number" % number)
-        label = "%s, %s" % (table.label, column.name.replace("_", " ")) if len(table.columns) > 1 else table.label
-        kind = Number(None, column.unit, column.better, i == 0, label=label, group=table.label, condition=condition)
+        label = (
+            "%s, %s" % (table.label, column.name.replace("_", " ")) if len(table.columns) > 1 else table.label
+        )
+        kind = Number(
+            None, column.unit, column.better, i == 0, label=label, group=table.label, condition=condition
+        )
         found.metrics.add("/".join(path + [column.name]), value, kind, why, column.factor)
 
 
