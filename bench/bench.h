@@ -308,11 +308,11 @@ enum bench_kind {
 	BENCH_MODEL,
 	BENCH_OBSERVED,   /* of values that the program collected */
 	BENCH_FORMULA,    /* f(), which tests/method/definitions.py needs a second time */
-	BENCH_TIME,       /* A / amount (0: 1) */
-	BENCH_RATE,       /* amount / the median of A */
+	BENCH_TIME,       /* A / factor (0: 1) */
+	BENCH_RATE,       /* factor / the median of A */
 	BENCH_RATIO,      /* A / B */
 	BENCH_DIFFERENCE, /* A - B */
-	BENCH_SHARE,      /* A's rate / B's: amount B / A, with A's work / B's, by their models */
+	BENCH_SHARE,      /* A's rate / B's: factor B / A, with A's work / B's, by their models */
 	BENCH_FRACTION,   /* (A / B - 1) / (C / D - 1): bench/bench_overlap.h */
 };
 
@@ -326,7 +326,7 @@ enum { BENCH_TERMS = 4 };
 struct bench_quantity {
 	enum bench_kind kind;
 	struct bench_seconds of[BENCH_TERMS]; /* A to D; of a formula all that it reads */
-	double amount;
+	double factor;
 	const char *unit;                         /* NULL: s of times, else "" */
 	double (*f)(const struct bench_round *r); /* gets `arg` */
 	const void *arg;

@@ -191,13 +191,13 @@ static double round_value(const struct bench_quantity *q, const struct bench_rou
 	case BENCH_FORMULA:
 		return q->f(r);
 	case BENCH_TIME:
-		return q->amount > 0.0 ? t[0] / q->amount : t[0];
+		return q->factor > 0.0 ? t[0] / q->factor : t[0];
 	case BENCH_DIFFERENCE:
 		return t[0] - t[1];
 	case BENCH_RATIO:
 		return t[0] / t[1];
 	case BENCH_SHARE:
-		return q->amount * t[1] / t[0];
+		return q->factor * t[1] / t[0];
 	case BENCH_FRACTION:
 		return (t[0] / t[1] - 1.0) / (t[2] / t[3] - 1.0);
 	default: /* of the time: bench_derive() forms the rate of its median */
@@ -206,12 +206,12 @@ static double round_value(const struct bench_quantity *q, const struct bench_rou
 }
 
 /* A rate falls as time grows, so the ends of its interval are those of the time, exchanged. */
-static void invert(struct bench_derived *d)
+static void set_rate(struct bench_derived *d)
 {
 	const double low = d->low;
-	d->value = d->quantity.amount / d->value;
-	d->low = d->quantity.amount / d->high;
-	d->high = low > 0.0 ? d->quantity.amount / low : NAN;
+	d->value = d->quantity.factor / d->value;
+	d->low = d->quantity.factor / d->high;
+	d->high = low > 0.0 ? d->quantity.factor / low : NAN;
 }
 
 int bench_derive(struct bench_case *c, const char *name, int variant,
@@ -237,7 +237,7 @@ int bench_derive(struct bench_case *c, const char *name, int variant,
 	if (d)
 		set_statistic(d, x, rounds, x + rounds + 1);
 	if (d && q->kind == BENCH_RATE)
-		invert(d);
+		set_rate(d);
 	/* A model's time is the same in every round, but for rounding. */
 	if (d && q->modelled) {
 		d->low = d->high = NAN;
@@ -273,14 +273,14 @@ int bench_difference(struct bench_case *c, const char *name, unsigned variant, u
 int bench_time_each(struct bench_case *c, const char *name, unsigned variant, double count,
 		    const char *formula)
 {
-	const struct bench_quantity q = {BENCH_TIME, .of = {BENCH_OF(variant)}, .amount = count};
+	const struct bench_quantity q = {BENCH_TIME, .of = {BENCH_OF(variant)}, .factor = count};
 	return bench_derive(c, name, (int)variant, &q, formula);
 }
 
 int bench_rate(struct bench_case *c, const char *name, unsigned variant, double work,
 	       const char *unit, const char *formula)
 {
-	const struct bench_quantity q = {BENCH_RATE, .of = {BENCH_OF(variant)}, .amount = work,
+	const struct bench_quantity q = {BENCH_RATE, .of = {BENCH_OF(variant)}, .factor = work,
 					 .unit = unit};
 	return bench_derive(c, name, (int)variant, &q, formula);
 }

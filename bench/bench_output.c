@@ -285,8 +285,8 @@ static void put_kind(struct bench_run *r, const struct bench_derived *d)
 	for (size_t i = 0; i < BENCH_TERMS && (q->of[i].sum | q->of[i].longest); i++)
 		put_seconds(r, &q->of[i]);
 	json_array_end(&r->json);
-	if (q->amount > 0.0 && q->kind != BENCH_SHARE)
-		json_number(&r->json, "amount", q->amount);
+	if (q->factor > 0.0 && q->kind != BENCH_SHARE)
+		json_number(&r->json, "factor", q->factor);
 }
 
 static void put_derived(struct bench_run *r)

@@ -88,7 +88,7 @@ static int derive_fraction(struct bench_case *c, unsigned variant,
 			    peak->loop->bound);
 	const double flops = efficiency_flops(peak->gemm, peak->peaks, variant);
 	const struct bench_quantity q = {BENCH_SHARE, .of = {BENCH_OF(variant), BENCH_OF(loop)},
-					 .amount = flops / loop_flops};
+					 .factor = flops / loop_flops};
 	int status = bench_derive(c, "fraction_of_peak", (int)variant, &q, formula);
 	if (bound)
 		bench_bound_share(c, "flop_rate", (int)variant, "fraction_of_peak");

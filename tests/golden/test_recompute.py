@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Numbers of records are what tests/method/recompute.py computes from their raw samples: on the simulated device for every
-program, and on the host for some. And it notices what is wrong."""
+"""Numbers of records are what tests/method/recompute.py computes from their raw samples: on the simulated
+device for every program, and on the host for some. And it notices what is wrong."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "method")]
 
-import golden  # noqa: E402
-import recompute  # noqa: E402
-import records  # noqa: E402
+import golden
+import recompute
+import records
 
 SHOWN = 8
 # Of what the golden cases leave out: several devices, and quantities that only some cases have.
@@ -175,7 +175,7 @@ class Noticed(unittest.TestCase):
         )
 
     def test_a_rate_and_its_work(self) -> None:
-        self.derived("flop_rate")["amount"] *= 2
+        self.derived("flop_rate")["factor"] *= 2
         self.expect("flop_rate is")
 
     def test_a_bound_a_fact_and_flags(self) -> None:

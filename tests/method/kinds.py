@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A derived quantity once more, from the raw samples, by the kind and the variants that its record states: docs/RECORDS.md."""
+"""A derived quantity once more, from the raw samples, by the kind and the variants that its record states:
+docs/RECORDS.md."""
 
 from __future__ import annotations
 
@@ -23,16 +24,16 @@ def seconds(term: Term, t: dict) -> float:
 
 
 def rounds(formula: Callable[..., float]) -> Compute:
-    """The median over rounds and its interval; `formula` gets the amount and the seconds of each term."""
+    """The median over rounds and its interval; `formula` gets the factor and the seconds of each term."""
     return lambda c, d: c.each_round(
-        lambda t: formula(d.get("amount", 1.0), *(seconds(term, t) for term in d["of"]))
+        lambda t: formula(d.get("factor", 1.0), *(seconds(term, t) for term in d["of"]))
     )
 
 
 def time(c: Case, d: dict) -> Summary:
     """None where every sample was lost."""
     known = all(c.samples.get(term) for term in d["of"] if isinstance(term, str))
-    return rounds(lambda amount, a: a / amount)(c, d) if known else Summary(None)
+    return rounds(lambda factor, a: a / factor)(c, d) if known else Summary(None)
 
 
 def rate_of(work: float, t: Summary) -> Summary:
@@ -41,7 +42,7 @@ def rate_of(work: float, t: Summary) -> Summary:
 
 
 def rate(c: Case, d: dict) -> Summary:
-    return rate_of(d["amount"], rounds(lambda amount, a: a)(c, d))
+    return rate_of(d["factor"], rounds(lambda factor, a: a)(c, d))
 
 
 def share_of_rate(c: Case, d: dict) -> Summary:
@@ -50,7 +51,7 @@ def share_of_rate(c: Case, d: dict) -> Summary:
     return c.each_round(lambda t: c.model(a, what) / t[a] / (c.model(b, what) / t[b]))
 
 
-ratio = rounds(lambda amount, a, b: a / b)
+ratio = rounds(lambda factor, a, b: a / b)
 
 
 def width(s: Summary) -> float:
@@ -58,18 +59,19 @@ def width(s: Summary) -> float:
 
 
 def fraction_of_ideal(c: Case, d: dict) -> Summary:
-    """(S - 1) / (S_ideal - 1), where S_ideal exceeds 1 by more than 4 %, than its own interval, and than that of S."""
+    """(S - 1) / (S_ideal - 1), where S_ideal exceeds 1 by more than 4 %, than its own interval, and than that
+    of S."""
     gain, ideal = (ratio(c, {"of": terms}) for terms in (d["of"][:2], d["of"][2:]))
     if ideal.value <= 1 + max(0.04, width(ideal), width(gain)):
         return Summary(None)
-    return rounds(lambda amount, serial, own, sum_, longest: (serial / own - 1) / (sum_ / longest - 1))(c, d)
+    return rounds(lambda factor, serial, own, sum_, longest: (serial / own - 1) / (sum_ / longest - 1))(c, d)
 
 
 KINDS: Dict[str, Compute] = {
     "time": time,
     "rate": rate,
     "ratio": ratio,
-    "difference": rounds(lambda amount, a, b: a - b),
+    "difference": rounds(lambda factor, a, b: a - b),
     "share_of_rate": share_of_rate,
     "fraction_of_ideal": fraction_of_ideal,
     "observed": lambda c, d: summarise(d["observations"]),

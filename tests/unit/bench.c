@@ -83,22 +83,19 @@ static int verify_mechanism(struct bench_case *c)
 /* The argument is a factor. */
 static double scaled_time(const struct bench_round *r)
 {
-	const double *factor = r->arg;
-	return *factor * r->seconds[r->variant];
+	return *(const double *)r->arg * r->seconds[r->variant];
 }
 
 static int derive(struct bench_case *c)
 {
 	static const double factors[2] = {3.0, 5.0};
+	struct bench_quantity scaled = {BENCH_FORMULA, .unit = "s", .f = scaled_time};
 	int status = 0;
 	if (act.above_bound)
 		bench_bound(c, "bandwidth", 0, 1.0, "one byte a second");
 	for (unsigned v = 0; status == 0 && v < 2; v++) {
-		const struct bench_quantity scaled = {BENCH_FORMULA,
-						      {BENCH_OF(v)},
-						      .unit = "s",
-						      .f = scaled_time,
-						      .arg = &factors[v]};
+		scaled.of[0] = BENCH_OF(v);
+		scaled.arg = &factors[v];
 		status = bench_derive(c, "scaled", (int)v, &scaled, "factor * time");
 	}
 	return status ? status : bench_ratio(c, "double", 1, 0, "two copies / one");
