@@ -218,7 +218,8 @@ def differences(expected: list[str], found: list[str]) -> list[str]:
     for number in range(max(len(expected), len(found))):
         before = expected[number] if number < len(expected) else "(no line)"
         after = found[number] if number < len(found) else "(no line)"
-        case = before if before.startswith("case ") else case if before.startswith(" ") else ""
+        inside = (after if number >= len(expected) else before).startswith(" ")
+        case = before if before.startswith("case ") else case if inside else ""
         if not same(before, after):
             told.append(
                 f"line {number + 1}{case and ', '}{case}\n  - {before.strip()}\n  + {rounded(after).strip()}"
