@@ -192,6 +192,6 @@ setup() {
 	run --separate-stderr suite run --resume results
 	[ "$status" = 1 ]
 	[[ $stderr == *"is in use by another run (process "*" of node9)" ]]
-	kill -INT "$measuring"
+	kill "$measuring"
 	wait $pid || true
 }
