@@ -43,8 +43,9 @@ HAVE_NVCC := $(HAVE_NVCC)
 
 # --- flags: ours are kept apart, the user's come last
 warnings := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wconversion $(if $(WERROR),-Werror)
-# Of sanitized programs only lines are asked, and building them takes as long as running them: -O1 -g1 is the least for both.
-optimise := $(if $(filter debug,$(VARIANT)),-O1 -g3,$(if $(SAN),-O1 -g1,-O2 -g))
+# Stack traces and profiles need lines alone, and half of the time of a link is spent on the rest of -g. Building sanitized programs takes
+# as long as running them: -O1 is the least for both.
+optimise := $(if $(filter debug,$(VARIANT)),-O1 -g3,$(if $(SAN),-O1,-O2) -g1)
 # GCC warns of what it can no longer follow where sanitizers add branches.
 sanitize := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -Wno-format-truncation)
 # Programs of builds in which nothing is measured open devices with DEV_CHECKED.

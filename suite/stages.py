@@ -31,8 +31,6 @@ _TEST_LIMIT_S = 600  # for a command-line test that hangs, so that the others of
 # These limits end a program early; on the simulated device the budget does not.
 _FIRST_CASES = 3
 _SMOKE = ["--budget", "0.3s", "--min-samples", "6", "--max-samples", "6"]
-# For each vendor's run-time compiler, a recent architecture that all its versions know.
-_ARCHITECTURES = ("sm_90", "gfx90a")
 ATTACKS = ("kills", "full-disk", "descriptors", "mutations", "options", "faults")  # kinds of tests/attack
 _CLANG = [
     "-std=c11",
@@ -116,14 +114,13 @@ def _on_fake_gpus(variant: Variant, tools: Tools, path: Path, backends: list[str
     return total
 
 
-def gpu_compilers(architectures: tuple[str, ...], tools: Tools) -> Outcome:
-    """The vendors' run-time compilers on the kernels, for these architectures; for all that they know where
-    none is named."""
+def gpu_compilers(tools: Tools) -> Outcome:
+    """The vendors' run-time compilers on the kernels, for every architecture that they know."""
     made = tools.start("build-gpu-compile", ["make", "UNITS=gpu_compile", "units"])
     found = variants.built_units(RELEASE, tools, "gpu_compile")
     if made.code != 0 or not found:
         return failed(f"gpu compilers: make: exit {made.code}\n{made.tail()}")
-    return tools.each(architectures or (None,), lambda arch: _unit(RELEASE, tools, found[0], arch))
+    return _unit(RELEASE, tools, found[0])
 
 
 def programs(variant: Variant, tools: Tools) -> Outcome:
@@ -364,9 +361,8 @@ STAGES: dict[str, Stage] = {
     **_of(RELEASE, (QUICK,)),
     **_of(MEMORY, (ALL,)),
     **_of(THREAD, (ALL,)),
-    "gpu compilers": Stage(partial(gpu_compilers, _ARCHITECTURES), _PROGRAMS, levels=(QUICK,)),
-    "gpu compilers all": Stage(partial(gpu_compilers, ()), _PROGRAMS, levels=(ALL,)),
-    "shellcheck": Stage(shell),
+    "gpu compilers": Stage(gpu_compilers, _PROGRAMS, levels=(ALL,)),
+    "shellcheck": Stage(shell, levels=(ALL,)),
     "form of Python": Stage(python_form),
     "headers": Stage(headers),
     "alone": Stage(alone, _PROGRAMS),

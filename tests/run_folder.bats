@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
 # The folder of a run where a file cannot be written, or is not what the driver takes it for.
 

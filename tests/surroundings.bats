@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
 # Programs in odd surroundings: closed standard files, planted links, folders for files, signals, little memory.
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# level: all
 """Numbers of records are what tests/method/recompute.py computes from their raw samples: on the simulated
 device for every program, and on the host for some. And it notices what is wrong."""
 

@@ -175,12 +175,12 @@ class Rules(unittest.TestCase):
         self.catches("program-size", "micro/a.c", "/* */\n" * 291)
         self.catches("file-size", "device/a.c", "/* */\n" * 701)
         self.allows("program-size", "collectives/schedules/a.c", "/* */\n" * 291)
-        self.catches("python-function-size", "suite/a.py", "def f():\n" + "    pass\n" * 60)
+        self.catches("python-function-size", "suite/a.py", "def f():\n" + "    pass\n" * 70)
         self.catches("python-file-size", "suite/a.py", "#\n" * 601)
         self.catches("c-line-length", "lib/a.c", f"/* {'x' * 95} */")
         self.allows("c-line-length", "lib/a.c", f"/* {'x' * 94} */")
         self.catches("c-line-length", "lib/a.c", f"\t/* {'x' * 87} */")
-        self.catches("line-length", "suite/a.py", "# " + "x" * 129)
+        self.catches("line-length", "suite/a.sh", "# " + "x" * 129)
 
     def test_bare_names_of_functions_and_words_that_are_not_the_field_s_are_caught(self) -> None:
         self.catches("function-names", "device/a.c", "static int kick(void)\n{\n}")

@@ -132,7 +132,7 @@ class Lists(unittest.TestCase):
         for variant in (variants.RELEASE, variants.MEMORY):
             self.assertEqual(
                 (variant.units, list(variant.without)),
-                (("*",), ["gpu_compile"]),
+                (("*",), ["gpu_compile"] + ["gpu_faults"] * (variant is variants.RELEASE)),
                 "the stage gpu compilers has it",
             )
 
