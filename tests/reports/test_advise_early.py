@@ -20,6 +20,7 @@ from reports.advise import Adviser, library_path
 from reports.advise_early import DIRECTIONS, WAYS
 from reports.advise_early_text import early_text
 from reports.advise_machine import machine_of
+from tests import level
 
 try:
     import jsonschema
@@ -169,6 +170,7 @@ class Learning(workplace.Scratch):
         ]
         self.assertEqual(lines, ["early split engine f32 0.5 2", "early split engine f32 2 0.8"])
 
+    @level.only_all
     def test_a_large_run_is_whole(self) -> None:
         gains = {
             (1.001**i, direction, bands): dict.fromkeys(WAYS, 1.1)

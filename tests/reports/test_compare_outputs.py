@@ -486,8 +486,8 @@ class Page(unittest.TestCase):
         for name, make in EXAMPLES.items():
             made = make()
             labels = [one["label"] for one in made["metrics"]]
-            for said in [*reasons_of(made), made["outcome"]["sentence"], *labels]:
-                for text in (Words(rendered(name)).text, flat(table(made))):
+            for text in (Words(rendered(name)).text, flat(table(made))):
+                for said in [*reasons_of(made), made["outcome"]["sentence"], *labels]:
                     self.assertIn(flat(plain(said)), text, name)
             rows = re.findall(r'<tr class="metric v-(\w+).*?</tr>', rendered(name), re.S)
             self.assertEqual(sorted(rows), sorted(one["verdict"] for one in made["metrics"]))

@@ -17,6 +17,7 @@ from reports.advise_machine import machine_of
 from reports.advise_uncertainty import uncertainty
 from reports.preflight import reference
 from reports.signature import Signature
+from tests import level
 
 MANY, VERY_MANY = 5, 30  # times the records of every program: of a large machine, and of more than that
 ASKED = ("--m", "4096", "--n", "4096", "--k", "4096", "--devices", "4", "--op", "ag-gemm", "--type", "f32")
@@ -126,6 +127,7 @@ class Sizes(workplace.Scratch):
             self.assertLess(len(report.render(signature).encode("utf-8")), 3_000_000)
 
     @unittest.skipUnless(workplace.HAVE_JINJA2, "jinja2 is not installed")
+    @level.only_all
     def test_long_texts_and_many_programs_are_told(self) -> None:
         from test_report import poison
 
