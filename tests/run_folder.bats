@@ -6,14 +6,19 @@
 # shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
 load bats/helpers
 
-setup() {
-	cd "$BATS_TEST_TMPDIR" || return 1
+setup_file() {
+	local BATS_TEST_TMPDIR=$BATS_FILE_TMPDIR
+	export GPUSIG_BIN=$BATS_FILE_TMPDIR/bin
 	fake micro/a steady
+	measures run --budget 2s --out run 2>/dev/null
 }
+
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 teardown() { ! mountpoint -q disk || umount disk; }
 
-first_run() { suite run --budget 2s --out "${1:-results}" >said 2>err; }
+# A run that ended, in this folder, as yet without a report.
+first_run() { cp -r "$BATS_FILE_TMPDIR/run" "${1:-results}"; }
 
 disk() {
 	mkdir disk
@@ -24,19 +29,25 @@ disk() {
 
 @test "a file of the report that cannot be written is 1 and named, and the others are written" {
 	for name in signature.json metrics.csv timings.csv report.html; do
-		mkdir -p "in-the-way/$name"
-		run --separate-stderr suite run --budget 1s --out in-the-way
-		[ "$status" = 1 ]
-		[[ $stderr == *"cannot write $PWD/in-the-way/$name: Is a directory"* ]]
-		for other in signature.json metrics.csv timings.csv; do [ "$other" = "$name" ] || [ -s "in-the-way/$other" ]; done
-		[ "$name" != report.html ] || [[ $stderr != *"full report"* ]]
-		rm -r in-the-way
+		first_run "$name"
+		mkdir "$name/$name"
+	done
+	cd "$root"
+	run --separate-stderr "$TEST_PYTHON" -c 'import os, sys
+from reports.__main__ import main
+for name in os.listdir(sys.argv[1]): print(name, main(["build", sys.argv[1] + "/" + name]))' "$BATS_TEST_TMPDIR"
+	[ "$status" = 0 ]
+	cd "$BATS_TEST_TMPDIR"
+	for name in signature.json metrics.csv timings.csv report.html; do
+		grep -qx "$name 1" <<<"$output"
+		[[ $stderr == *"cannot write $PWD/$name/$name: Is a directory"* ]]
+		for other in signature.json metrics.csv timings.csv; do [ "$other" = "$name" ] || [ -s "$name/$other" ]; done
 	done
 }
 
 @test "a resumed run that cannot write the page names no other one as new" {
 	first_run
-	rm -f results/report.html && mkdir results/report.html
+	mkdir results/report.html
 	run --separate-stderr suite run --resume results
 	[ "$status" = 1 ]
 	[[ $stderr == *"cannot write $PWD/results/report.html: Is a directory"* ]]
@@ -46,7 +57,7 @@ disk() {
 @test "a disk without space for the report keeps none of earlier records" {
 	disk
 	first_run disk/results
-	touch disk/results/report.html
+	touch disk/results/signature.json disk/results/report.html
 	dd if=/dev/zero of=disk/filler bs=4k 2>/dev/null || true
 	run --separate-stderr suite report disk/results
 	[ "$status" = 1 ]
@@ -57,6 +68,7 @@ disk() {
 @test "a report of earlier records that cannot be deleted is named as such" {
 	disk
 	first_run disk/results
+	touch disk/results/signature.json
 	mount -o remount,ro disk
 	run --separate-stderr suite report disk/results
 	[ "$status" = 1 ]
@@ -94,30 +106,25 @@ resume_with_report() {
 # ---- what others prepared
 
 @test "a link among the files of a run is refused by name, and nothing is written" {
-	first_run resumed
+	mkdir planted resumed
 	echo precious >elsewhere
 	mkdir logs.elsewhere
 	for name in records.jsonl records.cut plan.json plan.json.new lock logs kernels logs/micro-a.log logs/micro-a.done \
 		logs/progress.json signature.json metrics.csv timings.csv report.html; do
-		for target in "$PWD/absent" "$PWD/elsewhere" "$PWD/logs.elsewhere"; do
-			echo "# $name $target"
-			rm -rf planted again && mkdir planted && cp -r resumed again
-			for folder in planted again; do
-				[[ $name != logs/* ]] || mkdir -p $folder/logs
-				rm -rf "${folder:?}/$name"
-				ln -s "$target" "$folder/$name"
-				before=$(ls -lR "$folder")
-				options="--out $folder"
-				[ $folder = planted ] || options="--resume $folder"
-				# shellcheck disable=SC2086 # options is a list of words
-				run --separate-stderr suite run --budget 1s $options
-				[ "$status" = 2 ]
-				[ "${#stderr_lines[@]}" = 1 ]
-				[[ $stderr == "gpusig: $PWD/$folder/$name is a link; "* ]]
-				[ "$before" = "$(ls -lR $folder)" ]
+		for target in absent ${GPUSIG_TEST_ALL:+elsewhere logs.elsewhere}; do
+			for folder in planted resumed; do
+				where=$folder/${name//\//-}-$target
+				if [ $folder = planted ]; then mkdir "$where"; else first_run "$where"; fi
+				[[ $name != logs/* ]] || mkdir -p "$where/logs"
+				rm -rf "${where:?}/$name"
+				ln -s "$PWD/$target" "$where/$name"
+				option=--out
+				[ $folder = planted ] || option=--resume
+				echo "2|run --budget 1s $option $where|$PWD/$where/$name is a link; "
 			done
 		done
-	done
+	done >table
+	refused <table
 	[ "$(cat elsewhere)" = precious ]
 	[ ! -e absent ]
 	[ -z "$(ls logs.elsewhere)" ]
@@ -126,15 +133,13 @@ resume_with_report() {
 @test "a pipe in place of a file is refused, too, and not waited for" {
 	mkdir planted
 	mkfifo planted/plan.json
-	run --separate-stderr suite run --budget 1s --resume planted
-	[ "$status" = 2 ]
-	[[ $stderr == *"planted/plan.json is a special file; "* ]]
+	refused <<<'2|run --budget 1s --resume planted|planted/plan.json is a special file; '
 }
 
 @test "the folder itself may be a link, and files honour the umask" {
 	mkdir target
 	ln -s target results
-	(umask 027 && first_run)
+	(umask 027 && suite run --budget 2s --out results >said 2>err)
 	[ -s target/records.jsonl ]
 	[ -s target/signature.json ]
 	[ -z "$(find target -mindepth 1 -perm /027)" ]

@@ -7,6 +7,7 @@ bats_require_minimum_version 1.5.0
 # shellcheck disable=SC2034 # used by the files that load this
 root=$(cd -- "$BATS_TEST_DIRNAME/.." && pwd)
 export GPUSIG_NO_INSTALL=1
+unset PYTHONDONTWRITEBYTECODE # most of the time that a Python takes to start would go into compiling our modules
 # What the tests run must not take the cores from other tests, which then end at their time limits.
 GPUSIG_NICE=$(nice)
 export GPUSIG_NICE
@@ -79,6 +80,19 @@ fake() {
 suite() {
 	(cd "$root" && exec "$TEST_PYTHON" -m suite --cwd "$BATS_TEST_TMPDIR" "$@")
 }
+
+# measures WORD...: the same without signature and page, which take longer than fake programs, and with SIGINT as on a terminal.
+measures() {
+	(cd "$root" && exec "$TEST_PYTHON" -c 'import runpy, signal
+from suite import libraries, report
+signal.signal(signal.SIGINT, signal.default_int_handler)
+libraries.offer = lambda: None # looked for with another Python
+report.build = lambda *given, **named: 0
+runpy.run_module("suite", run_name="__main__", alter_sys=True)' --cwd "$BATS_TEST_TMPDIR" "$@")
+}
+
+# refused <<TABLE: what ./gpusig refuses in this folder, a line each: CODE|WORDS|TEXT of the message.
+refused() { "$TEST_PYTHON" "$root/tests/bats/refused.py" "$PWD"; }
 
 # driver FOLDER: the process of the driver that has the folder now; empty where none has.
 driver() {
