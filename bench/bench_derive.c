@@ -229,7 +229,7 @@ int bench_derive(struct bench_case *c, const char *name, int variant,
 	if (!x)
 		return err_note(-ENOMEM, "derive %s: out of memory", name);
 	for (size_t i = 0; i < rounds; i++) {
-		for (unsigned v = 0; v < c->run->variant_count; v++)
+		for (unsigned v = 0; v < BENCH_VARIANTS; v++)
 			seconds[v] = uses >> v & 1 ? now->samples[v].seconds[i] : NAN;
 		x[i] = round_value(q, &round);
 	}

@@ -35,6 +35,7 @@ ATTACKS = ("kills", "full-disk", "descriptors", "mutations", "options", "faults"
 _CLANG = [
     "-std=c11",
     "-I.",
+    *(f"-W{name}" for name in ("all", "extra", "pedantic", "shadow", "strict-prototypes", "conversion")),
     "-D_GNU_SOURCE",
     "-DHAVE_HWLOC=0",
     '-DBUILD_CONFIG="tests/lint/config.inc"',
@@ -280,7 +281,7 @@ def c_checks(tools: Tools) -> Outcome:
 
 
 def c_check(name: str, tools: Tools) -> Outcome:
-    """clang-tidy and its analyzer, by .clang-tidy."""
+    """clang's warnings, and clang-tidy with its analyzer, by .clang-tidy."""
     if _needs_foreign_headers(tools, name):
         return skipped(f"{name}: needs headers of MPI or hwloc")
     if not tools.has("clang-tidy"):
@@ -349,7 +350,6 @@ STAGES: dict[str, Stage] = {
     _RELEASE: Stage(partial(build, RELEASE, ("units",)), after=_PROGRAMS, levels=(QUICK,)),
     _MEMORY: Stage(partial(build, MEMORY, _EVERYTHING), after=_PROGRAMS, levels=(ALL,)),
     _THREAD: Stage(partial(build, THREAD, _EVERYTHING), after=(_MEMORY,), levels=(ALL,)),
-    "build clang": Stage(partial(build, variants.CLANG, ("all",)), after=(_THREAD,), levels=(ALL,)),
     "python": Stage(partial(python_tests, QUICK), _PROGRAMS, levels=(QUICK,)),
     "python all": Stage(partial(python_tests, ALL), _PROGRAMS, levels=(ALL,)),
     "python lab": Stage(partial(python_tests, LAB), _PROGRAMS, levels=(LAB,)),

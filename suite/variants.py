@@ -133,9 +133,6 @@ THREAD = Variant(
         "micro/priority",
     ),
 )
-# What clang builds is not run: only what it says is wanted. Command-line tests run through bin meanwhile, and
-# users after it: it stays where RELEASE put it.
-CLANG = Variant("clang", ("CC=clang", "LINK=build/without-bin", "CFLAGS=-O0"), "clang")
 
 
 def built(variant: Variant, tools: Tools, glob: str) -> list[Path]:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""refused.py FOLDER <TABLE: what ./gpusig refuses in this folder, all of it in one process. A line of the table is CODE|WORDS|TEXT:
-these words end with this code (or one of "2,77"), with nothing on stdout, one line on stderr that contains the text, and the
-folder as it was, but for locks, which are held until the process ends.
+"""refused.py FOLDER <TABLE: what ./gpusig refuses in this folder, all of it in one process. A line of the
+table is CODE|WORDS|TEXT: these words end with this code (or one of "2,77"), with nothing on stdout, one line
+on stderr that contains the text, and the folder as it was, but for locks, which are held until the process
+ends.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -15,14 +17,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
-from suite import __main__ as driver, libraries, programs, report, saying  # noqa: E402
-from suite.command_error import CommandError  # noqa: E402
+from suite import __main__ as driver, libraries, programs, report, saying
+from suite.command_error import CommandError
 
 
 def pass_on(words: list[str], *_: object) -> int:
     from reports import __main__ as reading  # only here: what measures does not wait for it
 
-    return reading.main(words[words.index("reports") + 1:])
+    return reading.main(words[words.index("reports") + 1 :])
 
 
 def answer(words: list[str]) -> tuple[int, str, str]:
