@@ -91,6 +91,14 @@ report.build = lambda *given, **named: 0
 runpy.run_module("suite", run_name="__main__", alter_sys=True)' --cwd "$BATS_TEST_TMPDIR" "$@")
 }
 
+# signatures FOLDER...: the signature.json of the records in each, without the rest of a report, in one process.
+signatures() {
+	(cd "$root" && "$TEST_PYTHON" -c 'import pathlib, sys
+from reports import record_file, signature
+for folder in map(pathlib.Path, sys.argv[1:]):
+    (folder / "signature.json").write_text(signature.build(record_file.read(folder / "records.jsonl")).text())' "$@")
+}
+
 # refused <<TABLE: what ./gpusig refuses in this folder, a line each: CODE|WORDS|TEXT of the message.
 refused() { "$TEST_PYTHON" "$root/tests/bats/refused.py" "$PWD"; }
 
