@@ -9,7 +9,8 @@ load bats/helpers
 # Two machines, three runs each: "hot" has GEMMs that take 1.5 times as long, and memory that is twice as fast.
 setup_file() {
 	local where=$BATS_FILE_TMPDIR bin=${GPUSIG_BIN:-$root/bin} name run model
-	printf 'like = default\njitter_sigma = 0.003\nblock_jitter_sigma = 0.003\n' | tee "$where/plain.model" >"$where/hot.model"
+	printf 'like = default\ndata = none\nmemory_bytes = 192G\ngemm_tile = 512\njitter_sigma = 0.003\nblock_jitter_sigma = 0.003\n' |
+		tee "$where/plain.model" >"$where/hot.model"
 	printf 'slow_down = gemm 1.5\nmemory_bandwidth = 4e11\n' >>"$where/hot.model"
 	for name in plain hot; do
 		for run in 1 2 3; do
@@ -18,7 +19,7 @@ setup_file() {
 			# shellcheck disable=SC2086 # several words
 			{
 				"$bin/gemm/efficiency" $model --type f32 \
-					--shape n1024,512x512x512,1024x512x2048,512x2048x1024,256x1024x512
+					--shape n8192,n1024,512x512x512,1024x512x2048,512x2048x1024,256x1024x512
 				"$bin/micro/memory" $model --op triad
 				"$bin/micro/launch" $model
 				"$bin/micro/copy_path" $model --direction up --size 64K:16M:x16 --path engine
