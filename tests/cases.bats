@@ -63,7 +63,7 @@ print(*[level[int(line)] for line in sys.stdin][int(sys.argv[1]):])' "$(wc -l <h
 }
 
 @test "the budget of a simulated device is wall time, and a case of it is the same whatever the budget" {
-	options=(--device sim --size "4K,64K,1M" --direction up --format json)
+	options=(--device sim --size "4K,64K,1M" --direction up --min-samples 6 --max-samples 6 --format json)
 	"$bin/micro/copy_path" "${options[@]}" >all
 	[ "$(grep -c '"kind":"case"' all)" = 3 ]
 	"$bin/micro/copy_path" "${options[@]}" --budget 1us >one
@@ -76,7 +76,7 @@ print(*[level[int(line)] for line in sys.stdin][int(sys.argv[1]):])' "$(wc -l <h
 }
 
 @test "--progress says which case runs and the last headline number" {
-	"$bin/micro/memory" --device sim --progress here --max-samples 6 --min-samples 6 >/dev/null
+	"$bin/micro/memory" --device sim --progress here --op read,copy --min-samples 6 --max-samples 6 --warm-up 0 >/dev/null
 	"$TEST_PYTHON" - <<-'END'
 		import json
 		now = json.load(open("here"))
@@ -98,7 +98,7 @@ for r in sorted(cases, key=lambda r: r["key"]):
 
 @test "on the simulated device a case gives the same bytes alone and after all others" {
 	while read -ra words; do
-		program=("$bin/${words[0]}" --device sim --max-samples 12 "${words[@]:1}")
+		program=("$bin/${words[0]}" --device sim --min-samples 6 --max-samples 6 --warm-up 0 "${words[@]:1}")
 		"${program[@]}" --out whole >/dev/null
 		"${program[@]}" --list | sed -n '3p;$p' >some
 		tac some | while read -r key; do
@@ -113,7 +113,7 @@ for r in sorted(cases, key=lambda r: r["key"]):
 	done <<-'END'
 		micro/copy_path --size 4K,64K
 		micro/latency
-		gemm/efficiency
-		overlap/pair
+		gemm/efficiency --shape n64,n256
+		overlap/pair --shape n256
 	END
 }
