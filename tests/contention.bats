@@ -9,7 +9,7 @@ load bats/helpers
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1
-	printf 'like = quiet\nmemory_bandwidth = 100e9\nllc_bytes = 1M\n' >narrow.model
+	printf 'like = quiet\nmemory_bandwidth = 100e9\nllc_bytes = 1M\ndata = none\n' >narrow.model
 	narrow=sim:$BATS_TEST_TMPDIR/narrow.model
 }
 
@@ -17,14 +17,14 @@ setup() {
 # A copy within the memory slows that GEMM 6.58 times, which advice once took for peer copies.
 @test "the losses that advice uses for peer copies are those that pair measures" {
 	mkdir run
-	"$root/bin/gemm/efficiency" --device "$narrow:0,1" --shape n512 --type f32 --max-samples 10 --out run/records.jsonl
+	"$root/bin/gemm/efficiency" --device "$narrow:0,1" --shape n512 --type f32 --min-samples 6 --max-samples 6 --out run/records.jsonl
 	"$root/bin/micro/copy_path" --device "$narrow:0,1" --direction peer --size 1M,4M --path engine,kernel_1,kernel_nt \
-		--max-samples 10 --out run/records.jsonl
+		--min-samples 6 --max-samples 6 --out run/records.jsonl
 	"$root/bin/micro/copy_contention" --device "$narrow:0,1" --type f32 --direction local,peer \
-		--copy-method engine,kernel:1,kernel --max-samples 10 --out run/records.jsonl
-	"$root/bin/micro/contention" --device "$narrow:0,1" --pair engine+gemm,kernel+gemm --max-samples 10 --out run/records.jsonl
+		--copy-method engine,kernel:1,kernel --min-samples 6 --max-samples 6 --out run/records.jsonl
+	"$root/bin/micro/contention" --device "$narrow:0,1" --pair engine+gemm,kernel+gemm --min-samples 6 --max-samples 6 --out run/records.jsonl
 	"$root/bin/overlap/pair" --device "$narrow:0,1" --type f32 --shape n512 --mflop 500 --transfer peer \
-		--copy-method engine,kernel:1,kernel --size 4x --max-samples 10 --format json >pair.jsonl
+		--copy-method engine,kernel:1,kernel --size 4x --min-samples 6 --max-samples 6 --format json >pair.jsonl
 	(cd "$root" && { "$TEST_PYTHON" -m reports build "$BATS_TEST_TMPDIR/run" || [ $? = 77 ]; })
 	(cd "$root" && "$TEST_PYTHON" -m reports advise "$BATS_TEST_TMPDIR/run" --format machine) >lines
 	grep '^cil' lines
@@ -46,9 +46,9 @@ setup() {
 
 # Nothing is shared: each side takes its part of neither the memory nor the units.
 @test "on a device without contention every loss is 1" {
-	printf 'like = quiet\nmemory_bandwidth = 1e15\nllc_bandwidth = 1e15\n' >free.model
+	printf 'like = quiet\nmemory_bandwidth = 1e15\nllc_bandwidth = 1e15\ndata = none\n' >free.model
 	run --separate-stderr "$root/bin/micro/copy_contention" --device "sim:$BATS_TEST_TMPDIR/free.model:0,1" --type f32 \
-		--direction up,down,local,peer,exchange --copy-method engine --max-samples 10 --format json
+		--direction up,down,local,peer,exchange --copy-method engine --min-samples 6 --max-samples 6 --format json
 	[ "$status" = 0 ]
 	printf '%s\n' "$output" | json 'len(cases) == 5' \
 		'none([d for c in cases for d in c["derived"] if d["name"] == "CIL" and abs(d["value"] - 1) > 0.005])' \
@@ -58,11 +58,11 @@ setup() {
 @test "what a device lacks is skipped with its reason: engines, peers, types" {
 	printf 'like = quiet\ncopy_engines = 0\n' >few.model
 	run --separate-stderr "$root/bin/micro/copy_contention" --device "sim:$BATS_TEST_TMPDIR/few.model" --type f32 \
-		--direction up,peer --copy-method engine,kernel:1 --max-samples 10 --format json
+		--direction up,peer --copy-method engine,kernel:1 --min-samples 6 --max-samples 6 --format json
 	printf '%s\n' "$output" | json '[c["status"] for c in cases] == ["skipped", "ok", "skipped", "skipped"]' \
 		'"copy engine" in cases[0]["reason"]' '"two devices" in cases[3]["reason"]'
 	run --separate-stderr "$root/bin/micro/contention" --device "sim:$BATS_TEST_TMPDIR/few.model" --pair engine+gemm,kernel+gemm \
-		--max-samples 10 --format json
+		--min-samples 6 --max-samples 6 --format json
 	printf '%s\n' "$output" | json '[c["status"] for c in cases] == ["skipped", "ok"]'
 	run --separate-stderr "$root/bin/micro/copy_contention" --device sim:quiet --type bf16 --direction up --copy-method engine \
 		--format json
@@ -72,7 +72,7 @@ setup() {
 @test "a wrong byte anywhere in a copy is found" {
 	printf 'like = quiet\ncorrupt_copy_every = 1\n' >wrong.model
 	run --separate-stderr "$root/bin/micro/copy_contention" --device "sim:$BATS_TEST_TMPDIR/wrong.model:0,1" --type f32 \
-		--direction up,exchange --copy-method engine --max-samples 10 --format json
+		--direction up,exchange --copy-method engine --min-samples 6 --max-samples 6 --format json
 	[ "$status" = 1 ]
 	printf '%s\n' "$output" | json 'len(cases) == 2' 'none([c for c in cases if c["check"]["status"] != "failed"])'
 }
