@@ -121,7 +121,8 @@ host_sync_ns = 100000'
 	# The model's link down is the one that the device reads by: host to device.
 	model link 'link_down_bandwidth = 30e9
 link_up_bandwidth = 10e9
-peer_bandwidth = 20e9'
+peer_bandwidth = 20e9
+data = none'
 	measure micro/copy_path sim:./link.sim:0,1 --size 64M --direction up,down,peer --path engine,both_ways
 	json '(lambda b: all(abs(b[at] / rate - 1) < 0.01 for at, rate in {("up", "engine"): 30e9, ("down", "engine"): 10e9,
 		("up", "both_ways"): 20e9, ("down", "both_ways"): 20e9, ("peer", "engine"): 20e9, ("peer", "both_ways"): 40e9}.items()))(
@@ -139,7 +140,8 @@ for row in map(json.loads, filter(str.strip, sys.stdin)):
 @test "a copy is compared with the link that it takes" {
 	model link 'link_down_bandwidth = 30e9
 link_up_bandwidth = 10e9
-peer_bandwidth 1>0 = 20e9'
+peer_bandwidth 1>0 = 20e9
+data = none'
 	measure micro/copy_path sim:./link.sim:0,1 --size 64M --direction up,down,peer --path engine,both_ways,kernel,kernel_nt
 	# The link down is the one that the device reads by: host to device.
 	diff - <(links engine both_ways kernel kernel_nt | sort) <<-'END'
@@ -158,7 +160,8 @@ peer_bandwidth 1>0 = 20e9'
 	END
 	json '{(r["facts"]["link"], r["facts"]["link_limit_bytes_per_s"], r["facts"]["link_limit_both_ways_bytes_per_s"]) for r in cases
 		} == {("link", 30e9, 20e9), ("link", 10e9, 20e9), ("link", 50e9, 40e9)}' <<<"$output"
-	model slow 'engine_bandwidth = 5e9'
+	model slow 'engine_bandwidth = 5e9
+data = none'
 	measure micro/copy_path sim:./slow.sim --size 64M --direction up --path engine,kernel
 	diff - <(links engine kernel) <<-'END'
 		up engine 0.20 0.20 2.5e+10 nominal rate of the link True
