@@ -8,7 +8,7 @@
 load bats/helpers
 
 bin=${GPUSIG_BIN:-$root/bin}
-QUICK='--budget 10m --min-samples 1 --max-samples 1 --warm-up 0'
+QUICK='--budget 10m --min-samples 1 --max-samples 1 --warm-up 0 --check off'
 
 setup_file() { need_fakes; }
 
@@ -33,17 +33,30 @@ in_one_wave() {
 	done
 }
 
-@test "kernels that move bytes are launched in one wave of their own" {
-	record micro/memory cuda --op read,write,copy,triad --footprint 768K
+# carved KERNEL PERCENT...: its launches asked for these shares of shared memory, each at least once, and for no other.
+carved() {
+	local kernel=gpusig_$1
+	shift
+	[ "$(awk -v "name=$kernel" '$1 == name { print $7 }' "$launches" | sort -n | uniq | paste -sd' ')" = "$*" ]
+}
+
+@test "kernels that move bytes are launched in one wave of their own, and ask for shared memory" {
+	record micro/memory cuda --op read,write,copy,triad --footprint 384K
 	in_one_wave read write write_nt copy copy_nt triad triad_nt
+	carved read 0 100
+	carved copy 0 100
+	carved copy_nt 100
 	rm "$launches"
-	record micro/memory hip --op copy --footprint 768K
+	record micro/memory hip --op copy --footprint 384K
 	in_one_wave copy copy_nt
+	carved copy -1
+	[[ $output != *max_l1* ]]
 }
 
 @test "what else fills the device with kernels does so in one wave" {
 	record micro/copy_path cuda --direction local --size 64K
 	in_one_wave copy copy_nt
+	carved copy 100
 	rm "$launches"
 	record micro/reduce cuda --direction local --size 64K
 	in_one_wave triad copy
@@ -53,38 +66,20 @@ in_one_wave() {
 }
 
 @test "a peak is of one wave of multiply-adds" {
-	record gemm/efficiency cuda --type f32,f64 --shape n64
+	record gemm/efficiency cuda --type f32,f64 --shape n64 --variant peak
 	in_one_wave fma_f32 fma_f64
 }
 
-# carved KERNEL PERCENT...: its launches asked for these shares of shared memory, each at least once, and for no other.
-carved() {
-	local kernel=gpusig_$1
-	shift
-	[ "$(awk -v "name=$kernel" '$1 == name { print $7 }' "$launches" | sort -n | uniq | paste -sd' ')" = "$*" ]
-}
-
-@test "all ask for shared memory, and what measures caches for cache as well" {
-	record micro/memory cuda --op read,copy --footprint 384K
-	carved read 0 100
-	carved copy 0 100
-	carved copy_nt 100
-	rm "$launches"
+@test "what measures caches asks for shared memory and for cache as well" {
 	record micro/latency cuda --footprint 64K
 	carved chase 0 100
 	[[ $output == *chase_min_l1*latency* ]]
 	rm "$launches"
 	record micro/latency cuda --footprint 1M
 	carved chase 0
-	rm "$launches"
-	record micro/copy_path cuda --direction local --size 64K
-	carved copy 100
 }
 
 @test "where nothing is divided nothing is asked for" {
-	record micro/memory hip --op copy --footprint 384K
-	carved copy -1
-	[[ $output != *max_l1* ]]
 	record micro/latency hip --footprint 64K
 	carved chase -1
 	[[ $output != *min_l1* ]]
