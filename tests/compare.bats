@@ -63,6 +63,16 @@ compare() { (cd "$root" && exec "$TEST_PYTHON" -m suite --cwd "$BATS_FILE_TMPDIR
 	[ "$status" = 1 ]
 }
 
+@test "a control that was measured next to each run is no headline number" {
+	cp -r before/run-1 a && cp -r before/run-2 a/control
+	cp -r slower/run-1 b && cp -r slower/run-2 b/control
+	run --separate-stderr compare a b --format json --html ''
+	[ "$status" = 3 ]
+	json 'all("@control" not in m["name"] for m in rows[0]["metrics"])' \
+		'any(m["name"].endswith("gemm_f32_flop_rate@control") for m in rows[0]["control"]["metrics"])' < <(tr -d '\n' <<<"$output")
+	rm -r a b
+}
+
 @test "JSON fits its schema, and JUnit has a case a metric" {
 	python=$(sh "$root/suite/find_python.sh" jsonschema) || skip 'no Python with jsonschema'
 	for after in equal slower before/run-2; do

@@ -14,32 +14,32 @@ runs_of() { (cd "$1" && find . -name records.jsonl | sort | tr '\n' ' '); }
 	fake micro/a steady
 	fake micro/b steady
 	fake micro/c steady
-	run --separate-stderr suite run --repeats 4 --budget 2s --seed 7 --out results
-	[ "$status" = 3 ] || [ "$status" = 0 ]
-	[ "$(runs_of results)" = "./run-1/records.jsonl ./run-2/records.jsonl ./run-3/records.jsonl ./run-4/records.jsonl " ]
-	for number in 1 2 3 4; do
+	run --separate-stderr measures run --repeats 3 --budget 2s --seed 7 --out results
+	[ "$status" = 0 ]
+	[ "$(runs_of results)" = "./run-1/records.jsonl ./run-2/records.jsonl ./run-3/records.jsonl " ]
+	for number in 1 2 3; do
 		json 'by_program.keys() == {"micro/a", "micro/b", "micro/c"}' \
 			"all(r['argv'][r['argv'].index('--seed') + 1] == '$((number + 6))' for r in rows if r['kind'] == 'run')" \
 			<"results/run-$number/records.jsonl"
 	done
-	orders=$(for number in 1 2 3 4; do sed -n 's/.*"kind": "run".*"program": "\([^"]*\)".*/\1/p' "results/run-$number/records.jsonl" |
+	orders=$(for number in 1 2 3; do sed -n 's/.*"kind": "run".*"program": "\([^"]*\)".*/\1/p' "results/run-$number/records.jsonl" |
 		tr '\n' ' ' && echo; done | sort -u | wc -l)
 	[ "$orders" -gt 1 ]
-	json 'rows[0]["done"] == ["run-1", "run-2", "run-3", "run-4"]' < <(tr -d '\n' <results/repeats.json)
+	json 'rows[0]["done"] == ["run-1", "run-2", "run-3"]' < <(tr -d '\n' <results/repeats.json)
 }
 
 @test "what was stopped goes on where it was, and repeats nothing" {
 	fake micro/a hang
-	FAKE_HANGS_IN=run-2 suite run --repeats 3 --budget 10m --out results >said 2>err 3>&- &
+	FAKE_HANGS_IN=run-2 measures run --repeats 3 --budget 10m --out results >said 2>err 3>&- &
 	until grep -q '"kind": "case"' results/run-2/records.jsonl 2>/dev/null; do sleep 0.1; done
 	kill -s TERM "$(driver results)"
 	wait $! || [ $? = 143 ]
 	grep -q "go on with: ./gpusig run --resume $PWD/results\$" err
 	before=$(cksum <results/run-1/records.jsonl)
-	run --separate-stderr suite run --resume results --repeats 4
+	run --separate-stderr measures run --resume results --repeats 4
 	[ "$status" = 2 ]
 	[[ $stderr == "gpusig: --repeats 4 contradicts the runs that are resumed, which are 3" ]]
-	FAKE_HANGS_IN=nowhere suite run --resume results 2>err || [ $? = 3 ]
+	FAKE_HANGS_IN=nowhere measures run --resume results 2>err || [ $? = 3 ]
 	[ "$before" = "$(cksum <results/run-1/records.jsonl)" ]
 	for number in 1 2 3; do
 		json 'len({c["key"] for c in cases}) == len(cases) > 2 and rows[-1]["kind"] == "end"' <"results/run-$number/records.jsonl"
@@ -52,14 +52,14 @@ runs_of() { (cd "$1" && find . -name records.jsonl | sort | tr '\n' ' '); }
 	for folder in run-1 run-1 run-2; do
 		if [ -e results ]; then how='--resume'; else how='--repeats 2 --budget 10m --out'; fi
 		# shellcheck disable=SC2086 # a list of words
-		FAKE_HANGS_IN=$folder suite run $how results >said 2>err 3>&- &
+		FAKE_HANGS_IN=$folder measures run $how results >said 2>err 3>&- &
 		[ $folder = run-1 ] || cases=0
 		cases=$((cases + 3))
 		until [ "$(grep -c '"kind": "case"' results/$folder/records.jsonl 2>/dev/null)" = $cases ]; do sleep 0.1; done
 		kill -s KILL "$(driver results)"
 		wait $! || [ $? = 137 ]
 	done
-	FAKE_HANGS_IN=nowhere suite run --resume results 2>err || [ $? = 3 ]
+	FAKE_HANGS_IN=nowhere measures run --resume results 2>err || [ $? = 3 ]
 	for number in 1 2; do
 		json 'len({c["key"] for c in cases}) == len(cases) > 2 and rows[-1]["kind"] == "end"' <"results/run-$number/records.jsonl"
 	done
@@ -68,7 +68,7 @@ runs_of() { (cd "$1" && find . -name records.jsonl | sort | tr '\n' ' '); }
 @test "a program that fails in one repeat is 1, named, and ends no other one" {
 	fake micro/a steady
 	fake micro/b wrong
-	run --separate-stderr suite run --repeats 2 --budget 2s --out results
+	run --separate-stderr measures run --repeats 2 --budget 2s --out results
 	[ "$status" = 1 ]
 	[[ $stderr == *"run-1: failed micro/b"*"run-2: failed micro/b"* ]]
 	[[ $stderr != *"run-1: failed micro/a"* ]]
@@ -77,34 +77,33 @@ runs_of() { (cd "$1" && find . -name records.jsonl | sort | tr '\n' ' '); }
 
 @test "a folder that is used, or a link in the place of a run, is refused" {
 	fake micro/a steady
-	mkdir -p used/run-1 linked elsewhere
-	run --separate-stderr suite run --repeats 2 --budget 1s --out used
+	mkdir -p used/run-1 elsewhere
+	measures run --repeats 2 --budget 1s --out results 2>err
+	cp -r results linked
+	sed -i 's/"run-2"//; s/"run-1",/"run-1"/' linked/repeats.json
+	rm -r linked/run-2 && ln -s "$PWD/elsewhere" linked/run-2
+	refused <<-TABLE
+		2|run --repeats 2 --budget 1s --out used|used/run-1 is there already; runs go into a new folder
+		2|run --budget 1s --out results|results already holds a run; go on with it: --resume $PWD/results
+		2|run --repeats 2 --budget 1s --out results|results already holds a run; go on with it: --resume $PWD/results
+	TABLE
+	run --separate-stderr measures run --resume linked
 	[ "$status" = 2 ]
-	[[ $stderr == *"used/run-1 is there already; runs go into a new folder" ]]
-	suite run --repeats 2 --budget 1s --out results 2>err || [ $? = 3 ]
-	for option in '' '--repeats 2'; do
-		# shellcheck disable=SC2086 # none or two words
-		run --separate-stderr suite run $option --budget 1s --out results
-		[ "$status" = 2 ]
-		[[ $stderr == *"results already holds a run; go on with it: --resume "*results ]]
-	done
-	sed -i 's/"run-2"//; s/"run-1",/"run-1"/' results/repeats.json
-	rm -r results/run-2 && ln -s "$PWD/elsewhere" results/run-2
-	run --separate-stderr suite run --resume results
-	[ "$status" = 2 ]
-	[[ $stderr == *"results/run-2 is a link; a run writes to its own files only" ]]
+	[[ $stderr == *"linked/run-2 is a link; a run writes to its own files only" ]]
 	[ -z "$(ls elsewhere)" ]
 }
 
 @test "wrong numbers of repeats are refused, and so is a soak of them" {
-	for number in 0 -1 1001 x 1.5 ''; do
-		run --separate-stderr suite run --repeats "$number"
-		[ "$status" = 2 ]
-		[[ $stderr == *"'$number' is not a number of runs from 1 to 1000; see ./gpusig help "* ]] || [[ $stderr == *"expected one argument"* ]]
-	done
-	run --separate-stderr suite run --repeats 2 --soak 5s
-	[ "$status" = 2 ]
-	[[ $stderr == *"leave out --headline and --repeats" ]]
+	refused <<-'TABLE'
+		2|run --repeats 0|'0' is not a number of runs from 1 to 1000; see ./gpusig help run
+		2|run --repeats -1|
+		2|run --repeats 1001|'1001' is not a number of runs from 1 to 1000; see ./gpusig help run
+		2|run --repeats x|'x' is not a number of runs from 1 to 1000; see ./gpusig help run
+		2|run --repeats 1.5|'1.5' is not a number of runs from 1 to 1000; see ./gpusig help run
+		2|run --repeats ''|'' is not a number of runs from 1 to 1000; see ./gpusig help run
+		2|run --repeats 2 --soak 5s|leave out --headline and --repeats
+		2|run --device sim --only topology/node --headline|topology/node has no headline number: leave out --headline
+	TABLE
 }
 
 @test "--headline measures the cases of headline numbers alone" {
@@ -112,24 +111,19 @@ runs_of() { (cd "$1" && find . -name records.jsonl | sort | tr '\n' ' '); }
 	json 'len(cases) == 2 and len({c["key"] for c in cases}) == 2' 'all("--headline" in r["argv"] for r in rows if r["kind"] == "run")' \
 		<results/records.jsonl
 	grep -q "This run is good enough to keep as a baseline: 2 headline numbers are" said
-	run --separate-stderr suite run --device sim --only topology/node --headline
-	[ "$status" = 2 ]
-	[[ $stderr == "gpusig: topology/node has no headline number: leave out --headline" ]]
 }
 
-@test "a run on a GPU brings a control of the host along, which no comparison judges as a headline number" {
-	need_fakes
-	export LD_LIBRARY_PATH
-	LD_LIBRARY_PATH=$(fakes)
-	suite run --device cuda --only micro/launch --headline --repeats 2 --budget 1s --out results 2>err || [ $? = 3 ] || [ $? = 1 ]
+@test "a run on a GPU brings a control of the host along" {
+	fake micro/launch steady
+	fake micro/memory steady
+	fake gemm/efficiency steady
+	FAKE_DEVICES='host=1 cuda=1' measures run --device cuda --only micro/launch --headline --repeats 2 --budget 1s --out results 2>err
 	for number in 1 2; do
-		json 'by_program.keys() == {"micro/memory", "gemm/efficiency"}' 'all(r["device"] == "host" for r in cases)' \
+		json 'by_program.keys() == {"micro/launch"}' <"results/run-$number/records.jsonl"
+		json 'by_program.keys() == {"micro/memory", "gemm/efficiency"}' \
+			'{r["argv"][r["argv"].index("--device") + 1] for r in rows if r["kind"] == "run"} == {"host"}' \
 			<"results/run-$number/control/records.jsonl"
 	done
-	run --separate-stderr suite compare results/run-1 results/run-2 --format json --html ''
-	[ "$status" = 3 ]
-	json 'all("@control" not in m["name"] for m in rows[0]["metrics"])' \
-		'any(m["name"].endswith("memory_read_bandwidth@control") for m in rows[0]["control"]["metrics"])' < <(tr -d '\n' <<<"$output")
 }
 
 @test "ab measures A B B A, each with its setting, and compares" {
@@ -154,14 +148,9 @@ runs_of() { (cd "$1" && find . -name records.jsonl | sort | tr '\n' ' '); }
 
 @test "a setting that is none is refused before anything is written" {
 	fake micro/a steady
-	run --separate-stderr suite ab '' 'no-such-command' --repeats 2 --out results
-	[ "$status" = 2 ]
-	[[ $stderr == "gpusig: setting 'no-such-command': 'no-such-command' is no command here" ]]
-	run --separate-stderr suite ab 'A=1' --repeats 2 --out results
-	[ "$status" = 2 ]
-	[[ $stderr == "gpusig: ab takes two settings, not 1: ./gpusig ab "* ]]
-	run --separate-stderr suite ab 'A=1' 'B=1' --out results
-	[ "$status" = 2 ]
-	[[ $stderr == "gpusig: ab needs --repeats N, the runs of each setting" ]]
-	[ ! -e results ]
+	refused <<-'TABLE'
+		2|ab '' no-such-command --repeats 2 --out results|gpusig: setting 'no-such-command': 'no-such-command' is no command here
+		2|ab A=1 --repeats 2 --out results|gpusig: ab takes two settings, not 1: ./gpusig ab
+		2|ab A=1 B=1 --out results|gpusig: ab needs --repeats N, the runs of each setting
+	TABLE
 }

@@ -16,35 +16,31 @@ cases() {
 }
 
 @test "--shape is measured in addition, by every program that takes shapes, and by a resumed run" {
-	suite run --device sim:quiet --budget 10m --only gemm/split --only overlap/pair --only micro/launch \
+	measures run --device sim:quiet --budget 10m --only gemm/split --only gemm/efficiency --only micro/launch \
 		--shape 64x128x64 --shape 128x64x64 --shape 64x128x64 --out out 2>err
-	for program in gemm/split overlap/pair; do
+	for program in gemm/split gemm/efficiency; do
 		[ "$(cases "$program" | grep -c 'shape=64x128x64 ')" -gt 0 ]
 		[ "$(cases "$program" | grep -c 'shape=128x64x64 ')" -gt 0 ]
 		[ "$(cases "$program" | grep -c 'shape=n256 ')" -gt 0 ]
 	done
-	run suite run --resume out --shape 64x64x64
-	[ "$status" = 2 ]
-	[ "$output" = 'gpusig: --shape 64x64x64 contradicts the run that is resumed, which has 64x128x64 128x64x64' ]
-	suite run --resume out --shape 64x128x64 --shape 128x64x64 2>err
+	refused <<<'2|run --resume out --shape 64x64x64|--shape 64x64x64 contradicts the run that is resumed, which has 64x128x64 128x64x64'
+	measures run --resume out --shape 64x128x64 --shape 128x64x64 2>err
 }
 
-@test "a --shape that is none, or that no program takes, is 2 and one line" {
+@test "a --shape that is none, or that no program takes, is 2 and one line, and so is a --nice that is none" {
 	for shape in n512 64x64 64x64x0 64x64x64x64 1e3x1x1 64x64x99999999; do
-		run suite run --device sim --shape "$shape" --out none
-		[ "$status" = 2 ]
-		[[ $output == "gpusig: argument --shape: '$shape' is not MxNxK"* ]]
-	done
-	run suite run --device sim --only micro/launch --shape 64x64x64 --out none
-	[ "$status" = 2 ]
-	[ "$output" = 'gpusig: no program of this run takes --shape' ]
-	[ ! -e none ]
+		echo "2|run --device sim --shape $shape --out none|argument --shape: '$shape' is not MxNxK"
+	done >table
+	for word in 20 -21 x '' 1.5 +3; do
+		echo "2|run --device sim --nice='$word' --out none|argument --nice: '$word' is not a priority from -20 to 19"
+	done >>table
+	echo '2|run --device sim --only micro/launch --shape 64x64x64 --out none|no program of this run takes --shape' >>table
+	refused <table
 }
 
 @test "the last line says how far a run can be trusted, and --strict makes doubt exit 3" {
-	suite run --device sim:quiet --budget 10m --only micro/launch --out good >said 2>err
+	suite run --device sim:quiet --budget 10m --only micro/launch --strict --out good >said 2>err
 	[[ $(sed '1,/^How far can/d' said | paste -sd ' ' | tr -s ' ') == *'This run is good enough to keep as a baseline: '*' headline numbers are valid, and nothing'* ]]
-	suite run --device sim:quiet --budget 10m --only micro/launch --strict --out strict >said 2>err
 	# the case of a headline number does not run
 	head -n 1 good/records.jsonl >rest
 	grep '"kind":"end"' good/records.jsonl >>rest
@@ -56,17 +52,11 @@ cases() {
 }
 
 @test "--nice is the priority of what measures, and in the records" {
-	suite run --device sim:quiet --budget 10m --only micro/launch --nice 7 --out out >said 2>err
+	measures run --device sim:quiet --budget 10m --only micro/launch --nice 7 --out out >said 2>err
 	grep -q '^gpusig: device sim:quiet (asked for), seed 1, nice 7$' err
 	json '[r["provenance"]["nice"] for r in rows if r["kind"] == "run"] == [7]' <out/records.jsonl
-	GPUSIG_NICE=8 suite run --device sim:quiet --budget 10m --only micro/launch --out eight >said 2>err
+	GPUSIG_NICE=8 measures run --device sim:quiet --budget 10m --only micro/launch --out eight >said 2>err
 	grep -q 'seed 1, nice 8$' err
-	for word in 20 -21 x '' 1.5 +3; do
-		run suite run --device sim --nice="$word" --out none
-		[ "$status" = 2 ]
-		[[ $output == "gpusig: argument --nice: '$word' is not a priority from -20 to 19"* ]]
-	done
-	[ ! -e none ]
 }
 
 # names SIGNATURE: every headline number, there or missing.
@@ -80,10 +70,11 @@ print(*sorted([n for n, m in s["metrics"].items() if m["primary"]] +
 @test "two runs of one machine have the same headline names, whatever time they had and whatever was noisy" {
 	for device in 'sim:default?data=none' ${GPUSIG_TEST_ALL:+host}; do
 		kind=${device%%:*}
-		suite run --device "$device" --budget 3s --only gemm/efficiency --only micro/memory --only micro/copy_path \
+		measures run --device "$device" --budget 1s --only gemm/efficiency --only micro/memory --only micro/copy_path \
 			--out "short-$kind" >said 2>err || [ $? = 3 ]
-		suite run --device "$device" --budget 6s --seed 2 --only gemm/efficiency --only micro/memory --only micro/copy_path \
+		measures run --device "$device" --budget 3s --seed 2 --only gemm/efficiency --only micro/memory --only micro/copy_path \
 			--out "long-$kind" >said 2>err || [ $? = 3 ]
+		signatures "$PWD/short-$kind" "$PWD/long-$kind"
 		names "short-$kind/signature.json" >a
 		names "long-$kind/signature.json" >b
 		diff a b
@@ -120,7 +111,7 @@ assert all(None not in row and None not in row.values() for name in rows for row
 }
 
 @test "what a run leaves is small, and loses no value of the records" {
-	suite run --device sim:0-3 --budget 4s --only gemm/split --only micro/copy_path --only overlap/pair --only topology/torus \
+	suite run --device sim:0-3 --budget 4s --only gemm/split --only overlap/pair --only topology/torus \
 		--out out >said 2>err || [ $? = 3 ]
 	is_small out
 }
