@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#define NS 1000000000L
+
 enum { BYTES = 4 << 20, WORDS = BYTES / 4 };
 
 /* What the next runs do. `wrong_from`, `wrong_until`: bodies of variant "copy" that leave a wrong
@@ -52,7 +54,9 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 		return status;
 	bodies++;
 	if (act.sample_ns && poisons == 0)
-		nanosleep(&(struct timespec){.tv_nsec = act.sample_ns}, NULL);
+		nanosleep(&(struct timespec){.tv_sec = act.sample_ns / NS,
+					     .tv_nsec = act.sample_ns % NS},
+			  NULL);
 	bool wrong = (bodies >= act.wrong_from && bodies <= act.wrong_until) ||
 		     (act.wrong_after_them && poisons > 1);
 	*s->word = wrong ? 99.0f : s->pattern[0] + 0.5f * (float)(bodies % 2);
@@ -201,7 +205,7 @@ static void another_right_result_is_compared(void)
 static bool give_more_time(void)
 {
 	act.sample_ns = act.sample_ns ? 2 * act.sample_ns : 20000000;
-	return act.sample_ns < 1000000000;
+	return act.sample_ns < 16 * NS;
 }
 
 static void what_is_left_of_the_time_goes_to_more_executions(void)
