@@ -87,6 +87,7 @@ def _unit(variant: Variant, tools: Tools, path: Path, part: str | None = None) -
     """One C test, or the part of it whose names have this word."""
     name = "/".join([variant.name, path.name, *([part] if part else [])])
     environment = {**SANITIZED, **({"GPUSIG_TEST": part} if part else {})}
+    environment["GPUSIG_TEST_ALL"] = "1" if variant is variants.LONG else "0"
     specs = variant.conformance if path.name.startswith("conformance") else ()
     ran = tools.start(f"unit-{name}", [*layout(variant, tools), str(path), *specs], **environment)
     if ran.code == 77:
@@ -359,6 +360,8 @@ STAGES: dict[str, Stage] = {
     "mutants": Stage(mutants, _PROGRAMS, levels=(LAB,)),
     **{f"attack {kind}": Stage(partial(attack, kind), _PROGRAMS, levels=(ALL,)) for kind in ATTACKS},
     **_of(RELEASE, (QUICK,)),
+    "build release long": Stage(partial(build, variants.LONG, ("units",)), after=_PROGRAMS, levels=(ALL,)),
+    "units release long": Stage(partial(units, variants.LONG), ("build release long",), levels=(ALL,)),
     **_of(MEMORY, (ALL,)),
     **_of(THREAD, (ALL,)),
     "gpu compilers": Stage(gpu_compilers, _PROGRAMS, levels=(ALL,)),

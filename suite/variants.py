@@ -68,11 +68,13 @@ _FAULTS = "every driver's call fails once, under the address sanitizer: --all"
 RELEASE = Variant(
     "release", gpus=("{0}", "{1}:0,1"), without={"gpu_compile": _COMPILERS, "gpu_faults": _FAULTS}
 )
+# Units that draw more with GPUSIG_TEST_ALL: a sanitizer needs no more draws than the quick run has.
+LONG = Variant("release long", units=("advise", "advise_early", "schedule_once", "t3_ring", "trigger_delays"))
 MEMORY = Variant(
     "address,undefined",
     ("SAN=address,undefined",),
     gpus=("{0}:0,1", "{1}:0,1", "unchecked", "{0}:0,1"),
-    devices=(*WITHOUT_DRIVER, "{0}", "{1}"),
+    devices=(*WITHOUT_DRIVER, "{0}"),
     without={"gpu_compile": _COMPILERS},
 )
 # Units that start threads, of the host or of the fake drivers, and programs that use several streams or

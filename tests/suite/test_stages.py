@@ -136,6 +136,10 @@ class Lists(unittest.TestCase):
                 "the stage gpu compilers has it",
             )
 
+    def test_units_that_draw_more_with_all_are_run_so(self):
+        text = {unit: (HOME / "tests" / "unit" / f"{unit}.c").read_text(encoding="utf-8") for unit in UNITS}
+        self.assertEqual([unit for unit in UNITS if "test_all()" in text[unit]], list(variants.LONG.units))
+
     def test_parts_of_units_have_tests(self):
         for variant in VARIANTS:
             for unit, word in variant.parts.items():
