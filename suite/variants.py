@@ -62,6 +62,7 @@ def _matches(name: str, globs: Iterable[str]) -> bool:
 
 
 _COMPILERS = "stage gpu compilers has it: no sanitizer sees into the vendors' compilers"
+_SAME_THREADS = "conformance and its launches, events, signals, units and collectives start the same threads"
 _FAULTS = "every driver's call fails once, under the address sanitizer: --all"
 # What the quick run tests. A test that fails without a sanitizer fails with it: --all has the sanitizers
 # alone.
@@ -117,6 +118,10 @@ THREAD = Variant(
         "trigger_order",
         "work_graph*",
     ),
+    without={
+        f"conformance_{name} on fakes": _SAME_THREADS
+        for name in ("adding", "memory", "misuse", "mma", "optional", "tracker", "tracking")
+    },
     parts={
         "schedule_graph": "on_the_host",
         "host_gemm": "at_once",
