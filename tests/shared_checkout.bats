@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# bats file_tags=all
+# bats file_tags=lab
 # SPDX-License-Identifier: BSD-3-Clause
 # Nodes that share a checkout: one build for those that start at once, a build elsewhere, folders that differ by node.
 
