@@ -113,7 +113,7 @@ def _table(variant: Variant, tools: Tools) -> Outcome:
         return skipped(f"{variant.programs[0]}: not built here, make says why")
     ran = tools.start(
         "table-program",
-        [python(), "tests/golden/readme.py"],
+        [python(), "tests/golden/programs_table.py"],
         PYTHONPATH=str(tools.home),
         GPUSIG_BIN=str(_folder_of(variant, tools, "table")),
     )

@@ -331,6 +331,12 @@ class OneProgram(unittest.TestCase):
         for name in PROGRAMS:
             self.assertIn("first cases", one_program.stages_of(HOME, name))
 
+    def test_files_that_stages_start_exist(self):
+        for module in (one_program, stages):
+            text = Path(module.__file__).read_text(encoding="utf-8")
+            for name in re.findall(r'"(tests/[\w/]+\.(?:py|bats))"', text):
+                self.assertTrue((HOME / name).is_file(), f"{module.__name__}: {name}")
+
 
 class Made(unittest.TestCase):
     def setUp(self):
