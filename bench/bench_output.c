@@ -191,7 +191,7 @@ bool bench_derived_valid(const struct bench_run *r, const struct bench_derived *
 {
 	if (!isfinite(d->value) || d->flagged)
 		return false;
-	if (d->modelled)
+	if (d->quantity.modelled)
 		return true;
 	if (bench_flagged(r, d->variant))
 		return false;
@@ -204,7 +204,7 @@ bool bench_derived_valid(const struct bench_run *r, const struct bench_derived *
 bool bench_derived_graded(const struct bench_run *r, const struct bench_derived *d,
 			  const char *grade)
 {
-	if (d->modelled)
+	if (d->quantity.modelled)
 		return false;
 	if (bench_graded(r, d->variant, grade))
 		return true;
@@ -233,10 +233,10 @@ static void put_grades(struct bench_run *r, const struct bench_derived *d)
 const char *bench_derived_reason(const struct bench_run *r, const struct bench_derived *d)
 {
 	bool lost = d->variant >= 0 && r->current.samples[d->variant].lost;
-	return d->reason[0]  ? d->reason
-	       : d->modelled ? "the model has no value"
-	       : lost        ? "gate: every sample was lost"
-			     : "no round gave a finite value";
+	return d->reason[0]           ? d->reason
+	       : d->quantity.modelled ? "the model has no value"
+	       : lost                 ? "gate: every sample was lost"
+				      : "no round gave a finite value";
 }
 
 /* What a program collected itself; values of rounds follow from the variants' samples. */
@@ -303,7 +303,7 @@ static void put_derived(struct bench_run *r)
 		json_number(j, "ci_high", d->high);
 		json_number(j, "rounds", d->rounds ? (double)d->rounds : NAN);
 		put_observations(j, d);
-		json_bool(j, "modelled", d->modelled);
+		json_bool(j, "modelled", d->quantity.modelled);
 		json_string(j, "unit", d->unit);
 		put_kind(r, d);
 		json_string(j, "formula", d->formula);

@@ -85,7 +85,7 @@ struct bench_derived {
 	double value, low, high, bound, share; /* NaN: unknown */
 	size_t rounds;                         /* that the statistic is of; 0: it is none */
 	double *observations;                  /* so many, of bench_derive_samples(); else NULL */
-	bool modelled, flagged;                /* flagged: this value alone */
+	bool flagged;                          /* this value alone */
 	bool shown;                            /* it is in the table */
 	char reason[128];                      /* why there is no value, where the program knows */
 };

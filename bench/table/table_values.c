@@ -88,7 +88,7 @@ static struct bench_derived *find_value(struct bench_run *r, const char *name, b
 {
 	for (size_t i = 0; i < r->current.derived_count; i++) {
 		struct bench_derived *d = &r->current.derived[i];
-		if (!d->shown && d->variant == variant && d->modelled == modelled &&
+		if (!d->shown && d->variant == variant && d->quantity.modelled == modelled &&
 		    strcmp(d->name, name) == 0)
 			return d;
 	}
@@ -99,7 +99,7 @@ static uint64_t variants_of(struct bench_run *r, const struct bench_derived *fir
 {
 	uint64_t variants = 0;
 	for (int v = 0; first->variant >= 0 && v < (int)r->variant_count; v++)
-		if (find_value(r, first->name, first->modelled, v))
+		if (find_value(r, first->name, first->quantity.modelled, v))
 			variants |= UINT64_C(1) << v;
 	return variants;
 }
@@ -131,7 +131,7 @@ static struct grid make_grid(struct bench_run *r, size_t from, int label_width)
 {
 	const struct bench_derived *first = &r->current.derived[from];
 	struct grid g = {.variants = variants_of(r, first),
-			 .modelled = first->modelled,
+			 .modelled = first->quantity.modelled,
 			 .label_width = label_width};
 	for (int v = 0; v < (int)r->variant_count; v++) {
 		int length = g.variants >> v & 1 ? (int)strlen(label_of(r, v)) : 0;
@@ -141,7 +141,7 @@ static struct grid make_grid(struct bench_run *r, size_t from, int label_width)
 	int used = 2 + g.label_width - 1;
 	for (size_t i = from; i < r->current.derived_count && g.count < GRID_COLUMNS; i++) {
 		const struct bench_derived *d = &r->current.derived[i];
-		if (d->shown || d->modelled != g.modelled || has_column(&g, d->name) ||
+		if (d->shown || d->quantity.modelled != g.modelled || has_column(&g, d->name) ||
 		    (d->variant < 0) != (first->variant < 0) || variants_of(r, d) != g.variants)
 			continue;
 		int width = width_of_column(r, &g, d->name);
@@ -209,7 +209,7 @@ static void print_list_row(struct bench_run *r, const struct grid *g, int varian
 	show_value(r, d, text, sizeof(text));
 	table_line_add_label(&line, g->label_width, label_of(r, variant));
 	table_line_add(&line, " %-*s  %s%s", VALUE_WIDTH, text, d->name,
-		       d->modelled ? " (model)" : "");
+		       d->quantity.modelled ? " (model)" : "");
 	table_line_print(&line);
 	d->shown = true;
 }
