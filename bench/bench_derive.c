@@ -246,27 +246,30 @@ int bench_derive(struct bench_case *c, const char *name, int variant,
 	return d ? 0 : bench_status(c);
 }
 
+/* Of two variants, A and B, and reported under one of them. */
+static int derive_pair(struct bench_case *c, const char *name, enum bench_kind kind,
+		       unsigned variant, unsigned a, unsigned b, const char *formula)
+{
+	const struct bench_quantity q = {kind, .of = {BENCH_OF(a), BENCH_OF(b)}};
+	return bench_derive(c, name, (int)variant, &q, formula);
+}
+
 int bench_ratio(struct bench_case *c, const char *name, unsigned numerator, unsigned denominator,
 		const char *formula)
 {
-	const struct bench_quantity q = {BENCH_RATIO,
-					 .of = {BENCH_OF(numerator), BENCH_OF(denominator)}};
-	return bench_derive(c, name, (int)numerator, &q, formula);
+	return derive_pair(c, name, BENCH_RATIO, numerator, numerator, denominator, formula);
 }
 
 int bench_speedup(struct bench_case *c, const char *name, unsigned variant, unsigned over,
 		  const char *formula)
 {
-	const struct bench_quantity q = {BENCH_RATIO, .of = {BENCH_OF(over), BENCH_OF(variant)}};
-	return bench_derive(c, name, (int)variant, &q, formula);
+	return derive_pair(c, name, BENCH_RATIO, variant, over, variant, formula);
 }
 
 int bench_difference(struct bench_case *c, const char *name, unsigned variant, unsigned less,
 		     const char *formula)
 {
-	const struct bench_quantity q = {BENCH_DIFFERENCE,
-					 .of = {BENCH_OF(variant), BENCH_OF(less)}};
-	return bench_derive(c, name, (int)variant, &q, formula);
+	return derive_pair(c, name, BENCH_DIFFERENCE, variant, variant, less, formula);
 }
 
 int bench_time_each(struct bench_case *c, const char *name, unsigned variant, double count,
