@@ -3,5 +3,5 @@
 about them.
 
 nodes.py reads, judge.py decides with what outliers.py computes, drift.py compares provenance, fleet.py puts
-the answer together, and table.py and page.py show it. docs/method/verdicts.md, "A fleet".
+the answer together, and page.py shows it. docs/method/verdicts.md, "A fleet".
 """
