@@ -15,8 +15,8 @@ from pathlib import Path
 from suite import duration, one_program
 from suite.command_error import BAD, CANNOT_RUN, OK, CommandError
 from suite.outcome import Outcome, failed, skipped
-from suite.stages import LAB, QUICK, STAGES, Stage
-from suite.tooling import Slots, Spent, Tools
+from suite.stages import STAGES, Stage
+from suite.tooling import LAB, QUICK, Slots, Spent, Tools
 
 _MAX_LINES = 25
 _MAX_SLOWEST = 10
@@ -28,7 +28,7 @@ def command(home: Path, only: list[str], level: str, program: str | None) -> int
     logs.mkdir(parents=True, exist_ok=True)
     cores = len(os.sched_getaffinity(0))
     # Command-line tests wait nearly as long as they compute: two tools more than there are cores.
-    tools = Tools(home, logs, cores, slots=Slots(cores + 2))
+    tools = Tools(home, logs, cores, slots=Slots(cores + 2), level=level)
     begun = time.monotonic()
     if level != QUICK:
         os.environ["GPUSIG_TEST_ALL"] = "1"  # tests/bats/helpers.bash, tests/level.py

@@ -14,7 +14,7 @@ from typing import Callable
 
 from suite import variants
 from suite.outcome import Outcome, failed, of_tap, of_unittest, passed, skipped
-from suite.tooling import Tools, python
+from suite.tooling import ALL, LAB, LEVELS, QUICK, Tools, python
 from suite.variants import (
     MEMORY,
     RELEASE,
@@ -44,9 +44,6 @@ _CLANG = [
     '-DSIM_MODEL_TEXTS="/dev/null"',
     '-DSIM_MODEL_NAMES=""',
 ]
-
-
-QUICK, ALL, LAB = LEVELS = ("quick", "all", "lab")
 
 
 @dataclass(frozen=True)
@@ -87,7 +84,7 @@ def _unit(variant: Variant, tools: Tools, path: Path, part: str | None = None) -
     """One C test, or the part of it whose names have this word."""
     name = "/".join([variant.name, path.name, *([part] if part else [])])
     environment = {**SANITIZED, **({"GPUSIG_TEST": part} if part else {})}
-    environment["GPUSIG_TEST_ALL"] = "1" if variant is variants.LONG else "0"
+    environment["GPUSIG_TEST_ALL"] = str(int(variant.long))
     specs = variant.conformance if path.name.startswith("conformance") else ()
     ran = tools.start(f"unit-{name}", [*layout(variant, tools), str(path), *specs], **environment)
     if ran.code == 77:
@@ -178,13 +175,13 @@ def level_of(path: Path) -> str:
     return level
 
 
-def _of_level(level: str, names: list[str], tools: Tools) -> list[str]:
-    """Files of tests that a level runs. --all has the quick ones, too; the lab its own alone."""
-    levels = (QUICK, ALL) if level == ALL else (level,)
+def _of_level(names: list[str], tools: Tools) -> list[str]:
+    """Files of tests that the level runs. --all has the quick ones, too; the lab its own alone."""
+    levels = (QUICK, ALL) if tools.level == ALL else (tools.level,)
     return [name for name in names if level_of(tools.home / name) in levels]
 
 
-def bats(level: str, tools: Tools) -> Outcome:
+def bats(tools: Tools) -> Outcome:
     if not tools.has("bats"):
         return skipped("command-line tests: no bats")
 
@@ -192,13 +189,13 @@ def bats(level: str, tools: Tools) -> Outcome:
         ran = tools.start(name, ["bats", "--tap", name], BATS_TEST_TIMEOUT=str(_TEST_LIMIT_S))
         return of_tap(name, ran.out, ran.code)
 
-    return tools.each(_of_level(level, tools.sources("tests/*.bats"), tools), one, more=1)
+    return tools.each(_of_level(tools.sources("tests/*.bats"), tools), one, more=1)
 
 
-def python_tests(level: str, tools: Tools) -> Outcome:
-    """The modules of a level, a process a folder. In the lab all modules look longer than with --all."""
+def python_tests(tools: Tools) -> Outcome:
+    """The modules of the level, a process a folder. In the lab all modules look longer than with --all."""
     names = tools.sources("tests/*/test_*.py")
-    chosen = names if level == LAB else _of_level(level, names, tools)
+    chosen = names if tools.level == LAB else _of_level(names, tools)
     folders = sorted({str(Path(name).parent) for name in chosen})
 
     def one(folder: str) -> Outcome:
@@ -351,12 +348,8 @@ STAGES: dict[str, Stage] = {
     _RELEASE: Stage(partial(build, RELEASE, ("units",)), after=_PROGRAMS, levels=(QUICK,)),
     _MEMORY: Stage(partial(build, MEMORY, _EVERYTHING), after=_PROGRAMS, levels=(ALL,)),
     _THREAD: Stage(partial(build, THREAD, _EVERYTHING), after=(_MEMORY,), levels=(ALL,)),
-    "python": Stage(partial(python_tests, QUICK), _PROGRAMS, levels=(QUICK,)),
-    "python all": Stage(partial(python_tests, ALL), _PROGRAMS, levels=(ALL,)),
-    "python lab": Stage(partial(python_tests, LAB), _PROGRAMS, levels=(LAB,)),
-    "bats": Stage(partial(bats, QUICK), _PROGRAMS, levels=(QUICK,)),
-    "bats all": Stage(partial(bats, ALL), _PROGRAMS, levels=(ALL,)),
-    "bats lab": Stage(partial(bats, LAB), _PROGRAMS, levels=(LAB,)),
+    "python": Stage(python_tests, _PROGRAMS, levels=LEVELS),
+    "bats": Stage(bats, _PROGRAMS, levels=LEVELS),
     "mutants": Stage(mutants, _PROGRAMS, levels=(LAB,)),
     **{f"attack {kind}": Stage(partial(attack, kind), _PROGRAMS, levels=(ALL,)) for kind in ATTACKS},
     **_of(RELEASE, (QUICK,)),

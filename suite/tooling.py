@@ -22,6 +22,7 @@ from typing import Callable, Iterable, Iterator, TypeVar
 
 from suite.outcome import Outcome
 
+QUICK, ALL, LAB = LEVELS = ("quick", "all", "lab")
 _LIMIT_S = 1800.0  # for a tool that hangs: far above what any takes on a busy machine
 _Item = TypeVar("_Item")
 
@@ -83,7 +84,7 @@ class Slots:
 
 @dataclass(frozen=True)
 class Tools:
-    """Where tests run, how many at a time, and where their output goes."""
+    """Where tests run, how many at a time, where their output goes, and which of LEVELS is asked for."""
 
     home: Path
     logs: Path
@@ -93,6 +94,7 @@ class Tools:
     rank: int = 0  # of the stage: the order of STAGES
     spent: list[Spent] = field(default_factory=list)
     ended: threading.Event = field(default_factory=threading.Event)
+    level: str = QUICK
     folders: dict[tuple[str, ...], str] = field(default_factory=dict)  # where make builds, by its arguments
 
     def stop(self) -> None:

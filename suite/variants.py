@@ -36,6 +36,7 @@ class Variant:
     make: tuple[str, ...] = ()
     needs: str = "cc"
     units: tuple[str, ...] = ("*",)
+    long: bool = False  # units draw all that they can
     without: dict[str, str] = field(default_factory=dict)
     parts: dict[str, str] = field(
         default_factory=dict
@@ -70,7 +71,9 @@ RELEASE = Variant(
     "release", gpus=("{0}", "{1}:0,1"), without={"gpu_compile": _COMPILERS, "gpu_faults": _FAULTS}
 )
 # Units that draw more with GPUSIG_TEST_ALL: a sanitizer needs no more draws than the quick run has.
-LONG = Variant("release long", units=("advise", "advise_early", "schedule_once", "t3_ring", "trigger_delays"))
+LONG = Variant(
+    "release long", long=True, units=("advise", "advise_early", "schedule_once", "t3_ring", "trigger_delays")
+)
 MEMORY = Variant(
     "address,undefined",
     ("SAN=address,undefined",),

@@ -84,8 +84,7 @@ class Order(unittest.TestCase):
                 )
 
     def test_what_calls_make_on_a_build_comes_after_it(self):
-        for name in ("bats", "bats all", "bats lab"):
-            self.assertIn("build programs", stages.STAGES[name].needs)
+        self.assertIn("build programs", stages.STAGES["bats"].needs)
 
     def test_what_gpus_a_variant_names_is_run(self):
         for variant in VARIANTS:
@@ -108,15 +107,17 @@ class Order(unittest.TestCase):
             for name, line in (("a", ""), ("b", "# bats file_tags=all\n"), ("c", "# bats file_tags=lab\n")):
                 (home / "tests" / f"{name}.bats").write_text(f"{line}@test x {{ true; }}\n", encoding="utf-8")
             for level, wanted in (("quick", "a"), ("all", "ab"), ("lab", "c")):
-                tools = FakeTools(home, home, 1, answers={".bats": Output(0, "1..1\nok 1 x\n", "")})
-                self.assertEqual(stages.bats(level, tools).passed, len(wanted))
+                tools = FakeTools(
+                    home, home, 1, level=level, answers={".bats": Output(0, "1..1\nok 1 x\n", "")}
+                )
+                self.assertEqual(stages.bats(tools).passed, len(wanted))
                 self.assertEqual(
                     sorted(command[-1] for command, _ in tools.started),
                     [f"tests/{name}.bats" for name in wanted],
                 )
             (home / "tests" / "d.bats").write_text("# bats file_tags=rarely\n", encoding="utf-8")
             with self.assertRaisesRegex(OSError, "'rarely' is no level"):
-                stages.bats("quick", FakeTools(home, home, 1))
+                stages.bats(FakeTools(home, home, 1))
 
 
 class Lists(unittest.TestCase):
