@@ -37,13 +37,13 @@ exact() {
 or_all() { [ "${GPUSIG_TEST_ALL:-}" = 1 ] && echo "$2" || echo "$1"; }
 
 @test "every allreduce is exact on 2 to 8 ranks, also with fewer elements than ranks" {
-	for p in $(or_all '3 4' '2 3 4 5 6 7 8'); do
+	for p in $(or_all '3 4' '2 3 5 8'); do
 		exact "$p" allreduce --size 8,1000,64K
 	done
 }
 
 @test "every allreduce is exact on tori, with one port and with all" {
-	for shape in $(or_all '3x2 2x2' '2x2 4x2 3x2 6x2 2x2x2 4x4'); do
+	for shape in $(or_all '3x2 2x2' '4x2 3x2 2x2x2'); do
 		exact $((${shape//x/*})) allreduce --shape "$shape" --ports one,all --size 8,10000
 	done
 }
@@ -55,13 +55,13 @@ or_all() { [ "${GPUSIG_TEST_ALL:-}" = 1 ] && echo "$2" || echo "$1"; }
 }
 
 @test "types and operations" {
-	exact 4 allreduce --type i32,i64,f32,f64 --op sum,max --size 4K
+	exact 4 allreduce --type i32,i64,f32,f64 --op sum,max --size 4K --algorithm ring,swing-b,library
 }
 
 @test "reduce-scatter and all-gather leave every chunk on its rank" {
-	for p in $(or_all '3 4' '2 3 4 6 8'); do
-		exact "$p" reduce_scatter --size 8,1000,64K
-		exact "$p" allgather --size 8,1000,64K
+	for p in $(or_all '3 4' '2 3 8'); do
+		exact "$p" reduce_scatter --size 8,64K
+		exact "$p" allgather --size 8,64K
 	done
 }
 
@@ -86,7 +86,7 @@ or_all() { [ "${GPUSIG_TEST_ALL:-}" = 1 ] && echo "$2" || echo "$1"; }
 	[ "$status" = 0 ] || [ "$status" = 3 ]
 	json '[r["case"]["size"] for r in rows if r["kind"] == "case"] == [32, 64, 128]' \
 		'all(v["n"] == 7 for r in rows if r["kind"] == "case" for v in r["variants"])' <<<"$output"
-	run --separate-stderr mpirun -n 2 "$bin/allreduce" -c 0 -b 64 -e 64 -n 7 --algorithm ring --budget 10m --format json
+	run --separate-stderr mpirun -n 2 "$bin/allreduce" -c 0 -b 64 -e 64 -n 7 -w 1 --algorithm ring --budget 10m --format json
 	json 'all(r["check"]["status"] == "skipped" for r in rows if r["kind"] == "case")' <<<"$output"
 }
 
