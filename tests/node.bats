@@ -162,7 +162,6 @@ findings() {
 	[[ $(facts link_0_1) == 'kind=NVLink to=device_1 up=4 down=0 '* ]]
 	FAKE_BOARD='nvlinks=0' node cuda:0,1
 	[[ $(facts link_0_1 path_0_1 | paste -sd ' ') == 'None kind=PCIe meet=host_bridge access=yes' ]]
-	[ -z "$(findings)" ]
 }
 
 @test "a link below its maximum and a memory error are on the first screen" {
@@ -197,7 +196,6 @@ findings() {
 	[ -z "$(findings)" ]
 	FAKE_FAIL=nvmlInit_v2:1=999 node cuda:0
 	[[ $(facts link_0_0) == 'kind=PCIe to=host read=idle unknown=nvmlInit_v2: '* ]]
-	[ -z "$(findings)" ]
 	FAKE_FAIL=nvmlDeviceGetTotalEccErrors=999 node cuda:0
 	[[ $(facts memory_errors_0) == 'rows_remapped_uncorrected=0 '*' unknown=Unknown Error' ]]
 	FAKE_BOARD=rows=0,retired_uncorrected=3,retire_pending=1 node cuda:0
