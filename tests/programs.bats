@@ -7,7 +7,7 @@
 load bats/helpers
 
 bin=${GPUSIG_BIN:-$root/bin}
-QUICK='--min-samples 6 --max-samples 6'
+QUICK='--min-samples 6 --max-samples 6 --warm-up 0'
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 
 # What several tests look at is measured once, on the simulated device, into a folder a program: `about`, `cases` (all keys),
@@ -36,22 +36,24 @@ teardown() {
 	[ -n "${BATS_TEST_COMPLETED:-}" ] || [ ! -e err.txt ] || { echo "status: ${status-}" && head -c 2000 err.txt; }
 }
 
-# in_turn: for loops over wrong values. With --all always true; else of every fifth value, and since this counts on from program to
-# program, each gets some of the values, and each value goes to some of the programs.
+# in_turn: for loops over wrong values. True of every third, and since this counts on from program to program, each gets some of
+# the values, and each value goes to some of the programs.
 in_turn() {
 	turns=$((turns + 1))
-	[ "${GPUSIG_TEST_ALL:-}" = 1 ] || [ $((turns % 5)) = 0 ]
+	[ $((turns % 3)) = 0 ]
 }
 
-# The programs that most tests ask: all with --all, else some of each kind, for it is the harness that answers. What differs from
-# program to program is in the first tests and in tests/golden.
-asked() {
-	if [ "${GPUSIG_TEST_ALL:-}" = 1 ] || [ "$(programs | wc -l)" -lt 5 ]; then
+# Some programs of each kind, or all where there are few: for what the harness answers alone.
+some() {
+	if [ "$(programs | wc -l)" -lt 5 ]; then
 		programs
 	else
 		programs | grep -x -e micro/memory -e overlap/pair -e collectives/allreduce -e collectives/device_allreduce
 	fi
 }
+
+# For what differs from program to program, but for the first tests and tests/golden: all with --all.
+asked() { if [ "${GPUSIG_TEST_ALL:-}" = 1 ]; then programs; else some; fi; }
 
 # Where measure_once puts what a program says.
 folder_of() { echo "$BATS_FILE_TMPDIR/${1//\//-}"; }
@@ -178,7 +180,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 }
 
 @test "an unknown option is 2, is named on stderr, and stdout stays empty" {
-	for name in $(asked); do
+	for name in $(some); do
 		now "$name"
 		for word in --frobnicate --devic -x --help=yes stray; do
 			in_turn || [ "$word" = --frobnicate ] || continue
@@ -193,7 +195,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 
 @test "a missing or malformed value of a common option is 2 and names the option" {
 	untraced
-	for name in $(asked); do
+	for name in $(some); do
 		now "$name"
 		for words in --budget '--budget x' '--budget 0' '--budget -1s' '--budget 1e400' '--seed' '--seed -1' '--seed 1x' \
 			'--seed 18446744073709551616' '--format xml' '--check maybe' '--min-samples 0' '--max-samples 99999999999' \
@@ -215,7 +217,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 }
 
 @test "an unknown device is 2 and what exists is named" {
-	for name in $(asked); do
+	for name in $(some); do
 		now "$name"
 		for device in metal 'host:' 'host:x' 'host:5-1' 'host:99999999999999999999' '' 'sim:no-such-model' ':0'; do
 			in_turn || continue
@@ -231,7 +233,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 }
 
 @test "a device that is absent is 77 with a reason, never another device" {
-	for name in $(asked); do
+	for name in $(some); do
 		now "$name"
 		absent=$("$bin/$name" --devices | sed -n 's/.*"name": *"\([a-z]*\)", *"devices": *0,.*/\1/p')
 		for device in $absent; do
@@ -247,7 +249,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 }
 
 @test "a device beyond those that are there is 77, and what is here is named" {
-	for name in $(asked); do
+	for name in $(some); do
 		now "$name"
 		ask "$bin/$name" --device sim:64
 		[ "$status" = 77 ]
@@ -257,7 +259,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 }
 
 @test "without --device it is a GPU where there is one, else the host, and the program says which" {
-	for name in $(asked); do
+	for name in $(some); do
 		now "$name"
 		ask "$bin/$name" --list
 		[ "$status" != 77 ] || continue
@@ -365,7 +367,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 }
 
 @test "records that cannot be written are one clear line and a failure" {
-	for name in $(asked); do
+	for name in $(some); do
 		now "$name"
 		could_run || continue
 		for place in /dev/full /dev/null/records; do
@@ -414,7 +416,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 }
 
 @test "SIGINT ends the records properly, and the program ends with that signal's status" {
-	for name in $(asked); do
+	for name in $(some); do
 		now "$name"
 		rm -f out
 		"$bin/$name" --device host --budget 20s --full --out out >words 2>&1 3>&- &
@@ -440,7 +442,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 # Whatever a busy machine does, the last case was begun before the budget was spent, so those before it took less.
 @test "the budget is kept on the host" {
 	only_with_all
-	for name in $(asked); do
+	for name in $(some); do
 		now "$name"
 		rm -f out
 		measure "$name" host --budget 0.2s --out out
