@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# bats file_tags=lab
+# bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
 # Nodes that share a checkout: one build for those that start at once, a build elsewhere, folders that differ by node.
 
@@ -31,29 +31,6 @@ setup() {
 	for node in 1 2 3 4; do [ -s "fleet/node$node/signature.json" ]; done
 }
 
-@test "the real checkout: four starts in the same second compile everything once, and give four complete runs" {
-	only_with_all
-	copy_checkout checkout
-	compiler=$(command -v cc)
-	mkdir compilers
-	# shellcheck disable=SC2016 # for the script
-	printf '#!/bin/sh\nfor word; do [ "$word" != -c ] || echo >>"%s/compiled"; done\nexec %s "$@"\n' "$PWD" "$compiler" >compilers/cc
-	chmod +x compilers/cc
-	for node in 1 2 3 4; do
-		start "node$node" env PATH="$PWD/compilers:$PATH" CFLAGS=-O0 PROGRAMS=micro/launch "SLURMD_NODENAME=node$node" \
-			checkout/gpusig run --device sim --budget 1s --out 'fleet/%h'
-	done
-	all_ended
-	tail -n 3 ./*.err
-	[ "$(cat ./*.code)" = "$(printf '0\n0\n0\n0')" ]
-	[ "$(cat ./*.err | grep -c '^gpusig: building')" = 1 ]
-	objects=$(find checkout/build -name '*.o' | wc -l)
-	[ "$objects" -gt 100 ]
-	[ "$(wc -l <compiled)" = "$objects" ]
-	for node in 1 2 3 4; do [ -s "fleet/node$node/signature.json" ]; done
-	[ -z "$(find checkout/build -name '*.o.*')" ] # nothing unfinished is left
-}
-
 @test "a builder that is killed leaves no lock, and the next one builds" {
 	small_checkout checkout
 	export BUILD_UNTIL=$PWD/go
@@ -69,19 +46,6 @@ setup() {
 	tail -n 3 ./*.err
 	[ "$(cat two.code)" = 0 ]
 	[ -s two/signature.json ]
-}
-
-@test "two makes in one folder at once: both succeed, and what they leave is whole" {
-	only_with_all
-	copy_checkout checkout
-	for number in 1 2; do start "make$number" env CFLAGS=-O0 make -C checkout PROGRAMS=micro/launch HAVE_NVCC=0; done
-	all_ended
-	tail -n 3 ./*.err
-	[ "$(cat ./*.code)" = "$(printf '0\n0')" ]
-	checkout/bin/micro/launch --about >/dev/null
-	[ -z "$(find checkout/build -name '*-[0-9]*' -path '*/obj/*')" ]
-	run make -C checkout CFLAGS=-O0 PROGRAMS=micro/launch HAVE_NVCC=0 -q ONLY_ASK=1 built
-	[ "$status" = 0 ]
 }
 
 @test "a checkout that cannot be written, with nothing built: one line says what to do; GPUSIG_BUILD is that" {
@@ -133,17 +97,18 @@ setup() {
 @test "%h is the node, %p the process, %% a percent sign; another letter is refused with these" {
 	fake micro/a steady
 	export SLURMD_NODENAME=node7
-	suite run --budget 1s --out '50%%-%h' 2>/dev/null
-	[ -s '50%-node7/signature.json' ]
-	suite run --budget 1s --repeats 1 --out '%h-series' 2>/dev/null
-	[ -s node7-series/run-1/signature.json ]
+	measures run --budget 1s --out '50%%-%h' 2>/dev/null
+	[ -s '50%-node7/records.jsonl' ]
+	measures run --budget 1s --repeats 1 --out '%h-series' 2>/dev/null
+	[ -s node7-series/run-1/records.jsonl ]
 	run --separate-stderr suite ab '' 'nice' --budget 1s --repeats 1 --out '%h/%p'
-	[ -s "$(echo node7/*)/A/run-1/signature.json" ]
-	for name in '%x' 'a%' 'fleet/%H' '%1h'; do
-		run --separate-stderr suite run --budget 1s --out "$name"
-		[ "$status" = 2 ]
-		[[ $stderr == "gpusig: --out '$name': unknown '%"*"'; %h is the node, %p the process, %% a percent sign" ]]
-	done
+	[ -s "$(echo node7/*)/A/run-1/records.jsonl" ]
+	refused <<-'TABLE'
+		2|run --budget 1s --out %x|--out '%x': unknown '%x'; %h is the node, %p the process, %% a percent sign
+		2|run --budget 1s --out a%|--out 'a%': unknown '%'; %h is the node, %p the process, %% a percent sign
+		2|run --budget 1s --out fleet/%H|--out 'fleet/%H': unknown '%H'; %h is the node, %p the process, %% a percent sign
+		2|run --budget 1s --out %1h|--out '%1h': unknown '%1'; %h is the node, %p the process, %% a percent sign
+	TABLE
 }
 
 # The names that others become: tests/suite/test_naming.py.
@@ -158,16 +123,16 @@ setup() {
 
 @test "the line that says how to go on is one that works, also where a name has a percent sign" {
 	fake micro/a steady
-	suite run --budget 1s --out '50%%' 2>/dev/null
-	run --separate-stderr suite run --budget 1s --out '50%%'
+	measures run --budget 1s --out '50%%' 2>/dev/null
+	run --separate-stderr measures run --budget 1s --out '50%%'
 	[ "$status" = 2 ]
 	[[ $stderr == *"go on with it: --resume $PWD/50%%" ]]
-	suite run --resume "${stderr##*--resume }" 2>/dev/null
+	measures run --resume "${stderr##*--resume }" 2>/dev/null
 }
 
 @test "runs without --out have folders of their own, also in the same second" {
 	fake micro/a steady
-	for i in 1 2 3; do SLURMD_NODENAME=node7 start "run$i" suite run --budget 1s; done
+	for i in 1 2 3; do SLURMD_NODENAME=node7 start "run$i" measures run --budget 1s; done
 	all_ended
 	[ "$(cat ./*.code)" = "$(printf '0\n0\n0')" ]
 	[ "$(echo gpusig-results-node7-* | wc -w)" = 3 ]
@@ -175,12 +140,12 @@ setup() {
 
 @test "a folder in which another run measures is in use, and nothing says to resume it" {
 	fake micro/a hang
-	suite run --budget 10m --out results 2>/dev/null 3>&- &
+	measures run --budget 10m --out results 2>/dev/null 3>&- &
 	pid=$!
 	wait_for '[ -s results/records.jsonl ]'
 	for words in '' '--repeats 2'; do
 		# shellcheck disable=SC2086 # words are options
-		run --separate-stderr suite run --budget 1s --out results $words
+		run --separate-stderr measures run --budget 1s --out results $words
 		[ "$status" = 1 ]
 		[[ $stderr == *"/results is in use by another run (process "* ]]
 		[[ $stderr != *resume* ]]
@@ -189,7 +154,7 @@ setup() {
 	# The same lock as another node sees it: the process means nothing there.
 	changed=$(sed 's/"host": *"[^"]*", *"processes": *"[^"]*"/"host": "node9", "processes": "another"/' results/lock)
 	echo "$changed" >results/lock
-	run --separate-stderr suite run --resume results
+	run --separate-stderr measures run --resume results
 	[ "$status" = 1 ]
 	[[ $stderr == *"is in use by another run (process "*" of node9)" ]]
 	kill "$measuring"
