@@ -24,6 +24,8 @@ from suite.outcome import Outcome
 
 QUICK, ALL, LAB = LEVELS = ("quick", "all", "lab")
 _LIMIT_S = 1800.0  # for a tool that hangs: far above what any takes on a busy machine
+# Python keeps compiled modules, whatever the caller prefers: tests start our modules some thousand times.
+_KEEPS_BYTECODE = {"PYTHONDONTWRITEBYTECODE": ""}
 _Item = TypeVar("_Item")
 
 
@@ -109,7 +111,9 @@ class Tools:
                 raise Stopped(log)
             begun = time.monotonic()
             with _own_tmpdir() as folder:
-                code, cpu_s = self._run(command, limit_s, {"TMPDIR": folder, **environment}, out, err)
+                code, cpu_s = self._run(
+                    command, limit_s, {"TMPDIR": folder, **_KEEPS_BYTECODE, **environment}, out, err
+                )
             if self.ended.is_set():  # it was killed by stop()
                 raise Stopped(log)
             self.spent.append(Spent(log, time.monotonic() - begun, cpu_s))

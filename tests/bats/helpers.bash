@@ -7,7 +7,6 @@ bats_require_minimum_version 1.5.0
 # shellcheck disable=SC2034 # used by the files that load this
 root=$(cd -- "$BATS_TEST_DIRNAME/.." && pwd)
 export GPUSIG_NO_INSTALL=1
-unset PYTHONDONTWRITEBYTECODE # most of the time that a Python takes to start would go into compiling our modules
 # What the tests run must not take the cores from other tests, which then end at their time limits.
 GPUSIG_NICE=$(nice)
 export GPUSIG_NICE
