@@ -137,6 +137,9 @@ $(build)/obj/%.o: %.c
 	mkdir -p $(@D)
 	$(compile) $(to_object)
 
+# Most tests take longer to compile than to run.
+$(build)/obj/tests/unit/%.o: our_cflags += -O0
+
 mpi_compile = OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(ccache) $(MPICC) $(our_cppflags) $(CPPFLAGS) $(our_cflags) $(CFLAGS)
 $(build)/obj/collectives/ranks/%.o: collectives/ranks/%.c
 	$(call say,MPICC,$<)
