@@ -27,7 +27,7 @@ sys.path.insert(0, str(HERE))
 import programs_table
 
 BIN = Path(os.environ.get("GPUSIG_BIN") or HERE.parents[1] / "bin")
-OPTIONS = ["--device", "sim", "--seed", "1", "--min-samples", "6", "--max-samples", "6"]
+OPTIONS = ["--device", "sim", "--seed", "1", "--warm-up", "0", "--min-samples", "6", "--max-samples", "6"]
 ACROSS_DEVICES = ("micro/peer_matrix",)  # they run on one device, too, but say more of several
 MACHINES = {"overlap/t3": "sim:t3-8:0-7"}  # programs for hardware that one model has
 MOST_CASES = 3
