@@ -126,7 +126,7 @@ narrow() {
 }
 
 @test "the words are wrapped by characters, comments and empty lines are left out" {
-	mkdir reports && cp -r "$root/suite" "$root/gpusig" .
+	mkdir reports && cp -rp "$root/suite" "$root/gpusig" .
 	printf '# a = comment\n\n  # b = another\nx = %s%s\n± = 1 = 2\n' "$(printf 'é é %.0s' {1..19})" 'é ab' >reports/words.txt
 	run --separate-stderr ./gpusig help words
 	[ "$status" = 0 ]
@@ -314,7 +314,7 @@ narrow() {
 
 @test "a program that was not built is a skip with its reason, on a resumed run too, until it is" {
 	only_with_all
-	cp -r "$root/suite" "$root/reports" .
+	cp -rp "$root/suite" "$root/reports" .
 	mkdir -p collectives topology micro && touch collectives/allreduce.c micro/a.c topology/node.c
 	fake micro/a steady
 	unset GPUSIG_BIN
@@ -694,7 +694,7 @@ only_commands() {
 # A package manager that links commands into few/, knows no git, and refuses a list with an unknown name as a whole.
 false_manager() {
 	only_commands ln grep cksum sleep uname
-	cp -r "$root/suite" suite
+	cp -rp "$root/suite" suite
 	cat >few/apt-get <<-'APT'
 		#!/bin/sh
 		echo "$*" >>apt.log

@@ -29,7 +29,7 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1
 	cp -r "$BATS_FILE_TMPDIR"/* .
 	mkdir -p few checkout/lib
-	cp -r "$root/gpusig" "$root/suite" "$root/reports" "$root/advise" "$root/Makefile" checkout
+	cp -rp "$root/gpusig" "$root/suite" "$root/reports" "$root/advise" "$root/Makefile" checkout
 	cp "$root"/lib/err.* checkout/lib
 	for command in sh dirname readlink date mktemp tr grep tail rm mkdir nproc cat ls uname find sleep; do
 		ln -s "$(command -v "$command")" few/
@@ -112,6 +112,7 @@ reads() {
 }
 
 @test "the library of advice is built alone" {
+	only_with_all
 	command -v make >/dev/null && command -v cc >/dev/null || skip 'no make or no cc'
 	copy_checkout checkout
 	run --separate-stderr checkout/gpusig "${advise[@]}"
@@ -141,6 +142,7 @@ reads() {
 }
 
 @test "without jinja2 they answer all the same, and root is asked for it alone, once" {
+	only_with_all
 	"$TEST_PYTHON" -m venv --without-pip bare || skip 'this Python makes no virtual environment'
 	python=$PWD/bare/bin/python3
 	for words in "${questions[@]}"; do

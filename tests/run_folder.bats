@@ -83,7 +83,7 @@ for name in os.listdir(sys.argv[1]): print(name, main(["build", sys.argv[1] + "/
 resume_with_report() {
 	first_run
 	touch results/report.html
-	cp -r "$root/suite" "$root/reports" .
+	cp -rp "$root/suite" "$root/reports" .
 	printf 'raise SystemExit(%d)\n' "$1" >reports/__main__.py
 	run --separate-stderr "$TEST_PYTHON" -m suite run --resume results
 }

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
 # A soak checks every execution, again and again until its time is over.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
 # A run whose terminal is closed, or whose output nobody reads, is measured and reported to the end.
 
@@ -59,7 +60,7 @@ complete() {
 
 # The report begins, writes its process to the file `begun`, and waits for the file `go`.
 slow_report() {
-	cp -r "$root/suite" "$root/reports" .
+	cp -rp "$root/suite" "$root/reports" .
 	sed -i 's/^if __name__ == "__main__":$/&\n    import os, time; Path("begin").write_text(str(os.getpid())); Path("begin").rename("begun")\n    while not Path("go").exists(): time.sleep(0.05)/' \
 		reports/__main__.py
 	"$TEST_PYTHON" -c 'import os, signal, sys

@@ -15,7 +15,7 @@ copy_checkout() {
 # BUILD_UNTIL where that is set. What gpusig does around make is what is tested.
 small_checkout() {
 	mkdir -p "$1"
-	cp -r "$root/gpusig" "$root/suite" "$root/reports" "$1"
+	cp -rp "$root/gpusig" "$root/suite" "$root/reports" "$1"
 	mkdir -p "$1/micro" "$1/made" && : >"$1/micro/a.c"
 	if [ $# -gt 1 ]; then
 		cp "$2" "$1/made/a"
