@@ -65,10 +65,19 @@ def _matches(name: str, globs: Iterable[str]) -> bool:
 _COMPILERS = "stage gpu compilers has it: no sanitizer sees into the vendors' compilers"
 _SAME_THREADS = "conformance and its launches, events, signals, units and collectives start the same threads"
 _FAULTS = "every driver's call fails once, under the address sanitizer: --all"
+_TILES = "arithmetic of kernels on emulated devices, but for conformance of gemm and kernels: --all"
 # What the quick run tests. A test that fails without a sanitizer fails with it: --all has the sanitizers
 # alone.
 RELEASE = Variant(
-    "release", gpus=("{0}", "{1}:0,1"), without={"gpu_compile": _COMPILERS, "gpu_faults": _FAULTS}
+    "release",
+    gpus=("{0}", "{1}:0,1"),
+    devices=("host",),  # tests/golden runs each on the simulated device
+    without={
+        "gpu_compile": _COMPILERS,
+        "gpu_faults": _FAULTS,
+        "conformance_adding on fakes": _TILES,
+        "conformance_tiled on fakes": _TILES,
+    },
 )
 # Units that draw more with GPUSIG_TEST_ALL: a sanitizer needs no more draws than the quick run has.
 LONG = Variant(

@@ -68,6 +68,7 @@ layers() { "$(sh "$root/suite/find_python.sh" --any)" "$root/tests/lint/layers.p
 
 # Releases of clang-format differ in details. The tree follows that of Debian 12.
 @test "C sources are formatted as .clang-format says" {
+	only_with_all
 	[[ $(clang-format --version 2>/dev/null) == *" version 14."* ]] || skip "clang-format 14 is not installed"
 	cd "$root"
 	run make --no-print-directory format-check

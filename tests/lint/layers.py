@@ -443,6 +443,12 @@ def sources(root: Path) -> list[str]:
     return sorted(p for p in found if not re.match(r"(build|bin|\.git|gpusig-results[^/]*)/", p))
 
 
+@cache
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace")
+
+
+@cache
 def code_only(path: str, text: str) -> str:
     """C text with comments blanked, lines kept."""
     if not path.endswith((".c", ".h")):
@@ -460,7 +466,7 @@ def breaches(rule: Rule, root: Path, paths: list[str]) -> Iterator[str]:
         and (root / path).is_file()
     ]
     for path in files:
-        text = (root / path).read_text(encoding="utf-8", errors="replace")
+        text = _text(root / path)
         for number, what in [*_by_check(rule, path, text), *_by_pattern(rule, path, text)]:
             yield f"{path}:{number}: {what}   [{rule.name}: {rule.why}]"
     for folder, count in Counter(path.rpartition("/")[0] for path in files).items():

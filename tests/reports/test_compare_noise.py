@@ -68,6 +68,7 @@ class Floor(unittest.TestCase):
         self.assertGreaterEqual(hits[1.0], level.least(trials, 0.85))  # the floor is known to a tenth
         self.assertLess(hits[0.6] / trials, 0.6)
 
+    @level.only_all
     def test_fewer_runs_find_less_or_nothing(self) -> None:
         found = noise.calibrate(pool(Machine(3, 0.01, 0.0, metrics=25).runs(60)), Settings(), None)
         self.assertEqual(

@@ -17,6 +17,7 @@ from synthetic import Json, everything, memory, value
 from reports.contradictions import contradiction_of
 from reports.jsonl import Reader
 from reports.signature import MixedMachines
+from tests import level
 
 BIN = Path(os.environ.get("GPUSIG_BIN") or workplace.ROOT / "bin")
 
@@ -221,6 +222,7 @@ class Real(workplace.Scratch):
         self.assertEqual(self.records(synthetic.gpu()).bad_records, {})
 
     @unittest.skipUnless((BIN / "micro/launch").exists(), "no programs in %s" % BIN)
+    @level.only_all
     def test_a_program_on_this_machine_has_none(self) -> None:
         """What every program writes on simulated devices is looked at in tests/method/test_lacks.py."""
         path = self.folder / "records.jsonl"

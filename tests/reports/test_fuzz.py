@@ -22,7 +22,7 @@ from reports.signature import MixedMachines, Signature
 from tests import level
 
 HAVE_JSONSCHEMA = importlib.util.find_spec("jsonschema") is not None
-ROUNDS = level.seeds(6, 30, 150)
+ROUNDS = level.seeds(4, 30, 150)
 STRANGE = [
     None,
     True,

@@ -101,6 +101,7 @@ class Memory(workplace.Scratch):
             self.assertEqual(len(list(records.cases())), 4)
         self.assertLess(self.records(everything()).parts, record_file.MAX_PARTS // 100)
 
+    @level.only_all
     def test_a_line_that_is_too_long_is_not_held(self) -> None:
         path = self.folder / "records.jsonl"
         path.write_bytes(b"")

@@ -55,7 +55,7 @@ class Read(workplace.Scratch):
         for text in (
             curves(),
             everything(),
-            repeated(VERY_MANY),
+            repeated(level.seeds(MANY, VERY_MANY, VERY_MANY)),
             synthetic.gpu(),
             memory().text() + copies().text(),
         ):
