@@ -5,7 +5,7 @@
 # Makes a smallest Debian 12 in FOLDER (default: a new one in /tmp, removed at the end unless --keep), clones this
 # repository into it, and runs `./gpusig run --budget 60s` twice and `./gpusig test` there. Prints what took how long.
 # Needs root and debootstrap, and takes mirrors and proxies from this machine's apt. Not part of ./gpusig test.
-# FRESH_STEPS="run again test" chooses the steps.
+# FRESH_STEPS chooses the steps: run again test, or also program, which is `./gpusig test --program micro/memory`.
 set -eu
 repository=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd)
 
@@ -67,6 +67,7 @@ for step in $steps; do
 	case $step in
 	run) timed "first ./gpusig run --budget 60s" inside './gpusig run --budget 60s' ;;
 	again) timed "second ./gpusig run --budget 60s" inside './gpusig run --budget 60s' ;;
+	program) timed "./gpusig test --program micro/memory" inside './gpusig test --program micro/memory' ;;
 	test) timed "./gpusig test" inside ./gpusig\ test ;;
 	*) timed "$step" inside "$step" ;;
 	esac
