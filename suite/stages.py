@@ -16,6 +16,7 @@ from suite import variants
 from suite.outcome import Outcome, failed, of_tap, of_unittest, passed, skipped
 from suite.tooling import ALL, LAB, LEVELS, QUICK, Tools, python
 from suite.variants import (
+    LONG,
     MEMORY,
     RELEASE,
     SANITIZED,
@@ -31,6 +32,10 @@ _TEST_LIMIT_S = 600  # for a command-line test that hangs, so that the others of
 # These limits end a program early; on the simulated device the budget does not.
 _FIRST_CASES = 3
 _SMOKE = ["--budget", "0.3s", "--warm-up", "0", "--min-samples", "2", "--max-samples", "2"]
+_COMPUTING = (
+    "micro/contention",
+    "overlap/shaping",
+)  # besides what needs a GEMM
 ATTACKS = ("kills", "full-disk", "descriptors", "mutations", "options", "faults")  # kinds of tests/attack
 _CLANG = [
     "-std=c11",
@@ -44,7 +49,7 @@ _CLANG = [
     '-DSIM_MODEL_TEXTS="/dev/null"',
     '-DSIM_MODEL_NAMES=""',
 ]
-# States after which the analyzer gives a function up: a fifth of the time of its own 225,000, which the lab has.
+# States after which the analyzer gives a function up: a fifth of the time of its own 225,000, as in the lab.
 _NODES = ["-Xclang", "-analyzer-config", "-Xclang", "max-nodes=30000"]
 
 
@@ -116,12 +121,13 @@ def _on_fake_gpus(variant: Variant, tools: Tools, path: Path, backends: list[str
 
 
 def gpu_compilers(tools: Tools) -> Outcome:
-    """The vendors' run-time compilers on the kernels, for every architecture that they know."""
+    """The vendors' run-time compilers on the kernels, in the lab for every architecture that they know."""
     made = tools.start("build-gpu-compile", ["make", "UNITS=gpu_compile", "units"])
-    found = variants.built_units(RELEASE, tools, "gpu_compile")
+    variant = LONG if tools.level == LAB else RELEASE
+    found = variants.built_units(variant, tools, "gpu_compile")
     if made.code != 0 or not found:
         return failed(f"gpu compilers: make: exit {made.code}\n{made.tail()}")
-    return _unit(RELEASE, tools, found[0])
+    return _unit(variant, tools, found[0])
 
 
 def programs(variant: Variant, tools: Tools) -> Outcome:
@@ -143,12 +149,13 @@ def programs(variant: Variant, tools: Tools) -> Outcome:
 
 
 def devices_of(variant: Variant, said: dict, backends: list[str]) -> list[str]:
-    """Devices to run a program on. GEMM programs run on no fake GPU: there a GEMM takes minutes, and
-    conformance has them."""
+    """Devices to run a program on. What computes runs on no fake GPU: there a GEMM takes minutes, and
+    conformance has the kernels."""
     if "mpi" in said["needs"]:
         return []
     several = f":0-{said['min_devices'] - 1}" if said["min_devices"] > 1 else ""
-    kinds = [kind for kind in variant.devices if kind in WITHOUT_DRIVER or "gemm" not in said["needs"]]
+    computes = "gemm" in said["needs"] or said.get("name") in _COMPUTING
+    kinds = [kind for kind in variant.devices if kind in WITHOUT_DRIVER or not computes]
     return [f"{kind.format(*backends)}{several}" for kind in kinds]
 
 
@@ -356,11 +363,11 @@ STAGES: dict[str, Stage] = {
     "mutants": Stage(mutants, _PROGRAMS, levels=(LAB,)),
     **{f"attack {kind}": Stage(partial(attack, kind), _PROGRAMS, levels=(ALL,)) for kind in ATTACKS},
     **_of(RELEASE, (QUICK,)),
-    "build release long": Stage(partial(build, variants.LONG, ("units",)), after=_PROGRAMS, levels=(ALL,)),
-    "units release long": Stage(partial(units, variants.LONG), ("build release long",), levels=(ALL,)),
+    "build release long": Stage(partial(build, LONG, ("units",)), after=_PROGRAMS, levels=(LAB,)),
+    "units release long": Stage(partial(units, LONG), ("build release long",), levels=(LAB,)),
     **_of(MEMORY, (ALL,)),
     **_of(THREAD, (ALL,)),
-    "gpu compilers": Stage(gpu_compilers, _PROGRAMS, levels=(ALL,)),
+    "gpu compilers": Stage(gpu_compilers, _PROGRAMS, levels=(ALL, LAB)),
     "shellcheck": Stage(shell, levels=(ALL,)),
     "form of Python": Stage(python_form),
     "headers": Stage(headers),
@@ -368,5 +375,5 @@ STAGES: dict[str, Stage] = {
     "abi": Stage(abi),
     "c checks": Stage(c_checks, levels=(ALL, LAB)),
     "gpu kernels": Stage(gpu_kernels, levels=(ALL,)),
-    "gpu loops": Stage(gpu_loops, levels=(ALL,)),
+    "gpu loops": Stage(gpu_loops, levels=(LAB,)),
 }

@@ -79,14 +79,25 @@ RELEASE = Variant(
         "conformance_tiled on fakes": _TILES,
     },
 )
-# Units that draw more with GPUSIG_TEST_ALL: a sanitizer needs no more draws than the quick run has.
+# Units that try more than every change needs, in the lab: without a sanitizer, as that needs no more.
 LONG = Variant(
-    "release long", long=True, units=("advise", "advise_early", "schedule_once", "t3_ring", "trigger_delays")
+    "release long",
+    long=True,
+    units=(
+        "advise",
+        "advise_early",
+        "gpu_compile",
+        "gpu_faults",
+        "schedule_once",
+        "t3_ring",
+        "trigger_delays",
+    ),
+    without={"gpu_compile": _COMPILERS},
 )
 MEMORY = Variant(
     "address,undefined",
     ("SAN=address,undefined",),
-    gpus=("{0}:0,1", "{1}:0,1", "unchecked", "{0}:0,1"),
+    gpus=("{0}:0,1", "{1}:0,1"),
     devices=(*WITHOUT_DRIVER, "{0}"),
     without={"gpu_compile": _COMPILERS},
 )
@@ -104,17 +115,12 @@ THREAD = Variant(
         "bench_gate",
         "bench_telemetry",
         "conformance",
-        "conformance_adding",
         "conformance_collectives",
         "conformance_events",
         "conformance_launches",
         "conformance_memory",
-        "conformance_misuse",
-        "conformance_mma",
-        "conformance_optional",
         "conformance_signals",
-        "conformance_tracker",
-        "conformance_tracking",
+        "conformance_track*",
         "conformance_units",
         "dev",
         "dynlib",
@@ -130,11 +136,9 @@ THREAD = Variant(
         "trigger_order",
         "work_graph*",
     ),
-    without={
-        f"conformance_{name} on fakes": _SAME_THREADS
-        for name in ("adding", "memory", "misuse", "mma", "optional", "tracker", "tracking")
-    },
+    without={f"conformance_{name} on fakes": _SAME_THREADS for name in ("memory", "track*")},
     parts={
+        "conformance_memory": "any_thread",
         "schedule_graph": "on_the_host",
         "host_gemm": "at_once",
         "trigger_delays": "host",

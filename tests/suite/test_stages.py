@@ -147,7 +147,7 @@ class Lists(unittest.TestCase):
         for variant in VARIANTS:
             for unit, word in variant.parts.items():
                 text = (HOME / "tests" / "unit" / f"{unit}.c").read_text(encoding="utf-8")
-                self.assertRegex(text, rf"test\(\w*{word}\w*\)")
+                self.assertRegex(text, rf"(test|RULE)\(\w*{word}\w*\)")
 
     def test_bin_is_of_the_release_build_alone(self):
         movers = {

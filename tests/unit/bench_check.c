@@ -14,7 +14,7 @@
 
 #define NS 1000000000L
 
-enum { BYTES = 4 << 20, WORDS = BYTES / 4 };
+enum { BYTES = 1 << 20, WORDS = BYTES / 4 };
 
 /* What the next runs do. `wrong_from`, `wrong_until`: bodies of variant "copy" that leave a wrong
  * word; the first is 1. */
@@ -154,7 +154,7 @@ static void a_wrong_sample_fails_the_case(void)
 	const unsigned before = bodies_before_samples("rounds");
 	act.wrong_from = act.wrong_until = before + 4;
 	expect(run_with("rounds", "8") == 1);
-	expect(strstr(output, "wrong result: copy, sample 4: element 524288 is 99") != NULL);
+	expect(strstr(output, "wrong result: copy, sample 4: element 131072 is 99") != NULL);
 	expect(strstr(output, "\"status\":\"failed\",\"detail\":\"copy, sample 4") != NULL);
 	expect(number_of("checked") == 3);
 	/* One that is not due. */

@@ -45,7 +45,7 @@ static struct {
 #define test(function) test_run(#function, function)
 
 /* Whether all of what repeats is wanted, and not as much of it as every commit needs:
- * GPUSIG_TEST_ALL=1, as ./gpusig test --all sets it. */
+ * GPUSIG_TEST_ALL=1, as ./gpusig test --lab sets it for units. */
 static inline int test_all(void)
 {
 	const char *all = getenv("GPUSIG_TEST_ALL");
