@@ -225,7 +225,7 @@ static void version_is_told(void)
 }
 
 /* A few stand for all but in the lab: the oldest, the newest, and what kernels are written for. */
-static bool chosen(const char *architecture)
+static bool is_arch_tried(const char *architecture)
 {
 	static const char *const few[] = {"sm_75", "sm_90", "sm_120", "gfx90a"};
 	for (size_t i = 0; i < COUNT(few); i++)
@@ -242,6 +242,14 @@ static void run_for_arch(const char *what, void (*function)(void), const char *a
 	test_run(name, function);
 }
 
+static void run_for_each(const char *what, void (*function)(void), const char *const *architectures,
+			 size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (is_arch_tried(architectures[i]))
+			run_for_arch(what, function, architectures[i]);
+}
+
 int main(void)
 {
 	static const char *const cuda[] = {"sm_75", "sm_80",  "sm_86",  "sm_89",
@@ -249,14 +257,11 @@ int main(void)
 	static const char *const hip[] = {"gfx906", "gfx908", "gfx90a", "gfx90a:sramecc+:xnack-",
 					  "gfx1030"};
 	compiler = &cuda_compiler;
-	for (size_t i = 0; i < COUNT(cuda); i++)
-		if (chosen(cuda[i])) {
-			run_for_arch("kernels", compiles_all_kernels, cuda[i]);
-			run_for_arch("two_gemm_blocks_fit_a_unit", two_gemm_blocks_fit_a_unit, cuda[i]);
-		}
+	run_for_each("kernels", compiles_all_kernels, cuda, COUNT(cuda));
+	run_for_each("two_gemm_blocks_fit_a_unit", two_gemm_blocks_fit_a_unit, cuda, COUNT(cuda));
 	test(every_mma_kernel_has_an_architecture);
 	for (size_t i = 0; strncmp(mma_rules[i].arch, "sm_", 3) == 0; i++)
-		if (chosen(mma_rules[i].arch))
+		if (is_arch_tried(mma_rules[i].arch))
 			run_for_arch("mma_kernels", mma_kernels_match_arch, mma_rules[i].arch);
 	run_for_arch("newer_device", newer_device_gets_ptx, "sm_999");
 	run_for_arch("garbage", garbage_is_refused, "sm_90");
@@ -264,11 +269,9 @@ int main(void)
 	run_for_arch("unknown_architecture", unknown_architecture_is_refused, "sm_9x");
 	run_for_arch("version", version_is_told, "cuda");
 	compiler = &hip_compiler;
-	for (size_t i = 0; i < COUNT(hip); i++)
-		if (chosen(hip[i]))
-			run_for_arch("kernels", compiles_all_kernels, hip[i]);
+	run_for_each("kernels", compiles_all_kernels, hip, COUNT(hip));
 	for (size_t i = 0; i < COUNT(mma_rules); i++)
-		if (strncmp(mma_rules[i].arch, "gfx", 3) == 0 && chosen(mma_rules[i].arch))
+		if (strncmp(mma_rules[i].arch, "gfx", 3) == 0 && is_arch_tried(mma_rules[i].arch))
 			run_for_arch("mma_kernels", mma_kernels_match_arch, mma_rules[i].arch);
 	run_for_arch("garbage", garbage_is_refused, "gfx90a");
 	run_for_arch("unknown_architecture", unknown_architecture_is_refused, "gfx999");
