@@ -8,23 +8,26 @@ load bats/helpers
 
 bin=${GPUSIG_BIN:-$root/bin}
 QUICK='--min-samples 6 --max-samples 6 --budget 0.05s'
+FIRST='--min-samples 2 --max-samples 2 --warm-up 0 --budget 0.001s' # on a simulated device a case or two
 
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 @test "a closed stdout is an error, and what is printed lands in no file of the program" {
+	local turn=0 alone=('>&-' '2>&-' '<&-')
 	for name in $(programs); do
-		for closed in '>&-' '2>&-' '<&-' '>&- 2>&- <&-'; do
+		for closed in '>&- 2>&- <&-' "${alone[turn++ % 3]}"; do # what one alone does is the harness's: asked in turn
 			echo "program: $name $closed"
 			status=0
-			sh -c "'$bin/$name' --device sim:0,1 $QUICK --out out --progress progress $closed" >said 2>&1 || status=$?
+			sh -c "'$bin/$name' --device sim:0,1 $FIRST --out out --progress progress $closed" >said 2>&1 || status=$?
 			[ "$status" != 77 ] || continue 2
 			case $closed in
-			*'>&- 2'* | '>&-') [ "$status" = 1 ] ;;
+			'>&-'*) [ "$status" = 1 ] ;;
 			*) [ "$status" = 0 ] || [ "$status" = 3 ] ;;
 			esac
-			json 'none([r for r in rows if not {"number", "of", "key"} <= set(r)])' <progress
+			cat progress >>all
 		done
 	done
+	json 'len(rows) > 0' 'none([r for r in rows if not {"number", "of", "key"} <= set(r)])' <all
 	[ -s out ]
 	fits_schema out
 }
@@ -53,7 +56,8 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 		"$bin/$name" --version >version
 		! grep -q -- -fsanitize version || skip 'sanitizers take more address space than is left'
 		# overlap/t3 needs hardware that the host lacks, too.
-		"$bin/$name" --about | json '"gemm" in rows[0]["needs"] and "tracker" not in rows[0]["needs"]' 2>/dev/null || continue
+		needs=$("$bin/$name" --about | sed -n 's/.*"needs": *\[\([^]]*\)\].*/\1/p')
+		[[ $needs == *'"gemm"'* && $needs != *'"tracker"'* ]] || continue
 		for kilobytes in 200000 400000 900000; do
 			echo "program: $name $kilobytes"
 			status=0
