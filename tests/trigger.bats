@@ -8,6 +8,7 @@ load bats/helpers
 
 bin=${GPUSIG_BIN:-$root/bin}
 QUICK='--min-samples 6 --max-samples 6 --warm-up 0 --budget 10m --format json'
+ONE='--min-samples 1 --max-samples 1' # where results are looked at, not times
 
 # measure PROGRAM OPTIONS
 measure() {
@@ -67,8 +68,9 @@ measure() {
 
 @test "the sums of a ring are right for any number of devices and bands, and stagger pays" {
 	for devices in 0,1 0-2 0-4 0-7; do
+		# shellcheck disable=SC2086 # ONE is a list of words
 		measure overlap/trigger --device "sim:quiet:$devices" --shape 200x64x32 --direction ring --bands 8,31 --operands warm,cold \
-			--copy-method engine,kernel
+			--copy-method engine,kernel $ONE
 		json 'len(cases) == 8 and all(r["status"] == "ok" and r["validity"]["valid"] for r in cases)' <<<"$output"
 	done
 	measure overlap/trigger --device sim:quiet:0-3 --shape n256 --direction ring --bands 4
@@ -78,9 +80,9 @@ measure() {
 }
 
 @test "GEMMs of one or more devices that add to a sum make the sum" {
-	measure overlap/trigger --device host:0,1 --shape 200x64x32 --direction local,peer,exchange,ring --bands 8,31 --operands warm,cold \
+	measure overlap/trigger --device host:0,1 --shape 200x64x32 --direction local,peer,exchange,ring --bands 8,31 --operands cold \
 		--variant remote_add,triggered,arrive_add
-	json '(len(cases) == 16 and all(r["status"] == "ok" and not [f for f in r["validity"]["flags"] if f["flag"] == "unverified"] for r in cases)
+	json '(len(cases) == 8 and all(r["status"] == "ok" and not [f for f in r["validity"]["flags"] if f["flag"] == "unverified"] for r in cases)
 		and all("remote_add" in {v["name"] for v in r["variants"]} and "add_gain" in {x["name"] for x in r["derived"]} for r in cases))' <<<"$output"
 }
 
