@@ -27,7 +27,7 @@ except ImportError:
     jsonschema = None
 
 
-_DRAWS = mock.patch.object(noise, "_DRAWS", level.seeds(40, 130, noise._DRAWS))
+_DRAWS = mock.patch.object(noise, "_DRAWS", level.seeds(40, 80, noise._DRAWS))
 
 
 def setUpModule() -> None:
@@ -53,7 +53,7 @@ class Floor(unittest.TestCase):
 
     @level.only_all
     def test_what_it_finds_is_found_and_less_is_not(self) -> None:
-        trials = level.seeds(0, 50, 150)
+        trials = level.seeds(0, 30, 150)
         with mock.patch.object(noise, "COUNTS", ()):
             found = noise.calibrate(pool(Machine(2, 0.01, 0.0, metrics=20).runs(60)), Settings(), 8)
         entry = found["metrics"][0]["by_repeats"]["8"]

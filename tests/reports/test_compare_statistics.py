@@ -25,7 +25,7 @@ try:
 except ImportError:
     multipletests = None
 
-INPUTS = level.seeds(100, 300, 1000)
+INPUTS = level.seeds(100, 150, 1000)
 with_scipy = unittest.skipUnless(stats, "no scipy to compare with")
 with_statsmodels = unittest.skipUnless(multipletests, "no statsmodels to compare with")
 # By values a side: the largest U that is rejected at one end of the 95 % interval, and how many choices have

@@ -31,7 +31,7 @@ class KnownTruth(unittest.TestCase):
             (0.005, 0.05, 0.0),
             (0.1, 0.1, 0.1),
         ):
-            alarms, trials = 0, level.seeds(20, 70, 200)
+            alarms, trials = 0, level.seeds(20, 40, 200)
             for seed in range(trials):
                 machine = Machine(seed, sigma, shared, outliers=outliers)
                 found = set(verdicts(judged(machine.runs(8), machine.runs(8))).values())
@@ -39,7 +39,7 @@ class KnownTruth(unittest.TestCase):
             self.assertLessEqual(alarms, level.most(trials, 0.05), (sigma, shared, outliers, alarms))
 
     def test_without_a_least_effect_the_test_alone_keeps_the_rate(self) -> None:
-        alarms, trials = 0, level.seeds(30, 100, 300)
+        alarms, trials = 0, level.seeds(30, 60, 300)
         for seed in range(trials):
             machine = Machine(seed, 0.01, 0.01)
             found = set(
@@ -50,7 +50,7 @@ class KnownTruth(unittest.TestCase):
 
     def test_a_slow_down_is_found_and_attributed_to_what_is_slower(self) -> None:
         for slow_down, share in ((1.05, 0.9), (1.10, 0.99)):
-            found, called, trials = 0, 0, level.seeds(12, 50, 100)
+            found, called, trials = 0, 0, level.seeds(12, 30, 100)
             for seed in range(trials):
                 machine = Machine(seed, 0.01, 0.005)
                 words = verdicts(
@@ -123,7 +123,7 @@ class KnownTruth(unittest.TestCase):
 
 
 class Properties(unittest.TestCase):
-    SEEDS = level.seeds(8, 30, 60)
+    SEEDS = level.seeds(8, 15, 60)
 
     def random_sides(self, seed: int):  # type: ignore[no-untyped-def]
         draw = random.Random(seed)
@@ -179,7 +179,7 @@ class Properties(unittest.TestCase):
 
     def test_more_repeats_hardly_ever_turn_a_right_regression_into_equivalent(self) -> None:
         turned = regressions = 0
-        trials = level.seeds(10, 50, 150)
+        trials = level.seeds(10, 25, 150)
         for seed in range(trials):
             machine = Machine(seed, 0.015, 0.005, metrics=20)
             slower = {metric: 1.05 for metric in range(5)}

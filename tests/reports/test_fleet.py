@@ -35,7 +35,7 @@ try:
 except ImportError:
     jsonschema = None
 
-TRIALS = level.seeds(10, 60, 200)
+TRIALS = level.seeds(10, 25, 200)
 
 
 def assessed(
@@ -70,7 +70,7 @@ class Judging(unittest.TestCase):
         self.assertLessEqual(alarms, level.most(TRIALS, 0.05))
 
     def test_two_bad_nodes_do_not_hide_each_other(self) -> None:
-        draw, trials = random.Random(2), level.seeds(5, 20, 20)
+        draw, trials = random.Random(2), level.seeds(5, 10, 20)
         slow = [judged(fleet(draw, 32, 0.005, [{2: 1.05}, {2: 1.06}])).slow for _ in range(trials)]
         found = sum(set(own) >= {30, 31} for own in slow)
         self.assertGreaterEqual(found, level.least(trials, 0.95))

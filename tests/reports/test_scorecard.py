@@ -113,7 +113,7 @@ class Properties(unittest.TestCase):
 
     def test_better_in_everything_is_never_behind(self) -> None:
         """Of every size of the lead, also one that noise could make."""
-        for seed in range(level.seeds(5, 30, 30)):
+        for seed in range(level.seeds(5, 12, 30)):
             generator = random.Random(seed)
             others = [machine(name, truths(15, seed), 3, seed) for name in ("b", "c", "d")]
             gain = 10 ** generator.uniform(-4, 1)
@@ -199,14 +199,14 @@ class Chance(unittest.TestCase):
 
     def test_equal_machines_are_seldom_told_apart(self) -> None:
         """40 numbers that differ by noise alone: at most 5 % of the cards call any machine better in any."""
-        trials = level.seeds(30, 100, 300)
+        trials = level.seeds(30, 40, 300)
         for runs, machines in itertools.product((3, 5, 8), (2, 3)) if level.ALL else ((3, 2),):
             count = self.alarms(trials, runs, machines, noises=(0.005, 0.01, 0.02, 0.05, 0.1))
             self.assertLessEqual(count, level.most(trials, 0.05), (runs, machines))
 
     def test_one_run_tells_little(self) -> None:
         """A single run states the spread that its numbers share, here half of what the worst of them have."""
-        trials = level.seeds(20, 100, 200)
+        trials = level.seeds(20, 60, 200)
         count = self.alarms(trials, 1, 2, 0.02)
         self.assertLessEqual(count, level.most(trials, 0.05))
 
@@ -217,7 +217,7 @@ class Chance(unittest.TestCase):
         self.assertEqual((found["metrics"][0]["verdict"], example.wins(found)), ("not told apart", 0))
 
     def test_the_interval_holds_the_truth(self) -> None:
-        inside, trials = 0, level.seeds(40, 200, 200)
+        inside, trials = 0, level.seeds(40, 100, 200)
         for seed in range(trials):
             made = [
                 machine(name, {"micro/memory/x": Truth(value, 0.03)}, 4, seed)
@@ -348,7 +348,7 @@ class Hostile(workplace.Scratch):
         whole = (self.folder / "signature.json").read_bytes()
         (self.folder / "other.json").write_bytes(whole)
         changed, refused = self.folder / "changed.json", 0
-        for seed in range(level.seeds(15, 70, 400)):
+        for seed in range(level.seeds(15, 25, 400)):
             generator = random.Random(seed)
             known = json.loads(whole)
             for _ in range(generator.randint(1, 3)):
@@ -367,7 +367,7 @@ class Hostile(workplace.Scratch):
     def test_a_changed_workload_is_read_or_refused_with_one_line(self) -> None:
         self.run_build(synthetic.memory().text())
         text = (workplace.ROOT / "docs" / "examples" / "scorecard" / "training.mix").read_bytes()
-        for seed in range(level.seeds(12, 100, 100)):
+        for seed in range(level.seeds(12, 40, 100)):
             generator, changed = random.Random(seed), bytearray(text)
             for _ in range(3):
                 changed[generator.randrange(len(changed))] = generator.randrange(256)

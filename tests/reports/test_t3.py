@@ -363,7 +363,7 @@ class NoMeasurement(T3):
 
 class Property(T3):
     def test_whatever_is_missing_null_or_flagged_the_means_are_those_of_what_is_left(self) -> None:
-        for seed in range(level.seeds(10, 50, 100)):
+        for seed in range(level.seeds(10, 20, 100)):
             draw = random.Random(seed)
             w = t3()
             for line in w.lines[1:-1]:
