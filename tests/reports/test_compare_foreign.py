@@ -657,7 +657,7 @@ class Hostile(Foreign):
         for path in ALL:
             content = path.read_bytes()
             whole = {} if path.name in REFUSED else recorded(path.name).numbers
-            step = level.seeds(13, 1, 1) * (1 if len(content) < 2500 else 29)
+            step = level.seeds(13, 3, 1) * (1 if len(content) < 2500 else 29)
             for length in range(0, len(content), step):
                 try:
                     numbers = self.of(content[:length]).numbers
@@ -808,7 +808,7 @@ class Hostile(Foreign):
     @level.only_all
     def test_a_hundred_thousand_metrics(self) -> None:
         """Takes seconds, and hours where time grows with the square."""
-        count, few = 100000, 10000
+        count, few = level.seeds(0, 30000, 100000), level.seeds(0, 3000, 10000)
         rows = ["m%d,us,lower,%d.5\n" % (i, i) for i in range(count)]
         self.assertEqual(len(self.of("metric,unit,better,value\n" + "".join(rows)).numbers), count)
         header = "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n"
@@ -848,7 +848,7 @@ class Hostile(Foreign):
             ",",
             "\t",
         ):
-            long = piece * ((1 << level.seeds(18, 20, 20)) // len(piece))
+            long = piece * ((1 << level.seeds(18, 19, 20)) // len(piece))
             for content in (
                 "# OSU " + long,
                 "# OSU x\n# " + long + "\n1  2\n",

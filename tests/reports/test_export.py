@@ -436,7 +436,7 @@ class Reading(Exported):
         good = json.loads((self.stored() / "signature.json").read_text(encoding="utf-8"))
         path = self.folder / "signature.json"
         wrong = list(itertools.product(good, (None, [7], {"a": 7}), command.FORMATS))
-        for key, value, name in wrong[:: level.seeds(7, 1, 1)]:
+        for key, value, name in wrong[:: level.seeds(7, 3, 1)]:
             path.write_text(json.dumps(dict(good, **{key: value})))
             code, out, err = self.run_command("export", "--cwd", str(self.folder), "--to", name, str(path))
             self.assertIn(code, (0, 2), err)

@@ -22,7 +22,7 @@ from reports.signature import MixedMachines, Signature
 from tests import level
 
 HAVE_JSONSCHEMA = importlib.util.find_spec("jsonschema") is not None
-ROUNDS = level.seeds(4, 30, 150)
+ROUNDS = level.seeds(4, 12, 150)
 STRANGE = [
     None,
     True,
@@ -283,7 +283,7 @@ class Fuzz(workplace.Scratch):
             with self.subTest(seed=seed):
                 codes.append(self.advised())
                 self.validated(path)
-        for token in TOKENS[:: level.seeds(4, 1, 1)]:
+        for token in TOKENS[:: level.seeds(4, 2, 1)]:
             at = random.Random(token).randrange(len(whole))
             path.write_bytes(whole[:at].encode() + token + whole[at:].encode())
             with self.subTest(token=token[:10]):

@@ -121,7 +121,7 @@ class Reading(workplace.Scratch):
         wrong = itertools.product(kinds.values(), (None, True, -1, 1.5, "x", [], [[]], {}, {"a": None}))
         changes = [{**line, "run": "r1", key: bad} for line, bad in wrong for key in line]
         good = launch().text()
-        for changed in changes[:: level.seeds(10, 2, 1)]:
+        for changed in changes[:: level.seeds(10, 5, 1)]:
             with contextlib.suppress(
                 MixedMachines
             ):  # simulated ranks under another name are refused, and rightly so
