@@ -55,7 +55,7 @@ class Read(workplace.Scratch):
         for text in (
             curves(),
             everything(),
-            repeated(level.seeds(MANY, VERY_MANY, VERY_MANY)),
+            repeated(level.seeds(MANY, 12, VERY_MANY)),
             synthetic.gpu(),
             memory().text() + copies().text(),
         ):
@@ -132,7 +132,8 @@ class Sizes(workplace.Scratch):
         from test_report import poison
 
         many = "".join(
-            unknown(run="r%d" % i).text().replace("overlap/novel", "overlap/novel%d" % i) for i in range(300)
+            unknown(run="r%d" % i).text().replace("overlap/novel", "overlap/novel%d" % i)
+            for i in range(level.seeds(0, 100, 300))
         )
         for text in ("".join(w.text() for w in poison("long " * 4000)), many):
             signature = self.signature(text)
