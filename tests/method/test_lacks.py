@@ -6,6 +6,7 @@ there."""
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -18,19 +19,24 @@ from typing import Dict, Iterator, List, NamedTuple, Set, Tuple
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(ROOT)]
 
 import lacks
+from tests import level
 
 BIN = Path(os.environ.get("GPUSIG_BIN") or ROOT / "bin")
 NONE = "nothing"  # the device that lacks nothing
 OPTIONS = ["--seed", "1", "--min-samples", "6", "--max-samples", "6"]
+OPTIONS += [] if level.LAB else ["--warm-up", "0", "--check", "end"]
+# The lab also has kernels of every count of blocks: none of them needs what another does not.
+PATHS = "engine,both_ways,engine_split_4,engine_round_trip,pageable,kernel,kernel_nt,kernel_1,write_only"
+OF_PROGRAM = {} if level.LAB else {"micro/copy_path": ["--path", PATHS]}
 LIMIT_S = 600
 # The rest only with ./gpusig test --all.
 MODELS = {
     capability: line
     for capability, line in lacks.MODELS.items()
-    if os.environ.get("GPUSIG_TEST_ALL") == "1" or capability in ("copy_engine", "priority", "gemm", "peer")
+    if level.ALL or capability in ("copy_engine", "priority", "gemm", "peer")
 }
 
 
@@ -54,6 +60,7 @@ def start(program: str, *options: str) -> subprocess.CompletedProcess:
     )
 
 
+@functools.lru_cache(maxsize=None)
 def programs() -> List[str]:
     """Ranks bring no simulated device, and are left out."""
     found = sorted(
@@ -85,7 +92,9 @@ def measure(program: str, model: Path, capability: str) -> Run:
     done.write_text(
         "".join(key + "\n" for key in sorted(left_out(program, device, capability))), encoding="utf-8"
     )
-    ended = start(program, *device, *OPTIONS, "--done", str(done), "--format", "json")
+    ended = start(
+        program, *device, *OPTIONS, *OF_PROGRAM.get(program, []), "--done", str(done), "--format", "json"
+    )
     return Run(
         ended.returncode, ended.stderr.strip(), [json.loads(line) for line in ended.stdout.splitlines()]
     )
