@@ -259,6 +259,7 @@ file.update()
 print(len(file.of("micro/a").done), file.unreadable, file.of("micro/a").ended)"""
 
     def test_long_lines_and_many_cases_fit_into_half_a_gibibyte(self):
+        many = level.seeds(0, 50_000, 200_000)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "records.jsonl"
             start, case, _, end = records()
@@ -269,7 +270,7 @@ print(len(file.of("micro/a").done), file.unreadable, file.of("micro/a").ended)""
                 out.write(
                     json.dumps({**case, "key": "too long", "padding": "x" * damaged.MAX_LINE_BYTES}) + "\n"
                 )
-                for number in range(200_000):
+                for number in range(many):
                     out.write(
                         json.dumps({**case, "key": f"op=triad footprint={number}", "derived": []}) + "\n"
                     )
@@ -281,7 +282,9 @@ print(len(file.of("micro/a").done), file.unreadable, file.of("micro/a").ended)""
                 text=True,
                 check=False,
             )
-            self.assertEqual(done.stdout.split(), ["40000000", "200001", "1", "True"], done.stderr[-500:])
+            self.assertEqual(
+                done.stdout.split(), ["40000000", str(many + 1), "1", "True"], done.stderr[-500:]
+            )
 
 
 if __name__ == "__main__":
