@@ -27,7 +27,7 @@ from reports.compare import dots, page
 from reports.compare.junit import junit
 from reports.compare.page import table
 from reports.compare.wording import change_text, values_text
-from test_report import HOSTILE, Tags
+from test_report import HOSTILE, tags
 from tests import level
 
 MORE_HOSTILE = [
@@ -453,9 +453,9 @@ class Drawing(unittest.TestCase):
 @unittest.skipUnless(workplace.HAVE_JINJA2, "jinja2 is not installed")
 class Page(unittest.TestCase):
     def assert_inert(self, text: str) -> None:
-        tags = Tags(text)
-        self.assertEqual(tags.open, [])
-        for tag, attributes in tags.seen:
+        found = tags(text)
+        self.assertEqual(found.open, [])
+        for tag, attributes in found.seen:
             self.assertNotIn(tag, ("script", "img", "link", "iframe", "object", "embed", "base", "form", "a"))
             self.assertFalse(
                 [name for name in attributes if name.startswith("on") or name in ("style", "src", "href")]
@@ -467,7 +467,7 @@ class Page(unittest.TestCase):
         for name in EXAMPLES:
             text = rendered(name)
             self.assert_inert(text)
-            seen = Tags(text).seen
+            seen = tags(text).seen
             self.assertEqual(
                 [tag for tag, attributes in seen if tag == "th" and "scope" not in attributes], []
             )
@@ -521,12 +521,12 @@ class Page(unittest.TestCase):
         self.assertNotIn("values before", table(example.equivalent()))
 
     def test_hostile_text_adds_no_tag(self) -> None:
-        benign = [tag for tag, _ in Tags(page.render(hostile("benign"))).seen]
+        benign = [tag for tag, _ in tags(page.render(hostile("benign"))).seen]
         for text in level.seeds(("".join(HOSTILE),), ("".join(HOSTILE), *MORE_HOSTILE[::4]), MORE_HOSTILE):
             with self.subTest(text=text[:30]):
                 made = page.render(hostile(text))
                 self.assert_inert(made)
-                self.assertEqual([tag for tag, _ in Tags(made).seen], benign)
+                self.assertEqual([tag for tag, _ in tags(made).seen], benign)
                 self.assertTrue(all(c in "\n\u00a0" or c.isprintable() for c in made))
 
     def test_of_many_others_the_largest_are_shown(self) -> None:
