@@ -32,10 +32,7 @@ _TEST_LIMIT_S = 600  # for a command-line test that hangs, so that the others of
 # These limits end a program early; on the simulated device the budget does not.
 _FIRST_CASES = 3
 _SMOKE = ["--budget", "0.3s", "--warm-up", "0", "--min-samples", "2", "--max-samples", "2"]
-_COMPUTING = (
-    "micro/contention",
-    "overlap/shaping",
-)  # besides what needs a GEMM
+_COMPUTING = ("micro/contention", "overlap/shaping")  # besides what needs a GEMM
 ATTACKS = ("kills", "full-disk", "descriptors", "mutations", "options", "faults")  # kinds of tests/attack
 _CLANG = [
     "-std=c11",
