@@ -250,6 +250,14 @@ static void run_for_each(const char *what, void (*function)(void), const char *c
 			run_for_arch(what, function, architectures[i]);
 }
 
+static void run_mma_rules(const char *vendors_prefix)
+{
+	for (size_t i = 0; i < COUNT(mma_rules); i++)
+		if (strncmp(mma_rules[i].arch, vendors_prefix, strlen(vendors_prefix)) == 0 &&
+		    is_arch_tried(mma_rules[i].arch))
+			run_for_arch("mma_kernels", mma_kernels_match_arch, mma_rules[i].arch);
+}
+
 int main(void)
 {
 	static const char *const cuda[] = {"sm_75", "sm_80",  "sm_86",  "sm_89",
@@ -260,9 +268,7 @@ int main(void)
 	run_for_each("kernels", compiles_all_kernels, cuda, COUNT(cuda));
 	run_for_each("two_gemm_blocks_fit_a_unit", two_gemm_blocks_fit_a_unit, cuda, COUNT(cuda));
 	test(every_mma_kernel_has_an_architecture);
-	for (size_t i = 0; strncmp(mma_rules[i].arch, "sm_", 3) == 0; i++)
-		if (is_arch_tried(mma_rules[i].arch))
-			run_for_arch("mma_kernels", mma_kernels_match_arch, mma_rules[i].arch);
+	run_mma_rules("sm_");
 	run_for_arch("newer_device", newer_device_gets_ptx, "sm_999");
 	run_for_arch("garbage", garbage_is_refused, "sm_90");
 	run_for_arch("unknown_architecture", unknown_architecture_is_refused, "sm_10");
@@ -270,9 +276,7 @@ int main(void)
 	run_for_arch("version", version_is_told, "cuda");
 	compiler = &hip_compiler;
 	run_for_each("kernels", compiles_all_kernels, hip, COUNT(hip));
-	for (size_t i = 0; i < COUNT(mma_rules); i++)
-		if (strncmp(mma_rules[i].arch, "gfx", 3) == 0 && is_arch_tried(mma_rules[i].arch))
-			run_for_arch("mma_kernels", mma_kernels_match_arch, mma_rules[i].arch);
+	run_mma_rules("gfx");
 	run_for_arch("garbage", garbage_is_refused, "gfx90a");
 	run_for_arch("unknown_architecture", unknown_architecture_is_refused, "gfx999");
 	run_for_arch("version", version_is_told, "hip");
