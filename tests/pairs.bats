@@ -28,13 +28,10 @@ ranks() {
 	echo "$count $*: $status $stderr"
 }
 
-# or_all FEW ALL: the few, or all of them in ./gpusig test --all.
-or_all() { [ "${GPUSIG_TEST_ALL:-}" = 1 ] && echo "$2" || echo "$1"; }
-
 # ------------------------------------------------------------------ on one node
 
 @test "every pair once in the fewest rounds, verified, and marked as within a node" {
-	for ranks in $(or_all '2 5' '2 3 4 5 6'); do
+	for ranks in 2 3 4 5 6; do
 		ranks "$ranks" --size 4K --window 3 --concurrent yes,no
 		[ "$status" = 3 ] # too few samples
 		json "all(c['status'] == 'ok' and c['check']['status'] == 'ok' for c in cases) and len(cases) == 2" \
@@ -89,13 +86,13 @@ print(*(d["name"] for d in case["derived"] if d["variant"] == "forward" and d["n
 		--scope here
 		--size 9
 		--way up
-		$(or_all '' '--rounds 0
+		--rounds 0
 		--rounds -1
 		--pairing ring
 		--window 0
 		--size 4G
 		--concurrent maybe
-		-n many')
+		-n many
 	END
 }
 
@@ -112,7 +109,7 @@ print(*(d["name"] for d in case["derived"] if d["variant"] == "forward" and d["n
 
 @test "a message that arrives wrong is 1, with the round, the ranks, the message and the byte" {
 	mpicc -shared -fPIC -o corrupt.so "$root/tests/bats/corrupt_pair.c"
-	for way in $(or_all backward 'forward backward both_ways'); do
+	for way in forward backward both_ways; do
 		from=$([ "$way" = backward ] && echo 2 || echo 0)
 		run --separate-stderr mpirun -n 4 -x LD_PRELOAD="$PWD/corrupt.so" -x CORRUPT_FROM="$from" "$bin/pairs" --size 4K --window 2 --way "$way" \
 			--budget 10m --format json
@@ -146,11 +143,6 @@ print(*(d["name"] for d in case["derived"] if d["variant"] == "forward" and d["n
 
 # ------------------------------------------------------------------ across nodes
 
-# What a link carries, far below what a busy machine can, so that a window takes longer than waiting for a core; and a slow one.
-RATE=40mbit
-
-need_nodes() { nodes_open 4 "$RATE" || skip "$nodes_why"; }
-
 @test "several ranks a node: pairs within and between are never mixed; and the collectives run across nodes" {
 	need_nodes
 	for scope in between:4:2 within:2:1; do
@@ -161,7 +153,7 @@ need_nodes() { nodes_open 4 "$RATE" || skip "$nodes_why"; }
 		json "(cases[0]['facts']['pairs'], cases[0]['facts']['rounds'], cases[0]['check']['status']) == ($pairs, $rounds, 'ok')" \
 			"cases[0]['facts']['place'].startswith('$scope') and cases[0]['facts']['hosts'] == 'n1 n1 n2 n2'" <<<"$output"
 	done
-	for program in $(or_all allreduce 'allreduce allgather reduce_scatter'); do
+	for program in allreduce allgather reduce_scatter; do
 		[ -x "$bin/$program" ] || continue
 		# shellcheck disable=SC2086 # QUICK is a list of words
 		run --separate-stderr on_nodes --map-by ppr:1:node "$bin/$program" $QUICK --size 4K --algorithm ring,library

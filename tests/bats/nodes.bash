@@ -82,3 +82,6 @@ nodes_close() {
 	done
 	return 0
 }
+
+# Four nodes, or a skip. A link carries far less than a busy machine can, so that a window takes longer than waiting for a core.
+need_nodes() { nodes_open 4 40mbit || skip "$nodes_why"; }
