@@ -9,7 +9,7 @@ load bats/helpers
 
 program=${GPUSIG_BIN:-$root/bin}/overlap/ficco
 QUICK='--min-samples 6 --max-samples 6 --warm-up 0 --budget 10m --format json'
-ONE='--min-samples 1 --max-samples 1' # where results are looked at, not times
+ONE=(--min-samples 1 --max-samples 1) # where results are looked at, not times
 ALL=ag-gemm,gemm-rs,a2a-gemm,a2a-gemm-uneven
 SIX=serial,shard,uniform-fused-1d,hetero-fused-1d,hetero-unfused-1d,uniform-fused-2d
 
@@ -35,24 +35,19 @@ all_right() {
 
 @test "as scripts call it, on the host with the cores divided" {
 	[ "$(nproc)" -ge 2 ] || skip "two devices need two cores"
-	# shellcheck disable=SC2086 # ONE is a list of words
-	measure host:0,1 --shape g5 --mflop 20 --schedule $SIX --op ag-gemm --copy-method engine,kernel $ONE
+	measure host:0,1 --shape g5 --mflop 20 --schedule $SIX --op ag-gemm --copy-method engine,kernel "${ONE[@]}"
 	skip_if_77
 	[ "$status" = 0 ] || [ "$status" = 3 ]
 	all_right 2
 }
 
 @test "every schedule computes C on 2 to 8 devices, engine and kernel" {
-	local lasts='1 2'
-	[ "${GPUSIG_TEST_ALL:-}" != 1 ] || lasts='1 2 4 7'
-	for last in $lasts; do
-		# shellcheck disable=SC2086 # ONE is a list of words
-		measure "sim:quiet:0-$last" --op $ALL --shape 130x64x192 --copy-method engine $ONE
+	for last in 1 2 4 7; do
+		measure "sim:quiet:0-$last" --op $ALL --shape 130x64x192 --copy-method engine "${ONE[@]}"
 		[ "$status" = 0 ]
 		all_right 4
 	done
-	# shellcheck disable=SC2086
-	measure sim:quiet:0-3 --op $ALL --shape 64x128x256 --copy-method kernel --blocks 3 $ONE
+	measure sim:quiet:0-3 --op $ALL --shape 64x128x256 --copy-method kernel --blocks 3 "${ONE[@]}"
 	[ "$status" = 0 ]
 	all_right 4
 	json 'all(r["facts"]["copy_blocks"] == 3 for r in rows if r["kind"] == "case")' <<<"$output"
@@ -62,15 +57,13 @@ all_right() {
 @test "nothing starts before what it depends on, whichever is the slower" {
 	model 'peer_bandwidth = 1e7' 'link_up_bandwidth = 1e7' 'link_down_bandwidth = 1e7'
 	for devices in "" :0-3; do
-		# shellcheck disable=SC2086 # ONE is a list of words
-		measure "$machine$devices" --op $ALL --shape 64x64x64 $ONE
+		measure "$machine$devices" --op $ALL --shape 64x64x64 "${ONE[@]}"
 		[ "$status" = 0 ]
 		all_right 8
 	done
 	model 'flops_f32 = 1e8' 'memory_bandwidth = 1e9'
 	for devices in "" :0-3; do
-		# shellcheck disable=SC2086
-		measure "$machine$devices" --op $ALL --shape 64x64x64 --copy-method engine $ONE
+		measure "$machine$devices" --op $ALL --shape 64x64x64 --copy-method engine "${ONE[@]}"
 		[ "$status" = 0 ]
 		all_right 4
 	done
@@ -245,12 +238,12 @@ sys.exit(code)' "$program" --device "$machine:0,1" $QUICK --shape g1 --mflop 0 -
 		shift 2
 		model "$@"
 		# shellcheck disable=SC2086 # options are words
-		measure "$machine:0-2" $options off $ONE
+		measure "$machine:0-2" $options off "${ONE[@]}"
 		[ "$status" = 3 ]
 		printf '%s\n' "$output" >"$BATS_TEST_TMPDIR/with.jsonl"
 		without_data "$@"
 		# shellcheck disable=SC2086
-		measure "$machine:0-2" $options "$check" $ONE
+		measure "$machine:0-2" $options "$check" "${ONE[@]}"
 		[ "$status" = "$([ "$check" = off ] && echo 3 || echo 0)" ]
 		printf '%s\n' "$output" | cat "$BATS_TEST_TMPDIR/with.jsonl" - | json 'len(cases) == 16 and {r["status"] for r in cases} == {"ok"}' \
 			"all(abs(a['median_s'] / b['median_s'] - 1) < $limit and a['name'] == b['name']
@@ -271,8 +264,7 @@ sys.exit(code)' "$program" --device "$machine:0,1" $QUICK --shape g1 --mflop 0 -
 	measure sim:quiet --peers 64 --shape 64x64x64 --op ag-gemm,gemm-rs --copy-method engine --schedule serial
 	[ "$status" = 0 ]
 	all_right 2
-	# shellcheck disable=SC2086 # ONE is a list of words
-	measure sim:quiet:0-63 --shape 64x64x64 --op gemm-rs --copy-method engine --schedule serial $ONE
+	measure sim:quiet:0-63 --shape 64x64x64 --op gemm-rs --copy-method engine --schedule serial "${ONE[@]}"
 	[ "$status" = 0 ]
 	all_right 1
 	json 'cases[0]["facts"]["ranks"] == 64' <<<"$output"

@@ -414,7 +414,6 @@ gates_of() {
 }
 
 @test "nor do programs of several streams and devices" {
-	only_with_all # the first gate of each waits 10 s
 	FAKE_QUEUE=24 program overlap/trigger cuda --type f32 --shape 2048x128x64 --direction down --bands 16 --variant gemm_tiled,split,triggered
 	ran
 	gates_of split triggered

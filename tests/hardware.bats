@@ -185,7 +185,6 @@ setup_file() {
 }
 
 @test "what documents leave open is asked of fake drivers, and all of it ends" {
-	only_with_all
 	questions hip 38
 	questions cuda 38
 	grep -q $'^pcie_link_after_copies\t5 x16\tgeneration, lanes\tof 5 x16, ' <<<"$output"
@@ -280,7 +279,6 @@ pack() {
 }
 
 @test "what was packed needs libc, libm and libdl alone, and says which C library" {
-	only_with_all
 	pack
 	[ "$(wc -c <"$BATS_FILE_TMPDIR/packed.tar.gz")" -lt 67108864 ]
 	cd "$BATS_FILE_TMPDIR/packed"
@@ -298,7 +296,6 @@ pack() {
 }
 
 @test "what was packed runs where nothing can be built: host, and fake GPUs" {
-	only_with_all
 	[ -f "$BATS_FILE_TMPDIR/packed.tar.gz" ] || pack
 	bare_machine
 	mkdir "$BATS_TEST_TMPDIR/there"
@@ -326,7 +323,6 @@ pack() {
 }
 
 @test "check.sh takes what was packed where it is told to, or nothing can be built" {
-	only_with_all
 	[ -f "$BATS_FILE_TMPDIR/packed.tar.gz" ] || pack
 	bare_machine
 	tree=$BATS_TEST_TMPDIR/tree
@@ -366,7 +362,6 @@ pack() {
 }
 
 @test "the peers of NVIDIA GPUs compile" {
-	only_with_all
 	command -v nvcc >/dev/null || skip "no nvcc"
 	printf '#include <cublasLt.h>\n#include <cuda_fp8.h>\n' | nvcc -E -x cu - >/dev/null 2>&1 || skip "no headers of cuBLASLt and f8"
 	run make gpu-peers NVCC_ARCH=sm_90 WERROR=1

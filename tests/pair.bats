@@ -8,7 +8,7 @@ load bats/helpers
 
 program=${GPUSIG_BIN:-$root/bin}/overlap/pair
 QUICK='--min-samples 6 --max-samples 6 --warm-up 0 --format json'
-ONE='--min-samples 1 --max-samples 1' # where results are looked at, not times
+ONE=(--min-samples 1 --max-samples 1) # where results are looked at, not times
 
 # measure DEVICES OPTIONS
 measure() {
@@ -23,13 +23,11 @@ measure() {
 model() { printf 'like = quiet\n%s\n' "$1" >"$BATS_TEST_TMPDIR/model.sim"; }
 
 @test "every transfer by every copy method brings the right bytes concurrent with a right GEMM, on 2 to 5 devices" {
-	local last lasts=2 sizes methods
-	[ "${GPUSIG_TEST_ALL:-}" != 1 ] || lasts='1 2 4'
-	for last in $lasts; do
+	local last sizes methods
+	for last in 1 2 4; do
 		# Slots and sizes have nothing to do with how many devices there are.
 		[ "$last" = 2 ] && sizes=8K,512K methods=engine,kernel,kernel:1,kernel:units/2 || sizes=64K methods=engine,kernel
-		# shellcheck disable=SC2086 # ONE is a list of words
-		measure "sim:0-$last" --shape 96x80x64 --size $sizes --copy-method $methods $ONE
+		measure "sim:0-$last" --shape 96x80x64 --size "$sizes" --copy-method "$methods" "${ONE[@]}"
 		[ "$status" = 0 ]
 		json "len(cases) == 7 * len('$sizes'.split(',')) * len('$methods'.split(','))" \
 			'all(r["status"] == "ok" and r["check"]["status"] == "ok" and all(m["observed"] for m in r["mechanism"])
@@ -39,8 +37,7 @@ model() { printf 'like = quiet\n%s\n' "$1" >"$BATS_TEST_TMPDIR/model.sim"; }
 
 @test "on the host, with the cores divided" {
 	[ "$(nproc)" -ge 2 ] || skip "two devices need two cores"
-	# shellcheck disable=SC2086 # ONE is a list of words
-	measure host:0,1 --shape n64 --size 64K --transfer up,peer --budget 10m $ONE
+	measure host:0,1 --shape n64 --size 64K --transfer up,peer --budget 10m "${ONE[@]}"
 	[ "$status" = 0 ] || [ "$status" = 3 ]
 	json 'sum(r["kind"] == "case" and r["check"]["status"] == "ok" for r in rows) == 4' <<<"$output"
 }

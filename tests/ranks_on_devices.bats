@@ -46,9 +46,6 @@ exact() {
 		for r in rows if r["kind"] == "case") and any(r["kind"] == "case" for r in rows)' <<<"$output"
 }
 
-# or_all FEW ALL: the few, or all of them in ./gpusig test --all.
-or_all() { [ "${GPUSIG_TEST_ALL:-}" = 1 ] && echo "$2" || echo "$1"; }
-
 # devices NAMES: whose is which.
 devices() {
 	json 'all(r["facts"]["rank_devices"] == "'"$1"'" for r in rows if r["kind"] == "case")' <<<"$output"
@@ -64,7 +61,7 @@ devices() {
 }
 
 @test "and with two ranks a device, which is flagged" {
-	for program in $(or_all reduce_scatter 'allreduce reduce_scatter'); do
+	for program in allreduce reduce_scatter; do
 		exact 4 "$program" --device cuda --size 8,10000
 		devices "cuda:0 cuda:1 cuda:0 cuda:1"
 		json 'all(r["facts"]["ranks_on_a_device"] == 2 and any(f["flag"] == "oversubscribed" and "share a device" in f["reason"]
@@ -76,7 +73,6 @@ devices() {
 	exact 3 allreduce --device cuda --size 10000
 	exact 5 reduce_scatter --device cuda --size 10000
 	exact 6 allreduce --device cuda --shape 3x2 --ports one,all --size 10000
-	[ "${GPUSIG_TEST_ALL:-}" = 1 ] || return 0
 	exact 8 allreduce --device cuda --shape 2x2x2 --ports all --size 100000
 }
 
@@ -90,7 +86,7 @@ devices() {
 }
 
 @test "the library is staged whole, and says so" {
-	for program in $(or_all allreduce 'allreduce reduce_scatter'); do
+	for program in allreduce reduce_scatter; do
 		exact 3 "$program" --device cuda --algorithm library --size 1000,100K
 		json 'all("combined by the CPU" in r["facts"]["library_transport"] for r in rows if r["kind"] == "case")' <<<"$output"
 	done

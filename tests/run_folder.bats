@@ -111,7 +111,7 @@ resume_with_report() {
 	mkdir logs.elsewhere
 	for name in records.jsonl records.cut plan.json plan.json.new lock logs kernels logs/micro-a.log logs/micro-a.done \
 		logs/progress.json signature.json metrics.csv timings.csv report.html; do
-		for target in absent ${GPUSIG_TEST_ALL:+elsewhere logs.elsewhere}; do
+		for target in absent elsewhere logs.elsewhere; do
 			for folder in planted resumed; do
 				where=$folder/${name//\//-}-$target
 				if [ $folder = planted ]; then mkdir "$where"; else first_run "$where"; fi

@@ -90,7 +90,6 @@ on_nodes() { timeout "$HANGS_S" srun --overcommit -N4 --ntasks-per-node=1 "$@" 3
 }
 
 @test "srun on a fresh copy of the real checkout: everything is compiled once, and four runs are complete" {
-	only_with_all
 	copy_checkout checkout
 	unset GPUSIG_BIN
 	CFLAGS=-O0 PROGRAMS='micro/launch micro/memory' on_nodes checkout/gpusig run --device sim --only 'micro/*' --budget 2s \

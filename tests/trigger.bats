@@ -8,7 +8,7 @@ load bats/helpers
 
 bin=${GPUSIG_BIN:-$root/bin}
 QUICK='--min-samples 6 --max-samples 6 --warm-up 0 --budget 10m --format json'
-ONE='--min-samples 1 --max-samples 1' # where results are looked at, not times
+ONE=(--min-samples 1 --max-samples 1) # where results are looked at, not times
 
 # measure PROGRAM OPTIONS
 measure() {
@@ -68,9 +68,8 @@ measure() {
 
 @test "the sums of a ring are right for any number of devices and bands, and stagger pays" {
 	for devices in 0,1 0-2 0-4 0-7; do
-		# shellcheck disable=SC2086 # ONE is a list of words
 		measure overlap/trigger --device "sim:quiet:$devices" --shape 200x64x32 --direction ring --bands 8,31 --operands warm,cold \
-			--copy-method engine,kernel $ONE
+			--copy-method engine,kernel "${ONE[@]}"
 		json 'len(cases) == 8 and all(r["status"] == "ok" and r["validity"]["valid"] for r in cases)' <<<"$output"
 	done
 	measure overlap/trigger --device sim:quiet:0-3 --shape n256 --direction ring --bands 4
