@@ -122,6 +122,7 @@ THREAD = Variant(
         "conformance_signals",
         "conformance_track*",
         "conformance_units",
+        "core_latency",
         "dev",
         "dynlib",
         "equal_streams",

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lib/core_latency.h"
+#include "lib/clock.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { ROUND_TRIPS = 64, PAIRS_MAX = 8, CACHE_LINE = 128 };
+
+/* The line that goes to and fro. Relaxed is enough: nothing else is handed over. */
+struct table {
+	_Alignas(CACHE_LINE) atomic_uint turn;
+	_Alignas(CACHE_LINE) unsigned batches;
+	uint64_t best_ns;
+};
+
+/* A thread whose other side does not run yet, or was interrupted, leaves the core to it: they may
+ * share one where a virtual machine's processors do. */
+static void wait_for_turn(struct table *t, unsigned turn)
+{
+	for (unsigned polls = 0; atomic_load_explicit(&t->turn, memory_order_relaxed) != turn;
+	     polls++)
+		if (polls > 100000)
+			sched_yield();
+}
+
+static void *time_round_trips(void *arg)
+{
+	struct table *t = arg;
+	const unsigned trips = (t->batches + 1) * ROUND_TRIPS;
+	t->best_ns = UINT64_MAX;
+	uint64_t start = clock_ns();
+	for (unsigned trip = 0; trip < trips; trip++) {
+		atomic_store_explicit(&t->turn, 2 * trip + 1, memory_order_relaxed);
+		wait_for_turn(t, 2 * trip + 2);
+		if ((trip + 1) % ROUND_TRIPS)
+			continue;
+		/* The first batch waits for the other thread to start. */
+		const uint64_t end = clock_ns();
+		if (trip >= ROUND_TRIPS && end - start < t->best_ns)
+			t->best_ns = end - start;
+		start = end;
+	}
+	return NULL;
+}
+
+static void *answer_round_trips(void *arg)
+{
+	struct table *t = arg;
+	const unsigned trips = (t->batches + 1) * ROUND_TRIPS;
+	for (unsigned trip = 0; trip < trips; trip++) {
+		wait_for_turn(t, 2 * trip + 1);
+		atomic_store_explicit(&t->turn, 2 * trip + 2, memory_order_relaxed);
+	}
+	return NULL;
+}
+
+static int start_on(pthread_t *thread_p, int core, void *(*run)(void *), struct table *t)
+{
+	pthread_attr_t attr;
+	cpu_set_t mask;
+	sigset_t all, before;
+	CPU_ZERO(&mask);
+	CPU_SET((size_t)core, &mask);
+	int status = pthread_attr_init(&attr);
+	if (status)
+		return -status;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	status = pthread_attr_setaffinity_np(&attr, sizeof(mask), &mask);
+	status = status ? status : pthread_create(thread_p, &attr, run, t);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
+	return -status;
+}
+
+int core_latency(int core, int other, unsigned batches, double *seconds_p)
+{
+	struct table t = {.batches = batches};
+	pthread_t server, answerer;
+	if (core == other || core < 0 || other < 0 || core >= CPU_SETSIZE || other >= CPU_SETSIZE ||
+	    batches == 0)
+		return -EINVAL;
+	int status = start_on(&answerer, other, answer_round_trips, &t);
+	if (status)
+		return status;
+	status = start_on(&server, core, time_round_trips, &t);
+	if (status)
+		time_round_trips(&t); /* from any core, so that the other thread ends */
+	else
+		pthread_join(server, NULL);
+	pthread_join(answerer, NULL);
+	if (status == 0)
+		*seconds_p = 1e-9 * (double)t.best_ns / (2.0 * ROUND_TRIPS);
+	return status;
+}
+
+int core_latency_mean(unsigned batches, double *seconds_p)
+{
+	cpu_set_t ours;
+	int cores[CPU_SETSIZE], count = 0, status = 0;
+	double sum = 0.0;
+	if (sched_getaffinity(0, sizeof(ours), &ours) != 0)
+		return -errno;
+	for (int core = 0; core < CPU_SETSIZE; core++)
+		if (CPU_ISSET((size_t)core, &ours))
+			cores[count++] = core;
+	if (count < 2)
+		return -ENODEV;
+	const int neighbours = count - 1, pairs = neighbours < PAIRS_MAX ? neighbours : PAIRS_MAX;
+	for (int pair = 0; pair < pairs && status == 0; pair++) {
+		const int at = pair * neighbours / pairs;
+		double seconds = 0.0;
+		status = core_latency(cores[at], cores[at + 1], batches, &seconds);
+		sum += seconds;
+	}
+	if (status == 0)
+		*seconds_p = sum / pairs;
+	return status;
+}

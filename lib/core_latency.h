@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * How far apart two cores are: the time in which a cache line that one of them wrote reaches the
+ * other. It tells siblings of one core, one cache complex, two of them and two sockets apart, and
+ * on a virtual machine where the hypervisor has put its processors, which may change at any time.
+ */
+#ifndef GPUSIG_CORE_LATENCY_H
+#define GPUSIG_CORE_LATENCY_H
+
+#include <stddef.h>
+
+/* Two latencies whose ratio is larger are of two placements. */
+#define CORE_LATENCY_LEVEL 1.3
+
+/* One way of a ping-pong between two cores, in seconds: of `batches` batches of 64 round trips the
+ * shortest, so that what interrupts one of them does not count. Blocks for 10 to 40 us a batch and
+ * as long again for two threads that are started. 0; -EINVAL: the process may not use one of them,
+ * or they are one; or -errno of the threads. */
+int core_latency(int core, int other, unsigned batches, double *seconds_p);
+
+/* The mean over neighbours in the list of cores that this process may use, at most 8 pairs that are
+ * spread evenly: one number that changes when some core moves. 0; -ENODEV: there is one core; or as
+ * core_latency(). */
+int core_latency_mean(unsigned batches, double *seconds_p);
+
+#endif
