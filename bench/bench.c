@@ -224,10 +224,14 @@ static int open_run(struct bench_run *r)
 		return status;
 	r->scratch = malloc(scratch * sizeof(double));
 	r->c.state = malloc(r->b->state_bytes + 1);
-	bool enough = r->scratch && r->c.state;
+	r->gathered = malloc(r->o.max_samples * sizeof(double));
+	r->current.placement.of_round = malloc(r->o.max_samples);
+	bool enough = r->scratch && r->c.state && r->gathered && r->current.placement.of_round;
 	for (size_t v = 0; v < r->variant_count; v++) {
-		r->current.samples[v].seconds = malloc(r->o.max_samples * sizeof(double));
-		enough = enough && r->current.samples[v].seconds;
+		struct bench_samples *s = &r->current.samples[v];
+		s->seconds = malloc(r->o.max_samples * sizeof(double));
+		s->waited = calloc(r->o.max_samples, sizeof(bool));
+		enough = enough && s->seconds && s->waited;
 	}
 	r->start_s = bench_time(r);
 	r->deadline_s = INFINITY;
@@ -250,6 +254,7 @@ static void close_run(struct bench_run *r)
 	case_keys_free(&r->cases);
 	case_list_free(&r->chosen);
 	free(r->scratch);
+	free(r->gathered);
 	free(r->c.state);
 	json_free(&r->json);
 	if (r->c.dev) {

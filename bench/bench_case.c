@@ -13,8 +13,6 @@
 
 const char *const bench_grades[BENCH_GRADES] = {"noisy", "contended"};
 
-/* Fewer samples give no 95 % interval of the median. */
-#define MIN_FOR_INTERVAL 6u
 /* A wider relative interval of the median is flagged as noise. */
 #define NOISY_ABOVE 0.10
 /* Ratio of the core clock around a case to the highest of the run; clocks of quiet machines
@@ -25,9 +23,9 @@ const char *const bench_grades[BENCH_GRADES] = {"noisy", "contended"};
 /* Shares of the process's cores that others may take before the case counts as contended. */
 #define OTHERS_ABOVE 0.10
 #define STOLEN_ABOVE 0.02
-/* Share of a variant's samples that others disturbed. The median of all of them is then that of
- * at least two thirds of the others. */
-#define DISTURBED_ABOVE 0.25
+/* Share of a variant's samples whose threads waited for others. The median of all of them is then
+ * that of at least two thirds of the others. */
+#define WAITED_ABOVE 0.25
 
 /* ------------------------------------------------------------------ flags and mechanisms */
 
@@ -192,10 +190,10 @@ static void judge_samples(struct bench_run *r)
 		if (!s->on)
 			continue;
 		double width = stats_relative_width(&s->summary);
-		if (r->current.rounds < MIN_FOR_INTERVAL && !bench_virtual(r))
+		if (r->current.rounds < BENCH_LEAST_SAMPLES && !bench_virtual(r))
 			bench_flag_variant(r, "few_samples", (int)v,
 					   "%u samples; fewer than %u give no interval",
-					   r->current.rounds, MIN_FOR_INTERVAL);
+					   r->current.rounds, BENCH_LEAST_SAMPLES);
 		else if (r->current.rounds < r->o.min_samples)
 			bench_flag_variant(r, "noisy", (int)v,
 					   "%u samples instead of at least %" PRIu64
@@ -226,38 +224,61 @@ static void flag_contended(struct bench_run *r, const char *who, double share)
 					   100.0 * share);
 }
 
+unsigned bench_disturbed(const struct bench_run *r, unsigned variant)
+{
+	const struct bench_samples *s = &r->current.samples[variant];
+	unsigned waited = 0;
+	if (!r->current.load_known || !cpu_load_was_shared(&r->current.load))
+		return 0;
+	for (uint32_t i = 0; i < r->current.rounds; i++)
+		waited += s->waited[i];
+	return waited;
+}
+
 /* Samples that were disturbed and could not be replaced by others. */
 static void judge_disturbed(struct bench_run *r)
 {
 	for (unsigned v = 0; v < r->variant_count; v++) {
-		const struct bench_samples *s = &r->current.samples[v];
-		if (s->on && s->disturbed > DISTURBED_ABOVE * r->current.rounds)
-			bench_flag_variant(r, "contended", (int)v,
-					   "others took the cores during %u of %u samples",
-					   s->disturbed, r->current.rounds);
+		const unsigned disturbed = bench_disturbed(r, v);
+		if (r->current.samples[v].on && disturbed > WAITED_ABOVE * r->current.rounds)
+			bench_flag_variant(
+				r, "contended", (int)v,
+				"others took %.1f %% of the cores, and %u of %u samples "
+				"waited",
+				100.0 * (r->current.load.others + r->current.load.stolen),
+				disturbed, r->current.rounds);
 	}
 }
 
-/* The load while the case was measured; of a case too short for that, up to its end from the latest
- * mark that is far enough back. False: the process is too young for any. */
-static bool load_of_case(struct bench_run *r, const struct cpu_load *before,
-			 const struct cpu_load *after, double *others_p, double *stolen_p)
+static void judge_placement(struct bench_run *r)
 {
-	bool known = cpu_load_between(before, after, others_p, stolen_p) ||
-		     cpu_load_between(&r->load[1], after, others_p, stolen_p) ||
-		     cpu_load_between(&r->load[0], after, others_p, stolen_p);
-	double others, stolen;
-	if (cpu_load_between(&r->load[1], after, &others, &stolen)) {
+	const struct bench_placement *p = &r->current.placement;
+	if (p->scattered)
+		bench_flag_variant(r, "noisy", -1,
+				   "the cores changed places in every few rounds: %.0f to %.0f ns "
+				   "from core to core",
+				   1e9 * p->low_s, 1e9 * p->high_s);
+}
+
+/* The load while the case was measured; of a case too short for that, up to its end from the latest
+ * mark that is far enough back. Unknown where the process is too young for any. */
+static void set_load(struct bench_run *r, const struct cpu_load *before,
+		     const struct cpu_load *after)
+{
+	struct cpu_share *load = &r->current.load, passed;
+	r->current.load_known = cpu_load_between(before, after, load) ||
+				cpu_load_between(&r->load[1], after, load) ||
+				cpu_load_between(&r->load[0], after, load);
+	if (cpu_load_between(&r->load[1], after, &passed)) {
 		r->load[0] = r->load[1];
 		r->load[1] = *after;
 	}
-	return known;
 }
 
 static void judge_surroundings(struct bench_run *r, const struct cpu_load *before,
 			       const struct cpu_load *after)
 {
-	double others, stolen;
+	const struct cpu_share *load = &r->current.load;
 	double min_hz = fmin(r->current.clock_before_hz, r->current.clock_after_hz);
 	double max_hz = fmax(r->current.clock_before_hz, r->current.clock_after_hz);
 	if (max_hz > r->best_clock_hz)
@@ -271,13 +292,16 @@ static void judge_surroundings(struct bench_run *r, const struct cpu_load *befor
 				   1e-9 * r->best_clock_hz);
 	if (bench_virtual(r))
 		return;
-	judge_disturbed(r);
-	if (!load_of_case(r, before, after, &others, &stolen))
+	judge_placement(r);
+	set_load(r, before, after);
+	if (!r->current.load_known)
 		return;
-	if (others > OTHERS_ABOVE)
-		flag_contended(r, "other processes", others);
-	if (stolen > STOLEN_ABOVE)
-		flag_contended(r, "the hypervisor", stolen);
+	if (load->others - load->error > OTHERS_ABOVE)
+		flag_contended(r, "other processes", load->others);
+	else if (load->stolen - load->error > STOLEN_ABOVE)
+		flag_contended(r, "the hypervisor", load->stolen);
+	else
+		judge_disturbed(r);
 }
 
 static void flag_device(struct bench_run *r, size_t d, const char *why)

@@ -448,9 +448,10 @@ void bench_current_clear(struct bench_current *now)
 	for (size_t i = 0; i < now->derived_count; i++)
 		free(now->derived[i].observations);
 	for (size_t v = 0; v < BENCH_VARIANTS; v++) {
-		double *kept = now->samples[v].seconds;
-		now->samples[v] = (struct bench_samples){.seconds = kept};
+		struct bench_samples *s = &now->samples[v];
+		*s = (struct bench_samples){.seconds = s->seconds, .waited = s->waited};
 	}
+	now->placement = (struct bench_placement){.of_round = now->placement.of_round};
 	now->key[0] = '\0';
 	now->rounds = 0;
 	now->derived_count = now->flag_count = now->mechanism_count = now->fact_count = 0;
@@ -462,14 +463,18 @@ void bench_current_clear(struct bench_current *now)
 	now->state.count = 0;
 	now->clock_before_hz = now->clock_after_hz = NAN;
 	now->throttled = 0;
+	now->load_known = false;
 	now->elapsed_s = 0.0;
 }
 
 void bench_current_free(struct bench_current *now)
 {
 	bench_current_clear(now);
-	for (size_t v = 0; v < BENCH_VARIANTS; v++)
+	for (size_t v = 0; v < BENCH_VARIANTS; v++) {
 		free(now->samples[v].seconds);
+		free(now->samples[v].waited);
+	}
+	free(now->placement.of_round);
 	free(now->derived);
 	free(now->flags);
 	free(now->mechanisms);

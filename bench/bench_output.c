@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#define SCHEMA_VERSION "1.2.0"
+#define SCHEMA_VERSION "1.3.0"
 /* Samples of a variant in a record, which is a line that people read. Of more, every k-th is
  * kept. */
 #define SAMPLES_KEPT 1000u
@@ -168,7 +168,7 @@ static void put_samples(struct bench_run *r, unsigned v)
 	json_array_end(j);
 	json_integer(j, "n", s->summary.n);
 	json_integer(j, "retaken", s->retaken);
-	json_integer(j, "disturbed", s->disturbed);
+	json_integer(j, "disturbed", bench_disturbed(r, v));
 	json_number(j, "median_s", s->summary.median);
 	json_number(j, "ci_low_s", s->summary.ci_low);
 	json_number(j, "ci_high_s", s->summary.ci_high);
@@ -319,6 +319,28 @@ static void put_derived(struct bench_run *r)
 	json_array_end(j);
 }
 
+/* What else there was on the cores, and where these were; simulated ones have no such. */
+static void put_surroundings(struct bench_run *r)
+{
+	const struct bench_placement *p = &r->current.placement;
+	const struct cpu_share *load = &r->current.load;
+	struct json *j = &r->json;
+	if (bench_virtual(r))
+		return;
+	json_object_begin(j, "surroundings");
+	json_number(j, "others", r->current.load_known ? load->others : NAN);
+	json_number(j, "stolen", r->current.load_known ? load->stolen : NAN);
+	if (!r->current.load_known)
+		json_string(j, "reason", "no account of the processors over 0.05 s that adds up");
+	if (p->probes) {
+		json_number(j, "core_latency_s", p->latency_s);
+		json_number(j, "core_latency_min_s", p->low_s);
+		json_number(j, "core_latency_max_s", p->high_s);
+		json_integer(j, "rounds_left_out", p->left_out);
+	}
+	json_object_end(j);
+}
+
 static void put_validity(struct bench_run *r)
 {
 	struct json *j = &r->json;
@@ -345,6 +367,7 @@ static void put_validity(struct bench_run *r)
 	json_number(j, "before", r->current.clock_before_hz);
 	json_number(j, "after", r->current.clock_after_hz);
 	json_object_end(j);
+	put_surroundings(r);
 	bench_telemetry_write(j, &r->current.state, true);
 	json_object_begin(j, "validity");
 	json_bool(j, "valid", bench_case_valid(r));

@@ -19,7 +19,10 @@
 
 #include <signal.h>
 
-enum { BENCH_AXES = 12, BENCH_VARIANTS = 64 };
+enum { BENCH_AXES = 12, BENCH_VARIANTS = 64, BENCH_LEVELS = 8 };
+
+/* Fewer samples give no 95 % interval of the median. */
+#define BENCH_LEAST_SAMPLES 6u
 
 /* Rounding and clock granularity stay far below this share above a bound. */
 #define BENCH_BOUND_TOLERANCE 0.02
@@ -69,8 +72,10 @@ struct bench_samples {
 	struct stats_summary summary;
 	struct bench_model model;
 	bool valid, converged;
-	/* Samples that were replaced, and some that count, during which others took the cores. */
-	unsigned retaken, disturbed;
+	/* Samples that were replaced because others took the cores; by round, whether threads of
+	 * this process waited for a core, whoever had it. */
+	unsigned retaken;
+	bool *waited;
 	uint64_t timed, checked; /* executions that leave a result, and those checked */
 	uint64_t untimed;        /* executions after the samples, all checked */
 	/* Spent on samples' checks; as far as known on the next one, and on what it looks at. */
@@ -121,6 +126,24 @@ struct bench_resources {
 	int status; /* the first error, or 0 */
 };
 
+/* Where the machine's processors were while the rounds of a case were measured;
+ * bench_placement.c. */
+struct bench_placement {
+	bool probed; /* else there is one level, and nothing else is known */
+	struct {
+		double latency_s; /* from core to core, when it was met first */
+		uint32_t rounds;
+	} levels[BENCH_LEVELS];
+	uint8_t level_count, now; /* of the latest probe */
+	uint8_t *of_round;        /* each one's level; max_samples of them */
+	uint32_t since;           /* the first round after the latest probe */
+	uint64_t probed_ns;
+	unsigned probes;
+	double latency_s, low_s, high_s; /* of the rounds that count (NaN: unknown); of all */
+	uint32_t left_out;               /* rounds of other levels, or during which it changed */
+	bool scattered;                  /* of rounds of several levels, as too few are of one */
+};
+
 /* The current case; cleared before each one. Its lists grow, so a pointer to an entry holds until
  * the next one is added. */
 struct bench_current {
@@ -128,6 +151,9 @@ struct bench_current {
 	char key[512];
 	struct bench_samples samples[BENCH_VARIANTS];
 	uint32_t rounds;
+	struct bench_placement placement;
+	struct cpu_share load; /* of the cores, while the case was measured or since before */
+	bool load_known;
 	struct bench_derived *derived;
 	size_t derived_count, derived_capacity;
 	struct bench_flag *flags;
@@ -185,10 +211,13 @@ struct bench_run {
 	struct json json;
 	struct rng order;        /* of variants in a round */
 	double *scratch;         /* max_samples, at least STATS_DRIFT_CAPACITY */
+	double *gathered;        /* max_samples */
 	double start_s;          /* on the device's clock */
 	double deadline_s;       /* on the wall clock; infinite without a budget */
 	struct run_delay delay;  /* while samples are taken */
 	struct cpu_load load[2]; /* marks after earlier cases, the later one last */
+	struct cpu_load watched; /* the latest mark while samples are taken */
+	bool shared;             /* others ran on the cores before that mark */
 	struct gate *gate;       /* NULL: streams can't wait for a value */
 	uint32_t queue_capacity; /* entries that a stream takes without blocking, as far as known */
 	struct dev_event *start_event, *stop_event;
@@ -277,6 +306,18 @@ void bench_gate_close(struct bench_run *r);
 int bench_sample_once(struct bench_run *r, unsigned variant, uint64_t iterations,
 		      double *seconds_p);
 int bench_sample_case(struct bench_run *r, double seconds);
+
+/* bench_placement.c. _begin: before the first round that counts. _round: after each. _kept: how
+ * many are of the commonest level so far. _gather: those of an array by round, in their order, and
+ * how many; `kept` may be the array. _end: leave out the others from all variants' samples, unless
+ * too few for an interval would be left; how many there are then. */
+void bench_placement_begin(struct bench_run *r);
+void bench_placement_round(struct bench_run *r, uint32_t round);
+uint32_t bench_placement_kept(const struct bench_run *r);
+uint32_t bench_placement_gather(const struct bench_run *r, const double *of_rounds, uint32_t rounds,
+				double *kept);
+uint32_t bench_placement_end(struct bench_run *r, uint32_t rounds);
+
 /* Whether the time of this variant depends on the host's cores: the device works with them, or the
  * host takes the time, or enqueues while it is taken. */
 bool bench_needs_cores(const struct bench_run *r, unsigned variant);
@@ -306,6 +347,9 @@ bool bench_is_grade(const struct bench_flag *f);
 bool bench_flag_concerns(const struct bench_flag *f, int variant);
 bool bench_flagged(const struct bench_run *r, int variant);
 bool bench_graded(const struct bench_run *r, int variant, const char *grade);
+/* Samples of this variant whose threads waited for a core while others certainly ran on the cores.
+ */
+unsigned bench_disturbed(const struct bench_run *r, unsigned variant);
 bool bench_case_valid(const struct bench_run *r);
 
 /* bench_derive.c: the latest of this name and variant, or NULL; it holds until the next one is

@@ -17,8 +17,8 @@
 /* Samples of a variant and case that may be lost to an overdue gate: one may be an accident. */
 #define MAX_OVERDUE 2u
 /* Threads wait this long for a core without any neighbour. */
-#define DISTURBED_ABOVE_NS 20e3
-#define DISTURBED_ABOVE 0.02 /* of the sample */
+#define WAITED_ABOVE_NS 20e3
+#define WAITED_ABOVE 0.02 /* of the sample */
 #define MAX_RETAKES 4u
 #define RETAKE_BELOW_NS 10000000u
 /* From this many rounds on, convergence is checked only after every 16th part more of them,
@@ -26,6 +26,8 @@
 #define CHECK_ALWAYS_BELOW 200u
 /* Queue entries that are left for the gate and the two events. */
 #define QUEUE_RESERVE 8u
+/* A case goes on so much longer for the least rounds of one placement. */
+#define MOVED_LONGER 3.0
 
 double bench_time(struct bench_run *r) { return 1e-9 * (double)dev_clock_ns(r->c.dev); }
 
@@ -212,37 +214,52 @@ bool bench_needs_cores(const struct bench_run *r, unsigned variant)
 	       r->b->variants[variant].timing != BENCH_DEVICE || !r->gate;
 }
 
-/* Others took the cores for a part of the sample that began at `from`. */
-static bool is_disturbed(const struct bench_run *r, const struct run_delay_mark *from,
+/* Threads of this process waited for a core for a part of the sample that began at `from`: for
+ * others, or for each other. */
+static bool waited_since(const struct bench_run *r, const struct run_delay_mark *from,
 			 bool *worth_p)
 {
 	const struct run_delay_mark to = run_delay_now(&r->delay);
 	const uint64_t took_ns = to.wall_ns - from->wall_ns;
-	const double limit = fmax(DISTURBED_ABOVE_NS, DISTURBED_ABOVE * (double)took_ns);
+	const double limit = fmax(WAITED_ABOVE_NS, WAITED_ABOVE * (double)took_ns);
 	*worth_p = took_ns < RETAKE_BELOW_NS;
 	if (r->delay.threads == 0)
 		return to.switches > from->switches;
 	return (double)run_delay_between(&r->delay, from, &to) > limit;
 }
 
-/* A sample that others disturbed is taken again, at most MAX_RETAKES times: the kernel's account
- * tells, never the value. A long one cannot be free of them. */
-static int sample_undisturbed(struct bench_run *r, unsigned variant, double *seconds_p)
+/* Whether others ran on the cores lately, by the processors' account, which is too coarse for one
+ * sample. */
+static bool others_run(struct bench_run *r)
+{
+	const struct cpu_load now = cpu_load_now();
+	struct cpu_share share;
+	if (!r->watched.known)
+		r->watched = now;
+	if (cpu_load_between(&r->watched, &now, &share)) {
+		r->shared = cpu_load_was_shared(&share);
+		r->watched = now;
+	}
+	return r->shared;
+}
+
+/* A sample that others disturbed is taken again, at most MAX_RETAKES times: the kernel's accounts
+ * tell, never the value. A long one cannot be free of them. */
+static int sample_undisturbed(struct bench_run *r, unsigned variant, bool *waited_p,
+			      double *seconds_p)
 {
 	struct bench_samples *s = &r->current.samples[variant];
 	bool worth = false;
 	int status = 0;
+	*waited_p = false;
 	if (!bench_needs_cores(r, variant))
 		return timed_sample(r, variant, s->iterations, seconds_p);
 	for (unsigned retakes = 0; status == 0; retakes++) {
 		const struct run_delay_mark from = run_delay_now(&r->delay);
 		status = timed_sample(r, variant, s->iterations, seconds_p);
-		if (status || !is_disturbed(r, &from, &worth))
+		*waited_p = status == 0 && waited_since(r, &from, &worth);
+		if (!*waited_p || !worth || retakes == MAX_RETAKES || !others_run(r))
 			break;
-		if (!worth || retakes == MAX_RETAKES) {
-			s->disturbed++;
-			break;
-		}
 		s->retaken++;
 		status = restore_state(r, variant);
 	}
@@ -263,7 +280,7 @@ static int sample_round(struct bench_run *r, uint32_t round, bool counts)
 		if (status)
 			return status;
 		do
-			status = sample_undisturbed(r, order[i], &seconds);
+			status = sample_undisturbed(r, order[i], &s->waited[round], &seconds);
 		while (status == -ETIMEDOUT && !drop_overdue_variant(r, order[i]));
 		if (status == -ETIMEDOUT)
 			continue;
@@ -311,6 +328,7 @@ static int warm_up(struct bench_run *r, double until_s)
 	return 0;
 }
 
+/* Of the rounds that count so far. */
 static bool update_convergence(struct bench_run *r, uint32_t rounds)
 {
 	bool all = true;
@@ -318,7 +336,8 @@ static bool update_convergence(struct bench_run *r, uint32_t rounds)
 		struct bench_samples *s = &r->current.samples[v];
 		if (!s->on)
 			continue;
-		s->summary = stats_summarise(s->seconds, rounds, r->scratch);
+		uint32_t kept = bench_placement_gather(r, s->seconds, rounds, r->gathered);
+		s->summary = stats_summarise(r->gathered, kept, r->scratch);
 		s->converged = stats_relative_width(&s->summary) <= r->o.goal ||
 			       s->summary.max == s->summary.min;
 		all = all && s->converged;
@@ -348,27 +367,34 @@ static int take_samples(struct bench_run *r, double start, double seconds)
 	/* The minimum of rounds may exceed the case's time, but not five times, unless nothing is
 	 * computed: what virtual time passes says nothing of the host's. */
 	bool limited = bench_has_results(&r->c);
+	bench_placement_begin(r);
 	while (status == 0 && rounds < r->o.max_samples) {
+		const uint32_t kept = bench_placement_kept(r);
 		double spent = bench_time(r) - start;
-		if (rounds >= r->o.min_samples && spent >= seconds)
+		if (kept >= r->o.min_samples && spent >= seconds)
 			break;
-		if (rounds >= r->o.min_samples && rounds >= next_check) {
+		if (kept >= r->o.min_samples && rounds >= next_check) {
 			if (update_convergence(r, rounds) && r->o.check != BENCH_CHECK_EVERY)
 				break;
 			next_check = rounds + 1 + (rounds < CHECK_ALWAYS_BELOW ? 0 : rounds / 16);
 		}
 		if (limited && rounds > 0 && spent >= 5.0 * seconds + 1.0)
 			break;
+		if (rounds >= r->o.min_samples && spent >= MOVED_LONGER * seconds)
+			break;
 		status = sample_round(r, rounds, true);
-		rounds += status == 0;
+		if (status == 0)
+			bench_placement_round(r, rounds++);
 	}
-	r->current.rounds = rounds;
+	bool exhausted = rounds >= r->o.max_samples;
 	r->sampled_s += bench_time(r) - r->current.warm_s;
-	if (status == 0)
-		r->current.stopped = update_convergence(r, rounds) ? "goal"
-				     : rounds >= r->o.max_samples  ? "max_samples"
-								   : "time";
-	return status;
+	if (status)
+		return status;
+	r->current.rounds = bench_placement_end(r, rounds);
+	r->current.stopped = update_convergence(r, r->current.rounds) ? "goal"
+			     : exhausted                              ? "max_samples"
+								      : "time";
+	return 0;
 }
 
 int bench_sample_case(struct bench_run *r, double seconds)

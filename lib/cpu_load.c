@@ -2,39 +2,46 @@
 #include "lib/cpu_load.h"
 #include "lib/clock.h"
 
-#include <sched.h>
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#define SHORTEST_S 0.05
+/* Of the cores' time: what idle, busy and stolen time may differ from it before they are no account
+ * of these cores. */
+#define ADDS_UP_WITHIN 0.1
+/* Of one core. */
+#define SHARED_ABOVE 0.05
 
 static double timeval_seconds(struct timeval t)
 {
 	return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
 }
 
-struct cpu_load cpu_load_now(void)
+static double tick_s(void) { return 1.0 / (double)sysconf(_SC_CLK_TCK); }
+
+struct cpu_load cpu_load_of(const char *root, const cpu_set_t *cores)
 {
-	struct cpu_load mark = {.wall_s = 1e-9 * (double)clock_ns()};
-	struct rusage use;
-	cpu_set_t ours;
-	FILE *stat = fopen("/proc/stat", "re");
-	if (!stat || sched_getaffinity(0, sizeof(ours), &ours) != 0 ||
-	    getrusage(RUSAGE_SELF, &use) != 0) {
-		if (stat)
-			fclose(stat);
+	struct cpu_load mark = {0};
+	char path[512], line[512];
+	snprintf(path, sizeof(path), "%s/proc/stat", root);
+	FILE *stat = fopen(path, "re");
+	if (!stat)
 		return mark;
-	}
-	mark.own_s = timeval_seconds(use.ru_utime) + timeval_seconds(use.ru_stime);
-	double tick = 1.0 / (double)sysconf(_SC_CLK_TCK);
-	char line[512];
+	const double tick = tick_s();
 	while (fgets(line, sizeof(line), stat)) {
 		unsigned cpu;
 		unsigned long long user, nice_, system_, idle, iowait, irq, softirq, steal;
-		if (sscanf(line, "cpu%u %llu %llu %llu %llu %llu %llu %llu %llu", &cpu, &user,
+		/* The first line is of all cores, and its first number would pass for a core's. */
+		if (line[3] == ' ' ||
+		    sscanf(line, "cpu%u %llu %llu %llu %llu %llu %llu %llu %llu", &cpu, &user,
 			   &nice_, &system_, &idle, &iowait, &irq, &softirq, &steal) != 9 ||
-		    cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, &ours))
+		    cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, cores))
 			continue;
 		mark.cores++;
+		mark.idle_s += tick * (double)(idle + iowait);
 		mark.busy_s += tick * (double)(user + nice_ + system_ + irq + softirq);
 		mark.stolen_s += tick * (double)steal;
 	}
@@ -43,15 +50,47 @@ struct cpu_load cpu_load_now(void)
 	return mark;
 }
 
-bool cpu_load_between(const struct cpu_load *from, const struct cpu_load *to, double *others_p,
-		      double *stolen_p)
+struct cpu_load cpu_load_now(void)
 {
-	double wall = to->wall_s - from->wall_s;
-	if (!from->known || !to->known || wall < 0.2)
+	struct rusage use;
+	cpu_set_t ours;
+	if (sched_getaffinity(0, sizeof(ours), &ours) != 0 || getrusage(RUSAGE_SELF, &use) != 0)
+		return (struct cpu_load){0};
+	struct cpu_load mark = cpu_load_of("", &ours);
+	mark.wall_s = 1e-9 * (double)clock_ns();
+	mark.own_s = timeval_seconds(use.ru_utime) + timeval_seconds(use.ru_stime);
+	return mark;
+}
+
+/* Idle time is counted by a clock and only shown in ticks, while busy time is counted by the
+ * ticks, which work of a millisecond may always miss or always meet. So others ran for what is
+ * left when idle and own time are taken off. */
+bool cpu_load_between(const struct cpu_load *from, const struct cpu_load *to,
+		      struct cpu_share *share_p)
+{
+	const double wall = to->wall_s - from->wall_s;
+	if (!from->known || !to->known || to->cores != from->cores || wall < SHORTEST_S)
 		return false;
-	double available_s = wall * (double)to->cores;
-	double others = (to->busy_s - from->busy_s) - (to->own_s - from->own_s);
-	*others_p = others > 0.0 ? others / available_s : 0.0;
-	*stolen_p = (to->stolen_s - from->stolen_s) / available_s;
+	const double cores_s = wall * (double)to->cores;
+	const double idle = to->idle_s - from->idle_s, stolen = to->stolen_s - from->stolen_s;
+	const double counted = idle + stolen + to->busy_s - from->busy_s;
+	/* A tick more or less for each core and column. */
+	const double rounding = 2 * tick_s() * (double)to->cores;
+	if (fabs(counted - cores_s) > ADDS_UP_WITHIN * cores_s + rounding)
+		return false;
+	const double others = cores_s - idle - stolen - (to->own_s - from->own_s);
+	*share_p = (struct cpu_share){
+		.others = others > 0.0 ? others / cores_s : 0.0,
+		.stolen = stolen / cores_s,
+		/* Two standard deviations of idle and stolen time: a difference of two numbers
+		 * that are cut to a tick has one of a tick / sqrt(6). */
+		.error = 2 * tick_s() * sqrt((double)to->cores / 3) / cores_s,
+		.cores = to->cores,
+	};
 	return true;
+}
+
+bool cpu_load_was_shared(const struct cpu_share *share)
+{
+	return (share->others + share->stolen - share->error) * share->cores > SHARED_ABOVE;
 }

@@ -1,26 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How much of our cores other processes used, from the kernel's counters before and after the work.
+ * What others ran on the cores that this process may use: what the kernel says that the cores were
+ * not idle for, less what this process ran itself. Threads that wait for a core tell less, for
+ * those of one process wait for each other, too.
  */
 #ifndef GPUSIG_CPU_LOAD_H
 #define GPUSIG_CPU_LOAD_H
 
+#include <sched.h>
 #include <stdbool.h>
 
 struct cpu_load {
-	double busy_s, stolen_s; /* sums over the cores that this process may use */
-	double own_s;            /* CPU time of this process */
+	double idle_s, busy_s, stolen_s; /* sums over the cores that this process may use */
+	double own_s;                    /* CPU time of this process */
 	double wall_s;
 	unsigned cores;
-	bool known; /* false where /proc/stat can't be read */
+	bool known; /* false where /proc/stat can't be read or has none of these cores */
 };
 
 struct cpu_load cpu_load_now(void);
 
-/* Shares of the cores' time between two marks, in 0..1: taken by other processes, and by the
- * hypervisor. The counters tick in hundredths of a second, so less than 0.2 s between the marks
- * returns false and leaves the outputs alone. */
-bool cpu_load_between(const struct cpu_load *from, const struct cpu_load *to, double *others_p,
-		      double *stolen_p);
+/* The account of these cores in ROOT/proc/stat; wall_s and own_s are 0. */
+struct cpu_load cpu_load_of(const char *root, const cpu_set_t *cores);
+
+struct cpu_share {
+	/* Of the cores' time, in 0..1: what other processes ran, and what the hypervisor gave to
+	 * other machines although a core had work. */
+	double others, stolen;
+	/* Either may be so much less, for the account ticks in hundredths of a second. */
+	double error;
+	unsigned cores;
+};
+
+/* Between two marks. False, and the output left alone: they are less than 0.05 s apart, or the
+ * account is unknown or does not add up to the time that passed, as where a container makes its
+ * own. */
+bool cpu_load_between(const struct cpu_load *from, const struct cpu_load *to,
+		      struct cpu_share *share_p);
+
+/* Whether others certainly ran for more than a twentieth of one core's time: enough to hold up
+ * threads of this process, where these say that they waited. */
+bool cpu_load_was_shared(const struct cpu_share *share);
 
 #endif

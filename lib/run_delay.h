@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * For how long other work of the machine kept this process's threads off the cores, from the
- * kernel's account of how long each of them waited although it could run.
+ * For how long this process's threads were kept off the cores, by other work of the machine or by
+ * each other, from the kernel's account of how long each of them waited although it could run.
  */
 #ifndef GPUSIG_RUN_DELAY_H
 #define GPUSIG_RUN_DELAY_H
@@ -34,8 +34,9 @@ struct run_delay_mark {
 struct run_delay_mark run_delay_now(const struct run_delay *r);
 
 /* At most so much of the cores' time between two marks was lost to others, in ns: what the threads
- * waited for, but no more than what the process did not use itself, for its threads also wait for
- * each other. 0 where nothing is known. */
+ * waited for, but no more than what the process did not use itself. Threads that wait for each
+ * other while another core idles count: whether others ran at all, lib/cpu_load.h tells. 0 where
+ * nothing is known. */
 uint64_t run_delay_between(const struct run_delay *r, const struct run_delay_mark *from,
 			   const struct run_delay_mark *to);
 

@@ -113,6 +113,7 @@ THREAD = Variant(
         "bench_check",
         "bench_contended",
         "bench_gate",
+        "bench_placement",
         "bench_telemetry",
         "conformance",
         "conformance_collectives",

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A case concurrent with other work is graded "contended" also where it is over before the counters
- * of the cores tell anything.
+ * Who had the core that threads of this process waited for?
  */
 #include "tests/unit/bench_output.h"
 #include "tests/unit/one_core.h"
 #include "tests/unit/test.h"
 
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 
@@ -32,7 +34,7 @@ static const struct bench bench = {.name = "test/contended",
 
 static char output[1 << 16];
 
-static void a_short_case_says_so_of_other_work(void)
+static void other_work_is_seen_in_a_case(void)
 {
 	pid_t other = fork();
 	require(other >= 0);
@@ -44,12 +46,42 @@ static void a_short_case_says_so_of_other_work(void)
 	kill(other, SIGKILL);
 	waitpid(other, NULL, 0);
 	expect(strstr(output, "\"flag\":\"contended\"") != NULL);
-	expect(strstr(output, "others took the cores during") != NULL);
+	expect(strstr(output, "other processes took") != NULL);
+}
+
+static atomic_bool stop;
+
+static void *spin_until_stopped(void *unused)
+{
+	while (!atomic_load(&stop))
+		continue;
+	return unused;
+}
+
+/* Two threads of ours share one core for two thirds of the time: every sample waits, and nobody
+ * else took anything. */
+static void threads_that_wait_for_each_other_are_not_contended(void)
+{
+	pthread_t other;
+	atomic_store(&stop, false);
+	require(pthread_create(&other, NULL, spin_until_stopped, NULL) == 0);
+	int code = run_captured(&bench, output, "--device", "host", "--format", "json", "--warm-up",
+				"0", "--min-samples", "10", "--max-samples", "10");
+	atomic_store(&stop, true);
+	pthread_join(other, NULL);
+	expect(code == 0 || code == 3);
+	const char *others = strstr(output, "\"others\":");
+	require(others != NULL);
+	/* Where a neighbour ran meanwhile, nothing can be said. */
+	if (strtod(others + 9, NULL) > 0.02)
+		skip("others ran on this core, too");
+	expect(strstr(output, "\"flag\":\"contended\"") == NULL);
 }
 
 int main(void)
 {
 	use_one_core();
-	test(a_short_case_says_so_of_other_work);
+	test(other_work_is_seen_in_a_case);
+	test(threads_that_wait_for_each_other_are_not_contended);
 	return test_done();
 }

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Rounds of one placement. A hypervisor moves the processors of a virtual machine while they are
+ * measured: between siblings of a core, cores of one cache and cores of two, and what they do
+ * together takes several times as long there. Core-to-core latency tells where they are. It is
+ * measured between rounds; rounds during which it changed do not count, and of the others those
+ * of the placement that most of them had.
+ */
+#include "bench/bench_run.h"
+#include "lib/clock.h"
+#include "lib/core_latency.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A probe takes 0.2 to 0.5 ms for two cores. */
+#define PROBE_EVERY_NS 15000000u
+#define PROBE_BATCHES 5u
+#define MOVED UINT8_MAX
+
+static bool is_within(double a, double b) { return fmax(a, b) <= CORE_LATENCY_LEVEL * fmin(a, b); }
+
+/* The index of the level of this latency. Beyond the last one, what is near to none is of the
+ * last. */
+static uint8_t find_level(struct bench_placement *p, double seconds)
+{
+	uint8_t i = 0;
+	while (i < p->level_count && !is_within(p->levels[i].latency_s, seconds))
+		i++;
+	if (i == BENCH_LEVELS)
+		return BENCH_LEVELS - 1;
+	if (i == p->level_count)
+		p->levels[p->level_count++].latency_s = seconds;
+	return i;
+}
+
+static void take_probe(struct bench_placement *p)
+{
+	double seconds;
+	if (core_latency_mean(PROBE_BATCHES, &seconds) != 0) {
+		p->probed = false;
+		return;
+	}
+	p->now = find_level(p, seconds);
+	p->low_s = p->probes ? fmin(p->low_s, seconds) : seconds;
+	p->high_s = p->probes ? fmax(p->high_s, seconds) : seconds;
+	p->probes++;
+	p->probed_ns = clock_ns();
+}
+
+/* Where the host's cores are the device: else one level that is never asked for. */
+void bench_placement_begin(struct bench_run *r)
+{
+	struct bench_placement *p = &r->current.placement;
+	p->probed = dev_can(r->c.dev, DEV_CAP_HOST_ACCESS) && !bench_virtual(r) && !r->b->job &&
+		    r->o.check != BENCH_CHECK_EVERY;
+	if (p->probed)
+		take_probe(p);
+	if (!p->probed)
+		p->level_count = 1;
+}
+
+static void look_again(struct bench_placement *p, uint32_t rounds)
+{
+	const uint8_t before = p->now;
+	take_probe(p);
+	if (p->now != before) {
+		for (uint32_t i = p->since; i < rounds; i++)
+			p->of_round[i] = MOVED;
+		p->levels[before].rounds -= rounds - p->since;
+	}
+	p->since = rounds;
+}
+
+void bench_placement_round(struct bench_run *r, uint32_t round)
+{
+	struct bench_placement *p = &r->current.placement;
+	p->of_round[round] = p->now;
+	p->levels[p->now].rounds++;
+	if (p->probed && clock_ns() - p->probed_ns >= PROBE_EVERY_NS)
+		look_again(p, round + 1);
+}
+
+static uint8_t commonest_level(const struct bench_placement *p)
+{
+	uint8_t best = 0;
+	for (uint8_t i = 1; i < p->level_count; i++)
+		if (p->levels[i].rounds > p->levels[best].rounds)
+			best = i;
+	return best;
+}
+
+uint32_t bench_placement_kept(const struct bench_run *r)
+{
+	const struct bench_placement *p = &r->current.placement;
+	return p->levels[commonest_level(p)].rounds;
+}
+
+uint32_t bench_placement_gather(const struct bench_run *r, const double *of_rounds, uint32_t rounds,
+				double *kept)
+{
+	const struct bench_placement *p = &r->current.placement;
+	const uint8_t level = commonest_level(p);
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < rounds; i++)
+		if (p->of_round[i] == level)
+			kept[count++] = of_rounds[i];
+	return count;
+}
+
+static void leave_out_others(struct bench_run *r, uint32_t rounds)
+{
+	const struct bench_placement *p = &r->current.placement;
+	const uint8_t level = commonest_level(p);
+	for (size_t v = 0; v < r->variant_count; v++) {
+		struct bench_samples *s = &r->current.samples[v];
+		uint32_t count = 0;
+		bench_placement_gather(r, s->seconds, rounds, s->seconds);
+		for (uint32_t i = 0; i < rounds; i++)
+			if (p->of_round[i] == level)
+				s->waited[count++] = s->waited[i];
+	}
+}
+
+uint32_t bench_placement_end(struct bench_run *r, uint32_t rounds)
+{
+	struct bench_placement *p = &r->current.placement;
+	if (p->probed && p->since < rounds)
+		look_again(p, rounds);
+	uint32_t kept = bench_placement_kept(r);
+	p->latency_s = p->probes ? p->levels[commonest_level(p)].latency_s : NAN;
+	p->scattered = kept < rounds && kept < BENCH_LEAST_SAMPLES;
+	if (p->scattered)
+		kept = rounds;
+	else if (kept < rounds)
+		leave_out_others(r, rounds);
+	p->left_out = rounds - kept;
+	/* All that is left counts. */
+	memset(p->of_round, 0, kept);
+	p->levels[0].rounds = kept;
+	p->level_count = 1;
+	return kept;
+}
