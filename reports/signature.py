@@ -33,6 +33,7 @@ _OF_A_MACHINE = (
 )
 _SAME_MEMORY = 1.1  # times as much: a kernel keeps more or less of it for itself
 _VOLATILE = ("load_average", "load_1min")  # differ between any two runs; not worth a line
+_FREE = ("memory_bytes",)  # of a device; what others leave of it
 
 
 def _is_time_only(device: Mapping[str, Any]) -> bool:
@@ -111,6 +112,11 @@ def _main_device(records: Records) -> str:
     return min(cases, key=lambda d: (-measured[d], -cases[d], d)) if cases else "none"
 
 
+def _changed(values: Mapping[str, List[Any]]) -> Json:
+    distinct = {k: list(dict.fromkeys(v)) for k, v in values.items()}
+    return {k: v[:20] for k, v in distinct.items() if len(v) > 1 and k not in _VOLATILE}
+
+
 def _provenance(runs: List[Run]) -> Json:
     """Fields that are equal in all runs, and those that changed between them."""
     values: Dict[str, List[Any]] = {}
@@ -122,10 +128,9 @@ def _provenance(runs: List[Run]) -> Json:
             values.setdefault(key, []).append(value)
         for key, value in run.environment.items():
             environment.setdefault(key, []).append(value)
-    distinct = {k: list(dict.fromkeys(v)) for k, v in values.items()}
     return {
-        "fields": {k: v[-1] for k, v in distinct.items()},
-        "changed_between_runs": {k: v[:20] for k, v in distinct.items() if len(v) > 1 and k not in _VOLATILE},
+        "fields": {k: v[-1] for k, v in values.items()},
+        "changed_between_runs": _changed(values),
         "environment": {k: v[-1] for k, v in environment.items()},
     }
 
@@ -353,11 +358,28 @@ def _known_to_some(device: Mapping[str, Any], earlier: Mapping[str, Any]) -> Jso
     return known
 
 
+def _devices(runs: List[Run], main: str) -> Tuple[Dict[str, Json], Json]:
+    """By name, those of the main --device first, and what of them changed between runs. Ranks, to which a
+    launcher gives some of the cores, describe only what nothing else opened."""
+    devices: Dict[str, Json] = {}
+    facts: Dict[str, List[Any]] = {}
+    whole = {run.device_spec for run in runs if not run.ranks}
+    for run in sorted(runs, key=lambda r: r.device_spec != main):
+        for device in () if run.ranks and run.device_spec in whole else run.devices:
+            name = "%s[%s]" % (run.device_spec, device.get("index", 0))
+            devices[name] = {**device, **_known_to_some(device, devices.get(name, {}))}
+            for key, value in device.items():
+                if value and key not in _FREE and (isinstance(value, str) or is_number(value)):
+                    facts.setdefault("%s %s" % (name, key), []).append(value)
+    return devices, _changed(facts)
+
+
 def build(records: Records) -> Signature:
     """Raises MixedMachines when the records are not of one machine."""
     runs = records.runs()
     _check_one_machine(runs)
     here = [r for r in runs if _measured(r)] or [r for r in runs if not r.simulated] or runs
+    here = sorted(here, key=lambda r: (r.started or "", r.program, r.id))  # in whatever order they were put
     main = _main_device(records)
     groups = sorted(
         records.groups.values(), key=lambda g: (g.device != main, g.device, rank(g.program), g.program)
@@ -367,11 +389,9 @@ def build(records: Records) -> Signature:
         for group in groups
     ]
     metrics, missing, spread = _metrics(sections, main)
-    devices: Dict[str, Mapping[str, Any]] = {}
-    for run in here:
-        for device in run.devices:
-            name = "%s[%s]" % (run.device_spec, device.get("index", 0))
-            devices[name] = {**device, **_known_to_some(device, devices.get(name, {}))}
+    provenance = _provenance(here)
+    devices, changed = _devices(here, main)
+    provenance["changed_between_runs"].update(changed)
     bad_records = [
         {"reason": reason, "lines": len(numbers), "first_line": numbers[0]}
         for reason, numbers in sorted(records.bad_records.items())
@@ -381,7 +401,7 @@ def build(records: Records) -> Signature:
         "unverified": any(map(_is_time_only, devices.values())),
         "device": main,
         "devices": devices,
-        "provenance": _provenance(here),
+        "provenance": provenance,
         "runs": [_run_json(records, r) for r in runs],
         "programs": {_section_name(s, main): _section_json(s) for s in sections},
         "metrics": metrics,

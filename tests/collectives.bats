@@ -111,6 +111,28 @@ exact() {
 	END
 }
 
+# A launcher binds each of two ranks to a core; what divides the cores was started by hand.
+@test "the device of a run is the one of its --device in every order of programs" {
+	cd "$BATS_TEST_TMPDIR"
+	exact 2 allreduce --device host --size 1K --out ranks
+	for device in host host:0,1; do
+		# shellcheck disable=SC2086 # QUICK is a list of words
+		run "$bin/../micro/launch" --device "$device" $QUICK --out "launch_$device"
+		[ "$status" = 3 ]
+	done
+	for order in 'ranks launch_host launch_host:0,1' 'launch_host ranks launch_host:0,1' 'launch_host:0,1 launch_host ranks' \
+		'launch_host launch_host:0,1 ranks' 'ranks launch_host:0,1 launch_host' 'launch_host:0,1 ranks launch_host'; do
+		mkdir "in ${order// /-}"
+		# shellcheck disable=SC2086 # a list of files
+		cat $order >"in ${order// /-}/records.jsonl"
+	done
+	signatures "$PWD"/in*
+	for signature in in*/signature.json; do tr -d '\n' <"$signature" && echo; done >signatures
+	head -n 1 launch_host >>signatures
+	json '[len(rows), len({json.dumps([row["devices"], row["provenance"]]) for row in rows[:-1]})] == [7, 1]' \
+		'rows[0]["devices"]["host[0]"] == rows[-1]["device"][0]' <signatures
+}
+
 @test "one rank alone, and a simulated device, are 77 with the reason" {
 	run --separate-stderr "$bin/allreduce" --size 64
 	[ "$status" = 77 ]

@@ -12,6 +12,7 @@ from typing import Any, Dict, List, Sequence, Set, Tuple
 
 from reports.compare.numbers import RunNumbers
 from reports.jsonl import Json, clean, is_number
+from reports.machine import main_devices
 from reports.quantity import spell
 from reports.state import telemetry_of
 
@@ -146,8 +147,9 @@ def of_signature(signature: Json, plan: Json) -> Dict[str, str]:
             if value is not None and name not in _OF_A_JOB
         }
     )
-    found.update(_of_devices(signature["devices"]))
-    found["machine: devices"] = str(len(signature["devices"]))
+    devices = main_devices(signature)  # others are what single programs were given
+    found.update(_of_devices(devices))
+    found["machine: devices"] = str(len(devices))
     if plan.get("setting"):
         found["setting: setting"] = _text(plan["setting"])
     for name in ("full", "headline", "shapes", "only", "budget_s"):

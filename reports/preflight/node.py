@@ -160,7 +160,7 @@ def of_records(path: Path, evidence: Json) -> Node:
         node.unreadable = str(why)
         return node
     node.devices, node.links = list(main_devices(signature).values()), links_of_node(signature)
-    node.provenance = provenance.of_signature(dict(signature, devices=main_devices(signature)), {})
+    node.provenance = provenance.of_signature(signature, {})
     node.memory_bytes = number_in(signature["provenance"]["fields"], "memory_bytes") or 0.0
     node.measured, node.failed = _measured(signature, _keys(records), _tries(records)), _failed(signature)
     return node

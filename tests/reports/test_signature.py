@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import unittest
@@ -12,6 +13,7 @@ import workplace
 from synthetic import copies, everything, headline, launch, memory, unknown, unstarted, value
 
 from reports import left_out, machine
+from reports.compare import provenance
 from reports.signature import MixedMachines
 
 try:
@@ -188,11 +190,11 @@ class Rules(workplace.Scratch):
         ranks, other = synthetic.allreduce(run="r2"), memory(run="r3")
         ranks.lines[0]["job"] = {"library": "Open MPI", "processes": 2, "hosts": 1}
         ranks.lines[0]["provenance"]["affinity"] = "1"
-        provenance = self.signature(launch().text() + ranks.text()).json["provenance"]
-        self.assertEqual((provenance["changed_between_runs"], provenance["fields"]["affinity"]), ({}, "0-1"))
+        origin = self.signature(launch().text() + ranks.text()).json["provenance"]
+        self.assertEqual((origin["changed_between_runs"], origin["fields"]["affinity"]), ({}, "0-1"))
         other.lines[0]["provenance"]["affinity"] = "1"
-        provenance = self.signature(launch().text() + other.text()).json["provenance"]
-        self.assertEqual(provenance["changed_between_runs"], {"affinity": ["0-1", "1"]})
+        origin = self.signature(launch().text() + other.text()).json["provenance"]
+        self.assertEqual(origin["changed_between_runs"], {"affinity": ["0-1", "1"]})
 
     def test_other_devices_carry_their_name(self) -> None:
         text = copies().text() + launch().text() + launch(spec="host:0,1", run="r2").text()
@@ -288,25 +290,50 @@ class Rules(workplace.Scratch):
         devices = self.signature(launch().text() + without.text()).json["devices"]
         self.assertEqual([device["gemm_types"] for device in devices.values()], [["f32", "f64"]])
 
-    def test_the_device_is_the_same_whichever_program_ran_last(self) -> None:
-        """A program that asks for no GEMMs opens the device without them, and the order of programs is
-        drawn."""
-        has, lacks = (
-            make(device={"blas": blas, "capabilities": words})
-            for make, blas, words in (
-                (copies, "OpenBLAS", ["gemm", "copy_engine", "peer"]),
-                (memory, "", ["copy_engine", "peer"]),
+    def test_the_device_is_the_same_in_every_order_of_programs(self) -> None:
+        """A program that asks for no GEMMs opens the device without them, ranks are bound to some of its
+        cores, and a program that was started by hand divides them."""
+        has, lacks, divides, ranks = (
+            make(device=device, **more)
+            for make, device, more in (
+                (copies, {"blas": "OpenBLAS", "capabilities": ["gemm", "copy_engine", "peer"]}, {}),
+                (memory, {"capabilities": ["copy_engine", "peer"], "memory_bytes": 1 << 33}, {}),
+                (launch, {"units": 1, "memory_bytes": 1 << 32}, {"spec": "host:0,1"}),
+                (synthetic.allreduce, {"units": 1, "shares": "its core"}, {}),
             )
         )
-        devices = [
-            self.signature(one.text() + other.text()).json["devices"]
-            for one, other in ((has, lacks), (lacks, has))
+        has.lines[0]["started"] = "2026-01-02T03:04:07+00:00"
+        ranks.lines[0]["started"] = "2026-01-02T03:04:09+00:00"
+        ranks.lines[0]["job"] = {"library": "Open MPI", "processes": 2, "hosts": 1}
+        found = [
+            self.signature("".join(w.text() for w in order)).json
+            for order in itertools.permutations((has, lacks, divides, ranks))
         ]
-        self.assertEqual(devices[0], devices[1])
         self.assertEqual(
-            [(d["blas"], d["capabilities"]) for d in devices[0].values()],
-            [("OpenBLAS", ["gemm", "copy_engine", "peer"])],
+            len({json.dumps([s[key] for key in ("device", "devices", "provenance")]) for s in found}), 1
         )
+        self.assertEqual(
+            [(name, d["units"], d["blas"], d["memory_bytes"]) for name, d in found[0]["devices"].items()],
+            [("host[0]", 2, "OpenBLAS", 1 << 34), ("host:0,1[0]", 1, "", 1 << 32)],
+        )
+        self.assertEqual(found[0]["devices"]["host[0]"]["capabilities"], ["gemm", "copy_engine", "peer"])
+        self.assertEqual(found[0]["provenance"]["changed_between_runs"], {})
+        stated = [provenance.of_signature(s, {}) for s in found]
+        self.assertTrue(all(fields == stated[0] for fields in stated))
+        self.assertEqual((stated[0]["partition: device units"], stated[0]["machine: devices"]), ("2", "1"))
+
+    def test_ranks_alone_describe_the_device_that_they_had(self) -> None:
+        ranks = synthetic.allreduce(device={"units": 1})
+        ranks.lines[0]["job"] = {"library": "Open MPI", "processes": 2, "hosts": 1}
+        self.assertEqual(self.signature(ranks.text()).json["devices"]["host[0]"]["units"], 1)
+
+    def test_a_device_that_changed_says_so_in_the_order_of_time(self) -> None:
+        earlier, later = copies(), memory(device={"units": 1, "memory_bytes": 1 << 33})
+        later.lines[0]["started"] = "2026-01-02T03:04:06+00:00"
+        for order in itertools.permutations((earlier, later)):
+            signature = self.signature("".join(w.text() for w in order)).json
+            self.assertEqual(signature["provenance"]["changed_between_runs"], {"host[0] units": [2, 1]})
+            self.assertEqual(signature["devices"]["host[0]"]["units"], 1)
 
     def test_models_are_no_metrics(self) -> None:
         w = unknown()
