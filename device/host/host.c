@@ -138,7 +138,6 @@ static int open_device(const char *model, unsigned index, unsigned count, uint32
 				"open host:%u: cannot read the affinity mask of this process",
 				index);
 	host_cores_share(total, index, count, &first, &own);
-	/* Before any thread is started, because host_blas_open() forks. */
 	if (want & (DEV_CAP_GEMM | DEV_CAP_GEMM_TILED))
 		host_blas_open(HOST_SLOTS * (unsigned)own * count, &blas);
 	struct host_dev *d = calloc(1, sizeof(*d));

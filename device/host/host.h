@@ -8,7 +8,7 @@
  *   host_units      the threads: blocks on units, copies on engines
  *   host_timeslice  time slices of threads that share a core
  *   host_kernels    the kernels of device/kernels.h; host_simd has their inner loops
- *   host_gemm       GEMM as blocks; host_blas finds the library and its fastest kernel set
+ *   host_gemm       GEMM as blocks; host_blas finds the library and chooses its kernel set
  *   host_memory     allocations
  *   host_pool       items that are reused without allocating
  *   host_machine    cores, caches and memory of this machine

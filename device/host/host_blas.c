@@ -1,27 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/host/host_blas.h"
-#include "lib/clock.h"
 #include "lib/err.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
-/* Large enough to run from packed panels, small enough for 2 ms per GEMM. */
-#define TRIAL_SIZE 640
-#define TRIAL_NS 15000000u
-#define TRIAL_LIMIT_MS 1000
 /* What OpenBLAS maps for a call, and keeps for the next one. */
 #define BUFFER_BYTES ((size_t)128 << 20)
 
@@ -34,48 +27,15 @@ struct library {
 	const char *threads_variable;
 };
 
-static const struct library libraries[] = {
-	{"openblas",
-	 {"libopenblas.so.0", "libopenblas.so"},
-	 "OPENBLAS_CORETYPE",
-	 "OPENBLAS_NUM_THREADS"},
-	{"blis", {"libblis.so.4", "libblis.so.3"}, "BLIS_ARCH_TYPE", "BLIS_NUM_THREADS"},
+enum { OPENBLAS, BLIS, LIBRARIES };
+
+static const struct library libraries[LIBRARIES] = {
+	[OPENBLAS] = {"openblas",
+		      {"libopenblas.so.0", "libopenblas.so"},
+		      "OPENBLAS_CORETYPE",
+		      "OPENBLAS_NUM_THREADS"},
+	[BLIS] = {"blis", {"libblis.so.4", "libblis.so.3"}, "BLIS_ARCH_TYPE", "BLIS_NUM_THREADS"},
 };
-#define LIBRARIES (sizeof(libraries) / sizeof(libraries[0]))
-
-enum isa { ANY, AVX2, AVX512, AVX512_BF16 };
-
-/* Kernel sets worth timing; NULL is the library's own choice. BLIS only knows numbers; if a version
- * numbers its sets differently, the trial fails or times another set, and both are harmless. */
-static const struct candidate {
-	unsigned library;
-	const char *set;
-	enum isa needs;
-} candidates[] = {
-	{0, NULL, ANY},       {0, "SkylakeX", AVX512}, {0, "Cooperlake", AVX512_BF16},
-	{0, "Haswell", AVX2}, {0, "Zen", AVX2},        {1, NULL, ANY},
-	{1, "0", AVX512},     {1, "3", AVX2},          {1, "6", AVX2},
-};
-#define CANDIDATES (sizeof(candidates) / sizeof(candidates[0]))
-
-static bool cpu_supports(enum isa needs)
-{
-#if defined(__x86_64__)
-	__builtin_cpu_init();
-	switch (needs) {
-	case ANY:
-		return true;
-	case AVX2:
-		return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-	case AVX512:
-		return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-		       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-	case AVX512_BF16:
-		return cpu_supports(AVX512) && __builtin_cpu_supports("avx512bf16");
-	}
-#endif
-	return needs == ANY;
-}
 
 /* ------------------------------------------------------------------ loading */
 
@@ -189,174 +149,103 @@ static void describe_blis(void *handle, char *text, size_t capacity)
 		 query && name ? name(query()) : "");
 }
 
-static bool load_candidate(const struct candidate *c, struct host_blas *blas)
+static struct host_blas opened;
+
+static int load_library(unsigned library, const char *set)
 {
-	void *handle = open_library(&libraries[c->library], c->set);
-	if (!handle)
-		return false;
-	blas->handle = handle;
-	FUNCTION(handle, "sgemm_", blas->sgemm);
-	FUNCTION(handle, "dgemm_", blas->dgemm);
-	if (!blas->sgemm || !blas->dgemm)
-		return false;
-	if (c->library == 0)
-		describe_openblas(handle, blas->text, sizeof(blas->text));
+	void *handle = open_library(&libraries[library], set);
+	if (handle) {
+		FUNCTION(handle, "sgemm_", opened.sgemm);
+		FUNCTION(handle, "dgemm_", opened.dgemm);
+	}
+	if (!handle || !opened.sgemm || !opened.dgemm)
+		return err_note(-ENOENT, "no BLAS: cannot load libopenblas.so.0 or libblis.so.4");
+	opened.handle = handle;
+	if (library == OPENBLAS)
+		describe_openblas(handle, opened.text, sizeof(opened.text));
 	else
-		describe_blis(handle, blas->text, sizeof(blas->text));
-	return true;
-}
-
-/* ------------------------------------------------------------------ timing candidates */
-
-static uint64_t best_sgemm_ns(const struct host_blas *blas)
-{
-	const int n = TRIAL_SIZE;
-	const float one = 1, zero = 0;
-	const size_t count = (size_t)n * (size_t)n;
-	float *m = malloc(3 * count * sizeof(*m));
-	uint64_t best = UINT64_MAX;
-	if (!m)
-		return best;
-	for (size_t i = 0; i < 3 * count; i++)
-		m[i] = (float)(i % 7) - 3.0f;
-	const uint64_t begin = clock_ns();
-	for (int i = 0; i < 3 || clock_ns() - begin < TRIAL_NS; i++) {
-		const uint64_t start = clock_ns();
-		blas->sgemm("N", "N", &n, &n, &n, &one, m, &n, m + count, &n, &zero, m + 2 * count,
-			    &n);
-		const uint64_t took = clock_ns() - start;
-		best = took < best ? took : best;
-	}
-	free(m);
-	return best;
-}
-
-/* Runs in the child. Its output is discarded, because libraries print before they abort. */
-static void child_time_candidate(const struct candidate *c, int result)
-{
-	struct host_blas blas = {.text = ""};
-	int null = open("/dev/null", O_WRONLY);
-	if (null >= 0) {
-		dup2(null, STDOUT_FILENO);
-		dup2(null, STDERR_FILENO);
-	}
-	if (!load_candidate(c, &blas) || reserve_buffers(blas.handle, 1))
-		_exit(1);
-	const uint64_t took = best_sgemm_ns(&blas);
-	_exit(write(result, &took, sizeof(took)) == sizeof(took) ? 0 : 1);
-}
-
-/* Best time of a GEMM in ns; 0 if the candidate cannot run. */
-static uint64_t time_in_child(const struct candidate *c)
-{
-	int ends[2];
-	uint64_t took = 0;
-	if (pipe2(ends, O_CLOEXEC))
-		return 0;
-	pid_t child = fork();
-	if (child == 0)
-		child_time_candidate(c, ends[1]);
-	close(ends[1]);
-	if (child > 0) {
-		struct pollfd ready = {.fd = ends[0], .events = POLLIN};
-		if (poll(&ready, 1, TRIAL_LIMIT_MS) != 1 ||
-		    read(ends[0], &took, sizeof(took)) != sizeof(took)) {
-			took = 0;
-			kill(child, SIGKILL);
-		}
-		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
-	close(ends[0]);
-	return took;
-}
-
-static bool has_one_thread(void)
-{
-	char line[128];
-	int threads = 0;
-	FILE *file = fopen("/proc/self/status", "r");
-	if (!file)
-		return false;
-	while (fgets(line, sizeof(line), file))
-		if (sscanf(line, "Threads: %d", &threads) == 1)
-			break;
-	fclose(file);
-	return threads == 1;
-}
-
-static const struct candidate *fastest_candidate(void)
-{
-	const struct candidate *best = NULL;
-	uint64_t best_ns = UINT64_MAX;
-	for (size_t i = 0; i < CANDIDATES; i++) {
-		const uint64_t took =
-			cpu_supports(candidates[i].needs) ? time_in_child(&candidates[i]) : 0;
-		/* A difference within 2 % is noise: the earlier candidate wins, so that every run
-		 * makes the same choice. */
-		if (took == 0 || (best && (double)took > 0.98 * (double)best_ns))
-			continue;
-		best = &candidates[i];
-		best_ns = took;
-	}
-	return best;
+		describe_blis(handle, opened.text, sizeof(opened.text));
+	return 0;
 }
 
 /* ------------------------------------------------------------------ choosing */
 
-static int choose_by_name(const char *wish, struct candidate *c)
+const char *host_blas_set(const char *vendor, enum host_isa widest)
+{
+	switch (widest) {
+	case HOST_ISA_AVX512_BF16:
+		return "Cooperlake";
+	case HOST_ISA_AVX512:
+		return "SkylakeX";
+	case HOST_ISA_AVX2:
+		return strcmp(vendor, "AuthenticAMD") == 0 || strcmp(vendor, "HygonGenuine") == 0
+			       ? "Zen"
+			       : "Haswell";
+	case HOST_ISA_OTHER:
+		break;
+	}
+	return NULL;
+}
+
+static enum host_isa read_processor(char vendor[13])
+{
+	vendor[0] = '\0';
+#if defined(__x86_64__)
+	unsigned highest, words[3];
+	if (__get_cpuid(0, &highest, &words[0], &words[2], &words[1])) {
+		memcpy(vendor, words, sizeof(words));
+		vendor[sizeof(words)] = '\0';
+	}
+	__builtin_cpu_init();
+	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+	    __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+		return __builtin_cpu_supports("avx512bf16") ? HOST_ISA_AVX512_BF16
+							    : HOST_ISA_AVX512;
+	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+		return HOST_ISA_AVX2;
+#endif
+	return HOST_ISA_OTHER;
+}
+
+static int load_for_processor(void)
+{
+	char vendor[13];
+	const enum host_isa widest = read_processor(vendor);
+	int status = load_library(OPENBLAS, host_blas_set(vendor, widest));
+	/* OpenBLAS before 0.3.11 takes its slowest set for Cooperlake, which it does not know. */
+	if (status == 0 && widest == HOST_ISA_AVX512_BF16 && strstr(opened.text, "Prescott")) {
+		dlclose(opened.handle);
+		status = load_library(OPENBLAS, host_blas_set(vendor, HOST_ISA_AVX512));
+	}
+	return status ? load_library(BLIS, NULL) : 0;
+}
+
+static int load_by_name(const char *wish)
 {
 	const size_t length = strcspn(wish, ":");
-	for (unsigned i = 0; i < LIBRARIES; i++) {
-		if (strlen(libraries[i].name) != length ||
-		    strncmp(libraries[i].name, wish, length) != 0)
-			continue;
-		*c = (struct candidate){.library = i,
-					.set = wish[length] ? wish + length + 1 : NULL};
-		return 0;
-	}
+	for (unsigned i = 0; i < LIBRARIES; i++)
+		if (strlen(libraries[i].name) == length &&
+		    strncmp(libraries[i].name, wish, length) == 0)
+			return load_library(i, wish[length] ? wish + length + 1 : NULL);
 	return err_note(-ENOENT,
 			"unknown GPUSIG_BLAS '%s'; values: openblas[:SET], blis[:NUMBER], none",
 			wish);
 }
 
-static int choose_candidate(struct candidate *c, bool *timed_p)
-{
-	const char *wish = getenv("GPUSIG_BLAS");
-	const struct candidate *best;
-	*timed_p = true;
-	if (wish && strcmp(wish, "none") == 0)
-		return err_note(-ENOENT, "no BLAS: GPUSIG_BLAS is none");
-	if (wish && wish[0])
-		return choose_by_name(wish, c);
-	if (has_one_thread() && (best = fastest_candidate()) != NULL) {
-		*c = *best;
-		return 0;
-	}
-	*timed_p = false;
-	*c = (struct candidate){.set = cpu_supports(AVX512) ? "SkylakeX"
-				       : cpu_supports(AVX2) ? "Haswell"
-							    : NULL};
-	return 0;
-}
-
-static struct host_blas opened;
 static int opened_status;
 static char opened_why[256];
 
 static void open_chosen(void)
 {
-	struct candidate c = {0};
-	bool timed;
-	opened_status = choose_candidate(&c, &timed);
-	if (!opened_status && !load_candidate(&c, &opened) &&
-	    (timed || !load_candidate(&(struct candidate){.library = 1}, &opened)))
-		opened_status =
-			err_note(-ENOENT, "no BLAS: cannot load libopenblas.so.0 or libblis.so.4");
+	const char *wish = getenv("GPUSIG_BLAS");
+	if (!wish || !wish[0])
+		opened_status = load_for_processor();
+	else if (strcmp(wish, "none") == 0)
+		opened_status = err_note(-ENOENT, "no BLAS: GPUSIG_BLAS is none");
+	else
+		opened_status = load_by_name(wish);
 	if (opened_status)
 		snprintf(opened_why, sizeof(opened_why), "%s", err_text());
-	else if (!timed)
-		strncat(opened.text, " (not timed)", sizeof(opened.text) - strlen(opened.text) - 1);
 }
 
 int host_blas_open(unsigned calls, const struct host_blas **blas_p)

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The BLAS library of this machine and, of its kernel sets, the one that is fastest on this
- * processor.
+ * The BLAS library of this machine: OpenBLAS, or BLIS where OpenBLAS cannot be loaded.
  *
- * Libraries choose a kernel set by the processor's name. On a processor they do not know (a new
- * one, or one whose name a virtual machine hides) the choice may be slower by a factor of two. So
- * every set that this processor can run is timed, each in its own child process, because a library
- * chooses once when it is loaded. That takes about 0.2 s and happens once per process, and only
- * while the process has one thread: a fork may copy locks that other threads hold. With more
- * threads the widest set is used without timing, and `text` says so.
+ * OpenBLAS chooses a kernel set by the processor's model. On one that it does not know (a new one,
+ * or one whose model a virtual machine hides) the choice may be slower by a factor of two. So the
+ * set is chosen here, by vendor and instruction sets, and is the same in every process of a
+ * machine; `text` names the one that OpenBLAS uses. BLIS chooses by itself.
  *
  * GPUSIG_BLAS=LIBRARY[:SET] overrides the choice: openblas, openblas:SkylakeX (a value of
  * OPENBLAS_CORETYPE), blis, blis:0 (a value of BLIS_ARCH_TYPE), or none.
@@ -32,6 +29,14 @@ struct host_blas {
 	host_sgemm_fn sgemm;
 	host_dgemm_fn dgemm;
 };
+
+/* The widest instruction set of a processor that kernel sets exist for. AVX2 includes FMA, AVX512
+ * includes DQ, BW and VL. */
+enum host_isa { HOST_ISA_OTHER, HOST_ISA_AVX2, HOST_ISA_AVX512, HOST_ISA_AVX512_BF16 };
+
+/* OpenBLAS's kernel set for a processor; NULL: the library's own choice. `vendor` is CPUID's name,
+ * such as AuthenticAMD, or "". */
+const char *host_blas_set(const char *vendor, enum host_isa widest);
 
 /* Find, choose and load; later calls return the result of the first. `calls`: how many threads may
  * call the library at once. -ENOENT: there is no usable library; -ENOMEM: a limit of the process
