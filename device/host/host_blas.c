@@ -173,8 +173,6 @@ static int load_library(unsigned library, const char *set)
 const char *host_blas_set(const char *vendor, enum host_isa widest)
 {
 	switch (widest) {
-	case HOST_ISA_AVX512_BF16:
-		return "Cooperlake";
 	case HOST_ISA_AVX512:
 		return "SkylakeX";
 	case HOST_ISA_AVX2:
@@ -199,8 +197,7 @@ static enum host_isa read_processor(char vendor[13])
 	__builtin_cpu_init();
 	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
 	    __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
-		return __builtin_cpu_supports("avx512bf16") ? HOST_ISA_AVX512_BF16
-							    : HOST_ISA_AVX512;
+		return HOST_ISA_AVX512;
 	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
 		return HOST_ISA_AVX2;
 #endif
@@ -211,13 +208,7 @@ static int load_for_processor(void)
 {
 	char vendor[13];
 	const enum host_isa widest = read_processor(vendor);
-	int status = load_library(OPENBLAS, host_blas_set(vendor, widest));
-	/* OpenBLAS before 0.3.11 takes its slowest set for Cooperlake, which it does not know. */
-	if (status == 0 && widest == HOST_ISA_AVX512_BF16 && strstr(opened.text, "Prescott")) {
-		dlclose(opened.handle);
-		status = load_library(OPENBLAS, host_blas_set(vendor, HOST_ISA_AVX512));
-	}
-	return status ? load_library(BLIS, NULL) : 0;
+	return load_library(OPENBLAS, host_blas_set(vendor, widest)) ? load_library(BLIS, NULL) : 0;
 }
 
 static int load_by_name(const char *wish)

@@ -31,8 +31,8 @@ struct host_blas {
 };
 
 /* The widest instruction set of a processor that kernel sets exist for. AVX2 includes FMA, AVX512
- * includes DQ, BW and VL. */
-enum host_isa { HOST_ISA_OTHER, HOST_ISA_AVX2, HOST_ISA_AVX512, HOST_ISA_AVX512_BF16 };
+ * includes DQ, BW and VL. For later ones OpenBLAS has no other GEMM of f32 and f64. */
+enum host_isa { HOST_ISA_OTHER, HOST_ISA_AVX2, HOST_ISA_AVX512 };
 
 /* OpenBLAS's kernel set for a processor; NULL: the library's own choice. `vendor` is CPUID's name,
  * such as AuthenticAMD, or "". */

@@ -20,7 +20,6 @@ static void every_processor_has_its_set(void)
 		expect(!host_blas_set(vendor, HOST_ISA_OTHER));
 		expect_str(host_blas_set(vendor, HOST_ISA_AVX2), vendors[i].avx2);
 		expect_str(host_blas_set(vendor, HOST_ISA_AVX512), "SkylakeX");
-		expect_str(host_blas_set(vendor, HOST_ISA_AVX512_BF16), "Cooperlake");
 	}
 }
 
