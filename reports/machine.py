@@ -11,6 +11,7 @@ from typing import Dict, List
 from reports.jsonl import Json, is_number
 from reports.metrics import NO_CASE, SKIPPED
 from reports.quantity import listing, plural, size
+from reports.placement import in_words
 from reports.records import CONTENDED, GRADES
 from reports.signature import Signature
 from reports.state import Item, items
@@ -147,6 +148,17 @@ def _disturbed(signature: Json) -> List[Note]:
     return notes
 
 
+def _moved(placements: List[Json]) -> Note:
+    text = (
+        "This machine's cores were in %s while it was measured, %s from core to core (in %s measurements of "
+        "a case). What several cores do together takes longer in some; a number that was tried in several "
+        "is of the place of most."
+    )
+    places = in_words([place["core_latency_s"] for place in placements])
+    tries = listing([str(place["tries"]) for place in placements])
+    return Note("warning", "Moved.", text % (plural(len(placements), "place"), places, tries))
+
+
 # Capabilities that only models have (device/dev_tracking.h), in words.
 _OF_NO_DEVICE = {
     "memory_adds": "memory that adds",
@@ -176,6 +188,8 @@ def warnings(signature: Json) -> List[Note]:
         notes.append(_simulated(signature))
     notes += [Note("warning", finding["head"], finding["text"]) for finding in signature["findings"]]
     notes += _disturbed(signature)
+    if len(signature["placements"]) > 1:
+        notes.append(_moved(signature["placements"]))
     changed = signature["provenance"]["changed_between_runs"]
     if changed:
         notes.append(

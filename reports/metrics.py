@@ -196,6 +196,8 @@ def primary_of(group: Group, suffix: str) -> Tuple[Dict[str, Json], List[Json], 
         entry = _of_case(group, case, derived)
         if derived.grade:
             entry["grade_reason"] = derived.grade_reason
+        if derived.core_latency_s is not None:
+            entry["core_latency_s"] = derived.core_latency_s
         entry.update(
             primary=True,
             better=primary.better,

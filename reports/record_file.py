@@ -13,6 +13,7 @@ from typing import Dict, Tuple
 
 from reports.contradictions import contradiction_of
 from reports.jsonl import BadRecord, Json, Reader, clean, open_regular, parse_line, read_lines
+from reports.placement import usual
 from reports.records import Group, Records, Run, case_of, end_of, run_of
 from reports.tries import merged
 
@@ -82,7 +83,16 @@ def read(path: Path) -> Records:
                 _take(records, runs, parse_line(line), number)
             except BadRecord as why:
                 records.bad_records.setdefault(str(why), []).append(number)
+    place = usual(
+        [
+            case.core_latency_s
+            for group in records.groups.values()
+            for tries in group.tries.values()
+            for case in tries
+            if case.status == "ok" and case.core_latency_s is not None
+        ]
+    )
     for group in records.groups.values():
-        group.cases = {key: merged(tries) for key, tries in group.tries.items()}
+        group.cases = {key: merged(tries, place) for key, tries in group.tries.items()}
         group.sort()
     return records

@@ -78,6 +78,7 @@ class Derived:
     grade_reason: str = ""
     tries: int = 1  # that the value is of (reports/tries.py)
     each: Tuple[float, ...] = ()  # the values of these, in the order of time
+    core_latency_s: Optional[float] = None  # of the try that gives the value
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,7 @@ class Case:
     facts: Mapping[str, Scalar]
     valid: bool
     flags: Tuple[Flag, ...]
+    core_latency_s: Optional[float] = None  # of the placement that its rounds are of
 
     def variant(self, name: Optional[str]) -> Optional[Variant]:
         return next((v for v in self.variants if v.name == name), None)
@@ -366,6 +368,7 @@ def case_of(reader: Reader, line: int, references: Sequence[str]) -> Case:
             )
             for f in validity.objects("flags")
         ),
+        core_latency_s=reader.object_or_empty("surroundings").real("core_latency_s") or None,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
 from reports.curves import Curve, axis_unit, curves_of, flags_of, marks, numeric_axis, why_invalid
@@ -17,6 +18,7 @@ from reports.quantity import listing, size
 from reports.section import Finding, Section
 from reports.sections import advice, rank, section_of, spec_of
 from reports.metrics import all_of, brief, formulas_of, metric, metric_name, of_many, primary_of, shortened
+from reports.placement import levels_of
 from reports.records import Group, Records, Run
 from reports.signature_file import text_of
 from reports.spread import add_run_intervals
@@ -340,6 +342,18 @@ def _metrics(sections: List[Section], main: str) -> Tuple[Dict[str, Json], List[
     return {name: brief(entry) for name, entry in metrics.items()}, missing, shortened(spread)
 
 
+def _placements(records: Records) -> List[Json]:
+    """Where the cores were, the least core-to-core latency first, and of how many tries of a case."""
+    tries = [
+        case.core_latency_s
+        for group in records.groups.values()
+        for own in group.tries.values()
+        for case in own
+        if case.core_latency_s is not None
+    ]
+    return [{"core_latency_s": median(level), "tries": len(level)} for level in levels_of(tries)]
+
+
 def _known_to_some(device: Mapping[str, Any], earlier: Mapping[str, Any]) -> Json:
     """What only a program knows that opened the device for GEMMs: whichever ran last, the device is the
     same."""
@@ -406,6 +420,7 @@ def build(records: Records) -> Signature:
         "programs": {_section_name(s, main): _section_json(s) for s in sections},
         "metrics": metrics,
         "run_spread": spread,
+        "placements": shortened(_placements(records)),
         "primary_missing": missing,
         "findings": [_finding_json(s, f) for s in sections for f in s.findings],
         "not_measured": [e for g in groups for e in _not_measured(g)] + _unstarted(records, main),

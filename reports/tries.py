@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from reports.curves import flags_concerning, why_graded, why_invalid
+from reports.placement import is_at
 from reports.quantity import digits, scale_of
 from reports.records import CONTENDED, NOISY, Case, Derived, Flag
 
@@ -33,6 +34,7 @@ class Try:
     why_invalid: str = ""
     grade: str = ""
     reason: str = ""
+    elsewhere: bool = False  # the cores were not where they were for most of the run
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,8 @@ def outcome(tries: Sequence[Try], unit: str = "") -> Outcome:
     if not right:
         return Outcome(len(tries) - 1, tries[-1].low, tries[-1].high)
     grade = min((tries[i].grade for i in right), key=_BEST_FIRST.index)
-    places = [i for i in right if tries[i].grade == grade]
+    graded = [i for i in right if tries[i].grade == grade]
+    places = [i for i in graded if not tries[i].elsewhere] or graded
     counted = [tries[i] for i in places]
     low, high = hull(counted)
     apart = next(
@@ -125,7 +128,7 @@ def _values(case: Case) -> Dict[Tuple[str, Optional[str], int], Derived]:
     return found
 
 
-def _try(case: Case, derived: Derived) -> Try:
+def _try(case: Case, derived: Derived, place: Optional[float]) -> Try:
     return Try(
         derived.value or 0.0,
         derived.ci_low,
@@ -133,10 +136,11 @@ def _try(case: Case, derived: Derived) -> Try:
         why_invalid(case, derived),
         derived.grade,
         why_graded(case, derived),
+        not is_at(case.core_latency_s, place),
     )
 
 
-def _settled(found: Outcome, of: Try, derived: Derived) -> Derived:
+def _settled(found: Outcome, of: Try, case: Case, derived: Derived) -> Derived:
     """The value with what the tries make of it."""
     if of.why_invalid or found.missing:
         return replace(derived, valid=False, reason=of.why_invalid or found.missing, grade="")
@@ -149,12 +153,13 @@ def _settled(found: Outcome, of: Try, derived: Derived) -> Derived:
         grade=found.grade,
         valid=True,
         grade_reason=found.reason if found.grade else "",
+        core_latency_s=case.core_latency_s,
     )
 
 
-def merged(tries: Sequence[Case]) -> Case:
+def merged(tries: Sequence[Case], place: Optional[float] = None) -> Case:
     """The case that a signature is of. Timings, facts and mechanisms are those of the try that gave most
-    values."""
+    values. `place`: the core-to-core latency of most of the run."""
     failure = _failure(tries)
     if failure:
         return (
@@ -173,18 +178,18 @@ def merged(tries: Sequence[Case]) -> Case:
     settled: Dict[Tuple[str, Optional[str], int], Tuple[int, Derived]] = {}
     for name in dict.fromkeys(name for own in values for name in own):
         having = [i for i, own in enumerate(values) if name in own]
-        attempts = [_try(ok[i], values[i][name]) for i in having]
+        attempts = [_try(ok[i], values[i][name], place) for i in having]
         found = outcome(attempts, values[having[-1]][name].unit)
-        place = having[found.place]
-        settled[name] = place, _settled(found, attempts[found.place], values[place][name])
-    gave = Counter(place for place, _ in settled.values())
+        at = having[found.place]
+        settled[name] = at, _settled(found, attempts[found.place], ok[at], values[at][name])
+    gave = Counter(at for at, _ in settled.values())
     base = max(range(len(ok)), key=lambda i: (gave[i], i))
     flags: List[Flag] = list(ok[base].flags)
-    for place, derived in settled.values():  # a value from another try brings its flags
-        if place != base:
+    for at, derived in settled.values():  # a value from another try brings its flags
+        if at != base:
             flags += [
                 replace(f, variant=derived.variant, quantity=derived.name)
-                for f in flags_concerning(ok[place], derived)
+                for f in flags_concerning(ok[at], derived)
             ]
     return replace(
         ok[base], derived=tuple(d for _, d in settled.values()), flags=tuple(dict.fromkeys(flags)), valid=True

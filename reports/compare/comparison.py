@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import List, Optional, Sequence
 
-from reports.compare import provenance, statistics, verdict
+from reports.compare import placement, provenance, statistics, verdict
 from reports.compare.numbers import RATIO, BadNumbers, Number
 from reports.compare.sides import Side, notes_on
 from reports.compare.verdict import EQUIVALENT, IMPROVE, INCONCLUSIVE, INVALID, REGRESS, Row, Settings, Values
@@ -245,7 +245,7 @@ def compare(before: Side, after: Side, settings: Settings) -> Json:
         controls=tuple(controls_of(settings)),
         brought_control=not _OF_THE_HOST & set(settings.factors),
     )
-    then, now = before.runs, after.runs
+    then, now, moved = placement.of_one_place(before.runs, after.runs)
     names, controls, others = verdict.chosen([*then, *now], settings)
     if len(names) > MAX_JUDGED:
         raise BadNumbers(
@@ -259,7 +259,7 @@ def compare(before: Side, after: Side, settings: Settings) -> Json:
     return {
         "schema": SCHEMA,
         "version": VERSION,
-        "outcome": _outcome(rows, control, differing, notes_on(before, after), settings),
+        "outcome": _outcome(rows, control, differing, [*notes_on(before, after), *moved], settings),
         "settings": {
             "rate": settings.rate,
             "confidence": settings.confidence,

@@ -52,6 +52,7 @@ def number_of(name: str, entry: Json) -> Number:
         contended=entry.get("grade") == CONTENDED,
         low=low,
         high=high,
+        core_latency_s=entry.get("core_latency_s"),
     )
 
 

@@ -32,6 +32,8 @@ class Number:
     condition: str = ""  # what the number holds for: "f32, 2048³"
     low: Optional[float] = None  # 95 % confidence interval of the samples of this run
     high: Optional[float] = None
+    core_latency_s: Optional[float] = None  # where the cores were
+    elsewhere: bool = False  # missing, because the cores were not where the other runs' were
 
 
 @dataclass(frozen=True)

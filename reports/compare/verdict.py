@@ -65,6 +65,7 @@ class Values:
     values: Tuple[Optional[float], ...]
     reasons: Tuple[str, ...]
     contended: int = 0  # how many of the values
+    elsewhere: int = 0  # of the missing ones, left out because the cores were elsewhere
 
     @property
     def present(self) -> List[float]:
@@ -121,7 +122,8 @@ def values_of(runs: Sequence[RunNumbers], name: str) -> Values:
         "no such number in this run" if n is None else n.reason if n.value is None else "" for n in found
     )
     contended = sum(n is not None and n.value is not None and n.contended for n in found)
-    return Values(tuple(None if n is None else n.value for n in found), reasons, contended)
+    elsewhere = sum(n is not None and n.elsewhere for n in found)
+    return Values(tuple(None if n is None else n.value for n in found), reasons, contended, elsewhere)
 
 
 def number_of(runs: Sequence[RunNumbers], name: str) -> Number:
@@ -143,8 +145,9 @@ def _why_invalid(row: Row, runs: Sequence[RunNumbers], needs_direction: bool) ->
                 " and ".join(sorted(str(f) or "none" for f in found)),
             )
     for side, values in (("before", row.before), ("after", row.after)):
-        missing = len(values.values) - len(values.present)
-        if missing > MOST_MISSING * len(values.values):
+        tried = len(values.values) - values.elsewhere
+        missing = tried - len(values.present)
+        if not values.present or missing > MOST_MISSING * tried:
             return "too few values %s" % side  # each missing one is shown with its reason
     before, after = (values.contended / len(values.present) for values in (row.before, row.after))
     if abs(before - after) > MOST_UNEQUAL:

@@ -40,14 +40,16 @@ def fit(points: Sequence[Tuple[float, float]]) -> Line:
     return Line((sum(u) - slope * dot(v, u)) / dot(u, u), 1 / slope)
 
 
-def points_of(cases: Sequence[Case], variant: str, where: Dict[str, object]) -> List[Tuple[float, float]]:
+def points_of(
+    cases: Sequence[Case], variant: str, where: Dict[str, object], place: Optional[float] = None
+) -> List[Tuple[float, float]]:
     """Bytes and median seconds of the valid bandwidths; of those without a grade where at least three have
     none."""
     found = []
     for own in tries.by_case(
         [c for c in cases if all(c.axes.get(name) == value for name, value in where.items())]
     ):
-        settled = tries.settle(own, "bandwidth", variant)
+        settled = tries.settle(own, "bandwidth", variant, place)
         if settled:
             found.append((settled.grade, settled.case.model(variant, "bytes"), settled.case.median(variant)))
     quiet = [point for grade, *point in found if not grade]
@@ -65,11 +67,12 @@ def values(signature: dict, program: str, quantity: str) -> Iterator[dict]:
 
 def lines(signature: dict, cases: Sequence[Case]) -> Iterator[Tuple[str, Optional[float], Optional[float]]]:
     """Name, value of the signature, value of the records."""
+    place = tries.usual_place(cases)
     for program, section in signature["programs"].items():
         own = [case for case in cases if case.program == program]
         for found in section["results"].get("fits", []):
             label = "%s fit of %s %s" % (program, found["variant"], found["where"])
-            for name, value in fit(points_of(own, found["variant"], found["where"])).values().items():
+            for name, value in fit(points_of(own, found["variant"], found["where"], place)).values().items():
                 yield "%s: %s" % (label, name), found[name], value
 
 
@@ -77,6 +80,7 @@ def headlines(
     signature: dict, cases: Sequence[Case]
 ) -> Iterator[Tuple[str, Optional[float], Optional[float]]]:
     """Each is the value of the one case that its program names, of all tries of it."""
+    place = tries.usual_place(cases)
     for own in tries.by_case(cases):
         case = own[-1]
         for primary in case.run["primary"]:
@@ -86,7 +90,7 @@ def headlines(
                 and metric["primary"]
                 and all(case.axes.get(name) == value for name, value in primary["where"].items())
             ):
-                settled = tries.settle(own, primary["derived"], primary["variant"])
+                settled = tries.settle(own, primary["derived"], primary["variant"], place)
                 found = (settled.entry["value"], settled.low, settled.high) if settled else (None, None, None)
                 for end, value in zip(("value", "ci_low", "ci_high"), found):
                     yield "%s/%s: %s" % (case.program, primary["metric"], end), metric[end], value

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from records import Case
+from records import Case, median
 
 SAME = 0.1  # of the larger value
 
@@ -33,8 +33,26 @@ def differ(a: dict, b: dict) -> bool:
     return abs(a["value"] - b["value"]) > SAME * max(abs(a["value"]), abs(b["value"]))
 
 
-def settle(tries: Sequence[Case], name: str, variant: Optional[str]) -> Optional[Settled]:
-    """None where there is no value, or none that may be used. `tries` in the order of time, all ok."""
+def latency(case: Case) -> Optional[float]:
+    return case.record.get("surroundings", {}).get("core_latency_s")
+
+
+def usual_place(cases: Sequence[Case]) -> Optional[float]:
+    """The middle latency of the longest row in which none is over 1.3 times the one before."""
+    rows: List[List[float]] = [[]]
+    for value in sorted(value for value in map(latency, cases) if value):
+        if rows[-1] and value > 1.3 * rows[-1][-1]:
+            rows.append([])
+        rows[-1].append(value)
+    longest = max(rows, key=len)
+    return median(longest) if longest else None
+
+
+def settle(
+    tries: Sequence[Case], name: str, variant: Optional[str], place: Optional[float] = None
+) -> Optional[Settled]:
+    """None where there is no value, or none that may be used. `tries` in the order of time, all ok. `place`:
+    usual_place() of the whole run."""
     found: Dict[Optional[str], List[Tuple[Case, dict]]] = {None: [], "noisy": [], "contended": []}
     for case in tries:
         entry = case.derived(name, variant)
@@ -43,6 +61,13 @@ def settle(tries: Sequence[Case], name: str, variant: Optional[str]) -> Optional
     grade, counted = next(((g, own) for g, own in found.items() if own), (None, []))
     if not counted:
         return None
+    if place:
+        here = [
+            (case, entry)
+            for case, entry in counted
+            if not latency(case) or 1 / 1.3 <= latency(case) / place <= 1.3
+        ]
+        counted = here or counted
     entries = [entry for _, entry in counted]
     apart = any(differ(a, b) for i, a in enumerate(entries) for b in entries[:i])
     if grade == "contended" and (apart or len(entries) == 1):
