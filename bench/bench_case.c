@@ -300,6 +300,8 @@ static void judge_surroundings(struct bench_run *r, const struct cpu_load *befor
 		flag_contended(r, "other processes", load->others);
 	else if (load->stolen - load->error > STOLEN_ABOVE)
 		flag_contended(r, "the hypervisor", load->stolen);
+	else if (load->held_back > STOLEN_ABOVE)
+		flag_contended(r, "the CPU quota of a control group", load->held_back);
 	else
 		judge_disturbed(r);
 }

@@ -330,7 +330,9 @@ static void put_surroundings(struct bench_run *r)
 	json_object_begin(j, "surroundings");
 	json_number(j, "others", r->current.load_known ? load->others : NAN);
 	json_number(j, "stolen", r->current.load_known ? load->stolen : NAN);
-	if (!r->current.load_known)
+	if (r->current.load_known)
+		json_number(j, "held_back", load->held_back);
+	else
 		json_string(j, "reason", "no account of the processors over 0.05 s that adds up");
 	if (p->probes) {
 		json_number(j, "core_latency_s", p->latency_s);

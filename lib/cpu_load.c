@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lib/cpu_load.h"
+#include "lib/cgroup.h"
 #include "lib/clock.h"
 
 #include <math.h>
@@ -21,6 +22,24 @@ static double timeval_seconds(struct timeval t)
 }
 
 static double tick_s(void) { return 1.0 / (double)sysconf(_SC_CLK_TCK); }
+
+/* The group that was stopped longest: those above it are stopped with it, or stop it. */
+static void keep_longest_stop(const char *folder, int version, void *arg)
+{
+	const char *name = version == 1 ? "throttled_time %llu" : "throttled_usec %llu";
+	const double unit_s = version == 1 ? 1e-9 : 1e-6;
+	double *longest_s = arg;
+	char path[4096], line[128];
+	snprintf(path, sizeof(path), "%s/cpu.stat", folder);
+	FILE *file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		unsigned long long stopped;
+		if (sscanf(line, name, &stopped) == 1)
+			*longest_s = fmax(*longest_s, unit_s * (double)stopped);
+	}
+	if (file)
+		fclose(file);
+}
 
 struct cpu_load cpu_load_of(const char *root, const cpu_set_t *cores)
 {
@@ -47,6 +66,7 @@ struct cpu_load cpu_load_of(const char *root, const cpu_set_t *cores)
 	}
 	fclose(stat);
 	mark.known = mark.cores > 0;
+	cgroup_each(root, "cpu", keep_longest_stop, &mark.held_back_s);
 	return mark;
 }
 
@@ -86,6 +106,7 @@ bool cpu_load_between(const struct cpu_load *from, const struct cpu_load *to,
 		 * that are cut to a tick has one of a tick / sqrt(6). */
 		.error = 2 * tick_s() * sqrt((double)to->cores / 3) / cores_s,
 		.cores = to->cores,
+		.held_back = fmax(0.0, to->held_back_s - from->held_back_s) / cores_s,
 	};
 	return true;
 }

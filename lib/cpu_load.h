@@ -13,6 +13,7 @@
 struct cpu_load {
 	double idle_s, busy_s, stolen_s; /* sums over the cores that this process may use */
 	double own_s;                    /* CPU time of this process */
+	double held_back_s; /* stopped by the CPU quota of a control group; sum over cores */
 	double wall_s;
 	unsigned cores;
 	bool known; /* false where /proc/stat can't be read or has none of these cores */
@@ -20,7 +21,8 @@ struct cpu_load {
 
 struct cpu_load cpu_load_now(void);
 
-/* The account of these cores in ROOT/proc/stat; wall_s and own_s are 0. */
+/* The account of these cores in ROOT/proc/stat, and of the control groups; wall_s and own_s are 0.
+ */
 struct cpu_load cpu_load_of(const char *root, const cpu_set_t *cores);
 
 struct cpu_share {
@@ -30,6 +32,7 @@ struct cpu_share {
 	/* Either may be so much less, for the account ticks in hundredths of a second. */
 	double error;
 	unsigned cores;
+	double held_back; /* of the cores' time, by the quota of a control group */
 };
 
 /* Between two marks. False, and the output left alone: they are less than 0.05 s apart, or the

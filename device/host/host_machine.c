@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/host/host_machine.h"
+#include "lib/cgroup.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -204,63 +205,25 @@ static uint64_t read_named(const char *path, const char *name, uint64_t unit)
 }
 
 /* Files in the page cache that nobody uses count as used, but make room. */
-static uint64_t cgroup_free_bytes(const char *folder, const struct cgroup_version *v)
+static void bound_free_bytes(const char *folder, int version, void *arg)
 {
+	const struct cgroup_version *v = version == 1 ? &cgroup_v1 : &cgroup_v2;
+	uint64_t *capacity = arg;
 	char path[4096];
 	snprintf(path, sizeof(path), "%s/%s", folder, v->limit);
 	uint64_t limit = read_number(path);
 	snprintf(path, sizeof(path), "%s/%s", folder, v->usage);
 	uint64_t used = read_number(path);
 	snprintf(path, sizeof(path), "%s/memory.stat", folder);
-	uint64_t reclaimable = min_u64(read_named(path, v->reclaimable, 1), used);
-	if (limit == 0)
-		return UINT64_MAX;
-	used -= reclaimable;
-	return limit > used ? limit - used : 0;
-}
-
-/* Each group above the process's own limits it as well. Inside a container only the topmost one may
- * be visible. */
-static uint64_t cgroups_free_bytes(const char *root, const char *mount, const char *group,
-				   const struct cgroup_version *v)
-{
-	char folder[3072];
-	int top = snprintf(folder, sizeof(folder), "%s%s", root, mount);
-	snprintf(folder + top, sizeof(folder) - (size_t)top, "%s", group);
-	uint64_t capacity = cgroup_free_bytes(folder, v);
-	for (char *end; (end = strrchr(folder + top, '/')) != NULL;) {
-		*end = '\0';
-		capacity = min_u64(capacity, cgroup_free_bytes(folder, v));
-	}
-	return capacity;
+	used -= min_u64(read_named(path, v->reclaimable, 1), used);
+	if (limit)
+		*capacity = min_u64(*capacity, limit > used ? limit - used : 0);
 }
 
 uint64_t host_cgroup_free_bytes(const char *root)
 {
-	char line[2048], path[512];
 	uint64_t capacity = UINT64_MAX;
-	snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
-	FILE *file = fopen(path, "r");
-	while (file && fgets(line, sizeof(line), file)) {
-		line[strcspn(line, "\n")] = '\0';
-		const char *names = strchr(line, ':'),
-			   *group = names ? strchr(names + 1, ':') : NULL;
-		if (!group || group[1] != '/')
-			continue;
-		if (strncmp(line, "0::", 3) == 0) {
-			capacity = min_u64(capacity, cgroups_free_bytes(root, "/sys/fs/cgroup",
-									group + 1, &cgroup_v2));
-			capacity =
-				min_u64(capacity, cgroups_free_bytes(root, "/sys/fs/cgroup/unified",
-								     group + 1, &cgroup_v2));
-		} else if (strstr(names, ":memory:")) {
-			capacity =
-				min_u64(capacity, cgroups_free_bytes(root, "/sys/fs/cgroup/memory",
-								     group + 1, &cgroup_v1));
-		}
-	}
-	if (file)
-		fclose(file);
+	cgroup_each(root, "memory", bound_free_bytes, &capacity);
 	return capacity;
 }
 

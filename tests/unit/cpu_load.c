@@ -101,6 +101,43 @@ static void a_tick_of_rounding_is_nobody(void)
 	expect(share.others > 0.0 && !cpu_load_was_shared(&share));
 }
 
+static void write_file(const char *name, const char *text)
+{
+	char path[192];
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	FILE *file = fopen(path, "w");
+	require(file != NULL);
+	fputs(text, file);
+	fclose(file);
+}
+
+/* A container with one core's worth of two, in both versions of control groups. */
+static void a_quota_is_not_others(void)
+{
+	static const struct {
+		const char *groups, *file, *before, *after;
+	} versions[] = {
+		{"0::/a/b\n", "sys/fs/cgroup/a/cpu.stat", "usage_usec 5\nthrottled_usec 1000000\n",
+		 "usage_usec 9\nthrottled_usec 1500000\n"},
+		{"4:cpuset:/\n3:cpu,cpuacct:/x\n0::/\n", "sys/fs/cgroup/cpu/x/cpu.stat",
+		 "nr_throttled 7\nthrottled_time 1000000000\n",
+		 "nr_throttled 8\nthrottled_time 1500000000\n"},
+	};
+	for (size_t i = 0; i < 2; i++) {
+		struct cpu_share share;
+		write_file("proc/self/cgroup", versions[i].groups);
+		write_file(versions[i].file, versions[i].before);
+		const struct cpu_load from = account_of(2, (struct ticks){0}, (struct ticks){0});
+		write_file(versions[i].file, versions[i].after);
+		const struct cpu_load to = account_of(2, (struct ticks){.user = 50, .idle = 50},
+						      (struct ticks){.user = 50, .idle = 50});
+		expect(second_after(from, to, 1.0, &share));
+		expect_near(share.others, 0.0, 1e-9);
+		expect_near(share.held_back, 0.25, 1e-9);
+		write_file(versions[i].file, "");
+	}
+}
+
 static void what_does_not_add_up_is_unknown(void)
 {
 	struct cpu_share share = {.others = -1.0};
@@ -120,20 +157,48 @@ static void what_does_not_add_up_is_unknown(void)
 	expect(share.others == -1.0);
 }
 
+/* The folders of a made machine, each after the one that holds it. */
+static const char *const folders[] = {
+	"",
+	"/proc",
+	"/proc/self",
+	"/sys",
+	"/sys/fs",
+	"/sys/fs/cgroup",
+	"/sys/fs/cgroup/a",
+	"/sys/fs/cgroup/cpu",
+	"/sys/fs/cgroup/cpu/x",
+};
+static const char *const files[] = {
+	"/proc/stat",
+	"/proc/self/cgroup",
+	"/sys/fs/cgroup/a/cpu.stat",
+	"/sys/fs/cgroup/cpu/x/cpu.stat",
+};
+
 int main(void)
 {
-	char folder[80];
+	const size_t folder_count = sizeof(folders) / sizeof(folders[0]);
+	char path[192];
 	snprintf(root, sizeof(root), "/tmp/gpusig-cpu-load-%d", (int)getpid());
-	snprintf(folder, sizeof(folder), "%s/proc", root);
-	snprintf(stat_file, sizeof(stat_file), "%s/stat", folder);
-	if (mkdir(root, 0700) || mkdir(folder, 0700))
-		return 1;
+	snprintf(stat_file, sizeof(stat_file), "%s/proc/stat", root);
+	for (size_t i = 0; i < folder_count; i++) {
+		snprintf(path, sizeof(path), "%s%s", root, folders[i]);
+		if (mkdir(path, 0700))
+			return 1;
+	}
 	test(others_ran_what_is_neither_idle_nor_own);
 	test(short_work_between_ticks_is_seen);
 	test(a_tick_of_rounding_is_nobody);
+	test(a_quota_is_not_others);
 	test(what_does_not_add_up_is_unknown);
-	unlink(stat_file);
-	rmdir(folder);
-	rmdir(root);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		snprintf(path, sizeof(path), "%s%s", root, files[i]);
+		unlink(path);
+	}
+	for (size_t i = folder_count; i-- > 0;) {
+		snprintf(path, sizeof(path), "%s%s", root, folders[i]);
+		rmdir(path);
+	}
 	return test_done();
 }
