@@ -14,8 +14,9 @@
 
 /* One way of a ping-pong between two cores, in seconds: of `batches` batches of 64 round trips the
  * shortest, so that what interrupts one of them does not count. Blocks for 10 to 40 us a batch and
- * as long again for two threads that are started. 0; -EINVAL: the process may not use one of them,
- * or they are one; or -errno of the threads. */
+ * as long again for two threads that are started. The line is in memory of the first core's NUMA
+ * node. 0; -EINVAL: the process may not use one of them, or they are one; or -errno of the threads
+ * or the memory. */
 int core_latency(int core, int other, unsigned batches, double *seconds_p);
 
 /* The mean over neighbours in the list of cores that this process may use, at most 8 pairs that are
