@@ -203,7 +203,8 @@ static int run_cases(struct bench_run *r)
 			continue;
 		}
 		case_progress_begin(r, i + 1, r->chosen.count);
-		int status = bench_case_run(r, case_seconds(r, share, now));
+		r->c.seconds = case_seconds(r, share, now);
+		int status = bench_case_run(r, r->c.seconds);
 		if (status && !bench_interrupted)
 			return status;
 		case_progress_end(r);

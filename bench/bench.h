@@ -218,6 +218,7 @@ struct bench_case {
 	struct rng rng;            /* seeded from --seed and the case's key */
 	void *state, *arg;
 	double self_seconds;   /* BENCH_SELF: set by body() */
+	double seconds;        /* the case's time, for what derive() measures itself */
 	struct bench_run *run; /* the harness's */
 };
 

@@ -79,6 +79,7 @@ class Derived:
     tries: int = 1  # that the value is of (reports/tries.py)
     each: Tuple[float, ...] = ()  # the values of these, in the order of time
     core_latency_s: Optional[float] = None  # of the try that gives the value
+    extremes: Optional[Tuple[float, float]] = None  # least and largest of what the program collected
 
 
 @dataclass(frozen=True)
@@ -310,6 +311,7 @@ def _variant(reader: Reader) -> Variant:
 def _derived(reader: Reader) -> Derived:
     rounds = reader.real("rounds")
     grades = [grade for grade in GRADES if grade in reader.items("grades")]
+    collected = [float(v) for v in reader.items("observations") if is_number(v)]
     return Derived(
         name=reader.text("name"),
         variant=reader.text_or("variant") or None,
@@ -326,6 +328,7 @@ def _derived(reader: Reader) -> Derived:
         modelled=reader.json.get("modelled") is True,
         share=reader.real("share"),
         grade=grades[-1] if grades else "",
+        extremes=(min(collected), max(collected)) if collected else None,
     )
 
 

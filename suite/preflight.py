@@ -233,7 +233,8 @@ class Preflight:
         if path is None:
             return True
         words = [str(path), "--device", self.spec, "--format", "json", "--seed", "1"]
-        ended = self.children.one(words if path.name == "node" else [*words, "--list"], self._answer_s())
+        facts_alone = ["--budget", "0.001s"] if path.name == "node" else ["--list"]
+        ended = self.children.one([*words, *facts_alone], self._answer_s())
         if ended.code is None and not ended.out:
             self._hangs(ended)
             return False

@@ -44,11 +44,11 @@ machine() {
 	echo '</object></topology>'
 }
 
-# node DEVICES: on the fakes, or those in $drivers.
+# node DEVICES: on the fakes, or those in $drivers; facts alone.
 node() {
 	machine >machine.xml
 	run --separate-stderr env HWLOC_XMLFILE=machine.xml "LD_LIBRARY_PATH=${drivers:-$(fakes)}" timeout -s KILL "$HANGS_S" "$bin/topology/node" \
-		--device "$1" --format json
+		--device "$1" --format json --budget 1ms
 	echo "$1: $status $stderr"
 }
 
@@ -71,6 +71,34 @@ MEMORY='NUMANode(1024MB)'
 	node host
 	tree_is "Machine#0[Package#0[$MEMORY PU#0] Package#1[$MEMORY PU#1]]"
 	json '[[f[n][:12] for n in sorted(f) if n.startswith("pci_")] for c in cases for f in [c["facts"]]] == [["0000:03:00.0"]]' <<<"$output"
+}
+
+# latencies BUDGET CPUS [none]: of these processors; the record fits the schema and, unless there are none, its statistics are right.
+latencies() {
+	run --separate-stderr taskset -c "$2" timeout -s KILL "$HANGS_S" "$bin/topology/node" --device host --format json --budget "$1"
+	[ "$status" = 0 ]
+	printf '%s\n' "$output" >latencies.jsonl
+	"$TEST_PYTHON" "$root/tests/bats/fits_schema.py" "$root/reports/schema/record.schema.json" latencies.jsonl
+	"$TEST_PYTHON" "$root/tests/method/recompute.py" latencies.jsonl >/dev/null || [ "${3:-}" = none ]
+}
+
+@test "the latency from core to core is measured of every pair, and of one processor there is none" {
+	mapfile -t cpus < <("$TEST_PYTHON" -c 'import os; print(*sorted(os.sched_getaffinity(0))[:3], sep="\n")')
+	latencies 1s "${cpus[0]}" none
+	json '[(c["derived"], c["facts"]["core_latency_not_measured"]) for c in cases] == [([], "the process may use one processor")]' <<<"$output"
+	[ "${#cpus[@]}" -gt 1 ] || skip 'there is one processor'
+	latencies 1ms "$(IFS=, && echo "${cpus[*]}")" none
+	json '[(c["derived"], c["facts"]["core_latency_not_measured"]) for c in cases] == [([], "it takes 50 ms or more, which are not left")]' <<<"$output"
+	latencies 200ms "$(IFS=, && echo "${cpus[*]}")"
+	json 'all(d["unit"] == "s" and d["valid"] and 1e-9 < d["value"] < 1 and 3 <= d["rounds"] == len(d["observations"]) <= 15
+		for c in cases for d in c["derived"])' <<<"$output"
+	pairs=$("$TEST_PYTHON" -c 'import itertools, sys
+print(*("core_latency %s-%s" % pair for pair in itertools.combinations(sys.argv[1:], 2)), sep="|")' "${cpus[@]}")
+	json "[[d['name'] for d in c['derived']] for c in cases] == [['core_latency_min', 'core_latency_median', 'core_latency_max',
+		*'$pairs'.split('|')]]" <<<"$output"
+	json 'all("core_latency_not_measured" not in c["facts"] for c in cases)' <<<"$output"
+	[ -z "$(findings)" ]
+	grep -q "From one of ${#cpus[@]} processors to another, a cache line takes [0-9.]*.[nµm]s" run/report.html
 }
 
 @test "simulated devices are part of no machine" {

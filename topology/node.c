@@ -5,13 +5,15 @@
  * Displays and accelerators that are not named are left out. Simulated devices are part of no
  * machine: with them only they are reported. Of GPUs also the links that join them to the host and
  * to each other, and errors of their memory, as the vendor's management library tells
- * (topology/node/link_facts.h). Nothing is timed. These facts help to interpret the numbers of the
- * other programs.
+ * (topology/node/link_facts.h). These facts help to interpret the numbers of the other programs.
+ * Timed is only how long a cache line takes from one processor to another, of every two that the
+ * process may use (topology/node/core_matrix.h).
  *
  *     bin/topology/node --device host
  */
 #include "bench/bench.h"
 #include "lib/err.h"
+#include "topology/node/core_matrix.h"
 #include "topology/node/link_facts.h"
 #include "topology/node/tree_text.h"
 
@@ -251,15 +253,20 @@ static int derive(struct bench_case *c)
 	}
 	report_machine(c, topology);
 	hwloc_topology_destroy(topology);
-	return link_facts_report(c, s->links);
+	status = link_facts_report(c, s->links);
+	return status ? status : core_matrix_derive(c);
 }
 
 static const struct bench bench = {
 	.name = "topology/node",
 	.question = "what is this machine?",
-	.formula = "facts as hwloc and the devices report them; sizes in bytes",
-	.timed = "nothing",
-	.limits = "a virtual machine shows what its hypervisor lets it see",
+	.formula = "facts as hwloc and the devices report them; sizes in bytes; core_latency = "
+		   "time of a cache line's round trip between two processors / 2; s",
+	.timed = "64 round trips between two processors, each pair alone, of each visit the "
+		 "fastest; no fact",
+	.limits = "a virtual machine shows what its hypervisor lets it see, which may move its "
+		  "processors; other work, or a clock that has not risen yet, makes them look "
+		  "farther apart",
 	.share = 0.1,
 	.state_bytes = sizeof(struct state),
 	.derive = derive,

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""topology/node: the tree as nested boxes, the other facts as they were found."""
+"""topology/node: the tree as nested boxes, how far apart processors are, the other facts as they were
+found."""
 
 from __future__ import annotations
 
 from typing import Dict, List
 
+from reports import core_latency
 from reports.jsonl import Json, is_number
 from reports.link_drawing import draw_links
 from reports.links import between, findings_of, links_of, to_host
 from reports.quantity import axis_value, listing, plural, spell
+from reports.records import Derived
 from reports.section import Figure, Finding, Panels, Section, SectionSpec, Table
 from reports.sections import generic
 from reports.topology_drawing import draw_tree
@@ -17,8 +20,17 @@ from reports.topology_drawing import draw_tree
 LONGEST = 400
 
 
+def _pairs(section: Section) -> core_latency.Pairs:
+    found: Dict[core_latency.Pair, Derived] = {}
+    for case in section.group.cases.values():
+        found.update(core_latency.pairs_of(case))
+    return found
+
+
 def results(section: Section) -> Json:
-    return {"facts": {case.key: dict(case.facts) for case in section.group.cases.values() if case.facts}}
+    facts = {case.key: dict(case.facts) for case in section.group.cases.values() if case.facts}
+    pairs = _pairs(section)
+    return {"facts": facts, **({"core_latency": core_latency.results(pairs)} if pairs else {})}
 
 
 def _all(section: Section) -> Dict[str, object]:
@@ -42,7 +54,10 @@ def summary(section: Section) -> str:
     if not parts and devices:
         parts.append(plural(devices, "device"))
     text = listing(parts, 6)
-    return "The node has %s." % text if text else generic.nothing(section)
+    if not text:
+        return generic.nothing(section)
+    virtual = section.group.run.provenance.get("virtual_machine") in (1, "true", "True")
+    return ("The node has %s. %s" % (text, core_latency.sentence(_pairs(section), virtual))).strip()
 
 
 def fact_text(name: str, value: object) -> str:
@@ -113,6 +128,7 @@ def figures(section: Section) -> List[Figure]:
                 wide=True,
             )
         )
+    shown += core_latency.figures(_pairs(section), str(facts.get("core_latency_not_measured") or ""))
     shown += _link_figures(facts)
     if not shown and facts:
         shown.append(

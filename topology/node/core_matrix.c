@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "topology/node/core_matrix.h"
+#include "lib/clock.h"
+#include "lib/core_latency.h"
+#include "lib/err.h"
+#include "lib/stats.h"
+
+#include <errno.h>
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Of few passes the median could be that of a moment, so three are made in any shorter time. */
+enum { LEAST_PASSES = 3, PASSES = 15 };
+/* Where there are few pairs each visit has more batches, so that its cores' clocks rise. */
+enum { LEAST_BATCHES = 3, MOST_BATCHES = 100 };
+#define BATCH_S 20e-6
+/* An interrupted program has to end within 10 s. */
+#define LONGEST_S 5.0
+/* Who gives less asks for facts alone. */
+#define LEAST_S 0.05
+
+struct matrix {
+	int cores[CORE_MATRIX_MOST];
+	size_t count, pairs, passes;
+	double *seconds; /* PASSES of every pair, 0-1, 0-2, ..., 1-2, ... */
+	double *sorted;  /* for as many as there are pairs or passes */
+	uint32_t *order; /* of the pairs in a pass */
+};
+
+/* The processors of a pair, the lower one first. */
+static void find_ends(const struct matrix *m, size_t pair, int *a_p, int *b_p)
+{
+	size_t a = 0;
+	for (; pair >= m->count - 1 - a; a++)
+		pair -= m->count - 1 - a;
+	*a_p = m->cores[a];
+	*b_p = m->cores[a + 1 + pair];
+}
+
+size_t core_matrix_choose(int *cores, size_t count)
+{
+	const size_t most = count < CORE_MATRIX_MOST ? count : CORE_MATRIX_MOST;
+	for (size_t i = 0; i < most; i++)
+		cores[i] = cores[i * count / most];
+	return most;
+}
+
+/* ------------------------------------------------------------------ measuring */
+
+/* Who serves and who answers takes turns, so neither side is that of one processor. */
+static int measure_pass(struct bench_case *c, struct matrix *m, unsigned batches)
+{
+	int status = 0;
+	rng_shuffle(&c->rng, m->order, m->pairs);
+	for (size_t i = 0; i < m->pairs && status == 0; i++) {
+		const size_t pair = m->order[i];
+		int a, b;
+		find_ends(m, pair, &a, &b);
+		status = core_latency(m->passes % 2 ? b : a, m->passes % 2 ? a : b, batches,
+				      &m->seconds[pair * PASSES + m->passes]);
+	}
+	m->passes += status == 0;
+	return status;
+}
+
+static void wait_until(double when)
+{
+	const struct timespec at = {.tv_sec = (time_t)when,
+				    .tv_nsec = (long)(1e9 * (when - floor(when)))};
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+}
+
+static int measure_passes(struct bench_case *c, struct matrix *m)
+{
+	const double begun = 1e-9 * (double)clock_ns(), all = fmin(c->seconds, LONGEST_S),
+		     visit = all / (double)(PASSES * m->pairs);
+	const unsigned batches = (unsigned)fmin(fmax(visit / BATCH_S, LEAST_BATCHES), MOST_BATCHES);
+	int status = 0;
+	for (size_t pass = 0; pass < PASSES && status == 0; pass++) {
+		const double spent = 1e-9 * (double)clock_ns() - begun;
+		if (pass && spent > (pass < LEAST_PASSES ? LONGEST_S : all))
+			break;
+		wait_until(begun + all * (double)pass / PASSES);
+		status = measure_pass(c, m, batches);
+	}
+	return status;
+}
+
+/* ------------------------------------------------------------------ deriving */
+
+static double median_of(struct matrix *m, const double *values, size_t count)
+{
+	memcpy(m->sorted, values, count * sizeof(double));
+	stats_sort(m->sorted, count);
+	return stats_median(m->sorted, count);
+}
+
+static int derive_visits(struct bench_case *c, const struct matrix *m, size_t pair,
+			 const char *name, const char *formula)
+{
+	return bench_derive_samples(c, name, -1, "s", 0, &m->seconds[pair * PASSES], m->passes,
+				    formula);
+}
+
+static int derive_pairs(struct bench_case *c, const struct matrix *m)
+{
+	int status = 0;
+	for (size_t pair = 0; pair < m->pairs && status == 0; pair++) {
+		char name[48];
+		int a, b;
+		find_ends(m, pair, &a, &b);
+		snprintf(name, sizeof(name), "core_latency %d-%d", a, b);
+		status = derive_visits(c, m, pair, name, "round trip of a cache line / 2");
+	}
+	return status;
+}
+
+static int derive_medians(struct bench_case *c, struct matrix *m)
+{
+	double medians[PASSES];
+	for (size_t pass = 0; pass < m->passes; pass++) {
+		for (size_t pair = 0; pair < m->pairs; pair++)
+			m->sorted[pair] = m->seconds[pair * PASSES + pass];
+		stats_sort(m->sorted, m->pairs);
+		medians[pass] = stats_median(m->sorted, m->pairs);
+	}
+	return bench_derive_samples(c, "core_latency_median", -1, "s", 0, medians, m->passes,
+				    "median over all pairs");
+}
+
+static int derive_all(struct bench_case *c, struct matrix *m)
+{
+	size_t nearest = 0, farthest = 0;
+	double least = INFINITY, most = 0.0;
+	for (size_t pair = 0; pair < m->pairs; pair++) {
+		const double median = median_of(m, &m->seconds[pair * PASSES], m->passes);
+		if (median < least) {
+			least = median;
+			nearest = pair;
+		}
+		if (median > most) {
+			most = median;
+			farthest = pair;
+		}
+	}
+	int status = derive_visits(c, m, nearest, "core_latency_min",
+				   "of the pair with the lowest median");
+	status = status ? status : derive_medians(c, m);
+	status = status ? status
+			: derive_visits(c, m, farthest, "core_latency_max",
+					"of the pair with the highest median");
+	return status ? status : derive_pairs(c, m);
+}
+
+/* ------------------------------------------------------------------ all of it */
+
+static void report_missing(struct bench_case *c, const char *why)
+{
+	bench_fact_text(c, "core_latency_not_measured", why);
+}
+
+/* False: there is no pair, and the case says why. */
+static bool choose_processors(struct bench_case *c, struct matrix *m)
+{
+	cpu_set_t ours;
+	int cores[CPU_SETSIZE];
+	size_t count = 0;
+	char text[128];
+	if (sched_getaffinity(0, sizeof(ours), &ours) != 0) {
+		report_missing(c, strerror(errno));
+		return false;
+	}
+	for (int core = 0; core < CPU_SETSIZE; core++)
+		if (CPU_ISSET((size_t)core, &ours))
+			cores[count++] = core;
+	m->count = core_matrix_choose(cores, count);
+	m->pairs = m->count * (m->count - 1) / 2;
+	memcpy(m->cores, cores, m->count * sizeof(cores[0]));
+	if (m->count < 2)
+		report_missing(c, "the process may use one processor");
+	else if (c->seconds < LEAST_S)
+		report_missing(c, "it takes 50 ms or more, which are not left");
+	else if (m->count < count) {
+		snprintf(text, sizeof(text), "%zu of %zu: %zu that are spread evenly stand for all",
+			 count - m->count, count, m->count);
+		report_missing(c, text);
+	}
+	return m->count >= 2 && c->seconds >= LEAST_S;
+}
+
+int core_matrix_derive(struct bench_case *c)
+{
+	struct matrix m = {0};
+	if (!choose_processors(c, &m))
+		return 0;
+	m.seconds = calloc(PASSES * m.pairs, sizeof(*m.seconds));
+	m.sorted = calloc(m.pairs + PASSES, sizeof(*m.sorted));
+	m.order = calloc(m.pairs, sizeof(*m.order));
+	int status = m.seconds && m.sorted && m.order
+			     ? 0
+			     : err_note(-ENOMEM, "%zu pairs: out of memory", m.pairs);
+	if (status == 0) {
+		const int failed = measure_passes(c, &m);
+		if (failed)
+			report_missing(c, strerror(-failed));
+		else
+			status = derive_all(c, &m);
+	}
+	free(m.seconds);
+	free(m.sorted);
+	free(m.order);
+	return status;
+}
