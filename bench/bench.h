@@ -73,7 +73,7 @@ struct bench_variant {
 	bool reference; /* measured only to bound the others: recorded, but no result of the program
 			 */
 	bool always; /* measured even when the user's list leaves it out; setup turns it off where
-			nothing needs it */
+			nothing needs it, as does --headline-variants */
 };
 
 /* A row with nothing but a name and its timing. */
@@ -205,7 +205,9 @@ struct bench {
 	/* May be NULL. Calls bench_mechanism(). */
 	int (*verify_mechanism)(struct bench_case *c);
 
-	/* May be NULL. Calls bench_derive(), bench_value(), bench_fact_*(). */
+	/* May be NULL. Calls bench_derive(), bench_value(), bench_fact_*(). With
+	 * --headline-variants also right after setup, with made-up times, to find what headline
+	 * numbers depend on: it changes nothing else. */
 	int (*derive)(struct bench_case *c);
 
 	void (*teardown)(struct bench_case *c); /* may be NULL */

@@ -465,6 +465,8 @@ int bench_case_run(struct bench_run *r, double seconds)
 		set_up = true;
 		status = r->b->setup ? r->b->setup(&r->c) : 0;
 		status = status ? status : bench_status(&r->c);
+		if (status == 0 && r->o.headline_variants)
+			bench_headline_variants(r);
 	}
 	bool impossible = status == -EINVAL && !set_up;
 	bool refused = status == -ENOTSUP || status == -ENODEV || status == -ENOMEM || impossible;

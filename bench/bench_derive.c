@@ -441,12 +441,27 @@ void bench_derive_rates(struct bench_run *r)
 	}
 }
 
+struct bench_kept bench_current_keep(const struct bench_current *now)
+{
+	return (struct bench_kept){now->derived_count, now->flag_count, now->mechanism_count,
+				   now->fact_count};
+}
+
+void bench_current_restore(struct bench_current *now, const struct bench_kept *kept)
+{
+	for (size_t i = kept->facts; i < now->fact_count; i++)
+		free(now->facts[i].text);
+	for (size_t i = kept->derived; i < now->derived_count; i++)
+		free(now->derived[i].observations);
+	now->derived_count = kept->derived;
+	now->flag_count = kept->flags;
+	now->mechanism_count = kept->mechanisms;
+	now->fact_count = kept->facts;
+}
+
 void bench_current_clear(struct bench_current *now)
 {
-	for (size_t i = 0; i < now->fact_count; i++)
-		free(now->facts[i].text);
-	for (size_t i = 0; i < now->derived_count; i++)
-		free(now->derived[i].observations);
+	bench_current_restore(now, &(struct bench_kept){0});
 	for (size_t v = 0; v < BENCH_VARIANTS; v++) {
 		struct bench_samples *s = &now->samples[v];
 		*s = (struct bench_samples){.seconds = s->seconds, .waited = s->waited};
@@ -454,7 +469,6 @@ void bench_current_clear(struct bench_current *now)
 	now->placement = (struct bench_placement){.of_round = now->placement.of_round};
 	now->key[0] = '\0';
 	now->rounds = 0;
-	now->derived_count = now->flag_count = now->mechanism_count = now->fact_count = 0;
 	now->stopped = NULL;
 	now->check_status = "none";
 	now->check_detail[0] = '\0';

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench/bench_alloc.h"
 #include "bench/bench_run.h"
 #include "bench/out.h"
 #include "lib/err.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #define WHERE_BYTES 192
+/* A time so much longer or shorter than the others shows in whatever depends on it. */
+#define FAR_APART 1e12
 
 /* Of "n2048|n8192|n1024" the one for this kind of device. */
 static char *of_this_kind(const struct bench_run *r, char *values)
@@ -136,4 +140,115 @@ void bench_headlines_write(struct bench_run *r)
 		json_object_end(j);
 	}
 	json_array_end(j);
+}
+
+/* ------------------------------------------------------------------ the variants they need */
+
+/* What headline numbers are, derived from one round of times that were not measured. */
+struct rehearsal {
+	uint64_t uses; /* all variants that they are of */
+	uint64_t hash; /* of value, bound, share and validity of each */
+};
+
+static uint64_t add_to_hash(uint64_t hash, double value)
+{
+	uint64_t word = 0;
+	if (!isnan(value))
+		memcpy(&word, &value, sizeof(word));
+	return (hash ^ word) * 0x100000001b3u;
+}
+
+static struct rehearsal read_headlines(struct bench_run *r)
+{
+	struct rehearsal x = {0};
+	for (const struct bench_metric *m = r->b->primary; m && m->metric; m++) {
+		const struct bench_derived *d =
+			bench_is_headline(r, m) ? bench_find_metric(r, m) : NULL;
+		if (!d)
+			continue;
+		x.uses |= d->uses | (d->variant < 0 ? 0 : UINT64_C(1) << d->variant);
+		x.hash = add_to_hash(x.hash, d->value);
+		x.hash = add_to_hash(x.hash, d->bound);
+		x.hash = add_to_hash(x.hash, d->share);
+		x.hash = add_to_hash(x.hash, bench_derived_valid(r, d));
+	}
+	return x;
+}
+
+/* Leaves no trace but what it returns. */
+static int rehearse_headlines(struct bench_run *r, const double *seconds, struct rehearsal *x)
+{
+	struct bench_current *now = &r->current;
+	const struct bench_kept kept = bench_current_keep(now);
+	const struct rng rng = r->c.rng;
+	now->rounds = 1;
+	for (unsigned v = 0; v < r->variant_count; v++) {
+		now->samples[v].seconds[0] = seconds[v];
+		now->samples[v].summary.median = now->samples[v].summary.min = seconds[v];
+	}
+	bench_derive_rates(r);
+	int status = r->b->derive ? r->b->derive(&r->c) : 0;
+	status = bench_status_add(&r->c, status);
+	*x = read_headlines(r);
+	for (unsigned v = 0; v < r->variant_count; v++) {
+		now->samples[v].summary = (struct stats_summary){0};
+		now->samples[v].model = (struct bench_model){0};
+	}
+	now->rounds = 0;
+	r->c.rng = rng;
+	r->owned.status = 0;
+	bench_current_restore(now, &kept);
+	err_clear();
+	return status;
+}
+
+/* Of two such references the faster one is the bound, so that one alone may change nothing. */
+static bool is_plain_reference(const struct bench_variant *v) { return v->reference && !v->always; }
+
+/* The variants that the headline numbers are of, or on whose time their value, bound, share or
+ * validity depends. */
+static int find_needed(struct bench_run *r, uint64_t *needed)
+{
+	double seconds[BENCH_VARIANTS];
+	struct rehearsal all, changed;
+	for (unsigned v = 0; v < r->variant_count; v++)
+		seconds[v] = 1.0;
+	int status = rehearse_headlines(r, seconds, &all);
+	*needed = all.uses;
+	for (unsigned v = 0; v < r->variant_count && *needed; v++) {
+		const double others[] = {FAR_APART, 1.0 / FAR_APART};
+		*needed |= (uint64_t)is_plain_reference(&r->b->variants[v]) << v;
+		for (unsigned i = 0; status == 0 && i < 2; i++) {
+			if (*needed >> v & 1 || !bench_variant_on(&r->c, v))
+				break;
+			seconds[v] = others[i];
+			status = rehearse_headlines(r, seconds, &changed);
+			*needed |= (uint64_t)(changed.hash != all.hash) << v;
+		}
+		seconds[v] = 1.0;
+	}
+	return status;
+}
+
+static void leave_out(struct bench_run *r, uint64_t variants)
+{
+	char names[BENCH_VARIANTS * 48] = "";
+	size_t used = 0;
+	for (unsigned v = 0; v < r->variant_count; v++) {
+		if (!(variants >> v & 1) || !bench_variant_on(&r->c, v))
+			continue;
+		bench_variant_off(&r->c, v);
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+					 used ? ", " : "", r->b->variants[v].name);
+		assert(used < sizeof(names));
+	}
+	if (used)
+		bench_fact_text(&r->c, "not_measured_for_headline", names);
+}
+
+void bench_headline_variants(struct bench_run *r)
+{
+	uint64_t needed;
+	if (find_needed(r, &needed) == 0 && needed)
+		leave_out(r, ~needed);
 }

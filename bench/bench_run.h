@@ -56,7 +56,7 @@ struct bench_options {
 	uint64_t max_samples; /* 0 until resolved: none given */
 	struct bench_warm_up warm_up;
 	enum bench_check_when check;
-	bool full, json, headline, verbose;
+	bool full, json, headline, headline_variants, verbose;
 	const char *format_word;           /* of --format; NULL: not given */
 	const struct bench_format *format; /* the program's own, where --format names it */
 };
@@ -270,6 +270,10 @@ void bench_headlines_list(struct bench_run *r);
 bool bench_is_headline(const struct bench_run *r, const struct bench_metric *m);
 bool bench_has_headline(const struct bench_run *r);
 struct bench_derived *bench_find_metric(struct bench_run *r, const struct bench_metric *m);
+/* After setup: turn off the variants that no headline number of the case needs, and name them in a
+ * fact. Which these are shows in what is derived from made-up times. All stay on where the case has
+ * no headline number, or derive() fails without samples. */
+void bench_headline_variants(struct bench_run *r);
 
 /* bench_telemetry.c. _read: read a device; a failure is a sample without a value. _explains:
  * whether the device reports why it throttles. _throttle: the reason, or NULL when it does not
@@ -357,6 +361,12 @@ bool bench_case_valid(const struct bench_run *r);
 struct bench_derived *bench_find_derived(struct bench_run *r, const char *name, int variant);
 void bench_derive_rates(struct bench_run *r);
 double bench_seconds_of(const struct bench_seconds *of, const double *seconds);
+/* _keep, _restore: drop what was added to the lists of the case meanwhile. */
+struct bench_kept {
+	size_t derived, flags, mechanisms, facts;
+};
+struct bench_kept bench_current_keep(const struct bench_current *now);
+void bench_current_restore(struct bench_current *now, const struct bench_kept *kept);
 void bench_current_clear(struct bench_current *now);
 void bench_current_free(struct bench_current *now); /* the samples' seconds, too */
 

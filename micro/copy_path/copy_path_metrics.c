@@ -84,6 +84,13 @@ static int read_link(struct bench_case *c, const struct route *r, struct link_ra
 	return 0;
 }
 
+/* Those whose share of the link is derived. */
+static bool is_of_link(unsigned variant)
+{
+	return variant == ENGINE || variant == BOTH_WAYS || variant == KERNEL ||
+	       variant == KERNEL_NT;
+}
+
 /* Whether the device copies clearly faster than the driver says that its link can, as behind a
  * virtual PCIe bridge: then the driver is wrong, and what it says is no limit. */
 static bool is_exceeded(const struct bench_case *c, const struct route *r,
@@ -91,8 +98,9 @@ static bool is_exceeded(const struct bench_case *c, const struct route *r,
 {
 	bool exceeded = false;
 	for (unsigned v = 0; v < ROOFLINE; v++)
-		exceeded = exceeded || (double)copied_bytes(r, v) / bench_median(c, v) >
-					       EXCEEDED * rate_of(rates, v);
+		if (is_of_link(v) &&
+		    (double)copied_bytes(r, v) / bench_median(c, v) > EXCEEDED * rate_of(rates, v))
+			exceeded = true;
 	return exceeded;
 }
 
@@ -100,12 +108,11 @@ static bool is_exceeded(const struct bench_case *c, const struct route *r,
 static int bound_by_link(struct bench_case *c, const struct route *r, unsigned variant,
 			 const struct link_rates *rates, double measured)
 {
-	const uint64_t shown = 1u << ENGINE | 1u << BOTH_WAYS | 1u << KERNEL | 1u << KERNEL_NT;
 	const double rate = rate_of(rates, variant);
 	int status = 0;
 	if (!(rate > 0))
 		return 0;
-	if (shown >> variant & 1)
+	if (is_of_link(variant))
 		status = bench_rate(
 			c, "link_share", variant, (double)copied_bytes(r, variant) / rate, "",
 			variant == BOTH_WAYS ? "bandwidth / nominal rate of the link, both ways"
