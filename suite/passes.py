@@ -12,8 +12,10 @@ A soak looks for wrong results and not for numbers, so it has one kind of pass, 
 for some seconds, first the cases that were not measured yet, then those that were measured least often, until
 the time is over.
 
-With --headline there are headline numbers alone: "headline", "more", and "again" for those that are
-contended, which would be missing without a second try.
+With --headline there are headline numbers alone, each with two short tries: "headline" over all programs,
+"more" for what did not fit, then "again" over all programs in the same order, so that the two tries of a
+number are half a run apart. Where the time is too short for all second tries, those of contended numbers come
+first, which would be missing without.
 
 Where starting the programs would cost too much of the time, headline and curves are one pass; a program
 measures its headline cases first, and longer, anyway. What is simulated is not tried again: it comes out the
@@ -22,7 +24,7 @@ same.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Callable, Iterator
 
 from suite.plan import HEADLINE_MIN_S, MIN_S, Budget
@@ -30,7 +32,7 @@ from suite.programs import Program
 from suite.records import ProgramStatus, RecordFile
 
 _HEADLINE_UNTIL, _CURVES_UNTIL = 0.35, 0.7  # shares of the whole time
-_ALONE = 0.4  # of headline numbers without curves; starting programs and their least samples take the rest
+_ALONE = 0.1  # of each of two tries without curves; starting programs and their least samples take the rest
 _MAX_STARTING = 0.15  # a share of the whole time
 _MIN_FOR_TWO_PASSES_S = 2 * MIN_S  # a program
 _RESERVE = 1.2  # second tries take a little longer than the first
@@ -103,13 +105,28 @@ def headline(
     gives would be another measurement."""
     share_s = (1.0 if c.is_virtual else _ALONE) * c.budget.total_s / sum(len(p.primary) or 1 for p in todo)
     heads = [
-        Start(p, 1.0, headline=True, fixed_s=max(HEADLINE_MIN_S, share_s * len(p.primary))) for p in todo
+        Start(
+            p,
+            1.0,
+            headline=True,
+            fixed_s=c.budget.opening_s + max(HEADLINE_MIN_S, share_s * len(p.primary)),
+        )
+        for p in todo
     ]
-    yield Pass("headline", heads, c.budget.at(1.0))
-    yield from _more(todo, records, now, c.budget.at(1.0), gave_up, only_headline=True)
-    if not c.is_virtual:
-        again = second_tries(todo, records, c.budget.at(1.0) - now(), c.budget.opening_s, gave_up, _contended)
-        yield Pass("again", again, c.budget.at(1.0))
+    end = c.budget.at(1.0)
+    yield Pass("headline", heads, end)
+    for _ in range(_MORE_AT_MOST):
+        left = [s for s in heads if not gave_up(s.program) and records.of(s.program.name).out_of_budget]
+        if not left or now() >= end:
+            break
+        yield Pass("more", left, end)
+    for _ in range(0 if c.is_virtual else _MORE_AT_MOST):
+        chosen = second_tries(todo, records, end - now(), c.budget.opening_s, gave_up, _contended_first)
+        cases = {s.program.name: s.cases for s in chosen}
+        if not cases:
+            break
+        again = [replace(s, headline=False, cases=cases.get(s.program.name, ())) for s in heads]
+        yield Pass("again", [s for s in again if s.cases], end)
 
 
 def soak(
@@ -157,15 +174,12 @@ def _more(
     now: Callable[[], float],
     until: float,
     gave_up: Callable[[Program], bool],
-    only_headline: bool = False,
 ) -> Iterator[Pass]:
     for _ in range(_MORE_AT_MOST):
         left = [p for p in todo if not gave_up(p) and records.of(p.name).out_of_budget]
         if not left or until - now() < MIN_S * len(left):
             return
-        yield Pass(
-            "more", [Start(p, float(records.of(p.name).out_of_budget), only_headline) for p in left], until
-        )
+        yield Pass("more", [Start(p, float(records.of(p.name).out_of_budget)) for p in left], until)
 
 
 @dataclass(frozen=True)
@@ -184,10 +198,10 @@ def _candidates(program: Program, status: ProgramStatus) -> Iterator[_Try]:
         yield _Try(urgency, program, key, case.elapsed_s)
 
 
-def _contended(program: Program, status: ProgramStatus) -> Iterator[_Try]:
+def _contended_first(program: Program, status: ProgramStatus) -> Iterator[_Try]:
     for key, case in status.cases.items():
-        if case.status == "ok" and case.tries == 1 and case.headline_contended:
-            yield _Try(0, program, key, case.elapsed_s)
+        if case.status == "ok" and case.tries == 1 and case.headline:
+            yield _Try(0 if case.headline_contended else 1, program, key, case.elapsed_s)
 
 
 def second_tries(
@@ -198,11 +212,11 @@ def second_tries(
     gave_up: Callable[[Program], bool],
     candidates: Callable[[Program, ProgramStatus], Iterator[_Try]] = _candidates,
 ) -> list[Start]:
-    """As many of the most urgent cases as fit into the time left, one start a program."""
+    """As many of the most urgent cases as fit into the time left, the quickest first; one start a program."""
     wanted = [t for p in todo if not gave_up(p) for t in candidates(p, records.of(p.name))]
     chosen: dict[str, list[_Try]] = {}
     spent_s = 0.0
-    for one in sorted(wanted, key=lambda t: t.urgency):
+    for one in sorted(wanted, key=lambda t: (t.urgency, t.took_s)):
         cost_s = one.took_s + (0.0 if one.program.name in chosen else opening_s)
         if spent_s + cost_s > left_s:
             continue

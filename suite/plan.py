@@ -9,7 +9,7 @@ from suite.programs import Program
 from suite.records import RecordFile
 
 MIN_S = 1.0  # of a program
-HEADLINE_MIN_S = 0.3  # with --headline, where a program takes what opening and its least samples take
+HEADLINE_MIN_S = 0.1  # with --headline, where a program takes what its least samples take
 REPORT_S = 2.0  # to build the report
 # A program ends the case that it began, and one case is always begun: CASE_SECONDS of bench/bench.c. What is
 # simulated takes what it takes, which grows as what devices send to each other: measured as 0.03 s a program

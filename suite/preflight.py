@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from suite import devices, duration, preflight_facts, programs
+from suite.command import OF_HEADLINES
 from suite.command_error import BAD, CANNOT_RUN, INCONCLUSIVE, OK, USAGE, CommandError
 from suite.preflight_start import Children, Ended, Hidden
 
@@ -287,8 +288,7 @@ class Preflight:
             spec,
             "--budget",
             duration.option(budget_s),
-            "--min-samples",
-            "6",
+            *OF_HEADLINES,
             "--format",
             "json",
             *more,

@@ -108,7 +108,8 @@ runs_of() { (cd "$1" && find . -name records.jsonl | sort | tr '\n' ' '); }
 
 @test "--headline measures the cases of headline numbers alone" {
 	suite run --device sim --only micro/latency --headline --budget 10m --out results 2>err >said
-	json 'len(cases) == 2 and len({c["key"] for c in cases}) == 2' 'all("--headline" in r["argv"] for r in rows if r["kind"] == "run")' \
+	json 'len(cases) == 2 and len({c["key"] for c in cases}) == 2' \
+		'all({"--headline", "--headline-variants"} <= set(r["argv"]) for r in rows if r["kind"] == "run")' \
 		<results/records.jsonl
 	grep -q "This run is good enough to keep as a baseline: 2 headline numbers are" said
 }

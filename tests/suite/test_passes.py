@@ -146,15 +146,18 @@ class Passes(unittest.TestCase):
         self.assertEqual([one.name for one in found], ["headline", "curves"])
         self.assertAlmostEqual(found[1].until, 120.0)
 
-    def test_headline_numbers_alone_have_second_tries_where_they_would_be_missing(self):
-        todo = [program("a/b", ("x", "y")), program("a/c")]
-        going = headline(
-            todo, self.file, lambda: 10.0, self.conditions(total_s=20.0), lambda p: p.name in self.gave_up
+    def headlines(self, todo, clock, total_s=60.0):
+        return headline(
+            todo, self.file, lambda: clock[0], self.conditions(total_s), lambda p: p.name in self.gave_up
         )
+
+    def test_headline_numbers_alone_have_two_tries_in_the_same_order(self):
+        todo, clock = [program("a/b", ("x", "y")), program("a/c")], [0.0]
+        going = self.headlines(todo, clock)
         first = next(going)
         self.assertEqual(
             [(s.program.name, s.fixed_s, s.headline) for s in first.starts],
-            [("a/b", 8 * 2 / 3, True), ("a/c", 8 / 3, True)],
+            [("a/b", 0.01 + 6 * 2 / 3, True), ("a/c", 0.01 + 6 / 3, True)],
         )
         self.write(
             begin("a/b"),
@@ -165,14 +168,39 @@ class Passes(unittest.TestCase):
             end("a/c", 9, out_of_budget=2),
         )
         more = next(going)
-        self.assertEqual(
-            (more.name, [(s.program.name, s.headline) for s in more.starts]), ("more", [("a/c", True)])
-        )
+        self.assertEqual((more.name, more.starts), ("more", first.starts[1:]))
         self.write(begin("a/c"), case("a/c", 2), end("a/c", 9))
+        clock[0] = 30.0
         again = next(going)
         self.assertEqual(
-            (again.name, [(s.program.name, s.cases) for s in again.starts]), ("again", [("a/b", ("size=1",))])
+            (again.name, [(s.program.name, s.cases, s.fixed_s, s.headline) for s in again.starts]),
+            ("again", [(s.program.name, ("size=1",), s.fixed_s, False) for s in first.starts]),
         )
+        self.write(begin("a/b", ["--cases", "f"]), case("a/b", 1), end("a/b", 9))
+        again = next(going)
+        self.assertEqual((again.name, [s.program.name for s in again.starts]), ("again", ["a/c"]))
+        self.write(begin("a/c", ["--cases", "f"]), case("a/c", 1), end("a/c", 9))
+        self.assertEqual(list(going), [])
+
+    def test_contended_headline_numbers_alone_come_first_where_second_tries_do_not_all_fit(self):
+        todo, clock = [program("a/b"), program("a/c"), program("a/d")], [0.0]
+        going = self.headlines(todo, clock)
+        next(going)
+        self.write(
+            *(begin("a/b"), case("a/b", 1, elapsed_s=2.0), end("a/b", 1)),
+            *(begin("a/c"), case("a/c", 1, ["contended"], elapsed_s=5.0), end("a/c", 1)),
+            *(begin("a/d"), case("a/d", 1, ["noisy"]), end("a/d", 1)),
+        )
+        clock[0] = 53.0
+        self.assertEqual([s.program.name for s in next(going).starts], ["a/c", "a/d"])
+
+    def test_what_does_not_fit_is_given_up_when_the_time_is_over(self):
+        todo, clock = [program("a/b")], [0.0]
+        going = self.headlines(todo, clock)
+        next(going)
+        self.write(begin("a/b"), case("a/b", 1), end("a/b", 9, out_of_budget=2))
+        self.assertEqual(next(going).name, "more")
+        clock[0] = 61.0
         self.assertEqual(list(going), [])
 
     def test_simulated_headline_numbers_alone_are_measured_once(self):

@@ -51,7 +51,7 @@ class Time(unittest.TestCase):
         self.assertAlmostEqual(
             plan.least_s(22, 3.0), 77.0
         )  # opening the device is a part of a program's time
-        self.assertAlmostEqual(plan.least_s(2, 0.0, plan.HEADLINE_MIN_S), 1.6)
+        self.assertAlmostEqual(plan.least_s(2, 0.0, plan.HEADLINE_MIN_S), 1.2)
         self.assertAlmostEqual(plan.least_s(20, 0.0, simulated=1), 20.6)
         self.assertAlmostEqual(plan.least_s(20, 0.0, simulated=4), 29.6)
 
