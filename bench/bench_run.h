@@ -134,10 +134,10 @@ struct bench_placement {
 		double latency_s; /* from core to core, when it was met first */
 		uint32_t rounds;
 	} levels[BENCH_LEVELS];
-	uint8_t level_count, now; /* of the latest probe */
-	uint8_t *of_round;        /* each one's level; max_samples of them */
-	uint32_t since;           /* the first round after the latest probe */
-	uint64_t probed_ns;
+	uint8_t level_count, now;     /* of the latest probe */
+	uint8_t *of_round;            /* each one's level; max_samples of them */
+	uint32_t since;               /* the first round after the latest probe */
+	uint64_t probed_ns, every_ns; /* the latest probe, and from one to the next */
 	unsigned probes;
 	double latency_s, low_s, high_s; /* of the rounds that count (NaN: unknown); of all */
 	uint32_t left_out;               /* rounds of other levels, or during which it changed */

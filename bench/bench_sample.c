@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/bench_run.h"
+#include "lib/cores.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -397,7 +398,17 @@ static int take_samples(struct bench_run *r, double start, double seconds)
 	return 0;
 }
 
-int bench_sample_case(struct bench_run *r, double seconds)
+/* Where the cores are the device, this thread is on the last one, far from where blocks begin: the
+ * scheduler's choice would make two kinds of samples. A job's launcher binds its ranks. */
+static void choose_core(const struct bench_run *r)
+{
+	int cores[CORES_MAX];
+	const size_t count = cores_allowed(cores);
+	if (count > 1 && dev_can(r->c.dev, DEV_CAP_HOST_ACCESS) && !bench_virtual(r) && !r->b->job)
+		cores_stay_on(cores[count - 1]);
+}
+
+static int sample_case(struct bench_run *r, double seconds)
 {
 	double start = bench_time(r);
 	size_t on = count_variants_on(r);
@@ -420,4 +431,12 @@ int bench_sample_case(struct bench_run *r, double seconds)
 	if (r->queue_capacity < dev_props(r->c.dev)->max_queued)
 		bench_fact_number(&r->c, "operations_queued_max", r->queue_capacity);
 	return status == 0 && on && count_variants_on(r) == 0 ? no_variant_sampled() : status;
+}
+
+int bench_sample_case(struct bench_run *r, double seconds)
+{
+	choose_core(r);
+	int status = sample_case(r, seconds);
+	cores_roam();
+	return status;
 }

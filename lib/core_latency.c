@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lib/core_latency.h"
 #include "lib/clock.h"
+#include "lib/cores.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -120,14 +121,9 @@ int core_latency(int core, int other, unsigned batches, double *seconds_p)
 
 int core_latency_mean(unsigned batches, double *seconds_p)
 {
-	cpu_set_t ours;
-	int cores[CPU_SETSIZE], count = 0, status = 0;
+	int cores[CORES_MAX], status = 0;
+	const int count = (int)cores_allowed(cores);
 	double sum = 0.0;
-	if (sched_getaffinity(0, sizeof(ours), &ours) != 0)
-		return -errno;
-	for (int core = 0; core < CPU_SETSIZE; core++)
-		if (CPU_ISSET((size_t)core, &ours))
-			cores[count++] = core;
 	if (count < 2)
 		return -ENODEV;
 	const int neighbours = count - 1, pairs = neighbours < PAIRS_MAX ? neighbours : PAIRS_MAX;

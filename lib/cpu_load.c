@@ -2,9 +2,11 @@
 #include "lib/cpu_load.h"
 #include "lib/cgroup.h"
 #include "lib/clock.h"
+#include "lib/cores.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -41,7 +43,14 @@ static void keep_longest_stop(const char *folder, int version, void *arg)
 		fclose(file);
 }
 
-struct cpu_load cpu_load_of(const char *root, const cpu_set_t *cores)
+static int compare_cores(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+
+static bool has_core(const int *cores, size_t count, int core)
+{
+	return bsearch(&core, cores, count, sizeof(core), compare_cores) != NULL;
+}
+
+struct cpu_load cpu_load_of(const char *root, const int *cores, size_t count)
 {
 	struct cpu_load mark = {0};
 	char path[512], line[512];
@@ -57,7 +66,7 @@ struct cpu_load cpu_load_of(const char *root, const cpu_set_t *cores)
 		if (line[3] == ' ' ||
 		    sscanf(line, "cpu%u %llu %llu %llu %llu %llu %llu %llu %llu", &cpu, &user,
 			   &nice_, &system_, &idle, &iowait, &irq, &softirq, &steal) != 9 ||
-		    cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, cores))
+		    !has_core(cores, count, (int)cpu))
 			continue;
 		mark.cores++;
 		mark.idle_s += tick * (double)(idle + iowait);
@@ -73,10 +82,11 @@ struct cpu_load cpu_load_of(const char *root, const cpu_set_t *cores)
 struct cpu_load cpu_load_now(void)
 {
 	struct rusage use;
-	cpu_set_t ours;
-	if (sched_getaffinity(0, sizeof(ours), &ours) != 0 || getrusage(RUSAGE_SELF, &use) != 0)
+	int cores[CORES_MAX];
+	const size_t count = cores_allowed(cores);
+	if (count == 0 || getrusage(RUSAGE_SELF, &use) != 0)
 		return (struct cpu_load){0};
-	struct cpu_load mark = cpu_load_of("", &ours);
+	struct cpu_load mark = cpu_load_of("", cores, count);
 	mark.wall_s = 1e-9 * (double)clock_ns();
 	mark.own_s = timeval_seconds(use.ru_utime) + timeval_seconds(use.ru_stime);
 	return mark;

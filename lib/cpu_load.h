@@ -7,8 +7,8 @@
 #ifndef GPUSIG_CPU_LOAD_H
 #define GPUSIG_CPU_LOAD_H
 
-#include <sched.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 struct cpu_load {
 	double idle_s, busy_s, stolen_s; /* sums over the cores that this process may use */
@@ -21,9 +21,10 @@ struct cpu_load {
 
 struct cpu_load cpu_load_now(void);
 
-/* The account of these cores in ROOT/proc/stat, and of the control groups; wall_s and own_s are 0.
+/* The account of these cores, ascending, in ROOT/proc/stat, and of the control groups; wall_s and
+ * own_s are 0.
  */
-struct cpu_load cpu_load_of(const char *root, const cpu_set_t *cores);
+struct cpu_load cpu_load_of(const char *root, const int *cores, size_t count);
 
 struct cpu_share {
 	/* Of the cores' time, in 0..1: what other processes ran, and what the hypervisor gave to

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lib/run_delay.h"
 #include "lib/clock.h"
+#include "lib/cores.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <sched.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -33,14 +33,14 @@ static void forget_threads(struct run_delay *r)
 void run_delay_open(struct run_delay *r)
 {
 	*r = (struct run_delay){.open = true};
-	cpu_set_t ours;
+	int cores[CORES_MAX];
 	DIR *tasks = opendir("/proc/self/task");
-	if (!tasks || sched_getaffinity(0, sizeof(ours), &ours) != 0) {
+	r->cores = (unsigned)cores_allowed(cores);
+	if (!tasks || r->cores == 0) {
 		if (tasks)
 			closedir(tasks);
 		return;
 	}
-	r->cores = (unsigned)CPU_COUNT(&ours);
 	bool complete = true;
 	for (struct dirent *task = readdir(tasks); task && complete; task = readdir(tasks)) {
 		char path[300];

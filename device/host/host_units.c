@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Resident blocks of all devices, by core. Relaxed everywhere: written under the lock, and read
- * without it only to decide whether to poll. */
-static atomic_uint blocks_on[HOST_MAX_CORE_NUMBER];
+/* Resident blocks and copies of all devices, by core. Relaxed everywhere: written under the lock,
+ * and read without it only to decide whether to poll. */
+static atomic_uint work_on[HOST_MAX_CORE_NUMBER];
 
 /* ------------------------------------------------------------------ placing blocks */
 
@@ -81,9 +81,7 @@ static void place_block(struct host_unit *unit, struct host_launch *l)
 	unit->shared_bytes += l->claim_bytes;
 	unit->alone |= l->alone;
 	const bool first = atomic_fetch_add_explicit(&unit->resident, 1, memory_order_relaxed) == 0;
-	atomic_fetch_add_explicit(&blocks_on[unit->core], 1, memory_order_relaxed);
-	if (first)
-		atomic_fetch_sub_explicit(&unit->owner->idle, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&work_on[unit->core], 1, memory_order_relaxed);
 	slot->launch = l;
 	slot->block = l->started++;
 	slot->number = unit->placed++;
@@ -114,9 +112,8 @@ static void remove_block(struct host_slot *slot, const struct host_launch *l)
 	 * or the host_timeslice_wake_next() of complete_block() sees it wait. */
 	if (atomic_load_explicit(&unit->mixed, memory_order_relaxed))
 		atomic_store(&unit->mixed, has_mixed_launches(unit));
-	atomic_fetch_sub_explicit(&blocks_on[unit->core], 1, memory_order_relaxed);
-	if (atomic_fetch_sub_explicit(&unit->resident, 1, memory_order_relaxed) == 1)
-		atomic_fetch_add_explicit(&unit->owner->idle, 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&work_on[unit->core], 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&unit->resident, 1, memory_order_relaxed);
 }
 
 void host_units_launch(struct host_units *u, struct host_launch *l)
@@ -150,7 +147,7 @@ bool host_units_polling_is_free(void)
 {
 	const int here = sched_getcpu();
 	return here < 0 || here >= HOST_MAX_CORE_NUMBER ||
-	       atomic_load_explicit(&blocks_on[here], memory_order_relaxed) == 0;
+	       atomic_load_explicit(&work_on[here], memory_order_relaxed) == 0;
 }
 
 /* Relaxed: polling_slot is compared and nothing is read through it. */
@@ -228,16 +225,18 @@ static void complete_block(struct host_slot *slot, struct host_launch *l, uint64
 	host_timeslice_wake_next(&slot->unit->core_queue);
 }
 
-/* True if an engine has not begun its copy and will need the core of some block. `busy` is not left
- * over from earlier copies, because the mailbox was filled after those. No data depends on the
- * answer: an outdated one costs a yield, or the engine preempts a block that has just begun. */
-static bool engine_needs_core(struct host_units *u)
+/* True if an engine on this core has not begun its copy. `busy` is not left over from earlier
+ * copies, because the mailbox was filled after those. No data depends on the answer: an outdated
+ * one costs a yield, or the engine preempts a block that has just begun. */
+static bool engine_needs_core(struct host_unit *unit)
 {
-	bool begins = false;
-	for (uint32_t i = 0; i < HOST_ENGINES; i++)
-		begins |= mailbox_is_full(&u->engines[i].mailbox_full) &&
-			  !atomic_load_explicit(&u->engines[i].busy, memory_order_relaxed);
-	return begins && atomic_load_explicit(&u->idle, memory_order_relaxed) == 0;
+	for (uint32_t i = 0; i < HOST_ENGINES; i++) {
+		struct host_engine *e = &unit->owner->engines[i];
+		if (e->core == unit->core && mailbox_is_full(&e->mailbox_full) &&
+		    !atomic_load_explicit(&e->busy, memory_order_relaxed))
+			return true;
+	}
+	return false;
 }
 
 /* Taking the lock lets its holder, which may have been preempted on this core, go on first. The
@@ -249,7 +248,7 @@ static void wait_for_core(struct host_slot *slot)
 	host_unlock();
 	/* Pairs with the release in slot_main(): the block before has begun its time slice. */
 	while (atomic_load_explicit(&slot->unit->begun, memory_order_acquire) != slot->number ||
-	       engine_needs_core(slot->unit->owner))
+	       engine_needs_core(slot->unit))
 		sched_yield();
 }
 
@@ -337,6 +336,7 @@ static void *engine_main(void *arg)
 			run_copy(e->owner, c);
 			const uint64_t end_ns = clock_ns();
 			host_lock();
+			atomic_fetch_sub_explicit(&work_on[e->core], 1, memory_order_relaxed);
 			host_queue_copy_ended(c, end_ns);
 			host_queue_progress(end_ns);
 		}
@@ -349,6 +349,7 @@ static void *engine_main(void *arg)
 void host_units_copy(struct host_units *u, uint32_t engine, struct host_copy *c)
 {
 	struct host_engine *e = &u->engines[engine];
+	atomic_fetch_add_explicit(&work_on[e->core], 1, memory_order_relaxed);
 	c->next = NULL;
 	if (e->first)
 		e->last->next = c;
@@ -392,7 +393,6 @@ int host_units_open(struct host_units *u, const int *cores, uint32_t count)
 	u->units = calloc(count, sizeof(*u->units));
 	if (!u->units)
 		return err_note(-ENOMEM, "open %u units: out of memory", count);
-	atomic_init(&u->idle, count);
 	u->count = count;
 	u->streaming_bytes = min_streaming_bytes(cores[0]);
 	for (uint32_t i = 0; i < count && !status; i++)
@@ -400,8 +400,9 @@ int host_units_open(struct host_units *u, const int *cores, uint32_t count)
 	for (uint32_t i = 0; i < HOST_ENGINES && !status; i++) {
 		struct host_engine *e = &u->engines[i];
 		e->owner = u;
-		host_sleeper_init(&e->sleeper, count == 1 ? cores[0] : -1);
-		status = host_thread_start(&e->thread, cores, count, engine_main, e);
+		e->core = cores[(2 * count - 2 - i) % count];
+		host_sleeper_init(&e->sleeper, e->core);
+		status = host_thread_start(&e->thread, &e->core, 1, engine_main, e);
 		if (status)
 			return err_note(status, "start a copy engine: %s", strerror(-status));
 		e->started = true;

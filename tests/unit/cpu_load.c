@@ -11,13 +11,12 @@
 
 static char root[64], stat_file[96];
 
-static cpu_set_t cores_of(unsigned count)
+static struct cpu_load load_of(unsigned count)
 {
-	cpu_set_t set;
-	CPU_ZERO(&set);
-	for (size_t core = 0; core < count; core++)
-		CPU_SET(core, &set);
-	return set;
+	int cores[512];
+	for (unsigned core = 0; core < count; core++)
+		cores[core] = (int)core;
+	return cpu_load_of(root, cores, count);
 }
 
 /* One core's account, in ticks. */
@@ -28,7 +27,6 @@ struct ticks {
 /* A machine that has four cores more than the process may use. The first one's account differs. */
 static struct cpu_load account_of(unsigned cores, struct ticks first, struct ticks other)
 {
-	const cpu_set_t ours = cores_of(cores);
 	FILE *file = fopen(stat_file, "w");
 	require(file != NULL);
 	fprintf(file, "cpu  1 2 3 4 5 6 7 8 9 10\n");
@@ -39,7 +37,7 @@ static struct cpu_load account_of(unsigned cores, struct ticks first, struct tic
 	}
 	fprintf(file, "intr 123\nctxt 5\n");
 	fclose(file);
-	return cpu_load_of(root, &ours);
+	return load_of(cores);
 }
 
 /* In the second after `from`, in which this process ran for so long itself. */
@@ -151,8 +149,7 @@ static void what_does_not_add_up_is_unknown(void)
 	to.wall_s = 0.04;
 	expect(!cpu_load_between(&from, &to, &share)); /* too short */
 	unlink(stat_file);
-	const cpu_set_t two = cores_of(2);
-	to = cpu_load_of(root, &two);
+	to = load_of(2);
 	expect(!to.known && !second_after(from, to, 0.0, &share));
 	expect(share.others == -1.0);
 }

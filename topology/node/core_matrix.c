@@ -2,6 +2,7 @@
 #include "topology/node/core_matrix.h"
 #include "lib/clock.h"
 #include "lib/core_latency.h"
+#include "lib/cores.h"
 #include "lib/err.h"
 #include "lib/stats.h"
 
@@ -166,17 +167,13 @@ static void report_missing(struct bench_case *c, const char *why)
 /* False: there is no pair, and the case says why. */
 static bool choose_processors(struct bench_case *c, struct matrix *m)
 {
-	cpu_set_t ours;
-	int cores[CPU_SETSIZE];
-	size_t count = 0;
+	int cores[CORES_MAX];
+	const size_t count = cores_allowed(cores);
 	char text[128];
-	if (sched_getaffinity(0, sizeof(ours), &ours) != 0) {
-		report_missing(c, strerror(errno));
+	if (count == 0) {
+		report_missing(c, "which processors the process may use is unknown");
 		return false;
 	}
-	for (int core = 0; core < CPU_SETSIZE; core++)
-		if (CPU_ISSET((size_t)core, &ours))
-			cores[count++] = core;
 	m->count = core_matrix_choose(cores, count);
 	m->pairs = m->count * (m->count - 1) / 2;
 	memcpy(m->cores, cores, m->count * sizeof(cores[0]));
