@@ -242,12 +242,11 @@ static void judge_disturbed(struct bench_run *r)
 	for (unsigned v = 0; v < r->variant_count; v++) {
 		const unsigned disturbed = bench_disturbed(r, v);
 		if (r->current.samples[v].on && disturbed > WAITED_ABOVE * r->current.rounds)
-			bench_flag_variant(
-				r, "contended", (int)v,
-				"others took %.1f %% of the cores, and %u of %u samples "
-				"waited",
-				100.0 * (r->current.load.others + r->current.load.stolen),
-				disturbed, r->current.rounds);
+			bench_flag_variant(r, "contended", (int)v,
+					   "others took %.1f %% of the cores, and %u of %u samples "
+					   "waited",
+					   100.0 * r->current.load.others, disturbed,
+					   r->current.rounds);
 	}
 }
 

@@ -123,5 +123,5 @@ bool cpu_load_between(const struct cpu_load *from, const struct cpu_load *to,
 
 bool cpu_load_was_shared(const struct cpu_share *share)
 {
-	return (share->others + share->stolen - share->error) * share->cores > SHARED_ABOVE;
+	return (share->others - share->error) * share->cores > SHARED_ABOVE;
 }

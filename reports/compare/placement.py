@@ -4,6 +4,7 @@ cores do together takes several times as long in another (docs/method/verdicts.m
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from statistics import median
 from typing import Dict, List, Sequence, Tuple
@@ -31,13 +32,13 @@ def _common_place(before: Sequence[float], after: Sequence[float], levels: Seque
     return max(levels, key=values_at)
 
 
-def _at(runs: Sequence[RunNumbers], places: Dict[str, float]) -> Runs:
+def _at(runs: Sequence[RunNumbers], places: Dict[str, float], levels: Sequence[float]) -> Runs:
     def at_place(name: str, number: Number) -> Number:
         here = number.value is None or is_at(number.core_latency_s, places.get(name))
         if here or number.core_latency_s is None:
             return number
-        reason = "its cores were elsewhere: %s" % in_words([number.core_latency_s])
-        return replace(number, value=None, reason=reason, elsewhere=True)
+        level = min(levels, key=lambda one: abs(math.log(one / number.core_latency_s)))
+        return replace(number, value=None, reason="its cores were at %s" % in_words([level]), elsewhere=True)
 
     return [
         replace(run, numbers={name: at_place(name, number) for name, number in run.numbers.items()})
@@ -57,7 +58,7 @@ def of_one_place(
     if len(levels) < 2:
         return before, after, []
     places = {name: _common_place(*sides, levels) for name, sides in pooled.items() if any(sides)}
-    then, now = _at(before, places), _at(after, places)
+    then, now = _at(before, places, levels), _at(after, places, levels)
     left = sum(number.elsewhere for run in [*then, *now] for number in run.numbers.values())
     said = (
         "The cores of this machine were in %s, %s from core to core; each number is compared within one, "

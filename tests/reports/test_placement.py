@@ -102,7 +102,7 @@ class Compared(unittest.TestCase):
         self.assertIn("50 and 230 ns from core to core", said[0])
         self.assertIn("3 values of others are left out", said[0])
         left = then[2].numbers["speed"]
-        self.assertEqual((left.reason, left.elsewhere), ("its cores were elsewhere: 230 ns", True))
+        self.assertEqual((left.reason, left.elsewhere), ("its cores were at 230 ns", True))
 
     def test_machines_that_stay_and_runs_that_do_not_know_lose_nothing(self) -> None:
         for latency in (NEAR, None):
