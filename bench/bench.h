@@ -45,6 +45,7 @@
 
 #include "bench/axis.h"
 #include "device/dev.h"
+#include "lib/cpu_load.h"
 #include "lib/rng.h"
 
 struct bench_case;
@@ -121,9 +122,10 @@ struct bench_job {
 	const char *library; /* what connects the processes: "Open MPI 4.1.4" */
 	unsigned processes;
 	unsigned hosts;
-	bool virtual_time;     /* times come from a simulator: nothing is a measurement */
-	double (*cpu_s)(void); /* CPU time so far of all processes on the leader's machine; called
-				  between bodies */
+	bool virtual_time; /* times come from a simulator: nothing is a measurement */
+	/* The cores of all processes on the leader's machine, and their own CPU time; called
+	 * between bodies. */
+	struct cpu_load (*load)(void);
 };
 
 /* A variant of a case that was measured, as struct bench_format gets it. */

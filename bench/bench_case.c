@@ -340,11 +340,7 @@ static void flag_throttled(struct bench_run *r, double since_s)
 /* CPU time of the job's other ranks is not that of other processes. */
 static struct cpu_load load_of_job(const struct bench_run *r)
 {
-	double own_s = r->b->job ? r->b->job->cpu_s() : 0.0;
-	struct cpu_load mark = cpu_load_now();
-	if (r->b->job)
-		mark.own_s = own_s;
-	return mark;
+	return r->b->job ? r->b->job->load() : cpu_load_now();
 }
 
 static double clock_rate(struct bench_run *r)

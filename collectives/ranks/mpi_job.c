@@ -2,6 +2,7 @@
 #include "collectives/ranks/mpi_job.h"
 #include "collectives/ranks/rank_watch.h"
 #include "lib/clock.h"
+#include "lib/cores.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -84,6 +85,18 @@ static void find_leader_machine(void)
 	mpi_job.on_leader_machine = mpi_job.host == 0 || (length > 0 && strcmp(own, leaders) == 0);
 }
 
+static void find_leader_cores(void)
+{
+	unsigned char used[CORES_MAX] = {0};
+	const size_t count = mpi_job.on_leader_machine ? cores_allowed(mpi_job.cores) : 0;
+	for (size_t i = 0; i < count; i++)
+		used[mpi_job.cores[i]] = 1;
+	MPI_Allreduce(MPI_IN_PLACE, used, CORES_MAX, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
+	for (int core = 0; core < CORES_MAX; core++)
+		if (used[core])
+			mpi_job.cores[mpi_job.core_count++] = core;
+}
+
 static void identify_rank(void)
 {
 	char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
@@ -98,6 +111,7 @@ static void identify_rank(void)
 	if (!mpi_job.virtual_time) {
 		find_hosts_and_cores();
 		find_leader_machine();
+		find_leader_cores();
 	}
 	mpi_job.common_clock = mpi_job.virtual_time || mpi_job.hosts == 1;
 }
@@ -248,12 +262,15 @@ void mpi_job_end(void)
 	rank_watch_pause();
 }
 
-double mpi_job_cpu_s(void)
+struct cpu_load mpi_job_load(void)
 {
 	struct mpi_command command = {.opcode = OPCODE_CPU_TIME};
 	double cpu_s = 0.0;
 	rank_watch_begin();
 	broadcast_command(&command);
 	execute_command(NULL, &command, &cpu_s);
-	return cpu_s;
+	struct cpu_load mark = cpu_load_of("", mpi_job.cores, mpi_job.core_count);
+	mark.wall_s = 1e-9 * (double)clock_ns();
+	mark.own_s = cpu_s;
+	return mark;
 }

@@ -16,6 +16,8 @@
 #define GPUSIG_MPI_JOB_H
 
 #include "collectives/ranks/rank_device.h"
+#include "lib/cores.h"
+#include "lib/cpu_load.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,7 +48,9 @@ struct mpi_job {
 	int leader_host_ranks, leader_host_cores; /* ranks on the leader's host, and the cores that
 						     they may use */
 	bool on_leader_machine; /* on its host, or in a container or namespace beside it */
-	bool virtual_time;      /* the job runs in a simulator */
+	int cores[CORES_MAX];   /* that any rank on the leader's machine may use, ascending */
+	size_t core_count;
+	bool virtual_time; /* the job runs in a simulator */
 	bool common_clock;
 	char library[64]; /* "Open MPI v4.1.4" */
 };
@@ -75,8 +79,9 @@ void mpi_job_end(void);
 /* Seconds of the clock that times are taken from. */
 double mpi_job_time(void);
 
-/* Leader only: CPU time so far of all ranks on its machine. */
-double mpi_job_cpu_s(void);
+/* Leader only: the cores that ranks on its machine may use, and the CPU time so far of these. A
+ * launcher may bind each rank to a core of its own. */
+struct cpu_load mpi_job_load(void);
 
 /* In a command: prints why this rank cannot continue, and ends the job. Does not return. */
 _Noreturn void mpi_job_abort(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -34,7 +34,7 @@ struct bench_job rank_program_job(void)
 				  .processes = (unsigned)mpi_job.size,
 				  .hosts = (unsigned)mpi_job.hosts,
 				  .virtual_time = mpi_job.virtual_time,
-				  .cpu_s = mpi_job_cpu_s};
+				  .load = mpi_job_load};
 }
 
 int rank_program_open_devices(const struct mpi_command_handler *ranks, uint32_t opcode,
