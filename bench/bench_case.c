@@ -24,6 +24,8 @@ const char *const bench_grades[BENCH_GRADES] = {"noisy", "contended"};
  * of stolen time headline numbers of a virtual machine were as far from their median as without. */
 #define OTHERS_ABOVE 0.10
 #define STOLEN_ABOVE 0.05
+/* From one mark of the load to the next, at least. */
+#define LATELY_S 1.0
 /* Share of a variant's samples whose threads waited for others. The median of all of them is then
  * that of at least two thirds of the others. */
 #define WAITED_ABOVE 0.25
@@ -229,7 +231,7 @@ unsigned bench_disturbed(const struct bench_run *r, unsigned variant)
 {
 	const struct bench_samples *s = &r->current.samples[variant];
 	unsigned waited = 0;
-	if (!r->current.load_known || !cpu_load_was_shared(&r->current.load))
+	if (!r->current.shared)
 		return 0;
 	for (uint32_t i = 0; i < r->current.rounds; i++)
 		waited += s->waited[i];
@@ -243,10 +245,8 @@ static void judge_disturbed(struct bench_run *r)
 		const unsigned disturbed = bench_disturbed(r, v);
 		if (r->current.samples[v].on && disturbed > WAITED_ABOVE * r->current.rounds)
 			bench_flag_variant(r, "contended", (int)v,
-					   "others took %.1f %% of the cores, and %u of %u samples "
-					   "waited",
-					   100.0 * r->current.load.others, disturbed,
-					   r->current.rounds);
+					   "others ran on the cores, and %u of %u samples waited",
+					   disturbed, r->current.rounds);
 	}
 }
 
@@ -261,15 +261,19 @@ static void judge_placement(struct bench_run *r)
 }
 
 /* The load while the case was measured; of a case too short for that, up to its end from the latest
- * mark that is far enough back. Unknown where the process is too young for any. */
+ * mark that is far enough back. Unknown where the process is too young for any. Whether others ran
+ * on the cores at all: in the last seconds. */
 static void set_load(struct bench_run *r, const struct cpu_load *before,
 		     const struct cpu_load *after)
 {
-	struct cpu_share *load = &r->current.load, passed;
+	struct cpu_share *load = &r->current.load, lately;
 	r->current.load_known = cpu_load_between(before, after, load) ||
 				cpu_load_between(&r->load[1], after, load) ||
 				cpu_load_between(&r->load[0], after, load);
-	if (cpu_load_between(&r->load[1], after, &passed)) {
+	/* A few per cent show only in a second or more. */
+	r->current.shared =
+		cpu_load_between(&r->load[0], after, &lately) && cpu_load_was_shared(&lately);
+	if (after->wall_s - r->load[1].wall_s > LATELY_S) {
 		r->load[0] = r->load[1];
 		r->load[1] = *after;
 	}

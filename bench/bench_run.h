@@ -154,6 +154,7 @@ struct bench_current {
 	struct bench_placement placement;
 	struct cpu_share load; /* of the cores, while the case was measured or since before */
 	bool load_known;
+	bool shared; /* in the last seconds others certainly ran on the cores */
 	struct bench_derived *derived;
 	size_t derived_count, derived_capacity;
 	struct bench_flag *flags;
@@ -217,7 +218,7 @@ struct bench_run {
 	struct run_delay delay;  /* while samples are taken */
 	struct cpu_load load[2]; /* marks after earlier cases, the later one last */
 	struct cpu_load watched; /* the latest mark while samples are taken */
-	bool shared;             /* others ran on the cores before that mark */
+	bool watched_shared;     /* others ran on the cores before that mark */
 	struct gate *gate;       /* NULL: streams can't wait for a value */
 	uint32_t queue_capacity; /* entries that a stream takes without blocking, as far as known */
 	struct dev_event *start_event, *stop_event;

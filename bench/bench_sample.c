@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/bench_run.h"
+#include "lib/clock.h"
 #include "lib/cores.h"
 #include "lib/err.h"
 
@@ -22,6 +23,8 @@
 #define WAITED_ABOVE 0.02 /* of the sample */
 #define MAX_RETAKES 4u
 #define RETAKE_BELOW_NS 10000000u
+/* Whether others ran lately is asked so seldom that the account can tell. */
+#define WATCH_S 0.3
 /* From this many rounds on, convergence is checked only after every 16th part more of them,
  * because the check sorts all samples. */
 #define CHECK_ALWAYS_BELOW 200u
@@ -233,15 +236,14 @@ static bool waited_since(const struct bench_run *r, const struct run_delay_mark 
  * sample. */
 static bool others_run(struct bench_run *r)
 {
-	const struct cpu_load now = cpu_load_now();
 	struct cpu_share share;
-	if (!r->watched.known)
-		r->watched = now;
-	if (cpu_load_between(&r->watched, &now, &share)) {
-		r->shared = cpu_load_was_shared(&share);
-		r->watched = now;
-	}
-	return r->shared;
+	if (r->watched.known && 1e-9 * (double)clock_ns() - r->watched.wall_s < WATCH_S)
+		return r->watched_shared;
+	const struct cpu_load now = cpu_load_now();
+	r->watched_shared =
+		cpu_load_between(&r->watched, &now, &share) && cpu_load_was_shared(&share);
+	r->watched = now;
+	return r->watched_shared;
 }
 
 /* A sample that others disturbed is taken again, at most MAX_RETAKES times: the kernel's accounts

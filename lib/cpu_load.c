@@ -16,7 +16,7 @@
  * of these cores. */
 #define ADDS_UP_WITHIN 0.1
 /* Of one core. */
-#define SHARED_ABOVE 0.05
+#define SHARED_ABOVE 0.04
 
 static double timeval_seconds(struct timeval t)
 {

@@ -42,7 +42,7 @@ struct cpu_share {
 bool cpu_load_between(const struct cpu_load *from, const struct cpu_load *to,
 		      struct cpu_share *share_p);
 
-/* Whether others certainly ran for more than a twentieth of one core's time: enough to hold up
+/* Whether others certainly ran for more than a twenty-fifth of one core's time: enough to hold up
  * threads of this process, where these say that they waited. */
 bool cpu_load_was_shared(const struct cpu_share *share);
 
