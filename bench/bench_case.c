@@ -227,15 +227,18 @@ static void flag_contended(struct bench_run *r, const char *who, double share)
 					   100.0 * share);
 }
 
-unsigned bench_disturbed(const struct bench_run *r, unsigned variant)
+unsigned bench_waited(const struct bench_run *r, unsigned variant)
 {
 	const struct bench_samples *s = &r->current.samples[variant];
 	unsigned waited = 0;
-	if (!r->current.shared)
-		return 0;
 	for (uint32_t i = 0; i < r->current.rounds; i++)
 		waited += s->waited[i];
 	return waited;
+}
+
+unsigned bench_disturbed(const struct bench_run *r, unsigned variant)
+{
+	return r->current.shared ? bench_waited(r, variant) : 0;
 }
 
 /* Samples that were disturbed and could not be replaced by others. */

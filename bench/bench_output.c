@@ -169,6 +169,7 @@ static void put_samples(struct bench_run *r, unsigned v)
 	json_integer(j, "n", s->summary.n);
 	json_integer(j, "retaken", s->retaken);
 	json_integer(j, "disturbed", bench_disturbed(r, v));
+	json_integer(j, "waited", bench_waited(r, v));
 	json_number(j, "median_s", s->summary.median);
 	json_number(j, "ci_low_s", s->summary.ci_low);
 	json_number(j, "ci_high_s", s->summary.ci_high);

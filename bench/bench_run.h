@@ -352,8 +352,9 @@ bool bench_is_grade(const struct bench_flag *f);
 bool bench_flag_concerns(const struct bench_flag *f, int variant);
 bool bench_flagged(const struct bench_run *r, int variant);
 bool bench_graded(const struct bench_run *r, int variant, const char *grade);
-/* Samples of this variant whose threads waited for a core while others certainly ran on the cores.
- */
+/* Samples of this variant whose threads waited for a core, whoever had it; those of them that
+ * others may have disturbed, as these certainly ran on the cores. */
+unsigned bench_waited(const struct bench_run *r, unsigned variant);
 unsigned bench_disturbed(const struct bench_run *r, unsigned variant);
 bool bench_case_valid(const struct bench_run *r);
 
