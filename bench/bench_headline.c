@@ -70,8 +70,9 @@ bool bench_is_headline(const struct bench_run *r, const struct bench_metric *m)
 	while (next_term(r, &at, &term)) {
 		const struct axis_value *here = &r->current.point[term.axis];
 		bool is_word = r->b->axes[term.axis].kind == AXIS_WORD;
-		if (is_word ? strcmp(here->word, term.value.word) != 0
-			    : term.value.word || here->number != term.value.number)
+		const char *word = term.value.word;
+		if (is_word ? !word || strcmp(here->word, word) != 0
+			    : word || here->number != term.value.number)
 			return false;
 	}
 	return true;
@@ -211,7 +212,7 @@ static int find_needed(struct bench_run *r, uint64_t *needed)
 {
 	double seconds[BENCH_VARIANTS];
 	struct rehearsal all, changed;
-	for (unsigned v = 0; v < r->variant_count; v++)
+	for (unsigned v = 0; v < BENCH_VARIANTS; v++)
 		seconds[v] = 1.0;
 	int status = rehearse_headlines(r, seconds, &all);
 	*needed = all.uses;

@@ -89,7 +89,7 @@ static int start_on(pthread_t *thread_p, int core, void *(*run)(void *), struct 
 /* Both threads have ended when it returns, whatever it returns. */
 static int play_rounds(struct table *t, int core, int other)
 {
-	pthread_t server, answerer;
+	pthread_t server = 0, answerer = 0;
 	int status = start_on(&answerer, other, answer_round_trips, t);
 	if (status)
 		return status;
