@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -67,33 +66,14 @@ static void *answer_round_trips(void *arg)
 	return NULL;
 }
 
-static int start_on(pthread_t *thread_p, int core, void *(*run)(void *), struct table *t)
-{
-	pthread_attr_t attr;
-	cpu_set_t mask;
-	sigset_t all, before;
-	CPU_ZERO(&mask);
-	CPU_SET((size_t)core, &mask);
-	int status = pthread_attr_init(&attr);
-	if (status)
-		return -status;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	status = pthread_attr_setaffinity_np(&attr, sizeof(mask), &mask);
-	status = status ? status : pthread_create(thread_p, &attr, run, t);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attr);
-	return -status;
-}
-
 /* Both threads have ended when it returns, whatever it returns. */
 static int play_rounds(struct table *t, int core, int other)
 {
 	pthread_t server = 0, answerer = 0;
-	int status = start_on(&answerer, other, answer_round_trips, t);
+	int status = cores_thread_start(&answerer, &other, 1, answer_round_trips, t);
 	if (status)
 		return status;
-	status = start_on(&server, core, time_round_trips, t);
+	status = cores_thread_start(&server, &core, 1, time_round_trips, t);
 	if (status)
 		time_round_trips(t); /* from any core, so that the other thread ends */
 	else
@@ -105,7 +85,7 @@ static int play_rounds(struct table *t, int core, int other)
 int core_latency(int core, int other, unsigned batches, double *seconds_p)
 {
 	struct table t = {.batches = batches};
-	if (core == other || core < 0 || other < 0 || core >= CPU_SETSIZE || other >= CPU_SETSIZE ||
+	if (core == other || core < 0 || other < 0 || core >= CORES_MAX || other >= CORES_MAX ||
 	    batches == 0)
 		return -EINVAL;
 	t.turn = mmap(NULL, sizeof(*t.turn), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 
 /* A mask of the kernel's may be longer than a cpu_set_t. */
@@ -44,4 +45,25 @@ void cores_roam(void)
 	if (bound)
 		sched_setaffinity(0, sizeof(before), before);
 	bound = false;
+}
+
+int cores_thread_start(pthread_t *thread_p, const int *cores, size_t count, void *(*run)(void *),
+		       void *arg)
+{
+	pthread_attr_t attr;
+	sigset_t all, unblocked;
+	cpu_set_t mask[SETS];
+	CPU_ZERO_S(sizeof(mask), mask);
+	for (size_t i = 0; i < count; i++)
+		CPU_SET_S((size_t)cores[i], sizeof(mask), mask);
+	sigfillset(&all);
+	int status = pthread_attr_init(&attr);
+	if (status)
+		return -status;
+	status = pthread_attr_setaffinity_np(&attr, sizeof(mask), mask);
+	pthread_sigmask(SIG_SETMASK, &all, &unblocked);
+	status = status ? status : pthread_create(thread_p, &attr, run, arg);
+	pthread_sigmask(SIG_SETMASK, &unblocked, NULL);
+	pthread_attr_destroy(&attr);
+	return -status;
 }

@@ -7,6 +7,7 @@
 #ifndef GPUSIG_CORES_H
 #define GPUSIG_CORES_H
 
+#include <pthread.h>
 #include <stddef.h>
 
 /* Numbers of cores are below. */
@@ -21,5 +22,10 @@ size_t cores_allowed(int cores[CORES_MAX]);
  * another thread, is bound. cores_roam() does nothing where nothing is bound. */
 int cores_stay_on(int core);
 void cores_roam(void);
+
+/* Start a thread that runs only on these cores and handles no signals of the process. 0 or -errno.
+ */
+int cores_thread_start(pthread_t *thread_p, const int *cores, size_t count, void *(*run)(void *),
+		       void *arg);
 
 #endif

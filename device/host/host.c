@@ -5,6 +5,7 @@
 #include "device/host/host_memory.h"
 #include "device/host/host_queue.h"
 #include "lib/clock.h"
+#include "lib/cores.h"
 #include "lib/err.h"
 #include "lib/numa.h"
 
@@ -231,7 +232,7 @@ static int clock_rate(struct dev *dev, double *hz_p)
 {
 	pthread_t thread;
 	double hz = 0;
-	int status = host_thread_start(&thread, host_dev_of(dev)->cores, 1, count_cycles, &hz);
+	int status = cores_thread_start(&thread, host_dev_of(dev)->cores, 1, count_cycles, &hz);
 	if (status)
 		return err_note(status, "measure the clock: start a thread: %s", strerror(-status));
 	pthread_join(thread, NULL);

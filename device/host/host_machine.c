@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/host/host_machine.h"
 #include "lib/cgroup.h"
+#include "lib/cores.h"
 
-#include <errno.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,21 +70,8 @@ size_t host_cores_of(const char *root, const int *allowed, size_t allowed_count,
 
 size_t host_cores(int cores[HOST_MAX_CORES])
 {
-	const size_t max_cpus = HOST_MAX_CORE_NUMBER;
-	const size_t bytes = CPU_ALLOC_SIZE(max_cpus);
-	cpu_set_t *mask = CPU_ALLOC(max_cpus);
-	int *allowed = malloc(max_cpus * sizeof(*allowed));
-	size_t count = 0, found = 0;
-	if (mask && allowed && sched_getaffinity(0, bytes, mask) == 0) {
-		for (size_t cpu = 0; cpu < max_cpus; cpu++)
-			if (CPU_ISSET_S(cpu, bytes, mask))
-				allowed[count++] = (int)cpu;
-		found = host_cores_of("", allowed, count, cores);
-	}
-	free(allowed);
-	if (mask)
-		CPU_FREE(mask);
-	return found;
+	int allowed[CORES_MAX];
+	return host_cores_of("", allowed, cores_allowed(allowed), cores);
 }
 
 void host_cores_share(size_t total, unsigned index, unsigned count, size_t *first_p,
@@ -95,31 +80,6 @@ void host_cores_share(size_t total, unsigned index, unsigned count, size_t *firs
 	const size_t each = total / count;
 	*first_p = each ? index * each : index % total;
 	*cores_p = each ? each : 1;
-}
-
-int host_thread_start(pthread_t *thread_p, const int *cores, size_t count, void *(*run)(void *),
-		      void *arg)
-{
-	pthread_attr_t attr;
-	sigset_t all, before;
-	const size_t max_cpus = HOST_MAX_CORE_NUMBER, bytes = CPU_ALLOC_SIZE(max_cpus);
-	cpu_set_t *mask = CPU_ALLOC(max_cpus);
-	if (!mask)
-		return -ENOMEM;
-	CPU_ZERO_S(bytes, mask);
-	for (size_t i = 0; i < count; i++)
-		CPU_SET_S((size_t)cores[i], bytes, mask);
-	sigfillset(&all);
-	int status = pthread_attr_init(&attr);
-	if (!status) {
-		pthread_attr_setaffinity_np(&attr, bytes, mask);
-		pthread_sigmask(SIG_SETMASK, &all, &before);
-		status = pthread_create(thread_p, &attr, run, arg);
-		pthread_sigmask(SIG_SETMASK, &before, NULL);
-		pthread_attr_destroy(&attr);
-	}
-	CPU_FREE(mask);
-	return -status;
 }
 
 /* ------------------------------------------------------------------ caches */

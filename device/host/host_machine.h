@@ -6,12 +6,10 @@
 #ifndef GPUSIG_HOST_MACHINE_H
 #define GPUSIG_HOST_MACHINE_H
 
-#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define HOST_MAX_CORES 1024
-#define HOST_MAX_CORE_NUMBER (8 * HOST_MAX_CORES) /* all core numbers are below */
 
 /* Processors of this process, one per physical core: the first hardware thread of each core in the
  * affinity mask, ascending. `root` is "" for this machine; a test passes a folder that holds a
@@ -38,11 +36,6 @@ uint64_t host_memory_available_bytes(const char *root);
 /* What the process's control groups leave it, by either version and on all levels. UINT64_MAX:
  * nothing bounds it. `root` as above. */
 uint64_t host_cgroup_free_bytes(const char *root);
-
-/* Start a thread that runs only on these cores and handles no signals of the process. 0 or -errno.
- */
-int host_thread_start(pthread_t *thread_p, const int *cores, size_t count, void *(*run)(void *),
-		      void *arg);
 
 /* The processor's name in /proc/cpuinfo, and the kernel's release. */
 void host_names(char *processor, size_t processor_capacity, char *kernel, size_t kernel_capacity);

@@ -3,6 +3,7 @@
 #include "device/host/host_lock.h"
 #include "device/host/host_machine.h"
 #include "lib/address_table.h"
+#include "lib/cores.h"
 #include "lib/err.h"
 #include "lib/numa.h"
 
@@ -61,8 +62,8 @@ static void touch_on_cores(char *start, size_t bytes, const int *cores, size_t c
 		jobs[i].bytes = end - at;
 		at = end;
 		if (core_count > 1)
-			jobs[i].started = host_thread_start(&jobs[i].thread, &cores[i], 1,
-							    run_touch_job, &jobs[i]) == 0;
+			jobs[i].started = cores_thread_start(&jobs[i].thread, &cores[i], 1,
+							     run_touch_job, &jobs[i]) == 0;
 		if (!jobs[i].started)
 			touch_pages(jobs[i].start, jobs[i].bytes);
 	}

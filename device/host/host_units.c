@@ -4,6 +4,7 @@
 #include "device/host/host_queue.h"
 #include "device/host/host_simd.h"
 #include "lib/clock.h"
+#include "lib/cores.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -13,7 +14,7 @@
 
 /* Resident blocks and copies of all devices, by core. Relaxed everywhere: written under the lock,
  * and read without it only to decide whether to poll. */
-static atomic_uint work_on[HOST_MAX_CORE_NUMBER];
+static atomic_uint work_on[CORES_MAX];
 
 /* ------------------------------------------------------------------ placing blocks */
 
@@ -146,7 +147,7 @@ void host_units_dispatch(struct host_units *u)
 bool host_units_polling_is_free(void)
 {
 	const int here = sched_getcpu();
-	return here < 0 || here >= HOST_MAX_CORE_NUMBER ||
+	return here < 0 || here >= CORES_MAX ||
 	       atomic_load_explicit(&work_on[here], memory_order_relaxed) == 0;
 }
 
@@ -375,7 +376,7 @@ static int start_unit(struct host_units *u, struct host_unit *unit, int core)
 		if (!slot->scratch)
 			return err_note(-ENOMEM, "start a worker on core %d: out of memory", core);
 		host_sleeper_init(&slot->sleeper, core);
-		int status = host_thread_start(&slot->thread, &core, 1, slot_main, slot);
+		int status = cores_thread_start(&slot->thread, &core, 1, slot_main, slot);
 		if (status)
 			return err_note(status, "start a worker on core %d: %s", core,
 					strerror(-status));
@@ -402,7 +403,7 @@ int host_units_open(struct host_units *u, const int *cores, uint32_t count)
 		e->owner = u;
 		e->core = cores[(2 * count - 2 - i) % count];
 		host_sleeper_init(&e->sleeper, e->core);
-		status = host_thread_start(&e->thread, &e->core, 1, engine_main, e);
+		status = cores_thread_start(&e->thread, &e->core, 1, engine_main, e);
 		if (status)
 			return err_note(status, "start a copy engine: %s", strerror(-status));
 		e->started = true;

@@ -5,6 +5,7 @@
  */
 #include "device/host/host_machine.h"
 #include "device/host/host_queue.h"
+#include "lib/cores.h"
 #include "lib/err.h"
 #include "tests/unit/calls.h"
 
@@ -68,7 +69,7 @@ static void start_waiters(struct dev_event *e, const int *core)
 {
 	for (unsigned i = 0; i < WAITERS; i++) {
 		waiting[i].event = e;
-		ok(host_thread_start(&waiting[i].thread, core, 1, wait_for_event, &waiting[i]));
+		ok(cores_thread_start(&waiting[i].thread, core, 1, wait_for_event, &waiting[i]));
 	}
 	while (count_asleep(e) < WAITERS)
 		usleep(1000);
@@ -78,7 +79,7 @@ static void wake_waiters(void *word, const int *core)
 {
 	pthread_t poster;
 	void *failed;
-	ok(host_thread_start(&poster, core, 1, post_value, word));
+	ok(cores_thread_start(&poster, core, 1, post_value, word));
 	pthread_join(poster, &failed);
 	expect(failed == NULL);
 	for (unsigned i = 0; i < WAITERS; i++) {
