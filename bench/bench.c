@@ -203,8 +203,7 @@ static int run_cases(struct bench_run *r)
 			continue;
 		}
 		case_progress_begin(r, i + 1, r->chosen.count);
-		r->c.seconds = case_seconds(r, share, now);
-		int status = bench_case_run(r, r->c.seconds);
+		int status = bench_case_run(r, case_seconds(r, share, now));
 		if (status && !bench_interrupted)
 			return status;
 		case_progress_end(r);

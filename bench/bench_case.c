@@ -457,6 +457,7 @@ int bench_case_run(struct bench_run *r, double seconds)
 	for (size_t d = 0; d < r->set.count; d++)
 		dev_reseed(r->set.dev[d], r->o.seed ^ hash_text(r->current.key));
 	memset(r->c.state, 0, r->b->state_bytes);
+	r->c.seconds = seconds;
 	for (size_t v = 0; v < r->variant_count; v++) {
 		unsigned queued = r->b->variants[v].queued;
 		r->current.samples[v].on = r->selected >> v & 1;

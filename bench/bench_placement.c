@@ -118,13 +118,16 @@ static void leave_out_others(struct bench_run *r, uint32_t rounds)
 {
 	const struct bench_placement *p = &r->current.placement;
 	const uint8_t level = commonest_level(p);
-	for (size_t v = 0; v < r->variant_count; v++) {
-		struct bench_samples *s = &r->current.samples[v];
-		uint32_t count = 0;
-		bench_placement_gather(r, s->seconds, rounds, s->seconds);
-		for (uint32_t i = 0; i < rounds; i++)
-			if (p->of_round[i] == level)
-				s->waited[count++] = s->waited[i];
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < rounds; i++) {
+		if (p->of_round[i] != level)
+			continue;
+		for (size_t v = 0; v < r->variant_count; v++) {
+			struct bench_samples *s = &r->current.samples[v];
+			s->seconds[kept] = s->seconds[i];
+			s->waited[kept] = s->waited[i];
+		}
+		kept++;
 	}
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lib/cgroup.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,16 +27,16 @@ static void walk_up(const struct walk *w, const char *mount, const char *group, 
 }
 
 /* "cpu" is one of "cpu,cpuacct". */
-static int is_one_of(const char *controller, const char *list, const char *end)
+static bool is_one_of(const char *controller, const char *list, const char *end)
 {
 	const size_t length = strlen(controller);
 	while (list < end) {
 		const size_t here = strcspn(list, ",:");
 		if (here == length && strncmp(list, controller, length) == 0)
-			return 1;
+			return true;
 		list += here + 1;
 	}
-	return 0;
+	return false;
 }
 
 void cgroup_each(const char *root, const char *controller,

@@ -18,9 +18,12 @@
 /* Of one core. */
 #define SHARED_ABOVE 0.04
 
-static double timeval_seconds(struct timeval t)
+double cpu_load_own_s(void)
 {
-	return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
+	struct rusage use;
+	getrusage(RUSAGE_SELF, &use);
+	return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+	       1e-6 * (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
 }
 
 static double tick_s(void) { return 1.0 / (double)sysconf(_SC_CLK_TCK); }
@@ -63,7 +66,7 @@ struct cpu_load cpu_load_of(const char *root, const int *cores, size_t count)
 		unsigned cpu;
 		unsigned long long user, nice_, system_, idle, iowait, irq, softirq, steal;
 		/* The first line is of all cores, and its first number would pass for a core's. */
-		if (line[3] == ' ' ||
+		if (strncmp(line, "cpu ", 4) == 0 ||
 		    sscanf(line, "cpu%u %llu %llu %llu %llu %llu %llu %llu %llu", &cpu, &user,
 			   &nice_, &system_, &idle, &iowait, &irq, &softirq, &steal) != 9 ||
 		    !has_core(cores, count, (int)cpu))
@@ -81,14 +84,11 @@ struct cpu_load cpu_load_of(const char *root, const int *cores, size_t count)
 
 struct cpu_load cpu_load_now(void)
 {
-	struct rusage use;
 	int cores[CORES_MAX];
-	const size_t count = cores_allowed(cores);
-	if (count == 0 || getrusage(RUSAGE_SELF, &use) != 0)
-		return (struct cpu_load){0};
-	struct cpu_load mark = cpu_load_of("", cores, count);
+	const double own_s = cpu_load_own_s();
+	struct cpu_load mark = cpu_load_of("", cores, cores_allowed(cores));
 	mark.wall_s = 1e-9 * (double)clock_ns();
-	mark.own_s = timeval_seconds(use.ru_utime) + timeval_seconds(use.ru_stime);
+	mark.own_s = own_s;
 	return mark;
 }
 

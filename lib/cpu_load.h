@@ -21,6 +21,9 @@ struct cpu_load {
 
 struct cpu_load cpu_load_now(void);
 
+/* CPU time of this process so far. */
+double cpu_load_own_s(void);
+
 /* The account of these cores, ascending, in ROOT/proc/stat, and of the control groups; wall_s and
  * own_s are 0.
  */

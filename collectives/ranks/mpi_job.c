@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 /* Opcodes of this file; those of its users are smaller. */
@@ -197,11 +196,7 @@ double mpi_job_time(void) { return mpi_job.virtual_time ? MPI_Wtime() : 1e-9 * (
 /* The sum is the leader's. */
 static int sum_cpu_time(double *sum_s_p)
 {
-	struct rusage use;
-	getrusage(RUSAGE_SELF, &use);
-	double mine = (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
-		      1e-6 * (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
-	mine = mpi_job.on_leader_machine ? mine : 0.0;
+	double mine = mpi_job.on_leader_machine ? cpu_load_own_s() : 0.0;
 	MPI_CHECK(MPI_Reduce(&mine, sum_s_p, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD),
 		  "MPI_Reduce");
 	return 0;
