@@ -11,19 +11,20 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import accumulate, groupby
 from statistics import median
 from typing import Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
+from reports import placement
 from reports.charts import PALEST, WARMEST, Cell, draw_heat
 from reports.curves import why_invalid
 from reports.jsonl import Json
+from reports.placement import LEVEL
 from reports.quantity import digits, human, human_interval, listing, plural, scale_of
 from reports.records import Case, Derived
 from reports.section import Figure, Panels, Table
 from reports.svg import Canvas, text_width
 
-LEVEL = 1.3  # CORE_LATENCY_LEVEL of lib/core_latency.h
 MOST, MOST_LEVELS = 64, 8  # processors that are measured; levels that are told apart
 NUMBERED = 12  # processors; of more the drawing has colours alone
 SIDE, EVERY = 10.0, 8  # of a cell there, and how many rows have a name
@@ -67,12 +68,14 @@ def _groups(near: Sequence[Pair]) -> Tuple[Tuple[int, ...], ...]:
 
 def levels_of(pairs: Pairs) -> List[Level]:
     ordered = sorted(pairs, key=lambda pair: pairs[pair].value or 0.0)
-    values = [pairs[pair].value or 0.0 for pair in ordered]
-    cuts = [i for i in range(1, len(values)) if values[i] > LEVEL * values[i - 1]][: MOST_LEVELS - 1]
+    apart = placement.levels_of(pairs[pair].value or 0.0 for pair in ordered)
+    found = apart[: MOST_LEVELS - 1]
+    if apart[MOST_LEVELS - 1 :]:
+        found.append([value for level in apart[MOST_LEVELS - 1 :] for value in level])
+    ends = accumulate(map(len, found))
     return [
-        Level(values[begin], median(values[begin:end]), values[end - 1], end - begin, _groups(ordered[:end]))
-        for begin, end in zip([0, *cuts], [*cuts, len(values)])
-        if end > begin
+        Level(level[0], median(level), level[-1], len(level), _groups(ordered[:end]))
+        for level, end in zip(found, ends)
     ]
 
 

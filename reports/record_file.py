@@ -83,15 +83,7 @@ def read(path: Path) -> Records:
                 _take(records, runs, parse_line(line), number)
             except BadRecord as why:
                 records.bad_records.setdefault(str(why), []).append(number)
-    place = usual(
-        [
-            case.core_latency_s
-            for group in records.groups.values()
-            for tries in group.tries.values()
-            for case in tries
-            if case.status == "ok" and case.core_latency_s is not None
-        ]
-    )
+    place = usual(records.core_latencies())
     for group in records.groups.values():
         group.cases = {key: merged(tries, place) for key, tries in group.tries.items()}
         group.sort()

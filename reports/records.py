@@ -220,6 +220,11 @@ class Records:
         for group in self.groups.values():
             yield from group.cases.values()
 
+    def core_latencies(self) -> List[float]:
+        """Of every try of a case that succeeded and knows where the cores were."""
+        tries = (case for group in self.groups.values() for own in group.tries.values() for case in own)
+        return [t.core_latency_s for t in tries if t.status == "ok" and t.core_latency_s is not None]
+
 
 # ------------------------------------------------------------------ from JSON to records
 

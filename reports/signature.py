@@ -344,14 +344,8 @@ def _metrics(sections: List[Section], main: str) -> Tuple[Dict[str, Json], List[
 
 def _placements(records: Records) -> List[Json]:
     """Where the cores were, the least core-to-core latency first, and of how many tries of a case."""
-    tries = [
-        case.core_latency_s
-        for group in records.groups.values()
-        for own in group.tries.values()
-        for case in own
-        if case.core_latency_s is not None
-    ]
-    return [{"core_latency_s": median(level), "tries": len(level)} for level in levels_of(tries)]
+    levels = levels_of(records.core_latencies())
+    return [{"core_latency_s": median(level), "tries": len(level)} for level in levels]
 
 
 def _known_to_some(device: Mapping[str, Any], earlier: Mapping[str, Any]) -> Json:
