@@ -39,6 +39,7 @@ def number_of(name: str, entry: Json) -> Number:
     scale = DIFFERENCE if _OF_IDEAL in metric and not unit else RATIO
     if not entry["primary"]:
         return Number(float(value), unit, better, False, scale=scale)
+    latency = entry.get("core_latency_s")
     low, high = (float(entry[end]) if is_number(entry.get(end)) else None for end in ("ci_low", "ci_high"))
     return Number(
         float(value),
@@ -52,7 +53,7 @@ def number_of(name: str, entry: Json) -> Number:
         contended=entry.get("grade") == CONTENDED,
         low=low,
         high=high,
-        core_latency_s=entry.get("core_latency_s"),
+        core_latency_s=latency if is_number(latency) and latency > 0 else None,
     )
 
 

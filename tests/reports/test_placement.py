@@ -11,6 +11,7 @@ import workplace
 from record_writer import Writer, axis, headline, value
 from reports import machine
 from reports.compare import placement
+from reports.compare.gpusig import number_of
 from reports.compare.numbers import Number, RunNumbers
 from reports.placement import LEVEL, is_at, levels_of, usual
 
@@ -108,6 +109,13 @@ class Compared(unittest.TestCase):
         for latency in (NEAR, None):
             sides = side((1, latency), (2, latency)), side((3, NEAR), (None, None))
             self.assertEqual(placement.of_one_place(*sides), (*sides, []))
+
+    def test_a_latency_that_is_none_is_unknown(self) -> None:
+        entry = {"value": 1.0, "unit": "s", "better": "lower", "primary": True}
+        for latency in ("near", None, True, 0, -1e-9, [NEAR]):
+            number = number_of("micro/x/time", {**entry, "core_latency_s": latency})
+            self.assertIsNone(number.core_latency_s, latency)
+        self.assertEqual(number_of("micro/x/time", {**entry, "core_latency_s": NEAR}).core_latency_s, NEAR)
 
     def test_sides_in_different_places_have_nothing_to_compare(self) -> None:
         then, now, _ = placement.of_one_place(side((1, NEAR), (2, NEAR)), side((8, FAR), (7, FAR)))
