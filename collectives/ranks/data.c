@@ -3,6 +3,7 @@
 #include "lib/err.h"
 
 #include <errno.h>
+#include <stddef.h>
 
 const char *const data_types[] = {"i32", "i64", "f32", "f64", NULL};
 const char *const data_ops[] = {"sum", "max", NULL};
