@@ -126,6 +126,9 @@ struct bench_job {
 	/* The cores of all processes on the leader's machine, and their own CPU time; called
 	 * between bodies. */
 	struct cpu_load (*load)(void);
+	/* The mean core-to-core latency (lib/core_latency.h) of neighbouring processes on the
+	 * leader's host; called between bodies. 0, or -ENODEV: it cannot be measured. */
+	int (*core_latency)(unsigned batches, double *seconds_p);
 };
 
 /* A variant of a case that was measured, as struct bench_format gets it. */

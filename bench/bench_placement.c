@@ -36,11 +36,19 @@ static uint8_t find_level(struct bench_placement *p, double seconds)
 	return i;
 }
 
-static void take_probe(struct bench_placement *p)
+/* Of a job: its processes themselves, as they keep their cores busy while they wait. */
+static int measure_latency(const struct bench_run *r, double *seconds_p)
 {
+	return r->b->job ? r->b->job->core_latency(PROBE_BATCHES, seconds_p)
+			 : core_latency_mean(PROBE_BATCHES, seconds_p);
+}
+
+static void take_probe(struct bench_run *r)
+{
+	struct bench_placement *p = &r->current.placement;
 	const uint64_t start = clock_ns();
 	double seconds;
-	if (core_latency_mean(PROBE_BATCHES, &seconds) != 0) {
+	if (measure_latency(r, &seconds) != 0) {
 		p->probed = false;
 		return;
 	}
@@ -58,18 +66,19 @@ static void take_probe(struct bench_placement *p)
 void bench_placement_begin(struct bench_run *r)
 {
 	struct bench_placement *p = &r->current.placement;
-	p->probed = dev_can(r->c.dev, DEV_CAP_HOST_ACCESS) && !bench_virtual(r) && !r->b->job &&
+	p->probed = dev_can(r->c.dev, DEV_CAP_HOST_ACCESS) && !bench_virtual(r) &&
 		    r->o.check != BENCH_CHECK_EVERY;
 	if (p->probed)
-		take_probe(p);
+		take_probe(r);
 	if (!p->probed)
 		p->level_count = 1;
 }
 
-static void look_again(struct bench_placement *p, uint32_t rounds)
+static void look_again(struct bench_run *r, uint32_t rounds)
 {
+	struct bench_placement *p = &r->current.placement;
 	const uint8_t before = p->now;
-	take_probe(p);
+	take_probe(r);
 	if (p->now != before) {
 		for (uint32_t i = p->since; i < rounds; i++)
 			p->of_round[i] = MOVED;
@@ -84,7 +93,7 @@ void bench_placement_round(struct bench_run *r, uint32_t round)
 	p->of_round[round] = p->now;
 	p->levels[p->now].rounds++;
 	if (p->probed && clock_ns() - p->probed_ns >= p->every_ns)
-		look_again(p, round + 1);
+		look_again(r, round + 1);
 }
 
 static uint8_t commonest_level(const struct bench_placement *p)
@@ -135,7 +144,7 @@ uint32_t bench_placement_end(struct bench_run *r, uint32_t rounds)
 {
 	struct bench_placement *p = &r->current.placement;
 	if (p->probed && p->since < rounds)
-		look_again(p, rounds);
+		look_again(r, rounds);
 	uint32_t kept = bench_placement_kept(r);
 	p->latency_s = p->probes ? p->levels[commonest_level(p)].latency_s : NAN;
 	p->scattered = kept < rounds && kept < BENCH_LEAST_SAMPLES;

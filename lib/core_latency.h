@@ -7,7 +7,7 @@
 #ifndef GPUSIG_CORE_LATENCY_H
 #define GPUSIG_CORE_LATENCY_H
 
-#include <stddef.h>
+#include <stdatomic.h>
 
 /* Two latencies whose ratio is larger are of two placements. */
 #define CORE_LATENCY_LEVEL 1.3
@@ -23,5 +23,11 @@ int core_latency(int core, int other, unsigned batches, double *seconds_p);
  * spread evenly: one number that changes when some core moves. 0; -ENODEV: there is one core; or as
  * core_latency(). */
 int core_latency_mean(unsigned batches, double *seconds_p);
+
+/* The two sides of a ping-pong, for two processes: `line` is in memory that both share, alone on
+ * its cache line, and zero at first. Each blocks until the other has come and played as many
+ * batches, one at least. _ping returns the seconds of one way, as core_latency(). */
+double core_latency_ping(atomic_uint *line, unsigned batches);
+void core_latency_pong(atomic_uint *line, unsigned batches);
 
 #endif

@@ -51,6 +51,26 @@ exact() {
 	[ "${#stderr_lines[@]}" = 1 ]
 }
 
+@test "ranks on cores of their own measure how far apart these are, others do not" {
+	[ "$(nproc)" -ge 2 ] || skip "there is one core"
+	latency='{c["surroundings"].get("core_latency_s") for c in cases}'
+	for program in allreduce pairs; do
+		ranks 2 "$program" --size 4K
+		json "cases and all(1e-9 < s < 0.1 for s in $latency)" <<<"$output"
+	done
+	ranks $(($(nproc) + 1)) allreduce --size 4K
+	json "$latency == {None}" <<<"$output"
+}
+
+@test "ranks that share no memory measure without a latency" {
+	[ "$(nproc)" -ge 2 ] || skip "there is one core"
+	unshare -pf --mount-proc true 2>/dev/null || skip "no process may have a namespace of its own"
+	words="$bin/allreduce $QUICK --size 4K --ports one"
+	# shellcheck disable=SC2086 # lists of words
+	run --separate-stderr timeout "$HANGS_S" mpirun -n 1 $words : -n 1 unshare -pf --mount-proc $words
+	json 'len(cases) == 1 and "core_latency_s" not in cases[0]["surroundings"]' <<<"$output"
+}
+
 @test "types and operations" {
 	exact 4 allreduce --type i32,i64,f32,f64 --op sum,max --size 4K --algorithm ring,swing-b,library
 }

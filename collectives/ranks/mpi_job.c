@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collectives/ranks/mpi_job.h"
+#include "collectives/ranks/rank_latency.h"
 #include "collectives/ranks/rank_watch.h"
 #include "lib/clock.h"
 #include "lib/cores.h"
@@ -17,7 +18,7 @@
 #include <unistd.h>
 
 /* Opcodes of this file; those of its users are smaller. */
-enum { OPCODE_STOP = 0x7fff0000, OPCODE_CPU_TIME };
+enum { OPCODE_STOP = 0x7fff0000, OPCODE_CPU_TIME, OPCODE_CORE_LATENCY };
 
 /* Of the arguments that are compared. */
 #define ARGUMENTS_BYTES 4096
@@ -62,8 +63,10 @@ static void find_hosts_and_cores(void)
 	MPI_Allreduce(&first, &leader.hosts, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 	sched_getaffinity(0, sizeof(cores), &cores);
 	MPI_Allreduce(MPI_IN_PLACE, &cores, (int)sizeof(cores), MPI_BYTE, MPI_BOR, local);
-	MPI_Comm_free(&local);
 	leader.cores = CPU_COUNT(&cores);
+	if (mpi_job.host == 0)
+		rank_latency_open(local, leader.cores);
+	MPI_Comm_free(&local);
 	MPI_Bcast(&leader, 3, MPI_INT, 0, MPI_COMM_WORLD);
 	mpi_job.hosts = leader.hosts;
 	mpi_job.leader_host_ranks = leader.ranks;
@@ -193,22 +196,26 @@ int mpi_job_same_arguments(int argc, char **argv)
 
 double mpi_job_time(void) { return mpi_job.virtual_time ? MPI_Wtime() : 1e-9 * (double)clock_ns(); }
 
-/* The sum is the leader's. */
-static int sum_cpu_time(double *sum_s_p)
+/* Commands of this file: their sums over the ranks are the leader's. */
+static int execute_own(const struct mpi_command *command, double sums[2])
 {
-	double mine = mpi_job.on_leader_machine ? cpu_load_own_s() : 0.0;
-	MPI_CHECK(MPI_Reduce(&mine, sum_s_p, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD),
-		  "MPI_Reduce");
+	double mine[2] = {0.0, 0.0};
+	if (command->opcode == OPCODE_CORE_LATENCY)
+		rank_latency_play((unsigned)command->iterations, mine);
+	if (command->opcode == OPCODE_CPU_TIME && mpi_job.on_leader_machine)
+		mine[0] = cpu_load_own_s();
+	MPI_CHECK(MPI_Reduce(mine, sums, 2, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD), "MPI_Reduce");
 	return 0;
 }
 
+/* `h` may be NULL for a command of this file. */
 static int execute_command(const struct mpi_command_handler *h, const struct mpi_command *command,
-			   double *cpu_s_p)
+			   double sums[2])
 {
 	rank_watch_begin();
 	int status =
-		agree_on_status(command->opcode == OPCODE_CPU_TIME ? sum_cpu_time(cpu_s_p)
-								   : h->execute(h->state, command));
+		agree_on_status(h && command->opcode < OPCODE_STOP ? h->execute(h->state, command)
+								   : execute_own(command, sums));
 	rank_watch_pause();
 	return status;
 }
@@ -230,7 +237,7 @@ int mpi_job_command(const struct mpi_command_handler *h, const struct mpi_comman
 void mpi_job_serve(const struct mpi_command_handler *h)
 {
 	struct mpi_command command;
-	double unused = 0.0;
+	double unused[2];
 	/* The leader handles these signals and then stops the other ranks. */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
@@ -239,7 +246,7 @@ void mpi_job_serve(const struct mpi_command_handler *h)
 		broadcast_command(&command);
 		if (command.opcode == OPCODE_STOP)
 			break;
-		execute_command(h, &command, &unused);
+		execute_command(h, &command, unused);
 	}
 }
 
@@ -257,15 +264,30 @@ void mpi_job_end(void)
 	rank_watch_pause();
 }
 
-struct cpu_load mpi_job_load(void)
+static void command_own(uint32_t opcode, uint64_t iterations, double sums[2])
 {
-	struct mpi_command command = {.opcode = OPCODE_CPU_TIME};
-	double cpu_s = 0.0;
+	struct mpi_command command = {.opcode = opcode, .iterations = iterations};
 	rank_watch_begin();
 	broadcast_command(&command);
-	execute_command(NULL, &command, &cpu_s);
+	execute_command(NULL, &command, sums);
+}
+
+int mpi_job_core_latency(unsigned batches, double *seconds_p)
+{
+	double sums[2] = {0.0, 0.0};
+	command_own(OPCODE_CORE_LATENCY, batches, sums);
+	if (sums[1] == 0.0)
+		return -ENODEV;
+	*seconds_p = sums[0] / sums[1];
+	return 0;
+}
+
+struct cpu_load mpi_job_load(void)
+{
+	double sums[2] = {0.0, 0.0};
+	command_own(OPCODE_CPU_TIME, 0, sums);
 	struct cpu_load mark = cpu_load_of("", mpi_job.cores, mpi_job.core_count);
 	mark.wall_s = 1e-9 * (double)clock_ns();
-	mark.own_s = cpu_s;
+	mark.own_s = sums[0];
 	return mark;
 }

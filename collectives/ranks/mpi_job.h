@@ -83,6 +83,10 @@ double mpi_job_time(void);
  * launcher may bind each rank to a core of its own. */
 struct cpu_load mpi_job_load(void);
 
+/* Leader only: the mean latency from core to core over pairs of ranks of its host, one way, in
+ * seconds. 0, or -ENODEV: it has one rank, more ranks than cores, or no memory that they share. */
+int mpi_job_core_latency(unsigned batches, double *seconds_p);
+
 /* In a command: prints why this rank cannot continue, and ends the job. Does not return. */
 _Noreturn void mpi_job_abort(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

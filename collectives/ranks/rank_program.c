@@ -34,7 +34,8 @@ struct bench_job rank_program_job(void)
 				  .processes = (unsigned)mpi_job.size,
 				  .hosts = (unsigned)mpi_job.hosts,
 				  .virtual_time = mpi_job.virtual_time,
-				  .load = mpi_job_load};
+				  .load = mpi_job_load,
+				  .core_latency = mpi_job_core_latency};
 }
 
 int rank_program_open_devices(const struct mpi_command_handler *ranks, uint32_t opcode,

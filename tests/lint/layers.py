@@ -231,6 +231,7 @@ MAY_CHANGE = {
     "bench/bench_gate.c:started": "whether the process has its watchdog",
     "bench/out.c:failure": "the first error of stdout, which is the process's",
     "collectives/ranks/mpi_job.c:mpi_job": "what MPI_Init opened, the ranks of MPI_COMM_WORLD",
+    "collectives/ranks/rank_latency.c:pair": "the neighbour of this rank of MPI_COMM_WORLD",
     "collectives/ranks/rank_watch.c:watch": "what a signal handler reads and writes",
 }
 

@@ -4,6 +4,7 @@
  * put into their mouths.
  */
 #include "bench/bench.h"
+#include "lib/core_latency.h"
 #include "lib/err.h"
 #include "tests/unit/bench_output.h"
 #include "tests/unit/test.h"
@@ -102,8 +103,11 @@ static struct cpu_load read_load(void)
 static const struct bench_variant variants[] = {{.name = "by_device", .timing = BENCH_DEVICE},
 						{.name = "by_host", .timing = BENCH_HOST},
 						{0}};
-static const struct bench_job job = {
-	.library = "none", .processes = 1, .hosts = 1, .load = read_load};
+static const struct bench_job job = {.library = "none",
+				     .processes = 1,
+				     .hosts = 1,
+				     .load = read_load,
+				     .core_latency = core_latency_mean};
 
 static char output[1 << 20];
 
