@@ -7,7 +7,9 @@
 #include "lib/vec.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* Of the time since the first sample, for checks: a tenth of what it would be without them. */
 #define CHECK_SHARE (1.0 / 11.0)
@@ -126,6 +128,18 @@ void bench_note_right(struct bench_case *c, struct dev *dev, const void *at, uin
 	f->sum_s = bench_time(c->run) - compared_s;
 	if (f->known && f->sum_s < f->compare_s)
 		now->saved_s += f->compare_s;
+}
+
+int bench_read(struct dev *dev, const void *at, uint64_t bytes, void **copy_p, const void **found_p)
+{
+	*found_p = at;
+	if (dev_can(dev, DEV_CAP_HOST_ACCESS))
+		return 0;
+	if (!*copy_p)
+		*copy_p = malloc(bytes);
+	*found_p = *copy_p;
+	return *copy_p ? dev_download(dev, *copy_p, at, bytes)
+		       : err_note(-ENOMEM, "a result of %" PRIu64 " bytes: out of memory", bytes);
 }
 
 /* ---------------------------------------------------------------- checks */

@@ -29,4 +29,10 @@ bool bench_known_right(struct bench_case *c, struct dev *dev, const void *at, ui
 /* In check, after bench_known_right() was false: they were compared and are right. */
 void bench_note_right(struct bench_case *c, struct dev *dev, const void *at, uint64_t bytes);
 
+/* In check: what is at `at`, memory of `dev`, for the host to read: that memory itself where the
+ * host may, else a copy in *copy_p, which is allocated where it is NULL, with room for what is read
+ * first. The caller frees it, whatever was returned. -ENOMEM, or as dev_download(). */
+int bench_read(struct dev *dev, const void *at, uint64_t bytes, void **copy_p,
+	       const void **found_p);
+
 #endif

@@ -302,10 +302,11 @@ int bench_gemm_check(const struct bench_gemm *p, struct bench_case *c, uint32_t 
 	const struct shape *s = &p->shape;
 	if (bench_known_right(c, p->dev, p->c, p->c_bytes))
 		return 0;
-	void *found = malloc(p->c_bytes);
+	void *copy = NULL;
+	const void *found = NULL;
 	double *t = calloc((size_t)s->n + s->k + 2 * (size_t)s->m, sizeof(*t));
-	int status = found && t ? dev_download(p->dev, found, p->c, p->c_bytes)
-				: err_note(-ENOMEM, "check of C: out of memory");
+	int status = t ? bench_read(p->dev, p->c, p->c_bytes, &copy, &found)
+		       : err_note(-ENOMEM, "check of C: out of memory");
 	if (status == 0) {
 		const struct element_matrix a = {p->type, p->host_a, s->m, s->k},
 					    found_c = {result_type(p), found, s->m, s->n};
@@ -318,7 +319,7 @@ int bench_gemm_check(const struct bench_gemm *p, struct bench_case *c, uint32_t 
 		element_gemv(&found_c, false, t, ct);
 		status = compare_vectors(p, writes, ct, abt);
 	}
-	free(found);
+	free(copy);
 	free(t);
 	if (status == 0)
 		bench_note_right(c, p->dev, p->c, p->c_bytes);

@@ -102,21 +102,20 @@ int pattern_check(struct bench_case *c, struct dev *dev, const void *at, uint64_
 {
 	if (bench_known_right(c, dev, at, bytes))
 		return 0;
-	uint64_t capacity = min_bytes(bytes, DOWNLOAD_BYTES);
-	uint32_t *back = malloc(capacity);
 	const uint32_t *expected = pattern;
-	int status =
-		back ? 0
-		     : err_note(-ENOMEM, "buffer to check %" PRIu64 " bytes: out of memory", bytes);
-	for (uint64_t from = 0; status == 0 && from < bytes; from += capacity) {
-		size_t words = min_bytes(bytes - from, capacity) / 4;
-		status = dev_download(dev, back, (const char *)at + from, 4 * words);
-		size_t i = status ? words : find_mismatch(back, expected, words, tolerance);
-		if (i < words)
-			status = report_mismatch(from / 4 + i, back[i], expected[i % PATTERN_WORDS],
-						 tolerance);
+	void *copy = NULL;
+	int status = 0;
+	for (uint64_t from = 0, part; status == 0 && from < bytes; from += part) {
+		const void *found;
+		part = min_bytes(bytes - from, DOWNLOAD_BYTES);
+		status = bench_read(dev, (const char *)at + from, part, &copy, &found);
+		const uint32_t *words = found;
+		size_t i = status ? part / 4 : find_mismatch(words, expected, part / 4, tolerance);
+		if (i < part / 4)
+			status = report_mismatch(from / 4 + i, words[i],
+						 expected[i % PATTERN_WORDS], tolerance);
 	}
-	free(back);
+	free(copy);
 	if (status == 0)
 		bench_note_right(c, dev, at, bytes);
 	return status;
