@@ -16,9 +16,13 @@
 /* Below this, one thread touches the pages faster than others can be started. */
 #define SHARE_MIN (16 * HUGE_PAGE)
 #define MAX_TOUCHERS 256
+/* This part of the available memory may be kept. */
+#define KEPT_PART 16
 
-/* Allocations. Guarded by the lock. */
+/* Allocations; what was freed and is kept, without access, and its bytes. Guarded by the lock. */
 static struct address_table live;
+static struct host_memory *kept;
+static uint64_t kept_bytes;
 
 /* ------------------------------------------------------------------ touching */
 
@@ -98,6 +102,74 @@ static int map_pages(struct host_memory *m)
 	return 0;
 }
 
+static void unmap_memory(struct host_memory *m)
+{
+	munmap(m->map, m->map_bytes);
+	free(m);
+}
+
+static void unmap_kept(void)
+{
+	host_lock();
+	struct host_memory *all = kept;
+	kept = NULL;
+	kept_bytes = 0;
+	host_unlock();
+	while (all) {
+		struct host_memory *m = all;
+		all = m->next;
+		unmap_memory(m);
+	}
+}
+
+static size_t page_bytes(uint64_t bytes)
+{
+	return (bytes + SMALL_PAGE - 1) / SMALL_PAGE * SMALL_PAGE;
+}
+
+/* With as many pages, which were touched on the device's cores; or NULL. */
+static struct host_memory *take_kept(const void *owner, enum dev_mem kind, uint64_t bytes)
+{
+	struct host_memory **at = &kept, *m;
+	host_lock();
+	while (*at && ((*at)->owner != owner || page_bytes((*at)->bytes) != page_bytes(bytes)))
+		at = &(*at)->next;
+	m = *at;
+	if (m) {
+		*at = m->next;
+		kept_bytes -= m->bytes;
+	}
+	host_unlock();
+	if (!m)
+		return NULL;
+	m->bytes = bytes;
+	m->kind = kind;
+	if (mprotect(m->map, m->map_bytes, PROT_READ | PROT_WRITE) == 0)
+		return m;
+	unmap_memory(m);
+	return NULL;
+}
+
+/* Takes ownership. An access from now on is a fault, as of memory that is unmapped. */
+static void keep_memory(struct host_memory *m)
+{
+	const uint64_t most = host_memory_available_bytes("") / KEPT_PART;
+	if (!m->on_cores || m->bytes > most || mprotect(m->map, m->map_bytes, PROT_NONE) != 0) {
+		unmap_memory(m);
+		return;
+	}
+	host_lock();
+	const bool full = kept_bytes + m->bytes > most;
+	host_unlock();
+	if (full)
+		unmap_kept();
+	host_lock();
+	m->next = kept;
+	kept = m;
+	kept_bytes += m->bytes;
+	host_unlock();
+}
+
 /* Linux overcommits memory: refuse here what does not fit, or the kernel kills the process. */
 static int check_size(uint64_t bytes)
 {
@@ -117,26 +189,35 @@ static int note_no_memory(uint64_t bytes)
 	return err_note(-ENOMEM, "allocate %llu bytes: out of memory", (unsigned long long)bytes);
 }
 
+static int check_and_map(struct host_memory *m)
+{
+	int status = check_size(m->bytes);
+	return status == 0 && map_pages(m) != 0 ? note_no_memory(m->bytes) : status;
+}
+
 /* Mapped, not touched, not registered. NULL with a text. */
 static struct host_memory *map_memory(const void *owner, enum dev_mem kind, uint64_t bytes,
 				      int *status_p)
 {
-	*status_p = check_size(bytes);
-	struct host_memory *m = *status_p ? NULL : calloc(1, sizeof(*m));
+	struct host_memory *m = calloc(1, sizeof(*m));
 	if (!m) {
-		*status_p = *status_p ? *status_p : note_no_memory(bytes);
+		*status_p = note_no_memory(bytes);
 		return NULL;
 	}
 	*m = (struct host_memory){.bytes = bytes, .kind = kind, .owner = owner};
-	if (map_pages(m) == 0)
+	*status_p = check_and_map(m);
+	if (*status_p == -ENOMEM) {
+		unmap_kept();
+		*status_p = check_and_map(m);
+	}
+	if (*status_p == 0)
 		return m;
-	*status_p = note_no_memory(bytes);
 	free(m);
 	return NULL;
 }
 
 /* Takes ownership; unmaps after an error. */
-static int keep_memory(struct host_memory *m, int status, void **ptr_p)
+static int register_memory(struct host_memory *m, int status, void **ptr_p)
 {
 	if (status == 0) {
 		host_lock();
@@ -148,25 +229,23 @@ static int keep_memory(struct host_memory *m, int status, void **ptr_p)
 		*ptr_p = m->start;
 		return 0;
 	}
-	munmap(m->map, m->map_bytes);
-	free(m);
+	unmap_memory(m);
 	return status;
-}
-
-static size_t page_bytes(uint64_t bytes)
-{
-	return (bytes + SMALL_PAGE - 1) / SMALL_PAGE * SMALL_PAGE;
 }
 
 int host_memory_alloc(const void *owner, const int *cores, size_t core_count, enum dev_mem kind,
 		      uint64_t bytes, void **ptr_p)
 {
 	int status;
-	struct host_memory *m = map_memory(owner, kind, bytes, &status);
+	struct host_memory *m = take_kept(owner, kind, bytes);
+	if (m)
+		return register_memory(m, 0, ptr_p);
+	m = map_memory(owner, kind, bytes, &status);
 	if (!m)
 		return status;
+	m->on_cores = true;
 	touch_on_cores(m->start, page_bytes(bytes), cores, core_count);
-	return keep_memory(m, 0, ptr_p);
+	return register_memory(m, 0, ptr_p);
 }
 
 int host_memory_alloc_on_node(const void *owner, uint32_t node, uint64_t bytes, void **ptr_p)
@@ -180,7 +259,7 @@ int host_memory_alloc_on_node(const void *owner, uint32_t node, uint64_t bytes, 
 		touch_pages(m->start, page_bytes(bytes));
 	if (status == 0)
 		status = numa_verify(m->start, page_bytes(bytes), node);
-	return keep_memory(m, status, ptr_p);
+	return register_memory(m, status, ptr_p);
 }
 
 int host_memory_free(const void *owner, void *ptr)
@@ -195,8 +274,7 @@ int host_memory_free(const void *owner, void *ptr)
 	host_unlock();
 	if (status)
 		return err_note(status, "free %p: no allocation of this device starts there", ptr);
-	munmap(m->map, m->map_bytes);
-	free(m);
+	keep_memory(m);
 	return 0;
 }
 
@@ -208,8 +286,8 @@ void host_memory_close(const void *owner)
 		if (m->owner != owner)
 			continue;
 		address_table_remove(&live, m->start);
-		munmap(m->map, m->map_bytes);
-		free(m);
+		unmap_memory(m);
 	}
 	host_unlock();
+	unmap_kept();
 }
