@@ -9,7 +9,7 @@ from reports.curves import marks, samples_behind, why_invalid
 from reports.jsonl import Json, is_number
 from reports.quantity import axis_value
 from reports.records import Case, Derived, Group, Primary, Scalar
-from reports.tries import NO_SECOND_TRY
+from reports.tries import NOT_CONFIRMED
 
 _COSTS = ("cil", "dil", "latency", "time_ratio", "slowdown")
 
@@ -179,7 +179,7 @@ def primary_of(group: Group, suffix: str) -> Tuple[Dict[str, Json], List[Json], 
                 "reason": why,
             }
             if (
-                why == NO_SECOND_TRY
+                why == NOT_CONFIRMED
                 and case is not None
                 and derived is not None
                 and derived.value is not None

@@ -19,7 +19,7 @@ from reports.records import CONTENDED, NOISY, Case, Derived, Flag
 
 SAME = 0.1  # of the larger value; between single runs on a shared machine smaller differences mean nothing
 MOST = 50  # of one case, the latest; a run makes two, and the time to compare them grows with the square
-NO_SECOND_TRY = "contended, and there was no second try"
+NOT_CONFIRMED = "contended, and no other try confirms it"
 _BEST_FIRST = ("", NOISY, CONTENDED)
 
 
@@ -96,7 +96,7 @@ def outcome(tries: Sequence[Try], unit: str = "") -> Outcome:
         places[-1], low, high, len(counted), grade, counted[-1].reason, values=tuple(t.value for t in counted)
     )
     if grade == CONTENDED and len(counted) == 1:
-        return replace(found, missing=NO_SECOND_TRY)
+        return replace(found, missing=NOT_CONFIRMED)
     if grade == CONTENDED and apart:
         return replace(found, missing="contended, and two tries differ: %s" % _two_values(*apart, unit))
     if apart:

@@ -4,9 +4,10 @@
 headline  the cases of headline numbers, of every program
 curves    the other cases, coarse ones first (bench/cases/case_list.h)
 more      what did not fit into a program's share, with the time that others left
-again     second tries: headline numbers that are noisy or contended, then the other headline numbers,
-          which shows how much they move within the run, then other values that are noisy or contended. A case
-          is tried twice at most, whatever came out, so that no number is repeated until it pleases.
+again     second tries: headline numbers that are contended, in a pass of their own, as they would be missing
+          without; then those that are noisy, then the other headline numbers, which shows how much they move
+          within the run, then other values that are noisy or contended. A case is tried twice at most,
+          whatever came out, so that no number is repeated until it pleases.
 
 A soak looks for wrong results and not for numbers, so it has one kind of pass, "soak": every program in turn
 for some seconds, first the cases that were not measured yet, then those that were measured least often, until
@@ -29,7 +30,7 @@ from typing import Callable, Iterator
 
 from suite.plan import HEADLINE_MIN_S, MIN_S, Budget
 from suite.programs import Program
-from suite.records import ProgramStatus, RecordFile
+from suite.records import CaseStatus, ProgramStatus, RecordFile
 
 _HEADLINE_UNTIL, _CURVES_UNTIL = 0.35, 0.7  # shares of the whole time
 _ALONE = 0.1  # of each of two tries without curves; starting programs and their least samples take the rest
@@ -86,11 +87,11 @@ def passes(
     yield Pass("curves", [Start(p, p.share) for p in left], curves_until)
     yield from _more(todo, records, now, curves_until, gave_up)
     if not c.is_virtual:
-        yield Pass(
-            "again",
-            second_tries(todo, records, c.budget.at(1.0) - now(), c.budget.opening_s, gave_up),
-            c.budget.at(1.0),
-        )
+        for least in (_CONTENDED, _OTHER):
+            left_s = c.budget.at(1.0) - now()
+            chosen = second_tries(todo, records, left_s, c.budget.opening_s, gave_up, least)
+            if chosen:
+                yield Pass("again", chosen, c.budget.at(1.0))
         yield from _more(todo, records, now, c.budget.at(1.0), gave_up)
 
 
@@ -121,7 +122,7 @@ def headline(
             break
         yield Pass("more", left, end)
     for _ in range(0 if c.is_virtual else _MORE_AT_MOST):
-        chosen = second_tries(todo, records, end - now(), c.budget.opening_s, gave_up, _contended_first)
+        chosen = second_tries(todo, records, end - now(), c.budget.opening_s, gave_up)
         cases = {s.program.name: s.cases for s in chosen}
         if not cases:
             break
@@ -164,7 +165,7 @@ def _affords_two(c: Conditions, programs: int) -> bool:
 def _curves_until(todo: list[Program], records: RecordFile, c: Conditions) -> float:
     """Earlier where many headline numbers wait for a second try: one that is contended is missing without
     it."""
-    urgent = [t.took_s for p in todo for t in _candidates(p, records.of(p.name)) if t.urgency == 0]
+    urgent = [t.took_s for p in todo for t in _candidates(p, records.of(p.name)) if t.urgency <= _NOISY]
     return min(c.budget.at(_CURVES_UNTIL), c.budget.at(1.0) - _RESERVE * sum(urgent))
 
 
@@ -190,18 +191,19 @@ class _Try:
     took_s: float
 
 
+_CONTENDED, _NOISY, _HEADLINE, _OTHER = range(4)  # the most urgent first
+
+
+def _urgency(case: CaseStatus) -> int:
+    if not case.headline:
+        return _OTHER
+    return _CONTENDED if case.headline_contended else _NOISY if case.headline_graded else _HEADLINE
+
+
 def _candidates(program: Program, status: ProgramStatus) -> Iterator[_Try]:
     for key, case in status.cases.items():
-        if case.status != "ok" or case.tries > 1 or not (case.headline or case.graded):
-            continue
-        urgency = (0 if case.headline_graded else 1) if case.headline else 2
-        yield _Try(urgency, program, key, case.elapsed_s)
-
-
-def _contended_first(program: Program, status: ProgramStatus) -> Iterator[_Try]:
-    for key, case in status.cases.items():
-        if case.status == "ok" and case.tries == 1 and case.headline:
-            yield _Try(0 if case.headline_contended else 1, program, key, case.elapsed_s)
+        if case.status == "ok" and case.tries == 1 and (case.headline or case.graded):
+            yield _Try(_urgency(case), program, key, case.elapsed_s)
 
 
 def second_tries(
@@ -210,10 +212,12 @@ def second_tries(
     left_s: float,
     opening_s: float,
     gave_up: Callable[[Program], bool],
-    candidates: Callable[[Program, ProgramStatus], Iterator[_Try]] = _candidates,
+    least: int = _OTHER,
 ) -> list[Start]:
-    """As many of the most urgent cases as fit into the time left, the quickest first; one start a program."""
-    wanted = [t for p in todo if not gave_up(p) for t in candidates(p, records.of(p.name))]
+    """As many of the most urgent cases, and none less urgent than `least`, as fit into the time left, the
+    quickest first; one start a program."""
+    all_tries = [t for p in todo if not gave_up(p) for t in _candidates(p, records.of(p.name))]
+    wanted = [t for t in all_tries if t.urgency <= least]
     chosen: dict[str, list[_Try]] = {}
     spent_s = 0.0
     for one in sorted(wanted, key=lambda t: (t.urgency, t.took_s)):

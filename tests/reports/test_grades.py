@@ -72,7 +72,7 @@ class Written(workplace.Scratch):
     def test_a_contended_value_needs_a_second_try(self) -> None:
         once = self.signature(speeds("contended")).json
         self.assertEqual(
-            [e["reason"] for e in once["primary_missing"]], ["contended, and there was no second try"]
+            [e["reason"] for e in once["primary_missing"]], ["contended, and no other try confirms it"]
         )
         self.assertEqual([e["flags"] for e in once["invalid"]], [["contended"]])
         twice = self.signature(speeds("contended") + speeds("contended", run="r2", scale=1.1)).json

@@ -80,7 +80,7 @@ class Examples(unittest.TestCase):
         self.assertEqual(outcome([clean(1.0, 0.2), clean(1.13)]).grade, "")
 
     def test_contended_needs_a_second_try_that_agrees(self) -> None:
-        self.assertEqual(outcome([graded(CONTENDED, 1.0)]).missing, "contended, and there was no second try")
+        self.assertEqual(outcome([graded(CONTENDED, 1.0)]).missing, "contended, and no other try confirms it")
         found = outcome([graded(CONTENDED, 1.0), graded(CONTENDED, 2.0)], "s")
         self.assertEqual(found.missing, "contended, and two tries differ: 1 and 2 s")
         found = outcome([graded(CONTENDED, 1.0), graded(CONTENDED, 1.2)])

@@ -109,8 +109,26 @@ class Passes(unittest.TestCase):
         self.write(begin("a/b"), case("a/b", 2), end("a/b", 9, out_of_budget=7))
         self.assertEqual(next(going).name, "more")
         self.write(begin("a/b"), *(case("a/b", n) for n in range(3, 10)), end("a/b", 9))
-        self.assertEqual(next(going).name, "again")
+        again = next(going)
+        self.assertEqual((again.name, [s.cases for s in again.starts]), ("again", [("size=1",)] * 2))
+        self.write(
+            *(line for of in ("a/b", "a/c") for line in (begin(of, ["x", "--cases", "f"]), case(of, 1)))
+        )
         self.assertEqual(list(going), [])
+
+    def test_contended_headline_numbers_have_their_second_try_before_all_others(self):
+        todo, clock = [program("a/b"), program("a/c")], [0.0]
+        going = self.run_of(todo, lambda: clock[0], self.conditions())
+        next(going), next(going)
+        self.write(
+            *(begin("a/b"), case("a/b", 2, ["noisy"]), case("a/b", 1, ["contended"]), end("a/b", 2)),
+            *(begin("a/c"), case("a/c", 1), end("a/c", 1)),
+        )
+        cases = {s.program.name: s.cases for s in next(going).starts}
+        self.assertEqual(cases, {"a/b": ("size=1",)})
+        self.write(begin("a/b", ["x", "--cases", "f"]), case("a/b", 1, ["contended"]))
+        cases = {s.program.name: s.cases for s in next(going).starts}
+        self.assertEqual(cases, {"a/b": ("size=2",), "a/c": ("size=1",)})
 
     def test_headline_numbers_that_wait_for_a_second_try_keep_time_for_it(self):
         todo = [program("a/b"), program("a/c")]
