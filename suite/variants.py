@@ -131,6 +131,7 @@ THREAD = Variant(
         "fakes_*",
         "gpu_lost",
         "host_gemm",
+        "host_memory",
         "host_queue",
         "host_waiters",
         "run_delay",

@@ -317,7 +317,7 @@ static void what_a_link_cannot_add_is_refused_before_it_is_timed(void)
 {
 	static const char *const sums[] = {"--direction", "local,exchange,ring", "--bands", "4",
 					   "--shape",     "128x64x32",           NULL};
-	int code = run_stage("host:0,1", FAULT_NO_PEER_ADDS, 10, sums);
+	int code = run_stage("host:0,1", FAULT_NO_PEER_ADDS, 20, sums);
 	if (code == 77)
 		skip("no GEMM on the host");
 	expect(code == 0);
