@@ -82,14 +82,19 @@ struct cpu_load cpu_load_of(const char *root, const int *cores, size_t count)
 	return mark;
 }
 
+struct cpu_load cpu_load_mark(const int *cores, size_t count, double own_s)
+{
+	struct cpu_load mark = cpu_load_of("", cores, count);
+	mark.wall_s = 1e-9 * (double)clock_ns();
+	mark.own_s = own_s;
+	return mark;
+}
+
 struct cpu_load cpu_load_now(void)
 {
 	int cores[CORES_MAX];
 	const double own_s = cpu_load_own_s();
-	struct cpu_load mark = cpu_load_of("", cores, cores_allowed(cores));
-	mark.wall_s = 1e-9 * (double)clock_ns();
-	mark.own_s = own_s;
-	return mark;
+	return cpu_load_mark(cores, cores_allowed(cores), own_s);
 }
 
 /* Idle time is counted by a clock and only shown in ticks, while busy time is counted by the

@@ -11,15 +11,18 @@
 #include <stddef.h>
 
 struct cpu_load {
-	double idle_s, busy_s, stolen_s; /* sums over the cores that this process may use */
-	double own_s;                    /* CPU time of this process */
+	double idle_s, busy_s, stolen_s; /* sums over the cores */
+	double own_s;                    /* CPU time of this process, or of its job's */
 	double held_back_s; /* stopped by the CPU quota of a control group; sum over cores */
 	double wall_s;
 	unsigned cores;
 	bool known; /* false where /proc/stat can't be read or has none of these cores */
 };
 
+/* Of the cores that this process may use; of these, ascending, with the CPU time so far of the
+ * processes that are no others. */
 struct cpu_load cpu_load_now(void);
+struct cpu_load cpu_load_mark(const int *cores, size_t count, double own_s);
 
 /* CPU time of this process so far. */
 double cpu_load_own_s(void);

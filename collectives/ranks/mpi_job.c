@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -45,13 +44,27 @@ _Noreturn void mpi_job_abort_mpi(int mpi_code, const char *call)
 	mpi_job_abort("%s: %s", call, text);
 }
 
+/* The cores that ranks of `ranks` may use, ascending, of those that take part: how many. */
+static size_t unite_cores(MPI_Comm ranks, bool takes_part, int cores[CORES_MAX])
+{
+	unsigned char used[CORES_MAX] = {0};
+	size_t count = takes_part ? cores_allowed(cores) : 0;
+	for (size_t i = 0; i < count; i++)
+		used[cores[i]] = 1;
+	MPI_Allreduce(MPI_IN_PLACE, used, CORES_MAX, MPI_BYTE, MPI_BOR, ranks);
+	count = 0;
+	for (int core = 0; core < CORES_MAX; core++)
+		if (used[core])
+			cores[count++] = core;
+	return count;
+}
+
 /* Finds which ranks share a host, and its cores. */
 static void find_hosts_and_cores(void)
 {
 	struct {
 		int hosts, ranks, cores;
 	} leader;
-	cpu_set_t cores;
 	MPI_Comm local;
 	int first;
 	MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, mpi_job.rank, MPI_INFO_NULL,
@@ -61,9 +74,7 @@ static void find_hosts_and_cores(void)
 	first = mpi_job.local == 0;
 	MPI_Allreduce(&mpi_job.rank, &mpi_job.host, 1, MPI_INT, MPI_MIN, local);
 	MPI_Allreduce(&first, &leader.hosts, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-	sched_getaffinity(0, sizeof(cores), &cores);
-	MPI_Allreduce(MPI_IN_PLACE, &cores, (int)sizeof(cores), MPI_BYTE, MPI_BOR, local);
-	leader.cores = CPU_COUNT(&cores);
+	leader.cores = (int)unite_cores(local, true, mpi_job.cores);
 	if (mpi_job.host == 0)
 		rank_latency_open(local, leader.cores);
 	MPI_Comm_free(&local);
@@ -87,18 +98,6 @@ static void find_leader_machine(void)
 	mpi_job.on_leader_machine = mpi_job.host == 0 || (length > 0 && strcmp(own, leaders) == 0);
 }
 
-static void find_leader_cores(void)
-{
-	unsigned char used[CORES_MAX] = {0};
-	const size_t count = mpi_job.on_leader_machine ? cores_allowed(mpi_job.cores) : 0;
-	for (size_t i = 0; i < count; i++)
-		used[mpi_job.cores[i]] = 1;
-	MPI_Allreduce(MPI_IN_PLACE, used, CORES_MAX, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
-	for (int core = 0; core < CORES_MAX; core++)
-		if (used[core])
-			mpi_job.cores[mpi_job.core_count++] = core;
-}
-
 static void identify_rank(void)
 {
 	char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
@@ -113,7 +112,8 @@ static void identify_rank(void)
 	if (!mpi_job.virtual_time) {
 		find_hosts_and_cores();
 		find_leader_machine();
-		find_leader_cores();
+		mpi_job.core_count =
+			unite_cores(MPI_COMM_WORLD, mpi_job.on_leader_machine, mpi_job.cores);
 	}
 	mpi_job.common_clock = mpi_job.virtual_time || mpi_job.hosts == 1;
 }
@@ -196,28 +196,25 @@ int mpi_job_same_arguments(int argc, char **argv)
 
 double mpi_job_time(void) { return mpi_job.virtual_time ? MPI_Wtime() : 1e-9 * (double)clock_ns(); }
 
-/* Commands of this file: their sums over the ranks are the leader's. */
-static int execute_own(const struct mpi_command *command, double sums[2])
+static int execute_command(const struct mpi_command_handler *h, const struct mpi_command *command)
+{
+	rank_watch_begin();
+	int status = agree_on_status(h->execute(h->state, command));
+	rank_watch_pause();
+	return status;
+}
+
+/* Commands of this file, which don't fail: their sums over the ranks are the leader's. */
+static void execute_own(const struct mpi_command *command, double sums[2])
 {
 	double mine[2] = {0.0, 0.0};
+	rank_watch_begin();
 	if (command->opcode == OPCODE_CORE_LATENCY)
 		rank_latency_play((unsigned)command->iterations, mine);
 	if (command->opcode == OPCODE_CPU_TIME && mpi_job.on_leader_machine)
 		mine[0] = cpu_load_own_s();
 	MPI_CHECK(MPI_Reduce(mine, sums, 2, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD), "MPI_Reduce");
-	return 0;
-}
-
-/* `h` may be NULL for a command of this file. */
-static int execute_command(const struct mpi_command_handler *h, const struct mpi_command *command,
-			   double sums[2])
-{
-	rank_watch_begin();
-	int status =
-		agree_on_status(h && command->opcode < OPCODE_STOP ? h->execute(h->state, command)
-								   : execute_own(command, sums));
 	rank_watch_pause();
-	return status;
 }
 
 static void broadcast_command(struct mpi_command *command)
@@ -231,7 +228,7 @@ int mpi_job_command(const struct mpi_command_handler *h, const struct mpi_comman
 	struct mpi_command copy = *command;
 	rank_watch_begin();
 	broadcast_command(&copy);
-	return execute_command(h, &copy, NULL);
+	return execute_command(h, &copy);
 }
 
 void mpi_job_serve(const struct mpi_command_handler *h)
@@ -246,7 +243,10 @@ void mpi_job_serve(const struct mpi_command_handler *h)
 		broadcast_command(&command);
 		if (command.opcode == OPCODE_STOP)
 			break;
-		execute_command(h, &command, unused);
+		if (command.opcode > OPCODE_STOP)
+			execute_own(&command, unused);
+		else
+			execute_command(h, &command);
 	}
 }
 
@@ -269,7 +269,7 @@ static void command_own(uint32_t opcode, uint64_t iterations, double sums[2])
 	struct mpi_command command = {.opcode = opcode, .iterations = iterations};
 	rank_watch_begin();
 	broadcast_command(&command);
-	execute_command(NULL, &command, sums);
+	execute_own(&command, sums);
 }
 
 int mpi_job_core_latency(unsigned batches, double *seconds_p)
@@ -286,8 +286,5 @@ struct cpu_load mpi_job_load(void)
 {
 	double sums[2] = {0.0, 0.0};
 	command_own(OPCODE_CPU_TIME, 0, sums);
-	struct cpu_load mark = cpu_load_of("", mpi_job.cores, mpi_job.core_count);
-	mark.wall_s = 1e-9 * (double)clock_ns();
-	mark.own_s = sums[0];
-	return mark;
+	return cpu_load_mark(mpi_job.cores, mpi_job.core_count, sums[0]);
 }
