@@ -108,18 +108,31 @@ static void unmap_memory(struct host_memory *m)
 	free(m);
 }
 
-static void unmap_kept(void)
+/* A list. Lock NOT held. */
+static void unmap_all(struct host_memory *first)
 {
-	host_lock();
+	while (first) {
+		struct host_memory *m = first;
+		first = m->next;
+		unmap_memory(m);
+	}
+}
+
+/* What is kept is kept no more. Lock held. */
+static struct host_memory *take_all_kept(void)
+{
 	struct host_memory *all = kept;
 	kept = NULL;
 	kept_bytes = 0;
+	return all;
+}
+
+static void unmap_kept(void)
+{
+	host_lock();
+	struct host_memory *all = take_all_kept();
 	host_unlock();
-	while (all) {
-		struct host_memory *m = all;
-		all = m->next;
-		unmap_memory(m);
-	}
+	unmap_all(all);
 }
 
 static size_t page_bytes(uint64_t bytes)
@@ -159,15 +172,12 @@ static void keep_memory(struct host_memory *m)
 		return;
 	}
 	host_lock();
-	const bool full = kept_bytes + m->bytes > most;
-	host_unlock();
-	if (full)
-		unmap_kept();
-	host_lock();
+	struct host_memory *too_much = kept_bytes + m->bytes > most ? take_all_kept() : NULL;
 	m->next = kept;
 	kept = m;
 	kept_bytes += m->bytes;
 	host_unlock();
+	unmap_all(too_much);
 }
 
 /* Linux overcommits memory: refuse here what does not fit, or the kernel kills the process. */
@@ -281,13 +291,15 @@ int host_memory_free(const void *owner, void *ptr)
 void host_memory_close(const void *owner)
 {
 	host_lock();
+	struct host_memory *all = take_all_kept();
 	for (size_t i = live.count; i-- > 0;) {
 		struct host_memory *m = live.at[i].item;
 		if (m->owner != owner)
 			continue;
 		address_table_remove(&live, m->start);
-		unmap_memory(m);
+		m->next = all;
+		all = m;
 	}
 	host_unlock();
-	unmap_kept();
+	unmap_all(all);
 }

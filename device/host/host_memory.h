@@ -27,7 +27,7 @@ struct host_memory {
 	void *map;
 	size_t map_bytes;
 	bool on_cores;            /* touched by them, so that it may be kept */
-	struct host_memory *next; /* of those that are kept for the next allocation */
+	struct host_memory *next; /* in a list of what is not live */
 };
 
 /* Map and touch memory for a device with these cores, and register it. -ENOMEM. */
