@@ -314,8 +314,8 @@ int bench_sample_case(struct bench_run *r, double seconds);
 
 /* bench_placement.c. _begin: before the first round that counts. _round: after each. _kept: how
  * many are of the commonest level so far. _gather: those of an array by round, in their order, and
- * how many. _end: leave out the others from all variants' samples, unless
- * too few for an interval would be left; how many there are then. */
+ * how many. _end: leave out the others from all variants' samples, unless too few for an interval
+ * would be left; how many there are then. */
 void bench_placement_begin(struct bench_run *r);
 void bench_placement_round(struct bench_run *r, uint32_t round);
 uint32_t bench_placement_kept(const struct bench_run *r);

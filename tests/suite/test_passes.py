@@ -117,8 +117,7 @@ class Passes(unittest.TestCase):
         self.assertEqual(list(going), [])
 
     def test_contended_headline_numbers_have_their_second_try_before_all_others(self):
-        todo, clock = [program("a/b"), program("a/c")], [0.0]
-        going = self.run_of(todo, lambda: clock[0], self.conditions())
+        going = self.run_of([program("a/b"), program("a/c")], lambda: 0.0, self.conditions())
         next(going), next(going)
         self.write(
             *(begin("a/b"), case("a/b", 2, ["noisy"]), case("a/b", 1, ["contended"]), end("a/b", 2)),
