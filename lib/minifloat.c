@@ -8,10 +8,12 @@
 #define FLOAT_BIAS 127
 #define FLOAT_INFINITY 0x7f800000u
 
-/* Codes without sign: `largest` is the largest finite number, `beyond` the code after it. */
+/* Codes without sign: `largest` is the largest finite number, `beyond` the code after it. `least`
+ * is the smallest positive number. */
 struct layout {
 	int mantissa, bias;
 	uint32_t sign, largest, beyond, nan;
+	float least;
 };
 
 static uint32_t bits_of(float x)
@@ -39,8 +41,10 @@ static struct layout layout_of(struct minifloat_format f)
 {
 	const uint32_t sign = 1u << (f.exponent_bits + f.mantissa_bits);
 	const uint32_t beyond = f.infinite ? sign - (1u << f.mantissa_bits) : sign - 1;
+	const int bias = (1 << (f.exponent_bits - 1)) - 1;
 	return (struct layout){.mantissa = f.mantissa_bits,
-			       .bias = (1 << (f.exponent_bits - 1)) - 1,
+			       .bias = bias,
+			       .least = (float)ldexp(1.0, 1 - bias - f.mantissa_bits),
 			       .sign = sign,
 			       .largest = beyond - 1,
 			       .beyond = beyond,
@@ -64,17 +68,29 @@ uint32_t minifloat_encode(struct minifloat_format format, float x)
 	return sign | (code > f.largest ? f.beyond : code);
 }
 
+static inline float decode_one_code(const struct layout *f, uint32_t bits)
+{
+	const uint32_t code = bits & (f->sign - 1u), sign = bits & f->sign ? UINT32_C(1) << 31 : 0;
+	const float normal = float_of((code << (FLOAT_MANTISSA - f->mantissa)) +
+				      ((uint32_t)(FLOAT_BIAS - f->bias) << FLOAT_MANTISSA)),
+		    special = code == f->beyond && f->beyond != f->nan ? INFINITY : NAN;
+	const float value = code > f->largest          ? special
+			    : code >> f->mantissa == 0 ? (float)(int32_t)code * f->least
+						       : normal;
+	return float_of(bits_of(value) | sign);
+}
+
 float minifloat_decode(struct minifloat_format format, uint32_t bits)
 {
 	const struct layout f = layout_of(format);
-	uint32_t code = bits & (f.sign - 1u);
-	float value;
-	if (code > f.largest)
-		value = code == f.beyond && f.beyond != f.nan ? INFINITY : NAN;
-	else if (code >> f.mantissa == 0)
-		value = (float)ldexp(code, 1 - f.bias - f.mantissa);
-	else
-		value = float_of((code << (FLOAT_MANTISSA - f.mantissa)) +
-				 ((uint32_t)(FLOAT_BIAS - f.bias) << FLOAT_MANTISSA));
-	return bits & f.sign ? -value : value;
+	return decode_one_code(&f, bits);
+}
+
+void minifloat_decode_array(struct minifloat_format format, const void *codes, size_t code_bytes,
+			    size_t count, float *values)
+{
+	const struct layout f = layout_of(format);
+	for (size_t i = 0; i < count; i++)
+		values[i] = decode_one_code(&f, code_bytes == 1 ? ((const uint8_t *)codes)[i]
+								: ((const uint16_t *)codes)[i]);
 }

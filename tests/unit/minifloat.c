@@ -95,6 +95,32 @@ static void all_patterns(void)
 	expect(wrong == 0);
 }
 
+static bool is_same(float x, float y)
+{
+	return isnan(x) ? isnan(y) && !signbit(x) == !signbit(y) : memcmp(&x, &y, sizeof(x)) == 0;
+}
+
+static void arrays_hold_the_same(void)
+{
+	static uint16_t wide[1 << 16];
+	static uint8_t narrow[1 << 8];
+	static float values[1 << 16];
+	for (uint32_t i = 0; i < 1 << 16; i++)
+		wide[i] = (uint16_t)i;
+	for (uint32_t i = 0; i < 1 << 8; i++)
+		narrow[i] = (uint8_t)i;
+	const struct minifloat_format formats[] = {f16, bf16, f8};
+	for (int f = 0; f < 3; f++) {
+		const uint32_t codes = f == 2 ? 1 << 8 : 1 << 16;
+		uint32_t same = 0;
+		minifloat_decode_array(formats[f], f == 2 ? (void *)narrow : (void *)wide,
+				       f == 2 ? 1 : 2, codes, values);
+		for (uint32_t i = 0; i < codes; i++)
+			same += is_same(values[i], minifloat_decode(formats[f], i));
+		expect(same == codes);
+	}
+}
+
 static float nearest_tf32(float x) { return minifloat_decode(tf32, minifloat_encode(tf32, x)); }
 
 static void tf32_numbers(void)
@@ -113,6 +139,7 @@ int main(void)
 	test(bf16_numbers);
 	test(f8_numbers);
 	test(all_patterns);
+	test(arrays_hold_the_same);
 	test(tf32_numbers);
 	return test_done();
 }
