@@ -2,6 +2,13 @@
 #include "bench/bench_element.h"
 #include "lib/minifloat.h"
 
+#include <string.h>
+
+/* Elements are decoded so many at a time, and added up in so many sums: one sum alone would wait
+ * for each addition. */
+#define DECODED 1024u
+#define SUMS 8u
+
 /* Of what is narrower than float. */
 static struct minifloat_format format_of(enum dev_type type)
 {
@@ -34,26 +41,73 @@ void element_store(enum dev_type type, void *elements, uint64_t i, double value)
 	}
 }
 
+static void load_narrow(enum dev_type type, const char *from, size_t count, double *values)
+{
+	float decoded[DECODED];
+	const uint32_t each = dev_types[type].bytes;
+	for (size_t at = 0; at < count; at += DECODED) {
+		const size_t some = count - at < DECODED ? count - at : DECODED;
+		minifloat_decode_array(format_of(type), from + at * each, each, some, decoded);
+		for (size_t i = 0; i < some; i++)
+			values[at + i] = (double)decoded[i];
+	}
+}
+
+void element_load_array(enum dev_type type, const void *elements, uint64_t first, size_t count,
+			double *values)
+{
+	const uint32_t each = dev_types[type].bytes;
+	const char *from = (const char *)elements + first * each;
+	if (each < 4)
+		load_narrow(type, from, count, values);
+	else if (each == 8)
+		memcpy(values, from, count * sizeof(*values));
+	else
+		for (size_t i = 0; i < count; i++)
+			values[i] = (double)((const float *)from)[i];
+}
+
 double element_load(enum dev_type type, const void *elements, uint64_t i)
 {
-	switch (dev_types[type].bytes) {
-	case 8:
-		return ((const double *)elements)[i];
-	case 4:
-		return (double)((const float *)elements)[i];
-	case 2:
-		return (double)minifloat_decode(format_of(type), ((const uint16_t *)elements)[i]);
-	default:
-		return (double)minifloat_decode(format_of(type), ((const uint8_t *)elements)[i]);
-	}
+	double value;
+	element_load_array(type, elements, i, 1, &value);
+	return value;
+}
+
+double element_at(const struct element_matrix *x, uint32_t row, uint32_t column)
+{
+	const uint64_t i = (uint64_t)row * x->columns + column;
+	return element_load(x->type, x->elements, x->period ? i % x->period : i);
+}
+
+static double multiply_and_add_up(const double *x, const double *t, size_t count)
+{
+	double sums[SUMS] = {0.0}, sum = 0.0;
+	size_t i = 0;
+	for (; i + SUMS <= count; i += SUMS)
+		for (size_t j = 0; j < SUMS; j++)
+			sums[j] += x[i + j] * t[i + j];
+	for (; i < count; i++)
+		sum += x[i] * t[i];
+	for (size_t j = 0; j < SUMS; j++)
+		sum += sums[j];
+	return sum;
 }
 
 void element_gemv(const struct element_matrix *x, bool transposed, const double *t, double *y)
 {
+	double values[DECODED] = {0.0};
+	uint64_t next = 0; /* element of the period */
 	for (uint32_t row = 0; row < x->rows; row++)
-		for (uint32_t column = 0; column < x->columns; column++)
-			y[transposed ? column : row] +=
-				element_load(x->type, x->elements,
-					     (uint64_t)row * x->columns + column) *
-				t[transposed ? row : column];
+		for (uint32_t column = 0, some; column < x->columns; column += some) {
+			some = x->columns - column < DECODED ? x->columns - column : DECODED;
+			if (x->period && x->period - next < some)
+				some = (uint32_t)(x->period - next);
+			element_load_array(x->type, x->elements, next, some, values);
+			next = next + some == x->period ? 0 : next + some;
+			if (!transposed)
+				y[row] += multiply_and_add_up(values, t + column, some);
+			for (uint32_t i = 0; transposed && i < some; i++)
+				y[column + i] += values[i] * t[row];
+		}
 }

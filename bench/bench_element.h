@@ -14,13 +14,18 @@ void element_store(enum dev_type type, void *elements, uint64_t i, double value)
 
 /* Exact. */
 double element_load(enum dev_type type, const void *elements, uint64_t i);
+void element_load_array(enum dev_type type, const void *elements, uint64_t first, size_t count,
+			double *values);
 
-/* Row-major, without gaps. */
+/* Row-major, without gaps. With a period only so many elements are there, and repeat. */
 struct element_matrix {
 	enum dev_type type;
 	const void *elements;
 	uint32_t rows, columns;
+	uint64_t period; /* 0: none */
 };
+
+double element_at(const struct element_matrix *x, uint32_t row, uint32_t column);
 
 /* y += x t, or the transposed x times t, in double: t has x's columns (rows), y its rows (columns).
  */

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Elements are drawn as floats, this many at a time, and then converted. */
-#define DRAWN 4096u
+/* C is read so much at a time, whole rows at least. */
+#define READ_BYTES (UINT64_C(32) << 20)
 /* Of a unit, in a GEMM with cold operands: tens of milliseconds of a CPU core. A GPU needs larger
  * matrices for so many than its cache holds. */
 #define MAX_COLD_FLOPS 2e9
@@ -53,32 +53,51 @@ bool bench_gemm_divides(const struct bench_gemm *p, enum shape_cut cut, uint32_t
 /* From a uniform real in [-1, 1): the multiples of 1/4 from -3/4 to 3/4 are equally likely. */
 static double exact_value(double drawn) { return (floor((drawn + 1.0) * 3.5) - 3.0) / 4.0; }
 
-static void draw_elements(const struct bench_gemm *p, struct bench_case *c, uint64_t count,
-			  void *to)
+static void draw_values(const struct bench_gemm *p, struct bench_case *c, uint64_t count,
+			double *values, void *elements)
 {
-	float drawn[DRAWN];
-	if (p->type == DEV_F64) {
-		rng_fill_f64(&c->rng, to, count);
-		return;
-	}
-	for (uint64_t at = 0; at < count; at += DRAWN) {
-		size_t some = count - at < DRAWN ? (size_t)(count - at) : DRAWN;
-		rng_fill_f32(&c->rng, drawn, some);
-		for (size_t i = 0; i < some; i++)
-			element_store(p->type, to, at + i,
-				      p->exact ? exact_value((double)drawn[i]) : (double)drawn[i]);
-	}
+	rng_fill_f64(&c->rng, values, count);
+	for (uint64_t i = 0; i < count; i++)
+		element_store(p->type, elements, i, p->exact ? exact_value(values[i]) : values[i]);
+	element_load_array(p->type, elements, 0, count, values);
 }
 
-static void open_operand(struct bench_gemm *p, struct bench_case *c, uint64_t bytes,
-			 void **device_p, void **host_p)
+/* The first `have` bytes, again and again. */
+static int repeat_on_device(struct bench_case *c, struct dev *dev, char *at, uint64_t have,
+			    uint64_t bytes)
 {
-	*host_p = bench_has_results(c) ? bench_alloc_host(c, bytes) : NULL;
-	if (*host_p)
-		draw_elements(p, c, bytes / p->element_bytes, *host_p);
-	*device_p = bench_alloc_on(c, p->dev, DEV_MEM_DEVICE, bytes);
-	if (*device_p && *host_p)
-		bench_status_add(c, dev_upload(p->dev, *device_p, *host_p, bytes));
+	int status = 0;
+	if (have == bytes)
+		return 0;
+	struct dev_stream *stream =
+		dev == c->dev ? c->stream
+			      : bench_stream_on(c, dev, dev_props(dev)->priority_normal);
+	for (; status == 0 && stream && have < bytes; have *= 2)
+		status = dev_copy(dev, stream, at + have, at,
+				  have < bytes - have ? have : bytes - have);
+	return status || !stream ? status : dev_stream_sync(dev, stream);
+}
+
+/* A `rows` x `columns` operand, which begins with one period; `values` are those of the period. */
+static void *open_operand(const struct bench_gemm *p, struct bench_case *c, uint32_t rows,
+			  uint32_t columns, struct element_matrix *values_p)
+{
+	const uint64_t count = (uint64_t)rows * columns, each = p->element_bytes,
+		       period = count < BENCH_GEMM_PERIOD ? count : BENCH_GEMM_PERIOD;
+	void *device = bench_alloc_on(c, p->dev, DEV_MEM_DEVICE, count * each);
+	if (!bench_has_results(c))
+		return device;
+	void *elements = bench_alloc_host(c, period * each);
+	double *values = bench_alloc_host(c, period * sizeof(*values));
+	if (bench_status(c))
+		return NULL;
+	draw_values(p, c, period, values, elements);
+	bench_status_add(c, dev_upload(p->dev, device, elements, period * each));
+	if (bench_status(c) == 0)
+		bench_status_add(c,
+				 repeat_on_device(c, p->dev, device, period * each, count * each));
+	*values_p = (struct element_matrix){DEV_F64, values, rows, columns, period};
+	return device;
 }
 
 static int open_gemm(struct bench_gemm *p, struct bench_case *c, struct dev *dev,
@@ -101,8 +120,9 @@ static int open_gemm(struct bench_gemm *p, struct bench_case *c, struct dev *dev
 		return bench_status_add(
 			c, err_note(-ENOMEM, "%ux%ux%u needs %.3g GB; the device has %.3g GB",
 				    shape->m, shape->n, shape->k, 1e-9 * needed, 1e-9 * memory));
-	open_operand(p, c, p->a_bytes, &p->a, &p->host_a);
-	open_operand(p, c, p->b_bytes, &p->b, &p->host_b);
+	p->a = open_operand(p, c, shape->m, shape->k, &p->host_a);
+	p->b = p->b_transposed ? open_operand(p, c, shape->n, shape->k, &p->host_b)
+			       : open_operand(p, c, shape->k, shape->n, &p->host_b);
 	p->c = bench_alloc_on(c, dev, DEV_MEM_DEVICE, p->c_bytes);
 	return bench_status(c);
 }
@@ -297,29 +317,43 @@ static int compare_vectors(const struct bench_gemm *p, uint32_t writes, const do
 	return 0;
 }
 
+/* C t, of rows that are read from the device. */
+static int multiply_result(const struct bench_gemm *p, const double *t, double *ct)
+{
+	const uint64_t row_bytes = p->shape.n * p->result_bytes;
+	const uint32_t all = p->shape.m;
+	uint32_t some = row_bytes < READ_BYTES ? (uint32_t)(READ_BYTES / row_bytes) : 1;
+	void *copy = NULL;
+	const void *found = NULL;
+	int status = 0;
+	for (uint32_t row = 0; status == 0 && row < all; row += some) {
+		some = some < all - row ? some : all - row;
+		status = bench_read(p->dev, (const char *)p->c + row * row_bytes, some * row_bytes,
+				    &copy, &found);
+		const struct element_matrix rows = {result_type(p), found, some, p->shape.n, 0};
+		if (status == 0)
+			element_gemv(&rows, false, t, ct + row);
+	}
+	free(copy);
+	return status;
+}
+
 int bench_gemm_check(const struct bench_gemm *p, struct bench_case *c, uint32_t writes)
 {
 	const struct shape *s = &p->shape;
 	if (bench_known_right(c, p->dev, p->c, p->c_bytes))
 		return 0;
-	void *copy = NULL;
-	const void *found = NULL;
 	double *t = calloc((size_t)s->n + s->k + 2 * (size_t)s->m, sizeof(*t));
-	int status = t ? bench_read(p->dev, p->c, p->c_bytes, &copy, &found)
-		       : err_note(-ENOMEM, "check of C: out of memory");
+	if (!t)
+		return err_note(-ENOMEM, "check of C: out of memory");
+	double *bt = t + s->n, *abt = bt + s->k, *ct = abt + s->m;
+	rng_fill_f64(&c->rng, t, s->n);
+	int status = multiply_result(p, t, ct);
 	if (status == 0) {
-		const struct element_matrix a = {p->type, p->host_a, s->m, s->k},
-					    found_c = {result_type(p), found, s->m, s->n};
-		const struct element_matrix b = {p->type, p->host_b, p->b_transposed ? s->n : s->k,
-						 p->b_transposed ? s->k : s->n};
-		double *bt = t + s->n, *abt = bt + s->k, *ct = abt + s->m;
-		rng_fill_f64(&c->rng, t, s->n);
-		element_gemv(&b, p->b_transposed, t, bt);
-		element_gemv(&a, false, bt, abt);
-		element_gemv(&found_c, false, t, ct);
+		element_gemv(&p->host_b, p->b_transposed, t, bt);
+		element_gemv(&p->host_a, false, bt, abt);
 		status = compare_vectors(p, writes, ct, abt);
 	}
-	free(copy);
 	free(t);
 	if (status == 0)
 		bench_note_right(c, p->dev, p->c, p->c_bytes);

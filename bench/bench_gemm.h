@@ -4,7 +4,12 @@
  *
  * A and B are seeded random reals in [-1, 1), rounded to the type; C starts as anything. For a
  * random vector t, C t and A (B t) must agree: O(n^2) operations against O(n^3), after BLIS' test
- * suite.
+ * suite. It is computed on the host, from what was drawn there.
+ *
+ * A host draws much more slowly than a GPU multiplies, so a larger operand repeats its first
+ * BENCH_GEMM_PERIOD elements. That is a prime, so that neither rows nor columns repeat below so
+ * many of them, and all that is said of the check below holds. What it can't see is an operand that
+ * was read a multiple of the period from its place.
  *
  * How much rounding explains. An entry of C t is a sum of n entries of C, each a sum of k products,
  * so every error below grows with sqrt(k n). The errors are
@@ -35,9 +40,11 @@
 #ifndef GPUSIG_BENCH_GEMM_H
 #define GPUSIG_BENCH_GEMM_H
 
+#include "bench/bench_element.h"
 #include "bench/graph/rotation.h"
 #include "bench/shape.h"
 
+#define BENCH_GEMM_PERIOD UINT64_C(262139)
 #define GEMM_TOLERANCE 30.0
 #define GEMM_EXACT_TERMS ((1u << 24) / 9)
 
@@ -70,7 +77,8 @@ struct bench_gemm {
 	bool fast_accumulation; /* as in struct dev_gemm; false until the caller sets it */
 	bool exact;             /* the operands are */
 	void *a, *b, *c;        /* on the device, row-major, unpadded */
-	void *host_a, *host_b;  /* the same on the host; NULL where there are no results */
+	/* The values of A and B as they are stored; without elements where there are no results. */
+	struct element_matrix host_a, host_b;
 };
 
 /* In admit: whether the device supports a GEMM of the case's `type` and `shape`. 0, -ENOTSUP, or

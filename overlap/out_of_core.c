@@ -75,8 +75,9 @@ static int setup(struct bench_case *c)
 	s->c = bench_alloc(c, DEV_MEM_PINNED, s->gemm.c_bytes);
 	if (bench_status(c))
 		return bench_status(c);
-	if (s->gemm.host_a)
-		memcpy(s->a, s->gemm.host_a, s->gemm.a_bytes);
+	if (bench_has_results(c) &&
+	    bench_status_add(c, dev_download(c->dev, s->a, s->gemm.a, s->gemm.a_bytes)))
+		return bench_status(c);
 	for (unsigned v = 0; v < VARIANTS; v++) {
 		uint64_t pieces = v == PIPELINED ? axis_u64(c, "pieces") : 1;
 		s->graph[v] = bench_graph(c, lanes);

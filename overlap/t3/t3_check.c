@@ -67,12 +67,10 @@ static const char *sums_of(const struct t3_ring *r, uint32_t i, const struct pla
 static double compute_element(const struct bench_gemm *g, const struct place *p)
 {
 	double sum = 0.0;
-	for (uint64_t k = 0; k < g->shape.k; k++) {
-		const uint64_t at = g->b_transposed ? (uint64_t)p->column * g->shape.k + k
-						    : k * g->shape.n + p->column;
-		sum += element_load(g->type, g->host_a, (uint64_t)p->row * g->shape.k + k) *
-		       element_load(g->type, g->host_b, at);
-	}
+	for (uint32_t k = 0; k < g->shape.k; k++)
+		sum += element_at(&g->host_a, p->row, k) *
+		       (g->b_transposed ? element_at(&g->host_b, p->column, k)
+					: element_at(&g->host_b, k, p->column));
 	return sum;
 }
 

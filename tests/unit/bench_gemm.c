@@ -25,6 +25,17 @@ static void store_element(enum dev_type type, void *x, size_t i, double value)
 	element_store(dev_types[type].result, x, i, value);
 }
 
+static double value_of_a(const struct bench_gemm *p, size_t row, size_t k)
+{
+	return element_at(&p->host_a, (uint32_t)row, (uint32_t)k);
+}
+
+static double value_of_b(const struct bench_gemm *p, size_t k, size_t column)
+{
+	return p->b_transposed ? element_at(&p->host_b, (uint32_t)column, (uint32_t)k)
+			       : element_at(&p->host_b, (uint32_t)k, (uint32_t)column);
+}
+
 static float cut_off(double x)
 {
 	float y = (float)x;
@@ -39,9 +50,7 @@ static void multiply_on_host(const struct bench_gemm *p, void *c, unsigned piece
 	for (size_t i = 0; i < M * N; i++) {
 		double sum = 0.0;
 		for (size_t k = 0; k < K; k++) {
-			size_t b = p->b_transposed ? i % N * K + k : k * N + i % N;
-			sum += load_element(p->type, p->host_a, i / N * K + k) *
-			       load_element(p->type, p->host_b, b);
+			sum += value_of_a(p, i / N, k) * value_of_b(p, k, i % N);
 			if (p->type != DEV_F64 && (!cutting || k % 8 == 7))
 				sum = (double)(cutting ? cut_off(sum) : (float)sum);
 			if ((k + 1) % (K / pieces) == 0) {
@@ -115,11 +124,11 @@ static unsigned seen_values, other_values, wrong_sums;
 
 static void count_values(const struct bench_gemm *p)
 {
-	const float *values[] = {p->host_a, p->host_b};
 	for (size_t i = 0; i < (M + N) * K; i++) {
-		float quarters = 4.0f * (i < M * K ? values[0][i] : values[1][i - M * K]);
+		double quarters = 4.0 * (i < M * K ? value_of_a(p, i / K, i % K)
+						   : value_of_b(p, i % K, i / K - M));
 		int value = (int)quarters;
-		bool is_one = abs(value) <= 3 && !(fabsf(quarters - (float)value) > 0);
+		bool is_one = abs(value) <= 3 && !(fabs(quarters - value) > 0);
 		other_values += !is_one;
 		seen_values |= is_one ? 1u << (value + 3) : 0;
 	}
@@ -141,8 +150,8 @@ static void scene_exact_operands(struct bench_case *c)
 	for (size_t i = 0; i < M * N; i++) {
 		int64_t sixteenths = 0;
 		for (size_t k = 0; k < K; k++)
-			sixteenths += (int64_t)(16.0f * ((const float *)p.host_a)[i / N * K + k] *
-						((const float *)p.host_b)[k * N + i % N]);
+			sixteenths += (int64_t)(16.0 * value_of_a(&p, i / N, k) *
+						value_of_b(&p, k, i % N));
 		wrong_sums += fabs(16.0 * (double)found[i] - (double)sixteenths) > 0;
 	}
 }
@@ -163,8 +172,7 @@ static void multiply_fast(const struct bench_gemm *p, void *c)
 	for (size_t i = 0; i < SIDE * SIDE; i++) {
 		float sum = 0.0f;
 		for (size_t k = 0; k < LONG_K; k++) {
-			sum += (float)(load_element(DEV_F8, p->host_a, i / SIDE * LONG_K + k) *
-				       load_element(DEV_F8, p->host_b, i % SIDE * LONG_K + k));
+			sum += (float)(value_of_a(p, i / SIDE, k) * value_of_b(p, k, i % SIDE));
 			uint32_t bits;
 			memcpy(&bits, &sum, sizeof(bits));
 			bits &= k % 32 == 31 ? ~UINT32_C(0x3ff) : UINT32_MAX;
@@ -200,16 +208,90 @@ static void fast_accumulation_is_allowed_on_request(void)
 	expect(fast_as_exact == -EBADMSG && fast_shifted == -EBADMSG);
 }
 
+/* Operands of more than a period, in every type: the device has what the host knows, and in the
+ * part that repeats a wrong element of C is found as well as elsewhere. */
+enum { LONG_M = 600, FEW = 16, LONG_ROW = 1024 };
+static unsigned long_opened, long_same, long_right, last_found;
+
+static bool device_has_values(const struct bench_gemm *p, struct bench_case *c)
+{
+	char *a = bench_alloc_host(c, p->a_bytes);
+	bench_status_add(c, dev_download(c->dev, a, p->a, p->a_bytes));
+	for (uint32_t i = 0; i < LONG_M * LONG_ROW; i++)
+		if (bench_status(c) || fabs(load_element(p->type, a, i) -
+					    value_of_a(p, i / LONG_ROW, i % LONG_ROW)) > 0)
+			return false;
+	return true;
+}
+
+static void scene_periods(struct bench_case *c)
+{
+	static const struct shape shape = {LONG_M, FEW, LONG_ROW, 1};
+	for (unsigned type = 0; type < DEV_TYPES; type++) {
+		struct bench_gemm p;
+		if (bench_gemm_open(&p, c, c->dev, &shape, (enum dev_type)type))
+			return;
+		char *host_c = bench_alloc_host(c, p.c_bytes);
+		long_opened++;
+		long_same += device_has_values(&p, c);
+		for (size_t i = 0; i < LONG_M * FEW; i++) {
+			double sum = 0.0;
+			for (size_t k = 0; k < LONG_ROW; k++)
+				sum += value_of_a(&p, i / FEW, k) * value_of_b(&p, k, i % FEW);
+			store_element((enum dev_type)type, host_c, i, sum);
+		}
+		bench_status_add(c, dev_upload(c->dev, p.c, host_c, p.c_bytes));
+		long_right += bench_status(c) == 0 && bench_gemm_check(&p, c, 1) == 0;
+		store_element((enum dev_type)type, host_c, LONG_M * FEW - 1, 0.25 * sqrt(LONG_ROW));
+		bench_status_add(c, dev_upload(c->dev, p.c, host_c, p.c_bytes));
+		last_found += bench_gemm_check(&p, c, 1) == -EBADMSG &&
+			      strstr(err_text(), "row 599:") != NULL;
+	}
+}
+
+static void operands_repeat(void)
+{
+	expect(LONG_M * LONG_ROW > 2 * BENCH_GEMM_PERIOD);
+	expect(run_scene(scene_periods) == 0);
+	expect(long_opened == DEV_TYPES && long_same == DEV_TYPES && long_right == DEV_TYPES);
+	expect(last_found >= 3);
+}
+
 static void matrices_times_vectors(void)
 {
 	const float rows[] = {1, 2, 3, 4, 5, 6};
-	const struct element_matrix x = {DEV_F32, rows, 2, 3};
+	const struct element_matrix x = {DEV_F32, rows, 2, 3, 0};
 	const double t[] = {1, 10, 100};
 	double y[] = {1000, 2000}, transposed[] = {0, 0, 1};
 	element_gemv(&x, false, t, y);
 	expect(y[0] == 1321 && y[1] == 2654);
 	element_gemv(&x, true, t, transposed);
 	expect(transposed[0] == 41 && transposed[1] == 52 && transposed[2] == 64);
+}
+
+/* As long as the loops unroll, and with periods that end within rows. */
+static void matrices_that_repeat(void)
+{
+	enum { ROWS = 5, COLUMNS = 2100, PERIOD = 1999 };
+	static double elements[ROWS * COLUMNS], t[COLUMNS], y[2][COLUMNS];
+	for (int i = 0; i < ROWS * COLUMNS; i++)
+		elements[i] = i % PERIOD % 17;
+	for (int i = 0; i < COLUMNS; i++)
+		t[i] = i % 5;
+	for (int turned = 0; turned < 2; turned++) {
+		const struct element_matrix whole = {DEV_F64, elements, ROWS, COLUMNS, 0},
+					    repeats = {DEV_F64, elements, ROWS, COLUMNS, PERIOD};
+		memset(y, 0, sizeof(y));
+		element_gemv(&repeats, turned, t, y[0]);
+		for (uint32_t row = 0; row < ROWS; row++)
+			for (uint32_t column = 0; column < COLUMNS; column++) {
+				expect(element_at(&whole, row, column) ==
+				       element_at(&repeats, row, column));
+				y[1][turned ? column : row] +=
+					element_at(&whole, row, column) * t[turned ? row : column];
+			}
+		expect(memcmp(y[0], y[1], sizeof(y[0])) == 0);
+	}
 }
 
 /* Pieces lie where the whole GEMM has them, whichever way B is stored. */
@@ -271,6 +353,8 @@ static void pieces_are_placed(void)
 int main(void)
 {
 	test(matrices_times_vectors);
+	test(matrices_that_repeat);
+	test(operands_repeat);
 	test(rounding_passes_and_errors_fail);
 	test(sums_of_exact_operands_do_not_round);
 	test(fast_accumulation_is_allowed_on_request);
