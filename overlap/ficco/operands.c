@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "overlap/ficco/operands.h"
-#include "bench/bench_element.h"
+#include "bench/bench_gemm.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -52,15 +52,19 @@ static char *copy_to_rank(struct bench_case *c, const struct ficco_rank *m, char
 static char *draw_integers(const struct operands *o, struct bench_case *c,
 			   const struct ficco_rank *m, uint64_t bytes)
 {
+	const uint64_t all = bytes / o->element_bytes,
+		       count = all < BENCH_GEMM_PERIOD ? all : BENCH_GEMM_PERIOD;
 	char *drawn = alloc_on_host(c, m, bytes);
-	if (!bench_has_results(c))
+	if (!bench_has_results(c) || !drawn)
 		return drawn;
-	for (uint64_t i = 0, count = bytes / o->element_bytes; drawn && i < count;) {
+	for (uint64_t i = 0; i < count;) {
 		uint64_t random = rng_u64(&c->rng);
 		for (int byte = 0; byte < 8 && i < count; byte++, random >>= 8)
 			element_store(o->type, drawn, i++,
 				      (double)((random & 0xff) % VALUES) - MAX_VALUE);
 	}
+	for (uint64_t have = count * o->element_bytes; have < bytes; have *= 2)
+		memcpy(drawn + have, drawn, have < bytes - have ? have : bytes - have);
 	return drawn;
 }
 

@@ -2,8 +2,9 @@
  *
  * Memory that the schedules of overlap/ficco/decomposition.h work on: A, B, C, what each rank sends
  * and where partial sums arrive. It is filled with integers of -3..3, which every element type can
- * represent, so that sums are exact in any order. With one device, PINNED host memory stands for
- * its peers: it holds what they send, and receives what they get.
+ * represent, so that sums are exact in any order; large matrices repeat, as those of
+ * bench/bench_gemm.h. With one device, PINNED host memory stands for its peers: it holds what they
+ * send, and receives what they get.
  *
  * The case owns everything (bench/bench_alloc.h). The check needs no second GEMM: for a vector t of
  * small integers, C t must equal A (B t), exactly; in types whose C cannot hold the sums (f16,

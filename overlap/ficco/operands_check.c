@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum { T_VALUES = 4 }; /* t holds +-1 .. +-T_VALUES */
+enum { VALUES = 512 }; /* of a row of C, decoded at once */
 
 /* ------------------------------------------------------------------ what C must be */
 
@@ -20,9 +21,9 @@ static void expect_rank(const struct operands *o, uint32_t i, double *bt)
 	const struct ficco_rank *m = &o->rank[i];
 	uint32_t n = p->problem.n, k = p->problem.k;
 	bool transposed = dev_types[o->type].multiple > 1;
-	struct element_matrix b = {o->type, m->host_b, transposed ? n : k, transposed ? k : n},
-			      a = {o->type, m->host_source[0], p->all_rows[i], k},
-			      partials = {o->type, m->host_source[0], p->rows[0][0], n};
+	struct element_matrix b = {o->type, m->host_b, transposed ? n : k, transposed ? k : n, 0},
+			      a = {o->type, m->host_source[0], p->all_rows[i], k, 0},
+			      partials = {o->type, m->host_source[0], p->rows[0][0], n, 0};
 	memset(bt, 0, k * sizeof(double));
 	if (m->dev)
 		element_gemv(&b, transposed, o->t, bt);
@@ -109,11 +110,15 @@ static int check_row(const struct operands *o, const struct ficco_plan *p,
 	enum dev_type type = dev_types[o->type].result;
 	uint64_t at = (uint64_t)(chunk->at + row) * p->problem.n;
 	double sum = 0.0, rounds = 0.0, walk = 32.0 * sqrt(p->problem.k),
-	       expected = expected_row(o, p, checked, row);
-	for (uint32_t i = 0; i < p->problem.n; i++) {
-		double value = element_load(type, c, at + i);
-		sum += value * o->t[i];
-		rounds += fabs(o->t[i]) * (fabs(value) + (p->k_steps - 1) * walk);
+	       expected = expected_row(o, p, checked, row), values[VALUES];
+	for (uint32_t first = 0, some; first < p->problem.n; first += some) {
+		some = p->problem.n - first < VALUES ? p->problem.n - first : VALUES;
+		element_load_array(type, c, at + first, some, values);
+		for (uint32_t i = 0; i < some; i++) {
+			double times = o->t[first + i];
+			sum += values[i] * times;
+			rounds += fabs(times) * (fabs(values[i]) + (p->k_steps - 1) * walk);
+		}
 	}
 	/* A wider C holds the sums exactly. The comparison is false for NaN. */
 	bool narrow = dev_types[type].bytes == 2;
