@@ -13,6 +13,8 @@
 
 /* C is read so much at a time, whole rows at least. */
 #define READ_BYTES (UINT64_C(32) << 20)
+/* Of a scaled GEMM at the nominal rate. A GeForce's takes 64 times as long in f64 as in f32. */
+#define SCALED_SECONDS 0.05
 /* Of a unit, in a GEMM with cold operands: tens of milliseconds of a CPU core. A GPU needs larger
  * matrices for so many than its cache holds. */
 #define MAX_COLD_FLOPS 2e9
@@ -22,9 +24,33 @@ bool bench_gemm_has_fast(const struct bench_gemm *p, const struct dev *dev)
 	return dev_props(dev)->gemm_fast_types >> p->type & 1;
 }
 
-static int case_shape(const struct bench_case *c, struct shape *shape_p)
+static double nominal_flops(const struct bench_case *c)
 {
-	return shape_parse(axis_str(c, "shape"), 1e6 * (double)axis_u64(c, "mflop"), shape_p);
+	const struct dev_props *props = dev_props(c->dev);
+	return axis_index(c, "type") == DEV_F64 ? props->nominal_flops_f64 : props->nominal_flops;
+}
+
+int bench_gemm_shape(const struct bench_case *c, struct shape *shape_p)
+{
+	const double in_time = SCALED_SECONDS * nominal_flops(c);
+	double most = 1e6 * (double)axis_u64(c, "mflop");
+	if (most > 0.0 && in_time > 0.0 && in_time < most)
+		most = in_time;
+	return shape_parse(axis_str(c, "shape"), most, shape_p);
+}
+
+/* Without matrix units, so only what takes long in f32 and f64 is known to. */
+static int check_launch_limit(const struct bench_case *c, const struct shape *s)
+{
+	const unsigned type = axis_index(c, "type");
+	const double limit_s = dev_props(c->dev)->launch_limit_s, rate = nominal_flops(c),
+		     takes_s = rate > 0.0 ? shape_flops(s) / rate : 0.0;
+	if (limit_s > 0.0 && takes_s > limit_s && (type == DEV_F32 || type == DEV_F64))
+		return err_note(-ENOTSUP,
+				"a GEMM of %.2g s; the system stops kernels of over %.2g s, as the "
+				"device shares its time with a display",
+				takes_s, limit_s);
+	return 0;
 }
 
 int bench_gemm_admit(const struct bench_case *c)
@@ -34,12 +60,12 @@ int bench_gemm_admit(const struct bench_case *c)
 	if (!(dev_props(c->dev)->gemm_types >> type & 1))
 		return err_note(-ENOTSUP, "%s GEMM is not supported on this device",
 				dev_type_names[type]);
-	int status = case_shape(c, &s);
+	int status = bench_gemm_shape(c, &s);
 	const uint32_t multiple = dev_types[type].multiple;
 	if (status == 0 && (s.m % multiple || s.n % multiple || s.k % multiple))
 		return err_note(-EINVAL, "%ux%ux%u: the sides of a %s GEMM must be multiples of %u",
 				s.m, s.n, s.k, dev_type_names[type], multiple);
-	return status;
+	return status ? status : check_launch_limit(c, &s);
 }
 
 bool bench_gemm_divides(const struct bench_gemm *p, enum shape_cut cut, uint32_t pieces)
@@ -142,7 +168,7 @@ int bench_gemm_open_exact(struct bench_gemm *p, struct bench_case *c, struct dev
 int bench_gemm_open_axes(struct bench_gemm *p, struct bench_case *c, struct dev *dev)
 {
 	struct shape shape;
-	int status = case_shape(c, &shape);
+	int status = bench_gemm_shape(c, &shape);
 	return status ? bench_status_add(c, status)
 		      : bench_gemm_open(p, c, dev, &shape, (enum dev_type)axis_index(c, "type"));
 }

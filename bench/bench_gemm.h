@@ -57,13 +57,14 @@
 	}
 #define BENCH_GEMM_SHAPES(...)                                                                     \
 	{                                                                                          \
-		.name = "shape", .help = "nSIDE, MxNxK, or g1..g16 scaled", .kind = AXIS_WORD,     \
-		.accept = shape_accept, __VA_ARGS__                                                \
+		.name = "shape", .help = "nSIDE, MxNxK, or square, g1..g16 scaled",                \
+		.kind = AXIS_WORD, .accept = shape_accept, __VA_ARGS__                             \
 	}
 #define BENCH_GEMM_MFLOP(...)                                                                      \
 	{                                                                                          \
 		.name = "mflop", .kind = AXIS_COUNT,                                               \
-		.help = "g1..g16 are scaled to at most this many million flops; 0: not scaled",    \
+		.help = "square, g1..g16 are scaled to at most this many million flops, and on a " \
+			"GPU to 50 ms; 0: not scaled",                                             \
 		__VA_ARGS__                                                                        \
 	}
 
@@ -81,6 +82,10 @@ struct bench_gemm {
 	struct element_matrix host_a, host_b;
 };
 
+/* The case's axes `type`, `shape` and `mflop`: the limit of named shapes, together with what takes
+ * a GPU 50 ms by its nominal rate. */
+int bench_gemm_shape(const struct bench_case *c, struct shape *shape_p);
+
 /* In admit: whether the device supports a GEMM of the case's `type` and `shape`. 0, -ENOTSUP, or
  * -EINVAL where type and shape exclude each other. */
 int bench_gemm_admit(const struct bench_case *c);
@@ -93,9 +98,9 @@ int bench_gemm_open(struct bench_gemm *p, struct bench_case *c, struct dev *dev,
 int bench_gemm_open_exact(struct bench_gemm *p, struct bench_case *c, struct dev *dev,
 			  const struct shape *shape, enum dev_type type);
 
-/* bench_gemm_open_axes() takes the case's axes `type`, `shape` and `mflop` (the limit of named
- * shapes; 0: none). bench_gemm_facts() records the shape and, if dev_gemm_prepare() was called for
- * the whole GEMM, how the device chose its library's algorithm. */
+/* bench_gemm_open_axes() takes the shape of bench_gemm_shape(). bench_gemm_facts() records the
+ * shape and, if dev_gemm_prepare() was called for the whole GEMM, how the device chose its
+ * library's algorithm. */
 int bench_gemm_open_axes(struct bench_gemm *p, struct bench_case *c, struct dev *dev);
 void bench_gemm_facts(const struct bench_gemm *p, struct bench_case *c);
 

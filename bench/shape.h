@@ -4,6 +4,7 @@
  *
  *     n1024          a square
  *     512x4096x1024  M x N x K
+ *     square         8192 x 8192 x 8192, scaled as g1 .. g16 are
  *     g1 .. g16      the shapes of FiCCO (arXiv 2512.10236, as in ROCm/iris), scaled down with
  *                    M:N:K kept: all three are divided by the smallest power of two that brings
  *                    2MNK to at most the given flops (by 512 at most, the largest divisor that

@@ -125,6 +125,10 @@ struct dev_props {
 	uint32_t wgmma_types;    /* kernels wgmma_* */
 	uint32_t mma_peak_types; /* those of mma_types that are known to reach the units' peak;
 				    all of wgmma_types do */
+	/* flop/s of f32 and of f64 without matrix units, at most: of counts and the highest clock.
+	 * For choosing sizes, as a measured rate would choose another size in another run. */
+	double nominal_flops, nominal_flops_f64;
+	double launch_limit_s; /* the system stops a kernel that runs for longer; 0: it does not */
 	uint32_t gemm_tile_rows; /* rows of C in a block of a tiled GEMM; done_rows is a multiple */
 };
 

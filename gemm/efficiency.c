@@ -30,14 +30,14 @@ static const struct axis axes[] = {
 			.quick = "n256,n384,n512,n768,n1024,n2048," NAMED,
 			.simulated = "n128,n256,n384,n512,n768,n1024," NAMED,
 			.full = "n64,n128,n256,n384,n512,n768,n1000,n1024,n1040,n2048,n4096," NAMED,
-			.gpu_class = "n1024,n1536,n2048,n3072,n4096,n8192," NAMED,
-			.gpu_class_full = "n512,n1024,n1536,n2048,n3072,n4000,n4096,n4160,n8192,"
+			.gpu_class = "n1024,n1536,n2048,n3072,n4096,square," NAMED,
+			.gpu_class_full = "n512,n1024,n1536,n2048,n3072,n4000,n4096,n4160,square,"
 					  "n16384," NAMED),
 	BENCH_GEMM_MFLOP(.quick = "500", .full = "4000", .simulated = "100", .gpu_class = "2000000",
 			 .gpu_class_full = "8000000"),
 	{0}};
 
-#define AT(type) "type=" type " shape=n2048|n8192|n1024", "flop/s", "higher"
+#define AT(type) "type=" type " shape=n2048|square|n1024", "flop/s", "higher"
 #define FLOP_RATE(type, name, ...) {"gemm_" #name "_flop_rate", "flop_rate", "gemm", AT(#name)},
 #define MATRIX_PEAKS(type)                                                                         \
 	{"mma_peak_" type "_flop_rate", "flop_rate", "mma_peak", AT(type)},                        \

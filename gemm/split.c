@@ -65,7 +65,7 @@ static const struct axis axes[] = {
 				  "n512,n1024,n2048",
 			  .gpu_class = "g1,g2,g5,g6,g7,g8,n4096",
 			  .gpu_class_full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,"
-					    "g16,n4096,n8192"),
+					    "g16,n4096,square"),
 	BENCH_GEMM_MFLOP(.quick = "300", .full = "4000", .simulated = "60", .gpu_class = "2000000",
 			 .gpu_class_full = "8000000"),
 	{0}};

@@ -41,9 +41,9 @@ static const struct axis axes[] = {
 	BENCH_GEMM_SHAPES(
 			.quick = "g1,g2,g5,g6,n512", .simulated = "g1,g5,n256",
 			.full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16,n256,n512",
-			.gpu_class = "g1,g2,g5,g6,n8192",
+			.gpu_class = "g1,g2,g5,g6,square",
 			.gpu_class_full =
-				"g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16,n8192"),
+				"g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16,square"),
 	BENCH_GEMM_MFLOP(.quick = "300", .full = "4000", .simulated = "20", .gpu_class = "2000000",
 			 .gpu_class_full = "8000000"),
 	BENCH_GEMM_TYPES(.quick = "f32", .full = "f32,bf16", .gpu_class = "f32,bf16"),
@@ -67,11 +67,11 @@ static const struct axis axes[] = {
 
 static const struct bench_metric primary[] = {
 	{"ficco_shard_speedup", "S", "shard",
-	 "op=ag-gemm shape=n512|n8192|n256 type=f32 copy-method=engine "
+	 "op=ag-gemm shape=n512|square|n256 type=f32 copy-method=engine "
 	 "operands=warm",
 	 "", "higher"},
 	{"ficco_hetero_fused_speedup", "S", "hetero-fused-1d",
-	 "op=ag-gemm shape=n512|n8192|n256 type=f32 copy-method=engine "
+	 "op=ag-gemm shape=n512|square|n256 type=f32 copy-method=engine "
 	 "operands=warm",
 	 "", "higher"},
 	{0}};
@@ -120,7 +120,7 @@ static int admit(const struct bench_case *c)
 static int setup(struct bench_case *c)
 {
 	struct shape shape;
-	int status = shape_parse(axis_str(c, "shape"), 1e6 * (double)axis_u64(c, "mflop"), &shape);
+	int status = bench_gemm_shape(c, &shape);
 	struct ficco_problem problem = {.op = (enum ficco_op)axis_index(c, "op"),
 					.devices = rank_count(c),
 					.m = shape.m,

@@ -25,7 +25,7 @@ static const struct axis axes[] = {
 	BENCH_GEMM_TYPES(.quick = "f32", .gpu_class_full = "f32,bf16"),
 	BENCH_GEMM_SHAPES(.quick = "65536x32x32,n1024",
 			  .full = "65536x32x32,8192x512x512,n256,n1024", .simulated = "n256",
-			  .gpu_class = "n8192", .gpu_class_full = "g5,65536x4096x4096,n8192"),
+			  .gpu_class = "square", .gpu_class_full = "g5,65536x4096x4096,square"),
 	BENCH_GEMM_MFLOP(.quick = "500", .simulated = "20", .gpu_class = "2000000"),
 	{.name = "pieces", .help = "of rows", .kind = AXIS_COUNT, .min = 2, .quick = "4,16"},
 	BENCH_OPERANDS,
@@ -33,7 +33,7 @@ static const struct axis axes[] = {
 
 static const struct bench_metric primary[] = {
 	{"out_of_core_of_ideal", "fraction_of_ideal", "pipelined",
-	 "type=f32 shape=65536x32x32|n8192|n256 pieces=16 operands=warm", "", "higher"},
+	 "type=f32 shape=65536x32x32|square|n256 pieces=16 operands=warm", "", "higher"},
 	{0}};
 
 struct state {

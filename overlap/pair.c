@@ -38,7 +38,7 @@ static const struct axis axes[] = {
 	BENCH_GEMM_SHAPES(.quick = "n512,g5", .simulated = "n256,g5",
 			  .full = "n256,n512,n1024,g1,g2,g3,g5,g6,g8,g14",
 			  .gpu_class = "n4096,g5,g6",
-			  .gpu_class_full = "n2048,n4096,n8192,g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,"
+			  .gpu_class_full = "n2048,n4096,square,g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,"
 					    "g12,g13,g14,g15,g16"),
 	BENCH_GEMM_MFLOP(.quick = "500", .full = "4000", .simulated = "20", .gpu_class = "200000",
 			 .gpu_class_full = "2000000"),

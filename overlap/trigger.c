@@ -36,7 +36,7 @@ static const struct axis axes[] = {
 				  "n1024,n2048,2048x2048x128",
 			  .gpu_class = "g1,g5,n4096,8192x8192x512",
 			  .gpu_class_full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,"
-					    "g16,n4096,n8192,"
+					    "g16,n4096,square,"
 					    "8192x8192x512"),
 	BENCH_GEMM_MFLOP(.quick = "500", .full = "4000", .simulated = "60", .gpu_class = "2000000",
 			 .gpu_class_full = "8000000"),

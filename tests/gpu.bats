@@ -43,6 +43,19 @@ lost() {
 		"rows[-1]['exit'] == 1 and rows[-1]['cases']['failed'] == 4"
 }
 
+@test "a named shape takes 50 ms at most by the nominal rate, and what a display does is said" {
+	FAKE_BOARD=f64_divisor=6400 program gemm/efficiency cuda --shape square --type f64 --mflop 2000000 --variant gemm
+	ran
+	cases "rows[1]['facts']['m'] == rows[1]['facts']['k'] <= 256" "rows[1]['facts']['m'] * rows[1]['facts']['scaled_down_by'] == 8192"
+	for device in cuda hip; do
+		FAKE_BOARD=display=1 program micro/memory $device $TINY
+		ran
+		cases "'display' in rows[0]['device'][0]['shares']"
+		FAKE_BOARD=display=1,f64_divisor=6400 program gemm/efficiency $device --shape n16384 --type f64
+		cases "rows[1]['status'] == 'skipped' and 'stops kernels' in rows[1]['reason']"
+	done
+}
+
 @test "without a driver it is 77 and what is missing is named" {
 	for device in cuda hip; do
 		"$bin/micro/memory" --devices | grep -q "\"name\":\"$device\",\"devices\":0," || skip "there is a GPU here"

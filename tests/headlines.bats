@@ -53,9 +53,9 @@ for name, lists in found.items():
 	printf '%s\n' 'like = quiet' 'data = none' 'memory_bytes = 192G' >a.model
 	on "sim:$PWD/a.model:0,1"
 	"$bin/gemm/efficiency" --device "sim:$PWD/a.model" --list >list
-	grep -qx 'type=f32 shape=n8192 mflop=2000000' list
+	grep -qx 'type=f32 shape=square mflop=2000000' list
 	"$bin/gemm/efficiency" --device sim:quiet --list >list
-	run ! grep -q n8192 list
+	run ! grep -q square list
 }
 
 @test "every one is a case somewhere" {

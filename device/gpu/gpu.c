@@ -7,6 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Multiply-adds of f32 that a unit begins in a cycle, at most: 64 or 128 of NVIDIA's, up to 256 of
+ * AMD's. */
+#define UNIT_LANES 128u
+
+/* Windows' limit is two seconds, that of an X server under Linux five or so; no driver tells. */
+#define KERNEL_TIMEOUT_S 1.0
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gpu_dev *open_devices; /* guarded by the lock */
 
@@ -88,7 +95,14 @@ static void describe_device(struct gpu_dev *d)
 	snprintf(p->name, sizeof(p->name), "%.95s", t->name);
 	snprintf(p->bus, sizeof(p->bus), "%.31s", t->bus);
 	snprintf(p->arch, sizeof(p->arch), "%.31s", t->arch);
+	if (t->kernels_time_out) {
+		p->launch_limit_s = KERNEL_TIMEOUT_S;
+		snprintf(p->shares, sizeof(p->shares),
+			 "its time with a display: the system stops kernels of seconds");
+	}
 	p->units = t->units;
+	p->nominal_flops = 2.0 * UNIT_LANES * t->units * t->clock_max_hz;
+	p->nominal_flops_f64 = p->nominal_flops / (t->f64_divisor ? t->f64_divisor : 1);
 	p->copy_engines = t->copy_engines;
 	p->block_threads = GPU_BLOCK_THREADS;
 	p->max_queued = GPU_MAX_QUEUED;

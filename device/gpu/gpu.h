@@ -52,15 +52,18 @@ struct gpu_traits {
 	uint32_t units, copy_engines, warp_threads;
 	uint32_t threads_per_unit, blocks_per_unit, threads_per_block;
 	uint64_t memory_bytes, l2_bytes;
-	uint64_t llc_bytes; /* of the cache between the L2 and memory; 0: none, or unknown */
-	double timer_hz;    /* rate of ticks() in kernels.cu */
-	int driver_version; /* as in struct gpu_target */
+	uint64_t llc_bytes;   /* of the cache between the L2 and memory; 0: none, or unknown */
+	double timer_hz;      /* rate of ticks() in kernels.cu */
+	double clock_max_hz;  /* of the units; 0: unknown */
+	uint32_t f64_divisor; /* an f64 multiply-add takes as long as so many of f32 */
+	int driver_version;   /* as in struct gpu_target */
 	uint64_t shared_per_unit_bytes;
 	uint64_t shared_per_block_bytes; /* dynamic, after opting in */
 	uint64_t shared_reserved_bytes, shared_granularity_bytes;
 	int numa_node;
 	int priority_lowest, priority_highest; /* in the vendor's numbers: lowest >= highest */
 	bool unified_addressing, wait_value, ipc;
+	bool kernels_time_out; /* the system stops a kernel that runs for seconds: a display */
 	bool coherent_host;    /* as in struct dev_links */
 	bool adds_to_host;     /* kernels add reals to pinned memory in one piece, among all devices
 				  that do */

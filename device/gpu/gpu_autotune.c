@@ -14,10 +14,12 @@
 #define MAX_ALGORITHMS 200u
 
 /* The first round times every algorithm until its time is over, but at least MIN_FIRST_ROUND of
- * them. The final rounds time the fastest of these and the library's first choice, in turns; a
- * round that has begun is completed. */
-#define LIMIT_NS UINT64_C(1000000000)
-#define FIRST_ROUND_NS UINT64_C(700000000)
+ * them, or the library's first choice alone where that takes TOO_LONG_MS. The final rounds time the
+ * fastest of these and the library's first choice, in turns; a round that has begun is completed.
+ */
+#define LIMIT_NS UINT64_C(500000000)
+#define FIRST_ROUND_NS UINT64_C(350000000)
+#define TOO_LONG_MS 200.0f
 #define MIN_FIRST_ROUND 4u
 #define FINALISTS 5u
 #define FINAL_ROUNDS 5u
@@ -207,7 +209,8 @@ static int first_round(struct gpu_dev *d, const struct gpu_gemm_problem *p, uint
 {
 	size_t ran = 0;
 	for (size_t i = 0; i < *count_p; i++) {
-		if (ran >= MIN_FIRST_ROUND && clock_ns() - start_ns > FIRST_ROUND_NS)
+		if ((ran >= MIN_FIRST_ROUND && clock_ns() - start_ns > FIRST_ROUND_NS) ||
+		    (ran && list[0].ms >= TOO_LONG_MS))
 			break;
 		const int status = time_candidate(d, p, &list[i]);
 		if (status == -EIO)
@@ -265,7 +268,7 @@ static int choose_fastest(struct gpu_dev *d, const struct gpu_gemm_problem *p,
 	const uint64_t start_ns = clock_ns();
 	int status = first_round(d, p, start_ns, list, &count);
 	found->tried = (uint32_t)count;
-	if (status || !count)
+	if (status || count < 2)
 		return status;
 	qsort(list, count, sizeof(*list), compare_candidates);
 	size_t at = 0, finalists = count < FINALISTS ? count : FINALISTS;

@@ -46,8 +46,7 @@ static int cut_into_bands(struct producers *s, const struct bench_case *c)
 {
 	uint32_t bands = (uint32_t)axis_u64(c, "bands"), tile = dev_props(c->dev)->gemm_tile_rows;
 	enum dev_type type = (enum dev_type)axis_index(c, "type");
-	double max_flops = 1e6 * (double)axis_u64(c, "mflop");
-	int status = shape_parse(axis_str(c, "shape"), max_flops, &s->shape);
+	int status = bench_gemm_shape(c, &s->shape);
 	if (status)
 		return status;
 	const uint32_t m = s->shape.m, n = s->shape.n;

@@ -30,6 +30,8 @@ same_value(HIP_LAUNCH_FAILED, hipErrorLaunchFailure);
 same_value(HIP_NOT_SUPPORTED, hipErrorNotSupported);
 same_value(HIP_UNKNOWN, hipErrorUnknown);
 same_value(HIP_ASYNC_ENGINE_COUNT, hipDeviceAttributeAsyncEngineCount);
+same_value(HIP_CLOCK_RATE, hipDeviceAttributeClockRate);
+same_value(HIP_KERNEL_EXEC_TIMEOUT, hipDeviceAttributeKernelExecTimeout);
 same_value(HIP_INTEGRATED, hipDeviceAttributeIntegrated);
 same_value(HIP_USES_HOST_PAGE_TABLES, hipDeviceAttributePageableMemoryAccessUsesHostPageTables);
 same_value(HIP_L2_CACHE_SIZE, hipDeviceAttributeL2CacheSize);

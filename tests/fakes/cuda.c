@@ -26,6 +26,7 @@
 		ATTRIBUTE(76, 0),         /* COMPUTE_CAPABILITY_MINOR */                           \
 		ATTRIBUTE(78, 1),         /* STREAM_PRIORITIES_SUPPORTED */                        \
 		{86, 1, "host_atomics"},  /* HOST_NATIVE_ATOMIC_SUPPORTED */                       \
+		{87, 2, "f64_divisor"},   /* SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO */              \
 		ATTRIBUTE(97, 127 << 10), /* MAX_SHARED_MEMORY_PER_BLOCK_OPTIN */                  \
 		ATTRIBUTE(111, 1 << 10),  /* RESERVED_SHARED_MEMORY_PER_BLOCK */                   \
 		ATTRIBUTE(134, 0)         /* HOST_NUMA_ID */

@@ -143,6 +143,9 @@ static void read_attributes(cuda_device device, struct gpu_traits *t)
 		(uint64_t)device_attribute(device, CUDA_RESERVED_SHARED_PER_BLOCK);
 	t->shared_granularity_bytes =
 		128; /* from CUDA's occupancy calculator, compute capability 7.0 and later */
+	t->clock_max_hz = 1e3 * device_attribute(device, CUDA_CLOCK_RATE);
+	t->f64_divisor = (uint32_t)device_attribute(device, CUDA_SINGLE_TO_DOUBLE_RATIO);
+	t->kernels_time_out = device_attribute(device, CUDA_KERNEL_EXEC_TIMEOUT) != 0;
 	t->unified_addressing = device_attribute(device, CUDA_UNIFIED_ADDRESSING) != 0;
 	t->coherent_host = device_attribute(device, CUDA_INTEGRATED) != 0 ||
 			   device_attribute(device, CUDA_USES_HOST_PAGE_TABLES) != 0;

@@ -155,6 +155,9 @@ static void read_attributes(int device, struct gpu_traits *t)
 	t->shared_per_block_bytes = device_attribute(device, HIP_MAX_SHARED_PER_BLOCK);
 	t->shared_granularity_bytes =
 		512; /* GRANULATED_LDS_SIZE of gfx7 to gfx11 in LLVM's AMDGPU guide */
+	t->clock_max_hz = 1e3 * device_attribute(device, HIP_CLOCK_RATE);
+	t->f64_divisor = strncmp(t->arch, "gfx9", 4) == 0 ? 2 : 32; /* CDNA and GCN; RDNA */
+	t->kernels_time_out = device_attribute(device, HIP_KERNEL_EXEC_TIMEOUT) != 0;
 	t->unified_addressing = true;
 	t->coherent_host = device_attribute(device, HIP_INTEGRATED) != 0 ||
 			   device_attribute(device, HIP_USES_HOST_PAGE_TABLES) != 0;
