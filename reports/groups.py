@@ -9,7 +9,7 @@ from reports.jsonl import Json
 from reports.signature import Signature
 
 GROUPS: Dict[str, Tuple[str, ...]] = {
-    "Compute": ("gemm/efficiency", "gemm/split"),
+    "Compute": ("gemm/efficiency", "gemm/sustained", "gemm/split"),
     "Memory": ("micro/memory", "micro/latency"),
     "Links": ("micro/copy_path", "micro/peer_matrix"),
     "Starting work": ("micro/launch", "micro/priority", "micro/occupancy"),

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What is left of a GEMM's rate after a second of nothing else? The samples of gemm/efficiency take
+ * at most some milliseconds, with pauses between them, in which a device cools down and saves up
+ * power; its power controller takes 10 to 100 ms to settle. A training step lasts for seconds.
+ *
+ * After the samples, which are bursts as there, GEMMs follow each other for two seconds, in batches
+ * of which the next is always queued before one ends. Batches that begin in the second second give
+ * sustained_flop_rate. A clock that falls meanwhile, for power or for heat, is what is asked for.
+ *
+ * Timed: the vendor's GEMM, between events on the device.
+ *
+ *     bin/gemm/sustained --device cuda --type bf16 --shape n8192
+ */
+#include "bench/bench_alloc.h"
+#include "bench/bench_gemm.h"
+#include "lib/err.h"
+
+#include <errno.h>
+#include <math.h>
+
+#define TRAIN_NS 2e9
+#define SETTLED_NS 1e9
+/* A simulated device has no power controller. */
+#define VIRTUAL_FACTOR 0.01
+#define BATCH_S 0.02
+#define MAX_BATCHES 4096u
+/* Of the case: with less left there is no value, as two seconds would be most of the run. */
+#define LEAST_S 0.25
+
+enum { GEMM };
+static const struct bench_variant variants[] = {BENCH_ROW("gemm", BENCH_DEVICE), {0}};
+
+static const struct axis axes[] = {
+	BENCH_GEMM_TYPES(.quick = "f32", .full = "f32,f64,tf32,f16,bf16,f8",
+			 .gpu_class = "f32,bf16", .gpu_class_full = "f32,f64,tf32,f16,bf16,f8"),
+	BENCH_GEMM_SHAPES(.quick = "n1024", .gpu_class = "square"),
+	BENCH_GEMM_MFLOP(.quick = "500", .full = "4000", .simulated = "100", .gpu_class = "2000000",
+			 .gpu_class_full = "8000000"),
+	{0}};
+
+#define SUSTAINED(type)                                                                            \
+	{                                                                                          \
+		"gemm_sustained_" type "_flop_rate", "sustained_flop_rate", "gemm",                \
+			"type=" type " shape=n1024|square|n1024", "flop/s", "higher"               \
+	}
+static const struct bench_metric primary[] = {SUSTAINED("f32"), SUSTAINED("bf16"), {0}};
+
+struct state {
+	struct bench_gemm gemm;
+	uint64_t batch;              /* GEMMs */
+	double seconds[MAX_BATCHES]; /* of a GEMM, by batches that count */
+	uint32_t batches, late, all; /* late: queued after the one before had ended */
+	struct dev_event *ends[3];
+};
+
+static int setup(struct bench_case *c)
+{
+	struct state *s = c->state;
+	if (bench_gemm_open_axes(&s->gemm, c, c->dev))
+		return bench_status(c);
+	const struct dev_gemm gemm = bench_gemm_whole(&s->gemm);
+	for (unsigned i = 0; i < 3; i++)
+		s->ends[i] = bench_event(c);
+	return bench_status_add(c, dev_gemm_prepare(c->dev, &gemm));
+}
+
+static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+{
+	const struct dev_gemm gemm = bench_gemm_whole(&((struct state *)c->state)->gemm);
+	int status = 0;
+	(void)variant;
+	for (uint64_t i = 0; status == 0 && i < iterations; i++)
+		status = dev_gemm(c->dev, c->stream, &gemm);
+	return status;
+}
+
+static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
+{
+	(void)variant;
+	m->flops = shape_flops(&((const struct state *)c->state)->gemm.shape);
+}
+
+static int poison(struct bench_case *c, unsigned variant)
+{
+	(void)variant;
+	return bench_gemm_poison(&((struct state *)c->state)->gemm, c);
+}
+
+static int check(struct bench_case *c, unsigned variant)
+{
+	(void)variant;
+	return bench_gemm_check(&((struct state *)c->state)->gemm, c, 1);
+}
+
+/* ------------------------------------------------------------------ the train */
+
+static int queue_batch(struct bench_case *c, struct state *s, unsigned number)
+{
+	int status = body(c, GEMM, s->batch);
+	return status ? status : dev_event_record(c->dev, c->stream, s->ends[number % 3]);
+}
+
+/* Queues the batch after this one, waits for this one, and keeps its time. */
+static int follow_batch(struct bench_case *c, struct state *s, unsigned number, double *sum_ns)
+{
+	struct dev_event *before = s->ends[(number - 1) % 3], *end = s->ends[number % 3];
+	double ns = 0.0;
+	int status = queue_batch(c, s, number + 1);
+	if (status == 0)
+		s->late += dev_event_query(c->dev, end) == 0;
+	if (status == 0)
+		status = dev_event_sync(c->dev, end);
+	if (status == 0)
+		status = dev_event_elapsed_ns(c->dev, before, end, &ns);
+	return status ? status : (*sum_ns += ns, 0);
+}
+
+static int run_train(struct bench_case *c, struct state *s)
+{
+	const double scale = dev_can(c->dev, DEV_CAP_VIRTUAL_TIME) ? VIRTUAL_FACTOR : 1.0,
+		     median_s = bench_median(c, GEMM);
+	const uint32_t fit = dev_props(c->dev)->max_queued / 2 - 2;
+	double sum_ns = 0.0;
+	s->batch = (uint64_t)(scale * BATCH_S / median_s) + 1;
+	s->batch = s->batch < fit ? s->batch : fit;
+	int status = poison(c, GEMM);
+	if (status == 0)
+		status = dev_event_record(c->dev, c->stream, s->ends[0]);
+	if (status == 0)
+		status = queue_batch(c, s, 1);
+	for (s->all = 0; status == 0 && sum_ns < scale * TRAIN_NS; s->all++) {
+		const double began_ns = sum_ns;
+		status = follow_batch(c, s, s->all + 1, &sum_ns);
+		if (began_ns >= scale * SETTLED_NS && s->batches < MAX_BATCHES)
+			s->seconds[s->batches++] = 1e-9 * (sum_ns - began_ns) / (double)s->batch;
+	}
+	const int synced = dev_stream_sync(c->dev, c->stream);
+	return status ? status : synced;
+}
+
+static int verify_mechanism(struct bench_case *c)
+{
+	struct state *s = c->state;
+	if (c->seconds < LEAST_S)
+		return 0;
+	int status = run_train(c, s);
+	if (status == 0 && bench_checked(c))
+		status = check(c, GEMM);
+	if (status == 0)
+		bench_mechanism(c, "gemms_follow_each_other", s->late == 0,
+				"%u of %u batches of %llu were queued after the one before had "
+				"ended",
+				s->late, s->all, (unsigned long long)s->batch);
+	return status;
+}
+
+static int derive(struct bench_case *c)
+{
+	static const char formula[] = "2 M N K / time of a GEMM, by batches that begin in the last "
+				      "of two seconds back to back",
+			  of_burst[] = "seconds(gemm), of samples / time of a GEMM, by the same "
+				       "batches";
+	struct state *s = c->state;
+	double rates[MAX_BATCHES], ratios[MAX_BATCHES];
+	bench_gemm_facts(&s->gemm, c);
+	for (uint32_t i = 0; i < s->batches; i++) {
+		rates[i] = shape_flops(&s->gemm.shape) / s->seconds[i];
+		ratios[i] = bench_median(c, GEMM) / s->seconds[i];
+	}
+	if (s->batches == 0) {
+		const struct bench_quantity q = {
+			BENCH_OBSERVED, {BENCH_OF(GEMM)}, .unit = "flop/s"};
+		bench_no_value(c, "sustained_flop_rate", GEMM, &q, formula,
+			       "it takes two seconds, which are not left: raise --budget");
+		return 0;
+	}
+	int status = bench_derive_samples(c, "sustained_flop_rate", GEMM, "flop/s", 1, rates,
+					  s->batches, formula);
+	return status ? status
+		      : bench_derive_samples(c, "sustained_share", GEMM, "", 1, ratios, s->batches,
+					     of_burst);
+}
+
+static const struct bench bench = {
+	.name = "gemm/sustained",
+	.question = "what is left of a GEMM's rate after a second of nothing else?",
+	.formula = "sustained_flop_rate = 2 M N K / time of a GEMM, of batches in the last of two "
+		   "seconds back to back; sustained_share = that / the rate of samples of some "
+		   "milliseconds",
+	.timed = "the vendor's GEMM on touched random data, between events on the device",
+	.limits = "the headline numbers of gemm/efficiency are the rates of samples, which pauses "
+		  "separate; two seconds settle the power controller, not the temperature",
+	.needs = DEV_CAP_GEMM,
+	.axes = axes,
+	.variants = variants,
+	.primary = primary,
+	.state_bytes = sizeof(struct state),
+	.admit = bench_gemm_admit,
+	.setup = setup,
+	.body = body,
+	.model = model,
+	.poison = poison,
+	.check = check,
+	.verify_mechanism = verify_mechanism,
+	.derive = derive,
+};
+
+int main(int argc, char **argv) { return bench_main(&bench, argc, argv); }
