@@ -285,6 +285,9 @@ void dev_close(struct dev_set *set)
 {
 	if (!set)
 		return;
+	if (set->comm)
+		set->comm->ops->comm_close(set->comm);
+	set->comm = NULL;
 	while (set->count > 0) {
 		struct dev *d = set->dev[--set->count];
 		set->dev[set->count] = NULL;
@@ -398,19 +401,22 @@ void dev_graph_close(struct dev *d, struct dev_graph *g)
 		d->ops->graph_close(d, g);
 }
 
-int dev_comm_open(const struct dev_set *set, struct dev_comm **comm_p)
+static int open_comm(struct dev_set *set)
 {
 	if (set->count < 2)
 		return err_note(-ENODEV, "collectives need two devices, not %zu", set->count);
 	const struct dev *first = set->dev[0];
-	return first->ops->comm_open ? first->ops->comm_open(set->dev, set->count, comm_p)
-				     : dev_note_not_supported(first, "comm_open");
+	return first->ops->comm_open ? first->ops->comm_open(set->dev, set->count, &set->comm)
+				     : dev_note_not_supported(first, "a library of collectives");
 }
 
-void dev_comm_close(struct dev_comm *comm)
+int dev_comm_find(struct dev_set *set, struct dev_comm **comm_p)
 {
-	if (comm)
-		comm->ops->comm_close(comm);
+	if (!set->comm && !set->no_comm.status)
+		err_keep(&set->no_comm, open_comm(set));
+	if (set->comm)
+		*comm_p = set->comm;
+	return err_kept(&set->no_comm);
 }
 
 int dev_collective(struct dev_comm *comm, enum dev_collective what,

@@ -43,7 +43,7 @@
  * -EFAULT: memory of an operation is not as under "Memory"; what is freed is not an allocation of
  * the device.
  * -EBUSY: what is freed is used by queued work or by a graph.
- * -EINVAL: a stream, event, graph or communicator is not open, or is another device's (but waits,
+ * -EINVAL: a stream, event or graph is not open, or is another device's (but waits,
  * queries and times take events of any device); a kernel was not found on the device; an argument
  * of a kernel is missing or not aligned, or a number is not the multiple that device/kernels.h asks
  * for; the ranges of a copy overlap, or those of a collective that is not in place; a value, or the
@@ -74,6 +74,7 @@
 #include "device/dev_numa.h"
 #include "device/dev_telemetry.h"
 #include "device/dev_tracking.h"
+#include "lib/err.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -178,6 +179,8 @@ extern const uint32_t dev_want_by_build;
 struct dev_set {
 	size_t count;
 	struct dev *dev[DEV_MAX];
+	struct dev_comm *comm;    /* of dev_comm_find() */
+	struct err_first no_comm; /* why there is none */
 };
 
 /* Open every device of `spec`, each warm and ready. `want` holds the DEV_CAP_* that the caller will

@@ -3,16 +3,13 @@
 #include "device/dev_registry.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
-/* What the caller has in place of the backend's communicator. It lives until its first device is
- * closed, so that a communicator that is closed already can be told. */
+/* What the caller has in place of the backend's communicator. */
 struct checked_comm {
 	struct dev_comm base; /* must be first: struct dev_comm * is cast to it */
 	struct dev_comm *inner;
-	struct dev *first;
-	struct checked_comm *next;
+	struct dev *devices[DEV_MAX];
 };
 
 static const struct dev_ops *inner_of(const struct dev *d) { return d->checks->inner; }
@@ -22,10 +19,6 @@ static void checked_close(struct dev *d)
 	struct dev_checks *c = d->checks;
 	registry_remove_device(c);
 	c->inner->close(d);
-	for (struct checked_comm *comm = c->comms, *next; comm; comm = next) {
-		next = comm->next;
-		free(comm);
-	}
 	free(c);
 }
 
@@ -368,21 +361,14 @@ static int checked_comm_open(struct dev *const *devs, size_t count, struct dev_c
 	if (!comm)
 		return err_note(-ENOMEM, "check a communicator: out of memory");
 	int status = inner->comm_open(devs, count, &comm->inner);
-	if (!status) {
-		comm->base = *comm->inner;
-		comm->base.ops = devs[0]->ops;
-		comm->first = devs[0];
-		status = registry_add_comm(&comm->base, devs, count);
-	}
-	if (status && comm->inner)
-		inner->comm_close(comm->inner);
 	if (status) {
 		free(comm);
 		return status;
 	}
-	comm->next = devs[0]->checks->comms;
-	while (!atomic_compare_exchange_weak(&devs[0]->checks->comms, &comm->next, comm))
-		continue;
+	comm->base = *comm->inner;
+	comm->base.ops = devs[0]->ops;
+	for (size_t i = 0; i < count; i++)
+		comm->devices[i] = devs[i];
 	*comm_p = &comm->base;
 	return 0;
 }
@@ -390,8 +376,8 @@ static int checked_comm_open(struct dev *const *devs, size_t count, struct dev_c
 static void checked_comm_close(struct dev_comm *comm)
 {
 	struct checked_comm *c = (struct checked_comm *)comm;
-	if (registry_remove_handle(c->first, HANDLE_COMM, comm))
-		inner_of(c->first)->comm_close(c->inner);
+	inner_of(c->devices[0])->comm_close(c->inner);
+	free(c);
 }
 
 static int check_in_place(enum dev_collective what, const struct dev_range *from,
@@ -413,9 +399,8 @@ static int checked_collective(struct dev_comm *comm, enum dev_collective what,
 			      struct dev_stream *const *streams, float *const *from,
 			      float *const *to, uint64_t count)
 {
-	struct dev_comm *inner = ((struct checked_comm *)comm)->inner;
-	struct dev *const *devices = registry_comm_devices(comm);
-	int status = devices ? 0 : -EINVAL;
+	struct checked_comm *c = (struct checked_comm *)comm;
+	int status = 0;
 	for (size_t i = 0; !status && i < comm->count; i++) {
 		const uint64_t most = UINT64_MAX / sizeof(float) / comm->count;
 		const uint64_t part = sizeof(float) * (count < most ? count : most);
@@ -424,10 +409,11 @@ static int checked_collective(struct dev_comm *comm, enum dev_collective what,
 			{.ptr = to[i], .bytes = part * dev_collective_receives(what, comm->count)}};
 		status = check_in_place(what, &ranges[0], &ranges[1], i * part);
 		if (!status)
-			status = registry_enqueue(devices[i], streams[i], ranges, 2, NULL);
+			status = registry_enqueue(c->devices[i], streams[i], ranges, 2, NULL);
 	}
 	return status ? status
-		      : inner_of(devices[0])->collective(inner, what, streams, from, to, count);
+		      : inner_of(c->devices[0])
+				->collective(c->inner, what, streams, from, to, count);
 }
 
 /* ------------------------------------------------------------------ the table */

@@ -41,14 +41,15 @@ struct dev_comm {
 	char library[64]; /* "NCCL 2.28.9" */
 };
 
-/* Open a communicator over the devices of a set, ranked in the set's order. May take seconds.
- * -ENOTSUP: no library. -ENODEV: fewer than two devices. Close it before its devices.
- * [optional] */
-int dev_comm_open(const struct dev_set *set, struct dev_comm **comm_p);
-void dev_comm_close(struct dev_comm *comm); /* NULL is accepted */
+/* The communicator over the devices of a set, ranked in the set's order. The first call opens it,
+ * which may take seconds; the set owns it. -ENODEV: fewer than two devices. -ENOTSUP: no library,
+ * or one that fails here, with its own words; later calls return the same. [optional] */
+int dev_comm_find(struct dev_set *set, struct dev_comm **comm_p);
 
 /* Enqueue a collective: on streams[i] the part of device i, for all devices of the communicator.
- * -EINVAL: no floats, or no such collective. */
+ * -EINVAL: no floats, or no such collective.
+ * -ENOTSUP: the library fails here, with its own words; so does every later collective of the
+ * communicator, and what was enqueued of this one is given up. */
 int dev_collective(struct dev_comm *comm, enum dev_collective what,
 		   struct dev_stream *const *streams, float *const *from, float *const *to,
 		   uint64_t count);

@@ -24,7 +24,7 @@
  *   DEV_CAP_PAGEABLE       DEV_MEM_PAGEABLE
  *   DEV_CAP_GRAPH          dev_graph_*()
  *   DEV_CAP_GEMM_TILED     dev_gemm.tiled: blocks that can be shaped and count what they finish
- *   DEV_CAP_COLLECTIVES    dev_comm_open(): the vendor's collectives
+ *   DEV_CAP_COLLECTIVES    dev_comm_find(): the vendor's collectives
  *   DEV_CAP_IPC            dev_ipc_export(), dev_ipc_import()
  *   DEV_CAP_VALUE_IN_QUEUE dev_wait_value() and dev_write_value() take no slot of a unit
  *   DEV_CAP_CARVEOUT       dev_launch.prefer_cache: a unit divides memory between L1 and shared

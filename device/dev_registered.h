@@ -39,8 +39,6 @@ struct registered {
 
 	struct registered_memory **uses; /* by a graph */
 	size_t use_count, use_capacity;
-
-	struct dev **devices; /* of a communicator */
 };
 
 /* The stream's next operation uses the memory; while the stream is captured, its graph does.

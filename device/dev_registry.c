@@ -22,7 +22,7 @@ static int unlock_and_return(int status)
 /* Lock held, as in all static functions from here on. */
 static int note_not_open(const struct dev *d, enum handle_kind kind, const void *handle)
 {
-	static const char *const names[HANDLE_KINDS] = {"stream", "event", "graph", "communicator"};
+	static const char *const names[HANDLE_KINDS] = {"stream", "event", "graph"};
 	return d ? err_note(-EINVAL, "%s:%u: %p is not an open %s of this device", d->ops->name,
 			    d->index, handle, names[kind])
 		 : err_note(-EINVAL, "%p is not an open %s", handle, names[kind]);
@@ -93,7 +93,6 @@ static void remove_handle(struct registered *r)
 		registered_graph_free(r);
 		return;
 	}
-	free(r->devices);
 	free(r);
 }
 
@@ -248,30 +247,6 @@ const struct kernel_signature *registry_signature(struct dev *d, const struct de
 	err_note(-EINVAL, "%s:%u: %p is not a kernel of this device", d->ops->name, d->index,
 		 (const void *)k);
 	return NULL;
-}
-
-int registry_add_comm(struct dev_comm *comm, struct dev *const *devices, size_t count)
-{
-	struct dev **copy = calloc(count, sizeof(struct dev *));
-	if (!copy)
-		return err_note(-ENOMEM, "check a communicator: out of memory");
-	for (size_t i = 0; i < count; i++)
-		copy[i] = devices[i];
-	int status = add_handle(&(struct registered){
-		.kind = HANDLE_COMM, .handle = comm, .dev = devices[0], .devices = copy});
-	if (status)
-		free(copy);
-	return status;
-}
-
-struct dev *const *registry_comm_devices(const struct dev_comm *comm)
-{
-	pthread_mutex_lock(&lock);
-	const struct registered *r = find_handle(NULL, HANDLE_COMM, comm);
-	pthread_mutex_unlock(&lock);
-	if (!r)
-		note_not_open(NULL, HANDLE_COMM, comm);
-	return r ? r->devices : NULL;
 }
 
 /* ------------------------------------------------------------------ memory */

@@ -21,8 +21,6 @@
 #include "device/kernel_signature.h"
 #include "lib/err.h"
 
-struct checked_comm;
-
 /* A checked device: struct dev.checks. */
 struct dev_checks {
 	struct dev_ops ops;          /* in place of the backend's */
@@ -31,8 +29,7 @@ struct dev_checks {
 	struct dev_checks *next; /* next checked device */
 	struct dev *peers[DEV_MAX];
 	size_t peer_count;
-	_Atomic(struct checked_comm *) comms; /* of which it is the first device */
-	struct dev_kernel *kernels[KERNELS];  /* that were found, in the order of the list */
+	struct dev_kernel *kernels[KERNELS]; /* that were found, in the order of the list */
 	struct err_first misuse; /* by a call without a result; the next operation returns it */
 };
 
@@ -43,7 +40,7 @@ int registry_add_peers(struct dev *d, struct dev *other);
 
 /* ---- handles */
 
-enum handle_kind { HANDLE_STREAM, HANDLE_EVENT, HANDLE_GRAPH, HANDLE_COMM, HANDLE_KINDS };
+enum handle_kind { HANDLE_STREAM, HANDLE_EVENT, HANDLE_GRAPH, HANDLE_KINDS };
 
 int registry_add_handle(struct dev *d, enum handle_kind kind, void *handle);
 
@@ -58,10 +55,6 @@ bool registry_remove_handle(struct dev *d, enum handle_kind kind, void *handle);
 void registry_add_kernel(struct dev *d, const char *name, struct dev_kernel *k);
 /* NULL, with a text for -EINVAL: the device never found this kernel. */
 const struct kernel_signature *registry_signature(struct dev *d, const struct dev_kernel *k);
-
-/* The device's communicator `comm` has these devices; and they are returned, or NULL. */
-int registry_add_comm(struct dev_comm *comm, struct dev *const *devices, size_t count);
-struct dev *const *registry_comm_devices(const struct dev_comm *comm);
 
 /* ---- memory */
 

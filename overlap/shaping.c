@@ -203,7 +203,6 @@ static int check(struct bench_case *c, unsigned variant)
 
 static int verify_mechanism(struct bench_case *c) { return pipeline_verify(case_pipeline(c), c); }
 static int derive(struct bench_case *c) { return pipeline_derive(case_pipeline(c), c); }
-static void teardown(struct bench_case *c) { pipeline_close(case_pipeline(c)); }
 
 static const struct bench bench = {
 	.name = "overlap/shaping",
@@ -234,7 +233,6 @@ static const struct bench bench = {
 	.check = check,
 	.verify_mechanism = verify_mechanism,
 	.derive = derive,
-	.teardown = teardown,
 };
 
 int main(int argc, char **argv) { return bench_main(&bench, argc, argv); }

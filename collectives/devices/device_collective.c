@@ -29,8 +29,8 @@ struct state {
 	struct work_graph *graph[MAX_VARIANTS];
 	struct dev_comm *comm; /* the library's */
 	uint64_t runs[MAX_VARIANTS], max_iterations[MAX_VARIANTS];
-	double host_s[MAX_VARIANTS]; /* of the latest body with the most iterations */
-	char skipped[160];
+	double host_s[MAX_VARIANTS];         /* of the latest body with the most iterations */
+	char skipped[160], skipped_why[200]; /* the reason for the last of them */
 };
 
 static struct state *case_state(const struct bench_case *c) { return c->state; }
@@ -84,7 +84,7 @@ static int plan_variant(struct bench_case *c, unsigned v)
 	const uint32_t devices = (uint32_t)c->devices->count;
 	const uint64_t count = vector_bytes(c) / sizeof(float);
 	if (is_library(c, v))
-		return dev_comm_open(c->devices, &s->comm);
+		return dev_comm_find(c->devices, &s->comm);
 	if (what == DEV_ALL_TO_ALL)
 		return all_to_all_plan(variant_name(c, v), devices, count / devices, &s->plan[v]);
 	return schedule_graph_plan(kinds[what], variant_name(c, v), devices, count, &s->plan[v]);
@@ -136,6 +136,7 @@ static int set_up_variants(struct bench_case *c, int (*set_up)(struct bench_case
 			size_t used = strlen(s->skipped);
 			snprintf(s->skipped + used, sizeof(s->skipped) - used, "%s%s",
 				 used ? " " : "", variant_name(c, v));
+			snprintf(s->skipped_why, sizeof(s->skipped_why), "%.199s", err_text());
 		}
 		supported += bench_variant_on(c, v);
 	}
@@ -267,12 +268,12 @@ static int derive(struct bench_case *c)
 	if (!twice)
 		bench_fact_number(c, "vector_bytes", (double)vector_bytes(c));
 	bench_fact_text(c, "skipped", s->skipped);
-	if (s->comm)
+	if (s->skipped_why[0])
+		bench_fact_text(c, "skipped_why", s->skipped_why);
+	if (bench_variant_on(c, library))
 		bench_fact_text(c, "library", s->comm->library);
 	return status;
 }
-
-static void teardown(struct bench_case *c) { dev_comm_close(case_state(c)->comm); }
 
 /* ------------------------------------------------------------------ the table of nccl-tests */
 
@@ -318,7 +319,6 @@ static struct bench with_callbacks(const struct bench *b)
 	whole.check = check;
 	whole.verify_mechanism = verify_mechanism;
 	whole.derive = derive;
-	whole.teardown = teardown;
 	return whole;
 }
 

@@ -237,6 +237,8 @@ struct gpu_collectives {
 	int (*open)(const unsigned *indices, size_t count, void **comms, char *text,
 		    size_t capacity);
 	void (*close)(void **comms, size_t count);
+	/* The same after a failure: what runs on the devices ends without the others. */
+	void (*abort)(void **comms, size_t count);
 	/* The calls of several devices between begin and end are one operation. `ranks`: devices of
 	 * the communicator. */
 	int (*begin)(void);

@@ -10,6 +10,7 @@ struct gpu_comm {
 	const struct gpu_collectives *library;
 	struct gpu_dev *devices[DEV_MAX];
 	void *comms[DEV_MAX];
+	struct err_first failed; /* the first collective that did */
 };
 
 /* Looking for the library takes a while, so only callers that want collectives pay for it. */
@@ -32,24 +33,48 @@ int gpu_comm_open(struct dev *const *devs, size_t count, struct dev_comm **comm_
 	c->base.ops = devs[0]->ops;
 	c->base.count = count;
 	int status = gpu_ctx_use(c->devices[0]);
-	if (!status)
-		status = c->library->open(indices, count, c->comms, c->base.library,
-					  sizeof(c->base.library));
+	/* Whatever it is that the library lacks here, the devices work without it. */
+	if (!status &&
+	    c->library->open(indices, count, c->comms, c->base.library, sizeof(c->base.library)))
+		status = err_note(-ENOTSUP, "%s", err_text());
 	gpu_ctx_forget();
-	if (status) {
+	if (!status)
+		*comm_p = &c->base;
+	else
 		free(c);
-		return status == -ENODEV ? err_note(-ENOTSUP, "%s", err_text()) : status;
-	}
-	*comm_p = &c->base;
-	return 0;
+	return status;
 }
 
+/* Queued work ends first: a collective ends on a device when it ends on the others. */
 void gpu_comm_close(struct dev_comm *comm)
 {
 	struct gpu_comm *c = (struct gpu_comm *)comm;
-	c->library->close(c->comms, comm->count);
+	bool lost = false;
+	for (size_t i = 0; i < comm->count; i++) {
+		gpu_queue_release(c->devices[i]);
+		lost = lost || atomic_load(&c->devices[i]->lost);
+	}
+	for (size_t i = 0; i < comm->count && !lost; i++)
+		gpu_queue_drain(c->devices[i]);
+	(lost ? c->library->abort : c->library->close)(c->comms, comm->count);
 	gpu_ctx_forget();
 	free(c);
+}
+
+/* After a failure some devices may run their part and wait for the others: aborting ends it.
+ * Returns the failure, or that of a device which it turns out to have lost. */
+static int give_up(struct gpu_comm *c, const struct err_first *failure)
+{
+	struct err_first first = {0};
+	c->failed = *failure;
+	c->library->abort(c->comms, c->base.count);
+	gpu_ctx_forget();
+	for (size_t i = 0; i < c->base.count; i++) {
+		struct gpu_dev *d = c->devices[i];
+		int status = gpu_stream_query(&d->dev, d->internal_stream);
+		err_keep(&first, status == -EAGAIN ? 0 : status);
+	}
+	return first.status ? err_kept(&first) : err_kept(failure);
 }
 
 /* The library expects the device's context to be current for each call. */
@@ -61,10 +86,8 @@ static int enqueue_all(struct gpu_comm *c, enum dev_collective what,
 	for (size_t i = 0; i < c->base.count && !status; i++) {
 		status = gpu_ctx_use(c->devices[i]);
 		if (!status)
-			status = gpu_check(c->devices[i],
-					   c->library->collective(c->comms[i], streams[i]->handle,
-								  what, c->base.count, from[i],
-								  to[i], count));
+			status = c->library->collective(c->comms[i], streams[i]->handle, what,
+							c->base.count, from[i], to[i], count);
 	}
 	return status;
 }
@@ -79,15 +102,18 @@ int gpu_collective(struct dev_comm *comm, enum dev_collective what,
 	if (count == 0 || (unsigned)what >= DEV_COLLECTIVES)
 		return err_note(-EINVAL, "%s of %llu floats", dev_collective_name(what),
 				(unsigned long long)count);
+	if (c->failed.status)
+		return err_note(-ENOTSUP, "%s", c->failed.text);
 	for (size_t i = 0; i < comm->count && !status; i++)
 		status = gpu_enqueue(c->devices[i], streams[i]);
-	if (!status)
-		status = gpu_check(c->devices[0], c->library->begin());
 	if (status)
 		return status;
 	/* The group ends after an error too, and then fails for what it lacks. */
-	err_keep(&first, enqueue_all(c, what, streams, from, to, count));
-	err_keep(&first, gpu_check(c->devices[0], c->library->end()));
+	err_keep(&first, c->library->begin());
+	if (!first.status) {
+		err_keep(&first, enqueue_all(c, what, streams, from, to, count));
+		err_keep(&first, c->library->end());
+	}
 	gpu_ctx_forget();
-	return err_kept(&first);
+	return first.status ? give_up(c, &first) : 0;
 }

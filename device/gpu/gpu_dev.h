@@ -215,6 +215,11 @@ int gpu_event_query(struct dev *dev, struct dev_event *e);
 int gpu_event_sync(struct dev *dev, struct dev_event *e);
 int gpu_event_elapsed_ns(struct dev *dev, struct dev_event *from, struct dev_event *to,
 			 double *ns_p);
+/* Before a device closes: satisfy all waits for values, which nobody will write any more, also on
+ * other devices that this one waits for; then wait for its streams, and discard what they capture.
+ */
+void gpu_queue_release(struct gpu_dev *d);
+void gpu_queue_drain(struct gpu_dev *d);
 void gpu_queue_close(struct gpu_dev *d);
 
 /* ---- gpu_work.c */

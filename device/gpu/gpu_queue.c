@@ -360,9 +360,7 @@ static void satisfy_value_wait(struct gpu_dev *d, uint32_t *at)
 		gpu_post_value(&d->dev, at, DEV_VALUE_MAX);
 }
 
-/* Satisfies all waits for values, which nobody will write any more, also on other devices that
- * this one waits for. */
-static void release_value_waits(struct gpu_dev *d)
+void gpu_queue_release(struct gpu_dev *d)
 {
 	for (struct dev_stream *s = d->streams; s; s = s->next) {
 		struct gpu_dev *owner = NULL;
@@ -377,16 +375,23 @@ static void release_value_waits(struct gpu_dev *d)
 	}
 }
 
-void gpu_queue_close(struct gpu_dev *d)
+void gpu_queue_drain(struct gpu_dev *d)
 {
-	if (d->internal_stream)
-		release_value_waits(d);
 	bool usable = gpu_ctx_use(d) == 0;
-	for (struct dev_stream *s = d->streams, *next; s; s = next) {
-		next = s->next;
+	for (struct dev_stream *s = d->streams; s; s = s->next) {
 		gpu_capture_discard(s);
 		if (usable)
 			d->driver->stream_sync(s->handle);
+	}
+}
+
+void gpu_queue_close(struct gpu_dev *d)
+{
+	if (d->internal_stream)
+		gpu_queue_release(d);
+	gpu_queue_drain(d);
+	for (struct dev_stream *s = d->streams, *next; s; s = next) {
+		next = s->next;
 		gpu_lock();
 		unlink_stream(s);
 		gpu_unlock();

@@ -17,7 +17,7 @@ struct nccl {
 	nccl_get_error_string_fn *error_string;
 	nccl_get_last_error_fn *last_error;
 	nccl_comm_init_all_fn *init_all;
-	nccl_comm_destroy_fn *destroy;
+	nccl_comm_end_fn *destroy, *abort;
 	nccl_group_fn *group_start, *group_end;
 	nccl_all_reduce_fn *all_reduce;
 	nccl_reduce_scatter_fn *reduce_scatter;
@@ -33,6 +33,7 @@ struct nccl {
 			{"ncclGetLastError", &(api).last_error, true},                             \
 			{"ncclCommInitAll", &(api).init_all, false},                               \
 			{"ncclCommDestroy", &(api).destroy, false},                                \
+			{"ncclCommAbort", &(api).abort, false},                                    \
 			{"ncclGroupStart", &(api).group_start, false},                             \
 			{"ncclGroupEnd", &(api).group_end, false},                                 \
 			{"ncclAllReduce", &(api).all_reduce, false},                               \
@@ -44,12 +45,11 @@ struct nccl {
 
 static int note_status(const struct nccl *api, const char *function, nccl_status result)
 {
-	/* -EIO marks the devices as lost, so it is kept for errors after which they may be.
-	 * Missing shared memory (a system error) is not one of them. */
+	/* Whether a device is lost, its driver tells: "unhandled cuda error" is also what NCCL says
+	 * of a driver that it does not support. */
 	const int status = result == NCCL_ABI_INVALID_ARGUMENT || result == NCCL_ABI_INVALID_USAGE
 				   ? -EINVAL
-			   : result == NCCL_ABI_SYSTEM_ERROR ? -ENOTSUP
-							     : -EIO;
+				   : -ENOTSUP;
 	const char *detail = api->last_error ? api->last_error(NULL) : "";
 	if (detail && detail[0])
 		return err_note(status, "%s: %s: %s", function, api->error_string(result), detail);
@@ -96,12 +96,14 @@ static int open_all(const struct nccl *api, const unsigned *indices, size_t coun
 	return 0;
 }
 
-/* A communicator that cannot be destroyed is leaked. */
-static void close_all(const struct nccl *api, void **comms, size_t count)
+/* A communicator that cannot be ended is leaked. */
+static void end_all(nccl_comm_end_fn *end, void **comms, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		if (comms[i])
-			api->destroy(comms[i]);
+			end(comms[i]);
+		comms[i] = NULL;
+	}
 }
 
 /* NCCL has no all-to-all: a send to and a receive from every rank, which the group call makes one
@@ -163,7 +165,8 @@ static int nccl_open(const unsigned *indices, size_t count, void **comms, char *
 	return open_all(&nccl, indices, count, comms, text, capacity);
 }
 static int nccl_load(void) { return dynlib_open(&nccl_library); }
-static void nccl_close(void **comms, size_t count) { close_all(&nccl, comms, count); }
+static void nccl_close(void **comms, size_t count) { end_all(nccl.destroy, comms, count); }
+static void nccl_abort(void **comms, size_t count) { end_all(nccl.abort, comms, count); }
 static int nccl_begin(void) { return check_status(&nccl, "ncclGroupStart", nccl.group_start()); }
 static int nccl_end(void) { return check_status(&nccl, "ncclGroupEnd", nccl.group_end()); }
 static int nccl_collective(void *comm, void *stream, enum dev_collective what, size_t ranks,
@@ -175,6 +178,7 @@ static int nccl_collective(void *comm, void *stream, enum dev_collective what, s
 const struct gpu_collectives cuda_collectives = {.load = nccl_load,
 						 .open = nccl_open,
 						 .close = nccl_close,
+						 .abort = nccl_abort,
 						 .begin = nccl_begin,
 						 .collective = nccl_collective,
 						 .end = nccl_end};
@@ -195,7 +199,8 @@ static int rccl_open(const unsigned *indices, size_t count, void **comms, char *
 	return open_all(&rccl, indices, count, comms, text, capacity);
 }
 static int rccl_load(void) { return dynlib_open(&rccl_library); }
-static void rccl_close(void **comms, size_t count) { close_all(&rccl, comms, count); }
+static void rccl_close(void **comms, size_t count) { end_all(rccl.destroy, comms, count); }
+static void rccl_abort(void **comms, size_t count) { end_all(rccl.abort, comms, count); }
 static int rccl_begin(void) { return check_status(&rccl, "ncclGroupStart", rccl.group_start()); }
 static int rccl_end(void) { return check_status(&rccl, "ncclGroupEnd", rccl.group_end()); }
 static int rccl_collective(void *comm, void *stream, enum dev_collective what, size_t ranks,
@@ -207,6 +212,7 @@ static int rccl_collective(void *comm, void *stream, enum dev_collective what, s
 const struct gpu_collectives hip_collectives = {.load = rccl_load,
 						.open = rccl_open,
 						.close = rccl_close,
+						.abort = rccl_abort,
 						.begin = rccl_begin,
 						.collective = rccl_collective,
 						.end = rccl_end};

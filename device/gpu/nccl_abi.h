@@ -12,7 +12,6 @@
 typedef unsigned nccl_status;
 enum {
 	NCCL_ABI_SUCCESS = 0,
-	NCCL_ABI_SYSTEM_ERROR = 2,
 	NCCL_ABI_INVALID_ARGUMENT = 4,
 	NCCL_ABI_INVALID_USAGE = 5,
 };
@@ -30,7 +29,8 @@ typedef nccl_status nccl_get_version_fn(int *);
 typedef const char *nccl_get_error_string_fn(nccl_status);
 typedef const char *nccl_get_last_error_fn(struct ncclComm *);
 typedef nccl_status nccl_comm_init_all_fn(struct ncclComm **, int, const int *);
-typedef nccl_status nccl_comm_destroy_fn(struct ncclComm *);
+/* ncclCommDestroy, ncclCommAbort */
+typedef nccl_status nccl_comm_end_fn(struct ncclComm *);
 typedef nccl_status nccl_group_fn(void);
 /* from, to, count, type, operation */
 typedef nccl_status nccl_all_reduce_fn(const void *, void *, size_t, unsigned, unsigned,

@@ -21,14 +21,10 @@ int library_open(struct ficco_library *l, struct bench_case *c, const struct fic
 	if (status == 0 && part_bytes(l->plan, type) % sizeof(float))
 		status = err_note(-ENOTSUP, "a group of %llu bytes is no whole number of floats",
 				  (unsigned long long)part_bytes(l->plan, type));
-	return status ? status : dev_comm_open(c->devices, &l->comm);
+	return status ? status : dev_comm_find(c->devices, &l->comm);
 }
 
-void library_close(struct ficco_library *l)
-{
-	dev_comm_close(l->comm);
-	ficco_plan_close(l->plan);
-}
+void library_close(struct ficco_library *l) { ficco_plan_close(l->plan); }
 
 /* Returns the first node. */
 static uint32_t add_collective(const struct ficco_library *l, const struct operands *o,
@@ -86,7 +82,8 @@ int library_graph(const struct ficco_library *l, const struct operands *o, struc
 				work_graph_mark(g, o->rank[d].lane[LANE_COMPUTE]));
 	if (with_gemm && !o->sums)
 		add_gemms(l, o, g);
-	bench_graph_prepare(c, g);
 	*g_p = g;
-	return bench_status(c);
+	int status = bench_status(c);
+	status = status ? status : work_graph_prepare(g);
+	return status ? status : work_graph_complete(g);
 }

@@ -16,13 +16,14 @@ struct ficco_library {
 };
 
 /* In setup, of devices with DEV_CAP_COLLECTIVES. -ENOTSUP with a text: groups of unequal size, or
- * of no whole number of floats. */
+ * of no whole number of floats, or the library fails here. */
 int library_open(struct ficco_library *l, struct bench_case *c, const struct ficco_problem *problem,
 		 enum dev_type type);
 void library_close(struct ficco_library *l);
 
 /* Gives a prepared graph of the case that has run once without a gate: GEMM and collective, or the
- * collective alone in memory of its own. */
+ * collective alone in memory of its own. -ENOTSUP with a text: the library fails, or a queue is too
+ * short. */
 int library_graph(const struct ficco_library *l, const struct operands *o, struct bench_case *c,
 		  bool with_gemm, struct work_graph **g_p);
 

@@ -84,6 +84,27 @@ static int open_plan(struct bench_case *c, const struct ficco_problem *problem, 
 	return 0;
 }
 
+static void skip_library(struct bench_case *c)
+{
+	struct variants *all = c->state;
+	for (unsigned v = VARIANTS_LIBRARY; v < VARIANTS_ALL; v++) {
+		bench_variant_off(c, v);
+		all->graph[v] = NULL;
+	}
+	all->library.comm = NULL;
+	note_skipped(all, ficco_variants[VARIANTS_LIBRARY].name);
+}
+
+static int open_library_graph(struct bench_case *c, unsigned v)
+{
+	struct variants *all = c->state;
+	int status = library_graph(&all->library, &all->operands, c, variants_compute(v),
+				   &all->graph[v]);
+	if (status == -ENOTSUP)
+		skip_library(c);
+	return status == -ENOTSUP ? 0 : status;
+}
+
 /* Skips a schedule with too many operations for a queue. The sides of concurrent parts share a
  * graph. */
 static int open_graph(struct bench_case *c, unsigned v)
@@ -98,8 +119,7 @@ static int open_graph(struct bench_case *c, unsigned v)
 	if (!bench_variant_on(c, v))
 		return 0;
 	if (variants_by_library(v))
-		return library_graph(&all->library, &all->operands, c, variants_compute(v),
-				     &all->graph[v]);
+		return open_library_graph(c, v);
 	if (part == VARIANT_TRANSFERS_CONCURRENT) {
 		all->graph[v] = all->graph[variants_variant(schedule, VARIANT_GEMMS_CONCURRENT)];
 		return 0;

@@ -7,6 +7,7 @@
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 /* Compared at once. */
 #define CHECK_BYTES (1u << 20)
@@ -18,13 +19,21 @@ static uint32_t next_device(const struct comm_load *load, uint32_t device, uint3
 	return (device + distance) % load->devices;
 }
 
-/* A device that lacks the library is no error. */
-static void open_library(struct comm_load *load, struct bench_case *c)
+void comm_load_drop_library(struct comm_load *load)
 {
-	if (bench_status(c) || !dev_can(c->dev, DEV_CAP_COLLECTIVES))
+	load->library = NULL;
+	snprintf(load->library_why, sizeof(load->library_why), "%.199s", err_text());
+}
+
+/* A device that lacks the library is no error. */
+static void find_library(struct comm_load *load, struct bench_case *c)
+{
+	if (bench_status(c) || load->devices < 2 || !dev_can(c->dev, DEV_CAP_COLLECTIVES))
 		return;
-	int status = dev_comm_open(c->devices, &load->library);
-	if (status != -ENOTSUP && status != -ENODEV)
+	int status = dev_comm_find(c->devices, &load->library);
+	if (status == -ENOTSUP)
+		comm_load_drop_library(load);
+	else
 		bench_status_add(c, status);
 }
 
@@ -44,11 +53,9 @@ int comm_load_open(struct comm_load *load, struct bench_case *c)
 			load->staging[d] = bench_alloc_on(c, dev, DEV_MEM_DEVICE,
 							  load->bytes - load->part_bytes);
 	}
-	open_library(load, c);
+	find_library(load, c);
 	return bench_status(c);
 }
-
-void comm_load_close(struct comm_load *load) { dev_comm_close(load->library); }
 
 /* ------------------------------------------------------------------ graphs */
 

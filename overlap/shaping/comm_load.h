@@ -32,7 +32,8 @@ struct comm_load {
 	/* Set by comm_load_open(). */
 	uint32_t devices;
 	uint64_t part_bytes;               /* of a message: what a device sends each other one */
-	struct dev_comm *library;          /* NULL: there is none */
+	struct dev_comm *library;          /* NULL: there is none, or it fails here: */
+	char library_why[200];             /* in its own words, else "" */
 	char *result[DEV_MAX];             /* by device: where messages and sums arrive */
 	char *staging[DEV_MAX];            /* allreduce: parts of others, until they are added */
 	float *wanted, *found, *magnitude; /* on the host, for a check */
@@ -54,10 +55,11 @@ struct comm_call {
 /* Messages are multiples of this on so many devices. */
 uint64_t comm_load_grain(size_t devices);
 
-/* Over the case's devices, which have peer access; the case owns what this opens, but for the
- * library. Returns bench_status(). */
+/* Over the case's devices, which have peer access; the case owns what this opens. Returns
+ * bench_status(). */
 int comm_load_open(struct comm_load *load, struct bench_case *c);
-void comm_load_close(struct comm_load *load);
+/* The library does not do this here, for the reason in err_text(). */
+void comm_load_drop_library(struct comm_load *load);
 
 /* Adds the communication to a graph. With start times, a kernel writes them. GEMMs then start with
  * such a kernel too, so one more empty kernel keeps the order. */

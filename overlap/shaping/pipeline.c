@@ -122,7 +122,8 @@ static void add_comms(struct round *r, unsigned i)
 	}
 }
 
-/* There is no first run here: the harness runs every variant once without a gate. */
+/* There is no first run here: the harness runs every variant once without a gate. Where the library
+ * fails, its variants alone are missing. */
 static struct work_graph *build_round(struct pipeline *p, struct bench_case *c, long what,
 				      struct pipeline_trace *trace)
 {
@@ -139,8 +140,11 @@ static struct work_graph *build_round(struct pipeline *p, struct bench_case *c, 
 			add_comms(&r, i);
 	}
 	work_graph_join(r.g);
-	if (bench_status(c) == 0)
-		bench_status_add(c, work_graph_prepare(r.g));
+	int status = bench_status(c) ? 0 : work_graph_prepare(r.g);
+	if (status == -ENOTSUP && what & BY_LIBRARY)
+		comm_load_drop_library(&p->comm);
+	else
+		bench_status_add(c, status);
 	return r.g;
 }
 
@@ -163,8 +167,12 @@ static void build_variants(struct pipeline *p, struct bench_case *c)
 		p->timed[v] = build_round(p, c, what, NULL);
 		if (trace_is_needed(v) && trace_open(p, c, &p->traced[v]) == 0)
 			p->traced[v].graph = build_round(p, c, what, &p->traced[v]);
-		if (bench_status(c) == 0)
+		if (!variant_applies(p, c, v)) {
+			bench_variant_off(c, v);
+			p->timed[v] = p->traced[v].graph = NULL;
+		} else if (bench_status(c) == 0) {
 			bench_queue_entries(c, v, work_graph_max_queued(p->timed[v]));
+		}
 	}
 }
 
@@ -215,5 +223,3 @@ int pipeline_open(struct pipeline *p, struct bench_case *c, const struct shape *
 	build_variants(p, c);
 	return rotate_operands(p, c);
 }
-
-void pipeline_close(struct pipeline *p) { comm_load_close(&p->comm); }

@@ -97,11 +97,9 @@ struct pipeline {
 	struct pipeline_rounds rounds[VARIANTS];
 };
 
-/* In setup; the case owns everything, but for what pipeline_close() closes in teardown. Turns off
- * the variants that do not apply. -ENOTSUP: the claim does not fit, which a GEMM has tried, or a
- * round has more operations than a queue holds. */
+/* In setup; the case owns everything. Turns off the variants that do not apply. -ENOTSUP: the claim
+ * does not fit, which a GEMM has tried, or a round has more operations than a queue holds. */
 int pipeline_open(struct pipeline *p, struct bench_case *c, const struct shape *gemm);
-void pipeline_close(struct pipeline *p);
 
 /* The GEMM of an iteration on a device. */
 struct dev_gemm pipeline_gemm(const struct pipeline *p, uint32_t device, unsigned iteration,

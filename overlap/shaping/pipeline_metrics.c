@@ -64,6 +64,8 @@ static int record_facts(const struct pipeline *p, struct bench_case *c)
 	bench_fact_text(c, "exchange", describe_exchange(p));
 	if (p->comm.library)
 		bench_fact_text(c, "library", p->comm.library->library);
+	if (p->comm.library_why[0])
+		bench_fact_text(c, "library_not_measured", p->comm.library_why);
 	bench_fact_text(c, "gemm_kernels",
 			!dev_can(c->dev, DEV_CAP_GEMM_TILED) ? "the library's"
 			: p->tile_k                          ? "textbook tiles"

@@ -10,7 +10,6 @@ typedef cudaStream_t nccl_stream;
 #include "tests/abi/abi.h"
 
 same_value(NCCL_ABI_SUCCESS, ncclSuccess);
-same_value(NCCL_ABI_SYSTEM_ERROR, ncclSystemError);
 same_value(NCCL_ABI_INVALID_ARGUMENT, ncclInvalidArgument);
 same_value(NCCL_ABI_INVALID_USAGE, ncclInvalidUsage);
 same_value(NCCL_ABI_FLOAT, ncclFloat);
@@ -20,7 +19,8 @@ same_function(nccl_get_version_fn, ncclGetVersion);
 same_function(nccl_get_error_string_fn, ncclGetErrorString);
 same_function(nccl_get_last_error_fn, ncclGetLastError);
 same_function(nccl_comm_init_all_fn, ncclCommInitAll);
-same_function(nccl_comm_destroy_fn, ncclCommDestroy);
+same_function(nccl_comm_end_fn, ncclCommDestroy);
+same_function(nccl_comm_end_fn, ncclCommAbort);
 same_function(nccl_group_fn, ncclGroupStart);
 same_function(nccl_group_fn, ncclGroupEnd);
 same_function(nccl_all_reduce_fn, ncclAllReduce);

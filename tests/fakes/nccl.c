@@ -4,6 +4,9 @@
  * group call, among the devices of one process. Each rank's stream runs a block that waits for the
  * blocks of the other ranks, as the library's kernels do.
  *
+ * Once a call has failed, a communicator may only be aborted; destroying it, which may wait for
+ * ever, ends the process.
+ *
  * Refused where the documents leave the result undefined or the library would wait for ever: a
  * collective that a rank of the group does not call, other counts on other ranks, a send without
  * its receive or with another count, buffers that overlap and are not in place.
@@ -15,6 +18,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +41,7 @@ enum { SUM = 0 };
 
 struct clique {
 	int ranks, alive;
+	bool failed;
 };
 
 struct ncclComm {
@@ -60,9 +65,10 @@ struct call {
  * a group. */
 struct operation {
 	struct operation *next;
+	struct clique *clique;
 	int ranks, blocks; /* of the communicator; streams that take part */
 	atomic_int arrived, left;
-	atomic_bool done;
+	atomic_bool done, aborted;
 	size_t count;
 	struct call calls[CALLS_MAX]; /* of a collective: by rank */
 };
@@ -168,11 +174,12 @@ static void operation_block(uint32_t block, uint32_t blocks, void *argument)
 	struct operation *o = *(struct operation **)argument;
 	const uint64_t start = clock_ns();
 	(void)block, (void)blocks;
-	if (atomic_fetch_add(&o->arrived, 1) + 1 == o->blocks) {
+	if (!atomic_load(&o->aborted) && atomic_fetch_add(&o->arrived, 1) + 1 == o->blocks) {
 		move_data(o);
 		atomic_store(&o->done, true);
 	}
-	while (!atomic_load(&o->done) && clock_ns() - start < RANK_TIMEOUT_NS)
+	while (!atomic_load(&o->done) && !atomic_load(&o->aborted) &&
+	       clock_ns() - start < RANK_TIMEOUT_NS)
 		sched_yield();
 	atomic_fetch_add(&o->left, 1);
 }
@@ -191,7 +198,8 @@ static void take_calls(struct operation *o)
 	const bool point_to_point = is_point_to_point(&first);
 	bool has_call[RANKS_MAX] = {false};
 	size_t kept = 0;
-	o->ranks = first.comm->clique->ranks;
+	o->clique = first.comm->clique;
+	o->ranks = o->clique->ranks;
 	for (size_t i = 0; i < group.count; i++) {
 		const struct call call = group.calls[i];
 		const int rank = call.comm->rank;
@@ -252,9 +260,11 @@ static int start_first_operation(void)
 	take_calls(o);
 	int status = point_to_point ? check_exchange(o) : check_collective(o);
 	if (status) {
+		o->clique->failed = true;
 		free(o);
 		return status;
 	}
+	struct clique *clique = o->clique;
 	void *streams[RANKS_MAX] = {NULL}, *argument = o;
 	for (size_t i = 0; i < o->count; i++)
 		if (is_first_of_rank(o, i))
@@ -265,6 +275,7 @@ static int start_first_operation(void)
 		status = driver_enqueue(streams[i], 1, operation_block, &argument, sizeof(argument))
 				 ? UNHANDLED_ERROR
 				 : SUCCESS;
+	clique->failed = clique->failed || status;
 	return status;
 }
 
@@ -279,19 +290,26 @@ static int add_call(const struct call *c, int type)
 	return SUCCESS;
 }
 
+static int note_failure(const struct call *c, int status)
+{
+	if (status && c->comm)
+		c->comm->clique->failed = true;
+	return status;
+}
+
 /* In place is to + place, or from + place, as the documents have it. */
 static int add_collective(const char *function, const struct call *c, int type, int op)
 {
 	int status = driver_fault(function);
 	if (status || !c->from || !c->to || !c->comm || op != SUM)
-		return status ? status : INVALID_ARGUMENT;
+		return note_failure(c, status ? status : INVALID_ARGUMENT);
 	const size_t all = (size_t)c->comm->clique->ranks * c->count;
 	const size_t place = (size_t)c->comm->rank * c->count;
 	const bool scatters = c->kind == REDUCE_SCATTER, gathers = c->kind == ALL_GATHER;
 	const bool apart = c->from + (scatters ? all : c->count) <= c->to ||
 			   c->to + (gathers ? all : c->count) <= c->from;
 	const bool in_place = c->from + (scatters ? place : 0) == c->to + (gathers ? place : 0);
-	return apart || in_place ? add_call(c, type) : INVALID_ARGUMENT;
+	return note_failure(c, apart || in_place ? add_call(c, type) : INVALID_ARGUMENT);
 }
 
 static int add_transfer(const char *function, const struct call *c, int type)
@@ -299,8 +317,8 @@ static int add_transfer(const char *function, const struct call *c, int type)
 	int status = driver_fault(function);
 	if (status || !(c->kind == SEND ? c->from : c->to) ||
 	    (c->comm && (c->peer < 0 || c->peer >= c->comm->clique->ranks)))
-		return status ? status : INVALID_ARGUMENT;
-	return add_call(c, type);
+		return note_failure(c, status ? status : INVALID_ARGUMENT);
+	return note_failure(c, add_call(c, type));
 }
 
 #pragma GCC visibility push(default)
@@ -354,14 +372,38 @@ int ncclCommInitAll(struct ncclComm **comms, int count, const int *devices)
 	return SUCCESS;
 }
 
+static void free_comm(struct ncclComm *comm)
+{
+	if (--comm->clique->alive == 0)
+		free(comm->clique);
+	free(comm);
+}
+
 int ncclCommDestroy(struct ncclComm *comm)
 {
 	int status = driver_fault(__func__);
 	if (status || !comm)
 		return status ? status : INVALID_ARGUMENT;
-	if (--comm->clique->alive == 0)
-		free(comm->clique);
-	free(comm);
+	if (comm->clique->failed) {
+		fprintf(stderr, "fake: a communicator that failed is destroyed, not aborted\n");
+		abort();
+	}
+	free_comm(comm);
+	return SUCCESS;
+}
+
+int ncclCommAbort(struct ncclComm *comm)
+{
+	int status = driver_fault(__func__);
+	if (status || !comm)
+		return status ? status : INVALID_ARGUMENT;
+	comm->clique->failed = true;
+	pthread_mutex_lock(&lock);
+	for (struct operation *o = operations; o; o = o->next)
+		if (o->clique == comm->clique)
+			atomic_store(&o->aborted, true);
+	pthread_mutex_unlock(&lock);
+	free_comm(comm);
 	return SUCCESS;
 }
 
@@ -381,6 +423,8 @@ int ncclGroupEnd(void)
 		return status;
 	while (group.count && !status)
 		status = start_first_operation();
+	for (size_t i = 0; i < group.count; i++)
+		note_failure(&group.calls[i], status);
 	group.count = 0;
 	return status;
 }

@@ -197,8 +197,8 @@ static void every_optional_slot_may_be_missing(void)
 {
 	static const struct dev_ops ops = {.name = "bare"};
 	struct dev bare = {.ops = &ops, .index = 3}, twin = bare;
-	const struct dev_set one = {.count = 1, .dev = {&bare}},
-			     two = {.count = 2, .dev = {&bare, &twin}};
+	struct dev_set one = {.count = 1, .dev = {&bare}},
+		       two = {.count = 2, .dev = {&bare, &twin}};
 	struct dev_graph *graph = NULL;
 	struct dev_comm *comm = NULL;
 	struct dev_ipc handle = {{0}};
@@ -210,10 +210,9 @@ static void every_optional_slot_may_be_missing(void)
 	expect(dev_graph_end(&bare, NULL, &graph) == -ENOTSUP && !graph);
 	expect(dev_graph_launch(&bare, NULL, NULL) == -ENOTSUP);
 	dev_graph_close(&bare, NULL);
-	expect(dev_comm_open(&one, &comm) == -ENODEV && !comm);
+	expect(dev_comm_find(&one, &comm) == -ENODEV && !comm);
 	expect_str(err_text(), "collectives need two devices, not 1");
-	expect(dev_comm_open(&two, &comm) == -ENOTSUP && !comm);
-	dev_comm_close(NULL);
+	expect(dev_comm_find(&two, &comm) == -ENOTSUP && !comm);
 	expect(dev_ipc_export(&bare, NULL, &handle) == -ENOTSUP);
 	expect(dev_ipc_import(&bare, &handle, 1, &memory) == -ENOTSUP && memory == &bare);
 	expect(dev_gemm_prepare(&bare, &(struct dev_gemm){0}) == -ENOTSUP);

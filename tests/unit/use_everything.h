@@ -140,7 +140,7 @@ static void use_graph(struct test_objects *u)
 	try(u->pinned[BYTES - 1] == 9 ? 0 : err_note(-EILSEQ, "wrong bytes"));
 }
 
-static void use_peers(struct test_objects *u, const struct dev_set *set)
+static void use_peers(struct test_objects *u, struct dev_set *set)
 {
 	struct dev_stream *streams[] = {u->s, u->other_s};
 	float *buffers[] = {(float *)(void *)u->device, (float *)(void *)u->on_other},
@@ -156,7 +156,7 @@ static void use_peers(struct test_objects *u, const struct dev_set *set)
 		try(dev_ipc_import(u->d, &handle, BYTES, &imported));
 		try(dev_free(u->d, imported));
 	}
-	try(dev_comm_open(set, &u->comm));
+	try(dev_comm_find(set, &u->comm));
 	for (int what = 0; what < DEV_COLLECTIVES; what++)
 		try(dev_collective(u->comm, (enum dev_collective)what, streams, buffers, others,
 				   8));
@@ -182,9 +182,7 @@ static void use_clocks(struct test_objects *u)
 static void free_objects(struct test_objects *u)
 {
 	dev_graph_close(u->d, u->graph);
-	dev_comm_close(u->comm);
 	u->graph = NULL;
-	u->comm = NULL;
 	try(dev_free(u->d, u->device));
 	try(dev_free(u->d, u->pinned));
 	try(dev_free(u->d, u->on_node));
@@ -215,7 +213,6 @@ static int use_everything(const char *spec)
 		if (!failed_status)
 			free_objects(&u);
 		snprintf(text, sizeof(text), "%s", err_text());
-		dev_comm_close(u.comm);
 		dev_close(&set);
 	} else {
 		snprintf(text, sizeof(text), "%s", err_text());
