@@ -17,8 +17,8 @@
  * may wait for all work of the device, so do not call them while something blocks that work. There
  * are two exceptions. A full queue: a stream takes props.max_queued operations without waiting; a
  * program that enqueues more must say that it measures the queue. The first GEMM of its kind in a
- * stream: a library may load code for it and wait for the whole device; a program runs one before
- * it blocks anything.
+ * stream, and the first collective of its kind and size: a library may load code or connect devices
+ * for it and wait for whole devices; a program runs one before it blocks anything.
  *
  * Failures. Work that fails after it was enqueued is reported once, as the result of the next
  * dev_stream_sync() on its stream. Until then later work of that stream is dropped. A dropped event

@@ -47,7 +47,8 @@ struct dev_comm {
 int dev_comm_find(struct dev_set *set, struct dev_comm **comm_p);
 
 /* Enqueue a collective: on streams[i] the part of device i, for all devices of the communicator.
- * -EINVAL: no floats, or no such collective.
+ * The first of its kind and size may wait for all work of the devices, because libraries connect
+ * them then: run it once before anything is blocked. -EINVAL: no floats, or no such collective.
  * -ENOTSUP: the library fails here, with its own words; so does every later collective of the
  * communicator, and what was enqueued of this one is given up. */
 int dev_collective(struct dev_comm *comm, enum dev_collective what,

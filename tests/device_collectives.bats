@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Collectives among the devices of one process: exact for every algorithm, and what can't be done is said.
 
-# shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr and their lines; helpers sets root
 load bats/helpers
 
 programs=${GPUSIG_BIN:-$root/bin}/collectives
@@ -122,4 +122,71 @@ measure() {
 	measure sim:0-3 --size 4096
 	json '[m["name"] for m in rows[1]["mechanism"]][:2] == ["pairwise ran", "spread-out ran"]' \
 		'all("16 copies and 16384 bytes" in m["detail"] for m in rows[1]["mechanism"][:2])' <<<"$output"
+}
+
+# on_fakes PROGRAM DEVICE OPTIONS: `run` on the fakes of the vendors' libraries, whose times mean nothing.
+on_fakes() {
+	local name=$1 device=$2
+	shift 2
+	need_fakes
+	run --separate-stderr env "LD_LIBRARY_PATH=$(fakes)" timeout -s KILL "$HANGS_S" "$programs/../$name" --device "$device" \
+		--budget 10m --min-samples 6 --max-samples 6 --warm-up 0 --format json "$@"
+	echo "$name $device $*: $status $stderr"
+	[ "$status" = 0 ] || [ "$status" = 3 ]
+	json 'all(r["status"] == "ok" and r["check"]["status"] == "ok" and r["facts"]["skipped"] in ("", "serial-library", "library")
+		if "skipped" in r["facts"] else r["status"] == "ok" for r in rows if r["kind"] == "case")' <<<"$output"
+}
+
+SHAPING='overlap/shaping cuda:0,1 --scenario mb-ar,mb-a2a --shared 0 --tile 64x64x32 --grid 3 --blocks 2 --mflop 1 --iterations 2'
+FICCO='overlap/ficco cuda:0,1 --op ag-gemm,gemm-rs,a2a-gemm --shape 96x32x32 --type f32 --copy-method engine --schedule serial,shard,serial-library'
+
+# A second communicator would fail, and so would a gate's sample that waited for the library.
+@test "the vendor's library connects the devices before a gate is shut, and has one communicator for all cases" {
+	export FAKE_FAIL=ncclCommInitAll:2=1
+	for name in allreduce allgather reduce_scatter all_to_all; do
+		on_fakes "collectives/device_$name" cuda:0,1 --size 2K,128K,2M --algorithm library
+		json 'sum("library" in [v["name"] for v in r["variants"]] for r in rows if r["kind"] == "case") == 3' \
+			'not [f for r in rows if r["kind"] == "case" for f in r["validity"]["flags"] if f["flag"] == "gate"]' <<<"$output"
+	done
+	# shellcheck disable=SC2086 # a list of words
+	on_fakes $SHAPING --variant serial,library_serial,library_overlap
+	json 'all("library_overlap" in [v["name"] for v in r["variants"]] for r in rows if r["kind"] == "case")' \
+		'not [f for r in rows if r["kind"] == "case" for f in r["validity"]["flags"] if f["flag"] == "gate"]' <<<"$output"
+	# shellcheck disable=SC2086
+	on_fakes $FICCO
+	json 'all("serial-library" in [v["name"] for v in r["variants"]] for r in rows if r["kind"] == "case")' \
+		'not [f for r in rows if r["kind"] == "case" for f in r["validity"]["flags"] if f["flag"] == "gate"]' <<<"$output"
+}
+
+# It fails when it is opened, or when it connects the devices.
+@test "where the vendor's library fails its own variants are missing, with its words" {
+	for function in ncclCommInitAll ncclGroupEnd; do
+		export FAKE_FAIL=$function=1
+		on_fakes collectives/device_allreduce cuda:0,1 --size 2K,128K --algorithm ring,library
+		json '[([v["name"] for v in r["variants"]], r["facts"]["skipped"], r["facts"]["skipped_why"].endswith("'$function': unhandled cuda error"))
+			for r in rows if r["kind"] == "case"] == 2 * [(["ring"], "library", True)]' <<<"$output"
+		# shellcheck disable=SC2086 # a list of words
+		on_fakes $SHAPING --variant serial,overlap,library_serial,library_overlap
+		json 'not any(v["name"].startswith("library") for r in rows if r["kind"] == "case" for v in r["variants"])' \
+			'all(r["facts"]["library_not_measured"] == "'$function': unhandled cuda error" for r in rows if r["kind"] == "case")' <<<"$output"
+		# shellcheck disable=SC2086
+		on_fakes $FICCO
+		json 'not any("library" in v["name"] for r in rows if r["kind"] == "case" for v in r["variants"])' \
+			'all(r["facts"]["skipped_why"].endswith("'$function': unhandled cuda error") for r in rows if r["kind"] == "case")' <<<"$output"
+	done
+	run env "LD_LIBRARY_PATH=$(fakes)" FAKE_FAIL=ncclCommInitAll=1 "$program" --device cuda:0,1 --algorithm library --size 2K --budget 1m
+	[ "$status" = 77 ]
+	[[ $output == *'ncclCommInitAll: unhandled cuda error'* ]]
+}
+
+@test "a collective that fails while it is measured fails its case, and is given up" {
+	export FAKE_FAIL=ncclGroupEnd:5=1
+	need_fakes
+	# shellcheck disable=SC2086 # a list of words
+	run --separate-stderr env "LD_LIBRARY_PATH=$(fakes)" timeout -s KILL "$HANGS_S" "$program" --device hip:0,1 $QUICK --budget 10m \
+		--size 2K,128K --algorithm ring,library
+	[ "$status" = 1 ]
+	json '[r["status"] for r in rows if r["kind"] == "case"] == ["failed", "ok"]' \
+		'rows[1]["reason"] == "ncclGroupEnd: unhandled cuda error"' \
+		'rows[2]["facts"]["skipped_why"].endswith("ncclGroupEnd: unhandled cuda error")' <<<"$output"
 }

@@ -222,15 +222,6 @@ void work_graph_stamp_end(struct work_graph *g, uint32_t node)
 		g->nodes[node].stamped = true;
 }
 
-int work_graph_prepare(struct work_graph *g)
-{
-	if (!g)
-		return err_note(-EINVAL, "a graph that was not opened");
-	if (can_add(g))
-		g->prepared = true;
-	return g->error.status ? err_kept(&g->error) : work_plan(g);
-}
-
 uint32_t work_graph_max_queued(const struct work_graph *g)
 {
 	uint32_t max = 0;
@@ -351,6 +342,28 @@ int work_graph_sync(struct work_graph *g, int status)
 			err_keep(&first, dev_stream_sync(work_lane_device(g->all, i),
 							 g->all->lanes[i].stream));
 	return err_kept(&first);
+}
+
+/* A library connects devices in the first collective of its kind and size, which would wait for
+ * them behind a gate. */
+static int run_collectives(struct work_graph *g)
+{
+	int status = 0;
+	for (size_t i = 0; status == 0 && i < g->node_count; i++)
+		if (g->nodes[i].kind == NODE_COLLECTIVE &&
+		    g->nodes[i].rank + 1 == g->nodes[i].comm->count)
+			status = work_graph_sync(g, enqueue_collective(g, &g->nodes[i]));
+	return status;
+}
+
+int work_graph_prepare(struct work_graph *g)
+{
+	if (!g)
+		return err_note(-EINVAL, "a graph that was not opened");
+	if (can_add(g))
+		g->prepared = true;
+	int status = g->error.status ? err_kept(&g->error) : work_plan(g);
+	return status ? status : run_collectives(g);
 }
 
 int work_graph_complete(struct work_graph *g) { return work_graph_sync(g, work_graph_run(g)); }

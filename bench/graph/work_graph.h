@@ -95,8 +95,8 @@ uint32_t work_graph_fill(struct work_graph *g, uint32_t lane, void *to, uint8_t 
 uint32_t work_graph_wait_value(struct work_graph *g, uint32_t lane, uint32_t *at, uint32_t value);
 void work_graph_set_value(struct work_graph *g, uint32_t node, uint32_t value);
 /* A collective of the vendor's: a node in lanes[i] of each device i of the communicator, the rest
- * as dev_collective() takes it. Returns the first; the others follow it by one. The communicator
- * must outlive the graph. */
+ * as dev_collective() takes it. Returns the first; the others follow it by one.
+ * work_graph_prepare() also runs it once, which needs idle devices and changes what it writes. */
 uint32_t work_graph_collective(struct work_graph *g, struct dev_comm *comm,
 			       enum dev_collective what, const uint32_t *lanes, float *const *from,
 			       float *const *to, uint64_t count);
@@ -126,7 +126,8 @@ void work_graph_stamp_end(struct work_graph *g, uint32_t node);
  * set. */
 void work_graph_turn(struct work_graph *g);
 
-/* Opens events and prepares GEMMs. Nothing can be added afterwards. May take long. */
+/* Opens events, prepares GEMMs and runs collectives once. Nothing can be added afterwards. May take
+ * long. */
 int work_graph_prepare(struct work_graph *g);
 
 /* Of a prepared graph: queue entries that a run needs in the fullest lane at most, without gate and

@@ -7,21 +7,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-int driver_enqueue(void *stream, uint32_t blocks, fake_work *work, const void *argument,
-		   size_t bytes)
+/* Stores a function of the driver, which is loaded anyway. */
+static void find_function(const char *name, void *function_p)
 {
-	int (*enqueue)(void *, uint32_t, fake_work *, const void *, size_t) = NULL;
 	void *driver = dlopen(fake_driver_file, RTLD_NOW | RTLD_NOLOAD);
-	void *symbol = driver ? dlsym(driver, "fake_enqueue") : NULL;
+	void *symbol = driver ? dlsym(driver, name) : NULL;
 	if (!symbol) {
 		fprintf(stderr, "fake: %s is not the fake driver, or is not loaded\n",
 			fake_driver_file);
 		abort();
 	}
-	memcpy(&enqueue, &symbol, sizeof(enqueue));
-	const int status = enqueue(stream, blocks, work, argument, bytes);
+	memcpy(function_p, &symbol, sizeof(symbol));
 	dlclose(driver);
-	return status;
+}
+
+int driver_enqueue(void *stream, uint32_t blocks, fake_work *work, const void *argument,
+		   size_t bytes)
+{
+	int (*enqueue)(void *, uint32_t, fake_work *, const void *, size_t) = NULL;
+	find_function("fake_enqueue", &enqueue);
+	return enqueue(stream, blocks, work, argument, bytes);
+}
+
+int driver_allocate(unsigned device, size_t bytes, void **ptr_p)
+{
+	int (*allocate)(unsigned, size_t, void **) = NULL;
+	find_function("fake_allocate", &allocate);
+	return allocate(device, bytes, ptr_p);
+}
+
+int driver_release(unsigned device, void *ptr)
+{
+	int (*release)(unsigned, void *) = NULL;
+	find_function("fake_release", &release);
+	return release(device, ptr);
 }
 
 static int result_number(const char *result) { return (int)strtol(result, NULL, 10); }

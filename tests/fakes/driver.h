@@ -15,6 +15,10 @@ extern const char *const fake_driver_file;
 int driver_enqueue(void *stream, uint32_t blocks, fake_work *work, const void *argument,
 		   size_t bytes);
 
+/* Call fake_allocate() and fake_release() of that driver. */
+int driver_allocate(unsigned device, size_t bytes, void **ptr_p);
+int driver_release(unsigned device, void *ptr);
+
 /* Applies FAKE_FAIL; the result is given as a number, since these libraries' results have no names
  * here. */
 int driver_fault(const char *function);

@@ -19,4 +19,8 @@ typedef void fake_work(uint32_t block, uint32_t blocks, void *argument);
 FAKE_EXPORT int fake_enqueue(void *stream, uint32_t blocks, fake_work *work, const void *argument,
 			     size_t bytes);
 
+/* Memory of a device, as the driver's functions allocate and free it. */
+FAKE_EXPORT int fake_allocate(unsigned device, size_t bytes, void **ptr_p);
+FAKE_EXPORT int fake_release(unsigned device, void *ptr);
+
 #endif

@@ -4,6 +4,10 @@
  * group call, among the devices of one process. Each rank's stream runs a block that waits for the
  * blocks of the other ranks, as the library's kernels do.
  *
+ * As the library does from 2.22 on, a communicator connects its ranks at the first use of each
+ * algorithm, and of sends and receives, with memory of every device: that call waits for the
+ * devices. Which algorithm an all-reduce has depends on its size.
+ *
  * Once a call has failed, a communicator may only be aborted; destroying it, which may wait for
  * ever, ends the process.
  *
@@ -39,14 +43,23 @@ enum { SUM = 0 };
 /* A rank whose device is lost never arrives. */
 #define RANK_TIMEOUT_NS 10000000000u
 
+enum algorithm { TREE, RING, POINT_TO_POINT, ALGORITHMS };
+
+/* All-reduces of more bytes are a ring. */
+#define TREE_BYTES (256u << 10)
+/* Of a rank and algorithm. */
+#define CONNECTION_BYTES (1u << 20)
+
 struct clique {
 	int ranks, alive;
-	bool failed;
+	bool connected[ALGORITHMS], failed;
 };
 
 struct ncclComm {
 	struct clique *clique;
 	int rank;
+	unsigned device;
+	void *memory[ALGORITHMS];
 };
 
 enum kind { ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER, SEND, RECEIVE };
@@ -251,6 +264,37 @@ static bool is_first_of_rank(const struct operation *o, size_t number)
 	return true;
 }
 
+static int connect_rank(struct ncclComm *comm, enum algorithm algorithm)
+{
+	return !comm->memory[algorithm] && driver_allocate(comm->device, CONNECTION_BYTES,
+							   &comm->memory[algorithm])
+		       ? UNHANDLED_ERROR
+		       : SUCCESS;
+}
+
+static int connect_ranks(const struct operation *o)
+{
+	const struct call *first = &o->calls[0];
+	const enum algorithm algorithm =
+		is_point_to_point(first) ? POINT_TO_POINT
+		: first->kind == ALL_REDUCE && first->count * sizeof(float) <= TREE_BYTES ? TREE
+											  : RING;
+	int status = SUCCESS;
+	for (size_t i = 0; i < o->count && !status && !o->clique->connected[algorithm]; i++)
+		status = connect_rank(o->calls[i].comm, algorithm);
+	o->clique->connected[algorithm] = o->clique->connected[algorithm] || !status;
+	return status;
+}
+
+/* FAKE_FAIL knows it by the library's own name. */
+static int start_rank(void *stream, void *operation)
+{
+	int status = driver_fault("ncclLaunchKernel");
+	if (!status && driver_enqueue(stream, 1, operation_block, &operation, sizeof(operation)))
+		status = UNHANDLED_ERROR;
+	return status;
+}
+
 static int start_first_operation(void)
 {
 	struct operation *o = calloc(1, sizeof(*o));
@@ -259,22 +303,22 @@ static int start_first_operation(void)
 	const bool point_to_point = is_point_to_point(&group.calls[0]);
 	take_calls(o);
 	int status = point_to_point ? check_exchange(o) : check_collective(o);
+	if (!status)
+		status = connect_ranks(o);
 	if (status) {
 		o->clique->failed = true;
 		free(o);
 		return status;
 	}
 	struct clique *clique = o->clique;
-	void *streams[RANKS_MAX] = {NULL}, *argument = o;
+	void *streams[RANKS_MAX] = {NULL};
 	for (size_t i = 0; i < o->count; i++)
 		if (is_first_of_rank(o, i))
 			streams[o->blocks++] = o->calls[i].stream;
 	register_operation(o);
 	/* It may end, and be freed, once its last block is enqueued. */
 	for (int i = 0, blocks = o->blocks; i < blocks && !status; i++)
-		status = driver_enqueue(streams[i], 1, operation_block, &argument, sizeof(argument))
-				 ? UNHANDLED_ERROR
-				 : SUCCESS;
+		status = start_rank(streams[i], o);
 	clique->failed = clique->failed || status;
 	return status;
 }
@@ -356,7 +400,6 @@ const char *ncclGetLastError(struct ncclComm *comm)
 int ncclCommInitAll(struct ncclComm **comms, int count, const int *devices)
 {
 	int status = driver_fault(__func__);
-	(void)devices;
 	if (status || count < 1 || count > RANKS_MAX)
 		return status ? status : INVALID_ARGUMENT;
 	struct clique *clique = calloc(1, sizeof(*clique));
@@ -367,13 +410,17 @@ int ncclCommInitAll(struct ncclComm **comms, int count, const int *devices)
 		comms[i] = malloc(sizeof(**comms));
 		if (!comms[i])
 			abort();
-		*comms[i] = (struct ncclComm){.clique = clique, .rank = i};
+		*comms[i] = (struct ncclComm){
+			.clique = clique, .rank = i, .device = (unsigned)devices[i]};
 	}
 	return SUCCESS;
 }
 
 static void free_comm(struct ncclComm *comm)
 {
+	for (int i = 0; i < ALGORITHMS; i++)
+		if (comm->memory[i])
+			driver_release(comm->device, comm->memory[i]);
 	if (--comm->clique->alive == 0)
 		free(comm->clique);
 	free(comm);

@@ -315,6 +315,51 @@ static void a_set_has_one_communicator(void)
 	close_communicator();
 }
 
+/* Enqueues it behind values that the host writes afterwards; it must not wait for them. */
+static void expect_behind_values(enum dev_collective what, uint64_t count)
+{
+	uint32_t *value[DEV_MAX];
+	struct dev_event *end[DEV_MAX];
+	uint64_t wrong = 0;
+	for (size_t d = 0; d < rank_count(); d++) {
+		void *at;
+		ok(dev_alloc(on.set.dev[d], DEV_MEM_PINNED, sizeof(*value[d]), &at));
+		ok(dev_event_open(on.set.dev[d], &end[d]));
+		value[d] = at;
+		*value[d] = 0;
+		fill_sent(d, here.from[d], count * dev_collective_sends(what, rank_count()));
+		ok(dev_wait_value(on.set.dev[d], here.stream[d], value[d], 1));
+	}
+	ok(dev_collective(here.comm, what, here.stream, here.from, here.to, count));
+	for (size_t d = 0; d < rank_count(); d++) {
+		ok(dev_event_record(on.set.dev[d], here.stream[d], end[d]));
+		expect(dev_event_query(on.set.dev[d], end[d]) == -EAGAIN);
+	}
+	for (size_t d = 0; d < rank_count(); d++)
+		ok(dev_post_value(on.set.dev[d], value[d], 1));
+	sync_all();
+	for (size_t d = 0; d < rank_count(); d++) {
+		wrong += count_wrong(what, d, here.from[d], here.to[d], count);
+		dev_event_close(on.set.dev[d], end[d]);
+		ok(dev_free(on.set.dev[d], value[d]));
+	}
+	expect(wrong == 0);
+}
+
+/* The first of a kind and size may wait for the device, the next one not. */
+static void a_collective_that_ran_before_waits_for_nothing(void)
+{
+	open_communicator();
+	if (!dev_can(on.d, DEV_CAP_WAIT_VALUE))
+		skip("streams that wait for values");
+	for (int what = 0; what < DEV_COLLECTIVES; what++)
+		for (size_t i = 0; i < COUNTS; i++) {
+			expect_collective((enum dev_collective)what, counts[i]);
+			expect_behind_values((enum dev_collective)what, counts[i]);
+		}
+	close_communicator();
+}
+
 static void streams_of_collectives_are_checked(void)
 {
 	need_checks();
@@ -341,6 +386,7 @@ int main(int argc, char **argv)
 		RULE(memory_of_collectives_is_checked),
 		RULE(overlap_that_is_not_in_place_is_refused),
 		RULE(a_set_has_one_communicator),
+		RULE(a_collective_that_ran_before_waits_for_nothing),
 		RULE(streams_of_collectives_are_checked),
 	};
 	return run_specs(argc, argv, rules, sizeof(rules) / sizeof(rules[0]));

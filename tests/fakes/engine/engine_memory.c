@@ -164,6 +164,20 @@ int fake_free(struct fake_gpu *g, void *ptr)
 	return FAKE_OK;
 }
 
+int fake_allocate(unsigned device, size_t bytes, void **ptr_p)
+{
+	struct fake_gpu *g = fake_gpu_at(device);
+	int status = g ? fake_context_status(g) : FAKE_INVALID_DEVICE;
+	return status ? status : fake_alloc(g, bytes, ptr_p);
+}
+
+int fake_release(unsigned device, void *ptr)
+{
+	struct fake_gpu *g = fake_gpu_at(device);
+	int status = g ? fake_context_status(g) : FAKE_INVALID_DEVICE;
+	return status ? status : fake_free(g, ptr);
+}
+
 int fake_memory_info(struct fake_gpu *g, uint64_t *free_p, uint64_t *total_p)
 {
 	fake_lock();
