@@ -14,7 +14,7 @@
 
 static const struct bench_variant variants[] = {BENCH_ROW("pairwise", BENCH_SELF),
 						BENCH_ROW("spread-out", BENCH_SELF),
-						BENCH_ROW(DEVICE_LIBRARY, BENCH_SELF),
+						DEVICE_LIBRARY_ROWS,
 						{0}};
 
 static const struct axis axes[] = {DEVICE_PARTS_AXIS, {0}};
@@ -31,7 +31,8 @@ static const struct bench bench = {
 	.question = "which all-to-all among the devices of one process?",
 	.formula = DEVICE_PARTS_FORMULA,
 	.timed = "one all-to-all into other memory, a device's own part included, enqueued "
-		 "beforehand, all devices released at once: the longest of the devices' durations",
+		 "beforehand, all devices released at once: the longest of the devices' "
+		 "durations" DEVICE_CALLS_TIMED,
 	.limits = DEVICE_PARTS_LIMITS,
 	.axes = axes,
 	.variants = variants,

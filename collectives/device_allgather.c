@@ -11,11 +11,14 @@
  */
 #include "collectives/devices/device_collective.h"
 
-static const struct bench_variant variants[] = {
-	BENCH_ROW("ring", BENCH_SELF),         BENCH_ROW("rd-b", BENCH_SELF),
-	BENCH_ROW("swing-b", BENCH_SELF),      BENCH_ROW("bruck", BENCH_SELF),
-	BENCH_ROW("trivance", BENCH_SELF),     BENCH_ROW("bine", BENCH_SELF),
-	BENCH_ROW(DEVICE_LIBRARY, BENCH_SELF), {0}};
+static const struct bench_variant variants[] = {BENCH_ROW("ring", BENCH_SELF),
+						BENCH_ROW("rd-b", BENCH_SELF),
+						BENCH_ROW("swing-b", BENCH_SELF),
+						BENCH_ROW("bruck", BENCH_SELF),
+						BENCH_ROW("trivance", BENCH_SELF),
+						BENCH_ROW("bine", BENCH_SELF),
+						DEVICE_LIBRARY_ROWS,
+						{0}};
 
 static const struct axis axes[] = {DEVICE_PARTS_AXIS, {0}};
 
@@ -30,7 +33,7 @@ static const struct bench bench = {
 	.question = "which all-gather among the devices of one process?",
 	.formula = DEVICE_PARTS_FORMULA,
 	.timed = "one all-gather in place, enqueued beforehand, all devices released at once: the "
-		 "longest of the devices' durations",
+		 "longest of the devices' durations" DEVICE_CALLS_TIMED,
 	.limits = DEVICE_PARTS_LIMITS,
 	.axes = axes,
 	.variants = variants,

@@ -21,7 +21,7 @@ static const struct bench_variant variants[] = {BENCH_ROW("ring", BENCH_SELF),
 						BENCH_ROW("bruck", BENCH_SELF),
 						BENCH_ROW("trivance", BENCH_SELF),
 						BENCH_ROW("bine", BENCH_SELF),
-						BENCH_ROW(DEVICE_LIBRARY, BENCH_SELF),
+						DEVICE_LIBRARY_ROWS,
 						{0}};
 
 static const struct axis axes[] = {{.name = "size",
@@ -51,7 +51,7 @@ static const struct bench bench = {
 	.question = "which allreduce among the devices of one process?",
 	.formula = "bus_bandwidth = 2 (p-1)/p bytes / time; bandwidth = bytes / time; byte/s",
 	.timed = "one allreduce in place, enqueued beforehand, all devices released at once: the "
-		 "longest of the devices' durations",
+		 "longest of the devices' durations" DEVICE_CALLS_TIMED,
 	.limits = "one at a time: pipelined calls take less time each; vectors below p times 256 "
 		  "byte leave chunks empty; no pipelining within a call",
 	.share = 2.0,

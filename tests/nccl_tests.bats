@@ -161,3 +161,38 @@ parsed() {
 	[ "$status" = 2 ]
 	[[ $stderr == *'-g (--ngpus): a rank has one device: start a rank for each'* ]]
 }
+
+# As nccl-tests times it: so many calls in a row, out of place, the calls included.
+@test "a table says whether the calls are in its times: they are in those of library-calls" {
+	need_fakes
+	for device in cuda hip; do
+		# shellcheck disable=SC2031 # on a path of its own
+		LD_LIBRARY_PATH=$(fakes) table device_allreduce --device "$device" -g 2 -b 2K -e 512K -f 16 -n 6 --budget 10m \
+			--algorithm library,library-calls --out "$BATS_TEST_TMPDIR/$device"
+		[ "$status" = 0 ]
+		[ "$(grep -c '^ *[0-9]' <<<"$output")" = 6 ]
+		grep -A 3 -x '# Algorithm: library' <<<"$output" |
+			grep -qx '# Time: median of 6 samples, each collective complete before the next begins; calls not included: enqueued beforehand'
+		calls=$(grep -A 99 -x '# Algorithm: library-calls' <<<"$output")
+		[[ $calls == *' warmup iters: 1 iters: 20 agg iters: 1 validation: 1 '* ]]
+		[[ $calls == *$'\n# Time: median of 6 samples of 20 calls in a row, on the host\'s clock; calls included\n'* ]]
+		[[ $calls == *$'\n# Only out-of-place was measured; the columns of in-place are N/A\n'*'# Out of bounds values : 0 OK'* ]]
+		json 'all(r["check"]["status"] == "ok" and r["facts"]["calls_in_a_row"] == 20 for r in rows if r["kind"] == "case")' \
+			'all([v["name"] for v in r["variants"]] == ["library", "library-calls"] for r in rows if r["kind"] == "case")' \
+			'all({d["variant"] for d in r["derived"] if d["name"] == "bus_bandwidth"} == {"library", "library-calls"}
+				for r in rows if r["kind"] == "case")' <"$BATS_TEST_TMPDIR/$device"
+	done
+}
+
+@test "every collective of library-calls is checked, and where the library is lacking there is no such table" {
+	need_fakes
+	for program in $PROGRAMS; do
+		LD_LIBRARY_PATH=$(fakes) table "$program" --device cuda -g 2 -b 3K -e 96K -f 32 -n 6 --budget 10m --algorithm library-calls
+		[ "$status" = 0 ]
+		[[ $output == *'# Out of bounds values : 0 OK'* ]]
+		[ "$(grep -c '^ *[0-9]' <<<"$output")" = 2 ]
+	done
+	table device_allreduce --device sim -g 2 -b 2K -e 2K -n 6 --algorithm ring,library-calls
+	[ "$status" = 0 ]
+	[[ $output != *library-calls* ]]
+}

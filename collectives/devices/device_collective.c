@@ -47,9 +47,14 @@ static const char *variant_name(const struct bench_case *c, unsigned v)
 	return v < MAX_VARIANTS ? p->variants[v].name : NULL;
 }
 
+static bool is_calls(const struct bench_case *c, unsigned v)
+{
+	return strcmp(variant_name(c, v), DEVICE_LIBRARY_CALLS) == 0;
+}
+
 static bool is_library(const struct bench_case *c, unsigned v)
 {
-	return strcmp(variant_name(c, v), DEVICE_LIBRARY) == 0;
+	return strcmp(variant_name(c, v), DEVICE_LIBRARY) == 0 || is_calls(c, v);
 }
 
 /* Of a vector. Parts are equal, and multiples of what kernels and schedules cut at. */
@@ -90,14 +95,16 @@ static int plan_variant(struct bench_case *c, unsigned v)
 	return schedule_graph_plan(kinds[what], variant_name(c, v), devices, count, &s->plan[v]);
 }
 
-/* In place where the vendor can be: all but all-to-all. */
-static void add_library(struct work_graph *g, struct dev_comm *comm, const struct vectors *v)
+/* In place where the vendor can be, all but all-to-all; of originals out of place. */
+static void add_library(struct work_graph *g, struct dev_comm *comm, const struct vectors *v,
+			bool of_originals)
 {
 	const struct schedule_graph_places *p = &v->places;
 	float *from[DEV_MAX], *to[DEV_MAX];
 	for (uint32_t d = 0; d < p->devices; d++) {
 		float *own = p->vector[d] + d * v->part;
-		from[d] = v->what == DEV_ALLGATHER ? own : p->vector[d];
+		from[d] = (of_originals ? (float *)v->original[d] : p->vector[d]) +
+			  (v->what == DEV_ALLGATHER ? d * v->part : 0);
 		to[d] = v->what == DEV_REDUCE_SCATTER ? own
 			: v->what == DEV_ALL_TO_ALL   ? p->staging[d]
 						      : p->vector[d];
@@ -113,7 +120,7 @@ static int build_variant(struct bench_case *c, unsigned v)
 	struct work_graph *g = s->graph[v] = bench_graph(c, x->lanes);
 	int status = bench_status(c);
 	if (status == 0 && is_library(c, v))
-		add_library(g, s->comm, x);
+		add_library(g, s->comm, x, is_calls(c, v));
 	else if (status == 0 && x->what == DEV_ALL_TO_ALL)
 		status = all_to_all_add(g, name, x->part, &x->places);
 	else if (status == 0)
@@ -166,13 +173,26 @@ static int run_variant(struct state *s, unsigned variant, double *seconds_p)
 	return status ? status : work_graph_time(s->graph[variant], seconds_p);
 }
 
+/* The seconds of one of the calls. */
+static int run_row(struct bench_case *c, struct work_graph *g, double *seconds_p)
+{
+	int status = work_graph_complete(g);
+	const uint64_t start_ns = dev_clock_ns(c->dev);
+	for (unsigned i = 0; status == 0 && i < DEVICE_ROW_CALLS; i++)
+		status = work_graph_run(g);
+	status = work_graph_sync(g, status);
+	*seconds_p = 1e-9 * (double)(dev_clock_ns(c->dev) - start_ns) / DEVICE_ROW_CALLS;
+	return status;
+}
+
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 {
 	struct state *s = case_state(c);
 	double sum_s = 0.0, host_s = 0.0, seconds = 0.0;
 	int status = 0;
 	for (uint64_t i = 0; status == 0 && i < iterations; i++) {
-		status = run_variant(s, variant, &seconds);
+		status = is_calls(c, variant) ? run_row(c, s->graph[variant], &seconds)
+					      : run_variant(s, variant, &seconds);
 		s->runs[variant]++;
 		sum_s += seconds;
 		host_s += work_graph_host_seconds(s->graph[variant]);
@@ -241,7 +261,7 @@ static int verify_mechanism(struct bench_case *c)
 static unsigned find_library(const struct bench_case *c)
 {
 	unsigned v = 0;
-	while (!is_library(c, v))
+	while (strcmp(variant_name(c, v), DEVICE_LIBRARY) != 0)
 		v++;
 	return v;
 }
@@ -251,6 +271,7 @@ static int derive(struct bench_case *c)
 	const struct state *s = case_state(c);
 	const bool twice = case_collective(c) == DEV_ALLREDUCE;
 	const unsigned library = find_library(c);
+	bool by_library = false;
 	const double p = (double)c->devices->count,
 		     bus_bytes = (twice ? 2.0 : 1.0) * (p - 1.0) / p * (double)vector_bytes(c);
 	int status = 0;
@@ -259,8 +280,12 @@ static int derive(struct bench_case *c)
 			continue;
 		status = bench_rate(c, "bus_bandwidth", v, bus_bytes, "byte/s",
 				    twice ? "2 (p-1)/p bytes / time" : "(p-1)/p bytes / time");
-		bench_value(c, "host_completion", (int)v, s->host_s[v], "s",
-			    "host's release to its return; mean of the last full body");
+		by_library = by_library || is_library(c, v);
+		if (is_calls(c, v))
+			bench_fact_number(c, "calls_in_a_row", DEVICE_ROW_CALLS);
+		else
+			bench_value(c, "host_completion", (int)v, s->host_s[v], "s",
+				    "host's release to its return; mean of the last full body");
 		if (status == 0 && v != library)
 			status = bench_ratio(c, "library_time_ratio", v, library, NULL);
 	}
@@ -270,7 +295,7 @@ static int derive(struct bench_case *c)
 	bench_fact_text(c, "skipped", s->skipped);
 	if (s->skipped_why[0])
 		bench_fact_text(c, "skipped_why", s->skipped_why);
-	if (bench_variant_on(c, library))
+	if (by_library)
 		bench_fact_text(c, "library", s->comm->library);
 	return status;
 }
@@ -329,6 +354,8 @@ int device_collective_main(const struct bench *b, enum dev_collective what, int 
 	struct nccl_tests_args args;
 	struct nccl_tests_table table = {.source = {.bench = b,
 						    .twice = what == DEV_ALLREDUCE,
+						    .row_variant = DEVICE_LIBRARY_CALLS,
+						    .row_calls = DEVICE_ROW_CALLS,
 						    .describe = describe_case,
 						    .list_ranks = list_devices}};
 	const struct bench_format format = nccl_tests_format(&table);

@@ -11,8 +11,14 @@
  *
  * One collective at a time is enqueued completely before one write of the host releases all
  * devices. Events on each device measure its part; the longest part is the time. So this is the
- * completion latency, not the interval of pipelined calls. host_completion is the time on the
- * host's clock, from its release to the end of its wait. Restoring vectors is not timed.
+ * completion latency, not the interval of pipelined calls, and what the calls cost is hidden.
+ * host_completion is the time on the host's clock, from its release to the end of its wait.
+ * Restoring vectors is not timed.
+ *
+ * DEVICE_LIBRARY_CALLS is the library's as nccl-tests times it: after one that does not count,
+ * DEVICE_ROW_CALLS follow each other without a gate, on the host's clock from before the first call
+ * to the end of the wait for all devices; the time is that of one. They are out of place, from the
+ * originals to the vectors, so that the result of each can be checked.
  *
  * Bandwidths are those of nccl-tests: bytes of the whole vector / time, and bus_bandwidth is 2
  * (p-1)/p of that for an allreduce and (p-1)/p for the others. The programs also take its flags and
@@ -24,6 +30,11 @@
 #include "bench/bench.h"
 
 #define DEVICE_LIBRARY "library"
+#define DEVICE_LIBRARY_CALLS "library-calls"
+#define DEVICE_LIBRARY_ROWS                                                                        \
+	BENCH_ROW(DEVICE_LIBRARY, BENCH_SELF), BENCH_ROW(DEVICE_LIBRARY_CALLS, BENCH_SELF)
+/* As many as nccl-tests makes by default. */
+#define DEVICE_ROW_CALLS 20
 #define DEVICE_MAX_BYTES (UINT64_C(16) << 30)
 
 /* Of all but the allreduce: vectors in equal parts, each a multiple of 256 bytes. */
@@ -38,6 +49,11 @@
 	}
 #define DEVICE_PARTS_LIMITS                                                                        \
 	"one at a time: pipelined calls take less time each; no pipelining within a call"
+
+/* For the end of `timed`. */
+#define DEVICE_CALLS_TIMED                                                                         \
+	"; library-calls, as nccl-tests: 20 of the library's in a row, out of place, calls "       \
+	"included, on the host's clock"
 
 /* For `formula`. */
 #define DEVICE_PARTS_FORMULA                                                                       \

@@ -171,6 +171,28 @@ static void format_step(const struct section *s, char *text, size_t capacity)
 		snprintf(text, capacity, "0(list)");
 }
 
+static bool is_row(const struct section *s)
+{
+	const struct nccl_tests_source *source = &s->table->source;
+	return source->row_variant &&
+	       strcmp(source->bench->variants[s->variant].name, source->row_variant) == 0;
+}
+
+/* What is in the time of a row. */
+static void print_timing(const struct section *s, const char *samples)
+{
+	const struct nccl_tests_source *source = &s->table->source;
+	if (is_row(s))
+		out_print("# Time: median of %s samples of %u calls in a row, on the host's clock; "
+			  "calls included\n",
+			  samples, source->row_calls);
+	else
+		out_print("# Time: median of %s samples, each collective complete before the next "
+			  "begins%s\n",
+			  samples,
+			  source->row_variant ? "; calls not included: enqueued beforehand" : "");
+}
+
 /* As nccl-tests has them, with "auto" where rows differ or the harness chooses. */
 static void print_settings(const struct section *s)
 {
@@ -195,17 +217,19 @@ static void print_settings(const struct section *s)
 	snprintf(range, sizeof(range), "%" PRIu64 " to %" PRIu64, fewest, most);
 	if (fewest == most)
 		snprintf(range, sizeof(range), "%" PRIu64, most);
-	if (fewest == most)
+	if (is_row(s)) {
+		snprintf(warm_up, sizeof(warm_up), "1");
+		snprintf(samples, sizeof(samples), "%u", s->table->source.row_calls);
+	} else if (fewest == most) {
 		snprintf(samples, sizeof(samples), "%" PRIu64, most);
+	}
 	format_step(s, step, sizeof(step));
 	out_print("# nThread 1 nGpus %zu minBytes %" PRIu64 " maxBytes %" PRIu64
 		  " step: %s warmup iters: %s iters: %s agg iters: 1 validation: %d graph: 0 "
 		  "unalign: 0\n",
 		  devices, min_bytes, max_bytes, step, warm_up, samples, checked);
 	if (most)
-		out_print("# Time: median of %s samples, each collective complete before the next "
-			  "begins\n",
-			  range);
+		print_timing(s, range);
 }
 
 static const char *program_name(const struct section *s)
@@ -277,7 +301,7 @@ static void print_section(const struct section *s)
 	size_t values = 0, wrong = 0, first = first_of(s);
 	bool checked = true;
 	print_head(s);
-	print_columns(t->rows[first].point.in_place);
+	print_columns(t->rows[first].point.in_place && !is_row(s));
 	for (size_t i = first; i < t->count; i++) {
 		const struct nccl_tests_row *row = &t->rows[i];
 		if (!is_in(s, row))

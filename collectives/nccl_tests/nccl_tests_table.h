@@ -4,11 +4,12 @@
  * table: --format nccl-tests. Rows are collected and printed at the end, one algorithm a table.
  *
  * These programs measure either in place or out of place. What was measured is in the first group
- * of columns, under its name; the other group has N/A. time is the median of the samples, in us;
- * algbw is bytes of the whole vector / time and busbw that times 2 (p-1)/p for an allreduce and
- * (p-1)/p for the others, in 1e9 byte/s, as there. #wrong is 0 where results were checked and N/A
- * where they were not. What failed, was skipped or is invalid has no row but a line that begins
- * with '#' and has the reason. A wrong result makes "Out of bounds values" 1 FAILED.
+ * of columns, under its name; the other group has N/A. time is the median of the samples, in us,
+ * and a line of the table says whether the calls are in it; algbw is bytes of the whole vector /
+ * time and busbw that times 2 (p-1)/p for an allreduce and (p-1)/p for the others, in 1e9 byte/s,
+ * as there. #wrong is 0 where results were checked and N/A where they were not. What failed, was
+ * skipped or is invalid has no row but a line that begins with '#' and has the reason. A wrong
+ * result makes "Out of bounds values" 1 FAILED.
  */
 #ifndef GPUSIG_NCCL_TESTS_TABLE_H
 #define GPUSIG_NCCL_TESTS_TABLE_H
@@ -41,6 +42,11 @@ struct nccl_tests_source {
 	/* `count` ranks, which the caller frees. 0 or an error with a text. */
 	int (*list_ranks)(const struct bench_case *c, struct nccl_tests_rank **ranks_p,
 			  size_t *count_p);
+	/* The variant that is timed as there, as rows of so many calls after one that does not
+	 * count, out of place; the calls of the others are enqueued before what is timed. NULL:
+	 * there is none. */
+	const char *row_variant;
+	unsigned row_calls;
 	bool one_device; /* a process has one device; else it has them all */
 	bool simulated;  /* the ranks are; whether devices are is known later */
 };

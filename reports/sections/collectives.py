@@ -18,6 +18,7 @@ from reports.sections import generic
 from reports.sections.copies import round_size
 
 LIBRARY = "library"
+_CALLS = "library-calls"  # the library's as nccl-tests times it, calls included
 _DRAWN = 7
 _FAMILIAR = (
     LIBRARY,
@@ -73,7 +74,9 @@ def _fastest(times: Dict[str, Curve], x: float) -> Dict[str, Point]:
     """The algorithms at a size that none other beats: within 2 % of the least time, or with its interval
     overlapping."""
     points = {
-        name: p for name, p in ((n, _at(c, x)) for n, c in times.items() if n != LIBRARY) if p and p.value > 0
+        name: p
+        for name, p in ((n, _at(c, x)) for n, c in times.items() if n not in (LIBRARY, _CALLS))
+        if p and p.value > 0
     }
     if not points:
         return {}
