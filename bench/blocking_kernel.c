@@ -3,10 +3,15 @@
 #include "bench/bench_alloc.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
 #define MIN_AFTERWARDS_NS 200000u
 /* Long for any device, short enough for a user who waits for a failing check. */
 #define VERIFY_TIMEOUT_NS UINT64_C(300000000)
+/* A copy takes longer than that only if it moves less than 250 MB/s. */
+#define VERIFY_NS_PER_BYTE 4u
+/* Nobody decides by size beyond this who copies. */
+#define VERIFY_MAX_BYTES (UINT64_C(64) << 20)
 
 /* Pairs with the release of the kernel's blocks: the start times of those counted are visible. */
 static uint32_t count_arrived(const struct blocking_kernel *h)
@@ -83,22 +88,25 @@ static int copy_while_held(struct bench_case *c, const struct blocking_copy *cop
 {
 	const struct dev_props *p = dev_props(copy->dev);
 	uint32_t slots = p->units * p->slots_per_unit, arrived = 0, timed_out = 0;
+	const uint64_t bytes = copy->bytes < VERIFY_MAX_BYTES ? copy->bytes : VERIFY_MAX_BYTES;
 	struct blocking_kernel blocking;
 	int status = open_on(&blocking, c, copy->dev, slots);
 	if (status == 0)
-		status = blocking_kernel_start(&blocking, slots, 0, VERIFY_TIMEOUT_NS);
+		status = blocking_kernel_start(&blocking, slots, 0,
+					       VERIFY_TIMEOUT_NS + VERIFY_NS_PER_BYTE * bytes);
 	if (status)
 		return status;
 	status = blocking_kernel_settle(&blocking, slots, VERIFY_TIMEOUT_NS / 4, &arrived);
-	int copied = dev_copy(copy->dev, copy->stream, copy->to, copy->from, copy->bytes);
+	int copied = dev_copy(copy->dev, copy->stream, copy->to, copy->from, bytes);
 	int synced = dev_stream_sync(copy->dev, copy->stream);
 	int released = blocking_kernel_release(&blocking, &timed_out);
 	status = status ? status : copied ? copied : synced ? synced : released;
 	if (status == 0)
 		bench_mechanism_of(
 			c, uses, name, arrived == slots && timed_out == 0,
-			"%u of %u slots blocked, %u blocks timed out before the copy was done",
-			arrived, slots, timed_out);
+			"%u of %u slots blocked, %u blocks timed out before the copy of %" PRIu64
+			" bytes was done",
+			arrived, slots, timed_out, bytes);
 	return status;
 }
 

@@ -48,7 +48,9 @@ int blocking_kernel_need_engine(struct bench_case *c, uint64_t uses);
  * on c->stream completes, and the blocking kernel is still resident: the mechanism
  * "engine_copies_while_units_are_held" of the variants in `uses` (bit mask), which are invalid
  * without it, for many devices copy within their own memory by a kernel. Not observed where the
- * device has no copy engine, or lacks what the proof takes (DEV_CAP_WAIT_VALUE). */
+ * device has no copy engine, or lacks what the proof takes (DEV_CAP_WAIT_VALUE). `bytes`: as many
+ * as one copy of the variants has, because a runtime may choose by size who copies; at most 64 MiB
+ * of them are copied. */
 int blocking_kernel_verify_engine(struct bench_case *c, uint64_t uses, void *to, const void *from,
 				  uint64_t bytes);
 

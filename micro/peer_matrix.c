@@ -18,8 +18,6 @@
 #include "bench/blocking_kernel.h"
 #include "micro/peer_matrix/transfers.h"
 
-#define VERIFY_BYTES (64u << 10)
-
 static const struct axis axes[] = {
 	{.name = "route",
 	 .help = "pairs, spread, exchange, numa; or '0>3', '0>all', 'all>0', 'all>all', 'numa0>3', "
@@ -118,25 +116,31 @@ static int check(struct bench_case *c, unsigned variant)
 	return transfers_check(&case_state(c)->transfers, is_both(variant), checked_bytes(variant));
 }
 
-/* The first copy of either direction. */
+static int verify_copy(struct bench_case *c, const struct transfer *at, uint64_t bytes,
+		       uint64_t uses, bool back)
+{
+	const struct transfers *t = &case_state(c)->transfers;
+	const struct blocking_copy copy = {.dev = at->by,
+					   .stream = work_lane_stream(t->lanes, at->lane),
+					   .to = at->target,
+					   .from = at->source,
+					   .bytes = bytes};
+	for (unsigned v = 0; v < VARIANTS; v++)
+		if (uses >> v & 1 && bench_variant_on(c, v))
+			return blocking_kernel_verify_copy(c, &copy, uses, back);
+	return 0;
+}
+
+/* The first copy of either direction, and one of a round trip's size. */
 static int verify_mechanism(struct bench_case *c)
 {
 	const struct transfers *t = &case_state(c)->transfers;
-	uint64_t on = 0;
-	int status = 0;
-	for (unsigned v = 0; v < VARIANTS; v++)
-		on |= (uint64_t)bench_variant_on(c, v) << v;
-	for (size_t i = 0; status == 0 && on & ENGINES && i < t->count; i += t->forward) {
-		const struct transfer *at = &t->transfer[i];
-		const struct blocking_copy copy = {
-			.dev = at->by,
-			.stream = work_lane_stream(t->lanes, at->lane),
-			.to = at->target,
-			.from = at->source,
-			.bytes = at->bytes < VERIFY_BYTES ? at->bytes : VERIFY_BYTES};
-		status = blocking_kernel_verify_copy(c, &copy,
-						     on & (i ? 1u << ENGINE_BOTH : ENGINES), i > 0);
-	}
+	const struct transfer *first = &t->transfer[0], *back = &t->transfer[t->forward];
+	int status = verify_copy(c, first, first->bytes, 1u << ENGINE | 1u << ENGINE_BOTH, false);
+	if (status == 0)
+		status = verify_copy(c, first, LATENCY_BYTES, 1u << ENGINE_TRIP, false);
+	if (status == 0 && transfers_both(t))
+		status = verify_copy(c, back, back->bytes, 1u << ENGINE_BOTH, true);
 	return status;
 }
 

@@ -22,7 +22,6 @@
  *         --schedule serial,shard,hetero-fused-1d
  */
 #include "bench/bench_gemm.h"
-#include "bench/blocking_kernel.h"
 #include "lib/err.h"
 #include "overlap/ficco/variants.h"
 
@@ -77,8 +76,6 @@ static const struct bench_metric primary[] = {
 	{0}};
 
 #define DEFAULT_RANKS 4u
-#define VERIFY_BYTES (64u << 10)
-
 static uint32_t rank_count(const struct bench_case *c)
 {
 	uint32_t peers = (uint32_t)axis_u64(c, "peers"), devices = (uint32_t)c->devices->count;
@@ -139,14 +136,7 @@ static int verify_mechanism(struct bench_case *c)
 	for (unsigned v = 0; v < VARIANTS_ALL; v++)
 		uses |= (uint64_t)(variants_part(v) != VARIANT_GEMMS && !variants_by_library(v))
 			<< v;
-	if (axis_index(c, "copy-method") == KERNEL)
-		return 0;
-	bool alone = c->devices->count == 1;
-	void *from = bench_alloc(c, alone ? DEV_MEM_PINNED : DEV_MEM_DEVICE, VERIFY_BYTES);
-	void *to = bench_alloc_on(c, c->devices->dev[c->devices->count - 1], DEV_MEM_DEVICE,
-				  VERIFY_BYTES);
-	return bench_status(c) ? bench_status(c)
-			       : blocking_kernel_verify_engine(c, uses, to, from, VERIFY_BYTES);
+	return bench_verify_engine(c, uses, ((struct variants *)c->state)->graph, VARIANTS_ALL);
 }
 
 static int derive(struct bench_case *c)

@@ -9,7 +9,6 @@
  */
 #include "bench/bench_gemm.h"
 #include "bench/bench_overlap.h"
-#include "bench/blocking_kernel.h"
 #include "bench/graph/rotation.h"
 
 #include <string.h>
@@ -125,7 +124,7 @@ static int verify_mechanism(struct bench_case *c)
 	const struct state *s = c->state;
 	int status = bench_verify_independent(c, UINT64_MAX, "streams_are_independent",
 					      s->graph[GEMM], s->graph[TRANSFERS]);
-	return status ? status : blocking_kernel_verify_engine(c, UINT64_MAX, s->gemm.a, s->a, 256);
+	return status ? status : bench_verify_engine(c, UINT64_MAX, s->graph, VARIANTS);
 }
 
 static int derive(struct bench_case *c)

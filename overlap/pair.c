@@ -77,8 +77,6 @@ static const struct bench_metric primary[] = {
 	 "", "higher"},
 	{0}};
 
-#define VERIFY_BYTES (64u << 10)
-
 struct state {
 	struct pair_run run;
 	struct copy_method method;
@@ -158,14 +156,13 @@ static int verify_mechanism(struct bench_case *c)
 {
 	const struct pair_run *r = &pair_state(c)->run;
 	const struct transfer *t = &r->transfer;
-	uint64_t bytes = t->piece_bytes < VERIFY_BYTES ? t->piece_bytes : VERIFY_BYTES;
 	uint64_t transfer_variants = ((UINT64_C(1) << PAIR_VARIANTS) - 1) & ~(UINT64_C(1) << GEMM);
 	int status = bench_verify_independent(c, UINT64_MAX, "streams_are_independent",
 					      r->round[GEMM], r->round[TRANSFER]);
 	if (status || !pair_state(c)->method.engine)
 		return status;
 	return blocking_kernel_verify_engine(c, transfer_variants, t->message[0].to,
-					     t->message[0].from, bytes);
+					     t->message[0].from, t->piece_bytes);
 }
 
 /* ------------------------------------------------------------------ metrics */

@@ -73,8 +73,6 @@ static const struct bench_metric primary[] = {
 	 "", "lower"},
 	{0}};
 
-#define VERIFY_BYTES (64u << 10)
-
 struct state {
 	struct producers producers;
 	struct producer_round rounds[VARIANTS];
@@ -219,8 +217,7 @@ static int verify_mechanism(struct bench_case *c)
 		       ? 0
 		       : blocking_kernel_verify_engine(c, overlapped,
 						       s->producer[s->count > 1 ? 1 : 0].inbox,
-						       s->producer[0].gemm.c,
-						       bytes < VERIFY_BYTES ? bytes : VERIFY_BYTES);
+						       s->producer[0].gemm.c, bytes);
 }
 
 static int derive(struct bench_case *c)

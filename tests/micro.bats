@@ -104,8 +104,9 @@ host_sync_ns = 100000'
 
 @test "every copy of an engine is one that was seen to copy while all units were busy" {
 	measure micro/copy_path sim:quiet:0,1 --size 64K --direction up,down,local,peer
-	json 'len(cases) == 4 and all([(m["name"], m["observed"]) for m in r["mechanism"]] == [
-		("engine_copies_while_units_are_held", True), ("engine_copies_back_while_units_are_held", True)] for r in cases)' <<<"$output"
+	json 'len(cases) == 4 and all([(m["name"], m["observed"]) for m in r["mechanism"]] ==
+		3 * [("engine_copies_while_units_are_held", True)] + [("engine_copies_back_while_units_are_held", True)] for r in cases)' \
+		'all([" of %d bytes " % n in m["detail"] for n, m in zip((65536, 16384, 4096), r["mechanism"])] == 3 * [True] for r in cases)' <<<"$output"
 	# Any one of the variants asks for the proof.
 	for variant in engine both_ways engine_split_4 engine_split_16 engine_round_trip; do
 		measure micro/copy_path sim:quiet --size 64K --direction up --path $variant

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/graph/bench_graph.h"
+#include "bench/blocking_kernel.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -29,6 +30,32 @@ int bench_enable_peers(struct bench_case *c)
 		for (size_t k = 0; k < i; k++)
 			bench_status_add(c, dev_peer_enable(set->dev[i], set->dev[k]));
 	return bench_status(c);
+}
+
+static bool find_smallest_copy(struct bench_case *c, const struct work_graph *g, unsigned variant,
+			       struct work_copy *copy_p)
+{
+	return g && bench_variant_on(c, variant) && work_graph_smallest_copy(g, copy_p);
+}
+
+int bench_verify_engine(struct bench_case *c, uint64_t uses, struct work_graph *const *graphs,
+			unsigned count)
+{
+	struct work_copy at, other;
+	int status = 0;
+	for (unsigned v = 0; status == 0 && v < count; v++) {
+		uint64_t same = 0;
+		if (!(uses >> v & 1) || !find_smallest_copy(c, graphs[v], v, &at))
+			continue;
+		for (unsigned k = v; k < count; k++)
+			if (uses >> k & 1 && find_smallest_copy(c, graphs[k], k, &other) &&
+			    other.bytes == at.bytes)
+				same |= UINT64_C(1) << k;
+		const struct blocking_copy copy = {at.dev, at.stream, at.to, at.from, at.bytes};
+		status = blocking_kernel_verify_copy(c, &copy, same, false);
+		uses &= ~same;
+	}
+	return status;
 }
 
 int bench_verify_independent(struct bench_case *c, uint64_t uses, const char *name,

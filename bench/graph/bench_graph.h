@@ -38,4 +38,10 @@ int bench_enable_peers(struct bench_case *c);
 int bench_verify_independent(struct bench_case *c, uint64_t uses, const char *name,
 			     struct work_graph *held, struct work_graph *other);
 
+/* In verify_mechanism: blocking_kernel_verify_copy() of each variant in `uses` (bit mask), by the
+ * smallest copy of its graph, once for each size. Graphs by variant, so many; NULL or without
+ * copies by an engine: nothing to verify. */
+int bench_verify_engine(struct bench_case *c, uint64_t uses, struct work_graph *const *graphs,
+			unsigned count);
+
 #endif

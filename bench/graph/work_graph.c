@@ -477,6 +477,21 @@ int work_graph_lane_seconds(const struct work_graph *g, uint32_t lane, double *s
 
 double work_graph_host_seconds(const struct work_graph *g) { return g->host_s; }
 
+bool work_graph_smallest_copy(const struct work_graph *g, struct work_copy *copy_p)
+{
+	const struct node *least = NULL;
+	for (const struct node *n = g->nodes; n < g->nodes + g->node_count; n++)
+		if (n->kind == NODE_COPY && (!least || n->bytes < least->bytes))
+			least = n;
+	if (least)
+		*copy_p = (struct work_copy){.dev = work_lane_device(g->all, least->lane),
+					     .stream = g->all->lanes[least->lane].stream,
+					     .to = least->to,
+					     .from = least->from,
+					     .bytes = least->bytes};
+	return least != NULL;
+}
+
 void work_graph_copied(const struct work_graph *g, uint64_t *copies_p, uint64_t *bytes_p)
 {
 	*copies_p = g->copies;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collectives/devices/device_collective.h"
-#include "bench/blocking_kernel.h"
 #include "bench/out.h"
 #include "collectives/devices/all_to_all_graph.h"
 #include "collectives/devices/vectors.h"
@@ -15,7 +14,6 @@
 #include <string.h>
 
 #define MAX_VARIANTS 16u
-#define MAX_VERIFY_BYTES (64u << 10)
 
 /* The program's; c->arg. */
 struct program {
@@ -249,11 +247,9 @@ static int verify_mechanism(struct bench_case *c)
 		engine_variants |= UINT64_C(1) << v;
 		verify_counts(c, v);
 	}
-	float *const *vector = s->vectors.places.vector;
-	uint64_t all = s->vectors.bytes, bytes = all < MAX_VERIFY_BYTES ? all : MAX_VERIFY_BYTES;
-	if (!engine_variants || !dev_can(c->dev, DEV_CAP_COPY_ENGINE))
-		return 0;
-	return blocking_kernel_verify_engine(c, engine_variants, vector[1], vector[0], bytes);
+	return dev_can(c->dev, DEV_CAP_COPY_ENGINE)
+		       ? bench_verify_engine(c, engine_variants, s->graph, MAX_VARIANTS)
+		       : 0;
 }
 
 /* ------------------------------------------------------------------ what follows from the times */

@@ -4,8 +4,6 @@
 
 #include <errno.h>
 
-#define VERIFY_BYTES (64u << 10)
-
 enum { NONE = -1, VARIANTS = SECOND_WITH_THIRD + 1 };
 
 /* Which workload a variant times, which one runs at the same time, and which variant is the timed
@@ -158,7 +156,7 @@ int concurrent_verify(struct bench_case *c)
 	if (status || !engine)
 		return status;
 	return blocking_kernel_verify_engine(c, uses, engine->array[0], engine->array[1],
-					     VERIFY_BYTES);
+					     engine->bytes);
 }
 
 int concurrent_derive(struct bench_case *c)
