@@ -23,7 +23,7 @@ static int open_on(struct blocking_kernel *h, struct bench_case *c, struct dev *
 		   uint32_t max_blocks)
 {
 	*h = (struct blocking_kernel){.dev = dev, .max_blocks = max_blocks};
-	h->stream = bench_stream_on(c, dev, dev_props(dev)->priority_normal);
+	h->stream = bench_stream_on(c, dev, dev_props(dev)->priority_low);
 	bench_status_add(c, dev_kernel_find(dev, "blocking_kernel", &h->kernel));
 	h->flag = bench_alloc_on(c, dev, DEV_MEM_PINNED, 256);
 	h->arrived = bench_alloc_on(c, dev, DEV_MEM_PINNED, 256);

@@ -15,7 +15,7 @@
 
 struct blocking_kernel {
 	struct dev *dev;
-	struct dev_stream *stream; /* its own, of normal priority */
+	struct dev_stream *stream; /* its own, of low priority: such streams have other queues */
 	struct dev_kernel *kernel;
 	uint32_t *flag, *arrived; /* PINNED; arrived[1] counts blocks that timed out */
 	uint64_t *start_ns;       /* PINNED; when each block started */

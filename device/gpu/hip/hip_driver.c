@@ -74,13 +74,22 @@ int hip_note_failure(int result, const char *function)
 
 /* ------------------------------------------------------------------ the driver */
 
-/* Streams that share a hardware queue wait for each other, and the default is four queues. The
- * runtime reads the variable when it starts. */
-static void raise_queue_limit(void) { setenv("GPU_MAX_HW_QUEUES", "8", 0); }
+/* What the runtime reads when it starts, unless the user has set it. */
+static void set_runtime_variables(void)
+{
+	/* Streams that share a hardware queue wait for each other, and the default is four queues
+	 * of each priority. ROCm 7 also moves streams to other queues while they run. */
+	setenv("GPU_MAX_HW_QUEUES", "16", 0);
+	setenv("DEBUG_HIP_DYNAMIC_QUEUES", "0", 0);
+	/* Copies up to these sizes in KiB are a kernel's: between devices, and since ROCm 7 also
+	 * up and down. The defaults are 1024 and 16. */
+	setenv("ROC_P2P_SDMA_SIZE", "0", 0);
+	setenv("GPU_FORCE_BLIT_COPY_SIZE", "0", 0);
+}
 
 static int start_runtime(void)
 {
-	raise_queue_limit();
+	set_runtime_variables();
 	int result = hip_api.hipInit(0);
 	if (result == HIP_NO_DEVICE || result == HIP_INVALID_DEVICE)
 		return err_note(-ENODEV, "the HIP runtime is installed (%s) but finds no GPU",
