@@ -494,3 +494,30 @@ gates_of() {
 			"['triggered_staggered' in [v['name'] for v in r['variants']] for r in rows if r['kind'] == 'case'] == [False, True]"
 	done
 }
+
+@test "an engine's copies are verified at their own sizes: those that AMD's runtime gives to a kernel are flagged, no others" {
+	# kernels_at SIZE...: after program, the sizes of copies for which units were needed.
+	kernels_at() {
+		cases "sorted({int(m['detail'].split('copy of ')[1].split()[0]) for r in rows if r['kind'] == 'case'
+			for m in r['mechanism'] if not m['observed']}) == [$1]"
+	}
+	local peer='--direction peer --size 64K,4M --path engine,both_ways,engine_split_16'
+	# shellcheck disable=SC2086 # peer is a list of words
+	program micro/copy_path hip:0,1 $peer
+	ran
+	kernels_at ''
+	cases "all(rows[0]['provenance']['environment'][name] == '0' for name in ('ROC_P2P_SDMA_SIZE', 'GPU_FORCE_BLIT_COPY_SIZE', 'DEBUG_HIP_DYNAMIC_QUEUES'))"
+	# shellcheck disable=SC2086
+	ROC_P2P_SDMA_SIZE=1024 program micro/copy_path hip:0,1 $peer
+	kernels_at '4096, 65536, 262144'
+	cases "rows[0]['provenance']['environment']['ROC_P2P_SDMA_SIZE'] == '1024'" \
+		"[f['variant'] for f in rows[2]['validity']['flags'] if f['flag'] == 'mechanism'] == ['engine_split_16']"
+	ROC_P2P_SDMA_SIZE=1024 program micro/peer_matrix hip:0,1 --route '0>1' --size 4M --path engine,engine_round_trip
+	kernels_at '4096'
+	ROC_P2P_SDMA_SIZE=1024 program collectives/device_allreduce hip:0,1 --size 64K,8M --algorithm ring
+	kernels_at '32768'
+	FAKE_DRIVER_VERSION=70000000 GPU_FORCE_BLIT_COPY_SIZE=16 program micro/copy_path hip --direction up,down --size 16K,32K --path engine
+	kernels_at '16384'
+	FAKE_DRIVER_VERSION=70000000 program micro/copy_path hip --direction up,down --size 16K,32K --path engine
+	kernels_at ''
+}

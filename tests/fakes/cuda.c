@@ -54,8 +54,14 @@ const struct fake_model fake_model = {
 	.shared_max_bytes = 127 << 10,
 	.priority_min = 0,
 	.priority_greatest = -5,
+	.queues = queue_limit,
 	.results = results,
 };
+
+static void read_settings(void)
+{
+	settings.queues = (unsigned)read_variable("CUDA_DEVICE_MAX_CONNECTIONS", 8);
+}
 
 /* ------------------------------------------------------------------ entering */
 
@@ -98,6 +104,7 @@ static int enter_context(const char *function, struct fake_gpu **g_p)
 int cuInit(unsigned flags)
 {
 	int status = fake_fault(__func__, fake_result_by_name);
+	pthread_once(&settings_once, read_settings);
 	if (!status && flags)
 		status = FAKE_INVALID_VALUE;
 	if (!status && fake_gpu_count() == 0)

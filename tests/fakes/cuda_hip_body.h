@@ -15,6 +15,7 @@
 #include "tests/fakes/engine/engine.h"
 #include "tests/fakes/faults.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,6 +121,22 @@ static const struct attribute {
 	{NAME(100, 16), 1, "coherent"},
 	OTHER_ATTRIBUTES,
 };
+
+/* What the driver reads from the environment when it starts. */
+static struct {
+	unsigned queues;
+	uint64_t peer_kernel_bytes, kernel_bytes;
+} settings;
+static pthread_once_t settings_once = PTHREAD_ONCE_INIT;
+static void read_settings(void);
+
+static unsigned long read_variable(const char *name, unsigned long unset)
+{
+	const char *text = getenv(name);
+	return text && *text ? strtoul(text, NULL, 10) : unset;
+}
+
+static unsigned queue_limit(void) { return settings.queues ? settings.queues : 1; }
 
 static void *to_pointer(device_ptr ptr) { return (void *)(uintptr_t)ptr; }
 

@@ -15,6 +15,7 @@
 #include "tests/fakes/cuda_hip_body.h"
 
 #define ARCH "gfx90a:sramecc+:xnack-"
+#define MEMCPY_WITHOUT_CU 1024 /* hipMemcpyDeviceToDeviceNoCU */
 
 const struct fake_model fake_model = {
 	.device_name = "Fake GPU",
@@ -28,8 +29,18 @@ const struct fake_model fake_model = {
 	.priority_min = 1,
 	.priority_greatest = -1,
 	.values_take_slots = true,
+	.queues = queue_limit,
 	.results = results,
 };
+
+/* Sizes are in KiB. */
+static void read_settings(void)
+{
+	settings.queues = (unsigned)read_variable("GPU_MAX_HW_QUEUES", 4);
+	settings.peer_kernel_bytes = 1024 * read_variable("ROC_P2P_SDMA_SIZE", 1024);
+	settings.kernel_bytes = 1024 * read_variable("GPU_FORCE_BLIT_COPY_SIZE",
+						     driver_version() >= 70000000 ? 16 : 0);
+}
 
 /* ------------------------------------------------------------------ entering */
 
@@ -46,6 +57,7 @@ static int leave_call(int status)
 static int enter_device(const char *function, int device, struct fake_gpu **g_p)
 {
 	int status = fake_fault(function, fake_result_by_name);
+	pthread_once(&settings_once, read_settings);
 	if (!status) {
 		*g_p = device < 0 ? NULL : fake_gpu_at((unsigned)device);
 		status = *g_p ? FAKE_OK : fake_gpu_count() ? FAKE_INVALID_DEVICE : FAKE_NO_DEVICE;
@@ -68,6 +80,7 @@ static int enter_context(const char *function, struct fake_gpu **g_p)
 int hipInit(unsigned flags)
 {
 	int status = fake_fault(__func__, fake_result_by_name);
+	pthread_once(&settings_once, read_settings);
 	if (!status && flags)
 		status = FAKE_INVALID_VALUE;
 	if (!status && fake_gpu_count() == 0)
@@ -171,10 +184,30 @@ int hipDeviceEnablePeerAccess(int peer, unsigned flags)
  * not check. */
 static bool is_copy_kind(int kind)
 {
-	return (kind >= 0 && kind <= 4) || kind == 1024 || driver_version() < 60100000;
+	return (kind >= 0 && kind <= 4) || kind == MEMCPY_WITHOUT_CU || driver_version() < 60100000;
+}
+/* KernelBlitManager::copyBuffer() of CLR: between devices the size alone decides; within one a copy
+ * is a kernel's unless the kind asks for an engine; and small copies are a kernel's anyway. */
+static bool copies_by_kernel(const void *dst, const void *src, size_t bytes, int kind)
+{
+	const struct fake_gpu *to = fake_memory_owner(dst), *from = fake_memory_owner(src);
+	const bool asks = kind == MEMCPY_WITHOUT_CU && driver_version() >= 60100000;
+	if (!to && !from)
+		return false;
+	if (to && from && to != from && bytes <= settings.peer_kernel_bytes)
+		return true;
+	return (to == from && !asks) || bytes <= settings.kernel_bytes;
+}
+
+static int copy_as_clr(struct fake_gpu *g, void *stream, void *dst, const void *src, size_t bytes,
+		       int kind)
+{
+	return copies_by_kernel(dst, src, bytes, kind)
+		       ? fake_copy_by_kernel(g, stream, dst, src, bytes)
+		       : fake_copy(g, stream, dst, src, bytes);
 }
 CALL(hipMemcpyAsync, (void *dst, const void *src, size_t bytes, int kind, void *stream),
-     is_copy_kind(kind) ? fake_copy(g, stream, dst, src, bytes) : 21)
+     is_copy_kind(kind) ? copy_as_clr(g, stream, dst, src, bytes, kind) : 21)
 
 /* hipStreamWaitValueGte is the only comparison here. */
 CALL(hipStreamWaitValue32, (void *stream, void *at, uint32_t value, unsigned flags, uint32_t mask),

@@ -59,6 +59,40 @@ static void a_busy_stream_may_be_destroyed(void)
 	ok(api.cuMemFreeHost(flag));
 }
 
+/* There are two queues, so the third stream has that of the first, and waits with it; but a stream
+ * whose own work is done is idle, whatever follows it in its queue. Other priorities have others.
+ */
+static void streams_share_queues(void)
+{
+	void *stream[3], *other;
+	uint32_t *flag = alloc_pinned(16);
+	for (int i = 0; i < 3; i++)
+		ok(api.cuStreamCreateWithPriority(&stream[i], 1, -5));
+	ok(api.cuStreamCreateWithPriority(&other, 1, 0));
+	ok(api.cuStreamWriteValue32_v2(stream[2], flag + 3, 7, 0));
+	ok(api.cuStreamSynchronize(stream[2]));
+	ok(api.cuStreamWaitValue32_v2(stream[0], flag, 1, 0));
+	gives(api.cuStreamQuery(stream[0]), 600);
+	gives(api.cuStreamQuery(stream[2]), 0);
+	ok(api.cuStreamSynchronize(stream[2]));
+	for (int i = 1; i < 3; i++)
+		ok(api.cuStreamWriteValue32_v2(stream[i], flag + i, 7, 0));
+	ok(api.cuStreamWriteValue32_v2(other, flag + 3, 8, 0));
+	ok(api.cuStreamSynchronize(stream[1]));
+	ok(api.cuStreamSynchronize(other));
+	usleep(20000);
+	expect(__atomic_load_n(flag + 1, __ATOMIC_ACQUIRE) == 7);
+	expect(__atomic_load_n(flag + 2, __ATOMIC_ACQUIRE) == 0);
+	gives(api.cuStreamQuery(stream[2]), 600);
+	__atomic_store_n(flag, 1, __ATOMIC_RELEASE);
+	ok(api.cuStreamSynchronize(stream[2]));
+	expect(__atomic_load_n(flag + 2, __ATOMIC_ACQUIRE) == 7);
+	for (int i = 0; i < 3; i++)
+		ok(api.cuStreamDestroy_v2(stream[i]));
+	ok(api.cuStreamDestroy_v2(other));
+	ok(api.cuMemFreeHost(flag));
+}
+
 /* A thread fills a stream that waits for a value. */
 struct filling {
 	void *graph; /* NULL: single launches */
@@ -269,10 +303,12 @@ int main(void)
 {
 	alarm(TEST_HANGS_S);
 	setenv("FAKE_GPUS", "2", 1);
+	setenv("CUDA_DEVICE_MAX_CONNECTIONS", "2", 1);
 	if (!setup_succeeds(load_fakes) || api.cuInit(0) || !setup_succeeds(use_first_device))
 		return 1;
 	test(events_have_states);
 	test(a_busy_stream_may_be_destroyed);
+	test(streams_share_queues);
 	test(a_full_queue_makes_the_call_wait);
 	test(allocating_waits_for_what_is_queued);
 	test(graphs_replay);

@@ -5,7 +5,7 @@
  *
  *   engine.c           devices and their contexts, the registry of live objects
  *   engine_memory.c    device memory, pinned memory, handles for other processes
- *   engine_queue.c     streams and events
+ *   engine_queue.c     hardware queues, streams and events
  *   engine_ops.c       what streams run: copies, values, launches
  *   engine_graphs.c    stream capture and graph launches
  *   engine_kernels.c   images, functions, occupancy, blocks
@@ -87,8 +87,9 @@ struct fake_model {
 	uint64_t shared_default_bytes; /* per block, unless the function allows more */
 	uint64_t shared_max_bytes;
 	int priority_min, priority_greatest;
-	bool values_take_slots; /* value waits and writes are blocks of one thread, and are not
-				   captured */
+	bool values_take_slots;   /* value waits and writes are blocks of one thread, and are not
+				     captured */
+	unsigned (*queues)(void); /* hardware queues of the streams of one priority */
 	const struct fake_result_name *results; /* ends with a row without a name */
 };
 extern const struct fake_model fake_model;
@@ -109,6 +110,7 @@ struct fake_object {
 struct fake_region;
 struct fake_wait;
 struct fake_launch;
+struct fake_queue;
 
 struct fake_gpu {
 	unsigned index;
@@ -118,6 +120,7 @@ struct fake_gpu {
 	atomic_bool lost; /* stays set when the context is destroyed */
 	bool peers[FAKE_GPUS_MAX];
 	struct fake_object *objects;
+	struct fake_queue *queues;
 	struct fake_launch *launches; /* queued or running */
 	struct fake_region *regions;  /* of the arena, sorted by address */
 	struct fake_region *pinned, *imported;
@@ -187,6 +190,8 @@ int fake_unpin(struct fake_gpu *g, void *ptr);
 int fake_pinned_address(void *ptr); /* FAKE_INVALID_VALUE unless it is in pinned memory */
 int fake_memory_info(struct fake_gpu *g, uint64_t *free_p, uint64_t *total_p);
 enum fake_memory_kind fake_memory_kind_of(const void *ptr, uint64_t bytes); /* lock held */
+/* The device in whose memory this is; NULL: host memory. */
+const struct fake_gpu *fake_memory_owner(const void *ptr);
 int fake_ipc_export(struct fake_gpu *g, void *ptr, void *handle);
 int fake_ipc_import(struct fake_gpu *g, const void *handle, void **ptr_p);
 int fake_ipc_close(struct fake_gpu *g, void *ptr);
@@ -216,6 +221,7 @@ struct fake_op {
 			uint64_t bytes;
 			uint8_t byte;
 			bool down; /* device to host memory: uses the second copy engine */
+			bool by_kernel;
 		} copy;
 		struct {
 			uint32_t *at, value;
@@ -232,12 +238,22 @@ struct fake_graph {
 
 enum fake_capture_mode { FAKE_CAPTURE_GLOBAL, FAKE_CAPTURE_THREAD, FAKE_CAPTURE_RELAXED };
 
+/* Streams of one priority that share a queue run in the order of their calls. */
+struct fake_queue {
+	struct fake_queue *next;
+	struct dev_stream *host;
+	int level;
+	unsigned users;
+	uint64_t queued;    /* upper bound of the operations that have not ended */
+	uint64_t submitted; /* operations of the host backend, ever */
+};
+
 struct fake_stream {
 	struct fake_object object;
-	struct dev_stream *host;
+	struct fake_queue *queue;
+	uint64_t last; /* what `submitted` of the queue was after the stream's last operation */
 	int priority;
 	unsigned waiters;           /* calls that wait for this stream */
-	uint64_t queued;            /* upper bound of the operations that have not ended */
 	bool closed;                /* destroyed while busy: freed when it is idle */
 	struct fake_graph *capture; /* NULL: not capturing */
 	enum fake_capture_mode capture_mode;
@@ -257,9 +273,12 @@ int fake_event_query(struct fake_gpu *g, void *event);
 int fake_event_sync(struct fake_gpu *g, void *event);
 int fake_event_elapsed_ms(struct fake_gpu *g, void *from, void *to, float *ms_p);
 
-/* Waits until a stream has capacity for one more operation and counts it. Lock held; released while
- * waiting. */
+/* Waits until a stream's queue has capacity for one more operation and counts it. Lock held;
+ * released while waiting. */
 int fake_queue_wait(struct fake_stream *s);
+
+/* Counts an operation that was submitted to the host backend for this stream. */
+void fake_queue_count(struct fake_stream *s);
 
 /* Waits for all streams of a device. */
 int fake_gpu_sync(struct fake_gpu *g);
@@ -268,8 +287,10 @@ int fake_gpu_sync(struct fake_gpu *g);
 void fake_queues_close(struct fake_gpu *g);
 
 /* Copies of pageable memory, and from host to host memory, are done when this returns, as both
- * vendors document. */
+ * vendors document. By a copy engine, or by blocks of a kernel. */
 int fake_copy(struct fake_gpu *g, void *stream, void *dst, const void *src, uint64_t bytes);
+int fake_copy_by_kernel(struct fake_gpu *g, void *stream, void *dst, const void *src,
+			uint64_t bytes);
 int fake_fill(struct fake_gpu *g, void *stream, void *dst, uint8_t byte, uint64_t bytes);
 int fake_wait_value(struct fake_gpu *g, void *stream, uint32_t *at, uint32_t value);
 int fake_write_value(struct fake_gpu *g, void *stream, uint32_t *at, uint32_t value);
@@ -338,8 +359,10 @@ struct fake_launch {
 };
 int fake_launch_block(const struct host_block *b);
 
-/* Converts a value wait or write to a launch of one block of one thread, which polls or stores. */
+/* Converts a value wait or write to a launch of one block of one thread, which polls or stores; and
+ * a copy to one of several blocks. */
 void fake_value_block(struct fake_gpu *g, const struct fake_op *value, struct fake_op *launch);
-bool fake_is_value_block(const struct fake_work_item *item);
+void fake_copy_blocks(const struct fake_op *copy, struct fake_op *launch);
+bool fake_is_drivers_own(const struct fake_work_item *item);
 
 #endif

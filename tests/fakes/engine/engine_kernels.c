@@ -381,9 +381,37 @@ void fake_value_block(struct fake_gpu *g, const struct fake_op *value, struct fa
 	memcpy(launch->launch.arguments, &v, sizeof(v));
 }
 
-bool fake_is_value_block(const struct fake_work_item *item)
+/* As many as CLR takes for a copy between devices. */
+#define COPY_BLOCKS 16u
+
+struct copied {
+	char *dst;
+	const char *src;
+	uint64_t bytes;
+};
+
+static void copy_block(uint32_t block, uint32_t blocks, void *arguments)
 {
-	return item->work == wait_value_block || item->work == write_value_block;
+	const struct copied *c = arguments;
+	const uint64_t first = c->bytes * block / blocks, end = c->bytes * (block + 1) / blocks;
+	memcpy(c->dst + first, c->src + first, end - first);
+}
+
+void fake_copy_blocks(const struct fake_op *copy, struct fake_op *launch)
+{
+	const struct copied c = {copy->copy.dst, copy->copy.src, copy->copy.bytes};
+	*launch = (struct fake_op){.kind = FAKE_OP_LAUNCH};
+	launch->launch.work = copy_block;
+	launch->launch.grid = COPY_BLOCKS;
+	launch->launch.threads = FAKE_KERNEL_THREADS;
+	launch->launch.claim_bytes = host_claim_bytes(FAKE_KERNEL_THREADS, 0);
+	memcpy(launch->launch.arguments, &c, sizeof(c));
+}
+
+bool fake_is_drivers_own(const struct fake_work_item *item)
+{
+	return item->work == wait_value_block || item->work == write_value_block ||
+	       item->work == copy_block;
 }
 
 static void run_kernel_block(struct fake_work_item *item, uint32_t block, uint32_t blocks)

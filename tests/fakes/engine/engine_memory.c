@@ -305,6 +305,18 @@ enum fake_memory_kind fake_memory_kind_of(const void *ptr, uint64_t bytes)
 	return FAKE_PAGEABLE_MEMORY;
 }
 
+const struct fake_gpu *fake_memory_owner(const void *ptr)
+{
+	const struct fake_gpu *g, *owner = NULL;
+	fake_lock();
+	for (unsigned i = 0; !owner && (g = fake_gpu_at(i)) != NULL; i++)
+		if (g->references &&
+		    (region_containing(g->regions, ptr) || region_containing(g->imported, ptr)))
+			owner = g;
+	fake_unlock();
+	return owner;
+}
+
 /* ------------------------------------------------------------------ other processes */
 
 int fake_ipc_export(struct fake_gpu *g, void *ptr, void *handle)

@@ -116,11 +116,12 @@ static int run_host_value_op(struct fake_stream *s, enum host_op_kind kind, uint
 			     uint32_t value)
 {
 	struct host_op *op;
-	if (host_op_begin(s->host, kind, &op))
+	if (host_op_begin(s->queue->host, kind, &op))
 		return FAKE_OUT_OF_MEMORY;
 	op->value.at = at;
 	op->value.value = value;
 	host_op_submit(op);
+	fake_queue_count(s);
 	return FAKE_OK;
 }
 
@@ -142,7 +143,7 @@ static int run_wait(struct fake_stream *s, const struct fake_op *o)
 static int run_copy(struct fake_stream *s, const struct fake_op *o)
 {
 	struct host_op *op;
-	if (host_op_begin(s->host, HOST_OP_COPY, &op))
+	if (host_op_begin(s->queue->host, HOST_OP_COPY, &op))
 		return FAKE_OUT_OF_MEMORY;
 	op->copy.work = (struct host_copy){.dst = o->copy.dst,
 					   .src = o->kind == FAKE_OP_COPY ? o->copy.src : NULL,
@@ -150,6 +151,7 @@ static int run_copy(struct fake_stream *s, const struct fake_op *o)
 					   .byte = o->copy.byte};
 	op->copy.engine = o->copy.down;
 	host_op_submit(op);
+	fake_queue_count(s);
 	return FAKE_OK;
 }
 
@@ -158,7 +160,7 @@ static int injected_fault(const struct fake_work_item *item)
 {
 	static unsigned long launches;
 	const char *kernel = getenv("FAKE_KERNEL_FAIL"), *lost = getenv("FAKE_LOST");
-	launches += !fake_is_value_block(item);
+	launches += !fake_is_drivers_own(item);
 	if (lost && *lost && launches > strtoul(lost, NULL, 10))
 		return FAKE_UNKNOWN;
 	return kernel && item->kernel && strcmp(kernel, item->kernel->name) == 0
@@ -173,7 +175,7 @@ static int run_launch(struct fake_stream *s, const struct fake_op *o)
 	struct host_op *op;
 	if (!l)
 		return FAKE_OUT_OF_MEMORY;
-	if (host_op_begin(s->host, HOST_OP_LAUNCH, &op)) {
+	if (host_op_begin(s->queue->host, HOST_OP_LAUNCH, &op)) {
 		free(l);
 		return FAKE_OUT_OF_MEMORY;
 	}
@@ -190,15 +192,20 @@ static int run_launch(struct fake_stream *s, const struct fake_op *o)
 	op->launch.work.grid = l->item.grid;
 	op->launch.work.claim_bytes = l->item.claim_bytes;
 	host_op_submit(op);
+	fake_queue_count(s);
 	return FAKE_OK;
 }
 
 static int run_op(struct fake_stream *s, const struct fake_op *o)
 {
-	struct fake_op block;
+	struct fake_op blocks;
 	if (fake_model.values_take_slots && (o->kind == FAKE_OP_WAIT || o->kind == FAKE_OP_WRITE)) {
-		fake_value_block(s->object.gpu, o, &block);
-		return run_launch(s, &block);
+		fake_value_block(s->object.gpu, o, &blocks);
+		return run_launch(s, &blocks);
+	}
+	if (o->kind == FAKE_OP_COPY && o->copy.by_kernel) {
+		fake_copy_blocks(o, &blocks);
+		return run_launch(s, &blocks);
 	}
 	switch (o->kind) {
 	case FAKE_OP_COPY:
@@ -249,10 +256,11 @@ static int submit_to_handle(void *stream, const struct fake_op *op)
 	return status;
 }
 
-int fake_copy(struct fake_gpu *g, void *stream, void *dst, const void *src, uint64_t bytes)
+static int copy_by(struct fake_gpu *g, bool kernel, void *stream, void *dst, const void *src,
+		   uint64_t bytes)
 {
 	struct fake_op op = {.kind = FAKE_OP_COPY,
-			     .copy = {.dst = dst, .src = src, .bytes = bytes}};
+			     .copy = {.dst = dst, .src = src, .bytes = bytes, .by_kernel = kernel}};
 	fake_lock();
 	const enum fake_memory_kind to = fake_memory_kind_of(dst, bytes),
 				    from = fake_memory_kind_of(src, bytes);
@@ -272,6 +280,17 @@ int fake_copy(struct fake_gpu *g, void *stream, void *dst, const void *src, uint
 		status = fake_submit(s, &op);
 	fake_unlock();
 	return !status && by_caller && !captured ? fake_stream_sync(g, stream) : status;
+}
+
+int fake_copy(struct fake_gpu *g, void *stream, void *dst, const void *src, uint64_t bytes)
+{
+	return copy_by(g, false, stream, dst, src, bytes);
+}
+
+int fake_copy_by_kernel(struct fake_gpu *g, void *stream, void *dst, const void *src,
+			uint64_t bytes)
+{
+	return copy_by(g, true, stream, dst, src, bytes);
 }
 
 int fake_fill(struct fake_gpu *g, void *stream, void *dst, uint8_t byte, uint64_t bytes)

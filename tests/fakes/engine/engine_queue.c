@@ -2,6 +2,7 @@
 #include "device/host/host_queue.h"
 #include "tests/fakes/engine/engine.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 struct fake_event {
@@ -10,6 +11,48 @@ struct fake_event {
 	bool timing, recorded;
 	bool captured; /* its latest record is in a capture */
 };
+
+/* ------------------------------------------------------------------ hardware queues */
+
+/* A new one as long as there may be more, then the one with the fewest streams: the oldest of
+ * those. */
+static struct fake_queue *join_queue(struct fake_gpu *g, int level)
+{
+	struct fake_queue *least = NULL;
+	unsigned count = 0;
+	for (struct fake_queue *q = g->queues; q; q = q->next) {
+		if (q->level != level)
+			continue;
+		count++;
+		least = !least || q->users <= least->users ? q : least;
+	}
+	if (count < fake_model.queues()) {
+		least = calloc(1, sizeof(*least));
+		if (!least || host_stream_open(g->host, level, &least->host)) {
+			free(least);
+			return NULL;
+		}
+		least->level = level;
+		least->next = g->queues;
+		g->queues = least;
+	}
+	least->users++;
+	return least;
+}
+
+static void leave_queue(struct fake_gpu *g, struct fake_queue *q)
+{
+	struct fake_queue **at = &g->queues;
+	if (--q->users)
+		return;
+	while (*at != q)
+		at = &(*at)->next;
+	*at = q->next;
+	host_stream_close(g->host, q->host);
+	free(q);
+}
+
+void fake_queue_count(struct fake_stream *s) { s->last = ++s->queue->submitted; }
 
 /* ------------------------------------------------------------------ streams */
 
@@ -22,17 +65,20 @@ static int host_priority(int priority)
 	return 2 * above > lowest - fake_model.priority_greatest ? HOST_PRIORITY_HIGH : 0;
 }
 
+/* Only other streams' later operations are left in its queue. */
 static bool stream_is_idle(const struct fake_stream *s)
 {
+	uint64_t left = 0;
 	host_lock();
-	const bool idle = !s->host->first;
+	for (const struct host_op *op = s->queue->host->first; op; op = op->next)
+		left++;
 	host_unlock();
-	return idle;
+	return left <= s->queue->submitted - s->last;
 }
 
 static void delete_stream(struct fake_stream *s)
 {
-	host_stream_close(s->object.gpu->host, s->host);
+	leave_queue(s->object.gpu, s->queue);
 	fake_object_delete(&s->object);
 }
 
@@ -60,7 +106,8 @@ int fake_stream_open(struct fake_gpu *g, int priority, void **stream_p)
 	fake_lock();
 	delete_closed_streams(g);
 	struct fake_stream *s = fake_object_new(g, FAKE_STREAM, sizeof(*s));
-	if (s && host_stream_open(g->host, host_priority(priority), &s->host) == 0) {
+	if (s && (s->queue = join_queue(g, host_priority(priority))) != NULL) {
+		s->last = s->queue->submitted;
 		s->priority = priority;
 		*stream_p = s;
 		status = FAKE_OK;
@@ -105,9 +152,16 @@ static int find_uncaptured_stream(void *stream, struct fake_stream **s_p)
 static void wait_until_idle(struct fake_stream *s)
 {
 	s->waiters++;
-	fake_unlock();
-	host_stream_sync(s->object.gpu->host, s->host);
-	fake_lock();
+	while (s->queue->users > 1 && !stream_is_idle(s)) {
+		fake_unlock();
+		usleep(FAKE_POLL_US);
+		fake_lock();
+	}
+	if (s->queue->users == 1) {
+		fake_unlock();
+		host_stream_sync(s->object.gpu->host, s->queue->host);
+		fake_lock();
+	}
 	s->waiters--;
 }
 
@@ -171,29 +225,28 @@ void fake_queues_close(struct fake_gpu *g)
 		if (s && s->capture)
 			fake_graph_free(s->capture);
 	}
-	for (struct fake_object *o = g->objects; o;) {
-		struct fake_stream *s =
-			o->kind == FAKE_STREAM ? (struct fake_stream *)(void *)o : NULL;
-		if (!s) {
-			o = o->next;
-			continue;
-		}
+	for (struct fake_object *o = g->objects, *next; o; o = next) {
+		next = o->next;
+		if (o->kind == FAKE_STREAM)
+			fake_object_delete(o);
+	}
+	while (g->queues) {
+		struct fake_queue *q = g->queues;
+		g->queues = q->next;
 		/* Blocks that end meanwhile need the lock. */
-		struct dev_stream *host = s->host;
-		fake_object_delete(o);
 		fake_unlock();
-		host_stream_close(g->host, host);
+		host_stream_close(g->host, q->host);
 		fake_lock();
-		o = g->objects;
+		free(q);
 	}
 }
 
 /* A value wait is two operations of the host backend, a write and a wait, and counts once. */
-static uint64_t count_queued_ops(const struct fake_stream *s)
+static uint64_t count_queued_ops(const struct fake_queue *q)
 {
 	uint64_t count = 0;
 	host_lock();
-	for (const struct host_op *op = s->host->first; op; op = op->next)
+	for (const struct host_op *op = q->host->first; op; op = op->next)
 		count += !(op->kind == HOST_OP_WRITE_VALUE && op->next &&
 			   op->next->kind == HOST_OP_WAIT_VALUE);
 	host_unlock();
@@ -202,10 +255,11 @@ static uint64_t count_queued_ops(const struct fake_stream *s)
 
 int fake_queue_wait(struct fake_stream *s)
 {
+	struct fake_queue *q = s->queue;
 	s->waiters++;
-	while (!s->closed && !atomic_load(&s->object.gpu->fault) && s->queued >= fake_queue_max()) {
-		s->queued = count_queued_ops(s);
-		if (s->queued < fake_queue_max())
+	while (!s->closed && !atomic_load(&s->object.gpu->fault) && q->queued >= fake_queue_max()) {
+		q->queued = count_queued_ops(q);
+		if (q->queued < fake_queue_max())
 			break;
 		s->object.gpu->queue_waiters++;
 		fake_unlock();
@@ -214,7 +268,7 @@ int fake_queue_wait(struct fake_stream *s)
 		s->object.gpu->queue_waiters--;
 	}
 	s->waiters--;
-	s->queued++;
+	q->queued++;
 	return s->closed ? FAKE_INVALID_HANDLE : FAKE_OK;
 }
 
@@ -249,6 +303,14 @@ int fake_event_close(struct fake_gpu *g, void *event)
 	return e ? FAKE_OK : FAKE_INVALID_HANDLE;
 }
 
+static int record_on(struct fake_stream *s, struct dev_event *host)
+{
+	if (host_event_record(s->object.gpu->host, s->queue->host, host))
+		return FAKE_OUT_OF_MEMORY;
+	fake_queue_count(s);
+	return FAKE_OK;
+}
+
 int fake_event_record(struct fake_gpu *g, void *stream, void *event)
 {
 	int status = FAKE_INVALID_HANDLE;
@@ -262,9 +324,7 @@ int fake_event_record(struct fake_gpu *g, void *stream, void *event)
 		if (!s->capture)
 			status = fake_queue_wait(s);
 		if (!s->capture && !status)
-			status = host_event_record(s->object.gpu->host, s->host, e->host)
-					 ? FAKE_OUT_OF_MEMORY
-					 : FAKE_OK;
+			status = record_on(s, e->host);
 		e->recorded |= !s->capture && !status;
 	}
 	fake_unlock();
@@ -323,6 +383,21 @@ int fake_event_elapsed_ms(struct fake_gpu *g, void *from, void *to, float *ms_p)
 	return status;
 }
 
+/* As host_stream_wait(), which does not tell whether it submitted an operation. */
+static int wait_on(struct fake_stream *s, const struct dev_event *e)
+{
+	struct host_op *op;
+	if (host_op_begin(s->queue->host, HOST_OP_WAIT_EVENT, &op))
+		return FAKE_OUT_OF_MEMORY;
+	if (!e->latest || e->latest->done)
+		return host_op_abandon(op, FAKE_OK);
+	op->stamp = e->latest;
+	op->stamp->refs++;
+	host_op_submit(op);
+	fake_queue_count(s);
+	return FAKE_OK;
+}
+
 int fake_stream_wait(struct fake_gpu *g, void *stream, void *event)
 {
 	int status = FAKE_INVALID_HANDLE;
@@ -333,9 +408,7 @@ int fake_stream_wait(struct fake_gpu *g, void *stream, void *event)
 	if (e && s && !s->capture && !e->captured) {
 		status = fake_queue_wait(s);
 		if (!status)
-			status = host_stream_wait(s->object.gpu->host, s->host, e->host)
-					 ? FAKE_OUT_OF_MEMORY
-					 : FAKE_OK;
+			status = wait_on(s, e->host);
 	} else if (e && s) {
 		status = s->capture && e->captured ? FAKE_OK : FAKE_CAPTURE_ISOLATION;
 	}
