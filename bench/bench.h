@@ -271,6 +271,12 @@ bool bench_has_results(const struct bench_case *c);
 /* ---- whether results are checked: where there are some, but not with --check off. */
 bool bench_checked(const struct bench_case *c);
 
+/* ---- whether the timed part of what moves bytes follows an untimed run of the same behind its
+ * gate: on devices whose links and memories may sleep while the host checks a sample, so not where
+ * the cores are the device or time is virtual. The harness does so for BENCH_DEVICE variants whose
+ * model has bytes and no flops. */
+bool bench_runs_warm(const struct bench_case *c);
+
 /* Flags that the harness raises itself: "unverified", "few_samples", "throttled", "mechanism",
  * "above_bound", "gate", "soak" (docs/method/statistics.md says when). Flagged cases and variants
  * are kept in the records and enter no signature. "noisy" and "contended" are grades: the values

@@ -64,6 +64,7 @@ struct bench_options {
 struct bench_samples {
 	bool on;
 	uint64_t iterations;
+	bool warm;               /* a sample follows an untimed iteration behind its gate */
 	uint32_t queued;         /* queue entries of an iteration in the fullest stream */
 	uint64_t max_iterations; /* limit set by the program; 0: as many as the queue holds */
 	unsigned overdue;        /* samples that were lost because the watchdog opened a gate */
@@ -308,7 +309,7 @@ void bench_resources_free(struct bench_run *r);
  * sample of `iterations` of a variant and return its total seconds. */
 int bench_gate_open(struct bench_run *r);
 void bench_gate_close(struct bench_run *r);
-int bench_sample_once(struct bench_run *r, unsigned variant, uint64_t iterations,
+int bench_sample_once(struct bench_run *r, unsigned variant, uint64_t iterations, bool warm,
 		      double *seconds_p);
 int bench_sample_case(struct bench_run *r, double seconds);
 

@@ -28,6 +28,8 @@
 /* From this many rounds on, convergence is checked only after every 16th part more of them,
  * because the check sorts all samples. */
 #define CHECK_ALWAYS_BELOW 200u
+/* An untimed iteration takes no longer. What waking costs is nothing to a longer one. */
+#define MAX_WARM_S 20e-3
 /* Queue entries that are left for the gate and the two events. */
 #define QUEUE_RESERVE 8u
 /* A case goes on so much longer for the least rounds of one placement. */
@@ -62,13 +64,15 @@ void bench_gate_close(struct bench_run *r)
 	r->gate = NULL;
 }
 
-static int sample_gated(struct bench_run *r, unsigned variant, uint64_t iterations,
+static int sample_gated(struct bench_run *r, unsigned variant, uint64_t iterations, bool warm,
 			double *seconds_p)
 {
 	struct dev *dev = r->c.dev;
 	struct dev_stream *stream = r->c.stream;
 	double ns = 0.0;
 	int status = r->gate ? gate_shut(r->gate, dev, stream) : 0;
+	if (status == 0 && warm)
+		status = r->b->body(&r->c, variant, 1);
 	if (status == 0)
 		status = dev_event_record(dev, stream, r->start_event);
 	if (status == 0)
@@ -85,13 +89,14 @@ static int sample_gated(struct bench_run *r, unsigned variant, uint64_t iteratio
 	return status;
 }
 
-int bench_sample_once(struct bench_run *r, unsigned variant, uint64_t iterations, double *seconds_p)
+int bench_sample_once(struct bench_run *r, unsigned variant, uint64_t iterations, bool warm,
+		      double *seconds_p)
 {
 	uint64_t start;
 	int status;
 	switch (r->b->variants[variant].timing) {
 	case BENCH_DEVICE:
-		return sample_gated(r, variant, iterations, seconds_p);
+		return sample_gated(r, variant, iterations, warm, seconds_p);
 	case BENCH_SELF:
 		r->c.self_seconds = NAN;
 		status = r->b->body(&r->c, variant, iterations);
@@ -128,7 +133,8 @@ static int timed_sample(struct bench_run *r, unsigned variant, uint64_t iteratio
 			double *seconds_p)
 {
 	unsigned overdue = gate_overdue();
-	int status = bench_sample_once(r, variant, iterations, seconds_p);
+	const bool warm = r->current.samples[variant].warm;
+	int status = bench_sample_once(r, variant, iterations, warm, seconds_p);
 	if (status == 0 && gate_overdue() != overdue)
 		status = err_note(-ETIMEDOUT, "a gate was opened by its watchdog");
 	if (status)
@@ -173,9 +179,32 @@ static int load_code(struct bench_run *r, unsigned variant)
 	return status ? status : drained;
 }
 
+bool bench_runs_warm(const struct bench_case *c)
+{
+	return !dev_can(c->dev, DEV_CAP_HOST_ACCESS) && !bench_virtual(c->run);
+}
+
+/* The untimed iteration needs its part of the queue. One whose sample is checked would hide what
+ * the timed one left. */
+static void choose_warm(struct bench_run *r, unsigned variant, double iteration_s)
+{
+	struct bench_samples *s = &r->current.samples[variant];
+	const uint64_t most = find_max_iterations(r, variant);
+	struct bench_model work = {0};
+	if (r->b->variants[variant].timing != BENCH_DEVICE || !r->gate || !r->b->model ||
+	    !bench_runs_warm(&r->c) || r->o.check == BENCH_CHECK_EVERY || most < 2 ||
+	    iteration_s > MAX_WARM_S)
+		return;
+	r->b->model(&r->c, variant, &work);
+	s->warm = work.bytes > 0.0 && !(work.flops > 0.0);
+	if (s->warm && s->iterations == most)
+		s->iterations--;
+}
+
 static int calibrate_variant(struct bench_run *r, unsigned variant, double target_s)
 {
 	uint64_t iterations = 1, max_iterations = find_max_iterations(r, variant);
+	double iteration_s = 0.0;
 	int loaded = load_code(r, variant);
 	if (loaded)
 		return loaded;
@@ -197,6 +226,7 @@ static int calibrate_variant(struct bench_run *r, unsigned variant, double targe
 			return status == -ETIMEDOUT ? 0 : status;
 		/* A self-timed body's time outside the interval it names counts against the
 		 * budget, too. */
+		iteration_s = seconds / (double)iterations;
 		seconds = fmax(seconds, bench_time(r) - start);
 		if (seconds >= 0.7 * target_s || iterations >= max_iterations)
 			break;
@@ -207,6 +237,7 @@ static int calibrate_variant(struct bench_run *r, unsigned variant, double targe
 		iterations = grown > max_iterations ? max_iterations : grown;
 	}
 	r->current.samples[variant].iterations = iterations;
+	choose_warm(r, variant, iteration_s);
 	return 0;
 }
 

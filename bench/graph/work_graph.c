@@ -368,25 +368,47 @@ int work_graph_prepare(struct work_graph *g)
 
 int work_graph_complete(struct work_graph *g) { return work_graph_sync(g, work_graph_run(g)); }
 
-int work_graph_hold(struct work_graph *g)
+static int record_begins(const struct work_graph *g)
 {
 	const struct work_lanes *l = g->all;
 	int status = 0;
-	for (uint32_t i = 0; status == 0 && i < g->lane_count; i++) {
-		const struct lane *lane = &l->lanes[i];
-		struct dev *dev = work_lane_device(l, i);
-		if (!is_first_lane(g, i))
-			continue;
-		status = gate_shut(l->gate, dev, lane->stream);
-		if (status == 0)
-			status = dev_event_record(dev, lane->stream, lane->begin);
-	}
+	for (uint32_t i = 0; status == 0 && i < g->lane_count; i++)
+		if (is_first_lane(g, i))
+			status = dev_event_record(work_lane_device(l, i), l->lanes[i].stream,
+						  l->lanes[i].begin);
 	/* After all records: a wait is for the latest one at its call. */
 	for (uint32_t i = 0; status == 0 && i < g->lane_count; i++)
 		if (g->work[i].waits_for_begin)
 			status = dev_stream_wait(work_lane_device(l, i), l->lanes[i].stream,
 						 l->lanes[g->work[i].first].begin);
 	return status;
+}
+
+int work_graph_hold(struct work_graph *g)
+{
+	const struct work_lanes *l = g->all;
+	int status = 0;
+	for (uint32_t i = 0; status == 0 && i < g->lane_count; i++)
+		if (is_first_lane(g, i))
+			status = gate_shut(l->gate, work_lane_device(l, i), l->lanes[i].stream);
+	return status ? status : record_begins(g);
+}
+
+/* The first lane of a device waits for the other lanes of all devices. */
+int work_graph_begin(struct work_graph *g)
+{
+	const struct work_lanes *l = g->all;
+	int status = 0;
+	for (uint32_t i = 0; status == 0 && i < g->lane_count; i++)
+		if (g->work[i].queued)
+			status = dev_event_record(work_lane_device(l, i), l->lanes[i].stream,
+						  l->lanes[i].end);
+	for (uint32_t i = 0; i < g->lane_count; i++)
+		for (uint32_t k = 0; status == 0 && is_first_lane(g, i) && k < g->lane_count; k++)
+			if (k != i && g->work[k].queued)
+				status = dev_stream_wait(work_lane_device(l, i), l->lanes[i].stream,
+							 l->lanes[k].end);
+	return status ? status : record_begins(g);
 }
 
 static int record_ends(struct work_graph *g)

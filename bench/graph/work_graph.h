@@ -181,6 +181,10 @@ int work_graph_complete(struct work_graph *g);
  * their streams; it belongs to the time if it comes before work_graph_run(). */
 int work_graph_hold(struct work_graph *g);
 
+/* After hold: what was enqueued since is not timed, and the timed part starts when all of it, on
+ * every device, is complete. Takes two queue entries of a lane, and one for each other lane. */
+int work_graph_begin(struct work_graph *g);
+
 /* How many devices have a lane that has not come to its end. After hold and run. */
 int work_graph_unfinished(struct work_graph *g, size_t *devices_p);
 

@@ -216,7 +216,7 @@ struct work_graph *transfers_graph(struct transfers *t, bool both, bool engine)
 	return bench_graph_prepare(t->c, g) ? NULL : g;
 }
 
-/* Runs whose operations fit into the queues. */
+/* Runs whose operations fit into the queues, beside work_graph_begin(). */
 static uint64_t max_runs(const struct transfers *t, const struct work_graph *g)
 {
 	uint32_t capacity = UINT32_MAX, each = work_graph_max_queued(g);
@@ -224,17 +224,24 @@ static uint64_t max_runs(const struct transfers *t, const struct work_graph *g)
 		uint32_t queue = dev_props(t->transfer[i].by)->max_queued;
 		capacity = queue < capacity ? queue : capacity;
 	}
-	return capacity > QUEUE_RESERVE + each ? (capacity - QUEUE_RESERVE) / each : 1;
+	const uint32_t reserve = QUEUE_RESERVE + work_graph_lanes(g);
+	return capacity > reserve + each ? (capacity - reserve) / each : 1;
 }
 
 int transfers_time(const struct transfers *t, struct work_graph *g, uint64_t runs)
 {
-	const uint64_t most = max_runs(t, g);
+	const uint64_t fit = max_runs(t, g);
+	const bool warm = bench_runs_warm(t->c) && fit > 1;
+	const uint64_t most = warm ? fit - 1 : fit;
 	double sum_s = 0.0, seconds = 0.0;
 	int status = 0;
 	while (status == 0 && runs > 0) {
 		uint64_t now = runs < most ? runs : most;
 		status = work_graph_hold(g);
+		if (status == 0 && warm)
+			status = work_graph_run(g);
+		if (status == 0 && warm)
+			status = work_graph_begin(g);
 		for (uint64_t i = 0; status == 0 && i < now; i++)
 			status = work_graph_run(g);
 		status = work_graph_release(g, status, &seconds);

@@ -308,6 +308,31 @@ static void unfinished_devices_are_counted(void)
 	close_devices();
 }
 
+/* A lane of one device is busy ten times as long as a run takes; neither device's timed part starts
+ * before that ends. */
+static void what_comes_before_the_beginning_is_not_timed(void)
+{
+	double alone, after;
+	open_sim_model(PLAIN "copy_engines = 2\n");
+	float *a = alloc_floats(0, 1), *b = alloc_floats(0, 2), *c = alloc_floats(1, 3),
+	      *d = alloc_floats(1, 4);
+	work_graph_copy(here.g, open_lane(0), b, a, BYTES, 0);
+	work_graph_copy(here.g, open_lane(1), d, c, BYTES, 0);
+	uint32_t busy = open_lane(1);
+	work_graph_copy(here.g, busy, d, c, 256, 0);
+	ok(work_graph_prepare(here.g));
+	alone = run_gated();
+	ok(work_graph_hold(here.g));
+	ok(work_graph_run(here.g));
+	for (int i = 0; i < 10; i++)
+		ok(dev_copy(here.set.dev[1], work_lane_stream(here.lanes, busy), d, c, BYTES));
+	ok(work_graph_begin(here.g));
+	ok(work_graph_release(here.g, work_graph_run(here.g), &after));
+	expect_near(after, alone, 0.01 * alone);
+	expect(work_graph_host_seconds(here.g) > 10 * alone);
+	close_devices();
+}
+
 int main(void)
 {
 	test(edges_order_on_the_host);
@@ -325,5 +350,6 @@ int main(void)
 	test(graphs_share_lanes);
 	test(gemms_add_after_their_edges);
 	test(unfinished_devices_are_counted);
+	test(what_comes_before_the_beginning_is_not_timed);
 	return test_done();
 }
