@@ -278,9 +278,9 @@ bool bench_checked(const struct bench_case *c);
 bool bench_runs_warm(const struct bench_case *c);
 
 /* Flags that the harness raises itself: "unverified", "few_samples", "throttled", "mechanism",
- * "above_bound", "gate", "soak" (docs/method/statistics.md says when). Flagged cases and variants
- * are kept in the records and enter no signature. "noisy" and "contended" are grades: the values
- * stay valid, with their interval, and are marked.
+ * "above_bound", "gate", "queues", "soak" (docs/method/statistics.md says when). Flagged cases and
+ * variants are kept in the records and enter no signature. "noisy" and "contended" are grades: the
+ * values stay valid, with their interval, and are marked.
  *
  * ---- in verify_mechanism or derive: flags the case, for a reason that only the program knows. */
 void bench_flag(struct bench_case *c, const char *flag, const char *format, ...)

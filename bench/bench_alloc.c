@@ -214,6 +214,15 @@ struct dev_kernel *bench_kernel(struct bench_case *c, const char *name)
 	return kernel;
 }
 
+bool bench_has_streams(const struct bench_run *r)
+{
+	bool has = false;
+	for (size_t i = 0; i < r->owned.count; i++)
+		has = has || r->owned.entries[i].kind == STREAM ||
+		      r->owned.entries[i].kind == LANES;
+	return has;
+}
+
 int bench_resources_sync(struct bench_run *r)
 {
 	int status = 0;

@@ -18,6 +18,8 @@ const char *const bench_grades[BENCH_GRADES] = {"noisy", "contended"};
 /* Ratio of the core clock around a case to the highest of the run; clocks of quiet machines
  * agree within a few percent. */
 #define THROTTLED_BELOW 0.85
+/* Fewer hardware queues than programs have streams. */
+#define QUEUES_BELOW 8u
 /* Share of the sampling time with thermal throttling. */
 #define THERMAL_ABOVE 0.01
 /* Shares of the process's cores that others may take before the case counts as contended. Up to 5 %
@@ -282,6 +284,20 @@ static void set_load(struct bench_run *r, const struct cpu_load *before,
 	}
 }
 
+/* Streams that share a queue run one after the other, or wait for what they need not. */
+static void judge_queues(struct bench_run *r)
+{
+	for (size_t i = 0; bench_has_streams(r) && i < r->set.count; i++) {
+		const struct dev_props *p = dev_props(r->set.dev[i]);
+		if (p->queues && p->queues < QUEUES_BELOW) {
+			bench_flag_variant(r, "queues", -1,
+					   "the environment leaves %s %u queue%s for all streams",
+					   p->name, p->queues, p->queues == 1 ? "" : "s");
+			return;
+		}
+	}
+}
+
 static void judge_surroundings(struct bench_run *r, const struct cpu_load *before,
 			       const struct cpu_load *after)
 {
@@ -386,6 +402,7 @@ static int measure_case(struct bench_run *r, double seconds)
 		struct cpu_load after = load_of_job(r);
 		if (status == 0) {
 			judge_samples(r);
+			judge_queues(r);
 			judge_surroundings(r, &before, &after);
 			status = bench_check_end(r);
 		}

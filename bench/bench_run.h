@@ -302,6 +302,8 @@ bool bench_virtual(const struct bench_run *r);
 /* bench_alloc.c: synchronise every stream of the case; close everything; free the list too. Each
  * returns the first error, with its text, after trying all. */
 int bench_resources_sync(struct bench_run *r);
+/* Whether the case has opened streams beside its own. */
+bool bench_has_streams(const struct bench_run *r);
 int bench_resources_close(struct bench_run *r);
 void bench_resources_free(struct bench_run *r);
 

@@ -104,6 +104,7 @@ struct dev_props {
 	uint32_t busy_blocks;    /* min blocks that keep every unit busy; as the grid of another
 				    kernel they may be more than one wave */
 	uint32_t max_queued;     /* operations that a stream takes without waiting */
+	uint32_t queues;         /* most hardware queues that streams share; 0: unknown, or none */
 	uint64_t memory_bytes;   /* DEVICE memory that may be allocated now */
 	uint64_t shared_per_unit_bytes;    /* pool that resident blocks divide */
 	uint64_t shared_per_block_bytes;   /* max that one block may claim */

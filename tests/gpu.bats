@@ -521,3 +521,24 @@ gates_of() {
 	FAKE_DRIVER_VERSION=70000000 program micro/copy_path hip --direction up,down --size 16K,32K --path engine
 	kernels_at ''
 }
+
+@test "where the user leaves fewer queues than programs have streams, cases with several streams are flagged" {
+	# flagged True|False: after program, whether all of its cases are flagged.
+	flagged() { cases "[any(f['flag'] == 'queues' for f in r['validity']['flags']) for r in rows if r['kind'] == 'case'] == [$1]"; }
+	local copies='--direction up --size 64K --path engine'
+	for limit in 'cuda CUDA_DEVICE_MAX_CONNECTIONS' 'hip GPU_MAX_HW_QUEUES'; do
+		(
+			export "${limit#* }=7"
+			program micro/peer_matrix "${limit% *}:0,1" --route '0>1' --size 64K --path engine
+			flagged True
+			cases "any(f['reason'].endswith(' 7 queues for all streams') for f in rows[1]['validity']['flags'])"
+			# shellcheck disable=SC2086 # TINY is a list of words
+			program micro/latency "${limit% *}" $TINY
+			flagged False
+			export "${limit#* }=8"
+			# shellcheck disable=SC2086 # copies is a list of words
+			program micro/copy_path "${limit% *}" $copies
+			flagged False
+		)
+	done
+}

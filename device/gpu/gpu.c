@@ -106,6 +106,7 @@ static void describe_device(struct gpu_dev *d)
 	p->copy_engines = t->copy_engines;
 	p->block_threads = GPU_BLOCK_THREADS;
 	p->max_queued = GPU_MAX_QUEUED;
+	p->queues = t->queues;
 	p->shared_per_unit_bytes = t->shared_per_unit_bytes;
 	p->shared_per_block_bytes = t->shared_per_block_bytes;
 	p->shared_granularity_bytes = t->shared_granularity_bytes;
@@ -115,6 +116,12 @@ static void describe_device(struct gpu_dev *d)
 	p->priority_normal = t->priority_lowest;
 	p->priority_high = t->priority_lowest - t->priority_highest;
 	p->gemm_tiled_types = p->gemm_adding_types = 1u << DEV_F32 | 1u << DEV_F64;
+}
+
+uint32_t gpu_queue_limit(const char *variable)
+{
+	const char *text = getenv(variable);
+	return text ? (uint32_t)strtoul(text, NULL, 10) : 0;
 }
 
 /* The driver's version, and what compiled the kernels. */

@@ -51,6 +51,7 @@ struct gpu_traits {
 	char arch[32]; /* as the run-time compiler expects it: "sm_90", "gfx90a:sramecc+:xnack-" */
 	uint32_t units, copy_engines, warp_threads;
 	uint32_t threads_per_unit, blocks_per_unit, threads_per_block;
+	uint32_t queues; /* as in struct dev_props */
 	uint64_t memory_bytes, l2_bytes;
 	uint64_t llc_bytes;   /* of the cache between the L2 and memory; 0: none, or unknown */
 	double timer_hz;      /* rate of ticks() in kernels.cu */
@@ -69,6 +70,9 @@ struct gpu_traits {
 				  that do */
 	bool value_takes_slot; /* streams wait for values and write them by one-thread kernels */
 };
+
+/* The number in an environment variable; 0: there is none. */
+uint32_t gpu_queue_limit(const char *variable);
 
 /* Where a copy goes from and to. A vendor may have a function, or a hint, for each. */
 enum gpu_copy_direction {

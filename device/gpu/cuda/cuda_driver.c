@@ -184,6 +184,7 @@ int cuda_traits(unsigned index, struct gpu_traits *t)
 	if (status)
 		return status;
 	read_attributes(device, t);
+	t->queues = gpu_queue_limit("CUDA_DEVICE_MAX_CONNECTIONS");
 	read_uuid(device, t->uuid, sizeof(t->uuid));
 	t->memory_bytes = memory_bytes;
 	t->driver_version = version;

@@ -209,6 +209,7 @@ int hip_traits(unsigned index, struct gpu_traits *t)
 	if (status)
 		return status;
 	read_attributes(device, t);
+	t->queues = gpu_queue_limit("GPU_MAX_HW_QUEUES");
 	read_uuid(device, t->uuid, sizeof(t->uuid));
 	t->memory_bytes = memory_bytes;
 	t->numa_node = -1;
