@@ -542,3 +542,11 @@ gates_of() {
 		)
 	done
 }
+
+@test "a driver that refuses batches of copies is asked once for each direction" {
+	# The second rule counts from the call after the first one's: a second batch fails the case.
+	FAKE_FAIL=cuMemcpyBatchAsync_v2:1=801,cuMemcpyBatchAsync_v2:1=226 \
+		program micro/copy_path cuda --direction local --size 64K --path engine
+	ran
+	cases "rows[1]['status'] == 'ok'"
+}

@@ -6,6 +6,7 @@
 #include "device/gpu/vendor_tables.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -184,23 +185,27 @@ static int copy_overlapping(void *stream, void *dst, const void *src, uint64_t b
 }
 
 /* Drivers refuse a batched copy while a stream is captured, and for some memory and devices;
- * then cuMemcpyAsync decides. */
+ * then cuMemcpyAsync decides. A refusal of what that takes is remembered, because asking costs time
+ * in every call. */
 static int copy_in_device_memory(void *stream, void *dst, const void *src, uint64_t bytes,
-				 bool captured)
+				 bool captured, atomic_bool *refused)
 {
 	const bool can_ask = cuda_api.cuMemcpyBatchAsync_v2 || cuda_api.cuMemcpyBatchAsync;
-	int result = CUDA_NOT_SUPPORTED;
-	if (can_ask && bytes && !captured)
-		result = copy_overlapping(stream, dst, src, bytes);
-	if (result == CUDA_NOT_SUPPORTED || result == CUDA_INVALID_VALUE)
-		return CUDA_CALL(cuMemcpyAsync, cuda_device_address(dst), cuda_device_address(src),
-				 bytes, stream);
-	return cuda_check_result(result, "cuMemcpyBatchAsync");
+	const bool asks = can_ask && bytes && !captured && !atomic_load(refused);
+	int result = asks ? copy_overlapping(stream, dst, src, bytes) : CUDA_NOT_SUPPORTED;
+	if (result != CUDA_NOT_SUPPORTED && result != CUDA_INVALID_VALUE)
+		return cuda_check_result(result, "cuMemcpyBatchAsync");
+	int status = CUDA_CALL(cuMemcpyAsync, cuda_device_address(dst), cuda_device_address(src),
+			       bytes, stream);
+	if (asks && status == 0)
+		atomic_store(refused, true);
+	return status;
 }
 
 static int copy_async(void *stream, void *dst, const void *src, uint64_t bytes,
 		      enum gpu_copy_direction direction, bool captured)
 {
+	static atomic_bool refused[2];
 	switch (direction) {
 	case GPU_COPY_UP:
 		return CUDA_CALL(cuMemcpyHtoDAsync_v2, cuda_device_address(dst), src, bytes,
@@ -210,7 +215,8 @@ static int copy_async(void *stream, void *dst, const void *src, uint64_t bytes,
 				 stream);
 	case GPU_COPY_LOCAL:
 	case GPU_COPY_PEER:
-		return copy_in_device_memory(stream, dst, src, bytes, captured);
+		return copy_in_device_memory(stream, dst, src, bytes, captured,
+					     &refused[direction == GPU_COPY_PEER]);
 	case GPU_COPY_WITHIN_HOST:
 		break;
 	}
