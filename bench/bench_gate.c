@@ -2,6 +2,7 @@
 #include "bench/bench_gate.h"
 #include "lib/clock.h"
 #include "lib/err.h"
+#include "lib/vec.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -15,9 +16,20 @@
 /* A driver that blocked a call once will do so again. */
 #define LIMIT_AFTERWARDS_NS UINT64_C(1000000000)
 
+/* Of the gate's limit: what is behind a gate may rightly run for some of it. */
+#define COUNTER_LIMITS 3u
+
+struct counter {
+	struct dev *dev;
+	uint32_t *at;
+};
+
 struct gate {
 	struct dev *dev;
 	uint32_t *word, value;
+	struct counter *counters; /* guarded by the lock */
+	size_t counter_count, counter_capacity;
+	_Atomic uint64_t counters_due_ns; /* 0: nothing waits for them, or nothing any more */
 	uint64_t limit_ns;
 	bool watched, shut;
 	_Atomic uint64_t due_ns; /* when the watchdog opens it; 0: not shut, or already open */
@@ -51,6 +63,18 @@ static void open_if_overdue(struct gate *g, uint64_t now_ns)
 		dev_post_value(g->dev, g->word, g->value);
 }
 
+/* Lock held. */
+static void satisfy_if_overdue(struct gate *g, uint64_t now_ns)
+{
+	uint64_t due_ns = atomic_load_explicit(&g->counters_due_ns, memory_order_relaxed);
+	if (due_ns == 0 || now_ns < due_ns ||
+	    !atomic_compare_exchange_strong_explicit(&g->counters_due_ns, &due_ns, 0,
+						     memory_order_relaxed, memory_order_relaxed))
+		return;
+	for (size_t i = 0; i < g->counter_count; i++)
+		dev_post_value(g->counters[i].dev, g->counters[i].at, DEV_VALUE_MAX);
+}
+
 static void *run_watchdog(void *unused)
 {
 	(void)unused;
@@ -58,8 +82,10 @@ static void *run_watchdog(void *unused)
 		nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
 		uint64_t now_ns = clock_ns();
 		pthread_mutex_lock(&lock);
-		for (struct gate *g = gates; g; g = g->next)
+		for (struct gate *g = gates; g; g = g->next) {
 			open_if_overdue(g, now_ns);
+			satisfy_if_overdue(g, now_ns);
+		}
 		pthread_mutex_unlock(&lock);
 	}
 	return NULL;
@@ -131,6 +157,7 @@ void gate_close(struct gate *g)
 	gate_release(g);
 	unlist_gate(g);
 	dev_free(g->dev, g->word);
+	free(g->counters);
 	free(g);
 }
 
@@ -189,4 +216,51 @@ int gate_release(struct gate *g)
 	return err_note(
 		-ETIMEDOUT,
 		"a gate was opened by its watchdog: a call behind it waited, or took too long");
+}
+
+/* ------------------------------------------------------------------ counters */
+
+int gate_guard(struct gate *g, struct dev *dev, uint32_t *at)
+{
+	int status = 0;
+	if (dev_can(dev, DEV_CAP_VIRTUAL_TIME))
+		return 0;
+	if (!g->watched)
+		status = watch_gate(g);
+	if (status)
+		return status;
+	pthread_mutex_lock(&lock);
+	bool known = false;
+	for (size_t i = 0; i < g->counter_count; i++)
+		known = known || g->counters[i].at == at;
+	struct counter *grown = known ? g->counters
+				      : vec_grow(g->counters, g->counter_count,
+						 &g->counter_capacity, sizeof(*grown));
+	if (grown && !known) {
+		g->counters = grown;
+		g->counters[g->counter_count++] = (struct counter){dev, at};
+	}
+	pthread_mutex_unlock(&lock);
+	return grown ? 0 : err_note(-ENOMEM, "a guarded counter: out of memory");
+}
+
+void gate_wait_begins(struct gate *g)
+{
+	if (g->counter_count)
+		atomic_store_explicit(&g->counters_due_ns,
+				      clock_ns() + COUNTER_LIMITS * g->limit_ns,
+				      memory_order_relaxed);
+}
+
+int gate_wait_ended(struct gate *g)
+{
+	if (g->counter_count == 0 ||
+	    atomic_exchange_explicit(&g->counters_due_ns, 0, memory_order_relaxed))
+		return 0;
+	/* The watchdog may still be writing. */
+	pthread_mutex_lock(&lock);
+	pthread_mutex_unlock(&lock);
+	return err_note(-EPROTO,
+			"a stream waited for a counter that nothing advanced; the watchdog "
+			"ended that");
 }

@@ -52,6 +52,16 @@ int gate_shut(struct gate *gate, struct dev *dev, struct dev_stream *stream);
  * the watchdog had opened it. Nothing waits any more, even after another error. */
 int gate_release(struct gate *gate);
 
+/* A counter that kernels or GEMMs advance and streams wait for (dev_wait_value()): where nothing
+ * would reach the value, nothing else would end. The watchdog writes DEV_VALUE_MAX to it once three
+ * times the limit is over since gate_wait_begins(). It outlives the gate's latest wait. */
+int gate_guard(struct gate *gate, struct dev *dev, uint32_t *at);
+
+/* Around a host's wait for such streams. -EPROTO: the watchdog had to end it. Without counters they
+ * do nothing. */
+void gate_wait_begins(struct gate *gate);
+int gate_wait_ended(struct gate *gate);
+
 /* How many gates the watchdog has opened in this process. A caller may compare it around code
  * that opens gates of its own. */
 unsigned gate_overdue(void);

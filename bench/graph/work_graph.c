@@ -337,10 +337,12 @@ int work_graph_sync(struct work_graph *g, int status)
 {
 	struct err_first first = {0};
 	err_keep(&first, status);
+	gate_wait_begins(g->all->gate);
 	for (size_t i = 0; i < g->lane_count; i++)
 		if (g->work[i].queued)
 			err_keep(&first, dev_stream_sync(work_lane_device(g->all, i),
 							 g->all->lanes[i].stream));
+	err_keep(&first, gate_wait_ended(g->all->gate));
 	return err_kept(&first);
 }
 
@@ -356,6 +358,17 @@ static int run_collectives(struct work_graph *g)
 	return status;
 }
 
+static int guard_counters(const struct work_graph *g)
+{
+	int status = 0;
+	for (size_t i = 0; status == 0 && i < g->node_count; i++)
+		if (g->nodes[i].kind == NODE_WAIT_VALUE)
+			status =
+				gate_guard(g->all->gate, work_lane_device(g->all, g->nodes[i].lane),
+					   g->nodes[i].at);
+	return status;
+}
+
 int work_graph_prepare(struct work_graph *g)
 {
 	if (!g)
@@ -363,6 +376,7 @@ int work_graph_prepare(struct work_graph *g)
 	if (can_add(g))
 		g->prepared = true;
 	int status = g->error.status ? err_kept(&g->error) : work_plan(g);
+	status = status ? status : guard_counters(g);
 	return status ? status : run_collectives(g);
 }
 

@@ -120,6 +120,29 @@ static void a_gate_works_again_after_the_watchdog(void)
 	gate_close(g);
 }
 
+/* A wrong target, and what follows it. */
+static void a_counter_that_nothing_advances_ends_too(void)
+{
+	struct gate *g = gate_of(300 * MS);
+	void *counters = NULL;
+	ok(dev_alloc(on.d, DEV_MEM_DEVICE, 256, &counters));
+	uint32_t *at = counters;
+	for (int i = 0; i < 2; i++)
+		ok(gate_guard(g, on.d, at + 1));
+	ok(dev_fill(on.d, on.s, at, 0, 256));
+	ok(dev_stream_sync(on.d, on.s));
+	gate_wait_begins(g);
+	expect(gate_wait_ended(g) == 0);
+	ok(dev_wait_value(on.d, on.s, at + 1, 5));
+	gate_wait_begins(g);
+	ok(dev_stream_sync(on.d, on.s));
+	expect(gate_wait_ended(g) == -EPROTO && strstr(err_text(), "counter"));
+	gate_wait_begins(g);
+	expect(gate_wait_ended(g) == 0);
+	gate_close(g);
+	ok(dev_free(on.d, counters));
+}
+
 /* Before any other test, since the limit is shorter once a gate was overdue. */
 static void other_gates_stay_shut(void)
 {
@@ -326,6 +349,7 @@ int main(void)
 	test(closing_releases);
 	test(the_watchdog_opens_what_is_overdue);
 	test(a_gate_works_again_after_the_watchdog);
+	test(a_counter_that_nothing_advances_ends_too);
 	test(watchdog_and_release_race);
 	test(no_watchdog_in_virtual_time);
 	dev_stream_close(on.d, on.s);
