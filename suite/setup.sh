@@ -231,7 +231,8 @@ install_missing() {
 
 # tool_is_here PROBE FOLDER: by itself, or in the folder where pip was to put it.
 tool_is_here() {
-	find "$2" -name "${1#*:}" 2>/dev/null | grep -q . && return
+	case $1 in lib:*) file="lib${1#*:}.so" ;; *) file=${1#*:} ;; esac
+	find "$2" -name "$file" 2>/dev/null | grep -q . && return
 	case $1 in
 	py:*) python=$(sh "$here/find_python.sh" --any 2>/dev/null) && [ -z "$(modules_without "$python" "${1#py:}")" ] ;;
 	*) is_here "$1" ;;
@@ -248,11 +249,11 @@ rows_of() {
 # Commands and modules for tests that come with Python packages, into build/tools: needs no administrator, and is tried once.
 # After the package manager, which brings pip itself and the commands without which a package is of no use.
 bring_tools() {
-	rows_of pip | while read -r probe needed package _ _ _ lost; do
-		tools=$here/../build/tools/$package
+	rows_of pip | while read -r probe needed packages _ _ _ lost; do
+		tools=$here/../build/tools/${packages%%,*}
 		is_here "cmd:$needed" || continue
 		tool_is_here "$probe" "$tools" && continue
-		if [ "$install" = 1 ] && [ ! -e "$tools" ]; then with_pip "$probe" "$package" "$tools"; fi
+		if [ "$install" = 1 ] && [ ! -e "$tools" ]; then with_pip "$probe" "$packages" "$tools"; fi
 		tool_is_here "$probe" "$tools" || say "without ${probe#*:}: $lost"
 	done
 }
@@ -285,14 +286,15 @@ unpack() {
 	tool_is_here "$1" "$3" || say "it could not be unpacked; what apt-get said is in build/tools/${3##*/}.log"
 }
 
-# with_pip PROBE PACKAGE FOLDER: a command alone, a module with what it imports.
+# with_pip PROBE PACKAGES FOLDER: a command alone, a module with what it imports. What is beside modules, as libraries are, comes
+# with a prefix alone.
 with_pip() {
 	python=$(sh "$here/find_python.sh" --any 2>/dev/null) && mkdir -p "$3" || return
 	say "installing with pip, into build/tools: $2"
-	case $1 in cmd:*) alone=--no-deps ;; *) alone= ;; esac
-	# shellcheck disable=SC2086 # $alone is a word or none
-	PIP_RETRIES=1 "$python" -m pip install --quiet $alone --target "$3" "$2" >"$3.log" 2>&1 </dev/null ||
-		say "it could not be installed; what pip said is in build/tools/$2.log"
+	case $1 in cmd:*) how='--no-deps --target' ;; lib:*) how=--prefix ;; *) how=--target ;; esac
+	# shellcheck disable=SC2046,SC2086 # lists of words
+	PIP_RETRIES=1 "$python" -m pip install --quiet $how "$3" $(echo "$2" | tr ',' ' ') >"$3.log" 2>&1 </dev/null ||
+		say "it could not be installed; what pip said is in build/tools/${3##*/}.log"
 }
 
 to_type=

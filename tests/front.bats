@@ -839,6 +839,20 @@ false_pip() {
 	[[ $(tail -n 1 pip.log) == *" --no-deps "*"/nvidia-cuda-nvdisasm nvidia-cuda-nvdisasm" ]]
 }
 
+@test "a library for tests comes with pip under a prefix, with the packages that it needs beside" {
+	only_with_all
+	false_pip
+	touch has-pip
+	echo 'lab-pip lib:far python3 far-rt,far-needs - - - nothing is far' >suite/packages.txt
+	echo local/lib/libfar.so >brings
+	for _ in 1 2; do
+		run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh lab
+		[ "$status" = 0 ]
+		[[ $stderr != *"without far"* && $(cat pip.log) == *" --prefix "*"/build/tools/far-rt far-rt far-needs" ]]
+		[ "$(wc -l <pip.log)" = 1 ]
+	done
+}
+
 @test "what pip cannot bring is tried once, and each start says what is lost; a run asks for nothing of it" {
 	only_with_all
 	false_pip
