@@ -114,7 +114,7 @@ make_link = ln -sfnr $(1) $(2).$(unique) && mv -fT $(2).$(unique) $(2)
 to_object = -MMD -MP -MF $(new).deps -MT $@ -c $< -o $(new) && mv -f $(new).deps $(@:.o=.d) && $(put)
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all format format-check fakes gpu-peers hardware-pack ranks smpi built advice where check check-headers check-abi check-alone check-kernels check-sass config help list units peers reproduction install install-strip uninstall clean FORCE
+.PHONY: all format format-check fakes on-opencl gpu-peers hardware-pack ranks smpi built advice where check check-headers check-abi check-alone check-kernels check-sass config help list units peers reproduction install install-strip uninstall clean FORCE
 
 all: $(programs) $(advice) skipped ## build every program (the default)
 	$(if $(filter release,$(VARIANT)$(SAN)),$(call make_link,$(build)/bin,$(LINK)))
@@ -203,6 +203,8 @@ $(build)/kernels.inc: $(kernel_sources)
 	od -An -v -tu1 $(new).text | sed 's/[0-9][0-9]*/&,/g' > $(new) && rm $(new).text && $(put)
 $(build)/obj/device/gpu/gpu_source.o: our_cppflags += -DGPU_KERNELS_SOURCE='"$(build)/kernels.inc"'
 $(build)/obj/device/gpu/gpu_source.o: $(build)/kernels.inc
+
+include tests/emulators/emulators.mk
 
 # The texts of the models of simulated devices, and of their links, each after its name, as numbers for device/sim/sim_model.c.
 sim_models := $(sort $(wildcard device/sim/models/*.model))

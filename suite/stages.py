@@ -33,6 +33,7 @@ _TEST_LIMIT_S = 600  # for a command-line test that hangs, so that the others of
 _FIRST_CASES = 3
 _SMOKE = ["--budget", "0.3s", "--warm-up", "0", "--min-samples", "2", "--max-samples", "2"]
 _COMPUTING = ("micro/contention", "overlap/shaping")  # besides what needs a GEMM
+_ARITHMETIC = ("conformance_kernels", "conformance_tiled", "conformance_textbook", "conformance_adding")
 ATTACKS = ("kills", "full-disk", "descriptors", "mutations", "options", "faults")  # kinds of tests/attack
 _CLANG = [
     "-std=c11",
@@ -332,6 +333,35 @@ def gpu_loops(tools: Tools) -> Outcome:
     )
 
 
+def on_opencl(tools: Tools) -> Outcome:
+    """Conformance of the kernels, with a fake driver that runs them through OpenCL."""
+    runtime = next((tools.home / "build" / "tools").glob("intel-opencl-rt/**/libintelocl.so"), None)
+    lacking = [name for name in ("clang-14", "llvm-spirv-14") if not tools.has(name)]
+    lacking += [] if Path("/usr/include/CL/cl.h").is_file() else ["CL/cl.h"]
+    lacking += [] if runtime else ["intel-opencl-rt in build/tools"]
+    if lacking:
+        return skipped(f"kernels on OpenCL: no {', '.join(lacking)}")
+    made = tools.start("build-on-opencl", ["make", f"UNITS={' '.join(_ARITHMETIC)}", "units", "on-opencl"])
+    if made.code != 0:
+        return failed(f"kernels on OpenCL: make: exit {made.code}\n{made.tail()}")
+
+    def one(path: Path) -> Outcome:
+        name, folder = f"{path.name} on OpenCL", path.parents[2] / "emulators"
+        environment = {
+            "LD_PRELOAD": str(folder / "libamdhip64.so.7"),
+            "GPUSIG_SPIRV": str(folder / "kernels.spv"),
+            "OCL_ICD_VENDORS": str(runtime),
+        }
+        ran = tools.start(name, [str(path), "hip"], **environment, **on_fakes(path))
+        if "# SKIP no device" in ran.out:
+            return failed(f"{name}: no device\n{ran.tail()}")
+        return of_tap(name, ran.out, ran.code)
+
+    return tools.each(
+        [path for path in variants.built_units(RELEASE, tools) if path.name in _ARITHMETIC], one
+    )
+
+
 def _needs_foreign_headers(tools: Tools, name: str) -> bool:
     text = (tools.home / name).read_text(encoding="utf-8", errors="replace")
     return bool(re.search(r'#include (<(mpi|hwloc)|"collectives/ranks/)', text))
@@ -373,4 +403,5 @@ STAGES: dict[str, Stage] = {
     "c checks": Stage(c_checks, levels=(ALL, LAB)),
     "gpu kernels": Stage(gpu_kernels, levels=(ALL,)),
     "gpu loops": Stage(gpu_loops, levels=(LAB,)),
+    "kernels on OpenCL": Stage(on_opencl, _PROGRAMS, levels=(LAB,)),
 }

@@ -29,11 +29,13 @@ function write_call(name,    i, list) {
 	printf "static void call_%s(void *const *a) { %s%s(%s); }\n", name, counts[name] ? "" : "(void)a; ", name, list
 }
 
-function write_row(name,    i, list) {
-	for (i = 1; i <= counts[name]; i++)
+function write_row(name,    i, list, addresses) {
+	for (i = 1; i <= counts[name]; i++) {
 		list = list "sizeof(" types[name, i] "), "
-	printf "\t{\"%s\", call_%s, %s, %d, {%s}},\n", name, name,
-		shared[name] ? "sizeof(struct {" shared[name] "})" : "0", counts[name], list ? list : "0"
+		addresses += types[name, i] ~ /\*$/ ? 2 ^ (i - 1) : 0
+	}
+	printf "\t{\"%s\", call_%s, %s, %d, {%s}, %d},\n", name, name,
+		shared[name] ? "sizeof(struct {" shared[name] "})" : "0", counts[name], list ? list : "0", addresses
 }
 
 # With -g3 the preprocessor keeps macro definitions.
@@ -56,5 +58,5 @@ END {
 	print "const struct fake_kernel fake_kernels[] = {"
 	for (k = 1; k <= kernels; k++)
 		write_row(names[k])
-	print "\t{NULL, NULL, 0, 0, {0}},\n};"
+	print "\t{NULL, NULL, 0, 0, {0}, 0},\n};"
 }

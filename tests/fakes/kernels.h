@@ -18,6 +18,7 @@ struct fake_kernel {
 	size_t shared_bytes; /* static, of the kernel's SHARED variables */
 	size_t count;
 	size_t sizes[FAKE_KERNEL_ARGUMENTS]; /* of the arguments */
+	uint32_t addresses;                  /* bit i: argument i is one */
 };
 
 /* Ends with a row without a name. */

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The GPUs' kernels on what others wrote (tests/emulators/README.md), for suite/stages.py.
+
+on_opencl := $(build)/emulators/libamdhip64.so.7 $(build)/emulators/kernels.spv
+$(firstword $(on_opencl)): $(call fake_object,tests/fakes/hip.c tests/fakes/board.c tests/emulators/opencl.c) \
+		$(filter-out %/fibers.o,$(fake_engine))
+	$(call say,LD,$@)
+	mkdir -p $(@D)
+	$(CC) $(our_cflags) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) $^ -o $(new) -lm -ldl -lOpenCL $(LDLIBS) && $(put)
+
+# This translator does not know all that an optimiser makes.
+$(lastword $(on_opencl)): $(kernel_sources)
+	$(call say,SPIRV,$@)
+	mkdir -p $(@D)
+	clang-14 -x hip --offload=spirv64 --cuda-device-only -nogpuinc -nogpulib -O0 -Wall -Wextra -Werror -I. -emit-llvm -c -o $(new).bc $<
+	llvm-spirv-14 $(new).bc -o $(new) && rm $(new).bc && $(put)
+
+on-opencl: $(on_opencl) fakes
