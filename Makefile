@@ -114,7 +114,7 @@ make_link = ln -sfnr $(1) $(2).$(unique) && mv -fT $(2).$(unique) $(2)
 to_object = -MMD -MP -MF $(new).deps -MT $@ -c $< -o $(new) && mv -f $(new).deps $(@:.o=.d) && $(put)
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all format format-check fakes on-opencl gpu-peers hardware-pack ranks smpi built advice where check check-headers check-abi check-alone check-kernels check-sass config help list units peers reproduction install install-strip uninstall clean FORCE
+.PHONY: all format format-check fakes on-opencl for-amd gpu-peers hardware-pack ranks smpi built advice where check check-headers check-abi check-alone check-kernels check-sass config help list units peers reproduction install install-strip uninstall clean FORCE
 
 all: $(programs) $(advice) skipped ## build every program (the default)
 	$(if $(filter release,$(VARIANT)$(SAN)),$(call make_link,$(build)/bin,$(LINK)))

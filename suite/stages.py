@@ -362,6 +362,32 @@ def on_opencl(tools: Tools) -> Outcome:
     )
 
 
+def on_emulator(tools: Tools) -> Outcome:
+    """The machine code of AMD's kernels, on tinygrad's emulator of instructions."""
+    if not Path(os.environ.get("TINYGRAD", ""), "test/mockgpu/amd/emu.py").is_file():
+        return skipped("kernels on an emulator: TINYGRAD names no checkout of tinygrad")
+    for name in ("clang-14", "clang-19", "ld.lld-19"):
+        if not tools.has(name):
+            return skipped(f"kernels on an emulator: no {name}")
+    found = tools.start("find-python", ["sh", "suite/find_python.sh", "numpy"])
+    if found.code != 0:
+        return skipped("kernels on an emulator: no Python with numpy")
+    made = tools.start("build-for-amd", ["make", "for-amd"])
+    if made.code != 0:
+        return failed(f"kernels on an emulator: make: exit {made.code}\n{made.tail()}")
+
+    def one(path: Path) -> Outcome:
+        command = [found.out.strip(), "tests/emulators/amd.py", str(path)]
+        cache = {"CACHEDB": str(tools.logs / "tinygrad" / "cache.db"), "CC": "clang-14"}
+        ran = tools.start(f"{path.name} on an emulator", command, **cache)
+        if ran.code == 77:
+            return skipped(f"kernels on an emulator: {ran.tail(1)}")
+        return of_tap(f"{path.name} on an emulator", ran.out, ran.code)
+
+    folder = variants.built_programs(RELEASE, tools)[0].parents[2] / "emulators"
+    return tools.each(sorted(folder.glob("*.hsaco")), one)
+
+
 def _needs_foreign_headers(tools: Tools, name: str) -> bool:
     text = (tools.home / name).read_text(encoding="utf-8", errors="replace")
     return bool(re.search(r'#include (<(mpi|hwloc)|"collectives/ranks/)', text))
@@ -404,4 +430,5 @@ STAGES: dict[str, Stage] = {
     "gpu kernels": Stage(gpu_kernels, levels=(ALL,)),
     "gpu loops": Stage(gpu_loops, levels=(LAB,)),
     "kernels on OpenCL": Stage(on_opencl, _PROGRAMS, levels=(LAB,)),
+    "kernels on an emulator": Stage(on_emulator, _PROGRAMS, levels=(LAB,)),
 }

@@ -16,3 +16,11 @@ $(lastword $(on_opencl)): $(kernel_sources)
 	llvm-spirv-14 $(new).bc -o $(new) && rm $(new).bc && $(put)
 
 on-opencl: $(on_opencl) fakes
+
+for_amd := $(patsubst %,$(build)/emulators/%.hsaco,gfx90a gfx942 gfx1100 gfx1201)
+$(for_amd): $(kernel_sources)
+	$(call say,CLANG,$@)
+	mkdir -p $(@D)
+	clang-19 -x hip --offload-arch=$(basename $(@F)) --offload-device-only --no-gpu-bundle-output -nogpuinc -nogpulib -O3 -I. -o $(new) $< && $(put)
+
+for-amd: $(for_amd)
