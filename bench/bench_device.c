@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/bench_run.h"
 #include "bench/out.h"
+#include "device/dev_libraries.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -99,6 +100,18 @@ static void put_words(struct json *j, const char *key, uint32_t bits, const char
 		if (bits >> i & 1)
 			json_string(j, NULL, words[i]);
 	json_array_end(j);
+}
+
+void bench_device_write_libraries(struct bench_run *r)
+{
+	const char *paths[DEV_LIBRARIES_MAX];
+	const size_t count = dev_libraries(paths, DEV_LIBRARIES_MAX);
+	if (!count)
+		return;
+	json_array_begin(&r->json, "libraries");
+	for (size_t i = 0; i < count; i++)
+		json_string(&r->json, NULL, paths[i]);
+	json_array_end(&r->json);
 }
 
 void bench_device_write(struct bench_run *r, struct dev *dev)

@@ -125,6 +125,7 @@ int bench_output_run(struct bench_run *r)
 	for (size_t d = 0; d < r->set.count; d++)
 		bench_device_write(r, r->set.dev[d]);
 	json_array_end(j);
+	bench_device_write_libraries(r);
 	if (r->b->job)
 		put_job(j, r->b->job);
 	put_options(j, &r->o);

@@ -259,6 +259,7 @@ void bench_set_point(struct bench_run *r, size_t index);
 int bench_device_open(struct bench_run *r);
 void bench_device_list(void);
 void bench_device_write(struct bench_run *r, struct dev *dev);
+void bench_device_write_libraries(struct bench_run *r);
 
 /* bench_derive.c: the index of an axis; that it exists is asserted. */
 size_t bench_axis_position(const struct bench_run *r, const char *axis);

@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 
-_VARIABLE = "GPUSIG_LIBRARIES"  # device/gpu/dynlib.h
+_USERS, _OURS = "GPUSIG_LIBRARIES", "GPUSIG_PYTHON_LIBRARIES"  # device/gpu/dynlib.h
 _FOLDERS = """import glob, nvidia
 print(*(f for path in nvidia.__path__ for f in sorted(glob.glob(path + '/*/lib'))), sep='\\n')"""
 _LIMIT_S = 10
@@ -18,7 +18,7 @@ def offer() -> None:
     """Programs look into these folders last, unless the user names others. They are those of the user's
     Python, not of ours."""
     python = shutil.which("python3")
-    if _VARIABLE in os.environ or python is None:
+    if _USERS in os.environ or _OURS in os.environ or python is None:
         return
     try:
         said = subprocess.run(
@@ -28,4 +28,4 @@ def offer() -> None:
         return
     folders = [folder for folder in said.splitlines() if ":" not in folder]
     if folders:
-        os.environ[_VARIABLE] = ":".join(folders)
+        os.environ[_OURS] = ":".join(folders)

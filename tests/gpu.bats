@@ -73,6 +73,52 @@ lost() {
 	done
 }
 
+# links FOLDER NAME...: a folder with these of the fakes.
+links() {
+	mkdir -p "$1"
+	for name in "${@:2}"; do ln -s "$(fakes)/$name" "$1"; done
+}
+
+@test "a runtime without a device is passed over for one that a variable names, and -v says which files are in use" {
+	cd "$BATS_TEST_TMPDIR"
+	links old libamdhip64.so.5
+	links rocm/lib libamdhip64.so.7 libhiprtc.so.7
+	export drivers=$PWD/old ROCM_PATH=$PWD/rocm
+	# shellcheck disable=SC2086 # TINY is a list of words
+	program micro/latency hip $TINY
+	ran
+	cases "rows[0]['libraries'][:2] == ['$ROCM_PATH/lib/libamdhip64.so.7 (the HIP runtime is installed ($drivers/libamdhip64.so.5) but finds no GPU)',
+		'$ROCM_PATH/lib/libhiprtc.so.7 (HIPRTC has no function hiprtcCreateProgram ($drivers/libamdhip64.so.5))']"
+	printf "%s\n" "$output" >records
+	fits_schema records
+	# shellcheck disable=SC2086
+	for verbose in '' -v; do
+		program micro/latency hip $TINY --format table $verbose
+		ran
+		[ "$(grep -c "^# library $ROCM_PATH/lib/lib" <<<"$output")" = "$([ -z "$verbose" ] && echo 0 || echo 2)" ]
+	done
+	FAKE_GPUS=0 program micro/latency hip
+	cannot_run "$ROCM_PATH/lib/libamdhip64.so.7" "$drivers/libamdhip64.so.5"
+}
+
+@test "which architectures HIPRTC compiles for is asked of the library beside it, not of another installation's" {
+	cd "$BATS_TEST_TMPDIR"
+	mkdir -p other
+	links rocm libamdhip64.so.7 libhiprtc.so.7
+	cc -shared -fPIC -x c -o other/libamd_comgr.so.3 - <<-'END'
+		#include <stddef.h>
+		unsigned amd_comgr_get_isa_count(size_t *count) { return *count = 1, 0; }
+		unsigned amd_comgr_get_isa_name(size_t i, const char **name) { return *name = "amdgcn-amd-amdhsa--gfx900", (unsigned)i; }
+	END
+	# shellcheck disable=SC2086 # TINY is a list of words
+	drivers=$PWD/rocm:$PWD/other program micro/latency hip $TINY
+	ran
+	cp other/libamd_comgr.so.3 rocm
+	drivers=$PWD/rocm program micro/latency hip
+	[ "$status" != 0 ]
+	[[ $stderr == *'HIPRTC does not support gfx90a'* ]]
+}
+
 @test "a driver that is too old is 77, with its version and the least" {
 	FAKE_DRIVER_VERSION=11060 program micro/memory cuda
 	cannot_run 'CUDA 11.6' 'too old' '11.7'

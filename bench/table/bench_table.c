@@ -3,6 +3,7 @@
 #include "bench/bench_run.h"
 #include "bench/out.h"
 #include "bench/table/table_line.h"
+#include "device/dev_libraries.h"
 #include "lib/provenance.h"
 #include "lib/units.h"
 
@@ -24,6 +25,14 @@ static const struct {
 			{"flop_rate", "flop rate", "flop rate", 13},
 			{"message_rate", "msg rate", "message rate", 9}};
 
+static void print_libraries(void)
+{
+	const char *paths[DEV_LIBRARIES_MAX];
+	const size_t count = dev_libraries(paths, DEV_LIBRARIES_MAX);
+	for (size_t i = 0; i < count; i++)
+		out_wrap("#   ", "# library %s", paths[i]);
+}
+
 void bench_table_begin(struct bench_run *r)
 {
 	const struct dev_props *p = dev_props(r->c.dev);
@@ -35,6 +44,8 @@ void bench_table_begin(struct bench_run *r)
 		 p->blas, r->o.seed, provenance_version());
 	if (r->is_default_device)
 		out_wrap("#   ", "# %s is the default here%s", r->o.device, r->skipped_backends);
+	if (r->o.verbose)
+		print_libraries();
 	if (p->shares[0])
 		out_wrap("#   ", "# this device shares %s", p->shares);
 	if (job)

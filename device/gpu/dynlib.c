@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/gpu/dynlib.h"
+#include "device/dev_libraries.h"
 #include "lib/err.h"
 
 #include <dlfcn.h>
@@ -10,57 +11,209 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+
+/* ISO C has no cast from an object pointer to a function pointer. */
+static void set_slot(const struct dynlib_symbol *s, void *function)
+{
+	memcpy(s->slot, &function, sizeof(function));
+}
+
+static void clear_slots(const struct dynlib *l)
+{
+	for (const struct dynlib_symbol *s = l->symbols; s && s->name; s++)
+		set_slot(s, NULL);
+}
+
+static void add_reason(struct dynlib *l, const char *reason)
+{
+	const size_t used = strlen(l->why);
+	if (strstr(l->why, reason)) /* of a file that is found in two ways */
+		return;
+	snprintf(l->why + used, sizeof(l->why) - used, "%s%s", used ? "; " : "", reason);
+}
+
+/* ------------------------------------------------------------------ one file */
+
 /* A file that exists but cannot be loaded is the better explanation, so its error is kept. */
-static void *try_file(struct dynlib *l, const char *name)
+static void *load_file(struct dynlib *l, const char *name)
 {
 	void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
 	const char *cause = handle ? NULL : dlerror();
 	const size_t length = strlen(name);
 	const bool absent = cause && strncmp(cause, name, length) == 0 &&
 			    strstr(cause + length, "No such file");
-	if (cause && !absent && !l->why[0])
-		snprintf(l->why, sizeof(l->why), "%s cannot be loaded: %s", l->title, cause);
+	char reason[400];
+	if (cause && !absent) {
+		snprintf(reason, sizeof(reason), "%s cannot be loaded: %s", l->title, cause);
+		add_reason(l, reason);
+	}
 	return handle;
 }
+
+/* A file has one handle, under whatever names it is opened. */
+static bool was_passed(const struct dynlib *l, const void *handle)
+{
+	for (size_t i = 0; i < COUNT(l->passed); i++)
+		if (l->passed[i] == handle)
+			return true;
+	return false;
+}
+
+static void remember_path(struct dynlib *l, void *handle)
+{
+	struct link_map *map = NULL;
+	if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map)
+		snprintf(l->path, sizeof(l->path), "%s", map->l_name);
+}
+
+static bool fill_slots(struct dynlib *l, void *handle)
+{
+	char reason[400];
+	for (const struct dynlib_symbol *s = l->symbols; s && s->name; s++) {
+		void *function = dlsym(handle, s->name);
+		set_slot(s, function);
+		if (function || s->optional)
+			continue;
+		snprintf(reason, sizeof(reason), "%s has no function %s (%s)", l->title, s->name,
+			 l->path);
+		add_reason(l, reason);
+		clear_slots(l);
+		return false;
+	}
+	return true;
+}
+
+/* Its threads may run and its descriptors be open, so it is not closed. */
+static void pass_over(struct dynlib *l, void *handle)
+{
+	for (size_t i = 0; i < COUNT(l->passed); i++)
+		if (!l->passed[i]) {
+			l->passed[i] = handle;
+			break;
+		}
+	add_reason(l, err_text());
+	clear_slots(l);
+	l->path[0] = '\0';
+}
+
+static void list_as_opened(const struct dynlib *l)
+{
+	char text[sizeof(l->path) + sizeof(l->why) + 8];
+	snprintf(text, sizeof(text), "%s%s%s%s", l->path, l->why[0] ? " (" : "", l->why,
+		 l->why[0] ? ")" : "");
+	dev_library_add(text);
+}
+
+/* Whether the search is over; the status is then set. `path` is `file` or has a folder before it.
+ */
+static bool try_file(struct dynlib *l, const char *path, const char *const *file)
+{
+	const unsigned bit = 1u << (file - l->files);
+	void *handle = l->lacking & bit ? NULL : load_file(l, path);
+	if (!handle || was_passed(l, handle))
+		return false;
+	remember_path(l, handle);
+	if (!fill_slots(l, handle)) {
+		dlclose(handle);
+		l->lacking |= bit;
+		return false;
+	}
+	l->status = l->start ? l->start() : 0;
+	if (l->status == -ENODEV) {
+		pass_over(l, handle);
+		return false;
+	}
+	if (l->status)
+		snprintf(l->why, sizeof(l->why), "%s", err_text());
+	else
+		list_as_opened(l);
+	return true;
+}
+
+/* ------------------------------------------------------------------ where files are */
 
 /* In the folder whose name is the first `length` characters of `base`, and `below`. */
-static void *try_folder(struct dynlib *l, const char *base, size_t length, const char *below)
+static bool try_in_folder(struct dynlib *l, const char *base, size_t length, const char *below,
+			  const char *const *file)
 {
 	char path[512];
-	void *handle = NULL;
-	for (const char *const *file = l->files; *file && !handle; file++)
-		if (snprintf(path, sizeof(path), "%.*s%s/%s", (int)length, base, below, *file) <
-		    (int)sizeof(path))
-			handle = try_file(l, path);
-	return handle;
+	return snprintf(path, sizeof(path), "%.*s%s/%s", (int)length, base, below, *file) <
+		       (int)sizeof(path) &&
+	       try_file(l, path, file);
 }
 
-/* NULL where the folder's variable is not set. */
-static void *try_named_folder(struct dynlib *l, const char *folder)
+static bool try_all_in_folder(struct dynlib *l, const char *base, size_t length, const char *below)
+{
+	bool over = false;
+	for (const char *const *file = l->files; *file && !over; file++)
+		over = try_in_folder(l, base, length, below, file);
+	return over;
+}
+
+/* The next folder of a list with these characters between them; NULL at its end. */
+static const char *next_folder(const char **list_p, const char *between, size_t *length_p)
+{
+	const char *folder = *list_p;
+	if (!folder)
+		return NULL;
+	folder += strspn(folder, between);
+	*length_p = strcspn(folder, between);
+	*list_p = folder + *length_p;
+	return *length_p ? folder : NULL;
+}
+
+static bool try_listed_folders(struct dynlib *l, const char *list, const char *between)
+{
+	const char *folder;
+	size_t length;
+	bool over = false;
+	while (!over && (folder = next_folder(&list, between, &length)) != NULL)
+		over = try_all_in_folder(l, folder, length, "");
+	return over;
+}
+
+static bool try_variables_folder(struct dynlib *l, const char *folder)
 {
 	char name[64];
-	if (folder[0] != '$')
-		return try_folder(l, "", 0, folder);
 	const size_t length = strcspn(folder, "/");
 	snprintf(name, sizeof(name), "%.*s", (int)length - 1, folder + 1);
 	const char *value = getenv(name);
-	return value && value[0] ? try_folder(l, value, strlen(value), folder + length) : NULL;
+	return value && value[0] && try_all_in_folder(l, value, strlen(value), folder + length);
 }
 
-static void *try_all_files(struct dynlib *l)
+static bool try_named_folders(struct dynlib *l)
 {
-	void *handle = NULL;
-	for (const char *const *file = l->files; *file && !handle; file++)
-		handle = try_file(l, *file);
-	for (const char *const *folder = l->folders; folder && *folder && !handle; folder++)
-		handle = try_named_folder(l, *folder);
-	for (const char *list = getenv("GPUSIG_LIBRARIES"); list && *list && !handle;) {
-		const size_t length = strcspn(list, ":");
-		if (length)
-			handle = try_folder(l, list, length, "");
-		list += length + (list[length] == ':');
+	bool over = try_listed_folders(l, getenv("GPUSIG_LIBRARIES"), ":") ||
+		    try_listed_folders(l, getenv("LD_LIBRARY_PATH"), ":;");
+	for (const char *const *folder = l->folders; folder && *folder && !over; folder++)
+		over = (*folder)[0] == '$' && try_variables_folder(l, *folder);
+	return over;
+}
+
+static bool try_everywhere(struct dynlib *l, const char *const *file)
+{
+	const char *list = getenv("GPUSIG_PYTHON_LIBRARIES"), *listed;
+	size_t length;
+	bool over = try_file(l, *file, file);
+	for (const char *const *folder = l->folders; folder && *folder && !over; folder++)
+		over = (*folder)[0] != '$' && try_in_folder(l, "", 0, *folder, file);
+	while (!over && (listed = next_folder(&list, ":", &length)) != NULL)
+		over = try_in_folder(l, listed, length, "", file);
+	return over;
+}
+
+static bool try_all_files(struct dynlib *l)
+{
+	if (l->next_to) {
+		const char *slash = strrchr(l->next_to->path, '/');
+		return slash && try_all_in_folder(l, l->next_to->path,
+						  (size_t)(slash - l->next_to->path), "");
 	}
-	return handle;
+	bool over = l->named = try_named_folders(l);
+	for (const char *const *file = l->files; *file && !over; file++)
+		over = try_everywhere(l, file);
+	return over;
 }
 
 static void list_names(struct dynlib *l)
@@ -72,62 +225,23 @@ static void list_names(struct dynlib *l)
 					 file == l->files ? "" : ", ", *file);
 }
 
-static void remember_path(struct dynlib *l, void *handle)
+static void open_first_time(struct dynlib *l)
 {
-	struct link_map *map = NULL;
-	if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map)
-		snprintf(l->path, sizeof(l->path), "%s", map->l_name);
-}
-
-/* ISO C has no cast from an object pointer to a function pointer. */
-static void set_slot(const struct dynlib_symbol *s, void *function)
-{
-	memcpy(s->slot, &function, sizeof(function));
-}
-
-static int open_first_time(struct dynlib *l)
-{
-	void *handle = try_all_files(l);
-	l->absent = !handle && !l->why[0];
+	if (try_all_files(l))
+		return;
+	l->status = -ENODEV;
+	l->absent = !l->why[0];
 	if (l->absent)
 		list_names(l);
-	if (!handle)
-		return -ENODEV;
-	l->why[0] = '\0';
-	remember_path(l, handle);
-	for (const struct dynlib_symbol *s = l->symbols; s && s->name && !l->why[0]; s++) {
-		void *function = dlsym(handle, s->name);
-		set_slot(s, function);
-		if (!function && !s->optional)
-			snprintf(l->why, sizeof(l->why), "%s has no function %s (%s)", l->title,
-				 s->name, l->path);
-	}
-	if (!l->why[0])
-		return 0;
-	for (const struct dynlib_symbol *s = l->symbols; s && s->name; s++)
-		set_slot(s, NULL);
-	dlclose(handle);
-	return -ENODEV;
-}
-
-static int run_start(struct dynlib *l)
-{
-	int status = l->start ? l->start() : 0;
-	if (status)
-		snprintf(l->why, sizeof(l->why), "%s", err_text());
-	return status;
 }
 
 int dynlib_open(struct dynlib *l)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	pthread_mutex_lock(&lock);
-	if (!l->tried) {
-		l->status = open_first_time(l);
-		if (!l->status)
-			l->status = run_start(l);
-		l->tried = true;
-	}
+	if (!l->tried)
+		open_first_time(l);
+	l->tried = true;
 	pthread_mutex_unlock(&lock);
 	return l->status ? err_note(l->status, "%s", l->why) : 0;
 }

@@ -37,25 +37,42 @@ struct dynlib {
 	/* NULL, or a list that ends with NULL. "$CUDA_HOME/lib64" begins with an environment
 	 * variable, and is skipped where that is unset. */
 	const char *const *folders;
+	/* NULL, or a library that is open: the folder of its file is then the only place. */
+	const struct dynlib *next_to;
 	const struct dynlib_symbol *symbols; /* NULL, or a list that ends with a NULL name */
-	/* NULL, or called once when the slots are set. dynlib_open() returns its result and text,
-	 * and the library stays open. It must not open another library. */
+	/* NULL, or called when the slots are set. dynlib_open() returns its result and text, and
+	 * the library stays open; but after -ENODEV, this library does not fit the machine, the
+	 * next file is tried, if there is one. It must not open another library. */
 	int (*start)(void);
 	/* Set by dynlib_open(). */
 	bool tried;
 	int status;
-	bool absent;    /* no file of any of the names exists */
-	char path[256]; /* the file that was opened */
-	char why[400];  /* why it failed */
+	bool absent;      /* no file of any of the names exists */
+	bool named;       /* found in a folder that the user names: 1 to 3 below */
+	char path[256];   /* the file that was opened */
+	char why[400];    /* why it failed, and before each file that was passed over */
+	unsigned lacking; /* bits of `files`: names under which a function was missing */
+	void *passed[8];  /* handles of files whose start() gave -ENODEV, which stay open */
 };
 
-/* Open the library and fill all slots. The loader's own search comes first for all names, so
- * LD_LIBRARY_PATH has effect where it is set; then each folder; then those that the environment
- * variable GPUSIG_LIBRARIES lists, with colons between them. The work is done once in a process:
- * later calls return the first result and its text. Any thread may call it at any time; slots are
- * set when it returns 0. -ENODEV, with a text that says which: no file of any of the names; a file
- * that cannot be loaded, and why; a file that lacks a function, and which. Slots are then NULL.
- * Otherwise the result of start(). */
+/* Open the library and fill all slots. Where it is looked for:
+ *
+ *  1. the folders that the environment variable GPUSIG_LIBRARIES lists, with colons between them;
+ *  2. those of LD_LIBRARY_PATH, where the loader finds whatever a library needs before it looks
+ *     anywhere else;
+ *  3. `folders` that begin with a variable;
+ *  4. for each name, so that the newest release wins: the loader's own search, the other `folders`,
+ *     and those that GPUSIG_PYTHON_LIBRARIES lists, which ./gpusig sets.
+ *
+ * In each folder of 1 to 3 all names are tried. What the loader already has under a name it does
+ * not look for again, so of two files of one name 4 finds the first alone.
+ *
+ * The work is done once in a process: later calls return the first result and its text. The path is
+ * among dev_libraries(). Any thread may call it at any time; slots are set when it returns 0.
+ * -ENODEV, with a text that says which: no file of any of the names; a file that cannot be loaded,
+ * and why; a file that lacks a function, and which, after which that name is not looked for
+ * elsewhere; what start() said of every file. Slots are then NULL. Otherwise the result of start().
+ */
 int dynlib_open(struct dynlib *library);
 
 #endif

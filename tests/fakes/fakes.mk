@@ -8,6 +8,7 @@ fake_engine := $(call fake_object,$(wildcard device/host/*.c tests/fakes/engine/
 fake_compiler := $(call fake_object,tests/fakes/faults.c)
 $(fakes)/libcuda.so.1: $(call fake_object,tests/fakes/cuda.c tests/fakes/board.c) $(fake_engine)
 $(fakes)/libamdhip64.so.7: $(call fake_object,tests/fakes/hip.c tests/fakes/board.c) $(fake_engine)
+$(fakes)/libamdhip64.so.5: $(call fake_object,tests/fakes/hip_without_device.c tests/fakes/board.c) $(fake_engine)
 $(fakes)/libnvrtc.so.13: $(call fake_object,tests/fakes/nvrtc.c) $(fake_compiler)
 $(fakes)/libnvrtc.so.12: $(call fake_object,tests/fakes/nvrtc_12.c) $(fake_compiler)
 $(fakes)/libhiprtc.so.7: $(call fake_object,tests/fakes/hiprtc.c) $(fake_compiler)
@@ -21,7 +22,7 @@ $(fakes)/librccl.so.1: $(call fake_object,tests/fakes/nccl.c) $(of_hip)
 $(fakes)/libnvidia-ml.so.1: $(call fake_object,tests/fakes/nvml.c tests/fakes/board.c) $(of_cuda)
 $(fakes)/librocm_smi64.so.7: $(call fake_object,tests/fakes/rocm_smi.c tests/fakes/board.c) $(of_hip)
 fake_libraries := $(addprefix $(fakes)/,libcuda.so.1 libnvrtc.so.13 libnvrtc.so.12 libcublasLt.so.13 libnccl.so.2 libnvidia-ml.so.1 \
-	libamdhip64.so.7 libhiprtc.so.7 librocblas.so.5 librccl.so.1 librocm_smi64.so.7)
+	libamdhip64.so.7 libamdhip64.so.5 libhiprtc.so.7 librocblas.so.5 librccl.so.1 librocm_smi64.so.7)
 
 fakes: $(fake_libraries) ## build fake GPU drivers for tests, as build/*/fakes; WITHOUT=FUNCTION leaves one out
 

@@ -31,8 +31,9 @@ static const char *const folders[] = {"$ROCM_PATH/lib", "/opt/rocm/lib", NULL};
 static struct dynlib library = {
 	.title = "HIPRTC", .files = files, .folders = folders, .symbols = symbols};
 
-/* HIPRTC crashes on an architecture that the compiler below it does not know, so this library,
- * which HIPRTC loads anyway, is asked first. */
+/* HIPRTC crashes on an architecture that the compiler below it does not know, so the library that
+ * it opens for that, which lies beside it, is asked first. One of another installation supports
+ * others. */
 static comgr_isa_count_fn *isa_count;
 static comgr_isa_name_fn *isa_name;
 static const struct dynlib_symbol compiler_symbols[] = {
@@ -43,11 +44,11 @@ static const struct dynlib_symbol compiler_symbols[] = {
 static const char *const compiler_files[] = {"libamd_comgr.so.3", "libamd_comgr.so.2", NULL};
 static struct dynlib compiler = {.title = "the code object manager",
 				 .files = compiler_files,
-				 .folders = folders,
+				 .next_to = &library,
 				 .symbols = compiler_symbols};
 
-/* Names have the form "amdgcn-amd-amdhsa--gfx90a", without the features that follow a colon in
- * `arch`. */
+/* True, too, where nothing tells. Names have the form "amdgcn-amd-amdhsa--gfx90a", without the
+ * features that follow a colon in `arch`. */
 static bool knows_arch(const char *arch)
 {
 	const size_t length = strcspn(arch, ":");

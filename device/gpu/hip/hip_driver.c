@@ -89,15 +89,22 @@ static void set_runtime_variables(void)
 
 static int start_runtime(void)
 {
+	int devices = 0;
+	const char *function = "hipInit";
 	set_runtime_variables();
 	int result = hip_api.hipInit(0);
-	if (result == HIP_NO_DEVICE || result == HIP_INVALID_DEVICE)
+	if (result == HIP_OK) {
+		function = "hipGetDeviceCount";
+		result = hip_api.hipGetDeviceCount(&devices);
+	}
+	if (result == HIP_NO_DEVICE || result == HIP_INVALID_DEVICE ||
+	    (result == HIP_OK && devices == 0))
 		return err_note(-ENODEV, "the HIP runtime is installed (%s) but finds no GPU",
 				library.path);
 	if (result == HIP_INSUFFICIENT_DRIVER)
 		return err_note(-ENODEV, "the AMD driver is too old for the HIP runtime at %s",
 				library.path);
-	return hip_check_result(result, "hipInit") ? err_note(-ENODEV, "%s", err_text()) : 0;
+	return hip_check_result(result, function) ? err_note(-ENODEV, "%s", err_text()) : 0;
 }
 
 int hip_load(void) { return dynlib_open(&library); }

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The libraries that backends opened at run time, of this process: which file it was is a machine's
+ * affair, and two releases of a library may be installed.
+ */
+#ifndef GPUSIG_DEV_LIBRARIES_H
+#define GPUSIG_DEV_LIBRARIES_H
+
+#include <stddef.h>
+
+#define DEV_LIBRARIES_MAX 32
+
+/* Paths in the order of opening, each with what was passed over before it, if anything was. Fills
+ * at most `capacity`; returns how many there are. The texts stay. Any thread may call. */
+size_t dev_libraries(const char **paths, size_t capacity);
+
+/* For backends: add one. What does not fit any more is left out. */
+void dev_library_add(const char *path);
+
+#endif
