@@ -169,6 +169,31 @@ driver_text() { for word in "$@"; do cases "'$word' in rows[0]['device'][0]['dri
 	cases 'all(r["check"]["status"] == "ok" for r in rows if r["kind"] == "case")'
 }
 
+@test "a BLAS too new for the driver is passed over for an older one, and where there is none that is told" {
+	FAKE_DRIVER_VERSION=12040 program gemm/efficiency cuda --shape n64 --type f32 --variant gemm
+	ran
+	cases "rows[0]['device'][0]['blas'].startswith('cuBLASLt 12.4.0')" 'rows[1]["check"]["status"] == "ok"' \
+		'any("cuBLASLt 13.0 is newer than the driver, which supports CUDA 12.4" in l for l in rows[0]["libraries"])'
+	program gemm/efficiency cuda --shape n64 --type f32 --variant gemm
+	cases "rows[0]['device'][0]['blas'].startswith('cuBLASLt 13.0.0')"
+	cd "$BATS_TEST_TMPDIR"
+	links some libcuda.so.1 libnvrtc.so.12 libcublasLt.so.13
+	FAKE_DRIVER_VERSION=12040 drivers=$PWD/some program gemm/efficiency cuda --shape n64 --type f32 --variant gemm
+	cannot_run gemm
+	[[ $stderr == *'cuBLASLt 13.0 is newer than the driver'* || $stderr == *cublasLtCreate* ]] # this machine may have an older one
+}
+
+@test "a compiler that the user names comes before a newer one elsewhere" {
+	cd "$BATS_TEST_TMPDIR"
+	links drivers libcuda.so.1
+	links named libnvrtc.so.12
+	links found libnvrtc.so.13
+	# shellcheck disable=SC2086 # TINY is a list of words
+	GPUSIG_LIBRARIES=$PWD/named GPUSIG_PYTHON_LIBRARIES=$PWD/found CUDA_HOME='' drivers=$PWD/drivers program micro/latency cuda $TINY
+	ran
+	driver_text 'NVRTC 12.4'
+}
+
 # After program: the kernels are those of the build, or there are none and NVRTC's failure is told.
 built_or_told() {
 	if "$bin/micro/memory" --version | grep -q '^nvcc 1$'; then

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * libcublasLt: cublasLtMatmul() with FAKE_ALGORITHMS algorithms. Two of three need a workspace and
- * operands aligned as the preference says. One of eight is refused when it runs, as the real
- * library may do. The thirtieth is the fastest; the others take one to five times FAKE_ALGORITHM_US
- * longer.
+ * libcublasLt, of CUDA 13.0 unless MAJOR and MINOR are defined: cublasLtMatmul() with
+ * FAKE_ALGORITHMS algorithms. Two of three need a workspace and operands aligned as the preference
+ * says. One of eight is refused when it runs, as the real library may do. The thirtieth is the
+ * fastest; the others take one to five times FAKE_ALGORITHM_US longer.
  */
 #include "tests/fakes/driver.h"
 #include "tests/fakes/gemm.h"
@@ -24,7 +24,11 @@ enum { R_32F = 0, R_64F = 1, R_16F = 2, R_16BF = 14, R_8F_E4M3 = 28 };
 enum { COMPUTE_32F = 68, COMPUTE_64F = 70, COMPUTE_32F_FAST_TF32 = 77 };
 enum { OP_N = 0, OP_T = 1 };
 
-#define VERSION 130000u
+#ifndef MAJOR
+#define MAJOR 13
+#define MINOR 0
+#endif
+#define VERSION (10000u * MAJOR + 100u * MINOR)
 #define WORKSPACE_BYTES ((uint64_t)1 << 20)
 #define ALGORITHM_MAGIC 0x6661736b77617931u
 #define ALIGNMENTS 4
@@ -177,9 +181,12 @@ const char *cublasLtGetStatusString(int status)
 	return status ? "refused by the fake library" : "success";
 }
 
+/* A driver of an older major release does not run it. */
 int cublasLtCreate(struct handle **handle)
 {
 	int status = driver_fault(__func__);
+	if (!status && env_unsigned("FAKE_DRIVER_VERSION", 13000) / 1000 < MAJOR)
+		status = NOT_INITIALIZED;
 	return status ? status : new_object(sizeof(**handle), handle);
 }
 

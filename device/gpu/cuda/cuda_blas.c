@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/gpu/cuda/cublaslt_abi.h"
+#include "device/gpu/cuda/cuda_driver.h"
 #include "device/gpu/dynlib.h"
 #include "device/gpu/vendor_tables.h"
 #include "lib/err.h"
@@ -59,8 +60,12 @@ static const char *const files[] = {"libcublasLt.so.13", "libcublasLt.so.12", "l
 				    "libcublasLt.so", NULL};
 static const char *const folders[] = {"$CUDA_HOME/lib64", "$CUDA_PATH/lib64",
 				      "/usr/local/cuda/lib64", NULL};
-static struct dynlib library = {
-	.title = "cuBLASLt", .files = files, .folders = folders, .symbols = symbols};
+static int check_release(void);
+static struct dynlib library = {.title = "cuBLASLt",
+				.files = files,
+				.folders = folders,
+				.symbols = symbols,
+				.start = check_release};
 
 /* Everything that the library's choice depends on. Compared as bytes, so all bytes are set. */
 struct shape {
@@ -328,11 +333,29 @@ static int find_plan(struct blas *blas, const struct gpu_gemm_problem *p,
 /* ------------------------------------------------------------------ struct gpu_blas */
 
 /* cuBLASLt encodes 11.2.0 as 11200, and 11.11.3 as 111103. */
+static void split_version(size_t v, int *major_p, int *minor_p, int *patch_p)
+{
+	const size_t unit = v < 100000 ? 1000 : 10000;
+	*major_p = (int)(v / unit);
+	*minor_p = (int)(v % unit / 100);
+	*patch_p = (int)(v % 100);
+}
+
+/* The major version is that of CUDA. */
+static int check_release(void)
+{
+	int major, minor, patch;
+	split_version(lt.version(), &major, &minor, &patch);
+	return cuda_check_age("cuBLASLt", 1000 * major + 10 * minor, cuda_version(), false)
+		       ? err_note(-ENODEV, "%s", err_text())
+		       : 0;
+}
+
 static void describe_version(size_t v, char *text, size_t capacity)
 {
-	const size_t major = v < 100000 ? v / 1000 : v / 10000;
-	const size_t rest = v < 100000 ? v % 1000 : v % 10000;
-	snprintf(text, capacity, "cuBLASLt %zu.%zu.%zu", major, rest / 100, rest % 100);
+	int major, minor, patch;
+	split_version(v, &major, &minor, &patch);
+	snprintf(text, capacity, "cuBLASLt %d.%d.%d", major, minor, patch);
 }
 
 static uint32_t types_of(const char *arch, size_t version)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/gpu/cuda/cuda_driver.h"
 #include "device/gpu/dynlib.h"
 #include "device/gpu/gpu_compilers.h"
 #include "device/gpu/run_time_compiler.h"
 #include "lib/err.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -41,7 +43,7 @@ static struct release {
 	}
 static const struct dynlib_symbol symbols[RELEASES][14] = {
 	SYMBOLS(releases[0]), SYMBOLS(releases[1]), SYMBOLS(releases[2]), SYMBOLS(releases[3])};
-/* Newest first. The last name matches any release: it is used only where no other is installed,
+/* The last name matches any release: it is used only where no other is installed,
  * since it may be a second copy of one. */
 static const char *const files[RELEASES][2] = {{"libnvrtc.so.13", NULL},
 					       {"libnvrtc.so.12", NULL},
@@ -54,6 +56,28 @@ static const char *const folders[] = {"$CUDA_HOME/lib64", "$CUDA_PATH/lib64",
 		.title = "NVRTC", .files = files[r], .folders = folders, .symbols = symbols[r]     \
 	}
 static struct dynlib libraries[RELEASES] = {LIBRARY(0), LIBRARY(1), LIBRARY(2), LIBRARY(3)};
+
+/* Newest first, but those in folders that the user names before the others. */
+static unsigned order[RELEASES];
+static void sort_releases(void)
+{
+	unsigned count = 0;
+	for (unsigned i = 0; i < ANY_RELEASE; i++)
+		dynlib_open(&libraries[i]);
+	for (int named = 1; named >= 0; named--)
+		for (unsigned i = 0; i < ANY_RELEASE; i++)
+			if (libraries[i].named == (named != 0))
+				order[count++] = i;
+	order[count] = ANY_RELEASE;
+}
+
+/* Releases are numbered as they are tried. */
+static unsigned index_of_release(unsigned release)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, sort_releases);
+	return order[release];
+}
 
 /* In the driver's encoding: 12040 for 12.4. */
 static int release_version(const struct release *r, int *version_p)
@@ -87,17 +111,6 @@ static int newest_known(const struct release *r, int wanted, int *known_p)
 	return 0;
 }
 
-/* A driver accepts machine code of every release with its major version, and PTX of no newer
- * release. */
-static int check_age(int version, const struct gpu_target *target, bool is_ptx)
-{
-	const int driver = target->driver_version;
-	if (!driver || (is_ptx ? version <= driver : version / 1000 <= driver / 1000))
-		return 0;
-	return err_note(-EINVAL, "NVRTC %d.%d is newer than the driver, which supports CUDA %d.%d",
-			version / 1000, version % 1000 / 10, driver / 1000, driver % 1000 / 10);
-}
-
 /* wgmma, which only Hopper has, needs sm_90a, which NVRTC knows since 12.0. */
 static const char *arch_suffix(int arch, int version)
 {
@@ -118,7 +131,7 @@ static int compile_with_release(const struct release *r, const char *source, int
 				  "NVRTC %d.%d supports neither %s nor an older architecture",
 				  version / 1000, version % 1000 / 10, target->arch);
 	if (!status)
-		status = check_age(version, target, known != wanted);
+		status = cuda_check_age("NVRTC", version, target->driver_version, known != wanted);
 	if (status)
 		return status;
 	const bool exact = known == wanted;
@@ -137,7 +150,8 @@ static int compile_kernels(const char *source, const struct gpu_target *target, 
 	if (sscanf(target->arch, "sm_%d%n", &wanted, &end) != 1 || target->arch[end])
 		return err_note(-EINVAL, "NVRTC: '%s' is not an architecture such as sm_90",
 				target->arch);
-	for (unsigned i = *release_p; i < RELEASES; i++) {
+	for (unsigned release = *release_p; release < RELEASES; release++) {
+		const unsigned i = index_of_release(release);
 		if (i == ANY_RELEASE && (first_status || *release_p))
 			break;
 		int status = dynlib_open(&libraries[i]);
@@ -147,7 +161,7 @@ static int compile_kernels(const char *source, const struct gpu_target *target, 
 			status = compile_with_release(&releases[i], source, wanted, target, image_p,
 						      bytes_p);
 		if (!status) {
-			*release_p = i;
+			*release_p = release;
 			return 0;
 		}
 		if (!first_status) {
@@ -164,7 +178,8 @@ static int compile_kernels(const char *source, const struct gpu_target *target, 
 static int describe_version(unsigned release, char *text, size_t capacity)
 {
 	int status = -ENODEV;
-	for (unsigned i = release; i < RELEASES && status; i++) {
+	for (; release < RELEASES && status; release++) {
+		const unsigned i = index_of_release(release);
 		status = dynlib_open(&libraries[i]);
 		if (!status)
 			status = run_time_version(&releases[i].compiler, text, capacity);

@@ -107,6 +107,23 @@ static int start_driver(void)
 
 int cuda_load(void) { return dynlib_open(&library); }
 
+int cuda_version(void)
+{
+	int version = 0;
+	return cuda_api.cuDriverGetVersion && cuda_api.cuDriverGetVersion(&version) == CUDA_OK
+		       ? version
+		       : 0;
+}
+
+int cuda_check_age(const char *title, int version, int driver, bool is_ptx)
+{
+	if (!driver || (is_ptx ? version <= driver : version / 1000 <= driver / 1000))
+		return 0;
+	return err_note(-EINVAL, "%s %d.%d is newer than the driver, which supports CUDA %d.%d",
+			title, version / 1000, version % 1000 / 10, driver / 1000,
+			driver % 1000 / 10);
+}
+
 int cuda_count(unsigned *count_p)
 {
 	int devices = 0;

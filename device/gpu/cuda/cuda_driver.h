@@ -43,4 +43,12 @@ int cuda_context_open(unsigned index, void **context_p);
 void cuda_context_close(unsigned index, void *context);
 int cuda_context_use(unsigned index, void *context);
 
+/* In the encoding of struct gpu_target; 0: no driver is open. */
+int cuda_version(void);
+
+/* -EINVAL: a library of CUDA `version` is too new for a driver of CUDA `driver`, which takes
+ * libraries and machine code of its own major version and of older ones, and PTX of no newer
+ * version. 0 where `driver` is 0, unknown. */
+int cuda_check_age(const char *title, int version, int driver, bool is_ptx);
+
 #endif
