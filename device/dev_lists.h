@@ -71,7 +71,8 @@ extern const char *const dev_cap_names[DEV_CAP_COUNT];
  *
  * TYPE(type, name, bytes, bits of exponent, bits of mantissa, has infinities, type of C, multiple).
  * If `multiple` is not 1, all sizes must be multiples of it and B must be transposed; otherwise
- * -EINVAL. A type of 4 bytes with fewer bits is stored as f32. f8 is e4m3 as defined by OCP.
+ * -EINVAL. A type of 4 bytes with fewer bits is stored as f32. f8 is e4m3 as defined by OCP,
+ * without -0, which some devices read as NaN.
  * docs/ADD-A-BACKEND.md says what a new type needs. */
 #define DEV_TYPE_LIST(TYPE)                                                                        \
 	TYPE(DEV_F32, f32, 4, 8, 23, true, DEV_F32, 1)                                             \

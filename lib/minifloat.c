@@ -65,6 +65,8 @@ uint32_t minifloat_encode(struct minifloat_format format, float x)
 				      FLOAT_MANTISSA - f.mantissa);
 	else
 		code = (uint32_t)nearbyint(ldexp(fabs((double)x), f.bias - 1 + f.mantissa));
+	if (code == 0 && !format.infinite)
+		sign = 0;
 	return sign | (code > f.largest ? f.beyond : code);
 }
 

@@ -2,7 +2,8 @@
  *
  * Floating-point formats narrower than float, as matrix units take them. Conversions from float
  * round to nearest, ties to even, and keep subnormals and the sign of zero. A value that is too
- * large becomes infinity; in a format that has none it becomes NaN.
+ * large becomes infinity; in a format that has none it becomes NaN, and zero has no sign: AMD's
+ * units before gfx950 read f8's -0 as NaN.
  *
  *     {5, 10, true}    f16     IEEE 754 binary16, up to 65504
  *     {8, 7, true}     bf16    the upper half of a float

@@ -83,7 +83,7 @@ static inline struct small_float small_of(enum dev_type type)
 	return (struct small_float){t->exponent_bits, t->mantissa_bits, t->infinite};
 }
 
-/* tf32 is stored as f32, with all of its bits. */
+/* tf32 is stored as f32, with all of its bits. f8 has no -0 (device/dev_lists.h). */
 static inline void element_set(void *raw, enum dev_type type, uint64_t i, double value)
 {
 	const struct small_float format = small_of(type);
@@ -94,8 +94,10 @@ static inline void element_set(void *raw, enum dev_type type, uint64_t i, double
 		((float *)raw)[i] = (float)value;
 	else if (bytes == 2)
 		((uint16_t *)raw)[i] = (uint16_t)small_encode(&format, value);
-	else
-		((uint8_t *)raw)[i] = (uint8_t)small_encode(&format, value);
+	else {
+		const uint32_t code = small_encode(&format, value);
+		((uint8_t *)raw)[i] = code == small_sign(&format) ? 0 : (uint8_t)code;
+	}
 }
 
 static inline double element_get(const void *raw, enum dev_type type, uint64_t i)
