@@ -196,6 +196,7 @@ struct gpu_gemm_problem {
 	double alpha, beta;
 	void *workspace;
 	uint64_t workspace_bytes;
+	void *stream_state; /* of stream_open(), for the stream that run() gets */
 };
 
 /* A vendor's BLAS. */
@@ -203,7 +204,15 @@ struct gpu_blas {
 	/* -ENODEV: no library. types_p: 1u << enum dev_type, of the supported types. */
 	int (*open)(const struct gpu_traits *traits, void **blas_p, uint32_t *types_p, char *text,
 		    size_t capacity);
-	void (*close)(void *blas);
+	/* `usable`: whether the device still is. The library may end the process where it is not,
+	 * so its handles are then left to the end of the process. */
+	void (*close)(void *blas, bool usable);
+	/* Whether GEMMs of a type need a state of every stream. The three are NULL where none does.
+	 */
+	bool (*needs_state)(void *blas, enum dev_type type);
+	/* Called before the stream's first such GEMM; may allocate and wait for the device. */
+	int (*stream_open)(void *blas, void **state_p);
+	void (*stream_close)(void *blas, void *state);
 	/* The library's algorithms for the GEMM, best first by the library's own estimate: at most
 	 * `capacity` opaque entries of algorithm_bytes each, written to `algorithms`. */
 	int (*algorithms)(void *blas, const struct gpu_gemm_problem *p, void *algorithms,

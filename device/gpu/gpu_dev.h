@@ -61,6 +61,7 @@ struct dev_stream {
 	struct dev_graph *capturing; /* NULL: the stream is not being captured */
 	struct gpu_waits waits;      /* that may still hold the stream up */
 	void *workspace;             /* workspace of the BLAS */
+	void *blas_state;            /* see struct gpu_blas */
 };
 
 struct dev_event {

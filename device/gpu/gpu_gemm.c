@@ -56,13 +56,18 @@ static int check_library(const struct gpu_dev *d, const struct dev_gemm *g)
 	return 0;
 }
 
-/* Each stream has its own workspace, so that concurrent GEMMs do not share it. It is allocated
- * at the stream's first GEMM, which is not timed. */
-static int alloc_workspace(struct gpu_dev *d, struct dev_stream *s)
+/* Each stream has its own workspace and state, so that concurrent GEMMs do not share them. They are
+ * allocated at the stream's first GEMM, which is not timed. */
+static int prepare_stream(struct gpu_dev *d, struct dev_stream *s, enum dev_type type)
 {
-	uint64_t bytes = d->vendor->blas->workspace_bytes;
-	return s->workspace || bytes == 0 ? 0
-					  : gpu_check(d, d->driver->alloc(bytes, &s->workspace));
+	const struct gpu_blas *blas = d->vendor->blas;
+	int status = 0;
+	if (!s->workspace && blas->workspace_bytes)
+		status = gpu_check(d, d->driver->alloc(blas->workspace_bytes, &s->workspace));
+	if (status || s->blas_state || !blas->needs_state || !blas->needs_state(d->blas, type))
+		return status;
+	status = gpu_refuse_capture(s, "a stream's first GEMM");
+	return status ? status : blas->stream_open(d->blas, &s->blas_state);
 }
 
 static int gemm_by_library(struct gpu_dev *d, struct dev_stream *s, const struct dev_gemm *g)
@@ -72,10 +77,11 @@ static int gemm_by_library(struct gpu_dev *d, struct dev_stream *s, const struct
 	if (!status)
 		status = gpu_enqueue(d, s);
 	if (!status)
-		status = alloc_workspace(d, s);
+		status = prepare_stream(d, s, g->type);
 	if (status)
 		return status;
 	p.workspace = s->workspace;
+	p.stream_state = s->blas_state;
 	p.workspace_bytes = d->vendor->blas->workspace_bytes;
 	const struct gpu_tuned *tuned = gpu_tuned_find(d, &p);
 	return gpu_check(d, d->vendor->blas->run(d->blas, s->handle, &p,
@@ -216,13 +222,14 @@ static int autotune_on_scratch(struct gpu_dev *d, const struct dev_gemm *g,
 	dev_gemm_ranges(&alone, ranges);
 	int status = alloc_operands(d, g, ranges, memory);
 	if (!status)
-		status = alloc_workspace(d, d->internal_stream);
+		status = prepare_stream(d, d->internal_stream, g->type);
 	p->second = memory[0];
 	p->first = memory[1];
 	p->c = memory[2];
 	p->alpha = 1;
 	p->beta = g->beta;
 	p->workspace = d->internal_stream->workspace;
+	p->stream_state = d->internal_stream->blas_state;
 	p->workspace_bytes = d->vendor->blas->workspace_bytes;
 	if (!status)
 		status = gpu_autotune(d, p);
@@ -286,6 +293,6 @@ void gpu_gemm_close(struct gpu_dev *d)
 {
 	gpu_tuned_close(d);
 	if (d->blas)
-		d->vendor->blas->close(d->blas);
+		d->vendor->blas->close(d->blas, gpu_ctx_use(d) == 0);
 	d->blas = NULL;
 }

@@ -148,8 +148,11 @@ static void unlink_stream(struct dev_stream *s)
 
 static void destroy_stream(struct dev_stream *s)
 {
-	const struct gpu_driver *driver = s->dev->driver;
+	struct gpu_dev *d = s->dev;
+	const struct gpu_driver *driver = d->driver;
 	driver->stream_close(s->handle);
+	if (s->blas_state && gpu_ctx_use(d) == 0)
+		d->vendor->blas->stream_close(d->blas, s->blas_state);
 	if (s->workspace)
 		driver->free(s->workspace);
 	free(s->waits.list);

@@ -12,12 +12,8 @@
  * from sm_80 on bf16 and tf32; from sm_89 on f8, whose first operand must be given transposed, with
  * dimensions and leading dimensions in multiples of 16.
  *
- * An algorithm is valid for operands at least as well aligned as those it was found for, and for at
- * least as much workspace. With less of either, or without an algorithm, run() takes the library's
- * first choice. That choice and the descriptors are kept for every shape, type and alignment until
- * close(), about a kilobyte each, so only the first GEMM of a shape calls the library's heuristic.
- *
- * Workspace: 32 MiB, what NVIDIA advises for Hopper. Any thread may call algorithms() and run(). */
+ * Workspace: 32 MiB, what NVIDIA advises for Hopper. Any thread may call algorithms() and run(),
+ * here and of hip_blas. */
 extern const struct gpu_blas cuda_blas;
 
 /* rocBLAS. Types: f32, f64; f16 and bf16 with sums in f32. One algorithm: the library's own choice.

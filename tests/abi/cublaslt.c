@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Compiled and never run: device/gpu/cuda/cublaslt_abi.h against <cublasLt.h>.
+ * Compiled and never run: device/gpu/cuda/cublaslt_abi.h and device/gpu/blaslt_abi.h against
+ * <cublasLt.h>.
  */
 #include <cublasLt.h>
 
-#define CUBLASLT_ABI_TYPES
-typedef cublasLtMatmulDesc_t cublaslt_desc;
-typedef cublasLtMatrixLayout_t cublaslt_layout;
-typedef cublasLtMatmulPreference_t cublaslt_preference;
-typedef cublasLtMatmulAlgo_t cublaslt_algo;
-typedef cublasLtMatmulHeuristicResult_t cublaslt_heuristic;
+#define BLASLT_ABI_TYPES
+typedef cublasLtHandle_t blaslt_handle;
+typedef cublasLtMatmulDesc_t blaslt_desc;
+typedef cublasLtMatrixLayout_t blaslt_layout;
+typedef cublasLtMatmulPreference_t blaslt_preference;
+typedef cublasLtMatmulAlgo_t blaslt_algo;
+typedef cublasLtMatmulHeuristicResult_t blaslt_heuristic;
+typedef cudaStream_t blaslt_stream;
 #include "device/gpu/cuda/cublaslt_abi.h"
 #include "tests/abi/abi.h"
 
+same_value(BLASLT_SUCCESS, CUBLAS_STATUS_SUCCESS);
 same_value(CUBLASLT_SUCCESS, CUBLAS_STATUS_SUCCESS);
 same_value(CUBLASLT_NOT_INITIALIZED, CUBLAS_STATUS_NOT_INITIALIZED);
 same_value(CUBLASLT_INTERNAL_ERROR, CUBLAS_STATUS_INTERNAL_ERROR);
@@ -48,26 +52,29 @@ same_value(CUBLASLT_PREFER_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGN
 same_value(CUBLASLT_PREFER_MIN_ALIGNMENT_D_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES);
 
 same_size(struct cublaslt_algo_layout, cublasLtMatmulAlgo_t);
-same_size(struct cublaslt_heuristic_layout, cublasLtMatmulHeuristicResult_t);
-same_field(struct cublaslt_heuristic_layout, algo, cublasLtMatmulHeuristicResult_t, algo);
-same_field(struct cublaslt_heuristic_layout, workspace_bytes, cublasLtMatmulHeuristicResult_t,
-	   workspaceSize);
-same_field(struct cublaslt_heuristic_layout, state, cublasLtMatmulHeuristicResult_t, state);
-same_field(struct cublaslt_heuristic_layout, waves, cublasLtMatmulHeuristicResult_t, wavesCount);
+same_value(sizeof(struct cublaslt_algo_layout) + sizeof(struct blaslt_estimate),
+	   sizeof(cublasLtMatmulHeuristicResult_t));
+same_value(0, offsetof(cublasLtMatmulHeuristicResult_t, algo));
+#define same_estimate(ours, theirs)                                                                \
+	same_value(sizeof(struct cublaslt_algo_layout) + offsetof(struct blaslt_estimate, ours),   \
+		   offsetof(cublasLtMatmulHeuristicResult_t, theirs))
+same_estimate(workspace_bytes, workspaceSize);
+same_estimate(state, state);
+same_estimate(waves, wavesCount);
 
-same_function(cublaslt_create_fn, cublasLtCreate);
-same_function(cublaslt_destroy_fn, cublasLtDestroy);
+same_function(blaslt_create_fn, cublasLtCreate);
+same_function(blaslt_destroy_fn, cublasLtDestroy);
 same_function(cublaslt_get_version_fn, cublasLtGetVersion);
 same_function(cublaslt_get_status_name_fn, cublasLtGetStatusName);
 same_function(cublaslt_get_status_string_fn, cublasLtGetStatusString);
-same_function(cublaslt_desc_create_fn, cublasLtMatmulDescCreate);
-same_function(cublaslt_desc_destroy_fn, cublasLtMatmulDescDestroy);
-same_function(cublaslt_desc_set_fn, cublasLtMatmulDescSetAttribute);
-same_function(cublaslt_layout_create_fn, cublasLtMatrixLayoutCreate);
-same_function(cublaslt_layout_destroy_fn, cublasLtMatrixLayoutDestroy);
-same_function(cublaslt_preference_create_fn, cublasLtMatmulPreferenceCreate);
-same_function(cublaslt_preference_destroy_fn, cublasLtMatmulPreferenceDestroy);
-same_function(cublaslt_preference_set_fn, cublasLtMatmulPreferenceSetAttribute);
-same_function(cublaslt_heuristic_fn, cublasLtMatmulAlgoGetHeuristic);
+same_function(blaslt_desc_create_fn, cublasLtMatmulDescCreate);
+same_function(blaslt_desc_destroy_fn, cublasLtMatmulDescDestroy);
+same_function(blaslt_desc_set_fn, cublasLtMatmulDescSetAttribute);
+same_function(blaslt_layout_create_fn, cublasLtMatrixLayoutCreate);
+same_function(blaslt_layout_destroy_fn, cublasLtMatrixLayoutDestroy);
+same_function(blaslt_preference_create_fn, cublasLtMatmulPreferenceCreate);
+same_function(blaslt_preference_destroy_fn, cublasLtMatmulPreferenceDestroy);
+same_function(blaslt_preference_set_fn, cublasLtMatmulPreferenceSetAttribute);
+same_function(blaslt_heuristic_fn, cublasLtMatmulAlgoGetHeuristic);
 same_function(cublaslt_config_get_fn, cublasLtMatmulAlgoConfigGetAttribute);
-same_function(cublaslt_matmul_fn, cublasLtMatmul);
+same_function(blaslt_matmul_fn, cublasLtMatmul);

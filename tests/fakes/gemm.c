@@ -11,6 +11,14 @@
 #define CUT_TERMS 32u
 #define PROMOTED_TERMS 128u
 
+static double load_fnuz(const void *matrix, uint64_t index)
+{
+	const uint8_t code = ((const uint8_t *)matrix)[index], rest = code & 0x7f,
+		      field = rest >> 3;
+	const double size = field ? ldexp(8 + (rest & 7), field - 11) : ldexp(rest, -10);
+	return code == 0x80 ? (double)NAN : code & 0x80 ? -size : size;
+}
+
 /* Units round what they multiply. */
 static double load_element(enum dev_type type, const void *matrix, uint64_t index)
 {
@@ -31,10 +39,10 @@ static double row_times_column(const struct fake_gemm *p, uint64_t row, uint64_t
 {
 	double sum = 0, promoted = 0;
 	for (uint64_t i = 0; i < p->k; i++) {
-		sum += load_element(p->type, p->a,
-				    p->a_transposed ? row * p->lda + i : i * p->lda + row) *
-		       load_element(p->type, p->b,
-				    p->b_transposed ? i * p->ldb + column : column * p->ldb + i);
+		const uint64_t a = p->a_transposed ? row * p->lda + i : i * p->lda + row,
+			       b = p->b_transposed ? i * p->ldb + column : column * p->ldb + i;
+		sum += p->is_fnuz ? load_fnuz(p->a, a) * load_fnuz(p->b, b)
+				  : load_element(p->type, p->a, a) * load_element(p->type, p->b, b);
 		if (dev_type_bytes(p->type) == 1 && (i + 1) % CUT_TERMS == 0)
 			sum = truncate_mantissa(sum);
 		if (dev_type_bytes(p->type) == 1 && !p->fast_accumulation &&

@@ -22,6 +22,7 @@ struct fake_gemm {
 	void *d;
 	uint64_t lda, ldb, ldc, ldd;
 	bool fast_accumulation;
+	bool is_fnuz;      /* f8 of A and B is AMD's: a bias of 8, and the only NaN is OCP's -0 */
 	unsigned extra_us; /* added run time */
 };
 

@@ -48,7 +48,7 @@ static void open_blas(const struct gpu_blas *blas, const char *arch, bool there,
 	if (status)
 		expect(!opened && !types && !text[0]);
 	else
-		blas->close(opened);
+		blas->close(opened, true);
 }
 
 static void cublaslt_opens_or_says_why(void)

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The part of cuBLASLt's ABI that we use, the same in CUDA 11, 12 and 13. tests/abi/cublaslt.c
- * compares it with cublasLt.h.
+ * The part of cuBLASLt's ABI that we use beside device/gpu/blaslt_abi.h, the same in CUDA 11, 12
+ * and 13. tests/abi/cublaslt.c compares both with cublasLt.h.
  *
  * Enumerations are unsigned here, as the compiler makes them.
  */
 #ifndef GPUSIG_CUBLASLT_ABI_H
 #define GPUSIG_CUBLASLT_ABI_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "device/gpu/blaslt_abi.h"
 
-typedef unsigned cublaslt_status;
+typedef blaslt_status cublaslt_status;
 enum {
 	CUBLASLT_SUCCESS = 0,
 	CUBLASLT_NOT_INITIALIZED = 1,
@@ -56,56 +55,11 @@ struct cublaslt_algo_layout {
 	uint64_t data[8];
 };
 
-struct cublaslt_heuristic_layout {
-	struct cublaslt_algo_layout algo;
-	size_t workspace_bytes;
-	cublaslt_status state;
-	float waves;
-	int reserved[4];
-};
-
-/* tests/abi defines these as the library's own types, so that it can compare whole prototypes. */
-#ifndef CUBLASLT_ABI_TYPES
-typedef struct cublaslt_desc *cublaslt_desc;
-typedef struct cublaslt_layout *cublaslt_layout;
-typedef struct cublaslt_preference *cublaslt_preference;
-typedef struct cublaslt_algo_layout cublaslt_algo;
-typedef struct cublaslt_heuristic_layout cublaslt_heuristic;
-#endif
-
-struct cublasLtContext;
-struct CUstream_st;
-
-typedef cublaslt_status cublaslt_create_fn(struct cublasLtContext **);
-typedef cublaslt_status cublaslt_destroy_fn(struct cublasLtContext *);
 typedef size_t cublaslt_get_version_fn(void);
 typedef const char *cublaslt_get_status_name_fn(cublaslt_status);
 typedef const char *cublaslt_get_status_string_fn(cublaslt_status);
-/* compute type, type of alpha and beta */
-typedef cublaslt_status cublaslt_desc_create_fn(cublaslt_desc *, unsigned, unsigned);
-typedef cublaslt_status cublaslt_desc_destroy_fn(cublaslt_desc);
-typedef cublaslt_status cublaslt_desc_set_fn(cublaslt_desc, unsigned, const void *, size_t);
-/* type, rows, columns, leading dimension */
-typedef cublaslt_status cublaslt_layout_create_fn(cublaslt_layout *, unsigned, uint64_t, uint64_t,
-						  int64_t);
-typedef cublaslt_status cublaslt_layout_destroy_fn(cublaslt_layout);
-typedef cublaslt_status cublaslt_preference_create_fn(cublaslt_preference *);
-typedef cublaslt_status cublaslt_preference_destroy_fn(cublaslt_preference);
-typedef cublaslt_status cublaslt_preference_set_fn(cublaslt_preference, unsigned, const void *,
-						   size_t);
-typedef cublaslt_status cublaslt_heuristic_fn(struct cublasLtContext *, cublaslt_desc,
-					      cublaslt_layout, cublaslt_layout, cublaslt_layout,
-					      cublaslt_layout, cublaslt_preference, int,
-					      cublaslt_heuristic *, int *);
 /* attribute, its value, bytes of it, bytes written */
-typedef cublaslt_status cublaslt_config_get_fn(const cublaslt_algo *, unsigned, void *, size_t,
+typedef cublaslt_status cublaslt_config_get_fn(const blaslt_algo *, unsigned, void *, size_t,
 					       size_t *);
-/* alpha, A, B, beta, C, D, algorithm, workspace and its bytes */
-typedef cublaslt_status cublaslt_matmul_fn(struct cublasLtContext *, cublaslt_desc, const void *,
-					   const void *, cublaslt_layout, const void *,
-					   cublaslt_layout, const void *, const void *,
-					   cublaslt_layout, void *, cublaslt_layout,
-					   const cublaslt_algo *, void *, size_t,
-					   struct CUstream_st *);
 
 #endif

@@ -102,9 +102,10 @@ static int blas_open(const struct gpu_traits *traits, void **blas_p, uint32_t *t
 	return 0;
 }
 
-static void blas_close(void *opened)
+static void blas_close(void *opened, bool usable)
 {
 	struct blas *blas = opened;
+	(void)usable;
 	if (!blas)
 		return;
 	roc.destroy(blas->handle);
