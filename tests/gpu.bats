@@ -169,6 +169,22 @@ driver_text() { for word in "$@"; do cases "'$word' in rows[0]['device'][0]['dri
 	cases 'all(r["check"]["status"] == "ok" for r in rows if r["kind"] == "case")'
 }
 
+@test "AMD's types are multiplied by the library that has them, and the record says by which" {
+	for arch in gfx942:sramecc+:xnack- gfx1201; do
+		FAKE_ARCH=$arch program gemm/efficiency hip --shape n64 --type f32,bf16,f8 --variant gemm
+		ran
+		cases "'bf16, f8), rocBLAS 5.0.0 (f32, f64)' in rows[0]['device'][0]['blas']" \
+			'[r["facts"]["algorithm"].split()[0] for r in rows if r["kind"] == "case"] == ["library\u0027s", "solution", "solution"]' \
+			'all(r["check"]["status"] == "ok" for r in rows if r["kind"] == "case")'
+	done
+	units=$(readlink -f "$bin")/../tests/unit
+	[ -x "$units/conformance_gemm" ] || skip 'the unit tests are not built'
+	FAKE_ARCH=gfx942 run env "LD_LIBRARY_PATH=$(fakes)" "$units/conformance_gemm" hip
+	echo "$output"
+	[ "$status" = 0 ]
+	[[ $output == *gemm_multiplies_f8* && $output != *"the device lacks the type"* ]]
+}
+
 @test "a BLAS too new for the driver is passed over for an older one, and where there is none that is told" {
 	FAKE_DRIVER_VERSION=12040 program gemm/efficiency cuda --shape n64 --type f32 --variant gemm
 	ran

@@ -16,12 +16,9 @@
  * here and of hip_blas. */
 extern const struct gpu_blas cuda_blas;
 
-/* rocBLAS. Types: f32, f64; f16 and bf16 with sums in f32. One algorithm: the library's own choice.
- *
- * The stream and the workspace are state of a rocBLAS handle. There is one handle per device, and
- * run() sets both under a lock: with a handle per stream, the first GEMM of each stream would
- * create it, which waits for the device and cannot be captured in a graph. The first GEMM frees the
- * handle's own workspace and so waits for the device.
+/* hipBLASLt for f16, bf16, tf32 and f8, and rocBLAS for f32 and f64, and for f16 and bf16 where
+ * hipBLASLt does not have them. open()'s text names both, each with the types that it multiplies,
+ * or why there is no hipBLASLt.
  *
  * Workspace: 128 MiB, what rocBLAS allocates by itself on gfx94x. */
 extern const struct gpu_blas hip_blas;

@@ -42,9 +42,11 @@ typedef struct {
 	unsigned flags;
 } CUmemcpyAttributes;
 
+static const char *arch_of_device(void) { return "sm_90"; }
+
 const struct fake_model fake_model = {
 	.device_name = "Fake GPU",
-	.arch = "sm_90",
+	.arch = arch_of_device,
 	.warp_threads = 32,
 	.timer_hz = 1e9,
 	.shared_per_unit_bytes = 128 << 10,

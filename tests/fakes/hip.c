@@ -12,14 +12,14 @@
 		     "driver version is insufficient for runtime version")
 /* CanUseStreamWaitValue; WallClockRate, kHz */
 #define OTHER_ATTRIBUTES ATTRIBUTE(10013, 1), ATTRIBUTE(10017, 100000)
+#include "tests/fakes/arch.h"
 #include "tests/fakes/cuda_hip_body.h"
 
-#define ARCH "gfx90a:sramecc+:xnack-"
 #define MEMCPY_WITHOUT_CU 1024 /* hipMemcpyDeviceToDeviceNoCU */
 
 const struct fake_model fake_model = {
 	.device_name = "Fake GPU",
-	.arch = ARCH,
+	.arch = fake_hip_arch,
 	.warp_threads = 64,
 	.timer_hz = 1e8,
 	.shared_per_unit_bytes = 64 << 10,
@@ -155,7 +155,7 @@ static int fill_properties(const char *function, char *at, size_t bytes, size_t 
 	if (!status) {
 		memset(at, 0, bytes);
 		snprintf(at, 256, "%s", fake_model.device_name);
-		memcpy(at + arch_offset, ARCH, sizeof(ARCH));
+		snprintf(at + arch_offset, 256, "%s", fake_hip_arch());
 	}
 	return leave_call(status);
 }

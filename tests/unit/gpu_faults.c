@@ -77,7 +77,7 @@ static void without_a_fault_all_works(void)
 		"ncclRecv", "ncclGroupEnd"
 static const char *const needed[2][12] = {
 	{"cublasLtMatmul", COLLECTIVES, "cuMemFree_v2", "cuMemFreeHost", NULL},
-	{"rocblas_gemm_ex", COLLECTIVES, "hipFree", "hipHostFree", NULL}};
+	{"rocblas_gemm_ex", "hipblasLtMatmul", COLLECTIVES, "hipFree", "hipHostFree", NULL}};
 
 static void fail_at(int vendor, const char *function, const char *when, const char *result,
 		    char *line, size_t capacity)

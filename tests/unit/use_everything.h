@@ -126,6 +126,19 @@ static void use_gemms(struct test_objects *u)
 	}
 }
 
+/* f16, which another library may multiply than f32. */
+static void use_narrow_gemm(struct test_objects *u)
+{
+	uint16_t *c = (uint16_t *)(void *)u->pinned;
+	const struct dev_gemm g = PACKED_GEMM(N, N, N, .type = DEV_F16, .a = u->pinned + 1024,
+					      .b = u->pinned + 2048, .c = c);
+	for (uint32_t i = 0; i < 3 * 512; i++)
+		c[i] = 0x3c00;
+	try(dev_gemm(u->d, u->s, &g));
+	try(dev_stream_sync(u->d, u->s));
+	try(c[0] == 0x4c00 && c[N * N - 1] == 0x4c00 ? 0 : err_note(-EILSEQ, "wrong GEMM result"));
+}
+
 static void use_graph(struct test_objects *u)
 {
 	try(dev_graph_begin(u->d, u->s));
@@ -205,7 +218,8 @@ static int use_everything(const char *spec)
 		u.d = set.dev[0];
 		u.other = set.dev[1];
 		void (*const parts[])(struct test_objects *) = {
-			open_objects, use_streams, use_values, use_gemms, use_graph, use_clocks};
+			open_objects,    use_streams, use_values, use_gemms,
+			use_narrow_gemm, use_graph,   use_clocks};
 		for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && !failed_status; i++)
 			parts[i](&u);
 		if (!failed_status)

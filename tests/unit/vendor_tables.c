@@ -62,7 +62,7 @@ static void cublaslt_opens_or_says_why(void)
 	open_blas(&cuda_blas, "sm_90", is_installed(files), "cuBLASLt");
 }
 
-/* rocBLAS ends the process where there is no device. */
+/* Both libraries end the process where there is no device. */
 static void rocblas_opens_or_says_why(void)
 {
 	static const char *const files[] = {"librocblas.so.5",
@@ -71,9 +71,13 @@ static void rocblas_opens_or_says_why(void)
 					    "librocblas.so.0",
 					    "librocblas.so",
 					    "/opt/rocm/lib/librocblas.so",
+					    "libhipblaslt.so.1",
+					    "libhipblaslt.so.0",
+					    "libhipblaslt.so",
+					    "/opt/rocm/lib/libhipblaslt.so",
 					    NULL};
 	if (is_installed(files))
-		skip("rocBLAS is installed");
+		skip("hipBLASLt or rocBLAS is installed");
 	open_blas(&hip_blas, "gfx90a", false, "rocBLAS");
 }
 

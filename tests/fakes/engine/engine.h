@@ -80,7 +80,8 @@ struct fake_result_name {
 };
 
 struct fake_model {
-	const char *device_name, *arch;
+	const char *device_name;
+	const char *(*arch)(void);
 	uint32_t warp_threads;
 	double timer_hz;
 	uint64_t shared_per_unit_bytes, shared_reserved_bytes, shared_granularity_bytes;

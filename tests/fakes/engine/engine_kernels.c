@@ -33,7 +33,7 @@ uint64_t fake_cycles(void) { return clock_ns() / 2 * 3; }
  * "compute_90a" runs on sm_90 only. */
 static bool arch_fits_device(const char *arch)
 {
-	const char *mine = fake_model.arch;
+	const char *mine = fake_model.arch();
 	const size_t virtual = strlen("compute_"), real = strlen("sm_");
 	char *features = NULL;
 	if (strncmp(mine, "sm_", real) != 0)
@@ -50,7 +50,7 @@ static bool arch_fits_device(const char *arch)
 static bool ptx_fits_device(const char *ptx)
 {
 	const char *target = strncmp(ptx, "//", 2) == 0 ? strstr(ptx, "\n.target sm_") : NULL,
-		   *mine = fake_model.arch;
+		   *mine = fake_model.arch();
 	const size_t before = strlen("\n.target sm_"), real = strlen("sm_");
 	return target && strncmp(mine, "sm_", real) == 0 &&
 	       strtol(target + before, NULL, 10) <= strtol(mine + real, NULL, 10);

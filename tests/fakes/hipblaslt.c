@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * libhipblaslt. Its kernels count in the handle's memory, so a handle serves one stream; the real
+ * library does not refuse a second one, but its results may be wrong. A GEMM writes to its
+ * descriptor. f8 is AMD's on gfx94x and OCP's on gfx95x and gfx12. Where the architecture lacks
+ * tf32, f32 is multiplied instead, without a word.
+ */
+#define LT(name) hipblasLt##name
+enum {
+	SUCCESS = 0,
+	NOT_INITIALIZED = 1,
+	ALLOC_FAILED = 2,
+	INVALID_VALUE = 3,
+	EXECUTION_FAILED = 5,
+	INTERNAL_ERROR = 6,
+	NOT_SUPPORTED = 7
+};
+enum { R_32F = 0, R_64F = 1, R_16F = 2, R_16BF = 14, R_8F_E4M3 = 28, R_8F_E4M3_FNUZ = 1000 };
+enum { COMPUTE_32F = 2, COMPUTE_32F_FAST_TF32 = 6, COMPUTE_64F = 7 };
+enum { OP_N = 111, OP_T = 112 };
+enum { TRANSA = 0, TRANSB = 1, FAST_ACCUM = -1 };
+enum { MAX_WORKSPACE_BYTES = 1, ALIGNMENT_OF_A = -1 };
+#define REFUSED_AT_RUN INTERNAL_ERROR
+#define DESC_IS_WRITTEN 1
+#define HAS_TF32 is_arch("gfx94")
+#define VERSION 100000 /* 1.0.0 */
+#define CREATE_STATUS SUCCESS
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* hipblasLtMatmulAlgo_t: 24 bytes. */
+struct algo {
+	uint32_t index;
+	uint32_t magic;
+	uint64_t workspace_bytes;
+	size_t max_workspace_bytes;
+};
+_Static_assert(sizeof(struct algo) == 24, "as hipblaslt.h lays it out");
+
+#include "tests/fakes/arch.h"
+
+#include <string.h>
+
+static int is_arch(const char *begin)
+{
+	return strncmp(fake_hip_arch(), begin, strlen(begin)) == 0;
+}
+
+#include "tests/fakes/blaslt_body.h"
+
+int hipblasLtGetVersion(struct handle *handle, int *version)
+{
+	const char *old = getenv("FAKE_HIPBLASLT_VERSION");
+	int status = driver_fault(__func__);
+	if (!status && !handle)
+		status = NOT_INITIALIZED;
+	if (!status)
+		*version = old ? (int)strtol(old, NULL, 10) : VERSION;
+	return status;
+}
+
+/* hipblaslt_ext::getIndexFromAlgo(hipblasLtMatmulAlgo_t &) */
+int index_from_algo(struct algo *algo) __asm__(
+	"_ZN13hipblaslt_ext16getIndexFromAlgoER22_hipblasLtMatmulAlgo_t");
+int index_from_algo(struct algo *algo) { return (int)algo->index; }
+
+#pragma GCC visibility pop
+
+static bool find_f8(int type, bool *is_fnuz_p)
+{
+	*is_fnuz_p = type == R_8F_E4M3_FNUZ;
+	return (type == R_8F_E4M3_FNUZ && is_arch("gfx94")) ||
+	       (type == R_8F_E4M3 && (is_arch("gfx95") || is_arch("gfx12")));
+}
+
+static void note_alignment(struct algo *algo, const struct preference *preference)
+{
+	algo->max_workspace_bytes = preference->workspace_bytes;
+}
+
+static bool fits_alignment(const struct algo *algo, const void *const operands[ALIGNMENTS])
+{
+	(void)algo, (void)operands;
+	return true;
+}
+
+static int use_handle(struct handle *handle, void *stream)
+{
+	if (handle->stream && handle->stream != stream)
+		return INVALID_VALUE;
+	handle->stream = stream;
+	return SUCCESS;
+}
