@@ -306,9 +306,9 @@ static void judge_surroundings(struct bench_run *r, const struct cpu_load *befor
 	double max_hz = fmax(r->current.clock_before_hz, r->current.clock_after_hz);
 	if (max_hz > r->best_clock_hz)
 		r->best_clock_hz = max_hz;
-	/* A device that reports throttle reasons is judged by them, for a power limit lowers the
-	 * clock, too. */
-	if (!bench_telemetry_explains(&r->current.state) &&
+	/* A device with a driver for it is judged by what that reports, and where that is nothing,
+	 * not at all: a power limit lowers the clock, too. */
+	if (!bench_telemetry_lists_throttle(&r->current.state) &&
 	    min_hz < THROTTLED_BELOW * r->best_clock_hz)
 		bench_flag_variant(r, "throttled", -1,
 				   "core clock %.2f GHz, best of this run %.2f GHz", 1e-9 * min_hz,

@@ -278,14 +278,14 @@ struct bench_derived *bench_find_metric(struct bench_run *r, const struct bench_
  * no headline number, or derive() fails without samples. */
 void bench_headline_variants(struct bench_run *r);
 
-/* bench_telemetry.c. _read: read a device; a failure is a sample without a value. _explains:
- * whether the device reports why it throttles. _throttle: the reason, or NULL when it does not
- * throttle. _thermal_s: seconds of thermal throttling so far; NaN: unknown. _write_identity: which
- * board it is, as the fields "uuid", "serial" and "vbios". _write: write the other samples, or
- * those that change between cases, as the object "state"; an unknown identity is there with its
- * reason. */
+/* bench_telemetry.c. _read: read a device; a failure is a sample without a value. _lists_throttle:
+ * whether the device has a driver that would know why it throttles, which may not tell. _throttle:
+ * the reason, or NULL when it does not throttle. _thermal_s: seconds of thermal throttling so far;
+ * NaN: unknown. _write_identity: which board it is, as the fields "uuid", "serial" and "vbios".
+ * _write: write the other samples, or those that change between cases, as the object "state"; an
+ * unknown identity is there with its reason. */
 void bench_telemetry_read(struct dev *dev, struct bench_telemetry *s);
-bool bench_telemetry_explains(const struct bench_telemetry *s);
+bool bench_telemetry_lists_throttle(const struct bench_telemetry *s);
 const char *bench_telemetry_throttle(const struct bench_telemetry *s);
 double bench_telemetry_thermal_s(const struct bench_telemetry *s);
 void bench_telemetry_write_identity(struct json *j, const struct bench_telemetry *s);

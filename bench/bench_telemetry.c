@@ -46,18 +46,16 @@ void bench_telemetry_write_identity(struct json *j, const struct bench_telemetry
 	}
 }
 
-bool bench_telemetry_explains(const struct bench_telemetry *s)
+bool bench_telemetry_lists_throttle(const struct bench_telemetry *s)
 {
-	const struct dev_telemetry *sample = find_sample(s, "throttle");
-	return sample && sample->text[0];
+	return find_sample(s, "throttle") != NULL;
 }
 
 const char *bench_telemetry_throttle(const struct bench_telemetry *s)
 {
-	if (!bench_telemetry_explains(s))
-		return NULL;
-	const char *text = find_sample(s, "throttle")->text;
-	return strcmp(text, "none") != 0 && strcmp(text, "idle") != 0 ? text : NULL;
+	const struct dev_telemetry *sample = find_sample(s, "throttle");
+	const char *text = sample ? sample->text : "";
+	return text[0] && strcmp(text, "none") != 0 && strcmp(text, "idle") != 0 ? text : NULL;
 }
 
 double bench_telemetry_thermal_s(const struct bench_telemetry *s)
