@@ -194,6 +194,32 @@ setup_file() {
 	grep -q $'^read_from_cache_with_both_in_turns\t[1-9][0-9.e+]*\tus\ta launch$' <<<"$output"
 	grep -q $'^local_copy_64KiB_while_every_slot_is_held\t[0-9.e+]*\tus\tended meanwhile$' <<<"$output"
 	grep -q $'^device_free_while_every_slot_is_held\t[0-9.e+]*\tus\tdid not return before the gate opened$' <<<"$output"
+	names=$(expected_metrics | sed -n 's|^questions/||p')
+	[ "$(wc -w <<<"$names")" -gt 8 ]
+	for name in $names; do grep -q "^$name"$'\t' <<<"$output" || { echo "no question: $name" && false; }; done
+}
+
+# The metrics of the table of expectations.
+# shellcheck disable=SC2016 # of Markdown
+expected_metrics() { sed -n '/^| metric | unit |/,/^$/s/^| `\([^`]*\)`.*/\1/p' docs/BACKENDS.md; }
+
+# lists_case PROGRAM QUANTITY{variant=V,AXIS=VALUE}: an H200 has a case with these values, or no axis is named.
+lists_case() {
+	cases=$("bin/$1" --device sim:h200 --list)
+	for word in $(sed 's/.*{//; s/}//; s/variant=[^,]*//' <<<"$2" | tr , ' '); do cases=$(grep -E "(^| )$word( |$)" <<<"$cases") || return; done
+}
+
+@test "what is expected of a program is a headline number or a fact of it, or one of its values" {
+	names=$(expected_metrics | grep -v '^questions/')
+	[ "$(wc -l <<<"$names")" -gt 40 ]
+	while read -r name; do
+		program=$(cut -d / -f 1-2 <<<"$name") quantity=$(cut -d / -f 3- <<<"$name")
+		case $quantity in
+		*_queued_max) grep -q "\"$quantity\"" micro/launch.c ;;
+		*'{'*) grep -rq "\"${quantity%%'{'*}\"" "$program".c "$program" bench && lists_case "$program" "$quantity" ;;
+		*) "bin/$program" --about | grep -q "\"$quantity\"" ;;
+		esac || { echo "nothing gives $name" && false; }
+	done <<<"$names"
 }
 
 @test "a device that fails under the questions ends them with 1, a simulated or absent one with 77" {
@@ -308,6 +334,7 @@ pack() {
 	grep -q '^not here: make$' "$BATS_TEST_TMPDIR/out/summary.txt"
 	grep -q '^packed: version .*, for glibc 2' "$BATS_TEST_TMPDIR/out/summary.txt"
 	grep -q '^gpusig: [1-9][0-9]* cases in ' "$BATS_TEST_TMPDIR/out/summary.txt"
+	grep -q "^nothing is expected of '.*'; the table has H200, " "$BATS_TEST_TMPDIR/out/summary.txt"
 	tar -tzf "$BATS_TEST_TMPDIR/out/evidence.tar.gz" >"$BATS_TEST_TMPDIR/list"
 	grep -qxF ./run/signature.json "$BATS_TEST_TMPDIR/list"
 	run grep report.html "$BATS_TEST_TMPDIR/list"

@@ -35,7 +35,8 @@
 # Every stage has a time limit; equal runs that can't end in SECONDS are refused.
 # A stage that fails stops no other. OUT_DIR gets summary.txt, which is printed
 # last, and the logs and records of all stages as evidence.tar.gz (in parts where
-# it exceeds 15 MiB); both are written again after every stage.
+# it exceeds 15 MiB); both are written again after every stage. The summary lists
+# which numbers lie outside the expectations of docs/BACKENDS.md.
 #
 # While stages run, one more process has a GPU open and does nothing, so that the
 # driver stays initialised between programs, and compiled kernels are kept in
@@ -350,6 +351,7 @@ summary() {
 	for stage; do
 		[ -s "$evidence/${stage%%:*}.summary" ] && echo "-- ${stage%%:*}" && cat "$evidence/${stage%%:*}.summary"
 	done
+	[ -s "$evidence/expectations.txt" ] && echo "-- expectations" && cat "$evidence/expectations.txt"
 	echo "-- stages on ${device:-no device}; memory of GPUs in use before: $before, after: $(memory_in_use)"
 	cat "$evidence/stages"
 	[ -s "$evidence/hold.txt" ] && cat "$evidence/hold.txt"
@@ -365,6 +367,14 @@ keep() {
 	else
 		mv "$work/evidence.tar.gz" "$out/evidence.tar.gz"
 	fi
+}
+
+# What of the numbers so far nobody expected.
+compare() {
+	case $1 in questions | programs | run | aa) ;; *) return ;; esac
+	python=$(sh suite/find_python.sh --any 2>&1) || { echo "$python" >"$evidence/expectations.txt" && return; }
+	timeout -k 2 30 "$python" tests/hardware/expectations.py "$evidence" >"$evidence/expectations.txt" 2>&1 ||
+		echo "the comparison ended with $?" >>"$evidence/expectations.txt"
 }
 
 # It reads a pipe that only this script writes to, so it ends with the script, however that ends.
@@ -464,6 +474,7 @@ for stage; do
 	code=$? child=''
 	case $code in 0 | 77) ;; *) failed=1 && tail -n 15 "$evidence/$name.log" | cut -c1-190 ;; esac
 	printf '%-12s %-16s %4s s\n' "$name" "$(outcome "$code")" $(($(date +%s) - started)) >>"$evidence/stages"
+	compare "$name"
 	keep "$@"
 done
 end_hold

@@ -52,7 +52,9 @@ for folder in "$build"/bin/*/; do
 done
 copy bin "$build"/bin/*.so
 copy tests/unit "$build"/tests/unit/conformance*
-copy tests/hardware "$build"/tests/hardware/* tests/hardware/check.sh tests/hardware/spread.py tests/hardware/README.md
+copy tests/hardware "$build"/tests/hardware/* tests/hardware/check.sh tests/hardware/spread.py \
+	tests/hardware/expectations.py tests/hardware/README.md
+copy docs docs/BACKENDS.md
 copy tests/peers tests/peers/*.py
 copy gpu-peers "$build"/gpu-peers/* build/carry/*
 copy . gpusig LICENSE
