@@ -8,8 +8,8 @@
 #   -d DEVICE   such as cuda or sim (the first of cuda, hip and host that is here)
 #   -t SECONDS  no stage starts or goes on when so many have passed (540)
 #   -c CALL     the stages of a call; their limits add up to at most 540 s:
-#               1 the backend, every program and the headline, 2 peers, 3 five
-#               minutes of ./gpusig run, 4 equal runs, 5 checkers
+#               1 the backend, questions, every program and the headline, 2 peers,
+#               3 five minutes of ./gpusig run, 4 equal runs, 5 checkers
 #   -n          print stages and limits, no more
 #   -p          take the programs of build/hardware (pack.sh); this is also done
 #               where make or a C compiler is missing
@@ -296,8 +296,8 @@ limit_of() {
 	build) echo "${parameter:-240}" ;;
 	conformance) echo "${parameter:-240}" ;;
 	checkers) echo 360 ;;
-	programs) echo $((75 + 30 * ${parameter:-2})) ;;
-	run) echo $((75 + ${parameter:-300})) ;;
+	programs) echo $((110 + 30 * ${parameter:-2})) ;;
+	run) echo $((60 + ${parameter:-300})) ;;
 	questions) echo 50 ;;
 	peers) echo $((60 + 90 * ${parameter:-5})) ;;
 	aa) limit_of_equal_runs "$parameter" ;;
@@ -422,7 +422,7 @@ stages_of_call() {
 	[ -z "$packed" ] || { build=build:15 && runs=1-7; }
 	case $1 in
 	'') echo machine build conformance programs checkers ;;
-	1) echo machine "$build" conformance:110 programs:1 run:120 questions ;;
+	1) echo machine "$build" conformance:90 questions programs:1 run:120 ;;
 	2) echo machine "$build" peers:4 ;;
 	3) echo machine "$build" run:300 ;;
 	4) echo "$build" "aa:$runs" ;;
