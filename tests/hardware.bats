@@ -278,7 +278,7 @@ has_ended() {
 	begin questions
 	wait "$script"
 	has_ended "$holder"
-	grep -q '^1 device of cuda held open, opened in [0-9.]* s$' "$BATS_TEST_TMPDIR/out/summary.txt"
+	grep -q '^2 devices of cuda:0,1 held open, opened in [0-9.]* s$' "$BATS_TEST_TMPDIR/out/summary.txt"
 	[ ! -e "build/hardware-$script" ]
 }
 
@@ -346,7 +346,7 @@ pack() {
 	[ "$status" = 0 ]
 	grep -q '^conformance_memory *cuda *[1-9][0-9]* ok *0 not ok' "$BATS_TEST_TMPDIR/gpu/summary.txt"
 	grep -q '^  local_copy_is_captured yes' "$BATS_TEST_TMPDIR/gpu/summary.txt"
-	grep -q '^1 device of cuda held open' "$BATS_TEST_TMPDIR/gpu/summary.txt"
+	grep -q '^2 devices of cuda:0,1 held open' "$BATS_TEST_TMPDIR/gpu/summary.txt"
 }
 
 @test "check.sh takes what was packed where it is told to, or nothing can be built" {
@@ -371,6 +371,88 @@ pack() {
 	echo "$output"
 	[ "$status" = 0 ]
 	grep -q '^packed: version ' out/summary.txt
+}
+
+# What was packed, in $there and the current folder, with some of the programs: GEMMs take fake GPUs minutes.
+some_of_packed() {
+	[ -f "$BATS_FILE_TMPDIR/packed.tar.gz" ] || pack
+	there=$BATS_TEST_TMPDIR/there
+	mkdir "$there" && tar -C "$there" -xzf "$BATS_FILE_TMPDIR/packed.tar.gz"
+	cd "$there" || return 1
+	for binary in bin/*/*; do
+		case " $* " in *" ${binary#bin/} "*) ;; *) rm "$binary" ;; esac
+	done
+}
+
+# ended STAGE...: as the summary says. That nothing is valid, which may be so on a busy machine, is an end too.
+ended() {
+	for stage; do grep -Eq "^$stage +(ok|nothing valid) " "$BATS_TEST_TMPDIR/out/summary.txt" || { echo "$stage" && return 1; }; done
+}
+
+@test "with several GPUs, all of them are looked at and held" {
+	some_of_packed micro/launch micro/memory micro/peer_matrix collectives/device_allreduce
+	run env "LD_LIBRARY_PATH=$build/fakes" FAKE_GPUS=3 GPUSIG_TEST=cop tests/hardware/check.sh -d cuda "$BATS_TEST_TMPDIR/out" \
+		machine build conformance:90 questions programs:1 run:5 aa:1-2:5
+	echo "$output"
+	ended machine build conformance questions programs run
+	grep -Eq '^aa +(ok|FAILED \(1\)) ' "$BATS_TEST_TMPDIR/out/summary.txt" # 1: a run in which nothing is valid
+	grep -q '^conformance_memory *cuda:0,1 *[1-9][0-9]* ok *0 not ok' "$BATS_TEST_TMPDIR/out/summary.txt"
+	run ! grep '^conformance_memory *cuda:0-2 ' "$BATS_TEST_TMPDIR/out/summary.txt"
+	grep -q '^conformance_collectives *cuda:0-2 *[1-9][0-9]* ok *0 not ok' "$BATS_TEST_TMPDIR/out/summary.txt"
+	grep -q '^micro/launch *cuda:0,1 ' "$BATS_TEST_TMPDIR/out/summary.txt"
+	grep -q '^micro/peer_matrix *cuda:0-2 ' "$BATS_TEST_TMPDIR/out/summary.txt"
+	grep -q '^collectives/device_allreduce *cuda:0-2 ' "$BATS_TEST_TMPDIR/out/summary.txt"
+	grep -q '^3 devices of cuda:0-2 held open' "$BATS_TEST_TMPDIR/out/summary.txt"
+	grep -q "^nothing is expected of 'Fake GPU'; the table has H200, " "$BATS_TEST_TMPDIR/out/summary.txt"
+	mkdir "$BATS_TEST_TMPDIR/evidence"
+	tar -C "$BATS_TEST_TMPDIR/evidence" -xzf "$BATS_TEST_TMPDIR/out/evidence.tar.gz"
+	for run in run aa/1 aa/2; do grep -q '"spec":"cuda:0-2"' "$BATS_TEST_TMPDIR/evidence/$run/records.jsonl"; done
+
+	# A list that is named is taken as it is.
+	run env "LD_LIBRARY_PATH=$build/fakes" FAKE_GPUS=3 GPUSIG_TEST=cop tests/hardware/check.sh -d cuda:1 "$BATS_TEST_TMPDIR/out" \
+		conformance:90 programs:1
+	echo "$output"
+	ended conformance programs
+	grep -q '^micro/peer_matrix *cuda:1 ' "$BATS_TEST_TMPDIR/out/summary.txt"
+	grep -q '^1 device of cuda:1 held open' "$BATS_TEST_TMPDIR/out/summary.txt"
+	run ! grep 'cuda:1:' "$BATS_TEST_TMPDIR/out/summary.txt"
+}
+
+@test "with one GPU, of either vendor, every stage is about that one" {
+	some_of_packed micro/launch micro/memory micro/peer_matrix collectives/device_allreduce
+	for vendor in cuda hip; do
+		run env "LD_LIBRARY_PATH=$build/fakes" FAKE_GPUS=1 GPUSIG_TEST=cop tests/hardware/check.sh -d "$vendor" "$BATS_TEST_TMPDIR/out" \
+			machine build conformance:90 questions programs:1 run:5
+		echo "$output"
+		ended machine build conformance questions programs run
+		grep -q "^collectives/device_allreduce *$vendor *cannot run here" "$BATS_TEST_TMPDIR/out/summary.txt"
+		grep -q "^micro/peer_matrix *$vendor " "$BATS_TEST_TMPDIR/out/summary.txt"
+		grep -q "^1 device of $vendor held open" "$BATS_TEST_TMPDIR/out/summary.txt"
+		run ! grep "$vendor:" "$BATS_TEST_TMPDIR/out/summary.txt"
+	done
+}
+
+# All programs, since a model's time costs nothing. It has no data, so the conformance tests are of another model.
+@test "the calls are rehearsed on the model of an H200, and say what nobody expects" {
+	[ -f "$BATS_FILE_TMPDIR/packed.tar.gz" ] || pack
+	there=$BATS_TEST_TMPDIR/there
+	mkdir "$there" && tar -C "$there" -xzf "$BATS_FILE_TMPDIR/packed.tar.gz"
+	cd "$there"
+	printf '#!/bin/sh\necho "%s"\n' '{\"what\": \"copy up, engine\", \"value\": 6e10}' >gpu-peers/copies
+	chmod +x gpu-peers/copies
+	run tests/hardware/check.sh -d sim:h200 "$BATS_TEST_TMPDIR/out" machine build questions programs:1 run:20 aa:1-2:30 peers:1
+	echo "$output"
+	[ "$status" = 0 ]
+	for stage in machine build programs run aa peers; do grep -q "^$stage *ok " "$BATS_TEST_TMPDIR/out/summary.txt"; done
+	grep -q '^questions *cannot run here' "$BATS_TEST_TMPDIR/out/summary.txt"
+	grep -q '^| copy up, engine | [0-9.e+]* | copies | 6e+10 | 1.0' "$BATS_TEST_TMPDIR/out/summary.txt"
+	run ! grep -E '^(micro|gemm|overlap|topology)/.* (FAILED|OUT OF TIME)' "$BATS_TEST_TMPDIR/out/summary.txt"
+	# The model knows no first-level cache, and what it leaves out is no value.
+	grep -q '^outside expectation: micro/memory/l1_read_bandwidth is .*TB/s, expected .* TB/s: .*(run)$' "$BATS_TEST_TMPDIR/out/summary.txt"
+	run ! grep '^outside expectation: gemm/efficiency/gemm_bf16_flop_rate' "$BATS_TEST_TMPDIR/out/summary.txt"
+	grep -q '^no value: micro/launch/graphs_queued_max: ' "$BATS_TEST_TMPDIR/out/summary.txt"
+	grep -Eq '^[1-9][0-9]* outside of [34][0-9] expectations that were compared \(H200\); [1-9] without a value$' "$BATS_TEST_TMPDIR/out/summary.txt"
+	tar -xzOf "$BATS_TEST_TMPDIR/out/evidence.tar.gz" ./expectations.txt | cmp - <(sed -n '/^-- expectations/,/^-- /{/^-- /!p}' "$BATS_TEST_TMPDIR/out/summary.txt")
 }
 
 @test "the spread of equal runs is taken of the primary metrics" {

@@ -5,7 +5,8 @@
 # What a machine with a GPU is asked once it is here: everything in one command,
 # without root, network or bats.
 #
-#   -d DEVICE   such as cuda or sim (the first of cuda, hip and host that is here)
+#   -d DEVICE   such as cuda, of which all devices are used, or a list such as
+#               cuda:0,2 (the first of cuda, hip and host that is here)
 #   -t SECONDS  no stage starts or goes on when so many have passed (540)
 #   -c CALL     the stages of a call; their limits add up to at most 540 s:
 #               1 the backend, questions, every program and the headline, 2 peers,
@@ -20,12 +21,15 @@
 #   machine          what it is (nothing is changed: no clocks, power or modes)
 #   build[:S]        the programs, the unit tests, and the peers where nvcc is, in
 #                    S seconds (240)
-#   conformance[:S]  every conformance test on DEVICE, and on DEVICE:0,1 where
-#                    there are two, in S seconds (240)
-#   programs[:S]     every program for S seconds (2)
+#   conformance[:S]  every conformance test on the first device, and on the first
+#                    two where there are several, those of the collectives on all
+#                    too, in S seconds (240)
+#   programs[:S]     every program for S seconds (2), of GPUs on the first two;
+#                    pairs of devices and collectives on all
 #   checkers         NVIDIA's compute-sanitizer, all four tools, over the tests of
 #                    the kernels
-#   run[:S]          ./gpusig run for S seconds (300), installing nothing
+#   run[:S]          ./gpusig run for S seconds (300) on all GPUs, installing
+#                    nothing
 #   questions        what documents leave open: one line an answer, nothing is
 #                    asserted
 #   peers[:ROUNDS]   tests/peers/gpu_peers.py (5)
@@ -38,8 +42,8 @@
 # it exceeds 15 MiB); both are written again after every stage. The summary lists
 # which numbers lie outside the expectations of docs/BACKENDS.md.
 #
-# While stages run, one more process has a GPU open and does nothing, so that the
-# driver stays initialised between programs, and compiled kernels are kept in
+# While stages run, one more process has all GPUs open and does nothing, so that
+# the driver stays initialised between programs, and compiled kernels are kept in
 # GPUSIG_KERNEL_CACHE, by default a folder of this command's own. GPUSIG_VERSION
 # names the version where there is no git. Programs in build/carry, such as
 # nvbandwidth, are peers built elsewhere.
@@ -99,7 +103,19 @@ packed=''
 config() { if [ -n "$packed" ]; then cat packed.txt; else make -s --no-print-directory config 2>/dev/null; fi; }
 field() { config | sed -n "s/^$1 //p"; }
 devices_of() { bin/micro/memory --devices 2>/dev/null | sed -n "s/^{\"name\":\"$1\",\"devices\":\([0-9]*\).*/\1/p"; }
-is_several() { [ "$(devices_of "$1")" -gt 1 ] 2>/dev/null; }
+is_gpu() { case $device in cuda* | hip*) ;; *) return 1 ;; esac; }
+
+# $pair: the first two devices; $all: all of them; $whole: what a run is of. A list that -d names is taken as it
+# is. Parts of the host's cores, and simulated devices, are as many as one likes: two are enough, and one a run.
+name_lists() {
+	pair=$device all=$device whole=$device count=$(devices_of "$device")
+	[ "${count:-1}" -gt 1 ] || return 0
+	pair=$device:0,1 all=$device:0,1
+	is_gpu || return 0
+	[ "$count" = 2 ] || all=$device:0-$((count - 1))
+	whole=$all
+}
+
 programs_in() { find -L "$1" -type f -perm -u+x ! -name '*.*' | sort; }
 
 outcome() {
@@ -152,11 +168,13 @@ stage_build() {
 }
 
 stage_conformance() {
-	lists=$device failed=0
-	is_several "$device" && lists="$device $device:0,1"
+	failed=0
+	name_lists
 	mkdir -p "$out/conformance"
 	each_s=$((${1:-240} * 3 / 8)) # one that hangs leaves time for the others
 	for binary in $(programs_in "$(field build)/tests/unit" | grep '/conformance'); do
+		lists=$(printf '%s\n' "$device" "$pair" | uniq)
+		case $binary in */conformance_collectives) lists=$(printf '%s\n' "$lists" "$all" | uniq) ;; esac
 		for list in $lists; do
 			name=${binary##*/} tap=$out/conformance/${binary##*/}-$(echo "$list" | tr ':,' '--').tap
 			timeout --foreground -k 5 "$each_s" "$binary" "$list" >"$tap" 2>&1
@@ -174,11 +192,13 @@ stage_conformance() {
 stage_programs() {
 	failed=0 each_s=$((15 + 15 * ${1:-2})) # one that hangs leaves time for the others
 	mkdir -p "$out/programs"
+	name_lists
 	for binary in $(programs_in bin); do
 		name=${binary#bin/} on=$device
-		case $("$binary" --about) in
+		is_gpu && on=$pair
+		case $name$("$binary" --about) in
 		*'"needs":['*'"mpi"'*) continue ;;
-		*'"min_devices":2'*) is_several "$device" && on=$device:0,1 ;;
+		micro/peer_matrix* | *'"min_devices":'[2-9]*) on=$all ;;
 		esac
 		file=$out/programs/$(echo "$name" | tr / -)
 		timeout --foreground -k 5 "$each_s" "$binary" --device "$on" --budget "${1:-2}s" --out "$file.jsonl" >"$file.txt" 2>&1
@@ -218,7 +238,8 @@ stage_checkers() {
 # Out of time it gets the signal that ./gpusig gets, and waits for the report that ends a run.
 stage_run() {
 	trap : TERM
-	./gpusig run --no-install --device "$device" --budget "${1:-300}s" --out "$out/run" >"$out/run/headline.txt"
+	name_lists
+	./gpusig run --no-install --device "$whole" --budget "${1:-300}s" --out "$out/run" >"$out/run/headline.txt"
 	code=$?
 	sed -n '/^  [^ ]/p' "$out/run/headline.txt" | say_lines
 	say "$(grep '^gpusig: .* cases in ' "$out/run.log")"
@@ -248,8 +269,9 @@ stage_aa() {
 	python=$(sh suite/find_python.sh --any) || return 77
 	failed=0
 	equal_runs "$1"
+	name_lists
 	for number in $(seq "$first" "$last"); do
-		./gpusig run --no-install --device "$device" --budget "${seconds}s" --out "$out/aa/$number" || failed=1
+		./gpusig run --no-install --device "$whole" --budget "${seconds}s" --out "$out/aa/$number" || failed=1
 		"$python" tests/hardware/spread.py "$out"/aa/*/signature.json >"$out/aa.summary"
 	done
 	return "$failed"
@@ -380,14 +402,15 @@ compare() {
 # It reads a pipe that only this script writes to, so it ends with the script, however that ends.
 hold_device() {
 	binary=$(field build)/tests/hardware/hold_device
-	case $device in cuda* | hip*) ;; *) return ;; esac
+	is_gpu || return
 	[ -z "$holder" ] && [ -x "$binary" ] && [ ! -e "$work/pipe" ] && mkfifo "$work/pipe" || return
 	if nvidia-smi --query-gpu=compute_mode --format=csv,noheader 2>/dev/null | grep -q Exclusive; then
 		echo "not held open: its compute mode is for one process" >"$evidence/hold.txt"
 		return
 	fi
 	exec 9<>"$work/pipe"
-	"$binary" "$device" <"$work/pipe" >"$evidence/hold.txt" 2>&1 9>&- &
+	name_lists
+	"$binary" "$all" <"$work/pipe" >"$evidence/hold.txt" 2>&1 9>&- &
 	holder=$!
 	for _ in $(seq 200); do
 		[ -s "$evidence/hold.txt" ] && break
