@@ -65,10 +65,12 @@ int bench_device_open(struct bench_run *r)
 	if (r->set.count < devices)
 		return err_note(-ENODEV, "needs %u devices; %s has %zu", devices, r->o.device,
 				r->set.count);
-	for (size_t i = 0; i < DEV_CAP_COUNT; i++)
+	for (enum dev_cap_bit i = 0; i < DEV_CAP_COUNT; i++) {
+		const char *why = dev_lack_reason(r->c.dev, i);
 		if (r->b->needs >> i & 1 && !dev_can(r->c.dev, 1u << i))
 			return err_note(-ENODEV, "%s does not support %s%s%s", r->o.device,
-					dev_cap_names[i], err_text()[0] ? ": " : "", err_text());
+					dev_cap_names[i], why[0] ? ": " : "", why);
+	}
 	return 0;
 }
 

@@ -16,6 +16,9 @@
 #define GPUSIG_BACKENDS_H
 
 #include "device/dev.h"
+#include "lib/err.h"
+
+#include <stdio.h>
 
 extern const struct dev_ops cuda_ops;
 extern const struct dev_ops hip_ops;
@@ -25,6 +28,13 @@ extern const struct dev_ops skeleton_ops; /* compiled and checked by a test, not
 
 /* 0, or -EINVAL when a required slot is NULL; the text names it. */
 int dev_ops_check(const struct dev_ops *ops);
+
+/* For open(): err_text() is why the device lacks this capability, and is no error. */
+static inline void dev_keep_lack(struct dev *d, enum dev_cap_bit bit)
+{
+	snprintf(d->lacks[bit], sizeof(d->lacks[bit]), "%.159s", err_text());
+	err_clear();
+}
 
 /* Memory that an operation uses. */
 struct dev_range {

@@ -277,6 +277,7 @@ int dev_open(const char *spec, uint32_t want, struct dev_set *set_p)
 			return err_note(status, "%s", cause);
 		}
 	}
+	err_clear(); /* of what a device may lack */
 	*set_p = set;
 	return 0;
 }

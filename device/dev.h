@@ -186,9 +186,9 @@ struct dev_set {
 
 /* Open every device of `spec`, each warm and ready. `want` holds the DEV_CAP_* that the caller will
  * use, and DEV_CHECKED: a backend may skip preparing others (opening a BLAS takes long). A wanted
- * capability that is missing does not fail the open; its bit is not set in props.caps. -EINVAL:
- * malformed spec or unknown backend. -ENODEV: the backend has no such device here; the text lists
- * what there is. Blocking. */
+ * capability that is missing does not fail the open; its bit is not set in props.caps, and
+ * dev_lack_reason() may tell why. -EINVAL: malformed spec or unknown backend. -ENODEV: the backend
+ * has no such device here; the text lists what there is. Blocking. */
 int dev_open(const char *spec, uint32_t want, struct dev_set *set_p);
 
 /* Work may still be queued: it ends first. Waits for values that block it are released, also those
@@ -290,6 +290,7 @@ struct dev {
 	struct dev_checks *checks; /* of device/dev_checked.c; NULL without DEV_CHECKED */
 	unsigned index;
 	struct dev_props props;
+	char lacks[DEV_CAP_COUNT][160]; /* of dev_lack_reason() */
 };
 
 /* ------------------------------------------------------------------ what programs call
@@ -300,6 +301,13 @@ static inline const struct dev_props *dev_props(const struct dev *d) { return &d
 static inline bool dev_can(const struct dev *d, uint32_t caps)
 {
 	return (d->props.caps & caps) == caps;
+}
+
+/* Why the device lacks a capability that was wanted when it was opened; "" where the backend gives
+ * no reason. */
+static inline const char *dev_lack_reason(const struct dev *d, enum dev_cap_bit bit)
+{
+	return d->lacks[bit];
 }
 
 /* The present time on the clock of event stamps. Monotonic; virtual on a simulated device. */

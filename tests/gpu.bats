@@ -130,6 +130,14 @@ links() {
 	cannot_run 'has no function cuStreamWaitValue32_v2'
 }
 
+@test "a capability that is missing has its own reason, and not that of another" {
+	FAKE_FAIL=rocblas_create_handle=1 program gemm/efficiency hip
+	cannot_run 'hip does not support gemm: rocblas_create_handle'
+	FAKE_FAIL=rocblas_create_handle=1 FAKE_BOARD=wait_value=0 program overlap/shaping hip:0,1
+	cannot_run 'hip:0,1 does not support wait_value'
+	[[ $stderr != *rocblas* ]]
+}
+
 @test "a device beyond those that are there is 77, and they are listed" {
 	program micro/memory cuda:2
 	cannot_run 'no device cuda:2; devices: cuda:0-1'

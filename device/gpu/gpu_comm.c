@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/backends.h"
 #include "device/gpu/gpu_dev.h"
 
 #include <errno.h>
@@ -14,9 +15,14 @@ struct gpu_comm {
 };
 
 /* Looking for the library takes a while, so only callers that want collectives pay for it. */
-bool gpu_comm_supported(const struct gpu_dev *d, unsigned count, uint32_t want)
+bool gpu_comm_supported(struct gpu_dev *d, unsigned count, uint32_t want)
 {
-	return want & DEV_CAP_COLLECTIVES && count > 1 && d->vendor->collectives->load() == 0;
+	if (!(want & DEV_CAP_COLLECTIVES) || count < 2)
+		return false;
+	if (d->vendor->collectives->load() == 0)
+		return true;
+	dev_keep_lack(&d->dev, DEV_CAP_COLLECTIVES_BIT);
+	return false;
 }
 
 int gpu_comm_open(struct dev *const *devs, size_t count, struct dev_comm **comm_p)

@@ -144,7 +144,6 @@ struct gpu_dev {
 	void *clock_memory; /* pinned, for struct exchange of gpu_time.c */
 
 	void *blas;
-	char blas_why[200]; /* why there is no BLAS */
 	struct gpu_tuned *tuned;
 
 	atomic_bool lost;
@@ -294,7 +293,7 @@ int gpu_fill_random(struct gpu_dev *d, enum dev_type type, uint64_t lane, void *
 		    uint64_t bytes);
 
 /* ---- gpu_comm.c */
-bool gpu_comm_supported(const struct gpu_dev *d, unsigned count, uint32_t want);
+bool gpu_comm_supported(struct gpu_dev *d, unsigned count, uint32_t want);
 int gpu_comm_open(struct dev *const *devs, size_t count, struct dev_comm **comm_p);
 void gpu_comm_close(struct dev_comm *comm);
 int gpu_collective(struct dev_comm *comm, enum dev_collective what,

@@ -40,8 +40,9 @@ static int check_library(const struct gpu_dev *d, const struct dev_gemm *g)
 	const char *name = d->vendor->name;
 	if (!d->blas)
 		return err_note(-ENOTSUP, "%s:%u: GEMM: %s", name, d->dev.index,
-				d->blas_why[0] ? d->blas_why
-					       : "the device was opened without DEV_CAP_GEMM");
+				dev_lack_reason(&d->dev, DEV_CAP_GEMM_BIT)[0]
+					? dev_lack_reason(&d->dev, DEV_CAP_GEMM_BIT)
+					: "the device was opened without DEV_CAP_GEMM");
 	if (!(d->dev.props.gemm_types >> g->type & 1))
 		return err_note(-ENOTSUP, "%s:%u: %s does not support a GEMM of type %d", name,
 				d->dev.index, d->dev.props.blas, (int)g->type);
@@ -286,7 +287,7 @@ void gpu_gemm_open(struct gpu_dev *d, uint32_t want)
 		return;
 	}
 	d->blas = NULL;
-	snprintf(d->blas_why, sizeof(d->blas_why), "%.199s", err_text());
+	dev_keep_lack(&d->dev, DEV_CAP_GEMM_BIT);
 }
 
 void gpu_gemm_close(struct gpu_dev *d)

@@ -126,6 +126,7 @@ static int open_device(const char *model, unsigned index, unsigned count, uint32
 {
 	int cores[HOST_MAX_CORES];
 	const struct host_blas *blas = NULL;
+	int blas_status = 0;
 	if (model)
 		return err_note(-EINVAL, "open host: unknown model '%s'; host has no models",
 				model);
@@ -140,10 +141,12 @@ static int open_device(const char *model, unsigned index, unsigned count, uint32
 				index);
 	host_cores_share(total, index, count, &first, &own);
 	if (want & (DEV_CAP_GEMM | DEV_CAP_GEMM_TILED))
-		host_blas_open(HOST_SLOTS * (unsigned)own * count, &blas);
+		blas_status = host_blas_open(HOST_SLOTS * (unsigned)own * count, &blas);
 	struct host_dev *d = calloc(1, sizeof(*d));
 	if (!d)
 		return err_note(-ENOMEM, "open host:%u: out of memory", index);
+	if (blas_status)
+		dev_keep_lack(&d->dev, DEV_CAP_GEMM_BIT);
 	d->blas = blas;
 	int status = open_on_cores(cores, total, index, count, d);
 	if (status) {

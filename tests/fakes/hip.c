@@ -11,7 +11,7 @@
 		CODE(35, "", "ErrorInsufficientDriver",                                            \
 		     "driver version is insufficient for runtime version")
 /* CanUseStreamWaitValue; WallClockRate, kHz */
-#define OTHER_ATTRIBUTES ATTRIBUTE(10013, 1), ATTRIBUTE(10017, 100000)
+#define OTHER_ATTRIBUTES {10013, 1, "wait_value"}, ATTRIBUTE(10017, 100000)
 #include "tests/fakes/arch.h"
 #include "tests/fakes/cuda_hip_body.h"
 
