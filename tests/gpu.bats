@@ -130,6 +130,17 @@ links() {
 	cannot_run 'has no function cuStreamWaitValue32_v2'
 }
 
+@test "of the two functions for a device's properties HIP needs one" {
+	local function
+	for function in hipGetDeviceProperties hipGetDevicePropertiesR0600; do
+		without $function
+		# shellcheck disable=SC2086 # TINY is a list of words
+		program micro/latency hip $TINY
+		ran
+		cases 'rows[0]["device"][0]["arch"].startswith("gfx90a")'
+	done
+}
+
 @test "a capability that is missing has its own reason, and not that of another" {
 	FAKE_FAIL=rocblas_create_handle=1 program gemm/efficiency hip
 	cannot_run 'hip does not support gemm: rocblas_create_handle'

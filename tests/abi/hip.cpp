@@ -89,7 +89,8 @@ inline hipError_t (*const plain_host_malloc)(void **, size_t, unsigned) = hipHos
 	static_assert(prototypes<int arguments, std::remove_reference_t<decltype(name)>>::same,    \
 		      #name);
 HIP_FUNCTIONS(same_function)
-HIP_UUID_FUNCTION(same_function)
 #if HIP_VERSION >= 60000000
 HIP_OPTIONAL_FUNCTIONS(same_function)
+#else
+HIP_OLD_OPTIONAL_FUNCTIONS(same_function)
 #endif

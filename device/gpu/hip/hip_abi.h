@@ -144,15 +144,14 @@ struct hip_ipc_memory {
 	X(hipDeviceEnablePeerAccess, (int, unsigned))                                              \
 	X(hipIpcGetMemHandle, (struct hip_ipc_memory *, void *))                                   \
 	X(hipIpcOpenMemHandle, (void **, struct hip_ipc_memory, unsigned))                         \
-	X(hipIpcCloseMemHandle, (void *))                                                          \
+	X(hipIpcCloseMemHandle, (void *))
+
+/* Of the two functions for properties one is needed: the second, since ROCm 6, or the first. */
+#define HIP_OLD_OPTIONAL_FUNCTIONS(X)                                                              \
+	X(hipDeviceGetUuid, (struct hip_uuid *, int))                                              \
 	X(hipGetDeviceProperties, (void *, int))
-
-/* Not needed. */
-#define HIP_UUID_FUNCTION(X) X(hipDeviceGetUuid, (struct hip_uuid *, int))
-
-/* The second since ROCm 6. */
 #define HIP_OPTIONAL_FUNCTIONS(X)                                                                  \
-	HIP_UUID_FUNCTION(X)                                                                       \
+	HIP_OLD_OPTIONAL_FUNCTIONS(X)                                                              \
 	X(hipGetDevicePropertiesR0600, (void *, int))
 
 #endif

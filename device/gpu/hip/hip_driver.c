@@ -91,6 +91,11 @@ static int start_runtime(void)
 {
 	int devices = 0;
 	const char *function = "hipInit";
+	if (!hip_api.hipGetDevicePropertiesR0600 && !hip_api.hipGetDeviceProperties)
+		return err_note(-ENODEV,
+				"%s has no function hipGetDevicePropertiesR0600, nor "
+				"hipGetDeviceProperties",
+				library.path);
 	set_runtime_variables();
 	int result = hip_api.hipInit(0);
 	if (result == HIP_OK) {
