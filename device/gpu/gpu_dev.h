@@ -30,6 +30,7 @@ struct gpu_clock_map {
 
 struct gpu_memory {
 	char *start;
+	void *given; /* by the driver: at or before the start */
 	uint64_t bytes;
 	enum dev_mem kind;
 	struct gpu_dev *owner;

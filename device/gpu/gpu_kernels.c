@@ -123,16 +123,12 @@ static int add_cached_function(struct gpu_dev *d, struct dev_kernel *k, const ch
 	return status ? status : d->driver->function_prefer_cache(k->cached_function);
 }
 
-static int add_kernel(struct gpu_dev *d, const struct kernel_signature *signature)
+static int set_up_kernel(struct gpu_dev *d, struct dev_kernel *k)
 {
-	struct dev_kernel *k = &d->kernels[d->kernel_count];
 	char name[64];
 	uint64_t own_bytes = 0;
-	snprintf(name, sizeof(name), PREFIX "%s", signature->name);
-	k->signature = signature;
+	snprintf(name, sizeof(name), PREFIX "%s", k->signature->name);
 	int status = d->driver->function(d->module, name, &k->function);
-	if (status == -ENOENT && signature->may_lack)
-		return 0;
 	if (!status)
 		status = d->driver->function_static_shared(k->function, &own_bytes);
 	if (status)
@@ -141,10 +137,19 @@ static int add_kernel(struct gpu_dev *d, const struct kernel_signature *signatur
 	status = d->driver->function_allow_shared(k->function, k->max_shared_bytes);
 	if (!status && d->cached_module)
 		status = add_cached_function(d, k, name);
-	if (!status)
-		status = d->driver->occupancy(k->function, GPU_BLOCK_THREADS, 0, &k->resident);
+	return status ? status
+		      : d->driver->occupancy(k->function, GPU_BLOCK_THREADS, 0, &k->resident);
+}
+
+/* Runtimes do not agree on the error for a kernel that an image lacks, and after one that ended the
+ * context the next kernel fails too. */
+static int add_kernel(struct gpu_dev *d, const struct kernel_signature *signature)
+{
+	struct dev_kernel *k = &d->kernels[d->kernel_count];
+	*k = (struct dev_kernel){.signature = signature};
+	int status = set_up_kernel(d, k);
 	d->kernel_count += !status;
-	return status;
+	return status && signature->may_lack ? 0 : status;
 }
 
 static int add_internal_kernel(struct gpu_dev *d, const char *name, void **function_p,

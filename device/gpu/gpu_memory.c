@@ -88,15 +88,46 @@ static int driver_alloc(struct gpu_dev *d, enum dev_mem kind, uint64_t bytes, vo
 	return err_note(-EINVAL, "allocate memory: unknown kind %d", (int)kind);
 }
 
+static int driver_free(struct gpu_dev *d, enum dev_mem kind, void *ptr)
+{
+	switch (kind) {
+	case DEV_MEM_DEVICE:
+		return gpu_check(d, d->driver->free(ptr));
+	case DEV_MEM_PINNED:
+		return gpu_check(d, d->driver->free_pinned(ptr));
+	case DEV_MEM_PAGEABLE:
+		break;
+	}
+	return 0;
+}
+
+/* The alignment that dev_alloc() promises. The vendors' own runtimes give it; another runtime of
+ * the same interface may give less, and is then asked for more bytes. */
+#define ALIGNMENT_BYTES UINT64_C(256)
+
+static bool is_aligned(const void *ptr) { return (uintptr_t)ptr % ALIGNMENT_BYTES == 0; }
+
+static int alloc_aligned(struct gpu_dev *d, struct gpu_memory *m)
+{
+	int status = driver_alloc(d, m->kind, m->bytes, &m->given);
+	if (!status && !is_aligned(m->given)) {
+		status = driver_free(d, m->kind, m->given);
+		if (!status)
+			status =
+				driver_alloc(d, m->kind, m->bytes + ALIGNMENT_BYTES - 1, &m->given);
+	}
+	if (!status)
+		m->start = (char *)m->given + (0 - (uintptr_t)m->given) % ALIGNMENT_BYTES;
+	return status;
+}
+
 static int release_memory(const struct gpu_memory *m)
 {
 	const struct gpu_driver *driver = m->owner->driver;
 	if (m->imported)
 		return gpu_check(m->owner, driver->ipc_close(m->start));
-	if (m->kind == DEV_MEM_DEVICE)
-		return gpu_check(m->owner, driver->free(m->start));
-	if (m->kind == DEV_MEM_PINNED && !m->mapped)
-		return gpu_check(m->owner, driver->free_pinned(m->start));
+	if (m->kind == DEV_MEM_DEVICE || (m->kind == DEV_MEM_PINNED && !m->mapped))
+		return driver_free(m->owner, m->kind, m->given);
 	int status = m->kind == DEV_MEM_PINNED ? gpu_check(m->owner, driver->unpin(m->start)) : 0;
 	munmap(m->start, m->bytes);
 	return status;
@@ -163,22 +194,20 @@ int gpu_alloc_on_node(struct dev *dev, uint32_t node, uint64_t bytes, void **ptr
 int gpu_alloc(struct dev *dev, enum dev_mem kind, uint64_t bytes, void **ptr_p)
 {
 	struct gpu_dev *d = gpu_of(dev);
-	void *ptr = NULL;
+	struct gpu_memory m = {.bytes = bytes, .kind = kind, .owner = d};
 	if (bytes == 0)
 		return err_note(-EINVAL, "allocate memory: 0 bytes");
 	int status = gpu_ctx_use(d);
 	if (!status)
 		status = check_capacity(d, kind, bytes);
 	if (!status)
-		status = driver_alloc(d, kind, bytes, &ptr);
-	if (status)
-		return status;
-	status = register_memory(
-		&(struct gpu_memory){.start = ptr, .bytes = bytes, .kind = kind, .owner = d});
+		status = alloc_aligned(d, &m);
+	if (!status)
+		status = register_memory(&m);
 	if (status)
 		return status;
 	gpu_time_refresh(d);
-	*ptr_p = ptr;
+	*ptr_p = m.start;
 	return 0;
 }
 
@@ -242,6 +271,9 @@ int gpu_ipc_export(struct dev *dev, void *ptr, struct dev_ipc *handle_p)
 			-EINVAL,
 			"export %p: not the start of device memory that this process allocated",
 			ptr);
+	else if (m->given != ptr)
+		status = err_note(-ENOTSUP, "export %p: the driver gave memory that is not aligned",
+				  ptr);
 	gpu_unlock();
 	return status ? status : gpu_check(d, d->driver->ipc_export(ptr, handle_p));
 }

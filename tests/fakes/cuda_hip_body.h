@@ -232,20 +232,33 @@ static int read_memory_info(struct fake_gpu *g, size_t *available, size_t *total
 CALL(NAME(cuMemGetInfo_v2, hipMemGetInfo), (size_t * available, size_t *total),
      read_memory_info(g, available, total))
 
+/* FAKE_BOARD's offset: as of runtimes that align memory to less than the vendors' do. */
+static size_t memory_offset(const struct fake_gpu *g) { return fake_board(g->index, 0, "offset"); }
+
 static int alloc_device(struct fake_gpu *g, size_t bytes, device_ptr *ptr)
 {
 	void *start = NULL;
-	int status = fake_alloc(g, bytes, &start);
+	int status = fake_alloc(g, bytes ? bytes + memory_offset(g) : 0, &start);
 	if (!status)
-		*ptr = (device_ptr)(uintptr_t)start;
+		*ptr = (device_ptr)((uintptr_t)start + memory_offset(g));
 	return status;
 }
 CALL(NAME(cuMemAlloc_v2, hipMalloc), (device_ptr * ptr, size_t bytes), alloc_device(g, bytes, ptr))
-CALL(NAME(cuMemFree_v2, hipFree), (device_ptr ptr), fake_free(g, to_pointer(ptr)))
+CALL(NAME(cuMemFree_v2, hipFree), (device_ptr ptr),
+     fake_free(g, to_pointer(ptr) ? (char *)to_pointer(ptr) - memory_offset(g) : NULL))
 
+static int alloc_pinned(struct fake_gpu *g, size_t bytes, void **ptr)
+{
+	void *start = NULL;
+	int status = fake_alloc_pinned(g, bytes ? bytes + memory_offset(g) : 0, &start);
+	if (!status)
+		*ptr = (char *)start + memory_offset(g);
+	return status;
+}
 CALL(NAME(cuMemHostAlloc, hipHostMalloc), (void **ptr, size_t bytes, unsigned flags),
-     flags & ~NAME(7u, 0xe000000fu) ? FAKE_INVALID_VALUE : fake_alloc_pinned(g, bytes, ptr))
-CALL(NAME(cuMemFreeHost, hipHostFree), (void *ptr), fake_free_pinned(g, ptr))
+     flags & ~NAME(7u, 0xe000000fu) ? FAKE_INVALID_VALUE : alloc_pinned(g, bytes, ptr))
+CALL(NAME(cuMemFreeHost, hipHostFree), (void *ptr),
+     fake_free_pinned(g, ptr ? (char *)ptr - memory_offset(g) : NULL))
 CALL(NAME(cuMemHostRegister_v2, hipHostRegister), (void *ptr, size_t bytes, unsigned flags),
      flags & ~NAME(0xfu, 0xbu) ? FAKE_INVALID_VALUE : fake_pin(g, ptr, bytes))
 CALL(NAME(cuMemHostUnregister, hipHostUnregister), (void *ptr), fake_unpin(g, ptr))
@@ -309,9 +322,18 @@ CALL(NAME(cuStreamWriteValue32_v2, hipStreamWriteValue32),
 /* ------------------------------------------------------------------ kernels */
 
 CALL(NAME(cuModuleUnload, hipModuleUnload), (void *module), fake_module_unload(g, module))
+/* FAKE_FAIL with FUNCTION.KERNEL applies to that kernel only. */
+static int find_function(const char *call, struct fake_gpu *g, void *module, const char *name,
+			 void **function)
+{
+	char of_kernel[128];
+	snprintf(of_kernel, sizeof(of_kernel), "%s.%s", call, name);
+	const int status = fake_fault(of_kernel, fake_result_by_name);
+	return status ? status : fake_module_function(g, module, name, function);
+}
 CALL(NAME(cuModuleGetFunction, hipModuleGetFunction),
      (void **function, void *module, const char *name),
-     fake_module_function(g, module, name, function))
+     find_function(__func__, g, module, name, function))
 
 static int read_function_attribute(struct fake_gpu *g, int *value, int which, void *function)
 {

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Devices of the GPU backend whose driver or board is unlike others: fakes (tests/fakes) as the
+ * environment sets them.
+ */
+#include "device/dev.h"
+#include "lib/err.h"
+#include "tests/unit/calls.h"
+#include "tests/unit/with_fakes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+
+static struct dev_set set;
+
+static void open_devices(const char *spec, const char *variable, const char *value)
+{
+	setenv(variable, value, 1);
+	ok(dev_open(spec, DEV_CHECKED, &set));
+}
+
+static void close_devices(void)
+{
+	dev_close(&set);
+	unsetenv("FAKE_BOARD");
+	unsetenv("FAKE_FAIL");
+}
+
+static void bytes_survive(struct dev *d, void *memory)
+{
+	char there[100], back[100] = "";
+	memset(there, 0x5c, sizeof(there));
+	ok(dev_upload(d, memory, there, sizeof(there)));
+	ok(dev_download(d, back, memory, sizeof(back)));
+	expect(memcmp(there, back, sizeof(back)) == 0);
+}
+
+/* A runtime that aligns memory to 64 bytes is asked for more of it. */
+static void memory_is_aligned(const char *spec)
+{
+	static const uint64_t sizes[] = {100, 4096, 100000};
+	struct dev_ipc handle;
+	open_devices(spec, "FAKE_BOARD", "offset=64");
+	for (int kind = DEV_MEM_DEVICE; kind <= DEV_MEM_PAGEABLE; kind++)
+		for (size_t i = 0; i < COUNT(sizes); i++) {
+			void *memory = NULL;
+			ok(dev_alloc(set.dev[0], (enum dev_mem)kind, sizes[i], &memory));
+			expect((uintptr_t)memory % 256 == 0);
+			if (kind != DEV_MEM_PAGEABLE)
+				bytes_survive(set.dev[0], memory);
+			if (kind == DEV_MEM_DEVICE)
+				expect(dev_ipc_export(set.dev[0], memory, &handle) == -ENOTSUP);
+			ok(dev_free(set.dev[0], memory));
+		}
+	close_devices();
+}
+
+static void memory_is_aligned_on_cuda(void) { memory_is_aligned("cuda"); }
+static void memory_is_aligned_on_hip(void) { memory_is_aligned("hip"); }
+
+/* Whatever the error: runtimes do not agree on it. */
+static void an_optional_kernel_may_be_missing(void)
+{
+	static const char *const faults[] = {"cuModuleGetFunction.gpusig_mma_f16=500",
+					     "cuModuleGetFunction.gpusig_mma_f16=1",
+					     "cuModuleGetFunction.gpusig_mma_f16=999"};
+	struct dev_kernel *k;
+	for (size_t i = 0; i < COUNT(faults); i++) {
+		open_devices("cuda", "FAKE_FAIL", faults[i]);
+		expect_str(err_text(), "");
+		expect(dev_kernel_find(set.dev[0], "mma_f16", &k) == -ENOENT);
+		ok(dev_kernel_find(set.dev[0], "mma_bf16", &k));
+		ok(dev_kernel_find(set.dev[0], "copy", &k));
+		expect(dev_props(set.dev[0])->mma_types & 1u << DEV_BF16);
+		expect(!(dev_props(set.dev[0])->mma_types & 1u << DEV_F16));
+		close_devices();
+	}
+	setenv("FAKE_FAIL", "cuModuleGetFunction.gpusig_copy=1", 1);
+	expect(dev_open("cuda", 0, &set) != 0);
+	expect(strstr(err_text(), "cuModuleGetFunction: invalid argument") != NULL);
+	unsetenv("FAKE_FAIL");
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	if (start_with_fakes(argv)) {
+		perror("exec");
+		return 1;
+	}
+	alarm(TEST_HANGS_S);
+	test(memory_is_aligned_on_cuda);
+	test(memory_is_aligned_on_hip);
+	test(an_optional_kernel_may_be_missing);
+	return test_done();
+}
