@@ -95,11 +95,13 @@ static void describe_device(struct gpu_dev *d)
 	snprintf(p->name, sizeof(p->name), "%.95s", t->name);
 	snprintf(p->bus, sizeof(p->bus), "%.31s", t->bus);
 	snprintf(p->arch, sizeof(p->arch), "%.31s", t->arch);
-	if (t->kernels_time_out) {
+	if (t->kernels_time_out)
 		p->launch_limit_s = KERNEL_TIMEOUT_S;
-		snprintf(p->shares, sizeof(p->shares),
-			 "its time with a display: the system stops kernels of seconds");
-	}
+	snprintf(p->shares, sizeof(p->shares), "%s%s%s", t->shares,
+		 t->shares[0] && t->kernels_time_out ? ", and " : "",
+		 t->kernels_time_out
+			 ? "its time with a display: the system stops kernels of seconds"
+			 : "");
 	p->units = t->units;
 	p->nominal_flops = 2.0 * UNIT_LANES * t->units * t->clock_max_hz;
 	p->nominal_flops_f64 = p->nominal_flops / (t->f64_divisor ? t->f64_divisor : 1);

@@ -47,7 +47,8 @@
 /* What the driver reports about a device. Unknown values are 0, "", and -1 for numa_node. */
 struct gpu_traits {
 	char name[96], bus[32], driver[64];
-	char uuid[64]; /* as the vendor's tools print it: "GPU-..." */
+	char uuid[64];    /* as the vendor's tools print it: "GPU-...", of a slice "MIG-..." */
+	char shares[128]; /* as in struct dev_props */
 	char arch[32]; /* as the run-time compiler expects it: "sm_90", "gfx90a:sramecc+:xnack-" */
 	uint32_t units, copy_engines, warp_threads;
 	uint32_t threads_per_unit, blocks_per_unit, threads_per_block;
@@ -65,6 +66,8 @@ struct gpu_traits {
 	int priority_lowest, priority_highest; /* in the vendor's numbers: lowest >= highest */
 	bool unified_addressing, wait_value, ipc;
 	bool kernels_time_out; /* the system stops a kernel that runs for seconds: a display */
+	bool is_slice;         /* of a board that others use too: what the management library reads
+				  is of the whole board */
 	bool coherent_host;    /* as in struct dev_links */
 	bool adds_to_host;     /* kernels add reals to pinned memory in one piece, among all devices
 				  that do */

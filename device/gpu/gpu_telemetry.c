@@ -46,9 +46,21 @@ void gpu_telemetry_fill(struct gpu_telemetry_list *r, const char *name, const ch
 	}
 }
 
-void gpu_format_uuid(const unsigned char bytes[16], char *text, size_t capacity)
+void gpu_telemetry_forget(struct gpu_telemetry_list *r, const char *name, const char *why)
 {
-	size_t used = (size_t)snprintf(text, capacity, "GPU-");
+	for (size_t i = 0; i < r->count; i++) {
+		struct dev_telemetry *s = &r->samples[i];
+		if (strcmp(s->name, name) != 0)
+			continue;
+		s->number = NAN;
+		s->text[0] = '\0';
+		snprintf(s->why, sizeof(s->why), "%s", why);
+	}
+}
+
+void gpu_format_uuid(const char *prefix, const unsigned char bytes[16], char *text, size_t capacity)
+{
+	size_t used = (size_t)snprintf(text, capacity, "%s", prefix);
 	for (size_t i = 0; i < 16 && used < capacity; i++)
 		used += (size_t)snprintf(text + used, capacity - used, "%s%02x",
 					 i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",

@@ -22,7 +22,12 @@ void gpu_telemetry_unknown(struct gpu_telemetry_list *r, const char *name, const
 /* A sample that is unknown so far becomes this text. Without such a sample, or with "": nothing. */
 void gpu_telemetry_fill(struct gpu_telemetry_list *r, const char *name, const char *text);
 
-/* "GPU-01234567-89ab-cdef-0123-456789abcdef", as NVIDIA's tools print these bytes. */
-void gpu_format_uuid(const unsigned char bytes[16], char *text, size_t capacity);
+/* Samples of this name become unknown, for this reason. */
+void gpu_telemetry_forget(struct gpu_telemetry_list *r, const char *name, const char *why);
+
+/* "GPU-01234567-89ab-cdef-0123-456789abcdef", as NVIDIA's tools print these bytes; with the prefix
+ * "MIG-" of a slice. */
+void gpu_format_uuid(const char *prefix, const unsigned char bytes[16], char *text,
+		     size_t capacity);
 
 #endif

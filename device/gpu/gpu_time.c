@@ -260,6 +260,17 @@ static void append_timer(struct gpu_dev *d, struct gpu_telemetry_list *r)
 	gpu_telemetry_number(r, "timer_offset_error", "s", 1e-9 * d->clock_error_ns);
 }
 
+/* They are no evidence about one slice: others draw power, heat the board and slow it down. All
+ * slices have its clocks, and what lowers these. */
+static void forget_samples_of_board(struct gpu_telemetry_list *r)
+{
+	static const char *const names[] = {"uuid",     "power",        "power_limit",
+					    "throttle", "thermal_time", "ecc_errors"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		gpu_telemetry_forget(r, names[i],
+				     "known of the whole board alone, which others use too");
+}
+
 int gpu_telemetry_read(struct dev *dev, struct dev_telemetry *samples, size_t *count_p)
 {
 	struct gpu_dev *d = gpu_of(dev);
@@ -278,6 +289,8 @@ int gpu_telemetry_read(struct dev *dev, struct dev_telemetry *samples, size_t *c
 		gpu_telemetry_unknown(&r, "management", "", err_text());
 	else
 		r.count += management_count;
+	if (d->traits.is_slice)
+		forget_samples_of_board(&r);
 	gpu_telemetry_fill(&r, "uuid", d->traits.uuid);
 	*count_p = r.count;
 	return 0;

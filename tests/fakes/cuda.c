@@ -6,6 +6,9 @@
 #include "tests/fakes/image.h"
 
 #define NAME(cuda, hip) cuda
+/* That of a slice ends with its profile. */
+#define IS_SLICE(gpu) fake_board((gpu)->index, 0, "mig")
+#define DEVICE_NAME(gpu) (IS_SLICE(gpu) ? "Fake GPU MIG 1g.5gb" : fake_model.device_name)
 #define DEFAULT_VERSION 13000
 #define OTHER_RESULTS                                                                              \
 	CODE(34, "ERROR_STUB_LIBRARY", "", "CUDA driver is a stub library"),                       \
@@ -147,7 +150,7 @@ int cuDeviceGet(int *device, int ordinal)
 	return status;
 }
 
-/* The same bytes as in NVML's text. */
+/* The same bytes as in NVML's text, but those of a slice. */
 int cuDeviceGetUuid_v2(unsigned char uuid[16], int device)
 {
 	struct fake_gpu *g;
@@ -156,6 +159,8 @@ int cuDeviceGetUuid_v2(unsigned char uuid[16], int device)
 		static const unsigned char bytes[16] = {0x0f, 0xae, [6] = 0x40, [8] = 0x80};
 		memcpy(uuid, bytes, sizeof(bytes));
 		uuid[15] = (unsigned char)(g->index + 1);
+		if (IS_SLICE(g))
+			uuid[0] = 0x51;
 	}
 	return status;
 }

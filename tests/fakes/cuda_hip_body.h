@@ -4,6 +4,7 @@
  * hip.c include this after they have defined
  *
  *   NAME(cuda, hip)                    one of its arguments
+ *   DEVICE_NAME(gpu)                   its name
  *   DEFAULT_VERSION                    what FAKE_DRIVER_VERSION replaces
  *   OTHER_RESULTS, OTHER_ATTRIBUTES    rows that the other vendor does not have
  *
@@ -167,7 +168,7 @@ static int write_text(char *to, int capacity, const char *text)
 	return FAKE_OK;
 }
 OF_DEVICE(NAME(cuDeviceGetName, hipDeviceGetName), (char *name, int capacity, int device),
-	  write_text(name, capacity, fake_model.device_name))
+	  write_text(name, capacity, DEVICE_NAME(g)))
 
 /* With capital digits, as the CUDA driver writes it. */
 static int write_bus_id(char *to, int capacity, const struct fake_gpu *g)

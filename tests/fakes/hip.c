@@ -5,6 +5,7 @@
  * call that uses a device opens its context, which lives as long as the process.
  */
 #define NAME(cuda, hip) hip
+#define DEVICE_NAME(gpu) ((void)(gpu), fake_model.device_name)
 #define DEFAULT_VERSION 60443482 /* 6.4.43482 */
 #define OTHER_RESULTS                                                                              \
 	CODE(21, "", "ErrorInvalidMemcpyDirection", "invalid copy direction for memcpy"),          \

@@ -9,6 +9,7 @@
 #include "tests/unit/with_fakes.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -84,6 +85,63 @@ static void an_optional_kernel_may_be_missing(void)
 	unsetenv("FAKE_FAIL");
 }
 
+static const struct dev_telemetry *read_sample(struct dev *d, const char *name)
+{
+	static struct dev_telemetry samples[DEV_TELEMETRY_MAX];
+	size_t count = 0;
+	ok(dev_telemetry_read(d, samples, &count));
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(samples[i].name, name) == 0)
+			return &samples[i];
+	return NULL;
+}
+
+static void expect_unknown(const char *name)
+{
+	const struct dev_telemetry *sample = read_sample(set.dev[0], name);
+	require(sample);
+	expect(isnan(sample->number) && !sample->text[0] && strstr(sample->why, "whole board"));
+}
+
+/* The second device is one; the first one is a board of its own. */
+static void a_slice_has_its_own_identity(void)
+{
+	static const char *const of_board[] = {"power", "power_limit", "throttle", "thermal_time",
+					       "ecc_errors"};
+	open_devices("cuda:1", "FAKE_BOARD", "1.mig=1");
+	expect_str(read_sample(set.dev[0], "uuid")->text,
+		   "MIG-51ae0000-0000-4000-8000-000000000002");
+	expect_str(read_sample(set.dev[0], "mig")->text, "on");
+	expect_str(read_sample(set.dev[0], "clock_reason")->text, "power cap");
+	for (size_t i = 0; i < COUNT(of_board); i++)
+		expect_unknown(of_board[i]);
+	expect_str(dev_props(set.dev[0])->shares, "its board with other slices (MIG)");
+	dev_close(&set);
+	ok(dev_open("cuda:0", 0, &set));
+	expect_str(read_sample(set.dev[0], "uuid")->text,
+		   "GPU-0fae0000-0000-4000-8000-000000000001");
+	expect_str(read_sample(set.dev[0], "throttle")->text, "none");
+	expect_str(dev_props(set.dev[0])->shares, "");
+	close_devices();
+}
+
+static void a_share_of_mps_is_told(void)
+{
+	static const char variable[] = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE";
+	open_devices("cuda", variable, "50");
+	expect(strstr(dev_props(set.dev[0])->shares, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE is 50"));
+	close_devices();
+	open_devices("cuda", variable, "100");
+	expect_str(dev_props(set.dev[0])->shares, "");
+	close_devices();
+	unsetenv(variable);
+	open_devices("cuda", "FAKE_BOARD", "mig=1,display=1");
+	expect_str(dev_props(set.dev[0])->shares,
+		   "its board with other slices (MIG), and its time with a display: the system "
+		   "stops kernels of seconds");
+	close_devices();
+}
+
 int main(int argc, char **argv)
 {
 	(void)argc;
@@ -95,5 +153,7 @@ int main(int argc, char **argv)
 	test(memory_is_aligned_on_cuda);
 	test(memory_is_aligned_on_hip);
 	test(an_optional_kernel_may_be_missing);
+	test(a_slice_has_its_own_identity);
+	test(a_share_of_mps_is_told);
 	return test_done();
 }

@@ -172,15 +172,32 @@ static void read_attributes(cuda_device device, struct gpu_traits *t)
 	t->timer_hz = 1e9; /* %globaltimer counts nanoseconds */
 }
 
+/* A slice's name ends with its profile: "NVIDIA A100-SXM4-40GB MIG 1g.5gb". Of MPS the environment
+ * alone tells; the driver reports the units of the whole board all the same. */
+static void find_neighbours(struct gpu_traits *t)
+{
+	const char *percent = getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
+	const bool limited = percent && percent[0] && strtod(percent, NULL) < 100;
+	char units[96] = "";
+	t->is_slice = strstr(t->name, " MIG ") != NULL;
+	if (limited)
+		snprintf(units, sizeof(units),
+			 "its units, where MPS runs: CUDA_MPS_ACTIVE_THREAD_PERCENTAGE is %.8s",
+			 percent);
+	snprintf(t->shares, sizeof(t->shares), "%s%s%s",
+		 t->is_slice ? "its board with other slices (MIG)" : "",
+		 t->is_slice && limited ? ", and " : "", units);
+}
+
 /* "" where the driver does not tell. */
-static void read_uuid(cuda_device device, char *text, size_t capacity)
+static void read_uuid(cuda_device device, const char *prefix, char *text, size_t capacity)
 {
 	struct cuda_uuid uuid;
 	unsigned char bytes[sizeof(uuid.bytes)];
 	if (!cuda_api.cuDeviceGetUuid_v2 || cuda_api.cuDeviceGetUuid_v2(&uuid, device) != CUDA_OK)
 		return;
 	memcpy(bytes, uuid.bytes, sizeof(bytes));
-	gpu_format_uuid(bytes, text, capacity);
+	gpu_format_uuid(prefix, bytes, text, capacity);
 }
 
 int cuda_traits(unsigned index, struct gpu_traits *t)
@@ -202,7 +219,8 @@ int cuda_traits(unsigned index, struct gpu_traits *t)
 		return status;
 	read_attributes(device, t);
 	t->queues = gpu_queue_limit("CUDA_DEVICE_MAX_CONNECTIONS");
-	read_uuid(device, t->uuid, sizeof(t->uuid));
+	find_neighbours(t);
+	read_uuid(device, t->is_slice ? "MIG-" : "GPU-", t->uuid, sizeof(t->uuid));
 	t->memory_bytes = memory_bytes;
 	t->driver_version = version;
 	snprintf(t->driver, sizeof(t->driver), "CUDA %d.%d", version / 1000, version % 1000 / 10);
