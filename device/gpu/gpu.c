@@ -184,6 +184,20 @@ int gpu_probe(const struct gpu_vendor *vendor, unsigned *count_p)
 	return 0;
 }
 
+/* The sockets may differ among devices, and a thread is near to one. */
+static void check_far_node(struct gpu_dev *d)
+{
+	void *page = NULL;
+	if (d->far_node < 0)
+		return;
+	if (gpu_alloc_on_node(&d->dev, (uint32_t)d->far_node, 1, &page) == 0) {
+		gpu_free(&d->dev, page);
+		return;
+	}
+	snprintf(d->far_why, sizeof(d->far_why), "%.127s", err_text());
+	d->far_node = -1;
+}
+
 static int start_device(struct gpu_dev *d, uint32_t want)
 {
 	unsigned count = 0;
@@ -198,7 +212,8 @@ static int start_device(struct gpu_dev *d, uint32_t want)
 		status = check_traits(d);
 	if (status)
 		return status;
-	gpu_numa_pin_thread(gpu_numa_node(&d->traits));
+	const int node = gpu_numa_node(&d->traits);
+	d->far_node = gpu_numa_pin_thread(node) ? -1 : node;
 	describe_device(d);
 	status = gpu_kernels_open(d);
 	if (status)
@@ -213,6 +228,7 @@ static int start_device(struct gpu_dev *d, uint32_t want)
 		status = d->driver->count(&count);
 	if (status)
 		return status;
+	check_far_node(d);
 	gpu_gemm_open(d, want);
 	d->dev.props.caps = device_capabilities(d, count) |
 			    (gpu_comm_supported(d, count, want) ? DEV_CAP_COLLECTIVES : 0);

@@ -115,6 +115,12 @@ struct gpu_dev {
 	bool context_is_open;
 	struct gpu_traits traits;
 	struct gpu_dev *next; /* next open device */
+	/* Where pinned memory is placed because this thread is pinned to another device's node; -1:
+	 * the driver's own choice is local. */
+	int far_node;
+	char far_why[128];  /* why it cannot be placed there, or "" */
+	uint64_t copied_to; /* devices by ordinal that a first copy has reached; guarded by the lock
+			     */
 	uint64_t adds_to; /* devices by ordinal to whose memory kernels add; guarded by the lock */
 
 	struct dev_stream *streams;

@@ -195,6 +195,8 @@ int gpu_alloc(struct dev *dev, enum dev_mem kind, uint64_t bytes, void **ptr_p)
 {
 	struct gpu_dev *d = gpu_of(dev);
 	struct gpu_memory m = {.bytes = bytes, .kind = kind, .owner = d};
+	if (kind == DEV_MEM_PINNED && d->far_node >= 0)
+		return gpu_alloc_on_node(dev, (uint32_t)d->far_node, bytes, ptr_p);
 	if (bytes == 0)
 		return err_note(-EINVAL, "allocate memory: 0 bytes");
 	int status = gpu_ctx_use(d);

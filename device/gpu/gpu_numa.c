@@ -2,6 +2,7 @@
 #include "device/gpu/gpu_numa.h"
 
 #include <ctype.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,17 +46,41 @@ static void parse_list(const char *list, cpu_set_t *cpus)
 	}
 }
 
-void gpu_numa_pin_thread(int node)
+/* The mask that the process had before any thread of it was pinned here. */
+static cpu_set_t at_first;
+static void remember_mask(void)
 {
-	char path[64], list[4096];
+	if (sched_getaffinity(0, sizeof(at_first), &at_first))
+		CPU_ZERO(&at_first);
+}
+
+static bool read_processors(int node, cpu_set_t *cpus)
+{
+	const char *root = getenv("GPUSIG_NUMA_TOPOLOGY");
+	char path[256], list[4096];
+	snprintf(path, sizeof(path), "%.200s/node%d/cpulist",
+		 root ? root : "/sys/devices/system/node", node);
+	if (!read_line(path, list, sizeof(list)))
+		return false;
+	parse_list(list, cpus);
+	return true;
+}
+
+static bool has_some_of(const cpu_set_t *cpus, const cpu_set_t *mask, cpu_set_t *both)
+{
+	CPU_AND(both, cpus, mask);
+	return CPU_COUNT(both) > 0;
+}
+
+bool gpu_numa_pin_thread(int node)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	cpu_set_t near, may, both;
-	if (node < 0)
-		return;
-	snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/cpulist", node);
-	if (!read_line(path, list, sizeof(list)) || sched_getaffinity(0, sizeof(may), &may))
-		return;
-	parse_list(list, &near);
-	CPU_AND(&both, &near, &may);
-	if (CPU_COUNT(&both) > 0)
-		sched_setaffinity(0, sizeof(both), &both);
+	pthread_once(&once, remember_mask);
+	if (node < 0 || !read_processors(node, &near) || sched_getaffinity(0, sizeof(may), &may))
+		return true;
+	if (!has_some_of(&near, &may, &both))
+		return !has_some_of(&near, &at_first, &both);
+	sched_setaffinity(0, sizeof(both), &both);
+	return true;
 }

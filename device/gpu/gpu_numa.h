@@ -12,8 +12,10 @@
 int gpu_numa_node(const struct gpu_traits *traits);
 
 /* Pin the calling thread, and threads it starts later, to the processors of this node that its
- * affinity mask allows. Does nothing when there are none or the node is -1. Memory that the
- * thread then allocates is local to the node. */
-void gpu_numa_pin_thread(int node);
+ * affinity mask allows. Memory that the thread then allocates is local to the node. False: the
+ * thread was pinned to another node before, and only that keeps it from this one's processors.
+ * Does nothing when its own mask does, or the node is -1 or unknown. The nodes' processors are read
+ * from /sys/devices/system/node, or the folder that GPUSIG_NUMA_TOPOLOGY names. */
+bool gpu_numa_pin_thread(int node);
 
 #endif

@@ -281,6 +281,10 @@ int gpu_telemetry_read(struct dev *dev, struct dev_telemetry *samples, size_t *c
 	else
 		gpu_telemetry_unknown(&r, "numa_node", "",
 				      "the system reports no NUMA node for the device");
+	if (d->far_why[0])
+		gpu_telemetry_unknown(&r, "pinned_memory_node", "", d->far_why);
+	else if (d->far_node >= 0)
+		gpu_telemetry_number(&r, "pinned_memory_node", "", d->far_node);
 	append_timer(d, &r);
 	size_t management_count = 0;
 	int status = d->vendor->management->read(d->traits.bus, samples + r.count,

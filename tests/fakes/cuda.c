@@ -32,7 +32,9 @@
 		{87, 2, "f64_divisor"},   /* SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO */              \
 		ATTRIBUTE(97, 127 << 10), /* MAX_SHARED_MEMORY_PER_BLOCK_OPTIN */                  \
 		ATTRIBUTE(111, 1 << 10),  /* RESERVED_SHARED_MEMORY_PER_BLOCK */                   \
-		ATTRIBUTE(134, 0)         /* HOST_NUMA_ID */
+	{                                                                                          \
+		134, 0, "numa"                                                                     \
+	} /* HOST_NUMA_ID */
 #include "tests/fakes/cuda_hip_body.h"
 
 typedef struct {

@@ -10,7 +10,9 @@
 
 #include <errno.h>
 #include <math.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
@@ -142,6 +144,74 @@ static void a_share_of_mps_is_told(void)
 	close_devices();
 }
 
+/* ------------------------------------------------------------------ nodes */
+
+static char nodes[] = "/tmp/gpusig-nodesXXXXXX";
+
+static void write_node(int node, int processor)
+{
+	char path[128];
+	snprintf(path, sizeof(path), "%s/node%d", nodes, node);
+	mkdir(path, 0700);
+	snprintf(path, sizeof(path), "%s/node%d/cpulist", nodes, node);
+	FILE *file = fopen(path, "w");
+	require(file);
+	fprintf(file, "%d\n", processor);
+	require(fclose(file) == 0);
+}
+
+static void alloc_pinned(struct dev *d, const char *fails)
+{
+	void *memory = NULL;
+	setenv("FAKE_FAIL", "cuMemHostRegister_v2=1", 1);
+	err_clear();
+	const int status = dev_alloc(d, DEV_MEM_PINNED, 4096, &memory);
+	unsetenv("FAKE_FAIL");
+	expect((status != 0) == (fails != NULL));
+	if (fails)
+		expect(strstr(err_text(), fails) != NULL);
+	ok(dev_free(d, memory));
+}
+
+/* The machine has two processors at least, and a node 0; node 500 is none of a machine. */
+static void pinned_memory_lies_at_each_device(void)
+{
+	cpu_set_t before;
+	int processors[2];
+	unsigned count = 0;
+	require(sched_getaffinity(0, sizeof(before), &before) == 0);
+	for (size_t i = 0; i < CPU_SETSIZE && count < 2; i++)
+		if (CPU_ISSET(i, &before))
+			processors[count++] = (int)i;
+	if (count < 2)
+		skip("one processor");
+	require(mkdtemp(nodes));
+	setenv("GPUSIG_NUMA_TOPOLOGY", nodes, 1);
+	write_node(500, processors[0]);
+	write_node(0, processors[1]);
+	open_devices("cuda:0,1", "FAKE_BOARD", "0.numa=500,1.numa=0");
+	expect(!read_sample(set.dev[0], "pinned_memory_node"));
+	expect_near(read_sample(set.dev[1], "pinned_memory_node")->number, 0, 0);
+	alloc_pinned(set.dev[0], NULL);
+	alloc_pinned(set.dev[1], "cuMemHostRegister_v2");
+	close_devices();
+	sched_setaffinity(0, sizeof(before), &before);
+	open_devices("cuda:0,1", "FAKE_BOARD", "0.numa=0,1.numa=500");
+	expect(strstr(read_sample(set.dev[1], "pinned_memory_node")->why, "NUMA node 500"));
+	alloc_pinned(set.dev[1], NULL);
+	close_devices();
+	sched_setaffinity(0, sizeof(before), &before);
+	unsetenv("GPUSIG_NUMA_TOPOLOGY");
+}
+
+static void remove_nodes(void)
+{
+	char command[128];
+	snprintf(command, sizeof(command), "rm -rf %s", nodes);
+	if (system(command))
+		perror(command);
+}
+
 int main(int argc, char **argv)
 {
 	(void)argc;
@@ -155,5 +225,7 @@ int main(int argc, char **argv)
 	test(an_optional_kernel_may_be_missing);
 	test(a_slice_has_its_own_identity);
 	test(a_share_of_mps_is_told);
+	test(pinned_memory_lies_at_each_device);
+	remove_nodes();
 	return test_done();
 }
