@@ -13,12 +13,13 @@
  * before dev_stream_sync(), a completed event, or an event wait.
  *
  * Waiting. Only dev_stream_sync() and dev_event_sync() wait. dev_open(), dev_close(), dev_alloc(),
- * dev_free(), dev_kernel_find() and dev_clock_rate() may take any time and are never timed. They
- * may wait for all work of the device, so do not call them while something blocks that work. There
- * are two exceptions. A full queue: a stream takes props.max_queued operations without waiting; a
- * program that enqueues more must say that it measures the queue. The first GEMM of its kind in a
- * stream, and the first collective of its kind and size: a library may load code or connect devices
- * for it and wait for whole devices; a program runs one before it blocks anything.
+ * dev_free(), dev_peer_enable(), dev_kernel_find() and dev_clock_rate() may take any time and are
+ * never timed. They may wait for all work of the device, so do not call them while something blocks
+ * that work. There are two exceptions. A full queue: a stream takes props.max_queued operations
+ * without waiting; a program that enqueues more must say that it measures the queue. The first GEMM
+ * of its kind in a stream, and the first collective of its kind and size: a library may load code
+ * or connect devices for it and wait for whole devices; a program runs one before it blocks
+ * anything.
  *
  * Failures. Work that fails after it was enqueued is reported once, as the result of the next
  * dev_stream_sync() on its stream. Until then later work of that stream is dropped. A dropped event
@@ -472,8 +473,9 @@ static inline int dev_launch(struct dev *d, struct dev_stream *s, struct dev_ker
 	return d->ops->launch(d, s, k, l);
 }
 
-/* Let operations of each of the two devices use memory of the other. May be repeated.
- * [optional] */
+/* Let operations of each of the two devices use memory of the other. May be repeated. The first
+ * call for two devices may copy a little between them, and allocates for that. -EIO: such a copy
+ * hangs; both devices are then lost. [optional] */
 int dev_peer_enable(struct dev *d, struct dev *other);
 
 /* Capture a graph: what is enqueued on `s` between begin and end is captured and not run. Meanwhile

@@ -155,6 +155,7 @@ struct gpu_dev {
 
 	atomic_bool lost;
 	char lost_why[200];
+	bool hangs; /* a copy does not end: closing anything would wait for it */
 };
 
 static inline struct gpu_dev *gpu_of(struct dev *dev) { return (struct gpu_dev *)dev; }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/gpu/gpu_dev.h"
 #include "lib/address_table.h"
+#include "lib/clock.h"
 #include "lib/numa.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -332,9 +334,82 @@ static int enable_access(struct gpu_dev *d, struct gpu_dev *other)
 	return status ? status : record_adding(d, other);
 }
 
+/* Where an IOMMU or the switches' access control gets in the way, drivers grant access all the
+ * same, and a copy over PCIe never ends. */
+#define FIRST_COPY_BYTES 4096u
+#define FIRST_COPY_LIMIT_NS UINT64_C(2000000000)
+
+static int wait_for_first_copy(struct gpu_dev *d, struct dev_stream *s)
+{
+	const uint64_t since_ns = clock_ns();
+	int status;
+	while ((status = gpu_stream_query(&d->dev, s)) == -EAGAIN &&
+	       clock_ns() - since_ns < FIRST_COPY_LIMIT_NS)
+		sched_yield();
+	return status;
+}
+
+static int give_up(struct gpu_dev *d, struct gpu_dev *other)
+{
+	d->hangs = other->hangs = true;
+	const int status = err_note(
+		-EIO,
+		"a copy of %u bytes from %s:%u to %s:%u did not end within %.0f s, though "
+		"the driver grants access: is an IOMMU, or access control (ACS) of PCIe, on?",
+		FIRST_COPY_BYTES, d->vendor->name, d->dev.index, other->vendor->name,
+		other->dev.index, 1e-9 * (double)FIRST_COPY_LIMIT_NS);
+	gpu_check(other, status);
+	return gpu_check(d, status);
+}
+
+static int copy_first(struct gpu_dev *d, struct gpu_dev *other, struct dev_stream *s)
+{
+	void *from = NULL, *to = NULL;
+	int status = gpu_alloc(&d->dev, DEV_MEM_DEVICE, FIRST_COPY_BYTES, &from);
+	if (!status)
+		status = gpu_alloc(&other->dev, DEV_MEM_DEVICE, FIRST_COPY_BYTES, &to);
+	if (!status)
+		status = gpu_copy(&d->dev, s, to, from, FIRST_COPY_BYTES);
+	if (!status)
+		status = wait_for_first_copy(d, s);
+	if (status == -EAGAIN)
+		return give_up(d, other);
+	struct err_first first = {0};
+	err_keep(&first, status);
+	err_keep(&first, gpu_free(&d->dev, from));
+	err_keep(&first, gpu_free(&other->dev, to));
+	return err_kept(&first);
+}
+
+/* Later calls do nothing. */
+static int try_first_copy(struct gpu_dev *d, struct gpu_dev *other)
+{
+	const uint64_t bit = UINT64_C(1) << other->ordinal;
+	struct dev_stream *s = NULL;
+	gpu_lock();
+	const bool copied = d->ordinal == other->ordinal || d->copied_to & bit;
+	gpu_unlock();
+	if (copied)
+		return 0;
+	int status = gpu_stream_open(&d->dev, d->dev.props.priority_normal, &s);
+	if (status)
+		return status;
+	status = copy_first(d, other, s);
+	if (!d->hangs)
+		gpu_stream_close(&d->dev, s);
+	gpu_lock();
+	d->copied_to |= status ? 0 : bit;
+	gpu_unlock();
+	return status;
+}
+
 int gpu_peer_enable(struct dev *dev, struct dev *other)
 {
 	struct gpu_dev *d = gpu_of(dev), *o = gpu_of(other);
 	int status = enable_access(d, o);
-	return status ? status : enable_access(o, d);
+	if (!status)
+		status = enable_access(o, d);
+	if (!status)
+		status = try_first_copy(d, o);
+	return status ? status : try_first_copy(o, d);
 }

@@ -248,8 +248,27 @@ static bool is_device_or_pinned(device_ptr ptr, size_t bytes)
 	return place == FAKE_DEVICE_MEMORY || place == FAKE_PINNED_MEMORY;
 }
 
+static bool is_own_memory(const struct fake_gpu *g, const void *ptr)
+{
+	return (const char *)ptr >= g->arena && (const char *)ptr < g->arena + g->arena_bytes;
+}
+
+/* With peer_hangs of FAKE_BOARD a copy to another device never ends: it waits for a word that
+ * nobody writes. */
+static int copy_over_link(struct fake_gpu *g, void *stream, void *dst, void *src, size_t bytes)
+{
+	fake_lock();
+	const bool to_peer = fake_memory_kind_of(dst, bytes) == FAKE_DEVICE_MEMORY &&
+			     is_own_memory(g, src) && !is_own_memory(g, dst);
+	fake_unlock();
+	uint32_t *word = src;
+	return to_peer && fake_board(g->index, 0, "peer_hangs")
+		       ? fake_wait_value(g, stream, word, *word + 1)
+		       : fake_copy(g, stream, dst, src, bytes);
+}
+
 CALL(cuMemcpyAsync, (device_ptr dst, device_ptr src, size_t bytes, void *stream),
-     fake_copy(g, stream, to_pointer(dst), to_pointer(src), bytes))
+     copy_over_link(g, stream, to_pointer(dst), to_pointer(src), bytes))
 
 CALL(cuMemcpyHtoDAsync_v2, (device_ptr dst, const void *src, size_t bytes, void *stream),
      is_device_or_pinned(dst, bytes) ? fake_copy(g, stream, to_pointer(dst), src, bytes)
@@ -278,8 +297,8 @@ static int copy_batch(struct fake_gpu *g, const device_ptr *dst, const device_pt
 	if (!status && fake_stream_is_capturing(stream))
 		status = FAKE_CAPTURE_UNSUPPORTED;
 	for (size_t i = 0; i < count && !status; i++)
-		status = bytes[i] ? fake_copy(g, stream, to_pointer(dst[i]), to_pointer(src[i]),
-					      bytes[i])
+		status = bytes[i] ? copy_over_link(g, stream, to_pointer(dst[i]),
+						   to_pointer(src[i]), bytes[i])
 				  : FAKE_INVALID_VALUE;
 	return status;
 }

@@ -212,6 +212,37 @@ static void remove_nodes(void)
 		perror(command);
 }
 
+/* ------------------------------------------------------------------ links */
+
+static void a_link_that_works_is_enabled(void)
+{
+	void *memory = NULL;
+	open_devices("cuda:0,1", "FAKE_BOARD", "");
+	ok(dev_peer_enable(set.dev[0], set.dev[1]));
+	/* Tried once: it allocates nothing more. */
+	setenv("FAKE_FAIL", "cuMemAlloc_v2=2", 1);
+	ok(dev_peer_enable(set.dev[1], set.dev[0]));
+	unsetenv("FAKE_FAIL");
+	ok(dev_alloc(set.dev[0], DEV_MEM_DEVICE, 100, &memory));
+	ok(dev_free(set.dev[0], memory));
+	close_devices();
+}
+
+/* One that hangs is told, and nothing after it hangs: not even closing. */
+static void a_link_that_hangs_is_told(void)
+{
+	void *memory;
+	open_devices("cuda:0,1", "FAKE_BOARD", "peer_hangs=1");
+	expect(dev_peer_enable(set.dev[0], set.dev[1]) == -EIO);
+	expect(strstr(err_text(), "from cuda:0 to cuda:1 did not end within 2 s") != NULL);
+	expect(strstr(err_text(), "IOMMU") != NULL);
+	for (int i = 0; i < 2; i++) {
+		expect(dev_alloc(set.dev[i], DEV_MEM_PINNED, 4096, &memory) == -EIO);
+		expect(strstr(err_text(), "is lost: a copy of 4096 bytes") != NULL);
+	}
+	close_devices();
+}
+
 int main(int argc, char **argv)
 {
 	(void)argc;
@@ -227,5 +258,7 @@ int main(int argc, char **argv)
 	test(a_share_of_mps_is_told);
 	test(pinned_memory_lies_at_each_device);
 	remove_nodes();
+	test(a_link_that_works_is_enabled);
+	test(a_link_that_hangs_is_told);
 	return test_done();
 }
