@@ -142,9 +142,9 @@ links() {
 }
 
 @test "a capability that is missing has its own reason, and not that of another" {
-	FAKE_FAIL=rocblas_create_handle=1 program gemm/efficiency hip
+	FAKE_FAIL=rocblas_create_handle=1,hipblasLtCreate=1 program gemm/efficiency hip
 	cannot_run 'hip does not support gemm: rocblas_create_handle'
-	FAKE_FAIL=rocblas_create_handle=1 FAKE_BOARD=wait_value=0 program overlap/shaping hip:0,1
+	FAKE_FAIL=rocblas_create_handle=1,hipblasLtCreate=1 FAKE_BOARD=wait_value=0 program overlap/shaping hip:0,1
 	cannot_run 'hip:0,1 does not support wait_value'
 	[[ $stderr != *rocblas* ]]
 }
