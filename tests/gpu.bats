@@ -48,7 +48,7 @@ lost() {
 	ran
 	cases "rows[1]['facts']['m'] == rows[1]['facts']['k'] <= 256" "rows[1]['facts']['m'] * rows[1]['facts']['scaled_down_by'] == 8192"
 	for device in cuda hip; do
-		FAKE_BOARD=display=1 program micro/memory $device $TINY
+		FAKE_BOARD=display=1 program micro/memory $device --footprint 64K
 		ran
 		cases "'display' in rows[0]['device'][0]['shares']"
 		FAKE_BOARD=display=1,f64_divisor=6400 program gemm/efficiency $device --shape n16384 --type f64
