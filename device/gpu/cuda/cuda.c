@@ -185,8 +185,8 @@ static int copy_overlapping(void *stream, void *dst, const void *src, uint64_t b
 }
 
 /* Drivers refuse a batched copy while a stream is captured, and for some memory and devices;
- * then cuMemcpyAsync decides. A refusal of what that takes is remembered, because asking costs time
- * in every call. */
+ * then cuMemcpyAsync decides. That batches are not supported is remembered, because asking costs
+ * time in every call; an invalid value may be that of one copy. */
 static int copy_in_device_memory(void *stream, void *dst, const void *src, uint64_t bytes,
 				 bool captured, atomic_bool *refused)
 {
@@ -197,7 +197,7 @@ static int copy_in_device_memory(void *stream, void *dst, const void *src, uint6
 		return cuda_check_result(result, "cuMemcpyBatchAsync");
 	int status = CUDA_CALL(cuMemcpyAsync, cuda_device_address(dst), cuda_device_address(src),
 			       bytes, stream);
-	if (asks && status == 0)
+	if (asks && result == CUDA_NOT_SUPPORTED && status == 0)
 		atomic_store(refused, true);
 	return status;
 }
