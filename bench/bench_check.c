@@ -246,8 +246,10 @@ static int execute_poisoned(struct bench_run *r, unsigned variant)
 {
 	double unused, begin_s = bench_time(r);
 	int status = poison(r, variant);
+	r->current.poisoned = true;
 	if (status == 0)
 		status = bench_sample_once(r, variant, 1, false, &unused);
+	r->current.poisoned = false;
 	r->current.samples[variant].execute_s = bench_time(r) - begin_s;
 	return status;
 }

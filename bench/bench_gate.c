@@ -29,7 +29,6 @@ struct gate {
 	uint32_t *word, value;
 	struct counter *counters; /* guarded by the lock */
 	size_t counter_count, counter_capacity;
-	_Atomic uint64_t counters_due_ns; /* 0: nothing waits for them, or nothing any more */
 	uint64_t limit_ns;
 	bool watched, shut;
 	_Atomic uint64_t due_ns; /* when the watchdog opens it; 0: not shut, or already open */
@@ -39,6 +38,8 @@ struct gate {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gate *gates; /* the watched gates, guarded by the lock */
 static atomic_uint overdue;
+static _Atomic uint64_t waits_since_ns; /* the host for streams; 0: it does not */
+static atomic_uint satisfied;           /* how many gates' counters the watchdog has written */
 
 /* Relaxed: gate_release() has taken the lock after the watchdog counted the caller's gate. */
 unsigned gate_overdue(void) { return atomic_load_explicit(&overdue, memory_order_relaxed); }
@@ -66,11 +67,11 @@ static void open_if_overdue(struct gate *g, uint64_t now_ns)
 /* Lock held. */
 static void satisfy_if_overdue(struct gate *g, uint64_t now_ns)
 {
-	uint64_t due_ns = atomic_load_explicit(&g->counters_due_ns, memory_order_relaxed);
-	if (due_ns == 0 || now_ns < due_ns ||
-	    !atomic_compare_exchange_strong_explicit(&g->counters_due_ns, &due_ns, 0,
-						     memory_order_relaxed, memory_order_relaxed))
+	const uint64_t since_ns = atomic_load_explicit(&waits_since_ns, memory_order_relaxed);
+	if (g->counter_count == 0 || since_ns == 0 ||
+	    now_ns < since_ns + COUNTER_LIMITS * g->limit_ns)
 		return;
+	atomic_fetch_add_explicit(&satisfied, 1, memory_order_relaxed);
 	for (size_t i = 0; i < g->counter_count; i++)
 		dev_post_value(g->counters[i].dev, g->counters[i].at, DEV_VALUE_MAX);
 }
@@ -244,18 +245,16 @@ int gate_guard(struct gate *g, struct dev *dev, uint32_t *at)
 	return grown ? 0 : err_note(-ENOMEM, "a guarded counter: out of memory");
 }
 
-void gate_wait_begins(struct gate *g)
+unsigned gate_wait_begins(void)
 {
-	if (g->counter_count)
-		atomic_store_explicit(&g->counters_due_ns,
-				      clock_ns() + COUNTER_LIMITS * g->limit_ns,
-				      memory_order_relaxed);
+	atomic_store_explicit(&waits_since_ns, clock_ns(), memory_order_relaxed);
+	return atomic_load_explicit(&satisfied, memory_order_relaxed);
 }
 
-int gate_wait_ended(struct gate *g)
+int gate_wait_ended(unsigned begun)
 {
-	if (g->counter_count == 0 ||
-	    atomic_exchange_explicit(&g->counters_due_ns, 0, memory_order_relaxed))
+	atomic_store_explicit(&waits_since_ns, 0, memory_order_relaxed);
+	if (atomic_load_explicit(&satisfied, memory_order_relaxed) == begun)
 		return 0;
 	/* The watchdog may still be writing. */
 	pthread_mutex_lock(&lock);

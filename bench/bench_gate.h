@@ -53,14 +53,13 @@ int gate_shut(struct gate *gate, struct dev *dev, struct dev_stream *stream);
 int gate_release(struct gate *gate);
 
 /* A counter that kernels or GEMMs advance and streams wait for (dev_wait_value()): where nothing
- * would reach the value, nothing else would end. The watchdog writes DEV_VALUE_MAX to it once three
+ * reaches the value, nothing else would end. The watchdog writes DEV_VALUE_MAX to it once three
  * times the limit is over since gate_wait_begins(). It outlives the gate's latest wait. */
 int gate_guard(struct gate *gate, struct dev *dev, uint32_t *at);
 
-/* Around a host's wait for such streams. -EPROTO: the watchdog had to end it. Without counters they
- * do nothing. */
-void gate_wait_begins(struct gate *gate);
-int gate_wait_ended(struct gate *gate);
+/* Around a wait of the host for streams, one at a time. -EPROTO: the watchdog had to end it. */
+unsigned gate_wait_begins(void);
+int gate_wait_ended(unsigned begun);
 
 /* How many gates the watchdog has opened in this process. A caller may compare it around code
  * that opens gates of its own. */

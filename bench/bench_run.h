@@ -177,6 +177,7 @@ struct bench_current {
 	/* The check of a sample that runs now: its variant, and what it found so far. */
 	unsigned checking;
 	bool in_samples, compared, passed_known;
+	bool poisoned;        /* the execution is one that a full check follows */
 	double saved_s;       /* that the next check of it need not take */
 	unsigned variants_on; /* when sampling began */
 	double clock_before_hz,

@@ -64,6 +64,14 @@ void bench_gate_close(struct bench_run *r)
 	r->gate = NULL;
 }
 
+static int sync_stream(struct bench_run *r)
+{
+	const unsigned begun = gate_wait_begins();
+	int drained = dev_stream_sync(r->c.dev, r->c.stream);
+	int ended = gate_wait_ended(begun);
+	return drained ? drained : ended;
+}
+
 static int sample_gated(struct bench_run *r, unsigned variant, uint64_t iterations, bool warm,
 			double *seconds_p)
 {
@@ -81,7 +89,7 @@ static int sample_gated(struct bench_run *r, unsigned variant, uint64_t iteratio
 		status = dev_event_record(dev, stream, r->stop_event);
 	/* Released even after a failure: what was enqueued must drain. */
 	int opened = r->gate ? gate_release(r->gate) : 0;
-	int drained = dev_stream_sync(dev, stream);
+	int drained = sync_stream(r);
 	status = status ? status : opened ? opened : drained;
 	if (status == 0)
 		status = dev_event_elapsed_ns(dev, r->start_event, r->stop_event, &ns);
@@ -175,28 +183,42 @@ static int load_code(struct bench_run *r, unsigned variant)
 	if (r->b->variants[variant].timing != BENCH_DEVICE || bench_virtual(r))
 		return 0;
 	int status = r->b->body(&r->c, variant, 1);
-	int drained = dev_stream_sync(r->c.dev, r->c.stream);
+	int drained = sync_stream(r);
 	return status ? status : drained;
 }
 
 bool bench_runs_warm(const struct bench_case *c)
 {
-	return !dev_can(c->dev, DEV_CAP_HOST_ACCESS) && !bench_virtual(c->run);
+	const struct bench_run *r = c->run;
+	return !dev_can(c->dev, DEV_CAP_HOST_ACCESS) && !bench_virtual(r) && !r->current.poisoned &&
+	       r->o.check != BENCH_CHECK_EVERY;
 }
 
-/* The untimed iteration needs its part of the queue. One whose sample is checked would hide what
- * the timed one left. */
+/* All variants of a case are alike in this, or their ratios would have in them what waking costs.
+ */
+static bool case_computes(struct bench_run *r)
+{
+	bool computes = false;
+	for (unsigned v = 0; v < r->variant_count; v++) {
+		struct bench_model work = {0};
+		if (r->current.samples[v].on)
+			r->b->model(&r->c, v, &work);
+		computes = computes || work.flops > 0.0;
+	}
+	return computes;
+}
+
+/* The untimed iteration needs its part of the queue. */
 static void choose_warm(struct bench_run *r, unsigned variant, double iteration_s)
 {
 	struct bench_samples *s = &r->current.samples[variant];
 	const uint64_t most = find_max_iterations(r, variant);
 	struct bench_model work = {0};
 	if (r->b->variants[variant].timing != BENCH_DEVICE || !r->gate || !r->b->model ||
-	    !bench_runs_warm(&r->c) || r->o.check == BENCH_CHECK_EVERY || most < 2 ||
-	    iteration_s > MAX_WARM_S)
+	    !bench_runs_warm(&r->c) || most < 2 || iteration_s > MAX_WARM_S || case_computes(r))
 		return;
 	r->b->model(&r->c, variant, &work);
-	s->warm = work.bytes > 0.0 && !(work.flops > 0.0);
+	s->warm = work.bytes > 0.0;
 	if (s->warm && s->iterations == most)
 		s->iterations--;
 }

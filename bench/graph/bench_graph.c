@@ -32,10 +32,30 @@ int bench_enable_peers(struct bench_case *c)
 	return bench_status(c);
 }
 
+static bool stays_in_a_memory(const struct bench_case *c, const struct work_copy *copy)
+{
+	struct bench_memory to, from;
+	return bench_memory_find(c, copy->to, &to) && bench_memory_find(c, copy->from, &from) &&
+	       to.kind == from.kind && to.dev == from.dev;
+}
+
+/* One that leaves its memory, where there is any: that is what a transfer waits for, and a device
+ * may copy within its own memory in another way. */
 static bool find_smallest_copy(struct bench_case *c, const struct work_graph *g, unsigned variant,
 			       struct work_copy *copy_p)
 {
-	return g && bench_variant_on(c, variant) && work_graph_smallest_copy(g, copy_p);
+	struct work_copy copy;
+	bool found = false, stays = false;
+	for (size_t at = 0;
+	     g && bench_variant_on(c, variant) && work_graph_next_copy(g, &at, &copy);) {
+		const bool here = stays_in_a_memory(c, &copy);
+		if (found && (here == stays ? copy.bytes >= copy_p->bytes : here))
+			continue;
+		*copy_p = copy;
+		found = true;
+		stays = here;
+	}
+	return found;
 }
 
 int bench_verify_engine(struct bench_case *c, uint64_t uses, struct work_graph *const *graphs,

@@ -39,8 +39,8 @@ int bench_verify_independent(struct bench_case *c, uint64_t uses, const char *na
 			     struct work_graph *held, struct work_graph *other);
 
 /* In verify_mechanism: blocking_kernel_verify_copy() of each variant in `uses` (bit mask), by the
- * smallest copy of its graph, once for each size. Graphs by variant, so many; NULL or without
- * copies by an engine: nothing to verify. */
+ * smallest copy of its graph that leaves a memory, or else stays in it, once for each size. Graphs
+ * by variant, so many; NULL or without copies by an engine: nothing to verify. */
 int bench_verify_engine(struct bench_case *c, uint64_t uses, struct work_graph *const *graphs,
 			unsigned count);
 

@@ -337,12 +337,12 @@ int work_graph_sync(struct work_graph *g, int status)
 {
 	struct err_first first = {0};
 	err_keep(&first, status);
-	gate_wait_begins(g->all->gate);
+	const unsigned begun = gate_wait_begins();
 	for (size_t i = 0; i < g->lane_count; i++)
 		if (g->work[i].queued)
 			err_keep(&first, dev_stream_sync(work_lane_device(g->all, i),
 							 g->all->lanes[i].stream));
-	err_keep(&first, gate_wait_ended(g->all->gate));
+	err_keep(&first, gate_wait_ended(begun));
 	return err_kept(&first);
 }
 
@@ -513,19 +513,19 @@ int work_graph_lane_seconds(const struct work_graph *g, uint32_t lane, double *s
 
 double work_graph_host_seconds(const struct work_graph *g) { return g->host_s; }
 
-bool work_graph_smallest_copy(const struct work_graph *g, struct work_copy *copy_p)
+bool work_graph_next_copy(const struct work_graph *g, size_t *at, struct work_copy *copy_p)
 {
-	const struct node *least = NULL;
-	for (const struct node *n = g->nodes; n < g->nodes + g->node_count; n++)
-		if (n->kind == NODE_COPY && (!least || n->bytes < least->bytes))
-			least = n;
-	if (least)
-		*copy_p = (struct work_copy){.dev = work_lane_device(g->all, least->lane),
-					     .stream = g->all->lanes[least->lane].stream,
-					     .to = least->to,
-					     .from = least->from,
-					     .bytes = least->bytes};
-	return least != NULL;
+	while (*at < g->node_count && g->nodes[*at].kind != NODE_COPY)
+		++*at;
+	if (*at == g->node_count)
+		return false;
+	const struct node *n = &g->nodes[(*at)++];
+	*copy_p = (struct work_copy){.dev = work_lane_device(g->all, n->lane),
+				     .stream = g->all->lanes[n->lane].stream,
+				     .to = n->to,
+				     .from = n->from,
+				     .bytes = n->bytes};
+	return true;
 }
 
 void work_graph_copied(const struct work_graph *g, uint64_t *copies_p, uint64_t *bytes_p)

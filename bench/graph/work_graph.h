@@ -204,7 +204,8 @@ int work_graph_seconds(const struct work_graph *g, uint32_t from, uint32_t to, d
 int work_graph_lane_seconds(const struct work_graph *g, uint32_t lane, double *seconds_p);
 /* On the host's clock, from the write that releases to the end of the last wait. */
 double work_graph_host_seconds(const struct work_graph *g);
-/* The smallest copy by a copy engine, as the latest run enqueued it. False: there is none. */
+/* The copies by copy engines one after another, as the latest run enqueued them; *at begins at 0.
+ * False: there is no other. */
 struct work_copy {
 	struct dev *dev;
 	struct dev_stream *stream;
@@ -212,7 +213,7 @@ struct work_copy {
 	const void *from;
 	uint64_t bytes;
 };
-bool work_graph_smallest_copy(const struct work_graph *g, struct work_copy *copy_p);
+bool work_graph_next_copy(const struct work_graph *g, size_t *at, struct work_copy *copy_p);
 
 /* Copies that all runs have enqueued by copy engines, and their bytes. */
 void work_graph_copied(const struct work_graph *g, uint64_t *copies_p, uint64_t *bytes_p);

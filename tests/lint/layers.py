@@ -228,6 +228,8 @@ MAY_CHANGE = {
     "bench/bench_gate.c:gates": "open gates, which the watchdog's thread looks through",
     "bench/bench_gate.c:lock": "of that list",
     "bench/bench_gate.c:overdue": "how many of them the watchdog opened",
+    "bench/bench_gate.c:satisfied": "how many gates' counters it wrote",
+    "bench/bench_gate.c:waits_since_ns": "when the host began to wait for streams",
     "bench/bench_gate.c:started": "whether the process has its watchdog",
     "bench/out.c:failure": "the first error of stdout, which is the process's",
     "collectives/ranks/mpi_job.c:mpi_job": "what MPI_Init opened, the ranks of MPI_COMM_WORLD",

@@ -6,6 +6,7 @@
  */
 #include "bench/bench_gate.h"
 #include "bench/bench.h"
+#include "bench/bench_alloc.h"
 #include "lib/err.h"
 #include "tests/unit/bench_output.h"
 #include "tests/unit/test.h"
@@ -131,14 +132,12 @@ static void a_counter_that_nothing_advances_ends_too(void)
 		ok(gate_guard(g, on.d, at + 1));
 	ok(dev_fill(on.d, on.s, at, 0, 256));
 	ok(dev_stream_sync(on.d, on.s));
-	gate_wait_begins(g);
-	expect(gate_wait_ended(g) == 0);
+	expect(gate_wait_ended(gate_wait_begins()) == 0);
 	ok(dev_wait_value(on.d, on.s, at + 1, 5));
-	gate_wait_begins(g);
+	const unsigned begun = gate_wait_begins();
 	ok(dev_stream_sync(on.d, on.s));
-	expect(gate_wait_ended(g) == -EPROTO && strstr(err_text(), "counter"));
-	gate_wait_begins(g);
-	expect(gate_wait_ended(g) == 0);
+	expect(gate_wait_ended(begun) == -EPROTO && strstr(err_text(), "counter"));
+	expect(gate_wait_ended(gate_wait_begins()) == 0);
 	gate_close(g);
 	ok(dev_free(on.d, counters));
 }
@@ -335,6 +334,55 @@ static void a_case_without_samples_fails(void)
 	expect(output_has("\"flag\":\"gate\",\"variant\":\"stuck\""));
 }
 
+/* ------------------------------------------------------------------ a counter in a sample */
+
+static unsigned first_wait; /* the body that waits for what nothing writes */
+static unsigned bodies;
+
+static int guard_counter(struct bench_case *c)
+{
+	uint32_t **counter = c->state;
+	struct gate *g = bench_gate(c, 200 * MS);
+	*counter = bench_alloc(c, DEV_MEM_DEVICE, 256);
+	return bench_status(c) ? bench_status(c) : gate_guard(g, c->dev, *counter);
+}
+
+static int wait_for_counter(struct bench_case *c, unsigned variant, uint64_t iterations)
+{
+	uint32_t *const *counter = c->state;
+	int status = dev_fill(c->dev, c->stream, *counter, 0, 256);
+	(void)variant;
+	(void)iterations;
+	if (status || bodies++ < first_wait)
+		return status;
+	return dev_wait_value(c->dev, c->stream, *counter, 5);
+}
+
+static const struct bench_variant counting[] = {BENCH_ROW("counting", BENCH_DEVICE), {0}};
+
+static const struct bench counters = {
+	.name = "test/counters",
+	.question = "does it end?",
+	.formula = "seconds",
+	.timed = "waits",
+	.variants = counting,
+	.state_bytes = sizeof(uint32_t *),
+	.setup = guard_counter,
+	.body = wait_for_counter,
+};
+
+static void a_sample_that_waits_for_a_counter_ends(void)
+{
+	for (first_wait = 0; first_wait < 2; first_wait++) {
+		bodies = 0;
+		int code = run_captured(&counters, output, "--device", "host", "--format", "json",
+					"--min-samples", "1", "--max-samples", "1");
+		expect(code == 1 && bodies == first_wait + 1);
+		expect(output_has("\"status\":\"failed\",\"reason\":\"a stream waited for a "
+				  "counter that nothing advanced"));
+	}
+}
+
 int main(void)
 {
 	alarm(TEST_HANGS_S);
@@ -358,5 +406,6 @@ int main(void)
 	test(an_overdue_gate_costs_its_variant);
 	test(a_short_queue_gets_less);
 	test(a_case_without_samples_fails);
+	test(a_sample_that_waits_for_a_counter_ends);
 	return test_done();
 }
