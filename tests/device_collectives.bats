@@ -133,7 +133,7 @@ on_fakes() {
 		--budget 10m --min-samples 6 --max-samples 6 --warm-up 0 --format json "$@"
 	echo "$name $device $*: $status $stderr"
 	[ "$status" = 0 ] || [ "$status" = 3 ]
-	json 'all(r["status"] == "ok" and r["check"]["status"] == "ok" and r["facts"]["skipped"] in ("", "serial-library", "library")
+	json 'all(r["status"] == "ok" and r["check"]["status"] == "ok" and r["facts"]["skipped"] in ("", "serial-library", "library", "library library-calls")
 		if "skipped" in r["facts"] else r["status"] == "ok" for r in rows if r["kind"] == "case")' <<<"$output"
 }
 
@@ -174,6 +174,10 @@ FICCO='overlap/ficco cuda:0,1 --op ag-gemm,gemm-rs,a2a-gemm --shape 96x32x32 --t
 		json 'not any("library" in v["name"] for r in rows if r["kind"] == "case" for v in r["variants"])' \
 			'all(r["facts"]["skipped_why"].endswith("'$function': unhandled cuda error") for r in rows if r["kind"] == "case")' <<<"$output"
 	done
+	# At the second of its variants, which have one communicator.
+	export FAKE_FAIL=ncclLaunchKernel:3=3
+	on_fakes collectives/device_allreduce cuda:0,1 --size 64K --algorithm ring,library,library-calls
+	json '[([v["name"] for v in r["variants"]], r["facts"]["skipped"]) for r in rows if r["kind"] == "case"] == [(["ring"], "library library-calls")]' <<<"$output"
 	run env "LD_LIBRARY_PATH=$(fakes)" FAKE_FAIL=ncclCommInitAll=1 "$program" --device cuda:0,1 --algorithm library --size 2K --budget 1m
 	[ "$status" = 77 ]
 	[[ $output == *'ncclCommInitAll: unhandled cuda error'* ]]

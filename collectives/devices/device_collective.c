@@ -128,23 +128,39 @@ static int build_variant(struct bench_case *c, unsigned v)
 	return status ? err_note(status, "%s: %s", name, err_text()) : 0;
 }
 
-static int set_up_variants(struct bench_case *c, int (*set_up)(struct bench_case *, unsigned))
+static void skip_variant(struct bench_case *c, unsigned v)
 {
 	struct state *s = case_state(c);
-	unsigned supported = 0;
+	size_t used = strlen(s->skipped);
+	if (!bench_variant_on(c, v))
+		return;
+	bench_variant_off(c, v);
+	snprintf(s->skipped + used, sizeof(s->skipped) - used, "%s%s", used ? " " : "",
+		 variant_name(c, v));
+}
+
+/* The library's variants have one communicator. */
+static void skip_with_others(struct bench_case *c, unsigned v)
+{
+	struct state *s = case_state(c);
+	snprintf(s->skipped_why, sizeof(s->skipped_why), "%.199s", err_text());
+	for (unsigned k = 0; variant_name(c, k); k++)
+		if (k == v || (is_library(c, v) && is_library(c, k)))
+			skip_variant(c, k);
+}
+
+static int set_up_variants(struct bench_case *c, int (*set_up)(struct bench_case *, unsigned))
+{
+	bool supported = false;
 	for (unsigned v = 0; variant_name(c, v); v++) {
 		int status = bench_variant_on(c, v) ? set_up(c, v) : 0;
 		if (status && status != -ENOTSUP)
 			return status;
-		if (status) {
-			bench_variant_off(c, v);
-			size_t used = strlen(s->skipped);
-			snprintf(s->skipped + used, sizeof(s->skipped) - used, "%s%s",
-				 used ? " " : "", variant_name(c, v));
-			snprintf(s->skipped_why, sizeof(s->skipped_why), "%.199s", err_text());
-		}
-		supported += bench_variant_on(c, v);
+		if (status)
+			skip_with_others(c, v);
 	}
+	for (unsigned v = 0; variant_name(c, v); v++)
+		supported = supported || bench_variant_on(c, v);
 	return supported ? 0 : -ENOTSUP;
 }
 

@@ -167,10 +167,15 @@ static void build_variants(struct pipeline *p, struct bench_case *c)
 		p->timed[v] = build_round(p, c, what, NULL);
 		if (trace_is_needed(v) && trace_open(p, c, &p->traced[v]) == 0)
 			p->traced[v].graph = build_round(p, c, what, &p->traced[v]);
+	}
+	for (unsigned v = 0; v < VARIANTS; v++) {
+		if (!bench_variant_on(c, v) || bench_status(c))
+			continue;
+		/* A library that failed meanwhile takes all of its variants with it. */
 		if (!variant_applies(p, c, v)) {
 			bench_variant_off(c, v);
 			p->timed[v] = p->traced[v].graph = NULL;
-		} else if (bench_status(c) == 0) {
+		} else {
 			bench_queue_entries(c, v, work_graph_max_queued(p->timed[v]));
 		}
 	}
