@@ -622,6 +622,9 @@ gates_of() {
 	kernels_at '4096'
 	ROC_P2P_SDMA_SIZE=1024 program collectives/device_allreduce hip:0,1 --size 64K,8M --algorithm ring
 	kernels_at '32768'
+	# A device's own part stays in its memory; those of the others are what takes the time.
+	ROC_P2P_SDMA_SIZE=1024 program collectives/device_all_to_all hip:0,1 --size 1M,8M --algorithm pairwise
+	kernels_at '524288'
 	FAKE_DRIVER_VERSION=70000000 GPU_FORCE_BLIT_COPY_SIZE=16 program micro/copy_path hip --direction up,down --size 16K,32K --path engine
 	kernels_at '16384'
 	FAKE_DRIVER_VERSION=70000000 program micro/copy_path hip --direction up,down --size 16K,32K --path engine

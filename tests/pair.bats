@@ -107,7 +107,7 @@ slots_per_unit = 1'
 	measure sim --shape 64x64x16384 --size 4K --transfer up --copy-method engine
 	json 'all(d["value"] is None and d["reason"] for r in rows if r["kind"] == "case" for d in r["derived"]
 		if d["name"] == "fraction_of_ideal")' <<<"$output"
-	json 'all("is within noise of 1; the limit is 1.0" in d["reason"] for r in rows if r["kind"] == "case" for d in r["derived"]
+	json 'all("is within noise of 1; the limit is 1." in d["reason"] for r in rows if r["kind"] == "case" for d in r["derived"]
 		if d["name"] == "fraction_of_ideal")' <<<"$output"
 }
 

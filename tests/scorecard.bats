@@ -19,7 +19,7 @@ setup_file() {
 			# shellcheck disable=SC2086 # several words
 			{
 				"$bin/gemm/efficiency" $model --type f32 \
-					--shape n8192,n1024,512x512x512,1024x512x2048,512x2048x1024,256x1024x512
+					--shape square,n1024,512x512x512,1024x512x2048,512x2048x1024,256x1024x512
 				"$bin/micro/memory" $model --op triad
 				"$bin/micro/launch" $model
 				"$bin/micro/copy_path" $model --direction up --size 64K:16M:x16 --path engine
