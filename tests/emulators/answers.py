@@ -207,7 +207,7 @@ def check_clock_sync(code, name: str) -> None:
             while answers[0] < number and time.monotonic_ns() - asked_ns[-1] < _PATIENCE_NS:
                 time.sleep(0)
 
-    host = threading.Thread(target=ask)
+    host = threading.Thread(target=ask, daemon=True)  # it outlives a launch that raises
     host.start()
     code.launch(name, 1, 32, asks, answers, seen, U32(len(seen)), U64(_PATIENCE_NS // TICK_NS))
     host.join()
