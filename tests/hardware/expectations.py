@@ -7,6 +7,7 @@ The expectations are the Markdown table with the columns "metric" and "unit", a 
 cell is "LOW to HIGH", one number, or in quotes what the answer or its remark begins with; empty: none for
 this GPU. A metric is "questions/NAME", a headline number or a fact of a program, "PROGRAM/NAME", or any of
 its values, "PROGRAM/QUANTITY{variant=V,AXIS=VALUE}". A run's value is taken before that of a program alone.
+Where "because" begins with "one device:", records of several devices are passed over.
 
 Printed: a line for each value outside, the expected values that are missing with the record's reason, and how
 many were compared. Exit 0, also where some lie outside: they are surprises, not failures. 2: no such table.
@@ -58,6 +59,10 @@ class Expectation:
     def text(self) -> str:
         """What the answer or its remark has to begin with; empty where a number is expected."""
         return self.cell[1:-1] if self.cell.startswith('"') else ""
+
+    @property
+    def for_one_device(self) -> bool:
+        return self.because.startswith("one device:")
 
 
 class Found(NamedTuple):
@@ -137,12 +142,16 @@ def value_of_case(group: Group, name: str, labels: dict[str, str]) -> Iterator[F
     yield Found(why=why)
 
 
-def of_program(records: Records, metric: str) -> Found:
-    program, name = re.match(r"([^/]+/[^/]+)/(.+)", metric).groups()  # type: ignore[union-attr]
+def of_program(records: Records, expected: Expectation) -> Found:
+    program, name = re.match(r"([^/]+/[^/]+)/(.+)", expected.metric).groups()  # type: ignore[union-attr]
     groups = [group for group in records.groups.values() if group.program == program]
     if not groups:
         end = records.unstarted.get(program)
         return Found(why=f"{program} left no record" + (f": {end.reason}" if end else ""))
+    if expected.for_one_device:
+        groups = [group for group in groups if len(group.run.devices) < 2]
+        if not groups:
+            return Found(why=ELSEWHERE)
     labelled = re.fullmatch(r"([^{]+)\{(.*)\}", name)
     if labelled:
         labels = dict(word.split("=", 1) for word in labelled[2].split(","))
@@ -187,8 +196,7 @@ class Measured:
             name = expected.metric.partition("/")[2]
             return of_questions(self.answers, name, bool(expected.text)) if self.answers else None
         found = [
-            of_program(records, expected.metric)._replace(source=source)
-            for source, records in self.sources.items()
+            of_program(records, expected)._replace(source=source) for source, records in self.sources.items()
         ]
         best = next((f for f in found if f.value is not None), None)
         return best or next((f for f in found if " left no record" not in f.why), found[0] if found else None)

@@ -24,13 +24,14 @@ TABLE = """
 """
 
 
-def launches(round_trip_s=6e-6, queued=504, graph_s=5e-5, name="NVIDIA H200", more=(), **case):
+def launches(round_trip_s=6e-6, queued=504, graph_s=5e-5, name="NVIDIA H200", more=(), devices=1, **case):
     w = Writer(
         "micro/launch",
         [headline("launch_round_trip", "time", {"size": 64}, "round_trip", "s", "lower"), *more],
         [axis("size", "", [64])],
         device={"name": name},
     )
+    w.lines[0]["device"] *= devices
     derived = [value("time", "round_trip", round_trip_s, "s"), value("time", "graph_launch", graph_s, "s")]
     variants = [w.variant("round_trip", round_trip_s or 1), w.variant("graph_launch", graph_s)]
     w.case({"size": 64}, variants, derived, **case)["facts"]["launches_queued_max"] = queued
@@ -48,9 +49,9 @@ class Expectations(unittest.TestCase):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
 
-    def said(self, gpu="H200"):
+    def said(self, gpu="H200", table=TABLE):
         got = expectations.measured(self.folder)
-        return list(expectations.compare(expectations.table(TABLE)[gpu], got, gpu))
+        return list(expectations.compare(expectations.table(table)[gpu], got, gpu))
 
     def test_nothing_outside_says_how_many_were_compared(self):
         self.write("run/records.jsonl", launches())
@@ -102,6 +103,21 @@ class Expectations(unittest.TestCase):
         )
         self.write("run/records.jsonl", launches())
         self.assertIn("none outside of 3 expectations", self.said()[-1])
+
+    def test_what_holds_for_one_device_is_not_expected_of_several(self):
+        table = TABLE.split("| `micro/launch/launches")[0].replace("the doorbell", "one device: the doorbell")
+        self.write("run/records.jsonl", launches(round_trip_s=9.5e-6, devices=2))
+        self.assertEqual(
+            self.said(table=table),
+            [
+                "not measured, as this device or these options leave it out: micro/launch/launch_round_trip",
+                "none outside of 0 expectations that were compared (H200); 0 without a value",
+            ],
+        )
+        self.write("programs/micro-launch.jsonl", launches(round_trip_s=9.5e-6))
+        self.assertIn(
+            "expected 5 to 8 us: one device: the doorbell (programs/micro-launch)", self.said(table=table)[0]
+        )
 
     def test_answers_are_compared_as_numbers_and_as_words(self):
         link, copy = (
@@ -158,6 +174,8 @@ class Expectations(unittest.TestCase):
                 self.assertLessEqual(low, high, one)
             self.assertTrue(all(one.because and one.metric.count("/") in (1, 2) for one in expected))
             self.assertEqual(len({one.metric for one in expected}), len(expected))
+            on_all = [e for e in expected if e.metric.startswith(("overlap/ficco/", "overlap/shaping/"))]
+            self.assertTrue(all(one.for_one_device for one in on_all))
 
 
 if __name__ == "__main__":
