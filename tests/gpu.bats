@@ -101,6 +101,29 @@ links() {
 	cannot_run "$ROCM_PATH/lib/libamdhip64.so.7" "$drivers/libamdhip64.so.5"
 }
 
+@test "a library to which the loader gives the runtime that was passed over is not used, and named first the usable one serves all" {
+	cd "$BATS_TEST_TMPDIR"
+	links old without_device/libamdhip64.so.7
+	links rocm/lib libamdhip64.so.7 libhiprtc.so.7 libhipblaslt.so.1 librocblas.so.5 librccl.so.1
+	gemm='gemm/efficiency hip --shape n64 --type f32,bf16 --variant gemm'
+	export drivers=$PWD/old ROCM_PATH=$PWD/rocm
+	# shellcheck disable=SC2086 # gemm and TINY are lists of words
+	program $gemm
+	cannot_run "hip does not support gemm: rocBLAS ($ROCM_PATH/lib/librocblas.so.5) uses $drivers/libamdhip64.so.7, which is not in use"
+	# shellcheck disable=SC2086
+	program micro/latency hip $TINY
+	ran
+	cases "rows[0]['libraries'][0].startswith('$ROCM_PATH/lib/libamdhip64.so.7 ')"
+	program collectives/device_allreduce hip:0,1 --size 64K
+	ran
+	cases 'not any("librccl" in l for l in rows[0]["libraries"])' 'not any(v["name"] == "library" for v in rows[1]["variants"])'
+	# shellcheck disable=SC2086
+	GPUSIG_LIBRARIES=$ROCM_PATH/lib program $gemm
+	ran
+	cases 'all(r["check"]["status"] == "ok" for r in rows if r["kind"] == "case")' \
+		"'bf16), rocBLAS 5.0.0 (f32, f64)' in rows[0]['device'][0]['blas']"
+}
+
 @test "which architectures HIPRTC compiles for is asked of the library beside it, not of another installation's" {
 	cd "$BATS_TEST_TMPDIR"
 	mkdir -p other

@@ -84,6 +84,20 @@ static bool fill_slots(struct dynlib *l, void *handle)
 	return true;
 }
 
+/* Whether the loader gave it the file of the other library that is in use, or it needs none. */
+static bool is_above(struct dynlib *l, void *handle)
+{
+	const struct dynlib_symbol *first = l->above->symbols;
+	void *function = dlsym(handle, first->name), *in_use;
+	Dl_info other;
+	memcpy(&in_use, first->slot, sizeof(in_use));
+	if (!function || !in_use || function == in_use)
+		return true;
+	err_note(-ENODEV, "%s (%s) uses %s, which is not in use", l->title, l->path,
+		 dladdr(function, &other) ? other.dli_fname : "another file");
+	return false;
+}
+
 /* Its threads may run and its descriptors be open, so it is not closed. */
 static void pass_over(struct dynlib *l, void *handle)
 {
@@ -119,7 +133,7 @@ static bool try_file(struct dynlib *l, const char *path, const char *const *file
 		l->lacking |= bit;
 		return false;
 	}
-	l->status = l->start ? l->start() : 0;
+	l->status = l->above && !is_above(l, handle) ? -ENODEV : l->start ? l->start() : 0;
 	if (l->status == -ENODEV) {
 		pass_over(l, handle);
 		return false;
@@ -203,14 +217,19 @@ static bool try_everywhere(struct dynlib *l, const char *const *file)
 	return over;
 }
 
+static bool try_next_to(struct dynlib *l, const struct dynlib *other)
+{
+	const char *slash = strrchr(other->path, '/');
+	return slash && try_all_in_folder(l, other->path, (size_t)(slash - other->path), "");
+}
+
 static bool try_all_files(struct dynlib *l)
 {
-	if (l->next_to) {
-		const char *slash = strrchr(l->next_to->path, '/');
-		return slash && try_all_in_folder(l, l->next_to->path,
-						  (size_t)(slash - l->next_to->path), "");
-	}
+	if (l->next_to)
+		return try_next_to(l, l->next_to);
 	bool over = l->named = try_named_folders(l);
+	if (!over && l->above)
+		over = try_next_to(l, l->above);
 	for (const char *const *file = l->files; *file && !over; file++)
 		over = try_everywhere(l, file);
 	return over;

@@ -39,6 +39,10 @@ struct dynlib {
 	const char *const *folders;
 	/* NULL, or a library that is open: the folder of its file is then the only place. */
 	const struct dynlib *next_to;
+	/* NULL, or a library that this one may need. Where that is open, its folder is searched
+	 * before 4, and a file to which the loader gave another file of it, such as one that was
+	 * passed over, is passed over: its first symbol tells. */
+	const struct dynlib *above;
 	const struct dynlib_symbol *symbols; /* NULL, or a list that ends with a NULL name */
 	/* NULL, or called when the slots are set. dynlib_open() returns its result and text, and
 	 * the library stays open; but after -ENODEV, this library does not fit the machine, the
@@ -52,7 +56,7 @@ struct dynlib {
 	char path[256];   /* the file that was opened */
 	char why[400];    /* why it failed, and before each file that was passed over */
 	unsigned lacking; /* bits of `files`: names under which a function was missing */
-	void *passed[8];  /* handles of files whose start() gave -ENODEV, which stay open */
+	void *passed[8];  /* handles of files that were passed over, which stay open */
 };
 
 /* Open the library and fill all slots. Where it is looked for:
@@ -64,14 +68,19 @@ struct dynlib {
  *  4. for each name, so that the newest release wins: the loader's own search, the other `folders`,
  *     and those that GPUSIG_PYTHON_LIBRARIES lists, which ./gpusig sets.
  *
- * In each folder of 1 to 3 all names are tried. What the loader already has under a name it does
- * not look for again, so of two files of one name 4 finds the first alone.
+ * In each folder of 1 to 3 all names are tried.
+ *
+ * A file that was passed over stays open, and under its name (soname) the loader gives it to every
+ * library that needs it. A second file of that name is opened all the same, but libraries above it
+ * are then refused. Where the user names the second file's folder in GPUSIG_LIBRARIES, it is the
+ * first, and all are to be had.
  *
  * The work is done once in a process: later calls return the first result and its text. The path is
  * among dev_libraries(). Any thread may call it at any time; slots are set when it returns 0.
  * -ENODEV, with a text that says which: no file of any of the names; a file that cannot be loaded,
  * and why; a file that lacks a function, and which, after which that name is not looked for
- * elsewhere; what start() said of every file. Slots are then NULL. Otherwise the result of start().
+ * elsewhere; what start() said of every file; which file of another library it uses. Slots are then
+ * NULL. Otherwise the result of start().
  */
 int dynlib_open(struct dynlib *library);
 

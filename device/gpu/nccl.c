@@ -2,7 +2,6 @@
  *
  * NCCL and RCCL: one ABI, two libraries, each with a table of its own.
  */
-#include "device/gpu/dynlib.h"
 #include "device/gpu/nccl_abi.h"
 #include "device/gpu/vendor_tables.h"
 #include "lib/err.h"
@@ -190,8 +189,11 @@ static const char *const rccl_folders[] = {"$ROCM_PATH/lib", "/opt/rocm/lib", NU
 static struct dynlib rccl_library;
 static struct nccl rccl = {.library = &rccl_library};
 static const struct dynlib_symbol rccl_symbols[] = SYMBOLS(rccl);
-static struct dynlib rccl_library = {
-	.title = "RCCL", .files = rccl_files, .folders = rccl_folders, .symbols = rccl_symbols};
+static struct dynlib rccl_library = {.title = "RCCL",
+				     .files = rccl_files,
+				     .folders = rccl_folders,
+				     .above = &hip_runtime,
+				     .symbols = rccl_symbols};
 
 static int rccl_open(const unsigned *indices, size_t count, void **comms, char *text,
 		     size_t capacity)

@@ -6,7 +6,11 @@
 #ifndef GPUSIG_VENDOR_TABLES_H
 #define GPUSIG_VENDOR_TABLES_H
 
+#include "device/gpu/dynlib.h"
 #include "device/gpu/gpu.h"
+
+/* The HIP runtime, which AMD's other libraries need. */
+extern struct dynlib hip_runtime;
 
 /* cuBLASLt of CUDA 11 or newer. Types: f32 and f64 with IEEE arithmetic, f16 with sums in f32;
  * from sm_80 on bf16 and tf32; from sm_89 on f8, whose first operand must be given transposed, with

@@ -8,7 +8,7 @@ fake_engine := $(call fake_object,$(wildcard device/host/*.c tests/fakes/engine/
 fake_compiler := $(call fake_object,tests/fakes/faults.c)
 $(fakes)/libcuda.so.1: $(call fake_object,tests/fakes/cuda.c tests/fakes/board.c) $(fake_engine)
 $(fakes)/libamdhip64.so.7: $(call fake_object,tests/fakes/hip.c tests/fakes/board.c) $(fake_engine)
-$(fakes)/libamdhip64.so.5: $(call fake_object,tests/fakes/hip_without_device.c tests/fakes/board.c) $(fake_engine)
+$(fakes)/libamdhip64.so.5 $(fakes)/without_device/libamdhip64.so.7: $(call fake_object,tests/fakes/hip_without_device.c tests/fakes/board.c) $(fake_engine)
 $(fakes)/libnvrtc.so.13: $(call fake_object,tests/fakes/nvrtc.c) $(fake_compiler)
 $(fakes)/libnvrtc.so.12: $(call fake_object,tests/fakes/nvrtc_12.c) $(fake_compiler)
 $(fakes)/libhiprtc.so.7: $(call fake_object,tests/fakes/hiprtc.c) $(fake_compiler)
@@ -17,6 +17,8 @@ of_cuda := $(fake_driver) $(call fake_object,tests/fakes/driver_cuda.c)
 of_hip := $(fake_driver) $(call fake_object,tests/fakes/driver_hip.c)
 $(fakes)/libcublasLt.so.13: $(call fake_object,tests/fakes/cublaslt.c tests/fakes/gemm.c device/dev_type.c) $(of_cuda)
 $(fakes)/libcublasLt.so.12: $(call fake_object,tests/fakes/cublaslt_12.c tests/fakes/gemm.c device/dev_type.c) $(of_cuda)
+# As AMD's, these need the runtime by its soname.
+$(addprefix $(fakes)/,libhipblaslt.so.1 librocblas.so.5 librccl.so.1): $(fakes)/libamdhip64.so.7
 $(fakes)/libhipblaslt.so.1: $(call fake_object,tests/fakes/hipblaslt.c tests/fakes/gemm.c device/dev_type.c) $(of_hip)
 $(fakes)/librocblas.so.5: $(call fake_object,tests/fakes/rocblas.c tests/fakes/gemm.c device/dev_type.c) $(of_hip)
 $(fakes)/libnccl.so.2: $(call fake_object,tests/fakes/nccl.c) $(of_cuda)
@@ -24,7 +26,7 @@ $(fakes)/librccl.so.1: $(call fake_object,tests/fakes/nccl.c) $(of_hip)
 $(fakes)/libnvidia-ml.so.1: $(call fake_object,tests/fakes/nvml.c tests/fakes/board.c) $(of_cuda)
 $(fakes)/librocm_smi64.so.7: $(call fake_object,tests/fakes/rocm_smi.c tests/fakes/board.c) $(of_hip)
 fake_libraries := $(addprefix $(fakes)/,libcuda.so.1 libnvrtc.so.13 libnvrtc.so.12 libcublasLt.so.13 libcublasLt.so.12 libnccl.so.2 libnvidia-ml.so.1 \
-	libamdhip64.so.7 libamdhip64.so.5 libhiprtc.so.7 libhipblaslt.so.1 librocblas.so.5 librccl.so.1 librocm_smi64.so.7)
+	libamdhip64.so.7 libamdhip64.so.5 without_device/libamdhip64.so.7 libhiprtc.so.7 libhipblaslt.so.1 librocblas.so.5 librccl.so.1 librocm_smi64.so.7)
 
 fakes: $(fake_libraries) ## build fake GPU drivers for tests, as build/*/fakes; WITHOUT=FUNCTION leaves one out
 
@@ -34,7 +36,7 @@ $(fake_libraries):
 	$(call say,LD,$@)
 	mkdir -p $(@D)
 	printf '{ local: %s; };\n' '$(or $(WITHOUT),no_function)' > $(new).map
-	$(CC) $(our_cflags) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F),--version-script,$(new).map $(if $(SAN),,-Wl,-z,defs) $^ -o $(new) -lm -ldl $(LDLIBS) && \
+	$(CC) $(our_cflags) $(CFLAGS) $(LDFLAGS) -shared -Wl,--no-as-needed,-soname,$(@F),--version-script,$(new).map $(if $(SAN),,-Wl,-z,defs) $^ -o $(new) -lm -ldl $(LDLIBS) && \
 		rm $(new).map && $(put)
 
 fake_compile = $(compile) -fPIC -fvisibility=hidden

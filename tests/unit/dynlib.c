@@ -290,6 +290,44 @@ static void the_next_is_tried_where_one_has_no_device(void)
 	unsetenv("GPUSIG_TEST_FOLDER");
 }
 
+static double (*sine)(double);
+
+/* The file of the named folder uses another file of the library below, as one that was passed over:
+ * itself, since a libm needs no other. The one beside the library below is that library. */
+static void what_uses_another_file_of_the_library_below_is_passed_over(void)
+{
+	static const struct dynlib_symbol sine_only[] = {{"sin", &sine, false},
+							 {NULL, NULL, false}};
+	static const char *const one[] = {"libgpusig-there.so.1", NULL};
+	char text[512];
+	struct dynlib below = {
+		.title = "Below", .files = one, .folders = of_variable, .symbols = cosine_only};
+	struct dynlib above = {
+		.title = "Above", .files = two_names, .above = &below, .symbols = sine_only};
+	struct dynlib none = above, alone = above;
+	copy_library("below/libgpusig-there.so.1");
+	copy_library("named/libgpusig-there.so.2");
+	cosine = NULL;
+	set_folder("GPUSIG_LIBRARIES", "named");
+	expect_str(opened_file(&alone), "/named/libgpusig-there.so.2");
+	unsetenv("GPUSIG_LIBRARIES");
+	set_folder("GPUSIG_TEST_FOLDER", "below");
+	expect(dynlib_open(&below) == 0);
+	set_folder("GPUSIG_LIBRARIES", "named");
+	expect_str(opened_file(&above), "/below/libgpusig-there.so.1");
+	snprintf(text, sizeof(text),
+		 "Above (%s/named/libgpusig-there.so.2) uses %s/named/libgpusig-there.so.2, "
+		 "which is not in use",
+		 place, place);
+	expect_str(above.why, text);
+	none.files = (const char *const[]){"libgpusig-there.so.2", NULL};
+	sine = NULL;
+	expect(dynlib_open(&none) == -ENODEV && !sine && !none.absent);
+	expect_str(err_text(), text);
+	unsetenv("GPUSIG_LIBRARIES");
+	unsetenv("GPUSIG_TEST_FOLDER");
+}
+
 static void remove_copies(void)
 {
 	char command[128];
@@ -355,6 +393,7 @@ int main(void)
 	test(the_newest_release_wins);
 	test(only_the_folder_of_the_other_library_is_searched);
 	test(the_next_is_tried_where_one_has_no_device);
+	test(what_uses_another_file_of_the_library_below_is_passed_over);
 	remove_copies();
 	test(start_runs_once);
 	test(opens_from_many_threads);

@@ -3,6 +3,7 @@
 #include "device/gpu/dynlib.h"
 #include "device/gpu/hip/hip_blas_libraries.h"
 #include "device/gpu/hip/hipblaslt_abi.h"
+#include "device/gpu/vendor_tables.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -26,8 +27,11 @@ static const struct dynlib_symbol symbols[] = {
 static const char *const files[] = {"libhipblaslt.so.1", "libhipblaslt.so.0", "libhipblaslt.so",
 				    NULL};
 static const char *const folders[] = {"$ROCM_PATH/lib", "/opt/rocm/lib", NULL};
-static struct dynlib library = {
-	.title = "hipBLASLt", .files = files, .folders = folders, .symbols = symbols};
+static struct dynlib library = {.title = "hipBLASLt",
+				.files = files,
+				.folders = folders,
+				.above = &hip_runtime,
+				.symbols = symbols};
 
 /* As for cuBLASLt. A kernel that does not exist is an internal error. */
 static int errno_of(blaslt_status result)

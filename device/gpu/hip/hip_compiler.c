@@ -2,6 +2,7 @@
 #include "device/gpu/dynlib.h"
 #include "device/gpu/gpu_compilers.h"
 #include "device/gpu/run_time_compiler.h"
+#include "device/gpu/vendor_tables.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -28,8 +29,11 @@ static const char *const files[] = {
 	"libhiprtc.so.7",   "libhiprtc.so.6",   "libhiprtc.so.5",   "libhiprtc.so",
 	"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", NULL};
 static const char *const folders[] = {"$ROCM_PATH/lib", "/opt/rocm/lib", NULL};
-static struct dynlib library = {
-	.title = "HIPRTC", .files = files, .folders = folders, .symbols = symbols};
+static struct dynlib library = {.title = "HIPRTC",
+				.files = files,
+				.folders = folders,
+				.above = &hip_runtime,
+				.symbols = symbols};
 
 /* HIPRTC crashes on an architecture that the compiler below it does not know, so the library that
  * it opens for that, which lies beside it, is asked first. One of another installation supports

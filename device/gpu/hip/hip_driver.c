@@ -2,6 +2,7 @@
 #include "device/gpu/hip/hip_driver.h"
 #include "device/gpu/dynlib.h"
 #include "device/gpu/hip/kfd_topology.h"
+#include "device/gpu/vendor_tables.h"
 #include "lib/err.h"
 
 #include <ctype.h>
@@ -26,11 +27,11 @@ static const char *const files[] = {"libamdhip64.so.7", "libamdhip64.so.6", "lib
 				    "libamdhip64.so", NULL};
 static const char *const folders[] = {"$ROCM_PATH/lib", "/opt/rocm/lib", NULL};
 static int start_runtime(void);
-static struct dynlib library = {.title = "the HIP runtime (libamdhip64)",
-				.files = files,
-				.folders = folders,
-				.symbols = symbols,
-				.start = start_runtime};
+struct dynlib hip_runtime = {.title = "the HIP runtime (libamdhip64)",
+			     .files = files,
+			     .folders = folders,
+			     .symbols = symbols,
+			     .start = start_runtime};
 
 /* ------------------------------------------------------------------ errors */
 
@@ -95,7 +96,7 @@ static int start_runtime(void)
 		return err_note(-ENODEV,
 				"%s has no function hipGetDevicePropertiesR0600, nor "
 				"hipGetDeviceProperties",
-				library.path);
+				hip_runtime.path);
 	set_runtime_variables();
 	int result = hip_api.hipInit(0);
 	if (result == HIP_OK) {
@@ -105,14 +106,14 @@ static int start_runtime(void)
 	if (result == HIP_NO_DEVICE || result == HIP_INVALID_DEVICE ||
 	    (result == HIP_OK && devices == 0))
 		return err_note(-ENODEV, "the HIP runtime is installed (%s) but finds no GPU",
-				library.path);
+				hip_runtime.path);
 	if (result == HIP_INSUFFICIENT_DRIVER)
 		return err_note(-ENODEV, "the AMD driver is too old for the HIP runtime at %s",
-				library.path);
+				hip_runtime.path);
 	return hip_check_result(result, function) ? err_note(-ENODEV, "%s", err_text()) : 0;
 }
 
-int hip_load(void) { return dynlib_open(&library); }
+int hip_load(void) { return dynlib_open(&hip_runtime); }
 
 int hip_count(unsigned *count_p)
 {

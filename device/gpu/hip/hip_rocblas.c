@@ -2,6 +2,7 @@
 #include "device/gpu/dynlib.h"
 #include "device/gpu/hip/hip_blas_libraries.h"
 #include "device/gpu/hip/rocblas_abi.h"
+#include "device/gpu/vendor_tables.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -33,8 +34,11 @@ static const struct dynlib_symbol symbols[] = {
 static const char *const files[] = {"librocblas.so.5", "librocblas.so.4", "librocblas.so.3",
 				    "librocblas.so.0", "librocblas.so",   NULL};
 static const char *const folders[] = {"$ROCM_PATH/lib", "/opt/rocm/lib", NULL};
-static struct dynlib library = {
-	.title = "rocBLAS", .files = files, .folders = folders, .symbols = symbols};
+static struct dynlib library = {.title = "rocBLAS",
+				.files = files,
+				.folders = folders,
+				.above = &hip_runtime,
+				.symbols = symbols};
 
 struct blas {
 	struct _rocblas_handle *handle;
