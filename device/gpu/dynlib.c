@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
@@ -123,6 +124,8 @@ static void list_as_opened(const struct dynlib *l)
  */
 static bool try_file(struct dynlib *l, const char *path, const char *const *file)
 {
+	if (l->looks)
+		return access(path, R_OK) == 0;
 	const unsigned bit = 1u << (file - l->files);
 	void *handle = l->lacking & bit ? NULL : load_file(l, path);
 	if (!handle || was_passed(l, handle))
@@ -227,7 +230,7 @@ static bool try_all_files(struct dynlib *l)
 {
 	if (l->next_to)
 		return try_next_to(l, l->next_to);
-	bool over = l->named = try_named_folders(l);
+	bool over = try_named_folders(l);
 	if (!over && l->above)
 		over = try_next_to(l, l->above);
 	for (const char *const *file = l->files; *file && !over; file++)
@@ -263,4 +266,12 @@ int dynlib_open(struct dynlib *l)
 	l->tried = true;
 	pthread_mutex_unlock(&lock);
 	return l->status ? err_note(l->status, "%s", l->why) : 0;
+}
+
+bool dynlib_is_named(struct dynlib *l)
+{
+	l->looks = true;
+	const bool found = try_named_folders(l);
+	l->looks = false;
+	return found;
 }

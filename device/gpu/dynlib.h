@@ -52,7 +52,7 @@ struct dynlib {
 	bool tried;
 	int status;
 	bool absent;      /* no file of any of the names exists */
-	bool named;       /* found in a folder that the user names: 1 to 3 below */
+	bool looks;       /* dynlib_is_named() is at work */
 	char path[256];   /* the file that was opened */
 	char why[400];    /* why it failed, and before each file that was passed over */
 	unsigned lacking; /* bits of `files`: names under which a function was missing */
@@ -83,5 +83,9 @@ struct dynlib {
  * NULL. Otherwise the result of start().
  */
 int dynlib_open(struct dynlib *library);
+
+/* Before dynlib_open(), by one thread: whether there is such a file in 1 to 3, which the user
+ * names. Opens nothing. */
+bool dynlib_is_named(struct dynlib *library);
 
 #endif

@@ -62,11 +62,9 @@ static unsigned order[RELEASES];
 static void sort_releases(void)
 {
 	unsigned count = 0;
-	for (unsigned i = 0; i < ANY_RELEASE; i++)
-		dynlib_open(&libraries[i]);
 	for (int named = 1; named >= 0; named--)
 		for (unsigned i = 0; i < ANY_RELEASE; i++)
-			if (libraries[i].named == (named != 0))
+			if (dynlib_is_named(&libraries[i]) == (named != 0))
 				order[count++] = i;
 	order[count] = ANY_RELEASE;
 }
