@@ -216,7 +216,7 @@ driver_text() { for word in "$@"; do cases "'$word' in rows[0]['device'][0]['dri
 		FAKE_ARCH=$arch program gemm/efficiency hip --shape n64 --type f32,bf16,f8 --variant gemm
 		ran
 		cases "'bf16, f8), rocBLAS 5.0.0 (f32, f64)' in rows[0]['device'][0]['blas']" \
-			'[r["facts"]["algorithm"].split()[0] for r in rows if r["kind"] == "case"] == ["library\u0027s", "solution", "solution"]' \
+			'[r["facts"]["algorithm"].split()[0] for r in rows if r["kind"] == "case"] == ["rocBLAS\u0027s", "solution", "solution"]' \
 			'all(r["check"]["status"] == "ok" for r in rows if r["kind"] == "case")'
 	done
 	units=$(readlink -f "$bin")/../tests/unit

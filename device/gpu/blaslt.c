@@ -23,6 +23,7 @@ struct shape {
 struct plan {
 	struct plan *next;
 	struct shape shape;
+	bool lacking; /* there is no choice */
 	blaslt_desc desc;
 	blaslt_layout first, second, c;
 	struct blaslt_algorithm algorithm;
@@ -49,6 +50,12 @@ static int note_status(const struct blas *blas, const char *function, blaslt_sta
 static int note_no_memory(const struct blas *blas, const char *what)
 {
 	return err_note(-ENOMEM, "%s: out of memory for %s", blas->library->title, what);
+}
+
+static int note_no_algorithm(const struct blas *blas)
+{
+	return err_note(-ENOTSUP, "%sMatmulAlgoGetHeuristic: no algorithm for this GEMM",
+			blas->library->prefix);
 }
 
 /* ------------------------------------------------------------------ plans */
@@ -207,14 +214,12 @@ static int find_algorithms(struct blas *blas, const struct plan *plan,
 				     &algorithms[count]);
 	free(results);
 	if (status || !count)
-		return status ? status
-			      : err_note(-ENOTSUP,
-					 "%sMatmulAlgoGetHeuristic: no algorithm for this GEMM",
-					 blas->library->prefix);
+		return status ? status : note_no_algorithm(blas);
 	*count_p = count;
 	return 0;
 }
 
+/* Also sets *plan_p with -ENOTSUP. */
 static int create_plan(struct blas *blas, const struct shape *shape, struct plan **plan_p)
 {
 	size_t count;
@@ -225,7 +230,8 @@ static int create_plan(struct blas *blas, const struct shape *shape, struct plan
 	int status = create_descriptors(blas, plan);
 	if (!status)
 		status = find_algorithms(blas, plan, &plan->algorithm, 1, &count);
-	if (status)
+	plan->lacking = status == -ENOTSUP;
+	if (status && !plan->lacking)
 		destroy_plan(blas, plan);
 	else
 		*plan_p = plan;
@@ -245,9 +251,11 @@ static int find_plan(struct blas *blas, const struct gpu_gemm_problem *p,
 	struct plan *plan = *bucket;
 	while (plan && memcmp(&plan->shape, &shape, sizeof(shape)) != 0)
 		plan = plan->next;
-	if (!plan) {
+	if (plan && plan->lacking) {
+		status = note_no_algorithm(blas);
+	} else if (!plan) {
 		status = create_plan(blas, &shape, &plan);
-		if (!status) {
+		if (plan) {
 			plan->next = *bucket;
 			*bucket = plan;
 		}
@@ -343,6 +351,12 @@ void blaslt_stream_close(void *opened, void *state)
 }
 
 /* ------------------------------------------------------------------ run */
+
+int blaslt_find(void *blas, const struct gpu_gemm_problem *p)
+{
+	const struct plan *plan;
+	return find_plan(blas, p, &plan);
+}
 
 int blaslt_algorithms(void *blas, const struct gpu_gemm_problem *p, void *algorithms,
 		      size_t capacity, size_t *count_p)

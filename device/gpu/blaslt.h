@@ -6,6 +6,7 @@
  * least as much workspace. With less of either, or without an algorithm, run() takes the library's
  * first choice. That choice and the descriptors are kept for every shape, type and alignment until
  * close(), about a kilobyte each, so only the first GEMM of a shape calls the library's heuristic.
+ * That there is no algorithm is kept, too.
  */
 #ifndef GPUSIG_BLASLT_H
 #define GPUSIG_BLASLT_H
@@ -75,6 +76,9 @@ blaslt_handle blaslt_handle_of(void *blas);
 /* Forgets the types for which the library has no algorithm for an ordinary GEMM, and returns the
  * others. */
 uint32_t blaslt_keep_types(void *blas);
+
+/* -ENOTSUP: the library has no algorithm for this GEMM. */
+int blaslt_find(void *blas, const struct gpu_gemm_problem *p);
 
 /* Members of struct gpu_blas. A stream's state is a handle of its own. */
 void blaslt_close(void *blas, bool usable);

@@ -21,8 +21,8 @@ extern struct dynlib hip_runtime;
 extern const struct gpu_blas cuda_blas;
 
 /* hipBLASLt for f16, bf16, tf32 and f8, and rocBLAS for f32 and f64, and for f16 and bf16 where
- * hipBLASLt does not have them. open()'s text names both, each with the types that it multiplies,
- * or why there is no hipBLASLt.
+ * hipBLASLt does not have them or no algorithm for the GEMM, as the algorithm's description says.
+ * open()'s text names both, each with the types that it multiplies, or why there is no hipBLASLt.
  *
  * Workspace: 128 MiB, what rocBLAS allocates by itself on gfx94x. */
 extern const struct gpu_blas hip_blas;

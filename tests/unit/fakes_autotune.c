@@ -84,7 +84,7 @@ static void rocblas_says_that_it_chooses_itself(void)
 	const struct dev_gemm g = gemm_of(DEV_F32);
 	open_device("hip");
 	const struct dev_gemm_choice choice = prepare_and_print(&g);
-	expect_str(choice.algorithm, "library's first choice");
+	expect_str(choice.algorithm, "rocBLAS's first choice");
 	expect(choice.offered == 1 && choice.tried == 0 && isnan(choice.first_ratio));
 	close_device();
 }

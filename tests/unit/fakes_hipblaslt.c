@@ -176,7 +176,39 @@ static void algorithms_are_tried_and_numbered(void)
 	p.g.m = p.g.n = p.g.k = SIDE / 2;
 	ok(dev_gemm_prepare(d, &p.g));
 	ok(dev_gemm_chosen(d, &p.g, &choice));
-	expect_str(choice.algorithm, "library's first choice");
+	expect_str(choice.algorithm, "rocBLAS's first choice");
+	ok(dev_free(d, p.memory));
+	close_device();
+}
+
+/* Unprepared and prepared; hipBLASLt is asked once for each, and another shape is its. */
+static void a_gemm_without_algorithms_is_the_other_librarys(void)
+{
+	struct dev_gemm_choice choice;
+	struct dev_stream *s;
+	open_device(CDNA2);
+	struct multiplied p = operands_of(DEV_F16);
+	ok(dev_stream_open(d, 0, &s));
+	setenv("FAKE_FAIL", "hipblasLtMatmulAlgoGetHeuristic=3", 1); /* invalid: that is told */
+	expect(dev_gemm(d, s, &p.g) == -EINVAL);
+	setenv("FAKE_FAIL", "hipblasLtMatmulAlgoGetHeuristic:1=7", 1);
+	ok(dev_gemm(d, s, &p.g));
+	ok(dev_stream_sync(d, s));
+	expect(wrong_elements(&p) == 0);
+	setenv("FAKE_FAIL", "hipblasLtMatmul=5", 1);
+	ok(dev_gemm(d, s, &p.g));
+	ok(dev_gemm_prepare(d, &p.g));
+	ok(dev_gemm_chosen(d, &p.g, &choice));
+	expect_str(choice.algorithm, "rocBLAS's first choice");
+	ok(dev_gemm(d, s, &p.g));
+	unsetenv("FAKE_FAIL");
+	ok(dev_stream_sync(d, s));
+	expect(wrong_elements(&p) == 0);
+	p.g.m = SIDE / 2;
+	ok(dev_gemm_prepare(d, &p.g));
+	ok(dev_gemm_chosen(d, &p.g, &choice));
+	expect(strncmp(choice.algorithm, "solution ", strlen("solution ")) == 0);
+	dev_stream_close(d, s);
 	ok(dev_free(d, p.memory));
 	close_device();
 }
@@ -256,6 +288,7 @@ int main(int argc, char **argv)
 	test(f8_of_either_bias_gives_what_ocp_says);
 	test(tf32_is_multiplied_where_there_are_kernels);
 	test(algorithms_are_tried_and_numbered);
+	test(a_gemm_without_algorithms_is_the_other_librarys);
 	test(streams_have_handles_of_their_own);
 	test(the_first_gemm_of_a_stream_is_not_captured);
 	test(a_failed_gemm_is_named);

@@ -12,7 +12,8 @@
 /* What rocBLAS allocates by itself on gfx94x, and AMD's benchmark of hipBLASLt gives it. */
 #define WORKSPACE_BYTES (128u << 20)
 
-/* A type is multiplied by the first library that has it. hipBLASLt alone has a state of streams. */
+/* A GEMM is multiplied by the first library that has its type and an algorithm for it. hipBLASLt
+ * alone has a state of streams, and algorithms for some GEMMs of a type only. */
 enum { LIBRARIES = 2 };
 static const struct gpu_blas *const libraries[LIBRARIES] = {&hip_blaslt, &hip_rocblas};
 
@@ -22,23 +23,29 @@ struct blas {
 };
 
 struct algorithm {
-	const struct gpu_blas *library;
+	size_t library;
 	struct blaslt_algorithm its; /* the larger of the two libraries' */
 };
 
-/* LIBRARIES: none. */
-static size_t library_of(const struct blas *blas, enum dev_type type)
+static bool has_type(const struct blas *blas, size_t library, enum dev_type type)
 {
-	size_t i = 0;
-	while (i < LIBRARIES && !(type < DEV_TYPES && blas->types[i] >> type & 1))
-		i++;
-	return i;
+	return type < DEV_TYPES && blas->types[library] >> type & 1;
 }
 
-static int note_no_library(void)
+static int find_library(const struct blas *blas, const struct gpu_gemm_problem *p,
+			size_t *library_p)
 {
-	return err_note(-ENOTSUP, "neither hipBLASLt nor rocBLAS supports a GEMM of this type on "
-				  "this device");
+	const bool both = has_type(blas, 0, p->type) && has_type(blas, 1, p->type);
+	const int status = both ? blaslt_find(blas->opened[0], p) : 0;
+	if (status && status != -ENOTSUP)
+		return status;
+	if (status)
+		err_clear();
+	*library_p = !status && has_type(blas, 0, p->type) ? 0 : 1;
+	return has_type(blas, *library_p, p->type)
+		       ? 0
+		       : err_note(-ENOTSUP, "neither hipBLASLt nor rocBLAS supports a GEMM of this "
+					    "type on this device");
 }
 
 /* ------------------------------------------------------------------ open and close */
@@ -75,8 +82,8 @@ static int blas_open(const struct gpu_traits *traits, void **blas_p, uint32_t *t
 					    sizeof(version));
 		if (status && i == 0)
 			snprintf(why, sizeof(why), "%s", err_text());
-		blas->types[i] = its & ~types;
-		used = append_library(text, used, capacity, version, blas->types[i]);
+		blas->types[i] = its;
+		used = append_library(text, used, capacity, version, its & ~types);
 		types |= its;
 	}
 	if (!types) {
@@ -100,10 +107,7 @@ static void blas_close(void *opened, bool usable)
 	free(blas);
 }
 
-static bool blas_needs_state(void *opened, enum dev_type type)
-{
-	return library_of(opened, type) == 0;
-}
+static bool blas_needs_state(void *opened, enum dev_type type) { return has_type(opened, 0, type); }
 
 static int blas_stream_open(void *opened, void **state_p)
 {
@@ -124,18 +128,17 @@ static int blas_algorithms(void *opened, const struct gpu_gemm_problem *p, void 
 {
 	struct blas *blas = opened;
 	struct algorithm *list = algorithms;
-	const size_t library = library_of(blas, p->type);
-	if (library == LIBRARIES)
-		return note_no_library();
+	size_t library, count = 0;
+	int status = find_library(blas, p, &library);
+	if (status)
+		return status;
 	const size_t bytes = libraries[library]->algorithm_bytes;
-	size_t count = 0;
 	char *its = calloc(capacity, bytes);
 	if (!its)
 		return err_note(-ENOMEM, "GEMM: out of memory for algorithms");
-	int status =
-		libraries[library]->algorithms(blas->opened[library], p, its, capacity, &count);
+	status = libraries[library]->algorithms(blas->opened[library], p, its, capacity, &count);
 	for (size_t i = 0; i < count && !status; i++) {
-		list[i] = (struct algorithm){.library = libraries[library]};
+		list[i] = (struct algorithm){.library = library};
 		memcpy(&list[i].its, its + i * bytes, bytes);
 	}
 	free(its);
@@ -149,9 +152,10 @@ static int blas_run(void *opened, void *stream, const struct gpu_gemm_problem *p
 {
 	struct blas *blas = opened;
 	const struct algorithm *algorithm = wanted;
-	const size_t library = library_of(blas, p->type);
-	if (library == LIBRARIES)
-		return note_no_library();
+	size_t library = algorithm ? algorithm->library : LIBRARIES;
+	const int status = algorithm ? 0 : find_library(blas, p, &library);
+	if (status)
+		return status;
 	return libraries[library]->run(blas->opened[library], stream, p,
 				       algorithm ? &algorithm->its : NULL);
 }
@@ -159,7 +163,7 @@ static int blas_run(void *opened, void *stream, const struct gpu_gemm_problem *p
 static void blas_describe(const void *chosen, char *text, size_t capacity)
 {
 	const struct algorithm *algorithm = chosen;
-	algorithm->library->describe(&algorithm->its, text, capacity);
+	libraries[algorithm->library]->describe(&algorithm->its, text, capacity);
 }
 
 const struct gpu_blas hip_blas = {

@@ -187,7 +187,7 @@ static int blas_run(void *opened, void *stream, const struct gpu_gemm_problem *p
 static void blas_describe(const void *algorithm, char *text, size_t capacity)
 {
 	(void)algorithm;
-	snprintf(text, capacity, "library's first choice");
+	snprintf(text, capacity, "rocBLAS's first choice");
 }
 
 const struct gpu_blas hip_rocblas = {
