@@ -95,7 +95,7 @@ struct dev_props {
 	char bus[32];     /* PCI address, or "" */
 	char driver[64];  /* driver or library version, or "" */
 	char arch[32];    /* what kernels are compiled for: "sm_90", "gfx90a", or "" */
-	char blas[96];    /* BLAS library, version and kernel set in use, or "" */
+	char blas[256];   /* BLAS library, version and kernel set in use, or "" */
 	char shares[256]; /* what this device shares with others or with the harness, or "" */
 	uint32_t caps;    /* DEV_CAP_* that are usable now */
 	uint32_t units;   /* SMs, CUs, or cores with a worker */

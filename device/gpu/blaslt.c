@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -294,10 +295,11 @@ blaslt_handle blaslt_handle_of(void *opened)
 	return blas->handle;
 }
 
-uint32_t blaslt_keep_types(void *opened)
+int blaslt_keep_types(void *opened, uint32_t *types_p, char *why, size_t capacity)
 {
 	enum { SIDE = 1024 };
 	struct blas *blas = opened;
+	why[0] = '\0';
 	for (unsigned type = 0; type < DEV_TYPES; type++) {
 		const struct gpu_gemm_problem p = {.type = (enum dev_type)type,
 						   .first_transposed = dev_types[type].multiple > 1,
@@ -308,10 +310,18 @@ uint32_t blaslt_keep_types(void *opened)
 						   .ld_second = SIDE,
 						   .ld_c = SIDE};
 		const struct plan *plan;
-		if (blas->types >> type & 1 && find_plan(blas, &p, &plan))
-			blas->types &= ~(1u << type);
+		const int status = blas->types >> type & 1 ? find_plan(blas, &p, &plan) : 0;
+		if (!status)
+			continue;
+		/* A release that does not know a type says that the value is invalid. */
+		if (status != -ENOTSUP && status != -EINVAL)
+			return status;
+		if (!why[0])
+			snprintf(why, capacity, "no %s: %s", dev_type_names[type], err_text());
+		blas->types &= ~(1u << type);
 	}
-	return blas->types;
+	*types_p = blas->types;
+	return 0;
 }
 
 void blaslt_close(void *opened, bool usable)

@@ -73,9 +73,10 @@ struct blaslt_algorithm {
 int blaslt_open(const struct blaslt *library, uint32_t types, void **blas_p);
 blaslt_handle blaslt_handle_of(void *blas);
 
-/* Forgets the types for which the library has no algorithm for an ordinary GEMM, and returns the
- * others. */
-uint32_t blaslt_keep_types(void *blas);
+/* Forgets the types that the library lacks or for which it has no algorithm for an ordinary GEMM;
+ * *types_p are the others. `why`: the first such type and what the library says, or "". -errno of
+ * any other failure. */
+int blaslt_keep_types(void *blas, uint32_t *types_p, char *why, size_t capacity);
 
 /* -ENOTSUP: the library has no algorithm for this GEMM. */
 int blaslt_find(void *blas, const struct gpu_gemm_problem *p);

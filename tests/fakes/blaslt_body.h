@@ -8,6 +8,7 @@
  * those that it lacks; struct algo, of the real size, with magic, index and workspace_bytes; and
  *
  *   HAS_TF32     whether it multiplies tf32 when asked to; else it takes f32 without a word
+ *   HAS_F8       whether it has kernels for f8
  *   find_f8      whether the library multiplies this type of one byte, and whether it is AMD's
  *   note_alignment, fits_alignment
  *                what an algorithm says of the operands' alignment
@@ -135,7 +136,7 @@ static int describe_gemm(const struct desc *d, const struct layout *a, const str
 	/* Fast accumulation is documented for f8, on Ada and Hopper. */
 	if (d->fast_accumulation && !is_f8)
 		return NOT_SUPPORTED;
-	if (is_f8 && (!p->a_transposed || p->b_transposed || p->m % 16 || p->k % 16 ||
+	if (is_f8 && (!HAS_F8 || !p->a_transposed || p->b_transposed || p->m % 16 || p->k % 16 ||
 		      p->lda % 16 || p->ldb % 16))
 		return NOT_SUPPORTED;
 	return SUCCESS;

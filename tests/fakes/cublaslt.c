@@ -20,6 +20,7 @@ enum { MAX_WORKSPACE_BYTES = 1, ALIGNMENT_OF_A = 5 };
 #define REFUSED_AT_RUN NOT_SUPPORTED
 #define DESC_IS_WRITTEN 0
 #define HAS_TF32 1
+#define HAS_F8 1
 #ifndef MAJOR
 #define MAJOR 13
 #define MINOR 0

@@ -2,8 +2,9 @@
  *
  * libhipblaslt. Its kernels count in the handle's memory, so a handle serves one stream; the real
  * library does not refuse a second one, but its results may be wrong. A GEMM writes to its
- * descriptor. f8 is AMD's on gfx94x and OCP's on gfx95x and gfx12. Where the architecture lacks
- * tf32, f32 is multiplied instead, without a word.
+ * descriptor. f8 is AMD's on gfx94x and OCP's on gfx95x and gfx12; its result in bf16 came with
+ * ROCm 6.2, hipBLASLt 0.8. Where the architecture lacks tf32, f32 is multiplied instead, without a
+ * word.
  */
 #define LT(name) hipblasLt##name
 enum {
@@ -23,6 +24,7 @@ enum { MAX_WORKSPACE_BYTES = 1, ALIGNMENT_OF_A = -1 };
 #define REFUSED_AT_RUN INTERNAL_ERROR
 #define DESC_IS_WRITTEN 1
 #define HAS_TF32 is_arch("gfx94")
+#define HAS_F8 (version_number() >= 800)
 #define VERSION 100000 /* 1.0.0 */
 #define CREATE_STATUS SUCCESS
 
@@ -47,16 +49,16 @@ static int is_arch(const char *begin)
 	return strncmp(fake_hip_arch(), begin, strlen(begin)) == 0;
 }
 
+static int version_number(void);
 #include "tests/fakes/blaslt_body.h"
 
 int hipblasLtGetVersion(struct handle *handle, int *version)
 {
-	const char *old = getenv("FAKE_HIPBLASLT_VERSION");
 	int status = driver_fault(__func__);
 	if (!status && !handle)
 		status = NOT_INITIALIZED;
 	if (!status)
-		*version = old ? (int)strtol(old, NULL, 10) : VERSION;
+		*version = version_number();
 	return status;
 }
 
@@ -66,6 +68,12 @@ int index_from_algo(struct algo *algo) __asm__(
 int index_from_algo(struct algo *algo) { return (int)algo->index; }
 
 #pragma GCC visibility pop
+
+static int version_number(void)
+{
+	const char *old = getenv("FAKE_HIPBLASLT_VERSION");
+	return old ? (int)strtol(old, NULL, 10) : VERSION;
+}
 
 static bool find_f8(int type, bool *is_fnuz_p)
 {

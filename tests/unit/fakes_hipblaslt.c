@@ -72,14 +72,29 @@ static void rocblas_is_the_fallback_and_the_reason_is_named(void)
 	expect_library(CDNA3, ROCBLAS_ALONE "hipblasLtCreate: HIPBLAS_STATUS_INTERNAL_ERROR",
 		       types);
 	setenv("FAKE_FAIL", "hipblasLtMatmulAlgoGetHeuristic=7", 1);
-	expect_library(CDNA3, ROCBLAS_ALONE "hipBLASLt has no algorithm for " CDNA3, types);
+	expect_library(CDNA3,
+		       ROCBLAS_ALONE "hipBLASLt has no algorithm for " CDNA3
+				     ", no tf32: hipblasLtMatmulAlgoGetHeuristic: "
+				     "HIPBLAS_STATUS_NOT_SUPPORTED",
+		       types);
+	setenv("FAKE_FAIL", "hipblasLtMatmulAlgoGetHeuristic:2=2", 1);
+	expect_library(CDNA3,
+		       ROCBLAS_ALONE "hipblasLtMatmulAlgoGetHeuristic: HIPBLAS_STATUS_ALLOC_FAILED",
+		       types);
 }
 
 static void one_type_without_algorithms_is_the_other_librarys(void)
 {
 	setenv("FAKE_FAIL", "hipblasLtMatmulAlgoGetHeuristic:2=7", 1); /* tf32, f16, bf16, f8 */
-	expect_library(CDNA3, "hipBLASLt 1.0.0 (tf32, bf16, f8), rocBLAS 5.0.0 (f32, f64, f16)",
+	expect_library(CDNA3,
+		       "hipBLASLt 1.0.0 (tf32, bf16, f8), rocBLAS 5.0.0 (f32, f64, f16); no f16: "
+		       "hipblasLtMatmulAlgoGetHeuristic: HIPBLAS_STATUS_NOT_SUPPORTED",
 		       with_types(DEV_TF32, DEV_F8));
+	setenv("FAKE_HIPBLASLT_VERSION", "700", 1); /* ROCm 6.1's */
+	expect_library(CDNA3,
+		       "hipBLASLt 0.7.0 (tf32, f16, bf16), rocBLAS 5.0.0 (f32, f64); no f8: "
+		       "hipblasLtMatmulAlgoGetHeuristic: HIPBLAS_STATUS_NOT_SUPPORTED",
+		       with_types(DEV_TF32, DEV_TF32));
 }
 
 static void hipblaslt_works_without_rocblas(void)

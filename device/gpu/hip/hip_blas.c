@@ -80,7 +80,7 @@ static int blas_open(const struct gpu_traits *traits, void **blas_p, uint32_t *t
 		uint32_t its = 0;
 		status = libraries[i]->open(traits, &blas->opened[i], &its, version,
 					    sizeof(version));
-		if (status && i == 0)
+		if (i == 0)
 			snprintf(why, sizeof(why), "%s", err_text());
 		blas->types[i] = its;
 		used = append_library(text, used, capacity, version, its & ~types);

@@ -9,7 +9,7 @@
 #include "device/gpu/gpu.h"
 
 /* hipBLASLt: f16 and bf16 with sums in f32; on gfx94x tf32; on gfx94x, gfx95x and gfx12 f8. Of
- * these, those that it has an algorithm for.
+ * these, those that it has an algorithm for; err_text() after open() is why it lacks one, or "".
  *
  * f8 on gfx94x has a bias of 8 instead of 7, so that every code is half of its value by OCP and C a
  * quarter; alpha makes up for it, which is exact. OCP's -0 is NaN there.

@@ -121,6 +121,8 @@ static int lt_open(const struct gpu_traits *traits, void **blas_p, uint32_t *typ
 {
 	const bool fnuz = begins_with(traits->arch, "gfx94");
 	const uint32_t types = types_of(traits->arch);
+	uint32_t kept = 0;
+	char why[200];
 	void *blas;
 	if (!types)
 		return err_note(-ENOTSUP, "hipBLASLt does not support %s", traits->arch);
@@ -130,14 +132,16 @@ static int lt_open(const struct gpu_traits *traits, void **blas_p, uint32_t *typ
 	if (status)
 		return status;
 	status = check_version(blas, text, capacity);
-	const uint32_t kept = status ? 0 : blaslt_keep_types(blas);
-	if (!kept) {
+	if (!status)
+		status = blaslt_keep_types(blas, &kept, why, sizeof(why));
+	if (!status && !kept)
+		status = err_note(-ENOTSUP, "hipBLASLt has no algorithm for %s, %s", traits->arch,
+				  why);
+	if (status) {
 		blaslt_close(blas, true);
-		return status ? status
-			      : err_note(-ENOTSUP, "hipBLASLt has no algorithm for %s",
-					 traits->arch);
+		return status;
 	}
-	err_clear();
+	err_note(0, "%s", why);
 	*types_p = kept;
 	*blas_p = blas;
 	return 0;
