@@ -362,18 +362,36 @@ void blaslt_stream_close(void *opened, void *state)
 
 /* ------------------------------------------------------------------ run */
 
+static void begin_turn(struct blas *blas)
+{
+	if (blas->library->one_at_a_time)
+		pthread_mutex_lock(&blas->turn);
+}
+
+static void end_turn(struct blas *blas)
+{
+	if (blas->library->one_at_a_time)
+		pthread_mutex_unlock(&blas->turn);
+}
+
 int blaslt_find(void *blas, const struct gpu_gemm_problem *p)
 {
 	const struct plan *plan;
 	return find_plan(blas, p, &plan);
 }
 
-int blaslt_algorithms(void *blas, const struct gpu_gemm_problem *p, void *algorithms,
+int blaslt_algorithms(void *opened, const struct gpu_gemm_problem *p, void *algorithms,
 		      size_t capacity, size_t *count_p)
 {
+	struct blas *blas = opened;
 	const struct plan *plan;
-	const int status = find_plan(blas, p, &plan);
-	return status ? status : find_algorithms(blas, plan, algorithms, capacity, count_p);
+	int status = find_plan(blas, p, &plan);
+	if (status)
+		return status;
+	begin_turn(blas);
+	status = find_algorithms(blas, plan, algorithms, capacity, count_p);
+	end_turn(blas);
+	return status;
 }
 
 static bool algorithm_fits(const struct blaslt_algorithm *algorithm, const struct shape *s)
@@ -396,14 +414,12 @@ int blaslt_run(void *opened, void *stream, const struct gpu_gemm_problem *p, con
 	const float alpha = (float)(p->alpha * scale), beta = (float)p->beta;
 	const struct blaslt_algorithm *algorithm =
 		wanted && algorithm_fits(wanted, &plan->shape) ? wanted : &plan->algorithm;
-	if (blas->library->one_at_a_time)
-		pthread_mutex_lock(&blas->turn);
+	begin_turn(blas);
 	const blaslt_status result = blas->lt->matmul(
 		p->stream_state ? p->stream_state : blas->handle, plan->desc,
 		is_f64 ? (const void *)&p->alpha : &alpha, p->first, plan->first, p->second,
 		plan->second, is_f64 ? (const void *)&p->beta : &beta, p->c, plan->c, p->c, plan->c,
 		algorithm->algo, p->workspace, plan->shape.workspace_bytes, stream);
-	if (blas->library->one_at_a_time)
-		pthread_mutex_unlock(&blas->turn);
+	end_turn(blas);
 	return result == BLASLT_SUCCESS ? 0 : note_status(blas, "Matmul", result);
 }

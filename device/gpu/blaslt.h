@@ -57,7 +57,7 @@ struct blaslt {
 	unsigned max_workspace;                       /* attributes of a preference */
 	const unsigned *alignments;                   /* of A, B, C and D; NULL: any will do */
 	double f8_scale;    /* of alpha: makes up for another bias of the elements' exponents */
-	bool one_at_a_time; /* matmul() writes to the descriptor */
+	bool one_at_a_time; /* matmul() and heuristic() write to the descriptor */
 	int (*errno_of)(blaslt_status);
 	void (*describe_status)(blaslt_status, char *text, size_t capacity);
 };

@@ -7,20 +7,26 @@
  * The file that includes it defines LT(name), a function's name; the library's numbers, and -1 for
  * those that it lacks; struct algo, of the real size, with magic, index and workspace_bytes; and
  *
+ *   DESC_IS_WRITTEN
+ *                whether a GEMM and the heuristic write to the descriptor: one call at a time
  *   HAS_TF32     whether it multiplies tf32 when asked to; else it takes f32 without a word
  *   HAS_F8       whether it has kernels for f8
  *   find_f8      whether the library multiplies this type of one byte, and whether it is AMD's
  *   note_alignment, fits_alignment
  *                what an algorithm says of the operands' alignment
+ *   HEURISTIC_US_EACH
+ *                microseconds that the heuristic takes for each algorithm that it is asked for
  *   use_handle   a status for a handle that a stream uses
  */
 #include "tests/fakes/driver.h"
 #include "tests/fakes/gemm.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define WORKSPACE_BYTES ((uint64_t)1 << 20)
 #define ALGORITHM_MAGIC 0x66616b65u
@@ -41,7 +47,7 @@ struct desc {
 	int compute, scale;
 	int32_t a_op, b_op;
 	int8_t fast_accumulation;
-	unsigned runs;
+	atomic_bool is_written;
 };
 
 struct layout {
@@ -158,6 +164,17 @@ static bool is_aligned(const void *pointer, uint32_t bytes)
 {
 	return bytes == 0 || (uintptr_t)pointer % bytes == 0;
 }
+
+/* The library writes to a descriptor in calls that get it constant. */
+static void begin_writing(struct desc *desc)
+{
+	if (DESC_IS_WRITTEN && atomic_exchange(&desc->is_written, true)) {
+		fprintf(stderr, "fake: two calls at a time write to one descriptor\n");
+		abort();
+	}
+}
+
+static void end_writing(struct desc *desc) { atomic_store(&desc->is_written, false); }
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct handle *handles;
@@ -292,6 +309,9 @@ int LT(MatmulAlgoGetHeuristic)(struct handle *handle, struct desc *desc, struct 
 	    (preference->alignment[0] < MIN_ALIGNMENT || preference->alignment[1] < MIN_ALIGNMENT))
 		status = NOT_SUPPORTED;
 	*count = 0;
+	begin_writing(desc);
+	usleep(HEURISTIC_US_EACH * (unsigned)max_results);
+	end_writing(desc);
 	for (uint32_t i = 0;
 	     i < env_unsigned("FAKE_ALGORITHMS", ALGORITHMS) && !status && *count < max_results;
 	     i++) {
@@ -334,8 +354,8 @@ int LT(Matmul)(struct handle *handle, struct desc *desc, const void *alpha, cons
 			return INVALID_VALUE;
 	if (algo && algo->index % 8 == 3)
 		return REFUSED_AT_RUN;
-	if (DESC_IS_WRITTEN)
-		desc->runs++;
+	begin_writing(desc);
+	end_writing(desc);
 	p.extra_us = algo ? algorithm_extra_us(algo->index) : 0;
 	p.alpha = desc->scale == R_64F ? *(const double *)alpha : (double)*(const float *)alpha;
 	p.beta = desc->scale == R_64F ? *(const double *)beta : (double)*(const float *)beta;

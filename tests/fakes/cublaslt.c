@@ -19,6 +19,7 @@ enum { TRANSA = 3, TRANSB = 4, FAST_ACCUM = 25 };
 enum { MAX_WORKSPACE_BYTES = 1, ALIGNMENT_OF_A = 5 };
 #define REFUSED_AT_RUN NOT_SUPPORTED
 #define DESC_IS_WRITTEN 0
+#define HEURISTIC_US_EACH 0u
 #define HAS_TF32 1
 #define HAS_F8 1
 #ifndef MAJOR

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * libhipblaslt. Its kernels count in the handle's memory, so a handle serves one stream; the real
- * library does not refuse a second one, but its results may be wrong. A GEMM writes to its
- * descriptor. f8 is AMD's on gfx94x and OCP's on gfx95x and gfx12; its result in bf16 came with
+ * library does not refuse a second one, but its results may be wrong. A GEMM and the heuristic
+ * write to the descriptor; the latter looks at every kernel there is where it is asked for more
+ * than it ranks. f8 is AMD's on gfx94x and OCP's on gfx95x and gfx12; its result in bf16 came with
  * ROCm 6.2, hipBLASLt 0.8. Where the architecture lacks tf32, f32 is multiplied instead, without a
  * word.
  */
@@ -23,6 +24,7 @@ enum { TRANSA = 0, TRANSB = 1, FAST_ACCUM = -1 };
 enum { MAX_WORKSPACE_BYTES = 1, ALIGNMENT_OF_A = -1 };
 #define REFUSED_AT_RUN INTERNAL_ERROR
 #define DESC_IS_WRITTEN 1
+#define HEURISTIC_US_EACH env_unsigned("FAKE_HEURISTIC_US", 0)
 #define HAS_TF32 is_arch("gfx94")
 #define HAS_F8 (version_number() >= 800)
 #define VERSION 100000 /* 1.0.0 */

@@ -3,7 +3,7 @@
  * Which of AMD's libraries multiplies which type, and how hipBLASLt is used, on fake drivers
  * (tests/fakes) of several architectures.
  */
-#include "device/dev.h"
+#include "device/gpu/gpu_dev.h"
 #include "lib/err.h"
 #include "lib/rng.h"
 #include "tests/unit/calls.h"
@@ -11,6 +11,8 @@
 #include "tests/unit/with_fakes.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 
 #define SIDE 64u
 #define COUNT (SIDE * SIDE)
@@ -246,6 +248,62 @@ static void streams_have_handles_of_their_own(void)
 	close_device();
 }
 
+static struct {
+	struct gpu_gemm_problem gemm;
+	atomic_bool ends;
+} heuristic;
+
+static void *ask_again_and_again(void *unused)
+{
+	enum { SOME = 4 };
+	const struct gpu_dev *gpu = gpu_of(d);
+	const struct gpu_blas *blas = gpu->vendor->blas;
+	size_t count = 0;
+	char *algorithms = calloc(SOME, blas->algorithm_bytes);
+	require(algorithms);
+	while (!atomic_load(&heuristic.ends)) {
+		ok(blas->algorithms(gpu->blas, &heuristic.gemm, algorithms, SOME, &count));
+		usleep(50); /* or the GEMM may never get the lock */
+	}
+	free(algorithms);
+	return unused;
+}
+
+/* The fake ends the process where the heuristic and a GEMM write to a descriptor at a time. */
+static void the_heuristic_and_a_gemm_take_turns(void)
+{
+	pthread_t thread;
+	struct dev_stream *s;
+	open_device(CDNA2);
+	struct multiplied p = operands_of(DEV_F16);
+	ok(dev_stream_open(d, 0, &s));
+	ok(dev_gemm(d, s, &p.g));
+	heuristic.gemm = (struct gpu_gemm_problem){
+		.type = DEV_F16,
+		.first_transposed = true,
+		.m = SIDE,
+		.n = SIDE,
+		.k = SIDE,
+		.ld_first = SIDE,
+		.ld_second = SIDE,
+		.ld_c = SIDE,
+		.workspace = s->workspace,
+		.workspace_bytes = gpu_of(d)->vendor->blas->workspace_bytes};
+	setenv("FAKE_HEURISTIC_US", "100", 1);
+	require(pthread_create(&thread, NULL, ask_again_and_again, NULL) == 0);
+	for (int i = 0; i < 100; i++) {
+		ok(dev_gemm(d, s, &p.g));
+		ok(dev_stream_sync(d, s));
+	}
+	atomic_store(&heuristic.ends, true);
+	pthread_join(thread, NULL);
+	unsetenv("FAKE_HEURISTIC_US");
+	expect(wrong_elements(&p) == 0);
+	dev_stream_close(d, s);
+	ok(dev_free(d, p.memory));
+	close_device();
+}
+
 /* Its handle is created then, and hipBLASLt ends the process where the memory for it is refused. */
 static void the_first_gemm_of_a_stream_is_not_captured(void)
 {
@@ -305,6 +363,7 @@ int main(int argc, char **argv)
 	test(algorithms_are_tried_and_numbered);
 	test(a_gemm_without_algorithms_is_the_other_librarys);
 	test(streams_have_handles_of_their_own);
+	test(the_heuristic_and_a_gemm_take_turns);
 	test(the_first_gemm_of_a_stream_is_not_captured);
 	test(a_failed_gemm_is_named);
 	return test_done();
