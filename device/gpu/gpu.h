@@ -216,8 +216,9 @@ struct gpu_blas {
 	/* Called before the stream's first such GEMM; may allocate and wait for the device. */
 	int (*stream_open)(void *blas, void **state_p);
 	void (*stream_close)(void *blas, void *state);
-	/* The library's algorithms for the GEMM, best first by the library's own estimate: at most
-	 * `capacity` opaque entries of algorithm_bytes each, written to `algorithms`. */
+	/* The library's algorithms for the GEMM: at most `capacity` opaque entries of
+	 * algorithm_bytes each, written to `algorithms`. First its first choice, then others by its
+	 * own estimate, then, from hipBLASLt, any that can run. */
 	int (*algorithms)(void *blas, const struct gpu_gemm_problem *p, void *algorithms,
 			  size_t capacity, size_t *count_p);
 	/* `algorithm` is an entry of algorithms(), or NULL for the library's first choice. */
@@ -225,7 +226,7 @@ struct gpu_blas {
 		   const void *algorithm);
 	/* Describes the algorithm in the library's terms. */
 	void (*describe)(const void *algorithm, char *text, size_t capacity);
-	size_t algorithm_bytes;
+	size_t algorithm_bytes, max_algorithms; /* max: how many are worth asking for */
 	uint32_t fast_types; /* 1u << enum dev_type: types that also support fast_accumulation */
 	uint64_t workspace_bytes; /* of every stream */
 };

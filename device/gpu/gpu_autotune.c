@@ -10,12 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More than any library has returned so far. */
-#define MAX_ALGORITHMS 200u
-
-/* The first round times every algorithm until its time is over, but at least MIN_FIRST_ROUND of
- * them, or the library's first choice alone where that takes TOO_LONG_MS. The final rounds time the
- * fastest of these and the library's first choice, in turns; a round that has begun is completed.
+/* Time runs from when the library is asked for its algorithms. The first round times every
+ * algorithm until its time is over, but at least MIN_FIRST_ROUND of them, or the library's first
+ * choice alone where that takes TOO_LONG_MS. The final rounds time the fastest of these and the
+ * library's first choice, in turns; a round that has begun is completed.
  */
 #define LIMIT_NS UINT64_C(500000000)
 #define FIRST_ROUND_NS UINT64_C(350000000)
@@ -261,11 +259,10 @@ static int final_rounds(struct gpu_dev *d, const struct gpu_gemm_problem *p, uin
 /* ------------------------------------------------------------------ choosing */
 
 /* Sorts the list, fastest first; `first` is the library's first choice. */
-static int choose_fastest(struct gpu_dev *d, const struct gpu_gemm_problem *p,
+static int choose_fastest(struct gpu_dev *d, const struct gpu_gemm_problem *p, uint64_t start_ns,
 			  struct candidate *list, size_t count, const void *first,
 			  struct dev_gemm_choice *found)
 {
-	const uint64_t start_ns = clock_ns();
 	int status = first_round(d, p, start_ns, list, &count);
 	found->tried = (uint32_t)count;
 	if (status || count < 2)
@@ -290,14 +287,15 @@ static int tune_algorithms(struct gpu_dev *d, const struct gpu_gemm_problem *p, 
 			   struct candidate *list)
 {
 	const struct gpu_blas *blas = d->vendor->blas;
+	const uint64_t start_ns = clock_ns();
 	struct dev_gemm_choice found = {.first_ratio = NAN};
 	size_t count = 0;
-	int status = blas->algorithms(d->blas, p, algorithms, MAX_ALGORITHMS, &count);
+	int status = blas->algorithms(d->blas, p, algorithms, blas->max_algorithms, &count);
 	for (size_t i = 0; i < count && !status; i++)
 		list[i].algorithm = algorithms + i * blas->algorithm_bytes;
 	found.offered = (uint32_t)count;
 	if (!status && count > 1)
-		status = choose_fastest(d, p, list, count, algorithms, &found);
+		status = choose_fastest(d, p, start_ns, list, count, algorithms, &found);
 	if (status || count == 0 || (count > 1 && found.tried == 0))
 		return status;
 	return remember_algorithm(d, p, list[0].algorithm, &found);
@@ -305,8 +303,9 @@ static int tune_algorithms(struct gpu_dev *d, const struct gpu_gemm_problem *p, 
 
 int gpu_autotune(struct gpu_dev *d, const struct gpu_gemm_problem *p)
 {
-	char *algorithms = calloc(MAX_ALGORITHMS, d->vendor->blas->algorithm_bytes);
-	struct candidate *list = calloc(MAX_ALGORITHMS, sizeof(*list));
+	const struct gpu_blas *blas = d->vendor->blas;
+	char *algorithms = calloc(blas->max_algorithms, blas->algorithm_bytes);
+	struct candidate *list = calloc(blas->max_algorithms, sizeof(*list));
 	const int status = algorithms && list ? tune_algorithms(d, p, algorithms, list)
 					      : err_note(-ENOMEM, "prepare a GEMM: out of memory");
 	free(algorithms);

@@ -153,6 +153,9 @@ static int blas_open(const struct gpu_traits *traits, void **blas_p, uint32_t *t
 	return 0;
 }
 
+/* More than it has returned so far. */
+#define MAX_ALGORITHMS 200u
+
 /* In the library's own names and numbers, from cublasLtMatmulAlgoConfigAttributes_t and the
  * enumerations it refers to. */
 static void blas_describe(const void *chosen, char *text, size_t capacity)
@@ -195,6 +198,7 @@ const struct gpu_blas cuda_blas = {
 	.run = blaslt_run,
 	.describe = blas_describe,
 	.algorithm_bytes = sizeof(struct blaslt_algorithm),
+	.max_algorithms = MAX_ALGORITHMS,
 	.fast_types = 1u << DEV_F8,
 	.workspace_bytes = WORKSPACE_BYTES,
 };

@@ -12,6 +12,10 @@
 /* What rocBLAS allocates by itself on gfx94x, and AMD's benchmark of hipBLASLt gives it. */
 #define WORKSPACE_BYTES (128u << 20)
 
+/* Where hipBLASLt ranks fewer than it is asked for, it looks at every kernel there is, which takes
+ * as long as many trials. */
+#define MAX_ALGORITHMS 32u
+
 /* A GEMM is multiplied by the first library that has its type and an algorithm for it. hipBLASLt
  * alone has a state of streams, and algorithms for some GEMMs of a type only. */
 enum { LIBRARIES = 2 };
@@ -176,5 +180,6 @@ const struct gpu_blas hip_blas = {
 	.run = blas_run,
 	.describe = blas_describe,
 	.algorithm_bytes = sizeof(struct algorithm),
+	.max_algorithms = MAX_ALGORITHMS,
 	.workspace_bytes = WORKSPACE_BYTES,
 };
