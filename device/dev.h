@@ -291,7 +291,7 @@ struct dev {
 	struct dev_checks *checks; /* of device/dev_checked.c; NULL without DEV_CHECKED */
 	unsigned index;
 	struct dev_props props;
-	char lacks[DEV_CAP_COUNT][160]; /* of dev_lack_reason() */
+	char lacks[DEV_CAP_COUNT][320]; /* of dev_lack_reason() */
 };
 
 /* ------------------------------------------------------------------ what programs call
