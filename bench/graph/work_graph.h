@@ -91,8 +91,8 @@ uint32_t work_graph_gemm(struct work_graph *g, uint32_t lane, const struct dev_g
 uint32_t work_graph_fill(struct work_graph *g, uint32_t lane, void *to, uint8_t byte,
 			 uint64_t bytes);
 /* Waits until *at >= value, as dev_wait_value() does; a value that nothing reaches ends a sync with
- * -EPROTO (gate_guard()). work_graph_set_value() changes the value for
- * later runs, in a prepared graph too. */
+ * -EPROTO (gate_guard()). work_graph_set_value() changes the value for later runs, in a prepared
+ * graph too. */
 uint32_t work_graph_wait_value(struct work_graph *g, uint32_t lane, uint32_t *at, uint32_t value);
 void work_graph_set_value(struct work_graph *g, uint32_t node, uint32_t value);
 /* A collective of the vendor's: a node in lanes[i] of each device i of the communicator, the rest
