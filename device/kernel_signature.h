@@ -52,7 +52,7 @@ struct kernel_signature {
 	const char *name;
 	bool may_lack;          /* a device may not have it */
 	bool streaming;         /* bypasses caches */
-	bool timed;             /* on a GPU it has a last argument, a struct gpu_clock_map */
+	bool timed;             /* on a GPU it has a last argument, a struct gpu_timed */
 	uint32_t group_threads; /* the block size is a multiple of it; 0: any size that the device
 				   accepts */
 	struct kernel_parameter parameters[DEV_KERNEL_MAX_ARGS];

@@ -223,6 +223,8 @@ static int start_device(struct gpu_dev *d, uint32_t want)
 	if (!status)
 		status = gpu_stream_open(&d->dev, d->dev.props.priority_high, &d->internal_stream);
 	if (!status)
+		status = gpu_released_open(d);
+	if (!status)
 		status = gpu_time_open(d);
 	if (!status)
 		status = d->driver->count(&count);

@@ -21,11 +21,21 @@
 
 #define GPU_MAX_QUEUED 512u
 
-/* Converts the device's timer to the host's clock; kernels that stamp times take it as an
- * argument. */
+/* Words by which the first block of a blocking_kernel tells the others that its flag is set; a
+ * launch takes the next one. */
+#define GPU_RELEASED 1024u
+
+/* Converts the device's timer to the host's clock. */
 struct gpu_clock_map {
 	uint64_t tick, ns;
 	double ns_per_tick;
+};
+
+/* The last argument of kernels that are timed, as in kernels_time.inc. */
+struct gpu_timed {
+	struct gpu_clock_map clock;
+	uint32_t *released;
+	uint32_t launch;
 };
 
 struct gpu_memory {
@@ -139,6 +149,8 @@ struct gpu_dev {
 	struct dev_kernel kernels[KERNELS];
 	size_t kernel_count;
 	void *clock_sync, *clock_sample, *timer_step;
+	uint32_t *released; /* GPU_RELEASED words of device memory */
+	atomic_uint timed_launches;
 	struct gpu_tiled_kernel {
 		void *function;
 		uint64_t own_bytes; /* static shared memory */
@@ -246,6 +258,7 @@ void gpu_capture_discard(struct dev_stream *s);
 
 /* ---- gpu_kernels.c */
 int gpu_kernels_open(struct gpu_dev *d);
+int gpu_released_open(struct gpu_dev *d); /* needs the internal stream */
 void gpu_kernels_close(struct gpu_dev *d);
 int gpu_kernel_find(struct dev *dev, const char *name, struct dev_kernel **k_p);
 int gpu_occupancy(struct dev *dev, struct dev_kernel *k, uint32_t block, uint64_t shared_bytes,

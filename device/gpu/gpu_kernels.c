@@ -193,8 +193,21 @@ int gpu_kernels_open(struct gpu_dev *d)
 	return status;
 }
 
+int gpu_released_open(struct gpu_dev *d)
+{
+	void *stream = d->internal_stream->handle, *words = NULL;
+	const uint64_t bytes = GPU_RELEASED * sizeof(*d->released);
+	int status = d->driver->alloc(bytes, &words);
+	d->released = words;
+	if (!status)
+		status = d->driver->fill(stream, words, 0, bytes);
+	return status ? status : d->driver->stream_sync(stream);
+}
+
 void gpu_kernels_close(struct gpu_dev *d)
 {
+	if (d->released)
+		d->driver->free(d->released);
 	if (d->cached_module)
 		d->driver->module_unload(d->cached_module);
 	if (d->module)
@@ -258,6 +271,17 @@ int gpu_occupancy(struct dev *dev, struct dev_kernel *k, uint32_t block, uint64_
 							  blocks_p));
 }
 
+/* A graph is launched several times: its kernels have no word, which an earlier launch would have
+ * set. */
+static struct gpu_timed timed_argument(struct gpu_dev *d, const struct dev_stream *s)
+{
+	struct gpu_timed timed = {.clock = gpu_clock_map(d)};
+	while (!s->capturing && !timed.launch)
+		timed.launch = atomic_fetch_add(&d->timed_launches, 1) + 1;
+	timed.released = d->released + timed.launch % GPU_RELEASED;
+	return timed;
+}
+
 int gpu_launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k,
 	       const struct dev_launch *l)
 {
@@ -275,10 +299,11 @@ int gpu_launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k,
 	/* The driver copies the arguments before it returns. */
 	for (; count < DEV_KERNEL_MAX_ARGS && k->signature->parameters[count].size; count++)
 		slots[count] = (void *)(uintptr_t)l->args[count];
-	struct gpu_clock_map clock =
-		k->signature->timed ? gpu_clock_map(d) : (struct gpu_clock_map){0};
-	if (k->signature->timed)
-		slots[count] = &clock;
+	struct gpu_timed timed = {0};
+	if (k->signature->timed) {
+		timed = timed_argument(d, s);
+		slots[count] = &timed;
+	}
 	void *function = l->prefer_cache && k->cached_function ? k->cached_function : k->function;
 	return gpu_check(d, d->driver->launch(s->handle, function, l->grid, threads,
 					      l->shared_bytes, slots));

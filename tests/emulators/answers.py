@@ -12,7 +12,7 @@ from typing import Callable
 import numpy as np
 
 TICK_NS = 10  # the timer that amd.py gives kernels; tick 0 is 0 ns of the host's clock
-_CLOCK_MAP = struct.pack("<QQd", 0, 0, TICK_NS)
+_TIMED = struct.pack("<QQdQI4x", 0, 0, TICK_NS, 0, 0)
 _WAIT_NS = 10**7
 _PATIENCE_NS = 10**11
 
@@ -168,7 +168,7 @@ def expect_since(since_ns: int, stamps) -> None:
 @answer("stamp")
 def check_stamp(code, name: str) -> None:
     at, before = array([0, 0, 0], U64), time.monotonic_ns()
-    code.launch(name, 3, 64, at, _CLOCK_MAP)
+    code.launch(name, 3, 64, at, _TIMED)
     expect_since(before, at.tolist())
 
 
@@ -176,7 +176,7 @@ def check_stamp(code, name: str) -> None:
 def check_blocking_kernel(code, name: str) -> None:
     for flag, late in ((1, 0), (0, 2)):
         arrived, at, before = array([0, 0], U32), array([0, 0], U64), time.monotonic_ns()
-        code.launch(name, 2, 64, array([flag], U32), arrived, at, U64(_WAIT_NS), _CLOCK_MAP)
+        code.launch(name, 2, 64, array([flag], U32), arrived, at, U64(_WAIT_NS), _TIMED)
         expect(arrived, [2, late])
         expect_since(before, at.tolist())
 
@@ -192,7 +192,7 @@ def check_signal(code, name: str) -> None:
 def check_await(code, name: str) -> None:
     for value, late in ((7, 100), (8, 103)):
         timed_out = array([100], U32)
-        code.launch(name, 3, 64, array([7], U32), U32(value), timed_out, U64(_WAIT_NS), _CLOCK_MAP)
+        code.launch(name, 3, 64, array([7], U32), U32(value), timed_out, U64(_WAIT_NS), _TIMED)
         expect(timed_out, [late])
 
 

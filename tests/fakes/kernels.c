@@ -31,7 +31,7 @@
 #define MMAS uint64_t
 #define PLAIN
 #define STREAMING
-#define TIMED , struct gpu_clock_map
+#define TIMED , struct gpu_timed
 #define MATRIX_UNITS
 #define LIST(...) __VA_ARGS__
 #define AGREES(kernel, trait, parameters)                                                          \
