@@ -40,6 +40,18 @@ static int bounce_copy(struct dev *d, struct bounce *b, void *dst, const void *s
 	return status ? status : dev_stream_sync(d, b->stream);
 }
 
+struct chunk {
+	uint64_t begin, end;
+};
+
+/* A chunk begins with the last byte of the one before: a range that leaves its allocation is
+ * refused even where another allocation follows. */
+static struct chunk chunk_after(struct chunk last, const struct bounce *b, uint64_t bytes)
+{
+	uint64_t begin = last.end ? last.end - 1 : 0;
+	return (struct chunk){begin, bytes - begin < b->bytes ? bytes : begin + b->bytes};
+}
+
 int dev_upload(struct dev *d, void *dst, const void *src, uint64_t bytes)
 {
 	struct bounce b;
@@ -48,10 +60,10 @@ int dev_upload(struct dev *d, void *dst, const void *src, uint64_t bytes)
 	int status = bounce_open(d, bytes, &b);
 	if (status)
 		return status;
-	for (uint64_t done = 0; !status && done < bytes; done += b.bytes) {
-		uint64_t chunk = bytes - done < b.bytes ? bytes - done : b.bytes;
-		memcpy(b.pinned, (const char *)src + done, chunk);
-		status = bounce_copy(d, &b, (char *)dst + done, b.pinned, chunk);
+	for (struct chunk c = {0}; !status && c.end < bytes;) {
+		c = chunk_after(c, &b, bytes);
+		memcpy(b.pinned, (const char *)src + c.begin, c.end - c.begin);
+		status = bounce_copy(d, &b, (char *)dst + c.begin, b.pinned, c.end - c.begin);
 	}
 	return bounce_close(d, &b, status);
 }
@@ -64,11 +76,11 @@ int dev_download(struct dev *d, void *dst, const void *src, uint64_t bytes)
 	int status = bounce_open(d, bytes, &b);
 	if (status)
 		return status;
-	for (uint64_t done = 0; !status && done < bytes; done += b.bytes) {
-		uint64_t chunk = bytes - done < b.bytes ? bytes - done : b.bytes;
-		status = bounce_copy(d, &b, b.pinned, (const char *)src + done, chunk);
+	for (struct chunk c = {0}; !status && c.end < bytes;) {
+		c = chunk_after(c, &b, bytes);
+		status = bounce_copy(d, &b, b.pinned, (const char *)src + c.begin, c.end - c.begin);
 		if (!status)
-			memcpy((char *)dst + done, b.pinned, chunk);
+			memcpy((char *)dst + c.begin, b.pinned, c.end - c.begin);
 	}
 	return bounce_close(d, &b, status);
 }
