@@ -236,20 +236,19 @@ static void running_blocks_are_not_interrupted(void)
 	dev_stream_close(on.d, high);
 }
 
+/* Up and down: a copy within the device may take units in spite of the engines. */
 static void engines_copy_while_all_slots_are_held(void)
 {
 	need(DEV_CAP_COPY_ENGINE);
 	const uint64_t bytes = 1 << 20;
 	struct dev_stream *s = open_stream();
-	char *up = alloc_memory(DEV_MEM_PINNED, bytes), *dev = alloc_memory(DEV_MEM_DEVICE, bytes),
-	     *twin = alloc_memory(DEV_MEM_DEVICE, bytes);
+	char *up = alloc_memory(DEV_MEM_PINNED, bytes), *dev = alloc_memory(DEV_MEM_DEVICE, bytes);
 	char *down = alloc_memory(DEV_MEM_PINNED, bytes);
 	memset(up, 11, bytes);
 	memset(down, 0, bytes);
 	struct full_device f = fill_all_slots();
 	ok(dev_copy(on.d, s, dev, up, bytes));
-	ok(dev_copy(on.d, s, twin, dev, bytes));
-	ok(dev_copy(on.d, s, down, twin, bytes));
+	ok(dev_copy(on.d, s, down, dev, bytes));
 	ok(dev_stream_sync(on.d, s));
 	expect(load_acquire(f.last.arrived + 1) ==
 	       0); /* no gate timed out: all slots are blocked */
@@ -258,7 +257,6 @@ static void engines_copy_while_all_slots_are_held(void)
 	free_all_slots(&f);
 	free_memory(up);
 	free_memory(dev);
-	free_memory(twin);
 	free_memory(down);
 	dev_stream_close(on.d, s);
 }
