@@ -48,12 +48,13 @@ for name in nvmlInit_v2 nvmlErrorString nvmlSystemGetDriverVersion nvmlDeviceGet
 	echo "int $name(void); int $name(void) { return 0; }"
 done | cc -shared -fPIC -x c - -Wl,-soname,libnvidia-ml.so.1 -o "$folder/link/libnvidia-ml.so"
 stubs=$(dirname "$(readlink -f "$(command -v nvcc)")")/../lib64/stubs
+# By its path: after -Bstatic nvcc takes the shared library all the same where it is installed beside.
+boost=${BOOST_LIB:-$(dirname "$(c++ -print-file-name=libboost_program_options.a)")}/libboost_program_options.a
 
 cd "$sources"
 nvcc -O2 -std=c++17 -cudart static -I"$folder/link" -I. -DGIT_VERSION="\"$version\"" \
 	-gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 -gencode arch=compute_100,code=sm_100 \
 	-gencode arch=compute_75,code=compute_75 \
 	./*.cpp json/jsoncpp.cpp kernels.cu -o "$folder/nvbandwidth" \
-	${BOOST_LIB:+-L"$BOOST_LIB"} -L"$folder/link" -L"$stubs" -lnvidia-ml -lcuda \
-	-Xlinker -Bstatic -lboost_program_options -Xlinker -Bdynamic -Xcompiler -static-libstdc++,-static-libgcc
+	"$boost" -L"$folder/link" -L"$stubs" -lnvidia-ml -lcuda -Xcompiler -static-libstdc++,-static-libgcc
 echo "$folder/nvbandwidth: $version, $(wc -c <"$folder/nvbandwidth") bytes"
