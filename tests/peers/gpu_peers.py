@@ -111,17 +111,28 @@ def our_launches(text: str) -> Numbers:
         "launch, back to back": of["back_to_back"]["median_s"],
         "launch, the host's call": of["enqueue"]["median_s"],
     }
-    for what, variant in (("launch and wait", "round_trip"), ("event and wait", "event_round_trip")):
+    for what, variant in (
+        ("wait for nothing", "sync_idle"),
+        ("launch and wait", "round_trip"),
+        ("event and wait", "event_round_trip"),
+    ):
         numbers |= {f"{what}, least": of[variant]["min_s"], f"{what}, median": of[variant]["median_s"]}
     return numbers
 
 
+def gemm_of(record: dict) -> str:
+    return f"{record['case']['type']} " + "x".join(str(record["facts"][side]) for side in "mnk")
+
+
 def our_gemms(text: str) -> Numbers:
-    numbers = {}
-    for record in cases(text):
-        m, n, k = (record["facts"][side] for side in "mnk")
-        numbers[f"gemm {record['case']['type']} {m}x{n}x{k}"] = rate(record, "flop_rate", "gemm")
-    return numbers
+    return {f"gemm {gemm_of(record)}": rate(record, "flop_rate", "gemm") for record in cases(text)}
+
+
+def our_sustained(text: str) -> Numbers:
+    return {
+        f"gemm sustained {gemm_of(record)}": rate(record, "sustained_flop_rate", "gemm")
+        for record in cases(text)
+    }
 
 
 NVBANDWIDTH = {
@@ -148,6 +159,7 @@ def nvbandwidth(text: str) -> Numbers:
 # ------------------------------------------------------------------ what is compared
 
 TYPES = ("f32", "bf16")
+SUSTAINED = "8192x8192x8192"
 SHAPES = ("4096x4096x4096", "8192x8192x8192", "16384x1024x4096")
 
 
@@ -198,7 +210,7 @@ def groups(binaries: Path, peers: Path, device: str, mib: int, shapes: tuple[str
                     4,
                     our_launches,
                     "--variant",
-                    "enqueue,back_to_back,round_trip,event_round_trip",
+                    "enqueue,back_to_back,round_trip,sync_idle,event_round_trip",
                 ),
             ),
             (theirs("launches"),),
@@ -218,8 +230,9 @@ def groups(binaries: Path, peers: Path, device: str, mib: int, shapes: tuple[str
                     "--shape",
                     ",".join(shapes),
                 ),
+                ours("gemm/sustained", 3, our_sustained, "--type", kind, "--shape", SUSTAINED),
             ),
-            (theirs("gemms", kind, *shapes),),
+            (theirs("gemms", kind, *shapes, "sustained", SUSTAINED),),
         )
     return found
 
@@ -251,7 +264,7 @@ def measure(group: Group, rounds: int) -> tuple[list[Numbers], dict[str, list[Nu
 
 
 def is_time(what: str) -> bool:
-    return what.startswith(("launch", "event"))
+    return what.startswith(("launch", "event", "wait"))
 
 
 def compare(what: str, ours: list[Numbers], theirs: dict[str, list[Numbers]]) -> dict | None:

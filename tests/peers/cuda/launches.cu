@@ -45,6 +45,7 @@ int main(int argc, char **argv)
 	CU(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
 	empty<<<1, 32, 0, stream>>>();
 	CU(cudaStreamSynchronize(stream));
+	host_timed("wait for nothing", batches, [&] { CU(cudaStreamSynchronize(stream)); });
 	host_timed("launch and wait", batches, [&] {
 		empty<<<1, 32, 0, stream>>>();
 		CU(cudaStreamSynchronize(stream));
