@@ -82,10 +82,15 @@ static int checked_copy(struct dev *d, struct dev_stream *s, void *dst, const vo
 	const uintptr_t to = (uintptr_t)dst, from = (uintptr_t)src;
 	const struct dev_range ends[] = {{.ptr = dst, .bytes = bytes, .pageable = true},
 					 {.ptr = src, .bytes = bytes, .pageable = true}};
-	if ((to < from ? from - to : to - from) < bytes)
-		return err_note(-EINVAL, "copy %llu bytes: source and destination overlap",
-				(unsigned long long)bytes);
-	int status = registry_enqueue(d, s, ends, 2, NULL);
+	int status = 0;
+	if ((to < from ? from - to : to - from) < bytes) {
+		for (unsigned i = 0; i < 2 && !status; i++)
+			status = registry_check_range(d, &ends[i]);
+		return status ? status
+			      : err_note(-EINVAL, "copy %llu bytes: source and destination overlap",
+					 (unsigned long long)bytes);
+	}
+	status = registry_enqueue(d, s, ends, 2, NULL);
 	return status ? status : inner_of(d)->copy(d, s, dst, src, bytes);
 }
 

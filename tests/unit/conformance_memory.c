@@ -54,6 +54,7 @@ static void foreign_memory_is_efault(void)
 	expect_error(dev_copy(on.d, s, inside, p, N + 1), -EFAULT);
 	expect_error(dev_copy(on.d, s, inside, p + N / 2, N / 2 + 1), -EFAULT);
 	expect_error(dev_copy(on.d, s, p + 1, inside, N), -EFAULT);
+	expect_error(dev_copy(on.d, s, p + N - 1, p + N - 2, 2), -EFAULT); /* and overlaps */
 	const void *args[] = {&wrong, &bytes, &reps, &word};
 	expect_error(launch_kernel(s, "write", 1, args), -EFAULT);
 	wrong = a + 256;
