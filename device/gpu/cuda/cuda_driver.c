@@ -81,14 +81,9 @@ int cuda_note_failure(int result, const char *function)
 
 /* ------------------------------------------------------------------ the driver */
 
-/* Streams that share a hardware queue wait for each other, so this sets the maximum number of
- * queues, unless the user has set it. The driver reads the variable when it starts. */
-static void raise_queue_limit(void) { setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); }
-
 static int start_driver(void)
 {
 	int version = 0, result = cuda_api.cuDriverGetVersion(&version);
-	raise_queue_limit();
 	if (result == CUDA_OK && version && version < OLDEST_DRIVER)
 		return err_note(-ENODEV,
 				"the NVIDIA driver is too old: it supports CUDA %d.%d, and "
