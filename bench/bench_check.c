@@ -130,16 +130,36 @@ void bench_note_right(struct bench_case *c, struct dev *dev, const void *at, uin
 		now->saved_s += f->compare_s;
 }
 
-int bench_read(struct dev *dev, const void *at, uint64_t bytes, void **copy_p, const void **found_p)
+static bool host_reads(struct bench_case *c, const struct dev *dev, const void *at)
 {
+	struct bench_memory memory;
+	return dev_can(dev, DEV_CAP_HOST_ACCESS) ||
+	       (bench_memory_find(c, at, &memory) && memory.kind != DEV_MEM_DEVICE);
+}
+
+int bench_read(struct bench_case *c, struct bench_reader *r, const void *at, uint64_t bytes,
+	       const void **found_p)
+{
+	int status = 0;
 	*found_p = at;
-	if (dev_can(dev, DEV_CAP_HOST_ACCESS))
+	if (host_reads(c, r->dev, at))
 		return 0;
-	if (!*copy_p)
-		*copy_p = malloc(bytes);
-	*found_p = *copy_p;
-	return *copy_p ? dev_download(dev, *copy_p, at, bytes)
-		       : err_note(-ENOMEM, "a result of %" PRIu64 " bytes: out of memory", bytes);
+	if (!r->stream)
+		status = dev_stream_open(r->dev, dev_props(r->dev)->priority_normal, &r->stream);
+	if (status == 0 && !r->copy)
+		status = dev_alloc(r->dev, DEV_MEM_PINNED, bytes, &r->copy);
+	if (status == 0)
+		status = dev_copy(r->dev, r->stream, r->copy, at, bytes);
+	*found_p = r->copy;
+	return status ? status : dev_stream_sync(r->dev, r->stream);
+}
+
+void bench_read_end(struct bench_reader *r)
+{
+	if (r->copy)
+		dev_free(r->dev, r->copy);
+	if (r->stream)
+		dev_stream_close(r->dev, r->stream);
 }
 
 /* ---------------------------------------------------------------- checks */

@@ -29,10 +29,18 @@ bool bench_known_right(struct bench_case *c, struct dev *dev, const void *at, ui
 /* In check, after bench_known_right() was false: they were compared and are right. */
 void bench_note_right(struct bench_case *c, struct dev *dev, const void *at, uint64_t bytes);
 
-/* In check: what is at `at`, memory of `dev`, for the host to read: that memory itself where the
- * host may, else a copy in *copy_p, which is allocated where it is NULL, with room for what is read
- * first. The caller frees it, whatever was returned. -ENOMEM, or as dev_download(). */
-int bench_read(struct dev *dev, const void *at, uint64_t bytes, void **copy_p,
+/* Results for the host to read, in check. Set `dev`; close it whatever was returned. */
+struct bench_reader {
+	struct dev *dev;
+	struct dev_stream *stream; /* with `copy`, opened by the first read that needs them */
+	void *copy;
+};
+
+/* *found_p: what is at `at`, memory of the reader's device: that memory itself where the host may
+ * read it, else a pinned copy, valid until the next read. The first read is the largest. -ENOMEM,
+ * or the device's errors. */
+int bench_read(struct bench_case *c, struct bench_reader *r, const void *at, uint64_t bytes,
 	       const void **found_p);
+void bench_read_end(struct bench_reader *r);
 
 #endif

@@ -344,23 +344,24 @@ static int compare_vectors(const struct bench_gemm *p, uint32_t writes, const do
 }
 
 /* C t, of rows that are read from the device. */
-static int multiply_result(const struct bench_gemm *p, const double *t, double *ct)
+static int multiply_result(struct bench_case *c, const struct bench_gemm *p, const double *t,
+			   double *ct)
 {
 	const uint64_t row_bytes = p->shape.n * p->result_bytes;
 	const uint32_t all = p->shape.m;
 	uint32_t some = row_bytes < READ_BYTES ? (uint32_t)(READ_BYTES / row_bytes) : 1;
-	void *copy = NULL;
+	struct bench_reader reader = {.dev = p->dev};
 	const void *found = NULL;
 	int status = 0;
 	for (uint32_t row = 0; status == 0 && row < all; row += some) {
 		some = some < all - row ? some : all - row;
-		status = bench_read(p->dev, (const char *)p->c + row * row_bytes, some * row_bytes,
-				    &copy, &found);
+		status = bench_read(c, &reader, (const char *)p->c + row * row_bytes,
+				    some * row_bytes, &found);
 		const struct element_matrix rows = {result_type(p), found, some, p->shape.n, 0};
 		if (status == 0)
 			element_gemv(&rows, false, t, ct + row);
 	}
-	free(copy);
+	bench_read_end(&reader);
 	return status;
 }
 
@@ -374,7 +375,7 @@ int bench_gemm_check(const struct bench_gemm *p, struct bench_case *c, uint32_t 
 		return err_note(-ENOMEM, "check of C: out of memory");
 	double *bt = t + s->n, *abt = bt + s->k, *ct = abt + s->m;
 	rng_fill_f64(&c->rng, t, s->n);
-	int status = multiply_result(p, t, ct);
+	int status = multiply_result(c, p, t, ct);
 	if (status == 0) {
 		element_gemv(&p->host_b, p->b_transposed, t, bt);
 		element_gemv(&p->host_a, false, bt, abt);

@@ -6,12 +6,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* A multiple of the pattern. Large, because every download opens and closes resources of its
- * own. */
-#define DOWNLOAD_BYTES (64u * PATTERN_BYTES)
+/* A multiple of the pattern, and large: every part is waited for. */
+#define READ_BYTES (64u * PATTERN_BYTES)
 
 uint32_t *pattern_words(struct bench_case *c)
 {
@@ -103,19 +101,19 @@ int pattern_check(struct bench_case *c, struct dev *dev, const void *at, uint64_
 	if (bench_known_right(c, dev, at, bytes))
 		return 0;
 	const uint32_t *expected = pattern;
-	void *copy = NULL;
+	struct bench_reader reader = {.dev = dev};
 	int status = 0;
 	for (uint64_t from = 0, part; status == 0 && from < bytes; from += part) {
 		const void *found;
-		part = min_bytes(bytes - from, DOWNLOAD_BYTES);
-		status = bench_read(dev, (const char *)at + from, part, &copy, &found);
+		part = min_bytes(bytes - from, READ_BYTES);
+		status = bench_read(c, &reader, (const char *)at + from, part, &found);
 		const uint32_t *words = found;
 		size_t i = status ? part / 4 : find_mismatch(words, expected, part / 4, tolerance);
 		if (i < part / 4)
 			status = report_mismatch(from / 4 + i, words[i],
 						 expected[i % PATTERN_WORDS], tolerance);
 	}
-	free(copy);
+	bench_read_end(&reader);
 	if (status == 0)
 		bench_note_right(c, dev, at, bytes);
 	return status;

@@ -161,13 +161,13 @@ static int check_device(const struct operands *o, struct bench_case *bc, const s
 	bool is_all = !o->sums || o->devices == o->ranks;
 	if (is_all && bench_known_right(bc, rank->dev, rank->c, bytes))
 		return 0;
-	void *copy = NULL;
+	struct bench_reader reader = {.dev = rank->dev};
 	const void *c;
-	int status = bench_read(rank->dev, rank->c, bytes, &copy, &c);
+	int status = bench_read(bc, &reader, rank->c, bytes, &c);
 	for (uint32_t i = 0; status == 0 && i < p->chunk_count; i++)
 		if (p->chunks[i].device == device)
 			status = check_chunk(o, p, &p->chunks[i], c);
-	free(copy);
+	bench_read_end(&reader);
 	if (status == 0 && is_all)
 		bench_note_right(bc, rank->dev, rank->c, bytes);
 	return status;
