@@ -253,18 +253,20 @@ static bool is_own_memory(const struct fake_gpu *g, const void *ptr)
 	return (const char *)ptr >= g->arena && (const char *)ptr < g->arena + g->arena_bytes;
 }
 
-/* With peer_hangs of FAKE_BOARD a copy to another device never ends: it waits for a word that
- * nobody writes. */
+/* A copy within a device takes slots, whatever function and hint, as on an H100 with driver 580.
+ * With peer_hangs of FAKE_BOARD one to another device never ends: it waits for a word that nobody
+ * writes. */
 static int copy_over_link(struct fake_gpu *g, void *stream, void *dst, void *src, size_t bytes)
 {
 	fake_lock();
-	const bool to_peer = fake_memory_kind_of(dst, bytes) == FAKE_DEVICE_MEMORY &&
-			     is_own_memory(g, src) && !is_own_memory(g, dst);
+	const bool from_here = is_own_memory(g, src), to_here = is_own_memory(g, dst),
+		   to_peer = fake_memory_kind_of(dst, bytes) == FAKE_DEVICE_MEMORY && !to_here;
 	fake_unlock();
 	uint32_t *word = src;
-	return to_peer && fake_board(g->index, 0, "peer_hangs")
-		       ? fake_wait_value(g, stream, word, *word + 1)
-		       : fake_copy(g, stream, dst, src, bytes);
+	if (from_here && to_peer && fake_board(g->index, 0, "peer_hangs"))
+		return fake_wait_value(g, stream, word, *word + 1);
+	return from_here && to_here ? fake_copy_by_kernel(g, stream, dst, src, bytes)
+				    : fake_copy(g, stream, dst, src, bytes);
 }
 
 CALL(cuMemcpyAsync, (device_ptr dst, device_ptr src, size_t bytes, void *stream),
@@ -280,7 +282,7 @@ CALL(cuMemcpyDtoHAsync_v2, (void *dst, device_ptr src, size_t bytes, void *strea
 
 CALL(cuMemcpyDtoDAsync_v2, (device_ptr dst, device_ptr src, size_t bytes, void *stream),
      is_device_or_pinned(dst, bytes) && is_device_or_pinned(src, bytes)
-	     ? fake_copy(g, stream, to_pointer(dst), to_pointer(src), bytes)
+	     ? copy_over_link(g, stream, to_pointer(dst), to_pointer(src), bytes)
 	     : FAKE_INVALID_VALUE)
 
 /* A capturing stream refuses it, and the capture goes on without it. */
