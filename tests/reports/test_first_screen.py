@@ -164,8 +164,21 @@ class LeftOut(workplace.Scratch):
         notes = left_out.skipped(self.signature(first.text() + second.text()).json)
         self.assertEqual(
             [(n.head, n.text) for n in notes if "not reached" in n.head],
-            [("4 cases not reached: the time budget was spent", "micro/launch 3 and micro/memory 1")],
+            [("4 cases not reached before the run ended", "micro/launch 3 and micro/memory 1")],
         )
+
+    def test_cases_of_a_program_whose_headline_cases_alone_were_started_were_not_reached(self) -> None:
+        for words, expected in (
+            (["--done", "f", "--headline"], ["9 cases not reached before the run ended"]),
+            (["--done", "f", "--headline", "--headline-variants"], []),
+            (["--headline"], []),
+        ):
+            one = synthetic.launch()
+            one.lines[0]["argv"] += words
+            counts = one.lines[-1]["cases"]
+            counts["total"] = sum(counts[name] for name in ("ok", "failed", "skipped", "already_done")) + 9
+            notes = left_out.skipped(self.signature(one.text()).json)
+            self.assertEqual([n.head for n in notes if "not reached" in n.head], expected)
 
 
 class HardwareOfAModel(workplace.Scratch):
