@@ -2,6 +2,10 @@
 """What is measured when. A run goes over its programs several times:
 
 headline  the cases of headline numbers, of every program
+more      those of them that did not fit into a program's share, because its fixed costs (set-up, checks,
+          tuning) exceed that: as long as its other cases took
+again     second tries of those with too few samples, which are no value: as long as the first, because a case
+          takes up to five times its time for its least samples (bench/bench_sample.c)
 curves    the other cases, coarse ones first (bench/cases/case_list.h)
 more      what did not fit into a program's share, with the time that others left
 again     second tries: headline numbers that are contended, in a pass of their own, as they would be missing
@@ -9,14 +13,17 @@ again     second tries: headline numbers that are contended, in a pass of their 
           within the run, then other values that are noisy or contended. A case is tried twice at most,
           whatever came out, so that no number is repeated until it pleases.
 
+When the time of a pass is over, no program is started that was started before. What was not started for its
+curves then is part of the last "more".
+
 A soak looks for wrong results and not for numbers, so it has one kind of pass, "soak": every program in turn
 for some seconds, first the cases that were not measured yet, then those that were measured least often, until
 the time is over.
 
 With --headline there are headline numbers alone, each with two short tries: "headline" over all programs,
 "more" for what did not fit, then "again" over all programs in the same order, so that the two tries of a
-number are half a run apart. Where the time is too short for all second tries, those of contended numbers come
-first, which would be missing without.
+number are half a run apart. Numbers with too few samples have theirs before that, as above. Where the time is
+too short for all second tries, those of contended numbers come first, which would be missing without.
 
 Where starting the programs would cost too much of the time, headline and curves are one pass; a program
 measures its headline cases first, and longer, anyway. What is simulated is not tried again: it comes out the
@@ -37,7 +44,7 @@ _ALONE = 0.1  # of each of two tries without curves; starting programs and their
 _MAX_STARTING = 0.15  # a share of the whole time
 _MIN_FOR_TWO_PASSES_S = 2 * MIN_S  # a program
 _RESERVE = 1.2  # second tries take a little longer than the first
-_LONGER = 3.0  # a second try takes at most so many times the first
+_LONGER = 3.0  # a second try of a value takes at most so many times the first
 _MORE_AT_MOST = 4
 _SOAK_S = 10.0  # a program in a pass
 
@@ -47,7 +54,7 @@ class Start:
     """One start of a program."""
 
     program: Program
-    weight: float
+    weight: float  # its part of the time, among the others of a pass
     headline: bool = False  # only its headline cases
     cases: tuple[str, ...] = ()  # only these, though they are done; empty: all that are not done
     max_s: float = float("inf")
@@ -58,8 +65,7 @@ class Start:
 class Pass:
     name: str
     starts: list[Start]
-    until: float  # the moment when it should have ended
-    ends_then: bool = False  # nothing is started later
+    until: float  # the moment when it should have ended; later no program is started again
 
 
 @dataclass(frozen=True)
@@ -79,20 +85,21 @@ def passes(
 ) -> Iterator[Pass]:
     """The passes, each made when its turn comes: it depends on what was measured. `gave_up`: the program
     failed or cannot run."""
+    end = c.budget.at(1.0)
     if _affords_two(c, len(todo)):
         heads = [Start(p, float(len(p.primary)), headline=True) for p in todo if p.primary]
         yield Pass("headline", heads, c.budget.at(_HEADLINE_UNTIL))
-    curves_until = c.budget.at(1.0) if c.is_virtual else _curves_until(todo, records, c)
-    left = [p for p in todo if not gave_up(p) and not records.of(p.name).finished]
-    yield Pass("curves", [Start(p, p.share) for p in left], curves_until)
-    yield from _more(todo, records, now, curves_until, gave_up)
+        yield from _more(heads, records, now, end, c, gave_up)
+        yield from _again(todo, records, now, c, gave_up, _TOO_FEW)
+    curves_until = end if c.is_virtual else _curves_until(todo, records, now(), c)
+    curves = [Start(p, p.share) for p in todo if not gave_up(p) and not records.of(p.name).finished]
+    yield Pass("curves", curves, curves_until)
+    rest = [Start(p, 0.0) for p in todo]
+    yield from _more(rest, records, now, curves_until, c, gave_up)
     if not c.is_virtual:
         for least in (_CONTENDED, _OTHER):
-            left_s = c.budget.at(1.0) - now()
-            chosen = second_tries(todo, records, left_s, c.budget.opening_s, gave_up, least)
-            if chosen:
-                yield Pass("again", chosen, c.budget.at(1.0))
-        yield from _more(todo, records, now, c.budget.at(1.0), gave_up)
+            yield from _again(todo, records, now, c, gave_up, least)
+        yield from _more(rest, records, now, end, c, gave_up)
 
 
 def headline(
@@ -116,11 +123,8 @@ def headline(
     ]
     end = c.budget.at(1.0)
     yield Pass("headline", heads, end)
-    for _ in range(_MORE_AT_MOST):
-        left = [s for s in heads if not gave_up(s.program) and records.of(s.program.name).out_of_budget]
-        if not left or now() >= end:
-            break
-        yield Pass("more", left, end)
+    yield from _more(heads, records, now, end, c, gave_up)
+    yield from _again(todo, records, now, c, gave_up, _TOO_FEW)
     for _ in range(0 if c.is_virtual else _MORE_AT_MOST):
         chosen = second_tries(todo, records, end - now(), c.budget.opening_s, gave_up)
         cases = {s.program.name: s.cases for s in chosen}
@@ -138,14 +142,13 @@ def soak(
     gave_up: Callable[[Program], bool],
 ) -> Iterator[Pass]:
     """As passes(). Every program is started once at least, and not again when it measured nothing."""
-    end, going, is_first = c.budget.at(1.0), todo, True
-    while going and (is_first or now() < end):
+    end, going = c.budget.at(1.0), todo
+    while going and (going is todo or now() < end):
         pass_s, left_s = _SOAK_S * len(going), end - now()
         until = end if left_s < 1.5 * pass_s else end - left_s + pass_s
         before = {p.name: records.of(p.name).measured for p in going}
-        yield Pass("soak", [_soaking(p, records.of(p.name)) for p in going], until, not is_first)
+        yield Pass("soak", [_soaking(p, records.of(p.name)) for p in going], until)
         going = [p for p in going if not gave_up(p) and records.of(p.name).measured > before[p.name]]
-        is_first = False
 
 
 def _soaking(program: Program, status: ProgramStatus) -> Start:
@@ -162,25 +165,56 @@ def _affords_two(c: Conditions, programs: int) -> bool:
     return enough and c.budget.opening_s * programs <= _MAX_STARTING * c.budget.total_s
 
 
-def _curves_until(todo: list[Program], records: RecordFile, c: Conditions) -> float:
-    """Earlier where many headline numbers wait for a second try: one that is contended is missing without
-    it."""
+def _curves_until(todo: list[Program], records: RecordFile, now_s: float, c: Conditions) -> float:
+    """At half of what the headline left, where that took long; earlier where many headline numbers wait for a
+    second try: one that is contended is missing without it."""
+    end = c.budget.at(1.0)
     urgent = [t.took_s for p in todo for t in _candidates(p, records.of(p.name)) if t.urgency <= _NOISY]
-    return min(c.budget.at(_CURVES_UNTIL), c.budget.at(1.0) - _RESERVE * sum(urgent))
+    return min(max(c.budget.at(_CURVES_UNTIL), (now_s + end) / 2.0), end - _RESERVE * sum(urgent))
 
 
 def _more(
-    todo: list[Program],
+    starts: list[Start],
     records: RecordFile,
     now: Callable[[], float],
     until: float,
+    c: Conditions,
     gave_up: Callable[[Program], bool],
 ) -> Iterator[Pass]:
+    """Those of `starts` again whose cases did not fit."""
     for _ in range(_MORE_AT_MOST):
-        left = [p for p in todo if not gave_up(p) and records.of(p.name).out_of_budget]
-        if not left or until - now() < MIN_S * len(left):
+        left = [s for s in starts if not gave_up(s.program) and _cases_left(s, records.of(s.program.name))]
+        if not left or until - now() <= sum(MIN_S for s in left if s.fixed_s is None):
             return
-        yield Pass("more", [Start(p, float(records.of(p.name).out_of_budget)) for p in left], until)
+        yield Pass("more", [_for_the_rest(s, records.of(s.program.name), c) for s in left], until)
+
+
+def _cases_left(start: Start, status: ProgramStatus) -> int:
+    return status.out_of_budget if start.headline else status.left
+
+
+def _for_the_rest(start: Start, status: ProgramStatus, c: Conditions) -> Start:
+    if start.fixed_s is not None:
+        return start
+    left = _cases_left(start, status)
+    if c.is_virtual or not start.headline:
+        return replace(start, weight=float(left))
+    needed_s = max(MIN_S, left * status.cases_s / max(1, status.measured))
+    return replace(start, weight=needed_s, max_s=needed_s + c.budget.opening_s)
+
+
+def _again(
+    todo: list[Program],
+    records: RecordFile,
+    now: Callable[[], float],
+    c: Conditions,
+    gave_up: Callable[[Program], bool],
+    least: int,
+) -> Iterator[Pass]:
+    end = c.budget.at(1.0)
+    chosen = second_tries(todo, records, end - now(), c.budget.opening_s, gave_up, least)
+    if chosen:
+        yield Pass("again", chosen, end)
 
 
 @dataclass(frozen=True)
@@ -191,12 +225,14 @@ class _Try:
     took_s: float
 
 
-_CONTENDED, _NOISY, _HEADLINE, _OTHER = range(4)  # the most urgent first
+_TOO_FEW, _CONTENDED, _NOISY, _HEADLINE, _OTHER = range(5)  # the most urgent first
 
 
 def _urgency(case: CaseStatus) -> int:
     if not case.headline:
         return _OTHER
+    if case.too_few:
+        return _TOO_FEW
     return _CONTENDED if case.headline_contended else _NOISY if case.headline_graded else _HEADLINE
 
 
@@ -234,7 +270,7 @@ def second_tries(
                 tries[0].program,
                 took_s,
                 cases=tuple(t.key for t in tries),
-                max_s=_LONGER * took_s + opening_s,
+                max_s=sum(t.took_s * (1.0 if t.urgency == _TOO_FEW else _LONGER) for t in tries) + opening_s,
             )
         )
     return starts

@@ -49,6 +49,7 @@ class CaseStatus:
     headline_graded: bool = False  # one that is noisy or contended
     headline_contended: bool = False
     graded: bool = False  # some number of it is
+    too_few: bool = False  # samples, which are the same in number for all its variants
 
 
 @dataclass
@@ -83,6 +84,11 @@ class ProgramStatus:
     def out_of_budget(self) -> int:
         """Cases that did not fit into the time of the last start."""
         return self.end.out_of_budget if self.end else 0
+
+    @property
+    def left(self) -> int:
+        """Cases that were not measured yet."""
+        return self.end.total - len(self.done) if self.end else 0
 
     @property
     def finished(self) -> bool:
@@ -213,6 +219,7 @@ def _enter_case(program_status: ProgramStatus, record: dict) -> None:
         any(of_heads),
         any("contended" in grades for grades in of_heads),
         bool(graded),
+        "few_samples" in flags,
     )
     # A flag may concern one variant alone; the other numbers of the case stay valid.
     if status == "ok" and (validity.get("valid", True) or any(d.get("valid") is True for d in numbers)):

@@ -341,7 +341,8 @@ class Run:
                     left_s = one.until - time.monotonic()
                     shared_s = plan.share_s([s.weight for s in one.starts[number:]], left_s)
                     budget_s = min(start.max_s, shared_s if start.fixed_s is None else start.fixed_s)
-                    if not self._gave_up(start.program) and not (one.ends_then and left_s <= 0):
+                    is_over = left_s <= 0 and start.program.name in self.started
+                    if not self._gave_up(start.program) and not is_over:
                         self._start(start, budget_s, budget, shown)
                     if self.stop.signum:
                         return self._not_started(todo)

@@ -3,9 +3,13 @@
 
 import json
 import tempfile
+import time
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
 
+from suite import run
 from suite.passes import Conditions, headline, passes, second_tries, soak
 from suite.plan import Budget
 from suite.programs import Program
@@ -26,11 +30,11 @@ def begin(of, argv=()):
     return line("run", of, primary=[HEAD], argv=list(argv))
 
 
-def case(of, size, grades=(), status="ok", elapsed_s=1.0, variant="read"):
+def case(of, size, grades=(), status="ok", elapsed_s=1.0, variant="read", flags=()):
     value = {
         "name": "bandwidth",
         "variant": variant,
-        "valid": True,
+        "valid": not flags,
         **({"grades": list(grades)} if grades else {}),
     }
     return line(
@@ -41,7 +45,7 @@ def case(of, size, grades=(), status="ok", elapsed_s=1.0, variant="read"):
         status=status,
         elapsed_s=elapsed_s,
         derived=[value],
-        validity={"valid": True, "flags": []},
+        validity={"valid": not flags, "flags": [{"flag": flag, "variant": variant} for flag in flags]},
     )
 
 
@@ -151,6 +155,78 @@ class Passes(unittest.TestCase):
         next(going)
         self.assertAlmostEqual(next(going).until, 36.0)
 
+    def test_missing_headline_numbers_come_before_curves(self):
+        """As a run of 240 s left them after 108 s: fixed costs exceeded many shares."""
+        todo = [program(n) for n in ("gemm/sustained", "micro/copy_path", "overlap/ficco", "overlap/shaping")]
+        clock = [108.0]
+        going = self.run_of(todo, lambda: clock[0], self.conditions(total_s=240.0, opening_s=1.0))
+        next(going)
+        self.write(
+            *(begin("gemm/sustained"), case("gemm/sustained", 1, elapsed_s=4.0), end("gemm/sustained", 2, 1)),
+            *(begin("micro/copy_path"), case("micro/copy_path", 2, elapsed_s=2.5)),
+            *(case("micro/copy_path", 1, elapsed_s=19.7), end("micro/copy_path", 18, 3)),
+            *(begin("overlap/ficco"), case("overlap/ficco", 1, ["noisy"], elapsed_s=11.0)),
+            end("overlap/ficco", 40),
+            *(begin("overlap/shaping"), case("overlap/shaping", 1, flags=["few_samples"], elapsed_s=7.0)),
+            end("overlap/shaping", 8, status="invalid"),
+        )
+        more = next(going)
+        self.assertEqual(
+            (more.name, [(s.program.name, s.headline, s.cases, round(s.max_s, 1)) for s in more.starts]),
+            ("more", [("gemm/sustained", True, (), 5.0), ("micro/copy_path", True, (), 34.3)]),
+        )
+        self.assertAlmostEqual(more.until, 240.0)
+        self.write(
+            *(begin("gemm/sustained"), case("gemm/sustained", 3, elapsed_s=4.0), end("gemm/sustained", 2)),
+            *(begin("micro/copy_path"), case("micro/copy_path", 3, elapsed_s=20.0)),
+            end("micro/copy_path", 18, 2),
+        )
+        more = next(going)
+        self.assertEqual([(s.program.name, s.headline) for s in more.starts], [("micro/copy_path", True)])
+        self.write(begin("micro/copy_path"), end("micro/copy_path", 18))
+        clock[0] = 160.0
+        again = next(going)
+        self.assertEqual(
+            (again.name, [(s.program.name, s.cases, s.max_s) for s in again.starts]),
+            ("again", [("overlap/shaping", ("size=1",), 8.0)]),
+        )
+        self.write(begin("overlap/shaping", ["x", "--cases", "f"]))
+        self.write(case("overlap/shaping", 1, flags=["few_samples"], elapsed_s=9.0))
+        curves = next(going)
+        self.assertEqual(curves.name, "curves")
+        self.assertAlmostEqual(curves.until, 200.0)  # half of what is left
+
+    def test_what_was_not_started_for_its_curves_is_part_of_the_last_more(self):
+        clock = [0.0]
+        going = self.run_of([program("a/b")], lambda: clock[0], self.conditions())
+        next(going)
+        self.write(begin("a/b"), case("a/b", 1), end("a/b", 9))
+        self.assertEqual(next(going).name, "curves")
+        clock[0] = 85.0
+        self.assertEqual(next(going).name, "again")
+        self.write(begin("a/b", ["x", "--cases", "f"]), case("a/b", 1))
+        more = next(going)
+        self.assertEqual(
+            (more.name, [(s.program.name, s.headline, s.weight) for s in more.starts]),
+            ("more", [("a/b", False, 8.0)]),
+        )
+
+    def test_when_the_time_of_a_pass_is_over_nothing_is_started_again(self):
+        started, todo = [], [program("a/b"), program("a/c", ())]
+        going = SimpleNamespace(part=None, started={}, record_file=self.file, stop=SimpleNamespace(signum=0))
+        going.starter = SimpleNamespace(progress=None)
+        going.plan = SimpleNamespace(device="host", soak=False, headline=False)
+        going._gave_up = lambda p: False
+
+        def start(one, *_):
+            going.started[one.program.name] = {}
+            started.append((one.program.name, one.headline))
+
+        going._start = start
+        with mock.patch("suite.run.progress.choose"):
+            run.Run._measure(going, todo, Budget(100.0, time.monotonic() - 200.0))
+        self.assertEqual(started, [("a/b", True), ("a/c", False)])
+
     def test_one_pass_where_starting_costs_too_much_or_time_is_short(self):
         todo = [program("a/b"), program("a/c")]
         for conditions in (self.conditions(opening_s=10.0), self.conditions(total_s=3.0)):
@@ -210,6 +286,22 @@ class Passes(unittest.TestCase):
         )
         clock[0] = 53.0
         self.assertEqual([s.program.name for s in next(going).starts], ["a/c", "a/d"])
+
+    def test_headline_numbers_alone_with_too_few_samples_have_a_longer_second_try_first(self):
+        todo, clock = [program("a/b"), program("a/c")], [0.0]
+        going = self.headlines(todo, clock)
+        next(going)
+        self.write(
+            *(begin("a/b"), case("a/b", 1, ["contended"]), end("a/b", 1)),
+            *(begin("a/c"), case("a/c", 1, flags=["few_samples"], elapsed_s=7.0), end("a/c", 1)),
+        )
+        (start,) = next(going).starts
+        self.assertEqual((start.program.name, start.cases, start.fixed_s), ("a/c", ("size=1",), None))
+        self.assertAlmostEqual(start.max_s, 7.01)
+        self.write(begin("a/c", ["--cases", "f"]), case("a/c", 1, flags=["few_samples"], elapsed_s=7.0))
+        self.assertEqual([s.program.name for s in next(going).starts], ["a/b"])
+        self.write(begin("a/b", ["--cases", "f"]), case("a/b", 1))
+        self.assertEqual(list(going), [])
 
     def test_what_does_not_fit_is_given_up_when_the_time_is_over(self):
         todo, clock = [program("a/b")], [0.0]
@@ -298,7 +390,7 @@ class Passes(unittest.TestCase):
         self.assertEqual(
             [(s.program.name, s.weight, s.cases) for s in first.starts], [("a/b", 1.0, ()), ("a/c", 3.0, ())]
         )
-        self.assertEqual((first.name, first.until, first.ends_then), ("soak", 20.0, False))
+        self.assertEqual((first.name, first.until), ("soak", 20.0))
         self.write(
             begin("a/b"),
             case("a/b", 1),
@@ -311,7 +403,7 @@ class Passes(unittest.TestCase):
         clock[0] = 20.0
         second = next(going)
         self.assertEqual([s.cases for s in second.starts], [("size=1", "size=2"), ()])
-        self.assertEqual((second.until, second.ends_then), (40.0, True))
+        self.assertEqual(second.until, 40.0)
         self.write(
             begin("a/b", ["--cases", "f"]),
             case("a/b", 1),
