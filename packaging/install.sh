@@ -56,7 +56,7 @@ compile() {
 
 install_all() {
 	# shellcheck disable=SC2046 # no name has a blank
-	texts gpusig $(find suite reports -type f ! -path '*/__pycache__/*' ! -name '.*')
+	texts gpusig $(find suite reports -type f ! -path '*/__pycache__/*' ! -path 'reports/reference/*' ! -name '.*')
 	echo "$version" >"$home/VERSION"
 	for file; do install -D ${STRIP:+-s} "$bin/$file" "$home/bin/$file"; done
 	mkdir -p "$prefix/bin" "$doc" "${completion%/*}"
