@@ -325,6 +325,17 @@ uint32_t dev_wave_blocks(struct dev *d, struct dev_kernel *k)
 	return fit < d->props.busy_blocks ? (uint32_t)fit : d->props.busy_blocks;
 }
 
+uint32_t dev_pass_blocks(const struct dev *d, uint64_t bytes)
+{
+	const uint64_t each = d->props.pass_block_bytes;
+	if (!each)
+		return 0;
+	/* Some drivers count the threads of a launch in 32 bits. */
+	const uint64_t blocks = (bytes + each - 1) / each,
+		       most = UINT32_MAX / d->props.block_threads;
+	return (uint32_t)(blocks < most ? blocks : most);
+}
+
 int dev_clock_rate(struct dev *d, double *hz_p)
 {
 	return d->ops->clock_rate ? d->ops->clock_rate(d, hz_p)

@@ -133,6 +133,7 @@ struct dev_props {
 	double nominal_flops, nominal_flops_f64;
 	double launch_limit_s; /* the system stops a kernel that runs for longer; 0: it does not */
 	uint32_t gemm_tile_rows; /* rows of C in a block of a tiled GEMM; done_rows is a multiple */
+	uint32_t pass_block_bytes; /* of dev_pass_blocks(), for a block; 0: a wave is as fast */
 };
 
 struct dev;
@@ -463,6 +464,11 @@ static inline int dev_occupancy(struct dev *d, struct dev_kernel *k, uint32_t bl
  * code.
  */
 uint32_t dev_wave_blocks(struct dev *d, struct dev_kernel *k);
+
+/* The grid of kernels *_once (device/kernels.h) with which they go over arrays of so many bytes in
+ * memory faster than one wave of other kernels does: one vector a thread, unless that were more
+ * threads than 32 bits count. 0: a wave is as fast on this device. */
+uint32_t dev_pass_blocks(const struct dev *d, uint64_t bytes);
 
 /* Enqueue a kernel. Pending blocks of a higher-priority stream start before pending blocks of a
  * lower one; running blocks are never interrupted. Within one priority the device chooses the order

@@ -20,6 +20,9 @@
  *     Reads `bytes`, writes `bytes`.
  * triad, triad_nt  (float *a, const float *b, const float *c, u64 bytes, u32 reps, float scale)
  *     a[i] = b[i] + scale*c[i]; `bytes` is the size of ONE array: two are read, one is written.
+ * copy_once, copy_once_nt    (void *dst, const void *src, u64 bytes)
+ * triad_once, triad_once_nt  (float *a, const float *b, const float *c, u64 bytes, float scale)
+ *     The same, one pass; for the grid of dev_pass_blocks().
  * reduce_add       (float *dst, const float *src, u64 bytes, u32 reps)
  *     dst[i] += src[i]; `bytes` is the size of ONE array: two are read, one is written. Every rep
  *     adds again.
@@ -102,6 +105,12 @@
 	       (WRITES(float), READS(float), READS(float), BYTES, REPS, VALUE(float)))             \
 	KERNEL(triad_nt, STREAMING,                                                                \
 	       (WRITES(float), READS(float), READS(float), BYTES, REPS, VALUE(float)))             \
+	KERNEL(copy_once, PLAIN, (WRITES(void), READS(void), BYTES))                               \
+	KERNEL(copy_once_nt, STREAMING, (WRITES(void), READS(void), BYTES))                        \
+	KERNEL(triad_once, PLAIN,                                                                  \
+	       (WRITES(float), READS(float), READS(float), BYTES, VALUE(float)))                   \
+	KERNEL(triad_once_nt, STREAMING,                                                           \
+	       (WRITES(float), READS(float), READS(float), BYTES, VALUE(float)))                   \
 	KERNEL(reduce_add, PLAIN, (ADDS_TO(float), READS(float), BYTES, REPS))                     \
 	KERNEL(chase, PLAIN, (WALKS(uint64_t), BYTES, VALUE(uint64_t), RESULT(uint64_t)))          \
 	KERNEL(fma_f32, PLAIN, (RESULT_PER_BLOCK(float), FMAS(float)))                             \

@@ -107,6 +107,7 @@ static void describe_device(struct gpu_dev *d)
 	p->nominal_flops_f64 = p->nominal_flops / (t->f64_divisor ? t->f64_divisor : 1);
 	p->copy_engines = t->copy_engines;
 	p->block_threads = GPU_BLOCK_THREADS;
+	p->pass_block_bytes = GPU_BLOCK_THREADS * 16; /* one vector a thread */
 	p->max_queued = GPU_MAX_QUEUED;
 	p->queues = t->queues;
 	p->shared_per_unit_bytes = t->shared_per_unit_bytes;

@@ -36,6 +36,11 @@ static struct byte_range block_range(const struct host_block *b, uint64_t bytes)
 				   .bytes = count * DEV_KERNEL_ALIGN};
 }
 
+static const union kernel_arg *argument_of(const struct host_block *b, unsigned i)
+{
+	return (const union kernel_arg *)b->args + i;
+}
+
 static int empty_run(const struct host_block *b)
 {
 	(void)b;
@@ -68,23 +73,34 @@ static int write_nt_run(const struct host_block *b)
 	return write_block(b, current_simd()->write_nt);
 }
 
-static int copy_block(const struct host_block *b,
+static int copy_block(const struct host_block *b, uint32_t reps,
 		      void (*copy)(void *, const void *, uint64_t, uint32_t))
 {
 	const union kernel_arg *args = b->args;
 	const struct byte_range part = block_range(b, args[2].u64);
 	copy((char *)args[0].pointer + part.start, (const char *)args[1].pointer + part.start,
-	     part.bytes, args[3].u32);
+	     part.bytes, reps);
 	return 0;
 }
 
-static int copy_run(const struct host_block *b) { return copy_block(b, current_simd()->copy); }
+static int copy_run(const struct host_block *b)
+{
+	return copy_block(b, argument_of(b, 3)->u32, current_simd()->copy);
+}
 static int copy_nt_run(const struct host_block *b)
 {
-	return copy_block(b, current_simd()->copy_nt);
+	return copy_block(b, argument_of(b, 3)->u32, current_simd()->copy_nt);
+}
+static int copy_once_run(const struct host_block *b)
+{
+	return copy_block(b, 1, current_simd()->copy);
+}
+static int copy_once_nt_run(const struct host_block *b)
+{
+	return copy_block(b, 1, current_simd()->copy_nt);
 }
 
-static int triad_block(const struct host_block *b,
+static int triad_block(const struct host_block *b, uint32_t reps, float scale,
 		       void (*triad)(float *, const float *, const float *, uint64_t, uint32_t,
 				     float))
 {
@@ -92,14 +108,27 @@ static int triad_block(const struct host_block *b,
 	const struct byte_range part = block_range(b, args[3].u64);
 	const size_t first = part.start / sizeof(float);
 	triad((float *)args[0].pointer + first, (const float *)args[1].pointer + first,
-	      (const float *)args[2].pointer + first, part.bytes, args[4].u32, args[5].f32);
+	      (const float *)args[2].pointer + first, part.bytes, reps, scale);
 	return 0;
 }
 
-static int triad_run(const struct host_block *b) { return triad_block(b, current_simd()->triad); }
+static int triad_run(const struct host_block *b)
+{
+	return triad_block(b, argument_of(b, 4)->u32, argument_of(b, 5)->f32,
+			   current_simd()->triad);
+}
 static int triad_nt_run(const struct host_block *b)
 {
-	return triad_block(b, current_simd()->triad_nt);
+	return triad_block(b, argument_of(b, 4)->u32, argument_of(b, 5)->f32,
+			   current_simd()->triad_nt);
+}
+static int triad_once_run(const struct host_block *b)
+{
+	return triad_block(b, 1, argument_of(b, 4)->f32, current_simd()->triad);
+}
+static int triad_once_nt_run(const struct host_block *b)
+{
+	return triad_block(b, 1, argument_of(b, 4)->f32, current_simd()->triad_nt);
 }
 
 /* A triad that overwrites its first operand. */

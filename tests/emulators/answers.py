@@ -93,10 +93,24 @@ def check_copy(code, name: str) -> None:
     expect_guarded(whole, numbers)
 
 
+@answer("copy_once", "copy_once_nt")
+def check_copy_once(code, name: str) -> None:
+    numbers, (to, whole) = integers(BYTES // 4, U32), guarded(BYTES // 4, U32)
+    code.launch(name, GRID, THREADS, to, numbers, U64(BYTES))
+    expect_guarded(whole, numbers)
+
+
 @answer("triad", "triad_nt")
 def check_triad(code, name: str) -> None:
     b, c, (a, whole) = integers(BYTES // 4, F32), integers(BYTES // 4, F32, 2), guarded(BYTES // 4, F32)
     code.launch(name, GRID, THREADS, a, b, c, U64(BYTES), U32(2), F32(1.75))
+    expect_guarded(whole, b + F32(1.75) * c)
+
+
+@answer("triad_once", "triad_once_nt")
+def check_triad_once(code, name: str) -> None:
+    b, c, (a, whole) = integers(BYTES // 4, F32), integers(BYTES // 4, F32, 2), guarded(BYTES // 4, F32)
+    code.launch(name, GRID, THREADS, a, b, c, U64(BYTES), F32(1.75))
     expect_guarded(whole, b + F32(1.75) * c)
 
 

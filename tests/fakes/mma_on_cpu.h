@@ -13,7 +13,6 @@
 #include <math.h>
 #include <string.h>
 
-#define ROLLED
 #define MMA_LANES 32
 #define MMA_COLUMNS 64
 #define MMA_TILES 2

@@ -40,6 +40,7 @@ typedef struct {
 #define KERNEL_TWO_PER_UNIT KERNEL
 #define DEVICE static inline __attribute__((always_inline))
 #define UNROLL
+#define ROLLED
 #define THREAD fake_here.thread
 #define THREADS fake_here.threads
 #define BLOCK fake_here.block

@@ -123,12 +123,13 @@ static void check_write_nt(struct dev_stream *s, uint64_t bytes, uint32_t grid, 
 static void write_does_its_work(void) { for_each_size_and_grid(check_write); }
 static void write_nt_does_its_work(void) { for_each_size_and_grid(check_write_nt); }
 
+/* `reps` NULL: the kernel takes none. */
 static void check_copy_kernel(const char *name, struct dev_stream *s, uint64_t bytes, uint32_t grid,
-			      uint32_t reps)
+			      const uint32_t *reps)
 {
 	void *words = random_words(bytes, grid);
 	char *dst = alloc_guarded(NULL, bytes), *src = alloc_guarded(words, bytes);
-	const void *args[] = {&dst, &src, &bytes, &reps};
+	const void *args[] = {&dst, &src, &bytes, reps};
 	ok(launch_kernel(s, name, grid, args));
 	ok(dev_stream_sync(on.d, s));
 	void *got = free_guarded(dst, bytes), *still = free_guarded(src, bytes);
@@ -141,19 +142,33 @@ static void check_copy_kernel(const char *name, struct dev_stream *s, uint64_t b
 
 static void check_copy(struct dev_stream *s, uint64_t bytes, uint32_t grid, uint32_t reps)
 {
-	check_copy_kernel("copy", s, bytes, grid, reps);
+	check_copy_kernel("copy", s, bytes, grid, &reps);
 }
 
 static void check_copy_nt(struct dev_stream *s, uint64_t bytes, uint32_t grid, uint32_t reps)
 {
-	check_copy_kernel("copy_nt", s, bytes, grid, reps);
+	check_copy_kernel("copy_nt", s, bytes, grid, &reps);
+}
+
+static void check_copy_once(struct dev_stream *s, uint64_t bytes, uint32_t grid, uint32_t reps)
+{
+	(void)reps;
+	check_copy_kernel("copy_once", s, bytes, grid, NULL);
+}
+
+static void check_copy_once_nt(struct dev_stream *s, uint64_t bytes, uint32_t grid, uint32_t reps)
+{
+	(void)reps;
+	check_copy_kernel("copy_once_nt", s, bytes, grid, NULL);
 }
 
 static void copy_does_its_work(void) { for_each_size_and_grid(check_copy); }
 static void copy_nt_does_its_work(void) { for_each_size_and_grid(check_copy_nt); }
+static void copy_once_does_its_work(void) { for_each_size_and_grid(check_copy_once); }
+static void copy_once_nt_does_its_work(void) { for_each_size_and_grid(check_copy_once_nt); }
 
 static void check_triad_kernel(const char *name, struct dev_stream *s, uint64_t bytes,
-			       uint32_t grid, uint32_t reps)
+			       uint32_t grid, const uint32_t *reps)
 {
 	struct rng r;
 	uint64_t count = bytes / 4;
@@ -163,8 +178,9 @@ static void check_triad_kernel(const char *name, struct dev_stream *s, uint64_t 
 	rng_fill_f32(&r, values, 2 * count);
 	char *a = alloc_guarded(NULL, bytes), *b = alloc_guarded(values, bytes),
 	     *c = alloc_guarded(values + count, bytes);
-	const void *args[] = {&a, &b, &c, &bytes, &reps, &scale};
-	ok(launch_kernel(s, name, grid, args));
+	const void *with_reps[] = {&a, &b, &c, &bytes, reps, &scale};
+	const void *once[] = {&a, &b, &c, &bytes, &scale};
+	ok(launch_kernel(s, name, grid, reps ? with_reps : once));
 	ok(dev_stream_sync(on.d, s));
 	float *got = free_guarded(a, bytes);
 	/* One rounding or two: a fused multiply-add is allowed. */
@@ -179,16 +195,30 @@ static void check_triad_kernel(const char *name, struct dev_stream *s, uint64_t 
 
 static void check_triad(struct dev_stream *s, uint64_t bytes, uint32_t grid, uint32_t reps)
 {
-	check_triad_kernel("triad", s, bytes, grid, reps);
+	check_triad_kernel("triad", s, bytes, grid, &reps);
 }
 
 static void check_triad_nt(struct dev_stream *s, uint64_t bytes, uint32_t grid, uint32_t reps)
 {
-	check_triad_kernel("triad_nt", s, bytes, grid, reps);
+	check_triad_kernel("triad_nt", s, bytes, grid, &reps);
+}
+
+static void check_triad_once(struct dev_stream *s, uint64_t bytes, uint32_t grid, uint32_t reps)
+{
+	(void)reps;
+	check_triad_kernel("triad_once", s, bytes, grid, NULL);
+}
+
+static void check_triad_once_nt(struct dev_stream *s, uint64_t bytes, uint32_t grid, uint32_t reps)
+{
+	(void)reps;
+	check_triad_kernel("triad_once_nt", s, bytes, grid, NULL);
 }
 
 static void triad_does_its_work(void) { for_each_size_and_grid(check_triad); }
 static void triad_nt_does_its_work(void) { for_each_size_and_grid(check_triad_nt); }
+static void triad_once_does_its_work(void) { for_each_size_and_grid(check_triad_once); }
+static void triad_once_nt_does_its_work(void) { for_each_size_and_grid(check_triad_once_nt); }
 
 static void check_reduce_add(struct dev_stream *s, uint64_t bytes, uint32_t grid, uint32_t reps)
 {

@@ -256,6 +256,21 @@ static void devices_are_checked_where_that_is_wanted(void)
 	dev_close(&plain);
 }
 
+static void a_pass_has_a_vector_a_thread(void)
+{
+	struct dev d = {.props = {.block_threads = 256}};
+	expect(dev_pass_blocks(&d, UINT64_C(1) << 30) == 0);
+	d.props.pass_block_bytes = 4096;
+	expect(dev_pass_blocks(&d, 256) == 1);
+	expect(dev_pass_blocks(&d, 4096) == 1);
+	expect(dev_pass_blocks(&d, 4096 + 256) == 2);
+	expect(dev_pass_blocks(&d, UINT64_C(1) << 30) == 1 << 18);
+	/* 2^32 threads would be too many. */
+	expect(dev_pass_blocks(&d, (UINT64_C(64) << 30) - 4096) == (1 << 24) - 1);
+	expect(dev_pass_blocks(&d, UINT64_C(64) << 30) == (1 << 24) - 1);
+	expect(dev_pass_blocks(&d, UINT64_C(1) << 50) == (1 << 24) - 1);
+}
+
 int main(void)
 {
 	test(good_lists);
@@ -267,5 +282,6 @@ int main(void)
 	test(every_optional_slot_may_be_missing);
 	test(without_the_operations_nothing_is_known_of_links);
 	test(devices_are_checked_where_that_is_wanted);
+	test(a_pass_has_a_vector_a_thread);
 	return test_done();
 }
