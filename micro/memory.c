@@ -9,6 +9,12 @@
  * line read before an ordinary store) is not counted; the variant with non-temporal stores avoids
  * it.
  *
+ * Copy and triad of a footprint that is memory, at least 16 last-level caches, are one pass a
+ * launch, by one 16-byte vector a thread, on a device that is fastest so (dev_pass_blocks()):
+ * a GPU starts blocks in the order of addresses, so all that is accessed at a time lies close
+ * together. All else is done by one wave of blocks that stay for the whole pass and drift apart.
+ * docs/method/micro.md has the numbers.
+ *
  * Where a unit divides memory between first-level cache and shared memory, regular_max_l1 asks for
  * cache. All other variants ask for shared memory, as all programs do, so `regular` is the
  * bandwidth of a kernel that shares a unit with one that claims shared memory.
@@ -28,6 +34,9 @@ enum op { READ, WRITE, COPY, TRIAD };
 static const char *const op_names[] = {"read", "write", "copy", "triad", NULL};
 static const char *const kernel_names[][2] = {
 	{"read", NULL}, {"write", "write_nt"}, {"copy", "copy_nt"}, {"triad", "triad_nt"}};
+/* Over memory, with the grid of dev_pass_blocks(). */
+static const char *const once_names[][2] = {
+	[COPY] = {"copy_once", "copy_once_nt"}, [TRIAD] = {"triad_once", "triad_once_nt"}};
 static const unsigned arrays_of[] = {1, 1, 2, 3};
 
 static const struct axis axes[] = {
@@ -77,6 +86,7 @@ struct state {
 	enum op op;
 	uint64_t bytes; /* of one array */
 	uint32_t reps, word;
+	uint32_t once_blocks; /* the grid of kernels *_once; 0: those with `reps` are launched */
 	float scale;
 	char *array[3];             /* one after the other; the first one is written */
 	uint32_t *sink, sums;       /* on the device, and how many passes were added to it */
@@ -87,6 +97,12 @@ struct state {
 };
 
 static struct state *case_state(const struct bench_case *c) { return c->state; }
+
+static bool exceeds_caches(const struct bench_case *c)
+{
+	const uint64_t llc = dev_props(c->dev)->llc_bytes;
+	return llc && axis_u64(c, "footprint") >= BEYOND_CACHE * llc;
+}
 
 static int admit(const struct bench_case *c)
 {
@@ -120,18 +136,23 @@ static int setup(struct bench_case *c)
 	s->op = (enum op)axis_index(c, "op");
 	s->bytes = axis_u64(c, "footprint") / arrays_of[s->op];
 	s->bytes -= s->bytes % DEV_KERNEL_ALIGN;
+	s->once_blocks =
+		arrays_of[s->op] > 1 && exceeds_caches(c) ? dev_pass_blocks(c->dev, s->bytes) : 0;
 	uint64_t min_bytes = roofline_launch_bytes(c->dev);
-	s->reps = (uint32_t)((min_bytes > LAUNCH_BYTES ? min_bytes : LAUNCH_BYTES) /
-				     (s->bytes * arrays_of[s->op]) +
-			     1);
+	s->reps = s->once_blocks
+			  ? 1
+			  : (uint32_t)((min_bytes > LAUNCH_BYTES ? min_bytes : LAUNCH_BYTES) /
+					       (s->bytes * arrays_of[s->op]) +
+				       1);
 	s->word = (uint32_t)rng_u64(&c->rng);
 	s->scale = 0.5f;
 	s->sink = bench_alloc(c, DEV_MEM_DEVICE, 256);
 	if (s->sink)
 		bench_status_add(c, poison_sum(c));
+	const char *const *names = s->once_blocks ? once_names[s->op] : kernel_names[s->op];
 	for (unsigned v = 0; v < 2; v++) {
-		if (kernel_names[s->op][v])
-			s->kernel[v] = bench_kernel(c, kernel_names[s->op][v]);
+		if (names[v])
+			s->kernel[v] = bench_kernel(c, names[v]);
 		else
 			bench_variant_off(c, v);
 	}
@@ -161,12 +182,17 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 	const void *const copy_args[] = {&s->array[0], &s->array[1], &s->bytes, &s->reps};
 	const void *const triad_args[] = {&s->array[0], &s->array[1], &s->array[2],
 					  &s->bytes,    &s->reps,     &s->scale};
-	const void *const *const args[] = {read_args, write_args, copy_args, triad_args};
+	const void *const triad_once_args[] = {&s->array[0], &s->array[1], &s->array[2], &s->bytes,
+					       &s->scale};
+	/* copy_once takes the arguments of copy but the last. */
+	const void *const *const args[] = {read_args, write_args, copy_args,
+					   s->once_blocks ? triad_once_args : triad_args};
 	int status = 0;
 	if (roofline_is(&s->roofline, variant))
 		return roofline_body(&s->roofline, c, variant, iterations);
 	struct dev_kernel *kernel = s->kernel[variant == NONTEMPORAL ? NONTEMPORAL : REGULAR];
-	struct dev_launch launch = {.grid = dev_wave_blocks(c->dev, kernel),
+	struct dev_launch launch = {.grid = s->once_blocks ? s->once_blocks
+							   : dev_wave_blocks(c->dev, kernel),
 				    .args = args[s->op],
 				    .prefer_cache = variant == MAX_L1};
 	for (uint64_t i = 0; status == 0 && i < iterations; i++)
@@ -219,13 +245,12 @@ static int check(struct bench_case *c, unsigned variant)
 static int derive(struct bench_case *c)
 {
 	const struct state *s = case_state(c);
-	uint64_t llc = dev_props(c->dev)->llc_bytes;
 	double written = 1.0 / arrays_of[s->op];
 	/* The bound is measured with the cache that these have; regular_max_l1 has more, so no
 	 * bound. */
 	for (unsigned v = 0; v < ROOFLINE; v++) {
 		roofline_bound(&s->roofline, c, v, 1.0 - written, written, true);
-		if (llc && axis_u64(c, "footprint") >= BEYOND_CACHE * llc)
+		if (exceeds_caches(c))
 			bench_alias(c, "bandwidth", (int)v, "memory_bandwidth",
 				    "bytes / median_s, footprint at least 16 last-level caches");
 	}
@@ -239,7 +264,8 @@ static const struct bench bench = {
 		"bandwidth = bytes of all array accesses / median time; per element read 1, write "
 		"1, copy 2, triad 3; byte/s",
 	.timed = "kernel passes on every unit over touched buffers; not allocation; passes repeat "
-		 "inside the kernel, so the launch weighs little",
+		 "inside the kernel, or go over more memory than all caches, so the launch weighs "
+		 "little",
 	.limits = "lines read before ordinary stores are not counted; a footprint between levels "
 		  "shows a mix; read and write have no measured bound, and are the bound of copy "
 		  "and triad",

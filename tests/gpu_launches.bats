@@ -53,6 +53,44 @@ carved() {
 	[[ $output != *max_l1* ]]
 }
 
+# once BLOCKS KERNEL...: each of them was launched with so many blocks, and never with others.
+once() {
+	local blocks=$1
+	shift
+	for kernel in "$@"; do
+		awk -v "name=gpusig_$kernel" -v "blocks=$blocks" '$1 == name { seen++; others += $3 != blocks }
+			END { print name, seen + 0, others + 0; exit !(seen && !others) }' "$launches"
+	done
+}
+
+# never TEXT...: no launch has it in its line.
+never() {
+	for text in "$@"; do
+		[ "$(grep -c "$text" "$launches")" = 0 ]
+	done
+}
+
+@test "copy and triad go over memory once, by a block for each 4 KiB of an array; read and write, and what fits caches, in one wave" {
+	for device in cuda hip; do
+		record micro/memory "$device" --op copy --footprint 16LLC --check every # 16 MiB: two arrays of 8 MiB
+		once 2048 copy_once copy_once_nt
+		never "gpusig_copy " "gpusig_copy_nt "
+		rm "$launches"
+		record micro/memory "$device" --op triad --footprint 17000K --check every # three of 5666.5 KiB, the last block has 2.5
+		once 1417 triad_once triad_once_nt
+		never "gpusig_triad " "gpusig_triad_nt "
+		rm "$launches"
+		record micro/memory "$device" --op read,write --footprint 16LLC --check every
+		in_one_wave read write write_nt
+		never _once
+		rm "$launches"
+		record micro/memory "$device" --op copy,triad --footprint 15LLC --check every
+		in_one_wave copy copy_nt triad triad_nt
+		never _once
+		rm "$launches"
+	done
+}
+
 @test "what else fills the device with kernels does so in one wave" {
 	record micro/copy_path cuda --direction local --size 64K
 	in_one_wave copy copy_nt
