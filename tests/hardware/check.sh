@@ -225,21 +225,18 @@ check_rules() { # TOOL RULES LOG
 # Most of the time is the tool's work on the host, and no rule here holds the device: several at once.
 stage_checkers() {
 	command -v compute-sanitizer >/dev/null || { say 'no compute-sanitizer here' && return 77; }
-	failed=0 started=0 at_once=$(($(nproc) / 2)) unit=$(field build)/tests/unit
+	failed=0 at_once=$(($(nproc) / 2)) unit=$(field build)/tests/unit
 	[ "$at_once" -gt 0 ] || at_once=1
-	tools='memcheck racecheck initcheck synccheck'
-	rule_sets='kernels/all kernels/add kernels/copy kernels/chase kernels/fma tiled/gemm_of tiled/counter adding/gemm_adds'
 	mkdir -p "$out/checkers"
-	for tool in $tools; do
+	for tool in memcheck racecheck initcheck synccheck; do
+		started=0 clean=0
+		rule_sets='kernels/all kernels/add kernels/copy kernels/chase kernels/fma tiled/gemm_of tiled/counter adding/gemm_adds'
 		for rules in $rule_sets; do
 			check_rules "$tool" "$rules" "$out/checkers/$tool-$(echo "$rules" | tr / -).txt" &
 			started=$((started + 1))
 			[ $((started % at_once)) != 0 ] || wait
 		done
-	done
-	wait
-	for tool in $tools; do
-		clean=0
+		wait
 		for rules in $rule_sets; do
 			log=$out/checkers/$tool-$(echo "$rules" | tr / -).txt
 			grep -q 'ERROR SUMMARY: 0 errors\|RACECHECK SUMMARY: 0 hazards' "$log" && clean=$((clean + 1))
