@@ -49,7 +49,7 @@ def _gemms(signature: Json) -> Dict[str, List[Tuple[float, ...]]]:
     found: Dict[str, List[Tuple[float, ...]]] = {}
     for row in program_of(signature, "gemm/efficiency")["results"].get("rates", []):
         match = _SIDES.search(str(row["shape"]))
-        if match and row["value"] > 0:
+        if match and row["variant"] == "gemm" and row["value"] > 0:  # not with fast accumulation
             m, n, k = (float(g) for g in match.groups())
             found.setdefault(row["type"], []).append((m, n, k, 0.0, 2 * m * n * k / row["value"]))
     split = program_of(signature, "gemm/split")

@@ -50,6 +50,16 @@ class Learning(workplace.Scratch):
     def lines(self, text: str) -> List[List[str]]:
         return [line.split() for line in machine_of(self.signature(text).json).lines]
 
+    def test_a_signature_of_a_gpu(self) -> None:
+        """Its f8 products have two accumulations, of which schedules have the ordinary one."""
+        of_h100 = Path(__file__).resolve().parents[2] / "reports/reference/h100/signature.json"
+        gemms = [
+            w.split() for w in machine_of(json.loads(of_h100.read_text())).lines if w.startswith("gemm ")
+        ]
+        self.assertEqual({w[1] for w in gemms}, {"f32", "f64", "tf32", "f16", "bf16", "f8"})
+        self.assertEqual({len(w) for w in gemms}, {7})
+        self.assertEqual([float(w[6]) for w in gemms if w[1] == "f8"], [0.000793141367])
+
     def test_products_keep_their_seconds(self) -> None:
         found = {
             tuple(map(float, w[2:5])): float(w[6])
