@@ -86,6 +86,7 @@ _LIVE = {
     "busy_blocks",
     "memory_free_bytes",
 }
+_LIVE_OF_DEVICES = _LIVE | {"memory_bytes"}  # what is free
 # When and where a job ran: different in every job, and the node is in the host name.
 _OF_A_JOB = {"SLURM_JOB_ID", "SLURM_JOB_NODELIST", "SLURM_NODELIST", "SLURMD_NODENAME"}
 _KIND_OF = {field: kind for kind, fields in _KINDS.items() for field in fields}
@@ -124,11 +125,8 @@ def _of_devices(devices: Json) -> Dict[str, str]:
             if isinstance(value, (str, list)) or is_number(value)
         }
         values.update({sample.name: sample.value for sample in telemetry_of(device)})
-        live = _LIVE | (
-            {"memory_bytes"} if device.get("backend") == "host" else set()
-        )  # there it is what is free
         for name, value in values.items():
-            if name not in live and value not in (None, ""):
+            if name not in _LIVE_OF_DEVICES and value not in (None, ""):
                 found[_field(name, where)] = _text(value)
     return found
 
