@@ -167,10 +167,12 @@ def _affords_two(c: Conditions, programs: int) -> bool:
 
 def _curves_until(todo: list[Program], records: RecordFile, now_s: float, c: Conditions) -> float:
     """At half of what the headline left, where that took long; earlier where many headline numbers wait for a
-    second try: one that is contended is missing without it."""
+    second try, as one that is contended is missing without it, but not before a quarter."""
     end = c.budget.at(1.0)
+    left_s = end - now_s
     urgent = [t.took_s for p in todo for t in _candidates(p, records.of(p.name)) if t.urgency <= _NOISY]
-    return min(max(c.budget.at(_CURVES_UNTIL), (now_s + end) / 2.0), end - _RESERVE * sum(urgent))
+    until = min(max(c.budget.at(_CURVES_UNTIL), end - left_s / 2.0), end - _RESERVE * sum(urgent))
+    return max(until, end - 0.75 * left_s)
 
 
 def _more(

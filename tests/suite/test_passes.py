@@ -196,6 +196,17 @@ class Passes(unittest.TestCase):
         self.assertEqual(curves.name, "curves")
         self.assertAlmostEqual(curves.until, 200.0)  # half of what is left
 
+    def test_second_tries_leave_a_quarter_of_the_time_to_curves(self):
+        clock = [120.0]
+        going = self.run_of(
+            [program("a/b"), program("a/c")], lambda: clock[0], self.conditions(total_s=240.0)
+        )
+        next(going)
+        self.write(begin("a/b"), case("a/b", 1, ["contended"], elapsed_s=200.0), end("a/b", 4))
+        self.write(begin("a/c"), case("a/c", 1), end("a/c", 4))
+        curves = next(going)
+        self.assertEqual((curves.name, curves.until), ("curves", 150.0))
+
     def test_what_was_not_started_for_its_curves_is_part_of_the_last_more(self):
         clock = [0.0]
         going = self.run_of([program("a/b")], lambda: clock[0], self.conditions())
