@@ -137,6 +137,16 @@ static bool host_reads(struct bench_case *c, const struct dev *dev, const void *
 	       (bench_memory_find(c, at, &memory) && memory.kind != DEV_MEM_DEVICE);
 }
 
+static int read_by_parts(struct bench_reader *r, const void *at, uint64_t bytes,
+			 const void **found_p)
+{
+	if (!r->large)
+		r->large = malloc(bytes);
+	*found_p = r->large;
+	return r->large ? dev_download(r->dev, r->large, at, bytes)
+			: err_note(-ENOMEM, "a result of %" PRIu64 " bytes: out of memory", bytes);
+}
+
 int bench_read(struct bench_case *c, struct bench_reader *r, const void *at, uint64_t bytes,
 	       const void **found_p)
 {
@@ -144,22 +154,25 @@ int bench_read(struct bench_case *c, struct bench_reader *r, const void *at, uin
 	*found_p = at;
 	if (host_reads(c, r->dev, at))
 		return 0;
+	if (bytes > BENCH_READ_PINNED)
+		return read_by_parts(r, at, bytes, found_p);
 	if (!r->stream)
 		status = dev_stream_open(r->dev, dev_props(r->dev)->priority_normal, &r->stream);
-	if (status == 0 && !r->copy)
-		status = dev_alloc(r->dev, DEV_MEM_PINNED, bytes, &r->copy);
+	if (status == 0 && !r->pinned)
+		status = dev_alloc(r->dev, DEV_MEM_PINNED, bytes, &r->pinned);
 	if (status == 0)
-		status = dev_copy(r->dev, r->stream, r->copy, at, bytes);
-	*found_p = r->copy;
+		status = dev_copy(r->dev, r->stream, r->pinned, at, bytes);
+	*found_p = r->pinned;
 	return status ? status : dev_stream_sync(r->dev, r->stream);
 }
 
 void bench_read_end(struct bench_reader *r)
 {
-	if (r->copy)
-		dev_free(r->dev, r->copy);
 	if (r->stream)
 		dev_stream_close(r->dev, r->stream);
+	if (r->pinned)
+		dev_free(r->dev, r->pinned);
+	free(r->large);
 }
 
 /* ---------------------------------------------------------------- checks */

@@ -29,15 +29,17 @@ bool bench_known_right(struct bench_case *c, struct dev *dev, const void *at, ui
 /* In check, after bench_known_right() was false: they were compared and are right. */
 void bench_note_right(struct bench_case *c, struct dev *dev, const void *at, uint64_t bytes);
 
-/* Results for the host to read, in check. Set `dev`; close it whatever was returned. */
+#define BENCH_READ_PINNED (UINT64_C(64) << 20) /* larger reads go by parts into ordinary memory */
+
+/* Results for the host to read, in check. Set `dev`; end it whatever was returned. */
 struct bench_reader {
 	struct dev *dev;
-	struct dev_stream *stream; /* with `copy`, opened by the first read that needs them */
-	void *copy;
+	struct dev_stream *stream; /* this and memory: by the first read that needs them */
+	void *pinned, *large;
 };
 
 /* *found_p: what is at `at`, memory of the reader's device: that memory itself where the host may
- * read it, else a pinned copy, valid until the next read. The first read is the largest. -ENOMEM,
+ * read it, else a copy, valid until the next read. The first read is the largest. -ENOMEM,
  * or the device's errors. */
 int bench_read(struct bench_case *c, struct bench_reader *r, const void *at, uint64_t bytes,
 	       const void **found_p);
