@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define BOUNCE_BYTES (4u << 20)
+#define OVERLAP_BYTES 4096u
 
 struct bounce {
 	struct dev_stream *stream;
@@ -44,11 +45,11 @@ struct chunk {
 	uint64_t begin, end;
 };
 
-/* A chunk begins with the last byte of the one before: a range that leaves its allocation is
+/* A chunk begins with the last page of the one before: a range that leaves its allocation is
  * refused even where another allocation follows. */
 static struct chunk chunk_after(struct chunk last, const struct bounce *b, uint64_t bytes)
 {
-	uint64_t begin = last.end ? last.end - 1 : 0;
+	uint64_t begin = last.end ? last.end - OVERLAP_BYTES : 0;
 	return (struct chunk){begin, bytes - begin < b->bytes ? bytes : begin + b->bytes};
 }
 
