@@ -216,9 +216,12 @@ stage_programs() {
 # The backend asks for kernels that an image may lack, and reads every result of the driver itself.
 check_rules() { # TOOL RULES LOG
 	set -- "$@" "$([ "$1" = memcheck ] && echo --report-api-errors=no)"
+	trap 'kill "$rule"' TERM # this timeout's process group is its own
 	# shellcheck disable=SC2086 # the last word may be none
-	GPUSIG_TEST=${2#*/} timeout -k 5 90 compute-sanitizer --tool "$1" $4 --error-exitcode 99 --print-limit 20 \
-		"$unit/conformance_${2%/*}" "$device" >"$3" 2>&1
+	GPUSIG_TEST=${2#*/} timeout -k 5 45 compute-sanitizer --tool "$1" $4 --error-exitcode 99 --print-limit 20 \
+		"$unit/conformance_${2%/*}" "$device" >"$3" 2>&1 &
+	rule=$!
+	wait "$rule"
 	echo $? >"$3.code"
 }
 
