@@ -21,7 +21,7 @@ static int setup(struct bench_case *c)
 {
 	char **memory = c->state;
 	for (int i = 0; i < 2; i++)
-		memory[i] = bench_alloc(c, DEV_MEM_DEVICE, BYTES);
+		memory[i] = bench_alloc(c, i ? DEV_MEM_DEVICE : DEV_MEM_PINNED, BYTES);
 	if (work.max_iterations)
 		bench_max_iterations(c, 0, work.max_iterations);
 	return bench_status(c);
