@@ -75,7 +75,7 @@ static unsigned count_warm(const char *device)
 {
 	unsigned warm = 0;
 	take_samples(device);
-	for (int tries = 0; calls[count - 1] == 1 && work.max_iterations != 1 && tries < 20;
+	for (int tries = 0; calls[count - 1] == 1 && work.max_iterations != 1 && tries < 200;
 	     tries++)
 		take_samples(device);
 	for (unsigned i = count < 6 ? 0 : count - 6; i + 1 < count; i += 2)
