@@ -8,8 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A multiple of the pattern, and large: every part is waited for. */
-#define READ_BYTES (64u * PATTERN_BYTES)
+_Static_assert(BENCH_READ_PINNED % PATTERN_BYTES == 0, "a part that is read has whole patterns");
 
 uint32_t *pattern_words(struct bench_case *c)
 {
@@ -105,7 +104,7 @@ int pattern_check(struct bench_case *c, struct dev *dev, const void *at, uint64_
 	int status = 0;
 	for (uint64_t from = 0, part; status == 0 && from < bytes; from += part) {
 		const void *found;
-		part = min_bytes(bytes - from, READ_BYTES);
+		part = min_bytes(bytes - from, BENCH_READ_PINNED);
 		status = bench_read(c, &reader, (const char *)at + from, part, &found);
 		const uint32_t *words = found;
 		size_t i = status ? part / 4 : find_mismatch(words, expected, part / 4, tolerance);
