@@ -215,11 +215,11 @@ stage_programs() {
 # Few rules a process: a tool slows what it watches by much, and a rule that then waits too long is a failure of its own.
 # The backend asks for kernels that an image may lack, and reads every result of the driver itself.
 check_rules() { # TOOL RULES LOG
-	set -- "$@" "$([ "$1" = memcheck ] && echo --report-api-errors=no)"
+	option=''
+	[ "$1" != memcheck ] || option=--report-api-errors=no
 	trap 'kill "$rule"' TERM # this timeout's process group is its own
-	# shellcheck disable=SC2086 # the last word may be none
-	GPUSIG_TEST=${2#*/} timeout -k 5 45 compute-sanitizer --tool "$1" $4 --error-exitcode 99 --print-limit 20 \
-		"$unit/conformance_${2%/*}" "$device" >"$3" 2>&1 &
+	GPUSIG_TEST=${2#*/} timeout -k 5 45 compute-sanitizer --tool "$1" ${option:+"$option"} --error-exitcode 99 \
+		--print-limit 20 "$unit/conformance_${2%/*}" "$device" >"$3" 2>&1 &
 	rule=$!
 	wait "$rule"
 	echo $? >"$3.code"
@@ -230,10 +230,10 @@ stage_checkers() {
 	command -v compute-sanitizer >/dev/null || { say 'no compute-sanitizer here' && return 77; }
 	failed=0 at_once=$(($(nproc) / 2)) unit=$(field build)/tests/unit
 	[ "$at_once" -gt 0 ] || at_once=1
+	rule_sets='kernels/all kernels/add kernels/copy kernels/chase kernels/fma tiled/gemm_of tiled/counter adding/gemm_adds'
 	mkdir -p "$out/checkers"
 	for tool in memcheck racecheck initcheck synccheck; do
 		started=0 clean=0
-		rule_sets='kernels/all kernels/add kernels/copy kernels/chase kernels/fma tiled/gemm_of tiled/counter adding/gemm_adds'
 		for rules in $rule_sets; do
 			check_rules "$tool" "$rules" "$out/checkers/$tool-$(echo "$rules" | tr / -).txt" &
 			started=$((started + 1))
