@@ -52,8 +52,9 @@ struct dev_gemm {
 	/* NULL, or one counter for every done_rows rows of C, in DEVICE or PINNED memory. A block
 	 * that has written its part of C adds the number of its elements to the counters of its
 	 * rows. A stream or kernel that sees the sum (dev_wait_value()) sees the elements, too. So
-	 * the rows [i*done_rows, ...) are finished when done[i] has grown by their elements. The
-	 * caller keeps every counter at or below DEV_VALUE_MAX. */
+	 * the rows [i*done_rows, ...) are finished when done[i] has grown by their elements. Only
+	 * GEMMs of one device add to a counter at once. The caller keeps every counter at or below
+	 * DEV_VALUE_MAX. */
 	uint32_t *done;
 	uint32_t done_rows;
 	/* With `tiled`, where gemm_adding_types has the type: every element of alpha*A*B is added

@@ -58,7 +58,7 @@ typedef struct {
 #define store_streaming(at, value) ((void)(*(at) = (value)))
 #define atomic_add_u32(at, value) ((void)__atomic_fetch_add(at, value, __ATOMIC_RELAXED))
 /* The thread sanitizer does not understand fences, so the operation after a fence orders. */
-#define atomic_add_system_u32(at, value) ((void)__atomic_fetch_add(at, value, __ATOMIC_ACQ_REL))
+#define atomic_count_u32(at, value) ((void)__atomic_fetch_add(at, value, __ATOMIC_ACQ_REL))
 #define atomic_add_real(at, value)                                                                 \
 	_Generic((at), float * : atomic_add_f32, double * : atomic_add_f64)(at, value)
 #define store_system_u32(at, value) __atomic_store_n(at, value, __ATOMIC_RELEASE)

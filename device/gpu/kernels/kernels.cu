@@ -18,7 +18,8 @@
  *   load_at(address)                  u64: loads from device or host memory; the address is a u64
  *   store_streaming(at, value)        stores one of the three vectors, which nobody reads soon
  *   atomic_add_u32(at, value)         relaxed, within this device; `at` may be SHARED
- *   atomic_add_system_u32(at, value)  relaxed, among the host and all devices
+ *   atomic_count_u32(at, value)       relaxed, among the threads of this device; the host and streams see it in the end, and with it
+ *                                     the stores before an earlier fence_system()
  *   atomic_add_real(at, value)        relaxed, among all devices that add to that memory (gpu.h); of float or double
  *   load_system_u32(at)               acquire, among the host and all devices
  *   store_system_u32(at, value)       release, among the host and all devices
