@@ -30,7 +30,7 @@ setup_file() {
 @test "check.sh goes on after a stage that fails, counts, and leaves a summary and the evidence" {
 	mkdir "$BATS_TEST_TMPDIR/path"
 	# shellcheck disable=SC2016 # $2 is the stand-in's
-	printf '#!/bin/sh\necho "========= ERROR SUMMARY: 0 errors"\n[ "$2" != synccheck ]\n' >"$BATS_TEST_TMPDIR/path/compute-sanitizer"
+	printf '#!/bin/sh\n[ "$2" = racecheck ] || echo "ok 1"\necho "========= ERROR SUMMARY: 0 errors"\n[ "$2" != synccheck ]\n' >"$BATS_TEST_TMPDIR/path/compute-sanitizer"
 	printf '#!/bin/sh\nexit 1\n' >"$BATS_TEST_TMPDIR/path/nvcc" # the last test compiles the peers
 	chmod +x "$BATS_TEST_TMPDIR/path/compute-sanitizer" "$BATS_TEST_TMPDIR/path/nvcc"
 	# The build stays the one it is, though there is an nvcc now.
@@ -41,8 +41,9 @@ setup_file() {
 	[ "$(ls "$BATS_TEST_TMPDIR/out")" = "$(printf 'evidence.tar.gz\nsummary.txt')" ]
 	[[ $output == *"$(cat "$BATS_TEST_TMPDIR/out/summary.txt")" ]]
 	grep -q '^checkers *FAILED (1)' "$BATS_TEST_TMPDIR/out/summary.txt"
-	grep -q '^synccheck tiled/counter: FAILED (1)' "$BATS_TEST_TMPDIR/out/summary.txt"
-	grep -q '^memcheck: 8 of 8 without a finding' "$BATS_TEST_TMPDIR/out/summary.txt"
+	grep -q '^synccheck tiled/counters_grow: FAILED (1)' "$BATS_TEST_TMPDIR/out/summary.txt"
+	grep -q '^racecheck kernels/copy: FAILED (no rule ran)' "$BATS_TEST_TMPDIR/out/summary.txt"
+	grep -q '^memcheck: 19 of 19 without a finding' "$BATS_TEST_TMPDIR/out/summary.txt"
 	grep -q '^conformance_units *sim:0,1 *[1-9][0-9]* ok *0 not ok' "$BATS_TEST_TMPDIR/out/summary.txt"
 	tar -tzf "$BATS_TEST_TMPDIR/out/evidence.tar.gz" | grep -qxF ./conformance/conformance_units-sim-0-1.tap
 }
