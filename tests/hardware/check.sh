@@ -225,22 +225,24 @@ check_rules() { # TOOL RULES
 	echo $? >"$log.code"
 }
 
-# Every kernel of ours, rules that take long first. Most of the time is the tool's work on the host: several at once.
+# Every kernel of ours, rules that take long first. Most of the time is the tool's work on the host: one process a core.
 # tiled/a_counter and tiled/in_use have operations that wait for later ones, so a tool may hang there that lets kernels run
-# only one after the other.
+# only one after the other. Out of time, what has ended is told.
 stage_checkers() {
 	command -v compute-sanitizer >/dev/null || { say 'no compute-sanitizer here' && return 77; }
 	[ $# = 0 ] || { check_rules "$@" && return; }
-	failed=0 at_once=$(($(nproc) / 2)) unit=$(field build)/tests/unit
-	[ "$at_once" -gt 0 ] || at_once=1
+	trap : TERM
+	failed=0 unit=$(field build)/tests/unit tools='memcheck racecheck initcheck synccheck'
 	export unit
 	set -- tiled/counters_grow kernels/triad kernels/copy adding/gemm_adds tiled/gemm_of textbook/any_grid textbook/count \
 		tiled/a_counter tiled/in_use kernels/read kernels/write kernels/add kernels/chase kernels/fma mma/sums \
 		kernels/kernel kernels/stamp kernels/signal kernels/await
 	mkdir -p "$out/checkers"
-	for tool in memcheck racecheck initcheck synccheck; do
+	for rules; do
+		for tool in $tools; do echo "checkers:$tool:$rules"; done
+	done | xargs -P "$(nproc)" -I RULES sh "$self" -d "$device" -I RULES "$out"
+	for tool in $tools; do
 		clean=0
-		printf "checkers:$tool:%s\n" "$@" | xargs -P "$at_once" -I RULES sh "$self" -d "$device" -I RULES "$out"
 		for rules; do
 			log=$out/checkers/$tool-$(echo "$rules" | tr / -).txt
 			code=$(cat "$log.code" 2>/dev/null || echo 124)
