@@ -6,18 +6,16 @@
  * Timed: kernel passes over buffers that were touched before, repeated inside the kernel so that a
  * small footprint does not measure the launch. Bandwidth counts every element that the program
  * reads or writes: read 1, write 1, copy 2, triad 3. Additional traffic of the hardware (a cache
- * line read before an ordinary store) is not counted; the variant with non-temporal stores avoids
- * it.
+ * line read before an ordinary store) is not counted; non-temporal stores avoid it.
  *
  * Copy and triad of a footprint that is memory, at least 16 last-level caches, are one pass a
  * launch, by one 16-byte vector a thread, on a device that is fastest so (dev_pass_blocks()):
  * a GPU starts blocks in the order of addresses, so all that is accessed at a time lies close
- * together. All else is done by one wave of blocks that stay for the whole pass and drift apart.
- * docs/method/micro.md has the numbers.
+ * together. All else is done by one wave of blocks that stay for the whole pass and drift apart:
+ * docs/method/micro.md.
  *
- * Where a unit divides memory between first-level cache and shared memory, regular_max_l1 asks for
- * cache. All other variants ask for shared memory, as all programs do, so `regular` is the
- * bandwidth of a kernel that shares a unit with one that claims shared memory.
+ * Where a unit divides memory between first-level cache and shared memory, regular and nontemporal
+ * ask for cache; `regular_min_l1` is the bandwidth for kernels that claim shared memory.
  *
  *     bin/micro/memory --device host --op triad --footprint 64K:1G:x4
  */
@@ -56,9 +54,9 @@ static const struct axis axes[] = {
 static const struct bench_variant variants[] = {{.name = "regular", .timing = BENCH_DEVICE},
 						{.name = "nontemporal", .timing = BENCH_DEVICE},
 						ROOFLINE_VARIANTS,
-						{.name = "regular_max_l1", .timing = BENCH_DEVICE},
+						{.name = "regular_min_l1", .timing = BENCH_DEVICE},
 						{0}};
-enum { REGULAR, NONTEMPORAL, ROOFLINE, MAX_L1 = sizeof(variants) / sizeof(variants[0]) - 2 };
+enum { REGULAR, NONTEMPORAL, ROOFLINE, MIN_L1 = sizeof(variants) / sizeof(variants[0]) - 2 };
 
 static const struct bench_metric primary[] = {
 	{"memory_read_bandwidth", "memory_bandwidth", "regular", "op=read footprint=16LLC",
@@ -67,25 +65,23 @@ static const struct bench_metric primary[] = {
 	 "byte/s", "higher"},
 	{"memory_triad_nt_bandwidth", "memory_bandwidth", "nontemporal", "op=triad footprint=16LLC",
 	 "byte/s", "higher"},
-	{"llc_read_bandwidth", "bandwidth", "regular", "op=read footprint=LLC/2", "byte/s",
+	{"llc_read_bandwidth", "llc_bandwidth", NULL, "op=read footprint=LLC/2", "byte/s",
 	 "higher"},
 	{"l1_read_bandwidth", "bandwidth", "regular", "op=read footprint=L1/2", "byte/s", "higher"},
 	{0}};
 
 /* A launch moves at least this much, so its start weighs little; more on a device with many
- * threads.
- */
+ * threads. */
 #define LAUNCH_BYTES (UINT64_C(256) << 20)
-/* Of one unit; no unit has a larger first-level cache. */
-#define MAX_L1_BYTES (UINT64_C(512) << 10)
-/* Footprints of at least this many last-level caches count as memory: a virtual machine may use
- * several times the cache size that it reports. */
+#define MAX_L1_BYTES (UINT64_C(512) << 10) /* of a unit; none has more */
+/* Last-level caches; a virtual machine may use several times the cache size that it reports. */
 #define BEYOND_CACHE 16u
 
 struct state {
 	enum op op;
 	uint64_t bytes; /* of one array */
 	uint32_t reps, word;
+	unsigned min_l1;      /* the variant with the smallest first-level cache */
 	uint32_t once_blocks; /* the grid of kernels *_once; 0: those with `reps` are launched */
 	float scale;
 	char *array[3];             /* one after the other; the first one is written */
@@ -138,12 +134,11 @@ static int setup(struct bench_case *c)
 	s->bytes -= s->bytes % DEV_KERNEL_ALIGN;
 	s->once_blocks =
 		arrays_of[s->op] > 1 && exceeds_caches(c) ? dev_pass_blocks(c->dev, s->bytes) : 0;
-	uint64_t min_bytes = roofline_launch_bytes(c->dev);
-	s->reps = s->once_blocks
-			  ? 1
-			  : (uint32_t)((min_bytes > LAUNCH_BYTES ? min_bytes : LAUNCH_BYTES) /
-					       (s->bytes * arrays_of[s->op]) +
-				       1);
+	uint64_t min_bytes = roofline_launch_bytes(c->dev),
+		 pass_bytes = s->bytes * arrays_of[s->op];
+	if (min_bytes < LAUNCH_BYTES)
+		min_bytes = LAUNCH_BYTES;
+	s->reps = s->once_blocks ? 1 : (uint32_t)(min_bytes / pass_bytes + 1);
 	s->word = (uint32_t)rng_u64(&c->rng);
 	s->scale = 0.5f;
 	s->sink = bench_alloc(c, DEV_MEM_DEVICE, 256);
@@ -156,10 +151,13 @@ static int setup(struct bench_case *c)
 		else
 			bench_variant_off(c, v);
 	}
-	if (!dev_can(c->dev, DEV_CAP_CARVEOUT) ||
-	    axis_u64(c, "footprint") > MAX_L1_BYTES * dev_props(c->dev)->units)
-		bench_variant_off(c, MAX_L1);
-	s->array[0] = bench_alloc(c, DEV_MEM_DEVICE, s->bytes * arrays_of[s->op]);
+	s->min_l1 = dev_can(c->dev, DEV_CAP_CARVEOUT) &&
+				    pass_bytes <= MAX_L1_BYTES * dev_props(c->dev)->units
+			    ? MIN_L1
+			    : REGULAR;
+	if (s->min_l1 == REGULAR)
+		bench_variant_off(c, MIN_L1);
+	s->array[0] = bench_alloc(c, DEV_MEM_DEVICE, pass_bytes);
 	for (unsigned i = 0; i < arrays_of[s->op]; i++) {
 		s->array[i] = s->array[0] + i * s->bytes;
 		s->pattern[i] = pattern_reals(c);
@@ -194,7 +192,7 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 	struct dev_launch launch = {.grid = s->once_blocks ? s->once_blocks
 							   : dev_wave_blocks(c->dev, kernel),
 				    .args = args[s->op],
-				    .prefer_cache = variant == MAX_L1};
+				    .prefer_cache = variant != MIN_L1};
 	for (uint64_t i = 0; status == 0 && i < iterations; i++)
 		status = dev_launch(c->dev, c->stream, kernel, &launch);
 	s->sums += (uint32_t)iterations;
@@ -236,24 +234,29 @@ static int check(struct bench_case *c, unsigned variant)
 	struct state *s = case_state(c);
 	if (roofline_is(&s->roofline, variant))
 		return 0;
-	if (s->op == READ)
-		return check_sum(c);
-	return pattern_check(c, c->dev, s->array[0], s->bytes, s->result,
-			     s->op == TRIAD ? 1e-6f : 0.0f);
+	return s->op == READ ? check_sum(c)
+			     : pattern_check(c, c->dev, s->array[0], s->bytes, s->result,
+					     s->op == TRIAD ? 1e-6f : 0.0f);
 }
 
 static int derive(struct bench_case *c)
 {
 	const struct state *s = case_state(c);
-	double written = 1.0 / arrays_of[s->op];
-	/* The bound is measured with the cache that these have; regular_max_l1 has more, so no
-	 * bound. */
-	for (unsigned v = 0; v < ROOFLINE; v++) {
-		roofline_bound(&s->roofline, c, v, 1.0 - written, written, true);
-		if (exceeds_caches(c))
-			bench_alias(c, "bandwidth", (int)v, "memory_bandwidth",
-				    "bytes / median_s, footprint at least 16 last-level caches");
-	}
+	const double accesses = arrays_of[s->op], written = 1.0 / accesses;
+	const struct bench_quantity rate = {BENCH_RATE, .of = {BENCH_OF(s->min_l1)},
+					    .unit = "byte/s",
+					    .factor = (double)s->bytes * accesses * s->reps};
+	/* The bound is measured with the smallest first-level cache. */
+	roofline_bound(&s->roofline, c, s->min_l1, 1.0 - written, written, true);
+	if (s->min_l1 == REGULAR)
+		roofline_bound(&s->roofline, c, NONTEMPORAL, 1.0 - written, written, true);
+	for (unsigned v = 0; v < ROOFLINE && exceeds_caches(c); v++)
+		bench_alias(c, "bandwidth", (int)v, "memory_bandwidth",
+			    "bytes / median_s, footprint at least 16 last-level caches");
+	/* All first-level caches together may hold half of the last-level cache. */
+	if (axis_u64(c, "footprint") == dev_props(c->dev)->llc_bytes / 2)
+		bench_status_add(c, bench_derive(c, "llc_bandwidth", -1, &rate,
+						 "bytes / median_s with the smallest L1"));
 	return bench_ratio(c, "nontemporal_time_ratio", 1, 0, NULL);
 }
 

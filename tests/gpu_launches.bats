@@ -40,17 +40,26 @@ carved() {
 	[ "$(awk -v "name=$kernel" '$1 == name { print $7 }' "$launches" | sort -n | uniq | paste -sd' ')" = "$*" ]
 }
 
-@test "kernels that move bytes are launched in one wave of their own, and ask for shared memory" {
+@test "kernels that move bytes are launched in one wave of their own, and ask for cache where they measure it" {
 	record micro/memory cuda --op read,write,copy,triad --footprint 384K
 	in_one_wave read write write_nt copy copy_nt triad triad_nt
 	carved read 0 100
 	carved copy 0 100
-	carved copy_nt 100
+	carved copy_nt 0
+	carved write_nt 0
 	rm "$launches"
 	record micro/memory hip --op copy --footprint 384K
 	in_one_wave copy copy_nt
 	carved copy -1
-	[[ $output != *max_l1* ]]
+	[[ $output != *min_l1* ]]
+}
+
+@test "the last-level cache is read with little L1, as the L1 of all units may hold half of it" {
+	record micro/memory cuda --op read --footprint LLC/2 --headline --headline-variants
+	carved read 100
+	[[ $output == *"(case)"*llc_bandwidth* ]]
+	record micro/memory hip --op read --footprint LLC/2 --headline --headline-variants
+	[[ $output == *regular*"(case)"*llc_bandwidth* && $output != *min_l1* ]]
 }
 
 # once BLOCKS KERNEL...: each of them was launched with so many blocks, and never with others.

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import List, Tuple
+from typing import List, Optional, Tuple
 
 from reports.charts import LineChart, draw_lines, share_ranges
 from reports.curves import Curve, varying
@@ -29,12 +29,20 @@ def capacities(section: Section) -> List[Tuple[str, float]]:
     return levels
 
 
+def _has_little_l1(variant: Optional[str]) -> bool:
+    """Where a unit divides memory, no more than half of it is cache next to the most shared memory."""
+    return "min_l1" in (variant or "")
+
+
 def _levels(section: Section, curve: Curve) -> List[Json]:
     """The median of the points well inside every level, and of those well outside the last."""
     if curve.axis_unit != "byte":
         return []
     found, below = [], 0.0
     for name, capacity in capacities(section) + [("memory", 0.0)]:
+        if name == "L1" and _has_little_l1(curve.variant):
+            below = capacity / 2
+            continue
         lower, upper = (below, capacity * 0.75) if capacity else (below * 3, float("inf"))
         value = within(curve, lower, upper)
         if value is not None:
@@ -55,7 +63,8 @@ def results(section: Section) -> Json:
                 "levels": _levels(section, c),
                 "formula": "median over the footprints that fit in 3/4 of the level and not in the one "
                 "before; memory: "
-                "over those above three times the last level",
+                "over those above three times the last level; with the smallest L1, half of L1 counts "
+                "as the level before",
             }
             for c in curves
         ]
@@ -98,7 +107,10 @@ def _nontemporal(entries: List[Json]) -> str:
             plain = [
                 e
                 for e in entries
-                if e["where"] == entry["where"] and e is not entry and "nontemporal" not in e["variant"]
+                if e["where"] == entry["where"]
+                and e is not entry
+                and "nontemporal" not in e["variant"]
+                and not _has_little_l1(e["variant"])
             ]
             if plain:
                 gains.append(

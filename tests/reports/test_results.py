@@ -11,6 +11,7 @@ from unittest.mock import patch
 
 import synthetic
 import workplace
+from record_writer import L1, UNITS, Writer, axis
 from synthetic import copies, everything, launch, memory, split, value
 
 from reports import machine, sections
@@ -149,6 +150,24 @@ class Truth(workplace.Scratch):
         self.assertEqual([e["level"] for e in levels], ["L1", "L2", "LLC", "memory"])
         for entry in levels:
             self.assertAlmostEqual(entry["value"] / synthetic.LEVEL_RATES[entry["level"]], 1, delta=0.01)
+
+    def test_least_l1_is_no_l1(self) -> None:
+        """Where a unit divides memory, a footprint of almost its L1 comes from the next level without most of
+        it."""
+        w = Writer("micro/memory", [], [axis("footprint", "byte", [])], device={"l2_bytes": 0})
+        for footprint, regular, least in ((L1 * UNITS * 5 // 8, 20e12, 7e12), (L1 * UNITS * 2, 6e12, 7e12)):
+            w.case(
+                {"footprint": footprint},
+                [
+                    w.variant(name, footprint / rate, footprint)
+                    for name, rate in (("regular", regular), ("regular_min_l1", least))
+                ],
+            )
+        found = self.results(w.end().text(), "micro/memory")["levels"]
+        self.assertEqual(
+            {e["variant"]: {f["level"]: round(f["value"] / 1e12) for f in e["levels"]} for e in found},
+            {"regular": {"L1": 20, "LLC": 6}, "regular_min_l1": {"LLC": 7}},
+        )
 
     def test_dil_and_the_rule(self) -> None:
         found = self.results(split().text(), "gemm/split")
