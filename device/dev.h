@@ -111,7 +111,10 @@ struct dev_props {
 	uint64_t shared_per_block_bytes;   /* max that one block may claim */
 	uint64_t shared_granularity_bytes; /* a claim is rounded up to a multiple; at least 1 */
 	uint64_t shared_reserved_bytes;    /* added to every claim before rounding */
-	uint64_t l1_bytes, l2_bytes;       /* per unit; 0 if there is none or it is unknown */
+	/* Per unit; 0 if there is none or it is unknown. With DEV_CAP_CARVEOUT l1_bytes is the
+	 * whole memory that the unit divides: inferred, as no driver tells it, and more than any
+	 * kernel has as cache. */
+	uint64_t l1_bytes, l2_bytes;
 	uint64_t llc_bytes; /* last-level cache, all that the device has of it: a footprint of
 			       several times as much comes from memory */
 	int priority_low, priority_normal, priority_high;

@@ -54,6 +54,38 @@ carved() {
 	[[ $output != *min_l1* ]]
 }
 
+# l1_read: read half of L1, in both variants; sets l1_bytes as the record has it.
+l1_read() {
+	rm -f "$launches" "$launches.jsonl"
+	record micro/memory cuda --op read --footprint L1/2 --out "$launches.jsonl"
+	l1_bytes=$("$TEST_PYTHON" -I -S -c 'import json, sys
+run, case = (json.loads(line) for line in list(open(sys.argv[1], encoding="utf-8"))[:2])
+[device], footprint = run["device"], case["case"]["footprint"]
+assert footprint == device["l1_bytes"] * device["units"] // 2, footprint
+assert [v["name"] for v in case["variants"]] == ["regular", "regular_min_l1"], case["variants"]
+[of] = [p for p in run["primary"] if p["metric"] == "l1_read_bandwidth"]
+assert of["variant"] == "regular" and of["where"]["footprint"] == footprint, of
+print(device["l1_bytes"])' "$launches.jsonl")
+	carved read 0 100
+}
+
+@test "where a unit divides memory, L1 is all of it: what may be shared, rounded up; its headline number has it as cache" {
+	while read -r shared whole; do
+		FAKE_BOARD=shared_per_unit=$shared l1_read
+		echo "$shared: $l1_bytes"
+		[ "$l1_bytes" = "$whole" ]
+	done <<-'END'
+		233472 262144
+		167936 196608
+		102400 131072
+		98304 98304
+		65536 65536
+	END
+	rm "$launches"
+	record micro/memory cuda --op read --footprint L1/2 --headline --headline-variants
+	carved read 0
+}
+
 @test "the last-level cache is read with little L1, as the L1 of all units may hold half of it" {
 	record micro/memory cuda --op read --footprint LLC/2 --headline --headline-variants
 	carved read 100

@@ -11,6 +11,11 @@
  * AMD's. */
 #define UNIT_LANES 128u
 
+/* Memories that a unit divides into L1 and shared memory have a multiple of this many bytes, of
+ * which drivers tell only the part that may be shared memory: 100 KiB of 128, 164 of 192 or 228
+ * of 256. Where that is a multiple itself, 96 of 128 and 64 of 96, it is taken as the whole. */
+#define DIVIDED_MEMORY_STEP (UINT64_C(32) << 10)
+
 /* Windows' limit is two seconds, that of an X server under Linux five or so; no driver tells. */
 #define KERNEL_TIMEOUT_S 1.0
 
@@ -114,6 +119,9 @@ static void describe_device(struct gpu_dev *d)
 	p->shared_per_block_bytes = t->shared_per_block_bytes;
 	p->shared_granularity_bytes = t->shared_granularity_bytes;
 	p->shared_reserved_bytes = t->shared_reserved_bytes;
+	if (d->driver->function_prefer_cache)
+		p->l1_bytes = (t->shared_per_unit_bytes + DIVIDED_MEMORY_STEP - 1) /
+			      DIVIDED_MEMORY_STEP * DIVIDED_MEMORY_STEP;
 	p->llc_bytes = t->llc_bytes ? t->llc_bytes : t->l2_bytes;
 	p->priority_low = 0;
 	p->priority_normal = t->priority_lowest;

@@ -26,6 +26,7 @@ static void properties_are_sane(void)
 		expect(!(p->caps & DEV_CAP_PRIORITY) == (p->priority_low == p->priority_high));
 		expect(!(p->caps & DEV_CAP_COPY_ENGINE) || p->copy_engines > 0);
 		expect(!(p->caps & DEV_CAP_OCCUPANCY) || p->shared_per_block_bytes > 0);
+		expect(!(p->caps & DEV_CAP_CARVEOUT) || p->l1_bytes >= p->shared_per_unit_bytes);
 		expect(!(p->caps & DEV_CAP_GEMM) == (p->gemm_types == 0));
 		expect(!(p->caps & DEV_CAP_GEMM_TILED) == (p->gemm_tiled_types == 0));
 		expect((p->gemm_types | p->gemm_tiled_types) >> DEV_TYPES == 0);
