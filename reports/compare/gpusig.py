@@ -5,6 +5,7 @@ it."""
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Dict, Tuple
@@ -22,6 +23,8 @@ from reports.signature_file import MALFORMED, READS, SCHEMA
 SOURCE = "gpusig"
 _CONTROL = "control"  # the folder that suite/repeats.py writes
 _OF_IDEAL = "of_ideal"  # a fraction that may be 0 or less, which has no ratio
+_OWN_SIZES = ("micro/memory", "micro/latency")  # their footprints follow from the caches of the machine
+_SIZE = re.compile(r"(?:, )?[0-9.,]+ [KMGT]?i?B\b")
 _GROUP_OF = {program: title for title, programs in GROUPS.items() for program in programs}
 
 
@@ -29,17 +32,22 @@ def is_signature(value: Json) -> bool:
     return value.get("schema") == SCHEMA
 
 
+def case_of(program: str, metric: str, condition: str) -> str:
+    own = program in _OWN_SIZES and not re.search(r"_[0-9]+[kMG]?$", metric)
+    return _SIZE.sub("", condition) if own else condition
+
+
 def number_of(name: str, entry: Json) -> Number:
     """ValueError or KeyError where the entry of a signature is no number."""
-    program, _, metric = name.rpartition("/")
+    program, _, metric = name.partition("@")[0].rpartition("/")
     value, unit, better = entry["value"], entry["unit"], entry["better"]
     if not is_number(value) or not isinstance(unit, str) or better not in (None, "higher", "lower"):
         raise ValueError("%s is not a number with a unit and a direction" % name)
-    metric = metric.partition("{")[0].partition("@")[0]
+    metric = metric.partition("{")[0]
     scale = DIFFERENCE if _OF_IDEAL in metric and not unit else RATIO
     if not entry["primary"]:
         return Number(float(value), unit, better, False, scale=scale)
-    latency = entry.get("core_latency_s")
+    condition, latency = str(entry.get("condition") or ""), entry.get("core_latency_s")
     low, high = (float(entry[end]) if is_number(entry.get(end)) else None for end in ("ci_low", "ci_high"))
     return Number(
         float(value),
@@ -49,7 +57,8 @@ def number_of(name: str, entry: Json) -> Number:
         scale=scale,
         label=spell(metric),
         group=_GROUP_OF.get(program, "Others"),
-        condition=str(entry.get("condition") or ""),
+        condition=condition,
+        case=case_of(program, metric, condition),
         contended=entry.get("grade") == CONTENDED,
         low=low,
         high=high,

@@ -30,6 +30,7 @@ class Number:
     label: str = ""  # in words
     group: str = ""
     condition: str = ""  # what the number holds for: "f32, 2048³"
+    case: str = ""  # the same without sizes that the machine's caches decide; those of others do not compare
     low: Optional[float] = None  # 95 % confidence interval of the samples of this run
     high: Optional[float] = None
     core_latency_s: Optional[float] = None  # where the cores were

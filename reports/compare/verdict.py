@@ -138,7 +138,11 @@ def _why_invalid(row: Row, runs: Sequence[RunNumbers], needs_direction: bool) ->
         for run in runs
         if row.name in run.numbers and run.numbers[row.name].value is not None
     ]
-    for what, found in (("unit", {n.unit for n in own}), ("direction", {n.better for n in own})):
+    for what, found in (
+        ("unit", {n.unit for n in own}),
+        ("direction", {n.better for n in own}),
+        ("case", {n.case for n in own}),
+    ):
         if len(found) > 1:
             return "its %s differs between runs: %s" % (
                 what,

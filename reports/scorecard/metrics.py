@@ -10,7 +10,6 @@ and numbers, is below the rate. The best are those that no other is better than.
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
@@ -24,9 +23,7 @@ from reports.student import quantile, two_sided_p
 
 RATE, LEAST_EFFECT = 0.05, 0.02
 BEST, EQUAL, OPEN, DESCRIBED = "best", "equal", "not told apart", "no better direction"
-_OWN_SIZES = ("micro/memory", "micro/latency")  # their footprints follow from the caches of the machine
 _DEGREES, _ALMOST_NORMAL = 10, 1000.0  # steps of the degrees of freedom, rounded down, and the most of them
-_SIZE = re.compile(r"(?:, )?[0-9.,]+ [KMGT]?i?B\b")
 _AMONG_DEVICES = ("collectives/device_", "micro/peer_matrix", "overlap/ficco")
 # Groups whose numbers are of another thing on a CPU that plays a device, and why.
 _HOST_DIFFERS = {
@@ -96,15 +93,12 @@ def meaning_of(name: str, machine: Machine) -> str:
 
 
 def _likeness(number: Number, name: str, machine: Machine) -> Likeness:
-    program, condition = program_of(name), number.condition
-    if program in _OWN_SIZES and not re.search(r"_[0-9]+[kMG]?$", name.partition("@")[0]):
-        condition = _SIZE.sub("", condition)
-    among = machine.devices if program.startswith(_AMONG_DEVICES) else 0
+    among = machine.devices if program_of(name).startswith(_AMONG_DEVICES) else 0
     return Likeness(
         number.unit,
         number.better,
         number.scale,
-        condition,
+        number.case,
         among,
         machine.kind == "host" and number.group in _HOST_DIFFERS,
     )

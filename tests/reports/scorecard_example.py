@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
+from reports.compare import gpusig
 from reports.compare.numbers import DIFFERENCE, RATIO, Number, RunNumbers
 from reports.compare.sides import Side
 from reports.scorecard import card, metrics, price, workload
@@ -114,6 +115,7 @@ def machine(
                 label=key.rpartition("/")[2],
                 group=truths[key].group,
                 condition=truths[key].condition,
+                case=gpusig.case_of(*key.partition("@")[0].rpartition("/")[::2], truths[key].condition),
             )
             for key, value in values.items()
         }

@@ -18,21 +18,23 @@ from reports.compare import provenance, sides
 from reports.compare.numbers import DIFFERENCE, BadNumbers
 
 
-def speeds(run: str, speed: float = 1e9, grade: Optional[str] = None, spec: str = "host", **more: Any) -> str:
+def speeds(
+    run: str, speed: float = 1e9, grade: Optional[str] = None, spec: str = "host", depth: int = 1, **more: Any
+) -> str:
     """A program with two headline numbers: a rate, and a fraction of the ideal."""
     w = Writer(
         "overlap/novel",
         [
-            headline("speed", "speed", {"depth": 1}, "plain"),
-            headline("novel_of_ideal", "fraction", {"depth": 1}, "plain"),
+            headline("speed", "speed", {"depth": depth}, "plain"),
+            headline("novel_of_ideal", "fraction", {"depth": depth}, "plain"),
         ],
-        [axis("depth", "", [1])],
+        [axis("depth", "", [depth])],
         run=run,
         spec=spec,
         **more,
     )
     line = w.case(
-        {"depth": 1},
+        {"depth": depth},
         [w.variant("plain", 1e-3)],
         [
             value("speed", "plain", speed, "byte/s", ci_low=speed, ci_high=speed),
@@ -129,6 +131,16 @@ class Reading(Folders):
         number = self.read("two").runs[0].numbers["overlap/novel/speed"]
         self.assertIsNone(number.value)
         self.assertIn("two tries differ", number.reason)
+
+    def test_a_headline_number_of_another_case_does_not_compare(self) -> None:
+        self.runs("before")
+        self.runs("after", depth=2)
+        _, out, _ = self.compare("before", "after", "--format", "json")
+        rows = json.loads(out)["metrics"]
+        self.assertEqual(
+            {(row["verdict"], row["reason"]) for row in rows},
+            {("invalid", "its case differs between runs: depth 1 and depth 2")},
+        )
 
     def test_a_control_is_none_of_the_headline_numbers(self) -> None:
         self.run_in("one", speeds("r1"))

@@ -281,6 +281,16 @@ class WrongInput(unittest.TestCase):
             self.assertEqual(row["verdict"], "invalid", changes)
         self.assertIn("unit differs", self.row(after=self.changed(self.after, 1, unit="s"))[0]["reason"])
 
+    def test_a_case_that_differs_is_invalid(self) -> None:
+        row, found = self.row(
+            self.changed(self.before, 8, case="f32, by kernel"),
+            self.changed(self.after, 8, case="f32, by kernel:units/8"),
+        )
+        self.assertEqual((row["verdict"], found["outcome"]["exit"]), ("invalid", 3))
+        self.assertEqual(
+            row["reason"], "its case differs between runs: f32, by kernel and f32, by kernel:units/8"
+        )
+
     def test_a_metric_without_a_direction_is_never_judged(self) -> None:
         row, _ = self.row(self.changed(self.before, 8, better=None), self.changed(self.after, 8, better=None))
         self.assertEqual((row["verdict"], row["p"]), ("invalid", None))
