@@ -72,8 +72,8 @@ static const struct bench_metric primary[] = {
 	 "operands=warm",
 	 "", "higher"},
 	{"pair_of_ideal_kernel", "fraction_of_ideal", "transfer_first",
-	 "type=f32 shape=n512|n4096|n256 transfer=up copy-method=kernel size=1x "
-	 "operands=warm",
+	 "type=f32 shape=n512|n4096|n256 transfer=up copy-method=kernel|kernel:units/8|kernel "
+	 "size=1x operands=warm",
 	 "", "higher"},
 	{0}};
 

@@ -58,6 +58,15 @@ for name, lists in found.items():
 	run ! grep -q square list
 }
 
+# A whole wave of copying blocks holds every slot of a GPU; elsewhere a kernel has few blocks, if more than one.
+@test "a copy kernel beside a GEMM has an eighth of a GPU's units" {
+	printf '%s\n' 'like = quiet' 'data = none' >a.model
+	for want in "sim:$PWD/a.model kernel:units/8" 'sim:quiet kernel' 'host kernel'; do
+		"$bin/overlap/pair" --device "${want% *}" --list --format json >list
+		grep pair_of_ideal_kernel list | grep -q "copy-method=${want#* } .*"
+	done
+}
+
 @test "every one is a case somewhere" {
 	[ -s "$BATS_FILE_TMPDIR/seen" ] || skip 'needs the tests above'
 	for name in $(programs); do "$bin/$name" --about; done | "$TEST_PYTHON" -I -S -c 'import json, sys
