@@ -125,6 +125,13 @@ bool bench_memory_find(const struct bench_case *c, const void *at, struct bench_
 	return false;
 }
 
+bool bench_same_memory(const struct bench_case *c, const void *a, const void *b)
+{
+	struct bench_memory x, y;
+	return bench_memory_find(c, a, &x) && bench_memory_find(c, b, &y) && x.kind == y.kind &&
+	       x.dev == y.dev;
+}
+
 void *bench_alloc(struct bench_case *c, enum dev_mem kind, uint64_t bytes)
 {
 	return bench_alloc_on(c, c->dev, kind, bytes);

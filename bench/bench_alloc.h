@@ -47,6 +47,9 @@ struct bench_memory {
 /* The allocation of the case that holds this address. False: none does. */
 bool bench_memory_find(const struct bench_case *c, const void *at, struct bench_memory *m_p);
 
+/* Whether both addresses are in the same device's memory, or in its pinned memory. */
+bool bench_same_memory(const struct bench_case *c, const void *a, const void *b);
+
 /* Ordinary host memory, contents undefined: for what a check compares with. */
 void *bench_alloc_host(struct bench_case *c, uint64_t bytes);
 

@@ -103,7 +103,9 @@ static int setup(struct bench_case *c)
 	s->join = bench_event(c);
 	s->copy = bench_kernel(c, "copy");
 	s->copy_nt = bench_kernel(c, "copy_nt");
-	if (bench_status_add(c, blocking_kernel_need_engine(c, ENGINES)))
+	if (bench_status_add(c, blocking_kernel_need_engine(c, ENGINES)) ||
+	    bench_status_add(c, blocking_kernel_need_local_engine(c, ENGINES, s->route.to.ptr,
+								  s->route.from.ptr, size)))
 		return bench_status(c);
 	for (unsigned v = KERNEL_1; v < ROOFLINE; v++)
 		if ((uint64_t)copy_path_variants[v].param > dev_wave_blocks(c->dev, s->copy))
@@ -216,18 +218,13 @@ static int verify_mechanism(struct bench_case *c)
 	static const uint64_t with_same_size[] = {WHOLE, 1u << SPLIT_4, 1u << SPLIT_16};
 	static const uint64_t pieces[] = {1, 4, 16};
 	const struct route *r = &case_state(c)->route;
-	uint64_t on = 0;
 	int status = 0;
-	for (unsigned v = 0; v < ROOFLINE; v++)
-		on |= (uint64_t)bench_variant_on(c, v) << v;
 	for (size_t i = 0; status == 0 && i < sizeof(pieces) / sizeof(pieces[0]); i++)
-		if (on & with_same_size[i])
-			status = blocking_kernel_verify_engine(c, on & with_same_size[i], r->to.ptr,
-							       r->from.ptr, r->size / pieces[i]);
-	if (status || !(on >> BOTH_WAYS & 1))
-		return status;
-	return blocking_kernel_verify_back(c, 1u << BOTH_WAYS, r->back_to.ptr, r->back_from.ptr,
-					   r->size);
+		status = blocking_kernel_verify_engine(c, with_same_size[i], r->to.ptr, r->from.ptr,
+						       r->size / pieces[i]);
+	return status ? status
+		      : blocking_kernel_verify_back(c, 1u << BOTH_WAYS, r->back_to.ptr,
+						    r->back_from.ptr, r->size);
 }
 
 static int derive(struct bench_case *c)

@@ -108,6 +108,10 @@ static int setup(struct bench_case *c)
 		status = transfer_size_parse(axis_str(c, "size"), &size);
 	if (status == 0)
 		status = pair_run_open(&s->run, c, case_transfer_kind(c), &s->method, &size);
+	const struct transfer *t = &s->run.transfer;
+	if (status == 0 && s->method.engine)
+		status = blocking_kernel_need_local_engine(c, UINT64_MAX, t->message[0].to,
+							   t->message[0].from, t->piece_bytes);
 	return status ? status : bench_rotate_cold(c, s->run.round, PAIR_ROUNDS, &s->rotation);
 }
 

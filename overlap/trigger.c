@@ -73,6 +73,8 @@ static const struct bench_metric primary[] = {
 	 "", "lower"},
 	{0}};
 
+#define OVERLAPPED (1u << SPLIT | 1u << TRIGGERED | 1u << STAGGERED | 1u << COPY_THEN_ADD)
+
 struct state {
 	struct producers producers;
 	struct producer_round rounds[VARIANTS];
@@ -109,6 +111,14 @@ static void choose_variants(struct producers *s, struct bench_case *c)
 	choose_remote_add(s, c);
 }
 
+static void need_local_engine(const struct producers *s, struct bench_case *c)
+{
+	if (s->direction == DIRECTION_LOCAL && !s->copies_by_kernel)
+		bench_status_add(c, blocking_kernel_need_local_engine(
+					    c, OVERLAPPED, s->producer[0].inbox,
+					    s->producer[0].gemm.c, producers_bytes(s, 0, 1)));
+}
+
 static struct work_graph *prepare_variant(struct state *s, struct bench_case *c, unsigned v)
 {
 	struct producers *p = &s->producers;
@@ -132,6 +142,7 @@ static int setup(struct bench_case *c)
 	if (producers_open(&s->producers, c))
 		return bench_status(c);
 	choose_variants(&s->producers, c);
+	need_local_engine(&s->producers, c);
 	for (unsigned v = 0; v < VARIANTS; v++)
 		if (bench_variant_on(c, v))
 			graphs[v] = prepare_variant(s, c, v);
@@ -210,12 +221,11 @@ static int check(struct bench_case *c, unsigned variant)
 static int verify_mechanism(struct bench_case *c)
 {
 	const struct producers *s = &case_state(c)->producers;
-	uint64_t overlapped = 1u << SPLIT | 1u << TRIGGERED | 1u << STAGGERED | 1u << COPY_THEN_ADD;
 	/* The last band is the shortest, and every inbox has a place for one. */
 	uint64_t bytes = producers_bytes(s, s->bands - 1, s->bands);
 	return s->copies_by_kernel
 		       ? 0
-		       : blocking_kernel_verify_engine(c, overlapped,
+		       : blocking_kernel_verify_engine(c, OVERLAPPED,
 						       s->producer[s->count > 1 ? 1 : 0].inbox,
 						       s->producer[0].gemm.c, bytes);
 }

@@ -423,7 +423,7 @@ board() {
 		cuda) cases "$links == [('up', 'PCIe 5 x16', 63015), ('down', 'PCIe 5 x16', 63015), ('peer', '4 NVLink 3.0', 103124)]" ;;
 		hip) cases "$links == [('up', 'PCIe 4 x16', 31507), ('down', 'PCIe 4 x16', 31507), ('peer', 'xGMI', 100000)]" ;;
 		esac
-		program micro/copy_path $device --direction up,local --size 64K --path engine
+		program micro/copy_path $device --direction up,local --size 64K --path engine,kernel
 		ran
 		cases "[link for _, link, _ in $links] == [None, None]" \
 			'none([d for r in cases for d in r["derived"] if d["name"] == "link_share" or d["bound"]])'
@@ -655,6 +655,36 @@ gates_of() {
 	kernels_at ''
 }
 
+@test "where no engine copies within a device, what is about such a copy is left out with the reason, and all else is measured" {
+	local why='no copy engine copies within this device: the copy waited until the units were free'
+	# without VARIANTS: the one case lacks them alone, and nothing is flagged.
+	without() {
+		ran
+		cases "[(r['status'], r['facts']['not_measured']) for r in rows if r['kind'] == 'case'] == [('ok', '$1: $why')]" \
+			"none([f for r in rows if r['kind'] == 'case' for f in r['validity']['flags'] if f['flag'] == 'mechanism'])"
+	}
+	program micro/copy_path cuda --direction local --size 64K
+	without 'engine, both_ways, engine_split_4, engine_split_16, engine_round_trip'
+	program micro/reduce cuda --direction local --size 64K
+	without 'engine_staged, engine_staged_16'
+	program overlap/trigger cuda --direction local --shape 256x64x16 --bands 2
+	without 'split, triggered, copy_then_add'
+	# Nothing but such a copy: the case is skipped, and a headline number is none of this machine's.
+	program overlap/pair cuda --transfer local --copy-method engine --shape n64 --mflop 1
+	[ "$status" = 77 ]
+	cases "[(r['status'], r['reason']) for r in rows if r['kind'] == 'case'] == [('skipped', '$why')]"
+	program micro/contention cuda --pair engine+gemm
+	[ "$status" = 77 ]
+	printf '%s\n' "$output" >"$BATS_TEST_TMPDIR/records.jsonl"
+	"$root/gpusig" report --no-install "$BATS_TEST_TMPDIR" || true # nothing valid was measured
+	json "[e['reason'] for e in rows[0]['primary_missing'] if e['metric'] == 'cil_gemm_with_local_engine'] == ['its case was skipped: $why']" \
+		< <(tr -d '\n' <"$BATS_TEST_TMPDIR/signature.json")
+	# A device whose engines do: the mechanism tells.
+	program micro/copy_path hip --direction local --size 64K --path engine
+	ran
+	cases "[m['observed'] for m in rows[1]['mechanism']] == [True]"
+}
+
 @test "where the user leaves fewer queues than programs have streams, cases with several streams are flagged" {
 	# flagged True|False: after program, whether all of its cases are flagged.
 	flagged() { cases "[any(f['flag'] == 'queues' for f in r['validity']['flags']) for r in rows if r['kind'] == 'case'] == [$1]"; }
@@ -679,7 +709,7 @@ gates_of() {
 @test "a driver that refuses batches of copies is asked once for each direction" {
 	# The second rule counts from the call after the first one's: a second batch fails the case.
 	FAKE_FAIL=cuMemcpyBatchAsync_v2:1=801,cuMemcpyBatchAsync_v2:1=226 \
-		program micro/copy_path cuda --direction local --size 64K --path engine
+		program micro/copy_path cuda --direction local --size 64K --path engine,kernel
 	ran
 	cases "rows[1]['status'] == 'ok'"
 }

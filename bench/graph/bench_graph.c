@@ -32,13 +32,6 @@ int bench_enable_peers(struct bench_case *c)
 	return bench_status(c);
 }
 
-static bool stays_in_a_memory(const struct bench_case *c, const struct work_copy *copy)
-{
-	struct bench_memory to, from;
-	return bench_memory_find(c, copy->to, &to) && bench_memory_find(c, copy->from, &from) &&
-	       to.kind == from.kind && to.dev == from.dev;
-}
-
 /* One that leaves its memory, where there is any: that is what a transfer waits for, and a device
  * may copy within its own memory in another way. */
 static bool find_smallest_copy(struct bench_case *c, const struct work_graph *g, unsigned variant,
@@ -48,7 +41,7 @@ static bool find_smallest_copy(struct bench_case *c, const struct work_graph *g,
 	bool found = false, stays = false;
 	for (size_t at = 0;
 	     g && bench_variant_on(c, variant) && work_graph_next_copy(g, &at, &copy);) {
-		const bool here = stays_in_a_memory(c, &copy);
+		const bool here = bench_same_memory(c, copy.to, copy.from);
 		if (found && (here == stays ? copy.bytes >= copy_p->bytes : here))
 			continue;
 		*copy_p = copy;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "micro/contention/workload.h"
+#include "bench/blocking_kernel.h"
 #include "bench/pattern.h"
 #include "device/kernels.h"
 #include "lib/err.h"
@@ -204,6 +205,9 @@ int workload_open(struct workload *a, struct bench_case *c, struct work_lanes *l
 	a->step[0] = bench_event(c);
 	a->step[1] = bench_event(c);
 	int status = open_kind(a, c);
+	if (status == 0 && spec->kind == WORKLOAD_ENGINE)
+		status = blocking_kernel_need_local_engine(c, UINT64_MAX, a->array[0], a->array[1],
+							   a->bytes);
 	return status ? status : choose_repeats(a, c);
 }
 
