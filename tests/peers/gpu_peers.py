@@ -219,17 +219,8 @@ def groups(binaries: Path, peers: Path, device: str, mib: int, shapes: tuple[str
     for kind in TYPES:
         found[f"gemm {kind}"] = Group(
             (
-                ours(
-                    "gemm/efficiency",
-                    4,
-                    our_gemms,
-                    "--type",
-                    kind,
-                    "--variant",
-                    "gemm",
-                    "--shape",
-                    ",".join(shapes),
-                ),
+                # With all variants, as in a run.
+                ours("gemm/efficiency", 8, our_gemms, "--type", kind, "--shape", ",".join(shapes)),
                 ours("gemm/sustained", 3, our_sustained, "--type", kind, "--shape", SUSTAINED),
             ),
             (theirs("gemms", kind, *shapes, "sustained", SUSTAINED),),
