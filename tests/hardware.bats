@@ -43,7 +43,8 @@ setup_file() {
 	grep -q '^checkers *FAILED (1)' "$BATS_TEST_TMPDIR/out/summary.txt"
 	grep -q '^synccheck tiled/counters_grow: FAILED (1)' "$BATS_TEST_TMPDIR/out/summary.txt"
 	grep -q '^racecheck kernels/copy: FAILED (no rule ran)' "$BATS_TEST_TMPDIR/out/summary.txt"
-	grep -q '^memcheck: 19 of 19 without a finding' "$BATS_TEST_TMPDIR/out/summary.txt"
+	grep -q '^memcheck: 20 of 20 without a finding' "$BATS_TEST_TMPDIR/out/summary.txt"
+	grep -q '^initcheck: 19 of 19 without a finding' "$BATS_TEST_TMPDIR/out/summary.txt"
 	grep -q '^conformance_units *sim:0,1 *[1-9][0-9]* ok *0 not ok' "$BATS_TEST_TMPDIR/out/summary.txt"
 	tar -tzf "$BATS_TEST_TMPDIR/out/evidence.tar.gz" | grep -qxF ./conformance/conformance_units-sim-0-1.tap
 }

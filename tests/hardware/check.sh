@@ -225,9 +225,12 @@ check_rules() { # TOOL RULES
 	echo $? >"$log.code"
 }
 
-# Every kernel of ours, rules that take long first. Most of the time is the tool's work on the host: one process a core.
-# tiled/a_counter and tiled/in_use have operations that wait for later ones, so a tool may hang there that lets kernels run
-# only one after the other. Out of time, what has ended is told.
+# initcheck did not get to the end of a kernel that awaits a later one's counter within 80 s (H100, CUDA 13.0): it seems to let
+# kernels run one after the other.
+has_check() { [ "$1 $2" != 'initcheck tiled/a_kernel' ]; }
+
+# Every kernel of ours, rules that take long first. Most of the time is the tool's work on the host: one process a core. Out of
+# time, what has ended is told.
 stage_checkers() {
 	command -v compute-sanitizer >/dev/null || { say 'no compute-sanitizer here' && return 77; }
 	[ $# = 0 ] || { check_rules "$@" && return; }
@@ -235,15 +238,17 @@ stage_checkers() {
 	failed=0 unit=$(field build)/tests/unit tools='memcheck racecheck initcheck synccheck'
 	export unit
 	set -- tiled/counters_grow kernels/triad kernels/copy adding/gemm_adds tiled/gemm_of textbook/any_grid textbook/count \
-		tiled/a_counter tiled/in_use kernels/read kernels/write kernels/add kernels/chase kernels/fma mma/sums \
+		tiled/rows_behind tiled/a_kernel tiled/in_use kernels/read kernels/write kernels/add kernels/chase kernels/fma mma/sums \
 		kernels/kernel kernels/stamp kernels/signal kernels/await
 	mkdir -p "$out/checkers"
 	for rules; do
-		for tool in $tools; do echo "checkers:$tool:$rules"; done
+		for tool in $tools; do has_check "$tool" "$rules" && echo "checkers:$tool:$rules"; done
 	done | xargs -P "$(nproc)" -I RULES sh "$self" -d "$device" -I RULES "$out"
 	for tool in $tools; do
-		clean=0
+		clean=0 checked=0
 		for rules; do
+			has_check "$tool" "$rules" || continue
+			checked=$((checked + 1))
 			log=$out/checkers/$tool-$(echo "$rules" | tr / -).txt
 			code=$(cat "$log.code" 2>/dev/null || echo 124)
 			[ "$code" != 0 ] || grep '^ok' "$log" | grep -qv '# SKIP' || code='no rule ran'
@@ -252,7 +257,7 @@ stage_checkers() {
 			failed=1
 			say "$tool $rules: $(outcome "$code"): $(grep -m1 'SUMMARY\|Error:\|^not ok' "$log" || tail -n 1 "$log")"
 		done
-		say "$tool: $clean of $# without a finding"
+		say "$tool: $clean of $checked without a finding"
 	done
 	return "$failed"
 }
