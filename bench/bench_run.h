@@ -79,7 +79,7 @@ struct bench_samples {
 	bool *waited;
 	uint64_t timed, checked; /* executions that leave a result, and those checked */
 	uint64_t untimed;        /* executions after the samples, all checked */
-	/* Spent on samples' checks; as far as known on the next one, and on what it looks at. */
+	/* Spent on samples' checks; the least that one took, and what it looks at; 0: unknown. */
 	double checks_s, next_check_s, execute_s;
 };
 
@@ -225,7 +225,8 @@ struct bench_run {
 	uint32_t queue_capacity; /* entries that a stream takes without blocking, as far as known */
 	struct dev_event *start_event, *stop_event;
 	double best_clock_hz;
-	/* Of the whole run: sampling with its checks; these alone; executions after samples. */
+	/* Of the whole run: sampling with its checks; these alone; executions after samples. A
+	 * check counts at most twice what the cheapest took. */
 	double sampled_s, checks_s, others_s;
 	struct {
 		size_t total, ok, failed, skipped, already_done, out_of_budget, valid;

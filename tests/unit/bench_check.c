@@ -25,6 +25,7 @@ static struct {
 	bool wrong_after_them;
 	bool first_fails; /* nothing of the first case can be executed */
 	unsigned checks;  /* this many are right; 0: no limit */
+	unsigned held_up; /* this check takes ten times as long as a sample */
 } act;
 
 static unsigned setups, bodies, poisons, polls;
@@ -44,6 +45,11 @@ static int setup(struct bench_case *c)
 	return bench_status(c);
 }
 
+static void sleep_ns(long ns)
+{
+	nanosleep(&(struct timespec){.tv_sec = ns / NS, .tv_nsec = ns % NS}, NULL);
+}
+
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 {
 	struct state *s = c->state;
@@ -54,9 +60,7 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 		return status;
 	bodies++;
 	if (act.sample_ns && poisons == 0)
-		nanosleep(&(struct timespec){.tv_sec = act.sample_ns / NS,
-					     .tv_nsec = act.sample_ns % NS},
-			  NULL);
+		sleep_ns(act.sample_ns);
 	bool wrong = (bodies >= act.wrong_from && bodies <= act.wrong_until) ||
 		     (act.wrong_after_them && poisons > 1);
 	*s->word = wrong ? 99.0f : s->pattern[0] + 0.5f * (float)(bodies % 2);
@@ -76,6 +80,8 @@ static int check(struct bench_case *c, unsigned variant)
 {
 	const struct state *s = c->state;
 	polls += variant == 0;
+	if (polls == act.held_up)
+		sleep_ns(10 * act.sample_ns);
 	if (act.checks && polls > act.checks)
 		return err_note(-EBADMSG, "more than %u checks", act.checks);
 	return pattern_check(c, c->dev, s->to, BYTES, s->pattern, 0.6f);
@@ -222,6 +228,25 @@ static void what_is_left_of_the_time_goes_to_more_executions(void)
 	expect(number_of("untimed") == 1 && polls == 1);
 }
 
+/* As when another process has the core. */
+static void a_check_that_is_held_up_stops_no_others(void)
+{
+	memset(&act, 0, sizeof(act));
+	act.sample_ns = NS / 25;
+	act.held_up = 3;
+	expect(run_on("host", "rounds", "30") != 1);
+	expect(number_of("untimed") > 1 && number_of("untimed") < UINT64_MAX);
+}
+
+static void the_record_says_what_checks_find(void)
+{
+	memset(&act, 0, sizeof(act));
+	expect(run_with("rounds", "10") == 0);
+	expect(strstr(output, "\"finds_1_in_100\":0.0490") != NULL); /* 1 - 0.99^5 */
+	expect(run_with("off", "10") == 3);
+	expect(strstr(output, "\"finds_1_in_100\":0}") != NULL);
+}
+
 static void a_wrong_one_of_them_fails_the_case(void)
 {
 	int code = 0;
@@ -257,6 +282,8 @@ int main(void)
 	test(a_fingerprint_stands_for_what_was_compared);
 	test(another_right_result_is_compared);
 	test(what_is_left_of_the_time_goes_to_more_executions);
+	test(a_check_that_is_held_up_stops_no_others);
+	test(the_record_says_what_checks_find);
 	test(a_wrong_one_of_them_fails_the_case);
 	test(a_case_that_fails_before_its_samples_leaves_no_time);
 	return test_done();
