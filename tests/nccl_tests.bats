@@ -75,7 +75,7 @@ parsed() {
 	GPUSIG_BIN=$bin run --separate-stderr "$root/gpusig" compare 1.txt 2.txt --format json --html ''
 	[ "$status" = 3 ] # one run a side decides nothing
 	output=$(tr -d '\n' <<<"$output")
-	json '{"device_allreduce_" + a + "/float/sum/" + w for a in ("ring", "rd-l") for w in ("4096/in_place_time", "1048576/in_place_busbw")}.issubset(
+	json '{"device_allreduce_" + a + "/2ranks/float/sum/" + w for a in ("ring", "rd-l") for w in ("4096/in_place_time", "1048576/in_place_busbw")}.issubset(
 			m["name"] for m in rows[0]["metrics"])' 'all("out_of_place" not in m["name"] for m in rows[0]["metrics"])' <<<"$output"
 	GPUSIG_BIN=$bin run --separate-stderr "$root/gpusig" compare 1.txt "$root/tests/reports/foreign/nccl_tests_all_reduce.txt"
 	[ "$status" = 2 ]

@@ -125,7 +125,7 @@ class Nccl(Foreign):
             (run.source, run.device, run.machine, run.started, len(run.numbers)),
             ("nccl-tests", "NVIDIA H100 80GB HBM3", "8 × NVIDIA H100 80GB HBM3", "", 16),
         )
-        path = "all_reduce/float/sum/"
+        path = "all_reduce/8ranks/float/sum/"
         for name, expected in {
             "1024/out_of_place_time": (26.37e-6, "s", "lower", True),
             "1024/out_of_place_busbw": (0.07e9, "byte/s", "higher", False),
@@ -139,7 +139,7 @@ class Nccl(Foreign):
         wrong = run.numbers[path + "67108864/in_place_busbw"]
         self.assertEqual(
             (wrong.reason, wrong.condition, wrong.label),
-            ("3 wrong results", "float sum, 64 MiB", "all reduce busbw, in place"),
+            ("3 wrong results", "float sum, 64 MiB, 8 ranks", "all reduce busbw, in place"),
         )
         self.assertEqual(
             {
@@ -173,10 +173,11 @@ class Nccl(Foreign):
         run = recorded("nccl_tests_broadcast_timestamps.txt")
         self.sound(run)
         self.assertEqual(
-            shown(run.numbers["broadcast/half/none/root1/1024/in_place_time"]), (12.25e-6, "s", "lower", True)
+            shown(run.numbers["broadcast/2ranks/half/none/root1/1024/in_place_time"]),
+            (12.25e-6, "s", "lower", True),
         )
         self.assertEqual(
-            shown(run.numbers["broadcast/half/none/root1/16777216/in_place_busbw"]),
+            shown(run.numbers["broadcast/2ranks/half/none/root1/16777216/in_place_busbw"]),
             (167.35e9, "byte/s", "higher", True),
         )
         self.assertEqual(len(run.numbers), 8)
@@ -192,11 +193,11 @@ class Nccl(Foreign):
             ("gpusig --format nccl-tests", "2 × simulated device (default)", 8),
         )
         self.assertEqual(
-            shown(run.numbers["device_allreduce_ring/float/sum/65536/in_place_time"]),
+            shown(run.numbers["device_allreduce_ring/2ranks/float/sum/65536/in_place_time"]),
             (9.59e-6, "s", "lower", True),
         )
         self.assertEqual(
-            shown(run.numbers["device_allreduce_rd-l/float/sum/4194304/in_place_busbw"]),
+            shown(run.numbers["device_allreduce_rd-l/2ranks/float/sum/4194304/in_place_busbw"]),
             (27.36e9, "byte/s", "higher", True),
         )
         self.assertEqual(
@@ -231,10 +232,11 @@ class Nccl(Foreign):
             (run.device, run.provenance["library: rccl-tests"]), ("AMD Instinct MI250X", "develop:ae3e635")
         )
         self.assertEqual(
-            shown(run.numbers["collective/float/sum/8/out_of_place_busbw"]), (0.0, "byte/s", "higher", False)
+            shown(run.numbers["collective/2ranks/float/sum/8/out_of_place_busbw"]),
+            (0.0, "byte/s", "higher", False),
         )
         self.assertEqual(
-            shown(run.numbers["collective/float/sum/134217728/out_of_place_time"]),
+            shown(run.numbers["collective/2ranks/float/sum/134217728/out_of_place_time"]),
             (12192e-6, "s", "lower", False),
         )
         self.assertIn("names of their programs", self.why_not(2 * text_of("rccl_tests_all_reduce.txt")))
@@ -245,10 +247,10 @@ class Nccl(Foreign):
         self.assertEqual(run.started, "2026-07-10T11:20:05")
         self.assertEqual(
             set(table.numbers) - set(run.numbers),
-            {"all_reduce/float/sum/1048576/out_of_place_" + what for what in ("time", "busbw")},
+            {"all_reduce/8ranks/float/sum/1048576/out_of_place_" + what for what in ("time", "busbw")},
         )  # null in the file
         self.assertLess(set(run.numbers), set(table.numbers))
-        path = "all_reduce/float/sum/"
+        path = "all_reduce/8ranks/float/sum/"
         self.assertEqual(
             shown(run.numbers[path + "1024/out_of_place_busbw"]), (0.067956e9, "byte/s", "higher", False)
         )
@@ -274,7 +276,7 @@ class Nccl(Foreign):
         at = next(i for i, line in enumerate(lines) if line.split()[:1] == ["1024"])
         more = [lines[at].replace("26.37", value) for value in ("30.00", "28.50")]
         run = self.of("\n".join(lines[: at + 1] + more + lines[at + 1 :]))
-        self.assertEqual(shown(run.numbers["all_reduce/float/sum/1024/out_of_place_time"])[0], 28.5e-6)
+        self.assertEqual(shown(run.numbers["all_reduce/8ranks/float/sum/1024/out_of_place_time"])[0], 28.5e-6)
         self.assertEqual(len(run.numbers), 16)
 
     def test_two_collectives_in_a_file(self) -> None:
@@ -320,6 +322,126 @@ class Nccl(Foreign):
             "line 21 has a column that is not a number", self.why_not(text.replace("412.70", "41x.70"))
         )
         self.of("node01:41230:41230 [0] NCCL INFO Bootstrap\n[node01] 3 more processes\n" + text)
+
+
+class NcclFailures(Foreign):
+    """Every way in which the format says that results were wrong."""
+
+    def reasons(self, content: Any) -> set:
+        return {number.reason for number in self.of(content).numbers.values()}
+
+    def test_a_column_of_errors(self) -> None:
+        text = text_of("nccl_tests_error_column.txt")
+        self.assertEqual(self.reasons(text), {"the validation failed: 2 out of bounds"})
+        good = text.replace("1e+00", "5e-07").replace("2 FAILED", "0 OK")
+        self.assertEqual(self.reasons(good), {""})
+        self.assertEqual(
+            self.reasons(text.replace("2 FAILED", "0 OK")), {""}
+        )  # rounding, by the tool's bound
+
+    def test_the_end_says_it_and_no_row_does(self) -> None:
+        text = text_of("nccl_tests_all_reduce.txt").replace("286.93       3", "286.93       0")
+        self.assertEqual(self.reasons(text), {"the validation failed: 1 out of bounds"})
+        other = text_of("nccl_tests_broadcast_timestamps.txt")
+        numbers = self.of(text + other).numbers
+        self.assertEqual({n.reason for name, n in numbers.items() if name.startswith("broadcast")}, {""})
+
+    def test_a_case_of_this_suite_that_failed_has_no_row(self) -> None:
+        """The others of its table have rows, and were checked."""
+        failed = (
+            "# 8388608 B float sum: failed: wrong result: ring, sample 6\n# Out of bounds values : 1 FAILED\n"
+        )
+        text = text_of("gpusig_device_allreduce.txt").replace("# Out of bounds values : 0 OK\n", failed)
+        self.assertEqual(self.reasons(text), {""})
+
+    def test_json(self) -> None:
+        def of(**changes: Any) -> set:
+            content = content_of("nccl_tests_all_reduce.json")
+            for result in content["results"]:
+                for place in ("in_place", "out_of_place"):
+                    result[place] = (
+                        dict(result[place] or {}, nwrong=0.0, bus_bw=1.0) if result[place] else None
+                    )
+            return self.reasons(dict(content, **changes))
+
+        self.assertEqual(of(out_of_bounds={"count": 0, "okay": "true"}, errors=[""]), {""})
+        for changes, why in (
+            ({"out_of_bounds": {"count": 2, "okay": "false"}}, "the validation failed: 2 out of bounds"),
+            ({"out_of_bounds": {"count": 2, "okay": False}}, "the validation failed: 2 out of bounds"),
+            ({"out_of_bounds": {"count": 1}}, "the validation failed: 1 out of bounds"),
+            (
+                {"out_of_bounds": {"count": 0, "okay": "true"}, "errors": ["unhandled system error"]},
+                "NCCL says: unhandled system error",
+            ),
+        ):
+            with self.subTest(changes=changes):
+                self.assertEqual(of(**changes), {why})
+
+    def test_what_else_a_log_says(self) -> None:
+        text = text_of("nccl_tests_broadcast_timestamps.txt")
+        for line in (
+            " .. node01 pid 41230: Test failure common.cu:942",
+            "node01: Test NCCL failure all_reduce.cu:44 'unhandled system error'",
+            "mpirun noticed that process rank 1 with PID 0 on node node01 exited on signal 9 (Killed).",
+            "srun: error: node01: task 1: Exited with exit code 3",
+        ):
+            with self.subTest(line=line):
+                self.assertEqual(self.reasons(text + line + "\n"), {"the log says: " + line.strip()})
+        self.assertEqual(self.reasons(text + "# error: internal error\n"), {"NCCL says: internal error"})
+
+
+class NcclConditions(Foreign):
+    """What a number depends on is in its name, or the file is refused."""
+
+    def table(self, ranks: int, hosts: int = 1, more: str = "") -> str:
+        text = text_of("nccl_tests_broadcast_timestamps.txt")
+        lines = text.split("\n")
+        first = next(i for i, line in enumerate(lines) if line.startswith("#  Rank"))
+        rank = "#  Rank %2d Group  0 Pid  41230 on     node%02d device %2d [0000:0f:00] NVIDIA H100 80GB HBM3"
+        rows = [rank % (i, i % hosts, i // hosts) for i in range(ranks)]
+        return "\n".join(lines[:first] + rows + lines[first + 2 :]) + more
+
+    def test_numbers_of_ranks_are_apart(self) -> None:
+        run = self.of(self.table(2) + self.table(4).replace("167.35", "334.70") + self.table(4, hosts=2))
+        self.assertEqual(
+            {
+                name: shown(number)[0]
+                for name, number in run.numbers.items()
+                if name.endswith("16777216/in_place_busbw")
+            },
+            {
+                "broadcast/%s/half/none/root1/16777216/in_place_busbw" % ranks: value
+                for ranks, value in (("2ranks", 167.35e9), ("4ranks", 334.7e9), ("4ranks_2hosts", 167.35e9))
+            },
+        )
+        self.assertEqual(run.machine, "2 × NVIDIA H100 80GB HBM3, 4 × NVIDIA H100 80GB HBM3")
+
+    def test_a_rank_whose_line_another_process_cut(self) -> None:
+        """The number of ranks is that of the last; a line of NCCL_DEBUG=INFO may cut one."""
+        cut = self.table(4).replace("#  Rank  2 Group", "#  Ran node01:41230 NCCL INFO\n k  2 Group")
+        self.assertEqual(set(self.of(cut).numbers), set(self.of(self.table(4)).numbers))
+        header = self.table(4).replace("#       size", "node01:41230 NCCL INFO #       size")
+        self.assertIn("before what nccl-tests prints", self.why_not(header))
+        self.assertIn("did not end", self.why_not(self.table(4) + header))
+
+    def test_one_rank_is_judged_by_its_time(self) -> None:
+        self.assertEqual(
+            {name.rpartition("_")[2] for name, n in self.of(self.table(1)).numbers.items() if n.judged},
+            {"time"},
+        )
+
+    def test_the_same_test_twice_is_refused(self) -> None:
+        self.assertIn("is in two tables, from lines 12 and 33", self.why_not(self.table(4) + self.table(4)))
+
+    def test_processes_that_do_not_know_each_other(self) -> None:
+        """nccl-tests without MPI=1 under mpirun: every process is rank 0 of a test of its own."""
+        lines = self.table(1).split("\n")
+        for content in (
+            "\n".join(line for line in lines for _ in range(2)),
+            "\n".join(lines[:12] + lines),
+            "\n".join(lines[:6] + lines[5:]),
+        ):
+            self.assertIn("give each process a file (or build nccl-tests with MPI=1)", self.why_not(content))
 
 
 class NvBandwidth(Foreign):
@@ -397,6 +519,85 @@ class NvBandwidth(Foreign):
             with self.subTest(matrix=matrix), self.assertRaises(BadNumbers):
                 of(matrix)
         self.assertEqual(shown(of([["1.5"]], "new", "speed").numbers["new/0/0"]), (1.5, "1", None, False))
+
+
+class Logs(Foreign):
+    """What launchers and log collectors put before every line."""
+
+    TEXTS = (
+        "nccl_tests_broadcast_timestamps.txt",
+        "osu_bw.txt",
+    )
+    JSON = ("nccl_tests_all_reduce.json", "nvbandwidth.json", "google_benchmark.json")
+    # As the line's number makes them.
+    PREFIXES: Tuple[Tuple[str, Any], ...] = (
+        ("mpirun --tag-output", lambda i: "[1,0]<stdout>:"),
+        ("mpirun of Open MPI 5", lambda i: "[prterun-node01-41230@1,0]<stdout>: "),
+        ("mpirun --timestamp-output", lambda i: "Thu Nov 26 14:06:%02d 2026[1,0]<stdout>:" % (i % 60)),
+        ("srun --label", lambda i: " 0: "),
+        ("mpiexec -prepend-rank", lambda i: "[0] "),
+        ("pdsh, clush", lambda i: "node01: "),
+        ("docker compose", lambda i: "bench-1  | "),
+        ("kubectl logs --prefix", lambda i: "[pod/bench-x7k2v/main] "),
+        ("kubectl logs --timestamps", lambda i: "2026-11-26T14:06:%02d.%09dZ " % (i % 60, i * 997)),
+        ("containerd", lambda i: "2026-11-26T14:06:%02d.%09d+01:00 stdout F " % (i % 60, i * 997)),
+        ("journalctl", lambda i: "Nov 26 14:06:%02d node01 bench[41230]: " % (i % 60)),
+        ("ts", lambda i: "Nov 26 14:06:%02d " % (i % 60)),
+        ("cat -n", lambda i: "%6d\t" % (i + 1)),
+    )
+
+    def same(self, name: str, content: str) -> None:
+        run, whole = self.of(content), recorded(name)
+        self.assertEqual((run.numbers, run.provenance), (whole.numbers, whole.provenance))
+
+    def test_prefixes_are_taken_off(self) -> None:
+        for name in self.TEXTS + self.JSON:
+            lines = text_of(name).rstrip("\n").split("\n")
+            for launcher, prefix in self.PREFIXES:
+                with self.subTest(name=name, launcher=launcher):
+                    self.same(name, "".join("%s%s\n" % (prefix(i), line) for i, line in enumerate(lines)))
+
+    def test_colours_line_ends_and_lines_of_others(self) -> None:
+        for name in self.TEXTS + self.JSON:
+            text = text_of(name)
+            with self.subTest(name=name):
+                self.same(name, "\x1b]0;title\x07" + text.replace("\n", "\x1b[0m\r\n\x1b[1;32m"))
+        for name in ("osu_bw.txt", "nvbandwidth.json"):
+            tagged = "".join("[1,0]<stdout>:%s\n" % line for line in text_of(name).rstrip("\n").split("\n"))
+            self.same(name, "--- a warning of mpirun ---\n" + tagged + "[1,1]<stderr>:another\n")
+
+    def test_text_around_json(self) -> None:
+        for name in self.JSON:
+            text = text_of(name)
+            with self.subTest(name=name):
+                self.same(name, "***WARNING*** CPU scaling is enabled\n" + text + "\ndone in 3 s\n")
+                failed = self.of(text + "\nmpirun: process exited on signal 11\n").numbers
+                self.assertEqual([n for n in failed.values() if n.value is not None], [])
+        self.assertIn("unknown format", self.why_not("hello {\nworld }\n"))
+
+    def test_the_one_line_says_how(self) -> None:
+        text = text_of("osu_bw.txt")
+        self.assertEqual(
+            self.why_not(
+                "".join("%s %s\n" % (word, line) for word, line in zip("abcdefghijk", text.split("\n")))
+            ),
+            "line 2 has 'b' before what OSU prints, which most lines have not: take it off (cut -c 3- FILE)",
+        )
+        collected = "".join(
+            json.dumps({"log": line + "\n", "stream": "stdout"}) + "\n" for line in text.split("\n")
+        )
+        self.assertEqual(
+            self.why_not(collected),
+            "a log collector's JSON, an object a line: take out its text (jq -rj .log FILE)",
+        )
+        self.assertIn("output of several tools", self.why_not(text + text_of("nccl_tests_all_reduce.txt")))
+
+    def test_two_hosts_in_one_log_are_refused(self) -> None:
+        lines = text_of("nccl_tests_broadcast_timestamps.txt").rstrip("\n").split("\n")
+        both = "".join("%s: %s\n" % (host, line) for line in lines for host in ("node1", "node2"))
+        self.assertIn("give each process a file", self.why_not(both))
+        both = "".join("%s: %s\n" % (host, line) for line in lines for host in ("alpha", "beta"))
+        self.assertIn("has 'beta:' before what nccl-tests prints", self.why_not(both))
 
 
 class GoogleBenchmark(Foreign):
@@ -557,18 +758,54 @@ class Osu(Foreign):
         )
         self.assertEqual(
             [(name, n.value) for name, n in run.numbers.items()],
-            [("mpi_latency/0/avg_latency", 1.5e-6), ("mpi_latency/8/avg_latency", 2.25e-6)],
+            [
+                ("mpi_latency/CUDA/D_D/0/avg_latency", 1.5e-6),
+                ("mpi_latency/CUDA/D_D/8/avg_latency", 2.25e-6),
+            ],
         )
         self.assertEqual((run.device, run.provenance["library: OSU micro-benchmarks"]), ("CUDA", "5.3.2"))
 
-    def test_repeated_and_other_tables_in_a_file(self) -> None:
-        run = self.of(
-            text_of("osu_barrier.txt")
-            + text_of("osu_barrier.txt").replace("0.18", "0.24")
-            + text_of("osu_bw.txt")
+    def test_tables_in_a_file(self) -> None:
+        """No table says how many ranks it had, so the second of a name is not a repetition of the first."""
+        self.assertEqual(len(self.of(text_of("osu_barrier.txt") + text_of("osu_bw.txt")).numbers), 8)
+        twice = text_of("osu_allreduce.txt") + text_of("osu_allreduce.txt").replace("0.48", "0.74")
+        self.assertEqual(
+            self.why_not(twice),
+            "mpi_allreduce_latency/MPI_CHAR/4/avg_latency is in two tables, from lines 4 and 13, whose "
+            "conditions may differ: give a file a run",
         )
-        self.assertAlmostEqual(run.numbers["mpi_barrier_latency/avg_latency"].value, 0.21e-6, 12)
-        self.assertEqual(len(run.numbers), 8)
+        twice = text_of("osu_barrier.txt") + text_of("osu_barrier.txt").replace("0.18", "0.24")
+        self.assertIn("is in two tables", self.why_not(twice))
+
+    def test_buffers_threads_and_pairs_are_in_the_name(self) -> None:
+        table = (
+            "# OSU MPI-ROCM Latency Test v5.9\n# Send Buffer on DEVICE (D) and Receive Buffer on %s\n"
+            "# Size          Latency (us)\n8                       %s\n"
+        )
+        run = self.of(table % ("DEVICE (D)", "2.25") + table % ("HOST (H)", "4.50"))
+        self.assertEqual(
+            {name: n.value for name, n in run.numbers.items()},
+            {"mpi_latency/ROCM/D_D/8/avg_latency": 2.25e-6, "mpi_latency/ROCM/D_H/8/avg_latency": 4.5e-6},
+        )
+        threads = (
+            "# OSU MPI Multi-threaded Latency Test v7.4\n# Number of Sender threads: %d \n"
+            "# Number of Receiver threads: 2\n# Datatype: MPI_CHAR.\n# Size  Avg Latency(us)\n8   1.50\n"
+        )
+        self.assertEqual(len(self.of(threads % 1 + threads % 2).numbers), 2)
+
+    def test_mixed_tables_are_refused(self) -> None:
+        lines = text_of("osu_latency.txt").split("\n")
+        self.assertEqual(
+            self.why_not("\n".join(lines[:7] + lines[5:])),
+            "line 8 has no larger size than the row above: tables are mixed; give each a file",
+        )
+        barrier = text_of("osu_barrier.txt")
+        self.assertIn("tables are mixed", self.why_not(barrier + "             0.19\n"))
+
+    def test_an_error_that_the_log_says(self) -> None:
+        error = "DATA VALIDATION ERROR: ./osu_allreduce exited with status 1 on message size 8\n"
+        numbers = self.of(text_of("osu_allreduce.txt") + error).numbers
+        self.assertEqual({n.reason for n in numbers.values()}, {"the log says: " + error.strip()})
 
     def test_a_last_line_without_end(self) -> None:
         self.assertIn("cut off", self.why_not(text_of("osu_latency.txt").rstrip("\n")))
@@ -612,6 +849,8 @@ class Csv(Foreign):
         ):
             with self.subTest(why=why):
                 self.assertIn(why, self.why_not(self.HEADER + rows))
+        for cut in ("a,s,lower,101.26\nb,s,lower,1", "a,s,lower,1\nb,s,lower", 'a,s,lower,1\n"b'):
+            self.assertIn("cut off: the last line has no end", self.why_not(self.HEADER + cut))
         self.assertIn("no column better", self.why_not("metric,value,unit\na,1,s\n"))
         self.assertIn("each once", self.why_not("metric,unit,better,value,value\n"))
         self.assertIn("each once", self.why_not("metric,unit,better,value,comment\n"))
@@ -651,9 +890,8 @@ class Hostile(Foreign):
         )
 
     def test_cut_off_anywhere(self) -> None:
-        """What is read of a part is what is read of the whole. Only a table of OSU, which has no end of its
-        own, may miss rows, and the last value of CSV may miss digits, for RFC 4180 asks for no end of the
-        last line."""
+        """What is read of a part is what is read of the whole. Only tables of OSU and tests of TransferBench
+        and CSV, which have no end of their own, may be fewer."""
         for path in ALL:
             content = path.read_bytes()
             whole = {} if path.name in REFUSED else recorded(path.name).numbers
@@ -665,9 +903,9 @@ class Hostile(Foreign):
                     self.assertTrue(str(why).isprintable() and len(str(why)) < 400, why)
                     continue
                 with self.subTest(path=path.name, length=length):
-                    if path.name.startswith("osu"):
+                    if path.name.startswith(("osu", "metrics", "transferbench_tests")):
                         self.assertLessEqual(set(numbers.items()), set(whole.items()))
-                    elif path.suffix != ".csv":
+                    else:
                         self.assertEqual(numbers, whole)
 
     def test_changed_bytes(self) -> None:
@@ -854,6 +1092,8 @@ class Hostile(Foreign):
                 "# OSU x\n# " + long + "\n1  2\n",
                 "# size count type time busbw\n#  Rank 0 " + long + "\n" + long,
                 "metric,value,unit,better\n" + long,
+                piece * 80 + "# OSU x\n" + long,
+                "1 " * 80 + "# OSU x\n" + long,
                 '{"context": {}, "benchmarks": [], "x": "' + long,
                 '{"benchmarks": [],\n"' + long + '": NaN\n}',
             ):

@@ -2,17 +2,21 @@
 """Results of other tools: one file is one run. The format is recognised by what the file holds, never by its
 name.
 
-A module reads one format. It raises BadRecord, which becomes one line with the file's name in front.
+A module reads one format. It raises BadRecord, which becomes one line with the file's name in front. MARK is
+a line by which a text is known, wherever a launcher has put something before it (log.py).
+
+A log that says that something failed has no good number, whatever its tables show.
 """
 
 from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Callable, Tuple
+from typing import Callable, Pattern, Tuple
 
 from reports.compare.foreign import (
     google_benchmark,
+    log,
     metrics_csv,
     nccl_tests,
     nccl_tests_json,
@@ -35,10 +39,9 @@ _JSON: Tuple[Tuple[Callable, Callable], ...] = (
     (google_benchmark.is_mine, google_benchmark.read),
     (nccl_tests_json.is_mine, nccl_tests_json.read),
 )
-_TEXT: Tuple[Tuple[Callable, Callable], ...] = (
-    (nccl_tests.is_mine, nccl_tests.read),
-    (osu.is_mine, osu.read),
-    (metrics_csv.is_mine, metrics_csv.read),
+_TEXT: Tuple[Tuple[Pattern[str], str, Callable[[str], Found]], ...] = (
+    (nccl_tests.MARK, "nccl-tests", nccl_tests.read),
+    (osu.MARK, "OSU", osu.read),
 )
 
 
@@ -50,26 +53,54 @@ def _content(path: Path) -> bytes:
     return content
 
 
-def _found(content: bytes) -> Found:
-    if content.startswith(_BYTE_ORDER_MARK):
-        content = content[len(_BYTE_ORDER_MARK) :]
-    content = content.strip(b" \t\r\n") and content
-    if not content:
-        raise BadRecord("empty")
-    if content.lstrip()[:1] == b"{":  # a log may begin with "[host:1234]"
-        # Numbers of any size pass here: one that is too large is missing from its metric, and the others are
-        # good.
-        value = parse_line(google_benchmark.without_constants(content), float)
-        readers = [read for is_mine, read in _JSON if is_mine(value)]
-    else:
-        try:
-            value = content.decode("utf-8")
-        except UnicodeDecodeError:
-            raise BadRecord("not UTF-8") from None
-        readers = [read for is_mine, read in _TEXT if is_mine(value)]
+def _of_json(content: str) -> Found:
+    # Numbers of any size pass here: one that is too large is missing from its metric, the others are good.
+    value = parse_line(google_benchmark.without_constants(content.encode("utf-8")), float)
+    readers = [read for is_mine, read in _JSON if is_mine(value)]
     if not readers:
         raise BadRecord(_UNKNOWN)
     return readers[0](value)
+
+
+def _of_text(text: str) -> Found:
+    texts = [(log.lines_of(text, mark, tool), read) for mark, tool, read in _TEXT]
+    found = [(tools, read) for tools, read in texts if tools is not None]
+    if len(found) > 1:
+        raise BadRecord("output of several tools: give each a file")
+    if found:
+        tools, read = found[0]
+        return read(tools)
+    if metrics_csv.is_mine(text):
+        return metrics_csv.read(text)
+    raise BadRecord(_UNKNOWN)
+
+
+def _found(content: bytes) -> Found:
+    if content.startswith(_BYTE_ORDER_MARK):
+        content = content[len(_BYTE_ORDER_MARK) :]
+    if not content.strip(b" \t\r\n"):
+        raise BadRecord("empty")
+    try:
+        text = log.without_colours(content.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise BadRecord("not UTF-8") from None
+    key = log.collected_by(text)
+    if key:
+        raise BadRecord("a log collector's JSON, an object a line: take out its text (jq -rj .%s FILE)" % key)
+    object_ = log.json_of(text)
+    if text.lstrip().startswith("{"):  # a log may begin with "[host:1234]"
+        found, around = _of_json(object_[0] if object_ else text), object_[1] if object_ else ""
+    elif object_ and not any(mark.search(text) for mark, _, _ in _TEXT):
+        try:
+            found, around = _of_json(object_[0]), object_[1]
+        except BadRecord as why:
+            raise BadRecord(_UNKNOWN if str(why) == "not JSON" else str(why)) from None
+    else:
+        found, around = _of_text(text), text
+    failure = log.failure_in(around)
+    if failure:
+        found.metrics.invalidate(failure)
+    return found
 
 
 def read(path: Path, name: str) -> RunNumbers:

@@ -87,11 +87,21 @@ class Metrics:
     values: Dict[str, List[float]] = field(default_factory=dict)
     kinds: Dict[str, Number] = field(default_factory=dict)
     reasons: Dict[str, str] = field(default_factory=dict)
+    tables: Dict[str, int] = field(default_factory=dict)  # the line where the table of a metric begins
+    table: int = 0  # the one being read; stays 0 where a tool itself says what is a repetition
 
     def add(self, name: str, value: Any, kind: Number, reason: str = "", factor: float = 1.0) -> None:
         """`kind` is the number without a value, and `factor` how many of its unit one of the tool's is. One
-        repetition with a reason, and the value is missing: it would be a median of those that went well."""
+        repetition with a reason, and the value is missing: it would be a median of those that went well. Two
+        tables are no repetitions: ranks, variables of the environment and others are in no table, and may
+        differ."""
         name = bounded(clean(name), MAX_NAME)
+        first = self.tables.setdefault(name, self.table)
+        if first != self.table:
+            raise BadRecord(
+                "%s is in two tables, from lines %d and %d, whose conditions may differ: give a file a run"
+                % (bounded(name, 100), first, self.table)
+            )
         before = self.kinds.setdefault(name, kind)
         if (before.unit, before.better) != (kind.unit, kind.better):
             raise BadRecord("the metric '%s' has two units" % bounded(name, 80))
@@ -103,6 +113,12 @@ class Metrics:
             self.reasons[name] = bounded(clean(reason))
         elif value is not None:
             self.values.setdefault(name, []).append(value)
+
+    def invalidate(self, reason: str, table: Optional[int] = None) -> None:
+        """No number counts, of the table or of the file."""
+        for name in self.kinds:
+            if table is None or self.tables[name] == table:
+                self.reasons.setdefault(name, bounded(clean(reason)))
 
     @staticmethod
     def _why_unusable(value: Optional[float]) -> str:
@@ -137,7 +153,8 @@ class Found:
     provenance: Dict[str, str] = field(default_factory=dict)
 
     def state(self, key: str, value: Any) -> None:
-        """A fact of the run, "KIND: NAME" (reports/compare/provenance.py); what is not known is left out."""
+        """A fact of the run, "KIND: NAME" (reports/compare/provenance.py); what is not known is left out.
+        Tables that differ in it have a list of what each says."""
         text = (
             ""
             if value is None
@@ -147,5 +164,7 @@ class Found:
             if value is False
             else clean(str(value)).strip()
         )
-        if text:
-            self.provenance[bounded(clean(key), 80)] = bounded(text)
+        key = bounded(clean(key), 80)
+        before = self.provenance.get(key, "")
+        if text and text not in before.split(", "):
+            self.provenance[key] = bounded(", ".join(t for t in (before, text) if t))

@@ -2,6 +2,7 @@
 """CSV (RFC 4180) for every other tool: columns metric, unit, better and value in any order, and judged where
 wanted.
 
+RFC 4180 asks for no end of the last line; here it must have one, for a value that was cut is a number, too.
 One metric a row and one run a file. better is higher or lower; judged is yes or no. An empty value, NaN or
 Infinity is missing.
 """
@@ -79,6 +80,8 @@ def _add(found: Found, row: Dict[str, str], number: int) -> None:
 
 
 def read(text: str) -> Found:
+    if not text.endswith(("\n", "\r")):  # the digits that follow may be missing
+        raise BadRecord("cut off: the last line has no end; where it is whole, add one (echo >>FILE)")
     found, rows = Found(SOURCE), _rows(text)
     header = [name.strip() for name in next(rows, [])]
     missing = [name for name in NEEDED if name not in header]

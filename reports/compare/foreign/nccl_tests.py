@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The table that nccl-tests and rccl-tests print (all_reduce_perf and the others).
 
-Names are COLLECTIVE/TYPE/REDOP/SIZE/WHERE_WHAT, with rootN before the size where there is a root. The size is
-in bytes, WHERE is out_of_place or in_place, WHAT is time or busbw. One of the two is judged, as they say the
-same: the time below 1 MiB, where busbw has lost its digits ("0.00"), and busbw from there on.
-doc/PERFORMANCE.md of nccl-tests advises the same.
+Names are COLLECTIVE/RANKS/TYPE/REDOP/SIZE/WHERE_WHAT, with rootN before the size where there is a root.
+RANKS is 8ranks, or 16ranks_2hosts, where the table says it. The size is in bytes, WHERE is out_of_place or
+in_place, WHAT is time or busbw. One of the two is judged, as they say the same: the time below 1 MiB, where
+busbw has lost its digits ("0.00"), and busbw from there on. doc/PERFORMANCE.md of nccl-tests advises the
+same.
+
+#wrong says which rows have wrong results. Old tables have the largest error instead, and only their last
+lines say that the validation failed: then no number of the table counts.
 
 The programs of collectives/ print this table, too (--format nccl-tests), one algorithm a table, which is part
 of the name of the collective there. A line at the end says how many tables there are; what was not measured
@@ -28,10 +32,15 @@ BUSBW_FROM = 1 << 20  # bytes
 PLACES = ("out_of_place", "in_place")
 TIMES = ("time", "cputime")  # the second with -C
 _MAX_RANKS = 1 << 16
+_APART = "give each process a file (or build nccl-tests with MPI=1)"
 _MAX_FACT = 1000  # characters of a line about the run
 _NOT_CHECKED = _NOT_MEASURED = "N/A"
 
-_RANK = re.compile(r"# *Rank +[0-9]+ .*?on +(\S+) +device +[0-9]+ \[[0-9a-fx:.]*\] (.+)")
+MARK = re.compile(r"# *size +count +type\b")
+_RANK = re.compile(r"# *Rank +([0-9]+) .*?on +(\S+) +device +[0-9]+ \[[0-9a-fx:.]*\] (.+)")
+_OUT_OF_BOUNDS = re.compile(r"# *Out of bounds values *: *(\S+) *(.*)")
+_SPELLED = re.compile(r"([0-9]+)([a-z]+)")
+_FAILED_CASE = re.compile(r"# [0-9]+ B .*: failed: ")  # of our own tables, which have no row then
 _VERSION = re.compile(r"# nccl-tests version (\S+) nccl-headers=([0-9]+) nccl-library=([0-9]+)")
 # Warm-up and iterations are numbers, or "auto" of a program that decides as it goes.
 _SETTINGS = {
@@ -46,24 +55,27 @@ _SETTINGS = {
 _OWN = re.compile(r"# gpusig (\S+), in the format of nccl-tests")
 _ALGORITHM, _SIMULATED, _INTERRUPTED = "# Algorithm:", "# Simulated:", "# Interrupted:"
 _ALL = re.compile(r"# All tables: ([0-9]{1,6})")
-_PROGRAM, _RCCL, _BLOCKING, _AVERAGE = (
+_PROGRAM, _DEVICES, _RCCL, _BLOCKING, _AVERAGE, _ERROR = (
     "# Collective test starting:",
+    "# Using devices",
     "rccl-tests: Version",
     "# Blocking Enabled:",
     "# Avg bus bandwidth",
+    "# error:",
 )
 
 
 @dataclass
 class Row:
     """A size of a collective. `measured`: place -> what -> value in the tool's units (us, GB/s); `wrong`:
-    place -> how many."""
+    place -> how many; `ranks`: as in the name."""
 
     collective: str
     type: str
     redop: str
     root: str
     bytes: int
+    ranks: str = ""
     measured: Dict[str, Dict[str, Any]] = field(default_factory=dict)
     wrong: Dict[str, Any] = field(default_factory=dict)
 
@@ -92,14 +104,27 @@ def _why_wrong(wrong: Any) -> str:
     )
 
 
-def add_row(metrics: Metrics, row: Row) -> None:
+def why_failed(out_of_bounds: Any) -> str:
+    """Of a table whose rows do not say where."""
+    return "the validation failed: %s out of bounds" % bounded(clean(str(out_of_bounds)), 20)
+
+
+def add_row(metrics: Metrics, row: Row) -> bool:
+    """Whether no result of it is wrong."""
     root = [] if row.root in ("-1", "") else ["root" + row.root]
-    path = "/".join([row.collective, row.type, row.redop or "none"] + root + ["%d" % row.bytes])
+    ranks = [row.ranks] if row.ranks else []
+    path = "/".join([row.collective] + ranks + [row.type, row.redop or "none"] + root + ["%d" % row.bytes])
     redop = [] if row.redop in ("none", "") else [row.redop]
-    condition = ", ".join([" ".join([row.type] + redop + root), size(row.bytes)])
+    condition = ", ".join(
+        [" ".join([row.type] + redop + root), size(row.bytes)]
+        + [_SPELLED.sub(r"\1 \2", text.replace("_", " on ")) for text in ranks]
+    )
+    right = True
     for place, values in row.measured.items():
         why = _why_wrong(row.wrong.get(place))
-        small = row.bytes < BUSBW_FROM and "time" in values
+        right = right and not why
+        # one rank moves nothing between ranks, and its busbw is 0
+        timed = (row.bytes < BUSBW_FROM or row.ranks == "1rank") and "time" in values
         for what, value in values.items():
             unit, better, factor = ("byte/s", "higher", 1e9) if what == "busbw" else ("s", "lower", 1e-6)
             label = "%s %s, %s" % (row.collective.replace("_", " "), what, place.replace("_", " "))
@@ -107,20 +132,30 @@ def add_row(metrics: Metrics, row: Row) -> None:
                 None,
                 unit,
                 better,
-                what == ("time" if small else "busbw"),
+                row.bytes > 0 and what == ("time" if timed else "busbw"),
                 label=label,
                 group=row.collective,
                 condition=condition,
             )
             metrics.add("%s/%s_%s" % (path, place, what), value, kind, why, factor)
+    return right
 
 
-def state_ranks(found: Found, ranks: Sequence[Tuple[str, str]]) -> None:
-    """`ranks`: host and device of each."""
-    devices = [device for _, device in ranks]
-    found.device, found.machine = listed(sorted(set(devices))), counted(devices)
-    found.state("machine: devices", found.machine)
-    found.state("machine: host", listed(sorted({host for host, _ in ranks})))
+def state_ranks(found: Found, ranks: Sequence[Tuple[str, str]], count: int = 0) -> str:
+    """`ranks`: host and device of each; `count`: how many they are, where a line may be lost. Their part of a
+    metric's name."""
+    devices, hosts = [device for _, device in ranks], sorted({host for host, _ in ranks})
+    if not ranks:
+        return ""
+    count = count or len(ranks)
+    found.device = listed(sorted(set(found.device.split(", ") + devices)))
+    found.state("machine: devices", counted(devices))
+    found.machine = found.provenance.get("machine: devices", "")
+    found.state("machine: host", listed(hosts))
+    return "_".join(
+        ["%d%s" % (count, "ranks" if count > 1 else "rank")]
+        + (["%dhosts" % len(hosts)] if len(hosts) > 1 else [])
+    )
 
 
 @dataclass
@@ -155,10 +190,6 @@ def _is_header(words: Sequence[str]) -> bool:
     return list(words[:4]) == ["#", "size", "count", "type"]
 
 
-def is_mine(text: str) -> bool:
-    return any(line.lstrip().startswith("#") and _is_header(line.split()) for line in text.split("\n"))
-
-
 class _Table:
     """The state while lines are read."""
 
@@ -167,16 +198,35 @@ class _Table:
         self.columns: Optional[Columns] = None
         self.collective, self.tests, self.ends, self.above = "", 0, 0, ""
         self.stated = 0  # tables, by the lines at the ends of our own
-        self.ranks: Dict[str, Tuple[str, str]] = {}  # by their lines, which each table of one run repeats
+        self.ranks: Dict[int, Tuple[str, str]] = {}  # host and device
+        self.ranks_name, self.blamed, self.error = "", False, ""
 
-    def comment(self, line: str) -> None:
-        words = line.split()
+    def comment(self, line: str, number: int) -> None:
+        words, bounds = line.split(), _OUT_OF_BOUNDS.match(line[:_MAX_FACT])
+        if self.columns is not None and (_is_header(words) or _RANK.match(line[:_MAX_FACT])):
+            raise BadRecord("line %d begins a test before the one above has ended; %s" % (number, _APART))
         if _is_header(words):
             if self.tests and not self.collective:
                 raise BadRecord("several tests in one file, and the names of their programs are not in it")
             self.columns, self.tests = _columns(words[1:], self.above), self.tests + 1
+            self.found.metrics.table, self.blamed = number, False
+            self.ranks_name = state_ranks(
+                self.found,
+                [self.ranks[rank] for rank in sorted(self.ranks)],
+                max(self.ranks, default=-1) + 1,
+            )
+        elif bounds:
+            if bounds.group(1) not in ("0", _NOT_CHECKED) or "FAILED" in bounds.group(2):
+                if not self.blamed:
+                    self.found.metrics.invalidate(why_failed(bounds.group(1)), self.found.metrics.table)
         elif line.startswith(_AVERAGE):
             self.ends, self.columns = self.ends + 1, None
+        elif line.startswith(_ERROR):
+            self.error = "NCCL says:" + line[len(_ERROR) :]
+        elif line.startswith(_DEVICES):
+            self.ranks = {}
+        elif _FAILED_CASE.match(line[:_MAX_FACT]):
+            self.blamed = True
         elif line.startswith(_PROGRAM):
             self.collective = collective_of(line[len(_PROGRAM) :])
         elif line.startswith(_INTERRUPTED):
@@ -186,10 +236,10 @@ class _Table:
                 "_".join([self.collective] + clean(line[len(_ALGORITHM) :]).split()), 80
             )
         else:
-            self._fact(line)
+            self._fact(line, number)
         self.above = line
 
-    def _fact(self, line: str) -> None:
+    def _fact(self, line: str, number: int) -> None:
         line = line[:_MAX_FACT]
         version, rank, own, stated = (
             _VERSION.match(line),
@@ -208,8 +258,13 @@ class _Table:
             self.stated += int(stated.group(1))
         elif line.startswith(_SIMULATED):
             self.found.state("machine: simulated", True)
-        elif rank and len(self.ranks) < _MAX_RANKS:
-            self.ranks[line] = (rank.group(1), rank.group(2).strip())
+        elif rank:
+            index = whole_in(rank.group(1)) or 0
+            if index in self.ranks:
+                raise BadRecord("line %d has rank %d of one test again; %s" % (number, index, _APART))
+            if len(self.ranks) >= _MAX_RANKS:
+                raise BadRecord("more than %d ranks" % _MAX_RANKS)
+            self.ranks[index] = (rank.group(2), rank.group(3).strip())
         elif line.startswith("# nThread "):
             for key, pattern in _SETTINGS.items():
                 setting = pattern.search(line)
@@ -232,6 +287,7 @@ class _Table:
             first.get("redop", ""),
             first.get("root", ""),
             whole_in(first["size"]) or 0,
+            self.ranks_name,
         )
         at = len(columns.first)
         for place, names in columns.places:
@@ -242,7 +298,7 @@ class _Table:
             row.measured[place] = {what: self._cell(cells[what], number) for what in (names[0], "busbw")}
             if cells.get("#wrong", _NOT_CHECKED) != _NOT_CHECKED:
                 row.wrong[place] = self._cell(cells["#wrong"], number)
-        add_row(self.found.metrics, row)
+        self.blamed = not add_row(self.found.metrics, row) or self.blamed
 
     @staticmethod
     def _cell(text: str, number: int) -> float:
@@ -258,17 +314,18 @@ def read(text: str) -> Found:
         line = clean(raw).strip()
         words = line.split()
         if line.startswith("#"):
-            table.comment(line)
+            table.comment(line, number)
         elif line.startswith(_RCCL):
             table.found.state("library: rccl-tests", line[len(_RCCL) :])
         elif len(words) > 1 and whole_in(words[0]) is not None and whole_in(words[1]) is not None:
             table.row(words, number)
-    if table.ends < table.tests:
+    if table.ends != table.tests:
         raise BadRecord("cut off, or the test did not end: no line '%s'" % _AVERAGE)
     if table.found.source == OWN_SOURCE and table.stated != table.tests:
         raise BadRecord(
             "cut off: %s, and its end is not there or counts %d"
             % (plural(table.tests, "table"), table.stated)
         )
-    state_ranks(table.found, list(table.ranks.values()))
+    if table.error:
+        table.found.metrics.invalidate(table.error)
     return table.found

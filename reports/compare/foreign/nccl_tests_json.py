@@ -15,6 +15,7 @@ from reports.compare.foreign.nccl_tests import (
     collective_of,
     nccl_version,
     state_ranks,
+    why_failed,
 )
 from reports.jsonl import BadRecord, Json, Reader, is_number
 
@@ -55,13 +56,14 @@ def _whole(reader: Reader, key: str) -> int:
     return value
 
 
-def _row(result: Reader, collective: str) -> Row:
+def _row(result: Reader, collective: str, ranks: str) -> Row:
     row = Row(
         collective,
         result.text("type"),
         result.text_or("redop"),
         result.text_or("root").strip(),
         _whole(result, "size"),
+        ranks,
     )
     for place in PLACES:
         reader = result.object_or_empty(place)
@@ -72,7 +74,8 @@ def _row(result: Reader, collective: str) -> Row:
     return row
 
 
-def _state(found: Found, reader: Reader) -> None:
+def _state(found: Found, reader: Reader) -> str:
+    """The part of the ranks in the names."""
     config = reader.object_or_empty("config")
     found.state("library: NCCL", nccl_version("%d" % _whole(reader, "nccl_version")))
     for key, name in _SETTINGS.items():
@@ -80,15 +83,15 @@ def _state(found: Found, reader: Reader) -> None:
         found.state("options: " + key, value if is_number(value) else None)
     if config.json.get("blocking_collectives") == "true":
         found.state("options: blocking", "yes")
-    state_ranks(
+    for name, value in _variables(reader.items("env")).items():
+        found.state("environment: " + name, value)
+    return state_ranks(
         found,
         [
             (rank.text_or("hostname"), rank.text_or("device_info").strip())
             for rank in config.objects("devices")
         ],
     )
-    for name, value in _variables(reader.items("env")).items():
-        found.state("environment: " + name, value)
 
 
 def _variables(env: List[Any]) -> Dict[str, str]:
@@ -107,8 +110,15 @@ def read(value: Json) -> Found:
         raise BadRecord("cut off, or the test did not end: no average_bus_bandwidth")
     args = reader.items("args")
     collective = collective_of(args[0] if args and isinstance(args[0], str) else "")
-    for result in reader.objects("results"):
-        add_row(found.metrics, _row(result, collective))
+    ranks = _state(found, reader)
+    right = [add_row(found.metrics, _row(result, collective, ranks)) for result in reader.objects("results")]
+    bounds = reader.object_or_empty("out_of_bounds").json
+    if all(right) and (
+        bounds.get("okay") not in (None, True, "true") or bounds.get("count") not in (None, 0)
+    ):
+        found.metrics.invalidate(why_failed(bounds.get("count")))
+    errors = [text for text in reader.items("errors") if text != ""] if "errors" in value else []
+    if errors:
+        found.metrics.invalidate("NCCL says: %s" % errors[0])
     found.started = iso_date(reader.text_or("start_time"))
-    _state(found, reader)
     return found

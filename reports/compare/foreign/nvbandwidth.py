@@ -131,11 +131,14 @@ def read(value: Json) -> Found:
         raise BadRecord("nvbandwidth says: %s" % bounded(error))
     if len(tests) > _MAX_TESTS:
         raise BadRecord("more than %d tests" % _MAX_TESTS)
+    failed = [test for test in tests if test.text_or("status") in ("Error", "Running")]
     for test in tests:
         _add_test(
             found,
             test,
             test.text_or("error") or (error if test.text_or("status") in ("Error", "Running") else ""),
         )
+    if error and not failed:
+        found.metrics.invalidate("nvbandwidth says: " + error)
     _state(found, reader)
     return found

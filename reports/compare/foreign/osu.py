@@ -3,8 +3,9 @@
 or MB/s (1e6).
 
 Names are TEST/DATATYPE/…/SIZE/WHAT: mpi_allreduce_latency/MPI_CHAR/1024/avg_latency. What the table says of
-itself (datatype, window, synchronization, pairs) is part of the name, for a file may hold several. The first
-number of a row is judged.
+itself (accelerator, buffers, datatype, window, synchronization, pairs, threads) is part of the name, for a
+file may hold several. It does not say how many ranks there are, so a file with two tables of one name is
+refused. The first number of a row is judged.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from reports.jsonl import BadRecord, clean, whole_in
 from reports.quantity import plural, size
 
 SOURCE = "OSU micro-benchmarks"
+MARK = re.compile(r"# OSU ")
 _TITLE = "# OSU "
 _ACCELERATORS = ("-CUDA MANAGED", "-MANAGED", "-CUDA", "-OPENACC", "-ROCM")
 _UNITS: Tuple[Tuple[str, str, str, float], ...] = (
@@ -33,7 +35,21 @@ _SAME_NAME = {
     "": "bandwidth",
 }  # of versions 5 and 7, and of a column that is only a unit
 _SET_BY_THE_TEST = ("compute",)
-_PART_OF_NAME = {"Datatype": "datatype", "Window creation": "window", "Synchronization": "synchronization"}
+_PART_OF_NAME = {
+    "Datatype": "",
+    "Window creation": "",
+    "Window": "",
+    "Synchronization": "",
+    "Pairs": "pairs ",
+    "Number of Sender threads": "sender threads ",
+    "Number of Receiver threads": "receiver threads ",
+    "Number of forked processes in sender": "sender processes ",
+    "Number of forked processes in receiver": "receiver processes ",
+}
+_BUFFERS = re.compile(
+    r"# (?:Send Buffer|Rank 0 Memory) on [^()]{1,60}\((\w{1,20})\) and "
+    r"(?:Receive Buffer|Rank 1 Memory) on [^()]{1,60}\((\w{1,20})\)"
+)
 _COMMENTS_MOST = 400  # characters
 _BRACKETS = re.compile(r"\[ ([a-z ]{1,40}): ([A-Za-z0-9]{1,20}) \]")
 _NOT_A_WORD = re.compile(r"[^a-z0-9%]+")
@@ -53,17 +69,15 @@ class Column:
 
 @dataclass
 class Table:
-    """`columns` is empty between a title and the header."""
+    """`columns` is empty between a title and the header. `last`: the size of the last row, 0 where rows have
+    none."""
 
     test: str
     label: str
     parts: Dict[str, str] = field(default_factory=dict)
     columns: List[Column] = field(default_factory=list)
     sized: bool = False
-
-
-def is_mine(text: str) -> bool:
-    return any(line.startswith(_TITLE) for line in text.split("\n"))
+    last: int = -1
 
 
 def _word(text: str) -> str:
@@ -91,20 +105,25 @@ def _title(found: Found, line: str) -> Table:
         found.device = accelerator[1:]
         found.state("options: accelerator", found.device)
     label = label[: -len(" Test")] if label.endswith(" Test") else label
-    return Table(_word(label), label)
+    parts = {"accelerator": accelerator[1:]} if accelerator else {}
+    return Table(_word(label), label, parts)
 
 
-def _comment(found: Found, table: Table, line: str) -> None:
+def _comment(found: Found, table: Table, line: str, number: int) -> None:
     """A header, or what the table says of itself."""
     text = line[1:].strip()
     columns = [_column(title) for title in _COLUMNS.split(text)]
     sized = columns[0].title == "Size"
     if columns[sized:] and columns[sized:][0].unit:
-        table.columns, table.sized = columns[sized:], sized
+        table.columns, table.sized, table.last = columns[sized:], sized, -1
+        found.metrics.table = number
         return
     key, _, value = text.partition(": ")
     if key in _PART_OF_NAME:
-        table.parts[_PART_OF_NAME[key]] = bounded(value.rstrip("."), 60)
+        table.parts[key] = _PART_OF_NAME[key] + bounded(value.rstrip("."), 60)
+    buffers = _BUFFERS.match(line)
+    if buffers:
+        table.parts["buffers"] = "%s %s" % buffers.groups()
     for key, value in _BRACKETS.findall(text):
         if value == "varied":
             raise BadRecord("a table of varied window sizes (-V) is not read; give one window size")
@@ -125,6 +144,11 @@ def _row(found: Found, table: Table, words: List[str], number: int) -> None:
     bytes_ = whole_in(words[0]) if table.sized else None
     if table.sized and bytes_ is None:
         raise BadRecord("line %d has no size" % number)
+    if (bytes_ or 0) <= table.last:
+        raise BadRecord(
+            "line %d has no larger size than the row above: tables are mixed; give each a file" % number
+        )
+    table.last = bytes_ or 0
     path = (
         [table.test]
         + [value.replace(" ", "_") for value in table.parts.values()]
@@ -160,7 +184,7 @@ def read(text: str) -> Found:
         if line.startswith(_TITLE):
             table = _title(found, line)
         elif line.startswith("#"):
-            _comment(found, table, line[:_COMMENTS_MOST])
+            _comment(found, table, line[:_COMMENTS_MOST], number)
         elif words and table.columns and _begins_row(table, words[0]):
             if number == len(lines):  # the digits that follow may be missing
                 raise BadRecord("cut off: the last line has no end")
