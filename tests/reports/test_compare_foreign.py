@@ -521,12 +521,161 @@ class NvBandwidth(Foreign):
         self.assertEqual(shown(of([["1.5"]], "new", "speed").numbers["new/0/0"]), (1.5, "1", None, False))
 
 
+class NvBandwidthText(Foreign):
+    def test_the_text_is_the_json(self) -> None:
+        """The file is the text of the same run: names, units and what is judged are equal, and numbers to the
+        two decimals of the text. A waived test has no name there."""
+        run, json_ = recorded("nvbandwidth.txt"), recorded("nvbandwidth.json")
+        self.sound(run)
+        self.assertEqual(set(json_.numbers) - set(run.numbers), {"multinode_device_to_device_memcpy_read_ce"})
+        for name, number in run.numbers.items():
+            other = json_.numbers[name]
+            self.assertEqual(shown(number)[1:], shown(other)[1:], name)
+            self.assertEqual((number.label, number.condition), (other.label, other.condition))
+            self.assertEqual(number.value is None, other.value is None)
+            if number.value is not None:
+                self.assertLess(
+                    abs(number.value - other.value), 0.0051 * (1e9 if number.unit != "s" else 1e-9)
+                )
+        self.assertEqual(run.numbers["one_to_all_read_sm"].reason, "test error: Insufficient devices")
+        self.assertEqual((run.device, run.machine), (json_.device, json_.machine))
+        self.assertEqual(run.provenance["driver: driver"], "570.86.15")
+
+    def test_what_is_refused(self) -> None:
+        text = text_of("nvbandwidth.txt")
+        for content, why in (
+            (text.replace("276.19", "27.19"), "is not the sum of the matrix above"),
+            (text.replace(" 1    276.19       N/A\n", ""), "is not the sum of the matrix above"),
+            (text.replace(" 1    276.19       N/A", " 1    276.19"), "is not row 1 of 2 columns"),
+            (text.replace("SUM host_to_device_memcpy_ce 111.27\n", ""), "before the one above has ended"),
+            (text + text[text.index("Running") :], "has the test host_to_device_memcpy_ce again"),
+            (text.partition("NOTE")[0], "did not end"),
+            (text.replace("Error: Insufficient devices\n", ""), "did not end"),
+        ):
+            with self.subTest(why=why):
+                self.assertIn(why, self.why_not(content))
+
+    def test_a_wrong_byte_is_said_beside_the_matrix(self) -> None:
+        """The kernel that compares prints it; with -j it stands before the object."""
+        line = " Invalid value when checking the pattern at 0x7f5e2c000000\n"
+        for name in ("nvbandwidth.txt", "nvbandwidth.json"):
+            numbers = self.of(line + text_of(name)).numbers
+            self.assertEqual([name for name, n in numbers.items() if not n.reason], [])
+        content = content_of("nvbandwidth.json")
+        content["nvbandwidth"]["testcases"] = content["nvbandwidth"]["testcases"][:2]
+        self.assertEqual(
+            {n.reason for n in self.of(content).numbers.values() if not n.unavailable},
+            {"nvbandwidth says: ASSERT in expression h_errorFlag == 0"},
+        )
+
+
+class TransferBench(Foreign):
+    def test_the_matrices(self) -> None:
+        run = recorded("transferbench_p2p.txt")
+        self.sound(run)
+        self.assertEqual(len(run.numbers), 36)
+        path = "p2p/%s/GFX/local_read/67108864/%s"
+        for name, expected in {
+            path % ("unidirectional", "CPU00/GPU01"): (26.48e9, "byte/s", "higher", True),
+            path % ("unidirectional", "GPU01/GPU00"): (76.31e9, "byte/s", "higher", True),
+            path % ("bidirectional", "GPU00/GPU01/there"): (68.62e9, "byte/s", "higher", False),
+            path % ("bidirectional", "GPU00/GPU01/back"): (68.68e9, "byte/s", "higher", False),
+            path % ("bidirectional", "GPU00/GPU01/total"): (137.3e9, "byte/s", "higher", True),
+        }.items():
+            self.assertEqual(shown(run.numbers[name]), expected, name)
+        self.assertTrue(run.numbers[path % ("bidirectional", "GPU01/GPU01/total")].unavailable)
+        self.assertEqual(run.provenance["library: TransferBench"], "1.52")
+
+    def test_tests_of_a_file(self) -> None:
+        run = recorded("transferbench_tests.txt")
+        self.sound(run)
+        two = "test2/G0->GPU00:004->G1+G1->GPU01:004->G0/"
+        self.assertEqual(
+            {name: shown(n)[0] for name, n in run.numbers.items() if n.judged},
+            {
+                "test1/G0->GPU00:004->G1/transfer0/67108864": 33.52e9,
+                two + "transfer0/67108864": 33.1e9,
+                two + "transfer1/67108864": 32.9e9,
+            },
+        )
+        borders = recorded("transferbench_borders.txt")
+        self.assertEqual(shown(borders.numbers["test1/G0->G0:4->G1/transfer0/67108864"])[0], 1033.52e9)
+        plain = text_of("transferbench_borders.txt").replace("│", " ")
+        self.assertEqual(self.of(plain).numbers, borders.numbers)
+
+    def test_what_fails_or_is_cut(self) -> None:
+        text = text_of("transferbench_tests.txt")
+        wrong = "\n[ERROR] Unexpected mismatch at index 12 of destination array 0:\n"
+        self.assertEqual(
+            {n.reason for n in self.of(text + wrong).numbers.values()},
+            {"TransferBench says: " + wrong.strip()},
+        )
+        self.assertIn("TransferBench says", self.why_not(text.partition("Test 2")[0] + "Test 2:" + wrong))
+        self.assertIn("before the one above has ended", self.why_not(text.replace(" Aggregate", " x")))
+        p2p = text_of("transferbench_p2p.txt")
+        self.assertIn("did not end", self.why_not(p2p.partition("Bidirectional")[0]))
+        self.assertIn("is in two tables", self.why_not(p2p + p2p))
+        self.assertIn("is no row of its matrix", self.why_not(p2p.replace("27.10       661.20", "661.20")))
+        self.assertIn("other presets are not read", self.why_not("TransferBench v1.52\nGPU-GFX Scaling\n"))
+
+
+class Imb(Foreign):
+    def test_the_tables(self) -> None:
+        run = recorded("imb_mpi1.txt")
+        self.sound(run)
+        self.assertEqual((run.started, len(run.numbers)), ("2026-11-26T14:16:09", 30))
+        for name, expected in {
+            "PingPong/2processes_2waiting/1024/t": (4.15e-6, "s", "lower", True),
+            "PingPong/2processes_2waiting/1024/bandwidth": (246.58e6, "byte/s", "higher", False),
+            "Allreduce/2processes_2waiting/512/t_avg": (11.01e-6, "s", "lower", True),
+            "Allreduce/4processes/512/t_avg": (22.65e-6, "s", "lower", True),
+            "Allreduce/4processes/512/t_max": (24.67e-6, "s", "lower", False),
+            "Barrier/2processes_2waiting/t_avg": (4.95e-6, "s", "lower", True),
+        }.items():
+            self.assertEqual(shown(run.numbers[name]), expected, name)
+        self.assertEqual(run.provenance["library: Intel MPI Benchmarks"], "2021.11")
+
+    def test_groups(self) -> None:
+        run = recorded("imb_groups.txt")
+        self.sound(run)
+        self.assertEqual(
+            run.numbers["Multi-PingPong/2groups_of_2processes/group1/1024/t"].condition,
+            "1 KiB, 2 groups of 2 processes, group 1",
+        )
+
+    def test_defects_and_what_did_not_run(self) -> None:
+        """Built with -DCHECK; the recorded run had no defects and ended one size by its time limit."""
+        run = recorded("imb_check.txt")
+        self.sound(run)
+        bad = {name: n.reason for name, n in run.numbers.items() if n.reason}
+        self.assertEqual(set(bad), {"Uniband/2processes/1024/" + w for w in ("bandwidth", "message_rate")})
+        self.assertTrue(all(reason.startswith("time-out.; Time limit") for reason in bad.values()))
+        failed = self.of(text_of("imb_check.txt").replace("0.97         0.00", "0.97         0.50"))
+        self.assertEqual(
+            {name for name, n in failed.numbers.items() if n.reason.startswith("the validation failed")},
+            {"Allreduce/2processes/512/t_" + what for what in ("min", "max", "avg")},
+        )
+
+    def test_what_is_refused(self) -> None:
+        text = text_of("imb_mpi1.txt")
+        self.assertIn("is in two tables", self.why_not(text + text))
+        self.assertIn("did not end", self.why_not(text.partition("# All processes")[0]))
+        begun = text.partition("# Benchmarking Allreduce")[0]
+        self.assertIn("before the one above has ended", self.why_not(begun + text))
+        row = "         1024           50         4.15       246.58\n"
+        self.assertIn("tables are mixed", self.why_not(text.replace(row, row + row)))
+
+
 class Logs(Foreign):
     """What launchers and log collectors put before every line."""
 
     TEXTS = (
         "nccl_tests_broadcast_timestamps.txt",
         "osu_bw.txt",
+        "imb_mpi1.txt",
+        "nvbandwidth.txt",
+        "transferbench_p2p.txt",
+        "transferbench_tests.txt",
     )
     JSON = ("nccl_tests_all_reduce.json", "nvbandwidth.json", "google_benchmark.json")
     # As the line's number makes them.
@@ -557,12 +706,17 @@ class Logs(Foreign):
                 with self.subTest(name=name, launcher=launcher):
                     self.same(name, "".join("%s%s\n" % (prefix(i), line) for i, line in enumerate(lines)))
 
+    def test_what_open_mpi_recorded(self) -> None:
+        numbers = recorded("imb_tagged.txt").numbers
+        self.assertEqual(len(numbers), 6)
+        self.assertIn("Uniband/2processes/1024/bandwidth", numbers)
+
     def test_colours_line_ends_and_lines_of_others(self) -> None:
         for name in self.TEXTS + self.JSON:
             text = text_of(name)
             with self.subTest(name=name):
                 self.same(name, "\x1b]0;title\x07" + text.replace("\n", "\x1b[0m\r\n\x1b[1;32m"))
-        for name in ("osu_bw.txt", "nvbandwidth.json"):
+        for name in ("imb_mpi1.txt", "nvbandwidth.json"):
             tagged = "".join("[1,0]<stdout>:%s\n" % line for line in text_of(name).rstrip("\n").split("\n"))
             self.same(name, "--- a warning of mpirun ---\n" + tagged + "[1,1]<stderr>:another\n")
 
@@ -590,7 +744,13 @@ class Logs(Foreign):
             self.why_not(collected),
             "a log collector's JSON, an object a line: take out its text (jq -rj .log FILE)",
         )
-        self.assertIn("output of several tools", self.why_not(text + text_of("nccl_tests_all_reduce.txt")))
+        self.assertIn("output of several tools", self.why_not(text + text_of("imb_mpi1.txt")))
+
+    def test_a_line_that_only_names_the_tool(self) -> None:
+        name = "transferbench_p2p.txt"
+        lines = text_of(name).rstrip("\n").split("\n")
+        self.same(name, "Running TransferBench v1.52\n" + text_of(name))
+        self.same(name, "Running TransferBench v1.52\n" + "".join("0: %s\n" % line for line in lines))
 
     def test_two_hosts_in_one_log_are_refused(self) -> None:
         lines = text_of("nccl_tests_broadcast_timestamps.txt").rstrip("\n").split("\n")

@@ -16,20 +16,23 @@ from typing import Callable, Pattern, Tuple
 
 from reports.compare.foreign import (
     google_benchmark,
+    imb,
     log,
     metrics_csv,
     nccl_tests,
     nccl_tests_json,
     nvbandwidth,
+    nvbandwidth_text,
     osu,
+    transferbench,
 )
 from reports.compare.foreign.found import Found
 from reports.compare.numbers import BadNumbers, RunNumbers
 from reports.jsonl import MAX_FILE_BYTES, BadRecord, clean, open_regular, parse_line
 
 FORMATS = (
-    "nccl-tests (text or -J), nvbandwidth -j, Google Benchmark JSON, OSU micro-benchmarks, "
-    "CSV with the columns metric, unit, better and value"
+    "nccl-tests and nvbandwidth (text or JSON), TransferBench, OSU micro-benchmarks, Intel MPI Benchmarks, "
+    "Google Benchmark JSON, CSV with the columns metric, unit, better and value"
 )
 _UNKNOWN = "unknown format; known are " + FORMATS
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -42,6 +45,9 @@ _JSON: Tuple[Tuple[Callable, Callable], ...] = (
 _TEXT: Tuple[Tuple[Pattern[str], str, Callable[[str], Found]], ...] = (
     (nccl_tests.MARK, "nccl-tests", nccl_tests.read),
     (osu.MARK, "OSU", osu.read),
+    (imb.MARK, "IMB", imb.read),
+    (nvbandwidth_text.MARK, "nvbandwidth", nvbandwidth_text.read),
+    (transferbench.MARK, "TransferBench", transferbench.read),
 )
 
 
