@@ -635,6 +635,13 @@ class Imb(Foreign):
             self.assertEqual(shown(run.numbers[name]), expected, name)
         self.assertEqual(run.provenance["library: Intel MPI Benchmarks"], "2021.11")
 
+    def test_megabytes_of_old_versions(self) -> None:
+        text, name = text_of("imb_mpi1.txt"), "PingPong/2processes_2waiting/1024/bandwidth"
+        for version, factor in (("2018", 1e6), ("2019 Update 6", 1e6), ("2017", 1 << 20), ("4.1", 1 << 20)):
+            run = self.of(text.replace("2021.11", version))
+            self.assertAlmostEqual(run.numbers[name].value, 246.58 * factor, 3)
+            self.assertEqual(run.provenance["library: Intel MPI Benchmarks"], version)
+
     def test_groups(self) -> None:
         run = recorded("imb_groups.txt")
         self.sound(run)

@@ -3,7 +3,8 @@
 
 Names are BENCHMARK/PROCESSES/…/SIZE/WHAT: Allreduce/4processes/1024/t_avg. PROCESSES has what else the table
 says of them: 2processes_2waiting, or 2groups_of_2processes. Judged is the average time, or what comes first
-of the time, the time with overlap and the bandwidth.
+of the time, the time with overlap and the bandwidth. Its Mbytes are 1e6 bytes from version 2018 on, and 2^20
+before.
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ from reports.jsonl import BadRecord, clean, whole_in
 from reports.quantity import plural, size
 
 SOURCE = "Intel MPI Benchmarks"
-MARK = re.compile(r"#\s{1,8}Intel\(R\) MPI Benchmarks |# Benchmarking ")
-_BEGIN = re.compile(r"#\s+Intel\(R\) MPI Benchmarks (\S{1,40}), (.{1,80})")
+MARK = re.compile(r"#\s{1,8}Intel ?\(R\) MPI Benchmark|# Benchmarking ")
+_BEGIN = re.compile(r"#\s+Intel ?\(R\) MPI Benchmarks? (?:Suite V)?([^,]{1,40}), ")
 _BENCHMARK = re.compile(r"# Benchmarking (\S{1,80})")
 _PROCESSES = re.compile(r"# #processes = ([0-9]{1,9})")
 _GROUPS = re.compile(r"# \( ([0-9]{1,9}) groups of ([0-9]{1,9}) processes each running simultaneous \)")
 _WAITING = re.compile(r"# \( ?([0-9]{1,9}) additional process(?:es)? waiting in MPI_Barrier\)")
 _MODE = re.compile(r"# +MODE: (\S{1,40})")
 _FACT = re.compile(r"# ([A-Za-z_ ]{1,40}?) *: +(\S.{0,300})")
+_DECIMAL_SINCE = 2018
 _END = "# All processes entering MPI_Finalize"
 _FACTS = {
     "Release": "kernel: kernel",
@@ -62,14 +64,23 @@ class Table:
         return next((name for name in _JUDGED if name in names), "")
 
 
-def _column(word: str) -> Column:
+def _megabyte(version: str) -> float:
+    """3.2, 4.1, 2017, 2018, 2021.11."""
+    return (
+        float(1 << 20)
+        if (whole_in(version.replace(".", " ").partition(" ")[0]) or 0) < _DECIMAL_SINCE
+        else 1e6
+    )
+
+
+def _column(word: str, megabyte: float) -> Column:
     match = _COLUMN.fullmatch(word)
     if not match:
         return Column(word)
     if match.group(1):
         return Column(match.group(1), "s", None if match.group(1) == "t_CPU" else "lower", 1e-6)
     if match.group(2):
-        return Column("bandwidth", "byte/s", "higher", 1e6)
+        return Column("bandwidth", "byte/s", "higher", megabyte)
     if match.group(3):
         return Column("message_rate", "1/s", "higher")
     return Column("overlap", "fraction", "higher", 1e-2)
@@ -152,8 +163,8 @@ def _row(found: Found, table: Table, words: List[str], number: int) -> None:
 
 def read(text: str) -> Found:
     found, table, begun, ended = Found(SOURCE), Table(""), 0, 0
-    lines = text.split("\n")
-    for number, raw in enumerate(lines, 1):
+    megabyte = 1e6
+    for number, raw in enumerate(text.split("\n"), 1):
         line = clean(raw).rstrip()
         words = line.split()
         begin = _BEGIN.match(line[:400])
@@ -161,13 +172,13 @@ def read(text: str) -> Found:
             if begun > ended:
                 raise BadRecord("line %d begins a run before the one above has ended" % number)
             found.state("library: Intel MPI Benchmarks", begin.group(1))
-            begun, table = begun + 1, Table("")
+            begun, table, megabyte = begun + 1, Table(""), _megabyte(begin.group(1))
         elif line.startswith(_END):
             ended, table = ended + 1, Table("")
         elif _REPETITIONS in words and set(words[: words.index(_REPETITIONS)]) <= {_SIZE, _GROUP}:
             if not (table.benchmark and table.processes):
                 raise BadRecord("line %d: a table of which benchmark, and of how many processes?" % number)
-            table.columns, table.rows = [_column(word) for word in words], set()
+            table.columns, table.rows = [_column(word, megabyte) for word in words], set()
             found.metrics.table = number
         elif line.startswith("#"):
             table = _comment(found, table, line[:400])
