@@ -384,9 +384,12 @@ class NcclFailures(Foreign):
             "node01: Test NCCL failure all_reduce.cu:44 'unhandled system error'",
             "mpirun noticed that process rank 1 with PID 0 on node node01 exited on signal 9 (Killed).",
             "srun: error: node01: task 1: Exited with exit code 3",
+            "slurmstepd: error: *** STEP 17.0 ON node01 CANCELLED AT 2026-07-10T11:22 DUE TO TIME LIMIT ***",
         ):
             with self.subTest(line=line):
                 self.assertEqual(self.reasons(text + line + "\n"), {"the log says: " + line.strip()})
+        harmless = "srun: error: ioctl(TIOCGWINSZ): Inappropriate ioctl for device\n"
+        self.assertEqual(self.reasons(harmless + text), {""})
         self.assertEqual(self.reasons(text + "# error: internal error\n"), {"NCCL says: internal error"})
 
 

@@ -35,7 +35,8 @@ _FAILURES = re.compile(
     r"Test (?:NCCL |CUDA |HIP )?failure |Test timeout \(|DATA VALIDATION ERROR"
     r"|Invalid value when checking the pattern|MPI_ABORT was invoked|BAD TERMINATION OF ONE OF YOUR"
     r"|exited on signal|exited with non-zero|non-zero exit code|An error occurred in MPI_|Fatal error in"
-    r"|srun: error:|slurmstepd: error:|Segmentation fault|Bus error|core dumped|Caught signal [0-9]"
+    r"|srun: error: \S+: tasks? [0-9]|slurmstepd: error: (?:\*\*\*|Detected [0-9]+ oom)"
+    r"|Segmentation fault|Bus error|core dumped|Caught signal [0-9]"
     r"|terminate called after|illegal memory access|uncorrectable ECC"
 )
 
