@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lib/cores.h"
+#include "lib/cgroup.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 /* A mask of the kernel's may be longer than a cpu_set_t. */
 enum { SETS = CORES_MAX / CPU_SETSIZE };
@@ -22,6 +26,94 @@ size_t cores_allowed(int cores[CORES_MAX])
 		if (CPU_ISSET_S(core, sizeof(now), bound ? before : now))
 			cores[count++] = (int)core;
 	return count;
+}
+
+void cores_parse_list(const char *list, bool in_list[CORES_MAX])
+{
+	while (isdigit((unsigned char)*list)) {
+		char *end;
+		unsigned long from = strtoul(list, &end, 10), to = from;
+		if (*end == '-')
+			to = strtoul(end + 1, &end, 10);
+		for (unsigned long core = from; core <= to && core < CORES_MAX; core++)
+			in_list[core] = true;
+		list = *end == ',' ? end + 1 : end;
+	}
+}
+
+static bool read_line(const char *path, char *line, size_t capacity)
+{
+	FILE *file = fopen(path, "re");
+	const bool read = file && fgets(line, (int)capacity, file);
+	if (file)
+		fclose(file);
+	return read;
+}
+
+size_t cores_online(const char *root, int processors[CORES_MAX])
+{
+	char path[512], list[CORES_LIST_BYTES];
+	bool online[CORES_MAX] = {false};
+	size_t count = 0;
+	snprintf(path, sizeof(path), "%s/sys/devices/system/cpu/online", root);
+	if (read_line(path, list, sizeof(list)))
+		cores_parse_list(list, online);
+	for (int i = 0; i < CORES_MAX; i++)
+		if (online[i])
+			processors[count++] = i;
+	return count;
+}
+
+size_t cores_apart(const char *root, const int *processors, size_t count, int cores[CORES_MAX])
+{
+	bool taken[CORES_MAX] = {false};
+	size_t found = 0;
+	for (size_t i = 0; i < count; i++) {
+		char path[512], siblings[4096];
+		if (taken[processors[i]])
+			continue;
+		cores[found++] = processors[i];
+		snprintf(path, sizeof(path),
+			 "%s/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", root,
+			 processors[i]);
+		if (read_line(path, siblings, sizeof(siblings)))
+			cores_parse_list(siblings, taken);
+	}
+	return found;
+}
+
+/* "150000 100000", of which the first may be "max", in version 2; in version 1 each has a file of
+ * its own, and the first may be -1. */
+static void keep_smallest_quota(const char *folder, int version, void *arg)
+{
+	double *smallest = arg, quota_us, period_us;
+	char path[4096], line[2][64], *end;
+	snprintf(path, sizeof(path), "%s/%s", folder,
+		 version == 1 ? "cpu.cfs_quota_us" : "cpu.max");
+	if (!read_line(path, line[0], sizeof(line[0])))
+		return;
+	quota_us = strtod(line[0], &end);
+	if (version == 1) {
+		snprintf(path, sizeof(path), "%s/cpu.cfs_period_us", folder);
+		end = read_line(path, line[1], sizeof(line[1])) ? line[1] : end;
+	}
+	period_us = strtod(end, NULL);
+	if (quota_us > 0.0 && period_us > 0.0)
+		*smallest = fmin(*smallest, quota_us / period_us);
+}
+
+double cores_quota(const char *root)
+{
+	double smallest = INFINITY;
+	cgroup_each(root, "cpu", keep_smallest_quota, &smallest);
+	return smallest;
+}
+
+size_t cores_at_once(const char *root, const int *processors, size_t count, int cores[CORES_MAX])
+{
+	const size_t apart = cores_apart(root, processors, count, cores);
+	const double granted = fmax(1.0, floor(cores_quota(root)));
+	return granted < (double)apart ? (size_t)granted : apart;
 }
 
 int cores_stay_on(int core)

@@ -1,21 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The cores that this process may use, and the one of the thread that drives a device. Where the
- * scheduler chose that one, it shared a core now with this worker and now with another, and a small
- * copy took 1 or 25 us.
+ * The cores that this process may use, how many of them compute at once, and the one of the thread
+ * that drives a device. Where the scheduler chose that one, it shared a core now with this worker
+ * and now with another, and a small copy took 1 or 25 us.
+ *
+ * `root` is "" for this machine; a test passes a folder that holds proc/ and sys/.
  */
 #ifndef GPUSIG_CORES_H
 #define GPUSIG_CORES_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Numbers of cores are below. */
 #define CORES_MAX 8192
+/* For a list of the kernel's, "0,2,4", of every other one of so many. */
+#define CORES_LIST_BYTES 32768
 
 /* The numbers of the cores in the affinity mask of the calling thread, ascending; where
  * cores_stay_on() bound it, of its mask before that. How many there are; 0: unknown. */
 size_t cores_allowed(int cores[CORES_MAX]);
+
+/* A set of processors' numbers as the kernel writes it, "0-3,8": those below CORES_MAX are set to
+ * true, the others stay as they are. */
+void cores_parse_list(const char *list, bool in_list[CORES_MAX]);
+
+/* The processors that the kernel uses, ascending. How many; 0: unknown. */
+size_t cores_online(const char *root, int processors[CORES_MAX]);
+
+/* Of `count` processors, ascending, the first of each physical core, for threads of one core share
+ * its arithmetic and its caches. How many these are. */
+size_t cores_apart(const char *root, const int *processors, size_t count, int cores[CORES_MAX]);
+
+/* How much CPU time a second the control groups of this process grant it at most, in seconds: 1.5
+ * is one and a half processors. INFINITY: they do not limit it. */
+double cores_quota(const char *root);
+
+/* As cores_apart(), but not more than the whole processors in the quota, and at least one if
+ * `count` is: so many threads compute at once, and more than that wait for each other. */
+size_t cores_at_once(const char *root, const int *processors, size_t count, int cores[CORES_MAX]);
 
 /* Bind the calling thread to one of these cores until it calls cores_roam(). Threads that it starts
  * meanwhile are bound with it, unless they get a mask of their own. 0 or -errno; -EBUSY: it, or

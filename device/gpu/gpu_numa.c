@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/gpu/gpu_numa.h"
+#include "lib/cores.h"
 
 #include <ctype.h>
 #include <pthread.h>
@@ -31,56 +32,52 @@ int gpu_numa_node(const struct gpu_traits *traits)
 								     : -1;
 }
 
-/* The format of /sys/devices/system/node: "0-7,16-23". */
-static void parse_list(const char *list, cpu_set_t *cpus)
-{
-	CPU_ZERO(cpus);
-	while (isdigit((unsigned char)*list)) {
-		char *end;
-		unsigned long from = strtoul(list, &end, 10), to = from;
-		if (*end == '-')
-			to = strtoul(end + 1, &end, 10);
-		for (unsigned long cpu = from; cpu <= to && cpu < CPU_SETSIZE; cpu++)
-			CPU_SET(cpu, cpus);
-		list = *end == ',' ? end + 1 : end;
-	}
-}
+/* A machine may have more processors than a cpu_set_t. */
+struct mask {
+	cpu_set_t sets[CORES_MAX / CPU_SETSIZE];
+};
 
 /* The mask that the process had before any thread of it was pinned here. */
-static cpu_set_t at_first;
+static struct mask at_first;
 static void remember_mask(void)
 {
-	if (sched_getaffinity(0, sizeof(at_first), &at_first))
-		CPU_ZERO(&at_first);
+	if (sched_getaffinity(0, sizeof(at_first), at_first.sets))
+		at_first = (struct mask){0};
 }
 
-static bool read_processors(int node, cpu_set_t *cpus)
+static bool read_processors(int node, struct mask *processors)
 {
 	const char *root = getenv("GPUSIG_NUMA_TOPOLOGY");
-	char path[256], list[4096];
+	char path[256], list[CORES_LIST_BYTES];
+	bool near[CORES_MAX] = {false};
 	snprintf(path, sizeof(path), "%.200s/node%d/cpulist",
 		 root ? root : "/sys/devices/system/node", node);
 	if (!read_line(path, list, sizeof(list)))
 		return false;
-	parse_list(list, cpus);
+	cores_parse_list(list, near);
+	*processors = (struct mask){0};
+	for (size_t i = 0; i < CORES_MAX; i++)
+		if (near[i])
+			CPU_SET_S(i, sizeof(*processors), processors->sets);
 	return true;
 }
 
-static bool has_some_of(const cpu_set_t *cpus, const cpu_set_t *mask, cpu_set_t *both)
+static bool has_some_of(const struct mask *processors, const struct mask *mask, struct mask *both)
 {
-	CPU_AND(both, cpus, mask);
-	return CPU_COUNT(both) > 0;
+	CPU_AND_S(sizeof(*both), both->sets, processors->sets, mask->sets);
+	return CPU_COUNT_S(sizeof(*both), both->sets) > 0;
 }
 
 bool gpu_numa_pin_thread(int node)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	cpu_set_t near, may, both;
+	struct mask near, may, both;
 	pthread_once(&once, remember_mask);
-	if (node < 0 || !read_processors(node, &near) || sched_getaffinity(0, sizeof(may), &may))
+	if (node < 0 || !read_processors(node, &near) ||
+	    sched_getaffinity(0, sizeof(may), may.sets))
 		return true;
 	if (!has_some_of(&near, &may, &both))
 		return !has_some_of(&near, &at_first, &both);
-	sched_setaffinity(0, sizeof(both), &both);
+	sched_setaffinity(0, sizeof(both), both.sets);
 	return true;
 }

@@ -23,11 +23,12 @@ struct host_dev *host_open_device(unsigned id) { return open_devices[id]; }
 
 static int probe_devices(unsigned *count_p)
 {
-	int cores[HOST_MAX_CORES];
-	if (host_cores(cores) == 0)
-		return err_note(-ENODEV, "host: cannot read the affinity mask of this process");
-	*count_p = DEV_MAX;
-	return 0;
+	int cores[CORES_MAX];
+	size_t count;
+	const int status = host_cores("", cores, &count);
+	if (status == 0)
+		*count_p = DEV_MAX;
+	return status;
 }
 
 static uint64_t unit_cache_bytes(const struct host_dev *d, unsigned level)
@@ -124,7 +125,7 @@ static int open_on_cores(const int *cores, size_t total, unsigned index, unsigne
 static int open_device(const char *model, unsigned index, unsigned count, uint32_t want,
 		       struct dev **dev_p)
 {
-	int cores[HOST_MAX_CORES];
+	int cores[CORES_MAX];
 	const struct host_blas *blas = NULL;
 	int blas_status = 0;
 	if (model)
@@ -134,11 +135,10 @@ static int open_device(const char *model, unsigned index, unsigned count, uint32
 		return err_note(-EINVAL,
 				"open host:%u: the indices of %u listed devices must be 0 to %u",
 				index, count, count - 1);
-	size_t total = host_cores(cores), first, own;
-	if (total == 0)
-		return err_note(-ENODEV,
-				"open host:%u: cannot read the affinity mask of this process",
-				index);
+	size_t total, first, own;
+	int status = host_cores("", cores, &total);
+	if (status)
+		return status;
 	host_cores_share(total, index, count, &first, &own);
 	if (want & (DEV_CAP_GEMM | DEV_CAP_GEMM_TILED))
 		blas_status = host_blas_open(HOST_SLOTS * (unsigned)own * count, &blas);
@@ -148,7 +148,7 @@ static int open_device(const char *model, unsigned index, unsigned count, uint32
 	if (blas_status)
 		dev_keep_lack(&d->dev, DEV_CAP_GEMM_BIT);
 	d->blas = blas;
-	int status = open_on_cores(cores, total, index, count, d);
+	status = open_on_cores(cores, total, index, count, d);
 	if (status) {
 		free(d->cores);
 		free(d);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/host/host_machine.h"
 #include "lib/cgroup.h"
-#include "lib/cores.h"
+#include "lib/core_kinds.h"
+#include "lib/err.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,32 +48,19 @@ static bool list_has(const char *list, int cpu)
 	return false;
 }
 
-static bool shares_core_with(const char *root, int cpu, const int *earlier, size_t count)
-{
-	char path[512], siblings[4096];
-	snprintf(path, sizeof(path),
-		 "%s/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", root, cpu);
-	if (!read_line(path, siblings, sizeof(siblings)))
-		return false;
-	for (size_t i = 0; i < count; i++)
-		if (list_has(siblings, earlier[i]))
-			return true;
-	return false;
-}
-
-size_t host_cores_of(const char *root, const int *allowed, size_t allowed_count, int *cores)
-{
-	size_t count = 0;
-	for (size_t i = 0; i < allowed_count && count < HOST_MAX_CORES; i++)
-		if (!shares_core_with(root, allowed[i], cores, count))
-			cores[count++] = allowed[i];
-	return count;
-}
-
-size_t host_cores(int cores[HOST_MAX_CORES])
+int host_cores(const char *root, int cores[CORES_MAX], size_t *count_p)
 {
 	int allowed[CORES_MAX];
-	return host_cores_of("", allowed, cores_allowed(allowed), cores);
+	const char *kinds = getenv("GPUSIG_CORE_KINDS");
+	size_t count = cores_allowed(allowed);
+	if (kinds && strcmp(kinds, "all") != 0)
+		return err_note(-EINVAL, "unknown GPUSIG_CORE_KINDS '%s'; values: all", kinds);
+	if (count == 0)
+		return err_note(-ENODEV, "host: cannot read the affinity mask of this process");
+	if (!kinds)
+		count = core_kinds_keep_fastest(root, allowed, count);
+	*count_p = cores_at_once(root, allowed, count, cores);
+	return 0;
 }
 
 void host_cores_share(size_t total, unsigned index, unsigned count, size_t *first_p,

@@ -6,19 +6,17 @@
 #ifndef GPUSIG_HOST_MACHINE_H
 #define GPUSIG_HOST_MACHINE_H
 
+#include "lib/cores.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
-#define HOST_MAX_CORES 1024
-
-/* Processors of this process, one per physical core: the first hardware thread of each core in the
- * affinity mask, ascending. `root` is "" for this machine; a test passes a folder that holds a
- * recorded sys/. `allowed` lists the processors in the affinity mask. Returns the number found, at
- * least 1 if allowed_count is. */
-size_t host_cores_of(const char *root, const int *allowed, size_t allowed_count, int *cores);
-
-/* host_cores_of() for this machine and this process. 0 if the affinity mask cannot be read. */
-size_t host_cores(int cores[HOST_MAX_CORES]);
+/* Cores for units of this process: of the processors in its affinity mask the fastest kind, one a
+ * physical core, and not more than its CPU quota grants (lib/cores.h, lib/core_kinds.h).
+ * GPUSIG_CORE_KINDS=all takes cores of every kind. `root` is "" for this machine; a test passes a
+ * folder that holds a recorded sys/ and proc/. -EINVAL: GPUSIG_CORE_KINDS is something else;
+ * -ENODEV: the affinity mask cannot be read. */
+int host_cores(const char *root, int cores[CORES_MAX], size_t *count_p);
 
 /* The part of `total` cores that device `index` of `count` gets. All get the same number and the
  * remainder stays idle. With fewer cores than devices, device i gets core i modulo total. */

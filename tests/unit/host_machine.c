@@ -1,36 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Finding cores, their shares and their caches, also on recorded machines unlike this one.
+ * Shares of cores, their caches and memory, also on recorded machines unlike this one.
  */
 #include "device/host/host_machine.h"
+#include "tests/unit/recorded_machine.h"
 #include "tests/unit/test.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
-static char root[] = "/tmp/gpusig_host_machine_XXXXXX";
-
-static void write_under_root(const char *text, const char *name)
-{
-	char path[512], folder[512];
-	snprintf(path, sizeof(path), "%s/%s", root, name);
-	for (char *at = strchr(path + strlen(root) + 1, '/'); at; at = strchr(at + 1, '/')) {
-		snprintf(folder, sizeof(folder), "%.*s", (int)(at - path), path);
-		mkdir(folder, 0700);
-	}
-	FILE *file = fopen(path, "w");
-	if (!file)
-		return;
-	fprintf(file, "%s\n", text);
-	fclose(file);
-}
-
-static void write_sysfs(const char *text, const char *format, int cpu, const char *name)
-{
-	char path[256];
-	snprintf(path, sizeof(path), format, cpu, name);
-	write_under_root(text, path);
-}
+#include <errno.h>
 
 #define TOPOLOGY "sys/devices/system/cpu/cpu%d/topology/%s"
 #define CACHE "sys/devices/system/cpu/cpu%d/cache/%s"
@@ -55,23 +31,6 @@ static void record_machine(void)
 		write_sysfs("16M", CACHE, cpu, "index2/size");
 		write_sysfs(pair, CACHE, cpu, "index2/shared_cpu_list");
 	}
-}
-
-static void one_thread_of_each_core(void)
-{
-	const int all[] = {0, 1, 2, 3, 4, 5, 6, 7}, some[] = {1, 3, 5, 6};
-	int cores[HOST_MAX_CORES];
-	require(host_cores_of(root, all, 8, cores) == 4);
-	expect(cores[0] == 0 && cores[3] == 3);
-	require(host_cores_of(root, some, 4, cores) == 3);
-	expect(cores[0] == 1 && cores[1] == 3 && cores[2] == 6);
-}
-
-static void without_topology_every_processor_is_a_core(void)
-{
-	const int all[] = {4, 9};
-	int cores[HOST_MAX_CORES];
-	expect(host_cores_of("/dev/null/none", all, 2, cores) == 2);
 }
 
 static void each_cache_counts_once(void)
@@ -104,9 +63,14 @@ static void shares_are_even(void)
 
 static void this_machine_is_described(void)
 {
-	int cores[HOST_MAX_CORES];
+	int cores[CORES_MAX];
+	size_t count = 0;
 	char processor[96] = "", kernel[64] = "";
-	require(host_cores(cores) >= 1);
+	require(host_cores("", cores, &count) == 0);
+	expect(count >= 1);
+	setenv("GPUSIG_CORE_KINDS", "some", 1);
+	expect(host_cores("", cores, &count) == -EINVAL);
+	unsetenv("GPUSIG_CORE_KINDS");
 	host_names(processor, sizeof(processor), kernel, sizeof(kernel));
 	expect(processor[0] && kernel[0]);
 	expect(host_memory_available_bytes("") > 0);
@@ -167,16 +131,11 @@ int main(void)
 	if (!mkdtemp(root))
 		return 77;
 	record_machine();
-	test(one_thread_of_each_core);
-	test(without_topology_every_processor_is_a_core);
 	test(each_cache_counts_once);
 	test(control_groups_bound_memory);
 	test(version_1_groups_bound_memory);
 	test(shares_are_even);
 	test(this_machine_is_described);
-	char command[128];
-	snprintf(command, sizeof(command), "rm -r %s", root);
-	if (system(command))
-		printf("# %s stays behind\n", root);
+	forget_machine();
 	return test_done();
 }

@@ -102,9 +102,10 @@ struct fake_gpu *fake_gpu_at(unsigned index)
 
 uint32_t fake_units(const struct fake_gpu *g)
 {
-	int cores[HOST_MAX_CORES];
-	size_t first, count;
-	host_cores_share(host_cores(cores), g->index, fake_gpu_count(), &first, &count);
+	int cores[CORES_MAX];
+	size_t total = 1, first, count;
+	host_cores("", cores, &total);
+	host_cores_share(total, g->index, fake_gpu_count(), &first, &count);
 	return (uint32_t)count;
 }
 

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Machines whose cores are of several kinds, fast ones beside economical ones. Threads on cores of
+ * two kinds end at different times, and what a mixture measures is true of neither kind.
+ *
+ * The kernel tells kinds apart by the events that their cores count (Intel's cpu_core and cpu_atom,
+ * from Linux 5.16), by their identification register (Arm), or, where it has neither, by their
+ * capacity. Cores of one kind may have different clocks. `root` as in lib/cores.h.
+ */
+#ifndef GPUSIG_CORE_KINDS_H
+#define GPUSIG_CORE_KINDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The kind of a core: "cpu_core", "implementer 0x41 part 0xd85", "capacity 446"; "" where the
+ * kernel tells none. */
+#define CORE_KIND_BYTES 48
+void core_kind_name(const char *root, int core, char name[CORE_KIND_BYTES]);
+
+/* Keep, of these cores, those of the fastest kind: of the largest capacity, then of the highest
+ * clock, then the first. How many are left. */
+size_t core_kinds_keep_fastest(const char *root, int *cores, size_t count);
+
+/* Every kind of the machine's processors with its list of processors: "cpu_core 0-15; cpu_atom
+ * 16-23". For the caller to free; NULL where there are not two kinds, or where memory is out. */
+char *core_kinds_text(const char *root);
+
+#endif
