@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lib/provenance.h"
+#include "lib/core_kinds.h"
+#include "lib/cores.h"
 #include "lib/units.h"
 
 #include <glob.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +21,7 @@ static const char config[] =
 /* Only these variables are recorded: they change results, and none of them holds a secret. */
 static const char *const recorded_environment[] = {
 	"GPUSIG_BLAS",
+	"GPUSIG_CORE_KINDS",
 	"OMP_NUM_THREADS",
 	"OPENBLAS_CORETYPE",
 	"OPENBLAS_NUM_THREADS",
@@ -154,6 +158,25 @@ void provenance_host(char *name, size_t capacity, char other)
 			*at = other;
 }
 
+/* What of the machine computes at once: neither threads of a core nor all that a quota denies. */
+static void put_cores(struct json *j)
+{
+	int processors[CORES_MAX], cores[CORES_MAX];
+	const size_t count = cores_online("", processors);
+	if (count)
+		json_integer(j, "cores_physical", cores_apart("", processors, count, cores));
+	else
+		json_null(j, "cores_physical");
+	const double quota = cores_quota("");
+	if (isfinite(quota))
+		json_number(j, "cpu_quota", quota);
+	else
+		json_null(j, "cpu_quota");
+	char *kinds = core_kinds_text("");
+	json_string(j, "core_kinds", kinds);
+	free(kinds);
+}
+
 static void put_machine(struct json *j)
 {
 	struct utsname system;
@@ -181,6 +204,7 @@ static void put_machine(struct json *j)
 	put_affinity(j);
 	json_number(j, "nice", getpriority(PRIO_PROCESS, 0));
 	json_integer(j, "cores_online", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
+	put_cores(j);
 	json_integer(j, "memory_bytes",
 		     (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGE_SIZE));
 	put_caches(j);

@@ -79,7 +79,7 @@ def sentence_of(signature: Json) -> str:
             parts.append(", ".join(known))
     if signature["simulated"]:
         return "; ".join(parts) + "; a model in virtual time."
-    cores = _number(fields, "cores_online", "cores")
+    cores = _number(fields, "cores_physical", "cores_online", "cores")
     memory = _number(fields, "memory_bytes")
     host = ", ".join(
         t

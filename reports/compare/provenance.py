@@ -37,7 +37,16 @@ _KINDS: Dict[str, Tuple[str, ...]] = {
     "power": ("power_limit",),
     "ecc": ("ecc",),
     "links": ("pcie_generation_max", "pcie_width", "pcie_width_max", "bus"),
-    "numa": ("numa_nodes", "numa_node", "affinity", "smt", "cores_online"),
+    "numa": (
+        "numa_nodes",
+        "numa_node",
+        "affinity",
+        "smt",
+        "cores_online",
+        "cores_physical",
+        "core_kinds",
+        "cpu_quota",
+    ),
     "partition": (
         "mig",
         "compute_mode",
