@@ -370,6 +370,13 @@ class Made(unittest.TestCase):
         with self.assertRaisesRegex(OSError, "make fakes"):
             stages.gpu(stages.MEMORY, self.tools(**{"--devices": Output(0, "", "")}))
 
+    def test_a_build_without_ranks_for_a_broken_source_is_a_failure(self):
+        told = Output(0, "skip: collectives/pairs (they do not build with mpicc: error)\n", "")
+        outcome = stages.build(stages.RELEASE, ("all",), self.tools(all=told))
+        self.assertIn("skip: collectives/pairs", outcome.failures[0])
+        absent = Output(0, "skip: collectives/pairs (no working mpicc, or HAVE_MPI=0)\n", "")
+        self.assertEqual(stages.build(stages.RELEASE, ("all",), self.tools(all=absent)).failures, [])
+
     def test_what_a_sanitizer_finds_is_a_failure(self):
         found = Output(0, "ok 1 x\n1..1\n", "WARNING: ThreadSanitizer: data race")
         self.assertEqual(len(stages.gpu(stages.MEMORY, self.tools(**{"a:0,1": found})).failures), 1)
