@@ -2,6 +2,7 @@
 #include "bench/bench_run.h"
 #include "bench/out.h"
 #include "device/dev_libraries.h"
+#include "lib/cores.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -79,12 +80,15 @@ void bench_device_list(void)
 	struct dev_backend_info info[BACKENDS];
 	struct json j = {0};
 	size_t count = dev_backends(info, BACKENDS);
+	int processors[CORES_MAX], cores[CORES_MAX];
+	const size_t at_once = cores_at_once("", processors, cores_allowed(processors), cores);
 	for (size_t i = 0; i < count && i < BACKENDS; i++) {
 		json_clear(&j);
 		json_object_begin(&j, NULL);
 		json_string(&j, "name", info[i].name);
 		json_integer(&j, "devices", info[i].devices);
 		json_string(&j, "why", info[i].why);
+		json_integer(&j, "cores", at_once);
 		if (dev_backend_models(info[i].name))
 			json_string(&j, "models", dev_backend_models(info[i].name));
 		json_object_end(&j);

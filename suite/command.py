@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import re
 import shlex
 import shutil
@@ -13,7 +12,7 @@ from pathlib import Path
 
 from suite import devices, duration, simgrid
 from suite.command_error import CommandError
-from suite.programs import Program
+from suite.programs import Program, cores_at_once
 
 # Of headline numbers alone it is their medians that count, one a run, and the spread between runs: a narrow
 # interval within a run is worth no time. Six samples are the fewest that give an interval. The other variants
@@ -101,6 +100,6 @@ def _launcher(program: Program, device: str) -> list[str]:
     if "mpi" not in program.needs:
         return []
     # One rank a core, or a device.
-    max_useful = devices.count(device) if devices.one_rank_each(device) else len(os.sched_getaffinity(0))
+    max_useful = devices.count(device) if devices.one_rank_each(device) else cores_at_once(program.path)
     ranks = min(_MAX_RANKS, max(_MIN_RANKS, max_useful))
     return ["mpirun", "-np", str(ranks)]

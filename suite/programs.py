@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import fnmatch
+import functools
 import json
 import os
 import subprocess
@@ -98,6 +99,13 @@ def backends_in(text: str) -> list[Backend]:
         except (ValueError, KeyError, TypeError):
             continue
     return found
+
+
+@functools.lru_cache(maxsize=None)
+def cores_at_once(path: Path) -> int:
+    """How many ranks compute at once here: threads of one core are one, and a CPU quota may grant fewer."""
+    counts = [backend.extra.get("cores") for backend in backends_in(_ask(path, "--devices"))]
+    return next((count for count in counts if isinstance(count, int)), 1)
 
 
 def try_device(program: Program, device: str) -> tuple[int, str]:

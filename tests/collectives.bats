@@ -98,6 +98,37 @@ exact() {
 	fits_schema "$BATS_TEST_TMPDIR/records"
 }
 
+# sh -c "$says" sh NAME TEXT FILE COMMAND...: the command, in a namespace of mounts in which the file says this.
+# shellcheck disable=SC2016 # sh expands it
+says='echo "$2" >"$1.said" && mount --bind "$1.said" "$3" && shift 3 && exec "$@"'
+
+@test "two ranks on the threads of one core, and on a quota of one, are flagged" {
+	[ "$(nproc)" = 2 ] || skip "not two processors"
+	unshare -m true 2>/dev/null || skip "no process may have mounts of its own"
+	local siblings=/sys/devices/system/cpu/cpu0/topology/thread_siblings_list
+	[ -e "$siblings" ] || skip "the kernel tells no threads of a core"
+	cd "$BATS_TEST_TMPDIR"
+	exact 2 allreduce --algorithm ring --size 1K
+	json 'all("oversubscribed" not in [f["flag"] for f in r["validity"]["flags"]] for r in cases)' <<<"$output"
+	local limits=("threads 0-1 $siblings") group
+	group=$(sed -n 's|^0::||p' /proc/self/cgroup)
+	for limit in "/sys/fs/cgroup$group/cpu.max|100000 100000" "/sys/fs/cgroup/cpu/cpu.cfs_quota_us|100000"; do
+		[ ! -e "${limit%|*}" ] || limits+=("quota ${limit#*|} ${limit%|*}")
+	done
+	for limit in "${limits[@]}"; do
+		read -r name rest <<<"$limit"
+		# shellcheck disable=SC2086 # QUICK is a list of words
+		run --separate-stderr unshare -m sh -c "$says" sh "$name" "${rest% *}" "${rest##* }" mpirun -n 2 "$bin/allreduce" $QUICK \
+			--algorithm ring --size 1K
+		echo "$limit: $status $stderr"
+		[ "$status" = 3 ]
+		json 'all(["2 ranks share 1 core: time is mostly scheduling"] == [f["reason"] for f in r["validity"]["flags"]
+			if f["flag"] == "oversubscribed"] for r in cases)' <<<"$output"
+		[ "$name" = threads ] || json 'rows[0]["provenance"]["cpu_quota"] == 1' <<<"$output"
+	done
+	[ "${#limits[@]}" -gt 1 ]
+}
+
 @test "the options of nccl-tests" {
 	run --separate-stderr mpirun -n 2 "$bin/allreduce" -b 32 -e 128 -f 2 -n 7 -w 1 -c 1 --algorithm ring --budget 10m --format json
 	[ "$status" = 0 ] || [ "$status" = 3 ]

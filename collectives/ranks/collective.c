@@ -256,10 +256,7 @@ static int derive(struct bench_case *c)
 					     : "longest of the ranks' durations");
 	bench_fact_number(c, "ranks", mpi_job.size);
 	report_transport(c);
-	if (mpi_job.leader_host_ranks > mpi_job.leader_host_cores)
-		bench_flag(c, "oversubscribed",
-			   "%d ranks share %d cores: time is mostly scheduling",
-			   mpi_job.leader_host_ranks, mpi_job.leader_host_cores);
+	rank_program_flag_shared_cores(c);
 	return status;
 }
 

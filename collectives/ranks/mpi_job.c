@@ -44,8 +44,8 @@ _Noreturn void mpi_job_abort_mpi(int mpi_code, const char *call)
 	mpi_job_abort("%s: %s", call, text);
 }
 
-/* The cores that ranks of `ranks` may use, ascending, of those that take part: how many. */
-static size_t unite_cores(MPI_Comm ranks, bool takes_part, int cores[CORES_MAX])
+/* The processors that ranks of `ranks` may use, ascending, of those that take part: how many. */
+static size_t unite_processors(MPI_Comm ranks, bool takes_part, int cores[CORES_MAX])
 {
 	unsigned char used[CORES_MAX] = {0};
 	size_t count = takes_part ? cores_allowed(cores) : 0;
@@ -66,7 +66,7 @@ static void find_hosts_and_cores(void)
 		int hosts, ranks, cores;
 	} leader;
 	MPI_Comm local;
-	int first;
+	int first, at_once[CORES_MAX];
 	MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, mpi_job.rank, MPI_INFO_NULL,
 			    &local);
 	MPI_Comm_rank(local, &mpi_job.local);
@@ -74,9 +74,10 @@ static void find_hosts_and_cores(void)
 	first = mpi_job.local == 0;
 	MPI_Allreduce(&mpi_job.rank, &mpi_job.host, 1, MPI_INT, MPI_MIN, local);
 	MPI_Allreduce(&first, &leader.hosts, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-	leader.cores = (int)unite_cores(local, true, mpi_job.cores);
+	const size_t processors = unite_processors(local, true, mpi_job.cores);
+	leader.cores = (int)cores_at_once("", mpi_job.cores, processors, at_once);
 	if (mpi_job.host == 0)
-		rank_latency_open(local, leader.cores);
+		rank_latency_open(local, (int)processors);
 	MPI_Comm_free(&local);
 	MPI_Bcast(&leader, 3, MPI_INT, 0, MPI_COMM_WORLD);
 	mpi_job.hosts = leader.hosts;
@@ -113,7 +114,7 @@ static void identify_rank(void)
 		find_hosts_and_cores();
 		find_leader_machine();
 		mpi_job.core_count =
-			unite_cores(MPI_COMM_WORLD, mpi_job.on_leader_machine, mpi_job.cores);
+			unite_processors(MPI_COMM_WORLD, mpi_job.on_leader_machine, mpi_job.cores);
 	}
 	mpi_job.common_clock = mpi_job.virtual_time || mpi_job.hosts == 1;
 }

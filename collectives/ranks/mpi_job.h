@@ -84,7 +84,8 @@ double mpi_job_time(void);
 struct cpu_load mpi_job_load(void);
 
 /* Leader only: the mean latency from core to core over pairs of ranks of its host, one way, in
- * seconds. 0, or -ENODEV: it has one rank, more ranks than cores, or no memory that they share. */
+ * seconds. 0, or -ENODEV: it has one rank, more ranks than processors, or no memory that they
+ * share. */
 int mpi_job_core_latency(unsigned batches, double *seconds_p);
 
 /* In a command: prints why this rank cannot continue, and ends the job. Does not return. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collectives/ranks/pair_report.h"
+#include "collectives/ranks/rank_program.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -39,10 +40,7 @@ static void report_transport(struct bench_case *c, const struct pair_session *s)
 		bench_flag(c, "oversubscribed",
 			   "%d ranks share a device: the time includes waiting for each other",
 			   s->device.max_ranks);
-	if (mpi_job.leader_host_ranks > mpi_job.leader_host_cores)
-		bench_flag(c, "oversubscribed",
-			   "%d ranks share %d cores: time is mostly scheduling",
-			   mpi_job.leader_host_ranks, mpi_job.leader_host_cores);
+	rank_program_flag_shared_cores(c);
 }
 
 int pair_report(struct bench_case *c, const struct pair_session *s)

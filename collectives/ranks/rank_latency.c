@@ -84,13 +84,13 @@ static void find_page(MPI_Comm host, int other)
 	MPI_CHECK(MPI_Send(&found, 1, MPI_INT, other, 0, host), "MPI_Send");
 }
 
-void rank_latency_open(MPI_Comm host, int cores)
+void rank_latency_open(MPI_Comm host, int processors)
 {
 	int rank, ranks;
 	MPI_Comm_rank(host, &rank);
 	MPI_Comm_size(host, &ranks);
 	pair.is_first = rank % 2 == 0;
-	if (ranks > cores)
+	if (ranks > processors)
 		return;
 	if (!pair.is_first)
 		find_page(host, rank - 1);

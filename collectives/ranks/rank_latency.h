@@ -10,8 +10,8 @@
 
 /* All ranks of one host: ranks 0 and 1, 2 and 3, and so on get a cache line that both can access.
  * A pair that can't share memory, as in containers of their own, has none; nobody has one where
- * there are more ranks than `cores`. */
-void rank_latency_open(MPI_Comm host, int cores);
+ * there are more ranks than `processors`. */
+void rank_latency_open(MPI_Comm host, int processors);
 
 /* All ranks of the host. Where a pair has a line, adds one way's seconds to sum_p[0] and one to
  * sum_p[1] on its first rank. Blocks until the other rank has played. */

@@ -45,3 +45,12 @@ int rank_program_open_devices(const struct mpi_command_handler *ranks, uint32_t 
 	rank_device_list(d, given, set, &command.devices);
 	return mpi_job_command(ranks, &command);
 }
+
+void rank_program_flag_shared_cores(struct bench_case *c)
+{
+	const int ranks = mpi_job.leader_host_ranks, cores = mpi_job.leader_host_cores;
+	if (ranks > cores)
+		bench_flag(c, "oversubscribed",
+			   "%d ranks share %d core%s: time is mostly scheduling", ranks, cores,
+			   cores == 1 ? "" : "s");
+}

@@ -2,6 +2,7 @@
 """Dividing the time, choosing the device, reading durations."""
 
 import os
+import tempfile
 import unittest
 from pathlib import Path
 from types import SimpleNamespace
@@ -118,6 +119,16 @@ class Time(unittest.TestCase):
         self.assertEqual(
             command.build(ranks, settings, 1.0, command.How(Path("done")))[:3], ["mpirun", "-np", "4"]
         )
+
+    def test_ranks_on_the_host_are_as_many_as_compute_at_once(self):
+        settings = command.Settings("host", 1, False, (), Path("records.jsonl"))
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "e"
+            path.write_text("""#!/bin/sh\necho '{"name":"host","devices":64,"why":"","cores":3}'\n""")
+            path.chmod(0o755)
+            ranks = Program("c/e", path, needs=("mpi",))
+            words = command.build(ranks, settings, 1.0, command.How(Path("done")))
+        self.assertEqual(words[:3], ["mpirun", "-np", "3"])
 
     def test_estimates_have_whole_seconds(self):
         self.assertEqual([duration.about(seconds) for seconds in (24.6, 125.0)], ["25 s", "2 min 05 s"])
