@@ -116,7 +116,7 @@ static int admit(const struct bench_case *c)
 		       rounds = given ? given : all;
 	bool between = axis_index(c, "scope") == PAIRING_BETWEEN;
 	if (ranks < 2)
-		return err_note(-ENODEV, "needs at least 2 ranks: start it with mpirun or srun");
+		return mpi_job_needs_ranks();
 	if (dev_can(c->dev, DEV_CAP_VIRTUAL_TIME) || mpi_job.virtual_time)
 		return err_note(-ENOTSUP, "neither simulated devices nor ranks are supported");
 	if (between && mpi_job.hosts < 2)

@@ -68,9 +68,9 @@ static bool uses_device_memory(const struct bench_case *c)
 static int admit(const struct bench_case *c)
 {
 	const struct leader *leader = c->arg;
-	if (mpi_job.size < 2)
-		return err_note(-ENODEV,
-				"needs at least 2 ranks: start it with mpirun -n 2, or srun");
+	int status = mpi_job_needs_ranks();
+	if (status)
+		return status;
 	if (dev_can(c->dev, DEV_CAP_VIRTUAL_TIME))
 		return err_note(-ENOTSUP, "MPI ranks are not supported on a simulated device");
 	if (!uses_device_memory(c))

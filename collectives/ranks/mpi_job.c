@@ -99,13 +99,22 @@ static void find_leader_machine(void)
 	mpi_job.on_leader_machine = mpi_job.host == 0 || (length > 0 && strcmp(own, leaders) == 0);
 }
 
+/* Of "Open MPI v4.1.4, package: ..." and of "MPICH Version:\t4.0.2\nMPICH Release date: ..." what
+ * stands in front of the first comma or the end of the line. */
+static void keep_library_name(const char *version)
+{
+	snprintf(mpi_job.library, sizeof(mpi_job.library), "%.*s", (int)strcspn(version, ",\n"),
+		 version);
+	for (char *at = mpi_job.library; (at = strchr(at, '\t')) != NULL;)
+		*at = ' ';
+}
+
 static void identify_rank(void)
 {
 	char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
 	int length = 0;
 	MPI_Get_library_version(version, &length);
-	snprintf(mpi_job.library, sizeof(mpi_job.library), "%.*s", (int)strcspn(version, ",\n"),
-		 version);
+	keep_library_name(version);
 	mpi_job.virtual_time = strstr(version, "SMPI") != NULL;
 	mpi_job.hosts = mpi_job.size;
 	mpi_job.host = mpi_job.rank;
@@ -193,6 +202,33 @@ int mpi_job_same_arguments(int argc, char **argv)
 	MPI_CHECK(MPI_Bcast(leaders, sizeof(leaders), MPI_CHAR, 0, MPI_COMM_WORLD), "MPI_Bcast");
 	int status = find_difference(mine, leaders, text, sizeof(text));
 	return agree_on_status(status ? err_note(status, "%s", text) : 0);
+}
+
+/* Launchers tell their processes how many these are; a library that does not know the launcher
+ * makes each of them a job of its own. */
+static long count_launched(void)
+{
+	static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+					    "SLURM_STEP_NUM_TASKS"};
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		const char *size = getenv(sizes[i]);
+		if (size && strtol(size, NULL, 10) > 1)
+			return strtol(size, NULL, 10);
+	}
+	return 1;
+}
+
+int mpi_job_needs_ranks(void)
+{
+	const long launched = count_launched();
+	if (mpi_job.size > 1)
+		return 0;
+	if (launched > 1)
+		return err_note(-ENODEV,
+				"each of %ld processes is a job of its own: what started them is "
+				"not the launcher of this build's MPI library, %s",
+				launched, mpi_job.library);
+	return err_note(-ENODEV, "needs at least 2 ranks: start it with mpirun -n 2, or srun");
 }
 
 double mpi_job_time(void) { return mpi_job.virtual_time ? MPI_Wtime() : 1e-9 * (double)clock_ns(); }

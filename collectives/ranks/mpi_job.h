@@ -45,14 +45,14 @@ struct mpi_command_handler {
 struct mpi_job {
 	int rank, size, hosts;
 	int host, local; /* the first rank of this host; the number of this rank on it: 0, 1, ... */
-	int leader_host_ranks, leader_host_cores; /* ranks on the leader's host, and the cores that
-						     they may use */
+	int leader_host_ranks;  /* on the leader's host */
+	int leader_host_cores;  /* that compute for these at once (cores_at_once()) */
 	bool on_leader_machine; /* on its host, or in a container or namespace beside it */
-	int cores[CORES_MAX];   /* that any rank on the leader's machine may use, ascending */
+	int cores[CORES_MAX];   /* processors that its ranks may use, ascending */
 	size_t core_count;
 	bool virtual_time; /* the job runs in a simulator */
 	bool common_clock;
-	char library[64]; /* "Open MPI v4.1.4" */
+	char library[128]; /* "Open MPI v4.1.4" */
 };
 
 /* As process-wide as MPI_COMM_WORLD, and constant after mpi_job_start(). */
@@ -64,6 +64,9 @@ int mpi_job_start(int *argc, char ***argv);
 /* All ranks, once after the start: whether all were given the same arguments. Otherwise -EINVAL,
  * and the text names a rank and the argument. */
 int mpi_job_same_arguments(int argc, char **argv);
+
+/* 0, or -ENODEV where the job has one rank. */
+int mpi_job_needs_ranks(void);
 
 /* Other ranks than the leader: executes commands until the leader calls mpi_job_stop(). */
 void mpi_job_serve(const struct mpi_command_handler *h);
