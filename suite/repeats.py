@@ -69,6 +69,7 @@ def load(folder: Path) -> Series:
     try:
         with open(path, "rb", opener=open_own) as stream:
             data = damaged.parse(stream.read(damaged.MAX_LINE_BYTES))
+        resume.check_version(data, _SCHEMA)
         settings = {
             damaged.text(side, "side"): damaged.text(words, "setting")
             for side, words in damaged.typed(data["settings"], dict, "settings").items()

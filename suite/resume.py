@@ -11,8 +11,10 @@ import errno
 import fcntl
 import json
 import os
+import re
 import signal
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -61,20 +63,30 @@ def write_json(path: Path, value: dict) -> None:
             out.write("\n")
         os.replace(fresh, path)
     except OSError as error:
-        fresh.unlink(missing_ok=True)
-        raise DiskFull(f"cannot write {path}: {error.strerror}") from error
+        with suppress(OSError):
+            fresh.unlink()
+        raise DiskFull(f"cannot write {error.filename or path}: {error.strerror}") from error
 
 
 def load(path: Path) -> Plan:
     try:
         with open(path, "rb", opener=open_own) as plan:
-            return plan_from(damaged.parse(plan.read(damaged.MAX_LINE_BYTES)))
+            data = damaged.parse(plan.read(damaged.MAX_LINE_BYTES))
+        check_version(data, _SCHEMA)
+        return plan_from(data)
     except FileNotFoundError:
         raise CommandError(f"{path.parent} holds no run to resume: {path.name} is missing") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CommandError(
             f"{path} cannot be read as the plan of a run: {why_unreadable(error)}", BAD
         ) from error
+
+
+def check_version(data: dict, schema: str) -> None:
+    """Raises ValueError or KeyError where this version may not understand it."""
+    found, version = damaged.text(data["schema"], "schema"), damaged.text(data["version"], "version")
+    if found != schema or not re.fullmatch(r"1\.[0-9]{1,6}\.[0-9]{1,6}", version):
+        raise ValueError(f"it is {found[:40]} {version[:40]}, not {schema} 1.x")
 
 
 def why_unreadable(error: Exception) -> str:

@@ -136,6 +136,18 @@ resume_with_report() {
 	refused <<<'2|run --budget 1s --resume planted|planted/plan.json is a special file; '
 }
 
+@test "a folder in the place where a plan is first written is 1 and named, before anything is measured" {
+	for options in '' '--repeats 1'; do
+		mkdir -p planted/plan.json.new planted/repeats.json.new
+		# shellcheck disable=SC2086 # words are options
+		run --separate-stderr measures run --budget 1s --out planted $options
+		[ "$status" = 1 ]
+		[[ $stderr == *"gpusig: cannot write $PWD/planted/"*".json.new: Is a directory"* ]]
+		[ ! -e planted/records.jsonl ]
+		rm -r planted
+	done
+}
+
 @test "the folder itself may be a link, and files honour the umask" {
 	mkdir target
 	ln -s target results

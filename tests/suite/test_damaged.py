@@ -239,11 +239,34 @@ class Damaged(unittest.TestCase):
         path = self.folder / "plan.json"
         path.write_text(json.dumps(decided()), encoding="utf-8")
         self.assertEqual({"schema": "gpusig.plan", "version": "1.0.0", **vars(resume.load(path))}, decided())
-        path.write_text("{}", encoding="utf-8")
-        with self.assertRaisesRegex(
-            CommandError, "plan.json cannot be read as the plan of a run: 'device' is missing"
+        for left_out in ("schema", "device"):
+            lacking = {name: value for name, value in decided().items() if name != left_out}
+            path.write_text(json.dumps(lacking), encoding="utf-8")
+            with self.assertRaisesRegex(
+                CommandError, f"plan.json cannot be read as the plan of a run: '{left_out}' is missing"
+            ):
+                resume.load(path)
+
+    def test_a_plan_of_a_version_that_may_mean_something_else_is_refused(self):
+        path = self.folder / "plan.json"
+        for change in (
+            {"version": "9.0.0"},
+            {"version": "1"},
+            {"version": "10.0.0"},
+            {"version": 1},
+            {"schema": "x"},
         ):
-            resume.load(path)
+            path.write_text(json.dumps({**decided(), **change}), encoding="utf-8")
+            with self.assertRaisesRegex(CommandError, "plan.json cannot be read as the plan of a run: "):
+                resume.load(path)
+        path.write_text(json.dumps({**decided(), "version": "1.7.0"}), encoding="utf-8")
+        resume.load(path)
+
+    def test_a_folder_where_a_file_is_first_written_is_one_line(self):
+        path = self.folder / "plan.json"
+        (self.folder / "plan.json.new").mkdir()
+        with self.assertRaisesRegex(DiskFull, "^cannot write [^\n]*/plan.json.new: Is a directory$"):
+            resume.write_json(path, {})
 
 
 @level.only_all

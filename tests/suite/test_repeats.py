@@ -84,8 +84,8 @@ class Saved(unittest.TestCase):
         good = json.loads(path.read_text())
         bad = [
             {**good, name: value}
-            for name in ("repeats", "settings", "plan", "done")
-            for value in (None, -1, 0, 10**9, [1], {"C": ""}, "x", {"": "a\nb"}, True)
+            for name in ("repeats", "settings", "plan", "done", "schema", "version")
+            for value in (None, -1, 0, 10**9, [1], {"C": ""}, "x", {"": "a\nb"}, True, "9.0.0")
         ]
         bad += [
             {name: value for name, value in good.items() if name != left_out}
