@@ -13,17 +13,15 @@ from suite.saying import say
 
 
 def settings(words: list[str], options: Options) -> dict[str, str]:
-    """The setting of each side; empty where a folder is resumed, which has them."""
-    if options.resume is not None:
-        if words:
-            raise CommandError("--resume goes on with the settings of its folder: leave out A and B")
+    """The setting of each side; empty where a folder is resumed without them, which asks for them."""
+    if options.resume is not None and not words:
         return {}
     if len(words) != 2:
         raise CommandError(
             f"ab takes two settings, not {len(words)}: ./gpusig ab 'OMP_NUM_THREADS=1' 'taskset -c 0' "
             f"--repeats 8"
         )
-    if options.repeats is None:
+    if options.repeats is None and options.resume is None:
         raise CommandError("ab needs --repeats N, the runs of each setting")
     for word in words:
         command.split_setting(word)

@@ -25,6 +25,7 @@ from suite import (
     streams,
 )
 from suite.command_error import CommandError
+from suite.folder import keep_to_own_user
 
 _HOME = Path(__file__).resolve().parent.parent
 
@@ -185,11 +186,12 @@ def _parse(front: argparse.Namespace) -> argparse.Namespace:
 def _measure(given: argparse.Namespace, bin_dir: Path, sources: Path | None) -> int:
     streams.drop_unwritable()
     options = _run_options(given)
-    settings = ab.settings(given.settings, options) if given.command == "ab" else {"": ""}
+    settings = ab.settings(given.settings, options) if given.command == "ab" else repeats.NO_SETTING
     if given.check_options:
         return 0
     libraries.offer()
     mpi.leave_outer_job()
+    keep_to_own_user()
     if given.command == "ab":
         return ab.run(options, settings, bin_dir, sources, given.cwd)
     resumed = options.resume and given.cwd / options.resume

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The files of a run in its folder, which others may have prepared: a link planted there leads no output
-elsewhere."""
+elsewhere, and a run goes on only with what its own user left."""
 
 from __future__ import annotations
 
 import os
+import pwd
 import stat
 from pathlib import Path
+from typing import Iterator
 
 from suite import report
 from suite.command_error import BAD, CommandError
@@ -27,16 +29,49 @@ _NAMES = (
 )
 
 
+def _files(folder: Path) -> Iterator[Path]:
+    """What is there, or may be."""
+    yield from (folder / name for name in _NAMES)
+    try:
+        yield from list((folder / _LOGS).iterdir())
+    except OSError:
+        pass
+
+
 def refuse_links(folder: Path) -> None:
     """Refuse what a run would write through to somewhere else. The folder itself may be a link."""
-    for name in _NAMES:
-        refuse_link(folder / name)
-    try:
-        inside = list((folder / _LOGS).iterdir())
-    except OSError:
-        return
-    for path in inside:
+    for path in _files(folder):
         refuse_link(path)
+
+
+def refuse_others(folder: Path) -> None:
+    """Refuse to go on with what another user left, or may have changed: it decides what is started, and with
+    what."""
+    for path in (folder, *_files(folder)):
+        try:
+            found = path.stat()
+        except OSError:
+            continue
+        if found.st_uid != os.geteuid():
+            raise CommandError(
+                f"{path} belongs to {_user(found.st_uid)}: only the user of a run goes on with it"
+            )
+        if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise CommandError(
+                f"{path} may be written by others: look through it, then chmod -R go-w {folder}"
+            )
+
+
+def _user(number: int) -> str:
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return f"user {number}"
+
+
+def keep_to_own_user() -> None:
+    """What a run writes, nobody else may write."""
+    os.umask(os.umask(0o077) | 0o022)
 
 
 def refuse_link(path: Path) -> None:

@@ -19,14 +19,15 @@ from pathlib import Path
 
 from suite import damaged, duration, resume
 from suite.command_error import BAD, INCONCLUSIVE, OK, CommandError
-from suite.folder import WHOLE, create, open_own, refuse_link, refuse_links
+from suite.folder import WHOLE, create, open_own, refuse_link, refuse_links, refuse_others
 from suite.programs import Program
 from suite.records import DiskFull
-from suite.run import Options, Part, Run, decide, find, kept, least_s, refuse_used
+from suite.run import Options, Part, Run, decide, find, how_to_go_on, kept, least_s, refuse_used
 from suite.saying import count, say
 
 _SCHEMA, _VERSION = "gpusig.repeats", "1.0.0"
 MAX_REPEATS = 1000
+NO_SETTING = {"": ""}  # of run --repeats
 _CONTROL, _CONTROL_S = "control", 4.0
 _CONTROL_PROGRAMS = ["gemm/efficiency", "micro/memory"]
 
@@ -74,7 +75,7 @@ def load(folder: Path) -> Series:
             damaged.text(side, "side"): damaged.text(words, "setting")
             for side, words in damaged.typed(data["settings"], dict, "settings").items()
         }
-        if list(settings) not in ([""], ["A", "B"]):
+        if list(settings) != ["A", "B"] and settings != NO_SETTING:
             raise ValueError("its sides are not those of run --repeats or ab")
         return Series(
             damaged.whole(data["repeats"], "repeats", 1, MAX_REPEATS),
@@ -102,8 +103,11 @@ def run(options: Options, settings: dict[str, str], bin_dir: Path, sources: Path
         series = Series(options.repeats or 0, settings, decided, [])
         create(folder)
     else:
+        refuse_others(folder)
         series = load(folder)
+        _refuse_others(folder, series)
         _agree(series, options)
+        _agree_settings(series, settings, folder)
     lock = resume.Lock(folder)
     try:
         series.save(folder)
@@ -144,6 +148,24 @@ def _agree(series: Series, options: Options) -> None:
     )
 
 
+def _refuse_others(folder: Path, series: Series) -> None:
+    """In all folders of all runs, before any goes on."""
+    for _, name, _ in series.names():
+        for place in ((folder / name).parent, folder / name, folder / name / _CONTROL):
+            refuse_link(place)
+            refuse_others(place)
+
+
+def _agree_settings(series: Series, given: dict[str, str], folder: Path) -> None:
+    """A setting is a command: it is run because the user says it, not because a file does."""
+    if given == series.settings:
+        return
+    if series.settings == NO_SETTING:
+        raise CommandError(f"{folder} holds equal runs; go on with: {how_to_go_on(folder)}")
+    how = how_to_go_on(folder, *series.settings.values())
+    raise CommandError(f"the settings of {folder} are to be given again, if they are yours: {how}")
+
+
 def _go(series: Series, folder: Path, found: list[Program], strict: bool) -> int:
     plan = series.plan
     names, chosen = series.names(), kept(found, plan)
@@ -152,11 +174,15 @@ def _go(series: Series, folder: Path, found: list[Program], strict: bool) -> int
     todo = [name for name in names if name[1] not in series.done]
     say(f"device {plan.device} ({plan.why}), {count(len(chosen), 'program')}")
     say(f"measuring {count(len(todo), 'run')} of about {duration.about(each_s)} each, into {folder}")
+    for side, setting in series.settings.items():
+        if side:
+            say(f"setting {side}: {setting or 'none'}")
+    go_on = how_to_go_on(folder, *(series.settings.values() if series.settings != NO_SETTING else ()))
     worst = OK
     for place, (side, name, number) in enumerate(names, 1):
         if name in series.done:
             continue
-        part = Part(name, f"{place}/{len(names)}", folder)
+        part = Part(name, f"{place}/{len(names)}", folder, go_on)
         own = series.plan_of(side, number)
         ordered = random.Random(f"{plan.seed} {number}").sample(chosen, len(chosen))
         code, whole = _one(folder / name, own, ordered, strict, part)
@@ -204,7 +230,9 @@ def _one(folder: Path, own: resume.Plan, chosen: list[Program], strict: bool, pa
     create(folder)
     lock = resume.Lock(folder)
     try:
-        one = Run(folder, resume.load(folder / "plan.json") if begun else own, lock, chosen, strict, part)
+        if begun:  # with the setting of the command line, which is that of the whole
+            own = replace(resume.load(folder / "plan.json"), setting=own.setting)
+        one = Run(folder, own, lock, chosen, strict, part)
         code = one.go(_AS_IT_IS if begun else None)
     finally:
         os.close(lock.handle)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
 import time
@@ -28,7 +29,7 @@ from suite import (
     starting,
 )
 from suite.command_error import BAD, CANNOT_RUN, INCONCLUSIVE, OK, USAGE, CommandError
-from suite.folder import WHOLE, create, refuse_links
+from suite.folder import WHOLE, create, refuse_links, refuse_others
 from suite.programs import Program
 from suite.records import DiskFull, RecordFile
 from suite.saying import count, say
@@ -70,6 +71,11 @@ def run(options: Options, bin_dir: Path, sources: Path | None, cwd: Path) -> int
         refuse_used(folder)  # by a run that ended meanwhile
     else:
         decided = resume.load(folder / "plan.json")
+        if decided.setting:
+            raise CommandError(
+                f"{folder} is a run of ab, with {shlex.quote(decided.setting)} in front of every program: "
+                "resume the folder of all its runs"
+            )
         resume.agree(
             decided,
             options.device,
@@ -184,6 +190,7 @@ def _folder(options: Options, cwd: Path) -> tuple[Path, bool]:
         if not folder.is_dir():
             raise CommandError(f"--resume '{options.resume}' is not a folder")
         refuse_links(folder)
+        refuse_others(folder)
         return folder, False
     folder = new_folder(options, cwd)
     refuse_links(folder)
@@ -204,14 +211,24 @@ def new_folder(options: Options, cwd: Path, name: str = "gpusig-results") -> Pat
     return cwd / (options.out or naming.of_a_new_run(name))
 
 
+def how_to_go_on(folder: Path, *words: str) -> str:
+    """`words` are the settings of ab."""
+    return " ".join(
+        (
+            f"./gpusig {'ab' if words else 'run'} --resume {naming.unexpanded(folder)}",
+            *map(shlex.quote, words),
+        )
+    )
+
+
 @dataclass(frozen=True)
 class Part:
-    """What a run is a part of: it says only what goes wrong, and the folder of the whole is what is
-    resumed."""
+    """What a run is a part of: it says only what goes wrong, and the whole is what is resumed."""
 
     name: str  # of this one: "run-3"
     place: str  # among all: "3/8"
     whole: Path
+    go_on: str  # the command that resumes the whole
 
 
 class Run:
@@ -407,15 +424,12 @@ class Run:
             say(
                 f"{count(self.record_file.unreadable, 'line')} of {self.record_file.path} ignored: no records"
             )
-        whole = naming.unexpanded(self.part.whole if self.part else self.folder)
+        go_on = self.part.go_on if self.part else how_to_go_on(self.folder)
         if self.stop.signum:
-            say(
-                f"stopped by {signal.Signals(self.stop.signum).name}; go on with: ./gpusig run --resume "
-                f"{whole}"
-            )
+            say(f"stopped by {signal.Signals(self.stop.signum).name}; go on with: {go_on}")
         if self.disk_error:
             say(f"{self.disk_error}; what was written is complete")
-            say(f"when there is space, go on with: ./gpusig run --resume {whole}")
+            say(f"when there is space, go on with: {go_on}")
 
     def _soaked(self) -> str:
         statuses = self.record_file.programs

@@ -138,6 +138,52 @@ runs_of() { (cd "$1" && find . -name records.jsonl | sort | tr '\n' ' '); }
 	[[ $output == *"Nothing can be judged: there is no headline number."* ]]
 }
 
+@test "ab goes on with the settings that are given again, and runs none that is only in its folder" {
+	fake micro/a steady
+	suite ab '' "env FAKE='1 2'" --repeats 2 --budget 1s --out results >said 2>err || [ $? = 3 ]
+	grep -qx "gpusig: setting A: none" err
+	grep -qx "gpusig: setting B: env FAKE='1 2'" err
+	rm -r results/B/run-2 # and what it has not done yet is planted
+	sed -i '/"B.run-2",*/d' results/repeats.json
+	cp -r results planted
+	sed -i "s|env FAKE='1 2'|touch $PWD/ran|" planted/repeats.json
+	for folder in results planted; do
+		setting="env FAKE='\"'\"'1 2'\"'\"'"
+		[ $folder = results ] || setting="touch $PWD/ran"
+		for command in 'ab --resume' 'run --resume' "ab '' 'FAKE=other' --resume"; do
+			echo "2|$command $folder|gpusig: the settings of $PWD/$folder are to be given again, if they are yours: ./gpusig ab --resume $PWD/$folder '' '$setting'"
+		done
+	done >table
+	refused <table
+	[ ! -e ran ]
+	run --separate-stderr suite ab --resume results '' "env FAKE='1 2'"
+	[ "$status" = 3 ]
+	[ "$(runs_of results)" = "./A/run-1/records.jsonl ./A/run-2/records.jsonl ./B/run-1/records.jsonl ./B/run-2/records.jsonl " ]
+}
+
+@test "ab that was stopped says how it goes on, with its settings" {
+	fake micro/a hang
+	FAKE_HANGS_IN=B/run-1 measures ab '' 'nice -n 1' --repeats 1 --budget 10m --out results >said 2>err 3>&- &
+	until grep -q '"kind": "case"' results/B/run-1/records.jsonl 2>/dev/null; do sleep 0.1; done
+	kill -s TERM "$(driver results)"
+	wait $! || [ $? = 143 ]
+	grep -q "go on with: ./gpusig ab --resume $PWD/results '' 'nice -n 1'\$" err
+	sed -i "s|nice -n 1|touch $PWD/ran|" results/B/run-1/plan.json # the part that goes on
+	FAKE_HANGS_IN=nowhere measures ab --resume results '' 'nice -n 1' >said 2>err || [ $? = 2 ] # no signatures to compare
+	[ ! -e ran ]
+	json 'rows[0]["setting"] == "nice -n 1"' < <(tr -d '\n' <results/B/run-1/plan.json)
+	json 'len({c["key"] for c in cases}) == len(cases) > 2' <results/B/run-1/records.jsonl
+}
+
+@test "a folder of runs is not gone on with where any of them is another user's, before any is" {
+	[ "$(id -u)" = 0 ] || skip 'only root gives a file to another user'
+	fake micro/a steady
+	measures run --repeats 3 --budget 1s --out results 2>err
+	chown 65534 results/run-3/plan.json
+	sed -i '/"run-2",*/d; s/"run-1",/"run-1"/; /"run-3"/d' results/repeats.json
+	refused <<<"2|run --resume results|gpusig: $PWD/results/run-3/plan.json belongs to $(id -un 65534): only the user of a run goes on with it"
+}
+
 @test "the environment and the command of a setting reach the programs, and only those of its side" {
 	suite ab 'MALLOC_ARENA_MAX=3 env OMP_NUM_THREADS=2' 'taskset -c 0' --device sim --only micro/priority --repeats 1 --budget 1s \
 		--headline --out results >said 2>err || [ $? = 3 ]

@@ -136,6 +136,59 @@ resume_with_report() {
 	refused <<<'2|run --budget 1s --resume planted|planted/plan.json is a special file; '
 }
 
+# Every file and folder of a run that decides how it goes on.
+for_each_place() { # COMMAND...: with the place and a folder that is resumed
+	for place in . plan.json records.jsonl lock logs logs/micro-a.log kernels; do
+		where=resumed-${place//\//-}
+		first_run "$where"
+		mkdir "$where/kernels"
+		"$@" "$where/$place" "$where"
+	done
+}
+
+may_be_written() {
+	chmod g+w "$1"
+	echo "2|run --budget 1s --resume $2|gpusig: $PWD/${1%/.} may be written by others: look through it, then chmod -R go-w $PWD/$2"
+}
+
+of_another_user() {
+	chown 65534 "$1"
+	echo "2|run --budget 1s --resume $2|gpusig: $PWD/${1%/.} belongs to $(id -un 65534): only the user of a run goes on with it"
+}
+
+@test "what others may write is not gone on with" {
+	for_each_place may_be_written >table
+	refused <table
+	chmod -R go-w resumed-.
+	measures run --resume resumed-. 2>/dev/null
+}
+
+@test "what another user owns is not gone on with, by root neither" {
+	[ "$(id -u)" = 0 ] || skip 'only root gives a file to another user'
+	for_each_place of_another_user >table
+	refused <table
+}
+
+@test "another user does not go on with what is root's" {
+	[ "$(id -u)" = 0 ] || skip 'only root starts a program as another user'
+	chmod 755 "$BATS_RUN_TMPDIR" "$BATS_TEST_TMPDIR" 2>/dev/null || true
+	first_run
+	as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+	as_nobody test -r results/plan.json -a -r "$root/suite/run.py" || skip 'the folders of the tests are closed to others'
+	run as_nobody env --chdir="$root" "$TEST_PYTHON" -m suite --cwd "$PWD" run --resume results
+	[ "$status" = 2 ]
+	[[ $output == *"$PWD/results belongs to root: only the user of a run goes on with it" ]]
+}
+
+@test "a command that a plan holds is not run" {
+	first_run
+	sed -i 's|"setting": ""|"setting": "touch '"$PWD"'/ran"|; s|"outcomes": {|"outcomes": {}, "before": {|' results/plan.json
+	grep -q "touch $PWD/ran" results/plan.json
+	: >results/records.jsonl
+	refused <<<"2|run --resume results|$PWD/results is a run of ab, with 'touch $PWD/ran' in front of every program: resume the folder"
+	[ ! -e ran ]
+}
+
 @test "a folder in the place where a plan is first written is 1 and named, before anything is measured" {
 	for options in '' '--repeats 1'; do
 		mkdir -p planted/plan.json.new planted/repeats.json.new
@@ -146,6 +199,12 @@ resume_with_report() {
 		[ ! -e planted/records.jsonl ]
 		rm -r planted
 	done
+}
+
+@test "nobody else may write what a run wrote, whatever the umask" {
+	(umask 000 && suite run --budget 2s --out results >said 2>err)
+	[ -s results/signature.json ]
+	[ -z "$(find results -perm /022)" ]
 }
 
 @test "the folder itself may be a link, and files honour the umask" {

@@ -2,6 +2,7 @@
 """Several runs in one folder: which, in which order, with what, and what of a damaged plan is refused."""
 
 import json
+import shlex
 import tempfile
 import unittest
 from dataclasses import replace
@@ -60,10 +61,26 @@ class Settings(unittest.TestCase):
             (["1=", "2", "3"], NEW),
             (["", "X=1"], replace(NEW, repeats=None)),
             (["", "X=\x1b[31m"], NEW),
-            (["", "X=1"], replace(NEW, resume=Path("x"))),
+            (["X=1"], replace(NEW, resume=Path("x"))),
         ):
             with self.assertRaises(CommandError):
                 ab.settings(words, options)
+
+    def test_a_stored_setting_is_shown_and_is_that_of_the_command_line(self):
+        both, folder = series({"A": "", "B": "X='a b' nice"}), Path("/x/50%")
+        given = ab.settings(["", "X='a b' nice"], replace(NEW, resume=folder, repeats=None))
+        repeats._agree_settings(both, given, folder)
+        for given in ({}, {"A": "", "B": "nice"}, repeats.NO_SETTING):
+            with self.assertRaises(CommandError) as refused:
+                repeats._agree_settings(both, given, folder)
+            command_line = str(refused.exception).rpartition(": ")[2]
+            self.assertEqual(
+                shlex.split(command_line),
+                ["./gpusig", "ab", "--resume", "/x/50%%", "", "X='a b' nice"],
+            )
+        repeats._agree_settings(series(repeats.NO_SETTING), repeats.NO_SETTING, folder)
+        with self.assertRaisesRegex(CommandError, "/x/50% holds equal runs; .* run --resume /x/50%%$"):
+            repeats._agree_settings(series(repeats.NO_SETTING), {"A": "", "B": ""}, folder)
 
 
 class Saved(unittest.TestCase):
@@ -85,7 +102,7 @@ class Saved(unittest.TestCase):
         bad = [
             {**good, name: value}
             for name in ("repeats", "settings", "plan", "done", "schema", "version")
-            for value in (None, -1, 0, 10**9, [1], {"C": ""}, "x", {"": "a\nb"}, True, "9.0.0")
+            for value in (None, -1, 0, 10**9, [1], {"C": ""}, "x", {"": "a\nb"}, {"": "nice"}, True, "9.0.0")
         ]
         bad += [
             {name: value for name, value in good.items() if name != left_out}
