@@ -7,6 +7,7 @@ python -m reports advise SIGNATURE...  which schedule for a GEMM with its commun
 python -m reports compare BEFORE AFTER  has anything changed: reports/compare/command.py
 python -m reports export --to FORMAT SIGNATURE...  for other tools: reports/export/command.py
 python -m reports scorecard MACHINE...  machines side by side: reports/scorecard/command.py
+python -m reports one-machine RECORDS...  whether their records are of one machine
 python -m reports validate FILE     check every line of records, a signature, or advice, against the schema
 
 Exit codes: 0 ok, 1 something measured was wrong or failed, or a file cannot be written, 2 usage, 3 no valid
@@ -26,7 +27,7 @@ from reports.headline import headline
 from reports.machine import verdict
 from reports.record_file import read
 from reports.report import MissingDependency, render
-from reports.signature import MixedMachines, Signature, build
+from reports.signature import MixedMachines, Signature, build, check_one_machine
 
 OK, WRONG, USAGE, NOTHING, NO_PAGE = 0, 1, 2, 3, 77
 # Commands about signatures, each a module with main(arguments): one that is not asked is not loaded.
@@ -115,6 +116,16 @@ def build_folder(folder: Path, strict: bool) -> int:
     return OK if signature.json["metrics"] else NOTHING
 
 
+def check_machine(sources: List[str]) -> int:
+    """OK where the records of these files may be in one file."""
+    try:
+        check_one_machine([run for source in sources for run in read(Path(source)).runs()])
+        return OK
+    except (OSError, MixedMachines) as why:
+        complain(str(why))
+        return USAGE
+
+
 def main(arguments: List[str]) -> int:
     if arguments in (["-h"], ["--help"]):
         print(__doc__, end="")
@@ -124,6 +135,8 @@ def main(arguments: List[str]) -> int:
         arguments.remove("--strict")
     if len(arguments) == 2 and arguments[0] == "build":
         return build_folder(Path(arguments[1]), strict)
+    if arguments[:1] == ["one-machine"]:
+        return check_machine(arguments[1:])
     if len(arguments) == 2 and arguments[0] == "validate":
         return validate.validate_file(Path(arguments[1]))
     if arguments and arguments[0] in _JUDGING:

@@ -79,7 +79,8 @@ def _check_equal(what: str, values: Iterable[object]) -> None:
         )
 
 
-def _check_one_machine(runs: List[Run]) -> None:
+def check_one_machine(runs: List[Run]) -> None:
+    """Raises MixedMachines when they are not."""
     simulated = [r for r in runs if r.simulated is True and _measured(r)]
     measured = [r for r in runs if r.simulated is False and _measured(r)]
     if simulated and measured:
@@ -385,7 +386,7 @@ def _devices(runs: List[Run], main: str) -> Tuple[Dict[str, Json], Json]:
 def build(records: Records) -> Signature:
     """Raises MixedMachines when the records are not of one machine."""
     runs = records.runs()
-    _check_one_machine(runs)
+    check_one_machine(runs)
     here = [r for r in runs if _measured(r)] or [r for r in runs if not r.simulated] or runs
     here = sorted(here, key=lambda r: (r.started or "", r.program, r.id))  # in whatever order they were put
     main = _main_device(records)

@@ -83,6 +83,12 @@ def build(program: Program, settings: Settings, budget_s: float, how: How) -> li
     return prefix + _launcher(program, settings.device) + words
 
 
+def of_machine(program: Program, device: str) -> list[str]:
+    """A start without a case: its record says on which machine and devices."""
+    words = [str(program.path), "--device", device, "--cases", os.devnull, "--format", "json"]
+    return _launcher(program, device) + words
+
+
 def split_setting(text: str) -> tuple[dict[str, str], list[str]]:
     """The environment and the command of a setting such as "OMP_NUM_THREADS=1 taskset -c 0"."""
     try:

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
-from suite import damaged, duration, resume
+from suite import damaged, duration, one_machine, resume
 from suite.command_error import BAD, INCONCLUSIVE, OK, CommandError
 from suite.folder import WHOLE, create, open_own, refuse_link, refuse_links, refuse_others
 from suite.programs import Program
@@ -178,6 +178,10 @@ def _go(series: Series, folder: Path, found: list[Program], strict: bool) -> int
         if side:
             say(f"setting {side}: {setting or 'none'}")
     go_on = how_to_go_on(folder, *(series.settings.values() if series.settings != NO_SETTING else ()))
+    if todo:
+        begun = [folder / name / "records.jsonl" for _, name, _ in names]
+        first = next((records for records in begun if records.is_file()), begun[0])
+        one_machine.refuse_another(first, plan.device, chosen)
     worst = OK
     for place, (side, name, number) in enumerate(names, 1):
         if name in series.done:

@@ -69,6 +69,19 @@ def pass_on(words: list[str], gave_up: Callable[[], bool] = lambda: False, shown
     return child.returncode
 
 
+def ask(*words: str) -> subprocess.CompletedProcess[str]:
+    """A question to reports/ that takes no time."""
+    return subprocess.run(
+        [sys.executable, "-m", "reports", *words],
+        cwd=_HOME,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+    )
+
+
 def _said(child: subprocess.Popen[str]) -> tuple[str, str] | None:
     try:
         return child.communicate(timeout=_LOOK_S)

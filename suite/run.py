@@ -19,6 +19,7 @@ from suite import (
     duration,
     launch,
     naming,
+    one_machine,
     passes,
     plan,
     programs,
@@ -287,6 +288,8 @@ class Run:
             self.record_file.update()
             total_s, todo = self._todo(resumed)
             if todo:
+                if resumed is not None and self.part is None:
+                    one_machine.refuse_another(self.record_file.path, self.plan.device, self.chosen)
                 grace_s = plan.VIRTUAL_GRACE_S if devices.is_virtual(self.plan.device) else plan.GRACE_S
                 with _kept_kernels(self.folder / "kernels"):
                     budget = plan.Budget(total_s, begun, self._opening_s(todo), grace_s)

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The folder of a run where a file cannot be written, or is not what the driver takes it for.
 
-# shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr and their lines; helpers sets root
 load bats/helpers
 
 setup_file() {
@@ -199,6 +199,47 @@ of_another_user() {
 		[ ! -e planted/records.jsonl ]
 		rm -r planted
 	done
+}
+
+# from_another_machine WORD...: a run that is not complete and that another machine began. Sets `records` to its first ones.
+from_another_machine() {
+	[ -x "$root/bin/micro/launch" ] || skip 'nothing is built'
+	export GPUSIG_BIN=$root/bin
+	measures run --budget 1s --headline --out results "$@" 2>/dev/null
+	records=$(find results -name records.jsonl | sort | head -n 1)
+	sed -i '/"kind":"end"/d; s/"hostname":"[^"]*"/"hostname":"node9"/' "$records"
+	before=$(cksum <"$records")
+}
+
+refused_for_the_machine() {
+	run --separate-stderr suite run --resume results
+	[ "$status" = 2 ]
+	[[ ${stderr_lines[-1]} == "gpusig: $PWD/${records%/*}: records of different machines do not mix: node9 and "*"; measure into a new folder" ]]
+	[ "$before" = "$(cksum <"$records")" ]
+}
+
+@test "a run that is resumed on another machine measures nothing there" {
+	from_another_machine --device sim --only launch
+	refused_for_the_machine
+	[ -z "$(find results -newer results/plan.json -name '*.log')" ]
+	sed -i "s/\"hostname\":\"node9\"/\"hostname\":\"$(uname -n)\"/" results/records.jsonl
+	run --separate-stderr measures run --resume results
+	[ "$status" = 0 ]
+	[ "$(grep -c '"kind":"end"' results/records.jsonl)" -gt 0 ]
+}
+
+@test "a run of ranks that is resumed on another machine measures nothing there, either" {
+	[ -x "$root/bin/collectives/allreduce" ] || skip 'not built'
+	from_another_machine --device host --only collectives/allreduce
+	refused_for_the_machine
+}
+
+@test "of several runs the first is that of the machine, also where it is complete" {
+	from_another_machine --device sim --only launch --repeats 2
+	rm -r results/run-2
+	sed -i '/"run-2",*/d; s/"run-1",/"run-1"/' results/repeats.json
+	refused_for_the_machine
+	[ ! -e results/run-2/records.jsonl ]
 }
 
 @test "nobody else may write what a run wrote, whatever the umask" {
