@@ -10,7 +10,9 @@
 #include "bench/bench_gemm.h"
 #include "bench/bench_overlap.h"
 #include "bench/graph/rotation.h"
+#include "lib/err.h"
 
+#include <errno.h>
 #include <string.h>
 
 enum { GEMM, TRANSFERS, SERIAL, PIPELINED, VARIANTS };
@@ -41,6 +43,23 @@ struct state {
 	struct work_graph *graph[VARIANTS];
 	struct rotation *rotation;
 };
+
+/* What no queue holds is told before it is built: a piece's GEMM waits, runs and is waited for. */
+static int admit(const struct bench_case *c)
+{
+	const uint32_t holds = dev_props(c->dev)->max_queued;
+	const unsigned long long pieces = axis_u64(c, "pieces"), entries = 3 * pieces;
+	struct shape shape;
+	int status = bench_gemm_admit(c);
+	if (status == 0)
+		status = bench_gemm_shape(c, &shape);
+	if (status == 0 && pieces > shape.m)
+		status = err_note(-EINVAL, "%llu pieces of %u rows", pieces, shape.m);
+	if (status == 0 && entries > holds)
+		status = err_note(-ENOTSUP, "needs %llu queue entries; the stream holds %u",
+				  entries, holds);
+	return status;
+}
 
 /* Lanes: 0 for A, 1 for GEMMs, 2 for C. */
 static void add_piece(const struct state *s, unsigned v, uint64_t i, uint64_t pieces)
@@ -145,7 +164,7 @@ static const struct bench bench = {
 	.variants = variants,
 	.primary = primary,
 	.state_bytes = sizeof(struct state),
-	.admit = bench_gemm_admit,
+	.admit = admit,
 	.setup = setup,
 	.body = body,
 	.model = model,

@@ -371,6 +371,21 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 	some_could_run
 }
 
+@test "pieces that no queue holds are 77, and more than there are rows 2, before any is built" {
+	[ -x "$bin/overlap/out_of_core" ] || skip 'not built'
+	while IFS='|' read -r code options words; do
+		# shellcheck disable=SC2086 # options are words
+		run --separate-stderr timeout 30 "$bin/overlap/out_of_core" --device sim --budget 0.05s $options
+		echo "$options: $status $stderr"
+		[ "$status" = "$code" ]
+		[[ $stderr == *"overlap/out_of_core: $words" ]]
+	done <<-'TABLE'
+		77|--shape 16777216x32x32 --pieces 10000000|needs 30000000 queue entries; the stream holds 1024
+		77|--shape 65536x32x32 --pieces 342|needs 1026 queue entries; the stream holds 1024
+		2|--shape n256 --pieces 257,4294967295|4294967295 pieces of 256 rows
+	TABLE
+}
+
 @test "records that cannot be written are one clear line and a failure" {
 	for name in $(some); do
 		now "$name"
