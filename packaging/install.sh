@@ -5,6 +5,7 @@
 #
 #   PREFIX/bin/gpusig                   a relative link, so that the prefix may be moved
 #   PREFIX/lib/gpusig                   the command with suite/, reports/, VERSION, and in bin/ each FILE of BIN: the programs
+#   PREFIX/lib/gpusig/INSTALLED         the list of all that was installed: nothing else is ever removed or replaced
 #   PREFIX/share/man/man1/gpusig*.1     made of --help
 #   PREFIX/share/doc/gpusig
 #   PREFIX/share/bash-completion/completions/gpusig
@@ -18,21 +19,28 @@ refuse() { echo "install: $*" >&2 && exit 2; }
 
 action=$1
 case $3 in /*) ;; *) refuse "PREFIX is '$3', not an absolute path" ;; esac
-prefix=$2$3
-home=$prefix/lib/gpusig
-pages=$prefix/share/man/man1
-doc=$prefix/share/doc/gpusig
-completion=$prefix/share/bash-completion/completions/gpusig
+to=$2$3
+list=lib/gpusig/INSTALLED
+command=bin/gpusig
+target=../lib/gpusig/gpusig # of the command
 
-# What another version installed goes first, for programs and pages may have gone; what is not ours stays.
+is_there() { [ -e "$1" ] || [ -L "$1" ]; }
+
+# What is installed, a path under PREFIX a line. A link that has become another's is not ours.
+installed() {
+	[ ! -L "$to/$list" ] && [ -f "$to/$list" ] || return 0
+	grep -E '^(bin/gpusig|(lib|share/doc)/gpusig/.*|share/man/man1/gpusig[^/]*\.1|share/bash-completion/completions/gpusig)$' \
+		"$to/$list" | grep -Ev '(^|/)\.\.(/|$)' |
+		while IFS= read -r file; do
+			[ "$file" = $command ] && [ "$(readlink "$to/$file")" != $target ] || echo "$file"
+		done
+}
+
 uninstall() {
-	if [ -e "$home" ]; then
-		[ -f "$home/VERSION" ] || [ -d "$home/suite" ] || refuse "$home is no copy of gpusig: it is left as it is"
-		rm -rf "$home"
-	fi
-	[ ! -L "$prefix/bin/gpusig" ] || rm "$prefix/bin/gpusig"
-	rm -f "$pages/gpusig.1" "$pages"/gpusig-*.1 "$completion"
-	rm -rf "$doc"
+	installed | while IFS= read -r file; do rm -f "$to/$file"; done
+	for folder in lib/gpusig share/doc/gpusig; do
+		[ -L "$to/$folder" ] || [ ! -d "$to/$folder" ] || find "$to/$folder" -depth -type d -empty -delete
+	done
 }
 
 # texts FILE...: into the copy, under their names. There, the command is found on the PATH.
@@ -51,35 +59,59 @@ compile() {
 		return
 	fi
 	(cd "$home" && "$python" -m compileall -q --invalidation-mode checked-hash suite reports)
-	"$python" packaging/man_pages.py --version "$version" --bin "$home/bin" "$pages"
+	"$python" packaging/man_pages.py --version "$version" --bin "$home/bin" "$prefix/share/man/man1"
 }
 
-install_all() {
+# Everything, into an empty folder.
+make_all() {
+	home=$prefix/lib/gpusig
+	doc=$prefix/share/doc/gpusig
+	completion=$prefix/share/bash-completion/completions/gpusig
 	# shellcheck disable=SC2046 # no name has a blank
 	texts gpusig $(find suite reports -type f ! -path '*/__pycache__/*' ! -path 'reports/reference/*' ! -name '.*')
 	echo "$version" >"$home/VERSION"
 	for file; do install -D ${STRIP:+-s} "$bin/$file" "$home/bin/$file"; done
 	mkdir -p "$prefix/bin" "$doc" "${completion%/*}"
-	ln -s ../lib/gpusig/gpusig "$prefix/bin/gpusig"
+	ln -s $target "$prefix/$command"
 	install -m 644 packaging/completion.bash "$completion"
 	for file in README.md LICENSE $(find docs -type f ! -path 'docs/gallery/*' ! -name '.*'); do
 		install -D -m "$([ -x "$file" ] && echo 755 || echo 644)" "$file" "$doc/$file"
 	done
 	compile
+	: >"$prefix/$list"
+	(cd "$prefix" && find . ! -type d | sed 's|^\./||' | sort) >"$made/list"
+	cp "$made/list" "$prefix/$list"
+}
+
+# What another version installed goes first, for programs and pages may have gone; what is not ours is left.
+replace_all() {
+	installed | sort >"$made/before"
+	sort "$made/list" | comm -23 - "$made/before" | while IFS= read -r file; do
+		! is_there "$to/$file" || refuse "$to/$file is there, and no install made it: it is left as it is"
+	done
+	uninstall
+	mkdir -p "$to"
+	cp -RP "$prefix/." "$to"
 }
 
 case $action in
-uninstall) uninstall ;;
+uninstall)
+	is_there "$to/lib/gpusig" || exit 0
+	[ -f "$to/$list" ] || refuse "$to/$list is missing, which says what was installed: nothing is removed"
+	uninstall
+	;;
 install)
 	bin=$4
 	version=$5
 	shift 5
 	for file; do [ -x "$bin/$file" ] || refuse "$bin has no $file"; done
-	if [ -e "$prefix/bin/gpusig" ] && [ ! -L "$prefix/bin/gpusig" ]; then
-		refuse "$prefix/bin/gpusig is another program: it is left as it is"
-	fi
-	uninstall
-	install_all "$@"
+	mkdir -p "$to"
+	made=$(mktemp -d "$to/.gpusig.XXXXXX")
+	trap 'rm -rf "$made"' EXIT
+	trap 'exit 1' HUP INT TERM
+	prefix=$made/prefix
+	make_all "$@"
+	replace_all
 	;;
 *) refuse "'$action' is not install or uninstall" ;;
 esac

@@ -180,18 +180,58 @@ programs_of() { (cd "$1" && find . -type f -perm -u+x | sort); }
 
 @test "a PREFIX that is not absolute, and what is not ours, are refused and left" {
 	install_there() { sh packaging/install.sh install "$BATS_TEST_TMPDIR" "$1" bin 1.0 micro/memory; }
+	uninstall_there() { sh packaging/install.sh uninstall "$BATS_TEST_TMPDIR" "$1"; }
+	files_there() { (cd "$BATS_TEST_TMPDIR" && find . -type l -printf '%p %l\n' -o -type f -print -exec cat {} + | sort); }
 	cd "$root" || return 1
 	run install_there opt
 	[ "$status" = 2 ]
 	[ "$output" = "install: PREFIX is 'opt', not an absolute path" ]
-	mkdir -p "$BATS_TEST_TMPDIR/opt/lib/gpusig" && touch "$BATS_TEST_TMPDIR/opt/lib/gpusig/mine"
-	run install_there /opt
-	[ "$status" = 2 ]
-	[[ $output == *'is no copy of gpusig: it is left as it is' ]]
-	[ -e "$BATS_TEST_TMPDIR/opt/lib/gpusig/mine" ]
+	# What an install would write is there already: a link, a folder of another with a VERSION, documents, a page.
+	for place in bin/gpusig lib/gpusig/VERSION share/doc/gpusig/README.md share/man/man1/gpusig.1; do
+		mkdir -p "$BATS_TEST_TMPDIR/opt/${place%/*}"
+		if [ $place = bin/gpusig ]; then ln -s /bin/true "$BATS_TEST_TMPDIR/opt/$place"; else echo mine >"$BATS_TEST_TMPDIR/opt/$place"; fi
+		echo mine >"$BATS_TEST_TMPDIR/opt/${place%/*}/mine"
+		before=$(files_there)
+		run install_there /opt
+		[ "$status" = 2 ]
+		[[ ${lines[-1]} == "install: $BATS_TEST_TMPDIR/opt/$place is there, and no install made it: it is left as it is" ]]
+		run uninstall_there /opt
+		[ $place = bin/gpusig ] || [[ $output == *'/lib/gpusig/INSTALLED is missing, which says what was installed: nothing is removed' ]]
+		[ "$before" = "$(files_there)" ]
+		rm "$BATS_TEST_TMPDIR/opt/$place"
+	done
 	run sh packaging/install.sh install "$BATS_TEST_TMPDIR" /opt bin 1.0 micro/none
 	[ "$status" = 2 ]
 	[ "$output" = 'install: bin has no micro/none' ]
+}
+
+@test "uninstall and a later install leave what was put beside, or in the place of, what is installed" {
+	there=$BATS_TEST_TMPDIR/opt
+	mkdir "$there"
+	cp -r "$prefix/." "$there"
+	mkdir "$there/lib/gpusig/data"
+	for file in lib/gpusig/mine lib/gpusig/data/mine share/doc/gpusig/mine share/man/man1/gpusig-mine.1 share/man/man1/mine.1; do
+		echo mine >"$there/$file"
+	done
+	echo mine >"$BATS_TEST_TMPDIR/outside"
+	printf '%s\n' ../outside lib/gpusig/../../../outside share/man/man1/mine.1 "$BATS_TEST_TMPDIR/outside" >>"$there/lib/gpusig/INSTALLED"
+	ln -sf /bin/true "$there/bin/gpusig"
+	cd "$root"
+	run sh packaging/install.sh install "$BATS_TEST_TMPDIR" /opt bin 1.0 micro/memory
+	[ "$status" = 2 ]
+	[ "${lines[-1]}" = "install: $there/bin/gpusig is there, and no install made it: it is left as it is" ]
+	[ -e "$there/lib/gpusig/bin/micro/copy_path" ]
+	rm "$there/bin/gpusig"
+	sh packaging/install.sh install "$BATS_TEST_TMPDIR" /opt bin 1.0 micro/memory
+	[ "$(readlink "$there/bin/gpusig")" = ../lib/gpusig/gpusig ]
+	[ "$(cat "$there/lib/gpusig/VERSION")" = 1.0 ]
+	[ ! -e "$there/lib/gpusig/bin/micro/copy_path" ] # of the version before
+	[ -z "$(find "$there" -name '.gpusig*')" ]
+	ln -sf /bin/true "$there/bin/gpusig"
+	sh packaging/install.sh uninstall "$BATS_TEST_TMPDIR" /opt
+	[ "$(cd "$BATS_TEST_TMPDIR" && find . ! -type d | sort | paste -sd ' ')" = "./opt/bin/gpusig ./opt/lib/gpusig/data/mine ./opt/lib/gpusig/mine \
+./opt/share/doc/gpusig/mine ./opt/share/man/man1/gpusig-mine.1 ./opt/share/man/man1/mine.1 ./outside" ]
+	sh packaging/install.sh uninstall "$BATS_TEST_TMPDIR" /opt/none
 }
 
 @test "uninstall removes all that install made, and nothing else" {
