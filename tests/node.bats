@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
-# What topology/node reports is of the devices that --device names, on a machine that hwloc reads from a file.
+# What topology/node reports is of the devices that --device names, on a machine that hwloc reads from a file and is told to take
+# for this one.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr and their lines; helpers sets root
 load bats/helpers
@@ -47,7 +48,7 @@ machine() {
 # node DEVICES: on the fakes, or those in $drivers; facts alone.
 node() {
 	machine >machine.xml
-	run --separate-stderr env HWLOC_XMLFILE=machine.xml "LD_LIBRARY_PATH=${drivers:-$(fakes)}" timeout -s KILL "$HANGS_S" "$bin/topology/node" \
+	run --separate-stderr env HWLOC_XMLFILE=machine.xml HWLOC_THISSYSTEM=1 "LD_LIBRARY_PATH=${drivers:-$(fakes)}" timeout -s KILL "$HANGS_S" "$bin/topology/node" \
 		--device "$1" --format json --budget 1ms
 	echo "$1: $status $stderr"
 }
@@ -71,6 +72,41 @@ MEMORY='NUMANode(1024MB)'
 	node host
 	tree_is "Machine#0[Package#0[$MEMORY PU#0] Package#1[$MEMORY PU#1]]"
 	json '[[f[n][:12] for n in sorted(f) if n.startswith("pci_")] for c in cases for f in [c["facts"]]] == [["0000:03:00.0"]]' <<<"$output"
+}
+
+# refused WORDS: the last run reported nothing, for this reason, and no fact can enter a signature.
+refused() {
+	echo "$status $output $stderr"
+	[ "$status" = 77 ]
+	json "[(c['status'], c['facts'], c['derived']) for c in cases] == [('skipped', {}, [])]" <<<"$output"
+	json "all('$1' in c['reason'] for c in cases)" <<<"$output"
+}
+
+@test "a topology that is not of this system is of a file, and nothing of it is reported" {
+	machine >machine.xml
+	mkdir -p root/sys
+	for set in HWLOC_XMLFILE=machine.xml 'HWLOC_SYNTHETIC=pack:24 core:8 pu:2' HWLOC_FSROOT=root HWLOC_THISSYSTEM=0; do
+		run --separate-stderr env "$set" "$bin/topology/node" --device host --format json --budget 1ms
+		refused 'is of a file, not of this machine'
+		json "[r['provenance']['environment'].get('${set%%=*}') for r in rows if r['kind'] == 'run'] == ['${set#*=}']" <<<"$output"
+	done
+}
+
+@test "a masked list of NUMA nodes, which hwloc asserts is not empty, is refused with the reason" {
+	mkdir -p root/sys/devices/system/node root/sys/devices/system/cpu/cpu0/topology
+	echo 0 | tee root/sys/devices/system/cpu/online root/sys/devices/system/cpu/cpu0/topology/{physical_package_id,core_id,thread_siblings,core_siblings,thread_siblings_list,core_siblings_list} >/dev/null
+	run --separate-stderr env HWLOC_FSROOT=root "$bin/topology/node" --device host --format json --budget 1ms
+	refused '/sys/devices/system/node is empty'
+}
+
+@test "plug-ins of hwloc that open GPUs are not asked" {
+	plugins=$(ldd "$bin/topology/node" | sed -n 's,.*=> \(.*\)/libhwloc.so.*,\1/hwloc,p')
+	[ -e "$plugins/hwloc_opencl.so" ] || skip "no plug-in of hwloc's for OpenCL"
+	printf '#include <stdlib.h>\n' >opencl.c
+	printf 'int %s(void) { abort(); }\n' clGetPlatformIDs clGetPlatformInfo clGetDeviceIDs clGetDeviceInfo >>opencl.c
+	cc -shared -fPIC -o libOpenCL.so.1 opencl.c
+	run -0 --separate-stderr env -u HWLOC_PLUGINS_PATH LD_LIBRARY_PATH=. "$bin/topology/node" --device host --format json --budget 1ms
+	json '[c["status"] for c in cases] == ["ok"]' <<<"$output"
 }
 
 # latencies BUDGET CPUS [none]: of these processors; the record fits the schema and, unless there are none, its statistics are right.

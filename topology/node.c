@@ -2,12 +2,13 @@
  *
  * What is this machine? Reports packages, NUMA nodes, cores, caches, and which of them this process
  * may use, as hwloc reports them, and the devices of --device in the place where they are attached.
- * Displays and accelerators that are not named are left out. Simulated devices are part of no
- * machine: with them only they are reported. Of GPUs also the links that join them to the host and
- * to each other, and errors of their memory, as the vendor's management library tells
- * (topology/node/link_facts.h). These facts help to interpret the numbers of the other programs.
- * Timed is only how long a cache line takes from one processor to another, of every two that the
- * process may use (topology/node/core_matrix.h).
+ * A topology that hwloc has from elsewhere (HWLOC_XMLFILE) is refused unless HWLOC_THISSYSTEM=1
+ * says that it is this machine's. Displays and accelerators that are not named are left out.
+ * Simulated devices are part of no machine: with them only they are reported. Of GPUs also the
+ * links that join them to the host and to each other, and errors of their memory, as the vendor's
+ * management library tells (topology/node/link_facts.h). These facts help to interpret the numbers
+ * of the other programs. Timed is only how long a cache line takes from one processor to another,
+ * of every two that the process may use (topology/node/core_matrix.h).
  *
  *     bin/topology/node --device host
  */
@@ -18,11 +19,14 @@
 #include "topology/node/tree_text.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <hwloc.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct state {
+	hwloc_topology_t topology; /* NULL: none is loaded */
 	struct tree_text tree;
 	struct device_links links[DEV_MAX];
 };
@@ -231,30 +235,80 @@ static void report_machine(struct bench_case *c, hwloc_topology_t topology)
 	report_affinity(c, topology);
 }
 
+/* A container may hide the folder's content, and then hwloc ends the process. */
+static int check_numa_folder(void)
+{
+	const char *root = getenv("HWLOC_FSROOT");
+	const char *const contents[] = {"", "/node[0-9]*"};
+	bool found[2];
+	for (int i = 0; i < 2; i++) {
+		char pattern[4096];
+		glob_t paths;
+		snprintf(pattern, sizeof(pattern), "%s/sys/devices/system/node%s", root ? root : "",
+			 contents[i]);
+		found[i] = glob(pattern, 0, NULL, &paths) == 0;
+		if (found[i])
+			globfree(&paths);
+	}
+	return !found[0] || found[1]
+		       ? 0
+		       : err_note(-ENOTSUP, "/sys/devices/system/node is empty, which hwloc cannot "
+					    "read: is /sys masked?");
+}
+
+static int load_topology(hwloc_topology_t *loaded)
+{
+	hwloc_topology_t topology;
+	int status = check_numa_folder();
+	if (status)
+		return status;
+	if (hwloc_topology_init(&topology) != 0)
+		return err_note(-ENOMEM, "hwloc: %s", strerror(errno));
+	hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+	/* Plug-ins that look for these open GPUs, through drivers that may fail or hang. */
+	hwloc_topology_set_type_filter(topology, HWLOC_OBJ_OS_DEVICE, HWLOC_TYPE_FILTER_KEEP_NONE);
+	if (hwloc_topology_load(topology) != 0)
+		status = err_note(-EIO, "hwloc could not read this machine: %s", strerror(errno));
+	else if (!hwloc_topology_is_thissystem(topology))
+		status = err_note(
+			-ENOTSUP,
+			"hwloc's topology is of a file, not of this machine: is one of "
+			"HWLOC_XMLFILE, HWLOC_SYNTHETIC, HWLOC_FSROOT, HWLOC_THISSYSTEM set?");
+	if (status)
+		hwloc_topology_destroy(topology);
+	else
+		*loaded = topology;
+	return status;
+}
+
+static int setup(struct bench_case *c)
+{
+	struct state *s = c->state;
+	return dev_can(c->dev, DEV_CAP_VIRTUAL_TIME) ? 0 : load_topology(&s->topology);
+}
+
 static int derive(struct bench_case *c)
 {
 	struct state *s = c->state;
-	hwloc_topology_t topology;
 	int status = 0;
 	for (size_t i = 0; i < c->devices->count && status == 0; i++)
 		status = link_facts_read(c->devices->dev[i], &s->links[i]);
 	if (status)
 		return status;
-	if (dev_can(c->dev, DEV_CAP_VIRTUAL_TIME)) {
+	if (!s->topology) {
 		report_simulated(c);
 		return link_facts_report(c, s->links);
 	}
-	if (hwloc_topology_init(&topology) != 0)
-		return err_note(-ENOMEM, "hwloc: %s", strerror(errno));
-	hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
-	if (hwloc_topology_load(topology) != 0) {
-		hwloc_topology_destroy(topology);
-		return err_note(-EIO, "hwloc could not read this machine: %s", strerror(errno));
-	}
-	report_machine(c, topology);
-	hwloc_topology_destroy(topology);
+	report_machine(c, s->topology);
 	status = link_facts_report(c, s->links);
 	return status ? status : core_matrix_derive(c);
+}
+
+static void teardown(struct bench_case *c)
+{
+	struct state *s = c->state;
+	if (s->topology)
+		hwloc_topology_destroy(s->topology);
 }
 
 static const struct bench bench = {
@@ -269,7 +323,9 @@ static const struct bench bench = {
 		  "farther apart",
 	.share = 0.1,
 	.state_bytes = sizeof(struct state),
+	.setup = setup,
 	.derive = derive,
+	.teardown = teardown,
 };
 
 int main(int argc, char **argv) { return bench_main(&bench, argc, argv); }
