@@ -74,9 +74,10 @@ $(error PROGRAMS is '$(PROGRAMS)': there are $(basename $(wildcard micro/*.c gem
 endif
 # What ranks do needs MPI; the schedules they follow, and devices that follow them, do not.
 rank_sources := $(if $(filter 1,$(HAVE_MPI)),$(sort $(wildcard collectives/ranks/*.c)))
-module_sources := $(sort $(wildcard lib/*.c bench/*.c bench/*/*.c advise/*.c device/*.c device/*/*.c device/*/*/*.c micro/*/*.c gemm/*/*.c \
+without_hwloc := $(if $(filter 1,$(HAVE_HWLOC)),,$(shell grep -l '^$(hash)include <hwloc.h>' topology/*/*.c))
+module_sources := $(filter-out $(without_hwloc),$(sort $(wildcard lib/*.c bench/*.c bench/*/*.c advise/*.c device/*.c device/*/*.c device/*/*/*.c micro/*/*.c gemm/*/*.c \
 	overlap/*/*.c collectives/schedules/*.c collectives/devices/*.c collectives/nccl_tests/*.c collectives/pairs/*.c \
-	topology/*/*.c))
+	topology/*/*.c)))
 # A program that needs MPI includes what ranks do; one that needs hwloc includes its header.
 collective_programs := $(filter $(chosen_programs),$(sort $(wildcard collectives/*.c)))
 rank_programs := $(if $(collective_programs),$(shell grep -l '^$(hash)include "collectives/ranks/' $(collective_programs)))

@@ -402,8 +402,10 @@ void bench_bound_share(struct bench_case *c, const char *name, int variant, cons
 
 /* Facts are not measurements: counts, names. Tables have them with -v alone, or where nothing is
  * timed, or where the name begins with "skipped" or has "not_measured" in it: what is missing is
- * always said. */
+ * always said. A fact is never cut; a text of NULL fails the case for want of memory. */
 void bench_fact_text(struct bench_case *c, const char *name, const char *value);
+void bench_fact_format(struct bench_case *c, const char *name, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 void bench_fact_number(struct bench_case *c, const char *name, double value);
 
 /* Median (of an even number the mean of the two in the middle) and minimum of a variant's

@@ -386,9 +386,23 @@ void bench_fact_text(struct bench_case *c, const char *name, const char *value)
 	struct bench_fact *f = add_fact(c, name);
 	if (!f)
 		return;
-	f->text = strdup(value);
+	f->text = value ? strdup(value) : NULL;
 	if (!f->text)
 		bench_fail_without_memory(c, "fact", name);
+}
+
+void bench_fact_format(struct bench_case *c, const char *name, const char *format, ...)
+{
+	struct bench_fact *f = add_fact(c, name);
+	va_list args;
+	if (!f)
+		return;
+	va_start(args, format);
+	if (vasprintf(&f->text, format, args) < 0) {
+		f->text = NULL;
+		bench_fail_without_memory(c, "fact", name);
+	}
+	va_end(args);
 }
 
 void bench_fact_number(struct bench_case *c, const char *name, double value)

@@ -74,6 +74,39 @@ MEMORY='NUMANode(1024MB)'
 	json '[[f[n][:12] for n in sorted(f) if n.startswith("pci_")] for c in cases for f in [c["facts"]]] == [["0000:03:00.0"]]' <<<"$output"
 }
 
+# interleaved: two packages of 32 processors, with even and with odd numbers, and a network adapter at the second.
+interleaved() {
+	objects=0
+	echo '<?xml version="1.0" encoding="UTF-8"?><!DOCTYPE topology SYSTEM "hwloc2.dtd"><topology version="2.0">'
+	object Machine 0 0xffffffff,0xffffffff 'allowed_cpuset="0xffffffff,0xffffffff" allowed_nodeset="0x3">'
+	for package in 0 1; do
+		set=0x55555555,0x55555555
+		[ $package = 0 ] || set=0xaaaaaaaa,0xaaaaaaaa
+		object Package $package $set '>' | sed "s/nodeset=\"[^\"]*\"/nodeset=\"0x$((package + 1))\"/g"
+		objects=$((objects + 1))
+		echo "<object type=\"NUMANode\" os_index=\"$package\" gp_index=\"$((++objects))\" cpuset=\"$set\" complete_cpuset=\"$set\"
+			nodeset=\"0x$((package + 1))\" complete_nodeset=\"0x$((package + 1))\" local_memory=\"1073741824\"/>"
+		for ((pu = package; pu < 64; pu += 2)); do
+			mask=$(printf '0x%08x,0x%08x' $(((1 << pu) >> 32 & 0xffffffff)) $((1 << pu & 0xffffffff)))
+			echo "<object type=\"PU\" os_index=\"$pu\" gp_index=\"$((++objects))\" cpuset=\"$mask\" complete_cpuset=\"$mask\"
+				nodeset=\"0x$((package + 1))\" complete_nodeset=\"0x$((package + 1))\"/>"
+		done
+		[ $package = 0 ] || {
+			echo "<object type=\"Bridge\" gp_index=\"$((++objects))\" bridge_type=\"0-1\" depth=\"0\" bridge_pci=\"0000:[00-03]\">"
+			pci 0000:03:00.0 0200
+			echo '</object>'
+		}
+		echo '</object>'
+	done
+	echo '</object></topology>'
+}
+
+@test "a list of cores is whole, however long it is" {
+	interleaved >interleaved.xml
+	run -0 --separate-stderr env HWLOC_XMLFILE=interleaved.xml HWLOC_THISSYSTEM=1 "$bin/topology/node" --device host --format json --budget 1ms
+	json "[c['facts']['pci_device_0'].partition('near cores ')[2] for c in cases] == [','.join(map(str, range(1, 64, 2)))]" <<<"$output"
+}
+
 # refused WORDS: the last run reported nothing, for this reason, and no fact can enter a signature.
 refused() {
 	echo "$status $output $stderr"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "topology/node/link_facts.h"
 #include "lib/err.h"
+#include "lib/text.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -107,35 +107,24 @@ int link_facts_read(struct dev *d, struct device_links *links)
 
 /* ---------------------------------------------------------------- facts */
 
-struct line {
-	char text[400];
-	size_t used;
-};
-
-__attribute__((format(printf, 2, 3))) static void append_words(struct line *l, const char *format,
-							       ...)
+/* The words, of which each has a blank before it. */
+static void add_fact(struct bench_case *c, const char *name, struct text *words)
 {
-	va_list args;
-	va_start(args, format);
-	if (l->used && l->used < sizeof(l->text))
-		l->text[l->used++] = ' ';
-	if (l->used < sizeof(l->text)) {
-		int length = vsnprintf(l->text + l->used, sizeof(l->text) - l->used, format, args);
-		l->used += length > 0 ? (size_t)length : 0;
-	}
-	va_end(args);
+	const char *whole = text_whole(words);
+	bench_fact_text(c, name, whole && *whole ? whole + 1 : whole);
+	text_free(words);
 }
 
-static void append_number(struct line *l, const char *name, unsigned value)
+static void append_number(struct text *l, const char *name, unsigned value)
 {
 	if (value)
-		append_words(l, "%s=%u", name, value);
+		text_add(l, " %s=%u", name, value);
 }
 
-static void append_unknown(struct line *l, const char *why)
+static void append_unknown(struct text *l, const char *why)
 {
 	if (why[0])
-		append_words(l, "unknown=%s", why);
+		text_add(l, " unknown=%s", why);
 }
 
 /* The other end of a link: "host", "switch", "device_1", the PCI address of what is not among the
@@ -154,14 +143,14 @@ static void name_end(const struct bench_case *c, const struct dev_link *link, ch
 			snprintf(text, capacity, "device_%zu", i);
 }
 
-static void report_pcie(struct line *l, const struct dev_link *link, bool busy)
+static void report_pcie(struct text *l, const struct dev_link *link, bool busy)
 {
 	append_number(l, "generation", link->generation);
 	append_number(l, "generation_max", link->generation_max);
 	append_number(l, "device_generation_max", link->device_generation_max);
 	append_number(l, "lanes", link->lanes);
 	append_number(l, "lanes_max", link->lanes_max);
-	append_words(l, "read=%s", busy ? "busy" : "idle");
+	text_add(l, " read=%s", busy ? "busy" : "idle");
 }
 
 /* Switches are one end, however many there are: each joins all devices. */
@@ -172,7 +161,7 @@ static bool is_alike(const struct dev_link *a, const struct dev_link *b)
 }
 
 /* All links of this kind to the same end, of which `first` is the first. */
-static void report_bundle(struct line *l, const struct dev_links *links, size_t first)
+static void report_bundle(struct text *l, const struct dev_links *links, size_t first)
 {
 	const struct dev_link *link = &links->link[first], *up = NULL;
 	unsigned state[3] = {0};
@@ -186,15 +175,15 @@ static void report_bundle(struct line *l, const struct dev_links *links, size_t 
 		if (!up && other->state == DEV_LINK_UP)
 			up = other;
 	}
-	append_words(l, "up=%u down=%u", state[DEV_LINK_UP], state[DEV_LINK_DOWN]);
+	text_add(l, " up=%u down=%u", state[DEV_LINK_UP], state[DEV_LINK_DOWN]);
 	if (up && up->version[0])
-		append_words(l, "version=%s", up->version);
+		text_add(l, " version=%s", up->version);
 	if (up && up->in_bytes_per_s > 0.0)
-		append_words(l, "bytes_per_s=%.4g", up->in_bytes_per_s);
+		text_add(l, " bytes_per_s=%.4g", up->in_bytes_per_s);
 	if (up &&
 	    (up->out_bytes_per_s < up->in_bytes_per_s || up->out_bytes_per_s > up->in_bytes_per_s))
-		append_words(l, "out_bytes_per_s=%.4g", up->out_bytes_per_s);
-	append_words(l, "errors=%.0f", errors);
+		text_add(l, " out_bytes_per_s=%.4g", up->out_bytes_per_s);
+	text_add(l, " errors=%.0f", errors);
 }
 
 static bool has_earlier(const struct dev_links *links, size_t at)
@@ -210,19 +199,19 @@ static void report_links(struct bench_case *c, size_t device, const struct devic
 	unsigned number = 0;
 	for (size_t i = 0; i < of->links.count; i++) {
 		const struct dev_link *link = &of->links.link[i];
-		struct line l = {0};
+		struct text l = {0};
 		char name[32], end[40];
 		if (has_earlier(&of->links, i))
 			continue;
 		name_end(c, link, end, sizeof(end));
-		append_words(&l, "kind=%s to=%s", link->kind, end);
+		text_add(&l, " kind=%s to=%s", link->kind, end);
 		if (strcmp(link->kind, "PCIe") == 0)
 			report_pcie(&l, link, of->busy);
 		else if (link->state != DEV_LINK_UNKNOWN)
 			report_bundle(&l, &of->links, i);
 		append_unknown(&l, link->why);
 		snprintf(name, sizeof(name), "link_%zu_%u", device, number++);
-		bench_fact_text(c, name, l.text);
+		add_fact(c, name, &l);
 	}
 	if (of->links.count && of->links.numa_node >= 0) {
 		char name[32];
@@ -235,7 +224,7 @@ static int report_memory_errors(struct bench_case *c, size_t device)
 {
 	struct dev_telemetry samples[DEV_TELEMETRY_MAX];
 	size_t count = 0;
-	struct line l = {0};
+	struct text l = {0};
 	const char *why = "";
 	char name[32];
 	int status = dev_health_read(c->devices->dev[device], samples, &count);
@@ -243,38 +232,38 @@ static int report_memory_errors(struct bench_case *c, size_t device)
 		return status;
 	for (size_t i = 0; i < count; i++) {
 		if (!isnan(samples[i].number))
-			append_words(&l, "%s=%.0f", samples[i].name, samples[i].number);
+			text_add(&l, " %s=%.0f", samples[i].name, samples[i].number);
 		else if (!why[0])
 			why = samples[i].why;
 	}
 	append_unknown(&l, why);
 	snprintf(name, sizeof(name), "memory_errors_%zu", device);
-	bench_fact_text(c, name, l.text);
+	add_fact(c, name, &l);
 	return 0;
 }
 
 static int report_path(struct bench_case *c, size_t from, size_t to)
 {
 	struct dev_path path;
-	struct line l = {0};
+	struct text l = {0};
 	char name[32];
 	int status = dev_path_read(c->devices->dev[from], c->devices->dev[to], &path);
 	if (status)
 		return status;
 	if (path.kind[0])
-		append_words(&l, "kind=%s", path.kind);
+		text_add(&l, " kind=%s", path.kind);
 	if (path.meet[0])
-		append_words(&l, "meet=%s", path.meet);
+		text_add(&l, " meet=%s", path.meet);
 	if (path.access[0])
-		append_words(&l, "access=%s", path.access);
+		text_add(&l, " access=%s", path.access);
 	append_number(&l, "hops", path.hops);
 	if (path.bytes_per_s > 0.0)
-		append_words(&l, "bytes_per_s=%.4g", path.bytes_per_s);
+		text_add(&l, " bytes_per_s=%.4g", path.bytes_per_s);
 	append_unknown(&l, path.why);
-	if (l.used == 0)
+	if (l.length == 0)
 		return 0;
 	snprintf(name, sizeof(name), "path_%zu_%zu", from, to);
-	bench_fact_text(c, name, l.text);
+	add_fact(c, name, &l);
 	return 0;
 }
 

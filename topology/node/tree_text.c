@@ -3,43 +3,31 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
-static void append_piece(struct tree_text *t, const char *piece)
+static bool just_begun(const struct text *t)
 {
-	size_t length = strlen(piece);
-	if (t->used + length + 1 > sizeof(t->bytes))
-		return;
-	memcpy(t->bytes + t->used, piece, length + 1);
-	t->used += length;
+	return t->length == 0 || t->bytes[t->length - 1] == '[';
 }
 
-static bool just_begun(const struct tree_text *t)
+void tree_node(struct text *t, const char *node)
 {
-	return t->used == 0 || t->bytes[t->used - 1] == '[';
+	text_add(t, "%s%s", just_begun(t) ? "" : " ", node);
 }
 
-void tree_node(struct tree_text *t, const char *node)
+void tree_begin(struct text *t) { text_add(t, "["); }
+
+void tree_end(struct text *t)
 {
 	if (!just_begun(t))
-		append_piece(t, " ");
-	append_piece(t, node);
+		text_add(t, "]");
+	else if (t->length)
+		t->bytes[--t->length] = '\0';
 }
 
-void tree_begin(struct tree_text *t) { append_piece(t, "["); }
-
-void tree_end(struct tree_text *t)
-{
-	if (just_begun(t))
-		t->bytes[--t->used] = '\0';
-	else
-		append_piece(t, "]");
-}
-
-void tree_device(struct tree_text *t, const struct dev *d, const char *links)
+void tree_device(struct text *t, const struct dev *d, const char *links)
 {
 	const struct dev_props *p = dev_props(d);
-	char node[96];
+	char node[160];
 	snprintf(node, sizeof(node), "Device#%u%s%s%s", d->index, links[0] ? "(" : "", links,
 		 links[0] ? ")" : "");
 	tree_node(t, node);

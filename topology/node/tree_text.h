@@ -6,24 +6,16 @@
 #define GPUSIG_TREE_TEXT_H
 
 #include "device/dev.h"
-
-/* A longer tree is cut. */
-#define TREE_CAPACITY 65536
-
-/* Zeroed: empty. */
-struct tree_text {
-	char bytes[TREE_CAPACITY];
-	size_t used;
-};
+#include "lib/text.h"
 
 /* A node after those before it. */
-void tree_node(struct tree_text *t, const char *node);
+void tree_node(struct text *t, const char *node);
 
 /* Around the children of the last node; there may be none. */
-void tree_begin(struct tree_text *t);
-void tree_end(struct tree_text *t);
+void tree_begin(struct text *t);
+void tree_end(struct text *t);
 
 /* A device with its cache and units; `links` stands behind its number unless it is "". */
-void tree_device(struct tree_text *t, const struct dev *d, const char *links);
+void tree_device(struct text *t, const struct dev *d, const char *links);
 
 #endif
