@@ -91,7 +91,7 @@ enum dev_mem {
  * are those of a kernel that needs few registers (blocking_kernel), with block_threads threads and
  * no shared memory; for any other kernel see dev_occupancy() and dev_wave_blocks(). */
 struct dev_props {
-	char name[96];    /* as the platform calls it */
+	char name[256];   /* as the platform calls it */
 	char bus[32];     /* PCI address, or "" */
 	char driver[64];  /* driver or library version, or "" */
 	char arch[32];    /* what kernels are compiled for: "sm_90", "gfx90a", or "" */

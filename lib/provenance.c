@@ -2,6 +2,8 @@
 #include "lib/provenance.h"
 #include "lib/core_kinds.h"
 #include "lib/cores.h"
+#include "lib/processor.h"
+#include "lib/text.h"
 #include "lib/units.h"
 
 #include <glob.h>
@@ -182,6 +184,18 @@ static void put_cores(struct json *j)
 	free(kinds);
 }
 
+/* ./gpusig gives the name that lscpu has. It is beside what tells machines apart, for it depends on
+ * lscpu's version. */
+static void put_processor(struct json *j)
+{
+	struct text identity = {0};
+	bool named = processor_identify("", &identity);
+	json_string(j, "cpu", text_whole(&identity));
+	if (!named && getenv("GPUSIG_CPU_NAME"))
+		json_string(j, "cpu_name", getenv("GPUSIG_CPU_NAME"));
+	text_free(&identity);
+}
+
 static void put_machine(struct json *j)
 {
 	struct utsname system;
@@ -190,7 +204,7 @@ static void put_machine(struct json *j)
 	json_string(j, "kernel", uname(&system) == 0 ? system.release : NULL);
 	json_string(j, "architecture", uname(&system) == 0 ? system.machine : NULL);
 	put_field(j, "os", "/etc/os-release", "PRETTY_NAME", '=');
-	put_field(j, "cpu", "/proc/cpuinfo", "model name", ':');
+	put_processor(j);
 	put_field(j, "cpu_family", "/proc/cpuinfo", "cpu family", ':');
 	put_field(j, "cpu_model", "/proc/cpuinfo", "model\t", ':');
 	put_field(j, "microcode", "/proc/cpuinfo", "microcode", ':');

@@ -41,10 +41,16 @@ def main_device(signature: Json) -> Json:
     return next(iter(main_devices(signature).values()), {})
 
 
+def _processor(fields: Json) -> object:
+    """lscpu's name where it has one: what identifies a processor may be numbers."""
+    return fields.get("cpu_name") or fields.get("cpu")
+
+
 def name_of(signature: Json) -> str:
     """The device's own name; a CPU's without the maker's ornaments."""
     device, fields = main_device(signature), signature["provenance"]["fields"]
-    name = str(device.get("name") or fields.get("cpu") or "Unknown machine")
+    own = _processor(fields) if device.get("backend") == "host" else device.get("name")
+    name = str(own or device.get("name") or _processor(fields) or "Unknown machine")
     return re.sub(r"\((R|TM|tm|r)\)", "", name).replace("  ", " ").strip()[:160]
 
 
@@ -86,8 +92,8 @@ def sentence_of(signature: Json) -> str:
         for t in (plural(int(cores), "core") if cores else "", "%s memory" % size(memory) if memory else "")
         if t
     )
-    if device.get("backend") not in ("host", None) and fields.get("cpu"):
-        host = "on %s (%s)" % (fields["cpu"], host)
+    if device.get("backend") not in ("host", None) and _processor(fields):
+        host = "on %s (%s)" % (_processor(fields), host)
     if host:
         parts.append(host)
     if fields.get("kernel"):

@@ -19,6 +19,7 @@ from suite import (
     mpi,
     naming,
     preflight,
+    processor,
     repeats,
     resume,
     run,
@@ -190,6 +191,7 @@ def _measure(given: argparse.Namespace, bin_dir: Path, sources: Path | None) -> 
     if given.check_options:
         return 0
     libraries.offer()
+    processor.offer()
     mpi.leave_outer_job()
     keep_to_own_user()
     if given.command == "ab":
@@ -213,6 +215,7 @@ def main(front: argparse.Namespace) -> int:
         if given.check_options:
             return 0
         libraries.offer()
+        processor.offer()
         return preflight.command(asked, bin_dir)
     if given.command == "test":
         _check_test_options(given)

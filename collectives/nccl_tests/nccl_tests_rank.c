@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collectives/nccl_tests/nccl_tests_table.h"
 #include "lib/provenance.h"
+#include "lib/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +19,7 @@ struct nccl_tests_rank nccl_tests_rank_of(const struct dev *dev)
 	const struct dev_props *p = dev_props(dev);
 	struct nccl_tests_rank rank = nccl_tests_rank_here();
 	rank.device = dev->index;
-	snprintf(rank.name, sizeof(rank.name), "%s", p->name);
+	text_fit(rank.name, sizeof(rank.name), "%s", p->name);
 	/* Without the function, as nccl-tests prints it. */
 	snprintf(rank.bus, sizeof(rank.bus), "%.*s", (int)strcspn(p->bus, "."), p->bus);
 	if (!dev_can(dev, DEV_CAP_VIRTUAL_TIME))

@@ -2,7 +2,10 @@
 #include "device/host/host_machine.h"
 #include "lib/cgroup.h"
 #include "lib/core_kinds.h"
+#include "lib/cores.h"
 #include "lib/err.h"
+#include "lib/processor.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -193,22 +196,12 @@ uint64_t host_memory_available_bytes(const char *root)
 
 void host_names(char *processor, size_t processor_capacity, char *kernel, size_t kernel_capacity)
 {
-	char line[512];
 	struct utsname names;
-	bool known = uname(&names) == 0;
-	snprintf(processor, processor_capacity, "%s processor", known ? names.machine : "unknown");
-	if (known)
-		snprintf(kernel, kernel_capacity, "%s %s", names.sysname, names.release);
-	FILE *file = fopen("/proc/cpuinfo", "r");
-	if (!file)
-		return;
-	while (fgets(line, sizeof(line), file)) {
-		const char *value = strchr(line, ':');
-		if (strncmp(line, "model name", 10) != 0 || !value)
-			continue;
-		value += 1 + strspn(value + 1, " \t");
-		snprintf(processor, processor_capacity, "%.*s", (int)strcspn(value, "\n"), value);
-		break;
-	}
-	fclose(file);
+	struct text identity = {0};
+	processor_identify("", &identity);
+	text_fit(processor, processor_capacity, "%s",
+		 identity.lost ? "unknown processor" : text_whole(&identity));
+	text_free(&identity);
+	if (uname(&names) == 0)
+		text_fit(kernel, kernel_capacity, "%s %s", names.sysname, names.release);
 }

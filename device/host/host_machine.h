@@ -35,7 +35,7 @@ uint64_t host_memory_available_bytes(const char *root);
  * nothing bounds it. `root` as above. */
 uint64_t host_cgroup_free_bytes(const char *root);
 
-/* The processor's name in /proc/cpuinfo, and the kernel's release. */
+/* What the processor is (lib/processor.h), and the kernel's release. */
 void host_names(char *processor, size_t processor_capacity, char *kernel, size_t kernel_capacity);
 
 #endif

@@ -26,6 +26,18 @@ class Rules(workplace.Scratch):
     def test_same_records_same_bytes(self) -> None:
         self.assertEqual(self.signature(everything()).text(), self.signature(everything()).text())
 
+    def test_numbers_that_identify_a_processor_make_a_kind_and_lscpu_names_it(self) -> None:
+        writers = []
+        for part, name in (("0xd0c", "Neoverse-N1"), ("0xd87/0xd85", None)):
+            w = launch()
+            cpu = "CPU implementer 0x41, CPU part %s, CPU variant 0x3, CPU revision 1" % part
+            w.lines[0]["device"][0]["name"] = cpu
+            w.lines[0]["provenance"].update({"cpu": cpu, "cpu_name": name})
+            self.assertEqual(machine.name_of(self.signature(w.text()).json), name or cpu)
+            writers.append(w)
+        with self.assertRaisesRegex(MixedMachines, "different CPUs"):
+            self.signature("".join(w.text() for w in writers))
+
     def test_an_unknown_program_needs_no_change_here(self) -> None:
         signature = self.signature(unknown().text()).json
         self.assertEqual(signature["metrics"]["overlap/novel/novel_speed"]["value"], 1000.0)
