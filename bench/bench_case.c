@@ -2,6 +2,7 @@
 #include "bench/bench_alloc.h"
 #include "bench/bench_run.h"
 #include "lib/err.h"
+#include "lib/text.h"
 #include "lib/vec.h"
 
 #include <errno.h>
@@ -53,9 +54,9 @@ static const struct bench_mechanism *add_mechanism(struct bench_case *c, const c
 	}
 	now->mechanisms = grown;
 	struct bench_mechanism *mechanism = &grown[now->mechanism_count++];
-	snprintf(mechanism->name, sizeof(mechanism->name), "%s", name);
+	text_fit(mechanism->name, sizeof(mechanism->name), "%s", name);
 	mechanism->observed = observed;
-	vsnprintf(mechanism->detail, sizeof(mechanism->detail), format, args);
+	text_vfit(mechanism->detail, sizeof(mechanism->detail), format, args);
 	return mechanism;
 }
 
@@ -105,8 +106,8 @@ static void add_flag(struct bench_run *r, const char *flag, int variant, const c
 	struct bench_flag *f = &grown[now->flag_count++];
 	f->flag = flag;
 	f->variant = variant;
-	snprintf(f->quantity, sizeof(f->quantity), "%s", quantity);
-	vsnprintf(f->reason, sizeof(f->reason), format, args);
+	text_fit(f->quantity, sizeof(f->quantity), "%s", quantity);
+	text_vfit(f->reason, sizeof(f->reason), format, args);
 }
 
 void bench_flag(struct bench_case *c, const char *flag, const char *format, ...)
@@ -432,8 +433,7 @@ static int end_case(struct bench_run *r, bool set_up, int status)
 
 int bench_variants_skip(struct bench_case *c, uint64_t variants, const char *why)
 {
-	char text[320] = "";
-	size_t used = 0;
+	struct text names = {0};
 	bool others = false;
 	for (unsigned v = 0; v < c->run->variant_count; v++) {
 		const struct bench_variant *variant = &c->run->b->variants[v];
@@ -444,16 +444,15 @@ int bench_variants_skip(struct bench_case *c, uint64_t variants, const char *why
 			continue;
 		}
 		bench_variant_off(c, v);
-		if (used < sizeof(text))
-			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",
-						 used ? ", " : "", variant->name);
+		text_add(&names, "%s%s", names.length ? ", " : "", variant->name);
 	}
-	if (used == 0)
-		return 0;
-	if (used < sizeof(text))
-		snprintf(text + used, sizeof(text) - used, ": %s", why);
-	bench_fact_text(c, "not_measured", text);
-	return others ? 0 : err_note(-ENOTSUP, "%s", why);
+	if (names.length) {
+		text_add(&names, ": %s", why);
+		bench_fact_text(c, "not_measured", text_whole(&names));
+	}
+	const bool any = names.length > 0;
+	text_free(&names);
+	return others || !any ? 0 : err_note(-ENOTSUP, "%s", why);
 }
 
 /* Whether a result may enter a signature: the case is not flagged, nor are all of its variants. */
@@ -504,8 +503,8 @@ int bench_case_run(struct bench_run *r, double seconds)
 	r->count.skipped += refused;
 	r->count.failed += status != 0 && !refused;
 	r->count.valid += status == 0 && case_is_usable(r);
-	char reason[512];
-	snprintf(reason, sizeof(reason), "%s",
+	char reason[ERR_TEXT];
+	text_fit(reason, sizeof(reason), "%s",
 		 err_text()[0] || status == 0 ? err_text() : strerror(-status));
 	if (status && !refused)
 		err_print("%s %s: %s", r->b->name, r->current.key, reason);

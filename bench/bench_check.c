@@ -4,6 +4,7 @@
 #include "bench/bench_run.h"
 #include "device/kernels.h"
 #include "lib/err.h"
+#include "lib/text.h"
 #include "lib/vec.h"
 
 #include <errno.h>
@@ -210,7 +211,7 @@ static int check_result(struct bench_run *r, unsigned variant, const char *when)
 		return status;
 	now->check_status = "failed";
 	now->wrong = (int)variant;
-	snprintf(now->check_detail, sizeof(now->check_detail), "%s%s: %.200s",
+	text_fit(now->check_detail, sizeof(now->check_detail), "%s%s: %s",
 		 r->b->variants[variant].name, when, err_text());
 	return err_note(-EBADMSG, "wrong result: %s", now->check_detail);
 }
@@ -360,7 +361,7 @@ static int leave_unchecked(struct bench_run *r)
 {
 	const char *why = r->time_only ? "the device simulates time without data" : "--check off";
 	r->current.check_status = r->time_only ? "unverified" : "skipped";
-	snprintf(r->current.check_detail, sizeof(r->current.check_detail), "%s", why);
+	text_fit(r->current.check_detail, sizeof(r->current.check_detail), "%s", why);
 	if (!r->time_only)
 		bench_flag_variant(r, "unverified", -1, "%s", why);
 	return 0;

@@ -2,6 +2,7 @@
 #include "bench/bench_alloc.h"
 #include "bench/bench_run.h"
 #include "lib/err.h"
+#include "lib/text.h"
 #include "lib/vec.h"
 
 #include <assert.h>
@@ -67,7 +68,7 @@ int bench_wrong(const char *format, ...)
 	char text[256];
 	va_list args;
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	text_vfit(text, sizeof(text), format, args);
 	va_end(args);
 	return err_note(-EBADMSG, "%s", text);
 }
@@ -84,7 +85,7 @@ static void put_formula(const struct bench_case *c, const struct bench_quantity 
 		snprintf(text[i], sizeof(text[i]), v == d->variant ? "seconds" : "seconds(%s)",
 			 c->run->b->variants[v].name);
 	}
-	snprintf(d->formula, sizeof(d->formula), "%s %c %s", text[0],
+	text_fit(d->formula, sizeof(d->formula), "%s %c %s", text[0],
 		 q->kind == BENCH_RATIO ? '/' : '-', text[1]);
 }
 
@@ -118,10 +119,10 @@ static struct bench_derived *add_derived(struct bench_case *c, const char *name,
 				    .high = NAN,
 				    .bound = NAN,
 				    .share = NAN};
-	snprintf(d->name, sizeof(d->name), "%s", name);
+	text_fit(d->name, sizeof(d->name), "%s", name);
 	snprintf(d->unit, sizeof(d->unit), "%s", q->unit ? q->unit : is_time ? "s" : "");
 	if (formula)
-		snprintf(d->formula, sizeof(d->formula), "%s", formula);
+		text_fit(d->formula, sizeof(d->formula), "%s", formula);
 	else
 		put_formula(c, q, d);
 	return d;
@@ -302,7 +303,7 @@ void bench_no_value(struct bench_case *c, const char *name, int variant,
 {
 	struct bench_derived *d = add_derived(c, name, variant, q, formula);
 	if (d)
-		snprintf(d->reason, sizeof(d->reason), "%s", reason);
+		text_fit(d->reason, sizeof(d->reason), "%s", reason);
 }
 
 void bench_model_value(struct bench_case *c, const char *name, int variant, double value,
@@ -336,8 +337,8 @@ void bench_alias(struct bench_case *c, const char *name, int variant, const char
 		return;
 	*to = from;
 	to->observations = NULL;
-	snprintf(to->name, sizeof(to->name), "%s", alias);
-	snprintf(to->formula, sizeof(to->formula), "%s", formula);
+	text_fit(to->name, sizeof(to->name), "%s", alias);
+	text_fit(to->formula, sizeof(to->formula), "%s", formula);
 }
 
 void bench_bound(struct bench_case *c, const char *name, int variant, double bound,
@@ -348,7 +349,7 @@ void bench_bound(struct bench_case *c, const char *name, int variant, double bou
 		return;
 	d->bound = bound;
 	d->share = d->value / bound;
-	snprintf(d->bound_name, sizeof(d->bound_name), "%s", bound_name);
+	text_fit(d->bound_name, sizeof(d->bound_name), "%s", bound_name);
 	/* Flag only when the whole interval lies above the bound. */
 	double min_value = isnan(d->low) ? d->value : d->low;
 	if (min_value > bound * (1.0 + BENCH_BOUND_TOLERANCE))
@@ -377,7 +378,7 @@ static struct bench_fact *add_fact(struct bench_case *c, const char *name)
 	now->facts = grown;
 	struct bench_fact *f = &grown[now->fact_count++];
 	*f = (struct bench_fact){.number = NAN};
-	snprintf(f->name, sizeof(f->name), "%s", name);
+	text_fit(f->name, sizeof(f->name), "%s", name);
 	return f;
 }
 

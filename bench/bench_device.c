@@ -4,6 +4,7 @@
 #include "device/dev_libraries.h"
 #include "lib/cores.h"
 #include "lib/err.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,17 +19,15 @@ static const char host[] = "host", simulated[] = "sim";
 static const char *default_device(struct bench_run *r)
 {
 	struct dev_backend_info info[BACKENDS];
-	size_t count = r->b->job ? 0 : dev_backends(info, BACKENDS), used = 0;
+	size_t count = r->b->job ? 0 : dev_backends(info, BACKENDS);
 	r->skipped_backends[0] = '\0';
 	for (size_t i = 0; i < count && i < BACKENDS; i++) {
 		if (strcmp(info[i].name, host) == 0 || strcmp(info[i].name, simulated) == 0)
 			continue;
 		if (info[i].devices)
 			return info[i].name;
-		if (used < sizeof(r->skipped_backends))
-			used += (size_t)snprintf(r->skipped_backends + used,
-						 sizeof(r->skipped_backends) - used, "; no %s: %s",
-						 info[i].name, info[i].why);
+		text_fit_more(r->skipped_backends, sizeof(r->skipped_backends), "; no %s: %s",
+			      info[i].name, info[i].why);
 	}
 	return host;
 }
@@ -37,13 +36,13 @@ static const char *default_device(struct bench_run *r)
 static int add_available_devices(int status)
 {
 	struct dev_backend_info info[BACKENDS];
-	char cause[320], here[160] = "";
-	snprintf(cause, sizeof(cause), "%s", err_text());
-	size_t count = dev_backends(info, BACKENDS), used = 0;
-	for (size_t i = 0; i < count && i < BACKENDS && used < sizeof(here); i++)
+	char cause[ERR_TEXT], here[160] = "";
+	text_fit(cause, sizeof(cause), "%s", err_text());
+	size_t count = dev_backends(info, BACKENDS);
+	for (size_t i = 0; i < count && i < BACKENDS; i++)
 		if (info[i].devices)
-			used += (size_t)snprintf(here + used, sizeof(here) - used, "%s%s",
-						 used ? ", " : "", info[i].name);
+			text_fit_more(here, sizeof(here), "%s%s", here[0] ? ", " : "",
+				      info[i].name);
 	return err_note(status, "%s; here: %s", cause, here[0] ? here : "none");
 }
 

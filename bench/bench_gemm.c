@@ -4,6 +4,7 @@
 #include "bench/bench_check.h"
 #include "bench/bench_element.h"
 #include "lib/err.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <float.h>
@@ -286,7 +287,7 @@ int bench_gemm_rotate(const struct bench_gemm *p, struct bench_case *c, uint64_t
 		status = rotation_open(c, &run, 1, r_p);
 	if (status != -ENOTSUP || bench_status(c))
 		return status;
-	snprintf(why, sizeof(why), "%s", err_text());
+	text_fit(why, sizeof(why), "%s", err_text());
 	return bench_variants_skip(c, variants, why);
 }
 

@@ -84,7 +84,7 @@ struct bench_samples {
 };
 
 struct bench_derived {
-	char name[48], unit[16], formula[160], bound_name[64];
+	char name[48], unit[16], formula[256], bound_name[64];
 	int variant; /* variant, or -1 */
 	struct bench_quantity quantity;
 	uint64_t uses;                         /* all variants that it is of */
@@ -93,18 +93,18 @@ struct bench_derived {
 	double *observations;                  /* so many, of bench_derive_samples(); else NULL */
 	bool flagged;                          /* this value alone */
 	bool shown;                            /* it is in the table */
-	char reason[128];                      /* why there is no value, where the program knows */
+	char reason[512];                      /* why there is no value, where the program knows */
 };
 
 struct bench_flag {
 	const char *flag;
 	char quantity[48]; /* "": all of the variant's, or of the case's */
 	int variant;
-	char reason[160];
+	char reason[ERR_TEXT];
 };
 
 struct bench_mechanism {
-	char name[48], detail[192];
+	char name[48], detail[ERR_TEXT];
 	bool observed;
 };
 
@@ -167,7 +167,7 @@ struct bench_current {
 	const char *stopped; /* why sampling stopped: "goal", "time" or "max_samples"; NULL: no
 				samples were taken */
 	const char *check_status;
-	char check_detail[256];
+	char check_detail[ERR_TEXT];
 	int wrong;              /* the variant whose result is wrong, or -1 */
 	uint64_t fingerprinted; /* results that were checked by fingerprint alone */
 	struct bench_fingerprint *fingerprints;
@@ -198,9 +198,9 @@ struct bench_run {
 	char **argv;
 	char id[48];
 	struct dev_set set;
-	bool is_default_device;     /* no --device was given */
-	char default_devices[40];   /* its spec, where there are several */
-	char skipped_backends[400]; /* why the default is no other backend */
+	bool is_default_device;              /* no --device was given */
+	char default_devices[40];            /* its spec, where there are several */
+	char skipped_backends[4 * ERR_TEXT]; /* why the default is no other backend */
 	struct axis_capacities known;
 	bool gpu_class, simulated_lists; /* which default lists; neither: those of a CPU */
 	bool time_only; /* a device has no results to check, and --check off was not given */

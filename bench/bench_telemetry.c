@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/bench_run.h"
 #include "lib/err.h"
+#include "lib/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@ void bench_telemetry_read(struct dev *dev, struct bench_telemetry *s)
 		return;
 	struct dev_telemetry *failed = &s->samples[0];
 	*failed = (struct dev_telemetry){.name = "state", .number = NAN};
-	snprintf(failed->why, sizeof(failed->why), "%.127s", err_text());
+	text_fit(failed->why, sizeof(failed->why), "%s", err_text());
 	s->count = 1;
 	err_clear();
 }

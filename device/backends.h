@@ -17,6 +17,7 @@
 
 #include "device/dev.h"
 #include "lib/err.h"
+#include "lib/text.h"
 
 #include <stdio.h>
 
@@ -32,7 +33,7 @@ int dev_ops_check(const struct dev_ops *ops);
 /* For open(): err_text() is why the device lacks this capability, and is no error. */
 static inline void dev_keep_lack(struct dev *d, enum dev_cap_bit bit)
 {
-	snprintf(d->lacks[bit], sizeof(d->lacks[bit]), "%.319s", err_text());
+	text_fit(d->lacks[bit], sizeof(d->lacks[bit]), "%s", err_text());
 	err_clear();
 }
 

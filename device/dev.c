@@ -3,6 +3,7 @@
 #include "device/backends.h"
 #include "device/dev_checked.h"
 #include "lib/err.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -91,7 +92,7 @@ size_t dev_backends(struct dev_backend_info *info, size_t capacity)
 		info[i].devices = status ? 0 : count;
 		info[i].why[0] = '\0';
 		if (!info[i].devices)
-			snprintf(info[i].why, sizeof(info[i].why), "%.159s",
+			text_fit(info[i].why, sizeof(info[i].why), "%s",
 				 err_text()[0] ? err_text() : "no reason given");
 	}
 	err_clear();
@@ -271,7 +272,7 @@ int dev_open(const char *spec, uint32_t want, struct dev_set *set_p)
 	for (size_t i = 0; i < s.count; i++) {
 		status = open_one(&s, i, want, &set);
 		if (status) {
-			char cause[512];
+			char cause[ERR_TEXT];
 			snprintf(cause, sizeof(cause), "%s", err_text());
 			dev_close(&set);
 			return err_note(status, "%s", cause);

@@ -93,10 +93,10 @@ enum dev_mem {
 struct dev_props {
 	char name[256];   /* as the platform calls it */
 	char bus[32];     /* PCI address, or "" */
-	char driver[64];  /* driver or library version, or "" */
+	char driver[128]; /* driver or library version, or "" */
 	char arch[32];    /* what kernels are compiled for: "sm_90", "gfx90a", or "" */
-	char blas[256];   /* BLAS library, version and kernel set in use, or "" */
-	char shares[256]; /* what this device shares with others or with the harness, or "" */
+	char blas[512];   /* BLAS library, version and kernel set in use, or "" */
+	char shares[512]; /* what this device shares with others or with the harness, or "" */
 	uint32_t caps;    /* DEV_CAP_* that are usable now */
 	uint32_t units;   /* SMs, CUs, or cores with a worker */
 	uint32_t slots_per_unit; /* max blocks resident on one unit */
@@ -205,7 +205,7 @@ void dev_close(struct dev_set *set);
 struct dev_backend_info {
 	const char *name;
 	unsigned devices;
-	char why[160]; /* "" when devices > 0 */
+	char why[ERR_TEXT]; /* "" when devices > 0 */
 };
 size_t dev_backends(struct dev_backend_info *info, size_t capacity);
 
@@ -295,7 +295,7 @@ struct dev {
 	struct dev_checks *checks; /* of device/dev_checked.c; NULL without DEV_CHECKED */
 	unsigned index;
 	struct dev_props props;
-	char lacks[DEV_CAP_COUNT][320]; /* of dev_lack_reason() */
+	char lacks[DEV_CAP_COUNT][ERR_TEXT]; /* of dev_lack_reason() */
 };
 
 /* ------------------------------------------------------------------ what programs call

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/dev_libraries.h"
+#include "lib/err.h"
+#include "lib/text.h"
 
 #include <pthread.h>
 #include <stdio.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char added[DEV_LIBRARIES_MAX][512];
+static char added[DEV_LIBRARIES_MAX][2 * ERR_TEXT];
 static size_t added_count; /* both guarded by the lock */
 
 void dev_library_add(const char *path)
 {
 	pthread_mutex_lock(&lock);
 	if (added_count < DEV_LIBRARIES_MAX)
-		snprintf(added[added_count++], sizeof(added[0]), "%s", path);
+		text_fit(added[added_count++], sizeof(added[0]), "%s", path);
 	pthread_mutex_unlock(&lock);
 }
 

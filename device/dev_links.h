@@ -39,7 +39,7 @@ struct dev_link {
 	unsigned lanes, lanes_max;
 	double in_bytes_per_s, out_bytes_per_s; /* into the device and out of it; of PCIe 0 */
 	double errors; /* replays, recoveries, checksum errors that it counted; NaN: unknown */
-	char why[128]; /* what of the above is unknown, and the reason; else "" */
+	char why[512]; /* what of the above is unknown, and the reason; else "" */
 };
 
 #define DEV_LINKS_MAX 64
@@ -65,7 +65,7 @@ struct dev_path {
 	char access[32]; /* to each other's memory: "yes", or why not, in one word */
 	unsigned hops;
 	double bytes_per_s; /* from the first to the other, of all direct links between them */
-	char why[128];      /* what is unknown, and the reason; else "" */
+	char why[512];      /* what is unknown, and the reason; else "" */
 };
 int dev_path_read(struct dev *d, struct dev *other, struct dev_path *path);
 

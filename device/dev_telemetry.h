@@ -15,8 +15,8 @@ struct dev_telemetry {
 	char name[40];  /* "sm_clock", "power", "throttle", ...; once in a list */
 	char unit[16];  /* "Hz", "W", ...; "" for texts and counts */
 	double number;  /* NaN: `text` holds the value, or it is unknown */
-	char text[128]; /* "" with NaN: unknown */
-	char why[128];  /* why it is unknown; else "" */
+	char text[256]; /* "" with NaN: unknown */
+	char why[256];  /* why it is unknown; else "" */
 };
 #define DEV_TELEMETRY_MAX 32
 

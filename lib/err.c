@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lib/err.h"
+#include "lib/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
-static _Thread_local char text[512];
+static _Thread_local char text[ERR_TEXT];
 
 int err_note(int code, const char *format, ...)
 {
@@ -13,7 +15,7 @@ int err_note(int code, const char *format, ...)
 	char fresh[sizeof(text)];
 	va_list args;
 	va_start(args, format);
-	vsnprintf(fresh, sizeof(fresh), format, args);
+	text_vfit(fresh, sizeof(fresh), format, args);
 	va_end(args);
 	snprintf(text, sizeof(text), "%s", fresh);
 	return code;
@@ -39,17 +41,13 @@ void err_clear(void) { text[0] = '\0'; }
 
 void err_print(const char *format, ...)
 {
-	char line[1024] = "gpusig: ";
+	char line[2 * ERR_TEXT] = "gpusig: ";
 	const size_t prefix = 8;
 	va_list args;
 	va_start(args, format);
-	int length = vsnprintf(line + prefix, sizeof(line) - prefix - 1, format, args);
+	text_vfit(line + prefix, sizeof(line) - prefix - 1, format, args);
 	va_end(args);
-	if (length < 0)
-		return;
-	size_t end = prefix + (size_t)length;
-	if (end > sizeof(line) - 2)
-		end = sizeof(line) - 2;
+	size_t end = strlen(line);
 	line[end] = '\n';
 	/* A message that can't be written has nowhere else to go. */
 	ssize_t ignored = write(STDERR_FILENO, line, end + 1);

@@ -9,8 +9,10 @@
 #ifndef GPUSIG_ERR_H
 #define GPUSIG_ERR_H
 
+#define ERR_TEXT 1024 /* bytes of the longest text */
+
 /* Keep a text for this thread and return `code`, as in `return err_note(-ENOMEM, "...")`. The
- * text is cut at 511 characters. */
+ * text is cut at ERR_TEXT - 1 characters, and then ends in "...". */
 int err_note(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The latest text of this thread; "" when there is none. Valid until the next err_note() of the
@@ -30,7 +32,7 @@ void err_clear(void);
  */
 struct err_first {
 	int status; /* 0: no error so far */
-	char text[512];
+	char text[ERR_TEXT];
 };
 
 /* Keep `status` and the latest text if it is the first error. Returns the first error so far. */

@@ -21,6 +21,7 @@
 #include "bench/blocking_kernel.h"
 #include "bench/graph/rotation.h"
 #include "lib/err.h"
+#include "lib/text.h"
 #include "overlap/trigger/trigger_metrics.h"
 
 #include <errno.h>
@@ -88,9 +89,9 @@ static bool adds_to_sums(unsigned variant) { return producers_add(&trigger_strat
 /* A link may not add in one piece. */
 static void choose_remote_add(struct producers *s, struct bench_case *c)
 {
-	char why[160];
+	char why[ERR_TEXT];
 	int status = bench_variant_on(c, REMOTE_ADD) ? producers_try_adding(s, c) : 0;
-	snprintf(why, sizeof(why), "%s", err_text());
+	text_fit(why, sizeof(why), "%s", err_text());
 	if (status == -ENOTSUP)
 		bench_variants_skip(c, UINT64_C(1) << REMOTE_ADD, why);
 	else

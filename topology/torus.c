@@ -10,6 +10,7 @@
  */
 #include "bench/bench.h"
 #include "lib/err.h"
+#include "lib/text.h"
 #include "lib/units.h"
 #include "topology/torus/candidates.h"
 #include "topology/torus/simgrid.h"
@@ -148,9 +149,8 @@ static int setup(struct bench_case *c)
  * two steps of 3. */
 static void report_loads(struct bench_case *c, const struct cost_model *p)
 {
-	char text[2048] = "";
-	size_t used = 0;
-	for (size_t i = 0, next; i < p->run_count && used < sizeof(text) - 40; i = next) {
+	struct text loads = {0};
+	for (size_t i = 0, next; i < p->run_count; i = next) {
 		double load = p->runs[i].worst / p->runs[i].port;
 		uint32_t steps = 0;
 		for (next = i;
@@ -159,16 +159,16 @@ static void report_loads(struct bench_case *c, const struct cost_model *p)
 			steps += p->runs[next].repeats;
 		next += next == i;
 		steps += steps == 0 ? p->runs[i].repeats : 0;
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%ux%.6g",
-					 i ? " " : "", steps, load);
+		text_add(&loads, "%s%ux%.6g", i ? " " : "", steps, load);
 	}
-	bench_fact_text(c, "messages_on_worst_link", text);
+	bench_fact_text(c, "messages_on_worst_link", text_whole(&loads));
+	text_free(&loads);
 }
 
 static void report_facts(struct bench_case *c, const struct cost_model *p,
 			 const struct cost_model_costs *costs, double bytes)
 {
-	char text[512];
+	char text[4096];
 	bench_fact_number(c, "nodes", p->nodes);
 	bench_fact_number(c, "collectives_at_once", p->parts);
 	bench_fact_number(c, "steps", p->steps);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/bench_run.h"
+#include "lib/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +15,7 @@ static const char *find_reason(const struct bench_run *r, int variant, bool grad
 		if (bench_is_grade(f) != grade || !bench_flag_concerns(f, variant) ||
 		    strcmp(f->flag, "unverified") == 0)
 			continue;
-		snprintf(text, capacity, "%s: %s", f->flag, f->reason);
+		text_fit(text, capacity, "%s: %s", f->flag, f->reason);
 		return text;
 	}
 	return NULL;
@@ -23,7 +24,7 @@ static const char *find_reason(const struct bench_run *r, int variant, bool grad
 int bench_format_case(struct bench_run *r, const char *status, const char *reason)
 {
 	const struct bench_format *format = r->o.format;
-	char invalid[240], grade[240];
+	char invalid[2 * ERR_TEXT], grade[2 * ERR_TEXT];
 	if (strcmp(status, "ok") != 0)
 		return format->miss(format->arg, &r->c, status, reason, r->current.wrong);
 	int failed = 0;

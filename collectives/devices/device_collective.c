@@ -7,6 +7,7 @@
 #include "collectives/nccl_tests/nccl_tests_table.h"
 #include "device/kernels.h"
 #include "lib/err.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -27,8 +28,8 @@ struct state {
 	struct work_graph *graph[MAX_VARIANTS];
 	struct dev_comm *comm; /* the library's */
 	uint64_t runs[MAX_VARIANTS], max_iterations[MAX_VARIANTS];
-	double host_s[MAX_VARIANTS];         /* of the latest body with the most iterations */
-	char skipped[160], skipped_why[200]; /* the reason for the last of them */
+	double host_s[MAX_VARIANTS];              /* of the latest body with the most iterations */
+	char skipped[512], skipped_why[ERR_TEXT]; /* the reason for the last of them */
 };
 
 static struct state *case_state(const struct bench_case *c) { return c->state; }
@@ -131,19 +132,18 @@ static int build_variant(struct bench_case *c, unsigned v)
 static void skip_variant(struct bench_case *c, unsigned v)
 {
 	struct state *s = case_state(c);
-	size_t used = strlen(s->skipped);
 	if (!bench_variant_on(c, v))
 		return;
 	bench_variant_off(c, v);
-	snprintf(s->skipped + used, sizeof(s->skipped) - used, "%s%s", used ? " " : "",
-		 variant_name(c, v));
+	text_fit_more(s->skipped, sizeof(s->skipped), "%s%s", s->skipped[0] ? " " : "",
+		      variant_name(c, v));
 }
 
 /* The library's variants have one communicator. */
 static void skip_with_others(struct bench_case *c, unsigned v)
 {
 	struct state *s = case_state(c);
-	snprintf(s->skipped_why, sizeof(s->skipped_why), "%.199s", err_text());
+	text_fit(s->skipped_why, sizeof(s->skipped_why), "%s", err_text());
 	for (unsigned k = 0; variant_name(c, k); k++)
 		if (k == v || (is_library(c, v) && is_library(c, k)))
 			skip_variant(c, k);

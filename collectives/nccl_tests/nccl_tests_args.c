@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collectives/nccl_tests/nccl_tests_args.h"
 #include "lib/err.h"
+#include "lib/text.h"
 #include "lib/units.h"
 
 #include <errno.h>
@@ -298,7 +299,7 @@ static int take_words(struct translation *t, int argc, char **argv)
 {
 	for (int i = 0; i < argc; i++) {
 		const char *value = NULL, *word = argv[i];
-		char cause[300];
+		char cause[ERR_TEXT];
 		bool uses_next = false;
 		const struct flag *flag =
 			i ? find_flag(t->program->bench, word, i + 1 < argc ? argv[i + 1] : NULL,
@@ -313,7 +314,7 @@ static int take_words(struct translation *t, int argc, char **argv)
 		i += uses_next;
 		if (take_flag(t, flag, value) == 0)
 			continue;
-		snprintf(cause, sizeof(cause), "%s", err_text());
+		text_fit(cause, sizeof(cause), "%s", err_text());
 		return err_note(-EINVAL, "-%c (--%s): %s", flag->letter, flag->name, cause);
 	}
 	return 0;

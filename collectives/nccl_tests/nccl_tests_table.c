@@ -3,6 +3,7 @@
 #include "bench/out.h"
 #include "lib/err.h"
 #include "lib/provenance.h"
+#include "lib/text.h"
 #include "lib/vec.h"
 
 #include <errno.h>
@@ -22,8 +23,9 @@ struct nccl_tests_row {
 	uint64_t samples;
 	int64_t warm_up;
 	bool has_value, checked;
-	int wrong;      /* the variant whose result is wrong, or -1 */
-	char note[400]; /* why there is no value, or how far to trust it; "": nothing to say */
+	int wrong; /* the variant whose result is wrong, or -1 */
+	char note[2 *
+		  ERR_TEXT]; /* why there is no value, or how far to trust it; "": nothing to say */
 };
 
 /* A table that is being printed. */
@@ -62,10 +64,10 @@ static int add_result(void *arg, const struct bench_case *c, const struct bench_
 	row->has_value = !result->invalid && result->seconds > 0.0;
 	row->checked = result->checked;
 	if (!row->has_value)
-		snprintf(row->note, sizeof(row->note), "invalid, %s",
+		text_fit(row->note, sizeof(row->note), "invalid, %s",
 			 result->invalid ? result->invalid : "no time");
 	else if (result->grade)
-		snprintf(row->note, sizeof(row->note), "%s", result->grade);
+		text_fit(row->note, sizeof(row->note), "%s", result->grade);
 	return 0;
 }
 
@@ -75,7 +77,7 @@ static int add_miss(void *arg, const struct bench_case *c, const char *status, c
 	struct nccl_tests_row *row = add_row(arg, c, EVERY_VARIANT);
 	if (!row)
 		return out_of_memory();
-	snprintf(row->note, sizeof(row->note), "%s: %s", status, reason);
+	text_fit(row->note, sizeof(row->note), "%s: %s", status, reason);
 	row->wrong = wrong;
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/gpu/blaslt.h"
 #include "lib/err.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -317,7 +318,7 @@ int blaslt_keep_types(void *opened, uint32_t *types_p, char *why, size_t capacit
 		if (status != -ENOTSUP && status != -EINVAL)
 			return status;
 		if (!why[0])
-			snprintf(why, capacity, "no %s: %s", dev_type_names[type], err_text());
+			text_fit(why, capacity, "no %s: %s", dev_type_names[type], err_text());
 		blas->types &= ~(1u << type);
 	}
 	*types_p = blas->types;

@@ -2,6 +2,7 @@
 #include "device/gpu/dynlib.h"
 #include "device/dev_libraries.h"
 #include "lib/err.h"
+#include "lib/text.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -28,10 +29,9 @@ static void clear_slots(const struct dynlib *l)
 
 static void add_reason(struct dynlib *l, const char *reason)
 {
-	const size_t used = strlen(l->why);
 	if (strstr(l->why, reason)) /* of a file that is found in two ways */
 		return;
-	snprintf(l->why + used, sizeof(l->why) - used, "%s%s", used ? "; " : "", reason);
+	text_fit_more(l->why, sizeof(l->why), "%s%s", l->why[0] ? "; " : "", reason);
 }
 
 /* ------------------------------------------------------------------ one file */
@@ -44,9 +44,9 @@ static void *load_file(struct dynlib *l, const char *name)
 	const size_t length = strlen(name);
 	const bool absent = cause && strncmp(cause, name, length) == 0 &&
 			    strstr(cause + length, "No such file");
-	char reason[400];
+	char reason[ERR_TEXT];
 	if (cause && !absent) {
-		snprintf(reason, sizeof(reason), "%s cannot be loaded: %s", l->title, cause);
+		text_fit(reason, sizeof(reason), "%s cannot be loaded: %s", l->title, cause);
 		add_reason(l, reason);
 	}
 	return handle;
@@ -70,13 +70,13 @@ static void remember_path(struct dynlib *l, void *handle)
 
 static bool fill_slots(struct dynlib *l, void *handle)
 {
-	char reason[400];
+	char reason[ERR_TEXT];
 	for (const struct dynlib_symbol *s = l->symbols; s && s->name; s++) {
 		void *function = dlsym(handle, s->name);
 		set_slot(s, function);
 		if (function || s->optional)
 			continue;
-		snprintf(reason, sizeof(reason), "%s has no function %s (%s)", l->title, s->name,
+		text_fit(reason, sizeof(reason), "%s has no function %s (%s)", l->title, s->name,
 			 l->path);
 		add_reason(l, reason);
 		clear_slots(l);
@@ -115,7 +115,7 @@ static void pass_over(struct dynlib *l, void *handle)
 static void list_as_opened(const struct dynlib *l)
 {
 	char text[sizeof(l->path) + sizeof(l->why) + 8];
-	snprintf(text, sizeof(text), "%s%s%s%s", l->path, l->why[0] ? " (" : "", l->why,
+	text_fit(text, sizeof(text), "%s%s%s%s", l->path, l->why[0] ? " (" : "", l->why,
 		 l->why[0] ? ")" : "");
 	dev_library_add(text);
 }
@@ -142,7 +142,7 @@ static bool try_file(struct dynlib *l, const char *path, const char *const *file
 		return false;
 	}
 	if (l->status)
-		snprintf(l->why, sizeof(l->why), "%s", err_text());
+		text_fit(l->why, sizeof(l->why), "%s", err_text());
 	else
 		list_as_opened(l);
 	return true;
@@ -240,11 +240,9 @@ static bool try_all_files(struct dynlib *l)
 
 static void list_names(struct dynlib *l)
 {
-	size_t used =
-		(size_t)snprintf(l->why, sizeof(l->why), "%s is not installed: no ", l->title);
-	for (const char *const *file = l->files; *file && used < sizeof(l->why); file++)
-		used += (size_t)snprintf(l->why + used, sizeof(l->why) - used, "%s%s",
-					 file == l->files ? "" : ", ", *file);
+	text_fit(l->why, sizeof(l->why), "%s is not installed: no ", l->title);
+	for (const char *const *file = l->files; *file; file++)
+		text_fit_more(l->why, sizeof(l->why), "%s%s", file == l->files ? "" : ", ", *file);
 }
 
 static void open_first_time(struct dynlib *l)

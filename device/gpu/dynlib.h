@@ -20,6 +20,8 @@
 #ifndef GPUSIG_DYNLIB_H
 #define GPUSIG_DYNLIB_H
 
+#include "lib/err.h"
+
 #include <stdbool.h>
 
 /* `slot` is the address of a function pointer. It stays NULL where the library lacks an optional
@@ -51,12 +53,12 @@ struct dynlib {
 	/* Set by dynlib_open(). */
 	bool tried;
 	int status;
-	bool absent;      /* no file of any of the names exists */
-	bool looks;       /* dynlib_is_named() is at work */
-	char path[256];   /* the file that was opened */
-	char why[400];    /* why it failed, and before each file that was passed over */
-	unsigned lacking; /* bits of `files`: names under which a function was missing */
-	void *passed[8];  /* handles of files that were passed over, which stay open */
+	bool absent;        /* no file of any of the names exists */
+	bool looks;         /* dynlib_is_named() is at work */
+	char path[256];     /* the file that was opened */
+	char why[ERR_TEXT]; /* why it failed, and before each file that was passed over */
+	unsigned lacking;   /* bits of `files`: names under which a function was missing */
+	void *passed[8];    /* handles of files that were passed over, which stay open */
 };
 
 /* Open the library and fill all slots. Where it is looked for:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/gpu/gpu_dev.h"
 #include "device/gpu/gpu_numa.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -57,7 +58,7 @@ int gpu_check(struct gpu_dev *d, int status)
 		return status;
 	gpu_lock();
 	if (!atomic_load_explicit(&d->lost, memory_order_relaxed)) {
-		snprintf(d->lost_why, sizeof(d->lost_why), "%.199s", err_text());
+		text_fit(d->lost_why, sizeof(d->lost_why), "%s", err_text());
 		atomic_store_explicit(&d->lost, true, memory_order_release);
 	}
 	gpu_unlock();
@@ -97,12 +98,12 @@ static void describe_device(struct gpu_dev *d)
 {
 	struct dev_props *p = &d->dev.props;
 	const struct gpu_traits *t = &d->traits;
-	snprintf(p->name, sizeof(p->name), "%.95s", t->name);
-	snprintf(p->bus, sizeof(p->bus), "%.31s", t->bus);
-	snprintf(p->arch, sizeof(p->arch), "%.31s", t->arch);
+	text_fit(p->name, sizeof(p->name), "%s", t->name);
+	text_fit(p->bus, sizeof(p->bus), "%s", t->bus);
+	text_fit(p->arch, sizeof(p->arch), "%s", t->arch);
 	if (t->kernels_time_out)
 		p->launch_limit_s = KERNEL_TIMEOUT_S;
-	snprintf(p->shares, sizeof(p->shares), "%s%s%s", t->shares,
+	text_fit(p->shares, sizeof(p->shares), "%s%s%s", t->shares,
 		 t->shares[0] && t->kernels_time_out ? ", and " : "",
 		 t->kernels_time_out
 			 ? "its time with a display: the system stops kernels of seconds"
@@ -142,7 +143,7 @@ static void describe_driver(struct gpu_dev *d)
 	if (!d->kernels_are_ready_made &&
 	    d->vendor->compiler->version(d->compiler_release, compiler, sizeof(compiler)))
 		compiler[0] = '\0';
-	snprintf(d->dev.props.driver, sizeof(d->dev.props.driver), "%.20s%s%.39s", d->traits.driver,
+	text_fit(d->dev.props.driver, sizeof(d->dev.props.driver), "%s%s%s", d->traits.driver,
 		 compiler[0] ? ", " : "", compiler);
 }
 
@@ -203,7 +204,7 @@ static void check_far_node(struct gpu_dev *d)
 		gpu_free(&d->dev, page);
 		return;
 	}
-	snprintf(d->far_why, sizeof(d->far_why), "%.127s", err_text());
+	text_fit(d->far_why, sizeof(d->far_why), "%s", err_text());
 	d->far_node = -1;
 }
 
@@ -286,8 +287,8 @@ int gpu_open(const struct gpu_vendor *vendor, const char *model, unsigned index,
 	d->driver = vendor->driver;
 	status = start_device(d, want);
 	if (status) {
-		char why[300];
-		snprintf(why, sizeof(why), "%s", err_text());
+		char why[ERR_TEXT];
+		text_fit(why, sizeof(why), "%s", err_text());
 		stop_device(d);
 		/* During open, an argument that the driver finds invalid is not the caller's. */
 		return err_note(status == -EINVAL ? -EIO : status, "open %s:%u: %s", vendor->name,

@@ -128,7 +128,7 @@ struct gpu_dev {
 	/* Where pinned memory is placed because this thread is pinned to another device's node; -1:
 	 * the driver's own choice is local. */
 	int far_node;
-	char far_why[128];  /* why it cannot be placed there, or "" */
+	char far_why[ERR_TEXT]; /* why it cannot be placed there, or "" */
 	uint64_t copied_to; /* devices by ordinal that a first copy has reached; guarded by the lock
 			     */
 	uint64_t adds_to; /* devices by ordinal to whose memory kernels add; guarded by the lock */
@@ -166,7 +166,7 @@ struct gpu_dev {
 	struct gpu_tuned *tuned;
 
 	atomic_bool lost;
-	char lost_why[200];
+	char lost_why[ERR_TEXT];
 	bool hangs; /* a copy does not end: closing anything would wait for it */
 };
 

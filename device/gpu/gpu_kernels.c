@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/gpu/gpu_dev.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -81,7 +82,7 @@ static int load_image(struct gpu_dev *d, const void *image)
 static int load_compiled(struct gpu_dev *d)
 {
 	struct image *i;
-	char why[400] = "";
+	char why[ERR_TEXT] = "";
 	int status, first_status = 0;
 	for (unsigned release = 0; (status = find_or_compile_image(d, release, &i)) == 0;
 	     release = i->release + 1) {
@@ -90,7 +91,7 @@ static int load_compiled(struct gpu_dev *d)
 		if (!status || status == -EIO || status == -ENOMEM)
 			return status;
 		if (!first_status)
-			snprintf(why, sizeof(why), "%s", err_text());
+			text_fit(why, sizeof(why), "%s", err_text());
 		first_status = first_status ? first_status : status;
 	}
 	return first_status ? err_note(first_status, "%s", why) : status;
@@ -102,11 +103,11 @@ static int load_compiled(struct gpu_dev *d)
 static int load_module(struct gpu_dev *d)
 {
 	const char *prebuilt = d->vendor->prebuilt_image;
-	char why[400];
+	char why[ERR_TEXT];
 	int status = load_compiled(d);
 	if (!status || status == -EIO || status == -ENOMEM || !prebuilt || !prebuilt[0])
 		return status;
-	snprintf(why, sizeof(why), "%s", err_text());
+	text_fit(why, sizeof(why), "%s", err_text());
 	d->kernels_are_ready_made = load_image(d, prebuilt) == 0;
 	return d->kernels_are_ready_made ? 0 : err_note(status, "%s", why);
 }

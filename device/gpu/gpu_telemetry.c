@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/gpu/gpu_telemetry.h"
+#include "lib/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,8 +15,8 @@ static void append_sample(struct gpu_telemetry_list *r, const char *name, const 
 	at->number = number;
 	snprintf(at->name, sizeof(at->name), "%s", name);
 	snprintf(at->unit, sizeof(at->unit), "%s", unit);
-	snprintf(at->text, sizeof(at->text), "%s", text);
-	snprintf(at->why, sizeof(at->why), "%s", why);
+	text_fit(at->text, sizeof(at->text), "%s", text);
+	text_fit(at->why, sizeof(at->why), "%s", why);
 }
 
 void gpu_telemetry_number(struct gpu_telemetry_list *r, const char *name, const char *unit,
@@ -41,7 +42,7 @@ void gpu_telemetry_fill(struct gpu_telemetry_list *r, const char *name, const ch
 		struct dev_telemetry *s = &r->samples[i];
 		if (!text[0] || strcmp(s->name, name) != 0 || s->text[0])
 			continue;
-		snprintf(s->text, sizeof(s->text), "%s", text);
+		text_fit(s->text, sizeof(s->text), "%s", text);
 		s->why[0] = '\0';
 	}
 }
@@ -54,7 +55,7 @@ void gpu_telemetry_forget(struct gpu_telemetry_list *r, const char *name, const 
 			continue;
 		s->number = NAN;
 		s->text[0] = '\0';
-		snprintf(s->why, sizeof(s->why), "%s", why);
+		text_fit(s->why, sizeof(s->why), "%s", why);
 	}
 }
 

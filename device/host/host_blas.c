@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/host/host_blas.h"
 #include "lib/err.h"
+#include "lib/text.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -224,7 +225,7 @@ static int load_by_name(const char *wish)
 }
 
 static int opened_status;
-static char opened_why[256];
+static char opened_why[ERR_TEXT];
 
 static void open_chosen(void)
 {
@@ -236,7 +237,7 @@ static void open_chosen(void)
 	else
 		opened_status = load_by_name(wish);
 	if (opened_status)
-		snprintf(opened_why, sizeof(opened_why), "%s", err_text());
+		text_fit(opened_why, sizeof(opened_why), "%s", err_text());
 }
 
 int host_blas_open(unsigned calls, const struct host_blas **blas_p)

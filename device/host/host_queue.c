@@ -3,6 +3,7 @@
 #include "device/host/host_pool.h"
 #include "lib/clock.h"
 #include "lib/err.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -100,7 +101,7 @@ static void fail_stream(struct dev_stream *s, int code, const char *why)
 	if (s->failure)
 		return;
 	s->failure = code;
-	snprintf(s->why, sizeof(s->why), "%s", why);
+	text_fit(s->why, sizeof(s->why), "%s", why);
 }
 
 static void mark_for_dispatch(struct host_dev *d)

@@ -21,6 +21,7 @@
 #include "device/host/host.h"
 #include "device/host/host_gemm.h"
 #include "device/host/host_memory.h"
+#include "lib/err.h"
 
 #include <stdint.h>
 
@@ -96,7 +97,7 @@ struct dev_stream {
 	struct dev_stream *next_waiting; /* for the same stamp, or for values */
 	uint64_t last_ns;                /* latest time: stamps of a stream never decrease */
 	int failure;
-	char why[160];
+	char why[ERR_TEXT];
 	atomic_bool cancelled;
 	struct host_waiter *waiters;
 };

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ERR_TEXT 512   /* of err_note() */
 #define COUNT_BYTES 16 /* of "; 99 more" */
 
 /* Streams that do not fit are counted. */

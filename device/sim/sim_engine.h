@@ -312,7 +312,7 @@ struct dev_stream {
 	bool ready, waits;
 	struct dev_stream *waits_next;
 	int failed;
-	char failure[160];
+	char failure[ERR_TEXT];
 };
 
 struct dev_event {
@@ -353,7 +353,7 @@ struct sim_dev {
 	uint64_t serial, allocs, launches, copies;
 	uint64_t used_bytes, used_host_bytes;
 	int violation;
-	char violation_text[160];
+	char violation_text[ERR_TEXT];
 
 	struct sim_cached cached[SIM_CACHED + SIM_CACHED_SPARE]; /* oldest use first; sim_cache.c */
 	size_t cached_count;

@@ -3,6 +3,7 @@
 #include "device/sim/sim_engine.h"
 #include "device/sim/sim_tracker.h"
 #include "lib/err.h"
+#include "lib/text.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -398,7 +399,7 @@ static void finish_on_cpu(struct op *op, uint32_t block)
 	if (!status)
 		return;
 	op->stream->failed = status;
-	snprintf(op->stream->failure, sizeof(op->stream->failure), "sim: %.140s", err_text());
+	text_fit(op->stream->failure, sizeof(op->stream->failure), "sim: %s", err_text());
 }
 
 size_t kernels_fill(struct dev_kernel *kernels, bool with_data)

@@ -3,6 +3,7 @@
 #include "device/sim/sim_ops.h"
 #include "device/sim/sim_tracker.h"
 #include "lib/err.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -81,7 +82,7 @@ void sim_stream_close(struct dev *dev, struct dev_stream *s)
 	/* This call cannot return an error, so the next operation reports it. */
 	if (status && !d->violation) {
 		d->violation = status;
-		snprintf(d->violation_text, sizeof(d->violation_text), "%.159s", err_text());
+		text_fit(d->violation_text, sizeof(d->violation_text), "%s", err_text());
 	}
 	sim_call_end(0);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "overlap/ficco/variants.h"
 #include "lib/err.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <math.h>
@@ -46,9 +47,8 @@ unsigned variants_variant(enum ficco_schedule schedule, enum variant_part part)
 
 static void note_skipped(struct variants *all, const char *name)
 {
-	size_t used = strlen(all->skipped);
-	snprintf(all->skipped + used, sizeof(all->skipped) - used, "%s%s", used ? " " : "", name);
-	snprintf(all->skipped_why, sizeof(all->skipped_why), "%.159s", err_text());
+	text_fit_more(all->skipped, sizeof(all->skipped), "%s%s", all->skipped[0] ? " " : "", name);
+	text_fit(all->skipped_why, sizeof(all->skipped_why), "%s", err_text());
 }
 
 static void skip_schedule(struct bench_case *c, enum ficco_schedule schedule)

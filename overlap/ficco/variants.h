@@ -8,6 +8,7 @@
 #define GPUSIG_VARIANTS_H
 
 #include "bench/graph/rotation.h"
+#include "lib/err.h"
 #include "overlap/ficco/flow.h"
 #include "overlap/ficco/library.h"
 
@@ -70,11 +71,11 @@ struct variants {
 	struct work_graph *arrange[VARIANTS_ALL], *arranged; /* by whole variant; NULL: none is */
 	struct operands operands;
 	struct ficco_library library;
-	struct rotation *rotation; /* cold operands */
-	struct work_graph *wash;   /* with a rotation: what an arrangement leaves in a cache */
-	uint32_t blocks;           /* of copy kernels; 0: copy engines */
-	char skipped[200];         /* schedules that do not run */
-	char skipped_why[160];     /* the reason for the last of them */
+	struct rotation *rotation;  /* cold operands */
+	struct work_graph *wash;    /* with a rotation: what an arrangement leaves in a cache */
+	uint32_t blocks;            /* of copy kernels; 0: copy engines */
+	char skipped[512];          /* schedules that do not run */
+	char skipped_why[ERR_TEXT]; /* the reason for the last of them */
 };
 
 /* In setup. Turns off the variants that are not possible here and writes their names to `skipped`.

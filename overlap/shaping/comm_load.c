@@ -2,6 +2,7 @@
 #include "overlap/shaping/comm_load.h"
 #include "device/kernels.h"
 #include "lib/err.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <float.h>
@@ -22,7 +23,7 @@ static uint32_t next_device(const struct comm_load *load, uint32_t device, uint3
 void comm_load_drop_library(struct comm_load *load)
 {
 	load->library = NULL;
-	snprintf(load->library_why, sizeof(load->library_why), "%.199s", err_text());
+	text_fit(load->library_why, sizeof(load->library_why), "%s", err_text());
 }
 
 /* A device that lacks the library is no error. */

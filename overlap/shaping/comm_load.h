@@ -23,6 +23,7 @@
 #define GPUSIG_COMM_LOAD_H
 
 #include "bench/graph/bench_graph.h"
+#include "lib/err.h"
 
 struct comm_load {
 	/* Set by the caller. */
@@ -33,7 +34,7 @@ struct comm_load {
 	uint32_t devices;
 	uint64_t part_bytes;               /* of a message: what a device sends each other one */
 	struct dev_comm *library;          /* NULL: there is none, or it fails here: */
-	char library_why[200];             /* in its own words, else "" */
+	char library_why[ERR_TEXT];        /* in its own words, else "" */
 	char *result[DEV_MAX];             /* by device: where messages and sums arrive */
 	char *staging[DEV_MAX];            /* allreduce: parts of others, until they are added */
 	float *wanted, *found, *magnitude; /* on the host, for a check */

@@ -187,6 +187,61 @@ static int derive_fact(struct bench_case *c)
 	return 0;
 }
 
+#define LONG_TEXT 480
+
+static const char *long_text(void)
+{
+	static char words[LONG_TEXT + 1];
+	memset(words, 'x', LONG_TEXT);
+	return words;
+}
+
+static int derive_long_texts(struct bench_case *c)
+{
+	const struct bench_quantity ratio = {.kind = BENCH_RATIO};
+	bench_flag(c, "test", "%s END OF FLAG", long_text());
+	bench_mechanism(c, "test", true, "%s END OF MECHANISM", long_text());
+	bench_fact_format(c, "test", "%s%s%s END OF FACT", long_text(), long_text(), long_text());
+	bench_no_value(c, "test", -1, &ratio, "none", long_text());
+	return 0;
+}
+
+static int derive_long_error(struct bench_case *c)
+{
+	(void)c;
+	return err_note(-EIO, "%s END OF ERROR", long_text());
+}
+
+static void texts_are_whole(void)
+{
+	static const char *const ends[] = {"x END OF FLAG", "x END OF MECHANISM", "x END OF FACT"};
+	char value[LONG_TEXT + 40];
+	expect(run_deriving(derive_long_texts) == 3);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		expect(strstr(output, ends[i]) != NULL);
+	snprintf(value, sizeof(value), "\"reason\":\"%s\"", long_text());
+	expect(strstr(output, value) != NULL);
+	expect(run_deriving(derive_long_error) == 1);
+	expect(strstr(output, "x END OF ERROR") != NULL);
+}
+
+static int derive_too_long(struct bench_case *c)
+{
+	char text[3 * LONG_TEXT];
+	snprintf(text, sizeof(text), "%s%s", long_text(), long_text());
+	bench_flag(c, "test", "%s%s", text, text);
+	return err_note(-EIO, "%s%s", text, text);
+}
+
+static void what_is_cut_says_so(void)
+{
+	expect(run_deriving(derive_too_long) == 1);
+	const char *flag = strstr(output, "\"flag\":\"test\"");
+	const char *error = strstr(output, "\"status\":\"failed\"");
+	require(flag && error);
+	expect(strstr(flag, "xxx...\"") != NULL && strstr(error, "xxx...\"") != NULL);
+}
+
 static void what_is_lost_fails_the_case(void)
 {
 	static const struct {
@@ -213,6 +268,8 @@ int main(void)
 	test(models_are_no_measurements);
 	test(one_value_can_be_flagged);
 	test(a_missing_value_has_a_reason);
+	test(texts_are_whole);
+	test(what_is_cut_says_so);
 	test(what_is_lost_fails_the_case);
 	return test_done();
 }

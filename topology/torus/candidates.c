@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "topology/torus/candidates.h"
 #include "lib/err.h"
+#include "lib/text.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -24,7 +25,7 @@ int candidates_make(const struct network *network, enum schedule_ports ports,
 			return -ENOMEM;
 		}
 		if (candidate->status)
-			snprintf(candidate->why, sizeof(candidate->why), "%.255s", err_text());
+			text_fit(candidate->why, sizeof(candidate->why), "%s", err_text());
 	}
 	err_clear();
 	return 0;
@@ -86,31 +87,14 @@ bool candidates_wins(const struct candidates *c, const struct candidate *mine,
 	return to > from;
 }
 
-struct text {
-	char *at;
-	size_t used, capacity;
-};
-
-static void append_text(struct text *t, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-static void append_text(struct text *t, const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	int length = vsnprintf(t->at + t->used, t->capacity - t->used, format, args);
-	va_end(args);
-	t->used +=
-		(size_t)length < t->capacity - t->used ? (size_t)length : t->capacity - t->used - 1;
-}
-
 /* The candidates in the bit mask. */
-static void append_names(struct text *t, const struct candidates *c, uint64_t set)
+static void append_names(char *text, size_t capacity, const struct candidates *c, uint64_t set)
 {
 	const char *before = set & (set - 1) ? "tie of " : "";
 	for (unsigned k = 0; c->list[k].name; k++) {
 		if (!(set >> k & 1))
 			continue;
-		append_text(t, "%s%s", before, c->list[k].name);
+		text_fit_more(text, capacity, "%s%s", before, c->list[k].name);
 		before = " and ";
 	}
 }
@@ -118,7 +102,6 @@ static void append_names(struct text *t, const struct candidates *c, uint64_t se
 char *candidates_show_best(const struct candidates *c, const struct cost_model_costs *costs,
 			   double bytes, char *text, size_t capacity)
 {
-	struct text t = {text, 0, capacity};
 	const struct candidate *best = candidates_best(c, costs, bytes);
 	uint64_t equal = 0;
 	text[0] = '\0';
@@ -127,7 +110,7 @@ char *candidates_show_best(const struct candidates *c, const struct cost_model_c
 		    subtract_times(cost_model_time(&c->list[k].model, costs, bytes),
 				   cost_model_time(&best->model, costs, bytes)) == 0)
 			equal |= UINT64_C(1) << k;
-	append_names(&t, c, equal);
+	append_names(text, capacity, c, equal);
 	return text;
 }
 
@@ -151,7 +134,6 @@ static uint64_t equal_lines(const struct candidates *c, const struct candidate *
 char *candidates_show(const struct candidates *c, const struct cost_model_costs *costs, char *text,
 		      size_t capacity)
 {
-	struct text t = {text, 0, capacity};
 	double from, to, reached = 0;
 	text[0] = '\0';
 	for (bool more = true; more;) {
@@ -163,8 +145,8 @@ char *candidates_show(const struct candidates *c, const struct cost_model_costs 
 			    to <= reached)
 				continue;
 			if (reached > 0)
-				append_text(&t, ", from %.0f ", ceil(reached));
-			append_names(&t, c, equal_lines(c, candidate, costs));
+				text_fit_more(text, capacity, ", from %.0f ", ceil(reached));
+			append_names(text, capacity, c, equal_lines(c, candidate, costs));
 			reached = to;
 			more = isfinite(to);
 		}

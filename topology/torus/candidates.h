@@ -7,6 +7,7 @@
 #ifndef GPUSIG_CANDIDATES_H
 #define GPUSIG_CANDIDATES_H
 
+#include "lib/err.h"
 #include "topology/torus/cost_model.h"
 
 enum { CANDIDATES_MAX = 32 };
@@ -17,7 +18,7 @@ enum { CANDIDATES_MAX = 32 };
 struct candidate {
 	const char *name; /* NULL past the last */
 	int status;       /* 0, or -ENOTSUP; `why` has the text */
-	char why[256];
+	char why[ERR_TEXT];
 	struct cost_model model;
 };
 

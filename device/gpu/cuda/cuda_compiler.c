@@ -4,6 +4,7 @@
 #include "device/gpu/gpu_compilers.h"
 #include "device/gpu/run_time_compiler.h"
 #include "lib/err.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -144,7 +145,7 @@ static int compile_kernels(const char *source, const struct gpu_target *target, 
 			   void **image_p, size_t *bytes_p)
 {
 	int wanted, end = 0, first_status = 0;
-	char why[400] = "";
+	char why[ERR_TEXT] = "";
 	if (sscanf(target->arch, "sm_%d%n", &wanted, &end) != 1 || target->arch[end])
 		return err_note(-EINVAL, "NVRTC: '%s' is not an architecture such as sm_90",
 				target->arch);
@@ -164,7 +165,7 @@ static int compile_kernels(const char *source, const struct gpu_target *target, 
 		}
 		if (!first_status) {
 			first_status = status;
-			snprintf(why, sizeof(why), "%s", err_text());
+			text_fit(why, sizeof(why), "%s", err_text());
 		}
 	}
 	return first_status ? err_note(first_status, "%s", why)

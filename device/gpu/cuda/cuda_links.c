@@ -2,6 +2,7 @@
 #include "device/gpu/cuda/cuda_nvml.h"
 #include "device/gpu/gpu_links.h"
 #include "lib/err.h"
+#include "lib/text.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -17,7 +18,7 @@ static void copy_text(char *text, size_t capacity, const char *from)
 static void note_why(char *why, size_t capacity, const char *what, nvml_status result)
 {
 	if (!why[0])
-		snprintf(why, capacity, "%s: %s", what, cuda_nvml_reason(result));
+		text_fit(why, capacity, "%s: %s", what, cuda_nvml_reason(result));
 }
 
 /* ------------------------------------------------------------------ PCIe */

@@ -3,6 +3,7 @@
 #include "device/gpu/hip/hip_blas_libraries.h"
 #include "device/gpu/vendor_tables.h"
 #include "lib/err.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -73,7 +74,7 @@ static size_t append_library(char *text, size_t used, size_t capacity, const cha
 static int blas_open(const struct gpu_traits *traits, void **blas_p, uint32_t *types_p, char *text,
 		     size_t capacity)
 {
-	char version[32], why[200] = "";
+	char version[32], why[ERR_TEXT] = "";
 	uint32_t types = 0;
 	int status = 0;
 	size_t used = 0;
@@ -85,7 +86,7 @@ static int blas_open(const struct gpu_traits *traits, void **blas_p, uint32_t *t
 		status = libraries[i]->open(traits, &blas->opened[i], &its, version,
 					    sizeof(version));
 		if (i == 0)
-			snprintf(why, sizeof(why), "%s", err_text());
+			text_fit(why, sizeof(why), "%s", err_text());
 		blas->types[i] = its;
 		used = append_library(text, used, capacity, version, its & ~types);
 		types |= its;
@@ -95,8 +96,8 @@ static int blas_open(const struct gpu_traits *traits, void **blas_p, uint32_t *t
 		return status;
 	}
 	err_clear();
-	if (why[0] && used < capacity)
-		snprintf(text + used, capacity - used, "; %s", why);
+	if (why[0])
+		text_fit_more(text, capacity, "; %s", why);
 	*types_p = types;
 	*blas_p = blas;
 	return 0;

@@ -3,6 +3,7 @@
 #include "device/gpu/hip/hip_smi.h"
 #include "device/gpu/hip/rocm_smi_list.h"
 #include "lib/err.h"
+#include "lib/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 static void note_why(char *why, size_t capacity, const char *what, rsmi_abi_status result)
 {
 	if (!why[0])
-		snprintf(why, capacity, "%s: %s", what, hip_smi_reason(result));
+		text_fit(why, capacity, "%s: %s", what, hip_smi_reason(result));
 }
 
 /* ------------------------------------------------------------------ links */
@@ -111,7 +112,7 @@ void hip_links(const char *bus, struct dev_links *links)
 		struct dev_link *unknown = gpu_link_append(links, "PCIe");
 		if (unknown) {
 			unknown->end = DEV_LINK_TO_HOST;
-			snprintf(unknown->why, sizeof(unknown->why), "%s", err_text());
+			text_fit(unknown->why, sizeof(unknown->why), "%s", err_text());
 		}
 		return;
 	}
@@ -139,7 +140,7 @@ void hip_path(const char *bus, const char *other_bus, struct dev_path *path)
 	unsigned kind = 0;
 	bool accessible = false;
 	if (hip_smi_find(bus, &device) || hip_smi_find(other_bus, &other)) {
-		snprintf(path->why, sizeof(path->why), "%s", err_text());
+		text_fit(path->why, sizeof(path->why), "%s", err_text());
 		return;
 	}
 	rsmi_abi_status result = hip_smi.link_type ? hip_smi.link_type(device, other, &hops, &kind)

@@ -5,6 +5,7 @@
 #include "device/sim/sim_ops.h"
 #include "device/sim/sim_tracker.h"
 #include "lib/err.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -296,7 +297,7 @@ void sim_tracker_close(struct dev *dev, struct dev_tracker *t)
 	/* This call cannot return an error, so the next operation reports it. */
 	if (status && !d->violation) {
 		d->violation = status;
-		snprintf(d->violation_text, sizeof(d->violation_text), "%.159s", err_text());
+		text_fit(d->violation_text, sizeof(d->violation_text), "%s", err_text());
 	}
 	sim_call_end(0);
 }
@@ -308,7 +309,7 @@ fail_stream(struct dev_stream *s, int status, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	vsnprintf(s->failure, sizeof(s->failure), format, args);
+	text_vfit(s->failure, sizeof(s->failure), format, args);
 	va_end(args);
 	s->failed = status;
 }

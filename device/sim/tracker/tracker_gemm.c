@@ -6,6 +6,7 @@
 #include "device/sim/sim_ops.h"
 #include "device/sim/sim_tracker.h"
 #include "lib/err.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <math.h>
@@ -251,7 +252,7 @@ int sim_tracker_begin_gemm(struct op *op)
 	const int status = check_matrix(op);
 	if (status) {
 		op->stream->failed = status;
-		snprintf(op->stream->failure, sizeof(op->stream->failure), "%.159s", err_text());
+		text_fit(op->stream->failure, sizeof(op->stream->failure), "%s", err_text());
 	}
 	return status;
 }
