@@ -20,7 +20,9 @@ from reports.quantity import listing
 
 def _number(runs: Sequence[RunNumbers], name: str) -> Number:
     values, number = verdict.values_of(runs, name), verdict.number_of(runs, name)
-    present = values.present
+    present, differs = values.present, verdict.differs(runs, name)
+    if differs:
+        return replace(number, value=None, reason=differs)
     if not present or len(runs) - len(present) > verdict.MOST_MISSING * len(runs):
         return replace(number, value=None, reason=next(reason for reason in values.reasons if reason))
     return replace(

@@ -132,12 +132,9 @@ def number_of(runs: Sequence[RunNumbers], name: str) -> Number:
     return next((n for n in found if n.value is not None), found[0])
 
 
-def _why_invalid(row: Row, runs: Sequence[RunNumbers], needs_direction: bool) -> str:
-    own = [
-        run.numbers[row.name]
-        for run in runs
-        if row.name in run.numbers and run.numbers[row.name].value is not None
-    ]
+def differs(runs: Sequence[RunNumbers], name: str) -> str:
+    """Why the values of these runs are not of one quantity; empty where they are."""
+    own = [run.numbers[name] for run in runs if name in run.numbers and run.numbers[name].value is not None]
     for what, found in (
         ("unit", {n.unit for n in own}),
         ("direction", {n.better for n in own}),
@@ -148,6 +145,13 @@ def _why_invalid(row: Row, runs: Sequence[RunNumbers], needs_direction: bool) ->
                 what,
                 " and ".join(sorted(str(f) or "none" for f in found)),
             )
+    return ""
+
+
+def _why_invalid(row: Row, runs: Sequence[RunNumbers], needs_direction: bool) -> str:
+    differing = differs(runs, row.name)
+    if differing:
+        return differing
     for side, values in (("before", row.before), ("after", row.after)):
         tried = len(values.values) - values.elsewhere
         missing = tried - len(values.present)

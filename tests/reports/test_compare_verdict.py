@@ -14,7 +14,10 @@ import workplace  # noqa: F401
 
 from machines import METRICS, Machine, judged, name_of, verdicts, with_number
 from reports.compare import verdict
+from reports.compare.nodes import of_nodes
 from reports.compare.numbers import DIFFERENCE, BadNumbers, Number
+from reports.compare.provenance import HOSTNAME
+from reports.compare.sides import Side
 from reports.compare.verdict import Settings
 from tests import level
 
@@ -290,6 +293,13 @@ class WrongInput(unittest.TestCase):
         self.assertEqual(
             row["reason"], "its case differs between runs: f32, by kernel and f32, by kernel:units/8"
         )
+
+    def test_runs_of_one_node_that_are_of_two_cases_have_no_common_value(self) -> None:
+        runs = self.changed(self.before, 1, case="f32, by kernel")
+        runs = [replace(run, provenance={HOSTNAME: "n1"}) for run in runs]
+        node = of_nodes(Side("side", runs)).runs[0]
+        number = next(number for number in node.numbers.values() if "case differs" in number.reason)
+        self.assertIsNone(number.value)
 
     def test_a_metric_without_a_direction_is_never_judged(self) -> None:
         row, _ = self.row(self.changed(self.before, 8, better=None), self.changed(self.after, 8, better=None))
