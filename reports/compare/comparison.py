@@ -155,6 +155,25 @@ def _named(rows: List[Row], of: str) -> List[Row]:
     return sorted((row for row in rows if row.verdict == of), key=lambda row: -abs(row.change or 0.0))
 
 
+def _within(rows: List[Row]) -> str:
+    """ ", its whole interval within 2.0 %", the largest of the least effects."""
+    found = [row.effect for row in rows if row.number.scale == RATIO and row.verdict == EQUIVALENT]
+    return ", its whole interval within %s" % percent(max(found)) if found else ""
+
+
+def _unseen(rows: List[Row]) -> str:
+    """What was looked for where no regression was found."""
+    open_ones = [row for row in rows if row.verdict == INCONCLUSIVE]
+    blind = sum(row.detectable is None for row in open_ones)
+    if open_ones and blind == len(open_ones):
+        return "so few runs find no regression, however large"
+    found = [row.detectable for row in open_ones if row.detectable is not None and row.number.scale == RATIO]
+    if not found:
+        return "no regression was found"
+    text = "no regression was found, but one of less than %s would not have been" % percent(max(found))
+    return text + (", nor any in %s" % plural(blind, "number")) * bool(blind)
+
+
 def _sentence(word: str, rows: List[Row], moved: bool) -> str:
     metrics, worse, better = (
         plural(len(rows), "headline number"),
@@ -179,21 +198,20 @@ def _sentence(word: str, rows: List[Row], moved: bool) -> str:
             "every headline number is invalid" if rows else "there is no headline number"
         )
     if word == INCONCLUSIVE:
-        return "Inconclusive: no regression was found, but of %s %s." % (
+        return "Inconclusive: %s, and of %s %s." % (
+            _unseen(rows),
             metrics,
             " and ".join("%d %s" % (count, ("is " if count == 1 else "are ") + of) for count, of in counts),
         )
     if word == IMPROVE:
-        return "No regression: %d of %s %s (%s), and the rest is equivalent." % (
+        return "No regression: %d of %s %s (%s), and the rest is equivalent%s." % (
             len(better),
             metrics,
             "improves" if len(better) == 1 else "improve",
             listing([_size(row) for row in better], 3),
+            _within(rows),
         )
-    return (
-        "No regression: each of %s is equivalent, its whole interval within the least effect that matters."
-        % metrics
-    )
+    return "No regression: each of %s is equivalent%s." % (metrics, _within(rows))
 
 
 def _reasons(rows: List[Row], differing: Json, notes: List[str], settings: Settings) -> List[str]:

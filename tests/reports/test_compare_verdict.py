@@ -301,6 +301,16 @@ class WrongInput(unittest.TestCase):
         number = next(number for number in node.numbers.values() if "case differs" in number.reason)
         self.assertIsNone(number.value)
 
+    def test_no_regression_is_said_with_what_would_have_been_found(self) -> None:
+        machine = Machine(1, 0.05)
+        few = judged(machine.runs(1), machine.runs(1))["outcome"]["sentence"]
+        self.assertIn("so few runs find no regression, however large", few)
+        more = judged(machine.runs(8), machine.runs(8))["outcome"]["sentence"]
+        self.assertRegex(more, r"but one of less than [0-9.]+ % would not have been")
+        quiet = Machine(1, 0.0001)
+        equal = judged(quiet.runs(8), quiet.runs(8))["outcome"]["sentence"]
+        self.assertIn("its whole interval within 2.0 %.", equal)
+
     def test_a_metric_without_a_direction_is_never_judged(self) -> None:
         row, _ = self.row(self.changed(self.before, 8, better=None), self.changed(self.after, 8, better=None))
         self.assertEqual((row["verdict"], row["p"]), ("invalid", None))
