@@ -94,15 +94,20 @@ hang_runs() { pgrep -f "sleep $NAP\$" >/dev/null; }
 import json, sys
 metrics = json.load(open(sys.argv[1]))["metrics"]
 wanted = {n: m for n, m in metrics.items() if m.get("primary")}
-floor = {"4": {"floor": 0.2, "effect": 0.4, "finds": None}}
+floor = {"4": {"floor": 0.05, "effect": 0.15, "finds": None}}
 print(json.dumps({"schema": "gpusig.noise", "version": "1.0.0", "name": "n", "source": "gpusig", "machine": "m",
     "device": "sim:h100:0-1: m", "runs": 30, "repeats": 4, "metrics": [{"name": n, "label": n, "unit": m["unit"], "better": m["better"],
     "scale": "ratio", "runs": 30, "of": 30, "median": m["value"], "by_repeats": floor} for n, m in wanted.items()]}))
 PY
-	run --separate-stderr patiently --noise noise.json --reference reference --device 'sim:h100?peer_bandwidth=0.8x:0-1'
+	run --separate-stderr patiently --noise noise.json --reference reference --device 'sim:h100?peer_bandwidth=0.9x:0-1'
 	[ "$status" = 0 ]
+	[[ $output == *"within noise, which is 15 % at most"* ]]
 	run --separate-stderr patiently --noise noise.json --device 'sim:h100?peer_bandwidth=0.2x:0-1'
 	[ "$status" = 1 ]
+	sed 's/"effect": 0.15/"effect": 0.4/' noise.json >wide.json
+	run --separate-stderr patiently --noise wide.json --device 'sim:h100:0-1'
+	[ "$status" = 3 ]
+	[[ $output == *"unknown: "*"its noise would hide a node that is 20 % slower"* ]]
 }
 
 @test "wrong use and references that cannot be used are one line and 2" {

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
-from reports.compare import provenance
+from reports.compare import gpusig, provenance
 from reports.compare.numbers import BadNumbers
 from reports.jsonl import BadRecord, Json, Reader, is_number, read_object
 from reports.machine import main_devices
@@ -34,6 +34,7 @@ class Measured:
     counted: int = 1  # of these; a contended one does not count where another is not
     contended: bool = False
     reason: str = ""
+    case: str = ""  # as of compare.numbers.Number
 
     @property
     def label(self) -> str:
@@ -114,6 +115,7 @@ def _measured(signature: Json, keys: Dict[tuple, str], tries: Dict[tuple, int]) 
                     tries.get((entry["program"], entry["device"], key), 1),
                     int(entry.get("tries", 1)),
                     entry.get("grade") == "contended",
+                    case=gpusig.number_of(name, entry).case,
                 )
             )
     for entry in signature["primary_missing"]:

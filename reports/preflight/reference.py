@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence
 
-from reports.compare import noise, sides
+from reports.compare import noise, sides, verdict
 from reports.compare.gpusig import SOURCE
 from reports.compare.numbers import RATIO, BadNumbers, RunNumbers
 from reports.jsonl import Json, clean, is_number, read_object
@@ -55,6 +55,7 @@ class Expected:
     effect: float = 0.0  # least effect that matters, of the noise floor
     worst: float = 0.0  # how much worse than the value the worst run of the reference is
     label: str = ""
+    case: str = ""  # what the number holds for; empty where that is not known, as of a noise floor
 
 
 @dataclass
@@ -141,6 +142,8 @@ def expected_of(runs: Sequence[RunNumbers], signatures: Sequence[Json]) -> Dict[
     spread = spread_of(values) if len(runs) > 1 else None
     relative = spread["relative"] if spread else 0.0 if runs[0].simulated else ASSUMED
     for name, own in values.items():
+        if verdict.differs(runs, name):
+            continue
         number = next(
             run.numbers[name] for run in runs if name in run.numbers and run.numbers[name].value is not None
         )
@@ -157,6 +160,7 @@ def expected_of(runs: Sequence[RunNumbers], signatures: Sequence[Json]) -> Dict[
             len(own),
             worst=abs(math.log(worst / usual)),
             label=number.label,
+            case=number.case,
             **how,
         )
     return found
@@ -255,7 +259,7 @@ def signature_of(cwd: Path, given: str) -> Reference:
         len(runs),
         expected,
         {
-            name: n.reason
+            name: n.reason or verdict.differs(runs, name)
             for run in runs
             for name, n in run.numbers.items()
             if n.judged and name not in expected

@@ -4,13 +4,14 @@
 A number is worse by the logarithm of its ratio. It is bad where the better end of its interval, which holds
 both tries, is worse than the reference by more than the largest of 2 %, the least effect of the noise floor,
 what the worst run of the reference is worse by, and k standard deviations of a run (threshold.py). One try
-alone is never bad, nor are two of which one is contended.
+alone is never bad, nor are two of which one is contended. Where the noise allows more than MOST_ALLOWED, a
+number that is within it says nothing.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Dict, List, Optional, Sequence
 
 from reports.compare.numbers import BadNumbers
@@ -23,6 +24,8 @@ from reports.quantity import human, listing, percent, plural
 
 NAME = "speed"
 LEAST = math.log(1.02)
+MOST_ALLOWED = math.log(1.20)  # of noise; above it a number is bad or unknown
+TOO_NOISY = "its noise would hide a node that is 20 % slower"
 SHOWN, AGAIN = "shown", "again"  # nothing to compare with; bad as far as one try goes
 
 
@@ -60,11 +63,14 @@ def judged(measured: Measured, expected: Optional[Expected], numbers: int, last:
         if not last and 0 < measured.tries < TRIES:
             return Row(measured, expected, AGAIN, measured.reason, allowed=limit)
         return Row(measured, expected, UNKNOWN, measured.reason or "its value is not above 0", allowed=limit)
+    if expected.case and measured.case != expected.case:
+        why = "it is of another case: %s, and in the reference %s" % (measured.case, expected.case)
+        return Row(measured, expected, UNKNOWN, why, allowed=limit)
     ends = [end for end in (measured.low, measured.high) if end is not None and end > 0] + [measured.value]
     least = min(_worse(expected, end) for end in ends)
     row = Row(measured, expected, OK, "", _worse(expected, measured.value), limit)
     if least <= limit:
-        return row
+        return row if limit <= MOST_ALLOWED else replace(row, outcome=UNKNOWN, reason=TOO_NOISY)
     if measured.tries < TRIES and not last:
         return Row(measured, expected, AGAIN, "", row.worse, limit)
     why = (
@@ -184,7 +190,12 @@ def check(node: Node, reference: Optional[Reference], rows: Sequence[Row]) -> Ch
             "--noise, or a folder of several runs"
         )
     found.summary = (
-        "%d of %s within noise" % (len(compared) - len(bad), plural(len(compared), "headline number"))
+        "%d of %s within noise, which is %s at most"
+        % (
+            len(compared) - len(bad),
+            plural(len(compared), "headline number"),
+            percent(math.expm1(max(row.allowed or 0.0 for row in compared))),
+        )
         if compared
         else "%s shown" % plural(len(rows), "headline number")
     )

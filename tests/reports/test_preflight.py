@@ -312,6 +312,26 @@ class Speed(unittest.TestCase):
             row = speed.judged(measured(50.0, tries=2, **how), RATE, 10)
             self.assertEqual((row.outcome, "contended" in row.reason), (outcome.UNKNOWN, True))
 
+    def test_a_number_whose_noise_hides_a_fifth_is_unknown_where_it_is_within_it(self) -> None:
+        noisy = replace(RATE, effect=math.log(1.3))
+        row = speed.judged(measured(95.0), noisy, 10)
+        self.assertEqual((row.outcome, row.reason), (outcome.UNKNOWN, speed.TOO_NOISY))
+        slow = measured(50.0, low=49.0, high=51.0, tries=2, counted=2)
+        self.assertEqual(speed.judged(slow, noisy, 10).outcome, outcome.BAD)
+
+    def test_healthy_is_said_with_what_would_have_been_found(self) -> None:
+        one = found()
+        one.measured = [measured(101.0)]
+        expected = replace(usual(), expected={"micro/copy_path/up": replace(RATE, effect=math.log(1.1))})
+        check = speed.check(one, expected, speed.rows_of(one, expected))
+        self.assertEqual(check.summary, "1 of 1 headline number within noise, which is 10 % at most")
+
+    def test_a_number_of_another_case_is_not_compared(self) -> None:
+        row = speed.judged(measured(50.0, tries=2, counted=2, case="new"), replace(RATE, case="old"), 10)
+        self.assertEqual(row.outcome, outcome.UNKNOWN)
+        self.assertEqual(row.reason, "it is of another case: new, and in the reference old")
+        self.assertEqual(speed.judged(measured(100.0, case="new"), RATE, 10).outcome, outcome.OK)
+
     def test_what_is_allowed_is_the_largest(self) -> None:
         exact = replace(RATE, deviation=0.0)
         self.assertAlmostEqual(speed.allowed(exact, 10), math.log(1.02))
