@@ -15,7 +15,7 @@ from reports.compare import noise
 from reports.compare.numbers import BadNumbers
 from reports.compare.verdict import Settings
 from reports.fleet import between, hostlist, nodes, page
-from reports.fleet.fleet import Asked, assess
+from reports.fleet.fleet import EXITS, INCONCLUSIVE, MOST_NAME, MOST_NAMED, OFF, Asked, assess
 from reports.jsonl import Json, clean, open_regular
 from reports.quantity import listing
 
@@ -94,6 +94,20 @@ def _settings(given: argparse.Namespace, read: Sequence[nodes.Node]) -> Settings
     )
 
 
+def _warn(found: Json, form: str) -> None:
+    """What a script does not see in a list of names that may be empty."""
+    left_out = [
+        node["name"] for node in found["nodes"] if node["state"] == OFF and not hostlist.is_name(node["name"])
+    ]
+    if form == "exclude" and left_out:
+        said = listing(["'%s'" % clean(name)[:MOST_NAME] for name in left_out], MOST_NAMED)
+        print(
+            "gpusig: fleet: off, and not left out, as Slurm takes no such names: %s" % said, file=sys.stderr
+        )
+    if found["outcome"]["exit"] == EXITS[INCONCLUSIVE]:
+        print("gpusig: fleet: %s" % clean(found["outcome"]["sentence"]), file=sys.stderr)
+
+
 def fleet(given: argparse.Namespace) -> int:
     expected = _expected(given)
     read = nodes.read(given.cwd, given.names)
@@ -103,6 +117,8 @@ def fleet(given: argparse.Namespace) -> int:
     )
     found = assess(read, asked, _settings(given, read))
     print(FORMATS[given.format](found), end="")
+    if given.format in ("nodes", "exclude"):
+        _warn(found, given.format)
     path = given.cwd / (given.html or _PAGE)
     written = given.html == "" or write_page(path, lambda: page.render(found), "fleet", "report")
     return found["outcome"]["exit"] if written else BAD

@@ -37,6 +37,13 @@ class Split(NamedTuple):
     values: List[Tuple[str, int]]
 
 
+def _fields(nodes: Sequence[Node]) -> List[str]:
+    """Without what tells nodes apart."""
+    return sorted(
+        {field for node in nodes for run in node.runs for field in run.provenance if not is_own(field)}
+    )
+
+
 def _is_size(field: str) -> bool:
     return field.partition(": ")[2] == "memory bytes"
 
@@ -94,9 +101,21 @@ def _of_field(
 
 def differences(nodes: Sequence[Node]) -> Tuple[List[Drift], List[Split]]:
     """Of nodes of one kind, by field."""
-    fields = sorted(
-        {field for node in nodes for run in node.runs for field in run.provenance if not is_own(field)}
-    )
     devices = _devices(nodes)
-    found = [_of_field(nodes, field, devices) for field in fields]
+    found = [_of_field(nodes, field, devices) for field in _fields(nodes)]
     return [drift for drift, _ in found if drift], [split for _, split in found if split]
+
+
+def separating(nodes: Sequence[Node], places: Sequence[int]) -> List[Tuple[str, List[str], List[str]]]:
+    """Fields of which no value is on both the nodes at these places and the others: field, the values there,
+    and those of the others."""
+    devices, found, own = _devices(nodes), [], set(places)
+    for field in _fields(nodes):
+        values = _values(nodes, field, devices)
+        if _is_size(field):
+            values = _same_size(values)
+        here = list(dict.fromkeys(v for place, v in enumerate(values) if place in own))
+        there = list(dict.fromkeys(v for place, v in enumerate(values) if place not in own))
+        if not set(here) & set(there) and len(here) + len(there) <= _MOST_SPLIT:
+            found.append((field, here, there))
+    return found

@@ -4,6 +4,7 @@ from."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Dict, List, Optional, Sequence, Tuple
@@ -11,21 +12,23 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from reports.compare.comparison import label_text
 from reports.compare.numbers import RATIO
 from reports.compare.verdict import Settings
+from reports.compare.wording import values_text
 from reports.fleet import between, drift
 from reports.fleet.hostlist import compress, is_name
-from reports.fleet.judge import Call, Kind, Metric, kinds_of
+from reports.fleet.judge import MOST_HIDDEN, Call, Groups, Kind, Metric, kinds_of, unscaled
 from reports.fleet.nodes import Node, first_of
 from reports.jsonl import Json
 from reports.metrics import shortened
 from reports.moment import moment
 from reports.quantity import listing, percent, plural
 
-SCHEMA, VERSION = "gpusig.fleet", "1.0.0"
+SCHEMA, VERSION = "gpusig.fleet", "1.1.0"
 OFF, FAST, OK, UNKNOWN, MISSING = "off", "fast", "ok", "unknown", "missing"  # of a node
 OUTLIERS, NONE_OFF, INCONCLUSIVE = "outliers", "no outlier", "inconclusive"  # of the fleet
 EXITS = {OUTLIERS: 1, NONE_OFF: 0, INCONCLUSIVE: 3}
 _DAY, _SLACK = timedelta(days=1), timedelta(minutes=10)
 MOST_NAMED = 4
+MOST_NAME = 60  # characters
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,7 @@ def _metric_json(metric: Metric) -> Json:
         "spread": metric.spread,
         "least_effect": metric.effect,
         "finds": metric.finds,
+        "bound": metric.bound,
         "reason": metric.reason,
     }
 
@@ -112,7 +116,16 @@ def _node_json(kind: Kind, place: int, number: int, drifts: Sequence[drift.Drift
         for value, places in one.others.items()
         if place in places
     ]
-    state = OFF if slow else UNKNOWN if kind.reason or lacks else FAST if fast else OK
+    hidden = [
+        {
+            "metric": metric.name,
+            "label": label_text(metric.name, metric.number),
+            "scale": metric.number.scale,
+            "change": None if loss == math.inf else unscaled(metric.number, loss),
+        }
+        for metric, loss in kind.hidden(place)
+    ]
+    state = OFF if slow else UNKNOWN if kind.reason or lacks or hidden else FAST if fast else OK
     return {
         "name": node.name,
         "path": node.path,
@@ -127,6 +140,7 @@ def _node_json(kind: Kind, place: int, number: int, drifts: Sequence[drift.Drift
         "off": slow,
         "fast": fast,
         "lacks": lacks,
+        "hidden": hidden,
         "drift": differs,
         **_cells(kind, place),
     }
@@ -147,10 +161,32 @@ def _unread_json(name: str, path: str, state: str, reason: str, notes: Sequence[
         "off": [],
         "fast": [],
         "lacks": [],
+        "hidden": [],
         "drift": [],
         "values": [],
         "changes": [],
         "z": [],
+    }
+
+
+def _groups_json(kind: Kind, groups: Groups) -> Json:
+    metrics = [(kind.metrics[at], loss) for at, loss in groups.metrics]
+    return {
+        "slow": [kind.nodes[place].name for place in groups.slow],
+        "others": len(kind.nodes) - len(groups.slow),
+        "metrics": [
+            {
+                "metric": metric.name,
+                "label": label_text(metric.name, metric.number),
+                "scale": metric.number.scale,
+                "change": unscaled(metric.number, loss),
+            }
+            for metric, loss in metrics
+        ],
+        "differs": [
+            {"field": field, "slow": here, "others": there}
+            for field, here, there in drift.separating(kind.nodes, groups.slow)
+        ],
     }
 
 
@@ -161,6 +197,7 @@ def _kind_json(kind: Kind, drifts: Sequence[drift.Drift], splits: Sequence[drift
         "nodes": len(kind.nodes),
         "reason": kind.reason,
         "metrics": [_metric_json(metric) for metric in kind.metrics],
+        "groups": [_groups_json(kind, groups) for groups in kind.groups],
         "drift": [
             {
                 "field": one.field,
@@ -258,6 +295,13 @@ def _name_notes(nodes: Sequence[Json], asked: Asked) -> List[str]:
 # ------------------------------------------------------------------ the answer
 
 
+def hidden_text(hidden: Json) -> str:
+    """ "GEMM f32 flop rate may be 51 % lower"."""
+    if hidden["change"] is None:
+        return "%s may be off by any factor" % hidden["label"]
+    return "%s may be %s" % (hidden["label"], off_text(hidden)[len(hidden["label"]) :].strip())
+
+
 def off_text(call: Json) -> str:
     """ "GEMM f32 flop rate 5.1 % lower"."""
     change = call["change"]
@@ -284,6 +328,107 @@ def _named(nodes: Sequence[Json], key: str) -> str:
     return listing(texts, 3)
 
 
+def _fastest(nodes: Sequence[Json]) -> List[Json]:
+    """Nodes that are so much better in something that the others may be off instead."""
+
+    def is_far(call: Json) -> bool:
+        change, least = call["change"] or 1.0, 1 + MOST_HIDDEN
+        return abs(change) > MOST_HIDDEN if call["scale"] != RATIO else not 1 / least <= change <= least
+
+    return [node for node in nodes if any(map(is_far, node["fast"]))]
+
+
+def _groups_text(groups: Json) -> str:
+    """ "5 of 12 nodes are slower than the other 7 (GEMM f32 flop rate 50 % lower, and 2 more)"."""
+    count, more = len(groups["slow"]), len(groups["metrics"]) - 1
+    return "%d of %s are slower than the other %d (%s%s)" % (
+        count,
+        plural(count + groups["others"], "node"),
+        groups["others"],
+        off_text(groups["metrics"][0]),
+        ", and %d more" % more if more else "",
+    )
+
+
+def _groups_reasons(kinds: Sequence[Json]) -> List[str]:
+    """Who is in the groups, and what tells them apart."""
+    found = []
+    for groups in [one for kind in kinds for one in kind["groups"]][:MOST_NAMED]:
+        labels = listing([metric["label"] for metric in groups["metrics"]])
+        found.append(
+            "Slower than the other %d in %s: %s." % (groups["others"], labels, list_text(groups["slow"]))
+        )
+        differs = [
+            "%s (%s; of the others %s)"
+            % (one["field"], values_text(one["slow"], one["others"]), values_text(one["others"], one["slow"]))
+            for one in groups["differs"]
+        ]
+        found.append(
+            "They also differ in %s." % listing(differs, MOST_NAMED)
+            if differs
+            else "Nothing else that is recorded tells them from the others."
+        )
+    if found:
+        found.append(
+            "Which are right, the fleet alone does not say: compare a node of each with runs from before, or "
+            "with ./gpusig preflight --reference."
+        )
+    return found
+
+
+def list_text(names: Sequence[str]) -> str:
+    """As Slurm writes them, and then those that it would not take."""
+    odd = [name[:MOST_NAME] for name in names if not is_name(name)]
+    return ", ".join(filter(None, (compress([name for name in names if is_name(name)]), listing(odd))))
+
+
+def _hidden_text(nodes: Sequence[Json]) -> str:
+    """ "2 of 12 nodes may be off by more than 20 % unseen: GEMM f32 flop rate may be 51 % lower, and 3
+    more"."""
+    unseen = [node for node in nodes if node["hidden"]]
+    worst = {own["metric"]: own for node in unseen for own in reversed(node["hidden"])}
+    more = len(worst) - 1
+    return "%d of %s may be off by more than %s unseen: %s%s" % (
+        len(unseen),
+        plural(len(nodes), "node"),
+        percent(MOST_HIDDEN),
+        hidden_text(unseen[0]["hidden"][0]),
+        ", and %d more" % more if more else "",
+    )
+
+
+def _undecided(nodes: Sequence[Json], kinds: Sequence[Json]) -> List[str]:
+    """Why it is not known that no node is off."""
+    found = [_groups_text(groups) for kind in kinds for groups in kind["groups"]][:1]
+    fastest = _fastest(nodes)
+    if fastest and not found:
+        found.append("%s, so the others may be off instead" % _named(fastest, "fast"))
+    if any(node["hidden"] for node in nodes) and not found:
+        found.append(_hidden_text(nodes))
+    counts = [
+        (sum(node["state"] == MISSING for node in nodes), "missing"),
+        (
+            sum(node["state"] == UNKNOWN and not (node["hidden"] and not node["lacks"]) for node in nodes),
+            "not or not fully known",
+        ),
+    ]
+    missing = " and ".join(
+        "%d %s %s" % (number, "is" if number == 1 else "are", text) for number, text in counts if number
+    )
+    return found + ["of %s %s" % (plural(len(nodes), "node"), missing)] * bool(missing)
+
+
+def _largest_bound(kinds: Sequence[Json]) -> str:
+    """ "3.1 %"."""
+    found = [
+        metric["bound"]
+        for kind in kinds
+        for metric in kind["metrics"]
+        if not metric["reason"] and metric["scale"] == RATIO and metric["bound"] is not None
+    ]
+    return " by more than " + percent(max(found)) if found else ""
+
+
 def _sentence(word: str, nodes: Sequence[Json], kinds: Sequence[Json], network: Optional[Json]) -> str:
     count, off = len(nodes), [node for node in nodes if node["state"] == OFF]
     if word == OUTLIERS and not off:
@@ -296,8 +441,9 @@ def _sentence(word: str, nodes: Sequence[Json], kinds: Sequence[Json], network: 
             _named(off, "off"),
         )
     if word == NONE_OFF:
-        return "No node is off: %s by less than this fleet's spread and the least effect allow." % (
-            plural(count, "node differs", "nodes differ")
+        return "No node is off: none of %s is worse than the others%s." % (
+            plural(count, "node"),
+            _largest_bound(kinds),
         )
     judged = [kind for kind in kinds if not kind["reason"]]
     if not judged:
@@ -306,16 +452,7 @@ def _sentence(word: str, nodes: Sequence[Json], kinds: Sequence[Json], network: 
             or "no node has a run that can be read"
         )
         return "Inconclusive: nothing can be judged, since %s." % why
-    counts = [
-        (sum(node["state"] == state for node in nodes), text)
-        for state, text in ((MISSING, "missing"), (UNKNOWN, "not or not fully known"))
-    ]
-    return "Inconclusive: no node is off in what was measured, but of %s %s." % (
-        plural(count, "node"),
-        " and ".join(
-            "%d %s %s" % (number, "is" if number == 1 else "are", text) for number, text in counts if number
-        ),
-    )
+    return "Inconclusive: no node is off in what was measured, but %s." % "; ".join(_undecided(nodes, kinds))
 
 
 def _reasons(
@@ -333,6 +470,14 @@ def _reasons(
             )
         )
         found += ["%s: %s." % (kind["name"], kind["reason"]) for kind in kinds if kind["reason"]]
+    found += _groups_reasons(kinds)
+    hidden = [node for node in nodes if node["hidden"]]
+    if hidden and not any(kind["groups"] for kind in kinds):
+        found += [_hidden_text(nodes) + "."] * any(node["state"] == OFF for node in nodes)
+        found.append(
+            "Several runs of each node (--repeats) or more nodes show more; --only judges without the "
+            "numbers that spread so far."
+        )
     fast = [node for node in nodes if node["fast"]]
     if fast:
         found.append("Unusually fast, a cooler place or an error of measuring: %s." % _named(fast, "fast"))
@@ -357,11 +502,13 @@ def _call_off(nodes: Sequence[Json], network: Json) -> None:
                 node["notes"] = [*node["notes"], between.node_text(slow)]
 
 
-def _word(nodes: Sequence[Json], network: Optional[Json]) -> str:
+def _word(nodes: Sequence[Json], kinds: Sequence[Json], network: Optional[Json]) -> str:
     states = {node["state"] for node in nodes}
     if OFF in states or _is_slow(network):
         return OUTLIERS
-    return INCONCLUSIVE if states & {UNKNOWN, MISSING} or not nodes else NONE_OFF
+    split = any(kind["groups"] for kind in kinds)
+    unknown = states & {UNKNOWN, MISSING} or not nodes or split or _fastest(nodes)
+    return INCONCLUSIVE if unknown else NONE_OFF
 
 
 def _names(nodes: Sequence[Json], *states: str) -> List[str]:
@@ -395,7 +542,7 @@ def assess(nodes: List[Node], asked: Asked, settings: Settings) -> Json:
     network = between.without_good_links(asked.network) if asked.network else None
     if network:
         _call_off(found, network)
-    word = _word(found, network)
+    word = _word(found, groups, network)
     off = [name for name in _names(found, OFF) if is_name(name)]
     return shortened(
         {

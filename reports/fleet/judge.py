@@ -6,6 +6,9 @@ far it is off on logarithms, or as a difference where a metric has no ratio; in 
 others; and how rare that is. It is off where Benjamini and Hochberg's test over the nodes calls it at the
 rate, and in that metric by more than the least effect. Worse and better are two families, so that unusually
 fast nodes take nothing from the search for slow ones.
+
+That a node is not called off says nothing where it could not have been: it is known to be like the others in
+a metric only if it is worse by no more than MOST_HIDDEN at the upper end of what it may be.
 """
 
 from __future__ import annotations
@@ -13,13 +16,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from reports.compare import verdict
 from reports.compare.numbers import RATIO, Number, RunNumbers
 from reports.compare.statistics import quantile
 from reports.compare.verdict import MOST_MISSING, MOST_UNEQUAL, Settings
-from reports.fleet import outliers
+from reports.fleet import clusters, outliers
 from reports.fleet.nodes import Node
 from reports.quantity import percent, plural
 
@@ -27,6 +30,8 @@ MIN_NODES = outliers.MIN_OTHERS + 1
 _LEAST_SPREAD = (
     1 / 20
 )  # of the least effect: that of numbers with few digits, or of simulated devices, may be 0
+MOST_HIDDEN = 0.20  # a node that may be worse by more than this is not known, unless the least effect is more
+_BEYOND = 0.005  # the probability that a node is worse by more than its bound
 _Z = 1.9600  # half a 95 % interval in standard errors
 _POWER_Z = 1.2816  # 90 %
 _MEDIAN_ERROR = 1.2533  # of a median against a mean, for normal values
@@ -42,6 +47,7 @@ class Cell(NamedTuple):
     z: float = 0.0
     p: float = 1.0  # two-sided; 1 where it is off by no more than the least effect
     centre: float = 0.0  # of the others
+    exists: bool = True  # there is a value, though perhaps none that can be held against the others
 
 
 class Call(NamedTuple):
@@ -64,6 +70,8 @@ class Metric:
     finds: Optional[float] = (
         None  # the least effect that 9 of 10 nodes are called for, if nothing else is off
     )
+    # of every node that is not off, by how much more than the others it may be worse, as a loss
+    bounds: Dict[int, float] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -71,7 +79,27 @@ class Metric:
 
     @property
     def threshold(self) -> float:
-        return math.log1p(self.effect) if self.number.scale == RATIO else self.effect
+        return self.scaled(self.effect)
+
+    @property
+    def bound(self) -> Optional[float]:
+        """The largest, as an effect."""
+        worst = max(self.bounds.values(), default=math.inf)
+        if self.number.scale != RATIO:
+            return worst if worst < math.inf else None
+        return math.expm1(worst) if worst < verdict.MAX_LOG else None
+
+    def scaled(self, effect: float) -> float:
+        return math.log1p(effect) if self.number.scale == RATIO else effect
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Nodes that are slower than all others of their kind in some metrics. `metrics`: the place of each, and
+    how much worse the median of the slower ones is."""
+
+    slow: Tuple[int, ...]
+    metrics: List[Tuple[int, float]]
 
 
 @dataclass
@@ -85,14 +113,28 @@ class Kind:
     slow: Dict[int, List[Call]] = field(default_factory=dict)  # place of a node -> in what it is off
     fast: Dict[int, List[Call]] = field(default_factory=dict)
     p_worse: List[float] = field(default_factory=list)  # of every node, adjusted over all
+    groups: List[Groups] = field(default_factory=list)  # those of most metrics first
+    most_hidden: float = MOST_HIDDEN
 
     def lacks(self, place: int) -> List[Tuple[Metric, str]]:
         """The metrics that most nodes have and this one has not, or not so that it can be judged."""
-        return [
-            (metric, metric.cells[place].reason)
+        found = []
+        for metric in self.metrics:
+            reason = metric.cells[place].reason or metric.reason
+            most = 2 * sum(cell.exists for cell in metric.cells) > len(self.nodes)
+            if reason and most and metric.number.better in ("higher", "lower"):
+                found.append((metric, reason))
+        return found
+
+    def hidden(self, place: int) -> List[Tuple[Metric, float]]:
+        """The metrics in which this node may be worse by more than may be hidden, and by how much, as a loss;
+        the worst first."""
+        found = [
+            (metric, metric.bounds[place])
             for metric in self.metrics
-            if not metric.reason and metric.cells[place].reason and 2 * metric.count > len(self.nodes)
+            if metric.bounds.get(place, 0.0) > metric.scaled(self.most_hidden)
         ]
+        return sorted(found, key=lambda one: -one[1])
 
 
 # ------------------------------------------------------------------ values
@@ -103,6 +145,7 @@ class _Value(NamedTuple):
     reason: str
     error: float = 0.0  # standard error, on the scale of the loss
     contended: float = 0.0  # share of the runs
+    exists: bool = True
 
 
 def _relative(number: Number, runs: Sequence[RunNumbers], present: Sequence[float]) -> float:
@@ -126,15 +169,20 @@ def _value_of(node: Node, name: str, like: Number) -> _Value:
     present, runs = found.present, len(node.runs)
     reasons = [reason for reason in found.reasons if reason]
     if not present:
-        return _Value(None, reasons[0] if reasons else "no value")
+        return _Value(None, reasons[0] if reasons else "no value", exists=False)
     if runs - len(present) > MOST_MISSING * runs:
-        return _Value(None, "%d of %s: %s" % (len(present), plural(runs, "value"), reasons[0]))
+        return _Value(None, "%d of %s: %s" % (len(present), plural(runs, "value"), reasons[0]), exists=False)
     number = verdict.number_of(node.runs, name)
+    differs = verdict.differs(node.runs, name)
+    if differs:
+        return _Value(None, differs)
     if (number.unit, number.better) != (like.unit, like.better):
         return _Value(
             None,
             "it is in %s, those of the others in %s" % (number.unit or "no unit", like.unit or "no unit"),
         )
+    if number.case != like.case:
+        return _Value(None, "it is of another case: %s, and of the others %s" % (number.case, like.case))
     if like.scale == RATIO and min(present) <= 0:
         return _Value(None, "%g is not above 0, so it has no ratio" % min(present))
     return _Value(median(present), "", _relative(number, node.runs, present), found.contended / len(present))
@@ -157,8 +205,8 @@ def _uncontended(values: Sequence[_Value]) -> List[_Value]:
 
 
 def _most_common(nodes: Sequence[Node], name: str) -> Number:
-    """Unit and direction of most nodes that have it."""
-    found: Dict[Tuple[str, Optional[str]], List[Number]] = {}
+    """Unit, direction and case of most nodes that have it."""
+    found: Dict[Tuple[str, Optional[str], str], List[Number]] = {}
     for node in nodes:
         number = next(
             (
@@ -169,7 +217,7 @@ def _most_common(nodes: Sequence[Node], name: str) -> Number:
             None,
         )
         if number is not None:
-            found.setdefault((number.unit, number.better), []).append(number)
+            found.setdefault((number.unit, number.better, number.case), []).append(number)
     if not found:
         return verdict.number_of([run for node in nodes for run in node.runs], name)
     return max(found.values(), key=len)[0]
@@ -195,7 +243,7 @@ def unscaled(number: Number, loss: float) -> float:
 
 
 def _judge_metric(metric: Metric, values: Sequence[_Value]) -> None:
-    metric.cells = [Cell(v.value, v.reason) for v in values]
+    metric.cells = [Cell(v.value, v.reason, exists=v.exists) for v in values]
     places = [place for place, v in enumerate(values) if v.value is not None]
     if metric.number.better not in ("higher", "lower"):
         metric.reason = "nobody says whether higher or lower is better"
@@ -206,8 +254,7 @@ def _judge_metric(metric: Metric, values: Sequence[_Value]) -> None:
         )
     if metric.reason:
         return
-    loss = _scale(metric.number)
-    losses = [loss(values[place].value or 0.0) for place in places]
+    losses = _losses(metric, places)
     least = _LEAST_SPREAD * metric.threshold
     for place, own, others in zip(places, losses, outliers.others_of(losses)):
         distance = own - others.centre
@@ -219,6 +266,38 @@ def _judge_metric(metric: Metric, values: Sequence[_Value]) -> None:
     middle, share = median(losses), outliers.share(len(losses))
     metric.centre = unscaled(metric.number, middle)
     metric.spread = quantile([abs(v - middle) for v in losses], share) / outliers.unit_of(share)
+
+
+def _losses(metric: Metric, places: Sequence[int]) -> List[float]:
+    loss = _scale(metric.number)
+    return [loss(metric.cells[place].value or 0.0) for place in places]
+
+
+def _bounds(metric: Metric, values: Sequence[_Value], off: Mapping[int, object]) -> Dict[int, float]:
+    """Of nodes that are not off, among one another; infinite where too few are left."""
+    places = [place for place, v in enumerate(values) if v.value is not None and place not in off]
+    if len(places) < MIN_NODES:
+        return dict.fromkeys(places, math.inf)
+    losses, found = _losses(metric, places), {}
+    sure, least = outliers.critical(_BEYOND, len(places) - 1), _LEAST_SPREAD * metric.threshold
+    for place, own, others in zip(places, losses, outliers.others_of(losses)):
+        found[place] = own - others.centre + sure * max(others.spread, values[place].error, least)
+    return found
+
+
+def _groups(kind: Kind, judged: Sequence[Metric], rate: float) -> List[Groups]:
+    """Where the slower ones are all called off, nothing is left to be said."""
+    found: Dict[Tuple[int, ...], List[Tuple[int, float]]] = {}
+    for at, metric in enumerate(kind.metrics):
+        if metric.reason:
+            continue
+        places = [place for place, cell in enumerate(metric.cells) if cell.value is not None]
+        least = _LEAST_SPREAD * metric.threshold
+        cut = clusters.cut_of(_losses(metric, places), metric.threshold, least, rate / len(judged))
+        slow = tuple(places[one] for one in cut.above) if cut else ()
+        if cut and not set(slow) <= kind.slow.keys():
+            found.setdefault(slow, []).append((at, cut.distance))
+    return sorted((Groups(*one) for one in found.items()), key=lambda own: -len(own.metrics))
 
 
 def _finds(metric: Metric, tests: int, rate: float) -> Optional[float]:
@@ -257,13 +336,16 @@ def _calls(kind: Kind, rate: float, worse: bool) -> Tuple[List[float], Dict[int,
 
 def judge(name: str, nodes: List[Node], settings: Settings) -> Kind:
     """Nodes of one kind."""
-    kind = Kind(name, nodes)
+    kind = Kind(name, nodes, most_hidden=max(MOST_HIDDEN, settings.least_effect))
     runs = [run for node in nodes for run in node.runs]
     names = verdict.chosen(runs, settings)[0]
+    values_of: List[List[_Value]] = []
     for metric_name in names:
         metric = Metric(metric_name, _most_common(nodes, metric_name), settings.effect_of(metric_name))
-        _judge_metric(metric, _uncontended([_value_of(node, metric_name, metric.number) for node in nodes]))
+        values = _uncontended([_value_of(node, metric_name, metric.number) for node in nodes])
+        _judge_metric(metric, values)
         kind.metrics.append(metric)
+        values_of.append(values)
     judged = [metric for metric in kind.metrics if not metric.reason]
     if len(nodes) < MIN_NODES:
         kind.reason = "%s too few to say which is off: %d are needed" % (
@@ -282,16 +364,20 @@ def judge(name: str, nodes: List[Node], settings: Settings) -> Kind:
         metric.finds = _finds(metric, len(nodes) * len(kind.metrics), settings.rate)
     kind.p_worse, kind.slow = _calls(kind, settings.rate, True)
     _, kind.fast = _calls(kind, settings.rate, False)
+    for metric, values in zip(kind.metrics, values_of):
+        if not metric.reason:
+            metric.bounds = _bounds(metric, values, kind.slow)
+    kind.groups = _groups(kind, judged, settings.rate)
     return kind
 
 
 def kinds_of(nodes: Sequence[Node], settings: Settings) -> List[Kind]:
     """The largest first."""
-    groups: Dict[str, List[Node]] = {}
+    found: Dict[str, List[Node]] = {}
     for node in nodes:
         if node.runs:
-            groups.setdefault(node.kind, []).append(node)
+            found.setdefault(node.kind, []).append(node)
     return [
         judge(name, own, settings)
-        for name, own in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
+        for name, own in sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
     ]

@@ -33,6 +33,7 @@ from reports.fleet.fleet import (
     FAST,
     INCONCLUSIVE,
     MISSING,
+    MOST_NAME,
     MOST_NAMED,
     NONE_OFF,
     OFF,
@@ -40,9 +41,9 @@ from reports.fleet.fleet import (
     OUTLIERS,
     UNKNOWN,
     counts_of,
+    list_text,
     off_text,
 )
-from reports.fleet.hostlist import compress, is_name
 from reports.jsonl import Json
 from reports.quantity import human, listing, percent, plural
 from reports.svg import markup
@@ -51,7 +52,7 @@ _ON_PAGE = 60  # nodes of a list
 _NODES = 20  # of each list in a terminal
 _CALLS, _FIELDS = (6, 12), (12, 60)  # of a node, and of drift: in a terminal and on a page
 _LACKS = 3
-_NAME, _VALUE = 60, 90  # characters of a name, and of a value of provenance
+_VALUE = 90  # characters of a value of provenance
 _ICONS = {
     OFF: "!",
     FAST: "+",
@@ -86,12 +87,13 @@ _MEANING = (
     ),
     (
         OK,
-        "Every headline number was measured, and none is off. It does not say that the node is equal to the "
-        "others: see finds.",
+        "Every headline number was measured, none is off, and none may be worse than the others by more than "
+        "20 %. It does not say that the node is equal to the others: see at most.",
     ),
     (
         UNKNOWN,
-        "It has no run, or lacks a value that most nodes have, so it may be off in what was not measured.",
+        "It has no run, lacks a value that most nodes have, or may be worse than the others by more than "
+        "20 % in a number that spreads so far: it may be off.",
     ),
     (MISSING, "It was expected, and there is nothing of it."),
 )
@@ -108,6 +110,7 @@ _METHOD = (
         "adjusted over nodes by Benjamini and Hochberg, and within a node.",
     ),
     ("Finds", "The least deviation of one metric alone that 9 of 10 such nodes are called off for."),
+    ("At most", "By how much the worst node that is not off may be worse than the others, with 99.5 %."),
 )
 
 # ------------------------------------------------------------------ wording
@@ -127,14 +130,9 @@ def _size_text(effect: Any, metric: Json) -> str:
 def _title_of(node: Json) -> str:
     """The name, and the host name where it is another."""
     host = node["hostname"]
-    return node["name"][:_NAME] + (" (host %s)" % host[:_NAME] if host and host != node["name"] else "")
-
-
-def _list_text(names: Sequence[str]) -> str:
-    """As Slurm writes them, and then those that it would not take."""
-    odd = [name[:_NAME] for name in names if not is_name(name)]
-    fine = [name for name in names if is_name(name)]
-    return ", ".join([compress(fine)] * bool(fine) + [listing(odd)] * bool(odd))
+    return node["name"][:MOST_NAME] + (
+        " (host %s)" % host[:MOST_NAME] if host and host != node["name"] else ""
+    )
 
 
 def _notes_of(node: Json) -> List[str]:
@@ -269,12 +267,13 @@ def _between(network: Optional[Json], most: int) -> List[Any]:
 
 def _unknown(fleet: Json, most: int) -> List[Any]:
     missing = [node["name"] for node in fleet["nodes"] if node["state"] == MISSING]
-    said = Text("Missing, %s: %s" % (plural(len(missing), "node"), _list_text(missing)), "summary")
-    rows = [
-        row(_title_of(node), "; ".join(dict.fromkeys(filter(None, (node["reason"], *_notes_of(node))))))
+    said = Text("Missing, %s: %s" % (plural(len(missing), "node"), list_text(missing)), "summary")
+    unknown = [
+        (node, "; ".join(dict.fromkeys(filter(None, (node["reason"], *_notes_of(node))))))
         for node in fleet["nodes"]
         if node["state"] == UNKNOWN
     ]
+    rows = [row(_title_of(node), why) for node, why in unknown if why]  # what is hidden is said of all
     heads = [Column("node"), Column("why", "word long")]
     table = Table("Nodes that are not, or not fully, known", heads, rows, most=(_NODES, most))
     return [said] * bool(missing) + [table] * bool(rows)
@@ -286,9 +285,7 @@ def _usual(kind: Json) -> Group:
     for one in kind["drift"]:
         for other in one["others"]:
             own, usual = _both(other["value"], one["majority"])
-            rows.append(
-                row(one["field"], own, _list_text(other["nodes"]), "%s on %d" % (usual, one["nodes"]))
-            )
+            rows.append(row(one["field"], own, list_text(other["nodes"]), "%s on %d" % (usual, one["nodes"])))
     for one in kind["split"]:
         values = ["%s on %d" % (values_text([own["value"]], (), 40), own["nodes"]) for own in one["values"]]
         rows.append(row(one["field"], "no majority", listing(values, 4), ""))
@@ -308,7 +305,7 @@ def _usual(kind: Json) -> Group:
         row(
             Cell(m["label"], m["condition"]),
             human(m["median"], m["unit"]),
-            *("" if m["reason"] else _size_text(m[key], m) for key in ("spread", "finds")),
+            *("" if m["reason"] else _size_text(m[key], m) for key in ("spread", "finds", "bound")),
             "%d" % m["nodes"],
             notes=["not judged: " + m["reason"]] * bool(m["reason"]),
         )
@@ -316,7 +313,7 @@ def _usual(kind: Json) -> Group:
     ]
     table = Table(
         "Headline numbers of %s" % kind["name"],
-        [Column("metric"), *columns("median", "spread", "finds", "nodes", css="")],
+        [Column("metric"), *columns("median", "spread", "finds", "at most", "nodes", css="")],
         numbers,
     )
     return Group(
@@ -341,9 +338,8 @@ def _reading(settings: Json) -> List[Any]:
         Text(
             "z: how far a node is from the median of all others, in units of their spread. p is adjusted "
             "over nodes "
-            "and metrics (rate %s). Finds: a lone deviation that 9 of 10 such nodes are called for. Least "
-            "effect that "
-            "matters: %s." % (rate, least),
+            "and metrics (rate %s). Finds: a lone deviation that 9 of 10 such nodes are called for. At most: "
+            "by how much a node that is not off may be worse. Least effect that matters: %s." % (rate, least),
             only=TERMINAL,
         ),
     ]

@@ -52,7 +52,12 @@ def name_of(metric: int) -> str:
 
 
 def node(
-    draw: random.Random, name: str, spread: float, slow: Mapping[int, float] = {}, tail: Draw = normal
+    draw: random.Random,
+    name: str,
+    spread: float,
+    slow: Mapping[int, float] = {},
+    tail: Draw = normal,
+    metrics: Sequence[int] = range(METRICS),
 ) -> Node:
     """`slow`: mechanism -> how many times as slow it is on this node. Metrics with an odd number are times,
     the others rates."""
@@ -63,12 +68,13 @@ def node(
         for _ in range(count):
             loss = spread * (common + own + _PARTS[2] * tail(draw)) + math.log(slow.get(mechanism, 1.0))
             truth, is_time = math.exp(metric - 20), metric % 2 == 1
-            numbers[name_of(metric)] = Number(
-                truth * math.exp(loss if is_time else -loss),
-                "s" if is_time else "byte/s",
-                "lower" if is_time else "higher",
-                label="metric %d" % metric,
-            )
+            if metric in metrics:
+                numbers[name_of(metric)] = Number(
+                    truth * math.exp(loss if is_time else -loss),
+                    "s" if is_time else "byte/s",
+                    "lower" if is_time else "higher",
+                    label="metric %d" % metric,
+                )
             metric += 1
     run = RunNumbers(
         name, "test", numbers, "", "", "machine", "test: machine", False, {"machine: hostname": name}
@@ -82,6 +88,7 @@ def fleet(
     spread: float,
     slow: Sequence[Mapping[int, float]] = (),
     tail: Draw = normal,
+    metrics: Sequence[int] = range(METRICS),
 ) -> List[Node]:
     """The last nodes are those that are slow."""
     return [
@@ -91,6 +98,7 @@ def fleet(
             spread,
             slow[place - count + len(slow)] if place >= count - len(slow) else {},
             tail,
+            metrics,
         )
         for place in range(count)
     ]

@@ -219,6 +219,98 @@ class Missing(unittest.TestCase):
         self.assertEqual(assessed(nodes[:14])["outcome"]["exit"], 3)  # two nodes of a kind are not judged
 
 
+class Undecided(unittest.TestCase):
+    """Where many are off nobody stands out, and that is no answer."""
+
+    def halves(self, count: int, bad: int, slower: float, spread: float = 0.005) -> List[Node]:
+        slow = dict.fromkeys(range(len(fleets.METRICS_OF)), slower)
+        return fleet(random.Random(count + bad), count, spread, [slow] * bad)
+
+    def test_up_to_half_of_a_fleet_is_named_or_undecided(self) -> None:
+        for count, bad in ((8, 3), (8, 4), (12, 5), (12, 6), (17, 7), (17, 8), (32, 12), (32, 16)):
+            for slower in (1.25, 2.0):
+                found = assessed(self.halves(count, bad, slower))
+                named = {name for name, state in state_of(found).items() if state == "off"}
+                slow = {"node%d" % place for place in range(count - bad, count)}
+                with self.subTest(count=count, bad=bad, slower=slower):
+                    if found["outcome"]["exit"] == 1:
+                        self.assertEqual(named, slow)
+                        continue
+                    self.assertEqual(found["outcome"]["exit"], 3)
+                    group = found["kinds"][0]["groups"][0]
+                    self.assertEqual((set(group["slow"]), group["others"]), (slow, count - bad))
+                    said = found["outcome"]["sentence"]
+                    self.assertIn(
+                        "%d of %d nodes are slower than the other %d" % (bad, count, count - bad), said
+                    )
+                    self.assertNotIn("ok", state_of(found).values())
+
+    def test_more_than_half_is_never_clean(self) -> None:
+        for count in (8, 12, 17):
+            for bad in range(count // 2 + 1, count):
+                found = assessed(self.halves(count, bad, 1.5))
+                self.assertEqual(found["outcome"]["exit"], 3, (count, bad))
+
+    def test_what_else_the_groups_differ_in_is_named(self) -> None:
+        nodes = self.halves(12, 5, 2.0)
+        for place, node in enumerate(nodes):
+            own = {
+                **node.runs[0].provenance,
+                "driver: device driver": "535" if place >= 7 else "550",
+                "kernel: kernel": "6.8" if place % 2 else "6.1",
+                "firmware: vbios": "96.%d" % place,  # of each its own, which tells nothing
+            }
+            node.runs = [replace(node.runs[0], provenance=own)]
+        found = assessed(nodes)
+        differs = found["kinds"][0]["groups"][0]["differs"]
+        self.assertEqual(differs, [{"field": "driver: device driver", "slow": ["535"], "others": ["550"]}])
+        said = " ".join(found["outcome"]["reasons"])
+        self.assertIn("node[7-11]. They also differ in driver: device driver (535; of the others 550).", said)
+        self.assertIn("Which are right, the fleet alone does not say", said)
+
+    def test_a_number_that_spreads_too_far_decides_nothing(self) -> None:
+        found = assessed(fleet(random.Random(40), 12, 0.1))
+        self.assertEqual((found["outcome"]["exit"], found["kinds"][0]["groups"]), (3, []))
+        self.assertIn("may be off by more than 20 % unseen: metric ", found["outcome"]["sentence"])
+        self.assertTrue(all(node["hidden"] for node in found["nodes"]))
+        quiet = assessed(fleet(random.Random(40), 12, 0.003))
+        self.assertEqual((quiet["outcome"]["exit"], quiet["unknown"]), (0, ""))
+        self.assertRegex(quiet["outcome"]["sentence"], r"none of 12 nodes is worse .* by more than [0-9.]+ %")
+
+    def test_clean_is_not_said_of_a_node_that_is_20_percent_slow_in_one_number(self) -> None:
+        draw, clean = random.Random(41), 0
+        for count, bad in ((4, 1), (8, 1), (12, 2), (12, 6)):
+            for spread in (0.01, 0.02, 0.03, 0.05):
+                for _ in range(TRIALS):
+                    nodes = fleet(draw, count, spread, [{1: 1.2}] * bad, metrics=(2,))
+                    clean += assessed(nodes)["outcome"]["exit"] == 0
+        self.assertEqual(clean, 0)
+
+    def test_a_number_that_too_few_have_for_a_verdict_is_missed_on_all(self) -> None:
+        nodes = fleet(random.Random(42), 4, 0.001)
+        changed(nodes[0], 3, value=None, reason="killed")
+        found = assessed(nodes)
+        self.assertEqual((found["outcome"]["exit"], set(state_of(found).values())), (3, {"unknown"}))
+
+    def test_numbers_of_two_versions_are_not_mixed(self) -> None:
+        nodes = fleet(random.Random(43), 12, 0.003)
+        for node in nodes[6:]:
+            changed(node, 2, case="by kernel:units/8", value=1.0)
+        found = assessed(nodes)
+        self.assertEqual(found["outcome"]["exit"], 3)
+        self.assertEqual([node["off"] for node in found["nodes"]], [[]] * 12)
+        lacks = [node["lacks"] for node in found["nodes"]]
+        self.assertEqual([len(own) for own in lacks], [0] * 6 + [1] * 6)
+        self.assertIn("it is of another case: by kernel:units/8", lacks[6][0]["reason"])
+
+    def test_runs_of_a_node_that_are_of_two_cases_have_no_common_value(self) -> None:
+        nodes = fleet(random.Random(44), 12, 0.003)
+        old = nodes[3].runs[0]
+        changed(nodes[3], 2, case="by kernel:units/8")
+        nodes[3].runs = [nodes[3].runs[0], replace(old, name="again")]
+        self.assertIn("its case differs between runs", assessed(nodes)["nodes"][3]["lacks"][0]["reason"])
+
+
 class Around(unittest.TestCase):
     def with_fields(self, count: int, fields: Dict[int, Dict[str, str]], usual: Dict[str, str]) -> List[Node]:
         nodes = fleet(random.Random(30), count, 0.005, [{2: 1.2}])
@@ -359,11 +451,19 @@ class Folders(workplace.Scratch):
         self.assertTrue(all(len(line) <= 80 for line in out.splitlines()))
         self.assertEqual(self.fleet("fleet", "--html", "", "--format", "nodes")[1], "n07\n")
         self.assertEqual(self.fleet("fleet", "--html", "", "--format", "exclude")[1], "--exclude=n07\n")
-        shutil.rmtree(self.folder / "fleet" / "n07")
+        (self.folder / "fleet" / "n07").rename(self.folder / "fleet" / "-w n07")
+        code, out, err = self.fleet("fleet", "--html", "", "--format", "exclude")
+        self.assertEqual((code, out), (1, ""))
+        self.assertEqual(
+            err, "gpusig: fleet: off, and not left out, as Slurm takes no such names: '-w n07'\n"
+        )
+        shutil.rmtree(self.folder / "fleet" / "-w n07")
         self.assertEqual(self.fleet("fleet", "--html", "", "--format", "exclude")[:2], (0, ""))
         code, out, _ = self.fleet("fleet", "--html", "", "--expect", "n[01-09]")
         self.assertEqual(code, 3)
         self.assertIn("Missing, 1 node: n07", out)
+        code, out, err = self.fleet("fleet", "--html", "", "--expect", "n[01-09]", "--format", "exclude")
+        self.assertEqual((code, out, err[:29]), (3, "", "gpusig: fleet: Inconclusive: "))
         (self.folder / "names").write_text("n[01-06] # rack 1\nn08\n\nn09\n")
         self.assertEqual(self.fleet("fleet", "--html", "", "--expect", "names")[0], 0)
 

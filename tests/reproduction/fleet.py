@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Callable, Iterator
 
@@ -23,9 +24,11 @@ from fleet_pools import ROOT
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "reports")]
 
 import fleets
+from reports.compare.numbers import RATIO, Number
 from reports.compare.statistics import binomial_interval
 from reports.compare.verdict import Settings
 from reports.fleet import judge, nodes, outliers
+from reports.fleet.fleet import INCONCLUSIVE, NONE_OFF, OFF, Asked, assess
 
 SPREADS = (0.003, 0.005, 0.0065, 0.0075, 0.01)
 SIZES = (4, 8, 16, 32, 128)
@@ -38,6 +41,7 @@ TAILS = (
     ("exponential towards slow", fleets.skewed),
 )
 EQUAL, SLOW = 48, 8  # nodes of each pool
+QUIET = 10  # numbers of a real machine that spread least
 
 HEAD = """# How often `fleet` names the right node
 
@@ -123,6 +127,156 @@ def worse_cases(trials: int) -> Iterator[str]:
             f"| {bad}, {'in one mechanism' if alike else 'each in its own'} | "
             f"{rate(hits, trials)} | {rate(wrong, trials)} |"
         )
+
+
+WORDS = ("named", "some named", "undecided", "clean")
+
+
+def answer_of(fleet: list[nodes.Node], bad: set[int], only: tuple[str, ...] = ()) -> tuple[str, bool]:
+    """What is said of a fleet in which these places are slow, and whether another node is called off."""
+    found = assess(fleet, Asked("fleet"), Settings(only=only))
+    off = {place for place, node in enumerate(found["nodes"]) if node["state"] == OFF}
+    verdict = found["outcome"]["verdict"]
+    said = "clean" if verdict == NONE_OFF else "undecided" if verdict == INCONCLUSIVE else "some named"
+    return "named" if bad and bad <= off else said, bool(off - bad)
+
+
+def _row(label: str, answers: list[tuple[str, bool]]) -> str:
+    said = [sum(word == own for own, _ in answers) for word in WORDS]
+    others = sum(wrong for _, wrong in answers)
+    return f"| {label} | {' | '.join(f'{count / len(answers):.1%}' for count in (*said, others))} |"
+
+
+_SAID = "| all are named | some are | undecided | **clean** | another is called |"
+
+
+def drawn_slow(draw: random.Random, count: int, bad: int, spread: float, slower: float, all_of: bool) -> list:
+    """The last ones are slow in one mechanism, or in everything."""
+    mechanisms = range(len(fleets.METRICS_OF)) if all_of else [draw.randrange(len(fleets.METRICS_OF))]
+    return fleets.fleet(draw, count, spread, [dict.fromkeys(mechanisms, slower)] * bad)
+
+
+def many_slow(trials: int) -> Iterator[str]:
+    yield "\n## Up to half of a fleet\n"
+    yield (
+        "k of n nodes are slow by as much in one mechanism, or in every number. *Named*: all k are called "
+        "off. *Undecided*: exit 3."
+    )
+    yield "*Clean*: exit 0, which must not be said where more than a tenth is slow by 20 % or more.\n"
+    yield f"| n | spread | slow | k {_SAID}\n| --- | --- | --- |{' --- |' * 6}"
+    draw = random.Random("many slow")
+    for count, spread in ((4, 0.005), (8, 0.005), (12, 0.005), (12, 0.02), (17, 0.01), (32, 0.01)):
+        few = max(20, trials * 4 // count)
+        for slower, all_of in ((1.2, False), (2.0, True)):
+            for bad in sorted({max(1, count // 8), count // 4, count // 3, 5 * count // 12, count // 2}):
+                bad_ones = set(range(count - bad, count))
+                answers = [
+                    answer_of(drawn_slow(draw, count, bad, spread, slower, all_of), bad_ones)
+                    for _ in range(few)
+                ]
+                what = f"{slower - 1:.0%} more time{' in all' if all_of else ''}"
+                yield _row(f"{count} | {spread:.1%} | {what} | {bad}", answers)
+
+
+def one_number(trials: int) -> Iterator[str]:
+    yield (
+        "\nThe worst case: a single number, whose spread is such that a node 20 % slow is nearly found. In how "
+        "many fleets clean is said"
+    )
+    yield "where k nodes are slow, and where none is.\n"
+    yield "| n | k | spread | clean though k are 20 % slow | clean of equal ones |\n|" + " --- |" * 5
+    draw, only = random.Random("one number"), (fleets.name_of(2),)
+    for count, bad in ((4, 1), (8, 1), (12, 2), (12, 6), (32, 4)):
+        for spread in (0.01, 0.02, 0.03, 0.04, 0.06):
+            said = [
+                [
+                    answer_of(fleets.fleet(draw, count, spread, [{1: 1.2}] * slow, metrics=(2,)), set(), only)
+                    for _ in range(trials)
+                ]
+                for slow in (bad, 0)
+            ]
+            clean = [rate(sum(word == "clean" for word, _ in own), trials) for own in said]
+            yield f"| {count} | {bad} | {spread:.1%} | {clean[0]} | {clean[1]} |"
+
+
+def groups_of_equal(trials: int) -> Iterator[str]:
+    """How often equal nodes are said to be two groups, and how often of a clean fleet clean is said."""
+    yield "\nEqual nodes: in how many fleets two groups are found, and clean is said.\n"
+    yield "| nodes | distribution | spread | two groups | clean | undecided |\n|" + " --- |" * 6
+    for count in (4, 8, 12, 32):
+        for name, tail in (TAILS[0], TAILS[2], TAILS[4]):
+            for spread in (0.005, 0.02):
+                draw = random.Random(f"groups {count} {name} {spread}")
+                said = [
+                    assess(fleets.fleet(draw, count, spread, (), tail), Asked("fleet"), Settings())
+                    for _ in range(max(20, trials * 4 // count))
+                ]
+                split = sum(bool(one["kinds"][0]["groups"]) for one in said)
+                verdicts = [one["outcome"]["verdict"] for one in said]
+                shares = (split, verdicts.count(NONE_OFF), verdicts.count(INCONCLUSIVE))
+                yield (
+                    f"| {count} | {name} | {spread:.1%} | "
+                    + " | ".join(f"{share / len(said):.1%}" for share in shares)
+                    + " |"
+                )
+
+
+def slowed(node: nodes.Node, slower: float) -> nodes.Node:
+    """The same measurement on a node on which all takes so many times as long."""
+
+    def number(own: Number) -> Number:
+        if own.value is None or own.better is None or not own.judged:
+            return own
+        if own.scale != RATIO:
+            return replace(own, value=own.value - (slower - 1))
+        factor = slower if own.better == "lower" else 1 / slower
+        ends = [None if end is None else end * factor for end in (own.low, own.high)]
+        return replace(own, value=own.value * factor, low=ends[0], high=ends[1])
+
+    runs = [
+        replace(run, numbers={name: number(own) for name, own in run.numbers.items()}) for run in node.runs
+    ]
+    return replace(node, runs=runs)
+
+
+def quietest(pool: list[nodes.Node]) -> tuple[str, ...]:
+    """The headline numbers that spread least from node to node."""
+    spreads = {}
+    for metric in judge.judge("", pool, Settings()).metrics:
+        if not metric.reason and metric.count == len(pool) and metric.number.scale == RATIO:
+            spreads[metric.name] = metric.spread
+    return tuple(sorted(spreads, key=spreads.__getitem__)[:QUIET])
+
+
+def on_host(folder: Path, trials: int) -> Iterator[str]:
+    """Fleets whose nodes are equal runs of one real machine, with the noise that it has."""
+    pool = nodes.read(folder, [path.name for path in sorted(folder.glob("run-*"))])
+    draw, quiet = random.Random("host"), quietest(pool)
+    yield "\n## Fleets with the noise of a real machine\n"
+    yield (
+        f"Every node is one of {len(pool)} equal runs of one machine ({pool[0].kind}), drawn without "
+        "repetition; k of them have every number"
+    )
+    yield (
+        f"slowed down. Of all its numbers some spread so far that nothing is known of a node; of the "
+        f"{len(quiet)} that spread least (`--only`)"
+    )
+    yield "more is. The runs are not kept here: `fleet.py --host FOLDER` takes those of `run --repeats`.\n"
+    yield f"| judged | n | slow | k {_SAID}\n| --- | --- | --- |{' --- |' * 6}"
+    for label, only in (("all numbers", ()), (f"{len(quiet)} numbers", quiet)):
+        for count in (8, 12):
+            for slower in (1.0, 1.25, 2.0):
+                some = {count // 8, count // 4, count // 3, 5 * count // 12, count // 2}
+                for bad in sorted(some) if slower > 1 else (0,):
+                    answers = []
+                    for _ in range(trials // 4):
+                        drawn = draw.sample(pool, count)
+                        made = [
+                            slowed(node, slower) if place >= count - bad else node
+                            for place, node in enumerate(drawn)
+                        ]
+                        answers.append(answer_of(made, set(range(count - bad, count)), only))
+                    yield _row(f"{label} | {count} | {slower - 1:.0%} more time | {bad}", answers)
 
 
 def heavy_tails(trials: int) -> Iterator[str]:
@@ -233,6 +387,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "reproduction" / "fleet.md")
     parser.add_argument("--pools", type=Path, default=ROOT / "build" / "reproduction" / "fleet")
     parser.add_argument("--trials", type=int, default=200)
+    parser.add_argument("--host", type=Path, help="the folder of equal runs of one real machine")
     parser.add_argument("--large", type=Path, nargs=2)
     given = parser.parse_args()
     if given.large:
@@ -245,8 +400,12 @@ def main() -> int:
                 (by_size, given.trials),
                 (worse_cases, given.trials),
                 (heavy_tails, given.trials),
+                (many_slow, given.trials),
+                (one_number, given.trials),
+                (groups_of_equal, given.trials),
                 (on_pools, given.pools, given.trials),
                 (reference,),
+                *[(on_host, given.host, given.trials)] * bool(given.host),
             )
         ]
         lines = [HEAD, DRAWN] + [line for part in parts for line in part.result()]
