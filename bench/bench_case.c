@@ -444,6 +444,8 @@ int bench_variants_skip(struct bench_case *c, uint64_t variants, const char *why
 			continue;
 		}
 		bench_variant_off(c, v);
+		text_fit(c->run->current.samples[v].skipped,
+			 sizeof(c->run->current.samples[v].skipped), "%s", why);
 		text_add(&names, "%s%s", names.length ? ", " : "", variant->name);
 	}
 	if (names.length) {
@@ -462,6 +464,18 @@ static bool case_is_usable(const struct bench_run *r)
 	for (int v = 0; v < (int)r->variant_count; v++)
 		any = any || (r->current.samples[v].on && !bench_flagged(r, v));
 	return any && !bench_flagged(r, -1);
+}
+
+/* Why the case has no result, in a word; NULL: it has one. */
+static const char *cause_of(int status, bool refused)
+{
+	if (status == 0)
+		return NULL;
+	if (status == -EBADMSG)
+		return "wrong_result";
+	if (status == -ENOMEM)
+		return "out_of_memory";
+	return !refused ? "error" : status == -EINVAL ? "impossible" : "not_supported";
 }
 
 int bench_case_run(struct bench_run *r, double seconds)
@@ -508,5 +522,5 @@ int bench_case_run(struct bench_run *r, double seconds)
 		 err_text()[0] || status == 0 ? err_text() : strerror(-status));
 	if (status && !refused)
 		err_print("%s %s: %s", r->b->name, r->current.key, reason);
-	return bench_output_case(r, outcome, reason);
+	return bench_output_case(r, outcome, cause_of(status, refused), reason);
 }

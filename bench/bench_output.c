@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#define SCHEMA_VERSION "1.3.0"
+#define SCHEMA_VERSION "1.4.0"
 /* Samples of a variant in a record, which is a line that people read. Of more, every k-th is
  * kept. */
 #define SAMPLES_KEPT 1000u
@@ -389,7 +389,27 @@ static void put_validity(struct bench_run *r)
 	json_object_end(j);
 }
 
-int bench_output_case(struct bench_run *r, const char *status, const char *reason)
+static void put_not_supported(struct bench_run *r)
+{
+	struct json *j = &r->json;
+	bool any = false;
+	for (unsigned v = 0; v < r->variant_count; v++) {
+		if (!r->current.samples[v].skipped[0])
+			continue;
+		if (!any)
+			json_array_begin(j, "variants_not_supported");
+		any = true;
+		json_object_begin(j, NULL);
+		json_string(j, "name", r->b->variants[v].name);
+		json_string(j, "reason", r->current.samples[v].skipped);
+		json_object_end(j);
+	}
+	if (any)
+		json_array_end(j);
+}
+
+int bench_output_case(struct bench_run *r, const char *status, const char *cause,
+		      const char *reason)
 {
 	struct json *j = &r->json;
 	bool ok = strcmp(status, "ok") == 0;
@@ -397,8 +417,10 @@ int bench_output_case(struct bench_run *r, const char *status, const char *reaso
 	json_string(j, "device", r->o.device);
 	put_point(r);
 	json_string(j, "status", status);
-	if (!ok)
+	if (!ok) {
+		json_string(j, "cause", cause);
 		json_string(j, "reason", reason);
+	}
 	json_number(j, "elapsed_s", r->current.elapsed_s);
 	json_string(j, "stopped", ok ? r->current.stopped : NULL);
 	json_array_begin(j, "variants");
@@ -406,6 +428,7 @@ int bench_output_case(struct bench_run *r, const char *status, const char *reaso
 		if (r->current.samples[v].on)
 			put_samples(r, v);
 	json_array_end(j);
+	put_not_supported(r);
 	if (!ok)
 		r->current.derived_count = r->current.state.count = 0;
 	put_derived(r);

@@ -68,8 +68,9 @@ struct bench_samples {
 	uint32_t queued;         /* queue entries of an iteration in the fullest stream */
 	uint64_t max_iterations; /* limit set by the program; 0: as many as the queue holds */
 	unsigned overdue;        /* samples that were lost because the watchdog opened a gate */
-	bool lost;       /* the variant was dropped for that: its time is recorded as unknown */
-	double *seconds; /* per iteration; `blocks` of them */
+	bool lost;         /* the variant was dropped for that: its time is recorded as unknown */
+	char skipped[160]; /* why the device cannot run it; "": it can, or nobody asked */
+	double *seconds;   /* per iteration; `blocks` of them */
 	struct stats_summary summary;
 	struct bench_model model;
 	bool valid, converged;
@@ -390,9 +391,10 @@ int bench_format_case(struct bench_run *r, const char *status, const char *reaso
 int bench_format_end(struct bench_run *r);
 
 /* bench_output.c: build the record in r->json, append it to the file, print it or the table. 0
- * or the error. */
+ * or the error. `cause`: the word for `reason` that programs read (docs/RECORDS.md). */
 int bench_output_run(struct bench_run *r);
-int bench_output_case(struct bench_run *r, const char *status, const char *reason);
+int bench_output_case(struct bench_run *r, const char *status, const char *cause,
+		      const char *reason);
 int bench_output_end(struct bench_run *r, const char *status, int code, const char *reason);
 
 #endif

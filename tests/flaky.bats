@@ -20,7 +20,7 @@ copies() { run --separate-stderr "$bin/micro/copy_path" --device sim:./a.model -
 	copies --format json
 	[ "$status" = 1 ]
 	[[ $stderr == *"wrong result: engine, sample 1: word 8193 is "*", not "* ]]
-	json 'rows[1]["check"]["status"] == "failed" and 0 < rows[1]["check"]["checked"] < rows[1]["check"]["timed"]' <<<"$output"
+	json 'rows[1]["cause"] == "wrong_result" and rows[1]["check"]["status"] == "failed" and 0 < rows[1]["check"]["checked"] < rows[1]["check"]["timed"]' <<<"$output"
 }
 
 @test "one wrong copy in 101 is found where every execution is checked" {

@@ -207,6 +207,7 @@ static void wrong_result_is_1(void)
 	act.check = 1;
 	expect(RUN("--format", "json", "--check", "end") == 1);
 	expect(count_in_output("wrong result: one: variant 0 holds nonsense") == 2);
+	expect(count_in_output("\"status\":\"failed\",\"cause\":\"wrong_result\"") == 2);
 	expect(count_in_output("\"derived\":[]") == 2);
 	expect(RUN("--format", "json", "--check", "off") == 3);
 	expect(count_in_output("\"flag\":\"unverified\"") == 2);
@@ -217,14 +218,22 @@ static void failures_and_skips(void)
 	reset_case();
 	act.body = -EIO;
 	expect(RUN("--format", "json") == 1);
-	expect(count_in_output("the body broke") == 2);
+	expect(count_in_output("\"cause\":\"error\",\"reason\":\"the body broke\"") == 2);
+	reset_case();
+	act.body = -ENOMEM;
+	expect(RUN("--format", "json") == 1);
+	expect(count_in_output("\"status\":\"failed\",\"cause\":\"out_of_memory\"") == 2);
 	reset_case();
 	act.setup = -ENOTSUP;
 	expect(RUN("--format", "json") == 77);
-	expect(count_in_output(
-		       "\"status\":\"skipped\",\"reason\":\"the set-up does not want to\"") == 2);
+	expect(count_in_output("\"status\":\"skipped\",\"cause\":\"not_supported\",\"reason\":"
+			       "\"the set-up does not want to\"") == 2);
+	act.setup = -ENOMEM;
+	expect(RUN("--format", "json") == 77);
+	expect(count_in_output("\"status\":\"skipped\",\"cause\":\"out_of_memory\"") == 2);
 	act.setup = -EFAULT;
 	expect(RUN("--format", "json") == 1);
+	expect(count_in_output("\"status\":\"failed\",\"cause\":\"error\"") == 2);
 }
 
 static void invalid_is_3(void)

@@ -330,7 +330,8 @@ static void a_case_without_samples_fails(void)
 {
 	only_stuck = true;
 	expect(run_bench() == 1);
-	expect(output_has("\"status\":\"failed\",\"reason\":\"no variant could be sampled"));
+	expect(output_has("\"status\":\"failed\",\"cause\":\"error\",\"reason\":\"no variant could "
+			  "be sampled"));
 	expect(output_has("\"flag\":\"gate\",\"variant\":\"stuck\""));
 }
 
@@ -378,7 +379,8 @@ static void a_sample_that_waits_for_a_counter_ends(void)
 		int code = run_captured(&counters, output, "--device", "host", "--format", "json",
 					"--min-samples", "1", "--max-samples", "1");
 		expect(code == 1 && bodies == first_wait + 1);
-		expect(output_has("\"status\":\"failed\",\"reason\":\"a stream waited for a "
+		expect(output_has("\"status\":\"failed\",\"cause\":\"error\",\"reason\":\"a stream "
+				  "waited for a "
 				  "counter that nothing advanced"));
 	}
 }

@@ -253,7 +253,7 @@ static void what_is_lost_fails_the_case(void)
 		      {derive_fact, "fact test: out of memory"}};
 	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
 		char reason[80];
-		snprintf(reason, sizeof(reason), "\"status\":\"failed\",\"reason\":\"%s\"",
+		snprintf(reason, sizeof(reason), "\"cause\":\"out_of_memory\",\"reason\":\"%s\"",
 			 losses[i].reason);
 		expect(run_deriving(losses[i].derive) == 1);
 		expect(strstr(output, reason) != NULL);
