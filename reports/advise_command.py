@@ -19,6 +19,7 @@ from reports.advise_lines import Machine, device_of, why_missing
 from reports.advise_machine import machine_of
 from reports.advise_table import comparison_table, table
 from reports.advise_uncertainty import uncertainty
+from reports.causes import completed
 from reports.jsonl import Json, BadRecord, clean, is_number, read_object, whole_in
 from reports.machine import name_of
 from reports.quantity import percent
@@ -127,7 +128,7 @@ def read_signature(path: Path) -> Json:
             % (path, str(signature.get("version"))[:20], READS + "x"),
             BAD,
         )
-    return signature
+    return completed(signature)
 
 
 def _score(signature: Json) -> Json:

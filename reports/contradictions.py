@@ -7,8 +7,8 @@ from __future__ import annotations
 import re
 from typing import Callable, NamedTuple, Optional, Tuple
 
+from reports.causes import GRADES
 from reports.jsonl import Reader, is_number
-from reports.records import GRADES
 
 BOUND_TOLERANCE = 1.02  # BENCH_BOUND_TOLERANCE of bench/bench_run.h
 _ROUNDING = 1e-6  # relative; far above that of the arithmetic, far below what a measurement tells

@@ -10,8 +10,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
+from reports import causes
+from reports.causes import CONTENDED, GRADES
 from reports.jsonl import is_number
-from reports.records import CONTENDED, GRADES, Case, Derived, Flag, Group, Scalar
+from reports.records import Case, Derived, Flag, Group, Scalar
 
 _NUMBERED = re.compile(
     r"([A-Za-z][A-Za-z_-]*?)[-_]?([0-9]{1,9})\Z"
@@ -80,8 +82,6 @@ def flags_concerning(case: Case, derived: Derived) -> List[Flag]:
 
 def why_invalid(case: Case, derived: Derived) -> str:
     """Why this value may not enter a signature; empty when it may."""
-    if case.check == "failed":
-        return "the result was wrong" + (": " + case.check_detail if case.check_detail else "")
     if derived.value is None:
         return derived.reason or "no value, and no reason given"
     wrong = [
@@ -90,6 +90,11 @@ def why_invalid(case: Case, derived: Derived) -> str:
     if not derived.valid or not case.valid and any(f.variant is None and f.quantity is None for f in wrong):
         return derived.reason or _reasons(flags_concerning(case, derived)) or "flagged invalid"
     return ""
+
+
+def cause_of(case: Case, derived: Derived) -> str:
+    """Why a value may not enter a signature, in a word; of one that why_invalid() refuses."""
+    return derived.cause or causes.of_flags(flags_of(case, derived))
 
 
 def valid_value(case: Case, name: str, variant: Optional[str]) -> Optional[float]:

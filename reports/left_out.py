@@ -6,22 +6,19 @@ from __future__ import annotations
 from collections import Counter
 from typing import Dict, Iterable, List, Tuple
 
+from reports.causes import GRADES, NO_VALUE, UNAVAILABLE
 from reports.jsonl import Json
-from reports.machine import Note, cause_of, latest
-from reports.metrics import SKIPPED
+from reports.machine import DID_NOT_RUN, DISTURBED, SOAKED, TOO_FEW, Note, latest, words_of
 from reports.quantity import listing, plural, spell
-from reports.records import CONTENDED, GRADES, NOISY
 
 _PROGRAMS = 6  # that are named
 _NUMBERS = 10  # headline numbers that are named
 _MISSING = {
-    "soaked": "checked, not timed",
-    "too few samples": "too little time for them",
-    "noisy or contended": "too noisy, or contended",
-    "did not run": "the time budget was spent",
-    "invalid": "no valid value",
+    SOAKED: "checked, not timed",
+    TOO_FEW: "too little time for them",
+    DISTURBED: "too noisy, or contended",
+    DID_NOT_RUN: "the time budget was spent",
 }
-_NO_VALUE = "without a value"
 
 
 def _by(entries: List[Json], *keys: str) -> Dict[Tuple[str, ...], List[Json]]:
@@ -79,29 +76,20 @@ def unstarted(signature: Json, status: str) -> List[Note]:
     ]
 
 
-def _flag(entry: Json) -> str:
-    """The flag that weighs most: what is wrong before what is uncertain."""
-    flags = entry["flags"] or [_NO_VALUE]
-    contended = CONTENDED in flags or entry["reason"].startswith(CONTENDED)
-    return next((flag for flag in flags if flag not in GRADES), CONTENDED if contended else NOISY)
-
-
 def _invalid(signature: Json) -> List[Note]:
-    """One note a flag: how many values of which programs, and one reason in full. What is wrong comes
+    """One note a cause: how many values of which programs, and one reason in full. What is wrong comes
     first."""
-    by_flag: Dict[str, List[Json]] = {}
-    for entry in signature["invalid"]:
-        by_flag.setdefault(_flag(entry), []).append(entry)
     notes = []
-    for flag in sorted(by_flag, key=lambda f: (f in GRADES, f == _NO_VALUE, f)):
-        entries = by_flag[flag]
-        example = next((e for e in entries if flag in e["reason"]), entries[0])
-        reason = _brief(_without_flags(example))
-        said = "" if reason.replace("_", " ") == flag.replace("_", " ") else "; for example: " + reason
+    by_cause = {cause: entries for (cause,), entries in _by(signature["invalid"], "cause").items()}
+    for cause in sorted(by_cause, key=lambda c: (c in GRADES, c == NO_VALUE, c)):
+        entries = by_cause[cause]
+        words = "without a value" if cause == NO_VALUE else cause.replace("_", " ")
+        reason = _brief(_without_flags(entries[0]))
+        said = "" if reason.replace("_", " ") == words else "; for example: " + reason
         notes.append(
             Note(
                 "invalid",
-                "%s invalid: %s" % (plural(len(entries), "value"), flag.replace("_", " ")),
+                "%s invalid: %s" % (plural(len(entries), "value"), words),
                 _counted(Counter(e["program"] for e in entries).items()) + said,
             )
         )
@@ -110,21 +98,21 @@ def _invalid(signature: Json) -> List[Note]:
 
 def _missing(signature: Json) -> List[Note]:
     """One note for what this machine cannot do, and one for each other reason."""
-    absent = [e for e in signature["primary_missing"] if e["reason"].startswith(SKIPPED)]
+    absent = [e for e in signature["primary_missing"] if e["cause"] in UNAVAILABLE]
     causes: Dict[str, List[str]] = {}
     for entry in signature["primary_missing"]:
         if entry not in absent:
-            causes.setdefault(cause_of(entry["reason"]), []).append(spell(entry["metric"]))
+            causes.setdefault(words_of(entry["cause"]), []).append(spell(entry["metric"]))
     notes = [
         Note(
             "skipped",
-            "%s missing: %s" % (plural(len(names), "headline number"), _MISSING[cause]),
+            "%s missing: %s" % (plural(len(names), "headline number"), _MISSING.get(cause, "no valid value")),
             listing(names, _NUMBERS),
         )
         for cause, names in sorted(causes.items())
     ]
     if absent:
-        reasons = sorted({e["reason"].partition(": ")[2] for e in absent})
+        reasons = sorted({e["reason"] for e in absent})
         notes.append(
             Note(
                 "skipped",
@@ -170,7 +158,7 @@ def _unfinished(signature: Json) -> List[Note]:
     for run in latest(signature["runs"]):
         if run["status"] not in ("ok", "invalid") and run["reason"]:
             kind = "failed" if run["status"] == "failed" else "skipped"
-            if run["reason"].startswith(run["status"]):  # "interrupted by SIGINT" says it already
+            if run["status"] == "interrupted":  # its reason says it already
                 notes.append(Note(kind, run["program"], _brief(run["reason"])))
             else:
                 notes.append(Note(kind, "%s: %s" % (run["program"], run["status"]), _brief(run["reason"])))

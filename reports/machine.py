@@ -8,11 +8,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Dict, List
 
+from reports.causes import CONTENDED, FEW_SAMPLES, GRADES, NOISY, NOT_RUN, SOAK, UNAVAILABLE
 from reports.jsonl import Json, is_number
-from reports.metrics import NO_CASE, SKIPPED
 from reports.quantity import listing, plural, size
 from reports.placement import in_words
-from reports.records import CONTENDED, GRADES
 from reports.signature import Signature
 from reports.state import Item, items
 
@@ -227,16 +226,19 @@ class Verdict:
 
 _MANY_INVALID = 0.1  # of all values
 _MANY_GRADED = 0.1  # of the headline numbers
-_CAUSES = (
-    ("soaked", ("soak:",)),
-    ("too few samples", ("few_samples",)),
-    ("noisy or contended", GRADES),
-    ("did not run", (NO_CASE,)),
-)
+# Causes for which there is something to do, in words.
+SOAKED, TOO_FEW, DISTURBED, DID_NOT_RUN = "soaked", "too few samples", "noisy or contended", "did not run"
+_WORDS = {
+    SOAK: SOAKED,
+    FEW_SAMPLES: TOO_FEW,
+    NOISY: DISTURBED,
+    CONTENDED: DISTURBED,
+    NOT_RUN: DID_NOT_RUN,
+}
 
 
-def cause_of(reason: str) -> str:
-    return next((cause for cause, words in _CAUSES if any(word in reason for word in words)), "invalid")
+def words_of(cause: str) -> str:
+    return _WORDS.get(cause, "invalid")
 
 
 def _grades_text(signature: Signature) -> str:
@@ -281,9 +283,7 @@ def verdict(signature: Signature) -> Verdict:
     """Doubtful where something failed, a headline number is missing that this machine supports, more than a
     tenth of them are noisy or contended, or more than a tenth of all values are invalid."""
     causes = Counter(
-        cause_of(e["reason"])
-        for e in signature.json["primary_missing"]
-        if not e["reason"].startswith(SKIPPED)
+        words_of(e["cause"]) for e in signature.json["primary_missing"] if e["cause"] not in UNAVAILABLE
     )
     found, valid, grades = _against(signature, causes), len(signature.primary), _grades_text(signature)
     if signature.failed:
@@ -292,14 +292,14 @@ def verdict(signature: Signature) -> Verdict:
             "Something failed or gave a wrong result: do not use this run before that is understood%s."
             % "".join("; " + text for text in found),
         )
-    if causes["soaked"]:
+    if causes[SOAKED]:
         return Verdict(
             True,
             "This run is a soak: it looked for wrong results and found none. Its numbers count for nothing.",
         )
     if found:
-        advice = (["repeat it on an idle machine"] if causes["noisy or contended"] or grades else []) + (
-            ["give it a larger --budget"] if causes["did not run"] or causes["too few samples"] else []
+        advice = (["repeat it on an idle machine"] if causes[DISTURBED] or grades else []) + (
+            ["give it a larger --budget"] if causes[DID_NOT_RUN] or causes[TOO_FEW] else []
         )
         return Verdict(
             True,

@@ -3,13 +3,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
-from reports.curves import marks, samples_behind, why_invalid
+from reports.causes import (
+    AMBIGUOUS,
+    CONTENDED,
+    ERROR,
+    NO_VALUE,
+    NOT_REPORTED,
+    NOT_RUN,
+    NOT_SUPPORTED,
+    WRONG_RESULT,
+)
+from reports.curves import cause_of, marks, samples_behind, why_invalid
 from reports.jsonl import Json, is_number
 from reports.quantity import axis_value
 from reports.records import Case, Derived, Group, Primary, Scalar
-from reports.tries import NOT_CONFIRMED
 
 _COSTS = ("cil", "dil", "latency", "time_ratio", "slowdown")
 
@@ -30,10 +39,6 @@ def metric_name(program: str, quantity: str, labels: Mapping[str, Scalar], suffi
 # the case.
 _WITH_PRIMARY = ("formula", "key")
 _NOT_WITH_PRIMARY = ("quantity",)
-NO_CASE, SKIPPED = (
-    "its case did not run",
-    ("its case was skipped: ", "its variant was skipped: "),
-)  # of a headline number
 _SIZES = ("size", "footprint")  # axes that go without saying
 _WAYS = ("direction", "transfer")
 _WAY_WORDS = {
@@ -95,7 +100,17 @@ def _cases_of(group: Group, primary: Primary) -> List[Case]:
     ]
 
 
-def _why_no_case(group: Group, primary: Primary) -> str:
+class _Found(NamedTuple):
+    """The case and the value of a headline number, or the cause and the reason why there is none; all empty
+    where the device or the options leave it out."""
+
+    case: Optional[Case] = None
+    derived: Optional[Derived] = None
+    cause: str = ""
+    why: str = ""
+
+
+def _without_case(group: Group, primary: Primary) -> _Found:
     """Empty where the options or the device leave it out: without f8 in the list of types, f8 is not
     missing."""
     listed: Dict[str, set] = {}
@@ -107,37 +122,39 @@ def _why_no_case(group: Group, primary: Primary) -> str:
         str(value) for value, values in terms if isinstance(value, str) and all(v.isdigit() for v in values)
     ]
     if unknown:
-        return "this device does not report what %s is" % " and ".join(unknown)
-    return NO_CASE if all(str(value) in values for value, values in terms) else ""
+        why = "this device does not report what %s is" % " and ".join(unknown)
+        return _Found(cause=NOT_REPORTED, why=why)
+    if all(str(value) in values for value, values in terms):
+        return _Found(cause=NOT_RUN, why="its case did not run")
+    return _Found()
 
 
-def _why_no_variant(case: Case, primary: Primary) -> str:
-    """Empty where the options left it out. The fact says "engine, both_ways: why"."""
-    variants, _, why = str(case.facts.get("not_measured", "")).partition(": ")
-    return SKIPPED[1] + why if primary.variant in variants.split(", ") else ""
+def _without_value(case: Case, primary: Primary) -> _Found:
+    """Empty where the options left its variant out."""
+    if case.variant(primary.variant) is not None:
+        return _Found(cause=NO_VALUE, why="no value in " + case.key)
+    why = case.variants_not_supported.get(primary.variant or "")
+    return _Found() if why is None else _Found(cause=NOT_SUPPORTED, why=why or "no reason given")
 
 
-def _value_of(group: Group, primary: Primary) -> Tuple[Optional[Case], Optional[Derived], str]:
-    """The case and the value, or why there is none; all empty where the device or the options leave it
-    out."""
+def _value_of(group: Group, primary: Primary) -> _Found:
     cases = _cases_of(group, primary)
     if not cases:
-        return None, None, _why_no_case(group, primary)
+        return _without_case(group, primary)
     if len(cases) > 1:
-        return None, None, "%d cases fit: %s" % (len(cases), "; ".join(c.key for c in cases[:3]))
+        why = "%d cases fit: %s" % (len(cases), "; ".join(c.key for c in cases[:3]))
+        return _Found(cause=AMBIGUOUS, why=why)
     case = cases[0]
+    if case.status == "failed":
+        cause = case.cause if case.cause == WRONG_RESULT else ERROR  # the others are of what cannot be had
+        return _Found(cause=cause, why="its case failed: " + case.reason)
     if case.status != "ok":
-        return None, None, ("its case failed: " if case.status == "failed" else SKIPPED[0]) + case.reason
+        return _Found(cause=case.cause, why=case.reason or "no reason given")
     found = [d for d in case.derived if d.name == primary.derived and d.variant == primary.variant]
     if not found:
-        return (
-            None,
-            None,
-            _why_no_variant(case, primary)
-            if case.variant(primary.variant) is None
-            else "no value in " + case.key,
-        )
-    return case, found[-1], why_invalid(case, found[-1])
+        return _without_value(case, primary)
+    derived, why = found[-1], why_invalid(case, found[-1])
+    return _Found(case, derived, cause_of(case, derived) if why else "", why)
 
 
 def condition_of(group: Group, case: Case, primary: Primary) -> str:
@@ -170,19 +187,21 @@ def primary_of(group: Group, suffix: str) -> Tuple[Dict[str, Json], List[Json], 
     tries of each."""
     taken, missing, tries = {}, [], {}
     for primary in group.run.primary:
-        case, derived, why = _value_of(group, primary)
+        case, derived, cause, why = _value_of(group, primary)
         if why:
             entry = {
                 "program": group.program,
                 "device": group.device,
                 "metric": primary.metric,
+                "cause": cause,
                 "reason": why,
             }
             if (
-                why == NOT_CONFIRMED
+                cause == CONTENDED
                 and case is not None
                 and derived is not None
                 and derived.value is not None
+                and len(derived.each) == 1
             ):
                 entry["once"] = {
                     "value": derived.value,

@@ -8,14 +8,14 @@ import re
 from dataclasses import dataclass, field
 from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
+from reports import causes
+from reports.causes import GRADES
 from reports.jsonl import Json, Reader, BadRecord, clean, is_number
 from reports.state import checked
 
 Scalar = Union[str, int, float]
 
 SAMPLES_KEPT = 120
-
-NOISY, CONTENDED = GRADES = ("noisy", "contended")  # flags of values that can be used, the better first
 
 _BIG = re.compile(r"[0-9]{16,20}\Z")  # an integer above 2^53 comes as a string
 
@@ -80,6 +80,7 @@ class Derived:
     each: Tuple[float, ...] = ()  # the values of these, in the order of time
     core_latency_s: Optional[float] = None  # of the try that gives the value
     extremes: Optional[Tuple[float, float]] = None  # least and largest of what the program collected
+    cause: str = ""  # why the tries give no value; empty: its flags say it
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,8 @@ class Case:
     valid: bool
     flags: Tuple[Flag, ...]
     core_latency_s: Optional[float] = None  # of the placement that its rounds are of
+    cause: str = ""  # unless it is ok
+    variants_not_supported: Mapping[str, str] = field(default_factory=dict)  # name -> why
 
     def variant(self, name: Optional[str]) -> Optional[Variant]:
         return next((v for v in self.variants if v.name == name), None)
@@ -339,11 +342,15 @@ def _derived(reader: Reader) -> Derived:
 
 def case_of(reader: Reader, line: int, references: Sequence[str]) -> Case:
     """A case. Values of a reference variant are dropped: they are in the timings and in the bounds of the
-    others. One that failed or was skipped has none, whatever the record states."""
+    others. One that failed or was skipped has none, whatever the record states. A wrong result is a
+    failure."""
     status = reader.text("status")
     if status not in ("ok", "failed", "skipped"):
         raise BadRecord("case.status is not ok, failed or skipped")
     check, validity = reader.object_or_empty("check"), reader.object_or_empty("validity")
+    said, facts = reader.text_or("cause"), reader.scalars("facts", null=True)
+    is_wrong = said == causes.WRONG_RESULT or check.text_or("status") == "failed"
+    status = "failed" if is_wrong else status
     return Case(
         program=reader.text("program"),
         run=reader.text("run"),
@@ -351,7 +358,7 @@ def case_of(reader: Reader, line: int, references: Sequence[str]) -> Case:
         axes=_numbers(reader.scalars("case")),
         key=reader.text("key"),
         status=status,
-        reason=reader.text_or("reason"),
+        reason=reader.text_or("reason") or (check.text_or("detail") if is_wrong else ""),
         elapsed_s=reader.real("elapsed_s"),
         variants=tuple(v for v in map(_variant, reader.objects("variants")) if status == "ok"),
         derived=tuple(
@@ -365,7 +372,7 @@ def case_of(reader: Reader, line: int, references: Sequence[str]) -> Case:
             Mechanism(m.text("name"), m.truth("observed"), m.text_or("detail"))
             for m in reader.objects("mechanism")
         ),
-        facts=reader.scalars("facts", null=True),
+        facts=facts,
         valid=validity.json.get("valid", True) is True,
         flags=tuple(
             Flag(
@@ -377,6 +384,11 @@ def case_of(reader: Reader, line: int, references: Sequence[str]) -> Case:
             for f in validity.objects("flags")
         ),
         core_latency_s=reader.object_or_empty("surroundings").real("core_latency_s") or None,
+        cause=causes.of_case(said, status, is_wrong),
+        variants_not_supported=causes.variants_not_supported(
+            {v.text("name"): v.text_or("reason") for v in reader.objects("variants_not_supported")},
+            facts.get("not_measured"),
+        ),
     )
 
 

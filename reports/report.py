@@ -14,6 +14,7 @@ from typing import Any, Dict, List, Tuple
 
 from reports import left_out, machine
 from reports.answers import TRUST, answers
+from reports.causes import CONTENDED, NOISY
 from reports.charts import draw_share
 from reports.csv_files import METRICS, TIMINGS
 from reports.details import RECORDS, details_of
@@ -21,7 +22,6 @@ from reports.glossary import Linker, words
 from reports.groups import grouped
 from reports.jsonl import Json
 from reports.quantity import half_width, human, human_interval, number_and_unit, percent, plural, spell
-from reports.records import CONTENDED, NOISY
 from reports.section import Bar, Bars, Figure, Panels, Section, Table
 from reports.sections import method_of, spec_of
 from reports.sections.node import fact_text

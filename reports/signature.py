@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
-from reports.curves import Curve, axis_unit, curves_of, flags_of, marks, numeric_axis, why_invalid
+from reports.causes import ERROR, NOT_STARTED
+from reports.curves import Curve, axis_unit, cause_of, curves_of, flags_of, marks, numeric_axis, why_invalid
 from reports.jsonl import Json, is_number
 from reports.quantity import listing, size
 from reports.section import Finding, Section
@@ -201,20 +202,11 @@ def _not_measured(group: Group) -> List[Json]:
             "device": group.device,
             "key": c.key,
             "status": c.status,
+            "cause": c.cause,
             "reason": c.reason or "no reason given",
         }
         for c in group.cases.values()
         if c.status in statuses
-    ] + [
-        {
-            "program": c.program,
-            "device": group.device,
-            "key": c.key,
-            "status": "failed",
-            "reason": "check: " + (c.check_detail or "no detail"),
-        }
-        for c in group.cases.values()
-        if c.status == "ok" and c.check == "failed"
     ]
 
 
@@ -226,6 +218,7 @@ def _unstarted(records: Records, main: str) -> List[Json]:
             "device": main,
             "key": None,
             "status": "failed" if end.status == "failed" else "skipped",
+            "cause": ERROR if end.status == "failed" else NOT_STARTED,
             "reason": end.reason or "no reason given",
         }
         for program, end in sorted(records.unstarted.items())
@@ -241,6 +234,7 @@ def _invalid(group: Group) -> List[Json]:
             "derived": d.name,
             "variant": d.variant,
             "flags": flags_of(c, d),
+            "cause": cause_of(c, d),
             "reason": why_invalid(c, d),
         }
         for c in group.cases.values()

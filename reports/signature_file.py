@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Sequence, Set, Tuple
 
 from reports.jsonl import Json
 
-SCHEMA, VERSION, READS = "gpusig.signature", "3.1.0", "3."
+SCHEMA, VERSION, READS = "gpusig.signature", "3.2.0", "3."
 # What code that trusts the types of a signature raises where they are others.
 MALFORMED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
 
@@ -156,6 +156,6 @@ def _written(signature: Json, headline_quantities: Set[Tuple[str, str]]) -> Json
         runs=[
             {name: value for name, value in run.items() if name != "argv"} for run in signature["runs"]
         ],  # they have paths
-        not_measured=_grouped(signature["not_measured"], ("program", "device", "status", "reason")),
-        invalid=_grouped(signature["invalid"], ("program", "device", "flags")),
+        not_measured=_grouped(signature["not_measured"], ("program", "device", "status", "cause", "reason")),
+        invalid=_grouped(signature["invalid"], ("program", "device", "flags", "cause")),
     )

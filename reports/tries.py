@@ -12,14 +12,14 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Dict, List, Optional, Sequence, Tuple
 
-from reports.curves import flags_concerning, why_graded, why_invalid
+from reports.causes import CONTENDED, NOISY, WRONG_RESULT
+from reports.curves import cause_of, flags_concerning, why_graded, why_invalid
 from reports.placement import is_at
 from reports.quantity import digits, scale_of
-from reports.records import CONTENDED, NOISY, Case, Derived, Flag
+from reports.records import Case, Derived, Flag
 
 SAME = 0.1  # of the larger value; between single runs on a shared machine smaller differences mean nothing
 MOST = 50  # of one case, the latest; a run makes two, and the time to compare them grows with the square
-NOT_CONFIRMED = "contended, and no other try confirms it"
 _BEST_FIRST = ("", NOISY, CONTENDED)
 
 
@@ -96,7 +96,7 @@ def outcome(tries: Sequence[Try], unit: str = "") -> Outcome:
         places[-1], low, high, len(counted), grade, counted[-1].reason, values=tuple(t.value for t in counted)
     )
     if grade == CONTENDED and len(counted) == 1:
-        return replace(found, missing=NOT_CONFIRMED)
+        return replace(found, missing="contended, and no other try confirms it")
     if grade == CONTENDED and apart:
         return replace(found, missing="contended, and two tries differ: %s" % _two_values(*apart, unit))
     if apart:
@@ -110,7 +110,7 @@ def outcome(tries: Sequence[Try], unit: str = "") -> Outcome:
 def _failure(tries: Sequence[Case]) -> Optional[Case]:
     """A wrong result is not put right by another try; an operation that failed is, by a later one that a
     person asked for."""
-    wrong = [t for t in tries if t.check == "failed"]
+    wrong = [t for t in tries if t.cause == WRONG_RESULT]
     if wrong:
         return wrong[-1]
     decided = [t for t in tries if t.status != "skipped"]
@@ -142,8 +142,12 @@ def _try(case: Case, derived: Derived, place: Optional[float]) -> Try:
 
 def _settled(found: Outcome, of: Try, case: Case, derived: Derived) -> Derived:
     """The value with what the tries make of it."""
-    if of.why_invalid or found.missing:
-        return replace(derived, valid=False, reason=of.why_invalid or found.missing, grade="")
+    if of.why_invalid:
+        return replace(derived, valid=False, reason=of.why_invalid, cause=cause_of(case, derived), grade="")
+    if found.missing:
+        return replace(
+            derived, valid=False, reason=found.missing, cause=CONTENDED, each=found.values, grade=""
+        )
     return replace(
         derived,
         ci_low=found.low,
@@ -167,8 +171,7 @@ def merged(tries: Sequence[Case], place: Optional[float] = None) -> Case:
             if len(tries) == 1
             else replace(
                 failure,
-                reason="1 of %d tries: %s"
-                % (len(tries), failure.reason or failure.check_detail or "no reason given"),
+                reason="1 of %d tries: %s" % (len(tries), failure.reason or "no reason given"),
             )
         )
     ok = [t for t in tries if t.status == "ok"][-MOST:]

@@ -10,14 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Dict, Tuple
 
+from reports.causes import CONTENDED, UNAVAILABLE, completed
 from reports.compare import provenance
 from reports.compare.numbers import DIFFERENCE, RATIO, BadNumbers, Number, RunNumbers
 from reports.groups import GROUPS
 from reports.jsonl import BadRecord, Json, clean, is_number, read_object
 from reports.machine import main_device, name_of
-from reports.metrics import SKIPPED
 from reports.quantity import spell
-from reports.records import CONTENDED
 from reports.signature_file import MALFORMED, READS, SCHEMA
 
 SOURCE = "gpusig"
@@ -85,7 +84,7 @@ def _missing(signature: Json) -> Dict[str, Number]:
             "",
             None,
             True,
-            unavailable=reason.startswith(SKIPPED),
+            unavailable=entry["cause"] in UNAVAILABLE,
             reason=reason,
             label=spell(metric),
             group=_GROUP_OF.get(program, "Others"),
@@ -161,7 +160,7 @@ def read_signature(path: Path, name: str) -> Json:
             "%s: signature.json has version %s, and this reads %sx; make it again: ./gpusig report %s"
             % (name, clean(str(found.get("version")))[:40], READS, name)
         )
-    return found
+    return completed(found)
 
 
 def read_plan(folder: Path) -> Json:

@@ -14,7 +14,7 @@ import re
 from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
 from xml.etree import ElementTree
 
-from reports.export.runs import CHECK, UNKNOWN, Run, moment_of
+from reports.export.runs import UNKNOWN, Run, moment_of
 from reports.jsonl import Json, is_number
 from reports.machine import latest
 from reports.quantity import human, human_interval, plural
@@ -67,7 +67,7 @@ def _unmeasured(entry: Json) -> Case:
         if entry["key"] is None
         else str(entry["key"]) + (" and %d more" % (count - 1) if count > 1 else "")
     )
-    kind = "wrong result" if reason.startswith(CHECK) else "failed"
+    kind = str(entry["cause"]).replace("_", " ")
     return Case(name, "failure" if failed else "skipped", kind if failed else "", reason)
 
 

@@ -13,7 +13,8 @@ from __future__ import annotations
 import re
 from typing import Dict, Iterable, List, Mapping, NamedTuple, Sequence, Tuple
 
-from reports.export.runs import CHECK, Run, Value
+from reports.causes import WRONG_RESULT
+from reports.export.runs import Run, Value
 from reports.quantity import spell
 
 _UNITS = {
@@ -98,9 +99,7 @@ def _counts(run: Run) -> Iterable[Sample]:
     invalid: Dict[Tuple[str, str], int] = {}
     for entry in run.signature["not_measured"]:
         place, count = (str(entry["program"]), str(entry["device"])), int(entry.get("count", 1))
-        wrong[place] = wrong.get(place, 0) + count * (
-            entry["status"] == "failed" and str(entry["reason"]).startswith(CHECK)
-        )
+        wrong[place] = wrong.get(place, 0) + count * (entry["cause"] == WRONG_RESULT)
     for entry in run.signature["invalid"]:
         place = str(entry["program"]), str(entry["device"])
         invalid[place] = invalid.get(place, 0) + int(entry.get("count", 1))
@@ -170,7 +169,7 @@ def _of_run(run: Run) -> Iterable[Sample]:
                     "device": missing.device,
                     "program": missing.program,
                     "metric": missing.metric,
-                    "reason": missing.cause,
+                    "cause": missing.cause,
                 },
             ),
             1,

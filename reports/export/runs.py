@@ -19,16 +19,13 @@ from reports.compare.sides import MAX_RUNS, SIGNATURE, Place, named, runs_under
 from reports.compare.verdict import matches
 from reports.groups import grouped
 from reports.jsonl import Json, clean, is_number
-from reports.machine import cause_of, main_device, name_of, verdict
-from reports.metrics import SKIPPED
+from reports.machine import main_device, name_of, verdict
 from reports.moment import moment
 from reports.signature import Signature
 from reports.signature_file import MALFORMED
 from reports.spread import shown_interval
 
 UNKNOWN = "unknown"
-NOT_AVAILABLE = "not available here"  # the cause of a missing number that this machine cannot have
-CHECK = "check: "  # begins the reason of a case whose result was wrong (reports/signature.py)
 
 
 class Value(NamedTuple):
@@ -56,7 +53,7 @@ class Missing(NamedTuple):
     program: str
     metric: str
     device: str
-    cause: str  # one of a few
+    cause: str  # one of reports/causes.py
     reason: str
 
 
@@ -132,10 +129,9 @@ def _metric(name: str) -> str:
 def _missing(signature: Json) -> Tuple[Missing, ...]:
     found = []
     for entry in signature["primary_missing"]:
-        program, metric, device, reason = (
-            str(entry[key]) for key in ("program", "metric", "device", "reason")
+        program, metric, device, cause, reason = (
+            str(entry[key]) for key in ("program", "metric", "device", "cause", "reason")
         )
-        cause = NOT_AVAILABLE if reason.startswith(SKIPPED) else cause_of(reason)
         found.append(
             Missing(gpusig.name_of_missing(signature, entry), program, metric, device, cause, reason)
         )

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, NamedTuple, Optional
 
 from reports.compare import gpusig, provenance
 from reports.compare.numbers import BadNumbers
@@ -33,12 +33,25 @@ class Measured:
     tries: int = 1  # that were made
     counted: int = 1  # of these; a contended one does not count where another is not
     contended: bool = False
+    cause: str = ""
     reason: str = ""
     case: str = ""  # as of compare.numbers.Number
 
     @property
     def label(self) -> str:
         return spell(self.name.rpartition("/")[2])
+
+
+class Failure(NamedTuple):
+    """Of cases of a program."""
+
+    program: str
+    device: str
+    reason: str
+
+    @property
+    def text(self) -> str:
+        return "%s on %s: %s" % self
 
 
 @dataclass
@@ -49,7 +62,7 @@ class Node:
     provenance: Dict[str, str] = field(default_factory=dict)
     memory_bytes: float = 0.0  # of the host
     measured: List[Measured] = field(default_factory=list)
-    failed: List[str] = field(default_factory=list)  # "PROGRAM on DEVICE: why"
+    failed: List[Failure] = field(default_factory=list)
     unreadable: str = ""  # why the records give no signature
 
     @property
@@ -131,16 +144,17 @@ def _measured(signature: Json, keys: Dict[tuple, str], tries: Dict[tuple, int]) 
                 tries=made,
                 counted=0,
                 contended="once" in entry,
+                cause=entry["cause"],
                 reason=str(entry["reason"]),
             )
         )
     return found
 
 
-def _failed(signature: Json) -> List[str]:
+def _failed(signature: Json) -> List[Failure]:
     return list(
         dict.fromkeys(
-            "%s on %s: %s" % (e["program"], e["device"], e["reason"])
+            Failure(e["program"], e["device"], e["reason"])
             for e in signature["not_measured"]
             if e["status"] == "failed"
         )

@@ -14,8 +14,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import Dict, List, Optional, Sequence
 
+from reports.causes import NOT_RUN
 from reports.compare.numbers import BadNumbers
-from reports.metrics import NO_CASE
 from reports.preflight.node import Measured, Node
 from reports.preflight.outcome import BAD, OK, UNKNOWN, Check
 from reports.preflight.reference import FROM_NOWHERE, Expected, Reference
@@ -137,7 +137,7 @@ def _sentence(row: Row, node: Node) -> str:
 
 def _unknown(check: Check, rows: Sequence[Row], node: Node) -> None:
     """Numbers without a verdict. What there was no time for is left out, unless that is most of them."""
-    unmeasured = [row for row in rows if row.outcome == UNKNOWN and row.reason == NO_CASE]
+    unmeasured = [row for row in rows if row.outcome == UNKNOWN and row.measured.cause == NOT_RUN]
     if unmeasured:
         say = (
             check.unknown
@@ -145,7 +145,7 @@ def _unknown(check: Check, rows: Sequence[Row], node: Node) -> None:
             else check.note
         )
         say("no time for %s" % listing([where(row, node) for row in unmeasured], 3))
-    rows = [row for row in rows if row.outcome == UNKNOWN and row.reason != NO_CASE]
+    rows = [row for row in rows if row.outcome == UNKNOWN and row.measured.cause != NOT_RUN]
     by_reason: Dict[str, List[str]] = {}
     for row in rows:
         by_reason.setdefault(row.reason, []).append(where(row, node))
@@ -155,12 +155,10 @@ def _unknown(check: Check, rows: Sequence[Row], node: Node) -> None:
 
 def _programs(check: Check, node: Node) -> None:
     """Those that did not end as they should, and have not said so in a record."""
+    known = {(one.program, one.device) for one in node.failed}
     for one in node.evidence["programs"]:
         text = "%s on %s: %s" % (one.get("program"), one.get("device"), one.get("reason") or "failed")
-        known = any(
-            said.startswith("%s on %s: " % (one.get("program"), one.get("device"))) for said in node.failed
-        )
-        if one.get("status") == "failed" and not known:
+        if one.get("status") == "failed" and (one.get("program"), one.get("device")) not in known:
             check.bad(text)
         elif one.get("status") in ("stopped", "skipped"):
             check.unknown(text)
@@ -168,8 +166,8 @@ def _programs(check: Check, node: Node) -> None:
 
 def check(node: Node, reference: Optional[Reference], rows: Sequence[Row]) -> Check:
     found = Check(NAME)
-    for text in node.failed:
-        found.bad(text)
+    for one in node.failed:
+        found.bad(one.text)
     _programs(found, node)
     bad = sorted((row for row in rows if row.outcome == BAD), key=lambda row: -(row.worse or 0.0))
     for row in bad:

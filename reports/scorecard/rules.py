@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Callable, Dict, List, NamedTuple, Sequence, Tuple
 
+from reports.causes import CONTENDED, SOAK, UNAVAILABLE
 from reports.compare import provenance
-from reports.metrics import SKIPPED
 from reports.quantity import listing, plural
-from reports.records import CONTENDED
 from reports.scorecard.machines import Machine
 from reports.state import telemetry_of
 
@@ -64,17 +63,14 @@ def _verified(machine: Machine) -> Finding:
 
 
 def _no_soak(machine: Machine) -> Finding:
-    soaked = [s for s in machine.signatures if any("soak:" in e["reason"] for e in s["primary_missing"])]
+    soaked = [s for s in machine.signatures if any(e["cause"] == SOAK for e in s["primary_missing"])]
     return Finding(NO, "a soak: its numbers count for nothing") if soaked else Finding(YES, "")
 
 
 def _headline(machine: Machine) -> Finding:
     """What the device cannot do is not missing."""
     counted = Counter(
-        e["metric"]
-        for s in machine.signatures
-        for e in s["primary_missing"]
-        if not e["reason"].startswith(SKIPPED)
+        e["metric"] for s in machine.signatures for e in s["primary_missing"] if e["cause"] not in UNAVAILABLE
     )
     if counted:
         return Finding(
@@ -92,7 +88,7 @@ def _alone(machine: Machine) -> Finding:
     kept = sum(
         e.get("grade") == CONTENDED for s in machine.signatures for e in s["metrics"].values() if e["primary"]
     )
-    lost = sum(CONTENDED in e["reason"] for s in machine.signatures for e in s["primary_missing"])
+    lost = sum(e["cause"] == CONTENDED for s in machine.signatures for e in s["primary_missing"])
     return (
         Finding(NO, "%s contended" % plural(kept + lost, "headline value"))
         if kept + lost

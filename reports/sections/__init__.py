@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Dict, List, Mapping, Optional
 
+from reports.causes import GRADES
 from reports.curves import Curve, why_invalid
 from reports.quantity import plural
 from reports.sections import (
@@ -35,7 +36,7 @@ from reports.sections import (
     torus,
     trigger,
 )
-from reports.records import GRADES, Group
+from reports.records import Group
 from reports.section import Section, SectionSpec
 
 SPECS: Dict[str, SectionSpec] = {

@@ -19,10 +19,11 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from reports.advise import Adviser, LibraryMissing
 from reports.advise_machine import machine_of
+from reports.causes import GRADES
 from reports.curves import why_invalid
 from reports.jsonl import Json, is_number
 from reports.quantity import human, percent
-from reports.records import GRADES, Case, Variant
+from reports.records import Case, Variant
 from reports.section import Figure, Section, SectionSpec, Table
 from reports.sections.ficco import work_of
 from reports.sections.operands import is_cold

@@ -16,11 +16,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Dict, List, Optional, Tuple
 
+from reports.causes import CONTENDED
 from reports.charts import Cell, draw_heat
 from reports.curves import why_invalid
 from reports.jsonl import Json, is_number
 from reports.quantity import axis_value, human, human_interval, plural, scale_of
-from reports.records import CONTENDED, Case, Derived, Group
+from reports.records import Case, Derived, Group
 from reports.section import Figure, Finding, Panels, Section, SectionSpec, Table
 from reports.sections import generic
 from reports.slow_links import LATE, MIN_NODES, SLOW, Ends, Found, Links, Measured, SlowNode, find

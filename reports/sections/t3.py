@@ -7,10 +7,11 @@ from __future__ import annotations
 import statistics
 from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
+from reports.causes import GRADES
 from reports.curves import flag_text, split_number, why_invalid
 from reports.jsonl import Json, is_number
 from reports.quantity import digits, listing, percent, plural
-from reports.records import GRADES, Case, Derived
+from reports.records import Case, Derived
 from reports.section import Section
 from reports.sections import generic
 

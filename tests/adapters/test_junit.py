@@ -39,7 +39,7 @@ class Schema(simulated.Scratch):
         bad = json.loads((self.simulate("bad", "sim:h100") / "signature.json").read_text(encoding="utf-8"))
         entry = {"program": self.program, "device": "sim:h100", "key": "a=1", "count": 2, "where": {}}
         bad["not_measured"] = [
-            dict(entry, status="failed", reason="check: 3 of 5 differ"),
+            dict(entry, status="failed", cause="wrong_result", reason="3 of 5 differ"),
             dict(entry, status="skipped", reason='not <here> & "now"\u0000'),
             dict(entry, program="micro/none", key=None, status="failed", reason=""),
         ]

@@ -719,6 +719,7 @@ def pair(**more: Any) -> Writer:
             w.case(
                 {"type": "f32", "shape": shape, "transfer": "peer", "copy-method": method, "size": "1x"},
                 status="skipped",
+                cause="not_supported",
                 reason="peer needs two devices",
             )
     return w.end()

@@ -145,7 +145,8 @@ class Prometheus(Exported):
                     "program": "micro/memory",
                     "metric": "x",
                     "device": "host",
-                    "reason": "its case was skipped: no room",
+                    "cause": "out_of_memory",
+                    "reason": "no room",
                 }
             ]
             content["not_measured"].append(
@@ -154,7 +155,8 @@ class Prometheus(Exported):
                     "device": "host",
                     "key": "a=1",
                     "status": "failed",
-                    "reason": "check: 3 of 5 differ",
+                    "cause": "wrong_result",
+                    "reason": "3 of 5 differ",
                     "count": 2,
                     "where": {},
                 }
@@ -170,7 +172,7 @@ class Prometheus(Exported):
             ]
             return number
 
-        self.assertEqual(one("gpusig_metric_missing", 'metric="x"', 'reason="not available here"'), 1)
+        self.assertEqual(one("gpusig_metric_missing", 'metric="x"', 'cause="out_of_memory"'), 1)
         self.assertEqual(one("gpusig_wrong_results", 'program="micro/memory"'), 2)
         self.assertEqual(one("gpusig_run_doubtful"), 1)
 
@@ -240,7 +242,8 @@ class JUnit(Exported):
                     "device": "host",
                     "key": "a=1",
                     "status": "failed",
-                    "reason": "check: 3 of 5 differ",
+                    "cause": "wrong_result",
+                    "reason": "3 of 5 differ",
                     "count": 2,
                     "where": {},
                 }
@@ -264,9 +267,7 @@ class JUnit(Exported):
         self.assertEqual((suite.get("failures"), suite.get("skipped"), suite.get("errors")), ("1", "1", "0"))
         failure, skipped = suite.find("testcase/failure"), suite.find("testcase/skipped")
         assert failure is not None and skipped is not None
-        self.assertEqual(
-            (failure.get("type"), failure.get("message")), ("wrong result", "check: 3 of 5 differ")
-        )
+        self.assertEqual((failure.get("type"), failure.get("message")), ("wrong result", "3 of 5 differ"))
         self.assertEqual(skipped.get("message"), "throttled by heat")
         self.assertIn("memory_triad_bandwidth", [case.get("name") for case in suite.iter("testcase")])
         self.assertEqual(

@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Optional
 
 import synthetic
 import workplace
-from reports import answers, glossary, left_out
+from reports import answers, causes, glossary, left_out
 from reports.headline import headline as headline_of
 from reports.machine import warnings
 from reports.signature import Signature
@@ -137,6 +137,7 @@ class LeftOut(workplace.Scratch):
             {
                 "program": "micro/%d" % (i % 8),
                 "flags": list(f),
+                "cause": causes.of_flags(f),
                 "reason": "; ".join("%s: so" % x for x in f) or "no",
             }
             for i, f in enumerate(flags)

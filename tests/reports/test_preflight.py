@@ -355,7 +355,7 @@ class Speed(unittest.TestCase):
             measured(80.0, tries=2, counted=2),
             node.Measured("micro/copy_path/down", "cuda:3", None, reason="few"),
         ]
-        one.failed = ["micro/memory on cuda:1: wrong result"]
+        one.failed = [node.Failure("micro/memory", "cuda:1", "wrong result")]
         said = answer.answer(one, expected, ())
         self.assertEqual((said["outcome"], said["exit"]), ("bad", 1))
         lines = answer.text(said).splitlines()

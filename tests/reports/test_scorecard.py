@@ -422,17 +422,13 @@ class Rules(unittest.TestCase):
             change(made, made.signatures[1])
             return made
 
-        missing = {"program": "p", "metric": "m", "device": "cuda", "reason": "its case did not run"}
+        missing = {"program": "p", "metric": "m", "device": "cuda", "cause": "not_run"}
         cases = {
             "three runs": lambda m, s: m.runs.pop() and m.signatures.pop() and m.paths.pop(),
             "complete": lambda m, s: s["runs"].append({"program": "p", "status": "killed"}),
             "headline": lambda m, s: s["primary_missing"].append(missing),
-            "soak": lambda m, s: s["primary_missing"].append(
-                dict(missing, reason="soak: counts for nothing")
-            ),
-            "nobody else": lambda m, s: s["primary_missing"].append(
-                dict(missing, reason="contended, and no second try")
-            ),
+            "soak": lambda m, s: s["primary_missing"].append(dict(missing, cause="soak")),
+            "nobody else": lambda m, s: s["primary_missing"].append(dict(missing, cause="contended")),
             "throttled": lambda m, s: s["invalid"].append(
                 {"flags": ["throttled"], "program": "p", "count": 2}
             ),

@@ -12,7 +12,8 @@ from typing import Any, List, Optional
 import synthetic
 import workplace
 
-from reports.records import CONTENDED, NOISY, Case
+from reports.causes import CONTENDED, NOISY
+from reports.records import Case
 from reports.tries import Try, agree, hull, outcome
 
 GRADES = ("", NOISY, CONTENDED)

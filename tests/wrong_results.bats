@@ -1,0 +1,74 @@
+#!/usr/bin/env bats
+# bats file_tags=all
+# SPDX-License-Identifier: BSD-3-Clause
+# Wrong results of a real program, on a simulated device that corrupts copies, reach whatever reads its records.
+
+# shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
+load bats/helpers
+
+# Three good runs, and three of the same device when its copies are wrong.
+setup_file() {
+	local number copies=${GPUSIG_BIN:-$root/bin}/micro/copy_path
+	cd "$BATS_FILE_TMPDIR" || return 1
+	for number in 1 2 3; do
+		printf 'like = quiet\n' >a.model
+		"$copies" --device sim:./a.model --headline --seed "$number" --max-samples 10 --format json >"good-$number" || return 1
+		printf 'like = quiet\ncorrupt_copy_every = 23\n' >a.model
+		! "$copies" --device sim:./a.model --headline --seed "$number" --max-samples 10 --format json >"bad-$number" || return 1
+		for kind in good bad; do
+			mkdir -p "$kind/run-$number"
+			mv "$kind-$number" "$kind/run-$number/records.jsonl"
+		done
+	done
+	signatures "$BATS_FILE_TMPDIR"/*/run-*
+}
+
+setup() { cd "$BATS_FILE_TMPDIR" || return 1; }
+
+tells() { (cd "$root" && exec "$TEST_PYTHON" -m suite --cwd "$BATS_FILE_TMPDIR" "$@"); }
+
+wrong() { grep -c '"cause":"wrong_result"' bad/run-1/records.jsonl; }
+
+@test "records and signature say so in a word, as their schemas have it" {
+	[ "$(wrong)" -gt 0 ]
+	[ "$(wrong)" = "$(grep -c '"reason":"wrong result: ' bad/run-1/records.jsonl)" ]
+	fits_schema bad/run-1/records.jsonl
+	json 'all(e["cause"] == "wrong_result" for part in ("not_measured", "primary_missing") for e in rows[0][part])' \
+		'len(rows[0]["not_measured"]) > 0 and len(rows[0]["primary_missing"]) > 0' < <(tr -d '\n' <bad/run-1/signature.json)
+}
+
+@test "Prometheus counts them, and none where there are none" {
+	run --separate-stderr tells export --to prometheus bad/run-1
+	[ "$status" = 0 ]
+	grep -q "^gpusig_wrong_results{.*program=\"micro/copy_path\"} $(wrong).0\$" <<<"$output"
+	[[ $output == *$'\ngpusig_metric_missing{'*'cause="wrong_result"} 1'* ]]
+	run --separate-stderr tells export --to prometheus good/run-1
+	grep -q '^gpusig_wrong_results{.*program="micro/copy_path"} 0.0$' <<<"$output"
+}
+
+@test "in JUnit each is a failure of that type" {
+	run --separate-stderr tells export --to junit bad/run-1
+	[ "$(grep -c '<failure message="wrong result: .* type="wrong result"' <<<"$output")" = "$(wrong)" ]
+	run --separate-stderr tells export --to junit good/run-1
+	[[ $output != *'<failure'* ]]
+}
+
+@test "report, scorecard, comparison and fleet say it, and none is as good as a clean one" {
+	run tells report bad/run-1
+	[[ $output == *"micro/copy_path: 1 case failed: "*"wrong result: "* ]]
+	[[ $output == *"Something failed or gave a wrong result: do not use this run"* ]]
+	run --separate-stderr tells scorecard good bad --format json
+	json '[r["machines"]["bad"]["holds"] for r in rows[0]["rules"] if r["rule"].startswith("nothing failed")] == ["no"]' <<<"$(tr -d '\n' <<<"$output")"
+	run tells compare good bad
+	[ "$status" = 3 ]
+	[[ $output == *"its case failed: wrong result: "* ]]
+	mkdir -p fleet
+	for number in 1 2 3; do
+		cp -r "good/run-$number" "fleet/good-$number"
+		cp -r "good/run-$number" "fleet/well-$number"
+	done
+	cp -r bad/run-1 fleet/bad-1
+	run --separate-stderr tells fleet fleet
+	[ "$status" = 3 ]
+	[[ $(tr -s ' \n' '  ' <<<"$output") == *"bad-1 "*"its case failed: wrong result: "* ]]
+}
