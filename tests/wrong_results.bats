@@ -72,3 +72,10 @@ wrong() { grep -c '"cause":"wrong_result"' bad/run-1/records.jsonl; }
 	[ "$status" = 3 ]
 	[[ $(tr -s ' \n' '  ' <<<"$output") == *"bad-1 "*"its case failed: wrong result: "* ]]
 }
+
+@test "preflight calls the node bad" {
+	printf 'like = quiet\ncorrupt_copy_every = 23\n' >a.model
+	run --separate-stderr tells preflight --device sim:./a.model --budget 10m
+	[ "$status" = 1 ]
+	[[ ${lines[0]} == "gpusig preflight: "*": micro/copy_path on sim:"*": wrong result: "* ]]
+}
