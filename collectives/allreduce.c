@@ -40,11 +40,10 @@ static const struct axis axes[] = {
 	COLLECTIVE_TYPE_AXIS,
 	COLLECTIVE_OP_AXIS,
 	{.name = "size",
-	 .help = "bytes of the vector",
+	 .help = "bytes of the vector, rounded down to elements",
 	 .kind = AXIS_SIZE,
-	 .min = 8,
+	 .min = 1,
 	 .max = SESSION_MAX_BYTES,
-	 .multiple = 8,
 	 .quick = "32,2K,128K,2M",
 	 .full = "32:128M:x4,256M"},
 	{0}};

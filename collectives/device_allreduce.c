@@ -24,18 +24,18 @@ static const struct bench_variant variants[] = {BENCH_ROW("ring", BENCH_SELF),
 						DEVICE_LIBRARY_ROWS,
 						{0}};
 
-static const struct axis axes[] = {{.name = "size",
-				    .help = "bytes of the vector of floats",
-				    .kind = AXIS_SIZE,
-				    .min = 4,
-				    .max = DEVICE_MAX_BYTES,
-				    .multiple = 4,
-				    .quick = "32,2K,128K,2M,16M",
-				    .full = "32:128M:x4,16M,256M",
-				    .gpu_class = "32,2K,128K,2M,16M,256M",
-				    .gpu_class_full = "32:128M:x4,256M",
-				    .simulated = "32,2K,128K,2M"},
-				   {0}};
+static const struct axis axes[] = {
+	{.name = "size",
+	 .help = "bytes of the vector of floats, rounded down to whole ones",
+	 .kind = AXIS_SIZE,
+	 .min = 1,
+	 .max = DEVICE_MAX_BYTES,
+	 .quick = "32,2K,128K,2M,16M",
+	 .full = "32:128M:x4,16M,256M",
+	 .gpu_class = "32,2K,128K,2M,16M,256M",
+	 .gpu_class_full = "32:128M:x4,256M",
+	 .simulated = "32,2K,128K,2M"},
+	{0}};
 
 static const struct bench_metric primary[] = {
 	{"device_allreduce_ring_busbw", "bus_bandwidth", "ring", "size=16M|256M|2M", "byte/s",

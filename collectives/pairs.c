@@ -61,11 +61,10 @@ static const struct axis axes[AXES + 1] = {
 	 .max = 1024,
 	 .quick = "16"},
 	{.name = "size",
-	 .help = "bytes of a message",
+	 .help = "bytes of a message, rounded down to a multiple of 8",
 	 .kind = AXIS_SIZE,
-	 .min = 8,
-	 .max = 1u << 30,
-	 .multiple = 8,
+	 .min = 1,
+	 .max = UINT64_C(16) << 30,
 	 .quick = "1M",
 	 .full = "64K,1M,8M"},
 	{0}};
@@ -131,7 +130,7 @@ static int admit(const struct bench_case *c)
 	if ((uint64_t)rounds * (ranks / 2) > MAX_PAIRS)
 		return err_note(-ENOTSUP, "%u rounds have more than %u pairs: give --rounds %u",
 				rounds, MAX_PAIRS, MAX_PAIRS / (ranks / 2));
-	return 0;
+	return pair_memory_admit(c->dev, axis_u64(c, "size"), axis_u64(c, "window"));
 }
 
 /* Opens the device of every rank, once. */
@@ -153,7 +152,7 @@ static int setup(struct bench_case *c)
 				       .scope = axis_index(c, "scope"),
 				       .rounds = pairing_parse_rounds(axis_str(c, "rounds")),
 				       .window = (uint32_t)axis_u64(c, "window"),
-				       .bytes = axis_u64(c, "size"),
+				       .bytes = pair_memory_bytes(axis_u64(c, "size")),
 				       .seed = rng_u64(&c->rng),
 				       .together = axis_index(c, "concurrent") == 0};
 	struct mpi_command command = pair_plan_command(&plan);

@@ -33,6 +33,81 @@ parsed() {
 	done
 }
 
+# first_columns FILE: size and count of the rows of its first table.
+first_columns() { sed '/^# Out of bounds/q' "$1" | awk '/^ *[0-9]/ { print $1, $2 }'; }
+
+# theirs PARTS LAST: the same as nccl-tests has them of floats, from 4 by 2 to LAST.
+theirs() {
+	for ((size = 4; size <= $2; size *= 2)); do
+		elements=$((size / 4))
+		count=$(($1 > 1 ? elements / $1 & ~3 : elements))
+		echo $((count * $1 * 4)) $count
+	done
+}
+
+@test "-b 4 -e 8G -f 2 has the rows of nccl-tests, rounded as there, for every program of devices" {
+	for program in $PROGRAMS; do
+		for devices in 2 3; do
+			table "$program" --device sim -g "$devices" -b 4 -e 1M -f 2 -n 6 -w 1 --out "$BATS_TEST_TMPDIR/records"
+			[ "$status" = 0 ]
+			printf '%s\n' "$output" >"$BATS_TEST_TMPDIR/table"
+			case $program in *allreduce) parts=1 ;; *) parts=$devices ;; esac
+			diff <(first_columns "$BATS_TEST_TMPDIR/table") <(theirs $parts 1048576)
+			[[ $output == *' minBytes 4 maxBytes 1048576 step: 2(factor) '* ]]
+			[[ $output == *'# Out of bounds values : 0 OK'* ]]
+			[ "$parts" = 1 ] || grep -Eq '^# 8 B float.*: skipped: 8 bytes for . equal parts' "$BATS_TEST_TMPDIR/table"
+			parsed "$BATS_TEST_TMPDIR/table" 'all(busbw == 0 for size, busbw in rows[0]["by_heading"] if size == 0)'
+			run --separate-stderr "$bin/collectives/$program" --device sim -g "$devices" -b 4 -e 8G -f 2 --list
+			[ "$status" = 0 ]
+			[ "${#lines[@]}" = 32 ]
+		done
+	done
+}
+
+@test "compare reads rows of 0 bytes and takes no number from them" {
+	for seed in 1 2; do
+		table device_allgather --device sim -g 3 -b 8 -e 64 -f 2 -n 6 --seed $seed --algorithm ring
+		printf '%s\n' "$output" >"$BATS_TEST_TMPDIR/$seed.txt"
+	done
+	cd "$BATS_TEST_TMPDIR"
+	GPUSIG_BIN=$bin run --separate-stderr "$root/gpusig" compare 1.txt 2.txt --format json --html ''
+	[ "$status" = 3 ]
+	output=$(tr -d '\n' <<<"$output")
+	json '{m["name"].split("/")[-2] for m in rows[0]["metrics"]} == {"48"}' <<<"$output"
+}
+
+@test "a table of nothing but rows of 0 bytes was not checked" {
+	table device_allgather --device sim -g 2 -b 8 -e 32 -f 2 -n 6 --algorithm ring
+	[ "$status" = 0 ]
+	table device_allgather --device sim -g 3 -b 8 -e 32 -f 2 -n 6 --algorithm ring
+	[ "$status" = 77 ]
+	[[ $output != *' OK'* ]]
+}
+
+@test "-b 4 -e 8G -f 2 is what programs of ranks take" {
+	[ -x "$bin/collectives/allreduce" ] || skip "collectives/ is not built: no MPI"
+	command -v mpirun >/dev/null || skip "no mpirun"
+	for program in allreduce allgather reduce_scatter pairs; do
+		for ranks in 2 3; do
+			run --separate-stderr timeout "$HANGS_S" mpirun -n $ranks "$bin/collectives/$program" -b 4 -e 8G -f 2 --list
+			[ "$status" = 0 ]
+			[ "${#lines[@]}" = 32 ]
+			if [ "$program" = pairs ]; then
+				run --separate-stderr timeout "$HANGS_S" mpirun -n $ranks "$bin/collectives/pairs" --size 4,2K,2G -n 6 --budget 2s --format json
+				json 'sorted(r["case"]["size"] for r in cases if "a message has 8" in r.get("reason", "")) == [4, 2**31]' <<<"$output"
+				continue
+			fi
+			run --separate-stderr timeout "$HANGS_S" mpirun -n $ranks "$bin/collectives/$program" -b 4 -e 4K -f 4 -n 6 -w 1 \
+				--algorithm library --format json
+			[ "$status" = 0 ] || [ "$status" = 3 ]
+			case $program in allreduce) parts=1 ;; *) parts=$ranks ;; esac
+			json "sorted(int(r['variants'][0]['model']['bytes']) for r in rows if r['kind'] == 'case' and r['status'] == 'ok') == (
+				[n for n in ((size // (16 * $parts if $parts > 1 else 4)) * (16 * $parts if $parts > 1 else 4)
+				for size in (4, 16, 64, 256, 1024, 4096)) if n])" <<<"$output"
+		done
+	done
+}
+
 @test "the same seed gives the same bytes, and records that only their arguments tell from others" {
 	table device_allgather --device sim:0,1 -b 4K -e 4K -n 6 --seed 9 --algorithm ring --out "$BATS_TEST_TMPDIR/a"
 	first=$output
@@ -117,7 +192,7 @@ parsed() {
 	done <<-'END'
 		-b -g 2 -b
 		--maxbytes -g 2 -b 1 -e 2X
-		--size -g 2 -b 8 -e 8
+		--size -g 2 -b 8 -e 32G -f 2
 		size -g 2 -b 8 -e 8 --size 8
 		-m -g 2 -m 2
 		-z -g 2 --blocking=1

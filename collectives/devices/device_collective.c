@@ -56,17 +56,29 @@ static bool is_library(const struct bench_case *c, unsigned v)
 	return strcmp(variant_name(c, v), DEVICE_LIBRARY) == 0 || is_calls(c, v);
 }
 
-/* Of a vector. Parts are equal, and multiples of what kernels and schedules cut at. */
+static uint64_t part_count(const struct bench_case *c)
+{
+	return case_collective(c) == DEV_ALLREDUCE ? 1 : c->devices->count;
+}
+
 static uint64_t vector_bytes(const struct bench_case *c)
 {
-	const uint64_t size = axis_u64(c, "size"), grain = c->devices->count * DEV_KERNEL_ALIGN;
-	if (case_collective(c) == DEV_ALLREDUCE)
-		return size;
-	return size < grain ? grain : size / grain * grain;
+	return nccl_tests_bytes(axis_u64(c, "size"), sizeof(float), part_count(c));
+}
+
+/* Floats of a vector of schedules. */
+static uint64_t schedule_floats(const struct bench_case *c)
+{
+	const uint64_t parts = part_count(c);
+	return parts * vectors_stride(case_collective(c), vector_bytes(c) / sizeof(float) / parts);
 }
 
 static int admit(const struct bench_case *c)
 {
+	if (!vector_bytes(c))
+		return err_note(-ENOTSUP, "%llu bytes for %llu equal parts: none has a byte",
+				(unsigned long long)axis_u64(c, "size"),
+				(unsigned long long)part_count(c));
 	if (axis_u64(c, "size") > dev_props(c->dev)->memory_bytes / 8)
 		return err_note(
 			-ENOMEM,
@@ -86,7 +98,7 @@ static int plan_variant(struct bench_case *c, unsigned v)
 	struct state *s = case_state(c);
 	const enum dev_collective what = case_collective(c);
 	const uint32_t devices = (uint32_t)c->devices->count;
-	const uint64_t count = vector_bytes(c) / sizeof(float);
+	const uint64_t count = schedule_floats(c);
 	if (is_library(c, v))
 		return dev_comm_find(c->devices, &s->comm);
 	if (what == DEV_ALL_TO_ALL)
@@ -123,7 +135,8 @@ static int build_variant(struct bench_case *c, unsigned v)
 	else if (status == 0 && x->what == DEV_ALL_TO_ALL)
 		status = all_to_all_add(g, name, x->part, &x->places);
 	else if (status == 0)
-		status = schedule_graph_add(g, kinds[x->what], name, x->count, &x->places);
+		status =
+			schedule_graph_add(g, kinds[x->what], name, schedule_floats(c), &x->places);
 	if (status == 0)
 		status = work_graph_prepare(g);
 	return status ? err_note(status, "%s: %s", name, err_text()) : 0;
@@ -181,9 +194,11 @@ static int setup(struct bench_case *c)
 
 /* ------------------------------------------------------------------ running */
 
-static int run_variant(struct state *s, unsigned variant, double *seconds_p)
+static int run_variant(struct bench_case *c, unsigned variant, double *seconds_p)
 {
-	int status = work_graph_complete(s->vectors.restore);
+	const struct state *s = case_state(c);
+	int status = work_graph_complete(is_library(c, variant) ? s->vectors.restore
+								: s->vectors.spread);
 	return status ? status : work_graph_time(s->graph[variant], seconds_p);
 }
 
@@ -206,7 +221,7 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 	int status = 0;
 	for (uint64_t i = 0; status == 0 && i < iterations; i++) {
 		status = is_calls(c, variant) ? run_row(c, s->graph[variant], &seconds)
-					      : run_variant(s, variant, &seconds);
+					      : run_variant(c, variant, &seconds);
 		s->runs[variant]++;
 		sum_s += seconds;
 		host_s += work_graph_host_seconds(s->graph[variant]);
@@ -233,8 +248,7 @@ static int poison(struct bench_case *c, unsigned variant)
 
 static int check(struct bench_case *c, unsigned variant)
 {
-	(void)variant;
-	return vectors_check(&case_state(c)->vectors, c);
+	return vectors_check(&case_state(c)->vectors, c, !is_library(c, variant));
 }
 
 static void verify_counts(struct bench_case *c, unsigned v)
@@ -302,7 +316,7 @@ static int derive(struct bench_case *c)
 			status = bench_ratio(c, "library_time_ratio", v, library, NULL);
 	}
 	bench_fact_number(c, "devices", (double)c->devices->count);
-	if (!twice)
+	if (!twice || vector_bytes(c) != axis_u64(c, "size"))
 		bench_fact_number(c, "vector_bytes", (double)vector_bytes(c));
 	bench_fact_text(c, "skipped", s->skipped);
 	if (s->skipped_why[0])
@@ -318,6 +332,7 @@ static void describe_case(const struct bench_case *c, struct nccl_tests_point *p
 {
 	const enum dev_collective what = case_collective(c);
 	const uint64_t elements = vector_bytes(c) / sizeof(float);
+	p->asked = axis_u64(c, "size");
 	p->bytes = vector_bytes(c);
 	p->count = what == DEV_ALLREDUCE ? elements : elements / c->devices->count;
 	p->type = "f32";

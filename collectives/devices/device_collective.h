@@ -37,13 +37,13 @@
 #define DEVICE_ROW_CALLS 20
 #define DEVICE_MAX_BYTES (UINT64_C(16) << 30)
 
-/* Of all but the allreduce: vectors in equal parts, each a multiple of 256 bytes. */
+/* Of all but the allreduce: vectors in equal parts, rounded as nccl-tests does. */
 #define DEVICE_PARTS_AXIS                                                                          \
 	{                                                                                          \
 		.name = "size",                                                                    \
 		.help = "bytes of the whole vector of floats, rounded down to equal parts of a "   \
-			"multiple of 256 bytes, at least one each",                                \
-		.kind = AXIS_SIZE, .min = 256, .max = DEVICE_MAX_BYTES, .quick = "2K,128K,2M,16M", \
+			"multiple of 16 bytes",                                                    \
+		.kind = AXIS_SIZE, .min = 1, .max = DEVICE_MAX_BYTES, .quick = "2K,128K,2M,16M",   \
 		.full = "2K:128M:x4,16M,256M", .gpu_class = "2K,128K,2M,256M",                     \
 		.gpu_class_full = "2K:128M:x4,256M", .simulated = "2K,128K,2M"                     \
 	}

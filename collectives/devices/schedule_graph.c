@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+enum { COPY_GRAIN = 16 };
+
 /* A range of the vector, in bytes. */
 struct byte_range {
 	uint64_t at, bytes;
@@ -20,7 +22,7 @@ struct transfer {
 
 struct builder {
 	struct schedule *schedule;
-	uint64_t grains; /* of DEV_KERNEL_ALIGN bytes */
+	uint64_t grain_bytes, grains;
 	uint32_t devices;
 	struct schedule_message *messages;
 	struct schedule_range *ranges;
@@ -66,7 +68,9 @@ static void close_builder(struct builder *b)
 static int open_builder(struct builder *b, enum schedule_kind kind, const char *algorithm,
 			uint32_t devices, uint64_t count)
 {
-	*b = (struct builder){.grains = schedule_graph_bytes(count) / DEV_KERNEL_ALIGN,
+	const uint64_t grain = kind == SCHEDULE_ALLGATHER ? COPY_GRAIN : DEV_KERNEL_ALIGN;
+	*b = (struct builder){.grain_bytes = grain,
+			      .grains = (count * sizeof(float) + grain - 1) / grain,
 			      .devices = devices};
 	int status = open_schedule(kind, algorithm, devices, &b->schedule);
 	if (status)
@@ -91,8 +95,8 @@ static uint32_t find_byte_ranges(struct builder *b, const struct schedule_messag
 		uint64_t first = b->ranges[i].first, end = first + b->ranges[i].count,
 			 at = b->grains * first / chunks, grains = b->grains * end / chunks - at;
 		if (grains)
-			b->byte_ranges[found++] = (struct byte_range){at * DEV_KERNEL_ALIGN,
-								      grains * DEV_KERNEL_ALIGN};
+			b->byte_ranges[found++] =
+				(struct byte_range){at * b->grain_bytes, grains * b->grain_bytes};
 	}
 	return found;
 }

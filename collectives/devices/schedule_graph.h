@@ -11,14 +11,15 @@
  *
  * The collective is in place: an allreduce leaves the sum of all vectors in every vector. In the
  * halves device i has part i of the vector, of equal parts where the vector is a multiple of so
- * many times DEV_KERNEL_ALIGN: an all-gather copies each part from its device into all vectors, a
- * reduce-scatter leaves the sum of part i in device i and partial sums elsewhere.
+ * many times what chunks are cut at: an all-gather copies each part from its device into all
+ * vectors, a reduce-scatter leaves the sum of part i in device i and partial sums elsewhere.
  *
  * Memory. Each device has a vector of schedule_graph_bytes(count), of which the first `count`
  * floats are data, and staging memory. Chunks are cut at multiples of DEV_KERNEL_ALIGN, which
- * kernels require. A vector with fewer such multiples than the schedule has chunks leaves chunks
- * empty, and empty messages are skipped. The padding between the last float and the end of the
- * vector is sent along; its contents are undefined.
+ * kernels require; of an all-gather, which adds nothing, at multiples of 16 bytes. A vector with
+ * fewer such multiples than the schedule has chunks leaves chunks empty, and empty messages are
+ * skipped. The padding between the last float and the end of the vector is sent along; its contents
+ * are undefined.
  *
  * Copies. The sender writes into the receiver's memory with its own copy engine, so nobody waits
  * for a read to return over the link. Every range of a message is a copy. A message that is added

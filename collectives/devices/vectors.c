@@ -37,6 +37,11 @@ static void fill_devices(struct vectors *v, struct bench_case *c)
 		bench_status_add(c, fill_device(v, &c->rng, i));
 }
 
+uint64_t vectors_stride(enum dev_collective what, uint64_t part)
+{
+	return what == DEV_REDUCE_SCATTER ? schedule_graph_bytes(part) / sizeof(float) : part;
+}
+
 static void open_device(struct vectors *v, struct bench_case *c, uint32_t i, uint64_t staging_bytes)
 {
 	struct schedule_graph_places *p = &v->places;
@@ -48,6 +53,9 @@ static void open_device(struct vectors *v, struct bench_case *c, uint32_t i, uin
 	p->vector[i] = bench_alloc_on(c, dev, DEV_MEM_DEVICE, v->bytes);
 	p->staging[i] = bench_alloc_on(c, dev, DEV_MEM_DEVICE, staging_bytes);
 	work_graph_copy(v->restore, p->lane[0][i], p->vector[i], v->original[i], v->bytes, 0);
+	for (uint32_t k = 0; v->spread != v->restore && k < p->devices; k++)
+		work_graph_copy(v->spread, p->lane[0][i], p->vector[i] + k * v->stride,
+				(float *)v->original[i] + k * v->part, v->part * sizeof(float), 0);
 	work_graph_fill(v->poison, p->lane[0][i], p->vector[i], 0xff, v->bytes);
 	work_graph_fill(v->poison, p->lane[0][i], p->staging[i], 0xff, staging_bytes);
 }
@@ -58,11 +66,14 @@ int vectors_open(struct vectors *v, struct bench_case *c, enum dev_collective wh
 	v->what = what;
 	v->count = count;
 	v->part = what == DEV_ALLREDUCE ? count : count / c->devices->count;
-	v->bytes = schedule_graph_bytes(count);
+	v->stride = vectors_stride(what, v->part);
 	v->set = c->devices;
+	v->bytes = schedule_graph_bytes(what == DEV_REDUCE_SCATTER ? v->set->count * v->stride
+								   : count);
 	v->places.devices = (uint32_t)v->set->count;
 	v->lanes = bench_lanes(c);
 	v->restore = bench_graph(c, v->lanes);
+	v->spread = v->stride == v->part ? v->restore : bench_graph(c, v->lanes);
 	v->poison = bench_graph(c, v->lanes);
 	bench_enable_peers(c);
 	for (uint32_t i = 0; i < v->places.devices; i++)
@@ -70,6 +81,8 @@ int vectors_open(struct vectors *v, struct bench_case *c, enum dev_collective wh
 	if (bench_has_results(c))
 		fill_devices(v, c);
 	bench_graph_prepare(c, v->poison);
+	if (v->spread != v->restore)
+		bench_graph_prepare(c, v->spread);
 	return bench_graph_prepare(c, v->restore);
 }
 
@@ -96,13 +109,15 @@ static const float *result_of(const struct vectors *v, uint32_t device)
 	return v->what == DEV_ALL_TO_ALL ? v->places.staging[device] : v->places.vector[device];
 }
 
-static int check_floats(struct vectors *v, uint32_t device, uint64_t at, uint64_t n)
+/* `result` is where float `at` of the vector is. */
+static int check_floats(struct vectors *v, uint32_t device, uint64_t at, const float *result,
+			uint64_t n)
 {
 	const float *wanted = NULL;
 	int status = load_expected(v, device, at, n, &wanted);
 	if (status == 0)
-		status = dev_download(v->set->dev[device], v->host_buffer,
-				      result_of(v, device) + at, n * sizeof(float));
+		status = dev_download(v->set->dev[device], v->host_buffer, result,
+				      n * sizeof(float));
 	for (uint64_t i = 0; status == 0 && i < n; i++) {
 		const unsigned long long place = at + i;
 		if (!(v->host_buffer[i] == wanted[i]))
@@ -112,13 +127,14 @@ static int check_floats(struct vectors *v, uint32_t device, uint64_t at, uint64_
 	return status;
 }
 
-static int check_device(struct vectors *v, struct bench_case *c, uint32_t device)
+static int check_device(struct vectors *v, struct bench_case *c, uint32_t device, bool spread)
 {
 	struct dev *dev = v->set->dev[device];
 	const bool own_part = v->what == DEV_REDUCE_SCATTER;
 	const uint64_t first = own_part ? device * v->part : 0,
 		       end = own_part ? first + v->part : v->count;
-	const float *result = result_of(v, device) + first;
+	const float *result =
+		result_of(v, device) + (own_part && spread ? device * v->stride : first);
 	const uint64_t bytes = (end - first) * sizeof(float);
 	int status = 0;
 	if (bench_known_right(c, dev, result, bytes))
@@ -126,17 +142,17 @@ static int check_device(struct vectors *v, struct bench_case *c, uint32_t device
 	for (uint64_t at = first, n; status == 0 && at < end; at += n) {
 		uint64_t left = v->part - at % v->part;
 		n = left < BUFFER_FLOATS ? left : BUFFER_FLOATS;
-		status = check_floats(v, device, at, n);
+		status = check_floats(v, device, at, result + (at - first), n);
 	}
 	if (status == 0)
 		bench_note_right(c, dev, result, bytes);
 	return status;
 }
 
-int vectors_check(struct vectors *v, struct bench_case *c)
+int vectors_check(struct vectors *v, struct bench_case *c, bool spread)
 {
 	int status = 0;
 	for (uint32_t i = 0; status == 0 && i < v->places.devices; i++)
-		status = check_device(v, c, i);
+		status = check_device(v, c, i, spread);
 	return status;
 }

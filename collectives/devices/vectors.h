@@ -6,7 +6,8 @@
  * (bench/bench_alloc.h).
  *
  * Collectives are in place (schedule_graph.h), but for all-to-all, whose parts arrive in the
- * staging memory.
+ * staging memory. A schedule that reduces and scatters has its parts further apart where they are
+ * no multiple of what a kernel adds; the library has them next to each other, as its callers do.
  */
 #ifndef GPUSIG_VECTORS_H
 #define GPUSIG_VECTORS_H
@@ -16,26 +17,31 @@
 
 struct vectors {
 	enum dev_collective what;
-	uint64_t count; /* floats of a vector */
-	uint64_t part;  /* floats of a device's part; of an allreduce all of them */
-	uint64_t bytes; /* of a vector with its padding */
+	uint64_t count;  /* floats of a vector */
+	uint64_t part;   /* floats of a device's part; of an allreduce all of them */
+	uint64_t stride; /* floats from part to part where schedules have it: vectors_stride() */
+	uint64_t bytes;  /* of a vector with its padding */
 	const struct dev_set *set;
 	struct work_lanes *lanes;
 	struct schedule_graph_places places;
-	/* Copies the originals to the vectors; fills vectors and staging memory with values that no
-	 * result has. */
-	struct work_graph *restore, *poison;
+	/* Copies the originals to the vectors, with parts a stride apart; fills vectors and staging
+	 * memory with values that no result has. */
+	struct work_graph *restore, *spread, *poison;
 	void *original[DEV_MAX];
 	/* On the host; the sum of all originals. NULL where there are no results. */
 	float *sum, *host_buffer;
 };
 
-/* In setup. All but an allreduce have `count` floats in equal parts. Returns bench_status(). */
+/* Floats from part to part of a vector of schedules. */
+uint64_t vectors_stride(enum dev_collective what, uint64_t part);
+
+/* In setup. All but an allreduce have `count`
+ * floats in equal parts. Returns bench_status(). */
 int vectors_open(struct vectors *v, struct bench_case *c, enum dev_collective what, uint64_t count,
 		 uint64_t staging_bytes);
 
 /* In check: compares what every device must have with the originals or with their sum. 0, -EBADMSG
- * with the element, or a device's error. */
-int vectors_check(struct vectors *v, struct bench_case *c);
+ * with the element, or a device's error. `spread`: the parts are a stride apart. */
+int vectors_check(struct vectors *v, struct bench_case *c, bool spread);
 
 #endif

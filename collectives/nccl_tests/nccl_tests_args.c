@@ -320,6 +320,12 @@ static int take_words(struct translation *t, int argc, char **argv)
 	return 0;
 }
 
+uint64_t nccl_tests_bytes(uint64_t size, uint64_t element_bytes, uint64_t parts)
+{
+	const uint64_t unit = parts > 1 ? 16 * parts : element_bytes;
+	return size / unit * unit;
+}
+
 /* ------------------------------------------------------------------ what several flags say */
 
 static int append_sizes(struct translation *t)
@@ -344,6 +350,7 @@ static int append_sizes(struct translation *t)
 		snprintf(args->size, sizeof(args->size), "%" PRIu64 ":%" PRIu64 ":%c%" PRIu64,
 			 s->from, s->to, by_factor ? 'x' : '+', by_factor ? s->factor : s->step);
 	append_option(args, "--size", args->size);
+	args->sizes_given = true;
 	return 0;
 }
 

@@ -35,6 +35,7 @@ struct nccl_tests_args {
 	int argc;
 	char *argv[NCCL_TESTS_ARGS_MAX + 1];
 	char size[100], device[200];
+	bool sizes_given; /* by -b, -e, -i or -f, so they are rounded as there */
 	unsigned devices; /* of -t and -g where there is no --device; 0: none given */
 };
 
@@ -42,6 +43,10 @@ struct nccl_tests_args {
  * text. */
 int nccl_tests_args_translate(const struct nccl_tests_program *program, int argc, char **argv,
 			      struct nccl_tests_args *args);
+
+/* The bytes of a vector that nccl-tests makes of a size: whole elements; with more parts than one,
+ * equal ones of a multiple of 16 bytes. May be 0. */
+uint64_t nccl_tests_bytes(uint64_t size, uint64_t element_bytes, uint64_t parts);
 
 /* The value of the last --NAME VALUE or --NAME=VALUE; NULL without one. */
 const char *nccl_tests_args_value(const struct nccl_tests_args *args, const char *name);

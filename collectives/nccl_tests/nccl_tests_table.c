@@ -104,8 +104,16 @@ static const char *fit_number(char *text, double value, int width)
 	return text;
 }
 
+/* A size that leaves no element: the row says so. */
+static bool is_empty(const struct nccl_tests_row *row)
+{
+	return row->variant == EVERY_VARIANT && row->wrong < 0 && row->point.bytes == 0;
+}
+
 static double bus_bandwidth(const struct nccl_tests_table *t, const struct nccl_tests_row *row)
 {
+	if (is_empty(row))
+		return 0.0;
 	double p = (double)t->rank_count, factor = (t->source.twice ? 2.0 : 1.0) * (p - 1.0) / p;
 	return 1e-9 * (double)row->point.bytes / row->seconds * factor;
 }
@@ -113,11 +121,12 @@ static double bus_bandwidth(const struct nccl_tests_table *t, const struct nccl_
 static void print_row(const struct nccl_tests_table *t, const struct nccl_tests_row *row)
 {
 	const struct nccl_tests_point *p = &row->point;
+	const bool empty = is_empty(row);
 	char time[24], algorithm[24], bus[24];
 	out_print("%12" PRIu64 "  %12" PRIu64 "  %8s  %6s  %6d", p->bytes, p->count,
 		  their_type(p->type), p->op ? p->op : "none", -1);
-	out_print("  %7s  %6s  %6s  %6s", fit_number(time, 1e6 * row->seconds, 7),
-		  fit_number(algorithm, 1e-9 * (double)p->bytes / row->seconds, 6),
+	out_print("  %7s  %6s  %6s  %6s", empty ? "N/A" : fit_number(time, 1e6 * row->seconds, 7),
+		  fit_number(algorithm, empty ? 0.0 : 1e-9 * (double)p->bytes / row->seconds, 6),
 		  fit_number(bus, bus_bandwidth(t, row), 6), row->checked ? "0" : "N/A");
 	out_print("  %7s  %6s  %6s  %6s\n", "N/A", "N/A", "N/A", "N/A");
 }
@@ -126,7 +135,7 @@ static void print_note(const struct nccl_tests_row *row)
 {
 	const struct nccl_tests_point *p = &row->point;
 	if (row->note[0])
-		out_print("# %" PRIu64 " B %s%s%s: %.*s\n", p->bytes, their_type(p->type),
+		out_print("# %" PRIu64 " B %s%s%s: %.*s\n", p->asked, their_type(p->type),
 			  p->op ? " " : "", p->op ? p->op : "", (int)strcspn(row->note, "\n"),
 			  row->note);
 }
@@ -153,7 +162,7 @@ static void format_step(const struct section *s, char *text, size_t capacity)
 	uint64_t before = 0, step = 0, factor = 0;
 	bool by_step = true, by_factor = true;
 	for (size_t i = 0; i < s->table->count; i++) {
-		uint64_t bytes = s->table->rows[i].point.bytes;
+		uint64_t bytes = s->table->rows[i].point.asked;
 		if (!is_in(s, &s->table->rows[i]) || bytes == before)
 			continue;
 		if (before && bytes > before) {
@@ -206,8 +215,8 @@ static void print_settings(const struct section *s)
 		const struct nccl_tests_row *row = &s->table->rows[i];
 		if (!is_in(s, row))
 			continue;
-		min_bytes = row->point.bytes < min_bytes ? row->point.bytes : min_bytes;
-		max_bytes = row->point.bytes > max_bytes ? row->point.bytes : max_bytes;
+		min_bytes = row->point.asked < min_bytes ? row->point.asked : min_bytes;
+		max_bytes = row->point.asked > max_bytes ? row->point.asked : max_bytes;
 		if (row->variant == EVERY_VARIANT)
 			continue;
 		fewest = row->samples < fewest ? row->samples : fewest;
@@ -274,7 +283,7 @@ static void print_columns(bool in_place)
 }
 
 /* Nothing was checked: the line that parsers look for says neither OK nor FAILED. */
-static void print_foot(const struct section *s, double sum, size_t values, size_t wrong,
+static void print_foot(const struct section *s, double average, size_t values, size_t wrong,
 		       bool checked)
 {
 	if (s->table->left_out || s->table->interrupted)
@@ -288,7 +297,7 @@ static void print_foot(const struct section *s, double sum, size_t values, size_
 	else
 		out_print("# %-20s : N/A not checked\n", "Out of bounds values");
 	if (values)
-		out_print("# %-20s : %g \n", "Avg bus bandwidth", sum / (double)values);
+		out_print("# %-20s : %g \n", "Avg bus bandwidth", average);
 	else
 		out_print("# %-20s : N/A no valid result\n", "Avg bus bandwidth");
 	if (!s->table->interrupted)
@@ -300,7 +309,7 @@ static void print_section(const struct section *s)
 {
 	const struct nccl_tests_table *t = s->table;
 	double sum = 0.0;
-	size_t values = 0, wrong = 0, first = first_of(s);
+	size_t rows = 0, values = 0, wrong = 0, first = first_of(s);
 	bool checked = true;
 	print_head(s);
 	print_columns(t->rows[first].point.in_place && !is_row(s));
@@ -309,17 +318,18 @@ static void print_section(const struct section *s)
 		if (!is_in(s, row))
 			continue;
 		wrong += row->wrong == s->variant;
-		if (!row->has_value)
+		if (!row->has_value && !is_empty(row))
 			continue;
 		print_row(t, row);
 		sum += bus_bandwidth(t, row);
-		checked = checked && row->checked;
-		values++;
+		checked = checked && (row->checked || is_empty(row));
+		rows++;
+		values += row->has_value;
 	}
 	for (size_t i = first; i < t->count; i++)
 		if (is_in(s, &t->rows[i]))
 			print_note(&t->rows[i]);
-	print_foot(s, sum, values, wrong, checked && values);
+	print_foot(s, values ? sum / (double)rows : 0.0, values, wrong, checked && values);
 }
 
 /* ------------------------------------------------------------------ all tables */
@@ -333,8 +343,8 @@ static int compare_rows(const void *a, const void *b)
 	order = order ? order : strcmp(p->op ? p->op : "", q->op ? q->op : "");
 	if (order)
 		return order;
-	if (p->bytes != q->bytes)
-		return p->bytes < q->bytes ? -1 : 1;
+	if (p->asked != q->asked)
+		return p->asked < q->asked ? -1 : 1;
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 

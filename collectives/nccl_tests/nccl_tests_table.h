@@ -7,7 +7,8 @@
  * of columns, under its name; the other group has N/A. time is the median of the samples, in us,
  * and a line of the table says whether the calls are in it; algbw is bytes of the whole vector /
  * time and busbw that times 2 (p-1)/p for an allreduce and (p-1)/p for the others, in 1e9 byte/s,
- * as there. #wrong is 0 where results were checked and N/A where they were not. What failed, was
+ * as there. A size that leaves no element has a row of 0 bytes and 0 GB/s; nothing ran, so its time
+ * is N/A. #wrong is 0 where results were checked and N/A where they were not. What failed, was
  * skipped or is invalid has no row but a line that begins with '#' and has the reason. A wrong
  * result makes "Out of bounds values" 1 FAILED.
  */
@@ -20,6 +21,7 @@
 
 /* The case that a row is of. */
 struct nccl_tests_point {
+	uint64_t asked;        /* the size that `bytes` was rounded down from */
 	uint64_t bytes;        /* of the whole vector */
 	uint64_t count;        /* elements that a call names: of the vector, or of a rank's part */
 	const char *type, *op; /* words of this suite, "f32"; op NULL: nothing is reduced */

@@ -59,10 +59,42 @@ static struct mpi_command make_command(enum session_opcode opcode, unsigned vari
 	return (struct mpi_command){.opcode = opcode, .variant = variant, .iterations = iterations};
 }
 
+/* Of a vector: whole elements. Sizes of -b, -e, -i and -f leave equal parts, as nccl-tests has
+ * them; others are cut where they are, as MPI programs do. */
+static uint64_t vector_bytes(const struct bench_case *c)
+{
+	const struct leader *leader = c->arg;
+	const bool equal = leader->args.sizes_given && leader->kind != SCHEDULE_ALLREDUCE;
+	return nccl_tests_bytes(axis_u64(c, "size"), data_bytes(axis_index(c, "type")),
+				equal ? (uint64_t)mpi_job.size : 1);
+}
+
 /* True when vectors are in memory that the host cannot access. */
 static bool uses_device_memory(const struct bench_case *c)
 {
 	return !dev_can(c->dev, DEV_CAP_HOST_ACCESS);
+}
+
+static int admit_size(const struct bench_case *c)
+{
+	const uint64_t bytes = vector_bytes(c),
+		       elements = bytes / data_bytes(axis_index(c, "type")),
+		       ranks = (uint64_t)mpi_job.leader_host_ranks;
+	if (!bytes)
+		return err_note(-ENOTSUP, "%llu bytes for %d ranks: none has an element",
+				(unsigned long long)axis_u64(c, "size"), mpi_job.size);
+	if (elements > INT32_MAX)
+		return err_note(-ENOTSUP, "%llu elements: MPI counts up to %d",
+				(unsigned long long)elements, INT32_MAX);
+	/* Input, output and the messages that are packed. */
+	if (!mpi_job.virtual_time && dev_can(c->dev, DEV_CAP_HOST_ACCESS) &&
+	    3 * bytes * ranks > dev_props(c->dev)->memory_bytes)
+		return err_note(-ENOMEM,
+				"%llu ranks of a node need 3 times %llu bytes each; it has %llu "
+				"to spare",
+				(unsigned long long)ranks, (unsigned long long)bytes,
+				(unsigned long long)dev_props(c->dev)->memory_bytes);
+	return 0;
 }
 
 static int admit(const struct bench_case *c)
@@ -73,8 +105,9 @@ static int admit(const struct bench_case *c)
 		return status;
 	if (dev_can(c->dev, DEV_CAP_VIRTUAL_TIME))
 		return err_note(-ENOTSUP, "MPI ranks are not supported on a simulated device");
-	if (!uses_device_memory(c))
-		return 0;
+	int status = admit_size(c);
+	if (status || !uses_device_memory(c))
+		return status;
 	if (mpi_job.virtual_time)
 		return err_note(-ENOTSUP, "simulated ranks support only --device host");
 	if (leader->kind != SCHEDULE_ALLGATHER &&
@@ -101,7 +134,7 @@ static int setup(struct bench_case *c)
 	const struct leader *leader = c->arg;
 	struct mpi_command command = make_command(SESSION_OPEN, 0, 0);
 	command.kind = leader->kind;
-	command.bytes = axis_u64(c, "size");
+	command.bytes = vector_bytes(c);
 	command.type = axis_index(c, "type");
 	command.op = leader->kind == SCHEDULE_ALLGATHER ? DATA_SUM : axis_index(c, "op");
 	command.ports =
@@ -111,9 +144,6 @@ static int setup(struct bench_case *c)
 	command.seed = rng_u64(&c->rng);
 	command.dry = mpi_job.virtual_time && !bench_checked(c);
 	snprintf(command.shape, sizeof(command.shape), "%s", axis_str(c, "shape"));
-	if (command.bytes % data_bytes(command.type))
-		return err_note(-ENOTSUP, "size %llu is not a multiple of the element size %u",
-				(unsigned long long)command.bytes, data_bytes(command.type));
 	for (unsigned v = 0; leader->program.variants[v].name; v++)
 		command.variants |= (uint64_t)bench_variant_on(c, v) << v;
 	int status = uses_device_memory(c) ? open_rank_devices(c) : 0;
@@ -145,7 +175,7 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
 {
 	(void)variant;
-	m->bytes = (double)axis_u64(c, "size");
+	m->bytes = (double)vector_bytes(c);
 }
 
 static int poison(struct bench_case *c, unsigned variant)
@@ -204,7 +234,7 @@ static int derive_variant(struct bench_case *c, unsigned v)
 	 * nccl-tests counts. */
 	const bool twice = leader->kind == SCHEDULE_ALLREDUCE;
 	const double p = mpi_job.size,
-		     bytes = (twice ? 2.0 : 1.0) * (p - 1.0) / p * (double)axis_u64(c, "size");
+		     bytes = (twice ? 2.0 : 1.0) * (p - 1.0) / p * (double)vector_bytes(c);
 	int status = bench_rate(c, "bus_bandwidth", v, bytes, "byte/s",
 				twice ? "2 (p-1)/p bytes / time" : "(p-1)/p bytes / time");
 	if (mpi_job.common_clock)
@@ -255,6 +285,8 @@ static int derive(struct bench_case *c)
 			mpi_job.common_clock ? "last entry to last exit, one clock"
 					     : "longest of the ranks' durations");
 	bench_fact_number(c, "ranks", mpi_job.size);
+	if (vector_bytes(c) != axis_u64(c, "size"))
+		bench_fact_number(c, "vector_bytes", (double)vector_bytes(c));
 	report_transport(c);
 	rank_program_flag_shared_cores(c);
 	return status;
@@ -277,8 +309,9 @@ static void describe_case(const struct bench_case *c, struct nccl_tests_point *p
 	const char *shape = axis_str(c, "shape");
 	const bool all_ports =
 		leader->kind == SCHEDULE_ALLREDUCE && axis_str(c, "ports") == collective_ports[1];
-	uint64_t elements = axis_u64(c, "size") / data_bytes(axis_index(c, "type"));
-	p->bytes = axis_u64(c, "size");
+	uint64_t elements = vector_bytes(c) / data_bytes(axis_index(c, "type"));
+	p->asked = axis_u64(c, "size");
+	p->bytes = vector_bytes(c);
 	p->count =
 		leader->kind == SCHEDULE_ALLREDUCE ? elements : elements / (uint64_t)mpi_job.size;
 	p->type = axis_str(c, "type");

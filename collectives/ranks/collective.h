@@ -51,8 +51,8 @@ extern const struct bench_variant collective_indexed[];
 /* Of a vector that is gathered or scattered. */
 #define COLLECTIVE_WHOLE_SIZE_AXIS                                                                 \
 	{                                                                                          \
-		.name = "size", .help = "bytes of the whole vector", .kind = AXIS_SIZE, .min = 8,  \
-		.max = SESSION_MAX_BYTES, .multiple = 8, .quick = "32,128K,2M",                    \
+		.name = "size", .help = "bytes of the whole vector, rounded down to elements",     \
+		.kind = AXIS_SIZE, .min = 1, .max = SESSION_MAX_BYTES, .quick = "32,128K,2M",      \
 		.full = "32:128M:x4,256M"                                                          \
 	}
 #define COLLECTIVE_LIMITS                                                                          \

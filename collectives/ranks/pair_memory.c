@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum { PATTERN_WORDS = 1 << 16, POISON = 0xa5, TAG = 1, TAG_ARRIVED = 2 };
+#define MAX_MESSAGE_BYTES (UINT64_C(1) << 30) /* MPI counts them with an int */
 #define PATTERN_BYTES ((uint64_t)PATTERN_WORDS * 4)
 /* Where the contents of the next message begin in the pattern: far apart, and no two of 65536
  * alike. */
@@ -53,6 +54,24 @@ static int compare_message(const struct pair_memory *m, int peer, uint32_t index
 }
 
 /* ------------------------------------------------------------------ open and close */
+
+uint64_t pair_memory_bytes(uint64_t size) { return size / 8 * 8; }
+
+/* Of every rank two windows, and two messages to compare. */
+int pair_memory_admit(const struct dev *dev, uint64_t size, uint64_t window)
+{
+	const uint64_t bytes = pair_memory_bytes(size),
+		       needed = 2 * bytes * (window + 1) * (uint64_t)mpi_job.leader_host_ranks;
+	if (!bytes || bytes > MAX_MESSAGE_BYTES)
+		return err_note(-ENOTSUP, "%llu bytes: a message has 8 to %llu",
+				(unsigned long long)size, (unsigned long long)MAX_MESSAGE_BYTES);
+	if (dev_can(dev, DEV_CAP_HOST_ACCESS) && needed > dev_props(dev)->memory_bytes)
+		return err_note(-ENOMEM,
+				"the ranks of a node need %llu bytes; it has %llu to spare",
+				(unsigned long long)needed,
+				(unsigned long long)dev_props(dev)->memory_bytes);
+	return 0;
+}
 
 static uint64_t window_bytes(const struct pair_memory *m) { return m->bytes * m->window; }
 

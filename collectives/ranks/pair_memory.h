@@ -40,6 +40,13 @@ struct pair_memory {
 /* Whether the MPI library says that it takes pointers of this device. */
 bool pair_memory_is_direct(const struct dev *dev);
 
+/* The bytes of a message: a multiple of 8, as a round trip needs. */
+uint64_t pair_memory_bytes(uint64_t size);
+
+/* Leader, before it is opened: -ENOTSUP where a message has no byte, or more than 1 GiB, -ENOMEM
+ * where the ranks of its host need more than `dev` has, if that is the host. */
+int pair_memory_admit(const struct dev *dev, uint64_t size, uint64_t window);
+
 /* `dev` NULL: host memory. All memory is touched and what is sent is filled. Close it also after an
  * error. -ENOMEM. */
 int pair_memory_open(struct pair_memory *m, struct dev *dev, uint64_t bytes, uint32_t window,

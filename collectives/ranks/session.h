@@ -13,8 +13,7 @@
 #include "collectives/ranks/rank_list.h"
 #include "collectives/schedules/schedule.h"
 
-/* MPI counts elements with an int; the smallest element has 4 bytes. */
-#define SESSION_MAX_BYTES (UINT64_C(4) * INT32_MAX)
+#define SESSION_MAX_BYTES (UINT64_C(16) << 30)
 
 /* The name of the variant that is MPI's own collective. */
 #define SESSION_LIBRARY "library"

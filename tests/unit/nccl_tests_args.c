@@ -83,6 +83,29 @@ static void sizes_are_theirs(void)
 	expect_words(&ranks, "--minbytes=8 --maxbytes=64 --stepbytes=8", "--size 8:64:+8");
 }
 
+/* setupArgs() and each collective's getCollByteCount() there: elements, then parts of whole 16
+ * bytes. */
+static void sizes_are_rounded_as_there(void)
+{
+	static const struct {
+		uint64_t size, element, parts, bytes;
+	} known[] = {{4, 4, 1, 4},
+		     {4, 8, 1, 0},
+		     {1001, 4, 1, 1000},
+		     {1001, 8, 1, 1000},
+		     {8, 4, 2, 0},
+		     {32, 4, 2, 32},
+		     {32, 8, 3, 0},
+		     {64, 4, 3, 48},
+		     {100, 4, 2, 96},
+		     {4096, 8, 3, 4080},
+		     {128 << 20, 4, 3, 134217696},
+		     {UINT64_C(8) << 30, 4, 8, UINT64_C(8) << 30}};
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		expect(nccl_tests_bytes(known[i].size, known[i].element, known[i].parts) ==
+		       known[i].bytes);
+}
+
 static void others_are_options(void)
 {
 	expect_words(&ranks, "-w 5 -c 1 --seed 3", "--warm-up 5 --check rounds --seed 3");
@@ -184,6 +207,7 @@ static void options_have_values(void)
 int main(void)
 {
 	test(sizes_are_theirs);
+	test(sizes_are_rounded_as_there);
 	test(others_are_options);
 	test(devices_are_counted);
 	test(bad_flags);

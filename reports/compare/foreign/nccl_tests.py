@@ -293,7 +293,7 @@ class _Table:
         for place, names in columns.places:
             cells = dict(zip(names, words[at : at + len(names)]))
             at += len(names)
-            if cells[names[0]] == cells["busbw"] == _NOT_MEASURED:
+            if cells[names[0]] == _NOT_MEASURED:
                 continue
             row.measured[place] = {what: self._cell(cells[what], number) for what in (names[0], "busbw")}
             if cells.get("#wrong", _NOT_CHECKED) != _NOT_CHECKED:
