@@ -66,6 +66,20 @@ measure() {
 	[[ $stderr == *"needs 2 devices"* ]]
 }
 
+@test "devices that are no peers keep the library's rows: it goes through the host" {
+	need_fakes
+	for device in cuda:0,1 hip:0,1; do
+		FAKE_BOARD=peers=0 LD_LIBRARY_PATH=$(fakes) measure "$device" --size 2K --budget 10m
+		[ "$status" = 0 ] || [ "$status" = 3 ]
+		json 'all([v["name"] for v in r["variants"]] == ["library", "library-calls"] and r["check"]["status"] == "ok" and
+			"ring" in r["facts"]["skipped"] and "no peer access" in r["facts"]["skipped_why"] for r in rows if r["kind"] == "case")' \
+			'sum(r["kind"] == "case" for r in rows) == 1' <<<"$output"
+		FAKE_BOARD=peers=0 LD_LIBRARY_PATH=$(fakes) measure "$device" --size 2K --algorithm ring
+		[ "$status" = 77 ]
+		[[ $stderr == *'has no peer access to the memory of'* ]]
+	done
+}
+
 @test "an unsupported algorithm is skipped and named; alone it is 77 with the reason" {
 	measure sim:0-2 --algorithm rd-b,ring --size 1000
 	[ "$status" = 0 ]

@@ -93,6 +93,16 @@ static const enum schedule_kind kinds[DEV_COLLECTIVES] = {[DEV_ALLREDUCE] = SCHE
 							  [DEV_REDUCE_SCATTER] =
 								  SCHEDULE_REDUCE_SCATTER};
 
+/* The library needs no peers: where there are none it goes through the host. */
+static int enable_peers(const struct dev_set *set)
+{
+	int status = 0;
+	for (size_t i = 1; status == 0 && i < set->count; i++)
+		for (size_t k = 0; status == 0 && k < i; k++)
+			status = dev_peer_enable(set->dev[i], set->dev[k]);
+	return status;
+}
+
 static int plan_variant(struct bench_case *c, unsigned v)
 {
 	struct state *s = case_state(c);
@@ -101,6 +111,9 @@ static int plan_variant(struct bench_case *c, unsigned v)
 	const uint64_t count = schedule_floats(c);
 	if (is_library(c, v))
 		return dev_comm_find(c->devices, &s->comm);
+	int status = enable_peers(c->devices);
+	if (status)
+		return status;
 	if (what == DEV_ALL_TO_ALL)
 		return all_to_all_plan(variant_name(c, v), devices, count / devices, &s->plan[v]);
 	return schedule_graph_plan(kinds[what], variant_name(c, v), devices, count, &s->plan[v]);
@@ -357,8 +370,8 @@ static int list_devices(const struct bench_case *c, struct nccl_tests_rank **ran
 static struct bench with_callbacks(const struct bench *b)
 {
 	struct bench whole = *b;
-	whole.needs = DEV_CAP_PEER | DEV_CAP_WAIT_VALUE;
-	whole.wants = DEV_CAP_COPY_ENGINE | DEV_CAP_COLLECTIVES;
+	whole.needs = DEV_CAP_WAIT_VALUE;
+	whole.wants = DEV_CAP_PEER | DEV_CAP_COPY_ENGINE | DEV_CAP_COLLECTIVES;
 	whole.min_devices = 2;
 	whole.variant_option = "algorithm";
 	whole.option_notes = nccl_tests_notes;

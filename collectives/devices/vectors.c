@@ -75,7 +75,6 @@ int vectors_open(struct vectors *v, struct bench_case *c, enum dev_collective wh
 	v->restore = bench_graph(c, v->lanes);
 	v->spread = v->stride == v->part ? v->restore : bench_graph(c, v->lanes);
 	v->poison = bench_graph(c, v->lanes);
-	bench_enable_peers(c);
 	for (uint32_t i = 0; i < v->places.devices; i++)
 		open_device(v, c, i, staging_bytes);
 	if (bench_has_results(c))
