@@ -105,7 +105,7 @@ static int admit(const struct bench_case *c)
 		return status;
 	if (dev_can(c->dev, DEV_CAP_VIRTUAL_TIME))
 		return err_note(-ENOTSUP, "MPI ranks are not supported on a simulated device");
-	int status = admit_size(c);
+	status = admit_size(c);
 	if (status || !uses_device_memory(c))
 		return status;
 	if (mpi_job.virtual_time)
