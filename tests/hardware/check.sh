@@ -252,8 +252,8 @@ stage_checkers() {
 			log=$out/checkers/$tool-$(echo "$rules" | tr / -).txt
 			code=$(cat "$log.code" 2>/dev/null || echo 124)
 			[ "$code" != 0 ] || grep '^ok' "$log" | grep -qv '# SKIP' || code='no rule ran'
-			[ "$code" = 0 ] && grep -q 'ERROR SUMMARY: 0 errors\|RACECHECK SUMMARY: 0 hazards' "$log" && clean=$((clean + 1))
-			[ "$code" = 0 ] && continue
+			[ "$code" != 0 ] || grep -q 'ERROR SUMMARY: 0 errors\|RACECHECK SUMMARY: 0 hazards' "$log" || code='no summary'
+			[ "$code" = 0 ] && clean=$((clean + 1)) && continue
 			failed=1
 			say "$tool $rules: $(outcome "$code"): $(grep -m1 'SUMMARY\|Error:\|^not ok' "$log" || tail -n 1 "$log")"
 		done
