@@ -280,7 +280,7 @@ int bench_check_sample(struct bench_run *r, unsigned variant, uint32_t round)
 	snprintf(when, sizeof(when), ", sample %u", round + 1);
 	double begin_s = bench_time(r);
 	int status = check_quickly(r, variant, when);
-	double took_s = fmin(bench_time(r) - begin_s, 2.0 * s->next_check_s);
+	double took_s = fmin(bench_time(r) - begin_s, 2.0 * s->next_check_s + r->current.saved_s);
 	s->checked++;
 	s->checks_s += took_s;
 	r->checks_s += took_s;
@@ -348,8 +348,9 @@ static int check_others(struct bench_run *r)
 			double begin_s = bench_time(r);
 			any = true;
 			status = check_another(r, v);
-			r->others_s += fmin(bench_time(r) - begin_s,
-					    2.0 * (s->execute_s + s->next_check_s));
+			r->others_s +=
+				fmin(bench_time(r) - begin_s,
+				     2.0 * (s->execute_s + s->next_check_s) + r->current.saved_s);
 		}
 	}
 	return status;

@@ -227,7 +227,7 @@ struct bench_run {
 	struct dev_event *start_event, *stop_event;
 	double best_clock_hz;
 	/* Of the whole run: sampling with its checks; these alone; executions after samples. A
-	 * check counts at most twice what the cheapest took. */
+	 * check counts at most twice what the cheapest took, and what its fingerprint cost. */
 	double sampled_s, checks_s, others_s;
 	struct {
 		size_t total, ok, failed, skipped, already_done, out_of_budget, valid;
