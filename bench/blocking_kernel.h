@@ -46,9 +46,9 @@ int blocking_kernel_need_engine(struct bench_case *c, uint64_t uses);
 
 /* In setup: the same where no engine copies within this device. That is so where both ends are
  * memory of the case's device, every slot was blocked, and a copy on c->stream, of as many bytes
- * as the largest of the variants (below), was done only when blocks had timed out. All else, and
- * virtual time, skips nothing: the mechanism tells. Takes up to 0.6 s on a device without such an
- * engine; leaves what was copied at `to`. */
+ * as the largest of the variants (below), was done only when blocks had timed out, twice. All else,
+ * and virtual time, skips nothing: the mechanism tells. Takes up to 1.2 s on a device without such
+ * an engine; leaves what was copied at `to`. */
 int blocking_kernel_need_local_engine(struct bench_case *c, uint64_t uses, void *to,
 				      const void *from, uint64_t bytes);
 
