@@ -677,7 +677,7 @@ gates_of() {
 	[ "$status" = 77 ]
 	printf '%s\n' "$output" >"$BATS_TEST_TMPDIR/records.jsonl"
 	"$root/gpusig" report --no-install "$BATS_TEST_TMPDIR" || true # nothing valid was measured
-	json "[e['reason'] for e in rows[0]['primary_missing'] if e['metric'] == 'cil_gemm_with_local_engine'] == ['its case was skipped: $why']" \
+	json "[e['reason'] for e in rows[0]['primary_missing'] if e['metric'] == 'cil_gemm_with_local_engine'] == ['$why']" \
 		< <(tr -d '\n' <"$BATS_TEST_TMPDIR/signature.json")
 	# A device whose engines do: the mechanism tells.
 	program micro/copy_path hip --direction local --size 64K --path engine
