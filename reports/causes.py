@@ -26,7 +26,10 @@ WRONG_RESULT, ERROR, OUT_OF_MEMORY, NOT_SUPPORTED, IMPOSSIBLE = OF_CASES = (
 UNAVAILABLE = (OUT_OF_MEMORY, NOT_SUPPORTED, IMPOSSIBLE)  # this machine, or what was asked, cannot have it
 NOT_RUN, NOT_STARTED = "not_run", "not_started"  # a case, a program
 NOT_REPORTED, AMBIGUOUS = "not_reported", "ambiguous"  # the case of a headline number is unknown, or several
-NO_VALUE, OTHER = "no_value", "other"  # it has neither a value nor a flag; a flag that this version lacks
+NO_VALUE, OTHER = (
+    "no_value",
+    "other",
+)  # it has neither a value nor a flag; a flag or a cause that this version lacks
 CAUSES = (*FLAGS, *OF_CASES, NOT_RUN, NOT_STARTED, NOT_REPORTED, AMBIGUOUS, NO_VALUE, OTHER)
 
 
@@ -43,12 +46,13 @@ def of_flags(flags: Sequence[str]) -> str:
 
 
 def of_case(said: str, status: str, is_wrong: bool) -> str:
-    """Of a case; `said` is empty in a record before 1.4. Empty where the case is ok."""
+    """Of a case; `said` is empty in a record before 1.4, and unknown in one of a later version. Empty where
+    the case is ok."""
     if is_wrong:
         return WRONG_RESULT
     if status == "ok" or said in OF_CASES:
         return said if status != "ok" else ""
-    return ERROR if status == "failed" else NOT_SUPPORTED
+    return ERROR if status == "failed" else OTHER if said else NOT_SUPPORTED
 
 
 def variants_not_supported(listed: Dict[str, str], fact: Any) -> Dict[str, str]:
@@ -91,7 +95,8 @@ def _of_invalid(entry: Json, reason: str) -> str:
 
 
 def completed(signature: Json) -> Json:
-    """A signature as it was read, of which every entry without a value then has a cause."""
+    """A signature as it was read, of which every entry without a value then has a cause. A cause that this
+    version lacks never says that this machine cannot have it."""
     for name, cause_of in (
         ("not_measured", _of_unmeasured),
         ("primary_missing", _of_missing),
@@ -99,7 +104,9 @@ def completed(signature: Json) -> Json:
     ):
         for entry in _objects(signature.get(name)):
             if entry.get("cause") not in CAUSES:
-                entry["cause"] = cause_of(entry, str(entry.get("reason")))
+                cause = cause_of(entry, str(entry.get("reason")))
+                is_of_tomorrow = bool(entry.get("cause")) and cause in UNAVAILABLE
+                entry["cause"] = OTHER if is_of_tomorrow else cause
     return signature
 
 

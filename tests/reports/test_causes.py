@@ -85,6 +85,15 @@ class Older(workplace.Scratch):
             (entry,) = self.signature(w.text()).json["not_measured"]
             self.assertEqual((entry["status"], entry["cause"]), (status, cause))
 
+    def test_an_unknown_cause_never_says_that_the_machine_cannot_have_it(self) -> None:
+        for status, cause in (("failed", "error"), ("skipped", "other")):
+            w = synthetic.memory()
+            w.lines[1].update(status=status, cause="of tomorrow", reason="x")
+            made = self.signature(w.text()).json
+            self.assertEqual([entry["cause"] for entry in made["not_measured"]], [cause])
+            made["not_measured"][0]["cause"] = "of tomorrow"
+            self.assertEqual(causes.completed(made)["not_measured"][0]["cause"], cause)
+
     def test_what_a_signature_says_in_sentences_is_read_as_what_it_says_in_words(self) -> None:
         """Of the records of an H100, with every cause taken out."""
         with tempfile.TemporaryDirectory() as folder:
