@@ -59,8 +59,9 @@ wrong() { grep -c '"cause":"wrong_result"' bad/run-1/records.jsonl; }
 	[[ $output == *"Something failed or gave a wrong result: do not use this run"* ]]
 	run --separate-stderr tells scorecard good bad --format json
 	json '[r["machines"]["bad"]["holds"] for r in rows[0]["rules"] if r["rule"].startswith("nothing failed")] == ["no"]' <<<"$(tr -d '\n' <<<"$output")"
-	run tells compare good bad
-	[ "$status" = 3 ]
+	run --separate-stderr tells compare good bad
+	[ "$status" = 1 ]
+	[[ $(tr -s ' \n' '  ' <<<"$output") == *"Regression: micro/copy_path gave 0 wrong results before and "*" after ("* ]]
 	[[ $output == *"its case failed: wrong result: "* ]]
 	mkdir -p fleet
 	for number in 1 2 3; do
@@ -69,8 +70,56 @@ wrong() { grep -c '"cause":"wrong_result"' bad/run-1/records.jsonl; }
 	done
 	cp -r bad/run-1 fleet/bad-1
 	run --separate-stderr tells fleet fleet
-	[ "$status" = 3 ]
+	[ "$status" = 1 ]
+	[[ $output == *"1 of 7 nodes is off: bad-1 ($(wrong) wrong results of micro/copy_path)."* ]]
 	[[ $(tr -s ' \n' '  ' <<<"$output") == *"bad-1 "*"its case failed: wrong result: "* ]]
+}
+
+# Folders good and bad, whose headline numbers are the same; a small copy beside them, in no headline number, is
+# wrong in the bad ones.
+beside_headlines() {
+	local kind number
+	for kind in good bad; do
+		printf 'like = quiet\n' >a.model
+		[ "$kind" = good ] || printf 'corrupt_copy_every = 23\n' >>a.model
+		for number in 1 2 3 4; do
+			mkdir -p "beside/$kind/run-$number"
+			cp "good/run-$(((number - 1) % 3 + 1))/records.jsonl" "beside/$kind/run-$number/"
+			"${GPUSIG_BIN:-$root/bin}/micro/copy_path" --device sim:./a.model --direction local --size 64K --seed "$number" \
+				--max-samples 10 --format json >>"beside/$kind/run-$number/records.jsonl" || [ "$kind" = bad ]
+		done
+	done
+	signatures "$PWD"/beside/*/run-*
+}
+
+@test "a wrong result without a headline number is off in a fleet and a regression" {
+	local side
+	beside_headlines
+	[ "$(grep -c '"cause":"wrong_result"' beside/bad/run-1/records.jsonl)" = 1 ]
+	json 'rows[0]["primary_missing"] == rows[1]["primary_missing"]' \
+		'[e["cause"] for e in rows[1]["not_measured"]] == ["wrong_result"] and rows[0]["not_measured"] == []' \
+		< <(for side in good bad; do tr -d '\n' <beside/$side/run-1/signature.json && echo; done)
+
+	mkdir -p beside/fleet
+	for side in 1 2 3 4; do cp -r "beside/good/run-$side" "beside/fleet/n$side"; done
+	run --separate-stderr tells fleet beside/fleet
+	[ "$status" = 0 ]
+	cp -r beside/bad/run-1 beside/fleet/n9
+	run --separate-stderr tells fleet beside/fleet
+	[ "$status" = 1 ]
+	[[ $output == *"1 of 5 nodes is off: n9 (1 wrong result of micro/copy_path)."* ]]
+	[[ $(tr -s ' \n' '  ' <<<"$output") == *"micro/copy_path on sim:"*": wrong result: "* ]]
+	run --separate-stderr tells fleet beside/fleet --format exclude
+	[ "$status" = 1 ] && [ "$output" = --exclude=n9 ]
+
+	run --separate-stderr tells compare beside/good beside/bad
+	[ "$status" = 1 ]
+	[[ $(tr -s ' \n' '  ' <<<"$output") == *"Regression: micro/copy_path gave 0 wrong results before and 4 after ("*": wrong result: "* ]]
+	run --separate-stderr tells compare beside/good beside/bad --format junit
+	[ "$status" = 1 ] && [[ $output == *'<failure message="Regression: micro/copy_path gave '* ]]
+	run --separate-stderr tells compare beside/bad beside/good
+	[ "$status" = 3 ]
+	[[ $(tr -s ' \n' '  ' <<<"$output") == *"micro/copy_path gave 4 wrong results before and 0 after"* ]]
 }
 
 @test "preflight calls the node bad" {

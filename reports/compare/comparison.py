@@ -5,10 +5,10 @@ it follows from."""
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import List, Optional, Sequence
+from typing import Dict, List, Optional, Sequence, Tuple
 
 from reports.compare import placement, provenance, statistics, verdict
-from reports.compare.numbers import RATIO, BadNumbers, Number
+from reports.compare.numbers import RATIO, BadNumbers, Failed, Number, failed_in
 from reports.compare.sides import Side, notes_on
 from reports.compare.verdict import EQUIVALENT, IMPROVE, INCONCLUSIVE, INVALID, REGRESS, Row, Settings, Values
 from reports.jsonl import Json
@@ -245,14 +245,40 @@ def _reasons(rows: List[Row], differing: Json, notes: List[str], settings: Setti
     return found
 
 
-def _outcome(rows: List[Row], control: Json, differing: Json, notes: List[str], settings: Settings) -> Json:
-    moved = control["verdict"] == "moved"
+def _wrong_results(before: Side, after: Side) -> Tuple[List[str], List[str]]:
+    """Those of the programs that have them after alone, and those of the others."""
+
+    def by_program(side: Side) -> Dict[str, List[Failed]]:
+        found: Dict[str, List[Failed]] = {}
+        for own in failed_in(side.runs):
+            if own.is_wrong:
+                found.setdefault(own.program, []).append(own)
+        return found
+
+    then, now = by_program(before), by_program(after)
+    alone, others = [], []
+    for program in dict.fromkeys([*now, *then]):
+        counts = [sum(own.count for own in side.get(program, ())) for side in (then, now)]
+        text = "%s gave %s before and %d after" % (program, plural(counts[0], "wrong result"), counts[1])
+        first = [*now.get(program, ()), *then.get(program, ())][0]
+        (others if counts[0] else alone).append("%s (%s)" % (text, first.text))
+    return alone, others
+
+
+def _outcome(rows: List[Row], control: Json, wrong: Tuple[List[str], List[str]], reasons: List[str]) -> Json:
+    """Wrong results are of any case, so that no number need show them."""
+    moved, (alone, others) = control["verdict"] == "moved", wrong
     word = INCONCLUSIVE if moved and rows else _word(rows)
+    sentence, said = _sentence(word, rows, moved and bool(rows)), [*alone, *others]
+    if alone and word != REGRESS:
+        word, sentence, said = REGRESS, "Regression: %s." % "; ".join(alone), others
+    elif others and word in (IMPROVE, NO_REGRESSION):
+        word, sentence, said = INCONCLUSIVE, "Inconclusive: %s." % "; ".join(others), []
     return {
         "verdict": word,
         "exit": EXITS[word],
-        "sentence": _sentence(word, rows, moved and bool(rows)),
-        "reasons": _reasons(rows, differing, notes, settings),
+        "sentence": sentence,
+        "reasons": ["%s." % text for text in said] + reasons,
     }
 
 
@@ -277,7 +303,12 @@ def compare(before: Side, after: Side, settings: Settings) -> Json:
     return {
         "schema": SCHEMA,
         "version": VERSION,
-        "outcome": _outcome(rows, control, differing, [*notes_on(before, after), *moved], settings),
+        "outcome": _outcome(
+            rows,
+            control,
+            _wrong_results(before, after),
+            _reasons(rows, differing, [*notes_on(before, after), *moved], settings),
+        ),
         "settings": {
             "rate": settings.rate,
             "confidence": settings.confidence,

@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Dict, Tuple
 
-from reports.causes import CONTENDED, UNAVAILABLE, completed
+from reports.causes import CONTENDED, UNAVAILABLE, WRONG_RESULT, completed
 from reports.compare import provenance
-from reports.compare.numbers import DIFFERENCE, RATIO, BadNumbers, Number, RunNumbers
+from reports.compare.numbers import DIFFERENCE, RATIO, BadNumbers, Failed, Number, RunNumbers
 from reports.groups import GROUPS
 from reports.jsonl import BadRecord, Json, clean, is_number, read_object
 from reports.machine import main_device, name_of
@@ -119,6 +119,20 @@ def _device(signature: Json) -> str:
     return ("%s: %s" % (signature["device"], what or "unknown"))[:200]
 
 
+def _failed(signature: Json) -> Tuple[Failed, ...]:
+    return tuple(
+        Failed(
+            str(entry["program"]),
+            str(entry["device"]),
+            entry["cause"] == WRONG_RESULT,
+            int(entry.get("count", 1)),
+            str(entry["reason"]),
+        )
+        for entry in signature["not_measured"]
+        if entry["status"] == "failed" or entry["cause"] == WRONG_RESULT
+    )
+
+
 def _of(signature: Json, name: str, plan: Json, values: bool = True) -> RunNumbers:
     named = {
         key: number_of(key, entry)
@@ -140,6 +154,7 @@ def _of(signature: Json, name: str, plan: Json, values: bool = True) -> RunNumbe
         _device(signature),
         signature["simulated"] is True,
         provenance.of_signature(signature, plan),
+        _failed(signature),
     )
 
 
@@ -190,4 +205,4 @@ def read(path: Path, name: str, values: bool = True) -> RunNumbers:
     for key, number in concurrent.numbers.items():
         if number.judged and not number.unavailable:
             found["%s@%s" % (key, _CONTROL)] = replace(number, judged=False, control=True, group="Control")
-    return replace(run, numbers=found)
+    return replace(run, numbers=found, failed=run.failed + concurrent.failed)

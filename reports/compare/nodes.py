@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Dict, List, Sequence
 
 from reports.compare import provenance, verdict
-from reports.compare.numbers import BadNumbers, Number, RunNumbers
+from reports.compare.numbers import BadNumbers, Number, RunNumbers, failed_in
 from reports.compare.sides import Side
 from reports.compare.statistics import quantile
 from reports.quantity import listing
@@ -52,6 +52,7 @@ def _node(host: str, runs: Sequence[RunNumbers]) -> RunNumbers:
         identity="",
         started=min(run.started for run in runs),
         provenance=_provenance(runs),
+        failed=tuple(failed_in(runs)),
     )
 
 

@@ -4,8 +4,10 @@ tool."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Dict, Mapping, Optional
+from dataclasses import dataclass, field, replace
+from typing import Dict, Iterable, List, Mapping, Optional, Tuple
+
+from reports.quantity import plural
 
 RATIO, DIFFERENCE = "ratio", "difference"  # what a change is
 
@@ -38,6 +40,28 @@ class Number:
 
 
 @dataclass(frozen=True)
+class Failed:
+    """Cases of a program that failed, with a headline number or without one."""
+
+    program: str
+    device: str
+    is_wrong: bool  # a wrong result; else an operation failed
+    count: int
+    reason: str  # of the first
+
+    @property
+    def text(self) -> str:
+        """ "micro/copy_path on sim: wrong result: word 7, and 2 more cases"."""
+        more = self.count - 1
+        return "%s on %s: %s%s" % (
+            self.program,
+            self.device,
+            self.reason,
+            ", and %s" % plural(more, "more case") if more > 0 else "",
+        )
+
+
+@dataclass(frozen=True)
 class RunNumbers:
     """One run: the value of every metric by name, in the order in which they are shown."""
 
@@ -52,3 +76,13 @@ class RunNumbers:
     provenance: Mapping[str, str] = field(
         default_factory=dict
     )  # field -> text; one that is not known is absent
+    failed: Tuple[Failed, ...] = ()
+
+
+def failed_in(runs: Iterable[RunNumbers]) -> List[Failed]:
+    """Of all runs together, one a program, device and kind of failure; wrong results first."""
+    found: Dict[Tuple[bool, str, str], Failed] = {}
+    for own in (own for run in runs for own in run.failed):
+        key = (not own.is_wrong, own.program, own.device)
+        found[key] = replace(found[key], count=found[key].count + own.count) if key in found else own
+    return [found[key] for key in sorted(found)]

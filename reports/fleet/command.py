@@ -15,7 +15,8 @@ from reports.compare import noise
 from reports.compare.numbers import BadNumbers
 from reports.compare.verdict import Settings
 from reports.fleet import between, hostlist, nodes, page
-from reports.fleet.fleet import EXITS, INCONCLUSIVE, MOST_NAME, MOST_NAMED, OFF, Asked, assess
+from reports.fleet.fleet import EXITS, INCONCLUSIVE, MOST_NAME, OFF, Asked, assess
+from reports.fleet.nodes import MOST_NAMED
 from reports.jsonl import Json, clean, open_regular
 from reports.quantity import listing
 

@@ -5,29 +5,26 @@ from."""
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
-from typing import Dict, List, Optional, Sequence, Tuple
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import List, Optional, Sequence, Tuple
 
 from reports.compare.comparison import label_text
-from reports.compare.numbers import RATIO
+from reports.compare.numbers import RATIO, failed_in
 from reports.compare.verdict import Settings
 from reports.compare.wording import values_text
 from reports.fleet import between, drift
 from reports.fleet.hostlist import compress, is_name
-from reports.fleet.judge import MOST_HIDDEN, Call, Groups, Kind, Metric, kinds_of, unscaled
-from reports.fleet.nodes import Node, first_of
+from reports.fleet.judge import Call, Groups, Kind, Metric, kinds_of, most_hidden, unscaled
+from reports.fleet.nodes import MOST_NAMED, Node, clock_notes, first_of, machine_notes
 from reports.jsonl import Json
 from reports.metrics import shortened
-from reports.moment import moment
 from reports.quantity import listing, percent, plural
 
-SCHEMA, VERSION = "gpusig.fleet", "1.1.0"
+SCHEMA, VERSION = "gpusig.fleet", "1.2.0"
 OFF, FAST, OK, UNKNOWN, MISSING = "off", "fast", "ok", "unknown", "missing"  # of a node
 OUTLIERS, NONE_OFF, INCONCLUSIVE = "outliers", "no outlier", "inconclusive"  # of the fleet
 EXITS = {OUTLIERS: 1, NONE_OFF: 0, INCONCLUSIVE: 3}
-_DAY, _SLACK = timedelta(days=1), timedelta(minutes=10)
-MOST_NAMED = 4
 MOST_NAME = 60  # characters
 
 
@@ -125,7 +122,10 @@ def _node_json(kind: Kind, place: int, number: int, drifts: Sequence[drift.Drift
         }
         for metric, loss in kind.hidden(place)
     ]
-    state = OFF if slow else UNKNOWN if kind.reason or lacks or hidden else FAST if fast else OK
+    failed = failed_in(node.runs)
+    is_wrong = any(own.is_wrong for own in failed)
+    is_unknown = kind.reason or failed or lacks or hidden
+    state = OFF if slow or is_wrong else UNKNOWN if is_unknown else FAST if fast else OK
     return {
         "name": node.name,
         "path": node.path,
@@ -139,6 +139,7 @@ def _node_json(kind: Kind, place: int, number: int, drifts: Sequence[drift.Drift
         "p_adjusted": kind.p_worse[place] if kind.p_worse else None,
         "off": slow,
         "fast": fast,
+        "failed": [dict(asdict(own), text=own.text) for own in failed],
         "lacks": lacks,
         "hidden": hidden,
         "drift": differs,
@@ -160,6 +161,7 @@ def _unread_json(name: str, path: str, state: str, reason: str, notes: Sequence[
         "p_adjusted": None,
         "off": [],
         "fast": [],
+        "failed": [],
         "lacks": [],
         "hidden": [],
         "drift": [],
@@ -220,55 +222,6 @@ def _kind_json(kind: Kind, drifts: Sequence[drift.Drift], splits: Sequence[drift
 # ------------------------------------------------------------------ what else is to be known
 
 
-def _time_of(started: Optional[str]) -> Optional[datetime]:
-    found = moment(started or "")
-    return found.replace(tzinfo=timezone.utc) if found and not found.tzinfo else found
-
-
-def _clock_notes(nodes: Sequence[Node], now: Optional[datetime]) -> List[str]:
-    known = [(when, node.name) for node in nodes for when in [_time_of(first_of(node))] if when]
-    if not known:
-        return []
-    found = []
-    ahead = [name for when, name in known if now and when > now + _SLACK]
-    if ahead:
-        found.append(
-            "%s in the future by the clock here: %s."
-            % (plural(len(ahead), "node started", "nodes started"), listing(ahead, MOST_NAMED))
-        )
-    known.sort()
-    (first, first_name), (last, last_name) = known[0], known[-1]
-    if last - first > _DAY:
-        middle = known[len(known) // 2][0]
-        far = [name for when, name in known if abs(when - middle) > _DAY]
-        found.append(
-            "The runs began over %.1f days, from %s (%s) to %s (%s); %s more than a day from most: %s."
-            % (
-                (last - first) / _DAY,
-                first.isoformat()[:16],
-                first_name,
-                last.isoformat()[:16],
-                last_name,
-                plural(len(far), "node is", "nodes are"),
-                listing(far, MOST_NAMED),
-            )
-        )
-    return found
-
-
-def _machine_notes(nodes: Sequence[Node]) -> List[str]:
-    """Several folders of one machine. Simulated devices are all on one."""
-    owners: Dict[str, List[str]] = {}
-    for node in nodes:
-        if node.hostname and not node.runs[0].simulated:
-            owners.setdefault(node.hostname, []).append(node.name)
-    return [
-        "%s are of the same machine by its host name, %s." % (listing(names, MOST_NAMED), host)
-        for host, names in owners.items()
-        if len(names) > 1
-    ]
-
-
 def _name_notes(nodes: Sequence[Json], asked: Asked) -> List[str]:
     found = []
     if asked.expected is not None:
@@ -318,22 +271,34 @@ def _named(nodes: Sequence[Json], key: str) -> str:
     """ "node3 (GEMM f32 flop rate 5.1 % lower, and 2 more)"."""
     texts = []
     for node in nodes:
-        more = len(node[key]) - 1
-        if more < 0:
-            texts.append("%s (between nodes)" % node["name"])
-            continue
+        found = _wrong_texts(node) * (key == "off") + [off_text(call) for call in node[key]]
+        more = len(found) - 1
         texts.append(
-            "%s (%s%s)" % (node["name"], off_text(node[key][0]), ", and %d more" % more if more else "")
+            "%s (%s%s)"
+            % (
+                node["name"],
+                found[0] if found else "between nodes",
+                ", and %d more" % more if more > 0 else "",
+            )
         )
     return listing(texts, 3)
 
 
-def _fastest(nodes: Sequence[Json]) -> List[Json]:
+def _wrong_texts(node: Json) -> List[str]:
+    """ "3 wrong results of micro/copy_path"."""
+    return [
+        "%s of %s" % (plural(own["count"], "wrong result"), own["program"])
+        for own in node["failed"]
+        if own["is_wrong"]
+    ]
+
+
+def _fastest(nodes: Sequence[Json], most: float) -> List[Json]:
     """Nodes that are so much better in something that the others may be off instead."""
 
     def is_far(call: Json) -> bool:
-        change, least = call["change"] or 1.0, 1 + MOST_HIDDEN
-        return abs(change) > MOST_HIDDEN if call["scale"] != RATIO else not 1 / least <= change <= least
+        change, least = call["change"] or 1.0, 1 + most
+        return abs(change) > most if call["scale"] != RATIO else not 1 / least <= change <= least
 
     return [node for node in nodes if any(map(is_far, node["fast"]))]
 
@@ -382,7 +347,7 @@ def list_text(names: Sequence[str]) -> str:
     return ", ".join(filter(None, (compress([name for name in names if is_name(name)]), listing(odd))))
 
 
-def _hidden_text(nodes: Sequence[Json]) -> str:
+def _hidden_text(nodes: Sequence[Json], most: float) -> str:
     """ "2 of 12 nodes may be off by more than 20 % unseen: GEMM f32 flop rate may be 51 % lower, and 3
     more"."""
     unseen = [node for node in nodes if node["hidden"]]
@@ -391,24 +356,27 @@ def _hidden_text(nodes: Sequence[Json]) -> str:
     return "%d of %s may be off by more than %s unseen: %s%s" % (
         len(unseen),
         plural(len(nodes), "node"),
-        percent(MOST_HIDDEN),
+        percent(most),
         hidden_text(unseen[0]["hidden"][0]),
         ", and %d more" % more if more else "",
     )
 
 
-def _undecided(nodes: Sequence[Json], kinds: Sequence[Json]) -> List[str]:
+def _undecided(nodes: Sequence[Json], kinds: Sequence[Json], most: float) -> List[str]:
     """Why it is not known that no node is off."""
     found = [_groups_text(groups) for kind in kinds for groups in kind["groups"]][:1]
-    fastest = _fastest(nodes)
+    fastest = _fastest(nodes, most)
     if fastest and not found:
         found.append("%s, so the others may be off instead" % _named(fastest, "fast"))
     if any(node["hidden"] for node in nodes) and not found:
-        found.append(_hidden_text(nodes))
+        found.append(_hidden_text(nodes, most))
     counts = [
         (sum(node["state"] == MISSING for node in nodes), "missing"),
         (
-            sum(node["state"] == UNKNOWN and not (node["hidden"] and not node["lacks"]) for node in nodes),
+            sum(
+                node["state"] == UNKNOWN and bool(node["lacks"] or node["failed"] or not node["hidden"])
+                for node in nodes
+            ),
             "not or not fully known",
         ),
     ]
@@ -429,7 +397,9 @@ def _largest_bound(kinds: Sequence[Json]) -> str:
     return " by more than " + percent(max(found)) if found else ""
 
 
-def _sentence(word: str, nodes: Sequence[Json], kinds: Sequence[Json], network: Optional[Json]) -> str:
+def _sentence(
+    word: str, nodes: Sequence[Json], kinds: Sequence[Json], network: Optional[Json], most: float
+) -> str:
     count, off = len(nodes), [node for node in nodes if node["state"] == OFF]
     if word == OUTLIERS and not off:
         return "%s No node is off in its own numbers." % _network_text(network)
@@ -452,11 +422,17 @@ def _sentence(word: str, nodes: Sequence[Json], kinds: Sequence[Json], network: 
             or "no node has a run that can be read"
         )
         return "Inconclusive: nothing can be judged, since %s." % why
-    return "Inconclusive: no node is off in what was measured, but %s." % "; ".join(_undecided(nodes, kinds))
+    return "Inconclusive: no node is off in what was measured, but %s." % "; ".join(
+        _undecided(nodes, kinds, most)
+    )
 
 
 def _reasons(
-    nodes: Sequence[Json], kinds: Sequence[Json], network: Optional[Json], notes: Sequence[str]
+    nodes: Sequence[Json],
+    kinds: Sequence[Json],
+    network: Optional[Json],
+    notes: Sequence[str],
+    most: float,
 ) -> List[str]:
     found = (
         [_network_text(network)] if _is_slow(network) and any(node["state"] == OFF for node in nodes) else []
@@ -469,11 +445,12 @@ def _reasons(
                 listing(["%s (%s)" % (kind["name"], plural(kind["nodes"], "node")) for kind in kinds]),
             )
         )
+    if len(kinds) > 1 or any(node["state"] == OFF for node in nodes):
         found += ["%s: %s." % (kind["name"], kind["reason"]) for kind in kinds if kind["reason"]]
     found += _groups_reasons(kinds)
     hidden = [node for node in nodes if node["hidden"]]
     if hidden and not any(kind["groups"] for kind in kinds):
-        found += [_hidden_text(nodes) + "."] * any(node["state"] == OFF for node in nodes)
+        found += [_hidden_text(nodes, most) + "."] * any(node["state"] == OFF for node in nodes)
         found.append(
             "Several runs of each node (--repeats) or more nodes show more; --only judges without the "
             "numbers that spread so far."
@@ -502,12 +479,12 @@ def _call_off(nodes: Sequence[Json], network: Json) -> None:
                 node["notes"] = [*node["notes"], between.node_text(slow)]
 
 
-def _word(nodes: Sequence[Json], kinds: Sequence[Json], network: Optional[Json]) -> str:
+def _word(nodes: Sequence[Json], kinds: Sequence[Json], network: Optional[Json], most: float) -> str:
     states = {node["state"] for node in nodes}
     if OFF in states or _is_slow(network):
         return OUTLIERS
     split = any(kind["groups"] for kind in kinds)
-    unknown = states & {UNKNOWN, MISSING} or not nodes or split or _fastest(nodes)
+    unknown = states & {UNKNOWN, MISSING} or not nodes or split or _fastest(nodes, most)
     return INCONCLUSIVE if unknown else NONE_OFF
 
 
@@ -538,11 +515,12 @@ def assess(nodes: List[Node], asked: Asked, settings: Settings) -> Json:
         _unread_json(name, "", MISSING, "expected, and there is no folder of this name")
         for name in _missing(nodes, asked)
     ]
-    notes = [*_name_notes(found, asked), *_machine_notes(nodes), *_clock_notes(nodes, asked.now)]
+    notes = [*_name_notes(found, asked), *machine_notes(nodes), *clock_notes(nodes, asked.now)]
     network = between.without_good_links(asked.network) if asked.network else None
     if network:
         _call_off(found, network)
-    word = _word(found, groups, network)
+    most = most_hidden(settings.least_effect)
+    word = _word(found, groups, network, most)
     off = [name for name in _names(found, OFF) if is_name(name)]
     return shortened(
         {
@@ -552,8 +530,8 @@ def assess(nodes: List[Node], asked: Asked, settings: Settings) -> Json:
             "outcome": {
                 "verdict": word,
                 "exit": EXITS[word],
-                "sentence": _sentence(word, found, groups, network),
-                "reasons": _reasons(found, groups, network, notes),
+                "sentence": _sentence(word, found, groups, network, most),
+                "reasons": _reasons(found, groups, network, notes, most),
             },
             "settings": {
                 "rate": settings.rate,

@@ -137,6 +137,10 @@ class Kind:
         return sorted(found, key=lambda one: -one[1])
 
 
+def most_hidden(least_effect: float) -> float:
+    return max(MOST_HIDDEN, least_effect)
+
+
 # ------------------------------------------------------------------ values
 
 
@@ -336,7 +340,7 @@ def _calls(kind: Kind, rate: float, worse: bool) -> Tuple[List[float], Dict[int,
 
 def judge(name: str, nodes: List[Node], settings: Settings) -> Kind:
     """Nodes of one kind."""
-    kind = Kind(name, nodes, most_hidden=max(MOST_HIDDEN, settings.least_effect))
+    kind = Kind(name, nodes, most_hidden=most_hidden(settings.least_effect))
     runs = [run for node in nodes for run in node.runs]
     names = verdict.chosen(runs, settings)[0]
     values_of: List[List[_Value]] = []

@@ -11,6 +11,7 @@ import os
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Dict, List, Optional, Sequence, Tuple
 
@@ -20,9 +21,12 @@ from reports.compare.provenance import HOSTNAME
 from reports.compare.sides import SIGNATURE, Place, holds_run, named, natural, runs_under, visible
 from reports.fleet import between
 from reports.jsonl import BadRecord, clean, read_object
+from reports.moment import moment
 from reports.quantity import listing, plural
 
 MAX_NODES = 20000
+MOST_NAMED = 4
+_DAY, _SLACK = timedelta(days=1), timedelta(minutes=10)
 _RUN = "run-"
 _AT_ONCE = 64  # nodes; starting processes takes longer than reading fewer
 _MAX_PROCESSES = 8  # each takes 80 MiB
@@ -216,3 +220,55 @@ def read(cwd: Path, names: Sequence[str]) -> List[Node]:
 def first_of(node: Node) -> Optional[str]:
     """When its first run began; None where nothing says so, as of a simulated device."""
     return min((run.started for run in node.runs if run.started), default=None)
+
+
+# ------------------------------------------------------------------ what the reader should know of them
+
+
+def _time_of(started: Optional[str]) -> Optional[datetime]:
+    found = moment(started or "")
+    return found.replace(tzinfo=timezone.utc) if found and not found.tzinfo else found
+
+
+def clock_notes(nodes: Sequence[Node], now: Optional[datetime]) -> List[str]:
+    known = [(when, node.name) for node in nodes for when in [_time_of(first_of(node))] if when]
+    if not known:
+        return []
+    found = []
+    ahead = [name for when, name in known if now and when > now + _SLACK]
+    if ahead:
+        found.append(
+            "%s in the future by the clock here: %s."
+            % (plural(len(ahead), "node started", "nodes started"), listing(ahead, MOST_NAMED))
+        )
+    known.sort()
+    (first, first_name), (last, last_name) = known[0], known[-1]
+    if last - first > _DAY:
+        middle = known[len(known) // 2][0]
+        far = [name for when, name in known if abs(when - middle) > _DAY]
+        found.append(
+            "The runs began over %.1f days, from %s (%s) to %s (%s); %s more than a day from most: %s."
+            % (
+                (last - first) / _DAY,
+                first.isoformat()[:16],
+                first_name,
+                last.isoformat()[:16],
+                last_name,
+                plural(len(far), "node is", "nodes are"),
+                listing(far, MOST_NAMED),
+            )
+        )
+    return found
+
+
+def machine_notes(nodes: Sequence[Node]) -> List[str]:
+    """Several folders of one machine. Simulated devices are all on one."""
+    owners: Dict[str, List[str]] = {}
+    for node in nodes:
+        if node.hostname and not node.runs[0].simulated:
+            owners.setdefault(node.hostname, []).append(node.name)
+    return [
+        "%s are of the same machine by its host name, %s." % (listing(names, MOST_NAMED), host)
+        for host, names in owners.items()
+        if len(names) > 1
+    ]

@@ -34,7 +34,6 @@ from reports.fleet.fleet import (
     INCONCLUSIVE,
     MISSING,
     MOST_NAME,
-    MOST_NAMED,
     NONE_OFF,
     OFF,
     OK,
@@ -44,6 +43,8 @@ from reports.fleet.fleet import (
     list_text,
     off_text,
 )
+from reports.fleet.judge import most_hidden
+from reports.fleet.nodes import MOST_NAMED
 from reports.jsonl import Json
 from reports.quantity import human, listing, percent, plural
 from reports.svg import markup
@@ -78,7 +79,7 @@ _MEANING = (
     (
         OFF,
         "Worse than all other nodes of its kind, by more than the least effect, and so far out that of the "
-        "nodes called off at most %s are expected to be false.",
+        "nodes called off at most %s are expected to be false; or with a wrong result in any case.",
     ),
     (
         FAST,
@@ -87,13 +88,13 @@ _MEANING = (
     ),
     (
         OK,
-        "Every headline number was measured, none is off, and none may be worse than the others by more than "
-        "20 %. It does not say that the node is equal to the others: see at most.",
+        "Every headline number was measured, none is off, none may be worse than the others by more than "
+        "%h, and no case failed. It does not say that the node is equal to the others: see at most.",
     ),
     (
         UNKNOWN,
-        "It has no run, lacks a value that most nodes have, or may be worse than the others by more than "
-        "20 % in a number that spreads so far: it may be off.",
+        "It has no run or a case that failed, lacks a value that most nodes have, or may be worse than the "
+        "others by more than %h in a number that spreads so far: it may be off.",
     ),
     (MISSING, "It was expected, and there is nothing of it."),
 )
@@ -136,8 +137,9 @@ def _title_of(node: Json) -> str:
 
 
 def _notes_of(node: Json) -> List[str]:
-    """What it lacks, and what else is to be known of it."""
-    texts = ["no value of %s: %s" % (own["label"], own["reason"]) for own in node["lacks"][:_LACKS]]
+    """What failed, what it lacks, and what else is to be known of it."""
+    texts = [own["text"] for own in node["failed"]]
+    texts += ["no value of %s: %s" % (own["label"], own["reason"]) for own in node["lacks"][:_LACKS]]
     more = len(node["lacks"]) - _LACKS
     return texts + ["and no value of %d more" % more] * (more > 0) + node["notes"]
 
@@ -325,7 +327,8 @@ def _usual(kind: Json) -> Group:
 
 def _reading(settings: Json) -> List[Any]:
     rate, least = percent(settings["rate"]), percent(settings["least_effect"])
-    meaning = [(_badge(state), text.replace("%s", rate)) for state, text in _MEANING]
+    hidden = percent(most_hidden(settings["least_effect"]))
+    meaning = [(_badge(state), text.replace("%s", rate).replace("%h", hidden)) for state, text in _MEANING]
     asked = (
         ("Least effect", least),
         ("Rate", rate),

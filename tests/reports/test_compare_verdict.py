@@ -9,13 +9,14 @@ import math
 import random
 import unittest
 from dataclasses import replace
+from typing import Any, Dict
 
 import workplace  # noqa: F401
 
 from machines import METRICS, Machine, judged, name_of, verdicts, with_number
 from reports.compare import verdict
 from reports.compare.nodes import of_nodes
-from reports.compare.numbers import DIFFERENCE, BadNumbers, Number
+from reports.compare.numbers import DIFFERENCE, BadNumbers, Failed, Number
 from reports.compare.provenance import HOSTNAME
 from reports.compare.sides import Side
 from reports.compare.verdict import Settings
@@ -123,6 +124,54 @@ class KnownTruth(unittest.TestCase):
             decided += verdicts(again)[name_of(0)] == "regress"
         self.assertGreater(advised, 20)
         self.assertGreaterEqual(decided, level.least(advised, 0.75))
+
+
+class WrongResults(unittest.TestCase):
+    """They are of any case, so that no number shows them."""
+
+    def judged(self, *wrong: str, **slower: float) -> Dict[str, Any]:
+        """With wrong results of one run of each side named."""
+        machine = Machine(7, sigma=0.001, shared=0.0)
+        sides = {side: machine.runs(8) for side in ("before", "after")}
+        sides["after"] = machine.runs(8, {0: 1.2}) if slower else sides["after"]
+        for side in wrong:
+            found = Failed("micro/memory", "host", True, 2, "wrong result: word 7")
+            error = Failed("micro/launch", "host", False, 1, "no memory")
+            sides[side][3] = replace(sides[side][3], failed=(error, found))
+        outcome: Dict[str, Any] = judged(sides["before"], sides["after"])["outcome"]
+        return outcome
+
+    def test_after_alone_they_are_a_regression(self) -> None:
+        self.assertEqual(self.judged()["exit"], 0)
+        found = self.judged("after")
+        self.assertEqual((found["verdict"], found["exit"]), ("regress", 1))
+        self.assertEqual(
+            found["sentence"],
+            "Regression: micro/memory gave 0 wrong results before and 2 after (micro/memory on host: wrong "
+            "result: word 7, and 1 more case).",
+        )
+
+    def test_before_or_on_both_sides_they_leave_it_open(self) -> None:
+        for sides, counts in (
+            (("before",), "2 wrong results before and 0 after"),
+            (("before", "after"), "2 wrong results before and 2 after"),
+        ):
+            found = self.judged(*sides)
+            self.assertEqual((found["verdict"], found["exit"]), ("inconclusive", 3))
+            self.assertIn("Inconclusive: micro/memory gave %s" % counts, found["sentence"])
+
+    def test_a_regression_of_numbers_stays_one_and_both_are_said(self) -> None:
+        for sides in (("after",), ("before",)):
+            found = self.judged(*sides, slower=1.2)
+            self.assertEqual(found["exit"], 1)
+            self.assertIn("1 of 40 headline numbers regresses: ", found["sentence"])
+            self.assertIn(" after (micro/memory on host: ", found["reasons"][0])
+
+    def test_of_a_node_with_several_runs_all_count(self) -> None:
+        runs = [replace(r, provenance={HOSTNAME: "n1"}) for r in Machine(7).runs(3)]
+        failed = Failed("micro/memory", "host", True, 2, "wrong result: word 7")
+        (node,) = of_nodes(Side("a", [replace(r, failed=(failed,)) for r in runs])).runs
+        self.assertEqual(node.failed, (replace(failed, count=6),))
 
 
 class Properties(unittest.TestCase):

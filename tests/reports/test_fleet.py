@@ -21,6 +21,7 @@ from pairs_records import RATE, pairs
 from record_writer import Writer, axis, headline, value
 
 from reports import report, validate
+from reports.compare.numbers import Failed
 from reports.compare.verdict import Settings
 from reports.fleet import fleet as answer
 from reports.fleet import page
@@ -198,6 +199,29 @@ class Missing(unittest.TestCase):
                 changed(node, metric, contended=True)
         self.assertEqual(state_of(assessed(nodes))["node11"], "off")
 
+    def test_a_wrong_result_is_off_and_another_failed_case_unknown(self) -> None:
+        for count in (12, 2):  # of two nodes no number is judged
+            nodes = fleet(random.Random(44), count, 0.003)
+            wrong = Failed("micro/memory", "host", True, 2, "wrong result: word 7")
+            error = Failed("micro/launch", "host", False, 1, "no memory")
+            nodes[1].runs = [replace(run, failed=(error, wrong)) for run in nodes[1].runs * 2]
+            found = assessed(nodes)
+            self.assertEqual((found["outcome"]["exit"], found["exclude"]), (1, "node1"))
+            self.assertEqual(
+                found["outcome"]["sentence"],
+                "1 of %d nodes is off: node1 (4 wrong results of micro/memory)." % count,
+            )
+            said = page.table(found)
+            self.assertIn("micro/memory on host: wrong result: word 7, and 3 more cases", said)
+            self.assertIn("micro/launch on host: no memory, and 1 more case", said)
+        self.assertIn("2 nodes are too few", " ".join(found["outcome"]["reasons"]))
+        nodes = fleet(random.Random(44), 12, 0.003)
+        nodes[1].runs = [replace(run, failed=(error,)) for run in nodes[1].runs]
+        found = assessed(nodes)
+        self.assertEqual((found["outcome"]["exit"], found["exclude"], found["unknown"]), (3, "", "node1"))
+        self.assertIn("of 12 nodes 1 is not or not fully known", found["outcome"]["sentence"])
+        self.assertIn("micro/launch on host: no memory", page.table(found))
+
     def test_expected_nodes_that_are_not_there(self) -> None:
         nodes = fleet(random.Random(24), 12, 0.005)
         found = assessed(nodes, ["node%d" % place for place in range(1, 15)])
@@ -276,6 +300,12 @@ class Undecided(unittest.TestCase):
         quiet = assessed(fleet(random.Random(40), 12, 0.003))
         self.assertEqual((quiet["outcome"]["exit"], quiet["unknown"]), (0, ""))
         self.assertRegex(quiet["outcome"]["sentence"], r"none of 12 nodes is worse .* by more than [0-9.]+ %")
+
+    def test_the_least_effect_is_what_may_be_hidden_where_it_is_more(self) -> None:
+        asked = Settings(least_effect=0.3)
+        found = assessed(fleet(random.Random(40), 12, 0.1), settings=asked)
+        self.assertIn("may be off by more than 30 % unseen: metric ", found["outcome"]["sentence"])
+        self.assertIn("may be worse than the others by more than 30\u00a0%", page.render(found))
 
     def test_clean_is_not_said_of_a_node_that_is_20_percent_slow_in_one_number(self) -> None:
         draw, clean = random.Random(41), 0
