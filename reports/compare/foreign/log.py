@@ -34,6 +34,8 @@ _COLLECTED = ("log", "message", "MESSAGE", "msg")  # keys of JSON that collector
 _FAILURES = re.compile(
     r"Test (?:NCCL |CUDA |HIP )?failure |Test timeout \(|DATA VALIDATION ERROR"
     r"|Invalid value when checking the pattern|MPI_ABORT was invoked|BAD TERMINATION OF ONE OF YOUR"
+    r"|application called MPI_Abort\(|Abort\(-?[0-9]+\) on node [0-9]|APPLICATION TIMED OUT"
+    r"|KILLED BY SIGNAL: [0-9]|APPLICATION TERMINATED WITH THE EXIT STRING"
     r"|exited on signal|exited with non-zero|non-zero exit code|An error occurred in MPI_|Fatal error in"
     r"|srun: error: \S+: tasks? [0-9]|slurmstepd: error: (?:\*\*\*|Detected [0-9]+ oom)"
     r"|Segmentation fault|Bus error|core dumped|Caught signal [0-9]"
