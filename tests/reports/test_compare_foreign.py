@@ -941,9 +941,12 @@ class Osu(Foreign):
         twice = text_of("osu_allreduce.txt") + text_of("osu_allreduce.txt").replace("0.48", "0.74")
         self.assertEqual(
             self.why_not(twice),
-            "mpi_allreduce_latency/MPI_CHAR/4/avg_latency is in two tables, from lines 4 and 13, whose "
-            "conditions may differ: give a file a run",
+            "mpi_allreduce_latency/MPI_CHAR is in two tables, from lines 4 and 13, whose conditions may differ: "
+            "give a file a run",
         )
+        table = "# OSU MPI Latency Test v7.4\n# Datatype: MPI_%s.\n# Size  Avg Latency(us)\n%s  1.50\n"
+        self.assertIn("is in two tables", self.why_not(table % ("CHAR", 8) + table % ("CHAR", 16)))
+        self.assertEqual(len(self.of(table % ("CHAR", 8) + table % ("INT", 16)).numbers), 2)
         twice = text_of("osu_barrier.txt") + text_of("osu_barrier.txt").replace("0.18", "0.24")
         self.assertIn("is in two tables", self.why_not(twice))
 

@@ -92,16 +92,9 @@ class Metrics:
 
     def add(self, name: str, value: Any, kind: Number, reason: str = "", factor: float = 1.0) -> None:
         """`kind` is the number without a value, and `factor` how many of its unit one of the tool's is. One
-        repetition with a reason, and the value is missing: it would be a median of those that went well. Two
-        tables are no repetitions: ranks, variables of the environment and others are in no table, and may
-        differ."""
+        repetition with a reason, and the value is missing: it would be a median of those that went well."""
         name = bounded(clean(name), MAX_NAME)
-        first = self.tables.setdefault(name, self.table)
-        if first != self.table:
-            raise BadRecord(
-                "%s is in two tables, from lines %d and %d, whose conditions may differ: give a file a run"
-                % (bounded(name, 100), first, self.table)
-            )
+        self.refuse_second_table(name)
         before = self.kinds.setdefault(name, kind)
         if (before.unit, before.better) != (kind.unit, kind.better):
             raise BadRecord("the metric '%s' has two units" % bounded(name, 80))
@@ -113,6 +106,16 @@ class Metrics:
             self.reasons[name] = bounded(clean(reason))
         elif value is not None:
             self.values.setdefault(name, []).append(value)
+
+    def refuse_second_table(self, name: str) -> None:
+        """Two tables are no repetitions: ranks, variables of the environment and others are in no table, and
+        may differ."""
+        first = self.tables.setdefault(name, self.table)
+        if first != self.table:
+            raise BadRecord(
+                "%s is in two tables, from lines %d and %d, whose conditions may differ: give a file a run"
+                % (bounded(name, 100), first, self.table)
+            )
 
     def invalidate(self, reason: str, table: Optional[int] = None) -> None:
         """No number counts, of the table or of the file."""

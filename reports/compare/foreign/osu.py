@@ -149,11 +149,9 @@ def _row(found: Found, table: Table, words: List[str], number: int) -> None:
             "line %d has no larger size than the row above: tables are mixed; give each a file" % number
         )
     table.last = bytes_ or 0
-    path = (
-        [table.test]
-        + [value.replace(" ", "_") for value in table.parts.values()]
-        + ([words[0]] if table.sized else [])
-    )
+    test = [table.test] + [value.replace(" ", "_") for value in table.parts.values()]
+    found.metrics.refuse_second_table("/".join(test))  # of other sizes, too
+    path = test + ([words[0]] if table.sized else [])
     condition = ", ".join(list(table.parts.values()) + ([size(bytes_)] if bytes_ is not None else []))
     cells = list(zip(table.columns, words[table.sized :]))
     why = (
