@@ -332,12 +332,50 @@ class NcclFailures(Foreign):
 
     def test_a_column_of_errors(self) -> None:
         text = text_of("nccl_tests_error_column.txt")
-        self.assertEqual(self.reasons(text), {"the validation failed: 2 out of bounds"})
+        row, end = "the validation failed: error 1e+00", "the validation failed: 2 out of bounds"
+        self.assertEqual(self.reasons(text), {row, end})
         good = text.replace("1e+00", "5e-07").replace("2 FAILED", "0 OK")
         self.assertEqual(self.reasons(good), {""})
+        self.assertEqual(self.reasons(good.replace("5e-07", "1e-05")), {""})  # may be below 1e-05
+        self.assertEqual(self.reasons(text.replace("1e+00", "1e-05")), {end})
+        self.assertEqual(self.reasons(text.replace("2 FAILED", "0 OK")), {"", row})
         self.assertEqual(
-            self.reasons(text.replace("2 FAILED", "0 OK")), {""}
-        )  # rounding, by the tool's bound
+            self.reasons(text.replace("2 FAILED", "0 OK").replace("1e+00", "inf")),
+            {"", "the validation failed: error inf"},
+        )
+
+    def test_errors_and_no_line_that_counts_them(self) -> None:
+        text = text_of("nccl_tests_error_column.txt")
+        for errors in ("1e+00", "0e+00"):
+            cut = text.replace("1e+00", errors).replace("# Out of bounds values : 2 FAILED\n", "")
+            self.assertIn("no line '# Out of bounds values'", self.why_not(cut))
+        unchecked = text.replace("1e+00", "N/A").replace("0e+00", "N/A")
+        self.assertEqual(self.reasons(unchecked.replace("# Out of bounds values : 2 FAILED\n", "")), {""})
+
+    def test_the_limit_of_an_error(self) -> None:
+        """It is that of the type, times the ranks less one."""
+        text = text_of("nccl_tests_error_column.txt").replace("2 FAILED", "0 OK")
+        unlisted = "\n".join(line for line in text.split("\n") if "#   Rank" not in line)
+        for table, type_, error, right in (
+            (text, "float", "2e-05", False),
+            (unlisted, "float", "6e-01", True),
+            (unlisted, "float", "1e+00", False),
+            (text, " half", "1e-02", True),
+            (text, " half", "2e-02", False),
+            (text, "double", "2e-12", False),
+            (text, "int32", "1e+00", False),
+            (text, "int32", "0e+00", True),
+        ):
+            with self.subTest(type=type_, error=error, ranks_listed=table is text):
+                changed = table.replace("float", type_).replace("1e+00", error)
+                self.assertEqual(self.reasons(changed) == {""}, right)
+
+    def test_errors_in_place_that_the_program_does_not_count(self) -> None:
+        """sendrecv, whose table has no redop."""
+        text = text_of("nccl_tests_error_column.txt").replace("2 FAILED", "0 OK")
+        text = text.replace("   redop ", " ").replace("     sum ", " ")
+        wrong = {name for name, number in self.of(text).numbers.items() if number.reason}
+        self.assertEqual({name.rpartition("/")[2].rpartition("_")[0] for name in wrong}, {"out_of_place"})
 
     def test_the_end_says_it_and_no_row_does(self) -> None:
         text = text_of("nccl_tests_all_reduce.txt").replace("286.93       3", "286.93       0")
@@ -941,8 +979,8 @@ class Osu(Foreign):
         twice = text_of("osu_allreduce.txt") + text_of("osu_allreduce.txt").replace("0.48", "0.74")
         self.assertEqual(
             self.why_not(twice),
-            "mpi_allreduce_latency/MPI_CHAR is in two tables, from lines 4 and 13, whose conditions may differ: "
-            "give a file a run",
+            "mpi_allreduce_latency/MPI_CHAR is in two tables, from lines 4 and 13, whose conditions may "
+            "differ: give a file a run",
         )
         table = "# OSU MPI Latency Test v7.4\n# Datatype: MPI_%s.\n# Size  Avg Latency(us)\n%s  1.50\n"
         self.assertIn("is in two tables", self.why_not(table % ("CHAR", 8) + table % ("CHAR", 16)))
@@ -976,13 +1014,14 @@ class Osu(Foreign):
         self.assertIn("tables are mixed", self.why_not(barrier + "             0.19\n"))
 
     def test_an_error_that_the_log_says(self) -> None:
-        """Those of MPICH are recorded (4.0.2: a rank that calls MPI_Abort, one that sends to no rank, one that
-        is killed, MPIEXEC_TIMEOUT); KILLED BY SIGNAL is by hand, of Intel MPI."""
+        """Those of MPICH are recorded (4.0.2: a rank that calls MPI_Abort, one that sends to no rank, one
+        that is killed, MPIEXEC_TIMEOUT); KILLED BY SIGNAL is by hand, of Intel MPI."""
         for error in (
             "DATA VALIDATION ERROR: ./osu_allreduce exited with status 1 on message size 8",
-            "Abort(1) on node 1 (rank 1 in comm 0): application called MPI_Abort(MPI_COMM_WORLD, 1) - process 1",
-            "Abort(604654086) on node 1 (rank 1 in comm 0): Fatal error in internal_Send: Invalid rank, error "
-            "stack:",
+            "Abort(1) on node 1 (rank 1 in comm 0): application called MPI_Abort(MPI_COMM_WORLD, 1) "
+            "- process 1",
+            "Abort(604654086) on node 1 (rank 1 in comm 0): Fatal error in internal_Send: Invalid rank, "
+            "error stack:",
             "Abort(604654086) on node 1 (rank 1 in comm 0): ",  # another rank's line cut it
             "application called MPI_Abort(MPI_COMM_WORLD, 1) - process 0",
             "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)",

@@ -7,8 +7,13 @@ in_place, WHAT is time or busbw. One of the two is judged, as they say the same:
 busbw has lost its digits ("0.00"), and busbw from there on. doc/PERFORMANCE.md of nccl-tests advises the
 same.
 
-#wrong says which rows have wrong results. Old tables have the largest error instead, and only their last
-lines say that the validation failed: then no number of the table counts.
+#wrong says which rows have wrong results. Tables before version 2.13 have the largest error instead, in one
+digit, and their line "Out of bounds values" counts the errors above a limit of the type times the ranks less
+one. A table that was checked and has no such line is refused; where it says that the validation failed no
+number of the table counts; and whatever it says, a row does not count whose error is above the limit however
+the digit was rounded. Where no ranks are listed the limit is that of the most a table may have. sendrecv does
+not count its errors in place, and its table is that of all_gather: without redop, errors in place are left
+to the line.
 
 The programs of collectives/ print this table, too (--format nccl-tests), one algorithm a table, which is part
 of the name of the collective there. A line at the end says how many tables there are; what was not measured
@@ -35,6 +40,8 @@ _MAX_RANKS = 1 << 16
 _APART = "give each process a file (or build nccl-tests with MPI=1)"
 _MAX_FACT = 1000  # characters of a line about the run
 _NOT_CHECKED = _NOT_MEASURED = "N/A"
+# DeltaMaxValue() of src/common.cu at 8274cb4. Of integers 1e-200: none.
+_LARGEST_ERROR = {"half": 1e-2, "bfloat16": 1e-2, "float": 1e-5, "double": 1e-12}
 
 MARK = re.compile(r"# *size +count +type\b")
 _RANK = re.compile(r"# *Rank +([0-9]+) .*?on +(\S+) +device +[0-9]+ \[[0-9a-fx:.]*\] (.+)")
@@ -68,7 +75,7 @@ _PROGRAM, _DEVICES, _RCCL, _BLOCKING, _AVERAGE, _ERROR = (
 @dataclass
 class Row:
     """A size of a collective. `measured`: place -> what -> value in the tool's units (us, GB/s); `wrong`:
-    place -> how many; `ranks`: as in the name."""
+    place -> why, empty where it is right; `ranks`: as in the name."""
 
     collective: str
     type: str
@@ -77,7 +84,7 @@ class Row:
     bytes: int
     ranks: str = ""
     measured: Dict[str, Dict[str, Any]] = field(default_factory=dict)
-    wrong: Dict[str, Any] = field(default_factory=dict)
+    wrong: Dict[str, str] = field(default_factory=dict)
 
 
 def collective_of(program: str) -> str:
@@ -95,13 +102,19 @@ def nccl_version(code: str) -> str:
     return "%d.%d.%d" % (number // most, number % most // least, number % least) if number >= 1000 else code
 
 
-def _why_wrong(wrong: Any) -> str:
+def why_wrong(wrong: Any) -> str:
     """Nobody has checked where there is no count."""
     if wrong is None or wrong == 0:
         return ""
     return (
         plural(int(wrong), "wrong result") if 0 < wrong < 1e18 else "the number of wrong results is not known"
     )
+
+
+def _why_error(text: str, error: float, type_: str, ranks: int) -> str:
+    """`text`: as printed, in one digit, so that three quarters of it were measured at the least."""
+    limit = _LARGEST_ERROR.get(type_, 0.0) * (ranks - 1)
+    return "" if 0.75 * error <= limit else "the validation failed: error " + bounded(text, 20)
 
 
 def why_failed(out_of_bounds: Any) -> str:
@@ -121,7 +134,7 @@ def add_row(metrics: Metrics, row: Row) -> bool:
     )
     right = True
     for place, values in row.measured.items():
-        why = _why_wrong(row.wrong.get(place))
+        why = row.wrong.get(place, "")
         right = right and not why
         # one rank moves nothing between ranks, and its busbw is 0
         timed = (row.bytes < BUSBW_FROM or row.ranks == "1rank") and "time" in values
@@ -200,6 +213,7 @@ class _Table:
         self.stated = 0  # tables, by the lines at the ends of our own
         self.ranks: Dict[int, Tuple[str, str]] = {}  # host and device
         self.ranks_name, self.blamed, self.error = "", False, ""
+        self.errors_unjudged = False  # the line that counts the rows' errors out of bounds is to come
 
     def comment(self, line: str, number: int) -> None:
         words, bounds = line.split(), _OUT_OF_BOUNDS.match(line[:_MAX_FACT])
@@ -217,9 +231,12 @@ class _Table:
             )
         elif bounds:
             if bounds.group(1) not in ("0", _NOT_CHECKED) or "FAILED" in bounds.group(2):
-                if not self.blamed:
+                if self.errors_unjudged or not self.blamed:
                     self.found.metrics.invalidate(why_failed(bounds.group(1)), self.found.metrics.table)
+            self.errors_unjudged = False
         elif line.startswith(_AVERAGE):
+            if self.errors_unjudged:
+                raise BadRecord("cut off: no line '# Out of bounds values' before line %d" % number)
             self.ends, self.columns = self.ends + 1, None
         elif line.startswith(_ERROR):
             self.error = "NCCL says:" + line[len(_ERROR) :]
@@ -297,7 +314,13 @@ class _Table:
                 continue
             row.measured[place] = {what: self._cell(cells[what], number) for what in (names[0], "busbw")}
             if cells.get("#wrong", _NOT_CHECKED) != _NOT_CHECKED:
-                row.wrong[place] = self._cell(cells["#wrong"], number)
+                row.wrong[place] = why_wrong(self._cell(cells["#wrong"], number))
+            if cells.get("error", _NOT_CHECKED) != _NOT_CHECKED:
+                self.errors_unjudged = True
+                if place == "out_of_place" or "redop" in first:
+                    error = self._cell(cells["error"], number)
+                    ranks = max(self.ranks, default=_MAX_RANKS - 1) + 1
+                    row.wrong[place] = _why_error(cells["error"], error, row.type, ranks)
         self.blamed = not add_row(self.found.metrics, row) or self.blamed
 
     @staticmethod

@@ -16,6 +16,7 @@ from reports.compare.foreign.nccl_tests import (
     nccl_version,
     state_ranks,
     why_failed,
+    why_wrong,
 )
 from reports.jsonl import BadRecord, Json, Reader, is_number
 
@@ -70,7 +71,7 @@ def _row(result: Reader, collective: str, ranks: str) -> Row:
         times = {name: _value(reader, key) for key, name in _TIMES.items() if key in reader.json}
         if reader.json:
             row.measured[place] = {**times, "busbw": _value(reader, "bus_bw")}
-            row.wrong[place] = _value(reader, "nwrong")
+            row.wrong[place] = why_wrong(_value(reader, "nwrong"))
     return row
 
 
