@@ -25,10 +25,11 @@ command=bin/gpusig
 target=../lib/gpusig/gpusig # of the command
 
 is_there() { [ -e "$1" ] || [ -L "$1" ]; }
+has_list() { [ ! -L "$to/$list" ] && [ -f "$to/$list" ]; }
 
 # What is installed, a path under PREFIX a line. A link that has become another's is not ours.
 installed() {
-	[ ! -L "$to/$list" ] && [ -f "$to/$list" ] || return 0
+	has_list || return 0
 	grep -E '^(bin/gpusig|(lib|share/doc)/gpusig/.*|share/man/man1/gpusig[^/]*\.1|share/bash-completion/completions/gpusig)$' \
 		"$to/$list" | grep -Ev '(^|/)\.\.(/|$)' |
 		while IFS= read -r file; do
@@ -36,8 +37,30 @@ installed() {
 		done
 }
 
-uninstall() {
-	installed | while IFS= read -r file; do rm -f "$to/$file"; done
+# The places of ours that something is in, under PREFIX.
+places() {
+	for place in $command lib/gpusig share/doc/gpusig share/bash-completion/completions/gpusig; do
+		! is_there "$to/$place" || echo "$place"
+	done
+	for page in "$to"/share/man/man1/gpusig.1 "$to"/share/man/man1/gpusig-*.1; do
+		! is_there "$page" || { echo 'share/man/man1/gpusig*.1' && break; }
+	done
+}
+
+# What to do about files that no list names.
+remedy() {
+	if has_list; then
+		echo 'move it away, or take another PREFIX'
+	else
+		echo "an earlier version of gpusig kept no list: remove what is of it by hand, or with 'make uninstall' of that" \
+			"version; in $to are $(places | paste -sd ' ')"
+	fi
+}
+
+# The list goes last, so that it names what an uninstall that is cut short leaves.
+remove_files() { installed | grep -vx $list | while IFS= read -r file; do rm -f "$to/$file"; done; }
+
+remove_empty_folders() {
 	for folder in lib/gpusig share/doc/gpusig; do
 		[ -L "$to/$folder" ] || [ ! -d "$to/$folder" ] || find "$to/$folder" -depth -type d -empty -delete
 	done
@@ -83,22 +106,38 @@ make_all() {
 	cp "$made/list" "$prefix/$list"
 }
 
-# What another version installed goes first, for programs and pages may have gone; what is not ours is left.
+# The command is a link to ../lib, which is elsewhere where bin is a link to a folder of another parent.
+refuse_bin_elsewhere() {
+	[ "$(cd -P "$to/bin/../lib" 2>/dev/null && pwd)" != "$(cd -P "$to/lib" && pwd)" ] || return 0
+	remove_empty_folders
+	refuse "$to/bin is a link, and $to/bin/../lib is not $to/lib: the command would not find its copy"
+}
+
+# What another version installed goes first, for programs and pages may have gone; what is not ours is left. Folders may be links.
 replace_all() {
 	installed | sort >"$made/before"
 	sort "$made/list" | comm -23 - "$made/before" | while IFS= read -r file; do
-		! is_there "$to/$file" || refuse "$to/$file is there, and no install made it: it is left as it is"
+		! is_there "$to/$file" || refuse "$to/$file is there and in no list of what was installed: it is left as it is; $(remedy)"
 	done
-	uninstall
-	mkdir -p "$to"
-	cp -RP "$prefix/." "$to"
+	(cd "$prefix" && find . -type d) | while IFS= read -r folder; do
+		mkdir -p "$to/$folder" || { remove_empty_folders && exit 1; }
+	done
+	refuse_bin_elsewhere
+	remove_files
+	cp "$made/list" "$to/$list"
+	grep -vx $list "$made/list" | while IFS= read -r file; do cp -P "$prefix/$file" "$to/$file"; done
+	remove_empty_folders
 }
 
 case $action in
 uninstall)
-	is_there "$to/lib/gpusig" || exit 0
-	[ -f "$to/$list" ] || refuse "$to/$list is missing, which says what was installed: nothing is removed"
-	uninstall
+	if has_list; then
+		remove_files
+		rm "$to/$list"
+		remove_empty_folders
+	elif [ -n "$(places)" ]; then
+		refuse "$to/$list is missing, which says what was installed: nothing is removed; $(remedy)"
+	fi
 	;;
 install)
 	bin=$4

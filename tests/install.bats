@@ -194,9 +194,13 @@ programs_of() { (cd "$1" && find . -type f -perm -u+x | sort); }
 		before=$(files_there)
 		run install_there /opt
 		[ "$status" = 2 ]
-		[[ ${lines[-1]} == "install: $BATS_TEST_TMPDIR/opt/$place is there, and no install made it: it is left as it is" ]]
+		remedy="an earlier version of gpusig kept no list: remove what is of it by hand, or with 'make uninstall' of that version; in \
+$BATS_TEST_TMPDIR/opt are "
+		[[ ${lines[-1]} == "install: $BATS_TEST_TMPDIR/opt/$place is there and in no list of what was installed: it is left as it is; $remedy"* ]]
 		run uninstall_there /opt
-		[ $place = bin/gpusig ] || [[ $output == *'/lib/gpusig/INSTALLED is missing, which says what was installed: nothing is removed' ]]
+		[ "$status" = 2 ]
+		[[ $output == *"/lib/gpusig/INSTALLED is missing, which says what was installed: nothing is removed; $remedy"* ]]
+		[[ " ${output##*" are "} " == *" ${place/%gpusig.1/gpusig*.1} "* || " ${output##*" are "} " == *" ${place%/*} "* ]]
 		[ "$before" = "$(files_there)" ]
 		rm "$BATS_TEST_TMPDIR/opt/$place"
 	done
@@ -219,7 +223,8 @@ programs_of() { (cd "$1" && find . -type f -perm -u+x | sort); }
 	cd "$root"
 	run sh packaging/install.sh install "$BATS_TEST_TMPDIR" /opt bin 1.0 micro/memory
 	[ "$status" = 2 ]
-	[ "${lines[-1]}" = "install: $there/bin/gpusig is there, and no install made it: it is left as it is" ]
+	[ "${lines[-1]}" = "install: $there/bin/gpusig is there and in no list of what was installed: it is left as it is; move it away, \
+or take another PREFIX" ]
 	[ -e "$there/lib/gpusig/bin/micro/copy_path" ]
 	rm "$there/bin/gpusig"
 	sh packaging/install.sh install "$BATS_TEST_TMPDIR" /opt bin 1.0 micro/memory
@@ -240,4 +245,67 @@ programs_of() { (cd "$1" && find . -type f -perm -u+x | sort); }
 	cp -r "$prefix/." "$BATS_TEST_TMPDIR/opt"
 	sh "$root/packaging/install.sh" uninstall "$BATS_TEST_TMPDIR" /opt
 	[ "$(cd "$BATS_TEST_TMPDIR/opt" && find . ! -type d | sort | paste -sd ' ')" = './bin/other ./share/man/man1/other.1' ]
+}
+
+# A prefix with folders that are links, as of stow or of a home.
+linked_prefix() {
+	there=$BATS_TEST_TMPDIR/opt
+	mkdir -p "$there/lib64" "$BATS_TEST_TMPDIR/share/man.elsewhere"
+	ln -s lib64 "$there/lib"
+	ln -s ../share "$there/share"
+	ln -s man.elsewhere "$BATS_TEST_TMPDIR/share/man"
+	cd "$root" || return 1
+}
+
+install_one() { sh packaging/install.sh install "$BATS_TEST_TMPDIR" /opt bin "$1" micro/memory; }
+
+@test "folders of the prefix may be links, also at a later install" {
+	linked_prefix
+	for version in 1.0 2.0; do
+		install_one $version
+		[ "$(cat "$there/lib64/gpusig/VERSION")" = $version ]
+		[ -s "$BATS_TEST_TMPDIR/share/man.elsewhere/man1/gpusig.1" ]
+		[ "$("$there/bin/gpusig" --version)" = "gpusig $version" ]
+	done
+	sh packaging/install.sh uninstall "$BATS_TEST_TMPDIR" /opt
+	[ -z "$(find "$BATS_TEST_TMPDIR" -type f)" ]
+	[ -L "$there/lib" ]
+	[ -L "$there/share" ]
+}
+
+@test "a folder that cannot be made, and a bin of elsewhere, are found before the version before is removed" {
+	linked_prefix
+	install_one 1.0
+	rm "$there/bin/gpusig"
+	rmdir "$there/bin"
+	mkdir "$BATS_TEST_TMPDIR/bin"
+	ln -s ../bin "$there/bin"
+	run install_one 2.0
+	[ "$status" = 2 ]
+	[ "${lines[-1]}" = "install: $there/bin is a link, and $there/bin/../lib is not $there/lib: the command would not find its copy" ]
+	rm "$there/bin"
+	ln -sfn ../nowhere "$there/share"
+	run install_one 2.0
+	[ "$status" = 1 ]
+	[ "$(cat "$there/lib/gpusig/VERSION")" = 1.0 ]
+	[ -e "$there/lib/gpusig/INSTALLED" ]
+}
+
+@test "an install that is cut short is uninstalled, or done again" {
+	linked_prefix
+	mkdir "$BATS_TEST_TMPDIR/few"
+	# shellcheck disable=SC2016 # expanded there
+	printf '#!/bin/sh\ncase $* in *VERSION) echo full >&2; exit 1 ;; esac\nexec %s "$@"\n' "$(command -v cp)" >"$BATS_TEST_TMPDIR/few/cp"
+	chmod +x "$BATS_TEST_TMPDIR/few/cp"
+	for before in nothing 1.0; do
+		[ $before = nothing ] || install_one $before
+		PATH=$BATS_TEST_TMPDIR/few:$PATH run install_one 2.0
+		[ "$status" = 1 ]
+		[ "${lines[-1]}" = full ]
+		[ -L "$there/bin/gpusig" ]
+		[ ! -e "$there/lib/gpusig/VERSION" ]
+		[ $before != nothing ] || install_one 3.0
+		sh packaging/install.sh uninstall "$BATS_TEST_TMPDIR" /opt
+		[ "$(find "$BATS_TEST_TMPDIR" -type f | paste -sd ' ')" = "$BATS_TEST_TMPDIR/few/cp" ]
+	done
 }
