@@ -242,6 +242,52 @@ refused_for_the_machine() {
 	[ ! -e results/run-2/records.jsonl ]
 }
 
+# Two programs of a run that another machine began; asked where it is, the first says only the words given, and ends with 1.
+first_program_says() {
+	export GPUSIG_BIN=$PWD/bin
+	fake micro/a steady
+	fake micro/b steady
+	measures run --budget 1s --out results 2>/dev/null
+	records=results/records.jsonl
+	sed -i '/"kind": "end"/d; s/"hostname": "[^"]*"/"hostname": "node9"/' $records
+	before=$(cksum <$records)
+	say_instead a "$1"
+}
+
+say_instead() {
+	printf '%s\n' "$2" >said
+	sed -i "2i case \$* in *--format*) cat '$PWD/said'; exit 1 ;; esac" "bin/micro/$1"
+}
+
+@test "only a run record that names a machine says which one it is: without, the next program is asked" {
+	for words in 'no device' '{"kind": "run"}' '{"kind": "run", "provenance": {"hostname": null}}' '{"kind": "end"}' '[]'; do
+		first_program_says "$words"
+		refused_for_the_machine
+		rm -r results bin
+	done
+}
+
+@test "where no program says which machine this is, nothing is measured" {
+	first_program_says 'no device'
+	say_instead b 'no device'
+	run --separate-stderr suite run --resume results
+	[ "$status" = 1 ]
+	[ "${stderr_lines[-1]}" = "gpusig: $PWD/results: no program says which machine this is, so that nothing is measured" ]
+	[ "$before" = "$(cksum <$records)" ]
+}
+
+@test "a comparison of machines that does not come to its end is no agreement" {
+	first_program_says ''
+	cp -rp "$root/suite" "$root/reports" .
+	for code in 1 3 77; do
+		printf 'import sys\nprint("first\\nout of memory", file=sys.stderr)\nraise SystemExit(%d)\n' $code >reports/__main__.py
+		run --separate-stderr "$TEST_PYTHON" -m suite run --resume results
+		[ "$status" = 1 ]
+		[ "${stderr_lines[-1]}" = "gpusig: $PWD/results: out of memory" ]
+		[ "$before" = "$(cksum <$records)" ]
+	done
+}
+
 @test "nobody else may write what a run wrote, whatever the umask" {
 	(umask 000 && suite run --budget 2s --out results >said 2>err)
 	[ -s results/signature.json ]

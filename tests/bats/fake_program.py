@@ -39,6 +39,8 @@ def record(kind, **more):
 
 def put(row):
     line = (json.dumps(row) + "\n").encode()
+    if not option("--out"):
+        return os.write(1, line)
     out = os.open(option("--out"), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
     try:
         written = os.write(out, line)
@@ -110,10 +112,11 @@ def measure():
         signal.SIGINT,
         lambda *_: asked.append(behaviour == "deaf" and open(option("--out") + ".asked", "w").close()),
     )
-    hangs = behaviour in ("hang", "deaf") and os.environ.get("FAKE_HANGS_IN", "") in option("--out")
+    hangs = behaviour in ("hang", "deaf") and os.environ.get("FAKE_HANGS_IN", "") in option("--out", "")
     done = set(open(option("--done")).read().split("\n")) if option("--done") else set()
     budget_s, spent_s = float(option("--budget", "10s").rstrip("s")), 0.0
-    put(record("run", question="?", argv=words, device=[{"spec": option("--device")}]))
+    host = {"hostname": os.uname().nodename}
+    put(record("run", question="?", argv=words, device=[{"spec": option("--device")}], provenance=host))
     count = failed = 0
     chosen = open(option("--cases")).read().split() if option("--cases") else CASES
     todo = [key for key in chosen if key not in done]
