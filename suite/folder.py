@@ -46,7 +46,9 @@ def refuse_links(folder: Path) -> None:
 
 def refuse_others(folder: Path) -> None:
     """Refuse to go on with what another user left, or may have changed: it decides what is started, and with
-    what."""
+    what. Files in kernels/ are not looked at, as programs use only those of their user that nobody
+    else may write (device/gpu/kernel_cache.h). Where the folder holds several runs, their folders, A and B
+    included, are refused by suite/repeats.py."""
     for path in (folder, *_files(folder)):
         try:
             found = path.stat()

@@ -184,6 +184,18 @@ runs_of() { (cd "$1" && find . -name records.jsonl | sort | tr '\n' ' '); }
 	refused <<<"2|run --resume results|gpusig: $PWD/results/run-3/plan.json belongs to $(id -un 65534): only the user of a run goes on with it"
 }
 
+@test "sides, runs and controls of ab that others may write are not gone on with" {
+	fake micro/a steady
+	measures ab '' 'nice -n 1' --repeats 1 --budget 1s --out results 2>err || [ $? = 2 ] # no signatures to compare
+	mkdir results/B/run-1/control
+	for place in A B A/run-1 B/run-1/control; do
+		cp -r results "${place//\//-}"
+		chmod g+w "${place//\//-}/$place"
+		echo "2|ab '' 'nice -n 1' --resume ${place//\//-}|gpusig: $PWD/${place//\//-}/$place may be written by others: look through it"
+	done >table
+	refused <table
+}
+
 @test "the environment and the command of a setting reach the programs, and only those of its side" {
 	suite ab 'MALLOC_ARENA_MAX=3 env OMP_NUM_THREADS=2' 'taskset -c 0' --device sim --only micro/priority --repeats 1 --budget 1s \
 		--headline --out results >said 2>err || [ $? = 3 ]
