@@ -292,7 +292,7 @@ class Run:
                     one_machine.refuse_another(self.record_file.path, self.plan.device, self.chosen)
                 grace_s = plan.VIRTUAL_GRACE_S if devices.is_virtual(self.plan.device) else plan.GRACE_S
                 with _kept_kernels(self.folder / "kernels"):
-                    budget = plan.Budget(total_s, begun, self._opening_s(todo), grace_s)
+                    budget = plan.Budget(total_s, time.monotonic(), self._opening_s(todo), grace_s)
                     self._announce(budget, todo)
                     self._measure(todo, budget)
         except DiskFull as error:
