@@ -34,7 +34,15 @@ _FIRST_CASES = 3
 _SMOKE = ["--budget", "0.3s", "--warm-up", "0", "--min-samples", "2", "--max-samples", "2"]
 _COMPUTING = ("micro/contention", "overlap/shaping")  # besides what needs a GEMM
 _ARITHMETIC = ("conformance_kernels", "conformance_tiled", "conformance_textbook", "conformance_adding")
-ATTACKS = ("kills", "full-disk", "descriptors", "mutations", "options", "faults")  # kinds of tests/attack
+ATTACKS = (
+    "kills",
+    "full-disk",
+    "descriptors",
+    "mutations",
+    "options",
+    "faults",
+    "verdicts",
+)  # of tests/attack
 _CLANG = [
     "-std=c11",
     "-I.",

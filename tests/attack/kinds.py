@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Callable
 
-from tests.attack import descriptors, faults, full_disk, kills, mutations, options
+from tests.attack import descriptors, faults, full_disk, kills, mutations, options, verdicts
 from tests.attack.workplace import Workplace
 
 
@@ -27,4 +27,5 @@ KINDS = {
     "mutations": Kind(mutations.attempt, 24),
     "options": Kind(options.attempt, 60),
     "faults": Kind(faults.attempt, 24),
+    "verdicts": Kind(verdicts.attempt, 16),
 }
