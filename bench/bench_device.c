@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { BACKENDS = 16 };
@@ -79,8 +80,9 @@ void bench_device_list(void)
 	struct dev_backend_info info[BACKENDS];
 	struct json j = {0};
 	size_t count = dev_backends(info, BACKENDS);
-	int processors[CORES_MAX], cores[CORES_MAX];
-	const size_t at_once = cores_at_once("", processors, cores_allowed(processors), cores);
+	int *cores = malloc(CORES_MAX * sizeof(*cores));
+	const size_t at_once = cores ? cores_at_once("", cores, cores_allowed(cores), cores) : 0;
+	free(cores);
 	for (size_t i = 0; i < count && i < BACKENDS; i++) {
 		json_clear(&j);
 		json_object_begin(&j, NULL);

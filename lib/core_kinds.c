@@ -34,11 +34,10 @@ static unsigned long long read_of_core(const char *root, int core, const char *n
 
 static bool is_counted_by(const char *root, const char *unit, int core)
 {
-	char path[64], list[CORES_LIST_BYTES];
+	char path[512];
 	bool in_list[CORES_MAX] = {false};
-	snprintf(path, sizeof(path), "%s/cpus", unit);
-	if (read_line(root, path, list, sizeof(list)))
-		cores_parse_list(list, in_list);
+	snprintf(path, sizeof(path), "%s/sys/devices/%s/cpus", root, unit);
+	cores_read_list(path, in_list);
 	return in_list[core];
 }
 
@@ -133,19 +132,18 @@ char *core_kinds_text(const char *root)
 {
 	struct kind kinds[KINDS_MAX];
 	unsigned char kind_of[CORES_MAX];
-	int cores[CORES_MAX];
+	int *cores = malloc(CORES_MAX * sizeof(*cores));
 	size_t at = 0;
-	const size_t count = cores_online(root, cores),
+	const size_t count = cores ? cores_online(root, cores) : 0,
 		     found = find_kinds(root, cores, count, kinds, kind_of);
 	/* A core takes a blank or a comma and four digits at most. */
 	const size_t capacity = 6 * count + KINDS_MAX * (CORE_KIND_BYTES + 4);
 	char *text = found > 1 ? malloc(capacity) : NULL;
-	if (!text)
-		return NULL;
-	for (unsigned k = 0; k < found; k++) {
+	for (unsigned k = 0; text && k < found; k++) {
 		at += (size_t)snprintf(text + at, capacity - at, "%s%s", k ? "; " : "",
 				       kinds[k].name[0] ? kinds[k].name : "unknown");
 		at += put_list(text + at, capacity - at, cores, kind_of, count, k);
 	}
+	free(cores);
 	return text;
 }

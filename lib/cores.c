@@ -41,6 +41,20 @@ void cores_parse_list(const char *list, bool in_list[CORES_MAX])
 	}
 }
 
+bool cores_read_list(const char *path, bool in_list[CORES_MAX])
+{
+	FILE *file = fopen(path, "re");
+	char *list = NULL;
+	size_t capacity = 0;
+	const bool read = file && getline(&list, &capacity, file) > 0;
+	if (read)
+		cores_parse_list(list, in_list);
+	if (file)
+		fclose(file);
+	free(list);
+	return read;
+}
+
 static bool read_line(const char *path, char *line, size_t capacity)
 {
 	FILE *file = fopen(path, "re");
@@ -52,12 +66,11 @@ static bool read_line(const char *path, char *line, size_t capacity)
 
 size_t cores_online(const char *root, int processors[CORES_MAX])
 {
-	char path[512], list[CORES_LIST_BYTES];
+	char path[512];
 	bool online[CORES_MAX] = {false};
 	size_t count = 0;
 	snprintf(path, sizeof(path), "%s/sys/devices/system/cpu/online", root);
-	if (read_line(path, list, sizeof(list)))
-		cores_parse_list(list, online);
+	cores_read_list(path, online);
 	for (int i = 0; i < CORES_MAX; i++)
 		if (online[i])
 			processors[count++] = i;
@@ -69,15 +82,14 @@ size_t cores_apart(const char *root, const int *processors, size_t count, int co
 	bool taken[CORES_MAX] = {false};
 	size_t found = 0;
 	for (size_t i = 0; i < count; i++) {
-		char path[512], siblings[4096];
+		char path[512];
 		if (taken[processors[i]])
 			continue;
-		cores[found++] = processors[i];
 		snprintf(path, sizeof(path),
 			 "%s/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", root,
 			 processors[i]);
-		if (read_line(path, siblings, sizeof(siblings)))
-			cores_parse_list(siblings, taken);
+		cores[found++] = processors[i];
+		cores_read_list(path, taken);
 	}
 	return found;
 }

@@ -15,8 +15,6 @@
 
 /* Numbers of cores are below. */
 #define CORES_MAX 8192
-/* For a list of the kernel's, "0,2,4", of every other one of so many. */
-#define CORES_LIST_BYTES 32768
 
 /* The numbers of the cores in the affinity mask of the calling thread, ascending; where
  * cores_stay_on() bound it, of its mask before that. How many there are; 0: unknown. */
@@ -26,11 +24,14 @@ size_t cores_allowed(int cores[CORES_MAX]);
  * true, the others stay as they are. */
 void cores_parse_list(const char *list, bool in_list[CORES_MAX]);
 
+/* Those of the first line of a file, as the kernel has it. False: it cannot be read. */
+bool cores_read_list(const char *path, bool in_list[CORES_MAX]);
+
 /* The processors that the kernel uses, ascending. How many; 0: unknown. */
 size_t cores_online(const char *root, int processors[CORES_MAX]);
 
 /* Of `count` processors, ascending, the first of each physical core, for threads of one core share
- * its arithmetic and its caches. How many these are. */
+ * its arithmetic and its caches. How many these are. `cores` may be `processors`. */
 size_t cores_apart(const char *root, const int *processors, size_t count, int cores[CORES_MAX]);
 
 /* How much CPU time a second the control groups of this process grant it at most, in seconds: 1.5

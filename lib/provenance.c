@@ -170,12 +170,13 @@ void provenance_host(char *name, size_t capacity, char other)
 /* What of the machine computes at once: neither threads of a core nor all that a quota denies. */
 static void put_cores(struct json *j)
 {
-	int processors[CORES_MAX], cores[CORES_MAX];
-	const size_t count = cores_online("", processors);
+	int *cores = malloc(CORES_MAX * sizeof(*cores));
+	const size_t count = cores ? cores_online("", cores) : 0;
 	if (count)
-		json_integer(j, "cores_physical", cores_apart("", processors, count, cores));
+		json_integer(j, "cores_physical", cores_apart("", cores, count, cores));
 	else
 		json_null(j, "cores_physical");
+	free(cores);
 	const double quota = cores_quota("");
 	if (isfinite(quota))
 		json_number(j, "cpu_quota", quota);

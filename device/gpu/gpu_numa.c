@@ -48,13 +48,12 @@ static void remember_mask(void)
 static bool read_processors(int node, struct mask *processors)
 {
 	const char *root = getenv("GPUSIG_NUMA_TOPOLOGY");
-	char path[256], list[CORES_LIST_BYTES];
+	char path[256];
 	bool near[CORES_MAX] = {false};
 	snprintf(path, sizeof(path), "%.200s/node%d/cpulist",
 		 root ? root : "/sys/devices/system/node", node);
-	if (!read_line(path, list, sizeof(list)))
+	if (!cores_read_list(path, near))
 		return false;
-	cores_parse_list(list, near);
 	*processors = (struct mask){0};
 	for (size_t i = 0; i < CORES_MAX; i++)
 		if (near[i])

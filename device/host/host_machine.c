@@ -53,16 +53,15 @@ static bool list_has(const char *list, int cpu)
 
 int host_cores(const char *root, int cores[CORES_MAX], size_t *count_p)
 {
-	int allowed[CORES_MAX];
 	const char *kinds = getenv("GPUSIG_CORE_KINDS");
-	size_t count = cores_allowed(allowed);
+	size_t count = cores_allowed(cores);
 	if (kinds && strcmp(kinds, "all") != 0)
 		return err_note(-EINVAL, "unknown GPUSIG_CORE_KINDS '%s'; values: all", kinds);
 	if (count == 0)
 		return err_note(-ENODEV, "host: cannot read the affinity mask of this process");
 	if (!kinds)
-		count = core_kinds_keep_fastest(root, allowed, count);
-	*count_p = cores_at_once(root, allowed, count, cores);
+		count = core_kinds_keep_fastest(root, cores, count);
+	*count_p = cores_at_once(root, cores, count, cores);
 	return 0;
 }
 
