@@ -181,7 +181,7 @@ $(built_ranks): $(build)/bin/%: %.c $(ranks_archive) $(archive)
 		mv -f $(new).deps $@.d && $(put)
 
 # What ./gpusig advise and a runtime call: advise/advise.h, of position-independent objects, needing libc alone.
-$(advice): $(patsubst %.c,$(build)/pic/%.o,$(sort $(wildcard advise/*.c)) lib/err.c lib/text.c lib/vec.c)
+$(advice): $(patsubst %.c,$(build)/pic/%.o,$(sort $(wildcard advise/*.c)) lib/err.c lib/text_fit.c)
 	$(call say,LD,$@)
 	mkdir -p $(@D)
 	$(CC) $(our_cflags) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) $^ -o $(new) -lm $(LDLIBS) && $(put)
