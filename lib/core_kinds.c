@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lib/core_kinds.h"
 #include "lib/cores.h"
+#include "lib/first_line.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,11 +19,7 @@ static bool read_line(const char *root, const char *name, char *line, size_t cap
 {
 	char path[512];
 	snprintf(path, sizeof(path), "%s/sys/devices/%s", root, name);
-	FILE *file = fopen(path, "re");
-	const bool read = file && fgets(line, (int)capacity, file);
-	if (file)
-		fclose(file);
-	return read;
+	return first_line_read(path, line, capacity);
 }
 
 static unsigned long long read_of_core(const char *root, int core, const char *name)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lib/cores.h"
 #include "lib/cgroup.h"
+#include "lib/first_line.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -55,15 +56,6 @@ bool cores_read_list(const char *path, bool in_list[CORES_MAX])
 	return read;
 }
 
-static bool read_line(const char *path, char *line, size_t capacity)
-{
-	FILE *file = fopen(path, "re");
-	const bool read = file && fgets(line, (int)capacity, file);
-	if (file)
-		fclose(file);
-	return read;
-}
-
 size_t cores_online(const char *root, int processors[CORES_MAX])
 {
 	char path[512];
@@ -102,12 +94,12 @@ static void keep_smallest_quota(const char *folder, int version, void *arg)
 	char path[4096], line[2][64], *end;
 	snprintf(path, sizeof(path), "%s/%s", folder,
 		 version == 1 ? "cpu.cfs_quota_us" : "cpu.max");
-	if (!read_line(path, line[0], sizeof(line[0])))
+	if (!first_line_read(path, line[0], sizeof(line[0])))
 		return;
 	quota_us = strtod(line[0], &end);
 	if (version == 1) {
 		snprintf(path, sizeof(path), "%s/cpu.cfs_period_us", folder);
-		end = read_line(path, line[1], sizeof(line[1])) ? line[1] : end;
+		end = first_line_read(path, line[1], sizeof(line[1])) ? line[1] : end;
 	}
 	period_us = strtod(end, NULL);
 	if (quota_us > 0.0 && period_us > 0.0)

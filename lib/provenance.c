@@ -2,6 +2,7 @@
 #include "lib/provenance.h"
 #include "lib/core_kinds.h"
 #include "lib/cores.h"
+#include "lib/first_line.h"
 #include "lib/processor.h"
 #include "lib/text.h"
 #include "lib/units.h"
@@ -64,20 +65,6 @@ static const char *const recorded_environment[] = {
 	"GLIBC_TUNABLES",
 };
 
-static void strip_newline(char *text) { text[strcspn(text, "\n")] = '\0'; }
-
-static bool read_first_line(const char *path, char *out, size_t capacity)
-{
-	FILE *file = fopen(path, "re");
-	if (!file)
-		return false;
-	bool read = fgets(out, (int)capacity, file) != NULL;
-	fclose(file);
-	if (read)
-		strip_newline(out);
-	return read;
-}
-
 /* The value of the first line `name<separator>value` of a file such as /proc/cpuinfo or
  * /etc/os-release. */
 static bool read_field(const char *path, const char *name, char separator, char *out,
@@ -105,7 +92,7 @@ static bool read_field(const char *path, const char *name, char separator, char 
 static void put_line(struct json *j, const char *key, const char *path)
 {
 	char text[256];
-	json_string(j, key, read_first_line(path, text, sizeof(text)) ? text : NULL);
+	json_string(j, key, first_line_read(path, text, sizeof(text)) ? text : NULL);
 }
 
 static void put_field(struct json *j, const char *key, const char *path, const char *name,
@@ -131,13 +118,13 @@ static void put_caches(struct json *j)
 	char path[128], level[16], type[32], size[32], label[64];
 	for (int i = 0; i < 8; i++) {
 		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cache/index%d/level", i);
-		if (!read_first_line(path, level, sizeof(level)))
+		if (!first_line_read(path, level, sizeof(level)))
 			return;
 		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cache/index%d/type", i);
-		if (!read_first_line(path, type, sizeof(type)))
+		if (!first_line_read(path, type, sizeof(type)))
 			return;
 		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
-		if (!read_first_line(path, size, sizeof(size)))
+		if (!first_line_read(path, size, sizeof(size)))
 			return;
 		snprintf(label, sizeof(label), "cache_l%s_%s", level, type);
 		uint64_t bytes;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/gpu/gpu_numa.h"
 #include "lib/cores.h"
+#include "lib/first_line.h"
 
 #include <ctype.h>
 #include <pthread.h>
@@ -8,16 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool read_line(const char *path, char *line, size_t capacity)
-{
-	FILE *file = fopen(path, "re");
-	if (!file)
-		return false;
-	bool read = fgets(line, (int)capacity, file) != NULL;
-	fclose(file);
-	return read;
-}
 
 int gpu_numa_node(const struct gpu_traits *traits)
 {
@@ -28,8 +19,9 @@ int gpu_numa_node(const struct gpu_traits *traits)
 	for (char *c = path; *c; c++)
 		*c = (char)tolower((unsigned char)*c);
 	/* The kernel writes -1 where it does not know. */
-	return traits->bus[0] && read_line(path, line, sizeof(line)) ? (int)strtol(line, NULL, 10)
-								     : -1;
+	return traits->bus[0] && first_line_read(path, line, sizeof(line))
+		       ? (int)strtol(line, NULL, 10)
+		       : -1;
 }
 
 /* A machine may have more processors than a cpu_set_t. */

@@ -4,6 +4,7 @@
 #include "lib/core_kinds.h"
 #include "lib/cores.h"
 #include "lib/err.h"
+#include "lib/first_line.h"
 #include "lib/processor.h"
 #include "lib/text.h"
 
@@ -14,23 +15,11 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-static bool read_line(const char *path, char *line, size_t capacity)
-{
-	FILE *file = fopen(path, "r");
-	if (!file)
-		return false;
-	bool got = fgets(line, (int)capacity, file) != NULL;
-	fclose(file);
-	if (got)
-		line[strcspn(line, "\n")] = '\0';
-	return got;
-}
-
 /* The number in a file, or 0. Control groups write "max" for "no limit"; that is 0, too. */
 static uint64_t read_number(const char *path)
 {
 	char line[64];
-	return read_line(path, line, sizeof(line)) ? strtoull(line, NULL, 10) : 0;
+	return first_line_read(path, line, sizeof(line)) ? strtoull(line, NULL, 10) : 0;
 }
 
 /* ------------------------------------------------------------------ cores */
@@ -101,14 +90,14 @@ static uint64_t core_cache(const char *root, int cpu, unsigned level, char *shar
 		if (here == 0)
 			return 0;
 		strcpy(name, "type");
-		if (here != level || !read_line(path, text, sizeof(text)) ||
+		if (here != level || !first_line_read(path, text, sizeof(text)) ||
 		    strcmp(text, "Instruction") == 0)
 			continue;
 		strcpy(name, "shared_cpu_list");
-		if (!read_line(path, shared, capacity))
+		if (!first_line_read(path, shared, capacity))
 			snprintf(shared, capacity, "%d", cpu);
 		strcpy(name, "size");
-		return read_line(path, text, sizeof(text)) ? parse_size(text) : 0;
+		return first_line_read(path, text, sizeof(text)) ? parse_size(text) : 0;
 	}
 	return 0;
 }

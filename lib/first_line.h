@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Files of /sys and /proc that say one thing.
+ */
+#ifndef LIB_FIRST_LINE_H
+#define LIB_FIRST_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The first line of a file, without its end, and no more than fits. False: it cannot be read, or is
+ * empty. */
+bool first_line_read(const char *path, char *line, size_t capacity);
+
+#endif
