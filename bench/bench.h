@@ -271,6 +271,11 @@ bool bench_has_results(const struct bench_case *c);
 /* ---- whether results are checked: where there are some, but not with --check off. */
 bool bench_checked(const struct bench_case *c);
 
+/* ---- in body: whether this execution is one of many after the samples that are not timed, each
+ * of which is checked. A kernel that repeats a pass to take long enough does one then: more of
+ * them are checked in the same time. */
+bool bench_single_pass(const struct bench_case *c);
+
 /* ---- whether the timed part of what moves bytes follows an untimed run of the same behind its
  * gate: on devices whose links and memories may sleep while the host checks a sample, so not where
  * the cores are the device or time is virtual; nor of an execution that is checked in full, where

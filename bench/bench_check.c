@@ -194,6 +194,8 @@ bool bench_has_results(const struct bench_case *c)
 
 bool bench_checked(const struct bench_case *c) { return c->run->o.check != BENCH_CHECK_OFF; }
 
+bool bench_single_pass(const struct bench_case *c) { return c->run->current.single_pass; }
+
 static int poison(struct bench_run *r, unsigned variant)
 {
 	if (!r->b->poison)
@@ -289,14 +291,15 @@ int bench_check_sample(struct bench_run *r, unsigned variant, uint32_t round)
 
 /* ---------------------------------------------------------------- after the samples */
 
-static int execute_poisoned(struct bench_run *r, unsigned variant)
+static int execute_poisoned(struct bench_run *r, unsigned variant, bool single_pass)
 {
 	double unused, begin_s = bench_time(r);
 	int status = poison(r, variant);
 	r->current.poisoned = true;
+	r->current.single_pass = single_pass;
 	if (status == 0)
 		status = bench_sample_once(r, variant, 1, false, &unused);
-	r->current.poisoned = false;
+	r->current.poisoned = r->current.single_pass = false;
 	learn_cost(&r->current.samples[variant].execute_s, bench_time(r) - begin_s);
 	return status;
 }
@@ -304,7 +307,7 @@ static int execute_poisoned(struct bench_run *r, unsigned variant)
 static int check_in_full(struct bench_run *r, unsigned variant)
 {
 	struct bench_samples *s = &r->current.samples[variant];
-	int status = execute_poisoned(r, variant);
+	int status = execute_poisoned(r, variant, false);
 	double begin_s = bench_time(r);
 	if (status == 0)
 		status = check_result(r, variant, "");
@@ -318,7 +321,7 @@ static int check_another(struct bench_run *r, unsigned variant)
 {
 	struct bench_samples *s = &r->current.samples[variant];
 	char when[48];
-	int status = execute_poisoned(r, variant);
+	int status = execute_poisoned(r, variant, true);
 	snprintf(when, sizeof(when), ", execution %llu after the samples",
 		 (unsigned long long)++s->untimed);
 	return status ? status : check_quickly(r, variant, when);

@@ -179,6 +179,7 @@ struct bench_current {
 	unsigned checking;
 	bool in_samples, compared, passed_known;
 	bool poisoned;        /* the execution is one that a full check follows */
+	bool single_pass;     /* it is one of many, bench_single_pass() */
 	double saved_s;       /* that the next check of it need not take */
 	unsigned variants_on; /* when sampling began */
 	double clock_before_hz,

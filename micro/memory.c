@@ -32,7 +32,7 @@ enum op { READ, WRITE, COPY, TRIAD };
 static const char *const op_names[] = {"read", "write", "copy", "triad", NULL};
 static const char *const kernel_names[][2] = {
 	{"read", NULL}, {"write", "write_nt"}, {"copy", "copy_nt"}, {"triad", "triad_nt"}};
-/* Over memory, with the grid of dev_pass_blocks(). */
+/* Over memory, with the grid of dev_pass_blocks(). Arguments are those above without `reps`. */
 static const char *const once_names[][2] = {
 	[COPY] = {"copy_once", "copy_once_nt"}, [TRIAD] = {"triad_once", "triad_once_nt"}};
 static const unsigned arrays_of[] = {1, 1, 2, 3};
@@ -175,17 +175,16 @@ static int setup(struct bench_case *c)
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 {
 	struct state *s = case_state(c);
-	const void *const read_args[] = {&s->array[0], &s->bytes, &s->reps, &s->sink};
-	const void *const write_args[] = {&s->array[0], &s->bytes, &s->reps, &s->word};
-	const void *const copy_args[] = {&s->array[0], &s->array[1], &s->bytes, &s->reps};
+	const uint32_t reps = bench_single_pass(c) ? 1 : s->reps;
+	const void *const read_args[] = {&s->array[0], &s->bytes, &reps, &s->sink};
+	const void *const write_args[] = {&s->array[0], &s->bytes, &reps, &s->word};
+	const void *const copy_args[] = {&s->array[0], &s->array[1], &s->bytes, &reps};
 	const void *const triad_args[] = {&s->array[0], &s->array[1], &s->array[2],
-					  &s->bytes,    &s->reps,     &s->scale};
+					  &s->bytes,    &reps,        &s->scale};
 	const void *const triad_once_args[] = {&s->array[0], &s->array[1], &s->array[2], &s->bytes,
 					       &s->scale};
-	/* copy_once takes the arguments of copy but the last. */
 	const void *const *const args[] = {read_args, write_args, copy_args,
 					   s->once_blocks ? triad_once_args : triad_args};
-	int status = 0;
 	if (roofline_is(&s->roofline, variant))
 		return roofline_body(&s->roofline, c, variant, iterations);
 	struct dev_kernel *kernel = s->kernel[variant == NONTEMPORAL ? NONTEMPORAL : REGULAR];
@@ -193,6 +192,7 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 							   : dev_wave_blocks(c->dev, kernel),
 				    .args = args[s->op],
 				    .prefer_cache = variant != MIN_L1};
+	int status = 0;
 	for (uint64_t i = 0; status == 0 && i < iterations; i++)
 		status = dev_launch(c->dev, c->stream, kernel, &launch);
 	s->sums += (uint32_t)iterations;

@@ -30,7 +30,7 @@ static struct {
 	bool dear;        /* every comparison in full takes forty times as long */
 } act;
 
-static unsigned setups, bodies, poisons, polls, comparisons;
+static unsigned setups, bodies, single_passes, poisons, polls, comparisons;
 
 struct state {
 	float *from, *to, *pattern, *word;
@@ -61,6 +61,7 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 	if (variant)
 		return status;
 	bodies++;
+	single_passes += bench_single_pass(c);
 	if (act.sample_ns && poisons == 0)
 		sleep_ns(act.sample_ns);
 	bool wrong = (bodies >= act.wrong_from && bodies <= act.wrong_until) ||
@@ -119,7 +120,7 @@ static char output[1 << 18];
 
 static int run_of(const struct bench *b, const char *device, const char *when, const char *samples)
 {
-	setups = bodies = poisons = polls = 0;
+	setups = bodies = single_passes = poisons = polls = 0;
 	return run_captured(b, output, "--device", device, "--format", "json", "--warm-up", "0",
 			    "--min-samples", samples, "--max-samples", samples, "--check", when);
 }
@@ -232,6 +233,7 @@ static void what_is_left_of_the_time_goes_to_more_executions(void)
 		expect(run_on("host", "rounds", "30") != 1);
 		untimed = number_of("untimed");
 		expect(untimed + number_of("checked") == polls && untimed == poisons);
+		expect(single_passes == untimed - 1); /* one is as the timed ones */
 	}
 	expect(untimed > 1);
 	expect(run_on("host", "end", "30") != 1);
