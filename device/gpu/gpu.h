@@ -48,7 +48,7 @@
 struct gpu_traits {
 	char name[96], bus[32], driver[64];
 	char uuid[64];    /* as the vendor's tools print it: "GPU-...", of a slice "MIG-..." */
-	char shares[128]; /* as in struct dev_props */
+	char shares[256]; /* as in struct dev_props */
 	char arch[32]; /* as the run-time compiler expects it: "sm_90", "gfx90a:sramecc+:xnack-" */
 	uint32_t units, copy_engines, warp_threads;
 	uint32_t threads_per_unit, blocks_per_unit, threads_per_block;

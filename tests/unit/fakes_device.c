@@ -144,6 +144,27 @@ static void a_share_of_mps_is_told(void)
 	close_devices();
 }
 
+static void a_daemon_of_mps_is_told(void)
+{
+	static const char variable[] = "CUDA_MPS_PIPE_DIRECTORY";
+	char folder[] = "/tmp/gpusig-mpsXXXXXX", control[64], expected[160];
+	require(mkdtemp(folder) != NULL);
+	open_devices("cuda", variable, folder);
+	expect_str(dev_props(set.dev[0])->shares, "");
+	close_devices();
+	snprintf(control, sizeof(control), "%s/control", folder);
+	snprintf(expected, sizeof(expected),
+		 "its units with the other processes of MPS, where its daemon runs: %s exists",
+		 control);
+	require(mkdir(control, 0700) == 0);
+	open_devices("cuda", variable, folder);
+	expect_str(dev_props(set.dev[0])->shares, expected);
+	close_devices();
+	unsetenv(variable);
+	rmdir(control);
+	rmdir(folder);
+}
+
 /* ------------------------------------------------------------------ nodes */
 
 static char nodes[] = "/tmp/gpusig-nodesXXXXXX";
@@ -256,6 +277,7 @@ int main(int argc, char **argv)
 	test(an_optional_kernel_may_be_missing);
 	test(a_slice_has_its_own_identity);
 	test(a_share_of_mps_is_told);
+	test(a_daemon_of_mps_is_told);
 	test(pinned_memory_lies_at_each_device);
 	remove_nodes();
 	test(a_link_that_works_is_enabled);

@@ -3,11 +3,13 @@
 #include "device/gpu/dynlib.h"
 #include "device/gpu/gpu_telemetry.h"
 #include "lib/err.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* 11.7 is the first driver with all of CUDA_FUNCTIONS; cuStreamWaitValue32_v2 and
  * cuStreamWriteValue32_v2 came last. */
@@ -167,21 +169,38 @@ static void read_attributes(cuda_device device, struct gpu_traits *t)
 	t->timer_hz = 1e9; /* %globaltimer counts nanoseconds */
 }
 
-/* A slice's name ends with its profile: "NVIDIA A100-SXM4-40GB MIG 1g.5gb". Of MPS the environment
- * alone tells; the driver reports the units of the whole board all the same. */
-static void find_neighbours(struct gpu_traits *t)
+/* The driver does not tell of MPS: the environment does, and the socket at which processes find its
+ * daemon, which one that was killed leaves behind. "" where neither does. */
+static void find_mps(char *text, size_t capacity)
 {
-	const char *percent = getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
-	const bool limited = percent && percent[0] && strtod(percent, NULL) < 100;
-	char units[96] = "";
-	t->is_slice = strstr(t->name, " MIG ") != NULL;
-	if (limited)
-		snprintf(units, sizeof(units),
+	const char *percent = getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"),
+		   *folder = getenv("CUDA_MPS_PIPE_DIRECTORY");
+	char socket[108]; /* as long as that of a socket may be */
+	if (!folder || !folder[0])
+		folder = "/tmp/nvidia-mps";
+	text_fit(socket, sizeof(socket), "%s/control", folder);
+	text[0] = '\0';
+	if (percent && percent[0] && strtod(percent, NULL) < 100)
+		text_fit(text, capacity,
 			 "its units, where MPS runs: CUDA_MPS_ACTIVE_THREAD_PERCENTAGE is %.8s",
 			 percent);
-	snprintf(t->shares, sizeof(t->shares), "%s%s%s",
+	else if (access(socket, F_OK) == 0)
+		text_fit(text, capacity,
+			 "its units with the other processes of MPS, where its daemon runs: %s "
+			 "exists",
+			 socket);
+}
+
+/* A slice's name ends with its profile: "NVIDIA A100-SXM4-40GB MIG 1g.5gb". Its driver reports the
+ * units of the whole board where MPS gives a part of them. */
+static void find_neighbours(struct gpu_traits *t)
+{
+	char mps[200];
+	t->is_slice = strstr(t->name, " MIG ") != NULL;
+	find_mps(mps, sizeof(mps));
+	text_fit(t->shares, sizeof(t->shares), "%s%s%s",
 		 t->is_slice ? "its board with other slices (MIG)" : "",
-		 t->is_slice && limited ? ", and " : "", units);
+		 t->is_slice && mps[0] ? ", and " : "", mps);
 }
 
 /* "" where the driver does not tell. */
