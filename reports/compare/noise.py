@@ -150,8 +150,11 @@ def _alarms(runs: Sequence[RunNumbers], names: Sequence[str], count: int, settin
 
 
 def calibrate(pool: Side, settings: Settings, repeats: Optional[int]) -> Json:
-    """BadNumbers where the pool is too small to be split."""
+    """BadNumbers where the pool is too small to be split, or holds wrong results."""
     runs = _by_time(pool.runs)
+    for run in runs:
+        for own in (own for own in run.failed if own.is_wrong):
+            raise BadNumbers("%s has wrong results, leave it out: %s" % (run.name, own.text))
     count = repeats or min(REPEATS, len(runs) // 2)
     if count < 2 or 2 * count > len(runs):
         raise BadNumbers(

@@ -16,7 +16,7 @@ import workplace  # noqa: F401
 from machines import Machine, judged, name_of, verdicts
 from reports import validate
 from reports.compare import noise
-from reports.compare.numbers import BadNumbers
+from reports.compare.numbers import BadNumbers, Failed
 from reports.compare.sides import Side
 from reports.compare.verdict import Settings
 from tests import level
@@ -115,6 +115,15 @@ class Floor(unittest.TestCase):
         ):
             with self.assertRaisesRegex(BadNumbers, "^pool has %s$" % words):
                 noise.calibrate(pool(runs[:count]), Settings(), repeats)
+
+    def test_a_run_with_wrong_results_is_none_of_equal_ones(self) -> None:
+        runs = Machine(5).runs(16)
+        failed = [Failed("micro/reduce", "sim", is_wrong, 2, "why") for is_wrong in (False, True)]
+        noise.calibrate(pool([*runs[:15], replace(runs[15], failed=(failed[0],))]), Settings(), 8)
+        text = "%s has wrong results, leave it out: micro/reduce on sim: why, and 1 more case"
+        with self.assertRaises(BadNumbers) as caught:
+            noise.calibrate(pool([*runs[:15], replace(runs[15], failed=tuple(failed))]), Settings(), 8)
+        self.assertEqual(str(caught.exception), text % runs[15].name)
 
     def test_metrics_with_missing_values_have_no_floor_where_too_many_are_missing(self) -> None:
         runs = [
