@@ -227,9 +227,10 @@ struct bench_run {
 	uint32_t queue_capacity; /* entries that a stream takes without blocking, as far as known */
 	struct dev_event *start_event, *stop_event;
 	double best_clock_hz;
-	/* Of the whole run: sampling with its checks; these alone; executions after samples. A
-	 * check counts at most twice what the cheapest took, and what its fingerprint cost. */
-	double sampled_s, checks_s, others_s;
+	/* Of the whole run: the time that its cases were given; sampling with its checks; these
+	 * alone, each at most twice what the cheapest took, and what its fingerprint cost;
+	 * executions after samples, as check_others() counts them. */
+	double given_s, sampled_s, checks_s, others_s;
 	struct {
 		size_t total, ok, failed, skipped, already_done, out_of_budget, valid;
 	} count;

@@ -172,7 +172,7 @@ static bool drop_overdue_variant(struct bench_run *r, unsigned variant)
 		return false;
 	s->on = false;
 	s->lost = true;
-	bench_flag_variant(r, "gate", (int)variant, "%.120s", err_text());
+	bench_flag_variant(r, "gate", (int)variant, "%s", err_text());
 	return true;
 }
 
@@ -490,6 +490,7 @@ static int sample_case(struct bench_run *r, double seconds)
 
 int bench_sample_case(struct bench_run *r, double seconds)
 {
+	r->given_s += seconds;
 	choose_core(r);
 	int status = sample_case(r, seconds);
 	cores_roam();

@@ -27,6 +27,7 @@ static struct {
 	bool first_fails; /* nothing of the first case can be executed */
 	unsigned checks;  /* this many are right; 0: no limit */
 	unsigned held_up; /* this check takes ten times as long as a sample */
+	bool crowded;     /* from the second execution after the samples on they take NS / 10 */
 	bool dear;        /* every comparison in full takes forty times as long */
 } act;
 
@@ -64,6 +65,8 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 	single_passes += bench_single_pass(c);
 	if (act.sample_ns && poisons == 0)
 		sleep_ns(act.sample_ns);
+	if (act.crowded && poisons > 1)
+		sleep_ns(NS / 10);
 	bool wrong = (bodies >= act.wrong_from && bodies <= act.wrong_until) ||
 		     (act.wrong_after_them && poisons > 1);
 	*s->word = wrong ? 99.0f : s->pattern[0] + 0.5f * (float)(bodies % 2);
@@ -250,6 +253,22 @@ static void a_check_that_is_held_up_stops_no_others(void)
 	expect(number_of("untimed") > 1 && number_of("untimed") < UINT64_MAX);
 }
 
+/* Each would count twice the least, which is next to nothing. */
+static void a_crowded_machine_is_not_checked_for_long(void)
+{
+	memset(&act, 0, sizeof(act));
+	act.crowded = true;
+	expect(run_on("host", "rounds", "10") != 1);
+	expect(number_of("untimed") > 1 && number_of("untimed") < 15);
+}
+
+static void a_case_that_ends_early_is_checked_as_often(void)
+{
+	memset(&act, 0, sizeof(act));
+	expect(run_on("host", "rounds", "6") != 1);
+	expect(number_of("untimed") > 50);
+}
+
 /* The first comparison of a case is in full, so it waits until the run has the time. */
 static void dear_comparisons_are_rare(void)
 {
@@ -271,7 +290,9 @@ static void the_record_says_what_checks_find(void)
 {
 	memset(&act, 0, sizeof(act));
 	expect(run_with("rounds", "10") == 0);
-	expect(strstr(output, "\"finds_1_in_100\":0.0490") != NULL); /* 1 - 0.99^5 */
+	expect(number_of("checked") == 4 && strstr(output, "\"finds_1_in_100\":0.0100") != NULL);
+	expect(run_with("every", "8") == 0);
+	expect(strstr(output, "\"finds_1_in_100\":0.0864") != NULL); /* 1 - 0.99^9 */
 	expect(run_with("off", "10") == 3);
 	expect(strstr(output, "\"finds_1_in_100\":0}") != NULL);
 }
@@ -312,6 +333,8 @@ int main(void)
 	test(another_right_result_is_compared);
 	test(what_is_left_of_the_time_goes_to_more_executions);
 	test(a_check_that_is_held_up_stops_no_others);
+	test(a_crowded_machine_is_not_checked_for_long);
+	test(a_case_that_ends_early_is_checked_as_often);
 	test(dear_comparisons_are_rare);
 	test(the_record_says_what_checks_find);
 	test(a_wrong_one_of_them_fails_the_case);
