@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from statistics import median
-from typing import Any, Dict, Iterable, List, Optional, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from reports.compare.numbers import Number
 from reports.jsonl import LARGEST, SMALLEST, BadRecord, clean, is_number
@@ -37,6 +37,12 @@ UNITS: Dict[str, Tuple[str, float]] = {
     "GB/s": ("byte/s", 1e9),
     "TB/s": ("byte/s", 1e12),
 }
+
+
+def lines_in(text: str) -> Iterator[Tuple[int, str]]:
+    """Each line by its number, without what surrounds it and what cannot be shown."""
+    for number, line in enumerate(text.split("\n"), 1):
+        yield number, clean(line).strip()
 
 
 def number_in(text: str) -> Optional[float]:

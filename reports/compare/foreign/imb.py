@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import List, Optional, Set, Tuple
 
-from reports.compare.foreign.found import Found, bounded, number_in
+from reports.compare.foreign.found import Found, bounded, lines_in, number_in
 from reports.compare.numbers import Number
 from reports.jsonl import BadRecord, clean, whole_in
 from reports.quantity import plural, size
@@ -164,8 +164,7 @@ def _row(found: Found, table: Table, words: List[str], number: int) -> None:
 def read(text: str) -> Found:
     found, table, begun, ended = Found(SOURCE), Table(""), 0, 0
     megabyte = 1e6
-    for number, raw in enumerate(text.split("\n"), 1):
-        line = clean(raw).rstrip()
+    for number, line in lines_in(text):
         words = line.split()
         begin = _BEGIN.match(line[:400])
         if begin:

@@ -14,9 +14,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Dict, List, Optional, Tuple
 
-from reports.compare.foreign.found import Found, bounded, number_in
+from reports.compare.foreign.found import Found, bounded, lines_in, number_in
 from reports.compare.numbers import Number
-from reports.jsonl import BadRecord, clean, whole_in
+from reports.jsonl import BadRecord, whole_in
 from reports.quantity import plural, size
 
 SOURCE = "OSU micro-benchmarks"
@@ -175,16 +175,15 @@ def _row(found: Found, table: Table, words: List[str], number: int) -> None:
 
 
 def read(text: str) -> Found:
-    found, table, lines = Found(SOURCE), Table("", ""), text.split("\n")
-    for number, raw in enumerate(lines, 1):
-        line = clean(raw).rstrip()
+    found, table, last = Found(SOURCE), Table("", ""), text.count("\n") + 1
+    for number, line in lines_in(text):
         words = line.split()
         if line.startswith(_TITLE):
             table = _title(found, line)
         elif line.startswith("#"):
             _comment(found, table, line[:_COMMENTS_MOST], number)
         elif words and table.columns and _begins_row(table, words[0]):
-            if number == len(lines):  # the digits that follow may be missing
+            if number == last:  # the digits that follow may be missing
                 raise BadRecord("cut off: the last line has no end")
             _row(found, table, words, number)
     return found

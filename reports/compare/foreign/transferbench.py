@@ -14,9 +14,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Dict, List, Optional, Tuple
 
-from reports.compare.foreign.found import Found, bounded, counted, listed, number_in
+from reports.compare.foreign.found import Found, bounded, counted, lines_in, listed, number_in
 from reports.compare.numbers import Number
-from reports.jsonl import BadRecord, clean, whole_in
+from reports.jsonl import BadRecord, whole_in
 from reports.quantity import size
 
 SOURCE = "TransferBench"
@@ -183,8 +183,8 @@ class _Log:
 
 def read(text: str) -> Found:
     log = _Log()
-    for number, raw in enumerate(text.split("\n"), 1):
-        log.line(clean(raw).strip(), number)
+    for number, line in lines_in(text):
+        log.line(line, number)
     if log.error and (log.matrix or log.test or not log.found.metrics.kinds):
         raise BadRecord("TransferBench says: " + log.error)
     both = log.found.provenance.get("options: P2P_MODE") == "0" and len(log.ways) == 1
