@@ -110,6 +110,38 @@ class NvBandwidthText(Foreign):
         self.assertEqual(run.numbers["one_to_all_read_sm"].reason, "test error: Insufficient devices")
         self.assertEqual((run.device, run.machine), (json_.device, json_.machine))
         self.assertEqual(run.provenance["driver: driver"], "570.86.15")
+        self.assertEqual(run.provenance["machine: host"], "node01")
+
+    def test_version_0_5_has_one_matrix_of_both_directions(self) -> None:
+        matrix = "Running %s.\nmemcpy CE GPU(row) <-> GPU(column) bandwidth (GB/s)\n    0    1\n"
+        matrix += " 0  N/A  382.00\n 1  382.12  N/A\n\nSUM %s 764.12\n"
+        name = "device_to_device_bidirectional_memcpy_read_ce"
+        run = self.of("nvbandwidth Version: v0.5\n\nDevice 0: NVIDIA H100\n\n" + matrix % (name, name))
+        self.assertEqual(list(run.numbers), ["%s/%d/%d" % (name, i, j) for i in (0, 1) for j in (0, 1)])
+        self.assertEqual(run.provenance.get("machine: host"), None)
+
+    def test_several_nodes(self) -> None:
+        """By hand: printGPUsMultinode() of output.cpp and MultinodeBisectWriteCE. Numbers of processes are
+        padded, in rows of the matrix, too."""
+        processes = range(12)
+        text = "nvbandwidth Version: v0.8\n\nMPI version: Open MPI v4.1.4\nDriver Version: 570.86.15\n\n"
+        text += "".join(
+            "Process %2d (node%02d): device %d: NVIDIA GB200 (00000009:01:00)\n" % (i, i // 4, i % 4)
+            for i in processes
+        )
+        text += "\nRunning multinode_bisect_write_ce.\nBisect benchmarking, simultaneous write CE BW\n"
+        text += "               0\n"
+        text += "".join("%2d->%2d    %6.2f\n" % (i, (i + 6) % 12, 100 + i) for i in processes)
+        text += "\nSUM multinode_bisect_write_ce 1266.00\n\nNOTE: The reported results may not reflect\n"
+        run = self.of(text)
+        self.sound(run)
+        self.assertEqual((run.device, run.machine), ("NVIDIA GB200", "12 × NVIDIA GB200"))
+        self.assertEqual(run.provenance["machine: host"], "node00, node01, node02")
+        self.assertEqual(
+            [(name, number.value) for name, number in run.numbers.items()],
+            [("multinode_bisect_write_ce/%d/0" % i, (100 + i) * 1e9) for i in processes],
+        )
+        self.assertIn("is not row 6", self.why_not(text.replace(" 6-> 0", " 7-> 0")))
 
     def test_what_is_refused(self) -> None:
         text = text_of("nvbandwidth.txt")
@@ -119,6 +151,7 @@ class NvBandwidthText(Foreign):
             (text.replace(" 1    276.19       N/A", " 1    276.19"), "is not row 1 of 2 columns"),
             (text.replace("SUM host_to_device_memcpy_ce 111.27\n", ""), "before the one above has ended"),
             (text + text[text.index("Running") :], "has the test host_to_device_memcpy_ce again"),
+            (text.replace("ce_read2 383.25", "ce_read2 380.75"), "is not the sum of the matrix above"),
             (text.partition("NOTE")[0], "did not end"),
             (text.replace("Error: Insufficient devices\n", ""), "did not end"),
         ):

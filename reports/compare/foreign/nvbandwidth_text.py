@@ -12,16 +12,24 @@ import re
 from typing import Any, Dict, List, Optional
 
 from reports.compare.foreign import nvbandwidth
-from reports.compare.foreign.found import Found, bounded, number_in
-from reports.jsonl import BadRecord, Json, clean, whole_in
+from reports.compare.foreign.found import Found, bounded, lines_in, number_in
+from reports.jsonl import BadRecord, Json, whole_in
 from reports.quantity import plural
 
 MARK = re.compile(r"nvbandwidth Version: |Running [a-z0-9_]{1,80}_(?:ce|sm|local_copy)\.")
 _RUNNING = re.compile(r"Running ([A-Za-z0-9_]{1,80})\.")
 _WAIVING = re.compile(r"Waiving ([A-Za-z0-9_]{1,80})\.")
 _FAILED = re.compile(r"(?:ERROR|Error): (.*)")
-_SUM = re.compile(r"(?:SUM|&&&& PERF) ([A-Za-z0-9_]{1,80}) ([0-9.e+]{1,40}|nan|inf)(?:\S{0,10})")
-_DEVICE = re.compile(r"Device ([0-9]{1,6}): (.{1,200}?)(?: \(([0-9a-f:]{1,40})\))?")
+# From v0.6 on the three matrices of a bidirectional test have names of their own there.
+_SUM = re.compile(
+    r"(?:SUM|&&&& PERF) ([A-Za-z0-9_]{1,80}?)(?:_(?:(?:read|write)[12]|total))? "
+    r"([0-9.e+]{1,40}|nan|inf)(?:\S{0,10})"
+)
+_ROW = re.compile(r"([0-9]{1,6})(?:-> *[0-9]{1,6})? +(.*)")  # multinode_bisect_write_ce names both ends
+_DEVICE = re.compile(
+    r"(?:Device ([0-9]{1,6})|Process +([0-9]{1,6}) \((\S{1,100})\): device [0-9]{1,6}): "
+    r"(.{1,200}?)(?: \(([0-9a-f:]{1,40})\))?"
+)
 _FACTS = {"nvbandwidth Version": "version", "Built from Git version": "git_version"}
 _DRIVER, _CUDA = "Driver Version", "CUDA Runtime Version"
 _END_SINCE, _END = 6, "NOTE: The reported results may not reflect"  # from v0.6 on it is the last it says
@@ -36,12 +44,14 @@ class _Matrix:
         self.description, self.columns = description, columns
         self.rows: List[List[str]] = []
 
-    def add(self, words: List[str], number: int) -> None:
-        if len(words) != 1 + self.columns or words[0] != "%d" % len(self.rows):
+    def add(self, line: str, number: int) -> None:
+        row = _ROW.fullmatch(line)
+        cells = row.group(2).split() if row and row.group(1) == "%d" % len(self.rows) else []
+        if len(cells) != self.columns:
             raise BadRecord(
                 "line %d is not row %d of %s" % (number, len(self.rows), plural(self.columns, "column"))
             )
-        self.rows.append(words[1:])
+        self.rows.append(cells)
 
     def adds_up(self, total: Optional[float]) -> bool:
         values = [number_in(cell) or 0.0 for row in self.rows for cell in row]
@@ -60,7 +70,7 @@ def _is_columns(words: List[str]) -> bool:
     return words == ["%d" % i for i in range(len(words))]
 
 
-def _fact(value: Json, line: str) -> None:
+def _fact(value: Json, line: str, above: str) -> None:
     key, _, text = line.partition(": ")
     device = _DEVICE.fullmatch(line[:300])
     if key in _FACTS:
@@ -72,18 +82,20 @@ def _fact(value: Json, line: str) -> None:
     elif line.startswith(_SMALL):
         value["warning"] = _SMALL[len("NOTE: ") :] + " that is smaller than the default"
     elif device:
+        index, process, host, name, bus = device.groups()
+        if not process and not value["GPU Device list"] and " " not in above:
+            value["host"] = above  # from v0.8 on
         value["GPU Device list"].append(
-            "%s: %s (%s)" % (device.group(1), device.group(2), device.group(3) or "0")
+            "%s: %s (%s): (%s)" % (index or process, name, bus or "0", host or value["host"])
         )
 
 
 def _value(text: str) -> Json:
-    value: Json = {"testcases": [], "GPU Device list": []}
+    value: Json = {"testcases": [], "GPU Device list": [], "host": ""}
     test: Optional[Dict[str, Any]] = None
     matrix: Optional[_Matrix] = None
     above, ended = "", False
-    for number, raw in enumerate(text.split("\n"), 1):
-        line = clean(raw).strip()
+    for number, line in lines_in(text):
         words = line.split()
         running, waiving, failed, total = (
             pattern.fullmatch(line[:400]) for pattern in (_RUNNING, _WAIVING, _FAILED, _SUM)
@@ -104,11 +116,11 @@ def _value(text: str) -> Json:
             unfinished = any(part in matrix.description for part in _UNFINISHED)
             test["status"], matrix = "Running" if unfinished else "Passed", None
         elif matrix and words:
-            matrix.add(words, number)
+            matrix.add(line, number)
         elif test and not matrix and words and _is_columns(words):
             matrix = _Matrix(bounded(above), len(words))
         elif not test:
-            _fact(value, line)
+            _fact(value, line, above)
         above, ended = line or above, ended or line.startswith(_END)
     version = _VERSION.fullmatch(value.get("version", ""))
     ended = ended or not version or int(version.group(1)) < _END_SINCE
