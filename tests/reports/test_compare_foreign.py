@@ -728,6 +728,29 @@ class GoogleBenchmark(Foreign):
         self.assertEqual(shown(run.numbers["copy/65536/real_time"])[0], 1.16745412e-06)
         self.assertEqual(len(run.numbers), 4)
 
+    def test_two_benchmarks_of_one_name_are_refused(self) -> None:
+        def of(first: Dict[str, Any], second: Dict[str, Any]) -> Any:
+            entries = [{"name": "a", "real_time": 100}, {"name": "a", "real_time": 900}]
+            return {"context": {}, "benchmarks": [{**e, **own} for e, own in zip(entries, (first, second))]}
+
+        one = {"family_index": 0, "per_family_instance_index": 0, "repetition_index": 0}
+        for first, second in (
+            (one, {**one, "family_index": 1}),
+            (one, {**one, "per_family_instance_index": 1, "repetition_index": 1}),
+            (one, {**one, "label": "unaligned"}),
+            ({"repetition_index": 0}, {"repetition_index": 0}),
+            ({"label": "aligned"}, {"label": "unaligned"}),
+            ({"run_type": "aggregate", "aggregate_name": "median", "run_name": "a", "family_index": 0},)
+            + ({"run_type": "aggregate", "aggregate_name": "median", "run_name": "a", "family_index": 1},),
+        ):
+            with self.subTest(first=first, second=second):
+                self.assertEqual(
+                    self.why_not(of(first, second)),
+                    "two benchmarks have the name a: give each a name of its own",
+                )
+        for first, second in (({}, {}), (one, {**one, "repetition_index": 1, "label": "93 % hit"})):
+            self.assertEqual(self.of(of(first, second)).numbers["a/real_time"].value, 500 * 1e-9)
+
     def test_an_error_in_one_repetition(self) -> None:
         content = content_of("google_benchmark_repetitions.json".replace("_repetitions", "_aggregates"))
         entry = dict(content["benchmarks"][0], name="b", run_name="b", run_type="iteration")

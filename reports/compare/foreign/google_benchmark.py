@@ -3,6 +3,7 @@
 /COUNTER.
 
 Repetitions in one process are one run: their median, or the tool's own where only aggregates are in the file.
+Two benchmarks of one name (the tool allows it) are no repetitions, and are refused.
 The real time is judged; bytes_per_second and items_per_second follow from it.
 """
 
@@ -71,6 +72,8 @@ _KIND_OF = {
     "cpu_scaling_enabled": "clocks",
     "aslr_enabled": "kernel",
 }
+_OF_A_BENCHMARK = ("family_index", "per_family_instance_index")  # from version 1.5.5 on
+_REPETITION = "repetition_index"  # of what is no aggregate, from version 1.5 on
 _MAX_FACTS = 64
 # The tool writes a key a line, and what is not finite as JavaScript has it. A string of JSON holds no end of
 # a line.
@@ -166,12 +169,28 @@ def _state(found: Found, context: Reader) -> None:
         found.state("%s: %s" % (_KIND_OF.get(key, "options"), key.replace("_", " ")), value)
 
 
+def _repeats(first: Json, entry: Json) -> bool:
+    """Whether two iterations of one name are of one benchmark, which has every index of a repetition once.
+    Files before version 1.5 have none, and there at most the label tells."""
+    if _REPETITION not in entry:
+        return first.get("label") == entry.get("label")
+    return first.get(_REPETITION) != entry[_REPETITION] and all(
+        first.get(key) == entry.get(key) for key in _OF_A_BENCHMARK
+    )
+
+
 def read(value: Json) -> Found:
     found, entries = Found(SOURCE), Reader(value, "result").objects("benchmarks")
     roles = [(*_role(entry), entry) for entry in entries]
     measured = {name for name, role, _ in roles if role == "iteration"}
+    seen: Dict[str, Json] = {}
     for name, role, entry in roles:
         if role == "iteration" or (role == "median" and name not in measured):
+            if name in seen and not (role == "iteration" and _repeats(seen[name], entry.json)):
+                raise BadRecord(
+                    "two benchmarks have the name %s: give each a name of its own" % bounded(name, 100)
+                )
+            seen.setdefault(name, entry.json)
             _add(found, name, entry)
     _state(found, Reader(value["context"], "context"))
     return found
