@@ -896,11 +896,33 @@ class Osu(Foreign):
             {name: n.value for name, n in run.numbers.items()},
             {"mpi_latency/ROCM/D_D/8/avg_latency": 2.25e-6, "mpi_latency/ROCM/D_H/8/avg_latency": 4.5e-6},
         )
-        threads = (
-            "# OSU MPI Multi-threaded Latency Test v7.4\n# Number of Sender threads: %d \n"
-            "# Number of Receiver threads: 2\n# Datatype: MPI_CHAR.\n# Size  Avg Latency(us)\n8   1.50\n"
+
+    def test_threads_processes_and_partitions_are_in_the_name(self) -> None:
+        """By hand: osu_latency_mt.c and osu_latency_mp.c of 7.4, which say them above the title; a later
+        version does below. What is above a title is of no other."""
+        title = "\n# OSU MPI %s Latency Test v7.4\n"
+        rows = "# Datatype: MPI_CHAR.\n# Size       Avg Latency(us)\n8                       1.50\n"
+        threads = "# Number of Sender threads: %d \n# Number of Receiver threads: 2\n"
+        processes = (
+            "# Number of forked processes in sender: %d\n# Number of forked processes in receiver: 2\n"
         )
-        self.assertEqual(len(self.of(threads % 1 + threads % 2).numbers), 2)
+        above = "".join((threads % n) + title % "Multi-threaded" + rows for n in (1, 2))
+        below = "".join(title % "Multi-threaded" + (threads % n) + "\n" + rows for n in (1, 2))
+        for content in (above, below):
+            self.assertEqual(
+                list(self.of(content + title % "" + rows).numbers),
+                [
+                    "mpi_multi_threaded_latency/sender_threads_%d/receiver_threads_2/MPI_CHAR/8/avg_latency"
+                    % n
+                    for n in (1, 2)
+                ]
+                + ["mpi_latency/MPI_CHAR/8/avg_latency"],
+            )
+        forked = "".join((processes % n) + title % "Multi-process" + rows for n in (1, 2))
+        self.assertEqual(len(self.of(forked).numbers), 2)
+        parted = "".join(title % "Partitioned" + "# Partitions: %d\t\n" % n + rows for n in (4, 8))
+        self.assertEqual(len(self.of(parted).numbers), 2)
+        self.assertIn("is in two tables", self.why_not(above + above))
 
     def test_mixed_tables_are_refused(self) -> None:
         lines = text_of("osu_latency.txt").split("\n")

@@ -41,6 +41,10 @@ _PART_OF_NAME = {
     "Window": "",
     "Synchronization": "",
     "Pairs": "pairs ",
+    "Partitions": "partitions ",
+}
+# Up to version 7 they stand above the title.
+_PART_OF_NEXT = {
     "Number of Sender threads": "sender threads ",
     "Number of Receiver threads": "receiver threads ",
     "Number of forked processes in sender": "sender processes ",
@@ -70,7 +74,7 @@ class Column:
 @dataclass
 class Table:
     """`columns` is empty between a title and the header. `last`: the size of the last row, 0 where rows have
-    none."""
+    none. `of_next`: parts of the table whose title is to come."""
 
     test: str
     label: str
@@ -78,6 +82,7 @@ class Table:
     columns: List[Column] = field(default_factory=list)
     sized: bool = False
     last: int = -1
+    of_next: Dict[str, str] = field(default_factory=dict)
 
 
 def _word(text: str) -> str:
@@ -93,7 +98,7 @@ def _column(title: str) -> Column:
     return Column(title)
 
 
-def _title(found: Found, line: str) -> Table:
+def _title(found: Found, above: Table, line: str) -> Table:
     """ "# OSU MPI-CUDA Allreduce Latency Test v7.4"."""
     words = line[len(_TITLE) :].split()
     if words and words[-1][:1] == "v" and words[-1][1:2].isdigit():
@@ -106,7 +111,7 @@ def _title(found: Found, line: str) -> Table:
         found.state("options: accelerator", found.device)
     label = label[: -len(" Test")] if label.endswith(" Test") else label
     parts = {"accelerator": accelerator[1:]} if accelerator else {}
-    return Table(_word(label), label, parts)
+    return Table(_word(label), label, {**parts, **above.of_next})
 
 
 def _comment(found: Found, table: Table, line: str, number: int) -> None:
@@ -121,6 +126,9 @@ def _comment(found: Found, table: Table, line: str, number: int) -> None:
     key, _, value = text.partition(": ")
     if key in _PART_OF_NAME:
         table.parts[key] = _PART_OF_NAME[key] + bounded(value.rstrip("."), 60)
+    elif key in _PART_OF_NEXT:
+        parts = table.parts if table.test and not table.columns else table.of_next
+        parts[key] = _PART_OF_NEXT[key] + bounded(value, 60)
     buffers = _BUFFERS.match(line)
     if buffers:
         table.parts["buffers"] = "%s %s" % buffers.groups()
@@ -179,7 +187,7 @@ def read(text: str) -> Found:
     for number, line in lines_in(text):
         words = line.split()
         if line.startswith(_TITLE):
-            table = _title(found, line)
+            table = _title(found, table, line)
         elif line.startswith("#"):
             _comment(found, table, line[:_COMMENTS_MOST], number)
         elif words and table.columns and _begins_row(table, words[0]):
