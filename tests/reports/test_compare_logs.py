@@ -107,5 +107,79 @@ class Logs(Foreign):
         self.assertIn("has 'beta:' before what nccl-tests prints", self.why_not(both))
 
 
+class Failures(Foreign):
+    """The table is whole, and a line of the log says that the run was not well."""
+
+    # None was seen here: they are from the programs' sources and from public logs.
+    LINES = (
+        "[osu_util_mpi.h:20] MPI call failed with 5",
+        "[osu_util.h:137] CUDA call 'cudaMemcpy(a, b, n, cudaMemcpyDefault)' failed with 700: unknown",
+        "[CUDA_ERROR_NO_DEVICE] no device in expression cuInit(0) in int main(int, char**)() : a.cpp:1",
+        "CUDA error: unspecified launch failure",
+        "HIP error: hipErrorLaunchFailure",
+        "CUDA error at bench.cu:12 code=700(cudaErrorIllegalAddress)",
+        "Memory access fault by GPU node-4 (Agent handle: 0x1) on address 0x7f. Reason: Page not present or "
+        "supervisor privilege.",
+        "HW Exception by GPU node-1 (Agent handle: 0x1b0fc990) reason :GPU Hang",
+        ":0:rocdevice.cpp :2984: Callback: Queue 0x7d aborting with error : HSA_STATUS_ERROR_EXCEPTION",
+        "NVRM: Xid (PCI:0000:17:00): 79, pid=1, GPU has fallen off the bus.",
+        "amdgpu 0000:0d:00.0: amdgpu: [gfxhub] page fault (src_id:0 ring:24 vmid:8 pasid:32783)",
+        "[1.5] Memory cgroup out of memory: Killed process 4388 (osu_latency) total-vm:12kB",
+        "node01:1:1 [0] NCCL WARN NET/IB : Got completion from peer 10.0.0.1<4242> with error 12, opcode 0",
+        "node01:1:1 [0] NCCL WARN NET/OFI Request 0x7f12 completed with error. RC: 5",
+        "[1780000000.1] [node01:1:0] ib_mlx5_log.c:171 Transport retry count exceeded on mlx5_0:1/IB",
+        "mpirun was unable to launch the specified application as it could not access",
+        "PRTE has lost communication with a remote daemon.",
+        "[node01:08475] *** Process received signal ***",
+        "[mpispawn_0][child_handler] MPI process (rank: 1, pid: 12) terminated with signal 9 -> abort job",
+        "[mpispawn_0][child_handler] MPI process (rank: 1, pid: 12) exited with status 1",
+        "node01: rank 0 died from signal 9",
+        "slurmstepd-node01: error: *** STEP 12.0 ON node01 CANCELLED AT 2026-07-10T11:20:05 ***",
+        "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.",
+        "=>> PBS: job killed: walltime 60 exceeded limit 30",
+        "TERM_RUNLIMIT: job killed after reaching LSF run time limit.",
+        "Exited with exit code 137.",
+        "command terminated with exit code 137",
+        "    Reason:       OOMKilled",
+        "      Exit Code:    137",
+        "Killed",
+        "[1,0]<stderr>:Killed",
+        "/var/spool/x: line 3: 1234 Killed                  mpirun -n 2 osu_latency",
+        "Aborted (core dumped)",
+        "osu_latency: a.c:12: main: Assertion `n > 0' failed.",
+    )
+    HARMLESS = (
+        "x.sh: line 5: 1234 Terminated              nvidia-smi dmon > power.txt",
+        "Terminated",
+        "node01:1:1 [0] NCCL WARN NET/Socket : NCCL_SOCKET_NTHREADS is greater than the maximum allowed, "
+        "setting to 16",
+        "node01:1:1 [0] NCCL INFO Cuda failure 'peer access is already enabled'",
+        "node01:1:1 [0] NCCL INFO Call to connect returned Connection refused, retrying",
+        "node01:1:1 [0] NCCL WARN MNNVL (cliqueSize 8) is available but not working on this system.",
+        "WARNING: There was an error initializing an OpenFabrics device.",
+        "[1780000000.1] [node01:1:0] parser.c:2036 UCX WARN unused environment variable: UCX_HOME",
+        "srun: error: ioctl(TIOCGWINSZ): Inappropriate ioctl for device",
+        "srun: job 12 has been allocated resources",
+        "command terminated with exit code 0",
+        "\tExit status: 0",
+        "Exit_status=0 resources_used.walltime=00:01:00",
+        "Successfully completed.",
+        "export CUDA_LAUNCH_BLOCKING=1; trap 'echo Killed by us' TERM",
+        "No CUDA errors; checks of HIP errors are on",
+        "amdgpu 0000:0d:00.0: amdgpu: SMU is initialized successfully!",
+    )
+
+    def test_lines_of_failures(self) -> None:
+        for line in self.LINES:
+            with self.subTest(line=line):
+                numbers = self.of(text_of("osu_allreduce.txt") + line + "\n").numbers
+                (reason,) = {number.reason for number in numbers.values()}
+                self.assertTrue(reason.startswith("the log says: " + line.strip()[:60]), reason)
+
+    def test_lines_that_tell_of_no_failure(self) -> None:
+        numbers = self.of(text_of("osu_allreduce.txt") + "\n".join(self.HARMLESS) + "\n").numbers
+        self.assertEqual({number.reason for number in numbers.values()}, {""})
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -30,16 +30,46 @@ _CHANGES: Tuple[Tuple[str, str], ...] = (
 _PART = re.compile("|".join("(%s)" % part for part, _ in _CHANGES) + "|(.)", re.DOTALL)
 _JSON = re.compile(r"\{(?=\s*$|\")")
 _COLLECTED = ("log", "message", "MESSAGE", "msg")  # keys of JSON that collectors write for a line
-# Lines that launchers, libraries and the tools print only where something went wrong.
+# What is printed only where something went wrong. Not here: "Terminated", which a shell says of a background
+# process that a script stops, and warnings of NCCL and UCX from which they go on. Each begins with a letter
+# and not with a choice, for re skips to those letters.
 _FAILURES = re.compile(
-    r"Test (?:NCCL |CUDA |HIP )?failure |Test timeout \(|DATA VALIDATION ERROR"
-    r"|Invalid value when checking the pattern|MPI_ABORT was invoked|BAD TERMINATION OF ONE OF YOUR"
-    r"|application called MPI_Abort\(|Abort\(-?[0-9]+\) on node [0-9]|APPLICATION TIMED OUT"
-    r"|KILLED BY SIGNAL: [0-9]|APPLICATION TERMINATED WITH THE EXIT STRING"
-    r"|exited on signal|exited with non-zero|non-zero exit code|An error occurred in MPI_|Fatal error in"
-    r"|srun: error: \S+: tasks? [0-9]|slurmstepd: error: (?:\*\*\*|Detected [0-9]+ oom)"
-    r"|Segmentation fault|Bus error|core dumped|Caught signal [0-9]"
-    r"|terminate called after|illegal memory access|uncorrectable ECC"
+    "|".join(
+        (
+            # nccl-tests, OSU, nvbandwidth
+            r"Test (?:NCCL |CUDA |HIP )?failure |Test timeout \(|DATA VALIDATION ERROR",
+            r"MPI call failed with|function call failed with|call '.{1,200}' failed with -?[0-9]",
+            r"Invalid value when checking the pattern|expression .{1,300}\(\) : ",
+            # CUDA and HIP: what programs print, then texts and names of errors after which a device is lost
+            r"CUDA (?:[Ee]rror|ERROR)(?::| at | [0-9])|HIP (?:[Ee]rror|ERROR)(?::| at | [0-9])",
+            r"unspecified launch failure|launch timed out and was terminated|illegal memory access",
+            r"misaligned address|device-side assert|uncorrectable (?:ECC|NVLink)",
+            r"CUDA_ERROR_(?:LAUNCH_[FT]|ILLEGAL|ECC)|rror(?:Launch[FT]|IllegalA|IllegalI|ECC)",
+            # ROCr and HIP; the kernel and its drivers
+            r"Memory access fault by GPU|HW Exception by GPU|aborting with error : HSA_STATUS",
+            r"NVRM: Xid|fallen off the bus|amdgpu.{1,80}(?:GPU reset|page fault)|ut of memory: Kill",
+            # NCCL and RCCL, UCX
+            r"NCCL WARN NET/.{1,60}(?:Got completion|completed with error|async fatal event)",
+            r"retry count exceeded|Caught signal [0-9]",
+            # Open MPI, MPICH, Intel MPI, MVAPICH and others that start processes
+            r"MPI_ABORT was invoked|An error occurred in MPI_|Fatal error in|exited on signal",
+            r"exited with non-zero|non-zero exit code|\*\*\* Process received signal",
+            r"was unable to (?:launch|start|find) the specified|lost communication with a remote daemon",
+            r"BAD TERMINATION OF ONE OF YOUR|application called MPI_Abort\(|Abort\(-?[0-9]+\) on node [0-9]",
+            r"APPLICATION TIMED OUT|APPLICATION TERMINATED WITH THE EXIT STRING|KILLED BY SIGNAL: [0-9]",
+            r"terminated with signal [0-9]|died from signal [0-9]",
+            # Slurm, PBS, LSF, Kubernetes and whatever tells a code
+            r"srun: error: \S+: tasks? [0-9]|srun: Job step aborted|srun: error: Node failure",
+            r"slurmstepd\S{0,80}: error: (?:\*\*\*|Detected [0-9]+ oom)",
+            r"PBS: job killed|TERM_[A-Z_]{1,40}: job killed|OOMKilled",
+            r"xit(?:ed)?(?: with)?[ _](?:[Cc]ode|[Ss]tatus)[ :=]{1,12}-?[1-9]",
+            # shells and the C library
+            r"Killed\s*$|Aborted\s*$|: line [0-9]+: +[0-9]+ (?:Killed|Aborted)|core dumped",
+            r"Segmentation fault|Bus error|Floating point exception|Illegal instruction",
+            r"terminate called after|Assertion .{1,300} failed",
+        )
+    ),
+    re.MULTILINE,
 )
 
 
