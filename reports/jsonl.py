@@ -10,6 +10,7 @@ import errno
 import json
 import math
 import os
+import re
 import stat
 import sys
 import unicodedata
@@ -25,6 +26,7 @@ MAX_TEXT = 20000  # the tree of a machine with some hundred cores fits
 MAX_PARTS = 500000  # objects and arrays, each of which takes some hundred bytes of memory
 MAX_DEPTH = 32  # objects and arrays in each other
 MAX_DIGITS = 20  # of an integer
+_BEGINS_OBJECT = re.compile(r"^\s*\{", re.MULTILINE)
 LARGEST, SMALLEST = 1e30, 1e-30  # magnitudes outside are no measurement, and would overflow in arithmetic
 
 
@@ -108,6 +110,9 @@ def parse_line(line: bytes, real: Callable[[str], float] = _measured) -> Json:
         raise BadRecord("not UTF-8") from None
     except RecursionError:
         raise BadRecord("nested too deeply") from None
+    except json.JSONDecodeError as why:
+        several = why.msg == "Extra data" and _BEGINS_OBJECT.search(why.doc[why.pos :])
+        raise BadRecord("several JSON objects where one belongs" if several else "not JSON") from None
     except ValueError:
         raise BadRecord("not JSON") from None
     if not isinstance(value, dict):

@@ -93,7 +93,7 @@ advise() {
 		77|--type f64|run gemm/efficiency --type f64
 		2|--format machine .|--format machine takes one signature, not 2
 		2|nowhere.json|nowhere.json: No such file
-		1|records.jsonl|records.jsonl: not JSON
+		1|records.jsonl|records.jsonl: several JSON objects where one belongs
 	TABLE
 	# shellcheck disable=SC2086
 	run --separate-stderr here advise records.jsonl $question

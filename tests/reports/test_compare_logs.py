@@ -180,6 +180,28 @@ class Failures(Foreign):
         numbers = self.of(text_of("osu_allreduce.txt") + "\n".join(self.HARMLESS) + "\n").numbers
         self.assertEqual({number.reason for number in numbers.values()}, {""})
 
+    def test_a_log_that_is_refused_says_why(self) -> None:
+        line = "Invalid value when checking the pattern at 0x7f5e2c000000"
+        begun = "Running device_to_device_memcpy_read_ce.\n"
+        text = "".join(text_of("nvbandwidth.txt").partition(begun)[:2]) + line + "\n"
+        self.assertEqual(self.why_not(text), "cut off, or nvbandwidth did not end; the log says: " + line)
+        said = "mpirun was unable to launch the specified application as it could not access"
+        self.assertEqual(self.why_not(said + "\n").partition("; the log says: ")[2], said)
+        self.assertEqual(
+            self.why_not('{"nvbandwidth": {"testcases": 1}}\nx.sh: line 1: 7 Killed   nvbandwidth -j\n'),
+            "nvbandwidth.testcases is a number, not an array; the log says: "
+            "x.sh: line 1: 7 Killed   nvbandwidth -j",
+        )
+
+    def test_two_results_of_json_in_a_file(self) -> None:
+        for name in Logs.JSON:
+            for between in ("\n", "\n$ again\n"):
+                with self.subTest(name=name, between=between):
+                    self.assertEqual(
+                        self.why_not(text_of(name).rstrip("\n") + between + text_of(name)),
+                        "several JSON objects where one belongs",
+                    )
+
 
 if __name__ == "__main__":
     unittest.main()

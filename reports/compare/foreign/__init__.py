@@ -93,17 +93,16 @@ def _found(content: bytes) -> Found:
     key = log.collected_by(text)
     if key:
         raise BadRecord("a log collector's JSON, an object a line: take out its text (jq -rj .%s FILE)" % key)
-    object_ = log.json_of(text)
-    if text.lstrip().startswith("{"):  # a log may begin with "[host:1234]"
-        found, around = _of_json(object_[0] if object_ else text), object_[1] if object_ else ""
-    elif object_ and not any(mark.search(text) for mark, _, _ in _TEXT):
-        try:
-            found, around = _of_json(object_[0]), object_[1]
-        except BadRecord as why:
-            raise BadRecord(_UNKNOWN if str(why) == "not JSON" else str(why)) from None
-    else:
-        found, around = _of_text(text), text
+    object_, begins = log.json_of(text), text.lstrip().startswith("{")  # a log may begin with "[host:1234]"
+    reader, content_, around = _of_text, text, text
+    if object_ and (begins or not any(mark.search(text) for mark, _, _ in _TEXT)):
+        reader, (content_, around) = _of_json, object_
     failure = log.failure_in(around)
+    try:
+        found = reader(content_)
+    except BadRecord as why:
+        words = _UNKNOWN if object_ and not begins and str(why) == "not JSON" else str(why)
+        raise BadRecord("; ".join(text for text in (words, failure) if text)) from None
     if failure:
         found.metrics.invalidate(failure)
     return found
