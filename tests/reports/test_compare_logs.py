@@ -193,6 +193,15 @@ class Failures(Foreign):
             "x.sh: line 1: 7 Killed   nvbandwidth -j",
         )
 
+    def test_our_own_table_without_a_row(self) -> None:
+        """What device_allgather of four devices says of 8 bytes: no header comes before the first row."""
+        skipped = "# 8 B float: skipped: 8 bytes for 4 equal parts: none has a byte\n"
+        end = "# Out of bounds values : N/A not checked\n# Avg bus bandwidth    : N/A no valid result\n#\n"
+        self.assertEqual(
+            self.why_not(skipped + end),
+            "no case was measured: 8 B float: skipped: 8 bytes for 4 equal parts: none has a byte",
+        )
+
     def test_two_results_of_json_in_a_file(self) -> None:
         for name in Logs.JSON:
             for between in ("\n", "\n$ again\n"):

@@ -43,7 +43,9 @@ _NOT_CHECKED = _NOT_MEASURED = "N/A"
 # DeltaMaxValue() of src/common.cu at 8274cb4. Of integers 1e-200: none.
 _LARGEST_ERROR = {"half": 1e-2, "bfloat16": 1e-2, "float": 1e-5, "double": 1e-12}
 
-MARK = re.compile(r"# *size +count +type\b")
+# Of our own tables: a case that has no row. Where none has one there is no header.
+_UNMEASURED = re.compile(r"# ([0-9]+ B [^:\n]{1,80}: (?:skipped|failed): .*)")
+MARK = re.compile(r"# *size +count +type\b|" + _UNMEASURED.pattern)
 _RANK = re.compile(r"# *Rank +([0-9]+) .*?on +(\S+) +device +[0-9]+ \[[0-9a-fx:.]*\] (.+)")
 _OUT_OF_BOUNDS = re.compile(r"# *Out of bounds values *: *(\S+) *(.*)")
 _SPELLED = re.compile(r"([0-9]+)([a-z]+)")
@@ -342,6 +344,9 @@ def read(text: str) -> Found:
             table.found.state("library: rccl-tests", line[len(_RCCL) :])
         elif len(words) > 1 and whole_in(words[0]) is not None and whole_in(words[1]) is not None:
             table.row(words, number)
+    unmeasured = _UNMEASURED.search(text)
+    if unmeasured and not table.tests:
+        raise BadRecord("no case was measured: " + bounded(clean(unmeasured.group(1)), 120))
     if table.ends != table.tests:
         raise BadRecord("cut off, or the test did not end: no line '%s'" % _AVERAGE)
     if table.found.source == OWN_SOURCE and table.stated != table.tests:
