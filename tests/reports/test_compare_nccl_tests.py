@@ -153,12 +153,34 @@ class Nccl(Foreign):
         self.assertEqual(run.numbers[path + "65536/in_place_busbw"].reason, "not a finite number")
         self.assertEqual(run.numbers[path + "67108864/in_place_time"].reason, "3 wrong results")
         self.assertEqual(
-            (run.device, run.provenance["library: NCCL"]), (table.device, table.provenance["library: NCCL"])
+            (run.device, run.machine, run.provenance["library: NCCL"]),
+            (table.device, table.machine, table.provenance["library: NCCL"]),
         )
         self.assertEqual(
             [field for field in run.provenance if field.startswith("environment")],
             ["environment: CUDA_VISIBLE_DEVICES", "environment: NCCL_ALGO"],
         )
+
+    def test_json_lists_a_process_once(self) -> None:
+        """Whatever -t and -g are."""
+        content = content_of("nccl_tests_all_reduce.json")
+        config = content["config"]
+        for threads, gpus, hosts, ranks, devices in (
+            (1, 1, ("node01",), "1rank", "1 × NVIDIA H100 80GB HBM3"),
+            (1, 2, ("node01",), "2ranks", "2 × NVIDIA H100 80GB HBM3"),
+            (2, 4, ("node01", "node01"), "16ranks", "16 × NVIDIA H100 80GB HBM3"),
+            (1, 8, ("node01", "node02"), "16ranks_2hosts", "16 × NVIDIA H100 80GB HBM3"),
+        ):
+            with self.subTest(ranks=ranks):
+                config["nthreads"], config["ngpus"] = threads, gpus
+                config["devices"] = [dict(config["devices"][0], hostname=host) for host in hosts]
+                run = self.of(content)
+                self.assertEqual({name.split("/")[1] for name in run.numbers}, {ranks})
+                self.assertEqual((run.machine, run.provenance["machine: devices"]), (devices, devices))
+        config["ngpus"] = 10**18
+        self.assertIn("more than 65536 ranks", self.why_not(content))
+        del config["ngpus"]
+        self.assertIn("ngpus is missing", self.why_not(content))
 
     def test_a_test_that_did_not_end(self) -> None:
         text = text_of("nccl_tests_all_reduce.txt")

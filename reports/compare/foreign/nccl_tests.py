@@ -36,7 +36,7 @@ OWN_SOURCE = "gpusig --format nccl-tests"
 BUSBW_FROM = 1 << 20  # bytes
 PLACES = ("out_of_place", "in_place")
 TIMES = ("time", "cputime")  # the second with -C
-_MAX_RANKS = 1 << 16
+MAX_RANKS = 1 << 16
 _APART = "give each process a file (or build nccl-tests with MPI=1)"
 _MAX_FACT = 1000  # characters of a line about the run
 _NOT_CHECKED = _NOT_MEASURED = "N/A"
@@ -281,8 +281,8 @@ class _Table:
             index = whole_in(rank.group(1)) or 0
             if index in self.ranks:
                 raise BadRecord("line %d has rank %d of one test again; %s" % (number, index, _APART))
-            if len(self.ranks) >= _MAX_RANKS:
-                raise BadRecord("more than %d ranks" % _MAX_RANKS)
+            if len(self.ranks) >= MAX_RANKS:
+                raise BadRecord("more than %d ranks" % MAX_RANKS)
             self.ranks[index] = (rank.group(2), rank.group(3).strip())
         elif line.startswith("# nThread "):
             for key, pattern in _SETTINGS.items():
@@ -321,7 +321,7 @@ class _Table:
                 self.errors_unjudged = True
                 if place == "out_of_place" or "redop" in first:
                     error = self._cell(cells["error"], number)
-                    ranks = max(self.ranks, default=_MAX_RANKS - 1) + 1
+                    ranks = max(self.ranks, default=MAX_RANKS - 1) + 1
                     row.wrong[place] = _why_error(cells["error"], error, row.type, ranks)
         self.blamed = not add_row(self.found.metrics, row) or self.blamed
 

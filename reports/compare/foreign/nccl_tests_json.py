@@ -4,10 +4,11 @@ may be compared with the other."""
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 from reports.compare.foreign.found import Found, iso_date, number_in
 from reports.compare.foreign.nccl_tests import (
+    MAX_RANKS,
     PLACES,
     SOURCE,
     Row,
@@ -86,13 +87,20 @@ def _state(found: Found, reader: Reader) -> str:
         found.state("options: blocking", "yes")
     for name, value in _variables(reader.items("env")).items():
         found.state("environment: " + name, value)
-    return state_ranks(
-        found,
-        [
-            (rank.text_or("hostname"), rank.text_or("device_info").strip())
-            for rank in config.objects("devices")
-        ],
-    )
+    return state_ranks(found, _ranks(config))
+
+
+def _ranks(config: Reader) -> List[Tuple[str, str]]:
+    """The tool lists the first of a process. The others of the process have its host, and, we take it, such a
+    device."""
+    of_a_process = _whole(config, "nthreads") * _whole(config, "ngpus")
+    listed = [
+        (process.text_or("hostname"), process.text_or("device_info").strip())
+        for process in config.objects("devices")
+    ]
+    if len(listed) * of_a_process > MAX_RANKS:
+        raise BadRecord("more than %d ranks" % MAX_RANKS)
+    return [rank for rank in listed for _ in range(of_a_process)]
 
 
 def _variables(env: List[Any]) -> Dict[str, str]:
