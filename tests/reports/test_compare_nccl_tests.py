@@ -383,6 +383,34 @@ class NcclConditions(Foreign):
         self.assertIn("before what nccl-tests prints", self.why_not(header))
         self.assertIn("did not end", self.why_not(self.table(4) + header))
 
+    def test_groups_of_a_split_run_are_apart(self) -> None:
+        """NCCL_TESTS_SPLIT: a number is that of one of them, which may be on one host or on several."""
+        for split, ranks, condition in (
+            (lambda rank: rank % 2, "4ranks_2groups", "4 ranks, 2 groups"),
+            (lambda rank: rank // 2, "2ranks_2hosts_4groups", "2 ranks, 2 hosts, 4 groups"),
+            (lambda rank: rank // 3, "3ranks_2hosts_3groups", "3 ranks, 2 hosts, 3 groups"),
+            (lambda rank: 0, "8ranks_2hosts", "8 ranks, 2 hosts"),
+        ):
+            with self.subTest(ranks=ranks):
+                text = self.table(8, hosts=2)
+                for rank in range(8):
+                    line = "Rank %2d Group %2d " % (rank, 0)
+                    text = text.replace(line, "Rank %2d Group %2d " % (rank, split(rank)))
+                run = self.of(text)
+                self.assertEqual({name.split("/")[1] for name in run.numbers}, {ranks})
+                self.assertEqual({n.condition.partition("B, ")[2] for n in run.numbers.values()}, {condition})
+                self.assertEqual(run.machine, "8 × NVIDIA H100 80GB HBM3")
+                content = content_of("nccl_tests_all_reduce.json")
+                process = dict(content["config"]["devices"][0])
+                content["config"].update(ngpus=1)
+                content["config"]["devices"] = [
+                    dict(process, hostname="node%02d" % (rank % 2), rank=rank, group=split(rank))
+                    for rank in range(8)
+                ]
+                run = self.of(content)
+                self.assertEqual({name.split("/")[1] for name in run.numbers}, {ranks})
+                self.assertEqual(run.machine, "8 × NVIDIA H100 80GB HBM3")
+
     def test_one_rank_is_judged_by_its_time(self) -> None:
         self.assertEqual(
             {name.rpartition("_")[2] for name, n in self.of(self.table(1)).numbers.items() if n.judged},

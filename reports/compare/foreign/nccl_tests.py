@@ -2,10 +2,11 @@
 """The table that nccl-tests and rccl-tests print (all_reduce_perf and the others).
 
 Names are COLLECTIVE/RANKS/TYPE/REDOP/SIZE/WHERE_WHAT, with rootN before the size where there is a root.
-RANKS is 8ranks, or 16ranks_2hosts, where the table says it. The size is in bytes, WHERE is out_of_place or
-in_place, WHAT is time or busbw. One of the two is judged, as they say the same: the time below 1 MiB, where
-busbw has lost its digits ("0.00"), and busbw from there on. doc/PERFORMANCE.md of nccl-tests advises the
-same.
+RANKS is 8ranks, or 16ranks_2hosts, where the table says it. With NCCL_TESTS_SPLIT groups of ranks run the
+collective at once, and busbw is that of a group: 8ranks_2groups are two of 8 each. The size is in bytes,
+WHERE is out_of_place or in_place, WHAT is time or busbw. One of the two is judged, as they say the same: the
+time below 1 MiB, where busbw has lost its digits ("0.00"), and busbw from there on. doc/PERFORMANCE.md of
+nccl-tests advises the same.
 
 #wrong says which rows have wrong results. Tables before version 2.13 have the largest error instead, in one
 digit, and their line "Out of bounds values" counts the errors above a limit of the type times the ranks less
@@ -24,7 +25,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from reports.compare.foreign.found import Found, Metrics, bounded, counted, listed, number_in
 from reports.compare.numbers import Number
@@ -46,7 +47,9 @@ _LARGEST_ERROR = {"half": 1e-2, "bfloat16": 1e-2, "float": 1e-5, "double": 1e-12
 # Of our own tables: a case that has no row. Where none has one there is no header.
 _UNMEASURED = re.compile(r"# ([0-9]+ B [^:\n]{1,80}: (?:skipped|failed): .*)")
 MARK = re.compile(r"# *size +count +type\b|" + _UNMEASURED.pattern)
-_RANK = re.compile(r"# *Rank +([0-9]+) .*?on +(\S+) +device +[0-9]+ \[[0-9a-fx:.]*\] (.+)")
+_RANK = re.compile(
+    r"# *Rank +([0-9]+) +(?:Group +([0-9]+) )?.*?on +(\S+) +device +[0-9]+ \[[0-9a-fx:.]*\] (.+)"
+)
 _OUT_OF_BOUNDS = re.compile(r"# *Out of bounds values *: *(\S+) *(.*)")
 _SPELLED = re.compile(r"([0-9]+)([a-z]+)")
 _FAILED_CASE = re.compile(r"# [0-9]+ B .*: failed: ")  # of our own tables, which have no row then
@@ -72,6 +75,12 @@ _PROGRAM, _DEVICES, _RCCL, _BLOCKING, _AVERAGE, _ERROR = (
     "# Avg bus bandwidth",
     "# error:",
 )
+
+
+class Rank(NamedTuple):
+    host: str
+    device: str
+    group: str = ""
 
 
 @dataclass
@@ -132,7 +141,7 @@ def add_row(metrics: Metrics, row: Row) -> bool:
     redop = [] if row.redop in ("none", "") else [row.redop]
     condition = ", ".join(
         [" ".join([row.type] + redop + root), size(row.bytes)]
-        + [_SPELLED.sub(r"\1 \2", text.replace("_", " on ")) for text in ranks]
+        + [_SPELLED.sub(r"\1 \2", text.replace("_", ", ")) for text in ranks]
     )
     right = True
     for place, values in row.measured.items():
@@ -156,20 +165,25 @@ def add_row(metrics: Metrics, row: Row) -> bool:
     return right
 
 
-def state_ranks(found: Found, ranks: Sequence[Tuple[str, str]], count: int = 0) -> str:
-    """`ranks`: host and device of each; `count`: how many they are, where a line may be lost. Their part of a
-    metric's name."""
-    devices, hosts = [device for _, device in ranks], sorted({host for host, _ in ranks})
+def state_ranks(found: Found, ranks: Sequence[Rank], count: int = 0) -> str:
+    """`count`: how many they are, where a line may be lost. Their part of a metric's name."""
     if not ranks:
         return ""
-    count = count or len(ranks)
+    devices = [rank.device.strip() for rank in ranks]
     found.device = listed(sorted(set(found.device.split(", ") + devices)))
     found.state("machine: devices", counted(devices))
     found.machine = found.provenance.get("machine: devices", "")
-    found.state("machine: host", listed(hosts))
+    found.state("machine: host", listed(sorted({rank.host for rank in ranks})))
+    groups: Dict[str, List[Rank]] = {}
+    for rank in ranks:
+        groups.setdefault(rank.group, []).append(rank)
+    largest = max(groups.values(), key=len)
+    count = (count or len(ranks)) if len(groups) == 1 else len(largest)
+    hosts = len({rank.host for rank in largest})
     return "_".join(
         ["%d%s" % (count, "ranks" if count > 1 else "rank")]
-        + (["%dhosts" % len(hosts)] if len(hosts) > 1 else [])
+        + (["%dhosts" % hosts] if hosts > 1 else [])
+        + (["%dgroups" % len(groups)] if len(groups) > 1 else [])
     )
 
 
@@ -213,7 +227,7 @@ class _Table:
         self.columns: Optional[Columns] = None
         self.collective, self.tests, self.ends, self.above = "", 0, 0, ""
         self.stated = 0  # tables, by the lines at the ends of our own
-        self.ranks: Dict[int, Tuple[str, str]] = {}  # host and device
+        self.ranks: Dict[int, Rank] = {}
         self.ranks_name, self.blamed, self.error = "", False, ""
         self.errors_unjudged = False  # the line that counts the rows' errors out of bounds is to come
 
@@ -283,7 +297,7 @@ class _Table:
                 raise BadRecord("line %d has rank %d of one test again; %s" % (number, index, _APART))
             if len(self.ranks) >= MAX_RANKS:
                 raise BadRecord("more than %d ranks" % MAX_RANKS)
-            self.ranks[index] = (rank.group(2), rank.group(3).strip())
+            self.ranks[index] = Rank(rank.group(3), rank.group(4), rank.group(2) or "")
         elif line.startswith("# nThread "):
             for key, pattern in _SETTINGS.items():
                 setting = pattern.search(line)

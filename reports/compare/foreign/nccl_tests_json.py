@@ -4,13 +4,14 @@ may be compared with the other."""
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional
 
 from reports.compare.foreign.found import Found, iso_date, number_in
 from reports.compare.foreign.nccl_tests import (
     MAX_RANKS,
     PLACES,
     SOURCE,
+    Rank,
     Row,
     add_row,
     collective_of,
@@ -90,12 +91,12 @@ def _state(found: Found, reader: Reader) -> str:
     return state_ranks(found, _ranks(config))
 
 
-def _ranks(config: Reader) -> List[Tuple[str, str]]:
+def _ranks(config: Reader) -> List[Rank]:
     """The tool lists the first of a process. The others of the process have its host, and, we take it, such a
     device."""
     of_a_process = _whole(config, "nthreads") * _whole(config, "ngpus")
     listed = [
-        (process.text_or("hostname"), process.text_or("device_info").strip())
+        Rank(process.text_or("hostname"), process.text_or("device_info"), str(process.json.get("group", "")))
         for process in config.objects("devices")
     ]
     if len(listed) * of_a_process > MAX_RANKS:
