@@ -411,6 +411,14 @@ class NcclConditions(Foreign):
                 self.assertEqual({name.split("/")[1] for name in run.numbers}, {ranks})
                 self.assertEqual(run.machine, "8 × NVIDIA H100 80GB HBM3")
 
+    def test_ranks_whose_device_has_no_name(self) -> None:
+        """As HIP has it where amdgpu.ids is missing."""
+        text = text_of("rccl_tests_all_reduce.txt").replace(" AMD Instinct MI250X", " ")
+        for content in (text, text.replace("] \n", "]\n")):
+            run = self.of(content)
+            self.assertEqual({name.split("/")[1] for name in run.numbers}, {"2ranks"})
+            self.assertEqual((run.machine, run.provenance["machine: host"]), ("2 × unknown device", "node02"))
+
     def test_one_rank_is_judged_by_its_time(self) -> None:
         self.assertEqual(
             {name.rpartition("_")[2] for name, n in self.of(self.table(1)).numbers.items() if n.judged},

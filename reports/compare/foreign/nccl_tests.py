@@ -48,7 +48,7 @@ _LARGEST_ERROR = {"half": 1e-2, "bfloat16": 1e-2, "float": 1e-5, "double": 1e-12
 _UNMEASURED = re.compile(r"# ([0-9]+ B [^:\n]{1,80}: (?:skipped|failed): .*)")
 MARK = re.compile(r"# *size +count +type\b|" + _UNMEASURED.pattern)
 _RANK = re.compile(
-    r"# *Rank +([0-9]+) +(?:Group +([0-9]+) )?.*?on +(\S+) +device +[0-9]+ \[[0-9a-fx:.]*\] (.+)"
+    r"# *Rank +([0-9]+) +(?:Group +([0-9]+) )?.*?on +(\S+) +device +[0-9]+ \[[0-9a-fx:.]*\](.*)"
 )
 _OUT_OF_BOUNDS = re.compile(r"# *Out of bounds values *: *(\S+) *(.*)")
 _SPELLED = re.compile(r"([0-9]+)([a-z]+)")
@@ -79,7 +79,7 @@ _PROGRAM, _DEVICES, _RCCL, _BLOCKING, _AVERAGE, _ERROR = (
 
 class Rank(NamedTuple):
     host: str
-    device: str
+    device: str  # may be empty: HIP has no names without amdgpu.ids
     group: str = ""
 
 
@@ -169,7 +169,7 @@ def state_ranks(found: Found, ranks: Sequence[Rank], count: int = 0) -> str:
     """`count`: how many they are, where a line may be lost. Their part of a metric's name."""
     if not ranks:
         return ""
-    devices = [rank.device.strip() for rank in ranks]
+    devices = [rank.device.strip() or "unknown device" for rank in ranks]
     found.device = listed(sorted(set(found.device.split(", ") + devices)))
     found.state("machine: devices", counted(devices))
     found.machine = found.provenance.get("machine: devices", "")
