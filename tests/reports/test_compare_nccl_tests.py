@@ -425,6 +425,52 @@ class NcclConditions(Foreign):
             {"time"},
         )
 
+    def test_options_that_the_file_states(self) -> None:
+        text = text_of("nccl_tests_all_reduce.txt")
+        plain = self.of(text).provenance
+        self.assertEqual((plain["options: unaligned by"], plain["options: largest size"]), ("0", "67108864"))
+        end = text.index("#\n# Using devices")
+        for line, fact in (
+            (
+                "# Per-Iteration Report: CUDA event timing; i_* uses max over process rows \n",
+                {"options: per-iteration timing": "yes"},
+            ),
+            (
+                "# Parallel Init Enabled: threads call into NcclInitRank concurrently \n",
+                {"options: parallel init": "yes"},
+            ),
+        ):
+            self.assertEqual(self.of(text[:end] + line + text[end:]).provenance, {**plain, **fact})
+        unaligned = self.of(text.replace("unalign: 0", "unalign: 4")).provenance
+        self.assertEqual(unaligned, {**plain, "options: unaligned by": "4"})
+
+    def test_options_that_json_states(self) -> None:
+        content = content_of("nccl_tests_all_reduce.json")
+
+        def options(*args: str, **config: str) -> Dict[str, str]:
+            changed = dict(content, config=dict(content["config"], **config), args=["all_reduce_perf", *args])
+            return {
+                name[len("options: ") :]: value
+                for name, value in self.of(changed).provenance.items()
+                if name.startswith("options: ")
+            }
+
+        sizes = ["-b", "1K", "-e64M", "-f", "16", "--stepbytes=8", "--maxbytes", "1G", "-J", "a file.json"]
+        self.assertEqual(options(*sizes)["largest size"], "67108864")
+        self.assertNotIn("arguments", options(*sizes))
+        self.assertEqual(options(*sizes, "-D", "1", "-R", "2")["arguments"], "-D 1 -R 2")
+        self.assertEqual(options("-z", "3", *sizes, "-I1")["arguments"], "-z 3 -I1")
+        self.assertEqual(options("--unalign", "4")["arguments"], "--unalign 4")
+        self.assertEqual(recorded("nccl_tests_all_reduce.json").provenance["options: arguments"], "-g 8 -I 1")
+        for key, name in (
+            ("per_iter_timing", "per-iteration timing"),
+            ("parallel_init", "parallel init"),
+            ("blocking_collectives", "blocking"),
+        ):
+            with self.subTest(key=key):
+                self.assertNotIn(name, options(**{key: "false"}))
+                self.assertEqual(options(**{key: "true"})[name], "yes")
+
     def test_the_same_test_twice_is_refused(self) -> None:
         self.assertIn("is in two tables, from lines 12 and 33", self.why_not(self.table(4) + self.table(4)))
 

@@ -63,15 +63,19 @@ _SETTINGS = {
     "aggregated iterations": re.compile(r"agg iters: ([0-9]+)"),
     "validation": re.compile(r"validation: ([0-9]+)"),
     "graph launches": re.compile(r"graph: ([0-9]+)"),
+    "unaligned by": re.compile(r"unalign: ([0-9]+)"),
+    "largest size": re.compile(r"maxBytes ([0-9]+)"),  # that of the buffers, which calls use in turn
 }
 _OWN = re.compile(r"# gpusig (\S+), in the format of nccl-tests")
 _ALGORITHM, _SIMULATED, _INTERRUPTED = "# Algorithm:", "# Simulated:", "# Interrupted:"
 _ALL = re.compile(r"# All tables: ([0-9]{1,6})")
-_PROGRAM, _DEVICES, _RCCL, _BLOCKING, _AVERAGE, _ERROR = (
+_PROGRAM, _DEVICES, _RCCL, _BLOCKING, _PER_ITERATION, _PARALLEL_INIT, _AVERAGE, _ERROR = (
     "# Collective test starting:",
     "# Using devices",
     "rccl-tests: Version",
     "# Blocking Enabled:",
+    "# Per-Iteration Report:",
+    "# Parallel Init Enabled:",
     "# Avg bus bandwidth",
     "# error:",
 )
@@ -304,6 +308,10 @@ class _Table:
                 self.found.state("options: " + key, setting.group(1) if setting else None)
         elif line.startswith(_BLOCKING):
             self.found.state("options: blocking", line[len(_BLOCKING) :])
+        elif line.startswith(_PER_ITERATION):
+            self.found.state("options: per-iteration timing", True)
+        elif line.startswith(_PARALLEL_INIT):
+            self.found.state("options: parallel init", True)
 
     def row(self, words: List[str], number: int) -> None:
         columns = self.columns

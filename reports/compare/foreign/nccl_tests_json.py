@@ -4,6 +4,7 @@ may be compared with the other."""
 
 from __future__ import annotations
 
+import re
 from typing import Any, Dict, List, Optional
 
 from reports.compare.foreign.found import Found, iso_date, number_in
@@ -31,7 +32,17 @@ _SETTINGS = {
     "aggregated iterations": "aggregated_iterations",
     "validation": "validation",
     "graph launches": "graph",
+    "largest size": "maximum_bytes",
 }
+_SWITCHES = {
+    "blocking": "blocking_collectives",
+    "per-iteration timing": "per_iter_timing",
+    "parallel init": "parallel_init",
+}
+# Of the arguments, sizes, which are in the names, and the file.
+_NOT_OF_ARGUMENTS = re.compile(
+    r"\0(?:-[befiJ]|--(?:minbytes|maxbytes|stepbytes|stepfactor|output_file)\b)[\0=]?[^\0]*"
+)
 # Of the whole environment, what changes how a collective runs. Those of _NOT_OF_ENVIRONMENT name files or
 # jobs.
 _ENVIRONMENT = ("NCCL_", "RCCL_", "CUDA_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES=")
@@ -84,8 +95,10 @@ def _state(found: Found, reader: Reader) -> str:
     for key, name in _SETTINGS.items():
         value = config.json.get(name)
         found.state("options: " + key, value if is_number(value) else None)
-    if config.json.get("blocking_collectives") == "true":
-        found.state("options: blocking", "yes")
+    for key, name in _SWITCHES.items():
+        found.state("options: " + key, True if config.json.get(name) == "true" else None)
+    arguments = "".join("\0%s" % argument for argument in reader.items("args")[1:])
+    found.state("options: arguments", _NOT_OF_ARGUMENTS.sub("", arguments).replace("\0", " "))
     for name, value in _variables(reader.items("env")).items():
         found.state("environment: " + name, value)
     return state_ranks(found, _ranks(config))
