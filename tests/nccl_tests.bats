@@ -167,10 +167,28 @@ theirs() {
 }
 
 @test "what nobody checked is N/A, not OK" {
-	table device_allreduce --device sim -g 2 -c 0 -b 1M -e 1M -n 6 --algorithm ring
-	[ "$status" = 3 ]
+	for seed in 2 1; do
+		table device_allreduce --device sim -g 2 -c 0 -b 1M -e 1M -n 6 --seed $seed --algorithm ring
+		[ "$status" = 3 ]
+		printf '%s\n' "$output" >"$BATS_TEST_TMPDIR/$seed.txt"
+	done
 	[[ $output == *'     N/A      N/A     N/A     N/A     N/A'* ]]
 	[[ $output == *'# Out of bounds values : N/A not checked'* ]]
+	cd "$BATS_TEST_TMPDIR"
+	GPUSIG_BIN=$bin run --separate-stderr "$root/gpusig" compare 1.txt 2.txt --format json --html ''
+	[ "$status" = 3 ]
+	[[ $output == *'every headline number is invalid'* ]]
+	printf 'like = quiet\ndata = none\n' >times.model
+	table device_allreduce --device sim:times.model -g 2 -b 1M -e 1M -n 6 --algorithm ring
+	[ "$status" = 0 ]
+	[[ $output == *'# Out of bounds values : N/A no data to check'* ]]
+}
+
+@test "a note on a row has the size of the row" {
+	table device_reduce_scatter --device sim -g 4 -b 1000 -e 1000 -n 5 --algorithm ring
+	[ "$status" = 0 ]
+	[[ $output == *$'\n         960 '* ]]
+	[[ $output == *'# 960 B float sum: noisy: '* ]]
 }
 
 @test "-g without --device takes the first devices of the default" {

@@ -135,9 +135,9 @@ static void print_note(const struct nccl_tests_row *row)
 {
 	const struct nccl_tests_point *p = &row->point;
 	if (row->note[0])
-		out_print("# %" PRIu64 " B %s%s%s: %.*s\n", p->asked, their_type(p->type),
-			  p->op ? " " : "", p->op ? p->op : "", (int)strcspn(row->note, "\n"),
-			  row->note);
+		out_print("# %" PRIu64 " B %s%s%s: %.*s\n", row->has_value ? p->bytes : p->asked,
+			  their_type(p->type), p->op ? " " : "", p->op ? p->op : "",
+			  (int)strcspn(row->note, "\n"), row->note);
 }
 
 /* ------------------------------------------------------------------ a table */
@@ -282,7 +282,8 @@ static void print_columns(bool in_place)
 		  "(GB/s)", "");
 }
 
-/* Nothing was checked: the line that parsers look for says neither OK nor FAILED. */
+/* Nothing was checked: the line that parsers look for says neither OK nor FAILED, but whether there
+ * was something to check. */
 static void print_foot(const struct section *s, double average, size_t values, size_t wrong,
 		       bool checked)
 {
@@ -295,7 +296,8 @@ static void print_foot(const struct section *s, double average, size_t values, s
 		out_print("# %-20s : %zu %s\n", "Out of bounds values", wrong,
 			  wrong ? "FAILED" : "OK");
 	else
-		out_print("# %-20s : N/A not checked\n", "Out of bounds values");
+		out_print("# %-20s : N/A %s\n", "Out of bounds values",
+			  s->table->time_only ? "no data to check" : "not checked");
 	if (values)
 		out_print("# %-20s : %g \n", "Avg bus bandwidth", average);
 	else
@@ -402,6 +404,7 @@ static int print_all(void *arg, const struct bench_case *c, size_t left_out, boo
 	t->left_out = left_out;
 	t->interrupted = interrupted;
 	t->simulated = t->source.simulated || dev_can(c->dev, DEV_CAP_VIRTUAL_TIME);
+	t->time_only = dev_can(c->dev, DEV_CAP_TIME_ONLY);
 	qsort(t->rows, t->count, sizeof(*t->rows), compare_rows);
 	print_tables(&section);
 	return 0;

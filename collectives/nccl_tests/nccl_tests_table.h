@@ -8,9 +8,11 @@
  * and a line of the table says whether the calls are in it; algbw is bytes of the whole vector /
  * time and busbw that times 2 (p-1)/p for an allreduce and (p-1)/p for the others, in 1e9 byte/s,
  * as there. A size that leaves no element has a row of 0 bytes and 0 GB/s; nothing ran, so its time
- * is N/A. #wrong is 0 where results were checked and N/A where they were not. What failed, was
- * skipped or is invalid has no row but a line that begins with '#' and has the reason. A wrong
- * result makes "Out of bounds values" 1 FAILED.
+ * is N/A. #wrong is 0 where results were checked and N/A where they were not; then "Out of bounds
+ * values" is N/A, and "not checked" unless a simulated device has no data. What failed, was skipped
+ * or is invalid has no row but a line that begins with '#' and has the reason; such a line with the
+ * size of a row says why not to trust it fully. A wrong result makes "Out of bounds values" 1
+ * FAILED.
  */
 #ifndef GPUSIG_NCCL_TESTS_TABLE_H
 #define GPUSIG_NCCL_TESTS_TABLE_H
@@ -68,6 +70,7 @@ struct nccl_tests_table {
 	struct nccl_tests_rank *ranks; /* when it is printed */
 	size_t rank_count, left_out;
 	bool simulated, interrupted;
+	bool time_only; /* simulated without data, so that there is nothing to check */
 };
 
 /* The format, for struct bench; it holds the table. */

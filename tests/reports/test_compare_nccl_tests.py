@@ -310,6 +310,40 @@ class NcclFailures(Foreign):
         text = text_of("gpusig_device_allreduce.txt").replace("# Out of bounds values : 0 OK\n", failed)
         self.assertEqual(self.reasons(text), {""})
 
+    def test_a_table_of_this_suite_that_nobody_checked(self) -> None:
+        """With -c 0. What a simulated device without data computes cannot be checked, and its times count."""
+        text = text_of("gpusig_device_allreduce.txt").replace("       0      N/A", "     N/A      N/A")
+        first, _, second = text.partition("# All")[0].partition("# Out of bounds values : 0 OK\n")
+        unchecked = (
+            first + "# Out of bounds values : N/A %s\n" + second + "# All" + text.partition("# All")[2]
+        )
+        numbers = self.of(unchecked % "not checked").numbers
+        self.assertEqual(
+            {name.split("/")[0]: n.reason for name, n in numbers.items()},
+            {"device_allreduce_ring": "not checked", "device_allreduce_rd-l": ""},
+        )
+        self.assertEqual(self.reasons(unchecked % "no data to check"), {""})
+
+    def test_what_our_table_says_of_a_row(self) -> None:
+        """A contended number stays one, as in a record."""
+        note = "# 65536 B float sum: %s\n# Out of bounds values"
+        text = text_of("gpusig_device_allreduce.txt")
+        plain = self.of(text).numbers
+        for what in ("contended: others took 80 % of the cores", "noisy: the interval is 9 %"):
+            numbers = self.of(text.replace("# Out of bounds values", note % what, 1)).numbers
+            self.assertEqual(
+                {name for name, n in numbers.items() if n != plain[name]},
+                {
+                    "device_allreduce_ring/2ranks/float/sum/65536/in_place_" + value
+                    for value in ("time", "busbw")
+                    if what.startswith("contended")
+                },
+            )
+            self.assertEqual(
+                [n.contended for name, n in numbers.items() if n != plain[name]],
+                [True, True] if what.startswith("contended") else [],
+            )
+
     def test_json(self) -> None:
         def of(**changes: Any) -> set:
             content = content_of("nccl_tests_all_reduce.json")

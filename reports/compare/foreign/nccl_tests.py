@@ -18,13 +18,14 @@ to the line.
 
 The programs of collectives/ print this table, too (--format nccl-tests), one algorithm a table, which is part
 of the name of the collective there. A line at the end says how many tables there are; what was not measured
-is N/A. They time in another way, so their numbers are those of another tool.
+is N/A. They time in another way, so their numbers are those of another tool. As in their records, none counts
+where results were not checked (-c 0), and a line below the rows says which are contended.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from reports.compare.foreign.found import Found, Metrics, bounded, counted, listed, number_in
@@ -41,6 +42,7 @@ MAX_RANKS = 1 << 16
 _APART = "give each process a file (or build nccl-tests with MPI=1)"
 _MAX_FACT = 1000  # characters of a line about the run
 _NOT_CHECKED = _NOT_MEASURED = "N/A"
+_NOBODY_CHECKED = "not checked"  # at the end of our own tables, whose numbers do not count then
 # DeltaMaxValue() of src/common.cu at 8274cb4. Of integers 1e-200: none.
 _LARGEST_ERROR = {"half": 1e-2, "bfloat16": 1e-2, "float": 1e-5, "double": 1e-12}
 
@@ -52,7 +54,8 @@ _RANK = re.compile(
 )
 _OUT_OF_BOUNDS = re.compile(r"# *Out of bounds values *: *(\S+) *(.*)")
 _SPELLED = re.compile(r"([0-9]+)([a-z]+)")
-_FAILED_CASE = re.compile(r"# [0-9]+ B .*: failed: ")  # of our own tables, which have no row then
+# Of our own tables. What failed or is invalid has no row.
+_NOTE = re.compile(r"# ([0-9]+) B (\S+?)(?: (\S+?))?: (failed|contended): ")
 _VERSION = re.compile(r"# nccl-tests version (\S+) nccl-headers=([0-9]+) nccl-library=([0-9]+)")
 # Warm-up and iterations are numbers, or "auto" of a program that decides as it goes.
 _SETTINGS = {
@@ -101,6 +104,14 @@ class Row:
     measured: Dict[str, Dict[str, Any]] = field(default_factory=dict)
     wrong: Dict[str, str] = field(default_factory=dict)
 
+    def root_name(self) -> List[str]:
+        return [] if self.root in ("-1", "") else ["root" + self.root]
+
+    def name(self, place: str, what: str) -> str:
+        where = [self.collective] + ([self.ranks] if self.ranks else [])
+        data = [self.type, self.redop or "none"] + self.root_name() + ["%d" % self.bytes]
+        return "/".join(where + data + ["%s_%s" % (place, what)])
+
 
 def collective_of(program: str) -> str:
     """all_reduce of ./build/all_reduce_perf or all_reduce_perf_mpi."""
@@ -139,12 +150,10 @@ def why_failed(out_of_bounds: Any) -> str:
 
 def add_row(metrics: Metrics, row: Row) -> bool:
     """Whether no result of it is wrong."""
-    root = [] if row.root in ("-1", "") else ["root" + row.root]
-    ranks = [row.ranks] if row.ranks else []
-    path = "/".join([row.collective] + ranks + [row.type, row.redop or "none"] + root + ["%d" % row.bytes])
     redop = [] if row.redop in ("none", "") else [row.redop]
+    ranks = [row.ranks] if row.ranks else []
     condition = ", ".join(
-        [" ".join([row.type] + redop + root), size(row.bytes)]
+        [" ".join([row.type] + redop + row.root_name()), size(row.bytes)]
         + [_SPELLED.sub(r"\1 \2", text.replace("_", ", ")) for text in ranks]
     )
     right = True
@@ -165,7 +174,7 @@ def add_row(metrics: Metrics, row: Row) -> bool:
                 group=row.collective,
                 condition=condition,
             )
-            metrics.add("%s/%s_%s" % (path, place, what), value, kind, why, factor)
+            metrics.add(row.name(place, what), value, kind, why, factor)
     return right
 
 
@@ -236,7 +245,8 @@ class _Table:
         self.errors_unjudged = False  # the line that counts the rows' errors out of bounds is to come
 
     def comment(self, line: str, number: int) -> None:
-        words, bounds = line.split(), _OUT_OF_BOUNDS.match(line[:_MAX_FACT])
+        words = line.split()
+        bounds, note = _OUT_OF_BOUNDS.match(line[:_MAX_FACT]), _NOTE.match(line[:_MAX_FACT])
         if self.columns is not None and (_is_header(words) or _RANK.match(line[:_MAX_FACT])):
             raise BadRecord("line %d begins a test before the one above has ended; %s" % (number, _APART))
         if _is_header(words):
@@ -253,6 +263,8 @@ class _Table:
             if bounds.group(1) not in ("0", _NOT_CHECKED) or "FAILED" in bounds.group(2):
                 if self.errors_unjudged or not self.blamed:
                     self.found.metrics.invalidate(why_failed(bounds.group(1)), self.found.metrics.table)
+            elif bounds.group(2) == _NOBODY_CHECKED:
+                self.found.metrics.invalidate(_NOBODY_CHECKED, self.found.metrics.table)
             self.errors_unjudged = False
         elif line.startswith(_AVERAGE):
             if self.errors_unjudged:
@@ -262,8 +274,8 @@ class _Table:
             self.error = "NCCL says:" + line[len(_ERROR) :]
         elif line.startswith(_DEVICES):
             self.ranks = {}
-        elif _FAILED_CASE.match(line[:_MAX_FACT]):
-            self.blamed = True
+        elif note:
+            self._note(*note.groups())
         elif line.startswith(_PROGRAM):
             self.collective = collective_of(line[len(_PROGRAM) :])
         elif line.startswith(_INTERRUPTED):
@@ -275,6 +287,16 @@ class _Table:
         else:
             self._fact(line, number)
         self.above = line
+
+    def _note(self, size_: str, type_: str, redop: Optional[str], what: str) -> None:
+        if what == "failed":
+            self.blamed = True
+            return
+        row = Row(self.collective, type_, redop or "", "", whole_in(size_) or 0, self.ranks_name)
+        kinds = self.found.metrics.kinds
+        for name in [row.name(place, value) for place in PLACES for value in ("time", "busbw")]:
+            if name in kinds:
+                kinds[name] = replace(kinds[name], contended=True)
 
     def _fact(self, line: str, number: int) -> None:
         line = line[:_MAX_FACT]
