@@ -25,6 +25,7 @@ static const struct {
 	{false, {"isa", "uarch", "mvendorid", "marchid", "mimpid"}}, /* RISC-V */
 	{true, {"cpu", "revision", "machine", "type"}},              /* POWER, SPARC */
 	{false, {"machine", "vendor_id", "cpu type"}},               /* S/390, SuperH */
+	{false, {"cpu family", "vendor_id", "model", "stepping"}},   /* x86 without a name */
 };
 #define FAMILIES (sizeof(families) / sizeof(families[0]))
 
@@ -86,7 +87,8 @@ static bool is_listed(const struct text *list, const char *item, char separator)
 
 static void list_once(struct text *list, const char *item, char separator)
 {
-	if (item[0] && !is_listed(list, item, separator))
+	/* What the kernel does not know, as the name of some x86. */
+	if (item[0] && strcmp(item, "unknown") != 0 && !is_listed(list, item, separator))
 		text_add(list, "%.*s%s", list->length ? 1 : 0, &separator, item);
 }
 

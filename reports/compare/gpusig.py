@@ -108,15 +108,25 @@ def _identity(signature: Json) -> Tuple[str, str]:
     return hashlib.sha256(repr(sorted(runs)).encode("utf-8", "replace")).hexdigest() if runs else "", started
 
 
+def _processor(fields: Json) -> str:
+    """Its name, and what tells apart those of one name, which virtual machines give to several, and those of
+    numbers alone. Not what nodes of one kind may differ in, such as how many cores are online."""
+    also = (
+        ("cpu_family", "cpu_model") if fields.get("cpu_family") else ("cache_l2_Unified", "cache_l3_Unified")
+    )
+    named = ["%s %s" % (spell(name), fields[name]) for name in also if fields.get(name)]
+    return ", ".join([str(fields.get("cpu") or "unknown")] + named)
+
+
 def _device(signature: Json) -> str:
     """Kinds that differ are not compared."""
     device = main_device(signature)
     what = (
-        device.get("name")
-        if device.get("backend") != "host"
-        else signature["provenance"]["fields"].get("cpu")
+        _processor(signature["provenance"]["fields"])
+        if device.get("backend") == "host"
+        else device.get("name") or "unknown"
     )
-    return ("%s: %s" % (signature["device"], what or "unknown"))[:200]
+    return "%s: %s" % (signature["device"], what)
 
 
 def _failed(signature: Json) -> Tuple[Failed, ...]:

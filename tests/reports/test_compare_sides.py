@@ -14,7 +14,7 @@ import synthetic
 import workplace
 from record_writer import Writer, axis, headline, value
 
-from reports.compare import provenance, sides
+from reports.compare import gpusig, provenance, sides
 from reports.compare.numbers import DIFFERENCE, BadNumbers
 
 
@@ -307,6 +307,30 @@ class Refused(Folders):
         self.refused("mixes runs of more than one machine: node1 and node2", "host", "other", "vs", "cuda")
         (self.folder / "x.csv").write_text("metric,unit,better,value\na,s,lower,1\n")
         self.refused("numbers of different tools do not compare: gpusig and CSV", "host", "x.csv")
+
+    def processor(self, name: str, **fields: Any) -> None:
+        """A run of a machine whose processor is known by these fields; None: the field is absent."""
+        lines = [json.loads(line) for line in speeds(name).splitlines()]
+        lines[0]["provenance"].update(fields)
+        self.run_in("%s/run-1" % name, "".join(json.dumps(line) + "\n" for line in lines))
+
+    def test_processors_of_one_name_that_are_two(self) -> None:
+        hidden = {"cpu": "Intel(R) Xeon(R) Processor", "cpu_family": "6"}
+        self.processor("skylake", cpu_model="85", **hidden)
+        self.processor("sapphire", cpu_model="207", cores_physical=16, **hidden)
+        self.processor("smaller", cpu_model="207", cores_physical=8, **hidden)
+        self.refused(
+            r"Processor, cpu family 6, cpu model 85 and host: .* cpu model 207", "skylake", "sapphire"
+        )
+        arm = {"cpu": "CPU implementer 0x41, CPU part 0xd4f", "cpu_family": None, "cpu_model": None}
+        self.processor("grace", cache_l2_Unified=1 << 20, cache_l3_Unified=114 << 20, **arm)
+        self.processor("graviton", cache_l2_Unified=2 << 20, cache_l3_Unified=36 << 20, **arm)
+        self.refused("different kinds of device", "grace", "graviton")
+        found = [
+            gpusig.read(self.folder / name / "run-1" / "signature.json", name).device
+            for name in ("sapphire", "smaller")
+        ]
+        self.assertEqual(found[0], found[1])
 
     def test_the_same_run_twice(self) -> None:
         self.runs("host", 2)

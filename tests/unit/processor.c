@@ -99,6 +99,11 @@ static const struct machine {
 	 "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 23\nmodel\t\t: 1\n"
 	 "model name\t: AMD EPYC 7451 24-Core Processor\nstepping\t: 2\ncpu MHz\t\t: 2894.214\n",
 	 "AMD EPYC 7451 24-Core Processor", true},
+	/* arch/x86/kernel/cpu/proc.c where the hypervisor, or the processor, gives no name */
+	{"x86 without a name",
+	 "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 1\n"
+	 "model name\t: unknown\nstepping\t: 1\ncpu MHz\t\t: 2445.428\n",
+	 "cpu family 25, vendor_id AuthenticAMD, model 1, stepping 1", false},
 };
 #define MACHINES (sizeof(machines) / sizeof(machines[0]))
 
