@@ -2,6 +2,7 @@
 #include "lib/first_line.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 bool first_line_read(const char *path, char *line, size_t capacity)
@@ -13,4 +14,24 @@ bool first_line_read(const char *path, char *line, size_t capacity)
 	if (read)
 		line[strcspn(line, "\n")] = '\0';
 	return read;
+}
+
+char *first_field_read(const char *path, const char *name, char separator)
+{
+	char *line = NULL, *value = NULL;
+	size_t capacity = 0;
+	FILE *file = fopen(path, "re");
+	while (file && !value && getline(&line, &capacity, file) > 0)
+		if (strncmp(line, name, strlen(name)) == 0)
+			value = strchr(line, separator);
+	if (file)
+		fclose(file);
+	if (value) {
+		value++;
+		value += strspn(value, " \t\"");
+		value[strcspn(value, "\"\n")] = '\0';
+		value = strdup(value);
+	}
+	free(line);
+	return value;
 }

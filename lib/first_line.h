@@ -12,4 +12,8 @@
  * empty. */
 bool first_line_read(const char *path, char *line, size_t capacity);
 
+/* The value of the first line `name<separator>value` that begins with `name`, of whatever length,
+ * without blanks and quotes around it; to be freed. NULL: there is none, or memory is out. */
+char *first_field_read(const char *path, const char *name, char separator);
+
 #endif

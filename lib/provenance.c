@@ -65,52 +65,18 @@ static const char *const recorded_environment[] = {
 	"GLIBC_TUNABLES",
 };
 
-/* The value of the first line `name<separator>value` of a file such as /proc/cpuinfo or
- * /etc/os-release. */
-static bool read_field(const char *path, const char *name, char separator, char *out,
-		       size_t capacity)
-{
-	char line[16384];
-	bool found = false;
-	FILE *file = fopen(path, "re");
-	if (!file)
-		return false;
-	while (!found && fgets(line, sizeof(line), file)) {
-		char *value = strchr(line, separator);
-		if (strncmp(line, name, strlen(name)) != 0 || !value)
-			continue;
-		value++;
-		value += strspn(value, " \t\"");
-		value[strcspn(value, "\"\n")] = '\0';
-		snprintf(out, capacity, "%s", value);
-		found = true;
-	}
-	fclose(file);
-	return found;
-}
-
 static void put_line(struct json *j, const char *key, const char *path)
 {
-	char text[256];
+	char text[4096]; /* the most that a file of /sys has */
 	json_string(j, key, first_line_read(path, text, sizeof(text)) ? text : NULL);
 }
 
 static void put_field(struct json *j, const char *key, const char *path, const char *name,
 		      char separator)
 {
-	char text[256];
-	json_string(j, key, read_field(path, name, separator, text, sizeof(text)) ? text : NULL);
-}
-
-/* The CPUs that the process may run on, which may be near a device or far from it. The buffer
- * holds the list of a machine with thousands of CPUs, every other one allowed. */
-static void put_affinity(struct json *j)
-{
-	char list[16384];
-	json_string(j, "affinity",
-		    read_field("/proc/self/status", "Cpus_allowed_list", ':', list, sizeof(list))
-			    ? list
-			    : NULL);
+	char *value = first_field_read(path, name, separator);
+	json_string(j, key, value);
+	free(value);
 }
 
 static void put_caches(struct json *j)
@@ -189,7 +155,6 @@ static void put_processor(struct json *j)
 static void put_machine(struct json *j)
 {
 	struct utsname system;
-	char flags[8192];
 	json_string(j, "hostname", uname(&system) == 0 ? system.nodename : NULL);
 	json_string(j, "kernel", uname(&system) == 0 ? system.release : NULL);
 	json_string(j, "architecture", uname(&system) == 0 ? system.machine : NULL);
@@ -198,10 +163,12 @@ static void put_machine(struct json *j)
 	put_field(j, "cpu_family", "/proc/cpuinfo", "cpu family", ':');
 	put_field(j, "cpu_model", "/proc/cpuinfo", "model\t", ':');
 	put_field(j, "microcode", "/proc/cpuinfo", "microcode", ':');
-	if (read_field("/proc/cpuinfo", "flags", ':', flags, sizeof(flags)))
+	char *flags = first_field_read("/proc/cpuinfo", "flags", ':');
+	if (flags)
 		json_bool(j, "virtual_machine", strstr(flags, " hypervisor") != NULL);
 	else
 		json_null(j, "virtual_machine");
+	free(flags);
 	put_line(j, "governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
 	put_line(j, "clocksource",
 		 "/sys/devices/system/clocksource/clocksource0/current_clocksource");
@@ -210,7 +177,8 @@ static void put_machine(struct json *j)
 	put_line(j, "load_average", "/proc/loadavg");
 	put_count(j, "numa_nodes", "/sys/devices/system/node/node[0-9]*");
 	put_count(j, "iommu_groups", "/sys/kernel/iommu_groups/*");
-	put_affinity(j);
+	/* The processors that the process may run on, which may be near a device or far from it. */
+	put_field(j, "affinity", "/proc/self/status", "Cpus_allowed_list", ':');
 	json_number(j, "nice", getpriority(PRIO_PROCESS, 0));
 	json_integer(j, "cores_online", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
 	put_cores(j);

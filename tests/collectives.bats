@@ -225,6 +225,15 @@ strike_rank() {
 	run mpirun -n 1 "$bin/allreduce" --size 4K : -n 1 "$bin/allreduce" --size 4K --budget 1s
 	[ "$status" = 2 ]
 	[[ $output == *"rank 1: was given '--budget' where rank 0 has ''"* ]]
+	local long
+	long=$(printf %300s "" | tr ' ' /)
+	run mpirun -n 1 "$bin/allreduce" --out "$long/a" : -n 1 "$bin/allreduce" --out "$long/b"
+	[ "$status" = 2 ]
+	[[ $output == *"rank 1: was given '$long/b' where rank 0 has '$long/a'; all ranks need the same"* ]]
+	long=$(printf %5000s "" | tr ' ' /)
+	run mpirun -n 1 "$bin/allreduce" --out "$long" --size 4K : -n 1 "$bin/allreduce" --out "$long" --size 8K
+	[ "$status" = 2 ]
+	[[ $output == *"rank 1: was given '8K' where rank 0 has '4K'"* ]]
 	run mpirun -n 1 -x GPUSIG_RANK_LIMIT_S=soon "$bin/allreduce"
 	[ "$status" = 2 ]
 	[[ $output == *"GPUSIG_RANK_LIMIT_S is 'soon'; it takes 1 to 86400 seconds"* ]]

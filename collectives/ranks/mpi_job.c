@@ -5,6 +5,7 @@
 #include "lib/clock.h"
 #include "lib/cores.h"
 #include "lib/err.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,17 +20,14 @@
 /* Opcodes of this file; those of its users are smaller. */
 enum { OPCODE_STOP = 0x7fff0000, OPCODE_CPU_TIME, OPCODE_CORE_LATENCY };
 
-/* Of the arguments that are compared. */
-#define ARGUMENTS_BYTES 4096
-
 struct mpi_job mpi_job;
 
 _Noreturn void mpi_job_abort(const char *format, ...)
 {
-	char text[400];
+	char text[ERR_TEXT];
 	va_list args;
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	text_vfit(text, sizeof(text), format, args);
 	va_end(args);
 	err_print("rank %d: %s; ending the job", mpi_job.rank, text);
 	MPI_Abort(MPI_COMM_WORLD, 1);
@@ -166,18 +164,18 @@ static int agree_on_status(int status)
 	struct {
 		int status, rank;
 	} mine = {status, mpi_job.rank}, worst;
-	char text[400];
+	char text[ERR_TEXT];
 	MPI_CHECK(MPI_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MINLOC, MPI_COMM_WORLD),
 		  "MPI_Allreduce");
 	if (worst.status >= 0)
 		return 0;
-	snprintf(text, sizeof(text), "rank %d: %s", mpi_job.rank, err_text());
+	text_fit(text, sizeof(text), "rank %d: %s", mpi_job.rank, err_text());
 	MPI_CHECK(MPI_Bcast(text, sizeof(text), MPI_CHAR, worst.rank, MPI_COMM_WORLD), "MPI_Bcast");
 	return err_note(worst.status, "%s", text);
 }
 
-/* The first argument that differs from the leader's. */
-static int find_difference(const char *mine, const char *leaders, char *text, size_t capacity)
+/* Notes the first argument that differs from the leader's. */
+static int find_difference(const char *mine, const char *leaders)
 {
 	const char *own = mine, *other = leaders;
 	for (; *own && *own == *other; own++, other++)
@@ -187,21 +185,27 @@ static int find_difference(const char *mine, const char *leaders, char *text, si
 		}
 	if (*own == *other)
 		return 0;
-	snprintf(text, capacity, "was given '%.*s' where rank 0 has '%.*s'",
-		 (int)strcspn(mine, "\n"), mine, (int)strcspn(leaders, "\n"), leaders);
-	return -EINVAL;
+	return err_note(-EINVAL, "was given '%.*s' where rank 0 has '%.*s'",
+			(int)strcspn(mine, "\n"), mine, (int)strcspn(leaders, "\n"), leaders);
 }
 
 int mpi_job_same_arguments(int argc, char **argv)
 {
-	char mine[ARGUMENTS_BYTES] = "", leaders[ARGUMENTS_BYTES], text[400] = "";
-	size_t used = 0;
-	for (int i = 1; i < argc && used < sizeof(mine); i++)
-		used += (size_t)snprintf(mine + used, sizeof(mine) - used, "%s\n", argv[i]);
-	memcpy(leaders, mine, sizeof(mine));
-	MPI_CHECK(MPI_Bcast(leaders, sizeof(leaders), MPI_CHAR, 0, MPI_COMM_WORLD), "MPI_Bcast");
-	int status = find_difference(mine, leaders, text, sizeof(text));
-	return agree_on_status(status ? err_note(status, "%s", text) : 0);
+	struct text mine = {0};
+	for (int i = 1; i < argc; i++)
+		text_add(&mine, "%s\n", argv[i]);
+	int bytes = (int)mine.length + 1;
+	MPI_CHECK(MPI_Bcast(&bytes, 1, MPI_INT, 0, MPI_COMM_WORLD), "MPI_Bcast");
+	char *leaders = malloc((size_t)bytes);
+	if (!leaders || !text_whole(&mine))
+		mpi_job_abort("comparing arguments: out of memory");
+	if (mpi_job.rank == 0)
+		memcpy(leaders, text_whole(&mine), (size_t)bytes);
+	MPI_CHECK(MPI_Bcast(leaders, bytes, MPI_CHAR, 0, MPI_COMM_WORLD), "MPI_Bcast");
+	int status = agree_on_status(find_difference(text_whole(&mine), leaders));
+	text_free(&mine);
+	free(leaders);
+	return status;
 }
 
 /* Launchers tell their processes how many these are; a library that does not know the launcher

@@ -3,6 +3,7 @@
 #include "collectives/ranks/rank_watch.h"
 #include "lib/err.h"
 #include "lib/provenance.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -256,7 +257,7 @@ static int check_received(struct pair_session *s, unsigned variant)
 /* The first error of a check. */
 struct check_result {
 	int status;
-	char text[300];
+	char text[ERR_TEXT];
 };
 
 static void note_error(struct check_result *result, int status, uint32_t round)
@@ -264,7 +265,7 @@ static void note_error(struct check_result *result, int status, uint32_t round)
 	if (result->status || !status)
 		return;
 	result->status = status;
-	snprintf(result->text, sizeof(result->text), "round %u, %s", round, err_text());
+	text_fit(result->text, sizeof(result->text), "round %u, %s", round, err_text());
 }
 
 /* What the last run left is of its last round alone. So every round is run once more, and all that

@@ -4,6 +4,7 @@
 #include "collectives/ranks/rank_device.h"
 #include "lib/err.h"
 #include "lib/stats.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <mpi.h>
@@ -41,7 +42,7 @@ struct session {
 	int *counts, *starts;          /* of the library's chunks, by rank */
 	bool even;                     /* all chunks have the same length */
 	struct variant_state variant[VARIANTS];
-	char unsupported_reason[400];
+	char unsupported_reason[ERR_TEXT];
 	double seconds;
 	struct times own, all;
 };
@@ -152,7 +153,7 @@ static int open_variant(struct session *s, unsigned v, const struct grid *grid)
 	if (status != -ENOTSUP)
 		return status;
 	state->is_unsupported = true;
-	snprintf(s->unsupported_reason, sizeof(s->unsupported_reason), "%s", err_text());
+	text_fit(s->unsupported_reason, sizeof(s->unsupported_reason), "%s", err_text());
 	return 0;
 }
 

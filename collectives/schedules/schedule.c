@@ -2,6 +2,7 @@
 #include "collectives/schedules/schedule.h"
 #include "collectives/schedules/schedule_internals.h"
 #include "lib/err.h"
+#include "lib/text.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -113,8 +114,8 @@ int schedule_open(const char *name, const struct grid *grid, enum schedule_ports
 		      "folded rank owns no chunk";
 	int status = why ? note_unsupported(s, why) : build_routings(s, ports, layout);
 	if (status == -ENOTSUP && !why) {
-		char text[256];
-		snprintf(text, sizeof(text), "%s", err_text());
+		char text[ERR_TEXT];
+		text_fit(text, sizeof(text), "%s", err_text());
 		status = note_unsupported(s, text);
 	}
 	if (status)

@@ -94,7 +94,7 @@ static bool apply_factor(const char *where, char *line, size_t capacity, struct 
 /* Messages about lines begin with "where:line: "; a spec has no lines. */
 static int note_without_line(const char *where, int status)
 {
-	char text[512];
+	char text[ERR_TEXT];
 	const size_t length = strlen(where);
 	snprintf(text, sizeof(text), "%s", err_text());
 	if (strncmp(text, where, length) != 0 || text[length] != ':')

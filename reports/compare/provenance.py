@@ -99,7 +99,6 @@ _LIVE_OF_DEVICES = _LIVE | {"memory_bytes"}  # what is free
 # When and where a job ran: different in every job, and the node is in the host name.
 _OF_A_JOB = {"SLURM_JOB_ID", "SLURM_JOB_NODELIST", "SLURM_NODELIST", "SLURMD_NODENAME"}
 _KIND_OF = {field: kind for kind, fields in _KINDS.items() for field in fields}
-_MOST = 400  # characters of a value
 HOSTNAME = "machine: hostname"
 # What tells nodes, boards and jobs apart.
 _OWN = re.compile(r"\b(hostname|uuid|serial|bus|index)$", re.ASCII)
@@ -114,10 +113,10 @@ def is_own(field: str) -> bool:
 
 def _text(value: Any) -> str:
     if isinstance(value, list):
-        return " ".join(str(v) for v in value)[:_MOST]
+        return " ".join(str(v) for v in value)
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         value = int(value)
-    return clean(str(value))[:_MOST]
+    return clean(str(value))
 
 
 def _field(name: str, where: str = "") -> str:

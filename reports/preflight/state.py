@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import List, Optional, Sequence
 
+from reports.compare.wording import values_text
 from reports.jsonl import Json, real_in
 from reports.links import findings_of, links_of
 from reports.preflight.node import Node
@@ -29,6 +30,7 @@ _OF_A_BOARD = (
     "memory bytes",
 )  # which one it is; compared in devices.py, or counted there
 _NOT_THROTTLED = ("none", "idle", "")
+_VALUE = 80  # characters of a value
 _SHOWN = {"sm clock max": "Hz", "memory clock max": "Hz", "power limit": "W"}
 
 
@@ -59,7 +61,9 @@ def _provenance(check: Check, node: Node, reference: Reference, factors: Sequenc
             and key not in node.provenance
         ):
             continue  # of one device alone the field has another name
-        text = "%s is %s, and %s in the reference" % (field, _text(field, now)[:80], _text(field, usual)[:80])
+        here, there = _text(field, now), _text(field, usual)
+        shown = field, values_text([here], [there], _VALUE), values_text([there], [here], _VALUE)
+        text = "%s is %s, and %s in the reference" % shown
         numbers = real_in(now), real_in(usual)
         is_more = kind in _ORDERED and None not in numbers and numbers[0] > numbers[1]
         if kind not in JUDGED:

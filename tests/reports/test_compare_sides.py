@@ -218,6 +218,11 @@ class Provenance(Folders):
             self.difference(self.device(), later), {"expected": [], "unexpected": [], "within": []}
         )
 
+    def test_values_that_differ_behind_many_equal_characters(self) -> None:
+        then, now = ("%s,%d" % (",".join(map(str, range(0, 400, 2))), last) for last in (500, 502))
+        found = self.difference(self.device(blas=then), self.device(blas=now))
+        self.assertEqual([(e["before"], e["after"]) for e in found["unexpected"]], [([then], [now])])
+
     def test_a_side_that_changed_within_says_so(self) -> None:
         for number, driver in enumerate(("1", "1", "2")):
             self.run_in(

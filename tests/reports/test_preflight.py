@@ -281,6 +281,16 @@ class State(unittest.TestCase):
         )
         self.assertNotIn("driver", " ".join(texts(self.check(one, "driver"))), "it was meant to differ")
 
+    def test_long_values_are_shown_where_they_differ(self) -> None:
+        one, cores = found(), "0,2,4," * 20
+        key = "driver: device 0 driver"
+        reference = usual()
+        one.provenance[key], reference.provenance[key] = cores + "6", cores + "8"
+        self.assertRegex(
+            texts(state.check(one, reference, ()))[0],
+            "device 0 driver is ….*4,6, and ….*4,8 in the reference",
+        )
+
 
 RATE = reference.Expected(100.0, "byte/s", "higher", 8, 0.01, 11, reference.FROM_RUNS, label="copy")
 

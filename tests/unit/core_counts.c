@@ -6,6 +6,8 @@
 #include "device/host/host_machine.h"
 #include "lib/core_kinds.h"
 #include "lib/cores.h"
+#include "lib/first_line.h"
+#include "lib/text.h"
 #include "tests/unit/recorded_machine.h"
 #include "tests/unit/test.h"
 
@@ -181,6 +183,24 @@ static void masks_are_read_from_large_kernels(void)
 	unsetenv("GPUSIG_NUMA_TOPOLOGY");
 }
 
+/* Every other of 8192 processors, which no range joins. */
+static void the_longest_list_of_processors_is_whole(void)
+{
+	char path[128];
+	struct text list = {0};
+	for (int processor = 0; processor < CORES_MAX; processor += 2)
+		text_add(&list, "%s%d", processor ? "," : "Cpus_allowed_list:\t", processor);
+	require(text_whole(&list));
+	write_under_root(list.bytes, "proc/self/status");
+	snprintf(path, sizeof(path), "%s/proc/self/status", root);
+	char *found = first_field_read(path, "Cpus_allowed_list", ':');
+	require(found);
+	expect(strcmp(found, strchr(list.bytes, '\t') + 1) == 0);
+	free(found);
+	text_free(&list);
+	expect(!first_field_read(path, "Cpus", ';') && !first_field_read("/dev/null", "a", ':'));
+}
+
 int main(void)
 {
 	if (!mkdtemp(root))
@@ -193,6 +213,7 @@ int main(void)
 	test(kinds_are_told_apart_by_capacity_then_register_then_counters);
 	test(units_are_of_one_kind_unless_asked);
 	test(masks_are_read_from_large_kernels);
+	test(the_longest_list_of_processors_is_whole);
 	forget_machine();
 	return test_done();
 }
