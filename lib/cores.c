@@ -69,19 +69,28 @@ size_t cores_online(const char *root, int processors[CORES_MAX])
 	return count;
 }
 
+void cores_add_threads(const char *root, const int *processors, size_t count,
+		       bool in_list[CORES_MAX])
+{
+	for (size_t i = 0; i < count; i++) {
+		char path[512];
+		snprintf(path, sizeof(path),
+			 "%s/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", root,
+			 processors[i]);
+		in_list[processors[i]] = true;
+		cores_read_list(path, in_list);
+	}
+}
+
 size_t cores_apart(const char *root, const int *processors, size_t count, int cores[CORES_MAX])
 {
 	bool taken[CORES_MAX] = {false};
 	size_t found = 0;
 	for (size_t i = 0; i < count; i++) {
-		char path[512];
 		if (taken[processors[i]])
 			continue;
-		snprintf(path, sizeof(path),
-			 "%s/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", root,
-			 processors[i]);
+		cores_add_threads(root, &processors[i], 1, taken);
 		cores[found++] = processors[i];
-		cores_read_list(path, taken);
 	}
 	return found;
 }

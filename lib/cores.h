@@ -30,6 +30,10 @@ bool cores_read_list(const char *path, bool in_list[CORES_MAX]);
 /* The processors that the kernel uses, ascending. How many; 0: unknown. */
 size_t cores_online(const char *root, int processors[CORES_MAX]);
 
+/* Set to true these processors and those that are threads of the same cores. */
+void cores_add_threads(const char *root, const int *processors, size_t count,
+		       bool in_list[CORES_MAX]);
+
 /* Of `count` processors, ascending, the first of each physical core, for threads of one core share
  * its arithmetic and its caches. How many these are. `cores` may be `processors`. */
 size_t cores_apart(const char *root, const int *processors, size_t count, int cores[CORES_MAX]);

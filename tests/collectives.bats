@@ -98,6 +98,27 @@ exact() {
 	fits_schema "$BATS_TEST_TMPDIR/records"
 }
 
+# bound HOSTS SHARED CORES...: ranks on these hosts and bound to these cores are flagged with this, "" for not.
+bound() {
+	local hosts=$1 shared=$2
+	shift 2
+	RANK_HOSTS=$hosts RANK_CORES="$*" LD_PRELOAD="$BATS_TEST_TMPDIR/bind.so" ranks $# allreduce --algorithm ring --size 1K
+	echo "$hosts: $*: $stderr"
+	json "cases and all([f['reason'].partition(':')[0] for f in r['validity']['flags'] if f['flag'] == 'oversubscribed']
+		== [w for w in ['$shared'] if w] for r in cases)" <<<"$output"
+}
+
+@test "ranks that are bound to fewer cores than they are are flagged, on every host" {
+	mpicc -shared -fPIC -o "$BATS_TEST_TMPDIR/bind.so" "$root/tests/bats/bind_ranks.c"
+	local here="0 0 0 0" there="0 1 1 1"
+	bound "$here" "" 0 1 2345
+	bound "$here" "2 ranks share 1 core" 0 0 1234567
+	bound "$here" "3 ranks share 2 cores" 0 01 01 2345
+	bound "$here" "4 ranks share 1 core" 0 0 0 0
+	bound "$there" "" 0 0 1
+	bound "$there" "2 ranks share 1 core" 0 1 1 234
+}
+
 # sh -c "$says" sh NAME TEXT FILE COMMAND...: the command, in a namespace of mounts in which the file says this.
 # shellcheck disable=SC2016 # sh expands it
 says='echo "$2" >"$1.said" && mount --bind "$1.said" "$3" && shift 3 && exec "$@"'

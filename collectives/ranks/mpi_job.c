@@ -57,14 +57,90 @@ static size_t unite_processors(MPI_Comm ranks, bool takes_part, int cores[CORES_
 	return count;
 }
 
+struct sharing {
+	int ranks, cores;
+};
+
+static const bool *mask_of(const bool *masks, int rank) { return masks + (size_t)rank * CORES_MAX; }
+
+/* The ranks that may use nothing but the cores of `mask`, and how many of these compute at once. */
+static struct sharing sharing_of(const bool *mask, const bool *masks, int ranks, int *cores)
+{
+	struct sharing found = {0, 0};
+	size_t count = 0;
+	for (int core = 0; core < CORES_MAX; core++)
+		if (mask[core])
+			cores[count++] = core;
+	if (count)
+		found.cores = (int)cores_at_once("", cores, count, cores);
+	for (int r = 0; r < ranks; r++) {
+		const bool *own = mask_of(masks, r);
+		int core = 0;
+		while (core < CORES_MAX && (!own[core] || mask[core]))
+			core++;
+		found.ranks += core == CORES_MAX;
+	}
+	return found;
+}
+
+/* The ranks of a host that have the fewest cores each: those within the mask of one of them, or
+ * all, whose mask is behind the others. Without cores: the kernel tells no masks. */
+static struct sharing find_worst_sharing(const bool *masks, int ranks, int *cores)
+{
+	struct sharing worst = {0, 0};
+	for (int r = 0; r <= ranks; r++) {
+		int same = 0;
+		while (memcmp(mask_of(masks, same), mask_of(masks, r), CORES_MAX) != 0)
+			same++;
+		if (same < r && r < ranks)
+			continue;
+		const struct sharing s = sharing_of(mask_of(masks, r), masks, ranks, cores);
+		if (s.cores && (int64_t)s.ranks * worst.cores >= (int64_t)worst.ranks * s.cores)
+			worst = s;
+	}
+	return worst;
+}
+
+/* Finds ranks of any host that share fewer cores than they are. `local` has those of this host. */
+static void find_sharing(MPI_Comm local, int ranks)
+{
+	struct {
+		double ranks_on_a_core;
+		int rank;
+	} mine = {0.0, mpi_job.rank}, most;
+	struct sharing worst = {0, 0};
+	int *cores = malloc(CORES_MAX * sizeof(*cores));
+	bool *mask = calloc(CORES_MAX, sizeof(*mask)),
+	     *masks = calloc(mpi_job.local == 0 ? (size_t)ranks + 1 : 1, CORES_MAX);
+	if (!cores || !mask || !masks)
+		mpi_job_abort("comparing the cores of ranks: out of memory");
+	cores_add_threads("", cores, cores_allowed(cores), mask);
+	MPI_Gather(mask, CORES_MAX, MPI_BYTE, masks, CORES_MAX, MPI_BYTE, 0, local);
+	if (mpi_job.local == 0) {
+		bool *all = masks + (size_t)ranks * CORES_MAX;
+		for (size_t i = 0; i < (size_t)ranks * CORES_MAX; i++)
+			all[i % CORES_MAX] |= masks[i];
+		worst = find_worst_sharing(masks, ranks, cores);
+	}
+	if (worst.ranks > worst.cores && worst.cores)
+		mine.ranks_on_a_core = (double)worst.ranks / worst.cores;
+	MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, MPI_COMM_WORLD);
+	MPI_Bcast(&worst, 2, MPI_INT, most.rank, MPI_COMM_WORLD);
+	mpi_job.sharing_ranks = most.ranks_on_a_core > 0.0 ? worst.ranks : 0;
+	mpi_job.shared_cores = worst.cores;
+	free(cores);
+	free(mask);
+	free(masks);
+}
+
 /* Finds which ranks share a host, and its cores. */
 static void find_hosts_and_cores(void)
 {
 	struct {
-		int hosts, ranks, cores;
+		int hosts, ranks;
 	} leader;
 	MPI_Comm local;
-	int first, at_once[CORES_MAX];
+	int first;
 	MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, mpi_job.rank, MPI_INFO_NULL,
 			    &local);
 	MPI_Comm_rank(local, &mpi_job.local);
@@ -73,14 +149,13 @@ static void find_hosts_and_cores(void)
 	MPI_Allreduce(&mpi_job.rank, &mpi_job.host, 1, MPI_INT, MPI_MIN, local);
 	MPI_Allreduce(&first, &leader.hosts, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 	const size_t processors = unite_processors(local, true, mpi_job.cores);
-	leader.cores = (int)cores_at_once("", mpi_job.cores, processors, at_once);
+	find_sharing(local, leader.ranks);
 	if (mpi_job.host == 0)
 		rank_latency_open(local, (int)processors);
 	MPI_Comm_free(&local);
-	MPI_Bcast(&leader, 3, MPI_INT, 0, MPI_COMM_WORLD);
+	MPI_Bcast(&leader, 2, MPI_INT, 0, MPI_COMM_WORLD);
 	mpi_job.hosts = leader.hosts;
 	mpi_job.leader_host_ranks = leader.ranks;
-	mpi_job.leader_host_cores = leader.cores;
 }
 
 /* "Hosts" that run under one kernel share its cores, whose load the harness reads: containers, or
@@ -116,7 +191,7 @@ static void identify_rank(void)
 	mpi_job.virtual_time = strstr(version, "SMPI") != NULL;
 	mpi_job.hosts = mpi_job.size;
 	mpi_job.host = mpi_job.rank;
-	mpi_job.leader_host_ranks = mpi_job.leader_host_cores = mpi_job.size;
+	mpi_job.leader_host_ranks = mpi_job.size;
 	if (!mpi_job.virtual_time) {
 		find_hosts_and_cores();
 		find_leader_machine();

@@ -48,8 +48,8 @@ int rank_program_open_devices(const struct mpi_command_handler *ranks, uint32_t 
 
 void rank_program_flag_shared_cores(struct bench_case *c)
 {
-	const int ranks = mpi_job.leader_host_ranks, cores = mpi_job.leader_host_cores;
-	if (ranks > cores)
+	const int ranks = mpi_job.sharing_ranks, cores = mpi_job.shared_cores;
+	if (ranks)
 		bench_flag(c, "oversubscribed",
 			   "%d ranks share %d core%s: time is mostly scheduling", ranks, cores,
 			   cores == 1 ? "" : "s");

@@ -31,8 +31,8 @@ struct bench_job rank_program_job(void);
 int rank_program_open_devices(const struct mpi_command_handler *ranks, uint32_t opcode,
 			      struct rank_device *d, const char *given, const struct dev_set *set);
 
-/* Leader only: the case is oversubscribed where its host has fewer cores than ranks, or where the
- * CPU quota grants fewer. */
+/* Leader only: the case is oversubscribed where a host has fewer cores than ranks, where the CPU
+ * quota grants fewer, or where some of its ranks are bound to fewer cores than they are. */
 void rank_program_flag_shared_cores(struct bench_case *c);
 
 #endif

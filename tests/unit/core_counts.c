@@ -54,6 +54,10 @@ static void threads_of_a_core_count_once(void)
 	require(cores_apart(root, some, 4, cores) == 3);
 	expect(cores[0] == 1 && cores[1] == 3 && cores[2] == 6);
 	expect(cores_at_once(root, one_core, 2, cores) == 1);
+	bool all[CORES_MAX] = {false};
+	cores_add_threads(root, some, 2, all);
+	for (int processor = 0; processor < CORES_MAX; processor++)
+		expect(all[processor] == (processor < 8 && processor % 2));
 }
 
 static void without_topology_every_processor_is_a_core(void)
