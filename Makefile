@@ -31,7 +31,7 @@ override SAN := $(subst $() ,$(comma),$(sort $(sanitizers)))
 
 # --- what this machine has; every HAVE_X may be forced to 0 or 1, and a forced 1 that fails to build fails
 hash := \#
-compiles = $(shell printf '$(2)\nint main(void){return 0;}\n' | $(1) -x c - -o /dev/null $(3) 2>/dev/null && echo 1 || echo 0)
+compiles = $(shell printf '$(2)\nint main(void){return 0;}\n' | $(1) -x c - -o /dev/null $(3) >/dev/null 2>&1 && echo 1 || echo 0)
 ifeq ($(filter clean help,$(MAKECMDGOALS)),)
 HAVE_HWLOC ?= $(call compiles,$(CC),$(hash)include <hwloc.h>,-lhwloc)
 mpi_was_found := $(filter undefined,$(origin HAVE_MPI))

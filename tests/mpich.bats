@@ -65,6 +65,16 @@ sys.exit("\n".join([name, *golden.differences(kept, found)]) if golden.differenc
 	[[ $stderr == *"each of 2 processes is a job of its own: what started them is not the launcher of this build's MPI library, MPICH "* ]]
 }
 
+@test "an MPI compiler that says something on the standard output is as good as one that does not" {
+	command -v mpicc >/dev/null || skip 'no MPI'
+	printf '#!/bin/sh\necho "This module isn'"'"'t supported"\nexec mpicc "$@"\n' >"$BATS_TEST_TMPDIR/mpicc"
+	chmod +x "$BATS_TEST_TMPDIR/mpicc"
+	run build "$BATS_TEST_TMPDIR/talks" "MPICC=$BATS_TEST_TMPDIR/mpicc" config
+	[ "$status" = 0 ]
+	[[ $output == *$'\nmpi 1\n'* ]]
+	[[ $output =~ "build $BATS_TEST_TMPDIR/talks/release-"[0-9]+$ ]]
+}
+
 @test "an MPI that does not build costs the programs of ranks alone, and its words are told" {
 	cat >"$BATS_TEST_TMPDIR/mpicc" <<-'END'
 		#!/bin/sh
