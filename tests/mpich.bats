@@ -90,6 +90,10 @@ sys.exit("\n".join([name, *golden.differences(kept, found)]) if golden.differenc
 	local why="they do not build with $BATS_TEST_TMPDIR/mpicc: mpi.h:7:1: error: unknown type name 'MPI_Comm'"
 	[[ $output == *"skip: $names ($why)"* ]]
 	[ "$(cd "$BATS_TEST_TMPDIR/broken/bin" && echo */*)" = micro/launch ]
+	sed -i 's/echo .*/echo "ld: libmpi.so.40: file not recognized" >\&2/' "$BATS_TEST_TMPDIR/mpicc"
+	WERROR='' run build "$BATS_TEST_TMPDIR/broken" "MPICC=$BATS_TEST_TMPDIR/mpicc"
+	[ "$status" = 0 ]
+	[[ $output == *"skip: $names (they do not build with $BATS_TEST_TMPDIR/mpicc: ld: libmpi.so.40: file not recognized)"* ]]
 	run build "$BATS_TEST_TMPDIR/broken" "MPICC=$BATS_TEST_TMPDIR/mpicc" HAVE_MPI=1
 	[ "$status" != 0 ]
 }
