@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Where systemd, or others, mount the two versions. */
 static const char *const mounts_v2[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
@@ -39,11 +40,24 @@ static bool is_one_of(const char *controller, const char *list, const char *end)
 	return false;
 }
 
+/* Version 1 is mounted by the names of its controllers, "cpu,cpuacct", and links of one name each
+ * usually lie beside it. */
+static void walk_version_1(const struct walk *w, const char *controller, const char *names,
+			   const char *group)
+{
+	char path[512], mount[128];
+	snprintf(mount, sizeof(mount), "/sys/fs/cgroup/%s", controller);
+	snprintf(path, sizeof(path), "%s%s", w->root, mount);
+	if (access(path, F_OK) != 0)
+		snprintf(mount, sizeof(mount), "/sys/fs/cgroup/%.*s", (int)(group - names), names);
+	walk_up(w, mount, group + 1, 1);
+}
+
 void cgroup_each(const char *root, const char *controller,
 		 void (*visit)(const char *folder, int version, void *arg), void *arg)
 {
 	const struct walk w = {root, visit, arg};
-	char line[2048], path[512], mount[128];
+	char line[2048], path[512];
 	snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
 	FILE *file = fopen(path, "re");
 	/* "5:cpu,cpuacct:/a/b" of version 1, "0::/a/b" of version 2. */
@@ -57,8 +71,7 @@ void cgroup_each(const char *root, const char *controller,
 			for (size_t i = 0; i < sizeof(mounts_v2) / sizeof(mounts_v2[0]); i++)
 				walk_up(&w, mounts_v2[i], group + 1, 2);
 		} else if (is_one_of(controller, names + 1, group)) {
-			snprintf(mount, sizeof(mount), "/sys/fs/cgroup/%s", controller);
-			walk_up(&w, mount, group + 1, 1);
+			walk_version_1(&w, controller, names + 1, group);
 		}
 	}
 	if (file)

@@ -77,6 +77,10 @@ static void the_smallest_quota_holds(void)
 	expect_near(cores_quota(root), 2.5, 1e-12);
 	write_under_root("600000 200000", "sys/fs/cgroup/a/b/cpu.max");
 	expect_near(cores_quota(root), 2.5, 1e-12);
+	write_under_root("3:cpuacct,cpu:/y\n0::/", "proc/self/cgroup");
+	write_under_root("150000", "sys/fs/cgroup/cpuacct,cpu/y/cpu.cfs_quota_us");
+	write_under_root("100000", "sys/fs/cgroup/cpuacct,cpu/y/cpu.cfs_period_us");
+	expect_near(cores_quota(root), 1.5, 1e-9);
 	write_under_root("3:cpu,cpuacct:/x\n0::/", "proc/self/cgroup");
 	write_under_root("-1", "sys/fs/cgroup/cpu/x/cpu.cfs_quota_us");
 	write_under_root("100000", "sys/fs/cgroup/cpu/x/cpu.cfs_period_us");
