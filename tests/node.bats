@@ -125,6 +125,14 @@ refused() {
 	done
 }
 
+@test "what hwloc does not know is no fact, instead of 0" {
+	for set in x86,stop no_os,stop; do
+		run -0 --separate-stderr env HWLOC_COMPONENTS="$set" "$bin/topology/node" --device host --format json --budget 1ms
+		json 'len(cases) == 1 and 0 not in cases[0]["facts"].values() and "memory_bytes" not in cases[0]["facts"]' \
+			'cases[0]["facts"]["hardware_threads"] > 0 and "()" not in cases[0]["facts"]["tree"]' <<<"$output"
+	done
+}
+
 @test "a masked list of NUMA nodes, which hwloc asserts is not empty, is refused with the reason" {
 	mkdir -p root/sys/devices/system/node root/sys/devices/system/cpu/cpu0/topology
 	echo 0 | tee root/sys/devices/system/cpu/online root/sys/devices/system/cpu/cpu0/topology/{physical_package_id,core_id,thread_siblings,core_siblings,thread_siblings_list,core_siblings_list} >/dev/null

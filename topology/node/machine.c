@@ -80,7 +80,8 @@ static void append_object(struct text *t, hwloc_obj_t object)
 	char type[64], attributes[1024], line[1200];
 	hwloc_obj_type_snprintf(type, sizeof(type), object, 0);
 	hwloc_obj_attr_snprintf(attributes, sizeof(attributes), object, " ", 0);
-	if (hwloc_obj_type_is_cache(object->type) || object->type == HWLOC_OBJ_NUMANODE)
+	if (attributes[0] &&
+	    (hwloc_obj_type_is_cache(object->type) || object->type == HWLOC_OBJ_NUMANODE))
 		text_fit(line, sizeof(line), "%s(%s)", type, attributes);
 	else if (object->os_index != HWLOC_UNKNOWN_INDEX)
 		snprintf(line, sizeof(line), "%s#%u", type, object->os_index);
@@ -125,6 +126,13 @@ static void append_tree(struct text *t, const struct machine *m, hwloc_obj_t obj
 	tree_end(t);
 }
 
+/* Nothing where it is 0, for that is how hwloc says that it does not know. */
+static void report_known(struct bench_case *c, const char *name, double value)
+{
+	if (value > 0)
+		bench_fact_number(c, name, value);
+}
+
 static void report_counts(struct bench_case *c, hwloc_topology_t topology)
 {
 	static const struct {
@@ -135,9 +143,8 @@ static void report_counts(struct bench_case *c, hwloc_topology_t topology)
 		     {HWLOC_OBJ_CORE, "cores"},
 		     {HWLOC_OBJ_PU, "hardware_threads"}};
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		bench_fact_number(c, types[i].name,
-				  hwloc_get_nbobjs_by_type(topology, types[i].type));
-	bench_fact_number(c, "memory_bytes", (double)hwloc_get_root_obj(topology)->total_memory);
+		report_known(c, types[i].name, hwloc_get_nbobjs_by_type(topology, types[i].type));
+	report_known(c, "memory_bytes", (double)hwloc_get_root_obj(topology)->total_memory);
 }
 
 static void report_caches(struct bench_case *c, hwloc_topology_t topology)
@@ -149,7 +156,7 @@ static void report_caches(struct bench_case *c, hwloc_topology_t topology)
 			continue;
 		hwloc_obj_type_snprintf(type, sizeof(type), object, 0);
 		snprintf(name, sizeof(name), "%s_bytes", type);
-		bench_fact_number(c, name, (double)object->attr->cache.size);
+		report_known(c, name, (double)object->attr->cache.size);
 		snprintf(name, sizeof(name), "%s_count", type);
 		bench_fact_number(c, name, (double)hwloc_get_nbobjs_by_depth(topology, depth));
 		snprintf(name, sizeof(name), "%s_shared_by_threads", type);
