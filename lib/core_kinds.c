@@ -12,7 +12,9 @@ enum { KINDS_MAX = 8 };
 
 struct kind {
 	char name[CORE_KIND_BYTES];
-	int first; /* of its cores */
+	unsigned long long least,
+		most; /* capacity of its cores; 0: they are told apart otherwise */
+	int first;    /* of its cores */
 };
 
 static bool read_line(const char *root, const char *name, char *line, size_t capacity)
@@ -71,16 +73,36 @@ static bool is_faster(const char *root, int core, int than)
 	return false;
 }
 
+static struct kind kind_of_core(const char *root, int core)
+{
+	struct kind k = {.first = core};
+	core_kind_name(root, core, k.name);
+	if (strncmp(k.name, "capacity ", 9) == 0)
+		k.least = k.most = strtoull(k.name + 9, NULL, 10);
+	return k;
+}
+
+/* Whether a core is of this kind, which then has its capacity, too. */
+static bool is_joined(struct kind *kind, const struct kind *core)
+{
+	const unsigned long long least = core->least < kind->least ? core->least : kind->least,
+				 most = core->most > kind->most ? core->most : kind->most;
+	if (least ? 10 * least < 9 * most : strcmp(kind->name, core->name) != 0)
+		return false;
+	kind->least = least;
+	kind->most = most;
+	return true;
+}
+
 /* The kinds of these cores, and the place of each core's kind among them. */
 static size_t find_kinds(const char *root, const int *cores, size_t count,
 			 struct kind kinds[KINDS_MAX], unsigned char *kind_of)
 {
 	size_t found = 0;
 	for (size_t i = 0; i < count; i++) {
-		struct kind k = {.first = cores[i]};
+		const struct kind k = kind_of_core(root, cores[i]);
 		size_t at = 0;
-		core_kind_name(root, cores[i], k.name);
-		while (at < found && strcmp(kinds[at].name, k.name) != 0)
+		while (at < found && !is_joined(&kinds[at], &k))
 			at++;
 		if (at == found && found < KINDS_MAX)
 			kinds[found++] = k;

@@ -5,7 +5,12 @@
  *
  * The kernel tells kinds apart by the events that their cores count (Intel's cpu_core and cpu_atom,
  * from Linux 5.16), by their identification register (Arm), or, where it has neither, by their
- * capacity. Cores of one kind may have different clocks. `root` as in lib/cores.h.
+ * capacity: those of one kind are within 10 % of each other. Cores of one kind may have different
+ * clocks. `root` as in lib/cores.h.
+ *
+ * AMD's two kinds (Zen 5 beside Zen 5c) are taken for one. What CPUID says of a core is in no file
+ * that everybody may read, and no file of /sys tells them apart surely: ranks of preferred cores
+ * and highest clocks differ within a kind, and so does the L3 cache of two dies of one kind.
  */
 #ifndef GPUSIG_CORE_KINDS_H
 #define GPUSIG_CORE_KINDS_H

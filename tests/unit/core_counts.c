@@ -130,6 +130,17 @@ static void kinds_are_told_apart_by_capacity_then_register_then_counters(void)
 		write_sysfs(cpu < 5 ? "446" : "1024", CPU, cpu, "cpu_capacity");
 	expect_fastest(3, 5);
 	expect_kinds("capacity 446 0-4; capacity 1024 5-7");
+	for (int cpu = 0; cpu < 8; cpu++) {
+		char capacity[8];
+		snprintf(capacity, sizeof(capacity), "%d", 1003 + 3 * (cpu * 5 % 8));
+		write_sysfs(capacity, CPU, cpu, "cpu_capacity");
+	}
+	expect_fastest(8, 0);
+	expect_kinds("one kind");
+	for (int cpu = 0; cpu < 3; cpu++)
+		write_sysfs(cpu == 1 ? "431" : "446", CPU, cpu, "cpu_capacity");
+	expect_fastest(5, 3);
+	expect_kinds("capacity 446 0-2; capacity 1024 3-7");
 	/* Two parts, of which one has two clocks and two revisions. */
 	for (int cpu = 0; cpu < 8; cpu++) {
 		write_sysfs(cpu % 4 == 0 ? "0x00000000410fd871"
