@@ -30,6 +30,7 @@ NO_VALUE, OTHER = (
     "no_value",
     "other",
 )  # it has neither a value nor a flag; a flag or a cause that this version lacks
+UNTRIED = (NOT_RUN, NOT_REPORTED, AMBIGUOUS)  # nothing was measured that could be its value
 CAUSES = (*FLAGS, *OF_CASES, NOT_RUN, NOT_STARTED, NOT_REPORTED, AMBIGUOUS, NO_VALUE, OTHER)
 
 

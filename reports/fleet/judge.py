@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from enum import Enum
 from statistics import median
 from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
@@ -37,6 +38,14 @@ _POWER_Z = 1.2816  # 90 %
 _MEDIAN_ERROR = 1.2533  # of a median against a mean, for normal values
 
 
+class Missing(Enum):
+    """Why a node has no value."""
+
+    FAILED = "it was tried, and what came is none"
+    UNTRIED = "no case ran that would have given it"
+    ABSENT = "the node cannot have it, or was not asked for it"
+
+
 class Cell(NamedTuple):
     """One metric of one node. `loss`: how much worse it is than the others, on the scale of logarithms or
     differences."""
@@ -47,7 +56,7 @@ class Cell(NamedTuple):
     z: float = 0.0
     p: float = 1.0  # two-sided; 1 where it is off by no more than the least effect
     centre: float = 0.0  # of the others
-    exists: bool = True  # there is a value, though perhaps none that can be held against the others
+    missing: Optional[Missing] = None  # there is no value, good or bad
 
 
 class Call(NamedTuple):
@@ -117,12 +126,18 @@ class Kind:
     most_hidden: float = MOST_HIDDEN
 
     def lacks(self, place: int) -> List[Tuple[Metric, str]]:
-        """The metrics that most nodes have and this one has not, or not so that it can be judged."""
+        """The metrics of which this node has no value, or none that can be judged, though it should: what was
+        tried and failed, even where it failed on all; a case that did not run where that of another did; and
+        what it cannot have or was not asked for, or what too few have for a verdict, where half have it."""
         found = []
         for metric in self.metrics:
-            reason = metric.cells[place].reason or metric.reason
-            most = 2 * sum(cell.exists for cell in metric.cells) > len(self.nodes)
-            if reason and most and metric.number.better in ("higher", "lower"):
+            cell, have = metric.cells[place], sum(cell.missing is None for cell in metric.cells)
+            reason = cell.reason or metric.reason
+            if not reason or have and metric.number.better not in ("higher", "lower"):
+                continue
+            half = len(self.nodes) / 2
+            needed = {Missing.FAILED: 0, Missing.UNTRIED: 1, Missing.ABSENT: half, None: half}
+            if have >= needed[cell.missing] or cell.reason and cell.missing is None:
                 found.append((metric, reason))
         return found
 
@@ -149,7 +164,7 @@ class _Value(NamedTuple):
     reason: str
     error: float = 0.0  # standard error, on the scale of the loss
     contended: float = 0.0  # share of the runs
-    exists: bool = True
+    missing: Optional[Missing] = None
 
 
 def _relative(number: Number, runs: Sequence[RunNumbers], present: Sequence[float]) -> float:
@@ -168,14 +183,24 @@ def _relative(number: Number, runs: Sequence[RunNumbers], present: Sequence[floa
     return math.log(high / low) / 2 / _Z if low > 0 else math.inf
 
 
+def _missing(node: Node, name: str) -> Missing:
+    """The worst of its runs."""
+    numbers = [run.numbers.get(name) for run in node.runs]
+    lost = [number for number in numbers if number is not None and number.value is None]
+    if any(not number.unavailable and not number.untried for number in lost):
+        return Missing.FAILED
+    return Missing.UNTRIED if any(number.untried for number in lost) else Missing.ABSENT
+
+
 def _value_of(node: Node, name: str, like: Number) -> _Value:
     found = verdict.values_of(node.runs, name)
     present, runs = found.present, len(node.runs)
     reasons = [reason for reason in found.reasons if reason]
     if not present:
-        return _Value(None, reasons[0] if reasons else "no value", exists=False)
+        return _Value(None, reasons[0] if reasons else "no value", missing=_missing(node, name))
     if runs - len(present) > MOST_MISSING * runs:
-        return _Value(None, "%d of %s: %s" % (len(present), plural(runs, "value"), reasons[0]), exists=False)
+        reason = "%d of %s: %s" % (len(present), plural(runs, "value"), reasons[0])
+        return _Value(None, reason, missing=_missing(node, name))
     number = verdict.number_of(node.runs, name)
     differs = verdict.differs(node.runs, name)
     if differs:
@@ -247,15 +272,15 @@ def unscaled(number: Number, loss: float) -> float:
 
 
 def _judge_metric(metric: Metric, values: Sequence[_Value]) -> None:
-    metric.cells = [Cell(v.value, v.reason, exists=v.exists) for v in values]
+    metric.cells = [Cell(v.value, v.reason, missing=v.missing) for v in values]
     places = [place for place, v in enumerate(values) if v.value is not None]
-    if metric.number.better not in ("higher", "lower"):
-        metric.reason = "nobody says whether higher or lower is better"
-    elif len(places) < MIN_NODES:
+    if len(places) < MIN_NODES:
         metric.reason = "%s a value, and %d are needed" % (
             plural(len(places), "node has", "nodes have"),
             MIN_NODES,
         )
+    elif metric.number.better not in ("higher", "lower"):
+        metric.reason = "nobody says whether higher or lower is better"
     if metric.reason:
         return
     losses = _losses(metric, places)

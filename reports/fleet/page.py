@@ -93,7 +93,7 @@ _MEANING = (
     ),
     (
         UNKNOWN,
-        "It has no run or a case that failed, lacks a value that most nodes have, or may be worse than the "
+        "It has no run or a case that failed, lacks a value that it should have, or may be worse than the "
         "others by more than %h in a number that spreads so far: it may be off.",
     ),
     (MISSING, "It was expected, and there is nothing of it."),

@@ -62,11 +62,24 @@ def _others_folder(chance: Random, place: Workplace) -> str | None:
     return judge.ended(ran) or judge.brief(ran)
 
 
+def _lose(signature: dict, chosen: str, cause: str) -> None:
+    """The headline numbers of a program have no valid value."""
+    for name, own in list(signature["metrics"].items()):
+        if own["primary"] and own["program"] == chosen:
+            metric = name.partition("@")[0].rpartition("/")[2]
+            entry = {"program": chosen, "device": own["device"], "metric": metric}
+            signature["primary_missing"].append({**entry, "cause": cause, "reason": "lost"})
+            del signature["metrics"][name]
+
+
 def _split_fleet(chance: Random, place: Workplace) -> str | None:
-    """No node is off is never said of a fleet of which a tenth to a half is slower by a fifth or more."""
+    """No node is off is never said of a fleet of which a tenth to a half is slower by a fifth or more, nor of
+    one of which any part lost numbers."""
     signature = json.loads((place.completed / "signature.json").read_text("utf-8"))
-    count, slow = chance.randint(4, 16), chance.choice((0.5, 0.8))
-    bad = chance.randint(1, count // 2)
+    cause = chance.choice(("", "", "throttled", "contended", "above_bound", "error", "not_run"))
+    count, slow = chance.randint(4, 16), 1.0 if cause else chance.choice((0.5, 0.8))
+    bad = chance.randint(1, count - 1 if cause else count // 2)
+    program = chance.choice([own["program"] for own in signature["metrics"].values() if own["primary"]])
     for number in range(count):
         node = json.loads(json.dumps(signature))
         node["provenance"]["fields"]["hostname"] = f"node{number}"
@@ -76,11 +89,13 @@ def _split_fleet(chance: Random, place: Workplace) -> str | None:
             for end in ("value", "ci_low", "ci_high"):
                 if isinstance(metric.get(end), (int, float)):
                     metric[end] *= factor
+        if cause and number < bad:
+            _lose(node, program, cause)
         (place.folder / "nodes" / f"node{number}").mkdir(parents=True)
         (place.folder / "nodes" / f"node{number}" / "signature.json").write_text(json.dumps(node), "utf-8")
     ran = place.run(place.driver("fleet", "nodes"))
     if ran.code not in (1, 3):
-        return ran.says(f"{bad} of {count} nodes are at {slow}")
+        return ran.says(f"{bad} of {count} nodes are at {slow} or lost {program}: {cause}")
     return judge.ended(ran)
 
 

@@ -179,6 +179,53 @@ class Missing(unittest.TestCase):
             changed(node, 7, value=None, unavailable=True, reason="skipped")
         self.assertEqual(assessed(nodes)["outcome"]["exit"], 0)
 
+    def test_what_was_tried_and_gave_nothing_is_missed_on_however_many_nodes(self) -> None:
+        for bad in (1, 6, 9, 11, 12):
+            nodes = fleet(random.Random(21), 12, 0.002)
+            for node in nodes[:bad]:
+                changed(node, 7, value=None, better=None, reason="no valid value: throttled")
+            found = assessed(nodes)
+            with self.subTest(bad=bad):
+                self.assertEqual((found["outcome"]["exit"], found["exclude"]), (3, ""))
+                self.assertEqual(
+                    [bool(node["lacks"]) for node in found["nodes"]], [True] * bad + [False] * (12 - bad)
+                )
+                self.assertIn("not or not fully known", found["outcome"]["sentence"])
+
+    def test_what_a_node_was_not_asked_for_or_cannot_have_is_missed_only_beside_others(self) -> None:
+        cannot, did_not_run = {"unavailable": True}, {"untried": True}
+        for without, why, missed in (
+            (12, did_not_run, False),
+            (11, did_not_run, True),
+            (5, did_not_run, True),
+            (7, cannot, False),
+            (6, cannot, True),
+            (1, cannot, True),
+            (11, None, False),  # another program on one node alone
+            (6, None, True),
+        ):
+            nodes = fleet(random.Random(21), 12, 0.002)
+            for node in nodes[:without]:
+                changed(node, 7, value=None, better=None, reason="none", **(why or {}))
+                if why is None:
+                    del node.runs[0].numbers[name_of(7)]
+            found = assessed(nodes)
+            with self.subTest(without=without, why=why):
+                self.assertEqual(found["outcome"]["exit"], 3 if missed else 0)
+                self.assertEqual(bool(found["nodes"][0]["lacks"]), missed)
+                self.assertEqual(found["nodes"][11]["lacks"], [])
+
+    def test_the_worst_of_the_runs_says_why_a_value_is_missing(self) -> None:
+        nodes = fleet(random.Random(21), 12, 0.002)
+        for node in nodes:
+            changed(node, 7, value=None, reason="its case did not run", untried=True)
+        node = nodes[0]
+        other = Node("", "", list(node.runs))
+        changed(other, 7, untried=False, reason="no valid value: throttled")
+        node.runs = [*node.runs, *other.runs]
+        found = assessed(nodes)
+        self.assertEqual([name for name, state in state_of(found).items() if state == "unknown"], ["node0"])
+
     def test_zero_has_no_ratio_and_another_unit_none_either(self) -> None:
         nodes = fleet(random.Random(22), 12, 0.005)
         changed(nodes[0], 0, value=0.0)
