@@ -411,9 +411,16 @@ def _sentence(
             _named(off, "off"),
         )
     if word == NONE_OFF:
-        return "No node is off: none of %s is worse than the others%s." % (
+        alike, apart = (
+            (" of its kind", "; %d kinds are not held against each other" % len(kinds))
+            if len(kinds) > 1
+            else ("", "")
+        )
+        return "No node is off: none of %s is worse than the others%s%s%s." % (
             plural(count, "node"),
+            alike,
             _largest_bound(kinds),
+            apart,
         )
     judged = [kind for kind in kinds if not kind["reason"]]
     if not judged:

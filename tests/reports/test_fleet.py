@@ -286,6 +286,11 @@ class Missing(unittest.TestCase):
         found = assessed(nodes)
         self.assertEqual((found["outcome"]["exit"], [kind["nodes"] for kind in found["kinds"]]), (0, [12, 8]))
         self.assertIn("2 kinds", found["outcome"]["reasons"][0])
+        self.assertRegex(
+            found["outcome"]["sentence"],
+            r"^No node is off: none of 20 nodes is worse than the others of its kind by more than [0-9.]+ %; "
+            "2 kinds are not held against each other.$",
+        )
         self.assertEqual(len(kinds_of(nodes[:14], Settings())), 2)
         self.assertEqual(assessed(nodes[:14])["outcome"]["exit"], 3)  # two nodes of a kind are not judged
 
