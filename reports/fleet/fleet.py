@@ -21,7 +21,7 @@ from reports.jsonl import Json
 from reports.metrics import shortened
 from reports.quantity import listing, percent, plural
 
-SCHEMA, VERSION = "gpusig.fleet", "1.2.0"
+SCHEMA, VERSION = "gpusig.fleet", "1.3.0"
 OFF, FAST, OK, UNKNOWN, MISSING = "off", "fast", "ok", "unknown", "missing"  # of a node
 OUTLIERS, NONE_OFF, INCONCLUSIVE = "outliers", "no outlier", "inconclusive"  # of the fleet
 EXITS = {OUTLIERS: 1, NONE_OFF: 0, INCONCLUSIVE: 3}
@@ -98,6 +98,15 @@ def _cells(kind: Kind, place: int) -> Json:
     }
 
 
+def _may_be_json(metric: Metric, loss: float) -> Json:
+    return {
+        "metric": metric.name,
+        "label": label_text(metric.name, metric.number),
+        "scale": metric.number.scale,
+        "change": None if abs(loss) == math.inf else unscaled(metric.number, loss),
+    }
+
+
 def _node_json(kind: Kind, place: int, number: int, drifts: Sequence[drift.Drift]) -> Json:
     node = kind.nodes[place]
     slow, fast = (
@@ -113,15 +122,7 @@ def _node_json(kind: Kind, place: int, number: int, drifts: Sequence[drift.Drift
         for value, places in one.others.items()
         if place in places
     ]
-    hidden = [
-        {
-            "metric": metric.name,
-            "label": label_text(metric.name, metric.number),
-            "scale": metric.number.scale,
-            "change": None if loss == math.inf else unscaled(metric.number, loss),
-        }
-        for metric, loss in kind.hidden(place)
-    ]
+    hidden = [_may_be_json(metric, loss) for metric, loss in kind.hidden(place)]
     failed = failed_in(node.runs)
     is_wrong = any(own.is_wrong for own in failed)
     is_unknown = kind.reason or failed or lacks or hidden
@@ -142,6 +143,7 @@ def _node_json(kind: Kind, place: int, number: int, drifts: Sequence[drift.Drift
         "failed": [dict(asdict(own), text=own.text) for own in failed],
         "lacks": lacks,
         "hidden": hidden,
+        "ahead": [_may_be_json(metric, -lead) for metric, lead in kind.ahead(place)],
         "drift": differs,
         **_cells(kind, place),
     }
@@ -164,6 +166,7 @@ def _unread_json(name: str, path: str, state: str, reason: str, notes: Sequence[
         "failed": [],
         "lacks": [],
         "hidden": [],
+        "ahead": [],
         "drift": [],
         "values": [],
         "changes": [],
@@ -293,14 +296,10 @@ def _wrong_texts(node: Json) -> List[str]:
     ]
 
 
-def _fastest(nodes: Sequence[Json], most: float) -> List[Json]:
-    """Nodes that are so much better in something that the others may be off instead."""
-
-    def is_far(call: Json) -> bool:
-        change, least = call["change"] or 1.0, 1 + most
-        return abs(change) > most if call["scale"] != RATIO else not 1 / least <= change <= least
-
-    return [node for node in nodes if any(map(is_far, node["fast"]))]
+def _ahead_text(nodes: Sequence[Json]) -> str:
+    """ "on node3 GEMM f32 flop rate may be 26 % higher, so the others may be off instead"."""
+    texts = ["on %s %s" % (node["name"], hidden_text(node["ahead"][0])) for node in nodes if node["ahead"]]
+    return "%s, so the others may be off instead" % listing(texts, 3)
 
 
 def _groups_text(groups: Json) -> str:
@@ -365,10 +364,10 @@ def _hidden_text(nodes: Sequence[Json], most: float) -> str:
 def _undecided(nodes: Sequence[Json], kinds: Sequence[Json], most: float) -> List[str]:
     """Why it is not known that no node is off."""
     found = [_groups_text(groups) for kind in kinds for groups in kind["groups"]][:1]
-    fastest = _fastest(nodes, most)
-    if fastest and not found:
-        found.append("%s, so the others may be off instead" % _named(fastest, "fast"))
-    if any(node["hidden"] for node in nodes) and not found:
+    is_hidden = any(node["hidden"] for node in nodes)
+    if any(node["ahead"] and (node["fast"] or not is_hidden) for node in nodes) and not found:
+        found.append(_ahead_text(nodes))
+    if is_hidden and not found:
         found.append(_hidden_text(nodes, most))
     counts = [
         (sum(node["state"] == MISSING for node in nodes), "missing"),
@@ -486,12 +485,12 @@ def _call_off(nodes: Sequence[Json], network: Json) -> None:
                 node["notes"] = [*node["notes"], between.node_text(slow)]
 
 
-def _word(nodes: Sequence[Json], kinds: Sequence[Json], network: Optional[Json], most: float) -> str:
+def _word(nodes: Sequence[Json], kinds: Sequence[Json], network: Optional[Json]) -> str:
     states = {node["state"] for node in nodes}
     if OFF in states or _is_slow(network):
         return OUTLIERS
-    split = any(kind["groups"] for kind in kinds)
-    unknown = states & {UNKNOWN, MISSING} or not nodes or split or _fastest(nodes, most)
+    split = any(kind["groups"] for kind in kinds) or any(node["ahead"] for node in nodes)
+    unknown = states & {UNKNOWN, MISSING} or not nodes or split
     return INCONCLUSIVE if unknown else NONE_OFF
 
 
@@ -527,7 +526,7 @@ def assess(nodes: List[Node], asked: Asked, settings: Settings) -> Json:
     if network:
         _call_off(found, network)
     most = most_hidden(settings.least_effect)
-    word = _word(found, groups, network, most)
+    word = _word(found, groups, network)
     off = [name for name in _names(found, OFF) if is_name(name)]
     return shortened(
         {

@@ -79,8 +79,9 @@ class Metric:
     finds: Optional[float] = (
         None  # the least effect that 9 of 10 nodes are called for, if nothing else is off
     )
-    # of every node that is not off, by how much more than the others it may be worse, as a loss
+    # of every node that is not off, by how much it may be worse than the others, and better, as losses
     bounds: Dict[int, float] = field(default_factory=dict)
+    leads: Dict[int, float] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -144,12 +145,17 @@ class Kind:
     def hidden(self, place: int) -> List[Tuple[Metric, float]]:
         """The metrics in which this node may be worse by more than may be hidden, and by how much, as a loss;
         the worst first."""
-        found = [
-            (metric, metric.bounds[place])
-            for metric in self.metrics
-            if metric.bounds.get(place, 0.0) > metric.scaled(self.most_hidden)
-        ]
-        return sorted(found, key=lambda one: -one[1])
+        return self._beyond([(metric, metric.bounds.get(place, 0.0)) for metric in self.metrics])
+
+    def ahead(self, place: int) -> List[Tuple[Metric, float]]:
+        """As hidden(), in which it may be better; then the others may be off instead."""
+        return self._beyond([(metric, metric.leads.get(place, 0.0)) for metric in self.metrics])
+
+    def _beyond(self, found: Sequence[Tuple[Metric, float]]) -> List[Tuple[Metric, float]]:
+        return sorted(
+            ((metric, loss) for metric, loss in found if loss > metric.scaled(self.most_hidden)),
+            key=lambda one: -one[1],
+        )
 
 
 def most_hidden(least_effect: float) -> float:
@@ -302,16 +308,18 @@ def _losses(metric: Metric, places: Sequence[int]) -> List[float]:
     return [loss(metric.cells[place].value or 0.0) for place in places]
 
 
-def _bounds(metric: Metric, values: Sequence[_Value], off: Mapping[int, object]) -> Dict[int, float]:
+def _set_bounds(metric: Metric, values: Sequence[_Value], off: Mapping[int, object]) -> None:
     """Of nodes that are not off, among one another; infinite where too few are left."""
     places = [place for place, v in enumerate(values) if v.value is not None and place not in off]
     if len(places) < MIN_NODES:
-        return dict.fromkeys(places, math.inf)
-    losses, found = _losses(metric, places), {}
+        metric.bounds = metric.leads = dict.fromkeys(places, math.inf)
+        return
+    losses = _losses(metric, places)
     sure, least = outliers.critical(_BEYOND, len(places) - 1), _LEAST_SPREAD * metric.threshold
     for place, own, others in zip(places, losses, outliers.others_of(losses)):
-        found[place] = own - others.centre + sure * max(others.spread, values[place].error, least)
-    return found
+        margin = sure * max(others.spread, values[place].error, least)
+        metric.bounds[place] = own - others.centre + margin
+        metric.leads[place] = others.centre - own + margin
 
 
 def _groups(kind: Kind, judged: Sequence[Metric], rate: float) -> List[Groups]:
@@ -395,7 +403,7 @@ def judge(name: str, nodes: List[Node], settings: Settings) -> Kind:
     _, kind.fast = _calls(kind, settings.rate, False)
     for metric, values in zip(kind.metrics, values_of):
         if not metric.reason:
-            metric.bounds = _bounds(metric, values, kind.slow)
+            _set_bounds(metric, values, kind.slow)
     kind.groups = _groups(kind, judged, settings.rate)
     return kind
 

@@ -368,6 +368,18 @@ class Undecided(unittest.TestCase):
                     clean += assessed(nodes)["outcome"]["exit"] == 0
         self.assertEqual(clean, 0)
 
+    def test_clean_is_not_said_of_a_node_that_is_fast_where_all_others_may_be_slow(self) -> None:
+        draw, clean, trials = random.Random(46), 0, 0
+        for count, bad in ((8, 7), (12, 10), (12, 11), (20, 19)):
+            for spread in (0.001, 0.005, 0.02):
+                for _ in range(TRIALS):
+                    nodes = fleet(draw, count, spread, [{1: 1.2}] * bad, metrics=(2,))
+                    found = assessed(nodes)
+                    clean, trials = clean + (found["outcome"]["exit"] == 0), trials + 1
+        self.assertLessEqual(clean, level.most(trials, 0.01))
+        self.assertIn("on node0 metric 2 may be 2", found["outcome"]["sentence"])
+        self.assertIn("so the others may be off instead", found["outcome"]["sentence"])
+
     def test_a_number_that_too_few_have_for_a_verdict_is_missed_on_all(self) -> None:
         nodes = fleet(random.Random(42), 4, 0.001)
         changed(nodes[0], 3, value=None, reason="killed")
