@@ -32,6 +32,7 @@ MOST_MISSING = (
     0.25  # of the runs of a side may lack a value; of more than that nobody knows what they would have given
 )
 MOST_UNEQUAL = 0.5  # between the shares of contended values: then the neighbours are compared
+MOST_HIDDEN = 0.20  # "nothing found" is not said where more than this may be there, or than the least effect
 MAX_REPEATS = 100  # the most that is advised
 MAX_LOG = 700.0  # of a ratio; its logarithm fits into a number, it does not
 _POWER_Z, _CONFIDENCE_Z = 1.2816, 1.9600  # standard normal: 90 %, and 97.5 %
@@ -111,6 +112,10 @@ class Row:
     @property
     def is_worse(self) -> bool:
         return (self.change or 0.0) * (1 if self.number.better == "higher" else -1) < 0
+
+
+def most_hidden(least_effect: float) -> float:
+    return max(MOST_HIDDEN, least_effect)
 
 
 # ------------------------------------------------------------------ what is judged
@@ -208,15 +213,21 @@ def measured(row: Row, confidence: float) -> Row:
     return replace(row, change=change, low=low, high=high, p=statistics.mann_whitney(before, after))
 
 
-def _verdict(row: Row, rate: float) -> str:
+def _is_blind(row: Row, settings: Settings) -> bool:
+    """Whether the noise is such that a change within it is no answer; what the user calls little is one."""
+    return row.effect > most_hidden(settings.least_effect)
+
+
+def _verdict(row: Row, settings: Settings) -> str:
     if row.invalid:
         return INVALID
     limit = row.threshold
     if row.low is None or row.high is None:
         return INCONCLUSIVE
-    if (row.low > limit or row.high < -limit) and row.adjusted is not None and row.adjusted < rate:
+    if (row.low > limit or row.high < -limit) and row.adjusted is not None and row.adjusted < settings.rate:
         return REGRESS if row.is_worse else IMPROVE
-    return EQUIVALENT if -limit <= row.low and row.high <= limit else INCONCLUSIVE
+    is_within = -limit <= row.low and row.high <= limit and not _is_blind(row, settings)
+    return EQUIVALENT if is_within else INCONCLUSIVE
 
 
 def least_repeats(metrics: int, rate: float) -> int:
@@ -238,10 +249,12 @@ def _detectable(row: Row, metrics: int, settings: Settings) -> Optional[float]:
     return math.expm1(min(found, MAX_LOG)) if row.number.scale == RATIO else found
 
 
-def _repeats(row: Row, metrics: int, rate: float) -> Optional[int]:
+def _repeats(row: Row, metrics: int, settings: Settings) -> Optional[int]:
     """So many a side would decide, if the change and the spread stay: the interval narrows with the root of
     the number."""
-    least = least_repeats(metrics, rate)
+    if _is_blind(row, settings) and abs(row.change or 0.0) <= row.threshold:
+        return None
+    least = least_repeats(metrics, settings.rate)
     runs = min(len(row.before.values), len(row.after.values))
     if row.low is None or row.high is None or row.change is None:
         return max(least, runs + 1) if runs < MAX_REPEATS else None
@@ -253,7 +266,7 @@ def _repeats(row: Row, metrics: int, rate: float) -> Optional[int]:
     return max(math.ceil(wanted), runs + 1) if max(wanted, runs + 1) <= MAX_REPEATS else None
 
 
-def _reason(row: Row) -> str:
+def _reason(row: Row, settings: Settings) -> str:
     """Why a metric is not judged as better, worse or equivalent."""
     if row.verdict == INVALID:
         return row.invalid
@@ -265,6 +278,8 @@ def _reason(row: Row) -> str:
     limit = row.threshold
     if row.low > limit or row.high < -limit:
         return "the interval is beyond the least effect, but among so many metrics this may be chance"
+    if _is_blind(row, settings):
+        return "by the noise floor equal sides differ by so much that only a larger change would be seen"
     if row.low > 0 or row.high < 0:
         return "it changed, but perhaps by less than matters"
     return "the interval reaches beyond the least effect that matters, and does not exclude 0"
@@ -278,12 +293,12 @@ def judged(rows: Sequence[Row], settings: Settings) -> List[Row]:
     result = []
     for row, adjusted in zip(found, ps):
         row = replace(row, adjusted=None if row.p is None else adjusted)
-        row = replace(row, verdict=_verdict(row, settings.rate))
+        row = replace(row, verdict=_verdict(row, settings))
         if row.verdict == INCONCLUSIVE:
-            row = replace(row, repeats=_repeats(row, len(rows), settings.rate))
+            row = replace(row, repeats=_repeats(row, len(rows), settings))
         if not row.invalid:
             row = replace(row, detectable=_detectable(row, len(rows), settings))
-        result.append(replace(row, reason=_reason(row)))
+        result.append(replace(row, reason=_reason(row, settings)))
     return result
 
 

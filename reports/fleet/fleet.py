@@ -11,11 +11,11 @@ from typing import List, Optional, Sequence, Tuple
 
 from reports.compare.comparison import label_text
 from reports.compare.numbers import RATIO, failed_in
-from reports.compare.verdict import Settings
+from reports.compare.verdict import Settings, most_hidden
 from reports.compare.wording import values_text
 from reports.fleet import between, drift
 from reports.fleet.hostlist import compress, is_name
-from reports.fleet.judge import Call, Groups, Kind, Metric, kinds_of, most_hidden, unscaled
+from reports.fleet.judge import Call, Groups, Kind, Metric, kinds_of, unscaled
 from reports.fleet.nodes import MOST_NAMED, Node, clock_notes, first_of, machine_notes
 from reports.jsonl import Json
 from reports.metrics import shortened

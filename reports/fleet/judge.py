@@ -8,7 +8,7 @@ rate, and in that metric by more than the least effect. Worse and better are two
 fast nodes take nothing from the search for slow ones.
 
 That a node is not called off says nothing where it could not have been: it is known to be like the others in
-a metric only if it is worse by no more than MOST_HIDDEN at the upper end of what it may be.
+a metric only if it is worse by no more than verdict.MOST_HIDDEN at the upper end of what it may be.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
 from reports.compare import verdict
 from reports.compare.numbers import RATIO, Number, RunNumbers
 from reports.compare.statistics import quantile
-from reports.compare.verdict import MOST_MISSING, MOST_UNEQUAL, Settings
+from reports.compare.verdict import MOST_HIDDEN, MOST_MISSING, MOST_UNEQUAL, Settings, most_hidden
 from reports.fleet import clusters, outliers
 from reports.fleet.nodes import Node
 from reports.quantity import percent, plural
@@ -31,7 +31,6 @@ MIN_NODES = outliers.MIN_OTHERS + 1
 _LEAST_SPREAD = (
     1 / 20
 )  # of the least effect: that of numbers with few digits, or of simulated devices, may be 0
-MOST_HIDDEN = 0.20  # a node that may be worse by more than this is not known, unless the least effect is more
 _BEYOND = 0.005  # the probability that a node is worse by more than its bound
 _Z = 1.9600  # half a 95 % interval in standard errors
 _POWER_Z = 1.2816  # 90 %
@@ -156,10 +155,6 @@ class Kind:
             ((metric, loss) for metric, loss in found if loss > metric.scaled(self.most_hidden)),
             key=lambda one: -one[1],
         )
-
-
-def most_hidden(least_effect: float) -> float:
-    return max(MOST_HIDDEN, least_effect)
 
 
 # ------------------------------------------------------------------ values

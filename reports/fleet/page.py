@@ -27,6 +27,7 @@ from reports.blocks import (
     terms,
 )
 from reports.compare.numbers import RATIO
+from reports.compare.verdict import most_hidden
 from reports.compare.wording import difference_text, p_text, values_text
 from reports.fleet import between, heat_map
 from reports.fleet.fleet import (
@@ -43,7 +44,6 @@ from reports.fleet.fleet import (
     list_text,
     off_text,
 )
-from reports.fleet.judge import most_hidden
 from reports.fleet.nodes import MOST_NAMED
 from reports.jsonl import Json
 from reports.quantity import human, listing, percent, plural

@@ -459,6 +459,24 @@ class WrongInput(unittest.TestCase):
         found = verdicts(judged(*sides, Settings(noise={name_of(0): 0.12, name_of(1): 0.001})))
         self.assertEqual((found[name_of(0)], found[name_of(1)]), ("equivalent", "regress"))
 
+    def test_a_noise_that_hides_more_than_a_fifth_is_no_answer(self) -> None:
+        machine = Machine(2, 0.003, 0.0, metrics=2)
+        noise = {name_of(0): 1.8, name_of(1): 1.8}
+        for slow_down, settings, words in (
+            (1.6, Settings(noise=noise), ["inconclusive"] * 2),
+            (1.6, Settings(noise=noise, least_effect=1.8), ["equivalent"] * 2),
+            (1.6, Settings(least_effect=0.8), ["equivalent"] * 2),
+            (4.0, Settings(noise=noise), ["regress", "inconclusive"]),
+        ):
+            found = judged(machine.runs(8), machine.runs(8, {0: slow_down}), settings)
+            with self.subTest(slow_down=slow_down, settings=settings):
+                self.assertEqual(list(verdicts(found).values()), words)
+                if words == ["inconclusive"] * 2:
+                    self.assertEqual(found["outcome"]["exit"], 3)
+                    self.assertEqual({row["repeats"] for row in found["metrics"]}, {None})
+                    self.assertIn("only a larger change would be seen", found["metrics"][0]["reason"])
+                    self.assertIn("would not have been", found["outcome"]["sentence"])
+
     def test_too_many_metrics_to_judge_is_one_line(self) -> None:
         numbers = {"m%d" % i: Number(1.0, "s", "lower") for i in range(3000)}
         runs = [replace(self.before[0], numbers=numbers, identity=str(i)) for i in range(4)]
