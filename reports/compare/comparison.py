@@ -245,8 +245,25 @@ def _reasons(rows: List[Row], differing: Json, notes: List[str], settings: Setti
     return found
 
 
-def _wrong_results(before: Side, after: Side) -> Tuple[List[str], List[str]]:
-    """Those of the programs that have them after alone, and those of the others."""
+def _wrong_by_run(side: Side, program: str) -> List[int]:
+    """Of the runs that are known to have run it."""
+    return [
+        sum(own.count for own in run.failed if own.is_wrong and own.program == program)
+        for run in side.runs
+        if any(own.program == program for own in run.failed)
+        or any(name.startswith(program + "/") for name in run.numbers)
+    ]
+
+
+def _p_of_wrong(then: List[int], now: List[int]) -> float:
+    """That a program gives no more of them after; 1 where it gave fewer."""
+    if not then or not now or sum(now) * len(then) <= sum(then) * len(now):
+        return 1.0
+    return statistics.mann_whitney(then, now)
+
+
+def _wrong_results(before: Side, after: Side, rate: float) -> Tuple[List[str], List[str]]:
+    """Those of the programs that have them after alone or have more of them, and those of the others."""
 
     def by_program(side: Side) -> Dict[str, List[Failed]]:
         found: Dict[str, List[Failed]] = {}
@@ -256,22 +273,24 @@ def _wrong_results(before: Side, after: Side) -> Tuple[List[str], List[str]]:
         return found
 
     then, now = by_program(before), by_program(after)
-    alone, others = [], []
-    for program in dict.fromkeys([*now, *then]):
+    more, others = [], []
+    programs = list(dict.fromkeys([*now, *then]))
+    ps = [_p_of_wrong(*(_wrong_by_run(side, program) for side in (before, after))) for program in programs]
+    for program, p in zip(programs, statistics.adjusted(ps)):
         counts = [sum(own.count for own in side.get(program, ())) for side in (then, now)]
         text = "%s gave %s before and %d after" % (program, plural(counts[0], "wrong result"), counts[1])
         first = [*now.get(program, ()), *then.get(program, ())][0]
-        (others if counts[0] else alone).append("%s (%s)" % (text, first.text))
-    return alone, others
+        (more if not counts[0] or p < rate else others).append("%s (%s)" % (text, first.text))
+    return more, others
 
 
 def _outcome(rows: List[Row], control: Json, wrong: Tuple[List[str], List[str]], reasons: List[str]) -> Json:
     """Wrong results are of any case, so that no number need show them."""
-    moved, (alone, others) = control["verdict"] == "moved", wrong
+    moved, (more, others) = control["verdict"] == "moved", wrong
     word = INCONCLUSIVE if moved and rows else _word(rows)
-    sentence, said = _sentence(word, rows, moved and bool(rows)), [*alone, *others]
-    if alone and word != REGRESS:
-        word, sentence, said = REGRESS, "Regression: %s." % "; ".join(alone), others
+    sentence, said = _sentence(word, rows, moved and bool(rows)), [*more, *others]
+    if more and word != REGRESS:
+        word, sentence, said = REGRESS, "Regression: %s." % "; ".join(more), others
     elif others and word in (IMPROVE, NO_REGRESSION):
         word, sentence, said = INCONCLUSIVE, "Inconclusive: %s." % "; ".join(others), []
     return {
@@ -306,7 +325,7 @@ def compare(before: Side, after: Side, settings: Settings) -> Json:
         "outcome": _outcome(
             rows,
             control,
-            _wrong_results(before, after),
+            _wrong_results(before, after, settings.rate),
             _reasons(rows, differing, [*notes_on(before, after), *moved], settings),
         ),
         "settings": {

@@ -160,6 +160,24 @@ class WrongResults(unittest.TestCase):
             self.assertEqual((found["verdict"], found["exit"]), ("inconclusive", 3))
             self.assertIn("Inconclusive: micro/memory gave %s" % counts, found["sentence"])
 
+    def test_more_of_them_are_a_regression_where_this_is_no_chance(self) -> None:
+        machine, failed = (
+            Machine(7, sigma=0.001, shared=0.0),
+            Failed("folder/program", "host", True, 1, "wrong"),
+        )
+        for then, now, exit_code in ((1, 8, 1), (1, 7, 1), (1, 5, 3), (3, 5, 3), (8, 8, 3), (8, 1, 3)):
+            before, after = (
+                [
+                    replace(run, failed=(failed,) * (place < count))
+                    for place, run in enumerate(machine.runs(8))
+                ]
+                for count in (then, now)
+            )
+            found = judged(before, after)["outcome"]
+            with self.subTest(then=then, now=now):
+                self.assertEqual(found["exit"], exit_code)
+                self.assertIn("folder/program gave %d wrong result" % then, found["sentence"])
+
     def test_a_regression_of_numbers_stays_one_and_both_are_said(self) -> None:
         for sides in (("after",), ("before",)):
             found = self.judged(*sides, slower=1.2)
