@@ -71,6 +71,18 @@ hang_runs() { pgrep -f "sleep $NAP\$" >/dev/null; }
 	(cd "$root" && "$python" -m reports validate "$BATS_FILE_TMPDIR/preflight.json")
 }
 
+@test "a device of which half the operations take twice as long is not healthy" {
+	printf 'like = quiet\n' >outlier.model
+	measures --cwd "$PWD" run --device sim:./outlier.model --headline --only micro/memory --budget 10m --out steady
+	signatures "$PWD/steady"
+	printf 'like = quiet\noutlier_probability = 0.5\noutlier_factor = 2\n' >outlier.model
+	run --separate-stderr patiently --reference steady --device sim:./outlier.model
+	echo "$output"
+	[ "$status" = 3 ]
+	[[ $output == *": unknown: "*": its own values reach from what is allowed to what is not"* ]]
+	[[ $output != *healthy* ]]
+}
+
 @test "a device that is missing is bad, --expect counts without a reference, and a file is one" {
 	few
 	run --separate-stderr patiently --reference reference/run-1/signature.json --device sim:h100:0

@@ -4,8 +4,9 @@
 A number is worse by the logarithm of its ratio. It is bad where the better end of its interval, which holds
 both tries, is worse than the reference by more than the largest of 2 %, the least effect of the noise floor,
 what the worst run of the reference is worse by, and k standard deviations of a run (threshold.py). One try
-alone is never bad, nor are two of which one is contended. Where the noise allows more than MOST_ALLOWED, a
-number that is within it says nothing.
+alone is never bad, nor are two of which one is contended. It is ok where the number is within that, and the
+worse end of its interval within MOST_ALLOWED; what is neither is unknown. Where the noise allows more than
+MOST_ALLOWED, a number that is within it says nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ NAME = "speed"
 LEAST = math.log(1.02)
 MOST_ALLOWED = math.log(1.20)  # of noise; above it a number is bad or unknown
 TOO_NOISY = "its noise would hide a node that is 20 % slower"
-SHOWN, AGAIN = "shown", "again"  # nothing to compare with; bad as far as one try goes
+SPREAD = "its own values reach from what is allowed to what is not"
+SHOWN, AGAIN = "shown", "again"  # nothing to compare with; not ok as far as one try goes
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Row:
 
 
 def _worse(expected: Expected, value: float) -> float:
-    ratio = math.log(value / expected.value)
+    ratio = math.log(value / expected.value) if value > 0 else -math.inf
     return -ratio if expected.better == "higher" else ratio
 
 
@@ -66,21 +68,26 @@ def judged(measured: Measured, expected: Optional[Expected], numbers: int, last:
     if expected.case and measured.case != expected.case:
         why = "it is of another case: %s, and in the reference %s" % (measured.case, expected.case)
         return Row(measured, expected, UNKNOWN, why, allowed=limit)
-    ends = [end for end in (measured.low, measured.high) if end is not None and end > 0] + [measured.value]
-    least = min(_worse(expected, end) for end in ends)
-    row = Row(measured, expected, OK, "", _worse(expected, measured.value), limit)
-    if least <= limit:
-        return row if limit <= MOST_ALLOWED else replace(row, outcome=UNKNOWN, reason=TOO_NOISY)
+    ends = [end for end in (measured.low, measured.high, measured.value) if end is not None]
+    worse = [_worse(expected, end) for end in ends]
+    row = Row(measured, expected, OK, "", worse[-1], limit)
+    is_beyond = min(worse) > limit
+    if not is_beyond and limit > MOST_ALLOWED:
+        return replace(row, outcome=UNKNOWN, reason=TOO_NOISY)
+    if worse[-1] <= limit and max(worse) <= MOST_ALLOWED:
+        return row
     if measured.tries < TRIES and not last:
-        return Row(measured, expected, AGAIN, "", row.worse, limit)
+        return replace(row, outcome=AGAIN)
     why = (
-        "no time for a second try"
+        SPREAD
+        if not is_beyond
+        else "no time for a second try"
         if measured.tries < TRIES
         else "worse, and contended: others used the node"
         if measured.contended or measured.counted < TRIES
         else ""
     )
-    return Row(measured, expected, UNKNOWN if why else BAD, why, row.worse, limit)
+    return replace(row, outcome=UNKNOWN if why else BAD, reason=why)
 
 
 def rows_of(node: Node, reference: Optional[Reference], last: bool = True) -> List[Row]:

@@ -313,9 +313,32 @@ class Speed(unittest.TestCase):
 
     def test_one_good_try_is_enough(self) -> None:
         self.assertEqual(
-            speed.judged(measured(50.0, low=50.0, high=99.5, tries=2, counted=2), RATE, 10).outcome,
+            speed.judged(measured(99.5, low=92.0, high=99.5, tries=2, counted=2), RATE, 10).outcome,
             outcome.OK,
         )
+
+    def test_a_number_whose_own_values_reach_from_healthy_to_slow_is_unknown_after_a_second_try(self) -> None:
+        time = replace(RATE, unit="s", better="lower")
+        for value, low, high, expected in (
+            (50.0, 30.0, 99.0, RATE),  # as slow as that, and as fast as the reference
+            (50.0, 45.0, 100.0, RATE),
+            (99.5, 50.0, 100.0, RATE),  # healthy, and as slow as half
+            (99.5, 0.0, 100.0, RATE),
+            (200.0, 101.0, 300.0, time),
+            (200.0, -5.0, 300.0, time),
+            (100.5, 99.0, 125.0, time),
+        ):
+            one = measured(value, low=low, high=high)
+            self.assertEqual(speed.judged(one, expected, 10, last=False).outcome, speed.AGAIN, one)
+            for last in (one, replace(one, tries=2), replace(one, tries=2, counted=2)):
+                row = speed.judged(last, expected, 10)
+                self.assertEqual((row.outcome, row.reason), (outcome.UNKNOWN, speed.SPREAD), last)
+
+    def test_what_spreads_within_a_fifth_is_ok(self) -> None:
+        for low, high in ((84.0, 100.0), (84.0, 300.0)):
+            self.assertEqual(
+                speed.judged(measured(99.5, low=low, high=high), RATE, 10, last=False).outcome, outcome.OK
+            )
 
     def test_a_contended_try_decides_nothing(self) -> None:
         for how in ({"counted": 1}, {"counted": 2, "contended": True}):
