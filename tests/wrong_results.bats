@@ -128,3 +128,10 @@ beside_headlines() {
 	[ "$status" = 1 ]
 	[[ ${lines[0]} == "gpusig preflight: "*": micro/copy_path on sim:"*": wrong result: "* ]]
 }
+
+@test "what has wrong results is no reference" {
+	run --separate-stderr tells preflight --device sim:quiet --reference bad
+	[ "$status" = 2 ]
+	[ -z "$output" ] && [ "${#stderr_lines[@]}" = 1 ]
+	[[ $stderr == "gpusig: leave it out: bad/run-1 has wrong results: micro/copy_path on sim:"*"wrong result: "* ]]
+}

@@ -20,7 +20,7 @@ from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from reports.compare import statistics, verdict
 from reports.compare.comparison import label_of
-from reports.compare.numbers import RATIO, BadNumbers, RunNumbers
+from reports.compare.numbers import RATIO, BadNumbers, RunNumbers, refuse_wrong_results
 from reports.compare.sides import Side
 from reports.compare.verdict import IMPROVE, INVALID, REGRESS, Row, Settings
 from reports.jsonl import BadRecord, Json, is_number, read_object
@@ -152,9 +152,7 @@ def _alarms(runs: Sequence[RunNumbers], names: Sequence[str], count: int, settin
 def calibrate(pool: Side, settings: Settings, repeats: Optional[int]) -> Json:
     """BadNumbers where the pool is too small to be split, or holds wrong results."""
     runs = _by_time(pool.runs)
-    for run in runs:
-        for own in (own for own in run.failed if own.is_wrong):
-            raise BadNumbers("%s has wrong results, leave it out: %s" % (run.name, own.text))
+    refuse_wrong_results(runs)
     count = repeats or min(REPEATS, len(runs) // 2)
     if count < 2 or 2 * count > len(runs):
         raise BadNumbers(

@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Dict, Iterable, List, Mapping, Optional, Tuple
 
+from reports.jsonl import clean
 from reports.quantity import plural
 
 RATIO, DIFFERENCE = "ratio", "difference"  # what a change is
@@ -87,3 +88,17 @@ def failed_in(runs: Iterable[RunNumbers]) -> List[Failed]:
         key = (not own.is_wrong, own.program, own.device)
         found[key] = replace(found[key], count=found[key].count + own.count) if key in found else own
     return [found[key] for key in sorted(found)]
+
+
+def wrong_results(name: str, failed: Iterable[Failed]) -> str:
+    """What to say in one line of a run of this name that has wrong results; empty of another one."""
+    texts = [clean(own.text)[:200] for own in failed if own.is_wrong]
+    more = ["%d more" % (len(texts) - 3)] if len(texts) > 3 else []
+    return "%s has wrong results: %s" % (name, "; ".join(texts[:3] + more)) if texts else ""
+
+
+def refuse_wrong_results(runs: Iterable[RunNumbers]) -> None:
+    """BadNumbers names a run that has some."""
+    for text in (wrong_results(run.name, run.failed) for run in runs):
+        if text:
+            raise BadNumbers("leave it out: %s" % text)

@@ -18,7 +18,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence
 
 from reports.compare import noise, sides, verdict
 from reports.compare.gpusig import SOURCE
-from reports.compare.numbers import RATIO, BadNumbers, RunNumbers
+from reports.compare.numbers import RATIO, BadNumbers, RunNumbers, refuse_wrong_results
 from reports.jsonl import Json, clean, is_number, read_object
 from reports.machine import main_devices, name_of
 from reports.preflight.threshold import KNOWN
@@ -235,6 +235,7 @@ def _checked(side: sides.Side) -> None:
             )
     if side.runs[0].source != SOURCE:
         raise BadNumbers("%s is of %s; a reference is a run of gpusig" % (side.name, side.runs[0].source))
+    refuse_wrong_results(side.runs)
 
 
 def signature_of(cwd: Path, given: str) -> Reference:

@@ -120,7 +120,7 @@ class Floor(unittest.TestCase):
         runs = Machine(5).runs(16)
         failed = [Failed("micro/reduce", "sim", is_wrong, 2, "why") for is_wrong in (False, True)]
         noise.calibrate(pool([*runs[:15], replace(runs[15], failed=(failed[0],))]), Settings(), 8)
-        text = "%s has wrong results, leave it out: micro/reduce on sim: why, and 1 more case"
+        text = "leave it out: %s has wrong results: micro/reduce on sim: why, and 1 more case"
         with self.assertRaises(BadNumbers) as caught:
             noise.calibrate(pool([*runs[:15], replace(runs[15], failed=tuple(failed))]), Settings(), 8)
         self.assertEqual(str(caught.exception), text % runs[15].name)
