@@ -20,6 +20,8 @@ from reports.advise_machine import machine_of
 from reports.advise_table import comparison_table, table
 from reports.advise_uncertainty import uncertainty
 from reports.causes import completed
+from reports.compare.gpusig import failed_of
+from reports.compare.numbers import wrong_results
 from reports.jsonl import Json, BadRecord, clean, is_number, read_object, whole_in
 from reports.machine import name_of
 from reports.quantity import percent
@@ -144,7 +146,12 @@ def _machine(signature: Json) -> Machine:
         machine.add("error", (float(error) if is_number(error) else 0.0) + unsure.share)
     if unsure.graded:
         machine.notes.append(unsure.note)
+    machine.notes += filter(None, [_wrong_results(signature)])
     return machine
+
+
+def _wrong_results(signature: Json) -> str:
+    return wrong_results("the signature", failed_of(signature))
 
 
 def _lacking(signature: Json, kind: str, why: NoData) -> str:
@@ -316,6 +323,8 @@ def _text(given: argparse.Namespace) -> str:
     with _trusting(path):
         signature = read_signature(path)
         if given.format == "machine":
+            if _wrong_results(signature):  # what it writes has no place for notes
+                print("gpusig: advise: %s" % _wrong_results(signature), file=sys.stderr)
             return _machine(signature).text
         advice = answer(signature, given, path)
         return table(advice) if given.format == "table" else _json(advice)

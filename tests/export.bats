@@ -46,7 +46,7 @@ export_to() {
 @test "--only chooses headline numbers" {
 	run --separate-stderr export_to csv runs --only 'launch_enq*'
 	[ "$status" = 0 ]
-	[[ ${lines[0]} == *,doubtful,micro/launch/launch_enqueue ]]
+	[[ ${lines[0]} == *,doubtful,wrong_results,micro/launch/launch_enqueue ]]
 }
 
 @test "a wrong format, a missing run and a file that cannot be written are one line each" {

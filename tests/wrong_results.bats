@@ -79,6 +79,7 @@ wrong() { grep -c '"cause":"wrong_result"' bad/run-1/records.jsonl; }
 # wrong in the bad ones.
 beside_headlines() {
 	local kind number
+	[ ! -d beside ] || return 0
 	for kind in good bad; do
 		printf 'like = quiet\n' >a.model
 		[ "$kind" = good ] || printf 'corrupt_copy_every = 23\n' >>a.model
@@ -120,6 +121,33 @@ beside_headlines() {
 	run --separate-stderr tells compare beside/bad beside/good
 	[ "$status" = 3 ]
 	[[ $(tr -s ' \n' '  ' <<<"$output") == *"micro/copy_path gave 4 wrong results before and 0 after"* ]]
+}
+
+@test "every export of them says it on stderr, csv and Google Benchmark's JSON count them, and advice says it" {
+	local format side
+	beside_headlines
+	for side in good bad; do
+		mkdir -p "told/$side"
+		cp "beside/$side/run-1/signature.json" "told/$side/"
+		echo '{"created": "2026-01-02T00:00:00+00:00"}' >"told/$side/plan.json"
+	done
+	for format in prometheus junit gbench csv reframe; do
+		run --separate-stderr tells export --to "$format" told/bad --out "told/bad.$format"
+		[ "$status" = 0 ]
+		[[ $stderr == "gpusig: export: told/bad has wrong results: micro/copy_path on sim:./a.model: wrong result: "* ]]
+		run --separate-stderr tells export --to "$format" told/good --out "told/good.$format"
+		[ "$status" = 0 ]
+		[[ $stderr != *"wrong result"* ]]
+	done
+	json 'rows[0]["context"]["wrong_results"] == "1"' 'rows[1]["context"]["wrong_results"] == "0"' \
+		< <(for side in bad good; do tr -d '\n' <"told/$side.gbench" && echo; done)
+	"$TEST_PYTHON" -c 'import csv, sys
+told = [next(csv.DictReader(open(name)))["wrong_results"] for name in sys.argv[1:]]
+assert told == ["1", "0"], told' told/bad.csv told/good.csv
+	run --separate-stderr tells advise told/bad --format machine
+	[[ $stderr == "gpusig: advise: the signature has wrong results: micro/copy_path on sim:./a.model: "* ]]
+	run --separate-stderr tells advise told/good --format machine
+	[ -z "$stderr" ]
 }
 
 @test "preflight calls the node bad" {

@@ -130,7 +130,7 @@ def _device(signature: Json) -> str:
     return "%s: %s" % (signature["device"], what)
 
 
-def _failed(signature: Json) -> Tuple[Failed, ...]:
+def failed_of(signature: Json) -> Tuple[Failed, ...]:
     return tuple(
         Failed(
             str(entry["program"]),
@@ -165,7 +165,7 @@ def _of(signature: Json, name: str, plan: Json, values: bool = True) -> RunNumbe
         _device(signature),
         signature["simulated"] is True,
         provenance.of_signature(signature, plan),
-        _failed(signature),
+        failed_of(signature),
     )
 
 

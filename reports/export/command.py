@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 from reports.command_line import Parser
-from reports.compare.numbers import BadNumbers
+from reports.compare.numbers import BadNumbers, wrong_results
 from reports.export import gbench, junit, prometheus, reframe, runs, series
 from reports.files import write_whole
 from reports.jsonl import clean
@@ -77,6 +77,8 @@ def export(given: argparse.Namespace) -> int:
     found = [runs.chosen(run, given.only) for run in found]
     for reason in left_out:
         _say("left out: %s" % reason)
+    for said in filter(None, (wrong_results(run.name, run.failed) for run in found)):
+        _say(said)
     if given.only and not any(run.values or run.missing for run in found):
         raise BadNumbers(
             "export: no headline number matches %s"

@@ -73,7 +73,8 @@ def _caches(fields: Json) -> List[Json]:
     return found
 
 
-def _context(run: Run) -> Json:
+def _context(runs: Sequence[Run]) -> Json:
+    run = runs[0]
     fields = run.signature["provenance"]["fields"]
     cores = fields.get("cores_online")
     return {
@@ -93,6 +94,7 @@ def _context(run: Run) -> Json:
         "kernel": run.field("kernel"),
         "simulated": "yes" if run.simulated else "no",
         "cpu_time": "not measured",
+        "wrong_results": str(sum(one.wrong_results for one in runs)),
     }
 
 
@@ -121,7 +123,7 @@ def export(runs: Sequence[Run]) -> Tuple[str, List[str]]:
         else []
     )
     text = json.dumps(
-        {"context": _context(ordered[0]), "benchmarks": benchmarks},
+        {"context": _context(ordered), "benchmarks": benchmarks},
         indent=1,
         ensure_ascii=False,
         allow_nan=False,

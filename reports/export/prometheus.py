@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from typing import Dict, Iterable, List, Mapping, NamedTuple, Sequence, Tuple
 
-from reports.causes import WRONG_RESULT
 from reports.export.runs import Run, Value
 from reports.quantity import spell
 
@@ -97,9 +96,9 @@ def _counts(run: Run) -> Iterable[Sample]:
     """Of each program: what went wrong in it."""
     wrong: Dict[Tuple[str, str], int] = {}
     invalid: Dict[Tuple[str, str], int] = {}
-    for entry in run.signature["not_measured"]:
-        place, count = (str(entry["program"]), str(entry["device"])), int(entry.get("count", 1))
-        wrong[place] = wrong.get(place, 0) + count * (entry["cause"] == WRONG_RESULT)
+    for own in (own for own in run.failed if own.is_wrong):
+        place = own.program, own.device
+        wrong[place] = wrong.get(place, 0) + own.count
     for entry in run.signature["invalid"]:
         place = str(entry["program"]), str(entry["device"])
         invalid[place] = invalid.get(place, 0) + int(entry.get("count", 1))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from reports.compare import gpusig
-from reports.compare.numbers import BadNumbers
+from reports.compare.numbers import BadNumbers, Failed
 from reports.compare.sides import MAX_RUNS, SIGNATURE, Place, named, runs_under
 from reports.compare.verdict import matches
 from reports.groups import grouped
@@ -72,6 +72,12 @@ class Run:
     doubtful: bool
     verdict: str  # the report's last sentence, without the share of invalid values
     signature: Json
+    failed: Tuple[Failed, ...]
+
+    @property
+    def wrong_results(self) -> int:
+        """Cases, with a headline number or without one."""
+        return sum(own.count for own in self.failed if own.is_wrong)
 
     @property
     def machine(self) -> Tuple[str, str, str, bool]:
@@ -164,6 +170,7 @@ def _run(signature: Json, name: str, plan: Json) -> Run:
         said.doubtful,
         said.text,
         signature,
+        gpusig.failed_of(signature),
     )
 
 

@@ -19,7 +19,7 @@ from reports.csv_files import cell
 from reports.export.runs import Run, of_one_machine
 from reports.quantity import listing, plural
 
-_ABOUT = ("time", "node", "device", "model", "gpusig", "driver", "kernel", "doubtful")
+_ABOUT = ("time", "node", "device", "model", "gpusig", "driver", "kernel", "doubtful", "wrong_results")
 
 
 def _about(run: Run) -> List[str]:
@@ -32,6 +32,7 @@ def _about(run: Run) -> List[str]:
         run.driver,
         run.field("kernel"),
         "yes" if run.doubtful else "no",
+        str(run.wrong_results),
     ]
 
 

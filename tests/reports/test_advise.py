@@ -401,6 +401,23 @@ class Telling(workplace.Scratch):
         notes = json.loads(self.advise(str(self.stored(curves())), *OPTIONS, "--format", "json")[1])["notes"]
         self.assertFalse([n for n in notes if "copy_contention" in n], notes)
 
+    def test_wrong_results_are_said(self) -> None:
+        path = self.stored(curves())
+        signature = json.loads(path.read_text(encoding="utf-8"))
+        entry = {"program": "micro/memory", "device": "host", "key": "a=1", "reason": "wrong result: word 7"}
+        signature["not_measured"] += [
+            dict(entry, status="failed", cause="wrong_result", count=2, where={}),
+            dict(entry, status="failed", cause="error", count=1, where={}),
+        ]
+        path.write_text(json.dumps(signature), encoding="utf-8")
+        said = "the signature has wrong results: micro/memory on host: wrong result: word 7, and 1 more case"
+        self.assertIn(said, json.loads(self.advise(str(path), *OPTIONS, "--format", "json")[1])["notes"])
+        for names in ([str(path)], [str(path), str(path)]):
+            out = self.advise(*names, *OPTIONS)[1]
+            self.assertIn(said, " ".join(out.split()))
+        code, out, err = self.advise(str(path), "--format", "machine")
+        self.assertEqual((code, err), (0, "gpusig: advise: %s\n" % said))
+
     def test_the_machine_is_what_the_library_reads(self) -> None:
         path = self.stored(curves())
         code, out, _ = self.advise(str(path), "--format", "machine")
