@@ -11,6 +11,8 @@ import shutil
 from pathlib import Path
 from random import Random
 
+from reports.export.command import FORMATS
+
 from tests.attack import judge
 from tests.attack.workplace import Workplace
 
@@ -25,6 +27,20 @@ _EVIDENCE = (
     (r"\Z", "srun: error: node1: task 1: Exited with exit code 1\n"),
     (r"\Z", "Abort(1) on node 0 (rank 0 in comm 0): application called MPI_Abort(MPI_COMM_WORLD, 1)\n"),
     (r"\Z", "mpirun noticed that process rank 1 with PID 4 on node n1 exited on signal 9 (Killed).\n"),
+)
+_NAMED = r"run has wrong results: micro/copy_path on sim:"
+# What reads the runs good and run, and how it says that the results of run are wrong.
+_CONSUMERS = (
+    *((f"export --to {name} run", _NAMED) for name in FORMATS),
+    ("export --to prometheus run", r"(?m)^gpusig_wrong_results\{.*\} [1-9]"),
+    ("export --to junit run", 'type="wrong result"'),
+    ("report run", "wrong result"),
+    ("fleet run", "[1-9][0-9]* wrong results? of micro/copy_path"),
+    ("compare good run", r"gave 0 wrong\s+results\s+before\s+and\s+[1-9]"),
+    ("compare --aa run", _NAMED),
+    ("scorecard good run", r"! no, failed:\s+micro/copy_path"),
+    ("preflight --device sim:quiet --reference run", _NAMED),
+    ("advise run --format machine", "the signature has wrong results: micro/copy_path on sim:"),
 )
 
 
@@ -101,21 +117,17 @@ def _split_fleet(chance: Random, place: Workplace) -> str | None:
 
 def _wrong(chance: Random, place: Workplace) -> str | None:
     """Every consumer of a run with wrong results says so."""
-    every = chance.randint(1, 40)
-    (place.folder / "a.model").write_text(f"like = quiet\ncorrupt_copy_every = {every}\n", encoding="utf-8")
-    only = ["--only", "micro/copy_path", "--budget", "2s"]
-    measured = place.run(place.driver("run", "--device", "sim:./a.model", *only, "--out", "run"))
+    every, model = chance.randint(1, 40), place.folder / "a.model"
+    for name, faults in (("good", ""), ("run", f"corrupt_copy_every = {every}\n")):
+        model.write_text(f"like = quiet\n{faults}", encoding="utf-8")
+        only = ["--only", "micro/copy_path", "--budget", "2s"]
+        measured = place.run(place.driver("run", "--device", "sim:./a.model", *only, "--out", name))
     rows = judge.rows(place.folder / "run" / "records.jsonl")
     wrong = sum(row.get("cause") == "wrong_result" for row in rows)
     if measured.code != 1 or not wrong:
         return measured.says(f"a copy in {every} is wrong, and {wrong} cases are")
-    for words, shown in (
-        (("export", "--to", "prometheus"), r"(?m)^gpusig_wrong_results\{.*\} [1-9]"),
-        (("export", "--to", "junit"), 'type="wrong result"'),
-        (("report",), "wrong result"),
-        (("fleet",), "wrong result"),
-    ):
-        ran = place.run(place.driver(*words, "run"))
+    for words, shown in _CONSUMERS:
+        ran = place.run(place.driver(*words.split()))
         if not re.search(shown, ran.out + ran.err):
             return ran.says(f"{wrong} wrong results do not show")
         if problem := judge.ended(ran):
