@@ -22,7 +22,7 @@ from reports.advise_uncertainty import uncertainty
 from reports.causes import completed
 from reports.compare.gpusig import failed_of
 from reports.compare.numbers import wrong_results
-from reports.jsonl import Json, BadRecord, clean, is_number, read_object, whole_in
+from reports.jsonl import Json, BadRecord, clean, is_number, is_version, read_object, whole_in
 from reports.machine import name_of
 from reports.quantity import percent
 from reports.signature_file import MALFORMED, READS
@@ -124,10 +124,10 @@ def read_signature(path: Path) -> Json:
         raise AdviseError("%s: %s" % (path, why), BAD) from None
     if signature.get("schema") != "gpusig.signature":
         raise AdviseError("%s: not a signature of ./gpusig run" % path, BAD)
-    if not str(signature.get("version", "")).startswith(READS):
+    if not is_version(signature.get("version"), READS):
         raise AdviseError(
-            "%s: a signature of version %s; this program reads %s"
-            % (path, str(signature.get("version"))[:20], READS + "x"),
+            "%s: a signature of version %s; this program reads %d.x"
+            % (path, str(signature.get("version"))[:20], READS),
             BAD,
         )
     return completed(signature)

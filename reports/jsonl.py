@@ -185,6 +185,11 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
+def is_version(value: Any, major: int) -> bool:
+    """Whether it is a version such as "3.2.0" of this major one. "3." is none."""
+    return isinstance(value, str) and bool(re.fullmatch(r"%d(\.[0-9]{1,6}){2}" % major, value))
+
+
 def whole_in(text: str) -> Optional[int]:
     """The number that a text is, as far as any number in a record goes; int() knows other digits and has a
     limit of its own."""

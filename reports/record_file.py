@@ -7,25 +7,23 @@ come from a crashed run or from another machine, so neither its size nor its typ
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Dict, Tuple
 
 from reports.contradictions import contradiction_of
-from reports.jsonl import BadRecord, Json, Reader, clean, open_regular, parse_line, read_lines
+from reports.jsonl import BadRecord, Json, Reader, clean, is_version, open_regular, parse_line, read_lines
 from reports.placement import usual
 from reports.records import Group, Records, Run, case_of, end_of, run_of
 from reports.tries import merged
 
 MAX_OF_A_CASE = 40000  # measured are up to some hundred, and of all pairs of 128 nodes 32 600,
 MAX_PARTS = 100000  # and in a file some ten thousand
-_VERSION = re.compile(r"1\.[0-9]{1,6}\.[0-9]{1,6}\Z")
 
 
 def _known_schema(reader: Reader) -> None:
     if reader.json.get("schema") != "gpusig.record":
         raise BadRecord("not a gpusig.record")
-    if not _VERSION.match(reader.text("version")):
+    if not is_version(reader.text("version"), 1):
         raise BadRecord("its record version is not 1.x")
 
 

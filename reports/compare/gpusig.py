@@ -14,7 +14,7 @@ from reports.causes import CONTENDED, UNTRIED, UNAVAILABLE, WRONG_RESULT, comple
 from reports.compare import provenance
 from reports.compare.numbers import DIFFERENCE, RATIO, BadNumbers, Failed, Number, RunNumbers
 from reports.groups import GROUPS
-from reports.jsonl import BadRecord, Json, clean, is_number, read_object
+from reports.jsonl import BadRecord, Json, clean, is_number, is_version, read_object
 from reports.machine import main_device, name_of
 from reports.quantity import spell
 from reports.signature_file import MALFORMED, READS, SCHEMA
@@ -181,9 +181,9 @@ def read_signature(path: Path, name: str) -> Json:
         raise BadNumbers("%s: signature.json: %s" % (name, why)) from None
     if not is_signature(found):
         raise BadNumbers("%s: signature.json is not one of gpusig" % name)
-    if not str(found.get("version", "")).startswith(READS):
+    if not is_version(found.get("version"), READS):
         raise BadNumbers(
-            "%s: signature.json has version %s, and this reads %sx; make it again: ./gpusig report %s"
+            "%s: signature.json has version %s, and this reads %d.x; make it again: ./gpusig report %s"
             % (name, clean(str(found.get("version")))[:40], READS, name)
         )
     return completed(found)

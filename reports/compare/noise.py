@@ -23,11 +23,11 @@ from reports.compare.comparison import label_of
 from reports.compare.numbers import RATIO, BadNumbers, RunNumbers, refuse_wrong_results
 from reports.compare.sides import Side
 from reports.compare.verdict import IMPROVE, INVALID, REGRESS, Row, Settings
-from reports.jsonl import BadRecord, Json, is_number, read_object
+from reports.jsonl import BadRecord, Json, is_number, is_version, read_object
 from reports.metrics import shortened
 from reports.quantity import percent, plural
 
-SCHEMA, VERSION, READS = "gpusig.noise", "1.0.0", "1."
+SCHEMA, VERSION, READS = "gpusig.noise", "1.0.0", 1
 COUNTS = (4, 6, 8, 12)  # runs a side
 REPEATS = 8  # of the alarms, unless asked for others
 _DRAWS = 400
@@ -195,7 +195,7 @@ def load(path: Path, name: str) -> Json:
         raise BadNumbers("%s: %s" % (name, why.strerror)) from None
     except BadRecord as why:
         raise BadNumbers("%s is malformed: %s" % (name, str(why)[:100])) from None
-    if found.get("schema") != SCHEMA or not str(found.get("version")).startswith(READS):
+    if found.get("schema") != SCHEMA or not is_version(found.get("version"), READS):
         raise BadNumbers("%s is not a noise floor that this reads: ./gpusig compare --aa makes one" % name)
     return found
 

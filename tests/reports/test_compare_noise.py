@@ -171,6 +171,7 @@ class Kept(unittest.TestCase):
             "[]",
             '{"schema": "gpusig.noise"}',
             head % "2.0.0" + ', "metrics": []}',
+            head % "1." + ', "metrics": []}',
             "\xff",
             '{"schema": NaN}',
             head % "1.0.0" + ', "metrics": [1]}',

@@ -5,6 +5,7 @@ there."""
 from __future__ import annotations
 
 import json
+import re
 import unittest
 
 import synthetic
@@ -107,16 +108,15 @@ class Read(workplace.Scratch):
         )
         self.assertEqual(len(content["not_measured"][0]["where"]["footprint"]), 4)
 
-    def test_one_of_an_earlier_version_is_one_line(self) -> None:
-        path = self.folder / "signature.json"
-        path.write_text(
-            json.dumps(dict(written(self.signature(curves())), version="2.2.0")), encoding="utf-8"
-        )
-        for words in (("advise", str(path), *ASKED), ("compare", str(path), str(path))):
-            code, out, err = self.run_command(*words)
-            self.assertNotEqual(code, 0, words)
-            self.assertEqual((out, err.count("\n")), ("", 1), words)
-            self.assertIn("2.2.0", err)
+    def test_one_of_another_version_is_one_line(self) -> None:
+        path, good = self.folder / "signature.json", written(self.signature(curves()))
+        for version in ("2.2.0", "3.", "3.x", "3.2", "3.2.0.1", "3.2.0\n", "33.2.0", "", 3):
+            path.write_text(json.dumps(dict(good, version=version)), encoding="utf-8")
+            for words in (("advise", str(path), *ASKED), ("compare", str(path), str(path))):
+                code, out, err = self.run_command(*words)
+                self.assertNotEqual(code, 0, words)
+                self.assertEqual((out, err.count("\n")), ("", 1), words)
+                self.assertRegex(err, "version %s.* reads 3.x" % re.escape(str(version).rstrip("\n")))
 
 
 class Sizes(workplace.Scratch):
