@@ -24,7 +24,7 @@ DONE = ("ok", "skipped")
 _BLOCK = 1 << 20
 
 
-class DiskFull(Exception):
+class CannotWrite(Exception):
     """The records cannot be written: no space, or the folder became read-only."""
 
 
@@ -127,7 +127,7 @@ class RecordFile:
                     _keep(self.path.with_suffix(".cut"), records)
                     records.truncate(whole)
         except OSError as error:
-            raise _disk_full(self.path, error) from error
+            raise _cannot_write(self.path, error) from error
         return cut_bytes
 
     def update(self) -> None:
@@ -155,7 +155,7 @@ class RecordFile:
                 os.close(handle)
         except OSError as error:
             self.truncate_partial()
-            raise _disk_full(self.path, error) from error
+            raise _cannot_write(self.path, error) from error
 
     def _enter(self, line: bytes) -> None:
         """A damaged record changes nothing."""
@@ -260,5 +260,5 @@ def _keep(path: Path, records: BinaryIO) -> None:
         pass
 
 
-def _disk_full(path: Path, error: OSError) -> DiskFull:
-    return DiskFull(f"cannot write {path}: {error.strerror}")
+def _cannot_write(path: Path, error: OSError) -> CannotWrite:
+    return CannotWrite(f"cannot write {path}: {error.strerror}")

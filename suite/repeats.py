@@ -21,7 +21,7 @@ from suite import damaged, duration, one_machine, resume
 from suite.command_error import BAD, INCONCLUSIVE, OK, CommandError
 from suite.folder import WHOLE, create, open_own, refuse_link, refuse_links, refuse_others
 from suite.programs import Program
-from suite.records import DiskFull
+from suite.records import CannotWrite
 from suite.run import Options, Part, Run, decide, find, how_to_go_on, kept, least_s, refuse_used
 from suite.saying import count, say
 
@@ -112,7 +112,7 @@ def run(options: Options, settings: dict[str, str], bin_dir: Path, sources: Path
     try:
         series.save(folder)
         return _go(series, folder, found, options.strict)
-    except DiskFull as error:
+    except CannotWrite as error:
         say(str(error))
         return BAD
     finally:

@@ -23,7 +23,7 @@ from suite import damaged, duration, naming
 from suite.command_error import BAD, CommandError
 from suite.folder import open_own
 from suite.launch import signal_group
-from suite.records import DiskFull
+from suite.records import CannotWrite
 from suite.saying import say
 
 _SCHEMA, _VERSION = "gpusig.plan", "1.0.0"
@@ -65,7 +65,7 @@ def write_json(path: Path, value: dict) -> None:
     except OSError as error:
         with suppress(OSError):
             fresh.unlink()
-        raise DiskFull(f"cannot write {error.filename or path}: {error.strerror}") from error
+        raise CannotWrite(f"cannot write {error.filename or path}: {error.strerror}") from error
 
 
 def load(path: Path) -> Plan:

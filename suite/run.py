@@ -32,7 +32,7 @@ from suite import (
 from suite.command_error import BAD, CANNOT_RUN, INCONCLUSIVE, OK, USAGE, CommandError
 from suite.folder import WHOLE, create, refuse_links, refuse_others
 from suite.programs import Program
-from suite.records import DiskFull, RecordFile
+from suite.records import CannotWrite, RecordFile
 from suite.saying import count, say
 
 DEFAULT_BUDGET_S = 120.0
@@ -295,7 +295,7 @@ class Run:
                     budget = plan.Budget(total_s, time.monotonic(), self._opening_s(todo), grace_s)
                     self._announce(budget, todo)
                     self._measure(todo, budget)
-        except DiskFull as error:
+        except CannotWrite as error:
             self.disk_error = str(error)
         self._summary(time.monotonic() - begun)
         return self._judge(self._report())
@@ -382,7 +382,7 @@ class Run:
         shown.end(name, _line(outcome), outcome["status"] == "failed")
         self.plan.save(self.folder / "plan.json")
         if starting.NO_SPACE in outcome["reason"]:
-            raise DiskFull(outcome["reason"])
+            raise CannotWrite(outcome["reason"])
 
     def _gave_up(self, program: Program) -> bool:
         """A soak goes on with a program that failed: how often it does is what it looks for."""
@@ -432,7 +432,7 @@ class Run:
             say(f"stopped by {signal.Signals(self.stop.signum).name}; go on with: {go_on}")
         if self.disk_error:
             say(f"{self.disk_error}; what was written is complete")
-            say(f"when there is space, go on with: {go_on}")
+            say(f"when it can be written, go on with: {go_on}")
 
     def _soaked(self) -> str:
         statuses = self.record_file.programs

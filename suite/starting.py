@@ -17,7 +17,7 @@ from suite.folder import open_own
 from suite.passes import Start
 from suite.plan import Budget
 from suite.programs import Program
-from suite.records import DiskFull, ProgramStatus, RecordFile
+from suite.records import CannotWrite, ProgramStatus, RecordFile
 
 NO_SPACE = os.strerror(errno.ENOSPC)
 
@@ -76,7 +76,7 @@ class Starter:
                 return self._never_began(
                     program, "failed", 126, f"cannot be started: {error.strerror}", budget_s
                 )
-            raise DiskFull(f"cannot run {program.name} in {self._folder}: {error.strerror}") from error
+            raise CannotWrite(f"cannot run {program.name} in {self._folder}: {error.strerror}") from error
         is_full = (
             shutil.disk_usage(self._folder).free == 0
         )  # before what was cut off is taken out, which makes space

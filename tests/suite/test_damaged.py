@@ -17,7 +17,7 @@ from unittest.mock import patch
 from suite import damaged, passes, plan, resume, run
 from suite.command_error import CommandError
 from suite.programs import Program
-from suite.records import DiskFull, RecordFile
+from suite.records import CannotWrite, RecordFile
 from tests import level
 
 HOME = Path(__file__).resolve().parents[2]
@@ -183,7 +183,7 @@ class Damaged(unittest.TestCase):
             with self.subTest(seed=seed), contextlib.redirect_stderr(io.StringIO()):
                 try:
                     self.resumed()
-                except (CommandError, DiskFull) as error:
+                except (CommandError, CannotWrite) as error:
                     refused += 1
                     self.assertEqual(len(str(error).splitlines()), 1)
         self.assertLess(refused, 150)  # the others went on
@@ -265,7 +265,7 @@ class Damaged(unittest.TestCase):
     def test_a_folder_where_a_file_is_first_written_is_one_line(self):
         path = self.folder / "plan.json"
         (self.folder / "plan.json.new").mkdir()
-        with self.assertRaisesRegex(DiskFull, "^cannot write [^\n]*/plan.json.new: Is a directory$"):
+        with self.assertRaisesRegex(CannotWrite, "^cannot write [^\n]*/plan.json.new: Is a directory$"):
             resume.write_json(path, {})
 
 

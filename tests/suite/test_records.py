@@ -8,7 +8,7 @@ from pathlib import Path
 
 from suite import plan
 from suite.programs import Program
-from suite.records import DiskFull, RecordFile
+from suite.records import CannotWrite, RecordFile
 
 
 def line(kind, program="micro/a", **more):
@@ -94,7 +94,7 @@ class Records(unittest.TestCase):
         record_file.append({"kind": "end", "run": "r1", "program": "micro/a", "status": "failed"})
         last = json.loads(self.path.read_text(encoding="utf-8").splitlines()[-1])
         self.assertEqual((last["schema"], last["status"]), ("gpusig.record", "failed"))
-        with self.assertRaises(DiskFull):
+        with self.assertRaises(CannotWrite):
             RecordFile(Path("/dev/full")).append({"kind": "end", "program": "micro/a"})
 
     def test_a_case_with_one_good_number_counts_as_valid(self):
