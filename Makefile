@@ -137,7 +137,7 @@ ranks-apart: $(archive)
 	+exec 9>&1; said=$$($(MAKE) --no-print-directory -k HAVE_MPI=1 HAVE_HWLOC=$(HAVE_HWLOC) HAVE_NVCC=$(HAVE_NVCC) rank-programs 2>&1 >&9) || \
 		failed=1; [ -z "$$said" ] || printf '%s\n' "$$said" >&2; \
 	[ -z "$$failed" ] || $(if $(ranks_must_build),exit 1,{ rm -f $(built_ranks); printf 'skip: %s (they do not build with %s: %s)\n' '$(mpi_programs:.c=)' '$(MPICC)' \
-		"$$(printf '%s\n' "$$said" | awk '/^[^ ]*make[^ ]*: / { next } !why { why = $$0 } \
+		"$$(printf '%s\n' "$$said" | awk '/^([^ ]*\/)?g?make(\[[0-9]+\])?: / { next } { why = $$0 } \
 			tolower($$0) ~ /error|undefined|cannot/ { why = $$0; exit } END { print why ? why : "see above" }')"; })
 
 rank-programs: $(built_ranks)
