@@ -32,7 +32,8 @@ int rank_program_open_devices(const struct mpi_command_handler *ranks, uint32_t 
 			      struct rank_device *d, const char *given, const struct dev_set *set);
 
 /* Leader only: the case is oversubscribed where a host has fewer cores than ranks, where the CPU
- * quota grants fewer, or where some of its ranks are bound to fewer cores than they are. */
+ * quota grants fewer, or where more of its ranks are bound within the cores of one of them than
+ * these are. */
 void rank_program_flag_shared_cores(struct bench_case *c);
 
 #endif
