@@ -344,31 +344,6 @@ class NcclFailures(Foreign):
                 [True, True] if what.startswith("contended") else [],
             )
 
-    def test_an_error_that_nothing_marks(self) -> None:
-        """rccl-tests, and nccl-tests from 2.13 until it said its version, end with NCCL's last error, or
-        with an empty line."""
-        text = text_of("rccl_tests_all_reduce.txt")
-        error = "Call to ibv_modify_qp failed with error Connection timed out"
-        self.assertTrue(text.endswith("\n#\n\n"))
-        for end in ("\n", "", "\r\n"):
-            self.assertEqual(self.reasons(text[:-1] + error + end), {"NCCL says: " + error})
-        named = text_of("nccl_tests_broadcast_timestamps.txt").partition("\n")[2]
-        self.assertEqual(self.reasons(named[:-1] + error), {"NCCL says: " + error})
-        tagged = "".join("[1,0]<stdout>:%s\n" % line for line in (text[:-1] + error).split("\n"))
-        self.assertEqual(self.reasons(tagged), {"NCCL says: " + error})
-        unmarked = (
-            text_of("nccl_tests_error_column.txt").replace("2 FAILED", "0 OK").replace("1e+00", "0e+00")
-        )
-        for harmless in (
-            text[:-1],
-            unmarked[:-1] + "done\n",
-            text + "Sat Nov 28 10:00:00 UTC 2026\n",
-            text + "\nreal\t0m3.1s\n",
-            text[:-1] + "[1732800000.1] [node01:1] UCX WARN object was not returned\n\n",
-            text_of("nccl_tests_broadcast_timestamps.txt")[:-1] + "done\n",
-        ):
-            self.assertEqual(self.reasons(harmless), {""})
-
     def test_json(self) -> None:
         def of(**changes: Any) -> set:
             content = content_of("nccl_tests_all_reduce.json")

@@ -39,7 +39,6 @@ BUSBW_FROM = 1 << 20  # bytes
 PLACES = ("out_of_place", "in_place")
 TIMES = ("time", "cputime")  # the second with -C
 MAX_RANKS = 1 << 16
-_MOST_OF_FOOTER = 20  # lines
 _APART = "give each process a file (or build nccl-tests with MPI=1)"
 _MAX_FACT = 1000  # characters of a line about the run
 _NOT_CHECKED = _NOT_MEASURED = "N/A"
@@ -243,7 +242,6 @@ class _Table:
         self.stated = 0  # tables, by the lines at the ends of our own
         self.ranks: Dict[int, Rank] = {}
         self.ranks_name, self.blamed, self.error = "", False, ""
-        self.says_last_error = False  # as it is; later versions mark it
         self.errors_unjudged = False  # the line that counts the rows' errors out of bounds is to come
 
     def comment(self, line: str, number: int) -> None:
@@ -256,7 +254,6 @@ class _Table:
                 raise BadRecord("several tests in one file, and the names of their programs are not in it")
             self.columns, self.tests = _columns(words[1:], self.above), self.tests + 1
             self.found.metrics.table, self.blamed = number, False
-            self.says_last_error = "#wrong" in words and "library: nccl-tests" not in self.found.provenance
             self.ranks_name = state_ranks(
                 self.found,
                 [self.ranks[rank] for rank in sorted(self.ranks)],
@@ -380,21 +377,10 @@ class _Table:
         return value
 
 
-def _bare_error(footer: Sequence[str]) -> str:
-    """NCCL's last error, of the lines from the average on. Programs with #wrong and without a version end
-    with it, or with an empty line. Where more follows, the line is another's, such as a launcher's."""
-    *comments, last = footer[:-1] if footer[-1] == "" else footer
-    return last if comments and all(line.startswith("#") for line in comments) and last[:1] != "#" else ""
-
-
 def read(text: str) -> Found:
-    table, footer = _Table(), []
+    table = _Table()
     for number, raw in enumerate(text.split("\n"), 1):
         line = clean(raw).strip()
-        if line.startswith(_AVERAGE):
-            footer = []
-        if len(footer) < _MOST_OF_FOOTER:
-            footer.append(line)
         words = line.split()
         if line.startswith("#"):
             table.comment(line, number)
@@ -412,9 +398,6 @@ def read(text: str) -> Found:
             "cut off: %s, and its end is not there or counts %d"
             % (plural(table.tests, "table"), table.stated)
         )
-    bare = _bare_error(footer) if table.says_last_error else ""
-    if bare:
-        table.error = "NCCL says: " + bare
     if table.error:
         table.found.metrics.invalidate(table.error)
     return table.found
