@@ -66,7 +66,7 @@ _SETTINGS = {
     "aggregated iterations": re.compile(r"agg iters: ([0-9]+)"),
     "validation": re.compile(r"validation: ([0-9]+)"),
     "graph launches": re.compile(r"graph: ([0-9]+)"),
-    "unaligned by": re.compile(r"unalign: ([0-9]+)"),
+    "unaligned by": re.compile(r"unalign: ([1-9][0-9]*)"),
     "largest size": re.compile(r"maxBytes ([0-9]+)"),  # that of the buffers, which calls use in turn
 }
 _OWN = re.compile(r"# gpusig (\S+), in the format of nccl-tests")

@@ -39,9 +39,10 @@ _SWITCHES = {
     "per-iteration timing": "per_iter_timing",
     "parallel init": "parallel_init",
 }
-# Of the arguments, sizes, which are in the names, and the file.
+# Of the arguments, what names and settings have, and the file.
 _NOT_OF_ARGUMENTS = re.compile(
-    r"\0(?:-[befiJ]|--(?:minbytes|maxbytes|stepbytes|stepfactor|output_file)\b)[\0=]?[^\0]*"
+    r"\0(?:-[befiodrtgnmwcGIJ]|--(?:minbytes|maxbytes|stepbytes|stepfactor|op|datatype|root|nthreads|ngpus|iters"
+    r"|agg_iters|warmup_iters|check|cudagraph|output_file)\b)[\0=]?[^\0]*"
 )
 # Of the whole environment, what changes how a collective runs. Those of _NOT_OF_ENVIRONMENT name files or
 # jobs.
