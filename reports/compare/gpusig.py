@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Dict, Tuple
 
-from reports.causes import CONTENDED, UNTRIED, UNAVAILABLE, WRONG_RESULT, completed
+from reports.causes import CONTENDED, NEUTRAL, UNAVAILABLE, WRONG_RESULT, completed
 from reports.compare import provenance
 from reports.compare.numbers import DIFFERENCE, RATIO, BadNumbers, Failed, Number, RunNumbers
 from reports.groups import GROUPS
@@ -85,7 +85,7 @@ def _missing(signature: Json) -> Dict[str, Number]:
             None,
             True,
             unavailable=entry["cause"] in UNAVAILABLE,
-            untried=entry["cause"] in UNTRIED,
+            neutral=entry["cause"] in NEUTRAL,
             reason=reason,
             label=spell(metric),
             group=_GROUP_OF.get(program, "Others"),

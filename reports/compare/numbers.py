@@ -27,7 +27,7 @@ class Number:
     judged: bool = True  # a headline number; the others are described
     control: bool = False  # measured because a change of the machine's device cannot touch it
     unavailable: bool = False  # missing, because this machine cannot do it
-    untried: bool = False  # missing, because no case ran that would have given it
+    neutral: bool = False  # missing, for a reason that is no sign of a bad machine
     scale: str = RATIO
     reason: str = ""  # why it is missing
     contended: bool = False  # others used the machine meanwhile

@@ -454,9 +454,10 @@ def _reasons(
     if len(kinds) > 1 or any(node["state"] == OFF for node in nodes):
         found += ["%s: %s." % (kind["name"], kind["reason"]) for kind in kinds if kind["reason"]]
     found += _groups_reasons(kinds)
-    hidden = [node for node in nodes if node["hidden"]]
-    if hidden and not any(kind["groups"] for kind in kinds):
-        found += [_hidden_text(nodes, most) + "."] * any(node["state"] == OFF for node in nodes)
+    hidden = any(node["hidden"] for node in nodes)
+    if (hidden or any(node["ahead"] for node in nodes)) and not any(kind["groups"] for kind in kinds):
+        if hidden and any(node["state"] == OFF for node in nodes):
+            found.append(_hidden_text(nodes, most) + ".")
         found.append(
             "Several runs of each node (--repeats) or more nodes show more; --only judges without the "
             "numbers that spread so far."

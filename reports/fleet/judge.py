@@ -41,7 +41,7 @@ class Missing(Enum):
     """Why a node has no value."""
 
     FAILED = "it was tried, and what came is none"
-    UNTRIED = "no case ran that would have given it"
+    NEUTRAL = "no case ran that would have given it, or nothing is there to be measured"
     ABSENT = "the node cannot have it, or was not asked for it"
 
 
@@ -127,16 +127,17 @@ class Kind:
 
     def lacks(self, place: int) -> List[Tuple[Metric, str]]:
         """The metrics of which this node has no value, or none that can be judged, though it should: what was
-        tried and failed, even where it failed on all; a case that did not run where that of another did; and
-        what it cannot have or was not asked for, or what too few have for a verdict, where half have it."""
+        tried and failed, even where it failed on all; what is missing for a reason that is no sign of a bad
+        machine, where half have it; and what the node cannot have or was not asked for, or what too few have
+        for a verdict, where most have it."""
         found = []
         for metric in self.metrics:
             cell, have = metric.cells[place], sum(cell.missing is None for cell in metric.cells)
             reason = cell.reason or metric.reason
             if not reason or have and metric.number.better not in ("higher", "lower"):
                 continue
-            half = len(self.nodes) / 2
-            needed = {Missing.FAILED: 0, Missing.UNTRIED: 1, Missing.ABSENT: half, None: half}
+            half, most = len(self.nodes) / 2, (len(self.nodes) + 1) / 2
+            needed = {Missing.FAILED: 0, Missing.NEUTRAL: half, Missing.ABSENT: most, None: most}
             if have >= needed[cell.missing] or cell.reason and cell.missing is None:
                 found.append((metric, reason))
         return found
@@ -188,9 +189,9 @@ def _missing(node: Node, name: str) -> Missing:
     """The worst of its runs."""
     numbers = [run.numbers.get(name) for run in node.runs]
     lost = [number for number in numbers if number is not None and number.value is None]
-    if any(not number.unavailable and not number.untried for number in lost):
+    if any(not number.unavailable and not number.neutral for number in lost):
         return Missing.FAILED
-    return Missing.UNTRIED if any(number.untried for number in lost) else Missing.ABSENT
+    return Missing.NEUTRAL if any(number.neutral for number in lost) else Missing.ABSENT
 
 
 def _value_of(node: Node, name: str, like: Number) -> _Value:
