@@ -311,7 +311,7 @@ class Speed(unittest.TestCase):
             outcome.BAD,
         )
 
-    def test_one_good_try_is_enough(self) -> None:
+    def test_a_good_try_after_one_that_was_a_little_slow_is_enough(self) -> None:
         self.assertEqual(
             speed.judged(measured(99.5, low=92.0, high=99.5, tries=2, counted=2), RATE, 10).outcome,
             outcome.OK,
