@@ -46,8 +46,8 @@ struct mpi_job {
 	int rank, size, hosts;
 	int host, local; /* the first rank of this host; the number of this rank on it: 0, 1, ... */
 	int leader_host_ranks;  /* on the leader's host */
-	int sharing_ranks;      /* of one host, all of them or those bound within the cores of one of
-				   them, which are more than `shared_cores`; 0: none are */
+	int sharing_ranks;      /* of one host, all or those bound within the cores of one of them,
+				   which are more than `shared_cores`; 0: none are */
 	int shared_cores;       /* that compute for these at once (cores_at_once()) */
 	bool on_leader_machine; /* on its host, or in a container or namespace beside it */
 	int cores[CORES_MAX];   /* processors that its ranks may use, ascending */

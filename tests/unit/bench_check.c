@@ -29,7 +29,7 @@ static struct {
 	unsigned held_up; /* this check takes ten times as long as a sample */
 	unsigned late;    /* from this execution after the samples on they take `late_ns` longer */
 	long late_ns;
-	bool dear;        /* every comparison in full takes forty times as long */
+	bool dear; /* every comparison in full takes forty times as long */
 } act;
 
 static unsigned setups, bodies, single_passes, poisons, polls, comparisons;
