@@ -40,13 +40,13 @@ static bool is_counted_by(const char *root, const char *unit, int core)
 	return in_list[core];
 }
 
-void core_kind_name(const char *root, int core, char name[CORE_KIND_BYTES])
+unsigned long long core_kind_name(const char *root, int core, char name[CORE_KIND_BYTES])
 {
 	static const char *const units[] = {"cpu_core", "cpu_atom", "cpu_lowpower"};
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		if (is_counted_by(root, units[i], core)) {
 			snprintf(name, CORE_KIND_BYTES, "%s", units[i]);
-			return;
+			return 0;
 		}
 	}
 	/* Variant and revision are of a part's making, not of its kind. */
@@ -59,6 +59,7 @@ void core_kind_name(const char *root, int core, char name[CORE_KIND_BYTES])
 		snprintf(name, CORE_KIND_BYTES, "capacity %llu", capacity);
 	else
 		name[0] = '\0';
+	return midr ? 0 : capacity;
 }
 
 static bool is_faster(const char *root, int core, int than)
@@ -76,9 +77,7 @@ static bool is_faster(const char *root, int core, int than)
 static struct kind kind_of_core(const char *root, int core)
 {
 	struct kind k = {.first = core};
-	core_kind_name(root, core, k.name);
-	if (strncmp(k.name, "capacity ", 9) == 0)
-		k.least = k.most = strtoull(k.name + 9, NULL, 10);
+	k.least = k.most = core_kind_name(root, core, k.name);
 	return k;
 }
 

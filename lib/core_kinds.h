@@ -19,9 +19,9 @@
 #include <stddef.h>
 
 /* The kind of a core: "cpu_core", "implementer 0x41 part 0xd85", "capacity 446"; "" where the
- * kernel tells none. */
+ * kernel tells none. Returns the capacity where that alone tells the kind, else 0. */
 #define CORE_KIND_BYTES 48
-void core_kind_name(const char *root, int core, char name[CORE_KIND_BYTES]);
+unsigned long long core_kind_name(const char *root, int core, char name[CORE_KIND_BYTES]);
 
 /* Keep, of these cores, those of the fastest kind: of the largest capacity, then of the highest
  * clock, then the first. How many are left. */
