@@ -17,6 +17,7 @@ from typing import Dict, List, Optional, Sequence
 
 from reports.causes import NOT_RUN
 from reports.compare.numbers import BadNumbers
+from reports.compare.verdict import MOST_HIDDEN
 from reports.preflight.node import Measured, Node
 from reports.preflight.outcome import BAD, OK, UNKNOWN, Check
 from reports.preflight.reference import FROM_NOWHERE, Expected, Reference
@@ -25,7 +26,7 @@ from reports.quantity import human, listing, percent, plural
 
 NAME = "speed"
 LEAST = math.log(1.02)
-MOST_ALLOWED = math.log(1.20)  # of noise; above it a number is bad or unknown
+MOST_ALLOWED = math.log1p(MOST_HIDDEN)  # of noise; above it a number is bad or unknown
 TOO_NOISY = "its noise would hide a node that is 20 % slower"
 SPREAD = "its own values reach from what is allowed to what is not"
 SHOWN, AGAIN = "shown", "again"  # nothing to compare with; not ok as far as one try goes
