@@ -27,10 +27,8 @@ WRONG_RESULT, ERROR, OUT_OF_MEMORY, NOT_SUPPORTED, IMPOSSIBLE = OF_CASES = (
 UNAVAILABLE = (OUT_OF_MEMORY, NOT_SUPPORTED, IMPOSSIBLE)  # this machine, or what was asked, cannot have it
 NOT_RUN, NOT_STARTED = "not_run", "not_started"  # a case, a program
 NOT_REPORTED, AMBIGUOUS = "not_reported", "ambiguous"  # the case of a headline number is unknown, or several
-NO_VALUE, OTHER = (
-    "no_value",
-    "other",
-)  # it has neither a value nor a flag; a flag or a cause that this version lacks
+# it has neither a value nor a flag; a flag or a cause that this version lacks
+NO_VALUE, OTHER = "no_value", "other"
 # nothing was measured that could be its value, or nothing is there to be measured: no sign of a bad machine
 NEUTRAL = (NOT_RUN, NOT_REPORTED, AMBIGUOUS, MECHANISM, NO_VALUE)
 CAUSES = (*FLAGS, *OF_CASES, NOT_RUN, NOT_STARTED, NOT_REPORTED, AMBIGUOUS, NO_VALUE, OTHER)
