@@ -21,6 +21,7 @@ from torus_model import (
     Model,
     dims,
     gain,
+    near_gain,
     nodes,
     size_text,
     table,
@@ -29,6 +30,7 @@ from torus_model import (
 )
 
 LAST = SWEEP[-1]
+GAIN_BAR = "gain - 1 within 10 %"
 HEADS = ["what", "paper", "L on one port", "L on all ports", "bar", "reached on one", "reached on all"]
 Judge = Callable[[tuple[str, ...]], tuple[str, bool]]
 
@@ -225,7 +227,7 @@ def middle(model: Model, found: Rows) -> Iterator[str]:
 
     def small(swing: tuple[str, ...]) -> tuple[str, bool]:
         value = max(gain(model, shape, s, swing) for s in SWEEP if s <= 32 * KIB)
-        return f"{value:.3f}", near(value, 1.5)
+        return f"{value:.3f}", near_gain(value, 1.5)
 
     def another(swing: tuple[str, ...]) -> tuple[str, bool]:
         crossing = next((s for s in SWEEP if gain(model, shape, s, swing) < 1 - EQUAL), None)
@@ -244,7 +246,7 @@ def middle(model: Model, found: Rows) -> Iterator[str]:
     found.add(
         "64x64: gain at 2 MiB over mirrored recursive doubling", "not printed", "about 1.5", over_mirrored
     )
-    found.add("64x64: largest gain up to 32 KiB", "up to 1.5", "within 10 %", small)
+    found.add("64x64: largest gain up to 32 KiB", "up to 1.5", GAIN_BAR, small)
     fastest(model, found, shape, "32 B to 32 MiB", 32 * MIB)
     found.add("64x64: another is faster from", "128 MiB (bucket)", "the same power of two", another)
     found.add("64x64: bucket over Swing at 512 MiB", "below 1", "< 1", bucket)
@@ -318,9 +320,9 @@ def rectangles(model: Model, found: Rows) -> Iterator[str]:
 
     def loss(swing: tuple[str, ...]) -> tuple[str, bool]:
         value = model.best("256x4", swing, LAST)[0] / model.time("256x4", "ring", LAST)
-        return f"{value:.3f}", near(value, 1.6)
+        return f"{value:.3f}", near_gain(value, 1.6)
 
-    found.add("256x4: Swing over ring at 512 MiB", "about 1.6", "within 10 %", loss)
+    found.add("256x4: Swing over ring at 512 MiB", "about 1.6", GAIN_BAR, loss)
     most(model, found, "128x8", 3, "3 (text), 3.09 (figure)")
     yield from found.table()
 
@@ -328,11 +330,11 @@ def rectangles(model: Model, found: Rows) -> Iterator[str]:
 def most(model: Model, found: Rows, shape: str, paper: float, text: str = "") -> None:
     def judge(swing: tuple[str, ...]) -> tuple[str, bool]:
         best, at = largest(model, shape, swing)
-        return f"{best:.3f} at {size_text(at)}; {gain(model, shape, 2 * MIB, swing):.3f} at 2 MiB", near(
+        return f"{best:.3f} at {size_text(at)}; {gain(model, shape, 2 * MIB, swing):.3f} at 2 MiB", near_gain(
             best, paper
         )
 
-    found.add(f"{shape}: largest gain", text or f"{paper:g}", "within 10 %", judge)
+    found.add(f"{shape}: largest gain", text or f"{paper:g}", GAIN_BAR, judge)
 
 
 def other_networks(model: Model, found: Rows) -> Iterator[str]:
@@ -387,7 +389,9 @@ def bandwidths(found: Rows) -> Iterator[str]:
         "",
         "Median of the gain over 32 B to 512 MiB, powers of two. The paper says about 25 % at any bandwidth, "
         "and by eye "
-        "about 23 % in its figure 15.",
+        "about 23 % in its figure 15. The constant +25 % passes these rows: what they ask is whether the gain "
+        "depends on the "
+        "bandwidth.",
         "",
     ]
     models = {rate: Model(*FITTED, bandwidth=rate * 1e9 / 8) for rate in RATES}

@@ -22,7 +22,7 @@ from shaping_rows import (
 )
 from shaping_rows import Row, Sweep, lost, ms
 from simulate import ROOT
-from torus_model import table, verdict
+from torus_model import near_gain, table, verdict
 
 MACHINES = {
     "A40": ("a40", 4),
@@ -196,7 +196,7 @@ def headline(rows: list[Row], equal: list[Row]) -> Iterator[str]:
                         str(count),
                         "0.745",
                         f"{value:.3f} at {row.grid} blocks",
-                        verdict(near(value, HEADLINE)),
+                        verdict(near_gain(value, HEADLINE)),
                     ]
                 )
     nvidia = [r for r in rows if r.machine in NVIDIA and r.grid in GRIDS]

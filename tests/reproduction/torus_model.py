@@ -14,6 +14,8 @@ FITTED = ("0.455us", "0.4us")  # a step, a hop: fitted to the run times that the
 SIZES = (32, 2 * KIB, 128 * KIB, 2 * MIB, 32 * MIB)
 SWEEP = tuple(32 * 2**k for k in range(25))  # 32 B to 512 MiB
 LINK_RATE = 50e9  # byte/s in one direction, the 400 Gb/s of the paper
+NEAR = 0.1
+LAST_DIGIT = 0.005  # half of it, of a paper's ratio
 EQUAL = 1e-9  # exact times that differ by less are a tie
 ONE = ":1"  # behind the name of an algorithm that runs on one port
 ALGORITHMS = "ring,bucket,rd-l,rd-b,rd-mirrored,swing-l,swing-b"
@@ -104,6 +106,20 @@ def gain(
 ) -> float:
     """How many times longer the best of the others takes than Swing."""
     return model.best(shape, others, size)[0] / model.best(shape, swing, size)[0]
+
+
+# ------------------------------------------------------------------ what a paper says, and what was found
+
+
+def gain_error(found: float, paper: float) -> float:
+    """Of what is gained: 0.5 where 1.3 was found for 1.2, as where 0.7 was found for 0.8."""
+    return (found - 1) / (paper - 1) - 1
+
+
+def near_gain(found: float, paper: float) -> bool:
+    """Within 10 % of the paper's gain, or equal to the two digits that it prints. A ratio of times within
+    10 % says little: 1.2 is 1.1, too, which is half of its gain."""
+    return abs(gain_error(found, paper)) <= NEAR or abs(found - paper) <= LAST_DIGIT
 
 
 # ------------------------------------------------------------------ words
