@@ -7,6 +7,7 @@
 #include "lib/text.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,27 @@ void bench_device_write_libraries(struct bench_run *r)
 	json_array_end(&r->json);
 }
 
+/* What is unknown is left out, with one reason for all. */
+static void put_nominal(struct json *j, const struct dev_nominal *n)
+{
+	json_object_begin(j, "nominal");
+	json_object_begin(j, "gemm_flop_rate");
+	for (int type = 0; type < DEV_TYPES; type++)
+		if (n->gemm_flops[type] > 0)
+			json_number(j, dev_type_names[type], n->gemm_flops[type]);
+	json_object_end(j);
+	json_object_begin(j, "fma_flop_rate");
+	if (n->fma_flops_f32 > 0)
+		json_number(j, "f32", n->fma_flops_f32);
+	if (n->fma_flops_f64 > 0)
+		json_number(j, "f64", n->fma_flops_f64);
+	json_object_end(j);
+	json_number(j, "memory_bandwidth", n->memory_bandwidth > 0 ? n->memory_bandwidth : NAN);
+	json_bool(j, "clock_varies", n->clock_varies);
+	json_string(j, "unknown", n->unknown[0] ? n->unknown : NULL);
+	json_object_end(j);
+}
+
 void bench_device_write(struct bench_run *r, struct dev *dev)
 {
 	const struct dev_props *p = dev_props(dev);
@@ -151,6 +173,7 @@ void bench_device_write(struct bench_run *r, struct dev *dev)
 	json_integer(j, "l1_bytes", p->l1_bytes);
 	json_integer(j, "l2_bytes", p->l2_bytes);
 	json_integer(j, "llc_bytes", p->llc_bytes);
+	put_nominal(j, &p->nominal);
 	json_bool(j, "virtual_time", bench_virtual(r));
 	bench_telemetry_write(j, &state, false);
 	json_object_end(j);

@@ -14,7 +14,7 @@
 
 /* C is read so much at a time, whole rows at least. */
 #define READ_BYTES (UINT64_C(32) << 20)
-/* Of a scaled GEMM at the nominal rate. A GeForce's takes 64 times as long in f64 as in f32. */
+/* Of a scaled GEMM at the rate for sizing. A GeForce's takes 64 times as long in f64 as in f32. */
 #define SCALED_SECONDS 0.05
 /* Of a unit, in a GEMM with cold operands: tens of milliseconds of a CPU core. A GPU needs larger
  * matrices for so many than its cache holds. */
@@ -25,15 +25,15 @@ bool bench_gemm_has_fast(const struct bench_gemm *p, const struct dev *dev)
 	return dev_props(dev)->gemm_fast_types >> p->type & 1;
 }
 
-static double nominal_flops(const struct bench_case *c)
+static double sizing_flops(const struct bench_case *c)
 {
 	const struct dev_props *props = dev_props(c->dev);
-	return axis_index(c, "type") == DEV_F64 ? props->nominal_flops_f64 : props->nominal_flops;
+	return axis_index(c, "type") == DEV_F64 ? props->sizing_flops_f64 : props->sizing_flops;
 }
 
 int bench_gemm_shape(const struct bench_case *c, struct shape *shape_p)
 {
-	const double in_time = SCALED_SECONDS * nominal_flops(c);
+	const double in_time = SCALED_SECONDS * sizing_flops(c);
 	double most = 1e6 * (double)axis_u64(c, "mflop");
 	if (most > 0.0 && in_time > 0.0 && in_time < most)
 		most = in_time;
@@ -44,7 +44,7 @@ int bench_gemm_shape(const struct bench_case *c, struct shape *shape_p)
 static int check_launch_limit(const struct bench_case *c, const struct shape *s)
 {
 	const unsigned type = axis_index(c, "type");
-	const double limit_s = dev_props(c->dev)->launch_limit_s, rate = nominal_flops(c),
+	const double limit_s = dev_props(c->dev)->launch_limit_s, rate = sizing_flops(c),
 		     takes_s = rate > 0.0 ? shape_flops(s) / rate : 0.0;
 	if (limit_s > 0.0 && takes_s > limit_s && (type == DEV_F32 || type == DEV_F64))
 		return err_note(-ENOTSUP,

@@ -83,7 +83,7 @@ struct bench_gemm {
 };
 
 /* The case's axes `type`, `shape` and `mflop`: the limit of named shapes, together with what takes
- * a GPU 50 ms by its nominal rate. */
+ * a GPU 50 ms by its rate for sizing. */
 int bench_gemm_shape(const struct bench_case *c, struct shape *shape_p);
 
 /* In admit: whether the device supports a GEMM of the case's `type` and `shape`. 0, -ENOTSUP, or

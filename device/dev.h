@@ -87,6 +87,21 @@ enum dev_mem {
 	DEV_MEM_PAGEABLE, /* ordinary host memory; needs DEV_CAP_PAGEABLE */
 };
 
+/* Rates as the data sheet states them, for shares: dense, of all units. The clock is the one that
+ * the data sheet's rate is of, where it is known to be another than the highest one that the driver
+ * tells. 0: unknown. */
+struct dev_nominal {
+	/* flop/s by type, of the units that multiply matrices of it: matrix units, or those of
+	 * kernels fma_* */
+	double gemm_flops[DEV_TYPES];
+	double fma_flops_f32, fma_flops_f64; /* of kernels fma_*: without matrix units */
+	double memory_bandwidth;             /* byte/s, of reads and writes together */
+	/* The units may run at a higher clock than the data sheet's, so that a higher rate than
+	 * those of flops is no error. Memory does not. */
+	bool clock_varies;
+	char unknown[160]; /* why a rate is unknown, or "" */
+};
+
 /* Stream priorities lie between low and high; a larger number is more urgent. Numbers of blocks
  * are those of a kernel that needs few registers (blocking_kernel), with block_threads threads and
  * no shared memory; for any other kernel see dev_occupancy() and dev_wave_blocks(). */
@@ -131,9 +146,11 @@ struct dev_props {
 	uint32_t wgmma_types;    /* kernels wgmma_* */
 	uint32_t mma_peak_types; /* those of mma_types that are known to reach the units' peak;
 				    all of wgmma_types do */
-	/* flop/s of f32 and of f64 without matrix units, at most: of counts and the highest clock.
-	 * For choosing sizes, as a measured rate would choose another size in another run. */
-	double nominal_flops, nominal_flops_f64;
+	struct dev_nominal nominal;
+	/* A rough rate in flop/s of f32 and of f64 without matrix units, of counts and the highest
+	 * clock, which every GPU has. For choosing sizes, as a measured rate would choose another
+	 * size in another run. */
+	double sizing_flops, sizing_flops_f64;
 	double launch_limit_s; /* the system stops a kernel that runs for longer; 0: it does not */
 	uint32_t gemm_tile_rows; /* rows of C in a block of a tiled GEMM; done_rows is a multiple */
 	uint32_t pass_block_bytes; /* of dev_pass_blocks(), for a block; 0: a wave is as fast */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/gpu/gpu_dev.h"
+#include "device/gpu/gpu_nominal.h"
 #include "device/gpu/gpu_numa.h"
 #include "lib/text.h"
 
@@ -109,8 +110,9 @@ static void describe_device(struct gpu_dev *d)
 			 ? "its time with a display: the system stops kernels of seconds"
 			 : "");
 	p->units = t->units;
-	p->nominal_flops = 2.0 * UNIT_LANES * t->units * t->clock_max_hz;
-	p->nominal_flops_f64 = p->nominal_flops / (t->f64_divisor ? t->f64_divisor : 1);
+	p->sizing_flops = 2.0 * UNIT_LANES * t->units * t->clock_max_hz;
+	p->sizing_flops_f64 = p->sizing_flops / (t->f64_divisor ? t->f64_divisor : 1);
+	gpu_nominal(t, &p->nominal);
 	p->copy_engines = t->copy_engines;
 	p->block_threads = GPU_BLOCK_THREADS;
 	p->pass_block_bytes = GPU_BLOCK_THREADS * 16; /* one vector a thread */

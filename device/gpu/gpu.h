@@ -54,11 +54,13 @@ struct gpu_traits {
 	uint32_t threads_per_unit, blocks_per_unit, threads_per_block;
 	uint32_t queues; /* as in struct dev_props */
 	uint64_t memory_bytes, l2_bytes;
-	uint64_t llc_bytes;   /* of the cache between the L2 and memory; 0: none, or unknown */
-	double timer_hz;      /* rate of ticks() in kernels.cu */
-	double clock_max_hz;  /* of the units; 0: unknown */
-	uint32_t f64_divisor; /* an f64 multiply-add takes as long as so many of f32 */
-	int driver_version;   /* as in struct gpu_target */
+	uint64_t llc_bytes;  /* of the cache between the L2 and memory; 0: none, or unknown */
+	double timer_hz;     /* rate of ticks() in kernels.cu */
+	double clock_max_hz; /* of the units; 0: unknown */
+	double memory_clock_hz, memory_bus_bits;
+	double transfers_per_clock; /* of a bit of that bus; 0: unknown */
+	uint32_t f64_divisor;       /* an f64 multiply-add takes as long as so many of f32 */
+	int driver_version;         /* as in struct gpu_target */
 	uint64_t shared_per_unit_bytes;
 	uint64_t shared_per_block_bytes; /* dynamic, after opting in */
 	uint64_t shared_reserved_bytes, shared_granularity_bytes;

@@ -116,6 +116,17 @@ static void set_resources(struct sim_dev *d)
 		resource_set(&sim_engine.host_memory, m->host_bandwidth);
 }
 
+/* Nothing of a model is faster than its keys. */
+static void set_nominal(struct dev_nominal *n, const struct sim_model *m, uint32_t gemm_types)
+{
+	for (int type = 0; type < DEV_TYPES; type++)
+		if (gemm_types >> type & 1)
+			n->gemm_flops[type] = sim_gemm_flops(m, (enum dev_type)type) * m->units;
+	n->fma_flops_f32 = m->flops_f32 * m->units;
+	n->fma_flops_f64 = m->flops_f64 * m->units;
+	n->memory_bandwidth = m->memory_bandwidth;
+}
+
 static void set_props(struct sim_dev *d)
 {
 	struct dev_props *p = &d->base.props;
@@ -153,6 +164,7 @@ static void set_props(struct sim_dev *d)
 	p->gemm_tiled_types = dev_can(&d->base, DEV_CAP_GEMM_TILED) ? p->gemm_types : 0;
 	p->gemm_adding_types = p->gemm_tiled_types;
 	p->gemm_tile_rows = p->gemm_tiled_types ? 1 : 0;
+	set_nominal(&p->nominal, m, p->gemm_types);
 	p->priority_low = m->priorities > 1 ? -1 : 0;
 	p->priority_high = m->priorities > 1 ? 1 : 0;
 }

@@ -38,6 +38,8 @@ same_value(HIP_L2_CACHE_SIZE, hipDeviceAttributeL2CacheSize);
 same_value(HIP_MAX_BLOCKS_PER_MULTIPROCESSOR, hipDeviceAttributeMaxBlocksPerMultiProcessor);
 same_value(HIP_MAX_THREADS_PER_BLOCK, hipDeviceAttributeMaxThreadsPerBlock);
 same_value(HIP_MAX_THREADS_PER_MULTIPROCESSOR, hipDeviceAttributeMaxThreadsPerMultiProcessor);
+same_value(HIP_MEMORY_BUS_WIDTH, hipDeviceAttributeMemoryBusWidth);
+same_value(HIP_MEMORY_CLOCK_RATE, hipDeviceAttributeMemoryClockRate);
 same_value(HIP_MULTIPROCESSOR_COUNT, hipDeviceAttributeMultiprocessorCount);
 same_value(HIP_MAX_SHARED_PER_BLOCK, hipDeviceAttributeMaxSharedMemoryPerBlock);
 same_value(HIP_WARP_SIZE, hipDeviceAttributeWarpSize);

@@ -108,15 +108,17 @@ static const struct attribute {
 	{                                                                                          \
 		which, value, NULL                                                                 \
 	}
-	ATTRIBUTE(NAME(1, 56), FAKE_THREADS_PER_BLOCK), /* MAX_THREADS_PER_BLOCK */
-	ATTRIBUTE(NAME(8, 74), NAME(48, 64) << 10),     /* MAX_SHARED_MEMORY_PER_BLOCK */
-	ATTRIBUTE(NAME(10, 87), NAME(32, 64)),          /* WARP_SIZE */
-	ATTRIBUTE(NAME(13, 5), 1500000),                /* CLOCK_RATE, kHz */
-	ATTRIBUTE(NAME(38, 19), 1 << 20),               /* L2_CACHE_SIZE */
-	ATTRIBUTE(NAME(39, 57), FAKE_THREADS_PER_UNIT), /* MAX_THREADS_PER_MULTIPROCESSOR */
-	ATTRIBUTE(NAME(40, 2), HOST_ENGINES),           /* ASYNC_ENGINE_COUNT */
-	ATTRIBUTE(NAME(106, 25), HOST_SLOTS),           /* MAX_BLOCKS_PER_MULTIPROCESSOR */
-	{NAME(17, 18), 0, "display"},                   /* KERNEL_EXEC_TIMEOUT */
+	ATTRIBUTE(NAME(1, 56), FAKE_THREADS_PER_BLOCK),         /* MAX_THREADS_PER_BLOCK */
+	ATTRIBUTE(NAME(8, 74), NAME(48, 64) << 10),             /* MAX_SHARED_MEMORY_PER_BLOCK */
+	ATTRIBUTE(NAME(10, 87), NAME(32, 64)),                  /* WARP_SIZE */
+	ATTRIBUTE(NAME(13, 5), 1500000),                        /* CLOCK_RATE, kHz */
+	{NAME(36, 60), NAME(2619000, 1600000), "memory_clock"}, /* MEMORY_CLOCK_RATE, kHz */
+	{NAME(37, 59), NAME(5120, 4096), "memory_bits"},        /* GLOBAL_MEMORY_BUS_WIDTH */
+	ATTRIBUTE(NAME(38, 19), 1 << 20),                       /* L2_CACHE_SIZE */
+	ATTRIBUTE(NAME(39, 57), FAKE_THREADS_PER_UNIT),         /* MAX_THREADS_PER_MULTIPROCESSOR */
+	ATTRIBUTE(NAME(40, 2), HOST_ENGINES),                   /* ASYNC_ENGINE_COUNT */
+	ATTRIBUTE(NAME(106, 25), HOST_SLOTS),                   /* MAX_BLOCKS_PER_MULTIPROCESSOR */
+	{NAME(17, 18), 0, "display"},                           /* KERNEL_EXEC_TIMEOUT */
 	/* MAX_SHARED_MEMORY_PER_MULTIPROCESSOR */
 	{NAME(81, 10002), NAME(128, 64) << 10, "shared_per_unit"},
 	/* PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, Integrated */

@@ -30,6 +30,8 @@ FREE = (
     "case.state",
     "run.primary[].where",
     "run.provenance.environment",
+    "run.device[].nominal.fma_flop_rate",
+    "run.device[].nominal.gemm_flop_rate",
     "run.device[].state",
 )
 BY_DRIVER = {

@@ -263,6 +263,43 @@ static void a_link_that_hangs_is_told(void)
 	close_devices();
 }
 
+/* The fakes' rows are those of their architecture, and a board's settings those of its driver. */
+static void nominal_rates_follow_from_what_the_driver_tells(void)
+{
+	const struct dev_nominal *n;
+	open_devices("hip", "FAKE_BOARD", "");
+	n = &dev_props(set.dev[0])->nominal;
+	expect_near(n->gemm_flops[DEV_BF16], 1024 * 1.5e9 * dev_props(set.dev[0])->units, 1);
+	expect_near(n->fma_flops_f64, 128 * 1.5e9 * dev_props(set.dev[0])->units, 1);
+	expect_near(n->memory_bandwidth, 1.6e9 * 4096 / 8 * 2, 1);
+	expect_str(n->unknown, "");
+	close_devices();
+	open_devices("cuda", "FAKE_BOARD", "memory_bits=3072");
+	n = &dev_props(set.dev[0])->nominal;
+	expect_near(n->memory_bandwidth, 2.619e9 * 3072 / 8 * 2, 1);
+	expect(!(n->gemm_flops[DEV_BF16] > 0));
+	expect_str(n->unknown, "flop rates: no row for sm_90 in gpu_nominal.c");
+	close_devices();
+	open_devices("cuda", "FAKE_BOARD", "mig=1");
+	n = &dev_props(set.dev[0])->nominal;
+	expect(!(n->memory_bandwidth > 0));
+	close_devices();
+}
+
+/* Of gfx942 the driver's clock is that of the controller; of gfx1100 no document says what it is.
+ */
+static void a_memory_of_another_kind_has_another_rate(void)
+{
+	open_devices("hip", "FAKE_ARCH", "gfx942:sramecc+:xnack-");
+	expect_near(dev_props(set.dev[0])->nominal.memory_bandwidth, 1.6e9 * 4096 / 8 * 4, 1);
+	close_devices();
+	open_devices("hip", "FAKE_ARCH", "gfx1100");
+	expect(!(dev_props(set.dev[0])->nominal.memory_bandwidth > 0));
+	expect(strstr(dev_props(set.dev[0])->nominal.unknown, "the driver's clock is not that"));
+	close_devices();
+	unsetenv("FAKE_ARCH");
+}
+
 int main(int argc, char **argv)
 {
 	(void)argc;
@@ -279,6 +316,8 @@ int main(int argc, char **argv)
 	test(a_share_of_mps_is_told);
 	test(a_daemon_of_mps_is_told);
 	test(pinned_memory_lies_at_each_device);
+	test(nominal_rates_follow_from_what_the_driver_tells);
+	test(a_memory_of_another_kind_has_another_rate);
 	remove_nodes();
 	test(a_link_that_works_is_enabled);
 	test(a_link_that_hangs_is_told);

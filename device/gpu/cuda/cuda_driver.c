@@ -158,6 +158,9 @@ static void read_attributes(cuda_device device, struct gpu_traits *t)
 	t->shared_granularity_bytes =
 		128; /* from CUDA's occupancy calculator, compute capability 7.0 and later */
 	t->clock_max_hz = 1e3 * device_attribute(device, CUDA_CLOCK_RATE);
+	t->memory_clock_hz = 1e3 * device_attribute(device, CUDA_MEMORY_CLOCK_RATE);
+	t->memory_bus_bits = device_attribute(device, CUDA_MEMORY_BUS_WIDTH);
+	t->transfers_per_clock = 2; /* as deviceQuery of CUDA's samples computes it, also of GDDR */
 	t->f64_divisor = (uint32_t)device_attribute(device, CUDA_SINGLE_TO_DOUBLE_RATIO);
 	t->kernels_time_out = device_attribute(device, CUDA_KERNEL_EXEC_TIMEOUT) != 0;
 	t->unified_addressing = device_attribute(device, CUDA_UNIFIED_ADDRESSING) != 0;
