@@ -405,6 +405,12 @@ void bench_bound(struct bench_case *c, const char *name, int variant, double bou
 		 const char *bound_name);
 void bench_bound_share(struct bench_case *c, const char *name, int variant, const char *share);
 
+/* The same with a nominal rate (struct dev_nominal), which is recorded instead of an earlier bound
+ * and gives the share; it flags the variant if it `is_bound`. 0: unknown, and nothing is done. */
+#define BENCH_NOMINAL "nominal"
+void bench_nominal(struct bench_case *c, const char *name, int variant, double nominal,
+		   bool is_bound);
+
 /* Facts are not measurements: counts, names. Tables have them with -v alone, or where nothing is
  * timed, or where the name begins with "skipped" or has "not_measured" in it: what is missing is
  * always said. A fact is never cut; a text of NULL fails the case for want of memory. */

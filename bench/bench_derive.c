@@ -357,6 +357,21 @@ void bench_bound(struct bench_case *c, const char *name, int variant, double bou
 				   name, d->value, d->unit, bound_name, bound);
 }
 
+void bench_nominal(struct bench_case *c, const char *name, int variant, double nominal,
+		   bool is_bound)
+{
+	struct bench_derived *d = bench_find_derived(c->run, name, variant);
+	if (!d || !(nominal > 0.0))
+		return;
+	if (is_bound) {
+		bench_bound(c, name, variant, nominal, BENCH_NOMINAL);
+		return;
+	}
+	d->bound = nominal;
+	d->share = d->value / nominal;
+	text_fit(d->bound_name, sizeof(d->bound_name), BENCH_NOMINAL);
+}
+
 void bench_bound_share(struct bench_case *c, const char *name, int variant, const char *share)
 {
 	struct bench_derived *d = bench_find_derived(c->run, name, variant);

@@ -146,18 +146,18 @@ data = none'
 	measure micro/copy_path sim:./link.sim:0,1 --size 64M --direction up,down,peer --path engine,both_ways,kernel,kernel_nt
 	# The link down is the one that the device reads by: host to device.
 	diff - <(links engine both_ways kernel kernel_nt | sort) <<-'END'
-		down both_ways 1.00 1.00 2e+10 nominal rate of the link True
-		down engine 1.00 1.00 1e+10 nominal rate of the link True
-		down kernel 1.00 1.00 1e+10 nominal rate of the link True
-		down kernel_nt 1.00 1.00 1e+10 nominal rate of the link True
-		peer both_ways 1.00 1.00 4e+10 nominal rate of the link True
-		peer engine 1.00 1.00 5e+10 nominal rate of the link True
-		peer kernel 1.00 1.00 5e+10 nominal rate of the link True
-		peer kernel_nt 1.00 1.00 5e+10 nominal rate of the link True
-		up both_ways 1.00 1.00 2e+10 nominal rate of the link True
-		up engine 1.00 1.00 3e+10 nominal rate of the link True
-		up kernel 1.00 1.00 3e+10 nominal rate of the link True
-		up kernel_nt 1.00 1.00 3e+10 nominal rate of the link True
+		down both_ways 1.00 1.00 2e+10 nominal True
+		down engine 1.00 1.00 1e+10 nominal True
+		down kernel 1.00 1.00 1e+10 nominal True
+		down kernel_nt 1.00 1.00 1e+10 nominal True
+		peer both_ways 1.00 1.00 4e+10 nominal True
+		peer engine 1.00 1.00 5e+10 nominal True
+		peer kernel 1.00 1.00 5e+10 nominal True
+		peer kernel_nt 1.00 1.00 5e+10 nominal True
+		up both_ways 1.00 1.00 2e+10 nominal True
+		up engine 1.00 1.00 3e+10 nominal True
+		up kernel 1.00 1.00 3e+10 nominal True
+		up kernel_nt 1.00 1.00 3e+10 nominal True
 	END
 	json '{(r["facts"]["link"], r["facts"]["link_limit_bytes_per_s"], r["facts"]["link_limit_both_ways_bytes_per_s"]) for r in cases
 		} == {("link", 30e9, 20e9), ("link", 10e9, 20e9), ("link", 50e9, 40e9)}' <<<"$output"
@@ -165,8 +165,8 @@ data = none'
 data = none'
 	measure micro/copy_path sim:./slow.sim --size 64M --direction up --path engine,kernel
 	diff - <(links engine kernel) <<-'END'
-		up engine 0.20 0.20 2.5e+10 nominal rate of the link True
-		up kernel 1.00 1.00 2.5e+10 nominal rate of the link True
+		up engine 0.20 0.20 2.5e+10 nominal True
+		up kernel 1.00 1.00 2.5e+10 nominal True
 	END
 }
 

@@ -119,7 +119,7 @@ static int bound_by_link(struct bench_case *c, const struct route *r, unsigned v
 					     : "bandwidth / nominal rate of the link, one way");
 	if (status || measured < rate)
 		return status;
-	bench_bound(c, "bandwidth", (int)variant, rate, "nominal rate of the link");
+	bench_nominal(c, "bandwidth", (int)variant, rate, true);
 	return 0;
 }
 

@@ -135,6 +135,7 @@ DEFINITIONS: Dict[Tuple[str, str], Compute] = {
     ("*", "message_rate"): rate(lambda c, v: c.model(v, "messages")),
     ("collectives/*", "bus_bandwidth"): rate(bus_bytes),
     ("collectives/pairs", "round_time"): rounds(lambda t, v, c: t[v] / c.facts["rounds"]),
+    ("gemm/efficiency", "fraction_of_nominal"): rate(lambda c, v: c.model(v, "flops") / nominal_flops(c, v)),
     ("gemm/split", "traffic_ratio"): value(traffic_ratio),
     ("micro/copy_path", "blocks_to_saturate"): value(blocks_to_saturate),
     ("micro/copy_path", "link_share"): rate(lambda c, v: c.model(v, "bytes") / link_rate(c, v)),
@@ -189,6 +190,12 @@ def copy_bound(c: Case, v: str) -> float:
     )
 
 
+def nominal_memory(c: Case, v: str) -> float:
+    """Of the device where it tells it; else the bound is that of the bandwidth."""
+    nominal = c.device["nominal"]["memory_bandwidth"]
+    return nominal if nominal else memory_bound(c, v)
+
+
 def memory_bound(c: Case, v: str) -> float:
     written = {"read": 1.0, "write": 1.0, "copy": 0.5, "triad": 1 / 3}[c.axes["op"]]
     return data_movement(c, v, 1 - written, written)
@@ -198,7 +205,15 @@ def ficco_bound(c: Case, v: str) -> float:
     return c.model(v, "flops") / max(c.best(v + "-gemms"), c.best(v + "-transfers"))
 
 
+def nominal_flops(c: Case, v: str) -> float:
+    """flop/s by the device's data sheet, of the units that the variant uses; 0: unknown."""
+    rates = c.device["nominal"]["fma_flop_rate" if v == "peak" else "gemm_flop_rate"]
+    return rates.get(c.axes["type"], 0)
+
+
 def peak_bound(c: Case, v: str) -> float:
+    if nominal_flops(c, v):
+        return nominal_flops(c, v)
     peak = c.derived("fraction_of_peak", v)["of"][1]
     return c.model(peak, "flops") / c.best(peak)
 
@@ -207,7 +222,7 @@ BOUNDS: Dict[Tuple[str, str], Callable[[Case, str], float]] = {
     ("gemm/efficiency", "flop_rate"): peak_bound,
     ("micro/copy_path", "bandwidth"): copy_bound,
     ("micro/memory", "bandwidth"): memory_bound,
-    ("micro/memory", "memory_bandwidth"): memory_bound,
+    ("micro/memory", "memory_bandwidth"): nominal_memory,
     ("micro/reduce", "bandwidth"): lambda c, v: data_movement(c, v, 1, 1),
     ("overlap/ficco", "flop_rate"): ficco_bound,
     ("overlap/pair", "fraction_of_bound"): lambda c, v: 1.0,

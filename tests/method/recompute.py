@@ -202,11 +202,11 @@ class Check:
 
     @staticmethod
     def share(case: Case, entry: dict) -> Optional[float]:
-        """Of the roofline none, for not every device can reach it; of a GEMM's peak the one formed round by
-        round."""
+        """Of the roofline none, for not every device can reach it; of a GEMM's measured peak the one formed
+        round by round."""
         if "its reads and writes" in entry["bound_name"]:
             return None
-        formed = case.derived("fraction_of_peak", entry["variant"])
+        formed = entry["bound_name"] != "nominal" and case.derived("fraction_of_peak", entry["variant"])
         return formed["value"] if formed else entry["value"] / entry["bound"]
 
     def above_bound(self, case: Case) -> None:
