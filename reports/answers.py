@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Callable, List, Optional, Tuple
 
 from reports.jsonl import Json
-from reports.quantity import human, listing, percent, spell
+from reports.quantity import NOMINAL, human, listing, percent, spell
 from reports.signature import Signature
 from reports.spread import shown_interval
 
@@ -19,15 +19,23 @@ _AT_MOST = 2  # strong points, and weak ones
 _STRONG_SHARE, _WEAK_SHARE = 0.8, 0.5  # of a bound, or of the ideal
 _MATTERS = 1.05  # a ratio nearer to 1 says nothing
 
-# What the first sentence says, in this order: the names that say it, the best one first, and how.
+# A device is bought for the first of these types that it has a nominal rate for, else for the first that it
+# multiplies.
+_TYPES = ("bf16", "f16", "f32", "f64", "tf32", "f8")
+
+# What the first sentence says, in this order: the names that say it, and how. Of several numbers it says the
+# one of the device's type, or else the best one.
 _CLAIMS = (
-    (r"gemm_\w+_flop_rate", "multiplies %s matrices at %s"),
+    (r"gemm_(\w+)_flop_rate", "multiplies %s matrices at %s"),
     (r"memory_read_bandwidth", "reads its memory at %s"),
     (r"up_(engine|kernel)_bandwidth", "copies from the host at %s"),
     (r"peer_(engine|kernel)_bandwidth", "copies to another device at %s"),
     (r"launch_round_trip", "starts a kernel and sees its end within %s"),
     (r"device_allreduce_(ring|library)_busbw", "sums data of all devices at %s of bus bandwidth"),
 )
+
+
+_Found = Tuple[float, str, Json]  # value, name, entry
 
 
 def _bare(name: str) -> str:
@@ -42,13 +50,19 @@ def _claim(signature: Signature, pattern: str, text: str) -> str:
     ]
     if not found:
         return ""
-    value, name, entry = (
-        min(found, key=lambda f: f[0]) if found[0][2]["better"] == "lower" else max(found, key=lambda f: f[0])
-    )
+    best = min if found[0][2]["better"] == "lower" else max
+    value, name, entry = _of_type(found, pattern) or best(found, key=lambda f: f[0])
     number = human(value, entry["unit"])
     if entry["share"] is not None and entry["bound_name"]:
-        number += " (%s of the %s)" % (percent(entry["share"]), entry["bound_name"])
+        number += " (%s of %s)" % (percent(entry["share"]), entry["bound_name"])
     return text % ((name.split("_")[1], number) if text.count("%s") > 1 else number)
+
+
+def _of_type(found: List[_Found], pattern: str) -> Optional[_Found]:
+    """The number of the type that the device is bought for; None: these are not numbers of types."""
+    by_type = {match.group(1): f for f in found for match in [re.fullmatch(pattern, f[1])] if match.groups()}
+    order = [by_type[name] for name in _TYPES if name in by_type]
+    return next((f for f in order if f[2]["bound_name"] == NOMINAL), order[0] if order else None)
 
 
 def good(signature: Signature) -> str:
@@ -109,7 +123,7 @@ def _share(name: str, entry: Json, low: float, high: float) -> Optional[_Point]:
         return None
     share, least, most = entry["share"], *(entry["share"] * end / entry["value"] for end in (low, high))
     return _Point(
-        "%s (%s of the %s)" % (_what(name), percent(share), entry["bound_name"] or "bound"),
+        "%s (%s of %s)" % (_what(name), percent(share), entry["bound_name"] or "its bound"),
         share if least >= _STRONG_SHARE else None,
         1 / max(share, 0.01) if most < _WEAK_SHARE else None,
     )

@@ -342,7 +342,7 @@ def draw_share(
 ) -> str:
     """A horizontal bar of `value` on 0..1 (a little more fits) with its interval, and a mark at 1 if that is
     a bound, or its name."""
-    full = "the " + bound if isinstance(bound, str) and bound else "a full bar"
+    full = bound if isinstance(bound, str) and bound else "a full bar"
     canvas = Canvas(width, 16, "%s of %s" % (percent(value), full))
     scale = Scale(0, 1.0, 0.5, width - 9, False)
 

@@ -57,9 +57,11 @@ def _wrapped(text: str, width: int, indent: str, later: str = "") -> List[str]:
 def _bounds(signature: Signature) -> str:
     """What the shares are of."""
     names = dict.fromkeys(
-        entry["bound_name"] or "bound" for entry in signature.primary.values() if entry["share"] is not None
+        entry["bound_name"] or "its bound"
+        for entry in signature.primary.values()
+        if entry["share"] is not None
     )
-    return "Percentages are shares of the %s." % ", or of the ".join(names) if names else ""
+    return "Percentages are of %s." % ", or of ".join(names) if names else ""
 
 
 def headline(signature: Signature, width: int = WIDTH) -> str:
@@ -81,7 +83,16 @@ def headline(signature: Signature, width: int = WIDTH) -> str:
         lines += ["", title] + [line for name, entry in rows for line in _row(name, entry, width)]
     if signature.primary:
         lines += [""] + textwrap.wrap(
-            "± is half of the %s %s" % (sentence_of(json["run_spread"]), _bounds(signature)), width
+            " ".join(
+                text
+                for text in (
+                    "± is half of the " + sentence_of(json["run_spread"]),
+                    _bounds(signature),
+                    machine.unknown_nominal(json),
+                )
+                if text
+            ),
+            width,
         )
     else:
         lines += ["", "  no valid headline number"]

@@ -40,6 +40,13 @@ def main_device(signature: Json) -> Json:
     return next(iter(main_devices(signature).values()), {})
 
 
+def unknown_nominal(signature: Json) -> str:
+    """A sentence on the nominal rates that the device lacks; older records say nothing of them."""
+    nominal = main_device(signature).get("nominal")
+    why = nominal.get("unknown") if isinstance(nominal, dict) else None
+    return "Nominal rates are unknown: %s." % str(why)[:200] if why else ""
+
+
 def _processor(fields: Json) -> object:
     """lscpu's name where it has one: what identifies a processor may be numbers."""
     return fields.get("cpu_name") or fields.get("cpu")

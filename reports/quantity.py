@@ -69,6 +69,9 @@ def half_width(value: float, low: Optional[float], high: Optional[float], unit: 
     return "±" + digits(half) if half < 10 and not scale_of(value, unit)[1] else ">100 %"
 
 
+NOMINAL = "nominal"  # the name of a bound that is a rate of the data sheet
+
+
 def percent(fraction: float) -> str:
     return (
         "%.0f %%" % (100 * fraction)

@@ -161,12 +161,13 @@ def _headline_note(signature: Signature) -> str:
         if entry["share"] is not None
     )
     text = (
-        "A full bar is the %s." % ", or the ".join(bounds)
+        "A full bar is 100 %% of %s." % ", or of ".join(bounds)
         if bounds
         else "No reachable limit is known for these."
     )
     if bounds and sum(bounds.values()) < len(signature.primary):
         text += " No bar: no limit is known that a device can reach."
+    text += (" " + machine.unknown_nominal(signature.json)).rstrip()
     text += " ↑ more is better, ↓ less. " + sentence_of(signature.json["run_spread"])
     graded = {entry.get("grade") for entry in signature.primary.values()}
     return text + "".join(" " + sentence for grade, sentence in _GRADES if grade in graded)

@@ -10,11 +10,12 @@ from typing import Dict, List, Optional, Tuple
 from reports.charts import LineChart, draw_lines, share_ranges
 from reports.curves import Curve, curves_of, fixed_text, varying, why_invalid
 from reports.jsonl import Json, is_number
-from reports.quantity import digits, human, listing, percent, plural
+from reports.quantity import NOMINAL, digits, human, listing, percent, plural
 from reports.section import Bars, Figure, Panels, Section, SectionSpec, Table
 from reports.sections import generic
 
 _LOOPS = ("peak", "mma_peak", "wgmma_peak")  # what GEMMs are compared with
+PEAK = "measured peak"
 COLD = "gemm_cold"  # compared with the warm one alone
 _SHAPE = re.compile(r"([0-9]{1,9})x([0-9]{1,9})x([0-9]{1,9})\Z")
 
@@ -59,6 +60,8 @@ def _rates(section: Section, valid_only: bool) -> List[Json]:
                 "shape": shape_text(section, case.key),
                 "variant": derived.variant,
                 "value": derived.value,
+                "why": why,
+                "of_nominal": derived.share if derived.bound_name == NOMINAL else None,
                 "of_peak": share,
                 "derived": derived,
             }
@@ -78,7 +81,7 @@ def _fraction(section: Section, key: str, variant: Optional[str]) -> Optional[fl
 
 
 def efficiency_results(section: Section) -> Json:
-    rows = [{k: v for k, v in row.items() if k != "derived"} for row in _rates(section, True)]
+    rows = [{k: v for k, v in row.items() if k not in ("derived", "why")} for row in _rates(section, True)]
     cold = [
         {
             "type": str(case.axes.get("type", "")),
@@ -91,8 +94,17 @@ def efficiency_results(section: Section) -> Json:
     return {
         "rates": rows,
         "cold_time_ratio": cold,
-        "formula": "flop_rate = flops / median_s; of_peak = fraction_of_peak, formed round by round",
+        "formula": "flop_rate = flops / median_s; of_nominal = flop_rate / nominal rate; of_peak = "
+        "fraction_of_peak, formed round by round",
     }
+
+
+def _shares(row: Json) -> str:
+    return "".join(
+        ", %s of %s" % (percent(row[key]), name)
+        for key, name in (("of_nominal", NOMINAL), ("of_peak", PEAK))
+        if row[key]
+    )
 
 
 def efficiency_summary(section: Section) -> str:
@@ -108,7 +120,7 @@ def efficiency_summary(section: Section) -> str:
             kind or "all types",
             human(best["value"], "flop/s"),
             best["shape"],
-            ", %s of the measured peak" % percent(best["of_peak"]) if best["of_peak"] else "",
+            _shares(best),
         )
         if worst is not best:
             text += "; the slowest shape, %s, has %s of that rate" % (
@@ -134,18 +146,33 @@ def efficiency_figures(section: Section) -> List[Figure]:
         bars = []
         for row in own:
             bar = generic.bar_of(section, section.group.cases[row["key"]], row["derived"], row["shape"])
-            if row["of_peak"]:
-                bar.of, bar.of_name = row["value"] / row["of_peak"], bar.of_name or "measured peak"
-            else:
-                bar.of, bar.of_name = best, "best of these"
+            if not row["of_nominal"]:
+                bar.of, bar.of_name = (
+                    (row["value"] / row["of_peak"], PEAK) if row["of_peak"] else (best, "the best of these")
+                )
             bars.append(bar)
-        caption = "%s: %s. A full bar is the %s." % (
+        caption = "%s: %s. A full bar is 100 %% of %s." % (
             kind or "all types",
             own[0]["derived"].formula or "flops / time",
             bars[0].of_name,
         )
         shown.append(Bars(bars, caption, (kind + " " if kind else "") + "shape M×N×K"))
-    return shown
+    return _best_table(rows) + shown
+
+
+def _best_table(rows: List[Json]) -> List[Figure]:
+    """The fastest shape of every type, with what it is a share of."""
+    best: Dict[str, Json] = {}
+    for row in rows:
+        if not row["why"] and row["value"] > best.get(row["type"], {"value": 0.0})["value"]:
+            best[row["type"]] = row
+    cells = [
+        [kind, row["shape"], human(row["value"], "flop/s")]
+        + [percent(row[key]) if row[key] else "–" for key in ("of_nominal", "of_peak")]
+        for kind, row in best.items()
+    ]
+    heads = ["type", "fastest shape", "rate", "% of nominal", "% of measured peak"]
+    return [Table(heads, cells, "The fastest GEMM of each type.", 2)] if cells else []
 
 
 EFFICIENCY = SectionSpec(

@@ -9,7 +9,7 @@ from reports.charts import LineChart, draw_lines, share_ranges
 from reports.curves import Curve, varying
 from reports.fits import within
 from reports.jsonl import Json
-from reports.quantity import digits, human, size
+from reports.quantity import NOMINAL, digits, human, percent, size
 from reports.section import Figure, Panels, Section, SectionSpec, Table
 from reports.sections import generic
 
@@ -88,7 +88,12 @@ def summary(section: Section) -> str:
         )
     best = max(reached, key=lambda e: _value(e, "memory"))
     memory = _value(best, "memory")
-    text = "Memory delivers at most %s (%s)" % (human(memory, "byte/s"), _label(best))
+    share = _of_nominal(section, memory)
+    text = "Memory delivers at most %s (%s%s)" % (
+        human(memory, "byte/s"),
+        _label(best),
+        ", %s of %s" % (share, NOMINAL) if share else "",
+    )
     levels = list(
         dict.fromkeys(found["level"] for e in entries for found in e["levels"] if found["level"] != "memory")
     )
@@ -157,15 +162,30 @@ def figures(section: Section) -> List[Figure]:
     return [Panels([draw_lines(c) for c in charts], caption)] + _level_table(section)
 
 
+def _nominal(section: Section) -> Optional[float]:
+    """byte/s of the device's memory by its data sheet."""
+    found = (d.bound for _, d in section.values("memory_bandwidth") if d.bound_name == NOMINAL)
+    return next(found, None)
+
+
+def _of_nominal(section: Section, memory: float) -> str:
+    nominal = _nominal(section)
+    return percent(memory / nominal) if nominal and memory else ""
+
+
 def _level_table(section: Section) -> List[Figure]:
     entries = [e for e in section.results["levels"] if e["levels"]]
     names = list(dict.fromkeys(found["level"] for e in entries for found in e["levels"]))
     if not names:
         return []
     rows = [
-        [_label(e)] + [human(_value(e, n), "byte/s") if _value(e, n) else "–" for n in names] for e in entries
+        [_label(e)]
+        + [human(_value(e, n), "byte/s") if _value(e, n) else "–" for n in names]
+        + ([_of_nominal(section, _value(e, "memory")) or "–"] if _nominal(section) else [])
+        for e in entries
     ]
-    return [Table(["operation"] + names, rows, entries[0]["formula"] + ".")]
+    heads = ["operation"] + names + (["memory, % of nominal"] if _nominal(section) else [])
+    return [Table(heads, rows, entries[0]["formula"] + ".")]
 
 
 SPEC = SectionSpec("Memory and caches", results, summary, figures)

@@ -95,7 +95,7 @@ class Cells(unittest.TestCase):
 
 class Bars(unittest.TestCase):
     def test_a_share_names_a_full_bar(self) -> None:
-        self.assertEqual(label(draw_share(0.88, 0.7, 1.06, "measured peak")), "88 % of the measured peak")
+        self.assertEqual(label(draw_share(0.88, 0.7, 1.06, "measured peak")), "88 % of measured peak")
         self.assertEqual(label(draw_share(0.041, 0.039, 0.043, False)), "4.1 % of a full bar")
 
     def test_a_name_draws_the_line_of_the_bound_and_none_draws_none(self) -> None:

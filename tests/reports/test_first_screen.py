@@ -12,7 +12,7 @@ import synthetic
 import workplace
 from reports import answers, causes, glossary, left_out
 from reports.headline import headline as headline_of
-from reports.machine import warnings
+from reports.machine import unknown_nominal, warnings
 from reports.signature import Signature
 
 
@@ -66,9 +66,36 @@ class Answers(unittest.TestCase):
                     headline("launch_round_trip", 5e-7, "s", "lower"),
                 )
             ),
-            "It multiplies f32 matrices at 2 TFLOP/s (94 % of the measured peak), reads its memory at 200 "
+            "It multiplies f32 matrices at 2 TFLOP/s (94 % of measured peak), reads its memory at 200 "
             "GB/s, copies from the "
             "host at 20 GB/s and starts a kernel and sees its end within 500 ns.",
+        )
+
+    def test_the_first_sentence_is_of_the_type_that_the_device_is_bought_for(self) -> None:
+        types = {
+            name: headline("gemm_%s_flop_rate" % name, value, "flop/s", share=0.5, bound_name="nominal")
+            for name, value in (("f8", 2e15), ("bf16", 1e15), ("f16", 1.1e15), ("f32", 1e14), ("f64", 2e14))
+        }
+        bf16_unknown = headline("gemm_bf16_flop_rate", 1e13, "flop/s", **PEAK)
+        for entries, said in (
+            (types.values(), "bf16 matrices at 1,000 TFLOP/s (50 % of nominal)"),
+            ((bf16_unknown, types["f16"], types["f32"]), "f16 matrices at 1,100 TFLOP/s (50 % of nominal)"),
+            ((types["f32"], types["f64"]), "f32 matrices at 100 TFLOP/s (50 % of nominal)"),
+            ((bf16_unknown, headline("gemm_f8_flop_rate", 2e13, "flop/s")), "bf16 matrices at 10"),
+            ((headline("gemm_f8_fast_flop_rate", 2e13, "flop/s"),), "f8 matrices at 20"),
+        ):
+            with self.subTest(said=said):
+                self.assertIn("multiplies " + said, answers.good(machine(*entries)))
+
+    def test_unknown_nominal_rates_have_their_reason(self) -> None:
+        def device(**fields: Any) -> Dict[str, Any]:
+            return {"device": "cuda", "devices": {"cuda[0]": fields}}
+
+        self.assertEqual(unknown_nominal(device()), "")  # of an older record
+        self.assertEqual(unknown_nominal(device(nominal={"unknown": None})), "")
+        self.assertEqual(unknown_nominal(device(nominal="?")), "")
+        self.assertEqual(
+            unknown_nominal(device(nominal={"unknown": "no row"})), "Nominal rates are unknown: no row."
         )
 
     def test_a_model_says_so_and_nothing_says_nothing(self) -> None:
@@ -88,7 +115,7 @@ class Answers(unittest.TestCase):
         )
         self.assertEqual(
             text,
-            "It is near its limits with GEMMs of bf16 (94 % of the measured peak); it is far from them with "
+            "It is near its limits with GEMMs of bf16 (94 % of measured peak); it is far from them with "
             "a "
             "GEMM next to an engine copy from the host, which takes 2.50 times as long as alone.",
         )
