@@ -161,6 +161,7 @@ static int derive(struct bench_case *c)
 				      "of two seconds back to back",
 			  of_burst[] = "seconds(gemm), of samples / time of a GEMM, by the same "
 				       "batches";
+	const struct dev_nominal *nominal = &dev_props(c->dev)->nominal;
 	struct state *s = c->state;
 	double rates[MAX_BATCHES], ratios[MAX_BATCHES];
 	bench_gemm_facts(&s->gemm, c);
@@ -178,6 +179,8 @@ static int derive(struct bench_case *c)
 	}
 	int status = bench_derive_samples(c, "sustained_flop_rate", GEMM, "flop/s", 1, rates,
 					  s->batches, formula);
+	bench_nominal(c, "sustained_flop_rate", GEMM, nominal->gemm_flops[s->gemm.type],
+		      !nominal->clock_varies);
 	return status ? status
 		      : bench_derive_samples(c, "sustained_share", GEMM, "", 1, ratios, s->batches,
 					     of_burst);

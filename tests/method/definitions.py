@@ -192,8 +192,7 @@ def copy_bound(c: Case, v: str) -> float:
 
 def nominal_memory(c: Case, v: str) -> float:
     """Of the device where it tells it; else the bound is that of the bandwidth."""
-    nominal = c.device["nominal"]["memory_bandwidth"]
-    return nominal if nominal else memory_bound(c, v)
+    return c.device.get("nominal", {}).get("memory_bandwidth") or memory_bound(c, v)
 
 
 def memory_bound(c: Case, v: str) -> float:
@@ -207,7 +206,7 @@ def ficco_bound(c: Case, v: str) -> float:
 
 def nominal_flops(c: Case, v: str) -> float:
     """flop/s by the device's data sheet, of the units that the variant uses; 0: unknown."""
-    rates = c.device["nominal"]["fma_flop_rate" if v == "peak" else "gemm_flop_rate"]
+    rates = c.device.get("nominal", {}).get("fma_flop_rate" if v == "peak" else "gemm_flop_rate", {})
     return rates.get(c.axes["type"], 0)
 
 
@@ -220,6 +219,7 @@ def peak_bound(c: Case, v: str) -> float:
 
 BOUNDS: Dict[Tuple[str, str], Callable[[Case, str], float]] = {
     ("gemm/efficiency", "flop_rate"): peak_bound,
+    ("gemm/sustained", "sustained_flop_rate"): nominal_flops,
     ("micro/copy_path", "bandwidth"): copy_bound,
     ("micro/memory", "bandwidth"): memory_bound,
     ("micro/memory", "memory_bandwidth"): nominal_memory,

@@ -28,6 +28,7 @@ static void properties_are_sane(void)
 		expect(!(p->caps & DEV_CAP_OCCUPANCY) || p->shared_per_block_bytes > 0);
 		expect(!(p->caps & DEV_CAP_CARVEOUT) || p->l1_bytes >= p->shared_per_unit_bytes);
 		expect(!(p->caps & DEV_CAP_GEMM) == (p->gemm_types == 0));
+		expect(p->nominal.memory_bandwidth > 0 || p->nominal.unknown[0]);
 		expect(!(p->caps & DEV_CAP_GEMM_TILED) == (p->gemm_tiled_types == 0));
 		expect((p->gemm_types | p->gemm_tiled_types) >> DEV_TYPES == 0);
 		expect((p->gemm_adding_types & ~p->gemm_tiled_types) == 0);
