@@ -163,7 +163,7 @@ static int setup(struct bench_case *c)
 	if (leader->session.pairing.count == 0)
 		return err_note(-ENOTSUP, "these rounds have no pair %s",
 				plan.scope == PAIRING_WITHIN ? "within a node" : "between nodes");
-	return link_log_open(c->state, leader->session.pairing.links);
+	return link_log_open(c->state, PAIR_VARIANTS, leader->session.pairing.links);
 }
 
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)

@@ -15,7 +15,8 @@
 #define GPUSIG_LINK_METRICS_H
 
 #include "bench/bench.h"
-#include "collectives/pairs/link_log.h"
+#include "bench/links/link_derive.h"
+#include "collectives/pairs/pairing.h"
 
 struct link_metrics {
 	const struct pairing *pairing;

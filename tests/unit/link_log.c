@@ -2,8 +2,10 @@
  *
  * The log of passes: only those that became samples count, and only the last ones are kept.
  */
-#include "collectives/pairs/link_log.h"
+#include "bench/links/link_log.h"
 #include "tests/unit/test.h"
+
+enum { FORWARD, BACKWARD, BOTH_WAYS, ROUND_TRIP, VARIANTS };
 
 static void add_any_pass(struct link_log *log, unsigned variant, double seconds, bool checked)
 {
@@ -29,79 +31,78 @@ static void expect_link(const struct link_log *log, unsigned variant, size_t lin
 static void passes_that_are_no_samples_do_not_count(void)
 {
 	struct link_log log;
-	require(link_log_open(&log, 2) == 0);
+	require(link_log_open(&log, VARIANTS, 2) == 0);
 	/* Calibration, warm-up, three samples of which the second was taken again, a check. */
 	for (int i = 1; i <= 7; i++)
-		add_pass(&log, PAIR_FORWARD, i);
-	add_pass(&log, PAIR_BACKWARD, 3);
-	link_log_take(&log, PAIR_FORWARD, 3);
-	link_log_take(&log, PAIR_FORWARD, 5);
-	link_log_take(&log, PAIR_FORWARD, 6);
-	expect_link(&log, PAIR_FORWARD, 0, (const double[]){3, 5, 6}, 3);
-	expect_link(&log, PAIR_FORWARD, 1, (const double[]){30, 50, 60}, 3);
-	expect_link(&log, PAIR_BACKWARD, 0, NULL, 0);
-	expect_near(link_log_of_pass(&log, PAIR_FORWARD, 1)[1], 50, 0);
-	expect(!link_log_of_pass(&log, PAIR_FORWARD, 3));
+		add_pass(&log, FORWARD, i);
+	add_pass(&log, BACKWARD, 3);
+	link_log_take(&log, FORWARD, 3);
+	link_log_take(&log, FORWARD, 5);
+	link_log_take(&log, FORWARD, 6);
+	expect_link(&log, FORWARD, 0, (const double[]){3, 5, 6}, 3);
+	expect_link(&log, FORWARD, 1, (const double[]){30, 50, 60}, 3);
+	expect_link(&log, BACKWARD, 0, NULL, 0);
+	expect_near(link_log_of_pass(&log, FORWARD, 1)[1], 50, 0);
+	expect(!link_log_of_pass(&log, FORWARD, 3));
 	link_log_close(&log);
 }
 
 static void equal_times_are_different_passes(void)
 {
 	struct link_log log;
-	require(link_log_open(&log, 2) == 0);
+	require(link_log_open(&log, VARIANTS, 2) == 0);
 	for (int i = 0; i < 4; i++)
-		add_pass(&log, PAIR_ROUND_TRIP, 2);
+		add_pass(&log, ROUND_TRIP, 2);
 	for (int i = 0; i < 3; i++)
-		link_log_take(&log, PAIR_ROUND_TRIP, 2);
-	link_log_take(&log, PAIR_ROUND_TRIP, 1); /* of no pass */
-	expect_link(&log, PAIR_ROUND_TRIP, 1, (const double[]){20, 20, 20}, 3);
+		link_log_take(&log, ROUND_TRIP, 2);
+	link_log_take(&log, ROUND_TRIP, 1); /* of no pass */
+	expect_link(&log, ROUND_TRIP, 1, (const double[]){20, 20, 20}, 3);
 	link_log_close(&log);
 }
 
 static void the_last_passes_are_kept(void)
 {
 	struct link_log log;
-	require(link_log_open(&log, 2) == 0);
+	require(link_log_open(&log, VARIANTS, 2) == 0);
 	const int passes = 3 * (int)log.capacity + 5;
 	for (int i = 1; i <= passes; i++)
-		add_pass(&log, PAIR_BOTH_WAYS, i);
+		add_pass(&log, BOTH_WAYS, i);
 	for (int i = 1; i <= passes; i++)
-		link_log_take(&log, PAIR_BOTH_WAYS, i);
-	require(link_log_count(&log, PAIR_BOTH_WAYS) == log.capacity);
-	expect_near(link_log_of_pass(&log, PAIR_BOTH_WAYS, log.capacity - 1)[0], passes, 0);
-	expect_near(link_log_of_pass(&log, PAIR_BOTH_WAYS, 0)[0], passes - (int)log.capacity + 1,
-		    0);
+		link_log_take(&log, BOTH_WAYS, i);
+	require(link_log_count(&log, BOTH_WAYS) == log.capacity);
+	expect_near(link_log_of_pass(&log, BOTH_WAYS, log.capacity - 1)[0], passes, 0);
+	expect_near(link_log_of_pass(&log, BOTH_WAYS, 0)[0], passes - (int)log.capacity + 1, 0);
 	link_log_close(&log);
 }
 
 static void passes_of_checks_take_no_place_of_samples(void)
 {
 	struct link_log log;
-	require(link_log_open(&log, 2) == 0);
+	require(link_log_open(&log, VARIANTS, 2) == 0);
 	const int capacity = (int)log.capacity;
 	for (int i = 1; i <= 3; i++)
-		add_pass(&log, PAIR_FORWARD, i);
+		add_pass(&log, FORWARD, i);
 	for (int i = 0; i < 2 * capacity; i++)
-		add_any_pass(&log, PAIR_FORWARD, 0.5, true);
+		add_any_pass(&log, FORWARD, 0.5, true);
 	for (int i = 1; i <= 3; i++)
-		link_log_take(&log, PAIR_FORWARD, i);
-	expect_link(&log, PAIR_FORWARD, 0, (const double[]){1, 2, 3}, 3);
+		link_log_take(&log, FORWARD, i);
+	expect_link(&log, FORWARD, 0, (const double[]){1, 2, 3}, 3);
 	/* With --check every the samples themselves are such passes. */
 	for (int i = 1; i <= 3; i++)
-		add_any_pass(&log, PAIR_BACKWARD, i, true);
+		add_any_pass(&log, BACKWARD, i, true);
 	for (int i = 1; i <= 3; i++)
-		link_log_take(&log, PAIR_BACKWARD, i);
-	expect_link(&log, PAIR_BACKWARD, 0, (const double[]){1, 2, 3}, 3);
+		link_log_take(&log, BACKWARD, i);
+	expect_link(&log, BACKWARD, 0, (const double[]){1, 2, 3}, 3);
 	link_log_close(&log);
 }
 
 static void many_links_keep_fewer_passes(void)
 {
 	struct link_log log;
-	require(link_log_open(&log, 8192) == 0);
+	require(link_log_open(&log, VARIANTS, 8192) == 0);
 	expect(log.capacity >= 16 && log.capacity < LINK_LOG_PASSES);
 	link_log_close(&log);
-	require(link_log_open(&log, 0) == 0);
+	require(link_log_open(&log, VARIANTS, 0) == 0);
 	link_log_close(&log);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "collectives/pairs/link_log.h"
+#include "bench/links/link_log.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -11,26 +11,26 @@
 #define MAX_NUMBERS (UINT64_C(1) << 17)
 #define MIN_PASSES 16
 
-int link_log_open(struct link_log *log, size_t links)
+int link_log_open(struct link_log *log, unsigned variants, size_t links)
 {
 	size_t capacity = links ? MAX_NUMBERS / links : 0;
 	capacity = capacity > LINK_LOG_PASSES ? LINK_LOG_PASSES : capacity;
 	capacity = capacity < MIN_PASSES ? MIN_PASSES : capacity;
-	*log = (struct link_log){.links = links, .capacity = capacity};
-	for (unsigned v = 0; v < PAIR_VARIANTS; v++) {
+	*log = (struct link_log){.links = links, .capacity = capacity, .variants = variants};
+	for (unsigned v = 0; v < log->variants; v++) {
 		struct link_log_passes *p = &log->of[v];
 		p->seconds = calloc(capacity, sizeof(*p->seconds));
 		p->by_link = calloc(capacity, (links + 1) * sizeof(*p->by_link));
 		p->taken = calloc(capacity, sizeof(*p->taken));
 		if (!p->seconds || !p->by_link || !p->taken)
-			return err_note(-ENOMEM, "the times of %zu pairs: out of memory", links);
+			return err_note(-ENOMEM, "the times of %zu links: out of memory", links);
 	}
 	return 0;
 }
 
 void link_log_close(struct link_log *log)
 {
-	for (unsigned v = 0; v < PAIR_VARIANTS; v++) {
+	for (unsigned v = 0; v < log->variants; v++) {
 		free(log->of[v].seconds);
 		free(log->of[v].by_link);
 		free(log->of[v].taken);

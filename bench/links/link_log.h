@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The time of every pair in every pass, of which the harness knows only the sum over the rounds.
+ * The time of every link in every pass over all of them, of which the harness knows only the sum.
  *
  * A case also runs passes that are no samples: calibration, warm-up, checks, and samples that are
  * taken again. link_log_take() marks the pass that a sample was made from; only such passes count.
- * The log keeps the last passes: LINK_LOG_PASSES of few pairs, fewer of many. A pass of a check may
+ * The log keeps the last passes: LINK_LOG_PASSES of few links, fewer of many. A pass of a check may
  * follow the samples hundreds of times, so it takes no place that another one has.
  */
 #ifndef GPUSIG_LINK_LOG_H
 #define GPUSIG_LINK_LOG_H
 
-#include "collectives/pairs/pairing.h"
-
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-enum { LINK_LOG_PASSES = 512 };
+enum { LINK_LOG_PASSES = 512, LINK_LOG_VARIANTS = 8 };
 
 struct link_log {
 	size_t links, capacity; /* passes of a variant that are kept */
+	unsigned variants;
 	struct link_log_passes {
 		size_t added, cursor; /* the next one to compare with a sample */
 		double *seconds, *by_link;
 		bool *taken;
-	} of[PAIR_VARIANTS];
+	} of[LINK_LOG_VARIANTS];
 };
 
 /* -ENOMEM. Close it also after an error. */
-int link_log_open(struct link_log *log, size_t links);
+int link_log_open(struct link_log *log, unsigned variants, size_t links);
 void link_log_close(struct link_log *log);
 
 /* A pass that took `seconds`, and the time of every link in it. `checked`: results were destroyed

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Derived quantities of links, from the passes that are samples: of one link, of the worst one, and
+ * the median over all of them. In derive; link_derive_pass_time() is the first, as it finds out
+ * which passes are samples.
+ */
+#ifndef GPUSIG_LINK_DERIVE_H
+#define GPUSIG_LINK_DERIVE_H
+
+#include "bench/bench.h"
+#include "bench/links/link_log.h"
+
+/* What the seconds of a link in a pass mean. */
+struct link_quantity {
+	struct link_log *log;
+	uint64_t variants; /* bit mask: a link in two variants counts as two */
+	double work;       /* bytes of a link: value = work / seconds; or, */
+	bool is_latency;   /* value = seconds / work */
+	int variant;       /* of which the value is said to be; -1: of the whole case */
+};
+
+/* Seconds of a pass of q's only variant / `parts`. */
+int link_derive_pass_time(struct bench_case *c, const struct link_quantity *q, double parts,
+			  const char *name, const char *formula);
+
+/* Of q's only variant. */
+int link_derive_one(struct bench_case *c, const struct link_quantity *q, size_t link,
+		    const char *name, const char *formula);
+
+/* The values of the link with the lowest median bandwidth, or the highest median latency. */
+int link_derive_worst(struct bench_case *c, const struct link_quantity *q, const char *name,
+		      const char *formula);
+
+/* The median over the links, pass by pass. */
+int link_derive_median(struct bench_case *c, const struct link_quantity *q, const char *name,
+		       const char *formula);
+
+#endif
