@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which pair of devices is slow, and what can each device inject? Bandwidth and latency of every
- * ordered pair of the devices of --device, one-way and both ways at once; from one device to all
+ * Which pair of devices is slow, and what can each device inject? A sweep: the bandwidth of every
+ * ordered pair of the devices of --device, one after the other within one case (`each`). Then each
+ * pair on its own: bandwidth and latency, one-way and both ways at once; from one device to all
  * others, from all to one and from all to all at once; and of host memory of every NUMA node to and
  * from every device. By copy engines and by copy kernels.
  *
@@ -16,24 +17,25 @@
  *     bin/micro/peer_matrix --device sim:0-7 --route '0>3,3>0,all>all'
  */
 #include "bench/blocking_kernel.h"
+#include "micro/peer_matrix/sweep.h"
 #include "micro/peer_matrix/transfers.h"
 
-static const struct axis axes[] = {
-	{.name = "route",
-	 .help = "pairs, spread, exchange, numa; or '0>3', '0>all', 'all>0', 'all>all', 'numa0>3', "
-		 "'3>numa0', quoted",
-	 .kind = AXIS_WORD,
-	 .expand = peer_route_expand,
-	 .quick = "pairs,spread,exchange,numa"},
-	{.name = "size",
-	 .help = "bytes that a device sends or receives",
-	 .kind = AXIS_SIZE,
-	 .min = 4096,
-	 .multiple = 4096,
-	 .quick = "16M",
-	 .gpu_class = "64M",
-	 .simulated = "1M"},
-	{0}};
+static const struct axis axes[] = {{.name = "route",
+				    .help = "sweep, pairs, spread, exchange, numa; or each, '0>3', "
+					    "'0>all', 'all>0', 'all>all', "
+					    "'numa0>3', '3>numa0', quoted",
+				    .kind = AXIS_WORD,
+				    .expand = peer_route_expand,
+				    .quick = "sweep,pairs,spread,exchange,numa"},
+				   {.name = "size",
+				    .help = "bytes that a device sends or receives",
+				    .kind = AXIS_SIZE,
+				    .min = 4096,
+				    .multiple = 4096,
+				    .quick = "16M",
+				    .gpu_class = "64M",
+				    .simulated = "1M"},
+				   {0}};
 
 enum { ENGINE, ENGINE_BOTH, ENGINE_TRIP, KERNEL, KERNEL_BOTH, KERNEL_TRIP, VARIANTS };
 #define ENGINES (1u << ENGINE | 1u << ENGINE_BOTH | 1u << ENGINE_TRIP)
@@ -47,7 +49,8 @@ static const struct bench_variant variants[] = {
 	{0}};
 
 static const struct bench_metric primary[] = {
-	{"pair_engine_bandwidth", "bandwidth", "engine", "route=0>1", "byte/s", "higher"},
+	{"pair_min_bandwidth", "min_bandwidth", "engine", "route=each", "byte/s", "higher"},
+	{"pair_median_bandwidth", "median_bandwidth", "engine", "route=each", "byte/s", "higher"},
 	{"pair_engine_latency_4k", "time", "engine_round_trip", "route=0>1", "s", "lower"},
 	{"all_to_all_engine_injection", "injection_bandwidth", "engine", "route=all>all", "byte/s",
 	 "higher"},
@@ -56,7 +59,9 @@ static const struct bench_metric primary[] = {
 	{0}};
 
 struct state {
-	struct transfers transfers;
+	bool is_sweep;
+	struct sweep sweep;
+	struct transfers transfers; /* of every other route */
 	struct work_graph *graph[VARIANTS];
 };
 
@@ -66,11 +71,28 @@ static bool is_both(unsigned variant) { return variant == ENGINE_BOTH || variant
 static bool is_trip(unsigned variant) { return variant == ENGINE_TRIP || variant == KERNEL_TRIP; }
 static bool is_engine(unsigned variant) { return variant < KERNEL; }
 
+static int setup_sweep(struct bench_case *c)
+{
+	struct state *s = case_state(c);
+	sweep_open(&s->sweep, c, axis_u64(c, "size"));
+	for (unsigned v = 0; v < VARIANTS; v++)
+		if (is_both(v) || is_trip(v))
+			bench_variant_off(c, v);
+	bench_status_add(c, bench_status(c) ? 0 : blocking_kernel_need_engine(c, ENGINES));
+	for (unsigned v = 0; bench_status(c) == 0 && v < VARIANTS; v++)
+		if (bench_variant_on(c, v))
+			sweep_prepare(&s->sweep, is_engine(v));
+	return bench_status(c);
+}
+
 static int setup(struct bench_case *c)
 {
 	struct state *s = case_state(c);
 	struct peer_route route = {{.kind = END_ALL}, {.kind = END_ALL}};
 	int status = peer_route_parse(axis_str(c, "route"), &route);
+	s->is_sweep = route.from.kind == END_EACH;
+	if (status == 0 && s->is_sweep)
+		return setup_sweep(c);
 	if (status == 0)
 		status = transfers_open(&s->transfers, c, &route, axis_u64(c, "size"));
 	if (bench_status_add(c, status))
@@ -89,6 +111,8 @@ static int setup(struct bench_case *c)
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 {
 	struct state *s = case_state(c);
+	if (s->is_sweep)
+		return sweep_time(&s->sweep, variant, is_engine(variant), iterations);
 	return is_trip(variant)
 		       ? transfers_round_trip(&s->transfers, is_engine(variant), iterations)
 		       : transfers_time(&s->transfers, s->graph[variant], iterations);
@@ -96,8 +120,11 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 
 static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
 {
-	if (!is_trip(variant))
-		m->bytes = (double)transfers_bytes(&case_state(c)->transfers, is_both(variant));
+	const struct state *s = case_state(c);
+	if (s->is_sweep)
+		m->bytes = (double)s->sweep.count * (double)s->sweep.bytes;
+	else if (!is_trip(variant))
+		m->bytes = (double)transfers_bytes(&s->transfers, is_both(variant));
 }
 
 static uint64_t checked_bytes(unsigned variant)
@@ -107,13 +134,18 @@ static uint64_t checked_bytes(unsigned variant)
 
 static int poison(struct bench_case *c, unsigned variant)
 {
-	return transfers_poison(&case_state(c)->transfers, is_both(variant),
-				checked_bytes(variant));
+	struct state *s = case_state(c);
+	return s->is_sweep
+		       ? sweep_poison(&s->sweep)
+		       : transfers_poison(&s->transfers, is_both(variant), checked_bytes(variant));
 }
 
 static int check(struct bench_case *c, unsigned variant)
 {
-	return transfers_check(&case_state(c)->transfers, is_both(variant), checked_bytes(variant));
+	struct state *s = case_state(c);
+	return s->is_sweep
+		       ? sweep_check(&s->sweep)
+		       : transfers_check(&s->transfers, is_both(variant), checked_bytes(variant));
 }
 
 static int verify_copy(struct bench_case *c, const struct transfer *at, uint64_t bytes,
@@ -128,9 +160,24 @@ static int verify_copy(struct bench_case *c, const struct transfer *at, uint64_t
 	return blocking_kernel_verify_copy(c, &copy, uses, back);
 }
 
+/* The first pair's copy. */
+static int verify_sweep(struct bench_case *c)
+{
+	const struct sweep *s = &case_state(c)->sweep;
+	const struct sweep_pair *first = &s->pair[0];
+	const struct blocking_copy copy = {.dev = c->devices->dev[first->from],
+					   .stream = work_lane_stream(s->lanes[first->from], 0),
+					   .to = first->target,
+					   .from = s->source[first->from],
+					   .bytes = s->bytes};
+	return blocking_kernel_verify_copy(c, &copy, 1u << ENGINE, false);
+}
+
 /* The first copy of either direction, and one of a round trip's size. */
 static int verify_mechanism(struct bench_case *c)
 {
+	if (case_state(c)->is_sweep)
+		return verify_sweep(c);
 	const struct transfers *t = &case_state(c)->transfers;
 	const struct transfer *first = &t->transfer[0], *back = &t->transfer[t->forward];
 	int status = verify_copy(c, first, first->bytes, 1u << ENGINE | 1u << ENGINE_BOTH, false);
@@ -141,8 +188,22 @@ static int verify_mechanism(struct bench_case *c)
 	return status;
 }
 
+static int derive_sweep(struct bench_case *c)
+{
+	struct sweep *s = &case_state(c)->sweep;
+	int status = sweep_report_ways(s);
+	for (unsigned v = 0; status == 0 && v < VARIANTS; v++)
+		if (bench_variant_on(c, v))
+			status = sweep_derive(s, v);
+	return status;
+}
+
+static void teardown(struct bench_case *c) { sweep_close(&case_state(c)->sweep); }
+
 static int derive(struct bench_case *c)
 {
+	if (case_state(c)->is_sweep)
+		return derive_sweep(c);
 	const struct transfers *t = &case_state(c)->transfers;
 	const bool all = t->route.from.kind == END_ALL && t->route.to.kind == END_ALL;
 	const double bytes =
@@ -182,6 +243,7 @@ static const struct bench bench = {
 	.check = check,
 	.verify_mechanism = verify_mechanism,
 	.derive = derive,
+	.teardown = teardown,
 };
 
 int main(int argc, char **argv) { return bench_main(&bench, argc, argv); }

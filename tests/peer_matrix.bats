@@ -44,6 +44,33 @@ PYTHON
 	values '3.8e-6 < v("2>0", "engine_round_trip", "time") - v("0>1", "engine_round_trip", "time") < 4e-6'
 }
 
+@test "a sweep: every pair in one case, the slowest and the median of them" {
+	"$matrix" --device sim:./exact.model:0-3 --route each --format json --out records >/dev/null
+	values 'near(v("each", "engine", "min_bandwidth"), 20e9) and near(v("each", "kernel", "median_bandwidth"), 50e9)'
+	values 'near(v("each", "engine", "pair_bandwidth 0>2"), 20e9) and near(v("each", "engine", "pair_bandwidth 2>1"), 50e9)'
+	values 'near(v("each", "kernel", "pair_bandwidth 0>2"), 20e9) and sum(name.startswith("pair_bandwidth") for _, _, name in found) == 24'
+	grep -q '"way_0_2":"bytes_per_s=2e+10 hops=1 link=link"' records
+}
+
+@test "a sweep finds a copy of any pair that goes wrong, and none where buffers overlap" {
+	for every in 1 2 3 5 7; do
+		printf 'corrupt_copy_every = %s\n' "$every" >wrong.model
+		run "$matrix" --device sim:./wrong.model:0-3 --route each --path engine
+		[ "$status" = 1 ]
+		[[ $output == *'wrong result: engine, '*': copy '?'>'?': word '* ]]
+	done
+	"$matrix" --device sim:0-3 --route each --size 8M --min-samples 1 --max-samples 1 --out records >/dev/null
+	json '[(c["status"], c["check"]["status"]) for c in cases] == [("ok", "ok")]' <records
+}
+
+@test "a sweep leaves out the pairs that cannot reach each other, and says so" {
+	printf '0-1 = 50e9\n2-3 = 50e9\n' >islands.links
+	printf 'data = none\nlinks = islands.links\ndevices = 4\n' >islands.model
+	"$matrix" --device sim:./islands.model:0-3 --route each --out records >/dev/null
+	grep -q '"pairs_not_measured":"0>2: sim:0: no links lead to sim:2, and 7 more"' records
+	json '{d["name"] for c in cases for d in c["derived"] if d["name"].startswith("pair_b")} == {"pair_bandwidth " + p for p in ("0>1", "1>0", "2>3", "3>2")}' <records
+}
+
 @test "a list of routes, and what is none" {
 	[ "$("$matrix" --device sim:0-3 --route '0>3,3>0' --list)" = $'route=0>3 size=1048576\nroute=3>0 size=1048576' ]
 	[ "$("$matrix" --device sim:0-7 --route pairs --list | sort -u | wc -l)" = 56 ]
@@ -73,7 +100,7 @@ PYTHON
 	"$matrix" --device sim:./apart.model:0,1 --out records >/dev/null
 	"$TEST_PYTHON" -c 'import json
 cases = [r for r in map(json.loads, open("records")) if r["kind"] == "case"]
-assert {c["case"]["route"]: c["status"] for c in cases} == {"0>1": "skipped", "1>0": "skipped", "all>all": "skipped",
+assert {c["case"]["route"]: c["status"] for c in cases} == {"each": "skipped", "0>1": "skipped", "1>0": "skipped", "all>all": "skipped",
     "numa0>0": "ok", "0>numa0": "ok", "numa0>1": "ok", "1>numa0": "ok"}'
 }
 
@@ -81,18 +108,18 @@ assert {c["case"]["route"]: c["status"] for c in cases} == {"0>1": "skipped", "1
 	[ "$(nproc)" -ge 2 ] || skip 'one processor'
 	run "$matrix" --device host:0,1 --size 1M --budget 10m --min-samples 1 --max-samples 3 --out records
 	[ "$status" = 0 ] || [ "$status" = 3 ]
-	[ "$(grep -c '"status":"ok"' records)" -ge 7 ]
+	[ "$(grep -c '"status":"ok"' records)" -ge 8 ]
 }
 
 @test "on GPUs that are fake, a route of each kind" {
 	need_fakes
 	for device in cuda hip; do
 		rm -f records
-		run env FAKE_GPUS=3 "LD_LIBRARY_PATH=$(fakes)" "$matrix" --device $device:0-2 --route '2>0,2>all,all>1,all>all,numa0>1,0>numa0' \
+		run env FAKE_GPUS=3 "LD_LIBRARY_PATH=$(fakes)" "$matrix" --device $device:0-2 --route 'each,2>0,2>all,all>1,all>all,numa0>1,0>numa0' \
 			--size 64K --budget 10m --min-samples 1 --max-samples 1 --warm-up 0 --out records
 		echo "$device: $status $output"
 		[ "$status" = 0 ] || [ "$status" = 3 ]
-		json '[(c["status"], c["check"]["status"]) for c in cases] == 6 * [("ok", "ok")]' <records
+		json '[(c["status"], c["check"]["status"]) for c in cases] == 7 * [("ok", "ok")]' <records
 	done
 }
 
@@ -116,7 +143,7 @@ print(*("%(head)s %(text)s" % f for f in json.load(open("results/signature.json"
 	"$TEST_PYTHON" -c 'import json, sys
 record = [json.loads(line) for line in open("results/records.jsonl", encoding="utf-8")]
 cases = [c for c in record if c["kind"] == "case"]
-sys.exit(0 if len(cases) == 89 and all(c["status"] == "ok" for c in cases) else 1)'
+sys.exit(0 if len(cases) == 90 and all(c["status"] == "ok" for c in cases) else 1)'
 }
 
 @test "eight equal devices: no pair is named" {

@@ -62,7 +62,7 @@ hang_runs() { pgrep -f "sleep $NAP\$" >/dev/null; }
 	[ "$status" = 1 ]
 	json 'rows[0]["outcome"] == "bad" and [c["outcome"] for c in rows[0]["checks"]] == ["ok", "ok", "ok", "bad"]' \
 		'{m["name"].rpartition("/")[2] for m in rows[0]["metrics"] if m["outcome"] == "bad"} == {"peer_engine_bandwidth",
-		  "peer_both_ways_engine_bandwidth", "peer_kernel_bandwidth", "pair_engine_bandwidth", "all_to_all_engine_injection",
+		  "peer_both_ways_engine_bandwidth", "peer_kernel_bandwidth", "pair_min_bandwidth", "pair_median_bandwidth", "all_to_all_engine_injection",
 		  "all_to_all_kernel_injection"}' \
 		'all(0.18 < m["worse"] < 0.22 and m["tries"] == 2 for m in rows[0]["metrics"] if m["outcome"] == "bad")' \
 		'all(m["tries"] == 1 for m in rows[0]["metrics"] if m["name"].startswith("micro/launch"))' < <(tr -d '\n' <<<"$output")

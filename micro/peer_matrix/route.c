@@ -13,6 +13,8 @@
 #define ROUTE_BYTES (2 * END_BYTES)
 #define MAX_NUMBER 1023
 
+static const char each[] = "each";
+
 /* ------------------------------------------------------------------ one route */
 
 /* Of `length` characters. */
@@ -55,12 +57,16 @@ static bool is_route(const struct peer_route *r)
 int peer_route_parse(const char *word, struct peer_route *route_p)
 {
 	const char *arrow = strchr(word, '>');
-	struct peer_route r = {{0}, {0}};
+	struct peer_route r = {{.kind = END_EACH}, {.kind = END_EACH}};
+	if (strcmp(word, each) == 0) {
+		*route_p = r;
+		return 0;
+	}
 	if (!arrow || !parse_end(word, (size_t)(arrow - word), &r.from) ||
 	    !parse_end(arrow + 1, strlen(arrow + 1), &r.to) || !is_route(&r))
 		return err_note(-EINVAL,
-				"unknown route '%s'; routes: 0>3, 0>all, all>0, all>all, numa0>3, "
-				"3>numa0, or pairs, spread, exchange, numa",
+				"unknown route '%s'; routes: 0>3, 0>all, all>0, all>all, each, "
+				"numa0>3, 3>numa0, or sweep, pairs, spread, exchange, numa",
 				word);
 	*route_p = r;
 	return 0;
@@ -73,7 +79,7 @@ static int check_end(const char *word, const struct route_end *end,
 {
 	if (end->kind == END_DEVICE && end->number >= known->devices)
 		return err_note(-EINVAL, "%s: the devices are 0 to %zu", word, known->devices - 1);
-	if (end->kind == END_ALL && known->devices < 2)
+	if ((end->kind == END_ALL || end->kind == END_EACH) && known->devices < 2)
 		return err_note(-EINVAL, "%s: there is one device", word);
 	for (size_t i = 0; end->kind == END_NODE && i < known->node_count; i++)
 		if (known->nodes[i] == end->number)
@@ -120,14 +126,26 @@ static void print_end(char text[END_BYTES], const struct route_end *end)
 		snprintf(text, END_BYTES, "all");
 }
 
+static void add_word(struct route_list *l, const char *word)
+{
+	int length = snprintf(l->text + l->length, l->capacity - l->length, "%s%s",
+			      l->length ? "," : "", word);
+	l->length += (size_t)length;
+}
+
 static void add_route(struct route_list *l, struct route_end from, struct route_end to)
 {
-	char source[END_BYTES], target[END_BYTES];
+	char source[END_BYTES], target[END_BYTES], word[ROUTE_BYTES];
 	print_end(source, &from);
 	print_end(target, &to);
-	int length = snprintf(l->text + l->length, l->capacity - l->length, "%s%s>%s",
-			      l->length ? "," : "", source, target);
-	l->length += (size_t)length;
+	snprintf(word, sizeof(word), "%s>%s", source, target);
+	add_word(l, word);
+}
+
+static void add_sweep(struct route_list *l, const struct axis_capacities *known)
+{
+	if (known->devices > 1)
+		add_word(l, each);
 }
 
 static void add_pairs(struct route_list *l, const struct axis_capacities *known)
@@ -171,7 +189,8 @@ static size_t max_routes(const struct axis_capacities *known)
 static const struct {
 	const char *name;
 	void (*add)(struct route_list *l, const struct axis_capacities *known);
-} groups[] = {{"pairs", add_pairs},
+} groups[] = {{"sweep", add_sweep},
+	      {"pairs", add_pairs},
 	      {"spread", add_spread},
 	      {"exchange", add_exchange},
 	      {"numa", add_nodes}};

@@ -6,12 +6,14 @@
  *     0>all      from device 0 to every other one at once
  *     all>0      from every other device to device 0 at once
  *     all>all    from every device to every other one at once
+ *     each       every ordered pair of devices, one after the other: both ends are END_EACH
  *     numa0>3    from host memory of NUMA node 0 to device 3
  *     3>numa0    from device 3 to host memory of NUMA node 0
  *
  * Devices are numbered by their place in --device. A list may also have the words of groups:
  *
- *     pairs      every ordered pair of devices
+ *     pairs      every ordered pair of devices, a case each
+ *     sweep      each, of two devices or more
  *     spread     0>all, 1>all, ..., all>0, all>1, ...: of three devices or more
  *     exchange   all>all, of two devices or more
  *     numa       every NUMA node to every device, and back
@@ -21,7 +23,7 @@
 
 #include "bench/axis.h"
 
-enum route_end_kind { END_DEVICE, END_ALL, END_NODE };
+enum route_end_kind { END_DEVICE, END_ALL, END_NODE, END_EACH };
 
 struct route_end {
 	enum route_end_kind kind;

@@ -14,7 +14,7 @@
 
 /* ------------------------------------------------------------------ memory */
 
-static uint32_t *open_pattern(struct bench_case *c)
+uint32_t *transfers_pattern(struct bench_case *c)
 {
 	uint32_t *pattern = bench_alloc_host(c, 2 * (uint64_t)PATTERN_BYTES);
 	if (!pattern)
@@ -23,6 +23,8 @@ static uint32_t *open_pattern(struct bench_case *c)
 	memcpy(pattern + PATTERN_WORDS, pattern, PATTERN_BYTES);
 	return pattern;
 }
+
+size_t transfers_contents(size_t nth) { return nth * CONTENTS_STEP % PATTERN_WORDS; }
 
 static struct dev *device_at(const struct transfers *t, uint32_t place)
 {
@@ -79,7 +81,7 @@ static void add_transfer(struct transfers *t, uint32_t by, struct transfer trans
 		return;
 	transfer.by = device_at(t, by);
 	transfer.lane = work_lane_normal(t->lanes, t->place_of[by]);
-	transfer.contents = t->pattern + t->count * CONTENTS_STEP % PATTERN_WORDS;
+	transfer.contents = t->pattern + transfers_contents(t->count);
 	pattern_fill(t->c, transfer.source_of, transfer.source, transfer.bytes, transfer.contents);
 	t->transfer[t->count++] = transfer;
 }
@@ -167,7 +169,7 @@ int transfers_open(struct transfers *t, struct bench_case *c, const struct peer_
 	const size_t n = c->devices->count;
 	*t = (struct transfers){.c = c, .route = *route, .bytes = bytes};
 	open_lanes(t);
-	t->pattern = open_pattern(c);
+	t->pattern = transfers_pattern(c);
 	t->transfer = bench_alloc_host(c, (n * n + 2) * sizeof(*t->transfer));
 	add_transfers(t);
 	return bench_status(c);
@@ -216,22 +218,18 @@ struct work_graph *transfers_graph(struct transfers *t, bool both, bool engine)
 	return bench_graph_prepare(t->c, g) ? NULL : g;
 }
 
-/* Runs whose operations fit into the queues, beside work_graph_begin(). */
-static uint64_t max_runs(const struct transfers *t, const struct work_graph *g)
+/* Runs whose operations fit into queues of so many entries, beside work_graph_begin(). */
+static uint64_t max_runs(uint32_t queue, const struct work_graph *g)
 {
-	uint32_t capacity = UINT32_MAX, each = work_graph_max_queued(g);
-	for (size_t i = 0; i < t->count; i++) {
-		uint32_t queue = dev_props(t->transfer[i].by)->max_queued;
-		capacity = queue < capacity ? queue : capacity;
-	}
-	const uint32_t reserve = QUEUE_RESERVE + work_graph_lanes(g);
-	return capacity > reserve + each ? (capacity - reserve) / each : 1;
+	const uint32_t reserve = QUEUE_RESERVE + work_graph_lanes(g),
+		       each = work_graph_max_queued(g);
+	return queue > reserve + each ? (queue - reserve) / each : 1;
 }
 
-int transfers_time(const struct transfers *t, struct work_graph *g, uint64_t runs)
+int transfers_time_runs(struct bench_case *c, uint32_t queue, struct work_graph *g, uint64_t runs)
 {
-	const uint64_t fit = max_runs(t, g);
-	const bool warm = bench_runs_warm(t->c) && fit > 1;
+	const uint64_t fit = max_runs(queue, g);
+	const bool warm = bench_runs_warm(c) && fit > 1;
 	const uint64_t most = warm ? fit - 1 : fit;
 	double sum_s = 0.0, seconds = 0.0;
 	int status = 0;
@@ -248,8 +246,18 @@ int transfers_time(const struct transfers *t, struct work_graph *g, uint64_t run
 		sum_s += seconds;
 		runs -= now;
 	}
-	t->c->self_seconds = sum_s;
+	c->self_seconds = sum_s;
 	return status;
+}
+
+int transfers_time(const struct transfers *t, struct work_graph *g, uint64_t runs)
+{
+	uint32_t queue = UINT32_MAX;
+	for (size_t i = 0; i < t->count; i++) {
+		uint32_t entries = dev_props(t->transfer[i].by)->max_queued;
+		queue = entries < queue ? entries : queue;
+	}
+	return transfers_time_runs(t->c, queue, g, runs);
 }
 
 int transfers_round_trip(const struct transfers *t, bool engine, uint64_t times)

@@ -50,8 +50,8 @@ bool transfers_both(const struct transfers *t);
 /* In setup: all transfers at once, forward alone or both ways. */
 struct work_graph *transfers_graph(struct transfers *t, bool both, bool engine);
 
-/* In body: so many runs of a graph, one right behind the other, with as few waits of the host as
- * the queues allow. The sum of the longest times is c->self_seconds. */
+/* In body: so many runs of a graph, as transfers_time_runs(); of each run the longest time counts.
+ */
 int transfers_time(const struct transfers *t, struct work_graph *g, uint64_t runs);
 
 /* In body: so many times the first LATENCY_BYTES of the first transfer; each is waited for. */
@@ -61,6 +61,14 @@ int transfers_round_trip(const struct transfers *t, bool engine, uint64_t times)
  * what had to arrive. */
 int transfers_poison(const struct transfers *t, bool both, uint64_t bytes);
 int transfers_check(const struct transfers *t, bool both, uint64_t bytes);
+
+/* What a sweep shares with a route. In setup: twice a random pattern, and where in it the contents
+ * of copy `nth` begin. In body: so many runs of a graph over lanes whose queues have so many
+ * entries, one right behind the other, with as few waits of the host as those allow; their time is
+ * c->self_seconds. */
+uint32_t *transfers_pattern(struct bench_case *c);
+size_t transfers_contents(size_t nth);
+int transfers_time_runs(struct bench_case *c, uint32_t queue, struct work_graph *g, uint64_t runs);
 
 /* Of one run. */
 uint64_t transfers_bytes(const struct transfers *t, bool both);

@@ -29,11 +29,12 @@ static void groups_stand_for_routes(void)
 {
 	expect_words(&three, "pairs", "0>1 0>2 1>0 1>2 2>0 2>1");
 	expect_words(&three, "spread,exchange", "0>all 1>all 2>all all>0 all>1 all>2 all>all");
+	expect_words(&three, "sweep,exchange", "each all>all");
 	expect_words(&three, "numa",
 		     "numa0>0 0>numa0 numa0>1 1>numa0 numa0>2 2>numa0 "
 		     "numa2>0 0>numa2 numa2>1 1>numa2 numa2>2 2>numa2");
-	expect_words(&two, "pairs,spread,exchange,numa", "0>1 1>0 all>all");
-	expect_words(&one, "pairs,spread,exchange,numa", "numa0>0 0>numa0");
+	expect_words(&two, "sweep,pairs,spread,exchange,numa", "each 0>1 1>0 all>all");
+	expect_words(&one, "sweep,pairs,spread,exchange,numa", "numa0>0 0>numa0");
 	expect_words(&three, "2>0,pairs", "2>0 0>1 0>2 1>0 1>2 2>1");
 	expect_words(&three, "all>2,numa2>1,1>numa0", "all>2 numa2>1 1>numa0");
 }
@@ -71,6 +72,7 @@ static void routes_of_devices_that_are_not_there(void)
 		axis_free(&values);
 	}
 	expect(axis_parse(&axis, "all>all", true, &one, &values) == -EINVAL);
+	expect(axis_parse(&axis, "each", true, &one, &values) == -EINVAL);
 	expect(axis_parse(&axis, "pairs", true, &one, &values) == -EINVAL);
 	expect(strstr(err_text(), "no value applies to this device") != NULL);
 }
