@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Callable, List, Optional, Tuple
 
 from reports.jsonl import Json
+from reports.machine import main_devices
 from reports.quantity import NOMINAL, human, listing, percent, spell
 from reports.signature import Signature
 from reports.spread import shown_interval
@@ -17,6 +18,7 @@ QUESTIONS = ("How good is this machine?", "At what is it good, and at what not?"
 TRUST = "How far can this run be trusted?"
 _AT_MOST = 2  # strong points, and weak ones
 _STRONG_SHARE, _WEAK_SHARE = 0.8, 0.5  # of a bound, or of the ideal
+_LIKE_THE_OTHERS = 0.95  # of the median of all pairs
 _MATTERS = 1.05  # a ratio nearer to 1 says nothing
 
 # A device is bought for the first of these types that it has a nominal rate for, else for the first that it
@@ -55,6 +57,8 @@ def _claim(signature: Signature, pattern: str, text: str) -> str:
     number = human(value, entry["unit"])
     if entry["share"] is not None and entry["bound_name"]:
         number += " (%s of %s)" % (percent(entry["share"]), entry["bound_name"])
+    if name.startswith("peer_"):
+        number = _of_pairs(signature, number)
     return text % ((name.split("_")[1], number) if text.count("%s") > 1 else number)
 
 
@@ -63,6 +67,24 @@ def _of_type(found: List[_Found], pattern: str) -> Optional[_Found]:
     by_type = {match.group(1): f for f in found for match in [re.fullmatch(pattern, f[1])] if match.groups()}
     order = [by_type[name] for name in _TYPES if name in by_type]
     return next((f for f in order if f[2]["bound_name"] == NOMINAL), order[0] if order else None)
+
+
+def _of_pairs(signature: Signature, of_the_first: str) -> str:
+    """The median over the pairs of several devices and, where it is clearly slower, the slowest; or that one
+    pair was measured."""
+    results = signature.json["programs"].get("micro/peer_matrix", {}).get("results", {})
+    found = [e for e in results.get("pairs", ()) if e["variant"] in ("engine", "kernel")]
+    devices = len(main_devices(signature.json))
+    possible = devices * (devices - 1)
+    if possible <= 2:
+        return of_the_first
+    if not found:
+        return "%s (1 of %d pairs measured)" % (of_the_first, possible)
+    pairs = found[0]
+    text = "%s (median of %d of %d pairs)" % (human(pairs["median"], "byte/s"), pairs["pairs"], possible)
+    if pairs["lowest"] < _LIKE_THE_OTHERS * pairs["median"]:
+        text += ", from %s at %s" % (pairs["lowest_devices"], human(pairs["lowest"], "byte/s"))
+    return text
 
 
 def good(signature: Signature) -> str:

@@ -288,7 +288,8 @@ def _against(signature: Signature, causes: Counter) -> List[str]:
 
 def verdict(signature: Signature) -> Verdict:
     """Doubtful where something failed, a headline number is missing that this machine supports, more than a
-    tenth of them are noisy or contended, or more than a tenth of all values are invalid."""
+    tenth of them are noisy or contended, or more than a tenth of all values are invalid. What is wrong with
+    the machine leaves them valid, but a baseline would hide it."""
     causes = Counter(
         words_of(e["cause"]) for e in signature.json["primary_missing"] if e["cause"] not in UNAVAILABLE
     )
@@ -315,6 +316,13 @@ def verdict(signature: Signature) -> Verdict:
         )
     if not valid:
         return Verdict(False, "This run has no headline numbers: its programs or options left them out.")
+    faults = dict.fromkeys(finding["head"].rstrip(".").lower() for finding in signature.json["findings"])
+    if faults:
+        return Verdict(
+            False,
+            "The numbers of this run can be trusted, but as a baseline they would hide what is wrong with "
+            "the machine: %s." % listing(list(faults)),
+        )
     return Verdict(
         False,
         "This run is good enough to keep as a baseline: %s valid, and nothing failed%s; a verdict on a later "

@@ -17,7 +17,7 @@ from reports.causes import (
 )
 from reports.curves import cause_of, marks, samples_behind, why_invalid
 from reports.jsonl import Json, is_number
-from reports.quantity import axis_value
+from reports.quantity import axis_value, plural
 from reports.records import Case, Derived, Group, Primary, Scalar
 
 _COSTS = ("cil", "dil", "latency", "time_ratio", "slowdown")
@@ -175,6 +175,10 @@ def condition_of(group: Group, case: Case, primary: Primary) -> str:
             words.append("all pairs at once" if value == "yes" else "one pair at a time")
         elif name == "copy-method":
             words.append("by %s" % value)
+        elif name == "route" and value == "each":
+            measured = {d.name for d in case.derived if d.name.startswith("pair_bandwidth ") and d.value}
+            devices = len(group.run.devices)
+            words.append("%d of %s" % (len(measured), plural(devices * (devices - 1), "pair")))
         elif isinstance(value, str) or name in _SIZES:
             words.append(axis_value(value, units.get(name, "")))
         else:

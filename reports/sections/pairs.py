@@ -24,10 +24,9 @@ from reports.quantity import axis_value, human, human_interval, plural, scale_of
 from reports.records import Case, Derived, Group
 from reports.section import Figure, Finding, Panels, Section, SectionSpec, Table
 from reports.sections import generic
-from reports.slow_links import LATE, MIN_NODES, SLOW, Ends, Found, Links, Measured, SlowNode, find
+from reports.slow_links import LATE, MIN_NODES, SLOW, Ends, Found, Links, Measured, View, find, findings_of
 
 PROGRAM = "collectives/pairs"
-NAMED = 4  # more slow links are summarised
 MATRIX_NODES = 32  # of more nodes only the table of the slowest is shown
 LISTED = 16  # links of that table
 BETWEEN = "between nodes"
@@ -110,22 +109,7 @@ def cases_of(group: Group) -> List[PairCase]:
 
 
 def _ratio(pairs: PairCase, ends: Ends) -> float:
-    return pairs.links.bandwidth[ends].value / (pairs.found.usual_bandwidth or math.nan)
-
-
-def _rates(pairs: PairCase, slow: Tuple[Ends, ...]) -> str:
-    """ "12.4 GB/s, 0.25 of what is usual"."""
-    values = [pairs.links.bandwidth[ends].value for ends in slow]
-    low, high = min(values), max(values)
-    rates = (
-        human(low, "byte/s")
-        if high < 1.02 * low
-        else "%s to %s" % (human(low, "byte/s"), human(high, "byte/s"))
-    )
-    ratios = list(
-        dict.fromkeys("%.2f" % (r / (pairs.found.usual_bandwidth or math.nan)) for r in (low, high))
-    )
-    return "%s, %s of what is usual" % (rates, " to ".join(ratios))
+    return pairs.found.ratios.get(ends, math.nan)
 
 
 def _where(pairs: PairCase) -> str:
@@ -137,69 +121,9 @@ def _where(pairs: PairCase) -> str:
     )
 
 
-def _node_text(pairs: PairCase, node: SlowNode) -> str:
-    does = "sends and receives" if node.sends and node.receives else "sends" if node.sends else "receives"
-    return "Everything that %s %s: %s %s." % (
-        pairs.label(node.node),
-        does,
-        _rates(pairs, node.ends),
-        _where(pairs),
-    )
-
-
-def _worst(cases: List[PairCase]) -> Dict[Ends, PairCase]:
-    """Every slow direction that no slow node explains, with the case in which it is slowest."""
-    found: Dict[Ends, PairCase] = {}
-    for pairs in cases:
-        for ends in pairs.found.alone:
-            if ends not in found or _ratio(pairs, ends) < _ratio(found[ends], ends):
-                found[ends] = pairs
-    return dict(sorted(found.items(), key=lambda item: _ratio(item[1], item[0])))
-
-
-def _link_texts(slow: Dict[Ends, PairCase]) -> List[Tuple[str, PairCase]]:
-    """A link that is slow both ways is one text."""
-    texts = []
-    done = set()
-    for ends, pairs in slow.items():
-        back = (ends[1], ends[0])
-        if ends in done:
-            continue
-        both = slow.get(back) is pairs
-        done.update((ends, back) if both else (ends,))
-        texts.append(
-            (
-                ("between %s and %s, both ways: %s" if both else "from %s to %s: %s")
-                % (
-                    pairs.label(ends[0]),
-                    pairs.label(ends[1]),
-                    _rates(pairs, (ends, back) if both else (ends,)),
-                ),
-                pairs,
-            )
-        )
-    return texts
-
-
 def findings(section: Section) -> List[Finding]:
-    cases = cases_of(section.group)
-    nodes: Dict[Tuple[int, bool, bool], Tuple[PairCase, SlowNode]] = {}
-    for pairs in cases:
-        for node in pairs.found.nodes:
-            nodes.setdefault((node.node, node.sends, node.receives), (pairs, node))
-    shown = [Finding("Slow node.", _node_text(pairs, node)) for pairs, node in nodes.values()]
-    texts = _link_texts(_worst(cases))
-    if len(texts) <= NAMED:
-        return shown + [
-            Finding("Slow link.", "%s%s %s." % (text[:1].upper(), text[1:], _where(pairs)))
-            for text, pairs in texts
-        ]
-    named = [
-        "%s %s" % (text, _where(pairs)) if i == 0 else text for i, (text, pairs) in enumerate(texts[:NAMED])
-    ]
-    return shown + [
-        Finding("Slow links.", "%d: %s; %d more." % (len(texts), "; ".join(named), len(texts) - NAMED))
-    ]
+    views = [View(pairs.links, pairs.found, pairs.label, _where(pairs)) for pairs in cases_of(section.group)]
+    return findings_of(views, "node", "link")
 
 
 # ------------------------------------------------------------------ results

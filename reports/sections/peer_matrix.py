@@ -2,10 +2,9 @@
 """micro/peer_matrix: every ordered pair of devices as a matrix, what each device can inject, host memory of
 every NUMA node, and which pairs are slow.
 
-A pair is slow where the whole interval of its one-way bandwidth, by copy engine or by kernel, lies below SLOW
-of the median of all pairs by the same method. The median holds as long as less than half of the pairs are
-slow; of two devices it would be the mean of the two directions, so at least three are needed. Where other
-work was in the way ("contended") nothing is said."""
+A pair's bandwidth is that of its own case, or else of the sweep over all pairs. reports/slow_links.py says
+which pairs are slow, by copy engine and by kernel; where other work was in the way ("contended") nothing is
+said. What each device sends while all send to all is told where a single pair contradicts it."""
 
 from __future__ import annotations
 
@@ -18,14 +17,14 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from reports.charts import Cell, draw_heat
 from reports.curves import why_invalid
 from reports.jsonl import Json, whole_in
-from reports.quantity import human, human_interval, listing, plural, scale_of
+from reports.quantity import human, human_interval, plural, scale_of
 from reports.records import Derived
 from reports.section import Figure, Finding, Panels, Section, SectionSpec, Table
 from reports.sections import generic
+from reports.slow_links import MIN_NODES, SLOW, Links, Measured, View, find, findings_of
 
-SLOW = 0.8
-MIN_PAIRS = 6  # those of three devices
-NAMED = 4  # more slow pairs are summarised
+SAME = 0.1  # relative: no contradiction
+_WAY = re.compile(r"way_([0-9]{1,3})_([0-9]{1,3})\Z")
 METHODS = {"engine": "copy engine", "kernel": "kernel"}
 
 # variant, quantity, heading of a matrix of pairs
@@ -49,6 +48,10 @@ class Value:
         return self.derived.value or 0.0
 
     @property
+    def low(self) -> float:
+        return self.value if self.derived.ci_low is None else self.derived.ci_low
+
+    @property
     def high(self) -> float:
         return self.value if self.derived.ci_high is None else self.derived.ci_high
 
@@ -64,11 +67,18 @@ def _ends(route: object) -> Ends:
 
 
 def _values(section: Section, variant: str, quantity: str) -> Values:
-    return {
-        _ends(case.axes.get("route", "")): Value(derived, why_invalid(case, derived))
-        for case, derived in section.values(quantity)
-        if derived.variant == variant and derived.value
-    }
+    """Of pairs also those of the sweep, unless the pair has a valid value of its own."""
+    swept: Values = {}
+    own: Values = {}
+    for case, derived in section.values():
+        if derived.variant != variant or not derived.value:
+            continue
+        value = Value(derived, why_invalid(case, derived))
+        if derived.name == quantity:
+            own[_ends(case.axes.get("route", ""))] = value
+        elif derived.name.startswith("pair_%s " % quantity):
+            swept[_ends(derived.name.partition(" ")[2])] = value
+    return {**own, **swept, **{ends: v for ends, v in own.items() if not v.why}}
 
 
 def _pairs(values: Values) -> Values:
@@ -92,83 +102,75 @@ def _median(values: Values) -> Optional[float]:
 # ------------------------------------------------------------------ slow pairs
 
 
-@dataclass(frozen=True)
-class Slow:
-    ends: Ends
-    method: str
-    value: float
-    ratio: float
-    of: int
-
-
-def _slow_pairs(section: Section) -> List[Slow]:
-    """Each pair once, by the method by which it falls furthest behind; the slowest first."""
-    found: Dict[Ends, Slow] = {}
-    for method in METHODS:
-        pairs = {
-            ends: v
-            for ends, v in _pairs(_values(section, method, "bandwidth")).items()
+def _views(section: Section) -> Dict[str, View]:
+    """By method."""
+    facts = {name: fact for case in section.group.cases.values() for name, fact in case.facts.items()}
+    ways = {
+        (int(match[1]), int(match[2])): str(facts[match[0]])
+        for match in map(_WAY.match, facts)
+        if match is not None
+    }
+    where = "between these %s (by %%s)" % plural(len(section.group.run.devices), "device")
+    views = {}
+    for method, noun in METHODS.items():
+        bandwidth = {
+            (int(source), int(target)): Measured(v.value, v.low, v.high)
+            for (source, target), v in _pairs(_values(section, method, "bandwidth")).items()
             if not v.why and v.derived.grade != "contended"
         }
-        middle = _median(pairs)
-        if middle is None or len(pairs) < MIN_PAIRS:
-            continue
-        for ends, v in pairs.items():
-            slow = Slow(ends, method, v.value, v.value / middle, len(pairs))
-            if v.high < SLOW * middle and (ends not in found or slow.ratio < found[ends].ratio):
-                found[ends] = slow
-    return sorted(found.values(), key=lambda s: s.ratio)
+        links = Links(bandwidth, ways=ways)
+        views[method] = View(
+            links, find(links), lambda place: "device " + _name(section, str(place)), where % noun
+        )
+    return views
 
 
-def _slow_device(slow: Sequence[Slow], side: int, others: int) -> Dict[str, List[Slow]]:
-    """Devices of which every pair in this direction is slow."""
-    by_device: Dict[str, List[Slow]] = {}
-    for pair in slow:
-        by_device.setdefault(pair.ends[side], []).append(pair)
-    return {device: pairs for device, pairs in by_device.items() if len(pairs) == others}
+# ------------------------------------------------------------------ all to all
 
 
-def _span(slow: Sequence[Slow]) -> str:
-    low, high = min(s.value for s in slow), max(s.value for s in slow)
-    rates = (
-        human(low, "byte/s")
-        if high < 1.02 * low
-        else "%s to %s" % (human(low, "byte/s"), human(high, "byte/s"))
+def _all_to_all(section: Section, view: View, method: str) -> List[Finding]:
+    """Where every pair has links of its own, all of them at once are no slower than one, unless devices share
+    a bus. A slow pair on which all others wait is named; one that a device serves in its turn, by an engine
+    for all, is part of what it sends."""
+    sends = _values(section, method, "injection_bandwidth").get(("all", "all"))
+    bandwidth, others = view.links.bandwidth, len(section.group.run.devices) - 1
+    if sends is None or sends.why or sends.derived.grade == "contended" or not view.found.usual_bandwidth:
+        return []
+    usual_pair = view.found.usual_bandwidth
+    slowest = min(bandwidth, key=lambda ends: bandwidth[ends].value)
+    of_slowest = others * bandwidth[slowest].value
+    bound = slowest in view.found.slow and abs(sends.value / of_slowest - 1) < SAME
+    less = sends.high < (1 - SAME) * usual_pair and _have_links(view)
+    if not bound and (view.found.slow or not less):
+        return []
+    text = "A device sends %s while all send to all" % human(sends.value, "byte/s")
+    if less:
+        text += ", less than to one device alone (%s)" % human(usual_pair, "byte/s")
+    text += (
+        ": %d times the %s from %s to %s, on which all others wait"
+        % (
+            others,
+            human(bandwidth[slowest].value, "byte/s"),
+            view.label(slowest[0]),
+            view.label(slowest[1]),
+        )
+        if bound
+        else "; no single pair explains it"
     )
-    ratios = sorted({"%.2f" % s.ratio for s in slow})
-    return "%s, %s of the median of %d pairs" % (
-        rates,
-        ratios[0] if len(ratios) == 1 else "%s to %s" % (ratios[0], ratios[-1]),
-        slow[0].of,
-    )
+    return [Finding("All to all.", "%s (by %s)." % (text, METHODS[method]))]
 
 
-def _pair_text(section: Section, slow: Slow) -> str:
-    return "%s to %s: %s, %.2f of the median of %d pairs (by %s)" % (
-        _name(section, slow.ends[0]),
-        _name(section, slow.ends[1]),
-        human(slow.value, "byte/s"),
-        slow.ratio,
-        slow.of,
-        METHODS[slow.method],
-    )
+def _have_links(view: View) -> bool:
+    """Known to be joined by more than PCIe, which several share."""
+    ways = [view.links.ways.get(ends, "") for ends in view.links.bandwidth]
+    return all("link=" in way and "PCIe" not in way for way in ways)
 
 
 def findings(section: Section) -> List[Finding]:
-    slow = _slow_pairs(section)
-    others = len(section.group.run.devices) - 1
-    shown: List[Finding] = []
-    explained: List[Slow] = []
-    for side, what in ((0, "Everything that device %s sends"), (1, "Everything that device %s receives")):
-        for device, pairs in _slow_device(slow, side, others).items():
-            shown.append(Finding("Slow device.", "%s: %s." % (what % _name(section, device), _span(pairs))))
-            explained += pairs
-    left = [s for s in slow if s not in explained]
-    if len(left) <= NAMED:
-        return shown + [Finding("Slow pair.", "From device %s." % _pair_text(section, s)) for s in left]
-    named = listing([_pair_text(section, s) for s in left[:NAMED]], NAMED)
-    text = "%d of %d: from device %s, and %d more." % (len(left), left[0].of, named, len(left) - NAMED)
-    return shown + [Finding("Slow pairs.", text)]
+    views = _views(section)
+    found = findings_of(list(views.values()), "device", "pair")
+    to_all = [f for method, view in views.items() for f in _all_to_all(section, view, method)]
+    return found + to_all[:1]
 
 
 # ------------------------------------------------------------------ results
@@ -187,23 +189,29 @@ def _extent(section: Section, variant: str, quantity: str) -> Optional[Json]:
         "median": middle,
         "lowest": pairs[low].value,
         "lowest_route": "%s>%s" % low,
+        "lowest_devices": " to ".join(_name(section, end) for end in low),
         "highest": pairs[high].value,
         "highest_route": "%s>%s" % high,
     }
 
 
 def results(section: Section) -> Json:
-    slow = [
-        {"route": "%s>%s" % s.ends, "variant": s.method, "value": s.value, "of_median": s.ratio}
-        for s in _slow_pairs(section)
-    ]
+    slow: Dict[str, Json] = {}  # by the method by which the pair falls furthest behind
+    for method, view in _views(section).items():
+        for a, b in view.found.slow:
+            route, ratio = "%d>%d" % (a, b), view.found.ratios[a, b]
+            if route not in slow or ratio < slow[route]["of_usual"]:
+                value = view.links.bandwidth[a, b].value
+                slow[route] = {"route": route, "variant": method, "value": value, "of_usual": ratio}
+    devices = len(section.group.run.devices)
     extents = [_extent(section, variant, quantity) for variant, quantity, _ in MATRICES]
     return {
+        "pairs_possible": devices * (devices - 1),
         "pairs": [e for e in extents if e],
-        "slow": slow,
-        "rule": "slow: the whole interval of the bandwidth is below %g of the median of the pairs by the "
-        "same method, "
-        "of %d pairs or more" % (SLOW, MIN_PAIRS),
+        "slow": sorted(slow.values(), key=lambda s: s["of_usual"]),
+        "rule": "slow: the whole interval of the bandwidth is below %g of what is usual of such pairs, the "
+        "median over devices of the median of a device's pairs by the same method, of %d devices or more"
+        % (SLOW, MIN_NODES),
     }
 
 
@@ -214,13 +222,15 @@ def summary(section: Section) -> str:
     if one_way:
         method = METHODS[one_way["variant"]]
         parts.append(
-            "a copy from one device to another by %s reaches %s (median of %s), %s on the slowest pair (%s)"
+            "a copy from one device to another by %s reaches %s (median of %d of %s), "
+            "%s on the slowest pair (%s)"
             % (
                 method,
                 human(one_way["median"], "byte/s"),
-                plural(one_way["pairs"], "ordered pair"),
+                one_way["pairs"],
+                plural(section.results["pairs_possible"], "ordered pair"),
                 human(one_way["lowest"], "byte/s"),
-                " to ".join(_name(section, e) for e in _ends(one_way["lowest_route"])),
+                one_way["lowest_devices"],
             )
         )
         slow = len(section.results["slow"])

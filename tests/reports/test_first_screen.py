@@ -106,6 +106,33 @@ class Answers(unittest.TestCase):
         )
         self.assertEqual(answers.good(machine()), "This run has no headline number that says.")
 
+    def test_copies_to_another_device_are_those_of_all_pairs(self) -> None:
+        signature = machine(headline("peer_engine_bandwidth", 5.2e10, "byte/s"))
+        signature.json.update(
+            device="cuda:0-3", devices={"cuda:0-3[%d]" % i: {} for i in range(4)}, programs={}
+        )
+        self.assertEqual(
+            answers.good(signature), "It copies to another device at 52 GB/s (1 of 12 pairs measured)."
+        )
+        pairs = {
+            "variant": "engine",
+            "pairs": 12,
+            "median": 5.1e10,
+            "lowest": 5e10,
+            "lowest_devices": "0 to 3",
+        }
+        signature.json["programs"] = {"micro/peer_matrix": {"results": {"pairs": [pairs]}}}
+        self.assertEqual(
+            answers.good(signature), "It copies to another device at 51 GB/s (median of 12 of 12 pairs)."
+        )
+        pairs["lowest"] = 1.3e10
+        self.assertEqual(
+            answers.good(signature),
+            "It copies to another device at 51 GB/s (median of 12 of 12 pairs), from 0 to 3 at 13 GB/s.",
+        )
+        signature.json["devices"] = dict(list(signature.json["devices"].items())[:2])
+        self.assertEqual(answers.good(signature), "It copies to another device at 52 GB/s.")
+
     def test_strong_and_weak_points_are_told_apart(self) -> None:
         text = answers.at_what(
             machine(
