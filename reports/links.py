@@ -117,11 +117,11 @@ def links_of(facts: Mapping[str, object]) -> Links:
 
 
 def between(found: Links, one: int, other: int) -> str:
-    """A cell of the matrix."""
+    """A cell of the matrix. A path that has no fact of its own is like the one back."""
     direct = [link for link in found.of(one) if link.to == "device_%d" % other]
     if direct:
         return "; ".join(link.text for link in direct)
-    path = found.paths.get((min(one, other), max(one, other)), {})
+    path = found.paths.get((one, other)) or found.paths.get((other, one), {})
     kind = path.get("kind", "")
     switch = next((link for link in found.of(one) if link.to == "switch" and link.kind == kind), None)
     if switch:

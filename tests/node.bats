@@ -190,11 +190,14 @@ print(*("core_latency %s-%s" % pair for pair in itertools.combinations(sys.argv[
 	printf '%s\n' 'like = quiet' 'link_up_bandwidth = 20e9' 'link_down_bandwidth = 30e9' 'peer_bandwidth = 50e9' \
 		'peer_bandwidth 0>2 = 12.5e9' 'injection_bandwidth = 40e9' >links.sim
 	node sim:./links.sim:0-2
-	diff - <(facts link_0_0 path_0_1 path_0_2 path_1_2) <<-'END'
+	diff - <(facts link_0_0 path_0_1 path_0_2 path_1_2 path_2_0 path_1_0 path_2_1) <<-'END'
 		kind=link to=host up=1 down=0 bytes_per_s=3e+10 out_bytes_per_s=2e+10 errors=0
 		kind=link access=yes hops=1 bytes_per_s=4e+10
 		kind=link access=yes hops=1 bytes_per_s=1.25e+10
 		kind=link access=yes hops=1 bytes_per_s=4e+10
+		kind=link access=yes hops=1 bytes_per_s=4e+10
+		None
+		None
 	END
 	[ "$(findings)" = '' ]
 	printf '%s\n' 'like = quiet' 'lacks = peer' >alone.sim

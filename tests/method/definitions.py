@@ -143,6 +143,7 @@ DEFINITIONS: Dict[Tuple[str, str], Compute] = {
     ("micro/memory", "memory_bandwidth"): of_memory,
     ("micro/occupancy", "residents_by_formula"): value(residents_by_formula),
     ("micro/peer_matrix", "injection_bandwidth"): rate(injected_bytes),
+    ("micro/peer_matrix", "pair_time"): rounds(lambda t, v, c: t[v] * c.axes["size"] / c.model(v, "bytes")),
     ("micro/reduce", "moved_bytes"): value(moved_bytes),
     ("overlap/ficco", "best_speedup"): best_speedup,
     ("overlap/shaping", "overlap_rate_pipelined"): pipelined(lambda all_, hidden, serial: hidden / all_),

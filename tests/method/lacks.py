@@ -57,7 +57,7 @@ NEEDS: Tuple[Need, ...] = (
         "*",
         axis=r"(direction|transfer|way)=(peer|exchange|ring|.*gather|.*scatter|.*to-all|allreduce)",
     ),
-    Need("peer", "micro/peer_matrix", axis=r"route=(\d+|all)>(\d+|all)"),
+    Need("peer", "micro/peer_matrix", axis=r"route=(each|(\d+|all)>(\d+|all))"),
     Need("peer", "overlap/ficco"),
     Need("peer", "overlap/shaping"),
 )

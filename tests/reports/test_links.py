@@ -68,6 +68,12 @@ class Sentences(unittest.TestCase):
         self.assertEqual(to_host(found, 1), "1 × link, 25 GB/s in and 20 GB/s out")
         self.assertEqual(between(found, 1, 0), "link, 50 GB/s one way")
 
+    def test_a_path_back_that_differs_is_told(self) -> None:
+        path = "kind=link access=yes hops=1 bytes_per_s=%g"
+        found = links_of(node([], [], path_0_1=path % 13e9, path_1_0=path % 39e9))
+        self.assertEqual(between(found, 0, 1), "link, 13 GB/s one way")
+        self.assertEqual(between(found, 1, 0), "link, 39 GB/s one way")
+
     def test_pcie_says_how_it_was_read(self) -> None:
         def text(words: str) -> str:
             return to_host(links_of(node(["kind=PCIe to=host " + words])), 0)

@@ -242,29 +242,54 @@ static int report_memory_errors(struct bench_case *c, size_t device)
 	return 0;
 }
 
-static int report_path(struct bench_case *c, size_t from, size_t to)
+static int describe_path(struct bench_case *c, size_t from, size_t to, struct text *l)
 {
 	struct dev_path path;
-	struct text l = {0};
-	char name[32];
 	int status = dev_path_read(c->devices->dev[from], c->devices->dev[to], &path);
 	if (status)
 		return status;
 	if (path.kind[0])
-		text_add(&l, " kind=%s", path.kind);
+		text_add(l, " kind=%s", path.kind);
 	if (path.meet[0])
-		text_add(&l, " meet=%s", path.meet);
+		text_add(l, " meet=%s", path.meet);
 	if (path.access[0])
-		text_add(&l, " access=%s", path.access);
-	append_number(&l, "hops", path.hops);
+		text_add(l, " access=%s", path.access);
+	append_number(l, "hops", path.hops);
 	if (path.bytes_per_s > 0.0)
-		text_add(&l, " bytes_per_s=%.4g", path.bytes_per_s);
-	append_unknown(&l, path.why);
-	if (l.length == 0)
-		return 0;
-	snprintf(name, sizeof(name), "path_%zu_%zu", from, to);
-	add_fact(c, name, &l);
+		text_add(l, " bytes_per_s=%.4g", path.bytes_per_s);
+	append_unknown(l, path.why);
 	return 0;
+}
+
+static void add_path(struct bench_case *c, size_t from, size_t to, struct text *l)
+{
+	char name[48];
+	snprintf(name, sizeof(name), "path_%zu_%zu", from, to);
+	if (l->length)
+		add_fact(c, name, l);
+}
+
+static bool is_same(const struct text *a, const struct text *b)
+{
+	return a->length == b->length &&
+	       (a->length == 0 || memcmp(a->bytes, b->bytes, a->length) == 0);
+}
+
+/* The way back has a fact where it differs. */
+static int report_path(struct bench_case *c, size_t one, size_t other)
+{
+	struct text out = {0}, back = {0};
+	int status = describe_path(c, one, other, &out);
+	if (status == 0)
+		status = describe_path(c, other, one, &back);
+	const bool differs = !is_same(&out, &back);
+	if (status == 0)
+		add_path(c, one, other, &out);
+	if (status == 0 && differs)
+		add_path(c, other, one, &back);
+	text_free(&out);
+	text_free(&back);
+	return status;
 }
 
 int link_facts_report(struct bench_case *c, const struct device_links *links)

@@ -10,9 +10,9 @@
  *
  * Numbers are places in --device. Links of one kind to the same end are one fact, those to several
  * switches too; `bytes_per_s` is of one of them, one way, and into the device where
- * `out_bytes_per_s` is another; of a path it is from the first to the other. What the driver does
- * not tell is left out, and `unknown=` at the end has the reason. A backend that knows nothing of
- * links gives no facts.
+ * `out_bytes_per_s` is another; of a path it is from the first to the other, and the path back has
+ * a fact, path_1_0, where it differs. What the driver does not tell is left out, and `unknown=` at
+ * the end has the reason. A backend that knows nothing of links gives no facts.
  */
 #ifndef GPUSIG_LINK_FACTS_H
 #define GPUSIG_LINK_FACTS_H
