@@ -80,6 +80,9 @@ class HeadlineVariants(unittest.TestCase):
                         self.assertEqual(x is None, y is None, value)
                         if x is not None:
                             self.assertLess(abs(x - y), 1e-4 * abs(x) + 1e-15, value)
+                    for x, y in zip(a["observations"] or (), b["observations"] or ()):
+                        self.assertLess(abs(x - y), 1e-4 * abs(x))
+                    self.assertEqual(len(a.pop("observations") or ()), len(b.pop("observations") or ()))
                     self.assertEqual(a, b)
 
     def test_what_none_of_them_needs_is_not_measured_and_named(self) -> None:
