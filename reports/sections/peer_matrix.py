@@ -23,7 +23,7 @@ from reports.section import Figure, Finding, Panels, Section, SectionSpec, Table
 from reports.sections import generic
 from reports.slow_links import MIN_NODES, SLOW, Links, Measured, View, find, findings_of
 
-SAME = 0.1  # relative: no contradiction
+SAME = 0.1  # relative: as far as one slow pair explains what a device sends to all
 _WAY = re.compile(r"way_([0-9]{1,3})_([0-9]{1,3})\Z")
 METHODS = {"engine": "copy engine", "kernel": "kernel"}
 
@@ -129,9 +129,9 @@ def _views(section: Section) -> Dict[str, View]:
 
 
 def _all_to_all(section: Section, view: View, method: str) -> List[Finding]:
-    """Where every pair has links of its own, all of them at once are no slower than one, unless devices share
-    a bus. A slow pair on which all others wait is named; one that a device serves in its turn, by an engine
-    for all, is part of what it sends."""
+    """Where every pair has links of its own, all of them at once are about as fast as one, unless devices
+    share a bus. A slow pair on which all others wait is named; one that a device serves in its turn, by an
+    engine for all, is part of what it sends."""
     sends = _values(section, method, "injection_bandwidth").get(("all", "all"))
     bandwidth, others = view.links.bandwidth, len(section.group.run.devices) - 1
     if sends is None or sends.why or sends.derived.grade == "contended" or not view.found.usual_bandwidth:
@@ -140,7 +140,7 @@ def _all_to_all(section: Section, view: View, method: str) -> List[Finding]:
     slowest = min(bandwidth, key=lambda ends: bandwidth[ends].value)
     of_slowest = others * bandwidth[slowest].value
     bound = slowest in view.found.slow and abs(sends.value / of_slowest - 1) < SAME
-    less = sends.high < (1 - SAME) * usual_pair and _have_links(view)
+    less = sends.high < SLOW * usual_pair and _have_links(view)
     if not bound and (view.found.slow or not less):
         return []
     text = "A device sends %s while all send to all" % human(sends.value, "byte/s")

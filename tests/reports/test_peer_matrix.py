@@ -245,7 +245,7 @@ class Sweeps(workplace.Scratch):
             ],
         )
         for fine in (
-            (0.95 * RATE, MESH),  # a switch
+            (0.85 * RATE, MESH),  # a switch
             (3 * RATE, MESH),
             (RATE / 2, "bytes_per_s=3.2e+10 link=PCIe 4 x16"),
             (RATE / 2, ""),
