@@ -7,37 +7,42 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* Scalar multiply-adds of a block of f32: about a millisecond on a CPU core. */
-#define FMA_BLOCK (UINT64_C(8192) * DEV_FMA_QUANTUM)
-/* Matrix multiply-adds of a unit: from half a millisecond to a few on today's GPUs. */
-#define MMA_UNIT (UINT64_C(16) * DEV_MMA_QUANTUM)
+/* A launch takes a millisecond of a GPU and several of a CPU core, so its start weighs little, and
+ * scalar ones have so many waves that little waits for the slowest block.
+ * Multiply-adds of a unit, of f32 and of a narrow type: */
+#define FMA_UNIT (UINT64_C(65536) * DEV_FMA_QUANTUM)
+#define MMA_UNIT (UINT64_C(32) * DEV_MMA_QUANTUM)
+#define FMA_WAVES 8u
 
-static void open_fma(struct peak *p, struct bench_case *c, enum dev_type type)
+/* Divides the work of a unit among its blocks. */
+static void open_loop(struct peak *p, struct bench_case *c, const char *name, unsigned waves,
+		      uint64_t unit_fmas, uint64_t quantum)
 {
-	p->kernel = bench_kernel(c, type == DEV_F32 ? "fma_f32" : "fma_f64");
-	if (bench_status(c))
-		return;
-	p->fmas = type == DEV_F32 ? FMA_BLOCK : FMA_BLOCK / 2;
-	p->blocks = dev_wave_blocks(c->dev, p->kernel);
-	p->out = bench_alloc(c, DEV_MEM_DEVICE, p->blocks * sizeof(double));
-}
-
-/* Divides the work of a unit among the blocks that are resident at once. */
-static void open_mma(struct peak *p, struct bench_case *c, const char *prefix, enum dev_type type)
-{
-	char name[32];
-	snprintf(name, sizeof(name), "%s%s", prefix, dev_type_names[type]);
 	p->kernel = bench_kernel(c, name);
 	if (bench_status(c))
 		return;
-	p->blocks = dev_wave_blocks(c->dev, p->kernel);
+	p->blocks = waves * dev_wave_blocks(c->dev, p->kernel);
 	if (p->blocks == 0) {
 		bench_status_add(c, -EIO); /* dev_wave_blocks() noted the text */
 		return;
 	}
-	const uint64_t quanta = MMA_UNIT / DEV_MMA_QUANTUM * dev_props(c->dev)->units / p->blocks;
-	p->fmas = (quanta ? quanta : 1) * DEV_MMA_QUANTUM;
-	p->out = bench_alloc(c, DEV_MEM_DEVICE, p->blocks * sizeof(uint32_t));
+	const uint64_t quanta = unit_fmas / quantum * dev_props(c->dev)->units / p->blocks;
+	p->fmas = (quanta ? quanta : 1) * quantum;
+	p->out = bench_alloc(c, DEV_MEM_DEVICE, p->blocks * sizeof(double));
+}
+
+static void open_fma(struct peak *p, struct bench_case *c, enum dev_type type)
+{
+	const bool is_f32 = type == DEV_F32;
+	open_loop(p, c, is_f32 ? "fma_f32" : "fma_f64", FMA_WAVES, is_f32 ? FMA_UNIT : FMA_UNIT / 2,
+		  DEV_FMA_QUANTUM);
+}
+
+static void open_mma(struct peak *p, struct bench_case *c, const char *prefix, enum dev_type type)
+{
+	char name[32];
+	snprintf(name, sizeof(name), "%s%s", prefix, dev_type_names[type]);
+	open_loop(p, c, name, 1, MMA_UNIT, DEV_MMA_QUANTUM);
 }
 
 void peaks_open(struct peaks *p, struct bench_case *c, enum dev_type type)
