@@ -277,10 +277,10 @@ bool bench_checked(const struct bench_case *c);
 bool bench_single_pass(const struct bench_case *c);
 
 /* ---- whether the timed part of what moves bytes follows an untimed run of the same behind its
- * gate: on devices whose links and memories may sleep while the host checks a sample, so not where
- * the cores are the device or time is virtual; nor of an execution that is checked in full, where
- * it would hide what the timed one left. The harness does so for BENCH_DEVICE variants whose model
- * has bytes, in cases without flops. */
+ * gate, so that caches hold what the same leaves there, and links and memories that slept while the
+ * host checked a sample are awake. Not where the cores are the device; nor of an execution that is
+ * checked in full, where it would hide what the timed one left. The harness does so for
+ * BENCH_DEVICE variants whose model has bytes, in cases without flops. */
 bool bench_runs_warm(const struct bench_case *c);
 
 /* Flags that the harness raises itself: "unverified", "few_samples", "throttled", "mechanism",

@@ -190,7 +190,7 @@ static int load_code(struct bench_run *r, unsigned variant)
 bool bench_runs_warm(const struct bench_case *c)
 {
 	const struct bench_run *r = c->run;
-	return !dev_can(c->dev, DEV_CAP_HOST_ACCESS) && !bench_virtual(r) && !r->current.poisoned &&
+	return !dev_can(c->dev, DEV_CAP_HOST_ACCESS) && !r->current.poisoned &&
 	       r->o.check != BENCH_CHECK_EVERY;
 }
 

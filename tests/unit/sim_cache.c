@@ -168,6 +168,20 @@ static void of_more_than_it_has_the_last_stays(void)
 	sim_end();
 }
 
+/* What one execution leaves dirty passes memory with the next, so a second one in a row takes what
+ * its bytes take. */
+static void a_pass_of_more_than_it_has_is_steady(void)
+{
+	open_memory(TRACKED);
+	for (int i = 0; i < 2; i++) {
+		pass_ns(&own, "write_nt", own_piece(0), 16 * PIECE, 1);
+		expect_near(write_ns(own_piece(0), 16 * PIECE), 12 * PIECE, PICOSECOND);
+		for (int again = 0; again < 3; again++)
+			expect_near(write_ns(own_piece(0), 16 * PIECE), 16 * PIECE, PICOSECOND);
+	}
+	sim_end();
+}
+
 static void all_bytes_pass_the_cache(void)
 {
 	open_memory(TRACKED "llc_bandwidth = 5e8\n");
@@ -401,6 +415,7 @@ int main(void)
 	test(what_was_used_last_is_there);
 	test(use_makes_it_the_latest);
 	test(of_more_than_it_has_the_last_stays);
+	test(a_pass_of_more_than_it_has_is_steady);
 	test(all_bytes_pass_the_cache);
 	test(the_oldest_range_is_forgotten);
 	test(freed_memory_is_forgotten);
