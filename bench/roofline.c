@@ -7,18 +7,21 @@
 enum { READ, WRITE, WRITE_NT, KINDS };
 
 #define LAUNCH_BYTES (UINT64_C(64) << 20)
-#define THREAD_BYTES UINT64_C(4096)
+#define ACCESS_BYTES UINT64_C(16)
+/* Half a millisecond of a GPU's memory, and some of its caches. */
+#define MEMORY_BYTES UINT64_C(8192)
+#define CACHE_BYTES UINT64_C(65536)
 
-uint64_t roofline_launch_bytes(const struct dev *dev)
+static uint64_t larger_of(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+uint32_t roofline_reps(const struct dev *dev, uint64_t footprint, uint64_t least_bytes)
 {
 	const struct dev_props *p = dev_props(dev);
-	uint64_t threads = THREAD_BYTES * p->units * p->slots_per_unit * p->block_threads;
-	return threads > LAUNCH_BYTES ? threads : LAUNCH_BYTES;
-}
-
-static uint32_t reps_of(const struct bench_case *c, uint64_t bytes)
-{
-	return (uint32_t)(roofline_launch_bytes(c->dev) / bytes + 1);
+	const uint64_t threads = (uint64_t)p->units * p->slots_per_unit * p->block_threads,
+		       each = footprint <= p->llc_bytes ? CACHE_BYTES : MEMORY_BYTES;
+	return (uint32_t)(larger_of(least_bytes, each * threads) /
+				  larger_of(footprint, ACCESS_BYTES * threads) +
+			  1);
 }
 
 int roofline_open(struct roofline *x, struct bench_case *c, unsigned first, const void *from,
@@ -30,8 +33,8 @@ int roofline_open(struct roofline *x, struct bench_case *c, unsigned first, cons
 			       .to = to,
 			       .read_bytes = read_bytes,
 			       .write_bytes = write_bytes};
-	x->read_reps = reps_of(c, read_bytes);
-	x->write_reps = reps_of(c, write_bytes);
+	x->read_reps = roofline_reps(c->dev, read_bytes, LAUNCH_BYTES);
+	x->write_reps = roofline_reps(c->dev, write_bytes, LAUNCH_BYTES);
 	x->kernel[READ] = bench_kernel(c, "read");
 	x->kernel[WRITE] = bench_kernel(c, "write");
 	x->kernel[WRITE_NT] = bench_kernel(c, "write_nt");

@@ -24,10 +24,11 @@
 		.name = "write_only_nt", .timing = BENCH_DEVICE, .reference = true                 \
 	}
 
-/* The bytes that a launch should move at least, in several passes if need be, so that its
- * start-up time does not count: 64 MiB, or 4 KiB for every thread that the device can hold, if
- * that is more. */
-uint64_t roofline_launch_bytes(const struct dev *dev);
+/* How often a launch passes over a footprint so that its start-up time does not count: until it has
+ * moved `least_bytes`, and 8 KiB for every thread that the device can hold, or 64 KiB where the
+ * last-level cache holds the footprint. Where that is less than 16 bytes a thread, which some of
+ * them spend waiting, it counts as so much. */
+uint32_t roofline_reps(const struct dev *dev, uint64_t footprint, uint64_t least_bytes);
 
 struct roofline {
 	unsigned first; /* index of the first of ROOFLINE_VARIANTS */

@@ -70,8 +70,8 @@ static const struct bench_metric primary[] = {
 	{"l1_read_bandwidth", "bandwidth", "regular", "op=read footprint=L1/2", "byte/s", "higher"},
 	{0}};
 
-/* A launch moves at least this much, so its start weighs little; more on a device with many
- * threads. */
+/* A launch moves at least this much, so its start weighs little; more on a device with many threads
+ * (roofline_reps()). */
 #define LAUNCH_BYTES (UINT64_C(256) << 20)
 #define MAX_L1_BYTES (UINT64_C(512) << 10) /* of a unit; none has more */
 /* Last-level caches; a virtual machine may use several times the cache size that it reports. */
@@ -134,11 +134,8 @@ static int setup(struct bench_case *c)
 	s->bytes -= s->bytes % DEV_KERNEL_ALIGN;
 	s->once_blocks =
 		arrays_of[s->op] > 1 && exceeds_caches(c) ? dev_pass_blocks(c->dev, s->bytes) : 0;
-	uint64_t min_bytes = roofline_launch_bytes(c->dev),
-		 pass_bytes = s->bytes * arrays_of[s->op];
-	if (min_bytes < LAUNCH_BYTES)
-		min_bytes = LAUNCH_BYTES;
-	s->reps = s->once_blocks ? 1 : (uint32_t)(min_bytes / pass_bytes + 1);
+	const uint64_t pass_bytes = s->bytes * arrays_of[s->op];
+	s->reps = s->once_blocks ? 1 : roofline_reps(c->dev, pass_bytes, LAUNCH_BYTES);
 	s->word = (uint32_t)rng_u64(&c->rng);
 	s->scale = 0.5f;
 	s->sink = bench_alloc(c, DEV_MEM_DEVICE, 256);
