@@ -126,7 +126,8 @@ struct dev_props {
 	uint64_t shared_per_block_bytes;   /* max that one block may claim */
 	uint64_t shared_granularity_bytes; /* a claim is rounded up to a multiple; at least 1 */
 	uint64_t shared_reserved_bytes;    /* added to every claim before rounding */
-	/* Per unit; 0 if there is none or it is unknown. With DEV_CAP_CARVEOUT l1_bytes is the
+	/* Per unit; 0 if there is none or it is unknown. An L2 that several units share counts in
+	 * equal parts. With DEV_CAP_CARVEOUT l1_bytes is the
 	 * whole memory that the unit divides: inferred, as no driver tells it, and more than any
 	 * kernel has as cache. */
 	uint64_t l1_bytes, l2_bytes;

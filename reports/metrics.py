@@ -110,6 +110,17 @@ class _Found(NamedTuple):
     why: str = ""
 
 
+_LEVELS = {"L1": "first-level cache", "L2": "second-level cache", "LLC": "last-level cache"}
+
+
+def _without_capacity(group: Group, sizes: List[str]) -> _Found:
+    """A model says all that its device has; elsewhere a capacity may be there and not be reported."""
+    lacks = [what for name, what in _LEVELS.items() if all(name in size for size in sizes)]
+    if group.run.simulated and lacks:
+        return _Found(cause=NOT_SUPPORTED, why="the device has no %s" % lacks[0])
+    return _Found(cause=NOT_REPORTED, why="this device does not report what %s is" % " and ".join(sizes))
+
+
 def _without_case(group: Group, primary: Primary) -> _Found:
     """Empty where the options or the device leave it out: without f8 in the list of types, f8 is not
     missing."""
@@ -122,8 +133,7 @@ def _without_case(group: Group, primary: Primary) -> _Found:
         str(value) for value, values in terms if isinstance(value, str) and all(v.isdigit() for v in values)
     ]
     if unknown:
-        why = "this device does not report what %s is" % " and ".join(unknown)
-        return _Found(cause=NOT_REPORTED, why=why)
+        return _without_capacity(group, unknown)
     if all(str(value) in values for value, values in terms):
         return _Found(cause=NOT_RUN, why="its case did not run")
     return _Found()

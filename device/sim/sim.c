@@ -110,6 +110,7 @@ static void set_resources(struct sim_dev *d)
 		/* in ns of the unit, so that work of both types shares it */
 		resource_set(&c->compute, 1e9);
 		resource_set(&c->load_store, m->unit_bandwidth);
+		resource_set(&c->l1, m->l1_bandwidth);
 	}
 	sim_units_open(d);
 	if (!sim_engine.devs)
@@ -141,6 +142,7 @@ static void set_props(struct sim_dev *d)
 	p->caps &= ~(m->memory_control ? 0u : DEV_CAP_MEMORY_CONTROL);
 	p->caps &= ~(m->tracker_entries ? 0u : DEV_CAP_TRACKER);
 	p->caps &= ~m->lacks;
+	p->caps |= m->l1_divided ? DEV_CAP_CARVEOUT : 0u;
 	p->caps |= m->data == SIM_DATA_NONE ? DEV_CAP_TIME_ONLY : 0u;
 	p->units = m->units;
 	p->slots_per_unit = m->slots_per_unit;
@@ -156,6 +158,7 @@ static void set_props(struct sim_dev *d)
 	p->shared_granularity_bytes = m->shared_granularity_bytes;
 	p->shared_reserved_bytes = m->shared_reserved_bytes;
 	p->l1_bytes = m->l1_bytes;
+	p->l2_bytes = m->l2_bytes ? m->l2_bytes / m->l2_units : 0;
 	p->llc_bytes = m->llc_bytes;
 	for (int type = 0; type < DEV_TYPES && dev_can(&d->base, DEV_CAP_GEMM); type++)
 		if (sim_gemm_flops(m, (enum dev_type)type) > 0)

@@ -23,10 +23,11 @@
  *   fill                 J * (launch_ns + peer + flow of the bytes); takes no engine
  *   launch, gemm         J * launch_ns, then blocks go to units; each takes
  *                        j * J * (block_ns + peer + flow)
- *   chase                as a launch, and block 0 takes j * J * latency for every step:
- *                        llc_latency_ns if the ring is in own memory and has at most llc_bytes,
- *                        else memory_latency_ns; link_latency_ns in pinned memory, and in peer
- *                        memory link_latency_ns + peer
+ *   chase                as a launch, and block 0 takes j * J * latency for every step. In own
+ *                        memory that of the first level that can hold the ring: l1_latency_ns up
+ *                        to l1_bytes, l2_latency_ns up to l2_bytes, llc_latency_ns up to
+ *                        llc_bytes, else memory_latency_ns. In pinned memory link_latency_ns, and
+ *                        in peer memory link_latency_ns + peer
  *
  * `peer` is the sum of peer_latency_ns of the links on the way between the devices between which
  * bytes move; of several ways the largest sum, and 0 where all memory is own or pinned. The start
@@ -44,8 +45,9 @@
  *   peer memory     peer_bandwidth of every link on the way, injection_bandwidth out of the source
  *                   and into the target, and the other's memory
  *   engine          engine_bandwidth, for copies
- *   unit            unit_bandwidth and the flops_* of the type, shared by its resident blocks; one
- *                   block gets at most block_share of either
+ *   unit            unit_bandwidth, l1_bandwidth and the flops_* of the type, each shared by its
+ *                   resident blocks; one block gets at most block_share of each
+ *   L1, L2          what a launch reads again: LEVELS
  *
  * A GEMM cuts C into tiles of gemm_tile x gemm_tile_columns. The longer side is halved until there
  * are enough blocks, the sums of a tile fit into the registers and, with gemm_tile_min, there is a
@@ -59,6 +61,19 @@
  * flow. Types without a rate of their own (flops_bf16 ...) are -ENOTSUP. Narrow
  * A and B are decoded, tf32 rounded to its bits; every product and sum is rounded to f32, and C to
  * its type, to nearest. A GEMM of a narrow type reads A and B when its first block ends.
+ *
+ * LEVELS in front of the last-level cache, which a device has where the model has their keys: an L1
+ * of l1_bytes in every unit, an L2 of l2_bytes for every l2_units units. Each is empty when a
+ * launch begins, and writes pass it. A launch that is not "_nt" has B bytes of own memory for every
+ * unit that it has blocks for: all its arrays, divided by those units. What it reads of them in
+ * repetitions after the first passes
+ *
+ *   l1_bandwidth    of its unit, and nothing else, if B is at most l1_bytes; with l1_divided = 1
+ *                   shared memory is part of the L1, and without prefer_cache only what
+ *                   shared_per_unit_bytes leaves is cache
+ *   unit_bandwidth  and nothing else, if not, and B * l2_units is at most l2_bytes
+ *
+ * A chase finds the same. GEMMs, copies and fills know neither.
  *
  * CACHE, with llc_tracked = 1. The last-level cache of a device holds the llc_bytes of the device's
  * memory that were used last, in at most 512 ranges; what was used first goes first, a range from
@@ -283,7 +298,11 @@ struct sim_model {
 	uint32_t memory_policy;   /* enum dev_memory_policy: fair or compute-first */
 	uint64_t shared_per_unit_bytes, shared_per_block_bytes, shared_granularity_bytes,
 		shared_reserved_bytes;
-	uint64_t memory_bytes, host_memory_bytes, llc_bytes, l1_bytes;
+	uint64_t memory_bytes, host_memory_bytes, llc_bytes;
+	uint64_t l1_bytes,
+		l2_bytes; /* of a unit, and of l2_units of them; 0, as in "default": none */
+	uint32_t l2_units;
+	uint32_t l1_divided;                   /* 1: shared memory is part of the L1 */
 	uint64_t registers_per_unit_bytes;     /* 0: they limit nothing */
 	uint64_t block_register_bytes;         /* of a block, without the accumulators of a GEMM */
 	uint32_t gemm_tile, gemm_tile_columns; /* of the library's GEMM; 0 columns: as rows */
@@ -294,6 +313,7 @@ struct sim_model {
 	double tracker_ns; /* from the last write of a tile to its copy; 0 in "default" */
 	/* of one load: 500, 250 and 1000 in "default" */
 	double memory_latency_ns, llc_latency_ns, link_latency_ns;
+	double l1_latency_ns, l2_latency_ns;
 	double peer_latency_ns; /* 0 in "default" */
 	double host_call_ns, host_clock_ns, host_sync_ns;
 	/* What kernels stamp, minus dev_clock_ns() of that moment: the error with which a device's
@@ -302,6 +322,7 @@ struct sim_model {
 	/* rates; host_bandwidth is that of the device that is opened first */
 	double memory_bandwidth, llc_bandwidth, host_bandwidth, link_up_bandwidth,
 		link_down_bandwidth;
+	double l1_bandwidth; /* of one unit */
 	double peer_bandwidth, engine_bandwidth, unit_bandwidth;
 	double injection_bandwidth; /* 0: peer_bandwidth */
 	double far_bandwidth;

@@ -192,7 +192,8 @@ static struct sim_dev *cache_before(const struct alloc *a)
 static struct sim_dev *cache_of(const struct op *op, unsigned i)
 {
 	const struct op_traffic *t = &op->work->traffic[i];
-	return t->adds ? NULL : cache_before(t->at);
+	const bool is_before = t->path == PATH_L1 || t->path == PATH_L2;
+	return t->adds || is_before ? NULL : cache_before(t->at);
 }
 
 static bool passes_by(const struct op *op, const struct sim_dev *owner)

@@ -115,8 +115,9 @@ struct event_stamp {
 };
 
 #define OP_USES DEV_KERNEL_MAX_ARGS
-/* Of every array what is read, what is written, and both between its cache and its memory. */
-#define OP_TRAFFIC 20
+/* Of every array what is read, what is read again, what is written, and both between its cache and
+ * its memory. */
+#define OP_TRAFFIC 25
 #define OP_TRANSFER_TRAFFIC 8
 
 /* Paths of traffic. The cache and the memory are those of the device whose memory it is. */
@@ -124,6 +125,8 @@ enum path {
 	PATH_MEMORY, /* unit or engine, links, memory */
 	PATH_CACHE,  /* unit or engine, links, last-level cache; of device memory alone */
 	PATH_REFILL, /* between that cache and its memory */
+	PATH_L1,     /* the first-level cache of the unit; of its own device's memory, as PATH_L2 */
+	PATH_L2,     /* unit */
 };
 
 struct kernel_type;
@@ -192,7 +195,7 @@ struct op {
 	uint32_t tile_rows, tile_columns, tiles; /* of a GEMM; block i has tiles i, i + grid, ... */
 	uint32_t first_tile;                     /* row-major, is number 0 */
 	uint32_t grid, next_block, blocks_left;
-	uint64_t claim_bytes, register_bytes;
+	uint64_t claim_bytes, register_bytes, l1_bytes;
 	double block_flops, peak_flops; /* of a block, of a GEMM's tile; of one unit, per ns */
 	double first_block_ns;          /* block 0 takes at least so long */
 	uint32_t until; /* blocking_kernel and await end when *arg[0] is at least this */
@@ -267,8 +270,8 @@ struct unit_class {
 	struct sim_dev *dev;
 	struct unit_set set;
 	uint32_t units;
-	struct unit_load load;               /* of each unit */
-	struct resource compute, load_store; /* of each unit */
+	struct unit_load load;                   /* of each unit */
+	struct resource compute, load_store, l1; /* of each unit */
 	struct sim_task *groups;
 };
 

@@ -15,10 +15,10 @@ static struct sim_dev *dev_of(const struct op *op) { return op->stream->dev; }
 
 /* ------------------------------------------------------------------ what flows need */
 
-/* Whether it passes unit or engine, and links. */
+/* Whether it passes load/store units or engine, and links. */
 static bool leaves_memory(const struct op_traffic *t)
 {
-	return t->path != PATH_REFILL && !t->stays;
+	return t->path != PATH_REFILL && t->path != PATH_L1 && !t->stays;
 }
 
 static void need_pinned(struct sim_dev *d, struct flow *f, const struct op_traffic *t,
@@ -38,6 +38,8 @@ void sim_exec_need_memory(const struct op *op, struct flow *f, const struct op_t
 		need_pinned(d, f, t, volume);
 		return;
 	}
+	if (t->path == PATH_L1 || t->path == PATH_L2)
+		return;
 	if (t->path == PATH_CACHE)
 		flow_need(f, &owner->llc, volume);
 	else
@@ -61,6 +63,14 @@ static double need_traffic(struct flow *f, const struct op *op, double part, dou
 	return through;
 }
 
+static double l1_bytes(const struct op *op)
+{
+	double bytes = 0;
+	for (unsigned i = 0; i < op->traffics; i++)
+		bytes += op->work->traffic[i].path == PATH_L1 ? op->work->traffic[i].volume : 0;
+	return bytes;
+}
+
 static void limit_block(struct sim_dev *d, struct flow *f, struct resource *r, double volume)
 {
 	double alone_ns = volume / (r->capacity * d->model.block_share);
@@ -79,7 +89,10 @@ void sim_exec_block_flow(struct sim_task *task)
 	const double away = sim_tracker_need_away(&task->flow, op, task->block),
 		     through_unit = away + need_traffic(&task->flow, op, task->part,
 							sim_tracker_c_part(op, task->block));
+	const double through_l1 = task->part * l1_bytes(op);
 	limit_block(d, &task->flow, &task->class->load_store, through_unit);
+	if (through_l1 > 0)
+		limit_block(d, &task->flow, &task->class->l1, through_l1);
 	if (op->block_flops > 0)
 		limit_block(d, &task->flow, &task->class->compute,
 			    kernel_block_tiles(op, task->block) * op->block_flops / op->peak_flops);

@@ -59,16 +59,42 @@ static uint32_t reps_argument(const struct op *op)
 	return 1;
 }
 
-static void choose_traffic_path(struct sim_dev *d, struct op *op, uint64_t bytes)
+/* Every array counts once. */
+static uint64_t own_footprint(const struct sim_dev *d, const struct op *op)
 {
 	uint64_t footprint = 0;
 	for (unsigned i = 0; i < op->traffics; i++)
-		footprint += sim_is_own(d, op->work->traffic[i].at) ? bytes : 0;
+		footprint += sim_is_own(d, op->work->traffic[i].at) ? bytes_argument(op) : 0;
+	return footprint;
+}
+
+static void choose_traffic_path(struct sim_dev *d, struct op *op, uint64_t footprint)
+{
 	if (footprint > d->model.llc_bytes || op->type->signature->streaming)
 		return;
 	for (unsigned i = 0; i < op->traffics; i++)
 		if (sim_is_own(d, op->work->traffic[i].at))
 			op->work->traffic[i].path = PATH_CACHE;
+}
+
+/* What is read after the first repetition comes from the first level that holds it. */
+static void read_again(struct sim_dev *d, struct op *op, uint64_t footprint)
+{
+	const struct sim_model *m = &d->model;
+	const uint32_t reps = reps_argument(op), units = op->grid < m->units ? op->grid : m->units;
+	const double of_unit = (double)footprint / units;
+	const bool in_l1 = of_unit <= (double)op->l1_bytes;
+	const bool in_l2 = of_unit * m->l2_units <= (double)m->l2_bytes;
+	const unsigned asked = op->traffics;
+	if (reps < 2 || op->type->signature->streaming || !(in_l1 || (in_l2 && m->l2_bytes)))
+		return;
+	for (unsigned i = 0; i < asked; i++) {
+		struct op_traffic *t = &op->work->traffic[i];
+		if (t->write || !sim_is_own(d, t->at))
+			continue;
+		t->volume /= reps;
+		op_traffic(op, t->use, t->volume * (reps - 1), false, in_l1 ? PATH_L1 : PATH_L2);
+	}
 }
 
 /* Blocks get whole lines; the last block also gets the rest. */
@@ -140,13 +166,15 @@ static void count_traffic(struct sim_dev *d, struct op *op)
 			op_traffic(op, uses, volume, p[i].access & KERNEL_WRITES, PATH_MEMORY);
 		uses += p[i].extent != KERNEL_EXTENT_NONE;
 	}
-	choose_traffic_path(d, op, bytes_argument(op));
+	const uint64_t footprint = own_footprint(d, op);
+	choose_traffic_path(d, op, footprint);
 	uses = 0;
 	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS; i++) {
 		if (p[i].access == (KERNEL_READS | KERNEL_WRITES))
 			op_traffic(op, uses, volume, false, op->work->traffic[0].path);
 		uses += p[i].extent != KERNEL_EXTENT_NONE;
 	}
+	read_again(d, op, footprint);
 }
 
 static void count_flops(struct sim_dev *d, struct op *op)
@@ -302,9 +330,12 @@ static void finish_reduce_add(struct op *op, uint32_t block)
 static int prepare_chase(struct sim_dev *d, struct op *op)
 {
 	const bool own = sim_is_own(d, op->work->use[0]);
-	const double near_ns = op->work->arg[1].u64 <= d->model.llc_bytes
-				       ? d->model.llc_latency_ns
-				       : d->model.memory_latency_ns;
+	const struct sim_model *m = &d->model;
+	const uint64_t bytes = op->work->arg[1].u64;
+	const double near_ns = bytes <= op->l1_bytes   ? m->l1_latency_ns
+			       : bytes <= m->l2_bytes  ? m->l2_latency_ns
+			       : bytes <= m->llc_bytes ? m->llc_latency_ns
+						       : m->memory_latency_ns;
 	const bool peer = op->work->use[0]->dev != d && op->work->use[0]->kind == DEV_MEM_DEVICE;
 	const double far_ns = d->model.link_latency_ns +
 			      (peer ? sim_way_latency_ns(op->work->use[0]->dev, d) : 0);

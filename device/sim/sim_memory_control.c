@@ -36,7 +36,8 @@ void sim_memory_need(struct flow *f, const struct op *op, const struct op_traffi
 void sim_memory_count_part(const struct op *op, const struct op_traffic *t, double volume)
 {
 	struct dev_memory_bytes *passed = &t->at->dev->control.passed;
-	if (t->at->kind == DEV_MEM_DEVICE && t->path != PATH_CACHE)
+	const bool passes = t->path == PATH_MEMORY || t->path == PATH_REFILL;
+	if (t->at->kind == DEV_MEM_DEVICE && passes)
 		(t->write ? passed->written : passed->read)[sim_traffic_class(op, t->at)] += volume;
 }
 

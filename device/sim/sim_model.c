@@ -56,6 +56,9 @@ const struct sim_key sim_keys[] = {
 	KEY(U32, memory_control, 0, 1),
 	WORD(memory_policy, policy_words),
 	KEY(BYTES, l1_bytes, 0, 0x1p40),
+	KEY(U32, l1_divided, 0, 1),
+	KEY(BYTES, l2_bytes, 0, 0x1p40),
+	KEY(U32, l2_units, 1, SIM_UNITS),
 	KEY(BYTES, registers_per_unit_bytes, 0, 0x1p40),
 	KEY(BYTES, block_register_bytes, 0, 0x1p40),
 	KEY(U32, gemm_tile, 1, 4096),
@@ -71,6 +74,8 @@ const struct sim_key sim_keys[] = {
 	TIME(host_call_ns),
 	TIME(memory_latency_ns),
 	TIME(llc_latency_ns),
+	TIME(l1_latency_ns),
+	TIME(l2_latency_ns),
 	TIME(link_latency_ns),
 	TIME(peer_latency_ns),
 	KEY(REAL, host_clock_ns, 1, 1e12),
@@ -78,6 +83,7 @@ const struct sim_key sim_keys[] = {
 	KEY(REAL, stamp_error_ns, -1e12, 1e12),
 	RATE(memory_bandwidth),
 	RATE(llc_bandwidth),
+	RATE(l1_bandwidth),
 	RATE(host_bandwidth),
 	RATE(link_up_bandwidth),
 	RATE(link_down_bandwidth),
@@ -133,7 +139,6 @@ static const struct sim_model default_model = {
 	.memory_bytes = 1u << 30,
 	.host_memory_bytes = 1u << 30,
 	.llc_bytes = 4u << 20,
-	.l1_bytes = 32u << 10,
 	.gemm_tile = 64,
 	.launch_ns = 2000,
 	.copy_ns = 2500,
@@ -236,16 +241,25 @@ static int check_needs(const struct sim_position *p, const struct sim_model *m)
 {
 	const struct {
 		const char *key, *needs;
-		uint32_t has;
+		bool has;
 	} pairs[] = {
-		{"memory_policy", "memory_control", m->memory_control},
-		{"memory_threshold", "memory_control", m->memory_control},
-		{"memory_starvation", "memory_control", m->memory_control},
-		{"add_cost", "memory_adds", m->memory_adds},
+		{"memory_policy", "memory_control = 1", m->memory_control},
+		{"memory_threshold", "memory_control = 1", m->memory_control},
+		{"memory_starvation", "memory_control = 1", m->memory_control},
+		{"add_cost", "memory_adds = 1", m->memory_adds},
+		{"l1_bytes", "l1_bandwidth", !m->l1_bytes || m->l1_bandwidth > 0},
+		{"l1_bytes", "l1_latency_ns", !m->l1_bytes || m->l1_latency_ns > 0},
+		{"l1_bandwidth", "l1_bytes", m->l1_bytes},
+		{"l1_latency_ns", "l1_bytes", m->l1_bytes},
+		{"l1_divided", "l1_bytes", m->l1_bytes},
+		{"l2_bytes", "l2_units", !m->l2_bytes || m->l2_units},
+		{"l2_bytes", "l2_latency_ns", !m->l2_bytes || m->l2_latency_ns > 0},
+		{"l2_units", "l2_bytes", m->l2_bytes},
+		{"l2_latency_ns", "l2_bytes", m->l2_bytes},
 	};
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
 		if (line_of(p, pairs[i].key) && !pairs[i].has)
-			return err_note(-EINVAL, "%s:%d: %s needs %s = 1", p->where,
+			return err_note(-EINVAL, "%s:%d: %s needs %s", p->where,
 					line_of(p, pairs[i].key), pairs[i].key, pairs[i].needs);
 	return 0;
 }
@@ -264,6 +278,10 @@ int sim_model_complete(const struct sim_position *p, struct sim_model *m)
 	if (m->llc_bytes > m->memory_bytes)
 		return note_too_large(p, "llc_bytes", m->llc_bytes, "memory_bytes",
 				      m->memory_bytes);
+	m->l1_divided = m->l1_divided && m->l1_bytes;
+	if (m->l1_divided && m->shared_per_unit_bytes > m->l1_bytes)
+		return note_too_large(p, "shared_per_unit_bytes", m->shared_per_unit_bytes,
+				      "l1_bytes", m->l1_bytes);
 	if (m->data == SIM_DATA_NONE && m->corrupt_copy_every)
 		return note_needs_data(p, "corrupt_copy_every");
 	if (m->data == SIM_DATA_NONE && m->corrupt_launch_every)

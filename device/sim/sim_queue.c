@@ -509,6 +509,9 @@ int sim_launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k,
 	op->type = k->type;
 	op->grid = l->grid;
 	op->register_bytes = d->model.block_register_bytes;
+	op->l1_bytes = d->model.l1_bytes;
+	if (d->model.l1_divided && !l->prefer_cache)
+		op->l1_bytes -= d->model.shared_per_unit_bytes;
 	sim_op_slow_down(d, op, k->type->name);
 	return sim_call_end(sim_op_queue(d, op, kernel_prepare(d, op, l->args)));
 }

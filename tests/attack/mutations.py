@@ -56,6 +56,8 @@ _MODEL = {
     "memory_bytes": "16G",
     "llc_bytes": "4M",
     "l1_bytes": "32K",
+    "l1_bandwidth": 60e9,
+    "l1_latency_ns": 30,
     "memory_bandwidth": 200e9,
     "link_up_bandwidth": 20e9,
     "memory_latency_ns": 500,

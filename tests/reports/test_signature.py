@@ -295,6 +295,15 @@ class Rules(workplace.Scratch):
             ["this device does not report what 16LLC is"],
         )
 
+    def test_a_level_that_a_model_lacks_is_not_there(self) -> None:
+        w = unknown()
+        w.lines[0]["primary"] = [headline("speed", "speed", {"colour": "red", "depth": "L1/2"}, "plain")]
+        w.lines[0]["device"][0]["virtual_time"] = True
+        self.assertEqual(
+            [(e["cause"], e["reason"]) for e in self.signature(w.text()).json["primary_missing"]],
+            [("not_supported", "the device has no first-level cache")],
+        )
+
     def test_the_types_of_a_device_are_those_of_any_run(self) -> None:
         """A program without GEMMs records none."""
         without = unknown()
