@@ -21,8 +21,9 @@
 
 #define TRAIN_NS 2e9
 #define SETTLED_NS 1e9
-/* A simulated device has no power controller. */
+/* A simulated device has no power controller; half of its GEMMs count. */
 #define VIRTUAL_FACTOR 0.01
+#define LEAST_GEMMS 4
 #define BATCH_S 0.02
 #define MAX_BATCHES 4096u
 /* Of the case: with less left there is no value, as two seconds would be most of the run. */
@@ -118,8 +119,10 @@ static int follow_batch(struct bench_case *c, struct state *s, unsigned number, 
 
 static int run_train(struct bench_case *c, struct state *s)
 {
-	const double scale = dev_can(c->dev, DEV_CAP_VIRTUAL_TIME) ? VIRTUAL_FACTOR : 1.0,
-		     median_s = bench_median(c, GEMM);
+	const double median_s = bench_median(c, GEMM),
+		     least = LEAST_GEMMS * median_s * 1e9 / TRAIN_NS,
+		     scale = dev_can(c->dev, DEV_CAP_VIRTUAL_TIME) ? fmax(VIRTUAL_FACTOR, least)
+								   : 1.0;
 	const uint32_t fit = dev_props(c->dev)->max_queued / 2 - 2;
 	double sum_ns = 0.0;
 	s->batch = (uint64_t)(scale * BATCH_S / median_s) + 1;

@@ -221,3 +221,47 @@ flops_f8 = 8e12'
 		[ "$status" = 0 ]
 	done
 }
+
+# value NAME VARIANT: of every case.
+value() {
+	"$TEST_PYTHON" -I -S -c 'import json, sys
+for line in sys.stdin:
+    row = json.loads(line)
+    for d in row.get("derived", []):
+        if (d["name"], str(d["variant"])) == tuple(sys.argv[1:]):
+            print(d["value"])' "$@"
+}
+
+# within_percent VALUE TRUTH
+within_percent() {
+	"$TEST_PYTHON" -I -S -c 'import sys
+value, truth = map(float, sys.argv[1:])
+sys.exit(abs(value / truth - 1) > 0.01)' "$@"
+}
+
+@test "memory, caches and peaks are those of the model: neither launch nor what a cache keeps is in them" {
+	for device in h100:234.2e9:132:9.8e12:3.35e12:66.92e12 mi300x:127.7e9:304:17.2e12:5.3e12:163.4e12; do
+		IFS=: read -r name l1 units llc memory peak <<<"$device"
+		measure micro/memory "sim:$name" --op read --footprint L1/2
+		within_percent "$(value bandwidth regular <<<"$output")" "$("$TEST_PYTHON" -c "print($l1 * $units)")"
+		measure micro/memory "sim:$name" --op read --footprint LLC/2
+		within_percent "$(value llc_bandwidth None <<<"$output")" "$llc"
+		measure micro/memory "sim:$name" --op triad --footprint 16LLC
+		within_percent "$(value memory_bandwidth regular <<<"$output")" "$memory"
+		within_percent "$(value memory_bandwidth nontemporal <<<"$output")" "$memory"
+		measure gemm/efficiency "sim:$name" --type f32 --shape n1024 --variant peak
+		within_percent "$(value flop_rate peak <<<"$output")" "$peak"
+	done
+}
+
+@test "a peak is that of all units where a unit holds no multiple of the blocks that keep it busy" {
+	model six $'units = 10\nslots_per_unit = 6\nblock_share = 0.25\nflops_f32 = 4e11'
+	measure gemm/efficiency sim:./six.sim --type f32 --shape n256 --variant peak
+	within_percent "$(value flop_rate peak <<<"$output")" 4e12
+}
+
+@test "a GEMM that takes as long as a train of others has a sustained rate" {
+	measure gemm/sustained sim:h100 --type f32 --shape n8192
+	[ "$status" = 0 ]
+	within_percent "$(value sustained_flop_rate gemm <<<"$output")" "$(value flop_rate gemm <<<"$output")"
+}

@@ -21,12 +21,11 @@ static void open_loop(struct peak *p, struct bench_case *c, const char *name, un
 	p->kernel = bench_kernel(c, name);
 	if (bench_status(c))
 		return;
-	p->blocks = waves * dev_wave_blocks(c->dev, p->kernel);
-	if (p->blocks == 0) {
-		bench_status_add(c, -EIO); /* dev_wave_blocks() noted the text */
+	uint32_t resident;
+	if (bench_status_add(c, dev_occupancy(c->dev, p->kernel, 0, 0, &resident)))
 		return;
-	}
-	const uint64_t quanta = unit_fmas / quantum * dev_props(c->dev)->units / p->blocks;
+	p->blocks = waves * resident * dev_props(c->dev)->units;
+	const uint64_t quanta = unit_fmas / quantum / waves / resident;
 	p->fmas = (quanta ? quanta : 1) * quantum;
 	p->out = bench_alloc(c, DEV_MEM_DEVICE, p->blocks * sizeof(double));
 }
