@@ -170,6 +170,14 @@ bool axis_list_has(const char *list, const char *word)
 	return false;
 }
 
+const char *axis_word(const struct axis *axis, const char *word,
+		      const struct axis_capacities *known)
+{
+	if (axis->types == AXIS_NO_TYPES || strcmp(word, "main") != 0)
+		return word;
+	return axis->words[known ? known->main_type[axis->types] : 0];
+}
+
 static int parse_plain_word(const struct axis *axis, const char *word, bool strict,
 			    const struct axis_capacities *known, struct axis_list *list)
 {
@@ -182,9 +190,11 @@ static int parse_plain_word(const struct axis *axis, const char *word, bool stri
 		return append_value(axis, list, (struct axis_value){.word = word});
 	}
 	char names[256] = "";
+	word = axis_word(axis, word, known);
 	for (size_t i = 0; axis->words[i]; i++) {
 		if (strcmp(axis->words[i], word) == 0) {
-			bool no_type = axis->types && known && !(known->types >> i & 1);
+			bool no_type =
+				axis->types && known && !(known->types[axis->types] >> i & 1);
 			bool no_peer = axis->peers && known && known->devices < 2 &&
 				       axis_list_has(axis->peers, word);
 			if (!strict && (no_type || no_peer))

@@ -32,6 +32,9 @@ struct axis_capacities;
 
 enum axis_kind { AXIS_SIZE, AXIS_COUNT, AXIS_WORD };
 
+/* Whether the words are types of dev_gemm(), and of which: with `tiled`, or of the library. */
+enum axis_types { AXIS_NO_TYPES, AXIS_GEMM_TYPES, AXIS_TILED_TYPES, AXIS_TYPE_SETS };
+
 struct axis {
 	const char *name, *help;
 	enum axis_kind kind;
@@ -48,9 +51,9 @@ struct axis {
 
 	/* WORD: the allowed values, NULL-terminated. */
 	const char *const *words;
-	/* WORD: the words are those of enum dev_type, in order. A default list drops the types
-	 * whose GEMM the device does not support. */
-	bool types;
+	/* WORD: the words are those of enum dev_type, in order, and "main", the one that the
+	 * device is bought for. A default list drops those whose GEMM it does not support. */
+	enum axis_types types;
 	/* WORD: a default list drops these ("a,b") where there is one device; NULL: none. */
 	const char *peers;
 	/* WORD: 0, or -EINVAL with a text that lists what exists. */
@@ -65,7 +68,8 @@ struct axis {
 struct axis_capacities {
 	uint64_t l1, l2, llc, mem, shared;
 	uint64_t shared_granularity, shared_reserved; /* of a block's claim, as in dev_props */
-	uint32_t types;                               /* 1u << enum dev_type */
+	uint32_t types[AXIS_TYPE_SETS];               /* 1u << enum dev_type */
+	unsigned main_type[AXIS_TYPE_SETS];           /* enum dev_type */
 	size_t devices;
 	uint32_t nodes[AXIS_NODES]; /* NUMA nodes of the host */
 	size_t node_count;
@@ -74,6 +78,10 @@ struct axis_capacities {
 /* The default list: full or quick, of a GPU-class device or another one; `simulated`: where time
  * is virtual and results are computed. */
 const char *axis_default(const struct axis *axis, bool full, bool gpu_class, bool simulated);
+
+/* What a value of an axis is called in full: "main" of types is that of the device. */
+const char *axis_word(const struct axis *axis, const char *word,
+		      const struct axis_capacities *known);
 
 /* Whether the word is one of "a,b,c". */
 bool axis_list_has(const char *list, const char *word);

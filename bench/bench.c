@@ -80,6 +80,19 @@ static void disarm_grace(void)
 
 /* ---------------------------------------------------------------- selection */
 
+/* A GPU is bought for its matrix units, which f32 does not use. */
+static void set_types(struct bench_run *r)
+{
+	const struct dev_props *p = dev_props(r->c.dev);
+	const uint32_t types[] = {
+		[AXIS_GEMM_TYPES] = p->gemm_types, [AXIS_TILED_TYPES] = p->gemm_tiled_types};
+	bool matrix = r->gpu_class && !r->simulated_lists;
+	for (unsigned i = AXIS_GEMM_TYPES; i < AXIS_TYPE_SETS; i++) {
+		r->known.types[i] = types[i];
+		r->known.main_type[i] = matrix && types[i] >> DEV_BF16 & 1 ? DEV_BF16 : DEV_F32;
+	}
+}
+
 static int resolve_axes(struct bench_run *r)
 {
 	const struct dev_props *p = dev_props(r->c.dev);
@@ -91,13 +104,13 @@ static int resolve_axes(struct bench_run *r)
 		.shared = p->shared_per_unit_bytes,
 		.shared_granularity = p->shared_granularity_bytes,
 		.shared_reserved = p->shared_reserved_bytes,
-		.types = p->gemm_types,
 		.devices = r->set.count,
 	};
 	r->known.node_count = dev_numa_nodes(r->c.dev, r->known.nodes, AXIS_NODES);
 	bool computes = bench_has_results(&r->c);
 	r->simulated_lists = bench_virtual(r) && computes;
 	r->gpu_class = !computes || (uint64_t)p->units * p->block_threads >= GPU_CLASS_THREADS;
+	set_types(r);
 	r->count.total = 1;
 	for (size_t a = 0; a < r->axis_count; a++) {
 		const struct axis *axis = &r->b->axes[a];

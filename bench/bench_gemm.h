@@ -48,12 +48,20 @@
 #define GEMM_TOLERANCE 30.0
 #define GEMM_EXACT_TERMS ((1u << 24) / 9)
 
+#define BENCH_TYPE_HELP "element type; main: bf16 where a GPU multiplies it, else f32"
+
 /* The axes of a GEMM, which bench_gemm_admit() and bench_gemm_open_axes() read: rows of a program's
- * `axes`. The arguments are the lists: .quick = "g1,g5", .full = ... */
+ * `axes`. The arguments are the lists: .quick = "g1,g5", .full = ... BENCH_TILED_TYPES are those of
+ * GEMMs with `tiled`. */
 #define BENCH_GEMM_TYPES(...)                                                                      \
 	{                                                                                          \
-		.name = "type", .help = "element type", .kind = AXIS_WORD,                         \
-		.words = dev_type_names, .types = true, __VA_ARGS__                                \
+		.name = "type", .help = BENCH_TYPE_HELP, .kind = AXIS_WORD,                        \
+		.words = dev_type_names, .types = AXIS_GEMM_TYPES, __VA_ARGS__                     \
+	}
+#define BENCH_TILED_TYPES(...)                                                                     \
+	{                                                                                          \
+		.name = "type", .help = BENCH_TYPE_HELP, .kind = AXIS_WORD,                        \
+		.words = dev_type_names, .types = AXIS_TILED_TYPES, __VA_ARGS__                    \
 	}
 #define BENCH_GEMM_SHAPES(...)                                                                     \
 	{                                                                                          \

@@ -45,8 +45,10 @@ static bool next_term(const struct bench_run *r, char **text_p, struct term *ter
 	*term_p = (struct term){.axis = bench_axis_position(r, name),
 				.value.word = of_this_kind(r, value)};
 	const struct axis *axis = &r->b->axes[term_p->axis];
-	if (axis->kind == AXIS_WORD)
+	if (axis->kind == AXIS_WORD) {
+		term_p->value.word = axis_word(axis, term_p->value.word, &r->known);
 		return true;
+	}
 	if (axis_parse(axis, term_p->value.word, true, &r->known, &list) == 0) {
 		assert(list.count == 1);
 		term_p->value = (struct axis_value){.number = list.values[0].number};

@@ -59,7 +59,7 @@ enum {
 };
 
 static const struct axis axes[] = {
-	BENCH_GEMM_TYPES(.quick = "f32,bf16", .full = "f32,f64,tf32,f16,bf16,f8"),
+	BENCH_GEMM_TYPES(.quick = "bf16,f32", .full = "bf16,f32,f64,tf32,f16,f8"),
 	BENCH_GEMM_SHAPES(.quick = "g1,g2,g5,g6,g7,g8,n512", .simulated = "g1,g2,g5,g6,n256",
 			  .full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16,n256,"
 				  "n512,n1024,n2048",
@@ -71,8 +71,8 @@ static const struct axis axes[] = {
 	{0}};
 
 static const struct bench_metric primary[] = {
-	{"gemm_dil_m8", "DIL", "m8", "type=f32 shape=n512|n4096|n256", "", "lower"},
-	{"gemm_dil_k8", "DIL", "k8", "type=f32 shape=n512|n4096|n256", "", "lower"},
+	{"gemm_dil_m8", "DIL", "m8", "type=main shape=n512|n4096|n256", "", "lower"},
+	{"gemm_dil_k8", "DIL", "k8", "type=main shape=n512|n4096|n256", "", "lower"},
 	{0}};
 
 struct state {

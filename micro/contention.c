@@ -6,8 +6,8 @@
  * transfer over a link costs a GEMM is measured by micro/copy_contention.
  *
  * Timed: pieces of x by the device's events, in x's own stream, while y is kept running. GEMMs are
- * of f32 and large enough to occupy every unit, and buffers exceed the last-level cache, so both
- * workloads really use memory.
+ * large enough to occupy every unit, and buffers exceed the last-level cache, so both workloads
+ * really use memory.
  *
  *     bin/micro/contention --device host --pair compute+memory,engine+gemm
  */
@@ -29,7 +29,6 @@ static int parse_pair(const char *word, struct workload_spec pair[2])
 			for (unsigned i = 0; i < 2; i++)
 				pair[i] = (struct workload_spec){
 					.kind = (enum workload_kind)(i ? y : x),
-					.type = DEV_F32,
 					.direction = WORKLOAD_LOCAL};
 			return 0;
 		}
@@ -54,6 +53,7 @@ static const struct axis axes[] = {{.name = "pair",
 					    "kernel,compute+gemm,memory+memory,memory+engine,"
 					    "memory+kernel,memory+gemm,engine+engine,engine+kernel,"
 					    "engine+gemm,kernel+kernel,kernel+gemm,gemm+gemm"},
+				   BENCH_GEMM_TYPES(.quick = "main"),
 				   {0}};
 
 static const struct bench_variant variants[] = {{.name = "x_alone", .timing = BENCH_SELF},
@@ -62,22 +62,31 @@ static const struct bench_variant variants[] = {{.name = "x_alone", .timing = BE
 						{.name = "y_with_x", .timing = BENCH_SELF},
 						{0}};
 
-static const struct bench_metric primary[] = {
-	{"cil_gemm_with_local_engine", "CIL", "y_with_x", "pair=engine+gemm", "", "lower"},
-	{"cil_gemm_with_local_kernel", "CIL", "y_with_x", "pair=kernel+gemm", "", "lower"},
-	{0}};
+static const struct bench_metric primary[] = {{"cil_gemm_with_local_engine", "CIL", "y_with_x",
+					       "pair=engine+gemm type=main", "", "lower"},
+					      {"cil_gemm_with_local_kernel", "CIL", "y_with_x",
+					       "pair=kernel+gemm type=main", "", "lower"},
+					      {0}};
+
+static int read_axes(const struct bench_case *c, struct workload_spec pair[2])
+{
+	int status = parse_pair(axis_str(c, "pair"), pair);
+	for (unsigned i = 0; status == 0 && i < 2; i++)
+		pair[i].type = (enum dev_type)axis_index(c, "type");
+	return status;
+}
 
 static int admit(const struct bench_case *c)
 {
 	struct workload_spec pair[2];
-	int status = parse_pair(axis_str(c, "pair"), pair);
+	int status = read_axes(c, pair);
 	return status ? status : concurrent_admit(c, pair, 2);
 }
 
 static int setup(struct bench_case *c)
 {
 	struct workload_spec pair[2];
-	int status = parse_pair(axis_str(c, "pair"), pair);
+	int status = read_axes(c, pair);
 	return status ? status : concurrent_open(c, pair, 2);
 }
 

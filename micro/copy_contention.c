@@ -19,7 +19,7 @@
 #include "micro/contention/concurrent.h"
 
 static const struct axis axes[] = {
-	BENCH_GEMM_TYPES(.quick = "f32,bf16"),
+	BENCH_GEMM_TYPES(.quick = "bf16,f32"),
 	{.name = "direction",
 	 .help = "from where to where; peer and exchange between the first two devices",
 	 .kind = AXIS_WORD,
@@ -42,9 +42,9 @@ static const struct bench_variant variants[] = {
 
 static const struct bench_metric primary[] = {
 	{"cil_gemm_with_engine_up", "CIL", "gemm_with_copy",
-	 "type=f32 direction=up copy-method=engine", "", "lower"},
+	 "type=main direction=up copy-method=engine", "", "lower"},
 	{"cil_gemm_with_engine_peer", "CIL", "gemm_with_copy",
-	 "type=f32 direction=peer copy-method=engine", "", "lower"},
+	 "type=main direction=peer copy-method=engine", "", "lower"},
 	{0}};
 
 enum { GEMM, COPY, SKINNY, WORKLOADS };

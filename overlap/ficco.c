@@ -45,7 +45,7 @@ static const struct axis axes[] = {
 				"g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16,square"),
 	BENCH_GEMM_MFLOP(.quick = "300", .full = "4000", .simulated = "20", .gpu_class = "2000000",
 			 .gpu_class_full = "8000000"),
-	BENCH_GEMM_TYPES(.quick = "f32", .full = "f32,bf16", .gpu_class = "f32,bf16"),
+	BENCH_GEMM_TYPES(.quick = "f32", .full = "bf16,f32", .gpu_class = "bf16,f32"),
 	{.name = "copy-method",
 	 .help = "copy engine or kernel",
 	 .kind = AXIS_WORD,
@@ -66,11 +66,11 @@ static const struct axis axes[] = {
 
 static const struct bench_metric primary[] = {
 	{"ficco_shard_speedup", "S", "shard",
-	 "op=ag-gemm shape=n512|square|n256 type=f32 copy-method=engine "
+	 "op=ag-gemm shape=n512|square|n256 type=main copy-method=engine "
 	 "operands=warm",
 	 "", "higher"},
 	{"ficco_hetero_fused_speedup", "S", "hetero-fused-1d",
-	 "op=ag-gemm shape=n512|square|n256 type=f32 copy-method=engine "
+	 "op=ag-gemm shape=n512|square|n256 type=main copy-method=engine "
 	 "operands=warm",
 	 "", "higher"},
 	{0}};

@@ -34,7 +34,7 @@ static const struct bench_variant variants[] = {BENCH_ROW("gemm_alone", BENCH_SE
 						{0}};
 
 static const struct axis axes[] = {
-	BENCH_GEMM_TYPES(.quick = "f32", .gpu_class = "f32,bf16", .gpu_class_full = "f32,bf16,f8"),
+	BENCH_GEMM_TYPES(.quick = "f32", .gpu_class = "bf16,f32", .gpu_class_full = "bf16,f32,f8"),
 	BENCH_GEMM_SHAPES(.quick = "n512,g5", .simulated = "n256,g5",
 			  .full = "n256,n512,n1024,g1,g2,g3,g5,g6,g8,g14",
 			  .gpu_class = "n4096,g5,g6",
@@ -68,11 +68,11 @@ static const struct axis axes[] = {
 
 static const struct bench_metric primary[] = {
 	{"pair_of_ideal_engine", "fraction_of_ideal", "transfer_first",
-	 "type=f32 shape=n512|n4096|n256 transfer=up copy-method=engine size=1x "
+	 "type=main shape=n512|n4096|n256 transfer=up copy-method=engine size=1x "
 	 "operands=warm",
 	 "", "higher"},
 	{"pair_of_ideal_kernel", "fraction_of_ideal", "transfer_first",
-	 "type=f32 shape=n512|n4096|n256 transfer=up copy-method=kernel|kernel:units/8|kernel "
+	 "type=main shape=n512|n4096|n256 transfer=up copy-method=kernel|kernel:units/8|kernel "
 	 "size=1x operands=warm",
 	 "", "higher"},
 	{0}};

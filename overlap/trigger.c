@@ -30,7 +30,8 @@
 static const char *const copy_methods[] = {"engine", "kernel", NULL};
 
 static const struct axis axes[] = {
-	BENCH_GEMM_TYPES(.quick = "f32", .full = "f32,f64"),
+	BENCH_TILED_TYPES(.quick = "f32", .full = "f32,f64", .gpu_class = "bf16,f32",
+			  .gpu_class_full = "bf16,f32,f64"),
 	BENCH_GEMM_SHAPES(.quick = "g1,g5,n1024,2048x2048x128",
 			  .simulated = "g1,g5,n256,512x512x64",
 			  .full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16,n256,"
@@ -65,11 +66,11 @@ static const struct axis axes[] = {
 
 static const struct bench_metric primary[] = {
 	{"trigger_speedup", "S_tiled", "triggered",
-	 "type=f32 shape=n1024|n4096|n256 direction=down bands=16 copy-method=engine "
+	 "type=main shape=n1024|n4096|n256 direction=down bands=16 copy-method=engine "
 	 "operands=warm",
 	 "", "higher"},
 	{"trigger_tracker_cost", "tracker_cost", "gemm_counting",
-	 "type=f32 shape=n1024|n4096|n256 direction=down bands=16 copy-method=engine "
+	 "type=main shape=n1024|n4096|n256 direction=down bands=16 copy-method=engine "
 	 "operands=warm",
 	 "", "lower"},
 	{0}};

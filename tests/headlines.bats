@@ -58,6 +58,18 @@ for name, lists in found.items():
 	run ! grep -q square list
 }
 
+# The type that a GPU is bought for: that of its matrix units.
+@test "GEMMs of headline numbers are of bf16 on a GPU that has them, else of f32" {
+	for want in 'sim:h100:0,1 bf16' 'sim:t3:0,1 f32' 'sim:quiet:0,1 f32' 'host:0,1 f32'; do
+		for name in gemm/split micro/contention micro/copy_contention overlap/ficco overlap/out_of_core overlap/pair \
+			overlap/trigger; do
+			"$bin/$name" --device "${want% *}" --list --format json | grep -v '"headlines":\[\]' >list
+			[ -s list ]
+			run ! grep -v "[\" ]type=${want#* }[\" ]" list
+		done
+	done
+}
+
 # A whole wave of copying blocks holds every slot of a GPU; elsewhere a kernel has few blocks, if more than one.
 @test "a copy kernel beside a GEMM has an eighth of a GPU's units" {
 	printf '%s\n' 'like = quiet' 'data = none' >a.model

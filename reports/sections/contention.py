@@ -31,6 +31,17 @@ NOUNS = {
     "kernel copy": "a kernel copy",
 }
 
+
+def _noun(name: str) -> str:
+    kind, _, word = name.rpartition(" ")
+    return "a GEMM of %s" % kind if word == "gemm" and kind else NOUNS.get(name, name)
+
+
+def _name(word: str, case: Case) -> str:
+    kind = case.axes.get("type") if word == "gemm" else None
+    return "%s gemm" % kind if kind else NAMES.get(word, word)
+
+
 Matrix = Dict[Tuple[str, str], Cell]
 
 
@@ -48,7 +59,7 @@ def _pair(case: Case, derived: Derived) -> Optional[Tuple[str, str]]:
     if not sides or "x" not in axes or "y" not in axes:
         return None
     victim, partner = axes[sides[0]], axes["y" if sides[0] == "x" else "x"]
-    return NAMES.get(victim, victim), NAMES.get(partner, partner)
+    return _name(victim, case), _name(partner, case)
 
 
 def _chosen(section: Section) -> Dict[Tuple[str, str], Tuple[Case, Derived]]:
@@ -146,10 +157,7 @@ def _counts_text(losses: List[Loss]) -> str:
 
 
 def _sentence(of: str, partner: str) -> str:
-    return "%s next to %s" % (
-        NOUNS.get(of, of),
-        "another like it" if of == partner else NOUNS.get(partner, partner),
-    )
+    return "%s next to %s" % (_noun(of), "another like it" if of == partner else _noun(partner))
 
 
 def summary(section: Section) -> str:

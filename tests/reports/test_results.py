@@ -274,6 +274,30 @@ class Truth(workplace.Scratch):
             {("compute", "memory"): 1.02, ("memory", "compute"): 1.9},
         )
 
+    def test_contention_of_gemms_is_by_type(self) -> None:
+        types = axis("type", "", ["bf16", "f32"])
+        w = synthetic.Writer("micro/contention", [], [axis("pair", "", ["gemm+memory"]), types])
+        variants = [w.variant(n, 1e-3) for n in ("x_alone", "y_alone", "x_with_y", "y_with_x")]
+        for kind, loss in (("bf16", 1.5), ("f32", 1.1)):
+            w.case(
+                {"pair": "gemm+memory", "type": kind},
+                variants,
+                [value("CIL", "x_with_y", loss), value("CIL", "y_with_x", loss + 1)],
+            )
+        text = w.end().text()
+        cells = self.results(text, "micro/contention")["cil"]
+        self.assertEqual(
+            {(c["of"], c["with"]): c["value"] for c in cells},
+            {
+                ("bf16 gemm", "memory"): 1.5,
+                ("memory", "bf16 gemm"): 2.5,
+                ("f32 gemm", "memory"): 1.1,
+                ("memory", "f32 gemm"): 2.1,
+            },
+        )
+        summary = self.signature(text).json["programs"]["micro/contention"]["summary"]
+        self.assertIn("memory traffic next to a GEMM of bf16", summary)
+
     def worst(self, intervals: dict[str, tuple[float, float, float]]) -> str:
         w = synthetic.contention()
         for entry in w.lines[1]["derived"]:

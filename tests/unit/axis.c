@@ -128,8 +128,9 @@ static void types_drop(void)
 {
 	static const char *const allowed[] = {"f32", "f64", "bf16", NULL};
 	static const struct axis axis = {
-		.name = "type", .kind = AXIS_WORD, .words = allowed, .types = true};
-	static const struct axis_capacities some = {.types = 1u << 0 | 1u << 2};
+		.name = "type", .kind = AXIS_WORD, .words = allowed, .types = AXIS_GEMM_TYPES};
+	static const struct axis_capacities some = {
+		.types = {[AXIS_GEMM_TYPES] = 1u << 0 | 1u << 2, [AXIS_TILED_TYPES] = 1u << 1}};
 	struct axis_list list;
 	require(axis_parse(&axis, "f64,bf16,f32", false, &some, &list) == 0);
 	expect(list.count == 2 && list.values[0].word == allowed[2] &&
@@ -138,6 +139,35 @@ static void types_drop(void)
 	require(axis_parse(&axis, "f64", true, &some, &list) == 0);
 	expect(list.count == 1 && list.values[0].word == allowed[1]);
 	axis_free(&list);
+}
+
+static void main_type_is_that_of_the_device(void)
+{
+	static const char *const allowed[] = {"f32", "f64", "bf16", NULL};
+	static const struct axis library = {.name = "type",
+					    .kind = AXIS_WORD,
+					    .words = allowed,
+					    .types = AXIS_GEMM_TYPES},
+				 tiled = {.name = "type",
+					  .kind = AXIS_WORD,
+					  .words = allowed,
+					  .types = AXIS_TILED_TYPES},
+				 own = {.name = "op", .kind = AXIS_WORD, .words = allowed};
+	static const struct axis_capacities gpu = {
+		.types = {[AXIS_GEMM_TYPES] = 7, [AXIS_TILED_TYPES] = 3},
+		.main_type = {[AXIS_GEMM_TYPES] = 2}};
+	struct axis_list list;
+	require(axis_parse(&library, "main,f32,bf16", true, &gpu, &list) == 0);
+	expect(list.count == 2 && list.values[0].word == allowed[2] &&
+	       list.values[0].number == 2 && list.values[1].word == allowed[0]);
+	axis_free(&list);
+	require(axis_parse(&tiled, "main,bf16,f64", false, &gpu, &list) == 0);
+	expect(list.count == 2 && list.values[0].word == allowed[0] &&
+	       list.values[1].word == allowed[1]);
+	axis_free(&list);
+	expect(axis_parse(&library, "main", true, NULL, &list) == 0);
+	axis_free(&list);
+	expect(axis_parse(&own, "main", true, &gpu, &list) == -EINVAL);
 }
 
 static void peers_of_one_device(void)
@@ -215,6 +245,7 @@ int main(void)
 	test(words_are_checked);
 	test(shared_fits);
 	test(types_drop);
+	test(main_type_is_that_of_the_device);
 	test(peers_of_one_device);
 	test(words_of_a_list);
 	test(defaults_parse_on_any_device);
