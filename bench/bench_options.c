@@ -354,6 +354,14 @@ static bool has_gemm_shapes(const struct bench *b)
 	return false;
 }
 
+static bool has_gemm_types(const struct bench *b)
+{
+	for (size_t a = 0; a < bench_axis_count(b); a++)
+		if (b->axes[a].types != AXIS_NO_TYPES)
+			return true;
+	return false;
+}
+
 void bench_options_about(const struct bench *b)
 {
 	struct json j = {0};
@@ -373,6 +381,7 @@ void bench_options_about(const struct bench *b)
 	json_integer(&j, "min_devices", b->min_devices ? b->min_devices : 1);
 	json_number(&j, "share", b->share > 0.0 ? b->share : 1.0);
 	json_bool(&j, "gemm_shapes", has_gemm_shapes(b));
+	json_bool(&j, "gemm_types", has_gemm_types(b));
 	json_array_begin(&j, "primary");
 	for (const struct bench_metric *m = b->primary; m && m->metric; m++)
 		json_string(&j, NULL, m->metric);

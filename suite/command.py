@@ -36,6 +36,7 @@ class Settings:
     soak: bool = False
     headline: bool = False
     setting: str = ""  # words in front of every program: NAME=VALUE, then a command
+    types: tuple[str, ...] = ()  # of all GEMMs; empty: those of the programs
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,8 @@ def build(program: Program, settings: Settings, budget_s: float, how: How) -> li
         words.append("--full")
     if settings.shapes and program.gemm_shapes:
         words += ["--shape", ",".join(("default", *settings.shapes))]
+    if settings.types and program.gemm_types:
+        words += ["--type", ",".join(settings.types)]
     return prefix + _launcher(program, settings.device) + words
 
 

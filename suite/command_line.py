@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import re
 from pathlib import Path
@@ -78,6 +79,7 @@ def _add_run_options(running: argparse.ArgumentParser) -> None:
     running.add_argument("--seed", type=_seed)
     running.add_argument("--full", action="store_true")
     running.add_argument("--shape", action="append", type=_shape, default=[])
+    running.add_argument("--type", dest="types", action="append", type=_types, default=[])
     running.add_argument("--nice", type=_nice, default=os.environ.get("GPUSIG_NICE"))
     running.add_argument("--headline", action="store_true")
     running.add_argument("--repeats", type=_repeats)
@@ -127,6 +129,13 @@ def _shape(text: str) -> str:
     return "x".join(str(int(side)) for side in sides)
 
 
+def _types(text: str) -> list[str]:
+    words = text.split(",")
+    if not all(word.isascii() and word.isalnum() for word in words):
+        raise argparse.ArgumentTypeError(f"'{text}' is no list of types, such as bf16,f32")
+    return words
+
+
 def _run_options(given: argparse.Namespace) -> run.Options:
     if given.out is not None and given.resume is not None:
         raise CommandError("--out begins a new run and --resume goes on with one: give one of them")
@@ -154,6 +163,7 @@ def _run_options(given: argparse.Namespace) -> run.Options:
         given.nice,
         given.headline,
         given.repeats,
+        list(dict.fromkeys(itertools.chain(*given.types))),
     )
 
 

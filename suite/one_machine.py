@@ -39,6 +39,12 @@ def refuse_another(records: Path, device: str, chosen: list[Program]) -> None:
         raise CommandError(f"{records.parent}: {words.removeprefix('gpusig: ')}", code)
 
 
+def gemm_types(program: Program, device: str) -> list[str]:
+    """Those that the device multiplies, as --type takes them."""
+    record = _run_record(program, device)
+    return damaged.parse(record)["device"][0]["gemm_types"] if record else []
+
+
 def _run_record(program: Program, device: str) -> bytes:
     """Of a start without cases; empty where the program gives none that names a machine."""
     with tempfile.TemporaryFile() as said:

@@ -32,6 +32,7 @@ class Program:
     share: float = 1.0
     min_devices: int = 1
     gemm_shapes: bool = False  # takes --shape MxNxK
+    gemm_types: bool = False  # takes --type, of its GEMMs
     error: str = ""
     unbuilt: str = ""
 
@@ -134,6 +135,7 @@ def _describe(name: str, path: Path) -> Program:
             share=max(0.0, float(about.get("share", 1.0))) or 1.0,
             min_devices=int(about.get("min_devices", 1)),
             gemm_shapes=about.get("gemm_shapes") is True,
+            gemm_types=about.get("gemm_types") is True,
         )
     except (ValueError, KeyError, TypeError) as error:
         return Program(name=name, path=path, error=f"--about is not understood: {error!r}")

@@ -49,6 +49,7 @@ class Plan:
     outcomes: dict[str, dict] = field(default_factory=dict)
     headline: bool = False  # only the cases of headline numbers
     setting: str = ""  # words in front of every program: NAME=VALUE, then a command
+    types: list[str] = field(default_factory=list)  # of all GEMMs; empty: those of the programs
 
     def save(self, path: Path) -> None:
         write_json(path, {"schema": _SCHEMA, "version": _VERSION, **asdict(self)})
@@ -99,6 +100,7 @@ def plan_from(data: dict) -> Plan:
         ("soak", False),
         ("headline", False),
         ("setting", ""),
+        ("types", []),
     ):  # of a run before there was one
         data.setdefault(name, value)
     for name, check in {
@@ -109,6 +111,7 @@ def plan_from(data: dict) -> Plan:
         "only": damaged.texts,
         "budget_s": damaged.number,
         "shapes": damaged.texts,
+        "types": damaged.texts,
         "nice": lambda v, n: v is None or damaged.whole(v, n, -20, 19),
         "created": damaged.text,
         "soak": lambda v, n: damaged.typed(v, bool, n),
@@ -139,6 +142,7 @@ def agree(
     full: bool,
     only: list[str],
     shapes: list[str],
+    types: list[str],
     soak_s: float | None,
     budget_s: float | None,
     headline: bool,
@@ -150,6 +154,7 @@ def agree(
         "--full": (full or None, plan.full),
         "--only": (only or None, plan.only),
         "--shape": (shapes or None, plan.shapes),
+        "--type": (types or None, plan.types),
         "--headline": (headline or None, plan.headline),
         "--soak": (soak_s and duration.show(soak_s), duration.show(plan.budget_s) if plan.soak else "none"),
     }

@@ -9,7 +9,7 @@ import shutil
 import signal
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Iterator
 
@@ -59,6 +59,7 @@ class Options:
     nice: int | None
     headline: bool = False
     repeats: int | None = None
+    types: list[str] = field(default_factory=list)
 
 
 def run(options: Options, bin_dir: Path, sources: Path | None, cwd: Path) -> int:
@@ -84,6 +85,7 @@ def run(options: Options, bin_dir: Path, sources: Path | None, cwd: Path) -> int
             options.full,
             options.only,
             options.shapes,
+            options.types,
             options.soak_s,
             options.budget_s,
             options.headline,
@@ -121,10 +123,12 @@ def decide(options: Options, found: list[Program]) -> tuple[resume.Plan, list[Pr
         _nice(options.nice),
         options.soak_s is not None,
         headline=options.headline,
+        types=options.types,
     )
     chosen = kept(found, decided)
     if options.shapes and not any(program.gemm_shapes for program in chosen):
         raise CommandError("no program of this run takes --shape")
+    _check_types(decided, chosen)
     return decided, chosen
 
 
@@ -178,6 +182,21 @@ def _check_opens(device: str, chosen: list[Program]) -> None:
             return
         refused = refused or words
     raise CommandError(_naming(device, refused), CANNOT_RUN)
+
+
+def _check_types(decided: resume.Plan, chosen: list[Program]) -> None:
+    """Report a type that the device lacks once, before anything is written."""
+    taking = [program for program in chosen if program.gemm_types]
+    if decided.types and not taking:
+        raise CommandError("no program of this run takes --type")
+    able = [program for program in taking if not command.lacks(program, decided.device)]
+    known = one_machine.gemm_types(able[0], decided.device) if decided.types and able else decided.types
+    lacking = [word for word in decided.types if word not in known]
+    if lacking:
+        raise CommandError(
+            f"--type {','.join(lacking)}: the GEMMs of {decided.device} are of "
+            f"{', '.join(known) or 'no type'}"
+        )
 
 
 def _naming(device: str, words: str) -> str:
@@ -261,6 +280,7 @@ class Run:
             decided.soak,
             decided.headline,
             decided.setting,
+            tuple(decided.types),
         )
         self.stop = launch.StopSignals()
         self.starter = starting.Starter(

@@ -27,6 +27,34 @@ cases() {
 	measures run --resume out --shape 64x128x64 --shape 128x64x64 2>err
 }
 
+# types: the types of the cases of a run's records, by program.
+types() {
+	"$TEST_PYTHON" -I -S -c 'import json
+found = {}
+for row in map(json.loads, open("out/records.jsonl", encoding="utf-8")):
+    if row["kind"] == "case":
+        found.setdefault(row["program"], set()).add(row["case"].get("type"))
+print(*(f"{program}={sorted(map(str, kinds))}" for program, kinds in sorted(found.items())))'
+}
+
+@test "--type is of every program with GEMMs, and of a resumed run" {
+	measures run --device sim:h100 --budget 4 --only gemm/split --only micro/contention --only micro/launch \
+		--type f16,f64 --type f16 --out out 2>err
+	[ "$(types)" = "gemm/split=['f16', 'f64'] micro/contention=['f16', 'f64'] micro/launch=['None']" ]
+	refused <<<'2|run --resume out --type bf16|--type bf16 contradicts the run that is resumed, which has f16 f64'
+	measures run --resume out --type f16,f64 2>err
+}
+
+@test "a --type that the device lacks is 2 and one line with those that it has" {
+	refused <<-'EOF'
+		2|run --device sim --only gemm/split --type bf16,f32 --out none|--type bf16: the GEMMs of sim are of f32, f64
+		2|run --device sim --only gemm/split --type f32,foo --out none|--type foo: the GEMMs of sim are of f32, f64
+		2|run --device sim --only gemm/split --type f32, --out none|argument --type: 'f32,' is no list of types, such as bf16,f32
+		2|run --device sim --only micro/launch --type f32 --out none|no program of this run takes --type
+	EOF
+	[ ! -e none ]
+}
+
 @test "a --shape that is none, or that no program takes, is 2 and one line, and so is a --nice that is none" {
 	for shape in n512 64x64 64x64x0 64x64x64x64 1e3x1x1 64x64x99999999; do
 		echo "2|run --device sim --shape $shape --out none|argument --shape: '$shape' is not MxNxK"

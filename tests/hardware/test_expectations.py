@@ -172,7 +172,9 @@ class Expectations(unittest.TestCase):
             for one in (e for e in expected if not e.text):
                 low, high = one.interval()
                 self.assertLessEqual(low, high, one)
-            self.assertTrue(all(one.because and one.metric.partition("{")[0].count("/") in (1, 2) for one in expected))
+            self.assertTrue(
+                all(one.because and one.metric.partition("{")[0].count("/") in (1, 2) for one in expected)
+            )
             self.assertEqual(len({one.metric for one in expected}), len(expected))
             on_all = [e for e in expected if e.metric.startswith(("overlap/ficco/", "overlap/shaping/"))]
             self.assertTrue(all(one.for_one_device for one in on_all))
