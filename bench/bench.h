@@ -298,6 +298,11 @@ void bench_flag(struct bench_case *c, const char *flag, const char *format, ...)
 void bench_flag_value(struct bench_case *c, const char *name, int variant, const char *flag,
 		      const char *format, ...) __attribute__((format(printf, 5, 6)));
 
+/* ---- in derive: whether all of the interval of the latest derived quantity of this name and
+ * variant, or its value where it has none, is outside of low..high. False where it has no value. */
+bool bench_outside(const struct bench_case *c, const char *name, int variant, double low,
+		   double high);
+
 /* ---- in check: returns -EBADMSG with this text, for `return bench_wrong("block %u holds %g",
  * ...)`. */
 int bench_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));

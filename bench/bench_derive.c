@@ -341,6 +341,14 @@ void bench_alias(struct bench_case *c, const char *name, int variant, const char
 	text_fit(to->formula, sizeof(to->formula), "%s", formula);
 }
 
+bool bench_outside(const struct bench_case *c, const char *name, int variant, double low,
+		   double high)
+{
+	const struct bench_derived *d = bench_find_derived(c->run, name, variant);
+	return d && ((isnan(d->low) ? d->value : d->low) > high ||
+		     (isnan(d->high) ? d->value : d->high) < low);
+}
+
 void bench_bound(struct bench_case *c, const char *name, int variant, double bound,
 		 const char *bound_name)
 {

@@ -176,11 +176,13 @@ static int derive(struct bench_case *c)
 	const struct pair_run *r = &pair_state(c)->run;
 	bench_gemm_facts(&r->gemm[0], c);
 	bench_fact_number(c, "transfer_bytes", (double)transfer_bytes(&r->transfer));
+	bench_fact_number(c, "transfer_passes", r->transfer.passes);
 	bench_fact_number(c, "messages_per_device", (double)r->transfer.fan_out);
 	bench_fact_number(c, "devices", (double)r->transfer.senders);
 	rotation_facts(pair_state(c)->rotation, c);
 	if (!pair_state(c)->method.engine)
 		bench_fact_number(c, "copy_method_blocks", r->transfer.sender[0].copy_blocks);
+	pair_run_verify_size(r, c);
 	return pair_derive(c);
 }
 

@@ -14,8 +14,8 @@ from reports.jsonl import Json
 
 NOISY, CONTENDED = GRADES = ("noisy", "contended")  # flags of values that can be used, the better first
 SOAK, FEW_SAMPLES = "soak", "few_samples"
-MECHANISM = "mechanism"
-_WRONG = ("unverified", "throttled", MECHANISM, "above_bound", "gate", "queues", "oversubscribed")
+MECHANISM, SIZE = "mechanism", "size"
+_WRONG = ("unverified", "throttled", MECHANISM, "above_bound", "gate", "queues", "oversubscribed", SIZE)
 FLAGS = (SOAK, FEW_SAMPLES, *_WRONG, *GRADES)
 WRONG_RESULT, ERROR, OUT_OF_MEMORY, NOT_SUPPORTED, IMPOSSIBLE = OF_CASES = (
     "wrong_result",
@@ -30,7 +30,7 @@ NOT_REPORTED, AMBIGUOUS = "not_reported", "ambiguous"  # the case of a headline 
 # it has neither a value nor a flag; a flag or a cause that this version lacks
 NO_VALUE, OTHER = "no_value", "other"
 # nothing was measured that could be its value, or nothing is there to be measured: no sign of a bad machine
-NEUTRAL = (NOT_RUN, NOT_REPORTED, AMBIGUOUS, MECHANISM, NO_VALUE)
+NEUTRAL = (NOT_RUN, NOT_REPORTED, AMBIGUOUS, MECHANISM, SIZE, NO_VALUE)
 CAUSES = (*FLAGS, *OF_CASES, NOT_RUN, NOT_STARTED, NOT_REPORTED, AMBIGUOUS, NO_VALUE, OTHER)
 
 

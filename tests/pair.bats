@@ -118,6 +118,46 @@ slots_per_unit = 1'
 		for r in rows if r["kind"] == "case" for times in [{v["name"]: v["median_s"] for v in r["variants"]}])' <<<"$output"
 }
 
+# multiples: (multiple measured / asked for, flagged "size", passes) of every case of $output.
+multiples='[(t["transfer_alone"] / t["gemm_alone"] / float(r["case"]["size"][:-1]), r["facts"]["transfer_passes"],
+	[f["reason"] for f in r["validity"]["flags"] if f["flag"] == "size"])
+	for r in cases for t in [{v["name"]: v["median_s"] for v in r["variants"]}]]'
+
+@test "a multiple is one to a tenth where memory holds a part of the transfer, which then takes several passes" {
+	cd "$BATS_TEST_TMPDIR"
+	printf '%s\n' 'like = h100' 'memory_bytes = 1G' >small.model
+	measure sim:./small.model:0-2 --type f32 --shape n4096 --size 0.5x,1x,2x --copy-method engine,kernel:units/8 \
+		--transfer up,local,all-gather,reduce-scatter
+	[ "$status" = 0 ]
+	json "all(abs(found - 1) < 0.1 and not why for found, passes, why in $multiples)" \
+		"sum(passes > 1 for found, passes, why in $multiples) > 12" 'len(cases) == 24' \
+		'all(r["facts"]["transfer_bytes"] // r["facts"]["transfer_passes"] <= 2**30 // 4 for r in cases)' <<<"$output"
+	# with results, in a device of 24 MiB whose engines are faster than its units
+	model 'memory_bytes = 24M
+memory_bandwidth = 1e12
+llc_bandwidth = 1e12
+engine_bandwidth = 1e12'
+	measure sim:./model.sim:0-2 --type f32 --shape n512 --mflop 500 --size 2x --copy-method engine \
+		--transfer local,reduce-scatter,all-to-all "${ONE[@]}"
+	[ "$status" = 0 ]
+	json "all(passes > 1 for found, passes, why in $multiples)" 'len(cases) == 3' \
+		'all(r["check"]["status"] == "ok" for r in cases)' <<<"$output"
+}
+
+@test "a multiple that cannot be had is flagged with its cause, and none of the case's numbers enter a signature" {
+	cd "$BATS_TEST_TMPDIR"
+	printf '%s\n' 'like = h100' 'host_bandwidth = 100e6' 'max_queued = 64' 'memory_bytes = 1G' >slow.model
+	measure sim:./slow.model --type bf16,f32 --shape n64,n4096 --size 1x --copy-method engine --transfer up,local
+	[ "$status" = 0 ]
+	json "all((abs(found - 1) < 0.1) == (not why) for found, passes, why in $multiples)" \
+		'all(r["validity"]["valid"] == (not r["validity"]["flags"]) for r in cases)' <<<"$output"
+	json 'dict((" ".join((r["case"]["type"], r["case"]["shape"], r["case"]["transfer"])), f["reason"].partition(": its ")) for r in cases
+			for f in r["validity"]["flags"] if f["variant"] is None and f["flag"] == "size").items() >= {
+		"bf16 n64 up": ("the transfer takes 15.8 of the GEMM'"'"'s time, not 1x", ": its ", "4096 bytes are the fewest that are sent")}.items()' \
+		'any("the most for which memory and queue suffice" in f["reason"] and r["case"]["transfer"] == "local" for r in cases
+			for f in r["validity"]["flags"])' <<<"$output"
+}
+
 @test "what one device, or one without engines, can't do is skipped with the reason and the rest goes on" {
 	cd "$BATS_TEST_TMPDIR"
 	model 'copy_engines = 0

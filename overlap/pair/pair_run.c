@@ -7,11 +7,13 @@
 #define STAMPS_BEHIND 2
 #define STAMPS_BEHIND_MANY 3
 #define FIRST_BYTES (UINT64_C(1) << 20)
+/* The relative error of a multiple at which trials end, and the largest one of what is measured. */
+#define TRIAL_TOLERANCE 0.03
 #define TOLERANCE 0.1
 /* A trial far from the target size predicts poorly. */
 #define MAX_FACTOR 32.0
 
-enum { TRIALS = 8, SAMPLES = 5 };
+enum { TRIALS = 16, SAMPLES = 7 };
 
 static void add_gemms(const struct pair_run *r, struct work_graph *g)
 {
@@ -90,46 +92,93 @@ int pair_run_time(const struct pair_run *r, enum pair_variant variant, double *s
 
 /* ------------------------------------------------------------------ the size of the transfer */
 
-/* The median of a few rounds of one side, at the transfer's present size. */
-static int time_side(struct pair_run *r, struct bench_case *c, enum pair_variant side,
-		     double *seconds_p)
+/* The multiple of the GEMM's time that the transfer takes at its present size: medians of a few
+ * rounds of either side in turn. */
+static int time_sides(struct pair_run *r, struct bench_case *c, double *multiple_p)
 {
-	double seconds[SAMPLES];
-	int status = build_round(r, c, side);
-	for (size_t i = 0; status == 0 && i < SAMPLES; i++)
-		status = pair_run_time(r, side, &seconds[i]);
+	double gemm_s[SAMPLES], transfer_s[SAMPLES];
+	int status = build_round(r, c, TRANSFER);
+	for (size_t i = 0; status == 0 && i < SAMPLES; i++) {
+		status = pair_run_time(r, GEMM, &gemm_s[i]);
+		if (status == 0)
+			status = pair_run_time(r, TRANSFER, &transfer_s[i]);
+	}
 	if (status)
 		return status;
-	stats_sort(seconds, SAMPLES);
-	*seconds_p = seconds[SAMPLES / 2];
+	stats_sort(gemm_s, SAMPLES);
+	stats_sort(transfer_s, SAMPLES);
+	*multiple_p = transfer_s[SAMPLES / 2] / gemm_s[SAMPLES / 2];
 	return 0;
+}
+
+static uint64_t min_bytes(const struct transfer *t) { return TRANSFER_ALIGN * t->fan_out; }
+static uint64_t max_bytes(const struct transfer *t)
+{
+	return transfer_max_bytes(t, transfer_max_passes(t));
 }
 
 static uint64_t next_bytes(const struct transfer *t, double factor)
 {
 	double wanted =
 		(double)transfer_bytes(t) * fmin(fmax(factor, 1.0 / MAX_FACTOR), MAX_FACTOR);
-	double min = (double)(TRANSFER_ALIGN * t->fan_out), max = (double)transfer_max_bytes(t);
-	return (uint64_t)fmin(fmax(wanted, min), max);
+	return (uint64_t)fmin(fmax(wanted, (double)min_bytes(t)), (double)max_bytes(t));
+}
+
+/* The size of all trials whose time was nearest. Where trials alternate, as the time jumps where a
+ * cache ends, one goes half of the way. */
+static int try_sizes(struct pair_run *r, struct bench_case *c)
+{
+	struct transfer *t = &r->transfer;
+	uint64_t nearest_bytes = 0;
+	double found, before = 1.0, nearest = INFINITY;
+	int status = 0;
+	for (int i = 0; status == 0 && nearest > TRIAL_TOLERANCE && i < TRIALS; i++) {
+		uint64_t bytes = transfer_bytes(t);
+		status = time_sides(r, c, &found);
+		if (status)
+			break;
+		double factor = r->multiple / found, error = fabs(1.0 - 1.0 / factor);
+		if (error < nearest) {
+			nearest = error;
+			nearest_bytes = bytes;
+		}
+		bytes = next_bytes(t,
+				   (factor - 1.0) * (before - 1.0) < 0.0 ? sqrt(factor) : factor);
+		before = factor;
+		status = transfer_resize(t, c, bytes, transfer_max_passes(t));
+	}
+	return status ? status : transfer_resize(t, c, nearest_bytes, transfer_max_passes(t));
 }
 
 static int choose_size(struct pair_run *r, struct bench_case *c, double multiple)
 {
-	struct transfer *t = &r->transfer;
-	double gemm_s, transfer_s;
-	int status = transfer_resize(t, c, FIRST_BYTES);
+	struct rotation *cold = NULL;
+	int status = transfer_resize(&r->transfer, c, FIRST_BYTES, 1);
+	r->multiple = multiple;
 	if (status == 0)
-		status = time_side(r, c, GEMM, &gemm_s);
-	for (int i = 0; status == 0 && i < TRIALS; i++) {
-		uint64_t before = transfer_bytes(t);
-		status = time_side(r, c, TRANSFER, &transfer_s);
-		if (status || fabs(transfer_s / (multiple * gemm_s) - 1.0) <= TOLERANCE)
-			break;
-		status = transfer_resize(t, c, next_bytes(t, multiple * gemm_s / transfer_s));
-		if (transfer_bytes(t) == before)
-			break;
-	}
-	return status;
+		status = build_round(r, c, GEMM);
+	if (status == 0)
+		status = bench_rotate_cold(c, &r->round[GEMM], 1, &cold);
+	return status ? status : try_sizes(r, c);
+}
+
+void pair_run_verify_size(const struct pair_run *r, struct bench_case *c)
+{
+	static const char name[] = "transfer_multiple";
+	const struct transfer *t = &r->transfer;
+	const double low = (1.0 - TOLERANCE) * r->multiple, high = (1.0 + TOLERANCE) * r->multiple;
+	bench_status_add(c, bench_ratio(c, name, TRANSFER, GEMM, "transfer_alone / gemm_alone"));
+	if (r->multiple > 0.0 && bench_outside(c, name, TRANSFER, low, high))
+		bench_flag(
+			c, "size",
+			"the transfer takes %.3g of the GEMM's time, not %gx: its %llu bytes are "
+			"%s",
+			bench_median(c, TRANSFER) / bench_median(c, GEMM), r->multiple,
+			(unsigned long long)transfer_bytes(t),
+			transfer_bytes(t) <= min_bytes(t) ? "the fewest that are sent"
+			: 1.05 * (double)transfer_bytes(t) > (double)max_bytes(t)
+				? "the most for which memory and queue suffice"
+				: "the nearest that trials found");
 }
 
 /* ------------------------------------------------------------------ setup */
@@ -147,7 +196,7 @@ int pair_run_open(struct pair_run *r, struct bench_case *c, enum transfer_kind k
 	}
 	if (bench_status(c))
 		return bench_status(c);
-	bench_status_add(c, size->bytes ? transfer_resize(&r->transfer, c, size->bytes)
+	bench_status_add(c, size->bytes ? transfer_resize(&r->transfer, c, size->bytes, 1)
 					: choose_size(r, c, size->multiple));
 	for (unsigned round = 0; bench_status(c) == 0 && round < PAIR_ROUNDS; round++)
 		build_round(r, c, round);

@@ -30,14 +30,20 @@ struct pair_run {
 	struct work_graph *round[PAIR_ROUNDS];
 	/* Nodes: the event before the second side, of GEMM_FIRST and TRANSFER_FIRST. */
 	uint32_t second_start[2][DEV_MAX];
+	double multiple; /* of the GEMM's time that the transfer is to take; 0: its bytes are given
+			  */
 };
 
 /* In setup: opens everything, on all devices that send; the case owns it. The GEMM is that of the
- * case's axes. A size that is a multiple is found by trials of each side alone, until it is off by
- * a tenth at most; it is smaller when memory does not suffice. Graphs of trials stay, unused, until
- * the case ends. */
+ * case's axes. A size that is a multiple is found by trials of each side alone, of the GEMM with
+ * the case's operands, warm or cold; it takes several passes when memory does not suffice for one.
+ * Graphs of trials stay, unused, until the case ends. */
 int pair_run_open(struct pair_run *r, struct bench_case *c, enum transfer_kind kind,
 		  const struct copy_method *method, const struct transfer_size *size);
+
+/* In derive: flags the case "size" where what was measured says that the transfer takes another
+ * multiple of the GEMM's time, by over a tenth. */
+void pair_run_verify_size(const struct pair_run *r, struct bench_case *c);
 
 /* Runs the round of a variant and waits for its end. */
 int pair_run_time(const struct pair_run *r, enum pair_variant variant, double *seconds_p);

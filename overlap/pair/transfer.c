@@ -10,6 +10,8 @@
 
 #define MIN_MULTIPLE 0.001
 #define MAX_MULTIPLE 1000.0
+/* What a pass needs of a queue, a message and sender, and the share of it for all passes. */
+#define QUEUE_SHARE 16u
 #define COMPARED_BYTES (UINT64_C(32) << 20)
 /* For sums of a few numbers below 1. */
 #define SUM_TOLERANCE 1e-6f
@@ -136,7 +138,7 @@ static int open_buffers(struct transfer *t, struct bench_case *c)
 	return bench_status(c);
 }
 
-uint64_t transfer_max_bytes(const struct transfer *t)
+uint64_t transfer_max_bytes(const struct transfer *t, uint32_t max_passes)
 {
 	uint64_t max = UINT64_MAX;
 	for (size_t i = 0; i < t->senders; i++) {
@@ -144,26 +146,46 @@ uint64_t transfer_max_bytes(const struct transfer *t)
 			dev_props(t->sender[i].dev)->memory_bytes / 4 / (2 * t->fan_out + 1);
 		max = capacity < max ? capacity : max;
 	}
-	return (max - max % TRANSFER_ALIGN) * t->fan_out;
+	return (max - max % TRANSFER_ALIGN) * t->fan_out * max_passes;
 }
 
-int transfer_resize(struct transfer *t, struct bench_case *c, uint64_t bytes)
+uint32_t transfer_max_passes(const struct transfer *t)
 {
-	uint64_t piece = bytes / t->fan_out - bytes / t->fan_out % TRANSFER_ALIGN;
-	piece = piece ? piece : TRANSFER_ALIGN;
-	if (piece * t->fan_out > transfer_max_bytes(t))
+	uint32_t max = UINT32_MAX;
+	for (size_t i = 0; i < t->senders; i++) {
+		uint32_t holds = dev_props(t->sender[i].dev)->max_queued / QUEUE_SHARE /
+				 (uint32_t)(t->senders * t->fan_out);
+		max = holds < max ? holds : max;
+	}
+	return max ? max : 1;
+}
+
+int transfer_resize(struct transfer *t, struct bench_case *c, uint64_t bytes, uint32_t max_passes)
+{
+	uint64_t one = transfer_max_bytes(t, 1),
+		 passes = one ? (bytes + one - 1) / one : UINT64_MAX;
+	uint64_t piece = bytes / t->fan_out / (passes ? passes : 1);
+	piece = piece < TRANSFER_ALIGN ? TRANSFER_ALIGN : piece - piece % TRANSFER_ALIGN;
+	if (passes > max_passes)
 		return bench_status_add(c, err_note(-ENOMEM,
 						    "buffers for %llu bytes exceed a quarter of "
 						    "the device's free memory",
 						    (unsigned long long)bytes));
 	t->piece_bytes = piece;
+	t->passes = (uint32_t)passes;
 	if (piece <= t->capacity_bytes)
 		return 0;
-	t->capacity_bytes = piece;
+	/* Twice as large at least, since what was too small stays until the case ends. */
+	t->capacity_bytes = 2 * t->capacity_bytes < piece ? piece : 2 * t->capacity_bytes;
+	if (t->capacity_bytes > one / t->fan_out)
+		t->capacity_bytes = one / t->fan_out;
 	return open_buffers(t, c);
 }
 
-uint64_t transfer_bytes(const struct transfer *t) { return t->piece_bytes * t->fan_out; }
+uint64_t transfer_bytes(const struct transfer *t)
+{
+	return t->piece_bytes * t->fan_out * t->passes;
+}
 
 /* ------------------------------------------------------------------ the graph */
 
@@ -188,27 +210,40 @@ static char *incoming_buffer(const struct transfer *t, size_t at, size_t k)
 	return t->message[(at + t->senders - 1 - k) % t->senders * t->fan_out + k].to;
 }
 
-/* Sums into the first buffer that arrived. Every transfer overwrites it, so the sum does not grow
- * from one transfer to the next. */
-static void add_reduction(const struct transfer *t, struct work_graph *g, uint32_t lane, size_t at,
-			  const uint32_t *sent)
+static void wait_for_all(const struct transfer *t, struct work_graph *g, uint32_t lane,
+			 const uint32_t *nodes)
 {
-	uint32_t arrived = work_graph_mark(g, lane);
+	uint32_t all = work_graph_mark(g, lane);
 	for (size_t i = 0; i < t->senders; i++)
-		work_graph_edge(g, sent[i], arrived);
+		work_graph_edge(g, nodes[i], all);
+}
+
+/* Sums into the first buffer that arrived. Every pass overwrites it, so the sum does not grow from
+ * one to the next. */
+static uint32_t add_reduction(const struct transfer *t, struct work_graph *g, uint32_t lane,
+			      size_t at, const uint32_t *sent)
+{
+	uint32_t added = 0;
+	wait_for_all(t, g, lane, sent);
 	for (size_t k = 0; k < t->fan_out; k++)
-		work_graph_pass(g, lane, "reduce_add", incoming_buffer(t, at, 0),
-				k ? incoming_buffer(t, at, k) : t->sender[at].own, t->piece_bytes,
-				t->sender[at].add_blocks);
+		added = work_graph_pass(g, lane, "reduce_add", incoming_buffer(t, at, 0),
+					k ? incoming_buffer(t, at, k) : t->sender[at].own,
+					t->piece_bytes, t->sender[at].add_blocks);
+	return added;
 }
 
 void transfer_add(const struct transfer *t, struct work_graph *g, const uint32_t *lane)
 {
-	uint32_t sent[DEV_MAX];
-	for (size_t i = 0; i < t->senders; i++)
-		sent[i] = add_messages(t, g, lane[i], &t->message[i * t->fan_out]);
-	for (size_t i = 0; t->kind == TRANSFER_REDUCE_SCATTER && i < t->senders; i++)
-		add_reduction(t, g, lane[i], i, sent);
+	const bool adds = t->kind == TRANSFER_REDUCE_SCATTER;
+	uint32_t sent[DEV_MAX], added[DEV_MAX];
+	for (uint32_t pass = 0; pass < t->passes; pass++) {
+		for (size_t i = 0; adds && pass && i < t->senders; i++)
+			wait_for_all(t, g, lane[i], added);
+		for (size_t i = 0; i < t->senders; i++)
+			sent[i] = add_messages(t, g, lane[i], &t->message[i * t->fan_out]);
+		for (size_t i = 0; adds && i < t->senders; i++)
+			added[i] = add_reduction(t, g, lane[i], i, sent);
+	}
 }
 
 /* ------------------------------------------------------------------ checking */

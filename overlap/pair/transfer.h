@@ -11,6 +11,10 @@
  *                             arrived and its own piece, with as many blocks as the copies have,
  *                             or on all units where copy engines copy
  *
+ * Where memory holds less than is to be sent, the same messages are sent in several PASSES, one
+ * after the other, so that the transfer is as long as one from larger buffers. A pass of
+ * reduce-scatter begins when all devices have added what the one before brought.
+ *
  * A device with several messages sends them concurrently, each in a lane of its own, to its
  * neighbour first. The sender also copies (push), by copy engine or by a kernel, whose blocks the
  * messages share.
@@ -69,7 +73,8 @@ struct transfer {
 	struct sender sender[DEV_MAX];
 	struct message *message; /* senders x fan_out */
 	float *sum;              /* of the senders' patterns */
-	uint64_t piece_bytes;    /* of a message */
+	uint64_t piece_bytes;    /* of a message in a pass */
+	uint32_t passes;
 	uint64_t capacity_bytes; /* of the buffers of a message */
 };
 
@@ -82,15 +87,18 @@ int transfer_admit(const struct bench_case *c, enum transfer_kind kind,
 int transfer_open(struct transfer *t, struct bench_case *c, struct work_lanes *lanes,
 		  enum transfer_kind kind, const struct copy_method *method);
 
-/* In setup: a sender sends at most `bytes`, divided evenly among its messages, each rounded down to
- * TRANSFER_ALIGN, in graphs to which the transfer is added from now on. Allocates new buffers when
- * they are too small. -ENOMEM when they would take over a quarter of a device's memory. */
-int transfer_resize(struct transfer *t, struct bench_case *c, uint64_t bytes);
+/* In setup: a sender sends at most `bytes`, divided evenly among its messages and as few passes as
+ * possible, each rounded down to TRANSFER_ALIGN, in graphs to which the transfer is added from now
+ * on. Allocates new buffers when they are too small. -ENOMEM when they would take over a quarter of
+ * a device's memory in `max_passes`. */
+int transfer_resize(struct transfer *t, struct bench_case *c, uint64_t bytes, uint32_t max_passes);
 
-/* The largest size that transfer_resize() accepts. */
-uint64_t transfer_max_bytes(const struct transfer *t);
+/* The largest size that transfer_resize() accepts, and the most passes that queues hold beside
+ * other work. */
+uint64_t transfer_max_bytes(const struct transfer *t, uint32_t max_passes);
+uint32_t transfer_max_passes(const struct transfer *t);
 
-/* Bytes that one sender sends. */
+/* Bytes that one sender sends, in all passes. */
 uint64_t transfer_bytes(const struct transfer *t);
 
 /* Adds the transfer to a graph, what sender i does in lane[i] and the lanes of its further
