@@ -6,9 +6,10 @@
  *
  * Timed: `load` is a grid of multiply-adds that fills the device several times; `foreign_wait` is
  * the wait of an empty block of another, more urgent stream while the load runs, and `idle_wait`
- * the same on an idle device (micro/late_block/late_block.h); slot_wait is the difference. Resident
- * blocks are counted with a blocking kernel and compared with min(slots, floor(shared memory of a
- * unit / claim)).
+ * the same on an idle device (micro/late_block/late_block.h); slot_wait is the difference, and
+ * slot_wait_share the part of a block of the load that it takes: 0 where the device preempts, 1
+ * where a whole block has to end. All blocks of a wave start together. Resident blocks are counted
+ * with a blocking kernel and compared with min(slots, floor(shared memory of a unit / claim)).
  *
  *     bin/micro/occupancy --device host --shared 0,SHARED/8,SHARED/4,SHARED/2,SHARED
  */
@@ -40,7 +41,7 @@ static const struct bench_variant variants[] = {
 	{0}};
 
 static const struct bench_metric primary[] = {
-	{"foreign_wait_full_slots", "slot_wait", "foreign_wait", "shared=0", "s", "lower"}, {0}};
+	{"slot_wait_share", "slot_wait_share", "foreign_wait", "shared=0", "", "lower"}, {0}};
 
 /* Blocks of the load for every slot of the device, and the work of one: about 100 us on an
  * otherwise idle CPU core. */
@@ -52,8 +53,8 @@ struct state {
 	struct dev_kernel *fma;
 	void *out;
 	uint64_t shared;
-	uint32_t grid,
-		max_residents; /* blocks of the load; resident blocks of a unit by the formula */
+	/* Blocks of the load; its resident blocks of a unit, and those of the blocking kernel. */
+	uint32_t grid, load_residents, max_residents;
 	struct late_block late;
 	struct blocking_kernel blocking;
 };
@@ -85,6 +86,8 @@ static int setup(struct bench_case *c)
 		status = late_block_open(&s->late, c, p->priority_high);
 	if (status == 0)
 		status = blocking_kernel_open(&s->blocking, c, 2 * slots);
+	if (status == 0)
+		status = dev_occupancy(c->dev, s->fma, 0, s->shared, &s->load_residents);
 	return status ? status
 		      : dev_occupancy(c->dev, s->blocking.kernel, 0, s->shared, &s->max_residents);
 }
@@ -147,21 +150,43 @@ static int verify_mechanism(struct bench_case *c)
 	return 0;
 }
 
+static double load_waves(const struct bench_case *c)
+{
+	const struct state *s = c->state;
+	return (double)s->grid / ((double)s->load_residents * dev_props(c->dev)->units);
+}
+
+static double share_of_block(const struct bench_round *r)
+{
+	const double *t = r->seconds;
+	return (t[FOREIGN_WAIT] - t[IDLE_WAIT]) / (t[LOAD] / load_waves(r->c));
+}
+
 static int derive(struct bench_case *c)
 {
-	return bench_difference(c, "slot_wait", FOREIGN_WAIT, IDLE_WAIT,
-				"wait while the load runs - wait on an idle device");
+	const struct bench_quantity share = {
+		BENCH_FORMULA, .of = {{.sum = 1u << LOAD | 1u << FOREIGN_WAIT | 1u << IDLE_WAIT}},
+		.f = share_of_block};
+	bench_fact_number(c, "load_waves", load_waves(c));
+	bench_status_add(c, bench_difference(c, "slot_wait", FOREIGN_WAIT, IDLE_WAIT,
+					     "wait while the load runs - wait on an idle device"));
+	bench_status_add(c,
+			 bench_derive(c, "slot_wait_share", FOREIGN_WAIT, &share,
+				      "slot_wait / (load / load_waves), that is a block's time"));
+	return bench_status(c);
 }
 
 static const struct bench bench = {
 	.name = "micro/occupancy",
 	.question = "how does shared memory per block limit occupancy?",
 	.formula = "residents = min(slots, floor(shared memory of a unit / claim)); "
-		   "foreign_wait = end of the late block - release of its stream; s",
+		   "foreign_wait = end of the late block - release of its stream; "
+		   "slot_wait_share = (foreign_wait - idle_wait) / (load / waves of its blocks)",
 	.timed = "a grid of multiply-adds; the wait of one urgent block while it runs; not opening "
 		 "streams or counting resident blocks",
 	.limits = "a wait has the start and the end of an empty kernel in it, which slot_wait has "
-		  "not",
+		  "not; the late block comes some microseconds after the blocks that it waits for "
+		  "have begun",
 	.needs = DEV_CAP_OCCUPANCY | DEV_CAP_WAIT_VALUE,
 	.wants = DEV_CAP_PRIORITY,
 	.axes = axes,

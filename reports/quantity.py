@@ -129,6 +129,11 @@ _SPELLED = {
 }
 
 
+_NAMES = {"slot_wait_share": "wait for a slot behind another kernel's blocks, as a share of one block"}
+
+
 def spell(name: str) -> str:
     """An identifier as words: gemm_dil_m8 is "GEMM DIL m8"."""
+    if name in _NAMES:
+        return _NAMES[name]
     return " ".join(_SPELLED.get(word, word) for word in name.split("_") if word)

@@ -58,6 +58,23 @@ for line in sys.stdin:
 		'all(m["observed"] for r in cases for m in r["mechanism"])' <<<"$output"
 }
 
+# The law: blocks of a wave start and end together, and the late one comes when the host has seen that they run.
+@test "the wait for a slot is a share of the block that it waits for: one, less what ran before" {
+	model sharing 'block_share = 0.25'
+	for device in sim:quiet sim:./sharing.sim 'sim:quiet?flops_f32=0.1x' sim:h100 sim:mi300x; do
+		measure micro/occupancy "$device" --shared 0
+		json '[(0.9 < d["value"] < 1, d["unit"], d["ci_low"] is not None) for r in cases for d in r["derived"]
+			if d["name"] == "slot_wait_share" and d["variant"] == "foreign_wait"] == [(True, "", True)]' \
+			'[r["facts"]["load_waves"] for r in cases] == [3]' <<<"$output"
+	done
+	# a block that takes ten times as long has the same microseconds before the late one comes
+	measure micro/occupancy 'sim:quiet?flops_f32=0.1x' --shared 0
+	json '[d["value"] > 0.995 for r in cases for d in r["derived"] if d["name"] == "slot_wait_share"] == [True]' <<<"$output"
+	measure micro/occupancy sim:quiet --shared 48K
+	json '[abs(d["value"]) < 1e-6 for r in cases for d in r["derived"] if d["name"] == "slot_wait_share"] == [True]' \
+		'[r["facts"]["load_waves"] for r in cases] == [24]' <<<"$output"
+}
+
 @test "a load that is over before the late block comes gives no wait" {
 	model brief 'flops_f32 = 1e18
 host_sync_ns = 100000'

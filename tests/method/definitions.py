@@ -100,6 +100,11 @@ def residents_by_formula(c: Case, v: str) -> float:
     return min(slots, c.device["shared_per_unit_bytes"] // claim) if claim else slots
 
 
+def slot_wait_share(t: dict, v: str, c: Case) -> float:
+    """Blocks of the load take turns in the slots, in as many waves as it has blocks for every slot."""
+    return (t["foreign_wait"] - t["idle_wait"]) * c.facts["load_waves"] / t["load"]
+
+
 def t3_communication_read(c: Case, v: str) -> float:
     """(2N-1)/N of a result by kernels, (N-2)/N with T3, (N-1)/N by copies that are added."""
     n, result = c.facts["devices"], c.facts["m"] * c.facts["n"] * 2
@@ -142,6 +147,7 @@ DEFINITIONS: Dict[Tuple[str, str], Compute] = {
     ("micro/latency", "memory_latency"): of_memory,
     ("micro/memory", "memory_bandwidth"): of_memory,
     ("micro/occupancy", "residents_by_formula"): value(residents_by_formula),
+    ("micro/occupancy", "slot_wait_share"): rounds(slot_wait_share),
     ("micro/peer_matrix", "injection_bandwidth"): rate(injected_bytes),
     ("micro/peer_matrix", "pair_time"): rounds(lambda t, v, c: t[v] * c.axes["size"] / c.model(v, "bytes")),
     ("micro/reduce", "moved_bytes"): value(moved_bytes),
