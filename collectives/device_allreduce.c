@@ -12,7 +12,9 @@
 #include "collectives/devices/device_collective.h"
 
 /* On a line with one port, bucket equals ring and rd-mirrored equals rd-b. */
-static const struct bench_variant variants[] = {BENCH_ROW("ring", BENCH_SELF),
+static const struct bench_variant variants[] = {BENCH_ROW("direct", BENCH_SELF),
+						BENCH_ROW("ring", BENCH_SELF),
+						BENCH_ROW("multi-ring", BENCH_SELF),
 						BENCH_ROW("rd-l", BENCH_SELF),
 						BENCH_ROW("rd-b", BENCH_SELF),
 						BENCH_ROW("rabenseifner", BENCH_SELF),

@@ -12,7 +12,9 @@
  */
 #include "collectives/devices/device_collective.h"
 
-static const struct bench_variant variants[] = {BENCH_ROW("ring", BENCH_SELF),
+static const struct bench_variant variants[] = {BENCH_ROW("direct", BENCH_SELF),
+						BENCH_ROW("ring", BENCH_SELF),
+						BENCH_ROW("multi-ring", BENCH_SELF),
 						BENCH_ROW("rd-b", BENCH_SELF),
 						BENCH_ROW("swing-b", BENCH_SELF),
 						BENCH_ROW("bruck", BENCH_SELF),

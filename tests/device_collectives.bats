@@ -44,6 +44,12 @@ measure() {
 		'"16 copies and 24576 bytes" in rows[1]["mechanism"][1]["detail"]' <<<"$output"
 }
 
+@test "on a full mesh direct and several rings use the links that one ring leaves" {
+	measure sim:mi300x:0-7 --algorithm direct,ring,multi-ring --size 256M
+	json 'all(t["direct"] * 6 < t["ring"] and t["multi-ring"] * 5 < t["ring"]
+		for t in [{v["name"]: v["median_s"] for v in cases[0]["variants"]}])' <<<"$output"
+}
+
 @test "bus bandwidth counts as its users do" {
 	measure sim:0-3 --algorithm ring --size 1M
 	json 'all(abs(next(d["value"] for d in r["derived"] if d["name"] == "bus_bandwidth") * r["variants"][0]["median_s"]

@@ -111,8 +111,7 @@ static int admit(const struct bench_case *c)
 	struct schedule *s = NULL;
 	int status = network_parse(axis_str(c, "shape"), &network);
 	if (status == 0)
-		status = schedule_open(axis_str(c, "algorithm"), &network.grid, ports_of(c),
-				       SCHEDULE_ALLREDUCE, SCHEDULE_INDEXED, &s);
+		status = cost_model_open(&network, axis_str(c, "algorithm"), ports_of(c), &s);
 	if (status == 0)
 		schedule_close(s);
 	return status == -ENOTSUP ? err_note(-EINVAL, "%s", err_text()) : status;

@@ -3,6 +3,7 @@
 #include "device/kernels.h"
 #include "lib/err.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -13,15 +14,21 @@ struct byte_range {
 	uint64_t at, bytes;
 };
 
+struct grain_range {
+	uint64_t at, count;
+};
+
 /* A message that was sent in this step. */
 struct transfer {
 	struct schedule_message message;
 	uint32_t from, copied; /* device; node of the last copy */
-	char *staging;         /* of the receiver, if it adds */
+	unsigned part;
+	char *staging; /* of the receiver, if it adds */
 };
 
 struct builder {
 	struct schedule *schedule;
+	enum schedule_kind kind;
 	uint64_t grain_bytes, grains;
 	uint32_t devices;
 	struct schedule_message *messages;
@@ -30,8 +37,9 @@ struct builder {
 	struct transfer *transfers;
 	struct work_graph *g;
 	const struct schedule_graph_places *places;
-	char *staging[DEV_MAX];   /* by receiver: what no message has so far */
-	uint32_t latest[DEV_MAX]; /* node of the first lane that second lanes start after */
+	char *staging[DEV_MAX]; /* by receiver: what no message has so far */
+	/* By part and device: the node of its first lane that its other lanes start after. */
+	uint32_t latest[DEV_MAX][DEV_MAX];
 };
 
 uint64_t schedule_graph_bytes(uint64_t count)
@@ -69,7 +77,8 @@ static int open_builder(struct builder *b, enum schedule_kind kind, const char *
 			uint32_t devices, uint64_t count)
 {
 	const uint64_t grain = kind == SCHEDULE_ALLGATHER ? COPY_GRAIN : DEV_KERNEL_ALIGN;
-	*b = (struct builder){.grain_bytes = grain,
+	*b = (struct builder){.kind = kind,
+			      .grain_bytes = grain,
 			      .grains = (count * sizeof(float) + grain - 1) / grain,
 			      .devices = devices};
 	int status = open_schedule(kind, algorithm, devices, &b->schedule);
@@ -86,38 +95,68 @@ static int open_builder(struct builder *b, enum schedule_kind kind, const char *
 	return err_note(-ENOMEM, "a schedule of %u devices: out of memory", devices);
 }
 
-/* The ranges of a message that are not empty; returns their number. */
-static uint32_t find_byte_ranges(struct builder *b, const struct schedule_message *m)
+/* In grains: pieces [first, end) of `of` when it is cut into `pieces`. */
+static struct grain_range cut_grains(struct grain_range of, uint64_t pieces, uint64_t first,
+				     uint64_t end)
 {
-	uint32_t chunks = schedule_chunks(b->schedule), found = 0,
-		 ranges = schedule_ranges(b->schedule, 0, m, b->ranges);
+	const uint64_t from = of.count * first / pieces, to = of.count * end / pieces;
+	return (struct grain_range){of.at + from, to - from};
+}
+
+/* An allreduce cuts the vector into parts, and these into chunks. In the halves chunk i of all
+ * parts is part i of the vector, so they cut it into chunks first; with several parts a message
+ * there is one chunk. */
+static struct grain_range find_grains(const struct builder *b, unsigned part,
+				      struct schedule_range r)
+{
+	const uint64_t parts = schedule_parts(b->schedule), chunks = schedule_chunks(b->schedule),
+		       end = (uint64_t)r.first + r.count;
+	const struct grain_range whole = {0, b->grains};
+	if (b->kind == SCHEDULE_ALLREDUCE)
+		return cut_grains(cut_grains(whole, parts, part, part + 1), chunks, r.first, end);
+	assert(parts == 1 || r.count == 1);
+	return cut_grains(cut_grains(whole, chunks, r.first, end), parts, part, part + 1);
+}
+
+/* The ranges of a message that are not empty; returns their number. */
+static uint32_t find_byte_ranges(struct builder *b, unsigned part, const struct schedule_message *m)
+{
+	uint32_t found = 0, ranges = schedule_ranges(b->schedule, part, m, b->ranges);
 	for (uint32_t i = 0; i < ranges; i++) {
-		uint64_t first = b->ranges[i].first, end = first + b->ranges[i].count,
-			 at = b->grains * first / chunks, grains = b->grains * end / chunks - at;
-		if (grains)
-			b->byte_ranges[found++] =
-				(struct byte_range){at * b->grain_bytes, grains * b->grain_bytes};
+		struct grain_range r = find_grains(b, part, b->ranges[i]);
+		if (r.count)
+			b->byte_ranges[found++] = (struct byte_range){r.at * b->grain_bytes,
+								      r.count * b->grain_bytes};
 	}
 	return found;
 }
 
 /* ------------------------------------------------------------------ plans */
 
+/* What a device receives in a step of a part. Returns the bytes that need staging memory. */
+static uint64_t plan_step(struct builder *b, uint32_t device, unsigned part, uint32_t step,
+			  struct schedule_graph_plan *plan)
+{
+	uint64_t staging_bytes = 0;
+	uint32_t count = schedule_messages(b->schedule, part, device, step, b->messages);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct schedule_message *m = &b->messages[i];
+		uint32_t ranges = m->send ? 0 : find_byte_ranges(b, part, m);
+		plan->copies += ranges;
+		for (uint32_t k = 0; k < ranges; k++) {
+			plan->bytes += b->byte_ranges[k].bytes;
+			staging_bytes += m->reduce ? b->byte_ranges[k].bytes : 0;
+		}
+	}
+	return staging_bytes;
+}
+
 static void plan_device(struct builder *b, uint32_t device, struct schedule_graph_plan *plan)
 {
 	uint64_t staging_bytes = 0;
-	for (uint32_t step = 0; step < schedule_steps(b->schedule); step++) {
-		uint32_t count = schedule_messages(b->schedule, 0, device, step, b->messages);
-		for (uint32_t i = 0; i < count; i++) {
-			const struct schedule_message *m = &b->messages[i];
-			uint32_t ranges = m->send ? 0 : find_byte_ranges(b, m);
-			plan->copies += ranges;
-			for (uint32_t k = 0; k < ranges; k++) {
-				plan->bytes += b->byte_ranges[k].bytes;
-				staging_bytes += m->reduce ? b->byte_ranges[k].bytes : 0;
-			}
-		}
-	}
+	for (unsigned part = 0; part < schedule_parts(b->schedule); part++)
+		for (uint32_t step = 0; step < schedule_steps(b->schedule); step++)
+			staging_bytes += plan_step(b, device, part, step, plan);
 	if (staging_bytes > plan->staging_bytes)
 		plan->staging_bytes = staging_bytes;
 }
@@ -140,58 +179,66 @@ int schedule_graph_plan(enum schedule_kind kind, const char *algorithm, uint32_t
 /* ------------------------------------------------------------------ graphs */
 
 /* Returns false if the message is empty. */
-static bool add_send(struct builder *b, uint32_t device, const struct schedule_message *m,
-		     struct transfer *t)
+static bool add_send(struct builder *b, uint32_t device, unsigned part,
+		     const struct schedule_message *m, struct transfer *t)
 {
 	const struct schedule_graph_places *p = b->places;
-	uint32_t ranges = find_byte_ranges(b, m),
-		 lane = p->lane[m->port % SCHEDULE_GRAPH_PORTS][device];
-	*t = (struct transfer){.message = *m, .from = device, .staging = b->staging[m->peer]};
+	uint32_t ranges = find_byte_ranges(b, part, m), lane = p->lane[m->port][device];
+	*t = (struct transfer){
+		.message = *m, .from = device, .part = part, .staging = b->staging[m->peer]};
 	for (uint32_t i = 0; i < ranges; i++) {
 		struct byte_range r = b->byte_ranges[i];
 		char *to = m->reduce ? b->staging[m->peer] : (char *)p->vector[m->peer] + r.at;
 		t->copied = work_graph_copy(b->g, lane, to, (char *)p->vector[device] + r.at,
 					    r.bytes, 0);
-		work_graph_edge(b->g, b->latest[device], t->copied);
+		work_graph_edge(b->g, b->latest[part][device], t->copied);
 		b->staging[m->peer] += m->reduce ? r.bytes : 0;
 	}
 	return ranges > 0;
 }
 
-static void add_wait(struct builder *b, uint32_t device, uint32_t node)
+/* The first port of a part. */
+static uint32_t first_port(const struct builder *b, unsigned part)
 {
-	b->latest[device] = work_graph_mark(b->g, b->places->lane[0][device]);
-	work_graph_edge(b->g, node, b->latest[device]);
+	return part * (schedule_ports(b->schedule) / schedule_parts(b->schedule));
+}
+
+static void add_wait(struct builder *b, uint32_t device, unsigned part, uint32_t node)
+{
+	uint32_t *latest = &b->latest[part][device];
+	*latest = work_graph_mark(b->g, b->places->lane[first_port(b, part)][device]);
+	work_graph_edge(b->g, node, *latest);
 }
 
 static void add_receive(struct builder *b, struct transfer t)
 {
 	uint32_t device = t.message.peer,
-		 ranges = t.message.reduce ? find_byte_ranges(b, &t.message) : 0;
-	add_wait(b, device, t.copied);
+		 ranges = t.message.reduce ? find_byte_ranges(b, t.part, &t.message) : 0;
+	add_wait(b, device, t.part, t.copied);
 	for (uint32_t i = 0; i < ranges; i++) {
 		struct byte_range r = b->byte_ranges[i];
-		b->latest[device] = work_graph_pass(b->g, b->places->lane[0][device], "reduce_add",
-						    (char *)b->places->vector[device] + r.at,
-						    t.staging, r.bytes, 0);
+		b->latest[t.part][device] = work_graph_pass(
+			b->g, b->places->lane[first_port(b, t.part)][device], "reduce_add",
+			(char *)b->places->vector[device] + r.at, t.staging, r.bytes, 0);
 		t.staging += r.bytes;
 	}
 }
 
-/* Nothing may be added to memory that a second lane still reads, so the device's first lane waits
- * for it before it receives. */
-static void add_step(struct builder *b, uint32_t step)
+/* Nothing may be added to memory that another lane still reads, so the part's first lane waits for
+ * it before it receives. */
+static void add_step(struct builder *b, unsigned part, uint32_t step)
 {
 	size_t sent = 0;
 	for (uint32_t device = 0; device < b->devices; device++) {
-		uint32_t count = schedule_messages(b->schedule, 0, device, step, b->messages);
+		uint32_t count = schedule_messages(b->schedule, part, device, step, b->messages);
 		for (uint32_t i = 0; i < count; i++)
 			if (b->messages[i].send)
-				sent += add_send(b, device, &b->messages[i], &b->transfers[sent]);
+				sent += add_send(b, device, part, &b->messages[i],
+						 &b->transfers[sent]);
 	}
 	for (size_t i = 0; i < sent; i++)
-		if (b->transfers[i].message.port % SCHEDULE_GRAPH_PORTS)
-			add_wait(b, b->transfers[i].from, b->transfers[i].copied);
+		if (b->transfers[i].message.port != first_port(b, part))
+			add_wait(b, b->transfers[i].from, part, b->transfers[i].copied);
 	for (size_t i = 0; i < sent; i++)
 		add_receive(b, b->transfers[i]);
 }
@@ -207,10 +254,13 @@ int schedule_graph_add(struct work_graph *g, enum schedule_kind kind, const char
 	b.places = places;
 	for (uint32_t i = 0; i < b.devices; i++) {
 		b.staging[i] = places->staging[i];
-		b.latest[i] = work_graph_mark(g, places->lane[0][i]);
+		b.latest[0][i] = work_graph_mark(g, places->lane[0][i]);
+		for (unsigned part = 1; part < schedule_parts(b.schedule); part++)
+			b.latest[part][i] = b.latest[0][i];
 	}
 	for (uint32_t step = 0; step < schedule_steps(b.schedule); step++)
-		add_step(&b, step);
+		for (unsigned part = 0; part < schedule_parts(b.schedule); part++)
+			add_step(&b, part, step);
 	close_builder(&b);
 	return 0;
 }

@@ -2,7 +2,7 @@
  *
  * A schedule (collectives/schedules) among the devices of one process as a work graph
  * (bench/graph/work_graph.h): its messages become peer copies and a kernel that adds. Device i is
- * rank i, on a line with one port.
+ * rank i, on a line with one port; direct and multi-ring have as many as they need.
  *
  *     status = schedule_graph_plan(SCHEDULE_ALLREDUCE, "ring", devices, count, &plan);
  *     status = schedule_graph_add(g, SCHEDULE_ALLREDUCE, "ring", count, &places);
@@ -24,14 +24,14 @@
  * Copies. The sender writes into the receiver's memory with its own copy engine, so nobody waits
  * for a read to return over the link. Every range of a message is a copy. A message that is added
  * arrives in staging memory, at an address of its own, and the receiver's kernel reduce_add adds
- * it. A message that replaces arrives in its place in the vector. Messages on a second port have a
- * lane of their own.
+ * it. A message that replaces arrives in its place in the vector. Every port has a lane of its own.
  *
- * Order. A device sends all messages of a step from the state before it; when they have left, its
- * first lane receives. Nobody waits for a receiver, because a chunk is sent before it is replaced,
- * and the replacement contains its contribution. So nothing orders a run after the run before,
- * whose memory it reuses: wait for all devices in between, as work_graph_release() does, or build
- * the graph between a fork and a join.
+ * Order. In each part a device sends all messages of a step from the state before it; when they
+ * have left, the part's first lane receives. Parts share nothing and run beside each other. Nobody
+ * waits for a receiver, because a chunk is sent before it is replaced, and the replacement contains
+ * its contribution. So nothing orders a run after the run before, whose memory it reuses: wait for
+ * all devices in between, as work_graph_release() does, or build the graph between a fork and a
+ * join.
  */
 #ifndef GPUSIG_SCHEDULE_GRAPH_H
 #define GPUSIG_SCHEDULE_GRAPH_H
@@ -45,9 +45,8 @@ struct schedule_graph_plan {
 	uint64_t staging_bytes; /* of the device that needs most; may be 0 */
 };
 
-/* Where a graph runs, by device; all are peers of each other. A schedule has the first
- * SCHEDULE_GRAPH_PORTS lanes of each device. */
-#define SCHEDULE_GRAPH_PORTS 2u
+/* Where a graph runs, by device; all are peers of each other. There are as many lanes of each
+ * device as there are devices. */
 struct schedule_graph_places {
 	uint32_t devices;
 	uint32_t lane[DEV_MAX][DEV_MAX]; /* by port, then device */

@@ -46,8 +46,7 @@ static void open_device(struct vectors *v, struct bench_case *c, uint32_t i, uin
 {
 	struct schedule_graph_places *p = &v->places;
 	struct dev *dev = v->set->dev[i];
-	uint32_t ports = v->what == DEV_ALL_TO_ALL ? p->devices : SCHEDULE_GRAPH_PORTS;
-	for (uint32_t k = 0; k < ports; k++)
+	for (uint32_t k = 0; k < p->devices; k++)
 		p->lane[k][i] = work_lane_normal(v->lanes, i);
 	v->original[i] = bench_alloc_on(c, dev, DEV_MEM_DEVICE, v->bytes);
 	p->vector[i] = bench_alloc_on(c, dev, DEV_MEM_DEVICE, v->bytes);

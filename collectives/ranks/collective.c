@@ -16,10 +16,17 @@
 #define INDEXED(label) COLLECTIVE_VARIANT(label, SCHEDULE_INDEXED)
 
 const char *const collective_ports[] = {"one", "all", NULL};
-const struct bench_variant collective_indexed[] = {
-	INDEXED("ring"),    INDEXED("bucket"),        INDEXED("rd-b"),
-	INDEXED("swing-b"), INDEXED("bruck"),         INDEXED("trivance"),
-	INDEXED("bine"),    INDEXED(SESSION_LIBRARY), {0}};
+const struct bench_variant collective_indexed[] = {INDEXED("direct"),
+						   INDEXED("ring"),
+						   INDEXED("multi-ring"),
+						   INDEXED("bucket"),
+						   INDEXED("rd-b"),
+						   INDEXED("swing-b"),
+						   INDEXED("bruck"),
+						   INDEXED("trivance"),
+						   INDEXED("bine"),
+						   INDEXED(SESSION_LIBRARY),
+						   {0}};
 
 enum { MAX_AXES = 8 };
 

@@ -6,6 +6,7 @@
 #include "device/kernels.h"
 #include "lib/err.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -28,14 +29,27 @@ uint64_t exchange_grain(enum schedule_kind kind, enum data_type type, bool on_de
 	return on_device && kind != SCHEDULE_ALLGATHER ? DEV_KERNEL_ALIGN / data_bytes(type) : 1;
 }
 
+/* Pieces [first, end) of `of` when it is cut into `pieces`. */
+static struct span cut_span(const struct exchange *x, struct span of, uint64_t pieces,
+			    uint64_t first, uint64_t end)
+{
+	uint64_t from = exchange_cut(of.count, pieces, first, x->grain);
+	uint64_t to = exchange_cut(of.count, pieces, end, x->grain);
+	return (struct span){.first = of.first + from, .count = to - from};
+}
+
+/* An allreduce cuts the vector into parts, and these into chunks. In the halves chunk r of all
+ * parts is what rank r has, so they cut it into chunks first; with several parts a message there is
+ * one chunk. */
 static struct span span_of(const struct exchange *x, unsigned part, uint32_t first, uint32_t count)
 {
-	uint64_t parts = schedule_parts(x->schedule), chunks = schedule_chunks(x->schedule);
-	uint64_t start = exchange_cut(x->elements, parts, part, x->grain);
-	uint64_t length = exchange_cut(x->elements, parts, part + 1, x->grain) - start;
-	uint64_t from = exchange_cut(length, chunks, first, x->grain);
-	uint64_t to = exchange_cut(length, chunks, (uint64_t)first + count, x->grain);
-	return (struct span){.first = start + from, .count = to - from};
+	const uint64_t parts = schedule_parts(x->schedule), chunks = schedule_chunks(x->schedule),
+		       end = (uint64_t)first + count;
+	const struct span whole = {0, x->elements};
+	if (x->kind == SCHEDULE_ALLREDUCE)
+		return cut_span(x, cut_span(x, whole, parts, part, part + 1), chunks, first, end);
+	assert(parts == 1 || count == 1);
+	return cut_span(x, cut_span(x, whole, chunks, first, end), parts, part, part + 1);
 }
 
 struct span exchange_chunk(const struct exchange *x, unsigned part)

@@ -10,12 +10,13 @@ static void append_stage(struct chunk_routing *routing, unsigned dim, unsigned f
 			 uint32_t second)
 {
 	assert(routing->count < MAX_STAGES);
-	routing->stages[routing->count++] = (struct stage){.dim = dim,
-							   .fan = fan,
-							   .offset = {first, second},
-							   .begin = routing->steps++,
-							   .repeat = 1,
-							   .slices = 1};
+	routing->stages[routing->count++] =
+		(struct stage){.dim = dim,
+			       .fan = fan,
+			       .port = {{.offset = first}, {.offset = second}},
+			       .begin = routing->steps++,
+			       .repeat = 1,
+			       .slices = 1};
 }
 
 /* Interleaves the dimensions: one step in each in turn, until `reach` (base ^ steps so far) covers
@@ -123,7 +124,7 @@ static void bucket_stages(struct chunk_routing *routing, const struct grid *spac
 		if (moves)
 			routing->stages[routing->count++] = (struct stage){.dim = dim,
 									   .fan = 1,
-									   .offset = {1},
+									   .port = {{.offset = 1}},
 									   .begin = routing->steps,
 									   .repeat = moves,
 									   .slices = steps / moves};
@@ -131,10 +132,19 @@ static void bucket_stages(struct chunk_routing *routing, const struct grid *spac
 	}
 }
 
+/* Every rank sends every other one its chunk, all at once. */
+static void direct_stages(struct chunk_routing *routing, const struct grid *space, unsigned start,
+			  bool concurrent)
+{
+	(void)start, (void)concurrent;
+	if (space->nodes > 1)
+		append_stage(routing, 0, space->nodes - 1, 1, 2);
+}
+
 static const char *require_cycles(const struct grid *grid, enum schedule_ports ports)
 {
 	(void)ports;
-	return grid->dims == 1 || cycles_find(grid).exist
+	return grid->dims == 1 || cycles_of_torus(grid).count
 		       ? NULL
 		       : "ring needs one dimension, or two of sides a and b with a = k b and "
 			 "gcd(a, b - 1) = 1, where a torus has two edge-disjoint Hamiltonian "
@@ -183,6 +193,15 @@ static const char *require_powers_of_3(const struct grid *grid, enum schedule_po
 			 "twice";
 }
 
+/* Messages of a step and tables grow with the square of the number of ranks. */
+static const char *require_mesh(const struct grid *grid, enum schedule_ports ports)
+{
+	(void)ports;
+	return grid->nodes <= 1024 ? NULL
+				   : "needs a link between every two ranks, and supports 1024 of "
+				     "them";
+}
+
 static const char *accept_any_grid(const struct grid *grid, enum schedule_ports ports)
 {
 	(void)grid, (void)ports;
@@ -195,6 +214,7 @@ static const char *accept_any_grid(const struct grid *grid, enum schedule_ports 
 #define FOLDED "powers of 2; any in one dimension, folded"
 #define EVEN "even; any in one dimension"
 #define THREES "powers of 3"
+#define MESH "any, up to 1024 ranks"
 
 const struct algorithm algorithm_table[] = {
 	{{"ring", "one ring; on all ports two edge-disjoint Hamiltonian rings in both directions",
@@ -203,6 +223,19 @@ const struct algorithm algorithm_table[] = {
 	 ALGORITHM_CYCLES | ALGORITHM_MIRRORS,
 	 bucket_stages,
 	 require_cycles},
+	{{"multi-ring",
+	  "as many edge-disjoint rings as a full mesh has, both directions: p - 1 for odd p, else "
+	  "p - 2",
+	  MESH, true},
+	 MOTION_SHIFT,
+	 ALGORITHM_CYCLES | ALGORITHM_MIRRORS | ALGORITHM_MESH,
+	 bucket_stages,
+	 require_mesh},
+	{{"direct", "all pairs at once, a step for each half", MESH, true},
+	 MOTION_SHIFT,
+	 ALGORITHM_FLAT | ALGORITHM_MESH,
+	 direct_stages,
+	 require_mesh},
 	{{"bucket", "a ring in each dimension, one after the other", ANY, true},
 	 MOTION_SHIFT,
 	 ALGORITHM_ROTATES | ALGORITHM_MIRRORS,

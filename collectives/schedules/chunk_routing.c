@@ -57,7 +57,8 @@ struct frontier {
 static uint32_t translate_chunk(const struct frontier *f, const struct stage *s, unsigned port,
 				uint32_t times, uint32_t k)
 {
-	uint32_t offset = (uint32_t)((uint64_t)s->offset[port] * times % f->space->side[s->dim]);
+	uint32_t offset =
+		(uint32_t)((uint64_t)s->port[port].offset * times % f->space->side[s->dim]);
 	return motion_act(f->space, f->motion, offset * f->space->stride[s->dim],
 			  f->routing->order[k]);
 }
@@ -75,10 +76,10 @@ static void extend_one_port(struct frontier *f, struct stage *s)
 			f->seen[chunk] = REACHED;
 			f->routing->order[f->reached++] = chunk;
 		}
-		s->count[0] = f->reached - before;
-		assert(times == 1 || s->count[0] == size);
+		s->port[0].count = f->reached - before;
+		assert(times == 1 || s->port[0].count == size);
 	}
-	s->first[0] = size;
+	s->port[0].first = size;
 }
 
 /* Appends the chunks that only `port` reaches from the first `size`, and up to `shared` of those
@@ -86,7 +87,7 @@ static void extend_one_port(struct frontier *f, struct stage *s)
 static void assign_chunks_to_port(struct frontier *f, struct stage *s, unsigned port, uint32_t size,
 				  uint32_t shared)
 {
-	s->first[port] = f->reached;
+	s->port[port].first = f->reached;
 	for (uint32_t k = 0; k < size; k++) {
 		uint32_t chunk = translate_chunk(f, s, port, 1, k);
 		if (f->seen[chunk] == REACHED || (f->seen[chunk] == 3 && shared == 0))
@@ -95,7 +96,7 @@ static void assign_chunks_to_port(struct frontier *f, struct stage *s, unsigned 
 		f->seen[chunk] = REACHED;
 		f->routing->order[f->reached++] = chunk;
 	}
-	s->count[port] = f->reached - s->first[port];
+	s->port[port].count = f->reached - s->port[port].first;
 }
 
 /* A stage with two ports. Chunks that both reach go to the port that has fewer. */
@@ -117,6 +118,24 @@ static void extend_two_ports(struct frontier *f, struct stage *s)
 							 : marked[3];
 	assign_chunks_to_port(f, s, 0, size, shared);
 	assign_chunks_to_port(f, s, 1, size, UINT32_MAX);
+}
+
+/* Every chunk straight to its owner, so nothing was reached before. */
+static void extend_all_pairs(struct frontier *f, struct stage *s)
+{
+	assert(f->reached == 1 && s->fan + 1 == f->space->nodes);
+	for (; f->reached <= s->fan; f->reached++)
+		f->routing->order[f->reached] = f->reached;
+}
+
+static void extend_frontier(struct frontier *f, struct stage *s)
+{
+	if (s->fan > STAGE_PORTS)
+		extend_all_pairs(f, s);
+	else if (s->fan == 2)
+		extend_two_ports(f, s);
+	else
+		extend_one_port(f, s);
 }
 
 static bool covers_each_chunk_once(const struct chunk_routing *routing, uint32_t nodes)
@@ -154,8 +173,7 @@ int chunk_routing_build(struct chunk_routing *routing, const struct grid *space,
 		f.seen[0] = REACHED;
 		routing->order[0] = 0;
 		for (unsigned k = routing->count; k-- > 0;)
-			(routing->stages[k].fan == 2 ? extend_two_ports
-						     : extend_one_port)(&f, &routing->stages[k]);
+			extend_frontier(&f, &routing->stages[k]);
 		if (f.reached != space->nodes)
 			status = err_note(-ENOTSUP, "the steps reach %u of %u nodes", f.reached,
 					  space->nodes);

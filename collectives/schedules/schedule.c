@@ -44,14 +44,14 @@ static void choose_positions(struct schedule *s)
 	unsigned flags = s->algorithm->flags;
 	s->space = s->grid;
 	if (flags & ALGORITHM_CYCLES)
-		s->cycles = cycles_find(&s->grid);
+		s->cycles = (flags & ALGORITHM_MESH ? cycles_of_mesh : cycles_of_torus)(&s->grid);
 	if (flags & ALGORITHM_FOLDS && !grid_powers_of(&s->grid, 2)) {
 		uint32_t kept = 1;
 		while (kept <= s->grid.nodes / 2)
 			kept *= 2;
 		s->folded = s->grid.nodes - kept;
 		s->space = grid_line(kept);
-	} else if (s->cycles.exist ||
+	} else if (s->cycles.count ||
 		   (flags & ALGORITHM_FLAT && s->algorithm->motion != MOTION_XOR)) {
 		s->space = grid_line(s->grid.nodes);
 	}
@@ -64,15 +64,23 @@ static void choose_positions(struct schedule *s)
 static int build_routings(struct schedule *s, enum schedule_ports ports,
 			  enum schedule_layout layout)
 {
-	bool all = ports == SCHEDULE_ALL_PORTS;
-	s->rotations = !all                                      ? 1
-		       : s->cycles.exist                         ? 2
-		       : s->algorithm->flags & ALGORITHM_ROTATES ? s->space.dims
-								 : 1;
-	s->parts = all && s->algorithm->flags & ALGORITHM_MIRRORS ? 2 * s->rotations : s->rotations;
-	s->routing_count = s->cycles.exist ? 1 : s->rotations;
+	const unsigned flags = s->algorithm->flags;
+	bool all = ports == SCHEDULE_ALL_PORTS || flags & ALGORITHM_MESH;
+	/* Two ranks of a mesh are one ring in either direction. */
+	bool mirrors =
+		all && flags & ALGORITHM_MIRRORS && !(flags & ALGORITHM_MESH && s->grid.nodes <= 2);
+	s->rotations = !all                        ? 1
+		       : s->cycles.count           ? s->cycles.count
+		       : flags & ALGORITHM_ROTATES ? s->space.dims
+						   : 1;
+	s->parts = mirrors ? 2 * s->rotations : s->rotations;
+	s->routing_count = s->cycles.count ? 1 : s->rotations;
+	s->fan = 1;
 	for (unsigned k = 0; k < s->routing_count; k++) {
 		s->algorithm->append_stages(&s->routings[k], &s->space, k, all);
+		for (unsigned i = 0; i < s->routings[k].count; i++)
+			if (s->routings[k].stages[i].fan > s->fan)
+				s->fan = s->routings[k].stages[i].fan;
 		int status = s->whole ? 0
 				      : chunk_routing_build(&s->routings[k], &s->space,
 							    s->algorithm->motion,
@@ -135,6 +143,7 @@ void schedule_close(struct schedule *s)
 const char *schedule_name(const struct schedule *s) { return s->algorithm->info.name; }
 const struct grid *schedule_grid(const struct schedule *s) { return &s->grid; }
 unsigned schedule_parts(const struct schedule *s) { return s->parts; }
+unsigned schedule_ports(const struct schedule *s) { return s->parts * s->fan; }
 uint32_t schedule_chunks(const struct schedule *s) { return s->chunks; }
 
 uint32_t schedule_steps(const struct schedule *s)
@@ -145,7 +154,7 @@ uint32_t schedule_steps(const struct schedule *s)
 
 bool schedule_by_line(const struct schedule *s)
 {
-	return !s->cycles.exist && !s->folded && !s->spare && s->space.dims == s->grid.dims;
+	return !s->cycles.count && !s->folded && !s->spare && s->space.dims == s->grid.dims;
 }
 
 static const struct chunk_routing *routing_of(const struct schedule *s, unsigned part)
@@ -296,30 +305,31 @@ static void append_exchange(const struct schedule *s, unsigned part, uint32_t po
 		 slice = (at.step - stage->begin) % stage->slices;
 	for (unsigned port = 0; port < stage->fan; port++) {
 		bool outward = send != at.gather;
-		uint32_t count = stage->count[port],
+		const struct stage_port own = stage_port(stage, port);
+		uint32_t count = own.count,
 			 before = chunks_before_slice(count, slice, stage->slices);
 		uint32_t chunks =
 			s->whole ? 1
 				 : chunks_before_slice(count, slice + 1, stage->slices) - before;
 		uint32_t other = (outward ? motion_along : motion_back)(
-			&s->space, s->algorithm->motion, position, stage->dim, stage->offset[port]);
+			&s->space, s->algorithm->motion, position, stage->dim, own.offset);
 		if (chunks)
 			append_message(list, send, position_to_rank(s, part, other), port, chunks,
 				       outward ? position : other,
-				       stage->first[port] + (stage->repeat - 1 - move) * count +
-					       before);
+				       own.first + (stage->repeat - 1 - move) * count + before);
 	}
 }
 
 unsigned schedule_max_messages(const struct schedule *s)
 {
-	return 4 + (s->spare ? 2 * s->space.nodes : 2);
+	return 2 + 2 * s->fan + (s->spare ? 2 * s->space.nodes : 2);
 }
 
 unsigned schedule_messages(const struct schedule *s, unsigned part, uint32_t rank, uint32_t step,
 			   struct schedule_message *messages)
 {
-	struct message_list list = {.messages = messages, .first_port = 2 * part, .reduce = true};
+	struct message_list list = {
+		.messages = messages, .first_port = s->fan * part, .reduce = true};
 	uint32_t position = rank_to_position(s, part, rank), steps = schedule_steps(s);
 	assert(step < steps && part < s->parts && rank < s->grid.nodes);
 	if (step < s->fold_steps || step >= steps - s->unfold_steps) {
@@ -348,13 +358,12 @@ static struct schedule_range renamed_range(const struct schedule *s,
 						 routing->order[m->segment])];
 	for (unsigned k = 0; k < routing->count; k++)
 		for (unsigned port = 0; port < routing->stages[k].fan; port++) {
-			uint32_t first = routing->stages[k].first[port],
-				 count = routing->stages[k].count[port];
-			if (m->segment >= first &&
-			    m->segment - first < count * routing->stages[k].repeat)
-				return (struct schedule_range){slot - slot % count +
-								       (m->segment - first) % count,
-							       m->chunks};
+			const struct stage_port own = stage_port(&routing->stages[k], port);
+			uint32_t within = m->segment - own.first;
+			if (m->segment >= own.first &&
+			    within < own.count * routing->stages[k].repeat)
+				return (struct schedule_range){
+					slot - slot % own.count + within % own.count, m->chunks};
 		}
 	assert(false);
 	return (struct schedule_range){0, 0};
@@ -415,7 +424,7 @@ uint32_t schedule_repeats(const struct schedule *s, uint32_t step)
 			limit_to_boundary(at, stage->begin, &min_steps);
 			limit_to_boundary(at, stage_end(stage), &min_steps);
 			if (stage == stage_at(&s->routings[k], at.step) &&
-			    stage->count[0] % stage->slices)
+			    stage_port(stage, 0).count % stage->slices)
 				return 1;
 		}
 	return min_steps;

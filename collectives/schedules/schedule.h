@@ -10,7 +10,10 @@
  * the same time, on its own ports. One port has one part. All ports of a torus have one part per
  * dimension and direction: "plain" parts, each of which starts in another dimension, and "mirrored"
  * parts, in which every coordinate is negated (Swing, arXiv 2401.09356). Bruck and Trivance send
- * two messages at a step and have one part per dimension.
+ * two messages at a step and have one part per dimension. Two algorithms are for a full mesh, a
+ * link between every two ranks, and use rank numbers alone, with as many ports as they need
+ * whatever the caller's choice: direct has one part and sends p - 1 messages at a step, multi-ring
+ * has a part for each of its rings.
  *
  * CHUNKS. A part is cut into schedule_chunks() equal chunks. After a reduce-scatter a rank owns the
  * sum of chunk schedule_chunk(); an all-gather starts from there. An algorithm that exchanges whole
@@ -21,6 +24,7 @@
  * chunks, otherwise it replaces them. A message always carries the sender's partial sums of the
  * chunks that it names. A rank may be idle at a step. In each part and direction a rank has at most
  * one message per port and step; only the last rank of an odd ring (swing-b, bine) has more.
+ * schedule_ports() is how many messages leave a rank at once.
  *
  *     struct schedule *s;
  *     status = schedule_open("swing-b", &grid, SCHEDULE_ALL_PORTS, SCHEDULE_ALLREDUCE,
@@ -47,7 +51,7 @@
 enum schedule_ports {
 	SCHEDULE_ONE_PORT,
 	/* As many as the algorithm can use: 2 per dimension for most, 1 for plain recursive
-	 * doubling. */
+	 * doubling, up to p - 1 for those of a full mesh. */
 	SCHEDULE_ALL_PORTS,
 };
 
@@ -74,7 +78,7 @@ struct schedule_algorithm {
 struct schedule_message {
 	uint32_t peer;
 	uint32_t chunks;          /* how many it carries; at least 1 */
-	uint32_t port;            /* of this rank, numbered over all parts */
+	uint32_t port;            /* of this rank, numbered over all parts; all have as many */
 	bool send;                /* to the peer; otherwise received from it */
 	bool reduce;              /* the receiver adds; otherwise it replaces */
 	uint32_t origin, segment; /* for schedule_ranges() */
@@ -101,6 +105,7 @@ void schedule_close(struct schedule *s);
 const char *schedule_name(const struct schedule *s); /* of the algorithm */
 const struct grid *schedule_grid(const struct schedule *s);
 unsigned schedule_parts(const struct schedule *s);
+unsigned schedule_ports(const struct schedule *s); /* of all parts */
 uint32_t schedule_chunks(const struct schedule *s);
 uint32_t schedule_steps(const struct schedule *s);
 

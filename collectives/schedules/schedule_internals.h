@@ -17,16 +17,28 @@ enum motion {
 	MOTION_XOR,   /* x ^ offset */
 };
 
-/* `repeat` equal moves of the reduce-scatter. Each sends to the positions at `offset` along `dim`,
- * through `fan` ports. Port j of position 0 sends the chunks order[first[j]], ...: count[j] of
- * them. With repeats these are the chunks of the last move; those of the earlier moves follow. A
- * move takes `slices` steps and sends an equal share of its chunks at each. */
+/* A port of position 0: sends the chunks order[first], ...: `count` of them, to the position at
+ * `offset` along the dimension. */
+struct stage_port {
+	uint32_t offset, first, count;
+};
+
+/* `repeat` equal moves of the reduce-scatter along `dim`, through `fan` ports: stage_port(). With
+ * repeats a port's chunks are those of the last move; those of the earlier moves follow. A move
+ * takes `slices` steps and sends an equal share of its chunks at each. More than two ports are all
+ * pairs at once: a port for each distance, in ascending order. */
+enum { STAGE_PORTS = 2 };
 struct stage {
 	unsigned dim, fan;
-	uint32_t offset[2];
 	uint32_t begin, repeat, slices;
-	uint32_t first[2], count[2];
+	struct stage_port port[STAGE_PORTS];
 };
+
+static inline struct stage_port stage_port(const struct stage *stage, unsigned port)
+{
+	return stage->fan > STAGE_PORTS ? (struct stage_port){port + 1, port + 1, 1}
+					: stage->port[port];
+}
 
 /* Enough for GRID_MAX_NODES: a part has at least 2 ^ (stages - dimensions) nodes. */
 enum { MAX_STAGES = 32 };
@@ -51,6 +63,7 @@ enum algorithm_flags {
 	ALGORITHM_ROTATES = 16,     /* has a part that starts in each dimension */
 	ALGORITHM_MIRRORS = 32,     /* has parts with negated coordinates */
 	ALGORITHM_CYCLES = 64,      /* two dimensions become two Hamiltonian cycles */
+	ALGORITHM_MESH = 128,       /* uses a link between every two ranks, whatever the ports */
 };
 
 struct algorithm {
@@ -68,10 +81,11 @@ struct algorithm {
 /* Ends with a NULL name. */
 extern const struct algorithm algorithm_table[];
 
-/* Two edge-disjoint Hamiltonian cycles of a torus with rows = k columns and
- * gcd(rows, columns - 1) = 1. */
+/* Edge-disjoint Hamiltonian cycles: two of a torus with rows = k columns and
+ * gcd(rows, columns - 1) = 1, or of a full mesh as many as there are. */
 struct cycles {
-	bool exist;
+	unsigned count; /* 0: none */
+	bool of_mesh;
 	unsigned row_dim; /* the dimension whose coordinate is the row */
 	uint32_t inverse; /* of columns - 1, modulo rows */
 };
@@ -83,6 +97,7 @@ struct schedule {
 			      folded or one is spare */
 	enum schedule_kind kind;
 	unsigned rotations, parts;
+	unsigned fan;    /* the most of a stage */
 	uint32_t folded; /* pairs (2i, 2i+1) that act as one position */
 	bool spare, whole;
 	uint32_t fold_steps, half_steps, unfold_steps;
@@ -114,6 +129,7 @@ void chunk_routing_free(struct chunk_routing *routing);
 uint32_t rank_to_position(const struct schedule *s, unsigned part, uint32_t rank);
 uint32_t position_to_rank(const struct schedule *s, unsigned part, uint32_t position);
 
-struct cycles cycles_find(const struct grid *grid);
+struct cycles cycles_of_torus(const struct grid *grid);
+struct cycles cycles_of_mesh(const struct grid *grid);
 
 #endif

@@ -85,13 +85,15 @@ static int collect_messages(struct verifier *v, uint32_t step, struct verify_cou
 		struct schedule_message *m = v->messages + (size_t)r * v->max_messages;
 		v->counts[r] = schedule_messages(v->s, v->part, r, step, m);
 		v->in_flight_start[r] = total;
-		unsigned sends = 0, on_port[2][2] = {{0}};
+		unsigned sends = 0;
 		for (unsigned i = 0; i < v->counts[r]; i++) {
 			if (i > 0 && m[i].send && !m[i - 1].send)
 				return err_note(-EBADMSG,
 						"step %u: rank %u has a send after a receive", step,
 						r);
-			unsigned here = ++on_port[m[i].send][m[i].port % 2];
+			unsigned here = 0;
+			for (unsigned k = 0; k <= i; k++)
+				here += m[k].send == m[i].send && m[k].port == m[i].port;
 			counts->max_on_port =
 				here > counts->max_on_port ? here : counts->max_on_port;
 			sends += m[i].send;

@@ -27,7 +27,7 @@ static void open_places(void)
 		struct dev *d = here.set.dev[i];
 		for (uint32_t k = 0; k < i; k++)
 			ok(dev_peer_enable(d, here.set.dev[k]));
-		for (uint32_t k = 0; k < SCHEDULE_GRAPH_PORTS || k < p->devices; k++)
+		for (uint32_t k = 0; k < p->devices; k++)
 			p->lane[k][i] = work_lane_normal(here.lanes, i);
 		p->vector[i] = alloc_memory_on(d, DEV_MEM_DEVICE, 2 * MAX_BYTES);
 		p->staging[i] = alloc_memory_on(d, DEV_MEM_DEVICE, 8 * MAX_BYTES);

@@ -52,6 +52,7 @@ static void expect_minimal_traffic(const struct schedule_algorithm *algorithm,
 	bool folded =
 		schedule_chunk(s, 0, p - 1) == UINT32_MAX || schedule_chunk(s, 0, 1) == UINT32_MAX;
 	bool two_ports = strstr(algorithm->name, "bruck") || strstr(algorithm->name, "trivance");
+	bool direct = strcmp(algorithm->name, "direct") == 0;
 	if (schedule_chunks(s) == p && p > 1)
 		expect(n->min_sent == halves * (p - 1) && n->max_sent == halves * (p - 1));
 	if (schedule_chunks(s) == 1 && !folded && !strchr(algorithm->sides, ';'))
@@ -59,7 +60,7 @@ static void expect_minimal_traffic(const struct schedule_algorithm *algorithm,
 	if (p % 2 == 0 ||
 	    !(strcmp(algorithm->name, "bine") == 0 || strcmp(algorithm->name, "swing-b") == 0)) {
 		expect(n->max_on_port <= 1);
-		expect(n->max_sends <= (two_ports ? 2u : 1u));
+		expect(n->max_sends <= (direct && p > 1 ? p - 1 : two_ports ? 2u : 1u));
 	}
 }
 
@@ -93,9 +94,13 @@ static unsigned verify_case(const struct schedule_algorithm *algorithm, const st
 static unsigned verify_all(const struct schedule_algorithm *algorithm, const struct grid *grid)
 {
 	unsigned done = 0;
+	/* Those of a full mesh take all ports whatever is asked for, and many parts. */
+	const bool of_mesh = strstr(algorithm->sides, "1024 ranks") != NULL;
+	if (of_mesh && grid->nodes > 64)
+		return 0;
 	/* An allreduce is made of the halves; alone they are checked on small shapes. */
 	int kinds = grid->nodes <= 40 ? 3 : 1;
-	for (int ports = 0; ports < 2; ports++)
+	for (int ports = of_mesh; ports < 2; ports++)
 		for (int kind = 0; kind < kinds; kind++)
 			for (int layout = 0; layout < 2; layout++)
 				done += verify_case(algorithm, grid, ports, kind, layout);

@@ -302,18 +302,71 @@ static void hamiltonian_cycles(void)
 	}
 }
 
+/* Each part of multi-ring is one ring through all ranks, and no two use a link in one direction:
+ * all links of an odd number of ranks, all but one of each rank's of an even one. */
+static void rings_of_a_mesh(void)
+{
+	for (uint32_t p = 2; p <= 64; p++) {
+		struct schedule *s = one_port("multi-ring", p);
+		static bool used[64][64];
+		memset(used, 0, sizeof(used));
+		require(schedule_parts(s) == (p == 2 ? 1 : p % 2 ? p - 1 : p - 2));
+		expect(schedule_ports(s) == schedule_parts(s));
+		for (unsigned part = 0; part < schedule_parts(s); part++) {
+			uint32_t rank = 0, visited = 0;
+			do {
+				require(schedule_messages(s, part, rank, 0, messages) == 2 &&
+					messages[0].send && messages[0].port == part);
+				uint32_t peer = messages[0].peer;
+				require(peer < p && peer != rank && !used[rank][peer]);
+				used[rank][peer] = true;
+				rank = peer;
+				visited++;
+			} while (rank && visited <= p);
+			expect(visited == p);
+		}
+		schedule_close(s);
+	}
+}
+
+/* Rank r sends chunk j to rank j, all at once; then chunk r to all. */
+static void all_pairs_at_once(void)
+{
+	for (uint32_t p = 2; p <= 64; p++) {
+		struct schedule *s = one_port("direct", p);
+		require(schedule_steps(s) == 2 && schedule_parts(s) == 1);
+		expect(schedule_ports(s) == p - 1);
+		for (uint32_t r = 0; r < p; r++)
+			for (uint32_t step = 0; step < 2; step++) {
+				bool sent[64] = {false};
+				require(schedule_messages(s, 0, r, step, messages) == 2 * (p - 1));
+				for (uint32_t i = 0; i < p - 1; i++) {
+					const struct schedule_message *m = &messages[i];
+					expect(m->send && m->port == i && m->peer != r &&
+					       !sent[m->peer] && m->reduce == (step == 0));
+					sent[m->peer] = true;
+					expect(schedule_ranges(s, 0, m, ranges) == 1 &&
+					       ranges[0].count == 1 &&
+					       ranges[0].first == (step ? r : m->peer));
+				}
+			}
+		schedule_close(s);
+	}
+}
+
 static void unsupported_cases(void)
 {
 	static const struct {
 		const char *name, *shape;
 		int ports, kind, layout, status;
 	} rows[] = {
-		{"ringg", "8", 0, 0, 0, -EINVAL},       {"swing-b", "3x4", 0, 0, 0, -ENOTSUP},
-		{"swing-b", "6", 0, 0, 1, -ENOTSUP},    {"rd-b", "6", 0, 0, 0, -ENOTSUP},
-		{"rd-l", "6x4", 0, 0, 0, -ENOTSUP},     {"rd-mirrored", "8", 0, 0, 0, -ENOTSUP},
-		{"swing-l", "8", 0, 1, 0, -ENOTSUP},    {"rabenseifner", "6", 0, 2, 0, -ENOTSUP},
-		{"trivance-l", "8", 0, 0, 0, -ENOTSUP}, {"ring", "4x4x4", 0, 0, 0, -ENOTSUP},
-		{"ring", "4x6", 1, 0, 0, -ENOTSUP}};
+		{"ringg", "8", 0, 0, 0, -EINVAL},          {"swing-b", "3x4", 0, 0, 0, -ENOTSUP},
+		{"swing-b", "6", 0, 0, 1, -ENOTSUP},       {"rd-b", "6", 0, 0, 0, -ENOTSUP},
+		{"rd-l", "6x4", 0, 0, 0, -ENOTSUP},        {"rd-mirrored", "8", 0, 0, 0, -ENOTSUP},
+		{"swing-l", "8", 0, 1, 0, -ENOTSUP},       {"rabenseifner", "6", 0, 2, 0, -ENOTSUP},
+		{"trivance-l", "8", 0, 0, 0, -ENOTSUP},    {"ring", "4x4x4", 0, 0, 0, -ENOTSUP},
+		{"ring", "4x6", 1, 0, 0, -ENOTSUP},        {"direct", "1025", 0, 0, 0, -ENOTSUP},
+		{"multi-ring", "64x64", 1, 0, 0, -ENOTSUP}};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct grid grid;
 		struct schedule *s = NULL;
@@ -355,6 +408,8 @@ int main(void)
 	test(bine_broadcast);
 	test(doubling_distances_sum_to_the_ring);
 	test(hamiltonian_cycles);
+	test(rings_of_a_mesh);
+	test(all_pairs_at_once);
 	test(unsupported_cases);
 	test(grid_shapes);
 	return test_done();

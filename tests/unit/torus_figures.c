@@ -294,6 +294,28 @@ static void equal_times_are_a_tie(void)
 	candidates_free(&r);
 }
 
+/* Where every two nodes are linked, direct loads each link with a chunk a step, and several rings
+ * load theirs with a chunk of a part. A torus has too few ports for them. */
+static void algorithms_of_a_full_mesh(void)
+{
+	const struct cost_model_costs costs = {.bytes_per_s = 1};
+	struct network n;
+	struct cost_model p;
+	require(network_parse("hyperx:8", &n) == 0 && network_ports(&n) == 7);
+	require(cost_model_make(&n, "direct", SCHEDULE_ALL_PORTS, &p) == 0);
+	expect_near(cost_model_slope(&p, &costs), 2.0 / 8, 1e-12);
+	expect(p.steps == 2 && p.links == 2);
+	cost_model_free(&p);
+	require(cost_model_make(&n, "multi-ring", SCHEDULE_ALL_PORTS, &p) == 0);
+	expect_near(cost_model_slope(&p, &costs), 2.0 * 7 / 8 / 6, 1e-12);
+	expect(p.steps == 14 && p.links == 14);
+	cost_model_free(&p);
+	require(network_parse("8", &n) == 0 && network_ports(&n) == 2);
+	expect(cost_model_make(&n, "direct", SCHEDULE_ALL_PORTS, &p) == -ENOTSUP &&
+	       strstr(err_text(), "7 messages at once"));
+	expect(cost_model_make(&n, "multi-ring", SCHEDULE_ALL_PORTS, &p) == -ENOTSUP);
+}
+
 int main(void)
 {
 	test(congestion_deficiency);
@@ -306,5 +328,6 @@ int main(void)
 	test(agrees_with_simulation);
 	test(fastest_by_size);
 	test(equal_times_are_a_tie);
+	test(algorithms_of_a_full_mesh);
 	return test_done();
 }

@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* One pass over the steps of a schedule. */
 struct step_counter {
 	const struct schedule *s;
 	struct links *links;
 	struct schedule_message *messages;
+	double *port;              /* of a rank: what leaves through each */
 	struct cost_model_run run; /* of the current step */
 };
 
@@ -24,15 +26,15 @@ static bool differs_along(const struct grid *grid, uint32_t from, uint32_t to, u
 
 static void count_rank(struct step_counter *c, uint32_t rank, uint32_t step, unsigned only)
 {
+	memset(c->port, 0, schedule_ports(c->s) * sizeof(*c->port));
 	for (unsigned part = 0; part < schedule_parts(c->s); part++) {
-		double port[2] = {0, 0};
 		unsigned n = schedule_messages(c->s, part, rank, step, c->messages);
 		for (unsigned i = 0; i < n && c->messages[i].send; i++) {
 			const struct schedule_message *m = &c->messages[i];
 			if (only != ALL_DIMS &&
 			    !differs_along(schedule_grid(c->s), rank, m->peer, only))
 				continue;
-			double *through = &port[m->port % 2];
+			double *through = &c->port[m->port];
 			uint32_t links = links_send(c->links, rank, m->peer, m->chunks);
 			*through += m->chunks;
 			c->run.links = links > c->run.links ? links : c->run.links;
@@ -81,13 +83,15 @@ int cost_model_count(const struct network *network, const struct schedule *s, bo
 	if (status)
 		return status;
 	c.messages = calloc(schedule_max_messages(s), sizeof(*c.messages));
-	if (!c.messages)
+	c.port = calloc(schedule_ports(s), sizeof(*c.port));
+	if (!c.messages || !c.port)
 		status = err_note(-ENOMEM, "counting steps: out of memory");
 	for (uint32_t step = 0; status == 0 && step < p.steps; step += c.run.repeats) {
 		count_step(&c, step, by_line);
 		status = append_run(&p, &c.run);
 	}
 	free(c.messages);
+	free(c.port);
 	links_close(c.links);
 	if (status)
 		cost_model_free(&p);
@@ -96,12 +100,30 @@ int cost_model_count(const struct network *network, const struct schedule *s, bo
 	return status;
 }
 
-int cost_model_make(const struct network *network, const char *algorithm, enum schedule_ports ports,
-		    struct cost_model *p_p)
+int cost_model_open(const struct network *network, const char *algorithm, enum schedule_ports ports,
+		    struct schedule **s_p)
 {
 	struct schedule *s;
 	int status = schedule_open(algorithm, &network->grid, ports, SCHEDULE_ALLREDUCE,
 				   SCHEDULE_INDEXED, &s);
+	if (status)
+		return status;
+	const unsigned needed = schedule_ports(s), there = network_ports(network);
+	if (needed <= there) {
+		*s_p = s;
+		return 0;
+	}
+	schedule_close(s);
+	return err_note(-ENOTSUP,
+			"%s sends %u messages at once; a node of this network has %u ports",
+			algorithm, needed, there);
+}
+
+int cost_model_make(const struct network *network, const char *algorithm, enum schedule_ports ports,
+		    struct cost_model *p_p)
+{
+	struct schedule *s;
+	int status = cost_model_open(network, algorithm, ports, &s);
 	if (status)
 		return status;
 	status = cost_model_count(network, s, schedule_by_line(s), p_p);

@@ -49,7 +49,12 @@ struct cost_model_costs {
 	double bytes_per_s;    /* of a link in one direction */
 };
 
-/* The model of an allreduce. Errors of schedule_open() and links_open(). */
+/* Opens the schedule of an allreduce. Errors of schedule_open(), and -ENOTSUP where it sends more
+ * messages at once than network_ports(). */
+int cost_model_open(const struct network *network, const char *algorithm, enum schedule_ports ports,
+		    struct schedule **s_p);
+
+/* The model of an allreduce. Errors of cost_model_open() and links_open(). */
 int cost_model_make(const struct network *network, const char *algorithm, enum schedule_ports ports,
 		    struct cost_model *p_p);
 

@@ -66,6 +66,16 @@ int network_accept(const char *text)
 	return network_parse(text, &(struct network){.kind = LINKS_TORUS});
 }
 
+unsigned network_ports(const struct network *network)
+{
+	unsigned ports = 0;
+	for (unsigned d = 0; d < network->grid.dims; d++) {
+		uint32_t others = network->grid.side[d] - 1;
+		ports += network->kind == LINKS_HYPERX && others > 2 ? others : 2;
+	}
+	return ports;
+}
+
 static struct line line_at(const struct links *l, unsigned dim, size_t index)
 {
 	uint32_t side = l->network.grid.side[dim];
