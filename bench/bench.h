@@ -403,6 +403,14 @@ void bench_model_value(struct bench_case *c, const char *name, int variant, doub
 void bench_alias(struct bench_case *c, const char *name, int variant, const char *alias,
 		 const char *formula);
 
+/* Record a derived quantity of the fastest of `variants` (bit mask), the one with the lowest
+ * median, under a second name, "best_...", as one of the case. It is of all that were measured:
+ * where one of them is invalid, so is this, and no other takes its place. No value where options
+ * left one out, or one lost all samples; one that the device does not support is not compared. Of
+ * equal variants it is too good by their noise. */
+void bench_alias_fastest(struct bench_case *c, const char *name, uint64_t variants,
+			 const char *alias, const char *formula);
+
 /* The latest derived quantity of this name, or one of the harness's own, can't exceed `bound`;
  * more than 2 % above it flags the variant. The bound is recorded, and value / bound as its share,
  * which tables and reports show. bench_bound_share() replaces this share by another derived

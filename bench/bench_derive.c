@@ -324,21 +324,54 @@ struct bench_derived *bench_find_derived(struct bench_run *r, const char *name, 
 	return NULL;
 }
 
-void bench_alias(struct bench_case *c, const char *name, int variant, const char *alias,
-		 const char *formula)
+static struct bench_derived *add_alias(struct bench_case *c, const char *name, int variant,
+				       const char *alias, const char *formula)
 {
 	const struct bench_derived *found = bench_find_derived(c->run, name, variant);
 	if (!found)
-		return;
+		return NULL;
 	/* A copy, for the list may move when it grows. */
 	const struct bench_derived from = *found;
 	struct bench_derived *to = add_derived(c, alias, variant, &from.quantity, formula);
 	if (!to)
-		return;
+		return NULL;
 	*to = from;
 	to->observations = NULL;
 	text_fit(to->name, sizeof(to->name), "%s", alias);
 	text_fit(to->formula, sizeof(to->formula), "%s", formula);
+	return to;
+}
+
+void bench_alias(struct bench_case *c, const char *name, int variant, const char *alias,
+		 const char *formula)
+{
+	add_alias(c, name, variant, alias, formula);
+}
+
+void bench_alias_fastest(struct bench_case *c, const char *name, uint64_t variants,
+			 const char *alias, const char *formula)
+{
+	int fastest = -1;
+	uint64_t compared = 0;
+	assert(strncmp(alias, "best_", 5) == 0); /* the report knows it by that */
+	for (int v = 0; v < (int)c->run->variant_count; v++) {
+		const bool asked = c->run->selected >> v & 1;
+		if (!(variants >> v & 1))
+			continue;
+		if (!asked || c->run->current.samples[v].lost)
+			return;
+		if (!bench_variant_on(c, (unsigned)v))
+			continue;
+		compared |= UINT64_C(1) << v;
+		if (fastest < 0 ||
+		    bench_median(c, (unsigned)v) < bench_median(c, (unsigned)fastest))
+			fastest = v;
+	}
+	struct bench_derived *to = add_alias(c, name, fastest, alias, formula);
+	if (!to)
+		return;
+	to->variant = -1;
+	to->uses = compared;
 }
 
 bool bench_outside(const struct bench_case *c, const char *name, int variant, double low,

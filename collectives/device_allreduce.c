@@ -40,11 +40,11 @@ static const struct axis axes[] = {
 	{0}};
 
 static const struct bench_metric primary[] = {
-	{"device_allreduce_ring_busbw", "bus_bandwidth", "ring", "size=16M|256M|2M", "byte/s",
+	{"device_allreduce_busbw", "best_bus_bandwidth", NULL, "size=16M|256M|2M", "byte/s",
 	 "higher"},
 	{"device_allreduce_library_busbw", "bus_bandwidth", "library", "size=16M|256M|2M", "byte/s",
 	 "higher"},
-	{"device_allreduce_ring_latency", "time", "ring", "size=32", "s", "lower"},
+	{"device_allreduce_latency", "best_time", NULL, "size=32", "s", "lower"},
 	{"device_allreduce_library_latency", "time", "library", "size=32", "s", "lower"},
 	{0}};
 

@@ -25,8 +25,8 @@ static const struct bench_variant variants[] = {BENCH_ROW("direct", BENCH_SELF),
 
 static const struct axis axes[] = {DEVICE_PARTS_AXIS, {0}};
 
-static const struct bench_metric primary[] = {{"device_reduce_scatter_ring_busbw", "bus_bandwidth",
-					       "ring", "size=16M|256M|2M", "byte/s", "higher"},
+static const struct bench_metric primary[] = {{"device_reduce_scatter_busbw", "best_bus_bandwidth",
+					       NULL, "size=16M|256M|2M", "byte/s", "higher"},
 					      {"device_reduce_scatter_library_busbw",
 					       "bus_bandwidth", "library", "size=16M|256M|2M",
 					       "byte/s", "higher"},

@@ -15,7 +15,7 @@ static const struct axis axes[] = {COLLECTIVE_SHAPE_AXIS,
 				   COLLECTIVE_WHOLE_SIZE_AXIS,
 				   {0}};
 
-static const struct bench_metric primary[] = {{"reduce_scatter_ring_busbw", "bus_bandwidth", "ring",
+static const struct bench_metric primary[] = {{"reduce_scatter_busbw", "best_bus_bandwidth", NULL,
 					       "type=f32 op=sum size=2M", "byte/s", "higher"},
 					      {"reduce_scatter_library_busbw", "bus_bandwidth",
 					       "library", "type=f32 op=sum size=2M", "byte/s",

@@ -33,7 +33,7 @@ _CLAIMS = (
     (r"up_(engine|kernel)_bandwidth", "copies from the host at %s"),
     (r"peer_(engine|kernel)_bandwidth", "copies to another device at %s"),
     (r"launch_round_trip", "starts a kernel and sees its end within %s"),
-    (r"device_allreduce_(ring|library)_busbw", "sums data of all devices at %s of bus bandwidth"),
+    (r"device_allreduce_(library_)?busbw", "sums data of all devices at %s of bus bandwidth"),
 )
 
 

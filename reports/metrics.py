@@ -40,6 +40,7 @@ def metric_name(program: str, quantity: str, labels: Mapping[str, Scalar], suffi
 _WITH_PRIMARY = ("formula", "key")
 _NOT_WITH_PRIMARY = ("quantity",)
 _SIZES = ("size", "footprint")  # axes that go without saying
+FASTEST = "fastest: "  # in a condition; which variant it is may differ between runs and machines
 _WAYS = ("direction", "transfer")
 _WAY_WORDS = {
     "up": "host to device",
@@ -167,8 +168,9 @@ def _value_of(group: Group, primary: Primary) -> _Found:
     return _Found(case, derived, cause_of(case, derived) if why else "", why)
 
 
-def condition_of(group: Group, case: Case, primary: Primary) -> str:
-    """What the number holds for: "f32, 2048³"."""
+def condition_of(group: Group, case: Case, primary: Primary, derived: Derived) -> str:
+    """What the number holds for: "f32, 2048³"; and which variant it is of, where that is the fastest:
+    "256 MiB, fastest: direct"."""
     units = {axis.name: axis.unit for axis in group.run.axes}
     words = []
     for name, value in primary.where.items():
@@ -193,6 +195,8 @@ def condition_of(group: Group, case: Case, primary: Primary) -> str:
             words.append(axis_value(value, units.get(name, "")))
         else:
             words.append("%s %s" % (name, axis_value(value, units.get(name, ""))))
+    if derived.fastest:
+        words.append(FASTEST + derived.fastest)
     return ", ".join(words)
 
 
@@ -221,7 +225,7 @@ def primary_of(group: Group, suffix: str) -> Tuple[Dict[str, Json], List[Json], 
                     "value": derived.value,
                     "unit": derived.unit,
                     "better": primary.better,
-                    "condition": condition_of(group, case, primary),
+                    "condition": condition_of(group, case, primary, derived),
                 }  # repeats are its other tries
             missing.append(entry)
         if why or case is None or derived is None:
@@ -234,8 +238,8 @@ def primary_of(group: Group, suffix: str) -> Tuple[Dict[str, Json], List[Json], 
         entry.update(
             primary=True,
             better=primary.better,
-            variant=derived.variant,
-            condition=condition_of(group, case, primary),
+            variant=derived.variant or derived.fastest or None,
+            condition=condition_of(group, case, primary, derived),
         )
         tries["%s/%s%s" % (group.program, primary.metric, suffix)] = derived.each
         taken["%s/%s%s" % (group.program, primary.metric, suffix)] = entry

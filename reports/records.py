@@ -80,6 +80,7 @@ class Derived:
     each: Tuple[float, ...] = ()  # the values of these, in the order of time
     core_latency_s: Optional[float] = None  # of the try that gives the value
     extremes: Optional[Tuple[float, float]] = None  # least and largest of what the program collected
+    fastest: str = ""  # the variant that it is of, where that is the fastest of several
     cause: str = ""  # why the tries give no value; empty: its flags say it
 
 
@@ -316,6 +317,13 @@ def _variant(reader: Reader) -> Variant:
     )
 
 
+def _fastest(reader: Reader) -> str:
+    """Of a value of the case that bench_alias_fastest() recorded."""
+    of, name = reader.items("of"), reader.text("name")
+    alone = name.startswith("best_") and len(of) == 1 and not reader.text_or("variant")
+    return of[0] if alone and isinstance(of[0], str) else ""
+
+
 def _derived(reader: Reader) -> Derived:
     rounds = reader.real("rounds")
     grades = [grade for grade in GRADES if grade in reader.items("grades")]
@@ -337,6 +345,7 @@ def _derived(reader: Reader) -> Derived:
         share=reader.real("share"),
         grade=grades[-1] if grades else "",
         extremes=(min(collected), max(collected)) if collected else None,
+        fastest=_fastest(reader),
     )
 
 

@@ -305,6 +305,17 @@ static unsigned find_library(const struct bench_case *c)
 	return v;
 }
 
+static void derive_best(struct bench_case *c)
+{
+	uint64_t algorithms = 0;
+	for (unsigned v = 0; variant_name(c, v); v++)
+		algorithms |= (uint64_t)!is_library(c, v) << v;
+	bench_alias_fastest(c, "bus_bandwidth", algorithms, "best_bus_bandwidth",
+			    "bus_bandwidth of the fastest algorithm, the library's excepted");
+	bench_alias_fastest(c, "time", algorithms, "best_time",
+			    "time of the fastest algorithm, the library's excepted");
+}
+
 static int derive(struct bench_case *c)
 {
 	const struct state *s = case_state(c);
@@ -328,6 +339,7 @@ static int derive(struct bench_case *c)
 		if (status == 0 && v != library)
 			status = bench_ratio(c, "library_time_ratio", v, library, NULL);
 	}
+	derive_best(c);
 	bench_fact_number(c, "devices", (double)c->devices->count);
 	if (!twice || vector_bytes(c) != axis_u64(c, "size"))
 		bench_fact_number(c, "vector_bytes", (double)vector_bytes(c));

@@ -284,6 +284,13 @@ static int derive(struct bench_case *c)
 	for (unsigned v = 0; status == 0 && leader->program.variants[v].name; v++)
 		if (bench_variant_on(c, v))
 			status = derive_variant(c, v);
+	uint64_t algorithms = 0;
+	for (unsigned v = 0; leader->program.variants[v].name; v++)
+		algorithms |=
+			(uint64_t)(strcmp(leader->program.variants[v].name, SESSION_LIBRARY) != 0)
+			<< v;
+	bench_alias_fastest(c, "bus_bandwidth", algorithms, "best_bus_bandwidth",
+			    "bus_bandwidth of the fastest algorithm, the library's excepted");
 	if (status == 0 && indexed >= 0 && renamed >= 0)
 		status = bench_ratio(c, "indexing_time_ratio", (unsigned)indexed, (unsigned)renamed,
 				     NULL);

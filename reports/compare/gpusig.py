@@ -16,6 +16,7 @@ from reports.compare.numbers import DIFFERENCE, RATIO, BadNumbers, Failed, Numbe
 from reports.groups import GROUPS
 from reports.jsonl import BadRecord, Json, clean, is_number, is_version, read_object
 from reports.machine import main_device, name_of
+from reports.metrics import FASTEST
 from reports.quantity import spell
 from reports.signature_file import MALFORMED, READS, SCHEMA
 
@@ -32,6 +33,8 @@ def is_signature(value: Json) -> bool:
 
 
 def case_of(program: str, metric: str, condition: str) -> str:
+    """Without what may differ between two values that are compared."""
+    condition = condition.partition(FASTEST)[0].rstrip(", ")
     own = program in _OWN_SIZES and not re.search(r"_[0-9]+[kMG]?$", metric)
     return _SIZE.sub("", condition) if own else condition
 

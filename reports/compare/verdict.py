@@ -132,9 +132,12 @@ def values_of(runs: Sequence[RunNumbers], name: str) -> Values:
 
 
 def number_of(runs: Sequence[RunNumbers], name: str) -> Number:
-    """One that has a value where there is one: only it knows its unit."""
+    """One that has a value where there is one: only it knows its unit. With all conditions that there are, in
+    the order of the runs: "2 MiB, fastest: ring or 2 MiB, fastest: direct"."""
     found = [run.numbers[name] for run in runs if name in run.numbers]
-    return next((n for n in found if n.value is not None), found[0])
+    valued = [n for n in found if n.value is not None] or found[:1]
+    conditions = dict.fromkeys(n.condition for n in valued if n.condition)
+    return replace(valued[0], condition=" or ".join(conditions))
 
 
 def differs(runs: Sequence[RunNumbers], name: str) -> str:

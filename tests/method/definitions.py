@@ -52,6 +52,16 @@ def best_speedup(c: Case, v: str, d: dict) -> Summary:
     return c.each_round(lambda t: t["serial"] / t[fastest])
 
 
+def of_fastest(compute: Compute) -> Compute:
+    """Of the algorithm with the smallest median, the library's excepted."""
+
+    def of(c: Case, v: str, d: dict) -> Summary:
+        algorithms = [name for name in c.samples if not name.startswith("library")]
+        return compute(c, min(algorithms, key=c.median), d)
+
+    return of
+
+
 def pipelined(formula: Callable[[float, float, float], float]) -> Compute:
     """Of the seconds of all iterations, of what is hidden in them, and of one after the other."""
 
@@ -139,6 +149,8 @@ DEFINITIONS: Dict[Tuple[str, str], Compute] = {
     ("*", "flop_rate"): rate(lambda c, v: c.model(v, "flops")),
     ("*", "message_rate"): rate(lambda c, v: c.model(v, "messages")),
     ("collectives/*", "bus_bandwidth"): rate(bus_bytes),
+    ("collectives/*", "best_bus_bandwidth"): of_fastest(rate(bus_bytes)),
+    ("collectives/*", "best_time"): of_fastest(rounds(lambda t, v, c: t[v])),
     ("collectives/pairs", "round_time"): rounds(lambda t, v, c: t[v] / c.facts["rounds"]),
     ("gemm/efficiency", "fraction_of_nominal"): rate(lambda c, v: c.model(v, "flops") / nominal_flops(c, v)),
     ("gemm/split", "traffic_ratio"): value(traffic_ratio),

@@ -9,12 +9,14 @@ import math
 import random
 import unittest
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, Dict
 
 import workplace  # noqa: F401
 
 from machines import METRICS, Machine, judged, name_of, verdicts, with_number
 from reports.compare import verdict
+from reports.compare.gpusig import number_of
 from reports.compare.nodes import of_nodes
 from reports.compare.numbers import DIFFERENCE, BadNumbers, Failed, Number
 from reports.compare.provenance import HOSTNAME
@@ -23,6 +25,23 @@ from reports.compare.verdict import Settings
 from tests import level
 
 SWAPPED = {"regress": "improve", "improve": "regress"}
+
+
+class TheFastest(unittest.TestCase):
+    def test_another_fastest_algorithm_is_no_other_case(self) -> None:
+        name = "collectives/device_allreduce/device_allreduce_busbw"
+        entry = {"value": 1e11, "unit": "byte/s", "better": "higher", "primary": True}
+        runs: Any = [
+            SimpleNamespace(
+                numbers={name: number_of(name, {**entry, "condition": "2 MiB, fastest: " + word})}
+            )
+            for word in ("ring", "direct", "ring")
+        ]
+        self.assertEqual(verdict.differs(runs, name), "")
+        self.assertEqual(runs[0].numbers[name].case, "2 MiB")
+        self.assertEqual(
+            verdict.number_of(runs, name).condition, "2 MiB, fastest: ring or 2 MiB, fastest: direct"
+        )
 
 
 class KnownTruth(unittest.TestCase):

@@ -275,7 +275,7 @@ class SideBySide(unittest.TestCase):
         self.assertEqual(len([note for note in found["notes"] if "CPU" in note]), 1)
 
     def test_other_numbers_of_devices_are_not_compared(self) -> None:
-        name = "collectives/device_allreduce/device_allreduce_ring_busbw"
+        name = "collectives/device_allreduce/device_allreduce_busbw"
         found = card_of(
             [machine("a", {name: Truth(1e11)}, count=4), machine("b", {name: Truth(1e11)}, count=8)]
         )

@@ -254,6 +254,17 @@ class Rules(workplace.Scratch):
         self.assertNotIn("overlap/novel/speed", signature["metrics"])
         self.assertEqual([e["reason"] for e in signature["primary_missing"]], ["noisy: wide"])
 
+    def test_a_headline_number_of_the_fastest_names_it(self) -> None:
+        w = unknown()
+        w.lines[0]["primary"] = [headline("speed", "best_speed", {"colour": "red", "depth": 1})]
+        case = next(line for line in w.lines if line.get("case") == {"colour": "red", "depth": 1})
+        case["derived"].append(value("best_speed", None, 5.0, "byte/s", kind="rate", of=["plain"], factor=1))
+        entry = self.signature(w.text()).json["metrics"]["overlap/novel/speed"]
+        self.assertEqual(
+            (entry["value"], entry["variant"], entry["condition"]),
+            (5.0, "plain", "red, depth 1, fastest: plain"),
+        )
+
     def test_a_headline_number_of_two_cases_is_none(self) -> None:
         w = unknown()
         w.lines[0]["primary"] = [headline("speed", "speed", {"depth": 1}, "plain")]
