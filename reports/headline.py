@@ -9,9 +9,10 @@ from typing import List
 
 from reports import left_out, machine
 from reports.answers import TRUST, answers
-from reports.groups import grouped
+from reports.groups import GROUPS, grouped
 from reports.jsonl import Json
 from reports.quantity import half_width, number_and_unit, percent, plural, spell
+from reports.sections.collectives import best_table
 from reports.signature import Signature
 from reports.spread import sentence_of, shown_interval
 
@@ -64,6 +65,18 @@ def _bounds(signature: Signature) -> str:
     return "Percentages are of %s." % ", or of ".join(names) if names else ""
 
 
+def _table(signature: Signature) -> List[str]:
+    """Of the first collective, the fastest algorithm at each size; the page has that of each."""
+    of = {s.group.program: s for s in signature.sections if s.results.get("places")}
+    section = next((of[program] for program in GROUPS["Collectives"] if program in of), None)
+    if section is None:
+        return []
+    heads, rows = best_table(section.results["places"][0])
+    return ["", section.title.partition(":")[0] + ", the fastest algorithm at each size"] + [
+        "".join("%12s" % cell for cell in row[:-1]) + "  " + row[-1] for row in (heads, *rows)
+    ]
+
+
 def headline(signature: Signature, width: int = WIDTH) -> str:
     """Plain text, no line wider than `width`."""
     json = signature.json
@@ -81,6 +94,7 @@ def headline(signature: Signature, width: int = WIDTH) -> str:
         lines += ["", question, *_wrapped(answer, width, "  ")]
     for title, rows in grouped(signature):
         lines += ["", title] + [line for name, entry in rows for line in _row(name, entry, width)]
+    lines += _table(signature)
     if signature.primary:
         lines += [""] + textwrap.wrap(
             " ".join(

@@ -45,7 +45,7 @@
 		.help = "bytes of the whole vector of floats, rounded down to equal parts of a "   \
 			"multiple of 16 bytes",                                                    \
 		.kind = AXIS_SIZE, .min = 1, .max = DEVICE_MAX_BYTES, .quick = "2K,128K,2M,16M",   \
-		.full = "2K:128M:x4,16M,256M", .gpu_class = "2K,128K,2M,256M",                     \
+		.full = "2K:128M:x4,16M,256M", .gpu_class = "2K,128K,2M,16M,256M",                 \
 		.gpu_class_full = "2K:128M:x4,256M", .simulated = "2K,128K,2M"                     \
 	}
 #define DEVICE_PARTS_LIMITS                                                                        \

@@ -131,13 +131,16 @@ def values_of(runs: Sequence[RunNumbers], name: str) -> Values:
     return Values(tuple(None if n is None else n.value for n in found), reasons, contended, elsewhere)
 
 
+def first_of(numbers: Sequence[Number]) -> Number:
+    """With the conditions of all: "2 MiB, fastest: ring or 2 MiB, fastest: direct"."""
+    conditions = dict.fromkeys(n.condition for n in numbers if n.condition)
+    return replace(numbers[0], condition=" or ".join(conditions))
+
+
 def number_of(runs: Sequence[RunNumbers], name: str) -> Number:
-    """One that has a value where there is one: only it knows its unit. With all conditions that there are, in
-    the order of the runs: "2 MiB, fastest: ring or 2 MiB, fastest: direct"."""
+    """One that has a value where there is one: only it knows its unit."""
     found = [run.numbers[name] for run in runs if name in run.numbers]
-    valued = [n for n in found if n.value is not None] or found[:1]
-    conditions = dict.fromkeys(n.condition for n in valued if n.condition)
-    return replace(valued[0], condition=" or ".join(conditions))
+    return first_of([n for n in found if n.value is not None] or found[:1])
 
 
 def differs(runs: Sequence[RunNumbers], name: str) -> str:

@@ -251,7 +251,7 @@ def _most_common(nodes: Sequence[Node], name: str) -> Number:
             found.setdefault((number.unit, number.better, number.case), []).append(number)
     if not found:
         return verdict.number_of([run for node in nodes for run in node.runs], name)
-    return max(found.values(), key=len)[0]
+    return verdict.first_of(max(found.values(), key=len))
 
 
 # ------------------------------------------------------------------ one metric

@@ -152,26 +152,51 @@ def _crossings(rates: Dict[str, Curve], stretches: Sequence[Stretch]) -> List[Js
 
 
 def _best(
-    place_times: Dict[str, Curve],
-    stretches: Sequence[Stretch],
-    rates: Dict[str, Curve],
-    ratios: Dict[str, Curve],
+    times: Dict[str, Curve], rates: Dict[str, Curve], bus: Dict[str, Curve], ratios: Dict[str, Curve]
 ) -> List[Json]:
+    """The algorithm with the least time at each size, the library's excepted."""
+
+    def value(curves: Dict[str, Curve], name: str, x: float) -> Optional[float]:
+        point = _at(curves.get(name), x)
+        return point.value if point else None
+
     rows = []
-    for stretch in stretches:
-        for point in place_times[stretch.name].valid:
-            if stretch.low <= point.x <= stretch.high:
-                rate, ratio = _at(rates.get(stretch.name), point.x), _at(ratios.get(stretch.name), point.x)
-                rows.append(
-                    {
-                        "size": point.x,
-                        "algorithm": stretch.name,
-                        "time_s": point.value,
-                        "bus_bandwidth": rate.value if rate else None,
-                        "library_time_ratio": ratio.value if ratio else None,
-                    }
-                )
+    for x in sorted({p.x for c in times.values() for p in c.valid}):
+        fastest = _fastest(times, x)
+        if fastest:
+            name = min(fastest, key=lambda n: fastest[n].value)
+            rows.append(
+                {
+                    "size": x,
+                    "algorithm": name,
+                    "time_s": fastest[name].value,
+                    "bandwidth": value(rates, name, x),
+                    "bus_bandwidth": value(bus, name, x),
+                    "library_time_ratio": value(ratios, name, x),
+                    "library_bus_bandwidth": value(bus, LIBRARY, x),
+                }
+            )
     return rows
+
+
+def best_table(place: Json) -> Tuple[List[str], List[List[str]]]:
+    """Heads and rows, with the names of nccl-tests."""
+    heads = ["size", "time", "algbw", "busbw", "algorithm"]
+    rows = [
+        [
+            size(b["size"]),
+            human(b["time_s"], "s"),
+            human(b["bandwidth"], "byte/s"),
+            human(b["bus_bandwidth"], "byte/s"),
+            b["algorithm"],
+        ]
+        for b in place["best"]
+    ]
+    if any(b["library_bus_bandwidth"] for b in place["best"]):
+        heads.insert(4, "library's")
+        for row, b in zip(rows, place["best"]):
+            row.insert(4, human(b["library_bus_bandwidth"], "byte/s"))
+    return heads, rows
 
 
 def results(section: Section) -> Json:
@@ -190,7 +215,7 @@ def results(section: Section) -> Json:
                         for s in stretches
                     ],
                     "crossovers": _crossings(rates.get(place, {}), stretches),
-                    "best": _best(own, stretches, bus.get(place, {}), ratios.get(place, {})),
+                    "best": _best(*(c.get(place, {}) for c in (times, rates, bus, ratios))),
                     "indexing": [{"size": p.x, "time_ratio": p.value} for p in cost],
                 }
             )
@@ -314,19 +339,22 @@ def _cell(curve: Optional[Curve], x: float, unit: str = "") -> str:
     )
 
 
+def _best_tables(section: Section) -> List[Figure]:
+    tables: List[Figure] = []
+    for place in section.results["places"][:_MAX_TABLES]:
+        where = "%s. " % fixed_text(place["where"]) if place["where"] else ""
+        caption = "The fastest algorithm at each size; of the library's own its bus bandwidth."
+        tables.append(Table(*best_table(place), where + caption, prose=True))
+    return tables
+
+
 def _ratio_table(section: Section, place: Place, times: Dict[str, Curve]) -> Table:
-    """Every algorithm against the library, size by size; the times of the fastest and of the library on
-    top."""
+    """Every algorithm against the library, size by size; the time of the library on top."""
     ratios, indexing = (
         curves(section, n).get(place, {}) for n in ("library_time_ratio", "indexing_time_ratio")
     )
     sizes = sorted({p.x for c in times.values() for p in c.points})
-    found = next((f for f in section.results["places"] if f["where"] == dict(place)), None)
-    best = {b["size"]: b for b in found["best"]} if found else {}
     rows: List[List[str]] = []
-    if best:
-        rows.append(["fastest", *(best[x]["algorithm"] if x in best else "–" for x in sizes)])
-        rows.append(["its time", *(human(best[x]["time_s"], "s") if x in best else "–" for x in sizes)])
     if LIBRARY in times:
         rows.append(["time of the library", *(_cell(times[LIBRARY], x, "s") for x in sizes)])
     for name in times:
@@ -368,7 +396,11 @@ def figures(
         shown = [Panels(shown[0].charts + bus[0].charts, shown[0].caption + " " + bus[0].caption)]
     else:
         shown += bus
-    return shown + [_ratio_table(section, place, own) for place, own in list(times.items())[:_MAX_TABLES]]
+    return [
+        *_best_tables(section),
+        *shown,
+        *(_ratio_table(section, place, own) for place, own in list(times.items())[:_MAX_TABLES]),
+    ]
 
 
 ALLREDUCE = SectionSpec("Allreduce: which algorithm, for which size?", results, summary, figures)

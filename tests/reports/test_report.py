@@ -428,7 +428,7 @@ class Command(workplace.Scratch):
 
     def test_headline_fits_a_terminal(self) -> None:
         _, out, _ = self.example()
-        self.assertLessEqual(len(out.splitlines()), 60)
+        self.assertLessEqual(len(out.splitlines()), 64)
         self.assertTrue(all(len(line) <= 80 for line in out.splitlines()))
 
     def test_what_is_written_has_the_rights_that_the_user_set_and_goes_through_no_link(self) -> None:

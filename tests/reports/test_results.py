@@ -17,7 +17,7 @@ from synthetic import copies, everything, launch, memory, split, value
 from reports import machine, sections
 from reports.fits import fit_line
 from reports.headline import headline as headline_of
-from reports.section import Finding
+from reports.section import Finding, Table
 from reports.sections import generic, spec_of
 
 
@@ -541,7 +541,30 @@ class Truth(workplace.Scratch):
         self.assertEqual((crossover["below"], crossover["above"]), (2048, 131072))
         self.assertAlmostEqual(crossover["size_byte"] / synthetic.ALLREDUCE_CROSSOVER, 1, delta=0.3)
         self.assertAlmostEqual(found["best"][0]["library_time_ratio"], 0.5, delta=0.01)
+        self.assertEqual([b["algorithm"] for b in found["best"]], ["rd-l"] * 2 + ["swing-b"] * 2)
         self.assertEqual({p["time_ratio"] for p in found["indexing"]}, {synthetic.INDEXING})
+
+    def test_page_and_terminal_have_the_table_that_users_of_nccl_tests_expect(self) -> None:
+        for writer, heads, name in (
+            (synthetic.device_allreduce(), ["size", "time", "algbw", "busbw", "algorithm"], "swing-b"),
+            (
+                synthetic.device_allgather(),
+                ["size", "time", "algbw", "busbw", "library's", "algorithm"],
+                "ring",
+            ),
+        ):
+            signature = self.signature(writer.text())
+            terminal = headline_of(signature)
+            table = terminal.partition(" among devices, the fastest algorithm at each size\n")[2]
+            lines = table.partition("\n\n")[0].splitlines()
+            self.assertEqual(lines[0].split(), heads)
+            self.assertTrue(lines[-1].strip().startswith("2 MiB") and lines[-1].endswith("  " + name), lines)
+            self.assertLess(max(map(len, lines)), 81)
+            section = signature.sections[0]
+            figures = spec_of(section.group.program).figures(section)
+            on_the_page = next(f for f in figures if isinstance(f, Table))
+            self.assertEqual(list(on_the_page.heads), heads)
+            self.assertEqual(len(on_the_page.rows), len(lines) - 1)
 
     def test_more_ranks_than_cores_are_said_and_in_no_number(self) -> None:
         flag = {
