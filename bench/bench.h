@@ -405,9 +405,9 @@ void bench_alias(struct bench_case *c, const char *name, int variant, const char
 
 /* Record a derived quantity of the fastest of `variants` (bit mask), the one with the lowest
  * median, under a second name, "best_...", as one of the case. It is of all that were measured:
- * where one of them is invalid, so is this, and no other takes its place. No value where options
- * left one out, or one lost all samples; one that the device does not support is not compared. Of
- * equal variants it is too good by their noise. */
+ * where one of them is invalid, so is this, and no other takes its place; noise is that of the
+ * fastest. No value where options left one out, or one lost all samples; one that the device does
+ * not support is not compared. Of equal variants it is too good by their noise. */
 void bench_alias_fastest(struct bench_case *c, const char *name, uint64_t variants,
 			 const char *alias, const char *formula);
 

@@ -89,7 +89,7 @@ static void put_formula(const struct bench_case *c, const struct bench_quantity 
 		 q->kind == BENCH_RATIO ? '/' : '-', text[1]);
 }
 
-static uint64_t uses_of(const struct bench_quantity *q)
+uint64_t bench_uses_of(const struct bench_quantity *q)
 {
 	uint64_t uses = 0;
 	for (size_t i = 0; i < BENCH_TERMS; i++)
@@ -113,7 +113,7 @@ static struct bench_derived *add_derived(struct bench_case *c, const char *name,
 	struct bench_derived *d = &grown[now->derived_count++];
 	*d = (struct bench_derived){.variant = variant,
 				    .quantity = *q,
-				    .uses = uses_of(q),
+				    .uses = bench_uses_of(q),
 				    .value = NAN,
 				    .low = NAN,
 				    .high = NAN,
@@ -222,7 +222,7 @@ int bench_derive(struct bench_case *c, const char *name, int variant,
 	const struct bench_round round = {
 		.c = c, .seconds = seconds, .variant = variant, .arg = q->arg};
 	const size_t rounds = now->rounds;
-	const uint64_t uses = uses_of(q);
+	const uint64_t uses = bench_uses_of(q);
 	if (!variants_on(c, uses))
 		return 0;
 	double *x = malloc((rounds + 1) * 3 * sizeof(*x));

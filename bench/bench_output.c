@@ -210,8 +210,9 @@ bool bench_derived_graded(const struct bench_run *r, const struct bench_derived 
 		return false;
 	if (bench_graded(r, d->variant, grade))
 		return true;
+	const uint64_t of = bench_uses_of(&d->quantity);
 	for (int v = 0; v < (int)r->variant_count; v++)
-		if (d->uses >> v & 1 && bench_graded(r, v, grade))
+		if (of >> v & 1 && bench_graded(r, v, grade))
 			return true;
 	return false;
 }

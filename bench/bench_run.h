@@ -371,6 +371,7 @@ bool bench_case_valid(const struct bench_run *r);
  * added. */
 struct bench_derived *bench_find_derived(struct bench_run *r, const char *name, int variant);
 void bench_derive_rates(struct bench_run *r);
+uint64_t bench_uses_of(const struct bench_quantity *q); /* bit mask of variants */
 double bench_seconds_of(const struct bench_seconds *of, const double *seconds);
 /* _keep, _restore: drop what was added to the lists of the case meanwhile. */
 struct bench_kept {

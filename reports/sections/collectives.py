@@ -8,7 +8,7 @@ from functools import partial
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from reports.charts import LineChart, draw_lines, share_ranges
-from reports.curves import Curve, Point, fixed_text, point_of
+from reports.curves import Curve, Point, fixed_text, point_of, why_invalid
 from reports.fits import DIFFERENT, RateComparison, compare_rates
 from reports.jsonl import Json, is_number
 from reports.quantity import TAGS, digits, human, listing, percent, plural, size, tag
@@ -51,7 +51,7 @@ def curves(section: Section, quantity: str) -> Dict[Place, Dict[str, Curve]]:
         bytes_ = case.axes.get("size")
         if not is_number(bytes_) or bytes_ <= 0 or not derived.variant:
             continue
-        place = tuple((k, v) for k, v in case.axes.items() if k != "size")
+        place = _place(case)
         curve = found.setdefault(place, {}).setdefault(
             derived.variant,
             Curve(quantity, derived.variant, dict(place), "size", "byte", derived.unit, derived.formula),
@@ -151,10 +151,29 @@ def _crossings(rates: Dict[str, Curve], stretches: Sequence[Stretch]) -> List[Js
 # ------------------------------------------------------------------ results
 
 
+def _place(case: Case) -> Place:
+    return tuple((k, v) for k, v in case.axes.items() if k != "size")
+
+
+def _recorded(section: Section) -> Dict[Place, Dict[float, str]]:
+    """place -> size -> the fastest algorithm, where the record has it."""
+    found: Dict[Place, Dict[float, str]] = {}
+    for case, derived in section.values("best_bus_bandwidth"):
+        bytes_ = case.axes.get("size")
+        if is_number(bytes_) and not why_invalid(case, derived):
+            found.setdefault(_place(case), {})[float(bytes_)] = derived.fastest
+    return found
+
+
 def _best(
-    times: Dict[str, Curve], rates: Dict[str, Curve], bus: Dict[str, Curve], ratios: Dict[str, Curve]
+    recorded: Dict[float, str],
+    times: Dict[str, Curve],
+    rates: Dict[str, Curve],
+    bus: Dict[str, Curve],
+    ratios: Dict[str, Curve],
 ) -> List[Json]:
-    """The algorithm with the least time at each size, the library's excepted."""
+    """The fastest algorithm at each size, the library's excepted: as recorded, else the one with the least
+    time of those that are valid."""
 
     def value(curves: Dict[str, Curve], name: str, x: float) -> Optional[float]:
         point = _at(curves.get(name), x)
@@ -164,12 +183,13 @@ def _best(
     for x in sorted({p.x for c in times.values() for p in c.valid}):
         fastest = _fastest(times, x)
         if fastest:
-            name = min(fastest, key=lambda n: fastest[n].value)
+            least = min(fastest, key=lambda n: fastest[n].value)
+            name = recorded[x] if _at(times.get(recorded.get(x, "")), x) else least
             rows.append(
                 {
                     "size": x,
                     "algorithm": name,
-                    "time_s": fastest[name].value,
+                    "time_s": value(times, name, x),
                     "bandwidth": value(rates, name, x),
                     "bus_bandwidth": value(bus, name, x),
                     "library_time_ratio": value(ratios, name, x),
@@ -202,6 +222,7 @@ def best_table(place: Json) -> Tuple[List[str], List[List[str]]]:
 def results(section: Section) -> Json:
     times, rates, bus = (curves(section, n) for n in ("time", "bandwidth", "bus_bandwidth"))
     ratios, indexing = curves(section, "library_time_ratio"), curves(section, "indexing_time_ratio")
+    recorded = _recorded(section)
     found = []
     for place, own in times.items():
         stretches = leaders(own)
@@ -215,7 +236,9 @@ def results(section: Section) -> Json:
                         for s in stretches
                     ],
                     "crossovers": _crossings(rates.get(place, {}), stretches),
-                    "best": _best(*(c.get(place, {}) for c in (times, rates, bus, ratios))),
+                    "best": _best(
+                        recorded.get(place, {}), *(c.get(place, {}) for c in (times, rates, bus, ratios))
+                    ),
                     "indexing": [{"size": p.x, "time_ratio": p.value} for p in cost],
                 }
             )
