@@ -19,6 +19,8 @@
 #define CASE_SECONDS 0.5
 /* The share of a case that holds a headline number, where another one's is 1. */
 #define HEADLINE_WEIGHT 4.0
+/* The time that is kept for the cases which are added at cliffs, where that of all others is 1. */
+#define CLIFFS_WEIGHT 0.3
 /* A device with at least this many threads, one block of the usual size on every unit, is
  * GPU-class (bench/axis.h), and so is one without data, on which large work takes no longer. CPUs
  * stay far below. */
@@ -136,13 +138,9 @@ static void select_variants(struct bench_run *r)
 	}
 }
 
-void bench_set_point(struct bench_run *r, size_t index)
+static void set_key(struct bench_run *r)
 {
 	size_t used = 0;
-	for (size_t a = r->axis_count; a-- > 0;) {
-		r->current.point[a] = r->axes[a].values[index % r->axes[a].count];
-		index /= r->axes[a].count;
-	}
 	r->current.key[0] = '\0';
 	for (size_t a = 0; a < r->axis_count && used < sizeof(r->current.key); a++) {
 		const struct axis_value *value = &r->current.point[a];
@@ -155,6 +153,24 @@ void bench_set_point(struct bench_run *r, size_t index)
 					  "%s%s=%" PRIu64, a ? " " : "", r->b->axes[a].name,
 					  value->number);
 		used += (size_t)length;
+	}
+}
+
+void bench_set_point(struct bench_run *r, size_t index)
+{
+	for (size_t a = r->axis_count; a-- > 0;) {
+		r->current.point[a] = r->axes[a].values[index % r->axes[a].count];
+		index /= r->axes[a].count;
+	}
+	set_key(r);
+}
+
+void bench_set_case(struct bench_run *r, const struct chosen_case *one)
+{
+	bench_set_point(r, one->index);
+	if (one->added) {
+		r->current.point[bench_axis_position(r, r->b->cliff.axis)].number = one->added;
+		set_key(r);
 	}
 }
 
@@ -194,34 +210,65 @@ static int check_any_case_possible(struct bench_run *r)
 static int choose_cases(struct bench_run *r)
 {
 	bool scarce = r->o.budget_s > 0.0 && r->o.budget_s < CASE_SECONDS * (double)r->count.total;
-	int status = case_list_make(r, scarce, &r->chosen);
-	r->count.already_done = r->chosen.already_done;
+	int status = cliffs_open(r);
+	if (status == 0)
+		status = case_list_make(r, scarce, &r->chosen);
+	r->count.already_done = r->chosen.already_done + r->cliffs.added_before;
+	r->count.total += r->cliffs.added_before;
+	return status;
+}
+
+/* Measures a case within this share of the time that is left, if there is any. */
+static int run_case(struct bench_run *r, const struct chosen_case *one, double share, size_t number,
+		    size_t of)
+{
+	double now = wall_time();
+	bool first = r->count.ok + r->count.failed == 0;
+	bench_current_clear(&r->current);
+	bench_set_case(r, one);
+	if (now >= r->deadline_s && !first) {
+		r->count.out_of_budget++;
+		return 0;
+	}
+	case_progress_begin(r, number, of);
+	int status = bench_case_run(r, case_seconds(r, share, now));
+	if (status && !bench_interrupted)
+		return status;
+	case_progress_end(r);
+	return cliffs_note_case(r, one);
+}
+
+static int run_added_cases(struct bench_run *r)
+{
+	struct chosen_case next;
+	size_t number = r->chosen.count, wanted;
+	int status = 0;
+	while (status == 0 && !bench_interrupted && (wanted = cliffs_next_case(r, &next)) > 0) {
+		const size_t before = r->count.out_of_budget;
+		r->count.total++;
+		status = run_case(r, &next, 1.0 / (double)wanted, number + 1, number + wanted);
+		number++;
+		if (r->count.out_of_budget > before)
+			break;
+	}
 	return status;
 }
 
 static int run_cases(struct bench_run *r)
 {
 	double left = 0.0;
+	int status = 0;
 	for (size_t i = 0; i < r->chosen.count; i++)
 		left += weight_of(&r->chosen.cases[i]);
-	for (size_t i = 0; i < r->chosen.count && !bench_interrupted; i++) {
-		double weight = weight_of(&r->chosen.cases[i]), share = weight / left;
-		left -= weight;
-		bench_current_clear(&r->current);
-		bench_set_point(r, r->chosen.cases[i].index);
-		double now = wall_time();
-		bool first = r->count.ok + r->count.failed == 0;
-		if (now >= r->deadline_s && !first) {
-			r->count.out_of_budget++;
-			continue;
-		}
-		case_progress_begin(r, i + 1, r->chosen.count);
-		int status = bench_case_run(r, case_seconds(r, share, now));
-		if (status && !bench_interrupted)
-			return status;
-		case_progress_end(r);
+	left *= r->cliffs.wanted ? 1.0 + CLIFFS_WEIGHT : 1.0;
+	for (size_t i = 0; status == 0 && i < r->chosen.count && !bench_interrupted; i++) {
+		const struct chosen_case *one = &r->chosen.cases[i];
+		status = run_case(r, one, weight_of(one) / left, i + 1, r->chosen.count);
+		left -= weight_of(one);
 	}
-	return bench_interrupted ? -EINTR : 0;
+	if (status == 0)
+		status = run_added_cases(r);
+	return status ? status : bench_interrupted ? -EINTR : 0;
 }
 
 /* ---------------------------------------------------------------- the run */
@@ -266,6 +313,7 @@ static void close_run(struct bench_run *r)
 	case_keys_free(&r->done);
 	case_keys_free(&r->cases);
 	case_list_free(&r->chosen);
+	cliffs_free(&r->cliffs);
 	free(r->scratch);
 	free(r->gathered);
 	free(r->c.state);
@@ -281,7 +329,7 @@ static void close_run(struct bench_run *r)
 static void list_cases(struct bench_run *r)
 {
 	for (size_t i = 0; i < r->chosen.count; i++) {
-		bench_set_point(r, r->chosen.cases[i].index);
+		bench_set_case(r, &r->chosen.cases[i]);
 		if (r->o.json)
 			bench_headlines_list(r);
 		else

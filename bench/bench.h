@@ -116,6 +116,19 @@ struct bench_metric {
 	const char *better; /* "higher" or "lower" */
 };
 
+/* A curve that may have cliffs: where its rate falls, or its seconds grow, at once. Where that is
+ * so from one value of the axis' default list to the next, the harness adds cases between the two
+ * until the place is known to 5 % (bench/cases/cliffs.h). */
+struct bench_cliff {
+	const char *axis; /* of numbers */
+	const char
+		*derived; /* a rate, or seconds that are about constant where there is no cliff */
+	const char *variant;
+	const char *better; /* "higher" or "lower" */
+	const char
+		*where; /* the cases that have such curves, as of struct bench_metric; NULL: all */
+};
+
 /* A program of several processes, such as the ranks of an MPI job. One of them, the leader,
  * calls bench_main(). Its callbacks send commands to the others and return the common result, so
  * the harness knows one process only. Such a program times with BENCH_SELF. */
@@ -177,6 +190,7 @@ struct bench {
 	/* Ends with a NULL name; NULL: nothing is timed, derive() gives facts. */
 	const struct bench_variant *variants;
 	const struct bench_metric *primary; /* ends with a NULL metric; may be NULL */
+	struct bench_cliff cliff;           /* a NULL axis: none are looked for */
 	size_t state_bytes;                 /* c->state: zeroed before setup of every case */
 	void *arg; /* c->arg: what outlives a case, such as a cache of main()'s; may be NULL */
 	const struct bench_format *format; /* may be NULL */

@@ -145,6 +145,21 @@ void bench_headlines_write(struct bench_run *r)
 	json_array_end(j);
 }
 
+void bench_cliff_write(struct bench_run *r)
+{
+	const struct bench_cliff *cliff = &r->b->cliff;
+	struct json *j = &r->json;
+	if (!cliff->axis)
+		return;
+	json_object_begin(j, "cliff");
+	json_string(j, "axis", cliff->axis);
+	json_string(j, "derived", cliff->derived);
+	json_string(j, "variant", cliff->variant);
+	put_place(r, &(struct bench_metric){.where = cliff->where});
+	json_string(j, "better", cliff->better);
+	json_object_end(j);
+}
+
 /* ------------------------------------------------------------------ the variants they need */
 
 /* What headline numbers are, derived from one round of times that were not measured. */

@@ -96,8 +96,10 @@ static const struct option {
 	 offsetof(struct bench_options, format_word), BENCH_RUN},
 	{"out", "FILE", "append records to FILE as well", take_text,
 	 offsetof(struct bench_options, out), BENCH_RUN},
-	{"done", "FILE", "skip the cases whose keys FILE lists, one per line", take_text,
-	 offsetof(struct bench_options, done), BENCH_RUN},
+	{"done", "FILE",
+	 "skip the cases whose keys FILE lists, one a line; a tab and a "
+	 "value of the curve with cliffs may follow",
+	 take_text, offsetof(struct bench_options, done), BENCH_RUN},
 	{"cases", "FILE", "only the cases whose keys FILE lists, one per line", take_text,
 	 offsetof(struct bench_options, cases), BENCH_RUN},
 	{"progress", "FILE", "keep in FILE, as JSON, which case runs and the last headline number",

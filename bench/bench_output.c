@@ -131,6 +131,7 @@ int bench_output_run(struct bench_run *r)
 	put_options(j, &r->o);
 	put_axes(r);
 	bench_headlines_write(r);
+	bench_cliff_write(r);
 	provenance_write(j);
 	if (is_for_people(r))
 		bench_table_begin(r);

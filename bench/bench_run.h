@@ -10,6 +10,7 @@
 #include "bench/bench_gate.h"
 #include "bench/cases/case_list.h"
 #include "bench/cases/case_progress.h"
+#include "bench/cases/cliffs.h"
 #include "bench/table/bench_table.h"
 #include "lib/cpu_load.h"
 #include "lib/json.h"
@@ -236,6 +237,7 @@ struct bench_run {
 	} count;
 	struct case_keys done, cases;
 	struct case_list chosen;
+	struct cliffs cliffs;
 	struct case_progress progress;
 	struct bench_table table;
 };
@@ -255,8 +257,10 @@ void bench_options_about(const struct bench *b);
 size_t bench_axis_count(const struct bench *b);
 size_t bench_variant_count(const struct bench *b);
 
-/* bench.c: make the case of this index the current one: its point and its key. */
+/* bench.c: make the case of this index the current one: its point and its key. _set_case: the same
+ * of one that may have been added. */
 void bench_set_point(struct bench_run *r, size_t index);
+void bench_set_case(struct bench_run *r, const struct chosen_case *one);
 
 /* bench_device.c: open the device of --device, or the default, and check that the program can
  * use it: 0, -EINVAL or -ENODEV with a text; print the backends; write a device of the run
@@ -270,8 +274,10 @@ void bench_device_write_libraries(struct bench_run *r);
 size_t bench_axis_position(const struct bench_run *r, const char *axis);
 
 /* bench_headline.c. _write: `primary` of the run record, each number with its case as the device
- * resolves it. _list: print the key of the current point and the headline numbers it gives. */
+ * resolves it; `cliff`, of a program that has one. _list: print the key of the current point and
+ * the headline numbers it gives. */
 void bench_headlines_write(struct bench_run *r);
+void bench_cliff_write(struct bench_run *r);
 void bench_headlines_list(struct bench_run *r);
 /* Of the current point: whether it gives this headline number; whether it gives any. _find_metric:
  * this number, or NULL. */

@@ -249,6 +249,7 @@ static const struct bench bench = {
 	.variant_option = "path",
 	.variants = copy_path_variants,
 	.primary = primary,
+	.cliff = {"size", "bandwidth", "engine", "higher", NULL},
 	.state_bytes = sizeof(struct state),
 	.admit = admit,
 	.setup = setup,

@@ -226,6 +226,7 @@ static const struct bench bench = {
 	.axes = axes,
 	.variants = variants,
 	.primary = primary,
+	.cliff = {"footprint", "latency", "chase", "lower", NULL},
 	.state_bytes = sizeof(struct state),
 	.admit = admit,
 	.setup = setup,

@@ -21,6 +21,7 @@ from suite.folder import open_own
 
 SCHEMA, VERSION = "gpusig.record", "1.4.0"
 DONE = ("ok", "skipped")
+_SURE_WITHIN = 0.1  # bench/cases/cliffs.c has it, too
 _BLOCK = 1 << 20
 
 
@@ -50,6 +51,7 @@ class CaseStatus:
     headline_contended: bool = False
     graded: bool = False  # some number of it is
     too_few: bool = False  # samples, which are the same in number for all its variants
+    of_curve: float | None = None  # the value on the curve that may have cliffs, where it is known to 10 %
 
 
 @dataclass
@@ -67,6 +69,7 @@ class ProgramStatus:
     starts: int = 0
     last_run: str = ""
     primary: list[dict] = field(default_factory=list)  # of the last start
+    cliff: dict = field(default_factory=dict)  # as well: the curve that may have cliffs
     is_second_try: bool = False  # the last start, of chosen cases
     ended: bool = False  # the last start
     end: EndStatus | None = None  # of the last start that was no second try
@@ -75,6 +78,11 @@ class ProgramStatus:
     def done(self) -> list[str]:
         """Keys of the cases that need no repetition."""
         return [key for key, case in self.cases.items() if case.status in DONE]
+
+    def line(self, key: str) -> str:
+        """A case for --done, with its value on the curve that may have cliffs."""
+        case = self.cases.get(key)
+        return f"{key}\t{case.of_curve!r}" if case and case.of_curve is not None else key
 
     @property
     def failed(self) -> int:
@@ -180,6 +188,7 @@ def _enter_start(program_status: ProgramStatus, record: dict) -> None:
     program_status.starts += 1
     program_status.last_run = run
     program_status.primary = primary
+    program_status.cliff = damaged.typed(record.get("cliff") or {}, dict, "cliff")
     program_status.is_second_try = is_second_try
     program_status.ended = False
     if not is_second_try:
@@ -220,11 +229,22 @@ def _enter_case(program_status: ProgramStatus, record: dict) -> None:
         any("contended" in grades for grades in of_heads),
         bool(graded),
         "few_samples" in flags,
+        _of_curve(program_status.cliff, numbers),
     )
     # A flag may concern one variant alone; the other numbers of the case stay valid.
     if status == "ok" and (validity.get("valid", True) or any(d.get("valid") is True for d in numbers)):
         program_status.valid.add(key)
     program_status.flags.update(flags)
+
+
+def _of_curve(cliff: dict, numbers: list[dict]) -> float | None:
+    """What bench/cases/cliffs.h takes of a case; the program knows which cases have such a curve."""
+    wanted = (cliff.get("derived"), cliff.get("variant"))
+    for number in numbers:
+        if (number.get("name"), number.get("variant")) == wanted and number.get("valid") is True:
+            value, low, high = (number.get(name) or 0.0 for name in ("value", "ci_low", "ci_high"))
+            return float(value) if high - low <= 2 * _SURE_WITHIN * value else None
+    return None
 
 
 def _enter_end(program_status: ProgramStatus, record: dict) -> None:

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/cases/case_list.h"
 #include "bench/bench_run.h"
+#include "bench/cases/cliffs.h"
 #include "lib/err.h"
 #include "lib/vec.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,14 +20,14 @@
 void case_keys_free(struct case_keys *keys)
 {
 	for (size_t i = 0; i < keys->count; i++)
-		free(keys->key[i]);
+		free(keys->key[i].text);
 	free(keys->key);
 	*keys = (struct case_keys){0};
 }
 
 static int compare_keys(const void *a, const void *b)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	return strcmp(((const struct case_key *)a)->text, ((const struct case_key *)b)->text);
 }
 
 /* Sorts them, and keeps one of each. */
@@ -35,8 +37,8 @@ static void sort_keys(struct case_keys *keys)
 	if (keys->count)
 		qsort(keys->key, keys->count, sizeof(*keys->key), compare_keys);
 	for (size_t i = 0; i < keys->count; i++)
-		if (count && strcmp(keys->key[count - 1], keys->key[i]) == 0)
-			free(keys->key[i]);
+		if (count && strcmp(keys->key[count - 1].text, keys->key[i].text) == 0)
+			free(keys->key[i].text);
 		else
 			keys->key[count++] = keys->key[i];
 	keys->count = count;
@@ -68,12 +70,17 @@ int case_keys_read(const char *option, const char *path, struct case_keys *keys)
 		return status;
 	while (status == 0 && getline(&line, &capacity, file) >= 0) {
 		line[strcspn(line, "\n")] = '\0';
-		char **grown = vec_grow(keys->key, keys->count, &keys->capacity, sizeof(*grown));
+		char *number = strchr(line, '\t');
+		if (number)
+			*number++ = '\0';
+		struct case_key *grown =
+			vec_grow(keys->key, keys->count, &keys->capacity, sizeof(*grown));
 		if (grown)
 			keys->key = grown;
 		char *kept = grown ? strdup(line) : NULL;
 		if (kept)
-			keys->key[keys->count++] = kept;
+			keys->key[keys->count++] = (struct case_key){
+				kept, number ? strtod(number, NULL) : (double)NAN};
 		else
 			status = err_note(-ENOMEM, "%s %s: out of memory", option, path);
 	}
@@ -85,12 +92,12 @@ int case_keys_read(const char *option, const char *path, struct case_keys *keys)
 	return status;
 }
 
-/* The position of the key, or keys->count. */
-static size_t find_key(const struct case_keys *keys, const char *key)
+size_t case_keys_find(const struct case_keys *keys, const char *key)
 {
-	char **found = keys->count ? bsearch(&key, keys->key, keys->count, sizeof(*keys->key),
-					     compare_keys)
-				   : NULL;
+	const struct case_key wanted = {.text = (char *)(uintptr_t)key};
+	const struct case_key *found = keys->count ? bsearch(&wanted, keys->key, keys->count,
+							     sizeof(*keys->key), compare_keys)
+						   : NULL;
 	return found ? (size_t)(found - keys->key) : keys->count;
 }
 
@@ -210,22 +217,25 @@ static int choose_cases(struct bench_run *r, const struct place *places, bool *s
 {
 	for (size_t i = 0; i < r->count.total && !bench_interrupted; i++) {
 		bench_set_point(r, places[i].index);
-		size_t at = find_key(&r->cases, r->current.key);
+		size_t at = case_keys_find(&r->cases, r->current.key);
 		seen[at] = true;
 		if (!is_chosen(r, at < r->cases.count, places[i].headline))
 			continue;
-		if (find_key(&r->done, r->current.key) < r->done.count)
+		if (case_keys_find(&r->done, r->current.key) < r->done.count)
 			list->already_done++;
 		else
-			list->cases[list->count++] =
-				(struct chosen_case){places[i].index, places[i].headline};
+			list->cases[list->count++] = (struct chosen_case){
+				.index = places[i].index, .headline = places[i].headline};
 	}
 	if (bench_interrupted)
 		return -EINTR;
-	for (size_t i = 0; i < r->cases.count; i++)
-		if (!seen[i])
+	for (size_t i = 0; i < r->cases.count; i++) {
+		struct chosen_case *one = &list->cases[list->count];
+		if (!seen[i] && !cliffs_find_case(r, r->cases.key[i].text, one))
 			return err_note(-EINVAL, "--cases %s: '%.200s' is no case of this run",
-					r->o.cases, r->cases.key[i]);
+					r->o.cases, r->cases.key[i].text);
+		list->count += !seen[i];
+	}
 	if (list->count + list->already_done == 0 && r->o.headline)
 		err_print("%s: no case of these lists holds a headline number", r->b->name);
 	return 0;
@@ -233,7 +243,8 @@ static int choose_cases(struct bench_run *r, const struct place *places, bool *s
 
 int case_list_make(struct bench_run *r, bool coarse_first, struct case_list *list_p)
 {
-	struct case_list list = {.cases = malloc(r->count.total * sizeof(*list.cases))};
+	struct case_list list = {
+		.cases = malloc((r->count.total + r->cases.count) * sizeof(*list.cases))};
 	struct place *places = order_cases(r, coarse_first);
 	bool *seen = calloc(r->cases.count + 1, sizeof(*seen));
 	int status;

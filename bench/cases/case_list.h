@@ -13,24 +13,32 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct bench_run;
 
 /* Keys of cases, as --done or --cases lists them: sorted, one of each. */
+struct case_key {
+	char *text;
+	double value; /* of the curve that may have cliffs; NaN: not given */
+};
+
 struct case_keys {
-	char **key;
+	struct case_key *key;
 	size_t count, capacity;
 };
 
-/* Read one key a line. A NULL path is an empty list. -EINVAL with a text that names the option: it
- * cannot be read, or is neither a regular file nor /dev/null. -ENOMEM. The keys read so far are
- * freed by case_keys_free(), also then. */
+/* Read one key a line; a tab and a number may follow. A NULL path is an empty list. -EINVAL with a
+ * text that names the option: it cannot be read, or is neither a regular file nor /dev/null.
+ * -ENOMEM. The keys read so far are freed by case_keys_free(), also then. */
 int case_keys_read(const char *option, const char *path, struct case_keys *keys);
 void case_keys_free(struct case_keys *keys);
 
 struct chosen_case {
-	size_t index;  /* as bench_set_point() takes it */
-	bool headline; /* it holds a headline number */
+	size_t index;   /* as bench_set_point() takes it */
+	bool headline;  /* it holds a headline number */
+	uint64_t added; /* the value between those of the cliffs' axis, in place of the one that
+			   `index` means; 0: none */
 };
 
 struct case_list {
@@ -38,6 +46,9 @@ struct case_list {
 	size_t count;        /* to be measured */
 	size_t already_done; /* left out, as --done says */
 };
+
+/* The position of the key, or keys->count. */
+size_t case_keys_find(const struct case_keys *keys, const char *key);
 
 /* Of r->done and r->cases. -EINVAL with a text: --cases names a case that is none of this run.
  * -ENOMEM. -EINTR: a signal came. That --headline leaves none is printed and no error: a device may

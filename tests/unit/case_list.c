@@ -49,7 +49,7 @@ static void keys_are_found_however_they_are_listed(void)
 	fputs("size=3\nsize=1\nsize=3\n", file);
 	fclose(file);
 	expect(case_keys_read("--done", path, &keys) == 0);
-	expect(keys.count == 2 && strcmp(keys.key[0], "size=1") == 0);
+	expect(keys.count == 2 && strcmp(keys.key[0].text, "size=1") == 0);
 	case_keys_free(&keys);
 	unlink(path);
 	expect(case_keys_read("--done", "/tmp", &keys) == -EINVAL);

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench/cases/cliffs.h"
+#include "bench/bench_run.h"
+#include "lib/err.h"
+#include "lib/vec.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The least growth of the cost that is looked at: intervals of 10 % on both sides do not reach. */
+#define FALL 1.25
+#define NEAR 1.05       /* neighbours at this ratio are near enough */
+#define APART 1.1       /* with a gap of this ratio next to it a value stands alone */
+#define SURE_WITHIN 0.1 /* the interval of the median, to one side */
+#define MOST_ADDED 24   /* on a curve */
+#define PARTS 64        /* places are multiples of a power of two, about such a part of them */
+
+static size_t axis_of(const struct bench_run *r)
+{
+	return bench_axis_position(r, r->b->cliff.axis);
+}
+
+/* How far apart cases are that differ in the next value of the axis. */
+static size_t stride_of(const struct bench_run *r)
+{
+	size_t stride = 1;
+	for (size_t a = axis_of(r) + 1; a < r->axis_count; a++)
+		stride *= r->axes[a].count;
+	return stride;
+}
+
+static size_t curve_of(const struct bench_run *r, size_t index)
+{
+	const size_t stride = stride_of(r);
+	return index - index / stride % r->axes[axis_of(r)].count * stride;
+}
+
+static bool is_listed(const struct bench_run *r, uint64_t at)
+{
+	const struct axis_list *list = &r->axes[axis_of(r)];
+	for (size_t i = 0; i < list->count; i++)
+		if (list->values[i].number == at)
+			return true;
+	return false;
+}
+
+/* Whether a case may have been added there. */
+static bool is_between(const struct bench_run *r, uint64_t at)
+{
+	const struct axis_list *list = &r->axes[axis_of(r)];
+	const uint64_t multiple = r->b->axes[axis_of(r)].multiple;
+	bool below = false, above = false;
+	for (size_t i = 0; i < list->count; i++) {
+		below = below || list->values[i].number < at;
+		above = above || list->values[i].number > at;
+	}
+	return below && above && (!multiple || at % multiple == 0);
+}
+
+/* ------------------------------------------------------------------ points */
+
+static int compare_points(const void *a, const void *b)
+{
+	const struct cliff_point *x = a, *y = b;
+	if (x->curve != y->curve)
+		return x->curve < y->curve ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static int add_point(struct cliffs *cliffs, struct cliff_point point)
+{
+	struct cliff_point *grown =
+		vec_grow(cliffs->points, cliffs->count, &cliffs->capacity, sizeof(*grown));
+	if (!grown)
+		return err_note(-ENOMEM, "points of a curve: out of memory");
+	cliffs->points = grown;
+	grown[cliffs->count++] = point;
+	qsort(grown, cliffs->count, sizeof(*grown), compare_points);
+	return 0;
+}
+
+static bool has_curve(const struct bench_run *r)
+{
+	return bench_is_headline(r, &(struct bench_metric){.where = r->b->cliff.where});
+}
+
+/* What the key of a case says of the axis; 0: nothing. */
+static uint64_t value_in(const struct bench_run *r, const char *key)
+{
+	const char *axis = r->b->cliff.axis, *space;
+	const size_t length = strlen(axis);
+	for (; strncmp(key, axis, length) != 0 || key[length] != '='; key = space + 1)
+		if (!(space = strchr(key, ' ')))
+			return 0;
+	return strtoull(key + length + 1, NULL, 10);
+}
+
+bool cliffs_find_case(struct bench_run *r, const char *key, struct chosen_case *one_p)
+{
+	const uint64_t value = r->b->cliff.axis ? value_in(r, key) : 0;
+	for (size_t i = 0; value && i < r->count.total && !bench_interrupted; i++) {
+		if (curve_of(r, i) != i)
+			continue;
+		*one_p = (struct chosen_case){.index = i, .added = value};
+		bench_set_case(r, one_p);
+		if (strcmp(r->current.key, key) == 0)
+			return is_listed(r, value) || (is_between(r, value) && has_curve(r));
+	}
+	return false;
+}
+
+static double cost_of(const struct bench_run *r, double value)
+{
+	return strcmp(r->b->cliff.better, "lower") == 0 ? value : 1.0 / value;
+}
+
+static int take_done(struct bench_run *r)
+{
+	int status = 0;
+	for (size_t i = 0; status == 0 && i < r->done.count; i++) {
+		struct chosen_case one;
+		const double value = r->done.key[i].value;
+		if (!cliffs_find_case(r, r->done.key[i].text, &one))
+			continue;
+		r->cliffs.added_before += !is_listed(r, one.added);
+		if (has_curve(r))
+			status = add_point(&r->cliffs,
+					   (struct cliff_point){.curve = one.index,
+								.at = one.added,
+								.cost = cost_of(r, value)});
+	}
+	return status;
+}
+
+int cliffs_open(struct bench_run *r)
+{
+	const bool all =
+		!r->o.headline && !r->o.cases && !r->o.format && r->o.check != BENCH_CHECK_EVERY;
+	if (!r->b->cliff.axis)
+		return 0;
+	r->cliffs.wanted = all && !r->o.axis[axis_of(r)];
+	return r->o.cases ? 0 : take_done(r);
+}
+
+void cliffs_free(struct cliffs *cliffs)
+{
+	free(cliffs->points);
+	*cliffs = (struct cliffs){0};
+}
+
+int cliffs_note_case(struct bench_run *r, const struct chosen_case *one)
+{
+	const struct bench_cliff *cliff = &r->b->cliff;
+	if (!r->cliffs.wanted || !has_curve(r))
+		return 0;
+	const struct bench_metric metric = {.derived = cliff->derived, .variant = cliff->variant};
+	const struct bench_derived *d = bench_find_metric(r, &metric);
+	const bool sure = d && bench_derived_valid(r, d) && d->value > 0.0 &&
+			  !(d->high - d->low > 2 * SURE_WITHIN * d->value);
+	return add_point(&r->cliffs,
+			 (struct cliff_point){.curve = curve_of(r, one->index),
+					      .at = r->current.point[axis_of(r)].number,
+					      .cost = sure ? cost_of(r, d->value) : (double)NAN});
+}
+
+/* ------------------------------------------------------------------ the next case */
+
+static double ratio_of_places(const struct cliff_point *low, const struct cliff_point *high)
+{
+	return (double)high->at / (double)low->at;
+}
+
+/* A round number near `wanted` between the two, or 0: there is none. */
+static uint64_t place_between(const struct bench_run *r, const struct cliff_point *low,
+			      const struct cliff_point *high, double wanted)
+{
+	const uint64_t multiple = r->b->axes[axis_of(r)].multiple;
+	uint64_t grain = 1;
+	while (grain * 2 <= low->at / PARTS)
+		grain *= 2;
+	grain = multiple > grain ? multiple : grain;
+	uint64_t at = (uint64_t)(wanted / (double)grain + 0.5) * grain;
+	at -= multiple ? at % multiple : 0;
+	return at > low->at && at < high->at ? at : 0;
+}
+
+/* Where a case would show more about point i and the next one of `n` of a curve; 0: nowhere. */
+static uint64_t place_for(const struct bench_run *r, const struct cliff_point *p, size_t i,
+			  size_t n)
+{
+	const struct cliff_point *low = &p[i], *high = &p[i + 1];
+	const double middle = sqrt(low->cost * high->cost);
+	if (!(high->cost >= FALL * low->cost))
+		return 0;
+	if (ratio_of_places(low, high) > NEAR)
+		return place_between(r, low, high, sqrt((double)low->at * (double)high->at));
+	if (i + 2 < n && p[i + 2].cost < middle && ratio_of_places(high, &p[i + 2]) > APART)
+		return place_between(r, high, &p[i + 2], NEAR * (double)high->at);
+	if (i > 0 && p[i - 1].cost > middle && ratio_of_places(&p[i - 1], low) > APART)
+		return place_between(r, &p[i - 1], low, (double)low->at / NEAR);
+	return 0;
+}
+
+static size_t added_to(const struct bench_run *r, const struct cliff_point *p, size_t n)
+{
+	size_t added = 0;
+	for (size_t i = 0; i < n; i++)
+		added += !is_listed(r, p[i].at);
+	return added;
+}
+
+size_t cliffs_next_case(const struct bench_run *r, struct chosen_case *next_p)
+{
+	const struct cliffs *cliffs = &r->cliffs;
+	double widest = 0.0, wanted = 0.0;
+	for (size_t from = 0, to; cliffs->wanted && from < cliffs->count; from = to) {
+		const struct cliff_point *p = &cliffs->points[from];
+		for (to = from; to < cliffs->count && cliffs->points[to].curve == p->curve;)
+			to++;
+		const bool enough = added_to(r, p, to - from) >= MOST_ADDED;
+		for (size_t i = 0; !enough && i + 1 < to - from; i++) {
+			const uint64_t at = place_for(r, p, i, to - from);
+			const double width = log(ratio_of_places(&p[i], &p[i + 1])) / log(NEAR);
+			if (at == 0)
+				continue;
+			wanted += width > 1.0 ? ceil(log2(width)) : 1.0;
+			if (width > widest) {
+				widest = width;
+				*next_p = (struct chosen_case){.index = p->curve, .added = at};
+			}
+		}
+	}
+	return (size_t)wanted;
+}
