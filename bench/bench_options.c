@@ -97,7 +97,7 @@ static const struct option {
 	{"out", "FILE", "append records to FILE as well", take_text,
 	 offsetof(struct bench_options, out), BENCH_RUN},
 	{"done", "FILE",
-	 "skip the cases whose keys FILE lists, one a line; a tab and a "
+	 "skip the cases whose keys FILE lists, one a line; a tab and the "
 	 "value of the curve with cliffs may follow",
 	 take_text, offsetof(struct bench_options, done), BENCH_RUN},
 	{"cases", "FILE", "only the cases whose keys FILE lists, one per line", take_text,

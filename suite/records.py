@@ -21,7 +21,6 @@ from suite.folder import open_own
 
 SCHEMA, VERSION = "gpusig.record", "1.4.0"
 DONE = ("ok", "skipped")
-_SURE_WITHIN = 0.1  # bench/cases/cliffs.c has it, too
 _BLOCK = 1 << 20
 
 
@@ -51,7 +50,7 @@ class CaseStatus:
     headline_contended: bool = False
     graded: bool = False  # some number of it is
     too_few: bool = False  # samples, which are the same in number for all its variants
-    of_curve: float | None = None  # the value on the curve that may have cliffs, where it is known to 10 %
+    of_curve: tuple[float, float] | None = None  # the interval of its value on the curve with cliffs
 
 
 @dataclass
@@ -80,9 +79,9 @@ class ProgramStatus:
         return [key for key, case in self.cases.items() if case.status in DONE]
 
     def line(self, key: str) -> str:
-        """A case for --done, with its value on the curve that may have cliffs."""
-        case = self.cases.get(key)
-        return f"{key}\t{case.of_curve!r}" if case and case.of_curve is not None else key
+        """A case for --done, with its place on the curve that may have cliffs."""
+        of_curve = self.cases[key].of_curve
+        return f"{key}\t{of_curve[0]!r} {of_curve[1]!r}" if of_curve else key
 
     @property
     def failed(self) -> int:
@@ -237,13 +236,13 @@ def _enter_case(program_status: ProgramStatus, record: dict) -> None:
     program_status.flags.update(flags)
 
 
-def _of_curve(cliff: dict, numbers: list[dict]) -> float | None:
+def _of_curve(cliff: dict, numbers: list[dict]) -> tuple[float, float] | None:
     """What bench/cases/cliffs.h takes of a case; the program knows which cases have such a curve."""
     wanted = (cliff.get("derived"), cliff.get("variant"))
     for number in numbers:
         if (number.get("name"), number.get("variant")) == wanted and number.get("valid") is True:
-            value, low, high = (number.get(name) or 0.0 for name in ("value", "ci_low", "ci_high"))
-            return float(value) if high - low <= 2 * _SURE_WITHIN * value else None
+            value, low, high = (number.get(name) for name in ("value", "ci_low", "ci_high"))
+            return float(value if low is None else low), float(value if high is None else high)
     return None
 
 

@@ -70,17 +70,20 @@ int case_keys_read(const char *option, const char *path, struct case_keys *keys)
 		return status;
 	while (status == 0 && getline(&line, &capacity, file) >= 0) {
 		line[strcspn(line, "\n")] = '\0';
-		char *number = strchr(line, '\t');
-		if (number)
-			*number++ = '\0';
+		struct case_key one = {.low = NAN, .high = NAN};
+		char *numbers = strchr(line, '\t');
+		if (numbers) {
+			*numbers++ = '\0';
+			one.low = strtod(numbers, &numbers);
+			one.high = strtod(numbers, NULL);
+		}
 		struct case_key *grown =
 			vec_grow(keys->key, keys->count, &keys->capacity, sizeof(*grown));
 		if (grown)
 			keys->key = grown;
-		char *kept = grown ? strdup(line) : NULL;
-		if (kept)
-			keys->key[keys->count++] = (struct case_key){
-				kept, number ? strtod(number, NULL) : (double)NAN};
+		one.text = grown ? strdup(line) : NULL;
+		if (one.text)
+			keys->key[keys->count++] = one;
 		else
 			status = err_note(-ENOMEM, "%s %s: out of memory", option, path);
 	}

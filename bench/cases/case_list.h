@@ -20,7 +20,8 @@ struct bench_run;
 /* Keys of cases, as --done or --cases lists them: sorted, one of each. */
 struct case_key {
 	char *text;
-	double value; /* of the curve that may have cliffs; NaN: not given */
+	double low,
+		high; /* interval of the value on the curve that may have cliffs; NaN: not given */
 };
 
 struct case_keys {
@@ -28,8 +29,8 @@ struct case_keys {
 	size_t count, capacity;
 };
 
-/* Read one key a line; a tab and a number may follow. A NULL path is an empty list. -EINVAL with a
- * text that names the option: it cannot be read, or is neither a regular file nor /dev/null.
+/* Read one key a line; a tab and two numbers may follow. A NULL path is an empty list. -EINVAL with
+ * a text that names the option: it cannot be read, or is neither a regular file nor /dev/null.
  * -ENOMEM. The keys read so far are freed by case_keys_free(), also then. */
 int case_keys_read(const char *option, const char *path, struct case_keys *keys);
 void case_keys_free(struct case_keys *keys);

@@ -9,13 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The least growth of the cost that is looked at: intervals of 10 % on both sides do not reach. */
+/* The least growth of the cost that is looked at. */
 #define FALL 1.25
-#define NEAR 1.05       /* neighbours at this ratio are near enough */
-#define APART 1.1       /* with a gap of this ratio next to it a value stands alone */
-#define SURE_WITHIN 0.1 /* the interval of the median, to one side */
-#define MOST_ADDED 24   /* on a curve */
-#define PARTS 64        /* places are multiples of a power of two, about such a part of them */
+#define NEAR 1.05     /* neighbours at this ratio are near enough */
+#define APART 1.1     /* with a gap of this ratio next to it a value stands alone */
+#define MOST_ADDED 24 /* on a curve */
+#define PARTS 64      /* places are multiples of a power of two, about such a part of them */
 
 static size_t axis_of(const struct bench_run *r)
 {
@@ -111,25 +110,27 @@ bool cliffs_find_case(struct bench_run *r, const char *key, struct chosen_case *
 	return false;
 }
 
-static double cost_of(const struct bench_run *r, double value)
+/* The interval of the value is taken as seconds, or as 1 / the rate. */
+static int add_value(struct bench_run *r, size_t curve, uint64_t at, double low, double high)
 {
-	return strcmp(r->b->cliff.better, "lower") == 0 ? value : 1.0 / value;
+	const bool is_cost = strcmp(r->b->cliff.better, "lower") == 0;
+	return add_point(&r->cliffs, (struct cliff_point){.curve = curve,
+							  .at = at,
+							  .low = is_cost ? low : 1.0 / high,
+							  .high = is_cost ? high : 1.0 / low});
 }
 
 static int take_done(struct bench_run *r)
 {
 	int status = 0;
 	for (size_t i = 0; status == 0 && i < r->done.count; i++) {
+		const struct case_key *key = &r->done.key[i];
 		struct chosen_case one;
-		const double value = r->done.key[i].value;
-		if (!cliffs_find_case(r, r->done.key[i].text, &one))
+		if (!cliffs_find_case(r, key->text, &one))
 			continue;
 		r->cliffs.added_before += !is_listed(r, one.added);
 		if (has_curve(r))
-			status = add_point(&r->cliffs,
-					   (struct cliff_point){.curve = one.index,
-								.at = one.added,
-								.cost = cost_of(r, value)});
+			status = add_value(r, one.index, one.added, key->low, key->high);
 	}
 	return status;
 }
@@ -157,12 +158,13 @@ int cliffs_note_case(struct bench_run *r, const struct chosen_case *one)
 		return 0;
 	const struct bench_metric metric = {.derived = cliff->derived, .variant = cliff->variant};
 	const struct bench_derived *d = bench_find_metric(r, &metric);
-	const bool sure = d && bench_derived_valid(r, d) && d->value > 0.0 &&
-			  !(d->high - d->low > 2 * SURE_WITHIN * d->value);
-	return add_point(&r->cliffs,
-			 (struct cliff_point){.curve = curve_of(r, one->index),
-					      .at = r->current.point[axis_of(r)].number,
-					      .cost = sure ? cost_of(r, d->value) : (double)NAN});
+	double low = NAN, high = NAN;
+	if (d && bench_derived_valid(r, d)) {
+		low = isfinite(d->low) ? d->low : d->value;
+		high = isfinite(d->high) ? d->high : d->value;
+	}
+	return add_value(r, curve_of(r, one->index), r->current.point[axis_of(r)].number, low,
+			 high);
 }
 
 /* ------------------------------------------------------------------ the next case */
@@ -170,6 +172,14 @@ int cliffs_note_case(struct bench_run *r, const struct chosen_case *one)
 static double ratio_of_places(const struct cliff_point *low, const struct cliff_point *high)
 {
 	return (double)high->at / (double)low->at;
+}
+
+static double cost_of(const struct cliff_point *p) { return sqrt(p->low * p->high); }
+
+/* Not where one of them is unknown. */
+static bool falls(const struct cliff_point *from, const struct cliff_point *to)
+{
+	return cost_of(to) >= FALL * cost_of(from) && to->low > from->high;
 }
 
 /* A round number near `wanted` between the two, or 0: there is none. */
@@ -191,14 +201,14 @@ static uint64_t place_for(const struct bench_run *r, const struct cliff_point *p
 			  size_t n)
 {
 	const struct cliff_point *low = &p[i], *high = &p[i + 1];
-	const double middle = sqrt(low->cost * high->cost);
-	if (!(high->cost >= FALL * low->cost))
+	const double middle = sqrt(cost_of(low) * cost_of(high));
+	if (!falls(low, high))
 		return 0;
 	if (ratio_of_places(low, high) > NEAR)
 		return place_between(r, low, high, sqrt((double)low->at * (double)high->at));
-	if (i + 2 < n && p[i + 2].cost < middle && ratio_of_places(high, &p[i + 2]) > APART)
+	if (i + 2 < n && cost_of(&p[i + 2]) < middle && ratio_of_places(high, &p[i + 2]) > APART)
 		return place_between(r, high, &p[i + 2], NEAR * (double)high->at);
-	if (i > 0 && p[i - 1].cost > middle && ratio_of_places(&p[i - 1], low) > APART)
+	if (i > 0 && cost_of(&p[i - 1]) > middle && ratio_of_places(&p[i - 1], low) > APART)
 		return place_between(r, &p[i - 1], low, (double)low->at / NEAR);
 	return 0;
 }

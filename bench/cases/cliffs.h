@@ -3,12 +3,13 @@
  * Cases that are added where a curve of struct bench_cliff falls off a cliff.
  *
  * After the cases of the lists, two neighbours between which the curve's rate falls, or its seconds
- * grow, by a quarter or more get a case in the middle, and what of its halves still falls so is
- * halved again, the widest first, until it is narrower than 5 %. A slope ends by itself: its change
- * is divided with the interval. A rate that rises, as that of copies does with their size, is no
- * cliff, however steep. Where a single value stands out of its neighbours on both sides, one more
- * beside it shows whether it is one of several. Nothing is kept but the points, so that a run that
- * is continued goes on where it ended: --done may state the value of a case.
+ * grow, by a quarter or more and beyond their intervals get a case in the middle, and what of its
+ * halves still falls so is halved again, the widest first, until it is narrower than 5 %. A slope
+ * ends by itself: its change is divided with the interval. A rate that rises, as that of copies
+ * does with their size, is no cliff, however steep. Where a single value stands out of its
+ * neighbours on both sides, one more beside it shows whether it is one of several. Nothing is kept
+ * but the points, so that a run that is continued goes on where it ended: --done may state the
+ * value of a case.
  *
  * Only of default lists (a list of one's own is measured as it is written), and neither with
  * --headline, --cases, --check every nor a format of the program's own, which prints its cases.
@@ -26,7 +27,7 @@ struct chosen_case;
 struct cliff_point {
 	size_t curve; /* the index of its case with the first value of the axis */
 	uint64_t at;
-	double cost; /* seconds, or 1 / the rate; NaN: not known to 10 % */
+	double low, high; /* the interval of the cost, seconds or 1 / the rate; NaN: unknown */
 };
 
 struct cliffs {
