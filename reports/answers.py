@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The first two answers of the first screen, each in one sentence: how good is this machine, and at what? The
-third, how far this run can be trusted, is machine.verdict()."""
+"""The first answers of the first screen, each in one sentence: how good is this machine, at what, and where
+are its cliffs? The last one, how far this run can be trusted, is machine.verdict()."""
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Callable, List, Optional, Tuple
@@ -15,10 +16,12 @@ from reports.signature import Signature
 from reports.spread import shown_interval
 
 QUESTIONS = ("How good is this machine?", "At what is it good, and at what not?")
+CLIFFS = "Where does it fall off a cliff?"  # asked where there is one
 TRUST = "How far can this run be trusted?"
 _AT_MOST = 2  # strong points, and weak ones
 _STRONG_SHARE, _WEAK_SHARE = 0.8, 0.5  # of a bound, or of the ideal
 _LIKE_THE_OTHERS = 0.95  # of the median of all pairs
+_CLIFFS = 4
 _MATTERS = 1.05  # a ratio nearer to 1 says nothing
 
 # A device is bought for the first of these types that it has a nominal rate for, else for the first that it
@@ -243,5 +246,14 @@ def at_what(signature: Signature) -> str:
     return text + ("." if weak else "; no headline number shows a weakness.")
 
 
+def where_it_falls(signature: Signature) -> str:
+    """The deepest cliffs, the deepest first; empty where there are none."""
+    found = [cliff for section in signature.sections for cliff in section.results.get("cliffs", ())]
+    found.sort(key=lambda cliff: -abs(math.log(cliff["after"] / cliff["before"])))
+    text = listing([cliff["text"] for cliff in found[:_CLIFFS]], _CLIFFS)
+    return "%s." % (text[:1].upper() + text[1:]) if text else ""
+
+
 def answers(signature: Signature) -> List[Tuple[str, str]]:
-    return list(zip(QUESTIONS, (good(signature), at_what(signature))))
+    falls = where_it_falls(signature)
+    return list(zip(QUESTIONS, (good(signature), at_what(signature)))) + [(CLIFFS, falls)] * bool(falls)

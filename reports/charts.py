@@ -57,6 +57,7 @@ class Series:
     step: bool = False
     under: bool = False  # a broad pale line that another may lie on: what was expected
     quiet: bool = False  # no name at its end: its solid twin has one
+    falls: Sequence[Tuple[float, float, str]] = ()  # from where to where, and what a cliff is
 
 
 @dataclass
@@ -185,6 +186,8 @@ def _draw_series(canvas: Canvas, chart: LineChart, series: Series, x: Scale, y: 
     if len(band) > 1 and not series.step:
         edge = [(x(m.x), up(m.high)) for m in band] + [(x(m.x), up(m.low)) for m in reversed(band)]
         canvas.path(edge, "band f%d" % colour, closed=True)
+    for low, high, text in series.falls:
+        canvas.rect(x(low), y.end, max(x(high) - x(low), 2.0), y.start - y.end, "fall f%d" % colour, text)
     points = [(x(m.x), up(m.y)) for m in good]
     look = " dash" if series.dashed else " under" if series.under else ""
     canvas.path(_steps(points) if series.step else points, "curve s%d%s" % (colour, look))

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from reports import causes
 from reports.causes import CONTENDED, GRADES
 from reports.jsonl import is_number
 from reports.records import Case, Derived, Flag, Group, Scalar
+
+if TYPE_CHECKING:
+    from reports.cliffs import Cliff
 
 _NUMBERED = re.compile(
     r"([A-Za-z][A-Za-z_-]*?)[-_]?([0-9]{1,9})\Z"
@@ -50,6 +53,7 @@ class Curve:
     unit: str
     formula: str
     points: List[Point] = field(default_factory=list)
+    cliffs: Sequence[Cliff] = ()
 
     @property
     def valid(self) -> List[Point]:

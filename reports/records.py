@@ -40,6 +40,17 @@ class Primary:
 
 
 @dataclass(frozen=True)
+class CliffAxis:
+    """Which curves may have cliffs: this quantity of this variant along this axis, in cases of `where`."""
+
+    axis: str
+    derived: str
+    variant: str
+    where: Mapping[str, Scalar]
+    better: str
+
+
+@dataclass(frozen=True)
 class Variant:
     name: str
     n: int
@@ -150,6 +161,7 @@ class Run:
     primary: Tuple[Primary, ...]
     provenance: Mapping[str, Optional[Scalar]]
     environment: Mapping[str, Scalar]
+    cliff: Optional[CliffAxis] = None
 
     @property
     def device_spec(self) -> str:
@@ -249,6 +261,18 @@ def _primary(reader: Reader) -> Primary:
     )
 
 
+def _cliff(reader: Reader) -> Optional[CliffAxis]:
+    if not reader.json:
+        return None
+    return CliffAxis(
+        reader.text("axis"),
+        reader.text("derived"),
+        reader.text("variant"),
+        _numbers(reader.scalars("where")),
+        reader.text_or("better") or "higher",
+    )
+
+
 def _provenance(reader: Reader) -> Tuple[Dict[str, Optional[Scalar]], Dict[str, Scalar]]:
     """Flat; the value of an unknown key is shown as text."""
     flat: Dict[str, Optional[Scalar]] = {}
@@ -285,6 +309,7 @@ def run_of(reader: Reader, line: int) -> Run:
         primary=tuple(_primary(p) for p in reader.objects("primary")),
         provenance=provenance,
         environment=environment,
+        cliff=_cliff(reader.object_or_empty("cliff")),
     )
 
 

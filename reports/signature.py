@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
+from reports import cliffs
 from reports.causes import ERROR, NOT_STARTED
 from reports.curves import Curve, axis_unit, cause_of, curves_of, flags_of, marks, numeric_axis, why_invalid
 from reports.jsonl import Json, is_number
@@ -328,6 +329,7 @@ def _metrics(sections: List[Section], main: str) -> Tuple[Dict[str, Json], List[
         suffix = "" if section.group.device in (main, "none") else "@" + section.group.device
         metrics.update(all_of(section.group, suffix))
         metrics.update(_fit_metrics(section, suffix))
+        metrics.update(cliffs.metrics(section.group, section.results.get("cliffs", ()), suffix))
         taken, absent, tried = primary_of(section.group, suffix)
         primary.update(taken)
         tries.update(tried)

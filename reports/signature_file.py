@@ -18,14 +18,15 @@ SCHEMA, VERSION, READS = "gpusig.signature", "3.2.0", 3
 MALFORMED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
 
 # What advice (advise_machine.py, advise_uncertainty.py) and scorecard/predictions.py read, as curves or as
-# values; and facts.
+# values, and where the cliffs are; and facts.
 _READ = {
     "gemm/efficiency": ("flop_rate",),
     "gemm/split": ("flop_rate",),
     "micro/copy_contention": ("CIL",),
-    "micro/copy_path": ("bandwidth", "both_ways_time_ratio"),
+    "micro/copy_path": ("bandwidth", "bandwidth_cliff", "both_ways_time_ratio"),
+    "micro/latency": ("latency_cliff",),
     "micro/launch": ("stream_hop_time", "time"),
-    "micro/memory": ("bandwidth",),
+    "micro/memory": ("bandwidth", "bandwidth_cliff"),
     "micro/occupancy": ("flop_rate", "time"),
     "micro/priority": ("wait_ratio",),
     "overlap/shaping": ("normalised_time",),

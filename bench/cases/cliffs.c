@@ -177,7 +177,7 @@ static double ratio_of_places(const struct cliff_point *low, const struct cliff_
 static double cost_of(const struct cliff_point *p) { return sqrt(p->low * p->high); }
 
 /* Not where one of them is unknown. */
-static bool falls(const struct cliff_point *from, const struct cliff_point *to)
+static bool is_fall(const struct cliff_point *from, const struct cliff_point *to)
 {
 	return cost_of(to) >= FALL * cost_of(from) && to->low > from->high;
 }
@@ -202,7 +202,7 @@ static uint64_t place_for(const struct bench_run *r, const struct cliff_point *p
 {
 	const struct cliff_point *low = &p[i], *high = &p[i + 1];
 	const double middle = sqrt(cost_of(low) * cost_of(high));
-	if (!falls(low, high))
+	if (!is_fall(low, high))
 		return 0;
 	if (ratio_of_places(low, high) > NEAR)
 		return place_between(r, low, high, sqrt((double)low->at * (double)high->at));

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Dict, List, Mapping, Optional
 
+from reports import cliffs
 from reports.causes import GRADES
 from reports.curves import Curve, why_invalid
 from reports.quantity import plural
@@ -122,7 +123,13 @@ def section_of(group: Group, curves: List[Curve], others: Optional[Mapping[str, 
         spec.title or sentence(group.program.replace("/", ": ").replace("_", " ")),
         others=others or {},
     )
+    for curve in curves:
+        if cliffs.may_have(curve, group.run.cliff):
+            curve.cliffs = cliffs.find(curve, group.run.cliff.better)
     section.results = spec.results(section)
-    section.summary = sentence(spec.summary(section)) + _caution(section)
+    if group.run.cliff:
+        section.results["cliffs"] = cliffs.results_of(group, curves)
+    section.summary = sentence(spec.summary(section)) + cliffs.sentence(section.results.get("cliffs", ()))
+    section.summary += _caution(section)
     section.findings = spec.findings(section)
     return section

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Dict, List, Mapping, Sequence, Tuple
 
+from reports import cliffs
 from reports.charts import LineChart, Mark, Series, draw_lines, share_ranges
 from reports.curves import Curve, Point, fixed_text, samples_behind, varying, why_invalid
 from reports.jsonl import Json, is_number
@@ -28,7 +29,10 @@ def mark_of(point: Point) -> Mark:
 
 
 def series_of(curve: Curve, name: str, colour: int, **style: bool) -> Series:
-    return Series(name, [mark_of(p) for p in curve.points if p.value is not None], colour, **style)
+    falls = [(cliff.low, cliff.high, cliffs.text_of(cliff, curve)) for cliff in curve.cliffs]
+    return Series(
+        name, [mark_of(p) for p in curve.points if p.value is not None], colour, falls=falls, **style
+    )
 
 
 def grouped(curves: Sequence[Curve]) -> List[List[Curve]]:

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where a curve falls off a cliff: its rate falls, or its seconds grow, by a quarter or more at once.
+
+Which curves may have some, a program states (struct bench_cliff of bench/bench.h). It adds cases until the
+place is known to 5 % (bench/cases/cliffs.h)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import median_high, median_low
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple
+
+from reports.curves import Curve, Point
+from reports.jsonl import Json
+from reports.metrics import metric, metric_name
+from reports.quantity import axis_value, human, listing, spell
+from reports.records import CliffAxis, Group, Scalar
+
+FALL = 1.25  # the least growth of the cost, seconds or 1 / the rate
+_WITHIN = 2.0  # from the last point before to the first one after; what takes longer is a slope
+_ALL, _CORE = 0.97, 0.8  # of a fall: levels are outside; the narrowest part with so much is where
+_LEVEL = 3  # points, whose median is the level before or after
+_SURE = 2  # points on either side at least
+_OF_CAPACITY = 1.5  # a cliff at a cache's capacity within this factor is the cache's
+
+FORMULA = (
+    "where the cost (seconds, or 1 / rate) passes the geometric mean of the levels before and after, on a "
+    "straight line of logarithms between its neighbours; the interval is from the last point before to the "
+    "first one after; a level is the median of %d points" % _LEVEL
+)
+
+
+@dataclass(frozen=True)
+class Cliff:
+    at: float
+    low: float
+    high: float
+    before: float  # the curve's values
+    after: float
+    points: int  # that the levels are of
+
+
+def may_have(curve: Curve, cliff: Optional[CliffAxis]) -> bool:
+    """Whether the program looks for cliffs on this curve."""
+    return (
+        cliff is not None
+        and (curve.axis, curve.derived, curve.variant) == (cliff.axis, cliff.derived, cliff.variant)
+        and all(curve.fixed.get(name) == value for name, value in cliff.where.items())
+    )
+
+
+def _value(cost: float, better: str) -> float:
+    """And the cost of a value."""
+    return cost if better == "lower" else 1 / cost
+
+
+def _apart(a: Point, b: Point) -> bool:
+    """Whether their intervals keep them apart."""
+    ends = [
+        (p.value if p.ci_low is None else p.ci_low, p.value if p.ci_high is None else p.ci_high)
+        for p in (a, b)
+    ]
+    return ends[0][0] > ends[1][1] or ends[1][0] > ends[0][1]
+
+
+@dataclass(frozen=True)
+class _Fall:
+    """Indexes of points: all of it is from `begin` to `end`, nearly all of it from `last` to `first`."""
+
+    begin: int
+    last: int
+    first: int
+    end: int
+
+
+def _falls(cost: Sequence[float], points: Sequence[Point], first: int, last: int) -> List[_Fall]:
+    """Between these two points: the largest growth within an octave, and those on both sides of it."""
+    x = [p.x for p in points]
+    near = [(i, j) for i in range(first, last) for j in range(i + 1, last + 1) if x[j] <= _WITHIN * x[i]]
+    growth = {pair: math.log(cost[pair[1]] / cost[pair[0]]) for pair in near}
+    most = max(growth.values(), default=0.0)
+    if most < math.log(FALL):
+        return []
+
+    def narrowest(share: float) -> Tuple[int, int]:
+        pairs = [p for p in near if growth[p] >= share * most]
+        return min(pairs, key=lambda p: x[p[1]] / x[p[0]])
+
+    begin, end = narrowest(_ALL)
+    inside = [p for p in near if begin <= p[0] and p[1] <= end and growth[p] >= _CORE * most]
+    core = min(inside, key=lambda p: x[p[1]] / x[p[0]])
+    here = [_Fall(begin, *core, end)] if _apart(points[core[0]], points[core[1]]) else []
+    return _falls(cost, points, first, begin) + here + _falls(cost, points, end, last)
+
+
+def _crossing(cost: Sequence[float], points: Sequence[Point], fall: _Fall, level: float) -> float:
+    for i in range(fall.begin, fall.end):
+        if cost[i] <= level <= cost[i + 1] and cost[i] < cost[i + 1]:
+            part = math.log(level / cost[i]) / math.log(cost[i + 1] / cost[i])
+            return points[i].x * (points[i + 1].x / points[i].x) ** part
+    return math.sqrt(points[fall.last].x * points[fall.first].x)
+
+
+def find(curve: Curve, better: str) -> List[Cliff]:
+    """In the order of the axis."""
+    points = [p for p in curve.valid if p.value > 0 and p.x > 0]
+    cost = [_value(p.value, better) for p in points]
+    falls = _falls(cost, points, 0, len(points) - 1)
+    found = []
+    for n, fall in enumerate(falls):
+        least = falls[n - 1].end if n else 0
+        most = falls[n + 1].begin if n + 1 < len(falls) else len(points) - 1
+        before = cost[max(least, fall.begin - _LEVEL + 1) : fall.begin + 1]
+        after = cost[fall.end : min(most, fall.end + _LEVEL - 1) + 1]
+        # Of two the one that speaks against a fall.
+        low, high = median_high(before), median_low(after)
+        if min(len(before), len(after)) < _SURE or high < FALL * low:
+            continue
+        found.append(
+            Cliff(
+                _crossing(cost, points, fall, math.sqrt(low * high)),
+                points[fall.last].x,
+                points[fall.first].x,
+                _value(low, better),
+                _value(high, better),
+                len(before) + len(after),
+            )
+        )
+    return found
+
+
+# ------------------------------------------------------------------ what is said of them
+
+
+def text_of(cliff: Cliff, curve: Curve, what: str = "") -> str:
+    """ "read bandwidth falls from 17 TB/s to 5.3 TB/s between 244 MiB and 262 MiB"."""
+    words = [str(v) for v in curve.fixed.values() if isinstance(v, str)] + [spell(curve.derived)]
+    return "%s %s from %s to %s between %s and %s" % (
+        what or " ".join(words),
+        "rises" if cliff.after > cliff.before else "falls",
+        human(cliff.before, curve.unit),
+        human(cliff.after, curve.unit),
+        axis_value(cliff.low, curve.axis_unit),
+        axis_value(cliff.high, curve.axis_unit),
+    )
+
+
+def _capacity_of(cliff: Cliff, device: Mapping[str, object]) -> str:
+    """The nearest cache that ends there: of a unit, of all units, or of the device; empty: none."""
+    units, stated = device.get("units") or 1, {}
+    for name, key in (("L1", "l1_bytes"), ("L2", "l2_bytes"), ("LLC", "llc_bytes")):
+        one = float(device.get(key) or 0)
+        stated.update({one: name} if name == "LLC" else {one: name, one * units: name})
+    name, off = min(
+        ((name, abs(math.log(cliff.at / capacity))) for capacity, name in stated.items() if capacity),
+        key=lambda each: each[1],
+        default=("", math.inf),
+    )
+    return name if off <= math.log(_OF_CAPACITY) else ""
+
+
+def results_of(group: Group, curves: Sequence[Curve]) -> List[Json]:
+    """As a signature has them; `name` tells the cliffs of a curve apart: a cache's, or else a number."""
+    device = group.run.devices[0] if group.run.devices else {}
+    found = []
+    for curve in curves:
+        names: List[str] = []
+        for cliff in curve.cliffs:
+            name = _capacity_of(cliff, device)
+            names.append(name if name and name not in names else str(len(names) + 1))
+            found.append(
+                {
+                    "where": dict(curve.fixed),
+                    "variant": curve.variant,
+                    "derived": curve.derived,
+                    "axis": curve.axis,
+                    "axis_unit": curve.axis_unit,
+                    "unit": curve.unit,
+                    "name": names[-1],
+                    "at": cliff.at,
+                    "low": cliff.low,
+                    "high": cliff.high,
+                    "before": cliff.before,
+                    "after": cliff.after,
+                    "points": cliff.points,
+                    "text": text_of(cliff, curve),
+                    "formula": FORMULA,
+                }
+            )
+    return found
+
+
+def sentence(found: Sequence[Json]) -> str:
+    """A part of a summary, with a space before it; empty where there are none."""
+    text = listing([cliff["text"] for cliff in found], len(found))
+    return " %s." % (text[:1].upper() + text[1:]) if text else ""
+
+
+def metrics(group: Group, found: Sequence[Json], suffix: str) -> Dict[str, Json]:
+    """The places, which are neither better nor worse: where a cache ends is as it is."""
+    entries = {}
+    for cliff in found:
+        quantity = cliff["derived"] + "_cliff"
+        labels: Dict[str, Scalar] = dict(cliff["where"], variant=cliff["variant"], cliff=cliff["name"])
+        entries[metric_name(group.program, quantity, labels, suffix)] = metric(
+            group,
+            cliff["at"],
+            cliff["axis_unit"],
+            cliff["formula"],
+            ci_low=cliff["low"],
+            ci_high=cliff["high"],
+            n=cliff["points"],
+            quantity=quantity,
+        )
+    return entries
