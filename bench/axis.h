@@ -46,7 +46,8 @@ struct axis {
 	/* Instead of quick and full on a GPU-class device; NULL: the same. */
 	const char *gpu_class, *gpu_class_full;
 
-	/* SIZE, COUNT: bounds (max 0: none), and what values must be multiples of (0 is 1). */
+	/* SIZE, COUNT: bounds (max 0: none), and what values must be multiples of (0 is 1); WORD:
+	 * what numbers that are added at cliffs are multiples of. */
 	uint64_t min, max, multiple;
 
 	/* WORD: the allowed values, NULL-terminated. */

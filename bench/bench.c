@@ -169,7 +169,7 @@ void bench_set_case(struct bench_run *r, const struct chosen_case *one)
 {
 	bench_set_point(r, one->index);
 	if (one->added) {
-		r->current.point[bench_axis_position(r, r->b->cliff.axis)].number = one->added;
+		cliffs_set_value(r, one->added);
 		set_key(r);
 	}
 }

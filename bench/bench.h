@@ -120,7 +120,7 @@ struct bench_metric {
  * so from one value of the axis' default list to the next, the harness adds cases between the two
  * until the place is known to 5 % (bench/cases/cliffs.h). */
 struct bench_cliff {
-	const char *axis; /* of numbers */
+	const char *axis; /* of numbers, or of words of which "n64" and the like are on it */
 	const char
 		*derived; /* a rate, or seconds that are about constant where there is no cliff */
 	const char *variant;

@@ -27,7 +27,7 @@
 static const struct axis axes[] = {
 	BENCH_GEMM_TYPES(.quick = "f32,f64,tf32,f16,bf16,f8"),
 	BENCH_GEMM_SHAPES(
-			.quick = "n256,n384,n512,n768,n1024,n2048," NAMED,
+			.multiple = 16, .quick = "n256,n384,n512,n768,n1024,n2048," NAMED,
 			.simulated = "n128,n256,n384,n512,n768,n1024," NAMED,
 			.full = "n64,n128,n256,n384,n512,n768,n1000,n1024,n1040,n2048,n4096," NAMED,
 			.gpu_class = "n1024,n1536,n2048,n3072,n4096,square," NAMED,
@@ -167,6 +167,7 @@ static const struct bench bench = {
 	.axes = axes,
 	.variants = efficiency_variants,
 	.primary = primary,
+	.cliff = {"shape", "flop_rate", "gemm", "higher", NULL},
 	.state_bytes = sizeof(struct state),
 	.admit = bench_gemm_admit,
 	.setup = setup,

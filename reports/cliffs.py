@@ -7,11 +7,12 @@ place is known to 5 % (bench/cases/cliffs.h)."""
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from statistics import median_high, median_low
-from typing import Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Dict, List, Mapping, Sequence, Tuple
 
-from reports.curves import Curve, Point
+from reports.curves import Curve, Point, fixed_text, point_of
 from reports.jsonl import Json
 from reports.metrics import metric, metric_name
 from reports.quantity import axis_value, human, listing, spell
@@ -21,13 +22,14 @@ FALL = 1.25  # the least growth of the cost, seconds or 1 / the rate
 _WITHIN = 2.0  # from the last point before to the first one after; what takes longer is a slope
 _ALL, _CORE = 0.97, 0.8  # of a fall: levels are outside; the narrowest part with so much is where
 _LEVEL = 3  # points, whose median is the level before or after
-_SURE = 2  # points on either side at least
+_BETTER = math.sqrt(FALL)  # what gets better by so much is another level
+_SURE = 2  # points after it at least: one slow value is none
 _OF_CAPACITY = 1.5  # a cliff at a cache's capacity within this factor is the cache's
 
 FORMULA = (
-    "where the cost (seconds, or 1 / rate) passes the geometric mean of the levels before and after, on a "
+    "where the cost (seconds, or 1 / rate) passes the geometric mean of the values before and after, on a "
     "straight line of logarithms between its neighbours; the interval is from the last point before to the "
-    "first one after; a level is the median of %d points" % _LEVEL
+    "first one after"
 )
 
 
@@ -41,13 +43,39 @@ class Cliff:
     points: int  # that the levels are of
 
 
-def may_have(curve: Curve, cliff: Optional[CliffAxis]) -> bool:
-    """Whether the program looks for cliffs on this curve."""
-    return (
-        cliff is not None
-        and (curve.axis, curve.derived, curve.variant) == (cliff.axis, cliff.derived, cliff.variant)
-        and all(curve.fixed.get(name) == value for name, value in cliff.where.items())
-    )
+def _is_place(fixed: Mapping[str, Scalar], cliff: CliffAxis) -> bool:
+    return all(fixed.get(name) == value for name, value in cliff.where.items())
+
+
+def _curves_of_words(group: Group, cliff: CliffAxis) -> List[Curve]:
+    """Over the number in "n1024" and the like."""
+    found: Dict[str, Curve] = {}
+    for case in group.cases.values():
+        word = re.fullmatch(r"n([0-9]{1,9})", str(case.axes.get(cliff.axis)))
+        fixed = {name: value for name, value in case.axes.items() if name != cliff.axis}
+        for derived in case.derived if word and _is_place(fixed, cliff) else ():
+            if (derived.name, derived.variant) == (cliff.derived, cliff.variant):
+                curve = Curve(
+                    derived.name, cliff.variant, fixed, cliff.axis, "", derived.unit, derived.formula
+                )
+                curve = found.setdefault(fixed_text(fixed), curve)
+                curve.points.append(point_of(case, derived, float(word.group(1))))
+    for curve in found.values():
+        curve.points.sort(key=lambda p: p.x)
+    return list(found.values())
+
+
+def look_for(group: Group, curves: Sequence[Curve]) -> List[Curve]:
+    """Finds those of the curves on which the program looks for some; returns these curves."""
+    cliff = group.run.cliff
+    if cliff is None:
+        return []
+    what = (cliff.axis, cliff.derived, cliff.variant)
+    own = [c for c in curves if (c.axis, c.derived, c.variant) == what and _is_place(c.fixed, cliff)]
+    own = own or _curves_of_words(group, cliff)
+    for curve in own:
+        curve.cliffs = find(curve, cliff.better)
+    return own
 
 
 def _value(cost: float, better: str) -> float:
@@ -74,32 +102,46 @@ class _Fall:
     end: int
 
 
+def _growths(
+    cost: Sequence[float], x: Sequence[float], first: int, last: int
+) -> Dict[Tuple[int, int], float]:
+    """The logarithm of the growth of the cost from one point to another, within an octave and where it does
+    not get better on the way."""
+    found = {}
+    for i in range(first, last):
+        most = cost[i]
+        for j in range(i + 1, last + 1):
+            most = max(most, cost[j])
+            if x[j] > _WITHIN * x[i] or cost[j] * _BETTER < most:
+                break
+            found[i, j] = math.log(cost[j] / cost[i])
+    return found
+
+
 def _falls(cost: Sequence[float], points: Sequence[Point], first: int, last: int) -> List[_Fall]:
-    """Between these two points: the largest growth within an octave, and those on both sides of it."""
+    """Between these two points: the largest growth, and those on both sides of it."""
     x = [p.x for p in points]
-    near = [(i, j) for i in range(first, last) for j in range(i + 1, last + 1) if x[j] <= _WITHIN * x[i]]
-    growth = {pair: math.log(cost[pair[1]] / cost[pair[0]]) for pair in near}
+    growth = _growths(cost, x, first, last)
     most = max(growth.values(), default=0.0)
     if most < math.log(FALL):
         return []
 
     def narrowest(share: float) -> Tuple[int, int]:
-        pairs = [p for p in near if growth[p] >= share * most]
+        pairs = [p for p in growth if growth[p] >= share * most]
         return min(pairs, key=lambda p: x[p[1]] / x[p[0]])
 
     begin, end = narrowest(_ALL)
-    inside = [p for p in near if begin <= p[0] and p[1] <= end and growth[p] >= _CORE * most]
+    inside = [p for p in growth if begin <= p[0] and p[1] <= end and growth[p] >= _CORE * most]
     core = min(inside, key=lambda p: x[p[1]] / x[p[0]])
     here = [_Fall(begin, *core, end)] if _apart(points[core[0]], points[core[1]]) else []
     return _falls(cost, points, first, begin) + here + _falls(cost, points, end, last)
 
 
-def _crossing(cost: Sequence[float], points: Sequence[Point], fall: _Fall, level: float) -> float:
-    for i in range(fall.begin, fall.end):
-        if cost[i] <= level <= cost[i + 1] and cost[i] < cost[i + 1]:
-            part = math.log(level / cost[i]) / math.log(cost[i + 1] / cost[i])
-            return points[i].x * (points[i + 1].x / points[i].x) ** part
-    return math.sqrt(points[fall.last].x * points[fall.first].x)
+def _crossing(cost: Sequence[float], points: Sequence[Point], fall: _Fall) -> float:
+    middle = math.sqrt(cost[fall.begin] * cost[fall.end])
+    i = next(i for i in range(fall.begin, fall.end) if cost[i] <= middle <= cost[i + 1])
+    part = math.log(middle / cost[i]) / math.log(cost[i + 1] / cost[i])
+    return points[i].x * (points[i + 1].x / points[i].x) ** part
 
 
 def find(curve: Curve, better: str) -> List[Cliff]:
@@ -114,16 +156,15 @@ def find(curve: Curve, better: str) -> List[Cliff]:
         before = cost[max(least, fall.begin - _LEVEL + 1) : fall.begin + 1]
         after = cost[fall.end : min(most, fall.end + _LEVEL - 1) + 1]
         # Of two the one that speaks against a fall.
-        low, high = median_high(before), median_low(after)
-        if min(len(before), len(after)) < _SURE or high < FALL * low:
+        if len(after) < _SURE or median_low(after) < FALL * median_high(before):
             continue
         found.append(
             Cliff(
-                _crossing(cost, points, fall, math.sqrt(low * high)),
+                _crossing(cost, points, fall),
                 points[fall.last].x,
                 points[fall.first].x,
-                _value(low, better),
-                _value(high, better),
+                points[fall.begin].value,
+                points[fall.end].value,
                 len(before) + len(after),
             )
         )
@@ -193,7 +234,7 @@ def results_of(group: Group, curves: Sequence[Curve]) -> List[Json]:
 
 def sentence(found: Sequence[Json]) -> str:
     """A part of a summary, with a space before it; empty where there are none."""
-    text = listing([cliff["text"] for cliff in found], len(found))
+    text = listing([cliff["text"] for cliff in found])
     return " %s." % (text[:1].upper() + text[1:]) if text else ""
 
 

@@ -20,7 +20,7 @@ MALFORMED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError
 # What advice (advise_machine.py, advise_uncertainty.py) and scorecard/predictions.py read, as curves or as
 # values, and where the cliffs are; and facts.
 _READ = {
-    "gemm/efficiency": ("flop_rate",),
+    "gemm/efficiency": ("flop_rate", "flop_rate_cliff"),
     "gemm/split": ("flop_rate",),
     "micro/copy_contention": ("CIL",),
     "micro/copy_path": ("bandwidth", "bandwidth_cliff", "both_ways_time_ratio"),

@@ -5,7 +5,9 @@
 #include "lib/vec.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,11 +38,36 @@ static size_t curve_of(const struct bench_run *r, size_t index)
 	return index - index / stride % r->axes[axis_of(r)].count * stride;
 }
 
+/* The number of "64", or of "n64"; 0: there is none. */
+static uint64_t number_in(const char *text)
+{
+	text += *text == 'n';
+	return *text >= '0' && *text <= '9' ? strtoull(text, NULL, 10) : 0;
+}
+
+static uint64_t number_of(const struct bench_run *r, const struct axis_value *value)
+{
+	if (r->b->axes[axis_of(r)].kind != AXIS_WORD)
+		return value->number;
+	return *value->word == 'n' ? number_in(value->word) : 0;
+}
+
+void cliffs_set_value(struct bench_run *r, uint64_t at)
+{
+	struct axis_value *value = &r->current.point[axis_of(r)];
+	if (r->b->axes[axis_of(r)].kind == AXIS_WORD) {
+		snprintf(r->cliffs.word, sizeof(r->cliffs.word), "n%" PRIu64, at);
+		value->word = r->cliffs.word;
+	} else {
+		value->number = at;
+	}
+}
+
 static bool is_listed(const struct bench_run *r, uint64_t at)
 {
 	const struct axis_list *list = &r->axes[axis_of(r)];
 	for (size_t i = 0; i < list->count; i++)
-		if (list->values[i].number == at)
+		if (number_of(r, &list->values[i]) == at)
 			return true;
 	return false;
 }
@@ -52,8 +79,9 @@ static bool is_between(const struct bench_run *r, uint64_t at)
 	const uint64_t multiple = r->b->axes[axis_of(r)].multiple;
 	bool below = false, above = false;
 	for (size_t i = 0; i < list->count; i++) {
-		below = below || list->values[i].number < at;
-		above = above || list->values[i].number > at;
+		const uint64_t number = number_of(r, &list->values[i]);
+		below = below || (number && number < at);
+		above = above || number > at;
 	}
 	return below && above && (!multiple || at % multiple == 0);
 }
@@ -93,7 +121,7 @@ static uint64_t value_in(const struct bench_run *r, const char *key)
 	for (; strncmp(key, axis, length) != 0 || key[length] != '='; key = space + 1)
 		if (!(space = strchr(key, ' ')))
 			return 0;
-	return strtoull(key + length + 1, NULL, 10);
+	return number_in(key + length + 1);
 }
 
 bool cliffs_find_case(struct bench_run *r, const char *key, struct chosen_case *one_p)
@@ -137,11 +165,13 @@ static int take_done(struct bench_run *r)
 
 int cliffs_open(struct bench_run *r)
 {
+	static const char defaults[] = "default";
 	const bool all =
 		!r->o.headline && !r->o.cases && !r->o.format && r->o.check != BENCH_CHECK_EVERY;
 	if (!r->b->cliff.axis)
 		return 0;
-	r->cliffs.wanted = all && !r->o.axis[axis_of(r)];
+	const char *given = r->o.axis[axis_of(r)];
+	r->cliffs.wanted = all && (!given || strncmp(given, defaults, strlen(defaults)) == 0);
 	return r->o.cases ? 0 : take_done(r);
 }
 
@@ -154,7 +184,8 @@ void cliffs_free(struct cliffs *cliffs)
 int cliffs_note_case(struct bench_run *r, const struct chosen_case *one)
 {
 	const struct bench_cliff *cliff = &r->b->cliff;
-	if (!r->cliffs.wanted || !has_curve(r))
+	const uint64_t at = cliff->axis ? number_of(r, &r->current.point[axis_of(r)]) : 0;
+	if (!r->cliffs.wanted || at == 0 || !has_curve(r))
 		return 0;
 	const struct bench_metric metric = {.derived = cliff->derived, .variant = cliff->variant};
 	const struct bench_derived *d = bench_find_metric(r, &metric);
@@ -163,8 +194,7 @@ int cliffs_note_case(struct bench_run *r, const struct chosen_case *one)
 		low = isfinite(d->low) ? d->low : d->value;
 		high = isfinite(d->high) ? d->high : d->value;
 	}
-	return add_value(r, curve_of(r, one->index), r->current.point[axis_of(r)].number, low,
-			 high);
+	return add_value(r, curve_of(r, one->index), at, low, high);
 }
 
 /* ------------------------------------------------------------------ the next case */

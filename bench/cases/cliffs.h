@@ -35,11 +35,15 @@ struct cliffs {
 	struct cliff_point *points; /* sorted by curve and place */
 	size_t count, capacity;
 	size_t added_before; /* cases of --done that none of the lists has */
+	char word[24];       /* of the current case, on an axis of words such as "n64" */
 };
 
 /* Takes what --done says. -ENOMEM with a text. */
 int cliffs_open(struct bench_run *r);
 void cliffs_free(struct cliffs *cliffs);
+
+/* Another value of the axis for the current case. */
+void cliffs_set_value(struct bench_run *r, uint64_t at);
 
 /* The current case was measured. -ENOMEM with a text. */
 int cliffs_note_case(struct bench_run *r, const struct chosen_case *one);

@@ -123,12 +123,10 @@ def section_of(group: Group, curves: List[Curve], others: Optional[Mapping[str, 
         spec.title or sentence(group.program.replace("/", ": ").replace("_", " ")),
         others=others or {},
     )
-    for curve in curves:
-        if cliffs.may_have(curve, group.run.cliff):
-            curve.cliffs = cliffs.find(curve, group.run.cliff.better)
+    own = cliffs.look_for(group, curves)
     section.results = spec.results(section)
     if group.run.cliff:
-        section.results["cliffs"] = cliffs.results_of(group, curves)
+        section.results["cliffs"] = cliffs.results_of(group, own)
     section.summary = sentence(spec.summary(section)) + cliffs.sentence(section.results.get("cliffs", ()))
     section.summary += _caution(section)
     section.findings = spec.findings(section)

@@ -287,6 +287,61 @@ static void an_added_case_can_be_named(void)
 	unlink(path);
 }
 
+static int accept_any(const char *word)
+{
+	(void)word;
+	return 0;
+}
+
+static int setup_word(struct bench_case *c)
+{
+	const char *word = axis_str(c, "shape");
+	if (ran.count < MOST)
+		ran.size[ran.count++] = *word == 'n' ? strtoull(word + 1, NULL, 10) : 0;
+	return 0;
+}
+
+static int body_word(struct bench_case *c, unsigned variant, uint64_t iterations)
+{
+	const char *word = axis_str(c, "shape");
+	(void)variant;
+	/* A square costs twice as much from here on; what is none always does. */
+	const bool costs = *word != 'n' || strtoull(word + 1, NULL, 10) > 1234;
+	c->self_seconds = (costs ? 2e-3 : 1e-3) * (double)iterations;
+	return 0;
+}
+
+static void squares_are_numbers_too(void)
+{
+	static const struct axis shapes[] = {{.name = "shape",
+					      .kind = AXIS_WORD,
+					      .accept = accept_any,
+					      .multiple = 16,
+					      .quick = "g1,n512,n1024,8x8x8,n2048,n4096"},
+					     {0}};
+	static struct bench other;
+	double below, above;
+	other = bench;
+	other.axes = shapes;
+	other.model = NULL;
+	other.setup = setup_word;
+	other.body = body_word;
+	other.cliff = (struct bench_cliff){"shape", "time", "only", "lower", NULL};
+	ran.count = 0;
+	expect(run_captured(&other, output, "--device", "sim", "--format", "json") == 0);
+	find_interval(1235.0, &below, &above);
+	expect(ran.count > 6 && below >= 1024.0 && above <= 1.05 * below);
+	for (size_t i = 6; i < ran.count; i++)
+		expect(ran.size[i] > 1024 && ran.size[i] < 2048 && ran.size[i] % 16 == 0);
+	char key[40];
+	snprintf(key, sizeof(key), "\"key\":\"shape=n%.0f\"", above);
+	expect(count_text(key) == 1);
+	ran.count = 0;
+	expect(run_captured(&other, output, "--device", "sim", "--shape", "default,n640",
+			    "--format", "json") == 0);
+	expect(ran.count > 7);
+}
+
 int main(void)
 {
 	test(the_edge_is_found_to_5_percent);
@@ -299,5 +354,6 @@ int main(void)
 	test(the_budget_ends_it);
 	test(a_run_goes_on_where_it_ended);
 	test(an_added_case_can_be_named);
+	test(squares_are_numbers_too);
 	return test_done();
 }
