@@ -71,6 +71,7 @@ static const struct bench bench = {
 	.axes = axes,
 	.variants = variants,
 	.primary = primary,
+	.cliff = {"size", "bus_bandwidth", "library", "higher", NULL},
 };
 
 int main(int argc, char **argv) { return collective_main(&bench, SCHEDULE_ALLREDUCE, argc, argv); }

@@ -37,6 +37,7 @@ static const struct bench bench = {
 	.axes = axes,
 	.variants = variants,
 	.primary = primary,
+	.cliff = {"size", "bus_bandwidth", "spread-out", "higher", NULL},
 };
 
 int main(int argc, char **argv)

@@ -60,6 +60,7 @@ static const struct bench bench = {
 	.axes = axes,
 	.variants = variants,
 	.primary = primary,
+	.cliff = {"size", "bus_bandwidth", "ring", "higher", NULL},
 };
 
 int main(int argc, char **argv)

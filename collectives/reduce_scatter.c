@@ -32,6 +32,7 @@ static const struct bench bench = {
 	.axes = axes,
 	.variants = collective_indexed,
 	.primary = primary,
+	.cliff = {"size", "bus_bandwidth", "library", "higher", NULL},
 };
 
 int main(int argc, char **argv)

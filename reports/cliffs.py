@@ -18,6 +18,7 @@ from reports.metrics import metric, metric_name
 from reports.quantity import axis_value, human, listing, spell
 from reports.records import CliffAxis, Group, Scalar
 
+CLIFF = "_cliff"  # ends the name of the metric
 FALL = 1.25  # the least growth of the cost, seconds or 1 / the rate
 _WITHIN = 2.0  # from the last point before to the first one after; what takes longer is a slope
 _ALL, _CORE = 0.97, 0.8  # of a fall: levels are outside; the narrowest part with so much is where
@@ -242,7 +243,7 @@ def metrics(group: Group, found: Sequence[Json], suffix: str) -> Dict[str, Json]
     """The places, which are neither better nor worse: where a cache ends is as it is."""
     entries = {}
     for cliff in found:
-        quantity = cliff["derived"] + "_cliff"
+        quantity = cliff["derived"] + CLIFF
         labels: Dict[str, Scalar] = dict(cliff["where"], variant=cliff["variant"], cliff=cliff["name"])
         entries[metric_name(group.program, quantity, labels, suffix)] = metric(
             group,

@@ -2,7 +2,8 @@
 """signature.json: what of a signature is written. It is read as it stands there.
 
 Written are the headline numbers, the values of those quantities and of what advice and scorecards are made
-from, the curves of the latter, and results such as fits: less than 1 MB of a default run on eight devices.
+from, where the cliffs are, the curves of advice and scorecards, and results such as fits: less than 1 MB of a
+default run on eight devices.
 All other values are in metrics.csv, and facts, mechanisms and samples in the records.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 import json
 from typing import Any, Dict, List, Sequence, Set, Tuple
 
+from reports.cliffs import CLIFF
 from reports.jsonl import Json
 
 SCHEMA, VERSION, READS = "gpusig.signature", "3.2.0", 3
@@ -18,15 +20,14 @@ SCHEMA, VERSION, READS = "gpusig.signature", "3.2.0", 3
 MALFORMED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
 
 # What advice (advise_machine.py, advise_uncertainty.py) and scorecard/predictions.py read, as curves or as
-# values, and where the cliffs are; and facts.
+# values; and facts.
 _READ = {
-    "gemm/efficiency": ("flop_rate", "flop_rate_cliff"),
+    "gemm/efficiency": ("flop_rate",),
     "gemm/split": ("flop_rate",),
     "micro/copy_contention": ("CIL",),
-    "micro/copy_path": ("bandwidth", "bandwidth_cliff", "both_ways_time_ratio"),
-    "micro/latency": ("latency_cliff",),
+    "micro/copy_path": ("bandwidth", "both_ways_time_ratio"),
     "micro/launch": ("stream_hop_time", "time"),
-    "micro/memory": ("bandwidth", "bandwidth_cliff"),
+    "micro/memory": ("bandwidth",),
     "micro/occupancy": ("flop_rate", "time"),
     "micro/priority": ("wait_ratio",),
     "overlap/shaping": ("normalised_time",),
@@ -139,6 +140,7 @@ def _written(signature: Json, headline_quantities: Set[Tuple[str, str]]) -> Json
         and (
             (entry["program"], entry["quantity"]) in headline_quantities
             or entry["quantity"] in _READ.get(entry["program"], ())
+            or entry["quantity"].endswith(CLIFF)
         )
     }
     quantities = {(entry["program"], entry["device"], entry["quantity"]) for entry in others.values()}
