@@ -247,10 +247,13 @@ def at_what(signature: Signature) -> str:
 
 
 def where_it_falls(signature: Signature) -> str:
-    """The deepest cliffs, the deepest first; empty where there are none."""
-    found = [cliff for section in signature.sections for cliff in section.results.get("cliffs", ())]
-    found.sort(key=lambda cliff: -abs(math.log(cliff["after"] / cliff["before"])))
-    text = listing([cliff["text"] for cliff in found[:_CLIFFS]], _CLIFFS)
+    """The deepest cliff of each program, the deepest first; empty where there are none."""
+
+    def depth(cliff: Json) -> float:
+        return abs(math.log(cliff["after"] / cliff["before"]))
+
+    each = [max(s.results["cliffs"], key=depth) for s in signature.sections if s.results.get("cliffs")]
+    text = listing([cliff["text"] for cliff in sorted(each, key=depth, reverse=True)[:_CLIFFS]])
     return "%s." % (text[:1].upper() + text[1:]) if text else ""
 
 

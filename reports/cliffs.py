@@ -175,16 +175,16 @@ def find(curve: Curve, better: str) -> List[Cliff]:
 # ------------------------------------------------------------------ what is said of them
 
 
-def text_of(cliff: Cliff, curve: Curve, what: str = "") -> str:
+def text_of(cliff: Cliff, curve: Curve) -> str:
     """ "read bandwidth falls from 17 TB/s to 5.3 TB/s between 244 MiB and 262 MiB"."""
+    ends = [axis_value(x, curve.axis_unit) if curve.axis_unit else "n%d" % x for x in (cliff.low, cliff.high)]
     words = [str(v) for v in curve.fixed.values() if isinstance(v, str)] + [spell(curve.derived)]
     return "%s %s from %s to %s between %s and %s" % (
-        what or " ".join(words),
+        " ".join(words),
         "rises" if cliff.after > cliff.before else "falls",
         human(cliff.before, curve.unit),
         human(cliff.after, curve.unit),
-        axis_value(cliff.low, curve.axis_unit),
-        axis_value(cliff.high, curve.axis_unit),
+        *ends,
     )
 
 

@@ -117,3 +117,22 @@ for r in sorted(cases, key=lambda r: r["key"]):
 		overlap/pair --shape n256
 	END
 }
+
+@test "cases are added where a curve falls off a cliff, and counted, but not to a list of one's own" {
+	"$bin/micro/latency" --device sim:h100 --list >listed
+	"$bin/micro/latency" --device sim:h100 --format json >found
+	"$TEST_PYTHON" - <<-'END'
+		import json
+		records = [json.loads(line) for line in open("found")]
+		run, end = records[0], records[-1]
+		cases = {r["case"]["footprint"]: r for r in records if r["kind"] == "case"}
+		listed = [int(line.partition("=")[2]) for line in open("listed")]
+		assert run["cliff"]["axis"] == "footprint" and list(cases)[:len(listed)] == listed
+		assert end["cases"]["total"] == end["cases"]["ok"] == len(cases) > len(listed)
+		llc = run["device"][0]["llc_bytes"]
+		below, above = max(x for x in cases if x <= llc), min(x for x in cases if x > llc)
+		assert above <= 1.05 * below, (below, above)
+	END
+	run "$bin/micro/latency" --device sim:h100 --footprint 4K,1G --format json
+	[ "$(grep -c '"kind":"case"' <<<"$output")" = 2 ]
+}
