@@ -84,6 +84,13 @@ def _value(cost: float, better: str) -> float:
     return cost if better == "lower" else 1 / cost
 
 
+def _is_sure(point: Point) -> bool:
+    """Not where the interval is as wide as the least fall, which then says nothing of one."""
+    if point.ci_low is None or point.ci_high is None:
+        return True
+    return point.ci_high - point.ci_low <= 2 * (FALL - 1) * point.value
+
+
 def _apart(a: Point, b: Point) -> bool:
     """Whether their intervals keep them apart."""
     ends = [
@@ -147,7 +154,7 @@ def _crossing(cost: Sequence[float], points: Sequence[Point], fall: _Fall) -> fl
 
 def find(curve: Curve, better: str) -> List[Cliff]:
     """In the order of the axis."""
-    points = [p for p in curve.valid if p.value > 0 and p.x > 0]
+    points = [p for p in curve.valid if p.value > 0 and p.x > 0 and _is_sure(p)]
     cost = [_value(p.value, better) for p in points]
     falls = _falls(cost, points, 0, len(points) - 1)
     found = []

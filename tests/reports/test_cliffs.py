@@ -88,7 +88,11 @@ class Curves(unittest.TestCase):
             self.assertEqual(found_in([(x, 0.3 if x == xs[i] else 1.0) for x in xs]), [])
         step = [(x, 1.5 if x < 1e6 else 1.0) for x in xs]
         self.assertEqual(len(found_in(step)), 1)
-        self.assertEqual(found_in(step, half_width=0.3), [])
+        self.assertEqual(found_in(step, half_width=0.24), [])
+        wild = [Point(x, 9.0, 1.0, 20.0, None, "", 10, "", "") for x in (1.05e6, 2e6)]  # what nobody knows
+        curve = curve_of(step)
+        curve.points = sorted(curve.points + wild, key=lambda p: p.x)
+        self.assertEqual(cliffs.find(curve, "higher"), found_in(step))
 
     def test_a_saw_has_several(self) -> None:
         """As GEMMs, which get better until a wave of blocks is full."""
