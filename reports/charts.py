@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import statistics
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from reports.quantity import (
 from reports.svg import Canvas, Scale, linear_ticks, log_ticks, shorten, spread, text_width, tick_text
 
 COLOURS = 7
+_GEOMETRIC = 8  # sizes and times that differ by this factor stand on a logarithmic axis
 _NAME = 60  # characters of a name in a label
 PALEST, WARMEST = 0.06, 0.5  # opacity of a cell; above 0.53 its number is hard to read by night
 
@@ -94,8 +96,9 @@ def share_ranges(charts: Sequence[LineChart], zero: bool = True) -> None:
     xs = [x for c in charts for x in c.xs()]
     middle = [m.y for c in charts for s in c.series for m in s.marks]
     positive = [v for v in middle if v > 0]
-    y_log = bool(positive) and len(positive) == len(middle) and max(positive) > 30 * min(positive)
-    x_log = bool(xs) and min(xs) > 0 and max(xs) >= 8 * min(xs)
+    most = _GEOMETRIC if {c.y_unit for c in charts} == {"s"} else 30
+    y_log = bool(positive) and len(positive) == len(middle) and max(positive) > most * min(positive)
+    x_log = bool(xs) and min(xs) > 0 and max(xs) >= _GEOMETRIC * min(xs)
     if y_log:  # an interval may reach down to 0; it is cut so that it does not stretch the axis
         low, high = spread(
             [min(positive) / 1.3, max(positive) * 1.3] + [v for v in values if v > max(positive)], True
@@ -128,16 +131,21 @@ def _apart(wanted: List[float], gap: float, top: float, bottom: float) -> List[f
     return placed
 
 
+def _own_units(chart: LineChart, log: bool) -> bool:
+    """True if each tick has its own unit, as where values differ by orders of magnitude."""
+    return log and bool(scale_of(1.0, chart.y_unit)[1])
+
+
 def _draw_frame(canvas: Canvas, chart: LineChart, x: Scale, y: Scale) -> None:
     factor, unit = scale_of(max(abs(x.start and y.low), abs(y.high)), chart.y_unit)
     ticks = log_ticks(y.low, y.high, 10, 6) if y.log else linear_ticks(y.low, y.high)
-    seconds = chart.y_unit in ("s", "byte")
+    own_units = _own_units(chart, y.log)
     for tick in ticks:
         canvas.line(x.start, y(tick), x.end, y(tick), "grid")
     for tick in ticks:
-        label = tick_text(tick, chart.y_unit if seconds and y.log else "", factor)
+        label = tick_text(tick, chart.y_unit if own_units else "", factor)
         canvas.text(x.start - 6, y(tick) + 3.5, label, "tick", "end")
-    shown = "" if seconds and y.log else unit
+    shown = "" if own_units else unit
     canvas.text(0, 12, chart.title, "panel")
     canvas.text(0, 27, ", ".join(t for t in (chart.y_name, shown) if t), "tick")
     if x.log and chart.x_unit == "byte":
@@ -245,7 +253,8 @@ def draw_lines(chart: LineChart) -> str:
     )
     y_low, y_high = chart.y_range or spread(chart.values(), chart.y_log)
     x_low, x_high = chart.x_range or spread(chart.xs(), chart.x_log)
-    x = Scale(x_low, x_high, 46, chart.width - label_width, chart.x_log)
+    left = 58 if _own_units(chart, chart.y_log) else 46
+    x = Scale(x_low, x_high, left, chart.width - label_width, chart.x_log)
     y = Scale(y_low, y_high, chart.height - 38, 38, chart.y_log)
     canvas = Canvas(chart.width, chart.height, label_of(chart, x, y))
     _draw_frame(canvas, chart, x, y)
@@ -261,6 +270,16 @@ def draw_lines(chart: LineChart) -> str:
         _draw_series(canvas, chart, series, x, y)
     _draw_names(canvas, chart, x, y, label_width)
     return canvas.render()
+
+
+# pixels of a chart where 1, 2 and more stand on a page's width; 4 are two rows of 2
+_SIZES = ((920, 280), (568, 250), (372, 230))
+
+
+def drawn_to_width(chart: LineChart, count: int) -> str:
+    """One of `count` charts that stand together."""
+    width, height = _SIZES[{1: 0, 2: 1, 4: 1}.get(count, 2)]
+    return draw_lines(dataclasses.replace(chart, width=width, height=height))
 
 
 # ------------------------------------------------------------------ heat map

@@ -14,7 +14,7 @@ from reports.jsonl import Json
 from reports.quantity import half_width, number_and_unit, percent, plural, spell
 from reports.sections.collectives import best_table
 from reports.signature import Signature
-from reports.spread import sentence_of, shown_interval
+from reports.spread import sentence_of, told_interval
 
 MAX_SKIPPED = 5
 STATE = 4  # lines
@@ -23,7 +23,7 @@ _NUMBERS = 32  # the column where numbers end
 WIDTH = 80  # the terminal that everyone has
 
 
-def _row(name: str, entry: Json, width: int) -> List[str]:
+def _row(name: str, entry: Json, width: int, virtual: bool) -> List[str]:
     """One line, or more where the label or the condition does not fit."""
     number, unit = number_and_unit(entry["value"], entry["unit"])
     share = percent(entry["share"]) if entry["share"] is not None and abs(entry["share"]) < 10 else ""
@@ -35,7 +35,7 @@ def _row(name: str, entry: Json, width: int) -> List[str]:
         _NUMBERS - len(shown),
         number,
         unit,
-        half_width(entry["value"], *shown_interval(entry), entry["unit"]),
+        half_width(entry["value"], *told_interval(entry, virtual), entry["unit"]),
         share,
     )
     condition = "; ".join(t for t in (entry.get("grade"), entry["condition"]) if t)
@@ -77,6 +77,14 @@ def _table(signature: Signature) -> List[str]:
     ]
 
 
+def _widths(signature: Signature) -> str:
+    """What ± is, where it stands anywhere."""
+    virtual = signature.json["simulated"]
+    if any(told_interval(entry, virtual)[0] is not None for entry in signature.primary.values()):
+        return "± is half of the " + sentence_of(signature.json["run_spread"])
+    return "Times of a model repeat: there is no ±." if virtual else ""
+
+
 def headline(signature: Signature, width: int = WIDTH) -> str:
     """Plain text, no line wider than `width`."""
     json = signature.json
@@ -92,22 +100,13 @@ def headline(signature: Signature, width: int = WIDTH) -> str:
     ]
     for question, answer in answers(signature):
         lines += ["", question, *_wrapped(answer, width, "  ")]
+    virtual = json["simulated"]
     for title, rows in grouped(signature):
-        lines += ["", title] + [line for name, entry in rows for line in _row(name, entry, width)]
+        lines += ["", title] + [line for name, entry in rows for line in _row(name, entry, width, virtual)]
     lines += _table(signature)
     if signature.primary:
-        lines += [""] + textwrap.wrap(
-            " ".join(
-                text
-                for text in (
-                    "± is half of the " + sentence_of(json["run_spread"]),
-                    _bounds(signature),
-                    machine.unknown_nominal(json),
-                )
-                if text
-            ),
-            width,
-        )
+        told = (_widths(signature), _bounds(signature), machine.unknown_nominal(json))
+        lines += ["", *textwrap.wrap(" ".join(t for t in told if t), width)]
     else:
         lines += ["", "  no valid headline number"]
     skipped = left_out.skipped(json)

@@ -30,10 +30,25 @@ class _Drawing:
         widest = max(text_width(text) for text in labels) + 2 * PAD + GAP
         self.column = min(max(widest, 110.0), MAX_WIDTH / len(self.devices))
         self.pairs = [(a, b) for a, b in combinations(self.devices, 2) if self._direct(a, b)]
-        self.top = BOX + GAP + LINE  # of the devices
+        hosts = [self.lines(self.to_host(d)) for d in self.devices]
+        self.top = BOX + GAP + LINE * max([1, *map(len, hosts)])  # of the devices
 
     def _direct(self, one: int, other: int) -> List[Link]:
         return [link for link in self.found.of(one) if link.to == "device_%d" % other]
+
+    def to_host(self, device: int) -> str:
+        return "; ".join(link.text for link in self.found.of(device) if link.to == "host")
+
+    def lines(self, text: str) -> List[str]:
+        """As wide as a column; a line ends before a word."""
+        lines: List[str] = []
+        for word in text.split(" "):
+            longer = " ".join(lines[-1:] + [word])
+            if lines and text_width(longer) <= self.column - PAD:
+                lines[-1] = longer
+            else:
+                lines.append(word)
+        return lines if text else []
 
     def to_switch(self) -> Dict[int, Link]:
         return {link.device: link for link in self.found.links if link.to == "switch"}
@@ -61,22 +76,22 @@ class _Drawing:
     ) -> None:
         """A line with a label in its middle."""
         x, middle = self.centre(device), (top + bottom) / 2
-        gap = LINE / 2 if text else 0
+        lines = self.lines(text)
+        gap = LINE * len(lines) / 2
         canvas.line(x, top, x, middle - gap, "axis")
         canvas.line(x, middle + gap, x, bottom, "axis")
-        if text:
-            self.text(canvas, x, middle + 4, text, css)
+        for i, line in enumerate(lines):
+            self.text(canvas, x, middle - gap + LINE * i + 11.5, line, css)
 
     def device(self, canvas: Canvas, device: int) -> None:
         x = self.centre(device)
         host = [link for link in self.found.of(device) if link.to == "host"]
-        text = "; ".join(link.text for link in host)
         self.way(
             canvas,
             device,
             1 + BOX,
             self.top,
-            text,
+            self.to_host(device),
             "hot" if any(link.is_below("lanes") for link in host) else "tick",
         )
         width = self.column - GAP
@@ -85,15 +100,14 @@ class _Drawing:
 
     def bar(self, canvas: Canvas, y: float, joined: Mapping[int, str], label: str) -> float:
         """One box that all of them lead to."""
+        top = y + GAP + LINE * max([1, *(len(self.lines(text)) for text in joined.values())])
         for device, text in joined.items():
-            self.way(canvas, device, self.top + BOX, y + LINE + GAP, text)
+            self.way(canvas, device, self.top + BOX, top, text)
         left, right = min(self.centre(d) for d in joined), max(self.centre(d) for d in joined)
         half = self.column / 2 - PAD / 2
-        canvas.rect(left - half, y + LINE + GAP, right - left + 2 * half, BOX, "box tint", radius=3)
-        canvas.text(
-            (left + right) / 2, y + LINE + GAP + 16, shorten(label, right - left + 2 * half), "name", "middle"
-        )
-        return y + LINE + GAP + BOX
+        canvas.rect(left - half, top, right - left + 2 * half, BOX, "box tint", radius=3)
+        canvas.text((left + right) / 2, top + 16, shorten(label, right - left + 2 * half), "name", "middle")
+        return top + BOX
 
     def contact(self, device: int, pair: Tuple[int, int]) -> float:
         """The brackets of a device leave it at different places."""
@@ -106,7 +120,7 @@ class _Drawing:
         canvas.path(
             [(left, self.top + BOX), (left, level), (right, level), (right, self.top + BOX)], "curve axis"
         )
-        label = shorten(_brief(self._direct(*pair)), max(right - left - PAD, 60))
+        label = shorten(_brief(self._direct(*pair)), max(right - left - PAD, self.column))
         canvas.text((left + right) / 2, level - 3, label, "tick", "middle")
         return level
 

@@ -26,7 +26,7 @@ from reports.section import Bar, Bars, Figure, Panels, Section, Table
 from reports.sections import method_of, spec_of
 from reports.sections.node import fact_text
 from reports.signature import Signature
-from reports.spread import sentence_of, shown_interval
+from reports.spread import sentence_of, told, told_interval
 from reports.state import telemetry_of
 from reports.svg import markup
 
@@ -43,6 +43,8 @@ _PROVENANCE = 4  # rows of a table of provenance
 _NOTES = 12  # of what is left out, before the others are folded
 _LONGEST = 1000  # characters of a text
 _FIGURES = 1  # of a section, the others folded
+_PANELS = 6  # charts of a figure, the others folded
+_LEAD = 200  # characters of what stands above the first chart, the rest behind it
 _NAME = 160  # characters of the name of a table or a chart
 
 
@@ -71,6 +73,17 @@ def first_sentence(text: str) -> str:
     return found.group().rstrip(".;") + "." if found else text
 
 
+def lead(text: str) -> Tuple[str, str]:
+    """The sentence that stands above the first chart, and the rest of a long one, which stands behind it."""
+    if len(text) <= _LEAD:
+        return text, ""
+    cut = max(text.rfind("; ", 0, _LEAD), text.rfind(". ", 0, _LEAD))
+    if cut < 0:
+        cut = min((i for i in (text.find("; "), text.find(". ")) if i >= 0), default=len(text))
+    rest = text[cut + 2 :]
+    return text[:cut] + ("." if cut < len(text) else ""), rest[:1].upper() + rest[1:]
+
+
 def anchor(section: Section) -> str:
     return re.sub(
         r"[^a-z0-9]+", "-", "%s %s" % (section.group.program.lower(), section.group.device.lower())
@@ -90,7 +103,9 @@ def _grade(bar: Bar) -> Dict[str, Any]:
     }
 
 
-def _bar(bar: Bar) -> Dict[str, Any]:
+def _bar(bar: Bar, virtual: bool) -> Dict[str, Any]:
+    if not told(bar.low, bar.high, bar.value, virtual):
+        bar = dataclasses.replace(bar, low=None, high=None)
     number, unit = number_and_unit(bar.value, bar.unit)
     row: Dict[str, Any] = {
         "label": bar.label,
@@ -115,7 +130,7 @@ def _bar(bar: Bar) -> Dict[str, Any]:
     return row
 
 
-def _primary_bar(name: str, entry: Json) -> Bar:
+def _primary_bar(name: str, entry: Json, virtual: bool) -> Bar:
     label = name[len(entry["program"]) + 1 :] if name.startswith(entry["program"] + "/") else name
     arrow = {"lower": "\u00a0↓", "higher": "\u00a0↑"}.get(entry["better"], "")
     full = entry["value"] / entry["share"] if entry["share"] else None
@@ -123,7 +138,7 @@ def _primary_bar(name: str, entry: Json) -> Bar:
         spell(label) + arrow,
         entry["value"],
         entry["unit"],
-        *shown_interval(entry),
+        *told_interval(entry, virtual),
         entry["n"],
         full,
         entry["bound_name"] or "",
@@ -136,14 +151,14 @@ def _primary_bar(name: str, entry: Json) -> Bar:
 
 def _headline(signature: Signature) -> List[Dict[str, Any]]:
     anchors = {(s.group.program, s.group.device): anchor(s) for s in signature.sections}
-    linked, groups = Linker(), []
+    linked, groups, virtual = Linker(), [], signature.json["simulated"]
     for title, rows in grouped(signature):
         bars = []
         for name, entry in rows:
-            bar = _primary_bar(name, entry)
+            bar = _primary_bar(name, entry, virtual)
             bars.append(
                 dict(
-                    _bar(bar),
+                    _bar(bar, virtual),
                     condition=linked(entry["condition"][:_LONGEST]),
                     words=linked.marks(bar.label),
                     anchor=anchors.get((entry["program"], entry["device"]), ""),
@@ -168,7 +183,12 @@ def _headline_note(signature: Signature) -> str:
     if bounds and sum(bounds.values()) < len(signature.primary):
         text += " No bar: no limit is known that a device can reach."
     text += (" " + machine.unknown_nominal(signature.json)).rstrip()
-    text += " ↑ more is better, ↓ less. " + sentence_of(signature.json["run_spread"])
+    text += " ↑ more is better, ↓ less. "
+    virtual = signature.json["simulated"]
+    if any(told_interval(entry, virtual)[0] is not None for entry in signature.primary.values()):
+        text += sentence_of(signature.json["run_spread"])
+    elif virtual:
+        text += "Times of a model repeat: there are no intervals."
     graded = {entry.get("grade") for entry in signature.primary.values()}
     return text + "".join(" " + sentence for grade, sentence in _GRADES if grade in graded)
 
@@ -193,26 +213,27 @@ _LOOKS = (
 )
 
 
-def _figure(figure: Figure, title: str, linked: Linker) -> Dict[str, Any]:
-    drawn = _drawn(figure)
+def _figure(figure: Figure, section: Section, linked: Linker) -> Dict[str, Any]:
+    drawn, title = _drawn(figure, section.group.run.simulated), section.title
     name = "%s: %s" % (title, first_sentence(drawn["caption"] or drawn["heads"]))
     return dict(drawn, caption=linked(drawn["caption"]), name=name[:_NAME])
 
 
-def _drawn(figure: Figure) -> Dict[str, Any]:
+def _drawn(figure: Figure, virtual: bool) -> Dict[str, Any]:
     if isinstance(figure, Panels):
-        flagged = "".join(text for css, text in _LOOKS if any('"dot %s' % css in c for c in figure.charts))
+        charts = figure.drawn()
+        flagged = "".join(text for css, text in _LOOKS if any('"dot %s' % css in c for c in charts))
         return {
             "kind": "panels",
-            "charts": [markup(c) for c in figure.charts],
+            "charts": [markup(c) for c in charts],
             "caption": caption(figure.caption + flagged),
-            "wide": figure.wide,
+            "columns": "wide" if figure.wide else figure.columns,
             "heads": "charts",
         }
     if isinstance(figure, Bars):
         return {
             "kind": "bars",
-            "bars": [_bar(b) for b in figure.rows],
+            "bars": [_bar(b, virtual) for b in figure.rows],
             "caption": caption(figure.caption),
             "head": figure.head,
             "heads": figure.head or "bars",
@@ -226,19 +247,28 @@ def _drawn(figure: Figure) -> Dict[str, Any]:
     }
 
 
-def _unfolded(count: int) -> int:
-    """How many of a section's figures are shown without unfolding; one alone is not worth it."""
-    return count if count <= _FIGURES + 1 else _FIGURES
+def _order(figures: List[Figure]) -> Tuple[List[Figure], int]:
+    """The figures, those on demand last, and how many are shown without unfolding; one alone is not worth
+    it."""
+    last = [f for f in figures if isinstance(f, Panels) and f.folded]
+    first = [f for f in figures if f not in last]
+    return first + last, len(first) if len(first) <= _FIGURES + 1 else _FIGURES
 
 
 def _section(section: Section, main: str) -> Dict[str, Any]:
-    run, figures = section.group.run, spec_of(section.group.program).figures(section)
+    run, (figures, unfolded) = section.group.run, _order(spec_of(section.group.program).figures(section))
     device, linked = section.group.device, Linker()
-    question, summary = linked(run.question[:_LONGEST]), linked(hold(section.summary)[:_LONGEST])
-    shown = [_figure(f, section.title, linked) for f in figures]
+    said, rest = lead(section.summary)
+    question, summary = linked(run.question[:_LONGEST]), linked(hold(said)[:_LONGEST])
+    shown = [_figure(f, section, linked) for f in figures]
     notes = [
-        (term, linked(text[:_LONGEST]))
-        for term, text in (("Formula", run.formula), ("Timed", run.timed), ("Limits", run.limits))
+        (term, linked(hold(text)[:_LONGEST]))
+        for term, text in (
+            ("More", rest),
+            ("Formula", run.formula),
+            ("Timed", run.timed),
+            ("Limits", run.limits),
+        )
         if text
     ]
     return {
@@ -250,7 +280,7 @@ def _section(section: Section, main: str) -> Dict[str, Any]:
         "summary": summary,
         "in_short": first_sentence(hold(section.summary)),
         "figures": shown,
-        "unfolded": _unfolded(len(shown)),
+        "unfolded": unfolded,
         "notes": notes,
         "method": method_of(section.group.program),
         "details": details_of(section, _DETAILS),
@@ -371,6 +401,7 @@ def _context(signature: Signature) -> Dict[str, Any]:
         "folded": FOLDED,
         "few": FEW,
         "provenance_rows": _PROVENANCE,
+        "most_panels": _PANELS,
         "provenance": _provenance(json),
         "footer": footer,
     }

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Callable, List, Mapping, Optional, Sequence, Tuple, Union
 
+from reports.charts import LineChart, drawn_to_width
 from reports.curves import Curve
 from reports.jsonl import Json
 from reports.records import Case, Derived, Group
@@ -57,11 +58,22 @@ class Section:
 
 @dataclass
 class Panels:
-    """Small charts side by side, finished as SVG."""
+    """Charts side by side; those that are drawn already are SVG."""
 
-    charts: List[str]
+    charts: Sequence[Union[LineChart, str]]
     caption: str = ""
     wide: bool = False
+    folded: bool = False  # on demand: what it shows is said elsewhere
+
+    @property
+    def columns(self) -> str:
+        """How many line charts stand side by side where that is known: drawings keep their own width."""
+        lines = not any(isinstance(c, str) for c in self.charts)
+        return {1: "one", 2: "two", 4: "two"}.get(len(self.charts), "") if lines else ""
+
+    def drawn(self) -> List[str]:
+        """As SVG; line charts share the width of the page."""
+        return [c if isinstance(c, str) else drawn_to_width(c, len(self.charts)) for c in self.charts]
 
 
 @dataclass

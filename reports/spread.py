@@ -19,6 +19,7 @@ from reports.quantity import percent
 from reports.student import quantile
 
 PRIOR = 4  # observations that the spread of all numbers counts for
+_REPEATS = 1e-3  # of the value: in virtual time, a narrower interval is rounding
 LEAST = 8  # headline numbers with several tries, before a spread is stated
 _OF_A_MEDIAN = 0.6745 * math.sqrt(
     2
@@ -78,6 +79,17 @@ def shown_interval(entry: Json) -> Tuple[Optional[float], Optional[float]]:
     """The interval that page and terminal show of a headline number: what another run would give, where that
     is known."""
     return entry.get("run_low", entry["ci_low"]), entry.get("run_high", entry["ci_high"])
+
+
+def told(low: Optional[float], high: Optional[float], value: float, virtual: bool) -> bool:
+    """True if an interval says anything: times of a model repeat, so that no width is no certainty."""
+    return not virtual or low is None or high is None or high - low > _REPEATS * abs(value)
+
+
+def told_interval(entry: Json, virtual: bool) -> Tuple[Optional[float], Optional[float]]:
+    """The shown interval of a headline number, if it says anything."""
+    low, high = shown_interval(entry)
+    return (low, high) if told(low, high, entry["value"], virtual) else (None, None)
 
 
 def sentence_of(spread: Optional[Json]) -> str:

@@ -185,7 +185,7 @@ def tick_text(value: float, unit: str, factor: float = 1.0) -> str:
     if unit == "byte":
         scaled, name = scale_of(value, "byte")
         return "%g %s" % (round(value / scaled, 2), name)
-    if unit == "s":
-        scaled, name = scale_of(value, "s")
+    scaled, name = scale_of(value, unit)
+    if name:
         return "%g %s" % (round(value / scaled, 3), name)
     return "{:,g}".format(round(value / factor, 10))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Dict, List, Optional, Sequence, Tuple
 
-from reports.charts import LineChart, draw_lines, share_ranges
+from reports.charts import LineChart, share_ranges
 from reports.curves import Curve, Point, fixed_text, point_of, why_invalid
 from reports.fits import DIFFERENT, RateComparison, compare_rates
 from reports.jsonl import Json, is_number
@@ -340,9 +340,7 @@ def _panels(
     if not charts:
         return []
     share_ranges(charts)
-    if len(charts) == 1:
-        charts[0].width, charts[0].height = 460, 280
-    return [Panels([draw_lines(c) for c in charts], caption)]
+    return [Panels(charts, caption)]
 
 
 def varying(places: Dict[Place, Dict[str, Curve]]) -> List[str]:

@@ -4,6 +4,7 @@ and type."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Dict, List, Optional, Tuple
 
 from reports.charts import Cell, draw_heat
@@ -11,9 +12,10 @@ from reports.curves import why_invalid
 from reports.jsonl import Json, is_number
 from reports.quantity import TAGS, digits, human_interval
 from reports.records import Case, Derived
-from reports.section import Figure, Panels, Section, SectionSpec
-from reports.sections import generic
+from reports.section import Figure, Section, SectionSpec
+from reports.sections import generic, matrices
 from reports.sections.contention import WHAT, extremes_text
+from reports.sections.matrices import Matrix
 
 FORMULA = (
     "CIL (contention inefficiency loss) = time of one side while the other runs / its time alone; 1: no loss"
@@ -148,6 +150,10 @@ def _cells(section: Section, kind: str, side: str, gemm: str) -> Dict[Place, Cel
     return cells
 
 
+def _draw(rows: List[str], columns: List[str], grid: List[List[Optional[Cell]]], title: str) -> str:
+    return draw_heat(rows, columns, grid, title, "copy by", what=WHAT)
+
+
 def figures(section: Section) -> List[Figure]:
     kinds = list(dict.fromkeys(str(c.axes.get("type", "")) for c in section.group.cases.values()))
     charts = []
@@ -161,14 +167,15 @@ def figures(section: Section) -> List[Figure]:
             ]
             if cells:
                 title = "%s, %s" % (NOUNS[side, gemm], kind)
-                charts.append(draw_heat(rows, columns, grid, title, "copy by", what=WHAT))
+                draw = partial(_draw, rows, columns, grid)
+                charts.append(Matrix(title, side, rows, columns, grid, "", draw))
     if not charts:
         return generic.figures(section)
     caption = FORMULA + (
         ". A row is a direction of the copy, a column a copy method; first the CIL of the GEMM, then that "
         "of the copy. Warm colours: slower. " + TAGS
     )
-    return [Panels(charts, caption, wide=True)]
+    return matrices.figures(charts, caption, "combinations")
 
 
 SPEC = SectionSpec("Contention of GEMMs and transfers", results, summary, figures)

@@ -7,7 +7,7 @@ import re
 import statistics
 from typing import Dict, List, Optional, Tuple
 
-from reports.charts import LineChart, draw_lines, share_ranges
+from reports.charts import LineChart, share_ranges
 from reports.curves import Curve, curves_of, fixed_text, varying, why_invalid
 from reports.jsonl import Json, is_number
 from reports.quantity import NOMINAL, digits, human, listing, percent, plural
@@ -313,7 +313,7 @@ def split_figures(section: Section) -> List[Figure]:
         "a machine "
         "without caches."
     )
-    panels_shown = Panels([draw_lines(c) for c in charts[: generic.MAX_PANELS]], caption)
+    panels_shown = Panels(charts[: generic.MAX_PANELS], caption)
     return [panels_shown] + _split_table(section, curves)
 
 

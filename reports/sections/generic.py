@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Dict, List, Mapping, Sequence, Tuple
 
 from reports import cliffs
-from reports.charts import LineChart, Mark, Series, draw_lines, share_ranges
+from reports.charts import LineChart, Mark, Series, share_ranges
 from reports.curves import Curve, Point, fixed_text, samples_behind, varying, why_invalid
 from reports.jsonl import Json, is_number
 from reports.quantity import human, plural, spell
@@ -96,7 +96,7 @@ def line_panels(curves: Sequence[Curve], caption: str = "", **options: object) -
         share_ranges(charts)
         text = caption or "%s over %s: %s." % (spell(derived), own[0].axis, formulas(own))
         text += hidden_text(len(grouped(own)) - MAX_PANELS, "panel")
-        figures.append(Panels([draw_lines(c) for c in charts], text))
+        figures.append(Panels(charts, text))
     return figures
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import List, Tuple
 
-from reports.charts import LineChart, draw_lines
+from reports.charts import LineChart
 from reports.fits import within
 from reports.jsonl import Json
 from reports.quantity import human, listing, size
@@ -73,7 +73,7 @@ def figures(section: Section) -> List[Figure]:
     chart = LineChart("", first.axis, first.axis_unit, first.unit, series, up=marks, y_name="latency")
     return [
         Panels(
-            [draw_lines(chart)],
+            [chart],
             "Latency over footprint: %s. Dotted lines: the capacity of the caches of one unit, and "
             "of the last-level cache (LLC)." % (first.formula or section.group.run.formula),
         )

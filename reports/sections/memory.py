@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import List, Optional, Tuple
 
-from reports.charts import LineChart, draw_lines, share_ranges
+from reports.charts import LineChart, share_ranges
 from reports.curves import Curve, varying
 from reports.fits import within
 from reports.jsonl import Json
@@ -159,7 +159,7 @@ def figures(section: Section) -> List[Figure]:
         "Bandwidth over footprint: %s. Dotted lines: the capacity of all caches of that level together."
         % formula
     )
-    return [Panels([draw_lines(c) for c in charts], caption)] + _level_table(section)
+    return [Panels(charts, caption)] + _level_table(section)
 
 
 def _nominal(section: Section) -> Optional[float]:

@@ -80,12 +80,15 @@ def _link_figures(facts: Dict[str, object]) -> List[Figure]:
         caption = "The devices: above them the host's memory, below them the links from one to another."
         tables.append(Panels([drawn], caption, wide=True))
     if devices:
-        heads = ["device", "NUMA node", "host"] + [found.name(d) for d in devices if len(devices) > 1]
+        ways = {one: [between(found, one, other) for other in devices if other != one] for one in devices}
+        alike = len({way for own in ways.values() for way in own}) == 1
+        others = ["each other device"] if alike else [found.name(d) for d in devices if len(devices) > 1]
         rows = [
             [found.name(one), str(nodes.get(one, "–")), to_host(found, one)]
-            + ["–" if one == other else between(found, one, other) for other in devices if len(devices) > 1]
-            for one in devices
+            + (ways[one][:1] if alike else [*ways[one][:place], "–", *ways[one][place:]][: len(others)])
+            for place, one in enumerate(devices)
         ]
+        heads = ["device", "NUMA node", "host", *others]
         tables.append(
             Table(
                 heads,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import List, Optional, Sequence
 
-from reports.charts import LineChart, draw_lines, share_ranges
+from reports.charts import LineChart, share_ranges
 from reports.curves import Curve
 from reports.jsonl import Json
 from reports.quantity import axis_value, human, percent, plural
@@ -99,7 +99,7 @@ def figures(section: Section) -> List[Figure]:
     for chart in charts:
         share_ranges([chart])
         chart.x_log = False
-    drawn = [draw_lines(_linear(c)) for c in charts if c.xs()]
+    drawn = [_linear(c) for c in charts if c.xs()]
     shown: List[Figure] = (
         [
             Panels(

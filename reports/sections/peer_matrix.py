@@ -19,8 +19,9 @@ from reports.curves import why_invalid
 from reports.jsonl import Json, whole_in
 from reports.quantity import human, human_interval, plural, scale_of
 from reports.records import Derived
-from reports.section import Figure, Finding, Panels, Section, SectionSpec, Table
-from reports.sections import generic
+from reports.section import Figure, Finding, Section, SectionSpec, Table
+from reports.sections import generic, matrices
+from reports.sections.matrices import Matrix
 from reports.slow_links import MIN_NODES, SLOW, Links, Measured, View, find, findings_of
 
 SAME = 0.1  # relative: as far as one slow pair explains what a device sends to all
@@ -272,8 +273,14 @@ def _cell(value: Optional[Value], factor: float) -> Optional[Cell]:
 
 
 def _draw(
-    section: Section, values: Values, rows: Sequence[str], columns: Sequence[str], side: str, heading: str
-) -> Optional[str]:
+    section: Section,
+    values: Values,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    side: str,
+    heading: str,
+    name: str,
+) -> Optional[Matrix]:
     """Warm is slow: half of the median's rate, or twice its time, is as warm as it gets."""
     middle = _median(values)
     if middle is None:
@@ -286,15 +293,20 @@ def _draw(
         return max(-1.0, min(1.0, sign * math.log2(value * factor / middle)))
 
     cells = [[_cell(values.get((row, column)), factor) for column in columns] for row in rows]
-    return draw_heat(
-        [_name(section, r) for r in rows],
-        [_name(section, c) for c in columns],
-        cells,
-        side,
-        heading % shown,
-        heat=heat,
-        what="time" if unit == "s" else "bandwidth",
-    )
+    row_names, column_names = ([_name(section, end) for end in ends] for ends in (rows, columns))
+
+    def draw(joined: str) -> str:
+        return draw_heat(
+            row_names,
+            column_names,
+            cells,
+            side,
+            heading % (joined, shown),
+            heat=heat,
+            what="time" if unit == "s" else "bandwidth",
+        )
+
+    return Matrix(name, side, row_names, column_names, cells, shown, draw)
 
 
 def _by_number(ends: Sequence[str]) -> List[str]:
@@ -306,14 +318,13 @@ def _pair_panels(section: Section) -> List[Figure]:
     for variant, quantity, heading in MATRICES:
         pairs = _pairs(_values(section, variant, quantity))
         devices = _by_number([end for ends in pairs for end in ends])
-        charts.append(_draw(section, pairs, devices, devices, "from", "to, by %s, %%s" % heading))
+        charts.append(_draw(section, pairs, devices, devices, "from", "to, by %s, %s", heading))
     caption = (
         "A row's device sends, a column's receives. Both ways: the bytes of both directions count. A round "
         "trip is timed "
         "by the host. Warm colours: slower than the median. ?: flagged invalid."
     )
-    drawn = [c for c in charts if c]
-    return [Panels(drawn, caption, wide=True)] if drawn else []
+    return matrices.figures([c for c in charts if c], caption, "pairs")
 
 
 def _injection_table(section: Section) -> List[Figure]:
@@ -352,17 +363,17 @@ def _node_panels(section: Section) -> List[Figure]:
         up = {ends: v for ends, v in values.items() if ends[0].startswith("numa")}
         down = {(ends[1], ends[0]): v for ends, v in values.items() if ends[1].startswith("numa")}
         for found, side, heading in (
-            (up, "from", "to, by %s, %%s" % noun),
-            (down, "to", "from, by %s, %%s" % noun),
+            (up, "from", "to, by %s, %s"),
+            (down, "to", "from, by %s, %s"),
         ):
+            way = "H2D" if found is up else "D2H"
             nodes, devices = (_by_number([ends[k] for ends in found]) for k in (0, 1))
-            charts.append(_draw(section, found, nodes, devices, side, heading))
-    drawn = [c for c in charts if c]
+            charts.append(_draw(section, found, nodes, devices, side, heading, "%s, %s" % (noun, way)))
     caption = (
         "Copies to and from pinned host memory of every NUMA node, for every device; the device does the "
         "copying."
     )
-    return [Panels(drawn, caption, wide=True)] if drawn else []
+    return matrices.figures([c for c in charts if c], caption, "ways")
 
 
 def figures(section: Section) -> List[Figure]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Callable, Dict, List, Mapping, Optional, Tuple
 
-from reports.charts import LineChart, Mark, Series, draw_lines, share_ranges
+from reports.charts import LineChart, Mark, Series, share_ranges
 from reports.curves import axis_unit, valid_value, why_invalid
 from reports.jsonl import Json, is_number
 from reports.quantity import axis_value, digits, human, percent
@@ -246,7 +246,7 @@ def _panels(section: Section, across: Across) -> List[Figure]:
         return []
     share_ranges(charts)
     text = across.text + ENDING + generic.hidden_text(len(shown) - generic.MAX_PANELS, "panel")
-    return [Panels([draw_lines(c) for c in charts], text)]
+    return [Panels(charts, text)]
 
 
 def _number(value: Optional[float], unit: str = "") -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Dict, List, Optional, Tuple
 
-from reports.charts import LineChart, Mark, Series, draw_lines, share_ranges
+from reports.charts import LineChart, Mark, Series, share_ranges
 from reports.curves import why_invalid
 from reports.jsonl import Json, is_number
 from reports.quantity import human, plural, size
@@ -132,7 +132,7 @@ def _chart(section: Section, place: Place, own: List[Twin]) -> LineChart:
         for t in twins_of:
             dot = Mark(t.size, t.simulated_s, valid=not t.flag_reason, note=t.flag_reason)
             series.append(Series(name, [dot], i, quiet=t is not twins_of[-1]))
-    return LineChart(place[0], "size", "byte", "s", series, y_name="time", width=460, height=280)
+    return LineChart(place[0], "size", "byte", "s", series, y_name="time")
 
 
 def _table(place: Place, own: List[Twin]) -> Table:
@@ -175,7 +175,7 @@ def figures(section: Section) -> List[Figure]:
         "predicts where a step has no latency of its own."
     )
     tables = [_table(place, own) for place, own in list(found.items())[:_MAX_TABLES]]
-    return [Panels([draw_lines(c) for c in charts], caption), *tables]
+    return [Panels(charts, caption), *tables]
 
 
 SPEC = SectionSpec("Simulated torus", results, summary, figures, measured=False)

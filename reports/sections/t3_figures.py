@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Callable, Dict, List, Optional, Sequence
 
 from reports.bar_chart import Across, ChartBar, draw_bars
-from reports.charts import LineChart, Mark, Series, draw_lines, share_ranges
+from reports.charts import LineChart, Mark, Series, share_ranges
 from reports.jsonl import Json
 from reports.quantity import digits, human, percent, plural
 from reports.records import Case, Derived
@@ -144,7 +144,7 @@ def _sweep_panels(layers: Sequence[t3.SubLayer]) -> List[Figure]:
         "T3, whose "
         "memory treats both alike."
     ) + generic.hidden_text(len(charts) - len(shown), "sub-layer")
-    return [Panels([draw_lines(chart) for chart in shown], caption)]
+    return [Panels(shown, caption)]
 
 
 # ------------------------------------------------------------------ tables

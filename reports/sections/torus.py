@@ -7,7 +7,7 @@ import math
 import re
 from typing import Dict, List, Optional, Sequence, Tuple
 
-from reports.charts import LineChart, Mark, Series, draw_lines, share_ranges
+from reports.charts import LineChart, Mark, Series, share_ranges
 from reports.jsonl import Json, is_number, real_in
 from reports.quantity import digits, human, listing, size
 from reports.records import Case, Group
@@ -269,16 +269,13 @@ def figures(section: Section) -> List[Figure]:
     share_ranges(charts)
     for chart in charts:
         chart.y_log, chart.y_range = False, (0.0, 1.05)
-        chart.width, chart.height = (460, 280) if len(charts) <= _FEW else (chart.width, chart.height)
     caption = (
         "A model, not a measurement (%s): goodput / its peak, which is dimensions × link bandwidth. Dotted "
         "lines: the "
         "size from which another algorithm, drawn or not, is the fastest." % costs_of(next(iter(found)))
     )
     caption += generic.hidden_text(len(found) - generic.MAX_PANELS, "network")
-    return [Panels([draw_lines(c) for c in charts], caption)] + [
-        _table(n, own) for n, own in list(found.items())[:_MAX_TABLES]
-    ]
+    return [Panels(charts, caption)] + [_table(n, own) for n, own in list(found.items())[:_MAX_TABLES]]
 
 
 SPEC = SectionSpec("Model: an allreduce on tori", results, summary, figures, measured=False)

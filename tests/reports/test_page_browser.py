@@ -10,6 +10,7 @@ import itertools
 import json
 import random
 import shutil
+import subprocess
 import tempfile
 import unittest
 import unittest.mock
@@ -173,6 +174,48 @@ class Report(Printed, unittest.TestCase):
         self.assertGreaterEqual(len(numbers), len(self.conditions()), "#headline tr .value")
         first = " ".join(self.paper("report").pages[:2])
         self.assertEqual([number for number in numbers if number not in first], [])
+
+
+class Vendor(Printed, unittest.TestCase):
+    """A run of eight devices of a model: the longest page that there is by default."""
+
+    on_every_sheet = (("simulated device (mi300x)",),)
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        if not (page_browser.ROOT / "bin/micro/launch").exists():
+            raise unittest.SkipTest("bin/ is not built")
+        cls.folder = _scratch / "vendor"
+        asked = ["--device", "sim:mi300x:0-7", "--budget", "30s", "--out", str(cls.folder)]
+        done = subprocess.run(
+            [str(page_browser.ROOT / "gpusig"), "run", "--no-install", *asked],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        assert done.returncode == 0, done.stdout.decode("utf-8", "replace")[-2000:]
+        cls.said = done.stdout.decode("utf-8", "replace")
+        cls.files = {"vendor": cls.folder / "report.html"}
+
+    def test_it_is_printed_on_at_most_15_sheets(self) -> None:
+        sections = _browser.open(self.files["vendor"]).page.locator(".section").count()
+        self.assertGreater(sections, 20)
+        self.assertLessEqual(len(self.paper("vendor").pages), 15)
+
+    def test_no_interval_is_told_where_time_is_virtual(self) -> None:
+        self.assertNotRegex(self.said, r"±0(\.0)? %")
+        self.assertIn("Times of a model repeat", self.said)
+        text = " ".join(self.paper("vendor").pages)
+        self.assertIn("Times of a model repeat", text)
+
+    def test_the_labels_of_the_links_are_whole(self) -> None:
+        page = _browser.open(self.files["vendor"]).page
+        labels = page.locator("#topology-node-sim-mi300x-0-7 svg text").all_text_contents()
+        self.assertIn("each way", labels)
+        self.assertEqual([label for label in labels if "…" in label], [])
+
+    def test_a_chart_is_preceded_by_two_lines_at_most(self) -> None:
+        leads = _browser.open(self.files["vendor"]).page.locator(".summary").all_text_contents()
+        self.assertEqual([text for text in leads if len(text) > 320], [])
 
 
 class Comparison(Printed, unittest.TestCase):

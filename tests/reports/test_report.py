@@ -403,7 +403,7 @@ class Command(workplace.Scratch):
         }
         for condition, lines in (("f32, 1024³", 1), ("f32, 65536×4096×4096, up, engine", 2), ("x" * 200, 4)):
             rows = headline._row(
-                "overlap/shaping/shaping_time_ratio", dict(entry, condition=condition), headline.WIDTH
+                "overlap/shaping/shaping_time_ratio", dict(entry, condition=condition), headline.WIDTH, False
             )
             self.assertEqual(rows[0].split()[:6], ["shaping", "time", "ratio", "1", "±10", "%"])
             self.assertEqual(len(rows), lines)
@@ -419,9 +419,9 @@ class Command(workplace.Scratch):
             "share": None,
             "condition": "64 MiB",
         }
-        (short,) = headline._row("micro/copy_path/local_bandwidth", entry, headline.WIDTH)
+        (short,) = headline._row("micro/copy_path/local_bandwidth", entry, headline.WIDTH, False)
         label, numbers = headline._row(
-            "micro/copy_path/local_both_ways_engine_bandwidth", entry, headline.WIDTH
+            "micro/copy_path/local_both_ways_engine_bandwidth", entry, headline.WIDTH, False
         )
         self.assertEqual(label, "  local both ways engine bandwidth")
         self.assertEqual(numbers.index("22.3"), short.index("22.3"))

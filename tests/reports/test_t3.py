@@ -56,7 +56,7 @@ class T3(workplace.Scratch):
             svg
             for f in self.figures(text)
             if isinstance(f, Panels) and words in f.caption
-            for svg in f.charts
+            for svg in f.drawn()
         ]
 
 
