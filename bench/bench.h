@@ -277,6 +277,11 @@ void bench_queue_entries(struct bench_case *c, unsigned variant, unsigned per_it
  * operations of which a stream holds fewer than of others, such as graphs. */
 void bench_max_iterations(struct bench_case *c, unsigned variant, uint64_t max_iterations);
 
+/* ---- in setup: time up to 1000 single operations of this variant after its samples, each alone,
+ * for percentiles: "singles_s" of its record. For what takes microseconds. Not where time is
+ * virtual, of a job's ranks, or with --check every. */
+void bench_single_times(struct bench_case *c, unsigned variant);
+
 /* ---- whether there are results: not where a device of the case simulates time alone
  * (DEV_CAP_TIME_ONLY). Then nothing is poisoned or checked, which makes no case invalid, memory may
  * be larger than that of the host, and setup draws, copies and keeps nothing on the host that grows

@@ -535,6 +535,7 @@ void bench_current_clear(struct bench_current *now)
 	bench_current_restore(now, &(struct bench_kept){0});
 	for (size_t v = 0; v < BENCH_VARIANTS; v++) {
 		struct bench_samples *s = &now->samples[v];
+		free(s->singles);
 		*s = (struct bench_samples){.seconds = s->seconds, .waited = s->waited};
 	}
 	now->placement = (struct bench_placement){.of_round = now->placement.of_round};

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#define SCHEMA_VERSION "1.4.0"
+#define SCHEMA_VERSION "1.5.0"
 /* Samples of a variant in a record, which is a line that people read. Of more, every k-th is
  * kept. */
 #define SAMPLES_KEPT 1000u
@@ -182,6 +182,7 @@ static void put_samples(struct bench_run *r, unsigned v)
 	json_number(j, "drift",
 		    stats_drift(s->seconds, r->current.rounds, s->summary.median, r->scratch));
 	json_bool(j, "converged", s->converged);
+	bench_singles_write(j, s);
 	json_object_begin(j, "model");
 	json_number(j, "bytes", s->model.bytes > 0.0 ? s->model.bytes : NAN);
 	json_number(j, "flops", s->model.flops > 0.0 ? s->model.flops : NAN);

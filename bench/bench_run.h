@@ -72,6 +72,9 @@ struct bench_samples {
 	bool lost;         /* the variant was dropped for that: its time is recorded as unknown */
 	char skipped[160]; /* why the device cannot run it; "": it can, or nobody asked */
 	double *seconds;   /* per iteration; `blocks` of them */
+	double *singles;   /* of one operation each; NULL: none were taken */
+	size_t single_count;
+	bool wants_singles;
 	struct stats_summary summary;
 	struct bench_model model;
 	bool valid, converged;
@@ -320,12 +323,19 @@ int bench_resources_close(struct bench_run *r);
 void bench_resources_free(struct bench_run *r);
 
 /* bench_sample.c: open and close the gate; measure the current case within `seconds`; run one
- * sample of `iterations` of a variant and return its total seconds. */
+ * sample of `iterations` of a variant and return its total seconds; bring back the state in which
+ * other variants are measured. */
 int bench_gate_open(struct bench_run *r);
 void bench_gate_close(struct bench_run *r);
 int bench_sample_once(struct bench_run *r, unsigned variant, uint64_t iterations, bool warm,
 		      double *seconds_p);
 int bench_sample_case(struct bench_run *r, double seconds);
+
+int bench_restore_state(struct bench_run *r, unsigned variant);
+
+/* bench_singles.c. _take: after the samples, within `seconds` a variant. */
+int bench_singles_take(struct bench_run *r, double seconds);
+void bench_singles_write(struct json *j, const struct bench_samples *s);
 
 /* bench_placement.c. _begin: before the first round that counts. _round: after each. _kept: how
  * many are of the commonest level so far. _gather: those of an array by round, in their order, and

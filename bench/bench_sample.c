@@ -131,7 +131,7 @@ static uint64_t find_max_iterations(const struct bench_run *r, unsigned variant)
 	return max_iterations && max_iterations < fit ? max_iterations : fit;
 }
 
-static int restore_state(struct bench_run *r, unsigned variant)
+int bench_restore_state(struct bench_run *r, unsigned variant)
 {
 	int status = r->b->restore ? r->b->restore(&r->c, variant) : 0;
 	return status || !r->b->restore ? status : dev_stream_sync(r->c.dev, r->c.stream);
@@ -236,7 +236,7 @@ static int calibrate_variant(struct bench_run *r, unsigned variant, double targe
 		double seconds, start = bench_time(r);
 		int status = timed_sample(r, variant, iterations, &seconds);
 		if (status == 0)
-			status = restore_state(r, variant);
+			status = bench_restore_state(r, variant);
 		if (status == -ETIMEDOUT && shrink_queue(r, variant, iterations)) {
 			max_iterations = find_max_iterations(r, variant);
 			iterations = 1;
@@ -317,7 +317,7 @@ static int sample_undisturbed(struct bench_run *r, unsigned variant, bool *waite
 		if (!*waited_p || !worth || retakes == MAX_RETAKES || !others_run(r))
 			break;
 		s->retaken++;
-		status = restore_state(r, variant);
+		status = bench_restore_state(r, variant);
 	}
 	return status;
 }
@@ -343,7 +343,7 @@ static int sample_round(struct bench_run *r, uint32_t round, bool counts)
 		if (status == 0 && counts)
 			status = bench_check_sample(r, order[i], round);
 		if (status == 0)
-			status = restore_state(r, order[i]);
+			status = bench_restore_state(r, order[i]);
 		if (status)
 			return status;
 		s->seconds[round] = seconds / (double)s->iterations;
@@ -483,6 +483,8 @@ static int sample_case(struct bench_run *r, double seconds)
 	if (status == 0)
 		status = take_samples(r, start, seconds);
 	run_delay_close(&r->delay);
+	if (status == 0)
+		status = bench_singles_take(r, seconds);
 	if (r->queue_capacity < dev_props(r->c.dev)->max_queued)
 		bench_fact_number(&r->c, "operations_queued_max", r->queue_capacity);
 	return status == 0 && on && count_variants_on(r) == 0 ? no_variant_sampled() : status;

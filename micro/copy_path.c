@@ -68,6 +68,7 @@ static const struct bench_metric primary[] = {
 	 "lower"},
 	{0}};
 
+#define SMALL 4096u /* bytes; single copies up to here are timed, too */
 #define WHOLE (1u << ENGINE | 1u << BOTH_WAYS | 1u << ROUND_TRIP)
 #define ENGINES (WHOLE | 1u << SPLIT_4 | 1u << SPLIT_16)
 
@@ -110,6 +111,8 @@ static int setup(struct bench_case *c)
 	for (unsigned v = KERNEL_1; v < ROOFLINE; v++)
 		if ((uint64_t)copy_path_variants[v].param > dev_wave_blocks(c->dev, s->copy))
 			bench_variant_off(c, v);
+	if (size <= SMALL)
+		bench_single_times(c, ROUND_TRIP);
 	/* Over a link no other measurement bounds the copy. */
 	if (case_direction(c) == LOCAL ||
 	    (case_direction(c) != PEER && dev_can(c->dev, DEV_CAP_HOST_ACCESS)))

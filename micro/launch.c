@@ -88,6 +88,9 @@ static int setup(struct bench_case *c)
 	s->fork = bench_event(c);
 	s->join = bench_event(c);
 	s->gate = bench_gate(c, GATE_LIMIT_NS);
+	for (unsigned v = 0; variants[v].name; v++)
+		if (variants[v].timing != BENCH_DEVICE)
+			bench_single_times(c, v);
 	int status = bench_status(c);
 	if (status == 0 && dev_can(c->dev, DEV_CAP_GRAPH))
 		status = graph_open(c, s->empty, &s->graph);

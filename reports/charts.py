@@ -382,6 +382,36 @@ def draw_share(
     return canvas.render()
 
 
+def draw_histogram(
+    values: Sequence[float], title: str, levels: Sequence[float], unit: str, bars: int = 40
+) -> str:
+    """How many values lie where, with a line at each level. What lies above the 99th percentile is counted in
+    the last bar."""
+    ordered = sorted(values)
+    end = max(ordered[min(len(ordered) - 1, math.ceil(0.99 * len(ordered)))], *levels)
+    low, high = spread([ordered[0], end], False)
+    counts = [0] * bars
+    for value in ordered:
+        counts[min(bars - 1, int(bars * (value - low) / (high - low)))] += 1
+    factor, shown = scale_of(statistics.median(levels), unit)
+    told = listing([human(level, unit) for level in levels])
+    canvas = Canvas(372, 130, "%s: %s at %s" % (title[:_NAME], plural(len(values), "value"), told))
+    canvas.text(0, 12, shorten(title, 372), "panel")
+    x, y = Scale(low, high, 6, 366, False), Scale(0, max(counts), 104, 30, False)
+    width = (x.end - x.start) / bars
+    for i, count in enumerate(counts):
+        if count:
+            note = "from %s: %s" % (human(low + i * (high - low) / bars, unit), plural(count, "value"))
+            canvas.rect(x.start + i * width, y(count), width - 0.5, y.start - y(count), "bar", note)
+    canvas.line(x.start, y.start, x.end, y.start, "axis")
+    for level in levels:
+        canvas.line(x(level), y.start, x(level), y.end, "reference")
+    for tick in linear_ticks(low / factor, high / factor, 5):
+        canvas.text(x(tick * factor), y.start + 14, tick_text(tick, ""), "tick", "middle")
+    canvas.text(x.end, 28, shown, "tick", "end")
+    return canvas.render()
+
+
 def draw_spark(samples: Sequence[float], width: float = 96, height: float = 16, unit: str = "s") -> str:
     """The samples in time order, around their median: drift, bursts and two modes show."""
     if len(samples) < 2:

@@ -16,6 +16,7 @@ from reports.state import checked
 Scalar = Union[str, int, float]
 
 SAMPLES_KEPT = 120
+MOST_SINGLES = 1000  # that programs take
 
 _BIG = re.compile(r"[0-9]{16,20}\Z")  # an integer above 2^53 comes as a string
 
@@ -67,6 +68,7 @@ class Variant:
     flops: Optional[float]
     messages: Optional[float]
     samples_s: Tuple[float, ...]  # at most SAMPLES_KEPT, evenly thinned, in time order
+    singles_s: Tuple[float, ...] = ()  # of one operation each
 
 
 @dataclass(frozen=True)
@@ -339,6 +341,7 @@ def _variant(reader: Reader) -> Variant:
         flops=model.real("flops"),
         messages=model.real("messages"),
         samples_s=_samples(reader),
+        singles_s=tuple(float(v) for v in reader.items("singles_s")[:MOST_SINGLES] if is_number(v)),
     )
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Dict, List, Tuple
 
-from reports import left_out, machine
+from reports import left_out, machine, tails
 from reports.answers import TRUST, answers
 from reports.causes import CONTENDED, NOISY
 from reports.charts import draw_share
@@ -256,7 +256,10 @@ def _order(figures: List[Figure]) -> Tuple[List[Figure], int]:
 
 
 def _section(section: Section, main: str) -> Dict[str, Any]:
-    run, (figures, unfolded) = section.group.run, _order(spec_of(section.group.program).figures(section))
+    run, (figures, unfolded) = (
+        section.group.run,
+        _order(spec_of(section.group.program).figures(section) + tails.figures(section)),
+    )
     device, linked = section.group.device, Linker()
     said, rest = lead(section.summary)
     question, summary = linked(run.question[:_LONGEST]), linked(hold(said)[:_LONGEST])

@@ -24,6 +24,7 @@ from reports.placement import levels_of
 from reports.records import Group, Records, Run
 from reports.signature_file import text_of
 from reports.spread import add_run_intervals
+from reports.tails import tails_of
 
 _OF_A_RANK = ("affinity",)  # a launcher binds every rank as it likes
 # What makes it another machine, or its numbers others by definition; of the rest a change is a warning.
@@ -418,6 +419,13 @@ def build(records: Records) -> Signature:
         "invalid": [e for g in groups if _measured(g) for e in _invalid(g)],
         "bad_records": bad_records,
     }
+    found = [
+        {"program": s.group.program, "device": s.group.device, **tail}
+        for s in sections
+        for tail in tails_of(s)
+    ]
+    if found:
+        result["tails"] = shortened(found)
     for section in sections:  # the score needs the sections of all other programs
         if section.group.program == advice.PROGRAM:
             section.results["advice"] = advice.score(section, result)

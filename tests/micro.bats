@@ -84,6 +84,43 @@ host_sync_ns = 100000'
 		'[m["observed"] for r in cases for m in r["mechanism"]] == [False]' <<<"$output"
 }
 
+# singles: each variant with so many times of single operations, those of no positive length in brackets.
+singles() {
+	"$TEST_PYTHON" -I -S -c 'import json, sys
+for line in sys.stdin:
+    row = json.loads(line)
+    for v in row.get("variants", []) if row["kind"] == "case" else []:
+        times = v.get("singles_s", [])
+        print(v["name"], len(times), sum(t <= 0 for t in times))'
+}
+
+@test "single operations are timed alone where time is real, unless every execution is checked" {
+	measure micro/launch host
+	[ "$status" -eq 0 ] || [ "$status" -eq 3 ]
+	singles <<<"$output" >host
+	cat host
+	for name in enqueue round_trip sync_idle event_round_trip trigger; do
+		read -r _ count wrong < <(grep "^$name " host)
+		[ "$count" -ge 100 ] && [ "$count" -le 1000 ] && [ "$wrong" -eq 0 ]
+	done
+	grep -qx "back_to_back 0 0" host
+	measure micro/launch sim:quiet
+	[ "$status" -eq 0 ]
+	[ "$(singles <<<"$output" | grep -vc ' 0 0$')" -eq 0 ]
+	measure micro/launch host --check every
+	[ "$(singles <<<"$output" | grep -vc ' 0 0$')" -eq 0 ]
+}
+
+@test "only small copies are timed alone" {
+	for size in 4K 1M; do
+		measure micro/copy_path host --direction up --size $size
+		singles <<<"$output" | grep '^engine_round_trip ' >$size
+	done
+	cat 4K 1M
+	[ "$(grep -c ' 0 0$' 4K)" -eq 0 ]
+	grep -qx 'engine_round_trip 0 0' 1M
+}
+
 @test "without priorities no block is more urgent than the load, and occupancy measures no wait" {
 	model flat 'lacks = priority'
 	measure micro/occupancy sim:./flat.sim --shared 0

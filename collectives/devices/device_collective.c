@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SMALL 4096u /* bytes; single collectives up to here are timed, too */
 #define MAX_VARIANTS 16u
 
 /* The program's; c->arg. */
@@ -196,9 +197,12 @@ static int setup(struct bench_case *c)
 	const enum dev_collective what = case_collective(c);
 	uint64_t staging = what == DEV_ALL_TO_ALL ? vector_bytes(c) : DEV_KERNEL_ALIGN;
 	int status = set_up_variants(c, plan_variant);
-	for (unsigned v = 0; variant_name(c, v); v++)
+	for (unsigned v = 0; variant_name(c, v); v++) {
 		if (s->plan[v].staging_bytes > staging)
 			staging = s->plan[v].staging_bytes;
+		if (vector_bytes(c) <= SMALL)
+			bench_single_times(c, v);
+	}
 	if (status == 0)
 		status = vectors_open(&s->vectors, c, what, vector_bytes(c) / sizeof(float),
 				      staging);

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Dict, List, Mapping, Optional
 
-from reports import cliffs
+from reports import cliffs, tails
 from reports.causes import GRADES
 from reports.curves import Curve, why_invalid
 from reports.quantity import plural
@@ -128,6 +128,6 @@ def section_of(group: Group, curves: List[Curve], others: Optional[Mapping[str, 
     if group.run.cliff:
         section.results["cliffs"] = cliffs.results_of(group, own)
     section.summary = sentence(spec.summary(section)) + cliffs.sentence(section.results.get("cliffs", ()))
-    section.summary += _caution(section)
+    section.summary += tails.sentence_of(section) + _caution(section)
     section.findings = spec.findings(section)
     return section
