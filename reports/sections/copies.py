@@ -16,9 +16,6 @@ from reports.section import Figure, Section, SectionSpec, Table
 from reports.sections import generic
 
 
-_DIRECTIONS = {"up": "up (to the device)", "down": "down (to the host)", "local": "local (within the device)"}
-
-
 def _pairs(section: Section, curve: Curve) -> List[Tuple[float, float]]:
     """Bytes moved and median seconds of the curve's best points."""
     pairs = []
@@ -195,7 +192,7 @@ def _verdicts(pairs: Sequence[Json]) -> List[str]:
     places: Dict[str, List[str]] = {}
     for pair in pairs:
         places.setdefault(_verdict(pair), []).append(
-            " ".join(_DIRECTIONS.get(str(v), str(v)) for v in pair["where"].values())
+            " ".join(generic.WAYS.get(str(v), str(v)) for v in pair["where"].values())
         )
     return ["%s: %s" % (listing(where), verdict) for verdict, where in places.items()]
 

@@ -14,6 +14,7 @@ from reports.section import Bar, Bars, Figure, Panels, Section, SectionSpec
 
 MAX_PANELS = 12
 MAX_BARS = 40
+WAYS = {"up": "up (H2D)", "down": "down (D2H)", "local": "local (D2D)"}
 
 
 def mark_of(point: Point) -> Mark:
@@ -45,7 +46,9 @@ def grouped(curves: Sequence[Curve]) -> List[List[Curve]]:
 
 def place(fixed: Mapping[str, object], named: Sequence[str]) -> str:
     """Axis values as a panel's title."""
-    return ", ".join("%s %s" % (k, v) if is_number(v) else str(v) for k, v in fixed.items() if k in named)
+    return ", ".join(
+        "%s %s" % (k, v) if is_number(v) else WAYS.get(str(v), str(v)) for k, v in fixed.items() if k in named
+    )
 
 
 def colours_of(names: Sequence[str]) -> Dict[str, int]:
