@@ -158,8 +158,8 @@ static void main_type_is_that_of_the_device(void)
 		.main_type = {[AXIS_GEMM_TYPES] = 2}};
 	struct axis_list list;
 	require(axis_parse(&library, "main,f32,bf16", true, &gpu, &list) == 0);
-	expect(list.count == 2 && list.values[0].word == allowed[2] &&
-	       list.values[0].number == 2 && list.values[1].word == allowed[0]);
+	expect(list.count == 2 && list.values[0].word == allowed[2] && list.values[0].number == 2 &&
+	       list.values[1].word == allowed[0]);
 	axis_free(&list);
 	require(axis_parse(&tiled, "main,bf16,f64", false, &gpu, &list) == 0);
 	expect(list.count == 2 && list.values[0].word == allowed[0] &&
