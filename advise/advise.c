@@ -9,6 +9,7 @@
 #define NAME_OF_TYPE(type, name, bytes, result_bytes) [type] = name,
 #define NAME_OF_OP(op, name) [ADVISE_##op] = name,
 #define NAME_OF_WAY(way, name) [ADVISE_##way] = name,
+#define NAME_OF_INPUT(input, name) [ADVISE_##input] = name,
 #define NAME_OF_SCHEDULE(schedule, name, more) [ADVISE_##schedule] = name,
 const char *const advise_types[ADVISE_TYPES + 1] = {ADVISE_TYPE_LIST(NAME_OF_TYPE)};
 const char *const advise_ops[ADVISE_OPS + 1] = {[ADVISE_GEMM_AR] = "gemm-ar",
@@ -17,6 +18,7 @@ const char *const advise_schedules[ADVISE_SCHEDULES + 1] = {
 	ADVISE_SCHEDULE_LIST(NAME_OF_SCHEDULE, NAME_OF_SCHEDULE, ADVISE_NO_MORE)};
 const char *const advise_copy_methods[ADVISE_COPY_METHODS + 1] = {"engine", "kernel"};
 const char *const advise_ways[ADVISE_WAYS + 1] = {ADVISE_WAY_LIST(NAME_OF_WAY)};
+const char *const advise_inputs[ADVISE_INPUTS + 1] = {ADVISE_INPUT_LIST(NAME_OF_INPUT)};
 const char *const advise_links[ADVISE_LINKS + 1] = {"peer", "up", "down"};
 
 /* An addition reads two operands and writes one; the largest measured one is in memory. */
@@ -60,6 +62,11 @@ static bool copy_measured(const struct advise_machine *m, enum advise_copy_metho
 	return m->copy[copy_method][link].points > 0;
 }
 
+static bool method_asked(const struct advise_question *q, enum advise_copy_method copy_method)
+{
+	return q->copy_methods == 0 || q->copy_methods & 1u << copy_method;
+}
+
 #define MIB 1048576.0
 
 /* The rate of long copies does not follow from that of short ones. */
@@ -68,7 +75,7 @@ static int copies_long_enough(const struct advise_view *v)
 	double longest = 0;
 	for (unsigned method = 0; method < ADVISE_COPY_METHODS; method++) {
 		const struct advise_curve *copy = &v->machine->copy[method][v->link];
-		if (copy_measured(v->machine, method, v->link))
+		if (copy_measured(v->machine, method, v->link) && method_asked(v->question, method))
 			longest = fmax(longest, copy->x[copy->points - 1]);
 	}
 	if (longest == 0)
@@ -171,7 +178,6 @@ int advise(const struct advise_machine *m, const struct advise_question *q,
 	   struct advise_advice *advice_p)
 {
 	struct advise_view view;
-	struct pipeline pipeline;
 	struct advise_advice a = {.gemm_s = 0};
 	int status = admit(m, q);
 	if (status)
@@ -186,13 +192,13 @@ int advise(const struct advise_machine *m, const struct advise_question *q,
 	for (unsigned i = 0; i < ADVISE_SCHEDULES * ADVISE_COPY_METHODS; i++) {
 		struct advise_candidate c = {.schedule = i / ADVISE_COPY_METHODS,
 					     .copy_method = i % ADVISE_COPY_METHODS};
-		if (!copy_measured(m, c.copy_method, view.link) ||
+		if (!method_asked(q, c.copy_method) ||
+		    !copy_measured(m, c.copy_method, view.link) ||
 		    !schedule_applies(c.schedule, &view))
 			continue;
-		schedule_build(&view, &c, &pipeline);
-		c.seconds = pipeline_run(&pipeline);
+		double tail_s = schedule_predict(&view, &c);
 		if (c.schedule == ADVISE_SERIAL) {
-			double comm_s = c.comm_s + pipeline.tail_s;
+			double comm_s = c.comm_s + tail_s;
 			a.comm_s = a.gemm_s > 0 ? fmin(a.comm_s, comm_s) : comm_s;
 			a.gemm_s = c.gemm_s;
 		}
@@ -200,6 +206,7 @@ int advise(const struct advise_machine *m, const struct advise_question *q,
 	}
 	a.extrapolated = a.candidate[0].extrapolated;
 	mark_ties(&a);
+	advise_find_needs(&view, &a);
 	early_advise(&view, &a);
 	advise_pick_settings(&view, &a);
 	advise_explain(&a);

@@ -7,7 +7,7 @@
  *     struct advise_machine machine = {0};
  *     while (fgets(line, sizeof(line), file))   file: ./gpusig advise SIGNATURE --format machine
  *             status = advise_parse_line(&machine, line);
- *     advise_prepare(&machine);                 once; some milliseconds
+ *     advise_prepare(&machine);                 once; some hundredths of a second a type
  *     advise(&machine, &question, &advice);     microseconds, more with more devices; may run in
  *                                               many threads at once
  *
@@ -66,6 +66,22 @@ enum advise_schedule {
 enum advise_way { ADVISE_WAY_LIST(ADVISE_WAY_NUMBER) ADVISE_WAYS };
 #undef ADVISE_WAY_NUMBER
 
+/* What may be missing, or stand in for what was not measured, and decide: the losses of a GEMM and
+ * copies by engine or kernel, what opposite copies to peers lose, what all peers send at once, what
+ * an addition takes, and copies to a peer at all. */
+#define ADVISE_INPUT_LIST(INPUT)                                                                   \
+	INPUT(CONTENTION_ENGINE, "contention-engine")                                              \
+	INPUT(CONTENTION_KERNEL, "contention-kernel")                                              \
+	INPUT(BOTH_WAYS_ENGINE, "both-ways-engine")                                                \
+	INPUT(BOTH_WAYS_KERNEL, "both-ways-kernel")                                                \
+	INPUT(INGRESS, "ingress")                                                                  \
+	INPUT(ADDITIONS, "additions")                                                              \
+	INPUT(PEER_COPIES, "peer-copies")
+
+#define ADVISE_INPUT_NUMBER(input, name) ADVISE_##input,
+enum advise_input { ADVISE_INPUT_LIST(ADVISE_INPUT_NUMBER) ADVISE_INPUTS };
+#undef ADVISE_INPUT_NUMBER
+
 enum advise_copy_method { ADVISE_ENGINE, ADVISE_KERNEL, ADVISE_COPY_METHODS };
 enum advise_link { ADVISE_PEER, ADVISE_UP, ADVISE_DOWN, ADVISE_LINKS };
 
@@ -74,6 +90,7 @@ extern const char *const advise_types[ADVISE_TYPES + 1], *const advise_ops[ADVIS
 extern const char *const advise_schedules[ADVISE_SCHEDULES + 1],
 	*const advise_copy_methods[ADVISE_COPY_METHODS + 1];
 extern const char *const advise_links[ADVISE_LINKS + 1], *const advise_ways[ADVISE_WAYS + 1];
+extern const char *const advise_inputs[ADVISE_INPUTS + 1];
 
 /* The capacity of the lists below. */
 #define ADVISE_GEMMS 256
@@ -102,7 +119,15 @@ struct advise_gemm_sample {
 	double seconds;
 	double position[4]; /* log2 of the sides, and adds */
 	double residual;    /* log of seconds / model */
+	double error;       /* of predicting it from the others, absolute, of the logarithm */
 	bool memory_bound;  /* memory limits it, not arithmetic */
+};
+
+/* How a library cuts C: into tiles of rows x columns, of which `wave` run at once and fewer than
+ * min_wave take as long as that many. Where that gives less than a tile for every unit the longer
+ * side is halved, but to no side below `least`. */
+struct advise_tiling {
+	double rows, columns, least, wave, min_wave;
 };
 
 /* Measured GEMMs of one type: seconds by shape. advise_prepare() adds the model that interpolates
@@ -110,13 +135,15 @@ struct advise_gemm_sample {
 struct advise_gemm {
 	unsigned samples;
 	struct advise_gemm_sample sample[ADVISE_GEMMS];
-	double tile, wave, min_wave, cost[5];
-	double coarse_tile, coarse_wave; /* the largest tile that explains the samples as well */
+	struct advise_tiling tiling, coarse; /* coarse: the largest that explains them as well */
+	double units;                        /* of the device; 0: unknown */
+	double cost[5];
 	double cache_bytes, element_bytes, result_bytes;
 	double memory_s_per_byte; /* of GEMMs that memory limits; 0: none is known */
 	double min_position[3], max_position[3];
 	double smoothing;
-	double error; /* the median error of predicting a sample from the others */
+	double error;      /* the median error of predicting a sample from the others */
+	double most_error; /* nine of ten are predicted to that */
 };
 
 struct advise_allreduce {
@@ -136,6 +163,7 @@ struct advise_loss {
  * copy, which rises; of an engine 1. */
 struct advise_contention {
 	unsigned counts;
+	bool assumed; /* measured with other copies, which stand in */
 	double blocks[ADVISE_LOSSES];
 	struct advise_loss loss[ADVISE_LOSSES];
 };
@@ -166,7 +194,7 @@ struct advise_machine {
 	 */
 	struct advise_curve occupancy_rate, occupancy_wait;
 
-	/* Without a measurement neither slows the other. */
+	/* Without a measurement neither slows the other; advise() asks whether that decides. */
 	struct advise_contention contention[ADVISE_COPY_METHODS][ADVISE_LINKS][ADVISE_TYPES];
 	double copy_blocks[ADVISE_LINKS]; /* of one copy by a kernel; 0: unknown, taken as 1 */
 	double cache_bytes; /* GEMMs whose matrices fit in it move no memory; 0: unknown, all do */
@@ -198,6 +226,7 @@ struct advise_question {
 	uint32_t devices; /* 2 to ADVISE_DEVICES */
 	enum advise_op op;
 	enum advise_type type;
+	unsigned copy_methods; /* of the candidates, a bit each; 0: all */
 };
 
 struct advise_candidate {
@@ -208,8 +237,10 @@ struct advise_candidate {
 	double gemm_cil, copy_cil; /* assumed: time with the other one running / time alone, of its
 				      slowest piece */
 	uint32_t gemms, copies;    /* of one device */
-	bool extrapolated;         /* outside the measured shapes or sizes */
-	bool tie; /* not slower than the fastest prediction by more than expected_error */
+	double error; /* relative: of its GEMMs, by those measured near them, and all of the loss to
+			 contention, which was measured with other GEMMs */
+	bool extrapolated; /* outside the measured shapes or sizes */
+	bool tie;          /* not slower than the fastest prediction by more than expected_error */
 };
 
 /* What one way to send early gains for this question, with the copy method with which it is
@@ -244,6 +275,13 @@ struct advise_advice {
 	double allreduce_bytes; /* message size: all of C */
 	bool extrapolated;      /* of the first candidate */
 
+	/* Bits of enum advise_input: not measured, and what they could be at worst or at best would
+	 * make the first candidate slower than another one by more than expected_error. */
+	unsigned needs;
+	/* Nothing is needed, and no other schedule would be as fast as the first candidate if both
+	 * were off by their errors and by expected_error. */
+	bool decided;
+
 	/* Sending C early, for gemm-rs and gemm-ar. It shortens the GEMM and the scattering of C.
 	 * Additions follow, and for gemm-ar the sending of the sum to all, which takes as long as
 	 * the scattering. */
@@ -269,6 +307,7 @@ struct advise_advice {
  *     units COUNT                           error SHARE
  *     cil METHOD LINK TYPE BLOCKS TRAFFIC GEMM_CIL COPY_CIL
  *     early WAY METHOD TYPE SEND_OVER_GEMM GAIN
+ *     assumed METHOD LINK TYPE              its `cil` are those of other copies
  *
  * Points of a curve come in rising order; of `cil` first by BLOCKS (0 for an engine), then by
  * TRAFFIC, at most two of each count. -EINVAL for any other line; -ENOSPC when a list is full.

@@ -50,12 +50,11 @@ static struct scatter scatter_of(const struct advise_view *v, enum advise_copy_m
 	struct advise_question question = *v->question;
 	struct advise_view view = *v;
 	struct advise_candidate c = {.schedule = ADVISE_SERIAL, .copy_method = copy_method};
-	struct pipeline p = {.hop_s = 0};
 	question.op = ADVISE_GEMM_RS;
 	view.question = &question;
-	schedule_build(&view, &c, &p);
+	schedule_predict(&view, &c);
 	struct scatter s = {v->seconds[PIECE_WHOLE], c.comm_s, v->machine->hop_s, 0};
-	s.follow_s = fmax(0, pipeline_run(&p) - s.gemm_s - s.hop_s - s.send_s);
+	s.follow_s = fmax(0, c.seconds - s.gemm_s - s.hop_s - s.send_s);
 	if (v->question->op == ADVISE_GEMM_AR)
 		s.follow_s += s.send_s;
 	return s;

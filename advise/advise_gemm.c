@@ -4,13 +4,12 @@
  * fails at the steps that tiles and waves make, so a model removes the steps first:
  *
  *     seconds = c0 + area * (c1 K + c2) + c3 (MK + KN) + c4 MN if it adds to C
- *     area = tile^2 * (whole waves + max(tiles of the last wave, min_wave, where it has any))
+ *     area = tile * (whole waves + max(tiles of the last wave, min_wave, where it has any))
  *
- * wave: tiles that run at once; min_wave: fewer tiles take as long as this many. c >= 0, tile, wave
- * and min_wave are those with the least squared relative error over the measured GEMMs. A GEMM
- * whose matrices exceed the cache takes no less than c0 + the bytes of its matrices at the rate of
- * memory; samples that this explains are left out of the fit. The residuals of the model are
- * interpolated between the nearest shapes.
+ * c >= 0 and the tiling are those with the least squared relative error over the measured GEMMs. A
+ * GEMM whose matrices exceed the cache takes no less than c0 + the bytes of its matrices at the
+ * rate of memory; samples that this explains are left out of the fit. The residuals of the model
+ * are interpolated between the nearest shapes.
  */
 #include "advise/advise_model.h"
 
@@ -19,7 +18,13 @@
 
 enum { COSTS = 5 };
 
-static const double tiles_tried[] = {1, 8, 16, 32, 64, 96, 128, 192, 256};
+static const struct advise_tiling tiles_tried[] = {
+	{.rows = 1, .columns = 1},     {.rows = 8, .columns = 8},     {.rows = 16, .columns = 16},
+	{.rows = 32, .columns = 32},   {.rows = 64, .columns = 64},   {.rows = 96, .columns = 96},
+	{.rows = 64, .columns = 128},  {.rows = 128, .columns = 64},  {.rows = 128, .columns = 128},
+	{.rows = 192, .columns = 192}, {.rows = 128, .columns = 256}, {.rows = 256, .columns = 128},
+	{.rows = 256, .columns = 256}};
+static const double least_tried[] = {INFINITY, 64, 32}; /* INFINITY: no tile is halved */
 /* Tiles that run at once: so many on every unit, or in all where the units are unknown. */
 static const double tiles_per_unit_tried[] = {0, 1,  2,  3,  4,  5,  6,  7,
 					      8, 10, 12, 14, 16, 20, 24, 32}; /* 0: one tile */
@@ -28,17 +33,31 @@ static const double waves_tried[] = {1,   2,   4,   8,   16,  32,  48,  64,  80,
 static const double shares_tried[] = {0, 0.125, 0.25, 0.375, 0.5, 0.75, 1}; /* min_wave / wave */
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+static double tiles_of(const struct advise_tiling *t, struct advise_shape s)
+{
+	return ceil(s.m / t->rows) * ceil(s.n / t->columns);
+}
+
+/* The tiling with the tile that this GEMM has. */
+static struct advise_tiling tiling_of(struct advise_tiling t, double units, struct advise_shape s)
+{
+	while (tiles_of(&t, s) < units && fmax(t.rows, t.columns) >= 2 * t.least)
+		*(t.rows >= t.columns ? &t.rows : &t.columns) /= 2;
+	return t;
+}
+
 double gemm_free_tiles(const struct advise_gemm *g, struct advise_shape s)
 {
-	double tiles = ceil(s.m / g->coarse_tile) * ceil(s.n / g->coarse_tile);
-	return fmax(0, g->coarse_wave - tiles);
+	struct advise_tiling t = tiling_of(g->coarse, g->units, s);
+	return fmax(0, t.wave - tiles_of(&t, s));
 }
 
 static double padded_area(const struct advise_gemm *g, struct advise_shape s)
 {
-	double tiles = ceil(s.m / g->tile) * ceil(s.n / g->tile);
-	double whole = g->wave * floor(tiles / g->wave), last = tiles - whole;
-	return (whole + (last > 0 ? fmax(last, g->min_wave) : 0)) * g->tile * g->tile;
+	struct advise_tiling t = tiling_of(g->tiling, g->units, s);
+	double tiles = tiles_of(&t, s);
+	double whole = t.wave * floor(tiles / t.wave), last = tiles - whole;
+	return (whole + (last > 0 ? fmax(last, t.min_wave) : 0)) * t.rows * t.columns;
 }
 
 static void cost_terms(const struct advise_gemm *g, struct advise_shape s, double term[COSTS])
@@ -156,23 +175,30 @@ static void position_of(struct advise_shape s, double position[4])
 	position[3] = s.adds;
 }
 
-/* The residual at a position: a mean of the samples' residuals, weighted by distance.
- * `smoothing` is the square of the distance within which they count alike. Far from all samples
- * the residuals mean nothing: their share is one half where the nearest is a doubling away. */
+/* The weight of a sample at a position. `smoothing` is the square of the distance within which
+ * samples count alike. */
+static double weight_at(const struct advise_gemm_sample *m, const double position[4],
+			double smoothing)
+{
+	double square = smoothing;
+	for (unsigned i = 0; i < 4; i++)
+		square += (position[i] - m->position[i]) * (position[i] - m->position[i]);
+	return 1 / (square * square);
+}
+
+/* The residual at a position: a mean of the samples' residuals, weighted by distance. Far from all
+ * samples the residuals mean nothing: their share is one half where the nearest is a doubling
+ * away. */
 static double residual_at(const struct advise_gemm *g, const double position[4], double smoothing,
 			  unsigned without)
 {
 	double sum = 0, weights = 1;
 	for (unsigned p = 0; p < g->samples; p++) {
-		const struct advise_gemm_sample *m = &g->sample[p];
-		double square = smoothing;
 		if (p == without)
 			continue;
-		for (unsigned i = 0; i < 4; i++)
-			square += (position[i] - m->position[i]) * (position[i] - m->position[i]);
-		double weight = 1 / (square * square);
+		double weight = weight_at(&g->sample[p], position, smoothing);
 		weights += weight;
-		sum += weight * m->residual;
+		sum += weight * g->sample[p].residual;
 	}
 	return sum / weights;
 }
@@ -185,6 +211,20 @@ static double median_error(const struct advise_gemm *g, double smoothing)
 		off[p] = fabs(residual_at(g, g->sample[p].position, smoothing, p) -
 			      g->sample[p].residual);
 	return upper_quantile(off, g->samples, 0.5);
+}
+
+/* Errors count alike within so much of a doubling, squared. */
+#define NEAR 0.25
+
+static void keep_errors(struct advise_gemm *g)
+{
+	double off[ADVISE_GEMMS];
+	for (unsigned p = 0; p < g->samples; p++) {
+		struct advise_gemm_sample *m = &g->sample[p];
+		double others = residual_at(g, m->position, g->smoothing, p);
+		m->error = off[p] = fabs(others - m->residual);
+	}
+	g->most_error = upper_quantile(off, g->samples, 0.9);
 }
 
 /* Steps that the model lacks need the nearest samples, noise needs many: take the least error. */
@@ -202,40 +242,51 @@ static void choose_smoothing(struct advise_gemm *g)
 }
 
 #define SAME_ERROR 1e-6
+#define EXACT 1e-9 /* squared; nothing is measured better */
+
+/* The tiling of so many that are tried: the smallest tile first. */
+static struct advise_tiling tiling_tried(size_t i, double units)
+{
+	const size_t waves = units > 0 ? COUNT(tiles_per_unit_tried) : COUNT(waves_tried),
+		     shares = COUNT(shares_tried), wave = i / shares % waves,
+		     least = i / shares / waves % COUNT(least_tried);
+	struct advise_tiling t = tiles_tried[i / shares / waves / COUNT(least_tried)];
+	t.least = least_tried[least];
+	t.wave = units > 0 ? fmax(1, units * tiles_per_unit_tried[wave]) : waves_tried[wave];
+	t.min_wave = shares_tried[i % shares] * t.wave;
+	return t;
+}
 
 /* Where several explain the samples equally well, the smallest tile is assumed for shapes between
  * them, and the largest one, of which the fewest run at once, for the room that is left. */
-static void choose_steps(struct advise_gemm *g, double units)
+static void choose_tiling(struct advise_gemm *g)
 {
-	struct advise_gemm best = {.tile = 1, .wave = 1, .min_wave = 1};
-	double min_error = INFINITY;
-	const size_t waves = units > 0 ? COUNT(tiles_per_unit_tried) : COUNT(waves_tried),
-		     shares = COUNT(shares_tried), all = COUNT(tiles_tried) * waves * shares;
+	struct advise_tiling best = {1, 1, INFINITY, 1, 1}, coarse = best;
+	double min_error = INFINITY, cost[COSTS] = {0};
+	const size_t waves = g->units > 0 ? COUNT(tiles_per_unit_tried) : COUNT(waves_tried),
+		     all = COUNT(tiles_tried) * COUNT(least_tried) * waves * COUNT(shares_tried);
 	for (size_t i = 0; i < all; i++) {
-		size_t wave = i / shares % waves;
-		g->tile = tiles_tried[i / shares / waves];
-		g->wave =
-			units > 0 ? fmax(1, units * tiles_per_unit_tried[wave]) : waves_tried[wave];
-		g->min_wave = shares_tried[i % shares] * g->wave;
-		double error = fit_costs(g);
-		if (error <= min_error * (1 + SAME_ERROR)) {
-			best.coarse_tile = g->tile;
-			best.coarse_wave = g->wave;
-		}
-		if (error >= min_error * (1 - SAME_ERROR))
+		g->tiling = tiling_tried(i, g->units);
+		/* no tile of such a tiling is ever halved */
+		if (isfinite(g->tiling.least) &&
+		    (g->units <= 0 ||
+		     fmax(g->tiling.rows, g->tiling.columns) < 2 * g->tiling.least))
+			continue;
+		double error = fmax(fit_costs(g), EXACT * g->samples);
+		bool better = error < min_error * (1 - SAME_ERROR),
+		     same = error <= min_error * (1 + SAME_ERROR);
+		if (better || (same && isinf(g->tiling.least) &&
+			       g->tiling.rows * g->tiling.columns > coarse.rows * coarse.columns))
+			coarse = g->tiling;
+		if (!better)
 			continue;
 		min_error = error;
-		best.tile = g->tile;
-		best.wave = g->wave;
-		best.min_wave = g->min_wave;
-		memcpy(best.cost, g->cost, sizeof(best.cost));
+		best = g->tiling;
+		memcpy(cost, g->cost, sizeof(cost));
 	}
-	g->tile = best.tile;
-	g->wave = best.wave;
-	g->min_wave = best.min_wave;
-	g->coarse_tile = best.coarse_tile;
-	g->coarse_wave = best.coarse_wave;
-	memcpy(g->cost, best.cost, sizeof(g->cost));
+	g->tiling = best;
+	g->coarse = coarse;
+	memcpy(g->cost, cost, sizeof(cost));
 }
 
 /* A sample is bound by memory where its bytes alone would take about as long. Where they would take
@@ -278,7 +329,8 @@ void gemm_prepare_model(struct advise_gemm *g, const struct gemm_limits *limits)
 	g->element_bytes = limits->element_bytes;
 	g->result_bytes = limits->result_bytes;
 	mark_memory_bound(g, limits);
-	choose_steps(g, limits->units);
+	g->units = limits->units;
+	choose_tiling(g);
 	g->memory_s_per_byte = memory_slope(g);
 	for (unsigned p = 0; p < g->samples; p++) {
 		struct advise_gemm_sample *m = &g->sample[p];
@@ -292,6 +344,7 @@ void gemm_prepare_model(struct advise_gemm *g, const struct gemm_limits *limits)
 		m->residual = log(m->seconds / model_seconds(g, m->shape));
 	}
 	choose_smoothing(g);
+	keep_errors(g);
 }
 
 /* Whether a side is beyond every measured one by more than half a doubling. */
@@ -311,4 +364,16 @@ double gemm_seconds(const struct advise_gemm *g, struct advise_shape s, bool *ou
 	if (is_outside(g, position))
 		*outside_p = true;
 	return model_seconds(g, s) * exp(residual_at(g, position, g->smoothing, g->samples));
+}
+
+double gemm_error_near(const struct advise_gemm *g, struct advise_shape s)
+{
+	double position[4], sum = g->most_error, weights = 1;
+	position_of(s, position);
+	for (unsigned p = 0; p < g->samples; p++) {
+		double weight = weight_at(&g->sample[p], position, NEAR);
+		weights += weight;
+		sum += weight * g->sample[p].error;
+	}
+	return expm1(sum / weights);
 }

@@ -41,6 +41,10 @@ double gemm_memory_bytes(const struct advise_gemm *g, struct advise_shape s);
 /* Predicted seconds of a GEMM of a type with at least one sample. */
 double gemm_seconds(const struct advise_gemm *g, struct advise_shape shape, bool *outside_p);
 
+/* How well the measured GEMMs near this one are predicted from the others; far from all, what nine
+ * of ten keep to. */
+double gemm_error_near(const struct advise_gemm *g, struct advise_shape shape);
+
 /* Time concurrent with the other side / time alone, at least 1. */
 struct concurrent_loss {
 	double gemm, copy;
@@ -77,10 +81,19 @@ double pipeline_run(const struct pipeline *p);
 /* The GEMMs that schedules consist of. */
 enum advise_piece { PIECE_WHOLE, PIECE_SHARD, PIECE_REMOTE, PIECE_SMALL, PIECE_SLICE, PIECES };
 
+/* What is asked of the schedules once more where an input was not measured: all as given; the
+ * losses of the input's copies as if both took turns, or neither slowed the other; opposite copies
+ * that take turns; peers that share nothing; additions that take as long as the copies. */
+struct hypothesis {
+	enum advise_input input; /* ADVISE_INPUTS: none */
+	bool free;               /* of two ends the one at which nothing is lost */
+};
+
 /* A question, and what it needs of the machine. */
 struct advise_view {
 	const struct advise_machine *machine;
 	const struct advise_question *question;
+	struct hypothesis hypothesis;
 	enum advise_link link;
 	bool arriving;          /* transfers come before the GEMMs that need them, else after */
 	double shard_bytes;     /* bytes of one device for all others, or for each other */
@@ -89,13 +102,14 @@ struct advise_view {
 	double free_tiles[PIECES];
 	double seconds[PIECES]; /* of the GEMMs; outside: whether they are outside those measured */
 	bool outside[PIECES];
+	double error[PIECES]; /* of `seconds`, relative */
 };
 void schedule_view(struct advise_view *v, const struct advise_machine *m,
 		   const struct advise_question *q);
 
-/* Fill the pipeline of a candidate whose schedule and copy method are set; sets its other fields
- * but `seconds`. */
-void schedule_build(const struct advise_view *v, struct advise_candidate *c, struct pipeline *p);
+/* Predict a candidate whose schedule and copy method are set: sets its other fields but `tie`.
+ * Gives the seconds of the additions after GEMMs and transfers. */
+double schedule_predict(const struct advise_view *v, struct advise_candidate *c);
 
 /* The fastest allreduce of so many bytes among the question's devices; NULL when none was
  * measured among so many. */
@@ -104,6 +118,9 @@ const struct advise_allreduce *allreduce_best(const struct advise_view *v, doubl
 
 /* Set the error of a way's gain. */
 void early_prepare(struct advise_gain *g);
+
+/* Set `needs` and `decided`; the candidates are there, and their ties. */
+void advise_find_needs(const struct advise_view *v, struct advise_advice *a);
 
 /* Set what sending C early gains; the candidates are there. */
 void early_advise(const struct advise_view *v, struct advise_advice *a);

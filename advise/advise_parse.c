@@ -207,6 +207,19 @@ static int parse_cil(struct advise_machine *m, const struct words *w)
 				 cil);
 }
 
+static int parse_assumed(struct advise_machine *m, const struct words *w)
+{
+	unsigned copy_method = 0, link = 0, type = 0;
+	int status = parse_name(w->word[1], advise_copy_methods, ADVISE_COPY_METHODS, &copy_method);
+	if (status == 0)
+		status = parse_name(w->word[2], advise_links, ADVISE_LINKS, &link);
+	if (status == 0)
+		status = parse_name(w->word[3], advise_types, ADVISE_TYPES, &type);
+	if (status == 0)
+		m->contention[copy_method][link][type].assumed = true;
+	return status;
+}
+
 static int parse_early(struct advise_machine *m, const struct words *w)
 {
 	unsigned way = 0, copy_method = 0, type = 0;
@@ -313,7 +326,8 @@ int advise_parse_line(struct advise_machine *m, const char *line)
 		     {"engines", 2, parse_engines},     {"ingress", 2, parse_ingress},
 		     {"priority", 2, parse_priority},   {"cache", 2, parse_cache},
 		     {"blocks", 3, parse_blocks},       {"error", 2, parse_error},
-		     {"units", 2, parse_units},         {"early", 6, parse_early}};
+		     {"units", 2, parse_units},         {"early", 6, parse_early},
+		     {"assumed", 4, parse_assumed}};
 	struct words w;
 	int status = split_words(line, &w);
 	if (status || w.count == 0)

@@ -40,6 +40,11 @@ struct transfers {
 	double passes, additions_s;
 };
 
+static bool is_supposed(const struct advise_view *v, unsigned input)
+{
+	return v->hypothesis.input == (enum advise_input)input;
+}
+
 static double copies_seconds(const struct transfers *t, double copies)
 {
 	return t->start + fmax(t->moving, copies * t->shared);
@@ -72,6 +77,18 @@ const struct advise_allreduce *allreduce_best(const struct advise_view *v, doubl
 	return best;
 }
 
+static enum advise_copy_method fastest_method(const struct advise_view *v, double bytes)
+{
+	bool outside;
+	const struct advise_curve *engine = &v->machine->copy[ADVISE_ENGINE][v->link],
+				  *kernel = &v->machine->copy[ADVISE_KERNEL][v->link];
+	if (engine->points == 0 || kernel->points == 0)
+		return engine->points > 0 ? ADVISE_ENGINE : ADVISE_KERNEL;
+	return curve_at(engine, bytes, true, &outside) <= curve_at(kernel, bytes, true, &outside)
+		       ? ADVISE_ENGINE
+		       : ADVISE_KERNEL;
+}
+
 /* An addition reads two operands and writes one; the start-up is that of the smallest measured one.
  * A curve has few points, and between the last one in the cache and the first one beyond it there
  * is a step: there the rate on the own side of the step counts. */
@@ -80,6 +97,8 @@ static double reduce_seconds(const struct advise_view *v, double bytes, bool *ou
 	const struct advise_curve *c = &v->machine->reduce;
 	const double most = v->machine->cache_bytes / 3;
 	unsigned i = 1;
+	if (is_supposed(v, ADVISE_ADDITIONS))
+		return copy_seconds(v, fastest_method(v, bytes), bytes, outside_p);
 	if (c->points == 0)
 		return 0;
 	while (i < c->points && c->x[i] <= most)
@@ -118,10 +137,14 @@ static struct transfers transfers_of(const struct advise_view *v,
 		return t;
 	}
 	double one = copy_seconds(v, copy_method, bytes, outside_p);
-	double loss = against->points > 0 ? fmax(1, curve_at(against, bytes, false, outside_p)) : 1;
+	double loss = is_supposed(v, ADVISE_BOTH_WAYS_ENGINE + copy_method) ? 2 : 1;
+	if (against->points > 0) /* a ratio, which hardly changes with the size */
+		loss = fmax(1, curve_at(against, bytes, false, &(bool){false}));
 	t.start = fmin(copy->y[0], one);
 	t.moving = loss * (one - t.start);
 	t.shared = m->ingress > 0 ? fmin(t.moving, loss * bytes / m->ingress) : t.moving;
+	if (is_supposed(v, ADVISE_INGRESS))
+		t.shared = 0;
 	return t;
 }
 
@@ -173,11 +196,11 @@ static struct additions additions_of(const struct advise_view *v, const struct a
 {
 	double each = addition_bytes(v, c), tail = tail_additions(v, c),
 	       count = (v->question->devices - 1) * v->shard_bytes / each;
-	if (v->question->op != ADVISE_GEMM_RS || v->machine->reduce.points == 0)
+	if (v->question->op != ADVISE_GEMM_RS)
 		return (struct additions){0, 0};
-	double one = reduce_seconds(v, each, outside_p);
-	return (struct additions){tail * one,
-				  fmax(0, count - tail) * fmax(0, one - v->machine->reduce.y[0])};
+	double one = reduce_seconds(v, each, outside_p),
+	       start = v->machine->reduce.points > 0 ? v->machine->reduce.y[0] : 0;
+	return (struct additions){tail * one, fmax(0, count - tail) * fmax(0, one - start)};
 }
 
 /* Additions only move memory, unless what one reads and writes fits in the cache. */
@@ -206,6 +229,17 @@ static double concurrent_blocks(const struct builder *b)
 		       : 1;
 }
 
+static struct concurrent_loss loss_of(const struct advise_view *v, enum advise_copy_method method,
+				      double blocks, double traffic)
+{
+	if (is_supposed(v, ADVISE_CONTENTION_ENGINE + method)) {
+		double each = v->hypothesis.free ? 1 : 2;
+		return (struct concurrent_loss){each, each};
+	}
+	return contention_loss(&v->machine->contention[method][v->link][v->question->type], blocks,
+			       traffic);
+}
+
 /* Appends work of the units that moves memory at `traffic` byte/s and leaves so many tiles free. A
  * copy kernel whose blocks fit there shares memory alone with it, as an engine does. */
 static void add_unit_work(struct builder *b, double seconds, double traffic, double free_tiles,
@@ -216,11 +250,9 @@ static void add_unit_work(struct builder *b, double seconds, double traffic, dou
 	const struct advise_contention *engine =
 		&v->machine->contention[ADVISE_ENGINE][v->link][v->question->type];
 	double blocks = concurrent_blocks(b);
-	struct concurrent_loss loss =
-		contention_loss(&v->machine->contention[c->copy_method][v->link][v->question->type],
-				blocks, traffic);
+	struct concurrent_loss loss = loss_of(v, c->copy_method, blocks, traffic);
 	if (c->copy_method == ADVISE_KERNEL && engine->counts > 0 && blocks <= free_tiles) {
-		struct concurrent_loss memory = contention_loss(engine, 1, traffic);
+		struct concurrent_loss memory = loss_of(v, ADVISE_ENGINE, 1, traffic);
 		loss.gemm = fmin(loss.gemm, memory.gemm);
 		loss.copy = fmin(loss.copy, memory.copy);
 	}
@@ -236,6 +268,7 @@ static void add_gemm(struct builder *b, enum advise_piece piece, unsigned count,
 	add_unit_work(b, seconds, b->view->traffic[piece], b->view->free_tiles[piece], after);
 	b->candidate->gemms += count;
 	b->candidate->gemm_s += seconds;
+	b->candidate->error += seconds * b->view->error[piece];
 	b->candidate->extrapolated |= b->view->outside[piece];
 }
 
@@ -318,7 +351,7 @@ static void add_pieces(struct builder *b)
 	}
 }
 
-void schedule_build(const struct advise_view *v, struct advise_candidate *c, struct pipeline *p)
+double schedule_predict(const struct advise_view *v, struct advise_candidate *c)
 {
 	/* The GEMM of one step. The device's own shard is a GEMM of its own where it comes first
 	 * or last. */
@@ -328,11 +361,9 @@ void schedule_build(const struct advise_view *v, struct advise_candidate *c, str
 		[ADVISE_HETERO_FUSED_1D] = PIECE_REMOTE,
 		[ADVISE_UNIFORM_FUSED_2D] = PIECE_SLICE,
 	};
-	struct builder b = {v, c, p};
-	const struct advise_machine *m = v->machine;
-	p->gemm.items = p->comm.items = 0;
-	p->hop_s = m->hop_s;
-	c->gemm_s = c->comm_s = 0;
+	struct pipeline pipeline = {.hop_s = v->machine->hop_s};
+	struct builder b = {v, c, &pipeline};
+	c->gemm_s = c->comm_s = c->error = 0;
 	c->gemm_cil = c->copy_cil = 1;
 	c->gemms = c->copies = 0;
 	c->extrapolated = false;
@@ -350,9 +381,12 @@ void schedule_build(const struct advise_view *v, struct advise_candidate *c, str
 	if (own && !v->arriving)
 		add_gemm(&b, PIECE_SHARD, 1, -1);
 	struct additions additions = additions_of(v, c, &c->extrapolated);
-	p->tail_s = additions.tail_s;
+	pipeline.tail_s = additions.tail_s;
 	if (additions.hidden_s > 0)
 		add_unit_work(&b, additions.hidden_s, additions_traffic(v, c), 0, -1);
+	c->seconds = pipeline_run(&pipeline);
+	c->error /= c->seconds;
+	return additions.tail_s;
 }
 
 /* ------------------------------------------------------------------ the question */
@@ -385,6 +419,7 @@ void schedule_view(struct advise_view *v, const struct advise_machine *m,
 	const double g = q->devices, rows = q->m, columns = q->n, depth = q->k;
 	v->machine = m;
 	v->question = q;
+	v->hypothesis = (struct hypothesis){ADVISE_INPUTS, false};
 	v->arriving = q->op == ADVISE_AG_GEMM || q->op == ADVISE_A2A_GEMM;
 	v->shard_bytes =
 		rows / g * (v->arriving ? depth : columns) * element_bytes(q->type, !v->arriving);
@@ -400,6 +435,7 @@ void schedule_view(struct advise_view *v, const struct advise_machine *m,
 	for (unsigned i = 0; i < PIECES; i++) {
 		v->outside[i] = false;
 		v->seconds[i] = gemm_seconds(&m->gemm[q->type], shape[i], &v->outside[i]);
+		v->error[i] = gemm_error_near(&m->gemm[q->type], shape[i]);
 		v->free_tiles[i] = gemm_free_tiles(&m->gemm[q->type], shape[i]);
 		v->traffic[i] = gemm_memory_bytes(&m->gemm[q->type], shape[i]) / v->seconds[i];
 	}

@@ -34,6 +34,7 @@ class _Question(ctypes.Structure):
     _fields_ = [(n, ctypes.c_uint32) for n in ("m", "n", "k", "devices")] + [
         ("op", ctypes.c_int),
         ("type", ctypes.c_int),
+        ("copy_methods", ctypes.c_uint),
     ]
 
 
@@ -52,6 +53,7 @@ class _Candidate(ctypes.Structure):
         ("copy_cil", ctypes.c_double),
         ("gemms", ctypes.c_uint32),
         ("copies", ctypes.c_uint32),
+        ("error", ctypes.c_double),
         ("extrapolated", ctypes.c_bool),
         ("tie", ctypes.c_bool),
     ]
@@ -85,6 +87,8 @@ class _Advice(ctypes.Structure):
         ("allreduce_s", ctypes.c_double),
         ("allreduce_bytes", ctypes.c_double),
         ("extrapolated", ctypes.c_bool),
+        ("needs", ctypes.c_uint),
+        ("decided", ctypes.c_bool),
         ("send_over_gemm", ctypes.c_double),
         ("early", _Early * _WAYS),
         ("best_way", ctypes.c_int),
@@ -124,9 +128,9 @@ class Adviser:
         ours = ctypes.sizeof(_Question), ctypes.sizeof(_Advice)
         if (self._lib.advise_question_bytes(), self._lib.advise_advice_bytes()) != ours:
             raise LibraryMissing("%s has another version" % path.name)
-        self.ops, self.types, self.schedules, self.copy_methods, self.links, self.ways = (
+        self.ops, self.types, self.schedules, self.copy_methods, self.links, self.ways, self.inputs = (
             self._names("advise_" + what)
-            for what in ("ops", "types", "schedules", "copy_methods", "links", "ways")
+            for what in ("ops", "types", "schedules", "copy_methods", "links", "ways", "inputs")
         )
         self._machine = ctypes.create_string_buffer(self._lib.advise_machine_bytes())
         for line in machine.lines:
@@ -143,15 +147,19 @@ class Adviser:
     def _text(self) -> str:
         return self._lib.err_text().decode("utf-8", "replace")
 
-    def ask(self, m: int, n: int, k: int, devices: int, op: str, kind: str) -> Json:
-        """ValueError for a question that has no answer, NoData where the machine lacks the measurements."""
+    def ask(
+        self, m: int, n: int, k: int, devices: int, op: str, kind: str, copy_method: Optional[str] = None
+    ) -> Json:
+        """Of one copy method, or of all. ValueError for a question that has no answer, NoData where the
+        machine lacks the measurements."""
         for word, words, what in ((op, self.ops, "operation"), (kind, self.types, "type")):
             if word not in words:
                 raise ValueError("unknown %s '%s'; choices: %s" % (what, word, " ".join(words)))
         for name, side in (("m", m), ("n", n), ("k", k), ("devices", devices)):
             if not 0 < side < 1 << 32:
                 raise ValueError("--%s %d is not from 1 to 2^32 - 1" % (name, side))
-        question = _Question(m, n, k, devices, self.ops.index(op), self.types.index(kind))
+        methods = 0 if copy_method is None else 1 << self.copy_methods.index(copy_method)
+        question = _Question(m, n, k, devices, self.ops.index(op), self.types.index(kind), methods)
         advice = _Advice()
         status = self._lib.advise(self._machine, ctypes.byref(question), ctypes.byref(advice))
         if status:
@@ -191,6 +199,7 @@ class Adviser:
                 "copy_cil": c.copy_cil,
                 "gemms": c.gemms,
                 "copies": c.copies,
+                "error": c.error,
                 "extrapolated": c.extrapolated,
                 "tie": c.tie,
             }
@@ -212,6 +221,8 @@ class Adviser:
             "allreduce": allreduce,
             "message_bytes": advice.allreduce_bytes,
             "extrapolated": advice.extrapolated,
+            "needs": [name for bit, name in enumerate(self.inputs) if advice.needs >> bit & 1],
+            "decided": advice.decided,
             "why": advice.why.decode(),
             "early": None if math.isnan(advice.send_over_gemm) else self._early_json(advice),
         }

@@ -15,6 +15,7 @@ from typing import Any, Callable, Iterator, List, NoReturn, Sequence, Tuple
 from reports.advise import Adviser, NoData, LibraryMissing
 from reports.advise_comparison import MachineAnswer, compare, labels
 from reports.advise_early_text import complete
+from reports.advise_inputs import need
 from reports.advise_lines import Machine, device_of, why_missing
 from reports.advise_machine import machine_of
 from reports.advise_table import comparison_table, table
@@ -28,7 +29,7 @@ from reports.quantity import percent
 from reports.signature_file import MALFORMED, READS
 
 OK, BAD, USAGE, CANNOT = 0, 1, 2, 77
-SCHEMA, VERSION = "gpusig.advice", "1.1.0"
+SCHEMA, VERSION = "gpusig.advice", "1.2.0"
 SCORED = "overlap/ficco"
 FORMATS = ("table", "json", "machine")
 
@@ -261,6 +262,7 @@ def answer(signature: Json, given: Any, path: Path) -> Json:
         note for link, kind, note in machine.pair_notes if (link, kind) == (advice["link"], given.kind)
     ]
     notes += complete(signature, advice, question)
+    advice["needs"] = [need(signature, name, advice["link"], given.kind, path) for name in advice["needs"]]
     if advice["extrapolated"]:
         notes.append("the shapes or sizes of the pick are outside those measured: extrapolated")
     if signature.get("simulated"):

@@ -7,13 +7,13 @@ from __future__ import annotations
 import math
 from typing import Dict, Iterator, List, Optional, Tuple
 
+from reports.advise_inputs import CONTENTION
 from reports.advise_lines import LINKS, Machine, device_of, program_of, why_missing
 from reports.jsonl import Json, is_number
 
 MAX_BLOCK_COUNTS, MAX_TRAFFICS = 6, 2  # as in advise/advise.h
 # Bytes of an element of A and B, and of C, as in advise/advise.h
 TYPES = {"f32": (4, 4), "f64": (8, 8), "tf32": (4, 4), "f16": (2, 2), "bf16": (2, 2), "f8": (1, 2)}
-CONTENTION = "micro/copy_contention"
 # The copies that tell what a link's transfers cost. In a collective every device sends and receives at once.
 _DIRECTIONS = {"peer": ("exchange", "peer"), "up": ("up",), "down": ("down",)}
 
@@ -75,7 +75,8 @@ def _losses(signature: Json, direction: str, method: str, kind: str) -> Losses:
 
 
 def _substitutes(link: str, kind: str, kinds: List[str]) -> Iterator[Tuple[str, str, str]]:
-    """(direction, type, what is assumed) from the nearest to the furthest."""
+    """(direction, type, what is assumed) from the nearest to the furthest. Other GEMMs lose as much by the
+    memory that they move; other copies tell little."""
     for direction in _DIRECTIONS[link]:
         yield direction, kind, "" if direction == _DIRECTIONS[link][0] else "one copy at a time"
     for other in (k for k in kinds if k != kind):
@@ -113,6 +114,8 @@ def add_contention(signature: Json, machine: Machine) -> None:
                 if not losses:
                     continue
                 _add_losses(machine, (method, link, kind), losses)
+                if direction != _DIRECTIONS[link][0]:
+                    machine.add("assumed", method, link, kind)
                 if assumed:
                     why = why_missing(
                         signature, CONTENTION, "type=%s direction=%s" % (kind, _DIRECTIONS[link][0])

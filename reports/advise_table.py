@@ -8,6 +8,7 @@ import textwrap
 from typing import List, Optional, Sequence, Tuple
 
 from reports.advise_comparison import error_text, ratio_text
+from reports.advise_inputs import text as need_text
 from reports.jsonl import Json
 from reports.quantity import human, listing, size
 
@@ -76,6 +77,14 @@ def _ties(advice: Json) -> str:
     return "%s: within the expected error of the fastest" % listing(others, len(others))
 
 
+def _decided(advice: Json) -> str:
+    if advice["needs"]:
+        return "not decided: needs " + "; and ".join(map(need_text, advice["needs"]))
+    if advice["decided"]:
+        return "yes: every other schedule is predicted to be slower by more than the expected error"
+    return "no: other schedules are within the expected error"
+
+
 def question_text(question: Json) -> str:
     return "%s of %d×%d×%d %s among %d devices" % (
         question["op"],
@@ -97,6 +106,7 @@ def table(advice: Json) -> str:
             human(best["predicted_s"], "s"),
         )
     facts = [
+        ("decided", _decided(advice)),
         ("schedule", pick["schedule"]),
         ("copy method", pick["copy_method"]),
         ("predicted", human(pick["predicted_s"], "s")),

@@ -97,10 +97,10 @@ def _scenario(case: Case, adviser: Adviser, seen: set) -> Optional[Json]:
     if op is None or not all(is_number(s) for s in sides):
         return None
     try:
-        advice = adviser.ask(*(int(s) for s in sides), op, str(axes.get("type", "")))
+        advice = adviser.ask(*(int(s) for s in sides), op, str(axes.get("type", "")), copy_method)
     except ValueError:
         return None
-    predicted = {c["schedule"]: c for c in advice["candidates"] if c["copy_method"] == copy_method}
+    predicted = {c["schedule"]: c for c in advice["candidates"]}
     measured = _measured(case, list(predicted))
     if len(measured) < 2:
         return None
@@ -119,6 +119,8 @@ def _scenario(case: Case, adviser: Adviser, seen: set) -> Optional[Json]:
         "best": best.name,
         **_verdict_of(measured[pick], best),
         "decided": any(not _is_hit(v, best) for v in measured.values()),
+        "told": advice["decided"] and pick == advice["pick"]["schedule"],
+        "needs": advice["needs"],
         "unseen": (axes.get("type"), *sides[:3]) not in seen,
         "extrapolated": predicted[pick]["extrapolated"],
         "schedules": [

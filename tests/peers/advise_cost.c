@@ -36,7 +36,8 @@ static int decision_seconds(uint32_t devices, enum advise_type type, double *sec
 					    512 + 64 * (i % 71),
 					    devices,
 					    (enum advise_op)(i % ADVISE_OPS),
-					    type};
+					    type,
+					    0};
 		int status = advise(&machine, &q, &advice);
 		if (status)
 			return status;

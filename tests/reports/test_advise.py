@@ -19,6 +19,7 @@ import workplace
 from reports import advise_command, validate
 from reports.advise import Adviser, NoData, LibraryMissing, library_path
 from reports.advise_contention import exchange_ratio
+from reports.advise_inputs import INPUTS
 from reports.advise_lines import LINKS, MAX_GEMMS, MAX_POINTS, Machine
 from reports.advise_machine import machine_of
 from reports.advise_table import wrapped
@@ -269,6 +270,9 @@ class Asking(workplace.Scratch):
         self.assertEqual(adviser.copy_methods, named["copy_method"]["enum"])
         self.assertEqual(adviser.links, schema["properties"]["link"]["enum"])
         self.assertEqual(adviser.links, list(LINKS))
+        needs = schema["properties"]["needs"]["items"]["properties"]
+        self.assertEqual(adviser.inputs, needs["input"]["enum"])
+        self.assertEqual(adviser.inputs, list(INPUTS))
         for kind in adviser.types:
             self.assertRegex(kind, question["type"]["pattern"])
 
@@ -400,6 +404,38 @@ class Telling(workplace.Scratch):
     def test_notes_are_those_of_the_question(self) -> None:
         notes = json.loads(self.advise(str(self.stored(curves())), *OPTIONS, "--format", "json")[1])["notes"]
         self.assertFalse([n for n in notes if "copy_contention" in n], notes)
+
+    def test_what_is_missing_and_decides_is_named_with_its_cost(self) -> None:
+        """Its copies are between host and device, and nothing tells what GEMMs lose to them."""
+        parts = (synthetic.gemms, synthetic.copies, synthetic.launch, synthetic.memory)
+        path = self.stored("".join(part().text() for part in parts))
+        balanced = ("--n", "256", "--k", "4096")
+        answer = json.loads(self.advise(str(path), *OPTIONS, *balanced, "--format", "json")[1])
+        needs = {need["input"]: need for need in answer["needs"]}
+        self.assertFalse(answer["decided"])
+        self.assertEqual(set(needs), {"contention-engine", "peer-copies"})
+        engine = needs["contention-engine"]
+        self.assertEqual(engine["options"], "--type f32 --direction up --copy-method engine")
+        self.assertIn("bin/micro/copy_contention --device ", engine["command"])
+        self.assertIn("--out %s" % (self.folder / "records.jsonl"), engine["command"])
+        self.assertGreater(engine["cost_s"], 0)
+        decided = self.table("".join(part().text() for part in parts), *balanced)["decided"]
+        self.assertTrue(
+            decided.startswith("not decided: needs what GEMMs and engine copies lose, by"), decided
+        )
+
+    def test_another_type_stands_in_and_another_direction_is_assumed(self) -> None:
+        def assumed(change: Dict[str, str]) -> bool:
+            signature = self.signature(curves()).json
+            losses = signature["programs"]["micro/copy_contention"]["results"]["cil"]
+            signature["programs"]["micro/copy_contention"]["results"]["cil"] = [
+                dict(entry, **change) for entry in losses
+            ]
+            return any(line.startswith("assumed ") for line in machine_of(signature).lines)
+
+        self.assertEqual(
+            [assumed({}), assumed({"type": "f64"}), assumed({"direction": "peer"})], [False, False, True]
+        )
 
     def test_wrong_results_are_said(self) -> None:
         path = self.stored(curves())

@@ -234,7 +234,7 @@ static void losses_next_to_free_tiles(void)
 		parse_line("cil engine peer f32 0 0 1.125 1");
 		parse_line("cil kernel peer f32 1 0 2 1.5");
 		advise_prepare(&machine);
-		expect_near(machine.gemm[ADVISE_F32].coarse_wave, units, 0);
+		expect_near(machine.gemm[ADVISE_F32].coarse.wave, units, 0);
 		struct advise_advice a = advise_for(8192, 4096, 4096, 4, ADVISE_AG_GEMM);
 		const struct advise_candidate *c = find_candidate(&a, ADVISE_SHARD, ADVISE_KERNEL);
 		require(c);

@@ -70,9 +70,9 @@ static void tiles_and_waves_are_found(void)
 		parse_line("gemm bf16 %g %g %g 0 %.12g", m, n, k, stepped_seconds(m, n, k));
 	}
 	advise_prepare(&machine);
-	expect_near(machine.gemm[ADVISE_BF16].tile, 128, 0);
-	expect_near(machine.gemm[ADVISE_BF16].wave, 132, 0);
-	expect(machine.gemm[ADVISE_BF16].min_wave == machine.gemm[ADVISE_BF16].wave);
+	expect_near(machine.gemm[ADVISE_BF16].tiling.rows, 128, 0);
+	expect_near(machine.gemm[ADVISE_BF16].tiling.wave, 132, 0);
+	expect(machine.gemm[ADVISE_BF16].tiling.min_wave == machine.gemm[ADVISE_BF16].tiling.wave);
 	for (unsigned i = 0; i < 200; i++) {
 		double m = floor(exp2(6 + 8 * rng_unit(&r))), n = floor(exp2(6 + 8 * rng_unit(&r))),
 		       k = floor(exp2(5 + 8 * rng_unit(&r)));

@@ -11,25 +11,26 @@
 
 static void bad_questions(void)
 {
-	struct advise_question q = {64, 64, 64, 2, ADVISE_AG_GEMM, ADVISE_F32};
+	struct advise_question q = {64, 64, 64, 2, ADVISE_AG_GEMM, ADVISE_F32, 0};
 	struct advise_advice a = {.candidates = 77};
 	build_machine(&plain);
 	machine.prepared = false;
 	expect(advise(&machine, &q, &a) == -EINVAL);
 	advise_prepare(&machine);
-	expect(advise(&machine, &(struct advise_question){64, 0, 64, 2, ADVISE_AG_GEMM, ADVISE_F32},
+	expect(advise(&machine,
+		      &(struct advise_question){64, 0, 64, 2, ADVISE_AG_GEMM, ADVISE_F32, 0},
 		      &a) == -EINVAL);
 	expect(advise(&machine,
-		      &(struct advise_question){64, 64, 64, 1, ADVISE_AG_GEMM, ADVISE_F32},
+		      &(struct advise_question){64, 64, 64, 1, ADVISE_AG_GEMM, ADVISE_F32, 0},
 		      &a) == -EINVAL);
 	expect(advise(&machine,
-		      &(struct advise_question){64, 64, 64, 65, ADVISE_AG_GEMM, ADVISE_F32},
+		      &(struct advise_question){64, 64, 64, 65, ADVISE_AG_GEMM, ADVISE_F32, 0},
 		      &a) == -ERANGE);
-	expect(advise(&machine, &(struct advise_question){64, 64, 64, 2, ADVISE_OPS, ADVISE_F32},
+	expect(advise(&machine, &(struct advise_question){64, 64, 64, 2, ADVISE_OPS, ADVISE_F32, 0},
 		      &a) == -EINVAL);
 	expect_str(err_text(), "unknown operation 4; operations: 0 to 3");
 	expect(advise(&machine,
-		      &(struct advise_question){64, 64, 64, 2, ADVISE_AG_GEMM, ADVISE_BF16},
+		      &(struct advise_question){64, 64, 64, 2, ADVISE_AG_GEMM, ADVISE_BF16, 0},
 		      &a) == -ENODATA);
 	memset(machine.copy, 0, sizeof(machine.copy));
 	expect(advise(&machine, &q, &a) == -ENODATA);
@@ -39,9 +40,10 @@ static void bad_questions(void)
 /* The longest copy has 1 MiB. Of two devices one sends half of A to the other. */
 static void long_copies_do_not_follow_from_short_ones(void)
 {
-	const struct advise_question at_limit = {1u << 15, 64, 1024, 2, ADVISE_AG_GEMM, ADVISE_F32},
-				     beyond = {(1u << 15) + 2, 64,        1024, 2,
-					       ADVISE_AG_GEMM, ADVISE_F32};
+	const struct advise_question at_limit = {1u << 15,       64,         1024, 2,
+						 ADVISE_AG_GEMM, ADVISE_F32, 0},
+				     beyond = {(1u << 15) + 2, 64,         1024, 2,
+					       ADVISE_AG_GEMM, ADVISE_F32, 0};
 	struct advise_advice a = {.candidates = 77};
 	memset(&machine, 0, sizeof(machine));
 	parse_line("gemm f32 1024 1024 1024 0 1e-3");
@@ -62,6 +64,72 @@ static void short_sides_are_not_cut(void)
 	       find_candidate(&a, ADVISE_SHARD, ADVISE_ENGINE));
 	expect(!find_candidate(&a, ADVISE_UNIFORM_FUSED_1D, ADVISE_ENGINE) &&
 	       !find_candidate(&a, ADVISE_UNIFORM_FUSED_2D, ADVISE_ENGINE));
+}
+
+static unsigned needs_of(const struct advise_question *q)
+{
+	struct advise_advice a;
+	require(advise(&machine, q, &a) == 0);
+	expect(!(a.decided && a.needs));
+	return a.needs;
+}
+
+/* GEMM and transfers take about as long, so overlap gains, unless both take turns. */
+static void what_is_missing_and_decides_is_named(void)
+{
+	const struct advise_question
+		balanced = {4096, 4096, 2048, 4, ADVISE_AG_GEMM, ADVISE_F32, 1u << ADVISE_ENGINE},
+		all_gemm = {4096, 16384, 16384, 4, ADVISE_AG_GEMM, ADVISE_F32, 1u << ADVISE_ENGINE};
+	struct truth slow = plain;
+	slow.bandwidth = 1e10;
+	slow.ingress = 1e10;
+	build_machine(&slow);
+	parse_line("bothways engine peer 1048576 1");
+	advise_prepare(&machine);
+	expect(needs_of(&balanced) == 0);
+	parse_line("assumed engine peer f32");
+	advise_prepare(&machine);
+	expect(needs_of(&balanced) == 1u << ADVISE_CONTENTION_ENGINE);
+	memset(machine.contention, 0, sizeof(machine.contention));
+	expect(needs_of(&balanced) == 1u << ADVISE_CONTENTION_ENGINE);
+	parse_line("error 0.1");
+	advise_prepare(&machine);
+	expect(needs_of(&all_gemm) == 0); /* there is next to nothing to lose */
+}
+
+/* Whether peers share what arrives decides between all at once and one after the other. */
+static void unknown_ingress_and_additions_decide(void)
+{
+	const struct advise_question
+		gather = {4096, 1024, 2048, 4, ADVISE_AG_GEMM, ADVISE_F32, 1u << ADVISE_ENGINE},
+		scatter = {4096, 4096, 1024, 4, ADVISE_GEMM_RS, ADVISE_F32, 1u << ADVISE_ENGINE};
+	struct truth slow = plain;
+	slow.bandwidth = 1e10;
+	slow.engines = 4;
+	slow.launch_s = 5e-4;
+	build_machine(&slow);
+	parse_line("bothways engine peer 1048576 1");
+	advise_prepare(&machine);
+	expect(needs_of(&gather) & 1u << ADVISE_INGRESS);
+	expect(!(needs_of(&gather) & 1u << ADVISE_ADDITIONS));
+	expect(needs_of(&scatter) & 1u << ADVISE_ADDITIONS);
+	parse_line("ingress 1e10");
+	parse_line("reduce 4096 1e-7");
+	parse_line("reduce 1073741824 1e-3");
+	advise_prepare(&machine);
+	expect(needs_of(&gather) == 0 && needs_of(&scatter) == 0);
+}
+
+static void one_copy_method_may_be_asked_for(void)
+{
+	const struct advise_question q = {
+		4096, 4096, 2048, 4, ADVISE_AG_GEMM, ADVISE_F32, 1u << ADVISE_KERNEL};
+	struct advise_advice a;
+	build_machine(&plain);
+	require(advise(&machine, &q, &a) == 0);
+	expect(a.candidates == ADVISE_SCHEDULES);
+	for (unsigned i = 0; i < a.candidates; i++)
+		expect(a.candidate[i].copy_method == ADVISE_KERNEL);
 }
 
 /* advise/ has a list of its own, for it is used without device/. */
@@ -85,6 +153,9 @@ int main(void)
 	test(bad_questions);
 	test(long_copies_do_not_follow_from_short_ones);
 	test(short_sides_are_not_cut);
+	test(what_is_missing_and_decides_is_named);
+	test(unknown_ingress_and_additions_decide);
+	test(one_copy_method_may_be_asked_for);
 	test(types_are_those_of_devices);
 	return test_done();
 }

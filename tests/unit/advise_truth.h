@@ -74,7 +74,7 @@ static inline void build_machine(const struct truth *t)
 static inline struct advise_advice advise_for(uint32_t m, uint32_t n, uint32_t k, uint32_t devices,
 					      enum advise_op op)
 {
-	struct advise_question q = {m, n, k, devices, op, ADVISE_F32};
+	struct advise_question q = {m, n, k, devices, op, ADVISE_F32, 0};
 	struct advise_advice a = {.candidates = 0};
 	require(advise(&machine, &q, &a) == 0);
 	require(a.candidates > 0);

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Whether something that was not measured decides: the candidates once more with every such input
+ * at its ends. An input decides if at one of them the first candidate would lose more than what a
+ * prediction is off, anyway.
+ */
+#include "advise/advise_model.h"
+
+#include <math.h>
+
+static bool copies_measured(const struct advise_view *v, enum advise_copy_method method)
+{
+	return v->machine->copy[method][v->link].points > 0;
+}
+
+static bool contention_missing(const struct advise_view *v, enum advise_copy_method method)
+{
+	const struct advise_contention *c =
+		&v->machine->contention[method][v->link][v->question->type];
+	return copies_measured(v, method) && (c->counts == 0 || c->assumed);
+}
+
+static bool both_ways_missing(const struct advise_view *v, enum advise_copy_method method)
+{
+	return v->link == ADVISE_PEER && copies_measured(v, method) &&
+	       v->machine->both_ways[method][v->link].points == 0 &&
+	       v->machine->exchange_devices[method] != v->question->devices;
+}
+
+static bool is_missing(const struct advise_view *v, enum advise_input input)
+{
+	switch (input) {
+	case ADVISE_CONTENTION_ENGINE:
+		return contention_missing(v, ADVISE_ENGINE);
+	case ADVISE_CONTENTION_KERNEL:
+		return contention_missing(v, ADVISE_KERNEL);
+	case ADVISE_BOTH_WAYS_ENGINE:
+		return both_ways_missing(v, ADVISE_ENGINE);
+	case ADVISE_BOTH_WAYS_KERNEL:
+		return both_ways_missing(v, ADVISE_KERNEL);
+	case ADVISE_INGRESS:
+		return !(v->machine->ingress > 0) && v->question->devices > 2;
+	case ADVISE_ADDITIONS:
+		return !v->arriving && v->machine->reduce.points == 0;
+	default:
+		return v->link != ADVISE_PEER;
+	}
+}
+
+/* What a GEMM and a transfer lose was measured with others than those of this schedule, which may
+ * lose nothing. */
+static double contention_error(struct advise_view v, const struct advise_candidate *c)
+{
+	struct advise_candidate alone = *c;
+	v.hypothesis = (struct hypothesis){
+		(enum advise_input)(ADVISE_CONTENTION_ENGINE + c->copy_method), true};
+	schedule_predict(&v, &alone);
+	return c->seconds / alone.seconds - 1;
+}
+
+static bool would_lose(struct advise_view v, const struct advise_advice *a, struct hypothesis h)
+{
+	double fastest = INFINITY, first = 0;
+	v.hypothesis = h;
+	for (unsigned i = 0; i < a->candidates; i++) {
+		struct advise_candidate c = a->candidate[i];
+		schedule_predict(&v, &c);
+		fastest = fmin(fastest, c.seconds);
+		first = i == 0 ? c.seconds : first;
+	}
+	return first > fastest * (1 + a->expected_error);
+}
+
+/* Whether the first candidate's schedule is faster though both may be off. */
+static bool is_slower(const struct advise_advice *a, const struct advise_candidate *c)
+{
+	const struct advise_candidate *first = &a->candidate[0];
+	double off = hypot(first->error, c->error);
+	return c->schedule == first->schedule ||
+	       c->seconds > first->seconds * (1 + a->expected_error) * (1 + off);
+}
+
+/* Whatever a link between peers does differs from one to the host, so nothing bounds it. */
+void advise_find_needs(const struct advise_view *v, struct advise_advice *a)
+{
+	for (unsigned i = 0; i < ADVISE_INPUTS; i++) {
+		const struct hypothesis lost = {(enum advise_input)i, false},
+					free = {(enum advise_input)i, true};
+		if (is_missing(v, lost.input) &&
+		    (lost.input == ADVISE_PEER_COPIES || would_lose(*v, a, lost) ||
+		     would_lose(*v, a, free)))
+			a->needs |= 1u << i;
+	}
+	for (unsigned i = 0; i < a->candidates; i++)
+		a->candidate[i].error =
+			hypot(a->candidate[i].error, contention_error(*v, &a->candidate[i]));
+	a->decided = a->needs == 0;
+	for (unsigned i = 1; i < a->candidates; i++)
+		a->decided = a->decided && is_slower(a, &a->candidate[i]);
+}
