@@ -6,6 +6,8 @@ more      those of them that did not fit into a program's share, because its fix
           tuning) exceed that: as long as its other cases took
 again     second tries of those with too few samples, which are no value: as long as the first, because a case
           takes up to five times its time for its least samples (bench/bench_sample.c)
+inputs    the other cases that ./gpusig advise reads, before those that nothing reads: a curve that it lacks
+          leaves its advice undecided
 curves    the other cases, coarse ones first (bench/cases/case_list.h)
 more      what did not fit into a program's share, with the time that others left
 again     second tries: headline numbers that are contended, in a pass of their own, as they would be missing
@@ -25,9 +27,9 @@ With --headline there are headline numbers alone, each with two short tries: "he
 number are half a run apart. Numbers with too few samples have theirs before that, as above. Where the time is
 too short for all second tries, those of contended numbers come first, which would be missing without.
 
-Where starting the programs would cost too much of the time, headline and curves are one pass; a program
-measures its headline cases first, and longer, anyway. What is simulated is not tried again: it comes out the
-same.
+Where starting the programs would cost too much of the time, headline, inputs and curves are one pass, first
+of the programs that advice reads; a program measures its headline cases first, and longer, anyway. What is
+simulated is not tried again: it comes out the same.
 """
 
 from __future__ import annotations
@@ -39,6 +41,17 @@ from suite.plan import HEADLINE_MIN_S, MIN_S, Budget
 from suite.programs import Program
 from suite.records import CaseStatus, ProgramStatus, RecordFile
 
+# What advice reads (reports/advise_machine.py), and the words of the cases that it reads first; () is all.
+INPUTS: dict[str, tuple[str, ...]] = {
+    "micro/copy_contention": ("direction=exchange",),
+    "micro/copy_path": (),
+    "gemm/split": (),
+    "gemm/efficiency": (),
+    "micro/memory": (),
+    "micro/launch": (),
+    "collectives/device_allreduce": (),
+}
+_INPUTS_UNTIL = 2 / 3  # of the time for curves
 _HEADLINE_UNTIL, _CURVES_UNTIL = 0.35, 0.7  # shares of the whole time
 _ALONE = 0.1  # of each of two tries without curves; starting programs and their least samples take the rest
 _MAX_STARTING = 0.15  # a share of the whole time
@@ -74,6 +87,7 @@ class Conditions:
 
     budget: Budget
     is_virtual: bool
+    keys_of: Callable[[Program], list[str]]  # of all cases of a program
 
 
 def passes(
@@ -92,7 +106,14 @@ def passes(
         yield from _more(heads, records, now, end, c, gave_up)
         yield from _again(todo, records, now, c, gave_up, _TOO_FEW)
     curves_until = end if c.is_virtual else _curves_until(todo, records, now(), c)
-    curves = [Start(p, p.share) for p in todo if not gave_up(p) and not records.of(p.name).finished]
+    going = [p for p in todo if not gave_up(p) and not records.of(p.name).finished]
+    first = [p for name in INPUTS for p in going if p.name == name]
+    if _affords_two(c, len(todo)) and len(first) < len(going):
+        inputs = [s for p in first for s in _input(p, records.of(p.name), c.keys_of)]
+        if inputs:
+            yield Pass("inputs", inputs, now() + _INPUTS_UNTIL * (curves_until - now()))
+        going = [p for p in going if not gave_up(p) and not records.of(p.name).finished]
+    curves = [Start(p, p.share) for p in sorted(going, key=lambda p: p.name not in INPUTS)]
     yield Pass("curves", curves, curves_until)
     rest = [Start(p, 0.0) for p in todo]
     yield from _more(rest, records, now, curves_until, c, gave_up)
@@ -100,6 +121,18 @@ def passes(
         for least in (_CONTENDED, _OTHER):
             yield from _again(todo, records, now, c, gave_up, least)
         yield from _more(rest, records, now, end, c, gave_up)
+
+
+def _input(
+    program: Program, status: ProgramStatus, keys_of: Callable[[Program], list[str]]
+) -> Iterator[Start]:
+    words = INPUTS[program.name]
+    if not words:
+        yield Start(program, program.share)
+        return
+    keys = [key for key in keys_of(program) if set(words) <= set(key.split()) and key not in status.done]
+    if keys:
+        yield Start(program, program.share, cases=tuple(keys))
 
 
 def headline(

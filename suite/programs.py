@@ -109,6 +109,11 @@ def cores_at_once(path: Path) -> int:
     return next((count for count in counts if isinstance(count, int)), 1)
 
 
+def keys(program: Program, device: str, full: bool) -> list[str]:
+    """Of all its cases on a device."""
+    return _ask(program.path, "--device", device, *["--full"] * full, "--list").splitlines()
+
+
 def try_device(program: Program, device: str) -> tuple[int, str]:
     """The exit code of listing the program's cases on a device, and its last words."""
     try:
@@ -145,9 +150,9 @@ def _metric(entry: object) -> str:
     return str(entry.get("metric", "?")) if isinstance(entry, dict) else str(entry)
 
 
-def _ask(path: Path, option: str) -> str:
+def _ask(path: Path, *options: str) -> str:
     try:
-        return _start(path, option).stdout
+        return _start(path, *options).stdout
     except (OSError, subprocess.TimeoutExpired):
         return ""
 

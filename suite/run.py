@@ -369,7 +369,10 @@ class Run:
     def _measure(self, todo: list[Program], budget: plan.Budget) -> None:
         total_s = max(budget.total_s, least_s(self.plan, todo, budget.opening_s))
         shown = progress.choose(total_s, self.starter.progress, f"{self.part.place} " if self.part else None)
-        conditions = passes.Conditions(budget, devices.is_virtual(self.plan.device))
+        device, full = self.plan.device, self.plan.full
+        conditions = passes.Conditions(
+            budget, devices.is_virtual(device), lambda program: programs.keys(program, device, full)
+        )
         for program in (p for p in todo if command.lacks(p, self.plan.device)):
             self._start(passes.Start(program, 0.0), 0.0, budget, shown)
         todo = [program for program in todo if not command.lacks(program, self.plan.device)]

@@ -162,7 +162,7 @@ class Damaged(unittest.TestCase):
             going.record_file.update()
             for options in (NEW, None):
                 total_s, todo = going._todo(options)
-            conditions = passes.Conditions(plan.Budget(total_s, 0.0), False)
+            conditions = passes.Conditions(plan.Budget(total_s, 0.0), False, lambda p: [])
             list(passes.passes(todo, going.record_file, lambda: 0.0, conditions, going._gave_up))
             going.starter._prepare(passes.Start(PROGRAM, 1.0), 1.0, going.record_file.of(PROGRAM.name))
             going._summary(1.0)

@@ -59,6 +59,7 @@ class Passes(unittest.TestCase):
         self.addCleanup(holder.cleanup)
         self.file = RecordFile(Path(holder.name) / "records.jsonl")
         self.gave_up = set()
+        self.keys = []
 
     def write(self, *lines):
         with open(self.file.path, "a", encoding="utf-8") as out:
@@ -66,7 +67,7 @@ class Passes(unittest.TestCase):
         self.file.update()
 
     def conditions(self, total_s=120.0, opening_s=0.01, is_virtual=False):
-        return Conditions(Budget(total_s, 0.0, opening_s), is_virtual)
+        return Conditions(Budget(total_s, 0.0, opening_s), is_virtual, lambda p: self.keys)
 
     def run_of(self, todo, now, conditions):
         return passes(todo, self.file, now, conditions, lambda p: p.name in self.gave_up)
@@ -95,6 +96,34 @@ class Passes(unittest.TestCase):
             (curves.name, [(s.program.name, s.weight, s.headline) for s in curves.starts]),
             ("curves", [("a/d", 3.0, False)]),
         )
+
+    def test_what_advice_reads_comes_before_curves_that_nothing_reads(self):
+        names = ("a/b", "micro/copy_path", "micro/copy_contention")
+        todo = [program(name) for name in names]
+        self.keys = ["size=1 direction=up", "size=1 direction=exchange", "size=2 direction=exchange"]
+        going = self.run_of(todo, lambda: 0.0, self.conditions())
+        next(going)
+        for name in names:
+            self.write(begin(name), case(name, 1), end(name, 9))
+        inputs = next(going)
+        self.assertEqual(
+            (inputs.name, [(s.program.name, s.cases) for s in inputs.starts]),
+            ("inputs", [("micro/copy_contention", tuple(self.keys[1:])), ("micro/copy_path", ())]),
+        )
+        self.write(begin(names[1]), end(names[1], 9, 8))
+        curves = next(going)
+        self.assertLess(inputs.until, curves.until)
+        self.assertEqual(
+            (curves.name, [(s.program.name, s.cases) for s in curves.starts]),
+            ("curves", [("micro/copy_contention", ()), ("a/b", ())]),
+        )
+
+    def test_on_one_device_there_is_no_exchange_to_begin_with(self):
+        todo = [program("a/b"), program("micro/copy_contention")]
+        self.keys = ["size=1 direction=up"]
+        going = self.run_of(todo, lambda: 0.0, self.conditions())
+        next(going)
+        self.assertEqual(next(going).name, "curves")
 
     def test_time_that_is_left_goes_to_those_that_had_too_little(self):
         todo = [program("a/b"), program("a/c")]
@@ -192,8 +221,8 @@ class Passes(unittest.TestCase):
         )
         self.write(begin("overlap/shaping", ["x", "--cases", "f"]))
         self.write(case("overlap/shaping", 1, flags=["few_samples"], elapsed_s=9.0))
-        curves = next(going)
-        self.assertEqual(curves.name, "curves")
+        inputs, curves = next(going), next(going)
+        self.assertEqual((inputs.name, curves.name), ("inputs", "curves"))
         self.assertAlmostEqual(curves.until, 200.0)  # half of what is left
 
     def test_second_tries_leave_a_quarter_of_the_time_to_curves(self):
@@ -226,7 +255,7 @@ class Passes(unittest.TestCase):
         started, todo = [], [program("a/b"), program("a/c", ())]
         going = SimpleNamespace(part=None, started={}, record_file=self.file, stop=SimpleNamespace(signum=0))
         going.starter = SimpleNamespace(progress=None)
-        going.plan = SimpleNamespace(device="host", soak=False, headline=False)
+        going.plan = SimpleNamespace(device="host", full=False, soak=False, headline=False)
         going._gave_up = lambda p: False
 
         def start(one, *_):
