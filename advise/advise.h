@@ -185,6 +185,7 @@ struct advise_machine {
 	struct advise_curve copy[ADVISE_COPY_METHODS][ADVISE_LINKS];
 	/* byte -> time of a copy while another runs in the other direction / time alone */
 	struct advise_curve both_ways[ADVISE_COPY_METHODS][ADVISE_LINKS];
+	bool one_device[ADVISE_COPY_METHODS][ADVISE_LINKS]; /* that of one device stands in */
 	/* bytes per pair of devices -> s of an exchange among all of exchange_devices */
 	struct advise_curve exchange[ADVISE_COPY_METHODS];
 	unsigned exchange_devices[ADVISE_COPY_METHODS];
@@ -308,6 +309,7 @@ struct advise_advice {
  *     cil METHOD LINK TYPE BLOCKS TRAFFIC GEMM_CIL COPY_CIL
  *     early WAY METHOD TYPE SEND_OVER_GEMM GAIN
  *     assumed METHOD LINK TYPE              its `cil` are those of other copies
+ *     onedevice METHOD LINK                 its `bothways` is of a device that shares its engines
  *
  * Points of a curve come in rising order; of `cil` first by BLOCKS (0 for an engine), then by
  * TRAFFIC, at most two of each count. -EINVAL for any other line; -ENOSPC when a list is full.

@@ -87,6 +87,7 @@ enum advise_piece { PIECE_WHOLE, PIECE_SHARD, PIECE_REMOTE, PIECE_SMALL, PIECE_S
 struct hypothesis {
 	enum advise_input input; /* ADVISE_INPUTS: none */
 	bool free;               /* of two ends the one at which nothing is lost */
+	bool crowded; /* blocks of a copy kernel find no room beside the tiles of a GEMM */
 };
 
 /* A question, and what it needs of the machine. */

@@ -23,7 +23,8 @@ static bool contention_missing(const struct advise_view *v, enum advise_copy_met
 static bool both_ways_missing(const struct advise_view *v, enum advise_copy_method method)
 {
 	return v->link == ADVISE_PEER && copies_measured(v, method) &&
-	       v->machine->both_ways[method][v->link].points == 0 &&
+	       (v->machine->both_ways[method][v->link].points == 0 ||
+		v->machine->one_device[method][v->link]) &&
 	       v->machine->exchange_devices[method] != v->question->devices;
 }
 
@@ -47,28 +48,31 @@ static bool is_missing(const struct advise_view *v, enum advise_input input)
 	}
 }
 
-/* What a GEMM and a transfer lose was measured with others than those of this schedule, which may
- * lose nothing. */
-static double contention_error(struct advise_view v, const struct advise_candidate *c)
+static double seconds_if(struct advise_view v, struct advise_candidate c, struct hypothesis h)
 {
-	struct advise_candidate alone = *c;
-	v.hypothesis = (struct hypothesis){
-		(enum advise_input)(ADVISE_CONTENTION_ENGINE + c->copy_method), true};
-	schedule_predict(&v, &alone);
-	return c->seconds / alone.seconds - 1;
+	v.hypothesis = h;
+	schedule_predict(&v, &c);
+	return c.seconds;
 }
 
-static bool would_lose(struct advise_view v, const struct advise_advice *a, struct hypothesis h)
+/* What a GEMM and a transfer lose was measured with others than those of this schedule, which may
+ * lose nothing, or all of it where blocks find no room. */
+static double contention_error(const struct advise_view *v, const struct advise_candidate *c)
 {
-	double fastest = INFINITY, first = 0;
-	v.hypothesis = h;
-	for (unsigned i = 0; i < a->candidates; i++) {
-		struct advise_candidate c = a->candidate[i];
-		schedule_predict(&v, &c);
-		fastest = fmin(fastest, c.seconds);
-		first = i == 0 ? c.seconds : first;
-	}
-	return first > fastest * (1 + a->expected_error);
+	const enum advise_input input = ADVISE_CONTENTION_ENGINE + c->copy_method;
+	double least = seconds_if(*v, *c, (struct hypothesis){.input = input, .free = true}),
+	       most = seconds_if(*v, *c,
+				 (struct hypothesis){.input = ADVISE_INPUTS, .crowded = true});
+	return fmax(c->seconds, most) / least - 1;
+}
+
+static bool would_lose(const struct advise_view *v, const struct advise_advice *a,
+		       struct hypothesis h)
+{
+	double fastest = INFINITY;
+	for (unsigned i = 0; i < a->candidates; i++)
+		fastest = fmin(fastest, seconds_if(*v, a->candidate[i], h));
+	return seconds_if(*v, a->candidate[0], h) > fastest * (1 + a->expected_error);
 }
 
 /* Whether the first candidate's schedule is faster though both may be off. */
@@ -84,16 +88,16 @@ static bool is_slower(const struct advise_advice *a, const struct advise_candida
 void advise_find_needs(const struct advise_view *v, struct advise_advice *a)
 {
 	for (unsigned i = 0; i < ADVISE_INPUTS; i++) {
-		const struct hypothesis lost = {(enum advise_input)i, false},
-					free = {(enum advise_input)i, true};
-		if (is_missing(v, lost.input) &&
-		    (lost.input == ADVISE_PEER_COPIES || would_lose(*v, a, lost) ||
-		     would_lose(*v, a, free)))
+		const enum advise_input input = (enum advise_input)i;
+		const struct hypothesis lost = {.input = input},
+					free = {.input = input, .free = true};
+		if (is_missing(v, input) && (input == ADVISE_PEER_COPIES ||
+					     would_lose(v, a, lost) || would_lose(v, a, free)))
 			a->needs |= 1u << i;
 	}
 	for (unsigned i = 0; i < a->candidates; i++)
 		a->candidate[i].error =
-			hypot(a->candidate[i].error, contention_error(*v, &a->candidate[i]));
+			hypot(a->candidate[i].error, contention_error(v, &a->candidate[i]));
 	a->decided = a->needs == 0;
 	for (unsigned i = 1; i < a->candidates; i++)
 		a->decided = a->decided && is_slower(a, &a->candidate[i]);

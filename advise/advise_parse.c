@@ -220,6 +220,17 @@ static int parse_assumed(struct advise_machine *m, const struct words *w)
 	return status;
 }
 
+static int parse_one_device(struct advise_machine *m, const struct words *w)
+{
+	unsigned copy_method = 0, link = 0;
+	int status = parse_name(w->word[1], advise_copy_methods, ADVISE_COPY_METHODS, &copy_method);
+	if (status == 0)
+		status = parse_name(w->word[2], advise_links, ADVISE_LINKS, &link);
+	if (status == 0)
+		m->one_device[copy_method][link] = true;
+	return status;
+}
+
 static int parse_early(struct advise_machine *m, const struct words *w)
 {
 	unsigned way = 0, copy_method = 0, type = 0;
@@ -327,7 +338,7 @@ int advise_parse_line(struct advise_machine *m, const char *line)
 		     {"priority", 2, parse_priority},   {"cache", 2, parse_cache},
 		     {"blocks", 3, parse_blocks},       {"error", 2, parse_error},
 		     {"units", 2, parse_units},         {"early", 6, parse_early},
-		     {"assumed", 4, parse_assumed}};
+		     {"assumed", 4, parse_assumed},     {"onedevice", 3, parse_one_device}};
 	struct words w;
 	int status = split_words(line, &w);
 	if (status || w.count == 0)

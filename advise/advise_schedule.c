@@ -90,8 +90,9 @@ static enum advise_copy_method fastest_method(const struct advise_view *v, doubl
 }
 
 /* An addition reads two operands and writes one; the start-up is that of the smallest measured one.
- * A curve has few points, and between the last one in the cache and the first one beyond it there
- * is a step: there the rate on the own side of the step counts. */
+ * It is an upper limit, so shorter ones are not outside. A curve has few points, and between the
+ * last one in the cache and the first one beyond it there is a step: there the rate on the own side
+ * of the step counts. */
 static double reduce_seconds(const struct advise_view *v, double bytes, bool *outside_p)
 {
 	const struct advise_curve *c = &v->machine->reduce;
@@ -104,7 +105,7 @@ static double reduce_seconds(const struct advise_view *v, double bytes, bool *ou
 	while (i < c->points && c->x[i] <= most)
 		i++;
 	if (i == c->points || bytes <= c->x[i - 1] || bytes >= c->x[i])
-		return curve_at(c, bytes, true, outside_p);
+		return curve_at(c, fmax(bytes, c->x[0]), true, outside_p);
 	if (bytes > most)
 		i++;
 	double at = c->x[i - 1], rate = i > 1 ? (c->y[i - 1] - c->y[0]) / (at - c->x[0]) : 0;
@@ -137,8 +138,10 @@ static struct transfers transfers_of(const struct advise_view *v,
 		return t;
 	}
 	double one = copy_seconds(v, copy_method, bytes, outside_p);
-	double loss = is_supposed(v, ADVISE_BOTH_WAYS_ENGINE + copy_method) ? 2 : 1;
-	if (against->points > 0) /* a ratio, which hardly changes with the size */
+	double loss = 1;
+	if (is_supposed(v, ADVISE_BOTH_WAYS_ENGINE + copy_method))
+		loss = v->hypothesis.free ? 1 : 2;
+	else if (against->points > 0) /* a ratio, which hardly changes with the size */
 		loss = fmax(1, curve_at(against, bytes, false, &(bool){false}));
 	t.start = fmin(copy->y[0], one);
 	t.moving = loss * (one - t.start);
@@ -251,7 +254,8 @@ static void add_unit_work(struct builder *b, double seconds, double traffic, dou
 		&v->machine->contention[ADVISE_ENGINE][v->link][v->question->type];
 	double blocks = concurrent_blocks(b);
 	struct concurrent_loss loss = loss_of(v, c->copy_method, blocks, traffic);
-	if (c->copy_method == ADVISE_KERNEL && engine->counts > 0 && blocks <= free_tiles) {
+	if (c->copy_method == ADVISE_KERNEL && engine->counts > 0 && blocks <= free_tiles &&
+	    !v->hypothesis.crowded) {
 		struct concurrent_loss memory = loss_of(v, ADVISE_ENGINE, 1, traffic);
 		loss.gemm = fmin(loss.gemm, memory.gemm);
 		loss.copy = fmin(loss.copy, memory.copy);
@@ -419,7 +423,7 @@ void schedule_view(struct advise_view *v, const struct advise_machine *m,
 	const double g = q->devices, rows = q->m, columns = q->n, depth = q->k;
 	v->machine = m;
 	v->question = q;
-	v->hypothesis = (struct hypothesis){ADVISE_INPUTS, false};
+	v->hypothesis = (struct hypothesis){.input = ADVISE_INPUTS};
 	v->arriving = q->op == ADVISE_AG_GEMM || q->op == ADVISE_A2A_GEMM;
 	v->shard_bytes =
 		rows / g * (v->arriving ? depth : columns) * element_bytes(q->type, !v->arriving);

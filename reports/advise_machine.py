@@ -132,6 +132,8 @@ def _add_both_ways(signature: Json, machine: Machine, link: str, blocks: float) 
             and curve["variant"] == "both_ways"
         ):
             machine.curve(("bothways", "engine", link), _points(curve))
+            if link == "peer":
+                machine.add("onedevice", "engine", link)
 
 
 def _add_copies(signature: Json, machine: Machine, blocks: Optional[int]) -> None:

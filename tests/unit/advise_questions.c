@@ -97,6 +97,23 @@ static void what_is_missing_and_decides_is_named(void)
 	expect(needs_of(&all_gemm) == 0); /* there is next to nothing to lose */
 }
 
+/* Both ways on one device with one engine take turns; devices that exchange have one each. */
+static void both_ways_of_one_device_are_no_exchange(void)
+{
+	const struct advise_question q = {
+		4096, 1024, 2048, 4, ADVISE_AG_GEMM, ADVISE_F32, 1u << ADVISE_ENGINE};
+	struct truth slow = plain;
+	slow.bandwidth = 1e10;
+	slow.ingress = 1e10;
+	build_machine(&slow);
+	parse_line("bothways engine peer 1048576 2");
+	advise_prepare(&machine);
+	expect(needs_of(&q) == 0);
+	parse_line("onedevice engine peer");
+	advise_prepare(&machine);
+	expect(needs_of(&q) == 1u << ADVISE_BOTH_WAYS_ENGINE);
+}
+
 /* Whether peers share what arrives decides between all at once and one after the other. */
 static void unknown_ingress_and_additions_decide(void)
 {
@@ -154,6 +171,7 @@ int main(void)
 	test(long_copies_do_not_follow_from_short_ones);
 	test(short_sides_are_not_cut);
 	test(what_is_missing_and_decides_is_named);
+	test(both_ways_of_one_device_are_no_exchange);
 	test(unknown_ingress_and_additions_decide);
 	test(one_copy_method_may_be_asked_for);
 	test(types_are_those_of_devices);
