@@ -8,8 +8,8 @@
  *     while (fgets(line, sizeof(line), file))   file: ./gpusig advise SIGNATURE --format machine
  *             status = advise_parse_line(&machine, line);
  *     advise_prepare(&machine);                 once; some hundredths of a second a type
- *     advise(&machine, &question, &advice);     microseconds, more with more devices; may run in
- *                                               many threads at once
+ *     advise(&machine, &question, &advice);     tens of microseconds, more with more devices; may
+ *                                               run in many threads at once
  *
  * Nothing allocates, blocks, or does input or output. Errors are -errno with a text (lib/err.h). To
  * use it in another project, take the folder advise/ and lib/err.
