@@ -11,6 +11,7 @@ import argparse
 import json
 import math
 import random
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -347,6 +348,10 @@ def of_peers(m: Model, name: str, where: dict) -> Optional[float]:
     alpha = ns(m.copy_ns + m.peer_latency_ns)
     if name == "pair_engine_bandwidth":
         return size / (alpha + size / copy_rate(m, 0, 1))
+    if name in ("pair_min_bandwidth", "pair_median_bandwidth"):
+        pairs = [(a, b) for a in range(p) for b in range(p) if a != b]
+        rates = [size / (alpha + size / copy_rate(m, a, b)) for a, b in pairs]
+        return min(rates) if "min" in name else statistics.median(rates)
     if name == "pair_engine_latency_4k":
         return ns(m.host_call_ns + m.host_sync_ns) + alpha + 4096 / copy_rate(m, 0, 1)
     if name == "all_to_all_engine_injection":
@@ -363,6 +368,8 @@ def of_collectives(m: Model, name: str, where: dict) -> Optional[float]:
         return None
     if "all_to_all" in name:
         return share * size / spread_s(m, size / p, True) if spreads_alike(m) else None
+    if not where["condition"].endswith("fastest: ring"):
+        return None  # another algorithm was the fastest
     adds, gathers = "allgather" not in name, "reduce_scatter" not in name
     if adds and m.llc_tracked and not name.endswith("latency"):
         return None  # the cache has some of what is added, in an order that no formula gives
@@ -445,8 +452,8 @@ def rows_of(model: Model, signature: dict) -> Iterator[Row]:
         if not entry.get("primary"):
             continue
         program, _, metric = name.rpartition("/")
-        law = LAWS.get(program)
-        truth = law(model, metric, case_of(entry["key"])) if law else None
+        law, where = LAWS.get(program), {**case_of(entry["key"]), "condition": entry["condition"]}
+        truth = law(model, metric, where) if law else None
         yield Row(name, entry["unit"], truth, entry["value"])
     for entry in signature["primary_missing"]:
         if entry["cause"] != "not_supported":
