@@ -171,6 +171,8 @@ def _machine_lines(comparison: Json) -> List[str]:
             answer["pick"]["copy_method"],
         )
         lines += [*wrapped(title, "", "    "), line]
+        if answer["needs"]:
+            lines += wrapped(_decided(answer), "    ")
         if answer["early"]:
             lines += wrapped(answer["early"]["text"], "    ")
     for row in rows[len(answers) :]:

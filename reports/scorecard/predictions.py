@@ -83,6 +83,9 @@ def _gemm(signature: Json, path: Path, item: Item) -> Prediction:
         notes = ["the expected error is a lower limit: no schedules were measured"] * (
             answer["expected_error_text"].startswith("at least")
         )
+        if answer["needs"]:
+            programs = dict.fromkeys(entry["program"] for entry in answer["needs"])
+            notes.append("the schedule is not decided: that needs %s" % ", ".join(programs))
     else:
         seconds, extrapolated, error = advise_command.gemm_alone(signature, (m, n, k), item.what, path)
         gemm_s = seconds
