@@ -29,6 +29,7 @@ FREE = (
     "case.facts",
     "case.state",
     "run.primary[].where",
+    "run.cliff.where",
     "run.provenance.environment",
     "run.device[].nominal.fma_flop_rate",
     "run.device[].nominal.gemm_flop_rate",
