@@ -52,6 +52,12 @@ double gemm_free_tiles(const struct advise_gemm *g, struct advise_shape s)
 	return fmax(0, t.wave - tiles_of(&t, s));
 }
 
+double gemm_share_until_last_wave(const struct advise_gemm *g, struct advise_shape s)
+{
+	struct advise_tiling t = tiling_of(g->coarse, g->units, s);
+	return 1 - 1 / ceil(tiles_of(&t, s) / t.wave);
+}
+
 static double padded_area(const struct advise_gemm *g, struct advise_shape s)
 {
 	struct advise_tiling t = tiling_of(g->tiling, g->units, s);

@@ -34,6 +34,11 @@ void gemm_prepare_model(struct advise_gemm *g, const struct gemm_limits *limits)
 /* How many more tiles than those of this GEMM run at once: room for the blocks of a copy kernel. */
 double gemm_free_tiles(const struct advise_gemm *g, struct advise_shape s);
 
+/* The part of this GEMM's time after which its last wave begins. Blocks of a kernel that is
+ * launched meanwhile wait for that, because a device begins those of a launch before those of a
+ * later one. */
+double gemm_share_until_last_wave(const struct advise_gemm *g, struct advise_shape s);
+
 /* The bytes of memory that a GEMM moves at least: its matrices once, or none where they fit in the
  * cache. C counts twice where the GEMM adds to it. */
 double gemm_memory_bytes(const struct advise_gemm *g, struct advise_shape s);
@@ -69,8 +74,10 @@ struct pipeline_queue {
 struct pipeline {
 	struct pipeline_queue gemm, comm;
 	struct concurrent_loss loss[PIPELINE_ITEMS]; /* while that GEMM and a transfer run */
-	double hop_s;  /* delay from the end of an item to the start of a dependent one */
-	double tail_s; /* after both */
+	double until_slots_s[PIPELINE_ITEMS];        /* of that GEMM: blocks of transfers wait */
+	bool gemm_first; /* of a GEMM and a transfer that one event releases, the GEMM begins */
+	double hop_s;    /* delay from the end of an item to the start of a dependent one */
+	double tail_s;   /* after both */
 };
 
 void pipeline_add(struct pipeline_queue *q, double seconds, int after);
@@ -101,6 +108,7 @@ struct advise_view {
 	double c_bytes;         /* all of C */
 	double traffic[PIECES]; /* byte/s of memory that the GEMMs move; 0 within the cache */
 	double free_tiles[PIECES];
+	double waves_before_last[PIECES]; /* as a share of the GEMM's time */
 	double seconds[PIECES]; /* of the GEMMs; outside: whether they are outside those measured */
 	bool outside[PIECES];
 	double error[PIECES]; /* of `seconds`, relative */

@@ -42,6 +42,25 @@ static void advance_queue(struct queue_state *r, double now, double next, double
 	r->left = -1;
 }
 
+/* A transfer that starts now finds slots when the last wave of the running GEMM begins; until then
+ * the GEMM is alone. With `gemm_first` that holds for a GEMM, too, that begins within a hop. Gives
+ * the time at which the transfer begins. */
+static double time_of_slots(const struct pipeline *p, struct queue_state *gemm, double gemm_next,
+			    double now)
+{
+	if (gemm->at == p->gemm.items || !(p->until_slots_s[gemm->at] > 0))
+		return now;
+	if (gemm->left < 0 && p->gemm_first && gemm_next <= now + p->hop_s) {
+		now = gemm_next;
+		gemm->left = p->gemm.seconds[gemm->at];
+	}
+	double wait = gemm->left - (p->gemm.seconds[gemm->at] - p->until_slots_s[gemm->at]);
+	if (gemm->left < 0 || wait <= 0)
+		return now;
+	gemm->left -= wait;
+	return now + wait;
+}
+
 double pipeline_run(const struct pipeline *p)
 {
 	struct queue_state gemm = {.queue = &p->gemm, .left = -1},
@@ -52,8 +71,10 @@ double pipeline_run(const struct pipeline *p)
 		       comm_next = next_start(&comm, &gemm, p->hop_s);
 		if (gemm.left < 0 && gemm_next <= now)
 			gemm.left = p->gemm.seconds[gemm.at];
-		if (comm.left < 0 && comm_next <= now)
+		if (comm.left < 0 && comm_next <= now) {
 			comm.left = p->comm.seconds[comm.at];
+			now = time_of_slots(p, &gemm, gemm_next, now);
+		}
 		bool both = gemm.left >= 0 && comm.left >= 0;
 		double gemm_pace = both ? p->loss[gemm.at].gemm : 1,
 		       comm_pace = both ? p->loss[gemm.at].copy : 1;

@@ -269,6 +269,9 @@ static void add_unit_work(struct builder *b, double seconds, double traffic, dou
 static void add_gemm(struct builder *b, enum advise_piece piece, unsigned count, int after)
 {
 	double seconds = count * b->view->seconds[piece];
+	if (b->view->hypothesis.crowded && b->candidate->copy_method == ADVISE_KERNEL)
+		b->pipeline->until_slots_s[b->pipeline->gemm.items] =
+			b->view->seconds[piece] * b->view->waves_before_last[piece];
 	add_unit_work(b, seconds, b->view->traffic[piece], b->view->free_tiles[piece], after);
 	b->candidate->gemms += count;
 	b->candidate->gemm_s += seconds;
@@ -365,7 +368,8 @@ double schedule_predict(const struct advise_view *v, struct advise_candidate *c)
 		[ADVISE_HETERO_FUSED_1D] = PIECE_REMOTE,
 		[ADVISE_UNIFORM_FUSED_2D] = PIECE_SLICE,
 	};
-	struct pipeline pipeline = {.hop_s = v->machine->hop_s};
+	struct pipeline pipeline = {.hop_s = v->machine->hop_s,
+				    .gemm_first = v->hypothesis.crowded};
 	struct builder b = {v, c, &pipeline};
 	c->gemm_s = c->comm_s = c->error = 0;
 	c->gemm_cil = c->copy_cil = 1;
@@ -440,6 +444,7 @@ void schedule_view(struct advise_view *v, const struct advise_machine *m,
 		v->outside[i] = false;
 		v->seconds[i] = gemm_seconds(&m->gemm[q->type], shape[i], &v->outside[i]);
 		v->error[i] = gemm_error_near(&m->gemm[q->type], shape[i]);
+		v->waves_before_last[i] = gemm_share_until_last_wave(&m->gemm[q->type], shape[i]);
 		v->free_tiles[i] = gemm_free_tiles(&m->gemm[q->type], shape[i]);
 		v->traffic[i] = gemm_memory_bytes(&m->gemm[q->type], shape[i]) / v->seconds[i];
 	}

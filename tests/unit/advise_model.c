@@ -148,6 +148,30 @@ static void pipeline_by_hand(void)
 	expect_near(pipeline_run(&p), 2 + 9 + 7.5, 1e-12);
 }
 
+/* A GEMM of three waves of 1 s; a transfer of 2 s that starts in the first two waits for the last.
+ */
+static void transfers_wait_for_slots(void)
+{
+	struct pipeline p = {.hop_s = 0.5, .until_slots_s = {2, 2}};
+	set_losses(&p, 1, 1);
+	pipeline_add(&p.gemm, 3, -1);
+	pipeline_add(&p.comm, 2, -1);
+	expect_near(pipeline_run(&p), 2 + 2, 1e-12);
+	set_losses(&p, 2, 1); /* 2 s alone, then 1 s at half the pace */
+	expect_near(pipeline_run(&p), 2 + 2, 1e-12);
+	set_losses(&p, 1, 1);
+	p.comm.items = p.gemm.items = 0;
+	for (int i = 0; i < 2; i++) {
+		pipeline_add(&p.comm, 2, -1);
+		pipeline_add(&p.gemm, 3, i);
+	}
+	expect_near(pipeline_run(&p), 2.5 + 3 + 3, 1e-12); /* the second is before the GEMM */
+	p.gemm_first = true; /* the second from 2.5 + 2 s; its GEMM a hop after it */
+	expect_near(pipeline_run(&p), 4.5 + 2 + 0.5 + 3, 1e-12);
+	p.until_slots_s[0] = p.until_slots_s[1] = 0;
+	expect_near(pipeline_run(&p), 2.5 + 3 + 3, 1e-12);
+}
+
 /* By hand: between 1 and 4 blocks a factor of two of blocks is half of the way. */
 static void losses_between_measured_ones(void)
 {
@@ -224,6 +248,7 @@ int main(void)
 	test(gemms_between_shapes);
 	test(tiles_and_waves_are_found);
 	test(pipeline_by_hand);
+	test(transfers_wait_for_slots);
 	test(memory_limits_thin_gemms);
 	test(losses_between_measured_ones);
 	test(bad_lines);

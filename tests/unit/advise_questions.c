@@ -137,6 +137,40 @@ static void unknown_ingress_and_additions_decide(void)
 	expect(needs_of(&gather) == 0 && needs_of(&scatter) == 0);
 }
 
+/* A GEMM of 28 tiles, of which 8 run at once: blocks of a copy kernel may wait for three of its
+ * four waves, in every step; an engine needs no slots. */
+static void a_copy_kernel_may_wait_for_waves(void)
+{
+	const struct advise_question q = {1024, 896, 8192, 4, ADVISE_AG_GEMM, ADVISE_F32, 0};
+	struct advise_advice a;
+	memset(&machine, 0, sizeof(machine));
+	for (double m = 64; m <= 4096; m *= 2)
+		for (double n = 64; n <= 4096; n *= 4)
+			for (double k = 512; k <= 8192; k *= 4)
+				parse_line("gemm f32 %g %g %g 0 %.12g", m, n, k,
+					   1e-6 + ceil(ceil(m / 128) * ceil(n / 256) / 8) * 8 *
+							   128 * 256 * k * 1e-12);
+	for (unsigned method = 0; method < ADVISE_COPY_METHODS; method++) {
+		const char *name = advise_copy_methods[method];
+		parse_line("copy %s peer 4096 1.00000001e-6", name);
+		parse_line("copy %s peer 1073741824 1", name);
+		parse_line("cil %s peer f32 1 0 1 1", name);
+		parse_line("bothways %s peer 1048576 1", name);
+	}
+	parse_line("units 8");
+	parse_line("ingress 1e12");
+	parse_line("hop 1e-6");
+	advise_prepare(&machine);
+	require(advise(&machine, &q, &a) == 0);
+	const struct advise_candidate *engine = find_candidate(&a, ADVISE_UNIFORM_FUSED_2D,
+							       ADVISE_ENGINE),
+				      *kernel = find_candidate(&a, ADVISE_UNIFORM_FUSED_2D,
+							       ADVISE_KERNEL);
+	require(engine && kernel);
+	expect(engine->error < 0.05);
+	expect(kernel->error > 0.1);
+}
+
 static void one_copy_method_may_be_asked_for(void)
 {
 	const struct advise_question q = {
@@ -173,6 +207,7 @@ int main(void)
 	test(what_is_missing_and_decides_is_named);
 	test(both_ways_of_one_device_are_no_exchange);
 	test(unknown_ingress_and_additions_decide);
+	test(a_copy_kernel_may_wait_for_waves);
 	test(one_copy_method_may_be_asked_for);
 	test(types_are_those_of_devices);
 	return test_done();
