@@ -137,7 +137,7 @@ struct advise_gemm {
 	struct advise_gemm_sample sample[ADVISE_GEMMS];
 	struct advise_tiling tiling, coarse; /* coarse: the largest that explains them as well */
 	double units;                        /* of the device; 0: unknown */
-	double cost[5];
+	double cost[6];
 	double cache_bytes, element_bytes, result_bytes;
 	double memory_s_per_byte; /* of GEMMs that memory limits; 0: none is known */
 	double min_position[3], max_position[3];

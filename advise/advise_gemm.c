@@ -3,7 +3,8 @@
  * Predicts the time of a GEMM from those that were measured. Interpolating rates between shapes
  * fails at the steps that tiles and waves make, so a model removes the steps first:
  *
- *     seconds = c0 + area * (c1 K + c2) + c3 (MK + KN) + c4 MN if it adds to C
+ *     seconds = c0 + area * (c1 K + c2) + c3 (MK + KN) + c4 MN if it adds to C + c5 area * K / side
+ *     side = rows * columns / (rows + columns) of a tile: a smaller one reads more for each product
  *     area = tile * (whole waves + max(tiles of the last wave, min_wave, where it has any))
  *
  * c >= 0 and the tiling are those with the least squared relative error over the measured GEMMs. A
@@ -16,7 +17,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { COSTS = 5 };
+enum { COSTS = 6 };
 
 static const struct advise_tiling tiles_tried[] = {
 	{.rows = 1, .columns = 1},     {.rows = 8, .columns = 8},     {.rows = 16, .columns = 16},
@@ -58,22 +59,23 @@ double gemm_share_until_last_wave(const struct advise_gemm *g, struct advise_sha
 	return 1 - 1 / ceil(tiles_of(&t, s) / t.wave);
 }
 
-static double padded_area(const struct advise_gemm *g, struct advise_shape s)
+static double padded_tiles(const struct advise_tiling *t, struct advise_shape s)
 {
-	struct advise_tiling t = tiling_of(g->tiling, g->units, s);
-	double tiles = tiles_of(&t, s);
-	double whole = t.wave * floor(tiles / t.wave), last = tiles - whole;
-	return (whole + (last > 0 ? fmax(last, t.min_wave) : 0)) * t.rows * t.columns;
+	double tiles = tiles_of(t, s);
+	double whole = t->wave * floor(tiles / t->wave), last = tiles - whole;
+	return whole + (last > 0 ? fmax(last, t->min_wave) : 0);
 }
 
 static void cost_terms(const struct advise_gemm *g, struct advise_shape s, double term[COSTS])
 {
-	double area = padded_area(g, s);
+	const struct advise_tiling t = tiling_of(g->tiling, g->units, s);
+	double tiles = padded_tiles(&t, s), area = tiles * t.rows * t.columns;
 	term[0] = 1.0;
 	term[1] = area * s.k;
 	term[2] = area;
 	term[3] = s.m * s.k + s.k * s.n;
 	term[4] = s.adds * s.m * s.n;
+	term[5] = tiles * (t.rows + t.columns) * s.k;
 }
 
 double gemm_memory_bytes(const struct advise_gemm *g, struct advise_shape s)
@@ -133,7 +135,7 @@ static unsigned fitted_samples(const struct advise_gemm *g)
 	return count;
 }
 
-/* Least squares of model / seconds - 1 with costs >= 0, by trying all 31 sets of terms. The
+/* Least squares of model / seconds - 1 with costs >= 0, by trying all sets of terms. The
  * terms are scaled to be comparable. Sets g->cost; returns the sum of squares. */
 static double fit_costs(struct advise_gemm *g)
 {
@@ -146,10 +148,13 @@ static double fit_costs(struct advise_gemm *g)
 		cost_terms(g, m->shape, term);
 		for (unsigned i = 0; i < COSTS; i++) {
 			b[i] += term[i] / m->seconds;
-			for (unsigned j = 0; j < COSTS; j++)
+			for (unsigned j = 0; j <= i; j++)
 				a[i][j] += term[i] * term[j] / (m->seconds * m->seconds);
 		}
 	}
+	for (unsigned i = 0; i < COSTS; i++)
+		for (unsigned j = 0; j < i; j++)
+			a[j][i] = a[i][j];
 	for (unsigned i = 0; i < COSTS; i++)
 		scale[i] = a[i][i] > 0 ? sqrt(a[i][i])
 				       : 1; /* solve_terms() leaves out a term that no sample has */
@@ -158,7 +163,9 @@ static double fit_costs(struct advise_gemm *g)
 		for (unsigned j = 0; j < COSTS; j++)
 			a[i][j] /= scale[i] * scale[j];
 	}
-	for (unsigned set = 1; set < 1u << COSTS; set++) {
+	/* Of tiles of one size the operands say the same as the products. */
+	const unsigned terms = isinf(g->tiling.least) ? COSTS - 1 : COSTS;
+	for (unsigned set = 1; set < 1u << terms; set++) {
 		double x[COSTS], error = fitted_samples(g);
 		if (!solve_terms(a, b, set, x))
 			continue;
