@@ -49,6 +49,10 @@ struct axis {
 	/* SIZE, COUNT: bounds (max 0: none), and what values must be multiples of (0 is 1); WORD:
 	 * what numbers that are added at cliffs are multiples of. */
 	uint64_t min, max, multiple;
+	/* How many values in every octave a curve with cliffs gets (struct bench_cliff) where time
+	 * is virtual and nothing is computed, so that a case costs next to nothing; 0: those of the
+	 * list. */
+	unsigned octave;
 
 	/* WORD: the allowed values, NULL-terminated. */
 	const char *const *words;

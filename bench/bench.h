@@ -118,7 +118,7 @@ struct bench_metric {
 
 /* A curve that may have cliffs: where its rate falls, or its seconds grow, at once. Where that is
  * so from one value of the axis' default list to the next, the harness adds cases between the two
- * until the place is known to 5 % (bench/cases/cliffs.h). */
+ * until the place is known to 5 % (bench/cases/cliffs.h); with `octave` of the axis also others. */
 struct bench_cliff {
 	const char *axis; /* of numbers, or of words of which "n64" and the like are on it */
 	const char

@@ -46,6 +46,7 @@ static const struct axis axes[] = {
 	 .help = "bytes of all arrays together",
 	 .kind = AXIS_SIZE,
 	 .min = 12288,
+	 .octave = 5,
 	 .quick = "L1/2,L2/2,LLC/2,4LLC,16LLC",
 	 .full = "L1/4,L1/2,L1,L2/4,L2/2,L2,LLC/8,LLC/4,LLC/2,LLC,2LLC,4LLC,8LLC,16LLC"},
 	{0}};

@@ -15,7 +15,7 @@
 #define FALL 1.25
 #define NEAR 1.05     /* neighbours at this ratio are near enough */
 #define APART 1.1     /* with a gap of this ratio next to it a value stands alone */
-#define MOST_ADDED 24 /* on a curve */
+#define MOST_ADDED 24 /* on a curve, where each costs its time */
 #define PARTS 64      /* places are multiples of a power of two, about such a part of them */
 
 static size_t axis_of(const struct bench_run *r)
@@ -226,16 +226,34 @@ static uint64_t place_between(const struct bench_run *r, const struct cliff_poin
 	return at > low->at && at < high->at ? at : 0;
 }
 
+/* Points an octave that are wanted anywhere; 0: only those at falls. */
+static unsigned octave_of(const struct bench_run *r)
+{
+	return bench_virtual(r) && !bench_has_results(&r->c) ? r->b->axes[axis_of(r)].octave : 0;
+}
+
+/* Into how many parts two neighbours are to be divided; a bit over an octave's part is one. */
+static unsigned parts_between(const struct bench_run *r, const struct cliff_point *low,
+			      const struct cliff_point *high)
+{
+	const double ratio = ratio_of_places(low, high), parts = log2(ratio) * octave_of(r) - 0.2;
+	const unsigned least = is_fall(low, high) && ratio > NEAR ? 2 : 1;
+	return parts > least ? (unsigned)ceil(parts) : least;
+}
+
 /* Where a case would show more about point i and the next one of `n` of a curve; 0: nowhere. */
 static uint64_t place_for(const struct bench_run *r, const struct cliff_point *p, size_t i,
 			  size_t n)
 {
 	const struct cliff_point *low = &p[i], *high = &p[i + 1];
 	const double middle = sqrt(cost_of(low) * cost_of(high));
+	const unsigned parts = parts_between(r, low, high), half = parts / 2;
+	if (parts > 1)
+		return place_between(r, low, high,
+				     (double)low->at *
+					     pow(ratio_of_places(low, high), (double)half / parts));
 	if (!is_fall(low, high))
 		return 0;
-	if (ratio_of_places(low, high) > NEAR)
-		return place_between(r, low, high, sqrt((double)low->at * (double)high->at));
 	if (i + 2 < n && cost_of(&p[i + 2]) < middle && ratio_of_places(high, &p[i + 2]) > APART)
 		return place_between(r, high, &p[i + 2], NEAR * (double)high->at);
 	if (i > 0 && cost_of(&p[i - 1]) > middle && ratio_of_places(&p[i - 1], low) > APART)
@@ -259,13 +277,14 @@ size_t cliffs_next_case(const struct bench_run *r, struct chosen_case *next_p)
 		const struct cliff_point *p = &cliffs->points[from];
 		for (to = from; to < cliffs->count && cliffs->points[to].curve == p->curve;)
 			to++;
-		const bool enough = added_to(r, p, to - from) >= MOST_ADDED;
+		const bool enough = !octave_of(r) && added_to(r, p, to - from) >= MOST_ADDED;
 		for (size_t i = 0; !enough && i + 1 < to - from; i++) {
 			const uint64_t at = place_for(r, p, i, to - from);
 			const double width = log(ratio_of_places(&p[i], &p[i + 1])) / log(NEAR);
 			if (at == 0)
 				continue;
-			wanted += width > 1.0 ? ceil(log2(width)) : 1.0;
+			wanted += fmax(width > 1.0 ? ceil(log2(width)) : 1.0,
+				       parts_between(r, &p[i], &p[i + 1]) - 1.0);
 			if (width > widest) {
 				widest = width;
 				*next_p = (struct chosen_case){.index = p->curve, .added = at};

@@ -7,7 +7,10 @@
  * halves still falls so is halved again, the widest first, until it is narrower than 5 %. A slope
  * ends by itself: its change is divided with the interval. A rate that rises, as that of copies
  * does with their size, is no cliff, however steep. Where a single value stands out of its
- * neighbours on both sides, one more beside it shows whether it is one of several. Nothing is kept
+ * neighbours on both sides, one more beside it shows whether it is one of several. Where a case
+ * costs next to nothing, all that is further apart than `octave` of the axis says is divided before
+ * anything is known of falls, so that a cliff between two values of the list that are alike, or a
+ * second one beside a first, is seen. Nothing is kept
  * but the points, so that a run that is continued goes on where it ended: --done may state the
  * value of a case.
  *

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 64 };
+enum { MOST = 128 };
 
 /* What the program is: seconds of a case by its size, and whether they scatter; set by each test.
  */
@@ -215,6 +215,30 @@ static void the_budget_ends_it(void)
 	expect(ran.count == 1 && count_text("\"out_of_budget\":7") == 1);
 }
 
+/* Where nothing is computed: up to 20 % apart, whatever the values are. */
+static void an_octave_gets_its_points(void)
+{
+	static struct axis often[3];
+	static struct bench other;
+	static const char *const devices[] = {"sim", "sim:h100"};
+	set_curve(starts_up);
+	other = bench;
+	memcpy(often, axes, sizeof(axes));
+	often[1].octave = 5;
+	other.axes = often;
+	for (size_t d = 0; d < 2; d++) {
+		ran.count = 0;
+		expect(run_captured(&other, output, "--device", devices[d], "--format", "json") ==
+		       0);
+		expect(ran.count == LISTED + (d ? 3 * 4 * 5 - 3 : 0));
+	}
+	double below, above;
+	for (double at = 1.3e6; at < 2.5e8; at *= 1.07) {
+		find_interval(at, &below, &above);
+		expect(above <= 1.2 * below);
+	}
+}
+
 /* A file of keys, with the values of the curve if `with_values`. */
 static const char *write_done(size_t count, bool with_values)
 {
@@ -352,6 +376,7 @@ int main(void)
 	test(two_edges_are_found_in_turn);
 	test(lists_and_passes_of_ones_own_are_as_written);
 	test(the_budget_ends_it);
+	test(an_octave_gets_its_points);
 	test(a_run_goes_on_where_it_ended);
 	test(an_added_case_can_be_named);
 	test(squares_are_numbers_too);
