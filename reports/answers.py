@@ -4,11 +4,11 @@ are its cliffs? The last one, how far this run can be trusted, is machine.verdic
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 from typing import Callable, List, Optional, Tuple
 
+from reports import cliffs
 from reports.jsonl import Json
 from reports.machine import main_devices
 from reports.quantity import NOMINAL, human, listing, percent, spell
@@ -247,14 +247,18 @@ def at_what(signature: Signature) -> str:
 
 
 def where_it_falls(signature: Signature) -> str:
-    """The deepest cliff of each program, the deepest first; empty where there are none."""
+    """The curve of each program with the deepest cliff, the deepest first; empty where there are none."""
 
-    def depth(cliff: Json) -> float:
-        return abs(math.log(cliff["after"] / cliff["before"]))
+    def deepest(found: List[Json]) -> float:
+        return max(map(cliffs.depth, found))
 
-    each = [max(s.results["cliffs"], key=depth) for s in signature.sections if s.results.get("cliffs")]
-    text = listing([cliff["text"] for cliff in sorted(each, key=depth, reverse=True)[:_CLIFFS]])
-    return "%s." % (text[:1].upper() + text[1:]) if text else ""
+    each = [
+        max(cliffs.by_curve(s.results["cliffs"]), key=deepest)
+        for s in signature.sections
+        if s.results.get("cliffs")
+    ]
+    chosen = sorted(each, key=deepest, reverse=True)[:_CLIFFS]
+    return ". ".join(text[:1].upper() + text[1:] for text in map(cliffs.clause, chosen)) + "." * bool(chosen)
 
 
 def answers(signature: Signature) -> List[Tuple[str, str]]:

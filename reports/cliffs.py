@@ -10,7 +10,7 @@ import math
 import re
 from dataclasses import dataclass
 from statistics import median_high, median_low
-from typing import Dict, List, Mapping, Sequence, Tuple
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from reports.curves import Curve, Point, fixed_text, point_of
 from reports.jsonl import Json
@@ -22,9 +22,12 @@ CLIFF = "_cliff"  # ends the name of the metric
 FALL = 1.25  # the least growth of the cost, seconds or 1 / the rate
 _WITHIN = 2.0  # from the last point before to the first one after; what takes longer is a slope
 _ALL, _CORE = 0.97, 0.8  # of a fall: levels are outside; the narrowest part with so much is where
+_ALIKE, _WIDE = 1.05, 1.1  # values as near as this over places as far apart: a level between two falls
 _LEVEL = 3  # points, whose median is the level before or after
 _BETTER = math.sqrt(FALL)  # what gets better by so much is another level
 _SURE = 2  # points after it at least: one slow value is none
+_IN_A_CLAUSE = 4  # cliffs
+_KNOWN = 1.15  # from end to end of an interval: one place says enough
 _OF_CAPACITY = 1.5  # a cliff at a cache's capacity within this factor is the cache's
 
 FORMULA = (
@@ -126,8 +129,21 @@ def _growths(
     return found
 
 
+def _plateau(cost: Sequence[float], x: Sequence[float], begin: int, end: int) -> Optional[Tuple[int, int]]:
+    """The widest level on the way of a fall that has a fall on both sides."""
+    found = [
+        (a, b)
+        for a in range(begin + 1, end)
+        for b in range(a + 1, end)
+        if x[b] >= _WIDE * x[a]
+        and max(cost[a : b + 1]) <= _ALIKE * min(cost[a : b + 1])
+        and min(cost[a] / cost[begin], cost[end] / cost[b]) >= FALL
+    ]
+    return max(found, key=lambda p: x[p[1]] / x[p[0]], default=None)
+
+
 def _falls(cost: Sequence[float], points: Sequence[Point], first: int, last: int) -> List[_Fall]:
-    """Between these two points: the largest growth, and those on both sides of it."""
+    """Between these two points: the largest growth, or two with a level between, and those on both sides."""
     x = [p.x for p in points]
     growth = _growths(cost, x, first, last)
     most = max(growth.values(), default=0.0)
@@ -139,6 +155,9 @@ def _falls(cost: Sequence[float], points: Sequence[Point], first: int, last: int
         return min(pairs, key=lambda p: x[p[1]] / x[p[0]])
 
     begin, end = narrowest(_ALL)
+    plateau = _plateau(cost, x, begin, end)
+    if plateau:
+        return _falls(cost, points, first, plateau[0]) + _falls(cost, points, plateau[1], last)
     inside = [p for p in growth if begin <= p[0] and p[1] <= end and growth[p] >= _CORE * most]
     core = min(inside, key=lambda p: x[p[1]] / x[p[0]])
     here = [_Fall(begin, *core, end)] if _apart(points[core[0]], points[core[1]]) else []
@@ -182,31 +201,44 @@ def find(curve: Curve, better: str) -> List[Cliff]:
 # ------------------------------------------------------------------ what is said of them
 
 
+def _at(x: float, unit: str) -> str:
+    return axis_value(x, unit) if unit else "n%d" % x
+
+
+def _subject(fixed: Mapping[str, Scalar], derived: str, falls: bool) -> str:
+    words = [str(v) for v in fixed.values() if isinstance(v, str)]
+    return " ".join([*words, spell(derived), "falls" if falls else "rises"])
+
+
 def text_of(cliff: Cliff, curve: Curve) -> str:
     """ "read bandwidth falls from 17 TB/s to 5.3 TB/s between 244 MiB and 262 MiB"."""
-    ends = [axis_value(x, curve.axis_unit) if curve.axis_unit else "n%d" % x for x in (cliff.low, cliff.high)]
-    words = [str(v) for v in curve.fixed.values() if isinstance(v, str)] + [spell(curve.derived)]
-    return "%s %s from %s to %s between %s and %s" % (
-        " ".join(words),
-        "rises" if cliff.after > cliff.before else "falls",
+    return "%s from %s to %s between %s and %s" % (
+        _subject(curve.fixed, curve.derived, cliff.after < cliff.before),
         human(cliff.before, curve.unit),
         human(cliff.after, curve.unit),
-        *ends,
+        _at(cliff.low, curve.axis_unit),
+        _at(cliff.high, curve.axis_unit),
     )
 
 
-def _capacity_of(cliff: Cliff, device: Mapping[str, object]) -> str:
-    """The nearest cache that ends there: of a unit, of all units, or of the device; empty: none."""
-    units, stated = device.get("units") or 1, {}
+def _names(found: Sequence[Cliff], device: Mapping[str, object]) -> List[str]:
+    """Of the cliffs of a curve: the cache that ends nearest, of a unit, of all units or of the device, where
+    no other cliff is nearer to it, or else a number."""
+    units, stated = device.get("units") or 1, []
     for name, key in (("L1", "l1_bytes"), ("L2", "l2_bytes"), ("LLC", "llc_bytes")):
         one = float(device.get(key) or 0)
-        stated.update({one: name} if name == "LLC" else {one: name, one * units: name})
-    name, off = min(
-        ((name, abs(math.log(cliff.at / capacity))) for capacity, name in stated.items() if capacity),
-        key=lambda each: each[1],
-        default=("", math.inf),
-    )
-    return name if off <= math.log(_OF_CAPACITY) else ""
+        stated += [(name, one)] if name == "LLC" else [(name, one), (name, one * units)]
+    offs = [
+        (abs(math.log(cliff.at / capacity)), i, name)
+        for i, cliff in enumerate(found)
+        for name, capacity in stated
+        if capacity
+    ]
+    names: Dict[int, str] = {}
+    for off, i, name in sorted(offs):
+        if off <= math.log(_OF_CAPACITY) and i not in names and name not in names.values():
+            names[i] = name
+    return [names.get(i, str(i + 1)) for i in range(len(found))]
 
 
 def results_of(group: Group, curves: Sequence[Curve]) -> List[Json]:
@@ -214,10 +246,7 @@ def results_of(group: Group, curves: Sequence[Curve]) -> List[Json]:
     device = group.run.devices[0] if group.run.devices else {}
     found = []
     for curve in curves:
-        names: List[str] = []
-        for cliff in curve.cliffs:
-            name = _capacity_of(cliff, device)
-            names.append(name if name and name not in names else str(len(names) + 1))
+        for name, cliff in zip(_names(curve.cliffs, device), curve.cliffs):
             found.append(
                 {
                     "where": dict(curve.fixed),
@@ -226,7 +255,7 @@ def results_of(group: Group, curves: Sequence[Curve]) -> List[Json]:
                     "axis": curve.axis,
                     "axis_unit": curve.axis_unit,
                     "unit": curve.unit,
-                    "name": names[-1],
+                    "name": name,
                     "at": cliff.at,
                     "low": cliff.low,
                     "high": cliff.high,
@@ -240,9 +269,45 @@ def results_of(group: Group, curves: Sequence[Curve]) -> List[Json]:
     return found
 
 
+def depth(cliff: Json) -> float:
+    return abs(math.log(cliff["after"] / cliff["before"]))
+
+
+def by_curve(found: Sequence[Json]) -> List[List[Json]]:
+    curves: Dict[str, List[Json]] = {}
+    for cliff in found:
+        curves.setdefault(fixed_text(cliff["where"]), []).append(cliff)
+    return list(curves.values())
+
+
+def clause(found: Sequence[Json]) -> str:
+    """The deepest of a curve: "read bandwidth falls from 31 TB/s to 9.8 TB/s at 33 MiB and to 3.3 TB/s at 50
+    MiB". Where the place is not known so well, or it takes a while, "between 244 MiB and 290 MiB"."""
+    steps: List[str] = []
+    level = 0.0
+    for cliff in sorted(sorted(found, key=depth)[-_IN_A_CLAUSE:], key=lambda each: each["at"]):
+        low, at, high = (_at(cliff[end], cliff["axis_unit"]) for end in ("low", "at", "high"))
+        known = cliff["high"] <= _KNOWN * cliff["low"]
+        goes_on = level / _BETTER <= cliff["before"] <= level * _BETTER
+        steps.append(
+            "%sto %s %s"
+            % (
+                "" if goes_on else "from %s " % human(cliff["before"], cliff["unit"]),
+                human(cliff["after"], cliff["unit"]),
+                "at " + at if known else "between %s and %s" % (low, high),
+            )
+        )
+        level = cliff["after"]
+    first = found[0]
+    return "%s %s" % (
+        _subject(first["where"], first["derived"], first["after"] < first["before"]),
+        listing(steps),
+    )
+
+
 def sentence(found: Sequence[Json]) -> str:
     """A part of a summary, with a space before it; empty where there are none."""
-    text = listing([cliff["text"] for cliff in found])
+    text = listing([clause(of_curve) for of_curve in by_curve(found)])
     return " %s." % (text[:1].upper() + text[1:]) if text else ""
 
 

@@ -10,6 +10,7 @@ import re
 import subprocess
 import tempfile
 import unittest
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, List, Sequence, Tuple
 
@@ -59,6 +60,32 @@ class Curves(unittest.TestCase):
         first, second = found_in(points)
         self.assertTrue(first.low <= 1e5 <= first.high and second.low <= 1e7 <= second.high)
         self.assertEqual((first.before, first.after, second.after), (9.0, 4.0, 1.0))
+
+    def test_two_steps_within_an_octave_are_two(self) -> None:
+        """As of an L1 of all units and a last-level cache that is not much larger."""
+        draw = random.Random(level.seeds(4, 5, 6))
+        for _ in range(level.seeds(50, 500, 5000)):
+            edge, apart = draw.uniform(2e4, 1e8), draw.uniform(1.3, 1.9)
+            falls = [draw.uniform(1.4, 4), draw.uniform(1.4, 4)]
+
+            def rate(x: float) -> float:
+                below = [fall for fall, at in zip(falls, (edge, edge * apart)) if x >= at]
+                return draw.uniform(0.99, 1.01) / math.prod(below)
+
+            found = found_in([(x, rate(x)) for x in spread(4096, 1e9, 1.045)])
+            self.assertEqual(len(found), 2, (edge, apart, falls))
+            for cliff, at, fall in zip(found, (edge, edge * apart), falls):
+                self.assertTrue(cliff.low <= at <= cliff.high)
+                self.assertAlmostEqual(cliff.before / cliff.after, fall, delta=0.07 * fall)
+
+    def test_an_even_slope_is_not_cut(self) -> None:
+        for total in (1.6, 2.0, 4.0):
+            for width in (1.3, 1.9):
+                points = [
+                    (x, total ** -min(1.0, max(0.0, math.log(x / 9e5, width))))
+                    for x in spread(4096, 1e9, 1.045)
+                ]
+                self.assertEqual(len(found_in(points)), 1, (total, width))
 
     def test_a_soft_step_is_its_middle(self) -> None:
         """As of a cache that replaces at random: it falls over a third of an octave."""
@@ -111,6 +138,93 @@ class Curves(unittest.TestCase):
             self.assertEqual(found_in([(1e6, 9.0), (1.05e6, 1.0), (1.1e6, 1.0)][:count]), [])
 
 
+def told(*steps: Tuple[float, float, float, float, float]) -> str:
+    """Of (low, at, high, before, after)."""
+    words = ("low", "at", "high", "before", "after")
+    fixed = {"where": {"op": "read"}, "derived": "bandwidth", "axis_unit": "byte", "unit": "byte/s"}
+    return cliffs.clause([dict(fixed, **dict(zip(words, step))) for step in steps])
+
+
+class Clauses(unittest.TestCase):
+    def test_what_goes_on_is_said_once(self) -> None:
+        text = told((32e6, 33e6, 34e6, 31e12, 9.8e12), (50e6, 51e6, 52e6, 9.7e12, 3.3e12))
+        self.assertEqual(
+            text, "read bandwidth falls from 31 TB/s to 9.80 TB/s at 31.5 MiB and to 3.30 TB/s at 48.6 MiB"
+        )
+
+    def test_what_got_better_before_begins_anew(self) -> None:
+        text = told((32e6, 33e6, 34e6, 5e12, 4e12), (90e6, 99e6, 120e6, 6e12, 4e12))
+        self.assertIn(" and from 6 TB/s to 4 TB/s between 85.8 MiB and 114 MiB", text)
+
+    def test_the_deepest_four(self) -> None:
+        text = told(*((0.98 * 10**i, 10.0**i, 1.02 * 10**i, 2.0 + i, 1.0) for i in range(3, 9)))
+        self.assertEqual(text.count("from"), 4)
+        self.assertNotIn("from 6 B", text)
+        self.assertIn("from 10 B/s", text)
+
+
+def rate_of(draw: random.Random, rate: float) -> float:
+    """Of the level before: another one, or nearly the same, which is no cliff."""
+    return rate * (draw.uniform(1.6, 4) if draw.random() < 0.75 else draw.uniform(1, 1.1))
+
+
+@dataclass
+class Model:
+    device: str
+    units: int
+    l2_units: int
+    sizes: List[int]  # of caches: all L1, all L2, the LLC; 0: none
+    rates: List[float]  # of these and of memory
+    latencies: List[float]
+
+    def falls(self, sizes: Sequence[float], costs: Sequence[float]) -> List[Tuple[str, float]]:
+        there = [i for i, size in enumerate(sizes) if size] + [3]
+        return [
+            (("L1", "L2", "LLC")[i], sizes[i]) for i, j in zip(there, there[1:]) if costs[j] > 1.25 * costs[i]
+        ]
+
+    def of_memory(self) -> List[Tuple[str, float]]:
+        return self.falls(self.sizes, [1 / rate for rate in self.rates])
+
+    def of_latency(self) -> List[Tuple[str, float]]:
+        """One thread sees its own L1, and all of the L2 that some units share."""
+        l1, l2, llc = self.sizes
+        return self.falls([l1 / self.units, l2 / self.units * self.l2_units, llc], self.latencies)
+
+
+def drawn(draw: random.Random) -> Model:
+    base, units = draw.choice([("a100", 108), ("h100", 132), ("mi210", 104), ("mi300x", 304)])
+    l2_units = draw.randint(2, units // 2)
+    l1 = draw.randint(10, 40) * 4096 * units
+    l2 = l1 * draw.uniform(1.4, 4)
+    l2 = int(l2 / units) * units
+    llc = int(l2 * draw.uniform(1.4, 4)) // 4096 * 4096
+    l1, l2 = draw.choice([(l1, l2), (l1, 0), (0, l2), (0, 0)])
+    memory = draw.uniform(5e11, 6e12)
+    ns = [draw.uniform(10, 40)]
+    rates = [memory]
+    for _ in range(3):
+        rates.insert(0, rate_of(draw, rates[0]))
+        ns.append(rate_of(draw, ns[-1]))
+    words = {
+        "llc_bytes": llc,
+        "llc_tracked": draw.choice([0, 1]),
+        "memory_bandwidth": "%.0f" % memory,
+        "llc_bandwidth": "%.0f" % rates[2],
+        "unit_bandwidth": "%.0f" % (rates[1] / units),
+        "llc_latency_ns": "%.2f" % ns[2],
+        "memory_latency_ns": "%.2f" % ns[3],
+        "l1_bytes": l1 // units,
+        "l2_bytes": l2 // units * l2_units,
+    }
+    if l1:
+        words.update(l1_divided=0, l1_bandwidth="%.0f" % (rates[0] / units), l1_latency_ns="%.2f" % ns[0])
+    if l2:
+        words.update(l2_units=l2_units, l2_latency_ns="%.2f" % ns[1])
+    device = "sim:%s?%s" % (base, ",".join("%s=%s" % item for item in words.items()))
+    return Model(device, units, l2_units, [l1, l2, llc], rates, ns)
+
+
 class Simulated(unittest.TestCase):
     """Models that nobody used before."""
 
@@ -125,40 +239,39 @@ class Simulated(unittest.TestCase):
         self.assertEqual(len(metrics), len(found))
         texts = [answer for question, answer in answers.answers(signature) if question == answers.CLIFFS]
         self.assertEqual(len(texts), min(1, len(found)))
-        for cliff in found:
-            self.assertIn(cliff["text"][1:], texts[0])
-            self.assertIn(cliff["text"][1:], signature.json["programs"][program]["summary"])
+        for text in texts:
+            said = cliffs.clause(found)[1:]
+            self.assertIn(said, text)
+            self.assertIn(said, signature.json["programs"][program]["summary"])
+            self.assertEqual(said.count(" to "), len(found))
         return found
-
-    def drawn(self, draw: random.Random) -> Tuple[str, float]:
-        """A device, and the bytes of its last-level cache."""
-        base = draw.choice(["a100", "h100", "mi210", "mi300x"])
-        llc = int(math.exp(draw.uniform(math.log(24 * MIB), math.log(500 * MIB)))) // 4096 * 4096
-        times = draw.uniform(1.6, 5)
-        rate = draw.uniform(5e11, 6e12)
-        near = draw.uniform(80, 200)
-        words = {
-            "llc_bytes": llc,
-            "llc_tracked": draw.choice([0, 1]),
-            "memory_bandwidth": "%.0f" % rate,
-            "llc_bandwidth": "%.0f" % (rate * times),
-            "unit_bandwidth": "%.0f" % rate,
-            "llc_latency_ns": "%.0f" % near,
-            "memory_latency_ns": "%.0f" % (near * times),
-        }
-        return "sim:%s?%s" % (base, ",".join("%s=%s" % item for item in words.items())), llc
 
     def test_caches_end_where_they_end(self) -> None:
         draw = random.Random(20261126)
-        for _ in range(level.seeds(3, 10, 60)):
-            device, llc = self.drawn(draw)
-            for program, options in (("micro/memory", ("--op", "read")), ("micro/latency", ())):
-                with self.subTest(program=program, device=device):
-                    (cliff,) = self.cliffs_of(program, device, *options)
-                    self.assertLessEqual(abs(cliff["at"] / llc - 1), WITHIN)
-                    self.assertTrue(cliff["low"] <= llc <= cliff["high"])
-                    self.assertEqual(cliff["name"], "LLC")
-                    self.assertIn(" between ", cliff["text"])
+        for _ in range(level.seeds(4, 20, 100)):
+            model = drawn(draw)
+            for program, options, levels in (
+                ("micro/memory", ("--op", "read"), model.of_memory()),
+                ("micro/latency", (), model.of_latency()),
+            ):
+                with self.subTest(program=program, device=model.device):
+                    found = self.cliffs_of(program, model.device, *options)
+                    self.assertEqual(len(found), len(levels), (levels, [c["text"] for c in found]))
+                    for cliff, (name, size) in zip(found, levels):
+                        self.assertLessEqual(abs(cliff["at"] / size - 1), WITHIN)
+                        self.assertTrue(cliff["low"] <= size <= cliff["high"])
+                        if (program, name) != ("micro/latency", "L2"):  # how many units share one is not told
+                            self.assertEqual(cliff["name"], name)
+
+    def test_built_in_machines(self) -> None:
+        for device, *places in (
+            ("h100", 33 * MIB, 50 * MIB),
+            ("mi300x", 32 * MIB, 256 * MIB),  # the L1 is no quarter faster than the L2
+        ):
+            found = self.cliffs_of("micro/memory", "sim:" + device, "--op", "read")
+            self.assertEqual(len(found), len(places))
+            for cliff, place in zip(found, places):
+                self.assertLessEqual(abs(cliff["at"] / place - 1), 0.03)
 
     @unittest.skipUnless(workplace.HAVE_JINJA2, "needs jinja2")
     def test_the_chart_shows_the_place(self) -> None:
@@ -167,17 +280,22 @@ class Simulated(unittest.TestCase):
             subprocess.run([str(BIN / "micro/memory"), *words], check=True, stdout=subprocess.DEVNULL)
             self.assertEqual(workplace.run_command("build", folder)[0], 0)
             page = (Path(folder) / "report.html").read_text(encoding="utf-8")
-        (mark,) = re.findall(r'<rect class="fall f0"[^>]*><title>([^<]*)</title>', page)
-        self.assertRegex(mark, r"read bandwidth falls from 9\.\d+ TB/s to 3\.\d+ TB/s between 4\S+ MiB and 5")
+        l1, llc = re.findall(r'<rect class="fall f0"[^>]*><title>([^<]*)</title>', page)
+        self.assertRegex(l1, r"read bandwidth falls from 30\.\d+ TB/s to 9\.\d+ TB/s between 33 MiB and 3")
+        self.assertRegex(llc, r"read bandwidth falls from 9\.\d+ TB/s to 3\.\d+ TB/s between 50 MiB and 5")
 
     def test_nothing_is_found_where_nothing_is(self) -> None:
-        for device in ("sim:mi300x?llc_bytes=0,llc_tracked=0", "sim:h100?llc_latency_ns=348"):
+        no_llc = "sim:mi300x?l1_bytes=0,l2_bytes=0,llc_bytes=0,llc_tracked=0"
+        for device in (no_llc, "sim:h100?l1_bytes=0,llc_latency_ns=348"):
             self.assertEqual(self.cliffs_of("micro/latency", device), [])
-        for device in ("sim:mi300x?llc_bytes=0,llc_tracked=0", "sim:h100?llc_bandwidth=3.4e12"):
+        for device in (
+            "sim:a100?l1_bytes=0,llc_bandwidth=2.1e12",
+            "sim:h100?l1_bytes=0,llc_bandwidth=3.4e12",
+        ):
             self.assertEqual(self.cliffs_of("micro/memory", device, "--op", "read"), [])
 
     def test_copies_start_up_and_have_none(self) -> None:
-        for device in ("sim:h100:0,1", "sim:mi300x:0,1", "sim:a100?jitter_sigma=0.3"):
+        for device in ("sim:h100:0,1", "sim:mi300x:0,1", "sim:a100?jitter_sigma=0.1"):
             self.assertEqual(self.cliffs_of("micro/copy_path", device, "--path", "engine"), [], device)
 
 
