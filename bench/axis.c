@@ -283,8 +283,9 @@ static int parse_words(const struct axis *axis, const char *text, size_t lenient
 					 : parse_number_word(axis, word, strict, known, &list);
 	}
 	if (status == 0 && list.count == 0)
-		status = err_note(-EINVAL, "--%s '%s': no value applies to this device", axis->name,
-				  text);
+		status = err_note(lenient ? -ENOTSUP : -EINVAL,
+				  "--%s '%s': no value applies to this device%s", axis->name, text,
+				  lenient ? ", so give some" : "");
 	if (status) {
 		axis_free(&list);
 		return status;

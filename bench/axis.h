@@ -105,8 +105,8 @@ struct axis_list {
 
 /* Parse `text` for `axis`. `strict` is for lists that the user wrote (see above). Values keep
  * the order in which they are written; repeated ones count once. -EINVAL or -ERANGE with a text;
- * a list that ends up empty is -EINVAL. With `known` NULL only the syntax is checked, and every
- * capacity counts as 1 GiB. */
+ * a list that ends up empty is -EINVAL, or of defaults -ENOTSUP. With `known` NULL only the syntax
+ * is checked, and every capacity counts as 1 GiB. */
 int axis_parse(const struct axis *axis, const char *text, bool strict,
 	       const struct axis_capacities *known, struct axis_list *list_p);
 /* What the user wrote for an axis with this default list. One that begins with the word "default"

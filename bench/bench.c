@@ -393,8 +393,9 @@ static int run_program(struct bench_run *r)
 		return status == -EINVAL   ? BENCH_USAGE
 		       : status == -ENODEV ? BENCH_CANNOT
 					   : BENCH_BAD;
-	if (resolve_axes(r))
-		return BENCH_USAGE;
+	status = resolve_axes(r);
+	if (status)
+		return status == -ENOTSUP ? BENCH_CANNOT : BENCH_USAGE;
 	select_variants(r);
 	bench_options_resolve(&r->o, bench_virtual(r));
 	r->time_only = !bench_has_results(&r->c) && r->o.check != BENCH_CHECK_OFF;

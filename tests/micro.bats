@@ -308,6 +308,16 @@ sys.exit(abs(value / truth - 1) > 0.01)' "$@"
 	done
 }
 
+@test "memory without a cache cannot be listed by caches, and runs with footprints that are given" {
+	measure micro/memory 'sim:quiet?llc_bytes=0'
+	[ "$status" -eq 77 ]
+	[[ $stderr == *"no value applies to this device, so give some"* ]]
+	measure micro/memory 'sim:quiet?llc_bytes=0' --footprint 1M --op read
+	[ "$status" -eq 0 ]
+	measure micro/memory 'sim:quiet?llc_bytes=0' --footprint LLC/2
+	[ "$status" -eq 2 ]
+}
+
 @test "a peak is that of all units where a unit holds no multiple of the blocks that keep it busy" {
 	model six $'units = 10\nslots_per_unit = 6\nblock_share = 0.25\nflops_f32 = 4e11'
 	measure gemm/efficiency sim:./six.sim --type f32 --shape n256 --variant peak

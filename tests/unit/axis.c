@@ -77,7 +77,7 @@ static void defaults_adapt(void)
 	expect(list.count == 1 && list.values[0].number == 64 << 10);
 	axis_free(&list);
 	expect(axis_parse(&bounded, "L1/2", true, &machine, &list) == -ERANGE);
-	expect(axis_parse(&bounded, "SHARED", false, &machine, &list) == -EINVAL);
+	expect(axis_parse(&bounded, "SHARED", false, &machine, &list) == -ENOTSUP);
 }
 
 static void values_are_multiples(void)
