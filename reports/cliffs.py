@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from statistics import median_high, median_low
+from statistics import median, median_high, median_low
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from reports.curves import Curve, Point, fixed_text, point_of
@@ -26,6 +26,7 @@ _ALIKE, _WIDE = 1.05, 1.1  # values as near as this over places as far apart: a 
 _LEVEL = 3  # points, whose median is the level before or after
 _BETTER = math.sqrt(FALL)  # what gets better by so much is another level
 _SURE = 2  # points after it at least: one slow value is none
+_NOISE = 4.0  # a fall is as many standard deviations of what neighbours scatter, at least
 _IN_A_CLAUSE = 4  # cliffs
 _KNOWN = 1.15  # from end to end of an interval: one place says enough
 _OF_CAPACITY = 1.5  # a cliff at a cache's capacity within this factor is the cache's
@@ -171,11 +172,20 @@ def _crossing(cost: Sequence[float], points: Sequence[Point], fall: _Fall) -> fl
     return points[i].x * (points[i + 1].x / points[i].x) ** part
 
 
+def _scatter(cost: Sequence[float]) -> float:
+    """Of logarithms: how far a point lies off its neighbours, which steps and slopes hardly change. Intervals
+    do not tell, as they are of one case each."""
+    logs = [math.log(c) for c in cost]
+    off = [abs(a - 2 * b + c) for a, b, c in zip(logs, logs[1:], logs[2:])]
+    return 1.4826 * median(off) / math.sqrt(6) if off else 0.0
+
+
 def find(curve: Curve, better: str) -> List[Cliff]:
     """In the order of the axis."""
     points = [p for p in curve.valid if p.value > 0 and p.x > 0 and _is_sure(p)]
     cost = [_value(p.value, better) for p in points]
     falls = _falls(cost, points, 0, len(points) - 1)
+    grown = max(FALL, math.exp(_NOISE * _scatter(cost)))
     found = []
     for n, fall in enumerate(falls):
         least = falls[n - 1].end if n else 0
@@ -183,7 +193,7 @@ def find(curve: Curve, better: str) -> List[Cliff]:
         before = cost[max(least, fall.begin - _LEVEL + 1) : fall.begin + 1]
         after = cost[fall.end : min(most, fall.end + _LEVEL - 1) + 1]
         # Of two the one that speaks against a fall.
-        if len(after) < _SURE or median_low(after) < FALL * median_high(before):
+        if len(after) < _SURE or median_low(after) < grown * median_high(before):
             continue
         found.append(
             Cliff(

@@ -121,6 +121,15 @@ class Curves(unittest.TestCase):
         curve.points = sorted(curve.points + wild, key=lambda p: p.x)
         self.assertEqual(cliffs.find(curve, "higher"), found_in(step))
 
+    def test_what_scatters_from_case_to_case_is_none(self) -> None:
+        """Each value is known well, and none is near its neighbours."""
+        draw, found, curves = random.Random(level.seeds(5, 6, 7)), 0, level.seeds(200, 2000, 20000)
+        for _ in range(curves):
+            sigma = draw.uniform(0.03, 0.2)
+            xs = spread(4096, 1e7, draw.choice([1.2, 1.4, 2.0]))
+            found += bool(found_in([(x, math.exp(draw.gauss(0, sigma))) for x in xs], half_width=0.02))
+        self.assertLessEqual(found, 0.03 * curves)
+
     def test_a_saw_has_several(self) -> None:
         """As GEMMs, which get better until a wave of blocks is full."""
         points = [(x, (x - 4e5 * (x > 5e5) - 6e5 * (x > 1.2e6)) / 1e5) for x in spread(3e5, 2e6, 1.04)]
