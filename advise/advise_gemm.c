@@ -39,11 +39,14 @@ static double tiles_of(const struct advise_tiling *t, struct advise_shape s)
 	return ceil(s.m / t->rows) * ceil(s.n / t->columns);
 }
 
-/* The tiling with the tile that this GEMM has. */
+/* The tiling with the tile that this GEMM has: a side beyond the matrix is halved first. */
 static struct advise_tiling tiling_of(struct advise_tiling t, double units, struct advise_shape s)
 {
-	while (tiles_of(&t, s) < units && fmax(t.rows, t.columns) >= 2 * t.least)
-		*(t.rows >= t.columns ? &t.rows : &t.columns) /= 2;
+	while (tiles_of(&t, s) < units && fmax(t.rows, t.columns) >= 2 * t.least) {
+		bool rows_idle = t.rows > s.m, columns_idle = t.columns > s.n;
+		bool rows = rows_idle || (!columns_idle && t.rows >= t.columns);
+		*(rows ? &t.rows : &t.columns) /= 2;
+	}
 	return t;
 }
 
