@@ -124,8 +124,8 @@ struct advise_gemm_sample {
 };
 
 /* How a library cuts C: into tiles of rows x columns, of which `wave` run at once and fewer than
- * min_wave take as long as that many. Where that gives less than a tile for every unit the longer
- * side is halved, but to no side below `least`. */
+ * min_wave take as long as that many. Where that gives less than a tile for every unit a
+ * side beyond the matrix, else the longer one, is halved, but to none below `least`. */
 struct advise_tiling {
 	double rows, columns, least, wave, min_wave;
 };
