@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The first answers of the first screen, each in one sentence: how good is this machine, at what, and where
-are its cliffs? The last one, how far this run can be trusted, is machine.verdict()."""
+"""The first answers of the first screen, each in one sentence: how good is this machine, at what, where are
+its cliffs, and which link is slow? The last one, how far this run can be trusted, is machine.verdict()."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from reports.signature import Signature
 from reports.spread import shown_interval
 
 QUESTIONS = ("How good is this machine?", "At what is it good, and at what not?")
-CLIFFS = "Where does it fall off a cliff?"  # asked where there is one
+CLIFFS = "Where does it fall off a cliff?"
+LINKS = "Which link between devices is slow?"  # asked where there are several devices
 TRUST = "How far can this run be trusted?"
 _AT_MOST = 2  # strong points, and weak ones
 _STRONG_SHARE, _WEAK_SHARE = 0.8, 0.5  # of a bound, or of the ideal
-_LIKE_THE_OTHERS = 0.95  # of the median of all pairs
+_NEAR = 0.95  # of a bound: nothing to say
 _CLIFFS = 4
 _MATTERS = 1.05  # a ratio nearer to 1 says nothing
 
@@ -72,22 +73,65 @@ def _of_type(found: List[_Found], pattern: str) -> Optional[_Found]:
     return next((f for f in order if f[2]["bound_name"] == NOMINAL), order[0] if order else None)
 
 
-def _of_pairs(signature: Signature, of_the_first: str) -> str:
-    """The median over the pairs of several devices and, where it is clearly slower, the slowest; or that one
-    pair was measured."""
+@dataclass(frozen=True)
+class _Pairs:
+    """What is known of copies between two devices, by the method of the headline."""
+
+    measured: int  # ordered pairs
+    possible: int
+    median: float
+    lowest: float
+    highest: float
+    slowest: str  # "0 to 3"
+
+
+def _pairs(signature: Signature) -> Optional[_Pairs]:
+    """None where there are no two devices, or no program measured any."""
+    devices = len(main_devices(signature.json))
     results = signature.json["programs"].get("micro/peer_matrix", {}).get("results", {})
     found = [e for e in results.get("pairs", ()) if e["variant"] in ("engine", "kernel")]
-    devices = len(main_devices(signature.json))
-    possible = devices * (devices - 1)
-    if possible <= 2:
+    if devices < 2 or not found:
+        return None
+    numbers = {_bare(name): entry["value"] for name, entry in signature.primary.items()}
+    low, middle = (
+        numbers.get("pair_%s_bandwidth" % which, found[0][key])
+        for which, key in (("min", "lowest"), ("median", "median"))
+    )
+    highest = max(found[0]["highest"], middle)
+    return _Pairs(
+        found[0]["pairs"], devices * (devices - 1), middle, low, highest, found[0]["lowest_devices"]
+    )
+
+
+def _slow(signature: Signature) -> List[str]:
+    """What the section says of slow pairs."""
+    return [f.text for s in signature.sections if s.group.program == "micro/peer_matrix" for f in s.findings]
+
+
+def _of_pairs(signature: Signature, of_the_first: str) -> str:
+    """A number of the first pair, or the median where there are several."""
+    pairs, devices = _pairs(signature), len(main_devices(signature.json))
+    if devices <= 2:
         return of_the_first
-    if not found:
-        return "%s (1 of %d pairs measured)" % (of_the_first, possible)
-    pairs = found[0]
-    text = "%s (median of %d of %d pairs)" % (human(pairs["median"], "byte/s"), pairs["pairs"], possible)
-    if pairs["lowest"] < _LIKE_THE_OTHERS * pairs["median"]:
-        text += ", from %s at %s" % (pairs["lowest_devices"], human(pairs["lowest"], "byte/s"))
-    return text
+    if not pairs:
+        return "%s (1 of %d pairs measured)" % (of_the_first, devices * (devices - 1))
+    if pairs.lowest > _NEAR * pairs.highest:
+        return of_the_first
+    return "%s (median of %d pairs)" % (human(pairs.median, "byte/s"), pairs.measured)
+
+
+def which_link(signature: Signature) -> str:
+    """Empty where there is one device."""
+    pairs, devices = _pairs(signature), len(main_devices(signature.json))
+    if not pairs:
+        return "Not known: no pair of devices was measured." if devices > 1 else ""
+    if _slow(signature):
+        return " ".join(_slow(signature))
+    low, high = (human(v, "byte/s") for v in (pairs.lowest, pairs.highest))
+    rates = low if low == high else "%s to %s" % (low, high)
+    if pairs.measured < pairs.possible:
+        return "Not known: %d of %d pairs were measured, at %s." % (pairs.measured, pairs.possible, rates)
+    return "None of all %d directions is slower than others of its kind: %s." % (pairs.measured, rates)
 
 
 def good(signature: Signature) -> str:
@@ -181,8 +225,9 @@ def _cil(name: str, entry: Json, low: float, high: float) -> Optional[_Point]:
     if not found:
         return None
     other = _NEXT_TO.get(found.group(1), spell(found.group(1)))
+    effect = "is not slowed by it" if high < _MATTERS else "takes %.2f times as long as alone" % value
     return _Point(
-        "a GEMM next to %s, which takes %.2f times as long as alone" % (other, value),
+        "a GEMM next to %s, which %s" % (other, effect),
         1.0 if high < _MATTERS else None,
         value if low > _MATTERS else None,
     )
@@ -192,13 +237,10 @@ def _speedup(name: str, entry: Json, low: float, high: float) -> Optional[_Point
     found, value = re.fullmatch(r"ficco_\w+_speedup", name), entry["value"]
     if not found and name != "trigger_speedup":
         return None
-    what = (
-        "GEMM and communication by the schedule %s" % entry["variant"]
-        if found
-        else "sending each part of a result as soon as it is ready"
-    )
+    what = "the schedule %s" % entry["variant"] if found else "sending each part of a result when it is ready"
     return _Point(
-        "%s, %.2f times as fast as one after the other" % (what, value),
+        "%s, which takes %.2f times as long as GEMM and communication one after the other"
+        % (what, 1 / value),
         value if low > _MATTERS else None,
         1 / max(value, 0.01) if high < 1 / _MATTERS else None,
     )
@@ -236,31 +278,56 @@ def _points(signature: Signature) -> Tuple[List[str], List[str]]:
     return strong[:_AT_MOST], [text for _, text in sorted(weak, reverse=True)[:_AT_MOST]]
 
 
+def _slow_pair(signature: Signature) -> List[str]:
+    pairs = _pairs(signature)
+    if not pairs or not _slow(signature):
+        return []
+    return ["copies from %s (%s of the median pair)" % (pairs.slowest, percent(pairs.lowest / pairs.median))]
+
+
+def _farthest(signature: Signature) -> str:
+    """The lowest share of a bound, where none is a weakness; empty where all are near it."""
+    shares = {n: e for n, e in signature.primary.items() if e["share"] is not None and e["bound_name"]}
+    name = min(shares, key=lambda n: shares[n]["share"], default=None)
+    if name is None or shares[name]["share"] >= _NEAR:
+        return ""
+    entry = shares[name]
+    return "%s (%s of %s)" % (_what(_bare(name)), percent(entry["share"]), entry["bound_name"])
+
+
 def at_what(signature: Signature) -> str:
     strong, weak = _points(signature)
+    weak = (_slow_pair(signature) + weak)[:_AT_MOST]
     if not strong and not weak:
         return "No headline number is clearly near its limit or clearly far from it."
     parts = ["It is near its limits with " + " and with ".join(strong)] if strong else []
     parts += ["it is far from them with " + "; and with ".join(weak)] if weak else []
     text = "; ".join(parts) if strong else "It is far from its limits with " + "; and with ".join(weak)
-    return text + ("." if weak else "; no headline number shows a weakness.")
+    least = _farthest(signature)
+    if weak:
+        return text + "."
+    return text + ("; the farthest from them is %s." % least if least else "; nothing is far from them.")
 
 
 def where_it_falls(signature: Signature) -> str:
-    """The curve of each program with the deepest cliff, the deepest first; empty where there are none."""
+    """The curve of each program with the deepest cliff, the deepest first, or where none was found."""
 
     def deepest(found: List[Json]) -> float:
         return max(map(cliffs.depth, found))
 
+    sections = [s for s in signature.sections if s.group.run.cliff]
     each = [
-        max(cliffs.by_curve(s.results["cliffs"]), key=deepest)
-        for s in signature.sections
-        if s.results.get("cliffs")
+        max(cliffs.by_curve(s.results["cliffs"]), key=deepest) for s in sections if s.results.get("cliffs")
     ]
     chosen = sorted(each, key=deepest, reverse=True)[:_CLIFFS]
-    return ". ".join(text[:1].upper() + text[1:] for text in map(cliffs.clause, chosen)) + "." * bool(chosen)
+    if chosen:
+        return ". ".join(text[:1].upper() + text[1:] for text in map(cliffs.clause, chosen)) + "."
+    looked = [s.group.program for s in sections if cliffs.was_looked_for(s.group, s.curves)]
+    if looked:
+        return "Nowhere in the curves of %s." % listing(looked)
+    return "Not known: that takes curves, and this run has none." if sections else ""
 
 
 def answers(signature: Signature) -> List[Tuple[str, str]]:
-    falls = where_it_falls(signature)
-    return list(zip(QUESTIONS, (good(signature), at_what(signature)))) + [(CLIFFS, falls)] * bool(falls)
+    more = ((CLIFFS, where_it_falls(signature)), (LINKS, which_link(signature)))
+    return list(zip(QUESTIONS, (good(signature), at_what(signature)))) + [pair for pair in more if pair[1]]

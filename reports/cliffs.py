@@ -27,6 +27,7 @@ _LEVEL = 3  # points, whose median is the level before or after
 _BETTER = math.sqrt(FALL)  # what gets better by so much is another level
 _SURE = 2  # points after it at least: one slow value is none
 _NOISE = 4.0  # a fall is as many standard deviations of what neighbours scatter, at least
+_LEAST = 4  # points of a curve in which "none" says something
 _IN_A_CLAUSE = 4  # cliffs
 _KNOWN = 1.15  # from end to end of an interval: one place says enough
 _OF_CAPACITY = 1.5  # a cliff at a cache's capacity within this factor is the cache's
@@ -81,6 +82,11 @@ def look_for(group: Group, curves: Sequence[Curve]) -> List[Curve]:
     for curve in own:
         curve.cliffs = find(curve, cliff.better)
     return own
+
+
+def was_looked_for(group: Group, curves: Sequence[Curve]) -> bool:
+    """Whether a curve has enough values that a cliff would have been found."""
+    return any(sum(map(_is_sure, c.valid)) >= _LEAST for c in look_for(group, curves))
 
 
 def _value(cost: float, better: str) -> float:
@@ -212,7 +218,7 @@ def find(curve: Curve, better: str) -> List[Cliff]:
 
 
 def _at(x: float, unit: str) -> str:
-    return axis_value(x, unit) if unit else "n%d" % x
+    return axis_value(x, unit) if unit else "%d³" % x
 
 
 def _subject(fixed: Mapping[str, Scalar], derived: str, falls: bool) -> str:

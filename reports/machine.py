@@ -83,10 +83,14 @@ def sentence_of(signature: Json) -> str:
         if device.get("driver") and device["driver"] != "Linux %s" % fields.get("kernel"):
             parts.append("driver %s" % str(device["driver"])[:80])
         caches = [
-            (label, _number(device, key))
-            for label, key in (("L1", "l1_bytes"), ("L2", "l2_bytes"), ("LLC", "llc_bytes"))
+            (text, _number(device, key))
+            for text, key in (
+                ("L1 %s a unit", "l1_bytes"),
+                ("L2 %s a unit", "l2_bytes"),
+                ("LLC %s", "llc_bytes"),
+            )
         ]
-        known = ["%s %s" % (label, size(value)) for label, value in caches if value]
+        known = [text % size(value) for text, value in caches if value]
         if known:
             parts.append(", ".join(known))
     if signature["simulated"]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 import unittest
+from types import SimpleNamespace
 from typing import Any, Dict, List, Optional
 
 import synthetic
@@ -13,6 +14,7 @@ import workplace
 from reports import answers, causes, glossary, left_out
 from reports.headline import headline as headline_of
 from reports.machine import unknown_nominal, warnings
+from reports.section import Finding
 from reports.signature import Signature
 
 
@@ -39,13 +41,17 @@ def headline(
     }
 
 
-def machine(*entries: Dict[str, Any], simulated: bool = False) -> Signature:
+def machine(*entries: Dict[str, Any], simulated: bool = False, devices: int = 1) -> Signature:
     found: Signature = Signature.__new__(Signature)
     found.__dict__.update(
+        sections=[],
         json={
             "simulated": simulated,
+            "device": "cuda",
+            "devices": {"cuda[%d]" % i: {} for i in range(devices)},
+            "programs": {},
             "metrics": {name: dict(e, primary=True) for entry in entries for name, e in entry.items()},
-        }
+        },
     )
     return found
 
@@ -106,32 +112,51 @@ class Answers(unittest.TestCase):
         )
         self.assertEqual(answers.good(machine()), "This run has no headline number that says.")
 
-    def test_copies_to_another_device_are_those_of_all_pairs(self) -> None:
-        signature = machine(headline("peer_engine_bandwidth", 5.2e10, "byte/s"))
-        signature.json.update(
-            device="cuda:0-3", devices={"cuda:0-3[%d]" % i: {} for i in range(4)}, programs={}
-        )
-        self.assertEqual(
-            answers.good(signature), "It copies to another device at 52 GB/s (1 of 12 pairs measured)."
-        )
+    def pairs(self, devices: int, measured: int, lowest: float, *findings: str) -> Signature:
+        """A peer copy of 52 GB/s is 100 % of nominal; the median of all pairs is 51."""
+        entry = headline("peer_engine_bandwidth", 5.2e10, "byte/s", share=1.0, bound_name="nominal")
+        signature = machine(entry, devices=devices)
         pairs = {
             "variant": "engine",
-            "pairs": 12,
+            "pairs": measured,
             "median": 5.1e10,
-            "lowest": 5e10,
+            "lowest": lowest,
+            "highest": 5.2e10,
             "lowest_devices": "0 to 3",
         }
-        signature.json["programs"] = {"micro/peer_matrix": {"results": {"pairs": [pairs]}}}
-        self.assertEqual(
-            answers.good(signature), "It copies to another device at 51 GB/s (median of 12 of 12 pairs)."
+        signature.json["programs"] = {"micro/peer_matrix": {"results": {"pairs": [pairs] * bool(measured)}}}
+        section = SimpleNamespace(
+            group=SimpleNamespace(program="micro/peer_matrix", run=SimpleNamespace(cliff=None)),
+            findings=[Finding("Slow pair.", text) for text in findings],
         )
-        pairs["lowest"] = 1.3e10
-        self.assertEqual(
-            answers.good(signature),
-            "It copies to another device at 51 GB/s (median of 12 of 12 pairs), from 0 to 3 at 13 GB/s.",
-        )
-        signature.json["devices"] = dict(list(signature.json["devices"].items())[:2])
-        self.assertEqual(answers.good(signature), "It copies to another device at 52 GB/s.")
+        signature.__dict__["sections"] = [section]
+        return signature
+
+    def test_copies_to_another_device_are_those_of_all_pairs(self) -> None:
+        for signature, said in (
+            (self.pairs(4, 0, 0), "at 52 GB/s (100 % of nominal) (1 of 12 pairs measured)."),
+            (self.pairs(4, 12, 5.1e10), "at 52 GB/s (100 % of nominal)."),
+            (self.pairs(4, 12, 1.3e10), "at 51 GB/s (median of 12 pairs)."),
+            (self.pairs(2, 2, 1.3e10), "at 52 GB/s (100 % of nominal)."),
+        ):
+            with self.subTest(said):
+                self.assertEqual(answers.good(signature), "It copies to another device " + said)
+
+    def test_the_slow_link_is_named_and_is_a_weakness(self) -> None:
+        slow = "From device 0 to device 3: 13 GB/s, 0.25 of what is usual."
+        signature = self.pairs(4, 12, 1.3e10, slow)
+        self.assertIn((answers.LINKS, slow), answers.answers(signature))
+        self.assertIn("far from them with copies from 0 to 3 (25 % of", answers.at_what(signature))
+
+    def test_that_no_link_is_slow_is_said_of_all_pairs_alone(self) -> None:
+        for signature, said in (
+            (self.pairs(4, 12, 5.1e10), "None of all 12 directions is slower than others of its kind: 51 "),
+            (self.pairs(4, 1, 5.1e10), "Not known: 1 of 12 pairs were measured, at 51 GB/s to 52 GB/s."),
+            (self.pairs(4, 0, 0), "Not known: no pair of devices was measured."),
+        ):
+            with self.subTest(said):
+                self.assertTrue(answers.which_link(signature).startswith(said), answers.which_link(signature))
+        self.assertEqual(answers.which_link(machine()), "")
 
     def test_strong_and_weak_points_are_told_apart(self) -> None:
         text = answers.at_what(
@@ -173,14 +198,20 @@ class Answers(unittest.TestCase):
             "time.",
         )
         self.assertIn(
-            "by the schedule hetero-fused-1d, 0.50 times as fast",
+            "the schedule hetero-fused-1d, which takes 2.00 times as long as",
             answers.at_what(machine(headline("ficco_shard_speedup", 0.5))),
         )
 
     def test_without_a_weakness_it_says_so(self) -> None:
         self.assertTrue(
             answers.at_what(machine(headline("pair_of_ideal_kernel", 0.95))).endswith(
-                "no headline number shows a weakness."
+                "nothing is far from them."
+            )
+        )
+        half = headline("gemm_f32_flop_rate", 1e12, "flop/s", share=0.6, bound_name="nominal")
+        self.assertTrue(
+            answers.at_what(machine(headline("pair_of_ideal_kernel", 0.95), half)).endswith(
+                "the farthest from them is GEMMs of f32 (60 % of nominal)."
             )
         )
 
