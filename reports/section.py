@@ -97,7 +97,7 @@ class Bars:
     rows: List[Bar]
     caption: str = ""
     head: str = ""
-    graph_head: str = "of its bound"
+    graph_head: str = "of its limit"
 
 
 @dataclass
