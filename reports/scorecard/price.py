@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import median
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
+from reports.compare.numbers import BadNumbers
 from reports.jsonl import BadRecord, is_number, open_regular, parse_line, read_lines, real_in
 from reports.machine import main_devices
 from reports.scorecard.machines import Machine
@@ -76,9 +77,9 @@ def _price(words: List[str]) -> Price:
 
 def read(path: Path, name: str, known: Sequence[str]) -> Tuple[Dict[str, Price], List[str]]:
     """Of the machines that are `known`, and a note for each line that is not used. BadNumbers where it cannot
-    be read."""
+    be read, or no line names a machine."""
     found: Dict[str, Price] = {}
-    notes, twice = [], set()
+    notes, twice, named = [], set(), False
     for number, words in lines_of(path, name):
         # A machine's name may have spaces in it.
         who = next(
@@ -89,6 +90,7 @@ def read(path: Path, name: str, known: Sequence[str]) -> Tuple[Dict[str, Price],
                 raise ValueError(
                     "no machine here is called '%s'; machines: %s" % (words[0][:40], ", ".join(known))
                 )
+            named = True
             if who in found or who in twice:
                 twice.add(who)
                 found.pop(who, None)
@@ -96,6 +98,8 @@ def read(path: Path, name: str, known: Sequence[str]) -> Tuple[Dict[str, Price],
             found[who] = _price(words[len(who.split()) :])
         except ValueError as why:
             notes.append("%s, line %d: %s" % (name, number, why))
+    if not named:
+        raise BadNumbers("%s names no machine here; machines: %s" % (name, ", ".join(known)))
     return found, notes + ["%s has no usable line for %s" % (name, who) for who in known if who not in found]
 
 

@@ -139,6 +139,11 @@ h
         ):
             self.assertTrue(any(said in note for note in notes), (said, notes))
 
+    def test_prices_of_other_machines(self) -> None:
+        for text in ("nobody 1 EUR\nnone 2 EUR\n", "# nothing\n"):
+            with self.assertRaisesRegex(BadNumbers, "^prices names no machine here; machines: a, two words$"):
+                price.read(self.write(text), "prices", ["a", "two words"])
+
     def test_units_change_nothing(self) -> None:
         one = workload_file.read(self.write("copy up 1G\nmemory read 3072M\n"), "mix")
         other = workload_file.read(self.write("copy up 1048576K\nmemory read 3G\n"), "mix")
