@@ -70,7 +70,10 @@ def need(signature: Json, name: str, link: str, kind: str, path: Path) -> Json:
     entry = INPUTS[name]
     options = entry.options.replace("LINK", DIRECTIONS[link]).replace("KIND", kind)
     case_s, folder = _case_s(signature, entry.program), path if path.is_dir() else path.parent
-    words = ["bin/" + entry.program, "--device", str(signature["device"]), *options.split()]
+    # At the priority of the run, which would else have changed while measuring.
+    nice = signature["provenance"]["fields"].get("nice")
+    words = ["nice", "-n", str(nice)] if is_number(nice) and nice else []
+    words += ["bin/" + entry.program, "--device", str(signature["device"]), *options.split()]
     out = shlex.quote(str(folder / "records.jsonl"))
     commands = "%s --out %s && ./gpusig report %s" % (shlex.join(words), out, shlex.quote(str(folder)))
     if len(signature["devices"]) < 2 and name == "peer-copies":

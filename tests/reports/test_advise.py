@@ -19,7 +19,7 @@ import workplace
 from reports import advise_command, validate
 from reports.advise import Adviser, NoData, LibraryMissing, library_path
 from reports.advise_contention import exchange_ratio
-from reports.advise_inputs import INPUTS
+from reports.advise_inputs import INPUTS, need
 from reports.advise_lines import LINKS, MAX_GEMMS, MAX_POINTS, Machine
 from reports.advise_machine import machine_of
 from reports.advise_table import wrapped
@@ -505,6 +505,14 @@ class Telling(workplace.Scratch):
             (broken, OPTIONS, 1, "not JSON"),
             (other, OPTIONS, 1, "not a signature"),
             (few, OPTIONS, 1, "malformed"),
+    def test_the_command_has_the_priority_of_the_run(self) -> None:
+        """Else the report would say that it changed while measuring."""
+        signature = self.signature(curves()).json
+        for nice, begin in ((-20, "nice -n -20 bin/"), (0, "bin/"), (None, "bin/")):
+            signature["provenance"]["fields"]["nice"] = nice
+            command = need(signature, "contention-engine", "peer", "f32", self.folder)["command"]
+            self.assertTrue(command.startswith(begin), command)
+
             (unscored, OPTIONS, 1, "malformed"),
             (good, OPTIONS + ["--m", "9" * 5000], 2, "9999' is not a whole number"),
             (bare, OPTIONS, 77, "run gemm/efficiency --type f32"),
