@@ -151,16 +151,6 @@ static void insert_candidate(struct advise_advice *a, const struct advise_candid
 	a->candidate[at] = *c;
 }
 
-/* Schedules whose predictions differ by less than what a prediction is off. */
-static void mark_ties(struct advise_advice *a)
-{
-	double fastest = INFINITY;
-	for (unsigned i = 0; i < a->candidates; i++)
-		fastest = fmin(fastest, a->candidate[i].seconds);
-	for (unsigned i = 0; i < a->candidates; i++)
-		a->candidate[i].tie = a->candidate[i].seconds <= fastest * (1 + a->expected_error);
-}
-
 static bool schedule_applies(enum advise_schedule schedule, const struct advise_view *v)
 {
 	const struct advise_question *q = v->question;
@@ -205,7 +195,6 @@ int advise(const struct advise_machine *m, const struct advise_question *q,
 		insert_candidate(&a, &c);
 	}
 	a.extrapolated = a.candidate[0].extrapolated;
-	mark_ties(&a);
 	advise_find_needs(&view, &a);
 	early_advise(&view, &a);
 	advise_pick_settings(&view, &a);

@@ -241,7 +241,7 @@ struct advise_candidate {
 	double error; /* relative: of its GEMMs, by those measured near them, and all of the loss to
 			 contention, which was measured with other GEMMs */
 	bool extrapolated; /* outside the measured shapes or sizes */
-	bool tie;          /* not slower than the fastest prediction by more than expected_error */
+	bool tie; /* seconds <= first's * (1 + expected_error) * (1 + hypot(both errors)) */
 };
 
 /* What one way to send early gains for this question, with the copy method with which it is
@@ -279,8 +279,7 @@ struct advise_advice {
 	/* Bits of enum advise_input: not measured, and what they could be at worst or at best would
 	 * make the first candidate slower than another one by more than expected_error. */
 	unsigned needs;
-	/* Nothing is needed, and no other schedule would be as fast as the first candidate if both
-	 * were off by their errors and by expected_error. */
+	/* Nothing is needed, and no candidate of another schedule is a tie. */
 	bool decided;
 
 	/* Sending C early, for gemm-rs and gemm-ar. It shortens the GEMM and the scattering of C.

@@ -75,13 +75,12 @@ static bool would_lose(const struct advise_view *v, const struct advise_advice *
 	return seconds_if(*v, a->candidate[0], h) > fastest * (1 + a->expected_error);
 }
 
-/* Whether the first candidate's schedule is faster though both may be off. */
-static bool is_slower(const struct advise_advice *a, const struct advise_candidate *c)
+/* Whether it may be as fast as the first candidate, for both predictions may be off. */
+static bool is_tie(const struct advise_advice *a, const struct advise_candidate *c)
 {
 	const struct advise_candidate *first = &a->candidate[0];
 	double off = hypot(first->error, c->error);
-	return c->schedule == first->schedule ||
-	       c->seconds > first->seconds * (1 + a->expected_error) * (1 + off);
+	return c->seconds <= first->seconds * (1 + a->expected_error) * (1 + off);
 }
 
 /* Whatever a link between peers does differs from one to the host, so nothing bounds it. */
@@ -99,6 +98,9 @@ void advise_find_needs(const struct advise_view *v, struct advise_advice *a)
 		a->candidate[i].error =
 			hypot(a->candidate[i].error, contention_error(v, &a->candidate[i]));
 	a->decided = a->needs == 0;
-	for (unsigned i = 1; i < a->candidates; i++)
-		a->decided = a->decided && is_slower(a, &a->candidate[i]);
+	for (unsigned i = 0; i < a->candidates; i++) {
+		struct advise_candidate *c = &a->candidate[i];
+		c->tie = is_tie(a, c);
+		a->decided = a->decided && (!c->tie || c->schedule == a->candidate[0].schedule);
+	}
 }

@@ -274,6 +274,14 @@ static void equal_schedules_are_ties(void)
 	for (unsigned i = 0; i < a.candidates; i++)
 		ties += a.candidate[i].tie;
 	expect(a.candidate[0].tie && ties < a.candidates);
+	bool alone = true;
+	for (unsigned i = 1; i < a.candidates; i++) {
+		const struct advise_candidate *first = &a.candidate[0], *c = &a.candidate[i];
+		double off = (1 + a.expected_error) * (1 + hypot(first->error, c->error));
+		expect(c->tie == (c->seconds <= first->seconds * off));
+		alone = alone && (!c->tie || c->schedule == first->schedule);
+	}
+	expect(a.decided == (alone && a.needs == 0));
 	expect_near(a.expected_error, a.error, 0);
 	parse_line("error 9");
 	advise_prepare(&machine);
