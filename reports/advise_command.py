@@ -18,6 +18,7 @@ from reports.advise_early_text import complete
 from reports.advise_inputs import need
 from reports.advise_lines import Machine, device_of, why_missing
 from reports.advise_machine import machine_of
+from reports.advise_measured import half_interval, prefer_measured
 from reports.advise_table import comparison_table, table
 from reports.advise_uncertainty import uncertainty
 from reports.causes import completed
@@ -29,7 +30,7 @@ from reports.quantity import percent
 from reports.signature_file import MALFORMED, READS
 
 OK, BAD, USAGE, CANNOT = 0, 1, 2, 77
-SCHEMA, VERSION = "gpusig.advice", "1.2.0"
+SCHEMA, VERSION = "gpusig.advice", "1.3.0"
 SCORED = "overlap/ficco"
 FORMATS = ("table", "json", "machine")
 
@@ -196,6 +197,11 @@ def _score_text(signature: Json) -> str:
 
 
 def _error_text(signature: Json, advice: Json) -> str:
+    if advice["pick"]["measured_s"] is not None:
+        return "%s, half of the interval of the measured time; of predictions %s" % (
+            percent(half_interval(advice["pick"])),
+            percent(advice["expected_error"]),
+        )
     if is_number(_score(signature).get("median_error")):
         unsure = uncertainty(signature)
         added = ", %s of it for noisy or contended values" % percent(unsure.share) if unsure.graded else ""
@@ -258,6 +264,7 @@ def answer(signature: Json, given: Any, path: Path) -> Json:
         "op": given.op,
         "type": given.kind,
     }
+    prefer_measured(signature, advice, question)
     notes = machine.notes + [
         note for link, kind, note in machine.pair_notes if (link, kind) == (advice["link"], given.kind)
     ]

@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Dict, List, Optional, Sequence
 
+from reports.advise_measured import half_interval, time_of
 from reports.jsonl import Json, clean
 from reports.quantity import digits, listing, percent
 
-SCHEMA, VERSION = "gpusig.advice_comparison", "1.0.0"
+SCHEMA, VERSION = "gpusig.advice_comparison", "1.1.0"
 FASTEST, SLOWER, EQUAL, NO_ANSWER = "fastest", "slower", "no difference", "no answer"
 _FILE = "signature.json"
+_LEAST_ERROR = 0.01  # of a measured time, as ties of overlap/ficco
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ def labels(paths: Sequence[str]) -> List[str]:
 
 
 def _serial_s(advice: Json) -> float:
-    return min(c["predicted_s"] for c in advice["candidates"] if c["schedule"] == "serial")
+    return min(time_of(c) for c in advice["candidates"] if c["schedule"] == "serial")
 
 
 def _row(machine: MachineAnswer, label: str) -> Json:
@@ -69,6 +71,7 @@ def _row(machine: MachineAnswer, label: str) -> Json:
         dict.fromkeys(
             (
                 "predicted_s",
+                "measured_s",
                 "gemm_s",
                 "comm_s",
                 "serial_s",
@@ -89,11 +92,17 @@ def _row(machine: MachineAnswer, label: str) -> Json:
             expected_error=advice["expected_error"],
             expected_error_scored=machine.scored,
         )
+        if advice["pick"]["measured_s"] is not None:
+            row.update(
+                measured_s=advice["pick"]["measured_s"],
+                expected_error=max(_LEAST_ERROR, half_interval(advice["pick"])),
+                expected_error_scored=True,
+            )
     return row
 
 
 def _judge(row: Json, fastest: Json) -> None:
-    row["ratio"] = row["predicted_s"] / fastest["predicted_s"]
+    row["ratio"] = time_of(row) / time_of(fastest)
     if row is fastest:
         row["verdict"] = FASTEST
         return
@@ -117,16 +126,26 @@ def ratio_text(ratio: float) -> str:
 def _sentence(row: Json, fastest: Json) -> str:
     ratio, errors = ratio_text(row["ratio"]), "%s and %s" % (error_text(fastest), error_text(row))
     at_least = _at_least(fastest, row)
+    measured = row["measured_s"] is not None and fastest["measured_s"] is not None
+    verb = "was measured" if measured else "is predicted"
     if row["verdict"] == SLOWER:
         return (
-            "%s is predicted to be %s times as fast as %s. This is more than the expected errors (%s) "
+            "%s %s to be %s times as fast as %s. This is more than the expected errors (%s) "
             "explain together: %s%s "
             "times."
-            % (fastest["label"], ratio, row["label"], errors, at_least, ratio_text(1 + row["combined_error"]))
+            % (
+                fastest["label"],
+                verb,
+                ratio,
+                row["label"],
+                errors,
+                at_least,
+                ratio_text(1 + row["combined_error"]),
+            )
         )
-    times = "their predicted times are equal"
+    times = "their %s times are equal" % verb.split()[1]
     if row["ratio"] > 1:
-        times = "%s is predicted to take %s times as long" % (row["label"], ratio)
+        times = "%s %s to take %s times as long" % (row["label"], verb, ratio)
     return (
         "No difference between %s and %s beyond the expected error (%s%s): %s. The expected errors are %s."
         % (fastest["label"], row["label"], at_least, percent(row["combined_error"]), times, errors)
@@ -165,7 +184,7 @@ def compare(machines: Sequence[MachineAnswer]) -> Json:
         (_row(machine, label), machine)
         for machine, label in zip(machines, labels([m.path for m in machines]))
     ]
-    pairs.sort(key=lambda pair: (pair[0]["predicted_s"] is None, pair[0]["predicted_s"] or 0.0))
+    pairs.sort(key=lambda pair: (pair[0]["predicted_s"] is None, time_of(pair[0]) or 0.0))
     rows = [row for row, _ in pairs]
     answers = [machine.advice for _, machine in pairs if machine.advice]
     known = rows[: len(answers)]

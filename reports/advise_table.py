@@ -9,8 +9,9 @@ from typing import List, Optional, Sequence, Tuple
 
 from reports.advise_comparison import error_text, ratio_text
 from reports.advise_inputs import text as need_text
+from reports.advise_measured import off, time_of
 from reports.jsonl import Json
-from reports.quantity import human, listing, size
+from reports.quantity import human, human_interval, listing, percent, size
 
 WIDTH = 80
 _FACT = 16  # columns of a fact's name
@@ -38,12 +39,14 @@ def aligned(rows: Sequence[Tuple[str, ...]]) -> List[str]:
 
 
 def _rows(advice: Json) -> List[Tuple[str, ...]]:
-    rows = [("schedule", "copy method", "predicted", "GEMMs", "transfers", "")]
+    measured = advice["pick"]["measured_s"] is not None
+    rows = [("schedule", "copy method", *["measured"] * measured, "predicted", "GEMMs", "transfers", "")]
     for c in advice["candidates"]:
         rows.append(
             (
                 c["schedule"],
                 c["copy_method"],
+                *[human(c["measured_s"], "s")] * measured,
                 human(c["predicted_s"], "s"),
                 human(c["gemm_s"], "s"),
                 human(c["comm_s"], "s"),
@@ -60,29 +63,49 @@ def _shared(shared: Optional[int]) -> str:
 
 
 def _ties(advice: Json) -> str:
-    """The other schedules that are predicted to take as long as the fastest, within the expected error."""
-    pick = advice["pick"]
-    tied = [c for c in advice["candidates"] if c["tie"]]
-    others = [
-        "%s by %s" % (c["schedule"], c["copy_method"])
-        for c in tied
-        if (c["schedule"], c["copy_method"]) != (pick["schedule"], pick["copy_method"])
-    ]
+    """What may be as fast as the pick."""
+    others = ["%s by %s" % (c["schedule"], c["copy_method"]) for c in advice["candidates"][1:] if c["tie"]]
     if not others:
         return "none"
-    if len(tied) == len(advice["candidates"]):
-        return "all %d rows below: their predictions do not differ by more than the expected error" % len(
-            tied
-        )
-    return "%s: within the expected error of the fastest" % listing(others, len(others))
+    if len(others) + 1 == len(advice["candidates"]):
+        return "all %d rows below may be: within the errors of both" % (len(others) + 1)
+    return "%s may be: within the errors of both" % listing(others, len(others))
+
+
+def _near(advice: Json, c: Json) -> str:
+    """Why a schedule may be as fast as the pick."""
+    pick = advice["candidates"][0]
+    ratio = time_of(c) / time_of(pick) - 1
+    change = "%s %s" % (percent(abs(ratio)), "less" if ratio < 0 else "longer")
+    name = "%s by %s" % (c["schedule"], c["copy_method"])
+    if c["measured_s"] is not None:
+        return "%s was measured to take %s, and the intervals overlap" % (name, change)
+    told = "%s is predicted to take %s" % (name, change)
+    if pick["measured_s"] is not None:
+        return "%s than the measured pick, and may be off by %s" % (told, percent(off(advice, c)))
+    return "%s, and the errors of both together are %s" % (told, percent(off(advice, c)))
 
 
 def _decided(advice: Json) -> str:
+    pick = advice["pick"]
     if advice["needs"]:
         return "not decided: needs " + "; and ".join(map(need_text, advice["needs"]))
-    if advice["decided"]:
-        return "yes: every other schedule is predicted to be slower by more than the expected error"
-    return "no: other schedules are within the expected error"
+    near = [c for c in advice["candidates"] if c["tie"] and c["schedule"] != pick["schedule"]]
+    if near:
+        more = "; %d more may be as fast" % (len(near) - 1) if len(near) > 1 else ""
+        return "not decided: %s%s" % (_near(advice, near[0]), more)
+    if pick["measured_s"] is not None:
+        some = any(c["measured_s"] is None for c in advice["candidates"])
+        rest = ", or is predicted to, by more than its error" if some else ""
+        return "yes, measured in this run: every other schedule took longer, beyond the intervals" + rest
+    return "yes: every other schedule is predicted to be slower by more than the errors of both together"
+
+
+def _measured(pick: Json) -> str:
+    return "%s in this run (95 %%: %s)" % (
+        human(pick["measured_s"], "s"),
+        human_interval(*pick["measured_ci_s"], pick["measured_s"], "s"),
+    )
 
 
 def question_text(question: Json) -> str:
@@ -109,6 +132,7 @@ def table(advice: Json) -> str:
         ("decided", _decided(advice)),
         ("schedule", pick["schedule"]),
         ("copy method", pick["copy_method"]),
+        *([] if pick["measured_s"] is None else [("measured", _measured(pick))]),
         ("predicted", human(pick["predicted_s"], "s")),
         ("expected error", advice["expected_error_text"]),
         ("as fast", _ties(advice)),
@@ -120,7 +144,8 @@ def table(advice: Json) -> str:
     ]
     if advice["early"]:
         facts.append(("trigger", advice["early"]["text"]))
-    lines = wrapped("%s, predicted for %s" % (question_text(advice["question"]), advice["device"])) + [""]
+    verb = "predicted for" if pick["measured_s"] is None else "measured in this run of"
+    lines = wrapped("%s, %s %s" % (question_text(advice["question"]), verb, advice["device"])) + [""]
     lines += [line for name, text in facts for line in wrapped(text, name.ljust(_FACT + 2))]
     lines += ["", *aligned(_rows(advice)), *[""] * bool(advice["notes"])]
     lines += [line for note in advice["notes"] for line in wrapped(note, "note: ")]
@@ -131,20 +156,19 @@ def table(advice: Json) -> str:
 
 
 _LEGEND = (
-    "Ratio: the predicted time divided by that of the fastest machine. Expected error: half of the earlier "
-    "predictions "
-    'for that machine were closer; "at least" means that only GEMMs could be compared, no schedules. GEMM '
-    "alone, "
+    "Ratio: the time divided by that of the fastest machine. Expected error: half of the earlier predictions "
+    'for that machine were closer; "at least" means that only GEMMs could be compared, no schedules; of a '
+    "measured time half its interval, at least 1 %. GEMM alone, "
     "transfers alone: the whole GEMM or the whole exchange, with nothing else running. Serial: one after the "
     "other."
 )
 _MORE = "All schedules of one machine: ./gpusig advise with its signature alone."
-_COLUMNS = ("predicted", "ratio", "expected error", "GEMM alone", "transfers alone", "serial")
+_COLUMNS = ("time", "ratio", "expected error", "GEMM alone", "transfers alone", "serial")
 
 
 def _numbers(row: Json) -> Tuple[str, ...]:
     return (
-        human(row["predicted_s"], "s"),
+        human(time_of(row), "s"),
         ratio_text(row["ratio"]),
         error_text(row),
         human(row["gemm_s"], "s"),
@@ -164,14 +188,15 @@ def _machine_lines(comparison: Json) -> List[str]:
     ]
     lines = [aligned_numbers[0]]
     for row, answer, line in zip(rows, answers, aligned_numbers[1:]):
-        title = "%s: %s; %s by %s" % (
+        title = "%s: %s; %s by %s, %s" % (
             row["label"],
             row["name"],
             answer["pick"]["schedule"],
             answer["pick"]["copy_method"],
+            "predicted" if row["measured_s"] is None else "measured in this run",
         )
         lines += [*wrapped(title, "", "    "), line]
-        if answer["needs"]:
+        if not answer["decided"]:
             lines += wrapped(_decided(answer), "    ")
         if answer["early"]:
             lines += wrapped(answer["early"]["text"], "    ")
@@ -182,9 +207,9 @@ def _machine_lines(comparison: Json) -> List[str]:
 
 def comparison_table(comparison: Json) -> str:
     found, answers = comparison["comparison"], comparison["answers"]
-    lines = wrapped(
-        "%s, predicted for %d machines" % (question_text(comparison["question"]), len(found["machines"]))
-    ) + [""]
+    lines = wrapped("%s on %d machines" % (question_text(comparison["question"]), len(found["machines"]))) + [
+        ""
+    ]
     lines += [line for sentence in found["sentences"] for line in wrapped(sentence, "", "  ")]
     lines += [line for note in found["notes"] for line in wrapped(note, "note: ")]
     lines += ["", *_machine_lines(comparison), "", *wrapped(_LEGEND), *wrapped(_MORE)]

@@ -15,6 +15,7 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 from reports import advise_command
 from reports.advise_command import AdviseError
 from reports.advise_machine import machine_of
+from reports.advise_measured import half_interval
 from reports.jsonl import Json, is_number
 from reports.quantity import plural
 from reports.scorecard.machines import devices_of
@@ -78,7 +79,14 @@ def _gemm(signature: Json, path: Path, item: Item) -> Prediction:
     if item.kind in FUSED:
         question = SimpleNamespace(m=m, n=n, k=k, devices=item.devices, op=item.kind, kind=item.what)
         answer = advise_command.answer(signature, question, path)
-        seconds, extrapolated = answer["pick"]["predicted_s"], answer["extrapolated"]
+        pick = answer["pick"]
+        if pick["measured_s"] is not None:
+            return Prediction(
+                pick["measured_s"],
+                math.log1p(half_interval(pick)),
+                ("measured in this run: %s by %s" % (pick["schedule"], pick["copy_method"]),),
+            )
+        seconds, extrapolated = pick["predicted_s"], answer["extrapolated"]
         error, gemm_s = answer["expected_error"], answer["gemm_s"]
         notes = ["the expected error is a lower limit: no schedules were measured"] * (
             answer["expected_error_text"].startswith("at least")

@@ -19,13 +19,11 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from reports.advise import Adviser, LibraryMissing
 from reports.advise_machine import machine_of
-from reports.causes import GRADES
-from reports.curves import why_invalid
 from reports.jsonl import Json, is_number
 from reports.quantity import human, percent
 from reports.records import Case, Variant
 from reports.section import Figure, Section, SectionSpec, Table
-from reports.sections.ficco import work_of
+from reports.sections.ficco import valid_schedules, work_of
 from reports.sections.operands import is_cold
 
 PROGRAM = "overlap/ficco"
@@ -58,19 +56,6 @@ def wilson(hits: int, of: int) -> Optional[Tuple[float, float]]:
     return (middle - half) / (1 + square / of), (middle + half) / (1 + square / of)
 
 
-def _measured(case: Case, names: List[str]) -> Dict[str, Variant]:
-    """The valid schedules of a case."""
-    invalid = {d.variant for d in case.derived if d.name == "time" and why_invalid(case, d) and d.variant}
-    flagged = {f.variant for f in case.flags if f.quantity is None and f.flag not in GRADES}
-    if None in flagged or case.status != "ok":
-        return {}
-    return {
-        v.name: v
-        for v in case.variants
-        if v.name in names and (v.median_s or 0) > 0 and v.name not in invalid | flagged
-    }
-
-
 def _is_hit(advised: Variant, best: Variant) -> bool:
     if advised is best:
         return True
@@ -101,7 +86,7 @@ def _scenario(case: Case, adviser: Adviser, seen: set) -> Optional[Json]:
     except ValueError:
         return None
     predicted = {c["schedule"]: c for c in advice["candidates"]}
-    measured = _measured(case, list(predicted))
+    measured = valid_schedules(case, list(predicted))
     if len(measured) < 2:
         return None
     pick = min(measured, key=lambda s: list(predicted).index(s))

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Dict, List, Optional
 
 from reports.bar_chart import Across, ChartBar, draw_bars
+from reports.causes import GRADES
 from reports.curves import why_invalid
 from reports.jsonl import Json
 from reports.quantity import TAGS, digits, human, human_interval, listing, percent, plural, tag
-from reports.records import Case, Derived
+from reports.records import Case, Derived, Variant
 from reports.section import Figure, Panels, Section, SectionSpec, Table
 from reports.sections import generic
 from reports.sections.gemm import shape_text
@@ -53,6 +54,19 @@ def work_of(case: Case) -> str:
     other sources."""
     axes = dict(case.axes, op=case.facts.get("same_work_as", case.axes.get("op")))
     return " ".join("%s=%s" % (name, value) for name, value in axes.items())
+
+
+def valid_schedules(case: Case, names: List[str]) -> Dict[str, Variant]:
+    """The valid schedules of a case."""
+    invalid = {d.variant for d in case.derived if d.name == "time" and why_invalid(case, d) and d.variant}
+    flagged = {f.variant for f in case.flags if f.quantity is None and f.flag not in GRADES}
+    if None in flagged or case.status != "ok":
+        return {}
+    return {
+        v.name: v
+        for v in case.variants
+        if v.name in names and (v.median_s or 0) > 0 and v.name not in invalid | flagged
+    }
 
 
 def comparisons(section: Section) -> List[Comparison]:
@@ -110,14 +124,35 @@ def _row(section: Section, entry: Comparison) -> Optional[Json]:
     return {**row, "library": entry.case.facts.get("library"), "S_library": library} if library else row
 
 
+def _schedules(entry: Comparison) -> Optional[Json]:
+    """The times of a case that is the very question of an advice, with their intervals: among devices, with
+    the usual blocks of a copy kernel and warm operands."""
+    case, facts = entry.case, entry.case.facts
+    if is_cold(case) or facts.get("peers_are") != "devices" or str(case.axes.get("blocks")) != "0":
+        return None
+    return {
+        **{side: case.number(side) for side in ("m", "n", "k")},
+        "devices": case.number("ranks"),
+        "op": str(case.axes.get("op")),
+        "type": str(case.axes.get("type")),
+        "copy_method": str(case.axes.get("copy-method")),
+        "times_s": {
+            name: [v.median_s, v.ci_low_s, v.ci_high_s]
+            for name, v in valid_schedules(case, [SERIAL, *entry.speedups]).items()
+        },
+    }
+
+
 def results(section: Section) -> Json:
     """`same_work`: the cases that repeat the work of an earlier one, which count no second time. Counts are
-    of one condition."""
-    rows = [row for row in (_row(section, entry) for entry in comparisons(section)) if row]
+    of one condition. `schedules`: what advice reads."""
+    found = comparisons(section)
+    rows = [row for row in (_row(section, entry) for entry in found) if row]
     joined = one_condition(rows)
     counted = list({row["work"]: row for row in reversed(joined)}.values())[::-1]
     return {
         "cases": rows,
+        "schedules": [row for row in map(_schedules, found) if row],
         "scenarios": len(counted),
         "same_work": len(joined) - len(counted),
         "overlap_wins": sum(r["low"] is not None and r["low"] > 1 for r in counted),

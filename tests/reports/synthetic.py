@@ -287,7 +287,7 @@ def schedules(
         line = w.case(
             axes, variants, [value("S", v["name"], times["serial"] / v["median_s"]) for v in variants]
         )
-        line["facts"] = {"m": m, "n": n, "k": k, "ranks": members, "copy_blocks": 0}
+        line["facts"] = {"m": m, "n": n, "k": k, "ranks": members, "copy_blocks": 0, "peers_are": "devices"}
     return w.end()
 
 

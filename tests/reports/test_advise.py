@@ -10,7 +10,7 @@ import os
 import re
 import unittest
 from pathlib import Path
-from typing import Dict, List, Tuple
+from typing import Any, Dict, List, Tuple
 from unittest import mock
 
 import synthetic
@@ -22,7 +22,9 @@ from reports.advise_contention import exchange_ratio
 from reports.advise_inputs import INPUTS, need
 from reports.advise_lines import LINKS, MAX_GEMMS, MAX_POINTS, Machine
 from reports.advise_machine import machine_of
-from reports.advise_table import wrapped
+from reports.advise_measured import off
+from reports.advise_table import table, wrapped
+from reports.quantity import percent
 from reports.sections import advice
 
 try:
@@ -382,6 +384,85 @@ class Telling(workplace.Scratch):
         self.assertIn("all 12 rows", far)
         self.assertEqual((sum(c["tie"] for c in answer["candidates"]), answer["expected_error"]), (12, 50.0))
 
+    def test_a_tie_is_told_with_what_is_compared(self) -> None:
+        """By the numbers of the answer, which are those of the decision."""
+        path = self.stored(curves())
+        with mock.patch("reports.advise_command._score", return_value={"median_error": 0.2}):
+            answer = json.loads(self.advise(str(path), *OPTIONS, "--format", "json")[1])
+        told = " ".join(table({**answer, "needs": []}).partition("\nschedule ")[0].split())
+        first, *others = answer["candidates"]
+        near = [c for c in others if c["tie"] and c["schedule"] != first["schedule"]]
+        for c in others:
+            allowed = (1 + off(answer, c)) * first["predicted_s"]
+            self.assertEqual(c["tie"], c["predicted_s"] <= allowed)
+        ratio = near[0]["predicted_s"] / first["predicted_s"] - 1
+        self.assertIn(
+            "not decided: %s by %s is predicted to take %s longer, and the errors of both together are %s"
+            % (near[0]["schedule"], near[0]["copy_method"], percent(ratio), percent(off(answer, near[0]))),
+            told,
+        )
+
+    def measured(self, times: Dict[str, float], *words: str) -> Dict[str, Any]:
+        """The answer where these schedules by engine were measured for the very question."""
+        path = self.stored(curves() + synthetic.schedules({(4096, 512, 512): times}).text())
+        code, out, err = self.advise(str(path), *OPTIONS, *words, "--format", "json")
+        self.assertEqual((code, err), (0, ""))
+        if jsonschema:
+            jsonschema.Draft7Validator(validate.schema("advice")).validate(json.loads(out))
+        return json.loads(out)
+
+    def test_what_was_measured_for_this_question_is_the_answer(self) -> None:
+        """Two schedules that are predicted to be slow."""
+        best = self.measured({})["pick"]["predicted_s"]
+        slow = ("hetero-unfused-1d", "uniform-fused-1d")
+        answer = self.measured(dict(zip(("serial", *slow), (0.9 * best, 0.6 * best, 0.3 * best))))
+        first, second, third = answer["candidates"][:3]
+        self.assertEqual([c["schedule"] for c in (first, second, third)], [slow[1], slow[0], "serial"])
+        self.assertEqual((answer["pick"]["schedule"], answer["pick"]["copy_method"]), (slow[1], "engine"))
+        self.assertAlmostEqual(answer["pick"]["measured_s"] / (0.3 * best), 1, delta=0.01)
+        self.assertLess(first["measured_ci_s"][1], second["measured_ci_s"][0])
+        self.assertTrue(answer["decided"])
+        self.assertIn("measured this very question in this run: 3 of the 12 rows", answer["why"])
+        rows = self.table(
+            curves() + synthetic.schedules({(4096, 512, 512): {"serial": best, slow[0]: 0.3 * best}}).text()
+        )
+        self.assertTrue(rows["decided"].startswith("yes, measured in this run: every other"), rows["decided"])
+        self.assertIn("in this run (95 %: ", rows["measured"])
+
+    def test_measured_schedules_tie_by_their_intervals_and_others_by_their_errors(self) -> None:
+        best = self.measured({})["pick"]["predicted_s"]
+        close = self.measured({"serial": 0.3 * best, "shard": 0.3001 * best})
+        self.assertFalse(close["decided"])
+        known = [c for c in close["candidates"] if c["measured_s"]]
+        self.assertEqual([(c["schedule"], c["tie"]) for c in known], [("serial", True), ("shard", True)])
+        for c in close["candidates"][2:]:
+            allowed = (1 + off(close, c)) * close["pick"]["measured_s"]
+            self.assertEqual(c["tie"], c["predicted_s"] <= allowed)
+        late = self.measured({"serial": 3 * best, "shard": 4 * best})
+        self.assertEqual((late["pick"]["schedule"], late["decided"]), ("serial", False))
+        told = self.table(
+            curves() + synthetic.schedules({(4096, 512, 512): {"serial": 3 * best, "shard": 4 * best}}).text()
+        )["decided"]
+        self.assertRegex(told, r"^not decided: .* less than the measured pick, and may be off by ")
+
+    def test_only_the_very_question_counts_as_measured(self) -> None:
+        times = {"serial": 1e-9, "shard": 2e-9}
+        for words in (("--m", "4095"), ("--devices", "3"), ("--op", "gemm-rs"), ("--op", "a2a-gemm")):
+            answer = self.measured(times, *words)
+            self.assertEqual({c["measured_s"] for c in answer["candidates"]}, {None}, words)
+            self.assertIsNone(answer["pick"]["measured_s"])
+        self.assertIsNone(self.measured({"serial": 1e-9})["pick"]["measured_s"])
+        for change in ({"peers_are": "pinned host memory"}, {"blocks": 8}, {"operands": "cold"}):
+            ficco = synthetic.schedules({(4096, 512, 512): times})
+            for record in ficco.lines:
+                if record["kind"] == "case":
+                    if "peers_are" in change:
+                        record["facts"].update(change)
+                    else:
+                        record["case"].update(change)
+            signature = self.signature(curves() + ficco.text()).json
+            self.assertEqual(signature["programs"]["overlap/ficco"]["results"]["schedules"], [], change)
+
     def test_a_type_that_the_device_lacks_is_no_circle(self) -> None:
         """Not "run gemm/efficiency", which would say that the device cannot do it."""
         path = self.stored(curves())
@@ -423,6 +504,14 @@ class Telling(workplace.Scratch):
         self.assertTrue(
             decided.startswith("not decided: needs what GEMMs and engine copies lose, by"), decided
         )
+
+    def test_the_command_has_the_priority_of_the_run(self) -> None:
+        """Else the report would say that it changed while measuring."""
+        signature = self.signature(curves()).json
+        for nice, begin in ((-20, "nice -n -20 bin/"), (0, "bin/"), (None, "bin/")):
+            signature["provenance"]["fields"]["nice"] = nice
+            command = need(signature, "contention-engine", "peer", "f32", self.folder)["command"]
+            self.assertTrue(command.startswith(begin), command)
 
     def test_another_type_stands_in_and_another_direction_is_assumed(self) -> None:
         def assumed(change: Dict[str, str]) -> bool:
@@ -505,14 +594,6 @@ class Telling(workplace.Scratch):
             (broken, OPTIONS, 1, "not JSON"),
             (other, OPTIONS, 1, "not a signature"),
             (few, OPTIONS, 1, "malformed"),
-    def test_the_command_has_the_priority_of_the_run(self) -> None:
-        """Else the report would say that it changed while measuring."""
-        signature = self.signature(curves()).json
-        for nice, begin in ((-20, "nice -n -20 bin/"), (0, "bin/"), (None, "bin/")):
-            signature["provenance"]["fields"]["nice"] = nice
-            command = need(signature, "contention-engine", "peer", "f32", self.folder)["command"]
-            self.assertTrue(command.startswith(begin), command)
-
             (unscored, OPTIONS, 1, "malformed"),
             (good, OPTIONS + ["--m", "9" * 5000], 2, "9999' is not a whole number"),
             (bare, OPTIONS, 77, "run gemm/efficiency --type f32"),

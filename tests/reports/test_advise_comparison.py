@@ -7,8 +7,9 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 import unittest
-from typing import Any, List, Tuple
+from typing import Any, List, Optional, Tuple
 from unittest import mock
 
 import synthetic
@@ -17,6 +18,7 @@ import workplace
 from reports import advise_command, validate
 from reports.advise import library_path
 from reports.advise_comparison import MachineAnswer, compare, labels
+from reports.advise_table import comparison_table
 from reports.jsonl import Json
 
 try:
@@ -29,9 +31,15 @@ QUESTION = {"m": 8, "n": 8, "k": 8, "devices": 2, "op": "ag-gemm", "type": "f32"
 OPTIONS = ["--m", "4096", "--n", "512", "--k", "512", "--devices", "4", "--op", "ag-gemm", "--type", "f32"]
 
 
-def advice(seconds: float, error: float, extrapolated: bool = False) -> Json:
-    serial = {"schedule": "serial", "copy_method": "engine", "predicted_s": 3 * seconds}
-    pick = {"schedule": "shard", "copy_method": "kernel", "predicted_s": seconds}
+def advice(
+    seconds: float, error: float, extrapolated: bool = False, measured: Optional[List[float]] = None
+) -> Json:
+    """`measured`: the time of the pick and its interval."""
+    plain = {"measured_s": None, "measured_ci_s": None}
+    serial = {"schedule": "serial", "copy_method": "engine", "predicted_s": 3 * seconds, **plain}
+    pick = {"schedule": "shard", "copy_method": "kernel", "predicted_s": seconds, **plain}
+    if measured:
+        pick.update(measured_s=measured[0], measured_ci_s=measured[1:])
     return {
         "question": QUESTION,
         "candidates": [pick, serial, dict(serial, predicted_s=4 * seconds)],
@@ -46,8 +54,8 @@ def advice(seconds: float, error: float, extrapolated: bool = False) -> Json:
 
 def machine(path: str, seconds: float, error: float, **more: Any) -> MachineAnswer:
     given = dict({"simulated": False, "scored": True}, **more)
-    extrapolated = given.pop("extrapolated", False)
-    return MachineAnswer(path, "device of " + path, advice=advice(seconds, error, extrapolated), **given)
+    answer = advice(seconds, error, given.pop("extrapolated", False), given.pop("measured", None))
+    return MachineAnswer(path, "device of " + path, advice=answer, **given)
 
 
 def rows(*machines: MachineAnswer) -> List[Json]:
@@ -89,6 +97,23 @@ class Judging(unittest.TestCase):
             "(6.0 % and at least 8.0 %) explain together: at least 1.14 times", sentence(1.42, scored=False)
         )
         self.assertIn("expected error (at least 14 %): ", sentence(1.1, scored=False))
+
+    def test_measured_times_are_compared_by_their_intervals(self) -> None:
+        """Both are predicted to be equal, by predictions that tell nothing."""
+        slow, fast = (machine(name, 1.0, 9.0, measured=[x, x * 0.97, x * 1.03], scored=False)
+                      for name, x in (("b", 2.2), ("a", 2.0)))  # fmt: skip
+        found = compare([slow, fast])["comparison"]
+        self.assertEqual([row["label"] for row in found["machines"]], ["a", "b"])
+        self.assertEqual([row["measured_s"] for row in found["machines"]], [2.0, 2.2])
+        self.assertAlmostEqual(found["machines"][1]["combined_error"], (1 / 0.97) ** 2 - 1)
+        self.assertEqual(
+            found["sentences"],
+            ["a was measured to be 1.10 times as fast as b. This is more than the expected errors "
+             "(3.1 % and 3.1 %) explain together: 1.06 times."],
+        )  # fmt: skip
+        exact = [machine(name, 1.0, 9.0, measured=[x] * 3) for name, x in (("b", 2.01), ("a", 2.0))]
+        self.assertEqual(rows(*exact)[1]["verdict"], "no difference")
+        self.assertIn("predicted", compare([exact[0], machine("c", 5.0, 0.1)])["comparison"]["sentences"][0])
 
     def test_each_is_compared_with_the_fastest(self) -> None:
         found = compare(
@@ -254,6 +279,16 @@ class Telling(workplace.Scratch):
             [("slow (1)", 1.0, "fastest"), ("slow (2)", 1.0, "no difference")],
         )
         self.assertIn("their predicted times are equal", found["sentences"][0])
+
+    def test_what_is_not_decided_is_said_of_each(self) -> None:
+        """Though nothing needs to be measured."""
+        with mock.patch("reports.advise_command._score", return_value={"median_error": 0.5}):
+            answers = [dict(answer, needs=[]) for answer in self.json(self.slow, self.fast)["answers"]]
+        self.assertEqual([a["decided"] for a in answers], [False, False])
+        out = comparison_table(
+            compare([MachineAnswer(name, "x", False, a) for name, a in zip("ab", answers)])
+        )
+        self.assertEqual(len(re.findall(r"(?m)^    not decided: \S+ by ", out)), 2, out)
 
     def test_a_large_error_leaves_no_difference(self) -> None:
         with mock.patch("reports.advise_command._score", return_value={"median_error": 50.0}):

@@ -207,6 +207,21 @@ class Times(workplace.Scratch):
         with self.assertRaisesRegex(predictions.Unanswered, "too few to predict|lacks"):
             self.predict(synthetic.efficiency().text(), "gemm 4096x4096x4096 f32")
 
+    def test_what_was_measured_is_no_prediction(self) -> None:
+        if not advise.library_path().exists():
+            self.skipTest("skipped: no libgpusig_advise.so")
+        times = {"serial": 9e-3, "shard": 8e-3, "hetero-fused-1d": 7e-3}
+        text = (
+            synthetic.gemms().text()
+            + synthetic.copies().text()
+            + synthetic.schedules({(4096, 512, 512): times}).text()
+        )
+        found = self.predict(text, "ag-gemm 4096x512x512 f32 devices=4")
+        self.assertAlmostEqual(found.seconds / 7e-3, 1, delta=0.01)
+        self.assertLess(found.half, 0.01)
+        self.assertEqual(found.notes, ("measured in this run: hetero-fused-1d by engine",))
+        self.assertLess(self.predict(text, "ag-gemm 4096x512x512 f32 devices=3").seconds, 6e-3)
+
     def test_headline_numbers(self) -> None:
         one = machine(
             "a",
