@@ -20,6 +20,7 @@ from reports.advise import Adviser, library_path
 from reports.advise_early import DIRECTIONS, WAYS
 from reports.advise_early_text import early_text
 from reports.advise_machine import machine_of
+from reports.advise_measured import prefer_measured
 from tests import level
 
 try:
@@ -396,6 +397,31 @@ class Telling(workplace.Scratch):
             out = " ".join(self.advise(text, op, str(other)).split())
             self.assertEqual(out.count("A trigger (software) is expected to gain"), count)
             self.assertEqual(out.count("What a trigger or remote stores gain is not known"), count)
+
+    def test_a_way_is_compared_with_the_pick_that_was_measured(self) -> None:
+        """It is predicted, so its error and the expected one count: together 32 %."""
+        question = {"m": 8, "n": 8, "k": 8, "devices": 2, "op": "gemm-rs", "type": "f32"}
+        for seconds, beats in ((1.4, True), (1.3, None), (0.77, None), (0.7, False)):
+            times = {name: [x, x, x] for name, x in (("serial", 9.0), ("shard", seconds))}
+            rows = [{**question, "copy_method": "engine", "times_s": times}]
+            signature = {"programs": {"overlap/ficco": {"results": {"schedules": rows}}}}
+            plain = {"copy_method": "engine", "predicted_s": 5.0, "error": 0.0}
+            early = {
+                "best": "split",
+                "ways": [{"way": "split", "predicted_s": 1.0, "error": 0.1}],
+                "over_pick": 5.0,
+                "beats_pick": True,
+            }
+            answer = {
+                "candidates": [dict(plain, schedule=name) for name in times],
+                "pick": {},
+                "expected_error": 0.2,
+                "early": early,
+            }
+            prefer_measured(signature, answer, question)
+            self.assertEqual((answer["pick"]["schedule"], early["over_pick"]), ("shard", seconds))
+            self.assertEqual(early["beats_pick"], beats)
+            self.assertAlmostEqual(early["over_pick_error"], 0.32)
 
     def test_a_malformed_point_is_one_line(self) -> None:
         with mock.patch("reports.advise_early.points_of", side_effect=KeyError("way")):
