@@ -330,7 +330,6 @@ void bench_gate_close(struct bench_run *r);
 int bench_sample_once(struct bench_run *r, unsigned variant, uint64_t iterations, bool warm,
 		      double *seconds_p);
 int bench_sample_case(struct bench_run *r, double seconds);
-
 int bench_restore_state(struct bench_run *r, unsigned variant);
 
 /* bench_singles.c. _take: after the samples, within `seconds` a variant. */
