@@ -172,3 +172,9 @@ lacks = copy_engine'
 	measure sim --shape n64 --size 1000T --transfer up
 	[ "$status" = 77 ]
 }
+
+@test "groups of blocks that end at one moment on a simulated device end once" {
+	run timeout "$HANGS_S" "$program" --device 'sim:h100?units=32:0-3' --copy-method kernel --shape g6 --type bf16
+	echo "$output" | tail -3
+	[ "$status" = 0 ]
+}

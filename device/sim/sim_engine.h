@@ -280,7 +280,7 @@ struct sim_task {
 	struct op *op;
 	void (*then)(struct sim_task *task);
 	struct sim_task *next_of_stream, *previous_of_stream;
-	size_t at;       /* in the heap */
+	size_t at;       /* in the heap; SIZE_MAX: not there */
 	uint64_t number; /* of tasks that finish together, the one that began first ends first */
 	double since_ns, finish_ns;
 	bool is_flow;
@@ -446,6 +446,8 @@ void sim_task_end(struct sim_task *task);
 
 /* Stop a task that runs; it is still to be ended. */
 void sim_task_stop(struct sim_task *task);
+/* Not one that was stopped, or is about to be ended with others of the same moment. */
+bool sim_task_is_running(const struct sim_task *task);
 /* Change when a task that runs finishes. */
 void sim_task_finish_at(struct sim_task *task, double finish_ns);
 /* Bring what is left of a flow up to now. */

@@ -145,7 +145,10 @@ static void heap_remove(struct sim_task *task)
 	struct sim_task *last = sim_engine.heap[--sim_engine.running];
 	if (last != task)
 		heap_settle(task->at, last);
+	task->at = SIZE_MAX;
 }
+
+bool sim_task_is_running(const struct sim_task *task) { return task->at != SIZE_MAX; }
 
 void sim_task_finish_at(struct sim_task *task, double finish_ns)
 {

@@ -365,12 +365,13 @@ static void take_rounds_of_group(struct sim_dev *d, struct sim_task *g)
 	op->next_block -= later * g->units * g->per_unit;
 }
 
-/* Blocks that have not begun go back to their launches. */
+/* Blocks that have not begun go back to their launches. A group that ends at this very moment, as
+ * another one that is ended first, has none. */
 static void take_rounds_back(struct sim_dev *d, bool (*of)(const struct op *op))
 {
 	for (struct unit_class *c = d->classes; c && d->groups_with_rounds; c = c->next)
 		for (struct sim_task *g = c->groups; g; g = g->next_of_class)
-			if (g->has_later_rounds && of(g->op))
+			if (g->has_later_rounds && sim_task_is_running(g) && of(g->op))
 				take_rounds_of_group(d, g);
 }
 
