@@ -301,8 +301,13 @@ def verdict(signature: Signature) -> Verdict:
     if signature.failed:
         return Verdict(
             True,
-            "Something failed or gave a wrong result: do not use this run before that is understood%s."
-            % "".join("; " + text for text in found),
+            "%s: do not use this run before that is understood%s."
+            % (
+                "%s crashed" % listing(signature.crashed)
+                if signature.crashed
+                else "Something failed or gave a wrong result",
+                "".join("; " + text for text in found),
+            ),
         )
     if causes[SOAKED]:
         return Verdict(

@@ -66,7 +66,15 @@ class Signature:
 
     @property
     def failed(self) -> bool:
-        return any(entry["status"] == "failed" for entry in self.json["not_measured"])
+        return bool(self.crashed) or any(e["status"] == "failed" for e in self.json["not_measured"])
+
+    @property
+    def crashed(self) -> List[str]:
+        """Programs whose last start ended by a signal, also where cases were measured before."""
+        last = {(r["program"], r["device"]): r for r in self.json["runs"]}
+        return sorted(
+            {r["program"] for r in last.values() if str(r.get("reason") or "").startswith("ended by signal")}
+        )
 
     @property
     def primary(self) -> Dict[str, Json]:

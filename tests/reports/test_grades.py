@@ -170,6 +170,17 @@ class FirstScreen(workplace.Scratch):
             ),
         )
 
+    def test_a_program_that_crashed_is_named_though_it_measured_something(self) -> None:
+        lines = [json.loads(line) for line in speeds(None, None, None).splitlines()]
+        lines[-1].update(
+            status="failed", exit=139, reason="ended by signal 11 (Segmentation fault)", by="driver"
+        )
+        found = machine.verdict(self.signature("".join(json.dumps(line) + "\n" for line in lines)))
+        self.assertEqual(
+            (found.doubtful, found.text),
+            (True, "overlap/novel crashed: do not use this run before that is understood."),
+        )
+
     def test_missing_ones_are_counted_before(self) -> None:
         found = self.verdict("noisy", "contended", None)
         self.assertEqual(
@@ -370,7 +381,7 @@ class Advice(workplace.Scratch):
     def test_of_an_earlier_score_it_says_which_part_is_noise(self) -> None:
         signature = self.noisy(0.4, 1)
         signature["programs"]["overlap/ficco"] = {"results": {"advice": {"median_error": 0.1}}}
-        text = _error_text(signature, {"expected_error": 0.5})
+        text = _error_text(signature, {"expected_error": 0.5, "pick": {"measured_s": None}})
         self.assertRegex(
             text, r"^50 %, [0-9.]+ % of it for noisy or contended values: half of the earlier predictions"
         )
