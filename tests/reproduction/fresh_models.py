@@ -83,7 +83,8 @@ def draw_gpu(draw: random.Random, devices: int, tracked: bool, level_1: bool, od
         "link_down_bandwidth": number(12e9, 64e9),
         "link_up_bandwidth": number(12e9, 64e9),
         "peer_bandwidth": peer,
-        "injection_bandwidth": float(f"{peer * draw.uniform(1.5, 7):.4g}"),
+        # What a device sends, and receives, its memory can read and write.
+        "injection_bandwidth": float(f"{min(peer * draw.uniform(1.5, 7), 0.4 * memory):.4g}"),
         "peer_latency_ns": number(100, 900),
         "engine_bandwidth": float(f"{peer * draw.uniform(1.1, 2):.4g}"),
         "flops_f32": f32,
@@ -256,6 +257,8 @@ def spreads_alike(m: Model) -> bool:
     """Else rounds of an engine, odd links and what a device injects hold each other up, and no formula says
     how much."""
     at_once = min(m.copy_engines, m.devices)
+    if m.links and at_once < m.devices - 1:
+        return False
     return at_once * m.peer_bandwidth <= m.injection_bandwidth or (at_once == m.devices and not m.links)
 
 
