@@ -88,13 +88,19 @@ static int parse_gemm(struct advise_machine *m, const struct words *w)
 	return 0;
 }
 
+/* The first two words: the copy method and the link. */
+static int parse_copies(const struct words *w, unsigned *copy_method_p, unsigned *link_p)
+{
+	int status =
+		parse_name(w->word[1], advise_copy_methods, ADVISE_COPY_METHODS, copy_method_p);
+	return status ? status : parse_name(w->word[2], advise_links, ADVISE_LINKS, link_p);
+}
+
 static int parse_copy(struct advise_machine *m, const struct words *w)
 {
 	unsigned copy_method = 0, link = 0;
 	double at[2] = {0};
-	int status = parse_name(w->word[1], advise_copy_methods, ADVISE_COPY_METHODS, &copy_method);
-	if (status == 0)
-		status = parse_name(w->word[2], advise_links, ADVISE_LINKS, &link);
+	int status = parse_copies(w, &copy_method, &link);
 	if (status == 0)
 		status = parse_numbers(w, 3, at);
 	if (status)
@@ -191,9 +197,7 @@ static int parse_cil(struct advise_machine *m, const struct words *w)
 {
 	unsigned copy_method = 0, link = 0, type = 0;
 	double blocks = 0, traffic = 0, cil[2] = {0};
-	int status = parse_name(w->word[1], advise_copy_methods, ADVISE_COPY_METHODS, &copy_method);
-	if (status == 0)
-		status = parse_name(w->word[2], advise_links, ADVISE_LINKS, &link);
+	int status = parse_copies(w, &copy_method, &link);
 	if (status == 0)
 		status = parse_name(w->word[3], advise_types, ADVISE_TYPES, &type);
 	if (status == 0)
@@ -210,9 +214,7 @@ static int parse_cil(struct advise_machine *m, const struct words *w)
 static int parse_assumed(struct advise_machine *m, const struct words *w)
 {
 	unsigned copy_method = 0, link = 0, type = 0;
-	int status = parse_name(w->word[1], advise_copy_methods, ADVISE_COPY_METHODS, &copy_method);
-	if (status == 0)
-		status = parse_name(w->word[2], advise_links, ADVISE_LINKS, &link);
+	int status = parse_copies(w, &copy_method, &link);
 	if (status == 0)
 		status = parse_name(w->word[3], advise_types, ADVISE_TYPES, &type);
 	if (status == 0)
@@ -223,9 +225,7 @@ static int parse_assumed(struct advise_machine *m, const struct words *w)
 static int parse_one_device(struct advise_machine *m, const struct words *w)
 {
 	unsigned copy_method = 0, link = 0;
-	int status = parse_name(w->word[1], advise_copy_methods, ADVISE_COPY_METHODS, &copy_method);
-	if (status == 0)
-		status = parse_name(w->word[2], advise_links, ADVISE_LINKS, &link);
+	int status = parse_copies(w, &copy_method, &link);
 	if (status == 0)
 		m->one_device[copy_method][link] = true;
 	return status;

@@ -8,8 +8,9 @@ from typing import Dict, Iterable, List, Tuple
 
 from reports.causes import GRADES, NO_VALUE, UNAVAILABLE
 from reports.jsonl import Json
-from reports.machine import DID_NOT_RUN, DISTURBED, SOAKED, TOO_FEW, Note, latest, words_of
+from reports.machine import DID_NOT_RUN, DISTURBED, SOAKED, TOO_FEW, Note, words_of
 from reports.quantity import listing, plural, spell
+from reports.signature import latest
 
 _PROGRAMS = 6  # that are named
 _NUMBERS = 10  # headline numbers that are named

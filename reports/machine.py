@@ -12,7 +12,7 @@ from reports.causes import CONTENDED, FEW_SAMPLES, GRADES, NOISY, NOT_RUN, SOAK,
 from reports.jsonl import Json, is_number
 from reports.quantity import listing, plural, size
 from reports.placement import in_words
-from reports.signature import Signature
+from reports.signature import Signature, latest
 from reports.state import Item, items
 
 
@@ -119,11 +119,6 @@ def state_of(signature: Json) -> List[Item]:
 
 
 # ------------------------------------------------------------------ what to know first
-
-
-def latest(runs: List[Json]) -> List[Json]:
-    """The last run of every program and device: an interrupted run that was resumed does not count."""
-    return list({(r["program"], r["device"]): r for r in runs}.values())
 
 
 def graded(signature: Json, grade: str) -> List[str]:

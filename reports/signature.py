@@ -50,6 +50,11 @@ class MixedMachines(ValueError):
     """The records cannot be one machine's signature."""
 
 
+def latest(runs: List[Json]) -> List[Json]:
+    """The last run of every program and device: an interrupted run that was resumed does not count."""
+    return list({(r["program"], r["device"]): r for r in runs}.values())
+
+
 @dataclass
 class Signature:
     """Everything as JSON, of which signature.json has a part, and the sections it was made from, which the
@@ -71,9 +76,12 @@ class Signature:
     @property
     def crashed(self) -> List[str]:
         """Programs whose last start ended by a signal, also where cases were measured before."""
-        last = {(r["program"], r["device"]): r for r in self.json["runs"]}
         return sorted(
-            {r["program"] for r in last.values() if str(r.get("reason") or "").startswith("ended by signal")}
+            {
+                r["program"]
+                for r in latest(self.json["runs"])
+                if str(r.get("reason") or "").startswith("ended by signal")
+            }
         )
 
     @property
