@@ -258,6 +258,11 @@ static int enqueue_copy(struct work_graph *g, struct dev *dev, struct dev_stream
 	return status;
 }
 
+bool work_node_works(const struct node *n)
+{
+	return n->kind != NODE_MARK && n->kind != NODE_WAIT_VALUE;
+}
+
 static int enqueue_work(struct work_graph *g, struct dev *dev, struct dev_stream *stream,
 			const struct node *n)
 {
@@ -311,9 +316,11 @@ static int enqueue_collective(const struct work_graph *g, const struct node *las
 
 static int enqueue_node(struct work_graph *g, const struct node *n)
 {
-	const struct lane *lane = &g->all->lanes[n->lane];
+	struct lane *lane = &g->all->lanes[n->lane];
 	struct dev *dev = g->all->devices[lane->device];
 	int status = 0;
+	if (work_node_works(n))
+		lane->on_engine = n->kind == NODE_COPY;
 	for (uint32_t i = 0; status == 0 && i < n->waits; i++)
 		status = dev_stream_wait(dev, lane->stream,
 					 g->nodes[g->edges[n->first_wait + i].from].done);
@@ -398,10 +405,32 @@ static int record_begins(const struct work_graph *g)
 	return status;
 }
 
+/* What a run before left in a stream is no part of this one. After a copy by an engine a stream's
+ * next events are queued at that engine, behind other streams' copies, until the stream gets
+ * another kind of work (docs/reproduction/h100.md). */
+static int leave_engines(struct work_graph *g)
+{
+	static const struct dev_launch once = {.grid = 1};
+	int status = 0;
+	for (uint32_t i = 0; status == 0 && i < g->lane_count; i++) {
+		struct lane *lane = &g->all->lanes[i];
+		struct dev *dev = work_lane_device(g->all, i);
+		struct dev_kernel *empty;
+		if (!g->work[i].queued || !lane->on_engine || g->work[i].begins_on_engine ||
+		    dev_can(dev, DEV_CAP_VIRTUAL_TIME))
+			continue;
+		lane->on_engine = false;
+		status = dev_kernel_find(dev, "empty", &empty);
+		if (status == 0)
+			status = dev_launch(dev, lane->stream, empty, &once);
+	}
+	return status;
+}
+
 int work_graph_hold(struct work_graph *g)
 {
 	const struct work_lanes *l = g->all;
-	int status = 0;
+	int status = leave_engines(g);
 	for (uint32_t i = 0; status == 0 && i < g->lane_count; i++)
 		if (is_first_lane(g, i))
 			status = gate_shut(l->gate, work_lane_device(l, i), l->lanes[i].stream);

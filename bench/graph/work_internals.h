@@ -12,7 +12,8 @@
 
 struct lane {
 	uint32_t device;
-	bool adopted; /* the stream is the caller's */
+	bool adopted;   /* the stream is the caller's */
+	bool on_engine; /* its latest work was a copy by an engine */
 	struct dev_stream *stream;
 	struct dev_event *begin, *end;
 };
@@ -84,6 +85,7 @@ struct lane_work {
 	uint32_t first_node, last_node;
 	uint32_t first; /* the lane of the device's first node, which waits for the gate */
 	bool waits_for_begin;
+	bool begins_on_engine; /* its first work is a copy by an engine */
 	struct dev_event *end; /* the last node's own, or the lane's, which release records */
 };
 
@@ -111,6 +113,9 @@ struct dev *work_lane_device(const struct work_lanes *l, size_t lane);
 
 /* Adds a node, and returns its number; after an error it does nothing. */
 uint32_t work_node_add(struct work_graph *g, const struct node *node);
+
+/* Whether a node is neither an event nor a wait. */
+bool work_node_works(const struct node *n);
 
 /* work_tracking.c: enqueues a node of one of its kinds. */
 int work_enqueue_tracking(struct dev *dev, struct dev_stream *stream, const struct node *n);

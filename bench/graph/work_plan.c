@@ -162,6 +162,14 @@ static void find_first_lanes(struct work_graph *g)
 	}
 }
 
+/* Backwards, so that the first work of a lane counts. */
+static void find_first_engines(struct work_graph *g)
+{
+	for (size_t i = g->node_count; i-- > 0;)
+		if (work_node_works(&g->nodes[i]))
+			g->work[g->nodes[i].lane].begins_on_engine = g->nodes[i].kind == NODE_COPY;
+}
+
 static int open_events(struct work_graph *g)
 {
 	int status = 0;
@@ -218,6 +226,7 @@ int work_plan(struct work_graph *g)
 	if (status)
 		return status;
 	find_first_lanes(g);
+	find_first_engines(g);
 	status = check_queues(g);
 	if (status == 0)
 		status = open_events(g);

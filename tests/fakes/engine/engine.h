@@ -90,7 +90,9 @@ struct fake_model {
 	int priority_min, priority_greatest;
 	bool values_take_slots;   /* value waits and writes are blocks of one thread, and are not
 				     captured */
-	unsigned (*queues)(void); /* hardware queues of the streams of one priority */
+	bool events_follow_engine; /* an event recorded after a copy up or down of its stream also
+				      follows other streams' copies that way */
+	unsigned (*queues)(void);  /* hardware queues of the streams of one priority */
 	const struct fake_result_name *results; /* ends with a row without a name */
 };
 extern const struct fake_model fake_model;
@@ -201,6 +203,10 @@ void fake_arena_close(struct fake_gpu *g);
 
 /* ------------------------------------------------------------------ queues */
 
+/* NVIDIA's copies between host and device, by direction; the second uses the host backend's other
+ * engine. */
+enum fake_engine { FAKE_NO_ENGINE, FAKE_ENGINE_UP, FAKE_ENGINE_DOWN };
+
 enum fake_op_kind { FAKE_OP_COPY, FAKE_OP_FILL, FAKE_OP_WAIT, FAKE_OP_WRITE, FAKE_OP_LAUNCH };
 
 struct fake_kernel;
@@ -221,7 +227,7 @@ struct fake_op {
 			const void *src;
 			uint64_t bytes;
 			uint8_t byte;
-			bool down; /* device to host memory: uses the second copy engine */
+			enum fake_engine engine; /* of a copy up or down */
 			bool by_kernel;
 		} copy;
 		struct {
@@ -254,6 +260,7 @@ struct fake_stream {
 	struct fake_queue *queue;
 	uint64_t last; /* what `submitted` of the queue was after the stream's last operation */
 	int priority;
+	enum fake_engine engine;    /* that its latest work was for */
 	unsigned waiters;           /* calls that wait for this stream */
 	bool closed;                /* destroyed while busy: freed when it is idle */
 	struct fake_graph *capture; /* NULL: not capturing */

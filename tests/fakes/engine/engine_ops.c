@@ -149,9 +149,10 @@ static int run_copy(struct fake_stream *s, const struct fake_op *o)
 					   .src = o->kind == FAKE_OP_COPY ? o->copy.src : NULL,
 					   .bytes = o->copy.bytes,
 					   .byte = o->copy.byte};
-	op->copy.engine = o->copy.down;
+	op->copy.engine = o->copy.engine == FAKE_ENGINE_DOWN;
 	host_op_submit(op);
 	fake_queue_count(s);
+	s->engine = o->copy.engine;
 	return FAKE_OK;
 }
 
@@ -193,6 +194,7 @@ static int run_launch(struct fake_stream *s, const struct fake_op *o)
 	op->launch.work.claim_bytes = l->item.claim_bytes;
 	host_op_submit(op);
 	fake_queue_count(s);
+	s->engine = FAKE_NO_ENGINE;
 	return FAKE_OK;
 }
 
@@ -275,7 +277,8 @@ static int copy_by(struct fake_gpu *g, bool kernel, void *stream, void *dst, con
 		s->capture_broken = true;
 		status = FAKE_CAPTURE_UNSUPPORTED;
 	}
-	op.copy.down = from == FAKE_DEVICE_MEMORY && to != FAKE_DEVICE_MEMORY;
+	if ((to == FAKE_DEVICE_MEMORY) != (from == FAKE_DEVICE_MEMORY))
+		op.copy.engine = to == FAKE_DEVICE_MEMORY ? FAKE_ENGINE_UP : FAKE_ENGINE_DOWN;
 	if (!status && bytes)
 		status = fake_submit(s, &op);
 	fake_unlock();

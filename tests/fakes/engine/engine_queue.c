@@ -311,6 +311,41 @@ static int record_on(struct fake_stream *s, struct dev_event *host)
 	return FAKE_OK;
 }
 
+/* As host_stream_wait(), which does not tell whether it submitted an operation. */
+static int wait_on(struct fake_stream *s, const struct dev_event *e)
+{
+	struct host_op *op;
+	if (host_op_begin(s->queue->host, HOST_OP_WAIT_EVENT, &op))
+		return FAKE_OUT_OF_MEMORY;
+	if (!e->latest || e->latest->done)
+		return host_op_abandon(op, FAKE_OK);
+	op->stamp = e->latest;
+	op->stamp->refs++;
+	host_op_submit(op);
+	fake_queue_count(s);
+	return FAKE_OK;
+}
+
+/* The stream's next event is behind what other streams gave its engine. Lock held. */
+static int follow_engine(struct fake_stream *s)
+{
+	struct fake_gpu *g = s->object.gpu;
+	int status = FAKE_OK;
+	for (struct fake_object *o = g->objects; !status && o; o = o->next) {
+		struct fake_stream *other =
+			o->kind == FAKE_STREAM ? (struct fake_stream *)(void *)o : NULL;
+		struct dev_event *e = NULL;
+		if (!other || other == s || other->engine != s->engine || stream_is_idle(other))
+			continue;
+		if (host_event_open(g->host, &e))
+			return FAKE_OUT_OF_MEMORY;
+		status = record_on(other, e);
+		status = status ? status : wait_on(s, e);
+		host_event_close(g->host, e);
+	}
+	return status;
+}
+
 int fake_event_record(struct fake_gpu *g, void *stream, void *event)
 {
 	int status = FAKE_INVALID_HANDLE;
@@ -323,6 +358,8 @@ int fake_event_record(struct fake_gpu *g, void *stream, void *event)
 		status = FAKE_OK;
 		if (!s->capture)
 			status = fake_queue_wait(s);
+		if (!s->capture && !status && s->engine && fake_model.events_follow_engine)
+			status = follow_engine(s);
 		if (!s->capture && !status)
 			status = record_on(s, e->host);
 		e->recorded |= !s->capture && !status;
@@ -381,21 +418,6 @@ int fake_event_elapsed_ms(struct fake_gpu *g, void *from, void *to, float *ms_p)
 	if (!status)
 		*ms_p = (float)(ns / 1e6);
 	return status;
-}
-
-/* As host_stream_wait(), which does not tell whether it submitted an operation. */
-static int wait_on(struct fake_stream *s, const struct dev_event *e)
-{
-	struct host_op *op;
-	if (host_op_begin(s->queue->host, HOST_OP_WAIT_EVENT, &op))
-		return FAKE_OUT_OF_MEMORY;
-	if (!e->latest || e->latest->done)
-		return host_op_abandon(op, FAKE_OK);
-	op->stamp = e->latest;
-	op->stamp->refs++;
-	host_op_submit(op);
-	fake_queue_count(s);
-	return FAKE_OK;
 }
 
 int fake_stream_wait(struct fake_gpu *g, void *stream, void *event)
