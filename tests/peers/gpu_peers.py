@@ -187,7 +187,7 @@ def groups(binaries: Path, peers: Path, device: str, mib: int, shapes: tuple[str
             (
                 ours(
                     "micro/copy_path",
-                    6,
+                    9,
                     our_copies,
                     "--direction",
                     "up,down,local",
