@@ -166,7 +166,7 @@ static void count_queue_entries(const char *name, int (*hold)(void), int (*call)
 
 static int hold_by_one_block(void) { return slot_gate_hold(1); }
 
-/* ------------------------------------------------- does work progress while every slot is held? */
+/* ------------------------------------------------- does work progress while other work is held? */
 
 static int copy_local_small(void)
 {
@@ -184,6 +184,10 @@ static int copy_down(void)
 {
 	return dev_copy(dut.dev, dut.ungated, dut.host[1], dut.memory[0], LARGE);
 }
+static int launch_ungated(void)
+{
+	return dev_launch(dut.dev, dut.ungated, dut.empty, &(struct dev_launch){.grid = 1});
+}
 static int fill_memory(void) { return dev_fill(dut.dev, dut.ungated, dut.memory[1], 1, LARGE); }
 static int write_device(void)
 {
@@ -200,9 +204,24 @@ static int wait_pinned(void)
 	return status ? status : dev_post_value(dut.dev, dut.words + DUT_VALUE, 1);
 }
 
-static void measure_progress_while_held(const char *name, int (*enqueue)(void))
+static int hold_every_slot(void) { return slot_gate_hold(SLOT_GATE_ALL_SLOTS); }
+
+/* One stream has ended `work`; a copy up is held in the other. */
+static int hold_copy_up(int (*work)(void))
 {
-	int status = slot_gate_hold(SLOT_GATE_ALL_SLOTS), done = -EAGAIN;
+	int status = work();
+	status = status ? status : dev_stream_sync(dut.dev, dut.ungated);
+	status = status ? status : slot_gate_hold_by_value();
+	return status ? status : queue_copy_up();
+}
+static int hold_copy_up_after_copy_up(void) { return hold_copy_up(copy_up); }
+static int hold_copy_up_after_copy_down(void) { return hold_copy_up(copy_down); }
+static int hold_copy_up_after_kernel(void) { return hold_copy_up(launch_ungated); }
+static int only_an_event(void) { return 0; }
+
+static void measure_progress_while_held(const char *name, int (*hold)(void), int (*enqueue)(void))
+{
+	int status = hold(), done = -EAGAIN;
 	uint64_t start_ns = clock_ns();
 	status = status ? status : enqueue();
 	bool call_returned = slot_gate_is_shut();
@@ -220,7 +239,7 @@ static void measure_progress_while_held(const char *name, int (*enqueue)(void))
 		answer_number(name, took_us, "us", "ended meanwhile");
 	else
 		print_answer(name, "no", "-",
-			     call_returned ? "ended only after the slots were free"
+			     call_returned ? "ended only after what was held"
 					   : "the call itself waited");
 }
 
@@ -374,21 +393,32 @@ static void answer_all(void)
 	ASK(measure_carveout_read, "read_from_cache_with_memory_as_cache", ALL_CACHE);
 	ASK(measure_carveout_read, "read_from_cache_with_both_in_turns", ALTERNATING);
 	ASK(measure_progress_while_held, "local_copy_64KiB_while_every_slot_is_held",
-	    copy_local_small);
-	ASK(measure_progress_while_held, "local_copy_64MiB_while_every_slot_is_held", copy_local);
-	ASK(measure_progress_while_held, "copy_up_64MiB_while_every_slot_is_held", copy_up);
-	ASK(measure_progress_while_held, "copy_down_64MiB_while_every_slot_is_held", copy_down);
+	    hold_every_slot, copy_local_small);
+	ASK(measure_progress_while_held, "local_copy_64MiB_while_every_slot_is_held",
+	    hold_every_slot, copy_local);
+	ASK(measure_progress_while_held, "copy_up_64MiB_while_every_slot_is_held", hold_every_slot,
+	    copy_up);
+	ASK(measure_progress_while_held, "copy_down_64MiB_while_every_slot_is_held",
+	    hold_every_slot, copy_down);
 	ASK(report_board, "pcie_link_after_copies", report_pcie_link);
 	ASK(report_board, "links_to_devices", report_device_links);
 	ASK(report_board, "memory_errors", report_memory_errors);
 	ASK(report_board, "gemm_adds_to_pinned_memory", report_adding_to_pinned);
 	ASK(report_board, "gemm_that_adds_to_one_that_writes", report_adding_cost);
-	ASK(measure_progress_while_held, "fill_64MiB_while_every_slot_is_held", fill_memory);
+	ASK(measure_progress_while_held, "fill_64MiB_while_every_slot_is_held", hold_every_slot,
+	    fill_memory);
 	ASK(measure_progress_while_held, "value_write_to_pinned_while_every_slot_is_held",
-	    write_pinned);
+	    hold_every_slot, write_pinned);
 	ASK(measure_progress_while_held, "value_write_to_device_while_every_slot_is_held",
-	    write_device);
-	ASK(measure_progress_while_held, "value_wait_while_every_slot_is_held", wait_pinned);
+	    hold_every_slot, write_device);
+	ASK(measure_progress_while_held, "value_wait_while_every_slot_is_held", hold_every_slot,
+	    wait_pinned);
+	ASK(measure_progress_while_held, "event_after_a_copy_up_while_anothers_is_held",
+	    hold_copy_up_after_copy_up, only_an_event);
+	ASK(measure_progress_while_held, "event_after_a_copy_down_while_anothers_up_is_held",
+	    hold_copy_up_after_copy_down, only_an_event);
+	ASK(measure_progress_while_held, "event_after_a_kernel_while_anothers_copy_is_held",
+	    hold_copy_up_after_kernel, only_an_event);
 	ASK(count_queue_entries, "launches_behind_a_block", hold_by_one_block, queue_launch);
 	ASK(count_queue_entries, "launches_behind_a_value", slot_gate_hold_by_value, queue_launch);
 	ASK(count_queue_entries, "graphs_of_1_behind_a_block", hold_by_one_block, queue_graph);
