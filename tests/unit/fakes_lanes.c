@@ -5,8 +5,6 @@
 #include "tests/unit/graph_scene.h"
 #include "tests/unit/with_fakes.h"
 
-static uint32_t *word;
-
 /* A kernel, and a copy up behind it in the same lane. */
 static void run_serial(uint32_t lane, float *to, const float *from)
 {
@@ -24,7 +22,7 @@ static void an_event_does_not_follow_a_copy_of_another_lane(void)
 {
 	const uint32_t value = 1;
 	open_devices("cuda:0");
-	word = alloc_memory_on(here.set.dev[0], DEV_MEM_PINNED, 256);
+	uint32_t *word = alloc_memory_on(here.set.dev[0], DEV_MEM_PINNED, 256);
 	*word = 0;
 	float *from = alloc_memory_on(here.set.dev[0], DEV_MEM_PINNED, BYTES),
 	      *to = alloc_floats(0, 0);
