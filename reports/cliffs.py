@@ -27,6 +27,7 @@ _LEVEL = 3  # points, whose median is the level before or after
 _BETTER = math.sqrt(FALL)  # what gets better by so much is another level
 _SURE = 2  # points after it at least: one slow value is none
 _NOISE = 4.0  # a fall is as many standard deviations of what neighbours scatter, at least
+_CAPACITY = "footprint"  # the axis of caches: no cache that has ended holds more of a larger one
 _LEAST = 4  # points of a curve in which "none" says something
 _IN_A_CLAUSE = 4  # cliffs
 _KNOWN = 1.15  # from end to end of an interval: one place says enough
@@ -200,6 +201,9 @@ def find(curve: Curve, better: str) -> List[Cliff]:
         after = cost[fall.end : min(most, fall.end + _LEVEL - 1) + 1]
         # Of two the one that speaks against a fall.
         if len(after) < _SURE or median_low(after) < grown * median_high(before):
+            continue
+        middle = math.sqrt(cost[fall.begin] * cost[fall.end])
+        if curve.axis == _CAPACITY and min(cost[fall.end :]) < middle:
             continue
         found.append(
             Cliff(

@@ -55,6 +55,17 @@ class Curves(unittest.TestCase):
             self.assertTrue(cliff.low <= edge <= cliff.high)
             self.assertAlmostEqual(cliff.before / cliff.after, fall, delta=0.07 * fall)
 
+    def test_what_a_larger_footprint_regains_is_no_cache(self) -> None:
+        """An H200's reads (reports/reference/h200), TB/s over KiB a unit: the first fall is of the kernel."""
+        reads = {128: 31.9, 132: 14.9, 138: 15.6, 149: 16.8, 173: 19.4, 233: 24.9, 392: 22.3, 446: 20.7}
+        reads |= {477: 9.5, 508: 7.8, 543: 5.6, 582: 5.1, 658: 4.8, 1862: 4.6, 7447: 4.67}
+        curve = curve_of(list(reads.items()))
+        curve.axis = "footprint"
+        (cliff,) = cliffs.find(curve, "higher")
+        self.assertTrue(392 <= cliff.low and cliff.high <= 543)
+        curve.axis = "size"  # as the squares of a GEMM, which gain until the next wave
+        self.assertEqual([c.before for c in cliffs.find(curve, "higher")][0], 31.9)
+
     def test_two_steps_are_two(self) -> None:
         points = [(x, 9.0 if x < 1e5 else 4.0 if x < 1e7 else 1.0) for x in spread(4096, 1e9, 1.05)]
         first, second = found_in(points)
