@@ -407,7 +407,8 @@ static int record_begins(const struct work_graph *g)
 
 /* What a run before left in a stream is no part of this one. After a copy by an engine a stream's
  * next events are queued at that engine, behind other streams' copies, until the stream gets
- * another kind of work (docs/reproduction/h100.md). */
+ * another kind of work (docs/reproduction/h100.md). What an adopted stream ran last is not known.
+ */
 static int leave_engines(struct work_graph *g)
 {
 	static const struct dev_launch once = {.grid = 1};
@@ -416,8 +417,8 @@ static int leave_engines(struct work_graph *g)
 		struct lane *lane = &g->all->lanes[i];
 		struct dev *dev = work_lane_device(g->all, i);
 		struct dev_kernel *empty;
-		if (!g->work[i].queued || !lane->on_engine || g->work[i].begins_on_engine ||
-		    dev_can(dev, DEV_CAP_VIRTUAL_TIME))
+		if (!g->work[i].queued || !(lane->on_engine || lane->adopted) ||
+		    g->work[i].begins_on_engine || dev_can(dev, DEV_CAP_VIRTUAL_TIME))
 			continue;
 		lane->on_engine = false;
 		status = dev_kernel_find(dev, "empty", &empty);

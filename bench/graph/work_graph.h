@@ -17,11 +17,12 @@
  * TIME. One rule for one and for several devices. Everything is enqueued while one gate
  * (bench/bench_gate.h) holds the lane of each device's first node, and one host write releases all
  * devices. Behind the gate each device records its begin event, for which its other lanes wait.
- * Every lane has an end event. A stream that ended with a copy by an engine and begins with other
- * work runs an empty kernel before the gate, so that what ran before has no part in the run: a
- * driver may queue the stream's next events at that engine. A duration is the time between two
- * events of the same device, because the clocks of different devices need not agree; the time of a
- * run is the longest duration from a begin event to the end of a lane.
+ * Every lane has an end event. Where time is not simulated, a stream that ended with a copy by an
+ * engine, or is the caller's, and that begins with anything but such a copy, runs an empty kernel
+ * before the gate, so that what ran before has no part in the run: a driver may queue the stream's
+ * next events at that engine. A duration is the time between two events of the same device, because
+ * the clocks of different devices need not agree; the time of a run is the longest duration from a
+ * begin event to the end of a lane.
  *
  * Order.     Nodes of one lane run in the order in which they were added. Edges lead to later
  *            nodes; edges between lanes, also of different devices, become event records and
