@@ -380,6 +380,16 @@ static void measure_blocking_calls(void)
 	    allocate_device, free_memory);
 }
 
+static void ask_for_events(void)
+{
+	ASK(measure_progress_while_held, "event_after_a_copy_up_while_anothers_is_held",
+	    hold_copy_up_after_copy_up, only_an_event);
+	ASK(measure_progress_while_held, "event_after_a_copy_down_while_anothers_up_is_held",
+	    hold_copy_up_after_copy_down, only_an_event);
+	ASK(measure_progress_while_held, "event_after_a_kernel_while_anothers_copy_is_held",
+	    hold_copy_up_after_kernel, only_an_event);
+}
+
 /* Calls that may block come last, so that a driver that never recovers loses no other answer. */
 static void answer_all(void)
 {
@@ -413,12 +423,7 @@ static void answer_all(void)
 	    hold_every_slot, write_device);
 	ASK(measure_progress_while_held, "value_wait_while_every_slot_is_held", hold_every_slot,
 	    wait_pinned);
-	ASK(measure_progress_while_held, "event_after_a_copy_up_while_anothers_is_held",
-	    hold_copy_up_after_copy_up, only_an_event);
-	ASK(measure_progress_while_held, "event_after_a_copy_down_while_anothers_up_is_held",
-	    hold_copy_up_after_copy_down, only_an_event);
-	ASK(measure_progress_while_held, "event_after_a_kernel_while_anothers_copy_is_held",
-	    hold_copy_up_after_kernel, only_an_event);
+	ask_for_events();
 	ASK(count_queue_entries, "launches_behind_a_block", hold_by_one_block, queue_launch);
 	ASK(count_queue_entries, "launches_behind_a_value", slot_gate_hold_by_value, queue_launch);
 	ASK(count_queue_entries, "graphs_of_1_behind_a_block", hold_by_one_block, queue_graph);

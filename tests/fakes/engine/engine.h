@@ -88,8 +88,8 @@ struct fake_model {
 	uint64_t shared_default_bytes; /* per block, unless the function allows more */
 	uint64_t shared_max_bytes;
 	int priority_min, priority_greatest;
-	bool values_take_slots;   /* value waits and writes are blocks of one thread, and are not
-				     captured */
+	bool values_take_slots;    /* value waits and writes are blocks of one thread, and are not
+				      captured */
 	bool events_follow_engine; /* an event recorded after a copy up or down of its stream also
 				      follows other streams' copies that way */
 	unsigned (*queues)(void);  /* hardware queues of the streams of one priority */
