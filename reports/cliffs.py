@@ -203,7 +203,7 @@ def find(curve: Curve, better: str) -> List[Cliff]:
         if len(after) < _SURE or median_low(after) < grown * median_high(before):
             continue
         middle = math.sqrt(cost[fall.begin] * cost[fall.end])
-        if curve.axis == _CAPACITY and min(cost[fall.end :]) < middle:
+        if curve.axis == _CAPACITY and sorted(cost[fall.end :])[_SURE - 1] < middle:
             continue
         found.append(
             Cliff(

@@ -63,6 +63,12 @@ class Curves(unittest.TestCase):
         curve.axis = "footprint"
         (cliff,) = cliffs.find(curve, "higher")
         self.assertTrue(392 <= cliff.low and cliff.high <= 543)
+        capacity = [(x, 30.0 if x < 1e5 else 20.0 if x < 1e7 else 5.0) for x in spread(4096, 1e9, 1.1)]
+        fast = [(x, 25.0 if 1e6 < x < 1.1e6 else y) for x, y in capacity]
+        self.assertNotEqual(capacity, fast)
+        ends = curve_of(fast)
+        ends.axis = "footprint"
+        self.assertEqual([c.after for c in cliffs.find(ends, "higher")], [20.0, 5.0])
         curve.axis = "size"  # as the squares of a GEMM, which gain until the next wave
         self.assertEqual([c.before for c in cliffs.find(curve, "higher")][0], 31.9)
 
