@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Variances of many numbers of few values each: how alike they are is estimated, and each is drawn towards the
-others as much as that says.
+"""Variances of many numbers of few values each: how alike they are is estimated, and each is drawn towards
+the others as much as that says.
 
 True variances are taken to follow a scaled inverse chi-square distribution, whose degrees of freedom and
 scale come from the observed ones: the variance of log s^2 beyond what sampling explains gives the degrees,
