@@ -8,12 +8,15 @@ again     second tries of those with too few samples, which are no value: as lon
           takes up to five times its time for its least samples (bench/bench_sample.c)
 inputs    the other cases that ./gpusig advise reads, before those that nothing reads: a curve that it lacks
           leaves its advice undecided
+again     headline numbers for the second time
 curves    the other cases, coarse ones first (bench/cases/case_list.h)
+again     headline numbers for the third time, those first that are contended, as they may be missing without
 more      what did not fit into a program's share, with the time that others left
-again     second tries: headline numbers that are contended, in a pass of their own, as they would be missing
-          without; then those that are noisy, then the other headline numbers, which shows how much they move
-          within the run, then other values that are noisy or contended. A case is tried twice at most,
-          whatever came out, so that no number is repeated until it pleases.
+again     headline numbers for the fourth time; and others that are noisy or contended, for the second
+
+So the tries of a headline number are short processes of their own, over the whole time of a run: how much
+they differ is what another run would differ by. A headline case is tried TRIES times at most and another one
+twice, whatever came out, so that no number is repeated until it pleases.
 
 When the time of a pass is over, no program is started that was started before. What was not started for its
 curves then is part of the last "more".
@@ -22,10 +25,10 @@ A soak looks for wrong results and not for numbers, so it has one kind of pass, 
 for some seconds, first the cases that were not measured yet, then those that were measured least often, until
 the time is over.
 
-With --headline there are headline numbers alone, each with two short tries: "headline" over all programs,
-"more" for what did not fit, then "again" over all programs in the same order, so that the two tries of a
-number are half a run apart. Numbers with too few samples have theirs before that, as above. Where the time is
-too short for all second tries, those of contended numbers come first, which would be missing without.
+With --headline there are headline numbers alone: "headline" over all programs, "more" for what did not fit,
+then "again" over all programs in the same order, up to TRIES tries of each. Numbers with too few samples have
+their second one before that, as above. Where the time is too short for a whole pass, contended numbers come
+first, which may be missing without, then those of fewest tries.
 
 Where starting the programs would cost too much of the time, headline, inputs and curves are one pass, first
 of the programs that advice reads; a program measures its headline cases first, and longer, anyway. What is
@@ -52,12 +55,13 @@ INPUTS: dict[str, tuple[str, ...]] = {
     "collectives/device_allreduce": (),
 }
 _INPUTS_UNTIL = 2 / 3  # of the time for curves
-_HEADLINE_UNTIL, _CURVES_UNTIL = 0.35, 0.7  # shares of the whole time
-_ALONE = 0.1  # of each of two tries without curves; starting programs and their least samples take the rest
+_HEADLINE_UNTIL, _CURVES_UNTIL = 0.12, 0.7  # shares of the whole time
+_ALONE = 0.1  # of each try without curves; starting programs and their least samples take the rest
 _MAX_STARTING = 0.15  # a share of the whole time
 _MIN_FOR_TWO_PASSES_S = 2 * MIN_S  # a program
 _RESERVE = 1.2  # second tries take a little longer than the first
 _LONGER = 3.0  # a second try of a value takes at most so many times the first
+TRIES = 4  # of a headline case at most, and of another one 2
 _MORE_AT_MOST = 4
 _SOAK_S = 10.0  # a program in a pass
 
@@ -112,14 +116,17 @@ def passes(
         inputs = [s for p in first for s in _input(p, records.of(p.name), c.keys_of)]
         if inputs:
             yield Pass("inputs", inputs, now() + _INPUTS_UNTIL * (curves_until - now()))
+            if not c.is_virtual:
+                yield from _again(todo, records, now, c, gave_up, _HEADLINE)
         going = [p for p in going if not gave_up(p) and not records.of(p.name).finished]
     curves = [Start(p, p.share) for p in sorted(going, key=lambda p: p.name not in INPUTS)]
     yield Pass("curves", curves, curves_until)
     rest = [Start(p, 0.0) for p in todo]
+    if not c.is_virtual:
+        yield from _again(todo, records, now, c, gave_up, _HEADLINE)
     yield from _more(rest, records, now, curves_until, c, gave_up)
     if not c.is_virtual:
-        for least in (_CONTENDED, _OTHER):
-            yield from _again(todo, records, now, c, gave_up, least)
+        yield from _again(todo, records, now, c, gave_up, _OTHER)
         yield from _more(rest, records, now, end, c, gave_up)
 
 
@@ -158,13 +165,29 @@ def headline(
     yield Pass("headline", heads, end)
     yield from _more(heads, records, now, end, c, gave_up)
     yield from _again(todo, records, now, c, gave_up, _TOO_FEW)
-    for _ in range(0 if c.is_virtual else _MORE_AT_MOST):
+    for _ in range(0 if c.is_virtual else 2 * TRIES):  # what did not fit into a pass is a pass of its own
         chosen = second_tries(todo, records, end - now(), c.budget.opening_s, gave_up)
-        cases = {s.program.name: s.cases for s in chosen}
+        cases = _of_fewest_tries(chosen, records)
         if not cases:
             break
         again = [replace(s, headline=False, cases=cases.get(s.program.name, ())) for s in heads]
         yield Pass("again", [s for s in again if s.cases], end)
+
+
+def _of_fewest_tries(chosen: list[Start], records: RecordFile) -> dict[str, tuple[str, ...]]:
+    """By program, so that no case has two tries more than another."""
+    tries = {
+        (s.program.name, key): records.of(s.program.name).cases[key].tries for s in chosen for key in s.cases
+    }
+    fewest = min(tries.values(), default=0)
+    return (
+        {
+            s.program.name: tuple(key for key in s.cases if tries[s.program.name, key] == fewest)
+            for s in chosen
+        }
+        if tries
+        else {}
+    )
 
 
 def soak(
@@ -199,12 +222,14 @@ def _affords_two(c: Conditions, programs: int) -> bool:
 
 
 def _curves_until(todo: list[Program], records: RecordFile, now_s: float, c: Conditions) -> float:
-    """At half of what the headline left, where that took long; earlier where many headline numbers wait for a
-    second try, as one that is contended is missing without it, but not before a quarter."""
+    """At half of what the headline left, where that took long; earlier where headline numbers need
+    more for their other tries, but not before a quarter."""
     end = c.budget.at(1.0)
     left_s = end - now_s
-    urgent = [t.took_s for p in todo for t in _candidates(p, records.of(p.name)) if t.urgency <= _NOISY]
-    until = min(max(c.budget.at(_CURVES_UNTIL), end - left_s / 2.0), end - _RESERVE * sum(urgent))
+    waiting = [t.took_s for p in todo for t in _candidates(p, records.of(p.name)) if t.urgency <= _HEADLINE]
+    until = min(
+        max(c.budget.at(_CURVES_UNTIL), end - left_s / 2.0), end - _RESERVE * (TRIES - 2) * sum(waiting)
+    )
     return max(until, end - 0.75 * left_s)
 
 
@@ -255,9 +280,10 @@ def _again(
 @dataclass(frozen=True)
 class _Try:
     urgency: int
+    tries: int  # before it
+    took_s: float
     program: Program
     key: str
-    took_s: float
 
 
 _TOO_FEW, _CONTENDED, _NOISY, _HEADLINE, _OTHER = range(5)  # the most urgent first
@@ -273,8 +299,9 @@ def _urgency(case: CaseStatus) -> int:
 
 def _candidates(program: Program, status: ProgramStatus) -> Iterator[_Try]:
     for key, case in status.cases.items():
-        if case.status == "ok" and case.tries == 1 and (case.headline or case.graded):
-            yield _Try(_urgency(case), program, key, case.elapsed_s)
+        most = 0 if not (case.headline or case.graded) else TRIES if case.headline and not case.too_few else 2
+        if case.status == "ok" and case.tries < most:
+            yield _Try(_urgency(case), case.tries, case.elapsed_s, program, key)
 
 
 def second_tries(
@@ -285,13 +312,13 @@ def second_tries(
     gave_up: Callable[[Program], bool],
     least: int = _OTHER,
 ) -> list[Start]:
-    """As many of the most urgent cases, and none less urgent than `least`, as fit into the time left, the
-    quickest first; one start a program."""
+    """As many of the most urgent cases, and none less urgent than `least`, as fit into the time left, those of
+    fewest tries first and of these the quickest; one start a program."""
     all_tries = [t for p in todo if not gave_up(p) for t in _candidates(p, records.of(p.name))]
     wanted = [t for t in all_tries if t.urgency <= least]
     chosen: dict[str, list[_Try]] = {}
     spent_s = 0.0
-    for one in sorted(wanted, key=lambda t: (t.urgency, t.took_s)):
+    for one in sorted(wanted, key=lambda t: (t.urgency, t.tries, t.took_s)):
         cost_s = one.took_s + (0.0 if one.program.name in chosen else opening_s)
         if spent_s + cost_s > left_s:
             continue

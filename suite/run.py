@@ -36,7 +36,7 @@ from suite.records import CannotWrite, RecordFile
 from suite.saying import count, say
 
 DEFAULT_BUDGET_S = 120.0
-HEADLINE_BUDGET_S = 32.0  # with --headline
+HEADLINE_BUDGET_S = 48.0  # with --headline
 DEFAULT_SEED = 1
 DEFAULT_NICE = -20  # as far as it is permitted
 _KERNEL_CACHE = "GPUSIG_KERNEL_CACHE"
