@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any, Dict, Iterable, List, Sequence
 
+from reports import spread
 from reports.jsonl import Json
 
 NOISY, CONTENDED = GRADES = ("noisy", "contended")  # flags of values that can be used, the better first
@@ -96,8 +97,9 @@ def _of_invalid(entry: Json, reason: str) -> str:
 
 
 def completed(signature: Json) -> Json:
-    """A signature as it was read, of which every entry without a value then has a cause. A cause that this
-    version lacks never says that this machine cannot have it."""
+    """A signature as it was read, with what files of earlier versions lack: every entry without a value then
+    has a cause. A cause that this version lacks never says that this machine cannot have it."""
+    spread.complete(signature)
     for name, cause_of in (
         ("not_measured", _of_unmeasured),
         ("primary_missing", _of_missing),

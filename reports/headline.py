@@ -14,12 +14,13 @@ from reports.jsonl import Json
 from reports.quantity import half_width, number_and_unit, percent, plural, spell
 from reports.sections.collectives import best_table
 from reports.signature import Signature
-from reports.spread import sentence_of, told_interval
+from reports.spread import ASSUMED, sentence_of, source_of, told_interval
 
 MAX_SKIPPED = 5
 STATE = 4  # lines
 _MAX_LINES = 8  # of a text that names what records name
 _NUMBERS = 32  # the column where numbers end
+_ASSUMED = " ~ is of a number with one try, whose width is assumed from others."
 WIDTH = 80  # the terminal that everyone has
 
 
@@ -30,12 +31,14 @@ def _row(name: str, entry: Json, width: int, virtual: bool) -> List[str]:
     label = spell(name.rpartition("/")[2])
     long = [] if len(label) + 1 + len(number) <= _NUMBERS else ["  " + label]
     shown = "" if long else label
+    half = half_width(entry["value"], *told_interval(entry, virtual), entry["unit"])
+    assumed = "~" if half and source_of(entry) == ASSUMED else ""
     line = "  %s %*s %-7s%7s %5s  " % (
         shown,
         _NUMBERS - len(shown),
         number,
         unit,
-        half_width(entry["value"], *told_interval(entry, virtual), entry["unit"]),
+        assumed + half,
         share,
     )
     condition = "; ".join(t for t in (entry.get("grade"), entry["condition"]) if t)
@@ -81,7 +84,8 @@ def _widths(signature: Signature) -> str:
     """What ± is, where it stands anywhere."""
     virtual = signature.json["simulated"]
     if any(told_interval(entry, virtual)[0] is not None for entry in signature.primary.values()):
-        return "± is half of the " + sentence_of(signature.json["run_spread"])
+        assumed = any(source_of(entry) == ASSUMED for entry in signature.primary.values())
+        return "± is half of the " + sentence_of(signature.json["run_spread"]) + _ASSUMED * assumed
     return "Times of a model repeat: there is no ±." if virtual else ""
 
 

@@ -26,7 +26,7 @@ from reports.section import Bar, Bars, Figure, Panels, Section, Table
 from reports.sections import method_of, spec_of
 from reports.sections.node import fact_text
 from reports.signature import Signature
-from reports.spread import sentence_of, told, told_interval
+from reports.spread import differs_much, sentence_of, source_of, told, told_interval
 from reports.state import telemetry_of
 from reports.svg import markup
 
@@ -121,6 +121,7 @@ def _bar(bar: Bar, virtual: bool) -> Dict[str, Any]:
         "share": "",
         **_grade(bar),
         "interval": human_interval(bar.low, bar.high, bar.value, bar.unit),
+        "source": bar.source,
     }
     if bar.of and bar.of > 0:
         of = bar.of
@@ -146,7 +147,17 @@ def _primary_bar(name: str, entry: Json, virtual: bool) -> Bar:
         entry.get("grade", ""),
         entry.get("grade_reason", ""),
         caption(entry["formula"]),
+        _source(entry),
     )
+
+
+def _source(entry: Json) -> str:
+    """Where the width of the interval comes from; with that of the median where it is another."""
+    said = [source_of(entry)]
+    if differs_much(entry):
+        own = human_interval(entry["ci_low"], entry["ci_high"], entry["value"], entry["unit"])
+        said.append("measured %s" % own)
+    return ", ".join(t for t in said if t)
 
 
 def _headline(signature: Signature) -> List[Dict[str, Any]]:

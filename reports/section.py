@@ -90,6 +90,7 @@ class Bar:
     grade: str = ""  # "noisy", "contended"
     grade_reason: str = ""
     hint: str = ""  # a tooltip: how the number was derived
+    source: str = ""  # where the width of the interval comes from
 
 
 @dataclass

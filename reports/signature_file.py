@@ -15,7 +15,7 @@ from typing import Any, Dict, List, Sequence, Set, Tuple
 from reports.cliffs import CLIFF
 from reports.jsonl import Json
 
-SCHEMA, VERSION, READS = "gpusig.signature", "3.3.0", 3
+SCHEMA, VERSION, READS = "gpusig.signature", "3.4.0", 3
 # What code that trusts the types of a signature raises where they are others.
 MALFORMED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
 

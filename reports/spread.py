@@ -1,78 +1,139 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How much headline numbers move from one process to the next, and so what another run of the same machine
-would give.
+"""What another run of the same machine would give of a headline number.
 
 Samples of one process share its memory layout and its minute, so the interval of their median says little
-about another run. Second tries run in new processes, minutes later. Their differences, over all headline
-numbers, give the spread; a number's own tries count with it, as one more observation among PRIOR that all
-numbers share.
+about another run. The tries of a number are processes of their own, over the time of a run, and its value is
+their median: how much they differ tells what another such median would differ by. Few tries tell that
+roughly, so the variance of each number is drawn towards those of its family, as far as these are alike
+(moderated.py). Families are numbers of one unit, as rates, times and ratios that are formed inside a run move
+by very different amounts. What moves between runs and not within one is not in it, so of numbers that come in
+levels it holds fewer than it says (docs/reproduction/verdict.md has counts).
 """
 
 from __future__ import annotations
 
 import math
-from statistics import median
-from typing import Dict, Mapping, Optional, Sequence, Tuple
+from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from reports.jsonl import Json
+from reports.moderated import Variance, moderated, prior_of, variance_of
 from reports.quantity import percent
 from reports.student import quantile
 
-PRIOR = 4  # observations that the spread of all numbers counts for
-_REPEATS = 1e-3  # of the value: in virtual time, a narrower interval is rounding
 LEAST = 8  # headline numbers with several tries, before a spread is stated
-_OF_A_MEDIAN = 0.6745 * math.sqrt(
-    2
-)  # the median difference of two normal values over their standard deviation
+_FAMILY = 4  # so many of a unit are a family of their own
+ASSUMED = "assumed from others"
+_MUCH = 2.0  # times as wide
+_REPEATS = 1e-3  # of the value: in virtual time, a narrower interval is rounding
+_EARLIER = 4.0
+_OF_IDEAL = "of_ideal"  # a fraction that may be 0 or less, which has no ratio
 
 
-def _relative_variance(values: Sequence[float]) -> Optional[float]:
-    """None where the values have no scale, as around 0."""
-    mean = sum(values) / len(values)
-    if not mean or min(values) < 0 < max(values):
+class Tried(NamedTuple):
+    """A headline number: its unit, and the values of the tries that count."""
+
+    unit: str
+    values: Sequence[float]
+
+
+def variance_of_median(count: int) -> float:
+    """Of so many normal values of variance 1; within 3 % but for two, where it is 20 % too large."""
+    return math.pi / (2 * (count + math.pi / 2 - 1))
+
+
+def is_difference(name: str, unit: str) -> bool:
+    """Whether changes of a number are differences, not ratios."""
+    return _OF_IDEAL in name.partition("{")[0] and not unit
+
+
+def _family(name: str, unit: str) -> str:
+    return "difference" if is_difference(name, unit) else unit or "ratio"
+
+
+def own_variance(name: str, tried: Tried) -> Variance:
+    """Of logarithms, or of the values where changes are differences. No degrees where there is one value, or
+    one that has no logarithm."""
+    if is_difference(name, tried.unit):
+        return variance_of(tried.values)
+    if not tried.values or min(tried.values) <= 0:
+        return Variance(0.0, 0.0)
+    return variance_of([math.log(v) for v in tried.values])
+
+
+def _prior(found: Sequence[Variance]) -> Optional[Json]:
+    prior = prior_of(found)
+    if prior is None:
         return None
-    return sum((v - mean) ** 2 for v in values) / (len(values) - 1) / mean**2
+    metrics = sum(one.degrees > 0 for one in found)
+    return {"relative": math.sqrt(prior.variance), "degrees": prior.degrees, "metrics": metrics}
 
 
-def spread_of(tries: Mapping[str, Sequence[float]]) -> Optional[Json]:
-    """Of the values of all tries of each headline number: the relative standard deviation from process to
-    process."""
-    found = [
-        abs(values[-1] - values[0]) / abs((values[-1] + values[0]) / 2)
-        for values in tries.values()
-        if len(values) > 1 and _relative_variance(values) is not None
-    ]
-    return {"relative": median(found) / _OF_A_MEDIAN, "metrics": len(found)} if len(found) >= LEAST else None
+def spread_of(tries: Mapping[str, Tried]) -> Optional[Json]:
+    """How much numbers move from process to process: `relative` standard deviation, for how many `degrees` of
+    freedom it counts for a number, of so many `metrics`; the same of each family that is large enough.
+    None of few numbers."""
+    families: Dict[str, List[Variance]] = {}
+    for name, tried in tries.items():
+        families.setdefault(_family(name, tried.unit), []).append(own_variance(name, tried))
+    differences = families.pop("difference", [])
+    known = _prior([one for own in families.values() for one in own])
+    if known is None or known["metrics"] < LEAST:
+        return None
+    families["difference"] = differences
+    of = {unit: _prior(own) for unit, own in families.items() if sum(v.degrees > 0 for v in own) >= _FAMILY}
+    return dict(known, families={unit: prior for unit, prior in sorted(of.items()) if prior})
 
 
-def variance_of(values: Sequence[float], relative: float) -> Tuple[float, int]:
-    """Relative, of one number whose tries or runs these are, with the spread of all numbers; and its degrees
-    of freedom."""
-    own = _relative_variance(values) if len(values) > 1 else None
-    degrees = PRIOR + (len(values) - 1 if own is not None else 0)
-    return (PRIOR * relative**2 + (own or 0.0) * (degrees - PRIOR)) / degrees, degrees
+def variance_for(name: str, tried: Tried, spread: Optional[Json]) -> Variance:
+    """Of a number with such tries. Differences have no family but their own."""
+    own, family = own_variance(name, tried), _family(name, tried.unit)
+    prior = (spread or {}).get("families", {}).get(family, None if family == "difference" else spread)
+    return moderated(own, Variance(prior["relative"] ** 2, prior["degrees"]) if prior else None)
 
 
-def of_another_run(
-    value: float, interval: Tuple[Optional[float], Optional[float]], values: Sequence[float], spread: Json
-) -> Tuple[float, float]:
-    """Where another run's value lies, with at least 95 %: the difference of two values has twice their
-    variance. Holds the interval."""
-    variance, degrees = variance_of(values, spread["relative"])
-    half = quantile(0.95, degrees) * math.sqrt(2 * variance) * abs(value)
-    ends = [end for end in interval if end is not None] + [value - half, value + half]
-    return min(ends), max(ends)
+def moved(name: str, unit: str, value: float, by: float) -> float:
+    """The value after a change on the scale of its variance."""
+    return value + by if is_difference(name, unit) else value * math.exp(max(-700.0, min(by, 700.0)))
+
+
+def of_another_run(name: str, value: float, tried: Tried, spread: Optional[Json]) -> Optional[Json]:
+    """Where another run's value lies with 95 %, and the degrees of freedom that this comes from. Two medians
+    differ by twice the variance of one. None where nothing is known."""
+    variance, degrees = variance_for(name, tried, spread)
+    if not degrees:
+        return None
+    half = quantile(0.95, degrees) * math.sqrt(2 * variance * variance_of_median(max(1, len(tried.values))))
+    ends = sorted(moved(name, tried.unit, value, by) for by in (-half, half))
+    return {"run_low": ends[0], "run_high": ends[1], "run_degrees": degrees}
 
 
 def add_run_intervals(entries: Dict[str, Json], tries: Mapping[str, Sequence[float]]) -> Optional[Json]:
-    """Give each headline number `run_low` and `run_high` where there is a spread, and return that."""
-    spread = spread_of(tries)
+    """Give each headline number the interval of another run where there is a spread, and return that."""
+    tried = {name: Tried(entry["unit"], tries.get(name, ())) for name, entry in entries.items()}
+    spread = spread_of(tried)
     for name, entry in entries.items() if spread else ():
-        interval = entry["ci_low"], entry["ci_high"]
-        entry["run_low"], entry["run_high"] = of_another_run(
-            entry["value"], interval, tries.get(name, ()), spread
-        )
+        entry.update(of_another_run(name, entry["value"], tried[name], spread) or {})
     return spread
+
+
+def complete(signature: Json) -> None:
+    """Add what files of before version 3.4 lack: there the spread of all numbers counted for four degrees."""
+    spread, metrics = signature.get("run_spread"), signature.get("metrics")
+    if isinstance(spread, dict):
+        spread.setdefault("degrees", _EARLIER)
+        spread.setdefault("families", {})
+    for entry in metrics.values() if isinstance(metrics, dict) else ():
+        if isinstance(entry, dict) and "run_low" in entry:
+            entry.setdefault("run_degrees", _EARLIER + 1)
+
+
+def deviation_of(entry: Json, name: str) -> Optional[Variance]:
+    """Of a run's value, back from the interval in a signature; None where it has none."""
+    if "run_degrees" not in entry:
+        return None
+    low, high = entry["run_low"], entry["run_high"]
+    width = high - low if is_difference(name, entry["unit"]) else abs(math.log(high / low))
+    return Variance((width / 2 / quantile(0.95, entry["run_degrees"])) ** 2 / 2, entry["run_degrees"])
 
 
 def shown_interval(entry: Json) -> Tuple[Optional[float], Optional[float]]:
@@ -92,13 +153,29 @@ def told_interval(entry: Json, virtual: bool) -> Tuple[Optional[float], Optional
     return (low, high) if told(low, high, entry["value"], virtual) else (None, None)
 
 
+def source_of(entry: Json) -> str:
+    """Where the width of another run's interval comes from: "its 3 tries"; empty where there is none."""
+    if "run_low" not in entry:
+        return ""
+    tries = entry.get("tries", 1)
+    return "its %d tries" % tries if tries > 1 else ASSUMED
+
+
+def differs_much(entry: Json) -> bool:
+    """Whether the number is known much better, or worse, than another run would repeat it."""
+    own = (entry["ci_low"], entry["ci_high"])
+    if "run_low" not in entry or None in own:
+        return False
+    widths = sorted((own[1] - own[0], entry["run_high"] - entry["run_low"]))
+    return widths[1] > _MUCH * widths[0]
+
+
 def sentence_of(spread: Optional[Json]) -> str:
     """What the intervals of the headline numbers are."""
     if not spread:
         return "95 % confidence interval of the median; no distribution assumed."
     return (
-        "95 %% interval of what another run of this machine would give: the interval of the median, widened "
-        "by how much the "
-        "headline numbers move between processes (standard deviation %s, from second tries)."
-        % percent(spread["relative"])
-    )
+        "95 %% interval of what another run of this machine would give, from how much the tries of a number "
+        "differ, with what others of its unit say (standard deviation between tries %s, as for %.1f degrees of "
+        "freedom). It is to hold 95 %% of other runs; where numbers come in levels about 90 %% are reached."
+    ) % (percent(spread["relative"]), spread["degrees"])

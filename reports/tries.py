@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from statistics import median
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from reports.causes import CONTENDED, NOISY, WRONG_RESULT
@@ -19,7 +20,7 @@ from reports.quantity import digits, scale_of
 from reports.records import Case, Derived, Flag
 
 SAME = 0.1  # of the larger value; between single runs on a shared machine smaller differences mean nothing
-MOST = 50  # of one case, the latest; a run makes two, and the time to compare them grows with the square
+MOST = 50  # of one case, the latest; a run makes four, and the time to compare them grows with the square
 _BEST_FIRST = ("", NOISY, CONTENDED)
 
 
@@ -39,8 +40,10 @@ class Try:
 
 @dataclass(frozen=True)
 class Outcome:
-    """`place`: of the try that gives the value. `missing`: why there is none, although a try gave one."""
+    """`value`: the median of the tries that count. `place`: of the latest of these, whose samples are shown.
+    `missing`: why there is none, although a try gave one."""
 
+    value: float
     place: int
     low: Optional[float]
     high: Optional[float]
@@ -83,7 +86,7 @@ def outcome(tries: Sequence[Try], unit: str = "") -> Outcome:
     """`tries` in the order of time; at least one."""
     right = [i for i, t in enumerate(tries) if not t.why_invalid]
     if not right:
-        return Outcome(len(tries) - 1, tries[-1].low, tries[-1].high)
+        return Outcome(tries[-1].value, len(tries) - 1, tries[-1].low, tries[-1].high)
     grade = min((tries[i].grade for i in right), key=_BEST_FIRST.index)
     graded = [i for i in right if tries[i].grade == grade]
     places = [i for i in graded if not tries[i].elsewhere] or graded
@@ -92,8 +95,9 @@ def outcome(tries: Sequence[Try], unit: str = "") -> Outcome:
     apart = next(
         ((a, b) for i, b in reversed(list(enumerate(counted))) for a in counted[:i] if not agree(a, b)), None
     )
+    values = tuple(t.value for t in counted)
     found = Outcome(
-        places[-1], low, high, len(counted), grade, counted[-1].reason, values=tuple(t.value for t in counted)
+        median(values), places[-1], low, high, len(counted), grade, counted[-1].reason, values=values
     )
     if grade == CONTENDED and len(counted) == 1:
         return replace(found, missing="contended, and no other try confirms it")
@@ -150,6 +154,7 @@ def _settled(found: Outcome, of: Try, case: Case, derived: Derived) -> Derived:
         )
     return replace(
         derived,
+        value=found.value,
         ci_low=found.low,
         ci_high=found.high,
         tries=found.tries,
@@ -162,8 +167,8 @@ def _settled(found: Outcome, of: Try, case: Case, derived: Derived) -> Derived:
 
 
 def merged(tries: Sequence[Case], place: Optional[float] = None) -> Case:
-    """The case that a signature is of. Timings, facts and mechanisms are those of the try that gave most
-    values. `place`: the core-to-core latency of most of the run."""
+    """The case that a signature is of. Timings, facts and mechanisms are those of the latest try that counts
+    for most values. `place`: the core-to-core latency of most of the run."""
     failure = _failure(tries)
     if failure:
         return (

@@ -312,8 +312,8 @@ def second_tries(
     gave_up: Callable[[Program], bool],
     least: int = _OTHER,
 ) -> list[Start]:
-    """As many of the most urgent cases, and none less urgent than `least`, as fit into the time left, those of
-    fewest tries first and of these the quickest; one start a program."""
+    """As many of the most urgent cases, and none less urgent than `least`, as fit into the time left, those
+    of fewest tries first and of these the quickest; one start a program."""
     all_tries = [t for p in todo if not gave_up(p) for t in _candidates(p, records.of(p.name))]
     wanted = [t for t in all_tries if t.urgency <= least]
     chosen: dict[str, list[_Try]] = {}

@@ -19,10 +19,10 @@ from reports.machine import main_device, name_of
 from reports.metrics import FASTEST
 from reports.quantity import spell
 from reports.signature_file import MALFORMED, READS, SCHEMA
+from reports.spread import is_difference
 
 SOURCE = "gpusig"
 _CONTROL = "control"  # the folder that suite/repeats.py writes
-_OF_IDEAL = "of_ideal"  # a fraction that may be 0 or less, which has no ratio
 _OWN_SIZES = ("micro/memory", "micro/latency")  # their footprints follow from the caches of the machine
 _SIZE = re.compile(r"(?:, )?[0-9.,]+ [KMGT]?i?B\b")
 _GROUP_OF = {program: title for title, programs in GROUPS.items() for program in programs}
@@ -46,7 +46,7 @@ def number_of(name: str, entry: Json) -> Number:
     if not is_number(value) or not isinstance(unit, str) or better not in (None, "higher", "lower"):
         raise ValueError("%s is not a number with a unit and a direction" % name)
     metric = metric.partition("{")[0]
-    scale = DIFFERENCE if _OF_IDEAL in metric and not unit else RATIO
+    scale = DIFFERENCE if is_difference(metric, unit) else RATIO
     if not entry["primary"]:
         return Number(float(value), unit, better, False, scale=scale)
     condition, latency = str(entry.get("condition") or ""), entry.get("core_latency_s")

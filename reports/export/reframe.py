@@ -26,7 +26,7 @@ LEAST, LEAST_ALONE = (
     0.05,
 )  # of the value; what compare takes for nothing, and without second tries
 _CONFIDENCE = 0.95
-_HEADLINE_BUDGET = 32  # seconds, as ./gpusig run --headline has it; LIMIT times as long is hung
+_HEADLINE_BUDGET = 48  # seconds, as ./gpusig run --headline has it; LIMIT times as long is hung
 _LIMIT = 30
 _FRONT_DOOR = Path(__file__).resolve().parents[2] / "gpusig"
 

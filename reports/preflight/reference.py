@@ -21,10 +21,10 @@ from reports.compare.gpusig import SOURCE
 from reports.compare.numbers import RATIO, BadNumbers, RunNumbers, refuse_wrong_results
 from reports.jsonl import Json, clean, is_number, read_object
 from reports.machine import main_devices, name_of
+from reports.moderated import Variance
 from reports.preflight.threshold import KNOWN
 from reports.signature_file import MALFORMED
-from reports.spread import PRIOR, spread_of, variance_of
-from reports.student import quantile
+from reports.spread import Tried, deviation_of, spread_of, variance_for
 
 ASSUMED = (
     0.05  # standard deviation from run to run where nothing tells it: above that of a shared virtual machine
@@ -37,6 +37,7 @@ FROM_NOISE, FROM_RUNS, FROM_TRIES, FROM_SAMPLES, FROM_NOWHERE = (
     "assumed",
 )
 _Z = 1.96
+_OF_NOISE = 4  # degrees of freedom of a floor of few runs
 _NODE = "topology/node"
 
 
@@ -101,23 +102,17 @@ def _usual(values: Iterable[Any]) -> Any:
     return counted.most_common(1)[0][0] if counted else None
 
 
-def _of_runs(values: Sequence[float], relative: float) -> Dict[str, Any]:
-    """The larger one of the number's own deviation and the one that it has together with all others, and the
-    degrees of the latter. With two or three runs that calls a healthy node bad a little too often:
-    docs/method/verdicts.md."""
-    shared, degrees = variance_of(values, relative)
-    own, _ = variance_of(values, 0.0)
-    alone = own * (PRIOR + len(values) - 1) / (len(values) - 1)
-    return {"deviation": math.sqrt(max(shared, alone)), "degrees": degrees}
+def _of(variance: Variance, source: str) -> Dict[str, Any]:
+    degrees = max(1, min(KNOWN, math.floor(variance.degrees)))
+    return {"deviation": math.sqrt(variance.variance), "degrees": degrees, "source": source}
 
 
-def _of_one(entry: Json, simulated: bool) -> Dict[str, Any]:
-    low, high, value = entry.get("run_low"), entry.get("run_high"), abs(entry["value"])
-    if is_number(low) and is_number(high):
-        degrees = PRIOR + 1  # a number has two tries
-        deviation = (high - low) / 2 / value / quantile(0.95, degrees) / math.sqrt(2)
-        return {"deviation": deviation, "degrees": degrees, "source": FROM_TRIES}
-    low, high = entry.get("ci_low"), entry.get("ci_high")
+def _of_one(name: str, entry: Json, simulated: bool) -> Dict[str, Any]:
+    """Of a number that the reference has once: from its tries, else from its samples."""
+    variance = deviation_of(entry, name) if "unit" in entry else None
+    if variance is not None:
+        return _of(variance, FROM_TRIES)
+    low, high, value = entry.get("ci_low"), entry.get("ci_high"), abs(entry["value"])
     if simulated:
         half = (high - low) / 2 / value if is_number(low) and is_number(high) else 0.0
         return {"deviation": half / _Z, "degrees": KNOWN, "source": FROM_SAMPLES}
@@ -128,6 +123,7 @@ def expected_of(runs: Sequence[RunNumbers], signatures: Sequence[Json]) -> Dict[
     """Of the numbers that are judged; `signatures` are those of the runs, for numbers that a single run
     has."""
     values: Dict[str, List[float]] = {}
+    units: Dict[str, str] = {}
     for run in runs:
         for name, number in run.numbers.items():
             if (
@@ -138,9 +134,10 @@ def expected_of(runs: Sequence[RunNumbers], signatures: Sequence[Json]) -> Dict[
                 and number.better
             ):
                 values.setdefault(name, []).append(number.value)
+                units[name] = number.unit
     found: Dict[str, Expected] = {}
-    spread = spread_of(values) if len(runs) > 1 else None
-    relative = spread["relative"] if spread else 0.0 if runs[0].simulated else ASSUMED
+    tried = {name: Tried(units[name], own) for name, own in values.items()}
+    spread = spread_of(tried)
     for name, own in values.items():
         if verdict.differs(runs, name):
             continue
@@ -148,10 +145,10 @@ def expected_of(runs: Sequence[RunNumbers], signatures: Sequence[Json]) -> Dict[
             run.numbers[name] for run in runs if name in run.numbers and run.numbers[name].value is not None
         )
         if len(own) > 1:
-            how: Json = dict(_of_runs(own, relative), source=FROM_RUNS)
+            how: Json = _of(variance_for(name, tried[name], spread), FROM_RUNS)
         else:
             entries = [s["metrics"][name] for s in signatures if name in s["metrics"]]
-            how = _of_one(entries[0] if entries else {"value": own[0]}, runs[0].simulated)
+            how = _of_one(name, entries[0] if entries else {"value": own[0]}, runs[0].simulated)
         usual, worst = median(own), min(own) if number.better == "higher" else max(own)
         found[name] = Expected(
             usual,
@@ -190,7 +187,7 @@ def _of_noise(entry: Json, where: str) -> Optional[Expected]:
         entry["better"],
         max(1, int(entry["runs"])),
         deviation,
-        max(PRIOR, int(entry["runs"]) // 2),
+        max(_OF_NOISE, int(entry["runs"]) // 2),
         FROM_NOISE,
         math.log1p(effect) if is_number(effect) else 0.0,
         label=clean(str(entry["label"])),

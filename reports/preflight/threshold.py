@@ -20,6 +20,8 @@ import math
 from functools import lru_cache
 from typing import List, Tuple
 
+from reports.spread import variance_of_median
+
 RATE = 0.01  # of healthy nodes that are called bad
 TRIES = 2
 KNOWN = 1000  # degrees of a standard deviation that is taken as it is
@@ -29,11 +31,6 @@ _LARGEST = 200.0  # a k beyond which nobody looks
 
 def _tail(x: float) -> float:
     return math.erfc(x / math.sqrt(2)) / 2
-
-
-def variance_of_median(runs: int) -> float:
-    """Of so many normal values of variance 1; within 3 % but for two, where it is 20 % too large."""
-    return math.pi / (2 * (runs + math.pi / 2 - 1))
 
 
 def _weighted(low: float, high: float, log_density: List[float]) -> List[Tuple[float, float]]:

@@ -58,7 +58,7 @@ def _machine_json(machine: Machine) -> Json:
         "devices": machine.devices,
         "simulated": machine.simulated,
         "versions": rules.versions(machine),
-        "run_spread": machine.run_spread,
+        "run_spread": machine.run_spread["relative"] if machine.run_spread else None,
         "runs": [{"name": run.name, "started": run.started} for run in machine.runs],
         "left_out": list(machine.side.left_out),
         "provenance": stated,

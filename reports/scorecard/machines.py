@@ -28,9 +28,6 @@ from reports.student import quantile
 CONFIDENCE = 0.95
 MAX_MACHINES = 26
 _NAME = 60  # characters
-FEW_DEGREES = (
-    2.0  # of freedom of fewer than three runs: the spread that all numbers share may be far from that of one
-)
 _NORMAL = 1.96  # standard errors in half of a 95 % interval
 _MANY = 1e6  # degrees of freedom of what is not estimated from few runs
 ONE_RUN = "one run without second tries does not tell what another run would give"
@@ -53,8 +50,8 @@ class Held(NamedTuple):
 
 @dataclass
 class Machine:
-    """`kind`: "host", "sim", or "gpu". `run_spread`: the relative standard deviation from run to run, where
-    it is known."""
+    """`kind`: "host", "sim", or "gpu". `run_spread`: how much numbers move from run to run, of
+    spread.spread_of(), where it is known."""
 
     name: str
     side: sides.Side
@@ -63,7 +60,7 @@ class Machine:
     kind: str
     devices: int
     simulated: bool
-    run_spread: Optional[float]
+    run_spread: Optional[Json]
 
     @property
     def runs(self) -> List[RunNumbers]:
@@ -113,16 +110,16 @@ def devices_of(signature: Json) -> int:
     return max(1, len(main_devices(signature)))
 
 
-def _spread(runs: Sequence[RunNumbers], signatures: Sequence[Json]) -> Optional[float]:
-    """Of several runs from the first and the last of each number, as the spread of one run is from its
-    tries."""
-    values: Dict[str, List[float]] = {}
+def _spread(runs: Sequence[RunNumbers], signatures: Sequence[Json]) -> Optional[Json]:
+    """Of several runs from their values, as that of one run is from its tries."""
+    values: Dict[str, spread.Tried] = {}
     for run in runs if len(runs) > 1 else ():
         for name, number in run.numbers.items():
             if number.judged and number.value is not None:
-                values.setdefault(name, []).append(number.value)
-    found = spread.spread_of(values) or signatures[0]["run_spread"]
-    return float(found["relative"]) if found and is_number(found.get("relative")) else None
+                before = values.get(name)
+                own = [*before.values, number.value] if before else [number.value]
+                values[name] = spread.Tried(number.unit, own)
+    return spread.spread_of(values) or signatures[0]["run_spread"]
 
 
 def _machine(cwd: Path, name: str, path: str) -> Machine:
@@ -189,16 +186,14 @@ def _half(entry: Json, ends: Tuple[str, str], scale: str) -> Optional[float]:
     return max(abs(places[1] - places[0]), abs(places[2] - places[1]))
 
 
-def _of_one(entry: Json, scale: str, simulated: bool) -> Held:
-    """The interval is that of another run, where the run's second tries tell it. A model in virtual time has
-    no processes that differ: there it is that of the samples."""
-    value = float(entry["value"])
-    ends = ("run_low", "run_high") if is_number(entry.get("run_low")) else ("ci_low", "ci_high")
+def _of_one(name: str, entry: Json, scale: str, simulated: bool) -> Held:
+    """The interval is that of another run, where the run's tries tell it. A model in virtual time has no
+    processes that differ: there it is that of the samples."""
+    value, variance = float(entry["value"]), spread.deviation_of(entry, name) if "unit" in entry else None
+    ends = ("ci_low", "ci_high") if variance is None else ("run_low", "run_high")
     half = _half(entry, ends, scale)
-    if ends[0] == "run_low":
-        tries = entry.get("tries")
-        counted = float(spread.PRIOR + (max(1, int(tries)) - 1 if is_number(tries) else 0))
-        degrees, error = FEW_DEGREES, None if half is None else half / quantile(CONFIDENCE, counted)
+    if variance is not None:
+        degrees, error = variance.degrees, math.sqrt(variance.variance)
     else:
         degrees, error = _MANY, half / _NORMAL if simulated and half is not None else None
     low, high = (float(entry[end]) if is_number(entry.get(end)) else None for end in ends)
@@ -207,17 +202,15 @@ def _of_one(entry: Json, scale: str, simulated: bool) -> Held:
     )
 
 
-def _of_several(values: Sequence[float], entries: Sequence[Json], scale: str, known: Optional[float]) -> Held:
-    """Their mean on the scale. Its error is from these runs alone where there are three or more, and at least
-    that which the samples of a run have; two runs say too little by themselves, so the spread that all
-    numbers share counts with them."""
+def _of_several(
+    name: str, values: Sequence[float], entries: Sequence[Json], scale: str, known: Optional[Json]
+) -> Held:
+    """Their mean on the scale. Its error is from these runs, with what all numbers of the machine say of how
+    much one moves, and at least that which the samples of a run have."""
     places = [_on_scale(value, scale) for value in values]
     count, center = len(places), fmean(places)
-    own = sum((place - center) ** 2 for place in places) / (count - 1)
-    degrees = float(count - 1)
-    if count < 3 and known is not None and scale == RATIO:
-        own = (spread.PRIOR * known**2 + own * degrees) / (spread.PRIOR + degrees)
-        degrees = FEW_DEGREES
+    unit = next((str(entry["unit"]) for entry in entries), "")
+    own, degrees = spread.variance_for(name, spread.Tried(unit, values), known)
     halves = [
         half for half in (_half(entry, ("ci_low", "ci_high"), scale) for entry in entries) if half is not None
     ]
@@ -261,7 +254,7 @@ def held(machine: Machine, name: str) -> Held:
         return Held(reason="a value that is not above 0 has no ratio")
     if len(values) == 1:
         entry = present[0][1] or {"value": values[0]}
-        return _of_one(entry, scale, machine.simulated)
+        return _of_one(name, entry, scale, machine.simulated)
     return _of_several(
-        values, [entry for _, entry in present if entry is not None], scale, machine.run_spread
+        name, values, [entry for _, entry in present if entry is not None], scale, machine.run_spread
     )

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from reports import spread
-from reports.scorecard.machines import CONFIDENCE, FEW_DEGREES, ONE_RUN, Machine, held
+from reports.moderated import Variance, moderated, variance_of
+from reports.scorecard.machines import CONFIDENCE, ONE_RUN, Machine, held
 from reports.scorecard.metrics import BEST, EQUAL, LEAST_EFFECT, OPEN
 from reports.scorecard.predictions import Unanswered, predict
 from reports.scorecard.workload_file import Item
@@ -80,16 +80,12 @@ class Mix:
 
 def _half_of_runs(machine: Machine, logs: Sequence[float]) -> Optional[float]:
     """What another run would add; None where nobody knows."""
-    count = len(logs)
-    if count == 1:
-        if machine.run_spread is None:
-            return 0.0 if machine.simulated else None
-        return quantile(CONFIDENCE, FEW_DEGREES) * math.sqrt(2) * machine.run_spread
-    own, degrees = sum((v - fmean(logs)) ** 2 for v in logs) / (count - 1), float(count - 1)
-    if count < 3 and machine.run_spread is not None:
-        own = (spread.PRIOR * machine.run_spread**2 + own * degrees) / (spread.PRIOR + degrees)
-        degrees = FEW_DEGREES
-    return quantile(CONFIDENCE, degrees) * math.sqrt(own / count)
+    known = machine.run_spread
+    if len(logs) == 1 and known is None:
+        return 0.0 if machine.simulated else None
+    prior = Variance(known["relative"] ** 2, known["degrees"]) if known else None
+    variance, degrees = moderated(variance_of(logs), prior)
+    return quantile(CONFIDENCE, degrees) * math.sqrt(variance * (2.0 if len(logs) == 1 else 1 / len(logs)))
 
 
 def _predicted(machine: Machine, item: Item) -> Time:

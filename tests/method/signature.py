@@ -91,7 +91,7 @@ def headlines(
                 and all(case.axes.get(name) == value for name, value in primary["where"].items())
             ):
                 settled = tries.settle(own, primary["derived"], primary["variant"], place)
-                found = (settled.entry["value"], settled.low, settled.high) if settled else (None, None, None)
+                found = (settled.value, settled.low, settled.high) if settled else (None, None, None)
                 for end, value in zip(("value", "ci_low", "ci_high"), found):
                     yield "%s/%s: %s" % (case.program, primary["metric"], end), metric[end], value
                 grade = settled.grade if settled else None

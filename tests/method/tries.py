@@ -12,10 +12,10 @@ SAME = 0.1  # of the larger value
 
 
 class Settled(NamedTuple):
-    """The try that gives the value, the interval of all that count, and the grade."""
+    """The latest try that counts, the median and the interval of all that do, and the grade."""
 
     case: Case
-    entry: dict
+    value: float
     low: Optional[float]
     high: Optional[float]
     grade: Optional[str]
@@ -79,7 +79,8 @@ def settle(
         low, high = min(ends), max(ends)
         if low == high and all(e["ci_low"] is None for e in entries):
             low = high = None
-    return Settled(*counted[-1], low, high, "noisy" if apart else grade)
+    middle = median(sorted(e["value"] for e in entries))
+    return Settled(counted[-1][0], middle, low, high, "noisy" if apart else grade)
 
 
 def by_case(cases: Sequence[Case]) -> List[List[Case]]:

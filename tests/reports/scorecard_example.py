@@ -17,10 +17,14 @@ from reports.scorecard.card import Question
 from reports.scorecard.machines import Machine
 from reports.scorecard.price import STATED, Price, Prices
 from reports.scorecard.workload import Line, Mix, Time
-from reports.spread import PRIOR
 
 Json = Dict[str, Any]
 T4 = 2.776  # of Student's distribution with 4 degrees of freedom, 95 %
+
+
+def _spread(relative: Optional[float]) -> Optional[Json]:
+    known = {"relative": relative, "metrics": 20, "degrees": 4.0, "families": {}}
+    return None if relative is None else known
 
 
 class Truth(NamedTuple):
@@ -64,7 +68,7 @@ def _signature(
         }
         if spread is not None:
             half = T4 * math.sqrt(2) * spread * (abs(value) if truth.scale == RATIO else 1.0)
-            entries[key].update(run_low=value - half, run_high=value + half)
+            entries[key].update(run_low=value - half, run_high=value + half, run_degrees=4.0)
     backend = str(device.get("backend", "cuda"))
     return {
         "device": backend,
@@ -87,7 +91,7 @@ def _signature(
         "not_measured": [],
         "runs": [{"program": "micro/memory", "status": "ok"}],
         "programs": {},
-        "run_spread": None if spread is None else {"relative": spread, "metrics": 20},
+        "run_spread": _spread(spread),
     }
 
 
@@ -137,7 +141,14 @@ def machine(
     paths = [Path(name) / ("run-%d" % (k + 1)) / "signature.json" for k in range(runs)]
     kind = kind if kind in ("host", "sim") else "gpu"
     return Machine(
-        name, Side(name, found), signatures, paths, kind, int(device.get("count", 1)), simulated, spread
+        name,
+        Side(name, found),
+        signatures,
+        paths,
+        kind,
+        int(device.get("count", 1)),
+        simulated,
+        _spread(spread),
     )
 
 
@@ -206,6 +217,3 @@ def full(text: str = "") -> Json:
     return card.card(
         made, rows, Question(None, mix, "mix" + text, price.judge(prices, rows[0], mix), "prices" + text)
     )
-
-
-assert PRIOR == 4, "T4 is for so many degrees of freedom"

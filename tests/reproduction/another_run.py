@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Does the interval of another run hold another run? From folders of equal runs:
+
+    python3 tests/reproduction/another_run.py FOLDER...
+
+Each folder holds runs of one machine, or is given as several runs. Of every two runs the interval that one
+states is held against the value of the other. `needed` is 1.96 sqrt(2) standard deviations between the runs:
+what an interval of 95 % is wide where the deviation is known. Quiet numbers have a deviation below 5 %, loud
+ones above 15 %.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from pathlib import Path
+from statistics import fmean, median, stdev
+from typing import Dict, List, NamedTuple, Sequence, Tuple
+
+from reports.spread import is_difference
+
+QUIET, LOUD = 0.05, 0.15
+
+
+class Number(NamedTuple):
+    deviation: float  # between runs, relative
+    covered: float  # share of pairs
+    half: float  # median of the runs, relative
+    pairs: int
+
+
+def signatures(folder: Path) -> List[dict]:
+    paths = [folder / "signature.json", *sorted(folder.glob("*/signature.json"))]
+    return [json.loads(path.read_text(encoding="utf-8")) for path in paths if path.is_file()]
+
+
+def of_number(name: str, entries: Sequence[dict]) -> "Number | None":
+    """None where it is no ratio, or a run has no interval for it."""
+    entries = [e for e in entries if "run_low" in e and e["value"] > 0]
+    if len(entries) < 3 or is_difference(name, entries[0]["unit"]):
+        return None
+    pairs = [(a, b) for a in entries for b in entries if a is not b]
+    return Number(
+        stdev(math.log(e["value"]) for e in entries),
+        fmean(a["run_low"] <= b["value"] <= a["run_high"] for a, b in pairs),
+        median((e["run_high"] - e["run_low"]) / 2 / e["value"] for e in entries),
+        len(pairs),
+    )
+
+
+def numbers(runs: Sequence[dict]) -> Dict[str, Number]:
+    entries: Dict[str, List[dict]] = {}
+    for run in runs:
+        for name, entry in run["metrics"].items():
+            if entry["primary"]:
+                entries.setdefault(name, []).append(entry)
+    found = {name: of_number(name, own) for name, own in entries.items()}
+    return {name: number for name, number in found.items() if number}
+
+
+def line(title: str, own: Sequence[Tuple[str, Number]]) -> str:
+    if not own:
+        return "%-28s none" % title
+    pairs = sum(n.pairs for _, n in own)
+    covered = sum(n.covered * n.pairs for _, n in own) / pairs
+    times = [n.half / (1.96 * math.sqrt(2) * n.deviation) for _, n in own if n.deviation > 0]
+    worst = min(own, key=lambda one: one[1].covered)
+    return "%-28s %3d numbers %6.1f %% covered, half width %5.1f %%, %.2f of needed; worst %.0f %% (%s)" % (
+        title,
+        len(own),
+        100 * covered,
+        100 * median(n.half for _, n in own),
+        median(times) if times else math.nan,
+        100 * worst[1].covered,
+        worst[0],
+    )
+
+
+def main(folders: Sequence[str]) -> None:
+    runs = [run for folder in folders for run in signatures(Path(folder))]
+    found = sorted(numbers(runs).items())
+    print("%d runs" % len(runs))
+    print(line("all", found))
+    print(line("quiet (under 5 %)", [(n, one) for n, one in found if one.deviation < QUIET]))
+    print(line("between", [(n, one) for n, one in found if QUIET <= one.deviation <= LOUD]))
+    print(line("loud (over 15 %)", [(n, one) for n, one in found if one.deviation > LOUD]))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
