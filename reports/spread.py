@@ -6,7 +6,7 @@ about another run. The tries of a number are processes of their own, over the ti
 their median: how much they differ tells what another such median would differ by. Few tries tell that
 roughly, so the variance of each number is drawn towards those of its family, as far as these are alike
 (moderated.py). Families are numbers of one unit, as rates, times and ratios that are formed inside a run move
-by very different amounts. What moves between runs and not within one is not in it, so of numbers that come in
+very differently. What moves between runs and not within one is not in it, so of numbers that come in
 levels it holds fewer than it says (docs/reproduction/verdict.md has counts).
 """
 
@@ -175,7 +175,7 @@ def sentence_of(spread: Optional[Json]) -> str:
     if not spread:
         return "95 % confidence interval of the median; no distribution assumed."
     return (
-        "95 %% interval of what another run of this machine would give, from how much the tries of a number "
-        "differ, with what others of its unit say (standard deviation between tries %s, as for %.1f degrees of "
-        "freedom). It is to hold 95 %% of other runs; where numbers come in levels about 90 %% are reached."
+        "95 %% interval of what another run of this machine would give, from how much the tries of a "
+        "number differ, with what others of its unit say (standard deviation between tries %s, as for %.1f degrees "
+        "of freedom). It is to hold 95 %% of other runs; where numbers come in levels about 90 %% are reached."
     ) % (percent(spread["relative"]), spread["degrees"])
