@@ -175,7 +175,8 @@ def sentence_of(spread: Optional[Json]) -> str:
     if not spread:
         return "95 % confidence interval of the median; no distribution assumed."
     return (
-        "95 %% interval of what another run of this machine would give, from how much the tries of a "
-        "number differ, with what others of its unit say (standard deviation between tries %s, as for %.1f degrees "
-        "of freedom). It is to hold 95 %% of other runs; where numbers come in levels about 90 %% are reached."
+        "95 %% interval of what another run of this machine would give, from how much the tries of a number "
+        "differ, with what others of its unit say (standard deviation between tries %s, as for %.1f degrees "
+        "of freedom). It is to hold 95 %% of other runs; where numbers come in levels about 90 %% are "
+        "reached."
     ) % (percent(spread["relative"]), spread["degrees"])
