@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Does the interval of another run hold another run? From folders of equal runs:
 
-    python3 tests/reproduction/another_run.py FOLDER...
+    python3 tests/reproduction/another_run.py [--tries K] FOLDER...
 
-Each folder holds runs of one machine, or is given as several runs. Of every two runs the interval that one
-states is held against the value of the other. `needed` is 1.96 sqrt(2) standard deviations between the runs:
+Each folder holds runs of one machine, or is one run. With --tries, for simulated runs, which have one try of
+each number, K runs at a time are the tries of one. Of every two runs the interval that one states is held
+against the value of the other. `needed` is 1.96 sqrt(2) standard deviations between the runs:
 what an interval of 95 % is wide where the deviation is known. Quiet numbers have a deviation below 5 %, loud
 ones above 15 %.
 """
@@ -18,7 +19,9 @@ from pathlib import Path
 from statistics import fmean, median, stdev
 from typing import Dict, List, NamedTuple, Sequence, Tuple
 
-from reports.spread import is_difference
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
+
+from reports.spread import add_run_intervals, is_difference
 
 QUIET, LOUD = 0.05, 0.15
 
@@ -33,6 +36,20 @@ class Number(NamedTuple):
 def signatures(folder: Path) -> List[dict]:
     paths = [folder / "signature.json", *sorted(folder.glob("*/signature.json"))]
     return [json.loads(path.read_text(encoding="utf-8")) for path in paths if path.is_file()]
+
+
+def grouped(runs: Sequence[dict], tries: int) -> List[dict]:
+    """So many runs at a time as one, whose tries they are."""
+    found = []
+    for first in range(0, len(runs) - tries + 1, tries):
+        own = [
+            {n: e for n, e in run["metrics"].items() if e["primary"]} for run in runs[first : first + tries]
+        ]
+        values = {name: [one[name]["value"] for one in own if name in one] for name in own[0]}
+        entries = {name: dict(own[0][name], value=median(values[name])) for name in own[0]}
+        add_run_intervals(entries, values)
+        found.append({"metrics": entries})
+    return found
 
 
 def of_number(name: str, entries: Sequence[dict]) -> "Number | None":
@@ -77,8 +94,10 @@ def line(title: str, own: Sequence[Tuple[str, Number]]) -> str:
     )
 
 
-def main(folders: Sequence[str]) -> None:
+def main(arguments: Sequence[str]) -> None:
+    tries, folders = (int(arguments[1]), arguments[2:]) if arguments[:1] == ["--tries"] else (0, arguments)
     runs = [run for folder in folders for run in signatures(Path(folder))]
+    runs = grouped(runs, tries) if tries else runs
     found = sorted(numbers(runs).items())
     print("%d runs" % len(runs))
     print(line("all", found))
