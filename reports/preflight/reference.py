@@ -24,7 +24,7 @@ from reports.machine import main_devices, name_of
 from reports.moderated import Variance
 from reports.preflight.threshold import KNOWN
 from reports.signature_file import MALFORMED
-from reports.spread import Tried, deviation_of, spread_of, variance_for
+from reports.spread import Tried, deviation_of, own_variance, spread_of, variance_for
 
 ASSUMED = (
     0.05  # standard deviation from run to run where nothing tells it: above that of a shared virtual machine
@@ -107,6 +107,12 @@ def _of(variance: Variance, source: str) -> Dict[str, Any]:
     return {"deviation": math.sqrt(variance.variance), "degrees": degrees, "source": source}
 
 
+def _careful(name: str, tried: Tried, spread: Optional[Json]) -> Variance:
+    """At least the number's own: with few runs of few numbers what these have in common is uncertain, too."""
+    known = variance_for(name, tried, spread)
+    return known._replace(variance=max(known.variance, own_variance(name, tried).variance))
+
+
 def _of_one(name: str, entry: Json, simulated: bool) -> Dict[str, Any]:
     """Of a number that the reference has once: from its tries, else from its samples."""
     variance = deviation_of(entry, name) if "unit" in entry else None
@@ -145,7 +151,7 @@ def expected_of(runs: Sequence[RunNumbers], signatures: Sequence[Json]) -> Dict[
             run.numbers[name] for run in runs if name in run.numbers and run.numbers[name].value is not None
         )
         if len(own) > 1:
-            how: Json = _of(variance_for(name, tried[name], spread), FROM_RUNS)
+            how: Json = _of(_careful(name, tried[name], spread), FROM_RUNS)
         else:
             entries = [s["metrics"][name] for s in signatures if name in s["metrics"]]
             how = _of_one(name, entries[0] if entries else {"value": own[0]}, runs[0].simulated)
