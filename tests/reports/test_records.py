@@ -157,7 +157,7 @@ class Reading(workplace.Scratch):
         self.assertEqual([case.run for tries in group.tries.values() for case in tries], ["r1", "r2"])
         self.assertEqual(
             {d.variant: (d.value, d.tries) for c in group.cases.values() for d in c.derived},
-            {"enqueue": (2.1e-7, 2), "back_to_back": (2.5e-6, 1), "round_trip": (8e-6, 1)},
+            {"enqueue": ((2.0e-7 + 2.1e-7) / 2, 2), "back_to_back": (2.5e-6, 1), "round_trip": (8e-6, 1)},
         )
 
     def test_case_without_run_is_not_used(self) -> None:
