@@ -199,8 +199,8 @@ static void a_low_clock_counts_where_no_driver_knows(void)
 	enum { NO_DRIVER, NO_REASONS, NO_THROTTLING, CASES };
 	for (int how = 0; how < CASES; how++) {
 		reset_device();
-		act.hz[0] = 2e9;
-		act.hz[1] = 1e9;
+		act.hz[0] = act.hz[1] = 2e9;
+		act.hz[2] = act.hz[3] = 1e9;
 		act.no_throttle = how == NO_DRIVER;
 		if (how == NO_REASONS)
 			act.throttle[1] = act.throttle[2] = NULL;
@@ -209,6 +209,30 @@ static void a_low_clock_counts_where_no_driver_knows(void)
 		expect(output_has(
 			       "\"reason\":\"core clock 1.00 GHz, best of this run 2.00 GHz\"") ==
 		       (how == NO_DRIVER));
+	}
+}
+
+/* The first reading of a run, which the others are compared with, the one before the samples and
+ * the one after them. */
+static void a_low_clock_is_read_again_at_once(void)
+{
+	for (size_t at = 0; at < 3; at++) {
+		for (size_t in_a_row = 1; in_a_row <= 2; in_a_row++) {
+			reset_device();
+			act.no_throttle = true;
+			for (size_t i = 0; i < 8; i++)
+				act.hz[i] = 2e9;
+			act.hz[at] = 0.25e9;
+			if (in_a_row == 2)
+				act.hz[at + 1] = 0.5e9;
+			const bool counts = in_a_row == 2;
+			expect(run_bench("sim", false) == (counts ? 3 : 0));
+			expect(output_has("\"flag\":\"throttled\"") == counts);
+			expect(output_has(
+				counts && at == 2 ? "{\"before\":2000000000,\"after\":500000000}"
+				: counts          ? "{\"before\":500000000,\"after\":2000000000}"
+					 : "{\"before\":2000000000,\"after\":2000000000}"));
+		}
 	}
 }
 
@@ -230,7 +254,7 @@ static void the_first_clock_is_that_of_a_warm_device(void)
 {
 	reset_device();
 	expect(run_bench("sim", false) == 0);
-	expect(act.clocked == 2 && act.fills_before_clock > 2);
+	expect(act.clocked == 3 && act.fills_before_clock > 2);
 }
 
 static void the_throttled_device_is_named(void)
@@ -266,6 +290,7 @@ int main(void)
 	test(no_telemetry_is_an_empty_object);
 	test(throttled_before_or_after_is_a_flag);
 	test(a_low_clock_counts_where_no_driver_knows);
+	test(a_low_clock_is_read_again_at_once);
 	test(thermal_throttling_is_a_flag);
 	test(the_first_clock_is_that_of_a_warm_device);
 	test(the_throttled_device_is_named);
