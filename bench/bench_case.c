@@ -241,7 +241,7 @@ unsigned bench_waited(const struct bench_run *r, unsigned variant)
 
 unsigned bench_disturbed(const struct bench_run *r, unsigned variant)
 {
-	return r->current.shared ? bench_waited(r, variant) : 0;
+	return r->shared ? bench_waited(r, variant) : 0;
 }
 
 /* Samples that were disturbed and could not be replaced by others. */
@@ -266,23 +266,28 @@ static void judge_placement(struct bench_run *r)
 				   1e9 * p->low_s, 1e9 * p->high_s);
 }
 
+/* A few per cent show only in a second or more. */
+void bench_note_load(struct bench_run *r, const struct cpu_load *now)
+{
+	struct cpu_share lately;
+	r->shared = cpu_load_between(&r->load[0], now, &lately) && cpu_load_was_shared(&lately);
+	r->asked_s = now->wall_s;
+	if (now->wall_s - r->load[1].wall_s > LATELY_S) {
+		r->load[0] = r->load[1];
+		r->load[1] = *now;
+	}
+}
+
 /* The load while the case was measured; of a case too short for that, up to its end from the latest
- * mark that is far enough back. Unknown where the process is too young for any. Whether others ran
- * on the cores at all: in the last seconds. */
+ * mark that is far enough back. Unknown where the process is too young for any. */
 static void set_load(struct bench_run *r, const struct cpu_load *before,
 		     const struct cpu_load *after)
 {
-	struct cpu_share *load = &r->current.load, lately;
+	struct cpu_share *load = &r->current.load;
 	r->current.load_known = cpu_load_between(before, after, load) ||
 				cpu_load_between(&r->load[1], after, load) ||
 				cpu_load_between(&r->load[0], after, load);
-	/* A few per cent show only in a second or more. */
-	r->current.shared =
-		cpu_load_between(&r->load[0], after, &lately) && cpu_load_was_shared(&lately);
-	if (after->wall_s - r->load[1].wall_s > LATELY_S) {
-		r->load[0] = r->load[1];
-		r->load[1] = *after;
-	}
+	bench_note_load(r, after);
 }
 
 /* Streams that share a queue run one after the other, or wait for what they need not. */

@@ -549,7 +549,7 @@ void bench_current_clear(struct bench_current *now)
 	now->state.count = 0;
 	now->clock_before_hz = now->clock_after_hz = NAN;
 	now->throttled = 0;
-	now->load_known = now->shared = false;
+	now->load_known = false;
 	now->elapsed_s = 0.0;
 }
 

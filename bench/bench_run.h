@@ -160,7 +160,6 @@ struct bench_current {
 	struct bench_placement placement;
 	struct cpu_share load; /* of the cores, while the case was measured or since before */
 	bool load_known;
-	bool shared; /* in the last seconds others certainly ran on the cores */
 	struct bench_derived *derived;
 	size_t derived_count, derived_capacity;
 	struct bench_flag *flags;
@@ -224,9 +223,9 @@ struct bench_run {
 	double start_s;          /* on the device's clock */
 	double deadline_s;       /* on the wall clock; infinite without a budget */
 	struct run_delay delay;  /* while samples are taken */
-	struct cpu_load load[2]; /* marks after earlier cases, the later one last */
-	struct cpu_load watched; /* the latest mark while samples are taken */
-	bool watched_shared;     /* others ran on the cores before that mark */
+	struct cpu_load load[2]; /* marks a second or more apart, the later one last */
+	bool shared;             /* in the last seconds others certainly ran on the cores */
+	double asked_s;          /* when that was asked last */
 	struct gate *gate;       /* NULL: streams can't wait for a value */
 	uint32_t queue_capacity; /* entries that a stream takes without blocking, as far as known */
 	struct dev_event *start_event, *stop_event;
@@ -309,6 +308,9 @@ void bench_telemetry_write(struct json *j, const struct bench_telemetry *s, bool
  * r->current.point. A failed or skipped case is recorded and returns 0. Not 0: the record could
  * not be written, or an interrupt. */
 int bench_case_run(struct bench_run *r, double seconds);
+
+/* Note whether others ran on the cores in the last seconds, by the processors' account. */
+void bench_note_load(struct bench_run *r, const struct cpu_load *now);
 
 /* The device is warm and sampling begins: read its clock and telemetry. */
 void bench_case_begin(struct bench_run *r);

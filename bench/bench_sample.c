@@ -23,7 +23,7 @@
 #define WAITED_ABOVE 0.02 /* of the sample */
 #define MAX_RETAKES 4u
 #define RETAKE_BELOW_NS 10000000u
-/* Whether others ran lately is asked so seldom that the account can tell. */
+/* Reading the processors' account takes longer than a short sample. */
 #define WATCH_S 0.3
 /* From this many rounds on, convergence is checked only after every 16th part more of them,
  * because the check sorts all samples. */
@@ -285,18 +285,14 @@ static bool waited_since(const struct bench_run *r, const struct run_delay_mark 
 	return (double)run_delay_between(&r->delay, from, &to) > limit;
 }
 
-/* Whether others ran on the cores lately, by the processors' account, which is too coarse for one
- * sample. */
+/* Whether others ran on the cores lately: the processors' account is too coarse for one sample. */
 static bool others_run(struct bench_run *r)
 {
-	struct cpu_share share;
-	if (r->watched.known && 1e-9 * (double)clock_ns() - r->watched.wall_s < WATCH_S)
-		return r->watched_shared;
-	const struct cpu_load now = cpu_load_now();
-	r->watched_shared =
-		cpu_load_between(&r->watched, &now, &share) && cpu_load_was_shared(&share);
-	r->watched = now;
-	return r->watched_shared;
+	if (1e-9 * (double)clock_ns() - r->asked_s >= WATCH_S) {
+		const struct cpu_load now = cpu_load_now();
+		bench_note_load(r, &now);
+	}
+	return r->shared;
 }
 
 /* A sample that others disturbed is taken again, at most MAX_RETAKES times: the kernel's accounts
