@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
 
+from suite import starvation
 from suite.folder import open_own
 
 _STOP_GRACE_S = 5.0
+_PATIENCE = 4.0  # times its limit that a starved program may take
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -26,6 +28,7 @@ class Ended:
     code: int
     elapsed_s: float
     overran: bool
+    others: float = 0.0  # of one that overran: the share of its time in which others had the processors
 
 
 class StopSignals:
@@ -74,11 +77,12 @@ def launch(
     nice: int | None = None,
     environment: dict[str, str] | None = None,
 ) -> Ended:
-    """Run a program with its output in `log`. When we are asked to stop, or at the limit, which does not
-    count the time that others kept it from the processors, it gets SIGINT, and five seconds later its whole
-    group gets SIGKILL. `lock` is inherited; `started` is told the process; `tick` is called about once a
-    second. `nice` is the priority of the program and all that it starts; `environment` is added to ours."""
-    begin = time.monotonic()
+    """Run a program with its output in `log`. When we are asked to stop, or at the limit, it gets SIGINT, and
+    five seconds later its whole group gets SIGKILL. The limit does not count the time in which others had the
+    processors, as far as the whole is no longer than four limits. `lock` is inherited; `started` is told the
+    process; `tick` is called about once a second. `nice` is the priority of the program and all that it
+    starts; `environment` is added to ours."""
+    begin, cores = time.monotonic(), starvation.of_cores()
     with open(log, "wb", opener=open_own) as out:
         child = subprocess.Popen(
             command,
@@ -91,14 +95,15 @@ def launch(
             preexec_fn=None if nice is None else lambda: _take_priority(nice),
         )
     started(child.pid)
-    overran = False
+    overran, others = False, 0.0
     kill_at = None
     deadline = begin + limit_s
     with _Watch(child.pid, stop.wake) as watch:
         while not watch.ended():
             now = time.monotonic()
-            if now >= deadline:
-                deadline = begin + limit_s + _waited_s(child.pid)
+            if kill_at is None and now >= deadline:
+                others = starvation.share_of_others(child.pid, cores, now - begin)
+                deadline = begin + min(limit_s + others * (now - begin), _PATIENCE * limit_s)
             if kill_at is None and (stop.signum or now >= deadline):
                 overran = not stop.signum
                 signal_group(child.pid, signal.SIGINT)
@@ -113,18 +118,7 @@ def launch(
     signal_group(child.pid, signal.SIGKILL)
     code = child.wait()
     started(None)
-    return Ended(code, time.monotonic() - begin, overran)
-
-
-def _waited_s(pid: int) -> float:
-    """For a processor that others had: of the thread that waited longest, by the kernel's account."""
-    try:
-        return (
-            max(int(path.read_text().split()[1]) for path in Path(f"/proc/{pid}/task").glob("*/schedstat"))
-            / 1e9
-        )
-    except (OSError, ValueError, IndexError):
-        return 0.0  # there is none
+    return Ended(code, time.monotonic() - begin, overran, others if overran else 0.0)
 
 
 def _take_priority(nice: int) -> None:

@@ -441,8 +441,9 @@ class Run:
         say(
             f"{name}{count(cases, 'case')} in {duration.show(elapsed_s)}; programs: {words or 'none started'}"
         )
+        starved, told = self._starved(), ("failed",) if self.part else ("skipped", "failed")
         for program, outcome in outcomes.items():
-            if outcome["status"] in (("failed",) if self.part else ("skipped", "failed")):
+            if outcome["status"] in told or program in starved:
                 say(f"{name}{outcome['status']} {program}: {outcome['reason']}")
         if self.plan.soak:
             say(self._soaked())
@@ -453,9 +454,17 @@ class Run:
         go_on = self.part.go_on if self.part else how_to_go_on(self.folder)
         if self.stop.signum:
             say(f"stopped by {signal.Signals(self.stop.signum).name}; go on with: {go_on}")
+        if starved:
+            say(f"on a quieter machine, go on with: {go_on}")
         if self.disk_error:
             say(f"{self.disk_error}; what was written is complete")
             say(f"when it can be written, go on with: {go_on}")
+
+    def _starved(self) -> list[str]:
+        """Programs that were stopped though nobody stopped the run: others had the cores."""
+        if self.stop.signum:
+            return []
+        return [name for name, outcome in self.started.items() if outcome["status"] == "interrupted"]
 
     def _soaked(self) -> str:
         statuses = self.record_file.programs
@@ -487,9 +496,9 @@ class Run:
 
     def _judge(self, reported: int) -> int:
         """1 when a program failed or gave a wrong result, or a file of the report could not be written; 3
-        when nothing valid was measured, in a soak when nothing was checked, or with --strict when the verdict
-        of the report is doubtful. A page that is missing for want of a Python package was reported already
-        and does not count."""
+        when nothing valid was measured, in a soak when nothing was checked, when others had the cores until a
+        program's time was over, or with --strict when the verdict of the report is doubtful. A page that is
+        missing for want of a Python package was reported already and does not count."""
         if self.disk_error or any(o["status"] == "failed" for o in self.plan.outcomes.values()):
             return BAD
         if reported in (BAD, USAGE):
@@ -497,7 +506,7 @@ class Run:
         statuses = self.record_file.programs.values()
         if self.plan.soak and any(program_status.wrong for program_status in statuses):
             return BAD
-        if not any(
+        if self._starved() or not any(
             program_status.checked if self.plan.soak else program_status.valid for program_status in statuses
         ):
             return INCONCLUSIVE

@@ -20,6 +20,7 @@ from suite.programs import Program
 from suite.records import CannotWrite, ProgramStatus, RecordFile
 
 NO_SPACE = os.strerror(errno.ENOSPC)
+_STARVED_ABOVE = 0.5  # share of a program's time in which others had the processors
 
 
 class Starter:
@@ -93,10 +94,10 @@ class Starter:
         code = ended.code if ended.code >= 0 else 128 - ended.code
         began = program_status.starts > starts
         # A program that was stopped at its limit reports "interrupted", but the user did not interrupt it.
-        if status in ("failed", "skipped") and (not began or not program_status.ended or ended.overran):
-            self.end_for(
-                program, program_status.last_run if began else "", status, code, reason, ended.elapsed_s
-            )
+        if ended.overran or (status in ("failed", "skipped") and (not began or not program_status.ended)):
+            run = program_status.last_run if began else ""
+            said = status if began or status == "failed" else "skipped"
+            self.end_for(program, run, said, code, reason, ended.elapsed_s)
         outcome = _outcome(status, code, reason, len(program_status.done) - cases, ended.elapsed_s, budget_s)
         return {**outcome, "out_of_budget": program_status.out_of_budget}
 
@@ -167,6 +168,8 @@ def _what_happened(
     name: str, ended: launch.Ended, log: Path, stopped: bool, limit_s: float
 ) -> tuple[str, str]:
     """A status, and a reason unless it is ok."""
+    if ended.overran and ended.others > _STARVED_ABOVE:
+        return "interrupted", f"stopped: others had the cores for {100 * ended.others:.0f} % of its time"
     if ended.overran:
         return "failed", f"time limit: stopped after {duration.show(limit_s)}"
     if stopped and ended.code != OK:

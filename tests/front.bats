@@ -373,6 +373,43 @@ narrow() {
 	[[ $output == *"micro/a: failed: time limit"* ]]
 }
 
+# beside SHARE WORD...: measures, where others have this share of a program's time from its third case on, and had all before.
+beside() {
+	(cd "$root" && SHARE=$1 exec "$TEST_PYTHON" -c 'import os, pathlib, runpy
+from suite import launch, libraries, plan, report, starvation
+records = pathlib.Path(os.environ["BATS_TEST_TMPDIR"], "results", "records.jsonl")
+def share(*_):
+    return float(os.environ["SHARE"]) if records.exists() and records.read_text().count("\"case\", ") >= 3 else 1.0
+plan.GRACE_S, launch._PATIENCE = 0.1, float("inf")
+starvation.share_of_others = share
+libraries.offer = lambda: None
+report.build = lambda *given, **named: 0
+runpy.run_module("suite", run_name="__main__", alter_sys=True)' --cwd "$BATS_TEST_TMPDIR" "${@:2}")
+}
+
+@test "a program that is stopped because others had the cores is no failure: 3, and --resume goes on with it" {
+	fake micro/a hang
+	run --separate-stderr beside 0.6 run --budget 1s --out results
+	[ "$status" = 3 ]
+	[[ $stderr == *"programs: 1 interrupted"* ]]
+	[[ $stderr == *"interrupted micro/a: stopped: others had the cores for 60 % of its time"* ]]
+	[[ $stderr == *"on a quieter machine, go on with: ./gpusig run --resume "*results* ]]
+	records results | json '[(r["status"], r.get("by")) for r in rows if r["kind"] == "end"] == [("interrupted", None), ("interrupted", "driver")]' \
+		'len({r["run"] for r in rows}) == 1'
+	fake micro/a steady
+	run --separate-stderr measures run --resume results
+	[ "$status" = 0 ]
+	sound results
+}
+
+@test "a program that hangs while few others run has failed: 1" {
+	fake micro/a hang
+	run --separate-stderr beside 0.1 run --budget 1s --out results
+	[ "$status" = 1 ]
+	[[ $stderr == *"failed micro/a: time limit: stopped after"* ]]
+	records results | json '[(r["status"], r.get("by")) for r in rows if r["kind"] == "end"] == [("interrupted", None), ("failed", "driver")]'
+}
+
 @test "nothing valid is 3" {
 	fake micro/b invalid
 	run --separate-stderr measures run --budget 1s --out invalid
