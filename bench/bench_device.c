@@ -143,6 +143,29 @@ static void put_nominal(struct json *j, const struct dev_nominal *n)
 	json_object_end(j);
 }
 
+static void put_model_key(void *context, const char *key, const char *word, double number)
+{
+	if (word)
+		json_string(context, key, word);
+	else
+		json_number(context, key, number);
+}
+
+/* The devices of a list are of one model, so the first one has its keys. */
+static void put_model(struct bench_run *r, struct dev *dev)
+{
+	struct json *j = &r->json;
+	json_object_begin(j, "model");
+	json_string(j, "name", dev_props(dev)->model);
+	json_string(j, "contents", dev_props(dev)->model_contents);
+	if (dev == r->set.dev[0] && dev->ops->model_read) {
+		json_object_begin(j, "keys");
+		dev->ops->model_read(dev, put_model_key, j);
+		json_object_end(j);
+	}
+	json_object_end(j);
+}
+
 void bench_device_write(struct bench_run *r, struct dev *dev)
 {
 	const struct dev_props *p = dev_props(dev);
@@ -175,6 +198,8 @@ void bench_device_write(struct bench_run *r, struct dev *dev)
 	json_integer(j, "llc_bytes", p->llc_bytes);
 	put_nominal(j, &p->nominal);
 	json_bool(j, "virtual_time", bench_virtual(r));
+	if (p->model[0])
+		put_model(r, dev);
 	bench_telemetry_write(j, &state, false);
 	json_object_end(j);
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#define SCHEMA_VERSION "1.5.0"
+#define SCHEMA_VERSION "1.6.0"
 /* Samples of a variant in a record, which is a line that people read. Of more, every k-th is
  * kept. */
 #define SAMPLES_KEPT 1000u

@@ -106,7 +106,9 @@ struct dev_nominal {
  * are those of a kernel that needs few registers (blocking_kernel), with block_threads threads and
  * no shared memory; for any other kernel see dev_occupancy() and dev_wave_blocks(). */
 struct dev_props {
-	char name[256];   /* as the platform calls it */
+	char name[256]; /* as the platform calls it */
+	/* Of a model: its name and a hash of what it says, both without what a spec changes; "" */
+	char model[64], model_contents[20];
 	char bus[32];     /* PCI address, or "" */
 	char driver[128]; /* driver or library version, or "" */
 	char arch[32];    /* what kernels are compiled for: "sm_90", "gfx90a", or "" */
@@ -156,6 +158,9 @@ struct dev_props {
 	uint32_t gemm_tile_rows; /* rows of C in a block of a tiled GEMM; done_rows is a multiple */
 	uint32_t pass_block_bytes; /* of dev_pass_blocks(), for a block; 0: a wave is as fast */
 };
+
+/* Takes the value of a model's key: `word`, or `number` where that is NULL. */
+typedef void dev_model_put(void *context, const char *key, const char *word, double number);
 
 struct dev;
 struct dev_stream;
@@ -304,6 +309,8 @@ struct dev_ops {
 	int (*links_read)(struct dev *dev, struct dev_links *links);
 	int (*path_read)(struct dev *dev, struct dev *other, struct dev_path *path);
 	int (*health_read)(struct dev *dev, struct dev_telemetry *samples, size_t *count_p);
+	/* Give `put` every key of a model, as the spec changes it. */
+	void (*model_read)(struct dev *dev, dev_model_put *put, void *context);
 	const struct dev_tracking_ops *tracking; /* where a capability of its is set */
 };
 

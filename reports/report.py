@@ -354,6 +354,8 @@ def _provenance(signature: Json) -> List[Table]:
 
 
 def _device_text(key: str, value: Any) -> str:
+    if key == "model" and isinstance(value, dict):
+        return "%s, contents %s" % (value.get("name"), value.get("contents"))
     if isinstance(value, list):
         return ", ".join(str(v) for v in value)
     return fact_text(key, value) or "–"

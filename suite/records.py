@@ -19,7 +19,7 @@ from suite import damaged
 from suite.command_error import BAD, CommandError
 from suite.folder import open_own
 
-SCHEMA, VERSION = "gpusig.record", "1.5.0"
+SCHEMA, VERSION = "gpusig.record", "1.6.0"
 DONE = ("ok", "skipped")
 _BLOCK = 1 << 20
 

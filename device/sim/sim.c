@@ -8,6 +8,7 @@
 #include "lib/err.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -133,6 +134,8 @@ static void set_props(struct sim_dev *d)
 	struct dev_props *p = &d->base.props;
 	const struct sim_model *m = &d->model;
 	snprintf(p->name, sizeof(p->name), "simulated device (%s)", m->name);
+	snprintf(p->model, sizeof(p->model), "%s", m->base);
+	snprintf(p->model_contents, sizeof(p->model_contents), "%016" PRIx64, m->contents);
 	snprintf(p->blas, sizeof(p->blas), "sim, tiles of %u", m->gemm_tile);
 	p->caps = SIM_CAPS;
 	p->caps &= ~(m->copy_engines ? 0u : DEV_CAP_COPY_ENGINE);
@@ -350,6 +353,11 @@ static int sim_clock_rate(struct dev *dev, double *hz_p)
 	return sim_call_end(status);
 }
 
+static void sim_model_read(struct dev *dev, dev_model_put *put, void *context)
+{
+	sim_model_put_keys(&sim_of(dev)->model, put, context);
+}
+
 /* ------------------------------------------------------------------ memory */
 
 static int sim_alloc(struct dev *dev, enum dev_mem kind, uint64_t bytes, void **ptr_p)
@@ -491,5 +499,6 @@ const struct dev_ops sim_ops = {
 	.alloc_on_node = sim_alloc_on_node,
 	.links_read = sim_links_read,
 	.path_read = sim_path_read,
+	.model_read = sim_model_read,
 	.tracking = &sim_tracking_ops,
 };

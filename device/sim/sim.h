@@ -280,9 +280,12 @@ enum sim_links {
 };
 
 struct sim_model {
-	char name[64];
-	uint32_t data;    /* SIM_DATA_ */
-	uint32_t devices; /* that the machine has */
+	char name[64]; /* with the changes of a spec */
+	/* As the spec names it, without its changes: */
+	char base[64];
+	uint64_t contents; /* a hash of every key, wherever it is written */
+	uint32_t data;     /* SIM_DATA_ */
+	uint32_t devices;  /* that the machine has */
 	/* shape */
 	uint32_t units, slots_per_unit, copy_engines;
 	uint32_t host_engines; /* that copy up, and that copy down, at once; 0: all */

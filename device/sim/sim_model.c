@@ -361,7 +361,7 @@ free_text:
 	return status;
 }
 
-static int load_unchanged(const char *name, struct sim_model *model_p)
+static int load_named(const char *name, struct sim_model *model_p)
 {
 	char *text;
 	if (!strpbrk(name, "/.")) {
@@ -378,6 +378,16 @@ static int load_unchanged(const char *name, struct sim_model *model_p)
 	status = sim_model_parse(text, name, model_p);
 	free(text);
 	return status;
+}
+
+static int load_unchanged(const char *name, struct sim_model *model_p)
+{
+	int status = load_named(name, model_p);
+	if (status)
+		return status;
+	snprintf(model_p->base, sizeof(model_p->base), "%s", model_p->name);
+	model_p->contents = sim_model_hash(model_p);
+	return 0;
 }
 
 int sim_model_load(const char *spec, struct sim_model *model_p)

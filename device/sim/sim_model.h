@@ -5,6 +5,7 @@
 #ifndef GPUSIG_SIM_MODEL_H
 #define GPUSIG_SIM_MODEL_H
 
+#include "device/dev.h"
 #include "device/sim/sim.h"
 
 #include <stdbool.h>
@@ -67,6 +68,13 @@ int sim_model_read_value(const struct sim_position *p, const struct sim_key *k, 
 /* sim_links.c: the value of the key `links`; what all of a text says about links. */
 int sim_links_read_key(struct sim_position *p, const char *text, struct sim_model *m);
 int sim_links_complete(const struct sim_position *p, struct sim_model *m);
+
+/* A field of the model whose key is no word. */
+double sim_model_field(const struct sim_model *m, const struct sim_key *k);
+
+/* sim_model_keys.c: every key, also of single links, slow_down and lacks; a hash of them all. */
+void sim_model_put_keys(const struct sim_model *m, dev_model_put *put, void *context);
+uint64_t sim_model_hash(const struct sim_model *m);
 
 /* Without the blanks before and after it. */
 char *sim_model_trim(char *text);

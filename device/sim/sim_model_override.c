@@ -24,14 +24,6 @@ static double factor_of(const char *text)
 	return strcmp(end, "x") == 0 ? factor : NAN;
 }
 
-static double field_value(const struct sim_model *m, const struct sim_key *k)
-{
-	const void *field = (const char *)m + k->offset;
-	if (k->type == KEY_U32)
-		return *(const uint32_t *)field;
-	return k->type == KEY_REAL ? *(const double *)field : (double)*(const uint64_t *)field;
-}
-
 static double *pair_value(const struct sim_key *k, struct sim_pair *pair)
 {
 	if (k->offset == offsetof(struct sim_model, peer_bandwidth))
@@ -76,7 +68,7 @@ static bool apply_factor(const char *where, char *line, size_t capacity, struct 
 		return true;
 	const double factor = factor_of(sim_model_trim(value));
 	double *of_pair = *pair ? known_pair_value(m, k, sim_model_trim(pair)) : NULL;
-	const double before = of_pair ? *of_pair : field_value(m, k);
+	const double before = of_pair ? *of_pair : sim_model_field(m, k);
 	if (of_pair)
 		*of_pair = NAN;
 	if (isnan(factor))

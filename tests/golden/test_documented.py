@@ -31,6 +31,7 @@ FREE = (
     "run.primary[].where",
     "run.cliff.where",
     "run.provenance.environment",
+    "run.device[].model.keys",
     "run.device[].nominal.fma_flop_rate",
     "run.device[].nominal.gemm_flop_rate",
     "run.device[].state",

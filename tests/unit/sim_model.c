@@ -7,6 +7,8 @@
 #include "tests/unit/sim.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 static void good_models(void)
 {
@@ -272,6 +274,74 @@ static void specs_change_models(void)
 	sim_end();
 }
 
+struct wanted_key {
+	const char *name;
+	char word[16];
+	double number;
+	int found;
+};
+
+static void take_key(void *context, const char *key, const char *word, double number)
+{
+	struct wanted_key *wanted = context;
+	if (strcmp(key, wanted->name) != 0)
+		return;
+	snprintf(wanted->word, sizeof(wanted->word), "%s", word ? word : "");
+	wanted->number = number;
+	wanted->found++;
+}
+
+static struct wanted_key key_of(const struct sim_model *m, const char *name)
+{
+	struct wanted_key wanted = {.name = name};
+	sim_model_put_keys(m, take_key, &wanted);
+	return wanted;
+}
+
+/* A file of this text, as a spec names it. */
+static uint64_t contents_of(const char *text)
+{
+	struct sim_model m;
+	char path[] = "/tmp/gpusig-model.XXXXXX", spec[64];
+	const int fd = mkstemp(path);
+	expect(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	close(fd);
+	snprintf(spec, sizeof(spec), "%s?units=3", path);
+	ok(sim_model_load(spec, &m));
+	unlink(path);
+	return m.contents;
+}
+
+static void a_spec_changes_keys_and_not_contents(void)
+{
+	struct sim_model plain, m;
+	ok(sim_model_load("mi300x", &plain));
+	ok(sim_model_load("mi300x?peer_bandwidth=0.5x,peer_bandwidth 0>3=9e9,lacks=gemm,"
+			  "slow_down=engine 2,llc_writes=through",
+			  &m));
+	expect_str(m.base, "mi300x");
+	expect(m.contents == plain.contents && m.contents);
+	expect_near(key_of(&m, "peer_bandwidth").number, plain.peer_bandwidth / 2, 0);
+	expect_near(key_of(&m, "peer_bandwidth 0>3").number, 9e9, 0);
+	expect_near(key_of(&m, "slow_down engine").number, 2, 0);
+	expect(key_of(&m, "lacks gemm").found == 1 && !key_of(&plain, "lacks gemm").found);
+	expect_str(key_of(&m, "llc_writes").word, "through");
+	ok(sim_model_load("quiet?devices=8,links=torus:2x4", &m));
+	expect_str(key_of(&m, "links").word, "torus:2x4x1");
+	for (size_t i = 0; i < sim_key_count; i++)
+		expect(key_of(&m, sim_keys[i].name).found == 1);
+}
+
+static void contents_are_what_a_model_says(void)
+{
+	const uint64_t own = contents_of("like = h100\nunits = 100\n");
+	expect(own == contents_of("# of another year\nlike = h100\nunits =   100\n"));
+	expect(own != contents_of("like = h100\nunits = 101\n"));
+	expect(own != contents_of("like = h200\nunits = 100\n"));
+	expect(own != contents_of("like = h100\nunits = 100\npeer_latency_ns 1>0 = 7\n"));
+	expect(own != contents_of("like = h100\nunits = 100\nslow_down = gemm 2\n"));
+}
+
 static void capabilities_that_a_model_lacks_are_absent(void)
 {
 	double hz;
@@ -371,6 +441,8 @@ int main(void)
 	test(models_by_name);
 	test(built_in_models);
 	test(specs_change_models);
+	test(a_spec_changes_keys_and_not_contents);
+	test(contents_are_what_a_model_says);
 	test(capabilities_that_a_model_lacks_are_absent);
 	test(gemms_without_tiles_are_plain);
 	test(reserved_shared_memory_counts);
