@@ -15,7 +15,8 @@ from reports.compare import provenance
 from reports.compare.numbers import DIFFERENCE, RATIO, BadNumbers, Failed, Number, RunNumbers
 from reports.groups import GROUPS
 from reports.jsonl import BadRecord, Json, clean, is_number, is_version, read_object
-from reports.machine import main_device, name_of
+from reports.kind import kind_of
+from reports.machine import name_of
 from reports.metrics import FASTEST
 from reports.quantity import spell
 from reports.signature_file import MALFORMED, READS, SCHEMA
@@ -112,27 +113,6 @@ def _identity(signature: Json) -> Tuple[str, str]:
     return hashlib.sha256(repr(sorted(runs)).encode("utf-8", "replace")).hexdigest() if runs else "", started
 
 
-def _processor(fields: Json) -> str:
-    """Its name, and what tells apart those of one name, which virtual machines give to several, and those of
-    numbers alone. Not what nodes of one kind may differ in, such as how many cores are online."""
-    also = (
-        ("cpu_family", "cpu_model") if fields.get("cpu_family") else ("cache_l2_Unified", "cache_l3_Unified")
-    )
-    named = ["%s %s" % (spell(name), fields[name]) for name in also if fields.get(name)]
-    return ", ".join([str(fields.get("cpu") or "unknown")] + named)
-
-
-def _device(signature: Json) -> str:
-    """Kinds that differ are not compared."""
-    device = main_device(signature)
-    what = (
-        _processor(signature["provenance"]["fields"])
-        if device.get("backend") == "host"
-        else device.get("name") or "unknown"
-    )
-    return "%s: %s" % (signature["device"], what)
-
-
 def failed_of(signature: Json) -> Tuple[Failed, ...]:
     return tuple(
         Failed(
@@ -157,18 +137,19 @@ def _of(signature: Json, name: str, plan: Json, values: bool = True) -> RunNumbe
     numbers.update(_missing(signature))
     numbers = _ordered(numbers)
     numbers.update((key, number) for key, number in named.items() if not number.judged)
-    identity, started = _identity(signature)
+    (identity, started), kind = _identity(signature), kind_of(signature)
     return RunNumbers(
         name,
         SOURCE,
         numbers,
         identity,
         started,
-        name_of(signature),
-        _device(signature),
+        kind if signature["simulated"] else name_of(signature),
+        "%s: %s" % (signature["device"], kind),
         signature["simulated"] is True,
         provenance.of_signature(signature, plan),
         failed_of(signature),
+        kind,
     )
 
 

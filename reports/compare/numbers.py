@@ -73,12 +73,13 @@ class RunNumbers:
     identity: str = ""  # of this measurement: the same one counts once; empty: unknown
     started: str = ""  # ISO 8601
     machine: str = ""  # what it ran on, in words
-    device: str = ""  # kinds that differ are not compared
+    device: str = ""  # as --device has it, and its kind
     simulated: bool = False
     provenance: Mapping[str, str] = field(
         default_factory=dict
     )  # field -> text; one that is not known is absent
     failed: Tuple[Failed, ...] = ()
+    kind: str = ""  # of its devices: kinds that differ are not compared
 
 
 def failed_in(runs: Iterable[RunNumbers]) -> List[Failed]:

@@ -58,6 +58,7 @@ _KINDS: Dict[str, Tuple[str, ...]] = {
     ),
     "gpusig": ("version", "compiler", "flags", "hwloc", "nvcc"),
     "priority": ("nice",),
+    "model": (),
     "setting": ("setting",),
     "options": ("options",),
     "environment": (),
@@ -99,7 +100,7 @@ _LIVE_OF_DEVICES = _LIVE | {"memory_bytes"}  # what is free
 # When and where a job ran: different in every job, and the node is in the host name.
 _OF_A_JOB = {"SLURM_JOB_ID", "SLURM_JOB_NODELIST", "SLURM_NODELIST", "SLURMD_NODENAME"}
 _KIND_OF = {field: kind for kind, fields in _KINDS.items() for field in fields}
-HOSTNAME = "machine: hostname"
+HOSTNAME, DEVICES = "machine: hostname", "machine: devices"
 # What tells nodes, boards and jobs apart.
 _OWN = re.compile(r"\b(hostname|uuid|serial|bus|index)$", re.ASCII)
 _OWN_OF_JOB = re.compile(r"(^|_)(HOST|NODE|JOB|RANK|LOCALID|PROCID|TASK|PID)", re.ASCII)
@@ -123,9 +124,19 @@ def _field(name: str, where: str = "") -> str:
     return "%s: %s%s" % (_KIND_OF.get(name, "machine"), where, spell(name))
 
 
+def _of_model(model: Json) -> Dict[str, str]:
+    """What it says, of which all else that a simulated device tells of itself follows. `contents` are without
+    what a spec changes."""
+    found = {"model: %s" % key: _text(value) for key, value in model.get("keys", {}).items()}
+    return {"model: contents": _text(model.get("contents")), **found}
+
+
 def _of_devices(devices: Json) -> Dict[str, str]:
-    found = {}
+    found: Dict[str, str] = {}
     for place, device in devices.items():
+        if isinstance(device.get("model"), dict):
+            found = {**_of_model(device["model"]), **found}
+            continue
         where = "device %s " % place.rpartition("[")[2].rstrip("]") if len(devices) > 1 else "device "
         values = {
             name: value
@@ -155,7 +166,7 @@ def of_signature(signature: Json, plan: Json) -> Dict[str, str]:
     )
     devices = main_devices(signature)  # others are what single programs were given
     found.update(_of_devices(devices))
-    found["machine: devices"] = str(len(devices))
+    found[DEVICES] = str(len(devices))
     if plan.get("setting"):
         found["setting: setting"] = _text(plan["setting"])
     for name in ("full", "headline", "shapes", "only", "budget_s"):

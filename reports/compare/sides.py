@@ -15,7 +15,7 @@ from typing import Dict, Iterator, List, NamedTuple, Sequence, Tuple
 
 from reports.compare import foreign, gpusig
 from reports.compare.numbers import BadNumbers, RunNumbers
-from reports.compare.provenance import HOSTNAME
+from reports.compare.provenance import DEVICES, HOSTNAME
 from reports.jsonl import BadRecord, clean, read_object
 from reports.quantity import listing, plural
 
@@ -165,7 +165,8 @@ def check(compared: Sequence[Side], by_node: bool = False) -> None:
     for side in compared:
         for what, found in (
             ("tool", {run.source for run in side.runs}),
-            ("kind of device", {run.device for run in side.runs}),
+            ("kind of device", {run.kind for run in side.runs}),
+            ("number of devices", {run.provenance.get(DEVICES, "") for run in side.runs}),
             ("machine", {run.provenance.get(HOSTNAME, "") for run in side.runs if not by_node}),
         ):
             if len(found - {""}) > 1:
@@ -191,8 +192,11 @@ def _check_alike(then: RunNumbers, now: RunNumbers) -> None:
         raise BadNumbers(
             "a simulated and a measured machine do not compare: %s and %s" % (then.name, now.name)
         )
-    if then.device != now.device:
+    if then.kind != now.kind:
         raise BadNumbers("different kinds of device do not compare: %s and %s" % (then.device, now.device))
+    counts = [run.provenance.get(DEVICES, "") for run in (then, now)]
+    if counts[0] != counts[1]:
+        raise BadNumbers("different numbers of devices do not compare: %s and %s" % (counts[0], counts[1]))
 
 
 def _check_once(runs: Sequence[RunNumbers]) -> None:

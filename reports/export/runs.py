@@ -19,8 +19,10 @@ from reports.compare.sides import MAX_RUNS, SIGNATURE, Place, named, runs_under
 from reports.compare.verdict import matches
 from reports.groups import grouped
 from reports.jsonl import Json, clean, is_number
-from reports.machine import main_device, name_of, verdict
+from reports.kind import kind_of
+from reports.machine import main_device, main_devices, name_of, verdict
 from reports.moment import moment
+from reports.quantity import plural
 from reports.signature import Signature
 from reports.signature_file import MALFORMED
 from reports.spread import shown_interval
@@ -65,6 +67,7 @@ class Run:
     node: str
     device: str
     model: str  # the device's own name
+    kind: str
     simulated: bool
     started: Optional[datetime]  # in UTC
     values: Tuple[Value, ...]
@@ -82,7 +85,8 @@ class Run:
     @property
     def machine(self) -> Tuple[str, str, str, bool]:
         """What has to be the same for runs to be a series."""
-        return self.node, self.device, self.model, self.simulated
+        devices = plural(len(main_devices(self.signature)), "device")
+        return self.node, devices, self.kind, self.simulated
 
     @property
     def driver(self) -> str:
@@ -163,6 +167,7 @@ def _run(signature: Json, name: str, plan: Json) -> Run:
         clean(str(node))[:200] if node else UNKNOWN,
         str(signature["device"]),
         name_of(signature),
+        kind_of(signature),
         signature["simulated"] is True,
         _start(signature, plan),
         values,

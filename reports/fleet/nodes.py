@@ -50,9 +50,8 @@ class Node:
 
     @property
     def kind(self) -> str:
-        """Nodes of different kinds are not held against each other. The file of a model is no kind."""
-        run = self.runs[0]
-        return run.machine if run.simulated else run.device
+        """Nodes of different kinds are not held against each other."""
+        return self.runs[0].kind
 
 
 # ------------------------------------------------------------------ one node

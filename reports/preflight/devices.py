@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Dict, List, Optional
 
 from reports.jsonl import Json, clean
@@ -58,17 +57,10 @@ def _count(check: Check, node: Node, reference: Optional[Reference]) -> None:
     )
 
 
-def _kind(device: Json) -> str:
-    """Its name; of a simulated device without what differs from the model, which is what is to be found."""
-    return re.sub(r"\?[^)]*", "", str(device.get("name")))
-
-
 def _kinds(check: Check, node: Node, reference: Reference) -> None:
-    for place, (device, usual) in enumerate(zip(node.devices, reference.devices)):
-        if _kind(device) != _kind(usual):
-            check.bad(
-                "device %d is %s, and %s in the reference" % (place, device.get("name"), usual.get("name"))
-            )
+    for place, (kind, usual) in enumerate(zip(node.kinds, reference.kinds)):
+        if kind != usual:
+            check.bad("device %d is %s, and %s in the reference" % (place, kind, usual))
     here, known = _uuids(node.devices), _uuids(reference.devices)
     if set(here) & set(known) and len(here) == len(known):
         swapped = [uuid for uuid in here if uuid not in known]

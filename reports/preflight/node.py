@@ -11,6 +11,7 @@ from typing import Any, Dict, List, NamedTuple, Optional
 from reports.compare import gpusig, provenance
 from reports.compare.numbers import BadNumbers
 from reports.jsonl import BadRecord, Json, Reader, is_number, read_object
+from reports.kind import kinds_of_devices
 from reports.machine import main_devices
 from reports.preflight.reference import links_of_node
 from reports.quantity import spell
@@ -63,6 +64,7 @@ class Node:
     memory_bytes: float = 0.0  # of the host
     measured: List[Measured] = field(default_factory=list)
     failed: List[Failure] = field(default_factory=list)
+    kinds: List[str] = field(default_factory=list)  # of the devices
     unreadable: str = ""  # why the records give no signature
 
     @property
@@ -176,6 +178,7 @@ def of_records(path: Path, evidence: Json) -> Node:
         node.unreadable = str(why)
         return node
     node.devices, node.links = list(main_devices(signature).values()), links_of_node(signature)
+    node.kinds = kinds_of_devices(signature)
     node.provenance = provenance.of_signature(signature, {})
     node.memory_bytes = number_in(signature["provenance"]["fields"], "memory_bytes") or 0.0
     node.measured, node.failed = _measured(signature, _keys(records), _tries(records)), _failed(signature)

@@ -20,6 +20,7 @@ from reports.compare import noise, sides, verdict
 from reports.compare.gpusig import SOURCE
 from reports.compare.numbers import RATIO, BadNumbers, RunNumbers, refuse_wrong_results
 from reports.jsonl import Json, clean, is_number, read_object
+from reports.kind import kinds_of_devices
 from reports.machine import main_devices, name_of
 from reports.moderated import Variance
 from reports.preflight.threshold import KNOWN
@@ -79,6 +80,7 @@ class Reference:
         default_factory=dict
     )  # device -> what may be allocated, at the median
     notes: List[str] = field(default_factory=list)
+    kinds: List[str] = field(default_factory=list)  # of the devices
 
 
 def program_of(metric: str) -> str:
@@ -230,7 +232,7 @@ def _signature(cwd: Path, run: RunNumbers) -> Json:
 def _checked(side: sides.Side) -> None:
     for what, found in (
         ("tool", {run.source for run in side.runs}),
-        ("kind of device", {run.device for run in side.runs}),
+        ("kind of device", {run.kind for run in side.runs}),
     ):
         if len(found) > 1:
             raise BadNumbers(
@@ -276,6 +278,7 @@ def signature_of(cwd: Path, given: str) -> Reference:
         median([float(m) for m in memory if is_number(m)] or [0.0]),
         {place: median(own) for place, own in free.items()},
         ["%s left out" % text for text in side.left_out[:4]],
+        kinds_of_devices(typical),
     )
 
 

@@ -20,7 +20,8 @@ from reports.advise_comparison import labels
 from reports.compare import sides, verdict
 from reports.compare.numbers import RATIO, BadNumbers, Number, RunNumbers
 from reports.jsonl import Json, clean, is_number
-from reports.machine import main_device, main_devices
+from reports.kind import family_of
+from reports.machine import main_devices
 from reports.quantity import plural
 from reports.signature_file import MALFORMED
 from reports.student import quantile
@@ -101,11 +102,6 @@ def _signature(cwd: Path, run: RunNumbers) -> Tuple[Json, Path]:
         raise BadNumbers("scorecard: %s" % why) from None
 
 
-def kind_of(signature: Json) -> str:
-    backend = str(main_device(signature).get("backend") or signature["device"].partition(":")[0])
-    return backend if backend in ("host", "sim") else "gpu"
-
-
 def devices_of(signature: Json) -> int:
     return max(1, len(main_devices(signature)))
 
@@ -137,7 +133,7 @@ def _machine(cwd: Path, name: str, path: str) -> Machine:
             side,
             signatures,
             paths,
-            kind_of(first),
+            family_of(first),
             devices_of(first),
             first["simulated"] is True,
             _spread(side.runs, signatures),

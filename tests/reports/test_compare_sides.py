@@ -313,6 +313,45 @@ class Refused(Folders):
         (self.folder / "x.csv").write_text("metric,unit,better,value\na,s,lower,1\n")
         self.refused("numbers of different tools do not compare: gpusig and CSV", "host", "x.csv")
 
+    def test_gpus_of_other_kinds(self) -> None:
+        gpu = dict(synthetic.GPU, name="NVIDIA H100 80GB HBM3", units=132)
+        others = {"h200": {"name": "NVIDIA H200"}, "part": {"units": 16}, "newer": {"driver": "590.1"}}
+        for name, changes in {"h100": {}, **others}.items():
+            device = {**gpu, **changes}
+            self.run_in("%s/run-1" % name, speeds(name, spec="cuda:0", device=device))
+        self.refused("H100 80GB HBM3, 132 units and cuda:0: NVIDIA H200, 132 units", "h100", "h200")
+        self.refused("H100 80GB HBM3, 132 units and .* H100 80GB HBM3, 16 units", "h100", "part")
+        lines = [json.loads(line) for line in speeds("two", spec="cuda:0-1", device=gpu).splitlines()]
+        lines[0]["device"].append(dict(lines[0]["device"][0], index=1))
+        self.run_in("two/run-1", "".join(json.dumps(line) + "\n" for line in lines))
+        self.refused("different numbers of devices do not compare: 1 and 2", "h100", "two")
+        self.refused("mixes runs of more than one number of devices: 1 and 2", "h100", "two", "vs", "newer")
+        code, out, _ = self.compare("h100", "newer", "--factor", "driver")
+        self.assertNotEqual(code, 2)
+        self.assertRegex(" ".join(out.split()), "device driver, declared to differ.* 580.65.06 .* 590.1")
+
+    def simulated(self, name: str, model: str, contents: str = "0", **keys: Any) -> None:
+        own = {"name": model, "contents": contents * 16, "keys": {"units": 4, "links": "switch", **keys}}
+        device = {"name": "simulated device (%s)" % name, "model": own, "units": own["keys"]["units"]}
+        self.run_in("%s/run-1" % name, speeds(name, spec="sim:" + name, simulated=True, device=device))
+
+    def test_changed_keys_of_a_model_are_listed(self) -> None:
+        self.simulated("h100", "h100")
+        self.simulated("slow", "h100", units=3)
+        self.simulated("edited", "h100", contents="1")
+        self.simulated("h200", "h200")
+        sides_of = {name: sides.read(self.folder, [name]) for name in ("h100", "slow", "edited")}
+        differing = provenance.difference(sides_of["h100"].runs, sides_of["slow"].runs, [])
+        self.assertEqual(
+            differing["unexpected"], [{"field": "model: units", "before": ["4"], "after": ["3"]}]
+        )
+        declared = provenance.difference(sides_of["h100"].runs, sides_of["slow"].runs, ["model"])
+        self.assertEqual((len(declared["expected"]), declared["unexpected"]), (1, []))
+        edited = provenance.difference(sides_of["h100"].runs, sides_of["edited"].runs, [])
+        self.assertEqual([entry["field"] for entry in edited["unexpected"]], ["model: contents"])
+        sides.check([sides_of["h100"], sides_of["slow"]])
+        self.refused("different kinds of device do not compare: .*h100.* and .*h200", "h100", "h200")
+
     def processor(self, name: str, **fields: Any) -> None:
         """A run of a machine whose processor is known by these fields; None: the field is absent."""
         lines = [json.loads(line) for line in speeds(name).splitlines()]

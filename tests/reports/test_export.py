@@ -366,6 +366,17 @@ class Series(Exported):
         self.assertEqual(len(text.splitlines()), 3)
         self.assertIn("nights/n-2", notes[0])
 
+    def test_a_series_is_of_one_kind_and_number_of_devices(self) -> None:
+        one, other = self.series(2)
+        renamed = replace(other, model="as a later driver calls it", device=other.device + ":0")
+        self.assertEqual(len(series.export([one, renamed], False)[0].splitlines()), 3)
+        with self.assertRaisesRegex(BadNumbers, "differ: .* and another"):
+            series.export([one, replace(other, kind="another")], False)
+        devices = other.signature["devices"]
+        twice = {**devices, other.device + "[1]": devices[other.device + "[0]"]}
+        with self.assertRaisesRegex(BadNumbers, "differ: 1 device and 2 devices"):
+            series.export([one, replace(other, signature=dict(other.signature, devices=twice))], False)
+
     def test_runs_without_a_time_have_no_place(self) -> None:
         with self.assertRaisesRegex(BadNumbers, "nothing says when"):
             series.export([replace(run, started=None) for run in self.series(2)], False)

@@ -282,7 +282,7 @@ class Missing(unittest.TestCase):
     def test_kinds_are_judged_alone_and_said(self) -> None:
         nodes = fleet(random.Random(25), 20, 0.005, [{0: 3.0}] * 8)
         for node in nodes[12:]:
-            node.runs = [replace(run, device="test: another") for run in node.runs]
+            node.runs = [replace(run, kind="another") for run in node.runs]
         found = assessed(nodes)
         self.assertEqual((found["outcome"]["exit"], [kind["nodes"] for kind in found["kinds"]]), (0, [12, 8]))
         self.assertIn("2 kinds", found["outcome"]["reasons"][0])

@@ -84,6 +84,7 @@ def usual() -> reference.Reference:
         facts(),
         1024.0 * GIB,
         {i: 70.0 * GIB for i in range(8)},
+        kinds=["H100"] * 8,
     )
 
 
@@ -109,7 +110,14 @@ def found(**more: Any) -> node.Node:
         "elapsed_s": 12.0,
     }
     evidence.update(more)
-    return node.Node(evidence, [gpu(i) for i in range(8)], facts(), dict(PROVENANCE), 1024.0 * GIB)
+    return node.Node(
+        evidence,
+        [gpu(i) for i in range(8)],
+        facts(),
+        dict(PROVENANCE),
+        1024.0 * GIB,
+        kinds=["H100"] * 8,
+    )
 
 
 def texts(check: outcome.Check, of: str = outcome.BAD) -> List[str]:
@@ -139,7 +147,7 @@ class Devices(unittest.TestCase):
 
     def test_another_kind_a_replaced_board_and_less_memory(self) -> None:
         one = found()
-        one.devices[2]["name"] = "H100 PCIe"
+        one.kinds[2] = "H100 PCIe"
         one.devices[5]["uuid"] = "GPU-new"
         one.memory_bytes = 960.0 * GIB
         said = devices.check(one, usual())

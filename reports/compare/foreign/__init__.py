@@ -128,5 +128,6 @@ def read(path: Path, name: str) -> RunNumbers:
         started=found.started,
         machine=found.machine,
         device=found.device,
+        kind=found.device,
         provenance=found.provenance,
     )
