@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, Tuple
+from typing import TYPE_CHECKING, Dict, List, Tuple
 
 from reports.jsonl import Json
-from reports.signature import Signature
+
+if TYPE_CHECKING:
+    from reports.signature import Signature
 
 GROUPS: Dict[str, Tuple[str, ...]] = {
     "Compute": ("gemm/efficiency", "gemm/sustained", "gemm/split"),
@@ -35,6 +37,12 @@ GROUPS: Dict[str, Tuple[str, ...]] = {
     ),
 }
 _OTHERS = "Others"
+_GROUP_OF = {program: title for title, programs in GROUPS.items() for program in programs}
+
+
+def group_of(name: str) -> str:
+    """Of a number of a signature, "PROGRAM/METRIC" with or without "@DEVICE"."""
+    return _GROUP_OF.get(name.partition("@")[0].rpartition("/")[0], _OTHERS)
 
 
 def grouped(signature: Signature) -> List[Tuple[str, List[Tuple[str, Json]]]]:

@@ -5,8 +5,8 @@ Samples of one process share its memory layout and its minute, so the interval o
 about another run. The tries of a number are processes of their own, over the time of a run, and its value is
 their median: how much they differ tells what another such median would differ by. Few tries tell that
 roughly, so the variance of each number is drawn towards those of its family, as far as these are alike
-(moderated.py). Families are numbers of one unit, as rates, times and ratios that are formed inside a run move
-very differently. What moves between runs and not within one is not in it, so of numbers that come in
+(moderated.py). Families are the groups of the page (groups.py), as memory, links and starting work move very
+differently. What moves between runs and not within one is not in it, so of numbers that come in
 levels it holds fewer than it says (docs/reproduction/verdict.md has counts).
 """
 
@@ -15,17 +15,19 @@ from __future__ import annotations
 import math
 from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
+from reports.groups import group_of
 from reports.jsonl import Json
 from reports.moderated import Variance, moderated, prior_of, variance_of
 from reports.quantity import percent
 from reports.student import quantile
 
 LEAST = 8  # headline numbers with several tries, before a spread is stated
-_FAMILY = 4  # so many of a unit are a family of their own
+_FAMILY = 4  # so many of a group are a family of their own
 ASSUMED = "assumed from others"
 _MUCH = 2.0  # times as wide
 _REPEATS = 1e-3  # of the value: in virtual time, a narrower interval is rounding
 _EARLIER = 4.0
+_OF_MEDIANS = (1.0, 0.5, 0.449, 0.298, 0.287, 0.215)  # variances, of 1, 2, ... normal values
 _OF_IDEAL = "of_ideal"  # a fraction that may be 0 or less, which has no ratio
 
 
@@ -37,7 +39,10 @@ class Tried(NamedTuple):
 
 
 def variance_of_median(count: int) -> float:
-    """Of so many normal values of variance 1; within 3 % but for two, where it is 20 % too large."""
+    """Of so many normal values of variance 1; of more than six within 3 % where their number is odd, and
+    up to 10 % too large where it is even."""
+    if count <= len(_OF_MEDIANS):
+        return _OF_MEDIANS[count - 1]
     return math.pi / (2 * (count + math.pi / 2 - 1))
 
 
@@ -47,7 +52,7 @@ def is_difference(name: str, unit: str) -> bool:
 
 
 def _family(name: str, unit: str) -> str:
-    return "difference" if is_difference(name, unit) else unit or "ratio"
+    return "difference" if is_difference(name, unit) else group_of(name)
 
 
 def own_variance(name: str, tried: Tried) -> Variance:
@@ -80,8 +85,10 @@ def spread_of(tries: Mapping[str, Tried]) -> Optional[Json]:
     if known is None or known["metrics"] < LEAST:
         return None
     families["difference"] = differences
-    of = {unit: _prior(own) for unit, own in families.items() if sum(v.degrees > 0 for v in own) >= _FAMILY}
-    return dict(known, families={unit: prior for unit, prior in sorted(of.items()) if prior})
+    of = {
+        family: _prior(own) for family, own in families.items() if sum(v.degrees > 0 for v in own) >= _FAMILY
+    }
+    return dict(known, families={family: prior for family, prior in sorted(of.items()) if prior})
 
 
 def variance_for(name: str, tried: Tried, spread: Optional[Json]) -> Variance:
@@ -176,7 +183,7 @@ def sentence_of(spread: Optional[Json]) -> str:
         return "95 % confidence interval of the median; no distribution assumed."
     return (
         "95 %% interval of what another run of this machine would give, from how much the tries of a number "
-        "differ, with what others of its unit say (standard deviation between tries %s, as for %.1f degrees "
+        "differ, with what others of its group say (standard deviation between tries %s, as for %.1f degrees "
         "of freedom). It is to hold 95 %% of other runs; where numbers come in levels about 90 %% are "
         "reached."
     ) % (percent(spread["relative"]), spread["degrees"])

@@ -22,6 +22,7 @@ from reports.records import Case, Derived, Flag
 SAME = 0.1  # of the larger value; between single runs on a shared machine smaller differences mean nothing
 MOST = 50  # of one case, the latest; a run makes four, and the time to compare them grows with the square
 _BEST_FIRST = ("", NOISY, CONTENDED)
+_MEDIAN_HOLDS = 3  # a median of so many is not moved far by one that is noisy
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,8 @@ class Try:
 
 @dataclass(frozen=True)
 class Outcome:
-    """`value`: the median of the tries that count. `place`: of the latest of these, whose samples are shown.
-    `missing`: why there is none, although a try gave one."""
+    """`value`: the median of the tries that count. `place`: of the latest of these that has the best grade,
+    whose samples are shown. `missing`: why there is none, although a try gave one."""
 
     value: float
     place: int
@@ -69,7 +70,7 @@ def agree(a: Try, b: Try) -> bool:
 
 def hull(tries: Sequence[Try]) -> Tuple[Optional[float], Optional[float]]:
     """The least interval that holds every interval and every value; none where no try has one and the values
-    are equal."""
+    are equal. One try has its own."""
     ends = [end for t in tries for end in (t.low, t.high) if end is not None]
     values = [t.value for t in tries]
     if not ends and min(values) == max(values):
@@ -87,17 +88,20 @@ def outcome(tries: Sequence[Try], unit: str = "") -> Outcome:
     right = [i for i, t in enumerate(tries) if not t.why_invalid]
     if not right:
         return Outcome(tries[-1].value, len(tries) - 1, tries[-1].low, tries[-1].high)
-    grade = min((tries[i].grade for i in right), key=_BEST_FIRST.index)
-    graded = [i for i in right if tries[i].grade == grade]
-    places = [i for i in graded if not tries[i].elsewhere] or graded
+    calm = [i for i in right if tries[i].grade != CONTENDED]
+    first = min((tries[i].grade for i in right), key=_BEST_FIRST.index)
+    usable = calm if len(calm) >= _MEDIAN_HOLDS else [i for i in right if tries[i].grade == first]
+    places = [i for i in usable if not tries[i].elsewhere] or usable
     counted = [tries[i] for i in places]
-    low, high = hull(counted)
+    grade = min((t.grade for t in counted), key=_BEST_FIRST.index)
+    best = [i for i in places if tries[i].grade == grade]
+    values = tuple(t.value for t in counted)
+    low, high = hull([tries[i] if i in best else Try(tries[i].value) for i in places])
     apart = next(
         ((a, b) for i, b in reversed(list(enumerate(counted))) for a in counted[:i] if not agree(a, b)), None
     )
-    values = tuple(t.value for t in counted)
     found = Outcome(
-        median(values), places[-1], low, high, len(counted), grade, counted[-1].reason, values=values
+        median(values), best[-1], low, high, len(counted), grade, tries[best[-1]].reason, values=values
     )
     if grade == CONTENDED and len(counted) == 1:
         return replace(found, missing="contended, and no other try confirms it")

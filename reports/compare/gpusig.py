@@ -13,7 +13,7 @@ from typing import Any, Dict, Tuple
 from reports.causes import CONTENDED, NEUTRAL, UNAVAILABLE, WRONG_RESULT, completed
 from reports.compare import provenance
 from reports.compare.numbers import DIFFERENCE, RATIO, BadNumbers, Failed, Number, RunNumbers
-from reports.groups import GROUPS
+from reports.groups import GROUPS, group_of
 from reports.jsonl import BadRecord, Json, clean, is_number, is_version, read_object
 from reports.kind import kind_of
 from reports.machine import name_of
@@ -26,7 +26,6 @@ SOURCE = "gpusig"
 _CONTROL = "control"  # the folder that suite/repeats.py writes
 _OWN_SIZES = ("micro/memory", "micro/latency")  # their footprints follow from the caches of the machine
 _SIZE = re.compile(r"(?:, )?[0-9.,]+ [KMGT]?i?B\b")
-_GROUP_OF = {program: title for title, programs in GROUPS.items() for program in programs}
 
 
 def is_signature(value: Json) -> bool:
@@ -59,7 +58,7 @@ def number_of(name: str, entry: Json) -> Number:
         True,
         scale=scale,
         label=spell(metric),
-        group=_GROUP_OF.get(program, "Others"),
+        group=group_of(name),
         condition=condition,
         case=case_of(program, metric, condition),
         contended=entry.get("grade") == CONTENDED,
@@ -92,7 +91,7 @@ def _missing(signature: Json) -> Dict[str, Number]:
             neutral=entry["cause"] in NEUTRAL,
             reason=reason,
             label=spell(metric),
-            group=_GROUP_OF.get(program, "Others"),
+            group=group_of(name),
         )
     return found
 

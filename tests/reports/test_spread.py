@@ -77,13 +77,15 @@ class Spread(unittest.TestCase):
         quiet = [width for width, own in zip(widths, sigmas) if own == 0.01]
         self.assertLess(sum(quiet) / len(quiet), 2.3 * 1.96 * math.sqrt(2))
 
-    def test_a_family_of_one_unit_is_not_widened_by_another(self) -> None:
-        tries, _ = machine(3, [0.2] * 20 + [0.001] * 6)
-        spread = spread_of({n: Tried("s" if int(n[1:]) < 20 else "flop/s", v) for n, v in tries.items()})
+    def test_a_group_is_not_widened_by_another(self) -> None:
+        drawn, _ = machine(3, [0.2] * 20 + [0.001] * 6)
+        groups = ["gemm/split/"] * 20 + ["micro/memory/"] * 6
+        tries = {of + name: Tried("s", own) for of, (name, own) in zip(groups, drawn.items())}
+        spread = spread_of(tries)
         assert spread is not None
-        self.assertAlmostEqual(spread["families"]["flop/s"]["relative"], 0.001, delta=0.0005)
-        self.assertAlmostEqual(spread["families"]["s"]["relative"], 0.2, delta=0.1)
-        ends = of_another_run("x", 100.0, Tried("flop/s", [100.0]), spread)
+        self.assertAlmostEqual(spread["families"]["Memory"]["relative"], 0.001, delta=0.0005)
+        self.assertAlmostEqual(spread["families"]["Compute"]["relative"], 0.2, delta=0.1)
+        ends = of_another_run("micro/memory/x@sim", 100.0, Tried("s", [100.0]), spread)
         assert ends is not None
         self.assertLess(ends["run_high"] - ends["run_low"], 2)
 

@@ -62,11 +62,19 @@ class Examples(unittest.TestCase):
         self.assertEqual((found.place, found.tries, found.grade, found.reason), (0, 1, NOISY, "noisy: why"))
 
     def test_the_median_is_the_value_and_all_give_the_interval(self) -> None:
-        found = outcome([graded(NOISY, 1.0), clean(1.0), clean(1.02)])
+        found = outcome([graded(CONTENDED, 1.0), clean(1.0), clean(1.02)])
         self.assertEqual(
             (found.value, found.place, found.low, found.high, found.tries, found.grade),
             (1.01, 2, 0.99, 1.02 * 1.01, 2, ""),
         )
+
+    def test_among_three_or_more_a_noisy_one_counts_with_its_value_alone(self) -> None:
+        found = outcome([clean(1.0), clean(1.02), graded(NOISY, 1.06)])
+        self.assertEqual(
+            (found.value, found.place, found.low, found.high, found.tries, found.grade),
+            (1.02, 1, 0.99, 1.06, 3, ""),
+        )
+        self.assertEqual(outcome([clean(1.0), graded(NOISY, 1.06)]).tries, 1)
 
     def test_two_tries_that_differ_are_noisy(self) -> None:
         found = outcome([clean(41.2e9), clean(46.1e9)], "byte/s")
@@ -121,17 +129,22 @@ class Properties(unittest.TestCase):
             if not counted:
                 continue
             self.assertEqual(found.tries, len(counted))
-            self.assertIs(tries[found.place], counted[-1])
+            grade = min((t.grade for t in counted), key=GRADES.index)
+            self.assertIs(tries[found.place], [t for t in counted if t.grade == grade][-1])
             if found.low is None:
                 self.assertEqual(len({t.value for t in counted}), 1)
                 continue
             for t in counted:
                 self.assertTrue(found.low <= t.value <= found.high)
-                self.assertTrue(t.low is None or found.low <= t.low <= t.high <= found.high)
+                if t.low is not None and t.grade == grade:
+                    self.assertTrue(found.low <= t.low <= t.high <= found.high)
 
     @staticmethod
     def counted(tries: List[Try]) -> List[Try]:
         right = [t for t in tries if not t.why_invalid]
+        calm = [t for t in right if t.grade != CONTENDED]
+        if len(calm) > 2:
+            return calm
         return next((own for g in GRADES for own in [[t for t in right if t.grade == g]] if own), [])
 
     def test_no_try_that_does_not_count_changes_anything(self) -> None:
@@ -164,7 +177,7 @@ class Properties(unittest.TestCase):
             value = chance.uniform(0.5, 2.0)
             more = Try(value, value * 0.9, value * 1.1, "", counted[0].grade, counted[0].reason)
             before, after = outcome(tries), outcome([*tries, more])
-            self.assertEqual(after.tries, before.tries + 1)
+            self.assertGreater(after.tries, before.tries)
             if before.low is not None:
                 self.assertTrue(after.low <= before.low and before.high <= after.high)
             self.assertTrue(after.missing or not (before.missing and before.tries > 1))
