@@ -43,11 +43,12 @@ need_advice() { [ -e "${GPUSIG_BIN:-$root/bin}/libgpusig_advise.so" ] || skip 's
 	[ "$status" = 0 ]
 	json '[m["best"] for m in rows[0]["metrics"] if "gemm_f" in m["name"]] == [["plain"]]' \
 		'[m["best"] for m in rows[0]["metrics"] if m["name"] == "micro/memory/memory_triad_bandwidth"] == [["hot"]]' \
+		'rows[0]["counts"]["questions"] == 4' 'none([m["name"] for m in rows[0]["metrics"] if not m["unit"] and m["best"]])' \
 		'all(0.63 < m["ratios"]["hot"]["value"] < 0.71 for m in rows[0]["metrics"] if "gemm_f" in m["name"])' \
 		'any("Simulated" in s for s in rows[0]["sentences"])' < <(tr -d '\n' <<<"$output")
 	run --separate-stderr scorecard plain hot --html ''
 	[ "$status" = 0 ]
-	[[ ${lines[0]} == "Best in "*" headline numbers compared: "* ]]
+	[[ ${lines[0]} == "Of 4 questions, one vote each: "* ]]
 	for line in "${lines[@]}"; do [ "${#line}" -le 80 ]; done
 }
 
@@ -55,7 +56,9 @@ need_advice() { [ -e "${GPUSIG_BIN:-$root/bin}/libgpusig_advise.so" ] || skip 's
 	need_advice
 	run --separate-stderr scorecard A=plain B=plain --workload mix --format json --html ''
 	[ "$status" = 0 ]
-	json 'all(r["low"] <= 1 <= r["high"] for m in rows[0]["metrics"] if m["scale"] == "ratio" for r in m["ratios"].values())' \
+	json 'all(r["low"] <= 1 <= r["high"] for m in rows[0]["metrics"] for r in m["ratios"].values() if r)' \
+		'"answered by ./gpusig compare plain plain" in rows[0]["sentences"][0]' \
+		'none([s for s in rows[0]["sentences"] if "one vote each" in s])' \
 		'none([m["name"] for m in rows[0]["metrics"] if m["verdict"] == "best"])' 'len(rows[0]["workload"]["items"]) == 4' \
 		'all(own["speed"]["low"] <= 1 <= own["speed"]["high"] for line in [*rows[0]["workload"]["items"], rows[0]["workload"]["total"]]
 		  for own in line["machines"].values())' 'any("one machine, measured once" in n for n in rows[0]["notes"])' \
@@ -96,6 +99,14 @@ assert json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)'
 	[ "$status" = 0 ]
 	json 'rows[0]["workload"]["total"]["machines"]["hot"]["seconds"] is None' 'rows[0]["workload"]["common_items"] == 1' \
 		'"measured alone" in rows[0]["workload"]["items"][1]["machines"]["hot"]["reason"]' < <(tr -d '\n' <<<"$output")
+}
+
+@test "what is not measured has the command that measures it" {
+	need_advice
+	printf 'gemm 700x900x800 f64 count=100\nmemory triad 1G\n' >unmeasured
+	run --separate-stderr scorecard plain hot --workload unmeasured --html ''
+	[ "$status" = 0 ]
+	[[ $(tr '\n' ' ' <<<"$output") == *"To measure what hot lacks: ./gpusig run --device sim:$BATS_FILE_TMPDIR/hot.model --shape 700x900x800 --out hot-mix "* ]]
 }
 
 @test "wrong usage is one line, and 2" {

@@ -14,6 +14,7 @@ from reports.compare.numbers import BadNumbers
 from reports.jsonl import Json, clean
 from reports.scorecard import machines, metrics, page, price, workload, workload_file
 from reports.scorecard.card import Question, card
+from reports.scorecard.questions import votes
 from reports.signature_file import MALFORMED
 
 BAD, USAGE = 1, 2
@@ -73,9 +74,11 @@ def build(given: argparse.Namespace) -> Json:
     mix = None if items is None else workload.mix_of(found, items)
     prices = None
     if given.price is not None:
-        prices = price.of(found, given.cwd / given.price, clean(given.price), rows[0], mix)
+        asked = [vote.row for vote in votes(rows[0])]
+        prices = price.of(found, given.cwd / given.price, clean(given.price), asked, mix)
     names = [Path(clean(path or "")).name for path in (given.workload, given.price)]
-    return card(found, rows, Question(base, mix, names[0], prices, names[1]))
+    wanted = {} if mix is None or items is None else workload.wanted(found, items, mix)
+    return card(found, rows, Question(base, mix, names[0], prices, names[1], wanted))
 
 
 def main(arguments: List[str]) -> int:

@@ -3,8 +3,10 @@
 
 A machine is called better than another in a number where both hold: the whole interval of their ratio lies
 beyond the least effect that matters, and the p of Welch's test, adjusted by Benjamini-Hochberg over all pairs
-and numbers, is below the rate. The best are those that no other is better than. docs/method/verdicts.md,
-"Which machine is better?".
+and numbers, is below the rate; or where an error is not known, by a value that is far ahead. The best are
+those that no other is better than. A number without a unit is a ratio of a machine to itself, or a share of
+its own ideal: it describes the machine, and makes none better.
+docs/method/verdicts.md, "Which machine is better?".
 """
 
 from __future__ import annotations
@@ -15,14 +17,15 @@ from itertools import combinations
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from reports.compare import statistics
-from reports.compare.numbers import DIFFERENCE, Number
+from reports.compare.numbers import RATIO, Number
 from reports.groups import GROUPS
 from reports.quantity import plural
 from reports.scorecard.machines import CONFIDENCE, Held, Machine, held, number_of, shown
+from reports.scorecard.ranking import Rank, Ratio, is_ahead, rank
 from reports.student import quantile, two_sided_p
 
-RATE, LEAST_EFFECT = 0.05, 0.02
-BEST, EQUAL, OPEN, DESCRIBED = "best", "equal", "not told apart", "no better direction"
+RATE = 0.05
+DESCRIBED = "describes the machine"  # in place of a verdict, where nobody is better
 _DEGREES, _ALMOST_NORMAL = 10, 1000.0  # steps of the degrees of freedom, rounded down, and the most of them
 _AMONG_DEVICES = ("collectives/device_", "micro/peer_matrix", "overlap/ficco")
 # Groups whose numbers are of another thing on a CPU that plays a device, and why.
@@ -32,16 +35,6 @@ _HOST_DIFFERS = {
     "Overlap": "the host's copy engines are threads of the same cores",
     "Collectives": "the host's devices are parts of one CPU",
 }
-
-
-class Ratio(NamedTuple):
-    """How many times as good the first is as the second: above 1 is better whatever the direction; or the
-    difference, above 0."""
-
-    value: float
-    low: Optional[float]
-    high: Optional[float]
-    p: Optional[float]
 
 
 class Likeness(NamedTuple):
@@ -57,7 +50,8 @@ class Likeness(NamedTuple):
 
 @dataclass
 class Row:
-    """A number of the machines where it means the same, by name of the machine."""
+    """A number of the machines where it means the same, by name of the machine. Without a `rank` it describes
+    them."""
 
     name: str
     number: Number
@@ -68,8 +62,7 @@ class Row:
     better: Dict[Tuple[str, str], bool] = field(
         default_factory=dict
     )  # the first than the second, as judge() says
-    best: List[str] = field(default_factory=list)
-    verdict: str = ""
+    rank: Rank = Rank([], [], [], DESCRIBED)
 
 
 # ------------------------------------------------------------------ what may stand side by side
@@ -178,85 +171,74 @@ def _place(name: str) -> Tuple[int, str]:
 # ------------------------------------------------------------------ ratios
 
 
-def ratio_of(mine: Held, other: Held, scale: str, better: Optional[str]) -> Ratio:
+def ratio_of(mine: Held, other: Held, better: Optional[str]) -> Ratio:
     """Welch's interval and p. Exchanging both gives the inverse, and its ends exchanged."""
     sign = -1.0 if better == "lower" else 1.0
     change = sign * (mine.center - other.center)
     if mine.error is None or other.error is None:
-        return Ratio(shown(change, scale), None, None, None)
+        return Ratio(shown(change, RATIO), None, None)
     squares = (
         sorted((mine.error**2, other.error**2)),
         (mine.error**4 / mine.degrees, other.error**4 / other.degrees),
     )
     error = math.sqrt(sum(squares[0]))
     if not error:
-        return Ratio(shown(change, scale), shown(change, scale), shown(change, scale), 0.0 if change else 1.0)
+        value = shown(change, RATIO)
+        return Ratio(value, value, value, 0.0 if change else 1.0)
     tail = sum(sorted(squares[1]))
     degrees = max(min(mine.degrees, other.degrees), error**4 / tail if tail else mine.degrees)
     degrees = math.floor(degrees * _DEGREES) / _DEGREES if degrees < _ALMOST_NORMAL else _ALMOST_NORMAL
     half = quantile(CONFIDENCE, degrees) * error
     return Ratio(
-        shown(change, scale),
-        shown(change - half, scale),
-        shown(change + half, scale),
+        shown(change, RATIO),
+        shown(change - half, RATIO),
+        shown(change + half, RATIO),
         two_sided_p(change / error, degrees),
     )
 
 
-def limits(scale: str) -> Tuple[float, float]:
-    """Of what does not matter, as a ratio or a difference."""
-    return (
-        (-LEAST_EFFECT, LEAST_EFFECT) if scale == DIFFERENCE else (1 / (1 + LEAST_EFFECT), 1 + LEAST_EFFECT)
-    )
+def is_judged(number: Number) -> bool:
+    """Users want it high, or low."""
+    return bool(number.unit) and number.scale == RATIO and number.better in ("higher", "lower")
 
 
 def _compare(row: Row) -> None:
-    better = row.number.better
     for one, other in combinations(sorted(row.values), 2):
         for pair in ((one, other), (other, one)):
-            row.ratios[pair] = ratio_of(row.values[pair[0]], row.values[pair[1]], row.number.scale, better)
+            row.ratios[pair] = ratio_of(row.values[pair[0]], row.values[pair[1]], row.number.better)
 
 
 def _judge(row: Row, adjusted: Dict[Tuple[str, str], float]) -> None:
-    low, high = limits(row.number.scale)
     for pair, ratio in row.ratios.items():
-        row.better[pair] = ratio.low is not None and ratio.low > high and adjusted[tuple(sorted(pair))] < RATE  # type: ignore
-    row.best = [
-        name for name in sorted(row.values) if not any(row.better.get((other, name)) for other in row.values)
-    ]
-    if row.number.better not in ("higher", "lower"):
-        row.best, row.better, row.verdict = [], dict.fromkeys(row.better, False), DESCRIBED
-    elif len(row.best) == 1:
-        row.verdict = BEST
-    else:
-        within = all(
-            r.low is not None and r.high is not None and low <= r.low and r.high <= high
-            for pair, r in row.ratios.items()
-            if set(pair) <= set(row.best)
-        )
-        row.verdict = EQUAL if within else OPEN
+        by_chance = ratio.p is not None and adjusted[tuple(sorted(pair))] >= RATE  # type: ignore[index]
+        row.better[pair] = is_ahead(ratio) and not by_chance
+    unknown = [name for name, own in row.values.items() if own.error is None]
+    row.rank = rank(list(row.values), unknown, row.ratios, row.better.__getitem__)
 
 
 def judge(rows: Sequence[Row]) -> None:
-    """The family is every pair of machines in every number. What has no p counts as a test that found
-    nothing."""
-    for row in rows:
+    """The family is every pair of machines in every number that users want high or low. What has no p counts
+    as a test that found nothing."""
+    judged = [row for row in rows if is_judged(row.number)]
+    for row in judged:
         _compare(row)
     pairs = [
-        (index, pair) for index, row in enumerate(rows) for pair in sorted(row.ratios) if pair[0] < pair[1]
+        (index, pair) for index, row in enumerate(judged) for pair in sorted(row.ratios) if pair[0] < pair[1]
     ]
-    ps = [rows[index].ratios[pair].p for index, pair in pairs]
-    adjusted: List[Dict[Any, float]] = [{} for _ in rows]
+    ps = [judged[index].ratios[pair].p for index, pair in pairs]
+    adjusted: List[Dict[Any, float]] = [{} for _ in judged]
     for (index, pair), p in zip(pairs, statistics.adjusted([1.0 if p is None else p for p in ps])):
         adjusted[index][pair] = p
-    for row, own in zip(rows, adjusted):
+    for row, own in zip(judged, adjusted):
         _judge(row, own)
 
 
 def reference_of(row: Row, base: Optional[str]) -> Optional[str]:
-    """What ratios of the row are shown against: the base, or the best value; None where the base is not in
-    it."""
+    """What ratios of the row are shown against: the base, or the best value. None where there are none, or
+    the base is not in it."""
+    if row.rank.verdict == DESCRIBED:
+        return None
     if base is not None:
         return base if base in row.values else None
     sign = -1.0 if row.number.better == "lower" else 1.0
-    return max(sorted(row.values), key=lambda name: (sign * row.values[name].center, name in row.best))
+    return max(sorted(row.values), key=lambda name: (sign * row.values[name].center, name in row.rank.best))

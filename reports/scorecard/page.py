@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, List, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from reports.blocks import (
     PAGE,
@@ -23,13 +23,23 @@ from reports.blocks import (
     terminal,
     terms,
 )
-from reports.compare.numbers import DIFFERENCE
-from reports.compare.wording import difference_text
 from reports.jsonl import Json
-from reports.quantity import digits, half_width, human, listing, percent, plural
+from reports.quantity import human, listing, percent, plural
 from reports.scorecard.drawing import draw, reach_of
-from reports.scorecard.metrics import BEST, DESCRIBED, EQUAL, OPEN
+from reports.scorecard.metrics import DESCRIBED
+from reports.scorecard.price import LIFE_YEARS, MONEY
+from reports.scorecard.questions import QUESTIONS
+from reports.scorecard.ranking import BEST, EQUAL, FAR, OPEN, UNRANKED
 from reports.scorecard.rules import NO, UNKNOWN, YES
+from reports.scorecard.wording import (
+    bought_text,
+    cost_text,
+    price_text,
+    ratio_text,
+    seconds_text,
+    steps_text,
+    value_text,
+)
 from reports.svg import markup
 
 _LEFT_OUT = (40, 400)  # numbers, in a terminal and on a page
@@ -47,13 +57,13 @@ _METHOD = (
     (
         "Value",
         "Of one run, with the 95 % interval of what another run would give, from its second tries; of "
-        "several runs their mean, with Student's interval.",
+        "several runs their mean, with Student's interval. An interval without width is left out: times of "
+        "models repeat.",
     ),
     (
         "Ratio",
         "How many times as good as the reference, whether higher or lower is better: 1 is equal, below "
-        "1 is worse. Where a value may be 0 or less it is a difference, below 0 is worse. The interval "
-        "is Welch's, 95 %.",
+        "1 is worse. The interval is Welch's, 95 %.",
     ),
     (
         "Best",
@@ -66,62 +76,50 @@ _METHOD = (
         "tell.",
     ),
     (
+        "Not ranked",
+        "Its error is not known: it is never among the best, and behind only where its value is more than %g "
+        "times worse." % FAR,
+    ),
+    (
+        "Question",
+        "Each has one vote, by its main number: several numbers of one thing would count it several times.",
+    ),
+    (
+        "Describes",
+        "A number without a unit is a ratio of a machine to itself, or a share of its own ideal. It is "
+        "better where the other half is worse, so nobody is best in it.",
+    ),
+    (
         "Mix",
         "GEMMs and their communication are predicted from each machine's curves, copies and messages "
         "read from them, memory and launches from headline numbers. The errors within a machine are "
         "taken to be alike, those of two machines independent.",
     ),
     (
-        "Unbeaten",
+        "Cost of a step",
+        "A step is the mix once. Of what is rented, price times time; what is bought is written off in %d "
+        "years of work without a pause. Steps: how often the mix runs for %g of rent, or in a day for %g of "
+        "the price." % (LIFE_YEARS, MONEY, MONEY),
+    ),
+    (
+        "Beaten",
         "One machine beats another if it is better in one of speed, price and power, and worse in "
         "none of those known of both.",
     ),
 )
 
-# ------------------------------------------------------------------ wording
-
-
-def _value_text(held: Json, unit: str) -> str:
-    width = half_width(held["value"], held["low"], held["high"], unit)
-    return "%s%s" % (human(held["value"], unit), " " + width if width else "")
-
-
-def _ratio_format(value: float) -> Callable[[float], str]:
-    """Of a value and its ends."""
-    return (
-        (lambda v: "%.3f" % v) if 0.9 <= value < 1.1 else (lambda v: "%.2f" % v) if value < 9.995 else digits
-    )
-
-
-def _ratio_text(ratio: Optional[Json], scale: str, unit: str) -> str:
-    """ "0.86 (0.84 to 0.88)"; nothing of a machine against itself."""
-    if ratio is None:
-        return "–"
-    number = (lambda v: difference_text(v, unit)) if scale == DIFFERENCE else _ratio_format(ratio["value"])
-    if ratio["low"] is None or ratio["high"] is None:
-        return "%s (interval not known)" % number(ratio["value"])
-    return "%s (%s to %s)" % (number(ratio["value"]), number(ratio["low"]), number(ratio["high"]))
-
-
-def _seconds_text(own: Json) -> str:
-    if own["seconds"] is None:
-        return "no answer"
-    return _value_text({"value": own["seconds"], "low": own["low"], "high": own["high"]}, "s")
-
-
-def _money_text(own: Json) -> str:
-    return "–" if own["price"] is None else "%s %s" % ("{:,.10g}".format(own["price"]), own["currency"])
-
-
-def _cost_text(own: Json) -> str:
-    """Of what is rented, money; of what is bought, money times seconds: it only compares."""
-    if own["time_price"] is None:
-        return "–"
-    unit = own["currency"][:-2] if own["currency"].endswith("/h") else own["currency"] + " s"
-    return "%s %s" % (digits(own["time_price"]), unit)
-
-
 # ------------------------------------------------------------------ blocks
+
+
+def _verdict(number: Json, name: str) -> Tuple[str, str]:
+    """The class of a machine in a number or a line, and its word."""
+    if name in number["behind"]:
+        return "behind", ""
+    if name in number["unranked"]:
+        return "unranked", UNRANKED
+    if name not in number["best"]:
+        return "none", ""
+    return "best" if number["verdict"] == BEST else "tie", _WORDS[number["verdict"]]
 
 
 def _machine_row(
@@ -134,22 +132,11 @@ def _machine_row(
     notes: Sequence[str],
 ) -> Row:
     """What a machine has, and its ratio to the reference."""
-    scale, verdict = number.get("scale", ""), number["verdict"]
-    text = "–"
-    if ratio is not None or "scale" in number:
-        same = "0" if scale == DIFFERENCE else "1"
-        text = same if name == number["reference"] else _ratio_text(ratio, scale, number.get("unit", ""))
-    css = (
-        "none"
-        if verdict not in _WORDS
-        else "behind"
-        if name not in number["best"]
-        else ("best" if verdict == BEST else "tie")
-    )
+    css, word = _verdict(number, name)
+    text = "1" if name == number["reference"] else ratio_text(ratio)
     graph = ""
     if ratio is not None and drawn:
-        graph = markup(draw(ratio, scale, reach, "%s: %s" % (name, text), "v-" + css))
-    word = _WORDS[verdict] if css in ("best", "tie") else ""
+        graph = markup(draw(ratio, reach, "%s: %s" % (name, text), "v-" + css))
     return row(
         name,
         value,
@@ -172,31 +159,34 @@ def _numbers(caption: str, value: str, ratio: str, rows: Sequence[Any]) -> Table
     return Table(caption, heads, rows, "numbers", scrolls=False, most=(10**6, 10**6))
 
 
-def _metrics(card: Json, drawn: bool) -> List[Any]:
+def _metrics(metrics: Sequence[Json], drawn: bool) -> List[Any]:
     rows: List[Any] = []
     group = ""
-    for number in card["metrics"]:
+    for number in metrics:
         rows += [Head(number["group"])] * (number["group"] != group)
         group = number["group"]
-        below = [number["condition"], "neither is better" if number["verdict"] == DESCRIBED else ""]
         label = number["label"] + _ARROWS.get(number["better"], "")
+        below = [number["condition"], DESCRIBED if number["verdict"] == DESCRIBED else ""]
+        if number["question"]:
+            label, below = number["question"] + _ARROWS.get(number["better"], ""), [number["label"], *below]
         rows.append(Head(label, ", ".join(filter(None, below)), 1, number["name"]))
-        reach = reach_of(list(number["ratios"].values()), number["scale"])
+        reach = reach_of(list(number["ratios"].values()))
         lost = ["%s is not compared: %s" % pair for pair in number["not_compared"].items()]
         last = list(number["machines"])[-1]
         for name, held in number["machines"].items():
-            value, notes = _value_text(held, number["unit"]), [held["reason"], *lost * (name == last)]
+            value = value_text(held["value"], held["low"], held["high"], number["unit"])
+            notes = [held["reason"], *lost * (name == last)]
             rows.append(_machine_row(number, name, value, number["ratios"][name], reach, drawn, notes))
     return rows
 
 
 def _line(line: Json, label: str, drawn: bool) -> List[Any]:
-    reach = reach_of([own["speed"] for own in line["machines"].values()], "")
+    reach = reach_of([own["speed"] for own in line["machines"].values()])
     return [
         Head(label, level=1),
         *(
             _machine_row(
-                line, name, _seconds_text(own), own["speed"], reach, drawn, [own["reason"], *own["notes"]]
+                line, name, seconds_text(own), own["speed"], reach, drawn, [own["reason"], *own["notes"]]
             )
             for name, own in line["machines"].items()
         ),
@@ -206,88 +196,124 @@ def _line(line: Json, label: str, drawn: bool) -> List[Any]:
 def _mix(mix: Optional[Json], drawn: bool) -> List[Any]:
     if mix is None:
         return []
-    rows = [Head("Total"), *_line(mix["total"], "All %s" % plural(len(mix["items"]), "item"), drawn)]
+    rows = _line(mix["total"], "All %s" % plural(len(mix["items"]), "item"), drawn)
     if mix["common"] is not None:
         rows += _line(mix["common"], "The %d that every machine answers" % mix["common_items"], drawn)
-    rows += [Head("Items"), *(own for line in mix["items"] for own in _line(line, line["text"], drawn))]
-    return [
-        Text(
-            "Predicted times with half of their 95 % interval, and the speed against the fastest. A total is "
-            "only of "
-            "machines that answer every item.",
-            "question",
-        ),
-        _numbers("Times of the mix", "time", "speed", rows),
-    ]
+    said = "Predicted times with half of their 95 % interval, and the speed against the fastest."
+    return [Text(said, "question"), _numbers("Times of the mix", "time", "speed", rows)]
 
 
-def _scores(card: Json, names: Sequence[str]) -> List[Any]:
-    def score(own: Json, of: int) -> Cell:
-        if not own["numbers"]:
-            return Cell("–")
-        less = "; of %d" % own["numbers"] if own["numbers"] < of else ""
-        return Cell(
-            "%d best" % own["best"],
-            "%d tie, %d behind%s" % (own["shared"], own["behind"], less),
-            css="leads" if own["best"] else "",
-        )
-
-    rows = [
-        row(
-            entry["group"],
-            "%d" % entry["numbers"],
-            *(score(entry["machines"][name], entry["numbers"]) for name in names),
-        )
-        for entry in card["counts"]
-    ]
-    heads = [Column("question"), Column("numbers", ""), *columns(*names, css="machine")]
-    return (
-        [
-            Text(
-                "Numbers in which a machine is the best alone, ties with the best, and is behind.", "question"
-            ),
-            Table("Numbers by question and machine", heads, rows, "scores"),
-        ]
-        if card["metrics"]
-        else []
-    )
+def _items(mix: Optional[Json], drawn: bool) -> List[Any]:
+    if mix is None:
+        return []
+    rows = [own for line in mix["items"] for own in _line(line, line["text"], drawn)]
+    return [_numbers("Times of its pieces", "time", "speed", rows)]
 
 
 def _prices(prices: Optional[Json]) -> List[Any]:
     if prices is None:
         return []
+    of = next((own["buys"]["of"] for own in prices["machines"].values() if own["buys"]), "")
     rows = [
         row(
             name,
-            human(own["seconds"], "s"),
-            _money_text(own),
-            Cell(human(own["power"], "W"), own["power_source"]),
-            _cost_text(own),
+            seconds_text(own),
+            price_text(own),
+            " ".join([human(own["power"], "W"), *["(%s)" % own["power_source"]] * bool(own["power_source"])]),
+            cost_text(own),
+            steps_text(own),
             human(own["energy"], "J"),
-            Cell(listing(own["beaten_by"]) or "none", css="says"),
+            bought_text(own),
+            listing(own["beaten_by"]) or "none",
         )
         for name, own in prices["machines"].items()
     ]
-    heads = columns("time", "price", "power", "time × price", "energy", css="")
-    said = "Speed by %s. Compared: %s. Never read one column alone."
+    heads = [
+        Column("machine"),
+        Column("time", "time"),
+        Column("price", "price"),
+        Column("power", "power", under=True),
+        Column("cost of a step", "cost"),
+        Column("steps", "steps", under=True),
+        Column("energy of a step", "energy"),
+        Column("against %s" % of if of else "price for speed", "word bought"),
+        Column("beaten by", "word beaten"),
+    ]
+    said = "Speed by %s. Weighed: %s. Never read one column alone."
     return [
         Text(said % (prices["speed"], ", ".join(prices["criteria"]) or "nothing"), "question"),
-        Table(
-            "Speed, price and power of each machine", [Column("machine"), *heads, Column("beaten by")], rows
-        ),
+        Table("Speed, price and power of each machine", heads, rows, "prices", scrolls=False),
         Items(prices["notes"]),
     ]
 
 
-def _rules(card: Json, names: Sequence[str]) -> List[Any]:
-    def cell(own: Json) -> Cell:
-        return Cell(own["holds"], own["text"], _ICONS[own["holds"]], css=own["holds"])
+def _counts(card: Json) -> List[Any]:
+    """One row a machine, so that a narrow page shows all."""
+    rows = [
+        row(name, *("%d" % own[key] for key in ("best", "shared", "behind", "unranked")))
+        for name, own in card["counts"]["machines"].items()
+    ]
+    heads = [Column("machine"), *columns("best", "tie", "behind", "not ranked", css="")]
+    return [Table("Questions by machine, of %d" % card["counts"]["questions"], heads, rows, titled=True)]
 
-    rows = [row(entry["rule"], *(cell(entry["machines"][name]) for name in names)) for entry in card["rules"]]
+
+def _questions(card: Json, drawn: bool) -> List[Any]:
+    places = list(QUESTIONS)
+    asked = sorted(
+        (number for number in card["metrics"] if number["question"]),
+        key=lambda number: places.index(number["question"]),
+    )
+    return [
+        Text(_how_to_read(card), "question"),
+        _numbers("Every question", "value", "ratio", _metrics(asked, drawn)),
+        *_counts(card),
+    ] * bool(asked)
+
+
+def _others(card: Json, drawn: bool) -> List[Any]:
+    others = [number for number in card["metrics"] if not number["question"]]
+    said = (
+        "Numbers without a unit compare a machine with itself: they describe it, and nobody is best in them."
+    )
+    return [
+        Text(said, "question"),
+        _numbers("Every other number", "value", "ratio", _metrics(others, drawn)),
+    ] * bool(others)
+
+
+def _how_to_read(card: Json) -> str:
+    settings = card["settings"]
+    return (
+        "Each question by its main number: the value with half of its 95 %% interval, then how many times as "
+        "good as that of %s, with its interval: below 1 is worse, whether higher (↑) or lower (↓) is better. "
+        "Best: no other is better by an interval that lies whole beyond %s."
+        % (settings["base"] or "the best value", percent(settings["least_effect"]))
+    )
+
+
+def _rules(card: Json) -> List[Any]:
+    """Machines of which the same is said stand in one row, so that a narrow page shows all."""
+    rows: List[Any] = []
+    everywhere = []
+    for entry in card["rules"]:
+        said: Dict[Tuple[str, str], List[str]] = {}
+        for name, own in entry["machines"].items():
+            said.setdefault((own["holds"], own["text"]), []).append(name)
+        if list(said) == [(YES, "")]:
+            everywhere.append(entry["rule"])
+            continue
+        rows.append(Head(entry["rule"], level=1))
+        rows += [
+            row(listing(names, len(names)), Cell(holds, text, _ICONS[holds], css=holds))
+            for (holds, text), names in said.items()
+        ]
     stated = "To be stated by the seller, since no signature shows it: %s." % "; ".join(card["statements"])
+    held = "These hold on every machine: %s." % "; ".join(everywhere)
+    heads = columns("machine", "holds")
     return [
         Text("What has to hold before these numbers count, as far as the signatures show it.", "question"),
-        Table("Run rules by machine", columns("rule", *names), rows, "rules"),
+        *[Text(held)] * bool(everywhere),
+        Table("Run rules by machine", heads, rows, "rules", scrolls=False),
         Text(stated),
     ]
 
@@ -332,22 +358,6 @@ def _about(machine: Json) -> str:
     return "%s: %s; %s; gpusig %s" % (machine["name"], machine["device"], runs, listing(machine["versions"]))
 
 
-def _every(card: Json, drawn: bool) -> List[Any]:
-    settings = card["settings"]
-    said = (
-        "Values with half of their 95 %% interval, then how many times as good as that of %s, with its "
-        "interval: below 1 "
-        "is worse, whether higher (↑) or lower (↓) is better. Where a value may be 0 or less it is the "
-        "difference. Best: "
-        "no other is better by an interval that lies whole beyond %s."
-        % (settings["base"] or "the best value", percent(settings["least_effect"]))
-    )
-    return [
-        Text(said, "question"),
-        _numbers("Every compared number", "value", "ratio", _metrics(card, drawn)),
-    ] * bool(card["metrics"])
-
-
 def _page(card: Json, drawn: bool) -> Page:
     names, settings, mix = (
         [machine["name"] for machine in card["machines"]],
@@ -362,11 +372,12 @@ def _page(card: Json, drawn: bool) -> Page:
     )
     machines = Group("columns", "", [_machine(machine) for machine in card["machines"]])
     parts = [
-        Group("section", "Best at what", _scores(card, names), "scores"),
         Group("section", "The mix of %s" % mix["file"] if mix else "", _mix(mix, drawn), "mix"),
-        Group("section", "Speed, price and power", _prices(card["price"]), "price"),
-        Group("section", "Run rules", _rules(card, names), "rules"),
-        Group("section", "Every number", _every(card, drawn), "numbers"),
+        Group("section", "Time, price and power", _prices(card["price"]), "price"),
+        Group("section", "The pieces of the mix", _items(mix, drawn), "items"),
+        Group("section", "Best at what", _questions(card, drawn), "questions"),
+        Group("section", "Run rules", _rules(card), "rules"),
+        Group("section", "Other numbers", _others(card, drawn), "numbers"),
         Group("section", "Could not be compared", _left_out(card), "left-out"),
         Group("section", "Machines", [machines], "machines", only=PAGE),
         Group("section", "How to read this", [terms(method)], "reading"),

@@ -13,7 +13,8 @@ from types import SimpleNamespace
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from reports import advise_command
-from reports.advise_command import AdviseError
+from reports.advise_command import AdviseError, NoAnswer
+from reports.advise_lines import device_of
 from reports.advise_machine import machine_of
 from reports.advise_measured import half_interval
 from reports.jsonl import Json, is_number
@@ -26,6 +27,7 @@ MAX_RATE = 1.1  # of the fastest measured GEMM, for a predicted one
 MAX_EXTRAPOLATION = 64  # beyond the longest measured size, as in advise/advise.h
 # A normal error in the logarithm exceeds 1.96 / 0.6745 times its median in 5 % of cases.
 _OF_A_MEDIAN = 1.96 / 0.6745
+_BEYOND = "extrapolated: outside the shapes or sizes that were measured, so its error is not known"
 # Collective -> program, quantity, and the bytes a second per byte of the vector that it counts, among p
 # devices.
 _MESSAGES = {
@@ -46,7 +48,12 @@ class Prediction(NamedTuple):
 
 
 class Unanswered(ValueError):
-    """The signature lacks what the work needs; the text says what."""
+    """The signature lacks what the work needs; the text says what. `can_be_measured`: by a run that asks for
+    it."""
+
+    def __init__(self, text: str, can_be_measured: bool = True) -> None:
+        super().__init__(text)
+        self.can_be_measured = can_be_measured
 
 
 # ------------------------------------------------------------------ GEMMs
@@ -63,14 +70,10 @@ def _check_gemm(signature: Json, item: Item, gemm_s: float) -> None:
     rates, (m, n, k) = _measured_rates(signature, item.what), item.sides
     if len(rates) < LEAST_GEMMS:
         raise Unanswered(
-            "only %s of %s measured, too few to predict others: run with --shape %dx%dx%d"
-            % (plural(len(rates), "GEMM"), item.what, m, n, k)
+            "only %s of %s measured, too few to predict others" % (plural(len(rates), "GEMM"), item.what)
         )
     if not 2.0 * m * n * k / gemm_s <= MAX_RATE * max(rates):
-        raise Unanswered(
-            "the prediction is outside what was measured, and faster than any GEMM there: "
-            "run with --shape %dx%dx%d" % (m, n, k)
-        )
+        raise Unanswered("the prediction is outside what was measured, and faster than any GEMM there")
 
 
 def _gemm(signature: Json, path: Path, item: Item) -> Prediction:
@@ -101,9 +104,7 @@ def _gemm(signature: Json, path: Path, item: Item) -> Prediction:
         raise Unanswered("a predicted time or an expected error out of range")
     _check_gemm(signature, item, gemm_s)
     if extrapolated:
-        notes.insert(
-            0, "extrapolated: outside the shapes or sizes that were measured, so its error is not known"
-        )
+        notes.insert(0, _BEYOND)
         return Prediction(seconds, None, tuple(notes))
     return Prediction(seconds, _OF_A_MEDIAN * math.log1p(error), tuple(notes))
 
@@ -129,16 +130,15 @@ def _points(curve: Json, bytes_per_byte: float) -> List[Tuple[float, float, floa
 
 def at_size(points: Sequence[Tuple[float, float, float]], size: float) -> Optional[Prediction]:
     """Time at a size. Beyond the largest one its rate holds; a transfer below the smallest one takes as long
-    as that."""
+    as that. Nobody knows the error of either."""
     if not points or size > MAX_EXTRAPOLATION * points[-1][0]:
         return None
-    beyond = ("extrapolated: outside the sizes that were measured",)
-    if size >= points[-1][0]:
-        return Prediction(
-            points[-1][1] * size / points[-1][0], points[-1][2], beyond if size > points[-1][0] else ()
-        )
-    if size <= points[0][0]:
-        return Prediction(points[0][1], points[0][2], beyond if size < points[0][0] else ())
+    if size > points[-1][0]:
+        return Prediction(points[-1][1] * size / points[-1][0], None, (_BEYOND,))
+    if size < points[0][0]:
+        return Prediction(points[0][1], None, (_BEYOND,))
+    if len(points) == 1:
+        return Prediction(points[0][1], points[0][2])
     (x1, y1, h1), (x2, y2, h2) = next(
         pair for pair in zip(points, points[1:]) if pair[0][0] <= size <= pair[1][0]
     )
@@ -194,13 +194,20 @@ def _message(signature: Json, item: Item) -> Prediction:
     return _fastest(found, item.size, program, advise_command.why_missing(signature, program))
 
 
+def _has_type(signature: Json, kind: str) -> bool:
+    supported = device_of(signature).get("gemm_types")
+    return not isinstance(supported, list) or kind in supported
+
+
 def predict(signature: Json, path: Path, item: Item) -> Prediction:
     """Of one of the item's `count`. Unanswered, with the reason."""
     try:
         if item.kind == "copy":
             return _copy(signature, item)
         return _message(signature, item) if item.kind == "message" else _gemm(signature, path, item)
+    except NoAnswer as why:
+        raise Unanswered(str(why), _has_type(signature, item.what)) from None
     except AdviseError as why:
-        raise Unanswered(str(why)) from None
+        raise Unanswered(str(why), False) from None
     except (LookupError, TypeError, AttributeError, ArithmeticError) as why:
-        raise Unanswered("the signature is malformed: %s" % str(why)[:80]) from None
+        raise Unanswered("the signature is malformed: %s" % str(why)[:80], False) from None

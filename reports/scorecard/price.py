@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What machines cost and draw, and which of them no other beats in speed, price and power at once.
+"""What machines cost and draw, what the dearer ones buy, and which are beaten in speed, price and power at
+once.
 
 A file with a line a machine: NAME PRICE CURRENCY[/h] [POWER], such as "node-a 250000 EUR 10.2kW" or "node-b
 31.2 USD/h". What is wrong in it is named, and the rest is used.
@@ -17,13 +18,17 @@ from reports.compare.numbers import BadNumbers
 from reports.jsonl import BadRecord, is_number, open_regular, parse_line, read_lines, real_in
 from reports.machine import main_devices
 from reports.scorecard.machines import Machine
-from reports.scorecard.metrics import LEAST_EFFECT, Row, limits
+from reports.scorecard.metrics import Row
+from reports.scorecard.ranking import NO_MATTER, Ratio, is_ahead
 from reports.scorecard.workload import Mix, Time
 from reports.scorecard.workload_file import lines_of
 from reports.state import telemetry_of
 
 STATED, MEASURED, LIMIT = "stated", "measured", "power limit"
 LEAST_SAMPLES = 3  # of telemetry, before power counts as measured
+LIFE_YEARS = 3  # over which the price of what is bought is written off
+MONEY = 1000.0  # for which steps are counted
+_HOUR_S, _DAY_S = 3600.0, 86400.0
 _POWER = re.compile(r"([0-9.]{1,12})(k?)W", re.ASCII)
 _CURRENCY = re.compile(r"([A-Z]{3})(/h)?", re.ASCII)
 BETTER, TIE, WORSE, MIXED, UNKNOWN = "better", "tie", "worse", "mixed", "unknown"
@@ -37,6 +42,10 @@ class Price(NamedTuple):
     power: Optional[float] = None
     power_source: str = ""
     power_text: str = ""
+
+    @property
+    def rented(self) -> bool:
+        return self.currency.endswith("/h")
 
 
 @dataclass
@@ -161,26 +170,21 @@ def _telemetry(machine: Machine) -> Price:
 
 
 def _speed(rows: Sequence[Row], mix: Optional[Mix], one: str, other: str) -> str:
-    """By the mix where there is one, of what every machine answers; else by every number. What is not told
+    """By the mix where there is one; else by the main number of every question (`rows`). What is not told
     apart is a tie only for a machine that does not look slower."""
     if mix is not None:
-        line = mix.common or mix.total
-        ahead = line.speeds.get((one, other))
-        if ahead is None or ahead.low is None or ahead.high is None:
+        ahead = mix.total.speeds.get((one, other))
+        if ahead is None:
             return UNKNOWN
-        if ahead.low > 1 + LEAST_EFFECT:
+        if is_ahead(ahead):
             return BETTER
-        return (
-            WORSE
-            if ahead.high < 1 / (1 + LEAST_EFFECT)
-            else TIE
-            if ahead.value >= 1 / (1 + LEAST_EFFECT)
-            else MIXED
-        )
-    pairs = [row for row in rows if row.ratios.get((one, other)) and row.number.better]
+        if is_ahead(mix.total.speeds[other, one]):
+            return WORSE
+        return UNKNOWN if ahead.low is None else TIE if ahead.value >= NO_MATTER[0] else MIXED
+    pairs = [row for row in rows if (one, other) in row.ratios]
     if not pairs or any(row.ratios[one, other].low is None for row in pairs):
         return UNKNOWN
-    if any(row.ratios[one, other].value < limits(row.number.scale)[0] for row in pairs):
+    if any(row.ratios[one, other].value < NO_MATTER[0] for row in pairs):
         return MIXED
     return BETTER if any(row.better[one, other] for row in pairs) else TIE
 
@@ -239,12 +243,50 @@ def of(machines: Sequence[Machine], path: Path, name: str, rows: Sequence[Row], 
     return judge(Prices(found, notes), rows, mix)
 
 
-def cost(price: Price, time: Time) -> Optional[float]:
-    """Time times price: money of what is rented; of what is bought, money times seconds."""
+# ------------------------------------------------------------------ what money buys
+
+
+def step_cost(price: Price, time: Time) -> Optional[float]:
+    """Money for the mix once. What is bought works without a pause until it is written off."""
     if price.price is None or time.seconds is None:
         return None
-    return price.price * time.seconds / (3600 if price.currency.endswith("/h") else 1)
+    life = _HOUR_S if price.rented else LIFE_YEARS * 365 * _DAY_S
+    return price.price * time.seconds / life
+
+
+def steps(price: Price, time: Time) -> Optional[float]:
+    """How often the mix runs for MONEY of rent, or in a day for MONEY of the price."""
+    if price.price is None or time.seconds is None:
+        return None
+    return MONEY / price.price * (_HOUR_S if price.rented else _DAY_S) / time.seconds
 
 
 def energy(price: Price, time: Time) -> Optional[float]:
     return None if price.power is None or time.seconds is None else price.power * time.seconds
+
+
+class Bought(NamedTuple):
+    """Compared with the machine `of`: how many times its price, for how many times its speed."""
+
+    of: str
+    price: float
+    speed: Ratio
+
+
+def bought(prices: Prices, mix: Optional[Mix], base: Optional[str]) -> Dict[str, Bought]:
+    """Of each machine whose price and time are known, what its price buys: against the base, or the cheapest
+    of them. Nothing where the base is none of them, or several currencies are known."""
+    if mix is None:
+        return {}
+    speeds = mix.total.speeds
+    priced = {
+        name: own.price
+        for name, own in sorted(prices.machines.items())
+        if own.price is not None and any(name in pair for pair in speeds)
+    }
+    of = base or min(priced, key=lambda name: priced[name], default=None)
+    if of not in priced or len({prices.machines[name].currency for name in priced}) > 1:
+        return {}
+    return {
+        name: Bought(of, own / priced[of], speeds[name, of]) for name, own in priced.items() if name != of
+    }

@@ -11,14 +11,15 @@ better?".
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from reports.moderated import Variance, moderated, variance_of
 from reports.scorecard.machines import CONFIDENCE, ONE_RUN, Machine, held
-from reports.scorecard.metrics import BEST, EQUAL, LEAST_EFFECT, OPEN
 from reports.scorecard.predictions import Unanswered, predict
+from reports.scorecard.ranking import Rank, Ratio, is_ahead, rank
 from reports.scorecard.workload_file import Item
 from reports.student import quantile
 
@@ -28,16 +29,19 @@ _NOT_OF_A_HOST = {
     "launch": "a launch on the host goes to its own threads; no driver and no device is in between",
     "message": "the host's devices are parts of one CPU",
 }
-NONE = "no answer"
+NONE = "no answer"  # in place of a verdict, where fewer than two machines have one
+_WHICH = re.compile(r":[0-9]+([-,][0-9]+)*$")  # of several devices, at the end of what --device took
 
 
 class Time(NamedTuple):
-    """Of all of an item's count. Without `half` nothing is known of its uncertainty."""
+    """Of all of an item's count. Without `half` nothing is known of its uncertainty. `unmeasured`: a run that
+    asks for it would tell."""
 
     seconds: Optional[float]
     half: Optional[float] = None  # of the interval, in the logarithm
     reason: str = ""
     notes: Tuple[str, ...] = ()
+    unmeasured: bool = False
 
     @property
     def ends(self) -> Tuple[Optional[float], Optional[float]]:
@@ -46,23 +50,14 @@ class Time(NamedTuple):
         return self.seconds * math.exp(-self.half), self.seconds * math.exp(self.half)
 
 
-class Speed(NamedTuple):
-    """How many times as fast."""
-
-    value: float
-    low: Optional[float]
-    high: Optional[float]
-
-
 @dataclass
 class Line:
-    """An item, or all, on every machine."""
+    """An item, or all, on every machine. `speeds`: how many times as fast the first is as the second."""
 
     text: str
     times: Dict[str, Time]
-    speeds: Dict[Tuple[str, str], Speed] = field(default_factory=dict)
-    best: List[str] = field(default_factory=list)
-    verdict: str = NONE
+    speeds: Dict[Tuple[str, str], Ratio] = field(default_factory=dict)
+    rank: Rank = Rank([], [], [], NONE)
 
 
 @dataclass
@@ -95,19 +90,20 @@ def _predicted(machine: Machine, item: Item) -> Time:
             answers.append(predict(signature, path, item))
         except Unanswered as why:
             of = "%s: " % path.parent.name if len(machine.paths) > 1 else ""
-            return Time(None, reason=of + str(why))
+            return Time(None, reason=of + str(why), unmeasured=why.can_be_measured)
     logs = [math.log(answer.seconds) for answer in answers]
     runs = _half_of_runs(machine, logs)
     halves = [answer.half for answer in answers]
     half = None if runs is None or None in halves else math.hypot(fmean(halves), runs)  # type: ignore[type-var]
     notes = tuple(dict.fromkeys(note for answer in answers for note in answer.notes))
-    return Time(math.exp(fmean(logs)) * item.count, half, ONE_RUN if runs is None else "", notes)
+    seconds, reason = math.exp(fmean(logs)) * item.count, ONE_RUN if runs is None else ""
+    return Time(seconds, half, reason, notes, unmeasured=None in halves)
 
 
 def _from_metric(machine: Machine, name: str, size: float, is_rate: bool) -> Time:
     found = held(machine, name)
     if found.value is None:
-        return Time(None, reason="%s: %s" % (name, found.reason))
+        return Time(None, reason="%s: %s" % (name, found.reason), unmeasured=True)
     half = None if found.error is None else quantile(CONFIDENCE, found.degrees) * found.error
     return Time(size / found.value if is_rate else size * found.value, half, found.reason)
 
@@ -127,13 +123,13 @@ def _time(machine: Machine, item: Item, mixed: bool) -> Time:
 # ------------------------------------------------------------------ all machines
 
 
-def speed_of(mine: Time, other: Time) -> Speed:
+def speed_of(mine: Time, other: Time) -> Ratio:
     """Exchanging both gives the inverse, and its ends exchanged. Both have an answer."""
     change = math.log(other.seconds) - math.log(mine.seconds)  # type: ignore[arg-type]
     if mine.half is None or other.half is None:
-        return Speed(math.exp(change), None, None)
+        return Ratio(math.exp(change), None, None)
     half = math.hypot(*sorted((mine.half, other.half)))
-    return Speed(math.exp(change), math.exp(change - half), math.exp(change + half))
+    return Ratio(math.exp(change), math.exp(change - half), math.exp(change + half))
 
 
 def judge(line: Line) -> Line:
@@ -144,24 +140,10 @@ def judge(line: Line) -> Line:
         for other in known
         if one != other
     }
-    faster = {
-        pair for pair, speed in line.speeds.items() if speed.low is not None and speed.low > 1 + LEAST_EFFECT
-    }
-    line.best = [name for name in known if not any((other, name) in faster for other in known)]
     if len(known) < 2:
-        line.verdict = NONE
-    elif len(line.best) == 1:
-        line.verdict = BEST
-    else:
-        near = all(
-            s.low is not None
-            and s.high is not None
-            and s.low >= 1 / (1 + LEAST_EFFECT)
-            and s.high <= 1 + LEAST_EFFECT
-            for pair, s in line.speeds.items()
-            if set(pair) <= set(line.best)
-        )
-        line.verdict = EQUAL if near else OPEN
+        return line
+    unknown = [name for name in known if line.times[name].half is None]
+    line.rank = rank(known, unknown, line.speeds, lambda pair: is_ahead(line.speeds[pair]))
     return line
 
 
@@ -193,3 +175,24 @@ def mix_of(machines: Sequence[Machine], items: Sequence[Item]) -> Mix:
     answered = [line for line in lines if all(line.times[name].seconds is not None for name in names)]
     common = _sum("common items", answered, names) if 0 < len(answered) < len(lines) else None
     return Mix(lines, _sum("total", lines, names), common, len(answered))
+
+
+def to_measure(machine: Machine, items: Sequence[Item], mix: Mix) -> str:
+    """The run that answers what this machine's signature does not; "" where it answers all that a run can."""
+    if not any(line.times[machine.name].unmeasured for line in mix.items):
+        return ""
+    device, most = str(machine.signatures[0]["device"]), max(item.devices for item in items)
+    if most > 1 and machine.devices != most:
+        device = "%s:0-%d" % (_WHICH.sub("", device), most - 1)
+    shapes = dict.fromkeys("x".join(map(str, item.sides)) for item in items if item.sides)
+    return "./gpusig run --device %s %s--out %s-mix" % (
+        device,
+        "".join("--shape %s " % shape for shape in shapes),
+        re.sub(r"[^A-Za-z0-9._-]+", "-", machine.name).lstrip("-") or "machine",
+    )
+
+
+def wanted(machines: Sequence[Machine], items: Sequence[Item], mix: Mix) -> Dict[str, str]:
+    """Of each machine that lacks something, to_measure()."""
+    found = {machine.name: to_measure(machine, items, mix) for machine in machines}
+    return {name: command for name, command in found.items() if command}

@@ -68,6 +68,9 @@
 		return ["the page is " + width + " px wide in a window of " + innerWidth + ": " + wide.slice(0, 3).join("; ")];
 	};
 
+	const aside = selector => all(selector).flatMap(part => [...part.querySelectorAll("th, td")])
+		.filter(cell => right(cell) > innerWidth + 0.5).map(cell => named(cell) + " is out of sight");
+
 	const text_of = id => words((id && document.getElementById(id) || {}).textContent);
 	const label = element => words(element.getAttribute("aria-label"))
 		|| words(element.getAttribute("aria-labelledby")).split(" ").map(text_of).join("");
@@ -257,6 +260,6 @@
 		return false;
 	};
 
-	return {headings, tables, drawings, links, language, landmarks, sideways, scrolling, paper, folds, contrast, headline,
+	return {headings, tables, drawings, links, language, landmarks, sideways, aside, scrolling, paper, folds, contrast, headline,
 		numbers, unfold, print_margins, paint, plain, replace_word};
 })()

@@ -16,6 +16,7 @@ from reports.scorecard import card, metrics, price, workload
 from reports.scorecard.card import Question
 from reports.scorecard.machines import Machine
 from reports.scorecard.price import STATED, Price, Prices
+from reports.scorecard.questions import QUESTIONS
 from reports.scorecard.workload import Line, Mix, Time
 
 Json = Dict[str, Any]
@@ -195,15 +196,17 @@ def random_mix(names: List[str], seed: int) -> Mix:
     return Mix(items, workload._sum("total", items, names), None, len(items))
 
 
-def full(text: str = "") -> Json:
-    """A card with everything on it, and `text` in every place that takes any."""
-    made = [machine(name + text, truths(8, k % 2), 3, backend="cuda") for k, name in enumerate("abc")]
+def full(text: str = "", of: str = "abc") -> Json:
+    """A card with everything on it, of machines with these letters, and `text` in every place that takes any
+    text."""
+    asked = {names[0]: Truth(1e12) for names in QUESTIONS.values()}
+    made = [machine(name + text, {**asked, **truths(8, k % 2)}, 3) for k, name in enumerate(of)]
     for one in made:
         for run in one.runs:
             run.numbers.update(
                 {name: replace(number, label=number.label + text) for name, number in run.numbers.items()}
             )
-    lacking = next(name for name in made[2].runs[0].numbers)
+    lacking = list(made[2].runs[0].numbers)[-1]
     for run in made[2].runs:
         run.numbers[lacking] = Number(None, "", None, reason="its case did not run" + text)
     names = [one.name for one in made]

@@ -254,6 +254,11 @@ class Scorecard(Printed, unittest.TestCase):
         page.lay_out("390", "light")
         self.none(page.rule("sideways"))
 
+    def test_a_telephone_shows_every_machine(self) -> None:
+        page = _browser.open(self.stored("six_machines", scorecard_example.full(of="abcdef")))
+        page.lay_out("390", "light")
+        self.none(page.rule("aside", "#mix, #price, #items, #questions, #rules, #numbers"))
+
     @staticmethod
     def stored(name: str, made: example.Json) -> Path:
         return _stored(name, scorecard_page.render(made))

@@ -74,11 +74,12 @@ class Properties(unittest.TestCase):
             self.assertEqual(example.wins(found), 0)
             self.assertEqual(len(found["metrics"]), 20)
             for row in found["metrics"]:
-                same = 0.0 if row["scale"] == DIFFERENCE else 1.0
+                if row["verdict"] == metrics.DESCRIBED:
+                    continue
                 for ratio in row["ratios"].values():
-                    self.assertAlmostEqual(ratio["value"], same, delta=1e-12)
-                    self.assertTrue(ratio["low"] is None or ratio["low"] <= same <= ratio["high"])
-                self.assertEqual(row["best"], ["a", "b"])
+                    self.assertAlmostEqual(ratio["value"], 1, delta=1e-12)
+                    self.assertTrue(ratio["low"] is None or ratio["low"] <= 1 <= ratio["high"])
+                self.assertEqual(row["unranked" if (runs, spread) == (1, None) else "best"], ["a", "b"])
 
     def test_order_changes_nothing(self) -> None:
         for seed in range(6):
@@ -103,12 +104,12 @@ class Properties(unittest.TestCase):
         made = [machine(name, truths(25, k), 3) for k, name in enumerate(("a", "b"))]
         rows = metrics.rows_of(made)[0]
         metrics.judge(rows)
-        for row in rows:
+        ranked = [row for row in rows if row.ratios]
+        self.assertGreater(len(ranked), 5)
+        for row in ranked:
             there, back = row.ratios["a", "b"], row.ratios["b", "a"]
             for one, other in zip(there[:3], (back.value, back.high, back.low)):
-                self.assertAlmostEqual(
-                    one, -other if row.number.scale == DIFFERENCE else 1 / other, delta=1e-9 * abs(one)
-                )
+                self.assertAlmostEqual(one, 1 / other, delta=1e-9 * abs(one))
             self.assertEqual(there.p, back.p)
 
     def test_better_in_everything_is_never_behind(self) -> None:
@@ -129,9 +130,9 @@ class Properties(unittest.TestCase):
                     )
             found = card_of([others[0], best, *others[1:]])
             for row in found["metrics"]:
-                self.assertIn("a", row["best"], (seed, row["name"]))
+                if row["verdict"] != metrics.DESCRIBED:
+                    self.assertIn("a", row["best"], (seed, row["name"]))
                 self.assertFalse(any("a" in beaten for beaten in row["better_than"].values()))
-            self.assertTrue(all(entry["machines"]["a"]["behind"] == 0 for entry in found["counts"]))
             prices = Prices({m.name: Price(100.0, "EUR", 10.0, price.STATED) for m in (best, *others)}, [])
             rows = metrics.rows_of([best, *others])
             metrics.judge(rows[0])
@@ -144,7 +145,7 @@ class Properties(unittest.TestCase):
                 for name, generator_seed in zip("abcde", range(seed, seed + 5))
             ]
             for row in card_of(made)["metrics"]:
-                self.assertTrue(row["best"])
+                self.assertEqual(bool(row["best"]), row["verdict"] != metrics.DESCRIBED)
                 better = row["better_than"]
                 for one, beaten in better.items():
                     self.assertFalse(any(one in better[other] for other in beaten))
@@ -210,11 +211,15 @@ class Chance(unittest.TestCase):
         count = self.alarms(trials, 1, 2, 0.02)
         self.assertLessEqual(count, level.most(trials, 0.05))
 
-    def test_without_a_spread_one_run_tells_nothing(self) -> None:
-        found = card_of(
-            [machine(name, {"micro/memory/x": Truth(value)}, 1) for name, value in (("a", 1.0), ("b", 9.0))]
-        )
-        self.assertEqual((found["metrics"][0]["verdict"], example.wins(found)), ("not told apart", 0))
+    def test_without_a_spread_one_run_is_not_ranked_unless_it_is_far_off(self) -> None:
+        for value, verdict, wins in ((1.9, "not ranked", 0), (2.1, "best", 1)):
+            found = card_of(
+                [
+                    machine(name, {"micro/memory/x": Truth(v, 0.0)}, 1)
+                    for name, v in (("a", 1.0), ("b", value))
+                ]
+            )
+            self.assertEqual((found["metrics"][0]["verdict"], example.wins(found)), (verdict, wins))
 
     def test_the_interval_holds_the_truth(self) -> None:
         inside, trials = 0, level.seeds(40, 100, 200)
@@ -319,7 +324,8 @@ class Outputs(unittest.TestCase):
     def test_table_has_80_columns(self) -> None:
         for text in ("", "-of-a-name-that-is-longer-than-the-column-for-it", "ß" * 30):
             text = page.table(example.full(text))
-            self.assertLessEqual(max(len(line) for line in text.splitlines()), 80)
+            lines = [line for line in text.splitlines() if len(line.split()) > 1]  # a long word stays whole
+            self.assertLessEqual(max(map(len, lines)), 80)
 
     def test_a_hostile_text_is_only_text(self) -> None:
         hostile = "</style><script>alert(1)</script>\x1b[2J\u202e" + "x" * 5000

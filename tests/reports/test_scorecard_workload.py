@@ -251,7 +251,7 @@ class Mixes(unittest.TestCase):
         mix = workload.mix_of(made, items("memory read 1G", "memory triad 1G"))
         self.assertIsNone(mix.total.times["b"].seconds)
         self.assertEqual(mix.total.times["b"].reason, "1 of 2 items without an answer")
-        self.assertEqual((mix.total.best, mix.common_items, mix.common.best), (["c"], 1, ["b"]))
+        self.assertEqual((mix.total.rank.best, mix.common_items, mix.common.rank.best), (["c"], 1, ["b"]))
         self.assertNotIn(("a", "b"), mix.total.speeds)
 
     def test_a_machine_against_itself(self) -> None:
@@ -260,18 +260,30 @@ class Mixes(unittest.TestCase):
         made[1].name = "b"
         mix = workload.mix_of(made, items("memory read 1G"))
         for line in (mix.items[0], mix.total):
-            self.assertEqual((sorted(line.best), line.speeds["a", "b"].value), (["a", "b"], 1.0))
+            self.assertEqual((sorted(line.rank.best), line.speeds["a", "b"].value), (["a", "b"], 1.0))
             self.assertTrue(line.speeds["a", "b"].low <= 1 <= line.speeds["a", "b"].high)
 
     def test_speeds_are_inverted(self) -> None:
         there, back = speed_of(Time(1.0, 0.1), Time(3.0, 0.3)), speed_of(Time(3.0, 0.3), Time(1.0, 0.1))
         self.assertAlmostEqual(there.value * back.value, 1)
         self.assertAlmostEqual(there.low * back.high, 1)
-        self.assertEqual(speed_of(Time(1.0, None), Time(2.0, 0.1))[1:], (None, None))
+        self.assertEqual(speed_of(Time(1.0, None), Time(2.0, 0.1))[1:3], (None, None))
 
-    def test_what_has_no_error_is_not_told_apart(self) -> None:
-        line = judge(Line("x", {"a": Time(1.0, None), "b": Time(9.0, 0.1)}))
-        self.assertEqual((line.best, line.verdict), (["a", "b"], "not told apart"))
+    def test_what_has_no_error_is_not_ranked_unless_it_is_far_off(self) -> None:
+        for times, wanted in (
+            ({"a": (1.0, 0.01), "b": (1.9, None)}, (["a"], ["b"], [], "best")),
+            ({"a": (1.0, 0.01), "b": (2.1, None)}, (["a"], [], ["b"], "best")),
+            ({"a": (1.0, None), "b": (1.9, 0.01)}, ([], ["a"], [], "not ranked")),
+            ({"a": (1.0, None), "b": (2.1, 0.01)}, (["a"], [], ["b"], "best")),
+            ({"a": (1.0, None), "b": (1.5, None)}, ([], ["a", "b"], [], "not ranked")),
+            (
+                {"a": (1.0, 0.2), "b": (1.1, 0.2), "c": (1.05, None)},
+                (["a", "b"], ["c"], [], "not told apart"),
+            ),
+            ({"a": (1.0, 0.01), "b": (1.5, 0.01), "c": (0.9, None)}, ([], ["c"], ["b"], "not ranked")),
+        ):
+            line = judge(Line("x", {name: Time(*time) for name, time in times.items()}))
+            self.assertEqual(tuple(line.rank), wanted, times)
 
     def test_a_sum_has_the_ends_of_its_items(self) -> None:
         lines = [Line("x", {"a": Time(1.0, 0.2)}), Line("y", {"a": Time(3.0, 0.1)})]
@@ -320,7 +332,7 @@ class Unbeaten(unittest.TestCase):
     def test_what_looks_slower_does_not_win_by_price(self) -> None:
         """Of times that are not told apart the cheaper machine beats only one that looks no faster."""
         line = judge(Line("total", {"a": Time(1.0, 0.5), "b": Time(1.5, 0.5)}))
-        self.assertEqual(line.verdict, "not told apart")
+        self.assertEqual(line.rank.verdict, "not told apart")
         bought = {"a": Price(200, "EUR"), "b": Price(100, "EUR")}
         self.assertEqual(price.judge(Prices(bought, []), [], Mix([line], line, None, 1)).best, ["a", "b"])
         bought = {"a": Price(100, "EUR"), "b": Price(200, "EUR")}
@@ -341,10 +353,12 @@ class Unbeaten(unittest.TestCase):
 
     def test_time_price_and_energy(self) -> None:
         time = Time(7200.0, 0.1)
-        self.assertEqual(price.cost(Price(3.0, "EUR/h"), time), 6.0)
-        self.assertEqual(price.cost(Price(3.0, "EUR"), time), 21600.0)
+        self.assertEqual(price.step_cost(Price(3.0, "EUR/h"), time), 6.0)
+        self.assertEqual(price.step_cost(Price(26280.0, "EUR"), time), 2.0)  # 3 years have 26,280 hours
+        self.assertAlmostEqual(price.steps(Price(3.0, "EUR/h"), time), 1000 / 6)
+        self.assertEqual(price.steps(Price(2000.0, "EUR"), time), 6.0)
         self.assertEqual(price.energy(Price(power=100.0), time), 720000.0)
-        self.assertIsNone(price.cost(Price(), time))
+        self.assertIsNone(price.step_cost(Price(), time))
 
 
 class Power(workplace.Scratch):
