@@ -18,7 +18,7 @@ COMMANDS = {
     "export": "export needs a format and a run: ./gpusig export --to prometheus SIGNATURE",
     "fleet": "fleet needs the folder that holds a folder a node: ./gpusig fleet DIR",
     "report": "",
-    "scorecard": "scorecard needs two machines or more: ./gpusig scorecard A B [C...]",
+    "scorecard": "scorecard needs a machine: ./gpusig scorecard A [B...]",
 }
 
 

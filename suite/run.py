@@ -492,6 +492,8 @@ class Run:
             return error.code
         if code != USAGE and not self.part and (self.folder / report.PAGE).is_file():
             say(f"full report: {self.folder / report.PAGE}")
+            if code == OK:
+                say(f"next to known machines: ./gpusig scorecard {self.folder}")
         return code
 
     def _judge(self, reported: int) -> int:

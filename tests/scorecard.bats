@@ -34,7 +34,8 @@ setup_file() {
 setup() { cd "$BATS_FILE_TMPDIR" || return 1; }
 
 # In the folder of the file, where the runs are.
-scorecard() { (cd "$root" && exec "$TEST_PYTHON" -m suite --cwd "$BATS_FILE_TMPDIR" scorecard "$@"); }
+gpusig() { (cd "$root" && exec "$TEST_PYTHON" -m suite --cwd "$BATS_FILE_TMPDIR" "$@"); }
+scorecard() { gpusig scorecard "$@"; }
 
 need_advice() { [ -e "${GPUSIG_BIN:-$root/bin}/libgpusig_advise.so" ] || skip 'skipped: no libgpusig_advise.so'; }
 
@@ -109,12 +110,30 @@ assert json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)'
 	[[ $(tr '\n' ' ' <<<"$output") == *"To measure what hot lacks: ./gpusig run --device sim:$BATS_FILE_TMPDIR/hot.model --shape 700x900x800 --out hot-mix "* ]]
 }
 
+@test "a machine alone stands next to the known ones of its sort" {
+	run --separate-stderr scorecard plain --html ''
+	[ "$status" = 0 ]
+	[[ ${lines[0]} == "Next to "*" known machines, in "* ]]
+	[[ $output == *known:sim-h100* ]]
+	[[ $output != *known:h100* ]]
+	run scorecard known:
+	[ "$status" = 0 ]
+	[[ $output == *"known:h100: NVIDIA H100 80GB HBM3; measured 2026-11-26, "* ]]
+}
+
+@test "a run says how to see it next to known machines" {
+	run --separate-stderr gpusig run --device sim --only micro/launch --budget 1s --out run
+	[ "$status" = 0 ]
+	[[ $stderr == *"gpusig: next to known machines: ./gpusig scorecard $PWD/run" ]]
+}
+
 @test "wrong usage is one line, and 2" {
 	printf 'gemm 1x1 f32\n' >wrong
 	mkdir -p empty
 	refused <<-'TABLE'
-		2|scorecard|two machines or more
-		2|scorecard plain --html ''|
+		2|scorecard|needs a machine
+		2|scorecard plain known:h100 --html ''|a simulated and a measured machine do not compare
+		2|scorecard plain known:nothing --html ''|known: h100
 		2|scorecard plain nowhere --html ''|
 		2|scorecard plain hot --base cold --html ''|
 		2|scorecard plain hot --workload wrong --html ''|

@@ -126,7 +126,7 @@ def failed_of(signature: Json) -> Tuple[Failed, ...]:
     )
 
 
-def _of(signature: Json, name: str, plan: Json, values: bool = True) -> RunNumbers:
+def run_of(signature: Json, name: str, plan: Json, values: bool = True) -> RunNumbers:
     named = {
         key: number_of(key, entry)
         for key, entry in signature["metrics"].items()
@@ -184,13 +184,13 @@ def read(path: Path, name: str, values: bool = True) -> RunNumbers:
     """Of a signature.json; without `values` only its headline numbers. BadNumbers where it is none, or
     malformed."""
     try:
-        run = _of(read_signature(path, name), name, read_plan(path.parent), values)
+        run = run_of(read_signature(path, name), name, read_plan(path.parent), values)
         if not values:
             return run
         control = path.parent / _CONTROL / path.name
         if not control.is_file():
             return run
-        concurrent = _of(read_signature(control, "%s/%s" % (name, _CONTROL)), name, {})
+        concurrent = run_of(read_signature(control, "%s/%s" % (name, _CONTROL)), name, {})
     except MALFORMED as why:
         if isinstance(why, BadNumbers):
             raise

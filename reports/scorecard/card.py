@@ -60,6 +60,7 @@ def _machine_json(machine: Machine) -> Json:
         "kind": machine.kind,
         "devices": machine.devices,
         "simulated": machine.simulated,
+        "known": machine.known,
         "versions": rules.versions(machine),
         "run_spread": machine.run_spread["relative"] if machine.run_spread else None,
         "runs": [{"name": run.name, "started": run.started} for run in machine.runs],
@@ -294,7 +295,7 @@ def card(machines: Sequence[Machine], rows: Tuple[List[Row], List[Row]], questio
         "not_compared": _alone_json(alone, compared),
         "workload": mix,
         "price": _price_json(question),
-        "rules": rules.check(machines),
+        "rules": rules.check([machine for machine in machines if not machine.known]),
         "statements": list(rules.STATEMENTS),
     }
     return shortened(dict(found, sentences=sentences.of(found, machines)))

@@ -12,12 +12,12 @@ from typing import Any, Callable, Dict, List, Optional, Sequence
 from reports.command_line import Parser, as_json, write_page
 from reports.compare.numbers import BadNumbers
 from reports.jsonl import Json, clean
-from reports.scorecard import machines, metrics, page, price, workload, workload_file
+from reports.scorecard import known, machines, metrics, page, price, workload, workload_file
 from reports.scorecard.card import Question, card
 from reports.scorecard.questions import votes
 from reports.signature_file import MALFORMED
 
-BAD, USAGE = 1, 2
+OK, BAD, USAGE = 0, 1, 2
 FORMATS: Dict[str, Callable[[Json], str]] = {"table": page.table, "json": as_json}
 _PAGE = "scorecard.html"
 
@@ -32,8 +32,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--format", choices=sorted(FORMATS), default="table")
     parser.add_argument("--html")
     given = parser.parse_intermixed_args(list(arguments))
-    if len(given.names) < 2:
-        raise BadNumbers("scorecard needs two machines or more: ./gpusig scorecard A B [C...]")
+    if not given.names:
+        raise BadNumbers("scorecard needs a machine: ./gpusig scorecard A [B...]")
     if "" in given.names:
         raise BadNumbers("scorecard: an empty name is no machine")
     return given
@@ -59,17 +59,29 @@ def _check(machine: machines.Machine) -> None:
         ) from None
 
 
+def _machines(given: argparse.Namespace) -> List[machines.Machine]:
+    """A machine that is named alone stands next to the known ones of its sort."""
+    found = machines.read(given.cwd, given.names, known.read)
+    for machine in found:
+        _check(machine)
+    if len(found) > 1:
+        return found
+    others = known.of_its_sort(found[0])
+    if not others:
+        raise BadNumbers("scorecard needs two machines: no known one is of the sort of %s" % found[0].name)
+    return found + others
+
+
 def build(given: argparse.Namespace) -> Json:
     items = (
         None
         if given.workload is None
         else workload_file.read(given.cwd / given.workload, clean(given.workload))
     )
-    found = machines.read(given.cwd, given.names)
-    for machine in found:
-        _check(machine)
-    base = _base(given, [machine.name for machine in found])
-    rows = metrics.rows_of(found)
+    found = _machines(given)
+    alone = found[0].name if len(given.names) == 1 else ""
+    base = _base(given, [machine.name for machine in found]) or alone or None
+    rows = metrics.rows_of(found, alone)
     metrics.judge(rows[0])
     mix = None if items is None else workload.mix_of(found, items)
     prices = None
@@ -84,6 +96,9 @@ def build(given: argparse.Namespace) -> Json:
 def main(arguments: List[str]) -> int:
     try:
         given: Any = parse(arguments)
+        if given.names == [machines.KNOWN]:
+            print(known.table(), end="")
+            return OK
         found = build(given)
     except BadNumbers as why:
         print("gpusig: %s" % why, file=sys.stderr)

@@ -3,16 +3,16 @@
 be.
 
 A machine is a folder of runs, of one run, or a signature.json, as a side of compare is; NAME=PATH gives it a
-name.
+name. known:NAME is one of those that ship with gpusig (known.py).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, median
-from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from reports import spread
 from reports.advise_command import AdviseError, read_signature
@@ -27,6 +27,7 @@ from reports.signature_file import MALFORMED
 from reports.student import quantile
 
 CONFIDENCE = 0.95
+KNOWN = "known:"  # in front of a machine's name
 MAX_MACHINES = 26
 _NAME = 60  # characters
 _NORMAL = 1.96  # standard errors in half of a 95 % interval
@@ -52,7 +53,8 @@ class Held(NamedTuple):
 @dataclass
 class Machine:
     """`kind`: "host", "sim", or "gpu". `run_spread`: how much numbers move from run to run, of
-    spread.spread_of(), where it is known."""
+    spread.spread_of(), where it is known. `known`: where a machine of reports/known is from; empty of the
+    user's own."""
 
     name: str
     side: sides.Side
@@ -62,6 +64,7 @@ class Machine:
     devices: int
     simulated: bool
     run_spread: Optional[Json]
+    known: str = ""
 
     @property
     def runs(self) -> List[RunNumbers]:
@@ -144,11 +147,15 @@ def _machine(cwd: Path, name: str, path: str) -> Machine:
         ) from None
 
 
-def read(cwd: Path, given: Sequence[str]) -> List[Machine]:
-    """BadNumbers names what cannot be read, or cannot stand next to the others."""
+def read(cwd: Path, given: Sequence[str], known: Callable[[str], Machine]) -> List[Machine]:
+    """`known` reads the machine of a name behind KNOWN. BadNumbers names what cannot be read, or cannot stand
+    next to the others."""
     if len(given) > MAX_MACHINES:
         raise BadNumbers("scorecard: %d machines are too many, at most %d" % (len(given), MAX_MACHINES))
-    found = [_machine(cwd, name, path) for name, path in named(cwd, given)]
+    found = [
+        replace(known(path[len(KNOWN) :]), name=name) if path.startswith(KNOWN) else _machine(cwd, name, path)
+        for name, path in named(cwd, given)
+    ]
     for machine in found[1:]:
         if machine.simulated != found[0].simulated:
             raise BadNumbers(

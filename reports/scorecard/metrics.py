@@ -112,9 +112,9 @@ def _difference(name: str, number: Number, own: Likeness, other: Likeness) -> st
     return "its unit or direction differs"
 
 
-def rows_of(machines: Sequence[Machine]) -> Tuple[List[Row], List[Row]]:
+def rows_of(machines: Sequence[Machine], of: str = "") -> Tuple[List[Row], List[Row]]:
     """Rows of two machines or more, and what stands alone. In one row are those for which a number means the
-    same, so a number may have several."""
+    same, so a number may have several. `of`: only what this machine has."""
     found: Dict[str, Dict[str, Tuple[Number, Likeness, Held]]] = {}
     lost: Dict[str, Dict[str, Tuple[Number, str]]] = {}
     for machine in machines:
@@ -156,6 +156,8 @@ def rows_of(machines: Sequence[Machine]) -> Tuple[List[Row], List[Row]]:
         if not likes:
             number = min(gone.items())[1][0]
             alone.append(Row(name, number, Likeness("", None, number.scale, "", 0, False), {}, absent))
+    if of:
+        compared, alone = ([row for row in rows if of in row.values] for rows in (compared, alone))
     return compared, alone
 
 

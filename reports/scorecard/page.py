@@ -293,6 +293,8 @@ def _how_to_read(card: Json) -> str:
 
 def _rules(card: Json) -> List[Any]:
     """Machines of which the same is said stand in one row, so that a narrow page shows all."""
+    if all(machine["known"] for machine in card["machines"]):
+        return []
     rows: List[Any] = []
     everywhere = []
     for entry in card["rules"]:
@@ -311,7 +313,11 @@ def _rules(card: Json) -> List[Any]:
     held = "These hold on every machine: %s." % "; ".join(everywhere)
     heads = columns("machine", "holds")
     return [
-        Text("What has to hold before these numbers count, as far as the signatures show it.", "question"),
+        Text(
+            "What has to hold before these numbers count, as far as the signatures show it; known machines "
+            "are no offers.",
+            "question",
+        ),
         *[Text(held)] * bool(everywhere),
         Table("Run rules by machine", heads, rows, "rules", scrolls=False),
         Text(stated),
@@ -345,6 +351,7 @@ def _machine(machine: Json) -> Group:
         "%s: %s" % (machine["name"], machine["device"]),
         [
             Text("%s gpusig %s." % (machine["what"], listing(machine["versions"]))),
+            *[Text("Known: %s." % machine["known"])] * bool(machine["known"]),
             Table("Runs of %s" % machine["name"], columns("run", "started (UTC)"), runs, most=_RUNS),
             *map(Text, machine["left_out"]),
             terms(list(machine["provenance"].items())[:_FIELDS], "fields"),
@@ -355,7 +362,8 @@ def _machine(machine: Json) -> Group:
 def _about(machine: Json) -> str:
     started = sorted(run["started"] for run in machine["runs"] if run["started"])
     runs = plural(len(machine["runs"]), "run") + (" from %s" % started[0][:10] if started else "")
-    return "%s: %s; %s; gpusig %s" % (machine["name"], machine["device"], runs, listing(machine["versions"]))
+    of = "known, " * bool(machine["known"]) + runs
+    return "%s: %s; %s; gpusig %s" % (machine["name"], machine["device"], of, listing(machine["versions"]))
 
 
 def _page(card: Json, drawn: bool) -> Page:

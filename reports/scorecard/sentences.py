@@ -134,13 +134,28 @@ def _votes(counts: Json) -> str:
     return "Of %s, one vote each: %s." % (plural(counts["questions"], "question"), "; ".join(parts))
 
 
+def _standing(counts: Json, name: str, others: int) -> str:
+    """Of the only machine that is not a known one."""
+    own = counts["machines"][name]
+    words = (("best", "best"), ("shared", "among the best"), ("behind", "behind"), ("unranked", "not ranked"))
+    said = ["%s in %d" % (text, own[key]) for key, text in words if own[key] or key == "behind"]
+    return "Next to %s, in %s with one vote each, %s is %s." % (
+        plural(others, "known machine"),
+        plural(own["questions"], "question"),
+        name,
+        listing(said),
+    )
+
+
 def _counts(card: Json) -> List[str]:
     counts, rows = card["counts"], card["metrics"]
     if not rows:
         return ["No headline number could be compared."]
     if not counts["questions"]:
         return ["No number of these is the main one of a question."]
-    found = [_votes(counts)]
+    mine = [machine["name"] for machine in card["machines"] if not machine["known"]]
+    alone = len(mine) == 1
+    found = [_standing(counts, mine[0], len(card["machines"]) - 1) if alone else _votes(counts)]
     if card["workload"] is None:
         found.append("Such counts weigh unequal things alike: name your own work with --workload FILE.")
     lost = len(card["not_compared"])
@@ -153,7 +168,7 @@ def _counts(card: Json) -> List[str]:
 def same_machine(machines: Sequence[Machine]) -> str:
     """What to ask instead where two names stand for one kind of machine on one host, as before and after an
     update."""
-    if len(machines) != 2:
+    if len(machines) != 2 or any(machine.known for machine in machines):
         return ""
     one, other = ((m.runs[0].device, m.runs[0].provenance.get(HOSTNAME), m.devices, m.kind) for m in machines)
     if one != other:
@@ -167,7 +182,8 @@ def same_machine(machines: Sequence[Machine]) -> str:
 
 
 def caution(found: Sequence[Dict[str, Any]], machines: Sequence[Machine]) -> List[str]:
-    lacking = {m.name: rules.broken(found, m.name) for m in machines}
+    offered = [machine for machine in machines if not machine.known]
+    lacking = {m.name: rules.broken(found, m.name) for m in offered}
     bad = ["%s %d" % (name, len(said)) for name, said in lacking.items() if said]
     said = [
         "Simulated: these numbers come from models in virtual time, where times repeat, and say nothing "
@@ -179,7 +195,7 @@ def caution(found: Sequence[Dict[str, Any]], machines: Sequence[Machine]) -> Lis
             % (listing(sorted(bad), _MANY), len(found))
         ]
         if bad
-        else ["Every run rule that signatures can show holds."]
+        else ["Every run rule that signatures can show holds."] * bool(offered)
     )
 
 

@@ -117,6 +117,8 @@ def _time(machine: Machine, item: Item, mixed: bool) -> Time:
         )
     if item.kind == "launch":
         return _from_metric(machine, "micro/launch/launch_back_to_back", float(item.size) * item.count, False)
+    if machine.known:
+        return Time(None, reason="of a known machine only headline numbers are there")
     return _predicted(machine, item)
 
 
@@ -194,5 +196,5 @@ def to_measure(machine: Machine, items: Sequence[Item], mix: Mix) -> str:
 
 def wanted(machines: Sequence[Machine], items: Sequence[Item], mix: Mix) -> Dict[str, str]:
     """Of each machine that lacks something, to_measure()."""
-    found = {machine.name: to_measure(machine, items, mix) for machine in machines}
+    found = {machine.name: to_measure(machine, items, mix) for machine in machines if not machine.known}
     return {name: command for name, command in found.items() if command}
