@@ -17,10 +17,11 @@ from reports.causes import UNAVAILABLE
 from reports.compare import gpusig, sides
 from reports.compare.numbers import BadNumbers
 from reports.jsonl import BadRecord, Json, clean, read_object
+from reports.kind import family_of
 from reports.machine import main_devices, name_of
 from reports.metrics import shortened
 from reports.quantity import listing
-from reports.scorecard.machines import KNOWN, Machine, devices_of, kind_of
+from reports.scorecard.machines import KNOWN, Machine, devices_of
 from reports.signature_file import MALFORMED
 
 FOLDER = Path(__file__).resolve().parent.parent / "known"
@@ -28,7 +29,8 @@ SCHEMA, VERSION = "gpusig.known", "1.0.0"
 _DIGITS = 6
 # What is kept of a value, of a device, and of the host of what was measured; a model runs on any.
 _OF_VALUE = (
-    "value", "unit", "better", "condition", "ci_low", "ci_high", "run_low", "run_high", "tries", "grade",
+    "value", "unit", "better", "condition", "ci_low", "ci_high", "run_low", "run_high", "run_degrees",
+    "tries", "grade",
 )  # fmt: skip
 _OF_DEVICE = (
     "spec", "backend", "name", "vbios", "driver", "arch", "blas", "units", "slots_per_unit", "copy_engines",
@@ -147,16 +149,15 @@ def read(name: str) -> Machine:
         signature = signature_of(known)
         run = gpusig.run_of(signature, shown, {})
         run = replace(run, identity=str(known["identity"]), started=str(known["measured"] or ""))
-        spread = signature["run_spread"]
         return Machine(
             shown,
             sides.Side(shown, [run]),
             [signature],
             [FOLDER / (name + ".json")],
-            kind_of(signature),
+            family_of(signature),
             devices_of(signature),
             signature["simulated"] is True,
-            float(spread["relative"]) if spread else None,
+            signature["run_spread"],
             origin(known),
         )
     except MALFORMED as why:
