@@ -19,6 +19,7 @@ from reports.curves import cause_of, marks, samples_behind, why_invalid
 from reports.jsonl import Json, is_number
 from reports.quantity import axis_value, plural
 from reports.records import Case, Derived, Group, Primary, Scalar
+from reports.spread import Tried
 
 _COSTS = ("cil", "dil", "latency", "time_ratio", "slowdown")
 
@@ -200,9 +201,8 @@ def condition_of(group: Group, case: Case, primary: Primary, derived: Derived) -
     return ", ".join(words)
 
 
-def primary_of(group: Group, suffix: str) -> Tuple[Dict[str, Json], List[Json], Dict[str, Tuple[float, ...]]]:
-    """Headline numbers in the program's order, the missing ones with their reasons, and the values of the
-    tries of each."""
+def primary_of(group: Group, suffix: str) -> Tuple[Dict[str, Json], List[Json], Dict[str, Tried]]:
+    """Headline numbers in the program's order, the missing ones with their reasons, and the tries of each."""
     taken, missing, tries = {}, [], {}
     for primary in group.run.primary:
         case, derived, cause, why = _value_of(group, primary)
@@ -241,7 +241,8 @@ def primary_of(group: Group, suffix: str) -> Tuple[Dict[str, Json], List[Json], 
             variant=derived.variant or derived.fastest or None,
             condition=condition_of(group, case, primary, derived),
         )
-        tries["%s/%s%s" % (group.program, primary.metric, suffix)] = derived.each
+        tried = Tried(derived.unit, derived.each, derived.half)
+        tries["%s/%s%s" % (group.program, primary.metric, suffix)] = tried
         taken["%s/%s%s" % (group.program, primary.metric, suffix)] = entry
     return taken, missing, tries
 

@@ -91,6 +91,7 @@ class Derived:
     grade_reason: str = ""
     tries: int = 1  # that the value is of (reports/tries.py)
     each: Tuple[float, ...] = ()  # the values of these, in the order of time
+    half: Optional[float] = None  # the median of half their intervals' widths, relative
     core_latency_s: Optional[float] = None  # of the try that gives the value
     extremes: Optional[Tuple[float, float]] = None  # least and largest of what the program collected
     fastest: str = ""  # the variant that it is of, where that is the fastest of several

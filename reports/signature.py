@@ -23,7 +23,7 @@ from reports.metrics import all_of, brief, formulas_of, metric, metric_name, of_
 from reports.placement import levels_of
 from reports.records import Group, Records, Run
 from reports.signature_file import text_of
-from reports.spread import add_run_intervals
+from reports.spread import Tried, add_run_intervals
 from reports.tails import tails_of
 
 _OF_A_RANK = ("affinity",)  # a launcher binds every rank as it likes
@@ -341,7 +341,7 @@ def _metrics(sections: List[Section], main: str) -> Tuple[Dict[str, Json], List[
     metrics: Dict[str, Json] = {}
     missing: List[Json] = []
     primary: Dict[str, Json] = {}
-    tries: Dict[str, Tuple[float, ...]] = {}
+    tries: Dict[str, Tried] = {}
     for section in filter(_measured, sections):
         suffix = "" if section.group.device in (main, "none") else "@" + section.group.device
         metrics.update(all_of(section.group, suffix))

@@ -13,6 +13,7 @@ levels it holds fewer than it says (docs/reproduction/verdict.md has counts).
 from __future__ import annotations
 
 import math
+from statistics import median
 from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from reports.groups import group_of
@@ -28,14 +29,17 @@ _MUCH = 2.0  # times as wide
 _REPEATS = 1e-3  # of the value: in virtual time, a narrower interval is rounding
 _EARLIER = 4.0
 _OF_MEDIANS = (1.0, 0.5, 0.449, 0.298, 0.287, 0.215)  # variances, of 1, 2, ... normal values
+_LEAST_HALF = 0.004  # of the value: narrower ones are rounding, or of few samples
 _OF_IDEAL = "of_ideal"  # a fraction that may be 0 or less, which has no ratio
 
 
 class Tried(NamedTuple):
-    """A headline number: its unit, and the values of the tries that count."""
+    """A headline number: its unit, the values of the tries that count, and half the width of the interval of
+    their samples, relative, at the median of the tries; None where that is not known."""
 
     unit: str
     values: Sequence[float]
+    half: Optional[float] = None
 
 
 def variance_of_median(count: int) -> float:
@@ -65,6 +69,14 @@ def own_variance(name: str, tried: Tried) -> Variance:
     return variance_of([math.log(v) for v in tried.values])
 
 
+def _scale_of(name: str, tried: Tried, half: Optional[float]) -> float:
+    """What the variance of a number is expected to be, in that of one whose samples have this half width:
+    where samples scatter tries do, too, though less than in proportion, about as the root."""
+    if half is None or tried.half is None or is_difference(name, tried.unit):
+        return 1.0
+    return max(tried.half, _LEAST_HALF) / half
+
+
 def _prior(found: Sequence[Variance]) -> Optional[Json]:
     prior = prior_of(found)
     if prior is None:
@@ -75,11 +87,16 @@ def _prior(found: Sequence[Variance]) -> Optional[Json]:
 
 def spread_of(tries: Mapping[str, Tried]) -> Optional[Json]:
     """How much numbers move from process to process: `relative` standard deviation, for how many `degrees` of
-    freedom it counts for a number, of so many `metrics`; the same of each family that is large enough.
+    freedom it counts for a number, of so many `metrics`; the same of each family that is large enough. It is
+    that of a number whose samples have an interval of +- `half`, the median, where that is known.
     None of few numbers."""
+    halves = [max(tried.half, _LEAST_HALF) for tried in tries.values() if tried.half is not None]
+    half = median(halves) if halves else None
     families: Dict[str, List[Variance]] = {}
     for name, tried in tries.items():
-        families.setdefault(_family(name, tried.unit), []).append(own_variance(name, tried))
+        own = own_variance(name, tried)
+        family = families.setdefault(_family(name, tried.unit), [])
+        family.append(own._replace(variance=own.variance / _scale_of(name, tried, half)))
     differences = families.pop("difference", [])
     known = _prior([one for own in families.values() for one in own])
     if known is None or known["metrics"] < LEAST:
@@ -88,14 +105,17 @@ def spread_of(tries: Mapping[str, Tried]) -> Optional[Json]:
     of = {
         family: _prior(own) for family, own in families.items() if sum(v.degrees > 0 for v in own) >= _FAMILY
     }
-    return dict(known, families={family: prior for family, prior in sorted(of.items()) if prior})
+    return dict(known, half=half, families={family: prior for family, prior in sorted(of.items()) if prior})
 
 
 def variance_for(name: str, tried: Tried, spread: Optional[Json]) -> Variance:
     """Of a number with such tries. Differences have no family but their own."""
     own, family = own_variance(name, tried), _family(name, tried.unit)
     prior = (spread or {}).get("families", {}).get(family, None if family == "difference" else spread)
-    return moderated(own, Variance(prior["relative"] ** 2, prior["degrees"]) if prior else None)
+    if not prior:
+        return own
+    scale = _scale_of(name, tried, (spread or {}).get("half"))
+    return moderated(own, Variance(prior["relative"] ** 2 * scale, prior["degrees"]))
 
 
 def moved(name: str, unit: str, value: float, by: float) -> float:
@@ -114,12 +134,11 @@ def of_another_run(name: str, value: float, tried: Tried, spread: Optional[Json]
     return {"run_low": ends[0], "run_high": ends[1], "run_degrees": degrees}
 
 
-def add_run_intervals(entries: Dict[str, Json], tries: Mapping[str, Sequence[float]]) -> Optional[Json]:
+def add_run_intervals(entries: Dict[str, Json], tries: Mapping[str, Tried]) -> Optional[Json]:
     """Give each headline number the interval of another run where there is a spread, and return that."""
-    tried = {name: Tried(entry["unit"], tries.get(name, ())) for name, entry in entries.items()}
-    spread = spread_of(tried)
+    spread = spread_of(tries)
     for name, entry in entries.items() if spread else ():
-        entry.update(of_another_run(name, entry["value"], tried[name], spread) or {})
+        entry.update(of_another_run(name, entry["value"], tries[name], spread) or {})
     return spread
 
 
@@ -129,6 +148,7 @@ def complete(signature: Json) -> None:
     if isinstance(spread, dict):
         spread.setdefault("degrees", _EARLIER)
         spread.setdefault("families", {})
+        spread.setdefault("half", None)
     for entry in metrics.values() if isinstance(metrics, dict) else ():
         if isinstance(entry, dict) and "run_low" in entry:
             entry.setdefault("run_degrees", _EARLIER + 1)

@@ -53,6 +53,7 @@ class Outcome:
     reason: str = ""
     missing: str = ""
     values: Tuple[float, ...] = ()  # of the tries that count
+    half: Optional[float] = None  # of their intervals' widths, relative, the median
 
 
 def _holds(a: Try, value: float) -> bool:
@@ -78,6 +79,15 @@ def hull(tries: Sequence[Try]) -> Tuple[Optional[float], Optional[float]]:
     return (min(ends + values), max(ends + values)) if len(tries) > 1 else (tries[0].low, tries[0].high)
 
 
+def _half(tries: Sequence[Try]) -> Optional[float]:
+    halves = [
+        (t.high - t.low) / 2 / abs(t.value)
+        for t in tries
+        if t.value and t.low is not None and t.high is not None
+    ]
+    return median(halves) if halves else None
+
+
 def _two_values(a: Try, b: Try, unit: str) -> str:
     factor, shown = scale_of(max(abs(a.value), abs(b.value)), unit)
     return ("%s and %s %s" % (digits(a.value / factor), digits(b.value / factor), shown)).strip()
@@ -101,7 +111,15 @@ def outcome(tries: Sequence[Try], unit: str = "") -> Outcome:
         ((a, b) for i, b in reversed(list(enumerate(counted))) for a in counted[:i] if not agree(a, b)), None
     )
     found = Outcome(
-        median(values), best[-1], low, high, len(counted), grade, tries[best[-1]].reason, values=values
+        median(values),
+        best[-1],
+        low,
+        high,
+        len(counted),
+        grade,
+        tries[best[-1]].reason,
+        values=values,
+        half=_half(counted),
     )
     if grade == CONTENDED and len(counted) == 1:
         return replace(found, missing="contended, and no other try confirms it")
@@ -163,6 +181,7 @@ def _settled(found: Outcome, of: Try, case: Case, derived: Derived) -> Derived:
         ci_high=found.high,
         tries=found.tries,
         each=found.values,
+        half=found.half,
         grade=found.grade,
         valid=True,
         grade_reason=found.reason if found.grade else "",

@@ -53,7 +53,7 @@ def shares(sigmas: Sequence[float], seeds: int = 150) -> Tuple[List[float], List
     for seed in range(seeds):
         tries, later = machine(seed, sigmas)
         entries = entries_of(tries)
-        add_run_intervals(entries, tries)
+        add_run_intervals(entries, {name: Tried("s", own) for name, own in tries.items()})
         for i, sigma in enumerate(sigmas):
             own = entries["m%d" % i]
             held[i] += (own["run_low"] <= later["m%d" % i] <= own["run_high"]) / seeds
@@ -100,6 +100,14 @@ class Spread(unittest.TestCase):
         self.assertLess(steady["run_high"] - steady["run_low"], 6)
         self.assertGreater(wild["run_high"] - wild["run_low"], 20)
 
+    def test_a_number_with_one_try_is_taken_to_move_as_its_samples_scatter(self) -> None:
+        drawn, _ = machine(5, [0.005, 0.02] * 12)
+        tries = {n: Tried("s", own, (0.002, 0.08)[i % 2]) for i, (n, own) in enumerate(drawn.items())}
+        spread = spread_of(tries)
+        ends = [of_another_run("x", 1.0, Tried("s", [1.0], half), spread) for half in (0.002, 0.08)]
+        narrow, wide = (math.log(end["run_high"] / end["run_low"]) for end in ends if end)
+        self.assertAlmostEqual(wide / narrow, math.sqrt(20), delta=0.01)
+
     def test_few_numbers_or_values_without_logarithms_state_no_spread(self) -> None:
         tries, _ = machine(1, [0.02] * (LEAST - 1))
         known = {name: Tried("s", own) for name, own in tries.items()}
@@ -123,7 +131,7 @@ class Spread(unittest.TestCase):
     def test_the_deviation_is_found_again_in_the_entry(self) -> None:
         tries, _ = machine(1, [0.01] * 20)
         entries = entries_of(tries)
-        add_run_intervals(entries, tries)
+        add_run_intervals(entries, {name: Tried("s", own) for name, own in tries.items()})
         for name, entry in entries.items():
             found = deviation_of(entry, name)
             assert found is not None

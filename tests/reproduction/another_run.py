@@ -21,7 +21,7 @@ from typing import Dict, List, NamedTuple, Sequence, Tuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
-from reports.spread import add_run_intervals, is_difference
+from reports.spread import Tried, add_run_intervals, is_difference
 
 QUIET, LOUD = 0.05, 0.15
 
@@ -38,6 +38,13 @@ def signatures(folder: Path) -> List[dict]:
     return [json.loads(path.read_text(encoding="utf-8")) for path in paths if path.is_file()]
 
 
+def tried_of(entries: Sequence[dict]) -> Tried:
+    halves = [
+        (e["ci_high"] - e["ci_low"]) / 2 / e["value"] for e in entries if e["ci_low"] and e["value"] > 0
+    ]
+    return Tried(entries[0]["unit"], [e["value"] for e in entries], median(halves) if halves else None)
+
+
 def grouped(runs: Sequence[dict], tries: int) -> List[dict]:
     """So many runs at a time as one, whose tries they are."""
     found = []
@@ -45,9 +52,9 @@ def grouped(runs: Sequence[dict], tries: int) -> List[dict]:
         own = [
             {n: e for n, e in run["metrics"].items() if e["primary"]} for run in runs[first : first + tries]
         ]
-        values = {name: [one[name]["value"] for one in own if name in one] for name in own[0]}
-        entries = {name: dict(own[0][name], value=median(values[name])) for name in own[0]}
-        add_run_intervals(entries, values)
+        tried = {name: tried_of([one[name] for one in own if name in one]) for name in own[0]}
+        entries = {name: dict(own[0][name], value=median(tried[name].values)) for name in own[0]}
+        add_run_intervals(entries, tried)
         found.append({"metrics": entries})
     return found
 
@@ -78,16 +85,22 @@ def numbers(runs: Sequence[dict]) -> Dict[str, Number]:
 
 def line(title: str, own: Sequence[Tuple[str, Number]]) -> str:
     if not own:
-        return "%-28s none" % title
+        return "%-18s none" % title
     pairs = sum(n.pairs for _, n in own)
     covered = sum(n.covered * n.pairs for _, n in own) / pairs
     times = [n.half / (1.96 * math.sqrt(2) * n.deviation) for _, n in own if n.deviation > 0]
     worst = min(own, key=lambda one: one[1].covered)
-    return "%-28s %3d numbers %6.1f %% covered, half width %5.1f %%, %.2f of needed; worst %.0f %% (%s)" % (
+    wanted = fmean(1.96 * math.sqrt(2) * n.deviation for _, n in own)
+    return (
+        "%-18s %3d numbers, %.1f %% covered; half width %.1f %%, needed %.1f %%, %.2f times; of a number at the "
+        "median %.2f times; worst %.0f %% (%s)"
+    ) % (
         title,
         len(own),
         100 * covered,
-        100 * median(n.half for _, n in own),
+        100 * fmean(n.half for _, n in own),
+        100 * wanted,
+        fmean(n.half for _, n in own) / wanted if wanted else math.nan,
         median(times) if times else math.nan,
         100 * worst[1].covered,
         worst[0],
