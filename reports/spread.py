@@ -29,7 +29,7 @@ _MUCH = 2.0  # times as wide
 _REPEATS = 1e-3  # of the value: in virtual time, a narrower interval is rounding
 _EARLIER = 4.0
 _OF_MEDIANS = (1.0, 0.5, 0.449, 0.298, 0.287, 0.215)  # variances, of 1, 2, ... normal values
-_LEAST_HALF = 0.004  # of the value: narrower ones are rounding, or of few samples
+_LEAST_HALF = 0.0005  # of the value: narrower ones are rounding, or of few samples
 _OF_IDEAL = "of_ideal"  # a fraction that may be 0 or less, which has no ratio
 
 
