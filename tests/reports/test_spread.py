@@ -106,7 +106,7 @@ class Spread(unittest.TestCase):
         spread = spread_of(tries)
         ends = [of_another_run("x", 1.0, Tried("s", [1.0], half), spread) for half in (0.002, 0.08)]
         narrow, wide = (math.log(end["run_high"] / end["run_low"]) for end in ends if end)
-        self.assertAlmostEqual(wide / narrow, math.sqrt(20), delta=0.01)
+        self.assertAlmostEqual(wide / narrow, math.sqrt(40), delta=0.01)
 
     def test_few_numbers_or_values_without_logarithms_state_no_spread(self) -> None:
         tries, _ = machine(1, [0.02] * (LEAST - 1))
