@@ -27,6 +27,7 @@ REGRESS, IMPROVE, EQUIVALENT, INCONCLUSIVE, INVALID = (
     "inconclusive",
     "invalid",
 )
+NO_DIRECTION = "nobody says whether higher or lower is better"
 WITHHELD = "a control moved, so this may not be the change"  # the reason of an inconclusive metric
 MOST_MISSING = (
     0.25  # of the runs of a side may lack a value; of more than that nobody knows what they would have given
@@ -163,6 +164,8 @@ def _why_invalid(row: Row, runs: Sequence[RunNumbers], needs_direction: bool) ->
     differing = differs(runs, row.name)
     if differing:
         return differing
+    if not row.before.present and not row.after.present:
+        return "no run has a value"
     for side, values in (("before", row.before), ("after", row.after)):
         tried = len(values.values) - values.elsewhere
         missing = tried - len(values.present)
@@ -175,7 +178,7 @@ def _why_invalid(row: Row, runs: Sequence[RunNumbers], needs_direction: bool) ->
             percent(after),
         )
     if needs_direction and row.number.better not in ("higher", "lower"):
-        return "nobody says whether higher or lower is better"
+        return NO_DIRECTION
     if row.number.scale == RATIO and min(row.before.present + row.after.present) <= 0:
         return "it has values that are not above 0, which have no ratio"
     return ""

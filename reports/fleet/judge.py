@@ -276,13 +276,15 @@ def unscaled(number: Number, loss: float) -> float:
 def _judge_metric(metric: Metric, values: Sequence[_Value]) -> None:
     metric.cells = [Cell(v.value, v.reason, missing=v.missing) for v in values]
     places = [place for place, v in enumerate(values) if v.value is not None]
-    if len(places) < MIN_NODES:
+    if not places:
+        metric.reason = "no node has a value"
+    elif len(places) < MIN_NODES:
         metric.reason = "%s a value, and %d are needed" % (
             plural(len(places), "node has", "nodes have"),
             MIN_NODES,
         )
     elif metric.number.better not in ("higher", "lower"):
-        metric.reason = "nobody says whether higher or lower is better"
+        metric.reason = verdict.NO_DIRECTION
     if metric.reason:
         return
     losses = _losses(metric, places)

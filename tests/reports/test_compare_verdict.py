@@ -409,6 +409,14 @@ class WrongInput(unittest.TestCase):
         self.assertIn("too few values after", row["reason"])
         self.assertEqual(row["after"]["reasons"][:4], ["was contended"] * 3 + [""])
 
+    def test_what_no_run_has_a_value_of_is_not_said_to_lack_anything_else(self) -> None:
+        before, after = (
+            self.changed(runs, 8, value=None, better=None, reason="did not run")
+            for runs in (self.before, self.after)
+        )
+        row, _ = self.row(before, after)
+        self.assertEqual((row["verdict"], row["reason"]), ("invalid", "no run has a value"))
+
     def test_contended_values_count_unless_they_are_of_one_side(self) -> None:
         """What competes with itself for the cores is contended on both sides; a neighbour of one side is no
         regression."""

@@ -173,6 +173,13 @@ class Missing(unittest.TestCase):
             found["nodes"][4]["lacks"], [{"metric": name_of(7), "label": "metric 7", "reason": "killed"}]
         )
 
+    def test_what_was_measured_on_no_node_is_said_to_be_just_that(self) -> None:
+        nodes = fleet(random.Random(21), 12, 0.005)
+        for node in nodes:
+            changed(node, 7, value=None, unit="", better=None, neutral=True, reason="its case did not run")
+        found = assessed(nodes)
+        self.assertEqual(found["kinds"][0]["metrics"][7]["reason"], "no node has a value")
+
     def test_what_no_node_can_measure_is_not_missed(self) -> None:
         nodes = fleet(random.Random(21), 12, 0.005)
         for node in nodes:
