@@ -13,7 +13,7 @@ from reports.compare.comparison import label_text
 from reports.compare.numbers import RATIO, failed_in
 from reports.compare.verdict import Settings, most_hidden
 from reports.compare.wording import values_text
-from reports.fleet import between, drift
+from reports.fleet import between, drift, families
 from reports.fleet.hostlist import compress, is_name
 from reports.fleet.judge import Call, Groups, Kind, Metric, kinds_of, unscaled
 from reports.fleet.nodes import MOST_NAMED, Node, clock_notes, first_of, machine_notes
@@ -21,7 +21,7 @@ from reports.jsonl import Json
 from reports.metrics import shortened
 from reports.quantity import listing, percent, plural
 
-SCHEMA, VERSION = "gpusig.fleet", "1.3.0"
+SCHEMA, VERSION = "gpusig.fleet", "1.4.0"
 OFF, FAST, OK, UNKNOWN, MISSING = "off", "fast", "ok", "unknown", "missing"  # of a node
 OUTLIERS, NONE_OFF, INCONCLUSIVE = "outliers", "no outlier", "inconclusive"  # of the fleet
 EXITS = {OUTLIERS: 1, NONE_OFF: 0, INCONCLUSIVE: 3}
@@ -112,6 +112,10 @@ def _node_json(kind: Kind, place: int, number: int, drifts: Sequence[drift.Drift
     slow, fast = (
         [_call_json(kind, call) for call in calls.get(place, ())] for calls in (kind.slow, kind.fast)
     )
+    off_families, fast_families = (
+        [families.call_json(call, kind.names) for call in calls.get(place, ())]
+        for calls in (kind.slow_families, kind.fast_families)
+    )
     lacks = [
         {"metric": metric.name, "label": label_text(metric.name, metric.number), "reason": reason}
         for metric, reason in kind.lacks(place)
@@ -126,7 +130,8 @@ def _node_json(kind: Kind, place: int, number: int, drifts: Sequence[drift.Drift
     failed = failed_in(node.runs)
     is_wrong = any(own.is_wrong for own in failed)
     is_unknown = kind.reason or failed or lacks or hidden
-    state = OFF if slow or is_wrong else UNKNOWN if is_unknown else FAST if fast else OK
+    is_off = is_wrong or place in kind.slow
+    state = OFF if is_off else UNKNOWN if is_unknown else FAST if place in kind.fast else OK
     return {
         "name": node.name,
         "path": node.path,
@@ -140,6 +145,8 @@ def _node_json(kind: Kind, place: int, number: int, drifts: Sequence[drift.Drift
         "p_adjusted": kind.p_worse[place] if kind.p_worse else None,
         "off": slow,
         "fast": fast,
+        "off_families": off_families,
+        "fast_families": fast_families,
         "failed": [dict(asdict(own), text=own.text) for own in failed],
         "lacks": lacks,
         "hidden": hidden,
@@ -163,6 +170,8 @@ def _unread_json(name: str, path: str, state: str, reason: str, notes: Sequence[
         "p_adjusted": None,
         "off": [],
         "fast": [],
+        "off_families": [],
+        "fast_families": [],
         "failed": [],
         "lacks": [],
         "hidden": [],
@@ -202,6 +211,7 @@ def _kind_json(kind: Kind, drifts: Sequence[drift.Drift], splits: Sequence[drift
         "nodes": len(kind.nodes),
         "reason": kind.reason,
         "metrics": [_metric_json(metric) for metric in kind.metrics],
+        "families": [families.as_json(family, kind.names) for family in kind.families],
         "groups": [_groups_json(kind, groups) for groups in kind.groups],
         "drift": [
             {
@@ -270,11 +280,18 @@ def off_text(call: Json) -> str:
     return "%s %s %s" % (call["label"], percent(abs(change - 1)), "higher" if change > 1 else "lower")
 
 
+def _calls_of(node: Json, key: str) -> List[Json]:
+    """Families, and the metrics that are in none of them."""
+    called = node[key + "_families"]
+    together = {name for family in called for name in family["metrics"]}
+    return called + [call for call in node[key] if call["metric"] not in together]
+
+
 def _named(nodes: Sequence[Json], key: str) -> str:
-    """ "node3 (GEMM f32 flop rate 5.1 % lower, and 2 more)"."""
+    """ "node3 (6 GEMM rates 5.0 % lower, and 2 more)"."""
     texts = []
     for node in nodes:
-        found = _wrong_texts(node) * (key == "off") + [off_text(call) for call in node[key]]
+        found = _wrong_texts(node) * (key == "off") + [off_text(call) for call in _calls_of(node, key)]
         more = len(found) - 1
         texts.append(
             "%s (%s%s)"
@@ -365,7 +382,10 @@ def _undecided(nodes: Sequence[Json], kinds: Sequence[Json], most: float) -> Lis
     """Why it is not known that no node is off."""
     found = [_groups_text(groups) for kind in kinds for groups in kind["groups"]][:1]
     is_hidden = any(node["hidden"] for node in nodes)
-    if any(node["ahead"] and (node["fast"] or not is_hidden) for node in nodes) and not found:
+    if (
+        any(node["ahead"] and (node["fast"] or node["fast_families"] or not is_hidden) for node in nodes)
+        and not found
+    ):
         found.append(_ahead_text(nodes))
     if is_hidden and not found:
         found.append(_hidden_text(nodes, most))
@@ -462,7 +482,7 @@ def _reasons(
             "Several runs of each node (--repeats) or more nodes show more; --only judges without the "
             "numbers that spread so far."
         )
-    fast = [node for node in nodes if node["fast"]]
+    fast = [node for node in nodes if node["fast"] or node["fast_families"]]
     if fast:
         found.append("Unusually fast, a cooler place or an error of measuring: %s." % _named(fast, "fast"))
     return found + list(notes)

@@ -40,6 +40,8 @@ def _cell(z: Optional[float], reason: str, called: bool) -> Tuple[str, str, str]
 
 def _row(node: Json, shown: Sequence[int]) -> Dict[str, Any]:
     called = {call["metric"] for key in ("off", "fast") for call in node[key]}
+    families = [call for key in ("off_families", "fast_families") for call in node[key]]
+    called |= {name for call in families for name in call["metrics"]}
     reasons = {own["metric"]: own["reason"] for own in node["lacks"]}
     names = node["metric_names"]
     cells = [_cell(node["z"][at], reasons.get(names[at], ""), names[at] in called) for at in shown]

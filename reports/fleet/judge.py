@@ -5,7 +5,9 @@ A node gives one value a metric, the median of its runs. It is held against all 
 far it is off on logarithms, or as a difference where a metric has no ratio; in units of the spread of the
 others; and how rare that is. It is off where Benjamini and Hochberg's test over the nodes calls it at the
 rate, and in that metric by more than the least effect. Worse and better are two families, so that unusually
-fast nodes take nothing from the search for slow ones.
+fast nodes take nothing from the search for slow ones. Numbers that move together are judged as one, too
+(families.py), at a rate of their own: half of the rate is for single metrics, as each test has two sides of
+which one counts, and half for families.
 
 That a node is not called off says nothing where it could not have been: it is known to be like the others in
 a metric only if it is worse by no more than verdict.MOST_HIDDEN at the upper end of what it may be.
@@ -21,9 +23,9 @@ from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 from reports.compare import verdict
 from reports.compare.numbers import RATIO, Number, RunNumbers
-from reports.compare.statistics import quantile
 from reports.compare.verdict import MOST_HIDDEN, MOST_MISSING, MOST_UNEQUAL, Settings, most_hidden
-from reports.fleet import clusters, outliers
+from reports.fleet import clusters, families, outliers
+from reports.fleet.families import Family, FamilyCall, Standing
 from reports.fleet.nodes import Node
 from reports.quantity import percent, plural
 
@@ -119,11 +121,19 @@ class Kind:
     nodes: List[Node]
     metrics: List[Metric] = field(default_factory=list)
     reason: str = ""  # why none is judged
-    slow: Dict[int, List[Call]] = field(default_factory=dict)  # place of a node -> in what it is off
+    # place of a node that is off -> the single metrics in which it is; none where only families are
+    slow: Dict[int, List[Call]] = field(default_factory=dict)
     fast: Dict[int, List[Call]] = field(default_factory=dict)
+    families: List[Family] = field(default_factory=list)
+    slow_families: Dict[int, List[FamilyCall]] = field(default_factory=dict)
+    fast_families: Dict[int, List[FamilyCall]] = field(default_factory=dict)
     p_worse: List[float] = field(default_factory=list)  # of every node, adjusted over all
     groups: List[Groups] = field(default_factory=list)  # those of most metrics first
     most_hidden: float = MOST_HIDDEN
+
+    @property
+    def names(self) -> List[str]:
+        return [metric.name for metric in self.metrics]
 
     def lacks(self, place: int) -> List[Tuple[Metric, str]]:
         """The metrics of which this node has no value, or none that can be judged, though it should: what was
@@ -296,9 +306,8 @@ def _judge_metric(metric: Metric, values: Sequence[_Value]) -> None:
         metric.cells[place] = Cell(
             values[place].value, "", distance, z, p, unscaled(metric.number, others.centre)
         )
-    middle, share = median(losses), outliers.share(len(losses))
-    metric.centre = unscaled(metric.number, middle)
-    metric.spread = quantile([abs(v - middle) for v in losses], share) / outliers.unit_of(share)
+    metric.centre = unscaled(metric.number, median(losses))
+    metric.spread = outliers.spread_of(losses)
 
 
 def _losses(metric: Metric, places: Sequence[int]) -> List[float]:
@@ -352,21 +361,63 @@ def _finds(metric: Metric, tests: int, rate: float) -> Optional[float]:
 # ------------------------------------------------------------------ all of them
 
 
-def _calls(kind: Kind, rate: float, worse: bool) -> Tuple[List[float], Dict[int, List[Call]]]:
-    """What is off by less than matters counts as a test that found nothing, and so does what is missing."""
+def _families(kind: Kind, values_of: Sequence[Sequence[_Value]]) -> List[Family]:
+    """Of the metrics that are judged."""
+    named = [("" if m.reason else m.name, m.number.unit, m.number.better) for m in kind.metrics]
+    found = families.families_of(named)
+    for family in found:
+        members = []
+        for at in family.metrics:
+            metric, values = kind.metrics[at], values_of[at]
+            places = [place for place, v in enumerate(values) if v.value is not None]
+            losses = _losses(metric, places)
+            middle, least = median(losses), _LEAST_SPREAD * metric.threshold
+            members.append(
+                families.Member(
+                    {place: loss - middle for place, loss in zip(places, losses)},
+                    {place: values[place].error for place in places},
+                    max(metric.spread or 0.0, least),
+                    metric.threshold,
+                )
+            )
+        families.judge(family, members, _LEAST_SPREAD, MIN_NODES)
+    return [family for family in found if family.nodes]
 
-    def p_of(metric: Metric, place: int) -> float:
-        cell = metric.cells[place]
-        return cell.p if (cell.loss > 0) == worse and not cell.reason and not metric.reason else 1.0
 
-    ps = [[p_of(metric, place) for metric in kind.metrics] for place in range(len(kind.nodes))]
-    of_nodes, of_metrics = outliers.selected(ps, rate)
+def _p_of(cell: Cell, worse: bool) -> float:
+    return cell.p if (cell.loss > 0) == worse and not cell.reason else 1.0
+
+
+def _p_of_family(standing: Optional[Standing], worse: bool) -> float:
+    return standing.p if standing is not None and (standing.loss > 0) == worse else 1.0
+
+
+def _calls(
+    kind: Kind, rate: float, worse: bool
+) -> Tuple[List[float], Dict[int, List[Call]], Dict[int, List[FamilyCall]]]:
+    """The adjusted p of every node, and in what metrics and families it is off. What is off by less than
+    matters counts as a test that found nothing, and so does what is missing."""
+    places = range(len(kind.nodes))
+    singles = [
+        [1.0 if metric.reason else _p_of(metric.cells[place], worse) for metric in kind.metrics]
+        for place in places
+    ]
+    together = [
+        [_p_of_family(family.nodes.get(place), worse) for family in kind.families] for place in places
+    ]
+    of_nodes, (of_metrics, of_families) = outliers.selected([singles, together], rate)
     calls: Dict[int, List[Call]] = {}
-    for place, adjusted in enumerate(of_metrics):
-        own = [Call(at, kind.metrics[at].cells[place], p) for at, p in enumerate(adjusted) if p <= rate]
-        if own and of_nodes[place] <= rate:
-            calls[place] = sorted(own, key=lambda call: -abs(call.cell.z))
-    return of_nodes, calls
+    family_calls: Dict[int, List[FamilyCall]] = {}
+    for place in places:
+        if of_nodes[place] > rate:
+            continue
+        own = [Call(at, kind.metrics[at].cells[place], p) for at, p in enumerate(of_metrics[place])]
+        calls[place] = sorted(
+            (call for call in own if call.adjusted <= rate), key=lambda call: -abs(call.cell.z)
+        )
+        found = zip(kind.families, of_families[place])
+        family_calls[place] = [FamilyCall(family, family.nodes[place], p) for family, p in found if p <= rate]
+    return of_nodes, calls, family_calls
 
 
 def judge(name: str, nodes: List[Node], settings: Settings) -> Kind:
@@ -397,8 +448,12 @@ def judge(name: str, nodes: List[Node], settings: Settings) -> Kind:
         return kind
     for metric in judged:
         metric.finds = _finds(metric, len(nodes) * len(kind.metrics), settings.rate)
-    kind.p_worse, kind.slow = _calls(kind, settings.rate, True)
-    _, kind.fast = _calls(kind, settings.rate, False)
+    kind.families = _families(kind, values_of)
+    kind.p_worse, kind.slow, kind.slow_families = _calls(kind, settings.rate, True)
+    _, kind.fast, kind.fast_families = _calls(kind, settings.rate, False)
+    off = {*kind.slow, *kind.fast}
+    for family in kind.families:
+        families.set_finds(family, off, len(nodes) * len(kind.families), settings.rate)
     for metric, values in zip(kind.metrics, values_of):
         if not metric.reason:
             _set_bounds(metric, values, kind.slow)

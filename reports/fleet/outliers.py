@@ -21,10 +21,10 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from functools import lru_cache
-from statistics import NormalDist
+from statistics import NormalDist, median
 from typing import Dict, List, NamedTuple, Sequence, Tuple
 
-from reports.compare.statistics import adjusted
+from reports.compare.statistics import adjusted, quantile
 from reports.student import two_sided_p
 
 MIN_OTHERS = 3  # fewer have no spread worth the name
@@ -76,6 +76,12 @@ def share(count: int) -> float:
 def unit_of(quantile: float) -> float:
     """This quantile of the absolute deviations of standard normal values."""
     return _NORMAL.inv_cdf((1 + quantile) / 2)
+
+
+def spread_of(values: Sequence[float]) -> float:
+    """Of all values, as that of the others of one."""
+    middle, of = median(values), share(len(values))
+    return quantile([abs(v - middle) for v in values], of) / unit_of(of)
 
 
 def _without(ordered: Sequence[float], place: int, rank: int) -> float:
@@ -159,14 +165,17 @@ def simes(ps: Sequence[float]) -> float:
     return min(adjusted(ps), default=1.0)
 
 
-def selected(nodes: Sequence[Sequence[float]], rate: float) -> Tuple[List[float], List[List[float]]]:
-    """Of p by node and metric: the adjusted p of every node, and of every metric within its node.
+def selected(
+    kinds: Sequence[Sequence[Sequence[float]]], rate: float
+) -> Tuple[List[float], List[List[List[float]]]]:
+    """Of p by kind of test, node and test: the adjusted p of every node, and of every test among those of its
+    kind of its node. The p of a node is the least of its kinds': each kind takes the rate for itself.
 
-    A node is called off where its own is at most `rate`, and a metric of it where its own is, too. Nodes are
+    A node is called off where its own is at most `rate`, and a test of it where its own is, too. Nodes are
     what is acted on, so the expected share of false ones is kept among nodes: one that is slow in everything
     makes no other more suspect. Within a node that was called, the rate is the smaller the fewer nodes
     were."""
-    of_nodes = adjusted([simes(ps) for ps in nodes])
+    of_nodes = adjusted([min(map(simes, own)) for own in zip(*kinds)])
     called = sum(p <= rate for p in of_nodes)
-    factor = len(nodes) / max(1, called)
-    return of_nodes, [[min(1.0, p * factor) for p in adjusted(ps)] for ps in nodes]
+    factor = len(of_nodes) / max(1, called)
+    return of_nodes, [[[min(1.0, p * factor) for p in adjusted(ps)] for ps in nodes] for nodes in kinds]

@@ -110,7 +110,16 @@ _METHOD = (
         "How rare such a distance is, by a reference that knows how uncertain the spread of few nodes is; "
         "adjusted over nodes by Benjamini and Hochberg, and within a node.",
     ),
-    ("Finds", "The least deviation of one metric alone that 9 of 10 such nodes are called off for."),
+    (
+        "Family",
+        "Numbers that move together are judged as one, too: the mean of what they lose, each in units of its "
+        "spread. Single numbers and families take half of the rate each.",
+    ),
+    (
+        "Finds",
+        "The least deviation of one metric alone, or of all of a family alike, that 9 of 10 such nodes are "
+        "called off for.",
+    ),
     ("At most", "By how much the worst node that is not off may be worse than the others, with 99.5 %."),
 )
 
@@ -168,6 +177,17 @@ def _node(node: Json, key: str) -> Group:
         )
         for call in node[key]
     ]
+    calls = [
+        row(
+            call["label"],
+            off_text(call)[len(call["label"]) :].strip(),
+            "",
+            "",
+            _z_text(call["z"]),
+            p_text(call["p_adjusted"]),
+        )
+        for call in node[key + "_families"]
+    ] + calls
     drift = []
     for one in node["drift"]:
         own, usual = _both(one["value"], one["majority"])
@@ -281,6 +301,20 @@ def _unknown(fleet: Json, most: int) -> List[Any]:
     return [said] * bool(missing) + [table] * bool(rows)
 
 
+def _families(kind: Json) -> List[Any]:
+    rows = [
+        row(
+            "%d %s" % (len(one["metrics"]), one["name"]),
+            *("none" if one[key] is None else percent(one[key]) for key in ("spread", "finds")),
+            "%d" % one["nodes"],
+        )
+        for one in kind["families"]
+    ]
+    heads = [Column("family"), *columns("spread", "finds", "nodes", css="")]
+    table = Table("Numbers that move together", heads, rows, "families", titled=True)
+    return [table] * bool(rows)
+
+
 def _usual(kind: Json) -> Group:
     """What the nodes of a kind have in common, and where they differ."""
     rows = []
@@ -321,7 +355,11 @@ def _usual(kind: Json) -> Group:
     return Group(
         "section",
         "What is usual: %s" % kind["name"],
-        [drift, *[Group("fold", plural(len(numbers), "headline number"), [table])] * bool(numbers)],
+        [
+            drift,
+            *_families(kind),
+            *[Group("fold", plural(len(numbers), "headline number"), [table])] * bool(numbers),
+        ],
     )
 
 
@@ -358,7 +396,7 @@ def _page(fleet: Json, most: int) -> Page:
         Counts(plural(len(nodes), "node"), counts),
         *(_map(known, number) for number in range(len(kinds))),
         _nodes("Off", [node for node in nodes if node["state"] == OFF], "off", most),
-        _nodes("Unusually fast", [node for node in nodes if node["fast"]], "fast", most),
+        _nodes("Unusually fast", [n for n in nodes if n["fast"] or n["fast_families"]], "fast", most),
         Group("section", "Between nodes", _between(known["between"], most), "between"),
         Group("section", "Not, or not fully, known", _unknown(known, most), "unknown"),
         *map(_usual, kinds),

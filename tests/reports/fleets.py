@@ -25,6 +25,25 @@ _PARTS = (
     0.6,
 )  # of the spread: what all metrics of a node share, what those of a mechanism do, and noise; squares: 1
 Draw = Callable[[random.Random], float]
+# Numbers of a rack as a GPU has them: families of one name, and those that move alone.
+FAMILIES = {
+    "GEMM rates": ["gemm/efficiency/gemm_%s_flop_rate" % kind for kind in "bf16 f16 f32 f64 f8 tf32".split()],
+    "peak rates": ["gemm/efficiency/peak_%s_flop_rate" % kind for kind in ("f32", "f64")],
+    "memory bandwidths": [
+        "micro/memory/memory_%s_bandwidth" % what for what in ("read", "triad", "triad_nt")
+    ],
+    "cache bandwidths": ["micro/memory/%s_read_bandwidth" % what for what in ("l1", "llc")],
+    "host engine copy rates": [
+        "micro/copy_path/%s_engine_bandwidth" % what for what in ("down", "up", "both_ways")
+    ],
+    "host kernel copy rates": ["micro/copy_path/%s_kernel_bandwidth" % what for what in ("down", "up")],
+    "launch times": [
+        "micro/launch/launch_%s" % what for what in ("enqueue", "trigger", "round_trip", "back_to_back")
+    ],
+}
+LONE = ["overlap/program_%d/time_ratio" % place for place in range(18)]
+_UNITS = {"GEMM rates": "flop/s", "peak rates": "flop/s", "launch times": "s"}  # the others: byte/s
+Noise = Callable[[random.Random], Callable[[str], float]]  # of a node, and then of each of its numbers
 
 
 def normal(draw: random.Random) -> float:
@@ -45,6 +64,85 @@ def skewed(draw: random.Random) -> float:
     """A long tail towards slow: an exponential distribution with a mean of 0 and a standard deviation of
     1."""
     return draw.expovariate(1) - 1
+
+
+def independent(tail: Draw) -> Noise:
+    """Every number of a node by itself."""
+    return lambda draw: lambda name: tail(draw)
+
+
+def by_family(tail: Draw) -> Noise:
+    """All of a family by the same, and each lone number by itself."""
+    family_of = {name: family for family, names in FAMILIES.items() for name in names}
+
+    def node(draw: random.Random) -> Callable[[str], float]:
+        own: Dict[str, float] = {}
+
+        def noise(name: str) -> float:
+            key = family_of.get(name, name)
+            if key not in own:
+                own[key] = tail(draw)
+            return own[key]
+
+        return noise
+
+    return node
+
+
+def alike(tail: Draw) -> Noise:
+    """Every number of a node by the same."""
+
+    def node(draw: random.Random) -> Callable[[str], float]:
+        own = tail(draw)
+        return lambda name: own
+
+    return node
+
+
+def mixed(tail: Draw) -> Noise:
+    """A part of each, as _PARTS says."""
+    kinds = [kind(tail) for kind in (alike, by_family, independent)]
+
+    def node(draw: random.Random) -> Callable[[str], float]:
+        parts = [kind(draw) for kind in kinds]
+        return lambda name: sum(share * part(name) for share, part in zip(_PARTS, parts))
+
+    return node
+
+
+def rack_numbers(losses: Mapping[str, float]) -> Dict[str, Number]:
+    """By name, of what is lost of a truth of 1."""
+    units = {name: _UNITS.get(family, "byte/s") for family, names in FAMILIES.items() for name in names}
+    found = {}
+    for name, loss in losses.items():
+        unit = units.get(name, "")
+        better = "higher" if unit.endswith("/s") else "lower"
+        found[name] = Number(math.exp(-loss if better == "higher" else loss), unit, better, label=name)
+    return found
+
+
+def rack(
+    draw: random.Random,
+    count: int,
+    spread: float,
+    noise: Noise,
+    slow: Mapping[str, float] = {},
+    missing: float = 0.0,
+) -> List[Node]:
+    """The last node takes so many times as long in the numbers of these names. `missing`: the share of
+    numbers that fail."""
+    names = [name for own in FAMILIES.values() for name in own] + LONE
+    found = []
+    for place in range(count):
+        own = noise(draw)
+        bad = slow if place == count - 1 else {}
+        numbers = rack_numbers({name: spread * own(name) + math.log(bad.get(name, 1.0)) for name in names})
+        for name in names if missing else ():
+            if draw.random() < missing:
+                numbers[name] = Number(None, "", None, reason="killed")
+        run = RunNumbers("node%d" % place, "test", numbers, device="test: machine")
+        found.append(Node("node%d" % place, "node%d" % place, [run]))
+    return found
 
 
 def name_of(metric: int) -> str:

@@ -111,15 +111,23 @@ class Many(unittest.TestCase):
         draw = random.Random(4)
         for _ in range(300):
             ps = [[10 ** draw.uniform(-5, 0) for _ in range(5)] for _ in range(draw.randrange(1, 9))]
-            nodes, metrics = outliers.selected(ps, 0.05)
+            nodes, (metrics,) = outliers.selected([ps], 0.05)
             self.assertEqual([p <= 0.05 for p in nodes], [min(own) <= 0.05 for own in metrics], ps)
 
     def test_a_node_that_is_slow_in_everything_makes_no_other_suspect(self) -> None:
         """Flat over nodes and metrics its 40 small p would raise the limit of all others forty times."""
         quiet = [[0.0012] + [1.0] * 39] + [[1.0] * 40 for _ in range(30)]
-        nodes, _ = outliers.selected([*quiet, [1e-9] * 40], 0.05)
+        nodes, _ = outliers.selected([[*quiet, [1e-9] * 40]], 0.05)
         self.assertLessEqual(nodes[-1], 0.05)
         self.assertGreater(nodes[0], 0.05)
+
+    def test_each_kind_of_test_has_the_rate_for_itself(self) -> None:
+        singles = [[1.0] * 40 for _ in range(10)]
+        together = [[1.0] * 4, *[[1.0] * 3 + [1e-4]], *[[1.0] * 4] * 8]
+        nodes, (of_singles, of_families) = outliers.selected([singles, together], 0.05)
+        self.assertEqual([place for place, p in enumerate(nodes) if p <= 0.05], [1])
+        self.assertAlmostEqual(nodes[1], 1e-4 * 4 * 10)
+        self.assertEqual([min(of_singles[1]), of_families[1][3]], [1.0, 1e-4 * 4 * 10])
 
 
 if __name__ == "__main__":
