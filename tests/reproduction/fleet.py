@@ -40,7 +40,14 @@ TAILS = (
     ("Student, 3 degrees of freedom", fleets.student(3)),
     ("exponential towards slow", fleets.skewed),
 )
+NOISES = (
+    ("each number by itself", fleets.independent),
+    ("a part of each", fleets.mixed),
+    ("a family alike", fleets.by_family),
+    ("all numbers alike", fleets.alike),
+)
 EQUAL, SLOW = 48, 8  # nodes of each pool
+RACK, RACK_SLOW = 8, 24  # nodes of a rack, and of each pool that is slow
 QUIET = 10  # numbers of a real machine that spread least
 
 HEAD = """# How often `fleet` names the right node
@@ -307,7 +314,7 @@ def heavy_tails(trials: int) -> Iterator[str]:
 
 def on_pools(folder: Path, trials: int) -> Iterator[str]:
     """Fleets put together from nodes that were measured on a simulated device."""
-    wrong = fleet_pools.make(folder, EQUAL, SLOW, 2)
+    wrong = fleet_pools.make(fleet_pools.MANY, folder, EQUAL, SLOW, 2)
     if wrong:
         raise RuntimeError("\n".join(wrong[:5]))
     pools = {pool: nodes.read(folder, [pool]) for pool in ("equal", *fleet_pools.SLOW)}
@@ -343,6 +350,107 @@ def on_pools(folder: Path, trials: int) -> Iterator[str]:
             f"| 31 and one {fleet_pools.FACTOR - 1:.0%} slow in {pool} | {rate(hits, trials)}{miss} | "
             f"{rate(others, trials)} |"
         )
+
+
+def rack_equal(count: int, noise: fleets.Noise, spread: float, missing: float, trials: int) -> list[int]:
+    """In how many racks of equal nodes a family is called slow, and anything is."""
+    draw, found = random.Random(f"rack {count} {spread} {missing}"), [0, 0]
+    for _ in range(trials):
+        kind = judge.judge("", fleets.rack(draw, count, spread, noise, missing=missing), Settings())
+        found[0] += any(kind.slow_families.values())
+        found[1] += bool(kind.slow)
+    return found
+
+
+def racks(trials: int) -> Iterator[str]:
+    """One node slow in one family of numbers that move together."""
+    yield "\n## Numbers that move together\n"
+    numbers = sum(map(len, fleets.FAMILIES.values()))
+    yield (
+        f"{RACK} nodes with {numbers + len(fleets.LONE)} numbers, {numbers} of them in "
+        f"{len(fleets.FAMILIES)} families of 2 to 6; one node is 5 % slow in all of one family,"
+    )
+    yield "drawn anew each time. What nodes differ by is drawn for each number, each family or each node.\n"
+    yield (
+        "| what differs | spread | the node is named | with its family | another is called |\n|"
+        + " --- |" * 5
+    )
+    for name, noise in NOISES:
+        for spread in (0.003, 0.005, 0.008):
+            draw, hits, families, wrong = random.Random(f"rack {name} {spread}"), 0, 0, 0
+            for _ in range(trials):
+                family = draw.choice(list(fleets.FAMILIES))
+                slow = dict.fromkeys(fleets.FAMILIES[family], 1.05)
+                kind = judge.judge(
+                    "", fleets.rack(draw, RACK, spread, noise(fleets.normal), slow), Settings()
+                )
+                called = [call.family.label for call in kind.slow_families.get(RACK - 1, ())]
+                hits, wrong = hits + (RACK - 1 in kind.slow), wrong + bool(kind.slow.keys() - {RACK - 1})
+                families += family in called
+            cells = " | ".join(rate(own, trials) for own in (hits, families, wrong))
+            yield f"| {name} | {spread:.1%} | {cells} |"
+
+
+def racks_of_equal(count: int, trials: int) -> list[str]:
+    """Rows of a table."""
+    lines = []
+    cases = [(tail, noise, 0.0) for tail in (TAILS[0], TAILS[2], TAILS[3], TAILS[4]) for noise in NOISES[::2]]
+    cases += [(TAILS[0], NOISES[3], 0.0), (TAILS[2], NOISES[3], 0.0), (TAILS[0], NOISES[1], 0.1)]
+    for (tail_name, tail), (name, noise), missing in cases:
+        found = [rack_equal(count, noise(tail), spread, missing, trials) for spread in (0.005, 0.01)]
+        what = f"{name}{', a tenth missing' if missing else ''}"
+        cells = " | ".join(rate(own, trials) for pair in found for own in pair)
+        lines.append(f"| {count} | {tail_name} | {what} | {cells} |")
+    return lines
+
+
+def equal_racks(trials: int) -> Iterator[str]:
+    yield RACKS_OF_EQUAL
+    for count in (4, 8, 16, 64):
+        yield from racks_of_equal(count, trials if count < 60 else trials // 4)
+
+
+RACKS_OF_EQUAL = """
+Equal nodes, a twentieth of which fleets may be called off: in how many a family is called, and anything, by a family or a single
+number. With long tails the bar is missed where they reach beyond the least effect, as above: by single numbers, and where a
+family's numbers all move alike by families, too.
+
+| nodes | distribution | what differs | spread 0.5 %, a family | anything | spread 1 %, a family | anything |
+| --- | --- | --- | --- | --- | --- | --- |"""
+
+
+def on_racks(folder: Path, trials: int) -> Iterator[str]:
+    """Racks of nodes that were measured on a simulated H100, with every headline number."""
+    wrong = fleet_pools.make(fleet_pools.RACK, folder, EQUAL, RACK_SLOW, 2)
+    if wrong:
+        raise RuntimeError("\n".join(wrong[:5]))
+    pools = {pool: nodes.read(folder, [pool]) for pool in ("equal", *fleet_pools.RACK.slow)}
+    draw, all_equal = random.Random(2), judge.judge("", pools["equal"], Settings())
+    gemm = all_equal.families[0]
+    spreads = [all_equal.metrics[at].spread or 0.0 for at in gemm.metrics]
+    yield "\n## Racks of eight simulated H100s\n"
+    yield (
+        f"Whole runs of `--headline` as above, with {len(all_equal.metrics)} numbers. The "
+        f"{len(gemm.metrics)} {gemm.label} spread by {min(spreads):.2%} to {max(spreads):.2%}"
+    )
+    yield (
+        f"from node to node, their mean by {gemm.spread:.2%}. Racks are drawn from {EQUAL} equal nodes and "
+        f"{RACK_SLOW} of each slow kind. Before numbers"
+    )
+    yield "were judged together, what the last column has was all that was found.\n"
+    yield "| rack | the slow one is named | another is called | by single numbers |\n| --- | --- | --- | --- |"
+    drawn = [draw.sample(pools["equal"], RACK) for _ in range(2 * trials)]
+    alarms = sum(bool(judge.judge("", one, Settings()).slow) for one in drawn)
+    yield f"| {RACK} equal | | {rate(alarms, 2 * trials)} | |"
+    for pool in fleet_pools.RACK.slow:
+        hits = others = single = 0
+        for _ in range(trials):
+            rack = [*draw.sample(pools["equal"], RACK - 1), draw.choice(pools[pool])]
+            kind = judge.judge("", rack, Settings())
+            hits, single = hits + (RACK - 1 in kind.slow), single + bool(kind.slow.get(RACK - 1))
+            others += bool(kind.slow.keys() - {RACK - 1})
+        cells = " | ".join(rate(own, trials) for own in (hits, others, single))
+        yield f"| {RACK - 1} and one {fleet_pools.FACTOR - 1:.0%} slow in {pool} | {cells} |"
 
 
 def reference() -> Iterator[str]:
@@ -410,10 +518,13 @@ def main() -> int:
                 (by_size, given.trials),
                 (worse_cases, given.trials),
                 (heavy_tails, given.trials),
+                (racks, given.trials),
+                (equal_racks, given.trials),
                 (many_slow, given.trials),
                 (one_number, given.trials),
                 (groups_of_equal, given.trials),
                 (on_pools, given.pools, given.trials),
+                (on_racks, given.pools / "rack", given.trials),
                 (reference,),
                 *[(on_host, given.host, given.trials)] * bool(given.host),
             )

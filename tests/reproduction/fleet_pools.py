@@ -16,6 +16,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 SPREAD = 0.005  # standard deviation of a mechanism from node to node
@@ -43,25 +44,50 @@ PROGRAMS = (
 _BUDGET_S = 15
 
 
-def model_of(pool: str, number: int) -> str:
+class Fleet(NamedTuple):
+    """`seed` goes into every draw; no `programs` are all that have a headline number."""
+
+    seed: str
+    model: str
+    spread: float
+    slow: tuple[str, ...]
+    programs: tuple[str, ...] = ()
+
+
+MANY = Fleet("", MODEL, SPREAD, SLOW, PROGRAMS)
+# Of every number of these together about 0.5 % from node to node: mechanism, program and jitter.
+RACK = Fleet(
+    "rack of eight ",
+    """like = h100
+open_sigma = 0.003
+jitter_sigma = 0.005
+outlier_probability = 0.002
+outlier_factor = 3
+""",
+    0.0035,
+    ("gemm", "engine"),
+)
+
+
+def model_of(fleet: Fleet, pool: str, number: int) -> str:
     """The device of a node: the same each time."""
-    draw = random.Random(f"{pool} {number}")
-    lines = [MODEL, f"seed = {draw.randrange(1 << 32)}\n"]
+    draw = random.Random(f"{fleet.seed}{pool} {number}")
+    lines = [fleet.model, f"seed = {draw.randrange(1 << 32)}\n"]
     for mechanism in MECHANISMS:
-        factor = math.exp(draw.gauss(0, SPREAD)) * (FACTOR if mechanism == pool else 1.0)
+        factor = math.exp(draw.gauss(0, fleet.spread)) * (FACTOR if mechanism == pool else 1.0)
         lines.append(f"slow_down = {mechanism} {factor:.6f}\n")
     return "".join(lines)
 
 
-def _measure(folder: Path, pool: str, number: int) -> str:
+def _measure(fleet: Fleet, folder: Path, pool: str, number: int) -> str:
     """One node; an empty text, or what went wrong."""
     place = folder / pool / f"node{number:03d}"
     if (place / "signature.json").is_file():
         return ""
     work = folder / "models" / f"{pool}-{number}"
     work.mkdir(parents=True, exist_ok=True)
-    (work / "m.model").write_text(model_of(pool, number), encoding="ascii")
-    only = [word for name in PROGRAMS for word in ("--only", name)]
+    (work / "m.model").write_text(model_of(fleet, pool, number), encoding="ascii")
+    only = [word for name in fleet.programs for word in ("--only", name)]
     words = [
         sys.executable,
         "-m",
@@ -96,17 +122,17 @@ def _measure(folder: Path, pool: str, number: int) -> str:
     )
 
 
-def make(folder: Path, equal: int, slow: int, jobs: int) -> list[str]:
+def make(fleet: Fleet, folder: Path, equal: int, slow: int, jobs: int) -> list[str]:
     """All nodes that are missing; what went wrong. In virtual time runs at once do not disturb each other."""
     folder = folder.absolute()
     todo = [("equal", number) for number in range(1, equal + 1)]
-    todo += [(pool, number) for number in range(1, slow + 1) for pool in SLOW]
+    todo += [(pool, number) for number in range(1, slow + 1) for pool in fleet.slow]
     with ThreadPoolExecutor(jobs) as threads:
-        return [words for words in threads.map(lambda one: _measure(folder, *one), todo) if words]
+        return [words for words in threads.map(lambda one: _measure(fleet, folder, *one), todo) if words]
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 5:
         sys.exit("usage: fleet_pools.py FOLDER EQUAL SLOW JOBS")
-    wrong = make(Path(sys.argv[1]), *(int(word) for word in sys.argv[2:]))
+    wrong = make(MANY, Path(sys.argv[1]), *(int(word) for word in sys.argv[2:]))
     sys.exit("\n".join(wrong[:5]) if wrong else 0)
