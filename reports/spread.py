@@ -30,6 +30,7 @@ _REPEATS = 1e-3  # of the value: in virtual time, a narrower interval is roundin
 _EARLIER = 4.0
 _OF_MEDIANS = (1.0, 0.5, 0.449, 0.298, 0.287, 0.215)  # variances, of 1, 2, ... normal values
 _LEAST_HALF = 0.0005  # of the value: narrower ones are rounding, or of few samples
+_BETWEEN = 1.15  # an allowance for what moves between runs and not within one
 _OF_IDEAL = "of_ideal"  # a fraction that may be 0 or less, which has no ratio
 
 
@@ -129,7 +130,8 @@ def of_another_run(name: str, value: float, tried: Tried, spread: Optional[Json]
     variance, degrees = variance_for(name, tried, spread)
     if not degrees:
         return None
-    half = quantile(0.95, degrees) * math.sqrt(2 * variance * variance_of_median(max(1, len(tried.values))))
+    of_median = variance_of_median(max(1, len(tried.values)))
+    half = quantile(0.95, degrees) * math.sqrt(2 * _BETWEEN * variance * of_median)
     ends = sorted(moved(name, tried.unit, value, by) for by in (-half, half))
     return {"run_low": ends[0], "run_high": ends[1], "run_degrees": degrees}
 

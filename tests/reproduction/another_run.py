@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Does the interval of another run hold another run? From folders of equal runs:
 
-    python3 tests/reproduction/another_run.py [--tries K] FOLDER...
+    python3 tests/reproduction/another_run.py [--tries K] FOLDER_OR_CSV...
 
-Each folder holds runs of one machine, or is one run. With --tries, for simulated runs, which have one try of
-each number, K runs at a time are the tries of one. Of every two runs the interval that one states is held
+Each folder holds runs of one machine, or is one run; a CSV file has the columns run, metric, unit and value.
+With --tries, for simulated runs and for files, which have one try of each number, K runs at a time are the
+tries of one. Of every two runs the interval that one states is held
 against the value of the other. `needed` is 1.96 sqrt(2) standard deviations between the runs:
 what an interval of 95 % is wide where the deviation is known. Quiet numbers have a deviation below 5 %, loud
 ones above 15 %.
@@ -12,6 +13,7 @@ ones above 15 %.
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import sys
@@ -33,7 +35,18 @@ class Number(NamedTuple):
     pairs: int
 
 
+def runs_of_csv(path: Path) -> List[dict]:
+    runs: Dict[str, dict] = {}
+    with open(path, encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            entry = {"value": float(row["value"]), "unit": row["unit"], "primary": True, "ci_low": None}
+            runs.setdefault(row["run"], {"metrics": {}})["metrics"][row["metric"]] = entry
+    return list(runs.values())
+
+
 def signatures(folder: Path) -> List[dict]:
+    if folder.suffix == ".csv":
+        return runs_of_csv(folder)
     paths = [folder / "signature.json", *sorted(folder.glob("*/signature.json"))]
     return [json.loads(path.read_text(encoding="utf-8")) for path in paths if path.is_file()]
 
