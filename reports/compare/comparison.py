@@ -10,14 +10,34 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from reports.compare import placement, provenance, statistics, verdict
 from reports.compare.numbers import RATIO, BadNumbers, Failed, Number, failed_in
 from reports.compare.sides import Side, notes_on
-from reports.compare.verdict import EQUIVALENT, IMPROVE, INCONCLUSIVE, INVALID, REGRESS, Row, Settings, Values
+from reports.compare.verdict import (
+    EQUIVALENT,
+    IMPROVE,
+    INCONCLUSIVE,
+    INVALID,
+    LIKELY,
+    LIKELY_BETTER,
+    LIKELY_WORSE,
+    REGRESS,
+    Row,
+    Settings,
+    Values,
+)
 from reports.jsonl import Json
 from reports.metrics import shortened
 from reports.quantity import listing, percent, plural, spell
 
-SCHEMA, VERSION = "gpusig.comparison", "1.0.0"
+SCHEMA, VERSION = "gpusig.comparison", "1.1.0"
 NO_REGRESSION = "no regression"
-EXITS = {REGRESS: 1, IMPROVE: 0, NO_REGRESSION: 0, INCONCLUSIVE: 3, INVALID: 3}
+EXITS = {
+    REGRESS: 1,
+    LIKELY_WORSE: 3,
+    LIKELY_BETTER: 3,
+    IMPROVE: 0,
+    NO_REGRESSION: 0,
+    INCONCLUSIVE: 3,
+    INVALID: 3,
+}
 MAX_JUDGED = 1000  # among more, nothing but the largest run numbers would decide anything
 MAX_OTHERS = 500
 # Without --control: what a factor cannot touch. Runs on a GPU bring rates of the host along, which these
@@ -106,7 +126,7 @@ def _size(row: Row) -> str:
 
 
 def _control(rows: List[Row]) -> Json:
-    moved = [row for row in rows if row.verdict in (REGRESS, IMPROVE)]
+    moved = [row for row in rows if row.verdict in (REGRESS, IMPROVE, *LIKELY)]
     if not rows:
         word, text = "none", "No control: nothing was measured that the change cannot touch."
     elif moved:
@@ -133,7 +153,7 @@ def _withheld(rows: List[Row]) -> List[Row]:
     """Where a control moved, nothing is known of any metric."""
     return [
         replace(row, verdict=INCONCLUSIVE, repeats=None, reason=verdict.WITHHELD)
-        if row.verdict in (REGRESS, IMPROVE, EQUIVALENT)
+        if row.verdict in (REGRESS, IMPROVE, EQUIVALENT, *LIKELY)
         else row
         for row in rows
     ]
@@ -143,8 +163,12 @@ def _word(rows: List[Row]) -> str:
     found = {row.verdict for row in rows}
     if REGRESS in found:
         return REGRESS
+    if LIKELY_WORSE in found:
+        return LIKELY_WORSE
     if not rows or found == {INVALID}:
         return INVALID
+    if LIKELY_BETTER in found:
+        return LIKELY_BETTER
     if found & {INCONCLUSIVE, INVALID}:
         return INCONCLUSIVE
     return IMPROVE if IMPROVE in found else NO_REGRESSION

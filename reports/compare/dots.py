@@ -170,7 +170,8 @@ def draw_interval(row: Json, axis: Axis) -> str:
     y, (left, right) = 16, (x(max(x.low, min(end, x.high))) for end in axis.band(row["least_effect"]))
     canvas.rect(left, 2, right - left, _AXIS - 2, "least")
     canvas.line(x(0.0), 2, x(0.0), _AXIS, "zero")
-    css = "interval v-%s" % (row["verdict"] or "none")
+    look = "v-%s" % (row["verdict"] or "none").replace(" ", "-")
+    css = "interval " + look
     low, high = (
         limit if change[end] is None else max(axis.change(change[end]), x.low)
         for end, limit in (("low", x.low), ("high", x.high))
@@ -181,8 +182,6 @@ def draw_interval(row: Json, axis: Axis) -> str:
             canvas.path([(at + 5 * way, y - 4), (at, y), (at + 5 * way, y + 4)], css)
         else:
             canvas.line(at, y - 4, at, y + 4, css)
-    canvas.dot(
-        x(max(axis.change(change["value"]), x.low)), y, "estimate v-%s" % (row["verdict"] or "none"), "", 3.4
-    )
+    canvas.dot(x(max(axis.change(change["value"]), x.low)), y, "estimate " + look, "", 3.4)
     _draw_axis(canvas, axis, x, row["unit"])
     return canvas.render()

@@ -18,9 +18,10 @@ from reports.jsonl import BadRecord, Json, clean, is_number, is_version, read_ob
 from reports.kind import kind_of
 from reports.machine import name_of
 from reports.metrics import FASTEST
+from reports.moderated import Variance
 from reports.quantity import spell
 from reports.signature_file import MALFORMED, READS, SCHEMA
-from reports.spread import is_difference
+from reports.spread import deviation_of, is_difference
 
 SOURCE = "gpusig"
 _CONTROL = "control"  # the folder that suite/repeats.py writes
@@ -64,6 +65,7 @@ def number_of(name: str, entry: Json) -> Number:
         contended=entry.get("grade") == CONTENDED,
         low=low,
         high=high,
+        tries=deviation_of(entry, name) or Variance(0.0, 0.0),
         core_latency_s=latency if is_number(latency) and latency > 0 else None,
     )
 

@@ -18,18 +18,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
-from reports.compare import statistics, verdict
+from reports.compare import few, statistics, verdict
 from reports.compare.comparison import label_of
 from reports.compare.numbers import RATIO, BadNumbers, RunNumbers, refuse_wrong_results
 from reports.compare.sides import Side
-from reports.compare.verdict import IMPROVE, INVALID, REGRESS, Row, Settings
+from reports.compare.verdict import IMPROVE, INVALID, REGRESS, Known, Row, Settings
+from reports.moderated import Variance, variance_of
 from reports.jsonl import BadRecord, Json, is_number, is_version, read_object
 from reports.metrics import shortened
 from reports.quantity import percent, plural
 
-SCHEMA, VERSION, READS = "gpusig.noise", "1.0.0", 1
+SCHEMA, VERSION, READS = "gpusig.noise", "1.1.0", 1
 COUNTS = (4, 6, 8, 12)  # runs a side
 REPEATS = 8  # of the alarms, unless asked for others
+_FEW = (1, 2, 3, 4, 6)  # runs a side, of which the t is judged
+_MOST_T = 1e6
 _DRAWS = 400
 _FLOOR, _POWER = 0.95, 0.9
 # the least effect that matters is so many floors (practice of gating: a floor alone is exceeded in 5 %)
@@ -118,8 +121,50 @@ def _metric(
         "of": len(runs),
         "median": statistics.quantile(values, 0.5) if values else None,
     }
+    entry.update(_moves(row))
     entry["by_repeats"] = {str(count): _of_count(runs, name, count, metrics, settings) for count in counts}
     return entry
+
+
+# ------------------------------------------------------------------ for fewer runs a side
+
+
+def _moves(row: Row) -> Json:
+    """How much one run differs from another, on the scale of the change, with its degrees of freedom; and
+    whether runs come in two levels, null where they are too few to say."""
+    if row.invalid:
+        return {"deviation": None, "degrees": 0, "levels": None}
+    values = row.scaled[0]
+    found = variance_of(values)
+    return {
+        "deviation": math.sqrt(found.variance) if found.degrees else None,
+        "degrees": int(found.degrees),
+        "levels": few.has_levels(values, row.threshold),
+    }
+
+
+def _metric_of(row: Row, known: Sequence[RunNumbers], is_open: bool) -> few.Metric:
+    values = verdict.values_of(known, row.name).present
+    of = math.log if row.number.scale == RATIO else float
+    before, after = row.places
+    return few.Metric(before, after, variance_of([of(v) for v in values]), is_open)
+
+
+def _most_t(runs: Sequence[RunNumbers], entries: Sequence[Json], count: int, settings: Settings) -> float:
+    """What the largest t of any metric stays below in 95 % of the comparisons of equal sides, the variances
+    of which the other runs tell as a noise file does. The larger one of both ways of splitting."""
+    names = [entry["name"] for entry in entries if entry["levels"] is False]
+    found = []
+    for splits in _SPLITS.values():
+        largest = []
+        for before, after in splits(runs, count):
+            used = {id(run) for run in (*before, *after)}
+            rest = [run for run in runs if id(run) not in used]
+            rows = verdict.rows_of(before, after, names, settings)
+            metrics = [_metric_of(row, rest, True) for row in rows if not row.invalid]
+            largest.append(max((abs(one.t) for one in few.tested(metrics) if one), default=0.0))
+        found.append(statistics.quantile(largest, _FLOOR))
+    return min(max(found), _MOST_T)
 
 
 # ------------------------------------------------------------------ of the verdict
@@ -163,6 +208,11 @@ def calibrate(pool: Side, settings: Settings, repeats: Optional[int]) -> Json:
     counts = [n for n in sorted({*COUNTS, count}) if 2 * n <= len(runs)]
     metrics = [_metric(runs, name, counts, len(names), settings) for name in names]
     effects = {entry["name"]: entry["by_repeats"][str(count)]["effect"] or 0.0 for entry in metrics}
+    most_t = {
+        str(n): _most_t(runs, metrics, n, settings)
+        for n in _FEW
+        if len(runs) >= max(few.KNOWS_LEVELS, 2 * n + 4)
+    }
     return shortened(
         {
             "schema": SCHEMA,
@@ -182,6 +232,7 @@ def calibrate(pool: Side, settings: Settings, repeats: Optional[int]) -> Json:
             },
             "alarms": _alarms(runs, names, count, settings),
             "alarms_with_floor": _alarms(runs, names, count, replace(settings, noise=effects)),
+            "most_t": most_t,
             "metrics": metrics,
         }
     )
@@ -214,6 +265,23 @@ def read(path: Path, name: str, repeats: int) -> Dict[str, float]:
                 fitting = [n for n in by_count if n <= repeats] or [min(by_count)]
                 effects[str(entry["name"])] = float(by_count[max(fitting)])
         return effects
+    except (KeyError, TypeError, ValueError, AttributeError) as why:
+        raise BadNumbers("%s is malformed: %s" % (name, str(why)[:100])) from None
+
+
+def known(path: Path, name: str) -> Tuple[Dict[str, Known], Dict[int, float]]:
+    """What judges few runs: of each metric how much it moves, and the t that equal sides stay below; nothing
+    of a file of version 1.0."""
+    found = load(path, name)
+    try:
+        metrics = {
+            str(entry["name"]): Known(
+                Variance(float(entry["deviation"]) ** 2, float(entry["degrees"])), entry["levels"]
+            )
+            for entry in found["metrics"]
+            if is_number(entry.get("deviation"))
+        }
+        return metrics, {int(n): float(t) for n, t in found.get("most_t", {}).items()}
     except (KeyError, TypeError, ValueError, AttributeError) as why:
         raise BadNumbers("%s is malformed: %s" % (name, str(why)[:100])) from None
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Dict, Iterable, List, Mapping, Optional, Tuple
 
 from reports.jsonl import clean
+from reports.moderated import Variance
 from reports.quantity import plural
 
 RATIO, DIFFERENCE = "ratio", "difference"  # what a change is
@@ -37,6 +38,8 @@ class Number:
     case: str = ""  # the same without sizes that the machine's caches decide; those of others do not compare
     low: Optional[float] = None  # 95 % confidence interval of the samples of this run
     high: Optional[float] = None
+    # of another run's value on the scale of a change, as far as this run's own tries tell
+    tries: Variance = Variance(0.0, 0.0)
     core_latency_s: Optional[float] = None  # where the cores were
     elsewhere: bool = False  # missing, because the cores were not where the other runs' were
 

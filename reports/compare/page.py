@@ -26,7 +26,15 @@ from reports.blocks import (
     terms,
 )
 from reports.compare.dots import axis_of, draw_interval, draw_runs
-from reports.compare.verdict import EQUIVALENT, IMPROVE, INCONCLUSIVE, INVALID, REGRESS
+from reports.compare.verdict import (
+    EQUIVALENT,
+    IMPROVE,
+    INCONCLUSIVE,
+    INVALID,
+    LIKELY_BETTER,
+    LIKELY_WORSE,
+    REGRESS,
+)
 from reports.compare.wording import (
     DIFFERS,
     SIDES,
@@ -55,13 +63,27 @@ _OTHERS, _FIELDS, _CONTROLS, _RUNS = (10, 200), (24, 100), (5, 20), (0, 100)
 _VALUE = 90  # characters of a value of provenance
 _ARROWS = {"higher": " ↑", "lower": " ↓"}
 _NAME = 60  # characters of a run's name
-_ICONS = {REGRESS: "!", IMPROVE: "+", EQUIVALENT: "=", INCONCLUSIVE: "?", INVALID: "×", "no regression": "✓"}
+_ICONS = {
+    REGRESS: "!",
+    LIKELY_WORSE: "▼",
+    LIKELY_BETTER: "▲",
+    IMPROVE: "+",
+    EQUIVALENT: "=",
+    INCONCLUSIVE: "?",
+    INVALID: "×",
+    "no regression": "✓",
+}
 _MEANING = (
     (
         REGRESS,
         "Worse, and both hold: the adjusted p is below the rate, and the whole interval is beyond the "
         "least effect that matters.",
     ),
+    (
+        LIKELY_WORSE,
+        "Both hold, but so few runs cannot exclude that their values come in levels: confirm it with more.",
+    ),
+    (LIKELY_BETTER, "As likely worse, of what is better."),
     (IMPROVE, "Better, and both hold."),
     (
         EQUIVALENT,
@@ -146,7 +168,7 @@ def _row(metric: Json, names: Sequence[List[str]], drawn: bool) -> Row:
         finds_text(metric).partition(" ")[2],
         replace(_badge(metric["verdict"], metric["verdict"]), below=below),
         notes=[note for note in notes if note],
-        css="metric v-" + metric["verdict"],
+        css="metric v-" + metric["verdict"].replace(" ", "-"),
     )
 
 

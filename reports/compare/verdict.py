@@ -6,7 +6,12 @@ A run gives one value a metric. The change is the Hodges-Lehmann shift of logari
 a fraction that may be 0 or less is compared as it is. A metric regresses or improves where both hold: its
 p (exact Mann-Whitney, adjusted by Benjamini-Hochberg over all judged metrics) is below `rate`, and the
 whole interval of the change lies beyond the least effect that matters. It is equivalent where the whole
-interval lies within that effect. All else is inconclusive. docs/method/verdicts.md, "Has it changed?".
+interval lies within that effect. All else is inconclusive.
+
+Where a side has fewer than 8 runs the change is that of the means, and interval and p are of a moderated t
+(reports/compare/few.py). There it takes more: dealing the runs out otherwise, or as many runs of the noise
+file, gives as much anywhere in one of 20 comparisons at most. Where nothing can say that, it is likely worse
+or better. docs/method/verdicts.md, "Has it changed?".
 """
 
 from __future__ import annotations
@@ -16,8 +21,9 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
-from reports.compare import statistics
+from reports.compare import few, statistics
 from reports.compare.numbers import RATIO, Number, RunNumbers
+from reports.moderated import Variance, pooled
 from reports.quantity import percent, plural
 
 REGRESS, IMPROVE, EQUIVALENT, INCONCLUSIVE, INVALID = (
@@ -28,28 +34,44 @@ REGRESS, IMPROVE, EQUIVALENT, INCONCLUSIVE, INVALID = (
     "invalid",
 )
 NO_DIRECTION = "nobody says whether higher or lower is better"
+LIKELY_WORSE, LIKELY_BETTER = "likely worse", "likely better"  # confirm with more runs
+LIKELY = (LIKELY_WORSE, LIKELY_BETTER)
 WITHHELD = "a control moved, so this may not be the change"  # the reason of an inconclusive metric
 MOST_MISSING = (
     0.25  # of the runs of a side may lack a value; of more than that nobody knows what they would have given
 )
 MOST_UNEQUAL = 0.5  # between the shares of contended values: then the neighbours are compared
 MOST_HIDDEN = 0.20  # "nothing found" is not said where more than this may be there, or than the least effect
+MOST_NOISE = 0.20  # from run to run; of a metric that moves by more, few runs say nothing
+MOST_CHANCE = 0.1  # of what is likely
 MAX_REPEATS = 100  # the most that is advised
 MAX_LOG = 700.0  # of a ratio; its logarithm fits into a number, it does not
 _POWER_Z, _CONFIDENCE_Z = 1.2816, 1.9600  # standard normal: 90 %, and 97.5 %
 
 
 @dataclass(frozen=True)
+class Known:
+    """What equal runs measured before say of a metric: its variance on the scale of its change, and whether
+    its values come in two levels."""
+
+    variance: Variance
+    levels: Optional[bool] = None
+
+
+@dataclass(frozen=True)
 class Settings:
-    """`noise`: the least effect that matters of single metrics, where that is more than `least_effect`.
-    `brought_control`: what the runs brought along as a control is one; it is not where the factor can touch
-    it."""
+    """`noise`: the least effect that matters of single metrics, where that is more than `least_effect`; of 8
+    runs a side and more. `known` and `most_t` are for fewer: what equal runs say of a metric, and runs a side
+    -> the t that 95 % of their comparisons stay below in all metrics. `brought_control`: what the runs
+    brought along as a control is one; it is not where the factor can touch it."""
 
     rate: float = 0.05
     confidence: float = 0.95
     least_effect: float = 0.02
     noise: Mapping[str, float] = field(default_factory=dict)
     noise_file: Optional[str] = None
+    known: Mapping[str, Known] = field(default_factory=dict)
+    most_t: Mapping[int, float] = field(default_factory=dict)
     factors: Tuple[str, ...] = ()
     controls: Tuple[str, ...] = ()
     only: Tuple[str, ...] = ()
@@ -58,6 +80,11 @@ class Settings:
 
     def effect_of(self, name: str) -> float:
         return max(self.least_effect, self.noise.get(name, 0.0))
+
+    def most_t_of(self, runs: int) -> Optional[float]:
+        """Of the nearest smaller number of runs a side; None where no equal runs tell."""
+        fitting = [count for count in self.most_t if count <= runs]
+        return self.most_t[max(fitting)] if fitting else None
 
 
 @dataclass(frozen=True)
@@ -94,6 +121,20 @@ class Row:
     verdict: str = ""
     repeats: Optional[int] = None
     reason: str = ""
+    deviation: Optional[float] = None  # of one run from another, on the scale of the change; of few runs
+    t: Optional[float] = None
+    levels: Optional[bool] = None
+    known: Optional[Known] = None
+    tries: Tuple[Variance, ...] = ()  # of single runs, by their own tries
+
+    @property
+    def is_few(self) -> bool:
+        return few.is_few(len(self.before.values), len(self.after.values))
+
+    @property
+    def is_thin(self) -> bool:
+        """Whether next to nothing tells how much runs of it differ: too little to call sides equivalent."""
+        return self.known is None and len(self.before.present) + len(self.after.present) < 4
 
     @property
     def threshold(self) -> float:
@@ -109,6 +150,15 @@ class Row:
     def scaled(self) -> Tuple[List[float], List[float]]:
         of = math.log if self.number.scale == RATIO else float
         return [of(v) for v in self.before.present], [of(v) for v in self.after.present]
+
+    @property
+    def places(self) -> Tuple[List[Optional[float]], List[Optional[float]]]:
+        """As `scaled`, a place for every run."""
+        of = math.log if self.number.scale == RATIO else float
+        before, after = (
+            [None if v is None else of(v) for v in side.values] for side in (self.before, self.after)
+        )
+        return before, after
 
     @property
     def is_worse(self) -> bool:
@@ -240,7 +290,7 @@ def _verdict(row: Row, settings: Settings) -> str:
 
 
 def least_repeats(metrics: int, rate: float) -> int:
-    """Runs a side with which one metric alone among so many can be called changed."""
+    """Runs a side with which ranks alone can call one metric among so many changed."""
     return next((n for n in range(2, MAX_REPEATS) if statistics.least_p(n, n) * metrics < rate), MAX_REPEATS)
 
 
@@ -277,6 +327,8 @@ def _repeats(row: Row, metrics: int, settings: Settings) -> Optional[int]:
 
 def _reason(row: Row, settings: Settings) -> str:
     """Why a metric is not judged as better, worse or equivalent."""
+    if row.reason:
+        return row.reason
     if row.verdict == INVALID:
         return row.invalid
     if row.verdict != INCONCLUSIVE:
@@ -294,9 +346,7 @@ def _reason(row: Row, settings: Settings) -> str:
     return "the interval reaches beyond the least effect that matters, and does not exclude 0"
 
 
-def judged(rows: Sequence[Row], settings: Settings) -> List[Row]:
-    """The rows with their verdicts. An invalid one counts as a test that found nothing, so that no p depends
-    on what is valid."""
+def _by_ranks(rows: Sequence[Row], settings: Settings) -> List[Row]:
     found = [measured(row, settings.confidence) for row in rows]
     ps = statistics.adjusted([1.0 if row.p is None else row.p for row in found])
     result = []
@@ -307,7 +357,151 @@ def judged(rows: Sequence[Row], settings: Settings) -> List[Row]:
             row = replace(row, repeats=_repeats(row, len(rows), settings))
         if not row.invalid:
             row = replace(row, detectable=_detectable(row, len(rows), settings))
-        result.append(replace(row, reason=_reason(row, settings)))
+        result.append(row)
+    return result
+
+
+def judged(rows: Sequence[Row], settings: Settings) -> List[Row]:
+    """The rows with their verdicts. An invalid one counts as a test that found nothing, so that no p depends
+    on what is valid."""
+    judge = _by_t if rows and rows[0].is_few else _by_ranks
+    return [replace(row, reason=_reason(row, settings)) for row in judge(rows, settings)]
+
+
+# ------------------------------------------------------------------ few runs
+
+
+def _levels_of(row: Row, known: Optional[Known]) -> Optional[bool]:
+    found = [few.has_levels(side, row.threshold) for side in row.scaled] + [known.levels if known else None]
+    told = [one for one in found if one is not None]
+    return any(told) if told else None
+
+
+def _metric(row: Row, known: Optional[Known]) -> few.Metric:
+    """What single runs know of themselves counts only where nothing else tells how much runs differ."""
+    if row.invalid:
+        return few.Metric((), (), is_open=False)
+    before, after = row.places
+    single = len(row.before.present) == len(row.after.present) == 1
+    variance = known.variance if known else pooled(row.tries) if single else Variance(0.0, 0.0)
+    return few.Metric(before, after, variance, not _levels_of(row, known))
+
+
+def _certain(settings: Settings, before: int, after: int) -> bool:
+    """Whether dealing the runs out can tell a change from chance."""
+    return few.deals(before, after) * settings.rate >= 1
+
+
+def least_runs(before: int, after: int, settings: Settings) -> int:
+    """Of the side that has fewer, with which one metric alone can be called changed."""
+    more = max(before, after)
+    return next(n for n in range(1, MAX_REPEATS) if _certain(settings, max(n, more), n))
+
+
+def _few_detectable(row: Row, one: few.Found, metrics: int, settings: Settings) -> float:
+    """As of ranks: the change of which 9 of 10 have an interval beyond the least effect, a p small enough
+    for a single test among `metrics`, and where equal runs tell it a t beyond theirs."""
+    runs = (len(row.before.values), len(row.after.values))
+    most_t = None if _certain(settings, *runs) else settings.most_t_of(min(runs))
+    strict = max(one.half(1 - settings.rate / metrics), (most_t or 0.0) * one.error)
+    found = max(row.threshold + one.half(settings.confidence), strict) + _POWER_Z * one.error
+    return math.expm1(min(found, MAX_LOG)) if row.number.scale == RATIO else found
+
+
+def _few_repeats(row: Row, settings: Settings) -> Optional[int]:
+    """So many runs of the side that has fewer would decide, if the change and the spread stay."""
+    before, after = len(row.before.values), len(row.after.values)
+    runs = min(before, after)
+    least = max(few.EXACT if row.levels else least_runs(before, after, settings), runs + 1)
+    if row.low is None or row.high is None or row.change is None:
+        return least
+    gap = abs(abs(row.change) - row.threshold)
+    equal = 2 / (1 / before + 1 / after)  # runs a side that know as much
+    wanted = equal * ((row.high - row.low) / 2 / gap) ** 2 if gap else math.inf
+    return max(math.ceil(wanted), least) if wanted <= MAX_REPEATS else None
+
+
+def _few_reason(row: Row, settings: Settings, said: float) -> str:
+    """Why a change beyond the least effect is none; `said` is its chance."""
+    if row.levels:
+        return "its equal runs come in two levels; %d runs a side can tell" % few.EXACT
+    if row.number.scale == RATIO and row.deviation is not None and row.deviation > MOST_NOISE:
+        return "cannot be judged here by so few runs: equal ones differ by %s" % percent(
+            math.expm1(min(row.deviation, MAX_LOG))
+        )
+    if said > MOST_CHANCE:
+        return "of all ways to deal these runs out to two sides %s give as much in some number" % percent(
+            said
+        )
+    return ""
+
+
+def _is_certain(row: Row, chance: Optional[float], settings: Settings) -> bool:
+    """Whether equal sides give as much in one of 20 comparisons at most."""
+    runs = len(row.before.values), len(row.after.values)
+    if chance is not None and _certain(settings, *runs):
+        return chance <= settings.rate
+    most_t = settings.most_t_of(min(runs)) if row.known is not None else None
+    return row.levels is False and most_t is not None and row.t is not None and abs(row.t) > most_t
+
+
+def _few_verdict(row: Row, chance: Optional[float], settings: Settings) -> Row:
+    limit = row.threshold
+    if row.invalid or row.low is None or row.high is None:
+        return replace(row, verdict=INVALID if row.invalid else INCONCLUSIVE)
+    said = _few_reason(row, settings, chance or 0.0)
+    if not (row.low > limit or row.high < -limit):
+        is_within = -limit <= row.low and row.high <= limit
+        if is_within and not row.is_thin:
+            return replace(row, verdict=EQUIVALENT)
+        said = (
+            said if row.levels else "so few runs do not tell how much equal ones differ" if is_within else ""
+        )
+        return replace(row, verdict=INCONCLUSIVE, reason=said)
+    if row.adjusted is None or row.adjusted >= settings.rate:
+        return replace(row, verdict=INCONCLUSIVE, reason=said)
+    certain = _is_certain(row, chance, settings)
+    if row.levels or said and not certain:
+        return replace(row, verdict=INCONCLUSIVE, reason=said)
+    words = (REGRESS, IMPROVE) if certain else LIKELY
+    return replace(row, verdict=words[0] if row.is_worse else words[1])
+
+
+def _tested(rows: Sequence[Row], metrics: Sequence[few.Metric], settings: Settings) -> List[Row]:
+    """With change, interval and p."""
+    result = []
+    for row, metric, one in zip(rows, metrics, few.tested(metrics)):
+        known = settings.known.get(row.name)
+        row = replace(row, known=known, levels=None if row.invalid else _levels_of(row, known))
+        if one is None:
+            change = None if row.invalid else few.change_of(metric)
+            result.append(replace(row, change=change, p=None if row.invalid else 1.0))
+            continue
+        half = one.half(settings.confidence)
+        row = replace(row, change=one.change, low=one.change - half, high=one.change + half, p=one.p)
+        row = replace(row, deviation=one.deviation, t=one.t)
+        result.append(replace(row, detectable=_few_detectable(row, one, len(rows), settings)))
+    return result
+
+
+def _by_t(rows: Sequence[Row], settings: Settings) -> List[Row]:
+    metrics = [_metric(row, settings.known.get(row.name)) for row in rows]
+    found = _tested(rows, metrics, settings)
+    counted = [row.p if row.p is not None and one.is_open else 1.0 for row, one in zip(found, metrics)]
+    adjusted = statistics.adjusted(counted)
+    runs = len(rows[0].before.values), len(rows[0].after.values)
+    dealt = (
+        few.least_ps(metrics, *runs)
+        if few.deals(*runs) * MOST_CHANCE >= 1 and min(adjusted) < settings.rate
+        else None
+    )
+    result = []
+    for row, p, own in zip(found, adjusted, counted):
+        row = replace(row, adjusted=None if row.p is None else p)
+        row = _few_verdict(row, None if dealt is None else few.chance_of(own, dealt), settings)
+        if row.verdict in (INCONCLUSIVE, *LIKELY):
+            row = replace(row, repeats=_few_repeats(row, settings))
+        result.append(row)
     return result
 
 
@@ -320,13 +514,15 @@ def rows_of(
 ) -> List[Row]:
     """Values of both sides, and why they cannot be compared; a description does without a direction."""
     both = [*before, *after]
+    is_few = few.is_few(len(before), len(after))
     rows = [
         Row(
             name,
             number_of(both, name),
             values_of(before, name),
             values_of(after, name),
-            settings.effect_of(name),
+            settings.least_effect if is_few else settings.effect_of(name),
+            tries=tuple(run.numbers[name].tries for run in both if name in run.numbers),
         )
         for name in names
     ]

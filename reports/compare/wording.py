@@ -10,11 +10,20 @@ from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 from reports.blocks import plain_texts
 from reports.compare.numbers import DIFFERENCE
-from reports.compare.verdict import EQUIVALENT, IMPROVE, INCONCLUSIVE, INVALID, REGRESS, WITHHELD
+from reports.compare.verdict import (
+    EQUIVALENT,
+    IMPROVE,
+    INCONCLUSIVE,
+    INVALID,
+    LIKELY_BETTER,
+    LIKELY_WORSE,
+    REGRESS,
+    WITHHELD,
+)
 from reports.jsonl import Json
 from reports.quantity import digits, listing, percent, plural, scale_of
 
-VERDICTS = (REGRESS, IMPROVE, EQUIVALENT, INCONCLUSIVE, INVALID)
+VERDICTS = (REGRESS, LIKELY_WORSE, LIKELY_BETTER, IMPROVE, EQUIVALENT, INCONCLUSIVE, INVALID)
 SIDES = ("before", "after")
 DIFFERS = {
     "expected": "Declared to differ",

@@ -151,7 +151,7 @@ def comparison(
 ) -> Json:
     made = {
         "schema": "gpusig.comparison",
-        "version": "1.0.0",
+        "version": "1.1.0",
         "outcome": {"verdict": verdict, "exit": exit_code, "sentence": sentence, "reasons": []},
         "settings": {
             "rate": 0.05,

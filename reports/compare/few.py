@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sides of which one has fewer than EXACT runs, where ranks alone would find nothing.
+
+The change of a metric is the difference of the means of its logarithms (or of its values). Its variance is
+that of both sides around their own means, with what a noise file knows, moderated by the variances of all
+metrics (reports/moderated.py); Student's t gives interval and p. One run against many is a prediction
+interval. That p believes in normal values. What does not is the chance: the share of all ways to deal the
+runs out to two sides in which any metric has so small a p. Runs are dealt out whole, so that it holds for any
+noise, also where all metrics of a run move together, as long as runs are exchangeable.
+
+Welch's and Student's t with pooled variances: Smyth, Stat. Appl. Genet. Mol. Biol. 3 (2004), article 3.
+The smallest p over all metrics, by relabelling: Westfall and Young, Resampling-Based Multiple Testing (1993).
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from itertools import combinations
+from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
+
+from reports import student
+from reports.moderated import Variance, moderated, pooled, prior_of, variance_of
+
+EXACT = 8  # runs a side, from which ranks decide alone
+KNOWS_LEVELS = 12  # equal runs, of which levels would be seen
+_LEFT, _LEFT_LESS = 0.3, 2.2  # of the variance, less 2.2 / n: what two levels leave; normal values leave 0.36
+_DEALS = 99  # drawn, where there are more ways
+_SAME = 1 + 1e-9  # equal p but for rounding
+
+Values = Sequence[Optional[float]]  # of a metric, a run each, on the scale of its change
+
+
+class Metric(NamedTuple):
+    """`known`: its variance from elsewhere. `is_open`: it may be called changed, and so counts in the
+    chance."""
+
+    before: Values
+    after: Values
+    known: Variance = Variance(0.0, 0.0)
+    is_open: bool = True
+
+
+class Found(NamedTuple):
+    """`deviation`: of one run from another."""
+
+    change: float
+    error: float
+    degrees: float
+    deviation: float
+
+    def half(self, confidence: float) -> float:
+        return student.quantile(confidence, self.degrees) * self.error
+
+    @property
+    def t(self) -> float:
+        if not self.error:
+            return math.copysign(math.inf, self.change) if self.change else 0.0
+        return self.change / self.error
+
+    @property
+    def p(self) -> float:
+        return student.two_sided_p(self.t, self.degrees)
+
+
+def is_few(before: int, after: int) -> bool:
+    """Which test judges follows from the numbers of runs, never from values."""
+    return min(before, after) < EXACT
+
+
+def has_levels(values: Sequence[float], least: float = 0.0) -> Optional[bool]:
+    """Whether two groups of two or more, further apart than `least`, leave little of the variance: of normal
+    values less in 3 of 100 cases at most. None: too few to say."""
+    count = len(values)
+    if count < KNOWS_LEVELS:
+        return None
+    ordered = sorted(values)
+    groups = [tuple(map(variance_of, (ordered[:cut], ordered[cut:]))) for cut in range(2, count - 1)]
+    left = [sum(own.variance * own.degrees for own in two) for two in groups]
+    cut = left.index(min(left)) + 2
+    apart = math.fsum(ordered[cut:]) / (count - cut) - math.fsum(ordered[:cut]) / cut
+    whole = variance_of(ordered).variance * (count - 1)
+    return apart > least and min(left) < (_LEFT - _LEFT_LESS / count) * whole
+
+
+# ------------------------------------------------------------------ the moderated t
+
+
+def _present(values: Values) -> List[float]:
+    return [value for value in values if value is not None]
+
+
+def _own(metric: Metric) -> Variance:
+    sides = (variance_of(_present(side)) for side in (metric.before, metric.after))
+    return pooled([*sides, metric.known])
+
+
+def change_of(metric: Metric) -> Optional[float]:
+    """None where a side has no value."""
+    sides = [_present(side) for side in (metric.before, metric.after)]
+    before, after = (math.fsum(side) / len(side) if side else None for side in sides)
+    return None if before is None or after is None else after - before
+
+
+def tested(metrics: Sequence[Metric]) -> List[Optional[Found]]:
+    """None where a side has no value, or nothing tells how much the metric moves."""
+    variances = [_own(metric) for metric in metrics]
+    prior = prior_of(variances)
+    found: List[Optional[Found]] = []
+    for metric, own in zip(metrics, variances):
+        change, variance = change_of(metric), moderated(own, prior)
+        if change is None or not variance.degrees:
+            found.append(None)
+            continue
+        counts = [len(_present(side)) for side in (metric.before, metric.after)]
+        error = math.sqrt(variance.variance * sum(1 / count for count in counts))
+        found.append(Found(change, error, variance.degrees, math.sqrt(variance.variance)))
+    return found
+
+
+def least_p(metrics: Sequence[Metric]) -> float:
+    """Of those that may be called changed."""
+    found = zip(metrics, tested(metrics))
+    return min((one.p for metric, one in found if one is not None and metric.is_open), default=1.0)
+
+
+# ------------------------------------------------------------------ the chance
+
+
+def deals(before: int, after: int) -> int:
+    """Ways to deal the runs out that differ; of sides as large, swapping gives the same p."""
+    return math.comb(before + after, after) // (2 if before == after else 1)
+
+
+def _dealt(before: int, after: int) -> Iterator[Tuple[int, ...]]:
+    """Which runs are after, in all ways but that of the comparison, or in some ways: the same ones each
+    time. Of sides that are as large each way comes with that of the swapped sides, which so give the same."""
+    whole, own, is_even = before + after, tuple(range(before, before + after)), before == after
+    if deals(before, after) > _DEALS + 1:
+        draw = random.Random(before * 1000 + after)
+        for _ in range(_DEALS // 2 if is_even else _DEALS):
+            chosen = draw.sample(range(whole), after)
+            yield tuple(chosen)
+            if is_even:
+                yield tuple((place + before) % whole for place in chosen)
+        return
+    for drawn in combinations(range(whole), after):
+        if drawn != own and not (is_even and 0 in drawn):
+            yield drawn
+
+
+def _ordered(metrics: Sequence[Metric], before: int, after: int) -> List[List[Optional[float]]]:
+    """The values of each metric, those of the larger side first, the runs of a side by their values: neither
+    the order of runs nor that of sides counts."""
+    sides = [
+        [one.before or (None,) * before for one in metrics],
+        [one.after or (None,) * after for one in metrics],
+    ]
+    runs = []
+    for side in sorted(sides, key=lambda own: -len(own[0])):
+        runs += sorted(zip(*side), key=lambda run: [math.inf if v is None else v for v in run])
+    return [list(values) for values in zip(*runs)]
+
+
+def least_ps(metrics: Sequence[Metric], before: int, after: int) -> List[float]:
+    """The smallest p of each way to deal the runs out, without the comparison's own."""
+    values, found = _ordered(metrics, before, after), []
+    for chosen in _dealt(max(before, after), min(before, after)):
+        rest = sorted(set(range(before + after)) - set(chosen))
+        found.append(
+            least_p(
+                [
+                    metric._replace(before=[own[i] for i in rest], after=[own[i] for i in chosen])
+                    for metric, own in zip(metrics, values)
+                ]
+            )
+        )
+    return found
+
+
+def chance_of(p: float, others: Sequence[float]) -> float:
+    """That a p so small is somewhere, where nothing changed: the share of the deals, and of this one."""
+    return (1 + sum(other <= p * _SAME for other in others)) / (1 + len(others))
