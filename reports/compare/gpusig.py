@@ -12,7 +12,7 @@ from typing import Any, Dict, Tuple
 
 from reports.causes import CONTENDED, NEUTRAL, UNAVAILABLE, WRONG_RESULT, completed
 from reports.compare import provenance
-from reports.compare.numbers import DIFFERENCE, RATIO, BadNumbers, Failed, Number, RunNumbers
+from reports.compare.numbers import DIFFERENCE, RATIO, BadNumbers, Failed, Number, RunNumbers, place_of
 from reports.groups import GROUPS, group_of
 from reports.jsonl import BadRecord, Json, clean, is_number, is_version, read_object
 from reports.kind import kind_of
@@ -187,6 +187,7 @@ def read(path: Path, name: str, values: bool = True) -> RunNumbers:
     malformed."""
     try:
         run = run_of(read_signature(path, name), name, read_plan(path.parent), values)
+        run = replace(run, place=place_of(path))
         if not values:
             return run
         control = path.parent / _CONTROL / path.name

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from reports.compare import few, statistics, verdict
-from reports.compare.comparison import label_of
+from reports.compare.answer import label_of
 from reports.compare.numbers import RATIO, BadNumbers, RunNumbers, refuse_wrong_results
 from reports.compare.sides import Side
 from reports.compare.verdict import IMPROVE, INVALID, REGRESS, Known, Row, Settings

@@ -5,6 +5,7 @@ tool."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Dict, Iterable, List, Mapping, Optional, Tuple
 
 from reports.jsonl import clean
@@ -83,6 +84,13 @@ class RunNumbers:
     )  # field -> text; one that is not known is absent
     failed: Tuple[Failed, ...] = ()
     kind: str = ""  # of its devices: kinds that differ are not compared
+    place: str = ""  # the file that it was read from; empty: none
+
+
+def place_of(path: Path) -> str:
+    """Which file this is, whatever it is called. OSError where it is none."""
+    found = path.stat()
+    return "file %d of %d" % (found.st_ino, found.st_dev)
 
 
 def failed_in(runs: Iterable[RunNumbers]) -> List[Failed]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Dict, Iterator, List, NamedTuple, Sequence, Tuple
 
 from reports.compare import foreign, gpusig
-from reports.compare.numbers import BadNumbers, RunNumbers
+from reports.compare.numbers import BadNumbers, RunNumbers, place_of
 from reports.compare.provenance import DEVICES, HOSTNAME
 from reports.jsonl import BadRecord, clean, read_object
 from reports.quantity import listing, plural
@@ -137,8 +137,7 @@ def _of_file(path: Path, name: str) -> RunNumbers:
 
 def _foreign(path: Path, name: str) -> RunNumbers:
     """Files of equal content may be of two runs: few numbers with few digits repeat."""
-    found = path.stat()
-    return replace(foreign.read(path, name), identity="file %d of %d" % (found.st_ino, found.st_dev))
+    return replace(foreign.read(path, name), identity="", place=place_of(path))
 
 
 def read(cwd: Path, names: Sequence[str]) -> Side:
@@ -177,12 +176,11 @@ def check(compared: Sequence[Side], by_node: bool = False) -> None:
             raise BadNumbers("%s mixes simulated and measured runs" % side.name)
     for side in compared[1:]:
         _check_alike(compared[0].runs[0], side.runs[0])
-    for runs in (
-        [side.runs for side in compared]
-        if compared[0].runs[0].simulated
-        else [[run for side in compared for run in side.runs]]
-    ):
-        _check_once(runs)  # what is simulated with the same seed is the same, whatever was changed
+    every = [run for side in compared for run in side.runs]
+    _check_once(every, "place")
+    # what is simulated with the same seed has one identity, whatever was changed
+    for runs in [side.runs for side in compared] if every[0].simulated else [every]:
+        _check_once(runs, "identity")
 
 
 def _check_alike(then: RunNumbers, now: RunNumbers) -> None:
@@ -199,13 +197,14 @@ def _check_alike(then: RunNumbers, now: RunNumbers) -> None:
         raise BadNumbers("different numbers of devices do not compare: %s and %s" % (counts[0], counts[1]))
 
 
-def _check_once(runs: Sequence[RunNumbers]) -> None:
+def _check_once(runs: Sequence[RunNumbers], by: str) -> None:
     """A run that counts twice would make any difference certain."""
     seen: Dict[str, str] = {}
     for run in runs:
-        if run.identity and run.identity in seen:
-            raise BadNumbers("%s and %s are the same run; each counts once" % (seen[run.identity], run.name))
-        seen[run.identity] = run.name
+        known = getattr(run, by)
+        if known and known in seen:
+            raise BadNumbers("%s and %s are the same run; each counts once" % (seen[known], run.name))
+        seen[known] = run.name
 
 
 def notes_on(before: Side, after: Side) -> List[str]:

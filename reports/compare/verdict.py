@@ -36,7 +36,9 @@ REGRESS, IMPROVE, EQUIVALENT, INCONCLUSIVE, INVALID = (
 NO_DIRECTION = "nobody says whether higher or lower is better"
 LIKELY_WORSE, LIKELY_BETTER = "likely worse", "likely better"  # confirm with more runs
 LIKELY = (LIKELY_WORSE, LIKELY_BETTER)
-WITHHELD = "a control moved, so this may not be the change"  # the reason of an inconclusive metric
+# Reasons of metrics whose verdict is withheld.
+WITHHELD = "a control moved, so this may not be the change"
+DRIFTING = "numbers drift within a side, so this may be more of that"
 MOST_MISSING = (
     0.25  # of the runs of a side may lack a value; of more than that nobody knows what they would have given
 )

@@ -11,6 +11,7 @@ from typing import Any, Callable, Dict, List, Sequence, Tuple
 from reports.blocks import plain_texts
 from reports.compare.numbers import DIFFERENCE
 from reports.compare.verdict import (
+    DRIFTING,
     EQUIVALENT,
     IMPROVE,
     INCONCLUSIVE,
@@ -165,7 +166,7 @@ def verdict_text(row: Json) -> str:
 
 def repeats_text(row: Json) -> str:
     """What would decide an inconclusive metric."""
-    if row["verdict"] != INCONCLUSIVE or row["reason"] == WITHHELD:
+    if row["verdict"] != INCONCLUSIVE or row["reason"] in (WITHHELD, DRIFTING):
         return ""
     if row["repeats"] is None:
         return "How many runs a side would decide: unknown, or more than 100."

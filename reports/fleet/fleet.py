@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import List, Optional, Sequence, Tuple
 
-from reports.compare.comparison import label_text
+from reports.compare.answer import label_text
 from reports.compare.numbers import RATIO, failed_in
 from reports.compare.verdict import Settings, most_hidden
 from reports.compare.wording import values_text

@@ -83,6 +83,7 @@ def row(
         "change": None,
         "p": None,
         "p_adjusted": None,
+        "deviation": None,
         "least_effect": 0.02,
         "detectable": None,
         "verdict": verdict,
@@ -165,6 +166,7 @@ def comparison(
         },
         "before": side("driver-535", runs),
         "after": side("driver-550", runs),
+        "drift": None,
         "provenance": {
             "expected": [{"field": "driver", "before": ["535.1"], "after": ["550.2"]}],
             "unexpected": [],

@@ -276,7 +276,7 @@ class Nodes(Folders):
         self.fleet("new", 11, 0.9e9, count=2, runs=8)
         code, out, _ = self.sides("--nodes")
         self.assertEqual(code, 3)
-        self.assertIn("there are 2.", " ".join(out.split()))
+        self.assertIn("So few nodes say at most what is likely: 4 a side decide", " ".join(out.split()))
 
     def test_a_node_on_both_sides_is_refused(self) -> None:
         self.fleet("old", 1, 1e9)
@@ -382,6 +382,13 @@ class Refused(Folders):
         shutil.copytree(self.folder / "host" / "run-1", self.folder / "copy")
         self.refused("are the same run; each counts once", "host", "copy")
         self.refused("are the same run; each counts once", "host", "copy", "vs", "host/run-2")
+
+    def test_the_same_simulated_run_twice_and_two_of_one_seed(self) -> None:
+        """What is simulated with one seed has one identity, whatever was changed."""
+        for name, spec, speed in (("sim", "sim:a", 1e9), ("other", "sim:a", 2e9)):
+            self.run_in("%s/run-1" % name, speeds("sim-1", speed, spec=spec, simulated=True))
+        self.refused("sim/run-1 and sim/run-1 are the same run; each counts once", "sim", "sim")
+        self.assertEqual(self.compare("sim", "other", "--html", "")[0], 3)
 
     def test_files_of_equal_content_are_two_runs_and_one_file_is_one(self) -> None:
         for name in ("a.csv", "b.csv"):

@@ -394,8 +394,12 @@ class WrongInput(unittest.TestCase):
 
     def test_no_regression_is_said_with_what_would_have_been_found(self) -> None:
         machine = Machine(1, 0.05)
-        few = judged(machine.runs(1), machine.runs(1))["outcome"]["sentence"]
-        self.assertIn("so few runs find no regression, however large", few)
+        few = judged(machine.runs(1), machine.runs(1, {4: 2.0}))["outcome"]["sentence"]
+        self.assertRegex(
+            few,
+            r"^Inconclusive: metric 4 \d\d % lower, metric \d+ .* and \d+ more; one run a side cannot "
+            r"exclude chance; 2 more runs a side would\.$",
+        )
         more = judged(machine.runs(8), machine.runs(8))["outcome"]["sentence"]
         self.assertRegex(more, r"but one of less than [0-9.]+ % would not have been")
         quiet = Machine(1, 0.0001)

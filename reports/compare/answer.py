@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The answer of a comparison: one verdict about all metrics, the sentence that says it, and what else the
+reader has to know before using it."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import List, Optional
+
+from reports.compare import few, verdict
+from reports.compare.drift import Drift
+from reports.compare.numbers import RATIO, Number
+from reports.compare.verdict import (
+    EQUIVALENT,
+    IMPROVE,
+    INCONCLUSIVE,
+    INVALID,
+    LIKELY,
+    LIKELY_BETTER,
+    LIKELY_WORSE,
+    REGRESS,
+    Row,
+    Settings,
+)
+from reports.jsonl import Json
+from reports.quantity import listing, percent, plural, spell
+
+NO_REGRESSION = "no regression"
+EXITS = {
+    REGRESS: 1,
+    LIKELY_WORSE: 3,
+    LIKELY_BETTER: 3,
+    IMPROVE: 0,
+    NO_REGRESSION: 0,
+    INCONCLUSIVE: 3,
+    INVALID: 3,
+}
+_NAMED = 3  # changes in a sentence
+_TELLS = 3  # runs a side, from which a change may be likely
+
+
+def label_text(name: str, number: Number) -> str:
+    return number.label or spell(name.rpartition("/")[2].partition("{")[0]) or name
+
+
+def label_of(row: Row) -> str:
+    return label_text(row.name, row.number)
+
+
+def _change_text(row: Row) -> str:
+    """How large a change is: "5.1 %"."""
+    shown = row.shown(row.change or 0.0)
+    return percent(abs(shown - 1)) if row.number.scale == RATIO else "%.2f" % abs(shown)
+
+
+def size_of(row: Row) -> str:
+    """How much better or worse: "GEMM f32 flop rate by 5.1 %"."""
+    return "%s by %s" % (label_of(row), _change_text(row))
+
+
+def _moved_text(row: Row) -> str:
+    """ "GEMM f32 flop rate 5.1 % lower"."""
+    return "%s %s %s" % (label_of(row), _change_text(row), "lower" if (row.change or 0.0) < 0 else "higher")
+
+
+def word_of(rows: List[Row]) -> str:
+    found = {row.verdict for row in rows}
+    if REGRESS in found:
+        return REGRESS
+    if LIKELY_WORSE in found:
+        return LIKELY_WORSE
+    if not rows or found == {INVALID}:
+        return INVALID
+    if LIKELY_BETTER in found:
+        return LIKELY_BETTER
+    if found & {INCONCLUSIVE, INVALID}:
+        return INCONCLUSIVE
+    return IMPROVE if IMPROVE in found else NO_REGRESSION
+
+
+def why_withheld(moved: bool, drift: Optional[Drift]) -> str:
+    """The sentence where no metric has a verdict; empty where they have."""
+    if moved:
+        return (
+            "Inconclusive: a control moved, so the difference between the sides is not known to come from "
+            "the change."
+        )
+    if drift is None:
+        return ""
+    return (
+        "Inconclusive: numbers drift by %s a run within %s, so that a difference may be more of that; "
+        "measure in turn: ./gpusig ab."
+    ) % (percent(drift.per_run), drift.side)
+
+
+# ------------------------------------------------------------------ the sentence
+
+
+def _named(rows: List[Row], of: str) -> List[Row]:
+    """The largest first."""
+    return sorted((row for row in rows if row.verdict == of), key=lambda row: -abs(row.change or 0.0))
+
+
+def _within(rows: List[Row]) -> str:
+    """ ", its whole interval within 2.0 %", the largest of the least effects."""
+    found = [row.effect for row in rows if row.number.scale == RATIO and row.verdict == EQUIVALENT]
+    return ", its whole interval within %s" % percent(max(found)) if found else ""
+
+
+def _unseen(rows: List[Row]) -> str:
+    """What was looked for where no regression was found."""
+    open_ones = [row for row in rows if row.verdict == INCONCLUSIVE]
+    blind = sum(row.detectable is None for row in open_ones)
+    if open_ones and blind == len(open_ones):
+        return "so few runs find no regression, however large"
+    found = [row.detectable for row in open_ones if row.detectable is not None and row.number.scale == RATIO]
+    if not found:
+        return "no regression was found"
+    text = "no regression was found, but one of less than %s would not have been" % percent(max(found))
+    return text + (", nor any in %s" % plural(blind, "number")) * bool(blind)
+
+
+def _runs_of(rows: List[Row]) -> List[int]:
+    """Of both sides, the smaller number first."""
+    return sorted((len(rows[0].before.values), len(rows[0].after.values)))
+
+
+def _likely_rate(rows: List[Row]) -> str:
+    """How often equal sides give such an answer: docs/reproduction/verdict.md."""
+    fewer, more = _runs_of(rows)
+    if few.deals(fewer, more) * verdict.MOST_CHANCE >= 1:
+        return "equal sides say so in 1 of 10 comparisons at most"
+    return "so few equal runs say so in 1 of 6 comparisons where their noise is far from normal"
+
+
+def _of(settings: Settings) -> str:
+    return "node" if settings.by_node else "run"
+
+
+def _likely(word: str, rows: List[Row], settings: Settings) -> str:
+    found = _named(rows, word)
+    fewer, more = _runs_of(rows)
+    wanted = max([row.repeats or 0 for row in found] + [fewer + 1]) - fewer
+    return "%s: %s, of %s. Confirm with %s%s: %s." % (
+        word.capitalize(),
+        listing([_moved_text(row) for row in found], _NAMED),
+        plural(len(rows), "headline number"),
+        plural(wanted, "more " + _of(settings)),
+        " a side" if fewer == more else "",
+        _likely_rate(rows),
+    )
+
+
+def _is_noisy(row: Row) -> bool:
+    return row.deviation is not None and row.number.scale == RATIO and row.deviation > verdict.MOST_NOISE
+
+
+def _single(rows: List[Row]) -> str:
+    """Where one run a side is all there is: what changed most, which may be chance."""
+    valid = [row for row in rows if row.change is not None]
+    noisy = [row for row in valid if _is_noisy(row)]
+    if 2 * len(noisy) > len(valid):
+        return (
+            "Inconclusive: one run a side cannot be judged here: by their own tries equal runs differ by %s "
+            "in the median of %s."
+        ) % (percent(median(row.deviation or 0.0 for row in noisy)), plural(len(noisy), "number"))
+    beyond = [row for row in valid if abs(row.change or 0.0) > row.threshold and not _is_noisy(row)]
+    told = [row for row in beyond if row.p is None or row.low is None or row.p < 0.05]
+    ordered = sorted(told, key=lambda row: (not row.is_worse, -abs(row.change or 0.0)))
+    more = "one run a side cannot exclude chance; %s a side would" % plural(_TELLS - 1, "more run")
+    if not ordered:
+        return "Inconclusive: no change stands out among %s, and %s." % (
+            plural(len(rows), "headline number"),
+            more,
+        )
+    return "Inconclusive: %s; %s." % (listing([_moved_text(row) for row in ordered], _NAMED), more)
+
+
+def _counted(rows: List[Row], of: str) -> str:
+    return "%d %s %s" % (len(_named(rows, of)), "is" if len(_named(rows, of)) == 1 else "are", of)
+
+
+def _inconclusive(rows: List[Row]) -> str:
+    if all(row.is_thin and _runs_of(rows) == [1, 1] for row in rows if not row.invalid):
+        return _single(rows)
+    return "Inconclusive: %s, and of %s %s." % (
+        _unseen(rows),
+        plural(len(rows), "headline number"),
+        " and ".join(_counted(rows, of) for of in (INCONCLUSIVE, INVALID) if _named(rows, of)),
+    )
+
+
+def sentence_of(word: str, rows: List[Row], settings: Settings) -> str:
+    metrics = plural(len(rows), "headline number")
+    if word == REGRESS:
+        worse, likely = _named(rows, REGRESS), _named(rows, LIKELY_WORSE)
+        return "%d of %s %s: %s%s." % (
+            len(worse),
+            metrics,
+            "regresses" if len(worse) == 1 else "regress",
+            listing([size_of(row) for row in worse], _NAMED),
+            "; %s" % _counted(rows, LIKELY_WORSE) if likely else "",
+        )
+    if word in LIKELY:
+        return _likely(word, rows, settings)
+    if word == INVALID:
+        return "Nothing can be judged: %s." % (
+            "every headline number is invalid" if rows else "there is no headline number"
+        )
+    if word == INCONCLUSIVE:
+        return _inconclusive(rows)
+    if word == IMPROVE:
+        better = _named(rows, IMPROVE)
+        return "No regression: %d of %s %s (%s), and the rest is equivalent%s." % (
+            len(better),
+            metrics,
+            "improves" if len(better) == 1 else "improve",
+            listing([size_of(row) for row in better], _NAMED),
+            _within(rows),
+        )
+    return "No regression: each of %s is equivalent%s." % (metrics, _within(rows))
+
+
+# ------------------------------------------------------------------ reasons
+
+
+def _wants_more(rows: List[Row], settings: Settings) -> List[str]:
+    if not rows:
+        return []
+    fewer, more = _runs_of(rows)
+    if rows[0].is_few:
+        least = verdict.least_runs(fewer, more, settings)
+        if fewer >= least or settings.most_t_of(fewer) is not None:
+            return []
+        return [
+            "So few %ss say at most what is likely: %d a side decide, or a noise floor of %d equal runs "
+            "(--noise)." % (_of(settings), max(least, fewer), few.KNOWS_LEVELS)
+        ]
+    least = verdict.least_repeats(len(rows), settings.rate)
+    if fewer >= least:
+        return []
+    return [
+        "Among %s one that changed alone can only be seen with %d runs a side or more; there are %d."
+        % (plural(len(rows), "headline number"), least, fewer)
+    ]
+
+
+def reasons_of(rows: List[Row], differing: Json, notes: List[str], settings: Settings) -> List[str]:
+    """What else the reader has to know before using the answer."""
+    found = list(notes)
+    if settings.by_node:
+        found.append(
+            "Each node counts once, with the median of its runs; that nodes differ without any change is in "
+            "the spread."
+        )
+    unexpected = [entry["field"] for entry in differing["unexpected"]]
+    if unexpected:
+        found.append(
+            "Besides what was to change, the sides differ in %s; the verdict may be about that."
+            % listing(unexpected)
+        )
+    repeats = [row.repeats for row in rows if row.repeats and row.verdict == INCONCLUSIVE]
+    undecided = [row for row in rows if row.verdict == INCONCLUSIVE]
+    if repeats:
+        found.append(
+            "%d repeats a side would decide %d of the %d inconclusive ones, if the spread stays."
+            % (max(repeats), len(repeats), len(undecided))
+        )
+    return found + _wants_more(rows, settings)
