@@ -129,7 +129,7 @@ def _likely_rate(rows: List[Row]) -> str:
     """How often equal sides give such an answer: docs/reproduction/verdict.md."""
     fewer, more = _runs_of(rows)
     if few.deals(fewer, more) * verdict.MOST_CHANCE >= 1:
-        return "equal sides say so in 1 of 10 comparisons at most"
+        return "equal sides say so in 1 of 10 comparisons at most, where nothing drifts"
     return "so few equal runs say so in 1 of 6 comparisons where their noise is far from normal"
 
 

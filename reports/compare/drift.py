@@ -18,7 +18,6 @@ from reports.compare import few
 from reports.compare.numbers import RATIO, RunNumbers
 from reports.compare.verdict import Row
 
-LEAST_RUNS = 5  # of a side
 RATE = 0.01
 _ORDERS = 499
 _PLACES = ("before", "after")
@@ -55,7 +54,7 @@ def _line(values: few.Values) -> Line:
     ranks = _ranks([value for _, value in present])
     mean = (len(present) - 1) / 2
     norm = math.sqrt(sum((rank - mean) ** 2 for rank in ranks))
-    if len(present) < LEAST_RUNS or not norm:
+    if len(present) < few.SEES_DRIFT or not norm:
         return []
     return [(place, (rank - mean) / norm) for (place, _), rank in zip(present, ranks)]
 

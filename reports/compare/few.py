@@ -23,6 +23,7 @@ from reports import student
 from reports.moderated import Variance, moderated, pooled, prior_of, variance_of
 
 EXACT = 8  # runs a side, from which ranks decide alone
+SEES_DRIFT = 5  # runs of a side, from which a drift is seen
 KNOWS_LEVELS = 12  # equal runs, of which levels would be seen
 _LEFT, _LEFT_LESS = 0.3, 2.2  # of the variance, less 2.2 / n: what two levels leave; normal values leave 0.36
 _DEALS = 99  # drawn, where there are more ways

@@ -16,7 +16,7 @@ import math
 import random
 from dataclasses import replace
 from pathlib import Path
-from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, TypeVar
 
 from reports.compare import few, statistics, verdict
 from reports.compare.answer import label_of
@@ -38,10 +38,10 @@ _FLOOR, _POWER = 0.95, 0.9
 # the least effect that matters is so many floors (practice of gating: a floor alone is exceeded in 5 %)
 _TIMES_FLOOR = 2.0
 
-Split = Tuple[Sequence[RunNumbers], Sequence[RunNumbers]]
+_Run = TypeVar("_Run")
 
 
-def _at_random(runs: Sequence[RunNumbers], count: int) -> Iterator[Split]:
+def _at_random(runs: Sequence[_Run], count: int) -> Iterator[Tuple[Sequence[_Run], Sequence[_Run]]]:
     """The same ones each time."""
     draw = random.Random(count)
     for _ in range(_DRAWS):
@@ -49,7 +49,7 @@ def _at_random(runs: Sequence[RunNumbers], count: int) -> Iterator[Split]:
         yield [runs[i] for i in drawn[:count]], [runs[i] for i in drawn[count:]]
 
 
-def _in_order(runs: Sequence[RunNumbers], count: int) -> Iterator[Split]:
+def _in_order(runs: Sequence[_Run], count: int) -> Iterator[Tuple[Sequence[_Run], Sequence[_Run]]]:
     for first in range(len(runs) - 2 * count + 1):
         yield runs[first : first + count], runs[first + count : first + 2 * count]
 
@@ -121,7 +121,6 @@ def _metric(
         "of": len(runs),
         "median": statistics.quantile(values, 0.5) if values else None,
     }
-    entry.update(_moves(row))
     entry["by_repeats"] = {str(count): _of_count(runs, name, count, metrics, settings) for count in counts}
     return entry
 
@@ -129,42 +128,47 @@ def _metric(
 # ------------------------------------------------------------------ for fewer runs a side
 
 
-def _moves(row: Row) -> Json:
-    """How much one run differs from another, on the scale of the change, with its degrees of freedom; and
-    whether runs come in two levels, null where they are too few to say."""
-    if row.invalid:
-        return {"deviation": None, "degrees": 0, "levels": None}
-    values = row.scaled[0]
-    found = variance_of(values)
-    return {
-        "deviation": math.sqrt(found.variance) if found.degrees else None,
-        "degrees": int(found.degrees),
-        "levels": few.has_levels(values, row.threshold),
-    }
-
-
-def _metric_of(row: Row, known: Sequence[RunNumbers], is_open: bool) -> few.Metric:
-    values = verdict.values_of(known, row.name).present
-    of = math.log if row.number.scale == RATIO else float
-    before, after = row.places
-    return few.Metric(before, after, variance_of([of(v) for v in values]), is_open)
-
-
-def _most_t(runs: Sequence[RunNumbers], entries: Sequence[Json], count: int, settings: Settings) -> float:
+def _most_t(values: Sequence[few.Values], runs: int, count: int) -> float:
     """What the largest t of any metric stays below in 95 % of the comparisons of equal sides, the variances
     of which the other runs tell as a noise file does. The larger one of both ways of splitting."""
-    names = [entry["name"] for entry in entries if entry["levels"] is False]
     found = []
     for splits in _SPLITS.values():
         largest = []
-        for before, after in splits(runs, count):
-            used = {id(run) for run in (*before, *after)}
-            rest = [run for run in runs if id(run) not in used]
-            rows = verdict.rows_of(before, after, names, settings)
-            metrics = [_metric_of(row, rest, True) for row in rows if not row.invalid]
+        for before, after in splits(range(runs), count):
+            rest = [place for place in range(runs) if place not in (*before, *after)]
+            metrics = []
+            for own in values:
+                others = variance_of([value for value in (own[i] for i in rest) if value is not None])
+                metrics.append(few.Metric([own[i] for i in before], [own[i] for i in after], others))
             largest.append(max((abs(one.t) for one in few.tested(metrics) if one), default=0.0))
         found.append(statistics.quantile(largest, _FLOOR))
     return min(max(found), _MOST_T)
+
+
+def of_few(
+    runs: Sequence[RunNumbers], names: Sequence[str], settings: Settings, counts: Sequence[int] = _FEW
+) -> Tuple[Dict[str, Known], Dict[int, float]]:
+    """What these equal runs, in the order of time, say for fewer than 8 runs a side."""
+    known: Dict[str, Known] = {}
+    values = []
+    for row in verdict.rows_of(runs, runs[:1], names, settings):
+        if row.invalid:
+            continue
+        own = row.scaled[0]
+        known[row.name] = Known(variance_of(own), few.has_levels(own, row.threshold))
+        if known[row.name].levels is False:
+            values.append(row.places[0])
+    enough = [n for n in counts if len(runs) >= max(few.KNOWS_LEVELS, 2 * n + 4)]
+    return known, {n: _most_t(values, len(runs), n) for n in enough}
+
+
+def _known_json(known: Optional[Known]) -> Json:
+    """How much one run differs from another, on the scale of the change, with its degrees of freedom; and
+    whether runs come in two levels, null where they are too few to say."""
+    if known is None or not known.variance.degrees:
+        return {"deviation": None, "degrees": 0, "levels": None}
+    deviation = math.sqrt(known.variance.variance)
+    return {"deviation": deviation, "degrees": int(known.variance.degrees), "levels": known.levels}
 
 
 # ------------------------------------------------------------------ of the verdict
@@ -208,11 +212,9 @@ def calibrate(pool: Side, settings: Settings, repeats: Optional[int]) -> Json:
     counts = [n for n in sorted({*COUNTS, count}) if 2 * n <= len(runs)]
     metrics = [_metric(runs, name, counts, len(names), settings) for name in names]
     effects = {entry["name"]: entry["by_repeats"][str(count)]["effect"] or 0.0 for entry in metrics}
-    most_t = {
-        str(n): _most_t(runs, metrics, n, settings)
-        for n in _FEW
-        if len(runs) >= max(few.KNOWS_LEVELS, 2 * n + 4)
-    }
+    known, most_t = of_few(runs, names, settings)
+    for entry in metrics:
+        entry.update(_known_json(known.get(entry["name"])))
     return shortened(
         {
             "schema": SCHEMA,
@@ -232,7 +234,7 @@ def calibrate(pool: Side, settings: Settings, repeats: Optional[int]) -> Json:
             },
             "alarms": _alarms(runs, names, count, settings),
             "alarms_with_floor": _alarms(runs, names, count, replace(settings, noise=effects)),
-            "most_t": most_t,
+            "most_t": {str(n): t for n, t in most_t.items()},
             "metrics": metrics,
         }
     )

@@ -390,8 +390,10 @@ def _metric(row: Row, known: Optional[Known]) -> few.Metric:
 
 
 def _certain(settings: Settings, before: int, after: int) -> bool:
-    """Whether dealing the runs out can tell a change from chance."""
-    return few.deals(before, after) * settings.rate >= 1
+    """Whether dealing the runs out can tell a change from chance: there are enough ways, and enough runs on a
+    side for a drift to be seen, which no dealing knows of."""
+    drifts = min(before, after) >= few.SEES_DRIFT or max(before, after) >= few.KNOWS_LEVELS
+    return drifts and few.deals(before, after) * settings.rate >= 1
 
 
 def least_runs(before: int, after: int, settings: Settings) -> int:

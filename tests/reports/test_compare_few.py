@@ -134,7 +134,7 @@ class EqualSides(unittest.TestCase):
     def test_they_are_hardly_ever_called_changed(self) -> None:
         """Where dealing the runs out can tell, whatever the noise."""
         trials = level.seeds(25, 60, 300)
-        for before, after in ((4, 4), (30, 1)):
+        for before, after in ((5, 5), (30, 1)):
             for of in (normal, t2, outliers, levels):
                 found = counted(trials, before, after, of)
                 with self.subTest(sides=(before, after), of=of.__name__):
@@ -163,7 +163,7 @@ class SlowDowns(unittest.TestCase):
         for before, after, settings, slower in (
             (30, 1, False, 1.06),
             (3, 3, True, 1.05),
-            (4, 4, False, 1.05),
+            (5, 5, False, 1.05),
         ):
             words = self.found(before, after, slower, settings)
             with self.subTest(sides=(before, after)):
