@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import dataclass
+from operator import mul
 from typing import List, Optional, Sequence, Tuple
 
 from reports.compare import few
@@ -22,7 +23,8 @@ RATE = 0.01
 _ORDERS = 499
 _PLACES = ("before", "after")
 
-Line = List[Tuple[int, float]]  # of a metric on a side: place of the run, centred rank of its value; norm 1
+Places = Tuple[int, ...]
+Line = Tuple[Places, List[float]]  # of a metric on a side: runs with a value, and their centred ranks, norm 1
 
 
 @dataclass(frozen=True)
@@ -48,24 +50,28 @@ def _ranks(values: Sequence[float]) -> List[float]:
     ]
 
 
-def _line(values: few.Values) -> Line:
-    """Empty where nothing moves."""
-    present = [(place, value) for place, value in enumerate(values) if value is not None]
-    ranks = _ranks([value for _, value in present])
-    mean = (len(present) - 1) / 2
+def _line(values: few.Values) -> Optional[Line]:
+    """None where nothing moves, or there are too few."""
+    places = tuple(place for place, value in enumerate(values) if value is not None)
+    ranks = _ranks([value for value in values if value is not None])
+    mean = (len(places) - 1) / 2
     norm = math.sqrt(sum((rank - mean) ** 2 for rank in ranks))
-    if len(present) < few.SEES_DRIFT or not norm:
-        return []
-    return [(place, (rank - mean) / norm) for (place, _), rank in zip(present, ranks)]
+    if len(places) < few.SEES_DRIFT or not norm:
+        return None
+    return places, [(rank - mean) / norm for rank in ranks]
 
 
-def _squared(line: Line, order: Sequence[int]) -> float:
-    """The squared correlation of the ranks with the order; both sums are over the runs that have a value."""
-    places = [order[place] for place, _ in line]
-    mean = sum(places) / len(places)
-    spread = sum((place - mean) ** 2 for place in places)
-    total = sum((place - mean) * rank for place, (_, rank) in zip(places, line))
-    return total * total / spread
+def _squared(lines: Sequence[Line], order: Sequence[int]) -> float:
+    """The sum of squared correlations of ranks with the order, each over the runs that have a value."""
+    total, centred = 0.0, {}
+    for places, ranks in lines:
+        if places not in centred:
+            own = [order[place] for place in places]
+            mean = sum(own) / len(own)
+            norm = math.sqrt(sum((place - mean) ** 2 for place in own))
+            centred[places] = [(place - mean) / norm for place in own]
+        total += sum(map(mul, centred[places], ranks)) ** 2
+    return total
 
 
 def _slope(values: few.Values) -> float:
@@ -98,14 +104,14 @@ def drift_of(
     valued = _by_side(rows, sides)
     lines = [[line for line in (_line(values) for _, values in side) if line] for side in valued]
     draw, excess, above = random.Random(1), [0.0, 0.0], 0
-    own = [sum(_squared(line, range(len(runs))) for line in of) for of, runs in zip(lines, sides)]
+    own = [_squared(of, range(len(runs))) for of, runs in zip(lines, sides)]
     if not any(lines):
         return None
     for _ in range(_ORDERS):
         drawn = []
         for place, of in enumerate(lines):
             order = draw.sample(range(len(sides[place])), len(sides[place]))
-            drawn.append(sum(_squared(line, order) for line in of))
+            drawn.append(_squared(of, order))
             excess[place] += own[place] - drawn[place]
         above += sum(drawn) >= sum(own)
     p = (1 + above) / (1 + _ORDERS)

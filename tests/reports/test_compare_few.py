@@ -205,7 +205,7 @@ class SlowDowns(unittest.TestCase):
             numbers = {}
             for m in range(METRICS):
                 value = factor if not m else 1.0 + m / 1000
-                ends = {"run_low": value * 0.97, "run_high": value * 1.03}
+                ends = {"run_low": value * 0.97, "run_high": value * 1.03, "run_degrees": 4.0}
                 numbers[name_of(m)] = number_of(name_of(m), {**entry, "value": value, **ends})
             sides.append([RunNumbers("r", "test", numbers, str(factor))])
         found = judged(*sides)
