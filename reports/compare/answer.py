@@ -230,7 +230,7 @@ def _wants_more(rows: List[Row], settings: Settings) -> List[str]:
     fewer, more = _runs_of(rows)
     if rows[0].is_few:
         least = verdict.least_runs(fewer, more, settings)
-        if fewer >= least or settings.most_t_of(fewer) is not None:
+        if fewer >= least or settings.chance_evidence_of(fewer) is not None:
             return []
         return [
             "So few %ss say at most what is likely: %d a side decide, or a noise floor of %d equal runs "

@@ -91,13 +91,13 @@ def _settings(given: argparse.Namespace, repeats: int) -> verdict.Settings:
     if given.noise is None:
         return settings
     path, name = given.cwd / given.noise, clean(given.noise)
-    known, most_t = noise.known(path, name)
+    known, chance_evidence = noise.known(path, name)
     return replace(
         settings,
         noise=noise.read(path, name, repeats),
         noise_file=clean(Path(given.noise).name),
         known=known,
-        most_t=most_t,
+        chance_evidence=chance_evidence,
     )
 
 

@@ -5,11 +5,12 @@ The change of a metric is the difference of the means of its logarithms (or of i
 that of both sides around their own means, with what a noise file knows, moderated by the variances of all
 metrics (reports/moderated.py); Student's t gives interval and p. One run against many is a prediction
 interval. That p believes in normal values. What does not is the chance: the share of all ways to deal the
-runs out to two sides in which any metric has so small a p. Runs are dealt out whole, so that it holds for any
-noise, also where all metrics of a run move together, as long as runs are exchangeable.
+runs out to two sides that give as much evidence, over all metrics. Runs are dealt out whole, so that it holds
+for any noise, also where all metrics of a run move together, as long as runs are exchangeable.
 
 Welch's and Student's t with pooled variances: Smyth, Stat. Appl. Genet. Mol. Biol. 3 (2004), article 3.
-The smallest p over all metrics, by relabelling: Westfall and Young, Resampling-Based Multiple Testing (1993).
+Truncated products of p: Zaykin et al., Genet. Epidemiol. 22 (2002); by relabelling: Westfall and Young,
+Resampling-Based Multiple Testing (1993).
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ SEES_DRIFT = 5  # runs of a side, from which a drift is seen
 KNOWS_LEVELS = 12  # equal runs, of which levels would be seen
 _LEFT, _LEFT_LESS = 0.3, 2.2  # of the variance, less 2.2 / n: what two levels leave; normal values leave 0.36
 _DEALS = 99  # drawn, where there are more ways
-_SAME = 1 + 1e-9  # equal p but for rounding
+_SAME = 1 - 1e-9  # as much, but for rounding
+_RARE, _RAREST = 1e-2, 1e-5  # p between which a metric is evidence
 
 Values = Sequence[Optional[float]]  # of a metric, a run each, on the scale of its change
 
@@ -119,10 +121,12 @@ def tested(metrics: Sequence[Metric]) -> List[Optional[Found]]:
     return found
 
 
-def least_p(metrics: Sequence[Metric]) -> float:
-    """Of those that may be called changed."""
+def evidence(metrics: Sequence[Metric]) -> float:
+    """That anything changed: how far the p of those that may be called changed are below 1 %, in logarithms.
+    Each counts down to 1e-5 only, so that one outlier is not more than two or three metrics that moved."""
     found = zip(metrics, tested(metrics))
-    return min((one.p for metric, one in found if one is not None and metric.is_open), default=1.0)
+    ps = [one.p for metric, one in found if one is not None and metric.is_open]
+    return math.fsum(math.log(_RARE / max(p, _RAREST)) for p in ps if p < _RARE)
 
 
 # ------------------------------------------------------------------ the chance
@@ -163,13 +167,13 @@ def _ordered(metrics: Sequence[Metric], before: int, after: int) -> List[List[Op
     return [list(values) for values in zip(*runs)]
 
 
-def least_ps(metrics: Sequence[Metric], before: int, after: int) -> List[float]:
-    """The smallest p of each way to deal the runs out, without the comparison's own."""
+def dealt_evidence(metrics: Sequence[Metric], before: int, after: int) -> List[float]:
+    """Of each way to deal the runs out, without the comparison's own."""
     values, found = _ordered(metrics, before, after), []
     for chosen in _dealt(max(before, after), min(before, after)):
         rest = sorted(set(range(before + after)) - set(chosen))
         found.append(
-            least_p(
+            evidence(
                 [
                     metric._replace(before=[own[i] for i in rest], after=[own[i] for i in chosen])
                     for metric, own in zip(metrics, values)
@@ -179,6 +183,6 @@ def least_ps(metrics: Sequence[Metric], before: int, after: int) -> List[float]:
     return found
 
 
-def chance_of(p: float, others: Sequence[float]) -> float:
-    """That a p so small is somewhere, where nothing changed: the share of the deals, and of this one."""
-    return (1 + sum(other <= p * _SAME for other in others)) / (1 + len(others))
+def chance_of(own: float, others: Sequence[float]) -> float:
+    """Of as much evidence, where nothing changed: the share of the deals, and of this one."""
+    return (1 + sum(other >= own * _SAME for other in others)) / (1 + len(others))

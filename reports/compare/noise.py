@@ -31,8 +31,7 @@ from reports.quantity import percent, plural
 SCHEMA, VERSION, READS = "gpusig.noise", "1.1.0", 1
 COUNTS = (4, 6, 8, 12)  # runs a side
 REPEATS = 8  # of the alarms, unless asked for others
-_FEW = (1, 2, 3, 4, 6)  # runs a side, of which the t is judged
-_MOST_T = 1e6
+_FEW = (1, 2, 3, 4, 6)  # runs a side that a t judges
 _DRAWS = 400
 _FLOOR, _POWER = 0.95, 0.9
 # the least effect that matters is so many floors (practice of gating: a floor alone is exceeded in 5 %)
@@ -128,21 +127,21 @@ def _metric(
 # ------------------------------------------------------------------ for fewer runs a side
 
 
-def _most_t(values: Sequence[few.Values], runs: int, count: int) -> float:
-    """What the largest t of any metric stays below in 95 % of the comparisons of equal sides, the variances
-    of which the other runs tell as a noise file does. The larger one of both ways of splitting."""
+def _chance_evidence(values: Sequence[few.Values], runs: int, count: int) -> float:
+    """What the evidence stays below in 95 % of the comparisons of equal sides, the variances of which the
+    other runs tell as a noise file does. The larger one of both ways of splitting."""
     found = []
     for splits in _SPLITS.values():
-        largest = []
+        own = []
         for before, after in splits(range(runs), count):
             rest = [place for place in range(runs) if place not in (*before, *after)]
             metrics = []
-            for own in values:
-                others = variance_of([value for value in (own[i] for i in rest) if value is not None])
-                metrics.append(few.Metric([own[i] for i in before], [own[i] for i in after], others))
-            largest.append(max((abs(one.t) for one in few.tested(metrics) if one), default=0.0))
-        found.append(statistics.quantile(largest, _FLOOR))
-    return min(max(found), _MOST_T)
+            for line in values:
+                others = variance_of([value for value in (line[i] for i in rest) if value is not None])
+                metrics.append(few.Metric([line[i] for i in before], [line[i] for i in after], others))
+            own.append(few.evidence(metrics))
+        found.append(statistics.quantile(own, _FLOOR))
+    return max(found)
 
 
 def of_few(
@@ -159,7 +158,7 @@ def of_few(
         if known[row.name].levels is False:
             values.append(row.places[0])
     enough = [n for n in counts if len(runs) >= max(few.KNOWS_LEVELS, 2 * n + 4)]
-    return known, {n: _most_t(values, len(runs), n) for n in enough}
+    return known, {n: _chance_evidence(values, len(runs), n) for n in enough}
 
 
 def _known_json(known: Optional[Known]) -> Json:
@@ -212,7 +211,7 @@ def calibrate(pool: Side, settings: Settings, repeats: Optional[int]) -> Json:
     counts = [n for n in sorted({*COUNTS, count}) if 2 * n <= len(runs)]
     metrics = [_metric(runs, name, counts, len(names), settings) for name in names]
     effects = {entry["name"]: entry["by_repeats"][str(count)]["effect"] or 0.0 for entry in metrics}
-    known, most_t = of_few(runs, names, settings)
+    known, chance_evidence = of_few(runs, names, settings)
     for entry in metrics:
         entry.update(_known_json(known.get(entry["name"])))
     return shortened(
@@ -234,7 +233,7 @@ def calibrate(pool: Side, settings: Settings, repeats: Optional[int]) -> Json:
             },
             "alarms": _alarms(runs, names, count, settings),
             "alarms_with_floor": _alarms(runs, names, count, replace(settings, noise=effects)),
-            "most_t": {str(n): t for n, t in most_t.items()},
+            "chance_evidence": {str(n): t for n, t in chance_evidence.items()},
             "metrics": metrics,
         }
     )
@@ -272,8 +271,8 @@ def read(path: Path, name: str, repeats: int) -> Dict[str, float]:
 
 
 def known(path: Path, name: str) -> Tuple[Dict[str, Known], Dict[int, float]]:
-    """What judges few runs: of each metric how much it moves, and the t that equal sides stay below; nothing
-    of a file of version 1.0."""
+    """What judges few runs: of each metric how much it moves, and what evidence equal sides stay below;
+    nothing of a file of version 1.0."""
     found = load(path, name)
     try:
         metrics = {
@@ -283,7 +282,7 @@ def known(path: Path, name: str) -> Tuple[Dict[str, Known], Dict[int, float]]:
             for entry in found["metrics"]
             if is_number(entry.get("deviation"))
         }
-        return metrics, {int(n): float(t) for n, t in found.get("most_t", {}).items()}
+        return metrics, {int(n): float(t) for n, t in found.get("chance_evidence", {}).items()}
     except (KeyError, TypeError, ValueError, AttributeError) as why:
         raise BadNumbers("%s is malformed: %s" % (name, str(why)[:100])) from None
 

@@ -9,9 +9,10 @@ whole interval of the change lies beyond the least effect that matters. It is eq
 interval lies within that effect. All else is inconclusive.
 
 Where a side has fewer than 8 runs the change is that of the means, and interval and p are of a moderated t
-(reports/compare/few.py). There it takes more: dealing the runs out otherwise, or as many runs of the noise
-file, gives as much anywhere in one of 20 comparisons at most. Where nothing can say that, it is likely worse
-or better. docs/method/verdicts.md, "Has it changed?".
+(reports/compare/few.py). There a change is one where its p is below `rate`, the change itself is beyond the
+least effect, and dealing the runs out otherwise, or as many runs of the noise file, gives as much evidence in
+one of 20 comparisons at most. Where nothing can say that, it is likely worse or better.
+docs/method/verdicts.md, "Has it changed?".
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ class Known:
 @dataclass(frozen=True)
 class Settings:
     """`noise`: the least effect that matters of single metrics, where that is more than `least_effect`; of 8
-    runs a side and more. `known` and `most_t` are for fewer: what equal runs say of a metric, and runs a side
-    -> the t that 95 % of their comparisons stay below in all metrics. `brought_control`: what the runs
+    runs a side and more. `known` and `chance_evidence` are for fewer: what equal runs say of a metric, and
+    runs a side -> what evidence 95 % of their comparisons stay below. `brought_control`: what the runs
     brought along as a control is one; it is not where the factor can touch it."""
 
     rate: float = 0.05
@@ -73,7 +74,7 @@ class Settings:
     noise: Mapping[str, float] = field(default_factory=dict)
     noise_file: Optional[str] = None
     known: Mapping[str, Known] = field(default_factory=dict)
-    most_t: Mapping[int, float] = field(default_factory=dict)
+    chance_evidence: Mapping[int, float] = field(default_factory=dict)
     factors: Tuple[str, ...] = ()
     controls: Tuple[str, ...] = ()
     only: Tuple[str, ...] = ()
@@ -83,10 +84,10 @@ class Settings:
     def effect_of(self, name: str) -> float:
         return max(self.least_effect, self.noise.get(name, 0.0))
 
-    def most_t_of(self, runs: int) -> Optional[float]:
+    def chance_evidence_of(self, runs: int) -> Optional[float]:
         """Of the nearest smaller number of runs a side; None where no equal runs tell."""
-        fitting = [count for count in self.most_t if count <= runs]
-        return self.most_t[max(fitting)] if fitting else None
+        fitting = [count for count in self.chance_evidence if count <= runs]
+        return self.chance_evidence[max(fitting)] if fitting else None
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,6 @@ class Row:
     repeats: Optional[int] = None
     reason: str = ""
     deviation: Optional[float] = None  # of one run from another, on the scale of the change; of few runs
-    t: Optional[float] = None
     levels: Optional[bool] = None
     known: Optional[Known] = None
     tries: Tuple[Variance, ...] = ()  # of single runs, by their own tries
@@ -403,12 +403,10 @@ def least_runs(before: int, after: int, settings: Settings) -> int:
 
 
 def _few_detectable(row: Row, one: few.Found, metrics: int, settings: Settings) -> float:
-    """As of ranks: the change of which 9 of 10 have an interval beyond the least effect, a p small enough
-    for a single test among `metrics`, and where equal runs tell it a t beyond theirs."""
-    runs = (len(row.before.values), len(row.after.values))
-    most_t = None if _certain(settings, *runs) else settings.most_t_of(min(runs))
-    strict = max(one.half(1 - settings.rate / metrics), (most_t or 0.0) * one.error)
-    found = max(row.threshold + one.half(settings.confidence), strict) + _POWER_Z * one.error
+    """The change of which 9 of 10 are beyond the least effect and have a p small enough for a single test
+    among `metrics`."""
+    strict = one.half(1 - settings.rate / metrics)
+    found = max(row.threshold, strict) + _POWER_Z * one.error
     return math.expm1(min(found, MAX_LOG)) if row.number.scale == RATIO else found
 
 
@@ -419,55 +417,62 @@ def _few_repeats(row: Row, settings: Settings) -> Optional[int]:
     least = max(few.EXACT if row.levels else least_runs(before, after, settings), runs + 1)
     if row.low is None or row.high is None or row.change is None:
         return least
-    gap = abs(abs(row.change) - row.threshold)
+    size, half = abs(row.change), (row.high - row.low) / 2
+    gap = size if size > row.threshold else row.threshold - size
     equal = 2 / (1 / before + 1 / after)  # runs a side that know as much
-    wanted = equal * ((row.high - row.low) / 2 / gap) ** 2 if gap else math.inf
+    wanted = equal * (half / gap) ** 2 if gap else math.inf
     return max(math.ceil(wanted), least) if wanted <= MAX_REPEATS else None
 
 
-def _few_reason(row: Row, settings: Settings, said: float) -> str:
-    """Why a change beyond the least effect is none; `said` is its chance."""
+@dataclass(frozen=True)
+class _Judge:
+    """What all runs together say: whether equal sides give as much evidence in one of 20 comparisons at most,
+    by dealing these runs out or by those of a noise file; and the chance of as much, where dealing tells it."""
+
+    is_certain: bool = False
+    by_deals: bool = False
+    chance: Optional[float] = None
+
+
+def _judge(metrics: Sequence[few.Metric], before: int, after: int, settings: Settings) -> _Judge:
+    by_deals = few.deals(before, after) * MOST_CHANCE >= 1
+    own = few.evidence(metrics)
+    chance = few.chance_of(own, few.dealt_evidence(metrics, before, after)) if by_deals else None
+    if chance is not None and _certain(settings, before, after):
+        return _Judge(chance <= settings.rate, True, chance)
+    usual = settings.chance_evidence_of(min(before, after))
+    return _Judge(usual is not None and own > usual, False, chance)
+
+
+def _few_reason(row: Row, judge: _Judge) -> str:
+    """Why a change beyond the least effect is none."""
     if row.levels:
         return "its equal runs come in two levels; %d runs a side can tell" % few.EXACT
     if row.number.scale == RATIO and row.deviation is not None and row.deviation > MOST_NOISE:
         return "cannot be judged here by so few runs: equal ones differ by %s" % percent(
             math.expm1(min(row.deviation, MAX_LOG))
         )
-    if said > MOST_CHANCE:
-        return "of all ways to deal these runs out to two sides %s give as much in some number" % percent(
-            said
+    if judge.chance is not None and judge.chance > MOST_CHANCE:
+        return "dealt out to two sides otherwise, these runs differ as much in %s of all ways" % percent(
+            judge.chance
         )
     return ""
 
 
-def _is_certain(row: Row, chance: Optional[float], settings: Settings) -> bool:
-    """Whether equal sides give as much in one of 20 comparisons at most."""
-    runs = len(row.before.values), len(row.after.values)
-    if chance is not None and _certain(settings, *runs):
-        return chance <= settings.rate
-    most_t = settings.most_t_of(min(runs)) if row.known is not None else None
-    return row.levels is False and most_t is not None and row.t is not None and abs(row.t) > most_t
-
-
-def _few_verdict(row: Row, chance: Optional[float], settings: Settings) -> Row:
+def _few_verdict(row: Row, judge: _Judge, settings: Settings) -> Row:
     limit = row.threshold
-    if row.invalid or row.low is None or row.high is None:
+    if row.invalid or row.low is None or row.high is None or row.change is None:
         return replace(row, verdict=INVALID if row.invalid else INCONCLUSIVE)
-    said = _few_reason(row, settings, chance or 0.0)
-    if not (row.low > limit or row.high < -limit):
-        is_within = -limit <= row.low and row.high <= limit
-        if is_within and not row.is_thin:
-            return replace(row, verdict=EQUIVALENT)
-        said = (
-            said if row.levels else "so few runs do not tell how much equal ones differ" if is_within else ""
-        )
+    said = _few_reason(row, judge)
+    if -limit <= row.low and row.high <= limit:
+        thin = "so few runs do not tell how much equal ones differ"
+        return replace(row, verdict=INCONCLUSIVE if row.is_thin else EQUIVALENT, reason=thin * row.is_thin)
+    if abs(row.change) <= limit or row.adjusted is None or row.adjusted >= settings.rate:
+        return replace(row, verdict=INCONCLUSIVE, reason=said * bool(row.levels or abs(row.change) > limit))
+    is_certain = judge.is_certain and (judge.by_deals or row.known is not None)
+    if row.levels or said and not is_certain:
         return replace(row, verdict=INCONCLUSIVE, reason=said)
-    if row.adjusted is None or row.adjusted >= settings.rate:
-        return replace(row, verdict=INCONCLUSIVE, reason=said)
-    certain = _is_certain(row, chance, settings)
-    if row.levels or said and not certain:
-        return replace(row, verdict=INCONCLUSIVE, reason=said)
-    words = (REGRESS, IMPROVE) if certain else LIKELY
+    words = (REGRESS, IMPROVE) if is_certain else LIKELY
     return replace(row, verdict=words[0] if row.is_worse else words[1])
 
 
@@ -483,7 +488,7 @@ def _tested(rows: Sequence[Row], metrics: Sequence[few.Metric], settings: Settin
             continue
         half = one.half(settings.confidence)
         row = replace(row, change=one.change, low=one.change - half, high=one.change + half, p=one.p)
-        row = replace(row, deviation=one.deviation, t=one.t)
+        row = replace(row, deviation=one.deviation)
         result.append(replace(row, detectable=_few_detectable(row, one, len(rows), settings)))
     return result
 
@@ -494,15 +499,12 @@ def _by_t(rows: Sequence[Row], settings: Settings) -> List[Row]:
     counted = [row.p if row.p is not None and one.is_open else 1.0 for row, one in zip(found, metrics)]
     adjusted = statistics.adjusted(counted)
     runs = len(rows[0].before.values), len(rows[0].after.values)
-    dealt = (
-        few.least_ps(metrics, *runs)
-        if few.deals(*runs) * MOST_CHANCE >= 1 and min(adjusted) < settings.rate
-        else None
-    )
+    open_ones = any(p < settings.rate for p in adjusted)
+    judge = _judge(metrics, *runs, settings) if open_ones else _Judge()
     result = []
-    for row, p, own in zip(found, adjusted, counted):
+    for row, p in zip(found, adjusted):
         row = replace(row, adjusted=None if row.p is None else p)
-        row = _few_verdict(row, None if dealt is None else few.chance_of(own, dealt), settings)
+        row = _few_verdict(row, judge, settings)
         if row.verdict in (INCONCLUSIVE, *LIKELY):
             row = replace(row, repeats=_few_repeats(row, settings))
         result.append(row)

@@ -75,7 +75,7 @@ def known_of(draw: random.Random, of: Draw, runs: int = 16) -> Settings:
     for metric in range(METRICS):
         values = [of(draw) for _ in range(runs)]
         known[name_of(metric)] = Known(variance_of(values), few.has_levels(values, 0.02))
-    return Settings(known=known, most_t={1: 4.5, 3: 4.0})
+    return Settings(known=known, chance_evidence={1: 3.0, 3: 3.0})
 
 
 class Levels(unittest.TestCase):
@@ -125,9 +125,9 @@ class Test(unittest.TestCase):
     def test_ways_to_deal_runs_out(self) -> None:
         self.assertEqual([few.deals(*n) for n in ((3, 3), (4, 4), (30, 1), (5, 3))], [10, 35, 31, 56])
         metrics = [few.Metric([0.0, 0.1, 0.2, 0.1], [1.0, 1.1, 1.2, 1.3])]
-        others = few.least_ps(metrics, 4, 4)
+        others = few.dealt_evidence(metrics, 4, 4)
         self.assertEqual(len(others), 34)
-        self.assertEqual(few.chance_of(few.least_p(metrics), others), 1 / 35)
+        self.assertEqual(few.chance_of(few.evidence(metrics), others), 1 / 35)
 
 
 class EqualSides(unittest.TestCase):
@@ -185,9 +185,9 @@ class SlowDowns(unittest.TestCase):
 
     def test_one_run_against_noise_of_a_third_is_not_judged(self) -> None:
         draw = random.Random(2)
-        sides = runs_of(draw, 1, normal), runs_of(draw, 1, normal, {0: 40.0})
+        sides = runs_of(draw, 1, normal), runs_of(draw, 1, normal, {0: 1 / 40.0})
         known = {name_of(m): Known(Variance(0.3**2, 15.0), False) for m in range(METRICS)}
-        row = judged(*sides, Settings(known=known, most_t={1: 50.0}))["metrics"][0]
+        row = judged(*sides, Settings(known=known))["metrics"][0]
         self.assertEqual(row["verdict"], "inconclusive")
         self.assertIn("cannot be judged here by so few runs: equal ones differ by 3", row["reason"])
 

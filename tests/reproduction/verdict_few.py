@@ -115,8 +115,8 @@ def runs_of(rows: list[list[float]], first: int, slower: tuple[int, ...] = ()) -
 
 
 def settings_of(equal: Runs, names: list[str], count: int) -> verdict.Settings:
-    known, most_t = noise.of_few(equal, names, verdict.Settings(), (count,))
-    return verdict.Settings(known=known, most_t=most_t)
+    known, chance_evidence = noise.of_few(equal, names, verdict.Settings(), (count,))
+    return verdict.Settings(known=known, chance_evidence=chance_evidence)
 
 
 def judged(
