@@ -9,7 +9,7 @@ runs out to two sides that give as much evidence, over all metrics. Runs are dea
 for any noise, also where all metrics of a run move together, as long as runs are exchangeable.
 
 Welch's and Student's t with pooled variances: Smyth, Stat. Appl. Genet. Mol. Biol. 3 (2004), article 3.
-Truncated products of p: Zaykin et al., Genet. Epidemiol. 22 (2002); by relabelling: Westfall and Young,
+Evidence from many truncated p: Zaykin et al., Genet. Epidemiol. 22 (2002); by relabelling: Westfall and Young,
 Resampling-Based Multiple Testing (1993).
 """
 

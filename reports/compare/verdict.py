@@ -426,8 +426,9 @@ def _few_repeats(row: Row, settings: Settings) -> Optional[int]:
 
 @dataclass(frozen=True)
 class _Judge:
-    """What all runs together say: whether equal sides give as much evidence in one of 20 comparisons at most,
-    by dealing these runs out or by those of a noise file; and the chance of as much, where dealing tells it."""
+    """What all runs together say: whether equal sides give as much evidence in one of 20 comparisons at
+    most, by dealing these runs out or by those of a noise file; and the chance of as much, where dealing
+    tells it."""
 
     is_certain: bool = False
     by_deals: bool = False

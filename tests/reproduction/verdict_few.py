@@ -115,7 +115,8 @@ def runs_of(rows: list[list[float]], first: int, slower: tuple[int, ...] = ()) -
 
 
 def settings_of(equal: Runs, names: list[str], count: int) -> verdict.Settings:
-    known, chance_evidence = noise.of_few(equal, names, verdict.Settings(), (count,))
+    held = [name for name in names if any(name in run.numbers for run in equal)]
+    known, chance_evidence = noise.of_few(equal, held, verdict.Settings(), (count,))
     return verdict.Settings(known=known, chance_evidence=chance_evidence)
 
 
@@ -123,7 +124,8 @@ def judged(
     before: Runs, after: Runs, names: list[str], settings: verdict.Settings
 ) -> tuple[str, dict[str, str]]:
     """The word of the comparison, and of each number; nothing of them where they drift."""
-    rows = verdict.judged(verdict.rows_of(before, after, names, settings), settings)
+    held = [name for name in names if any(name in run.numbers for run in [*before, *after])]
+    rows = verdict.judged(verdict.rows_of(before, after, held, settings), settings)
     if drift.drift_of(rows, before, after) is not None:
         return "drift", {}
     return answer.word_of(rows), {row.name: row.verdict for row in rows}
