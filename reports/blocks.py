@@ -117,8 +117,8 @@ class Text:
 @dataclass(frozen=True)
 class Items:
     texts: Sequence[str]
+    only: str = ""
     kind = "items"
-    only = ""
 
 
 @dataclass(frozen=True)

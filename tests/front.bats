@@ -76,7 +76,7 @@ narrow() {
 		options = {name: [o for a in own[name]._actions for o in a.option_strings] for name in ("run", "ab", "list", "test")}
 		options["advise"] = "--m --n --k --devices --op --type --format".split()
 		options["report"] = ["--strict"]
-		options["compare"] = "--factor --control --only --effect --noise --nodes --aa --repeats --format --html --out".split()
+		options["compare"] = "--factor --control --only --effect --noise --nodes --aa --plan --repeats --format --html --out".split()
 		assert len(options["run"]) > 10
 		sys.exit([f"{name} {option}" for name in options for option in options[name]
 		          if not re.search(rf"(?m)(^|[ ,]){option}([ ,]|$)", page[name])] or 0)

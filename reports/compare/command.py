@@ -2,6 +2,7 @@
 """python -m reports compare BEFORE AFTER [OPTION]...   has anything changed between two sides of several
 runs? compare BEFORE... vs AFTER...                several folders a side
 compare --aa FOLDER...                       the noise floor of equal runs, into noise.json
+compare --plan FOLDER... | --plan --noise FILE    what so many runs a side would find
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 from reports.command_line import Parser, as_json, effect, factor, write, write_page
-from reports.compare import comparison, junit, nodes, noise, page, sides, verdict
+from reports.compare import comparison, junit, nodes, noise, page, plan, sides, verdict
 from reports.compare.numbers import BadNumbers
 from reports.jsonl import Json, clean, whole_in
 
@@ -43,6 +44,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--noise")
     parser.add_argument("--nodes", action="store_true")
     parser.add_argument("--aa", action="store_true")
+    parser.add_argument("--plan", action="store_true")
     parser.add_argument("--repeats", type=_repeats)
     parser.add_argument("--format", choices=sorted(FORMATS), default="table")
     parser.add_argument("--html")
@@ -64,6 +66,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
             "compare: --aa compares equal runs: leave out --noise, --html, --factor, --nodes and --format "
             "junit"
         )
+    if given.plan and (given.aa or given.html is not None or given.nodes or given.format != "table"):
+        raise BadNumbers("compare: --plan compares nothing: leave out --aa, --html, --nodes and --format")
     return given
 
 
@@ -131,10 +135,25 @@ def calibrate(given: argparse.Namespace) -> int:
     return OK
 
 
+def planned(given: argparse.Namespace) -> int:
+    if given.noise is None and not given.names:
+        raise BadNumbers("compare --plan needs equal runs: ./gpusig compare --plan DIR..., or --noise FILE")
+    settings = _settings(given, 0)
+    if given.noise is not None:
+        where = clean(given.noise)
+        metrics = plan.of_noise(noise.load(given.cwd / given.noise, where), where)
+    else:
+        pool = sides.read(given.cwd, given.names)
+        sides.check([pool])
+        where, metrics = pool.name, plan.of_runs(pool.runs, settings)
+    print(plan.table(where, metrics, settings), end="")
+    return OK
+
+
 def main(arguments: List[str]) -> int:
     try:
         given: Any = parse(arguments)
-        return calibrate(given) if given.aa else compare(given)
+        return (planned if given.plan else calibrate if given.aa else compare)(given)
     except BadNumbers as why:
         print("gpusig: %s" % why, file=sys.stderr)
         return USAGE

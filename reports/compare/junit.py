@@ -23,11 +23,17 @@ from reports.compare.wording import (
     side_text,
     verdict_text,
 )
-from reports.compare.verdict import INCONCLUSIVE, INVALID, REGRESS
+from reports.compare.verdict import INCONCLUSIVE, INVALID, LIKELY_BETTER, LIKELY_WORSE, REGRESS
 from reports.jsonl import Json
 
 SUITE = "gpusig.compare"
-_ELEMENTS = {REGRESS: "failure", INVALID: "error", INCONCLUSIVE: "skipped"}  # the others pass
+_ELEMENTS = {  # the others pass
+    REGRESS: "failure",
+    INVALID: "error",
+    INCONCLUSIVE: "skipped",
+    LIKELY_WORSE: "skipped",
+    LIKELY_BETTER: "skipped",
+}
 _CONTROL = {"moved": "error", "unknown": "skipped", "none": "skipped"}
 
 

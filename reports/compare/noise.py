@@ -23,7 +23,7 @@ from reports.compare.answer import label_of
 from reports.compare.numbers import RATIO, BadNumbers, RunNumbers, refuse_wrong_results
 from reports.compare.sides import Side
 from reports.compare.verdict import IMPROVE, INVALID, REGRESS, Known, Row, Settings
-from reports.moderated import Variance, variance_of
+from reports.moderated import Variance, moderated, prior_of, variance_of
 from reports.jsonl import BadRecord, Json, is_number, is_version, read_object
 from reports.metrics import shortened
 from reports.quantity import percent, plural
@@ -138,7 +138,7 @@ def _chance_evidence(values: Sequence[few.Values], runs: int, count: int) -> flo
             metrics = []
             for line in values:
                 others = variance_of([value for value in (line[i] for i in rest) if value is not None])
-                metrics.append(few.Metric([line[i] for i in before], [line[i] for i in after], others))
+                metrics.append(few.Metric([line[i] for i in before], [line[i] for i in after], others, False))
             own.append(few.evidence(metrics))
         found.append(statistics.quantile(own, _FLOOR))
     return max(found)
@@ -168,6 +168,19 @@ def _known_json(known: Optional[Known]) -> Json:
         return {"deviation": None, "degrees": 0, "levels": None}
     deviation = math.sqrt(known.variance.variance)
     return {"deviation": deviation, "degrees": int(known.variance.degrees), "levels": known.levels}
+
+
+def _few_find(
+    known: Optional[Known], prior: Optional[Variance], entry: Json, count: int, strict: float
+) -> Optional[float]:
+    """None where so few runs do not judge the metric, or it is not known whether its runs come in levels."""
+    if known is None or known.levels is not False:
+        return None
+    is_ratio, least = entry["scale"] == RATIO, Settings.least_effect
+    found = few.finds(
+        moderated(known.variance, prior), count, strict, math.log1p(least) if is_ratio else least
+    )
+    return math.expm1(min(found, verdict.MAX_LOG)) if is_ratio else found
 
 
 # ------------------------------------------------------------------ of the verdict
@@ -212,8 +225,13 @@ def calibrate(pool: Side, settings: Settings, repeats: Optional[int]) -> Json:
     metrics = [_metric(runs, name, counts, len(names), settings) for name in names]
     effects = {entry["name"]: entry["by_repeats"][str(count)]["effect"] or 0.0 for entry in metrics}
     known, chance_evidence = of_few(runs, names, settings)
+    prior = prior_of(one.variance for one in known.values())
     for entry in metrics:
-        entry.update(_known_json(known.get(entry["name"])))
+        own = known.get(entry["name"])
+        entry.update(_known_json(own))
+        for n, found in entry["by_repeats"].items():
+            if int(n) < few.EXACT:
+                found["finds"] = _few_find(own, prior, entry, int(n), 1 - settings.rate / len(names))
     return shortened(
         {
             "schema": SCHEMA,
@@ -270,19 +288,19 @@ def read(path: Path, name: str, repeats: int) -> Dict[str, float]:
         raise BadNumbers("%s is malformed: %s" % (name, str(why)[:100])) from None
 
 
+def known_of(entry: Json) -> Known:
+    """Of a metric in a noise file that has its deviation."""
+    return Known(Variance(float(entry["deviation"]) ** 2, float(entry["degrees"])), entry["levels"])
+
+
 def known(path: Path, name: str) -> Tuple[Dict[str, Known], Dict[int, float]]:
     """What judges few runs: of each metric how much it moves, and what evidence equal sides stay below;
     nothing of a file of version 1.0."""
     found = load(path, name)
     try:
-        metrics = {
-            str(entry["name"]): Known(
-                Variance(float(entry["deviation"]) ** 2, float(entry["degrees"])), entry["levels"]
-            )
-            for entry in found["metrics"]
-            if is_number(entry.get("deviation"))
-        }
-        return metrics, {int(n): float(t) for n, t in found.get("chance_evidence", {}).items()}
+        entries = [entry for entry in found["metrics"] if is_number(entry.get("deviation"))]
+        metrics = {str(entry["name"]): known_of(entry) for entry in entries}
+        return metrics, {int(n): float(own) for n, own in found.get("chance_evidence", {}).items()}
     except (KeyError, TypeError, ValueError, AttributeError) as why:
         raise BadNumbers("%s is malformed: %s" % (name, str(why)[:100])) from None
 
@@ -332,7 +350,7 @@ def table(found: Json) -> str:
     lines += [
         "",
         "floor: what 95 % of comparisons of equal sides stay below. A slow-down is found",
-        "where 9 of 10 comparisons call it a regression, with twice the floor as least",
-        "effect and no other metric changed.",
+        "where 9 of 10 comparisons call it a regression and no other metric changed; from",
+        "8 runs a side on with twice the floor as least effect.",
     ]
     return "\n".join(lines) + "\n"

@@ -9,11 +9,13 @@ from typing import Any, List, Sequence, Tuple
 
 from reports.blocks import (
     PAGE,
+    TERMINAL,
     Cell,
     Column,
     Counts,
     Group,
     Head,
+    Items,
     Page,
     Row,
     Table,
@@ -25,12 +27,14 @@ from reports.blocks import (
     terminal,
     terms,
 )
+from reports.compare import few
 from reports.compare.dots import axis_of, draw_interval, draw_runs
 from reports.compare.verdict import (
     EQUIVALENT,
     IMPROVE,
     INCONCLUSIVE,
     INVALID,
+    LIKELY,
     LIKELY_BETTER,
     LIKELY_WORSE,
     REGRESS,
@@ -39,6 +43,9 @@ from reports.compare.wording import (
     DIFFERS,
     SIDES,
     blocks,
+    equivalents,
+    invalids,
+    missing_among,
     change_text,
     control_text,
     counts_of,
@@ -60,6 +67,8 @@ from reports.svg import markup
 
 # Rows in a terminal and on a page.
 _OTHERS, _FIELDS, _CONTROLS, _RUNS = (10, 200), (24, 100), (5, 20), (0, 100)
+_OPEN = 8  # inconclusive metrics in a terminal
+_MISSING = 3  # texts on missing values of equivalent metrics
 _VALUE = 90  # characters of a value of provenance
 _ARROWS = {"higher": " ↑", "lower": " ↓"}
 _NAME = 60  # characters of a run's name
@@ -79,10 +88,7 @@ _MEANING = (
         "Worse, and both hold: the adjusted p is below the rate, and the whole interval is beyond the "
         "least effect that matters.",
     ),
-    (
-        LIKELY_WORSE,
-        "Both hold, but so few runs cannot exclude that their values come in levels: confirm it with more.",
-    ),
+    (LIKELY_WORSE, ""),  # of few runs
     (LIKELY_BETTER, "As likely worse, of what is better."),
     (IMPROVE, "Better, and both hold."),
     (
@@ -128,6 +134,32 @@ _METHOD = (
         "runs find no effect, however large.",
     ),
 )
+# Where a side has fewer than 8 runs.
+_FEW_REGRESS = (
+    "Worse, and all hold: the adjusted p is below the rate, the change is beyond the least effect that "
+    "matters, and equal runs give as much evidence in one of 20 comparisons at most."
+)
+_FEW_LIKELY = (
+    "Worse by p and change, but so few runs cannot exclude that their values come in levels: confirm it with "
+    "more."
+)
+_FEW_METHOD = (
+    _METHOD[0],
+    ("Change", "After / before, of the geometric means. Where a metric has no ratio it is after - before."),
+    (
+        "Interval",
+        "The %s interval by Student's t on logarithms. How much runs differ is what both sides and a noise "
+        "file tell, drawn towards the other metrics (a moderated t). One run against many: the interval of "
+        "one more.",
+    ),
+    ("p", "Of that t, adjusted by Benjamini and Hochberg over the judged metrics, at a rate of %s."),
+    (
+        "Evidence",
+        "All p together, against those of these runs dealt out otherwise, or of equal runs of a noise file. "
+        "It holds for any noise without a drift.",
+    ),
+    ("Finds", "The least effect that so many runs would find in 90 % of such comparisons."),
+)
 _DRAWN = (
     "Dots are runs, the lines through them medians. Both drawings of a row have one axis, relative to "
     "the median before. Shaded: ± the least effect that matters."
@@ -172,13 +204,8 @@ def _row(metric: Json, names: Sequence[List[str]], drawn: bool) -> Row:
     )
 
 
-def _judged(known: Json, names: Sequence[List[str]], drawn: bool) -> List[Any]:
-    if not known["metrics"]:
-        return [Text("No metric was judged.", "summary")]
-    rows: List[Any] = []
-    for title, own in blocks(known["metrics"]):
-        rows += [Head(title), *(_row(metric, names, drawn) for metric in own)]
-    heads = [
+def _heads() -> List[Column]:
+    return [
         Column("metric"),
         *columns("before", "after", css=""),
         Column("every run", "word drawing", drawn=True),
@@ -188,23 +215,45 @@ def _judged(known: Json, names: Sequence[List[str]], drawn: bool) -> List[Any]:
         Column("finds", under=True),
         Column("verdict", "word says", aside=True),
     ]
-    return [
-        Text(_DRAWN, "question", only=PAGE),
-        Table(
-            "Medians before and after, every run, the change with its interval, and the verdict of each "
-            "metric",
-            heads,
-            rows,
-            "judged",
-            scrolls=False,
-        ),
-        Text(
-            "Medians of the runs, and the change with its interval. p is adjusted over the judged "
-            "metrics (rate %s). Finds: the least effect that so many runs would find with 90 %%. Least "
-            "effect that matters: %s. ↑ more is better, ↓ "
-            "less." % (percent(known["settings"]["rate"]), least_effects(known["metrics"]))
-        ),
-    ]
+
+
+def _table(name: str, rows: Sequence[Any], most: int = 1000) -> Table:
+    return Table(name, _heads(), rows, "judged", (most, 1000), scrolls=False)
+
+
+def _folded(title: str, rows: Sequence[Json], names: Sequence[List[str]], drawn: bool) -> List[Any]:
+    """A line in a terminal; on a page it opens."""
+    table = _table(title, [_row(metric, names, drawn) for metric in rows])
+    return [Text(title + ".", "", only=TERMINAL), Group("fold", title, [table], only=PAGE)]
+
+
+def _judged(known: Json, names: Sequence[List[str]], drawn: bool) -> List[Any]:
+    metrics = known["metrics"]
+    if not metrics:
+        return [Text("No metric was judged.", "summary")]
+    rows: List[Any] = []
+    shown = 0
+    for title, own in blocks(metrics):
+        rows += [Head(title), *(_row(metric, names, drawn) for metric in own)]
+        shown += 1 + (min(len(own), _OPEN) if own[0]["verdict"] == INCONCLUSIVE else len(own))
+    equal, line = equivalents(metrics)
+    name = "Medians before and after, every run, the change with its interval, and the verdict of each metric"
+    found: List[Any] = [Text(_DRAWN, "question", only=PAGE)]
+    found += [_table(name, rows, shown)] * bool(rows)
+    found += _folded(line, equal, names, drawn) if equal else []
+    found += [Items(missing_among(equal, names, _MISSING), only=TERMINAL)] * bool(equal)
+    for own, why in invalids(metrics, names):
+        found += _folded(why, own, names, drawn)
+    return [*found, _legend(known)]
+
+
+def _legend(known: Json) -> Text:
+    return Text(
+        "Medians of the runs, and the change with its interval. p is adjusted over the judged "
+        "metrics (rate %s). Finds: the least effect that so many runs would find with 90 %%. Least "
+        "effect that matters: %s. ↑ more is better, ↓ "
+        "less." % (percent(known["settings"]["rate"]), least_effects(known["metrics"]))
+    )
 
 
 def _others(known: Json, names: Sequence[List[str]]) -> List[Any]:
@@ -297,21 +346,30 @@ def _page(comparison: Json, others: int, drawn: bool) -> Page:
     outcome, settings, judged = known["outcome"], known["settings"], len(known["metrics"])
     word = "" if outcome["sentence"].lower().startswith(outcome["verdict"]) else outcome["verdict"]
     values = {"Interval": settings["confidence"], "p": settings["rate"]}
-    method = [(term, text % percent(values[term]) if "%s" in text else text) for term, text in _METHOD]
-    meaning = [(_badge(verdict, verdict), text) for verdict, text in _MEANING]
+    is_few = few.is_few(*(len(known[side]["runs"]) for side in SIDES))
+    method = [
+        (term, text % percent(values[term]) if "%s" in text else text)
+        for term, text in (_FEW_METHOD if is_few else _METHOD)
+    ]
+    said = {REGRESS: _FEW_REGRESS, LIKELY_WORSE: _FEW_LIKELY} if is_few else {}
+    meaning = [
+        (_badge(verdict, verdict), said.get(verdict, text))
+        for verdict, text in _MEANING
+        if is_few or verdict not in LIKELY
+    ]
     counts = [(_badge(verdict, verdict), count) for verdict, count in counts_of(known["metrics"])]
     parts = [
         *[Counts(plural(judged, "judged metric"), counts)] * bool(judged),
+        Group("section", "Judged metrics", _judged(known, names, drawn), "judged"),
         Group(
             "columns",
             "",
             [
-                Group("part", "What else differs", _provenance(known["provenance"])),
                 Group("part", "Control", _control(known["control"])),
+                Group("part", "What else differs", _provenance(known["provenance"])),
             ],
             css="first",
         ),
-        Group("section", "Judged metrics", _judged(known, names, drawn), "judged"),
         Group("section", "Other metrics", _others(known, names), "others"),
         Group(
             "section", "How to read this", [Group("columns", "", [terms(meaning), terms(method)])], "reading"

@@ -49,7 +49,7 @@ MOST_NOISE = 0.20  # from run to run; of a metric that moves by more, few runs s
 MOST_CHANCE = 0.1  # of what is likely
 MAX_REPEATS = 100  # the most that is advised
 MAX_LOG = 700.0  # of a ratio; its logarithm fits into a number, it does not
-_POWER_Z, _CONFIDENCE_Z = 1.2816, 1.9600  # standard normal: 90 %, and 97.5 %
+_CONFIDENCE_Z = 1.9600  # standard normal, 97.5 %
 
 
 @dataclass(frozen=True)
@@ -306,7 +306,7 @@ def _detectable(row: Row, metrics: int, settings: Settings) -> Optional[float]:
     if low is None or high is None:
         return None
     half, strict = (row.high - row.low) / 2, (high - low) / 2
-    found = max(row.threshold + half, strict) + _POWER_Z / _CONFIDENCE_Z * half
+    found = max(row.threshold + half, strict) + few.POWER_Z / _CONFIDENCE_Z * half
     return math.expm1(min(found, MAX_LOG)) if row.number.scale == RATIO else found
 
 
@@ -373,20 +373,14 @@ def judged(rows: Sequence[Row], settings: Settings) -> List[Row]:
 # ------------------------------------------------------------------ few runs
 
 
-def _levels_of(row: Row, known: Optional[Known]) -> Optional[bool]:
-    found = [few.has_levels(side, row.threshold) for side in row.scaled] + [known.levels if known else None]
-    told = [one for one in found if one is not None]
-    return any(told) if told else None
-
-
 def _metric(row: Row, known: Optional[Known]) -> few.Metric:
     """What single runs know of themselves counts only where nothing else tells how much runs differ."""
     if row.invalid:
-        return few.Metric((), (), is_open=False)
+        return few.Metric((), ())
     before, after = row.places
     single = len(row.before.present) == len(row.after.present) == 1
-    variance = known.variance if known else pooled(row.tries) if single else Variance(0.0, 0.0)
-    return few.Metric(before, after, variance, not _levels_of(row, known))
+    variance = known.variance if known else pooled(row.tries) if single else few.NOTHING
+    return few.Metric(before, after, variance, known.levels if known else None, row.threshold)
 
 
 def _certain(settings: Settings, before: int, after: int) -> bool:
@@ -406,7 +400,7 @@ def _few_detectable(row: Row, one: few.Found, metrics: int, settings: Settings) 
     """The change of which 9 of 10 are beyond the least effect and have a p small enough for a single test
     among `metrics`."""
     strict = one.half(1 - settings.rate / metrics)
-    found = max(row.threshold, strict) + _POWER_Z * one.error
+    found = max(row.threshold, strict) + few.POWER_Z * one.error
     return math.expm1(min(found, MAX_LOG)) if row.number.scale == RATIO else found
 
 
@@ -426,12 +420,12 @@ def _few_repeats(row: Row, settings: Settings) -> Optional[int]:
 
 @dataclass(frozen=True)
 class _Judge:
-    """What all runs together say: whether equal sides give as much evidence in one of 20 comparisons at
-    most, by dealing these runs out or by those of a noise file; and the chance of as much, where dealing
-    tells it."""
+    """What all runs together say: whether equal sides give as much evidence in one of 20 comparisons at most,
+    None where nothing tells; from how many equal runs of a noise file, 0 where from these runs, dealt out
+    otherwise; and the chance of as much, where dealing tells it."""
 
-    is_certain: bool = False
-    by_deals: bool = False
+    is_rare: Optional[bool] = None
+    least_known: int = 0
     chance: Optional[float] = None
 
 
@@ -440,9 +434,15 @@ def _judge(metrics: Sequence[few.Metric], before: int, after: int, settings: Set
     own = few.evidence(metrics)
     chance = few.chance_of(own, few.dealt_evidence(metrics, before, after)) if by_deals else None
     if chance is not None and _certain(settings, before, after):
-        return _Judge(chance <= settings.rate, True, chance)
+        return _Judge(chance <= settings.rate, 0, chance)
     usual = settings.chance_evidence_of(min(before, after))
-    return _Judge(usual is not None and own > usual, False, chance)
+    least_known = few.KNOWS_OUTLIERS if min(before, after) == 1 else few.KNOWS_LEVELS
+    return _Judge(None if usual is None else own > usual, least_known, chance)
+
+
+def _is_certain(row: Row, judge: _Judge) -> bool:
+    known = row.known.variance.degrees + 1 if row.known else 0.0
+    return bool(judge.is_rare) and known >= judge.least_known
 
 
 def _few_reason(row: Row, judge: _Judge) -> str:
@@ -453,6 +453,8 @@ def _few_reason(row: Row, judge: _Judge) -> str:
         return "cannot be judged here by so few runs: equal ones differ by %s" % percent(
             math.expm1(min(row.deviation, MAX_LOG))
         )
+    if judge.is_rare is False and judge.least_known:
+        return "equal runs of the noise file give as much evidence of a change"
     if judge.chance is not None and judge.chance > MOST_CHANCE:
         return "dealt out to two sides otherwise, these runs differ as much in %s of all ways" % percent(
             judge.chance
@@ -470,7 +472,7 @@ def _few_verdict(row: Row, judge: _Judge, settings: Settings) -> Row:
         return replace(row, verdict=INCONCLUSIVE if row.is_thin else EQUIVALENT, reason=thin * row.is_thin)
     if abs(row.change) <= limit or row.adjusted is None or row.adjusted >= settings.rate:
         return replace(row, verdict=INCONCLUSIVE, reason=said * bool(row.levels or abs(row.change) > limit))
-    is_certain = judge.is_certain and (judge.by_deals or row.known is not None)
+    is_certain = _is_certain(row, judge)
     if row.levels or said and not is_certain:
         return replace(row, verdict=INCONCLUSIVE, reason=said)
     words = (REGRESS, IMPROVE) if is_certain else LIKELY
@@ -482,7 +484,7 @@ def _tested(rows: Sequence[Row], metrics: Sequence[few.Metric], settings: Settin
     result = []
     for row, metric, one in zip(rows, metrics, few.tested(metrics)):
         known = settings.known.get(row.name)
-        row = replace(row, known=known, levels=None if row.invalid else _levels_of(row, known))
+        row = replace(row, known=known, levels=few.levels_of(metric))
         if one is None:
             change = None if row.invalid else few.change_of(metric)
             result.append(replace(row, change=change, p=None if row.invalid else 1.0))
@@ -497,7 +499,7 @@ def _tested(rows: Sequence[Row], metrics: Sequence[few.Metric], settings: Settin
 def _by_t(rows: Sequence[Row], settings: Settings) -> List[Row]:
     metrics = [_metric(row, settings.known.get(row.name)) for row in rows]
     found = _tested(rows, metrics, settings)
-    counted = [row.p if row.p is not None and one.is_open else 1.0 for row, one in zip(found, metrics)]
+    counted = [1.0 if row.p is None or row.levels else row.p for row in found]
     adjusted = statistics.adjusted(counted)
     runs = len(rows[0].before.values), len(rows[0].after.values)
     open_ones = any(p < settings.rate for p in adjusted)

@@ -16,6 +16,7 @@ from reports.compare.verdict import (
     IMPROVE,
     INCONCLUSIVE,
     INVALID,
+    LIKELY,
     LIKELY_BETTER,
     LIKELY_WORSE,
     REGRESS,
@@ -45,19 +46,80 @@ def label_of(row: Json) -> str:
     return row["label"] or row["name"]
 
 
+_TITLES = {
+    REGRESS: "Regressions",
+    LIKELY_WORSE: "Likely worse",
+    IMPROVE: "Improvements",
+    LIKELY_BETTER: "Likely better",
+    INCONCLUSIVE: "Inconclusive, the largest change first",
+}
+
+
+def size_of(row: Json) -> float:
+    """Of a change, so that half and double are as large; differences in the unit."""
+    value = row["change"]["value"] if row["change"] else None
+    if value is None:
+        return 0.0
+    return abs(value) if row["scale"] == DIFFERENCE else abs(math.log(value)) if value > 0 else math.inf
+
+
+def _is_worse(row: Json) -> bool:
+    none = 0.0 if row["scale"] == DIFFERENCE else 1.0
+    change = row["change"]["value"] - none if row["change"] else 0.0
+    return bool(change > 0 if row["better"] == "lower" else change < 0)
+
+
 def blocks(rows: Sequence[Json]) -> List[Tuple[str, List[Json]]]:
-    """Every row once: regressions, then the others in their groups."""
-    found: Dict[str, List[Json]] = {"Regressions": [row for row in rows if row["verdict"] == REGRESS]}
-    groups: Dict[str, List[Json]] = {}
+    """What changed or may have, by verdict, the largest change first, worse ones before better ones."""
+    found = []
+    for verdict, title in _TITLES.items():
+        own = [row for row in rows if row["verdict"] == verdict]
+        if verdict == INCONCLUSIVE:
+            own.sort(key=lambda row: (row["change"] is None, not _is_worse(row), -size_of(row)))
+        else:
+            own.sort(key=lambda row: -size_of(row))
+        found.append((title, own))
+    return [block for block in found if block[1]]
+
+
+def equivalents(rows: Sequence[Json]) -> Tuple[List[Json], str]:
+    """The largest change first, and a line: "41 are equivalent within 2.0 %; largest change: memory latency
+    -0.8 % (-1.2 to -0.3)"."""
+    own = sorted((row for row in rows if row["verdict"] == EQUIVALENT), key=lambda row: -size_of(row))
+    if not own:
+        return [], ""
+    text = "%d %s equivalent within %s; the largest change: %s %s" % (
+        len(own),
+        "is" if len(own) == 1 else "are",
+        least_effects(own),
+        label_of(own[0]),
+        change_text(own[0]),
+    )
+    return own, text
+
+
+def invalids(rows: Sequence[Json], names: Sequence[Sequence[str]] = ((), ())) -> List[Tuple[List[Json], str]]:
+    """By reason, those of most metrics first."""
+    found: Dict[str, List[Json]] = {}
     for row in rows:
-        if row["verdict"] != REGRESS:
-            groups.setdefault(row["group"] or "Others", []).append(row)
-    return [block for block in (*found.items(), *groups.items()) if block[1]]
+        if row["verdict"] == INVALID:
+            why = "; ".join([row["reason"], *missing_texts(row, names)])
+            found.setdefault(why, []).append(row)
+    ordered = sorted(found.items(), key=lambda item: -len(item[1]))
+    return [
+        (own, "%d invalid, %s: %s" % (len(own), why, listing([label_of(row) for row in own], 20)))
+        for why, own in ordered
+    ]
+
+
+def missing_among(rows: Sequence[Json], names: Sequence[Sequence[str]], most: int) -> List[str]:
+    """What values these metrics lack, each text once."""
+    return list(dict.fromkeys(text for row in rows for text in missing_texts(row, names)))[:most]
 
 
 def counts_of(rows: Sequence[Json]) -> List[Tuple[str, int]]:
     counted = Counter(row["verdict"] for row in rows)
-    return [(verdict, counted[verdict]) for verdict in VERDICTS]
+    return [(verdict, counted[verdict]) for verdict in VERDICTS if counted[verdict] or verdict not in LIKELY]
 
 
 def side_text(side: Json) -> str:
@@ -165,12 +227,13 @@ def verdict_text(row: Json) -> str:
 
 
 def repeats_text(row: Json) -> str:
-    """What would decide an inconclusive metric."""
-    if row["verdict"] != INCONCLUSIVE or row["reason"] in (WITHHELD, DRIFTING):
+    """What would decide an inconclusive metric, or a likely one."""
+    is_likely = row["verdict"] in LIKELY
+    if row["verdict"] != INCONCLUSIVE and not is_likely or row["reason"] in (WITHHELD, DRIFTING):
         return ""
     if row["repeats"] is None:
         return "How many runs a side would decide: unknown, or more than 100."
-    return "needs %s a side" % plural(row["repeats"], "run")
+    return "%s %s a side" % ("confirm with" if is_likely else "needs", plural(row["repeats"], "run"))
 
 
 def present(side: Json) -> int:

@@ -76,9 +76,7 @@ class Floor(unittest.TestCase):
         )
         for entry in found["metrics"]:
             own = entry["by_repeats"]
-            self.assertEqual(
-                (own["4"]["finds"], own["6"]["finds"]), (None, None)
-            )  # among 25 metrics 6 runs have too large a p
+            self.assertLess(own["6"]["finds"], own["4"]["finds"])
             self.assertLess(own["12"]["finds"], own["8"]["finds"] * 1.1)
 
     def test_a_drift_raises_alarms_in_the_order_of_time_alone(self) -> None:

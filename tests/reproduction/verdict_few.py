@@ -27,12 +27,17 @@ from reports.compare.statistics import binomial_interval
 Runs = list[RunNumbers]
 CHANGED = (verdict.REGRESS, verdict.IMPROVE)
 METRICS = 40
-NOISE_RUNS = 16
+NOISE_RUNS, NOISE_RUNS_OF_ONE = 16, 24
 DRAWS = 100  # of the t of equal runs; compare --aa draws 400
 
 
+def noise_runs(after: int) -> int:
+    """One run a side takes more of them."""
+    return NOISE_RUNS_OF_ONE if after == 1 else NOISE_RUNS
+
+
 def design_name(before: int, after: int, with_noise: bool) -> str:
-    return f"{after} against {before}" + (f", noise file of {NOISE_RUNS}" if with_noise else "")
+    return f"{after} against {before}" + (f", noise file of {noise_runs(after)}" if with_noise else "")
 
 
 # runs before, after, and whether a noise file is there
@@ -180,7 +185,7 @@ def of_made_up(kind: str, design: tuple[int, int, bool], trials: int, seed: int)
         draw, state = random.Random(f"{seed} {kind} {design} {trial}"), {}
         settings = verdict.Settings()
         if with_noise:
-            settings = settings_of(runs_of(made_up(kind, draw, NOISE_RUNS, {}), 0), names, after)
+            settings = settings_of(runs_of(made_up(kind, draw, noise_runs(after), {}), 0), names, after)
         then = runs_of(made_up(kind, draw, before, state), 0)
         rows = made_up(kind, draw, after, state)
         found.equal(*judged(then, runs_of(rows, before), names, settings))
@@ -226,7 +231,7 @@ def draws(
     for _ in range(trials):
         drawn = draw.sample(range(len(runs)), before + after)
         rest = [place for place in range(len(runs)) if place not in drawn]
-        known = sorted(draw.sample(rest, min(NOISE_RUNS, len(rest)))) if with_noise else []
+        known = sorted(draw.sample(rest, min(noise_runs(after), len(rest)))) if with_noise else []
         yield (
             [runs[i] for i in known],
             [runs[i] for i in drawn[:before]],
@@ -236,7 +241,7 @@ def draws(
 
 def in_order(runs: Runs, design: tuple[int, int, bool]) -> Iterator[tuple[Runs, Runs, Runs]]:
     before, after, with_noise = design
-    first = NOISE_RUNS if with_noise else 0
+    first = noise_runs(after) if with_noise else 0
     for start in range(first, len(runs) - before - after + 1):
         middle = start + before
         yield runs[start - first : start], runs[start:middle], runs[middle : middle + after]
@@ -258,7 +263,7 @@ def of_pool(
 def enough(runs: Runs, design: tuple[int, int, bool]) -> tuple[int, int, bool] | None:
     """Of a small pool one against all others; None where there are too few."""
     before, after, with_noise = design
-    if with_noise and len(runs) < before + after + few.KNOWS_LEVELS:
+    if with_noise and len(runs) < before + after + noise_runs(after):
         return None
     before = min(before, len(runs) - after) if before == 30 else before
     return (before, after, with_noise) if before >= after else None
