@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from reports.compare import answer, drift, few, noise, sides, verdict
+from reports.compare import answer, drift, noise, sides, verdict
 from reports.compare.numbers import Number, RunNumbers
 from reports.compare.statistics import binomial_interval
 
