@@ -259,7 +259,8 @@ def reasons_of(rows: List[Row], differing: Json, notes: List[str], settings: Set
             "Besides what was to change, the sides differ in %s; the verdict may be about that."
             % listing(unexpected)
         )
-    repeats = [row.repeats for row in rows if row.repeats and row.verdict == INCONCLUSIVE]
+    known = [row for row in rows if row.low is not None or not row.is_few]
+    repeats = [row.repeats for row in known if row.repeats and row.verdict == INCONCLUSIVE]
     undecided = [row for row in rows if row.verdict == INCONCLUSIVE]
     if repeats:
         found.append(

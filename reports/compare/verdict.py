@@ -43,6 +43,7 @@ DRIFTING = "numbers drift within a side, so this may be more of that"
 MOST_MISSING = (
     0.25  # of the runs of a side may lack a value; of more than that nobody knows what they would have given
 )
+_TOO_FEW = "too few values"
 MOST_UNEQUAL = 0.5  # between the shares of contended values: then the neighbours are compared
 MOST_HIDDEN = 0.20  # "nothing found" is not said where more than this may be there, or than the least effect
 MOST_NOISE = 0.20  # from run to run; of a metric that moves by more, few runs say nothing
@@ -155,12 +156,14 @@ class Row:
 
     @property
     def places(self) -> Tuple[List[Optional[float]], List[Optional[float]]]:
-        """As `scaled`, a place for every run."""
-        of = math.log if self.number.scale == RATIO else float
-        before, after = (
-            [None if v is None else of(v) for v in side.values] for side in (self.before, self.after)
-        )
-        return before, after
+        """As `scaled`, a place for every run; None where a value is missing or has no logarithm."""
+
+        def of(value: Optional[float]) -> Optional[float]:
+            if value is None or self.number.scale != RATIO:
+                return value
+            return math.log(value) if value > 0 else None
+
+        return [of(v) for v in self.before.values], [of(v) for v in self.after.values]
 
     @property
     def is_worse(self) -> bool:
@@ -222,7 +225,7 @@ def _why_invalid(row: Row, runs: Sequence[RunNumbers], needs_direction: bool) ->
         tried = len(values.values) - values.elsewhere
         missing = tried - len(values.present)
         if not values.present or missing > MOST_MISSING * tried:
-            return "too few values %s" % side  # each missing one is shown with its reason
+            return "%s %s" % (_TOO_FEW, side)  # each missing one is shown with its reason
     before, after = (values.contended / len(values.present) for values in (row.before, row.after))
     if abs(before - after) > MOST_UNEQUAL:
         return "others used the machine during %s of its values before and %s after" % (
@@ -374,8 +377,9 @@ def judged(rows: Sequence[Row], settings: Settings) -> List[Row]:
 
 
 def _metric(row: Row, known: Optional[Known]) -> few.Metric:
-    """What single runs know of themselves counts only where nothing else tells how much runs differ."""
-    if row.invalid:
+    """What single runs know of themselves counts only where nothing else tells how much runs differ. Where
+    values are missing the others count in the evidence, or it would depend on which run is dealt where."""
+    if row.invalid and not row.invalid.startswith(_TOO_FEW):
         return few.Metric((), ())
     before, after = row.places
     single = len(row.before.present) == len(row.after.present) == 1
@@ -485,7 +489,7 @@ def _tested(rows: Sequence[Row], metrics: Sequence[few.Metric], settings: Settin
     for row, metric, one in zip(rows, metrics, few.tested(metrics)):
         known = settings.known.get(row.name)
         row = replace(row, known=known, levels=few.levels_of(metric))
-        if one is None:
+        if row.invalid or one is None:
             change = None if row.invalid else few.change_of(metric)
             result.append(replace(row, change=change, p=None if row.invalid else 1.0))
             continue

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import random
 import unittest
+from dataclasses import replace
 from statistics import fmean, variance
 from typing import Callable, Dict, List, Mapping
 
@@ -146,6 +147,21 @@ class EqualSides(unittest.TestCase):
             found = counted(trials, 3, 3, of)
             self.assertEqual(found["changed"], 0)
             self.assertLessEqual(found["likely"], level.most(trials, 0.1), of.__name__)
+
+    def test_which_runs_lack_a_value_says_nothing(self) -> None:
+        """Of one run against all others at most one in N can be the rarest, whatever is missing in it."""
+        for seed in range(level.seeds(3, 10, 40)):
+            draw = random.Random(seed)
+            runs = runs_of(draw, 14, t2)
+            for run in runs:
+                for m in draw.sample(range(METRICS), 4):
+                    number = run.numbers[name_of(m)]
+                    run.numbers[name_of(m)] = replace(number, value=None, reason="gone")
+            called = 0
+            for place in range(len(runs)):
+                words = verdicts(judged(runs[:place] + runs[place + 1 :], [runs[place]]))
+                called += bool(set(words.values()) & (LIKELY | CHANGED))
+            self.assertLessEqual(called, 1)
 
 
 class SlowDowns(unittest.TestCase):
