@@ -17,6 +17,7 @@ _NAMES = {
     "gpusig.advice": "advice",
     "gpusig.advice_comparison": "advice_comparison",
     "gpusig.comparison": "comparison",
+    "gpusig.history": "history",
     "gpusig.noise": "noise",
     "gpusig.preflight": "preflight",
     "gpusig.scorecard": "scorecard",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """python -m reports compare BEFORE AFTER [OPTION]...   has anything changed between two sides of several
 runs? compare BEFORE... vs AFTER...                several folders a side
+compare HISTORY                              since when is something different, in runs of many nights?
 compare --aa FOLDER...                       the noise floor of equal runs, into noise.json
 compare --plan FOLDER... | --plan --noise FILE    what so many runs a side would find
 """
@@ -14,12 +15,27 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 from reports.command_line import Parser, as_json, effect, factor, write, write_page
-from reports.compare import comparison, junit, nodes, noise, page, plan, sides, verdict
+from reports.compare import (
+    changes,
+    comparison,
+    history,
+    history_page,
+    junit,
+    nodes,
+    noise,
+    page,
+    plan,
+    sides,
+    verdict,
+)
 from reports.compare.numbers import BadNumbers
 from reports.jsonl import Json, clean, whole_in
 
 OK, BAD, USAGE = 0, 1, 2
-FORMATS: Dict[str, Callable[[Json], str]] = {"table": page.table, "junit": junit.junit, "json": as_json}
+Render = Callable[[Json], str]
+Formats = Dict[str, Render]
+FORMATS: Formats = {"table": page.table, "junit": junit.junit, "json": as_json}
+_OF_A_HISTORY: Formats = {"table": history_page.table, "json": as_json}
 _BETWEEN = "vs"
 _PAGE, _NOISE = "compare.html", "noise.json"
 
@@ -107,15 +123,43 @@ def _settings(given: argparse.Namespace, repeats: int) -> verdict.Settings:
 
 def compare(given: argparse.Namespace) -> int:
     before, after = (sides.read(given.cwd, names) for names in _two_sides(given.names))
+    if len(given.names) == 2:  # of one folder
+        before = history.before(before, after)
     sides.check([before, after], given.nodes)
     if given.nodes:
         before, after = nodes.of_nodes(before), nodes.of_nodes(after)
         nodes.check(before, after)
-    found = comparison.compare(before, after, _settings(given, min(len(before.runs), len(after.runs))))
-    print(FORMATS[given.format](found), end="")
+    settings = _settings(given, min(len(before.runs), len(after.runs)))
+    before = before if given.nodes else history.baseline(before, after, settings)
+    found = comparison.compare(before, after, settings)
+    return _answer(given, found, FORMATS, page.render, "comparison")
+
+
+def _answer(given: argparse.Namespace, found: Json, formats: Formats, render: Render, what: str) -> int:
+    print(formats[given.format](found), end="")
     path = given.cwd / (given.html or _PAGE)
-    written = given.html == "" or write_page(path, lambda: page.render(found), "compare", "comparison")
-    return found["outcome"]["exit"] if written else BAD
+    written = given.html == "" or write_page(path, lambda: render(found), "compare", what)
+    return int(found["outcome"]["exit"]) if written else BAD
+
+
+def changes_in(given: argparse.Namespace) -> int:
+    """Of one folder: its runs are a history."""
+    pool = sides.read(given.cwd, given.names)
+    if len(pool.runs) < 2:
+        raise BadNumbers("compare needs two sides, or a history: ./gpusig compare BEFORE AFTER")
+    for option, value in (
+        ("--factor", given.factor),
+        ("--control", given.control),
+        ("--noise", given.noise),
+        ("--nodes", given.nodes),
+        ("--format junit", given.format == "junit"),
+    ):
+        if value:
+            raise BadNumbers("compare: %s goes with two sides" % option)
+    sides.check([pool])
+    return _answer(
+        given, changes.judge(pool, _settings(given, 0)), _OF_A_HISTORY, history_page.render, "history"
+    )
 
 
 def calibrate(given: argparse.Namespace) -> int:
@@ -153,7 +197,9 @@ def planned(given: argparse.Namespace) -> int:
 def main(arguments: List[str]) -> int:
     try:
         given: Any = parse(arguments)
-        return (planned if given.plan else calibrate if given.aa else compare)(given)
+        if given.plan or given.aa:
+            return (planned if given.plan else calibrate)(given)
+        return changes_in(given) if len(given.names) == 1 else compare(given)
     except BadNumbers as why:
         print("gpusig: %s" % why, file=sys.stderr)
         return USAGE

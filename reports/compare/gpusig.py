@@ -144,7 +144,7 @@ def run_of(signature: Json, name: str, plan: Json, values: bool = True) -> RunNu
         SOURCE,
         numbers,
         identity,
-        started,
+        started or str(plan.get("created") or ""),  # in virtual time nothing has a clock
         kind if signature["simulated"] else name_of(signature),
         "%s: %s" % (signature["device"], kind),
         signature["simulated"] is True,

@@ -27,11 +27,12 @@ MAX_RUNS = 1000  # of a side
 
 @dataclass
 class Side:
-    """`left_out`: runs that are not complete, each with the reason."""
+    """`left_out`: runs that are not complete, each with the reason. `notes`: sentences about the others."""
 
     name: str
     runs: List[RunNumbers]
     left_out: List[str] = field(default_factory=list)
+    notes: List[str] = field(default_factory=list)
 
 
 def natural(name: str) -> Tuple[object, ...]:
@@ -85,9 +86,24 @@ def runs_under(folder: Path, name: str) -> List[Place]:
         if path.is_dir() and holds_run(path)
     ]
     return [
-        Place(path / SIGNATURE, shown, "" if done.get(path.name, True) else "%s is not complete" % shown)
+        Place(
+            path / SIGNATURE,
+            shown,
+            "" if done.get(path.name, _is_whole(path)) else "%s is not complete" % shown,
+        )
         for path, shown in found
     ]
+
+
+def _is_whole(folder: Path) -> bool:
+    """Whether the driver, if that measured it, was not stopped meanwhile."""
+    outcomes = gpusig.read_plan(folder).get("outcomes")
+    if not isinstance(outcomes, dict):
+        return True
+    stopped = [
+        own for own in outcomes.values() if isinstance(own, dict) and own.get("status") == "interrupted"
+    ]
+    return not stopped and (folder / SIGNATURE).is_file()
 
 
 @contextmanager
@@ -210,8 +226,5 @@ def _check_once(runs: Sequence[RunNumbers], by: str) -> None:
 def notes_on(before: Side, after: Side) -> List[str]:
     """What the user should know of the runs."""
     left_out = [*before.left_out, *after.left_out]
-    return (
-        ["%s left out: %s" % (plural(len(left_out), "run is", "runs are"), "; ".join(left_out[:4]))]
-        if left_out
-        else []
-    )
+    said = ["%s left out: %s" % (plural(len(left_out), "run is", "runs are"), "; ".join(left_out[:4]))]
+    return [*before.notes, *after.notes, *(said if left_out else [])]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # level: lab
 """Apache Otava finds a step in months of exported nights, with the example's configuration, and none in the
-same nights without. The nights are simulated: a device with noise, another seed each night, and a date that
-the test gives them."""
+same nights without; ./gpusig compare finds the same in their folder. The nights are simulated: a device with
+noise, another seed each night, and a date that the test gives them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import sys
 import unittest
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Dict, List
+from typing import Dict, List, Tuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import simulated
@@ -73,6 +73,25 @@ class Otava(simulated.Scratch):
                 "%s/night-%d" % (name, night), device, night + 1, FIRST + timedelta(days=night), *FEW
             )
 
+    def compare(self, *parts: str) -> Tuple[int, List[Tuple[str, List[str]]]]:
+        """Exit code, and of each step its day and its numbers, of a folder with the nights of these."""
+        folder = self.folder / "-".join(parts)
+        folder.mkdir()
+        for night in (night for part in parts for night in (self.folder / part).iterdir()):
+            (folder / night.name).symlink_to(night)
+        ran = subprocess.run(
+            [sys.executable, "-m", "reports", "compare", str(folder), "--format", "json", "--html", ""],
+            cwd=simulated.ROOT,
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
+            timeout=300,
+            check=False,
+        )
+        steps = json.loads(ran.stdout)["steps"]
+        return ran.returncode, [
+            (step["when"], sorted(number["name"] for number in step["numbers"])) for step in steps
+        ]
+
     def test_a_step_is_found_on_its_night_and_nothing_without_it(self) -> None:
         otava()
         text = (simulated.ROOT / "docs/examples/otava/otava.yaml").read_text(encoding="utf-8")
@@ -92,6 +111,10 @@ class Otava(simulated.Scratch):
         }  # type: ignore
         self.assertEqual(sorted(changes), ["gemm_f32_tflops", "gemm_f64_tflops"])
         self.assertTrue(all(-5 < change < -1 for change in changes.values()), changes)
+        names = ["gemm/efficiency/gemm_%s_flop_rate" % of for of in ("f32", "f64")]
+        self.assertEqual(self.compare("before", "same"), (0, []))
+        day = (FIRST + timedelta(days=STEP)).date().isoformat()
+        self.assertEqual(self.compare("before", "slower"), (1, [(day, names)]))
 
 
 if __name__ == "__main__":

@@ -292,6 +292,29 @@ class Nodes(Folders):
         )
 
 
+class Interrupted(Folders):
+    """Of runs that no driver counted: one that it was stopped in is left out."""
+
+    def test_it_is_left_out_and_named(self) -> None:
+        self.runs("nights", 3)
+        stopped = {"outcomes": {"overlap/novel": {"status": "interrupted"}}}
+        (self.folder / "nights/run-2/plan.json").write_text(json.dumps(stopped), encoding="utf-8")
+        ended = {"outcomes": {"overlap/novel": {"status": "failed"}}}
+        (self.folder / "nights/run-3/plan.json").write_text(json.dumps(ended), encoding="utf-8")
+        begun = self.folder / "nights/run-4"
+        begun.mkdir()
+        (begun / "plan.json").write_text(json.dumps({"outcomes": {}}), encoding="utf-8")
+        side = self.read("nights")
+        self.assertEqual([run.name for run in side.runs], ["nights/run-1", "nights/run-3"])
+        self.assertEqual(side.left_out, ["nights/run-2 is not complete", "nights/run-4 is not complete"])
+
+    def test_a_run_without_a_clock_began_when_it_was_planned(self) -> None:
+        folder = self.run_in("simulated", speeds("simulated", simulated=True))
+        plan = {"created": "2026-11-27T03:30:00+00:00"}
+        (folder / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
+        self.assertEqual(self.read("simulated").runs[0].started, plan["created"])
+
+
 class Refused(Folders):
     def refused(self, words: str, *arguments: str) -> None:
         code, out, err = self.compare(*arguments)
@@ -462,7 +485,9 @@ class Refused(Folders):
         self.runs("host", 2)
         for words, arguments in (
             ("needs two sides", ()),
-            ("needs two sides", ("host",)),
+            ("needs two sides, or a history", ("host/run-1",)),
+            ("--factor goes with two sides", ("host", "--factor", "driver")),
+            ("--format junit goes with two sides", ("host", "--format", "junit")),
             ("several a side are: BEFORE... vs AFTER...", ("host",) * 3),
             ("needs two sides", ("vs", "host")),
             ("needs two sides", ("host", "vs")),

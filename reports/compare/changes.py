@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Since when has a number another level, and what else changed in that night: a history's steps as JSON
+(schema/history.schema.json), which terminal and page show."""
+
+from __future__ import annotations
+
+import math
+from typing import List, Sequence, Tuple
+
+from reports.compare import provenance, steps
+from reports.compare.comparison import label_of
+from reports.compare.history import LEAST_NIGHTS, History
+from reports.compare.numbers import RATIO, failed_in
+from reports.compare.sides import Side
+from reports.compare.steps import Step
+from reports.compare.verdict import IMPROVE, INCONCLUSIVE, REGRESS, Row, Settings
+from reports.compare.wording import differs_text
+from reports.jsonl import Json
+from reports.metrics import shortened
+from reports.quantity import listing, percent, plural
+
+SCHEMA, VERSION = "gpusig.history", "1.0.0"
+OVER, CHANGED, NO_STEP = "over", "changed", "no step"
+_WORST_FIRST = (REGRESS, IMPROVE, CHANGED, OVER)
+_SHOWN = 2  # numbers named in a sentence
+_FIELDS = 4  # of provenance
+_RARELY = 0.25  # values a night
+
+
+# ------------------------------------------------------------------ events as JSON
+
+
+def _ends_of(known: History, place: int) -> Tuple[int, int]:
+    """From the event before to the one after."""
+    at = [0, *(event.at for event in known.events), len(known.runs)]
+    return at[place], at[place + 2]
+
+
+def _news(known: History, place: int) -> List[Json]:
+    """Provenance that changes rarely, and is different on all nights of one level from all of the other, with
+    the night in which it changed; the nights at the step itself may be of either."""
+    (first, end), at = _ends_of(known, place), known.events[place].at
+    before = known.runs[first : at - 1] or known.runs[at - 1 : at]
+    after = known.runs[at + 1 : end] or known.runs[at : at + 1]
+    found = []
+    for entry in provenance.difference(before, after, ())["unexpected"]:
+        then, now = set(entry["before"]), set(entry["after"])
+        values = [run.provenance.get(entry["field"], "unknown") for run in known.runs]
+        if not then & now and len(set(values)) <= _RARELY * len(values):
+            night = first + next(i for i, value in enumerate(values[first:end]) if value in now)
+            found.append(dict(entry, night=known.dates[night]))
+    return found
+
+
+def _is_worse(row: Row, change: float) -> bool:
+    return row.number.better in ("higher", "lower") and (change < 0) == (row.number.better == "higher")
+
+
+def _verdict(row: Row, step: Step) -> str:
+    """Of a number: does the change last, and for the better or the worse?"""
+    change, left = step.after - step.before, step.now - step.before
+    if abs(left) < row.threshold or (left < 0) != (change < 0):
+        return OVER
+    if row.number.better not in ("higher", "lower"):
+        return CHANGED
+    return REGRESS if _is_worse(row, change) else IMPROVE
+
+
+def _levels(known: History, name: str) -> List[Tuple[int, float]]:
+    """From which night on the number is at which level."""
+    own = [(event.at, event.steps[name]) for event in known.events if name in event.steps]
+    return [(0, own[0][1].before), *((at, step.after) for at, step in own)]
+
+
+def _step_json(known: History, row: Row, step: Step) -> Json:
+    number = row.number
+    of = math.exp if number.scale == RATIO else float
+    return shortened(
+        {
+            "name": row.name,
+            "label": label_of(row),
+            "group": number.group or "Others",
+            "condition": number.condition,
+            "unit": number.unit,
+            "better": number.better,
+            "scale": number.scale,
+            "before": of(step.before),
+            "after": of(step.after),
+            "now": of(step.now),
+            "change": row.shown(step.after - step.before),
+            "p": step.p,
+            "verdict": _verdict(row, step),
+            "levels": [{"night": night, "value": of(level)} for night, level in _levels(known, row.name)],
+            "values": list(row.before.values),
+        }
+    )
+
+
+def _event_json(known: History, place: int) -> Json:
+    event, (_, end) = known.events[place], _ends_of(known, place)
+    rows = [(known.rows[name], step) for name, step in event.steps.items()]
+    rows.sort(
+        key=lambda one: (
+            not _is_worse(one[0], one[1].after - one[1].before),
+            -abs(one[1].after - one[1].before),
+        )
+    )
+    numbers = [_step_json(known, row, step) for row, step in rows]
+    words = [number["verdict"] for number in numbers]
+    return {
+        "verdict": next(word for word in _WORST_FIRST if word in words),
+        "night": event.at,
+        "when": known.dates[event.at],
+        "lasts": end - event.at,
+        "provenance": _news(known, place),
+        "numbers": numbers,
+    }
+
+
+# ------------------------------------------------------------------ the answer
+
+
+def size_text(number: Json) -> str:
+    """ "GEMM f32 flop rate 5.1 % lower"."""
+    of_ratio = number["scale"] == RATIO
+    change = number["change"] - 1 if of_ratio else number["change"]
+    size = percent(abs(change)) if of_ratio else "%.3g" % abs(change)
+    return "%s %s %s" % (number["label"], size, "lower" if change < 0 else "higher")
+
+
+def news_text(event: Json) -> str:
+    """ "driver: device driver 535 -> 550"; where it is not of that night, with its own."""
+    return "; ".join(
+        "%s %s%s"
+        % (
+            entry["field"],
+            differs_text(entry),
+            "" if entry["night"] == event["when"] else " (in %s)" % entry["night"],
+        )
+        for entry in event["provenance"][:_FIELDS]
+    )
+
+
+def event_text(event: Json, nights: int, noun: str) -> str:
+    numbers, since = event["numbers"], nights - event["night"]
+    sizes = listing([size_text(number) for number in numbers], _SHOWN)
+    if event["verdict"] == OVER:
+        return "For %s from %s, and over: %s." % (plural(event["lasts"], noun), event["when"], sizes)
+    word = {REGRESS: "Worse", IMPROVE: "Better", CHANGED: "Different"}[event["verdict"]]
+    return "%s since %s (%d of %s): %s." % (word, event["when"], since, plural(nights, noun), sizes)
+
+
+def _texts(event: Json, nights: int, noun: str) -> List[str]:
+    news = news_text(event)
+    return [event_text(event, nights, noun)] + ["New then: %s." % news] * bool(news)
+
+
+def _wrong_results(known: History) -> str:
+    nights = [date for run, date in zip(known.runs, known.dates) if any(own.is_wrong for own in run.failed)]
+    if not nights:
+        return ""
+    first = next(own for own in failed_in(known.runs) if own.is_wrong)
+    return "Wrong results in %d of %s, %s: %s." % (
+        len(nights),
+        plural(len(known.runs), known.noun),
+        listing(nights, 3),
+        first.text,
+    )
+
+
+def _too_few(known: History) -> str:
+    numbers = max(1, len(known.rows) + len(known.unsearched))
+    return "%s, and no step is looked for in fewer than %d; one number of %d alone shows from %d on." % (
+        plural(len(known.runs), known.noun).capitalize(),
+        LEAST_NIGHTS,
+        numbers,
+        steps.least_nights(numbers, known.settings.rate),
+    )
+
+
+def _none(known: History, events: Sequence[Json]) -> str:
+    return "No step%s: each of %s keeps its level over %s, %s to %s." % (
+        " for the worse" if events else "",
+        plural(len(known.rows), "number"),
+        plural(len(known.runs), known.noun),
+        known.dates[0],
+        known.dates[-1],
+    )
+
+
+def _seen(known: History) -> str:
+    """How soon a step is seen."""
+    numbers, rate = max(1, len(known.rows)), known.settings.rate
+    nights = steps.least_after(len(known.runs), numbers, rate)
+    if nights is None:
+        least = steps.least_nights(numbers, rate)
+        return "A number that steps alone is not seen in fewer than %s." % plural(least, known.noun)
+    return "A number that steps alone is seen after %s; ./gpusig compare %s RUN judges a single run." % (
+        plural(nights, known.noun),
+        known.side.name,
+    )
+
+
+def _outcome(known: History, events: Sequence[Json]) -> Json:
+    """Events are worst first."""
+    nights, noun = len(known.runs), known.noun
+    said = [text for event in events for text in _texts(event, nights, noun)]
+    word, code = NO_STEP, 0
+    if events and events[0]["verdict"] == REGRESS:
+        word, code = REGRESS, 1
+    elif nights < LEAST_NIGHTS or not known.rows:
+        word, code, said = (
+            INCONCLUSIVE,
+            3,
+            [_too_few(known) if nights < LEAST_NIGHTS else "No number has enough values."],
+        )
+    elif not events or events[0]["verdict"] == OVER:
+        said.insert(0, _none(known, events))
+    elif events:
+        word = str(events[0]["verdict"])
+    wrong = _wrong_results(known)
+    if wrong:
+        word, code, said = REGRESS, 1, [wrong, *said]
+    return {
+        "verdict": word,
+        "exit": code,
+        "sentence": said[0],
+        "reasons": [*said[1:], *known.notes, _seen(known)],
+    }
+
+
+def judge(side: Side, settings: Settings) -> Json:
+    """Of a side that sides.check() accepted."""
+    known = History(side, settings)
+
+    def worst_first(event: Json) -> Tuple[int, float]:
+        change = event["numbers"][0]
+        return _WORST_FIRST.index(event["verdict"]), -abs(
+            math.log(change["change"]) if change["scale"] == RATIO else change["change"]
+        )
+
+    events = sorted((_event_json(known, place) for place in range(len(known.events))), key=worst_first)
+    first = known.runs[0]
+    return {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "outcome": _outcome(known, events),
+        "settings": {
+            "rate": settings.rate,
+            "least_effect": settings.least_effect,
+            "only": list(settings.only),
+        },
+        "name": side.name,
+        "source": first.source,
+        "machine": "" if first.machine in first.device else first.machine,
+        "device": first.device,
+        "noun": known.noun,
+        "nights": [{"name": run.name, "when": date} for run, date in zip(known.runs, known.dates)],
+        "left_out": list(side.left_out),
+        "searched": len(known.rows),
+        "unsearched": [{"name": name, "reason": reason} for name, reason in known.unsearched.items()],
+        "steps": events,
+    }

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A history: many runs of one machine in the order of time, such as one a night, and the steps in it. A few
+new runs are held against its runs since the last step, as one in the past is no noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from datetime import timezone
+from typing import List, Sequence, Tuple
+
+from reports.compare import placement, steps, verdict
+from reports.compare.numbers import RATIO, BadNumbers, RunNumbers
+from reports.compare.sides import Side
+from reports.compare.steps import Event, Series
+from reports.compare.verdict import Row, Settings
+from reports.moment import moment
+from reports.quantity import percent, plural
+
+LEAST_NIGHTS = 12  # in fewer no step is looked for
+FEW = 7  # runs that are held against a history; with more both are sides of a comparison
+MAX_NUMBERS = 1000
+
+
+# ------------------------------------------------------------------ nights
+
+
+def in_order(runs: Sequence[RunNumbers]) -> List[RunNumbers]:
+    """Of time; as they are given where they do not all say when they began."""
+    starts = [moment(run.started) for run in runs]
+    if any(start is None or start.tzinfo is None for start in starts):
+        return list(runs)
+    order = sorted(range(len(runs)), key=lambda i: starts[i].astimezone(timezone.utc).timestamp())  # type: ignore[union-attr]
+    return [runs[i] for i in order]
+
+
+def _dates(runs: Sequence[RunNumbers]) -> Tuple[List[str], str]:
+    """What each run is called, and what runs are: nights where each has a date of its own."""
+    days = [run.started[:10] for run in runs]
+    if all(days) and len(set(days)) == len(days):
+        return days, "night"
+    minutes = [run.started[:16].replace("T", " ") for run in runs]
+    return minutes if all(minutes) and len(set(minutes)) == len(minutes) else [
+        run.name for run in runs
+    ], "run"
+
+
+class History:
+    """The runs of a side in the order of time, their numbers, and the events in them."""
+
+    def __init__(self, side: Side, settings: Settings) -> None:
+        self.side, self.settings = side, settings
+        self.runs, _, self.notes = placement.of_one_place(in_order(side.runs), [])
+        self.dates, self.noun = _dates(self.runs)
+        names = verdict.chosen(self.runs, settings)[0]
+        if len(names) > MAX_NUMBERS:
+            raise BadNumbers(
+                "%d numbers are too many, at most %d; choose some with --only" % (len(names), MAX_NUMBERS)
+            )
+        rows = verdict.rows_of(self.runs, [], names, settings, False)
+        self.unsearched = {row.name: reason for row in rows for reason in [self._why_not(row)] if reason}
+        self.rows = {row.name: row for row in rows if row.name not in self.unsearched}
+        self.events = self._events() if len(self.runs) >= LEAST_NIGHTS else []
+
+    def _why_not(self, row: Row) -> str:
+        missing = sum(value is None for value in row.before.values) - row.before.elsewhere
+        if missing > verdict.MOST_MISSING * len(self.runs) or len(row.before.present) < min(
+            LEAST_NIGHTS, len(self.runs)
+        ):
+            return "only %d of %s have a value" % (len(row.before.present), plural(len(self.runs), self.noun))
+        if row.number.scale == RATIO and min(row.before.present) <= 0:
+            return "it has values that are not above 0, which have no ratio"
+        return verdict.differs(self.runs, row.name)
+
+    def _series(self, row: Row) -> Series:
+        scaled = math.log if row.number.scale == RATIO else float
+        return Series([None if v is None else scaled(v) for v in row.before.values], row.threshold)
+
+    def _events(self) -> List[Event]:
+        """Without steps that came with a neighbour."""
+        found = steps.events({name: self._series(row) for name, row in self.rows.items()}, self.settings.rate)
+        result = []
+        for event in found:
+            own = {name: step for name, step in event.steps.items() if not self._by_neighbour(name, event.at)}
+            result += [Event(event.at, own)] * bool(own)
+        return result
+
+    def _by_neighbour(self, name: str, at: int) -> bool:
+        shares = []
+        for runs in (self.runs[:at], self.runs[at:]):
+            values = verdict.values_of(runs, name)
+            shares.append(values.contended / max(1, len(values.present)))
+        if abs(shares[1] - shares[0]) <= verdict.MOST_UNEQUAL:
+            return False
+        self.unsearched[name] = "others used the machine during %s of its values before %s and %s since" % (
+            percent(shares[0]),
+            self.dates[at],
+            percent(shares[1]),
+        )
+        return True
+
+
+# ------------------------------------------------------------------ what a history is held against
+
+
+def before(before: Side, after: Side) -> Side:
+    """Where `after` is some of the runs before: those before them. A night is no part of its own history."""
+    few = {run.place for run in after.runs}
+    if "" in few or not few < {run.place for run in before.runs}:
+        return before
+    runs = in_order(before.runs)
+    first = min(place for place, run in enumerate(runs) if run.place in few)
+    return replace(before, runs=runs[:first]) if first else before
+
+
+def baseline(before: Side, after: Side, settings: Settings) -> Side:
+    """Where few runs are held against many: those since the last step."""
+    runs = in_order(before.runs)
+    if len(after.runs) > FEW or len(runs) < LEAST_NIGHTS:
+        return before
+    known = History(before, settings)
+    if not known.events:
+        return before
+    last = known.events[-1].at
+    said = "Of %s the %d since the step of %s are the baseline." % (
+        plural(len(runs), known.noun),
+        len(runs) - last,
+        known.dates[last],
+    )
+    return replace(before, runs=runs[last:], notes=[*before.notes, said])

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Nights of machines whose truth is known: which step is found, on which night, with what else changed; what
+is no step; and what a new run is held against."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import unittest
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from itertools import combinations
+from typing import Callable, Dict, Mapping, Sequence
+
+import workplace  # noqa: F401
+
+from machines import Machine, name_of
+from reports.compare import changes, history, history_page, steps
+from reports.compare.numbers import Failed, RunNumbers
+from reports.compare.sides import Side
+from reports.compare.steps import Series
+from reports.compare.verdict import Settings
+from tests import level
+
+FIRST = datetime(2026, 10, 16, 3, 30, tzinfo=timezone.utc)
+NIGHTS, STEP = 30, 18
+SIX = {metric: 1.05 for metric in range(6)}
+
+
+def nights(runs: Sequence[RunNumbers], driver: Callable[[int], str] = lambda _: "535") -> Side:
+    return Side(
+        "nights",
+        [
+            replace(
+                run,
+                started=(FIRST + timedelta(days=night)).isoformat(),
+                provenance={"driver: device driver": driver(night), "machine: boot": str(night)},
+            )
+            for night, run in enumerate(runs)
+        ],
+    )
+
+
+def date(night: int) -> str:
+    return (FIRST + timedelta(days=night)).date().isoformat()
+
+
+def stepping(
+    seed: int = 1, slower: Mapping[int, float] = SIX, shared: float = 0.0, last: int = NIGHTS
+) -> Side:
+    """Slower from night STEP to night `last`."""
+    machine = Machine(seed, 0.01, shared, metrics=50)
+    runs = machine.runs(STEP) + machine.runs(last - STEP, slower) + machine.runs(NIGHTS - last)
+    return nights(runs, lambda night: "535" if night < STEP else "550")
+
+
+class Steps(unittest.TestCase):
+    def test_the_p_of_a_split_is_exact(self) -> None:
+        """Against all choices of a few nights among ten."""
+        for inside in range(1, 10):
+            sums = [sum(chosen) for chosen in combinations(range(10), inside)]
+            least = inside * (inside - 1) // 2
+            for u in range(inside * (10 - inside) // 2 + 1):
+                share = sum(total - least <= u for total in sums) / len(sums)
+                self.assertAlmostEqual(steps._p(inside, 10 - inside, 2 * u), min(1.0, 2 * share), 12)
+
+    def test_a_step_of_many_numbers_is_found_on_its_night(self) -> None:
+        trials = level.seeds(5, 20, 100)
+        hits = 0
+        for seed in range(trials):
+            found = changes.judge(stepping(seed), Settings())
+            first = found["steps"][0]
+            named = {number["name"] for number in first["numbers"]}
+            hits += abs(first["night"] - STEP) <= 1 and {name_of(metric) for metric in SIX} <= named
+            self.assertEqual((found["outcome"]["verdict"], found["outcome"]["exit"]), ("regress", 1))
+        self.assertGreaterEqual(hits, 0.9 * trials)
+
+    def test_equal_nights_show_none(self) -> None:
+        """Of five kinds of noise. The rate is 5 %; 15 % of so many trials would be much."""
+        trials = level.seeds(20, 40, 200)
+        for kind, noise in NOISE.items():
+            draw = random.Random(kind)
+            alarms = sum(bool(steps.events(noise(draw), 0.05)) for _ in range(trials))
+            self.assertLessEqual(alarms, 0.15 * trials, kind)
+
+    def test_a_level_that_ended_is_found_between_equal_ones(self) -> None:
+        found = changes.judge(stepping(3, last=24), Settings())
+        self.assertEqual(found["outcome"]["exit"], 0)
+        over = [step for step in found["steps"] if step["verdict"] == "over"]
+        self.assertEqual([(step["night"], step["lasts"]) for step in over], [(STEP, 6)])
+        back = [step for step in found["steps"] if step["verdict"] == "improve"]
+        self.assertEqual([step["night"] for step in back], [24])
+
+    def test_a_step_that_matters_less_than_asked_is_none(self) -> None:
+        side = stepping(4, {metric: 1.05 for metric in range(50)})
+        self.assertEqual(len(changes.judge(side, Settings())["steps"]), 1)
+        self.assertEqual(changes.judge(side, Settings(least_effect=0.1))["steps"], [])
+
+    def test_a_single_bad_night_is_no_step(self) -> None:
+        machine = Machine(5, 0.01, 0.0, metrics=50)
+        runs = machine.runs(20) + machine.runs(1, {metric: 2.0 for metric in range(50)}) + machine.runs(9)
+        self.assertEqual(changes.judge(nights(runs), Settings())["steps"], [])
+
+    def test_missing_values_move_no_night(self) -> None:
+        side = stepping(6)
+        name = name_of(0)
+        for night in (2, 5, 19):
+            number = replace(side.runs[night].numbers[name], value=None, reason="contended")
+            side.runs[night] = replace(side.runs[night], numbers={**side.runs[night].numbers, name: number})
+        step = changes.judge(side, Settings())["steps"][0]
+        self.assertEqual(step["night"], STEP)
+        values = next(number["values"] for number in step["numbers"] if number["name"] == name)
+        self.assertEqual([night for night, value in enumerate(values) if value is None], [2, 5, 19])
+
+    def test_a_number_that_few_nights_have_is_named(self) -> None:
+        side = stepping(7)
+        for night in range(10):
+            numbers = dict(side.runs[night].numbers)
+            del numbers[name_of(9)]
+            side.runs[night] = replace(side.runs[night], numbers=numbers)
+        found = changes.judge(side, Settings())
+        self.assertEqual(
+            found["unsearched"], [{"name": name_of(9), "reason": "only 20 of 30 nights have a value"}]
+        )
+        self.assertEqual(found["searched"], 49)
+
+    def test_how_soon_a_lone_number_is_seen(self) -> None:
+        """The answer says it, so it has to be so."""
+        after = steps.least_after(NIGHTS, 50, 0.05)
+        assert after is not None
+        for count in (after - 1, after):
+            values = [math.sin(night) + 100 * (night >= NIGHTS - count) for night in range(NIGHTS)]
+            series = {"quiet %d" % n: Series([0.0] * NIGHTS, 0.02) for n in range(49)}
+            found = steps.events({"one": Series(values, 0.02), **series}, 0.05)
+            self.assertEqual([event.at for event in found], [NIGHTS - count] if count == after else [])
+        least = steps.least_nights(50, 0.05)
+        self.assertIsNone(steps.least_after(least - 1, 50, 0.05))
+        self.assertIsNotNone(steps.least_after(least, 50, 0.05))
+
+
+def _made(draw: random.Random, value: Callable[[int, int], float]) -> Dict[str, Series]:
+    return {str(m): Series([value(m, night) for night in range(NIGHTS)], 0.02) for m in range(50)}
+
+
+def _outlier(draw: random.Random) -> float:
+    return 8.0 * draw.choice((-1, 1)) * (draw.random() < 0.05)
+
+
+def _levels_of_all(draw: random.Random) -> Dict[str, Series]:
+    offsets = [0.08 * (draw.random() < 0.5) for _ in range(NIGHTS)]
+    return _made(draw, lambda _, night: offsets[night] + draw.gauss(0, 0.01))
+
+
+def _levels_of_each(draw: random.Random) -> Dict[str, Series]:
+    shares = [draw.uniform(0.2, 0.8) for _ in range(50)]
+    return _made(draw, lambda m, _: 0.08 * (draw.random() < shares[m]) + draw.gauss(0, 0.01))
+
+
+NOISE: Dict[str, Callable[[random.Random], Dict[str, Series]]] = {
+    "iid": lambda draw: _made(draw, lambda *_: draw.gauss(0, 0.01)),
+    "t2": lambda draw: _made(draw, lambda *_: 0.01 * draw.gauss(0, 1) / math.sqrt(draw.expovariate(1))),
+    "outliers": lambda draw: _made(draw, lambda *_: 0.01 * (draw.gauss(0, 1) + _outlier(draw))),
+    "levels of all": _levels_of_all,
+    "levels of each": _levels_of_each,
+}
+
+
+class Answers(unittest.TestCase):
+    def test_the_first_lines_say_what_since_when_and_what_else_changed(self) -> None:
+        found = changes.judge(stepping(), Settings())
+        sentence, reasons = found["outcome"]["sentence"], found["outcome"]["reasons"]
+        self.assertRegex(sentence, r"^Worse since %s \(12 of 30 nights\): .* %% .*and 4 more\.$" % date(STEP))
+        self.assertEqual(reasons[0], "New then: driver: device driver 535 -> 550.")
+        self.assertEqual(
+            [entry["field"] for entry in found["steps"][0]["provenance"]], ["driver: device driver"]
+        )
+        table = history_page.table(found)
+        self.assertLessEqual(len(table.splitlines()), 24)
+        self.assertIn(sentence.split(":")[0], table)
+
+    def test_what_changed_in_the_night_before_is_named_with_its_night(self) -> None:
+        side = stepping()
+        runs = nights(side.runs, lambda night: "535" if night < STEP - 1 else "550")
+        found = changes.judge(runs, Settings())
+        self.assertEqual(
+            found["outcome"]["reasons"][0],
+            "New then: driver: device driver 535 -> 550 (in %s)." % date(STEP - 1),
+        )
+
+    def test_better_is_no_alarm(self) -> None:
+        found = changes.judge(stepping(2, {metric: 1 / 1.05 for metric in range(6)}), Settings())
+        self.assertEqual((found["outcome"]["verdict"], found["outcome"]["exit"]), ("improve", 0))
+        self.assertTrue(
+            found["outcome"]["sentence"].startswith("Better since %s" % date(STEP)), found["outcome"]
+        )
+
+    def test_no_step_and_too_few_nights(self) -> None:
+        machine = Machine(8, 0.01, 0.0, metrics=50)
+        found = changes.judge(nights(machine.runs(30)), Settings())["outcome"]
+        self.assertEqual((found["verdict"], found["exit"]), ("no step", 0))
+        self.assertEqual(
+            found["sentence"],
+            "No step: each of 50 numbers keeps its level over 30 nights, %s to %s." % (date(0), date(29)),
+        )
+        found = changes.judge(nights(machine.runs(11)), Settings())["outcome"]
+        self.assertEqual((found["verdict"], found["exit"]), ("inconclusive", 3))
+        self.assertEqual(
+            found["sentence"],
+            "11 nights, and no step is looked for in fewer than 12; one number of 50 alone shows from 19 on.",
+        )
+
+    def test_wrong_results_come_first(self) -> None:
+        side = nights(Machine(8, 0.01, 0.0, metrics=50).runs(30))
+        wrong = Failed("micro/memory", "host", True, 1, "wrong result: word 7")
+        side.runs[4] = replace(side.runs[4], failed=(wrong,))
+        found = changes.judge(side, Settings())["outcome"]
+        self.assertEqual(found["exit"], 1)
+        self.assertTrue(
+            found["sentence"].startswith("Wrong results in 1 of 30 nights, %s: " % date(4)), found
+        )
+
+    def test_a_neighbour_is_no_step(self) -> None:
+        side = stepping()
+        for night in range(STEP, NIGHTS):
+            numbers = {name: replace(n, contended=True) for name, n in side.runs[night].numbers.items()}
+            side.runs[night] = replace(side.runs[night], numbers=numbers)
+        found = changes.judge(side, Settings())
+        self.assertEqual(found["steps"], [])
+        self.assertIn("others used the machine during 0 % of its values", found["unsearched"][0]["reason"])
+
+    def test_the_json_fits_its_schema_and_the_order_of_names_changes_nothing(self) -> None:
+        side = stepping()
+        found = changes.judge(side, Settings())
+        shuffled = changes.judge(
+            Side(side.name, random.Random(1).sample(side.runs, len(side.runs))), Settings()
+        )
+        self.assertEqual(json.dumps(found), json.dumps(shuffled))
+        try:
+            import jsonschema
+        except ImportError:
+            self.skipTest("jsonschema is not installed")
+        from reports import validate
+
+        jsonschema.Draft7Validator(validate.schema("history")).validate(found)
+
+    def test_the_page_draws_every_night(self) -> None:
+        found = changes.judge(stepping(), Settings())
+        try:
+            page = history_page.render(found)
+        except Exception as why:  # without jinja2
+            if type(why).__name__ != "MissingDependency":
+                raise
+            self.skipTest(str(why))
+        numbers = sum(len(step["numbers"]) for step in found["steps"])
+        self.assertEqual(page.count("<circle"), numbers * NIGHTS)
+        self.assertIn("driver: device driver 535 -&gt; 550", page)
+
+
+class Baseline(unittest.TestCase):
+    def after(self, side: Side, count: int = 1) -> Side:
+        return Side("after", Machine(99, 0.01, 0.0, metrics=50).runs(count))
+
+    def test_it_begins_with_the_last_step(self) -> None:
+        side = stepping()
+        found = history.baseline(side, self.after(side), Settings())
+        self.assertEqual([run.name for run in found.runs], [run.name for run in side.runs[STEP:]])
+        self.assertEqual(
+            found.notes, ["Of 30 nights the 12 since the step of %s are the baseline." % date(STEP)]
+        )
+
+    def test_many_against_many_are_two_sides(self) -> None:
+        side = stepping()
+        self.assertIs(history.baseline(side, self.after(side, 8), Settings()), side)
+
+    def test_a_few_runs_are_no_history(self) -> None:
+        side = Side("few", stepping().runs[STEP - 5 : STEP + 6])
+        self.assertIs(history.baseline(side, self.after(side), Settings()), side)
+
+    def test_a_night_is_no_part_of_its_own_history(self) -> None:
+        runs = [replace(run, place="/nights/%d" % night) for night, run in enumerate(stepping().runs)]
+        side = Side("nights", runs)
+        self.assertEqual(history.before(side, Side("nights/20", [runs[20]])).runs, runs[:20])
+        self.assertEqual(history.before(side, Side("two", [runs[21], runs[9]])).runs, runs[:9])
+        self.assertIs(history.before(side, Side("other", [replace(runs[20], place="/other")])), side)
+        self.assertIs(history.before(side, side), side)  # refused where sides are checked, as is the first
+        self.assertIs(history.before(side, Side("nights/0", [runs[0]])), side)
+
+
+if __name__ == "__main__":
+    unittest.main()
