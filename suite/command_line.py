@@ -15,6 +15,7 @@ from suite import (
     building,
     devices,
     duration,
+    history,
     libraries,
     listing,
     mpi,
@@ -48,6 +49,7 @@ def _parser() -> _Parser:
     _add_run_options(running)
     running.add_argument("--soak", type=str)
     running.add_argument("--strict", action="store_true")
+    running.add_argument("--history", type=_history)
 
     trying = commands.add_parser("ab", **plain)
     trying.add_argument("settings", nargs="*")
@@ -93,6 +95,10 @@ def _out(text: str, option: str = "--out") -> Path:
 
 def _resume(text: str) -> Path:
     return _out(text, "--resume")
+
+
+def _history(text: str) -> Path:
+    return _out(text, "--history")
 
 
 def _seed(text: str) -> int:
@@ -146,6 +152,12 @@ def _run_options(given: argparse.Namespace) -> run.Options:
         raise CommandError(
             "--soak looks for wrong results, not for numbers: leave out --headline and --repeats"
         )
+    nights = getattr(given, "history", None)
+    for option, value in (("--out", given.out), ("--resume", given.resume), ("--repeats", given.repeats)):
+        if nights is not None and value is not None:
+            raise CommandError(f"--history adds one run to a folder: leave out {option}")
+    if nights is not None and soak is not None:
+        raise CommandError("--soak looks for wrong results, not for numbers: leave out --history")
     budget_s = None if given.budget is None else duration.parse(given.budget)
     soak_s = None if soak is None else duration.parse(soak, "--soak")
     device = devices.of_user(given.device, given.cwd)
@@ -164,6 +176,7 @@ def _run_options(given: argparse.Namespace) -> run.Options:
         given.headline,
         given.repeats,
         list(dict.fromkeys(itertools.chain(*given.types))),
+        nights,
     )
 
 
@@ -209,6 +222,8 @@ def _measure(given: argparse.Namespace, bin_dir: Path, sources: Path | None) -> 
     resumed = options.resume and given.cwd / options.resume
     if options.repeats is not None or repeats.holds(resumed):
         return repeats.run(options, settings, bin_dir, sources, resumed or run.new_folder(options, given.cwd))
+    if options.history is not None:
+        return history.run(options, bin_dir, sources, given.cwd / options.history)
     return run.run(options, bin_dir, sources, given.cwd)
 
 

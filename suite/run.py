@@ -60,6 +60,7 @@ class Options:
     headline: bool = False
     repeats: int | None = None
     types: list[str] = field(default_factory=list)
+    history: Path | None = None  # a folder of runs, of which this becomes one
 
 
 def run(options: Options, bin_dir: Path, sources: Path | None, cwd: Path) -> int:

@@ -1,0 +1,57 @@
+#!/usr/bin/env bats
+# bats file_tags=all
+# SPDX-License-Identifier: BSD-3-Clause
+# run --history: a run a night in one folder, each compared with those before it.
+
+# shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
+load bats/helpers
+
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+
+night() { suite run --device 'sim:h100?jitter_sigma=0.01' --headline --only gemm/efficiency --history 'nights of %h' "$@"; }
+
+@test "three nights, each in a folder of its own, and what they say" {
+	[ -x "${GPUSIG_BIN:-$root/bin}/gemm/efficiency" ] || skip 'gemm/efficiency is not built'
+	run --separate-stderr night
+	[ "$status" = 0 ]
+	[[ ${stderr##*$'\n'} == 'gpusig: '*' is the first run in '*': later ones are compared with it' ]]
+	run --separate-stderr night
+	[ "$status" = 0 ]
+	[[ ${stderr##*$'\n'} == 'gpusig: '*' against 1 run before it: '* ]]
+	run --separate-stderr night
+	[ "$status" = 0 ]
+	[[ ${stderr##*$'\n'} == 'gpusig: '*' against 2 runs before it: '* ]]
+	[ "$(find nights* -mindepth 1 -maxdepth 1 -name '20*Z*' | wc -l)" = 3 ]
+	[ "$(find nights* -name signature.json | wc -l)" = 3 ]
+	[ "$(cat nights*/*/plan.json | grep '"seed"' | sort -u | wc -l)" = 3 ]
+	run --separate-stderr suite compare nights*
+	[ "$status" = 3 ]
+	[[ $output == '3 runs, and no step is looked for in fewer than 12;'* ]]
+}
+
+@test "a night that was interrupted is left out and named, and goes on with --resume" {
+	fake micro/a hang
+	measures run --budget 10m --history nights >said 2>err 3>&- &
+	until grep -q '"kind": "case"' nights/*/records.jsonl 2>/dev/null; do sleep 0.1; done
+	night=$(echo nights/*)
+	kill -s TERM "$(driver "$night")"
+	wait $! || [ $? = 143 ]
+	grep -q "go on with: ./gpusig run --resume $PWD/$night\$" err
+	FAKE_HANGS_IN=nowhere measures run --budget 2s --history nights || true
+	run --separate-stderr suite compare nights
+	[ "$status" = 2 ]
+	[[ $stderr == *"$night is not complete"* ]]
+	FAKE_HANGS_IN=nowhere measures run --resume "$night" 2>err || [ $? = 3 ]
+	json 'rows[-1]["kind"] == "end"' <"$night/records.jsonl"
+}
+
+@test "what --history goes with" {
+	refused <<-'TABLE'
+		2|run --history a --out b|--history adds one run to a folder: leave out --out
+		2|run --history a --resume b|--history adds one run to a folder: leave out --resume
+		2|run --history a --repeats 3|--history adds one run to a folder: leave out --repeats
+		2|run --history a --soak 1m|--soak looks for wrong results, not for numbers: leave out --history
+		2|run --history ''|--history: an empty name is no folder
+		2|ab A B --history a|unknown option '--history'
+	TABLE
+}

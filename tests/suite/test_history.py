@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where a night's run goes, and with which seed."""
+
+import tempfile
+import unittest
+from datetime import datetime, timezone
+from pathlib import Path
+
+from suite import history, resume, run
+from suite.command_error import CommandError
+
+NOW = datetime(2026, 11, 27, 3, 30, 0, 999, tzinfo=timezone.utc)
+
+
+class Nights(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = Path(holder.name)
+
+    def test_folders_of_one_second_differ_and_are_in_order(self):
+        made = [history.create_night(self.folder, NOW).name for _ in range(3)]
+        self.assertEqual(made, ["20261127T033000Z", "20261127T033000Z-2", "20261127T033000Z-3"])
+
+    def test_every_night_has_a_seed_of_its_own(self):
+        seeds = [history.seed_of(history.create_night(self.folder, NOW)) for _ in range(3)]
+        self.assertEqual(seeds, [20261127033000, 20261127033001, 20261127033002])
+        self.assertLess(history.seed_of(Path("99991231T235959Z-99")), resume.MAX_SEED)
+
+    def test_a_run_is_no_history(self):
+        options = run.Options(None, None, None, [], None, None, None, False, [], False, None)
+        for name in ("records.jsonl", "plan.json", "repeats.json"):
+            (self.folder / name).touch()
+            with self.assertRaisesRegex(CommandError, "is a run, or holds those of --repeats"):
+                history.run(options, self.folder, None, self.folder)
+            (self.folder / name).unlink()
+
+
+if __name__ == "__main__":
+    unittest.main()
