@@ -172,8 +172,8 @@ def expected_of(runs: Sequence[RunNumbers], signatures: Sequence[Json]) -> Dict[
 
 
 def _of_noise(entry: Json, where: str) -> Optional[Expected]:
-    """From the floor of the smallest number of runs a side, which is nearest to a single run: floor = z s
-    sqrt(2 / n)."""
+    """A file of before version 1.1 has no deviation of single runs: there it is from the floor of the fewest
+    runs a side, floor = z s sqrt(2 / n)."""
     floors = {int(n): own for n, own in entry["by_repeats"].items() if is_number(own["floor"])}
     value = entry["median"]
     if (
@@ -188,14 +188,17 @@ def _of_noise(entry: Json, where: str) -> Optional[Expected]:
     if not 1 <= count <= 1000 or not 0 <= floors[count]["floor"] < 1e6:
         raise BadNumbers("%s is malformed: a floor of %s runs" % (where, count))
     effect = floors[count]["effect"]
-    deviation = math.log1p(floors[count]["floor"]) / _Z / math.sqrt(2 / count)
+    deviation: float = math.log1p(floors[count]["floor"]) / _Z / math.sqrt(2 / count)
+    degrees = max(_OF_NOISE, int(entry["runs"]) // 2)
+    if is_number(entry.get("deviation")) and is_number(entry.get("degrees")) and entry["degrees"] > 0:
+        deviation, degrees = float(entry["deviation"]), int(entry["degrees"])
     return Expected(
         float(value),
         str(entry["unit"]),
         entry["better"],
         max(1, int(entry["runs"])),
         deviation,
-        max(_OF_NOISE, int(entry["runs"]) // 2),
+        degrees,
         FROM_NOISE,
         math.log1p(effect) if is_number(effect) else 0.0,
         label=clean(str(entry["label"])),

@@ -503,6 +503,9 @@ class Noise(unittest.TestCase):
         self.assertAlmostEqual(one.deviation, math.log(1.02) / 1.96 / math.sqrt(0.5))
         self.assertAlmostEqual(one.effect, math.log(1.04))
         self.assertEqual((one.worst, one.label), (0.0, "rate"))
+        told = dict(self.ENTRY, deviation=0.003, degrees=29, levels=False)
+        one = self.read(dict(self.FILE, metrics=[told])).expected["micro/some/rate"]
+        self.assertEqual((one.deviation, one.degrees), (0.003, 29))
 
     def test_malformed(self) -> None:
         broken = copy.deepcopy(self.ENTRY)
