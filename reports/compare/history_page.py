@@ -48,7 +48,7 @@ _METHOD = (
     (
         "Night",
         "The first night of the new level: where the values are nearest to the medians of both levels. "
-        "Numbers that step at about the same night step in the one that the sharpest of them tells.",
+        "Numbers that step at about the same night step in the one that most of them tell.",
     ),
     ("Levels", "Medians of the nights before and after, up to the number's other steps."),
     (

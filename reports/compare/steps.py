@@ -14,18 +14,20 @@ that end; Vostrikova, Soviet Math. Dokl. 24 (1981), for splitting again.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
-from functools import lru_cache
+from bisect import bisect_left
+from collections import Counter
 from itertools import accumulate, count
 from statistics import median
 from typing import Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
+from reports.compare.rank_sums import twice_ranks, two_sided_p
 from reports.compare.statistics import adjusted
 
 LEAST = 3  # nights of a level; fewer may be an accident
 _LONGEST = 30  # nights of a level that ended, as those that last longer are found by two splits
 _UNSURE = 3.0  # times the mean distance of a value from its level
-_EXACT = 50_000  # operations to count how many choices have a rank sum; with more the tail is the normal one
+_CHANCE = 0.01  # p of a cut at its place, above which it is none
+_FAR = 4.0  # times the median distance, which is 2.7 standard deviations of normal noise
 
 
 class Split(NamedTuple):
@@ -33,36 +35,6 @@ class Split(NamedTuple):
 
     cuts: Tuple[int, ...]
     p: float
-
-
-@lru_cache(maxsize=1024)
-def _counts(few: int, many: int) -> Tuple[int, ...]:
-    """How many choices of `few` nights have a U of at most 0, 1, 2, ...: Gaussian binomial coefficients."""
-    counts = [1] + [0] * (few * many)
-    for size in range(1, few + 1):
-        for u in range(few * many, many + size - 1, -1):
-            counts[u] -= counts[u - many - size]
-        for u in range(size, few * many + 1):
-            counts[u] += counts[u - size]
-    return tuple(accumulate(counts))
-
-
-@lru_cache(maxsize=1 << 16)
-def _p(inside: int, outside: int, twice_u: int) -> float:
-    """Two-sided, of values without ties; ties make it larger than it need be."""
-    few, many = sorted((inside, outside))
-    u = (min(twice_u, 2 * few * many - twice_u) + 1) // 2
-    if few * few * many > _EXACT:
-        distance = few * many / 2 - u - 0.5
-        variance = few * many * (few + many + 1) / 12
-        return math.erfc(distance / math.sqrt(2 * variance)) if distance > 0 else 1.0
-    counts = _counts(few, many)
-    return min(1.0, 2 * counts[u] / counts[-1])
-
-
-def _twice_ranks(values: Sequence[float]) -> List[int]:
-    ordered = sorted(values)
-    return [bisect_left(ordered, v) + bisect_right(ordered, v) + 1 for v in values]
 
 
 def _places(nights: int, both_ends: bool) -> Iterator[Tuple[int, int]]:
@@ -77,13 +49,13 @@ def _places(nights: int, both_ends: bool) -> Iterator[Tuple[int, int]]:
 
 def _best(values: Sequence[float]) -> Split:
     nights = len(values)
-    sums = [0, *accumulate(_twice_ranks(values))]
+    sums = [0, *accumulate(twice_ranks(values))]
     best = Split((), 1.0)
     for both_ends in (False, True):
         places = list(_places(nights, both_ends))
         for first, end in places:
             inside = end - first
-            p = _p(inside, nights - inside, sums[end] - sums[first] - inside * (inside + 1))
+            p = two_sided_p(inside, nights - inside, sums[end] - sums[first] - inside * (inside + 1))
             if 2 * len(places) * p < best.p:
                 best = Split((first, end) if both_ends else (first,), 2 * len(places) * p)
     return best
@@ -137,9 +109,15 @@ class Event(NamedTuple):
     steps: Dict[str, Step]
 
 
-def _cost(values: Sequence[float], cut: int) -> float:
-    """How far values are from the medians of their parts, all together: the likeliest cut has the least."""
-    return math.fsum(abs(v - median(part)) for part in (values[:cut], values[cut:]) for v in part)
+def _distances(values: Sequence[float], cut: int) -> List[float]:
+    """Of all values from the medians of their parts."""
+    return [abs(v - median(part)) for part in (values[:cut], values[cut:]) for v in part]
+
+
+def _cost(values: Sequence[float], cut: int, most: float) -> float:
+    """The likeliest cut has the least sum of distances. None counts for more than `most`: the largest are of
+    accidents, of which two in three nights would be a level."""
+    return math.fsum(min(distance, most) for distance in _distances(values, cut))
 
 
 class _Levels:
@@ -151,9 +129,26 @@ class _Levels:
         self.ps = {cut: split.p for split in splits for cut in split.cuts}
         self._least = series.least
         self._move()
-        while (small := min(self.ps, key=self._size, default=0)) and self._size(small) < self._least:
-            del self.ps[small]
+        while weak := self._weak():
+            del self.ps[weak]
             self._move()
+
+    def _weak(self) -> int:
+        """The cut that is least one, where one is none; else 0. The end of a level may be an accident at the
+        edge."""
+        chance = max(self.ps, key=self._own_p, default=0)
+        if chance and self._own_p(chance) >= _CHANCE:
+            return chance
+        small = min(self.ps, key=self._size, default=0)
+        return small if small and self._size(small) < self._least else 0
+
+    def _own_p(self, cut: int) -> float:
+        """Between its two levels alone, at this place."""
+        return self._p_at(cut, *self.ends(cut))
+
+    def _p_at(self, cut: int, first: int, end: int) -> float:
+        inside = sum(twice_ranks(self.values[first:end])[cut - first :])
+        return two_sided_p(end - cut, cut - first, inside - (end - cut) * (end - cut + 1))
 
     def ends(self, cut: int) -> Tuple[int, int]:
         """The nights of the levels on both sides."""
@@ -166,9 +161,16 @@ class _Levels:
         for cut in sorted(self.ps):
             first, end = self.ends(cut)
             own = self.values[first:end]
-            places = range(LEAST, len(own) - LEAST + 1)
-            best = first + min(places, key=lambda place: (_cost(own, place), abs(first + place - cut)))
+            costs = {
+                first + place: _cost(own, place, self._most(cut))
+                for place in range(LEAST, len(own) - LEAST + 1)
+            }
+            best = min(costs, key=lambda place: (costs[place], abs(place - cut)))
             self.ps[best] = self.ps.pop(cut)
+
+    def _most(self, cut: int) -> float:
+        first, end = self.ends(cut)
+        return _FAR * median(_distances(self.values[first:end], cut - first))
 
     def level(self, first: int, end: int) -> float:
         return median(self.values[first:end])
@@ -184,8 +186,7 @@ class _Levels:
         first, end = (cuts[bisect_left(cuts, cut) - 1], cuts[bisect_left(cuts, cut)]) if cut else (0, 0)
         if cut in self.ps or cut - first < LEAST or end - cut < LEAST:
             return Split((), 1.0)
-        inside = sum(_twice_ranks(self.values[first:end])[cut - first :])
-        return Split((cut,), _p(end - cut, cut - first, inside - (end - cut) * (end - cut + 1)))
+        return Split((cut,), self._p_at(cut, first, end))
 
     def add(self, cut: int, p: float) -> bool:
         """False where that step does not matter."""
@@ -203,18 +204,18 @@ class _Levels:
     def sharpness(self, cut: int) -> float:
         """The step against what the values are off their levels."""
         first, end = self.ends(cut)
-        cost = _cost(self.values[first:end], cut - first)
+        cost = _cost(self.values[first:end], cut - first, self._most(cut))
         return self._size(cut) * (end - first) / cost if cost else math.inf
 
     def may_be_at(self, cut: int, night: int) -> bool:
-        """Whether its values hardly speak against this night, by twice what a value is off its level."""
+        """Whether its values hardly speak against this night."""
         first, end = self.ends(cut)
         other = bisect_left(self.nights, night)
         if not first + LEAST <= other <= end - LEAST:
             return False
-        own = self.values[first:end]
-        least = _cost(own, cut - first)
-        return abs(other - cut) <= 1 or _cost(own, other - first) - least <= _UNSURE * least / len(own)
+        own, most = self.values[first:end], self._most(cut)
+        least = _cost(own, cut - first, most)
+        return abs(other - cut) <= 1 or _cost(own, other - first, most) - least <= _UNSURE * least / len(own)
 
 
 def _joined(levels: Mapping[str, _Levels], left: List[Tuple[str, int]], night: int) -> Dict[str, Step]:
@@ -239,8 +240,8 @@ def _also(levels: Mapping[str, _Levels], others: Sequence[str], night: int, rate
 
 
 def events(series: Mapping[str, Series], rate: float) -> List[Event]:
-    """In the order of time. Numbers that step at about the same night step in the one that the sharpest of
-    them tells."""
+    """In the order of time. Numbers that step at about the same night step in the one that most of them
+    tell."""
     found = _splits({name: [v for v in own.values if v is not None] for name, own in series.items()}, rate)
     levels = {name: _Levels(own, found.get(name, ())) for name, own in series.items()}
     left = [(name, cut) for name, own in levels.items() for cut in own.ps]
@@ -249,6 +250,7 @@ def events(series: Mapping[str, Series], rate: float) -> List[Event]:
     while left:
         night = levels[left[0][0]].nights[left[0][1]]
         joined = _joined(levels, left, night)
+        night = Counter(step.at for step in joined.values()).most_common(1)[0][0]
         told = {name for name, _ in left}
         others = [name for name in series if name not in joined and name not in told]
         joined.update(_also(levels, others, night, rate))
@@ -264,7 +266,9 @@ def least_after(nights: int, numbers: int, rate: float) -> Optional[int]:
     nights show none."""
     places = max(1, nights - 2 * LEAST + 1)
     found = (
-        n for n in range(LEAST, nights - LEAST + 1) if 2 * places * numbers * _p(n, nights - n, 0) < rate
+        n
+        for n in range(LEAST, nights - LEAST + 1)
+        if 2 * places * numbers * two_sided_p(n, nights - n, 0) < rate
     )
     return next(found, None)
 

@@ -16,7 +16,7 @@ from typing import Callable, Dict, Mapping, Sequence
 import workplace  # noqa: F401
 
 from machines import Machine, name_of
-from reports.compare import changes, history, history_page, steps
+from reports.compare import changes, history, history_page, rank_sums, steps
 from reports.compare.numbers import Failed, RunNumbers
 from reports.compare.sides import Side
 from reports.compare.steps import Series
@@ -63,7 +63,9 @@ class Steps(unittest.TestCase):
             least = inside * (inside - 1) // 2
             for u in range(inside * (10 - inside) // 2 + 1):
                 share = sum(total - least <= u for total in sums) / len(sums)
-                self.assertAlmostEqual(steps._p(inside, 10 - inside, 2 * u), min(1.0, 2 * share), 12)
+                self.assertAlmostEqual(
+                    rank_sums.two_sided_p(inside, 10 - inside, 2 * u), min(1.0, 2 * share), 12
+                )
 
     def test_a_step_of_many_numbers_is_found_on_its_night(self) -> None:
         trials = level.seeds(5, 20, 100)
@@ -101,6 +103,13 @@ class Steps(unittest.TestCase):
         machine = Machine(5, 0.01, 0.0, metrics=50)
         runs = machine.runs(20) + machine.runs(1, {metric: 2.0 for metric in range(50)}) + machine.runs(9)
         self.assertEqual(changes.judge(nights(runs), Settings())["steps"], [])
+
+    def test_accidents_move_no_step(self) -> None:
+        """Two of the first three nights are far off, and no level."""
+        draw = random.Random(9)
+        values = [0.01 * draw.gauss(0, 1) - 0.05 * (night >= STEP) for night in range(NIGHTS)]
+        values[0], values[2] = -1.6, -1.7
+        self.assertEqual([event.at for event in steps.events({"one": Series(values, 0.02)}, 0.05)], [STEP])
 
     def test_missing_values_move_no_night(self) -> None:
         side = stepping(6)
