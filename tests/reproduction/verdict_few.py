@@ -273,13 +273,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("pools", nargs="*", type=Path)
     parser.add_argument("--trials", type=int, default=200)
+    parser.add_argument("--kind", default="*")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--slow", type=Path)
     parser.add_argument("--direct", nargs="*", default=[])
     given = parser.parse_args()
     noise._DRAWS = DRAWS
     print(HEAD)
-    for kind in () if given.pools else KINDS:
+    for kind in () if given.pools else [one for one in KINDS if fnmatchcase(one, given.kind)]:
         for design in DESIGNS:
             print(
                 of_made_up(kind, design, given.trials, given.seed).row(kind, design_name(*design)), flush=True
