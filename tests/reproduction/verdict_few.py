@@ -49,6 +49,7 @@ DESIGNS = (
     (3, 3, False),
     (5, 5, False),
     (2, 2, False),
+    (1, 1, False),
 )
 
 
