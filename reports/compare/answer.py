@@ -130,7 +130,7 @@ def _likely_rate(rows: List[Row]) -> str:
     fewer, more = _runs_of(rows)
     if few.deals(fewer, more) * verdict.MOST_CHANCE >= 1:
         return "equal sides say so in 1 of 10 comparisons at most, where nothing drifts"
-    return "so few equal runs say so in 1 of 6 comparisons where their noise is far from normal"
+    return "so few equal runs of a shared machine say so in 1 of %d comparisons" % (5 if fewer == 1 else 8)
 
 
 def _of(settings: Settings) -> str:

@@ -98,9 +98,12 @@ def drift_of(
 ) -> Optional[Drift]:
     """None where nothing drifts, or nobody can say: start times are unknown, the sides were measured in turn,
     or have too few runs."""
-    sides = before, after
-    if not all(run.started for side in sides for run in side) or is_in_turn(before, after):
-        return None
+    timed = all(run.started for run in [*before, *after])
+    return within(rows, (before, after)) if timed and not is_in_turn(before, after) else None
+
+
+def within(rows: Sequence[Row], sides: Sequence[Sequence[RunNumbers]]) -> Optional[Drift]:
+    """Of sides whose runs say when they began."""
     valued = _by_side(rows, sides)
     lines = [[line for line in (_line(values) for _, values in side) if line] for side in valued]
     draw, excess, above = random.Random(1), [0.0, 0.0], 0

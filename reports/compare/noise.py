@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, TypeVar
 
-from reports.compare import few, statistics, verdict
+from reports.compare import drift, few, statistics, verdict
 from reports.compare.answer import label_of
 from reports.compare.numbers import RATIO, BadNumbers, RunNumbers, refuse_wrong_results
 from reports.compare.sides import Side
@@ -32,6 +32,7 @@ SCHEMA, VERSION, READS = "gpusig.noise", "1.1.0", 1
 COUNTS = (4, 6, 8, 12)  # runs a side
 REPEATS = 8  # of the alarms, unless asked for others
 _FEW = (1, 2, 3, 4, 6)  # runs a side that a t judges
+_DRIFTS = 1e6  # evidence that no comparison has
 _DRAWS = 400
 _FLOOR, _POWER = 0.95, 0.9
 # the least effect that matters is so many floors (practice of gating: a floor alone is exceeded in 5 %)
@@ -147,10 +148,12 @@ def _chance_evidence(values: Sequence[few.Values], runs: int, count: int) -> flo
 def of_few(
     runs: Sequence[RunNumbers], names: Sequence[str], settings: Settings, counts: Sequence[int] = _FEW
 ) -> Tuple[Dict[str, Known], Dict[int, float]]:
-    """What these equal runs, in the order of time, say for fewer than 8 runs a side."""
+    """What these equal runs, in the order of time, say for fewer than 8 runs a side. Where they drift, no
+    evidence is more than usual: few runs before and after may be at different places of it."""
     known: Dict[str, Known] = {}
     values = []
-    for row in verdict.rows_of(runs, runs[:1], names, settings):
+    rows = verdict.rows_of(runs, runs[:1], names, settings)
+    for row in rows:
         if row.invalid:
             continue
         own = row.scaled[0]
@@ -158,6 +161,8 @@ def of_few(
         if known[row.name].levels is False:
             values.append(row.places[0])
     enough = [n for n in counts if len(runs) >= max(few.KNOWS_LEVELS, 2 * n + 4)]
+    if all(run.started for run in runs) and drift.within(rows, (runs, runs[:1])) is not None:
+        return known, dict.fromkeys(enough, _DRIFTS)
     return known, {n: _chance_evidence(values, len(runs), n) for n in enough}
 
 

@@ -458,7 +458,7 @@ def _few_reason(row: Row, judge: _Judge) -> str:
             math.expm1(min(row.deviation, MAX_LOG))
         )
     if judge.is_rare is False and judge.least_known:
-        return "equal runs of the noise file give as much evidence of a change"
+        return "equal runs of the noise file give as much evidence of a change, or drift"
     if judge.chance is not None and judge.chance > MOST_CHANCE:
         return "dealt out to two sides otherwise, these runs differ as much in %s of all ways" % percent(
             judge.chance

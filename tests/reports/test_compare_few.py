@@ -14,7 +14,7 @@ import workplace  # noqa: F401
 
 from machines import Machine, judged, name_of, verdicts
 from reports import student
-from reports.compare import few
+from reports.compare import few, noise
 from reports.compare.gpusig import number_of
 from reports.compare.numbers import Number, RunNumbers
 from reports.compare.verdict import Known, Settings
@@ -228,6 +228,22 @@ class SlowDowns(unittest.TestCase):
         self.assertEqual((found["outcome"]["verdict"], found["outcome"]["exit"]), ("likely worse", 3))
         self.assertEqual(verdicts(found)[name_of(0)], "likely worse")
         self.assertEqual(set(verdicts(found).values()), {"likely worse", "inconclusive"})
+
+
+class Noise(unittest.TestCase):
+    def test_equal_runs_that_drift_make_no_evidence_enough(self) -> None:
+        names = [name_of(m) for m in range(METRICS)]
+        for by, drifts in ((0.0, False), (0.006, True)):
+            draw, equal = random.Random(4), []
+            for place in range(16):
+                (run,) = runs_of(draw, 1, lambda own, place=place: normal(own) + by * place)
+                equal.append(replace(run, started="%02d" % place))
+            known, chance_evidence = noise.of_few(equal, names, Settings(), (3,))
+            self.assertEqual(chance_evidence[3] > 1000, drifts)
+            settings = Settings(known=known, chance_evidence=chance_evidence)
+            sides = runs_of(draw, 3, normal), runs_of(draw, 3, normal, {0: 1.3})
+            row = judged(*sides, settings)["metrics"][0]
+            self.assertEqual(row["verdict"], "inconclusive" if drifts else "regress")
 
 
 class Equivalent(unittest.TestCase):
