@@ -441,7 +441,8 @@ def _judge(metrics: Sequence[few.Metric], before: int, after: int, settings: Set
         return _Judge(chance <= settings.rate, 0, chance)
     usual = settings.chance_evidence_of(min(before, after))
     least_known = few.KNOWS_OUTLIERS if min(before, after) == 1 else few.KNOWS_LEVELS
-    return _Judge(None if usual is None else own > usual, least_known, chance)
+    is_rare = None if usual is None else own > usual and (chance is None or chance <= MOST_CHANCE)
+    return _Judge(is_rare, least_known, chance)
 
 
 def _is_certain(row: Row, judge: _Judge) -> bool:
