@@ -157,10 +157,13 @@ def complete(signature: Json) -> None:
 
 
 def deviation_of(entry: Json, name: str) -> Optional[Variance]:
-    """Of a run's value, back from the interval in a signature; None where it has none."""
+    """Of a run's value, back from the interval in a signature; None where it has none, or one that reaches 0,
+    as in files of before version 3.4, and so has no logarithms."""
     if "run_degrees" not in entry:
         return None
     low, high = entry["run_low"], entry["run_high"]
+    if not is_difference(name, entry["unit"]) and low * high <= 0:
+        return None
     width = high - low if is_difference(name, entry["unit"]) else abs(math.log(high / low))
     return Variance((width / 2 / quantile(0.95, entry["run_degrees"])) ** 2 / 2, entry["run_degrees"])
 

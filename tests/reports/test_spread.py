@@ -137,6 +137,8 @@ class Spread(unittest.TestCase):
             assert found is not None
             self.assertTrue(0.001 < math.sqrt(found.variance) < 0.02)
             self.assertEqual(found.degrees, entry["run_degrees"])
+        early = {"value": 1.0, "unit": "s", "run_low": -0.2, "run_high": 2.2, "run_degrees": 5.0}
+        self.assertIsNone(deviation_of(early, "x"))
 
 
 class Signature(workplace.Scratch):
