@@ -21,7 +21,7 @@ static struct {
 	double thermal_s[8];
 	unsigned clocked;
 	double hz[8];                /* 0: the device's own */
-	unsigned fills_before_clock; /* fills enqueued before the clock was first read */
+	unsigned fills_before_clock; /* fills enqueued before the first reading that is kept */
 	unsigned fills;
 	int fails;
 	bool no_host_access;
@@ -32,7 +32,7 @@ static const struct dev_ops *real;
 
 static int clock_rate(struct dev *d, double *hz_p)
 {
-	if (!act.clocked)
+	if (act.clocked == 1) /* the one before only tells what is low */
 		act.fills_before_clock = act.fills;
 	const double hz = act.hz[act.clocked++ % 8];
 	*hz_p = hz;
