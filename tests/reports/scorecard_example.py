@@ -20,11 +20,11 @@ from reports.scorecard.questions import QUESTIONS
 from reports.scorecard.workload import Line, Mix, Time
 
 Json = Dict[str, Any]
-T4 = 2.776  # of Student's distribution with 4 degrees of freedom, 95 %
+T2 = 4.303  # of Student's distribution with 2 degrees of freedom, 95 %
 
 
 def _spread(relative: Optional[float]) -> Optional[Json]:
-    known = {"relative": relative, "metrics": 20, "degrees": 4.0, "families": {}}
+    known = {"relative": relative, "metrics": 20, "degrees": 2.0, "families": {}}
     return None if relative is None else known
 
 
@@ -68,8 +68,8 @@ def _signature(
             "n": 20,
         }
         if spread is not None:
-            half = T4 * math.sqrt(2) * spread * (abs(value) if truth.scale == RATIO else 1.0)
-            entries[key].update(run_low=value - half, run_high=value + half, run_degrees=4.0)
+            half = T2 * math.sqrt(2) * spread * (abs(value) if truth.scale == RATIO else 1.0)
+            entries[key].update(run_low=value - half, run_high=value + half, run_degrees=2.0)
     backend = str(device.get("backend", "cuda"))
     return {
         "device": backend,
