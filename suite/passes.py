@@ -180,14 +180,9 @@ def _of_fewest_tries(chosen: list[Start], records: RecordFile) -> dict[str, tupl
         (s.program.name, key): records.of(s.program.name).cases[key].tries for s in chosen for key in s.cases
     }
     fewest = min(tries.values(), default=0)
-    return (
-        {
-            s.program.name: tuple(key for key in s.cases if tries[s.program.name, key] == fewest)
-            for s in chosen
-        }
-        if tries
-        else {}
-    )
+    return {
+        s.program.name: tuple(key for key in s.cases if tries[s.program.name, key] == fewest) for s in chosen
+    }
 
 
 def soak(

@@ -43,6 +43,19 @@ def label_text(name: str, number: Number) -> str:
     return number.label or spell(name.rpartition("/")[2].partition("{")[0]) or name
 
 
+def number_json(name: str, number: Number) -> Json:
+    """What a metric is, as comparison, history and fleet have it in front of its values."""
+    return {
+        "name": name,
+        "label": label_text(name, number),
+        "group": number.group or "Others",
+        "condition": number.condition,
+        "unit": number.unit,
+        "better": number.better,
+        "scale": number.scale,
+    }
+
+
 def label_of(row: Row) -> str:
     return label_text(row.name, row.number)
 

@@ -8,7 +8,7 @@ import math
 from typing import List, Sequence, Tuple
 
 from reports.compare import provenance, steps
-from reports.compare.comparison import label_of
+from reports.compare.answer import number_json
 from reports.compare.history import LEAST_NIGHTS, History
 from reports.compare.numbers import RATIO, failed_in
 from reports.compare.sides import Side
@@ -77,13 +77,7 @@ def _step_json(known: History, row: Row, step: Step) -> Json:
     of = math.exp if number.scale == RATIO else float
     return shortened(
         {
-            "name": row.name,
-            "label": label_of(row),
-            "group": number.group or "Others",
-            "condition": number.condition,
-            "unit": number.unit,
-            "better": number.better,
-            "scale": number.scale,
+            **number_json(row.name, row.number),
             "before": of(step.before),
             "after": of(step.after),
             "now": of(step.now),

@@ -10,7 +10,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from reports.compare.answer import (
     EXITS,
     NO_REGRESSION,
-    label_of,
+    number_json,
     reasons_of,
     sentence_of,
     size_of,
@@ -77,20 +77,13 @@ def _change_json(row: Row) -> Optional[Json]:
 
 
 def _row_json(row: Row) -> Json:
-    number = row.number
     sides = {
         side: {"median": _median(values), "values": list(values.values), "reasons": list(values.reasons)}
         for side, values in (("before", row.before), ("after", row.after))
     }
     return shortened(
         {
-            "name": row.name,
-            "label": label_of(row),
-            "group": number.group or "Others",
-            "condition": number.condition,
-            "unit": number.unit,
-            "better": number.better,
-            "scale": number.scale,
+            **number_json(row.name, row.number),
             **sides,
             "change": _change_json(row),
             "p": row.p,

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import List, Optional, Sequence, Tuple
 
-from reports.compare.answer import label_text
+from reports.compare.answer import label_text, number_json
 from reports.compare.numbers import RATIO, failed_in
 from reports.compare.verdict import Settings, most_hidden
 from reports.compare.wording import values_text
@@ -68,15 +68,8 @@ def _call_json(kind: Kind, call: Call) -> Json:
 
 
 def _metric_json(metric: Metric) -> Json:
-    number = metric.number
     return {
-        "name": metric.name,
-        "label": label_text(metric.name, number),
-        "group": number.group or "Others",
-        "condition": number.condition,
-        "unit": number.unit,
-        "better": number.better,
-        "scale": number.scale,
+        **number_json(metric.name, metric.number),
         "nodes": metric.count,
         "median": metric.centre,
         "spread": metric.spread,
