@@ -392,6 +392,14 @@ static double clock_rate(struct bench_run *r)
 	return hz;
 }
 
+/* The first reading of a run has nothing to be low against but another, which is taken before the
+ * seeds of a case, so that the case draws the same wherever it stands. */
+static void know_clock(struct bench_run *r)
+{
+	if (r->best_clock_hz == 0.0)
+		r->best_clock_hz = fmax(0.0, read_clock(r));
+}
+
 /* Read the clock first: an idle device lowers it while its driver is asked. */
 void bench_case_begin(struct bench_run *r)
 {
@@ -499,10 +507,7 @@ int bench_case_run(struct bench_run *r, double seconds)
 {
 	double start = bench_time(r);
 	bool set_up = false;
-	/* The first reading of a run has nothing to be low against but another, which is taken
-	 * before the seeds of the case, so that the case draws the same wherever it stands. */
-	if (r->best_clock_hz == 0.0)
-		r->best_clock_hz = fmax(0.0, read_clock(r));
+	know_clock(r);
 	rng_seed(&r->c.rng, r->o.seed, hash_text(r->current.key));
 	rng_seed(&r->order, r->o.seed, ~hash_text(r->current.key));
 	for (size_t d = 0; d < r->set.count; d++)
