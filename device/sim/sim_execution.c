@@ -234,13 +234,17 @@ static double draw_lognormal(struct rng *r, double sigma)
 	return sigma > 0 ? exp(sigma * rng_normal(r) - sigma * sigma / 2) : 1;
 }
 
+double sim_slowness(const struct sim_dev *d)
+{
+	double now_s = 1e-9 * ((double)sim_engine.epoch_ns + sim_engine.now_ns);
+	return d->open_factor * fmax(0.01, 1 + d->model.drift_per_s * now_s);
+}
+
 double op_stretch_of_draw(struct sim_dev *d, uint64_t draw)
 {
 	struct rng r;
 	rng_seed(&r, d->seed, draw);
-	double stretch = d->open_factor * draw_lognormal(&r, d->model.jitter_sigma);
-	stretch *= fmax(0.01, 1 + d->model.drift_per_s * 1e-9 *
-					      ((double)sim_engine.epoch_ns + sim_engine.now_ns));
+	double stretch = sim_slowness(d) * draw_lognormal(&r, d->model.jitter_sigma);
 	if (d->model.outlier_probability > 0 && rng_unit(&r) < d->model.outlier_probability)
 		stretch *= d->model.outlier_factor;
 	return stretch;

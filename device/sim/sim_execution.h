@@ -24,8 +24,10 @@ uint32_t sim_units_residents(const struct sim_dev *d, uint64_t claim_bytes,
 /* ------------------------------------------------------------------ engines and units
  * (sim_execution.c) */
 
-/* Random factor of an operation's durations; of something else by the number of its draw: an
- * operation's serial in the upper half, and not 0 in the lower one. */
+/* The factor that all durations of a device have now: that of its opening, and drift. */
+double sim_slowness(const struct sim_dev *d);
+/* Random factor of an operation's durations, with slowness; of something else by the number of its
+ * draw: an operation's serial in the upper half, and not 0 in the lower one. */
 double op_stretch(struct sim_dev *d, uint64_t serial);
 double op_stretch_of_draw(struct sim_dev *d, uint64_t draw);
 
