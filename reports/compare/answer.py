@@ -5,7 +5,7 @@ reader has to know before using it."""
 from __future__ import annotations
 
 from statistics import median
-from typing import List, Optional
+from typing import List, Optional, Tuple
 
 from reports.compare import few, verdict
 from reports.compare.drift import Drift
@@ -36,7 +36,6 @@ EXITS = {
     INVALID: 3,
 }
 _NAMED = 3  # changes in a sentence
-_TELLS = 3  # runs a side, from which a change may be likely
 
 
 def label_text(name: str, number: Number) -> str:
@@ -133,17 +132,20 @@ def _unseen(rows: List[Row]) -> str:
     return text + (", nor any in %s" % plural(blind, "number")) * bool(blind)
 
 
-def _runs_of(rows: List[Row]) -> List[int]:
-    """Of both sides, the smaller number first."""
-    return sorted((len(rows[0].before.values), len(rows[0].after.values)))
+def _runs_of(rows: List[Row]) -> Tuple[int, int]:
+    return len(rows[0].before.values), len(rows[0].after.values)
 
 
-def _likely_rate(rows: List[Row]) -> str:
-    """How often equal sides give such an answer: docs/reproduction/verdict.md."""
-    fewer, more = _runs_of(rows)
-    if few.deals(fewer, more) * verdict.MOST_CHANCE >= 1:
-        return "equal sides say so in 1 of 10 comparisons at most, where nothing drifts"
-    return "so few equal runs of a shared machine say so in 1 of %d comparisons" % (5 if fewer == 1 else 8)
+def runs_text(wanted: int, before: int, after: int, of: str = "run") -> str:
+    """So many on the side that has fewer, and on the other where it has fewer, too: "5 runs a side"."""
+    where = (
+        "a side"
+        if wanted > max(before, after) or before == after
+        else "after"
+        if after < before
+        else "before"
+    )
+    return "%s %s" % (plural(wanted, of), where)
 
 
 def _of(settings: Settings) -> str:
@@ -151,16 +153,18 @@ def _of(settings: Settings) -> str:
 
 
 def _likely(word: str, rows: List[Row], settings: Settings) -> str:
-    found = _named(rows, word)
-    fewer, more = _runs_of(rows)
-    wanted = max([row.repeats or 0 for row in found] + [fewer + 1]) - fewer
-    return "%s: %s, of %s. Confirm with %s%s: %s." % (
+    """Equal sides give such an answer as often as it says: docs/reproduction/verdict.md."""
+    found, runs = _named(rows, word), _runs_of(rows)
+    wanted = max([row.repeats or 0 for row in found] + [min(runs) + 1])
+    return (
+        "%s: %s, of %s. Confirm with %s, %d more: equal sides say so in 1 of 10 comparisons at most, where "
+        "nothing drifts."
+    ) % (
         word.capitalize(),
         listing([_moved_text(row) for row in found], _NAMED),
         plural(len(rows), "headline number"),
-        plural(wanted, "more " + _of(settings)),
-        " a side" if fewer == more else "",
-        _likely_rate(rows),
+        runs_text(wanted, *runs, _of(settings)),
+        wanted - min(runs),
     )
 
 
@@ -168,19 +172,23 @@ def _is_noisy(row: Row) -> bool:
     return row.deviation is not None and row.number.scale == RATIO and row.deviation > verdict.MOST_NOISE
 
 
-def _single(rows: List[Row]) -> str:
-    """Where one run a side is all there is: what changed most, which may be chance."""
+def _untold(rows: List[Row], settings: Settings) -> str:
+    """Where the runs are too few for anything to be likely: what changed most, which may be chance."""
     valid = [row for row in rows if row.change is not None]
     noisy = [row for row in valid if _is_noisy(row)]
     if 2 * len(noisy) > len(valid):
         return (
-            "Inconclusive: one run a side cannot be judged here: by their own tries equal runs differ by %s "
-            "in the median of %s."
+            "Inconclusive: so few runs cannot be judged here: equal ones differ by %s in the median of %s."
         ) % (percent(median(row.deviation or 0.0 for row in noisy)), plural(len(noisy), "number"))
     beyond = [row for row in valid if abs(row.change or 0.0) > row.threshold and not _is_noisy(row)]
     told = [row for row in beyond if row.p is None or row.low is None or row.p < 0.05]
     ordered = sorted(told, key=lambda row: (not row.is_worse, -abs(row.change or 0.0)))
-    more = "one run a side cannot exclude chance; %s a side would" % plural(_TELLS - 1, "more run")
+    runs, of = _runs_of(rows), _of(settings)
+    more = "%s cannot exclude chance: %s tell what is likely, %d can decide" % (
+        runs_text(min(runs), *runs, of),
+        runs_text(verdict.least_runs(*runs, settings, verdict.tells), *runs, of),
+        verdict.least_runs(*runs, settings),
+    )
     if not ordered:
         return "Inconclusive: no change stands out among %s, and %s." % (
             plural(len(rows), "headline number"),
@@ -193,9 +201,9 @@ def _counted(rows: List[Row], of: str) -> str:
     return "%d %s %s" % (len(_named(rows, of)), "is" if len(_named(rows, of)) == 1 else "are", of)
 
 
-def _inconclusive(rows: List[Row]) -> str:
-    if all(row.is_thin and _runs_of(rows) == [1, 1] for row in rows if not row.invalid):
-        return _single(rows)
+def _inconclusive(rows: List[Row], settings: Settings) -> str:
+    if rows[0].is_few and not verdict.tells(settings, *_runs_of(rows)):
+        return _untold(rows, settings)
     return "Inconclusive: %s, and of %s %s." % (
         _unseen(rows),
         plural(len(rows), "headline number"),
@@ -221,7 +229,7 @@ def sentence_of(word: str, rows: List[Row], settings: Settings) -> str:
             "every headline number is invalid" if rows else "there is no headline number"
         )
     if word == INCONCLUSIVE:
-        return _inconclusive(rows)
+        return _inconclusive(rows, settings)
     if word == IMPROVE:
         better = _named(rows, IMPROVE)
         return "No regression: %d of %s %s (%s), and the rest is equivalent%s." % (
@@ -240,14 +248,20 @@ def sentence_of(word: str, rows: List[Row], settings: Settings) -> str:
 def _wants_more(rows: List[Row], settings: Settings) -> List[str]:
     if not rows:
         return []
-    fewer, more = _runs_of(rows)
+    fewer, more = sorted(_runs_of(rows))
     if rows[0].is_few:
+        is_open = any(row.verdict in (INCONCLUSIVE, *LIKELY) for row in rows)
         least = verdict.least_runs(fewer, more, settings)
-        if fewer >= least or settings.chance_evidence_of(fewer) is not None:
+        if not is_open or settings.chance_evidence_of(fewer) is not None or fewer >= least:
             return []
+        equal = few.KNOWS_OUTLIERS if fewer == 1 else few.KNOWS_LEVELS
+        no_floor = settings.by_node or more >= few.KNOWS_LEVELS
         return [
-            "So few %ss say at most what is likely: %d a side decide, or a noise floor of %d equal runs "
-            "(--noise)." % (_of(settings), max(least, fewer), few.KNOWS_LEVELS)
+            "Fewer than %s say at most what is likely%s."
+            % (
+                runs_text(least, *_runs_of(rows), _of(settings)),
+                "" if no_floor else ", but with a noise floor of %d equal runs or more (--noise)" % equal,
+            )
         ]
     least = verdict.least_repeats(len(rows), settings.rate)
     if fewer >= least:
@@ -277,7 +291,7 @@ def reasons_of(rows: List[Row], differing: Json, notes: List[str], settings: Set
     undecided = [row for row in rows if row.verdict == INCONCLUSIVE]
     if repeats:
         found.append(
-            "%d repeats a side would decide %d of the %d inconclusive ones, if the spread stays."
-            % (max(repeats), len(repeats), len(undecided))
+            "%s would decide %d of the %d inconclusive ones, if the spread stays."
+            % (runs_text(max(repeats), *_runs_of(rows), _of(settings)), len(repeats), len(undecided))
         )
     return found + _wants_more(rows, settings)

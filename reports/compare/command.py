@@ -82,8 +82,12 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
             "compare: --aa compares equal runs: leave out --noise, --html, --factor, --nodes and --format "
             "junit"
         )
-    if given.plan and (given.aa or given.html is not None or given.nodes or given.format != "table"):
-        raise BadNumbers("compare: --plan compares nothing: leave out --aa, --html, --nodes and --format")
+    of_sides = given.html is not None or given.nodes or given.factor or given.control
+    if given.plan and (given.aa or of_sides or given.format != "table"):
+        raise BadNumbers(
+            "compare: --plan compares nothing: leave out --aa, --html, --nodes, --factor, --control and "
+            "--format"
+        )
     return given
 
 
@@ -180,8 +184,10 @@ def calibrate(given: argparse.Namespace) -> int:
 
 
 def planned(given: argparse.Namespace) -> int:
-    if given.noise is None and not given.names:
-        raise BadNumbers("compare --plan needs equal runs: ./gpusig compare --plan DIR..., or --noise FILE")
+    if (given.noise is None) == (not given.names):
+        raise BadNumbers(
+            "compare --plan needs equal runs, ./gpusig compare --plan DIR..., or --noise FILE, not both"
+        )
     settings = _settings(given, 0)
     if given.noise is not None:
         where = clean(given.noise)

@@ -3,7 +3,7 @@
 
 By how much a metric moves between equal runs: of a noise file, of a folder of equal runs, or of a single run
 by its own tries. Fewer than 8 runs a side are judged by a moderated t, as if that was their noise file; from
-8 on a noise file has counted what ranks find, and of runs it is what a t would find.
+8 on a noise file has counted what ranks find, which may need more, and of runs it is what a t would find.
 """
 
 from __future__ import annotations
@@ -126,6 +126,8 @@ def table(where: str, metrics: Sequence[Metric], settings: Settings) -> str:
     lines += ["and %d more" % (len(alike) - _MOST)] * (len(alike) > _MOST)
     lines += ["", "Of 3 or 4 runs a side with a noise file of 12 equal runs, of 1 with one of 20"]
     lines += ["(compare --aa); without such a file a change is likely at most."]
+    if any(metric.finds for metric in metrics):
+        lines.append("From 8 on ranks judge, which assume nothing about noise: they may need more.")
     if any("levels" in texts for texts in alike):
         lines.append("levels: equal runs come in two levels; fewer than 8 runs do not judge it.")
     return "\n".join(lines) + "\n"

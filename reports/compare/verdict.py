@@ -11,7 +11,7 @@ interval lies within that effect. All else is inconclusive.
 Where a side has fewer than 8 runs the change is that of the means, and interval and p are of a moderated t
 (reports/compare/few.py). There a change is one where its p is below `rate`, the change itself is beyond the
 least effect, and dealing the runs out otherwise, or as many runs of the noise file, gives as much evidence in
-one of 20 comparisons at most. Where nothing can say that, it is likely worse or better.
+one of 20 comparisons at most. Where one of 10 is all that they can say, it is likely worse or better.
 docs/method/verdicts.md, "Has it changed?".
 """
 
@@ -20,12 +20,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from reports.compare import few, statistics
-from reports.compare.numbers import RATIO, Number, RunNumbers
+from reports.compare.numbers import RATIO, BadNumbers, Number, RunNumbers
+from reports.jsonl import clean
 from reports.moderated import Variance, pooled
-from reports.quantity import percent, plural
+from reports.quantity import listing, percent, plural
 
 REGRESS, IMPROVE, EQUIVALENT, INCONCLUSIVE, INVALID = (
     "regress",
@@ -245,14 +246,25 @@ def matches(name: str, patterns: Sequence[str]) -> bool:
     )
 
 
+def must_match(option: str, patterns: Sequence[str], names: Sequence[str]) -> None:
+    """BadNumbers where a pattern matches none: "nothing found" would be said of nothing."""
+    for pattern in patterns:
+        if not any(matches(name, (pattern,)) for name in names):
+            raise BadNumbers(
+                "%s '%s' matches none of %s: %s"
+                % (option, clean(pattern)[:60], plural(len(names), "number"), listing(list(names), 3))
+            )
+
+
 def chosen(runs: Sequence[RunNumbers], settings: Settings) -> Tuple[List[str], List[str], List[str]]:
     """Names of what is judged, of the controls, and of the others. It depends on what the runs declare, never
-    on the values. What no run of either side can measure is not of this machine."""
+    on the values. What no run of either side can measure is not of this machine. BadNumbers where `only`
+    matches nothing that would be judged."""
     numbers: Dict[str, List[Number]] = {}
     for run in runs:
         for name, number in run.numbers.items():
             numbers.setdefault(name, []).append(number)
-    judged, controls, others = [], [], []
+    judged, controls, others, left = [], [], [], []
     for name, found in numbers.items():
         if all(n.unavailable for n in found):
             continue
@@ -262,6 +274,8 @@ def chosen(runs: Sequence[RunNumbers], settings: Settings) -> Tuple[List[str], L
             judged.append(name)
         else:
             others.append(name)
+            left += [name] * any(n.judged for n in found)
+    must_match("--only", settings.only, [*judged, *left])
     return judged, controls, others
 
 
@@ -394,10 +408,19 @@ def _certain(settings: Settings, before: int, after: int) -> bool:
     return drifts and few.deals(before, after) * settings.rate >= 1
 
 
-def least_runs(before: int, after: int, settings: Settings) -> int:
-    """Of the side that has fewer, with which one metric alone can be called changed."""
+def tells(settings: Settings, before: int, after: int) -> bool:
+    """Whether anything tells a change from chance well enough to call it likely."""
+    of_noise = settings.chance_evidence_of(min(before, after)) is not None
+    return of_noise or few.deals(before, after) * MOST_CHANCE >= 1
+
+
+def least_runs(
+    before: int, after: int, settings: Settings, enough: Callable[[Settings, int, int], bool] = _certain
+) -> int:
+    """Of the side that has fewer, with which one metric alone can be called changed; or with `tells` likely
+    so."""
     more = max(before, after)
-    return next(n for n in range(1, MAX_REPEATS) if _certain(settings, max(n, more), n))
+    return next(n for n in range(1, MAX_REPEATS) if enough(settings, max(n, more), n))
 
 
 def _few_detectable(row: Row, one: few.Found, metrics: int, settings: Settings) -> float:
@@ -450,7 +473,7 @@ def _is_certain(row: Row, judge: _Judge) -> bool:
     return bool(judge.is_rare) and known >= judge.least_known
 
 
-def _few_reason(row: Row, judge: _Judge) -> str:
+def _few_reason(row: Row, judge: _Judge, settings: Settings) -> str:
     """Why a change beyond the least effect is none."""
     if row.levels:
         return "its equal runs come in two levels; %d runs a side can tell" % few.EXACT
@@ -464,14 +487,15 @@ def _few_reason(row: Row, judge: _Judge) -> str:
         return "dealt out to two sides otherwise, these runs differ as much in %s of all ways" % percent(
             judge.chance
         )
-    return ""
+    told = tells(settings, len(row.before.values), len(row.after.values))
+    return "" if told else "so few runs cannot exclude chance"
 
 
 def _few_verdict(row: Row, judge: _Judge, settings: Settings) -> Row:
     limit = row.threshold
     if row.invalid or row.low is None or row.high is None or row.change is None:
         return replace(row, verdict=INVALID if row.invalid else INCONCLUSIVE)
-    said = _few_reason(row, judge)
+    said = _few_reason(row, judge, settings)
     if -limit <= row.low and row.high <= limit:
         thin = "so few runs do not tell how much equal ones differ"
         return replace(row, verdict=INCONCLUSIVE if row.is_thin else EQUIVALENT, reason=thin * row.is_thin)

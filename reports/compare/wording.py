@@ -9,6 +9,7 @@ from collections import Counter
 from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 from reports.blocks import plain_texts
+from reports.compare.answer import runs_text
 from reports.compare.numbers import DIFFERENCE
 from reports.compare.verdict import (
     DRIFTING,
@@ -232,8 +233,9 @@ def repeats_text(row: Json) -> str:
     if row["verdict"] != INCONCLUSIVE and not is_likely or row["reason"] in (WITHHELD, DRIFTING):
         return ""
     if row["repeats"] is None:
-        return "How many runs a side would decide: unknown, or more than 100."
-    return "%s %s a side" % ("confirm with" if is_likely else "needs", plural(row["repeats"], "run"))
+        return "How many runs would decide: unknown, or more than 100."
+    wanted = runs_text(row["repeats"], *(len(row[side]["values"]) for side in SIDES))
+    return "%s %s" % ("confirm with" if is_likely else "needs", wanted)
 
 
 def present(side: Json) -> int:

@@ -225,9 +225,13 @@ class SlowDowns(unittest.TestCase):
                 numbers[name_of(m)] = number_of(name_of(m), {**entry, "value": value, **ends})
             sides.append([RunNumbers("r", "test", numbers, str(factor))])
         found = judged(*sides)
-        self.assertEqual((found["outcome"]["verdict"], found["outcome"]["exit"]), ("likely worse", 3))
-        self.assertEqual(verdicts(found)[name_of(0)], "likely worse")
-        self.assertEqual(set(verdicts(found).values()), {"likely worse", "inconclusive"})
+        self.assertEqual(
+            found["outcome"]["sentence"],
+            "Inconclusive: metric 0 30 % higher; 1 run a side cannot exclude chance: 3 runs a side tell what "
+            "is likely, 5 can decide.",
+        )
+        self.assertEqual(set(verdicts(found).values()), {"inconclusive"})
+        self.assertLess(found["metrics"][0]["change"]["high"], 1.5)
 
 
 class Noise(unittest.TestCase):
@@ -247,6 +251,18 @@ class Noise(unittest.TestCase):
 
 
 class Equivalent(unittest.TestCase):
+    def test_what_no_dealing_tells_is_not_likely(self) -> None:
+        machine = Machine(4, 0.002, 0.0)
+        for counts, words in (
+            ((2, 2), "2 runs a side cannot exclude chance: 3 runs a side tell what is likely, 5 can decide."),
+            ((6, 1), "1 run after cannot exclude chance: 2 runs after tell what is likely, 5 can decide."),
+        ):
+            sides = machine.runs(counts[0]), machine.runs(counts[1], {0: 1.3})
+            found = judged(*sides)
+            self.assertEqual((found["outcome"]["verdict"], found["outcome"]["exit"]), ("inconclusive", 3))
+            self.assertRegex(found["outcome"]["sentence"], "^Inconclusive: metric 0 .* lower; " + words)
+            self.assertEqual(found["metrics"][0]["reason"], "so few runs cannot exclude chance")
+
     def test_three_quiet_runs_a_side_are_and_two_are_too_few(self) -> None:
         machine = Machine(4, 0.002, 0.0)
         self.assertEqual(judged(machine.runs(3), machine.runs(3))["outcome"]["exit"], 0)

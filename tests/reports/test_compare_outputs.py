@@ -215,7 +215,7 @@ class Table(unittest.TestCase):
             r"memory triad bandwidth ↑, triad, 512 MiB +inconclusive, needs 12 runs a side\n.*\n"
             r"      the interval reaches",
         )
-        self.assertIn("How many runs a side would decide: unknown, or more than 100.", text)
+        self.assertIn("How many runs would decide: unknown, or more than 100.", text)
 
     def test_a_reason_of_many_metrics_is_told_once(self) -> None:
         text = table(example.single_run())

@@ -72,7 +72,10 @@ class Command(unittest.TestCase):
             path = Path(folder) / "noise.json"
             path.write_text(json.dumps(found), encoding="utf-8")
             code, out, _ = self.run_command("--noise", str(path))
+            self.assertEqual(self.run_command("--noise", str(path), folder)[0], 2)
         self.assertEqual(code, 0)
+        self.assertIn("From 8 on ranks judge", out)
+        self.assertTrue(all(len(line) <= 80 for line in out.splitlines()))
         counted = 100 * found["metrics"][0]["by_repeats"]["8"]["finds"]
         line = next(line for line in out.splitlines() if line.startswith("metric 0"))
         self.assertAlmostEqual(float(line.split()[10]), counted, delta=0.06)
@@ -80,6 +83,7 @@ class Command(unittest.TestCase):
     def test_what_does_not_go_with_it(self) -> None:
         self.assertEqual(self.run_command()[0], 2)
         self.assertEqual(self.run_command("a", "--aa")[0], 2)
+        self.assertEqual(self.run_command("a", "--factor", "driver")[0], 2)
         self.assertEqual(self.run_command("nowhere")[0], 2)
 
 

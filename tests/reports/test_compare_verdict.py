@@ -398,8 +398,8 @@ class WrongInput(unittest.TestCase):
         few = judged(machine.runs(1), machine.runs(1, {4: 2.0}))["outcome"]["sentence"]
         self.assertRegex(
             few,
-            r"^Inconclusive: metric 4 \d\d % lower, metric \d+ .* and \d+ more; one run a side cannot "
-            r"exclude chance; 2 more runs a side would\.$",
+            r"^Inconclusive: metric 4 \d\d % lower, metric \d+ .* and \d+ more; 1 run a side cannot "
+            r"exclude chance: 3 runs a side tell what is likely, 5 can decide\.$",
         )
         more = judged(machine.runs(8), machine.runs(8))["outcome"]["sentence"]
         self.assertRegex(more, r"but one of less than [0-9.]+ % would not have been")
@@ -471,6 +471,23 @@ class WrongInput(unittest.TestCase):
         )
         self.assertEqual(found["outcome"]["exit"], 3)
         self.assertEqual(row["repeats"], 5)  # fewer see no drift
+        self.assertEqual(
+            [text for text in found["outcome"]["reasons"] if "likely" in text],
+            [
+                "Fewer than 5 runs a side say at most what is likely, but with a noise floor of 20 equal "
+                "runs or more (--noise)."
+            ],
+        )
+
+    def test_what_no_pattern_matches_is_no_answer(self) -> None:
+        for option, settings in (
+            ("--only", Settings(only=("*", "nonsense"))),
+            ("--control", Settings(controls=("nonsense",))),
+        ):
+            with self.assertRaisesRegex(
+                BadNumbers, "^%s 'nonsense' matches none of [0-9]+ numbers: " % option
+            ):
+                judged(self.before, self.after, settings)
 
     def test_the_repeats_that_one_metric_needs_follow_from_their_number(self) -> None:
         """The floor of p is 2 / C(2n, n): practice has the table."""
