@@ -196,10 +196,7 @@ def _outcome(
 def compare(before: Side, after: Side, settings: Settings) -> Json:
     """Of sides that sides.check() accepted. BadNumbers where they have too many metrics to judge, or none
     that is asked for."""
-    runs = [*before.runs, *after.runs]
-    verdict.must_match(
-        "--control", settings.controls, list({name: 0 for run in runs for name in run.numbers})
-    )
+    verdict.refuse_unmatched([*before.runs, *after.runs], settings)
     settings = replace(
         settings,
         controls=tuple(controls_of(settings)),

@@ -52,6 +52,7 @@ class History:
         self.side, self.settings = side, settings
         self.runs, _, self.notes = placement.of_one_place(in_order(side.runs), [])
         self.dates, self.noun = _dates(self.runs)
+        verdict.refuse_unmatched(self.runs, settings)
         names = verdict.chosen(self.runs, settings)[0]
         if len(names) > MAX_NUMBERS:
             raise BadNumbers(

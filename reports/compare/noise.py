@@ -228,6 +228,7 @@ def calibrate(pool: Side, settings: Settings, repeats: Optional[int]) -> Json:
             "%s has %s; to split them into sides of %d takes %d or more"
             % (pool.name, plural(len(runs), "run"), max(count, 2), 2 * max(count, 2))
         )
+    verdict.refuse_unmatched(runs, settings)
     names = verdict.chosen(runs, settings)[0]
     counts = [n for n in sorted({*COUNTS, count}) if 2 * n <= len(runs)]
     metrics = [_metric(runs, name, counts, len(names), settings) for name in names]

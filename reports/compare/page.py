@@ -67,7 +67,7 @@ from reports.svg import markup
 
 # Rows in a terminal and on a page.
 _OTHERS, _FIELDS, _CONTROLS, _RUNS = (10, 200), (24, 100), (5, 20), (0, 100)
-_OPEN = 8  # inconclusive metrics in a terminal
+_OPEN = 8  # inconclusive metrics; the others are folded
 _MISSING = 3  # texts on missing values of equivalent metrics
 _VALUE = 90  # characters of a value of provenance
 _ARROWS = {"higher": " ↑", "lower": " ↓"}
@@ -217,8 +217,8 @@ def _heads() -> List[Column]:
     ]
 
 
-def _table(name: str, rows: Sequence[Any], most: int = 1000) -> Table:
-    return Table(name, _heads(), rows, "judged", (most, 1000), scrolls=False)
+def _table(name: str, rows: Sequence[Any]) -> Table:
+    return Table(name, _heads(), rows, "judged", (1000, 1000), scrolls=False)
 
 
 def _folded(title: str, rows: Sequence[Json], names: Sequence[List[str]], drawn: bool) -> List[Any]:
@@ -232,14 +232,16 @@ def _judged(known: Json, names: Sequence[List[str]], drawn: bool) -> List[Any]:
     if not metrics:
         return [Text("No metric was judged.", "summary")]
     rows: List[Any] = []
-    shown = 0
+    more: List[Json] = []
     for title, own in blocks(metrics):
-        rows += [Head(title), *(_row(metric, names, drawn) for metric in own)]
-        shown += 1 + (min(len(own), _OPEN) if own[0]["verdict"] == INCONCLUSIVE else len(own))
+        most = _OPEN if own[0]["verdict"] == INCONCLUSIVE else len(own)
+        rows += [Head(title), *(_row(metric, names, drawn) for metric in own[:most])]
+        more += own[most:]
     equal, line = equivalents(metrics)
     name = "Medians before and after, every run, the change with its interval, and the verdict of each metric"
     found: List[Any] = [Text(_DRAWN, "question", only=PAGE)]
-    found += [_table(name, rows, shown)] * bool(rows)
+    found += [_table(name, rows)] * bool(rows)
+    found += _folded("%d more inconclusive" % len(more), more, names, drawn) if more else []
     found += _folded(line, equal, names, drawn) if equal else []
     found += [Items(missing_among(equal, names, _MISSING), only=TERMINAL)] * bool(equal)
     for own, why in invalids(metrics, names):

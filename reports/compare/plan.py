@@ -62,6 +62,7 @@ def of_noise(found: Json, name: str) -> List[Metric]:
 
 def of_runs(runs: Sequence[RunNumbers], settings: Settings) -> List[Metric]:
     """BadNumbers where nothing tells how much a single run moves."""
+    verdict.refuse_unmatched(runs, settings)
     names = verdict.chosen(runs, settings)[0]
     known: Dict[str, Known] = {}
     if len(runs) > 1:

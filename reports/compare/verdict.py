@@ -49,6 +49,7 @@ MOST_UNEQUAL = 0.5  # between the shares of contended values: then the neighbour
 MOST_HIDDEN = 0.20  # "nothing found" is not said where more than this may be there, or than the least effect
 MOST_NOISE = 0.20  # from run to run; of a metric that moves by more, few runs say nothing
 MOST_CHANCE = 0.1  # of what is likely
+_CONDITIONS = 3  # that are named
 MAX_REPEATS = 100  # the most that is advised
 MAX_LOG = 700.0  # of a ratio; its logarithm fits into a number, it does not
 _CONFIDENCE_Z = 1.9600  # standard normal, 97.5 %
@@ -188,10 +189,24 @@ def values_of(runs: Sequence[RunNumbers], name: str) -> Values:
     return Values(tuple(None if n is None else n.value for n in found), reasons, contended, elsewhere)
 
 
+def _conditions(texts: Sequence[str]) -> str:
+    """What they share once: "2 MiB, fastest: ring or direct"."""
+    parts = [text.split(", ") for text in texts]
+    if len({len(own) for own in parts}) != 1:
+        return " or ".join(texts)
+    found = []
+    for own in zip(*parts):
+        first, *others = dict.fromkeys(own)
+        key, more = first.rpartition(": ")[0], len(others) + 1 - _CONDITIONS
+        named = [first, *(text.removeprefix(key + ": ") for text in others)][:_CONDITIONS]
+        found.append(" or ".join(named + ["%d more" % more] * (more > 0)))
+    return ", ".join(found)
+
+
 def first_of(numbers: Sequence[Number]) -> Number:
-    """With the conditions of all: "2 MiB, fastest: ring or 2 MiB, fastest: direct"."""
+    """With the conditions of all."""
     conditions = dict.fromkeys(n.condition for n in numbers if n.condition)
-    return replace(numbers[0], condition=" or ".join(conditions))
+    return replace(numbers[0], condition=_conditions(list(conditions)))
 
 
 def number_of(runs: Sequence[RunNumbers], name: str) -> Number:
@@ -246,25 +261,31 @@ def matches(name: str, patterns: Sequence[str]) -> bool:
     )
 
 
-def must_match(option: str, patterns: Sequence[str], names: Sequence[str]) -> None:
-    """BadNumbers where a pattern matches none: "nothing found" would be said of nothing."""
-    for pattern in patterns:
-        if not any(matches(name, (pattern,)) for name in names):
-            raise BadNumbers(
-                "%s '%s' matches none of %s: %s"
-                % (option, clean(pattern)[:60], plural(len(names), "number"), listing(list(names), 3))
-            )
+def refuse_unmatched(runs: Sequence[RunNumbers], settings: Settings) -> None:
+    """BadNumbers where a pattern of --only or --control matches none: "nothing found" would be said of
+    nothing."""
+    every = [(name, number.judged) for run in runs for name, number in run.numbers.items()]
+    names, judged = {name for name, _ in every}, {name for name, is_judged in every if is_judged}
+    for option, patterns, among in (
+        ("--only", settings.only, judged),
+        ("--control", settings.controls, names),
+    ):
+        for pattern in patterns:
+            if among and not any(matches(name, (pattern,)) for name in among):
+                raise BadNumbers(
+                    "%s '%s' matches none of %s: %s"
+                    % (option, clean(pattern)[:60], plural(len(among), "number"), listing(sorted(among), 3))
+                )
 
 
 def chosen(runs: Sequence[RunNumbers], settings: Settings) -> Tuple[List[str], List[str], List[str]]:
     """Names of what is judged, of the controls, and of the others. It depends on what the runs declare, never
-    on the values. What no run of either side can measure is not of this machine. BadNumbers where `only`
-    matches nothing that would be judged."""
+    on the values. What no run of either side can measure is not of this machine."""
     numbers: Dict[str, List[Number]] = {}
     for run in runs:
         for name, number in run.numbers.items():
             numbers.setdefault(name, []).append(number)
-    judged, controls, others, left = [], [], [], []
+    judged, controls, others = [], [], []
     for name, found in numbers.items():
         if all(n.unavailable for n in found):
             continue
@@ -274,8 +295,6 @@ def chosen(runs: Sequence[RunNumbers], settings: Settings) -> Tuple[List[str], L
             judged.append(name)
         else:
             others.append(name)
-            left += [name] * any(n.judged for n in found)
-    must_match("--only", settings.only, [*judged, *left])
     return judged, controls, others
 
 

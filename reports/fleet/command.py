@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence
 from reports.command_line import Parser, as_json, effect, write_page
 from reports.compare import noise
 from reports.compare.numbers import BadNumbers
-from reports.compare.verdict import Settings
+from reports.compare.verdict import Settings, refuse_unmatched
 from reports.fleet import between, hostlist, nodes, page
 from reports.fleet.fleet import EXITS, INCONCLUSIVE, MOST_NAME, OFF, Asked, assess
 from reports.fleet.nodes import MOST_NAMED
@@ -83,6 +83,7 @@ def _expected(given: argparse.Namespace) -> Optional[List[str]]:
 
 def _settings(given: argparse.Namespace, read: Sequence[nodes.Node]) -> Settings:
     plain = Settings(least_effect=given.effect, only=tuple(given.only))
+    refuse_unmatched([run for node in read for run in node.runs], plain)
     if given.noise is None:
         return plain
     runs = min((len(node.runs) for node in read if node.runs), default=1)

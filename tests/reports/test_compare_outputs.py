@@ -221,7 +221,7 @@ class Table(unittest.TestCase):
         text = table(example.single_run())
         self.assertEqual(text.count(example.ONE_RUN), 1)
         self.assertEqual(text.count("inconclusive, needs 7 runs a side [1]"), 8)
-        self.assertIn("and 9 more", text)
+        self.assertIn("9 more inconclusive.", text)
         self.assertEqual(
             flat(table(example.missing())).count(example.NO_RUN), 2
         )  # of equivalent and of invalid ones

@@ -44,9 +44,7 @@ class TheFastest(unittest.TestCase):
         ]
         self.assertEqual(verdict.differs(runs, name), "")
         self.assertEqual(runs[0].numbers[name].case, "2 MiB")
-        self.assertEqual(
-            verdict.number_of(runs, name).condition, "2 MiB, fastest: ring or 2 MiB, fastest: direct"
-        )
+        self.assertEqual(verdict.number_of(runs, name).condition, "2 MiB, fastest: ring or direct")
 
 
 class KnownTruth(unittest.TestCase):
@@ -478,6 +476,18 @@ class WrongInput(unittest.TestCase):
                 "runs or more (--noise)."
             ],
         )
+
+    def test_conditions_of_several_runs_are_said_once(self) -> None:
+        of = ["2 MiB, fastest: %s" % name for name in ("ring", "direct", "ring", "bruck", "swing")]
+        for count, text in (
+            (1, "2 MiB, fastest: ring"),
+            (3, "2 MiB, fastest: ring or direct"),
+            (5, "2 MiB, fastest: ring or direct or bruck or 1 more"),
+        ):
+            numbers = [Number(1.0, "byte/s", "higher", condition=condition) for condition in of[:count]]
+            self.assertEqual(verdict.first_of(numbers).condition, text)
+        numbers = [Number(1.0, "s", "lower", condition=condition) for condition in ("f32", "f32, ring")]
+        self.assertEqual(verdict.first_of(numbers).condition, "f32 or f32, ring")
 
     def test_what_no_pattern_matches_is_no_answer(self) -> None:
         for option, settings in (
