@@ -254,7 +254,7 @@ def _wants_more(rows: List[Row], settings: Settings) -> List[str]:
         least = verdict.least_runs(fewer, more, settings)
         if not is_open or settings.chance_evidence_of(fewer) is not None or fewer >= least:
             return []
-        equal = few.KNOWS_OUTLIERS if fewer == 1 else few.KNOWS_LEVELS
+        equal = few.least_known(fewer, settings.rate)
         no_floor = settings.by_node or more >= few.KNOWS_LEVELS
         return [
             "Fewer than %s say at most what is likely%s."

@@ -26,7 +26,6 @@ from reports.moderated import Variance, moderated, pooled, prior_of, variance_of
 EXACT = 8  # runs a side, from which ranks decide alone
 SEES_DRIFT = 5  # runs of a side, from which a drift is seen
 KNOWS_LEVELS = 12  # equal runs, of which levels would be seen
-KNOWS_OUTLIERS = 20  # equal runs, of which rare ones would be seen
 _LEFT, _LEFT_LESS = 0.3, 2.2  # of the variance, less 2.2 / n: what two levels leave; normal values leave 0.36
 _DEALS = 99  # drawn, where there are more ways
 _SAME = 1 - 1e-9  # as much, but for rounding
@@ -68,6 +67,12 @@ class Found(NamedTuple):
     @property
     def p(self) -> float:
         return student.two_sided_p(self.t, self.degrees)
+
+
+def least_known(runs: int, rate: float) -> int:
+    """Equal runs of a noise file that judges so many runs a side: their levels would be seen, and where there
+    is one, that one of the two is the most extreme of all happens at most at this rate."""
+    return max(KNOWS_LEVELS, math.ceil(2 / rate) - 2 if runs == 1 else 0)
 
 
 def is_few(before: int, after: int) -> bool:

@@ -163,7 +163,8 @@ def of_few(
         known[row.name] = Known(variance_of(own), few.has_levels(own, row.threshold))
         if known[row.name].levels is False:
             values.append(row.places[0])
-    enough = [n for n in counts if len(runs) >= max(few.KNOWS_LEVELS, 2 * n + 4)]
+    least = {n: max(few.least_known(n, verdict.MOST_CHANCE), 2 * n + 4) for n in counts}
+    enough = [n for n in counts if len(runs) >= least[n]]
     if all(run.started for run in runs) and drift.within(rows, (runs, runs[:1])) is not None:
         return known, dict.fromkeys(enough, _DRIFTS)
     return known, {n: _chance_evidence(values, len(runs), n) for n in enough}

@@ -125,7 +125,7 @@ def table(where: str, metrics: Sequence[Metric], settings: Settings) -> str:
         named = labels[0][: _LABEL - len(more) - 1] + more
         lines.append("%-*s" % (_LABEL, named) + "".join("%8s" % text for text in texts))
     lines += ["and %d more" % (len(alike) - _MOST)] * (len(alike) > _MOST)
-    lines += ["", "Of 3 or 4 runs a side with a noise file of 12 equal runs, of 1 with one of 20"]
+    lines += ["", "Of 3 or 4 runs a side with a noise file of 12 equal runs, of 1 with one of 38"]
     lines += ["(compare --aa); without such a file a change is likely at most."]
     if any(metric.finds for metric in metrics):
         lines.append("From 8 on ranks judge, which assume nothing about noise: they may need more.")

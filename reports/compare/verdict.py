@@ -482,7 +482,7 @@ def _judge(metrics: Sequence[few.Metric], before: int, after: int, settings: Set
     if chance is not None and _certain(settings, before, after):
         return _Judge(chance <= settings.rate, 0, chance)
     usual = settings.chance_evidence_of(min(before, after))
-    least_known = few.KNOWS_OUTLIERS if min(before, after) == 1 else few.KNOWS_LEVELS
+    least_known = few.least_known(min(before, after), settings.rate)
     is_rare = None if usual is None else own > usual and (chance is None or chance <= MOST_CHANCE)
     return _Judge(is_rare, least_known, chance)
 

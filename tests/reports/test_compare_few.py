@@ -209,7 +209,7 @@ class SlowDowns(unittest.TestCase):
 
     def test_one_against_one_with_a_noise_file(self) -> None:
         draw = random.Random(3)
-        for count, word, code in ((20, "regress", 1), (16, "likely worse", 3)):  # runs of the file
+        for count, word, code in ((40, "regress", 1), (20, "likely worse", 3)):  # runs of the file
             settings = known_of(draw, normal, count)
             found = judged(runs_of(draw, 1, normal), runs_of(draw, 1, normal, {0: 1.15}), settings)
             self.assertEqual((verdicts(found)[name_of(0)], found["outcome"]["exit"]), (word, code))
@@ -235,6 +235,16 @@ class SlowDowns(unittest.TestCase):
 
 
 class Noise(unittest.TestCase):
+    def test_how_many_equal_runs_know_how_much_evidence_is_usual(self) -> None:
+        """Of two new runs and 38 equal ones one of the two is the most extreme of all in 1 of 20 cases."""
+        self.assertEqual(
+            [few.least_known(*asked) for asked in ((1, 0.05), (1, 0.1), (3, 0.05))], [38, 18, 12]
+        )
+        machine = Machine(4, 0.002, 0.0)
+        for runs, sides in ((11, []), (12, [2, 3, 4]), (18, [1, 2, 3, 4])):
+            found = noise.of_few(machine.runs(runs), [name_of(0)], Settings(), (1, 2, 3, 4))[1]
+            self.assertEqual(sorted(found), sides)
+
     def test_equal_runs_that_drift_make_no_evidence_enough(self) -> None:
         names = [name_of(m) for m in range(METRICS)]
         for by, drifts in ((0.0, False), (0.006, True)):

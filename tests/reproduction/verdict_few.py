@@ -27,7 +27,7 @@ from reports.compare.statistics import binomial_interval
 Runs = list[RunNumbers]
 CHANGED = (verdict.REGRESS, verdict.IMPROVE)
 METRICS = 40
-NOISE_RUNS, NOISE_RUNS_OF_ONE = 16, 24
+NOISE_RUNS, NOISE_RUNS_OF_ONE = 16, 40
 DRAWS = 100  # of the t of equal runs; compare --aa draws 400
 
 
