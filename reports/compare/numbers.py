@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Dict, Iterable, List, Mapping, Optional, Tuple
+from typing import Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from reports.jsonl import clean
 from reports.moderated import Variance
 from reports.quantity import plural
 
 RATIO, DIFFERENCE = "ratio", "difference"  # what a change is
+_CONDITIONS = 3  # that are named
 
 
 class BadNumbers(ValueError):
@@ -43,6 +44,26 @@ class Number:
     tries: Variance = Variance(0.0, 0.0)
     core_latency_s: Optional[float] = None  # where the cores were
     elsewhere: bool = False  # missing, because the cores were not where the other runs' were
+
+
+def _conditions(texts: Sequence[str]) -> str:
+    """What they share once: "2 MiB, fastest: ring or direct"."""
+    parts = [text.split(", ") for text in texts]
+    if len({len(own) for own in parts}) != 1:
+        return " or ".join(texts)
+    found = []
+    for own in zip(*parts):
+        first, *others = dict.fromkeys(own)
+        key, more = first.rpartition(": ")[0], len(others) + 1 - _CONDITIONS
+        named = [first, *(text.removeprefix(key + ": ") for text in others)][:_CONDITIONS]
+        found.append(" or ".join(named + ["%d more" % more] * (more > 0)))
+    return ", ".join(found)
+
+
+def first_of(numbers: Sequence[Number]) -> Number:
+    """With the conditions of all."""
+    conditions = dict.fromkeys(n.condition for n in numbers if n.condition)
+    return replace(numbers[0], condition=_conditions(list(conditions)))
 
 
 @dataclass(frozen=True)

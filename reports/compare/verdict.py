@@ -23,7 +23,7 @@ from fnmatch import fnmatchcase
 from typing import Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from reports.compare import few, statistics
-from reports.compare.numbers import RATIO, BadNumbers, Number, RunNumbers
+from reports.compare.numbers import RATIO, BadNumbers, Number, RunNumbers, first_of
 from reports.jsonl import clean
 from reports.moderated import Variance, pooled
 from reports.quantity import listing, percent, plural
@@ -49,7 +49,6 @@ MOST_UNEQUAL = 0.5  # between the shares of contended values: then the neighbour
 MOST_HIDDEN = 0.20  # "nothing found" is not said where more than this may be there, or than the least effect
 MOST_NOISE = 0.20  # from run to run; of a metric that moves by more, few runs say nothing
 MOST_CHANCE = 0.1  # of what is likely
-_CONDITIONS = 3  # that are named
 MAX_REPEATS = 100  # the most that is advised
 MAX_LOG = 700.0  # of a ratio; its logarithm fits into a number, it does not
 _CONFIDENCE_Z = 1.9600  # standard normal, 97.5 %
@@ -187,26 +186,6 @@ def values_of(runs: Sequence[RunNumbers], name: str) -> Values:
     contended = sum(n is not None and n.value is not None and n.contended for n in found)
     elsewhere = sum(n is not None and n.elsewhere for n in found)
     return Values(tuple(None if n is None else n.value for n in found), reasons, contended, elsewhere)
-
-
-def _conditions(texts: Sequence[str]) -> str:
-    """What they share once: "2 MiB, fastest: ring or direct"."""
-    parts = [text.split(", ") for text in texts]
-    if len({len(own) for own in parts}) != 1:
-        return " or ".join(texts)
-    found = []
-    for own in zip(*parts):
-        first, *others = dict.fromkeys(own)
-        key, more = first.rpartition(": ")[0], len(others) + 1 - _CONDITIONS
-        named = [first, *(text.removeprefix(key + ": ") for text in others)][:_CONDITIONS]
-        found.append(" or ".join(named + ["%d more" % more] * (more > 0)))
-    return ", ".join(found)
-
-
-def first_of(numbers: Sequence[Number]) -> Number:
-    """With the conditions of all."""
-    conditions = dict.fromkeys(n.condition for n in numbers if n.condition)
-    return replace(numbers[0], condition=_conditions(list(conditions)))
 
 
 def number_of(runs: Sequence[RunNumbers], name: str) -> Number:

@@ -22,7 +22,7 @@ from statistics import median
 from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from reports.compare import verdict
-from reports.compare.numbers import RATIO, Number, RunNumbers
+from reports.compare.numbers import RATIO, Number, RunNumbers, first_of
 from reports.compare.verdict import MOST_HIDDEN, MOST_MISSING, MOST_UNEQUAL, Settings, most_hidden
 from reports.fleet import clusters, families, outliers
 from reports.fleet.families import Family, FamilyCall, Standing
@@ -261,7 +261,7 @@ def _most_common(nodes: Sequence[Node], name: str) -> Number:
             found.setdefault((number.unit, number.better, number.case), []).append(number)
     if not found:
         return verdict.number_of([run for node in nodes for run in node.runs], name)
-    return verdict.first_of(max(found.values(), key=len))
+    return first_of(max(found.values(), key=len))
 
 
 # ------------------------------------------------------------------ one metric

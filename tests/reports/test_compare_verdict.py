@@ -18,7 +18,7 @@ from machines import METRICS, Machine, judged, name_of, verdicts, with_number
 from reports.compare import verdict
 from reports.compare.gpusig import number_of
 from reports.compare.nodes import of_nodes
-from reports.compare.numbers import DIFFERENCE, BadNumbers, Failed, Number
+from reports.compare.numbers import DIFFERENCE, BadNumbers, Failed, Number, first_of
 from reports.compare.provenance import HOSTNAME
 from reports.compare.sides import Side
 from reports.compare.verdict import Settings
@@ -485,9 +485,9 @@ class WrongInput(unittest.TestCase):
             (5, "2 MiB, fastest: ring or direct or bruck or 1 more"),
         ):
             numbers = [Number(1.0, "byte/s", "higher", condition=condition) for condition in of[:count]]
-            self.assertEqual(verdict.first_of(numbers).condition, text)
+            self.assertEqual(first_of(numbers).condition, text)
         numbers = [Number(1.0, "s", "lower", condition=condition) for condition in ("f32", "f32, ring")]
-        self.assertEqual(verdict.first_of(numbers).condition, "f32 or f32, ring")
+        self.assertEqual(first_of(numbers).condition, "f32 or f32, ring")
 
     def test_what_no_pattern_matches_is_no_answer(self) -> None:
         for option, settings in (
