@@ -4,13 +4,12 @@ new runs are held against its runs since the last step, as one in the past is no
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from datetime import timezone
 from typing import List, Sequence, Tuple
 
 from reports.compare import placement, steps, verdict
-from reports.compare.numbers import RATIO, BadNumbers, RunNumbers
+from reports.compare.numbers import BadNumbers, RunNumbers
 from reports.compare.sides import Side
 from reports.compare.steps import Event, Series
 from reports.compare.verdict import Row, Settings
@@ -64,22 +63,17 @@ class History:
         self.events = self._events() if len(self.runs) >= LEAST_NIGHTS else []
 
     def _why_not(self, row: Row) -> str:
-        missing = sum(value is None for value in row.before.values) - row.before.elsewhere
-        if missing > verdict.MOST_MISSING * len(self.runs) or len(row.before.present) < min(
-            LEAST_NIGHTS, len(self.runs)
-        ):
-            return "only %d of %s have a value" % (len(row.before.present), plural(len(self.runs), self.noun))
-        if row.number.scale == RATIO and min(row.before.present) <= 0:
-            return "it has values that are not above 0, which have no ratio"
+        has = sum(value is not None for value in row.places[0])
+        missing = len(self.runs) - has - row.before.elsewhere
+        if missing > verdict.MOST_MISSING * len(self.runs) or has < min(LEAST_NIGHTS, len(self.runs)):
+            above = " above 0" if has < len(row.before.present) else ""
+            return "only %d of %s have a value%s" % (has, plural(len(self.runs), self.noun), above)
         return verdict.differs(self.runs, row.name)
-
-    def _series(self, row: Row) -> Series:
-        scaled = math.log if row.number.scale == RATIO else float
-        return Series([None if v is None else scaled(v) for v in row.before.values], row.threshold)
 
     def _events(self) -> List[Event]:
         """Without steps that came with a neighbour."""
-        found = steps.events({name: self._series(row) for name, row in self.rows.items()}, self.settings.rate)
+        series = {name: Series(row.places[0], row.threshold) for name, row in self.rows.items()}
+        found = steps.events(series, self.settings.rate)
         result = []
         for event in found:
             own = {name: step for name, step in event.steps.items() if not self._by_neighbour(name, event.at)}

@@ -15,7 +15,7 @@ from typing import Callable, Dict, Mapping, Sequence
 
 import workplace  # noqa: F401
 
-from machines import Machine, name_of
+from machines import Machine, name_of, with_number
 from reports.compare import changes, history, history_page, rank_sums, steps
 from reports.compare.numbers import Failed, RunNumbers
 from reports.compare.sides import Side
@@ -133,6 +133,19 @@ class Steps(unittest.TestCase):
             found["unsearched"], [{"name": name_of(9), "reason": "only 20 of 30 nights have a value"}]
         )
         self.assertEqual(found["searched"], 49)
+
+    def test_a_value_of_0_is_missing_on_its_night_alone(self) -> None:
+        side = stepping(7)
+        side.runs[2] = with_number(side.runs[2], name_of(0), value=0.0)
+        found = changes.judge(side, Settings())
+        self.assertEqual((found["unsearched"], found["searched"]), ([], 50))
+        self.assertIn(name_of(0), [number["name"] for number in found["steps"][0]["numbers"]])
+        for night in range(10):
+            side.runs[night] = with_number(side.runs[night], name_of(9), value=0.0)
+        self.assertEqual(
+            changes.judge(side, Settings())["unsearched"],
+            [{"name": name_of(9), "reason": "only 20 of 30 nights have a value above 0"}],
+        )
 
     def test_how_soon_a_lone_number_is_seen(self) -> None:
         """The answer says it, so it has to be so."""
