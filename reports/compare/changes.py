@@ -91,21 +91,21 @@ def _step_json(known: History, row: Row, step: Step) -> Json:
 
 
 def _event_json(known: History, place: int) -> Json:
-    event, (_, end) = known.events[place], _ends_of(known, place)
-    rows = [(known.rows[name], step) for name, step in event.steps.items()]
-    rows.sort(
-        key=lambda one: (
-            not _is_worse(one[0], one[1].after - one[1].before),
-            -abs(one[1].after - one[1].before),
-        )
-    )
+    event = known.events[place]
+
+    def worst_first(one: Tuple[Row, Step]) -> Tuple[int, bool, float]:
+        row, step = one
+        change = step.after - step.before
+        return _WORST_FIRST.index(_verdict(row, step)), not _is_worse(row, change), -abs(change)
+
+    rows = sorted(((known.rows[name], step) for name, step in event.steps.items()), key=worst_first)
     numbers = [_step_json(known, row, step) for row, step in rows]
-    words = [number["verdict"] for number in numbers]
+    later = [level["night"] for level in numbers[0]["levels"] if level["night"] > event.at]
     return {
-        "verdict": next(word for word in _WORST_FIRST if word in words),
+        "verdict": numbers[0]["verdict"],
         "night": event.at,
         "when": known.dates[event.at],
-        "lasts": end - event.at,
+        "lasts": min([*later, len(known.runs)]) - event.at,
         "provenance": _news(known, place),
         "numbers": numbers,
     }
@@ -137,7 +137,8 @@ def news_text(event: Json) -> str:
 
 def event_text(event: Json, nights: int, noun: str) -> str:
     numbers, since = event["numbers"], nights - event["night"]
-    sizes = listing([size_text(number) for number in numbers], _SHOWN)
+    alike = [number for number in numbers if number["verdict"] == event["verdict"]]
+    sizes = listing([size_text(number) for number in alike], _SHOWN)
     if event["verdict"] == OVER:
         return "For %s from %s, and over: %s." % (plural(event["lasts"], noun), event["when"], sizes)
     word = {REGRESS: "Worse", IMPROVE: "Better", CHANGED: "Different"}[event["verdict"]]

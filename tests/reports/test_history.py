@@ -201,6 +201,25 @@ class Answers(unittest.TestCase):
         self.assertLessEqual(len(table.splitlines()), 24)
         self.assertIn(sentence.split(":")[0], table)
 
+    def test_it_lasts_until_its_own_numbers_step_again(self) -> None:
+        """The steps of others in between end nothing."""
+        machine = Machine(11, 0.01, 0.0, metrics=50)
+        first = {metric: 1.1 for metric in range(0, 6)}
+        both = {**first, **{metric: 1.1 for metric in range(10, 16)}}
+        runs = machine.runs(12) + machine.runs(6, first) + machine.runs(4, both)
+        found = changes.judge(nights(runs + machine.runs(8, dict(list(both.items())[6:]))), Settings())
+        self.assertEqual(
+            {step["night"]: step["lasts"] for step in found["steps"] if step["verdict"] != "improve"},
+            {12: 10, 18: 12},
+        )
+        self.assertIn("12, 10 nights", history_page.table(found).replace(date(12), "12"))
+
+    def test_a_sentence_names_the_numbers_that_it_is_true_of(self) -> None:
+        machine = Machine(12, 0.01, 0.0, metrics=50)
+        slower = {**{metric: 1.1 for metric in range(4)}, **{metric: 1 / 1.2 for metric in range(4, 8)}}
+        found = changes.judge(nights(machine.runs(15) + machine.runs(15, slower)), Settings())
+        self.assertRegex(found["outcome"]["sentence"], r"^Worse since .* and 2 more\.$")
+
     def test_what_changed_in_the_night_before_is_named_with_its_night(self) -> None:
         side = stepping()
         runs = nights(side.runs, lambda night: "535" if night < STEP - 1 else "550")
