@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from typing import List, Sequence, Tuple
+from typing import List, Optional, Sequence, Tuple
 
 from reports.compare import provenance, steps
 from reports.compare.answer import number_json
@@ -19,7 +19,8 @@ from reports.jsonl import Json
 from reports.metrics import shortened
 from reports.quantity import listing, percent, plural
 
-SCHEMA, VERSION = "gpusig.history", "1.0.0"
+SCHEMA, VERSION = "gpusig.history", "1.1.0"
+Levels = List[Tuple[int, float]]  # of a number, each with its first night
 OVER, CHANGED, NO_STEP = "over", "changed", "no step"
 _WORST_FIRST = (REGRESS, IMPROVE, CHANGED, OVER)
 _SHOWN = 2  # numbers named in a sentence
@@ -56,23 +57,30 @@ def _is_worse(row: Row, change: float) -> bool:
     return row.number.better in ("higher", "lower") and (change < 0) == (row.number.better == "higher")
 
 
-def _verdict(row: Row, step: Step) -> str:
-    """Of a number: does the change last, and for the better or the worse?"""
-    change, left = step.after - step.before, step.now - step.before
-    if abs(left) < row.threshold or (left < 0) != (change < 0):
-        return OVER
-    if row.number.better not in ("higher", "lower"):
-        return CHANGED
-    return REGRESS if _is_worse(row, change) else IMPROVE
-
-
-def _levels(known: History, name: str) -> List[Tuple[int, float]]:
-    """From which night on the number is at which level."""
+def _levels(known: History, name: str) -> Levels:
     own = [(event.at, event.steps[name]) for event in known.events if name in event.steps]
     return [(0, own[0][1].before), *((at, step.after) for at, step in own)]
 
 
-def _step_json(known: History, row: Row, step: Step) -> Json:
+def _verdict(row: Row, step: Step, later: Levels, over: Optional[int]) -> Tuple[str, Optional[int]]:
+    """Of a number: does the change last, and for the better or the worse? And when it has another level."""
+    change = step.after - step.before
+
+    def is_back(level: float) -> bool:
+        left = level - step.before
+        return abs(left) < row.threshold or (left < 0) != (change < 0)
+
+    if over is None and later and is_back(later[-1][1]):
+        over = next(night for night, level in later if is_back(level))
+    if over is not None:
+        return OVER, over
+    ends = later[0][0] if later else None
+    if row.number.better not in ("higher", "lower"):
+        return CHANGED, ends
+    return REGRESS if _is_worse(row, change) else IMPROVE, ends
+
+
+def _step_json(row: Row, step: Step, levels: Levels, word: str) -> Json:
     number = row.number
     of = math.exp if number.scale == RATIO else float
     return shortened(
@@ -83,31 +91,39 @@ def _step_json(known: History, row: Row, step: Step) -> Json:
             "now": of(step.now),
             "change": row.shown(step.after - step.before),
             "p": step.p,
-            "verdict": _verdict(row, step),
-            "levels": [{"night": night, "value": of(level)} for night, level in _levels(known, row.name)],
+            "verdict": word,
+            "levels": [{"night": night, "value": of(level)} for night, level in levels],
             "values": list(row.before.values),
         }
     )
 
 
-def _event_json(known: History, place: int) -> Json:
+def _event_json(known: History, place: int) -> Optional[Json]:
+    """None where all of it is the end of what an earlier one began."""
     event = known.events[place]
-
-    def worst_first(one: Tuple[Row, Step]) -> Tuple[int, bool, float]:
-        row, step = one
+    found = []
+    for name, step in event.steps.items():
+        row, levels = known.rows[name], _levels(known, name)
+        spells = steps.spells(levels, row.threshold)
+        if event.at in spells.values():
+            continue
+        later = [(night, level) for night, level in levels if night > event.at]
+        word, ends = _verdict(row, step, later, spells.get(event.at))
         change = step.after - step.before
-        return _WORST_FIRST.index(_verdict(row, step)), not _is_worse(row, change), -abs(change)
-
-    rows = sorted(((known.rows[name], step) for name, step in event.steps.items()), key=worst_first)
-    numbers = [_step_json(known, row, step) for row, step in rows]
-    later = [level["night"] for level in numbers[0]["levels"] if level["night"] > event.at]
+        worst_first = _WORST_FIRST.index(word), not _is_worse(row, change), -abs(change)
+        found.append((worst_first, ends, _step_json(row, step, levels, word)))
+    if not found:
+        return None
+    found.sort(key=lambda one: one[0])
+    _, ends, first = found[0]
     return {
-        "verdict": numbers[0]["verdict"],
+        "verdict": first["verdict"],
         "night": event.at,
         "when": known.dates[event.at],
-        "lasts": min([*later, len(known.runs)]) - event.at,
+        "lasts": (ends or len(known.runs)) - event.at,
+        "until": known.dates[ends] if ends else None,
         "provenance": _news(known, place),
-        "numbers": numbers,
+        "numbers": [number for _, _, number in found],
     }
 
 
@@ -140,7 +156,8 @@ def event_text(event: Json, nights: int, noun: str) -> str:
     alike = [number for number in numbers if number["verdict"] == event["verdict"]]
     sizes = listing([size_text(number) for number in alike], _SHOWN)
     if event["verdict"] == OVER:
-        return "For %s from %s, and over: %s." % (plural(event["lasts"], noun), event["when"], sizes)
+        lasted = plural(event["lasts"], noun)
+        return "For %s from %s, and over since %s: %s." % (lasted, event["when"], event["until"], sizes)
     word = {REGRESS: "Worse", IMPROVE: "Better", CHANGED: "Different"}[event["verdict"]]
     return "%s since %s (%d of %s): %s." % (word, event["when"], since, plural(nights, noun), sizes)
 
@@ -234,7 +251,8 @@ def judge(side: Side, settings: Settings) -> Json:
             math.log(change["change"]) if change["scale"] == RATIO else change["change"]
         )
 
-    events = sorted((_event_json(known, place) for place in range(len(known.events))), key=worst_first)
+    found = [_event_json(known, place) for place in range(len(known.events))]
+    events = sorted((event for event in found if event), key=worst_first)
     first = known.runs[0]
     return {
         "schema": SCHEMA,

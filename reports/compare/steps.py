@@ -258,6 +258,26 @@ def events(series: Mapping[str, Series], rate: float) -> List[Event]:
     return sorted(result, key=lambda event: event.at)
 
 
+# ------------------------------------------------------------------ which ended
+
+
+def spells(levels: Sequence[Tuple[int, float]], least: float) -> Dict[int, int]:
+    """From when to when: levels that were shorter than the one before and ended with that one. Such an end is
+    no step of its own."""
+    found: Dict[int, int] = {}
+    past: List[Tuple[int, float]] = []
+    for night, level in levels:
+        for place in range(len(past) - 1, 0, -1):
+            (since, before), (began, _) = past[place - 1 : place + 1]
+            if abs(level - before) < least and night - began < min(_LONGEST + 1, began - since):
+                found.update({first: night for first, _ in past[place:]})
+                del past[place:]
+                break
+        else:
+            past.append((night, level))
+    return found
+
+
 # ------------------------------------------------------------------ what can be seen
 
 

@@ -86,13 +86,30 @@ class Steps(unittest.TestCase):
             alarms = sum(bool(steps.events(noise(draw), 0.05)) for _ in range(trials))
             self.assertLessEqual(alarms, 0.15 * trials, kind)
 
-    def test_a_level_that_ended_is_found_between_equal_ones(self) -> None:
-        found = changes.judge(stepping(3, last=24), Settings())
-        self.assertEqual(found["outcome"]["exit"], 0)
-        over = [step for step in found["steps"] if step["verdict"] == "over"]
-        self.assertEqual([(step["night"], step["lasts"]) for step in over], [(STEP, 6)])
-        back = [step for step in found["steps"] if step["verdict"] == "improve"]
-        self.assertEqual([step["night"] for step in back], [24])
+    def test_a_level_that_ended_is_one_event_and_no_alarm(self) -> None:
+        """Nor is its end, which is for the worse where the level was better."""
+        for factor in (1.05, 1 / 1.05):
+            found = changes.judge(stepping(3, {metric: factor for metric in range(6)}, last=24), Settings())
+            self.assertEqual(found["outcome"]["exit"], 0)
+            self.assertEqual(
+                [(step["verdict"], step["night"], step["lasts"], step["until"]) for step in found["steps"]],
+                [("over", STEP, 6, date(24))],
+            )
+            said = "For 6 nights from %s, and over since %s: " % (date(STEP), date(24))
+            self.assertTrue(found["outcome"]["reasons"][0].startswith(said), found["outcome"])
+
+    def test_the_end_of_a_level_is_a_step_unless_that_was_shorter_than_the_one_before(self) -> None:
+        """Levels in logarithms, each with its first night: which are spells, and when they ended."""
+        for levels, spells in (
+            ([(0, 0.0), (12, -0.2), (16, 0.01)], {12: 16}),
+            ([(0, 0.0), (12, -0.2), (16, 0.05)], {}),
+            ([(0, 0.0), (5, -0.2), (25, 0.0)], {}),
+            ([(0, 0.0), (40, -0.2), (71, 0.0)], {}),
+            ([(0, 0.0), (12, -0.1), (16, -0.2), (20, 0.0)], {12: 20, 16: 20}),
+            ([(0, 0.0), (12, -0.2), (16, 0.0), (20, -0.2)], {12: 16}),
+            ([(0, 0.0), (5, -0.2), (21, 0.0), (24, -0.2)], {21: 24}),
+        ):
+            self.assertEqual(steps.spells(levels, 0.02), spells, levels)
 
     def test_a_step_that_matters_less_than_asked_is_none(self) -> None:
         side = stepping(4, {metric: 1.05 for metric in range(50)})
@@ -209,8 +226,8 @@ class Answers(unittest.TestCase):
         runs = machine.runs(12) + machine.runs(6, first) + machine.runs(4, both)
         found = changes.judge(nights(runs + machine.runs(8, dict(list(both.items())[6:]))), Settings())
         self.assertEqual(
-            {step["night"]: step["lasts"] for step in found["steps"] if step["verdict"] != "improve"},
-            {12: 10, 18: 12},
+            [(step["verdict"], step["night"], step["lasts"]) for step in found["steps"]],
+            [("regress", 18, 12), ("over", 12, 10)],
         )
         self.assertIn("12, 10 nights", history_page.table(found).replace(date(12), "12"))
 
