@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 import math
-from typing import List, Optional, Sequence, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple
 
 from reports.compare import provenance, steps
-from reports.compare.answer import number_json
+from reports.compare.answer import label_of, number_json
 from reports.compare.history import LEAST_NIGHTS, History
 from reports.compare.numbers import RATIO, failed_in
 from reports.compare.sides import Side
@@ -180,6 +180,19 @@ def _wrong_results(known: History) -> str:
     )
 
 
+def _gone(known: History) -> List[str]:
+    """What is not measured any more."""
+    labels: Dict[int, List[str]] = {}
+    for row, since in known.gone:
+        labels.setdefault(since, []).append(label_of(row))
+    nights = len(known.runs)
+    return [
+        "No value since %s (%d of %s): %s."
+        % (known.dates[since], nights - since, plural(nights, known.noun), listing(labels[since], _SHOWN))
+        for since in sorted(labels)
+    ]
+
+
 def _too_few(known: History) -> str:
     numbers = max(1, len(known.rows) + len(known.unsearched))
     return "%s, and no step is looked for in fewer than %d; one number of %d alone shows from %d on." % (
@@ -191,6 +204,8 @@ def _too_few(known: History) -> str:
 
 
 def _none(known: History, events: Sequence[Json]) -> str:
+    if not known.rows:
+        return "No number has enough values."
     return "No step%s: each of %s keeps its level over %s, %s to %s." % (
         " for the worse" if events else "",
         plural(len(known.rows), "number"),
@@ -216,19 +231,17 @@ def _seen(known: History) -> str:
 def _outcome(known: History, events: Sequence[Json]) -> Json:
     """Events are worst first."""
     nights, noun = len(known.runs), known.noun
-    said = [text for event in events for text in _texts(event, nights, noun)]
+    said, gone = [text for event in events for text in _texts(event, nights, noun)], _gone(known)
     word, code = NO_STEP, 0
     if events and events[0]["verdict"] == REGRESS:
-        word, code = REGRESS, 1
-    elif nights < LEAST_NIGHTS or not known.rows:
-        word, code, said = (
-            INCONCLUSIVE,
-            3,
-            [_too_few(known) if nights < LEAST_NIGHTS else "No number has enough values."],
-        )
+        word, code, said = REGRESS, 1, [*said, *gone]
+    elif nights < LEAST_NIGHTS:
+        word, code, said = INCONCLUSIVE, 3, [_too_few(known), *gone]
+    elif gone or not known.rows:
+        word, code, said = INCONCLUSIVE, 3, [*gone, *(said or [_none(known, events)])]
     elif not events or events[0]["verdict"] == OVER:
         said.insert(0, _none(known, events))
-    elif events:
+    else:
         word = str(events[0]["verdict"])
     wrong = _wrong_results(known)
     if wrong:
@@ -272,5 +285,14 @@ def judge(side: Side, settings: Settings) -> Json:
         "left_out": list(side.left_out),
         "searched": len(known.rows),
         "unsearched": [{"name": name, "reason": reason} for name, reason in known.unsearched.items()],
+        "gone": [
+            {
+                "name": row.name,
+                "label": label_of(row),
+                "since": known.dates[since],
+                "reason": row.before.reasons[since] or "not above 0",
+            }
+            for row, since in known.gone
+        ],
         "steps": events,
     }

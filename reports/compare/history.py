@@ -60,6 +60,7 @@ class History:
         rows = verdict.rows_of(self.runs, [], names, settings, False)
         self.unsearched = {row.name: reason for row in rows for reason in [self._why_not(row)] if reason}
         self.rows = {row.name: row for row in rows if row.name not in self.unsearched}
+        self.gone = [(row, since) for row in rows for since in [self._gone_since(row)] if since]
         self.events = self._events() if len(self.runs) >= LEAST_NIGHTS else []
 
     def _why_not(self, row: Row) -> str:
@@ -69,6 +70,15 @@ class History:
             above = " above 0" if has < len(row.before.present) else ""
             return "only %d of %s have a value%s" % (has, plural(len(self.runs), self.noun), above)
         return verdict.differs(self.runs, row.name)
+
+    def _gone_since(self, row: Row) -> int:
+        """The first of the last nights, in all of which a number that most nights before had has no value; 0
+        where there are none."""
+        elsewhere = [row.name in run.numbers and run.numbers[row.name].elsewhere for run in self.runs]
+        has = [one or value is not None for one, value in zip(elsewhere, row.places[0])]
+        since = max((night + 1 for night, one in enumerate(has) if one), default=0)
+        was_usual = sum(has) >= max(steps.LEAST, since / 2)
+        return since if was_usual and len(has) - since >= steps.LEAST else 0
 
     def _events(self) -> List[Event]:
         """Without steps that came with a neighbour."""

@@ -162,7 +162,8 @@ def _about(known: Json) -> str:
 
 
 def _left(known: Json) -> List[str]:
-    """What was not looked at."""
+    """What was not looked at, and why there is nothing."""
+    gone = ["%s (%s)" % (own["name"], own["reason"]) for own in known["gone"]]
     unsearched = ["%s (%s)" % (own["name"], own["reason"]) for own in known["unsearched"]]
     said = "No step is looked for in %s: %s." % (
         plural(len(unsearched), "number"),
@@ -172,7 +173,8 @@ def _left(known: Json) -> List[str]:
         plural(len(known["left_out"]), known["noun"] + " is", known["noun"] + "s are"),
         listing(known["left_out"], _UNSEARCHED),
     )
-    return [said] * bool(unsearched) + [runs] * bool(known["left_out"])
+    why = "No value any more: %s." % listing(gone, _UNSEARCHED)
+    return [why] * bool(gone) + [said] * bool(unsearched) + [runs] * bool(known["left_out"])
 
 
 def _page(history: Json, drawn: bool) -> Page:

@@ -55,6 +55,15 @@ def stepping(
     return nights(runs, lambda night: "535" if night < STEP else "550")
 
 
+def vanishing(runs: Sequence[RunNumbers], names: Sequence[str], first: int) -> Side:
+    """These numbers are in no run from night `first` on."""
+    side = nights(runs)
+    for night in range(first, len(runs)):
+        kept = {name: own for name, own in side.runs[night].numbers.items() if name not in names}
+        side.runs[night] = replace(side.runs[night], numbers=kept)
+    return side
+
+
 class Steps(unittest.TestCase):
     def test_the_p_of_a_split_is_exact(self) -> None:
         """Against all choices of a few nights among ten."""
@@ -267,6 +276,37 @@ class Answers(unittest.TestCase):
             found["sentence"],
             "11 nights, and no step is looked for in fewer than 12; one number of 50 alone shows from 19 on.",
         )
+
+    def test_numbers_that_vanish_are_told(self) -> None:
+        equal = Machine(8, 0.01, 0.0, metrics=50).runs(30)
+        gone = [name_of(metric) for metric in range(46, 50)]
+        for first, names in ((20, gone), (27, gone), (28, [])):
+            found = changes.judge(vanishing(equal, gone, first), Settings())
+            outcome = found["outcome"]
+            self.assertEqual([own["name"] for own in found["gone"]], names)
+            self.assertEqual(
+                (outcome["verdict"], outcome["exit"]), ("inconclusive", 3) if names else ("no step", 0)
+            )
+            text = r"^No value since %s \(%d of 30 nights\): .* and 2 more\.$" % (date(first), NIGHTS - first)
+            (self.assertRegex if names else self.assertNotRegex)(outcome["sentence"], text)
+            self.assertRegex([outcome["sentence"], *outcome["reasons"]][bool(names)], "^No step")
+            self.assertEqual("no such number in this run" in history_page.table(found), bool(names))
+
+    def test_a_step_for_the_worse_is_told_before_numbers_that_vanish(self) -> None:
+        found = changes.judge(vanishing(stepping(8).runs, [name_of(49)], 25), Settings())["outcome"]
+        self.assertEqual((found["verdict"], found["exit"]), ("regress", 1))
+        self.assertTrue(any(text.startswith("No value since %s" % date(25)) for text in found["reasons"]))
+
+    def test_what_few_nights_have_or_whose_cores_are_elsewhere_does_not_vanish(self) -> None:
+        equal = nights(Machine(8, 0.01, 0.0, metrics=50).runs(30)).runs
+        for night in range(NIGHTS):
+            rare, moved = name_of(48), name_of(49)
+            if night not in (3, 9, 15):
+                equal[night] = with_number(equal[night], rare, value=None, reason="skipped")
+            if night >= 26:
+                equal[night] = with_number(equal[night], moved, value=None, reason="cores", elsewhere=True)
+        found = changes.judge(Side("nights", equal), Settings())
+        self.assertEqual((found["gone"], found["outcome"]["exit"]), ([], 0))
 
     def test_wrong_results_come_first(self) -> None:
         side = nights(Machine(8, 0.01, 0.0, metrics=50).runs(30))
