@@ -206,7 +206,7 @@ def _too_few(known: History) -> str:
 def _none(known: History, events: Sequence[Json]) -> str:
     if not known.rows:
         return "No number has enough values."
-    return "No step%s: each of %s keeps its level over %s, %s to %s." % (
+    return "No step%s shows in %s over %s, %s to %s." % (
         " for the worse" if events else "",
         plural(len(known.rows), "number"),
         plural(len(known.runs), known.noun),

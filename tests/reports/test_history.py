@@ -268,7 +268,7 @@ class Answers(unittest.TestCase):
         self.assertEqual((found["verdict"], found["exit"]), ("no step", 0))
         self.assertEqual(
             found["sentence"],
-            "No step: each of 50 numbers keeps its level over 30 nights, %s to %s." % (date(0), date(29)),
+            "No step shows in 50 numbers over 30 nights, %s to %s." % (date(0), date(29)),
         )
         found = changes.judge(nights(machine.runs(11)), Settings())["outcome"]
         self.assertEqual((found["verdict"], found["exit"]), ("inconclusive", 3))
@@ -289,7 +289,7 @@ class Answers(unittest.TestCase):
             )
             text = r"^No value since %s \(%d of 30 nights\): .* and 2 more\.$" % (date(first), NIGHTS - first)
             (self.assertRegex if names else self.assertNotRegex)(outcome["sentence"], text)
-            self.assertRegex([outcome["sentence"], *outcome["reasons"]][bool(names)], "^No step")
+            self.assertRegex([outcome["sentence"], *outcome["reasons"]][bool(names)], "^No step shows")
             self.assertEqual("no such number in this run" in history_page.table(found), bool(names))
 
     def test_a_step_for_the_worse_is_told_before_numbers_that_vanish(self) -> None:
