@@ -11,7 +11,7 @@ import unittest
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from itertools import combinations
-from typing import Callable, Dict, Mapping, Sequence
+from typing import Callable, Dict, Mapping, Sequence, Tuple
 
 import workplace  # noqa: F401
 
@@ -53,6 +53,12 @@ def stepping(
     machine = Machine(seed, 0.01, shared, metrics=50)
     runs = machine.runs(STEP) + machine.runs(last - STEP, slower) + machine.runs(NIGHTS - last)
     return nights(runs, lambda night: "535" if night < STEP else "550")
+
+
+def levels(draw: random.Random, path: Sequence[Tuple[float, int]], sigma: float) -> Series:
+    """Logarithms of levels, each of so many nights."""
+    values = [math.log(value) + sigma * draw.gauss(0, 1) for value, count in path for _ in range(count)]
+    return Series(values, 0.02)
 
 
 def vanishing(runs: Sequence[RunNumbers], names: Sequence[str], first: int) -> Side:
@@ -119,6 +125,58 @@ class Steps(unittest.TestCase):
             ([(0, 0.0), (5, -0.2), (21, 0.0), (24, -0.2)], {21: 24}),
         ):
             self.assertEqual(steps.spells(levels, 0.02), spells, levels)
+
+    def test_steps_of_different_nights_keep_their_own(self) -> None:
+        """Also where a number steps twice the same way, and where values do not scatter at all."""
+        twice = ((1.0, 12), (0.8, 5), (0.64, 13))
+        once, back = ((1.0, 14), (0.8, 16)), ((1.0, 12), (0.8, 5), (1.0, 13))
+        for first, second, count, nights in (
+            (twice, once, 12, {12: 6, 14: 12, 17: 6}),
+            (twice, back, 6, {12: 12, 17: 12}),
+            (twice, ((1.0, 14), (0.8, 5), (1.0, 11)), 12, {12: 6, 14: 12, 17: 6, 19: 12}),
+            (twice, once, 1, {12: 6, 14: 1, 17: 6}),
+            (((1.0, 12), (0.8, 18)), ((1.0, 17), (0.8, 13)), 6, {12: 6, 17: 6}),
+        ):
+            for seed, sigma in ((1, 0.0), (2, 0.002), (3, 0.002)):
+                draw = random.Random(seed)
+                paths = {"first": (first, 6), "second": (second, count), "none": (((1.0, 30),), 45 - count)}
+                series = {
+                    "%s %d" % (kind, number): levels(draw, path, sigma)
+                    for kind, (path, numbers) in paths.items()
+                    for number in range(numbers)
+                }
+                found = steps.events(series, 0.05)
+                told = {event.at: len(event.steps) for event in found}
+                self.assertEqual(told, nights, (first, second, sigma))
+
+    def test_a_lone_number_is_no_surer_beside_others_that_step(self) -> None:
+        draw = random.Random(3)
+        series = {str(number): levels(draw, ((1.0, 15), (0.8, 15)), 0.01) for number in range(20)}
+        series.update({"quiet %d" % number: levels(draw, ((1.0, 30),), 0.01) for number in range(30)})
+        series["late"] = Series([math.sin(night) + 100 * (night >= 26) for night in range(NIGHTS)], 0.02)
+        self.assertEqual([event.at for event in steps.events(series, 0.05)], [15])
+
+    def test_both_ends_of_a_level_are_steps_or_neither(self) -> None:
+        """One of them alone may be told with others."""
+        draw = random.Random(0)
+        series = {str(n): levels(draw, ((1.0, 15), (0.8, 4), (0.64, 11)), 0.002) for n in range(20)}
+        series.update(
+            {"back %d" % n: levels(draw, ((1.0, 15), (0.8, 4), (1.0, 11)), 0.002) for n in range(20)}
+        )
+        series.update({"quiet %d" % n: levels(draw, ((1.0, 30),), 0.002) for n in range(11)})
+        for event in steps.events(series, 0.05):
+            for step in event.steps.values():
+                self.assertGreater(abs(step.after - step.before), 0.1)
+
+    def test_numbers_that_do_not_step_are_seldom_named(self) -> None:
+        trials, draw, named = level.seeds(10, 60, 300), random.Random(1), 0
+        for _ in range(trials):
+            series = {str(n): levels(draw, ((1.0, 30),), 0.02) for n in range(50)}
+            series["one"] = levels(draw, ((1.0, 12), (0.8, 18)), 0.02)
+            found = {name for event in steps.events(series, 0.05) for name in event.steps}
+            self.assertIn("one", found)
+            named += len(found) > 1
+        self.assertLessEqual(named, level.most(trials, 0.05))
 
     def test_a_step_that_matters_less_than_asked_is_none(self) -> None:
         side = stepping(4, {metric: 1.05 for metric in range(50)})
