@@ -4,7 +4,7 @@ nights."""
 
 from __future__ import annotations
 
-from typing import Any, List
+from typing import Any, Dict, List, Sequence
 
 from reports.blocks import (
     PAGE,
@@ -35,6 +35,7 @@ _MOST = (20, 400)  # rows in a terminal and on a page
 _OF_EVENT = (6, 200)  # numbers of a step
 _UNSEARCHED = 6
 _WIDTH, _HEIGHT, _EDGE = 300, 44, 6
+_BEYOND = 2  # times what the levels differ by, as far as which values are drawn in their place
 _ICONS = {REGRESS: "!", IMPROVE: "+", CHANGED: "?", OVER: "=", NO_STEP: "✓", INCONCLUSIVE: "?"}
 _LOOKS = {CHANGED: INCONCLUSIVE, OVER: "equivalent", NO_STEP: "no-regression"}
 _ARROWS = {"higher": " ↑", "lower": " ↓"}
@@ -50,7 +51,11 @@ _METHOD = (
         "The first night of the new level: where the values are nearest to the medians of both levels. "
         "Numbers that step at about the same night step in the one that most of them tell.",
     ),
-    ("Levels", "Medians of the nights before and after, up to the number's other steps."),
+    (
+        "Levels",
+        "Medians of the nights before and after, up to the number's other steps. A night that is further off "
+        "than twice what they differ by is drawn at the edge.",
+    ),
     (
         "New then",
         "What all nights of the new level have recorded and none of the old one. It may be the cause.",
@@ -61,7 +66,9 @@ _METHOD = (
 def _strip(number: Json, known: Json) -> Any:
     """Every night as a dot, and the levels as lines."""
     values = [value for value in number["values"] if value is not None]
-    low, high = min(values), max(values)
+    levels = [level["value"] for level in number["levels"]]
+    beyond = _BEYOND * (max(levels) - min(levels))
+    low, high = max(min(values), min(levels) - beyond), min(max(values), max(levels) + beyond)
     nights = len(number["values"])
     label = "%s, %s: %s before, %s after" % (
         number["label"],
@@ -75,9 +82,11 @@ def _strip(number: Json, known: Json) -> Any:
         return _EDGE + (_WIDTH - 2 * _EDGE) * (night + 0.5) / nights
 
     def y(value: float) -> float:
+        value = min(max(value, low), high)
         return _HEIGHT - _EDGE - (_HEIGHT - 2 * _EDGE) * ((value - low) / (high - low) if high > low else 0.5)
 
-    ends = [level["night"] for level in number["levels"][1:]] + [nights]
+    last = max(night for night, value in enumerate(number["values"]) if value is not None)
+    ends = [level["night"] for level in number["levels"][1:]] + [last + 1]
     for place, (level, end) in enumerate(zip(number["levels"], ends)):
         canvas.line(
             x(level["night"] - 0.5),
@@ -102,17 +111,16 @@ def _change(number: Json) -> str:
     return "%+.1f %%" % (100 * (number["change"] - 1))
 
 
-def _row(number: Json, known: Json, drawn: bool) -> Row:
+def _row(number: Json, event: Json, known: Json, drawn: bool) -> Row:
     return row(
         Cell(
             number["label"] + _ARROWS.get(number["better"], ""),
             number["condition"] if drawn else "",
             title=number["name"],
         ),
-        *(human(number[level], number["unit"]) for level in ("before", "after")),
-        _change(number),
-        Cell(drawing=_strip(number, known) if drawn else ""),
-        "over" if number["verdict"] == OVER else "",
+        *(Cell(human(number[level], number["unit"]), css="median") for level in ("before", "after")),
+        Cell(_change(number), "over" if number["verdict"] == OVER != event["verdict"] else "", css="says"),
+        Cell(drawing=_strip(number, known) if drawn else "", css="drawing"),
         css="metric",
     )
 
@@ -121,25 +129,22 @@ def _rows(known: Json, drawn: bool) -> List[Any]:
     rows: List[Any] = []
     for event in known["steps"]:
         news = news_text(event)
-        rows.append(
-            Head(
-                "%s, %s" % (event["when"], plural(event["lasts"], known["noun"])),
-                "new then: " + news if news else "",
-            )
-        )
+        lasts = plural(event["lasts"], known["noun"])
+        over = " and over since %s" % event["until"] if event["verdict"] == OVER else ""
+        rows.append(Head("%s, %s%s" % (event["when"], lasts, over), "new then: " + news if news else ""))
         most = _OF_EVENT[drawn]
-        rows += [_row(number, known, drawn) for number in event["numbers"][:most]]
+        rows += [_row(number, event, known, drawn) for number in event["numbers"][:most]]
         more = len(event["numbers"]) - most
-        rows += [row("and %d more" % more, "", "", "", "", "")] * (more > 0)
+        rows += [row("and %d more" % more, "", "", "", "")] * (more > 0)
     return rows
 
 
 def _steps(known: Json, drawn: bool) -> List[Any]:
     heads = [
         Column("number"),
-        *columns("before", "after", "change", css=""),
+        *columns("before", "after", css=""),
+        Column("change", "says"),
         Column("every " + known["noun"], "word drawing", drawn=True),
-        Column("", "word"),
     ]
     return (
         [Table("Steps, the worst first", heads, _rows(known, drawn), "judged", _MOST)]
@@ -161,20 +166,27 @@ def _about(known: Json) -> str:
     )
 
 
+def _whys(numbers: Sequence[Json]) -> str:
+    """Which numbers, by the reason why there is nothing of them."""
+    names: Dict[str, List[str]] = {}
+    for number in numbers:
+        names.setdefault(number["reason"], []).append(number["name"])
+    return "; ".join("%s (%s)" % (listing(own, _UNSEARCHED), why) for why, own in names.items())
+
+
 def _left(known: Json) -> List[str]:
     """What was not looked at, and why there is nothing."""
-    gone = ["%s (%s)" % (own["name"], own["reason"]) for own in known["gone"]]
-    unsearched = ["%s (%s)" % (own["name"], own["reason"]) for own in known["unsearched"]]
-    said = "No step is looked for in %s: %s." % (
-        plural(len(unsearched), "number"),
-        listing(unsearched, _UNSEARCHED),
-    )
+    unsearched = plural(len(known["unsearched"]), "number")
     runs = "%s left out: %s." % (
         plural(len(known["left_out"]), known["noun"] + " is", known["noun"] + "s are"),
         listing(known["left_out"], _UNSEARCHED),
     )
-    why = "No value any more: %s." % listing(gone, _UNSEARCHED)
-    return [why] * bool(gone) + [said] * bool(unsearched) + [runs] * bool(known["left_out"])
+    return [
+        *["No value any more: %s." % _whys(known["gone"])] * bool(known["gone"]),
+        *["No step is looked for in %s: %s." % (unsearched, _whys(known["unsearched"]))]
+        * bool(known["unsearched"]),
+        *[runs] * bool(known["left_out"]),
+    ]
 
 
 def _page(history: Json, drawn: bool) -> Page:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 import unittest
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
@@ -348,7 +349,7 @@ class Answers(unittest.TestCase):
             text = r"^No value since %s \(%d of 30 nights\): .* and 2 more\.$" % (date(first), NIGHTS - first)
             (self.assertRegex if names else self.assertNotRegex)(outcome["sentence"], text)
             self.assertRegex([outcome["sentence"], *outcome["reasons"]][bool(names)], "^No step shows")
-            self.assertEqual("no such number in this run" in history_page.table(found), bool(names))
+            self.assertEqual("no such number" in history_page.table(found), bool(names))
 
     def test_a_step_for_the_worse_is_told_before_numbers_that_vanish(self) -> None:
         found = changes.judge(vanishing(stepping(8).runs, [name_of(49)], 25), Settings())["outcome"]
@@ -411,6 +412,17 @@ class Answers(unittest.TestCase):
         numbers = sum(len(step["numbers"]) for step in found["steps"])
         self.assertEqual(page.count("<circle"), numbers * NIGHTS)
         self.assertIn("driver: device driver 535 -&gt; 550", page)
+
+    def test_a_strip_shows_its_step_beside_a_night_that_is_far_off_and_ends_with_the_values(self) -> None:
+        machine = Machine(1, 0.01, 0.0, metrics=50)
+        runs = machine.runs(4) + machine.runs(1, {0: 100.0}) + machine.runs(10) + machine.runs(15, SIX)
+        found = changes.judge(vanishing(runs, [name_of(0)], 27), Settings())
+        number = next(own for own in found["steps"][0]["numbers"] if own["name"] == name_of(0))
+        drawn = str(history_page._strip(number, found))
+        lines = re.findall(r'd="M(\S+) (\S+?)H(\S+?)"', drawn)
+        (_, before, _), (_, after, end) = [tuple(map(float, line)) for line in lines]
+        self.assertGreater(after - before, history_page._HEIGHT / 8)
+        self.assertAlmostEqual(end, max(float(x) for x in re.findall('cx="(.*?)"', drawn)), delta=6)
 
 
 class Baseline(unittest.TestCase):
