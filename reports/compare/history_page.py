@@ -44,7 +44,7 @@ _METHOD = (
         "Step",
         "A number's nights are split where the rank sums of both parts differ most; its p is Mann and "
         "Whitney's times the number of places, adjusted by Benjamini and Hochberg over all numbers. Of "
-        "equal nights %s of histories show a step, whatever the distribution.",
+        "equal nights at most %s of histories show a step, whatever the distribution.",
     ),
     (
         "Night",

@@ -121,10 +121,29 @@ def found_table(trials: int = 200) -> None:
     print()
 
 
-def _slower(values: Values, numbers: int, after: int) -> Values:
+def named_table() -> None:
+    """Where some numbers step by a fifth: is another one named, or another night?"""
+    print("| noise | one of 50: others named | other nights | six of 50: others named | other nights |")
+    print("|---|---|---|---|---|")
+    for kind in KINDS:
+        cells = []
+        for slow in (1, 6):
+            draw, named, elsewhere = random.Random(kind), 0, 0
+            for _ in range(TRIALS):
+                after = draw.randint(5, NIGHTS - 5)
+                found = ours(_slower(noise(kind, draw), slow, after, 0.8))
+                near = _near(found, NIGHTS - after)
+                named += any(int(name) >= slow for name in near)
+                elsewhere += any(abs(at - NIGHTS + after) > 1 for _, at in found)
+            cells += [rate(named, TRIALS), rate(elsewhere, TRIALS)]
+        print(f"| {kind} | " + " | ".join(cells) + " |")
+    print()
+
+
+def _slower(values: Values, numbers: int, after: int, factor: float = 0.95) -> Values:
     return {
         name: [
-            v + math.log(0.95) * (int(name) < numbers and night >= NIGHTS - after)
+            v + math.log(factor) * (int(name) < numbers and night >= NIGHTS - after)
             for night, v in enumerate(own)
         ]
         for name, own in values.items()
@@ -177,6 +196,7 @@ def simulated_table(folder: Path, trials: int = 200) -> None:
 def main(given: list[str]) -> int:
     alarm_table()
     found_table()
+    named_table()
     wrong = make(Path(given[0]), *([int(word) for word in given[1:4]] or [60, 20, 2]))
     if wrong:
         print("\n".join(wrong[:5]), file=sys.stderr)
