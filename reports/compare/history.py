@@ -1,24 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A history: many runs of one machine in the order of time, such as one a night, and the steps in it. A few
-new runs are held against its runs since the last step, as one in the past is no noise."""
+new runs are held against its runs since the last step, as one in the past is no noise, and not against the
+last ones that have just become different."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from datetime import timezone
-from typing import List, Sequence, Tuple
+from typing import Dict, List, Sequence, Tuple
 
 from reports.compare import placement, steps, verdict
+from reports.compare.answer import label_of
 from reports.compare.numbers import BadNumbers, RunNumbers
 from reports.compare.sides import Side
 from reports.compare.steps import Event, Series
 from reports.compare.verdict import Row, Settings
 from reports.moment import moment
-from reports.quantity import percent, plural
+from reports.quantity import listing, percent, plural
 
 LEAST_NIGHTS = 12  # in fewer no step is looked for
 FEW = 7  # runs that are held against a history; with more both are sides of a comparison
 MAX_NUMBERS = 1000
+_APART = 0.9  # of the values before
+_CHANGED = (verdict.REGRESS, verdict.IMPROVE, *verdict.LIKELY)
 
 
 # ------------------------------------------------------------------ nights
@@ -119,17 +124,52 @@ def before(before: Side, after: Side) -> Side:
 
 
 def baseline(before: Side, after: Side, settings: Settings) -> Side:
-    """Where few runs are held against many: those since the last step."""
+    """Where few runs are held against many: those since the last step, without the last ones where these have
+    another level that is too young to be a baseline."""
     runs = in_order(before.runs)
     if len(after.runs) > FEW or len(runs) < LEAST_NIGHTS:
         return before
     known = History(before, settings)
-    if not known.events:
+    first = max((event.at for event in known.events if len(runs) - event.at > FEW), default=0)
+    young = [event for event in known.events if event.at > first]
+    if young and young[0].at - first < LEAST_NIGHTS:  # there is no other baseline
+        first, young = young[-1].at, []
+    recent = _recent(known, first, young, settings)
+    aside = max(recent.values(), default=0)
+    if not first and not aside:
         return before
-    last = known.events[-1].at
-    said = "Of %s the %d since the step of %s are the baseline." % (
-        plural(len(runs), known.noun),
-        len(runs) - last,
-        known.dates[last],
-    )
-    return replace(before, runs=runs[last:], notes=[*before.notes, said])
+    said, count = [], plural(len(runs), known.noun)
+    if first:
+        said.append(
+            "Of %s the %d since the step of %s are the baseline."
+            % (count, len(runs) - first - aside, known.dates[first])
+        )
+    if aside:
+        names = [label_of(known.rows[name]) for name in recent]
+        last = "last %d of %s are" % (aside, count) if aside > 1 else "last of %s is" % count
+        said.append("The %s set aside: %s had another level." % (last, listing(names, 1)))
+    return replace(before, runs=runs[first : len(runs) - aside], notes=[*before.notes, *said])
+
+
+def _recent(known: History, first: int, young: Sequence[Event], settings: Settings) -> Dict[str, int]:
+    """The numbers that had another level in the last 1 to FEW runs, what moved most first, and in how many:
+    by a step, or because the verdict on such a side is that it changed, in each of them, with a p for FEW
+    places. LEAST_NIGHTS are left. What was called changed is no noise."""
+    count = len(known.runs)
+    found = {name: (0.0, count - event.at) for event in young for name in event.steps}
+    for last in range(1, min(FEW, count - first - LEAST_NIGHTS) + 1):
+        sides = known.runs[first:-last], known.runs[-last:]
+        for row in verdict.judged(verdict.rows_of(*sides, list(known.rows), settings), settings):
+            if row.verdict in _CHANGED and (row.adjusted or 0.0) < settings.rate / FEW and _is_apart(row):
+                half = abs((row.change or 0.0) - (row.low or 0.0))
+                told = abs(row.change or 0.0) / half if half else math.inf
+                found[row.name] = max(found.get(row.name, (0.0, last)), (told, last))
+    return {name: found[name][1] for name in sorted(found, key=lambda name: -found[name][0])}
+
+
+def _is_apart(row: Row) -> bool:
+    """Whether each value after is beyond nearly all before: an accident among a few runs is no level."""
+    before, after = row.scaled
+    if (row.change or 0.0) > 0:
+        return sum(value < min(after) for value in before) >= _APART * len(before)
+    return sum(value > max(after) for value in before) >= _APART * len(before)

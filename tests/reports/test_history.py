@@ -18,6 +18,7 @@ import workplace  # noqa: F401
 
 from machines import Machine, name_of, with_number
 from reports.compare import changes, history, history_page, rank_sums, steps
+from reports.compare.comparison import compare
 from reports.compare.numbers import Failed, RunNumbers
 from reports.compare.sides import Side
 from reports.compare.steps import Series
@@ -436,6 +437,69 @@ class Baseline(unittest.TestCase):
         self.assertEqual(
             found.notes, ["Of 30 nights the 12 since the step of %s are the baseline." % date(STEP)]
         )
+
+    def test_bad_nights_are_no_baseline_for_the_next(self) -> None:
+        """A loss of 5 % is named in each of its first nights, whether one number has it or six."""
+        for slower in ({4: 1.05}, SIX):
+            for seed in range(level.seeds(1, 5, 50)):
+                machine = Machine(seed, 0.007, 0.0, metrics=50)
+                runs = nights(machine.runs(NIGHTS) + machine.runs(7, slower)).runs
+                for bad in (1, 2, 3, 4, 5, 7):
+                    known = Side("nights", runs[: NIGHTS + bad - 1])
+                    after = Side("after", [runs[NIGHTS + bad - 1]])
+                    found = compare(history.baseline(known, after, Settings()), after, Settings())
+                    named = {row["name"] for row in found["metrics"] if row["verdict"] == "regress"}
+                    with self.subTest(numbers=len(slower), seed=seed, bad=bad):
+                        self.assertEqual(found["outcome"]["verdict"], "regress", found["outcome"])
+                        self.assertIn(name_of(4), named)
+
+    def test_it_says_what_is_set_aside_and_why(self) -> None:
+        machine = Machine(1, 0.007, 0.0, metrics=50)
+        runs = nights(machine.runs(NIGHTS) + machine.runs(3, SIX)).runs
+        for bad, last in ((1, "last of 31 nights is"), (3, "last 3 of 33 nights are")):
+            side = Side("nights", runs[: NIGHTS + bad], notes=["Before."])
+            found = history.baseline(side, self.after(side), Settings())
+            self.assertEqual(found.runs, runs[:NIGHTS])
+            self.assertRegex(
+                " ".join(found.notes),
+                r"^Before\. The %s set aside: metric \d and \d more had another level\.$" % last,
+            )
+
+    def test_an_accident_sets_no_other_night_aside(self) -> None:
+        machine = Machine(2, 0.007, 0.0, metrics=50)
+        runs = nights(machine.runs(NIGHTS) + machine.runs(1, {4: 1.15}) + machine.runs(2)).runs
+        for count, kept in ((NIGHTS + 1, NIGHTS), (NIGHTS + 2, NIGHTS + 2), (NIGHTS + 3, NIGHTS + 3)):
+            side = Side("nights", runs[:count])
+            self.assertEqual(len(history.baseline(side, self.after(side), Settings()).runs), kept)
+
+    def test_after_a_step_in_the_past_the_last_nights_are_set_aside_too(self) -> None:
+        side = stepping()
+        more = Machine(1, 0.01, 0.0, metrics=50)
+        slow = {**SIX, 10: 1.2}
+        runs = nights([*side.runs, *more.runs(8, SIX), *more.runs(2, slow)]).runs
+        found = history.baseline(Side("nights", runs), self.after(side), Settings())
+        self.assertEqual(found.runs, runs[STEP:38])
+        self.assertEqual(
+            found.notes,
+            [
+                "Of 40 nights the 20 since the step of %s are the baseline." % date(STEP),
+                "The last 2 of 40 nights are set aside: metric 10 had another level.",
+            ],
+        )
+
+    def test_a_young_level_is_the_baseline_where_there_is_no_other(self) -> None:
+        """Six bad nights in a month that ended six nights ago: what was before them is known no better."""
+        side = stepping(3, last=24)
+        found = history.baseline(side, self.after(side), Settings())
+        self.assertEqual([run.name for run in found.runs], [run.name for run in side.runs[24:]])
+
+    def test_equal_nights_are_kept(self) -> None:
+        trials = level.seeds(10, 40, 200)
+        cut = 0
+        for seed in range(trials):
+            side = nights(Machine(seed, 0.01, 0.0, metrics=50).runs(NIGHTS))
+            cut += history.baseline(side, self.after(side), Settings()) is not side
+        self.assertLessEqual(cut, 0.2 * trials)
 
     def test_many_against_many_are_two_sides(self) -> None:
         side = stepping()

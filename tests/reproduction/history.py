@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Callable, Iterable
 
 from verdict import rate, read
+from verdict_few import judged, runs_of
 from verdict_pools import ROOT, measure
 
 from reports.compare import changes, steps, verdict
@@ -155,6 +156,33 @@ def _near(found: Iterable[tuple[str, int]], night: int) -> set[str]:
     return {name for name, at in found if abs(at - night) <= 1}
 
 
+# ------------------------------------------------------------------ a night by itself
+
+
+def night_table(trials: int = 100) -> None:
+    """Each bad night against 30 good ones and the bad ones before it."""
+    bad = range(1, 9)
+    print(f"| 5 % slower, noise | numbers | {' | '.join(f'night {night}' for night in bad)} |")
+    print("|---|---" + "|---" * len(bad) + "|")
+    for spread in (0.007, 0.01):
+        for slow in (6, 1):
+            found = [_named_at_night(spread, slow, trials, night) for night in bad]
+            print(f"| {spread:.1%} | {slow} | {' | '.join(found)} |", flush=True)
+    print()
+
+
+def _named_at_night(spread: float, slow: int, trials: int, night: int) -> str:
+    """In how many any of the numbers that are slower regresses, and in how many all of them."""
+    names, slower, words = [f"m/m/{number}" for number in range(NUMBERS)], tuple(range(slow)), []
+    for trial in range(trials):
+        draw = random.Random(f"{spread} {slow} {trial}")
+        rows = [[draw.gauss(0, spread) for _ in names] for _ in range(NIGHTS + night)]
+        before = runs_of(rows[:NIGHTS], 0) + runs_of(rows[NIGHTS:-1], NIGHTS, slower)
+        found = judged(before, runs_of(rows[-1:], NIGHTS + night - 1, slower), names, SETTINGS)[1]
+        words.append({found.get(names[number]) for number in slower})
+    return f"{sum(verdict.REGRESS in own for own in words)}, {sum(own == {verdict.REGRESS} for own in words)}"
+
+
 # ------------------------------------------------------------------ simulated nights
 
 
@@ -197,6 +225,7 @@ def main(given: list[str]) -> int:
     alarm_table()
     found_table()
     named_table()
+    night_table()
     wrong = make(Path(given[0]), *([int(word) for word in given[1:4]] or [60, 20, 2]))
     if wrong:
         print("\n".join(wrong[:5]), file=sys.stderr)

@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from reports.compare import answer, drift, noise, sides, verdict
+from reports.compare import answer, drift, history, noise, sides, verdict
 from reports.compare.numbers import Number, RunNumbers
 from reports.compare.statistics import binomial_interval
 
@@ -129,7 +129,9 @@ def settings_of(equal: Runs, names: list[str], count: int) -> verdict.Settings:
 def judged(
     before: Runs, after: Runs, names: list[str], settings: verdict.Settings
 ) -> tuple[str, dict[str, str]]:
-    """The word of the comparison, and of each number; nothing of them where they drift."""
+    """The word of the comparison, and of each number; nothing of them where they drift. Many runs before are
+    a history."""
+    before = history.baseline(sides.Side("before", before), sides.Side("after", after), settings).runs
     held = [name for name in names if any(name in run.numbers for run in [*before, *after])]
     rows = verdict.judged(verdict.rows_of(before, after, held, settings), settings)
     if drift.drift_of(rows, before, after) is not None:
