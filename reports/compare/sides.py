@@ -27,7 +27,8 @@ MAX_RUNS = 1000  # of a side
 
 @dataclass
 class Side:
-    """`left_out`: runs that are not complete, each with the reason. `notes`: sentences about the others."""
+    """`left_out`: runs of a folder that are not complete or cannot be read, each with the reason. `notes`:
+    sentences about the others."""
 
     name: str
     runs: List[RunNumbers]
@@ -79,20 +80,17 @@ def runs_under(folder: Path, name: str) -> List[Place]:
     """The run that a folder is, or those in it."""
     if holds_run(folder):
         return [Place(folder / SIGNATURE, name)]
-    done = runs_done(folder)
-    found = [
-        (path, "%s/%s" % (name, clean(path.name)))
-        for path in visible(folder)
-        if path.is_dir() and holds_run(path)
-    ]
-    return [
-        Place(
-            path / SIGNATURE,
-            shown,
-            "" if done.get(path.name, _is_whole(path)) else "%s is not complete" % shown,
-        )
-        for path, shown in found
-    ]
+    done, found = runs_done(folder), []
+    for path in visible(folder):
+        shown = "%s/%s" % (name, clean(path.name))
+        try:
+            if not path.is_dir() or not holds_run(path):
+                continue
+            unread = "" if done.get(path.name, _is_whole(path)) else "%s is not complete" % shown
+        except OSError as why:
+            unread = "%s: %s" % (shown, why.strerror)
+        found.append(Place(path / SIGNATURE, shown, unread))
+    return found
 
 
 def _is_whole(folder: Path) -> bool:
@@ -125,8 +123,16 @@ def named(cwd: Path, given: str) -> Iterator[Tuple[Path, str]]:
 
 def _of_folder(folder: Path, name: str, side: Side) -> None:
     places = runs_under(folder, name)
-    side.runs += [gpusig.read(place.signature, place.name) for place in places if not place.unread]
-    side.left_out += [place.unread for place in places if place.unread]
+    for place in places:
+        if place.signature.parent == folder:  # it was named itself
+            side.runs.append(gpusig.read(place.signature, place.name))
+            continue
+        try:
+            if place.unread:
+                raise BadNumbers(place.unread)
+            side.runs.append(gpusig.read(place.signature, place.name))
+        except BadNumbers as why:
+            side.left_out.append(str(why))
     inside = visible(folder)
     if not places and {"A", "B"} <= {path.name for path in inside if path.is_dir()}:
         raise BadNumbers("%s holds both sides: ./gpusig compare %s/A %s/B" % (name, name, name))

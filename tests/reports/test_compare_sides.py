@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import unittest
@@ -313,6 +314,69 @@ class Interrupted(Folders):
         plan = {"created": "2026-11-27T03:30:00+00:00"}
         (folder / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
         self.assertEqual(self.read("simulated").runs[0].started, plan["created"])
+
+
+class Unreadable(Folders):
+    """A run among others of a folder is left out with the reason; one that is named itself is refused."""
+
+    HOSTILE = {
+        "is empty": b"",
+        "is cut off": b'{"schema": "gpusig.signature", "version": "3.4.0", "metr',
+        "has NaN": b'{"schema": "gpusig.signature", "version": NaN}',
+        "is of something else": b'{"schema": "other"}',
+        "lacks all": b'{"schema": "gpusig.signature", "version": "3.4.0"}',
+        "has other types": b'{"schema": "gpusig.signature", "version": "3.4.0", "metrics": 1, "runs": "x"}',
+        "nests": b'{"schema": ' + b"[" * 10000,
+        "is no text": b"\xff\xfe\x00",
+    }
+
+    def test_it_is_left_out_and_named_with_the_reason(self) -> None:
+        self.runs("nights", 4)
+        night = self.folder / "nights/run-2/signature.json"
+        for what, text in self.HOSTILE.items():
+            night.write_bytes(text)
+            with self.subTest(what):
+                side = self.read("nights")
+                self.assertEqual(len(side.runs), 3)
+                self.assertRegex(" ".join(side.left_out), "^nights/run-2: signature.json[ :].+$")
+                with self.assertRaisesRegex(BadNumbers, "^nights/run-2: signature.json"):
+                    self.read("nights/run-2")
+                with self.assertRaisesRegex(BadNumbers, "signature.json: signature.json"):
+                    self.read("nights/run-2/signature.json")
+        code, out, err = self.compare("nights", "--html", "")
+        self.assertEqual((code, err), (3, ""))
+        self.assertIn("1 run is left out: nights/run-2: signature.json: not UTF-8.", " ".join(out.split()))
+        (self.folder / "nights/repeats.json").write_text(
+            json.dumps({"repeats": 4, "done": ["run-1", "run-2", "run-3"]})
+        )
+        self.assertEqual(
+            self.read("nights").left_out,
+            ["nights/run-2: signature.json: not UTF-8", "nights/run-4 is not complete"],
+        )
+
+    def test_where_none_is_left_the_reasons_are_said(self) -> None:
+        self.runs("nights", 1)
+        (self.folder / "nights/run-1/signature.json").write_text("")
+        with self.assertRaisesRegex(
+            BadNumbers, "^nights has no complete run; nights/run-1: signature.json: not JSON$"
+        ):
+            self.read("nights")
+
+    @unittest.skipUnless(os.geteuid() == 0, "what root alone may read takes root")
+    def test_a_folder_of_another_user(self) -> None:
+        self.runs("nights", 3)
+        self.folder.chmod(0o755)
+        (self.folder / "nights/run-2").chmod(0o700)
+        (self.folder / "nights/run-3/signature.json").chmod(0o600)
+        os.seteuid(65534)
+        try:
+            side = self.read("nights")
+        finally:
+            os.seteuid(0)
+        self.assertEqual(len(side.runs), 1)
+        self.assertEqual(
+            side.left_out, ["nights/run-2: Permission denied", "nights/run-3: Permission denied"]
+        )
 
 
 class Refused(Folders):
