@@ -59,8 +59,9 @@ def create_night(history: Path, now: datetime) -> Path:
 
 
 def seed_of(night: Path) -> int:
+    """The second, and in its last two digits which of the runs of that second."""
     when, _, number = night.name.partition("-")
-    return int(re.sub("[^0-9]", "", when)) + int(number or 1) - 1
+    return int(re.sub("[^0-9]", "", when)) * 100 + int(number or 1) - 1
 
 
 def _compare(history: Path, night: Path) -> None:

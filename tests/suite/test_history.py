@@ -3,7 +3,7 @@
 
 import tempfile
 import unittest
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from suite import history, resume, run
@@ -24,7 +24,9 @@ class Nights(unittest.TestCase):
 
     def test_every_night_has_a_seed_of_its_own(self):
         seeds = [history.seed_of(history.create_night(self.folder, NOW)) for _ in range(3)]
-        self.assertEqual(seeds, [20261127033000, 20261127033001, 20261127033002])
+        self.assertEqual(seeds, [2026112703300000, 2026112703300001, 2026112703300002])
+        seeds.append(history.seed_of(history.create_night(self.folder, NOW + timedelta(seconds=1))))
+        self.assertEqual(len(set(seeds)), 4)
         self.assertLess(history.seed_of(Path("99991231T235959Z-99")), resume.MAX_SEED)
 
     def test_a_run_is_no_history(self):
