@@ -7,6 +7,7 @@ python -m reports advise SIGNATURE...  which schedule for a GEMM with its commun
 python -m reports compare BEFORE AFTER  has anything changed: reports/compare/command.py
 python -m reports export --to FORMAT SIGNATURE...  for other tools: reports/export/command.py
 python -m reports scorecard MACHINE...  machines side by side: reports/scorecard/command.py
+python -m reports joins HISTORY RECORDS  may a run be one more of a history: reports/compare/joins.py
 python -m reports one-machine RECORDS...  whether their records are of one machine
 python -m reports validate FILE     check every line of records, a signature, or advice, against the schema
 
@@ -35,6 +36,7 @@ _JUDGING = {
     "compare": "reports.compare.command",
     "export": "reports.export.command",
     "fleet": "reports.fleet.command",
+    "joins": "reports.compare.joins",
     "preflight": "reports.preflight.command",
     "scorecard": "reports.scorecard.command",
 }

@@ -11,15 +11,18 @@ import itertools
 import json
 import os
 import re
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 
-from suite import report, resume
+from suite import one_machine, report, resume
 from suite.command_error import BAD, CommandError
 from suite.folder import WHOLE, create, refuse_links
 from suite.run import Options, Run, decide, find
 from suite.saying import count, say
+
+_SIGNATURE = report.FILES[0]
 
 
 def run(options: Options, bin_dir: Path, sources: Path | None, history: Path) -> int:
@@ -27,6 +30,8 @@ def run(options: Options, bin_dir: Path, sources: Path | None, history: Path) ->
     _refuse_run(history)
     decided, chosen = decide(options, find(bin_dir, sources))
     create(history)
+    if _others(history):
+        one_machine.refuse_in_history(history, decided.device, chosen)
     night = create_night(history, datetime.now(timezone.utc))
     refuse_links(night)
     if options.seed is None:
@@ -64,8 +69,18 @@ def seed_of(night: Path) -> int:
     return int(re.sub("[^0-9]", "", when)) * 100 + int(number or 1) - 1
 
 
+def _others(history: Path, night: Path | None = None) -> list[Path]:
+    """The runs in it that have a signature, and may be read."""
+    found = []
+    with suppress(OSError):
+        for path in history.iterdir():
+            with suppress(OSError):
+                found += [path] * (path != night and (path / _SIGNATURE).is_file())
+    return found
+
+
 def _compare(history: Path, night: Path) -> None:
-    if not any(other != night and (other / "signature.json").is_file() for other in history.iterdir()):
+    if not _others(history, night):
         return say(f"{night.name} is the first run in {history}: later ones are compared with it")
     asked = report.ask("compare", "--cwd", str(history), ".", night.name, "--html", "", "--format", "json")
     try:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether a run that is resumed is on the machine of its records, asked before anything is measured: records
-of two machines in one file are no run of either."""
+"""Whether a run that is resumed is on the machine of its records, and one more of a history on that of the
+others, asked before anything is measured: records of two machines in one file are no run of either, and runs
+of two machines no history."""
 
 from __future__ import annotations
 
@@ -20,23 +21,45 @@ def refuse_another(records: Path, device: str, chosen: list[Program]) -> None:
     measured either."""
     if not records.is_file():
         return
-    able = [program for program in chosen if not command.lacks(program, device) and not program.error]
+    able = _able(device, chosen)
     if not able:
         return
-    able.sort(key=lambda program: "mpi" in program.needs)  # starting ranks takes seconds
-    here = next(filter(None, (_run_record(program, device) for program in able)), b"")
+    here = _here(device, able)
     if not here:
         raise CommandError(
             f"{records.parent}: no program says which machine this is, so that nothing is measured", BAD
         )
+    code, words = _asked("one-machine", records, here)
+    if code != OK:
+        raise CommandError(f"{records.parent}: {words}", USAGE if code == USAGE else BAD)
+
+
+def refuse_in_history(history: Path, device: str, chosen: list[Program]) -> None:
+    """Refuse a run that compare would refuse among those of the history, where that can be told."""
+    here = _here(device, _able(device, chosen))
+    code, words = _asked("joins", history, here) if here else (OK, "")
+    if code == USAGE:
+        raise CommandError(f"{history}: {words}; --history takes another folder for this run")
+
+
+def _able(device: str, chosen: list[Program]) -> list[Program]:
+    able = [program for program in chosen if not command.lacks(program, device) and not program.error]
+    return sorted(able, key=lambda program: "mpi" in program.needs)  # starting ranks takes seconds
+
+
+def _here(device: str, able: list[Program]) -> bytes:
+    """A record of this machine; empty where no program gives one."""
+    return next(filter(None, (_run_record(program, device) for program in able)), b"")
+
+
+def _asked(question: str, there: Path, here: bytes) -> tuple[int, str]:
+    """What reports/ answers about this record and what is there, in its last words."""
     with tempfile.NamedTemporaryFile(prefix="gpusig.") as file:
         file.write(here)
         file.flush()
-        done = report.ask("one-machine", str(records), file.name)
-    if done.returncode != OK:
-        words = (done.stderr.strip().splitlines() or ["reports/ failed"])[-1]
-        code = USAGE if done.returncode == USAGE else BAD
-        raise CommandError(f"{records.parent}: {words.removeprefix('gpusig: ')}", code)
+        done = report.ask(question, str(there), file.name)
+    words = (done.stderr.strip().splitlines() or ["reports/ failed"])[-1]
+    return done.returncode, words.removeprefix("gpusig: ")
 
 
 def gemm_types(program: Program, device: str) -> list[str]:

@@ -29,7 +29,27 @@ night() { suite run --device 'sim:h100?jitter_sigma=0.01' --headline --only gemm
 	[[ $output == '3 runs, and no step is looked for in fewer than 12;'* ]]
 }
 
+@test "a run of another kind or number of devices is refused before it is measured" {
+	[ -x "${GPUSIG_BIN:-$root/bin}/gemm/efficiency" ] || skip 'gemm/efficiency is not built'
+	run --separate-stderr night
+	[ "$status" = 0 ]
+	folder=$(echo "$PWD"/nights*)
+	refused <<-TABLE
+		2|run --device sim:a100 --headline --only gemm/efficiency --history '${folder##*/}'|gpusig: $folder: another kind of device: simulated device (h100) before, simulated device (a100) now; --history takes another folder for this run
+		2|run --device sim:h100:0-1 --headline --only gemm/efficiency --history '${folder##*/}'|$folder: another number of devices: 1 before, 2 now; --history takes another folder
+		2|run --device host --headline --only gemm/efficiency --history '${folder##*/}'|$folder: another kind of device: simulated device (h100) before
+	TABLE
+	cp -r "$folder"/20* "$folder/30000101T000000Z" # the newest one that can be read tells, also without its plan
+	truncate -s 100 "$folder/30000101T000000Z/signature.json"
+	rm "$folder"/*/plan.json
+	refused <<<"2|run --device sim:a100 --headline --only gemm/efficiency --history '${folder##*/}'|another kind of device"
+	truncate -s 100 "$folder"/*/signature.json
+	run --separate-stderr suite run --device sim:a100 --headline --only gemm/efficiency --history "$folder"
+	[ "$status" = 0 ]
+}
+
 @test "a night that was interrupted is left out and named, and goes on with --resume" {
+	GPUSIG_BIN=$PWD/bin
 	fake micro/a hang
 	measures run --budget 10m --history nights >said 2>err 3>&- &
 	until grep -q '"kind": "case"' nights/*/records.jsonl 2>/dev/null; do sleep 0.1; done
@@ -46,6 +66,8 @@ night() { suite run --device 'sim:h100?jitter_sigma=0.01' --headline --only gemm
 }
 
 @test "what --history goes with" {
+	GPUSIG_BIN=$PWD/bin
+	fake micro/a steady
 	refused <<-'TABLE'
 		2|run --history a --out b|--history adds one run to a folder: leave out --out
 		2|run --history a --resume b|--history adds one run to a folder: leave out --resume
@@ -53,5 +75,6 @@ night() { suite run --device 'sim:h100?jitter_sigma=0.01' --headline --only gemm
 		2|run --history a --soak 1m|--soak looks for wrong results, not for numbers: leave out --history
 		2|run --history ''|--history: an empty name is no folder
 		2|ab A B --history a|unknown option '--history'
+		1|run --device host --history /dev/null/a|cannot make the folder /dev/null/a: Not a directory
 	TABLE
 }

@@ -23,6 +23,7 @@ SIGNATURE = "signature.json"
 _OF_A_RUN = (SIGNATURE, "records.jsonl", "plan.json")
 _WHOLE = "repeats.json"  # of suite/repeats.py: which runs are done
 MAX_RUNS = 1000  # of a side
+_MACHINE = "machine"
 
 
 @dataclass
@@ -180,19 +181,26 @@ def read(cwd: Path, names: Sequence[str]) -> Side:
     return side
 
 
+def traits_of(run: RunNumbers) -> Dict[str, str]:
+    """What runs of one side have in common, as far as it is known."""
+    return {
+        "tool": run.source,
+        "kind of device": run.kind,
+        "number of devices": run.provenance.get(DEVICES, ""),
+        _MACHINE: run.provenance.get(HOSTNAME, ""),
+    }
+
+
 def check(compared: Sequence[Side], by_node: bool = False) -> None:
     """BadNumbers where the sides, or the runs of one, cannot be compared at all. `by_node`: a side may have
     several machines."""
     for side in compared:
-        for what, found in (
-            ("tool", {run.source for run in side.runs}),
-            ("kind of device", {run.kind for run in side.runs}),
-            ("number of devices", {run.provenance.get(DEVICES, "") for run in side.runs}),
-            ("machine", {run.provenance.get(HOSTNAME, "") for run in side.runs if not by_node}),
-        ):
-            if len(found - {""}) > 1:
+        traits = [traits_of(run) for run in side.runs]
+        for what in traits[0]:
+            found = {own[what] for own in traits} - {""}
+            if len(found) > 1 and not (by_node and what == _MACHINE):
                 raise BadNumbers(
-                    "%s mixes runs of more than one %s: %s" % (side.name, what, listing(sorted(found - {""})))
+                    "%s mixes runs of more than one %s: %s" % (side.name, what, listing(sorted(found)))
                 )
         if len({run.simulated for run in side.runs}) > 1:
             raise BadNumbers("%s mixes simulated and measured runs" % side.name)

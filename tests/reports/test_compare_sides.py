@@ -379,6 +379,40 @@ class Unreadable(Folders):
         )
 
 
+class Joins(Folders):
+    """Whether a run whose first record this is may be one more of a history."""
+
+    def answer(self, text: str) -> tuple[int, str]:
+        first = self.folder / "first.jsonl"
+        first.write_text(text.splitlines()[0] + "\n")
+        code, out, err = self.run_command("joins", str(self.folder / "nights"), str(first))
+        self.assertEqual(out, "")
+        return code, err
+
+    def test_what_compare_would_refuse(self) -> None:
+        gpu = dict(synthetic.GPU, name="NVIDIA H100", units=132)
+        (self.folder / "nights").mkdir()
+        self.assertEqual(self.answer(speeds("now")), (0, ""))  # there is none yet
+        for night in ("2026-1", "2026-2"):
+            self.run_in("nights/" + night, speeds(night, spec="cuda:0", device=gpu))
+        same = speeds("now", spec="cuda:0", device=dict(gpu, driver="590.1"))
+        self.assertEqual(self.answer(same), (0, ""))
+        (self.folder / "nights/2026-2/signature.json").write_text("")  # the newest that can be read tells
+        for text, words in (
+            (speeds("now"), "kind of device: NVIDIA H100, 132 units before, A .*CPU.* now"),
+            (
+                speeds("now", spec="cuda:0", device=dict(gpu, units=16)),
+                "kind of device: NVIDIA H100, 132 units before, NVIDIA H100, 16 units now",
+            ),
+            (speeds("now", spec="cuda:0", device=gpu, hostname="node2"), "machine: node1 before, node2 now"),
+        ):
+            code, err = self.answer(text)
+            self.assertEqual(code, 2)
+            self.assertRegex(err, "^another %s\n$" % words)
+        shutil.rmtree(self.folder / "nights/2026-1")
+        self.assertEqual(self.answer(speeds("now")), (0, ""))
+
+
 class Refused(Folders):
     def refused(self, words: str, *arguments: str) -> None:
         code, out, err = self.compare(*arguments)

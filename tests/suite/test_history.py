@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Where a night's run goes, and with which seed."""
 
+import os
 import tempfile
 import unittest
 from datetime import datetime, timedelta, timezone
@@ -36,6 +37,21 @@ class Nights(unittest.TestCase):
             with self.assertRaisesRegex(CommandError, "is a run, or holds those of --repeats"):
                 history.run(options, self.folder, None, self.folder)
             (self.folder / name).unlink()
+
+    @unittest.skipUnless(os.geteuid() == 0, "what root alone may read takes root")
+    def test_nights_of_another_user_are_no_error(self):
+        for name in ("own", "other"):
+            night = self.folder / name
+            night.mkdir()
+            (night / "signature.json").touch()
+        night.chmod(0o700)
+        self.folder.chmod(0o755)
+        os.seteuid(65534)
+        try:
+            self.assertEqual([night.name for night in history._others(self.folder)], ["own"])
+            self.assertEqual(history._others(self.folder / "other"), [])
+        finally:
+            os.seteuid(0)
 
 
 if __name__ == "__main__":
