@@ -80,6 +80,8 @@ def _others(history: Path, night: Path | None = None) -> list[Path]:
 
 
 def _compare(history: Path, night: Path) -> None:
+    if not (night / _SIGNATURE).is_file():
+        return  # the run has said why
     if not _others(history, night):
         return say(f"{night.name} is the first run in {history}: later ones are compared with it")
     asked = report.ask("compare", "--cwd", str(history), ".", night.name, "--html", "", "--format", "json")

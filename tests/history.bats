@@ -48,6 +48,17 @@ night() { suite run --device 'sim:h100?jitter_sigma=0.01' --headline --only gemm
 	[ "$status" = 0 ]
 }
 
+@test "a night for which there is no space says so and is not called the first" {
+	mkdir full
+	mount -t tmpfs -o size=16k tmpfs full 2>/dev/null || skip "no permission to mount a small file system"
+	GPUSIG_BIN=$PWD/bin
+	fake micro/b greedy
+	run --separate-stderr measures run --history full
+	umount full
+	[ "$status" = 1 ]
+	[[ ${stderr##*$'\n'} == "gpusig: when it can be written, go on with: ./gpusig run --resume $PWD/full/20"*Z ]]
+}
+
 @test "a night that was interrupted is left out and named, and goes on with --resume" {
 	GPUSIG_BIN=$PWD/bin
 	fake micro/a hang
