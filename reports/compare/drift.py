@@ -16,7 +16,7 @@ from operator import mul
 from typing import List, Optional, Sequence, Tuple
 
 from reports.compare import few
-from reports.compare.numbers import RATIO, RunNumbers
+from reports.compare.numbers import RATIO, RunNumbers, order_of
 from reports.compare.verdict import Row
 
 RATE = 0.01
@@ -87,7 +87,7 @@ Valued = List[Tuple[Row, few.Values]]  # of a side, in the order of time
 def _by_side(rows: Sequence[Row], sides: Sequence[Sequence[RunNumbers]]) -> List[Valued]:
     found = []
     for place, runs in enumerate(sides):
-        order = sorted(range(len(runs)), key=lambda i: runs[i].started)
+        order = order_of(runs)
         valid = [row for row in rows if not row.invalid]
         found.append([(row, [row.places[place][i] for i in order]) for row in valid])
     return found

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from datetime import timezone
 from typing import Dict, List, Sequence, Tuple
 
 from reports.compare import placement, steps, verdict
 from reports.compare.answer import label_of
-from reports.compare.numbers import BadNumbers, RunNumbers
+from reports.compare.numbers import BadNumbers, RunNumbers, in_order
 from reports.compare.sides import Side
 from reports.compare.steps import Event, Series
 from reports.compare.verdict import Row, Settings
-from reports.moment import moment
 from reports.quantity import listing, percent, plural
 
 LEAST_NIGHTS = 12  # in fewer no step is looked for
@@ -27,15 +25,6 @@ _CHANGED = (verdict.REGRESS, verdict.IMPROVE, *verdict.LIKELY)
 
 
 # ------------------------------------------------------------------ nights
-
-
-def in_order(runs: Sequence[RunNumbers]) -> List[RunNumbers]:
-    """Of time; as they are given where they do not all say when they began."""
-    starts = [moment(run.started) for run in runs]
-    if any(start is None or start.tzinfo is None for start in starts):
-        return list(runs)
-    order = sorted(range(len(runs)), key=lambda i: starts[i].astimezone(timezone.utc).timestamp())  # type: ignore[union-attr]
-    return [runs[i] for i in order]
 
 
 def _dates(runs: Sequence[RunNumbers]) -> Tuple[List[str], str]:

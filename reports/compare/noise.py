@@ -20,7 +20,7 @@ from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Typ
 
 from reports.compare import drift, few, statistics, verdict
 from reports.compare.answer import label_of
-from reports.compare.numbers import RATIO, BadNumbers, RunNumbers, refuse_wrong_results
+from reports.compare.numbers import RATIO, BadNumbers, RunNumbers, in_order, refuse_wrong_results
 from reports.compare.sides import Side
 from reports.compare.verdict import IMPROVE, INVALID, REGRESS, Known, Row, Settings
 from reports.moderated import Variance, moderated, prior_of, variance_of
@@ -56,11 +56,6 @@ def _in_order(runs: Sequence[_Run], count: int) -> Iterator[Tuple[Sequence[_Run]
 
 
 _SPLITS = {"random": _at_random, "in order": _in_order}
-
-
-def _by_time(runs: Sequence[RunNumbers]) -> List[RunNumbers]:
-    """As they are given where they do not all say when they began."""
-    return sorted(runs, key=lambda run: run.started) if all(run.started for run in runs) else list(runs)
 
 
 # ------------------------------------------------------------------ of one metric
@@ -221,7 +216,7 @@ def _alarms(runs: Sequence[RunNumbers], names: Sequence[str], count: int, settin
 
 def calibrate(pool: Side, settings: Settings, repeats: Optional[int]) -> Json:
     """BadNumbers where the pool is too small to be split, or holds wrong results."""
-    runs = _by_time(pool.runs)
+    runs = in_order(pool.runs)
     refuse_wrong_results(runs)
     count = repeats or min(REPEATS, len(runs) // 2)
     if count < 2 or 2 * count > len(runs):

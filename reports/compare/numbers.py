@@ -10,6 +10,7 @@ from typing import Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from reports.jsonl import clean
 from reports.moderated import Variance
+from reports.moment import moment
 from reports.quantity import plural
 
 RATIO, DIFFERENCE = "ratio", "difference"  # what a change is
@@ -112,6 +113,18 @@ def place_of(path: Path) -> str:
     """Which file this is, whatever it is called. OSError where it is none."""
     found = path.stat()
     return "file %d of %d" % (found.st_ino, found.st_dev)
+
+
+def order_of(runs: Sequence[RunNumbers]) -> List[int]:
+    """Their places in the order of time; as they are given where they do not all say when they began."""
+    starts = [moment(run.started) for run in runs]
+    if None in starts or len({start.tzinfo is None for start in starts}) > 1:  # type: ignore[union-attr]
+        return list(range(len(runs)))
+    return sorted(range(len(runs)), key=lambda i: starts[i].timestamp())  # type: ignore[union-attr]
+
+
+def in_order(runs: Sequence[RunNumbers]) -> List[RunNumbers]:
+    return [runs[i] for i in order_of(runs)]
 
 
 def failed_in(runs: Iterable[RunNumbers]) -> List[Failed]:

@@ -251,7 +251,7 @@ class Noise(unittest.TestCase):
             draw, equal = random.Random(4), []
             for place in range(16):
                 (run,) = runs_of(draw, 1, lambda own, place=place: normal(own) + by * place)
-                equal.append(replace(run, started="%02d" % place))
+                equal.append(replace(run, started="2026-01-01T00:%02d:00" % place))
             known, chance_evidence = noise.of_few(equal, names, Settings(), (3,))
             self.assertEqual(chance_evidence[3] > 1000, drifts)
             settings = Settings(known=known, chance_evidence=chance_evidence)
