@@ -11,7 +11,7 @@ from reports.compare import provenance, steps
 from reports.compare.answer import label_of, number_json
 from reports.compare.history import LEAST_NIGHTS, History
 from reports.compare.numbers import RATIO, failed_in
-from reports.compare.sides import Side
+from reports.compare.sides import Side, notes_on
 from reports.compare.steps import Step
 from reports.compare.verdict import IMPROVE, INCONCLUSIVE, REGRESS, Row, Settings
 from reports.compare.wording import differs_text
@@ -250,7 +250,7 @@ def _outcome(known: History, events: Sequence[Json]) -> Json:
         "verdict": word,
         "exit": code,
         "sentence": said[0],
-        "reasons": [*said[1:], *known.notes, _seen(known)],
+        "reasons": [*said[1:], *notes_on(known.side), *known.notes, _seen(known)],
     }
 
 

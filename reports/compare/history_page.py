@@ -177,15 +177,10 @@ def _whys(numbers: Sequence[Json]) -> str:
 def _left(known: Json) -> List[str]:
     """What was not looked at, and why there is nothing."""
     unsearched = plural(len(known["unsearched"]), "number")
-    runs = "%s left out: %s." % (
-        plural(len(known["left_out"]), known["noun"] + " is", known["noun"] + "s are"),
-        listing(known["left_out"], _UNSEARCHED),
-    )
     return [
         *["No value any more: %s." % _whys(known["gone"])] * bool(known["gone"]),
         *["No step is looked for in %s: %s." % (unsearched, _whys(known["unsearched"]))]
         * bool(known["unsearched"]),
-        *[runs] * bool(known["left_out"]),
     ]
 
 

@@ -237,8 +237,8 @@ def _check_once(runs: Sequence[RunNumbers], by: str) -> None:
         seen[known] = run.name
 
 
-def notes_on(before: Side, after: Side) -> List[str]:
+def notes_on(*sides: Side) -> List[str]:
     """What the user should know of the runs."""
-    left_out = [*before.left_out, *after.left_out]
-    said = ["%s left out: %s" % (plural(len(left_out), "run is", "runs are"), "; ".join(left_out[:4]))]
-    return [*before.notes, *after.notes, *(said if left_out else [])]
+    left_out = [text for side in sides for text in side.left_out]
+    said = "%s left out: %s." % (plural(len(left_out), "run is", "runs are"), listing(left_out))
+    return [*(text for side in sides for text in side.notes), *[said] * bool(left_out)]
