@@ -115,8 +115,9 @@ def table(where: str, metrics: Sequence[Metric], settings: Settings) -> str:
     for label, texts in rows_of(metrics, settings):
         alike.setdefault(tuple(texts), []).append(label)
     lines = [
-        "The least change that so many runs a side find in 9 of 10 comparisons, by",
-        "%s (%s judged; no other metric changes)." % (where[:50], plural(len(metrics), "metric")),
+        "The least change that so many runs a side find in 9 of 10 comparisons, where",
+        "one of %s changes. How much equal runs differ is known of" % plural(len(metrics), "metric"),
+        where[:80],
         "",
         "%-*s" % (_LABEL, "") + "".join("%8s" % ("n=%d" % count) for count in COUNTS),
     ]
