@@ -182,19 +182,25 @@ def _untold(rows: List[Row], settings: Settings) -> str:
         ) % (percent(median(row.deviation or 0.0 for row in noisy)), plural(len(noisy), "number"))
     beyond = [row for row in valid if abs(row.change or 0.0) > row.threshold and not _is_noisy(row)]
     told = [row for row in beyond if row.p is None or row.low is None or row.p < 0.05]
-    ordered = sorted(told, key=lambda row: (not row.is_worse, -abs(row.change or 0.0)))
+    told.sort(key=lambda row: -abs(row.change or 0.0))
     runs, of = _runs_of(rows), _of(settings)
     more = "%s cannot exclude chance: %s tell what is likely, %d can decide" % (
         runs_text(min(runs), *runs, of),
         runs_text(verdict.least_runs(*runs, settings, verdict.tells), *runs, of),
         verdict.least_runs(*runs, settings),
     )
-    if not ordered:
+    if not told:
         return "Inconclusive: no change stands out among %s, and %s." % (
             plural(len(rows), "headline number"),
             more,
         )
-    return "Inconclusive: %s; %s." % (listing([_moved_text(row) for row in ordered], _NAMED), more)
+    sides = [
+        "%s (%s)" % (listing([_moved_text(row) for row in own], _NAMED), word)
+        for word in ("worse", "better")
+        for own in [[row for row in told if row.is_worse == (word == "worse")]]
+        if own
+    ]
+    return "Inconclusive: %s; %s." % (", ".join(sides), more)
 
 
 def _counted(rows: List[Row], of: str) -> str:

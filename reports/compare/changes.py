@@ -206,8 +206,9 @@ def _too_few(known: History) -> str:
 def _none(known: History, events: Sequence[Json]) -> str:
     if not known.rows:
         return "No number has enough values."
-    return "No step%s shows in %s over %s, %s to %s." % (
+    return "No step%s of %s or more shows in %s over %s, %s to %s." % (
         " for the worse" if events else "",
+        percent(known.settings.least_effect),
         plural(len(known.rows), "number"),
         plural(len(known.runs), known.noun),
         known.dates[0],
@@ -250,7 +251,7 @@ def _outcome(known: History, events: Sequence[Json]) -> Json:
         "verdict": word,
         "exit": code,
         "sentence": said[0],
-        "reasons": [*said[1:], *notes_on(known.side), *known.notes, _seen(known)],
+        "reasons": [*said[1:], *notes_on(known.side), *known.notes, *[_seen(known)] * bool(known.rows)],
     }
 
 

@@ -191,7 +191,7 @@ def planned(given: argparse.Namespace) -> int:
     settings = _settings(given, 0)
     if given.noise is not None:
         where = clean(given.noise)
-        metrics = plan.of_noise(noise.load(given.cwd / given.noise, where), where)
+        metrics = plan.of_noise(noise.load(given.cwd / given.noise, where), where, given.only)
     else:
         pool = sides.read(given.cwd, given.names)
         sides.check([pool])

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from reports.compare.answer import (
+    label_text,
     EXITS,
     NO_REGRESSION,
     number_json,
@@ -19,7 +20,7 @@ from reports.compare.answer import (
 )
 from reports.compare.drift import drift_of
 from reports.compare import placement, provenance, statistics, verdict
-from reports.compare.numbers import BadNumbers, Failed, failed_in
+from reports.compare.numbers import BadNumbers, Failed, RunNumbers, failed_in
 from reports.compare.sides import Side, notes_on
 from reports.compare.verdict import (
     EQUIVALENT,
@@ -99,6 +100,19 @@ def _row_json(row: Row) -> Json:
 
 
 # ------------------------------------------------------------------ the answer
+
+
+def _measured(runs: List[RunNumbers], names: List[str]) -> Tuple[List[str], List[str]]:
+    """The names of those that a run tried to measure, and a sentence about the others."""
+    found = [(name, [run.numbers[name] for run in runs if name in run.numbers]) for name in names]
+    without = {name: own for name, own in found if all(n.value is None and n.neutral for n in own)}
+    labels = [label_text(name, own[0]) for name, own in without.items()]
+    said = (
+        "No run measured %s (%s)." % (listing(labels), next(iter(without.values()))[0].reason)
+        if without
+        else ""
+    )
+    return [name for name in names if name not in without], [said] * bool(said)
 
 
 def _control(rows: List[Row]) -> Json:
@@ -204,6 +218,7 @@ def compare(before: Side, after: Side, settings: Settings) -> Json:
     )
     then, now, places = placement.of_one_place(before.runs, after.runs)
     names, controls, others = verdict.chosen([*then, *now], settings)
+    names, unmeasured = _measured([*then, *now], names)
     if len(names) > MAX_JUDGED:
         raise BadNumbers(
             "%d metrics are too many to judge, at most %d; choose some with --only" % (len(names), MAX_JUDGED)
@@ -215,6 +230,7 @@ def compare(before: Side, after: Side, settings: Settings) -> Json:
     rows = _withheld(rows, verdict.WITHHELD if moved else verdict.DRIFTING) if moved or drift else rows
     withheld = why_withheld(moved, drift) if rows else ""
     differing = provenance.difference(then, now, settings.factors)
+    notes = [*notes_on(before, after), *unmeasured, *places]
     described = verdict.described(then, now, others, settings, MAX_OTHERS)
     return {
         "schema": SCHEMA,
@@ -224,7 +240,7 @@ def compare(before: Side, after: Side, settings: Settings) -> Json:
             withheld,
             settings,
             _wrong_results(before, after, settings.rate),
-            reasons_of(rows, differing, [*notes_on(before, after), *places], settings),
+            reasons_of([] if withheld else rows, differing, notes, settings),
         ),
         "settings": {
             "rate": settings.rate,

@@ -62,7 +62,8 @@ class History:
         missing = len(self.runs) - has - row.before.elsewhere
         if missing > verdict.MOST_MISSING * len(self.runs) or has < min(LEAST_NIGHTS, len(self.runs)):
             above = " above 0" if has < len(row.before.present) else ""
-            return "only %d of %s have a value%s" % (has, plural(len(self.runs), self.noun), above)
+            count = "only %d of" % has if has else "none of"
+            return "%s %s have a value%s" % (count, plural(len(self.runs), self.noun), above)
         return verdict.differs(self.runs, row.name)
 
     def _gone_since(self, row: Row) -> int:
@@ -103,13 +104,16 @@ class History:
 
 
 def before(before: Side, after: Side) -> Side:
-    """Where `after` is some of the runs before: those before them. A night is no part of its own history."""
+    """Where `after` is some of the runs before: those before them. A night is no part of its own history.
+    BadNumbers where there are none."""
     few = {run.place for run in after.runs}
     if "" in few or not few < {run.place for run in before.runs}:
         return before
     runs = in_order(before.runs)
     first = min(place for place, run in enumerate(runs) if run.place in few)
-    return replace(before, runs=runs[:first]) if first else before
+    if not first:
+        raise BadNumbers("%s is the first run of %s: there is none before it" % (after.name, before.name))
+    return replace(before, runs=runs[:first])
 
 
 def baseline(before: Side, after: Side, settings: Settings) -> Side:

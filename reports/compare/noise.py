@@ -343,7 +343,7 @@ def table(found: Json) -> str:
     lines += ["and with twice the floor of each metric as its least effect:"]
     lines += [_rate_line(word, own) for word, own in found["alarms_with_floor"].items()]
     lines += [
-        "Splits share runs: %d comparisons of these share none." % found["alarms"]["random"]["disjoint"],
+        "Splits share runs; comparisons that share none: %d." % found["alarms"]["random"]["disjoint"],
         "",
         "%-34s %7s  finds a slow-down of" % ("", "floor"),
         "%-34s %7s" % ("", "n=" + count) + "".join("%8s" % ("n=" + n) for n in counts),

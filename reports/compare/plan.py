@@ -17,9 +17,9 @@ from reports.compare import few, noise, verdict
 from reports.compare.answer import label_of
 from reports.compare.numbers import RATIO, BadNumbers, RunNumbers
 from reports.compare.verdict import Known, Settings
-from reports.jsonl import Json, is_number
+from reports.jsonl import Json, clean, is_number
 from reports.moderated import moderated, prior_of
-from reports.quantity import percent, plural
+from reports.quantity import listing, percent, plural
 
 COUNTS = (1, 3, 4, 6, 8, 12)
 _LABEL = 32
@@ -36,8 +36,8 @@ class Metric:
     finds: Mapping[int, float]
 
 
-def of_noise(found: Json, name: str) -> List[Metric]:
-    """BadNumbers where the file is malformed, or older than what it takes."""
+def of_noise(found: Json, name: str, only: Sequence[str] = ()) -> List[Metric]:
+    """BadNumbers where the file is malformed, or older than what it takes, or has none of `only`."""
     try:
         metrics = [
             Metric(
@@ -51,10 +51,12 @@ def of_noise(found: Json, name: str) -> List[Metric]:
                 },
             )
             for entry in found["metrics"]
-            if is_number(entry.get("deviation"))
+            if is_number(entry.get("deviation")) and (not only or verdict.matches(entry["name"], only))
         ]
     except (KeyError, TypeError, ValueError, AttributeError) as why:
         raise BadNumbers("%s is malformed: %s" % (name, str(why)[:100])) from None
+    if not metrics and only:
+        raise BadNumbers("%s has no number that matches %s" % (name, listing([clean(p)[:60] for p in only])))
     if not metrics:
         raise BadNumbers("%s does not say how much metrics move; make it again: ./gpusig compare --aa" % name)
     return metrics
@@ -73,7 +75,8 @@ def of_runs(runs: Sequence[RunNumbers], settings: Settings) -> List[Metric]:
         if own.variance.degrees and not row.invalid:
             metrics.append(Metric(label_of(row), row.number.scale, own, {}))
     if not metrics:
-        raise BadNumbers("%s does not say how much equal runs differ; give several" % runs[0].name)
+        said = "none has a value that can be judged" if len(runs) > 1 else "give several"
+        raise BadNumbers("%s does not say how much equal runs differ; %s" % (runs[0].name, said))
     return metrics
 
 

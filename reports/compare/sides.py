@@ -24,6 +24,7 @@ _OF_A_RUN = (SIGNATURE, "records.jsonl", "plan.json")
 _WHOLE = "repeats.json"  # of suite/repeats.py: which runs are done
 MAX_RUNS = 1000  # of a side
 _MACHINE = "machine"
+_NIGHT = re.compile("[0-9]{8}T[0-9]{6}Z(-[0-9]+)?")  # of suite/history.py
 
 
 @dataclass
@@ -85,9 +86,14 @@ def runs_under(folder: Path, name: str) -> List[Place]:
     for path in visible(folder):
         shown = "%s/%s" % (name, clean(path.name))
         try:
-            if not path.is_dir() or not holds_run(path):
+            if not path.is_dir():
                 continue
-            unread = "" if done.get(path.name, _is_whole(path)) else "%s is not complete" % shown
+            if holds_run(path):
+                unread = "" if done.get(path.name, _is_whole(path)) else "%s is not complete" % shown
+            elif _NIGHT.fullmatch(path.name):
+                unread = "%s holds no run" % shown
+            else:
+                continue
         except OSError as why:
             unread = "%s: %s" % (shown, why.strerror)
         found.append(Place(path / SIGNATURE, shown, unread))

@@ -412,11 +412,18 @@ def tells(settings: Settings, before: int, after: int) -> bool:
     return of_noise or few.deals(before, after) * MOST_CHANCE >= 1
 
 
+def decides(settings: Settings, before: int, after: int) -> bool:
+    """Whether dealing or the noise file can call one metric alone changed."""
+    fewer = min(before, after)
+    equal = max((one.variance.degrees + 1 for one in settings.known.values()), default=0.0)
+    of_noise = settings.chance_evidence_of(fewer) is not None
+    return of_noise and equal >= few.least_known(fewer, settings.rate) or _certain(settings, before, after)
+
+
 def least_runs(
-    before: int, after: int, settings: Settings, enough: Callable[[Settings, int, int], bool] = _certain
+    before: int, after: int, settings: Settings, enough: Callable[[Settings, int, int], bool] = decides
 ) -> int:
-    """Of the side that has fewer, with which one metric alone can be called changed; or with `tells` likely
-    so."""
+    """Of the side that has fewer, with which `enough` holds."""
     more = max(before, after)
     return next(n for n in range(1, MAX_REPEATS) if enough(settings, max(n, more), n))
 

@@ -52,7 +52,7 @@ _TITLES = {
     LIKELY_WORSE: "Likely worse",
     IMPROVE: "Improvements",
     LIKELY_BETTER: "Likely better",
-    INCONCLUSIVE: "Inconclusive, the largest change first",
+    INCONCLUSIVE: "Inconclusive, what got worse most first",
 }
 
 

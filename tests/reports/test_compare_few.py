@@ -14,7 +14,7 @@ import workplace  # noqa: F401
 
 from machines import Machine, judged, name_of, verdicts
 from reports import student
-from reports.compare import few, noise
+from reports.compare import few, noise, verdict
 from reports.compare.gpusig import number_of
 from reports.compare.numbers import Number, RunNumbers
 from reports.compare.verdict import Known, Settings
@@ -76,7 +76,7 @@ def known_of(draw: random.Random, of: Draw, runs: int = 16) -> Settings:
     for metric in range(METRICS):
         values = [of(draw) for _ in range(runs)]
         known[name_of(metric)] = Known(variance_of(values), few.has_levels(values, 0.02))
-    return Settings(known=known, chance_evidence={1: 3.0, 3: 3.0})
+    return Settings(known=known, chance_evidence={1: 3.0, 2: 3.0, 3: 3.0})
 
 
 class Levels(unittest.TestCase):
@@ -207,6 +207,16 @@ class SlowDowns(unittest.TestCase):
         self.assertEqual(row["verdict"], "inconclusive")
         self.assertIn("cannot be judged here by so few runs: equal ones differ by 3", row["reason"])
 
+    def test_how_many_runs_decide_is_counted_with_the_noise_file(self) -> None:
+        draw = random.Random(3)
+        for equal, few_ones, enough in ((16, 2, True), (11, 2, False), (16, 1, False), (40, 1, True)):
+            settings = known_of(draw, normal, equal)
+            asked = verdict.decides(settings, few_ones, few_ones)
+            self.assertEqual((equal, few_ones, asked), (equal, few_ones, enough))
+        settings = replace(known_of(draw, normal, 16), chance_evidence={2: 3.0})
+        self.assertEqual(verdict.least_runs(1, 1, settings), 2)
+        self.assertEqual(verdict.least_runs(1, 1, Settings()), 5)
+
     def test_one_against_one_with_a_noise_file(self) -> None:
         draw = random.Random(3)
         for count, word, code in ((40, "regress", 1), (20, "likely worse", 3)):  # runs of the file
@@ -227,8 +237,8 @@ class SlowDowns(unittest.TestCase):
         found = judged(*sides)
         self.assertEqual(
             found["outcome"]["sentence"],
-            "Inconclusive: metric 0 30 % higher; 1 run a side cannot exclude chance: 3 runs a side tell what "
-            "is likely, 5 can decide.",
+            "Inconclusive: metric 0 30 % higher (worse); 1 run a side cannot exclude chance: 3 runs a side "
+            "tell what is likely, 5 can decide.",
         )
         self.assertEqual(set(verdicts(found).values()), {"inconclusive"})
         self.assertLess(found["metrics"][0]["change"]["high"], 1.5)
@@ -270,7 +280,10 @@ class Equivalent(unittest.TestCase):
             sides = machine.runs(counts[0]), machine.runs(counts[1], {0: 1.3})
             found = judged(*sides)
             self.assertEqual((found["outcome"]["verdict"], found["outcome"]["exit"]), ("inconclusive", 3))
-            self.assertRegex(found["outcome"]["sentence"], "^Inconclusive: metric 0 .* lower; " + words)
+            self.assertRegex(
+                found["outcome"]["sentence"],
+                r"^Inconclusive: metric 0 .* lower( and .*)? \(worse\).*; " + words,
+            )
             self.assertEqual(found["metrics"][0]["reason"], "so few runs cannot exclude chance")
 
     def test_three_quiet_runs_a_side_are_and_two_are_too_few(self) -> None:

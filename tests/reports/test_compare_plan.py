@@ -73,6 +73,8 @@ class Command(unittest.TestCase):
             path.write_text(json.dumps(found), encoding="utf-8")
             code, out, _ = self.run_command("--noise", str(path))
             self.assertEqual(self.run_command("--noise", str(path), folder)[0], 2)
+            self.assertEqual(self.run_command("--noise", str(path), "--only", "nonsense")[0], 2)
+            self.assertNotIn("metric 1", self.run_command("--noise", str(path), "--only", "*metric_0")[1])
         self.assertEqual(code, 0)
         self.assertIn("From 8 on ranks judge", out)
         self.assertTrue(all(len(line) <= 80 for line in out.splitlines()))

@@ -356,6 +356,15 @@ class Unreadable(Folders):
             ["nights/run-2: signature.json: not UTF-8", "nights/run-4 is not complete"],
         )
 
+    def test_a_night_without_files_is_named_and_another_folder_is_none(self) -> None:
+        self.runs("nights", 2)
+        for name in ("20261127T033000Z", "20261127T033000Z-2", "logs"):
+            (self.folder / "nights" / name).mkdir()
+        self.assertEqual(
+            self.read("nights").left_out,
+            ["nights/20261127T033000Z holds no run", "nights/20261127T033000Z-2 holds no run"],
+        )
+
     def test_where_none_is_left_the_reasons_are_said(self) -> None:
         self.runs("nights", 1)
         (self.folder / "nights/run-1/signature.json").write_text("")

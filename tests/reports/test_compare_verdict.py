@@ -396,7 +396,7 @@ class WrongInput(unittest.TestCase):
         few = judged(machine.runs(1), machine.runs(1, {4: 2.0}))["outcome"]["sentence"]
         self.assertRegex(
             few,
-            r"^Inconclusive: metric 4 \d\d % lower, metric \d+ .* and \d+ more; 1 run a side cannot "
+            r"^Inconclusive: metric 4 \d\d % lower.* \(worse\), metric .* \(better\); 1 run a side cannot "
             r"exclude chance: 3 runs a side tell what is likely, 5 can decide\.$",
         )
         more = judged(machine.runs(8), machine.runs(8))["outcome"]["sentence"]
@@ -461,6 +461,20 @@ class WrongInput(unittest.TestCase):
         missing = [with_number(run, self.name, value=None, reason="was contended") for run in self.after]
         other = judged(self.before, missing)["metrics"][1]
         self.assertGreaterEqual(other["p_adjusted"], one["p_adjusted"])
+
+    def test_what_no_run_tried_to_measure_is_said_and_judges_nothing(self) -> None:
+        for neutral, words, code in ((True, "No run measured", 0), (False, "", 3)):
+            sides = [
+                [with_number(run, self.name, value=None, reason="no time", neutral=neutral) for run in runs]
+                for runs in (self.before, self.before)
+            ]
+            found = judged(*sides)
+            self.assertEqual(found["outcome"]["exit"], code)
+            self.assertEqual(len(found["metrics"]), len(self.before[0].numbers) - neutral)
+            said = [text for text in found["outcome"]["reasons"] if "No run measured" in text]
+            self.assertEqual(len(said), bool(words))
+        one_sided = judged(self.before, sides[0])
+        self.assertEqual(len(one_sided["metrics"]), len(self.before[0].numbers))
 
     def test_one_run_a_side_decides_nothing(self) -> None:
         row, found = self.row(self.before[:1], self.after[:1])

@@ -19,7 +19,7 @@ import workplace  # noqa: F401
 from machines import Machine, name_of, with_number
 from reports.compare import changes, history, history_page, rank_sums, steps
 from reports.compare.comparison import compare
-from reports.compare.numbers import Failed, RunNumbers
+from reports.compare.numbers import BadNumbers, Failed, RunNumbers
 from reports.compare.sides import Side
 from reports.compare.steps import Series
 from reports.compare.verdict import Settings
@@ -328,7 +328,7 @@ class Answers(unittest.TestCase):
         self.assertEqual((found["verdict"], found["exit"]), ("no step", 0))
         self.assertEqual(
             found["sentence"],
-            "No step shows in 50 numbers over 30 nights, %s to %s." % (date(0), date(29)),
+            "No step of 2.0 %% or more shows in 50 numbers over 30 nights, %s to %s." % (date(0), date(29)),
         )
         found = changes.judge(nights(machine.runs(11)), Settings())["outcome"]
         self.assertEqual((found["verdict"], found["exit"]), ("inconclusive", 3))
@@ -349,7 +349,9 @@ class Answers(unittest.TestCase):
             )
             text = r"^No value since %s \(%d of 30 nights\): .* and 2 more\.$" % (date(first), NIGHTS - first)
             (self.assertRegex if names else self.assertNotRegex)(outcome["sentence"], text)
-            self.assertRegex([outcome["sentence"], *outcome["reasons"]][bool(names)], "^No step shows")
+            self.assertRegex(
+                [outcome["sentence"], *outcome["reasons"]][bool(names)], "^No step of 2.0 % or more shows"
+            )
             self.assertEqual("no such number" in history_page.table(found), bool(names))
 
     def test_a_step_for_the_worse_is_told_before_numbers_that_vanish(self) -> None:
@@ -515,8 +517,11 @@ class Baseline(unittest.TestCase):
         self.assertEqual(history.before(side, Side("nights/20", [runs[20]])).runs, runs[:20])
         self.assertEqual(history.before(side, Side("two", [runs[21], runs[9]])).runs, runs[:9])
         self.assertIs(history.before(side, Side("other", [replace(runs[20], place="/other")])), side)
-        self.assertIs(history.before(side, side), side)  # refused where sides are checked, as is the first
-        self.assertIs(history.before(side, Side("nights/0", [runs[0]])), side)
+        self.assertIs(history.before(side, side), side)  # refused where sides are checked
+        with self.assertRaisesRegex(
+            BadNumbers, "^nights/0 is the first run of nights: there is none before it$"
+        ):
+            history.before(side, Side("nights/0", [runs[0]]))
 
 
 if __name__ == "__main__":
