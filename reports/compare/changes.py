@@ -251,7 +251,12 @@ def _outcome(known: History, events: Sequence[Json]) -> Json:
         "verdict": word,
         "exit": code,
         "sentence": said[0],
-        "reasons": [*said[1:], *notes_on(known.side), *known.notes, *[_seen(known)] * bool(known.rows)],
+        "reasons": [
+            *said[1:],
+            *notes_on(known.side),
+            *known.notes,
+            *[_seen(known)] * bool(known.rows and nights >= LEAST_NIGHTS),
+        ],
     }
 
 
