@@ -194,13 +194,11 @@ def _untold(rows: List[Row], settings: Settings) -> str:
             plural(len(rows), "headline number"),
             more,
         )
-    sides = [
-        "%s (%s)" % (listing([_moved_text(row) for row in own], _NAMED), word)
-        for word in ("worse", "better")
-        for own in [[row for row in told if row.is_worse == (word == "worse")]]
-        if own
-    ]
-    return "Inconclusive: %s; %s." % (", ".join(sides), more)
+    worse = [_moved_text(row) for row in told if row.is_worse]
+    better = [_moved_text(row) for row in told if not row.is_worse]
+    moved = ["%s (worse)" % listing(worse, _NAMED)] * bool(worse)
+    moved += ["%s (better)" % listing(better, _NAMED)] * bool(better)
+    return "Inconclusive: %s; %s." % (", ".join(moved), more)
 
 
 def _counted(rows: List[Row], of: str) -> str:

@@ -106,13 +106,11 @@ def _measured(runs: List[RunNumbers], names: List[str]) -> Tuple[List[str], List
     """The names of those that a run tried to measure, and a sentence about the others."""
     found = [(name, [run.numbers[name] for run in runs if name in run.numbers]) for name in names]
     without = {name: own for name, own in found if all(n.value is None and n.neutral for n in own)}
+    if not without:
+        return names, []
     labels = [label_text(name, own[0]) for name, own in without.items()]
-    said = (
-        "No run measured %s (%s)." % (listing(labels), next(iter(without.values()))[0].reason)
-        if without
-        else ""
-    )
-    return [name for name in names if name not in without], [said] * bool(said)
+    said = "No run measured %s (%s)." % (listing(labels), next(iter(without.values()))[0].reason)
+    return [name for name in names if name not in without], [said]
 
 
 def _control(rows: List[Row]) -> Json:
