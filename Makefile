@@ -63,7 +63,7 @@ compile = $(ccache) $(CC) $(our_cppflags) $(CPPFLAGS) $(our_cflags) $(CFLAGS)
 flags_hash := $(shell { printf '%s\n' '$(compile) $(LDFLAGS) $(our_ldlibs) $(HAVE_MPI) $(MPICC) $(HAVE_NVCC)'; \
 	uname -m; $(CC) --version 2>/dev/null; $(if $(filter 1,$(HAVE_MPI)),$(MPICC) -show 2>/dev/null;) } | cksum | cut -d' ' -f1)
 build := $(BUILD)/$(VARIANT)$(if $(SAN),-$(subst $(comma),-,$(SAN)))-$(flags_hash)
-version := $(or $(GPUSIG_VERSION),$(shell sh suite/version.sh))
+version := $(or $(GPUSIG_VERSION),$(shell sh suite/setup/version.sh))
 
 # --- sources: found, never listed. PROGRAMS='micro/memory overlap/*' and UNITS='host_*' build these alone.
 PROGRAMS ?= micro/* gemm/* overlap/* topology/* collectives/*
@@ -124,7 +124,7 @@ to_object = -MMD -MP -MF $(new).deps -MT $@ -c $< -o $(new) && mv -f $(new).deps
 all: $(built_plain) $(advice) $(if $(built_ranks),ranks-apart) skipped ## build every program (the default)
 	$(if $(filter release,$(VARIANT)$(SAN)),$(call make_link,$(build)/bin,$(LINK)))
 
-# For suite/building.py: where the programs are, with -q ONLY_ASK=1 whether they are built from these sources, and what alone advises.
+# For suite/setup/building.py: where the programs are, with -q ONLY_ASK=1 whether they are built from these sources, and what alone advises.
 built: $(programs) $(advice)
 advice: $(advice)
 where:
@@ -300,10 +300,10 @@ check-kernels: ## compile the GPUs' kernels with clang-19 for what distributions
 		clang-19 -x hip --offload-arch=$$arch --offload-device-only -nogpuinc -nogpulib -O3 -Wall -Wextra -Werror -I. \
 			-S device/gpu/kernels/kernels.cu -o $(build)/kernels-$$arch.s || exit 1; \
 		if grep -E '(_spill_count|private_segment_fixed_size): +[1-9]' $(build)/kernels-$$arch.s; then exit 1; fi; done
-	python=$$(sh suite/find_python.sh --any) && "$$python" tests/lint/isa.py $(build)/kernels-gfx*.s
+	python=$$(sh suite/setup/find_python.sh --any) && "$$python" tests/lint/isa.py $(build)/kernels-gfx*.s
 
 check-sass: ## disassemble the loops of NVIDIA's kernels, where nvcc and nvdisasm are here, and hold them against tests/lint/sass.py
-	python=$$(sh suite/find_python.sh --any) && "$$python" tests/lint/sass.py --nvcc $(NVCC)
+	python=$$(sh suite/setup/find_python.sh --any) && "$$python" tests/lint/sass.py --nvcc $(NVCC)
 
 # The vendors' headers, where they are installed: a check is skipped where one that it includes is not there.
 abi_cppflags := -I. $(addprefix -isystem ,$(wildcard $(or $(CUDA_HOME),/usr/local/cuda)/include $(or $(ROCM_PATH),/opt/rocm)/include))
@@ -318,7 +318,7 @@ check-abi: ## hold our declarations of the vendors' libraries against their head
 		else $$compile $(abi_flags) $$f || exit 1; printf '  %-5s %s\n' ABI $$f; fi; done
 
 peers: all $(peers) $(build)/tests/unit/bench_aa ## compare with likwid-bench, OpenBLAS and mbw, in turns, and print the ratios
-	python=$$(sh suite/find_python.sh) && "$$python" tests/peers/peers.py --bin $(build)/bin --helpers $(build)/tests/peers
+	python=$$(sh suite/setup/find_python.sh) && "$$python" tests/peers/peers.py --bin $(build)/bin --helpers $(build)/tests/peers
 
 # The vendor's interface as its samples use it; the machine that runs them builds them, -arch=native is for its GPU.
 gpu_peers := $(patsubst tests/peers/cuda/%.cu,$(build)/gpu-peers/%,$(sort $(wildcard tests/peers/cuda/*.cu)))
@@ -335,11 +335,11 @@ hardware-pack: ## everything for a GPU machine without compilers, as build/hardw
 
 reproduction: all ## papers against models, as docs/reproduction/{swing,shaping,ficco,t3,fleet}.md; ranks where SimGrid is here (minutes)
 	if command -v smpirun >/dev/null; then $(MAKE) --no-print-directory smpi; fi
-	python=$$(sh suite/find_python.sh --any) && "$$python" tests/reproduction/swing.py
-	python=$$(sh suite/find_python.sh --any) && "$$python" tests/reproduction/shaping.py
-	python=$$(sh suite/find_python.sh --any) && "$$python" tests/reproduction/ficco.py
-	python=$$(sh suite/find_python.sh --any) && "$$python" tests/reproduction/t3.py
-	python=$$(sh suite/find_python.sh --any) && "$$python" tests/reproduction/fleet.py
+	python=$$(sh suite/setup/find_python.sh --any) && "$$python" tests/reproduction/swing.py
+	python=$$(sh suite/setup/find_python.sh --any) && "$$python" tests/reproduction/shaping.py
+	python=$$(sh suite/setup/find_python.sh --any) && "$$python" tests/reproduction/ficco.py
+	python=$$(sh suite/setup/find_python.sh --any) && "$$python" tests/reproduction/t3.py
+	python=$$(sh suite/setup/find_python.sh --any) && "$$python" tests/reproduction/fleet.py
 
 PREFIX ?= /usr/local
 install: all ## install a gpusig for the PATH, which needs neither this folder nor a compiler: [DESTDIR=] [PREFIX=/usr/local]

@@ -77,7 +77,7 @@ texts() {
 
 # Python files are compiled now, as nobody may write there later. A file that was changed since is read again.
 compile() {
-	if ! python=$(sh suite/find_python.sh --any 2>/dev/null); then
+	if ! python=$(sh suite/setup/find_python.sh --any 2>/dev/null); then
 		echo "skip: manual pages and compiled Python files (no Python 3.9 or later)"
 		return
 	fi

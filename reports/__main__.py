@@ -3,11 +3,11 @@
 report.html in DIR; prints the headline numbers.
 
 python -m reports advise SIGNATURE...  which schedule for a GEMM with its communication, on which machine:
-                                    reports/advise_command.py; check-advise only checks the options
-python -m reports compare BEFORE AFTER  has anything changed: reports/compare/command.py
+                                    reports/judge/advise.py; check-advise only checks the options
+python -m reports compare BEFORE AFTER  has anything changed: reports/judge/compare/command.py
 python -m reports export --to FORMAT SIGNATURE...  for other tools: reports/export/command.py
-python -m reports scorecard MACHINE...  machines side by side: reports/scorecard/command.py
-python -m reports joins HISTORY RECORDS  may a run be one more of a history: reports/compare/joins.py
+python -m reports scorecard MACHINE...  machines side by side: reports/judge/scorecard/command.py
+python -m reports joins HISTORY RECORDS  may a run be one more of a history: reports/judge/compare/joins.py
 python -m reports one-machine RECORDS...  whether their records are of one machine
 python -m reports validate FILE     check every line of records, a signature, or advice, against the schema
 
@@ -22,23 +22,25 @@ import sys
 from pathlib import Path
 from typing import List
 
-from reports import advise_command, csv_files, validate
-from reports.files import write_whole
-from reports.headline import headline
-from reports.machine import verdict
-from reports.record_file import read
-from reports.report import MissingDependency, render
-from reports.signature import MixedMachines, Signature, build, check_one_machine
+from reports.judge import advise as advise_command
+from reports.records import csv_files, validate
+from reports.records.files import write_whole
+from reports.signature.headline import headline
+from reports.signature.machine import verdict
+from reports.records.record_file import read
+from reports.page.template import MissingDependency
+from reports.signature.report import render
+from reports.signature.signature import MixedMachines, Signature, build, check_one_machine
 
 OK, WRONG, USAGE, NOTHING, NO_PAGE = 0, 1, 2, 3, 77
 # Commands about signatures, each a module with main(arguments): one that is not asked is not loaded.
 _JUDGING = {
-    "compare": "reports.compare.command",
+    "compare": "reports.judge.compare.command",
     "export": "reports.export.command",
-    "fleet": "reports.fleet.command",
-    "joins": "reports.compare.joins",
-    "preflight": "reports.preflight.command",
-    "scorecard": "reports.scorecard.command",
+    "fleet": "reports.judge.fleet.command",
+    "joins": "reports.judge.compare.joins",
+    "preflight": "reports.judge.preflight.command",
+    "scorecard": "reports.judge.scorecard.command",
 }
 
 

@@ -61,7 +61,7 @@ advise() {
 	printf '%s\n' "$output" | tr -d '\n' | json 'rows[0]["candidates"] == sorted(rows[0]["candidates"], key=lambda c: c["predicted_s"] * (1 + rows[0]["error"] * (c["schedule"] != "serial")))' \
 		'rows[0]["pick"]["schedule"] == rows[0]["candidates"][0]["schedule"]'
 	cd "$root"
-	run --separate-stderr "$(sh suite/find_python.sh)" -m reports validate "$BATS_TEST_TMPDIR/advice.json"
+	run --separate-stderr "$(sh suite/setup/find_python.sh)" -m reports validate "$BATS_TEST_TMPDIR/advice.json"
 	[ "$status" = 0 ] || [[ $stderr == *jsonschema* ]]
 }
 
@@ -111,8 +111,8 @@ advise() {
 		from pathlib import Path
 		root, folder = map(Path, sys.argv[1:])
 		sys.path.insert(0, str(root))
-		from reports.advise_command import read_signature
-		from reports.advise_early import points_of
+		from reports.judge.advise import read_signature
+		from reports.advice.early import points_of
 		off, rows, decided = [], {}, 0
 		for p in points_of(read_signature(folder / "unseen")):
 		    rows.setdefault((p["m"], p["n"], p["k"]), {})[p["way"]] = p["gain"]
@@ -171,8 +171,10 @@ advise() {
 		echo "$output"
 		[ "$status" = 0 ]
 		(cd "$root" && "$TEST_PYTHON" -c 'import pathlib, sys
-from reports import advise_command, record_file, signature
-from reports.advise_machine import machine_of
+from reports.judge import advise as advise_command
+from reports.records import record_file
+from reports.signature import signature
+from reports.advice.machine import machine_of
 folder = pathlib.Path(sys.argv[1])
 written = machine_of(advise_command.read_signature(folder))
 measured = machine_of(signature.build(record_file.read(folder / "records.jsonl")).json)
@@ -212,7 +214,7 @@ json.dump(signature, open(sys.argv[1] + "/none.json", "w"))' "$BATS_TEST_TMPDIR"
 	tr -d '\n' <"$BATS_TEST_TMPDIR/advice.json" | json 'rows[0]["schema"] == "gpusig.advice_comparison"' \
 		'[m["signature"][-9:] for m in rows[0]["comparison"]["machines"]] == [".", "slow.json"]'
 	cd "$root"
-	run --separate-stderr "$(sh suite/find_python.sh)" -m reports validate "$BATS_TEST_TMPDIR/advice.json"
+	run --separate-stderr "$(sh suite/setup/find_python.sh)" -m reports validate "$BATS_TEST_TMPDIR/advice.json"
 	[ "$status" = 0 ] || [[ $stderr == *jsonschema* ]]
 }
 

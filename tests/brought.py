@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""brought.py COMMAND...: real tools for tests, on PATH or in build/tools, where suite/setup.sh puts what it
-does not install.
+"""brought.py COMMAND...: real tools for tests, on PATH or in build/tools, where suite/setup/setup.sh puts
+what it does not install.
 
 Prints the variables with which they all run, a line each, or says what is missing and ends with 1.
 """
@@ -24,7 +24,7 @@ def _folder(command: str) -> Path:
     for folder in sorted(path for path in TOOLS.glob("*") if path.is_dir()):
         if any(os.access(folder / place / command, os.X_OK) for place in _BINARIES):
             return folder
-    raise unittest.SkipTest("no %s; sh suite/setup.sh lab brings it" % command)
+    raise unittest.SkipTest("no %s; sh suite/setup/setup.sh lab brings it" % command)
 
 
 def environment(*commands: str) -> Dict[str, str]:

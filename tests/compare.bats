@@ -74,13 +74,13 @@ compare() { (cd "$root" && exec "$TEST_PYTHON" -m suite --cwd "$BATS_FILE_TMPDIR
 }
 
 @test "JSON fits its schema, and JUnit has a case a metric" {
-	python=$(sh "$root/suite/find_python.sh" jsonschema) || skip 'no Python with jsonschema'
+	python=$(sh "$root/suite/setup/find_python.sh" jsonschema) || skip 'no Python with jsonschema'
 	for after in equal slower before/run-2; do
 		compare before/run-1 before/run-3 vs "$after" --format json --html '' >"to-${after##*/}.json" || [ $? != 2 ]
 	done
 	here=$PWD
 	(cd "$root" && "$python" -c 'import pathlib, sys
-from reports.validate import validate_file
+from reports.records.validate import validate_file
 sys.exit(any([validate_file(pathlib.Path(path)) for path in sys.argv[1:]]))' "$here"/to-{equal,slower,run-2}.json)
 	compare before slower --format junit --html '' >junit.xml || [ $? = 1 ]
 	"$TEST_PYTHON" -c 'import xml.etree.ElementTree as t
@@ -93,7 +93,7 @@ assert sum(c.find("failure") is not None for c in cases) == 2 and len(cases) >= 
 	[ "$status" = 0 ]
 	[[ $output == *"False alarms, least effect that matters 2.0 %"* ]]
 	for line in "${lines[@]}"; do [ "${#line}" -le 80 ]; done
-	python=$(sh "$root/suite/find_python.sh" jsonschema) && (cd "$root" && "$python" -m reports validate "$BATS_FILE_TMPDIR/noise.json")
+	python=$(sh "$root/suite/setup/find_python.sh" jsonschema) && (cd "$root" && "$python" -m reports validate "$BATS_FILE_TMPDIR/noise.json")
 	run --separate-stderr compare before slower --noise noise.json --format json --html ''
 	[ "$status" = 1 ]
 	json 'rows[0]["settings"]["noise"] == "noise.json"' < <(tr -d '\n' <<<"$output")

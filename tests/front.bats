@@ -45,7 +45,7 @@ narrow() {
 }
 
 @test "help of a command has its options, examples and exit codes, and --help prints the same" {
-	for command in $(cd "$root" && sh suite/help.sh --commands); do
+	for command in $(cd "$root" && sh suite/help/help.sh --commands); do
 		[ -f "$root/suite/help/$command.txt" ]
 		echo "# $command"
 		run --separate-stderr "$root/gpusig" help "$command"
@@ -69,7 +69,7 @@ narrow() {
 		import re, sys
 		from pathlib import Path
 		sys.path.insert(0, sys.argv[1])
-		from suite.command_line import _parser
+		from suite.commands.command_line import _parser
 		page = {path.stem: path.read_text() for path in Path(sys.argv[1], "suite/help").glob("*.txt")}
 		page["ab"] += page["run"]  # it names the rest as those of run
 		own = _parser()._subparsers._group_actions[0].choices
@@ -103,7 +103,7 @@ narrow() {
 		[ "${#stderr_lines[@]}" = 1 ]
 	done
 	run --separate-stderr "$root/gpusig" help nonsense
-	[ "$stderr" = "gpusig: unknown topic 'nonsense'; topics: $(cd "$root" && sh suite/help.sh --commands) words" ]
+	[ "$stderr" = "gpusig: unknown topic 'nonsense'; topics: $(cd "$root" && sh suite/help/help.sh --commands) words" ]
 }
 
 @test "help words explains every word of the file, or those that contain one, without a Python" {
@@ -112,8 +112,8 @@ narrow() {
 	[ "$status" = 0 ]
 	[ -z "$stderr" ]
 	narrow "$output"
-	[ "$(grep -c '^[^ ]' <<<"$output")" = "$(grep -c '^[^#]' "$root/reports/words.txt")" ]
-	[ "$(tr -d '\n ' <<<"$output")" = "$(grep '^[^#]' "$root/reports/words.txt" | sed -e 's/ = /:/' -e 's/^\([^,:]*\),[^:]*:/\1:/' |
+	[ "$(grep -c '^[^ ]' <<<"$output")" = "$(grep -c '^[^#]' "$root/reports/page/words.txt")" ]
+	[ "$(tr -d '\n ' <<<"$output")" = "$(grep '^[^#]' "$root/reports/page/words.txt" | sed -e 's/ = /:/' -e 's/^\([^,:]*\),[^:]*:/\1:/' |
 		awk -F: -v OFS=: '{ gsub(/[][]/, "", $1) } 1' | tr -d '\n ')" ]
 	run --separate-stderr "$root/gpusig" help words dil
 	[ "$status" = 0 ]
@@ -127,17 +127,17 @@ narrow() {
 
 @test "the words are wrapped by characters, comments and empty lines are left out" {
 	mkdir reports && cp -rp "$root/suite" "$root/gpusig" .
-	printf '# a = comment\n\n  # b = another\nx = %s%s\n± = 1 = 2\n' "$(printf 'é é %.0s' {1..19})" 'é ab' >reports/words.txt
+	printf '# a = comment\n\n  # b = another\nx = %s%s\n± = 1 = 2\n' "$(printf 'é é %.0s' {1..19})" 'é ab' >reports/page/words.txt
 	run --separate-stderr ./gpusig help words
 	[ "$status" = 0 ]
 	[ "${#lines[@]}" = 3 ]
 	[ "${#lines[0]}" = 80 ]
 	[ "${lines[1]}" = '    ab' ]
 	[ "${lines[2]}" = '±: 1 = 2' ]
-	rm reports/words.txt
+	rm reports/page/words.txt
 	run --separate-stderr ./gpusig help words
 	[ "$status" = 2 ]
-	[ "$stderr" = 'gpusig: no help on words: this copy has no reports/words.txt' ]
+	[ "$stderr" = 'gpusig: no help on words: this copy has no reports/page/words.txt' ]
 }
 
 @test "version is one line on stdout, and what is compiled into programs" {
@@ -150,9 +150,9 @@ narrow() {
 
 @test "a version follows tag, commits since and changes, in a checkout and in what git archive packs of it" {
 	command -v git >/dev/null || skip 'no git'
-	said() { (cd "${1:-here}" && sh suite/version.sh); }
+	said() { (cd "${1:-here}" && sh suite/setup/version.sh); }
 	commit() { git -C here -c user.name=a -c user.email=a@b -c commit.gpgsign=false commit -q --allow-empty --date="2031-02-03T12:00:00Z" -m a; }
-	mkdir -p here/suite 'an archive' && cp "$root/suite/version.sh" here/suite && cp "$root/VERSION" "$root/.gitattributes" here
+	mkdir -p here/suite 'an archive' && cp "$root/suite/setup/version.sh" here/suite && cp "$root/VERSION" "$root/.gitattributes" here
 	[ "$(said)" = unknown ] # neither git nor an archive
 	git init -q here && git -C here add -A
 	GIT_COMMITTER_DATE=2031-02-03T12:00:00Z commit
@@ -160,7 +160,7 @@ narrow() {
 	hash=$(git -C here rev-parse --short=10 HEAD)
 	[ "$(said)" = "0~git20310203.$hash" ]
 	[ "$(archived)" = "0~git20310203.$hash" ]
-	echo '# changed' >>here/suite/version.sh
+	echo '# changed' >>here/suite/setup/version.sh
 	[ "$(said)" = "0~git20310203.$hash+dirty" ]
 	git -C here checkout -q .
 	git -C here tag v1.2
@@ -357,7 +357,7 @@ narrow() {
 	records results | json '{r["program"][-1:] + "=" + r["status"] for r in rows if r["kind"] == "end"} == {
 		*(name + "=failed" for name in "abcde"), "f=ok"}' \
 		'[r["reason"] for r in rows if r["kind"] == "end" and r["program"] == "micro/c"][0].startswith("time limit")'
-	if python=$(unset GPUSIG_PYTHON && sh "$root/suite/find_python.sh" jsonschema 2>/dev/null); then
+	if python=$(unset GPUSIG_PYTHON && sh "$root/suite/setup/find_python.sh" jsonschema 2>/dev/null); then
 		grep '"by": "driver"' results/records.jsonl >by_driver
 		"$python" "$root/tests/bats/fits_schema.py" "$root/reports/schema/record.schema.json" by_driver
 	fi
@@ -376,7 +376,7 @@ narrow() {
 # beside SHARE WORD...: measures, where others have this share of a program's time from its third case on, and had all before.
 beside() {
 	(cd "$root" && SHARE=$1 exec "$TEST_PYTHON" -c 'import os, pathlib, runpy
-from suite import launch, libraries, plan, report, starvation
+from suite.run import launch, libraries, plan, report, starvation
 records = pathlib.Path(os.environ["BATS_TEST_TMPDIR"], "results", "records.jsonl")
 def share(*_):
     return float(os.environ["SHARE"]) if records.exists() and records.read_text().count("\"case\", ") >= 3 else 1.0
@@ -604,7 +604,8 @@ runpy.run_module("suite", run_name="__main__", alter_sys=True)' --cwd "$BATS_TES
 	"$TEST_PYTHON" -c 'import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.insert(0, sys.argv.pop(1))
-from suite import __main__ as driver, launch
+from suite import __main__ as driver
+from suite.run import launch
 launch._STOP_GRACE_S = 1e6  # the program would get so long
 sys.exit(driver.main(sys.argv[1:]))' "$root" run --budget 10m --out results 2>words 3>&- &
 	until [ "$(grep -c '"kind": "case"' results/records.jsonl 2>/dev/null)" = 3 ]; do sleep 0.1; done
@@ -718,12 +719,12 @@ only_commands() {
 	chmod +x few/apt-get
 	for words in '--no-install run' 'run'; do
 		# shellcheck disable=SC2086 # words is a command line
-		run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=1 sh "$root/suite/setup.sh" $words
+		run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=1 sh "$root/suite/setup/setup.sh" $words
 		[ "$status" = 77 ]
 		[[ $stderr == *"to install it, run: "*"apt-get install -y"*gcc* ]]
 		[ ! -e installed ]
 	done
-	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh "$root/suite/setup.sh" --no-install run
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh "$root/suite/setup/setup.sh" --no-install run
 	[ "$status" = 77 ]
 	[ ! -e installed ]
 }
@@ -756,7 +757,7 @@ false_manager() {
 	false_manager
 	sed -i '2i[ -e was-locked ] || { touch was-locked; echo "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7"; exit 100; }' few/apt-get
 	ln -sf "$(command -v touch)" few/
-	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh run
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup/setup.sh run
 	[ "$status" = 0 ]
 	[ -e was-locked ]
 	[ -e few/cc ]
@@ -766,7 +767,7 @@ false_manager() {
 @test "one package that cannot be had does not keep the others out, and is not tried again" {
 	only_with_all
 	false_manager
-	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh run
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup/setup.sh run
 	[ "$status" = 0 ]
 	[[ $stderr == *"installing with apt-get: gcc libc6-dev make "*git* ]]
 	[[ $stderr == *"without git: records do not name the version"* ]]
@@ -774,7 +775,7 @@ false_manager() {
 	[ -e few/make ]
 	grep -q 'install -y --no-install-recommends make *-o [^ ]*$' apt.log
 	before=$(wc -l <apt.log)
-	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh run
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup/setup.sh run
 	[ "$status" = 0 ]
 	[[ $stderr == *"without git"* ]]
 	[ "$before" = "$(wc -l <apt.log)" ]
@@ -791,7 +792,7 @@ false_manager() {
 		exit 100
 	APT
 	for _ in 1 2; do
-		run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh lab
+		run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup/setup.sh lab
 		[ "$status" = 77 ]
 		[ "$(wc -l <apt.log)" = 1 ]
 		[[ ${stderr_lines[-1]} == 'gpusig: without cc, make: nothing can be built; to install it, run: apt-get install -y '*' gcc '* ]]
@@ -800,7 +801,7 @@ false_manager() {
 	rm -r build
 	ln -s /bin/true few/cc
 	ln -s /bin/true few/make
-	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh lab
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup/setup.sh lab
 	[ "$status" = 0 ]
 	[ "$(wc -l <apt.log)" = 2 ] # neither is what would be unpacked
 	[[ $stderr == *'installed without a network; what apt-get said'*'missing: to install it, run: apt-get install -y '* ]]
@@ -811,7 +812,7 @@ false_manager() {
 	false_manager
 	before=
 	for level in program test all lab; do
-		run --separate-stderr env PATH="$PWD/few" GPUSIG_PYTHON=/dev/null/python sh suite/setup.sh --no-install "$level"
+		run --separate-stderr env PATH="$PWD/few" GPUSIG_PYTHON=/dev/null/python sh suite/setup/setup.sh --no-install "$level"
 		[ "$status" = 77 ]
 		asked=${stderr##*recommends }
 		echo "# $level: $asked"
@@ -824,7 +825,7 @@ false_manager() {
 		for package in $before; do [[ " $asked " == *" $package "* ]]; done
 		before=$asked
 	done
-	run --separate-stderr env PATH="$PWD/few" GPUSIG_PYTHON=/dev/null/python sh suite/setup.sh --no-install program part
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_PYTHON=/dev/null/python sh suite/setup/setup.sh --no-install program part
 	[[ $stderr == *bats* && $stderr == *libopenmpi-dev* ]]
 }
 
@@ -855,24 +856,24 @@ false_pip() {
 	ln -sf "$(command -v find)" few/
 	export GPUSIG_PYTHON=$PWD/few/python3
 	echo axe_playwright_python >brings
-	sed -i -e '/^[a-z]*-unpack /d' -e '/^[a-z]*-pip /{' -e '/nvdisasm\|axe/!d' -e '}' suite/packages.txt # one of each kind
+	sed -i -e '/^[a-z]*-unpack /d' -e '/^[a-z]*-pip /{' -e '/nvdisasm\|axe/!d' -e '}' suite/setup/packages.txt # one of each kind
 }
 
 @test "a module for tests comes with pip, after pip and the browser that it needs came in the same call" {
 	only_with_all
 	false_pip
-	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh all
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup/setup.sh all
 	[ "$status" = 0 ]
 	[[ $stderr == *"installing with apt-get: "*chromium*python3-pip*"installing with pip, into build/tools: axe-playwright-python"* ]]
 	[[ $stderr != *"without axe_playwright_python"* ]]
 	[ -d build/tools/axe-playwright-python/axe_playwright_python ]
 	[ "$(wc -l <pip.log)" = 1 ]
 	grep -q 'install --quiet --target .*/build/tools/axe-playwright-python axe-playwright-python$' pip.log # with what it imports
-	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh all
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup/setup.sh all
 	[ "$(wc -l <pip.log)" = 1 ]
 	ln -sf /bin/true few/nvcc
 	echo nvdisasm >brings
-	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh all
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup/setup.sh all
 	[[ $(tail -n 1 pip.log) == *" --no-deps "*"/nvidia-cuda-nvdisasm nvidia-cuda-nvdisasm" ]]
 }
 
@@ -880,10 +881,10 @@ false_pip() {
 	only_with_all
 	false_pip
 	touch has-pip
-	echo 'lab-pip lib:far python3 far-rt,far-needs - - - nothing is far' >suite/packages.txt
+	echo 'lab-pip lib:far python3 far-rt,far-needs - - - nothing is far' >suite/setup/packages.txt
 	echo local/lib/libfar.so >brings
 	for _ in 1 2; do
-		run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh lab
+		run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup/setup.sh lab
 		[ "$status" = 0 ]
 		[[ $stderr != *"without far"* && $(cat pip.log) == *" --prefix "*"/build/tools/far-rt far-rt far-needs" ]]
 		[ "$(wc -l <pip.log)" = 1 ]
@@ -895,16 +896,16 @@ false_pip() {
 	false_pip
 	touch no-index
 	for _ in 1 2; do
-		run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh all
+		run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup/setup.sh all
 		[ "$status" = 0 ]
 		[[ $stderr == *"without axe_playwright_python: the report's layout, contrast and markup are not checked"* ]]
 		[ "$(wc -l <pip.log)" = 1 ]
 	done
 	grep -qx 'no such index' build/tools/axe-playwright-python.log
 	rm -r build
-	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh --no-install all
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup/setup.sh --no-install all
 	[[ $stderr == *"without axe_playwright_python: "* ]]
-	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh run
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup/setup.sh run
 	[[ $stderr != *axe* ]]
 	[ "$(wc -l <pip.log)" = 1 ]
 }
@@ -924,16 +925,16 @@ false_unpacking() {
 		mkdir -p "$3/usr/sbin" && name=${2##*/} && printf '#!/bin/sh\n' >"$3/usr/sbin/${name%.deb}" && chmod +x "$3/usr/sbin/${name%.deb}"
 	DPKG
 	chmod +x few/dpkg-deb
-	echo 'lab-unpack cmd:daemond first,daemond - - - - nothing is served' >suite/packages.txt
+	echo 'lab-unpack cmd:daemond first,daemond - - - - nothing is served' >suite/setup/packages.txt
 }
 
 @test "what would start a service is unpacked with what it needs, once, and found by tests" {
 	only_with_all
 	false_unpacking
-	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh --no-install lab
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup/setup.sh --no-install lab
 	[ "$stderr" = 'gpusig: without daemond: nothing is served' ]
 	for _ in 1 2; do
-		run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh lab
+		run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup/setup.sh lab
 		[ "$status" = 0 ]
 		[[ $stderr != *without* ]]
 		[ "$(cat downloads.log)" = 'daemond needed' ]
@@ -945,18 +946,18 @@ false_unpacking() {
 	[[ ${lines[0]} == "PATH=$PWD/build/tools/first/usr/sbin:"* ]]
 	run "$TEST_PYTHON" tests/brought.py nothing
 	[ "$status" = 1 ]
-	[ "$output" = 'no nothing; sh suite/setup.sh lab brings it' ]
+	[ "$output" = 'no nothing; sh suite/setup/setup.sh lab brings it' ]
 }
 
 @test "what cannot be unpacked is tried once, and each start says what is lost" {
 	only_with_all
 	false_unpacking
 	printf '#!/bin/sh\necho no such package >&2\nexit 100\n' >few/apt-get
-	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh lab
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup/setup.sh lab
 	[ "$status" = 0 ]
 	[ "${stderr_lines[1]}" = 'gpusig: it could not be unpacked; what apt-get said is in build/tools/first.log' ]
 	grep -q 'no such package' build/tools/first.log
-	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh lab
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup/setup.sh lab
 	[ "$stderr" = 'gpusig: without daemond: nothing is served' ]
 }
 
@@ -964,12 +965,12 @@ false_unpacking() {
 	only_with_all
 	false_manager
 	ln -sf "$(command -v find)" few/
-	echo 'test font:NoFont-Regular fonts-none - - - - letters' >suite/packages.txt
-	HOME=$PWD PATH="$PWD/few" run --separate-stderr sh suite/setup.sh --no-install lab
+	echo 'test font:NoFont-Regular fonts-none - - - - letters' >suite/setup/packages.txt
+	HOME=$PWD PATH="$PWD/few" run --separate-stderr sh suite/setup/setup.sh --no-install lab
 	[[ $stderr == *"without NoFont-Regular: letters"* ]]
 	mkdir -p .local/share/fonts/truetype
 	touch .local/share/fonts/truetype/NoFont-Regular.ttf
-	HOME=$PWD PATH="$PWD/few" run --separate-stderr sh suite/setup.sh --no-install lab
+	HOME=$PWD PATH="$PWD/few" run --separate-stderr sh suite/setup/setup.sh --no-install lab
 	[[ $stderr != *NoFont* ]]
 }
 
@@ -1016,5 +1017,5 @@ false_unpacking() {
 		echo "# $level $probe"
 		grep -rqw -e "$word" "$root"/gpusig "$root"/Makefile "$root"/suite/*.py "$root"/suite/*.sh "$root"/reports "$root"/device \
 			"$root"/tests/reports "$root"/tests/adapters "$root"/tests/bats "$root"/tests/*.bats
-	done <"$root/suite/packages.txt"
+	done <"$root/suite/setup/packages.txt"
 }

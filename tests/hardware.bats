@@ -297,7 +297,7 @@ bare_machine() {
 	mkdir "$BATS_TEST_TMPDIR/path"
 	ln -s /usr/bin/* "$BATS_TEST_TMPDIR/path/"
 	(cd "$BATS_TEST_TMPDIR/path" && rm -f make gmake cc c89 c99 gcc* clang* ./*-gcc* git mpicc* mpirun* nvcc strip objdump)
-	"$(sh suite/find_python.sh --any)" -m venv --without-pip "$BATS_TEST_TMPDIR/python"
+	"$(sh suite/setup/find_python.sh --any)" -m venv --without-pip "$BATS_TEST_TMPDIR/python"
 	bare=(env PATH="$BATS_TEST_TMPDIR/path" GPUSIG_PYTHON="$BATS_TEST_TMPDIR/python/bin/python3" CUDA_HOME=/dev/null/none)
 }
 

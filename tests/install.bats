@@ -143,7 +143,7 @@ programs_of() { (cd "$1" && find . -type f -perm -u+x | sort); }
 		sys.exit(f"lost: {lost[:20]}" if lost or len(commands) < 8 or len(helps) < 20 else 0)
 	PYTHON
 	for section in NAME SYNOPSIS OPTIONS EXAMPLES 'EXIT STATUS' ENVIRONMENT 'SEE ALSO'; do
-		for command in $(cd "$root" && sh suite/help.sh --commands); do
+		for command in $(cd "$root" && sh suite/help/help.sh --commands); do
 			grep -qx ".SH $section" "$prefix/share/man/man1/gpusig-$command.1"
 		done
 	done

@@ -5,7 +5,7 @@
 # shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
 load bats/helpers
 
-layers() { "$(sh "$root/suite/find_python.sh" --any)" "$root/tests/lint/layers.py" "$@"; }
+layers() { "$(sh "$root/suite/setup/find_python.sh" --any)" "$root/tests/lint/layers.py" "$@"; }
 
 @test "the tree keeps every rule" {
 	run layers

@@ -90,7 +90,7 @@ MUTANTS = (
     ),
     Mutant(
         "a page that does not escape",
-        "reports/report.py",
+        "reports/signature/report.py",
         "autoescape=True",
         "autoescape=False",
         "python tests/reports/test_report.py",
@@ -104,21 +104,21 @@ MUTANTS = (
     ),
     Mutant(
         "a unit of a metric a thousand times too large",
-        "reports/quantity.py",
+        "reports/records/quantity.py",
         '(1e9, "G"), (1e6, "M")',
         '(1e9, "M"), (1e6, "G")',
         "python tests/reports/test_first_screen.py",
     ),
     Mutant(
         "sides of a comparison in the wrong order",
-        "reports/compare/comparison.py",
+        "reports/judge/compare/comparison.py",
         "then, now = before.runs, after.runs",
         "then, now = after.runs, before.runs",
         "python tests/reports/test_compare_verdict.py",
     ),
     Mutant(
         "one step of Benjamini and Hochberg",
-        "reports/compare/statistics.py",
+        "reports/judge/statistics.py",
         "(len(ps) / rank)",
         "(len(ps) / (rank + 1))",
         "python tests/reports/test_compare_statistics.py",
@@ -139,7 +139,7 @@ MUTANTS = (
     ),
     Mutant(
         "a case that --resume measures again",
-        "suite/records.py",
+        "suite/run/records.py",
         "[key for key, case in self.cases.items() if case.status in DONE]",
         "[key for key, case in self.cases.items() if case.status not in DONE]",
         "python tests/suite/test_records.py",

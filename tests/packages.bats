@@ -48,7 +48,7 @@ in_debian() {
 	dpkg-buildpackage -us -uc -b >"$folder/log" 2>&1 || { tail -n 20 "$folder/log" && return 1; }
 	[ "$(grep -c 'lib/provenance\.c' "$folder/log")" = 1 ] # nothing is built twice
 	package=$(echo "$folder"/gpusig_*.deb)
-	[ "$(dpkg-deb -f "$package" Version)" = "$(sh suite/version.sh)" ]
+	[ "$(dpkg-deb -f "$package" Version)" = "$(sh suite/setup/version.sh)" ]
 	dpkg-deb -x "$package" "$folder/there"
 	cd "$folder"
 	GPUSIG_PYTHON=$TEST_PYTHON "$folder/there/usr/bin/gpusig" run --device sim:h100 --budget 3s --only micro/copy_path --out results
@@ -91,7 +91,7 @@ in_debian() {
 		tail -n 20 "$folder/log" && return 1
 	}
 	container=$("${tool[@]}" from localhost/gpusig)
-	[ "$("${tool[@]}" run --isolation=chroot "$container" -- gpusig --version)" = "gpusig $(sh suite/version.sh)" ]
+	[ "$("${tool[@]}" run --isolation=chroot "$container" -- gpusig --version)" = "gpusig $(sh suite/setup/version.sh)" ]
 	mkdir "$folder/out" && chmod 777 "$folder/out" && chmod 755 "$folder"
 	# shellcheck disable=SC2016 # expanded inside
 	"${tool[@]}" run --isolation=chroot -v "$folder/out:/out" "$container" -- sh -c '[ "$(id -un)" = gpusig ] &&

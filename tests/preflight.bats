@@ -66,7 +66,7 @@ hang_runs() { pgrep -f "sleep $NAP\$" >/dev/null; }
 		  "all_to_all_kernel_injection"}' \
 		'all(0.18 < m["worse"] < 0.22 and m["tries"] == 2 for m in rows[0]["metrics"] if m["outcome"] == "bad")' \
 		'all(m["tries"] == 1 for m in rows[0]["metrics"] if m["name"].startswith("micro/launch"))' < <(tr -d '\n' <<<"$output")
-	python=$(sh "$root/suite/find_python.sh" jsonschema) || skip 'skipped: no Python with jsonschema'
+	python=$(sh "$root/suite/setup/find_python.sh" jsonschema) || skip 'skipped: no Python with jsonschema'
 	printf '%s\n' "$output" >preflight.json
 	(cd "$root" && "$python" -m reports validate "$BATS_FILE_TMPDIR/preflight.json")
 }

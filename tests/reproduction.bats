@@ -6,7 +6,7 @@
 # shellcheck disable=SC2154 # run sets status and output; helpers sets root
 load bats/helpers
 
-python=$(sh "$root/suite/find_python.sh" --any)
+python=$(sh "$root/suite/setup/find_python.sh" --any)
 # Not a shim, which would look for the real one in PATH.
 python=$("$python" -c "import sys; print(sys.executable)")
 
@@ -15,7 +15,7 @@ setup() {
 }
 
 simulator() {
-	command -v smpirun >/dev/null || skip "no SimGrid (sh suite/setup.sh simgrid)"
+	command -v smpirun >/dev/null || skip "no SimGrid (sh suite/setup/setup.sh simgrid)"
 	make -C "$root" --no-print-directory smpi >/dev/null
 }
 

@@ -174,7 +174,7 @@ of_another_user() {
 	chmod 755 "$BATS_RUN_TMPDIR" "$BATS_TEST_TMPDIR" 2>/dev/null || true
 	first_run
 	as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
-	as_nobody test -r "$PWD/results/plan.json" -a -r "$root/suite/run.py" || skip 'the folders of the tests are closed to others'
+	as_nobody test -r "$PWD/results/plan.json" -a -r "$root/suite/run/run.py" || skip 'the folders of the tests are closed to others'
 	run as_nobody env --chdir="$root" "$TEST_PYTHON" -m suite --cwd "$PWD" run --resume results
 	[ "$status" = 2 ]
 	[[ $output == *"$PWD/results belongs to root: only the user of a run goes on with it" ]]

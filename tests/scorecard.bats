@@ -87,7 +87,7 @@ assert json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)'
 		'rows[0]["price"]["criteria"] == ["speed", "price", "power"]' \
 		'any("a price of 0" in n for n in rows[0]["price"]["notes"])' 'any("nobody" in n for n in rows[0]["price"]["notes"])' \
 		< <(tr -d '\n' <<<"$output")
-	if python=$(sh "$root/suite/find_python.sh" jsonschema); then
+	if python=$(sh "$root/suite/setup/find_python.sh" jsonschema); then
 		echo "$output" >card.json
 		(cd "$root" && "$python" -m reports validate "$BATS_FILE_TMPDIR/card.json")
 	fi

@@ -10,12 +10,12 @@ import sys
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Sequence, Tuple
 
-from reports.command_line import Parser
-from reports.compare.numbers import BadNumbers, wrong_results
+from reports.judge.command_line import Parser
+from reports.judge.compare.numbers import BadNumbers, wrong_results
 from reports.export import gbench, junit, prometheus, reframe, runs, series
-from reports.files import write_whole
-from reports.jsonl import clean
-from reports.signature_file import MALFORMED
+from reports.records.files import write_whole
+from reports.records.jsonl import clean
+from reports.signature.signature_file import MALFORMED
 
 OK, BAD, USAGE = 0, 1, 2
 FORMATS: Dict[str, Callable[[Sequence[runs.Run], bool], Tuple[str, List[str]]]] = {

@@ -12,10 +12,10 @@ from __future__ import annotations
 import json
 from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
 
-from reports.compare.numbers import BadNumbers
+from reports.judge.compare.numbers import BadNumbers
 from reports.export.runs import Run, Value, of_one_machine
-from reports.jsonl import Json, is_number
-from reports.quantity import listing, plural
+from reports.records.jsonl import Json, is_number
+from reports.records.quantity import listing, plural
 
 _NS = 1e9
 # Of a rate: how much work the time is of, in words, and the counter. Their tools print whole nanoseconds.

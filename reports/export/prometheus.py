@@ -14,7 +14,7 @@ import re
 from typing import Dict, Iterable, List, Mapping, NamedTuple, Sequence, Tuple
 
 from reports.export.runs import Run, Value
-from reports.quantity import spell
+from reports.records.quantity import spell
 
 _UNITS = {
     "s": "seconds",

@@ -16,10 +16,10 @@ from pprint import pformat
 from statistics import NormalDist
 from typing import Any, Dict, List, Sequence, Tuple
 
-from reports.compare.numbers import BadNumbers
-from reports.compare.verdict import Settings
+from reports.judge.compare.numbers import BadNumbers
+from reports.judge.compare.verdict import Settings
 from reports.export.runs import Run, Value
-from reports.quantity import plural
+from reports.records.quantity import plural
 
 LEAST, LEAST_ALONE = (
     Settings.least_effect,

@@ -13,19 +13,19 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from reports.compare import gpusig
-from reports.compare.numbers import BadNumbers, Failed
-from reports.compare.sides import MAX_RUNS, SIGNATURE, Place, named, runs_under
-from reports.compare.verdict import matches
-from reports.groups import grouped
-from reports.jsonl import Json, clean, is_number
-from reports.kind import kind_of
-from reports.machine import main_device, main_devices, name_of, verdict
-from reports.moment import moment
-from reports.quantity import plural
-from reports.signature import Signature
-from reports.signature_file import MALFORMED
-from reports.spread import shown_interval
+from reports.judge.compare import gpusig
+from reports.judge.compare.numbers import BadNumbers, Failed
+from reports.judge.compare.sides import MAX_RUNS, SIGNATURE, Place, named, runs_under
+from reports.judge.compare.verdict import matches
+from reports.records.groups import grouped
+from reports.records.jsonl import Json, clean, is_number
+from reports.signature.kind import kind_of
+from reports.signature.machine import main_device, main_devices, name_of, verdict
+from reports.records.moment import moment
+from reports.records.quantity import plural
+from reports.signature.signature import Signature
+from reports.signature.signature_file import MALFORMED
+from reports.records.spread import shown_interval
 
 UNKNOWN = "unknown"
 
@@ -55,7 +55,7 @@ class Missing(NamedTuple):
     program: str
     metric: str
     device: str
-    cause: str  # one of reports/causes.py
+    cause: str  # one of reports/records/causes.py
     reason: str
 
 

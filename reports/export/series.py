@@ -14,10 +14,10 @@ import csv
 import io
 from typing import Dict, List, Sequence, Tuple
 
-from reports.compare.numbers import BadNumbers
-from reports.csv_files import cell
+from reports.judge.compare.numbers import BadNumbers
+from reports.records.csv_files import cell
 from reports.export.runs import Run, of_one_machine
-from reports.quantity import listing, plural
+from reports.records.quantity import listing, plural
 
 _ABOUT = ("time", "node", "device", "model", "gpusig", "driver", "kernel", "doubtful", "wrong_results")
 

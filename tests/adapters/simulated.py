@@ -20,8 +20,8 @@ for folder in (ROOT, ROOT / "tests"):
         sys.path.insert(0, str(folder))
 BIN = Path(os.environ.get("GPUSIG_BIN") or ROOT / "bin")
 
-from reports.record_file import read
-from reports.signature import build
+from reports.records.record_file import read
+from reports.signature.signature import build
 
 
 class Scratch(unittest.TestCase):

@@ -23,7 +23,7 @@ def tool() -> Path:
     for path in found:
         if path.is_file():
             return path
-    raise unittest.SkipTest("no compare.py of Google Benchmark; sh suite/setup.sh lab brings it")
+    raise unittest.SkipTest("no compare.py of Google Benchmark; sh suite/setup/setup.sh lab brings it")
 
 
 class Compare(simulated.Scratch):

@@ -8,7 +8,7 @@ import json
 import time
 from pathlib import Path
 
-from reports.validate import schema
+from reports.records.validate import schema
 
 from tests.attack.workplace import HANGS_S, Ran, Workplace, given
 

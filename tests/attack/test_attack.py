@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 from unittest import mock
 
-from suite import stages
+from suite.testing import stages
 from tests import level
 from tests.attack import __main__ as command
 from tests.attack import descriptors, faults, full_disk, judge, kills, kinds, mutations, options, workplace

@@ -37,7 +37,7 @@ fi
 
 # Exported once per file, since finding a Python takes longer than most programs, as does a shim that looks for the real one.
 if [ -z "${TEST_PYTHON:-}" ]; then
-	TEST_PYTHON=$(sh "$root/suite/find_python.sh" --any)
+	TEST_PYTHON=$(sh "$root/suite/setup/find_python.sh" --any)
 	TEST_PYTHON=$("$TEST_PYTHON" -c 'import sys; print(sys.executable)')
 	export TEST_PYTHON
 fi
@@ -83,7 +83,7 @@ suite() {
 # measures WORD...: the same without signature and page, which take longer than fake programs, and with SIGINT as on a terminal.
 measures() {
 	(cd "$root" && exec "$TEST_PYTHON" -c 'import runpy, signal
-from suite import libraries, report
+from suite.run import libraries, report
 signal.signal(signal.SIGINT, signal.default_int_handler)
 libraries.offer = lambda: None # looked for with another Python
 report.build = lambda *given, **named: 0
@@ -93,7 +93,8 @@ runpy.run_module("suite", run_name="__main__", alter_sys=True)' --cwd "$BATS_TES
 # signatures FOLDER...: the signature.json of the records in each, without the rest of a report, in one process.
 signatures() {
 	(cd "$root" && "$TEST_PYTHON" -c 'import pathlib, sys
-from reports import record_file, signature
+from reports.records import record_file
+from reports.signature import signature
 for folder in map(pathlib.Path, sys.argv[1:]):
     (folder / "signature.json").write_text(signature.build(record_file.read(folder / "records.jsonl")).text())' "$@")
 }
@@ -136,7 +137,7 @@ brought() {
 # fits_schema RECORDS: every line of the file does; a skip without jsonschema.
 fits_schema() {
 	local python
-	python=$(sh "$root/suite/find_python.sh" jsonschema) || skip 'no Python with jsonschema'
+	python=$(sh "$root/suite/setup/find_python.sh" jsonschema) || skip 'no Python with jsonschema'
 	"$python" "$root/tests/bats/fits_schema.py" "$root/reports/schema/record.schema.json" "$1"
 }
 

@@ -17,7 +17,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
-from suite import __main__ as driver, libraries, programs, report, saying
+from suite import __main__ as driver, saying
+from suite.run import libraries, programs, report
 from suite.command_error import CommandError
 
 

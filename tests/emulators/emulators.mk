@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The GPUs' kernels on what others wrote (tests/emulators/README.md), for suite/stages.py.
+# The GPUs' kernels on what others wrote (tests/emulators/README.md), for suite/testing/stages.py.
 
 on_opencl := $(build)/emulators/libamdhip64.so.7 $(build)/emulators/kernels.spv
 $(firstword $(on_opencl)): $(call fake_object,tests/fakes/hip.c tests/fakes/board.c tests/emulators/opencl.c) \

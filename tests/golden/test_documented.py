@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import golden
 
-from reports.validate import schema
+from reports.records.validate import schema
 
 try:
     import jsonschema

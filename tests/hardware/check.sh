@@ -282,7 +282,7 @@ stage_questions() {
 }
 
 stage_peers() {
-	python=$(sh suite/find_python.sh --any) || return 77
+	python=$(sh suite/setup/find_python.sh --any) || return 77
 	folder=$PWD/$(field build)/gpu-peers
 	mkdir -p "$folder"
 	for carried in build/carry/*; do
@@ -293,7 +293,7 @@ stage_peers() {
 }
 
 stage_aa() {
-	python=$(sh suite/find_python.sh --any) || return 77
+	python=$(sh suite/setup/find_python.sh --any) || return 77
 	failed=0
 	equal_runs "$1"
 	name_lists
@@ -421,7 +421,7 @@ keep() {
 # What of the numbers so far nobody expected.
 compare() {
 	case $1 in questions | programs | run | aa) ;; *) return ;; esac
-	python=$(sh suite/find_python.sh --any 2>&1) || { echo "$python" >"$evidence/expectations.txt" && return; }
+	python=$(sh suite/setup/find_python.sh --any 2>&1) || { echo "$python" >"$evidence/expectations.txt" && return; }
 	timeout -k 2 30 "$python" tests/hardware/expectations.py "$evidence" >"$evidence/expectations.txt" 2>&1 ||
 		echo "the comparison ended with $?" >>"$evidence/expectations.txt"
 }

@@ -24,11 +24,11 @@ from typing import Iterator, NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from reports.curves import why_invalid
-from reports.metrics import primary_of
-from reports.quantity import human
-from reports.record_file import read
-from reports.records import Group, Records
+from reports.records.curves import why_invalid
+from reports.records.metrics import primary_of
+from reports.records.quantity import human
+from reports.records.record_file import read
+from reports.records.records import Group, Records
 
 UNITS = {
     "TB/s": (1e12, "byte/s"),

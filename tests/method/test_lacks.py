@@ -169,7 +169,7 @@ class Lacking(unittest.TestCase):
                         self.assertTrue(case["status"] == "ok" or case["reason"])
 
     def test_no_record_contradicts_itself(self) -> None:
-        """By reports/contradictions.py, which the signature refuses."""
+        """By reports/records/contradictions.py, which the signature refuses."""
         for capability, signature in self.signatures.items():
             self.assertEqual(signature["bad_records"], [], capability)
 

@@ -36,8 +36,8 @@ sys.path.insert(0, str(HOME))
 
 from drawn_machine import model
 
-from reports.record_file import read
-from reports.signature import build
+from reports.records.record_file import read
+from reports.signature.signature import build
 
 CURVES = (
     "gemm/*",

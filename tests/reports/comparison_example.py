@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Comparisons as reports/compare gives them, but made up: numbers are drawn, not measured, and verdicts
+"""Comparisons as reports/judge/compare gives them, but made up: numbers are drawn, not measured, and verdicts
 stated, not computed."""
 
 from __future__ import annotations

@@ -12,10 +12,10 @@ import math
 import random
 from typing import Callable, Dict, List, Mapping, Optional, Sequence
 
-from reports.compare.numbers import Number, RunNumbers
-from reports.fleet.judge import Kind, judge
-from reports.compare.verdict import Settings
-from reports.fleet.nodes import Node
+from reports.judge.compare.numbers import Number, RunNumbers
+from reports.judge.fleet.judge import Kind, judge
+from reports.judge.compare.verdict import Settings
+from reports.judge.fleet.nodes import Node
 
 METRICS_OF = (2, 1, 5, 3, 2, 1, 4, 2, 3, 1, 2, 4, 1, 3, 2, 4)  # metrics of each mechanism, 40 together
 METRICS = sum(METRICS_OF)

@@ -9,11 +9,11 @@ import random
 from dataclasses import replace
 from typing import Dict, List, Mapping, Optional, Sequence
 
-from reports.compare.comparison import compare
-from reports.compare.numbers import Number, RunNumbers
-from reports.compare.sides import Side
-from reports.compare.verdict import Settings
-from reports.jsonl import Json
+from reports.judge.compare.comparison import compare
+from reports.judge.compare.numbers import Number, RunNumbers
+from reports.judge.compare.sides import Side
+from reports.judge.compare.verdict import Settings
+from reports.records.jsonl import Json
 
 METRICS = 40
 

@@ -42,8 +42,8 @@ def why_no_browser() -> str:
         importlib.import_module("axe_playwright_python.sync_playwright")
     except ImportError as why:
         return (
-            "no axe_playwright_python (%s); rm -r build/tools/axe-playwright-python && sh suite/setup.sh all "
-            "brings it" % why
+            "no axe_playwright_python (%s); rm -r build/tools/axe-playwright-python && sh "
+            "suite/setup/setup.sh all brings it" % why
         )
     return _why_no_driver(Path(playwright.__file__).parents[1] / "driver/node")
 

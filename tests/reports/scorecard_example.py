@@ -9,15 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
-from reports.compare import gpusig
-from reports.compare.numbers import DIFFERENCE, RATIO, Number, RunNumbers
-from reports.compare.sides import Side
-from reports.scorecard import card, metrics, price, workload
-from reports.scorecard.card import Question
-from reports.scorecard.machines import Machine
-from reports.scorecard.price import STATED, Price, Prices
-from reports.scorecard.questions import QUESTIONS
-from reports.scorecard.workload import Line, Mix, Time
+from reports.judge.compare import gpusig
+from reports.judge.compare.numbers import DIFFERENCE, RATIO, Number, RunNumbers
+from reports.judge.compare.sides import Side
+from reports.judge.scorecard import card, metrics, price, workload
+from reports.judge.scorecard.card import Question
+from reports.judge.scorecard.machines import Machine
+from reports.judge.scorecard.price import STATED, Price, Prices
+from reports.judge.scorecard.questions import QUESTIONS
+from reports.judge.scorecard.workload import Line, Mix, Time
 
 Json = Dict[str, Any]
 T2 = 4.303  # of Student's distribution with 2 degrees of freedom, 95 %

@@ -16,16 +16,17 @@ from unittest import mock
 import synthetic
 import workplace
 
-from reports import advise_command, validate
-from reports.advise import Adviser, NoData, LibraryMissing, library_path
-from reports.advise_contention import exchange_ratio
-from reports.advise_inputs import INPUTS, need
-from reports.advise_lines import LINKS, MAX_GEMMS, MAX_POINTS, Machine
-from reports.advise_machine import machine_of
-from reports.advise_measured import off
-from reports.advise_table import table, wrapped
-from reports.quantity import percent
-from reports.sections import advice
+from reports.judge import advise as advise_command
+from reports.records import validate
+from reports.advice.library import Adviser, NoData, LibraryMissing, library_path
+from reports.advice.contention import exchange_ratio
+from reports.advice.inputs import INPUTS, need
+from reports.advice.lines import LINKS, MAX_GEMMS, MAX_POINTS, Machine
+from reports.advice.machine import machine_of
+from reports.advice.measured import off
+from reports.advice.table import table, wrapped
+from reports.records.quantity import percent
+from reports.signature.sections import advice
 
 try:
     import jsonschema
@@ -375,9 +376,9 @@ class Telling(workplace.Scratch):
 
     def test_ties_are_named_as_ties(self) -> None:
         path = self.stored(curves())
-        with mock.patch("reports.advise_command._score", return_value={"median_error": 0.0}):
+        with mock.patch("reports.judge.advise._score", return_value={"median_error": 0.0}):
             near = self.table(curves())["as fast"]
-        with mock.patch("reports.advise_command._score", return_value={"median_error": 50.0}):
+        with mock.patch("reports.judge.advise._score", return_value={"median_error": 50.0}):
             far = self.table(curves())["as fast"]
             answer = json.loads(self.advise(str(path), *OPTIONS, "--format", "json")[1])
         self.assertNotIn("all 12", near)
@@ -387,7 +388,7 @@ class Telling(workplace.Scratch):
     def test_a_tie_is_told_with_what_is_compared(self) -> None:
         """By the numbers of the answer, which are those of the decision."""
         path = self.stored(curves())
-        with mock.patch("reports.advise_command._score", return_value={"median_error": 0.2}):
+        with mock.patch("reports.judge.advise._score", return_value={"median_error": 0.2}):
             answer = json.loads(self.advise(str(path), *OPTIONS, "--format", "json")[1])
         told = " ".join(table({**answer, "needs": []}).partition("\nschedule ")[0].split())
         first, *others = answer["candidates"]
@@ -740,7 +741,7 @@ class Scoring(workplace.Scratch):
 
     @unittest.skipUnless(workplace.HAVE_JINJA2, "jinja2 is not installed")
     def test_the_report_shows_the_score(self) -> None:
-        from reports.report import render
+        from reports.signature.report import render
 
         page = render(self.signature(curves() + synthetic.schedules(self.times({1: 0.10})).text()))
         for words in ("2 of 3 unseen", "always serial", "advised took"):

@@ -15,11 +15,12 @@ from unittest import mock
 import synthetic
 import workplace
 
-from reports import advise_command, validate
-from reports.advise import library_path
-from reports.advise_comparison import MachineAnswer, compare, labels
-from reports.advise_table import comparison_table
-from reports.jsonl import Json
+from reports.judge import advise as advise_command
+from reports.records import validate
+from reports.advice.library import library_path
+from reports.advice.comparison import MachineAnswer, compare, labels
+from reports.advice.table import comparison_table
+from reports.records.jsonl import Json
 
 try:
     import jsonschema
@@ -282,7 +283,7 @@ class Telling(workplace.Scratch):
 
     def test_what_is_not_decided_is_said_of_each(self) -> None:
         """Though nothing needs to be measured."""
-        with mock.patch("reports.advise_command._score", return_value={"median_error": 0.5}):
+        with mock.patch("reports.judge.advise._score", return_value={"median_error": 0.5}):
             answers = [dict(answer, needs=[]) for answer in self.json(self.slow, self.fast)["answers"]]
         self.assertEqual([a["decided"] for a in answers], [False, False])
         out = comparison_table(
@@ -291,7 +292,7 @@ class Telling(workplace.Scratch):
         self.assertEqual(len(re.findall(r"(?m)^    not decided: \S+ by ", out)), 2, out)
 
     def test_a_large_error_leaves_no_difference(self) -> None:
-        with mock.patch("reports.advise_command._score", return_value={"median_error": 50.0}):
+        with mock.patch("reports.judge.advise._score", return_value={"median_error": 50.0}):
             found = self.json(self.slow, self.fast)["comparison"]
         self.assertEqual(found["machines"][1]["verdict"], "no difference")
         self.assertIs(found["machines"][1]["expected_error_scored"], True)

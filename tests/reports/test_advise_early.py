@@ -15,12 +15,13 @@ import synthetic
 import workplace
 from record_writer import Json, Writer, axis, value
 
-from reports import advise_command, validate
-from reports.advise import Adviser, library_path
-from reports.advise_early import DIRECTIONS, WAYS
-from reports.advise_early_text import early_text
-from reports.advise_machine import machine_of
-from reports.advise_measured import prefer_measured
+from reports.judge import advise as advise_command
+from reports.records import validate
+from reports.advice.library import Adviser, library_path
+from reports.advice.early import DIRECTIONS, WAYS
+from reports.advice.early_text import early_text
+from reports.advice.machine import machine_of
+from reports.advice.measured import prefer_measured
 from tests import level
 
 try:
@@ -424,7 +425,7 @@ class Telling(workplace.Scratch):
             self.assertAlmostEqual(early["over_pick_error"], 0.32)
 
     def test_a_malformed_point_is_one_line(self) -> None:
-        with mock.patch("reports.advise_early.points_of", side_effect=KeyError("way")):
+        with mock.patch("reports.advice.early.points_of", side_effect=KeyError("way")):
             err = io.StringIO()
             with contextlib.redirect_stderr(err):
                 path = self.folder / "signature.json"

@@ -8,7 +8,7 @@ from typing import Any, List
 
 import workplace
 
-from reports.blocks import (
+from reports.page.blocks import (
     PAGE,
     TERMINAL,
     Cell,

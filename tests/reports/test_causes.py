@@ -15,12 +15,12 @@ from pathlib import Path
 import synthetic
 import workplace
 
-from reports import causes
-from reports.record_file import read
-from reports.signature import build
-from reports.validate import schema
+from reports.records import causes
+from reports.records.record_file import read
+from reports.signature.signature import build
+from reports.records.validate import schema
 
-REPORTS = Path(causes.__file__).parent
+REPORTS = Path(causes.__file__).parents[1]
 REFERENCE = REPORTS / "reference" / "h100"
 
 

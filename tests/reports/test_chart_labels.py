@@ -12,10 +12,10 @@ from xml.dom import minidom
 import synthetic
 import workplace
 
-from reports.bar_chart import ChartBar, draw_bars
-from reports.charts import Cell, LineChart, Mark, Series, draw_heat, draw_lines, draw_share, draw_spark
-from reports.svg import LONGEST_TEXT
-from reports.topology_drawing import draw_tree
+from reports.page.bar_chart import ChartBar, draw_bars
+from reports.page.charts import Cell, LineChart, Mark, Series, draw_heat, draw_lines, draw_share, draw_spark
+from reports.page.svg import LONGEST_TEXT
+from reports.page.topology_drawing import draw_tree
 
 KIB = 1 << 10
 HOSTILE = '"><script>alert(1)</script>&\n' * 4

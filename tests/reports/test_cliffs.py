@@ -16,10 +16,11 @@ from typing import Callable, List, Sequence, Tuple
 
 import workplace
 
-from reports import answers, cliffs, record_file
-from reports.curves import Curve, Point
-from reports.jsonl import Json
-from reports.signature import build
+from reports.records import cliffs, record_file
+from reports.signature import answers
+from reports.records.curves import Curve, Point
+from reports.records.jsonl import Json
+from reports.signature.signature import build
 from tests import level
 
 BIN = Path(os.environ.get("GPUSIG_BIN") or workplace.ROOT / "bin")

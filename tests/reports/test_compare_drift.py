@@ -12,9 +12,9 @@ from typing import List, Sequence
 import workplace  # noqa: F401
 
 from machines import Machine, judged, name_of, verdicts
-from reports.compare import drift, verdict
-from reports.compare.numbers import RunNumbers
-from reports.compare.verdict import Settings
+from reports.judge.compare import drift, verdict
+from reports.judge.compare.numbers import RunNumbers
+from reports.judge.compare.verdict import Settings
 from tests import level
 
 

@@ -13,12 +13,12 @@ from typing import Callable, Dict, List, Mapping
 import workplace  # noqa: F401
 
 from machines import Machine, judged, name_of, verdicts
-from reports import student
-from reports.compare import few, noise, verdict
-from reports.compare.gpusig import number_of
-from reports.compare.numbers import Number, RunNumbers
-from reports.compare.verdict import Known, Settings
-from reports.moderated import Variance, variance_of
+from reports.records import student
+from reports.judge.compare import few, noise, verdict
+from reports.judge.compare.gpusig import number_of
+from reports.judge.compare.numbers import Number, RunNumbers
+from reports.judge.compare.verdict import Known, Settings
+from reports.records.moderated import Variance, variance_of
 from tests import level
 
 CHANGED = {"regress", "improve"}

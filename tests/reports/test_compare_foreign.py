@@ -16,10 +16,10 @@ from unittest import mock
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import workplace
 
-from reports.compare.foreign import found as limits
-from reports.compare.foreign import read
-from reports.compare.numbers import BadNumbers, Number, RunNumbers
-from reports.compare.provenance import KINDS
+from reports.judge.compare.foreign import found as limits
+from reports.judge.compare.foreign import read
+from reports.judge.compare.numbers import BadNumbers, Number, RunNumbers
+from reports.judge.compare.provenance import KINDS
 from tests import level
 
 FILES = Path(__file__).parent / "foreign"

@@ -14,11 +14,11 @@ from unittest import mock
 import workplace  # noqa: F401
 
 from machines import Machine, judged, name_of, verdicts
-from reports import validate
-from reports.compare import noise
-from reports.compare.numbers import BadNumbers, Failed
-from reports.compare.sides import Side
-from reports.compare.verdict import Settings
+from reports.records import validate
+from reports.judge.compare import noise
+from reports.judge.compare.numbers import BadNumbers, Failed
+from reports.judge.compare.sides import Side
+from reports.judge.compare.verdict import Settings
 from tests import level
 
 try:

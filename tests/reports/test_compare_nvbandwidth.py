@@ -11,7 +11,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from test_compare_foreign import Foreign, content_of, recorded, shown, text_of
 
-from reports.compare.numbers import BadNumbers, RunNumbers
+from reports.judge.compare.numbers import BadNumbers, RunNumbers
 
 
 class NvBandwidth(Foreign):

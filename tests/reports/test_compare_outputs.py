@@ -21,12 +21,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import workplace
 import comparison_example as example
 from comparison_example import EXAMPLES, Json, hostile, many_others, row
-from reports import validate
-from reports.blocks import plain
-from reports.compare import dots, page
-from reports.compare.junit import junit
-from reports.compare.page import table
-from reports.compare.wording import change_text, values_text
+from reports.records import validate
+from reports.page.blocks import plain
+from reports.judge.compare import dots, page
+from reports.judge.compare.junit import junit
+from reports.judge.compare.page import table
+from reports.judge.compare.wording import change_text, values_text
 from test_report import HOSTILE, tags
 from tests import level
 
@@ -382,8 +382,8 @@ class Plain(unittest.TestCase):
 
     def test_same_comparison_same_bytes_in_any_process(self) -> None:
         code = (
-            "import sys; sys.path[:0] = %r\nimport comparison_example as e\nfrom reports.compare import "
-            "junit, page\n"
+            "import sys; sys.path[:0] = %r\nimport comparison_example as e\nfrom reports.judge.compare "
+            "import junit, page\n"
             "made = e.invalid()\nout = [page.table(made), junit.junit(made)] + ([page.render(made)] if %r "
             "else [])\n"
             "sys.stdout.buffer.write('\\0'.join(out).encode())"
@@ -575,9 +575,9 @@ class Page(unittest.TestCase):
     def test_without_jinja2_the_report_s_own_error_is_raised(self) -> None:
         code = (
             "import sys; sys.modules['jinja2'] = None; sys.path[:0] = %r\nimport comparison_example\n"
-            "from reports import report\nfrom reports.compare.page import render\n"
+            "from reports.page import template\nfrom reports.judge.compare.page import render\n"
             "try:\n render(comparison_example.equivalent())\n"
-            "except report.MissingDependency as why:\n print(why)"
+            "except template.MissingDependency as why:\n print(why)"
         )
         done = subprocess.run(
             [sys.executable, "-c", code % [str(workplace.ROOT), str(Path(__file__).parent)]],

@@ -15,10 +15,10 @@ from typing import Tuple
 import workplace  # noqa: F401
 
 from machines import Machine, judged, name_of, verdicts
-from reports.compare import command, noise, plan
-from reports.compare.numbers import BadNumbers
-from reports.compare.sides import Side
-from reports.compare.verdict import Settings
+from reports.judge.compare import command, noise, plan
+from reports.judge.compare.numbers import BadNumbers
+from reports.judge.compare.sides import Side
+from reports.judge.compare.verdict import Settings
 from tests import level
 
 

@@ -17,8 +17,8 @@ import synthetic
 import workplace
 from record_writer import Writer, axis, headline, value
 
-from reports.compare import gpusig, provenance, sides
-from reports.compare.numbers import DIFFERENCE, BadNumbers
+from reports.judge.compare import gpusig, provenance, sides
+from reports.judge.compare.numbers import DIFFERENCE, BadNumbers
 
 
 def speeds(

@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import List, Tuple
 
-from reports.compare.statistics import adjusted, binomial_interval, least_p, mann_whitney, quantile, shift
+from reports.judge.statistics import adjusted, binomial_interval, least_p, mann_whitney, quantile, shift
 from tests import level
 
 try:

@@ -15,13 +15,13 @@ from typing import Any, Dict
 import workplace  # noqa: F401
 
 from machines import METRICS, Machine, judged, name_of, verdicts, with_number
-from reports.compare import verdict
-from reports.compare.gpusig import number_of
-from reports.compare.nodes import of_nodes
-from reports.compare.numbers import DIFFERENCE, BadNumbers, Failed, Number, first_of
-from reports.compare.provenance import HOSTNAME
-from reports.compare.sides import Side
-from reports.compare.verdict import Settings
+from reports.judge.compare import verdict
+from reports.judge.compare.gpusig import number_of
+from reports.judge.compare.nodes import of_nodes
+from reports.judge.compare.numbers import DIFFERENCE, BadNumbers, Failed, Number, first_of
+from reports.judge.compare.provenance import HOSTNAME
+from reports.judge.compare.sides import Side
+from reports.judge.compare.verdict import Settings
 from tests import level
 
 SWAPPED = {

@@ -14,9 +14,9 @@ import synthetic
 import workplace
 from synthetic import Json, everything, memory, value
 
-from reports.contradictions import contradiction_of
-from reports.jsonl import Reader
-from reports.signature import MixedMachines
+from reports.records.contradictions import contradiction_of
+from reports.records.jsonl import Reader
+from reports.signature.signature import MixedMachines
 from tests import level
 
 BIN = Path(os.environ.get("GPUSIG_BIN") or workplace.ROOT / "bin")

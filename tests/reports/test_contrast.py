@@ -11,11 +11,11 @@ from xml.dom import minidom
 
 import workplace
 
-from reports import report
-from reports.charts import Cell, LineChart, Mark, Series, draw_heat, draw_lines
-from reports.link_drawing import draw_links
-from reports.links import links_of
-from reports.topology_drawing import draw_tree
+from reports.page import template
+from reports.page.charts import Cell, LineChart, Mark, Series, draw_heat, draw_lines
+from reports.signature.link_drawing import draw_links
+from reports.signature.links import links_of
+from reports.page.topology_drawing import draw_tree
 
 LEAST = 4.5
 
@@ -46,7 +46,7 @@ def over(top: Colour, below: Colour, opacity: float) -> Colour:
 
 def style(*names: str) -> str:
     return "".join(
-        (report.TEMPLATES / name).read_text(encoding="utf-8")
+        (template.TEMPLATES / name).read_text(encoding="utf-8")
         for name in names or ("report.css", "compare.css")
     )
 

@@ -12,7 +12,7 @@ import synthetic
 import workplace
 from synthetic import everything, unknown, value
 
-from reports import csv_files
+from reports.records import csv_files
 
 
 class Tables(workplace.Scratch):

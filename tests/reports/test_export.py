@@ -22,10 +22,10 @@ from xml.etree import ElementTree
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import workplace
 import synthetic
-from reports.compare import foreign
-from reports.compare.numbers import BadNumbers
+from reports.judge.compare import foreign
+from reports.judge.compare.numbers import BadNumbers
 from reports.export import command, gbench, junit, prometheus, reframe, runs, series
-from reports.jsonl import clean
+from reports.records.jsonl import clean
 from test_report import HOSTILE
 from tests import level
 

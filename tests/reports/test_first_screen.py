@@ -11,11 +11,13 @@ from typing import Any, Dict, List, Optional
 
 import synthetic
 import workplace
-from reports import answers, causes, glossary, left_out
-from reports.headline import headline as headline_of
-from reports.machine import unknown_nominal, warnings
-from reports.section import Finding
-from reports.signature import Signature
+from reports.page import glossary
+from reports.records import causes
+from reports.signature import answers, left_out
+from reports.signature.headline import headline as headline_of
+from reports.signature.machine import unknown_nominal, warnings
+from reports.signature.section import Finding
+from reports.signature.signature import Signature
 
 
 def headline(

@@ -20,15 +20,16 @@ from fleets import fleet, judged, name_of
 from pairs_records import RATE, pairs
 from record_writer import Writer, axis, headline, value
 
-from reports import report, validate
-from reports.compare.numbers import Failed
-from reports.compare.verdict import Settings
-from reports.fleet import fleet as answer
-from reports.fleet import page
-from reports.fleet.fleet import Asked, assess
-from reports.fleet.judge import kinds_of
-from reports.fleet.nodes import Node
-from reports.jsonl import Json
+from reports.records import validate
+from reports.page import template
+from reports.judge.compare.numbers import Failed
+from reports.judge.compare.verdict import Settings
+from reports.judge.fleet import fleet as answer
+from reports.judge.fleet import page
+from reports.judge.fleet.fleet import Asked, assess
+from reports.judge.fleet.judge import kinds_of
+from reports.judge.fleet.nodes import Node
+from reports.records.jsonl import Json
 from tests import level
 
 try:
@@ -494,7 +495,7 @@ class Around(unittest.TestCase):
             self.assertNotIn("\x1b", text)
         try:
             html = page.render(found)
-        except report.MissingDependency:
+        except template.MissingDependency:
             self.skipTest("skipped: no jinja2")
         self.assertNotIn("<b>]", html)
         self.assertNotIn("\x1b", html)
@@ -704,7 +705,7 @@ class Page(unittest.TestCase):
         nodes = fleet(random.Random(40), 1000, 0.01, [{0: 1.5}] * 150)
         try:
             html = page.render(assessed(nodes))
-        except report.MissingDependency:
+        except template.MissingDependency:
             self.skipTest("skipped: no jinja2")
         self.assertLess(len(html.encode()), 3_000_000)
         self.assertIn("node850", html)

@@ -10,8 +10,8 @@ import unittest
 import fleets
 import workplace  # noqa: F401
 
-from reports.fleet import clusters
-from reports.student import two_sided_p
+from reports.judge.fleet import clusters
+from reports.records.student import two_sided_p
 from tests import level
 
 LEAST, RATE = 0.02, 0.05

@@ -14,13 +14,13 @@ from typing import Dict, List, Sequence
 import fleets
 from fleets import FAMILIES, rack
 
-from reports.compare.numbers import Number
-from reports.compare.verdict import Settings
-from reports.fleet import families
-from reports.fleet.fleet import Asked, assess
-from reports.fleet.judge import Kind, judge
-from reports.fleet.nodes import Node
-from reports.jsonl import Json
+from reports.judge.compare.numbers import Number
+from reports.judge.compare.verdict import Settings
+from reports.judge.fleet import families
+from reports.judge.fleet.fleet import Asked, assess
+from reports.judge.fleet.judge import Kind, judge
+from reports.judge.fleet.nodes import Node
+from reports.records.jsonl import Json
 from tests import level
 
 TRIALS = level.seeds(20, 50, 300)

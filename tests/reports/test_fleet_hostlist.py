@@ -15,7 +15,7 @@ from typing import List
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import brought
 
-from reports.fleet.hostlist import MAX_NAMES, BadHostlist, compress, expand, is_name
+from reports.judge.fleet.hostlist import MAX_NAMES, BadHostlist, compress, expand, is_name
 
 KNOWN = (
     ("node3,node17,node18", "node[3,17-18]"),

@@ -10,8 +10,8 @@ import unittest
 from statistics import NormalDist
 from typing import List, Tuple
 
-from reports.compare.statistics import quantile
-from reports.fleet import outliers
+from reports.judge.statistics import quantile
+from reports.judge.fleet import outliers
 
 _NORMAL = NormalDist()
 

@@ -15,10 +15,11 @@ import test_peer_matrix
 import workplace
 from synthetic import everything
 
-from reports import advise_command, csv_files
-from reports.headline import headline
-from reports.report import render
-from reports.signature import MixedMachines, Signature
+from reports.judge import advise as advise_command
+from reports.records import csv_files
+from reports.signature.headline import headline
+from reports.signature.report import render
+from reports.signature.signature import MixedMachines, Signature
 from tests import level
 
 HAVE_JSONSCHEMA = importlib.util.find_spec("jsonschema") is not None

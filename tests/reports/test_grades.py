@@ -13,14 +13,15 @@ import synthetic
 import workplace
 from synthetic import copies, everything, headline, value
 
-from reports import machine, validate
-from reports.advise_command import _error_text
-from reports.advise_machine import machine_of
-from reports.advise_uncertainty import uncertainty
-from reports.charts import LineChart, Mark, Series, draw_lines
-from reports.headline import headline as headline_of
-from reports.quantity import half_width, tag
-from reports.signature import Signature
+from reports.records import validate
+from reports.signature import machine
+from reports.judge.advise import _error_text
+from reports.advice.machine import machine_of
+from reports.advice.uncertainty import uncertainty
+from reports.page.charts import LineChart, Mark, Series, draw_lines
+from reports.signature.headline import headline as headline_of
+from reports.records.quantity import half_width, tag
+from reports.signature.signature import Signature
 
 try:
     import jsonschema
@@ -297,7 +298,7 @@ class Page(workplace.Scratch):
 
     def test_colours_are_those_of_the_theme(self) -> None:
         """By day and by night: no rule of a grade names a colour."""
-        css = (workplace.ROOT / "reports/templates/report.css").read_text(encoding="utf-8")
+        css = (workplace.ROOT / "reports/page/templates/report.css").read_text(encoding="utf-8")
         rules = re.findall(r"^[^{}\n]*(?:grade|faded)[^{}]*\{[^}]*\}", css, flags=re.M)
         self.assertGreaterEqual(len(rules), 4)
         for rule in rules:

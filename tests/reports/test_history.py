@@ -17,12 +17,12 @@ from typing import Callable, Dict, Mapping, Sequence, Tuple
 import workplace  # noqa: F401
 
 from machines import Machine, name_of, with_number
-from reports.compare import changes, history, history_page, rank_sums, steps
-from reports.compare.comparison import compare
-from reports.compare.numbers import BadNumbers, Failed, RunNumbers
-from reports.compare.sides import Side
-from reports.compare.steps import Series
-from reports.compare.verdict import Settings
+from reports.judge.compare import changes, history, history_page, rank_sums, steps
+from reports.judge.compare.comparison import compare
+from reports.judge.compare.numbers import BadNumbers, Failed, RunNumbers
+from reports.judge.compare.sides import Side
+from reports.judge.compare.steps import Series
+from reports.judge.compare.verdict import Settings
 from tests import level
 
 FIRST = datetime(2026, 10, 16, 3, 30, tzinfo=timezone.utc)
@@ -400,7 +400,7 @@ class Answers(unittest.TestCase):
             import jsonschema
         except ImportError:
             self.skipTest("jsonschema is not installed")
-        from reports import validate
+        from reports.records import validate
 
         jsonschema.Draft7Validator(validate.schema("history")).validate(found)
 

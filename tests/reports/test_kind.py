@@ -7,7 +7,7 @@ from __future__ import annotations
 import unittest
 from typing import Any, Dict
 
-from reports.kind import family_of, kind_of, kinds_of_devices
+from reports.signature.kind import family_of, kind_of, kinds_of_devices
 
 H100: Dict[str, Any] = {"backend": "cuda", "name": "NVIDIA H100 80GB HBM3", "units": 132, "driver": "535.54"}
 

@@ -9,8 +9,8 @@ from xml.dom import minidom
 
 import workplace  # noqa: F401
 
-from reports.link_drawing import draw_links
-from reports.links import links_of
+from reports.signature.link_drawing import draw_links
+from reports.signature.links import links_of
 
 PCIE = "kind=PCIe to=host generation=5 generation_max=5 lanes=%d lanes_max=16 read=busy"
 

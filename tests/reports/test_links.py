@@ -6,7 +6,7 @@ from __future__ import annotations
 import unittest
 from typing import List
 
-from reports.links import between, fields, findings_of, links_of, to_host
+from reports.signature.links import between, fields, findings_of, links_of, to_host
 
 PCIE = "kind=PCIe to=host generation=5 generation_max=5 lanes=16 lanes_max=16 read=idle"
 

@@ -8,9 +8,9 @@ from typing import List, Optional
 
 import workplace  # noqa: F401
 
-from reports.charts import Cell
-from reports.section import Panels, Table
-from reports.sections.matrices import Matrix, figures
+from reports.page.charts import Cell
+from reports.signature.section import Panels, Table
+from reports.signature.sections.matrices import Matrix, figures
 
 Values = List[List[Optional[float]]]
 FLAT: Values = [[None, 64.0], [64.1, None]]

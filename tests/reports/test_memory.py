@@ -13,7 +13,7 @@ from unittest import mock
 import workplace
 from synthetic import Json, everything, memory
 
-from reports import jsonl, record_file
+from reports.records import jsonl, record_file
 from tests import level
 
 LIMIT_MIB = 512

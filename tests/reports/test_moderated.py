@@ -8,7 +8,7 @@ import random
 import unittest
 from typing import List
 
-from reports.moderated import Variance, moderated, pooled, prior_of, variance_of
+from reports.records.moderated import Variance, moderated, pooled, prior_of, variance_of
 
 
 def drawn(seed: int, count: int, degrees: float, scale: float, common: float) -> List[Variance]:

@@ -26,11 +26,11 @@ import layout
 import page_browser
 import scorecard_example
 from page_browser import LAYOUTS, PAPER, SCHEMES, Page
-from reports.compare import page as compare_page
-from reports.scorecard import page as scorecard_page
-from reports.compare.verdict import Settings
-from reports.fleet import page as fleet_page
-from reports.fleet.fleet import Asked, assess
+from reports.judge.compare import page as compare_page
+from reports.judge.scorecard import page as scorecard_page
+from reports.judge.compare.verdict import Settings
+from reports.judge.fleet import page as fleet_page
+from reports.judge.fleet.fleet import Asked, assess
 
 WHY_NOT = page_browser.why_no_browser() or ("" if workplace.HAVE_JINJA2 else "jinja2 is not installed")
 SHOWN = 12  # breaches in a message

@@ -11,8 +11,8 @@ from typing import List
 import workplace
 from pairs_records import LATENCY, RATE, pairs
 from record_writer import Writer
-from reports.fleet import between
-from reports.slow_links import Links, Measured, find
+from reports.judge.fleet import between
+from reports.signature.slow_links import Links, Measured, find
 from synthetic import store
 
 

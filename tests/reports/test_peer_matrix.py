@@ -8,7 +8,7 @@ import unittest
 from typing import Any, Callable, List, Sequence, Tuple
 
 import workplace
-from reports import machine
+from reports.signature import machine
 from record_writer import headline, value
 from synthetic import Writer
 

@@ -9,11 +9,11 @@ from typing import List, Optional, Sequence
 
 import workplace
 from record_writer import Writer, axis, headline, value
-from reports import machine
-from reports.compare import placement
-from reports.compare.gpusig import number_of
-from reports.compare.numbers import Number, RunNumbers
-from reports.placement import LEVEL, is_at, levels_of, usual
+from reports.signature import machine
+from reports.judge.compare import placement
+from reports.judge.compare.gpusig import number_of
+from reports.judge.compare.numbers import Number, RunNumbers
+from reports.records.placement import LEVEL, is_at, levels_of, usual
 
 SIBLINGS, NEAR, FAR = 32e-9, 50e-9, 230e-9
 

@@ -15,9 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, List
 
-from reports.compare.numbers import BadNumbers
-from reports.jsonl import Json
-from reports.preflight import answer, devices, node, outcome, reference, speed, state, threshold, usage
+from reports.judge.compare.numbers import BadNumbers
+from reports.records.jsonl import Json
+from reports.judge.preflight import answer, devices, node, outcome, reference, speed, state, threshold, usage
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.append(str(ROOT / "tests" / "reproduction"))

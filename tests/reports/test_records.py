@@ -13,9 +13,9 @@ import synthetic
 import workplace
 from synthetic import copies, everything, launch, memory
 
-from reports import jsonl, validate
-from reports.signature import MixedMachines
-from suite.programs import FOLDERS
+from reports.records import jsonl, validate
+from reports.signature.signature import MixedMachines
+from suite.run.programs import FOLDERS
 from tests import level
 
 

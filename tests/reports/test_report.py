@@ -15,8 +15,8 @@ from html.parser import HTMLParser
 
 import synthetic
 import workplace
-from reports import headline
-from reports.sections import SPECS, method_of
+from reports.signature import headline
+from reports.signature.sections import SPECS, method_of
 from synthetic import everything, launch, memory
 from tests import level
 

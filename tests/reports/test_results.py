@@ -14,11 +14,11 @@ import workplace
 from record_writer import L1, UNITS, Writer, axis
 from synthetic import copies, everything, launch, memory, split, value
 
-from reports import machine, sections
-from reports.fits import fit_line
-from reports.headline import headline as headline_of
-from reports.section import Finding, Table
-from reports.sections import generic, spec_of
+from reports.signature import machine, sections
+from reports.records.fits import fit_line
+from reports.signature.headline import headline as headline_of
+from reports.signature.section import Finding, Table
+from reports.signature.sections import generic, spec_of
 
 
 class Findings(workplace.Scratch):

@@ -17,10 +17,11 @@ import synthetic
 import workplace
 from scorecard_example import Truth, card_of, machine, truths
 
-from reports import report, student, validate
-from reports.compare.numbers import DIFFERENCE, Number
-from reports.scorecard import metrics, page, price
-from reports.scorecard.price import Price, Prices
+from reports.records import student, validate
+from reports.page import template
+from reports.judge.compare.numbers import DIFFERENCE, Number
+from reports.judge.scorecard import metrics, page, price
+from reports.judge.scorecard.price import Price, Prices
 from tests import level
 
 Json = Dict[str, Any]
@@ -333,7 +334,7 @@ class Outputs(unittest.TestCase):
         self.assertNotIn("\x1b", page.table(card))
         try:
             html = page.render(card)
-        except report.MissingDependency as why:
+        except template.MissingDependency as why:
             self.skipTest("skipped: %s" % why)
         self.assertNotIn("<script", html)
         self.assertNotIn("\x1b", html)
@@ -341,7 +342,7 @@ class Outputs(unittest.TestCase):
     def test_the_page_needs_nothing_else(self) -> None:
         try:
             html = page.render(example.full())
-        except report.MissingDependency as why:
+        except template.MissingDependency as why:
             self.skipTest("skipped: %s" % why)
         self.assertNotRegex(html, r"(src|href)=|https?://|<script|@import|url\(")
         self.assertIn("default-src 'none'", html)

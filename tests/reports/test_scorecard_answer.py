@@ -11,13 +11,13 @@ from typing import Any, Dict, List, Optional, Tuple
 import workplace
 from scorecard_example import Truth, card_of, machine
 
-from reports.compare.numbers import Number
-from reports.scorecard import metrics, page, price, wording, workload, workload_file
-from reports.scorecard.machines import Held
-from reports.scorecard.metrics import DESCRIBED
-from reports.scorecard.price import STATED, Price, Prices
-from reports.scorecard.questions import QUESTIONS
-from reports.scorecard.workload import Line, Mix, Time, judge
+from reports.judge.compare.numbers import Number
+from reports.judge.scorecard import metrics, page, price, wording, workload, workload_file
+from reports.judge.scorecard.machines import Held
+from reports.judge.scorecard.metrics import DESCRIBED
+from reports.judge.scorecard.price import STATED, Price, Prices
+from reports.judge.scorecard.questions import QUESTIONS
+from reports.judge.scorecard.workload import Line, Mix, Time, judge
 
 MEMORY = "micro/memory/memory_%s_bandwidth"
 GEMM = "gemm/efficiency/gemm_%s_flop_rate"

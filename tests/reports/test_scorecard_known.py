@@ -11,8 +11,8 @@ import synthetic
 import workplace
 from scorecard_example import Truth, machine
 
-from reports.compare.numbers import BadNumbers
-from reports.scorecard import known, known_update
+from reports.judge.compare.numbers import BadNumbers
+from reports.judge.scorecard import known, known_update
 from tests import level
 
 Json = Dict[str, Any]

@@ -13,13 +13,13 @@ import synthetic
 import workplace
 from scorecard_example import Truth, machine
 
-from reports import advise
-from reports.advise_command import read_signature
-from reports.compare.numbers import BadNumbers
-from reports.scorecard import metrics, predictions, price, workload, workload_file
-from reports.scorecard.price import BETTER, MIXED, Price, Prices
-from reports.scorecard.workload import Line, Mix, Time, judge, speed_of
-from reports.scorecard.workload_file import Item
+from reports.advice import library as advise
+from reports.judge.advise import read_signature
+from reports.judge.compare.numbers import BadNumbers
+from reports.judge.scorecard import metrics, predictions, price, workload, workload_file
+from reports.judge.scorecard.price import BETTER, MIXED, Price, Prices
+from reports.judge.scorecard.workload import Line, Mix, Time, judge, speed_of
+from reports.judge.scorecard.workload_file import Item
 
 MIX = """# a comment
 gemm    4096x11008x4096 bf16  count=64   # and one behind

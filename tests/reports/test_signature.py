@@ -12,9 +12,9 @@ import synthetic
 import workplace
 from synthetic import copies, everything, headline, launch, memory, unknown, unstarted, value
 
-from reports import left_out, machine
-from reports.compare import provenance
-from reports.signature import MixedMachines
+from reports.signature import left_out, machine
+from reports.judge.compare import provenance
+from reports.signature.signature import MixedMachines
 
 try:
     import jsonschema
@@ -418,7 +418,7 @@ class Schema(workplace.Scratch):
                 self.assertEqual(self.run_command("validate", str(self.folder / "bad.jsonl"))[0], 1)
 
     def test_schemas_are_schemas(self) -> None:
-        from reports.validate import schema
+        from reports.records.validate import schema
 
         for name in ("record", "signature"):
             jsonschema.Draft7Validator.check_schema(schema(name))

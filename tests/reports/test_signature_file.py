@@ -13,11 +13,11 @@ import workplace
 from synthetic import copies, everything, memory, unknown
 from test_advise import curves
 
-from reports import report
-from reports.advise_machine import machine_of
-from reports.advise_uncertainty import uncertainty
-from reports.preflight import reference
-from reports.signature import Signature
+from reports.signature import report
+from reports.advice.machine import machine_of
+from reports.advice.uncertainty import uncertainty
+from reports.judge.preflight import reference
+from reports.signature.signature import Signature
 from tests import level
 
 MANY, VERY_MANY = 5, 30  # times the records of every program: of a large machine, and of more than that

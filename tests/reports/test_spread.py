@@ -13,8 +13,8 @@ from typing import Dict, List, Sequence, Tuple
 import workplace
 from test_grades import speeds
 
-from reports.headline import headline
-from reports.spread import (
+from reports.signature.headline import headline
+from reports.records.spread import (
     LEAST,
     Tried,
     add_run_intervals,

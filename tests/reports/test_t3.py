@@ -15,11 +15,11 @@ import t3_records
 import workplace
 from t3_records import LAYERS, t3, times_of
 
-from reports import left_out, machine
-from reports.section import Panels, Table
-from reports.sections import spec_of
-from reports.sections.t3 import SIMULATION
-from reports.stacked_bars import Part, Stack, draw_stacks
+from reports.signature import left_out, machine
+from reports.signature.section import Panels, Table
+from reports.signature.sections import spec_of
+from reports.signature.sections.t3 import SIMULATION
+from reports.page.stacked_bars import Part, Stack, draw_stacks
 from tests import level
 
 Json = Dict[str, Any]

@@ -11,8 +11,8 @@ from typing import Callable, Dict, List
 
 import synthetic
 import workplace
-from reports import tails
-from reports.section import Panels, Table
+from reports.signature import tails
+from reports.signature.section import Panels, Table
 
 UNIMODAL: Dict[str, Callable[[random.Random], float]] = {
     "normal": lambda r: r.gauss(10, 1),

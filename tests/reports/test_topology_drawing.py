@@ -7,7 +7,7 @@ import unittest
 
 import workplace  # noqa: F401
 
-from reports.topology_drawing import draw_tree, parse
+from reports.page.topology_drawing import draw_tree, parse
 
 
 class Boxes(unittest.TestCase):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The rule of reports/tries.py, by examples and by what must hold for any tries."""
+"""The rule of reports/records/tries.py, by examples and by what must hold for any tries."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any, List, Optional
 import synthetic
 import workplace
 
-from reports.causes import CONTENDED, NOISY
-from reports.records import Case
-from reports.tries import Try, agree, hull, outcome
+from reports.records.causes import CONTENDED, NOISY
+from reports.records.records import Case
+from reports.records.tries import Try, agree, hull, outcome
 
 GRADES = ("", NOISY, CONTENDED)
 

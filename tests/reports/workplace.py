@@ -24,9 +24,9 @@ for own in ("method", "reports"):
 
 import synthetic
 from reports import __main__ as command
-from reports.record_file import read
-from reports.records import Records
-from reports.signature import Signature, build
+from reports.records.record_file import read
+from reports.records.records import Records
+from reports.signature.signature import Signature, build
 
 
 HAVE_JINJA2 = importlib.util.find_spec("jinja2") is not None

@@ -23,7 +23,7 @@ from typing import Dict, List, NamedTuple, Sequence, Tuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
-from reports.spread import Tried, add_run_intervals, is_difference
+from reports.records.spread import Tried, add_run_intervals, is_difference
 
 QUIET, LOUD = 0.05, 0.15
 

@@ -204,8 +204,8 @@ def curves(keep: Path) -> str:
 def advice(keep: Path, name: str, text: str, runs: Named) -> dict:
     """How ./gpusig advise scores on these cases."""
     sys.path.insert(0, str(ROOT))
-    from reports.record_file import read
-    from reports.signature import build
+    from reports.records.record_file import read
+    from reports.signature.signature import build
 
     if not text:
         return {"reason": "no curves: ./gpusig run failed"}

@@ -24,11 +24,11 @@ from fleet_pools import ROOT
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "reports")]
 
 import fleets
-from reports.compare.numbers import RATIO, Number
-from reports.compare.statistics import binomial_interval
-from reports.compare.verdict import Settings
-from reports.fleet import judge, nodes, outliers
-from reports.fleet.fleet import INCONCLUSIVE, NONE_OFF, OFF, Asked, assess
+from reports.judge.compare.numbers import RATIO, Number
+from reports.judge.statistics import binomial_interval
+from reports.judge.compare.verdict import Settings
+from reports.judge.fleet import judge, nodes, outliers
+from reports.judge.fleet.fleet import INCONCLUSIVE, NONE_OFF, OFF, Asked, assess
 
 SPREADS = (0.003, 0.005, 0.0065, 0.0075, 0.01)
 SIZES = (4, 8, 16, 32, 128)

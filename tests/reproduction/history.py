@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How often `./gpusig compare HISTORY` is right: history.py FOLDER [EQUAL SLOW JOBS] makes up histories of 30
 nights of known noise, measures pools of nights on a simulated H100, and prints tables in Markdown, with the
-answers of Apache Otava on the same series where suite/setup.sh lab has brought it:
+answers of Apache Otava on the same series where suite/setup/setup.sh lab has brought it:
 docs/reproduction/verdict.md.
 """
 
@@ -20,10 +20,10 @@ from verdict import rate, read
 from verdict_few import judged, runs_of
 from verdict_pools import ROOT, measure
 
-from reports.compare import changes, steps, verdict
-from reports.compare.numbers import RunNumbers
-from reports.compare.sides import Side
-from reports.compare.steps import Series
+from reports.judge.compare import changes, steps, verdict
+from reports.judge.compare.numbers import RunNumbers
+from reports.judge.compare.sides import Side
+from reports.judge.compare.steps import Series
 
 sys.path.append(str(ROOT / "build/tools/apache-otava"))
 try:

@@ -17,12 +17,12 @@ from typing import Callable
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
-from reports.compare.numbers import Number, RunNumbers
-from reports.compare.statistics import binomial_interval
-from reports.preflight.node import Measured
-from reports.preflight.outcome import BAD
-from reports.preflight.reference import Expected, expected_of
-from reports.preflight.speed import AGAIN, judged
+from reports.judge.compare.numbers import Number, RunNumbers
+from reports.judge.statistics import binomial_interval
+from reports.judge.preflight.node import Measured
+from reports.judge.preflight.outcome import BAD
+from reports.judge.preflight.reference import Expected, expected_of
+from reports.judge.preflight.speed import AGAIN, judged
 
 Noise = Callable[[random.Random], float]  # of standard deviation 1
 TYPICAL, UNEQUAL = (

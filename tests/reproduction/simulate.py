@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from suite import simgrid
+from suite.run import simgrid
 
 TORUS = ROOT / "bin" / "topology" / "torus"
 PROGRAM = ROOT / "build" / "smpi" / "collectives" / "allreduce"

@@ -23,7 +23,7 @@ import simulate
 from simulate import ROOT, TORUS
 from torus_model import FITTED, LINK_RATE, MIB, SIZES, Model, size_text, table, time_text, verdict
 
-from suite import simgrid
+from suite.run import simgrid
 
 SMALL = SIZES[:3]
 SIMULATED = {"swing-b": SIZES, "swing-l": SMALL, "rd-l": SIZES, "rd-b": SIZES, "bucket": SIZES}

@@ -15,9 +15,9 @@ from verdict_pools import FACTORS, MECHANISMS, ROOT, make, name_of
 
 sys.path.insert(0, str(ROOT))
 
-from reports.compare import sides, verdict
-from reports.compare.numbers import RunNumbers
-from reports.compare.statistics import binomial_interval
+from reports.judge.compare import sides, verdict
+from reports.judge.compare.numbers import RunNumbers
+from reports.judge.statistics import binomial_interval
 
 REPEATS = 8
 COMPARISONS = 400

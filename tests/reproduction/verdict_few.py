@@ -20,9 +20,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from reports.compare import answer, drift, history, noise, sides, verdict
-from reports.compare.numbers import Number, RunNumbers
-from reports.compare.statistics import binomial_interval
+from reports.judge.compare import answer, drift, history, noise, sides, verdict
+from reports.judge.compare.numbers import Number, RunNumbers
+from reports.judge.statistics import binomial_interval
 
 Runs = list[RunNumbers]
 CHANGED = (verdict.REGRESS, verdict.IMPROVE)

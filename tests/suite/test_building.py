@@ -12,7 +12,7 @@ import unittest
 from contextlib import redirect_stderr
 from unittest.mock import patch
 
-from suite import building
+from suite.setup import building
 from suite.command_error import CommandError
 
 

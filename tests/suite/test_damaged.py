@@ -14,10 +14,10 @@ import unittest
 from pathlib import Path
 from unittest.mock import patch
 
-from suite import damaged, passes, plan, resume, run
+from suite.run import damaged, passes, plan, resume, run
 from suite.command_error import CommandError
-from suite.programs import Program
-from suite.records import CannotWrite, RecordFile
+from suite.run.programs import Program
+from suite.run.records import CannotWrite, RecordFile
 from tests import level
 
 HOME = Path(__file__).resolve().parents[2]
@@ -275,7 +275,7 @@ class Long(unittest.TestCase):
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (512 << 20, 512 << 20))
 from pathlib import Path
-from suite.records import RecordFile
+from suite.run.records import RecordFile
 file = RecordFile(Path(sys.argv[1]))
 print(file.truncate_partial())
 file.update()

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from unittest import mock
 
-from suite import history, resume, run
+from suite.run import history, resume, run
 from suite.command_error import CommandError
 
 NOW = datetime(2026, 11, 27, 3, 30, 0, 999, tzinfo=timezone.utc)

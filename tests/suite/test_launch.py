@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""suite/launch.py: what hangs is stopped at its limit, which does not count what others had of the time."""
+"""What hangs is stopped at its limit, which does not count what others had of the time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from suite import launch, starvation
+from suite.run import launch, starvation
 
 
 class Limit(unittest.TestCase):

@@ -13,7 +13,7 @@ import unittest
 from pathlib import Path
 from unittest.mock import patch
 
-from suite import resume
+from suite.run import resume
 from suite.command_error import CommandError
 
 _SLEEPS = "import time; time.sleep(600)"

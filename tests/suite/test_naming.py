@@ -10,7 +10,8 @@ import unittest
 from pathlib import Path
 from unittest.mock import patch
 
-from suite import mpi, naming
+from suite import naming
+from suite.run import mpi
 from suite.command_error import CommandError
 
 _SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,62}")

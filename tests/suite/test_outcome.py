@@ -3,7 +3,7 @@
 
 import unittest
 
-from suite.outcome import Outcome, of_tap, of_unittest
+from suite.testing.outcome import Outcome, of_tap, of_unittest
 
 
 class Tap(unittest.TestCase):

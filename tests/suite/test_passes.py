@@ -9,11 +9,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
 
-from suite import run
-from suite.passes import Conditions, headline, passes, second_tries, soak
-from suite.plan import Budget
-from suite.programs import Program
-from suite.records import RecordFile
+from suite.run import run
+from suite.run.passes import Conditions, headline, passes, second_tries, soak
+from suite.run.plan import Budget
+from suite.run.programs import Program
+from suite.run.records import RecordFile
 
 HEAD = {"metric": "rate", "derived": "bandwidth", "variant": "read", "where": {"size": 1}}
 
@@ -271,7 +271,7 @@ class Passes(unittest.TestCase):
             started.append((one.program.name, one.headline))
 
         going._start = start
-        with mock.patch("suite.run.progress.choose"):
+        with mock.patch("suite.run.run.progress.choose"):
             run.Run._measure(going, todo, Budget(100.0, time.monotonic() - 200.0))
         self.assertEqual(started, [("a/b", True), ("a/c", False)])
 

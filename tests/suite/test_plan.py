@@ -8,9 +8,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import patch
 
-from suite import command, devices, duration, launch, listing, plan, run
+from suite import duration
+from suite.run import command, devices, launch, listing, plan, run
 from suite.command_error import CANNOT_RUN, USAGE, CommandError
-from suite.programs import Backend, Program, select
+from suite.run.programs import Backend, Program, select
 
 
 def program(name, share=1.0):
@@ -147,7 +148,7 @@ class Time(unittest.TestCase):
 class Priority(unittest.TestCase):
     @staticmethod
     def permitting(code):
-        return patch("suite.launch.subprocess.run", lambda *_, **__: SimpleNamespace(returncode=code))
+        return patch("suite.run.launch.subprocess.run", lambda *_, **__: SimpleNamespace(returncode=code))
 
     def test_the_default_is_what_is_permitted(self):
         with self.permitting(0):

@@ -8,9 +8,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from suite import devices, preflight_facts
-from suite.preflight_start import Children, Hidden
-from suite.programs import Backend
+from suite.run import devices, preflight_facts
+from suite.run.preflight_start import Children, Hidden
+from suite.run.programs import Backend
 
 
 class Kernel(unittest.TestCase):

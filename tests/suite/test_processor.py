@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from suite import processor
+from suite.run import processor
 
 _LSCPU = """#!/bin/sh
 echo 'Architecture:          aarch64'

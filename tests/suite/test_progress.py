@@ -8,7 +8,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from suite import progress
+from suite.run import progress
 
 try:
     import rich.console

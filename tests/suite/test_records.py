@@ -6,9 +6,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from suite import plan
-from suite.programs import Program
-from suite.records import CannotWrite, RecordFile
+from suite.run import plan
+from suite.run.programs import Program
+from suite.run.records import CannotWrite, RecordFile
 
 
 def line(kind, program="micro/a", **more):

@@ -11,9 +11,9 @@ from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from suite import command, simgrid
+from suite.run import command, simgrid
 from suite.command_error import CANNOT_RUN, CommandError
-from suite.programs import Program
+from suite.run.programs import Program
 
 REAL = Program(simgrid.REAL, Path("bin/collectives/allreduce"), needs=("mpi",))
 OTHER = Program("micro/memory", Path("bin/micro/memory"))

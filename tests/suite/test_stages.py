@@ -14,12 +14,13 @@ import unittest
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from suite import checks, one_program, programs, stages, variants
+from suite.run import programs
+from suite.testing import checks, one_program, stages, variants
 from suite.__main__ import main
 from suite.command_error import CommandError
-from suite.outcome import failed, passed, skipped
-from suite.stages import Stage
-from suite.tooling import Output, Slots, Stopped, Tools
+from suite.testing.outcome import failed, passed, skipped
+from suite.testing.stages import Stage
+from suite.testing.tooling import Output, Slots, Stopped, Tools
 
 HOME = Path(__file__).resolve().parents[2]
 UNITS = sorted(path.stem for path in (HOME / "tests" / "unit").glob("*.c"))
@@ -283,7 +284,9 @@ class FrontDoor(unittest.TestCase):
         (self.home / "micro" / "memory.c").touch()
         (self.home / "collectives").mkdir()
         (self.home / "collectives" / "allreduce.c").touch()
-        (self.home / "suite" / "setup.sh").write_text('echo "$*" >installed; exit 77\n', encoding="utf-8")
+        (self.home / "suite" / "setup" / "setup.sh").write_text(
+            'echo "$*" >installed; exit 77\n', encoding="utf-8"
+        )
 
     def started(self, *words):
         return subprocess.run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""suite/starvation.py: who waited for a processor is told from who hangs, whatever else runs."""
+"""suite/run/starvation.py: who waited for a processor is told from who hangs, whatever else runs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from suite import starvation
-from suite.starvation import Cores, Session
+from suite.run import starvation
+from suite.run.starvation import Cores, Session
 
 _TWO = Cores(2, 100.0, 50.0)
 

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which of several machines is predicted to be the fastest for one question, and whether the predictions are
+good enough to say so.
+
+Half of the predictions for a machine are off by more than its expected error. So a machine counts as
+slower than the fastest only if its time is longer by more than both expected errors together: ratio > (1 +
+e_fastest) (1 + e_other). docs/method/advice.md says how often that can be wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Dict, List, Optional, Sequence
+
+from reports.advice.measured import half_interval, time_of
+from reports.records.jsonl import Json, clean
+from reports.records.quantity import digits, listing, percent
+
+SCHEMA, VERSION = "gpusig.advice_comparison", "1.1.0"
+FASTEST, SLOWER, EQUAL, NO_ANSWER = "fastest", "slower", "no difference", "no answer"
+_FILE = "signature.json"
+_LEAST_ERROR = 0.01  # of a measured time, as ties of overlap/ficco
+
+
+@dataclass(frozen=True)
+class MachineAnswer:
+    """What one signature answers: advice, or the reason why there is none."""
+
+    path: str  # as the user named it
+    name: str  # of the device
+    simulated: bool
+    advice: Optional[Json]
+    reason: Optional[str] = None
+    scored: bool = False  # whether the expected error is that of measured schedules; else it is a lower limit
+
+
+def labels(paths: Sequence[str]) -> List[str]:
+    """Short names that differ: without "/signature.json" and without the folders that all of them begin with.
+    What was named twice is numbered."""
+    places = [PurePath(clean(path)) for path in paths]
+    parts = [
+        list((place.parent if place.name == _FILE and len(place.parts) > 1 else place).parts) or ["."]
+        for place in places
+    ]
+    while all(len(own) > 1 for own in parts) and len({own[0] for own in parts}) == 1:
+        parts = [own[1:] for own in parts]
+    names = [str(PurePath(*own)) for own in parts]
+    count: Dict[str, int] = {}
+    found = []
+    for name in names:
+        count[name] = count.get(name, 0) + 1
+        found.append("%s (%d)" % (name, count[name]) if names.count(name) > 1 else name)
+    return found
+
+
+def _serial_s(advice: Json) -> float:
+    return min(time_of(c) for c in advice["candidates"] if c["schedule"] == "serial")
+
+
+def _row(machine: MachineAnswer, label: str) -> Json:
+    row = {
+        "label": label,
+        "signature": clean(machine.path),
+        "name": machine.name,
+        "simulated": machine.simulated,
+        "verdict": NO_ANSWER,
+        "reason": machine.reason,
+    }
+    row.update(
+        dict.fromkeys(
+            (
+                "predicted_s",
+                "measured_s",
+                "gemm_s",
+                "comm_s",
+                "serial_s",
+                "ratio",
+                "expected_error",
+                "expected_error_scored",
+                "combined_error",
+            )
+        )
+    )
+    advice = machine.advice
+    if advice:
+        row.update(
+            predicted_s=advice["pick"]["predicted_s"],
+            gemm_s=advice["gemm_s"],
+            comm_s=advice["comm_s"],
+            serial_s=_serial_s(advice),
+            expected_error=advice["expected_error"],
+            expected_error_scored=machine.scored,
+        )
+        if advice["pick"]["measured_s"] is not None:
+            row.update(
+                measured_s=advice["pick"]["measured_s"],
+                expected_error=max(_LEAST_ERROR, half_interval(advice["pick"])),
+                expected_error_scored=True,
+            )
+    return row
+
+
+def _judge(row: Json, fastest: Json) -> None:
+    row["ratio"] = time_of(row) / time_of(fastest)
+    if row is fastest:
+        row["verdict"] = FASTEST
+        return
+    allowed = (1 + fastest["expected_error"]) * (1 + row["expected_error"])
+    row["combined_error"] = allowed - 1
+    row["verdict"] = SLOWER if row["ratio"] > allowed else EQUAL
+
+
+def _at_least(*rows: Json) -> str:
+    return "" if all(row["expected_error_scored"] for row in rows) else "at least "
+
+
+def error_text(row: Json) -> str:
+    return _at_least(row) + percent(row["expected_error"])
+
+
+def ratio_text(ratio: float) -> str:
+    return "%.2f" % ratio if ratio < 9.995 else digits(ratio)
+
+
+def _sentence(row: Json, fastest: Json) -> str:
+    ratio, errors = ratio_text(row["ratio"]), "%s and %s" % (error_text(fastest), error_text(row))
+    at_least = _at_least(fastest, row)
+    measured = row["measured_s"] is not None and fastest["measured_s"] is not None
+    verb = "was measured" if measured else "is predicted"
+    if row["verdict"] == SLOWER:
+        return (
+            "%s %s to be %s times as fast as %s. This is more than the expected errors (%s) "
+            "explain together: %s%s "
+            "times."
+            % (
+                fastest["label"],
+                verb,
+                ratio,
+                row["label"],
+                errors,
+                at_least,
+                ratio_text(1 + row["combined_error"]),
+            )
+        )
+    times = "their %s times are equal" % verb.split()[1]
+    if row["ratio"] > 1:
+        times = "%s %s to take %s times as long" % (row["label"], verb, ratio)
+    return (
+        "No difference between %s and %s beyond the expected error (%s%s): %s. The expected errors are %s."
+        % (fastest["label"], row["label"], at_least, percent(row["combined_error"]), times, errors)
+    )
+
+
+def _labels(rows: Sequence[Json]) -> str:
+    return listing([row["label"] for row in rows], len(rows))
+
+
+def _notes(rows: List[Json], answers: List[Json]) -> List[str]:
+    models, machines = ([row for row in rows if row["simulated"] is simulated] for simulated in (True, False))
+    far = [row for row, answer in zip(rows, answers) if answer["extrapolated"]]
+    notes = []
+    if models and machines:
+        notes.append(
+            "a model is compared with a machine (simulated: %s; measured: %s). Times of a model say nothing "
+            "about "
+            "hardware, so this comparison cannot tell which machine is faster"
+            % (_labels(models), _labels(machines))
+        )
+    if far:
+        notes.append(
+            "the question is outside the shapes or sizes that were measured on %s, and the expected error "
+            "does not "
+            "cover that: ./gpusig run --shape %s measures this GEMM"
+            % (_labels(far), "x".join(str(answers[0]["question"][side]) for side in "mnk"))
+        )
+    return notes
+
+
+def compare(machines: Sequence[MachineAnswer]) -> Json:
+    """The answers, the fastest first, and how they compare. The rows are in the same order; those without an
+    answer come last. At least one machine has an answer."""
+    pairs = [
+        (_row(machine, label), machine)
+        for machine, label in zip(machines, labels([m.path for m in machines]))
+    ]
+    pairs.sort(key=lambda pair: (pair[0]["predicted_s"] is None, time_of(pair[0]) or 0.0))
+    rows = [row for row, _ in pairs]
+    answers = [machine.advice for _, machine in pairs if machine.advice]
+    known = rows[: len(answers)]
+    for row in known:
+        _judge(row, known[0])
+    sentences = [_sentence(row, known[0]) for row in known[1:]]
+    if not sentences:
+        sentences = ["Only %s has an answer, so there is nothing to compare it with." % known[0]["label"]]
+    return {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "question": answers[0]["question"],
+        "answers": answers,
+        "comparison": {"machines": rows, "sentences": sentences, "notes": _notes(known, answers)},
+    }

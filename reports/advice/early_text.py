@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whether it pays to send C before its GEMM ends, in a sentence, and where that was measured."""
+
+from __future__ import annotations
+
+from typing import Dict, List, Optional, Tuple
+
+from reports.advice.comparison import ratio_text
+from reports.advice.early import AMONG_DEVICES, PROGRAM, points_of
+from reports.advice.lines import why_missing
+from reports.records.jsonl import Json, is_number
+from reports.records.quantity import digits, listing, percent
+
+_NAMES = {
+    "trigger": "a trigger (software)",
+    "trigger-staggered": "a staggered trigger (software)",
+    "split": "a GEMM for each band",
+    "remote-store": "remote stores",
+}
+_ARE_MANY = ("remote-store",)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _error(error: Optional[float]) -> str:
+    return "an error of unknown size" if error is None else "the error of %s" % percent(error)
+
+
+def _clause(way: Json) -> str:
+    """What a way gains, and whether that pays."""
+    do = "they do" if way["way"] in _ARE_MANY else "it does"
+    verdict = {True: "", False: ": %s not pay" % do, None: ", within %s" % _error(way["error"])}[way["pays"]]
+    return "%s %sx%s" % (_NAMES[way["way"]], ratio_text(way["gain"]), verdict)
+
+
+def _gains(ways: List[Json], best: Optional[str]) -> str:
+    """The best first, else the fastest."""
+    ways = sorted(ways, key=lambda way: (way["way"] != best, way["predicted_s"]))
+    first = ways[0]
+    if first["pays"] is False:
+        return "Of what %s measures nothing is expected to gain over whole-then-send for this shape: %s" % (
+            PROGRAM,
+            ", ".join("%s %sx" % (_NAMES[w["way"]], ratio_text(w["gain"])) for w in ways),
+        )
+    verb = "are" if first["way"] in _ARE_MANY else "is"
+    error = ", within " + _error(first["error"]) if first["pays"] is None else ""
+    text = "%s %s expected to gain %sx over whole-then-send for this shape%s" % (
+        _capital(_NAMES[first["way"]]),
+        verb,
+        ratio_text(first["gain"]),
+        error,
+    )
+    return "; ".join([text, *map(_clause, ways[1:])])
+
+
+def _against_pick(early: Json, pick: Json) -> str:
+    if early["best"] is None:
+        return ""
+    best, ratio = _NAMES[early["best"]], early["over_pick"]
+    name = "the pick, %s by %s" % (pick["schedule"], pick["copy_method"])
+    verb = "are" if early["best"] in _ARE_MANY else "is"
+    if early["beats_pick"] is None:
+        return " %s %s not distinguishable from %s: %sx, within %s." % (
+            _capital(best),
+            verb,
+            name,
+            ratio_text(ratio),
+            _error(early["over_pick_error"]),
+        )
+    if early["beats_pick"]:
+        return " %s %s predicted to be %s times as fast as %s." % (
+            _capital(best),
+            verb,
+            ratio_text(ratio),
+            name,
+        )
+    return " %s, is predicted to be %s times as fast as %s." % (_capital(name), ratio_text(1 / ratio), best)
+
+
+def _unknown(ways: List[Json], reason: str) -> List[str]:
+    """What nothing is said of, and why."""
+    lost = [_NAMES[way["way"]] for way in ways if not way["points"]]
+    if len(lost) == len(ways):
+        return [
+            "what a trigger or remote stores gain is not known: %s has no value for this type%s"
+            % (PROGRAM, reason)
+        ]
+    far: Dict[Tuple[str, ...], List[str]] = {}
+    for way in ways:
+        if way["extrapolated"]:
+            place = tuple(digits(x) for x in (way["send_over_gemm"], *way["measured"]))
+            far.setdefault(place, []).append(_NAMES[way["way"]])
+    found = [
+        "nothing is said of %s: scattering C takes %s of the time of its GEMM, and %s to %s were measured"
+        % (listing(names, len(names)), *place)
+        for place, names in far.items()
+    ]
+    return found + ["not measured: %s" % listing(lost, len(lost))] * bool(lost)
+
+
+def early_text(early: Json, pick: Json, reason: str) -> str:
+    """`reason`: why there is no value at all, in brackets."""
+    known = [way for way in early["ways"] if way["gain"] is not None]
+    text = _gains(known, early["best"]) + "." + _against_pick(early, pick) if known else ""
+    rest = _unknown(early["ways"], reason)
+    return " ".join([text] * bool(text) + [_capital(part) + "." for part in rest])
+
+
+def _where(signature: Json, way: Json, kind: str) -> Tuple[Optional[str], Optional[int]]:
+    """Direction and devices of a way's points."""
+    return next(
+        (
+            (p["direction"], int(p["devices"]) if is_number(p["devices"]) else None)
+            for p in points_of(signature)
+            if (p["way"], p["copy_method"], p["type"]) == (way["way"], way["copy_method"], kind)
+        ),
+        (None, None),
+    )
+
+
+def _note(direction: str, devices: Optional[int], question: Json, signature: Json) -> str:
+    """What stands for the question's devices; empty where they were measured."""
+    text = "what sending C early gains was measured "
+    if direction in AMONG_DEVICES:
+        return (
+            ""
+            if devices == question["devices"]
+            else text
+            + "among %s devices, not among %d (direction %s)"
+            % ("an unknown number of" if devices is None else devices, question["devices"], direction)
+        )
+    if direction == "peer":
+        return text + "from one device to another (direction peer), not among %d" % question["devices"]
+    return text + "in the direction %s, because %s has no value between devices%s" % (
+        direction,
+        PROGRAM,
+        why_missing(signature, PROGRAM, "type=%s direction=peer" % question["type"]),
+    )
+
+
+def complete(signature: Json, advice: Json, question: Json) -> List[str]:
+    """Add to advice where the gains were measured, and the sentence. Returns what is assumed."""
+    early, kind = advice["early"], question["type"]
+    if early is None:
+        return []
+    for way in early["ways"]:
+        way["direction"], way["devices"] = _where(signature, way, kind) if way["points"] else (None, None)
+    early["text"] = early_text(early, advice["pick"], why_missing(signature, PROGRAM, "type=" + kind))
+    places = dict.fromkeys((way["direction"], way["devices"]) for way in early["ways"] if way["direction"])
+    return [note for note in (_note(*place, question, signature) for place in places) if note]

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What advice is made of, and what it would cost to measure what is missing and decides."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Dict, List, NamedTuple, Optional
+
+from reports.records.jsonl import Json, is_number
+from reports.records.quantity import human
+
+CONTENTION = "micro/copy_contention"
+
+
+class Input(NamedTuple):
+    program: str
+    options: str  # LINK: the direction that tells of transfers over the link; KIND: the type of the GEMM
+    what: str
+
+
+# By the names of advise/advise.h.
+INPUTS = {
+    "contention-engine": Input(
+        CONTENTION, "--type KIND --direction LINK --copy-method engine", "what GEMMs and engine copies lose"
+    ),
+    "contention-kernel": Input(
+        CONTENTION,
+        "--type KIND --direction LINK --copy-method kernel:1,kernel",
+        "what GEMMs and kernel copies lose",
+    ),
+    "both-ways-engine": Input(
+        CONTENTION,
+        "--type KIND --direction peer,exchange --copy-method engine",
+        "what opposite engine copies lose",
+    ),
+    "both-ways-kernel": Input(
+        CONTENTION,
+        "--type KIND --direction peer,exchange --copy-method kernel:1,kernel",
+        "what opposite kernel copies lose",
+    ),
+    "ingress": Input("collectives/device_allreduce", "", "what all peers send at once"),
+    "additions": Input("micro/memory", "--op triad", "what adding received data takes"),
+    "peer-copies": Input("micro/copy_path", "--direction peer", "copies between devices"),
+}
+DIRECTIONS = {"peer": "exchange", "up": "up", "down": "down"}  # of the copies that tell what transfers lose
+
+
+def _cases(options: str) -> int:
+    count = 1
+    for word in options.split():
+        count *= 1 + word.count(",")
+    return count
+
+
+def _case_s(signature: Json, program: str) -> Optional[float]:
+    """What a case of the program took in this run, or one of any program; None: nobody knows."""
+    spent: Dict[bool, List[float]] = {True: [0.0, 0.0], False: [0.0, 0.0]}
+    for run in signature.get("runs", []):
+        cases = sum(int(run["cases"].get(word) or 0) for word in ("ok", "failed"))
+        if is_number(run["elapsed_s"]) and cases:
+            spent[run["program"] == program][0] += run["elapsed_s"]
+            spent[run["program"] == program][1] += cases
+    seconds, cases = spent[True] if spent[True][1] else spent[False]
+    return seconds / cases if cases else None
+
+
+def need(signature: Json, name: str, link: str, kind: str, path: Path) -> Json:
+    """What measures a missing input, in how many seconds about, and the commands."""
+    entry = INPUTS[name]
+    options = entry.options.replace("LINK", DIRECTIONS[link]).replace("KIND", kind)
+    case_s, folder = _case_s(signature, entry.program), path if path.is_dir() else path.parent
+    # At the priority of the run, which would else have changed while measuring.
+    nice = signature["provenance"]["fields"].get("nice")
+    words = ["nice", "-n", str(nice)] if is_number(nice) and nice else []
+    words += ["bin/" + entry.program, "--device", str(signature["device"]), *options.split()]
+    out = shlex.quote(str(folder / "records.jsonl"))
+    commands = "%s --out %s && ./gpusig report %s" % (shlex.join(words), out, shlex.quote(str(folder)))
+    if len(signature["devices"]) < 2 and name == "peer-copies":
+        commands = "./gpusig run with --device of all devices that take part"
+    return {
+        "input": name,
+        "what": entry.what,
+        "program": entry.program,
+        "options": options,
+        "cost_s": None if case_s is None else case_s * _cases(options),
+        "command": commands,
+    }
+
+
+def text(entry: Json) -> str:
+    cost = "" if entry["cost_s"] is None else "about %s: " % human(entry["cost_s"], "s")
+    return "%s, by %s (%s%s)" % (
+        entry["what"],
+        " ".join(filter(None, (entry["program"], entry["options"]))),
+        cost,
+        entry["command"],
+    )

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The lines that advise/advise.h reads, with the assumptions made, and what they are taken from in a
+signature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, List, Tuple
+
+from reports.records.jsonl import Json
+
+MAX_GEMMS, MAX_POINTS = 256, 24  # as in advise/advise.h
+LINKS = ("peer", "up", "down")  # as in advise/advise.c
+
+
+@dataclass
+class Machine:
+    lines: List[str] = field(default_factory=list)
+    notes: List[str] = field(
+        default_factory=list
+    )  # assumptions in place of a measurement, and the program that measures it
+    pair_notes: List[Tuple[str, str, str]] = field(
+        default_factory=list
+    )  # those about one link and one type: link, type, note
+
+    def add(self, *words: Any) -> None:
+        self.lines.append(" ".join("%.9g" % w if isinstance(w, float) else str(w) for w in words))
+
+    def curve(self, words: Tuple[Any, ...], points: List[Tuple[float, float]]) -> None:
+        """Add at most MAX_POINTS points, thinned evenly; the ends are kept."""
+        points = sorted(p for p in points if p[0] > 0 and p[1] > 0)
+        if len(points) > MAX_POINTS:
+            points = [points[round(i * (len(points) - 1) / (MAX_POINTS - 1))] for i in range(MAX_POINTS)]
+        for x, y in points:
+            self.add(*words, float(x), float(y))
+
+    @property
+    def text(self) -> str:
+        return "".join(line + "\n" for line in self.lines)
+
+
+def program_of(signature: Json, name: str) -> Json:
+    return signature["programs"].get(name) or {"curves": [], "results": {}, "facts": {}}
+
+
+def device_of(signature: Json) -> Json:
+    return next(iter(signature["devices"].values()), {})
+
+
+def why_missing(signature: Json, program: str, case: str = "") -> str:
+    """Why a program has no value in the cases whose key has these words, in brackets, as the signature states
+    it."""
+
+    def concerns(entry: Json) -> bool:
+        """An entry may stand for several cases: `where` has the values of their axes."""
+        words = set(str(entry.get("key")).split())
+        words.update(
+            "%s=%s" % (name, value) for name, values in entry.get("where", {}).items() for value in values
+        )
+        return entry.get("program") == program and (
+            entry.get("key") is None or words.issuperset(case.split())
+        )
+
+    lost = [e for e in signature.get("not_measured", []) if concerns(e)]
+    flagged = [e for e in signature.get("invalid", []) if concerns(e)]
+    runs = [r for r in signature.get("runs", []) if r.get("program") == program]
+    if lost:
+        reason = "%s: %s" % (lost[0].get("status", "skipped"), lost[0].get("reason", "no reason given"))
+    elif flagged:
+        count = sum(int(entry.get("count", 1)) for entry in flagged)
+        reason = "%d values were flagged invalid: %s" % (count, flagged[0].get("reason", "no reason given"))
+    elif not runs:
+        reason = "the program did not run"
+    elif sum(int(r.get("cases", {}).get("out_of_budget") or 0) for r in runs):
+        reason = "the time budget ended before its cases"
+    else:
+        reason = "no such case was asked for"
+    return " (%s)" % reason

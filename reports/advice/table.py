@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Advice as text for a terminal of 80 columns: long facts are wrapped, and nothing is cut."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from typing import List, Optional, Sequence, Tuple
+
+from reports.advice.comparison import error_text, ratio_text
+from reports.advice.inputs import text as need_text
+from reports.advice.measured import off, time_of
+from reports.records.jsonl import Json
+from reports.records.quantity import human, human_interval, listing, percent, size
+
+WIDTH = 80
+_FACT = 16  # columns of a fact's name
+_WORDS = "words: ./gpusig help words"
+_UNIT = re.compile(r"(?<=\d) (?=%|[mµun]?s\b)")
+_TIED = "\u00a0"  # a space at which textwrap does not break
+_PRIORITIES = {"high": "high for the transfers", "normal": "as it is", None: "not measured"}
+
+
+def wrapped(text: str, first: str = "", rest: Optional[str] = None) -> List[str]:
+    """Lines after the indentation `first`, then `rest`, or as many blanks. A schedule's name is not broken at
+    its hyphens, and no number is parted from its unit."""
+    rest = " " * len(first) if rest is None else rest
+    lines = textwrap.wrap(
+        _UNIT.sub(_TIED, text), WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+    )
+    return [line.replace(_TIED, " ") for line in lines]
+
+
+def aligned(rows: Sequence[Tuple[str, ...]]) -> List[str]:
+    """Columns, with less space between them where they would be too wide."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    gap = "  " if sum(widths) + 2 * (len(widths) - 1) <= WIDTH else " "
+    return [gap.join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+
+
+def _rows(advice: Json) -> List[Tuple[str, ...]]:
+    measured = advice["pick"]["measured_s"] is not None
+    rows = [("schedule", "copy method", *["measured"] * measured, "predicted", "GEMMs", "transfers", "")]
+    for c in advice["candidates"]:
+        rows.append(
+            (
+                c["schedule"],
+                c["copy_method"],
+                *[human(c["measured_s"], "s")] * measured,
+                human(c["predicted_s"], "s"),
+                human(c["gemm_s"], "s"),
+                human(c["comm_s"], "s"),
+                ", ".join(["tie"] * c["tie"] + ["extrapolated"] * c["extrapolated"]),
+            )
+        )
+    return rows
+
+
+def _shared(shared: Optional[int]) -> str:
+    if shared is None:
+        return "not measured"
+    return "%s a block of the GEMM" % size(shared) if shared else "as it is"
+
+
+def _ties(advice: Json) -> str:
+    """What may be as fast as the pick."""
+    others = ["%s by %s" % (c["schedule"], c["copy_method"]) for c in advice["candidates"][1:] if c["tie"]]
+    if not others:
+        return "none"
+    if len(others) + 1 == len(advice["candidates"]):
+        return "all %d rows below may be: within the errors of both" % (len(others) + 1)
+    return "%s may be: within the errors of both" % listing(others, len(others))
+
+
+def _near(advice: Json, c: Json) -> str:
+    """Why a schedule may be as fast as the pick."""
+    pick = advice["candidates"][0]
+    ratio = time_of(c) / time_of(pick) - 1
+    change = "%s %s" % (percent(abs(ratio)), "less" if ratio < 0 else "longer")
+    name = "%s by %s" % (c["schedule"], c["copy_method"])
+    if c["measured_s"] is not None:
+        return "%s was measured to take %s, and the intervals overlap" % (name, change)
+    told = "%s is predicted to take %s" % (name, change)
+    if pick["measured_s"] is not None:
+        return "%s than the measured pick, and may be off by %s" % (told, percent(off(advice, c)))
+    return "%s, and the errors of both together are %s" % (told, percent(off(advice, c)))
+
+
+def _decided(advice: Json) -> str:
+    pick = advice["pick"]
+    if advice["needs"]:
+        return "not decided: needs " + "; and ".join(map(need_text, advice["needs"]))
+    near = [c for c in advice["candidates"] if c["tie"] and c["schedule"] != pick["schedule"]]
+    if near:
+        more = "; %d more may be as fast" % (len(near) - 1) if len(near) > 1 else ""
+        return "not decided: %s%s" % (_near(advice, near[0]), more)
+    if pick["measured_s"] is not None:
+        some = any(c["measured_s"] is None for c in advice["candidates"])
+        rest = ", or is predicted to, by more than its error" if some else ""
+        return "yes, measured in this run: every other schedule took longer, beyond the intervals" + rest
+    return "yes: every other schedule is predicted to be slower by more than the errors of both together"
+
+
+def _measured(pick: Json) -> str:
+    return "%s in this run (95 %%: %s)" % (
+        human(pick["measured_s"], "s"),
+        human_interval(*pick["measured_ci_s"], pick["measured_s"], "s"),
+    )
+
+
+def question_text(question: Json) -> str:
+    return "%s of %d×%d×%d %s among %d devices" % (
+        question["op"],
+        question["m"],
+        question["n"],
+        question["k"],
+        question["type"],
+        question["devices"],
+    )
+
+
+def table(advice: Json) -> str:
+    pick, best = advice["pick"], advice["allreduce"]
+    summed = "not measured for this number of devices"
+    if best:
+        summed = "%s for %s: %s" % (
+            best["algorithm"],
+            size(advice["message_bytes"]),
+            human(best["predicted_s"], "s"),
+        )
+    facts = [
+        ("decided", _decided(advice)),
+        ("schedule", pick["schedule"]),
+        ("copy method", pick["copy_method"]),
+        *([] if pick["measured_s"] is None else [("measured", _measured(pick))]),
+        ("predicted", human(pick["predicted_s"], "s")),
+        ("expected error", advice["expected_error_text"]),
+        ("as fast", _ties(advice)),
+        ("score", advice["score"]),
+        ("shared memory", _shared(advice["shared_bytes"])),
+        ("priority", _PRIORITIES[advice["priority"]]),
+        ("allreduce", summed),
+        ("why", advice["why"]),
+    ]
+    if advice["early"]:
+        facts.append(("trigger", advice["early"]["text"]))
+    verb = "predicted for" if pick["measured_s"] is None else "measured in this run of"
+    lines = wrapped("%s, %s %s" % (question_text(advice["question"]), verb, advice["device"])) + [""]
+    lines += [line for name, text in facts for line in wrapped(text, name.ljust(_FACT + 2))]
+    lines += ["", *aligned(_rows(advice)), *[""] * bool(advice["notes"])]
+    lines += [line for note in advice["notes"] for line in wrapped(note, "note: ")]
+    return "\n".join(lines + ["", _WORDS]) + "\n"
+
+
+# ------------------------------------------------------------------ several machines
+
+
+_LEGEND = (
+    "Ratio: the time divided by that of the fastest machine. Expected error: half of the earlier predictions "
+    'for that machine were closer; "at least" means that only GEMMs could be compared, no schedules; of a '
+    "measured time half its interval, at least 1 %. GEMM alone, "
+    "transfers alone: the whole GEMM or the whole exchange, with nothing else running. Serial: one after the "
+    "other."
+)
+_MORE = "All schedules of one machine: ./gpusig advise with its signature alone."
+_COLUMNS = ("time", "ratio", "expected error", "GEMM alone", "transfers alone", "serial")
+
+
+def _numbers(row: Json) -> Tuple[str, ...]:
+    return (
+        human(time_of(row), "s"),
+        ratio_text(row["ratio"]),
+        error_text(row),
+        human(row["gemm_s"], "s"),
+        human(row["comm_s"], "s"),
+        human(row["serial_s"], "s"),
+    )
+
+
+def _machine_lines(comparison: Json) -> List[str]:
+    """Of each machine its label and its fastest schedule, and its numbers below."""
+    answers, rows = comparison["answers"], comparison["comparison"]["machines"]
+    numbers = [_COLUMNS] + [_numbers(row) for row in rows[: len(answers)]]
+    widths = [max(len(line[i]) for line in numbers) for i in range(len(_COLUMNS))]
+    gap = "  " if sum(widths) + 2 * len(widths) <= WIDTH else " "
+    aligned_numbers = [
+        gap + gap.join(cell.rjust(width) for cell, width in zip(line, widths)) for line in numbers
+    ]
+    lines = [aligned_numbers[0]]
+    for row, answer, line in zip(rows, answers, aligned_numbers[1:]):
+        title = "%s: %s; %s by %s, %s" % (
+            row["label"],
+            row["name"],
+            answer["pick"]["schedule"],
+            answer["pick"]["copy_method"],
+            "predicted" if row["measured_s"] is None else "measured in this run",
+        )
+        lines += [*wrapped(title, "", "    "), line]
+        if not answer["decided"]:
+            lines += wrapped(_decided(answer), "    ")
+        if answer["early"]:
+            lines += wrapped(answer["early"]["text"], "    ")
+    for row in rows[len(answers) :]:
+        lines += wrapped("%s: %s; no answer: %s" % (row["label"], row["name"], row["reason"]), "", "    ")
+    return lines
+
+
+def comparison_table(comparison: Json) -> str:
+    found, answers = comparison["comparison"], comparison["answers"]
+    lines = wrapped("%s on %d machines" % (question_text(comparison["question"]), len(found["machines"]))) + [
+        ""
+    ]
+    lines += [line for sentence in found["sentences"] for line in wrapped(sentence, "", "  ")]
+    lines += [line for note in found["notes"] for line in wrapped(note, "note: ")]
+    lines += ["", *_machine_lines(comparison), "", *wrapped(_LEGEND), *wrapped(_MORE)]
+    for row, answer in zip(found["machines"], answers):
+        if answer["notes"]:
+            lines += ["", *wrapped("notes on %s:" % row["label"])]
+            lines += [line for note in answer["notes"] for line in wrapped(note, "- ")]
+    return "\n".join(lines + ["", _WORDS]) + "\n"

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A comparison as JSON (schema/comparison.schema.json), which table, page and JUnit show: the answer, and all
+it follows from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Dict, List, Optional, Sequence, Tuple
+
+from reports.judge.compare.answer import (
+    label_text,
+    EXITS,
+    NO_REGRESSION,
+    number_json,
+    reasons_of,
+    sentence_of,
+    size_of,
+    why_withheld,
+    word_of,
+)
+from reports.judge.compare.drift import drift_of
+from reports.judge import statistics
+from reports.judge.compare import placement, provenance, verdict
+from reports.judge.compare.numbers import BadNumbers, Failed, RunNumbers, failed_in
+from reports.judge.compare.sides import Side, notes_on
+from reports.judge.compare.verdict import (
+    EQUIVALENT,
+    IMPROVE,
+    INCONCLUSIVE,
+    LIKELY,
+    REGRESS,
+    Row,
+    Settings,
+    Values,
+)
+from reports.records.jsonl import Json
+from reports.records.metrics import shortened
+from reports.records.quantity import listing, plural
+
+SCHEMA, VERSION = "gpusig.comparison", "1.1.0"
+MAX_JUDGED = 1000  # among more, nothing but the largest run numbers would decide anything
+MAX_OTHERS = 500
+# Without --control: what a factor cannot touch. Runs on a GPU bring rates of the host along, which these
+# factors change, too.
+_OF_THE_HOST = {"kernel", "numa", "machine", "priority", "setting", "environment", "gpusig"}
+_CONTROLS = {"library": ("gemm/efficiency/peak_*", "micro/memory/*_bandwidth", "micro/latency/*")}
+
+
+def controls_of(settings: Settings) -> Sequence[str]:
+    return settings.controls or [
+        pattern for factor in settings.factors for pattern in _CONTROLS.get(factor, ())
+    ]
+
+
+# ------------------------------------------------------------------ parts
+
+
+def _side_json(side: Side) -> Json:
+    first = side.runs[0]
+    machine = "" if first.machine in first.device else first.machine  # said once
+    return {
+        "name": side.name,
+        "source": first.source,
+        "machine": machine,
+        "device": first.device,
+        "runs": [{"name": run.name, "started": run.started} for run in side.runs],
+    }
+
+
+def _median(values: Values) -> Optional[float]:
+    return statistics.quantile(values.present, 0.5) if values.present else None
+
+
+def _change_json(row: Row) -> Optional[Json]:
+    if row.change is None:
+        return None
+    ends = [None if end is None else row.shown(end) for end in (row.low, row.high)]
+    return {"value": row.shown(row.change), "low": ends[0], "high": ends[1]}
+
+
+def _row_json(row: Row) -> Json:
+    sides = {
+        side: {"median": _median(values), "values": list(values.values), "reasons": list(values.reasons)}
+        for side, values in (("before", row.before), ("after", row.after))
+    }
+    return shortened(
+        {
+            **number_json(row.name, row.number),
+            **sides,
+            "change": _change_json(row),
+            "p": row.p,
+            "deviation": row.deviation,
+            "p_adjusted": row.adjusted,
+            "least_effect": row.effect,
+            "detectable": row.detectable,
+            "verdict": row.verdict,
+            "repeats": row.repeats,
+            "reason": row.reason,
+        }
+    )
+
+
+# ------------------------------------------------------------------ the answer
+
+
+def _measured(runs: List[RunNumbers], names: List[str]) -> Tuple[List[str], List[str]]:
+    """The names of those that a run tried to measure, and a sentence about the others."""
+    found = [(name, [run.numbers[name] for run in runs if name in run.numbers]) for name in names]
+    without = {name: own for name, own in found if all(n.value is None and n.neutral for n in own)}
+    if not without:
+        return names, []
+    labels = [label_text(name, own[0]) for name, own in without.items()]
+    said = "No run measured %s (%s)." % (listing(labels), next(iter(without.values()))[0].reason)
+    return [name for name in names if name not in without], [said]
+
+
+def _control(rows: List[Row]) -> Json:
+    moved = [row for row in rows if row.verdict in (REGRESS, IMPROVE, *LIKELY)]
+    if not rows:
+        word, text = "none", "No control: nothing was measured that the change cannot touch."
+    elif moved:
+        word, text = (
+            "moved",
+            "What the change cannot touch moved, too: %s. Something else happened."
+            % listing([size_of(row) for row in moved]),
+        )
+    elif all(row.verdict == EQUIVALENT for row in rows):
+        word, text = (
+            "held",
+            "%s that the change cannot touch did not move." % plural(len(rows), "quantity", "quantities"),
+        )
+    else:
+        word, text = (
+            "unknown",
+            "It is not known whether %s that the change cannot touch moved: too few runs, or too noisy."
+            % (plural(len(rows), "quantity", "quantities")),
+        )
+    return {"verdict": word, "text": text, "metrics": [_row_json(row) for row in rows]}
+
+
+def _withheld(rows: List[Row], reason: str) -> List[Row]:
+    """Where a control moved, or numbers drift within a side, nothing is known of any metric."""
+    return [
+        replace(row, verdict=INCONCLUSIVE, repeats=None, reason=reason)
+        if row.verdict in (REGRESS, IMPROVE, EQUIVALENT, *LIKELY)
+        else row
+        for row in rows
+    ]
+
+
+def _wrong_by_run(side: Side, program: str) -> List[int]:
+    """Of the runs that are known to have run it."""
+    return [
+        sum(own.count for own in run.failed if own.is_wrong and own.program == program)
+        for run in side.runs
+        if any(own.program == program for own in run.failed)
+        or any(name.startswith(program + "/") for name in run.numbers)
+    ]
+
+
+def _p_of_wrong(then: List[int], now: List[int]) -> float:
+    """That a program gives no more of them after; 1 where it gave fewer."""
+    if not then or not now or sum(now) * len(then) <= sum(then) * len(now):
+        return 1.0
+    return statistics.mann_whitney(then, now)
+
+
+def _wrong_results(before: Side, after: Side, rate: float) -> Tuple[List[str], List[str]]:
+    """Those of the programs that have them after alone or have more of them, and those of the others."""
+
+    def by_program(side: Side) -> Dict[str, List[Failed]]:
+        found: Dict[str, List[Failed]] = {}
+        for own in failed_in(side.runs):
+            if own.is_wrong:
+                found.setdefault(own.program, []).append(own)
+        return found
+
+    then, now = by_program(before), by_program(after)
+    more, others = [], []
+    programs = list(dict.fromkeys([*now, *then]))
+    ps = [_p_of_wrong(*(_wrong_by_run(side, program) for side in (before, after))) for program in programs]
+    for program, p in zip(programs, statistics.adjusted(ps)):
+        counts = [sum(own.count for own in side.get(program, ())) for side in (then, now)]
+        text = "%s gave %s before and %d after" % (program, plural(counts[0], "wrong result"), counts[1])
+        first = [*now.get(program, ()), *then.get(program, ())][0]
+        (more if not counts[0] or p < rate else others).append("%s (%s)" % (text, first.text))
+    return more, others
+
+
+def _outcome(
+    rows: List[Row], withheld: str, settings: Settings, wrong: Tuple[List[str], List[str]], reasons: List[str]
+) -> Json:
+    """Wrong results are of any case, so that no number need show them."""
+    more, others = wrong
+    word = INCONCLUSIVE if withheld else word_of(rows)
+    sentence, said = withheld or sentence_of(word, rows, settings), [*more, *others]
+    if more and word != REGRESS:
+        word, sentence, said = REGRESS, "Regression: %s." % "; ".join(more), others
+    elif others and word in (IMPROVE, NO_REGRESSION):
+        word, sentence, said = INCONCLUSIVE, "Inconclusive: %s." % "; ".join(others), []
+    return {
+        "verdict": word,
+        "exit": EXITS[word],
+        "sentence": sentence,
+        "reasons": ["%s." % text for text in said] + reasons,
+    }
+
+
+def compare(before: Side, after: Side, settings: Settings) -> Json:
+    """Of sides that sides.check() accepted. BadNumbers where they have too many metrics to judge, or none
+    that is asked for."""
+    verdict.refuse_unmatched([*before.runs, *after.runs], settings)
+    settings = replace(
+        settings,
+        controls=tuple(controls_of(settings)),
+        brought_control=not _OF_THE_HOST & set(settings.factors),
+    )
+    then, now, places = placement.of_one_place(before.runs, after.runs)
+    names, controls, others = verdict.chosen([*then, *now], settings)
+    names, unmeasured = _measured([*then, *now], names)
+    if len(names) > MAX_JUDGED:
+        raise BadNumbers(
+            "%d metrics are too many to judge, at most %d; choose some with --only" % (len(names), MAX_JUDGED)
+        )
+    rows = verdict.judged(verdict.rows_of(then, now, names, settings), settings)
+    control = _control(verdict.judged(verdict.rows_of(then, now, controls, settings), settings))
+    drift = None if settings.by_node else drift_of(rows, then, now)
+    moved = control["verdict"] == "moved"
+    rows = _withheld(rows, verdict.WITHHELD if moved else verdict.DRIFTING) if moved or drift else rows
+    withheld = why_withheld(moved, drift) if rows else ""
+    differing = provenance.difference(then, now, settings.factors)
+    notes = [*notes_on(before, after), *unmeasured, *places]
+    described = verdict.described(then, now, others, settings, MAX_OTHERS)
+    return {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "outcome": _outcome(
+            rows,
+            withheld,
+            settings,
+            _wrong_results(before, after, settings.rate),
+            reasons_of([] if withheld else rows, differing, notes, settings),
+        ),
+        "settings": {
+            "rate": settings.rate,
+            "confidence": settings.confidence,
+            "least_effect": settings.least_effect,
+            "noise": settings.noise_file,
+            "factor": list(settings.factors),
+            "control": list(settings.controls),
+            "only": list(settings.only),
+            "nodes": settings.by_node,
+        },
+        "before": _side_json(before),
+        "after": _side_json(after),
+        "drift": vars(drift) if drift else None,
+        "provenance": differing,
+        "control": control,
+        "metrics": [_row_json(row) for row in rows],
+        "others": [_row_json(row) for row in described],
+        "others_count": len(others),
+    }

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What nvbandwidth prints with -j (v0.5 to v0.8). A metric is an element of a matrix: TEST/ROW/COLUMN.
+
+Bidirectional tests between devices append three matrices to one: both directions and their sum. Those are
+TEST/first/…, TEST/second/… and TEST/total/…; the total is judged. A test that ends with an error comes twice,
+as Running and as Error.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, List, Optional, Tuple
+
+from reports.judge.compare.foreign.found import Found, bounded, counted, listed, number_in
+from reports.judge.compare.numbers import Number
+from reports.records.jsonl import BadRecord, Json, Reader, is_number
+from reports.records.quantity import spell
+
+SOURCE = "nvbandwidth"
+_NOT_MEASURED = "N/A"  # a device with itself, or two without peer access
+_PARTS = ("first", "second", "total")
+_DEVICE = re.compile(r"[0-9]+: (.+) \([0-9a-f:]+\)(?:: \((.*)\))?")
+_BETWEEN = re.compile(r"(CPU|GPU)\(row\) (<->|->|<-) (CPU|GPU)\(column\)")
+_MAX_TESTS = 10000
+
+
+def is_mine(value: Json) -> bool:
+    return isinstance(value.get("nvbandwidth"), dict)
+
+
+def _unit(name: str, description: str) -> Tuple[str, Optional[str], float]:
+    """Latencies are in ns and all others in GB/s (1e9). Not every description says so; without a matrix there
+    is none."""
+    if "(ns)" in description or "latency" in name:
+        return "s", "lower", 1e-9
+    known = not description or "(GB/s)" in description or description.endswith(" BW")
+    return ("byte/s", "higher", 1e9) if known else ("1", None, 1.0)
+
+
+def _condition(description: str, row: int, column: int) -> str:
+    between = _BETWEEN.search(description)
+    if between:
+        return "%s %d %s %s %d" % (between.group(1), row, between.group(2), between.group(3), column)
+    return (
+        "GPU %d" % column
+        if row == 0 and "GPU(column)" in description
+        else "row %d, column %d" % (row, column)
+    )
+
+
+def _element(value: Any) -> Any:
+    number = number_in(value) if isinstance(value, str) else value
+    if not is_number(number):
+        raise BadRecord("an element of a matrix is not a number")
+    return number
+
+
+def _matrix(test: Reader) -> List[List[Any]]:
+    rows = test.items("bandwidth_matrix")
+    if not all(row is None or isinstance(row, list) for row in rows):
+        raise test.fail("bandwidth_matrix", "an array of arrays")
+    return [row or [] for row in rows]
+
+
+def _add_test(found: Found, test: Reader, why_not: str) -> None:
+    name, status, description = (
+        test.text("name"),
+        test.text_or("status"),
+        bounded(test.text_or("bandwidth_description")),
+    )
+    rows, (unit, better, factor) = _matrix(test), _unit(name, description)
+    label, group = spell(name), "Latency" if unit == "s" else "Bandwidth"
+    reason = (
+        ""
+        if status == "Passed"
+        else ": ".join(t for t in ("test " + (status or "without status").lower(), why_not) if t)
+    )
+    if not rows:
+        kind = Number(None, unit, better, unavailable=status == "Waived", label=label, group=group)
+        found.metrics.add(name, None, kind, reason or "no matrix")
+    split = "Total" in description and len(rows) % len(_PARTS) == 0
+    height = len(rows) // len(_PARTS) if split else len(rows)
+    for i, row in enumerate(rows):
+        part = _PARTS[i // height] if split else ""
+        for column, value in enumerate(row):
+            none = value == _NOT_MEASURED
+            condition = ", ".join(t for t in (_condition(description, i % height, column), part) if t)
+            kind = Number(
+                None,
+                unit,
+                better,
+                part in ("", "total") and better is not None,
+                unavailable=none,
+                label=label,
+                group=group,
+                condition=condition,
+            )
+            path = [name] + ([part] if part else []) + ["%d" % (i % height), "%d" % column]
+            found.metrics.add(
+                "/".join(path),
+                None if none else _element(value),
+                kind,
+                reason or (value if none else ""),
+                factor,
+            )
+
+
+def _state(found: Found, reader: Reader) -> None:
+    found.state("library: nvbandwidth", reader.text_or("version"))
+    found.state("library: nvbandwidth commit", reader.text_or("git_version"))
+    found.state("driver: driver", reader.text_or("Driver Version"))
+    cuda = reader.json.get("CUDA Runtime Version")  # the program puts the driver's version here
+    if isinstance(cuda, int) and 0 < cuda < 10**6:
+        found.state("driver: CUDA", "%d.%d" % (cuda // 1000, cuda % 1000 // 10))
+    found.state("options: warning", reader.text_or("warning"))
+    devices = [
+        _DEVICE.fullmatch(text)
+        for text in reader.items("GPU Device list")
+        if isinstance(text, str) and len(text) < 1000
+    ]
+    names = [match.group(1) for match in devices if match]
+    found.device, found.machine = listed(sorted(set(names))), counted(names)
+    found.state("machine: devices", found.machine)
+    found.state("machine: host", listed(sorted({match.group(2) or "" for match in devices if match})))
+
+
+def read(value: Json) -> Found:
+    reader, found = Reader(value["nvbandwidth"], "nvbandwidth"), Found(SOURCE)
+    tests, error = reader.objects("testcases"), reader.text_or("error")
+    if error and not tests:
+        raise BadRecord("nvbandwidth says: %s" % bounded(error))
+    if len(tests) > _MAX_TESTS:
+        raise BadRecord("more than %d tests" % _MAX_TESTS)
+    failed = [test for test in tests if test.text_or("status") in ("Error", "Running")]
+    for test in tests:
+        _add_test(
+            found,
+            test,
+            test.text_or("error") or (error if test.text_or("status") in ("Error", "Running") else ""),
+        )
+    if error and not failed:
+        found.metrics.invalidate("nvbandwidth says: " + error)
+    _state(found, reader)
+    return found

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The numbers of a run of gpusig, from its signature.json, and of the control that a run on a GPU has next to
+it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Dict, Tuple
+
+from reports.records.causes import CONTENDED, NEUTRAL, UNAVAILABLE, WRONG_RESULT, completed
+from reports.judge.compare import provenance
+from reports.judge.compare.numbers import DIFFERENCE, RATIO, BadNumbers, Failed, Number, RunNumbers, place_of
+from reports.records.groups import GROUPS, group_of
+from reports.records.jsonl import BadRecord, Json, clean, is_number, is_version, read_object
+from reports.signature.kind import kind_of
+from reports.signature.machine import name_of
+from reports.records.metrics import FASTEST
+from reports.records.moderated import Variance
+from reports.records.quantity import spell
+from reports.signature.signature_file import MALFORMED, READS, SCHEMA
+from reports.records.spread import deviation_of, is_difference
+
+SOURCE = "gpusig"
+_CONTROL = "control"  # the folder that suite/run/repeats.py writes
+_OWN_SIZES = ("micro/memory", "micro/latency")  # their footprints follow from the caches of the machine
+_SIZE = re.compile(r"(?:, )?[0-9.,]+ [KMGT]?i?B\b")
+
+
+def is_signature(value: Json) -> bool:
+    return value.get("schema") == SCHEMA
+
+
+def case_of(program: str, metric: str, condition: str) -> str:
+    """Without what may differ between two values that are compared."""
+    condition = condition.partition(FASTEST)[0].rstrip(", ")
+    own = program in _OWN_SIZES and not re.search(r"_[0-9]+[kMG]?$", metric)
+    return _SIZE.sub("", condition) if own else condition
+
+
+def number_of(name: str, entry: Json) -> Number:
+    """ValueError or KeyError where the entry of a signature is no number."""
+    program, _, metric = name.partition("@")[0].rpartition("/")
+    value, unit, better = entry["value"], entry["unit"], entry["better"]
+    if not is_number(value) or not isinstance(unit, str) or better not in (None, "higher", "lower"):
+        raise ValueError("%s is not a number with a unit and a direction" % name)
+    metric = metric.partition("{")[0]
+    scale = DIFFERENCE if is_difference(metric, unit) else RATIO
+    if not entry["primary"]:
+        return Number(float(value), unit, better, False, scale=scale)
+    condition, latency = str(entry.get("condition") or ""), entry.get("core_latency_s")
+    low, high = (float(entry[end]) if is_number(entry.get(end)) else None for end in ("ci_low", "ci_high"))
+    return Number(
+        float(value),
+        unit,
+        better,
+        True,
+        scale=scale,
+        label=spell(metric),
+        group=group_of(name),
+        condition=condition,
+        case=case_of(program, metric, condition),
+        contended=entry.get("grade") == CONTENDED,
+        low=low,
+        high=high,
+        tries=deviation_of(entry, name) or Variance(0.0, 0.0),
+        core_latency_s=latency if is_number(latency) and latency > 0 else None,
+    )
+
+
+def name_of_missing(signature: Json, entry: Json) -> str:
+    """The name that a headline number without a value would have among the metrics."""
+    suffix = "" if entry["device"] in (signature["device"], "none") else "@%s" % entry["device"]
+    return "%s/%s%s" % (entry["program"], entry["metric"], suffix)
+
+
+def _missing(signature: Json) -> Dict[str, Number]:
+    found = {}
+    for entry in signature["primary_missing"]:
+        program, metric, reason = (str(entry[name]) for name in ("program", "metric", "reason"))
+        name = name_of_missing(signature, entry)
+        if "once" in entry:  # one contended try is no value of a run, but the other runs are its second tries
+            found[name] = replace(number_of(name, dict(entry["once"], primary=True)), contended=True)
+            continue
+        found[name] = Number(
+            None,
+            "",
+            None,
+            True,
+            unavailable=entry["cause"] in UNAVAILABLE,
+            neutral=entry["cause"] in NEUTRAL,
+            reason=reason,
+            label=spell(metric),
+            group=group_of(name),
+        )
+    return found
+
+
+def _ordered(numbers: Dict[str, Number]) -> Dict[str, Number]:
+    """As on the page of a run: group by group."""
+    places = {title: place for place, title in enumerate(GROUPS)}
+    return dict(sorted(numbers.items(), key=lambda item: places.get(item[1].group, len(places))))
+
+
+def _identity(signature: Json) -> Tuple[str, str]:
+    """A hash of its measurements, and when they began."""
+    runs = [
+        (str(run.get("run")), str(run.get("program")), str(run.get("started") or ""))
+        for run in signature["runs"]
+    ]
+    started = min((when for _, _, when in runs if when), default="")
+    return hashlib.sha256(repr(sorted(runs)).encode("utf-8", "replace")).hexdigest() if runs else "", started
+
+
+def failed_of(signature: Json) -> Tuple[Failed, ...]:
+    return tuple(
+        Failed(
+            str(entry["program"]),
+            str(entry["device"]),
+            entry["cause"] == WRONG_RESULT,
+            int(entry.get("count", 1)),
+            str(entry["reason"]),
+        )
+        for entry in signature["not_measured"]
+        if entry["status"] == "failed" or entry["cause"] == WRONG_RESULT
+    )
+
+
+def run_of(signature: Json, name: str, plan: Json, values: bool = True) -> RunNumbers:
+    named = {
+        key: number_of(key, entry)
+        for key, entry in signature["metrics"].items()
+        if values or entry["primary"]
+    }
+    numbers = {key: number for key, number in named.items() if number.judged}
+    numbers.update(_missing(signature))
+    numbers = _ordered(numbers)
+    numbers.update((key, number) for key, number in named.items() if not number.judged)
+    (identity, started), kind = _identity(signature), kind_of(signature)
+    return RunNumbers(
+        name,
+        SOURCE,
+        numbers,
+        identity,
+        started or str(plan.get("created") or ""),  # in virtual time nothing has a clock
+        kind if signature["simulated"] else name_of(signature),
+        "%s: %s" % (signature["device"], kind),
+        signature["simulated"] is True,
+        provenance.of_signature(signature, plan),
+        failed_of(signature),
+        kind,
+    )
+
+
+def read_signature(path: Path, name: str) -> Json:
+    """As it is in the file. BadNumbers where it is none."""
+    try:
+        found = read_object(path)
+    except FileNotFoundError:
+        raise BadNumbers("%s has no signature.json; make it: ./gpusig report %s" % (name, name)) from None
+    except OSError as why:
+        raise BadNumbers("%s: %s" % (name, why.strerror)) from None
+    except BadRecord as why:
+        raise BadNumbers("%s: signature.json: %s" % (name, why)) from None
+    if not is_signature(found):
+        raise BadNumbers("%s: signature.json is not one of gpusig" % name)
+    if not is_version(found.get("version"), READS):
+        raise BadNumbers(
+            "%s: signature.json has version %s, and this reads %d.x; make it again: ./gpusig report %s"
+            % (name, clean(str(found.get("version")))[:40], READS, name)
+        )
+    return completed(found)
+
+
+def read_plan(folder: Path) -> Json:
+    """What the driver decided; empty where there is no plan, as of a program that ran alone."""
+    try:
+        return read_object(folder / "plan.json")
+    except (OSError, BadRecord):
+        return {}
+
+
+def read(path: Path, name: str, values: bool = True) -> RunNumbers:
+    """Of a signature.json; without `values` only its headline numbers. BadNumbers where it is none, or
+    malformed."""
+    try:
+        run = run_of(read_signature(path, name), name, read_plan(path.parent), values)
+        run = replace(run, place=place_of(path))
+        if not values:
+            return run
+        control = path.parent / _CONTROL / path.name
+        if not control.is_file():
+            return run
+        concurrent = run_of(read_signature(control, "%s/%s" % (name, _CONTROL)), name, {})
+    except MALFORMED as why:
+        if isinstance(why, BadNumbers):
+            raise
+        raise BadNumbers("%s: signature.json is malformed: %s" % (name, clean(str(why))[:200])) from None
+    found: Dict[str, Any] = dict(run.numbers)
+    for key, number in concurrent.numbers.items():
+        if number.judged and not number.unavailable:
+            found["%s@%s" % (key, _CONTROL)] = replace(number, judged=False, control=True, group="Control")
+    return replace(run, numbers=found, failed=run.failed + concurrent.failed)

@@ -1,0 +1,414 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A comparison in a terminal and as a page: the answer, what else differs, the control, and a verdict for
+every judged metric."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, List, Sequence, Tuple
+
+from reports.page.blocks import (
+    PAGE,
+    TERMINAL,
+    Cell,
+    Column,
+    Counts,
+    Group,
+    Head,
+    Items,
+    Page,
+    Row,
+    Table,
+    Text,
+    columns,
+    html,
+    plain,
+    row,
+    terminal,
+    terms,
+)
+from reports.judge.compare import few
+from reports.judge.compare.dots import axis_of, draw_interval, draw_runs
+from reports.judge.compare.verdict import (
+    EQUIVALENT,
+    IMPROVE,
+    INCONCLUSIVE,
+    INVALID,
+    LIKELY,
+    LIKELY_BETTER,
+    LIKELY_WORSE,
+    REGRESS,
+)
+from reports.judge.compare.wording import (
+    DIFFERS,
+    SIDES,
+    blocks,
+    equivalents,
+    invalids,
+    missing_among,
+    change_text,
+    control_text,
+    counts_of,
+    finds_text,
+    label_of,
+    least_effects,
+    medians,
+    missing_texts,
+    p_text,
+    repeats_text,
+    shown,
+    side_text,
+    values_text,
+    verdict_text,
+)
+from reports.records.jsonl import Json
+from reports.records.quantity import listing, percent, plural
+from reports.page.svg import markup
+
+# Rows in a terminal and on a page.
+_OTHERS, _FIELDS, _CONTROLS, _RUNS = (10, 200), (24, 100), (5, 20), (0, 100)
+_OPEN = 8  # inconclusive metrics; the others are folded
+_MISSING = 3  # texts on missing values of equivalent metrics
+_VALUE = 90  # characters of a value of provenance
+_ARROWS = {"higher": " ↑", "lower": " ↓"}
+_NAME = 60  # characters of a run's name
+_ICONS = {
+    REGRESS: "!",
+    LIKELY_WORSE: "▼",
+    LIKELY_BETTER: "▲",
+    IMPROVE: "+",
+    EQUIVALENT: "=",
+    INCONCLUSIVE: "?",
+    INVALID: "×",
+    "no regression": "✓",
+}
+_MEANING = (
+    (
+        REGRESS,
+        "Worse, and both hold: the adjusted p is below the rate, and the whole interval is beyond the "
+        "least effect that matters.",
+    ),
+    (LIKELY_WORSE, ""),  # of few runs
+    (LIKELY_BETTER, "As likely worse, of what is better."),
+    (IMPROVE, "Better, and both hold."),
+    (
+        EQUIVALENT,
+        "The whole interval is within the least effect that matters. Only this verdict says that nothing "
+        "moved.",
+    ),
+    (
+        INCONCLUSIVE,
+        "These runs decide neither. It does not say that nothing moved: more runs may find a change.",
+    ),
+    (
+        INVALID,
+        "It cannot be compared: too few runs have a value, or the values have no ratio. The reason is below "
+        "the row.",
+    ),
+)
+_METHOD = (
+    (
+        "Value",
+        "Each run gives one value for each metric, so the number of runs is the number of observations.",
+    ),
+    (
+        "Change",
+        "After / before by the Hodges-Lehmann estimate: the median of the ratios of all pairs of "
+        "runs, on logarithms. Where a metric has no ratio it is after - before, in the metric's "
+        "unit.",
+    ),
+    (
+        "Interval",
+        "The %s interval of that estimate, from the exact distribution of the Mann-Whitney "
+        'statistic; no distribution of the values is assumed. An arrow or "unbounded": so few '
+        "runs give no limit.",
+    ),
+    (
+        "p",
+        "Exact two-sided Mann-Whitney test, adjusted by Benjamini and Hochberg over the judged metrics, so "
+        "that of the changes reported at most %s are expected to be false.",
+    ),
+    (
+        "Finds",
+        'The least effect that so many runs would find in 90 % of such comparisons. "none": so few '
+        "runs find no effect, however large.",
+    ),
+)
+# Where a side has fewer than 8 runs.
+_FEW_REGRESS = (
+    "Worse, and all hold: the adjusted p is below the rate, the change is beyond the least effect that "
+    "matters, and equal runs give as much evidence in one of 20 comparisons at most."
+)
+_FEW_LIKELY = (
+    "Worse by p and change, but so few runs cannot exclude that their values come in levels: confirm it with "
+    "more."
+)
+_FEW_METHOD = (
+    _METHOD[0],
+    ("Change", "After / before, of the geometric means. Where a metric has no ratio it is after - before."),
+    (
+        "Interval",
+        "The %s interval by Student's t on logarithms. How much runs differ is what both sides and a noise "
+        "file tell, drawn towards the other metrics (a moderated t). One run against many: the interval of "
+        "one more.",
+    ),
+    ("p", "Of that t, adjusted by Benjamini and Hochberg over the judged metrics, at a rate of %s."),
+    (
+        "Evidence",
+        "All p together, against those of these runs dealt out otherwise, or of equal runs of a noise file. "
+        "It holds for any noise without a drift.",
+    ),
+    ("Finds", "The least effect that so many runs would find in 90 % of such comparisons."),
+)
+_DRAWN = (
+    "Dots are runs, the lines through them medians. Both drawings of a row have one axis, relative to "
+    "the median before. Shaded: ± the least effect that matters."
+)
+
+
+def _badge(verdict: str, text: str) -> Cell:
+    return Cell(text, icon=_ICONS[verdict], look=verdict.replace(" ", "-"))
+
+
+def _row(metric: Json, names: Sequence[List[str]], drawn: bool) -> Row:
+    """Of a judged metric all cells, of another the first four."""
+    before, after, unit = medians(metric)
+    values = [Cell(("%s %s" % (value, unit)).strip(), css="median") for value in (before, after)]
+    label = Cell(
+        label_of(metric) + _ARROWS.get(metric["better"], ""), metric["condition"], title=metric["name"]
+    )
+    missing = missing_texts(metric, names)
+    if not metric["verdict"]:
+        named = (
+            label if metric["condition"] else Cell(label.text, metric["name"])
+        )  # "bandwidth" alone may be any
+        return row(named, *values, change_text(metric), notes=missing)
+    axis = axis_of(metric) if drawn else None
+    runs = markup(draw_runs(metric, axis, (names[0], names[1]))) if axis else ""
+    repeats = repeats_text(metric)
+    below = (
+        repeats if metric["repeats"] is not None else verdict_text(metric)[len(metric["verdict"]) :].strip()
+    )
+    notes = metric["reason"], *missing, repeats if metric["repeats"] is None else ""
+    return row(
+        label,
+        *values,
+        Cell("no value" if drawn and not axis else "", drawing=runs),
+        Cell(drawing=markup(draw_interval(metric, axis)) if axis else ""),
+        change_text(metric),
+        Cell(p_text(metric["p_adjusted"]), title="unadjusted p " + p_text(metric["p"])),
+        finds_text(metric).partition(" ")[2],
+        replace(_badge(metric["verdict"], metric["verdict"]), below=below),
+        notes=[note for note in notes if note],
+        css="metric v-" + metric["verdict"].replace(" ", "-"),
+    )
+
+
+def _heads() -> List[Column]:
+    return [
+        Column("metric"),
+        *columns("before", "after", css=""),
+        Column("every run", "word drawing", drawn=True),
+        Column("interval of the change", "word interval", drawn=True),
+        Column("change", "word change"),
+        Column("adjusted p", under=True),
+        Column("finds", under=True),
+        Column("verdict", "word says", aside=True),
+    ]
+
+
+def _table(name: str, rows: Sequence[Any]) -> Table:
+    return Table(name, _heads(), rows, "judged", (1000, 1000), scrolls=False)
+
+
+def _folded(title: str, rows: Sequence[Json], names: Sequence[List[str]], drawn: bool) -> List[Any]:
+    """A line in a terminal; on a page it opens."""
+    table = _table(title, [_row(metric, names, drawn) for metric in rows])
+    return [Text(title + ".", "", only=TERMINAL), Group("fold", title, [table], only=PAGE)]
+
+
+def _judged(known: Json, names: Sequence[List[str]], drawn: bool) -> List[Any]:
+    metrics = known["metrics"]
+    if not metrics:
+        return [Text("No metric was judged.", "summary")]
+    rows: List[Any] = []
+    more: List[Json] = []
+    for title, own in blocks(metrics):
+        most = _OPEN if own[0]["verdict"] == INCONCLUSIVE else len(own)
+        rows += [Head(title), *(_row(metric, names, drawn) for metric in own[:most])]
+        more += own[most:]
+    equal, line = equivalents(metrics)
+    name = "Medians before and after, every run, the change with its interval, and the verdict of each metric"
+    found: List[Any] = [Text(_DRAWN, "question", only=PAGE)]
+    found += [_table(name, rows)] * bool(rows)
+    found += _folded("%d more inconclusive" % len(more), more, names, drawn) if more else []
+    found += _folded(line, equal, names, drawn) if equal else []
+    found += [Items(missing_among(equal, names, _MISSING), only=TERMINAL)] * bool(equal)
+    for own, why in invalids(metrics, names):
+        found += _folded(why, own, names, drawn)
+    return [*found, _legend(known)]
+
+
+def _legend(known: Json) -> Text:
+    return Text(
+        "Medians of the runs, and the change with its interval. p is adjusted over the judged "
+        "metrics (rate %s). Finds: the least effect that so many runs would find with 90 %%. Least "
+        "effect that matters: %s. ↑ more is better, ↓ "
+        "less." % (percent(known["settings"]["rate"]), least_effects(known["metrics"]))
+    )
+
+
+def _others(known: Json, names: Sequence[List[str]]) -> List[Any]:
+    count = known["others_count"]
+    heads = [Column("metric"), *columns("before", "after", css=""), Column("change and interval")]
+    rows = [_row(metric, names, False) for metric in known["others"]]
+    table = Table("Other metrics, the largest effect first", heads, rows, most=_OTHERS, total=count)
+    said = Text("Described by effect, not judged: among so many numbers some differ by chance.", "question")
+    return [said, Group("fold", "The largest of %s" % plural(count, "metric"), [table])] if count else []
+
+
+def _provenance(provenance: Json) -> List[Any]:
+    rows = []
+    for kind, said in DIFFERS.items():
+        alarm = kind != "expected"
+        for entry in provenance[kind]:
+            values = {side: entry.get(side) for side in SIDES}
+            if "side" in entry:
+                values[entry["side"]] = entry["values"]
+            cells = [
+                values_text(mine, others or (), _VALUE) if mine is not None else ""
+                for mine, others in ((values["before"], values["after"]), (values["after"], values["before"]))
+            ]
+            field = Cell(entry["field"], said[:1].lower() + said[1:], "!" if alarm else "")
+            rows.append(row(field, *cells, css="alarm" if alarm else ""))
+    heads = [Column("field"), *columns("before", "after", css="word long")]
+    return (
+        [Table("What else differs", heads, rows, "provenance", _FIELDS)]
+        if rows
+        else [Text("No recorded provenance differs.", "")]
+    )
+
+
+def _control(control: Json) -> List[Any]:
+    word, _, text = control_text(control).partition(": ")
+    lead = word.replace("Control ", "").capitalize() + (":" if text else "")
+    rows = [row(label_of(metric), change_text(metric)) for metric in control["metrics"]]
+    return [
+        Text(text, "control c-" + control["verdict"], lead, control["verdict"] == "moved"),
+        Table("Metrics of the control", columns("metric", "change"), rows, most=_CONTROLS),
+    ]
+
+
+def _settings(known: Json) -> List[Tuple[str, str]]:
+    settings = known["settings"]
+    return [
+        ("Least effect", least_effects(known["metrics"]) or percent(settings["least_effect"])),
+        ("Rate", "%s of the reported changes may be false" % percent(settings["rate"])),
+        ("Interval", percent(settings["confidence"])),
+        ("Factor", listing(settings["factor"], 20) or "none: nothing was declared to differ"),
+        ("Control", listing(settings["control"], 20) or "none"),
+        ("Only", listing(settings["only"], 20) or "every headline number"),
+        ("Noise", settings["noise"] or "no file of earlier comparisons"),
+        ("Counted", "nodes, each with the median of its runs" if settings["nodes"] else "runs"),
+    ]
+
+
+def _runs(known: Json, side: str) -> Table:
+    """Every run with how many judged metrics it has a value of."""
+    values = [metric[side]["values"] for metric in known["metrics"]]
+    rows = []
+    for i, run in enumerate(known[side]["runs"]):
+        held = sum(i < len(own) and own[i] is not None for own in values)
+        rows.append(
+            row(run["name"], run["started"].replace("T", " ") or "unknown", "%d of %d" % (held, len(values)))
+        )
+    return Table(
+        "%s %s" % (side.capitalize(), side_text(known[side])),
+        [*columns("run", "started"), Column("judged values", "")],
+        rows,
+        most=_RUNS,
+        titled=True,
+    )
+
+
+def _question(known: Json) -> str:
+    before, after = known["before"], known["after"]
+    same = before["machine"] if before["machine"] == after["machine"] else ""
+    return "%s anything changed from %s to %s?" % (
+        same + ": has" if same else "Has",
+        before["name"],
+        after["name"],
+    )
+
+
+def _page(comparison: Json, others: int, drawn: bool) -> Page:
+    known = shown(comparison, others)
+    names = [[plain(run["name"], _NAME) for run in known[side]["runs"]] for side in SIDES]
+    about = ["%s %s" % (side, side_text(known[side])) for side in SIDES]
+    outcome, settings, judged = known["outcome"], known["settings"], len(known["metrics"])
+    word = "" if outcome["sentence"].lower().startswith(outcome["verdict"]) else outcome["verdict"]
+    values = {"Interval": settings["confidence"], "p": settings["rate"]}
+    is_few = few.is_few(*(len(known[side]["runs"]) for side in SIDES))
+    method = [
+        (term, text % percent(values[term]) if "%s" in text else text)
+        for term, text in (_FEW_METHOD if is_few else _METHOD)
+    ]
+    said = {REGRESS: _FEW_REGRESS, LIKELY_WORSE: _FEW_LIKELY} if is_few else {}
+    meaning = [
+        (_badge(verdict, verdict), said.get(verdict, text))
+        for verdict, text in _MEANING
+        if is_few or verdict not in LIKELY
+    ]
+    counts = [(_badge(verdict, verdict), count) for verdict, count in counts_of(known["metrics"])]
+    parts = [
+        *[Counts(plural(judged, "judged metric"), counts)] * bool(judged),
+        Group("section", "Judged metrics", _judged(known, names, drawn), "judged"),
+        Group(
+            "columns",
+            "",
+            [
+                Group("part", "Control", _control(known["control"])),
+                Group("part", "What else differs", _provenance(known["provenance"])),
+            ],
+            css="first",
+        ),
+        Group("section", "Other metrics", _others(known, names), "others"),
+        Group(
+            "section", "How to read this", [Group("columns", "", [terms(meaning), terms(method)])], "reading"
+        ),
+        Group("section", "Settings", [terms(_settings(known))], "settings"),
+        Group(
+            "section",
+            "Runs",
+            [Group("columns", "", [_runs(known, side) for side in SIDES])],
+            "runs",
+            only=PAGE,
+        ),
+    ]
+    footer = "gpusig.comparison %s. This file needs no network, and a comparison always gives these bytes."
+    return Page(
+        "comparison",
+        "compare",
+        about,
+        _question(known),
+        [outcome["sentence"]],
+        outcome["reasons"],
+        parts,
+        footer % known["version"],
+        _badge(outcome["verdict"], word),
+    )
+
+
+def table(comparison: Json) -> str:
+    return terminal(_page(comparison, _OTHERS[0], False))
+
+
+def _running(known: Json) -> str:
+    """What stands on every printed page: both sides, and when the last run began."""
+    last = max((run["started"] for side in SIDES for run in known[side]["runs"]), default="")
+    return " · ".join(t for t in ("gpusig", _question(known), last[:10]) if t)
+
+
+def render(comparison: Json) -> str:
+    """Raises template.MissingDependency where jinja2 is not installed."""
+    return html(_page(comparison, _OTHERS[1], True), ("compare.css",), _running(shown(comparison, 0)))

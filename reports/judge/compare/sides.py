@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From the folders and files that the user names to the runs of a side.
+
+A folder is one run (it has a signature.json), a folder of runs (its folders are runs), or a folder of other
+tools' files, one a run. A file is a signature or another tool's output.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Dict, Iterator, List, NamedTuple, Sequence, Tuple
+
+from reports.judge.compare import foreign, gpusig
+from reports.judge.compare.numbers import BadNumbers, RunNumbers, place_of
+from reports.judge.compare.provenance import DEVICES, HOSTNAME
+from reports.records.jsonl import BadRecord, clean, read_object
+from reports.records.quantity import listing, plural
+
+SIGNATURE = "signature.json"
+_OF_A_RUN = (SIGNATURE, "records.jsonl", "plan.json")
+_WHOLE = "repeats.json"  # of suite/run/repeats.py: which runs are done
+MAX_RUNS = 1000  # of a side
+_MACHINE = "machine"
+_NIGHT = re.compile("[0-9]{8}T[0-9]{6}Z(-[0-9]+)?")  # of suite/run/history.py
+
+
+@dataclass
+class Side:
+    """`left_out`: runs of a folder that are not complete or cannot be read, each with the reason. `notes`:
+    sentences about the others."""
+
+    name: str
+    runs: List[RunNumbers]
+    left_out: List[str] = field(default_factory=list)
+    notes: List[str] = field(default_factory=list)
+
+
+def natural(name: str) -> Tuple[object, ...]:
+    """run-2 before run-10."""
+    return tuple(
+        (0, int(part), "") if part.isascii() and part.isdigit() else (1, 0, part)
+        for part in re.split(r"([0-9]{1,18})", name)
+    )
+
+
+def visible(folder: Path) -> List[Path]:
+    return sorted(
+        (path for path in folder.iterdir() if not path.name.startswith(".")),
+        key=lambda path: natural(path.name),
+    )
+
+
+def holds_run(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in _OF_A_RUN)
+
+
+def runs_done(folder: Path) -> Dict[str, bool]:
+    """By name in this folder, whether a run is complete; empty where nobody wrote that down."""
+    for whole, prefix in ((folder, ""), (folder.parent, folder.name + "/")):
+        try:
+            plan = read_object(whole / _WHOLE)
+        except (OSError, BadRecord):
+            continue
+        done, count = plan.get("done"), plan.get("repeats")
+        if isinstance(done, list) and isinstance(count, int) and 0 < count <= MAX_RUNS:
+            return {"run-%d" % k: "%srun-%d" % (prefix, k) in done for k in range(1, count + 1)}
+    return {}
+
+
+class Place(NamedTuple):
+    """Where a run is; `unread` is why it does not count, empty where it does."""
+
+    signature: Path
+    name: str
+    unread: str = ""
+
+
+def runs_under(folder: Path, name: str) -> List[Place]:
+    """The run that a folder is, or those in it."""
+    if holds_run(folder):
+        return [Place(folder / SIGNATURE, name)]
+    done, found = runs_done(folder), []
+    for path in visible(folder):
+        shown = "%s/%s" % (name, clean(path.name))
+        try:
+            if not path.is_dir():
+                continue
+            if holds_run(path):
+                unread = "" if done.get(path.name, _is_whole(path)) else "%s is not complete" % shown
+            elif _NIGHT.fullmatch(path.name):
+                unread = "%s holds no run" % shown
+            else:
+                continue
+        except OSError as why:
+            unread = "%s: %s" % (shown, why.strerror)
+        found.append(Place(path / SIGNATURE, shown, unread))
+    return found
+
+
+def _is_whole(folder: Path) -> bool:
+    """Whether the driver, if that measured it, was not stopped meanwhile."""
+    outcomes = gpusig.read_plan(folder).get("outcomes")
+    if not isinstance(outcomes, dict):
+        return True
+    stopped = [
+        own for own in outcomes.values() if isinstance(own, dict) and own.get("status") == "interrupted"
+    ]
+    return not stopped and (folder / SIGNATURE).is_file()
+
+
+@contextmanager
+def named(cwd: Path, given: str) -> Iterator[Tuple[Path, str]]:
+    """The path of what the user named, and its name in messages. BadNumbers where it is not there or cannot
+    be read."""
+    name = clean(given).rstrip("/") or "/"
+    try:
+        if not (cwd / given).exists():
+            raise BadNumbers("%s is not there" % name)
+        yield cwd / given, name
+    except BadNumbers:
+        raise
+    except OSError as why:
+        raise BadNumbers("%s: %s" % (name, why.strerror)) from None
+    except ValueError:
+        raise BadNumbers("%s is not the name of a file" % name) from None  # a zero byte in it
+
+
+def _of_folder(folder: Path, name: str, side: Side) -> None:
+    places = runs_under(folder, name)
+    for place in places:
+        if place.signature.parent == folder:  # it was named itself
+            side.runs.append(gpusig.read(place.signature, place.name))
+            continue
+        try:
+            if place.unread:
+                raise BadNumbers(place.unread)
+            side.runs.append(gpusig.read(place.signature, place.name))
+        except BadNumbers as why:
+            side.left_out.append(str(why))
+    inside = visible(folder)
+    if not places and {"A", "B"} <= {path.name for path in inside if path.is_dir()}:
+        raise BadNumbers("%s holds both sides: ./gpusig compare %s/A %s/B" % (name, name, name))
+    if places or runs_done(folder):
+        return
+    files = [path for path in inside if path.is_file() and path.name not in (_WHOLE, "lock")]
+    if not files:
+        raise BadNumbers(
+            "%s holds no run: neither signature.json, nor folders with one, nor files of another tool" % name
+        )
+    side.runs += [_foreign(path, "%s/%s" % (name, clean(path.name))) for path in files[: MAX_RUNS + 1]]
+
+
+def _of_file(path: Path, name: str) -> RunNumbers:
+    if path.name == SIGNATURE:
+        return gpusig.read(path, name)
+    try:
+        if gpusig.is_signature(read_object(path)):
+            return gpusig.read(path, name)
+    except (OSError, BadRecord):
+        pass  # no JSON, or of another kind: its reader says what is wrong
+    return _foreign(path, name)
+
+
+def _foreign(path: Path, name: str) -> RunNumbers:
+    """Files of equal content may be of two runs: few numbers with few digits repeat."""
+    return replace(foreign.read(path, name), identity="", place=place_of(path))
+
+
+def read(cwd: Path, names: Sequence[str]) -> Side:
+    """The runs of a side. BadNumbers names what cannot be read."""
+    side = Side(listing([clean(name) for name in names], 2), [])
+    for given in names:
+        with named(cwd, given) as (path, name):
+            if path.is_dir():
+                _of_folder(path, name, side)
+            else:
+                side.runs.append(_of_file(path, name))
+    if len(side.runs) > MAX_RUNS:
+        raise BadNumbers("%s has more than %d runs" % (side.name, MAX_RUNS))
+    if not side.runs:
+        raise BadNumbers(
+            "%s has no complete run%s" % (side.name, "".join("; " + text for text in side.left_out[:3]))
+        )
+    return side
+
+
+def traits_of(run: RunNumbers) -> Dict[str, str]:
+    """What runs of one side have in common, as far as it is known."""
+    return {
+        "tool": run.source,
+        "kind of device": run.kind,
+        "number of devices": run.provenance.get(DEVICES, ""),
+        _MACHINE: run.provenance.get(HOSTNAME, ""),
+    }
+
+
+def check(compared: Sequence[Side], by_node: bool = False) -> None:
+    """BadNumbers where the sides, or the runs of one, cannot be compared at all. `by_node`: a side may have
+    several machines."""
+    for side in compared:
+        traits = [traits_of(run) for run in side.runs]
+        for what in traits[0]:
+            found = {own[what] for own in traits} - {""}
+            if len(found) > 1 and not (by_node and what == _MACHINE):
+                raise BadNumbers(
+                    "%s mixes runs of more than one %s: %s" % (side.name, what, listing(sorted(found)))
+                )
+        if len({run.simulated for run in side.runs}) > 1:
+            raise BadNumbers("%s mixes simulated and measured runs" % side.name)
+    for side in compared[1:]:
+        _check_alike(compared[0].runs[0], side.runs[0])
+    every = [run for side in compared for run in side.runs]
+    _check_once(every, "place")
+    # what is simulated with the same seed has one identity, whatever was changed
+    for runs in [side.runs for side in compared] if every[0].simulated else [every]:
+        _check_once(runs, "identity")
+
+
+def _check_alike(then: RunNumbers, now: RunNumbers) -> None:
+    if then.source != now.source:
+        raise BadNumbers("numbers of different tools do not compare: %s and %s" % (then.source, now.source))
+    if then.simulated != now.simulated:
+        raise BadNumbers(
+            "a simulated and a measured machine do not compare: %s and %s" % (then.name, now.name)
+        )
+    if then.kind != now.kind:
+        raise BadNumbers("different kinds of device do not compare: %s and %s" % (then.device, now.device))
+    counts = [run.provenance.get(DEVICES, "") for run in (then, now)]
+    if counts[0] != counts[1]:
+        raise BadNumbers("different numbers of devices do not compare: %s and %s" % (counts[0], counts[1]))
+
+
+def _check_once(runs: Sequence[RunNumbers], by: str) -> None:
+    """A run that counts twice would make any difference certain."""
+    seen: Dict[str, str] = {}
+    for run in runs:
+        known = getattr(run, by)
+        if known and known in seen:
+            raise BadNumbers("%s and %s are the same run; each counts once" % (seen[known], run.name))
+        seen[known] = run.name
+
+
+def notes_on(*sides: Side) -> List[str]:
+    """What the user should know of the runs."""
+    left_out = [text for side in sides for text in side.left_out]
+    said = "%s left out: %s." % (plural(len(left_out), "run is", "runs are"), listing(left_out))
+    return [*(text for side in sides for text in side.notes), *[said] * bool(left_out)]

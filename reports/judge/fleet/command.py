@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""python -m reports fleet DIR... [OPTION]...   which of many machines that should be alike are off, in what,
+and why?"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Optional, Sequence
+
+from reports.judge.command_line import Parser, as_json, effect, write_page
+from reports.judge.compare import noise
+from reports.judge.compare.numbers import BadNumbers
+from reports.judge.compare.verdict import Settings, refuse_unmatched
+from reports.judge.fleet import between, hostlist, nodes, page
+from reports.judge.fleet.fleet import EXITS, INCONCLUSIVE, MOST_NAME, OFF, Asked, assess
+from reports.judge.fleet.nodes import MOST_NAMED
+from reports.records.jsonl import Json, clean, open_regular
+from reports.records.quantity import listing
+
+BAD, USAGE = 1, 2
+FORMATS: Dict[str, Callable[[Json], str]] = {
+    "table": page.table,
+    "nodes": page.names,
+    "exclude": page.option,
+    "json": as_json,
+}
+_PAGE = "fleet.html"
+_MOST_BYTES = 4 << 20  # of a file of names
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = Parser("fleet")
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--cwd", type=Path, default=Path.cwd())
+    parser.add_argument("--expect", action="append", default=[])
+    parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--effect", type=effect, default=Settings.least_effect)
+    parser.add_argument("--noise")
+    parser.add_argument("--format", choices=sorted(FORMATS), default="table")
+    parser.add_argument("--html")
+    given = parser.parse_intermixed_args(list(arguments))
+    if not given.names:
+        raise BadNumbers("fleet needs the folder that holds a folder a node: ./gpusig fleet DIR")
+    return given
+
+
+def _names_in(path: Path, name: str) -> List[str]:
+    """Of a file with a name, or a list of names, a line; # begins a comment."""
+    try:
+        with open_regular(path) as stream:
+            lines = stream.read(_MOST_BYTES).decode("utf-8", "replace").splitlines()
+    except OSError as why:
+        raise BadNumbers("fleet: --expect %s: %s" % (name, why.strerror)) from None
+    found: List[str] = []
+    for line in lines:
+        text = line.partition("#")[0].strip()
+        found += hostlist.expand(text) if text else []
+    return found
+
+
+def _expected(given: argparse.Namespace) -> Optional[List[str]]:
+    """Each is a list of nodes, or the name of a file that is there."""
+    if not given.expect:
+        return None
+    found: List[str] = []
+    for text in given.expect:
+        name = clean(text)[:200]
+        try:
+            is_file = (given.cwd / text).is_file()
+        except (OSError, ValueError):
+            is_file = False
+        try:
+            found += _names_in(given.cwd / text, name) if is_file else hostlist.expand(text)
+        except hostlist.BadHostlist as why:
+            raise BadNumbers("fleet: --expect '%s': %s" % (name, why)) from None
+    if not found:
+        raise BadNumbers("fleet: --expect %s has no name" % clean(given.expect[0])[:200])
+    return list(dict.fromkeys(found))
+
+
+def _settings(given: argparse.Namespace, read: Sequence[nodes.Node]) -> Settings:
+    plain = Settings(least_effect=given.effect, only=tuple(given.only))
+    refuse_unmatched([run for node in read for run in node.runs], plain)
+    if given.noise is None:
+        return plain
+    runs = min((len(node.runs) for node in read if node.runs), default=1)
+    floor = noise.read(given.cwd / given.noise, clean(given.noise), runs)
+    return Settings(
+        least_effect=given.effect,
+        only=tuple(given.only),
+        noise=floor,
+        noise_file=clean(Path(given.noise).name),
+    )
+
+
+def _warn(found: Json, form: str) -> None:
+    """What a script does not see in a list of names that may be empty."""
+    left_out = [
+        node["name"] for node in found["nodes"] if node["state"] == OFF and not hostlist.is_name(node["name"])
+    ]
+    if form == "exclude" and left_out:
+        said = listing(["'%s'" % clean(name)[:MOST_NAME] for name in left_out], MOST_NAMED)
+        print(
+            "gpusig: fleet: off, and not left out, as Slurm takes no such names: %s" % said, file=sys.stderr
+        )
+    if found["outcome"]["exit"] == EXITS[INCONCLUSIVE]:
+        print("gpusig: fleet: %s" % clean(found["outcome"]["sentence"]), file=sys.stderr)
+
+
+def fleet(given: argparse.Namespace) -> int:
+    expected = _expected(given)
+    read = nodes.read(given.cwd, given.names)
+    network = next(filter(None, (between.read(given.cwd / name) for name in given.names)), None)
+    asked = Asked(
+        listing([clean(name) for name in given.names], 2), expected, datetime.now(timezone.utc), network
+    )
+    found = assess(read, asked, _settings(given, read))
+    print(FORMATS[given.format](found), end="")
+    if given.format in ("nodes", "exclude"):
+        _warn(found, given.format)
+    path = given.cwd / (given.html or _PAGE)
+    written = given.html == "" or write_page(path, lambda: page.render(found), "fleet", "report")
+    return found["outcome"]["exit"] if written else BAD
+
+
+def main(arguments: List[str]) -> int:
+    try:
+        given: Any = parse(arguments)
+        return fleet(given)
+    except BadNumbers as why:
+        print("gpusig: %s" % why, file=sys.stderr)
+        return USAGE

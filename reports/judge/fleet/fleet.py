@@ -1,0 +1,576 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A fleet as JSON (schema/fleet.schema.json), which table and page show: the answer, and all it follows
+from."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import List, Optional, Sequence, Tuple
+
+from reports.judge.compare.answer import label_text, number_json
+from reports.judge.compare.numbers import RATIO, failed_in
+from reports.judge.compare.verdict import Settings, most_hidden
+from reports.judge.compare.wording import values_text
+from reports.judge.fleet import between, drift, families
+from reports.judge.fleet.hostlist import compress, is_name
+from reports.judge.fleet.judge import Call, Groups, Kind, Metric, kinds_of, unscaled
+from reports.judge.fleet.nodes import MOST_NAMED, Node, clock_notes, first_of, machine_notes
+from reports.records.jsonl import Json
+from reports.records.metrics import shortened
+from reports.records.quantity import listing, percent, plural
+
+SCHEMA, VERSION = "gpusig.fleet", "1.4.0"
+OFF, FAST, OK, UNKNOWN, MISSING = "off", "fast", "ok", "unknown", "missing"  # of a node
+OUTLIERS, NONE_OFF, INCONCLUSIVE = "outliers", "no outlier", "inconclusive"  # of the fleet
+EXITS = {OUTLIERS: 1, NONE_OFF: 0, INCONCLUSIVE: 3}
+MOST_NAME = 60  # characters
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user asked for besides the settings of the verdict. `expected`: the names of all nodes, if the
+    user gave them. `network`: what between.read() found."""
+
+    name: str
+    expected: Optional[List[str]] = None
+    now: Optional[datetime] = None  # of the clock here
+    network: Optional[Json] = None
+
+
+# ------------------------------------------------------------------ parts
+
+
+def _ratio(metric: Metric, value: float, centre: float) -> Optional[float]:
+    """How the value lies to the centre: a ratio, or a difference."""
+    if metric.number.scale != RATIO:
+        return value - centre
+    return value / centre if centre else None
+
+
+def _call_json(kind: Kind, call: Call) -> Json:
+    metric, cell = kind.metrics[call.metric], call.cell
+    return {
+        "metric": metric.name,
+        "label": label_text(metric.name, metric.number),
+        "condition": metric.number.condition,
+        "unit": metric.number.unit,
+        "better": metric.number.better,
+        "scale": metric.number.scale,
+        "value": cell.value,
+        "of_others": cell.centre,
+        "change": _ratio(metric, cell.value or 0.0, cell.centre),
+        "z": cell.z,
+        "p": cell.p,
+        "p_adjusted": call.adjusted,
+    }
+
+
+def _metric_json(metric: Metric) -> Json:
+    return {
+        **number_json(metric.name, metric.number),
+        "nodes": metric.count,
+        "median": metric.centre,
+        "spread": metric.spread,
+        "least_effect": metric.effect,
+        "finds": metric.finds,
+        "bound": metric.bound,
+        "reason": metric.reason,
+    }
+
+
+def _cells(kind: Kind, place: int) -> Json:
+    """Of every metric of the kind: what the page draws."""
+    cells = [(metric, metric.cells[place]) for metric in kind.metrics]
+    judged = [None if metric.reason or cell.reason else (metric, cell) for metric, cell in cells]
+    return {
+        "values": [cell.value for _, cell in cells],
+        "changes": [_ratio(one[0], one[1].value or 0.0, one[1].centre) if one else None for one in judged],
+        "z": [one[1].z if one else None for one in judged],
+    }
+
+
+def _may_be_json(metric: Metric, loss: float) -> Json:
+    return {
+        "metric": metric.name,
+        "label": label_text(metric.name, metric.number),
+        "scale": metric.number.scale,
+        "change": None if abs(loss) == math.inf else unscaled(metric.number, loss),
+    }
+
+
+def _node_json(kind: Kind, place: int, number: int, drifts: Sequence[drift.Drift]) -> Json:
+    node = kind.nodes[place]
+    slow, fast = (
+        [_call_json(kind, call) for call in calls.get(place, ())] for calls in (kind.slow, kind.fast)
+    )
+    off_families, fast_families = (
+        [families.call_json(call, kind.names) for call in calls.get(place, ())]
+        for calls in (kind.slow_families, kind.fast_families)
+    )
+    lacks = [
+        {"metric": metric.name, "label": label_text(metric.name, metric.number), "reason": reason}
+        for metric, reason in kind.lacks(place)
+    ]
+    differs = [
+        {"field": one.field, "value": value, "majority": one.majority, "nodes": one.count}
+        for one in drifts
+        for value, places in one.others.items()
+        if place in places
+    ]
+    hidden = [_may_be_json(metric, loss) for metric, loss in kind.hidden(place)]
+    failed = failed_in(node.runs)
+    is_wrong = any(own.is_wrong for own in failed)
+    is_unknown = kind.reason or failed or lacks or hidden
+    is_off = is_wrong or place in kind.slow
+    state = OFF if is_off else UNKNOWN if is_unknown else FAST if place in kind.fast else OK
+    return {
+        "name": node.name,
+        "path": node.path,
+        "hostname": node.hostname,
+        "state": state,
+        "kind": number,
+        "reason": kind.reason,
+        "notes": node.notes,
+        "started": first_of(node) or "",
+        "runs": len(node.runs),
+        "p_adjusted": kind.p_worse[place] if kind.p_worse else None,
+        "off": slow,
+        "fast": fast,
+        "off_families": off_families,
+        "fast_families": fast_families,
+        "failed": [dict(asdict(own), text=own.text) for own in failed],
+        "lacks": lacks,
+        "hidden": hidden,
+        "ahead": [_may_be_json(metric, -lead) for metric, lead in kind.ahead(place)],
+        "drift": differs,
+        **_cells(kind, place),
+    }
+
+
+def _unread_json(name: str, path: str, state: str, reason: str, notes: Sequence[str] = ()) -> Json:
+    return {
+        "name": name,
+        "path": path,
+        "hostname": "",
+        "state": state,
+        "kind": None,
+        "reason": reason,
+        "notes": list(notes),
+        "started": "",
+        "runs": 0,
+        "p_adjusted": None,
+        "off": [],
+        "fast": [],
+        "off_families": [],
+        "fast_families": [],
+        "failed": [],
+        "lacks": [],
+        "hidden": [],
+        "ahead": [],
+        "drift": [],
+        "values": [],
+        "changes": [],
+        "z": [],
+    }
+
+
+def _groups_json(kind: Kind, groups: Groups) -> Json:
+    metrics = [(kind.metrics[at], loss) for at, loss in groups.metrics]
+    return {
+        "slow": [kind.nodes[place].name for place in groups.slow],
+        "others": len(kind.nodes) - len(groups.slow),
+        "metrics": [
+            {
+                "metric": metric.name,
+                "label": label_text(metric.name, metric.number),
+                "scale": metric.number.scale,
+                "change": unscaled(metric.number, loss),
+            }
+            for metric, loss in metrics
+        ],
+        "differs": [
+            {"field": field, "slow": here, "others": there}
+            for field, here, there in drift.separating(kind.nodes, groups.slow)
+        ],
+    }
+
+
+def _kind_json(kind: Kind, drifts: Sequence[drift.Drift], splits: Sequence[drift.Split]) -> Json:
+    return {
+        "name": kind.name,
+        "simulated": kind.nodes[0].runs[0].simulated,
+        "nodes": len(kind.nodes),
+        "reason": kind.reason,
+        "metrics": [_metric_json(metric) for metric in kind.metrics],
+        "families": [families.as_json(family, kind.names) for family in kind.families],
+        "groups": [_groups_json(kind, groups) for groups in kind.groups],
+        "drift": [
+            {
+                "field": one.field,
+                "majority": one.majority,
+                "nodes": one.count,
+                "others": [
+                    {"value": value, "nodes": [kind.nodes[place].name for place in places]}
+                    for value, places in one.others.items()
+                ],
+            }
+            for one in drifts
+        ],
+        "split": [
+            {"field": one.field, "values": [{"value": value, "nodes": count} for value, count in one.values]}
+            for one in splits
+        ],
+    }
+
+
+# ------------------------------------------------------------------ what else is to be known
+
+
+def _name_notes(nodes: Sequence[Json], asked: Asked) -> List[str]:
+    found = []
+    if asked.expected is not None:
+        expected = set(asked.expected)
+        extra = [
+            node["name"]
+            for node in nodes
+            if node["name"] not in expected and node["hostname"] not in expected
+        ]
+        if extra:
+            found.append("Not expected: %s." % listing(extra, MOST_NAMED))
+    bad = [node["name"] for node in nodes if node["state"] == OFF and not is_name(node["name"])]
+    if bad:
+        found.append(
+            "Slurm can't be told to leave out %s: %s."
+            % (
+                plural(len(bad), "node", "nodes") + " of such names" * (len(bad) > 1),
+                listing(bad, MOST_NAMED),
+            )
+        )
+    return found
+
+
+# ------------------------------------------------------------------ the answer
+
+
+def hidden_text(hidden: Json) -> str:
+    """ "GEMM f32 flop rate may be 51 % lower"."""
+    if hidden["change"] is None:
+        return "%s may be off by any factor" % hidden["label"]
+    return "%s may be %s" % (hidden["label"], off_text(hidden)[len(hidden["label"]) :].strip())
+
+
+def off_text(call: Json) -> str:
+    """ "GEMM f32 flop rate 5.1 % lower"."""
+    change = call["change"]
+    if change is None:
+        return call["label"]
+    if call["scale"] != RATIO:
+        return "%s %.3g %s" % (call["label"], abs(change), "higher" if change > 0 else "lower")
+    if change >= 2:
+        return "%s %.3g times" % (call["label"], change)
+    return "%s %s %s" % (call["label"], percent(abs(change - 1)), "higher" if change > 1 else "lower")
+
+
+def _calls_of(node: Json, key: str) -> List[Json]:
+    """Families, and the metrics that are in none of them."""
+    called = node[key + "_families"]
+    together = {name for family in called for name in family["metrics"]}
+    return called + [call for call in node[key] if call["metric"] not in together]
+
+
+def _named(nodes: Sequence[Json], key: str) -> str:
+    """ "node3 (6 GEMM rates 5.0 % lower, and 2 more)"."""
+    texts = []
+    for node in nodes:
+        found = _wrong_texts(node) * (key == "off") + [off_text(call) for call in _calls_of(node, key)]
+        more = len(found) - 1
+        texts.append(
+            "%s (%s%s)"
+            % (
+                node["name"],
+                found[0] if found else "between nodes",
+                ", and %d more" % more if more > 0 else "",
+            )
+        )
+    return listing(texts, 3)
+
+
+def _wrong_texts(node: Json) -> List[str]:
+    """ "3 wrong results of micro/copy_path"."""
+    return [
+        "%s of %s" % (plural(own["count"], "wrong result"), own["program"])
+        for own in node["failed"]
+        if own["is_wrong"]
+    ]
+
+
+def _ahead_text(nodes: Sequence[Json]) -> str:
+    """ "on node3 GEMM f32 flop rate may be 26 % higher, so the others may be off instead"."""
+    texts = ["on %s %s" % (node["name"], hidden_text(node["ahead"][0])) for node in nodes if node["ahead"]]
+    return "%s, so the others may be off instead" % listing(texts, 3)
+
+
+def _groups_text(groups: Json) -> str:
+    """ "5 of 12 nodes are slower than the other 7 (GEMM f32 flop rate 50 % lower, and 2 more)"."""
+    count, more = len(groups["slow"]), len(groups["metrics"]) - 1
+    return "%d of %s are slower than the other %d (%s%s)" % (
+        count,
+        plural(count + groups["others"], "node"),
+        groups["others"],
+        off_text(groups["metrics"][0]),
+        ", and %d more" % more if more else "",
+    )
+
+
+def _groups_reasons(kinds: Sequence[Json]) -> List[str]:
+    """Who is in the groups, and what tells them apart."""
+    found = []
+    for groups in [one for kind in kinds for one in kind["groups"]][:MOST_NAMED]:
+        labels = listing([metric["label"] for metric in groups["metrics"]])
+        found.append(
+            "Slower than the other %d in %s: %s." % (groups["others"], labels, list_text(groups["slow"]))
+        )
+        differs = [
+            "%s (%s; of the others %s)"
+            % (one["field"], values_text(one["slow"], one["others"]), values_text(one["others"], one["slow"]))
+            for one in groups["differs"]
+        ]
+        found.append(
+            "They also differ in %s." % listing(differs, MOST_NAMED)
+            if differs
+            else "Nothing else that is recorded tells them from the others."
+        )
+    if found:
+        found.append(
+            "Which are right, the fleet alone does not say: compare a node of each with runs from before, or "
+            "with ./gpusig preflight --reference."
+        )
+    return found
+
+
+def list_text(names: Sequence[str]) -> str:
+    """As Slurm writes them, and then those that it would not take."""
+    odd = [name[:MOST_NAME] for name in names if not is_name(name)]
+    return ", ".join(filter(None, (compress([name for name in names if is_name(name)]), listing(odd))))
+
+
+def _hidden_text(nodes: Sequence[Json], most: float) -> str:
+    """ "2 of 12 nodes may be off by more than 20 % unseen: GEMM f32 flop rate may be 51 % lower, and 3
+    more"."""
+    unseen = [node for node in nodes if node["hidden"]]
+    worst = {own["metric"]: own for node in unseen for own in reversed(node["hidden"])}
+    more = len(worst) - 1
+    return "%d of %s may be off by more than %s unseen: %s%s" % (
+        len(unseen),
+        plural(len(nodes), "node"),
+        percent(most),
+        hidden_text(unseen[0]["hidden"][0]),
+        ", and %d more" % more if more else "",
+    )
+
+
+def _undecided(nodes: Sequence[Json], kinds: Sequence[Json], most: float) -> List[str]:
+    """Why it is not known that no node is off."""
+    found = [_groups_text(groups) for kind in kinds for groups in kind["groups"]][:1]
+    is_hidden = any(node["hidden"] for node in nodes)
+    if (
+        any(node["ahead"] and (node["fast"] or node["fast_families"] or not is_hidden) for node in nodes)
+        and not found
+    ):
+        found.append(_ahead_text(nodes))
+    if is_hidden and not found:
+        found.append(_hidden_text(nodes, most))
+    counts = [
+        (sum(node["state"] == MISSING for node in nodes), "missing"),
+        (
+            sum(
+                node["state"] == UNKNOWN and bool(node["lacks"] or node["failed"] or not node["hidden"])
+                for node in nodes
+            ),
+            "not or not fully known",
+        ),
+    ]
+    missing = " and ".join(
+        "%d %s %s" % (number, "is" if number == 1 else "are", text) for number, text in counts if number
+    )
+    return found + ["of %s %s" % (plural(len(nodes), "node"), missing)] * bool(missing)
+
+
+def _largest_bound(kinds: Sequence[Json]) -> str:
+    """ "3.1 %"."""
+    found = [
+        metric["bound"]
+        for kind in kinds
+        for metric in kind["metrics"]
+        if not metric["reason"] and metric["scale"] == RATIO and metric["bound"] is not None
+    ]
+    return " by more than " + percent(max(found)) if found else ""
+
+
+def _sentence(
+    word: str, nodes: Sequence[Json], kinds: Sequence[Json], network: Optional[Json], most: float
+) -> str:
+    count, off = len(nodes), [node for node in nodes if node["state"] == OFF]
+    if word == OUTLIERS and not off:
+        return "%s No node is off in its own numbers." % _network_text(network)
+    if word == OUTLIERS:
+        return "%d of %s %s off: %s." % (
+            len(off),
+            plural(count, "node"),
+            "is" if len(off) == 1 else "are",
+            _named(off, "off"),
+        )
+    if word == NONE_OFF:
+        alike, apart = (
+            (" of its kind", "; %d kinds are not held against each other" % len(kinds))
+            if len(kinds) > 1
+            else ("", "")
+        )
+        return "No node is off: none of %s is worse than the others%s%s%s." % (
+            plural(count, "node"),
+            alike,
+            _largest_bound(kinds),
+            apart,
+        )
+    judged = [kind for kind in kinds if not kind["reason"]]
+    if not judged:
+        why = (
+            listing(list(dict.fromkeys(kind["reason"] for kind in kinds)))
+            or "no node has a run that can be read"
+        )
+        return "Inconclusive: nothing can be judged, since %s." % why
+    return "Inconclusive: no node is off in what was measured, but %s." % "; ".join(
+        _undecided(nodes, kinds, most)
+    )
+
+
+def _reasons(
+    nodes: Sequence[Json],
+    kinds: Sequence[Json],
+    network: Optional[Json],
+    notes: Sequence[str],
+    most: float,
+) -> List[str]:
+    found = (
+        [_network_text(network)] if _is_slow(network) and any(node["state"] == OFF for node in nodes) else []
+    )
+    if len(kinds) > 1:
+        found.append(
+            "The fleet has %d kinds, each judged alone: %s."
+            % (
+                len(kinds),
+                listing(["%s (%s)" % (kind["name"], plural(kind["nodes"], "node")) for kind in kinds]),
+            )
+        )
+    if len(kinds) > 1 or any(node["state"] == OFF for node in nodes):
+        found += ["%s: %s." % (kind["name"], kind["reason"]) for kind in kinds if kind["reason"]]
+    found += _groups_reasons(kinds)
+    hidden = any(node["hidden"] for node in nodes)
+    if (hidden or any(node["ahead"] for node in nodes)) and not any(kind["groups"] for kind in kinds):
+        if hidden and any(node["state"] == OFF for node in nodes):
+            found.append(_hidden_text(nodes, most) + ".")
+        found.append(
+            "Several runs of each node (--repeats) or more nodes show more; --only judges without the "
+            "numbers that spread so far."
+        )
+    fast = [node for node in nodes if node["fast"] or node["fast_families"]]
+    if fast:
+        found.append("Unusually fast, a cooler place or an error of measuring: %s." % _named(fast, "fast"))
+    return found + list(notes)
+
+
+def _is_slow(network: Optional[Json]) -> bool:
+    return network is not None and bool(between.slow_texts(network))
+
+
+def _network_text(network: Optional[Json]) -> str:
+    return "Between nodes, %s." % listing(between.slow_texts(network or {}), MOST_NAMED)
+
+
+def _call_off(nodes: Sequence[Json], network: Json) -> None:
+    """A node is off, too, where all that it sends or receives is slow; of a single slow link nobody knows
+    which end it is."""
+    for slow in network["slow_nodes"]:
+        for node in nodes:
+            if slow["node"] in (node["name"], node["hostname"]):
+                node["state"] = OFF
+                node["notes"] = [*node["notes"], between.node_text(slow)]
+
+
+def _word(nodes: Sequence[Json], kinds: Sequence[Json], network: Optional[Json]) -> str:
+    states = {node["state"] for node in nodes}
+    if OFF in states or _is_slow(network):
+        return OUTLIERS
+    split = any(kind["groups"] for kind in kinds) or any(node["ahead"] for node in nodes)
+    unknown = states & {UNKNOWN, MISSING} or not nodes or split
+    return INCONCLUSIVE if unknown else NONE_OFF
+
+
+def _names(nodes: Sequence[Json], *states: str) -> List[str]:
+    return [node["name"] for node in nodes if node["state"] in states]
+
+
+def _missing(nodes: Sequence[Node], asked: Asked) -> List[str]:
+    there = {name for node in nodes for name in (node.name, node.hostname)}
+    return [name for name in asked.expected or () if name not in there]
+
+
+def assess(nodes: List[Node], asked: Asked, settings: Settings) -> Json:
+    """Everything about the nodes of a fleet."""
+    kinds = kinds_of(nodes, settings)
+    rows, groups = {}, []
+    for number, kind in enumerate(kinds):
+        drifts, splits = drift.differences(kind.nodes)
+        groups.append(_kind_json(kind, drifts, splits))
+        rows.update(
+            (id(node), _node_json(kind, place, number, drifts)) for place, node in enumerate(kind.nodes)
+        )
+    found = [
+        rows.get(id(node)) or _unread_json(node.name, node.path, UNKNOWN, node.unread, node.notes)
+        for node in nodes
+    ]
+    found += [
+        _unread_json(name, "", MISSING, "expected, and there is no folder of this name")
+        for name in _missing(nodes, asked)
+    ]
+    notes = [*_name_notes(found, asked), *machine_notes(nodes), *clock_notes(nodes, asked.now)]
+    network = between.without_good_links(asked.network) if asked.network else None
+    if network:
+        _call_off(found, network)
+    most = most_hidden(settings.least_effect)
+    word = _word(found, groups, network)
+    off = [name for name in _names(found, OFF) if is_name(name)]
+    return shortened(
+        {
+            "schema": SCHEMA,
+            "version": VERSION,
+            "name": asked.name,
+            "outcome": {
+                "verdict": word,
+                "exit": EXITS[word],
+                "sentence": _sentence(word, found, groups, network, most),
+                "reasons": _reasons(found, groups, network, notes, most),
+            },
+            "settings": {
+                "rate": settings.rate,
+                "least_effect": settings.least_effect,
+                "noise": settings.noise_file,
+                "only": list(settings.only),
+                "expected": None if asked.expected is None else len(asked.expected),
+            },
+            "exclude": compress(off),
+            "unknown": compress([n for n in _names(found, UNKNOWN, MISSING) if is_name(n)]),
+            "between": network,
+            "kinds": groups,
+            "nodes": found,
+        }
+    )
+
+
+def counts_of(fleet: Json) -> List[Tuple[str, int]]:
+    return [
+        (state, sum(node["state"] == state for node in fleet["nodes"]))
+        for state in (OFF, FAST, OK, UNKNOWN, MISSING)
+    ]

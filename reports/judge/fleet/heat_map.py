@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Nodes by metrics, each cell as far off as its z; and of a large fleet a strip with a square a node.
+
+Colour never stands alone: a cell that stands out has its z in it, and one in which a node is off is framed.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+from reports.judge.fleet.fleet import FAST, MISSING, OFF, OK, UNKNOWN
+from reports.records.jsonl import Json
+from reports.page.svg import Canvas
+
+MAX_ROWS = 120  # above it only nodes that are not as the others have a row
+_LIMITS = (2.0, 3.5, 6.0)  # of |z|: pale, middle, strong
+_SIDE, _GAP, _PER_LINE = 10, 2, 60
+_ORDER = {OFF: 0, FAST: 1, UNKNOWN: 2, OK: 3, MISSING: 4}
+
+
+def level(z: Optional[float], worse: bool) -> str:
+    """The class of a cell: w1 to w3 worse, b1 to b3 better, none near the others."""
+    if z is None:
+        return "none"
+    reached = sum(abs(z) >= limit for limit in _LIMITS)
+    return "%s%d" % ("w" if worse else "b", reached) if reached else ""
+
+
+def _cell(z: Optional[float], reason: str, called: bool) -> Tuple[str, str, str]:
+    """Class, text and title."""
+    if z is None:
+        return "none", "·", reason
+    css = level(z, z > 0)
+    return (
+        (css + " called" if called else css),
+        ("%.0f" % abs(z) if abs(z) < 100 else ">99") if css else "",
+        "",
+    )
+
+
+def _row(node: Json, shown: Sequence[int]) -> Dict[str, Any]:
+    called = {call["metric"] for key in ("off", "fast") for call in node[key]}
+    families = [call for key in ("off_families", "fast_families") for call in node[key]]
+    called |= {name for call in families for name in call["metrics"]}
+    reasons = {own["metric"]: own["reason"] for own in node["lacks"]}
+    names = node["metric_names"]
+    cells = [_cell(node["z"][at], reasons.get(names[at], ""), names[at] in called) for at in shown]
+    return {"name": node["name"], "state": node["state"], "cells": cells}
+
+
+def rows_of(fleet: Json, kind: int) -> Tuple[List[str], List[Dict[str, Any]], int]:
+    """Labels of the metrics that are judged, rows with the worst first, and how many nodes have none."""
+    metrics = fleet["kinds"][kind]["metrics"]
+    shown = [at for at, metric in enumerate(metrics) if not metric["reason"]]
+    names = [metric["name"] for metric in metrics]
+    nodes = [dict(node, metric_names=names) for node in fleet["nodes"] if node["kind"] == kind]
+    nodes.sort(key=lambda node: _ORDER[node["state"]])  # and in each state by name, as they come
+    kept = nodes if len(nodes) <= MAX_ROWS else [node for node in nodes if node["state"] != OK][:MAX_ROWS]
+    return (
+        [metrics[at]["label"] for at in shown],
+        [_row(node, shown) for node in kept],
+        len(nodes) - len(kept),
+    )
+
+
+def farthest(node: Json) -> Optional[float]:
+    """The largest z of worse, or of better where that is farther away."""
+    known = [z for z in node["z"] if z is not None]
+    return max(known, key=abs) if known else None
+
+
+def strip(fleet: Json, kind: int) -> str:
+    """A square a node in the order of names, coloured as its farthest cell; framed where it is off. Among
+    fifty metrics every node has one that is a little off, so what is pale in the map is not coloured."""
+    nodes = [node for node in fleet["nodes"] if node["kind"] == kind]
+    lines = (len(nodes) + _PER_LINE - 1) // _PER_LINE
+    step = _SIDE + _GAP
+    off = sum(node["state"] == OFF for node in nodes)
+    canvas = Canvas(
+        min(len(nodes), _PER_LINE) * step,
+        lines * step,
+        "%d nodes in the order of their names, %d of them off" % (len(nodes), off),
+    )
+    for place, node in enumerate(nodes):
+        z = farthest(node)
+        css = (
+            "cell near"
+            if z is not None and abs(z) < _LIMITS[1]
+            else "cell " + level(z, z is not None and z > 0)
+        )
+        css += " called" if node["state"] == OFF else ""
+        title = "%s: %s" % (node["name"], "no value" if z is None else "z %.1f" % z)
+        canvas.rect(
+            place % _PER_LINE * step + 1,
+            place // _PER_LINE * step + 1,
+            _SIDE,
+            _SIDE,
+            css,
+            title if css != "cell near" else "",
+            1.5,
+        )
+    return canvas.render()

@@ -1,0 +1,441 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A fleet in a terminal and as a page: the answer, every node that is off with what else is different about
+it, what is missing, and drift."""
+
+from __future__ import annotations
+
+from typing import Any, List, Optional, Sequence
+
+from reports.page.blocks import (
+    PAGE,
+    TERMINAL,
+    Cell,
+    Column,
+    Counts,
+    Drawing,
+    Group,
+    Items,
+    Page,
+    Table,
+    Text,
+    columns,
+    html,
+    plain,
+    plain_texts,
+    row,
+    terminal,
+    terms,
+)
+from reports.judge.compare.numbers import RATIO
+from reports.judge.compare.verdict import most_hidden
+from reports.judge.compare.wording import difference_text, p_text, values_text
+from reports.judge.fleet import between, heat_map
+from reports.judge.fleet.fleet import (
+    FAST,
+    INCONCLUSIVE,
+    MISSING,
+    MOST_NAME,
+    NONE_OFF,
+    OFF,
+    OK,
+    OUTLIERS,
+    UNKNOWN,
+    counts_of,
+    list_text,
+    off_text,
+)
+from reports.judge.fleet.nodes import MOST_NAMED
+from reports.records.jsonl import Json
+from reports.records.quantity import human, listing, percent, plural
+from reports.page.svg import markup
+
+_ON_PAGE = 60  # nodes of a list
+_NODES = 20  # of each list in a terminal
+_CALLS, _FIELDS = (6, 12), (12, 60)  # of a node, and of drift: in a terminal and on a page
+_LACKS = 3
+_VALUE = 90  # characters of a value of provenance
+_ICONS = {
+    OFF: "!",
+    FAST: "+",
+    OK: "=",
+    UNKNOWN: "?",
+    MISSING: "×",
+    OUTLIERS: "!",
+    NONE_OFF: "✓",
+    INCONCLUSIVE: "?",
+}
+# As compare.css has colours for verdicts.
+_LOOKS = {
+    OFF: "regress",
+    FAST: "improve",
+    OK: "equivalent",
+    UNKNOWN: "inconclusive",
+    MISSING: "invalid",
+    OUTLIERS: "regress",
+    NONE_OFF: "no-regression",
+    INCONCLUSIVE: "inconclusive",
+}
+_MEANING = (
+    (
+        OFF,
+        "Worse than all other nodes of its kind, by more than the least effect, and so far out that of the "
+        "nodes called off at most %s are expected to be false; or with a wrong result in any case.",
+    ),
+    (
+        FAST,
+        "Better, and both hold. A cooler place, another clock, or an error of measuring; no reason to leave "
+        "it out.",
+    ),
+    (
+        OK,
+        "Every headline number was measured, none is off, none may be worse than the others by more than "
+        "%h, and no case failed. It does not say that the node is equal to the others: see at most.",
+    ),
+    (
+        UNKNOWN,
+        "It has no run or a case that failed, lacks a value that it should have, or may be worse than the "
+        "others by more than %h in a number that spreads so far: it may be off.",
+    ),
+    (MISSING, "It was expected, and there is nothing of it."),
+)
+_METHOD = (
+    ("Value", "A node gives one value for each metric, the median of its runs."),
+    (
+        "z",
+        "How far the value is from the median of all other nodes, in units of their spread, which is a "
+        "quantile of the absolute deviations from that median: the MAD in a large fleet.",
+    ),
+    (
+        "p",
+        "How rare such a distance is, by a reference that knows how uncertain the spread of few nodes is; "
+        "adjusted over nodes by Benjamini and Hochberg, and within a node.",
+    ),
+    (
+        "Family",
+        "Numbers that move together are judged as one, too: the mean of what they lose, each in units of its "
+        "spread. Single numbers and families take half of the rate each.",
+    ),
+    (
+        "Finds",
+        "The least deviation of one metric alone, or of all of a family alike, that 9 of 10 such nodes are "
+        "called off for.",
+    ),
+    ("At most", "By how much the worst node that is not off may be worse than the others, with 99.5 %."),
+)
+
+# ------------------------------------------------------------------ wording
+
+
+def _z_text(z: float) -> str:
+    return "%.1f" % z if abs(z) < 100 else "%.0f" % z if abs(z) < 1e4 else ">9999"
+
+
+def _size_text(effect: Any, metric: Json) -> str:
+    """A spread or a least effect: "2.0 %", or in the unit where the metric has no ratio."""
+    if effect is None:
+        return "none"
+    return percent(effect) if metric["scale"] == RATIO else difference_text(effect, metric["unit"])
+
+
+def _title_of(node: Json) -> str:
+    """The name, and the host name where it is another."""
+    host = node["hostname"]
+    return node["name"][:MOST_NAME] + (
+        " (host %s)" % host[:MOST_NAME] if host and host != node["name"] else ""
+    )
+
+
+def _notes_of(node: Json) -> List[str]:
+    """What failed, what it lacks, and what else is to be known of it."""
+    texts = [own["text"] for own in node["failed"]]
+    texts += ["no value of %s: %s" % (own["label"], own["reason"]) for own in node["lacks"][:_LACKS]]
+    more = len(node["lacks"]) - _LACKS
+    return texts + ["and no value of %d more" % more] * (more > 0) + node["notes"]
+
+
+def _badge(state: str) -> Cell:
+    return Cell(state, icon=_ICONS[state], look=_LOOKS[state])
+
+
+# ------------------------------------------------------------------ blocks
+
+
+def _both(value: str, majority: str) -> List[str]:
+    return [values_text([value], [majority], _VALUE), values_text([majority], [value], _VALUE)]
+
+
+def _node(node: Json, key: str) -> Group:
+    title = _title_of(node)
+    calls = [
+        row(
+            Cell(call["label"], call["condition"]),
+            off_text(call)[len(call["label"]) :].strip(),
+            human(call["value"], call["unit"]),
+            human(call["of_others"], call["unit"]),
+            _z_text(call["z"]),
+            p_text(call["p_adjusted"]),
+        )
+        for call in node[key]
+    ]
+    calls = [
+        row(
+            call["label"],
+            off_text(call)[len(call["label"]) :].strip(),
+            "",
+            "",
+            _z_text(call["z"]),
+            p_text(call["p_adjusted"]),
+        )
+        for call in node[key + "_families"]
+    ] + calls
+    drift = []
+    for one in node["drift"]:
+        own, usual = _both(one["value"], one["majority"])
+        drift.append(row(one["field"], own, "%s on %d" % (usual, one["nodes"]), css="alarm"))
+    heads = columns("metric", "deviation") + columns("this node", "the others", "z", "adjusted p", css="")
+    differs = [Column("field"), *columns("this node", "majority", css="word long")]
+    return Group(
+        "part",
+        title,
+        [
+            Table("Metrics in which %s is far from the others" % title, heads, calls, most=_CALLS),
+            Table("What else differs from the majority", differs, drift, "provenance", _FIELDS, titled=True)
+            if drift
+            else Text("No recorded provenance differs from the majority.", only=PAGE),
+            *(Text(note, "note lost") for note in _notes_of(node)),
+        ],
+        css="node v-" + _LOOKS[node["state"]],
+    )
+
+
+def _nodes(title: str, nodes: Sequence[Json], key: str, most: int) -> Group:
+    more = len(nodes) - most
+    return Group(
+        "section",
+        title,
+        [
+            *(_node(node, key) for node in nodes[:most]),
+            *[Text("and %s" % plural(more, "more node"))] * (more > 0),
+        ],
+        key,
+    )
+
+
+def _map(fleet: Json, number: int) -> Group:
+    kind = fleet["kinds"][number]
+    if kind["reason"]:
+        return Group("section", kind["name"], [Text("Not judged: %s." % kind["reason"], "summary")])
+    labels, found, rest = heat_map.rows_of(fleet, number)
+    rows = [
+        row(
+            Cell(one["name"], icon=_ICONS[one["state"]], title=one["state"]),
+            *(Cell(text, css=css, title=title) for css, text, title in one["cells"]),
+            css="v-" + _LOOKS[one["state"]],
+        )
+        for one in found
+    ]
+    strip: List[Any] = [
+        Text(
+            "Every node as a square in the order of names, coloured by its farthest metric; framed where it "
+            "is off.",
+            "question",
+        ),
+        Drawing(markup(heat_map.strip(fleet, number)), "All nodes of %s" % kind["name"], "strip"),
+    ]
+    said = (
+        "Every node is like the others."
+        if not rows
+        else (
+            "A number is z, how many spreads a node is from the others: red worse, blue better, blank below "
+            "2, · no value. "
+            "Framed: called." + (" %d nodes have no row, as they are like the others." % rest if rest else "")
+        )
+    )
+    table = Table(
+        "z of every node in every judged metric of %s" % kind["name"],
+        [Column("node"), *columns(*labels, css="")],
+        rows,
+        "map",
+    )
+    return Group(
+        "section",
+        "%s, %s" % (kind["name"], plural(kind["nodes"], "node")),
+        [*strip * bool(rest), Text(said, "question"), table],
+        only=PAGE,
+    )
+
+
+def _between(network: Optional[Json], most: int) -> List[Any]:
+    if not network:
+        return []
+    units = (("a_to_b", "byte/s"), ("b_to_a", "byte/s"), ("latency_s", "s"))
+    rows = [
+        row(
+            link["a"],
+            link["b"],
+            *("" if link[name] is None else human(link[name], unit) for name, unit in units),
+            "" if link["ratio"] is None else "%.2f" % link["ratio"],
+        )
+        for link in network["links"]
+    ]
+    heads = columns("node", "node") + columns("there", "back", "latency", "of the usual rate", css="")
+    slow = between.slow_texts(network)[MOST_NAMED:most]  # the first are in the answer
+    return [
+        Text("%s.%s" % (between.summary(network), "" if rows else " No link is slow."), "summary"),
+        Items([text[:1].upper() + text[1:] + "." for text in slow]),
+        Table("Links that are slow or late", heads, rows, most=(_NODES, most)),
+    ]
+
+
+def _unknown(fleet: Json, most: int) -> List[Any]:
+    missing = [node["name"] for node in fleet["nodes"] if node["state"] == MISSING]
+    said = Text("Missing, %s: %s" % (plural(len(missing), "node"), list_text(missing)), "summary")
+    unknown = [
+        (node, "; ".join(dict.fromkeys(filter(None, (node["reason"], *_notes_of(node))))))
+        for node in fleet["nodes"]
+        if node["state"] == UNKNOWN
+    ]
+    rows = [row(_title_of(node), why) for node, why in unknown if why]  # what is hidden is said of all
+    heads = [Column("node"), Column("why", "word long")]
+    table = Table("Nodes that are not, or not fully, known", heads, rows, most=(_NODES, most))
+    return [said] * bool(missing) + [table] * bool(rows)
+
+
+def _families(kind: Json) -> List[Any]:
+    rows = [
+        row(
+            "%d %s" % (len(one["metrics"]), one["name"]),
+            *("none" if one[key] is None else percent(one[key]) for key in ("spread", "finds")),
+            "%d" % one["nodes"],
+        )
+        for one in kind["families"]
+    ]
+    heads = [Column("family"), *columns("spread", "finds", "nodes", css="")]
+    table = Table("Numbers that move together", heads, rows, "families", titled=True)
+    return [table] * bool(rows)
+
+
+def _usual(kind: Json) -> Group:
+    """What the nodes of a kind have in common, and where they differ."""
+    rows = []
+    for one in kind["drift"]:
+        for other in one["others"]:
+            own, usual = _both(other["value"], one["majority"])
+            rows.append(row(one["field"], own, list_text(other["nodes"]), "%s on %d" % (usual, one["nodes"])))
+    for one in kind["split"]:
+        values = ["%s on %d" % (values_text([own["value"]], (), 40), own["nodes"]) for own in one["values"]]
+        rows.append(row(one["field"], "no majority", listing(values, 4), ""))
+    drift = (
+        Table(
+            "Provenance that differs from the majority",
+            [Column("field"), *columns("differs", "on", "majority", css="word long")],
+            rows,
+            "provenance",
+            _FIELDS,
+            titled=True,
+        )
+        if rows
+        else Text("No recorded provenance differs.", "")
+    )
+    numbers = [
+        row(
+            Cell(m["label"], m["condition"]),
+            human(m["median"], m["unit"]),
+            *("" if m["reason"] else _size_text(m[key], m) for key in ("spread", "finds", "bound")),
+            "%d" % m["nodes"],
+            notes=["not judged: " + m["reason"]] * bool(m["reason"]),
+        )
+        for m in kind["metrics"]
+    ]
+    table = Table(
+        "Headline numbers of %s" % kind["name"],
+        [Column("metric"), *columns("median", "spread", "finds", "at most", "nodes", css="")],
+        numbers,
+    )
+    return Group(
+        "section",
+        "What is usual: %s" % kind["name"],
+        [
+            drift,
+            *_families(kind),
+            *[Group("fold", plural(len(numbers), "headline number"), [table])] * bool(numbers),
+        ],
+    )
+
+
+def _reading(settings: Json) -> List[Any]:
+    rate, least = percent(settings["rate"]), percent(settings["least_effect"])
+    hidden = percent(most_hidden(settings["least_effect"]))
+    meaning = [(_badge(state), text.replace("%s", rate).replace("%h", hidden)) for state, text in _MEANING]
+    asked = (
+        ("Least effect", least),
+        ("Rate", rate),
+        ("Only", listing(settings["only"], 20) or "every headline number"),
+        ("Noise", settings["noise"] or "no file of earlier comparisons"),
+        ("Expected", "not stated" if settings["expected"] is None else plural(settings["expected"], "node")),
+    )
+    return [
+        Group("columns", "", [terms(meaning), terms((*_METHOD, *asked))]),
+        Text(
+            "z: how far a node is from the median of all others, in units of their spread. p is adjusted "
+            "over nodes "
+            "and metrics (rate %s). Finds: a lone deviation that 9 of 10 such nodes are called for. At most: "
+            "by how much a node that is not off may be worse. Least effect that matters: %s." % (rate, least),
+            only=TERMINAL,
+        ),
+    ]
+
+
+def _page(fleet: Json, most: int) -> Page:
+    known = plain_texts(fleet)
+    outcome, nodes, kinds = known["outcome"], known["nodes"], known["kinds"]
+    counts = [(_badge(state), number) for state, number in counts_of(known)]
+    parts = [
+        *[Text("--exclude=" + known["exclude"], "exclude", "Leave out:")] * bool(known["exclude"]),
+        *[Text(known["unknown"], "exclude", "Not fully known:")] * bool(known["unknown"]),
+        Counts(plural(len(nodes), "node"), counts),
+        *(_map(known, number) for number in range(len(kinds))),
+        _nodes("Off", [node for node in nodes if node["state"] == OFF], "off", most),
+        _nodes("Unusually fast", [n for n in nodes if n["fast"] or n["fast_families"]], "fast", most),
+        Group("section", "Between nodes", _between(known["between"], most), "between"),
+        Group("section", "Not, or not fully, known", _unknown(known, most), "unknown"),
+        *map(_usual, kinds),
+        Group("section", "How to read this", _reading(known["settings"]), "reading"),
+    ]
+    about = ["%s, %s" % (kind["name"], plural(kind["nodes"], "node")) for kind in kinds]
+    return Page(
+        "fleet",
+        "compare fleet",
+        about,
+        _question(known),
+        [outcome["sentence"]],
+        outcome["reasons"],
+        parts,
+        "gpusig.fleet %s. This file needs no network." % known["version"],
+        _badge(outcome["verdict"]),
+    )
+
+
+def _question(known: Json) -> str:
+    return "%s: which node is off?" % known["name"]
+
+
+def table(fleet: Json) -> str:
+    return terminal(_page(fleet, _NODES))
+
+
+def names(fleet: Json) -> str:
+    """The nodes that are off, one a line, for scripts."""
+    return "".join(plain(node["name"]) + "\n" for node in fleet["nodes"] if node["state"] == OFF)
+
+
+def option(fleet: Json) -> str:
+    """What Slurm is told: nothing where no node is off."""
+    return "--exclude=%s\n" % fleet["exclude"] if fleet["exclude"] else ""
+
+
+def render(fleet: Json) -> str:
+    """Raises template.MissingDependency where jinja2 is not installed."""
+    return html(
+        _page(fleet, _ON_PAGE), ("compare.css", "fleet.css"), "gpusig · " + _question(plain_texts(fleet))
+    )

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The four checks in their order as one answer, as JSON (schema/preflight.schema.json) and as text."""
+
+from __future__ import annotations
+
+from typing import Callable, Dict, List, Optional, Sequence
+
+from reports.judge.command_line import as_json
+from reports.records.jsonl import Json
+from reports.records.metrics import shortened
+from reports.judge.preflight import devices, speed, state, usage
+from reports.judge.preflight.node import Node, number_in
+from reports.judge.preflight.outcome import BAD, EXITS, HEALTHY, UNKNOWN, Check, of_all
+from reports.judge.preflight.reference import Reference
+from reports.records.quantity import human, percent
+
+SCHEMA, VERSION = "gpusig.preflight", "1.0.0"
+
+
+def _reference_json(reference: Optional[Reference]) -> Optional[Json]:
+    if reference is None:
+        return None
+    return {
+        "name": reference.name,
+        "runs": reference.runs,
+        "machine": reference.machine,
+        "hosts": reference.hosts[:64],
+        "device": reference.spec,
+        "notes": reference.notes,
+    }
+
+
+def _relative(row: speed.Row, logarithm: Optional[float]) -> Optional[float]:
+    return (
+        None if logarithm is None or row.expected is None else speed.relative(row.expected.better, logarithm)
+    )
+
+
+def _row_json(row: speed.Row) -> Json:
+    measured, expected = row.measured, row.expected
+    return {
+        "name": measured.name,
+        "device": measured.device,
+        "unit": measured.unit or (expected.unit if expected else ""),
+        "value": measured.value,
+        "low": measured.low,
+        "high": measured.high,
+        "tries": measured.tries,
+        "contended": measured.contended,
+        "reference": expected.value if expected else None,
+        "deviation": expected.deviation if expected else None,
+        "noise_from": expected.source if expected else None,
+        "worse": _relative(row, row.worse),
+        "allowed": _relative(row, row.allowed),
+        "outcome": row.outcome,
+        "reason": row.reason,
+    }
+
+
+def _check_json(check: Check) -> Json:
+    return {
+        "name": check.name,
+        "outcome": check.outcome,
+        "reason": check.reason,
+        "reasons": [{"outcome": r.outcome, "text": r.text} for r in check.reasons],
+        "notes": check.notes,
+    }
+
+
+def answer(node: Node, reference: Optional[Reference], factors: Sequence[str]) -> Json:
+    rows = speed.rows_of(node, reference)
+    checks = [
+        devices.check(node, reference),
+        usage.check(node, reference),
+        state.check(node, reference, factors),
+        speed.check(node, reference, rows),
+    ]
+    outcome = of_all(checks)
+    return shortened(
+        {
+            "schema": SCHEMA,
+            "version": VERSION,
+            "node": node.name,
+            "device": node.spec,
+            "simulated": node.simulated,
+            "elapsed_s": number_in(node.evidence, "elapsed_s"),
+            "reference": _reference_json(reference),
+            "outcome": outcome,
+            "exit": EXITS[outcome],
+            "checks": [_check_json(check) for check in checks],
+            "metrics": [_row_json(row) for row in rows],
+        }
+    )
+
+
+# ------------------------------------------------------------------ for people, and for scripts that take
+# lines
+
+
+def _metric_line(row: Json) -> str:
+    name = row["name"].rpartition("/")[2] + ("@" + row["device"] if row["of_another"] else "")
+    if row["value"] is None:
+        return "  %-34s %s" % (name[:34], (row["reason"] or "no value")[:42])
+    ratio = (
+        ""
+        if row["worse"] is None
+        else "%s of %s" % (("%+.1f %%" % (100 * row["worse"])), percent(row["allowed"]))
+    )
+    return "  %-34s %12s %18s %10s" % (name[:34], human(row["value"], row["unit"]), ratio, row["outcome"])
+
+
+def _table(found: Json) -> List[str]:
+    lines = []
+    for check in found["checks"]:
+        lines.append("%-10s %-8s %s" % (check["name"], check["outcome"], check["reason"]))
+        lines += ["%-10s %-8s %s" % ("", "note", note) for note in check["notes"]]
+    rows = [dict(row, of_another=row["device"] != found["device"]) for row in found["metrics"]]
+    if rows:
+        lines += ["", "  %-34s %12s %18s %10s" % ("number", "here", "worse of allowed", "outcome")]
+        lines += [_metric_line(row) for row in rows]
+    return lines
+
+
+def text(found: Json, quiet: bool = False, verbose: bool = False) -> str:
+    """A line a reason, each of which stands alone; one line where the node is healthy, none with `quiet`."""
+    start = "gpusig preflight: %s: " % found["node"]
+    reasons = [(r["outcome"], r["text"]) for check in found["checks"] for r in check["reasons"]]
+    lines = [start + said for outcome, said in reasons if outcome == BAD]
+    lines += [start + "unknown: " + said for outcome, said in reasons if outcome == UNKNOWN]
+    if found["simulated"]:
+        lines += [start + "simulated: nothing here is about a machine"] if not quiet else []
+    if found["outcome"] == HEALTHY and not quiet:
+        took = "" if found["elapsed_s"] is None else " (%.0f s)" % found["elapsed_s"]
+        lines.append(
+            "%shealthy: %s%s" % (start, "; ".join(check["reason"] for check in found["checks"]), took)
+        )
+    if not quiet and (verbose or found["reference"] is None):
+        lines += _table(found)
+    return "".join(line + "\n" for line in lines)
+
+
+FORMATS: Dict[str, Callable[..., str]] = {"text": text, "json": lambda found, **_: as_json(found)}

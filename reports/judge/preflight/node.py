@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What was found on the node: the evidence that suite/run/preflight.py collected, and the signature of the
+records it measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Dict, List, NamedTuple, Optional
+
+from reports.judge.compare import gpusig, provenance
+from reports.judge.compare.numbers import BadNumbers
+from reports.records.jsonl import BadRecord, Json, Reader, is_number, read_object
+from reports.signature.kind import kinds_of_devices
+from reports.signature.machine import main_devices
+from reports.judge.preflight.reference import links_of_node
+from reports.records.quantity import spell
+from reports.records.record_file import read
+from reports.signature.signature import MixedMachines, build
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One number of this node on one --device. Without a value: `reason`."""
+
+    name: str  # as in a signature of that device
+    device: str
+    value: Optional[float]
+    low: Optional[float] = None
+    high: Optional[float] = None
+    unit: str = ""
+    better: str = ""
+    key: str = ""  # of its case
+    tries: int = 1  # that were made
+    counted: int = 1  # of these; a contended one does not count where another is not
+    contended: bool = False
+    cause: str = ""
+    reason: str = ""
+    case: str = ""  # as of compare.numbers.Number
+
+    @property
+    def label(self) -> str:
+        return spell(self.name.rpartition("/")[2])
+
+
+class Failure(NamedTuple):
+    """Of cases of a program."""
+
+    program: str
+    device: str
+    reason: str
+
+    @property
+    def text(self) -> str:
+        return "%s on %s: %s" % self
+
+
+@dataclass
+class Node:
+    evidence: Json
+    devices: List[Json] = field(default_factory=list)  # of the main --device
+    links: Json = field(default_factory=dict)  # facts of topology/node
+    provenance: Dict[str, str] = field(default_factory=dict)
+    memory_bytes: float = 0.0  # of the host
+    measured: List[Measured] = field(default_factory=list)
+    failed: List[Failure] = field(default_factory=list)
+    kinds: List[str] = field(default_factory=list)  # of the devices
+    unreadable: str = ""  # why the records give no signature
+
+    @property
+    def name(self) -> str:
+        return str(self.evidence.get("node") or "unknown")
+
+    @property
+    def spec(self) -> str:
+        return str(self.evidence.get("device") or "")
+
+    @property
+    def simulated(self) -> bool:
+        return self.spec.partition(":")[0] == "sim"
+
+
+def number_in(source: Any, name: str) -> Optional[float]:
+    value = source.get(name) if isinstance(source, dict) else None
+    return float(value) if is_number(value) else None
+
+
+def _base(name: str) -> str:
+    return name.partition("@")[0]
+
+
+def _tries(records: Any) -> Dict[tuple, int]:
+    return {
+        (group.program, group.device, key): len(tries)
+        for group in records.groups.values()
+        for key, tries in group.tries.items()
+    }
+
+
+def _keys(records: Any) -> Dict[tuple, str]:
+    """The case of each headline number that was measured, whatever came out."""
+    found: Dict[tuple, str] = {}
+    for group in records.groups.values():
+        for primary in group.run.primary:
+            cases = [
+                case
+                for case in group.cases.values()
+                if all(case.axes.get(name) == value for name, value in primary.where.items())
+            ]
+            if len(cases) == 1:
+                found["%s/%s" % (group.program, primary.metric), group.device] = cases[0].key
+    return found
+
+
+def _measured(signature: Json, keys: Dict[tuple, str], tries: Dict[tuple, int]) -> List[Measured]:
+    found = []
+    for name, entry in signature["metrics"].items():
+        if entry.get("primary"):
+            key = str(entry.get("key") or "")
+            found.append(
+                Measured(
+                    _base(name),
+                    entry["device"],
+                    entry["value"],
+                    entry["ci_low"],
+                    entry["ci_high"],
+                    entry["unit"],
+                    entry["better"] or "",
+                    key,
+                    tries.get((entry["program"], entry["device"], key), 1),
+                    int(entry.get("tries", 1)),
+                    entry.get("grade") == "contended",
+                    case=gpusig.number_of(name, entry).case,
+                )
+            )
+    for entry in signature["primary_missing"]:
+        name = "%s/%s" % (entry["program"], entry["metric"])
+        key = keys.get((name, entry["device"]), "")
+        made = tries.get((entry["program"], entry["device"], key), 0)
+        found.append(
+            Measured(
+                name,
+                entry["device"],
+                None,
+                key=key,
+                tries=made,
+                counted=0,
+                contended="once" in entry,
+                cause=entry["cause"],
+                reason=str(entry["reason"]),
+            )
+        )
+    return found
+
+
+def _failed(signature: Json) -> List[Failure]:
+    return list(
+        dict.fromkeys(
+            Failure(e["program"], e["device"], e["reason"])
+            for e in signature["not_measured"]
+            if e["status"] == "failed"
+        )
+    )
+
+
+def _main(signature: Json, spec: str) -> Json:
+    """The same with the --device that was chosen as the main one, whichever has more cases."""
+    specs = {name.rpartition("[")[0] for name in signature["devices"]}
+    return dict(signature, device=spec if spec in specs else signature["device"])
+
+
+def of_records(path: Path, evidence: Json) -> Node:
+    """OSError where the records cannot be read; what they hold is judged, whatever it is."""
+    node, records = Node(evidence), read(path)
+    try:
+        signature = _main(build(records).json, node.spec)
+    except MixedMachines as why:
+        node.unreadable = str(why)
+        return node
+    node.devices, node.links = list(main_devices(signature).values()), links_of_node(signature)
+    node.kinds = kinds_of_devices(signature)
+    node.provenance = provenance.of_signature(signature, {})
+    node.memory_bytes = number_in(signature["provenance"]["fields"], "memory_bytes") or 0.0
+    node.measured, node.failed = _measured(signature, _keys(records), _tries(records)), _failed(signature)
+    return node
+
+
+_LISTS = ("backends", "pci", "holders", "largest", "programs", "left_out")
+
+
+def evidence_of(path: Path) -> Json:
+    """BadNumbers where the file is not what suite/run/preflight.py writes."""
+    try:
+        found = read_object(path)
+        reader = Reader(found, "evidence")
+        for name in _LISTS:
+            found[name] = (
+                [one.json for one in reader.objects(name)] if name != "left_out" else reader.items(name)
+            )
+        reader.text("node")
+        for name in ("host", "busy"):
+            found[name] = reader.object_or_empty(name).json
+        return found
+    except (OSError, BadRecord) as why:
+        raise BadNumbers(
+            "the evidence cannot be read: %s" % (getattr(why, "strerror", None) or why)
+        ) from None

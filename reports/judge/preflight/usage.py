@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Does something that was left behind use the node: memory of devices, memory of the host, its cores?
+
+Seen before anything of ours opened a device. A process of a user that has a device open is of a job that
+should have ended. Daemons that watch devices are left out by name; another process of root may be one of
+them, so it decides nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from reports.records.jsonl import Json
+from reports.judge.preflight.node import Node, number_in
+from reports.judge.preflight.outcome import Check
+from reports.judge.preflight.reference import Reference
+from reports.records.quantity import listing, percent, size
+
+NAME = "leftovers"
+_FREE_DEVICE = 0.95  # of what the reference could allocate on the device
+_HELD_DEVICE_BYTES, _HELD_DEVICE = 1 << 30, 0.05  # a driver that is idle holds less
+_FREE_HOST, _FREE_HOST_ALONE = 0.75, 0.5  # of the reference's free memory; of all memory
+_BUSY = 0.5  # of all cores
+
+
+def _process(one: Json) -> str:
+    return "process %d (%s)" % (number_in(one, "pid") or 0, str(one.get("name") or "?")[:32])
+
+
+def _holders(check: Check, node: Node) -> None:
+    of_users = [one for one in node.evidence["holders"] if number_in(one, "uid")]
+    of_root = [one for one in node.evidence["holders"] if not number_in(one, "uid")]
+    for found, say in ((of_users, check.bad), (of_root, check.unknown)):
+        named = ["%s has %s open" % (_process(one), one.get("device")) for one in found]
+        if named:
+            say(listing(named))
+
+
+def _device_memory(check: Check, node: Node, reference: Optional[Reference]) -> None:
+    for one in node.evidence["pci"]:
+        used, of = number_in(one, "memory_used_bytes"), number_in(one, "memory_bytes")
+        if used and of and used > max(_HELD_DEVICE_BYTES, _HELD_DEVICE * of):
+            check.bad(
+                "device memory in use before the job: %s of %s at %s"
+                % (size(used), size(of), one.get("address"))
+            )
+    for place, device in enumerate(node.devices):
+        free = number_in(device, "memory_bytes")
+        usual = reference.free_bytes.get(place) if reference else None
+        if device.get("backend") == "host" or free is None or not usual or free >= _FREE_DEVICE * usual:
+            continue
+        check.bad(
+            "device %d has %s of free memory, and %s in the reference" % (place, size(free), size(usual))
+        )
+
+
+def _host_memory(check: Check, node: Node, reference: Optional[Reference]) -> None:
+    host = node.evidence["host"]
+    available, of = number_in(host, "memory_available_bytes"), number_in(host, "memory_bytes")
+    if available is None or not of:
+        check.unknown("the host's free memory is not known")
+        return
+    usual = [device for device in (reference.devices if reference else []) if device.get("backend") == "host"]
+    least = (
+        _FREE_HOST * reference.free_bytes[0]
+        if reference and usual and 0 in reference.free_bytes
+        else _FREE_HOST_ALONE * of
+    )
+    if available >= least:
+        return
+    shared = number_in(host, "shared_memory_bytes") or 0.0
+    largest = [
+        "%s with %s" % (_process(one), size(number_in(one, "memory_bytes") or 0))
+        for one in node.evidence["largest"][:2]
+    ]
+    holding = (["%s in files of shared memory" % size(shared)] if shared > 0.1 * of else []) + largest
+    check.bad(
+        "%s of host memory free, at least %s expected: %s" % (size(available), size(least), listing(holding))
+    )
+
+
+def _cores(check: Check, node: Node) -> None:
+    share = number_in(node.evidence["busy"], "share")
+    if share is not None and share > _BUSY:
+        busiest = [
+            _process(one) for one in node.evidence["busy"].get("processes") or [] if isinstance(one, dict)
+        ]
+        check.unknown(
+            "others use %s of the host's cores%s"
+            % (percent(share), ": " + listing(busiest, 3) if busiest else "")
+        )
+
+
+def check(node: Node, reference: Optional[Reference]) -> Check:
+    found = Check(NAME, "nothing holds devices or memory")
+    if node.simulated:
+        found.note("the device is simulated: the host does not matter")
+        _device_memory(found, node, reference)
+        return found
+    _holders(found, node)
+    _device_memory(found, node, reference)
+    _host_memory(found, node, reference)
+    _cores(found, node)
+    if node.evidence.get("holders_unseen"):
+        found.note("not all processes could be looked at: only root can")
+    return found

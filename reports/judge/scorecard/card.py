@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A scorecard as JSON (schema/scorecard.schema.json), which table and page show: the time of the user's mix,
+what prices buy, who is best at what, and all it follows from."""
+
+from __future__ import annotations
+
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+from reports.records.jsonl import Json
+from reports.signature.machine import name_of, sentence_of
+from reports.records.metrics import shortened
+from reports.records.quantity import listing, spell
+from reports.judge.scorecard import metrics, price, rules, sentences, workload
+from reports.judge.scorecard.machines import CONFIDENCE, Held, Machine
+from reports.judge.scorecard.metrics import RATE, Row
+from reports.judge.scorecard.price import Prices
+from reports.judge.scorecard.questions import Vote, votes
+from reports.judge.scorecard.ranking import EQUAL, LEAST_EFFECT, OPEN, UNRANKED, Ratio
+from reports.judge.scorecard.workload import Line, Mix
+
+SCHEMA, VERSION = "gpusig.scorecard", "2.0.0"
+OK, NOTHING = 0, 3
+_FIELDS = (
+    "driver",
+    "firmware",
+    "library",
+    "kernel",
+    "clocks",
+    "power",
+    "ecc",
+    "partition",
+    "gpusig",
+    "setting",
+    "options",
+)
+
+
+class Question(NamedTuple):
+    """What the user asks besides the machines. `to_measure`: of a machine, the run that answers what it does
+    not."""
+
+    base: Optional[str] = None
+    mix: Optional[Mix] = None
+    mix_name: str = ""
+    prices: Optional[Prices] = None
+    price_name: str = ""
+    to_measure: Dict[str, str] = {}
+
+
+# ------------------------------------------------------------------ machines
+
+
+def _machine_json(machine: Machine) -> Json:
+    first = machine.runs[0]
+    stated = {f: v for f, v in sorted(first.provenance.items()) if f.partition(":")[0] in _FIELDS}
+    return {
+        "name": machine.name,
+        "device": name_of(machine.signatures[0]),
+        "what": sentence_of(machine.signatures[0]),
+        "kind": machine.kind,
+        "devices": machine.devices,
+        "simulated": machine.simulated,
+        "known": machine.known,
+        "versions": rules.versions(machine),
+        "run_spread": machine.run_spread["relative"] if machine.run_spread else None,
+        "runs": [{"name": run.name, "started": run.started} for run in machine.runs],
+        "left_out": list(machine.side.left_out),
+        "provenance": stated,
+    }
+
+
+# ------------------------------------------------------------------ numbers
+
+
+def _held_json(held: Held) -> Json:
+    return {"value": held.value, "low": held.low, "high": held.high, "runs": held.runs, "reason": held.reason}
+
+
+def _label(row: Row) -> str:
+    return (
+        row.number.label or spell(row.name.rpartition("/")[2].partition("{")[0].partition("@")[0]) or row.name
+    )
+
+
+def _row_json(row: Row, base: Optional[str], question: str) -> Json:
+    reference = metrics.reference_of(row, base)
+    ratios = {
+        name: None
+        if reference is None
+        else {"value": 1.0, "low": 1.0, "high": 1.0, "p": None}
+        if name == reference
+        else row.ratios[name, reference]._asdict()
+        for name in row.values
+    }
+    return {
+        "name": row.name,
+        "label": _label(row),
+        "question": question,
+        "group": row.number.group or "Others",
+        "condition": row.likeness.condition,
+        "unit": row.number.unit,
+        "better": row.number.better,
+        "reference": reference,
+        "machines": {name: _held_json(held) for name, held in row.values.items()},
+        "ratios": ratios,
+        "better_than": {
+            name: sorted(o for o in row.values if row.better.get((name, o))) for name in row.values
+        },
+        **row.rank._asdict(),
+        "not_compared": row.others,
+    }
+
+
+def _alone_json(alone: Sequence[Row], compared: Sequence[Row]) -> List[Json]:
+    """A number once, where no two machines can be compared in it."""
+    known, found = {row.name for row in compared}, {}
+    for row in alone:
+        if row.name in known:
+            continue
+        entry = found.setdefault(
+            row.name,
+            {
+                "name": row.name,
+                "label": _label(row),
+                "group": row.number.group or "Others",
+                "unit": row.number.unit,
+                "machines": {},
+            },
+        )
+        for name, held in row.values.items():
+            entry["machines"][name] = {"value": held.value, "condition": row.likeness.condition, "reason": ""}
+        for name, reason in row.others.items():
+            entry["machines"].setdefault(name, {"value": None, "condition": "", "reason": reason})
+    for entry in found.values():  # of what has a value, the reason is on the other's side
+        if sum(m["value"] is not None for m in entry["machines"].values()) > 1:
+            reasons = [r for row in alone if row.name == entry["name"] for r in row.others.values()]
+            entry["why"] = reasons[0]
+        else:
+            entry["why"] = "; ".join(
+                "%s: %s" % (n, m["reason"]) for n, m in sorted(entry["machines"].items()) if m["reason"]
+            )
+    return list(found.values())
+
+
+def _counts(voted: Sequence[Vote], names: Sequence[str]) -> Json:
+    """Of each machine in how many questions it is alone the best, among the best, behind, or not ranked."""
+    machines = {}
+    for name in names:
+        own = [row.rank for _, row in voted if name in row.values]
+        counted = {
+            "best": sum(rank.best == [name] for rank in own),
+            "shared": sum(name in rank.best and len(rank.best) > 1 for rank in own),
+            "behind": sum(name in rank.behind for rank in own),
+        }
+        machines[name] = {"questions": len(own), **counted, "unranked": len(own) - sum(counted.values())}
+    verdicts = [row.rank.verdict for _, row in voted]
+    return {
+        "questions": len(voted),
+        "equal": verdicts.count(EQUAL),
+        "open": verdicts.count(OPEN),
+        "unranked": verdicts.count(UNRANKED),
+        "machines": machines,
+    }
+
+
+# ------------------------------------------------------------------ mix and prices
+
+
+def _speed_json(speed: Ratio) -> Json:
+    return {"value": speed.value, "low": speed.low, "high": speed.high}
+
+
+def _line_json(line: Line) -> Json:
+    known = [name for name in sorted(line.times) if line.times[name].seconds is not None]
+    quickest = min(line.rank.best or known, key=lambda n: line.times[n].seconds or 0.0, default=None)
+    machines = {}
+    for name, time in line.times.items():
+        speed = None
+        if name in known:
+            speed = (
+                {"value": 1.0, "low": 1.0, "high": 1.0}
+                if name == quickest
+                else _speed_json(line.speeds[name, quickest])  # type: ignore[index]
+            )
+        machines[name] = {
+            "seconds": time.seconds,
+            "low": time.ends[0],
+            "high": time.ends[1],
+            "speed": speed,
+            "reason": time.reason,
+            "notes": list(time.notes),
+        }
+    return {
+        "text": line.text,
+        "machines": machines,
+        **line.rank._asdict(),
+        "reference": quickest,
+    }
+
+
+def _mix_json(question: Question) -> Optional[Json]:
+    mix = question.mix
+    if mix is None:
+        return None
+    return {
+        "file": question.mix_name,
+        "items": [_line_json(line) for line in mix.items],
+        "total": _line_json(mix.total),
+        "common": None if mix.common is None else _line_json(mix.common),
+        "common_items": mix.common_items,
+        "to_measure": question.to_measure,
+    }
+
+
+def _price_json(question: Question) -> Optional[Json]:
+    prices, mix = question.prices, question.mix
+    if prices is None:
+        return None
+    buys = price.bought(prices, mix, question.base)
+    machines = {}
+    for who, own in prices.machines.items():
+        time = workload.Time(None) if mix is None else mix.total.times[who]
+        found = buys.get(who)
+        machines[who] = {
+            "price": own.price,
+            "currency": own.currency,
+            "power": own.power,
+            "power_source": own.power_text,
+            "seconds": time.seconds,
+            "low": time.ends[0],
+            "high": time.ends[1],
+            "step_cost": price.step_cost(own, time),
+            "steps": price.steps(own, time),
+            "energy": price.energy(own, time),
+            "buys": found and {"of": found.of, "price": found.price, "speed": _speed_json(found.speed)},
+            "beaten_by": prices.beaten.get(who, []),
+        }
+    return {
+        "file": question.price_name,
+        "notes": prices.notes,
+        "criteria": prices.criteria,
+        "speed": "the main number of every question" if mix is None else "the mix",
+        "machines": machines,
+        "unbeaten": prices.best,
+    }
+
+
+def _notes(machines: Sequence[Machine]) -> List[str]:
+    found = []
+    seen: Dict[Tuple[str, str], str] = {}
+    for machine in sorted(machines, key=lambda m: m.name):
+        for run in machine.runs:
+            own = (run.identity, run.device)  # runs of models with the same seed have the same name
+            if run.identity and seen.get(own, machine.name) != machine.name:
+                found.append(
+                    "%s and %s have a run in common: they are one machine, measured once."
+                    % (seen[own], machine.name)
+                )
+            seen.setdefault(own, machine.name)
+    counts = {machine.devices for machine in machines}
+    if len(counts) > 1:
+        found.append(
+            "The machines were measured with different numbers of devices: %s."
+            % listing(["%s %d" % (m.name, m.devices) for m in sorted(machines, key=lambda m: m.name)], 8)
+        )
+    if len({m.kind == "host" for m in machines}) > 1:
+        found.append(
+            "CPU nodes and accelerators are mixed: what a CPU does to itself (links, starting work, overlap, "
+            "collectives among its parts) is compared among CPU nodes only."
+        )
+    return list(dict.fromkeys(found))
+
+
+def card(machines: Sequence[Machine], rows: Tuple[List[Row], List[Row]], question: Question) -> Json:
+    """Of rows that metrics.judge() judged."""
+    compared, alone = rows
+    voted = votes(compared)
+    asked = {id(vote.row): vote.question for vote in voted}
+    mix = _mix_json(question)
+    answered = mix is not None and any(item["verdict"] != workload.NONE for item in mix["items"])
+    found = {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "exit": OK if compared or answered else NOTHING,
+        "notes": _notes(machines),
+        "settings": {
+            "rate": RATE,
+            "confidence": CONFIDENCE,
+            "least_effect": LEAST_EFFECT,
+            "base": question.base,
+        },
+        "machines": [_machine_json(machine) for machine in machines],
+        "counts": _counts(voted, [m.name for m in machines]),
+        "metrics": [_row_json(row, question.base, asked.get(id(row), "")) for row in compared],
+        "not_compared": _alone_json(alone, compared),
+        "workload": mix,
+        "price": _price_json(question),
+        "rules": rules.check([machine for machine in machines if not machine.known]),
+        "statements": list(rules.STATEMENTS),
+    }
+    return shortened(dict(found, sentences=sentences.of(found, machines)))

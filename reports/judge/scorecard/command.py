@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""python -m reports scorecard MACHINE... [OPTION]...   which machine is better, at what, and for which
+work?"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Optional, Sequence
+
+from reports.judge.command_line import Parser, as_json, write_page
+from reports.judge.compare.numbers import BadNumbers
+from reports.records.jsonl import Json, clean
+from reports.judge.scorecard import known, machines, metrics, page, price, workload, workload_file
+from reports.judge.scorecard.card import Question, card
+from reports.judge.scorecard.questions import votes
+from reports.signature.signature_file import MALFORMED
+
+OK, BAD, USAGE = 0, 1, 2
+FORMATS: Dict[str, Callable[[Json], str]] = {"table": page.table, "json": as_json}
+_PAGE = "scorecard.html"
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = Parser("scorecard")
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--cwd", type=Path, default=Path.cwd())
+    parser.add_argument("--workload")
+    parser.add_argument("--price")
+    parser.add_argument("--base")
+    parser.add_argument("--format", choices=sorted(FORMATS), default="table")
+    parser.add_argument("--html")
+    given = parser.parse_intermixed_args(list(arguments))
+    if not given.names:
+        raise BadNumbers("scorecard needs a machine: ./gpusig scorecard A [B...]")
+    if "" in given.names:
+        raise BadNumbers("scorecard: an empty name is no machine")
+    return given
+
+
+def _base(given: argparse.Namespace, names: Sequence[str]) -> Optional[str]:
+    if given.base is not None and given.base not in names:
+        raise BadNumbers(
+            "scorecard: --base '%s' is none of the machines: %s" % (clean(given.base)[:60], ", ".join(names))
+        )
+    return given.base
+
+
+def _check(machine: machines.Machine) -> None:
+    """BadNumbers where a signature is not what its schema says, before it stands next to others."""
+    try:
+        rows = metrics.rows_of([machine])
+        card([machine], rows, Question())
+    except MALFORMED as why:
+        raise BadNumbers(
+            "scorecard: %s: signature.json is malformed: %s %s"
+            % (machine.name, type(why).__name__, clean(str(why))[:80])
+        ) from None
+
+
+def _machines(given: argparse.Namespace) -> List[machines.Machine]:
+    """A machine that is named alone stands next to the known ones of its sort."""
+    found = machines.read(given.cwd, given.names, known.read)
+    for machine in found:
+        _check(machine)
+    if len(found) > 1:
+        return found
+    others = known.of_its_sort(found[0])
+    if not others:
+        raise BadNumbers("scorecard needs two machines: no known one is of the sort of %s" % found[0].name)
+    return found + others
+
+
+def build(given: argparse.Namespace) -> Json:
+    items = (
+        None
+        if given.workload is None
+        else workload_file.read(given.cwd / given.workload, clean(given.workload))
+    )
+    found = _machines(given)
+    alone = found[0].name if len(given.names) == 1 else ""
+    base = _base(given, [machine.name for machine in found]) or alone or None
+    rows = metrics.rows_of(found, alone)
+    metrics.judge(rows[0])
+    mix = None if items is None else workload.mix_of(found, items)
+    prices = None
+    if given.price is not None:
+        asked = [vote.row for vote in votes(rows[0])]
+        prices = price.of(found, given.cwd / given.price, clean(given.price), asked, mix)
+    names = [Path(clean(path or "")).name for path in (given.workload, given.price)]
+    wanted = {} if mix is None or items is None else workload.wanted(found, items, mix)
+    return card(found, rows, Question(base, mix, names[0], prices, names[1], wanted))
+
+
+def main(arguments: List[str]) -> int:
+    try:
+        given: Any = parse(arguments)
+        if given.names == [machines.KNOWN]:
+            print(known.table(), end="")
+            return OK
+        found = build(given)
+    except BadNumbers as why:
+        print("gpusig: %s" % why, file=sys.stderr)
+        return USAGE
+    print(FORMATS[given.format](found), end="")
+    path = given.cwd / (given.html or _PAGE)
+    written = given.html == "" or write_page(path, lambda: page.render(found), "scorecard", "scorecard")
+    return found["exit"] if written else BAD

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How long a piece of work takes on a machine, from the curves of one run's signature. Nothing is measured.
+
+GEMMs, alone or with their communication, are predicted by advise; copies and messages are read from the
+measured curve of the fastest way, time linear between two sizes.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+from reports.judge import advise as advise_command
+from reports.judge.advise import AdviseError, NoAnswer
+from reports.advice.lines import device_of
+from reports.advice.machine import machine_of
+from reports.advice.measured import half_interval
+from reports.records.jsonl import Json, is_number
+from reports.records.quantity import plural
+from reports.judge.scorecard.machines import devices_of
+from reports.judge.scorecard.workload_file import FUSED, Item
+
+LEAST_GEMMS = 4  # of a type, before others are predicted from them
+MAX_RATE = 1.1  # of the fastest measured GEMM, for a predicted one
+MAX_EXTRAPOLATION = 64  # beyond the longest measured size, as in advise/advise.h
+# A normal error in the logarithm exceeds 1.96 / 0.6745 times its median in 5 % of cases.
+_OF_A_MEDIAN = 1.96 / 0.6745
+_BEYOND = "extrapolated: outside the shapes or sizes that were measured, so its error is not known"
+# Collective -> program, quantity, and the bytes a second per byte of the vector that it counts, among p
+# devices.
+_MESSAGES = {
+    "allreduce": ("collectives/device_allreduce", lambda p: 2 * (p - 1) / p),
+    "all-gather": ("collectives/device_allgather", lambda p: (p - 1) / p),
+    "reduce-scatter": ("collectives/device_reduce_scatter", lambda p: (p - 1) / p),
+    "all-to-all": ("collectives/device_all_to_all", lambda p: (p - 1) / p),
+}
+
+
+class Prediction(NamedTuple):
+    """`half`: of the 95 % interval, in the logarithm, without what another run would add; None where nobody
+    knows."""
+
+    seconds: float
+    half: Optional[float]
+    notes: Tuple[str, ...] = ()
+
+
+class Unanswered(ValueError):
+    """The signature lacks what the work needs; the text says what. `can_be_measured`: by a run that asks for
+    it."""
+
+    def __init__(self, text: str, can_be_measured: bool = True) -> None:
+        super().__init__(text)
+        self.can_be_measured = can_be_measured
+
+
+# ------------------------------------------------------------------ GEMMs
+
+
+def _measured_rates(signature: Json, kind: str) -> List[float]:
+    """Flop rates of all GEMMs of a type that advise learns from."""
+    lines = [line.split() for line in machine_of(signature).lines if line.startswith("gemm %s " % kind)]
+    return [2 * float(m) * float(n) * float(k) / float(seconds) for _, _, m, n, k, _, seconds in lines]
+
+
+def _check_gemm(signature: Json, item: Item, gemm_s: float) -> None:
+    """A model of one or two GEMMs, or one that is far from all of them, may predict anything."""
+    rates, (m, n, k) = _measured_rates(signature, item.what), item.sides
+    if len(rates) < LEAST_GEMMS:
+        raise Unanswered(
+            "only %s of %s measured, too few to predict others" % (plural(len(rates), "GEMM"), item.what)
+        )
+    if not 2.0 * m * n * k / gemm_s <= MAX_RATE * max(rates):
+        raise Unanswered("the prediction is outside what was measured, and faster than any GEMM there")
+
+
+def _gemm(signature: Json, path: Path, item: Item) -> Prediction:
+    m, n, k = item.sides
+    notes = []
+    if item.kind in FUSED:
+        question = SimpleNamespace(m=m, n=n, k=k, devices=item.devices, op=item.kind, kind=item.what)
+        answer = advise_command.answer(signature, question, path)
+        pick = answer["pick"]
+        if pick["measured_s"] is not None:
+            return Prediction(
+                pick["measured_s"],
+                math.log1p(half_interval(pick)),
+                ("measured in this run: %s by %s" % (pick["schedule"], pick["copy_method"]),),
+            )
+        seconds, extrapolated = pick["predicted_s"], answer["extrapolated"]
+        error, gemm_s = answer["expected_error"], answer["gemm_s"]
+        notes = ["the expected error is a lower limit: no schedules were measured"] * (
+            answer["expected_error_text"].startswith("at least")
+        )
+        if answer["needs"]:
+            programs = dict.fromkeys(entry["program"] for entry in answer["needs"])
+            notes.append("the schedule is not decided: that needs %s" % ", ".join(programs))
+    else:
+        seconds, extrapolated, error = advise_command.gemm_alone(signature, (m, n, k), item.what, path)
+        gemm_s = seconds
+    if not (0 < seconds < math.inf and 0 < gemm_s < math.inf and 0 <= error < math.inf):
+        raise Unanswered("a predicted time or an expected error out of range")
+    _check_gemm(signature, item, gemm_s)
+    if extrapolated:
+        notes.insert(0, _BEYOND)
+        return Prediction(seconds, None, tuple(notes))
+    return Prediction(seconds, _OF_A_MEDIAN * math.log1p(error), tuple(notes))
+
+
+# ------------------------------------------------------------------ curves
+
+
+def _half(point: Json) -> float:
+    value, low, high = point["value"], point.get("ci_low"), point.get("ci_high")
+    if not (is_number(low) and is_number(high) and 0 < low <= value <= high):
+        return 0.0
+    return max(math.log(value / low), math.log(high / value))
+
+
+def _points(curve: Json, bytes_per_byte: float) -> List[Tuple[float, float, float]]:
+    """(bytes, seconds, half of the interval) by rising size."""
+    return sorted(
+        (float(p["x"]), p["x"] * bytes_per_byte / p["value"], _half(p))
+        for p in curve["points"]
+        if is_number(p["x"]) and is_number(p["value"]) and p["x"] > 0 and p["value"] > 0
+    )
+
+
+def at_size(points: Sequence[Tuple[float, float, float]], size: float) -> Optional[Prediction]:
+    """Time at a size. Beyond the largest one its rate holds; a transfer below the smallest one takes as long
+    as that. Nobody knows the error of either."""
+    if not points or size > MAX_EXTRAPOLATION * points[-1][0]:
+        return None
+    if size > points[-1][0]:
+        return Prediction(points[-1][1] * size / points[-1][0], None, (_BEYOND,))
+    if size < points[0][0]:
+        return Prediction(points[0][1], None, (_BEYOND,))
+    if len(points) == 1:
+        return Prediction(points[0][1], points[0][2])
+    (x1, y1, h1), (x2, y2, h2) = next(
+        pair for pair in zip(points, points[1:]) if pair[0][0] <= size <= pair[1][0]
+    )
+    return Prediction(y1 + (y2 - y1) * (size - x1) / (x2 - x1), max(h1, h2))
+
+
+def _fastest(
+    found: Dict[str, List[Tuple[float, float, float]]], size: float, program: str, why: str
+) -> Prediction:
+    known = {way: at for way, points in found.items() for at in [at_size(points, size)] if at is not None}
+    if not known and found:
+        raise Unanswered(
+            "the largest size that %s measured is less than 1/%d of this" % (program, MAX_EXTRAPOLATION)
+        )
+    if not known:
+        raise Unanswered("%s has no value%s" % (program, why))
+    way = min(known, key=lambda name: (known[name].seconds, name))
+    return known[way]._replace(notes=("by %s" % way.replace("_", " "), *known[way].notes))
+
+
+def _curves(signature: Json, program: str, quantity: str) -> List[Json]:
+    section = signature["programs"].get(program)
+    return (
+        [c for c in section["curves"] if c["derived"] == quantity and c["variant"] and c["axis"] == "size"]
+        if section
+        else []
+    )
+
+
+def _copy(signature: Json, item: Item) -> Prediction:
+    program = "micro/copy_path"
+    found = {
+        c["variant"]: _points(c, 1.0)
+        for c in _curves(signature, program, "bandwidth")
+        if c["where"].get("direction") == item.what
+        and (c["variant"] == "engine" or c["variant"].startswith("kernel"))
+    }
+    return _fastest(
+        found, item.size, program, advise_command.why_missing(signature, program, "direction=" + item.what)
+    )
+
+
+def _message(signature: Json, item: Item) -> Prediction:
+    program, counted = _MESSAGES[item.what]
+    there = devices_of(signature)
+    if there != item.devices:
+        raise Unanswered(
+            "%s was measured among %d, not among %d devices" % (program, there, item.devices)
+            if there > 1
+            else "one device was measured alone"
+        )
+    found = {c["variant"]: _points(c, counted(there)) for c in _curves(signature, program, "bus_bandwidth")}
+    return _fastest(found, item.size, program, advise_command.why_missing(signature, program))
+
+
+def _has_type(signature: Json, kind: str) -> bool:
+    supported = device_of(signature).get("gemm_types")
+    return not isinstance(supported, list) or kind in supported
+
+
+def predict(signature: Json, path: Path, item: Item) -> Prediction:
+    """Of one of the item's `count`. Unanswered, with the reason."""
+    try:
+        if item.kind == "copy":
+            return _copy(signature, item)
+        return _message(signature, item) if item.kind == "message" else _gemm(signature, path, item)
+    except NoAnswer as why:
+        raise Unanswered(str(why), _has_type(signature, item.what)) from None
+    except AdviseError as why:
+        raise Unanswered(str(why), False) from None
+    except (LookupError, TypeError, AttributeError, ArithmeticError) as why:
+        raise Unanswered("the signature is malformed: %s" % str(why)[:80], False) from None

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The headline numbers in groups, in a fixed order of importance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Dict, List, Tuple
+
+from reports.records.jsonl import Json
+
+if TYPE_CHECKING:
+    from reports.signature.signature import Signature
+
+GROUPS: Dict[str, Tuple[str, ...]] = {
+    "Compute": ("gemm/efficiency", "gemm/sustained", "gemm/split"),
+    "Memory": ("micro/memory", "micro/latency"),
+    "Links": ("micro/copy_path", "micro/peer_matrix"),
+    "Starting work": ("micro/launch", "micro/priority", "micro/occupancy"),
+    "Overlap": (
+        "overlap/pair",
+        "micro/copy_contention",
+        "micro/contention",
+        "overlap/ficco",
+        "overlap/shaping",
+        "overlap/trigger",
+        "micro/reduce",
+        "overlap/out_of_core",
+    ),
+    "Collectives": (
+        "collectives/device_allreduce",
+        "collectives/device_allgather",
+        "collectives/device_reduce_scatter",
+        "collectives/device_all_to_all",
+        "collectives/allreduce",
+        "collectives/reduce_scatter",
+        "collectives/allgather",
+        "collectives/pairs",
+    ),
+}
+_OTHERS = "Others"
+_GROUP_OF = {program: title for title, programs in GROUPS.items() for program in programs}
+
+
+def group_of(name: str) -> str:
+    """Of a number of a signature, "PROGRAM/METRIC" with or without "@DEVICE"."""
+    return _GROUP_OF.get(name.partition("@")[0].rpartition("/")[0], _OTHERS)
+
+
+def grouped(signature: Signature) -> List[Tuple[str, List[Tuple[str, Json]]]]:
+    """Every headline number once: (group, [(name, entry)])."""
+    places = {
+        program: (title, place)
+        for title, programs in GROUPS.items()
+        for place, program in enumerate(programs)
+    }
+    found: Dict[str, List[Tuple[int, str, Json]]] = {title: [] for title in (*GROUPS, _OTHERS)}
+    for name, entry in signature.primary.items():
+        title, place = places.get(entry["program"], (_OTHERS, 0))
+        found[title].append((place, name, entry))
+    return [
+        (title, [(name, entry) for _, name, entry in sorted(rows, key=lambda r: r[0])])
+        for title, rows in found.items()
+        if rows
+    ]

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Of what kind a machine is: what has to be the same where runs are held against each other, in compare,
+fleet, preflight, export, and within a machine of a scorecard.
+
+A GPU is of a kind by its name and how many units it has, so that a part of one (MIG, an AMD partition) is
+another kind; a processor by its name and what tells apart those of one name; a simulated device by the name
+of its model, whatever keys a spec changes. Drivers, how many devices there are, and which, make no kind: they
+differ, and provenance says so.
+"""
+
+from __future__ import annotations
+
+from typing import List
+
+from reports.records.jsonl import Json, clean, is_number
+from reports.signature.machine import main_device, main_devices
+from reports.records.quantity import plural, spell
+
+HOST, SIM, GPU = "host", "sim", "gpu"
+UNKNOWN = "unknown"
+_LONGEST = 200  # characters
+
+
+def _processor(fields: Json) -> str:
+    """Its name, and what tells apart those of one name, which virtual machines give to several, and those of
+    numbers alone. Not what nodes of one kind may differ in, such as how many cores are online."""
+    also = (
+        ("cpu_family", "cpu_model") if fields.get("cpu_family") else ("cache_l2_Unified", "cache_l3_Unified")
+    )
+    named = ["%s %s" % (spell(name), fields[name]) for name in also if fields.get(name)]
+    return ", ".join([str(fields.get("cpu") or UNKNOWN)] + named)
+
+
+def _of_device(device: Json, fields: Json) -> str:
+    name, model, units = str(device.get("name") or UNKNOWN), device.get("model"), device.get("units")
+    if device.get("backend") == HOST:
+        return _processor(fields)
+    if isinstance(model, dict) and model.get("name"):
+        return "simulated device (%s)" % model["name"]
+    if device.get("backend") == SIM or not is_number(units) or units <= 0:
+        return name
+    return "%s, %s" % (name, plural(int(units), "unit"))
+
+
+def kinds_of_devices(signature: Json) -> List[str]:
+    """Of each device of the main --device, in its order."""
+    fields = signature["provenance"]["fields"]
+    return [clean(_of_device(device, fields))[:_LONGEST] for device in main_devices(signature).values()]
+
+
+def kind_of(signature: Json) -> str:
+    """In words; of several devices that differ, all. Equal texts are one kind."""
+    return " and ".join(dict.fromkeys(kinds_of_devices(signature))) or UNKNOWN
+
+
+def family_of(signature: Json) -> str:
+    """HOST, SIM or GPU."""
+    backend = str(main_device(signature).get("backend") or signature["device"].partition(":")[0])
+    return backend if backend in (HOST, SIM) else GPU

@@ -1,0 +1,361 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What this machine is, in one sentence; what to know first; and how far a run of it can be trusted."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import Dict, List
+
+from reports.records.causes import CONTENDED, FEW_SAMPLES, GRADES, NOISY, NOT_RUN, SOAK, UNAVAILABLE
+from reports.records.jsonl import Json, is_number
+from reports.records.quantity import listing, plural, size
+from reports.records.placement import in_words
+from reports.signature.signature import Signature, latest
+from reports.records.state import Item, items
+
+
+@dataclass(frozen=True)
+class Note:
+    """One skipped thing, or one warning: a headline and its reason."""
+
+    kind: str  # failed, invalid, skipped, warning
+    head: str
+    text: str = ""
+
+
+def _number(source: Json, *keys: str) -> float:
+    return next((float(source[k]) for k in keys if is_number(source.get(k)) and source[k] > 0), 0.0)
+
+
+def main_devices(signature: Json) -> Dict[str, Json]:
+    """Those of the main --device by name, in its order."""
+    return {
+        name: d for name, d in signature["devices"].items() if name.rpartition("[")[0] == signature["device"]
+    }
+
+
+def main_device(signature: Json) -> Json:
+    return next(iter(main_devices(signature).values()), {})
+
+
+def unknown_nominal(signature: Json) -> str:
+    """A sentence on the nominal rates that the device lacks; older records say nothing of them."""
+    nominal = main_device(signature).get("nominal")
+    why = nominal.get("unknown") if isinstance(nominal, dict) else None
+    return "Nominal rates are unknown: %s." % str(why)[:200] if why else ""
+
+
+def _processor(fields: Json) -> object:
+    """lscpu's name where it has one: what identifies a processor may be numbers."""
+    return fields.get("cpu_name") or fields.get("cpu")
+
+
+def name_of(signature: Json) -> str:
+    """The device's own name; a CPU's without the maker's ornaments."""
+    device, fields = main_device(signature), signature["provenance"]["fields"]
+    own = _processor(fields) if device.get("backend") == "host" else device.get("name")
+    name = str(own or device.get("name") or _processor(fields) or "Unknown machine")
+    return re.sub(r"\((R|TM|tm|r)\)", "", name).replace("  ", " ").strip()[:160]
+
+
+def sentence_of(signature: Json) -> str:
+    device, fields = main_device(signature), signature["provenance"]["fields"]
+    count = len(main_devices(signature))
+    parts: List[str] = []
+    if device:
+        units, slots, engines = (_number(device, k) for k in ("units", "slots_per_unit", "copy_engines"))
+        text = (
+            "%s measured as %s" % (plural(count, "device"), signature["device"])
+            if count > 1
+            else signature["device"]
+        )
+        if units:
+            text += ": %s" % plural(int(units), "unit") + (
+                " of %s" % plural(int(slots), "slot") if slots else ""
+            )
+        if engines:
+            text += ", %s" % plural(int(engines), "copy engine")
+        parts.append(text)
+        if device.get("arch"):
+            parts.append(str(device["arch"])[:40])
+        if device.get("driver") and device["driver"] != "Linux %s" % fields.get("kernel"):
+            parts.append("driver %s" % str(device["driver"])[:80])
+        caches = [
+            (text, _number(device, key))
+            for text, key in (
+                ("L1 %s a unit", "l1_bytes"),
+                ("L2 %s a unit", "l2_bytes"),
+                ("LLC %s", "llc_bytes"),
+            )
+        ]
+        known = [text % size(value) for text, value in caches if value]
+        if known:
+            parts.append(", ".join(known))
+    if signature["simulated"]:
+        return "; ".join(parts) + "; a model in virtual time."
+    cores = _number(fields, "cores_physical", "cores_online", "cores")
+    memory = _number(fields, "memory_bytes")
+    host = ", ".join(
+        t
+        for t in (plural(int(cores), "core") if cores else "", "%s memory" % size(memory) if memory else "")
+        if t
+    )
+    if device.get("backend") not in ("host", None) and _processor(fields):
+        host = "on %s (%s)" % (_processor(fields), host)
+    if host:
+        parts.append(host)
+    if fields.get("kernel"):
+        parts.append("Linux %s" % fields["kernel"])
+    if fields.get("virtual_machine") in (1, "true", "True", True):
+        parts.append("virtual machine")
+    return "; ".join(parts) + "." if parts else "Nothing is known about it: there is no run record."
+
+
+def state_of(signature: Json) -> List[Item]:
+    """Telemetry of the main device, the first of several, when its last program started."""
+    return items(main_device(signature))
+
+
+# ------------------------------------------------------------------ what to know first
+
+
+def graded(signature: Json, grade: str) -> List[str]:
+    """The values with this grade; a headline number is one of them under another name."""
+    return [name for name, m in signature["metrics"].items() if m.get("grade") == grade and not m["primary"]]
+
+
+def _program(metric: str) -> str:
+    return "/".join(metric.split("/")[:2])
+
+
+def _disturbed(signature: Json) -> List[Note]:
+    def flagged(flag: str) -> List[Json]:
+        return [e for e in signature["invalid"] if flag in e["flags"]]
+
+    notes = []
+    lost, kept = flagged(CONTENDED), graded(signature, CONTENDED)
+    if lost or kept:
+        programs = sorted({e["program"] for e in lost} | {_program(name) for name in kept})
+        text = "Something else used this machine while %s of %s were taken. " % (
+            plural(len(lost) + len(kept), "value"),
+            listing(programs),
+        )
+        found = (
+            ["%s kept, marked, because a second try agrees" % plural(len(kept), "is", "are")] if kept else []
+        )
+        if lost:
+            lack = "one" if kept else "a second try that agrees"
+            found.append("%s not used, for lack of %s" % (plural(len(lost), "is", "are"), lack))
+        notes.append(Note("warning", "Contended.", text + "; ".join(found) + ". Repeat on an idle machine."))
+    throttled = flagged("throttled")
+    if throttled:
+        text = "The device held its clock back while %s of %s were taken; they are not used."
+        programs = sorted({e["program"] for e in throttled})
+        notes.append(
+            Note("warning", "Throttled.", text % (plural(len(throttled), "value"), listing(programs)))
+        )
+    return notes
+
+
+def _moved(placements: List[Json]) -> Note:
+    text = (
+        "This machine's cores were in %s while it was measured, %s from core to core (in %s measurements of "
+        "a case). What several cores do together takes longer in some; a number that was tried in several "
+        "is of the place of most."
+    )
+    places = in_words([place["core_latency_s"] for place in placements])
+    tries = listing([str(place["tries"]) for place in placements])
+    return Note("warning", "Moved.", text % (plural(len(placements), "place"), places, tries))
+
+
+# Capabilities that only models have (device/dev_tracking.h), in words.
+_OF_NO_DEVICE = {
+    "memory_adds": "memory that adds",
+    "tracker": "a tracker",
+    "memory_control": "a memory controller that tells computing from communication",
+}
+
+
+def _simulated(signature: Json) -> Note:
+    text = "These numbers come from a model in virtual time and say nothing about a real machine."
+    named = [
+        d["capabilities"] for d in signature["devices"].values() if isinstance(d.get("capabilities"), list)
+    ]
+    unreal = [
+        words for name, words in _OF_NO_DEVICE.items() if any(name in capabilities for capabilities in named)
+    ]
+    if unreal:
+        text += " The model has hardware that no device has: %s." % listing(unreal)
+    if signature["unverified"]:
+        text += " The model has no data, so no result was verified."
+    return Note("failed", "Simulated: not a measurement.", text)
+
+
+def warnings(signature: Json) -> List[Note]:
+    notes: List[Note] = []
+    if signature["simulated"]:
+        notes.append(_simulated(signature))
+    notes += [Note("warning", finding["head"], finding["text"]) for finding in signature["findings"]]
+    notes += _disturbed(signature)
+    if len(signature["placements"]) > 1:
+        notes.append(_moved(signature["placements"]))
+    changed = signature["provenance"]["changed_between_runs"]
+    if changed:
+        notes.append(
+            Note(
+                "warning",
+                "Changed while measuring.",
+                "%s between the runs collected here: %s."
+                % ("This differs" if len(changed) == 1 else "These differ", listing(sorted(changed), 6)),
+            )
+        )
+    killed = [r["program"] for r in latest(signature["runs"]) if r["status"] in ("killed", "interrupted")]
+    if killed:
+        notes.append(
+            Note("warning", "Incomplete.", "%s did not finish." % listing(list(dict.fromkeys(killed))))
+        )
+    shares = str(main_device(signature).get("shares") or "")
+    if shares:
+        notes.append(Note("warning", "Shared.", "This device shares %s." % shares.rstrip(".")))
+    return notes
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How far a run can be trusted, in one sentence."""
+
+    doubtful: bool
+    text: str
+
+
+_MANY_INVALID = 0.1  # of all values
+_MANY_GRADED = 0.1  # of the headline numbers
+# Causes for which there is something to do, in words.
+SOAKED, TOO_FEW, DISTURBED, DID_NOT_RUN = "soaked", "too few samples", "noisy or contended", "did not run"
+_WORDS = {
+    SOAK: SOAKED,
+    FEW_SAMPLES: TOO_FEW,
+    NOISY: DISTURBED,
+    CONTENDED: DISTURBED,
+    NOT_RUN: DID_NOT_RUN,
+}
+
+
+def words_of(cause: str) -> str:
+    return _WORDS.get(cause, "invalid")
+
+
+def _grades_text(signature: Signature) -> str:
+    """ "5 noisy, 2 contended" of the headline numbers; empty where none is either."""
+    found = Counter(entry["grade"] for entry in signature.primary.values() if entry.get("grade"))
+    return ", ".join("%d %s" % (found[grade], grade) for grade in GRADES if found[grade])
+
+
+def _against(signature: Signature, causes: Counter) -> List[str]:
+    """What speaks against this run."""
+    valid, invalid, missing = len(signature.primary), len(signature.json["invalid"]), sum(causes.values())
+    values, grades = invalid + len(signature.json["metrics"]), _grades_text(signature)
+    count = sum(bool(entry.get("grade")) for entry in signature.primary.values())
+    found = []
+    if missing:
+        found.append(
+            "%d of %s valid (%s%s)"
+            % (
+                valid,
+                plural(valid + missing, "headline number is", "headline numbers are"),
+                ", ".join("%d %s" % (n, cause) for cause, n in causes.most_common()),
+                grades and "; of the others " + grades,
+            )
+        )
+    elif count > _MANY_GRADED * valid:
+        found.append(
+            "%d of %s (%s)"
+            % (
+                count,
+                plural(
+                    valid, "headline number is noisy or contended", "headline numbers are noisy or contended"
+                ),
+                grades,
+            )
+        )
+    if invalid > _MANY_INVALID * values:
+        found.append("%d of %d values are invalid" % (invalid, values))
+    return found
+
+
+def verdict(signature: Signature) -> Verdict:
+    """Doubtful where something failed, a headline number is missing that this machine supports, more than a
+    tenth of them are noisy or contended, or more than a tenth of all values are invalid. What is wrong with
+    the machine leaves them valid, but a baseline would hide it."""
+    causes = Counter(
+        words_of(e["cause"]) for e in signature.json["primary_missing"] if e["cause"] not in UNAVAILABLE
+    )
+    found, valid, grades = _against(signature, causes), len(signature.primary), _grades_text(signature)
+    if signature.failed:
+        return Verdict(
+            True,
+            "%s: do not use this run before that is understood%s."
+            % (
+                "%s crashed" % listing(signature.crashed)
+                if signature.crashed
+                else "Something failed or gave a wrong result",
+                "".join("; " + text for text in found),
+            ),
+        )
+    if causes[SOAKED]:
+        return Verdict(
+            True,
+            "This run is a soak: it looked for wrong results and found none. Its numbers count for nothing.",
+        )
+    if found:
+        advice = (["repeat it on an idle machine"] if causes[DISTURBED] or grades else []) + (
+            ["give it a larger --budget"] if causes[DID_NOT_RUN] or causes[TOO_FEW] else []
+        )
+        return Verdict(
+            True,
+            "Use this run with care, and do not keep it as a baseline: %s."
+            % "; ".join(filter(None, (" and ".join(found), " and ".join(advice)))),
+        )
+    if not valid:
+        return Verdict(False, "This run has no headline numbers: its programs or options left them out.")
+    faults = dict.fromkeys(finding["head"].rstrip(".").lower() for finding in signature.json["findings"])
+    if faults:
+        return Verdict(
+            False,
+            "The numbers of this run can be trusted, but as a baseline they would hide what is wrong with "
+            "the machine: %s." % listing(list(faults)),
+        )
+    return Verdict(
+        False,
+        "This run is good enough to keep as a baseline: %s valid, and nothing failed%s; a verdict on a later "
+        "change needs several such runs (--repeats 8)."
+        % (
+            plural(valid, "headline number is", "headline numbers are"),
+            grades and " (%s: mind their intervals)" % grades,
+        ),
+    )
+
+
+def counts(signature: Signature) -> str:
+    """ "214 cases ok, 2 skipped; 530 valid values, 3 invalid" """
+    total: Dict[str, int] = {"ok": 0, "failed": 0, "skipped": 0}
+    for section in signature.json["programs"].values():
+        for status, count in section["cases"].items():
+            total[status] += count
+    values = len(signature.json["metrics"])
+    parts = ["%s ok" % plural(total["ok"], "case")] + [
+        "%d %s" % (n, s) for s, n in total.items() if n and s != "ok"
+    ]
+    text = ", ".join(parts) + "; %s" % plural(values, "metric")
+    whole = len([e for e in signature.json["not_measured"] if e["key"] is None])
+    text += "; %s did not run" % plural(whole, "program") if whole else ""
+    invalid = len(signature.json["invalid"])
+    marked = [
+        "%d %s" % (len(names), grade)
+        for grade in GRADES
+        for names in [graded(signature.json, grade)]
+        if names
+    ]
+    return ", ".join([text] + marked + (["%s invalid" % plural(invalid, "value")] if invalid else []))

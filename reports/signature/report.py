@@ -1,0 +1,428 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The report: one HTML file that needs no network, no script and no other file."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections import Counter
+from typing import Any, Dict, List, Tuple
+
+from reports.signature import left_out, machine, tails
+from reports.signature.answers import TRUST, answers
+from reports.records.causes import CONTENDED, NOISY
+from reports.page.charts import draw_share
+from reports.records.csv_files import METRICS, TIMINGS
+from reports.signature.details import RECORDS, details_of
+from reports.page.glossary import Linker, words
+from reports.records.groups import grouped
+from reports.records.jsonl import Json
+from reports.records.quantity import (
+    half_width,
+    human,
+    human_interval,
+    number_and_unit,
+    percent,
+    plural,
+    spell,
+)
+from reports.signature.section import Bar, Bars, Figure, Panels, Section, Table
+from reports.signature.sections import method_of, spec_of
+from reports.signature.sections.node import fact_text
+from reports.signature.signature import Signature
+from reports.records.spread import differs_much, sentence_of, source_of, told, told_interval
+from reports.records.state import telemetry_of
+from reports.page.svg import markup
+from reports.page.template import hold, page_template, style_of
+
+_FILES = (
+    (METRICS, "every value, valid or not, with its interval and its flags"),
+    (TIMINGS, "the times of every variant"),
+    (RECORDS, "all samples, facts and mechanisms"),
+    ("signature.json", "what this machine is compared by"),
+)
+FOLDED, FEW = 12, 4  # rows of a table that are shown, the others folded; so few others are shown, too
+_DETAILS = 20  # rows of the tables at the end of a section
+_PROVENANCE = 4  # rows of a table of provenance
+_NOTES = 12  # of what is left out, before the others are folded
+_LONGEST = 1000  # characters of a text
+_FIGURES = 1  # of a section, the others folded
+_PANELS = 6  # charts of a figure, the others folded
+_LEAD = 200  # characters of what stands above the first chart, the rest behind it
+_NAME = 160  # characters of the name of a table or a chart
+
+
+def caption(text: str) -> str:
+    """A capital at the start, unless the first word is a formula."""
+    text = text.replace("median_s", "median time")
+    first = text.split(" ")[0].rstrip(":,")
+    return hold(text[:1].upper() + text[1:] if first.isalpha() else text)
+
+
+def first_sentence(text: str) -> str:
+    """Up to the first full stop or semicolon that is followed by a space."""
+    found = re.match(r".*?[.;](?= )", text)
+    return found.group().rstrip(".;") + "." if found else text
+
+
+def lead(text: str) -> Tuple[str, str]:
+    """The sentence that stands above the first chart, and the rest of a long one, which stands behind it."""
+    if len(text) <= _LEAD:
+        return text, ""
+    cut = max(text.rfind("; ", 0, _LEAD), text.rfind(". ", 0, _LEAD))
+    if cut < 0:
+        cut = min((i for i in (text.find("; "), text.find(". ")) if i >= 0), default=len(text))
+    rest = text[cut + 2 :]
+    return text[:cut] + ("." if cut < len(text) else ""), rest[:1].upper() + rest[1:]
+
+
+def anchor(section: Section) -> str:
+    return re.sub(
+        r"[^a-z0-9]+", "-", "%s %s" % (section.group.program.lower(), section.group.device.lower())
+    ).strip("-")
+
+
+# ------------------------------------------------------------------ rows
+
+
+def _grade(bar: Bar) -> Dict[str, Any]:
+    """ "noisy, ±18 %" under the name; a contended one is pale."""
+    width = half_width(bar.value, bar.low, bar.high, bar.unit)
+    return {
+        "grade": hold(", ".join(t for t in (bar.grade, width) if t)) if bar.grade else "",
+        "grade_reason": bar.grade_reason,
+        "faded": bar.grade == CONTENDED,
+    }
+
+
+def _bar(bar: Bar, virtual: bool) -> Dict[str, Any]:
+    if not told(bar.low, bar.high, bar.value, virtual):
+        bar = dataclasses.replace(bar, low=None, high=None)
+    number, unit = number_and_unit(bar.value, bar.unit)
+    row: Dict[str, Any] = {
+        "label": bar.label,
+        "words": "",
+        "anchor": "",
+        "condition": "",
+        "hint": bar.hint,
+        "number": number,
+        "unit": unit,
+        "why": bar.why_invalid,
+        "n": bar.n or "",
+        "graph": "",
+        "share": "",
+        **_grade(bar),
+        "interval": human_interval(bar.low, bar.high, bar.value, bar.unit),
+        "source": bar.source,
+    }
+    if bar.of and bar.of > 0:
+        of = bar.of
+        low, high = (None if v is None else v / of for v in (bar.low, bar.high))
+        row["graph"] = markup(draw_share(bar.value / of, low, high, bar.of_name))
+        row["share"] = percent(bar.value / of) if bar.of_name else ""
+    return row
+
+
+def _primary_bar(name: str, entry: Json, virtual: bool) -> Bar:
+    label = name[len(entry["program"]) + 1 :] if name.startswith(entry["program"] + "/") else name
+    arrow = {"lower": "\u00a0↓", "higher": "\u00a0↑"}.get(entry["better"], "")
+    full = entry["value"] / entry["share"] if entry["share"] else None
+    return Bar(
+        spell(label) + arrow,
+        entry["value"],
+        entry["unit"],
+        *told_interval(entry, virtual),
+        entry["n"],
+        full,
+        entry["bound_name"] or "",
+        "",
+        entry.get("grade", ""),
+        entry.get("grade_reason", ""),
+        caption(entry["formula"]),
+        _source(entry),
+    )
+
+
+def _source(entry: Json) -> str:
+    """Where the width of the interval comes from; with that of the median where it is another."""
+    said = [source_of(entry)]
+    if differs_much(entry):
+        own = human_interval(entry["ci_low"], entry["ci_high"], entry["value"], entry["unit"])
+        said.append("measured %s" % own)
+    return ", ".join(t for t in said if t)
+
+
+def _headline(signature: Signature) -> List[Dict[str, Any]]:
+    anchors = {(s.group.program, s.group.device): anchor(s) for s in signature.sections}
+    linked, groups, virtual = Linker(), [], signature.json["simulated"]
+    for title, rows in grouped(signature):
+        bars = []
+        for name, entry in rows:
+            bar = _primary_bar(name, entry, virtual)
+            bars.append(
+                dict(
+                    _bar(bar, virtual),
+                    condition=linked(entry["condition"][:_LONGEST]),
+                    words=linked.marks(bar.label),
+                    anchor=anchors.get((entry["program"], entry["device"]), ""),
+                )
+            )
+        groups.append({"title": title, "bars": bars})
+    return groups
+
+
+def _headline_note(signature: Signature) -> str:
+    """The bound that a full bar stands for, for each headline number that has one."""
+    bounds = Counter(
+        entry["bound_name"] or "its bound"
+        for entry in signature.primary.values()
+        if entry["share"] is not None
+    )
+    text = (
+        "A full bar is 100 %% of %s." % ", or of ".join(bounds)
+        if bounds
+        else "No reachable limit is known for these."
+    )
+    if bounds and sum(bounds.values()) < len(signature.primary):
+        text += " No bar: no limit is known that a device can reach."
+    text += (" " + machine.unknown_nominal(signature.json)).rstrip()
+    text += " ↑ more is better, ↓ less. "
+    virtual = signature.json["simulated"]
+    if any(told_interval(entry, virtual)[0] is not None for entry in signature.primary.values()):
+        text += sentence_of(signature.json["run_spread"])
+    elif virtual:
+        text += "Times of a model repeat: there are no intervals."
+    graded = {entry.get("grade") for entry in signature.primary.values()}
+    return text + "".join(" " + sentence for grade, sentence in _GRADES if grade in graded)
+
+
+_GRADES = (
+    (NOISY, "Noisy: the interval is wide, or of few samples; compare the interval, not the median."),
+    (CONTENDED, "Pale: other programs used the machine, and a second try gave about the same."),
+)
+
+
+# ------------------------------------------------------------------ sections
+
+
+_LOOKS = (
+    ("hollow", " Hollow points are invalid and are not used."),
+    (
+        "graded",
+        " Pale points are noisy or contended: what counts is their 95 % interval, the bar (cut at half and "
+        "twice "
+        "the value).",
+    ),
+)
+
+
+def _figure(figure: Figure, section: Section, linked: Linker) -> Dict[str, Any]:
+    drawn, title = _drawn(figure, section.group.run.simulated), section.title
+    name = "%s: %s" % (title, first_sentence(drawn["caption"] or drawn["heads"]))
+    return dict(drawn, caption=linked(drawn["caption"]), name=name[:_NAME])
+
+
+def _drawn(figure: Figure, virtual: bool) -> Dict[str, Any]:
+    if isinstance(figure, Panels):
+        charts = figure.drawn()
+        flagged = "".join(text for css, text in _LOOKS if any('"dot %s' % css in c for c in charts))
+        return {
+            "kind": "panels",
+            "charts": [markup(c) for c in charts],
+            "caption": caption(figure.caption + flagged),
+            "columns": "wide" if figure.wide else figure.columns,
+            "heads": "charts",
+        }
+    if isinstance(figure, Bars):
+        return {
+            "kind": "bars",
+            "bars": [_bar(b, virtual) for b in figure.rows],
+            "caption": caption(figure.caption),
+            "head": figure.head,
+            "heads": figure.head or "bars",
+            "graph_head": figure.graph_head if any(b.of for b in figure.rows) else "",
+        }
+    return {
+        "kind": "table",
+        "table": figure,
+        "caption": caption(figure.caption),
+        "heads": ", ".join(figure.heads),
+    }
+
+
+def _order(figures: List[Figure]) -> Tuple[List[Figure], int]:
+    """The figures, those on demand last, and how many are shown without unfolding; one alone is not worth
+    it."""
+    last = [f for f in figures if isinstance(f, Panels) and f.folded]
+    first = [f for f in figures if f not in last]
+    return first + last, len(first) if len(first) <= _FIGURES + 1 else _FIGURES
+
+
+def _section(section: Section, main: str) -> Dict[str, Any]:
+    run, (figures, unfolded) = (
+        section.group.run,
+        _order(spec_of(section.group.program).figures(section) + tails.figures(section)),
+    )
+    device, linked = section.group.device, Linker()
+    said, rest = lead(section.summary)
+    question, summary = linked(run.question[:_LONGEST]), linked(hold(said)[:_LONGEST])
+    shown = [_figure(f, section, linked) for f in figures]
+    notes = [
+        (term, linked(hold(text)[:_LONGEST]))
+        for term, text in (
+            ("More", rest),
+            ("Formula", run.formula),
+            ("Timed", run.timed),
+            ("Limits", run.limits),
+        )
+        if text
+    ]
+    return {
+        "title": section.title,
+        "anchor": anchor(section),
+        "program": section.group.program,
+        "device": "" if device in (main, "none") else device,
+        "question": question,
+        "summary": summary,
+        "in_short": first_sentence(hold(section.summary)),
+        "figures": shown,
+        "unfolded": unfolded,
+        "notes": notes,
+        "method": method_of(section.group.program),
+        "details": details_of(section, _DETAILS),
+    }
+
+
+# ------------------------------------------------------------------ provenance and page
+
+
+def _provenance(signature: Json) -> List[Table]:
+    origin = signature["provenance"]
+    fields = [[name.replace("_", " "), fact_text(name, value)] for name, value in origin["fields"].items()]
+    tables = [Table(["field", "found"], fields, "", 2)] if fields else []
+    if origin["environment"]:
+        tables.append(
+            Table(
+                ["variable", "value"],
+                [[k, str(v)] for k, v in origin["environment"].items()],
+                "Variables known to change results; only those that are set.",
+                2,
+            )
+        )
+    if origin["changed_between_runs"]:
+        rows = [
+            [name, " → ".join(fact_text(name, v) for v in values)]
+            for name, values in origin["changed_between_runs"].items()
+        ]
+        tables.append(Table(["changed between runs", "values"], rows, "", 2))
+    rows = []
+    for name, device in signature["devices"].items():
+        rows += [
+            [name, key.replace("_", " "), _device_text(key, value)]
+            for key, value in device.items()
+            if key not in ("spec", "state")
+        ]
+        rows += [
+            [name, spell(r.name), "%s: %s" % (r.text, r.reason) if r.reason else r.text]
+            for r in telemetry_of(device)
+        ]
+    if rows:
+        tables.append(Table(["device", "property", "value"], rows, "0 is unknown.", 3))
+    runs = [
+        [
+            r["program"],
+            r["device"],
+            r["started"] or "–",
+            r["status"],
+            human(r["elapsed_s"], "s"),
+            ", ".join("%d %s" % (n, s.replace("_", " ")) for s, n in r["cases"].items() if n),
+            " ".join(r["argv"]),
+        ]
+        for r in signature["runs"]
+    ]
+    if runs:
+        tables.append(Table(["program", "device", "started", "end", "took", "cases", "command"], runs, "", 7))
+    return tables
+
+
+def _device_text(key: str, value: Any) -> str:
+    if key == "model" and isinstance(value, dict):
+        return "%s, contents %s" % (value.get("name"), value.get("contents"))
+    if isinstance(value, list):
+        return ", ".join(str(v) for v in value)
+    return fact_text(key, value) or "–"
+
+
+def _bounded(value: Any) -> Any:
+    """With no text, except for drawings, longer than a reader could want."""
+    if type(value) is str:
+        return value if len(value) <= _LONGEST else value[:_LONGEST] + "…"
+    if isinstance(value, Table):
+        return dataclasses.replace(value, rows=_bounded(value.rows))
+    if isinstance(value, dict):
+        return {name: _bounded(inner) for name, inner in value.items()}
+    return type(value)(_bounded(inner) for inner in value) if type(value) in (list, tuple) else value
+
+
+def _kicker(json: Json) -> List[str]:
+    """The host, and when the run began."""
+    started = sorted(r["started"] for r in json["runs"] if r["started"])
+    return [
+        t
+        for t in (
+            str(json["provenance"]["fields"].get("hostname") or ""),
+            started[0].replace("T", " ")[:16] + " UTC" if started else "",
+        )
+        if t
+    ]
+
+
+def _context(signature: Signature) -> Dict[str, Any]:
+    json = signature.json
+    fields = json["provenance"]["fields"]
+    kicker = _kicker(json) + [machine.counts(signature)]
+    footer = "gpusig %s; %s. The same records give the same page." % (
+        fields.get("version") or "of unknown version",
+        plural(len(json["runs"]), "run"),
+    )
+    return {
+        "title": "gpusig: " + machine.name_of(json),
+        "kicker": kicker,
+        "files": _FILES,
+        "machine": {
+            "name": machine.name_of(json),
+            "sentence": hold(machine.sentence_of(json)),
+            "state": [(i.label, hold(i.text), i.hint) for i in machine.state_of(json)],
+        },
+        "banners": [
+            {"alarm": n.kind == "failed", "head": n.head, "text": n.text} for n in machine.warnings(json)
+        ],
+        "answers": [(question, hold(answer)) for question, answer in answers(signature)],
+        "trust": TRUST,
+        "verdict": machine.verdict(signature),
+        "headline": _headline(signature),
+        "headline_note": _headline_note(signature),
+        "skipped": left_out.skipped(json),
+        "most_notes": _NOTES,
+        "words": words(),
+        "sections": [_section(s, json["device"]) for s in signature.sections],
+        "folded": FOLDED,
+        "few": FEW,
+        "provenance_rows": _PROVENANCE,
+        "most_panels": _PANELS,
+        "provenance": _provenance(json),
+        "footer": footer,
+    }
+
+
+def render(signature: Signature) -> str:
+    """Raises MissingDependency where jinja2 is not installed."""
+    template = page_template("report.html")
+    style, style_hash = style_of("report.css", running=running_of(signature))
+    return template.render(_bounded(_context(signature)), style=style, style_hash=style_hash) + "\n"
+
+
+def running_of(signature: Signature) -> str:
+    """What stands on every printed page: the machine and the run."""
+    kicker = _kicker(signature.json)
+    return " · ".join(["gpusig", machine.name_of(signature.json)[:60], *kicker])

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One program on one device, as the signature holds it and the report shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Callable, List, Mapping, Optional, Sequence, Tuple, Union
+
+from reports.page.charts import LineChart, drawn_to_width
+from reports.records.curves import Curve
+from reports.records.jsonl import Json
+from reports.records.records import Case, Derived, Group
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something wrong with the machine that its owner should know first: "Slow pair.", "3 to 5 copies at a
+    quarter of ..."."""
+
+    head: str
+    text: str
+
+
+@dataclass
+class Section:
+    group: Group
+    curves: List[Curve]
+    title: str = ""
+    results: Json = field(default_factory=dict)
+    summary: str = ""
+    findings: List[Finding] = field(default_factory=list)
+    others: Mapping[str, Group] = field(default_factory=dict)  # every program on this device, by name
+
+    @property
+    def device(self) -> Mapping[str, object]:
+        return self.group.run.devices[0] if self.group.run.devices else {}
+
+    def capacity(self, key: str) -> float:
+        """A number of the device; 0 where it is unknown."""
+        value = self.device.get(key)
+        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0
+
+    def curves_of(self, *derived: str) -> List[Curve]:
+        return [c for c in self.curves if c.derived in derived]
+
+    def values(self, *names: str) -> List[Tuple[Case, Derived]]:
+        """Every value of these quantities, valid or not."""
+        return [
+            (c, d)
+            for c in self.group.cases.values()
+            for d in c.derived
+            if d.value is not None and (not names or d.name in names)
+        ]
+
+
+# ------------------------------------------------------------------ what the report draws
+
+
+@dataclass
+class Panels:
+    """Charts side by side; those that are drawn already are SVG."""
+
+    charts: Sequence[Union[LineChart, str]]
+    caption: str = ""
+    wide: bool = False
+    folded: bool = False  # on demand: what it shows is said elsewhere
+
+    @property
+    def columns(self) -> str:
+        """How many line charts stand side by side where that is known: drawings keep their own width."""
+        lines = not any(isinstance(c, str) for c in self.charts)
+        return {1: "one", 2: "two", 4: "two"}.get(len(self.charts), "") if lines else ""
+
+    def drawn(self) -> List[str]:
+        """As SVG; line charts share the width of the page."""
+        return [c if isinstance(c, str) else drawn_to_width(c, len(self.charts)) for c in self.charts]
+
+
+@dataclass
+class Bar:
+    label: str
+    value: float
+    unit: str
+    low: Optional[float] = None
+    high: Optional[float] = None
+    n: int = 0
+    of: Optional[float] = None  # the value of a full bar
+    of_name: str = ""
+    why_invalid: str = ""
+    grade: str = ""  # "noisy", "contended"
+    grade_reason: str = ""
+    hint: str = ""  # a tooltip: how the number was derived
+    source: str = ""  # where the width of the interval comes from
+
+
+@dataclass
+class Bars:
+    rows: List[Bar]
+    caption: str = ""
+    head: str = ""
+    graph_head: str = "of its limit"
+
+
+@dataclass
+class Table:
+    """Cells are ready text. The first `words` columns, and the last one if `prose`, are text; the others are
+    numbers."""
+
+    heads: Sequence[str]
+    rows: List[Sequence[str]]
+    caption: str = ""
+    words: int = 1
+    prose: bool = False
+
+
+Figure = Union[Panels, Bars, Table]
+
+
+@dataclass(frozen=True)
+class SectionSpec:
+    """How the section of one program is made: its results, a summary in a sentence, its figures."""
+
+    title: str
+    results: Callable[[Section], Json]
+    summary: Callable[[Section], str]
+    figures: Callable[[Section], List[Figure]]
+    findings: Callable[[Section], List[Finding]] = lambda section: []  # for the first screen
+    measured: bool = True  # False: a model or a simulation; its numbers are in its results and in no metric

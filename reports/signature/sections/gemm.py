@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""gemm/efficiency and gemm/split: how near to peak a GEMM comes, and what cutting it costs."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from typing import Dict, List, Optional, Tuple
+
+from reports.page.charts import LineChart, share_ranges
+from reports.records.curves import Curve, curves_of, fixed_text, varying, why_invalid
+from reports.records.jsonl import Json, is_number
+from reports.records.quantity import NOMINAL, digits, human, listing, percent, plural
+from reports.signature.section import Bars, Figure, Panels, Section, SectionSpec, Table
+from reports.signature.sections import generic
+
+_LOOPS = ("peak", "mma_peak", "wgmma_peak")  # what GEMMs are compared with
+PEAK = "measured peak"
+COLD = "gemm_cold"  # compared with the warm one alone
+_SHAPE = re.compile(r"([0-9]{1,9})x([0-9]{1,9})x([0-9]{1,9})\Z")
+
+Sides = Tuple[int, int, int]
+
+
+def sides_of(section: Section, key: str) -> Optional[Sides]:
+    """M, N and K of a case, from its facts or else from a shape written "MxNxK"."""
+    case = section.group.cases[key]
+    facts = [case.facts.get(name) for name in ("m", "n", "k")]
+    if all(is_number(f) for f in facts):
+        return int(facts[0]), int(facts[1]), int(facts[2])
+    match = _SHAPE.match(str(case.axes.get("shape", "")))
+    return (int(match.group(1)), int(match.group(2)), int(match.group(3))) if match else None
+
+
+def shape_text(section: Section, key: str) -> str:
+    sides, word = sides_of(section, key), str(section.group.cases[key].axes.get("shape", ""))
+    if sides is None:
+        return word or key
+    text = "%d×%d×%d" % sides
+    return text if word in ("n%d" % sides[0], text.replace("×", "x")) else "%s %s" % (word, text)
+
+
+# ------------------------------------------------------------------ efficiency
+
+
+def _rates(section: Section, valid_only: bool) -> List[Json]:
+    rows = []
+    for case, derived in section.values("flop_rate"):
+        if derived.variant in _LOOPS or derived.variant == COLD:
+            continue
+        why = why_invalid(case, derived)
+        if why and valid_only:
+            continue
+        share = _fraction(section, case.key, derived.variant)
+        kind = str(case.axes.get("type", "")) + (" fast" if derived.variant == "gemm_fast" else "")
+        rows.append(
+            {
+                "key": case.key,
+                "type": kind,
+                "shape": shape_text(section, case.key),
+                "variant": derived.variant,
+                "value": derived.value,
+                "why": why,
+                "of_nominal": derived.share if derived.bound_name == NOMINAL else None,
+                "of_peak": share,
+                "derived": derived,
+            }
+        )
+    return rows
+
+
+def _fraction(section: Section, key: str, variant: Optional[str]) -> Optional[float]:
+    return next(
+        (
+            d.value
+            for c, d in section.values("fraction_of_peak")
+            if c.key == key and d.variant in (variant, None)
+        ),
+        None,
+    )
+
+
+def efficiency_results(section: Section) -> Json:
+    rows = [{k: v for k, v in row.items() if k not in ("derived", "why")} for row in _rates(section, True)]
+    cold = [
+        {
+            "type": str(case.axes.get("type", "")),
+            "shape": shape_text(section, case.key),
+            "value": derived.value,
+        }
+        for case, derived in section.values("cold_time_ratio")
+        if not why_invalid(case, derived)
+    ]
+    return {
+        "rates": rows,
+        "cold_time_ratio": cold,
+        "formula": "flop_rate = flops / median_s; of_nominal = flop_rate / nominal rate; of_peak = "
+        "fraction_of_peak, formed round by round",
+    }
+
+
+def _shares(row: Json) -> str:
+    return "".join(
+        ", %s of %s" % (percent(row[key]), name)
+        for key, name in (("of_nominal", NOMINAL), ("of_peak", PEAK))
+        if row[key]
+    )
+
+
+def efficiency_summary(section: Section) -> str:
+    rates = section.results["rates"]
+    if not rates:
+        return generic.nothing(section)
+    parts = []
+    for kind in dict.fromkeys(r["type"] for r in rates):
+        own = [r for r in rates if r["type"] == kind]
+        best = max(own, key=lambda r: r["value"])
+        worst = min(own, key=lambda r: r["value"])
+        text = "%s: at best %s with %s%s" % (
+            kind or "all types",
+            human(best["value"], "flop/s"),
+            best["shape"],
+            _shares(best),
+        )
+        if worst is not best:
+            text += "; the slowest shape, %s, has %s of that rate" % (
+                worst["shape"],
+                percent(worst["value"] / best["value"]),
+            )
+        parts.append(text)
+    worst_cold = max(section.results["cold_time_ratio"], key=lambda r: r["value"], default=None)
+    if worst_cold:
+        parts.append(
+            "all with warm operands; with cold ones a GEMM takes up to %s times as long (%s %s)"
+            % (digits(worst_cold["value"]), worst_cold["type"], worst_cold["shape"])
+        )
+    return "; ".join(parts) + "."
+
+
+def efficiency_figures(section: Section) -> List[Figure]:
+    rows = _rates(section, False)
+    shown: List[Figure] = []
+    for kind in dict.fromkeys(r["type"] for r in rows):
+        own = [r for r in rows if r["type"] == kind]
+        best = max(r["value"] for r in own)
+        bars = []
+        for row in own:
+            bar = generic.bar_of(section, section.group.cases[row["key"]], row["derived"], row["shape"])
+            if not row["of_nominal"]:
+                bar.of, bar.of_name = (
+                    (row["value"] / row["of_peak"], PEAK) if row["of_peak"] else (best, "the best of these")
+                )
+            bars.append(bar)
+        caption = "%s: %s. A full bar is 100 %% of %s." % (
+            kind or "all types",
+            own[0]["derived"].formula or "flops / time",
+            bars[0].of_name,
+        )
+        shown.append(Bars(bars, caption, (kind + " " if kind else "") + "shape M×N×K"))
+    return _best_table(rows) + shown
+
+
+def _best_table(rows: List[Json]) -> List[Figure]:
+    """The fastest shape of every type, with what it is a share of."""
+    best: Dict[str, Json] = {}
+    for row in rows:
+        if not row["why"] and row["value"] > best.get(row["type"], {"value": 0.0})["value"]:
+            best[row["type"]] = row
+    cells = [
+        [kind, row["shape"], human(row["value"], "flop/s")]
+        + [percent(row[key]) if row[key] else "–" for key in ("of_nominal", "of_peak")]
+        for kind, row in best.items()
+    ]
+    heads = ["type", "fastest shape", "rate", "% of nominal", "% of measured peak"]
+    return [Table(heads, cells, "The fastest GEMM of each type.", 2)] if cells else []
+
+
+EFFICIENCY = SectionSpec(
+    "GEMM: how near to peak?", efficiency_results, efficiency_summary, efficiency_figures
+)
+
+
+# ------------------------------------------------------------------ split
+
+
+def _is_loss(curve: Curve) -> bool:
+    return "dil" in curve.derived.lower()
+
+
+def _is_model(curve: Curve) -> bool:
+    return "traffic" in curve.derived.lower() or "model" in curve.derived.lower()
+
+
+def _split_curves(section: Section) -> List[Curve]:
+    return [c for c in curves_of(section.group, by_variant=True) if _is_loss(c) or _is_model(c)]
+
+
+def split_results(section: Section) -> Json:
+    losses = []
+    for curve in _split_curves(section):
+        if _is_loss(curve) and curve.valid:
+            losses.append(
+                {
+                    "where": dict(curve.fixed),
+                    "cut": curve.axis,
+                    "key": curve.points[0].key,
+                    "pieces": [p.x for p in curve.valid],
+                    "dil": [p.value for p in curve.valid],
+                    "formula": curve.formula,
+                }
+            )
+    return {"dil": losses, "rule": _rule(section, losses)}
+
+
+def _rule(section: Section, losses: List[Json]) -> Json:
+    """K < 2M says that cutting rows costs less than cutting K; asked only well away from the border."""
+    asked = []
+    for rows in (e for e in losses if e["cut"] == "m"):
+        depth = next((e for e in losses if e["cut"] == "k" and e["where"] == rows["where"]), None)
+        sides = sides_of(section, rows["key"])
+        if depth is None or sides is None or sides[0] / 2 < sides[2] < 8 * sides[0]:
+            continue
+        common = [
+            (m, k)
+            for x, m in zip(rows["pieces"], rows["dil"])
+            for y, k in zip(depth["pieces"], depth["dil"])
+            if x == y
+        ]
+        if common:
+            m, k = common[-1]
+            asked.append(
+                {
+                    "where": rows["where"],
+                    "predicted": "m" if sides[2] < 2 * sides[0] else "k",
+                    "measured": "m" if m < k else "k",
+                }
+            )
+    return {
+        "formula": "cutting along M moves fewer bytes than along K iff K < 2M; asked where K <= M/2 or K >= "
+        "8M, at the "
+        "largest common number of pieces",
+        "asked": asked,
+        "right": sum(a["predicted"] == a["measured"] for a in asked),
+    }
+
+
+def split_summary(section: Section) -> str:
+    losses = section.results["dil"]
+    if not losses:
+        return generic.nothing(section)
+
+    def name(entry: Json) -> str:
+        return "%s cut along %s" % (
+            entry["where"].get("shape", fixed_text(entry["where"])),
+            entry["cut"].upper(),
+        )
+
+    worst = max(losses, key=lambda e: max(e["dil"]))
+    pieces = worst["pieces"][worst["dil"].index(max(worst["dil"]))]
+    text = "Cut into pieces, a GEMM takes up to %s times as long as in one piece (%s into %d)" % (
+        digits(max(worst["dil"])),
+        name(worst),
+        pieces,
+    )
+    medians = []
+    for cut in dict.fromkeys(e["cut"] for e in losses):
+        values = [v for e in losses if e["cut"] == cut for p, v in zip(e["pieces"], e["dil"]) if p == 8]
+        if values:
+            medians.append("%s times along %s" % (digits(statistics.median(values)), cut.upper()))
+    if medians:
+        text += "; with 8 pieces, the median is %s" % listing(medians)
+    rule = section.results["rule"]
+    if rule["asked"]:
+        text += "; the rule of thumb K < 2M picks the cheaper cut for %d of %s" % (
+            rule["right"],
+            plural(len(rule["asked"]), "shape"),
+        )
+    return text + "."
+
+
+def split_figures(section: Section) -> List[Figure]:
+    panels: Dict[str, List[Curve]] = {}
+    curves = _split_curves(section)
+    named = [n for n in varying(curves) if n != "shape"]
+    for curve in curves:
+        title = ", ".join(
+            t for t in (shape_text(section, curve.points[0].key), generic.place(curve.fixed, named)) if t
+        )
+        panels.setdefault(title, []).append(curve)
+    cuts = {cut: i for i, cut in enumerate(("m", "k", "n"))}
+    charts = []
+    for title, own in panels.items():
+        series = [
+            generic.series_of(
+                c,
+                c.axis.upper() + (" traffic" if _is_model(c) else ""),
+                cuts.get(c.axis, 3),
+                dashed=_is_model(c),
+                quiet=_is_model(c),
+            )
+            for c in own
+        ]
+        charts.append(
+            LineChart(title, "pieces", "", "", series, across=[(1.0, "")], y_name="time / time of the whole")
+        )
+    if not charts:
+        return generic.figures(section)
+    share_ranges(charts, zero=False)
+    caption = (
+        "DIL (decomposition inefficiency loss) = time of the pieces one after another / time of the whole, "
+        "by the "
+        "direction of the cut. Broken lines: the traffic model, bytes of the pieces / bytes of the whole on "
+        "a machine "
+        "without caches."
+    )
+    panels_shown = Panels(charts[: generic.MAX_PANELS], caption)
+    return [panels_shown] + _split_table(section, curves)
+
+
+def _split_table(section: Section, curves: List[Curve]) -> List[Figure]:
+    """One row for each cut: the loss and, in brackets, the prediction of the traffic model."""
+    losses, models = [c for c in curves if _is_loss(c)], [c for c in curves if _is_model(c)]
+    pieces = sorted({p.x for c in losses for p in c.points})[:8]
+    rows = []
+    for loss in losses:
+        model = next((m for m in models if (m.axis, m.fixed) == (loss.axis, loss.fixed)), None)
+        expected = {p.x: p.value for p in model.points} if model else {}
+        cells = {
+            p.x: (digits(p.value) if p.valid else "invalid")
+            + (" (%s)" % digits(expected[p.x]) if expected.get(p.x) else "")
+            for p in loss.points
+            if p.value is not None
+        }
+        rows.append(
+            [
+                generic.place(loss.fixed, [n for n in loss.fixed if n != "shape"]),
+                shape_text(section, loss.points[0].key),
+                loss.axis.upper(),
+            ]
+            + [cells.get(x, "–") for x in pieces]
+        )
+    heads = ["case", "shape M×N×K", "cut along"] + ["%d" % x for x in pieces]
+    caption = "DIL by the number of pieces; in brackets what the traffic model predicts."
+    return [Table(heads, rows[: generic.MAX_BARS], caption, 3)] if rows else []
+
+
+SPLIT = SectionSpec("GEMM: what does cutting cost?", split_results, split_summary, split_figures)

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""topology/node: the tree as nested boxes, how far apart processors are, the other facts as they were
+found."""
+
+from __future__ import annotations
+
+from typing import Dict, List
+
+from reports.signature import core_latency
+from reports.records.jsonl import Json, is_number
+from reports.signature.link_drawing import draw_links
+from reports.signature.links import between, findings_of, links_of, to_host
+from reports.records.quantity import axis_value, listing, plural, spell
+from reports.records.records import Derived
+from reports.signature.section import Figure, Finding, Panels, Section, SectionSpec, Table
+from reports.signature.sections import generic
+from reports.page.topology_drawing import draw_tree
+
+
+LONGEST = 400
+
+
+def _pairs(section: Section) -> core_latency.Pairs:
+    found: Dict[core_latency.Pair, Derived] = {}
+    for case in section.group.cases.values():
+        found.update(core_latency.pairs_of(case))
+    return found
+
+
+def results(section: Section) -> Json:
+    facts = {case.key: dict(case.facts) for case in section.group.cases.values() if case.facts}
+    pairs = _pairs(section)
+    return {"facts": facts, **({"core_latency": core_latency.results(pairs)} if pairs else {})}
+
+
+def _all(section: Section) -> Dict[str, object]:
+    return {name: value for facts in section.results["facts"].values() for name, value in facts.items()}
+
+
+def summary(section: Section) -> str:
+    facts = _all(section)
+    parts = []
+    for key, noun in (
+        ("packages", "package"),
+        ("numa_nodes", "NUMA node"),
+        ("cores", "core"),
+        ("hardware_threads", "hardware thread"),
+    ):
+        if is_number(facts.get(key)) and facts[key] > 0:
+            parts.append(plural(int(facts[key]), noun))
+    if is_number(facts.get("memory_bytes")):
+        parts.append(axis_value(facts["memory_bytes"], "byte") + " of memory")
+    devices = sum(name.startswith("device_") for name in facts)
+    if not parts and devices:
+        parts.append(plural(devices, "device"))
+    text = listing(parts, 6)
+    if not text:
+        return generic.nothing(section)
+    virtual = section.group.run.provenance.get("virtual_machine") in (1, "true", "True")
+    return ("The node has %s. %s" % (text, core_latency.sentence(_pairs(section), virtual))).strip()
+
+
+def fact_text(name: str, value: object) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "unknown", True: "yes", False: "no"}[value]
+    if not is_number(value):
+        text = str(value)
+        return text if len(text) <= LONGEST else text[:LONGEST] + "…"
+    return axis_value(value, "byte" if name.endswith("bytes") or name.startswith("cache_") else "")
+
+
+def _link_figures(facts: Dict[str, object]) -> List[Figure]:
+    """A drawing; and a row a device: its way to the host, and what joins it to each other one."""
+    found = links_of(facts)
+    tables: List[Figure] = []
+    devices = found.devices
+    nodes = {d: int(facts["numa_node_%d" % d]) for d in devices if is_number(facts.get("numa_node_%d" % d))}
+    drawn = draw_links(found, nodes)
+    if drawn:
+        caption = "The devices: above them the host's memory, below them the links from one to another."
+        tables.append(Panels([drawn], caption, wide=True))
+    if devices:
+        ways = {one: [between(found, one, other) for other in devices if other != one] for one in devices}
+        alike = len({way for own in ways.values() for way in own}) == 1
+        others = ["each other device"] if alike else [found.name(d) for d in devices if len(devices) > 1]
+        rows = [
+            [found.name(one), str(nodes.get(one, "–")), to_host(found, one)]
+            + (ways[one][:1] if alike else [*ways[one][:place], "–", *ways[one][place:]][: len(others)])
+            for place, one in enumerate(devices)
+        ]
+        heads = ["device", "NUMA node", "host", *others]
+        tables.append(
+            Table(
+                heads,
+                rows,
+                "Links of the devices, as the driver reports them. PCIe: generation and lanes; an idle "
+                "link below its maximum was read again during a copy.",
+                len(heads),
+            )
+        )
+    names = list(
+        dict.fromkeys(name for counts in found.errors.values() for name in counts if name != "unknown")
+    )
+    if names:
+        rows = [
+            [found.name(device)] + [counts.get(name, "–") for name in names]
+            for device, counts in sorted(found.errors.items())
+        ]
+        tables.append(
+            Table(
+                ["device"] + [spell(name) for name in names], rows, "Memory errors that the devices report."
+            )
+        )
+    return tables
+
+
+def findings(section: Section) -> List[Finding]:
+    return findings_of(_all(section))
+
+
+def figures(section: Section) -> List[Figure]:
+    shown: List[Figure] = []
+    facts = _all(section)
+    trees = [draw_tree(str(facts[name])) for name in facts if name == "tree"]
+    if any(trees):
+        shown.append(
+            Panels(
+                [t for t in trees if t],
+                "Parts of the machine within the part that holds them. Where many "
+                "are alike, one is drawn with their number.",
+                wide=True,
+            )
+        )
+    shown += core_latency.figures(_pairs(section), str(facts.get("core_latency_not_measured") or ""))
+    shown += _link_figures(facts)
+    if not shown and facts:
+        shown.append(
+            Table(
+                ["fact", "found"],
+                [[name.replace("_", " "), fact_text(name, v)] for name, v in facts.items()],
+                "",
+                2,
+            )
+        )
+    return shown or generic.figures(section)
+
+
+SPEC = SectionSpec("What this node looks like", results, summary, figures, findings)

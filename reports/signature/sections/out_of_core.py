@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""overlap/out_of_core: a GEMM with A and C in host memory; how much of the transfers does it hide?"""
+
+from __future__ import annotations
+
+from typing import Dict, Optional
+
+from reports.records.curves import why_invalid
+from reports.records.jsonl import Json
+from reports.records.quantity import digits, percent, plural
+from reports.records.records import Case
+from reports.signature.section import Section, SectionSpec
+from reports.signature.sections import generic
+
+
+def _valid(case: Case) -> Dict[str, float]:
+    return {d.name: d.value for d in case.derived if d.value is not None and not why_invalid(case, d)}
+
+
+def _case(case: Case) -> Optional[Json]:
+    found = _valid(case)
+    if "S" not in found:
+        return None
+    return {
+        "key": case.key,
+        "speedup": found["S"],
+        "ideal": found.get("S_ideal"),
+        "fraction_of_ideal": found.get("fraction_of_ideal"),
+    }
+
+
+def results(section: Section) -> Json:
+    return {"cases": [found for found in map(_case, section.group.cases.values()) if found]}
+
+
+def _where(found: Json) -> str:
+    words = dict(word.partition("=")[::2] for word in found["key"].split())
+    named = [words[name] for name in ("type", "shape") if name in words]
+    return ", ".join(named + ([plural(int(words["pieces"]), "piece")] if "pieces" in words else []))
+
+
+def summary(section: Section) -> str:
+    found = section.results["cases"]
+    if not found:
+        return generic.nothing(section)
+    best = max(found, key=lambda f: f["speedup"])
+    text = (
+        "With A and C in host memory and the transfers cut into pieces, a GEMM is at best %s times as fast "
+        "as after whole "
+        "transfers (%s)" % (digits(best["speedup"]), _where(best))
+    )
+    if best["ideal"] is not None:
+        text += "; the ideal is %s times" % digits(best["ideal"])
+    if best["fraction_of_ideal"] is not None:
+        text += (
+            ", of which it gains %s" % percent(best["fraction_of_ideal"])
+            if best["fraction_of_ideal"] >= 0
+            else ", and cutting costs more than it hides"
+        )
+    return text + "."
+
+
+SPEC = SectionSpec("Overlap: a GEMM out of core", results, summary, generic.figures)

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""signature.json: what of a signature is written. It is read as it stands there.
+
+Written are the headline numbers, the values of those quantities and of what advice and scorecards are made
+from, where the cliffs are, the curves of advice and scorecards, and results such as fits: less than 1 MB of a
+default run on eight devices.
+All other values are in metrics.csv, and facts, mechanisms and samples in the records.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Dict, List, Sequence, Set, Tuple
+
+from reports.records.cliffs import CLIFF
+from reports.records.jsonl import Json
+
+SCHEMA, VERSION, READS = "gpusig.signature", "3.4.0", 3
+# What code that trusts the types of a signature raises where they are others.
+MALFORMED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
+
+# What advice (advise_machine.py, advise_uncertainty.py) and scorecard/predictions.py read, as curves or as
+# values; and facts.
+_READ = {
+    "gemm/efficiency": ("flop_rate",),
+    "gemm/split": ("flop_rate",),
+    "micro/copy_contention": ("CIL",),
+    "micro/copy_path": ("bandwidth", "both_ways_time_ratio"),
+    "micro/launch": ("stream_hop_time", "time"),
+    "micro/memory": ("bandwidth",),
+    "micro/occupancy": ("flop_rate", "time"),
+    "micro/priority": ("wait_ratio",),
+    "overlap/shaping": ("normalised_time",),
+    "collectives/allreduce": ("bandwidth",),
+    "collectives/device_allgather": ("bus_bandwidth",),
+    "collectives/device_allreduce": ("bandwidth", "bus_bandwidth"),
+    "collectives/device_all_to_all": ("bus_bandwidth",),
+    "collectives/device_reduce_scatter": ("bus_bandwidth",),
+}
+_FACTS = {
+    "gemm/split": ("m", "n", "k"),
+    "collectives/allreduce": ("devices",),
+    "collectives/device_allreduce": ("devices",),
+}
+# Results with a row a case, or several, which only the page shows.
+_ON_THE_PAGE = {
+    "overlap/ficco": ("cases",),
+    "overlap/pair": ("pairs",),
+    "overlap/trigger": (
+        "exposed_tail",
+        "first_byte",
+        "library",
+        "of_ideal",
+        "remote",
+        "staging_cost",
+        "tiled",
+        "tracker_cost",
+    ),
+}
+_OF_PAIRS = ("micro/peer_matrix",)  # whose values grow with the square of the devices
+_OF_A_VALUE = ("value", "unit", "ci_low", "ci_high", "n", "better", "primary", "grade", "tries")
+_OF_A_POINT = ("x", "value", "ci_low", "ci_high")
+# So deep an entry has a line of its own, where it has not only numbers and words.
+_DEPTHS = {"programs": 4}
+
+
+def _text(value: Any, depth: int) -> str:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if not depth or not any(isinstance(each, (dict, list)) for each in inner):
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    entries = [_text(each, depth - 1) for each in inner]
+    if isinstance(value, dict):
+        return "{\n%s}" % ",\n".join(
+            "%s: %s" % (_text(name, 0), entry) for name, entry in zip(value, entries)
+        )
+    return "[\n%s]" % ",\n".join(entries)
+
+
+def text_of(signature: Json, headline_quantities: Set[Tuple[str, str]]) -> str:
+    """An entry or a row a line: two signatures differ in the lines that differ."""
+    content = _written(signature, headline_quantities)
+    return "{\n%s\n}\n" % ",\n".join(
+        '"%s": %s' % (key, _text(content[key], _DEPTHS.get(key, 1))) for key in sorted(content)
+    )
+
+
+def _some(entry: Json, names: Sequence[str]) -> Json:
+    return {name: entry[name] for name in names if name in entry}
+
+
+def _program(section: Json, quantities: Set[Tuple[str, str, str]]) -> Json:
+    """Without what belongs to single cases."""
+    name = section["program"]
+    results = {
+        key: value for key, value in section["results"].items() if key not in _ON_THE_PAGE.get(name, ())
+    }
+    if isinstance(results.get("advice"), dict):
+        results["advice"] = {key: value for key, value in results["advice"].items() if key != "table"}
+    curves = [
+        dict(curve, points=[_some(point, _OF_A_POINT) for point in curve["points"]])
+        for curve in section["curves"]
+        if curve["derived"] in _READ.get(name, ())
+    ]
+    facts = {key: _some(own, _FACTS[name]) for key, own in section["facts"].items()} if name in _FACTS else {}
+    formulas = {
+        quantity: formula
+        for quantity, formula in section["formulas"].items()
+        if (name, section["device"], quantity) in quantities
+    }
+    kept = {key: value for key, value in section.items() if key != "mechanism"}
+    return dict(kept, results=results, curves=curves, facts=facts, formulas=formulas)
+
+
+def _grouped(entries: List[Json], same: Sequence[str]) -> List[Json]:
+    """One entry for those that are alike: the first, how many there are, and where: the values of every axis
+    among them."""
+    groups: Dict[str, List[Json]] = {}
+    for entry in entries:
+        groups.setdefault(_text([entry[name] for name in same], 0), []).append(entry)
+    found = []
+    for alike in groups.values():
+        where: Dict[str, List[str]] = {}
+        for name, _, value in (
+            word.partition("=") for entry in alike for word in str(entry["key"] or "").split() if "=" in word
+        ):
+            values = where.setdefault(name, [])
+            if value not in values:
+                values.append(value)
+        found.append(dict(alike[0], count=len(alike), where=where))
+    return found
+
+
+def _written(signature: Json, headline_quantities: Set[Tuple[str, str]]) -> Json:
+    metrics = signature["metrics"]
+    others = {
+        name: entry
+        for name, entry in metrics.items()
+        if not entry["primary"]
+        and entry["program"] not in _OF_PAIRS
+        and (
+            (entry["program"], entry["quantity"]) in headline_quantities
+            or entry["quantity"] in _READ.get(entry["program"], ())
+            or entry["quantity"].endswith(CLIFF)
+        )
+    }
+    quantities = {(entry["program"], entry["device"], entry["quantity"]) for entry in others.values()}
+    return dict(
+        signature,
+        schema=SCHEMA,
+        version=VERSION,
+        metrics={
+            name: _some(entry, _OF_A_VALUE) if name in others else entry
+            for name, entry in sorted(metrics.items())
+            if entry["primary"] or name in others
+        },
+        programs={
+            name: _program(section, quantities) for name, section in sorted(signature["programs"].items())
+        },
+        runs=[
+            {name: value for name, value in run.items() if name != "argv"} for run in signature["runs"]
+        ],  # they have paths
+        not_measured=_grouped(signature["not_measured"], ("program", "device", "status", "cause", "reason")),
+        invalid=_grouped(signature["invalid"], ("program", "device", "flags", "cause")),
+    )

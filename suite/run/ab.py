@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`./gpusig ab 'A' 'B' --repeats N`: two settings that can be switched without a reboot, measured A B B A,
+then compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from suite.commands import reading
+from suite.run import command, repeats
+from suite.command_error import OK, CommandError
+from suite.run.run import Options, new_folder
+from suite.saying import say
+
+
+def settings(words: list[str], options: Options) -> dict[str, str]:
+    """The setting of each side; empty where a folder is resumed without them, which asks for them."""
+    if options.resume is not None and not words:
+        return {}
+    if len(words) != 2:
+        raise CommandError(
+            f"ab takes two settings, not {len(words)}: ./gpusig ab 'OMP_NUM_THREADS=1' 'taskset -c 0' "
+            f"--repeats 8"
+        )
+    if options.repeats is None and options.resume is None:
+        raise CommandError("ab needs --repeats N, the runs of each setting")
+    for word in words:
+        command.split_setting(word)
+        if not word.isprintable():
+            raise CommandError("a setting is one line of printable characters")
+    return dict(zip("AB", words))
+
+
+def folder_of(options: Options, cwd: Path) -> Path:
+    if options.resume is None:
+        return new_folder(options, cwd, "gpusig-ab")
+    if not repeats.holds(cwd / options.resume):
+        raise CommandError(f"--resume '{options.resume}' holds no runs of ab")
+    return cwd / options.resume
+
+
+def run(options: Options, chosen: dict[str, str], bin_dir: Path, sources: Path | None, cwd: Path) -> int:
+    folder = folder_of(options, cwd)
+    code = repeats.run(options, chosen, bin_dir, sources, folder)
+    if code != OK:
+        say("some runs failed, or gave nothing valid; the comparison has what there is")
+    return reading.command("compare", folder, ["A", "B", "--factor", "setting", "--html", "compare.html"])

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`./gpusig run --history DIR`: one run more in a folder of them, such as one a night, for ./gpusig compare.
+
+Each is a run of its own, in a folder named after the time at which it began, so that they are in order by
+name. Without --seed its seed is that time, too: no two nights have the same data.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import re
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+from suite.run import one_machine, report, resume
+from suite.command_error import BAD, CommandError
+from suite.run.folder import WHOLE, create, refuse_links
+from suite.run.run import Options, Run, decide, find
+from suite.saying import count, say
+
+_SIGNATURE = report.FILES[0]
+
+
+def run(options: Options, bin_dir: Path, sources: Path | None, history: Path) -> int:
+    """The exit code of the run; how it compares with the nights before is said."""
+    _refuse_run(history)
+    decided, chosen = decide(options, find(bin_dir, sources))
+    create(history)
+    if _others(history):
+        one_machine.refuse_in_history(history, decided.device, chosen)
+    night = create_night(history, datetime.now(timezone.utc))
+    refuse_links(night)
+    if options.seed is None:
+        decided = replace(decided, seed=seed_of(night))
+    code = Run(night, decided, resume.Lock(night), chosen, options.strict).go(None)
+    _compare(history, night)
+    return code
+
+
+def _refuse_run(history: Path) -> None:
+    for name in ("records.jsonl", "plan.json", WHOLE):
+        if os.path.lexists(history / name):
+            raise CommandError(
+                f"{history} is a run, or holds those of --repeats: --history takes another folder"
+            )
+
+
+def create_night(history: Path, now: datetime) -> Path:
+    """A new folder, such as 20261127T033000Z; another one of the same second has a number behind it."""
+    for number in itertools.count(1):
+        night = history / (f"{now:%Y%m%dT%H%M%SZ}" + (f"-{number}" if number > 1 else ""))
+        try:
+            night.mkdir()
+            return night
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise CommandError(f"cannot make the folder {night}: {error.strerror}", BAD) from error
+    raise AssertionError
+
+
+def seed_of(night: Path) -> int:
+    """The second, and in its last two digits which of the runs of that second."""
+    when, _, number = night.name.partition("-")
+    return int(re.sub("[^0-9]", "", when)) * 100 + int(number or 1) - 1
+
+
+def _others(history: Path, night: Path | None = None) -> list[Path]:
+    """The runs in it that have a signature, and may be read."""
+    found = []
+    with suppress(OSError):
+        for path in history.iterdir():
+            with suppress(OSError):
+                found += [path] * (path != night and (path / _SIGNATURE).is_file())
+    return found
+
+
+def _compare(history: Path, night: Path) -> None:
+    if not (night / _SIGNATURE).is_file():
+        return  # the run has said why
+    if not _others(history, night):
+        return say(f"{night.name} is the first run in {history}: later ones are compared with it")
+    asked = report.ask("compare", "--cwd", str(history), ".", night.name, "--html", "", "--format", "json")
+    try:
+        found = json.loads(asked.stdout)
+        before, sentence = found["before"]["runs"], found["outcome"]["sentence"]
+        say(f"{night.name} against {count(len(before), 'run')} before it: {sentence}")
+    except (ValueError, KeyError):
+        say(asked.stderr.strip().removeprefix("gpusig: ") or f"no comparison: exit {asked.returncode}")

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whether a run that is resumed is on the machine of its records, and one more of a history on that of the
+others, asked before anything is measured: records of two machines in one file are no run of either, and runs
+of two machines no history."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from pathlib import Path
+
+from suite.run import command, damaged, report
+from suite.command_error import BAD, OK, USAGE, CommandError
+from suite.run.programs import Program
+
+_ANSWER_LIMIT_S = 60  # a driver may take long to open many devices
+
+
+def refuse_another(records: Path, device: str, chosen: list[Program]) -> None:
+    """Refuse, too, where it cannot be told which machine this is; where nothing can be started, nothing is
+    measured either."""
+    if not records.is_file():
+        return
+    able = _able(device, chosen)
+    if not able:
+        return
+    here = _here(device, able)
+    if not here:
+        raise CommandError(
+            f"{records.parent}: no program says which machine this is, so that nothing is measured", BAD
+        )
+    code, words = _asked("one-machine", records, here)
+    if code != OK:
+        raise CommandError(f"{records.parent}: {words}", USAGE if code == USAGE else BAD)
+
+
+def refuse_in_history(history: Path, device: str, chosen: list[Program]) -> None:
+    """Refuse a run that compare would refuse among those of the history, where that can be told."""
+    here = _here(device, _able(device, chosen))
+    code, words = _asked("joins", history, here) if here else (OK, "")
+    if code == USAGE:
+        raise CommandError(f"{history}: {words}; --history takes another folder for this run")
+
+
+def _able(device: str, chosen: list[Program]) -> list[Program]:
+    able = [program for program in chosen if not command.lacks(program, device) and not program.error]
+    return sorted(able, key=lambda program: "mpi" in program.needs)  # starting ranks takes seconds
+
+
+def _here(device: str, able: list[Program]) -> bytes:
+    """A record of this machine; empty where no program gives one."""
+    return next(filter(None, (_run_record(program, device) for program in able)), b"")
+
+
+def _asked(question: str, there: Path, here: bytes) -> tuple[int, str]:
+    """What reports/ answers about this record and what is there, in its last words."""
+    with tempfile.NamedTemporaryFile(prefix="gpusig.") as file:
+        file.write(here)
+        file.flush()
+        done = report.ask(question, str(there), file.name)
+    words = (done.stderr.strip().splitlines() or ["reports/ failed"])[-1]
+    return done.returncode, words.removeprefix("gpusig: ")
+
+
+def gemm_types(program: Program, device: str) -> list[str]:
+    """Those that the device multiplies, as --type takes them."""
+    record = _run_record(program, device)
+    return damaged.parse(record)["device"][0]["gemm_types"] if record else []
+
+
+def _run_record(program: Program, device: str) -> bytes:
+    """Of a start without cases; empty where the program gives none that names a machine."""
+    with tempfile.TemporaryFile() as said:
+        try:
+            subprocess.run(
+                command.of_machine(program, device),
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.DEVNULL,
+                timeout=_ANSWER_LIMIT_S,
+                check=False,
+            )
+        except OSError:
+            return b""
+        except subprocess.TimeoutExpired:
+            raise CommandError(
+                f"{program.name} does not say within {_ANSWER_LIMIT_S} s which machine this is", BAD
+            ) from None
+        said.seek(0)
+        return next((line for _, line in damaged.lines(said) if _names_machine(line)), b"")
+
+
+def _names_machine(line: bytes) -> bool:
+    try:
+        row = damaged.parse(line)
+        return row["kind"] == "run" and bool(damaged.text(row["provenance"]["hostname"], "hostname"))
+    except (ValueError, KeyError, TypeError):
+        return False

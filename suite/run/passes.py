@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is measured when. A run goes over its programs several times:
+
+headline  the cases of headline numbers, of every program
+more      those of them that did not fit into a program's share, because its fixed costs (set-up, checks,
+          tuning) exceed that: as long as its other cases took
+again     second tries of those with too few samples, which are no value: as long as the first, because a case
+          takes up to five times its time for its least samples (bench/bench_sample.c)
+inputs    the other cases that ./gpusig advise reads, before those that nothing reads: a curve that it lacks
+          leaves its advice undecided
+again     headline numbers for the second time
+curves    the other cases, coarse ones first (bench/cases/case_list.h)
+again     headline numbers for the third time, those first that are contended, as they may be missing without
+more      what did not fit into a program's share, with the time that others left
+again     headline numbers for the fourth time; and others that are noisy or contended, for the second
+
+So the tries of a headline number are short processes of their own, over the whole time of a run: how much
+they differ is what another run would differ by. A headline case is tried TRIES times at most and another one
+twice, whatever came out, so that no number is repeated until it pleases.
+
+When the time of a pass is over, no program is started that was started before. What was not started for its
+curves then is part of the last "more".
+
+A soak looks for wrong results and not for numbers, so it has one kind of pass, "soak": every program in turn
+for some seconds, first the cases that were not measured yet, then those that were measured least often, until
+the time is over.
+
+With --headline there are headline numbers alone: "headline" over all programs, "more" for what did not fit,
+then "again" over all programs in the same order, up to TRIES tries of each. Numbers with too few samples have
+their second one before that, as above. Where the time is too short for a whole pass, contended numbers come
+first, which may be missing without, then those of fewest tries.
+
+Where starting the programs would cost too much of the time, headline, inputs and curves are one pass, first
+of the programs that advice reads; a program measures its headline cases first, and longer, anyway. What is
+simulated is not tried again: it comes out the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Callable, Iterator
+
+from suite.run.plan import HEADLINE_MIN_S, MIN_S, Budget
+from suite.run.programs import Program
+from suite.run.records import CaseStatus, ProgramStatus, RecordFile
+
+# What advice reads (reports/advice/machine.py), and the words of the cases that it reads first; () is all.
+INPUTS: dict[str, tuple[str, ...]] = {
+    "micro/copy_contention": ("direction=exchange",),
+    "micro/copy_path": (),
+    "gemm/split": (),
+    "gemm/efficiency": (),
+    "micro/memory": (),
+    "micro/launch": (),
+    "collectives/device_allreduce": (),
+}
+_INPUTS_UNTIL = 2 / 3  # of the time for curves
+_HEADLINE_UNTIL, _CURVES_UNTIL = 0.12, 0.7  # shares of the whole time
+_ALONE = 0.1  # of each try without curves; starting programs and their least samples take the rest
+_MAX_STARTING = 0.15  # a share of the whole time
+_MIN_FOR_TWO_PASSES_S = 2 * MIN_S  # a program
+_RESERVE = 1.2  # second tries take a little longer than the first
+_LONGER = 3.0  # a second try of a value takes at most so many times the first
+TRIES = 4  # of a headline case at most, and of another one 2
+_MORE_AT_MOST = 4
+_SOAK_S = 10.0  # a program in a pass
+
+
+@dataclass(frozen=True)
+class Start:
+    """One start of a program."""
+
+    program: Program
+    weight: float  # its part of the time, among the others of a pass
+    headline: bool = False  # only its headline cases
+    cases: tuple[str, ...] = ()  # only these, though they are done; empty: all that are not done
+    max_s: float = float("inf")
+    fixed_s: float | None = None  # its time, whatever the others left
+
+
+@dataclass(frozen=True)
+class Pass:
+    name: str
+    starts: list[Start]
+    until: float  # the moment when it should have ended; later no program is started again
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What decides about the passes of a run."""
+
+    budget: Budget
+    is_virtual: bool
+    keys_of: Callable[[Program], list[str]]  # of all cases of a program
+
+
+def passes(
+    todo: list[Program],
+    records: RecordFile,
+    now: Callable[[], float],
+    c: Conditions,
+    gave_up: Callable[[Program], bool],
+) -> Iterator[Pass]:
+    """The passes, each made when its turn comes: it depends on what was measured. `gave_up`: the program
+    failed or cannot run."""
+    end = c.budget.at(1.0)
+    if _affords_two(c, len(todo)):
+        heads = [Start(p, float(len(p.primary)), headline=True) for p in todo if p.primary]
+        yield Pass("headline", heads, c.budget.at(_HEADLINE_UNTIL))
+        yield from _more(heads, records, now, end, c, gave_up)
+        yield from _again(todo, records, now, c, gave_up, _TOO_FEW)
+    curves_until = end if c.is_virtual else _curves_until(todo, records, now(), c)
+    going = [p for p in todo if not gave_up(p) and not records.of(p.name).finished]
+    first = [p for name in INPUTS for p in going if p.name == name]
+    if _affords_two(c, len(todo)) and len(first) < len(going):
+        inputs = [s for p in first for s in _input(p, records.of(p.name), c.keys_of)]
+        if inputs:
+            yield Pass("inputs", inputs, now() + _INPUTS_UNTIL * (curves_until - now()))
+            if not c.is_virtual:
+                yield from _again(todo, records, now, c, gave_up, _HEADLINE)
+        going = [p for p in going if not gave_up(p) and not records.of(p.name).finished]
+    curves = [Start(p, p.share) for p in sorted(going, key=lambda p: p.name not in INPUTS)]
+    yield Pass("curves", curves, curves_until)
+    rest = [Start(p, 0.0) for p in todo]
+    if not c.is_virtual:
+        yield from _again(todo, records, now, c, gave_up, _HEADLINE)
+    yield from _more(rest, records, now, curves_until, c, gave_up)
+    if not c.is_virtual:
+        yield from _again(todo, records, now, c, gave_up, _OTHER)
+        yield from _more(rest, records, now, end, c, gave_up)
+
+
+def _input(
+    program: Program, status: ProgramStatus, keys_of: Callable[[Program], list[str]]
+) -> Iterator[Start]:
+    words = INPUTS[program.name]
+    if not words:
+        yield Start(program, program.share)
+        return
+    keys = [key for key in keys_of(program) if set(words) <= set(key.split()) and key not in status.done]
+    if keys:
+        yield Start(program, program.share, cases=tuple(keys))
+
+
+def headline(
+    todo: list[Program],
+    records: RecordFile,
+    now: Callable[[], float],
+    c: Conditions,
+    gave_up: Callable[[Program], bool],
+) -> Iterator[Pass]:
+    """As passes(). The time of a program does not depend on its place among the others, or what another order
+    gives would be another measurement."""
+    share_s = (1.0 if c.is_virtual else _ALONE) * c.budget.total_s / sum(len(p.primary) or 1 for p in todo)
+    heads = [
+        Start(
+            p,
+            1.0,
+            headline=True,
+            fixed_s=c.budget.opening_s + max(HEADLINE_MIN_S, share_s * len(p.primary)),
+        )
+        for p in todo
+    ]
+    end = c.budget.at(1.0)
+    yield Pass("headline", heads, end)
+    yield from _more(heads, records, now, end, c, gave_up)
+    yield from _again(todo, records, now, c, gave_up, _TOO_FEW)
+    for _ in range(0 if c.is_virtual else 2 * TRIES):  # what did not fit into a pass is a pass of its own
+        chosen = second_tries(todo, records, end - now(), c.budget.opening_s, gave_up)
+        cases = _of_fewest_tries(chosen, records)
+        if not cases:
+            break
+        again = [replace(s, headline=False, cases=cases.get(s.program.name, ())) for s in heads]
+        yield Pass("again", [s for s in again if s.cases], end)
+
+
+def _of_fewest_tries(chosen: list[Start], records: RecordFile) -> dict[str, tuple[str, ...]]:
+    """By program, so that no case has two tries more than another."""
+    tries = {
+        (s.program.name, key): records.of(s.program.name).cases[key].tries for s in chosen for key in s.cases
+    }
+    fewest = min(tries.values(), default=0)
+    return {
+        s.program.name: tuple(key for key in s.cases if tries[s.program.name, key] == fewest) for s in chosen
+    }
+
+
+def soak(
+    todo: list[Program],
+    records: RecordFile,
+    now: Callable[[], float],
+    c: Conditions,
+    gave_up: Callable[[Program], bool],
+) -> Iterator[Pass]:
+    """As passes(). Every program is started once at least, and not again when it measured nothing."""
+    end, going = c.budget.at(1.0), todo
+    while going and (going is todo or now() < end):
+        pass_s, left_s = _SOAK_S * len(going), end - now()
+        until = end if left_s < 1.5 * pass_s else end - left_s + pass_s
+        before = {p.name: records.of(p.name).measured for p in going}
+        yield Pass("soak", [_soaking(p, records.of(p.name)) for p in going], until)
+        going = [p for p in going if not gave_up(p) and records.of(p.name).measured > before[p.name]]
+
+
+def _soaking(program: Program, status: ProgramStatus) -> Start:
+    if status.end is None or status.out_of_budget:
+        return Start(program, program.share)
+    kept = {key: case.measured for key, case in status.cases.items() if case.status != "skipped"}
+    return Start(
+        program, program.share, cases=tuple(key for key, count in kept.items() if count == min(kept.values()))
+    )
+
+
+def _affords_two(c: Conditions, programs: int) -> bool:
+    enough = c.budget.total_s >= _MIN_FOR_TWO_PASSES_S * programs
+    return enough and c.budget.opening_s * programs <= _MAX_STARTING * c.budget.total_s
+
+
+def _curves_until(todo: list[Program], records: RecordFile, now_s: float, c: Conditions) -> float:
+    """At half of what the headline left, where that took long; earlier where headline numbers need
+    more for their other tries, but not before a quarter."""
+    end = c.budget.at(1.0)
+    left_s = end - now_s
+    waiting = [t.took_s for p in todo for t in _candidates(p, records.of(p.name)) if t.urgency <= _HEADLINE]
+    until = min(
+        max(c.budget.at(_CURVES_UNTIL), end - left_s / 2.0), end - _RESERVE * (TRIES - 2) * sum(waiting)
+    )
+    return max(until, end - 0.75 * left_s)
+
+
+def _more(
+    starts: list[Start],
+    records: RecordFile,
+    now: Callable[[], float],
+    until: float,
+    c: Conditions,
+    gave_up: Callable[[Program], bool],
+) -> Iterator[Pass]:
+    """Those of `starts` again whose cases did not fit."""
+    for _ in range(_MORE_AT_MOST):
+        left = [s for s in starts if not gave_up(s.program) and _cases_left(s, records.of(s.program.name))]
+        if not left or until - now() <= sum(MIN_S for s in left if s.fixed_s is None):
+            return
+        yield Pass("more", [_for_the_rest(s, records.of(s.program.name), c) for s in left], until)
+
+
+def _cases_left(start: Start, status: ProgramStatus) -> int:
+    return status.out_of_budget if start.headline else status.left
+
+
+def _for_the_rest(start: Start, status: ProgramStatus, c: Conditions) -> Start:
+    if start.fixed_s is not None:
+        return start
+    left = _cases_left(start, status)
+    if c.is_virtual or not start.headline:
+        return replace(start, weight=float(left))
+    needed_s = max(MIN_S, left * status.cases_s / max(1, status.measured))
+    return replace(start, weight=needed_s, max_s=needed_s + c.budget.opening_s)
+
+
+def _again(
+    todo: list[Program],
+    records: RecordFile,
+    now: Callable[[], float],
+    c: Conditions,
+    gave_up: Callable[[Program], bool],
+    least: int,
+) -> Iterator[Pass]:
+    end = c.budget.at(1.0)
+    chosen = second_tries(todo, records, end - now(), c.budget.opening_s, gave_up, least)
+    if chosen:
+        yield Pass("again", chosen, end)
+
+
+@dataclass(frozen=True)
+class _Try:
+    urgency: int
+    tries: int  # before it
+    took_s: float
+    program: Program
+    key: str
+
+
+_TOO_FEW, _CONTENDED, _NOISY, _HEADLINE, _OTHER = range(5)  # the most urgent first
+
+
+def _urgency(case: CaseStatus) -> int:
+    if not case.headline:
+        return _OTHER
+    if case.too_few:
+        return _TOO_FEW
+    return _CONTENDED if case.headline_contended else _NOISY if case.headline_graded else _HEADLINE
+
+
+def _candidates(program: Program, status: ProgramStatus) -> Iterator[_Try]:
+    for key, case in status.cases.items():
+        most = 0 if not (case.headline or case.graded) else TRIES if case.headline and not case.too_few else 2
+        if case.status == "ok" and case.tries < most:
+            yield _Try(_urgency(case), case.tries, case.elapsed_s, program, key)
+
+
+def second_tries(
+    todo: list[Program],
+    records: RecordFile,
+    left_s: float,
+    opening_s: float,
+    gave_up: Callable[[Program], bool],
+    least: int = _OTHER,
+) -> list[Start]:
+    """As many of the most urgent cases, and none less urgent than `least`, as fit into the time left, those
+    of fewest tries first and of these the quickest; one start a program."""
+    all_tries = [t for p in todo if not gave_up(p) for t in _candidates(p, records.of(p.name))]
+    wanted = [t for t in all_tries if t.urgency <= least]
+    chosen: dict[str, list[_Try]] = {}
+    spent_s = 0.0
+    for one in sorted(wanted, key=lambda t: (t.urgency, t.tries, t.took_s)):
+        cost_s = one.took_s + (0.0 if one.program.name in chosen else opening_s)
+        if spent_s + cost_s > left_s:
+            continue
+        spent_s += cost_s
+        chosen.setdefault(one.program.name, []).append(one)
+    starts = []
+    for tries in chosen.values():
+        took_s = sum(t.took_s for t in tries)
+        starts.append(
+            Start(
+                tries[0].program,
+                took_s,
+                cases=tuple(t.key for t in tries),
+                max_s=sum(t.took_s * (1.0 if t.urgency == _TOO_FEW else _LONGER) for t in tries) + opening_s,
+            )
+        )
+    return starts

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Hand the records over to reports/, which makes signature and report of them."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Callable
+
+from suite.command_error import BAD, CANNOT_RUN, INCONCLUSIVE, OK, USAGE, CommandError
+from suite.saying import say
+
+PAGE = "report.html"
+FILES = ("signature.json", "metrics.csv", "timings.csv", PAGE)
+_LOOK_S = 0.5
+_HOME = Path(__file__).resolve().parents[2]
+
+
+def build(folder: Path, strict: bool, gave_up: Callable[[], bool] = lambda: False, shown: bool = True) -> int:
+    """Build signature and report in the folder; the exit code of reports, which is 77 where only the page is
+    missing. What it did not write again is of earlier records: it is deleted, or named where these records
+    give no other (2) or it cannot be."""
+    if importlib.util.find_spec("reports") is None or importlib.util.find_spec("reports.__main__") is None:
+        raise CommandError("no signature and no report: this copy has no reports/", CANNOT_RUN)
+    before = {name: _version(folder / name) for name in FILES}
+    code = pass_on(
+        [sys.executable, "-m", "reports", "build", str(folder), *(["--strict"] if strict else [])],
+        gave_up,
+        shown,
+    )
+    for name in FILES:
+        if before[name] is not None and before[name] == _version(folder / name):
+            discard(folder / name, code != USAGE)
+    return code if code in (OK, BAD, USAGE, INCONCLUSIVE, CANNOT_RUN) else BAD
+
+
+def pass_on(words: list[str], gave_up: Callable[[], bool] = lambda: False, shown: bool = True) -> int:
+    """Run a command, and give its exit code; unless `shown`, without what it writes to stdout. Its output
+    goes through ours, which may be closed. In a session of its own no signal of the terminal reaches it, and
+    a SIGINT to everything that runs is for us to answer."""
+    with subprocess.Popen(
+        words,
+        cwd=_HOME,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+        env={**os.environ, "PYTHONIOENCODING": "utf-8:replace"},
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
+    ) as child:
+        said = None
+        try:
+            while said is None:
+                said = _said(child)
+                if gave_up():
+                    child.kill()
+        except BaseException:
+            child.kill()
+            raise
+    for stream, text in zip((sys.stdout, sys.stderr), (said[0] if shown else "", said[1])):
+        print(text, end="", file=stream, flush=True)
+    return child.returncode
+
+
+def ask(*words: str) -> subprocess.CompletedProcess[str]:
+    """A question to reports/ that takes no time."""
+    return subprocess.run(
+        [sys.executable, "-m", "reports", *words],
+        cwd=_HOME,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+    )
+
+
+def _said(child: subprocess.Popen[str]) -> tuple[str, str] | None:
+    try:
+        return child.communicate(timeout=_LOOK_S)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def _version(path: Path) -> tuple[int, int] | None:
+    """Another one when the file was replaced; None where there is no file."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return None if stat.S_ISDIR(found.st_mode) else (found.st_ino, found.st_mtime_ns)
+
+
+def discard(path: Path, delete: bool = True) -> None:
+    """Of a file of earlier records nobody shall think that it is of these."""
+    try:
+        if delete:
+            return path.unlink(missing_ok=True)
+        why = "it is kept"
+    except OSError as error:
+        why = f"it cannot be deleted: {error.strerror}"
+    if _version(path):
+        say(f"{path} is of earlier records; {why}")
+
+
+def command(cwd: Path, arguments: list[str]) -> int:
+    """`./gpusig report DIR [--strict]`."""
+    strict = "--strict" in arguments
+    arguments = [word for word in arguments if word != "--strict"]
+    if not arguments or arguments[0].startswith("-"):
+        raise CommandError("report needs the folder of a run: ./gpusig report DIR")
+    if len(arguments) > 1:
+        raise CommandError(f"report takes one folder, not also '{arguments[1]}'")
+    folder = cwd / arguments[0]
+    if not (folder / "records.jsonl").is_file():
+        raise CommandError(f"{arguments[0]} holds no records.jsonl")
+    return build(folder, strict)
