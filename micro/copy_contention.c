@@ -21,7 +21,7 @@
 static const struct axis axes[] = {
 	BENCH_GEMM_TYPES(.quick = "bf16,f32"),
 	{.name = "direction",
-	 .help = "from where to where; peer and exchange between the first two devices",
+	 .help = "up (H2D), down (D2H), local (D2D); two devices: peer (P2P), exchange",
 	 .kind = AXIS_WORD,
 	 .words = workload_directions,
 	 .peers = "peer,exchange",

@@ -22,7 +22,7 @@
 #include "micro/copy_path/route.h"
 
 static const struct axis axes[] = {{.name = "direction",
-				    .help = "from where to where; peer among several devices",
+				    .help = "up (H2D), down (D2H), local (D2D), peer (P2P)",
 				    .kind = AXIS_WORD,
 				    .words = route_directions,
 				    .peers = "peer",

@@ -53,7 +53,7 @@ static const struct bench_variant variants[] = {
 
 static const struct bench_metric primary[] = {
 	{"memory_latency", "memory_latency", "chase", "footprint=16LLC", "s", "lower"},
-	{"latency_4k", "latency", "chase", "footprint=4K", "s", "lower"},
+	{"load_latency_4k", "latency", "chase", "footprint=4K", "s", "lower"},
 	{0}};
 
 /* A chain begins at its lowest line, so all its lines have higher addresses. */

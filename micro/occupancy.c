@@ -4,7 +4,7 @@
  * unit and leaves slots free for other kernels: the control of resource-aware overlap (arXiv
  * 2606.09200). The arithmetic stays the same, only the claim grows.
  *
- * Timed: `load` is a grid of multiply-adds that fills the device several times; `foreign_wait` is
+ * Timed: `load` is a grid of multiply-adds that fills the device several times; `loaded_wait` is
  * the wait of an empty block of another, more urgent stream while the load runs, and `idle_wait`
  * the same on an idle device (micro/late_block/late_block.h); slot_wait is the difference, and
  * slot_wait_share the part of a block of the load that it takes: 0 where the device preempts, 1
@@ -21,7 +21,7 @@
 
 #include <errno.h>
 
-enum { LOAD, FOREIGN_WAIT, IDLE_WAIT };
+enum { LOAD, LOADED_WAIT, IDLE_WAIT };
 
 static const struct axis axes[] = {
 	{.name = "shared",
@@ -36,12 +36,12 @@ static const struct axis axes[] = {
 
 static const struct bench_variant variants[] = {
 	[LOAD] = {.name = "load", .timing = BENCH_DEVICE},
-	[FOREIGN_WAIT] = {.name = "foreign_wait", .timing = BENCH_SELF},
+	[LOADED_WAIT] = {.name = "loaded_wait", .timing = BENCH_SELF},
 	[IDLE_WAIT] = {.name = "idle_wait", .timing = BENCH_SELF},
 	{0}};
 
 static const struct bench_metric primary[] = {
-	{"slot_wait_share", "slot_wait_share", "foreign_wait", "shared=0", "", "lower"}, {0}};
+	{"slot_wait_share", "slot_wait_share", "loaded_wait", "shared=0", "", "lower"}, {0}};
 
 /* Blocks of the load for every slot of the device, and the work of one: about 100 us on an
  * otherwise idle CPU core. */
@@ -80,7 +80,7 @@ static int setup(struct bench_case *c)
 	s->out = bench_alloc(c, DEV_MEM_DEVICE, s->grid * sizeof(float));
 	int status = dev_can(c->dev, DEV_CAP_PRIORITY)
 			     ? 0
-			     : bench_variants_skip(c, 1u << FOREIGN_WAIT | 1u << IDLE_WAIT,
+			     : bench_variants_skip(c, 1u << LOADED_WAIT | 1u << IDLE_WAIT,
 						   "the device has one stream priority");
 	if (status == 0)
 		status = late_block_open(&s->late, c, p->priority_high);
@@ -130,8 +130,8 @@ static int verify_mechanism(struct bench_case *c)
 	struct state *s = case_state(c);
 	const struct dev_props *p = dev_props(c->dev);
 	uint32_t expected = s->max_residents * p->units, arrived = 0, timed_out = 0;
-	if (bench_variant_on(c, FOREIGN_WAIT))
-		late_block_verify(&s->late, 1, c, 1u << FOREIGN_WAIT);
+	if (bench_variant_on(c, LOADED_WAIT))
+		late_block_verify(&s->late, 1, c, 1u << LOADED_WAIT);
 	int status =
 		blocking_kernel_start(&s->blocking, s->blocking.max_blocks, s->shared, HOLD_NS);
 	if (status == 0)
@@ -159,19 +159,19 @@ static double load_waves(const struct bench_case *c)
 static double share_of_block(const struct bench_round *r)
 {
 	const double *t = r->seconds;
-	return (t[FOREIGN_WAIT] - t[IDLE_WAIT]) / (t[LOAD] / load_waves(r->c));
+	return (t[LOADED_WAIT] - t[IDLE_WAIT]) / (t[LOAD] / load_waves(r->c));
 }
 
 static int derive(struct bench_case *c)
 {
 	const struct bench_quantity share = {
-		BENCH_FORMULA, .of = {{.sum = 1u << LOAD | 1u << FOREIGN_WAIT | 1u << IDLE_WAIT}},
+		BENCH_FORMULA, .of = {{.sum = 1u << LOAD | 1u << LOADED_WAIT | 1u << IDLE_WAIT}},
 		.f = share_of_block};
 	bench_fact_number(c, "load_waves", load_waves(c));
-	bench_status_add(c, bench_difference(c, "slot_wait", FOREIGN_WAIT, IDLE_WAIT,
+	bench_status_add(c, bench_difference(c, "slot_wait", LOADED_WAIT, IDLE_WAIT,
 					     "wait while the load runs - wait on an idle device"));
 	bench_status_add(c,
-			 bench_derive(c, "slot_wait_share", FOREIGN_WAIT, &share,
+			 bench_derive(c, "slot_wait_share", LOADED_WAIT, &share,
 				      "slot_wait / (load / load_waves), that is a block's time"));
 	return bench_status(c);
 }
@@ -180,8 +180,8 @@ static const struct bench bench = {
 	.name = "micro/occupancy",
 	.question = "how does shared memory per block limit occupancy?",
 	.formula = "residents = min(slots, floor(shared memory of a unit / claim)); "
-		   "foreign_wait = end of the late block - release of its stream; "
-		   "slot_wait_share = (foreign_wait - idle_wait) / (load / waves of its blocks)",
+		   "loaded_wait = end of the late block - release of its stream; "
+		   "slot_wait_share = (loaded_wait - idle_wait) / (load / waves of its blocks)",
 	.timed = "a grid of multiply-adds; the wait of one urgent block while it runs; not opening "
 		 "streams or counting resident blocks",
 	.limits = "a wait has the start and the end of an empty kernel in it, which slot_wait has "

@@ -27,7 +27,7 @@ enum { ON_ARRIVAL, ENGINE, KERNEL, ENGINE_16, KERNEL_16, ROOFLINE };
 static const char *const directions[] = {"local", "up", "peer", NULL};
 
 static const struct axis axes[] = {{.name = "direction",
-				    .help = "where the chunk comes from",
+				    .help = "local (D2D), up (H2D), peer (P2P)",
 				    .kind = AXIS_WORD,
 				    .words = directions,
 				    .quick = "local,up",

@@ -33,7 +33,7 @@ static const struct axis axes[] = {
 	{0}};
 
 static const struct bench_metric primary[] = {
-	{"out_of_core_of_ideal", "fraction_of_ideal", "pipelined",
+	{"overlap_efficiency_out_of_core", "fraction_of_ideal", "pipelined",
 	 "type=main shape=65536x32x32|square|n256 pieces=16 operands=warm", "", "higher"},
 	{0}};
 

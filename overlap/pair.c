@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * GEMM and transfer at once: what is gained, and which side slows down? After ConCCL (arXiv
- * 2412.14335), which defines the fraction of ideal and the classes, and asks which side to launch
- * first; S and CIL are our working definitions of FiCCO's (arXiv 2512.10236). The copy method, a
- * copy engine or a kernel with a number of thread blocks, is an axis; the variants are compared.
+ * Overlapping a GEMM with a transfer: what is gained, and which side slows down? After ConCCL
+ * (arXiv 2412.14335), which defines the fraction of ideal and the classes, and asks which side to
+ * launch first; S and CIL are our working definitions of FiCCO's (arXiv 2512.10236). The copy
+ * method, a copy engine or a kernel with a number of thread blocks, is an axis; the variants are
+ * compared.
  *
  * Timed: one round at a time, enqueued before the host opens a gate, by the devices' own events
  * (overlap/pair/pair_run.h). gemm_first and transfer_first run both sides at once, to the end of
@@ -43,7 +44,8 @@ static const struct axis axes[] = {
 	BENCH_GEMM_MFLOP(.quick = "500", .full = "4000", .simulated = "20", .gpu_class = "200000",
 			 .gpu_class_full = "2000000"),
 	{.name = "transfer",
-	 .help = "transfer that is concurrent with the GEMM",
+	 .help = "transfer that is concurrent with the GEMM: up (H2D), down (D2H), local (D2D), "
+		 "peer (P2P), or a collective",
 	 .kind = AXIS_WORD,
 	 .words = transfer_kinds,
 	 .peers = "peer,all-gather,reduce-scatter,all-to-all",
@@ -67,11 +69,11 @@ static const struct axis axes[] = {
 	{0}};
 
 static const struct bench_metric primary[] = {
-	{"pair_of_ideal_engine", "fraction_of_ideal", "transfer_first",
+	{"overlap_efficiency_engine", "fraction_of_ideal", "transfer_first",
 	 "type=main shape=n512|n4096|n256 transfer=up copy-method=engine size=1x "
 	 "operands=warm",
 	 "", "higher"},
-	{"pair_of_ideal_kernel", "fraction_of_ideal", "transfer_first",
+	{"overlap_efficiency_kernel", "fraction_of_ideal", "transfer_first",
 	 "type=main shape=n512|n4096|n256 transfer=up copy-method=kernel|kernel:units/8|kernel "
 	 "size=1x operands=warm",
 	 "", "higher"},

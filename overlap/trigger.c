@@ -43,7 +43,7 @@ static const struct axis axes[] = {
 	BENCH_GEMM_MFLOP(.quick = "500", .full = "4000", .simulated = "60", .gpu_class = "2000000",
 			 .gpu_class_full = "8000000"),
 	{.name = "direction",
-	 .help = "where C is sent",
+	 .help = "where C is sent: down (D2H), local (D2D), peer (P2P), exchange, ring",
 	 .kind = AXIS_WORD,
 	 .words = producer_directions,
 	 .peers = "peer,exchange,ring",
@@ -69,7 +69,7 @@ static const struct bench_metric primary[] = {
 	 "type=main shape=n1024|n4096|n256 direction=down bands=16 copy-method=engine "
 	 "operands=warm",
 	 "", "higher"},
-	{"trigger_tracker_cost", "tracker_cost", "gemm_counting",
+	{"tile_tracking_cost", "tracking_cost", "gemm_counting",
 	 "type=main shape=n1024|n4096|n256 direction=down bands=16 copy-method=engine "
 	 "operands=warm",
 	 "", "lower"},
@@ -260,7 +260,8 @@ static const struct bench bench = {
 	.formula =
 		"S_tiled = time of whole_tiled_then_send / time, the same GEMM; S = time of "
 		"whole_then_send / time, against the library's; exposed_tail = time - time of its "
-		"GEMM alone; tracker_cost = time of a GEMM with counters / of the same one without",
+		"GEMM alone; tracking_cost = time of a GEMM with counters / of the same one "
+		"without",
 	.timed =
 		"GEMMs and copies, in streams filled beforehand, including resets of the counters; "
 		"not filling or checking",

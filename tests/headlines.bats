@@ -75,7 +75,7 @@ for name, lists in found.items():
 	printf '%s\n' 'like = quiet' 'data = none' >a.model
 	for want in "sim:$PWD/a.model kernel:units/8" 'sim:quiet kernel' 'host kernel'; do
 		"$bin/overlap/pair" --device "${want% *}" --list --format json >list
-		grep pair_of_ideal_kernel list | grep -q "copy-method=${want#* } .*"
+		grep overlap_efficiency_kernel list | grep -q "copy-method=${want#* } .*"
 	done
 }
 

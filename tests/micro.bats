@@ -64,7 +64,7 @@ for line in sys.stdin:
 	for device in sim:quiet sim:./sharing.sim 'sim:quiet?flops_f32=0.1x' sim:h100 sim:mi300x; do
 		measure micro/occupancy "$device" --shared 0
 		json '[(0.9 < d["value"] < 1, d["unit"], d["ci_low"] is not None) for r in cases for d in r["derived"]
-			if d["name"] == "slot_wait_share" and d["variant"] == "foreign_wait"] == [(True, "", True)]' \
+			if d["name"] == "slot_wait_share" and d["variant"] == "loaded_wait"] == [(True, "", True)]' \
 			'[r["facts"]["load_waves"] for r in cases] == [3]' <<<"$output"
 	done
 	# a block that takes ten times as long has the same microseconds before the late one comes
@@ -125,8 +125,8 @@ for line in sys.stdin:
 	model flat 'lacks = priority'
 	measure micro/occupancy sim:./flat.sim --shared 0
 	json '[v["name"] for v in cases[0]["variants"]] == ["load"] and not any("wait" in d["name"] for d in cases[0]["derived"])' \
-		'[v["name"] for v in cases[0]["variants_not_supported"]] == ["foreign_wait", "idle_wait"] and cases[0]["facts"]["not_measured"] == "foreign_wait, idle_wait: the device has one stream priority"' <<<"$output"
-	measure micro/occupancy sim:./flat.sim --shared 0 --variant foreign_wait
+		'[v["name"] for v in cases[0]["variants_not_supported"]] == ["loaded_wait", "idle_wait"] and cases[0]["facts"]["not_measured"] == "loaded_wait, idle_wait: the device has one stream priority"' <<<"$output"
+	measure micro/occupancy sim:./flat.sim --shared 0 --variant loaded_wait
 	[ "$status" = 77 ]
 }
 

@@ -43,7 +43,7 @@ struct quantity {
 #define LIBRARY_S "seconds(whole_then_send) / seconds: another GEMM, without a copy"
 
 static const struct quantity quantities[] = {
-	{"tracker_cost", bench_ratio, ON(GEMM_COUNTING), GEMM_TILED, NULL, ANYWHERE},
+	{"tracking_cost", bench_ratio, ON(GEMM_COUNTING), GEMM_TILED, NULL, ANYWHERE},
 	{"tiling_cost", bench_ratio, ON(GEMM_TILED), GEMM_ALONE,
 	 "seconds(gemm_tiled) / seconds(gemm_alone), the library's", ANYWHERE},
 	{"stagger_gain", bench_ratio, ON(TRIGGERED), STAGGERED, NULL, ANYWHERE},

@@ -250,7 +250,7 @@ def _add_shaping(signature: Json, machine: Machine) -> None:
         (
             dict(_points(c))
             for c in _curves(signature, "micro/occupancy", "time")
-            if c["variant"] == "foreign_wait"
+            if c["variant"] == "loaded_wait"
         ),
         {},
     )

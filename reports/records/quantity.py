@@ -129,11 +129,35 @@ _SPELLED = {
 }
 
 
-_NAMES = {"slot_wait_share": "wait for a slot behind another kernel's blocks, as a share of one block"}
+_SLOT_WAIT = "wait for a slot behind another kernel's blocks"
+_NAMES = {
+    "cil_gemm_with_engine_peer": "CIL GEMM with peer (P2P) engine copy",
+    "cil_gemm_with_engine_up": "CIL GEMM with up (H2D) engine copy",
+    "cil_gemm_with_local_engine": "CIL GEMM with local (D2D) engine copy",
+    "cil_gemm_with_local_kernel": "CIL GEMM with local (D2D) kernel copy",
+    "load_latency_4k": "dependent-load latency, 4 KiB",
+    "overlap_efficiency_engine": "overlap efficiency, engine copy",
+    "overlap_efficiency_kernel": "overlap efficiency, kernel copy",
+    "overlap_efficiency_out_of_core": "overlap efficiency, out of core",
+    "slot_wait": _SLOT_WAIT,
+    "slot_wait_share": _SLOT_WAIT + ", as a share of one block",
+    "tile_tracking_cost": "cost of tracking tiles",
+}
+_WAYS = {"up": "H2D", "down": "D2H", "local": "D2D", "peer": "P2P"}
+_OF_COPIES = {"engine", "kernel"}
+
+
+def way(direction: str) -> str:
+    """The direction of a copy, and what the field calls it: "up (H2D)"."""
+    return "%s (%s)" % (direction, _WAYS[direction]) if direction in _WAYS else direction
 
 
 def spell(name: str) -> str:
-    """An identifier as words: gemm_dil_m8 is "GEMM DIL m8"."""
+    """An identifier as words: gemm_dil_m8 is "GEMM DIL m8", up_engine_latency_4k "up (H2D) engine latency,
+    4 KiB"."""
     if name in _NAMES:
         return _NAMES[name]
-    return " ".join(_SPELLED.get(word, word) for word in name.split("_") if word)
+    words = [word for word in name.removesuffix("_4k").split("_") if word]
+    first = [way(words[0])] if _OF_COPIES.intersection(words) else []
+    spelled = first + [_SPELLED.get(word, word) for word in words[len(first) :]]
+    return " ".join(spelled) + ", 4 KiB" * name.endswith("_4k")

@@ -31,7 +31,7 @@ _EARLIER = 4.0
 _OF_MEDIANS = (1.0, 0.5, 0.449, 0.298, 0.287, 0.215)  # variances, of 1, 2, ... normal values
 _LEAST_HALF = 0.0005  # of the value: narrower ones are rounding, or of few samples
 _BETWEEN = 1.15  # an allowance for what moves between runs and not within one
-_OF_IDEAL = "of_ideal"  # a fraction that may be 0 or less, which has no ratio
+_OF_IDEAL = ("of_ideal", "overlap_efficiency")  # fractions that may be 0 or less, which have no ratio
 
 
 class Tried(NamedTuple):
@@ -53,7 +53,7 @@ def variance_of_median(count: int) -> float:
 
 def is_difference(name: str, unit: str) -> bool:
     """Whether changes of a number are differences, not ratios."""
-    return _OF_IDEAL in name.partition("{")[0] and not unit
+    return any(words in name.partition("{")[0] for words in _OF_IDEAL) and not unit
 
 
 def _family(name: str, unit: str) -> str:

@@ -199,8 +199,8 @@ def _share(name: str, entry: Json, low: float, high: float) -> Optional[_Point]:
 
 
 def _of_ideal(name: str, entry: Json, low: float, high: float) -> Optional[_Point]:
-    pair, value = re.fullmatch(r"pair_of_ideal_(\w+)", name), entry["value"]
-    if not pair and name != "out_of_core_of_ideal":
+    pair, value = re.fullmatch(r"overlap_efficiency_(engine|kernel)", name), entry["value"]
+    if not pair and name != "overlap_efficiency_out_of_core":
         return None
     what = (
         "a GEMM and a transfer by %s at once" % _METHOD.get(pair.group(1), spell(pair.group(1)))

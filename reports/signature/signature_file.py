@@ -54,7 +54,7 @@ _ON_THE_PAGE = {
         "remote",
         "staging_cost",
         "tiled",
-        "tracker_cost",
+        "tracking_cost",
     ),
 }
 _OF_PAIRS = ("micro/peer_matrix",)  # whose values grow with the square of the devices

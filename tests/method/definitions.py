@@ -112,7 +112,7 @@ def residents_by_formula(c: Case, v: str) -> float:
 
 def slot_wait_share(t: dict, v: str, c: Case) -> float:
     """Blocks of the load take turns in the slots, in as many waves as it has blocks for every slot."""
-    return (t["foreign_wait"] - t["idle_wait"]) * c.facts["load_waves"] / t["load"]
+    return (t["loaded_wait"] - t["idle_wait"]) * c.facts["load_waves"] / t["load"]
 
 
 def t3_communication_read(c: Case, v: str) -> float:

@@ -161,7 +161,7 @@ def truths(count: int, seed: int, noises: Sequence[float] = (0.005, 0.01, 0.02, 
         noise, better = generator.choice(list(noises)), generator.choice(["higher", "lower"])
         name = "micro/memory/number_%02d" % k
         if k % 5 == 4:
-            found["overlap/pair/pair_of_ideal_%02d" % k] = Truth(
+            found["overlap/pair/overlap_efficiency_%02d" % k] = Truth(
                 generator.uniform(-0.5, 1), noise, better, "", DIFFERENCE, group="Overlap"
             )
         else:

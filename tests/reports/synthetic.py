@@ -204,12 +204,12 @@ def occupancy(**more: Any) -> Writer:
         residents = min(4, 65536 // shared) if shared else 4
         w.case(
             {"shared": shared},
-            [w.variant("foreign_wait", 1e-4 / residents)],
+            [w.variant("loaded_wait", 1e-4 / residents)],
             [
                 value("residents_per_unit", None, residents),
                 value("residents_by_formula", None, residents),
                 value("flop_rate", "load", residents * 1e9, "flop/s"),
-                value("time", "foreign_wait", 1e-4 / residents, "s"),
+                value("time", "loaded_wait", 1e-4 / residents, "s"),
             ],
         )
     return w.end()
@@ -433,7 +433,7 @@ def trigger(**more: Any) -> Writer:
         ]
         derived += [value("time_to_first_byte", n, t, "s") for n, t in times.items() if n.startswith("first")]
         derived += [
-            value("tracker_cost", "gemm_counting", 1.01),
+            value("tracking_cost", "gemm_counting", 1.01),
             value("t3_model_read_ratio", None, 2.5, modelled=True, formula="MODEL of T3's hardware: reads"),
         ]
         variants = [w.variant(n, t) for n, t in times.items()]
@@ -687,7 +687,7 @@ def pair(**more: Any) -> Writer:
     where = {"shape": "n512", "transfer": "up", "copy-method": "engine"}
     w = Writer(
         "overlap/pair",
-        [headline("pair_of_ideal_engine", "fraction_of_ideal", where, "transfer_first", "")],
+        [headline("overlap_efficiency_engine", "fraction_of_ideal", where, "transfer_first", "")],
         axes,
         **more,
     )

@@ -179,7 +179,7 @@ class Answers(unittest.TestCase):
             headline("cil_gemm_with_engine_up", 1.3, better="lower", width=0.3),
             headline("gemm_f32_flop_rate", 1e12, "flop/s", width=0.3, **PEAK),
             headline("ficco_shard_speedup", 1.1, width=0.2),
-            headline("pair_of_ideal_engine", 0.4, width=0.5),
+            headline("overlap_efficiency_engine", 0.4, width=0.5),
             dict(headline("ficco_shard_speedup", 9.0, ci_low=None, ci_high=None)),
         ):
             with self.subTest(entry=list(entry)):
@@ -189,11 +189,13 @@ class Answers(unittest.TestCase):
                 )
 
     def test_a_loss_that_may_be_a_gain_is_not_called_a_loss(self) -> None:
-        entry = headline("pair_of_ideal_engine", -0.01, ci_low=-0.4, ci_high=0.3)
+        entry = headline("overlap_efficiency_engine", -0.01, ci_low=-0.4, ci_high=0.3)
         self.assertIn("which gains at most 30 % of what is possible", answers.at_what(machine(entry)))
 
     def test_a_loss_is_called_a_loss(self) -> None:
-        text = answers.at_what(machine(headline("pair_of_ideal_engine", -0.5, ci_low=-0.6, ci_high=-0.4)))
+        text = answers.at_what(
+            machine(headline("overlap_efficiency_engine", -0.5, ci_low=-0.6, ci_high=-0.4))
+        )
         self.assertEqual(
             text,
             "It is far from its limits with a GEMM and a transfer by a copy engine at once, which loses "
@@ -206,13 +208,13 @@ class Answers(unittest.TestCase):
 
     def test_without_a_weakness_it_says_so(self) -> None:
         self.assertTrue(
-            answers.at_what(machine(headline("pair_of_ideal_kernel", 0.95))).endswith(
+            answers.at_what(machine(headline("overlap_efficiency_kernel", 0.95))).endswith(
                 "nothing is far from them."
             )
         )
         half = headline("gemm_f32_flop_rate", 1e12, "flop/s", share=0.6, bound_name="nominal")
         self.assertTrue(
-            answers.at_what(machine(headline("pair_of_ideal_kernel", 0.95), half)).endswith(
+            answers.at_what(machine(headline("overlap_efficiency_kernel", 0.95), half)).endswith(
                 "the farthest from them is GEMMs of f32 (60 % of nominal)."
             )
         )

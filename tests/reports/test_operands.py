@@ -71,7 +71,7 @@ class Operands(workplace.Scratch):
 
     def test_a_headline_number_says_its_condition(self) -> None:
         metrics = self.signature(with_cold(synthetic.pair(), scaled("S", 1.0))).json["metrics"]
-        self.assertIn("warm operands", metrics["overlap/pair/pair_of_ideal_engine"]["condition"])
+        self.assertIn("warm operands", metrics["overlap/pair/overlap_efficiency_engine"]["condition"])
 
     def test_a_cold_gemm_is_no_rate_that_advises(self) -> None:
         w = synthetic.efficiency()

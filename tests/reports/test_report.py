@@ -15,6 +15,7 @@ from html.parser import HTMLParser
 
 import synthetic
 import workplace
+from reports.records import quantity
 from reports.signature import headline
 from reports.signature.sections import SPECS, method_of
 from synthetic import everything, launch, memory
@@ -410,6 +411,18 @@ class Command(workplace.Scratch):
             self.assertTrue("".join(row.strip() for row in rows).endswith(condition))
             self.assertLessEqual(max(map(len, rows)), headline.WIDTH)
 
+    def test_labels_say_what_the_field_calls_it(self) -> None:
+        for name, label in (
+            ("up_engine_latency_4k", "up (H2D) engine latency, 4 KiB"),
+            ("down_kernel_bandwidth", "down (D2H) kernel bandwidth"),
+            ("peer_both_ways_engine_bandwidth", "peer (P2P) both ways engine bandwidth"),
+            ("both_ways_engine_bandwidth", "both ways engine bandwidth"),
+            ("local_rank", "local rank"),
+            ("load_latency_4k", "dependent-load latency, 4 KiB"),
+            ("gemm_dil_m8", "GEMM DIL m8"),
+        ):
+            self.assertEqual(quantity.spell(name), label)
+
     def test_a_long_label_has_a_line_of_its_own_so_that_numbers_stay_in_their_column(self) -> None:
         entry = {
             "value": 22.3e9,
@@ -423,7 +436,7 @@ class Command(workplace.Scratch):
         label, numbers = headline._row(
             "micro/copy_path/local_both_ways_engine_bandwidth", entry, headline.WIDTH, False
         )
-        self.assertEqual(label, "  local both ways engine bandwidth")
+        self.assertEqual(label, "  local (D2D) both ways engine bandwidth")
         self.assertEqual(numbers.index("22.3"), short.index("22.3"))
 
     def test_headline_fits_a_terminal(self) -> None:

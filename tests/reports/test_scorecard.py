@@ -259,7 +259,7 @@ class SideBySide(unittest.TestCase):
                 name,
                 {
                     "micro/memory/memory_triad_bandwidth": Truth(1e12, condition="triad, " + size),
-                    "micro/latency/latency_4k": Truth(1e-7, better="lower", unit="s", condition=fixed),
+                    "micro/latency/load_latency_4k": Truth(1e-7, better="lower", unit="s", condition=fixed),
                 },
             )
             for name, size, fixed in (("a", "800 MiB", "4 KiB"), ("b", "4 GiB", "8 KiB"))

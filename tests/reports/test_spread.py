@@ -123,10 +123,10 @@ class Spread(unittest.TestCase):
         self.assertEqual(found["metrics"], LEAST)
 
     def test_a_fraction_that_may_be_0_has_an_interval_of_differences(self) -> None:
-        ends = of_another_run("a/b/pair_of_ideal", 0.01, Tried("", [-0.01, 0.01, 0.02]), None)
+        ends = of_another_run("a/b/overlap_efficiency", 0.01, Tried("", [-0.01, 0.01, 0.02]), None)
         assert ends is not None
         self.assertTrue(-0.2 < ends["run_low"] < -0.005 and 0.02 < ends["run_high"] < 0.2)
-        self.assertIsNone(of_another_run("a/b/pair_of_ideal", 0.5, Tried("", [0.5]), None))
+        self.assertIsNone(of_another_run("a/b/overlap_efficiency", 0.5, Tried("", [0.5]), None))
 
     def test_the_deviation_is_found_again_in_the_entry(self) -> None:
         tries, _ = machine(1, [0.01] * 20)

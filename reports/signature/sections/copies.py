@@ -10,7 +10,7 @@ from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 from reports.records.curves import Curve, axis_unit, curves_of, fixed_text, numeric_axis, split_number
 from reports.records.fits import MIN_FOR_LINE, LineFit, envelope, fit_line, compare_rates, saturation
 from reports.records.jsonl import Json, is_number
-from reports.records.quantity import human, human_interval, listing, percent, size
+from reports.records.quantity import human, human_interval, listing, percent, size, way
 from reports.records.records import Scalar
 from reports.signature.section import Figure, Section, SectionSpec, Table
 from reports.signature.sections import generic
@@ -191,9 +191,7 @@ def _verdicts(pairs: Sequence[Json]) -> List[str]:
     """Directions with the same verdict share a sentence."""
     places: Dict[str, List[str]] = {}
     for pair in pairs:
-        places.setdefault(_verdict(pair), []).append(
-            " ".join(generic.WAYS.get(str(v), str(v)) for v in pair["where"].values())
-        )
+        places.setdefault(_verdict(pair), []).append(" ".join(way(str(v)) for v in pair["where"].values()))
     return ["%s: %s" % (listing(where), verdict) for verdict, where in places.items()]
 
 

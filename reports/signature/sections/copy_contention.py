@@ -10,7 +10,7 @@ from typing import Dict, List, Optional, Tuple
 from reports.page.charts import Cell, draw_heat
 from reports.records.curves import why_invalid
 from reports.records.jsonl import Json, is_number
-from reports.records.quantity import TAGS, digits, human_interval
+from reports.records.quantity import TAGS, digits, human_interval, way
 from reports.records.records import Case, Derived
 from reports.signature.section import Figure, Section, SectionSpec
 from reports.signature.sections import generic, matrices
@@ -35,10 +35,10 @@ NOUNS = {
     ("copy", "skinny"): "a copy next to a skinny GEMM",
 }
 DIRECTIONS = {
-    "up": "up",
-    "down": "down",
-    "local": "within the device",
-    "peer": "to a peer",
+    "up": way("up"),
+    "down": way("down"),
+    "local": "within the device (D2D)",
+    "peer": "to a peer (P2P)",
     "exchange": "to and from a peer",
 }
 
@@ -167,6 +167,7 @@ def figures(section: Section) -> List[Figure]:
             ]
             if cells:
                 title = "%s, %s" % (NOUNS[side, gemm], kind)
+                rows = [way(row) for row in rows]
                 draw = partial(_draw, rows, columns, grid)
                 charts.append(Matrix(title, side, rows, columns, grid, "", draw))
     if not charts:

@@ -9,12 +9,11 @@ from reports.records import cliffs
 from reports.page.charts import LineChart, Mark, Series, share_ranges
 from reports.records.curves import Curve, Point, fixed_text, samples_behind, varying, why_invalid
 from reports.records.jsonl import Json, is_number
-from reports.records.quantity import human, plural, spell
+from reports.records.quantity import human, plural, spell, way
 from reports.signature.section import Bar, Bars, Figure, Panels, Section, SectionSpec
 
 MAX_PANELS = 12
 MAX_BARS = 40
-WAYS = {"up": "up (H2D)", "down": "down (D2H)", "local": "local (D2D)"}
 
 
 def mark_of(point: Point) -> Mark:
@@ -47,7 +46,7 @@ def grouped(curves: Sequence[Curve]) -> List[List[Curve]]:
 def place(fixed: Mapping[str, object], named: Sequence[str]) -> str:
     """Axis values as a panel's title."""
     return ", ".join(
-        "%s %s" % (k, v) if is_number(v) else WAYS.get(str(v), str(v)) for k, v in fixed.items() if k in named
+        "%s %s" % (k, v) if is_number(v) else way(str(v)) for k, v in fixed.items() if k in named
     )
 
 

@@ -31,7 +31,7 @@ def _throughput(section: Section) -> Optional[Curve]:
 
 
 def _wait(section: Section) -> Optional[Curve]:
-    return _curve(section, ("first_foreign_block",)) or _curve(section, ("time",), "foreign_wait")
+    return _curve(section, ("time",), "loaded_wait")
 
 
 def results(section: Section) -> Json:

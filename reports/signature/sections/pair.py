@@ -10,7 +10,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from reports.page.charts import Cell, draw_heat
 from reports.records.curves import valid_value, why_invalid
 from reports.records.jsonl import Json
-from reports.records.quantity import TAGS, digits, human_interval, percent, plural
+from reports.records.quantity import TAGS, digits, human_interval, percent, plural, way
 from reports.records.records import Case, Derived
 from reports.signature.section import Figure, Panels, Section, SectionSpec, Table
 from reports.signature.sections import generic
@@ -208,7 +208,7 @@ def figures(section: Section) -> List[Figure]:
     )
     heat = draw_heat(
         rows,
-        ["\n".join(column) for column in columns],
+        ["%s\n%s" % (way(transfer), method) for transfer, method in columns],
         grid,
         "shape",
         "transfer and copy method",

@@ -7,7 +7,7 @@ from typing import List
 
 from reports.records.curves import why_invalid
 from reports.records.jsonl import Json
-from reports.records.quantity import digits, size, spell
+from reports.records.quantity import digits, size, spell, way
 from reports.signature.section import Figure, Section, SectionSpec, Table
 from reports.signature.sections import generic
 
@@ -47,7 +47,7 @@ def summary(section: Section) -> str:
     best = min(staged, key=lambda r: r["time_ratio"])
     worst = max(staged, key=lambda r: r["time_ratio"])
     ends = [
-        "%s times (%s, %s)" % (digits(r["time_ratio"]), spell(r["method"]), r["direction"])
+        "%s times (%s, %s)" % (digits(r["time_ratio"]), spell(r["method"]), way(r["direction"]))
         for r in ([best] if worst is best else [best, worst])
     ]
     text = "Copying %s first and adding then takes %s as long as adding on arrival" % (
@@ -59,7 +59,7 @@ def summary(section: Section) -> str:
 
 def figures(section: Section) -> List[Figure]:
     rows = [
-        [r["direction"], spell(r["method"]), size(r["size_byte"]), digits(r["time_ratio"])]
+        [way(r["direction"]), spell(r["method"]), size(r["size_byte"]), digits(r["time_ratio"])]
         for r in section.results["staged"]
     ]
     table = Table(

@@ -8,7 +8,7 @@ from typing import Callable, Dict, List, Optional, Tuple
 
 from reports.records.curves import why_invalid
 from reports.records.jsonl import Json
-from reports.records.quantity import digits, human, percent, spell
+from reports.records.quantity import digits, human, percent, spell, way
 from reports.records.records import Case, Derived
 from reports.signature.section import Bar, Bars, Figure, Section, SectionSpec, Table
 from reports.signature.sections import generic
@@ -45,7 +45,7 @@ def _place(section: Section, case: Case) -> Place:
     return (
         shape_text(section, case.key),
         str(axes.get("type", "")),
-        str(axes.get("direction", "")),
+        way(str(axes.get("direction", ""))),
         str(axes.get("copy-method", "")),
         COLD if is_cold(case) else "",
     )
@@ -83,7 +83,7 @@ def results(section: Section) -> Json:
         "library": _rows(section, "S", _BY_BANDS),
         "exposed_tail": _rows(section, "exposed_tail", _SENT),
         "first_byte": _rows(section, "time_to_first_byte", tuple(_FIRST)),
-        "tracker_cost": _rows(section, "tracker_cost", ("gemm_counting",)),
+        "tracking_cost": _rows(section, "tracking_cost", ("gemm_counting",)),
         "staging_cost": _rows(section, "staging_cost", ("copy_then_add",)),
         "stagger_gain": _rows(section, "stagger_gain", ("triggered",)),
         "remote": [row for row, _, _ in _remote(section)],
@@ -131,7 +131,7 @@ def summary(section: Section) -> str:
             "; the first byte arrives after %s of the time that it takes when the whole is sent at the end"
             % percent(first)
         )
-    costs = [r["value"] for r in section.results["tracker_cost"]]
+    costs = [r["value"] for r in section.results["tracking_cost"]]
     if costs:
         text += "; with counting, a GEMM takes %s times as long (median)" % digits(statistics.median(costs))
     return text + "."
