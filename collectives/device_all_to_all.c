@@ -28,7 +28,7 @@ static const struct bench_metric primary[] = {{"device_all_to_all_spread_out_bus
 
 static const struct bench bench = {
 	.name = "collectives/device_all_to_all",
-	.question = "which all-to-all among the devices of one process?",
+	.question = "which all-to-all algorithm is fastest across the GPUs of one process?",
 	.formula = DEVICE_PARTS_FORMULA,
 	.timed = "one all-to-all into other memory, a device's own part included, enqueued "
 		 "beforehand, all devices released at once: the longest of the devices' "

@@ -32,7 +32,7 @@ static const struct bench_metric primary[] = {{"device_allgather_busbw", "best_b
 
 static const struct bench bench = {
 	.name = "collectives/device_allgather",
-	.question = "which all-gather among the devices of one process?",
+	.question = "which all-gather algorithm is fastest across the GPUs of one process?",
 	.formula = DEVICE_PARTS_FORMULA,
 	.timed = "one all-gather in place, enqueued beforehand, all devices released at once: the "
 		 "longest of the devices' durations" DEVICE_CALLS_TIMED,

@@ -50,7 +50,7 @@ static const struct bench_metric primary[] = {
 
 static const struct bench bench = {
 	.name = "collectives/device_allreduce",
-	.question = "which allreduce among the devices of one process?",
+	.question = "which allreduce algorithm is fastest across the GPUs of one process?",
 	.formula = "bus_bandwidth = 2 (p-1)/p bytes / time; bandwidth = bytes / time; byte/s",
 	.timed = "one allreduce in place, enqueued beforehand, all devices released at once: the "
 		 "longest of the devices' durations" DEVICE_CALLS_TIMED,

@@ -34,7 +34,7 @@ static const struct bench_metric primary[] = {{"device_reduce_scatter_busbw", "b
 
 static const struct bench bench = {
 	.name = "collectives/device_reduce_scatter",
-	.question = "which reduce-scatter among the devices of one process?",
+	.question = "which reduce-scatter algorithm is fastest across the GPUs of one process?",
 	.formula = DEVICE_PARTS_FORMULA,
 	.timed = "one reduce-scatter in place, enqueued beforehand, all devices released at once: "
 		 "the longest of the devices' durations" DEVICE_CALLS_TIMED,

@@ -191,7 +191,7 @@ static int derive(struct bench_case *c)
 
 static const struct bench bench = {
 	.name = "gemm/sustained",
-	.question = "what is left of a GEMM's rate after a second of nothing else?",
+	.question = "what rate does a GEMM sustain after a second of nothing else?",
 	.formula = "sustained_flop_rate = 2 M N K / time of a GEMM, of batches in the last of two "
 		   "seconds back to back; sustained_share = that / the rate of samples of some "
 		   "milliseconds",
