@@ -70,6 +70,7 @@ def half_width(value: float, low: Optional[float], high: Optional[float], unit: 
 
 
 NOMINAL = "nominal"  # the name of a bound that is a rate of the data sheet
+BOUND = "the measured bound"  # of one without a name
 
 
 def percent(fraction: float) -> str:

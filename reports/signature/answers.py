@@ -11,7 +11,7 @@ from typing import Callable, List, Optional, Tuple
 from reports.records import cliffs
 from reports.records.jsonl import Json
 from reports.signature.machine import main_devices
-from reports.records.quantity import NOMINAL, human, listing, percent, spell
+from reports.records.quantity import BOUND, NOMINAL, human, listing, percent, spell
 from reports.signature.signature import Signature
 from reports.records.spread import shown_interval
 
@@ -32,12 +32,12 @@ _TYPES = ("bf16", "f16", "f32", "f64", "tf32", "f8")
 # What the first sentence says, in this order: the names that say it, and how. Of several numbers it says the
 # one of the device's type, or else the best one.
 _CLAIMS = (
-    (r"gemm_(\w+)_flop_rate", "multiplies %s matrices at %s"),
-    (r"memory_read_bandwidth", "reads its memory at %s"),
-    (r"up_(engine|kernel)_bandwidth", "copies from the host at %s"),
-    (r"peer_(engine|kernel)_bandwidth", "copies to another device at %s"),
-    (r"launch_round_trip", "starts a kernel and sees its end within %s"),
-    (r"device_allreduce_(library_)?busbw", "sums data of all devices at %s of bus bandwidth"),
+    (r"gemm_(\w+)_flop_rate", "GEMMs of %s reach %s"),
+    (r"memory_read_bandwidth", "memory reads reach %s"),
+    (r"up_(engine|kernel)_bandwidth", "H2D copies reach %s"),
+    (r"peer_(engine|kernel)_bandwidth", "P2P copies reach %s"),
+    (r"launch_round_trip", "launch to completion takes %s"),
+    (r"device_allreduce_(library_)?busbw", "allreduce across devices reaches a bus bandwidth of %s"),
 )
 
 
@@ -137,11 +137,13 @@ def which_link(signature: Signature) -> str:
 def good(signature: Signature) -> str:
     claims = [claim for pattern, text in _CLAIMS for claim in [_claim(signature, pattern, text)] if claim]
     if not claims:
-        return "This run has no headline number that says."
-    return "%s %s." % (
-        "By this model it" if signature.json["simulated"] else "It",
-        listing(claims, len(claims)),
-    )
+        return "Not known: no headline number of it is valid."
+    said = listing(claims, len(claims)) + "."
+    return "By this model, " + said if signature.json["simulated"] else _sentence(said)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 # ------------------------------------------------------------------ at what
@@ -157,21 +159,21 @@ class _Point:
     weak: Optional[float]
 
 
-_NEXT_TO = {
-    "engine_up": "an engine copy from the host",
-    "engine_peer": "an engine copy to another device",
-    "local_engine": "an engine copy within the device",
-    "local_kernel": "a kernel copy within the device",
+_CONCURRENT = {
+    "engine_up": "an H2D engine copy",
+    "engine_peer": "a P2P engine copy",
+    "local_engine": "a D2D engine copy",
+    "local_kernel": "a D2D kernel copy",
 }
-_METHOD = {"engine": "a copy engine", "kernel": "a copy kernel"}
+_METHOD = {"engine": "an engine copy", "kernel": "a kernel copy"}
 _WAYS = {
-    "up": "from the host",
-    "down": "to the host",
-    "peer": "between devices",
-    "local": "within the device",
-    "both_ways": "both ways",
-    "peer_both_ways": "both ways between devices",
-    "local_both_ways": "both ways within the device",
+    "up": "H2D",
+    "down": "D2H",
+    "peer": "P2P",
+    "local": "D2D",
+    "both_ways": "bidirectional (H2D and D2H)",
+    "peer_both_ways": "bidirectional P2P",
+    "local_both_ways": "bidirectional D2D",
 }
 
 
@@ -183,8 +185,14 @@ def _what(name: str) -> str:
     if gemm:
         return "GEMMs of %s" % gemm.group(1)
     if copies and copies.group(1) in _WAYS:
-        return "%s copies %s" % (copies.group(2), _WAYS[copies.group(1)])
+        return "%s %s copies" % (_WAYS[copies.group(1)], copies.group(2))
     return spell(name)
+
+
+def _of_bound(name: str, entry: Json) -> str:
+    what = _what(name)
+    reach = "reach" if what.endswith("copies") or what.startswith("GEMMs") else "reaches"
+    return "%s %s %s of %s" % (what, reach, percent(entry["share"]), entry["bound_name"] or BOUND)
 
 
 def _share(name: str, entry: Json, low: float, high: float) -> Optional[_Point]:
@@ -192,7 +200,7 @@ def _share(name: str, entry: Json, low: float, high: float) -> Optional[_Point]:
         return None
     share, least, most = entry["share"], *(entry["share"] * end / entry["value"] for end in (low, high))
     return _Point(
-        "%s (%s of %s)" % (_what(name), percent(share), entry["bound_name"] or "its bound"),
+        _of_bound(name, entry),
         share if least >= _STRONG_SHARE else None,
         1 / max(share, 0.01) if most < _WEAK_SHARE else None,
     )
@@ -203,18 +211,16 @@ def _of_ideal(name: str, entry: Json, low: float, high: float) -> Optional[_Poin
     if not pair and name != "overlap_efficiency_out_of_core":
         return None
     what = (
-        "a GEMM and a transfer by %s at once" % _METHOD.get(pair.group(1), spell(pair.group(1)))
-        if pair
-        else "a GEMM whose inputs stay in host memory"
+        "overlapping a GEMM with %s" % _METHOD[pair.group(1)] if pair else "a GEMM with inputs in host memory"
     )
     gains = (
         "loses time"
         if high < 0
-        else "gains %s%s of what is possible"
+        else "reaches %s%s of the ideal speed-up"
         % ("at most " * (value < 0), percent(value if value >= 0 else high))
     )
     return _Point(
-        "%s, which %s" % (what, gains),
+        "%s %s" % (what, gains),
         value if low >= _STRONG_SHARE else None,
         1 / max(value, 0.1) if high < _WEAK_SHARE else None,
     )
@@ -224,10 +230,10 @@ def _cil(name: str, entry: Json, low: float, high: float) -> Optional[_Point]:
     found, value = re.fullmatch(r"cil_gemm_with_(\w+)", name), entry["value"]
     if not found:
         return None
-    other = _NEXT_TO.get(found.group(1), spell(found.group(1)))
-    effect = "is not slowed by it" if high < _MATTERS else "takes %.2f times as long as alone" % value
+    other = _CONCURRENT.get(found.group(1), spell(found.group(1)))
+    effect = "is not slowed" if high < _MATTERS else "takes %.2f times as long as alone" % value
     return _Point(
-        "a GEMM next to %s, which %s" % (other, effect),
+        "a GEMM concurrent with %s %s" % (other, effect),
         1.0 if high < _MATTERS else None,
         value if low > _MATTERS else None,
     )
@@ -239,8 +245,7 @@ def _speedup(name: str, entry: Json, low: float, high: float) -> Optional[_Point
         return None
     what = "the schedule %s" % entry["variant"] if found else "sending each part of a result when it is ready"
     return _Point(
-        "%s, which takes %.2f times as long as GEMM and communication one after the other"
-        % (what, 1 / value),
+        "%s takes %.2f times as long as GEMM and communication one after the other" % (what, 1 / value),
         value if low > _MATTERS else None,
         1 / max(value, 0.01) if high < 1 / _MATTERS else None,
     )
@@ -282,7 +287,8 @@ def _slow_pair(signature: Signature) -> List[str]:
     pairs = _pairs(signature)
     if not pairs or not _slow(signature):
         return []
-    return ["copies from %s (%s of the median pair)" % (pairs.slowest, percent(pairs.lowest / pairs.median))]
+    share = percent(pairs.lowest / pairs.median)
+    return ["copies from %s reach %s of the median pair" % (pairs.slowest, share)]
 
 
 def _farthest(signature: Signature) -> str:
@@ -291,8 +297,7 @@ def _farthest(signature: Signature) -> str:
     name = min(shares, key=lambda n: shares[n]["share"], default=None)
     if name is None or shares[name]["share"] >= _NEAR:
         return ""
-    entry = shares[name]
-    return "%s (%s of %s)" % (_what(_bare(name)), percent(entry["share"]), entry["bound_name"])
+    return "farthest from its limit: %s" % _of_bound(_bare(name), shares[name])
 
 
 def at_what(signature: Signature) -> str:
@@ -300,13 +305,10 @@ def at_what(signature: Signature) -> str:
     weak = (_slow_pair(signature) + weak)[:_AT_MOST]
     if not strong and not weak:
         return "No headline number is clearly near its limit or clearly far from it."
-    parts = ["It is near its limits with " + " and with ".join(strong)] if strong else []
-    parts += ["it is far from them with " + "; and with ".join(weak)] if weak else []
-    text = "; ".join(parts) if strong else "It is far from its limits with " + "; and with ".join(weak)
-    least = _farthest(signature)
-    if weak:
-        return text + "."
-    return text + ("; the farthest from them is %s." % least if least else "; nothing is far from them.")
+    parts = ["best: " + "; ".join(strong)] if strong else []
+    far = "worst: " + "; ".join(weak) if weak else _farthest(signature)
+    parts.append(far or "nothing is far from its limit")
+    return " ".join(_sentence(part) + "." for part in parts)
 
 
 def where_it_falls(signature: Signature) -> str:

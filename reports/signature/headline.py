@@ -11,7 +11,7 @@ from reports.signature import left_out, machine
 from reports.signature.answers import TRUST, answers
 from reports.records.groups import GROUPS, grouped
 from reports.records.jsonl import Json
-from reports.records.quantity import half_width, number_and_unit, percent, plural, spell
+from reports.records.quantity import BOUND, half_width, number_and_unit, percent, plural, spell
 from reports.signature.sections.collectives import best_table
 from reports.signature.signature import Signature
 from reports.records.spread import ASSUMED, sentence_of, source_of, told_interval
@@ -61,9 +61,7 @@ def _wrapped(text: str, width: int, indent: str, later: str = "") -> List[str]:
 def _bounds(signature: Signature) -> str:
     """What the shares are of."""
     names = dict.fromkeys(
-        entry["bound_name"] or "its bound"
-        for entry in signature.primary.values()
-        if entry["share"] is not None
+        entry["bound_name"] or BOUND for entry in signature.primary.values() if entry["share"] is not None
     )
     return "Percentages are of %s." % ", or of ".join(names) if names else ""
 

@@ -17,7 +17,8 @@ from reports.signature.details import RECORDS, details_of
 from reports.page.glossary import Linker, words
 from reports.records.groups import grouped
 from reports.records.jsonl import Json
-from reports.records.quantity import (
+
+    BOUND,
     half_width,
     human,
     human_interval,
@@ -33,7 +34,6 @@ from reports.signature.signature import Signature
 from reports.records.spread import differs_much, sentence_of, source_of, told, told_interval
 from reports.records.state import telemetry_of
 from reports.page.svg import markup
-from reports.page.template import hold, page_template, style_of
 
 _FILES = (
     (METRICS, "every value, valid or not, with its interval and its flags"),
@@ -174,9 +174,7 @@ def _headline(signature: Signature) -> List[Dict[str, Any]]:
 def _headline_note(signature: Signature) -> str:
     """The bound that a full bar stands for, for each headline number that has one."""
     bounds = Counter(
-        entry["bound_name"] or "its bound"
-        for entry in signature.primary.values()
-        if entry["share"] is not None
+        entry["bound_name"] or BOUND for entry in signature.primary.values() if entry["share"] is not None
     )
     text = (
         "A full bar is 100 %% of %s." % ", or of ".join(bounds)
