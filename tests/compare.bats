@@ -91,7 +91,7 @@ assert sum(c.find("failure") is not None for c in cases) == 2 and len(cases) >= 
 @test "the noise floor of equal runs is kept, and used" {
 	run --separate-stderr compare --aa before equal --repeats 5 --out noise.json
 	[ "$status" = 0 ]
-	[[ $output == *"False alarms, least effect that matters 2.0 %"* ]]
+	[[ $output == *"False-alarm rate, least effect that matters 2.0 %"* ]]
 	for line in "${lines[@]}"; do [ "${#line}" -le 80 ]; done
 	python=$(sh "$root/suite/setup/find_python.sh" jsonschema) && (cd "$root" && "$python" -m reports validate "$BATS_FILE_TMPDIR/noise.json")
 	run --separate-stderr compare before slower --noise noise.json --format json --html ''

@@ -30,7 +30,7 @@ fleet() { (cd "$root" && exec "$TEST_PYTHON" -m suite --cwd "$BATS_FILE_TMPDIR" 
 @test "the node that is slow is off: 1, in words, and left out as Slurm writes it" {
 	run --separate-stderr fleet fleet --html ''
 	[ "$status" = 1 ]
-	[[ ${lines[0]} == "1 of 6 nodes is off: node05 (2 GEMM rates 33 % lower)." ]]
+	[[ ${lines[0]} == "1 of 6 nodes is an outlier: node05 (2 GEMM rates 33 % lower)." ]]
 	[[ $output == *"Leave out: --exclude=node05"* ]]
 	for line in "${lines[@]}"; do [ "${#line}" -le 80 ]; done
 	run --separate-stderr fleet fleet --html '' --format nodes
@@ -49,7 +49,7 @@ fleet() { (cd "$root" && exec "$TEST_PYTHON" -m suite --cwd "$BATS_FILE_TMPDIR" 
 @test "nodes that died are named, the rest is judged, and the answer is 3" {
 	run --separate-stderr fleet broken --html '' --expect 'node[01-07]'
 	[ "$status" = 3 ]
-	[[ ${lines[0]} == "Inconclusive: no node is off in what was measured, but of 7 nodes 1 is missing"* ]]
+	[[ ${lines[0]} == "Inconclusive: no outlier in what was measured, but of 7 nodes 1 is missing"* ]]
 	[[ $output == *"Not fully known: node[05-07]"* ]]
 	[[ $output == *"./gpusig report"* ]]
 }

@@ -54,7 +54,7 @@ documented() {
 	run --separate-stderr sh -c "$(documented fleet)"
 	echo "$output"
 	[ "$status" = 1 ]
-	[[ ${lines[0]} == "1 of 8 nodes is off: node5 (GEMM bf16 flop rate "*" % lower"* ]]
+	[[ ${lines[0]} == "1 of 8 nodes is an outlier: node5 (GEMM bf16 flop rate "*" % lower"* ]]
 	[[ $output == *"simulated device (h100), 8 nodes"* ]]
 	[[ $output == *"model: flops_bf16"*"7120725000000"*"7495500000000 on 7"* ]]
 }

@@ -71,7 +71,7 @@ wrong() { grep -c '"cause":"wrong_result"' bad/run-1/records.jsonl; }
 	cp -r bad/run-1 fleet/bad-1
 	run --separate-stderr tells fleet fleet
 	[ "$status" = 1 ]
-	[[ $output == *"1 of 7 nodes is off: bad-1 ($(wrong) wrong results of micro/copy_path)."* ]]
+	[[ $output == *"1 of 7 nodes is an outlier: bad-1 ($(wrong) wrong results of micro/copy_path)."* ]]
 	[[ $(tr -s ' \n' '  ' <<<"$output") == *"bad-1 "*"its case failed: wrong result: "* ]]
 }
 
@@ -108,7 +108,7 @@ beside_headlines() {
 	cp -r beside/bad/run-1 beside/fleet/n9
 	run --separate-stderr tells fleet beside/fleet
 	[ "$status" = 1 ]
-	[[ $output == *"1 of 5 nodes is off: n9 (1 wrong result of micro/copy_path)."* ]]
+	[[ $output == *"1 of 5 nodes is an outlier: n9 (1 wrong result of micro/copy_path)."* ]]
 	[[ $(tr -s ' \n' '  ' <<<"$output") == *"micro/copy_path on sim:"*": wrong result: "* ]]
 	run --separate-stderr tells fleet beside/fleet --format exclude
 	[ "$status" = 1 ] && [ "$output" = --exclude=n9 ]

@@ -327,6 +327,7 @@ class JUnit(unittest.TestCase):
             [suite.get(key) for key in ("tests", "failures", "errors", "skipped")], ["52", "2", "1", "2"]
         )
         self.assertIn("needs 12 runs a side", cases[6].find("skipped").get("message"))
+        self.assertIn("minimum detectable effect 3.1 %", junit(made))
         self.assertNotRegex(junit(made), r"timestamp|2026")
 
     def test_every_reason_and_the_sentence_are_there(self) -> None:

@@ -125,7 +125,7 @@ class Judging(unittest.TestCase):
         node = found["nodes"][-1]
         self.assertEqual(
             (node["state"], bool(node["off"]), bool(node["fast"]), found["exclude"]),
-            ("off", True, True, "node31"),
+            ("outlier", True, True, "node31"),
         )
 
     def test_less_than_the_least_effect_is_not_off(self) -> None:
@@ -252,7 +252,7 @@ class Missing(unittest.TestCase):
         for node in nodes:
             for metric in range(2):
                 changed(node, metric, contended=True)
-        self.assertEqual(state_of(assessed(nodes))["node11"], "off")
+        self.assertEqual(state_of(assessed(nodes))["node11"], "outlier")
 
     def test_a_wrong_result_is_off_and_another_failed_case_unknown(self) -> None:
         for count in (12, 2):  # of two nodes no number is judged
@@ -264,7 +264,7 @@ class Missing(unittest.TestCase):
             self.assertEqual((found["outcome"]["exit"], found["exclude"]), (1, "node1"))
             self.assertEqual(
                 found["outcome"]["sentence"],
-                "1 of %d nodes is off: node1 (4 wrong results of micro/memory)." % count,
+                "1 of %d nodes is an outlier: node1 (4 wrong results of micro/memory)." % count,
             )
             said = page.table(found)
             self.assertIn("micro/memory on host: wrong result: word 7, and 3 more cases", said)
@@ -296,7 +296,7 @@ class Missing(unittest.TestCase):
         self.assertIn("2 kinds", found["outcome"]["reasons"][0])
         self.assertRegex(
             found["outcome"]["sentence"],
-            r"^No node is off: none of 20 nodes is worse than the others of its kind by more than [0-9.]+ %; "
+            r"^No outliers: none of 20 nodes is worse than the others of its kind by more than [0-9.]+ %; "
             "2 kinds are not held against each other.$",
         )
         self.assertEqual(len(kinds_of(nodes[:14], Settings())), 2)
@@ -314,7 +314,7 @@ class Undecided(unittest.TestCase):
         for count, bad in ((8, 3), (8, 4), (12, 5), (12, 6), (17, 7), (17, 8), (32, 12), (32, 16)):
             for slower in (1.25, 2.0):
                 found = assessed(self.halves(count, bad, slower))
-                named = {name for name, state in state_of(found).items() if state == "off"}
+                named = {name for name, state in state_of(found).items() if state == "outlier"}
                 slow = {"node%d" % place for place in range(count - bad, count)}
                 with self.subTest(count=count, bad=bad, slower=slower):
                     if found["outcome"]["exit"] == 1:
@@ -355,7 +355,7 @@ class Undecided(unittest.TestCase):
     def test_a_number_that_spreads_too_far_decides_nothing(self) -> None:
         found = assessed(fleet(random.Random(40), 12, 0.1))
         self.assertEqual((found["outcome"]["exit"], found["kinds"][0]["groups"]), (3, []))
-        self.assertIn("may be off by more than 20 % unseen: metric ", found["outcome"]["sentence"])
+        self.assertIn("may deviate by more than 20 % unseen: metric ", found["outcome"]["sentence"])
         self.assertTrue(all(node["hidden"] for node in found["nodes"]))
         quiet = assessed(fleet(random.Random(40), 12, 0.003))
         self.assertEqual((quiet["outcome"]["exit"], quiet["unknown"]), (0, ""))
@@ -364,7 +364,7 @@ class Undecided(unittest.TestCase):
     def test_the_least_effect_is_what_may_be_hidden_where_it_is_more(self) -> None:
         asked = Settings(least_effect=0.3)
         found = assessed(fleet(random.Random(40), 12, 0.1), settings=asked)
-        self.assertIn("may be off by more than 30 % unseen: metric ", found["outcome"]["sentence"])
+        self.assertIn("may deviate by more than 30 % unseen: metric ", found["outcome"]["sentence"])
         self.assertIn("may be worse than the others by more than 30\u00a0%", page.render(found))
 
     def test_clean_is_not_said_of_a_node_that_is_20_percent_slow_in_one_number(self) -> None:
@@ -548,7 +548,7 @@ class Folders(workplace.Scratch):
     def test_every_format_and_exit_code(self) -> None:
         self.nodes(9, 7)
         code, out, _ = self.fleet("fleet", "--html", "")
-        self.assertEqual((code, out.splitlines()[0][:25]), (1, "1 of 9 nodes is off: n07 "))
+        self.assertEqual((code, out.splitlines()[0][:32]), (1, "1 of 9 nodes is an outlier: n07 "))
         self.assertTrue(all(len(line) <= 80 for line in out.splitlines()))
         self.assertEqual(self.fleet("fleet", "--html", "", "--format", "nodes")[1], "n07\n")
         self.assertEqual(self.fleet("fleet", "--html", "", "--format", "exclude")[1], "--exclude=n07\n")
@@ -556,7 +556,7 @@ class Folders(workplace.Scratch):
         code, out, err = self.fleet("fleet", "--html", "", "--format", "exclude")
         self.assertEqual((code, out), (1, ""))
         self.assertEqual(
-            err, "gpusig: fleet: off, and not left out, as Slurm takes no such names: '-w n07'\n"
+            err, "gpusig: fleet: outliers that are not left out, as Slurm takes no such names: '-w n07'\n"
         )
         shutil.rmtree(self.folder / "fleet" / "-w n07")
         self.assertEqual(self.fleet("fleet", "--html", "", "--format", "exclude")[:2], (0, ""))
@@ -649,9 +649,9 @@ class Folders(workplace.Scratch):
         self.between(lambda a, b: RATE / 4 if 2 in (a, b) else RATE)
         found = self.found("fleet")
         self.assertEqual(
-            (found["outcome"]["exit"], found["exclude"], state_of(found)["n03"]), (1, "n03", "off")
+            (found["outcome"]["exit"], found["exclude"], state_of(found)["n03"]), (1, "n03", "outlier")
         )
-        self.assertEqual(found["outcome"]["sentence"], "1 of 6 nodes is off: n03 (between nodes).")
+        self.assertEqual(found["outcome"]["sentence"], "1 of 6 nodes is an outlier: n03 (between nodes).")
         self.assertEqual(
             found["outcome"]["reasons"][:1],
             ["Between nodes, everything that n03 sends and receives is slow."],
@@ -673,7 +673,7 @@ class Folders(workplace.Scratch):
         self.assertEqual(
             found["outcome"]["sentence"],
             "Between nodes, the link of n01 and n05 is slow (6.25 GB/s, 0.25 "
-            "of what is usual). No node is off in its own numbers.",
+            "of what is usual). No node is an outlier in its own numbers.",
         )
         code, out, _ = self.fleet("fleet", "--html", "")
         text = " ".join(out.split())

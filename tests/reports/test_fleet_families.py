@@ -90,7 +90,8 @@ class Found(unittest.TestCase):
         self.assertTrue(off["off"])  # some of the six are off alone, too
         self.assertEqual([call["label"] for call in off["off_families"]], ["6 GEMM rates"])
         self.assertRegex(
-            found["outcome"]["sentence"], r"^1 of 8 nodes is off: node7 \(6 GEMM rates [0-9.]+ % lower\)\.$"
+            found["outcome"]["sentence"],
+            r"^1 of 8 nodes is an outlier: node7 \(6 GEMM rates [0-9.]+ % lower\)\.$",
         )
         self.assertAlmostEqual(off["off_families"][0]["change"], 0.9, 2)
         times = assessed(rack(random.Random(2), 8, 0.003, fleets.independent(fleets.normal), slower(LAUNCH)))

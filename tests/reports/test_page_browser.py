@@ -271,7 +271,7 @@ class Fleet(Printed, unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
         cls.files = {"fleet": cls.stored("fleet", 32), "large_fleet": cls.stored("large_fleet", 200)}
-        cls.on_every_sheet = (("rack7: which node is off?",),)
+        cls.on_every_sheet = (("rack7: which node is an outlier?",),)
 
     @staticmethod
     def stored(name: str, count: int) -> Path:

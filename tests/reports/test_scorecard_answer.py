@@ -121,7 +121,12 @@ class Order(unittest.TestCase):
         )
         place = next(k for k, text in enumerate(found) if "one vote each" in text)
         self.assertGreater(place, 1)
-        self.assertFalse(any("No other machine beats" in text for text in found))
+        self.assertIn("Pareto front of speed, price and power (speed by the mix): a and b.", found)
+        costs["a"] = Price(300, "EUR", 10, STATED)
+        found = sentences(mix_of(a=(2.06, 0.01), b=(1.0, 0.01)), costs)
+        self.assertIn(
+            "Pareto front of speed, price and power (speed by the mix): b; dominated: a by b.", found
+        )
 
     def test_an_unknown_error_is_never_a_tie_for_first(self) -> None:
         for seconds, said in (

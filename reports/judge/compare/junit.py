@@ -11,8 +11,8 @@ from reports.judge.compare.wording import (
     SIDES,
     change_text,
     control_text,
+    detectable_text,
     effect_text,
-    finds_text,
     label_of,
     medians,
     missing_texts,
@@ -46,8 +46,8 @@ def _details(row: Json) -> str:
         [
             title,
             "%s, %s" % (numbers, change_text(row)),
-            "adjusted p %s, %s, least effect %s"
-            % (p_text(row["p_adjusted"]), finds_text(row), effect_text(row["least_effect"], row)),
+            "adjusted p %s, minimum detectable effect %s, least effect that matters %s"
+            % (p_text(row["p_adjusted"]), detectable_text(row), effect_text(row["least_effect"], row)),
             *missing_texts(row),
         ]
     )

@@ -338,7 +338,7 @@ def table(found: Json) -> str:
     lines = [
         "%s of %s, split into sides of %s." % (plural(found["runs"], "equal run"), found["name"][:50], count),
         "",
-        "False alarms, least effect that matters %s:" % percent(found["settings"]["least_effect"]),
+        "False-alarm rate, least effect that matters %s:" % percent(found["settings"]["least_effect"]),
     ]
     lines += [_rate_line(word, own) for word, own in found["alarms"].items()]
     lines += ["and with twice the floor of each metric as its least effect:"]
@@ -346,7 +346,7 @@ def table(found: Json) -> str:
     lines += [
         "Splits share runs; comparisons that share none: %d." % found["alarms"]["random"]["disjoint"],
         "",
-        "%-34s %7s  finds a slow-down of" % ("", "floor"),
+        "%-34s %7s  minimum detectable slow-down" % ("", "floor"),
         "%-34s %7s" % ("", "n=" + count) + "".join("%8s" % ("n=" + n) for n in counts),
     ]
     for entry in found["metrics"]:

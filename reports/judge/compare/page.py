@@ -49,7 +49,7 @@ from reports.judge.compare.wording import (
     change_text,
     control_text,
     counts_of,
-    finds_text,
+    detectable_text,
     label_of,
     least_effects,
     medians,
@@ -125,13 +125,13 @@ _METHOD = (
     ),
     (
         "p",
-        "Exact two-sided Mann-Whitney test, adjusted by Benjamini and Hochberg over the judged metrics, so "
-        "that of the changes reported at most %s are expected to be false.",
+        "Exact two-sided Mann-Whitney test, adjusted by Benjamini and Hochberg over the judged metrics: "
+        "the false-discovery rate is at most %s.",
     ),
     (
-        "Finds",
-        'The least effect that so many runs would find in 90 % of such comparisons. "none": so few '
-        "runs find no effect, however large.",
+        "Minimum detectable effect",
+        'So many runs find it in 90 % of such comparisons. "none": so few runs find no effect, '
+        "however large.",
     ),
 )
 # Where a side has fewer than 8 runs.
@@ -152,13 +152,17 @@ _FEW_METHOD = (
         "file tell, drawn towards the other metrics (a moderated t). One run against many: the interval of "
         "one more.",
     ),
-    ("p", "Of that t, adjusted by Benjamini and Hochberg over the judged metrics, at a rate of %s."),
+    (
+        "p",
+        "Of that t, adjusted by Benjamini and Hochberg over the judged metrics: the "
+        "false-discovery rate is %s.",
+    ),
     (
         "Evidence",
         "All p together, against those of these runs dealt out otherwise, or of equal runs of a noise file. "
         "It holds for any noise without a drift.",
     ),
-    ("Finds", "The least effect that so many runs would find in 90 % of such comparisons."),
+    ("Minimum detectable effect", "So many runs find it in 90 % of such comparisons."),
 )
 _DRAWN = (
     "Dots are runs, the lines through them medians. Both drawings of a row have one axis, relative to "
@@ -197,7 +201,7 @@ def _row(metric: Json, names: Sequence[List[str]], drawn: bool) -> Row:
         Cell(drawing=markup(draw_interval(metric, axis)) if axis else ""),
         change_text(metric),
         Cell(p_text(metric["p_adjusted"]), title="unadjusted p " + p_text(metric["p"])),
-        finds_text(metric).partition(" ")[2],
+        Cell(detectable_text(metric), title="minimum detectable effect, in 90 % of comparisons"),
         replace(_badge(metric["verdict"], metric["verdict"]), below=below),
         notes=[note for note in notes if note],
         css="metric v-" + metric["verdict"].replace(" ", "-"),
@@ -212,7 +216,7 @@ def _heads() -> List[Column]:
         Column("interval of the change", "word interval", drawn=True),
         Column("change", "word change"),
         Column("adjusted p", under=True),
-        Column("finds", under=True),
+        Column("detectable", under=True),
         Column("verdict", "word says", aside=True),
     ]
 
@@ -252,7 +256,7 @@ def _judged(known: Json, names: Sequence[List[str]], drawn: bool) -> List[Any]:
 def _legend(known: Json) -> Text:
     return Text(
         "Medians of the runs, and the change with its interval. p is adjusted over the judged "
-        "metrics (rate %s). Finds: the least effect that so many runs would find with 90 %%. Least "
+        "metrics (false-discovery rate %s). Detectable: the minimum detectable effect, with 90 %%. Least "
         "effect that matters: %s. ↑ more is better, ↓ "
         "less." % (percent(known["settings"]["rate"]), least_effects(known["metrics"]))
     )

@@ -118,7 +118,7 @@ def table(where: str, metrics: Sequence[Metric], settings: Settings) -> str:
     for label, texts in rows_of(metrics, settings):
         alike.setdefault(tuple(texts), []).append(label)
     lines = [
-        "The least change that so many runs a side find in 9 of 10 comparisons, where",
+        "Minimum detectable effect of so many runs a side, in 9 of 10 comparisons, where",
         "one of %s changes. How much equal runs differ is known of" % plural(len(metrics), "metric"),
         where[:80],
         "",

@@ -216,9 +216,9 @@ def p_text(p: Any) -> str:
     return "<0.0001" if p < 0.0001 else "%.*f" % (4 if p < 0.01 else 3 if p < 0.1 else 2, p)
 
 
-def finds_text(row: Json) -> str:
-    """The least effect that so many runs would find."""
-    return "finds none" if row["detectable"] is None else "finds %s" % effect_text(row["detectable"], row)
+def detectable_text(row: Json) -> str:
+    """The minimum detectable effect of so many runs."""
+    return "none" if row["detectable"] is None else effect_text(row["detectable"], row)
 
 
 def verdict_text(row: Json) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Machines that should be alike: which of them are off, by how much, in what, and what else is different
+"""Machines that should be alike: which of them are outliers, by how much, in what, and what else is different
 about them.
 
 nodes.py reads, judge.py decides with what outliers.py computes, drift.py compares provenance, fleet.py puts

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""python -m reports fleet DIR... [OPTION]...   which of many machines that should be alike are off, in what,
-and why?"""
+"""python -m reports fleet DIR... [OPTION]...   outliers among machines that should be alike, and why"""
 
 from __future__ import annotations
 
@@ -104,7 +103,8 @@ def _warn(found: Json, form: str) -> None:
     if form == "exclude" and left_out:
         said = listing(["'%s'" % clean(name)[:MOST_NAME] for name in left_out], MOST_NAMED)
         print(
-            "gpusig: fleet: off, and not left out, as Slurm takes no such names: %s" % said, file=sys.stderr
+            "gpusig: fleet: outliers that are not left out, as Slurm takes no such names: %s" % said,
+            file=sys.stderr,
         )
     if found["outcome"]["exit"] == EXITS[INCONCLUSIVE]:
         print("gpusig: fleet: %s" % clean(found["outcome"]["sentence"]), file=sys.stderr)

@@ -22,7 +22,7 @@ from reports.records.metrics import shortened
 from reports.records.quantity import listing, percent, plural
 
 SCHEMA, VERSION = "gpusig.fleet", "1.4.0"
-OFF, FAST, OK, UNKNOWN, MISSING = "off", "fast", "ok", "unknown", "missing"  # of a node
+OFF, FAST, OK, UNKNOWN, MISSING = "outlier", "fast", "ok", "unknown", "missing"  # of a node
 OUTLIERS, NONE_OFF, INCONCLUSIVE = "outliers", "no outlier", "inconclusive"  # of the fleet
 EXITS = {OUTLIERS: 1, NONE_OFF: 0, INCONCLUSIVE: 3}
 MOST_NAME = 60  # characters
@@ -257,7 +257,7 @@ def _name_notes(nodes: Sequence[Json], asked: Asked) -> List[str]:
 def hidden_text(hidden: Json) -> str:
     """ "GEMM f32 flop rate may be 51 % lower"."""
     if hidden["change"] is None:
-        return "%s may be off by any factor" % hidden["label"]
+        return "%s may deviate by any factor" % hidden["label"]
     return "%s may be %s" % (hidden["label"], off_text(hidden)[len(hidden["label"]) :].strip())
 
 
@@ -307,9 +307,9 @@ def _wrong_texts(node: Json) -> List[str]:
 
 
 def _ahead_text(nodes: Sequence[Json]) -> str:
-    """ "on node3 GEMM f32 flop rate may be 26 % higher, so the others may be off instead"."""
+    """ "on node3 GEMM f32 flop rate may be 26 % higher, so the others may be the outliers"."""
     texts = ["on %s %s" % (node["name"], hidden_text(node["ahead"][0])) for node in nodes if node["ahead"]]
-    return "%s, so the others may be off instead" % listing(texts, 3)
+    return "%s, so the others may be the outliers" % listing(texts, 3)
 
 
 def _groups_text(groups: Json) -> str:
@@ -357,12 +357,12 @@ def list_text(names: Sequence[str]) -> str:
 
 
 def _hidden_text(nodes: Sequence[Json], most: float) -> str:
-    """ "2 of 12 nodes may be off by more than 20 % unseen: GEMM f32 flop rate may be 51 % lower, and 3
+    """ "2 of 12 nodes may deviate by more than 20 % unseen: GEMM f32 flop rate may be 51 % lower, and 3
     more"."""
     unseen = [node for node in nodes if node["hidden"]]
     worst = {own["metric"]: own for node in unseen for own in reversed(node["hidden"])}
     more = len(worst) - 1
-    return "%d of %s may be off by more than %s unseen: %s%s" % (
+    return "%d of %s may deviate by more than %s unseen: %s%s" % (
         len(unseen),
         plural(len(nodes), "node"),
         percent(most),
@@ -372,7 +372,7 @@ def _hidden_text(nodes: Sequence[Json], most: float) -> str:
 
 
 def _undecided(nodes: Sequence[Json], kinds: Sequence[Json], most: float) -> List[str]:
-    """Why it is not known that no node is off."""
+    """Why it is not known that no node is an outlier."""
     found = [_groups_text(groups) for kind in kinds for groups in kind["groups"]][:1]
     is_hidden = any(node["hidden"] for node in nodes)
     if (
@@ -414,12 +414,12 @@ def _sentence(
 ) -> str:
     count, off = len(nodes), [node for node in nodes if node["state"] == OFF]
     if word == OUTLIERS and not off:
-        return "%s No node is off in its own numbers." % _network_text(network)
+        return "%s No node is an outlier in its own numbers." % _network_text(network)
     if word == OUTLIERS:
-        return "%d of %s %s off: %s." % (
+        return "%d of %s %s: %s." % (
             len(off),
             plural(count, "node"),
-            "is" if len(off) == 1 else "are",
+            "is an outlier" if len(off) == 1 else "are outliers",
             _named(off, "off"),
         )
     if word == NONE_OFF:
@@ -428,7 +428,7 @@ def _sentence(
             if len(kinds) > 1
             else ("", "")
         )
-        return "No node is off: none of %s is worse than the others%s%s%s." % (
+        return "No outliers: none of %s is worse than the others%s%s%s." % (
             plural(count, "node"),
             alike,
             _largest_bound(kinds),
@@ -441,7 +441,7 @@ def _sentence(
             or "no node has a run that can be read"
         )
         return "Inconclusive: nothing can be judged, since %s." % why
-    return "Inconclusive: no node is off in what was measured, but %s." % "; ".join(
+    return "Inconclusive: no outlier in what was measured, but %s." % "; ".join(
         _undecided(nodes, kinds, most)
     )
 
@@ -490,8 +490,8 @@ def _network_text(network: Optional[Json]) -> str:
 
 
 def _call_off(nodes: Sequence[Json], network: Json) -> None:
-    """A node is off, too, where all that it sends or receives is slow; of a single slow link nobody knows
-    which end it is."""
+    """A node is an outlier, too, where all that it sends or receives is slow; of a single slow link nobody
+    knows which end it is."""
     for slow in network["slow_nodes"]:
         for node in nodes:
             if slow["node"] in (node["name"], node["hostname"]):

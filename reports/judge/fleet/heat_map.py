@@ -79,7 +79,7 @@ def strip(fleet: Json, kind: int) -> str:
     canvas = Canvas(
         min(len(nodes), _PER_LINE) * step,
         lines * step,
-        "%d nodes in the order of their names, %d of them off" % (len(nodes), off),
+        "%d nodes in the order of their names, %d of them outliers" % (len(nodes), off),
     )
     for place, node in enumerate(nodes):
         z = farthest(node)

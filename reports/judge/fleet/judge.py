@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which nodes of one kind are off, by how much and in what. docs/method/verdicts.md, "A fleet".
+"""Outliers among the nodes of one kind, by how much and in what. docs/method/verdicts.md, "A fleet".
 
 A node gives one value a metric, the median of its runs. It is held against all other nodes (outliers.py): how
 far it is off on logarithms, or as a difference where a metric has no ratio; in units of the spread of the
@@ -434,7 +434,7 @@ def judge(name: str, nodes: List[Node], settings: Settings) -> Kind:
         values_of.append(values)
     judged = [metric for metric in kind.metrics if not metric.reason]
     if len(nodes) < MIN_NODES:
-        kind.reason = "%s too few to say which is off: %d are needed" % (
+        kind.reason = "%s too few to tell an outlier: %d are needed" % (
             plural(len(nodes), "node is", "nodes are"),
             MIN_NODES,
         )

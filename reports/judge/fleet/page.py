@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A fleet in a terminal and as a page: the answer, every node that is off with what else is different about
+"""A fleet in a terminal and as a page: the answer, every outlier with what else is different about
 it, what is missing, and drift."""
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ _MEANING = (
     (
         OFF,
         "Worse than all other nodes of its kind, by more than the least effect, and so far out that of the "
-        "nodes called off at most %s are expected to be false; or with a wrong result in any case.",
+        "outliers at most %s are expected to be false; or with a wrong result in any case.",
     ),
     (
         FAST,
@@ -88,13 +88,13 @@ _MEANING = (
     ),
     (
         OK,
-        "Every headline number was measured, none is off, none may be worse than the others by more than "
-        "%h, and no case failed. It does not say that the node is equal to the others: see at most.",
+        "Every headline number was measured, none is an outlier, none may be worse than the others by more "
+        "than %h, and no case failed. It does not say that the node is equal to the others: see at most.",
     ),
     (
         UNKNOWN,
         "It has no run or a case that failed, lacks a value that it should have, or may be worse than the "
-        "others by more than %h in a number that spreads so far: it may be off.",
+        "others by more than %h in a number that spreads so far: it may be an outlier.",
     ),
     (MISSING, "It was expected, and there is nothing of it."),
 )
@@ -116,11 +116,11 @@ _METHOD = (
         "spread. Single numbers and families take half of the rate each.",
     ),
     (
-        "Finds",
-        "The least deviation of one metric alone, or of all of a family alike, that 9 of 10 such nodes are "
-        "called off for.",
+        "Detectable",
+        "Minimum detectable deviation: of one metric alone, or of all of a family alike, that 9 of 10 such "
+        "nodes are called outliers for.",
     ),
-    ("At most", "By how much the worst node that is not off may be worse than the others, with 99.5 %."),
+    ("At most", "By how much the worst node that is no outlier may be worse than the others, with 99.5 %."),
 )
 
 # ------------------------------------------------------------------ wording
@@ -237,7 +237,7 @@ def _map(fleet: Json, number: int) -> Group:
     strip: List[Any] = [
         Text(
             "Every node as a square in the order of names, coloured by its farthest metric; framed where it "
-            "is off.",
+            "is an outlier.",
             "question",
         ),
         Drawing(markup(heat_map.strip(fleet, number)), "All nodes of %s" % kind["name"], "strip"),
@@ -310,7 +310,7 @@ def _families(kind: Json) -> List[Any]:
         )
         for one in kind["families"]
     ]
-    heads = [Column("family"), *columns("spread", "finds", "nodes", css="")]
+    heads = [Column("family"), *columns("spread", "detectable", "nodes", css="")]
     table = Table("Numbers that move together", heads, rows, "families", titled=True)
     return [table] * bool(rows)
 
@@ -349,7 +349,7 @@ def _usual(kind: Json) -> Group:
     ]
     table = Table(
         "Headline numbers of %s" % kind["name"],
-        [Column("metric"), *columns("median", "spread", "finds", "at most", "nodes", css="")],
+        [Column("metric"), *columns("median", "spread", "detectable", "at most", "nodes", css="")],
         numbers,
     )
     return Group(
@@ -380,7 +380,8 @@ def _reading(settings: Json) -> List[Any]:
             "z: how far a node is from the median of all others, in units of their spread. p is adjusted "
             "over nodes "
             "and metrics (rate %s). Finds: a lone deviation that 9 of 10 such nodes are called for. At most: "
-            "by how much a node that is not off may be worse. Least effect that matters: %s." % (rate, least),
+            "by how much a node that is no outlier may be worse. Least effect that matters: %s."
+            % (rate, least),
             only=TERMINAL,
         ),
     ]
@@ -395,7 +396,7 @@ def _page(fleet: Json, most: int) -> Page:
         *[Text(known["unknown"], "exclude", "Not fully known:")] * bool(known["unknown"]),
         Counts(plural(len(nodes), "node"), counts),
         *(_map(known, number) for number in range(len(kinds))),
-        _nodes("Off", [node for node in nodes if node["state"] == OFF], "off", most),
+        _nodes("Outliers", [node for node in nodes if node["state"] == OFF], "off", most),
         _nodes("Unusually fast", [n for n in nodes if n["fast"] or n["fast_families"]], "fast", most),
         Group("section", "Between nodes", _between(known["between"], most), "between"),
         Group("section", "Not, or not fully, known", _unknown(known, most), "unknown"),
@@ -417,7 +418,7 @@ def _page(fleet: Json, most: int) -> Page:
 
 
 def _question(known: Json) -> str:
-    return "%s: which node is off?" % known["name"]
+    return "%s: which node is an outlier?" % known["name"]
 
 
 def table(fleet: Json) -> str:
@@ -425,12 +426,12 @@ def table(fleet: Json) -> str:
 
 
 def names(fleet: Json) -> str:
-    """The nodes that are off, one a line, for scripts."""
+    """The outliers, one a line, for scripts."""
     return "".join(plain(node["name"]) + "\n" for node in fleet["nodes"] if node["state"] == OFF)
 
 
 def option(fleet: Json) -> str:
-    """What Slurm is told: nothing where no node is off."""
+    """What Slurm is told: nothing where there is no outlier."""
     return "--exclude=%s\n" % fleet["exclude"] if fleet["exclude"] else ""
 
 

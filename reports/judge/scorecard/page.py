@@ -102,9 +102,9 @@ _METHOD = (
         "the price." % (LIFE_YEARS, MONEY, MONEY),
     ),
     (
-        "Beaten",
-        "One machine beats another if it is better in one of speed, price and power, and worse in "
-        "none of those known of both.",
+        "Pareto front",
+        "The machines that none dominates. One dominates another if it is better in one of speed, price "
+        "and power, and worse in none of those known of both.",
     ),
 )
 
@@ -237,7 +237,7 @@ def _prices(prices: Optional[Json]) -> List[Any]:
         Column("steps", "steps", under=True),
         Column("energy of a step", "energy"),
         Column("against %s" % of if of else "price for speed", "word bought"),
-        Column("beaten by", "word beaten"),
+        Column("dominated by", "word beaten"),
     ]
     said = "Speed by %s. Weighed: %s. Never read one column alone."
     return [

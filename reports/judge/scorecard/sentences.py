@@ -105,14 +105,11 @@ def _prices(prices: Optional[Json]) -> List[str]:
         if prices["criteria"]:
             why = "only %s is known of two machines" % listing(prices["criteria"])
         return [*found, "Speed, price and power could not be weighed against each other: %s." % why]
-    beaten = [
-        "%s by %s" % (name, listing(own["beaten_by"]))
-        for name, own in sorted(prices["machines"].items())
-        if own["beaten_by"]
-    ]
-    if beaten:
-        weighed = listing(prices["criteria"]), prices["speed"]
-        found.append("Beaten in %s at once (speed by %s): %s." % (*weighed, listing(beaten, _MANY)))
+    beaten_by = {name: own["beaten_by"] for name, own in sorted(prices["machines"].items())}
+    front = listing([name for name, others in beaten_by.items() if not others], _MANY)
+    beaten = ["%s by %s" % (name, listing(others)) for name, others in beaten_by.items() if others]
+    weighed = "Pareto front of %s (speed by %s): %s" % (listing(prices["criteria"]), prices["speed"], front)
+    found.append(weighed + ("; dominated: %s." % listing(beaten, _MANY) if beaten else "."))
     lacking = [
         "the %s of %s" % (what, name)
         for name, own in sorted(prices["machines"].items())
