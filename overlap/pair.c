@@ -192,7 +192,7 @@ static const struct bench bench = {
 	.name = "overlap/pair",
 	.question =
 		"overlapping a GEMM with a transfer: what is gained, and which side slows down?",
-	.formula = "fraction_of_ideal = (S - 1) / (S_ideal - 1); S = serial / both at once; "
+	.formula = "fraction_of_ideal = (S - 1) / (S_ideal - 1); S = serial / overlapped; "
 		   "S_ideal = (t_g + t_c) / max(t_g, t_c); "
 		   "CIL = concurrent / alone; bandwidth = bytes that one device sends / time",
 	.timed =

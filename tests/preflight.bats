@@ -57,7 +57,7 @@ hang_runs() { pgrep -f "sleep $NAP\$" >/dev/null; }
 	[ -z "$output$stderr" ]
 }
 
-@test "slow links between devices are bad, after a second try, and nothing else is; JSON fits its schema" {
+@test "slow links between devices are bad, after a repeat, and nothing else is; JSON fits its schema" {
 	run --separate-stderr patiently --reference reference --device 'sim:h100?peer_bandwidth=0.8x:0-1' --format json
 	[ "$status" = 1 ]
 	json 'rows[0]["outcome"] == "bad" and [c["outcome"] for c in rows[0]["checks"]] == ["ok", "ok", "ok", "bad"]' \

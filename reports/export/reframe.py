@@ -2,7 +2,7 @@
 """A test class for ReFrame 4 that works as it is: it starts ./gpusig run for the programs of a run and holds
 the headline numbers against that run.
 
-A bound is where another run of the same machine is expected, which the signature states where second tries
+A bound is where another run of the same machine is expected, which the signature states where repeats
 showed how much numbers move; else the interval of the median, and at least LEAST_ALONE. One number outside
 fails the test, so bounds are wider by as much as keeps the chance of any false failure where that of one
 number was. Only worse is a failure, where better is known.
@@ -24,7 +24,7 @@ from reports.records.quantity import plural
 LEAST, LEAST_ALONE = (
     Settings.least_effect,
     0.05,
-)  # of the value; what compare takes for nothing, and without second tries
+)  # of the value; what compare takes for nothing, and without repeats
 _CONFIDENCE = 0.95
 _HEADLINE_BUDGET = 48  # seconds, as ./gpusig run --headline has it; LIMIT times as long is hung
 _LIMIT = 30

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One value from several tries of the same case, by one rule that was fixed beforehand
-(docs/method/statistics.md, "Second tries").
+(docs/method/statistics.md, "Repeats").
 
 Which tries count is decided by their flags and grades, never by their values: otherwise a measurement would
 be repeated until it pleases.

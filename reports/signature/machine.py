@@ -142,11 +142,9 @@ def _disturbed(signature: Json) -> List[Note]:
             plural(len(lost) + len(kept), "value"),
             listing(programs),
         )
-        found = (
-            ["%s kept, marked, because a second try agrees" % plural(len(kept), "is", "are")] if kept else []
-        )
+        found = ["%s kept, marked, because a repeat agrees" % plural(len(kept), "is", "are")] if kept else []
         if lost:
-            lack = "one" if kept else "a second try that agrees"
+            lack = "one" if kept else "a repeat that agrees"
             found.append("%s not used, for lack of %s" % (plural(len(lost), "is", "are"), lack))
         notes.append(Note("warning", "Contended.", text + "; ".join(found) + ". Repeat on an idle machine."))
     throttled = flagged("throttled")
@@ -307,7 +305,7 @@ def verdict(signature: Signature) -> Verdict:
     if causes[SOAKED]:
         return Verdict(
             True,
-            "This run is a soak: it looked for wrong results and found none. Its numbers count for nothing.",
+            "This run is a soak: it looked for wrong results and found none. Its timings are not used.",
         )
     if found:
         advice = (["repeat it on an idle machine"] if causes[DISTURBED] or grades else []) + (

@@ -196,7 +196,7 @@ def _headline_note(signature: Signature) -> str:
 
 _GRADES = (
     (NOISY, "Noisy: the interval is wide, or of few samples; compare the interval, not the median."),
-    (CONTENDED, "Pale: other programs used the machine, and a second try gave about the same."),
+    (CONTENDED, "Pale: other programs used the machine, and a repeat gave about the same."),
 )
 
 

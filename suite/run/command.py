@@ -18,7 +18,7 @@ from suite.run.programs import Program, cores_at_once
 
 # Of headline numbers alone it is their medians that count, one a run, and the spread between runs: a narrow
 # interval within a run is worth no time. Six samples are the fewest that give an interval. The other variants
-# of their cases take time that a second try is worth more.
+# of their cases take time that a repeat is worth more.
 OF_HEADLINES = ["--min-samples", "6", "--headline-variants"]
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _MIN_RANKS, _MAX_RANKS = 2, 16

@@ -4,7 +4,7 @@
 headline  the cases of headline numbers, of every program
 more      those of them that did not fit into a program's share, because its fixed costs (set-up, checks,
           tuning) exceed that: as long as its other cases took
-again     second tries of those with too few samples, which are no value: as long as the first, because a case
+again     repeats of those with too few samples, which are no value: as long as the first, because a case
           takes up to five times its time for its least samples (bench/bench_sample.c)
 inputs    the other cases that ./gpusig advise reads, before those that nothing reads: a curve that it lacks
           leaves its advice undecided
@@ -59,8 +59,8 @@ _HEADLINE_UNTIL, _CURVES_UNTIL = 0.12, 0.7  # shares of the whole time
 _ALONE = 0.1  # of each try without curves; starting programs and their least samples take the rest
 _MAX_STARTING = 0.15  # a share of the whole time
 _MIN_FOR_TWO_PASSES_S = 2 * MIN_S  # a program
-_RESERVE = 1.2  # second tries take a little longer than the first
-_LONGER = 3.0  # a second try of a value takes at most so many times the first
+_RESERVE = 1.2  # repeats take a little longer than the first
+_LONGER = 3.0  # a repeat of a value takes at most so many times the first
 TRIES = 4  # of a headline case at most, and of another one 2
 _MORE_AT_MOST = 4
 _SOAK_S = 10.0  # a program in a pass

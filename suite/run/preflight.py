@@ -4,7 +4,7 @@ reports/judge/preflight judges.
 
 It runs in a prolog: it installs and builds nothing, writes no file, waits for nothing longer than it says,
 and ends with all that it started when it is told to stop. First what the kernel says, then what the driver
-says, then headline numbers: one pass over the programs, and a second try of the cases that look bad, decided
+says, then headline numbers: one pass over the programs, and a repeat of the cases that look bad, decided
 before anything is measured (reports/judge/preflight/speed.py).
 """
 
@@ -30,7 +30,7 @@ from suite.run.preflight_start import Children, Ended, Hidden
 BUDGET_S, MIN_BUDGET_S, MAX_BUDGET_S = 30.0, 5.0, 600.0
 ANSWER_S = 10.0  # a driver that takes longer to open its devices hangs
 _RESERVE_S = 2.5  # of the budget, to judge and to end
-_FIRST = 0.6  # of the time to measure; the rest is for second tries
+_FIRST = 0.6  # of the time to measure; the rest is for repeats
 _ASK_S = 10.0  # for reports/, which only reads
 _BACKENDS, _NODE = "micro/launch", "topology/node"
 # The most telling first. Those of EACH run on every device of several, on all at once.
@@ -328,7 +328,7 @@ class Preflight:
             self._note(name, spec, ended)
 
     def _again(self) -> None:
-        """Second tries, the worst first, as far as there is time."""
+        """Repeats, the worst first, as far as there is time."""
         if not self.expected.get("programs") or self.left_s() < _LEAST_S:
             return
         given, words = self._seen()

@@ -71,7 +71,7 @@ class ProgramStatus:
     cliff: dict = field(default_factory=dict)  # as well: the curve that may have cliffs
     is_second_try: bool = False  # the last start, of chosen cases
     ended: bool = False  # the last start
-    end: EndStatus | None = None  # of the last start that was no second try
+    end: EndStatus | None = None  # of the last start that was no repeat
 
     @property
     def done(self) -> list[str]:
@@ -251,7 +251,7 @@ def _enter_end(program_status: ProgramStatus, record: dict) -> None:
     total, out_of_budget = (damaged.whole(cases.get(name) or 0, name) for name in ("total", "out_of_budget"))
     end = EndStatus(damaged.text(record["status"], "status"), total, out_of_budget)
     program_status.ended = True
-    # A second try leaves out what is not tried again, so its end does not say whether the program is
+    # A repeat leaves out what is not tried again, so its end does not say whether the program is
     # finished.
     if not program_status.is_second_try or end.status == "failed":
         program_status.end = end

@@ -69,7 +69,7 @@ def validator():
 
 
 def complete(records: Path, wanted: dict[str, tuple[str, ...]]) -> str | None:
-    """Every case of the programs is done once, but for second tries."""
+    """Every case of the programs is done once, but for repeats."""
     done: dict[tuple[str, str], int] = {}
     second_tries = set()
     for row in rows(records):

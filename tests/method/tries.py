@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a value is where its case was measured several times, by docs/method/statistics.md ("Second tries")
+"""What a value is where its case was measured several times, by docs/method/statistics.md ("Repeats")
 alone. Nothing here is shared with reports/."""
 
 from __future__ import annotations

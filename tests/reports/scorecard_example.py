@@ -105,7 +105,7 @@ def machine(
     simulated: bool = False,
     **device: Any,
 ) -> Machine:
-    """`spread`: that a run states of itself from second tries."""
+    """`spread`: that a run states of itself from repeats."""
     generator = random.Random("%s %d" % (name, seed))
     found: List[RunNumbers] = []
     signatures = []

@@ -219,8 +219,7 @@ class FirstScreen(workplace.Scratch):
             (found.doubtful, found.text),
             (
                 True,
-                "This run is a soak: it looked for wrong results and found none. Its numbers count for "
-                "nothing.",
+                "This run is a soak: it looked for wrong results and found none. Its timings are not used.",
             ),
         )
 
@@ -234,12 +233,11 @@ class FirstScreen(workplace.Scratch):
         taken = "Something else used this machine while 2 values of overlap/novel were taken. "
         self.assertEqual(
             warning(both),
-            taken + "2 are not used, for lack of a second try that agrees. Repeat on an idle machine.",
+            taken + "2 are not used, for lack of a repeat that agrees. Repeat on an idle machine.",
         )
         self.assertEqual(
             warning(both + speeds("contended", run="r2")),
-            taken
-            + "1 is kept, marked, because a second try agrees; 1 is not used, for lack of one. Repeat on "
+            taken + "1 is kept, marked, because a repeat agrees; 1 is not used, for lack of one. Repeat on "
             "an idle machine.",
         )
         self.assertEqual(warning(speeds("noisy", None)), "")

@@ -211,7 +211,7 @@ class Page(workplace.Scratch):
                 )
         self.run_build(w.text())
         page = self.page()
-        section = page[page.index("Overlap: GEMM and transfer at once") :]
+        section = page[page.index("Overlap of a GEMM with a transfer") :]
         self.assert_inert(page)
         cells = re.findall(
             r'<rect class="(cell [a-z]+)"[^>]*><title>([^<]*)</title></rect><text[^>]*>([^<]*)</text>',

@@ -363,12 +363,10 @@ class Truth(workplace.Scratch):
         summary = self.signature(synthetic.pair().text()).json["programs"]["overlap/pair"]["summary"]
         self.assertEqual(
             summary,
-            "Medians: running a GEMM and a transfer at once gains 78 % of what is possible with a copy "
+            "Medians: overlapping a GEMM with a transfer gains 78 % of the ideal gain with a copy "
             "engine and loses 9.0 % with a copy kernel; it gains 37 % with the transfer enqueued first and "
-            "gains "
-            "31 % with the GEMM first. At once, 4 of 8 combinations are slower than one after the other. Of "
-            "4 "
-            "cases, GEMM first is faster in 0, transfer first in 2, and neither in 2.",
+            "gains 31 % with the GEMM first. Overlapped, 4 of 8 combinations are slower than one after the "
+            "other. Of 4 cases, GEMM first is faster in 0, transfer first in 2, and neither in 2.",
         )
 
     def test_orders_that_all_tie_are_said_once(self) -> None:

@@ -81,7 +81,7 @@ def _missing(signature: Json) -> Dict[str, Number]:
     for entry in signature["primary_missing"]:
         program, metric, reason = (str(entry[name]) for name in ("program", "metric", "reason"))
         name = name_of_missing(signature, entry)
-        if "once" in entry:  # one contended try is no value of a run, but the other runs are its second tries
+        if "once" in entry:  # one contended try is no value of a run, but the other runs are its repeats
             found[name] = replace(number_of(name, dict(entry["once"], primary=True)), contended=True)
             continue
         found[name] = Number(

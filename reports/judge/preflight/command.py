@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """python -m reports preflight STEP [OPTION]...   what suite/run/preflight.py asks before, while and after it
 measures. expects   what the reference expects: its --device and the programs of its numbers
-again     which cases want a second try
+again     which cases want a repeat
 judge     the answer
 """
 

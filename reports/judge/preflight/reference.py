@@ -3,7 +3,7 @@
 
 Of several runs a number is their median and every other thing what most of them have, so that the folder of a
 fleet is the fleet's majority. How much a number moves from run to run comes from the noise floor, else from
-the runs, else from the second tries of a single run; where none of these tells it is assumed, and the answer
+the runs, else from the repeats of a single run; where none of these tells it is assumed, and the answer
 says so.
 """
 
@@ -33,7 +33,7 @@ ASSUMED = (
 FROM_NOISE, FROM_RUNS, FROM_TRIES, FROM_SAMPLES, FROM_NOWHERE = (
     "noise floor",
     "runs of the reference",
-    "second tries of the reference",
+    "repeats within the reference",
     "samples of the simulated reference",
     "assumed",
 )

@@ -82,7 +82,7 @@ def judged(measured: Measured, expected: Optional[Expected], numbers: int, last:
     why = (
         SPREAD
         if not is_beyond
-        else "no time for a second try"
+        else "no time for a repeat"
         if measured.tries < TRIES
         else "worse, and contended: others used the node"
         if measured.contended or measured.counted < TRIES
@@ -103,7 +103,7 @@ def rows_of(node: Node, reference: Optional[Reference], last: bool = True) -> Li
 
 
 def again(node: Node, reference: Optional[Reference]) -> Dict[str, Dict[str, List[str]]]:
-    """Program -> device -> keys of the cases that want a second try, the worst first."""
+    """Program -> device -> keys of the cases that want a repeat, the worst first."""
     found: Dict[str, Dict[str, List[str]]] = {}
     wanted = [row for row in rows_of(node, reference, last=False) if row.outcome == AGAIN]
     for row in sorted(wanted, key=lambda row: -(row.worse or 0.0)):

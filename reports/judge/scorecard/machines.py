@@ -32,7 +32,7 @@ MAX_MACHINES = 26
 _NAME = 60  # characters
 _NORMAL = 1.96  # standard errors in half of a 95 % interval
 _MANY = 1e6  # degrees of freedom of what is not estimated from few runs
-ONE_RUN = "one run without second tries does not tell what another run would give"
+ONE_RUN = "one run without repeats does not tell what another run would give"
 
 
 class Held(NamedTuple):

@@ -56,7 +56,7 @@ _METHOD = (
     ),
     (
         "Value",
-        "Of one run, with the 95 % interval of what another run would give, from its second tries; of "
+        "Of one run, with the 95 % interval of what another run would give, from its repeats; of "
         "several runs their mean, with Student's interval. An interval without width is left out: times of "
         "models repeat.",
     ),

@@ -29,17 +29,17 @@ QUESTIONS: Dict[str, Tuple[str, ...]] = {
         "micro/copy_path/up_engine_latency_4k",
         "micro/copy_path/down_engine_latency_4k",
     ),
-    "copies between two devices": (
+    "copies between two devices (P2P)": (
         "micro/peer_matrix/pair_median_bandwidth",
         "micro/copy_path/peer_engine_bandwidth",
         "collectives/pairs/pairs_median_bandwidth",
     ),
-    "copies among all devices at once": (
+    "concurrent copies among all devices": (
         "micro/peer_matrix/all_to_all_engine_injection",
         "micro/peer_matrix/all_to_all_kernel_injection",
     ),
-    "start a kernel and see its end": ("micro/launch/launch_round_trip",),
-    "kernels one behind the other": ("micro/launch/launch_back_to_back",),
+    "launch to completion": ("micro/launch/launch_round_trip",),
+    "launches back to back": ("micro/launch/launch_back_to_back",),
     "allreduce bandwidth": (
         "collectives/device_allreduce/device_allreduce_busbw",
         "collectives/allreduce/allreduce_busbw",

@@ -4,7 +4,7 @@
     gemm    4096x11008x4096 bf16 count=64              GEMMs of one device, one after the other
     gemm-ar 4096x11008x4096 bf16 devices=4 count=32    with its communication; also ag-gemm, gemm-rs, a2a-gemm
     memory  triad 12G                                  bytes through memory: read or triad
-    copy    up 1G count=8                              up, down, local or peer; each copy alone
+    copy    up 1G count=8                              up (H2D), down (D2H), local (D2D), peer (P2P); alone
     launch  10000                                      kernels, one behind the other
     message allreduce 64M devices=4 count=32           also all-gather, reduce-scatter, all-to-all
 

@@ -17,7 +17,7 @@ from reports.signature.sections import generic
 
 FORMULA = "CIL(x | y) (contention inefficiency loss) = time of x while y runs / time of x alone; 1: no loss"
 
-WHAT = "CIL (time at once / time alone)"
+WHAT = "CIL (concurrent time / time alone)"
 
 # The two copy methods: "engine" and "kernel" alone would be ambiguous here.
 NAMES = {"engine": "engine copy", "kernel": "kernel copy"}
@@ -187,4 +187,4 @@ def figures(section: Section) -> List[Figure]:
     return [Panels([draw_heat(victims, partners, grid, "time of", "next to", what=WHAT)], caption, wide=True)]
 
 
-SPEC = SectionSpec("Contention: who slows whom?", results, summary, figures)
+SPEC = SectionSpec("Contention of concurrent workloads", results, summary, figures)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""overlap/pair: the gain of running a GEMM and a transfer at once, as a share of the possible gain, and which
+"""overlap/pair: the gain of overlapping a GEMM with a transfer, as a share of the possible gain, and which
 side slows."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from reports.signature.sections import generic
 from reports.signature.sections.operands import is_cold, one_condition
 
 FORMULA = (
-    "fraction of ideal = (S - 1) / (S_ideal - 1); S = serial / both at once; "
+    "fraction of ideal = (S - 1) / (S_ideal - 1); S = serial / overlapped; "
     "S_ideal = (t_g + t_c) / max(t_g, t_c)"
 )
 ORDERS = {"gemm_first": "GEMM first", "transfer_first": "transfer first"}
@@ -58,7 +58,7 @@ def results(section: Section) -> Json:
 
 
 def _share(value: float) -> str:
-    """A fraction of ideal in words; below 0 both at once take longer than one after the other."""
+    """A fraction of ideal in words; below 0 overlapping takes longer than one after the other."""
     return "loses %s" % percent(-value) if value < 0 else "gains %s" % percent(value)
 
 
@@ -78,8 +78,8 @@ def summary(section: Section) -> str:
         for name, value in (("copy engine", engine), ("copy kernel", kernel))
         if value is not None
     ]
-    text = "running a GEMM and a transfer at once " + " and ".join(sides).replace(
-        " %", " % of what is possible", 1
+    text = "overlapping a GEMM with a transfer " + " and ".join(sides).replace(
+        " %", " % of the ideal gain", 1
     )
     first, other = (_median([p for p in pairs if p["order"] == order]) for order in ORDERS)
     if first is not None and other is not None:
@@ -90,7 +90,7 @@ def summary(section: Section) -> str:
     text = "Medians: " + text
     lost = [p for p in pairs if p["fraction_of_ideal"] < 0]
     if lost:
-        text += ". At once, %d of %s slower than one after the other" % (
+        text += ". Overlapped, %d of %s slower than one after the other" % (
             len(lost),
             plural(len(pairs), "combination is", "combinations are"),
         )
@@ -202,9 +202,9 @@ def figures(section: Section) -> List[Figure]:
     grid: List[List[Optional[Cell]]] = [[cells.get((row, column)) for column in columns] for row in rows]
     caption = FORMULA + (
         ", with t_g and t_c the times of the GEMM and of the transfer alone. Each cell has the better order "
-        "of "
-        "enqueueing, its tooltip both. 1: the shorter side is hidden completely. 0: at once takes as long as "
-        "one after the other; below 0 (warm colours): longer. –: nothing to gain, or not measured. " + TAGS
+        "of enqueueing, its tooltip both. 1: the shorter side is hidden completely. 0: overlapped takes as "
+        "long as one after the other; below 0 (warm colours): longer. –: nothing to gain, or not measured. "
+        + TAGS
     )
     heat = draw_heat(
         rows,
@@ -219,4 +219,4 @@ def figures(section: Section) -> List[Figure]:
     return shown + ([_who_pays(section.results["pairs"])] if section.results["pairs"] else [])
 
 
-SPEC = SectionSpec("Overlap: GEMM and transfer at once", results, summary, figures)
+SPEC = SectionSpec("Overlap of a GEMM with a transfer", results, summary, figures)

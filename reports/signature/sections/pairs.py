@@ -5,7 +5,7 @@ are slow.
 A case has all pairs of one size, and slow_links.py judges it. Where several cases accuse the same
 link, the one in which it is slowest is shown. Cases of ranks within one node are shown and accuse nobody.
 Links are compared with others of the same try: the latest that is not contended, else the latest. That other
-work took the leader's cores meanwhile moves a headline number, so it needs a second try; what sets one link
+work took the leader's cores meanwhile moves a headline number, so it needs a repeat; what sets one link
 apart from all others is seen without one."""
 
 from __future__ import annotations
@@ -269,7 +269,7 @@ def _matrix(pairs: PairCase, variants: Tuple[str, ...], heading: str) -> Optiona
 def _panels(pairs: PairCase) -> List[Figure]:
     charts = [
         _matrix(pairs, ("forward", "backward"), "to, one way, %s"),
-        _matrix(pairs, ("both_ways",), "both ways at once, %s"),
+        _matrix(pairs, ("both_ways",), "bidirectional, %s"),
         _matrix(pairs, ("round_trip",), "latency, half a round trip, %s"),
     ]
     axes = pairs.case.axes

@@ -31,10 +31,10 @@ METHODS = {"engine": "copy engine", "kernel": "kernel"}
 # variant, quantity, heading of a matrix of pairs
 MATRICES = (
     ("engine", "bandwidth", "copy engine, one way"),
-    ("engine_both_ways", "bandwidth", "copy engine, both ways at once"),
+    ("engine_both_ways", "bandwidth", "copy engine, bidirectional"),
     ("engine_round_trip", "time", "copy engine, round trip of 4 KiB"),
     ("kernel", "bandwidth", "kernel, one way"),
-    ("kernel_both_ways", "bandwidth", "kernel, both ways at once"),
+    ("kernel_both_ways", "bandwidth", "kernel, bidirectional"),
     ("kernel_round_trip", "time", "kernel, round trip of 4 KiB"),
 )
 
@@ -348,7 +348,7 @@ def _injection_table(section: Section) -> List[Figure]:
                 else ["–", ""]
             )
         rows.append(row)
-    heads = ["copies at once"] + [h for method in METHODS.values() for h in ("by " + method, "95 %")]
+    heads = ["concurrent copies"] + [h for method in METHODS.values() for h in ("by " + method, "95 %")]
     caption = (
         "Injection bandwidth: what one device sends or receives / the time of the slowest of the copies "
         "that run at once."

@@ -228,7 +228,7 @@ def _gain_table(section: Section) -> List[Figure]:
         "against the library's GEMM",
     ]
     caption = (
-        "S: time of one after the other / time of both at once. In the last column two different GEMMs are "
+        "S: serial time / overlapped time. In the last column two different GEMMs are "
         "compared; a "
         "dash there: not measured, or S is above what overlap alone can give."
     )
