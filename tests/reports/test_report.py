@@ -227,6 +227,13 @@ class Page(workplace.Scratch):
         self.assertNotIn("tie", cells[2][1])
         self.assertIn("the orders tie", cells[3][1])
 
+    def test_directions_have_the_names_of_the_field_beside_them(self) -> None:
+        for records in (synthetic.copies(), synthetic.trigger(), synthetic.pair()):
+            self.run_build(records.text())
+            page = self.page()
+            self.assertRegex(page, r"up \(H2D\)|down \(D2H\)")
+            self.assertNotRegex(page, r"<td[^>]*>(up|down|local|peer)<")
+
     def test_the_policy_admits_the_style_and_nothing_else(self) -> None:
         import base64
         import hashlib

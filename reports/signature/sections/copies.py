@@ -153,7 +153,7 @@ def _shown(section: Section, fixed: Mapping[str, Scalar]) -> Dict[str, Scalar]:
 
 
 def _where(fixed: Json) -> str:
-    return " ".join(str(v) for v in fixed.values())
+    return " ".join(way(str(v)) for v in fixed.values())
 
 
 def _verdict(pair: Json) -> str:
@@ -191,7 +191,7 @@ def _verdicts(pairs: Sequence[Json]) -> List[str]:
     """Directions with the same verdict share a sentence."""
     places: Dict[str, List[str]] = {}
     for pair in pairs:
-        places.setdefault(_verdict(pair), []).append(" ".join(way(str(v)) for v in pair["where"].values()))
+        places.setdefault(_verdict(pair), []).append(_where(pair["where"]))
     return ["%s: %s" % (listing(where), verdict) for verdict, where in places.items()]
 
 
