@@ -53,7 +53,7 @@ QUIET = 10  # numbers of a real machine that spread least
 HEAD = """# How often `fleet` names the right node
 
 `./gpusig fleet` holds each node against all others ([how](../method/verdicts.md#a-fleet)). Here it is tried where the truth is
-known: fleets of equal nodes, where each node that is called off is a false alarm, and fleets with nodes that were slowed down.
+known: fleets of equal nodes, where each node that is called an outlier is a false alarm, and fleets with nodes that were slowed down.
 Least effect 2 %, rate 5 %; intervals are Clopper and Pearson's, 95 %. `make reproduction` writes this file.
 """
 DRAWN = """## Fleets that are drawn
@@ -70,7 +70,7 @@ def rate(hits: int, trials: int) -> str:
 
 
 def equal(trials: int, count: int, spread: float, tail: fleets.Draw = fleets.normal) -> int:
-    """In how many fleets of equal nodes one is called off."""
+    """In how many fleets of equal nodes one is called an outlier."""
     draw = random.Random(f"equal {count} {spread}")
     return sum(bool(fleets.judged(fleets.fleet(draw, count, spread, (), tail)).slow) for _ in range(trials))
 
@@ -78,7 +78,7 @@ def equal(trials: int, count: int, spread: float, tail: fleets.Draw = fleets.nor
 def found(
     trials: int, count: int, spread: float, slower: float, bad: int = 1, alike: bool = False
 ) -> tuple[int, int]:
-    """In how many fleets all slow nodes are called off, and in how many any other is."""
+    """In how many fleets all slow nodes are called outliers, and in how many any other is."""
     draw = random.Random(f"slow {count} {spread} {slower} {bad}")
     hits = wrong = 0
     for _ in range(trials):
@@ -140,7 +140,7 @@ WORDS = ("named", "some named", "undecided", "clean")
 
 
 def answer_of(fleet: list[nodes.Node], bad: set[int], only: tuple[str, ...] = ()) -> tuple[str, bool]:
-    """What is said of a fleet in which these places are slow, and whether another node is called off."""
+    """What is said of a fleet in which these places are slow, and whether another node is called an outlier."""
     found = assess(fleet, Asked("fleet"), Settings(only=only))
     off = {place for place, node in enumerate(found["nodes"]) if node["state"] == OFF}
     verdict = found["outcome"]["verdict"]
@@ -167,7 +167,7 @@ def many_slow(trials: int) -> Iterator[str]:
     yield "\n## Up to half of a fleet\n"
     yield (
         "k of n nodes are slow by as much in one mechanism, or in every number. *Named*: all k are called "
-        "off. *Undecided*: exit 3."
+        "outliers. *Undecided*: exit 3."
     )
     yield "*Clean*: exit 0, which must not be said where more than a tenth is slow by 20 % or more.\n"
     yield f"| n | spread | slow | k {_SAID}\n| --- | --- | --- |{' --- |' * 6}"
@@ -417,7 +417,7 @@ def equal_racks(trials: int) -> Iterator[str]:
 
 
 RACKS_OF_EQUAL = """
-Racks and fleets of equal nodes: in how many a family is called off, and anything, be it a family or a single number. The bar of
+Racks and fleets of equal nodes: in how many a family is called an outlier, and anything, be it a family or a single number. The bar of
 5 % is kept with normal values, however alike the numbers of a node are, and where some are missing. With long tails it is
 **missed** by single numbers, as above, and by families, too: from 8 nodes on, and on 4 with an exponential one.
 
