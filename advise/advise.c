@@ -133,7 +133,7 @@ static double charged_seconds(const struct advise_advice *a, const struct advise
 	return c->schedule == ADVISE_SERIAL ? c->seconds : c->seconds * (1 + a->error);
 }
 
-/* Of equal predicted times the one with fewer operations is better. */
+/* On equal predicted times, fewer operations win. */
 static bool candidate_better(const struct advise_advice *all, const struct advise_candidate *a,
 			     const struct advise_candidate *b)
 {

@@ -66,9 +66,9 @@ enum advise_schedule {
 enum advise_way { ADVISE_WAY_LIST(ADVISE_WAY_NUMBER) ADVISE_WAYS };
 #undef ADVISE_WAY_NUMBER
 
-/* What may be missing, or stand in for what was not measured, and decide: the losses of a GEMM and
- * copies by engine or kernel, what opposite copies to peers lose, what all peers send at once, what
- * an addition takes, and copies to a peer at all. */
+/* Inputs that can decide the advice although they were not measured: slowdown of a GEMM and copies
+ * by engine or by kernel, slowdown of opposite copies between peers, bandwidth when all peers send
+ * to one, time of an addition, and copies to a peer at all. */
 #define ADVISE_INPUT_LIST(INPUT)                                                                   \
 	INPUT(CONTENTION_ENGINE, "contention-engine")                                              \
 	INPUT(CONTENTION_KERNEL, "contention-kernel")                                              \
@@ -99,7 +99,7 @@ extern const char *const advise_inputs[ADVISE_INPUTS + 1];
 #define ADVISE_DEVICES 64
 #define ADVISE_LOSSES 6
 
-/* What one device sends to another may be so many times the longest copy that was measured. */
+/* Largest message that is predicted, as a multiple of the longest measured copy. */
 #define ADVISE_MAX_EXTRAPOLATION 64
 
 /* A measured curve; x rises. Times are interpolated linearly, as a start-up cost plus a
@@ -123,9 +123,9 @@ struct advise_gemm_sample {
 	bool memory_bound;  /* memory limits it, not arithmetic */
 };
 
-/* How a library cuts C: into tiles of rows x columns, of which `wave` run at once and fewer than
- * min_wave take as long as that many. Where that gives less than a tile for every unit a
- * side beyond the matrix, else the longer one, is halved, but to none below `least`. */
+/* Tiling of C by a library: tiles of rows x columns, `wave` of which run at once; fewer than
+ * min_wave take as long as min_wave. If that gives less than a tile per unit, a tile side beyond
+ * the matrix, else the longer one, is halved, but never below `least`. */
 struct advise_tiling {
 	double rows, columns, least, wave, min_wave;
 };
@@ -168,16 +168,16 @@ struct advise_contention {
 	struct advise_loss loss[ADVISE_LOSSES];
 };
 
-/* How a way compares with the GEMM of a library and then the send: seconds of the send alone / of
- * that GEMM alone -> seconds of both, one after the other / of the way. advise_prepare() sets the
- * relative error: nine of ten points between others are predicted from them to that, of fewer than
- * ten all; INFINITY with fewer than three points. */
+/* Gain of a way over a library's GEMM followed by the send: send time / GEMM time, each alone ->
+ * time one after the other / time of the way. advise_prepare() sets the relative error: the bound
+ * that nine of ten interior points keep when they are predicted from the others (all of them where
+ * there are fewer than ten); INFINITY with fewer than three points. */
 struct advise_gain {
 	struct advise_curve curve;
 	double error;
 };
 
-/* What was measured on a machine. */
+/* Measurements of a machine. */
 struct advise_machine {
 	struct advise_gemm gemm[ADVISE_TYPES];
 
@@ -244,8 +244,7 @@ struct advise_candidate {
 	bool tie; /* seconds <= first's * (1 + expected_error) * (1 + hypot(both errors)) */
 };
 
-/* What one way to send early gains for this question, with the copy method with which it is
- * predicted to be fastest. */
+/* Gain of one way to send early, with the copy method that is predicted to be fastest. */
 struct advise_early {
 	unsigned points;   /* of its curve; 0: not measured, and all that follows is 0 or NaN */
 	bool extrapolated; /* send_over_gemm is outside the points: gain and seconds are NaN */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Whether it pays to send C before its GEMM ends. The more there is to send, relative to the GEMM,
- * the more can be hidden; what a way costs, such as tiles that are slower than the library's, is in
- * its measured gain.
+ * Gain of sending C before its GEMM ends. It grows with the time of the send relative to the GEMM;
+ * costs of a way, such as tiles that are slower than the library's, are part of its measured gain.
  */
 #include "advise/advise_model.h"
 

@@ -166,7 +166,7 @@ static double fit_costs(struct advise_gemm *g)
 		for (unsigned j = 0; j < COSTS; j++)
 			a[i][j] /= scale[i] * scale[j];
 	}
-	/* Of tiles of one size the operands say the same as the products. */
+	/* With tiles of one size, operand traffic is proportional to the products. */
 	const unsigned terms = isinf(g->tiling.least) ? COSTS - 1 : COSTS;
 	for (unsigned set = 1; set < 1u << terms; set++) {
 		double x[COSTS], error = fitted_samples(g);
@@ -273,8 +273,8 @@ static struct advise_tiling tiling_tried(size_t i, double units)
 	return t;
 }
 
-/* Where several explain the samples equally well, the smallest tile is assumed for shapes between
- * them, and the largest one, of which the fewest run at once, for the room that is left. */
+/* If several tilings explain the samples equally well, take the smallest tile to interpolate
+ * between shapes, and the largest one, of which the fewest run at once, to count free slots. */
 static void choose_tiling(struct advise_gemm *g)
 {
 	struct advise_tiling best = {1, 1, INFINITY, 1, 1}, coarse = best;
@@ -363,7 +363,7 @@ void gemm_prepare_model(struct advise_gemm *g, const struct gemm_limits *limits)
 	keep_errors(g);
 }
 
-/* Whether a side is beyond every measured one by more than half a doubling. */
+/* True if a side is beyond every measured one by more than half a doubling. */
 static bool is_outside(const struct advise_gemm *g, const double position[4])
 {
 	for (unsigned i = 0; i < 3; i++)

@@ -21,7 +21,7 @@ double curve_at(const struct advise_curve *c, double x, bool grows, bool *outsid
 /* Append a point. -EINVAL unless x rises and both are positive; -ENOSPC when the curve is full. */
 int curve_add(struct advise_curve *c, double x, double y);
 
-/* What limits GEMMs besides arithmetic, and the bytes of an element of A and B, and of C. */
+/* Limits of GEMMs besides arithmetic, and bytes of an element of A and B, and of C. */
 struct gemm_limits {
 	double cache_bytes, byte_per_s; /* byte_per_s: of memory; 0: unknown */
 	double element_bytes, result_bytes;
@@ -31,7 +31,7 @@ struct gemm_limits {
 /* Fit the model of one type's GEMMs; it has at least one sample. */
 void gemm_prepare_model(struct advise_gemm *g, const struct gemm_limits *limits);
 
-/* How many more tiles than those of this GEMM run at once: room for the blocks of a copy kernel. */
+/* Tiles that could run besides those of this GEMM: slots for the blocks of a copy kernel. */
 double gemm_free_tiles(const struct advise_gemm *g, struct advise_shape s);
 
 /* The part of this GEMM's time after which its last wave begins. Blocks of a kernel that is
@@ -46,8 +46,8 @@ double gemm_memory_bytes(const struct advise_gemm *g, struct advise_shape s);
 /* Predicted seconds of a GEMM of a type with at least one sample. */
 double gemm_seconds(const struct advise_gemm *g, struct advise_shape shape, bool *outside_p);
 
-/* How well the measured GEMMs near this one are predicted from the others; far from all, what nine
- * of ten keep to. */
+/* Relative error of predicting the measured GEMMs near this one from the others; far from all of
+ * them, the bound that nine of ten keep. */
 double gemm_error_near(const struct advise_gemm *g, struct advise_shape shape);
 
 /* Time concurrent with the other side / time alone, at least 1. */
@@ -88,9 +88,9 @@ double pipeline_run(const struct pipeline *p);
 /* The GEMMs that schedules consist of. */
 enum advise_piece { PIECE_WHOLE, PIECE_SHARD, PIECE_REMOTE, PIECE_SMALL, PIECE_SLICE, PIECES };
 
-/* What is asked of the schedules once more where an input was not measured: all as given; the
- * losses of the input's copies as if both took turns, or neither slowed the other; opposite copies
- * that take turns; peers that share nothing; additions that take as long as the copies. */
+/* A question to the schedules where an input was not measured. As given; slowdown as if both sides
+ * took turns, or as if neither slowed the other; opposite copies that take turns; peers that share
+ * nothing; additions that take as long as the copies. */
 struct hypothesis {
 	enum advise_input input; /* ADVISE_INPUTS: none */
 	bool free;               /* of two ends the one at which nothing is lost */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Whether something that was not measured decides: the candidates once more with every such input
- * at its ends. An input decides if at one of them the first candidate would lose more than what a
- * prediction is off, anyway.
+ * Inputs that were not measured but decide: the candidates are predicted once more with each such
+ * input at both ends of its range. It decides if at one end the first candidate would lose more
+ * than the error of the predictions.
  */
 #include "advise/advise_model.h"
 
@@ -55,8 +55,8 @@ static double seconds_if(struct advise_view v, struct advise_candidate c, struct
 	return c.seconds;
 }
 
-/* What a GEMM and a transfer lose was measured with others than those of this schedule, which may
- * lose nothing, or all of it where blocks find no room. */
+/* Relative error from slowdown that was measured with another GEMM and transfer than the
+ * schedule's: it may lose nothing, or everything if the blocks find no slot. */
 static double contention_error(const struct advise_view *v, const struct advise_candidate *c)
 {
 	const enum advise_input input = ADVISE_CONTENTION_ENGINE + c->copy_method;
@@ -75,7 +75,7 @@ static bool would_lose(const struct advise_view *v, const struct advise_advice *
 	return seconds_if(*v, a->candidate[0], h) > fastest * (1 + a->expected_error);
 }
 
-/* Whether it may be as fast as the first candidate, for both predictions may be off. */
+/* True if it may be as fast as the first candidate, given the error of both predictions. */
 static bool is_tie(const struct advise_advice *a, const struct advise_candidate *c)
 {
 	const struct advise_candidate *first = &a->candidate[0];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What belongs to the fastest schedule: shared memory, priority, the allreduce, and the sentence
- * that gives the reason.
+ * Settings of the fastest schedule: shared memory, priority, the allreduce, and the sentence that
+ * gives the reason.
  */
 #include "advise/advise_model.h"
 
@@ -88,7 +88,7 @@ __attribute__((format(printf, 2, 3))) static void add_text(struct advise_advice 
 	va_end(list);
 }
 
-/* What the pieces of a schedule take alone, compared with the whole GEMM and transfer. */
+/* Time of the pieces of a schedule alone, compared with the whole GEMM and transfer. */
 static void explain_pieces(struct advise_advice *a, const struct advise_candidate *c)
 {
 	add_text(a,
@@ -119,7 +119,7 @@ static void explain_serial(struct advise_advice *a, struct scale s)
 	add_text(a, ".");
 }
 
-/* What overlap can hide is limited by the longer side of the same schedule. */
+/* Bound of overlap: the longer side of the same schedule. */
 static void explain_overlap(struct advise_advice *a, struct scale s)
 {
 	const struct advise_candidate *pick = &a->candidate[0], *serial = serial_of(a);

@@ -16,8 +16,7 @@ static double concurrent_copies(const struct advise_view *v, enum advise_copy_me
 {
 	double peers = v->question->devices - 1,
 	       engines = v->machine->engines < 1 ? 1 : v->machine->engines;
-	/* Where host memory takes the place of a peer, the same engines copy both what is sent
-	 * and what is received. */
+	/* If host memory stands in for a peer, the same engines copy in both directions. */
 	if (v->link != ADVISE_PEER && !v->arriving)
 		engines /= 2;
 	return copy_method == ADVISE_KERNEL ? peers : fmin(engines, peers);
@@ -177,8 +176,8 @@ static double addition_bytes(const struct advise_view *v, const struct advise_ca
 	return whole ? v->shard_bytes : v->shard_bytes / v->question->devices;
 }
 
-/* How many additions are left after the last transfer and the last GEMM: those of the last lanes. A
- * device that computes its own shard last has added the others' meanwhile. */
+/* Additions left after the last transfer and the last GEMM: those of the last lanes. A device that
+ * computes its own shard last has added the others meanwhile. */
 static double tail_additions(const struct advise_view *v, const struct advise_candidate *c)
 {
 	double at_once = concurrent_copies(v, c->copy_method);

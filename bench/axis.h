@@ -32,7 +32,8 @@ struct axis_capacities;
 
 enum axis_kind { AXIS_SIZE, AXIS_COUNT, AXIS_WORD };
 
-/* Whether the words are types of dev_gemm(), and of which: with `tiled`, or of the library. */
+/* Set of types that the words of an axis name, if any: those of dev_gemm() by the library, or with
+ * `tiled`. */
 enum axis_types { AXIS_NO_TYPES, AXIS_GEMM_TYPES, AXIS_TILED_TYPES, AXIS_TYPE_SETS };
 
 struct axis {
@@ -46,12 +47,11 @@ struct axis {
 	/* Instead of quick and full on a GPU-class device; NULL: the same. */
 	const char *gpu_class, *gpu_class_full;
 
-	/* SIZE, COUNT: bounds (max 0: none), and what values must be multiples of (0 is 1); WORD:
-	 * what numbers that are added at cliffs are multiples of. */
+	/* SIZE, COUNT: bounds (max 0: none) and the factor of all values (0 is 1). WORD: the factor
+	 * of the numbers that are added at cliffs. */
 	uint64_t min, max, multiple;
-	/* How many values in every octave a curve with cliffs gets (struct bench_cliff) where time
-	 * is virtual and nothing is computed, so that a case costs next to nothing; 0: those of the
-	 * list. */
+	/* Values per octave of a curve with cliffs (struct bench_cliff) where time is virtual and
+	 * nothing is computed, so that a case costs next to nothing; 0: those of the list. */
 	unsigned octave;
 
 	/* WORD: the allowed values, NULL-terminated. */
@@ -69,7 +69,7 @@ struct axis {
 	int (*expand)(const char *word, const struct axis_capacities *known, char **words_p);
 };
 
-/* What the names in a list stand for. 0: unknown. */
+/* Values of the names in a list. 0: unknown. */
 struct axis_capacities {
 	uint64_t l1, l2, llc, mem, shared;
 	uint64_t shared_granularity, shared_reserved; /* of a block's claim, as in dev_props */
@@ -84,11 +84,11 @@ struct axis_capacities {
  * is virtual and results are computed. */
 const char *axis_default(const struct axis *axis, bool full, bool gpu_class, bool simulated);
 
-/* What a value of an axis is called in full: "main" of types is that of the device. */
+/* Full name of a value of an axis: "main" becomes the device's main type. */
 const char *axis_word(const struct axis *axis, const char *word,
 		      const struct axis_capacities *known);
 
-/* Whether the word is one of "a,b,c". */
+/* True if the word is one of "a,b,c". */
 bool axis_list_has(const char *list, const char *word);
 
 /* One value. `word` is NULL for numbers; words belong to the axis or to the list. */
@@ -109,8 +109,8 @@ struct axis_list {
  * is checked, and every capacity counts as 1 GiB. */
 int axis_parse(const struct axis *axis, const char *text, bool strict,
 	       const struct axis_capacities *known, struct axis_list *list_p);
-/* What the user wrote for an axis with this default list. One that begins with the word "default"
- * is in addition to it: "default,8192x512x512". */
+/* Parse what the user gave for an axis with these defaults. A list that begins with the word
+ * "default" is added to them: "default,8192x512x512". */
 int axis_parse_given(const struct axis *axis, const char *text, const char *defaults,
 		     const struct axis_capacities *known, struct axis_list *list_p);
 void axis_free(struct axis_list *list);

@@ -48,7 +48,8 @@ static void on_signal(int number)
 	errno = kept;
 }
 
-/* What runs has not returned since: every line of the records is whole, but there is no end. */
+/* The running call has not returned within the grace time. Every line of the records is whole, but
+ * the end is missing. */
 static void on_end_of_grace(int number)
 {
 	static const char text[] =
@@ -340,7 +341,7 @@ static void list_cases(struct bench_run *r)
 static int exit_code(const struct bench_run *r, const char **status_p)
 {
 	size_t ran = r->count.ok + r->count.failed;
-	/* Who checks every execution asks whether it is right, not how long it takes. */
+	/* --check every asks for correctness, not for valid times. */
 	bool want_valid = r->o.check != BENCH_CHECK_EVERY;
 	int code = r->count.failed                        ? BENCH_BAD
 		   : ran && !r->count.valid && want_valid ? BENCH_INVALID

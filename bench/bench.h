@@ -346,8 +346,8 @@ struct bench_round {
 	const void *arg;       /* as given to bench_derive() */
 };
 
-/* What a quantity is, of terms A to D, seconds of a round. The record says it and names the
- * variants (docs/RECORDS.md), so that anybody can compute the number once more. */
+/* Definition of a quantity from terms A to D, seconds of a round. The record states it and names
+ * the variants (docs/RECORDS.md), so that anybody can recompute the number. */
 enum bench_kind {
 	BENCH_VALUE, /* one number, no statistic */
 	BENCH_MODEL,
@@ -400,7 +400,8 @@ int bench_time_each(struct bench_case *c, const char *name, unsigned variant, do
 int bench_rate(struct bench_case *c, const char *name, unsigned variant, double work,
 	       const char *unit, const char *formula);
 
-/* Of `n` values that the program collected itself, one an observation; the record has them. */
+/* Statistic of `n` values that the program collected itself, one an observation; they are
+ * recorded. */
 int bench_derive_samples(struct bench_case *c, const char *name, int variant, const char *unit,
 			 uint64_t uses, const double *x, size_t n, const char *formula);
 
@@ -412,7 +413,7 @@ void bench_value(struct bench_case *c, const char *name, int variant, double val
 void bench_no_value(struct bench_case *c, const char *name, int variant,
 		    const struct bench_quantity *q, const char *formula, const char *reason);
 
-/* What a model or a formula gives, in place of a measurement: recorded, valid whatever befell the
+/* Prediction of a model or a formula in place of a measurement: recorded, valid whatever befell the
  * samples, and no metric of a signature. */
 void bench_model_value(struct bench_case *c, const char *name, int variant, double value,
 		       const char *unit, const char *formula);

@@ -36,7 +36,7 @@ void *bench_alloc_on(struct bench_case *c, struct dev *dev, enum dev_mem kind, u
 /* As dev_alloc_on_node(). */
 void *bench_alloc_on_node(struct bench_case *c, struct dev *dev, uint32_t node, uint64_t bytes);
 
-/* What one of these calls has allocated. */
+/* An allocation by one of these calls. */
 struct bench_memory {
 	struct dev *dev;
 	enum dev_mem kind;
@@ -47,7 +47,7 @@ struct bench_memory {
 /* The allocation of the case that holds this address. False: none does. */
 bool bench_memory_find(const struct bench_case *c, const void *at, struct bench_memory *m_p);
 
-/* Whether both addresses are in the same device's memory, or in its pinned memory. */
+/* True if both addresses are in the same device's memory, or in its pinned memory. */
 bool bench_same_memory(const struct bench_case *c, const void *a, const void *b);
 
 /* Ordinary host memory, contents undefined: for what a check compares with. */

@@ -35,7 +35,8 @@ const char *const bench_grades[BENCH_GRADES] = {"noisy", "contended"};
 
 /* ------------------------------------------------------------------ flags and mechanisms */
 
-/* What a case has to say and can't keep fails it: a record without a flag would look valid. */
+/* Fail the case if it cannot keep a statement about itself: without its flag it would look
+ * valid. */
 void bench_fail_without_memory(struct bench_case *c, const char *what, const char *name)
 {
 	bench_status_add(c, err_note(-ENOMEM, "%s %s: out of memory", what, name));
@@ -482,7 +483,7 @@ int bench_variants_skip(struct bench_case *c, uint64_t variants, const char *why
 	return others || !any ? 0 : err_note(-ENOTSUP, "%s", why);
 }
 
-/* Whether a result may enter a signature: the case is not flagged, nor are all of its variants. */
+/* True if a result may enter a signature: neither the case nor all of its variants are flagged. */
 static bool case_is_usable(const struct bench_run *r)
 {
 	bool any = r->variant_count == 0;
@@ -491,7 +492,7 @@ static bool case_is_usable(const struct bench_run *r)
 	return any && !bench_flagged(r, -1);
 }
 
-/* Why the case has no result, in a word; NULL: it has one. */
+/* Cause of the missing result, in a word; NULL: there is a result. */
 static const char *cause_of(int status, bool refused)
 {
 	if (status == 0)

@@ -13,10 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of the time since the first sample, for checks: a tenth of what it would be without them. */
+/* Share of the time since the first sample for checks: a tenth of the time without them. */
 #define CHECK_SHARE (1.0 / 11.0)
-/* So many executions of a variant over a destroyed result find one that is wrong once in a hundred
- * in 99 % of all runs. A short run has more time for them. */
+/* Executions of a variant over a destroyed result that find an error of one in a hundred in 99 % of
+ * all runs. A short run has more time for them. */
 #define ENOUGH_CHECKS 459
 #define SHORT_RUN_SHARE 0.25
 #define SHORT_RUN_S 0.5
@@ -229,7 +229,7 @@ static int check_result(struct bench_run *r, unsigned variant, const char *when)
 	return err_note(-EBADMSG, "wrong result: %s", now->check_detail);
 }
 
-/* What bounds other variants is no result. */
+/* A variant that is a bound of others has no result. */
 static bool leaves_result(const struct bench_run *r, unsigned variant)
 {
 	return r->b->check && !r->b->variants[variant].reference;

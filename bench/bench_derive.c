@@ -128,7 +128,7 @@ static struct bench_derived *add_derived(struct bench_case *c, const char *name,
 	return d;
 }
 
-/* Whether all variants in the bit mask were measured. */
+/* True if all variants in the bit mask were measured. */
 static bool variants_on(const struct bench_case *c, uint64_t uses)
 {
 	for (unsigned v = 0; v < c->run->variant_count; v++)
@@ -137,7 +137,7 @@ static bool variants_on(const struct bench_case *c, uint64_t uses)
 	return true;
 }
 
-/* Of the finite values of x, which are moved into `finite`: it holds 2 n + 2 numbers. */
+/* Statistic of the finite values of x, which are moved into `finite`: it holds 2 n + 2 numbers. */
 static void set_statistic(struct bench_derived *d, const double *x, size_t n, double *finite)
 {
 	size_t count = 0;
@@ -247,7 +247,7 @@ int bench_derive(struct bench_case *c, const char *name, int variant,
 	return d ? 0 : bench_status(c);
 }
 
-/* Of two variants, A and B, and reported under one of them. */
+/* Derive from two variants, A and B, and report under `variant`. */
 static int derive_pair(struct bench_case *c, const char *name, enum bench_kind kind,
 		       unsigned variant, unsigned a, unsigned b, const char *formula)
 {

@@ -122,7 +122,7 @@ void bench_device_write_libraries(struct bench_run *r)
 	json_array_end(&r->json);
 }
 
-/* What is unknown is left out, with one reason for all. */
+/* Unknown values are left out, with one reason for all. */
 static void put_nominal(struct json *j, const struct dev_nominal *n)
 {
 	json_object_begin(j, "nominal");

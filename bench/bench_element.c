@@ -9,7 +9,7 @@
 #define DECODED 1024u
 #define SUMS 8u
 
-/* Of what is narrower than float. */
+/* Format of an element type narrower than float. */
 static struct minifloat_format format_of(enum dev_type type)
 {
 	const struct dev_type_traits *t = &dev_types[type];

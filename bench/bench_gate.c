@@ -16,7 +16,7 @@
 /* A driver that blocked a call once will do so again. */
 #define LIMIT_AFTERWARDS_NS UINT64_C(1000000000)
 
-/* Of the gate's limit: what is behind a gate may rightly run for some of it. */
+/* Time limit of a counter in gate limits: work behind a gate may rightly run for some of it. */
 #define COUNTER_LIMITS 3u
 
 struct counter {

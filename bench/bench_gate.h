@@ -61,8 +61,8 @@ int gate_guard(struct gate *gate, struct dev *dev, uint32_t *at);
 unsigned gate_wait_begins(void);
 int gate_wait_ended(unsigned begun);
 
-/* How many gates the watchdog has opened in this process. A caller may compare it around code
- * that opens gates of its own. */
+/* Number of gates that the watchdog has opened in this process. Compare it around code that opens
+ * gates of its own. */
 unsigned gate_overdue(void);
 
 #endif

@@ -14,10 +14,11 @@
 
 /* C is read so much at a time, whole rows at least. */
 #define READ_BYTES (UINT64_C(32) << 20)
-/* Of a scaled GEMM at the rate for sizing. A GeForce's takes 64 times as long in f64 as in f32. */
+/* Duration of a scaled GEMM at the rate for sizing. A GeForce takes 64 times as long in f64 as in
+ * f32. */
 #define SCALED_SECONDS 0.05
-/* Of a unit, in a GEMM with cold operands: tens of milliseconds of a CPU core. A GPU needs larger
- * matrices for so many than its cache holds. */
+/* Most operations per unit of a GEMM with cold operands: tens of milliseconds of a CPU core. A GPU
+ * needs larger matrices to exceed its cache. */
 #define MAX_COLD_FLOPS 2e9
 
 bool bench_gemm_has_fast(const struct bench_gemm *p, const struct dev *dev)
@@ -310,7 +311,7 @@ int bench_gemm_poison(const struct bench_gemm *p, struct bench_case *c)
 
 static enum dev_type result_type(const struct bench_gemm *p) { return dev_types[p->type].result; }
 
-/* How far rounding alone can move an entry of C t; bench_gemm.h derives it. */
+/* Bound of the error of an entry of C by rounding; bench_gemm.h derives it. */
 static double rounding_limit(const struct bench_gemm *p, uint32_t writes)
 {
 	const struct shape *s = &p->shape;

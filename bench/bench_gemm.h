@@ -112,11 +112,11 @@ int bench_gemm_open_exact(struct bench_gemm *p, struct bench_case *c, struct dev
 int bench_gemm_open_axes(struct bench_gemm *p, struct bench_case *c, struct dev *dev);
 void bench_gemm_facts(const struct bench_gemm *p, struct bench_case *c);
 
-/* Whether the device supports fast accumulation for this type as well. */
+/* True if the device supports fast accumulation for this type as well. */
 bool bench_gemm_has_fast(const struct bench_gemm *p, const struct dev *dev);
 
-/* Whether the side that is cut divides into so many pieces. In f8 every side of every piece must
- * be a multiple of 16. */
+/* True if the cut side divides into so many pieces. In f8 every side of every piece must be a
+ * multiple of 16. */
 bool bench_gemm_divides(const struct bench_gemm *p, enum shape_cut cut, uint32_t pieces);
 
 /* The whole GEMM, C = A B, or the piece [from, from+count) of a cut along M, N or K. A K piece

@@ -13,7 +13,7 @@
 /* A time so much longer or shorter than the others shows in whatever depends on it. */
 #define FAR_APART 1e12
 
-/* Of "n2048|n8192|n1024" the one for this kind of device. */
+/* The part of "n2048|n8192|n1024" for this kind of device. */
 static char *of_this_kind(const struct bench_run *r, char *values)
 {
 	char *gpu_class = strchr(values, '|'), *simulated = gpu_class ? strrchr(values, '|') : NULL;
@@ -162,7 +162,7 @@ void bench_cliff_write(struct bench_run *r)
 
 /* ------------------------------------------------------------------ the variants they need */
 
-/* What headline numbers are, derived from one round of times that were not measured. */
+/* Headline numbers as derived from one round of made-up times. */
 struct rehearsal {
 	uint64_t uses; /* all variants that they are of */
 	uint64_t hash; /* of value, bound, share and validity of each */
@@ -220,7 +220,7 @@ static int rehearse_headlines(struct bench_run *r, const double *seconds, struct
 	return status;
 }
 
-/* Of two such references the faster one is the bound, so that one alone may change nothing. */
+/* The faster of two such references is the bound, so that changing one alone may change nothing. */
 static bool is_plain_reference(const struct bench_variant *v) { return v->reference && !v->always; }
 
 /* The variants that the headline numbers are of, or on whose time their value, bound, share or

@@ -285,7 +285,7 @@ void bench_options_resolve(struct bench_options *o, bool virtual_time)
 		o->max_samples = o->min_samples > max_samples ? o->min_samples : max_samples;
 }
 
-/* What is said of an axis, or of a harness's option, begins at these columns. */
+/* Columns at which the help of an axis, and of an option of the harness, begins. */
 static const char axis_hang[] = "                 ", option_hang[] = "                           ";
 
 static void help_axes(const struct bench *b)

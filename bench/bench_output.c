@@ -244,7 +244,7 @@ const char *bench_derived_reason(const struct bench_run *r, const struct bench_d
 				      : "no round gave a finite value";
 }
 
-/* What a program collected itself; values of rounds follow from the variants' samples. */
+/* Values that a program collected itself; those of rounds follow from the variants' samples. */
 static void put_observations(struct json *j, const struct bench_derived *d)
 {
 	size_t step = (d->rounds + SAMPLES_KEPT - 1) / SAMPLES_KEPT;
@@ -270,7 +270,7 @@ static void put_seconds(struct bench_run *r, const struct bench_seconds *of)
 	json_object_end(&r->json);
 }
 
-/* What it is, and of what. */
+/* Definition of the quantity and its terms. */
 static void put_kind(struct bench_run *r, const struct bench_derived *d)
 {
 	static const char *const kinds[] = {
@@ -324,7 +324,7 @@ static void put_derived(struct bench_run *r)
 	json_array_end(j);
 }
 
-/* What else there was on the cores, and where these were; simulated ones have no such. */
+/* Other load on the cores, and their placement; simulated cores have neither. */
 static void put_surroundings(struct bench_run *r)
 {
 	const struct bench_placement *p = &r->current.placement;

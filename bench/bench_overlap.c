@@ -36,7 +36,7 @@ static double interval_high(const struct bench_derived *d)
 	return isnan(d->high) ? d->value : d->high;
 }
 
-/* Whether S_ideal is within noise of 1; says so in `why`. */
+/* True if S_ideal is within noise of 1; the reason is in `why`. */
 static bool gain_is_noise(const struct bench_derived *ideal, const struct bench_derived *s,
 			  char *why, size_t capacity)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What running things at once gains, over one after the other (our definitions of FiCCO's, arXiv
- * 2512.10236, and ConCCL's fraction, arXiv 2412.14335):
+ * Gain of overlap over running one after the other (our definitions of FiCCO's, arXiv 2512.10236,
+ * and ConCCL's fraction, arXiv 2412.14335):
  *
  *     S                  seconds(serial) / seconds
  *     S_ideal            the sum of the parts' seconds / those of the longest one

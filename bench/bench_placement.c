@@ -36,7 +36,7 @@ static uint8_t find_level(struct bench_placement *p, double seconds)
 	return i;
 }
 
-/* Of a job: its processes themselves, as they keep their cores busy while they wait. */
+/* For a job its own processes measure, because they keep their cores busy while they wait. */
 static int measure_latency(const struct bench_run *r, double *seconds_p)
 {
 	return r->b->job ? r->b->job->core_latency(PROBE_BATCHES, seconds_p)
@@ -62,7 +62,7 @@ static void take_probe(struct bench_run *r)
 		p->every_ns = PROBE_EVERY_NS;
 }
 
-/* Where the host's cores are the device: else one level that is never asked for. */
+/* If the host's cores are not the device, there is one level and no probe. */
 void bench_placement_begin(struct bench_run *r)
 {
 	struct bench_placement *p = &r->current.placement;

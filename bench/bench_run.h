@@ -132,7 +132,7 @@ struct bench_resources {
 	int status; /* the first error, or 0 */
 };
 
-/* Where the machine's processors were while the rounds of a case were measured;
+/* Placement of a virtual machine's processors while the rounds of a case were measured;
  * bench_placement.c. */
 struct bench_placement {
 	bool probed; /* else there is one level, and nothing else is known */
@@ -230,9 +230,9 @@ struct bench_run {
 	uint32_t queue_capacity; /* entries that a stream takes without blocking, as far as known */
 	struct dev_event *start_event, *stop_event;
 	double best_clock_hz;
-	/* Of the whole run: the time that its cases were given; sampling with its checks; these
-	 * alone, each at most twice what the cheapest took, and what its fingerprint cost;
-	 * executions after samples, as check_others() counts them. */
+	/* Times of the whole run: given to its cases; sampling including checks; the checks alone,
+	 * each at most twice the cheapest, and the fingerprints' cost; executions after samples, as
+	 * check_others() counts them. */
 	double given_s, sampled_s, checks_s, others_s;
 	struct {
 		size_t total, ok, failed, skipped, already_done, out_of_budget, valid;
@@ -281,14 +281,14 @@ size_t bench_axis_position(const struct bench_run *r, const char *axis);
 void bench_headlines_write(struct bench_run *r);
 void bench_cliff_write(struct bench_run *r);
 void bench_headlines_list(struct bench_run *r);
-/* Of the current point: whether it gives this headline number; whether it gives any. _find_metric:
- * this number, or NULL. */
+/* Headline numbers of the current point. bench_is_headline: true if it gives this one;
+ * bench_has_headline: if it gives any; bench_find_metric: this number, or NULL. */
 bool bench_is_headline(const struct bench_run *r, const struct bench_metric *m);
 bool bench_has_headline(const struct bench_run *r);
 struct bench_derived *bench_find_metric(struct bench_run *r, const struct bench_metric *m);
 /* After setup: turn off the variants that no headline number of the case needs, and name them in a
- * fact. Which these are shows in what is derived from made-up times. All stay on where the case has
- * no headline number, or derive() fails without samples. */
+ * fact. They are found by deriving from made-up times. All stay on if the case has no headline
+ * number, or derive() fails without samples. */
 void bench_headline_variants(struct bench_run *r);
 
 /* bench_telemetry.c. _read: read a device; a failure is a sample without a value. _lists_throttle:
@@ -319,7 +319,7 @@ bool bench_virtual(const struct bench_run *r);
 /* bench_alloc.c: synchronise every stream of the case; close everything; free the list too. Each
  * returns the first error, with its text, after trying all. */
 int bench_resources_sync(struct bench_run *r);
-/* Whether the case has opened streams beside its own. */
+/* True if the case has opened streams besides its own. */
 bool bench_has_streams(const struct bench_run *r);
 int bench_resources_close(struct bench_run *r);
 void bench_resources_free(struct bench_run *r);
@@ -349,8 +349,8 @@ uint32_t bench_placement_gather(const struct bench_run *r, const double *of_roun
 				double *kept);
 uint32_t bench_placement_end(struct bench_run *r, uint32_t rounds);
 
-/* Whether the time of this variant depends on the host's cores: the device works with them, or the
- * host takes the time, or enqueues while it is taken. */
+/* True if the time of this variant depends on the host's cores: the device uses them, or the host
+ * takes the time, or enqueues while it is taken. */
 bool bench_needs_cores(const struct bench_run *r, unsigned variant);
 double bench_time(struct bench_run *r);
 
@@ -369,9 +369,9 @@ void bench_fail_without_memory(struct bench_case *c, const char *what, const cha
 /* Without memory for another flag the case fails. */
 void bench_flag_variant(struct bench_run *r, const char *flag, int variant, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-/* Whether a flag makes the case, or this variant, invalid. The grades do not: they say how far a
- * value can be trusted. _concerns: whether it is of this variant, or of all of the case's. _graded:
- * whether it has this grade. _case_valid: nothing of the case is invalid. */
+/* True if a flag makes the case, or this variant, invalid. Grades do not: they say how far a value
+ * can be trusted. _concerns: the flag is about this variant, or about all of the case's. _graded:
+ * the variant has this grade. _case_valid: no part of the case is invalid. */
 enum { BENCH_GRADES = 2 };
 extern const char *const bench_grades[BENCH_GRADES];
 bool bench_is_grade(const struct bench_flag *f);

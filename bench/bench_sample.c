@@ -285,7 +285,8 @@ static bool waited_since(const struct bench_run *r, const struct run_delay_mark 
 	return (double)run_delay_between(&r->delay, from, &to) > limit;
 }
 
-/* Whether others ran on the cores lately: the processors' account is too coarse for one sample. */
+/* True if other processes ran on the cores lately: the kernel's account is too coarse for one
+ * sample. */
 static bool others_run(struct bench_run *r)
 {
 	if (1e-9 * (double)clock_ns() - r->asked_s >= WATCH_S) {
@@ -347,7 +348,7 @@ static int sample_round(struct bench_run *r, uint32_t round, bool counts)
 	return 0;
 }
 
-/* Whether the medians of the last two triples of rounds agree for every variant. */
+/* True if the medians of the last two triples of rounds agree for every variant. */
 static bool is_steady(const struct bench_run *r, size_t rounds)
 {
 	if (rounds < 6)
@@ -380,7 +381,7 @@ static int warm_up(struct bench_run *r, double until_s)
 	return 0;
 }
 
-/* Of the rounds that count so far. */
+/* Summarise the rounds that count so far; true if every variant has converged. */
 static bool update_convergence(struct bench_run *r, uint32_t rounds)
 {
 	bool all = true;
@@ -449,7 +450,7 @@ static int take_samples(struct bench_run *r, double start, double seconds)
 	return 0;
 }
 
-/* Where the cores are the device, this thread is on the last one, far from where blocks begin: the
+/* If the cores are the device, keep this thread on the last one, far from where blocks begin: the
  * scheduler's choice would make two kinds of samples. A job's launcher binds its ranks. */
 static void choose_core(const struct bench_run *r)
 {

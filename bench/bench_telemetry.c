@@ -27,7 +27,7 @@ static const struct dev_telemetry *find_sample(const struct bench_telemetry *s, 
 	return NULL;
 }
 
-/* Which board it is. */
+/* Fields that identify the board. */
 static const char *const identities[] = {"uuid", "serial", "vbios"};
 enum { IDENTITIES = sizeof(identities) / sizeof(identities[0]) };
 

@@ -120,10 +120,10 @@ static int copy_while_held(struct bench_case *c, const struct blocking_copy *cop
 	return status;
 }
 
-/* Who copies small pieces by a kernel may copy larger ones by an engine, not the reverse: pieces of
- * a copy that waits need no proof of their own. The first blocks to exit make room for a short
- * copy, so not all of them have timed out when it is done. In virtual time the model tells who
- * copies. */
+/* A device that copies small pieces by a kernel may copy larger ones by an engine, not the reverse,
+ * so the pieces of a copy that waits need no proof of their own. The first blocks to exit make room
+ * for a short copy, so not all of them have timed out when it is done. In virtual time the model
+ * knows the copy method. */
 int blocking_kernel_need_local_engine(struct bench_case *c, uint64_t uses, void *to,
 				      const void *from, uint64_t bytes)
 {

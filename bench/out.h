@@ -8,9 +8,9 @@
 
 #include <stddef.h>
 
-/* What a program calls first. A standard file that is closed would be the next one that is opened,
- * and what is printed would land in it: the closed ones are opened as /dev/null, for reading alone,
- * so that writing to them stays an error. */
+/* To be called first. A closed standard file would be the next file that is opened, and output
+ * would land in it: closed ones are opened as /dev/null, read-only, so that writing to them stays
+ * an error. */
 void out_open(void);
 
 void out_print(const char *format, ...) __attribute__((format(printf, 1, 2)));

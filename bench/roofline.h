@@ -24,10 +24,10 @@
 		.name = "write_only_nt", .timing = BENCH_DEVICE, .reference = true                 \
 	}
 
-/* How often a launch passes over a footprint so that its start-up time does not count: until it has
- * moved `least_bytes`, and 8 KiB for every thread that the device can hold, or 64 KiB where the
- * last-level cache holds the footprint. Where that is less than 16 bytes a thread, which some of
- * them spend waiting, it counts as so much. */
+/* Passes over a footprint that make the start-up time of a launch negligible: it moves
+ * `least_bytes`, and 8 KiB for every thread that the device can hold, or 64 KiB if the last-level
+ * cache holds the footprint. A footprint below 16 bytes a thread, for which some threads only wait,
+ * counts as that much. */
 uint32_t roofline_reps(const struct dev *dev, uint64_t footprint, uint64_t least_bytes);
 
 struct roofline {

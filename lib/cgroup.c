@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where systemd, or others, mount the two versions. */
+/* Mount points of the two versions, by systemd and others. */
 static const char *const mounts_v2[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
 
 struct walk {

@@ -81,7 +81,7 @@ static struct kind kind_of_core(const char *root, int core)
 	return k;
 }
 
-/* Whether a core is of this kind, which then has its capacity, too. */
+/* True if a core is of this kind; then widens the kind's range of capacity. */
 static bool is_joined(struct kind *kind, const struct kind *core)
 {
 	const unsigned long long least = core->least < kind->least ? core->least : kind->least,

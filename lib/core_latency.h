@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How far apart two cores are: the time in which a cache line that one of them wrote reaches the
- * other. It tells siblings of one core, one cache complex, two of them and two sockets apart, and
- * on a virtual machine where the hypervisor has put its processors, which may change at any time.
+ * Latency between two cores: the time until a cache line that one wrote reaches the other. It tells
+ * apart siblings of a core, one cache complex, two complexes and two sockets, and on a virtual
+ * machine shows where the hypervisor put its processors, which may change at any time.
  */
 #ifndef GPUSIG_CORE_LATENCY_H
 #define GPUSIG_CORE_LATENCY_H

@@ -34,16 +34,16 @@ size_t cores_online(const char *root, int processors[CORES_MAX]);
 void cores_add_threads(const char *root, const int *processors, size_t count,
 		       bool in_list[CORES_MAX]);
 
-/* Of `count` processors, ascending, the first of each physical core, for threads of one core share
- * its arithmetic and its caches. How many these are. `cores` may be `processors`. */
+/* Keep the first processor of each physical core, because threads of a core share its arithmetic
+ * units and caches. `processors` ascend; `cores` may be `processors`. Return the count. */
 size_t cores_apart(const char *root, const int *processors, size_t count, int cores[CORES_MAX]);
 
-/* How much CPU time a second the control groups of this process grant it at most, in seconds: 1.5
- * is one and a half processors. INFINITY: they do not limit it. */
+/* CPU time per second that the control groups of this process grant at most: 1.5 is one and a half
+ * processors. INFINITY: no limit. */
 double cores_quota(const char *root);
 
-/* As cores_apart(), but not more than the whole processors in the quota, and at least one if
- * `count` is: so many threads compute at once, and more than that wait for each other. */
+/* As cores_apart(), but at most the whole processors in the quota, and at least one if there is
+ * one: the number of threads that compute at once. */
 size_t cores_at_once(const char *root, const int *processors, size_t count, int cores[CORES_MAX]);
 
 /* Bind the calling thread to one of these cores until it calls cores_roam(). Threads that it starts

@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #define SHORTEST_S 0.05
-/* Of the cores' time: what idle, busy and stolen time may differ from it before they are no account
- * of these cores. */
+/* Difference of idle + busy + stolen time from the cores' time, as a share of it, beyond which the
+ * account is not of these cores. */
 #define ADDS_UP_WITHIN 0.1
-/* Of one core. */
+/* Share of one core. */
 #define SHARED_ABOVE 0.04
 
 double cpu_load_own_s(void)

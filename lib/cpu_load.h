@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What others ran on the cores that this process may use: what the kernel says that the cores were
- * not idle for, less what this process ran itself. Threads that wait for a core tell less, for
- * those of one process wait for each other, too.
+ * CPU time of other processes on the cores that this process may use: time that the kernel says was
+ * not idle, minus what this process ran. Waiting times say less, because the threads of one process
+ * also wait for each other.
  */
 #ifndef GPUSIG_CPU_LOAD_H
 #define GPUSIG_CPU_LOAD_H
@@ -19,8 +19,8 @@ struct cpu_load {
 	bool known; /* false where /proc/stat can't be read or has none of these cores */
 };
 
-/* Of the cores that this process may use; of these, ascending, with the CPU time so far of the
- * processes that are no others. */
+/* Load of the cores that this process may use; of these cores, ascending, where own_s is the CPU
+ * time of the processes that are not others. */
 struct cpu_load cpu_load_now(void);
 struct cpu_load cpu_load_mark(const int *cores, size_t count, double own_s);
 
@@ -33,10 +33,10 @@ double cpu_load_own_s(void);
 struct cpu_load cpu_load_of(const char *root, const int *cores, size_t count);
 
 struct cpu_share {
-	/* Of the cores' time, in 0..1: what other processes ran, and what the hypervisor gave to
-	 * other machines although a core had work. */
+	/* Shares of the cores' time, in 0..1: run by other processes; given to other machines by
+	 * the hypervisor although a core had work. */
 	double others, stolen;
-	/* Either may be so much less, for the account ticks in hundredths of a second. */
+	/* Error of either, because the account ticks in hundredths of a second. */
 	double error;
 	unsigned cores;
 	double held_back; /* of the cores' time, by the quota of a control group */
@@ -48,8 +48,8 @@ struct cpu_share {
 bool cpu_load_between(const struct cpu_load *from, const struct cpu_load *to,
 		      struct cpu_share *share_p);
 
-/* Whether others certainly ran for more than a twenty-fifth of one core's time: enough to hold up
- * threads of this process, where these say that they waited. */
+/* True if others certainly ran for more than 4 % of one core's time: enough to delay threads of
+ * this process that waited for a core. */
 bool cpu_load_was_shared(const struct cpu_share *share);
 
 #endif

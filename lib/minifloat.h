@@ -27,7 +27,7 @@ struct minifloat_format {
 /* The bits of the nearest value, and the value of the bits, which is exact. */
 uint32_t minifloat_encode(struct minifloat_format format, float x);
 float minifloat_decode(struct minifloat_format format, uint32_t bits);
-/* Of an array of codes of 1 or 2 bytes. */
+/* Decode an array of codes of 1 or 2 bytes. */
 void minifloat_decode_array(struct minifloat_format format, const void *codes, size_t code_bytes,
 			    size_t count, float *values);
 

@@ -22,8 +22,8 @@ size_t numa_nodes(uint32_t *nodes, size_t capacity);
  * choose, as in some containers; with one node that is no error. */
 int numa_bind(void *start, uint64_t bytes, uint32_t node);
 
-/* Whether the touched pages at the start, in the middle and at the end lie there: 0, or -ENOMEM if
- * not. -ENOTSUP as above. */
+/* Check the touched pages at the start, in the middle and at the end: 0, or -ENOMEM if one is on
+ * another node. -ENOTSUP as above. */
 int numa_verify(void *start, uint64_t bytes, uint32_t node);
 
 #endif

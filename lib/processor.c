@@ -11,9 +11,9 @@
 
 #define KEYS 5
 
-/* What a family is identified by, after show_cpuinfo() of the kernel's folders arch/. A machine is
- * of the first family of whose first key it has a line. Lists of features are left out, for a newer
- * kernel knows more of them. */
+/* Keys that identify a processor, per family, after show_cpuinfo() in arch/ of the kernel. A
+ * machine belongs to the first family whose first key it has. Feature lists are left out, because
+ * newer kernels list more. */
 static const struct {
 	bool named; /* the first value is a name, which needs no key */
 	const char *keys[KEYS];
@@ -29,7 +29,8 @@ static const struct {
 };
 #define FAMILIES (sizeof(families) / sizeof(families[0]))
 
-/* Of a family that is not known: what counts processors, is of one specimen, or changes. */
+/* Keys to ignore for an unknown family: they count processors, belong to one specimen, or
+ * change. */
 static const char *const passing[] = {
 	"processor", "number", "hart",  "core", "package", "physical", "thread",  "apic",
 	"serial",    "mhz",    "clock", "clk",  "temp",    "bogomips", "jiffies",
@@ -65,13 +66,13 @@ static bool split_line(char *text, struct line *line)
 	char *machine = strstr(line->value, "machine = ");
 	if (strncmp(line->key, "processor ", 10) == 0 && machine)
 		*line = (struct line){machine, machine + 10}, machine[7] = '\0';
-	/* What follows the base are extensions, of which a newer kernel knows more. */
+	/* Extensions follow the base; newer kernels know more of them. */
 	if (strcmp(line->key, "isa") == 0)
 		line->value[strcspn(line->value, "_")] = '\0';
 	return true;
 }
 
-/* Whether `item` is in the list, between separators or at its ends. */
+/* True if `item` is in the list, between separators or at its ends. */
 static bool is_listed(const struct text *list, const char *item, char separator)
 {
 	size_t length = strlen(item);
@@ -87,7 +88,7 @@ static bool is_listed(const struct text *list, const char *item, char separator)
 
 static void list_once(struct text *list, const char *item, char separator)
 {
-	/* What the kernel does not know, as the name of some x86. */
+	/* "unknown" is the kernel's word for a missing name, on some x86. */
 	if (item[0] && strcmp(item, "unknown") != 0 && !is_listed(list, item, separator))
 		text_add(list, "%.*s%s", list->length ? 1 : 0, &separator, item);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the processors of this machine are, from /proc/cpuinfo, which every family of processors
+ * Identity of this machine's processors, from /proc/cpuinfo, which every family of processors
  * writes in its own way.
  */
 #ifndef GPUSIG_PROCESSOR_H

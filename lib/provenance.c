@@ -120,7 +120,7 @@ void provenance_host(char *name, size_t capacity, char other)
 			*at = other;
 }
 
-/* What of the machine computes at once: neither threads of a core nor all that a quota denies. */
+/* Cores that compute at once: no second thread of a core, none that the quota denies. */
 static void put_cores(struct json *j)
 {
 	int *cores = malloc(CORES_MAX * sizeof(*cores));

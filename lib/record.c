@@ -41,7 +41,7 @@ static bool holds_record(int fd)
 	return line != NULL;
 }
 
-/* Whether a line can be appended to what is there. */
+/* 0 if a line can be appended to what the file holds. */
 static int check_content(int fd, const char *path)
 {
 	struct stat info;

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #define RECORD_SCHEMA "gpusig.record"
-/* Of every line, but for spaces. */
+/* Start of every line, except for spaces. */
 #define RECORD_BEGIN "{\"schema\":\"" RECORD_SCHEMA "\""
 
 struct record_file {

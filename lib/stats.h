@@ -11,7 +11,7 @@
 /* Sort ascending, in place. */
 void stats_sort(double *x, size_t n);
 
-/* Of a sorted array, n >= 1. The quantile interpolates linearly between the two nearest order
+/* Quantiles of a sorted array, n >= 1, interpolate linearly between the two nearest order
  * statistics (Hyndman and Fan's type 7); p in [0, 1]. */
 double stats_median(const double *sorted, size_t n);
 double stats_quantile(const double *sorted, size_t n, double p);
@@ -27,7 +27,7 @@ struct stats_summary {
 	double median, ci_low, ci_high, min, p95, max;
 };
 
-/* Of samples in any order, n >= 1; `scratch` holds n numbers and is overwritten. */
+/* Summarise samples in any order, n >= 1; `scratch` holds n numbers and is overwritten. */
 struct stats_summary stats_summarise(const double *x, size_t n, double *scratch);
 
 /* Half the width of the interval relative to the median; infinity when there is no interval. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What allocates nothing of lib/text.h.
+ * The part of lib/text.h that allocates nothing.
  */
 #include "lib/text.h"
 

@@ -26,9 +26,9 @@ int units_parse_real(const char *text, double min, double max, double *value_p);
 char *units_show_bytes(char *out, size_t capacity, uint64_t bytes);
 char *units_show(char *out, size_t capacity, double value, const char *unit);
 
-/* How numbers below each other are written: with one prefix and as many decimals as `value` has
- * with four significant digits. Zeros at the end stay: "850.0", "24.70". What is too large or too
- * small for that has an exponent. */
+/* Format of the numbers of a column: one prefix, and as many decimals as give `value` four
+ * significant digits. Trailing zeros stay: "850.0", "24.70". Numbers too large or too small for
+ * that have an exponent. */
 struct units_scale {
 	double factor; /* of the unit */
 	int decimals;  /* -1: an exponent */

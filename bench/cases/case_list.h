@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which cases of a run are measured, and in which order.
+ * Selection and order of the cases of a run.
  *
  * Without --budget the order is that of the axes. With one, the cases that hold a headline number
  * come first, and where the time may not suffice for all, those with a word that was added to a
@@ -51,14 +51,15 @@ struct case_list {
 /* The position of the key, or keys->count. */
 size_t case_keys_find(const struct case_keys *keys, const char *key);
 
-/* Of r->done and r->cases. -EINVAL with a text: --cases names a case that is none of this run.
- * -ENOMEM. -EINTR: a signal came. That --headline leaves none is printed and no error: a device may
- * lack them all. `coarse_first`: the time may not suffice for all cases. Leaves some point of the
- * axes in r->current. */
+/* List the cases of r->done and r->cases. -EINVAL with a text: --cases names a case that this run
+ * does not have. -ENOMEM. -EINTR: a signal came. An empty list by --headline is printed and no
+ * error, because a device may lack all headlines. `coarse_first`: the time may not suffice for all
+ * cases. Overwrites the point in r->current. */
 int case_list_make(struct bench_run *r, bool coarse_first, struct case_list *list_p);
 void case_list_free(struct case_list *list);
 
-/* How fine value `i` of `n` on a numeric axis is: 0 for both ends, 1 in the middle, then 2 ... */
+/* Refinement level of value `i` of `n` on a numeric axis: 0 for both ends, 1 in the middle, 2
+ * ... */
 unsigned case_list_level(size_t i, size_t n);
 
 #endif

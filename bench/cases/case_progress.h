@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where a run is, for whoever watches it: the file of --progress holds one JSON object, which is
- * replaced when a case begins:
+ * Progress of a run: the file of --progress holds one JSON object, which is replaced when a case
+ * begins:
  *
  *     {"number":3,"of":40,"key":"op=triad footprint=1048576",
  *      "last":{"metric":"triad_bandwidth","text":"24 GB/s"}}

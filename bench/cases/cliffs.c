@@ -23,7 +23,7 @@ static size_t axis_of(const struct bench_run *r)
 	return bench_axis_position(r, r->b->cliff.axis);
 }
 
-/* How far apart cases are that differ in the next value of the axis. */
+/* Distance between cases that differ in the next value of the axis. */
 static size_t stride_of(const struct bench_run *r)
 {
 	size_t stride = 1;
@@ -72,7 +72,7 @@ static bool is_listed(const struct bench_run *r, uint64_t at)
 	return false;
 }
 
-/* Whether a case may have been added there. */
+/* True if a case may have been added there. */
 static bool is_between(const struct bench_run *r, uint64_t at)
 {
 	const struct axis_list *list = &r->axes[axis_of(r)];
@@ -113,7 +113,7 @@ static bool has_curve(const struct bench_run *r)
 	return bench_is_headline(r, &(struct bench_metric){.where = r->b->cliff.where});
 }
 
-/* What the key of a case says of the axis; 0: nothing. */
+/* Value of the axis in the key of a case; 0: none. */
 static uint64_t value_in(const struct bench_run *r, const char *key)
 {
 	const char *axis = r->b->cliff.axis, *space;
@@ -232,7 +232,7 @@ static unsigned octave_of(const struct bench_run *r)
 	return bench_virtual(r) && !bench_has_results(&r->c) ? r->b->axes[axis_of(r)].octave : 0;
 }
 
-/* Into how many parts two neighbours are to be divided; a bit over an octave's part is one. */
+/* Number of parts to divide two neighbours into; slightly more than an octave's part is one. */
 static unsigned parts_between(const struct bench_run *r, const struct cliff_point *low,
 			      const struct cliff_point *high)
 {
@@ -241,7 +241,7 @@ static unsigned parts_between(const struct bench_run *r, const struct cliff_poin
 	return parts > least ? (unsigned)ceil(parts) : least;
 }
 
-/* Where a case would show more about point i and the next one of `n` of a curve; 0: nowhere. */
+/* Place of a case that would show more about points i and i + 1 of a curve of `n`; 0: none. */
 static uint64_t place_for(const struct bench_run *r, const struct cliff_point *p, size_t i,
 			  size_t n)
 {

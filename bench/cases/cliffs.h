@@ -54,7 +54,7 @@ int cliffs_note_case(struct bench_run *r, const struct chosen_case *one);
 /* The next case to add, and how many are wanted in all, as far as is known; 0: none. */
 size_t cliffs_next_case(const struct bench_run *r, struct chosen_case *next_p);
 
-/* Whether the key is that of a case on such a curve, of the lists or between two of them. Leaves
+/* True if the key is that of a case on such a curve, of the lists or between two of them. Leaves
  * it, or another one, in r->current. */
 bool cliffs_find_case(struct bench_run *r, const char *key, struct chosen_case *one_p);
 

@@ -35,7 +35,7 @@ const char *const rotation_operands[] = {"warm", "cold", NULL};
 
 /* ------------------------------------------------------------------ how many sets */
 
-/* Whether the device's last-level cache holds this memory. */
+/* True if the device's last-level cache caches this memory. */
 static bool is_cached(const struct bench_memory *m)
 {
 	return m->kind == DEV_MEM_DEVICE || dev_can(m->dev, DEV_CAP_HOST_ACCESS);
@@ -158,7 +158,7 @@ static void list_regions(struct rotation *r, const struct rotation_run *runs, si
 		}
 }
 
-/* Of all rotations so far. */
+/* Check the memory of all rotations so far. */
 static int check_memory(const struct rotation *head, const struct dev *dev)
 {
 	double limit = 0.5 * (double)dev_props(dev)->memory_bytes, needed = 0.0;

@@ -81,8 +81,8 @@ int bench_rotate_cold(struct bench_case *c, struct work_graph *const *graphs, si
 /* Takes the next sets, one for each turn; returns the first, and the others follow it. */
 uint32_t rotation_take(struct rotation *r, uint32_t turns);
 
-/* Where an address of the home is in a set; numbers beyond the last set begin again. An address
- * that does not rotate stays. */
+/* An address of the home in a set; numbers beyond the last set wrap around. An address that does
+ * not rotate is returned unchanged. */
 void *rotation_address(const struct rotation *r, uint32_t set, const void *home);
 
 /* The number of sets of graphs with GEMMs; 1 for NULL. */

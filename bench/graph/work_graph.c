@@ -39,7 +39,7 @@ void work_graph_close(struct work_graph *g)
 	free(g);
 }
 
-/* Whether the graph can still be changed; keeps the error if not. */
+/* True if the graph can still be changed; keeps the error if not. */
 static bool can_add(struct work_graph *g)
 {
 	if (g && g->prepared)
@@ -405,10 +405,9 @@ static int record_begins(const struct work_graph *g)
 	return status;
 }
 
-/* What a run before left in a stream is no part of this one. After a copy by an engine a stream's
- * next events are queued at that engine, behind other streams' copies, until the stream gets
- * another kind of work (docs/reproduction/h100.md). What an adopted stream ran last is not known.
- */
+/* Discard state that the previous run left in a stream. After a copy by an engine a stream's next
+ * events are queued at that engine, behind other streams' copies, until the stream gets another
+ * kind of work (docs/reproduction/h100.md). The last work of an adopted stream is not known. */
 static int leave_engines(struct work_graph *g)
 {
 	static const struct dev_launch once = {.grid = 1};

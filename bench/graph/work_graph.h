@@ -104,8 +104,8 @@ void work_graph_set_value(struct work_graph *g, uint32_t node, uint32_t value);
 uint32_t work_graph_collective(struct work_graph *g, struct dev_comm *comm,
 			       enum dev_collective what, const uint32_t *lanes, float *const *from,
 			       float *const *to, uint64_t count);
-/* What device/dev_tracking.h describes: a copy that the target's memory adds to what it holds, of
- * elements of `type`; a tracker is armed, and waited for. A graph with a tracker works on the
+/* Operations of device/dev_tracking.h: a copy that the target's memory adds to its contents, of
+ * elements of `type`; arming a tracker, and waiting for it. A graph with a tracker works on the
  * tracker's memory, whatever set rotates. The tracker must outlive the graph. */
 uint32_t work_graph_copy_add(struct work_graph *g, uint32_t lane, void *to, const void *from,
 			     uint64_t bytes, enum dev_type type);
@@ -134,8 +134,8 @@ void work_graph_turn(struct work_graph *g);
  * long. */
 int work_graph_prepare(struct work_graph *g);
 
-/* Of a prepared graph: queue entries that a run needs in the fullest lane at most, without gate and
- * begin and end events; the number of waits on all lanes. */
+/* For a prepared graph: queue entries that a run needs in the fullest lane at most, without gate
+ * and begin and end events; the number of waits on all lanes. */
 uint32_t work_graph_max_queued(const struct work_graph *g);
 uint32_t work_graph_waits(const struct work_graph *g);
 /* Number of lanes when the graph was prepared, with or without work; devices with work. */
@@ -153,8 +153,8 @@ struct work_operand {
 	bool bypasses; /* copies, fills and kernels that stream may leave caches as they are */
 };
 
-/* Of a prepared graph: all operands, in the order of its nodes, as they were when it was built.
- * The first call allocates the list, which the graph owns: -ENOMEM. */
+/* All operands of a prepared graph, in the order of its nodes, as they were when it was built. The
+ * first call allocates the list, which the graph owns: -ENOMEM. */
 int work_graph_operands(struct work_graph *g, const struct work_operand **operands_p,
 			size_t *count_p);
 uint32_t work_graph_turns(const struct work_graph *g);
@@ -189,7 +189,7 @@ int work_graph_hold(struct work_graph *g);
  * every device, is complete. Takes two queue entries of a lane, and one for each other lane. */
 int work_graph_begin(struct work_graph *g);
 
-/* How many devices have a lane that has not come to its end. After hold and run. */
+/* Number of devices with a lane that has not ended. After hold and run. */
 int work_graph_unfinished(struct work_graph *g, size_t *devices_p);
 
 /* Records the end events, opens the gate and waits for the lanes. Opens the gate also when `status`
@@ -199,7 +199,7 @@ int work_graph_release(struct work_graph *g, int status, double *seconds_p);
 /* Hold, run, release. */
 int work_graph_time(struct work_graph *g, double *seconds_p);
 
-/* Of the latest release. Seconds from the end of node `from`, or from the device's begin event, to
+/* Seconds in the latest release from the end of node `from`, or from the device's begin event, to
  * the end of node `to`: nodes of one device with work_graph_stamp_end(). */
 #define WORK_GRAPH_BEGIN UINT32_MAX
 int work_graph_seconds(const struct work_graph *g, uint32_t from, uint32_t to, double *seconds_p);

@@ -79,7 +79,7 @@ struct edge {
 	uint32_t from, to;
 };
 
-/* What a graph enqueues on a lane. */
+/* Work of a graph on a lane. */
 struct lane_work {
 	uint32_t queued; /* 0: the lane has no work */
 	uint32_t first_node, last_node;
@@ -114,7 +114,7 @@ struct dev *work_lane_device(const struct work_lanes *l, size_t lane);
 /* Adds a node, and returns its number; after an error it does nothing. */
 uint32_t work_node_add(struct work_graph *g, const struct node *node);
 
-/* Whether a node is neither an event nor a wait. */
+/* True if a node is neither an event nor a wait. */
 bool work_node_works(const struct node *n);
 
 /* work_tracking.c: enqueues a node of one of its kinds. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a node: A, B and C, or the arguments of a kernel. */
+/* Operands of a node: A, B and C, or the arguments of a kernel. */
 #define NODE_OPERANDS_MAX DEV_KERNEL_MAX_ARGS
 
 struct node_operands {

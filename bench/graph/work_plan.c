@@ -22,7 +22,7 @@ struct history {
 	struct {
 		size_t first, count;
 	} * of; /* by node */
-	/* Of the node that is looked at: 0 or `end`, by lane; lanes that are not 0. */
+	/* State of the current node: 0 or `end`, by lane; lanes that are not 0. */
 	uint32_t *end, *lanes;
 	size_t lane_count;
 };
@@ -93,7 +93,7 @@ static void keep_needed_edges(struct work_graph *g, struct history *h, uint32_t 
 	}
 }
 
-/* Whether a node of its device is complete before this one, so that the begin event is past. */
+/* True if a node of its device completes before this one, so that the begin event is past. */
 static bool follows_own_device(const struct work_graph *g, const struct history *h, uint32_t node)
 {
 	const struct lane *lanes = g->all->lanes;

@@ -56,7 +56,7 @@ int link_derive_pass_time(struct bench_case *c, const struct link_quantity *q, d
 
 /* ------------------------------------------------------------------ values */
 
-/* Of one link, or of all in a pass, and memory for sorting them. */
+/* Values of one link, or of all in a pass, and memory for sorting them. */
 struct values {
 	double *of, *sorted;
 	size_t count;

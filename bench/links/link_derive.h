@@ -10,7 +10,7 @@
 #include "bench/bench.h"
 #include "bench/links/link_log.h"
 
-/* What the seconds of a link in a pass mean. */
+/* Meaning of the seconds of a link in a pass. */
 struct link_quantity {
 	struct link_log *log;
 	uint64_t variants; /* bit mask: a link in two variants counts as two */
@@ -23,7 +23,7 @@ struct link_quantity {
 int link_derive_pass_time(struct bench_case *c, const struct link_quantity *q, double parts,
 			  const char *name, const char *formula);
 
-/* Of q's only variant. */
+/* The value of one link of q's only variant. */
 int link_derive_one(struct bench_case *c, const struct link_quantity *q, size_t link,
 		    const char *name, const char *formula);
 

@@ -39,7 +39,7 @@ void link_log_add(struct link_log *log, unsigned variant, double seconds, const 
  * Nothing is marked where the pass is not kept any more. */
 void link_log_take(struct link_log *log, unsigned variant, double seconds);
 
-/* How many passes were taken; and what one link took in each of them, in order. */
+/* Number of passes taken; and the seconds of one link in each of them, in order. */
 size_t link_log_count(const struct link_log *log, unsigned variant);
 void link_log_of_link(const struct link_log *log, unsigned variant, size_t link, double *seconds);
 

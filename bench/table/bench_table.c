@@ -130,7 +130,7 @@ static void print_names(struct bench_run *r)
 	table_line_print(&line);
 }
 
-/* What the shares are of, where that is not what the last such line says. */
+/* Print what the shares are of, if it differs from the last such line. */
 static void print_bound(struct bench_run *r)
 {
 	struct bench_table *t = &r->table;
@@ -214,7 +214,7 @@ static void print_variant(struct bench_run *r, unsigned v)
 
 /* ------------------------------------------------------------ what follows the rows */
 
-/* Whether to print what is for -v alone. */
+/* True if it is to be printed; without `always` only with -v. */
 static bool is_printed(struct bench_run *r, bool always)
 {
 	r->table.left_out = r->table.left_out || !(always || r->o.verbose);
@@ -268,7 +268,7 @@ static bool say_the_same(const struct bench_flag *a, const struct bench_flag *b)
 	       strcmp(a->reason, b->reason) == 0;
 }
 
-/* Of all variants that have this flag for this reason, one line, where the first has it. */
+/* One line for all variants that have this flag for this reason, printed with the first. */
 static void print_flag(struct bench_run *r, size_t index)
 {
 	const struct bench_flag *flags = r->current.flags, *f = &flags[index];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a program prints for people: a header, and one table with a row per variant under the key of
+ * Output of a program for people: a header, and one table with a row per variant under the key of
  * its case. No line exceeds OUT_COLUMNS.
  *
  * A row has the median with half the width of its 95 % interval, the number of samples, the rates,
@@ -38,7 +38,7 @@ void bench_table_end(struct bench_run *r);
  * with labels of at least `label_width`. */
 void table_values_print(struct bench_run *r, int label_width);
 
-/* Whether the row of its variant shows it. */
+/* True if the row of its variant shows it. */
 bool bench_table_in_row(const struct bench_derived *d);
 
 #endif

@@ -19,7 +19,7 @@ void table_line_add(struct table_line *line, const char *format, ...)
 /* Begins a row of an empty line; a label longer than `width` is printed on a line of its own. */
 void table_line_add_label(struct table_line *line, int width, const char *label);
 
-/* What exceeds a line of output goes on at column 4. */
+/* Print the line; the part beyond OUT_COLUMNS goes on at column 4. */
 void table_line_print(const struct table_line *line);
 
 #endif

@@ -20,7 +20,7 @@
 #include <string.h>
 
 enum { GRID_COLUMNS = 16, MAX_LISTED = 256 };
-/* Of a value with its interval, so that most names of quantities begin at the same column. */
+/* Width of a value with its interval, so that most names of quantities are aligned. */
 #define VALUE_WIDTH 26
 /* A longer label has a line of its own. */
 #define MAX_LABEL_WIDTH 32
@@ -154,7 +154,7 @@ static struct grid make_grid(struct bench_run *r, size_t from, int label_width)
 	return g;
 }
 
-/* Whether the grid, with its row of names, is shorter than a line per value. */
+/* True if the grid, with its row of names, is shorter than a line per value. */
 static bool is_shorter(const struct grid *g)
 {
 	size_t rows = g->variants ? 0 : 1;
