@@ -107,7 +107,7 @@ struct dev_nominal {
  * no shared memory; for any other kernel see dev_occupancy() and dev_wave_blocks(). */
 struct dev_props {
 	char name[256]; /* as the platform calls it */
-	/* Of a model: its name and a hash of what it says, both without what a spec changes; "" */
+	/* Name of a model and a hash of its contents, both without what a spec changes; or "" */
 	char model[64], model_contents[20];
 	char bus[32];     /* PCI address, or "" */
 	char driver[128]; /* driver or library version, or "" */
@@ -202,7 +202,8 @@ struct dev_ipc {
  * all without. */
 #define DEV_CHECKED (UINT32_C(1) << 31)
 
-/* What programs add to `want`: DEV_CHECKED in a build with a sanitizer or for debugging, else 0. */
+/* Bits that programs add to `want`: DEV_CHECKED in a build with a sanitizer or for debugging, else
+ * 0. */
 extern const uint32_t dev_want_by_build;
 
 struct dev_set {
@@ -333,8 +334,8 @@ static inline bool dev_can(const struct dev *d, uint32_t caps)
 	return (d->props.caps & caps) == caps;
 }
 
-/* Why the device lacks a capability that was wanted when it was opened; "" where the backend gives
- * no reason. */
+/* Reason why the device lacks a capability that was wanted when it was opened; "" if the backend
+ * gives none. */
 static inline const char *dev_lack_reason(const struct dev *d, enum dev_cap_bit bit)
 {
 	return d->lacks[bit];
@@ -343,9 +344,8 @@ static inline const char *dev_lack_reason(const struct dev *d, enum dev_cap_bit 
 /* The present time on the clock of event stamps. Monotonic; virtual on a simulated device. */
 static inline uint64_t dev_clock_ns(struct dev *d) { return d->ops->clock_ns(d); }
 
-/* Where time is virtual: from here on the times of operations, their random part included, depend
- * on `seed` and on what is done, and not on what was done before. Idle devices only. Elsewhere it
- * has no effect. */
+/* In virtual time, make the times of later operations, their random part included, depend on `seed`
+ * and on later calls alone. Idle devices only. No effect elsewhere. */
 static inline void dev_reseed(struct dev *d, uint64_t seed)
 {
 	if (d->ops->reseed)

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* What the caller has in place of the backend's communicator. */
+/* Stands for the backend's communicator towards the caller. */
 struct checked_comm {
 	struct dev_comm base; /* must be first: struct dev_comm * is cast to it */
 	struct dev_comm *inner;
@@ -423,7 +423,7 @@ static int checked_collective(struct dev_comm *comm, enum dev_collective what,
 
 /* ------------------------------------------------------------------ the table */
 
-/* What the backend lacks stays lacking. */
+/* Operations that the backend lacks stay NULL. */
 #define CHECK_SLOT(slot) c->ops.slot = c->inner->slot ? checked_##slot : NULL;
 
 int dev_check_operations(struct dev *d)

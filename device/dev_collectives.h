@@ -58,7 +58,7 @@ int dev_collective(struct dev_comm *comm, enum dev_collective what,
 /* "allreduce", ...; "?" for what is no collective. */
 const char *dev_collective_name(enum dev_collective what);
 
-/* How many parts from[i] and to[i] have between so many devices. */
+/* Number of parts of from[i] and to[i] with so many devices. */
 static inline size_t dev_collective_sends(enum dev_collective what, size_t devices)
 {
 	return what == DEV_REDUCE_SCATTER || what == DEV_ALL_TO_ALL ? devices : 1;

@@ -109,7 +109,7 @@ int dev_gemm_occupancy(struct dev *d, const struct dev_gemm *g, uint32_t *blocks
  * there is nothing to choose. */
 int dev_gemm_prepare(struct dev *d, const struct dev_gemm *g);
 
-/* What dev_gemm_prepare() found for such GEMMs. The pointers of `g` are not used; the choice holds
+/* Choice of dev_gemm_prepare() for such GEMMs. The pointers of `g` are not used; the choice holds
  * for matrices that are aligned as dev_alloc() aligns. -ENOENT: dev_gemm_prepare() was not called
  * for such a GEMM, or no algorithm could be run. [optional] */
 int dev_gemm_chosen(struct dev *d, const struct dev_gemm *g, struct dev_gemm_choice *choice_p);

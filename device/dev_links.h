@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What joins a device to the host and to other devices, and how sound its memory is, as the
- * device's driver reports it. Part of the contract in device/dev.h, which includes this file.
+ * Links of a device to the host and to other devices, and errors of its memory, as the device's
+ * driver reports them. Part of the contract in device/dev.h, which includes this file.
  *
  * Reading takes up to some milliseconds and waits for nothing that is queued. A backend without
  * the operation reports nothing.
@@ -57,7 +57,7 @@ struct dev_links {
  * this board is left out. */
 int dev_links_read(struct dev *d, struct dev_links *links);
 
-/* How two devices of one backend reach each other. "" and 0 are unknown. */
+/* Connection of two devices of one backend. "" and 0 are unknown. */
 struct dev_path {
 	char kind[16];   /* of the links between them, or of those to a switch between them */
 	char meet[32];   /* where their ways to the host meet: "device", "switch", "switches",
@@ -83,9 +83,9 @@ struct dev_link_limit {
 int dev_host_limit_read(struct dev *d, struct dev_link_limit *limit);
 int dev_peer_limit_read(struct dev *d, struct dev *other, struct dev_link_limit *limit);
 
-/* Of a PCIe link one way: its transfers less their coding, 8b/10b up to generation 2, 128b/130b up
- * to generation 5 and none in generation 6 (PCI Express Base Specification 6.0). 0: of no known
- * generation. */
+/* Rate of a PCIe link in one direction: its transfers less their coding, 8b/10b up to generation 2,
+ * 128b/130b up to generation 5 and none in generation 6 (PCI Express Base Specification 6.0). 0:
+ * unknown generation. */
 double dev_pcie_bytes_per_s(unsigned generation, unsigned lanes);
 
 /* Errors of the device's memory. Samples as of dev_telemetry_read(), at most DEV_TELEMETRY_MAX, of

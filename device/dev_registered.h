@@ -45,7 +45,7 @@ struct registered {
  * -ENOMEM. */
 int registered_memory_use(struct registered_memory *m, struct registered *stream);
 
-/* Whether queued work or a graph uses the memory; whether the stream has work left. */
+/* True if queued work or a graph uses the memory; true if the stream has work left. */
 bool registered_memory_in_use(const struct registered_memory *m);
 bool registered_stream_busy(struct registered *stream);
 

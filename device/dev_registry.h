@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What is open on all checked devices, and which queued work uses which memory: what
- * device/dev_checked.c holds calls against.
+ * Open handles of all checked devices, and the memory that queued work uses: device/dev_checked.c
+ * checks calls against them.
  *
  * A handle is known from its opening to its closing. So one that was closed, or that another device
  * opened, is refused, and nothing reads what it points at.

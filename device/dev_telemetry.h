@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a device and its driver report about themselves. Part of the contract in device/dev.h, which
- * includes this file.
+ * Readings that a device and its driver report about themselves. Part of the contract in
+ * device/dev.h, which includes this file.
  */
 #ifndef GPUSIG_DEV_TELEMETRY_H
 #define GPUSIG_DEV_TELEMETRY_H

@@ -46,11 +46,11 @@ int dev_copy_add(struct dev *d, struct dev_stream *s, void *dst, const void *src
  * DEV_CAP_TRACKER; such a device also has dev_gemm.first_row and memory that adds. */
 
 enum dev_tracked {
-	/* What this device's GEMMs would write here is written to `to` instead, and nothing here:
-	 * T3's remote_map. Nothing is counted. */
+	/* This device's GEMMs write to `to` instead of here, and nothing here: T3's remote_map.
+	 * Nothing is counted. */
 	DEV_TRACKED_AWAY,
-	/* A tile that is complete is copied to its place in `to`, where it is added: T3's dma_map.
-	 * The copy needs a copy engine, and no call. */
+	/* A complete tile is copied to its place in `to`, where it is added: T3's dma_map. The copy
+	 * needs a copy engine, and no call. */
 	DEV_TRACKED_FORWARD,
 	/* A tile that is complete stays. */
 	DEV_TRACKED_KEPT,

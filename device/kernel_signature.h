@@ -32,7 +32,7 @@ enum kernel_extent {
 	KERNEL_EXTENT_PER_BLOCK, /* `each` bytes per block */
 };
 
-/* How one pass accesses an array of `bytes`; 0: dependent loads. */
+/* Access of one pass to an array of `bytes`; 0: dependent loads. */
 #define KERNEL_READS 1u
 #define KERNEL_WRITES 2u
 

@@ -10,8 +10,8 @@
 
 #include <errno.h>
 
-/* What a backend keeps per device, stream, event and kernel is its own business: only `base` must
- * come first.
+/* State per device, stream, event and kernel is the backend's own business: only `base` must come
+ * first.
  *
  * struct skeleton_dev {
  *	struct dev base;
@@ -315,7 +315,7 @@ static size_t skeleton_numa_nodes(struct dev *dev, uint32_t *nodes, size_t capac
 	return 0;
 }
 
-/* Where time is virtual: let what is random follow from the seed alone. Optional. */
+/* Make random times follow from the seed alone, if time is virtual. Optional. */
 static void skeleton_reseed(struct dev *dev, uint64_t seed)
 {
 	(void)dev;
@@ -344,7 +344,7 @@ static int skeleton_links_read(struct dev *dev, struct dev_links *links)
 	return note_no_device();
 }
 
-/* How another device of this backend is reached. Optional. */
+/* Report how another device of this backend is reached. Optional. */
 static int skeleton_path_read(struct dev *dev, struct dev *other, struct dev_path *path)
 {
 	(void)dev, (void)other, (void)path;

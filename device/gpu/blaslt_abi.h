@@ -15,7 +15,7 @@
 typedef unsigned blaslt_status;
 #define BLASLT_SUCCESS 0u
 
-/* What follows the algorithm in a result of the heuristic. */
+/* Fields after the algorithm in a result of the heuristic. */
 struct blaslt_estimate {
 	size_t workspace_bytes;
 	blaslt_status state;

@@ -85,7 +85,7 @@ static bool fill_slots(struct dynlib *l, void *handle)
 	return true;
 }
 
-/* Whether the loader gave it the file of the other library that is in use, or it needs none. */
+/* True if the loader gave it the other library's file that is in use, or if it needs none. */
 static bool is_above(struct dynlib *l, void *handle)
 {
 	const struct dynlib_symbol *first = l->above->symbols;
@@ -120,8 +120,8 @@ static void list_as_opened(const struct dynlib *l)
 	dev_library_add(text);
 }
 
-/* Whether the search is over; the status is then set. `path` is `file` or has a folder before it.
- */
+/* True if the search is over; the status is then set. `path` is `file` or has a folder before
+ * it. */
 static bool try_file(struct dynlib *l, const char *path, const char *const *file)
 {
 	if (l->looks)

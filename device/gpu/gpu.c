@@ -68,7 +68,7 @@ int gpu_check(struct gpu_dev *d, int status)
 
 /* ------------------------------------------------------------------ properties */
 
-/* Whether another device's memory is accessible from this one. */
+/* True if another device's memory is accessible from this one. */
 static bool has_peer(const struct gpu_dev *d, unsigned count)
 {
 	bool can = false;

@@ -44,7 +44,8 @@
 /* Threads per block where the caller gives none. */
 #define GPU_BLOCK_THREADS 256u
 
-/* What the driver reports about a device. Unknown values are 0, "", and -1 for numa_node. */
+/* Properties of a device as the driver reports them. Unknown values are 0, "", and -1 for
+ * numa_node. */
 struct gpu_traits {
 	char name[96], bus[32], driver[64];
 	char uuid[64];    /* as the vendor's tools print it: "GPU-...", of a slice "MIG-..." */
@@ -79,7 +80,7 @@ struct gpu_traits {
 /* The number in an environment variable; 0: there is none. */
 uint32_t gpu_queue_limit(const char *variable);
 
-/* Where a copy goes from and to. A vendor may have a function, or a hint, for each. */
+/* Direction of a copy. A vendor may have a function, or a hint, for each. */
 enum gpu_copy_direction {
 	GPU_COPY_UP,
 	GPU_COPY_DOWN,
@@ -159,8 +160,8 @@ struct gpu_driver {
 	int (*peer_can)(unsigned index, unsigned other, bool *can_p); /* needs no context */
 	/* Gives the current context access to the other device; twice is no error. */
 	int (*peer_enable)(unsigned other, void *other_context);
-	/* Whether kernels add reals to the other device's memory in one piece, among all that do
-	 * and that device itself; needs no context. NULL: never. */
+	/* Sets *adds_p if kernels add reals to the other device's memory atomically, also with that
+	 * device itself; needs no context. NULL: never. */
 	int (*peer_adds)(unsigned index, unsigned other, bool *adds_p);
 	/* The three functions of IPC may be NULL. */
 	int (*ipc_export)(void *ptr, struct dev_ipc *handle_p);
@@ -212,8 +213,7 @@ struct gpu_blas {
 	/* `usable`: whether the device still is. The library may end the process where it is not,
 	 * so its handles are then left to the end of the process. */
 	void (*close)(void *blas, bool usable);
-	/* Whether GEMMs of a type need a state of every stream. The three are NULL where none does.
-	 */
+	/* True if GEMMs of a type need a state per stream. The three are NULL where none does. */
 	bool (*needs_state)(void *blas, enum dev_type type);
 	/* Called before the stream's first such GEMM; may allocate and wait for the device. */
 	int (*stream_open)(void *blas, void **state_p);

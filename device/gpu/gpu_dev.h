@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the files gpu*.c share: the state of a GPU in this backend.
+ * State of a GPU in this backend, which the files gpu*.c share.
  *
  * One lock guards the table of allocations and the lists of every device. It is never held during a
  * call into the driver that may wait. Calls that a caller must not make at the same time (two on
@@ -48,7 +48,7 @@ struct gpu_memory {
 	bool mapped;   /* pages that were mapped here and then pinned */
 };
 
-/* What an operation of a stream waits for: a value, or an operation of another stream. */
+/* Dependency of a stream's operation: a value, or an operation of another stream. */
 struct gpu_pending {
 	uint64_t op;
 	uint32_t *value;           /* or NULL */
@@ -125,8 +125,8 @@ struct gpu_dev {
 	bool context_is_open;
 	struct gpu_traits traits;
 	struct gpu_dev *next; /* next open device */
-	/* Where pinned memory is placed because this thread is pinned to another device's node; -1:
-	 * the driver's own choice is local. */
+	/* NUMA node for pinned memory while this thread is pinned to another device's node; -1: the
+	 * driver's own choice is local. */
 	int far_node;
 	char far_why[ERR_TEXT]; /* why it cannot be placed there, or "" */
 	uint64_t copied_to; /* devices by ordinal that a first copy has reached; guarded by the lock
@@ -220,7 +220,7 @@ int gpu_refuse_capture(const struct dev_stream *s, const char *what);
 int gpu_record_value_wait(struct dev_stream *s, uint32_t *at);
 int gpu_record_graph_waits(struct dev_stream *s, const struct dev_graph *g);
 
-/* Whether all work on the device's streams is known to be done. Lock NOT held. */
+/* True if all work on the device's streams is known to be done. Lock NOT held. */
 bool gpu_idle(struct gpu_dev *d);
 
 int gpu_stream_open(struct dev *dev, int priority, struct dev_stream **s_p);
@@ -295,8 +295,8 @@ int gpu_gemm_chosen(struct dev *dev, const struct dev_gemm *g, struct dev_gemm_c
 
 /* ---- gpu_autotune.c */
 
-/* What was chosen for such a GEMM, or NULL; and its algorithm, as the vendor's BLAS expects it.
- * Both live as long as the device. */
+/* Tuned choice for such a GEMM, or NULL; and its algorithm, as the vendor's BLAS expects it. Both
+ * live as long as the device. */
 const struct gpu_tuned *gpu_tuned_find(struct gpu_dev *d, const struct gpu_gemm_problem *p);
 const void *gpu_tuned_algorithm(const struct gpu_tuned *tuned);
 void gpu_tuned_choice(const struct gpu_dev *d, const struct gpu_tuned *tuned,

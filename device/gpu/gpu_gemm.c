@@ -110,7 +110,7 @@ static int check_tiled(const struct gpu_dev *d, const struct dev_gemm *g, uint64
 	return 0;
 }
 
-/* Which kernel, and rows and columns of its tiles. */
+/* Kernel, and rows and columns of its tiles. */
 static enum gpu_tiled choose_kernel(const struct dev_gemm *g, uint32_t *tile_p)
 {
 	if (g->tile_k) {
@@ -123,7 +123,7 @@ static enum gpu_tiled choose_kernel(const struct dev_gemm *g, uint32_t *tile_p)
 	return g->type == DEV_F64 ? GPU_TILED_F64 : GPU_TILED_F32;
 }
 
-/* Where the memory of C is decides whether kernels add to it in one piece. */
+/* Kernels can add atomically to some memory only, so the place of C decides. */
 static int check_adding(const struct gpu_dev *d, const struct dev_gemm *g)
 {
 	const char *name = d->vendor->name;

@@ -334,8 +334,8 @@ static int enable_access(struct gpu_dev *d, struct gpu_dev *other)
 	return status ? status : record_adding(d, other);
 }
 
-/* Where an IOMMU or the switches' access control gets in the way, drivers grant access all the
- * same, and a copy over PCIe never ends. */
+/* If an IOMMU or the switches' access control gets in the way, drivers grant access all the same,
+ * and a copy over PCIe never ends. */
 #define FIRST_COPY_BYTES 4096u
 #define FIRST_COPY_LIMIT_NS UINT64_C(2000000000)
 

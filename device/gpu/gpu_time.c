@@ -162,7 +162,7 @@ void gpu_time_refresh(struct gpu_dev *d)
 	pthread_mutex_unlock(&exchange_lock);
 }
 
-/* Where the driver does not report the timer's rate, two calibrations give it. */
+/* If the driver does not report the timer's rate, two calibrations give it. */
 static int first_rate(struct gpu_dev *d)
 {
 	struct gpu_clock_map first = d->clock, second = {0};

@@ -79,7 +79,7 @@ static char *read_own_file(const char *path, size_t *bytes_p)
 	return bytes;
 }
 
-/* Whether the file is the complete entry of this key. */
+/* True if the file is the complete entry of this key. */
 static bool is_entry(const char *bytes, size_t count, const char *text, struct head *head)
 {
 	const size_t key_bytes = strlen(text);

@@ -44,7 +44,7 @@ struct nccl {
 
 static int note_status(const struct nccl *api, const char *function, nccl_status result)
 {
-	/* Whether a device is lost, its driver tells: "unhandled cuda error" is also what NCCL says
+	/* Only the driver knows if a device is lost: "unhandled cuda error" is also what NCCL says
 	 * of a driver that it does not support. */
 	const int status = result == NCCL_ABI_INVALID_ARGUMENT || result == NCCL_ABI_INVALID_USAGE
 				   ? -EINVAL

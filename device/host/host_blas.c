@@ -16,7 +16,7 @@
 #include <cpuid.h>
 #endif
 
-/* What OpenBLAS maps for a call, and keeps for the next one. */
+/* OpenBLAS maps as much for a call, and keeps it for the next one. */
 #define BUFFER_BYTES ((size_t)128 << 20)
 
 /* A library's file names, and the environment variables that set its kernel set and its number of
@@ -84,7 +84,7 @@ static bool address_space_is_limited(void)
 	       (all.rlim_cur != RLIM_INFINITY || data.rlim_cur != RLIM_INFINITY);
 }
 
-/* How many buffers could be mapped, up to `count`. `buffers` is scratch. */
+/* Number of buffers, up to `count`, that could be mapped. `buffers` is scratch. */
 static unsigned mappable_buffers(void **buffers, unsigned count)
 {
 	unsigned mapped = 0;

@@ -111,7 +111,7 @@ static struct range tile_range(uint32_t total, uint32_t index)
 	return (struct range){.start = start, .count = left < DEV_GEMM_TILE ? left : DEV_GEMM_TILE};
 }
 
-/* Where a call of the library writes: to `beta` times what is there. */
+/* Destination of a call of the library, which writes beta * C + A B. */
 struct target {
 	void *at;
 	uint32_t ld;

@@ -121,7 +121,7 @@ uint64_t host_cache_bytes(const char *root, const int *cores, size_t count, unsi
 
 static uint64_t min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* What a control group's files are called in the two versions of control groups. */
+/* Names of a control group's files in the two versions of control groups. */
 struct cgroup_version {
 	const char *limit, *usage, *reclaimable; /* the last one is a line of memory.stat */
 };

@@ -31,11 +31,11 @@ uint64_t host_cache_bytes(const char *root, const int *cores, size_t count, unsi
  * 0 if unknown, at least 1 else. `root` as above. */
 uint64_t host_memory_available_bytes(const char *root);
 
-/* What the process's control groups leave it, by either version and on all levels. UINT64_MAX:
- * nothing bounds it. `root` as above. */
+/* Memory that the process's control groups leave, by either version and on all levels. UINT64_MAX:
+ * unlimited. `root` as above. */
 uint64_t host_cgroup_free_bytes(const char *root);
 
-/* What the processor is (lib/processor.h), and the kernel's release. */
+/* Name of the processor (lib/processor.h), and the kernel's release. */
 void host_names(char *processor, size_t processor_capacity, char *kernel, size_t kernel_capacity);
 
 #endif

@@ -118,7 +118,7 @@ static void unmap_all(struct host_memory *first)
 	}
 }
 
-/* What is kept is kept no more. Lock held. */
+/* Empty the list of kept memory and return it. Lock held. */
 static struct host_memory *take_all_kept(void)
 {
 	struct host_memory *all = kept;

@@ -319,8 +319,8 @@ struct sim_model {
 	double l1_latency_ns, l2_latency_ns;
 	double peer_latency_ns; /* 0 in "default" */
 	double host_call_ns, host_clock_ns, host_sync_ns;
-	/* What kernels stamp, minus dev_clock_ns() of that moment: the error with which a device's
-	 * timer is known. Events are free of it. */
+	/* Error of a device's timer: the stamp of a kernel minus dev_clock_ns() of that moment.
+	 * Events are free of it. */
 	double stamp_error_ns;
 	/* rates; host_bandwidth is that of the device that is opened first */
 	double memory_bandwidth, llc_bandwidth, host_bandwidth, link_up_bandwidth,

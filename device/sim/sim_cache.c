@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What one operation moves between a cache and its memory, beyond what it asks for. */
+/* Bytes that one operation moves between a cache and its memory, beyond those it asks for. */
 struct exchange {
 	struct sim_dev *d;
 	double read, written;
@@ -96,8 +96,8 @@ static void add_part(struct parts *parts, const char *at, uint64_t bytes)
 	parts->at[i] = (struct sim_cached){at, bytes, true};
 }
 
-/* What is left of a range before and after stays where it is in the order. Returns how many bytes
- * were there; `dirty` may be NULL. */
+/* Remove a range; the parts before and after it keep their place in the order. Returns how many
+ * bytes were there; `dirty` may be NULL. */
 static uint64_t take_out(struct sim_dev *d, const char *at, uint64_t bytes, struct parts *dirty)
 {
 	uint64_t found = 0;
@@ -160,7 +160,7 @@ static void use_write(struct exchange *x, const struct sim_range *r)
 	append_range(x, r->at, r->bytes, !x->d->model.llc_writes);
 }
 
-/* What is dirty of a range is written back and stays where it is in the order. */
+/* Write the dirty parts of a range back; they keep their place in the order. */
 static void write_back(struct exchange *x, const struct sim_range *range)
 {
 	struct sim_dev *d = x->d;
@@ -188,7 +188,7 @@ static struct sim_dev *cache_before(const struct alloc *a)
 	return a->kind == DEV_MEM_DEVICE && a->dev->model.llc_tracked ? a->dev : NULL;
 }
 
-/* Whose cache could hold it; NULL: nobody's. */
+/* The device whose cache could hold it; NULL: none. */
 static struct sim_dev *cache_of(const struct op *op, unsigned i)
 {
 	const struct op_traffic *t = &op->work->traffic[i];
@@ -241,7 +241,7 @@ static double memory_bytes(const struct op *op, unsigned i)
 	return op->tiles ? sim_gemm_memory_bytes(op, i) : op->work->traffic[i].volume;
 }
 
-/* What does not fit finds nothing: every pass evicts what it will use next. */
+/* Arrays that do not fit find nothing: every pass evicts what it will use next. */
 static void pass_through(struct exchange *x, const struct op *op)
 {
 	const bool fit = arrays_fit(op, x->d), through = x->d->model.llc_writes;

@@ -46,7 +46,7 @@ struct sim_trackers;
 
 /* ------------------------------------------------------------------ devices */
 
-/* What a simulated device can do, unless its model has none of it or lacks it. */
+/* Capabilities of a simulated device, unless its model has none of it or lacks it. */
 #define SIM_CAN_LACK                                                                               \
 	(DEV_CAP_GEMM | DEV_CAP_GEMM_TILED | DEV_CAP_COPY_ENGINE | DEV_CAP_PRIORITY |              \
 	 DEV_CAP_WAIT_VALUE | DEV_CAP_PEER | DEV_CAP_OCCUPANCY | DEV_CAP_CLOCK_RATE |              \
@@ -79,9 +79,10 @@ int sim_memory_alloc(struct sim_dev *d, enum dev_mem kind, uint32_t node, uint64
 uint32_t sim_near_node(const struct sim_dev *d);
 /* Queued operations, of any device, that use its memory. */
 uint32_t sim_memory_users(const struct sim_dev *d);
-/* Whether copies and fills of so many bytes do their work. */
+/* True if copies and fills of this size move data. */
 bool sim_memory_moves(const struct sim_dev *d, uint64_t bytes);
-/* It was written; so may have been what an operation uses, but for A and B of a GEMM. */
+/* An allocation was written; or the memory that an operation uses may have been, except for A and B
+ * of a GEMM. */
 void sim_memory_changed(struct alloc *a);
 void sim_memory_changed_by(const struct op *op);
 /* dst[i] += src[i], each sum rounded to the type, which is that of some GEMM's C. */
@@ -115,8 +116,7 @@ struct event_stamp {
 };
 
 #define OP_USES DEV_KERNEL_MAX_ARGS
-/* Of every array what is read, what is read again, what is written, and both between its cache and
- * its memory. */
+/* For every array: read, read again, written, and both ways between its cache and its memory. */
 #define OP_TRAFFIC 25
 #define OP_TRANSFER_TRAFFIC 8
 
@@ -153,7 +153,7 @@ struct op_traffic {
 	enum path path;
 };
 
-/* What an operation works on; waits and records have none. A simulated run may queue a million of
+/* Operands of an operation; waits and records have none. A simulated run may queue a million of
  * those, so they are small. */
 struct op_work {
 	struct alloc *use[OP_USES];
@@ -207,7 +207,7 @@ struct op {
 struct kernel_type {
 	const char *name;
 	const struct kernel_signature *signature; /* NULL: gemm, or a copy on the units */
-	/* What the list does not say of its cost; NULL: nothing. */
+	/* Add the cost that the signature does not describe; NULL: none. */
 	int (*prepare)(struct sim_dev *d, struct op *op);
 	void (*start)(struct op *op, uint32_t block, uint64_t now_ns);
 	void (*finish)(struct op *op, uint32_t block);
@@ -222,14 +222,14 @@ struct dev_kernel {
 /* Fills in those that sim has, of KERNELS; returns how many. Without data, kernels that only move
  * or compute have nothing to finish. */
 size_t kernels_fill(struct dev_kernel *kernels, bool with_data);
-/* Whether blocks of this kernel take time by what they move or compute. */
+/* True if the time of this kernel's blocks depends on what they move or compute. */
 bool kernel_has_flow(const struct kernel_signature *k);
 int kernel_prepare(struct sim_dev *d, struct op *op, const void *const *args);
 /* Tiles of a GEMM that this block computes; 1 for any other kernel. */
 uint32_t kernel_block_tiles(const struct op *op, uint32_t block);
 /* Fraction of the launch's traffic that is this block's. */
 double kernel_part(const struct op *op, uint32_t block);
-/* How many blocks from this one on, itself included, take the same time and have the same part. */
+/* Number of blocks from this one on, itself included, with the same time and part. */
 uint32_t kernel_blocks_alike(const struct op *op, uint32_t block);
 bool kernel_is_released(const struct op *op); /* of a kernel that holds */
 void kernel_corrupt(struct op *op);
@@ -364,8 +364,8 @@ struct sim_dev {
 
 	struct unit_class *unit_class; /* as many as units */
 	struct unit_class *classes, *classes_idle;
-	/* Of groups: one for each slot, so that running never allocates. Pages of those that never
-	 * were in use cost nothing. */
+	/* Groups: one for each slot, so that running never allocates. Pages that were never used
+	 * cost nothing. */
 	struct sim_task *tasks, **tasks_idle;
 	size_t tasks_idle_count;
 	struct sim_memory_control control;

@@ -15,7 +15,7 @@ static struct sim_dev *dev_of(const struct op *op) { return op->stream->dev; }
 
 /* ------------------------------------------------------------------ what flows need */
 
-/* Whether it passes load/store units or engine, and links. */
+/* True if it passes load/store units or an engine, and links. */
 static bool leaves_memory(const struct op_traffic *t)
 {
 	return t->path != PATH_REFILL && t->path != PATH_L1 && !t->stays;
@@ -48,7 +48,8 @@ void sim_exec_need_memory(const struct op *op, struct flow *f, const struct op_t
 		sim_peer_need(f, t->write ? d : owner, t->write ? owner : d, volume);
 }
 
-/* Of C only `c_part` is written where C is. Returns how much of it passes the unit or engine. */
+/* Only `c_part` of C is written to C's own memory. Returns the bytes that pass the unit or
+ * engine. */
 static double need_traffic(struct flow *f, const struct op *op, double part, double c_part)
 {
 	double through = 0;
@@ -141,7 +142,7 @@ static void move_bytes(const struct op *op)
 		memcpy(op->dst, op->src, op->bytes);
 }
 
-/* Whether a copy needs one of the engines that copy up, to the host's memory, or down, from it. */
+/* True if a copy needs one of the engines that copy up (D2H), or down (H2D). */
 static bool is_of_host(const struct op *op, bool up)
 {
 	const bool limited = dev_of(op)->model.host_engines;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How copies, fills and blocks begin and end.
+ * Begin and end of copies, fills and blocks.
  */
 #ifndef GPUSIG_SIM_EXECUTION_H
 #define GPUSIG_SIM_EXECUTION_H
@@ -48,9 +48,9 @@ void sim_exec_mark_launch_ready(struct sim_task *task);
 void sim_exec_start_group(struct sim_task *group);
 double sim_exec_block_delay_ns(const struct op *op, uint32_t block);
 double sim_exec_block_stretch(const struct op *op, uint32_t block);
-/* What a group's flow needs. */
+/* Set the demands of a group's flow. */
 void sim_exec_block_flow(struct sim_task *group);
-/* What part of some of its traffic needs. */
+/* Add the demands of `volume` bytes of this traffic to a flow. */
 void sim_exec_need_memory(const struct op *op, struct flow *f, const struct op_traffic *t,
 			  double volume);
 

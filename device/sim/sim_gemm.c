@@ -157,7 +157,7 @@ static uint64_t count_tiles(const struct dev_gemm *g, uint32_t rows, uint32_t co
 	return (uint64_t)((g->m - 1) / rows + 1) * ((g->n - 1) / columns + 1);
 }
 
-/* How C is cut. */
+/* Tiling of C. */
 struct cut {
 	uint32_t rows, columns; /* of a tile */
 	uint64_t tiles;
@@ -170,8 +170,8 @@ static uint64_t register_bytes(const struct sim_dev *d, const struct dev_gemm *g
 	return d->model.block_register_bytes + (uint64_t)rows * columns * sum_bytes;
 }
 
-/* Where registers are limited, the sums of a tile must fit; where gemm_tile_min is set, the library
- * has smaller tiles for GEMMs that have fewer large ones than units. */
+/* With limited registers, the sums of a tile must fit; with gemm_tile_min, the library has smaller
+ * tiles for GEMMs that have fewer large ones than units. */
 static bool is_too_large(const struct sim_dev *d, const struct dev_gemm *g, uint32_t rows,
 			 uint32_t columns)
 {
@@ -300,13 +300,13 @@ static double operand_of(const struct dev_gemm *g, unsigned use)
 			  : (double)dev_type_result_bytes(g->type) * g->m * g->n;
 }
 
-/* Whether C's memory adds to it, past every cache. */
+/* True if C's memory adds to it, past every cache. */
 static bool memory_adds_c(const struct op *op)
 {
 	return op->work->gemm.adds && sim_alloc_adds(op->work->use[2]);
 }
 
-/* Of a cache that is not tracked. */
+/* Traffic between a cache that is not tracked and its memory. */
 static void pass_memory_once(struct sim_dev *d, struct op *op)
 {
 	const double c_passes = is_zero(op->work->gemm.beta) ? 1 : 2;

@@ -14,7 +14,7 @@ struct op;
 struct sim_dev;
 struct sim_gemm_result;
 
-/* Of what an operation uses. */
+/* Indices of an operation's uses. */
 enum { SIM_GEMM_A, SIM_GEMM_B, SIM_GEMM_C };
 
 /* Rows and columns of C that a block computes. */
@@ -24,17 +24,17 @@ struct tile {
 
 /* flop/s of one unit; 0: the device has no GEMM of this type. */
 double sim_gemm_flops(const struct sim_model *m, enum dev_type type);
-/* What a block of it claims. -EINVAL: more than a block may have. */
+/* Resources that a block of the GEMM claims. -EINVAL: more than a block may have. */
 int sim_gemm_claims(struct sim_dev *d, const struct dev_gemm *g, uint64_t *shared_p,
 		    uint64_t *registers_p);
 int sim_gemm_prepare(struct sim_dev *d, struct op *op, const struct dev_gemm *g);
 /* A tile of a GEMM by its number: number i is of block i % grid. */
 struct tile sim_gemm_tile(const struct op *op, uint32_t number);
-/* How much of this traffic passes memory where the matrices are larger than the cache. */
+/* Bytes of this traffic that pass memory if the matrices are larger than the cache. */
 double sim_gemm_memory_bytes(const struct op *op, unsigned traffic);
 /* sim_narrow.c: types with fewer bits of mantissa than f32. */
 bool sim_narrow_is(enum dev_type type);
-/* Whether the values of a result are rounded to C's type: of a narrow GEMM that adds to no C. */
+/* True if the values of a result are rounded to C's type: a narrow GEMM that adds to no C. */
 bool sim_narrow_is_rounded(const struct dev_gemm *g);
 
 /* A and B of a narrow GEMM as f32, without gaps, B as k x n; memory for alpha*A*B where the values
@@ -60,7 +60,7 @@ void sim_narrow_add_row(const struct dev_gemm *g, const float *from, void *c, ui
 struct sim_gemm_result *sim_gemm_cache_begin(const struct op *op);
 bool sim_gemm_cache_is_complete(const struct sim_gemm_result *p);
 void *sim_gemm_cache_values(struct sim_gemm_result *p);
-/* Of a narrow GEMM whose result is not complete: its operands as they were when it began. */
+/* Operands of a narrow GEMM, as they were when it began; its result is not complete. */
 const struct sim_narrow *sim_gemm_cache_narrow(const struct sim_gemm_result *p);
 void sim_gemm_cache_end(const struct op *op);
 void sim_gemm_cache_clear(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which handles are open: a hash table of addresses, so that a wrong handle is an error and never
- * read, and a right one is found at once among many.
+ * Open handles: a hash table of addresses, so that a wrong handle is an error and never read, and a
+ * right one is found at once among many.
  */
 #include "device/sim/sim_engine.h"
 

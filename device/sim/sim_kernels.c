@@ -77,7 +77,7 @@ static void choose_traffic_path(struct sim_dev *d, struct op *op, uint64_t footp
 			op->work->traffic[i].path = PATH_CACHE;
 }
 
-/* What is read after the first repetition comes from the first level that holds it. */
+/* Repeated reads come from the first level that holds the footprint. */
 static void read_again(struct sim_dev *d, struct op *op, uint64_t footprint)
 {
 	const struct sim_model *m = &d->model;

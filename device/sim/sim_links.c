@@ -15,7 +15,7 @@
 _Static_assert(SIM_PAIRS == DEV_MAX * (DEV_MAX - 1), "all ordered pairs");
 _Static_assert(DEV_MAX <= 64, "a bit for each");
 
-/* Of the machine. Row i is the links that leave device i. */
+/* All links of the machine. Row i is the links that leave device i. */
 static struct resource links[DEV_MAX][DEV_MAX];
 
 /* By index: the open device whose model decides; the one that was opened first. */

@@ -20,13 +20,13 @@ struct sim_pair *sim_pair_find(struct sim_model *m, const struct sim_pair *pair)
 /* The model's entry of this pair, added if there is none. */
 struct sim_pair *sim_pair_entry(struct sim_model *m, const struct sim_pair *pair);
 
-/* Of a link, by the model of the device that it leaves. */
+/* Bandwidth and latency of a link, by the model of the device that it leaves. */
 double sim_link_bandwidth(const struct sim_model *m, unsigned from, unsigned to);
 double sim_link_latency_ns(const struct sim_model *m, unsigned from, unsigned to);
 
 /* INFINITY: no limit. */
 double sim_injection_bandwidth(const struct sim_model *m);
-/* What a flow needs of everything between two devices. */
+/* Demands of a flow on everything between two devices. */
 void sim_peer_need(struct flow *f, struct sim_dev *from, struct sim_dev *to, double volume);
 /* `peer` of sim.h: of a copy, a fill, or a block of a launch on `d`. */
 double sim_op_latency_ns(const struct op *op);

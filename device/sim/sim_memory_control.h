@@ -16,19 +16,19 @@ struct sim_dev;
 
 struct sim_memory_control {
 	struct dev_memory_control in_force;
-	/* What communication passes: with `fair` besides memory, if its queue takes time, else
-	 * instead. */
+	/* Traffic of communication passes this: in addition to memory with `fair`, if its queue
+	 * takes time, else instead. */
 	struct resource communication;
 	struct dev_memory_bytes passed;
 };
 
-/* What the model says. The device has no work. */
+/* Apply the model's setting. The device has no work. */
 void sim_memory_control_open(struct sim_dev *d);
 
-/* Whether this memory adds what is written to it. */
+/* True if this memory adds what is written to it. */
 bool sim_alloc_adds(const struct alloc *a);
 
-/* Of what the operation reads or writes there. */
+/* Class of the operation's traffic there. */
 enum dev_traffic_class sim_traffic_class(const struct op *op, const struct alloc *a);
 
 /* A flow needs the memory for part of some traffic of the operation. */

@@ -37,7 +37,7 @@ extern const size_t sim_key_count;
 
 #define SIM_LINE 512
 
-/* Where a text is read, and the line of each key, 0 where the text has none. */
+/* Source of a text, and the line of each key, 0 if the text has none. */
 struct sim_position {
 	const char *where;
 	int line, lines_read;
@@ -82,7 +82,7 @@ char *sim_model_trim(char *text);
 /* A model that is built in. -EINVAL without a text: there is none of this name. */
 int sim_model_builtin(const char *name, struct sim_model *m);
 
-/* Of a file of device/sim/models, by its name without ".model"; NULL: there is none. */
+/* Contents of a file of device/sim/models, by its name without ".model"; NULL: there is none. */
 const char *sim_model_text(const char *name);
 
 /* All that are built in, for messages: "default, quiet, ...". */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a model says, key by key: for records, and for a hash of it.
+ * Contents of a model, key by key: for records, and for a hash.
  */
 #include "device/sim/sim_engine.h"
 #include "device/sim/sim_model.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a spec changes of its model: "mi300x?peer_bandwidth=2x,units=152".
+ * Changes of a model by a spec: "mi300x?peer_bandwidth=2x,units=152".
  */
 #include "device/sim/sim_engine.h"
 #include "device/sim/sim_model.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of "2x" or "0.5x"; NaN: the text is something else. */
+/* Factor of "2x" or "0.5x"; NaN: the text is no factor. */
 static double factor_of(const char *text)
 {
 	char *end;

@@ -58,7 +58,7 @@ static void encode_bf16(const float *from, uint32_t count, uint16_t *to)
 	}
 }
 
-/* What is normal in f16, and not of its largest exponent, is rounded here. */
+/* Numbers that are normal in f16, and not of its largest exponent, are rounded here. */
 static void encode_f16(const float *from, uint32_t count, uint16_t *to)
 {
 	const uint32_t rebias = 112u << 23, least = 113u << 23, most = 142u << 23;

@@ -33,7 +33,7 @@ int sim_note_deadlock(const struct sim_dev *d, const char *what, const struct de
 
 /* NULL: out of memory. */
 struct op *sim_op_alloc(enum op_kind kind);
-/* What the model says of `slow_down = WHAT`. */
+/* Apply `slow_down = WHAT` of the model. */
 void sim_op_slow_down(const struct sim_dev *d, struct op *op, const char *what);
 /* Begin a call that enqueues. NULL, with the error in *status_p: the stream is not valid. The lock
  * is held in either case. */

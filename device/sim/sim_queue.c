@@ -253,7 +253,7 @@ int sim_stream_wait(struct dev *dev, struct dev_stream *s, struct dev_event *e)
 
 /* ------------------------------------------------------------------ queueing */
 
-/* What is in the cache is forgotten, too. */
+/* Also empties the caches. */
 void sim_reseed(struct dev *dev, uint64_t seed)
 {
 	struct sim_dev *d = sim_of(dev);

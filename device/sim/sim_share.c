@@ -65,7 +65,7 @@ void flow_wait(struct flow *f, struct resource *at, double volume)
 
 /* ------------------------------------------------------------------ who shares what */
 
-/* What its flows share at present. */
+/* Capacity that its flows share at present. */
 static double capacity_now(const struct resource *r)
 {
 	const struct resource *ahead = r->ahead, *behind = r->behind;
@@ -77,7 +77,7 @@ static double capacity_now(const struct resource *r)
 	return r->capacity;
 }
 
-/* Whether it can hold a flow. */
+/* True if it can limit a flow. */
 static bool is_crowded(const struct resource *r) { return r->load > capacity_now(r) * SAME_RATE; }
 
 static void add_to_changed(struct resource *r)
@@ -251,7 +251,7 @@ static void begin_rates(struct flow *const *flows, size_t count)
 	}
 }
 
-/* What a resource gives a flow of weight 1, if all of its flows that are open take as much. */
+/* Rate that a resource gives a flow of weight 1, if all of its open flows take equal parts. */
 static void find_shares(struct flow *const *flows, size_t count)
 {
 	rounds++;
@@ -275,7 +275,8 @@ static void find_shares(struct flow *const *flows, size_t count)
 								flows[i]->demand[j].at->weights;
 }
 
-/* Which resource holds a flow, or its own limit: NULL. Those that would give it more are passed. */
+/* Resource that limits a flow; NULL: its own limit. Resources that would give it more are
+ * passed. */
 static void find_bottleneck(struct flow *f)
 {
 	f->limit = f->own_limit;
@@ -304,8 +305,8 @@ static void fix_rate(struct flow *f)
 	}
 }
 
-/* Whether the flow's rate is final: its own limit, or its share of a resource that holds all of its
- * flows, for shares only grow while others are fixed. */
+/* True if the flow's rate is final: its own limit, or its share of a resource that limits all of
+ * its flows, because shares only grow while others are fixed. */
 static bool is_final(const struct flow *f) { return !f->bottleneck || !f->bottleneck->is_passed; }
 
 /* ------------------------------------------------------------------ circles
@@ -316,7 +317,7 @@ static bool is_final(const struct flow *f) { return !f->bottleneck || !f->bottle
 #define SWEEPS 100u
 #define CONVERGED 1e-13
 
-/* What holds a flow besides a resource. */
+/* Limit of a flow by anything but this resource. */
 static double limit_elsewhere(const struct flow *f, const struct resource *but)
 {
 	double limit = f->own_limit;
@@ -489,7 +490,8 @@ static void add_to_sets(const struct flow_demand *d)
 	}
 }
 
-/* What all of a set can take. A resource of the unit that some of it do not need limits nothing. */
+/* Most that a set can take. A resource of the unit that part of the set does not need limits
+ * nothing. */
 static double take_set(const struct flow *f, struct resource *first)
 {
 	double most = first->members_load;

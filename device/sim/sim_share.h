@@ -11,7 +11,7 @@
 
 struct flow;
 
-/* What a flow needs of a resource: `volume` of every block, of which `times` pass it. */
+/* Demand of a flow on a resource: `volume` of every block, of which `times` pass it. */
 struct flow_demand {
 	struct resource *at;
 	double volume, times;
@@ -26,13 +26,13 @@ struct flow_demand {
 /* Something that flows pass: capacity in bytes, or in ns of a unit, per ns. */
 struct resource {
 	double capacity;
-	/* What its flows would need if nothing but they themselves held them. A resource that has
-	 * as much holds nobody, and connects nobody. */
+	/* Demand of its flows if each were limited only by itself. A resource with that much
+	 * capacity limits no flow, and connects none. */
 	double load;
 	/* NULL, or the other resource of a pair; see resource_divide(). */
 	struct resource *ahead, *behind;
 	double most, least; /* of the one behind */
-	/* Of the one ahead; `taken` is resource_most_taken() while flows are behind. */
+	/* State of the one ahead; `taken` is resource_most_taken() while flows are behind. */
 	double wait_ns, taken, in_force;
 	bool waits_in_force, is_stale;
 	struct resource *stale_next;
@@ -50,8 +50,9 @@ struct resource {
 	double members_load, largest_part;
 };
 
-/* Of a block at most FLOW_OWN for its unit and its device, and FLOW_PEER for every array in another
- * device's memory. The rest is for links; sim_peers.c refuses operations that pass more. */
+/* A block has at most FLOW_OWN demands for its unit and its device, and FLOW_PEER for every array
+ * in another device's memory. The rest is for links; sim_peers.c refuses operations that pass
+ * more. */
 #define FLOW_DEMANDS 98
 #define FLOW_OWN 16
 #define FLOW_PEER 5
@@ -107,7 +108,7 @@ void flow_leave(struct flow *f);
 /* The flows whose rates may have changed by what joined or left since the last call: those that are
  * connected with it by shared resources. */
 size_t flow_find_changed(struct flow **flows);
-/* Of all flows that share resources, which have joined. Their order in the list changes. */
+/* Set the rates of all flows that share resources, which have joined. Reorders the list. */
 void flow_set_rates(struct flow **flows, size_t count);
 
 #endif

@@ -54,7 +54,7 @@ struct sim_tile_list {
 	struct sim_tracked_tile *first, *last;
 };
 
-/* Of one device. A copy that waits for an engine and those that run have a stream each. */
+/* Trackers of one device. A copy that waits for an engine and those that run have a stream each. */
 struct sim_trackers {
 	struct dev_tracker *open, *armed;
 	struct dev_tracker_counts counts;
@@ -70,7 +70,7 @@ struct sim_trackers {
 
 /* ------------------------------------------------------------------ calls and devices */
 
-/* Of dev_tracking_ops. */
+/* Functions of dev_tracking_ops. */
 int sim_tracker_open(struct dev *dev, const struct dev_tracker_map *map, struct dev_tracker **t_p);
 void sim_tracker_close(struct dev *dev, struct dev_tracker *t);
 int sim_tracker_arm(struct dev *dev, struct dev_stream *s, struct dev_tracker *t);
@@ -81,7 +81,7 @@ int sim_trackers_open(struct sim_dev *d);
 /* The device's own trackers end, and those of others that lead to its memory are lost. The work of
  * others that needs them was dropped. */
 void sim_trackers_close(struct sim_dev *d);
-/* Whether it names memory of this device. */
+/* True if it names memory of this device. */
 bool sim_tracker_leads_to(const struct dev_tracker *t, const struct sim_dev *d);
 /* An operation does not need it any longer; NULL is accepted. */
 void sim_tracker_release(struct dev_tracker *t);
@@ -90,8 +90,8 @@ void sim_tracker_release(struct dev_tracker *t);
 
 /* Arm it; a failure is the stream's. */
 void sim_tracker_arm_now(struct op *op);
-/* Whether the operation still has to wait for tiles and copies; if not, the tracker is not armed
- * any longer. A failure is the stream's and ends the wait. */
+/* True if the operation still has to wait for tiles and copies; if not, the tracker is disarmed. A
+ * failure is the stream's and ends the wait. */
 bool sim_tracker_holds(struct op *op);
 
 /* ------------------------------------------------------------------ counting */
@@ -158,14 +158,14 @@ struct sim_rows {
 /* Those from this row on, at most up to `end`. */
 struct sim_rows sim_tracker_rows(const struct op *op, uint32_t row, uint32_t end);
 
-/* How much of C's traffic of a block is where C is; what the rest needs, of which it returns the
- * bytes; and the largest latency there. */
+/* Part of a block's traffic of C that goes to C itself; demands of the rest, whose bytes are
+ * returned; and the largest latency there. */
 double sim_tracker_c_part(const struct op *op, uint32_t block);
 double sim_tracker_need_away(struct flow *f, const struct op *op, uint32_t block);
 /* Count the bytes of a whole GEMM that go away; returns how many rows of C do not. */
 uint32_t sim_tracker_count_away(const struct op *op);
 double sim_tracker_latency_ns(const struct op *op, uint32_t block);
-/* Of the blocks from this one on, of which `most` are alike otherwise, how many write alike. */
+/* Number of blocks from this one on, out of `most` that are otherwise alike, that write alike. */
 uint32_t sim_tracker_blocks_alike(const struct op *op, uint32_t block, uint32_t most);
 /* A block has ended. */
 void sim_tracker_count_block(struct op *op, uint32_t block);

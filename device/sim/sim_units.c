@@ -272,7 +272,7 @@ static void place_on_class(struct op *op, struct unit_class *c)
 			     sim_exec_start_group);
 }
 
-/* Whether the launch's blocks may go to some of these units. */
+/* True if the launch's blocks may go to some of these units. */
 static bool may_use(const struct op *op, const struct unit_set *these)
 {
 	const struct dev_stream *s = op->stream;
@@ -378,10 +378,10 @@ static void take_rounds_back(struct sim_dev *d, bool (*of)(const struct op *op))
 static bool is_any(const struct op *op) { return op != NULL; }
 static bool gave_all(const struct op *op) { return op->next_block == op->grid; }
 
-/* What is left of a launch that has more than two waves to go, for the groups that have just begun.
- * Several groups get half of it, so that none waits long for the others, and only where no launch
- * came for some waves: what waits for slots depends on the phases of waves, which pauses that are
- * spread over a round shift. */
+/* Give the rest of a launch with more than two waves to go to the groups that have just begun.
+ * Several groups get half of it, so that none waits long for the others, and only if no launch came
+ * for some waves: waiting for slots depends on the phases of waves, which pauses that are spread
+ * over a round shift. */
 static void give_rounds(struct sim_dev *d, struct op *op)
 {
 	const uint32_t left = op->grid - op->next_block;

@@ -35,8 +35,8 @@ enum {
 	NVML_ABI_DISPLAY_CLOCK = 0x100,
 };
 
-/* How long a policy has held the clocks back since the driver was loaded. Deprecated since 13.0
- * but present; its successors (NVML_FI_DEV_CLOCKS_EVENT_REASON_*) have other numbers in 12.9
+/* Time for which a policy has held the clocks back since the driver was loaded. Deprecated since
+ * 13.0 but present; its successors (NVML_FI_DEV_CLOCKS_EVENT_REASON_*) have other numbers in 12.9
  * than in 13. */
 enum { NVML_ABI_POLICY_THERMAL = 1 };
 struct nvml_violation {

@@ -304,7 +304,7 @@ static int open_device(const char *model, unsigned index, unsigned listed, uint3
 	return gpu_open(&hip_vendor, model, index, want, dev_p);
 }
 
-/* Of Open MPI, and of MPICH. */
+/* Names in Open MPI, and in MPICH. */
 static const char *const mpi_queries[] = {"MPIX_Query_rocm_support", "MPIX_Query_hip_support",
 					  NULL};
 

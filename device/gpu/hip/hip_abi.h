@@ -148,7 +148,7 @@ struct hip_ipc_memory {
 	X(hipIpcOpenMemHandle, (void **, struct hip_ipc_memory, unsigned))                         \
 	X(hipIpcCloseMemHandle, (void *))
 
-/* Of the two functions for properties one is needed: the second, since ROCm 6, or the first. */
+/* One of the two functions for properties is needed: the second, since ROCm 6, or the first. */
 #define HIP_OLD_OPTIONAL_FUNCTIONS(X)                                                              \
 	X(hipDeviceGetUuid, (struct hip_uuid *, int))                                              \
 	X(hipGetDeviceProperties, (void *, int))

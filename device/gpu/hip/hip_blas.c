@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What rocBLAS allocates by itself on gfx94x, and AMD's benchmark of hipBLASLt gives it. */
+/* rocBLAS allocates as much by itself on gfx94x, and AMD's benchmark of hipBLASLt gives it. */
 #define WORKSPACE_BYTES (128u << 20)
 
-/* Where hipBLASLt ranks fewer than it is asked for, it looks at every kernel there is, which takes
- * as long as many trials. */
+/* If hipBLASLt ranks fewer than it is asked for, it looks at every kernel there is, which takes as
+ * long as many trials. */
 #define MAX_ALGORITHMS 32u
 
 /* A GEMM is multiplied by the first library that has its type and an algorithm for it. hipBLASLt

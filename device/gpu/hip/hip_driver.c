@@ -75,7 +75,7 @@ int hip_note_failure(int result, const char *function)
 
 /* ------------------------------------------------------------------ the driver */
 
-/* What the runtime reads when it starts, unless the user has set it. */
+/* Variables that the runtime reads when it starts, unless the user has set them. */
 static void set_runtime_variables(void)
 {
 	/* Streams that share a hardware queue wait for each other, and the default is four queues

@@ -357,7 +357,7 @@ void sim_tracker_arm_now(struct op *op)
 	}
 }
 
-/* What waits first finds the failure. */
+/* The failure goes to the stream that waits first. */
 static void end_tracking(struct dev_tracker *t, struct dev_stream *s)
 {
 	struct dev_tracker **at = &t->dev->trackers->armed;

@@ -99,7 +99,7 @@ double sim_tracker_c_part(const struct op *op, uint32_t block)
 	return kept / tiles;
 }
 
-/* What a GEMM writes to C, to other memory; all of it. */
+/* Traffic of C, if all of it is written to other memory. */
 static struct op_traffic traffic_to(const struct op *op, struct alloc *a)
 {
 	unsigned i = 0;
@@ -179,7 +179,7 @@ uint32_t sim_tracker_blocks_alike(const struct op *op, uint32_t block, uint32_t 
 
 /* ------------------------------------------------------------------ the start of a GEMM */
 
-/* What is passed to other devices by all of C, or by the rows of C that one tile may have. */
+/* Demands on other devices by all of C, or by the rows of C that one tile may have. */
 static unsigned count_away_demands(const struct op *op, uint32_t row, uint32_t end)
 {
 	uint64_t marks[DEV_MAX] = {0};

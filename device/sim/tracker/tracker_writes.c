@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What trackers count: writes of elements, by tile.
+ * Counting by trackers: writes of elements, by tile.
  */
 #include "device/sim/sim_tracker.h"
 
