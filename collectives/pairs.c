@@ -84,7 +84,7 @@ static const struct bench_metric primary[] = {
 	{"pairs_max_latency", "max_latency", NULL, "concurrent=yes size=1M", "s", "lower"},
 	{0}};
 
-/* What outlives a case, on the leader; c->arg. */
+/* State of the leader that outlives a case; c->arg. */
 struct leader {
 	struct bench program;
 	struct axis axes[AXES + 1];

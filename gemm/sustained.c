@@ -26,7 +26,8 @@
 #define LEAST_GEMMS 4
 #define BATCH_S 0.02
 #define MAX_BATCHES 4096u
-/* Of the case: with less left there is no value, as two seconds would be most of the run. */
+/* Least time of a case: with less there is no value, because two seconds would be most of the
+ * run. */
 #define LEAST_S 0.25
 
 enum { GEMM };

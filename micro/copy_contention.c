@@ -49,7 +49,7 @@ static const struct bench_metric primary[] = {
 
 enum { GEMM, COPY, SKINNY, WORKLOADS };
 
-/* Where the device cannot tell the blocks, setup reports it. */
+/* If the device cannot give the number of blocks, setup reports it. */
 static int read_axes(const struct bench_case *c, struct workload_spec spec[WORKLOADS])
 {
 	struct copy_method method;

@@ -44,7 +44,7 @@ struct state {
 	struct rotation *rotation;
 };
 
-/* What no queue holds is told before it is built: a piece's GEMM waits, runs and is waited for. */
+/* Refuse what no queue holds before it is built: a piece's GEMM waits, runs and is waited for. */
 static int admit(const struct bench_case *c)
 {
 	const uint32_t holds = dev_props(c->dev)->max_queued;

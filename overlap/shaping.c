@@ -161,7 +161,7 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 	return status;
 }
 
-/* Of all devices. */
+/* Model of all devices. */
 static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
 {
 	const struct pipeline *p = case_pipeline(c);

@@ -245,7 +245,7 @@ static int derive(struct bench_case *c)
 				"GEMM could use");
 	bench_fact_number(c, "devices_that_send", (double)s->count);
 	bench_fact_number(c, "bands_sent", s->bands);
-	/* Of a device: in the order of stagger it is cut once, and in one for each chunk. */
+	/* Per device: in the order of stagger the GEMM is cut once, else for each chunk. */
 	bench_fact_number(c, "tiled_gemm_calls", s->count > 1 ? 2 : 1);
 	bench_fact_number(c, "remote_gemm_calls", s->count);
 	bench_fact_number(c, "band_rows", s->band_rows);

@@ -144,8 +144,8 @@ static int setup(struct bench_case *c)
 	return mine->status ? err_note(mine->status, "%s", mine->why) : 0;
 }
 
-/* How many equal messages the worst link of each step carries. "4x1 2x3": four steps of 1 message,
- * two steps of 3. */
+/* Equal messages that the worst link of each step carries. "4x1 2x3": four steps of 1 message, two
+ * steps of 3. */
 static void report_loads(struct bench_case *c, const struct cost_model *p)
 {
 	struct text loads = {0};

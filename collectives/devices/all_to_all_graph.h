@@ -15,7 +15,7 @@
 
 #include "collectives/devices/schedule_graph.h"
 
-/* What a run does, of parts of `count` floats. -EINVAL: no such algorithm. */
+/* Plan a run on parts of `count` floats. -EINVAL: no such algorithm. */
 int all_to_all_plan(const char *algorithm, uint32_t devices, uint64_t count,
 		    struct schedule_graph_plan *plan_p);
 

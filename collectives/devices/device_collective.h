@@ -38,7 +38,7 @@
 #define DEVICE_ROW_CALLS 20
 #define DEVICE_MAX_BYTES (UINT64_C(16) << 30)
 
-/* Of all but the allreduce: vectors in equal parts, rounded as nccl-tests does. */
+/* Size axis of all but the allreduce: vectors in equal parts, rounded as nccl-tests does. */
 #define DEVICE_PARTS_AXIS                                                                          \
 	{                                                                                          \
 		.name = "size",                                                                    \

@@ -133,7 +133,8 @@ static uint32_t find_byte_ranges(struct builder *b, unsigned part, const struct 
 
 /* ------------------------------------------------------------------ plans */
 
-/* What a device receives in a step of a part. Returns the bytes that need staging memory. */
+/* Plan the messages that a device receives in a step of a part. Returns the bytes of staging
+ * memory. */
 static uint64_t plan_step(struct builder *b, uint32_t device, unsigned part, uint32_t step,
 			  struct schedule_graph_plan *plan)
 {

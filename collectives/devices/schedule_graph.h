@@ -39,14 +39,14 @@
 #include "bench/graph/work_graph.h"
 #include "collectives/schedules/schedule.h"
 
-/* What a run is to do and needs, from the messages that the schedule lets each rank receive. */
+/* Work and needs of a run, from the messages that the schedule lets each rank receive. */
 struct schedule_graph_plan {
 	uint64_t copies, bytes; /* of all devices */
 	uint64_t staging_bytes; /* of the device that needs most; may be 0 */
 };
 
-/* Where a graph runs, by device; all are peers of each other. There are as many lanes of each
- * device as there are devices. */
+/* Lanes and memory of a graph, by device; all are peers of each other. There are as many lanes of
+ * each device as there are devices. */
 struct schedule_graph_places {
 	uint32_t devices;
 	uint32_t lane[DEV_MAX][DEV_MAX]; /* by port, then device */

@@ -261,7 +261,7 @@ static int take_flag(struct translation *t, const struct flag *flag, const char 
 	}
 }
 
-/* What follows the name in -X, -XVALUE, --NAME and --NAME=VALUE; NULL: another flag. */
+/* Value of -X, -XVALUE, --NAME and --NAME=VALUE; NULL: another flag. */
 static const char *match_flag(const struct flag *flag, const char *word)
 {
 	size_t length = strlen(flag->name);
@@ -354,7 +354,7 @@ static int append_sizes(struct translation *t)
 	return 0;
 }
 
-/* Whether the spec ends with the indices of its devices: ":0", ":0,2", ":0-7". */
+/* True if the spec ends with the indices of its devices: ":0", ":0,2", ":0-7". */
 static bool has_indices(const char *spec)
 {
 	const char *last = strrchr(spec, ':');

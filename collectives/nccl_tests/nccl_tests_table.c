@@ -14,7 +14,7 @@
 
 enum { EVERY_VARIANT = -1 };
 
-/* Of a variant and a case; of a case without results, of them all. */
+/* Row of a variant and a case; of all variants, if the case has no results. */
 struct nccl_tests_row {
 	struct nccl_tests_point point;
 	size_t order; /* in which it came */
@@ -189,7 +189,7 @@ static bool is_row(const struct section *s)
 	       strcmp(source->bench->variants[s->variant].name, source->row_variant) == 0;
 }
 
-/* What is in the time of a row. */
+/* Print what the time of a row includes. */
 static void print_timing(const struct section *s, const char *samples)
 {
 	const struct nccl_tests_source *source = &s->table->source;

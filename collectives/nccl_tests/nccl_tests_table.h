@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a collective measured, as nccl-tests 2.19.6 prints it (its src/util.cu), for parsers of that
+ * Results of a collective as nccl-tests 2.19.6 prints them (its src/util.cu), for parsers of that
  * table: --format nccl-tests. Rows are collected and printed at the end, one algorithm a table.
  *
  * These programs measure either in place or out of place. What was measured is in the first group
@@ -38,7 +38,7 @@ struct nccl_tests_rank {
 	unsigned device;
 };
 
-/* What a program says of itself. */
+/* A program's description of itself. */
 struct nccl_tests_source {
 	const struct bench *bench;
 	bool twice; /* an allreduce, whose bytes pass a rank's port twice */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What follows from the times of the pairs. Of every pair and variant, over the passes that are
+ * Metrics from the times of the pairs. For every pair and variant, over the passes that are
  * samples:
  *
  *     link_bandwidth 0-3   bytes of a window / time, in the variant's direction; both directions

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which ranks exchange messages with each other in which round. In a round every rank has at most
- * one partner, so all pairs of a round may run at the same time.
+ * Pairing of ranks in rounds. In a round every rank has at most one partner, so all pairs of a
+ * round may run at the same time.
  *
  * PAIRING_ROUND_ROBIN is the schedule of a tournament (the circle method, a 1-factorization of the
  * complete graph): every pair exactly once in n - 1 rounds for an even number n of ranks, and in n
@@ -16,8 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is measured of a pair: windows of messages from its first rank to the second, back, both at
- * once; and PAIR_ROUND_TRIPS small messages there and back. */
+/* Measurements of a pair: windows of messages from its first rank to the second, back, and in both
+ * directions at once; and PAIR_ROUND_TRIPS small messages there and back. */
 enum pair_variant { PAIR_FORWARD, PAIR_BACKWARD, PAIR_BOTH_WAYS, PAIR_ROUND_TRIP, PAIR_VARIANTS };
 #define PAIR_ROUND_TRIPS 10u
 
@@ -38,7 +38,7 @@ struct pairing {
 	struct pair_slot *slots;
 };
 
-/* What a pairing is made from; the same on every rank. */
+/* Parameters of a pairing; the same on every rank. */
 struct pairing_request {
 	enum pairing_kind kind;
 	enum pairing_scope scope;

@@ -66,8 +66,8 @@ static struct mpi_command make_command(enum session_opcode opcode, unsigned vari
 	return (struct mpi_command){.opcode = opcode, .variant = variant, .iterations = iterations};
 }
 
-/* Of a vector: whole elements. Sizes of -b, -e, -i and -f leave equal parts, as nccl-tests has
- * them; others are cut where they are, as MPI programs do. */
+/* Size of a vector in whole elements. With -b, -e, -i and -f it divides into equal parts, as in
+ * nccl-tests; otherwise only into elements, as in MPI programs. */
 static uint64_t vector_bytes(const struct bench_case *c)
 {
 	const struct leader *leader = c->arg;

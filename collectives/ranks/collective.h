@@ -26,11 +26,11 @@
 		.name = (label), .timing = BENCH_SELF, .param = (layout)                           \
 	}
 
-/* Of reduce_scatter and allgather, where rank r has chunk r, as in MPI. */
+/* Variants of reduce_scatter and allgather, where rank r has chunk r, as in MPI. */
 extern const struct bench_variant collective_indexed[];
 
-/* What the programs have in common. The shape has as many nodes as there are ranks; its default,
- * which collective_main() sets, is one dimension with all of them. */
+/* Axes of all programs. The shape has as many nodes as there are ranks; its default, which
+ * collective_main() sets, is one dimension with all of them. */
 #define COLLECTIVE_SHAPE_AXIS                                                                      \
 	{                                                                                          \
 		.name = "shape",                                                                   \
@@ -48,7 +48,7 @@ extern const struct bench_variant collective_indexed[];
 		.name = "op", .help = "operation", .kind = AXIS_WORD, .words = data_ops,           \
 		.quick = "sum", .full = "sum,max"                                                  \
 	}
-/* Of a vector that is gathered or scattered. */
+/* Size axis of a vector that is gathered or scattered. */
 #define COLLECTIVE_WHOLE_SIZE_AXIS                                                                 \
 	{                                                                                          \
 		.name = "size", .help = "bytes of the whole vector, rounded down to elements",     \

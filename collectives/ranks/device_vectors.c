@@ -2,7 +2,7 @@
 #include "collectives/ranks/device_vectors.h"
 #include "device/kernels.h"
 
-/* What one thread block adds. A launch has no more thread blocks than this needs. */
+/* Bytes that one thread block adds. A launch has no more thread blocks than this needs. */
 #define THREAD_BLOCK_BYTES 4096u
 
 static uint64_t align_up(uint64_t bytes)

@@ -44,12 +44,12 @@ void exchange_close(struct exchange *x);
  * returns the error. */
 void exchange_run(struct exchange *x, const void *in, void *out, bool dry);
 
-/* What this rank sends in one run according to the schedule, and what it has sent since
+/* Messages and bytes that this rank sends in one run by the schedule, and that it has sent since
  * exchange_open(), counted at the sends. */
 void exchange_planned(const struct exchange *x, uint64_t *messages_p, uint64_t *bytes_p);
 void exchange_sent(const struct exchange *x, uint64_t *messages_p, uint64_t *bytes_p);
 
-/* Where part `index` begins when `total` elements are cut into `parts` as evenly as whole grains of
+/* Begin of part `index` when `total` elements are cut into `parts` as evenly as whole grains of
  * `grain` elements allow. */
 uint64_t exchange_cut(uint64_t total, uint64_t parts, uint64_t index, uint64_t grain);
 

@@ -33,7 +33,7 @@ struct exchange_step {
 	uint32_t count, receives;
 };
 
-/* Which chunks have arrived. The input vector need not be copied to `out` before the first step: a
+/* Chunks that have arrived. The input vector need not be copied to `out` before the first step: a
  * chunk stays in `in` until data arrives for it. That data is received in its place in `out`, and
  * the chunk from `in` is added to it there. This works when no message has chunks of both kinds.
  * Otherwise, and when steps are not prepared, `in` is copied to `out` first. */

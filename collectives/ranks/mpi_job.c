@@ -172,8 +172,8 @@ static void find_leader_machine(void)
 	mpi_job.on_leader_machine = mpi_job.host == 0 || (length > 0 && strcmp(own, leaders) == 0);
 }
 
-/* Of "Open MPI v4.1.4, package: ..." and of "MPICH Version:\t4.0.2\nMPICH Release date: ..." what
- * stands in front of the first comma or the end of the line. */
+/* Keep the part before the first comma or the end of the line of "Open MPI v4.1.4, package: ..." or
+ * "MPICH Version:\t4.0.2\nMPICH Release date: ...". */
 static void keep_library_name(const char *version)
 {
 	snprintf(mpi_job.library, sizeof(mpi_job.library), "%.*s", (int)strcspn(version, ",\n"),

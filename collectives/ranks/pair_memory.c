@@ -12,7 +12,7 @@
 enum { PATTERN_WORDS = 1 << 16, POISON = 0xa5, TAG = 1, TAG_ARRIVED = 2 };
 #define MAX_MESSAGE_BYTES (UINT64_C(1) << 30) /* MPI counts them with an int */
 #define PATTERN_BYTES ((uint64_t)PATTERN_WORDS * 4)
-/* Where the contents of the next message begin in the pattern: far apart, and no two of 65536
+/* Distance in the pattern between the contents of consecutive messages: no two of 65536 are
  * alike. */
 #define CONTENTS_STEP 40961u
 
@@ -57,7 +57,7 @@ static int compare_message(const struct pair_memory *m, int peer, uint32_t index
 
 uint64_t pair_memory_bytes(uint64_t size) { return size / 8 * 8; }
 
-/* Of every rank two windows, and two messages to compare. */
+/* Every rank has two windows, and two messages to compare. */
 int pair_memory_admit(const struct dev *dev, uint64_t size, uint64_t window)
 {
 	const uint64_t bytes = pair_memory_bytes(size),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the ranks of a pair send to each other: windows of messages with known contents, in host
- * memory or in the memory of each rank's device.
+ * Messages between the ranks of a pair: windows of messages with known contents, in host memory or
+ * in the memory of each rank's device.
  *
  * A window is `window` messages of `bytes`, all under way at once. Every message has contents of
  * its own, which name the rank that sent it and its place in the window, so one that is lost,
@@ -37,7 +37,7 @@ struct pair_memory {
 	MPI_Request *requests;
 };
 
-/* Whether the MPI library says that it takes pointers of this device. */
+/* True if the MPI library says that it takes pointers of this device. */
 bool pair_memory_is_direct(const struct dev *dev);
 
 /* The bytes of a message: a multiple of 8, as a round trip needs. */

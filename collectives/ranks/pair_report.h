@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a record of collectives/pairs says of the ranks besides numbers: which host each is on, how
- * many rounds there were of how many, how data moved, and whether ranks share cores or devices.
+ * Facts about the ranks in a record of collectives/pairs: the host of each, the number of rounds,
+ * how data moved, and whether ranks share cores or devices.
  */
 #ifndef GPUSIG_PAIR_REPORT_H
 #define GPUSIG_PAIR_REPORT_H

@@ -146,7 +146,7 @@ static int peer_in(const struct pair_slot *slot)
 	return (int)(is_first(slot) ? slot->second : slot->first);
 }
 
-/* Whether this rank receives what is checked. */
+/* True if this rank receives the data that is checked. */
 static bool receives_in(const struct pair_slot *slot, unsigned variant)
 {
 	return variant == PAIR_BOTH_WAYS || variant == PAIR_ROUND_TRIP ||
@@ -268,8 +268,8 @@ static void note_error(struct check_result *result, int status, uint32_t round)
 	text_fit(result->text, sizeof(result->text), "round %u, %s", round, err_text());
 }
 
-/* What the last run left is of its last round alone. So every round is run once more, and all that
- * arrives in it is looked at. After an error the other ranks still need this one's messages. */
+/* The last run left only its last round. So every round is run once more, and all data that arrives
+ * in it is checked. After an error the other ranks still need this one's messages. */
 static int check_pass(struct pair_session *s, unsigned variant)
 {
 	struct check_result result = {0};

@@ -13,15 +13,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* What both ranks of a pair map. */
+/* Page that both ranks of a pair map. */
 struct page {
 	atomic_uint line;
 	char rest_of_line[252];
 	uint64_t word; /* by which the second rank knows that it found this one */
 };
 
-/* Where the first rank's page is. A window of MPI's would be simpler, but a library that can't
- * share memory on one rank leaves the others waiting for it. */
+/* Location of the first rank's page. An MPI window would be simpler, but a library that can't share
+ * memory on one rank leaves the others waiting for it. */
 struct offer {
 	int pid, file;
 	uint64_t word;
@@ -72,8 +72,7 @@ static void find_page(MPI_Comm host, int other)
 		  "MPI_Recv");
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", offer.pid, offer.file);
 	const int file = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-	/* Of another file, in a container of its own, nothing may be mapped: it may be too short.
-	 */
+	/* Another file, of another container, must not be mapped: it may be too short. */
 	if (file >= 0 && lseek(file, 0, SEEK_END) == sizeof(struct page))
 		pair.page = map_page(file);
 	const int found = pair.page && pair.page->word == offer.word;

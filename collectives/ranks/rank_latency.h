@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How far apart the cores of neighbouring ranks are: they play the ping-pong of lib/core_latency.h
- * themselves, as a rank that waits keeps its core busy.
+ * Latency between the cores of neighbouring ranks: they play the ping-pong of lib/core_latency.h
+ * themselves, because a rank that waits keeps its core busy.
  */
 #ifndef GPUSIG_RANK_LATENCY_H
 #define GPUSIG_RANK_LATENCY_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where the ranks of a job are, for tables that list them.
+ * Placement of the ranks of a job, for tables that list them.
  */
 #ifndef GPUSIG_RANK_LIST_H
 #define GPUSIG_RANK_LIST_H

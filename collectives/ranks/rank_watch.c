@@ -17,7 +17,7 @@
 #define LIMIT_S 120u
 #define MAX_LIMIT_S 86400u
 
-/* What the handler reads, which may call neither stdio nor malloc. */
+/* State of the signal handler, which may call neither stdio nor malloc. */
 static struct {
 	unsigned limit_s;
 	bool none;
@@ -31,8 +31,8 @@ static struct {
 	char timed_out[96];
 } watch;
 
-/* Of a process that a signal or a debugger has stopped, the state is T or t. It follows the name,
- * which is in parentheses. */
+/* True if a signal or a debugger has stopped the process: its state, which follows the name in
+ * parentheses, is T or t. */
 static bool is_stopped(const char *stat)
 {
 	char text[512];

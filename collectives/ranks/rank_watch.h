@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What ends a job in which a rank no longer answers. A rank that waits for the others for longer
+ * Watchdog for a job in which a rank no longer answers. A rank that waits for the others for longer
  * than the limit names those of its host that are stopped, and exits; a rank that exits without
- * MPI_Finalize ends the whole job. The limit is 120 s for one command, or what
- * GPUSIG_RANK_LIMIT_S says (1 to 86400).
+ * MPI_Finalize ends the whole job. The limit is 120 s for one command, or GPUSIG_RANK_LIMIT_S (1 to
+ * 86400).
  *
  * It is a signal's handler that watches, so it works while MPI waits for ever and costs nothing
  * until then. SIGALRM and alarm() are its own.

@@ -56,7 +56,7 @@ const char *session_unsupported_reason(const struct session *s);
 double session_seconds(const struct session *s);
 double session_skew(const struct session *s, unsigned variant);
 
-/* What the leader has sent for a variant since SESSION_OPEN. False for the library. */
+/* Traffic that the leader has sent for a variant since SESSION_OPEN. False for the library. */
 struct session_traffic {
 	const char *algorithm; /* of the schedule that ran */
 	uint64_t runs, messages, bytes;

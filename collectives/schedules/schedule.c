@@ -209,7 +209,7 @@ static const struct stage *stage_at(const struct chunk_routing *routing, uint32_
 	return NULL;
 }
 
-/* How many of `count` chunks come before slice k. */
+/* Number of the `count` chunks that come before slice k. */
 static uint32_t chunks_before_slice(uint32_t count, uint32_t k, uint32_t slices)
 {
 	return (uint32_t)((uint64_t)count * k / slices);

@@ -125,8 +125,8 @@ unsigned schedule_messages(const struct schedule *s, unsigned part, uint32_t ran
 uint32_t schedule_ranges(const struct schedule *s, unsigned part,
 			 const struct schedule_message *message, struct schedule_range *ranges);
 
-/* How many steps from `step` on, itself included, have the same partners and message sizes in all
- * parts. A model of links computes them once. At least 1. */
+/* Number of steps from `step` on, itself included, that have the same partners and message sizes in
+ * all parts. A model of links computes them once. At least 1. */
 uint32_t schedule_repeats(const struct schedule *s, uint32_t step);
 
 /* True when every message stays within one dimension, with a distance and a size that depend only

@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-/* How a position acts on an offset, dimension by dimension. */
+/* Action of a position on an offset, dimension by dimension. */
 enum motion {
 	MOTION_SHIFT, /* x + offset */
 	MOTION_SWING, /* x + offset for even x, x - offset for odd x */

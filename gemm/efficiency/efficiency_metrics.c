@@ -15,7 +15,7 @@ const struct bench_variant efficiency_variants[] = {
 static const unsigned loop_variants[PEAK_LOOPS] = {
 	[PEAK_FMA] = PEAK, [PEAK_MMA] = MMA_PEAK, [PEAK_WGMMA] = WGMMA_PEAK};
 
-/* What the fraction of peak is of. */
+/* Reference of the fraction of peak. */
 struct peak_reference {
 	const struct bench_gemm *gemm;
 	const struct peaks *peaks;

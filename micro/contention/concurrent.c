@@ -6,8 +6,8 @@
 
 enum { NONE = -1, VARIANTS = SECOND_WITH_THIRD + 1 };
 
-/* Which workload a variant times, which one runs at the same time, and which variant is the timed
- * one alone. */
+/* For every variant: the workload it times, the one that runs at the same time, and the variant of
+ * the timed one alone. */
 static const struct {
 	int timed, partner;
 	enum concurrent_variant alone;

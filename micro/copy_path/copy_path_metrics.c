@@ -91,8 +91,8 @@ static bool is_of_link(unsigned variant)
 	       variant == KERNEL_NT;
 }
 
-/* Whether the device copies clearly faster than the driver says that its link can, as behind a
- * virtual PCIe bridge: then the driver is wrong, and what it says is no limit. */
+/* True if the device copies clearly faster than the driver says that its link can, as behind a
+ * virtual PCIe bridge: then the driver is wrong, and its rate is no limit. */
 static bool is_exceeded(const struct bench_case *c, const struct route *r,
 			const struct link_rates *rates)
 {
@@ -104,7 +104,7 @@ static bool is_exceeded(const struct bench_case *c, const struct route *r,
 	return exceeded;
 }
 
-/* Of the measured bound and the link's the tighter one is kept. */
+/* Keep the tighter of the measured bound and the link's. */
 static int bound_by_link(struct bench_case *c, const struct route *r, unsigned variant,
 			 const struct link_rates *rates, double measured)
 {

@@ -2,9 +2,9 @@
  *
  * How long does a block wait that comes late, while the device is full of other work? The late
  * block is an empty kernel of one block in a stream of its own. Its wait is the time between two
- * event stamps of that stream: before the block, when the stream is released, and behind it. So no
- * clock of the host is compared with one of the device. The start and the end of an empty kernel
- * are in it: the wait on an idle device is what they take.
+ * event stamps of that stream, before and after the block, so host and device clocks are never
+ * compared. It includes the start and the end of an empty kernel, which is the wait on an idle
+ * device.
  *
  * The stream is filled beforehand and waits at a gate, which the host opens once the other work
  * runs. Where a stream that waits takes a slot (no DEV_CAP_VALUE_IN_QUEUE) that slot would become

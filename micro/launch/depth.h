@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How many operations a stream holds before a call blocks, and the time of a call that does not
- * block. The depth is found by trial: no driver documents it for graphs, and for launches it is not
- * guaranteed.
+ * Number of operations that a stream holds before a call blocks, and the time of a call that does
+ * not block. The depth is found by trial: no driver documents it for graphs, and for launches it is
+ * not guaranteed.
  */
 #ifndef GPUSIG_DEPTH_H
 #define GPUSIG_DEPTH_H

@@ -7,7 +7,7 @@
 
 #include "bench/bench.h"
 
-/* What is inside each time is in micro/launch.c. */
+/* Variants; micro/launch.c says what each time includes. */
 enum {
 	ENQUEUE,
 	BACK_TO_BACK,

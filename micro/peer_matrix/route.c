@@ -17,7 +17,7 @@ static const char each[] = "each";
 
 /* ------------------------------------------------------------------ one route */
 
-/* Of `length` characters. */
+/* Parse a number of `length` characters. */
 static bool parse_number(const char *text, size_t length, uint32_t *number_p)
 {
 	uint32_t number = 0;
@@ -156,7 +156,7 @@ static void add_pairs(struct route_list *l, const struct axis_capacities *known)
 				add_route(l, device_end(from), device_end(to));
 }
 
-/* Of two devices they are the pairs. */
+/* With two devices these are the pairs. */
 static void add_spread(struct route_list *l, const struct axis_capacities *known)
 {
 	for (size_t i = 0; known->devices > 2 && i < known->devices; i++)

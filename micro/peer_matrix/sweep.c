@@ -66,7 +66,7 @@ static void open_source(struct sweep *s, uint32_t from)
 	s->source[from] = pattern_alloc(s->c, d, DEV_MEM_DEVICE, s->bytes, contents_of(s, from));
 }
 
-/* What a later pair writes begins behind what is checked of the one before. */
+/* A later pair writes behind the checked bytes of the one before. */
 static void open_target(struct sweep *s, struct sweep_pair *pair, char **base)
 {
 	const size_t others = s->c->devices->count - 1;

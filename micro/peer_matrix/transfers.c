@@ -9,7 +9,7 @@
 
 /* Queue entries that are left for the gate and events. */
 #define QUEUE_RESERVE 16u
-/* Where the contents of the next transfer begin in the pattern: far apart, and no two alike. */
+/* Distance in the pattern between the contents of consecutive transfers: no two are alike. */
 #define CONTENTS_STEP 40961u
 
 /* ------------------------------------------------------------------ memory */
@@ -192,7 +192,7 @@ uint64_t transfers_bytes(const struct transfers *t, bool both)
 
 /* ------------------------------------------------------------------ graphs */
 
-/* What one of the `count` transfers gets of its device's wave: an even part. */
+/* Blocks of one of the `count` transfers: an even part of its device's wave. */
 static uint32_t kernel_blocks(const struct transfers *t, size_t count, const struct transfer *of)
 {
 	struct dev_kernel *kernel = NULL;

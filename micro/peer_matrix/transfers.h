@@ -62,15 +62,15 @@ int transfers_round_trip(const struct transfers *t, bool engine, uint64_t times)
 int transfers_poison(const struct transfers *t, bool both, uint64_t bytes);
 int transfers_check(const struct transfers *t, bool both, uint64_t bytes);
 
-/* What a sweep shares with a route. In setup: twice a random pattern, and where in it the contents
- * of copy `nth` begin. In body: so many runs of a graph over lanes whose queues have so many
- * entries, one right behind the other, with as few waits of the host as those allow; their time is
+/* Parts that a sweep shares with a route. In setup: twice a random pattern, and the place in it
+ * where the contents of copy `nth` begin. In body: `runs` runs of a graph over lanes whose queues
+ * have `queue` entries, back to back, with as few waits of the host as those allow; their time is
  * c->self_seconds. */
 uint32_t *transfers_pattern(struct bench_case *c);
 size_t transfers_contents(size_t nth);
 int transfers_time_runs(struct bench_case *c, uint32_t queue, struct work_graph *g, uint64_t runs);
 
-/* Of one run. */
+/* Bytes of one run. */
 uint64_t transfers_bytes(const struct transfers *t, bool both);
 
 #endif

@@ -49,7 +49,7 @@ enum ficco_op { ADVISE_OP_LIST(FICCO_OP_ENUM) FICCO_A2A_GEMM_UNEVEN, FICCO_OPS }
 
 #define FICCO_PER_DEVICE UINT32_MAX
 
-/* How a schedule cuts the work of a device. */
+/* Decomposition of a device's work by a schedule. */
 struct ficco_rules {
 	uint32_t row_parts; /* of each group: a number, or FICCO_PER_DEVICE for G; 0: not cut */
 	bool columns_cut;   /* the columns of A are cut into G slabs, else 1 */
@@ -156,8 +156,8 @@ void ficco_plan_close(struct ficco_plan *p); /* NULL is accepted */
  * of unequal size. */
 int ficco_collective_plan_open(const struct ficco_problem *problem, struct ficco_plan **p_p);
 
-/* Whether two plans do the same: equal GEMMs, and equal transfers between the same devices in the
- * same order. What they send may lie elsewhere at the sender. */
+/* True if two plans do the same work: equal GEMMs, and equal transfers between the same devices in
+ * the same order. The data may lie elsewhere at the sender. */
 bool ficco_plan_same_work(const struct ficco_plan *a, const struct ficco_plan *b);
 
 /* Elements between the start of what device `from` sends and its part for device `to`. */
@@ -168,7 +168,7 @@ uint64_t ficco_plan_send_offset(const struct ficco_plan *p, uint32_t from, uint3
 struct ficco_transfer ficco_arriving_transfer(const struct ficco_plan *p,
 					      const struct ficco_chunk *chunk, uint32_t slab);
 
-/* Where part `number` of `parts` of a side begins; number == parts gives the end. */
+/* Begin of part `number` of `parts` of a side; number == parts gives the end. */
 uint32_t ficco_part_begin(uint32_t side, uint32_t parts, uint32_t number);
 
 #endif

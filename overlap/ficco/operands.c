@@ -32,7 +32,7 @@ static struct sizes sizes_of(const struct operands *o, uint32_t i)
 
 /* ------------------------------------------------------------------ sources */
 
-/* What a peer in host memory has is on the host already. NULL where nothing needs a copy. */
+/* Data of a peer in host memory is on the host already. NULL if nothing needs a copy. */
 static char *alloc_on_host(struct bench_case *c, const struct ficco_rank *m, uint64_t bytes)
 {
 	return !m->dev                ? bench_alloc(c, DEV_MEM_PINNED, bytes)

@@ -176,7 +176,7 @@ static int check_device(const struct operands *o, struct bench_case *bc, const s
 int operands_check(const struct operands *o, struct bench_case *c, const struct ficco_plan *p)
 {
 	uint64_t row_bytes = p->problem.k * o->element_bytes;
-	/* What the device had for its peers, in the plan's layout. */
+	/* The data that the device had for its peers, in the plan's layout. */
 	const char *sent = o->rank[0].host_source[p->k_steps > 1];
 	int status = 0;
 	for (uint32_t d = 0; status == 0 && d < o->devices; d++)

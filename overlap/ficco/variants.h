@@ -43,7 +43,7 @@ static inline enum variant_part variants_part(unsigned variant)
 {
 	return (enum variant_part)(ficco_variants[variant].param % VARIANT_PARTS);
 }
-/* Whether a variant has GEMMs (transfers) in what it times. */
+/* True if a variant times GEMMs (transfers). */
 static inline bool variants_compute(unsigned variant)
 {
 	enum variant_part part = variants_part(variant);
@@ -55,7 +55,7 @@ static inline bool variants_transfer(unsigned variant)
 	enum variant_part part = variants_part(variant);
 	return part != VARIANT_GEMMS && part != VARIANT_GEMMS_CONCURRENT;
 }
-/* Whether the vendor's collective is its communication. */
+/* True if the vendor's collective is its communication. */
 static inline bool variants_by_library(unsigned variant)
 {
 	return variants_part(variant) == VARIANT_LIBRARY ||

@@ -12,7 +12,7 @@
 /* Smaller differences count as noise even on a quiet machine. */
 #define MIN_NOISE 0.02
 
-/* How far the median sample is from the best one. */
+/* Relative distance of the median sample from the best one. */
 static double variant_noise(const struct bench_case *c, unsigned variant)
 {
 	return fmax(MIN_NOISE, bench_median(c, variant) / bench_best(c, variant) - 1.0);
@@ -42,7 +42,7 @@ static void record_class(struct bench_case *c, double gemm, double transfer)
 								 : "GC-equal");
 }
 
-/* Which side to enqueue first. */
+/* Record the side that should be enqueued first. */
 static void record_better_order(struct bench_case *c)
 {
 	uint64_t fastest;

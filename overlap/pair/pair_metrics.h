@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What both at once gains, and which side slows down: S, S_ideal, fraction_of_ideal, TimeRatio, CIL
- * of both sides and the exposed tail, for either order of enqueueing, from the times of the
- * variants below.
+ * Gain of running both at once, and slowdown of either side: S, S_ideal, fraction_of_ideal,
+ * TimeRatio, CIL of both sides and the exposed tail, for either order of enqueueing, from the times
+ * of the variants below.
  */
 #ifndef GPUSIG_PAIR_METRICS_H
 #define GPUSIG_PAIR_METRICS_H

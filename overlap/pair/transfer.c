@@ -10,10 +10,10 @@
 
 #define MIN_MULTIPLE 0.001
 #define MAX_MULTIPLE 1000.0
-/* What a pass needs of a queue, a message and sender, and the share of it for all passes. */
+/* Share of a queue for the messages of all passes of one sender. */
 #define QUEUE_SHARE 16u
 #define COMPARED_BYTES (UINT64_C(32) << 20)
-/* For sums of a few numbers below 1. */
+/* Tolerance of sums of a few numbers below 1. */
 #define SUM_TOLERANCE 1e-6f
 
 const char *const transfer_kinds[] = {"up",         "down",           "local",      "peer",

@@ -45,7 +45,7 @@ static inline bool pipeline_has(unsigned variant, long what)
 	return (pipeline_variants[variant].param & what) == what;
 }
 
-/* Whether GEMMs and communications of the variant may run at the same time. */
+/* True if GEMMs and communications of the variant may run at the same time. */
 bool pipeline_overlaps(unsigned variant);
 /* The variant's GEMMs alone, its communications alone, both in one stream, plain overlap. */
 unsigned pipeline_gemm_alone(unsigned variant);
@@ -68,7 +68,7 @@ struct pipeline_trace {
 /* Traced rounds: enough for an interval that a single outlier does not move. */
 enum { TRACED_ROUNDS = 9 };
 
-/* Of each traced round: medians over all iterations with a concurrent partner (not the first GEMM,
+/* Medians of each traced round over all iterations with a concurrent partner (not the first GEMM,
  * not the last communication) and all devices. NaN: the variant has no such part. */
 struct pipeline_rounds {
 	double gemm_s[TRACED_ROUNDS], comm_s[TRACED_ROUNDS]; /* from begin to end */

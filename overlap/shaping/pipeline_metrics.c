@@ -85,8 +85,8 @@ static int record_facts(const struct pipeline *p, struct bench_case *c)
 
 /* ------------------------------------------------------------------ variants */
 
-/* What a part takes concurrently with the other / the same part in a pipeline without the other,
- * traced round by traced round. */
+/* Time of a part concurrent with the other / time of the same part in a pipeline without the other,
+ * by traced round. */
 static int derive_cil(const struct pipeline *p, struct bench_case *c, unsigned v, bool of_gemm)
 {
 	unsigned alone = of_gemm ? pipeline_gemm_alone(v) : pipeline_comm_alone(v);

@@ -56,7 +56,7 @@ struct work_graph *trace_claiming_gemms(const struct pipeline *p, struct bench_c
 
 /* ------------------------------------------------------------------ rounds */
 
-/* What a traced round says of one device. */
+/* Spans of one device in a traced round. */
 struct device_trace {
 	struct shaping_span gemm[SHAPING_ITERATIONS_MAX], comm[SHAPING_ITERATIONS_MAX];
 	double gemm_s[SHAPING_ITERATIONS_MAX], comm_s[SHAPING_ITERATIONS_MAX];
@@ -119,7 +119,7 @@ static double median_of(double *x, size_t n)
 	return stats_median(x, n);
 }
 
-/* What the tracer needs for a round, and what it has seen of the variants so far. */
+/* Scratch for a round, and observations of the variants so far. */
 struct tracer {
 	struct device_trace device;
 	struct values values;

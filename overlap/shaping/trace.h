@@ -17,7 +17,7 @@
 /* Stamps of a device: around the origin, then at the starts of GEMMs, then of communications. */
 enum { TRACE_BEFORE_ORIGIN, TRACE_AFTER_ORIGIN, TRACE_GEMM };
 
-/* Whether a loss or a rate needs traced rounds of this variant. */
+/* True if a loss or a rate needs traced rounds of this variant. */
 bool trace_is_needed(unsigned variant);
 
 /* In setup. Returns bench_status(). */

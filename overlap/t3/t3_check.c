@@ -53,7 +53,7 @@ static int read_element(const struct t3_ring *r, const struct t3_device *d, cons
 	return status;
 }
 
-/* Where device i has this element of the complete sums. */
+/* Address of the complete sums of device i that include this element. */
 static const char *sums_of(const struct t3_ring *r, uint32_t i, const struct place *p, bool in_c)
 {
 	const struct t3_device *d = &r->device[i];
@@ -98,7 +98,7 @@ static int expect_gemms(const struct t3_ring *r, const struct place *p, double *
 	return 0;
 }
 
-/* What C holds, each sum rounded as kernels do, from the device before the owner on. */
+/* Expected value of C: each sum rounded as kernels do, from the device before the owner on. */
 static int expect_c(const struct t3_ring *r, const struct place *p, double *value_p)
 {
 	double own = NAN;

@@ -51,8 +51,8 @@ static void derive_split(struct bench_case *c, unsigned all_reduce, unsigned gem
 
 /* ------------------------------------------------------------------ bytes */
 
-/* Of all devices, and of reduce-scatter and, where the variant has it, GEMM: all-gather reads and
- * writes N - 1 chunks on each device, as communication. */
+/* Bytes of all devices without the all-gather, which reads and writes N - 1 chunks on each device
+ * as communication. */
 static struct dev_memory_bytes without_all_gather(const struct t3_run *r, unsigned variant)
 {
 	const bool gathers = variant == SEQUENTIAL || variant == FUSED || variant == FUSED_MCA ||

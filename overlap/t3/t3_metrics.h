@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What overlap/t3 reports: gains, and bytes as the devices count them, beside the counting model of
+ * Metrics of overlap/t3: gains, and bytes as the devices count them, next to the counting model of
  * overlap/trigger/t3_traffic.h. All are values of a model (bench_model_value()).
  */
 #ifndef GPUSIG_T3_METRICS_H

@@ -52,8 +52,8 @@ static void open_device(struct t3_ring *r, struct bench_case *c, uint32_t i)
 	d->gathered = bench_alloc_on(c, d->dev, DEV_MEM_DEVICE, d->gemm.c_bytes);
 }
 
-/* What the tracker of device i does with each chunk. The stores of chunk i + 1 go away whenever it
- * is computed, so one tracker serves every order. */
+/* Map each chunk of device i. The stores of chunk i + 1 go away whenever it is computed, so one
+ * tracker serves every order. */
 static void open_tracker(struct t3_ring *r, struct bench_case *c, uint32_t i)
 {
 	struct dev_tracked_rows ranges[DEV_MAX];

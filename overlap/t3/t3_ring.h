@@ -22,7 +22,7 @@
 #include "bench/bench_gemm.h"
 #include "bench/graph/bench_graph.h"
 
-/* What a graph does. All begin at once on all devices. */
+/* Work of a graph. It begins on all devices at once. */
 enum t3_work {
 	T3_GEMM,
 	T3_REDUCE_SCATTER,

@@ -31,7 +31,7 @@ enum { T3_VARIANTS(T3_ENUM) VARIANTS };
 
 extern const struct bench_variant t3_variants[];
 
-/* What a run moved, of all devices together. */
+/* Traffic of a run, of all devices together. */
 struct t3_moved {
 	struct dev_memory_bytes memory;
 	struct dev_tracker_counts tracker;

@@ -47,8 +47,8 @@ static int total_chunk(const struct producers *s, uint32_t j)
 	return status;
 }
 
-/* How often the total was added to the sum: in every round, or in those that took this set, which
- * the first element tells that is not 0. */
+/* Number of times the total was added to the sum: in every round, or in those that took this set,
+ * by the first element that is not 0. */
 static uint32_t count_additions(const struct producers *s, const float *total, const float *sum,
 				uint64_t elements)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What must be true after rounds (overlap/trigger/round.h): what arrived and what was added.
+ * Checks after rounds (overlap/trigger/round.h): data that arrived, and sums.
  */
 #ifndef GPUSIG_TRIGGER_ARRIVAL_H
 #define GPUSIG_TRIGGER_ARRIVAL_H

@@ -73,7 +73,7 @@ static int cut_into_bands(struct producers *s, const struct bench_case *c)
 	return 0;
 }
 
-/* What can be added, and how often before a sum could round. */
+/* Decide which sums can be added, and how often before a sum could round. */
 static int plan_sums(struct producers *s, const struct bench_case *c)
 {
 	const bool f32 = axis_index(c, "type") == DEV_F32, whole = kernels_take_bands(s);
@@ -126,7 +126,7 @@ int producers_admit(const struct bench_case *c)
 
 /* ------------------------------------------------------------------ opening */
 
-/* Where what producer i is sent arrives, and is added. */
+/* Open the place where producer i's data arrives, and is added. */
 static void open_receiver(struct producers *s, struct bench_case *c, uint32_t i)
 {
 	struct producer *p = &s->producer[i];

@@ -37,8 +37,8 @@ struct producer {
 	struct bench_gemm gemm;
 	uint32_t gemm_lane, send_lane, add_lane;
 	uint32_t *counters; /* of each band, in device memory */
-	/* Where chunk i of every producer arrives, one after the other; in a ring, a place for all
-	 * of C, in which the sums of the bands arrive. */
+	/* Destination of chunk i of every producer, one after the other; in a ring, of all of C,
+	 * for the sums of the bands. */
 	struct dev *receiver;
 	char *inbox;
 	uint64_t inbox_bytes;
@@ -78,14 +78,13 @@ uint64_t producers_bytes(const struct producers *s, uint32_t first, uint32_t end
 uint32_t producers_chunk(const struct producers *s, uint32_t chunk);
 uint64_t producers_chunk_bytes(const struct producers *s, uint32_t chunk);
 
-/* Where chunk j of producer i arrives; NULL: the producer keeps it. Not in a ring. */
+/* Destination of chunk j of producer i; NULL: the producer keeps it. Not in a ring. */
 char *producers_target(const struct producers *s, uint32_t i, uint32_t j);
 
 /* Enqueues on the case's stream: overwrites results and what arrived, sets sums to 0. */
 int producers_poison(struct producers *s, struct bench_case *c);
 
-/* How many rounds may add before the next call of producers_clear_sums(): so many more may follow.
- */
+/* Most rounds that may add between two calls of producers_clear_sums(). */
 uint32_t producers_rounds_at_once(const struct producers *s);
 /* Enqueues on the case's stream: sets sums to 0. The caller spreads them where they rotate, and
  * then sets rounds_added to 0. */

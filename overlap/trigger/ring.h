@@ -17,7 +17,7 @@
 
 #include "overlap/trigger/round.h"
 
-/* Of each device: the node of the GEMM that finishes a band. */
+/* For each device, the node of the GEMM that finishes a band. */
 struct ring_gemms {
 	uint32_t of_band[DEV_MAX][PRODUCER_MAX_BANDS];
 };

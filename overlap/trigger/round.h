@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the producers of overlap/trigger/producer.h do: compute a GEMM each and send its rows by one
- * of several strategies: after the whole GEMM, in GEMMs of a band each, or band by band when the
- * counters of a single GEMM say that the rows of a band are finished (dev_gemm.done). A strategy is
- * a work graph; a run of it is a round.
+ * Rounds of the producers of overlap/trigger/producer.h: each computes a GEMM and sends its rows by
+ * one of several strategies: after the whole GEMM, in GEMMs of a band each, or band by band when
+ * the counters of a single GEMM say that the rows of a band are finished (dev_gemm.done). A
+ * strategy is a work graph; a run of it is a round.
  *
  * Order.     A round starts after the earlier work of the case's stream, and later work of that
  *            stream waits for the whole round.
@@ -58,7 +58,7 @@ struct producer_round {
 	size_t wait_count;
 };
 
-/* Whether a round of the strategy adds to sums that other rounds added to. */
+/* True if a round of the strategy adds to sums that other rounds added to. */
 bool producers_add(const struct strategy *strategy);
 
 /* In setup. 0, or -ENOTSUP: a GEMM of a device that adds does not reach the sum of another one.

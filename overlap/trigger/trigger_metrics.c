@@ -18,8 +18,8 @@ const struct strategy trigger_strategies[VARIANTS] = {TRIGGER_VARIANTS(STRATEGY)
 
 /* ------------------------------------------------------------------ times */
 
-/* Of every variant in `of`, a bit mask, and of the one it is compared with. Sent and added are the
- * same result in a ring alone. */
+/* A quantity of every variant in `of`, a bit mask, and of the one it is compared with. Only in a
+ * ring are the sent and the added data the same. */
 struct quantity {
 	const char *name;
 	int (*derive)(struct bench_case *c, const char *name, unsigned variant, unsigned other,
@@ -109,7 +109,7 @@ static int derive_adding(struct bench_case *c, const struct producers *s)
 	return bench_ratio(c, "staging_cost", COPY_THEN_ADD, ARRIVE_ADD, NULL);
 }
 
-/* Of as many GPUs as devices send here, if the formulas hold for that number. */
+/* Model for as many GPUs as devices send here, if the formulas hold for that number. */
 static int derive_model(struct bench_case *c, const struct producers *s)
 {
 	struct t3_traffic sequential[T3_TRAFFIC_MAX_GPUS], t3[T3_TRAFFIC_MAX_GPUS];

@@ -13,14 +13,14 @@
 #include <string.h>
 #include <time.h>
 
-/* Of few passes the median could be that of a moment, so three are made in any shorter time. */
+/* At least three passes, so that the median is not that of one moment. */
 enum { LEAST_PASSES = 3, PASSES = 15 };
-/* Where there are few pairs each visit has more batches, so that its cores' clocks rise. */
+/* With few pairs each visit has more batches, so that its cores' clocks rise. */
 enum { LEAST_BATCHES = 3, MOST_BATCHES = 100 };
 #define BATCH_S 20e-6
 /* An interrupted program has to end within 10 s. */
 #define LONGEST_S 5.0
-/* Who gives less asks for facts alone. */
+/* With less time only facts are wanted. */
 #define LEAST_S 0.05
 
 struct matrix {
@@ -51,7 +51,7 @@ size_t core_matrix_choose(int *cores, size_t count)
 
 /* ------------------------------------------------------------------ measuring */
 
-/* Who serves and who answers takes turns, so neither side is that of one processor. */
+/* Server and client swap in every pass, so that a value favours neither processor. */
 static int measure_pass(struct bench_case *c, struct matrix *m, unsigned batches)
 {
 	int status = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How far apart every two of the processors are that this process may use, hardware threads
- * included: core_latency() of each pair alone, in passes over all pairs in random order.
+ * Latency between every two processors that this process may use, hardware threads included:
+ * core_latency() of each pair alone, in passes over all pairs in random order.
  *
  *     core_latency 0-5     median of a pair's visits, one a pass; 0 and 5 are the kernel's numbers
  *     core_latency_min     of the pair with the lowest median
@@ -15,7 +15,7 @@
 
 #include "bench/bench.h"
 
-/* Of more processors so many are chosen evenly: 2016 pairs, a pass in about a second. */
+/* Most processors; of more, an even selection: 2016 pairs, a pass in about a second. */
 #define CORE_MATRIX_MOST 64
 
 /* Leave the first, and at most CORE_MATRIX_MOST, spread evenly over the list; returns how many. */

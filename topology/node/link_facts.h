@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What joins a device to the host and to the other devices, and the errors of its memory, as facts:
+ * Links of a device to the host and to the other devices, and errors of its memory, as facts:
  *
  *     link_0_0: kind=PCIe to=host generation=5 generation_max=5 lanes=8 lanes_max=16 read=busy
  *     link_0_1: kind=NVLink to=device_1 up=4 down=0 version=3.0 bytes_per_s=2.578e+10 errors=0

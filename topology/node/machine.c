@@ -103,7 +103,7 @@ static hwloc_obj_t pci_of(hwloc_topology_t topology, const struct dev *d)
 				    : NULL;
 }
 
-/* What a device is attached to: the whole machine, where hwloc does not know it. */
+/* Object that a device is attached to; the whole machine if hwloc does not know it. */
 static hwloc_obj_t parent_of(hwloc_topology_t topology, const struct dev *d)
 {
 	hwloc_obj_t pci = pci_of(topology, d);

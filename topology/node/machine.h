@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What hwloc knows of this machine, as facts of a case.
+ * Topology of this machine by hwloc, as facts of a case.
  */
 #ifndef GPUSIG_NODE_MACHINE_H
 #define GPUSIG_NODE_MACHINE_H

@@ -36,8 +36,8 @@ int network_parse(const char *text, struct network *network_p);
 /* For an axis' `accept`. */
 int network_accept(const char *text);
 
-/* How many messages can leave a node at once: 2 per dimension, or where a line is fully linked one
- * to each other node of it. */
+/* Number of messages that can leave a node at once: 2 per dimension, or, if a line is fully linked,
+ * one to each other node of it. */
 unsigned network_ports(const struct network *network);
 
 struct links;
