@@ -176,7 +176,8 @@ struct bench {
 	const char *name;            /* "micro/memory": folder and file */
 	const char *question;        /* one sentence, ends with a question mark */
 	const char *formula;         /* how the main quantity is computed, units included */
-	const char *timed;           /* what is inside the timed region and what is not */
+	const char *timed;           /* what is inside the timed region and what is not; a model's
+				      * begins with "nothing", and its priority is not raised */
 	const char *limits;          /* known limits, or NULL */
 	uint32_t needs;              /* DEV_CAP_* without which nothing here makes sense: exit 77 */
 	uint32_t wants;              /* DEV_CAP_* used where present */

@@ -18,6 +18,7 @@ from suite.run.folder import open_own
 
 _STOP_GRACE_S = 5.0
 _PATIENCE = 4.0  # times its limit that a starved program may take
+_MARKS_OF_CONTAINERS = ("/.dockerenv", "/run/.containerenv")
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -132,8 +133,27 @@ def _take_priority(nice: int) -> None:
         pass  # it does not, or this user may not
 
 
+def nice_of(nice: int | None, times: bool) -> int | None:
+    """The priority of one program: one that times nothing is not raised above that of the driver."""
+    return nice if times or nice is None else max(nice, os.getpriority(os.PRIO_PROCESS, 0))
+
+
+def is_root_in_container() -> bool:
+    """True if root, and Docker or Podman left a file, Podman, LXC or systemd-nspawn set a variable, or the
+    control group of process 1 is named after a container (version 1 of control groups only)."""
+    if os.geteuid() != 0:
+        return False
+    if os.environ.get("container") or any(map(os.path.exists, _MARKS_OF_CONTAINERS)):
+        return True
+    try:
+        groups = Path("/proc/1/cgroup").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    return any(word in groups for word in ("docker", "kubepods", "/lxc"))
+
+
 def permitted_nice(wanted: int) -> int | None:
-    """The priority that programs may have, as near to the wanted one as this user may go; None: as it is."""
+    """The wanted priority if this user may have it and does not have it; else None, that of the driver."""
     now = os.getpriority(os.PRIO_PROCESS, 0)
     # What a child tries does not change the driver itself, which could not go back.
     probe = "import os, sys; os.setpriority(os.PRIO_PROCESS, 0, int(sys.argv[1]))"

@@ -33,6 +33,7 @@ class Program:
     min_devices: int = 1
     gemm_shapes: bool = False  # takes --shape MxNxK
     gemm_types: bool = False  # takes --type, of its GEMMs
+    times: bool = True  # else it computes a model
     error: str = ""
     unbuilt: str = ""
 
@@ -141,6 +142,7 @@ def _describe(name: str, path: Path) -> Program:
             min_devices=int(about.get("min_devices", 1)),
             gemm_shapes=about.get("gemm_shapes") is True,
             gemm_types=about.get("gemm_types") is True,
+            times=not str(about.get("timed")).startswith("nothing"),
         )
     except (ValueError, KeyError, TypeError) as error:
         return Program(name=name, path=path, error=f"--about is not understood: {error!r}")

@@ -23,7 +23,18 @@ from suite.command_error import BAD, INCONCLUSIVE, OK, CommandError
 from suite.run.folder import WHOLE, create, open_own, refuse_link, refuse_links, refuse_others
 from suite.run.programs import Program
 from suite.run.records import CannotWrite
-from suite.run.run import Options, Part, Run, decide, find, how_to_go_on, kept, least_s, refuse_used
+from suite.run.run import (
+    Options,
+    Part,
+    Run,
+    decide,
+    find,
+    how_to_go_on,
+    kept,
+    least_s,
+    refuse_used,
+    say_priority,
+)
 from suite.saying import count, say
 
 _SCHEMA, _VERSION = "gpusig.repeats", "1.0.0"
@@ -175,6 +186,7 @@ def _go(series: Series, folder: Path, found: list[Program], strict: bool) -> int
     each_s = max(plan.budget_s, least_s(plan, chosen)) + (_CONTROL_S if controls else 0.0)
     todo = [name for name in names if name[1] not in series.done]
     say(f"device {plan.device} ({plan.why}), {count(len(chosen), 'program')}")
+    say_priority(plan)
     say(f"measuring {count(len(todo), 'run')} of about {duration.about(each_s)} each, into {folder}")
     for side, setting in series.settings.items():
         if side:

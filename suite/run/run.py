@@ -37,7 +37,7 @@ from suite.saying import count, say
 DEFAULT_BUDGET_S = 120.0
 HEADLINE_BUDGET_S = 48.0  # with --headline
 DEFAULT_SEED = 1
-DEFAULT_NICE = -20  # as far as it is permitted
+DEFAULT_NICE = -20  # of what is timed on hardware, where it is permitted
 _KERNEL_CACHE = "GPUSIG_KERNEL_CACHE"
 
 
@@ -120,7 +120,7 @@ def decide(options: Options, found: list[Program]) -> tuple[resume.Plan, list[Pr
         options.only,
         budget_s,
         options.shapes,
-        _nice(options.nice),
+        _nice(options.nice, device),
         options.soak_s is not None,
         headline=options.headline,
         types=options.types,
@@ -154,14 +154,24 @@ def least_s(decided: resume.Plan, todo: list[Program], opening_s: float = 0.0) -
     return plan.least_s(len(able), opening_s, _program_s(decided), simulated)
 
 
-def _nice(asked: int | None) -> int | None:
-    """The priority that programs get. At the highest one, other work on the machine disturbs them least."""
-    if asked == os.getpriority(os.PRIO_PROCESS, 0):
+def _nice(asked: int | None, device: str) -> int | None:
+    """Priority of the programs; None: that of the driver, as of what is simulated, which times nothing. At
+    the highest one, other work on the machine disturbs them least."""
+    if asked == os.getpriority(os.PRIO_PROCESS, 0) or (asked is None and devices.is_virtual(device)):
         return None
     nice = launch.permitted_nice(DEFAULT_NICE if asked is None else asked)
     if nice is None and asked is not None:
         raise CommandError(f"--nice {asked} is not permitted to this user", CANNOT_RUN)
     return nice
+
+
+def say_priority(decided: resume.Plan) -> None:
+    """In a container everybody is root, so that nobody decided to take the cores from others."""
+    if decided.nice is not None and decided.nice < 0 and launch.is_root_in_container():
+        say(
+            f"root in a container: other work here waits while programs run with nice {decided.nice}; "
+            f"--nice 0 shares the cores"
+        )
 
 
 def _one_built(chosen: list[Program]) -> Program:
@@ -358,6 +368,7 @@ class Run:
             return self.plan.save(self.folder / "plan.json")
         nice = "" if self.plan.nice is None else f", nice {self.plan.nice}"
         say(f"device {self.plan.device} ({self.plan.why}), seed {self.plan.seed}{nice}")
+        say_priority(self.plan)
         what = f"{'soaking' if self.plan.soak else 'measuring'} {count(len(todo), 'program')}"
         say(f"{what} for {duration.show(budget.total_s)}, into {self.folder}")
         needed_s = least_s(self.plan, todo, budget.opening_s)

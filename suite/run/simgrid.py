@@ -43,7 +43,9 @@ def offered(found: list[Program]) -> list[Program]:
     real = next((p for p in found if p.name == REAL and not p.unbuilt and not p.error), None)
     if real is None:
         return []
-    return [Program(NAME, real.path, "what do the same ranks do on a simulated torus?", (NEEDS,))]
+    return [
+        Program(NAME, real.path, "what do the same ranks do on a simulated torus?", (NEEDS,), times=False)
+    ]
 
 
 def kept(chosen: list[Program], device: str) -> list[Program]:

@@ -68,7 +68,7 @@ class Starter:
                 self._lock,
                 self._note_child,
                 tick,
-                self._settings.nice,
+                launch.nice_of(self._settings.nice, program.times),
                 command.split_setting(self._settings.setting)[0],
             )
         except CommandError as error:

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from unittest.mock import patch
 
 from suite import duration
-from suite.run import command, devices, launch, listing, plan, run
+from suite.run import command, devices, launch, listing, plan, programs, resume, run
 from suite.command_error import CANNOT_RUN, USAGE, CommandError
 from suite.run.programs import Backend, Program, select
 
@@ -152,16 +152,61 @@ class Priority(unittest.TestCase):
 
     def test_the_default_is_what_is_permitted(self):
         with self.permitting(0):
-            self.assertEqual((run._nice(None), run._nice(5)), (-20, 5))
+            self.assertEqual(
+                (run._nice(None, "host"), run._nice(None, "cuda:0"), run._nice(5, "host")), (-20, -20, 5)
+            )
         with self.permitting(1):
-            self.assertIsNone(run._nice(None))
-            self.assertIsNone(run._nice(os.getpriority(os.PRIO_PROCESS, 0)))
+            self.assertIsNone(run._nice(None, "host"))
+            self.assertIsNone(run._nice(os.getpriority(os.PRIO_PROCESS, 0), "host"))
+
+    def test_a_simulated_device_has_a_priority_of_its_own_only_when_asked(self):
+        with self.permitting(0):
+            self.assertEqual((run._nice(None, "sim:h100:0-7"), run._nice(-3, "sim")), (None, -3))
 
     def test_what_is_asked_for_and_not_permitted_is_said(self):
         with self.permitting(1), self.assertRaises(CommandError) as refused:
-            run._nice(-5)
+            run._nice(-5, "host")
         self.assertEqual(refused.exception.code, CANNOT_RUN)
         self.assertEqual(str(refused.exception), "--nice -5 is not permitted to this user")
+
+    def test_what_times_nothing_may_be_lowered_but_is_never_raised(self):
+        with patch("suite.launch.os.getpriority", lambda *_: 3):
+            asked = (-20, 3, 7, None)
+            self.assertEqual([launch.nice_of(nice, False) for nice in asked], [3, 3, 7, None])
+            self.assertEqual([launch.nice_of(nice, True) for nice in asked], list(asked))
+        about = '{"question": "q?", "timed": "%s"}'
+        for timed, times in (("nothing: a model", False), ("a copy; nothing else", True)):
+            with patch.object(programs, "_ask", lambda *_, timed=timed: about % timed):
+                self.assertIs(programs._describe("a/b", Path("/a")).times, times)
+
+    def test_root_in_a_container_is_told_whom_it_disturbs(self):
+        cases = (
+            (0, {"container": "podman"}, "", "", True),
+            (0, {}, "/.dockerenv", "", True),
+            (0, {}, "/run/.containerenv", "", True),
+            (0, {}, "", "4:cpu:/kubepods/burstable/pod1", True),
+            (0, {}, "", "0::/init.scope", False),
+            (1000, {"container": "podman"}, "/.dockerenv", "", False),
+        )
+        for user, variables, file, groups, said in cases:
+            with (
+                self.subTest(user=user, variables=variables, file=file, groups=groups),
+                patch("suite.launch.os.geteuid", lambda user=user: user),
+                patch.dict("suite.launch.os.environ", variables, clear=True),
+                patch("suite.launch.os.path.exists", lambda path, file=file: path == file),
+                patch.object(Path, "read_text", lambda *_, groups=groups, **__: groups),
+                patch.object(run, "say") as say,
+            ):
+                for nice in (None, 0, 7, -20):
+                    run.say_priority(resume.Plan("host", "", 1, False, [], 60.0, [], nice))
+                self.assertEqual(
+                    [call.args[0] for call in say.call_args_list],
+                    [
+                        "root in a container: other work here waits while programs run with nice -20; "
+                        "--nice 0 shares the cores"
+                    ]
+                    * said,
+                )
 
     def test_whether_a_child_may(self):
         now = os.getpriority(os.PRIO_PROCESS, 0)
