@@ -475,11 +475,15 @@ HEAD = """# FiCCO, ConCCL and DMA-Latte on simulated machines
 FiCCO (arXiv 2512.10236), ConCCL (arXiv 2412.14335) and DMA-Latte (arXiv 2511.06605) report measurements on 8 MI300X. Here the
 suite's own programs run at the papers' sizes on the simulated machines mi300x (a mesh) and h100 (a switch). Written by
 
-    make reproduction
+```sh
+make reproduction
+```
 
 (tests/reproduction/ficco.py; some minutes). One row by hand:
 
-    bin/overlap/ficco --device sim:mi300x:0-7 --shape g1 --mflop 0 --type bf16 --op ag-gemm --copy-method engine,kernel
+```sh
+bin/overlap/ficco --device sim:mi300x:0-7 --shape g1 --mflop 0 --type bf16 --op ag-gemm --copy-method engine,kernel
+```
 
 **Nothing here is a measurement of a real machine.** It shows what follows from data sheets and a discrete-event model
 (device/sim/sim.h), and where that is not what was measured. Every constant of the models is from a data sheet, a public benchmark

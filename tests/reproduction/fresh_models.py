@@ -28,7 +28,8 @@ HEAD = """# Headline numbers against the truth
 Simulated machines whose keys are drawn from a seed, each run with `./gpusig run --headline`. The *truth* is
 computed from the keys by the laws of [sim.h](../../device/sim/sim.h), in Python, with nothing of the programs
 or the simulator. More than 3 % off is a miss. Numbers without a closed form, mostly ratios of what shares a
-device in parts of the time, are listed below each table. `python3 tests/reproduction/fresh_models.py` writes
+device in parts of the time, are listed below each table. <!-- not run: minutes -->
+`python3 tests/reproduction/fresh_models.py` writes
 this file, in some minutes.
 """
 

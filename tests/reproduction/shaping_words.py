@@ -6,12 +6,16 @@ HEAD = """\
 
 Resource-aware overlap (arXiv 2606.09200) against bin/overlap/shaping on simulated devices. Written by
 
-    make reproduction
+```sh
+make reproduction
+```
 
 (tests/reproduction/shaping.py; minutes the first time). One case by hand:
 
-    bin/overlap/shaping --device sim:a40:0-3 --scenario cb-ar --tile 64x64x64 --grid 512 --shared SHARED/4 --iterations 20 \\
-      --mflop 0 --message 896M
+```sh
+bin/overlap/shaping --device sim:a40:0-3 --scenario cb-ar --tile 64x64x64 --grid 512 --shared SHARED/4 --iterations 20 \\
+  --mflop 0 --message 896M
+```
 
 **Nothing here is a measurement.** The machines are 4 A40, 4 A100, 4 H100 and the 8 GCDs of 4 MI250X as models in
 device/sim/models. Their constants come from data sheets and documents, or are assumed values; each has its source in the

@@ -182,18 +182,22 @@ HEAD = """# Swing, reproduced
 Swing: Short-cutting Rings for Higher Bandwidth Allreduce (arXiv 2401.09356) against bin/topology/torus, an exact count of link
 loads with a time model on top, and against SimGrid. Written by
 
-    make reproduction
+```sh
+make reproduction
+```
 
 (tests/reproduction/swing.py; minutes the first time, for 32x32 and 64x64 under the simulator). One point by hand, with SimGrid
 (libsimgrid-dev) installed:
 
-    make smpi
-    bin/topology/torus --shape 8x8 --algorithm swing-b --size 32,2M --step 0 --emit simgrid
-    smpirun -np 64 -platform torus-8x8.xml -hostfile torus-8x8.hosts --cfg=network/model:CM02 \\
-      --cfg=network/crosstraffic:no --cfg=network/TCP-gamma:0 --cfg=smpi/send-is-detached-thresh:0 \\
-      --cfg=smpi/simulate-computation:no --cfg=smpi/host-speed:1Gf --log=root.thres:error \\
-      build/smpi/collectives/allreduce --shape 8x8 --ports all --algorithm swing-b --size 32,2M --check off \\
-      --min-samples 1 --max-samples 1 --warm-up 0
+```sh
+make smpi
+bin/topology/torus --shape 8x8 --algorithm swing-b --size 32,2M --step 0 --emit simgrid
+smpirun -np 64 -platform torus-8x8.xml -hostfile torus-8x8.hosts --cfg=network/model:CM02 \\
+  --cfg=network/crosstraffic:no --cfg=network/TCP-gamma:0 --cfg=smpi/send-is-detached-thresh:0 \\
+  --cfg=smpi/simulate-computation:no --cfg=smpi/host-speed:1Gf --log=root.thres:error \\
+  build/smpi/collectives/allreduce --shape 8x8 --ports all --algorithm swing-b --size 32,2M --check off \\
+  --min-samples 1 --max-samples 1 --warm-up 0
+```
 
 Of the numbers below those under the simulator have `--cfg=smpi/shared-malloc:global --cfg=smpi/auto-shared-malloc-thresh:65536`
 too, so that ranks share their vectors (tests/reproduction/simulate.py).

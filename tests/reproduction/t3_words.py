@@ -6,11 +6,15 @@ HEAD = """\
 
 T3 (arXiv 2401.16677) against bin/overlap/t3 on simulated devices with its hardware. Written by
 
-    make reproduction
+```sh
+make reproduction
+```
 
 (tests/reproduction/t3.py). One sub-layer by hand:
 
-    bin/overlap/t3 --device sim:t3-8:0-7 --model t-nlg --layer fc-2
+```sh
+bin/overlap/t3 --device sim:t3-8:0-7 --model t-nlg --layer fc-2
+```
 
 **Nothing here is a measurement, and no device has this hardware.** The machine is device/sim/models/t3.model: what the paper
 gives (80 compute units at 1.4 GHz, 16 MiB of last-level cache, 1 TB/s of memory, a ring of 150 GB/s, 500 ns), what is recalled
