@@ -30,12 +30,17 @@ RULES: list[tuple[str, str, str]] = [
     (r"(\./gpusig (?:run|ab|preflight)\b)(?!.* --(?:device|resume|soak))", rf"\1 {_DEVICE}", "as above"),
     (r"(bin/(?:micro|gemm|overlap)/\w+)\b(?! --help|.* --device)", rf"\1 {_DEVICE}", "as above"),
     (r"(bin/collectives/device_\w+)\b(?!.* --device)", r"\1 --device sim:h100", "as above"),
-    (r"(mpirun.* --device) sim:h100", r"\1 host", "ranks run on no simulated device"),
+    (r"(mpirun.* bin/.* --device) sim:h100", r"\1 host", "ranks run on no simulated device"),
     (r"--budget \S+", "--budget 1s", "short; a simulated case takes what it takes"),
     (r"(\./gpusig (?:run|ab)\b)(?!.* --(?:budget|soak|resume))", r"\1 --budget 1s", "as above"),
     (r"(bin/collectives/(?!device_)\w+)\b", r"\1 --budget 1s", "as above"),
     (r"--soak \w+", "--soak 10s --device host --only micro/memory", "short, on a device that computes"),
-    (r"--repeats (?:N|[4-9]|\d\d+)\b", "--repeats 3", "fewer runs"),
+    (r"--repeats (?:N|[5-9]|\d\d+)\b", "--repeats 4", "fewer runs"),
+    (
+        r"(scorecard (?:A|machine).*)known:h100",
+        r"\1known:sim-h100",
+        "a simulated machine is compared with such",
+    ),
     (r"ppr:1:node bin", "ppr:2:node bin", "one node for two"),
     (r"\bsrun (.*)-N\d+", rf"{_NODE} \1-N4", "a Slurm of four nodes on this machine"),
     (r"\bsrun -w '[^']*'", f"{_NODE} -w 'node[1-4]'", "as above"),
@@ -60,15 +65,15 @@ _FULL = "--shape 4096x11008x4096 --out"
 _HEADLINE = "--only micro/launch --only gemm/efficiency --headline"
 # What a folder of such a name holds: the command that makes it, once for all; it ends with the folder's name.
 FOLDERS: dict[str, str] = {
-    r"DIR|A|machine-a|offer-1|node-17|results|vendor|gpusig-results-\d+-\d+|run-[\d-]+|night-\d|before/run-1"
+    r"DIR|A|machine-a|offer-1|node-17|results|gpusig-results-\d+-\d+|run-[\d-]+|night-\d|before/run-1"
     r"|before/run-2": f"{_RUN} sim:h100:0-7 {_FULL}",
     r"MY-RUN": "mkdir $to; cp reports/reference/h200/signature.json $to",
-    r"B|machine-b(?:/run-1)?|offer-2|update/node7": f"{_RUN} sim:mi300x:0-7 {_FULL}",
+    r"B|machine-b(?:/run-1)?|offer-2": f"{_RUN} sim:mi300x:0-7 {_FULL}",
     r"C|machine-c": f"{_RUN} sim:a100:0-3 {_FULL}",
-    r"BEFORE|before|monday|quiet|reference": f"{_RUN} sim:h100:0-1 {_HEADLINE} --repeats 3 --out",
-    r"AFTER|after|tuesday": f"{_RUN} sim:h100:0-1 {_HEADLINE} --repeats 3 --seed 9 --out",
-    r"nights(?:/node7)?": f"for n in 1 2 3; do {_RUN} sim:h100:0-1 {_HEADLINE} --seed $n "
-    "--out $to/2026112${n}T033000Z; done",
+    r"BEFORE|before|monday|quiet|reference|vendor": f"{_RUN} sim:h100:0-1 {_HEADLINE} --repeats 4 --out",
+    r"AFTER|after|tuesday|update/node7": f"{_RUN} sim:h100:0-1 {_HEADLINE} --repeats 4 --seed 9 --out",
+    r"nights(?:/node7)?": f"for n in 25 26 27; do {_RUN} sim:h100:0-1 {_HEADLINE} --seed $n "
+    "--out $to/202611${n}T033000Z; done",
     r"nodes|update": "for n in 1 2 3 4 21 22 23 24; do SLURMD_NODENAME=node$n "
     f"{_RUN} sim:h100?open_sigma=0.002,seed=$n {_HEADLINE} --out $to/node$n; done",
     r"nccl-(?:before|after)": "mkdir $to; cp tests/reports/foreign/nccl_tests_all_reduce.txt $to/",
@@ -124,7 +129,7 @@ class Ran:
         command = re.search(r"\./gpusig (\w+)", self.text)
         if command and command[1] in _VERDICTS:
             allowed |= {1, 3} if self.out.strip() else set()
-        if "host" in self.text or "--strict" in self.text or "--soak" in self.text:
+        if re.search("host|mpirun", self.text) or "--strict" in self.text or "--soak" in self.text:
             allowed |= {3}  # a machine with other work
         return self.code in allowed and "Traceback" not in self.err
 
@@ -194,6 +199,7 @@ class Scene:
 
     def begin(self) -> None:
         """Make the copy as it was, for the next document."""
+        self._written: dict[str, int] = {}
         self.home.mkdir(exist_ok=True)
         for path in self.home.iterdir():
             if path.name != "build":
@@ -218,16 +224,19 @@ class Scene:
             if program:
                 (self.home / f"{program[1]}.c").write_text(match[1], encoding="utf-8")
 
-    def clear(self, text: str) -> None:
-        """Remove the folders into which a command runs: what it stands next to is another command's."""
-        for match in re.finditer(r"gpusig run .*--out ([\w-]+)", text):
-            shutil.rmtree(self.home / match[1], ignore_errors=True)
+    def clear(self, text: str, block: int) -> None:
+        """Remove what commands of other fences left where this one writes a run."""
+        for match in re.finditer(r"gpusig run .*--out '?([\w/%-]+)", text):
+            if self._written.get(match[1]) != block or "%h" in match[1]:  # launchers are alternatives
+                for path in self.home.glob(match[1].replace("%h", "*")):
+                    shutil.rmtree(path)
+            self._written[match[1]] = block
 
     def lay(self, text: str) -> None:
         """Lay what the command reads by its known names."""
         for word in re.split(r"[\s'\"()=]+", _WRITES.sub("", text)):
             name = re.sub(r"/(?:(?:signature|records)\.jsonl?)?$", "", word.replace("night-*", "night-1"))
-            name = re.sub(r"^(nodes|update)/(?!node7).*", r"\1", name)
+            name = re.sub(r"^(nodes|update)/(?!node7$).*|^(nights/node7)/.*", r"\1\2", name)
             for names, recipe in {**FOLDERS, **FILES}.items():
                 is_here = (self.home / name).exists() and not _SEVERAL.fullmatch(name)
                 if re.fullmatch(names, name) and not is_here:

@@ -82,9 +82,9 @@ class Document(unittest.TestCase):
         left = re.search(r"\b(?:FOLDER|SOURCE|FUNCTION|SIGNATURE)\b", text)
         if left:
             self.skipTest(f"{command.place}: {command.text}: {left[0]} stands for what a reader chooses")
+        scene.clear(text, command.block)
         scene.lay(text)
         if command.block not in self.shells:
-            scene.clear(text)
             self.shells[command.block] = rehearse.Shell(scene.home, scene.environment)
         ran = self.shells[command.block].run(text)
         if ran.why_not:

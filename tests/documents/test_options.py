@@ -112,7 +112,7 @@ class Reading(unittest.TestCase):
     def test_a_command_is_rehearsed_on_a_simulated_device_and_shortly(self) -> None:
         self.assertEqual(
             rehearse.adapted("./gpusig run --repeats 30 --headline --device cuda:0-7 --budget 10m"),
-            "./gpusig run --repeats 3 --headline --device sim:h100:0-7 --budget 1s",
+            "./gpusig run --repeats 4 --headline --device sim:h100:0-7 --budget 1s",
         )
         self.assertEqual(
             rehearse.adapted("srun -N32 -n32 ./gpusig run --out 'nodes/%h'"),
