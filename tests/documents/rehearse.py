@@ -49,7 +49,8 @@ RULES: list[tuple[str, str, str]] = [
     (r"/var/lib/(?:prometheus/node-exporter|nights)", "var", "a folder of this test"),
     (r"/opt/gpusig", "$PWD", "a folder of this test"),
     (r"(tests/hardware/check\.sh)(?! -n|.* -d sim)", r"\1 -n", "stages, listed; hardware.bats runs them"),
-    (r"(\./gpusig test)(?! --(?:program|stages))", r"\1 --stages", "it would run itself"),
+    (r"--attack \d+", "--attack 0.1", "six seconds"),
+    (r"(\./gpusig test)(?! --(?:program|stages|attack))", r"\1 --stages", "it would run itself"),
     (r"\bmake (peers|reproduction)\b", r"make -n \1", "minutes, of which a part is tested elsewhere"),
     (r"\bmake (VARIANT=|SAN=)", r"make PROGRAMS=micro/memory \1", "one program"),
     (r"\bmake units(?! fakes)", r"make UNITS='conformance*' units", "what the next command runs"),
@@ -75,7 +76,7 @@ FOLDERS: dict[str, str] = {
     r"nights(?:/node7)?": f"for n in 25 26 27; do {_RUN} sim:h100:0-1 {_HEADLINE} --seed $n "
     "--out $to/202611${n}T033000Z; done",
     r"nodes|update": "for n in 1 2 3 4 21 22 23 24; do SLURMD_NODENAME=node$n "
-    f"{_RUN} sim:h100?open_sigma=0.002,seed=$n {_HEADLINE} --out $to/node$n; done",
+    f"{_RUN} sim:h100?open_sigma=0.002,seed=$n {_HEADLINE} --seed $n --out $to/node$n; done",
     r"nccl-(?:before|after)": "mkdir $to; cp tests/reports/foreign/nccl_tests_all_reduce.txt $to/",
 }
 _SEVERAL = re.compile(r"nights.*|nodes|update")  # one run, as this node makes it, is no such folder yet
@@ -87,7 +88,7 @@ FILES: dict[str, str] = {
     r"hosts": "echo localhost slots=8 >$to",
     r"job\.sh": "printf '#!/bin/sh\\ntrue\\n' >$to",
 }
-_WRITES = re.compile(r"--(?:out|html|history)[ =]\S+|>\s*\S+")
+_WRITES = re.compile(r"--(?:out|html|history)[ =]\S+|>\s*\S+|(?<!\S)#.*")
 # In front of PATH: what would leave this machine, ask for a password, or bind memory runs the command here.
 _STUBS = {
     "sudo": 'exec "$@"',
@@ -191,7 +192,9 @@ class Scene:
         built = (ROOT / "bin").resolve().parent
         self.begin()
         shutil.copytree(built, self.home / "build" / built.name, symlinks=True)
-        version = subprocess.run(["sh", "suite/version.sh"], cwd=ROOT, capture_output=True, text=True).stdout
+        version = subprocess.run(
+            ["sh", "suite/setup/version.sh"], cwd=ROOT, capture_output=True, text=True
+        ).stdout
         (self._pool / "VERSION").write_text(version)  # this copy has no git
         self.begin()
         subprocess.run(["make", "-s", "all", "fakes"], cwd=self.home, check=True, stdout=subprocess.DEVNULL)
