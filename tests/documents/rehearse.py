@@ -75,7 +75,8 @@ FOLDERS: dict[str, str] = {
     r"AFTER|after|tuesday|update/node7": f"{_RUN} sim:h100:0-1 {_HEADLINE} --repeats 4 --seed 9 --out",
     r"nights(?:/node7)?": f"for n in 25 26 27; do {_RUN} sim:h100:0-1 {_HEADLINE} --seed $n "
     "--out $to/202611${n}T033000Z; done",
-    r"nodes|update": "for n in 1 2 3 4 21 22 23 24; do SLURMD_NODENAME=node$n "
+    r"nodes|update": "for n in 1 2 3 4 21 22 23 24; do unshare --uts --map-root-user sh -c "
+    "'hostname node$0 && exec \"$@\"' $n "
     f"{_RUN} sim:h100?open_sigma=0.002,seed=$n {_HEADLINE} --seed $n --out $to/node$n; done",
     r"nccl-(?:before|after)": "mkdir $to; cp tests/reports/foreign/nccl_tests_all_reduce.txt $to/",
 }
