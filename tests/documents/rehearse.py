@@ -193,10 +193,10 @@ class Scene:
         built = (ROOT / "bin").resolve().parent
         self.begin()
         shutil.copytree(built, self.home / "build" / built.name, symlinks=True)
-        version = subprocess.run(
-            ["sh", "suite/setup/version.sh"], cwd=ROOT, capture_output=True, text=True
+        said = subprocess.run(
+            [ROOT / "gpusig", "--version"], capture_output=True, text=True, check=True
         ).stdout
-        (self._pool / "VERSION").write_text(version)  # this copy has no git
+        (self._pool / "VERSION").write_text(f"{said.split()[1]}\n")  # this copy has no git
         self.begin()
         subprocess.run(["make", "-s", "all", "fakes"], cwd=self.home, check=True, stdout=subprocess.DEVNULL)
         self._link = os.readlink(self.home / "bin")

@@ -44,9 +44,11 @@ def setUpModule() -> None:
         start = [*_CLUSTER, "start_cluster", place, "4"]
         subprocess.run(start, cwd=ROOT, env=_Here.cluster, check=True)
         found["SLURM_CONF"] = f"{place}/slurm.conf"
-    for tool in ("reframe", "otava", "compare.py"):
+    path = [found.get("PATH", os.environ["PATH"]), *map(str, brought.TOOLS.glob("*/usr/share/benchmark"))]
+    for tool in ("reframe", "otava"):
         with contextlib.suppress(unittest.SkipTest):
-            found["PATH"] = brought.environment(tool)["PATH"] + ":" + found.get("PATH", os.environ["PATH"])
+            path.insert(0, brought.environment(tool)["PATH"])
+    found["PATH"] = ":".join([*path, "/usr/share/benchmark"])
     _Here.scene = rehearse.Scene(Path(_Here.folder), found)
 
 
