@@ -17,7 +17,7 @@ from reports.signature.details import RECORDS, details_of
 from reports.page.glossary import Linker, words
 from reports.records.groups import grouped
 from reports.records.jsonl import Json
-
+from reports.records.quantity import (
     BOUND,
     half_width,
     human,
@@ -34,6 +34,7 @@ from reports.signature.signature import Signature
 from reports.records.spread import differs_much, sentence_of, source_of, told, told_interval
 from reports.records.state import telemetry_of
 from reports.page.svg import markup
+from reports.page.template import hold, page_template, style_of
 
 _FILES = (
     (METRICS, "every value, valid or not, with its interval and its flags"),
