@@ -5,12 +5,14 @@ users."""
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
 from pathlib import Path
 
+from reports.records.jsonl import Refused, clean
 from suite import saying, streams
-from suite.commands import reading
 from suite.command_error import CommandError
+from suite.commands import Place
 
 
 def main(arguments: list[str]) -> int:
@@ -21,11 +23,16 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("words", nargs=argparse.PARSER)
     given = parser.parse_args(arguments)
     command, *words = given.words
-    if command in reading.COMMANDS:
-        return reading.command(command, given.cwd, words, given.bin, given.check_options)
-    from suite.commands import command_line  # only here: reading does not wait for it
-
-    return command_line.main(given)
+    try:
+        module = importlib.import_module(f"suite.commands.{command}")  # the others are not loaded
+        return module.command(words, Place(given.cwd, given.bin, given.check_options))
+    except Refused as why:
+        for line in why.lines:
+            saying.say(clean(line))
+        return why.code
+    except CommandError as error:
+        saying.say(str(error))
+        return error.code
 
 
 if __name__ == "__main__":
@@ -33,8 +40,5 @@ if __name__ == "__main__":
     streams.refuse_unwritable()
     try:
         sys.exit(main(sys.argv[1:]))
-    except CommandError as error:
-        saying.say(str(error))
-        sys.exit(error.code)
     except KeyboardInterrupt:
         sys.exit(130)

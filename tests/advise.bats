@@ -15,7 +15,7 @@ setup_file() {
 	bin/gemm/efficiency --device sim --shape n256,n512,g1,g5,g6 --type f32 --max-samples 10 --out "$BATS_FILE_TMPDIR/run/records.jsonl" >&2
 	bin/micro/copy_path --device sim --direction up,down --path engine,kernel,kernel_1,kernel_2,kernel_4 --size 4K:16M:x16 --max-samples 10 \
 		--out "$BATS_FILE_TMPDIR/run/records.jsonl" >&2
-	"$TEST_PYTHON" -m reports build "$BATS_FILE_TMPDIR/run" >&2 || [ $? = 77 ]
+	"$TEST_PYTHON" -m suite report "$BATS_FILE_TMPDIR/run" >&2 || [ $? = 77 ]
 	early_runs >&2
 }
 
@@ -31,7 +31,7 @@ early_runs() {
 	bin/overlap/trigger --device $device --type f32 --direction exchange --max-samples 10 --out "$unseen/records.jsonl" \
 		--shape 4096x4096x512,4096x4096x2048,8192x8192x1024,4096x8192x1024
 	for folder in "$early" "$unseen"; do
-		"$TEST_PYTHON" -m reports build "$folder" || [ $? = 77 ]
+		"$TEST_PYTHON" -m suite report "$folder" || [ $? = 77 ]
 	done
 }
 
@@ -61,7 +61,7 @@ advise() {
 	printf '%s\n' "$output" | tr -d '\n' | json 'rows[0]["candidates"] == sorted(rows[0]["candidates"], key=lambda c: c["predicted_s"] * (1 + rows[0]["error"] * (c["schedule"] != "serial")))' \
 		'rows[0]["pick"]["schedule"] == rows[0]["candidates"][0]["schedule"]'
 	cd "$root"
-	run --separate-stderr "$(sh suite/setup/find_python.sh)" -m reports validate "$BATS_TEST_TMPDIR/advice.json"
+	run --separate-stderr "$(sh suite/setup/find_python.sh)" -m reports.records.validate "$BATS_TEST_TMPDIR/advice.json"
 	[ "$status" = 0 ] || [[ $stderr == *jsonschema* ]]
 }
 
@@ -119,7 +119,7 @@ advise() {
 		assert len(rows) == 4, rows
 		for sides, measured in rows.items():
 		    words = [w for name, side in zip("mnk", sides) for w in ("--" + name, str(side))]
-		    run = subprocess.run([sys.executable, "-m", "reports", "advise", str(folder / "early"), *words, "--devices", "2",
+		    run = subprocess.run([sys.executable, "-m", "suite", "advise", str(folder / "early"), *words, "--devices", "2",
 		                          "--op", "gemm-rs", "--type", "f32", "--format", "json"], cwd=root, stdout=subprocess.PIPE, check=True)
 		    early = json.loads(run.stdout)["early"]
 		    print(sides, measured, early["text"])
@@ -166,7 +166,7 @@ advise() {
 			# shellcheck disable=SC2086 # a program and its options
 			"$root"/bin/$program --device "sim:$model:0-7" --max-samples 10 --out records.jsonl >/dev/null
 		done
-		(cd "$root" && "$TEST_PYTHON" -m reports build "$BATS_TEST_TMPDIR/$model" >/dev/null) || [ $? = 77 ]
+		(cd "$root" && "$TEST_PYTHON" -m suite report "$BATS_TEST_TMPDIR/$model" >/dev/null) || [ $? = 77 ]
 		run here advise . --m 4096 --n 11008 --k 4096 --devices 8 --op ag-gemm --type bf16
 		echo "$output"
 		[ "$status" = 0 ]
@@ -214,7 +214,7 @@ json.dump(signature, open(sys.argv[1] + "/none.json", "w"))' "$BATS_TEST_TMPDIR"
 	tr -d '\n' <"$BATS_TEST_TMPDIR/advice.json" | json 'rows[0]["schema"] == "gpusig.advice_comparison"' \
 		'[m["signature"][-9:] for m in rows[0]["comparison"]["machines"]] == [".", "slow.json"]'
 	cd "$root"
-	run --separate-stderr "$(sh suite/setup/find_python.sh)" -m reports validate "$BATS_TEST_TMPDIR/advice.json"
+	run --separate-stderr "$(sh suite/setup/find_python.sh)" -m reports.records.validate "$BATS_TEST_TMPDIR/advice.json"
 	[ "$status" = 0 ] || [[ $stderr == *jsonschema* ]]
 }
 

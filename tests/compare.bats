@@ -93,7 +93,7 @@ assert sum(c.find("failure") is not None for c in cases) == 2 and len(cases) >= 
 	[ "$status" = 0 ]
 	[[ $output == *"False-alarm rate, least effect that matters 2.0 %"* ]]
 	for line in "${lines[@]}"; do [ "${#line}" -le 80 ]; done
-	python=$(sh "$root/suite/setup/find_python.sh" jsonschema) && (cd "$root" && "$python" -m reports validate "$BATS_FILE_TMPDIR/noise.json")
+	python=$(sh "$root/suite/setup/find_python.sh" jsonschema) && (cd "$root" && "$python" -m reports.records.validate "$BATS_FILE_TMPDIR/noise.json")
 	run --separate-stderr compare before slower --noise noise.json --format json --html ''
 	[ "$status" = 1 ]
 	json 'rows[0]["settings"]["noise"] == "noise.json"' < <(tr -d '\n' <<<"$output")

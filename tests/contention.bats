@@ -25,8 +25,8 @@ setup() {
 	"$root/bin/micro/contention" --device "$narrow:0,1" --pair engine+gemm,kernel+gemm --min-samples 6 --max-samples 6 --out run/records.jsonl
 	"$root/bin/overlap/pair" --device "$narrow:0,1" --type f32 --shape n512 --mflop 500 --transfer peer \
 		--copy-method engine,kernel:1,kernel --size 4x --min-samples 6 --max-samples 6 --format json >pair.jsonl
-	(cd "$root" && { "$TEST_PYTHON" -m reports build "$BATS_TEST_TMPDIR/run" || [ $? = 77 ]; })
-	(cd "$root" && "$TEST_PYTHON" -m reports advise "$BATS_TEST_TMPDIR/run" --format machine) >lines
+	(cd "$root" && { "$TEST_PYTHON" -m suite report "$BATS_TEST_TMPDIR/run" || [ $? = 77 ]; })
+	(cd "$root" && "$TEST_PYTHON" -m suite advise "$BATS_TEST_TMPDIR/run" --format machine) >lines
 	grep '^cil' lines
 	"$TEST_PYTHON" - <<-'PYTHON'
 		import json

@@ -21,7 +21,7 @@ export_to() {
 	[ "$1" != front ] || { module=suite && shift; }
 	(cd "$root" && case $module in
 	suite) exec "$TEST_PYTHON" -m suite --cwd "$BATS_FILE_TMPDIR" export --to "$@" ;;
-	*) exec "$TEST_PYTHON" -m reports export --cwd "$BATS_FILE_TMPDIR" --to "$@" ;;
+	*) exec "$TEST_PYTHON" -m suite --cwd "$BATS_FILE_TMPDIR" export --to "$@" ;;
 	esac)
 }
 

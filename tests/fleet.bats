@@ -41,7 +41,7 @@ fleet() { (cd "$root" && exec "$TEST_PYTHON" -m suite --cwd "$BATS_FILE_TMPDIR" 
 @test "JSON fits its schema, and says in what the node is off" {
 	python=$(sh "$root/suite/setup/find_python.sh" jsonschema) || skip 'no Python with jsonschema'
 	fleet fleet --format json --html '' >fleet.json || [ $? = 1 ]
-	(cd "$root" && "$python" -m reports validate "$BATS_FILE_TMPDIR/fleet.json")
+	(cd "$root" && "$python" -m reports.records.validate "$BATS_FILE_TMPDIR/fleet.json")
 	json '{c["label"] for n in rows[0]["nodes"] for c in n["off"]} == {"GEMM f32 flop rate", "GEMM f64 flop rate"}' \
 		'[n["name"] for n in rows[0]["nodes"] if n["off"]] == ["node05"]' < <(tr -d '\n' <fleet.json)
 }

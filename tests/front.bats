@@ -64,25 +64,6 @@ narrow() {
 	[ "$output" = "$(cat "$root/suite/help/run.txt")" ]
 }
 
-@test "every option that a command takes is in its help" {
-	"$TEST_PYTHON" - "$root" <<-'PYTHON'
-		import re, sys
-		from pathlib import Path
-		sys.path.insert(0, sys.argv[1])
-		from suite.commands.command_line import _parser
-		page = {path.stem: path.read_text() for path in Path(sys.argv[1], "suite/help").glob("*.txt")}
-		page["ab"] += page["run"]  # it names the rest as those of run
-		own = _parser()._subparsers._group_actions[0].choices
-		options = {name: [o for a in own[name]._actions for o in a.option_strings] for name in ("run", "ab", "list", "test")}
-		options["advise"] = "--m --n --k --devices --op --type --format".split()
-		options["report"] = ["--strict"]
-		options["compare"] = "--factor --control --only --effect --noise --nodes --aa --plan --repeats --format --html --out".split()
-		assert len(options["run"]) > 10
-		sys.exit([f"{name} {option}" for name in options for option in options[name]
-		          if not re.search(rf"(?m)(^|[ ,]){option}([ ,]|$)", page[name])] or 0)
-	PYTHON
-}
-
 @test "help of run names the programs that take --shape" {
 	[ -d "$root/bin/gemm" ] || skip 'nothing is built'
 	count=0

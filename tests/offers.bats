@@ -39,13 +39,13 @@ measure() {
 		(cd "$root" && "$TEST_PYTHON" - "$BATS_TEST_TMPDIR/run") <<-'END'
 			import sys
 			from pathlib import Path
-			from reports.judge.advise import _machine, read_signature
+			from reports.judge.advise import lines_of, read_signature
 			from reports.records.causes import completed
 			from reports.records.record_file import read
 			from reports.signature.signature import build
 			folder = Path(sys.argv[1])
 			written, whole = read_signature(folder), completed(build(read(folder / "records.jsonl")).json)
-			assert _machine(written) == _machine(whole), "advice from the signature is not advice from the records"
+			assert lines_of(written) == lines_of(whole), "advice from the signature is not advice from the records"
 		END
 		rm -r run
 	done

@@ -27,7 +27,7 @@ measure() {
 	echo "$status $output"
 	[ "$status" = 0 ] || [ "$status" = 3 ]
 	# 3: contended without a repeat, which leaves no headline number.
-	(cd "$root" && "$TEST_PYTHON" -m reports build "$BATS_TEST_TMPDIR/results") >built || [ $? = 3 ]
+	(cd "$root" && "$TEST_PYTHON" -m suite report "$BATS_TEST_TMPDIR/results") >built || [ $? = 3 ]
 	"$TEST_PYTHON" -c 'import json
 print(*("%(head)s %(text)s" % f for f in json.load(open("results/signature.json", encoding="utf-8"))["findings"]
 	if f["program"] == "collectives/pairs"), sep="\n", end="")' >found

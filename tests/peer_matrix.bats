@@ -127,7 +127,7 @@ assert {c["case"]["route"]: c["status"] for c in cases} == {"each": "skipped", "
 report() {
 	rm -rf results && mkdir results
 	"$matrix" --device "sim:$1:0-7" --min-samples 6 --max-samples 6 --warm-up 0 --out results/records.jsonl >/dev/null
-	(cd "$root" && "$TEST_PYTHON" -m reports build "$BATS_TEST_TMPDIR/results") >run
+	(cd "$root" && "$TEST_PYTHON" -m suite report "$BATS_TEST_TMPDIR/results") >run
 	"$TEST_PYTHON" -c 'import json
 print(*("%(head)s %(text)s" % f for f in json.load(open("results/signature.json", encoding="utf-8"))["findings"]), sep="\n")' >found
 }

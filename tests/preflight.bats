@@ -68,7 +68,7 @@ hang_runs() { pgrep -f "sleep $NAP\$" >/dev/null; }
 		'all(m["tries"] == 1 for m in rows[0]["metrics"] if m["name"].startswith("micro/launch"))' < <(tr -d '\n' <<<"$output")
 	python=$(sh "$root/suite/setup/find_python.sh" jsonschema) || skip 'skipped: no Python with jsonschema'
 	printf '%s\n' "$output" >preflight.json
-	(cd "$root" && "$python" -m reports validate "$BATS_FILE_TMPDIR/preflight.json")
+	(cd "$root" && "$python" -m reports.records.validate "$BATS_FILE_TMPDIR/preflight.json")
 }
 
 @test "a device of which half the operations take twice as long is not healthy" {
@@ -161,7 +161,7 @@ PY
 	[ -x "$bin/topology/node" ] || skip 'skipped: topology/node is not built'
 	mkdir boards
 	"$bin/topology/node" --device cuda:0-1 --out boards/records.jsonl >/dev/null
-	(cd "$root" && "$TEST_PYTHON" -m reports build "$BATS_FILE_TMPDIR/boards" >/dev/null) || [ $? = 3 ]
+	(cd "$root" && "$TEST_PYTHON" -m suite report "$BATS_FILE_TMPDIR/boards" >/dev/null) || [ $? = 3 ]
 	FAKE_GPUS=1 FAKE_BOARD=0.pcie_width=8,0.remap_pending=1 run --separate-stderr patiently --reference boards
 	echo "$output"
 	[ "$status" = 1 ]

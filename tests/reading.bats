@@ -20,7 +20,7 @@ setup_file() {
 		# shellcheck disable=SC2086 # several words
 		"$bin/gemm/efficiency" $device --shape n256,n512,g1,g5,g6 --type f32 >&2 && "$bin/micro/copy_path" $device \
 			--direction up,down --path engine,kernel,kernel_1,kernel_2,kernel_4 --size 4K:16M:x16 >&2 || return 1
-		(cd "$root" && "$TEST_PYTHON" -m reports build "$where/$side" >&2) || [ $? = 77 ]
+		(cd "$root" && "$TEST_PYTHON" -m suite report "$where/$side" >&2) || [ $? = 77 ]
 	done
 	echo 'gemm 700x900x800 f32 count=100' >"$where/mix"
 }

@@ -33,9 +33,10 @@ disk() {
 		mkdir "$name/$name"
 	done
 	cd "$root"
-	run --separate-stderr "$TEST_PYTHON" -c 'import os, sys
-from reports.__main__ import main
-for name in os.listdir(sys.argv[1]): print(name, main(["build", sys.argv[1] + "/" + name]))' "$BATS_TEST_TMPDIR"
+	run --separate-stderr "$TEST_PYTHON" -c 'import sys
+from pathlib import Path
+from suite.commands.report import build_folder
+for folder in Path(sys.argv[1]).iterdir(): print(folder.name, build_folder(folder, False))' "$BATS_TEST_TMPDIR"
 	[ "$status" = 0 ]
 	cd "$BATS_TEST_TMPDIR"
 	for name in signature.json metrics.csv timings.csv report.html; do
@@ -84,7 +85,7 @@ resume_with_report() {
 	first_run
 	touch results/report.html
 	cp -rp "$root/suite" "$root/reports" .
-	printf 'raise SystemExit(%d)\n' "$1" >reports/__main__.py
+	printf 'raise SystemExit(%d)\n' "$1" >suite/commands/report.py
 	run --separate-stderr "$TEST_PYTHON" -m suite run --resume results
 }
 
@@ -280,7 +281,7 @@ say_instead() {
 	first_program_says ''
 	cp -rp "$root/suite" "$root/reports" .
 	for code in 1 3 77; do
-		printf 'import sys\nprint("first\\nout of memory", file=sys.stderr)\nraise SystemExit(%d)\n' $code >reports/__main__.py
+		printf 'import sys\nprint("first\\nout of memory", file=sys.stderr)\nraise SystemExit(%d)\n' $code >suite/commands/report.py
 		run --separate-stderr "$TEST_PYTHON" -m suite run --resume results
 		[ "$status" = 1 ]
 		[ "${stderr_lines[-1]}" = "gpusig: $PWD/results: out of memory" ]

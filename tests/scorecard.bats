@@ -89,7 +89,7 @@ assert json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)'
 		< <(tr -d '\n' <<<"$output")
 	if python=$(sh "$root/suite/setup/find_python.sh" jsonschema); then
 		echo "$output" >card.json
-		(cd "$root" && "$python" -m reports validate "$BATS_FILE_TMPDIR/card.json")
+		(cd "$root" && "$python" -m reports.records.validate "$BATS_FILE_TMPDIR/card.json")
 	fi
 	[ ! -e page.html ] || { grep -q 'Run rules' page.html && ! grep -q '<script' page.html; }
 }

@@ -1,50 +1,36 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""python -m reports advise SIGNATURE... --m M --n N --k K --devices G --op OP --type TYPE [--format
-table|json|machine]"""
+"""Advice on a question from a signature: which schedule, and what is not known."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import json
 import math
-import sys
 from pathlib import Path
-from typing import Any, Callable, Iterator, List, NoReturn, Sequence, Tuple
+from typing import Any, Callable, Iterator, Sequence, Tuple
 
 from reports.advice.library import Adviser, NoData, LibraryMissing
-from reports.advice.comparison import MachineAnswer, compare, labels
+from reports.advice.comparison import MachineAnswer
 from reports.advice.early_text import complete
 from reports.advice.inputs import need
 from reports.advice.lines import Machine, device_of, why_missing
 from reports.advice.machine import machine_of
 from reports.advice.measured import half_interval, prefer_measured
-from reports.advice.table import comparison_table, table
 from reports.advice.uncertainty import uncertainty
 from reports.records.causes import completed
 from reports.judge.compare.gpusig import failed_of
 from reports.judge.compare.numbers import wrong_results
-from reports.records.jsonl import Json, BadRecord, clean, is_number, is_version, read_object, whole_in
+from reports.records.jsonl import Json, BadRecord, Refused, is_number, is_version, read_object
 from reports.signature.machine import name_of
 from reports.records.quantity import percent
 from reports.signature.signature_file import MALFORMED, READS
 
-OK, BAD, USAGE, CANNOT = 0, 1, 2, 77
+BAD, CANNOT = 1, 77
 SCHEMA, VERSION = "gpusig.advice", "1.3.0"
 SCORED = "overlap/ficco"
-FORMATS = ("table", "json", "machine")
 
 
-_USAGE = "./gpusig advise SIGNATURE... --m M --n N --k K --devices G --op OP --type TYPE"
-
-
-class AdviseError(ValueError):
-    """A question that cannot be answered, and the exit code; `more` has further lines, of further
-    signatures."""
-
-    def __init__(self, text: str, code: int = USAGE, more: Sequence[str] = ()) -> None:
-        super().__init__(text)
-        self.code, self.lines = code, [text, *more]
+class AdviseError(Refused):
+    """A question about advice that cannot be answered."""
 
 
 class NoAnswer(AdviseError):
@@ -54,58 +40,11 @@ class NoAnswer(AdviseError):
         super().__init__(text, CANNOT, more)
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise AdviseError(message + "; see ./gpusig help advise")
-
-
-def _count(text: str) -> int:
-    number = whole_in(text)
-    if number is None or not 0 < number < 1 << 32:
-        raise argparse.ArgumentTypeError("'%s' is not a whole number from 1 to 2^32 - 1" % text[:40])
-    return number
-
-
-def parse(arguments: List[str]) -> argparse.Namespace:
-    parser = _Parser(prog="gpusig advise", add_help=False, allow_abbrev=False)
-    parser.add_argument("signatures", nargs="*")
-    parser.add_argument("--cwd", type=Path, default=Path.cwd())
-    for side in ("m", "n", "k", "devices"):
-        parser.add_argument("--" + side, type=_count)
-    parser.add_argument("--op")
-    parser.add_argument("--type", dest="kind")
-    parser.add_argument("--format", default="table")
-    given = parser.parse_intermixed_args(arguments)
-    if not given.signatures:
-        raise AdviseError("needs a signature: " + _USAGE)
-    if "" in given.signatures:
-        raise AdviseError("an empty name is no signature")
-    if given.format not in FORMATS:
-        raise AdviseError("unknown format '%s'; formats: %s" % (given.format[:40], " ".join(FORMATS)))
-    absent = [
-        name
-        for name, key in (
-            ("--m", "m"),
-            ("--n", "n"),
-            ("--k", "k"),
-            ("--devices", "devices"),
-            ("--op", "op"),
-            ("--type", "kind"),
-        )
-        if getattr(given, key) is None
-    ]
-    if absent and given.format != "machine":
-        raise AdviseError("needs %s: %s" % (" ".join(absent), _USAGE))
-    if given.format == "machine" and len(given.signatures) > 1:
-        raise AdviseError("--format machine takes one signature, not %d" % len(given.signatures))
-    return given
-
-
 # ------------------------------------------------------------------ the signature
 
 
 @contextlib.contextmanager
-def _trusting(path: Path) -> Iterator[None]:
+def trusting(path: Path) -> Iterator[None]:
     """What fails because the signature is malformed is an AdviseError that says so."""
     try:
         yield
@@ -141,18 +80,18 @@ def _score(signature: Json) -> Json:
     return program["results"].get("advice", {}) if program else {}
 
 
-def _machine(signature: Json) -> Machine:
+def lines_of(signature: Json) -> Machine:
     machine = machine_of(signature)
     error, unsure = _score(signature).get("median_error"), uncertainty(signature)
     if is_number(error) or unsure.graded:
         machine.add("error", (float(error) if is_number(error) else 0.0) + unsure.share)
     if unsure.graded:
         machine.notes.append(unsure.note)
-    machine.notes += filter(None, [_wrong_results(signature)])
+    machine.notes += filter(None, [wrong_results_in(signature)])
     return machine
 
 
-def _wrong_results(signature: Json) -> str:
+def wrong_results_in(signature: Json) -> str:
     return wrong_results("the signature", failed_of(signature))
 
 
@@ -248,7 +187,7 @@ def gemm_alone(
 
 
 def answer(signature: Json, given: Any, path: Path) -> Json:
-    machine = _machine(signature)
+    machine = lines_of(signature)
     advice = _ask(
         signature,
         machine,
@@ -286,10 +225,10 @@ def answer(signature: Json, given: Any, path: Path) -> Json:
     return dict(head, **advice)
 
 
-def _machine_answer(given: argparse.Namespace, name: str) -> MachineAnswer:
+def machine_answer(given: Any, name: str) -> MachineAnswer:
     """The answer of one of several signatures."""
     path = given.cwd / name
-    with _trusting(path):
+    with trusting(path):
         signature = read_signature(path)
         device, simulated = name_of(signature), bool(signature.get("simulated"))
         try:
@@ -305,48 +244,3 @@ def _machine_answer(given: argparse.Namespace, name: str) -> MachineAnswer:
         return MachineAnswer(
             name, device, simulated, advice, scored=is_number(_score(signature).get("median_error"))
         )
-
-
-def _several(given: argparse.Namespace) -> str:
-    machines = [_machine_answer(given, name) for name in given.signatures]
-    if not any(machine.advice for machine in machines):
-        raise NoAnswer(*_reasons(machines))
-    comparison = compare(machines)
-    return comparison_table(comparison) if given.format == "table" else _json(comparison)
-
-
-def _reasons(machines: Sequence[MachineAnswer]) -> Any:
-    """Why no machine has an answer: the first line, and the others."""
-    lines = ["%s: %s" % (label, m.reason) for label, m in zip(labels([m.path for m in machines]), machines)]
-    return lines[0], lines[1:]
-
-
-def _json(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-
-
-def _text(given: argparse.Namespace) -> str:
-    if len(given.signatures) > 1:
-        return _several(given)
-    path = given.cwd / given.signatures[0]
-    with _trusting(path):
-        signature = read_signature(path)
-        if given.format == "machine":
-            if _wrong_results(signature):  # what it writes has no place for notes
-                print("gpusig: advise: %s" % _wrong_results(signature), file=sys.stderr)
-            return _machine(signature).text
-        advice = answer(signature, given, path)
-        return table(advice) if given.format == "table" else _json(advice)
-
-
-def main(arguments: List[str], check_only: bool = False) -> int:
-    """With `check_only` the options are checked, and nothing is read."""
-    try:
-        given = parse(arguments)
-        text = "" if check_only else _text(given)
-    except AdviseError as why:
-        for line in why.lines:
-            print("gpusig: advise: %s" % clean(line), file=sys.stderr)
-        return why.code
-    print(text, end="")
-    return OK

@@ -3,8 +3,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
+
+from reports.records.jsonl import Json
+
+
+def as_json(found: Json) -> str:
+    return json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def write_whole(path: Path, text: str) -> None:

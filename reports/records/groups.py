@@ -3,12 +3,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict, List, Tuple
+from typing import Dict, List, Mapping, Tuple
 
 from reports.records.jsonl import Json
-
-if TYPE_CHECKING:
-    from reports.signature.signature import Signature
 
 GROUPS: Dict[str, Tuple[str, ...]] = {
     "Compute": ("gemm/efficiency", "gemm/sustained", "gemm/split"),
@@ -45,15 +42,15 @@ def group_of(name: str) -> str:
     return _GROUP_OF.get(name.partition("@")[0].rpartition("/")[0], _OTHERS)
 
 
-def grouped(signature: Signature) -> List[Tuple[str, List[Tuple[str, Json]]]]:
-    """Every headline number once: (group, [(name, entry)])."""
+def grouped(primary: Mapping[str, Json]) -> List[Tuple[str, List[Tuple[str, Json]]]]:
+    """Headline numbers of a signature, each once: (group, [(name, entry)])."""
     places = {
         program: (title, place)
         for title, programs in GROUPS.items()
         for place, program in enumerate(programs)
     }
     found: Dict[str, List[Tuple[int, str, Json]]] = {title: [] for title in (*GROUPS, _OTHERS)}
-    for name, entry in signature.primary.items():
+    for name, entry in primary.items():
         title, place = places.get(entry["program"], (_OTHERS, 0))
         found[title].append((place, name, entry))
     return [

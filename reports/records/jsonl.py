@@ -15,7 +15,7 @@ import stat
 import sys
 import unicodedata
 from pathlib import Path
-from typing import Any, BinaryIO, Callable, Dict, Iterator, List, Optional, Tuple, Union
+from typing import Any, BinaryIO, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 Json = Dict[str, Any]
 
@@ -30,8 +30,21 @@ _BEGINS_OBJECT = re.compile(r"^\s*\{", re.MULTILINE)
 LARGEST, SMALLEST = 1e30, 1e-30  # magnitudes outside are no measurement, and would overflow in arithmetic
 
 
+class Refused(ValueError):
+    """A question that cannot be answered: a line that says why, the exit code, and further lines where there
+    are several reasons."""
+
+    def __init__(self, text: str, code: int = 2, more: Sequence[str] = ()) -> None:
+        super().__init__(text)
+        self.code, self.lines = code, [text, *more]
+
+
 class BadRecord(ValueError):
     """One line cannot be used; the text says why, without quoting the line."""
+
+
+class CutOff(BadRecord):
+    """The last line of a file has no end: nobody finished writing it, or somebody is writing it."""
 
 
 def clean(text: str) -> str:
@@ -155,7 +168,7 @@ def _line(stream: BinaryIO) -> Optional[Union[bytes, BadRecord]]:
         if block.endswith(b"\n"):
             return b"".join(blocks) if blocks else BadRecord("longer than %d MiB" % (MAX_LINE_BYTES >> 20))
         if not block:
-            return BadRecord("cut off at the end of the file") if length else None
+            return CutOff("cut off at the end of the file") if length else None
 
 
 def read_lines(stream: BinaryIO) -> Iterator[Tuple[int, Union[bytes, BadRecord]]]:

@@ -76,3 +76,7 @@ def validate_file(path: Path) -> int:
     if len(found) > SHOWN:
         print("and %d more" % (len(found) - SHOWN), file=sys.stderr)
     return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(validate_file(Path(sys.argv[1])))

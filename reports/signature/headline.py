@@ -103,7 +103,7 @@ def headline(signature: Signature, width: int = WIDTH) -> str:
     for question, answer in answers(signature):
         lines += ["", question, *_wrapped(answer, width, "  ")]
     virtual = json["simulated"]
-    for title, rows in grouped(signature):
+    for title, rows in grouped(signature.primary):
         lines += ["", title] + [line for name, entry in rows for line in _row(name, entry, width, virtual)]
     lines += _table(signature)
     if signature.primary:

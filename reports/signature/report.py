@@ -156,7 +156,7 @@ def _source(entry: Json) -> str:
 def _headline(signature: Signature) -> List[Dict[str, Any]]:
     anchors = {(s.group.program, s.group.device): anchor(s) for s in signature.sections}
     linked, groups, virtual = Linker(), [], signature.json["simulated"]
-    for title, rows in grouped(signature):
+    for title, rows in grouped(signature.primary):
         bars = []
         for name, entry in rows:
             bar = _primary_bar(name, entry, virtual)

@@ -8,7 +8,6 @@ name. Without --seed its seed is that time, too: no two nights have the same dat
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import re
 from contextlib import suppress
@@ -20,25 +19,23 @@ from suite.run import one_machine, report, resume
 from suite.command_error import BAD, CommandError
 from suite.run.folder import WHOLE, create, refuse_links
 from suite.run.run import Options, Run, decide, find
-from suite.saying import count, say
 
-_SIGNATURE = report.FILES[0]
+SIGNATURE = report.FILES[0]
 
 
-def run(options: Options, bin_dir: Path, sources: Path | None, history: Path) -> int:
-    """The exit code of the run; how it compares with the nights before is said."""
+def run(options: Options, bin_dir: Path, sources: Path | None, history: Path) -> tuple[int, Path]:
+    """The exit code of the run, and its folder."""
     _refuse_run(history)
     decided, chosen = decide(options, find(bin_dir, sources))
     create(history)
-    if _others(history):
+    if others(history):
         one_machine.refuse_in_history(history, decided.device, chosen)
     night = create_night(history, datetime.now(timezone.utc))
     refuse_links(night)
     if options.seed is None:
         decided = replace(decided, seed=seed_of(night))
     code = Run(night, decided, resume.Lock(night), chosen, options.strict).go(None)
-    _compare(history, night)
-    return code
+    return code, night
 
 
 def _refuse_run(history: Path) -> None:
@@ -69,25 +66,11 @@ def seed_of(night: Path) -> int:
     return int(re.sub("[^0-9]", "", when)) * 100 + int(number or 1) - 1
 
 
-def _others(history: Path, night: Path | None = None) -> list[Path]:
+def others(history: Path, night: Path | None = None) -> list[Path]:
     """The runs in it that have a signature, and may be read."""
     found = []
     with suppress(OSError):
         for path in history.iterdir():
             with suppress(OSError):
-                found += [path] * (path != night and (path / _SIGNATURE).is_file())
+                found += [path] * (path != night and (path / SIGNATURE).is_file())
     return found
-
-
-def _compare(history: Path, night: Path) -> None:
-    if not (night / _SIGNATURE).is_file():
-        return  # the run has said why
-    if not _others(history, night):
-        return say(f"{night.name} is the first run in {history}: later ones are compared with it")
-    asked = report.ask("compare", "--cwd", str(history), ".", night.name, "--html", "", "--format", "json")
-    try:
-        found = json.loads(asked.stdout)
-        before, sentence = found["before"]["runs"], found["outcome"]["sentence"]
-        say(f"{night.name} against {count(len(before), 'run')} before it: {sentence}")
-    except (ValueError, KeyError):
-        say(asked.stderr.strip().removeprefix("gpusig: ") or f"no comparison: exit {asked.returncode}")

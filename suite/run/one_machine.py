@@ -7,10 +7,17 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Iterator
 
-from suite.run import command, damaged, report
-from suite.command_error import BAD, OK, USAGE, CommandError
+from reports.judge.compare import joins
+from reports.records.record_file import read
+from reports.signature.signature import MixedMachines, check_one_machine
+from reports.records import damaged
+from reports.records import jsonl
+from suite.run import command
+from suite.command_error import BAD, CommandError
 from suite.run.programs import Program
 
 _ANSWER_LIMIT_S = 60  # a driver may take long to open many devices
@@ -29,17 +36,21 @@ def refuse_another(records: Path, device: str, chosen: list[Program]) -> None:
         raise CommandError(
             f"{records.parent}: no program says which machine this is, so that nothing is measured", BAD
         )
-    code, words = _asked("one-machine", records, here)
-    if code != OK:
-        raise CommandError(f"{records.parent}: {words}", USAGE if code == USAGE else BAD)
+    try:
+        with _file_of(here) as now:
+            check_one_machine([*read(records).runs(), *read(now).runs()])
+    except (OSError, MixedMachines) as why:
+        raise CommandError(f"{records.parent}: {why}") from None
 
 
 def refuse_in_history(history: Path, device: str, chosen: list[Program]) -> None:
     """Refuse a run that compare would refuse among those of the history, where that can be told."""
     here = _here(device, _able(device, chosen))
-    code, words = _asked("joins", history, here) if here else (OK, "")
-    if code == USAGE:
-        raise CommandError(f"{history}: {words}; --history takes another folder for this run")
+    if here:
+        with _file_of(here) as now:
+            words = joins.refusal(history, read(now))
+        if words:
+            raise CommandError(f"{history}: {words}; --history takes another folder for this run")
 
 
 def _able(device: str, chosen: list[Program]) -> list[Program]:
@@ -52,20 +63,18 @@ def _here(device: str, able: list[Program]) -> bytes:
     return next(filter(None, (_run_record(program, device) for program in able)), b"")
 
 
-def _asked(question: str, there: Path, here: bytes) -> tuple[int, str]:
-    """What reports/ answers about this record and what is there, in its last words."""
+@contextmanager
+def _file_of(record: bytes) -> Iterator[Path]:
     with tempfile.NamedTemporaryFile(prefix="gpusig.") as file:
-        file.write(here)
+        file.write(record)
         file.flush()
-        done = report.ask(question, str(there), file.name)
-    words = (done.stderr.strip().splitlines() or ["reports/ failed"])[-1]
-    return done.returncode, words.removeprefix("gpusig: ")
+        yield Path(file.name)
 
 
 def gemm_types(program: Program, device: str) -> list[str]:
     """Those that the device multiplies, as --type takes them."""
     record = _run_record(program, device)
-    return damaged.parse(record)["device"][0]["gemm_types"] if record else []
+    return jsonl.parse_line(record)["device"][0]["gemm_types"] if record else []
 
 
 def _run_record(program: Program, device: str) -> bytes:
@@ -87,12 +96,14 @@ def _run_record(program: Program, device: str) -> bytes:
                 f"{program.name} does not say within {_ANSWER_LIMIT_S} s which machine this is", BAD
             ) from None
         said.seek(0)
-        return next((line for _, line in damaged.lines(said) if _names_machine(line)), b"")
+        return next((line for _, line in jsonl.read_lines(said) if _names_machine(line)), b"")
 
 
-def _names_machine(line: bytes) -> bool:
+def _names_machine(line: bytes | jsonl.BadRecord) -> bool:
+    if isinstance(line, jsonl.BadRecord):
+        return False
     try:
-        row = damaged.parse(line)
+        row = jsonl.parse_line(line)
         return row["kind"] == "run" and bool(damaged.text(row["provenance"]["hostname"], "hostname"))
     except (ValueError, KeyError, TypeError):
         return False

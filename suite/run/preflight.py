@@ -10,28 +10,29 @@ before anything is measured (reports/judge/preflight/speed.py).
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-import re
 import signal
 import socket
-import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from reports.judge.preflight import reference, speed
+from reports.judge.preflight.answer import answer
+from reports.judge.preflight.node import Node, of_records
+from reports.judge.preflight.reference import Reference
+from reports.records.jsonl import Refused, parse_line
 from suite import duration
 from suite.run import devices, preflight_facts, programs
 from suite.run.command import OF_HEADLINES
-from suite.command_error import BAD, CANNOT_RUN, INCONCLUSIVE, OK, USAGE, CommandError
+from suite.command_error import CANNOT_RUN, INCONCLUSIVE, OK, USAGE, CommandError
 from suite.run.preflight_start import Children, Ended, Hidden
 
 BUDGET_S, MIN_BUDGET_S, MAX_BUDGET_S = 30.0, 5.0, 600.0
 ANSWER_S = 10.0  # a driver that takes longer to open its devices hangs
 _RESERVE_S = 2.5  # of the budget, to judge and to end
 _FIRST = 0.6  # of the time to measure; the rest is for repeats
-_ASK_S = 10.0  # for reports/, which only reads
 _BACKENDS, _NODE = "micro/launch", "topology/node"
 # The most telling first. Those of EACH run on every device of several, on all at once.
 _ON_DEVICES = ("micro/memory", "gemm/efficiency", "micro/launch", "micro/copy_path", "micro/peer_matrix")
@@ -49,7 +50,7 @@ class Options:
     device: str | None
     expect: int | None
     budget_s: float
-    judge: list[str]  # options that are for reports/
+    factors: list[str]  # what is meant to differ from the reference
     cwd: Path
 
 
@@ -59,41 +60,6 @@ class _Stopped(BaseException):
     def __init__(self, signum: int) -> None:
         super().__init__(signum)
         self.signum = signum
-
-
-# ------------------------------------------------------------------ options
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    for name in ("--reference", "--noise", "--device", "--budget"):
-        parser.add_argument(name)
-    parser.add_argument("--expect", type=_count)
-    parser.add_argument("--factor", action="append", default=[])
-    parser.add_argument("--format", choices=("text", "json"), default="text")
-    parser.add_argument("--quiet", "-q", action="store_true")
-    parser.add_argument("--verbose", "-v", action="store_true")
-
-
-def _count(text: str) -> int:
-    if not re.fullmatch("[0-9]{1,3}", text):
-        raise argparse.ArgumentTypeError(f"'{text[:40]}' is not a number of devices")
-    return int(text)
-
-
-def options(given: argparse.Namespace) -> Options:
-    budget_s = BUDGET_S if given.budget is None else duration.parse(given.budget)
-    if not MIN_BUDGET_S <= budget_s <= MAX_BUDGET_S:
-        raise CommandError(
-            f"--budget is the time for all of it, {duration.about(MIN_BUDGET_S)} to "
-            f"{duration.show(MAX_BUDGET_S)}"
-        )
-    for name in ("reference", "noise", "device"):
-        if getattr(given, name) == "":
-            raise CommandError(f"--{name} is empty")
-    judge = [word for factor in given.factor for word in ("--factor", factor)] + ["--format", given.format]
-    judge += ["--quiet"] * given.quiet + ["--verbose"] * given.verbose
-    device = devices.of_user(given.device, given.cwd)
-    return Options(given.reference, given.noise, device, given.expect, budget_s, judge, given.cwd)
 
 
 # ------------------------------------------------------------------ a preflight
@@ -109,59 +75,30 @@ class Preflight:
     children: Children = field(default_factory=Children)
     records: Hidden = field(default_factory=lambda: Hidden("records"))
     evidence: dict = field(default_factory=dict)
-    expected: dict = field(default_factory=dict)
+    reference: Reference = field(default_factory=lambda: Reference(""))
     spec: str = ""
 
     def left_s(self) -> float:
         return self.begun + self.asked.budget_s - _RESERVE_S - time.monotonic()
 
-    def go(self) -> int:
+    def go(self) -> dict:
+        """The answer (reports/schema/preflight.schema.json)."""
         self._look()
-        self.expected = json.loads(self._ask("expects", *self.asked.judge).out or b"{}")
+        given = reference.read(self.asked.cwd, self.asked.reference, self.asked.noise)
+        self.reference = given or self.reference
         if self._choose() and self._open():
             self._measure(self.left_s())
             self._again()
-        return self._judge()
+        return answer(self._seen(), given, self.asked.factors)
 
-    # -------------------------------------------------------------- asking reports/
-
-    def _ask(self, step: str, *words: str, given: tuple[Hidden, ...] = (), limit_s: float = _ASK_S) -> Ended:
-        """A step of reports/judge/preflight/command.py. What it refuses is refused, in its words."""
-        command = [sys.executable, "-m", "reports", "preflight", step, "--cwd", str(self.asked.cwd), *words]
-        for name, value in (("--reference", self.asked.reference), ("--noise", self.asked.noise)):
-            command += [] if value is None else [f"{name}={value}"]
-        ended = self.children.one(command, limit_s, given)
-        if ended.code is None:
-            raise CommandError(
-                f"preflight: the reference could not be read within {duration.about(limit_s)}", INCONCLUSIVE
-            )
-        if ended.code not in (OK, BAD, INCONCLUSIVE):
-            raise CommandError(
-                ended.last_words or "preflight: reports/ failed",
-                USAGE if ended.code == USAGE else INCONCLUSIVE,
-            )
-        if ended.code == BAD and not ended.out:
-            raise CommandError(f"preflight: {ended.last_words or 'reports/ failed'}", INCONCLUSIVE)
-        return ended
-
-    def _seen(self) -> tuple[tuple[Hidden, ...], tuple[str, ...]]:
+    def _seen(self) -> Node:
+        """The names of processes and devices are whatever they are: they are read as records are."""
         self.evidence["elapsed_s"] = round(time.monotonic() - self.begun, 2)
-        told = Hidden("evidence").write(json.dumps(self.evidence).encode())
-        return (told, self.records), ("--evidence", told.path, "--records", self.records.path)
+        return of_records(Path(self.records.path), parse_line(json.dumps(self.evidence).encode()))
 
-    def _judge(self) -> int:
-        given, words = self._seen()
-        ended = self._ask(
-            "judge",
-            *words,
-            *self.asked.judge,
-            given=given,
-            limit_s=max(1.0, self.begun + self.asked.budget_s - time.monotonic()),
-        )
-        sys.stdout.write(ended.out.decode("utf-8", "replace"))
-        sys.stdout.flush()
-        print(ended.err, end="", file=sys.stderr)
-        return ended.code if ended.code is not None else INCONCLUSIVE
+    def _expected(self) -> set[str]:
+        """Programs whose numbers the reference has."""
+        return {reference.program_of(name) for name in self.reference.expected}
 
     # -------------------------------------------------------------- what the node says
 
@@ -211,23 +148,21 @@ class Preflight:
         known = programs.backends_in(ended.out.decode("utf-8", "replace"))
         self.evidence["backends"] = [{"name": b.name, "devices": b.devices, "why": b.why} for b in known]
         try:
-            wanted = self.asked.device or devices.as_there(
-                self.expected.get("device") or "", known, self._wanted_count()
-            )
+            wanted = self.asked.device or devices.as_there(self.reference.spec, known, self._wanted_count())
             self.spec, _ = devices.choose(wanted or None, known)
         except CommandError as error:
             if self.asked.device is not None:
                 raise
-            self.spec = self.expected.get("device") or ""
+            self.spec = self.reference.spec
             self.evidence.update(device=self.spec, why_none=str(error))
             return False
-        if not self.asked.device and not self.expected.get("device"):
+        if not self.asked.device and not self.reference.spec:
             self.spec = devices.all_of(self.spec, known)
         self.evidence["device"] = self.spec
         return True
 
     def _wanted_count(self) -> int:
-        return self.asked.expect or self.expected.get("devices") or 0
+        return self.asked.expect or len(self.reference.devices)
 
     def _open(self) -> bool:
         """Open all devices once, for what they and their driver say."""
@@ -268,14 +203,14 @@ class Preflight:
             status, reason = "skipped", ended.last_words.removeprefix(f"{program}: ")
         elif ended.code not in (OK, INCONCLUSIVE):
             status, reason = "failed", ended.last_words.removeprefix(f"{program}: ")
-        if status and not (status == "skipped" and program not in self.expected.get("programs", ())):
+        if status and not (status == "skipped" and program not in self._expected()):
             self.evidence["programs"].append(
                 {"program": program, "device": spec, "status": status, "reason": reason}
             )
 
     def _chosen(self) -> list[str]:
         """Those whose numbers the reference has; without one, all."""
-        known = self.expected["programs"] if self.asked.reference or self.asked.noise else list(_ON_DEVICES)
+        known = self._expected() if self.asked.reference or self.asked.noise else _ON_DEVICES
         found = [name for name in _ON_DEVICES if name in known and self._path(name)]
         self.evidence["left_out"] += [
             f"{name}, which is not built" for name in _ON_DEVICES if name in known and not self._path(name)
@@ -329,10 +264,9 @@ class Preflight:
 
     def _again(self) -> None:
         """Repeats, the worst first, as far as there is time."""
-        if not self.expected.get("programs") or self.left_s() < _LEAST_S:
+        if not self.reference.expected or self.left_s() < _LEAST_S:
             return
-        given, words = self._seen()
-        wanted = json.loads(self._ask("again", *words, given=given, limit_s=self.left_s()).out or b"{}")
+        wanted = speed.again(self._seen(), self.reference)
         for name, by_spec in wanted.items():
             if self.left_s() < _LEAST_S or self._path(name) is None:
                 continue
@@ -362,7 +296,8 @@ def _check_built(bin_dir: Path) -> None:
         )
 
 
-def command(asked: Options, bin_dir: Path) -> int:
+def preflight(asked: Options, bin_dir: Path) -> dict:
+    """The answer, or a CommandError where there is none."""
     begun = time.monotonic()
     _check_built(bin_dir)
     if not hasattr(os, "memfd_create"):
@@ -383,6 +318,10 @@ def command(asked: Options, bin_dir: Path) -> int:
         signal.signal(stopped.signum, signal.SIG_DFL)
         os.kill(os.getpid(), stopped.signum)
         raise
+    except (CommandError, Refused):
+        raise
+    except Exception as error:  # of reading a reference or records: no word against the node
+        raise CommandError(f"preflight: {type(error).__name__}: {error}"[:200], INCONCLUSIVE) from None
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         one.children.kill()

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from suite.run import damaged
+from reports.records import damaged
+from reports.records import jsonl
 from suite.command_error import BAD, CommandError
 from suite.run.folder import open_own
 
@@ -142,8 +143,10 @@ class RecordFile:
         try:
             with open(self.path, "rb", opener=open_own) as records:
                 records.seek(self._offset)
-                for length, line in damaged.lines(records):
-                    self._offset += length
+                for _, line in jsonl.read_lines(records):
+                    if isinstance(line, jsonl.CutOff):
+                        break
+                    self._offset = records.tell()
                     self._enter(line)
         except FileNotFoundError:
             return
@@ -164,10 +167,12 @@ class RecordFile:
             self.truncate_partial()
             raise _cannot_write(self.path, error) from error
 
-    def _enter(self, line: bytes) -> None:
+    def _enter(self, line: bytes | jsonl.BadRecord) -> None:
         """A damaged record changes nothing."""
         try:
-            record = damaged.parse(line)
+            if isinstance(line, jsonl.BadRecord):
+                raise line
+            record = jsonl.parse_line(line)
             name = damaged.text(record["program"], "program")
             program_status = self.programs.get(name, ProgramStatus())
             {"run": _enter_start, "case": _enter_case, "end": _enter_end}[record["kind"]](

@@ -17,8 +17,10 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
+from reports.records import damaged
+from reports.records import jsonl
 from suite import duration
-from suite.run import damaged, one_machine, resume
+from suite.run import one_machine, resume
 from suite.command_error import BAD, INCONCLUSIVE, OK, CommandError
 from suite.run.folder import WHOLE, create, open_own, refuse_link, refuse_links, refuse_others
 from suite.run.programs import Program
@@ -81,7 +83,7 @@ def load(folder: Path) -> Series:
     path = folder / WHOLE
     try:
         with open(path, "rb", opener=open_own) as stream:
-            data = damaged.parse(stream.read(damaged.MAX_LINE_BYTES))
+            data = jsonl.parse_line(stream.read(jsonl.MAX_LINE_BYTES))
         resume.check_version(data, _SCHEMA)
         settings = {
             damaged.text(side, "side"): damaged.text(words, "setting")

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hand the records over to reports/, which makes signature and report of them."""
+"""Have signature and report made of the records, in a child that hostile records may end."""
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import signal
 import stat
@@ -12,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Callable
 
-from suite.command_error import BAD, CANNOT_RUN, INCONCLUSIVE, OK, USAGE, CommandError
+from suite.command_error import BAD, CANNOT_RUN, INCONCLUSIVE, OK, USAGE
 from suite.saying import say
 
 PAGE = "report.html"
@@ -22,14 +21,12 @@ _HOME = Path(__file__).resolve().parents[2]
 
 
 def build(folder: Path, strict: bool, gave_up: Callable[[], bool] = lambda: False, shown: bool = True) -> int:
-    """Build signature and report in the folder; the exit code of reports, which is 77 where only the page is
-    missing. What it did not write again is of earlier records: it is deleted, or named where these records
-    give no other (2) or it cannot be."""
-    if importlib.util.find_spec("reports") is None or importlib.util.find_spec("reports.__main__") is None:
-        raise CommandError("no signature and no report: this copy has no reports/", CANNOT_RUN)
+    """Build signature and report in the folder; the exit code of suite/commands/report.py, which is 77 where
+    only the page is missing. What it did not write again is of earlier records: it is deleted, or named where
+    these records give no other (2) or it cannot be."""
     before = {name: _version(folder / name) for name in FILES}
-    code = pass_on(
-        [sys.executable, "-m", "reports", "build", str(folder), *(["--strict"] if strict else [])],
+    code = _pass_on(
+        [sys.executable, "-m", "suite.commands.report", str(folder), *(["--strict"] if strict else [])],
         gave_up,
         shown,
     )
@@ -39,7 +36,7 @@ def build(folder: Path, strict: bool, gave_up: Callable[[], bool] = lambda: Fals
     return code if code in (OK, BAD, USAGE, INCONCLUSIVE, CANNOT_RUN) else BAD
 
 
-def pass_on(words: list[str], gave_up: Callable[[], bool] = lambda: False, shown: bool = True) -> int:
+def _pass_on(words: list[str], gave_up: Callable[[], bool] = lambda: False, shown: bool = True) -> int:
     """Run a command, and give its exit code; unless `shown`, without what it writes to stdout. Its output
     goes through ours, which may be closed. In a session of its own no signal of the terminal reaches it, and
     a SIGINT to everything that runs is for us to answer."""
@@ -69,19 +66,6 @@ def pass_on(words: list[str], gave_up: Callable[[], bool] = lambda: False, shown
     return child.returncode
 
 
-def ask(*words: str) -> subprocess.CompletedProcess[str]:
-    """A question to reports/ that takes no time."""
-    return subprocess.run(
-        [sys.executable, "-m", "reports", *words],
-        cwd=_HOME,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-    )
-
-
 def _said(child: subprocess.Popen[str]) -> tuple[str, str] | None:
     try:
         return child.communicate(timeout=_LOOK_S)
@@ -108,17 +92,3 @@ def discard(path: Path, delete: bool = True) -> None:
         why = f"it cannot be deleted: {error.strerror}"
     if _version(path):
         say(f"{path} is of earlier records; {why}")
-
-
-def command(cwd: Path, arguments: list[str]) -> int:
-    """`./gpusig report DIR [--strict]`."""
-    strict = "--strict" in arguments
-    arguments = [word for word in arguments if word != "--strict"]
-    if not arguments or arguments[0].startswith("-"):
-        raise CommandError("report needs the folder of a run: ./gpusig report DIR")
-    if len(arguments) > 1:
-        raise CommandError(f"report takes one folder, not also '{arguments[1]}'")
-    folder = cwd / arguments[0]
-    if not (folder / "records.jsonl").is_file():
-        raise CommandError(f"{arguments[0]} holds no records.jsonl")
-    return build(folder, strict)

@@ -19,8 +19,9 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
+from reports.records import damaged
+from reports.records import jsonl
 from suite import duration, naming
-from suite.run import damaged
 from suite.command_error import BAD, CommandError
 from suite.run.folder import open_own
 from suite.run.launch import signal_group
@@ -73,7 +74,7 @@ def write_json(path: Path, value: dict) -> None:
 def load(path: Path) -> Plan:
     try:
         with open(path, "rb", opener=open_own) as plan:
-            data = damaged.parse(plan.read(damaged.MAX_LINE_BYTES))
+            data = jsonl.parse_line(plan.read(jsonl.MAX_LINE_BYTES))
         check_version(data, _SCHEMA)
         return plan_from(data)
     except FileNotFoundError:
@@ -283,7 +284,7 @@ def refuse_in_use(folder: Path) -> None:
 
 def _owner(handle: int) -> dict:
     try:
-        return damaged.parse(os.pread(handle, 4096, 0) or b"{}")
+        return jsonl.parse_line(os.pread(handle, 4096, 0) or b"{}")
     except (OSError, ValueError):
         return {}
 

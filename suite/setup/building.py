@@ -22,8 +22,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from reports.records import damaged
+from reports.records import jsonl
 from suite import naming
-from suite.run import damaged
 from suite.command_error import BAD, CANNOT_RUN, CommandError
 from suite.saying import say
 
@@ -137,7 +138,7 @@ class Lock:
     def _owner(self) -> str:
         """Only words for people: the lock is the kernel's."""
         try:
-            owner = damaged.parse(os.pread(self._handle, 4096, 0))
+            owner = jsonl.parse_line(os.pread(self._handle, 4096, 0))
             host = naming.safe(damaged.text(owner["host"], "host"))
             return f"process {damaged.whole(owner['process'], 'process')} of {host}"
         except (OSError, ValueError, KeyError, TypeError):

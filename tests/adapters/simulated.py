@@ -75,7 +75,7 @@ class Scratch(unittest.TestCase):
     def export(self, name: str, *words: str) -> Tuple[str, str]:
         """stdout and stderr of a good export."""
         ran = subprocess.run(
-            [sys.executable, "-m", "reports", "export", "--cwd", str(self.folder), "--to", name, *words],
+            [sys.executable, "-m", "suite", "--cwd", str(self.folder), "export", "--to", name, *words],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -80,7 +80,7 @@ class Otava(simulated.Scratch):
         for night in (night for part in parts for night in (self.folder / part).iterdir()):
             (folder / night.name).symlink_to(night)
         ran = subprocess.run(
-            [sys.executable, "-m", "reports", "compare", str(folder), "--format", "json", "--html", ""],
+            [sys.executable, "-m", "suite", "compare", str(folder), "--format", "json", "--html", ""],
             cwd=simulated.ROOT,
             stdout=subprocess.PIPE,
             encoding="utf-8",

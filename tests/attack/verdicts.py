@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 from random import Random
 
-from reports.export.command import FORMATS
+from suite.commands.export import FORMATS
 
 from tests.attack import judge
 from tests.attack.workplace import Workplace

@@ -17,15 +17,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
-from suite import __main__ as driver, saying
-from suite.run import libraries, programs, report
-from suite.command_error import CommandError
-
-
-def pass_on(words: list[str], *_: object) -> int:
-    from reports import __main__ as reading  # only here: what measures does not wait for it
-
-    return reading.main(words[words.index("reports") + 1 :])
+from suite import __main__ as driver
+from suite.run import libraries, programs
 
 
 def answer(words: list[str]) -> tuple[int, str, str]:
@@ -33,9 +26,6 @@ def answer(words: list[str]) -> tuple[int, str, str]:
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             code = driver.main(words)
-        except CommandError as error:
-            saying.say(str(error))
-            code = error.code
         except SystemExit as error:
             code = error.code
     return code, out.getvalue(), err.getvalue()
@@ -45,7 +35,6 @@ def content(folder: Path) -> list[tuple[str, int]]:
     return sorted((str(path), path.lstat().st_size) for path in folder.rglob("*") if path.name != "lock")
 
 
-report.pass_on = pass_on
 libraries.offer = lambda: None  # looked for with another Python
 programs._ask = functools.cache(programs._ask)  # their descriptions stay as they are
 os.chdir(ROOT)

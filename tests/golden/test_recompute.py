@@ -306,7 +306,7 @@ class Signature(unittest.TestCase):
     def signature(folder: Path, lines: list[str]) -> dict:
         (folder / "records.jsonl").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
         subprocess.run(
-            [sys.executable, "-m", "reports", "build", str(folder)],
+            [sys.executable, "-m", "suite", "report", str(folder)],
             cwd=HERE.parents[1],
             capture_output=True,
             check=False,

@@ -169,14 +169,49 @@ def python_functions_above(limit: int) -> Callable[[str, str], Iterator[Breach]]
     return check
 
 
-def python_imports(_path: str, text: str) -> Iterator[Breach]:
-    """The driver needs the standard library alone; rich may be missing."""
-    allowed = sys.stdlib_module_names | {"suite", "rich"} if hasattr(sys, "stdlib_module_names") else None
+# What a folder of Python may import besides itself, the standard library and what lies beside its folder, such
+# as suite/saying.py: imports point one way.
+_MADE_OF_RECORDS = ("reports.records", "reports.page", "reports.advice", "reports.signature", "reports.judge")
+PYTHON_LAYERS = {
+    "reports/records": (),
+    "reports/page": _MADE_OF_RECORDS[:1],
+    "reports/advice": _MADE_OF_RECORDS[:2],
+    "reports/signature": _MADE_OF_RECORDS[:3],
+    "reports/judge": _MADE_OF_RECORDS[:4],
+    "reports/export": _MADE_OF_RECORDS,
+    "suite/setup": ("reports.records",),
+    "suite/run": (*_MADE_OF_RECORDS, "suite.setup"),
+    "suite/testing": ("reports.records", "suite.setup", "suite.run"),
+    "suite/commands": ("reports", "suite"),
+}
+# What may be missing, and is asked for where it is used.
+LIBRARIES = {
+    "suite/run/progress.py": ("rich",),
+    "reports/page/template.py": ("jinja2",),
+    "reports/page/glossary.py": ("markupsafe",),
+    "reports/page/svg.py": ("markupsafe",),
+    "reports/records/validate.py": ("jsonschema",),
+}
+
+
+def python_imports(path: str, text: str) -> Iterator[Breach]:
+    folder = "/".join(path.split("/")[:2])
+    if folder not in PYTHON_LAYERS:
+        return
+    own, top = folder.replace("/", "."), folder.partition("/")[0]
+    beside = {f"{top}.{each.stem}" for each in (ROOT / top).glob("*.py")}
     for node in ast.walk(ast.parse(text)):
         names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
-        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        if isinstance(node, ast.ImportFrom):
+            names += [f"{node.module}.{a.name}" for a in node.names]
         for name in names:
-            if allowed is not None and name.split(".")[0] not in allowed:
+            package = name.split(".")[0]
+            if package in ("reports", "suite"):
+                layers = (own, *PYTHON_LAYERS[folder], *beside)
+                allowed = any(f"{name}.".startswith(f"{layer}.") for layer in layers)
+            else:
+                allowed = package in (*sys.stdlib_module_names, "__future__", *LIBRARIES.get(path, ()))
+            if not allowed:
                 yield node.lineno, f"imports {name}"
 
 
@@ -379,9 +414,9 @@ RULES = (
         check=python_functions_above(70),
     ),
     Rule(
-        "driver-needs-nothing",
-        "the driver works with the standard library alone",
-        ("suite/*.py",),
+        "python-layers",
+        "imports point one way, and the standard library is enough",
+        ("suite/*.py", "reports/*.py"),
         (),
         check=python_imports,
     ),

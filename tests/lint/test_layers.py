@@ -80,8 +80,16 @@ class Rules(unittest.TestCase):
         self.allows("layers", "overlap/ficco/a.h", '#include "advise/advise_names.h"')
         self.allows("layers", "topology/torus.c", '#include "collectives/schedules/ring.h"')
         self.allows("layers", "micro/launch/a.c", '#include "micro/launch/b.h"\n#include "bench/bench.h"')
-        self.catches("driver-needs-nothing", "suite/a.py", "import numpy")
-        self.allows("driver-needs-nothing", "suite/a.py", "import json\nfrom suite import plan")
+        self.catches("python-layers", "suite/run/a.py", "import numpy")
+        self.catches("python-layers", "suite/run/a.py", "from suite.commands import run")
+        self.catches("python-layers", "reports/records/a.py", "from reports.page import svg")
+        self.catches("python-layers", "reports/judge/fleet/a.py", "from suite import saying")
+        self.allows(
+            "python-layers",
+            "suite/run/a.py",
+            "import json\nfrom suite import saying",
+        )
+        self.allows("python-layers", "reports/judge/fleet/a.py", "from reports.judge.compare import noise")
 
     def test_machine_differences_in_program_folders_are_caught(self) -> None:
         self.catches("no-conditionals", "micro/a.c", "#if HAVE_X")

@@ -134,7 +134,7 @@ class Lacking(unittest.TestCase):
             "".join(json.dumps(row) + "\n" for run in runs.values() for row in run.rows), encoding="utf-8"
         )
         subprocess.run(
-            [sys.executable, "-m", "reports", "build", str(folder)],
+            [sys.executable, "-m", "suite", "report", str(folder)],
             cwd=ROOT,
             stdin=subprocess.DEVNULL,
             capture_output=True,

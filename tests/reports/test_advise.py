@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import os
 import re
@@ -16,7 +14,7 @@ from unittest import mock
 import synthetic
 import workplace
 
-from reports.judge import advise as advise_command
+from reports.judge.advise import SCORED, read_signature
 from reports.records import validate
 from reports.advice.library import Adviser, NoData, LibraryMissing, library_path
 from reports.advice.contention import exchange_ratio
@@ -309,10 +307,7 @@ class Asking(workplace.Scratch):
 @unittest.skipUnless(BUILT, "%s is not built" % library_path().name)
 class Telling(workplace.Scratch):
     def advise(self, *words: str) -> Tuple[int, str, str]:
-        out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            code = advise_command.main(list(words))
-        return code, out.getvalue(), err.getvalue()
+        return self.run_command("advise", *words)
 
     def stored(self, text: str) -> Path:
         path = self.folder / "signature.json"
@@ -551,7 +546,7 @@ class Telling(workplace.Scratch):
         machine = Machine(out.splitlines())
         self.assertEqual(
             Adviser(machine).ask(512, 512, 512, 4, "ag-gemm", "f32"),
-            Adviser(machine_of(advise_command.read_signature(path))).ask(512, 512, 512, 4, "ag-gemm", "f32"),
+            Adviser(machine_of(read_signature(path))).ask(512, 512, 512, 4, "ag-gemm", "f32"),
         )
 
     def test_only_a_regular_file_of_a_bounded_size_is_read(self) -> None:
@@ -580,12 +575,12 @@ class Telling(workplace.Scratch):
         few.write_text(json.dumps(dict(signature, programs={"gemm/efficiency": 3})), encoding="utf-8")
         score = {
             **signature["programs"]["micro/launch"],
-            "program": advise_command.SCORED,
+            "program": SCORED,
             "results": {"advice": {"hit_rate": 1}},
         }
         unscored = self.folder / "unscored.json"
         unscored.write_text(
-            json.dumps(dict(signature, programs={**signature["programs"], advise_command.SCORED: score})),
+            json.dumps(dict(signature, programs={**signature["programs"], SCORED: score})),
             encoding="utf-8",
         )
         bare = self.folder / "bare.json"

@@ -15,7 +15,7 @@ from unittest import mock
 import synthetic
 import workplace
 
-from reports.judge import advise as advise_command
+from suite import __main__ as driver
 from reports.records import validate
 from reports.advice.library import library_path
 from reports.advice.comparison import MachineAnswer, compare, labels
@@ -215,10 +215,7 @@ class Telling(workplace.Scratch):
         return name
 
     def advise(self, *words: str) -> Tuple[int, str, str]:
-        out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            code = advise_command.main(["--cwd", str(self.folder), *words])
-        return code, out.getvalue(), err.getvalue()
+        return self.run_command("--cwd", str(self.folder), "advise", *words)
 
     def json(self, *words: str) -> Json:
         code, out, err = self.advise(*words, *OPTIONS, "--format", "json")
@@ -354,7 +351,7 @@ class Telling(workplace.Scratch):
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             codes = [
-                advise_command.main(words, check_only=True)
+                driver.main(["--check-options", "advise", *words])
                 for words in (
                     ["none", "nowhere", *OPTIONS],
                     ["none", "--format", "machine"],

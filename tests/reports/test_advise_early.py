@@ -15,7 +15,7 @@ import synthetic
 import workplace
 from record_writer import Json, Writer, axis, value
 
-from reports.judge import advise as advise_command
+from suite import __main__ as driver
 from reports.records import validate
 from reports.advice.library import Adviser, library_path
 from reports.advice.early import DIRECTIONS, WAYS
@@ -298,7 +298,7 @@ class Telling(workplace.Scratch):
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             self.assertEqual(
-                advise_command.main([str(path), *OPTIONS, "--devices", "2", "--op", op, *words]), 0, err
+                driver.main(["advise", str(path), *OPTIONS, "--devices", "2", "--op", op, *words]), 0, err
             )
         return out.getvalue()
 
@@ -431,7 +431,7 @@ class Telling(workplace.Scratch):
                 path = self.folder / "signature.json"
                 path.write_text(self.signature(curves()).text(), encoding="utf-8")
                 self.assertEqual(
-                    advise_command.main([str(path), *OPTIONS, "--devices", "2", "--op", "gemm-rs"]), 1
+                    driver.main(["advise", str(path), *OPTIONS, "--devices", "2", "--op", "gemm-rs"]), 1
                 )
         self.assertIn("malformed", err.getvalue())
 

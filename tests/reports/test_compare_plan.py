@@ -3,19 +3,17 @@
 
 from __future__ import annotations
 
-import io
 import json
 import random
 import tempfile
 import unittest
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Tuple
 
-import workplace  # noqa: F401
+import workplace
 
 from machines import Machine, judged, name_of, verdicts
-from reports.judge.compare import command, noise, plan
+from reports.judge.compare import noise, plan
 from reports.judge.compare.numbers import BadNumbers
 from reports.judge.compare.sides import Side
 from reports.judge.compare.verdict import Settings
@@ -61,10 +59,7 @@ class Plan(unittest.TestCase):
 
 class Command(unittest.TestCase):
     def run_command(self, *words: str) -> Tuple[int, str, str]:
-        out, err = io.StringIO(), io.StringIO()
-        with redirect_stdout(out), redirect_stderr(err):
-            code = command.main(["--plan", *words])
-        return code, out.getvalue(), err.getvalue()
+        return workplace.run_command("compare", "--plan", *words)
 
     def test_of_a_noise_file_what_it_has_counted_is_said_of_eight_runs(self) -> None:
         found = noise.calibrate(Side("equal", Machine(3, 0.01, 0.0, metrics=3).runs(16)), Settings(), 8)

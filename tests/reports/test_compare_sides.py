@@ -66,7 +66,7 @@ class Folders(workplace.Scratch):
         return sides.read(self.folder, names)
 
     def compare(self, *words: str):  # type: ignore[no-untyped-def]
-        return self.run_command("compare", "--cwd", str(self.folder), *words)
+        return self.run_command("--cwd", str(self.folder), "compare", *words)
 
 
 class Reading(Folders):

@@ -24,7 +24,8 @@ import workplace
 import synthetic
 from reports.judge.compare import foreign
 from reports.judge.compare.numbers import BadNumbers
-from reports.export import command, gbench, junit, prometheus, reframe, runs, series
+from suite.commands.export import FORMATS
+from reports.export import gbench, junit, prometheus, reframe, runs, series
 from reports.records.jsonl import clean
 from test_report import HOSTILE
 from tests import level
@@ -447,10 +448,10 @@ class Reading(Exported):
     def test_malformed_signatures_are_one_line(self) -> None:
         good = json.loads((self.stored() / "signature.json").read_text(encoding="utf-8"))
         path = self.folder / "signature.json"
-        wrong = list(itertools.product(good, (None, [7], {"a": 7}), command.FORMATS))
+        wrong = list(itertools.product(good, (None, [7], {"a": 7}), FORMATS))
         for key, value, name in wrong[:: level.seeds(7, 3, 1)]:
             path.write_text(json.dumps(dict(good, **{key: value})))
-            code, out, err = self.run_command("export", "--cwd", str(self.folder), "--to", name, str(path))
+            code, out, err = self.run_command("--cwd", str(self.folder), "export", "--to", name, str(path))
             self.assertIn(code, (0, 2), err)
             self.assertEqual(out == "", code == 2, (key, value, err))
             self.assertLessEqual(err.count("\n"), 1, err)

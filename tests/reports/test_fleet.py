@@ -535,7 +535,7 @@ class Folders(workplace.Scratch):
             )
 
     def fleet(self, *words: str):  # type: ignore[no-untyped-def]
-        return self.run_command("fleet", "--cwd", str(self.folder), *words)
+        return self.run_command("--cwd", str(self.folder), "fleet", *words)
 
     def found(self, *words: str) -> Json:
         code, out, _ = self.fleet("--format", "json", "--html", "", *words)

@@ -15,7 +15,8 @@ import test_peer_matrix
 import workplace
 from synthetic import everything
 
-from reports.judge import advise as advise_command
+from reports.judge.advise import read_signature
+from suite.commands.advise import FORMATS
 from reports.records import csv_files
 from reports.signature.headline import headline
 from reports.signature.report import render
@@ -206,13 +207,13 @@ class Fuzz(workplace.Scratch):
             told.encode("utf-8")
         path = self.folder / "signature.json"
         path.write_text(text, encoding="utf-8")
-        self.assertIn(advise_command.read_signature(path)["device"], text)
+        self.assertIn(read_signature(path)["device"], text)
         self.advised()
 
     def advised(self) -> int:
         """The exit code of the last; what goes wrong is one line."""
         code = 0
-        for how in advise_command.FORMATS:
+        for how in FORMATS:
             code, out, err = self.run_command("advise", str(self.folder), *ADVICE, "--format", how)
             self.assertEqual((bool(out), err.count("\n")), (code == 0, int(code != 0)), err)
         both, out, err = self.run_command("advise", str(self.folder), str(self.folder), *ADVICE)

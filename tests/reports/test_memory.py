@@ -22,8 +22,9 @@ LARGE = 31000000 // SHARE
 PROGRAM_MIB = 60
 BUILD = """
 import re, sys
-from reports.__main__ import main
-code = main(["build", sys.argv[1]])
+from pathlib import Path
+from suite.commands.report import build_folder
+code = build_folder(Path(sys.argv[1]), False)
 status = open("/proc/self/status").read().replace("\\t", " ")
 print(code, int(re.search("VmHWM: *(\\\\d+)", status).group(1)) >> 10)
 """

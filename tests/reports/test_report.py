@@ -470,7 +470,7 @@ class Command(workplace.Scratch):
     def test_as_the_front_door_calls_it(self) -> None:
         synthetic.store(self.folder, launch().text())
         done = subprocess.run(
-            [sys.executable, "-m", "reports", "build", str(self.folder)],
+            [sys.executable, "-m", "suite", "report", str(self.folder)],
             cwd=str(workplace.ROOT),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -479,8 +479,9 @@ class Command(workplace.Scratch):
 
     def test_without_jinja2_the_signature_is_still_written(self) -> None:
         synthetic.store(self.folder, launch().text())
-        code = "import sys; sys.modules['jinja2'] = None\nfrom reports.__main__ import main\n"
-        code += "sys.exit(main(['build', %r]))"
+        code = "import pathlib, sys; sys.modules['jinja2'] = None\n"
+        code += "from suite.commands.report import build_folder\n"
+        code += "sys.exit(build_folder(pathlib.Path(%r), False))"
         done = subprocess.run(
             [sys.executable, "-c", code % str(self.folder)],
             cwd=str(workplace.ROOT),

@@ -362,7 +362,7 @@ class Hostile(workplace.Scratch):
                 mutate(known, generator)
             changed.write_text(json.dumps(known))
             code, out, err = self.run_command(
-                "scorecard", "--cwd", str(self.folder), "other.json", "changed.json", "--html", ""
+                "--cwd", str(self.folder), "scorecard", "other.json", "changed.json", "--html", ""
             )
             self.assertIn(code, (0, 2, 3), (seed, err))
             refused += code == 2
@@ -380,9 +380,9 @@ class Hostile(workplace.Scratch):
                 changed[generator.randrange(len(changed))] = generator.randrange(256)
             (self.folder / "mix").write_bytes(changed)
             code, _, err = self.run_command(
-                "scorecard",
                 "--cwd",
                 str(self.folder),
+                "scorecard",
                 "a=signature.json",
                 "b=signature.json",
                 "--workload",

@@ -71,7 +71,7 @@ class NextTo(workplace.Scratch):
         self.assertEqual([one.name for one in known.of_its_sort(known.read("h100"))], ["known:h200"])
 
     def scorecard(self, *words: str) -> Any:
-        return self.run_command("scorecard", "--cwd", str(self.folder), *words, "--html", "")
+        return self.run_command("--cwd", str(self.folder), "scorecard", *words, "--html", "")
 
     def test_one_machine_alone(self) -> None:
         self.run_build(synthetic.everything())
@@ -105,7 +105,7 @@ class NextTo(workplace.Scratch):
             self.assertIn(why, err)
 
     def test_the_list(self) -> None:
-        code, out, _ = self.run_command("scorecard", "--cwd", str(self.folder), "known:")
+        code, out, _ = self.run_command("--cwd", str(self.folder), "scorecard", "known:")
         self.assertEqual((code, len(out.splitlines())), (0, len(known.names())))
         self.assertIn("known:sim-a40: simulated device (a40); a model's virtual time, gpusig ", out)
 

@@ -23,7 +23,8 @@ for own in ("method", "reports"):
         sys.path.insert(0, str(ROOT / "tests" / own))
 
 import synthetic
-from reports import __main__ as command
+from suite import __main__ as driver
+from suite.commands.report import build_folder
 from reports.records.record_file import read
 from reports.records.records import Records
 from reports.signature.signature import Signature, build
@@ -43,10 +44,13 @@ def example() -> Tuple[Path, Tuple[int, str, str]]:
 
 
 def run_command(*arguments: str) -> Tuple[int, str, str]:
-    """Exit code, stdout and stderr."""
+    """Exit code, stdout and stderr of a command, or of `build DIR`."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = command.main(list(arguments))
+        if arguments[0] == "build":  # as the child of ./gpusig report does
+            code = build_folder(Path(arguments[1]), "--strict" in arguments)
+        else:
+            code = driver.main(list(arguments))
     return code, out.getvalue(), err.getvalue()
 
 

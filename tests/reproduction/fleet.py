@@ -487,7 +487,7 @@ def large(signature: Path, folder: Path, count: int = 1000) -> int:
         (place / "signature.json").write_text(json.dumps(made), encoding="utf-8")
     began = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-m", "reports", "fleet", str(folder), "--html", str(folder / "fleet.html")],
+        [sys.executable, "-m", "suite", "fleet", str(folder), "--html", str(folder / "fleet.html")],
         cwd=ROOT,
         check=False,
     )

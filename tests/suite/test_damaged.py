@@ -14,7 +14,8 @@ import unittest
 from pathlib import Path
 from unittest.mock import patch
 
-from suite.run import damaged, passes, plan, resume, run
+from reports.records import jsonl
+from suite.run import passes, plan, resume, run
 from suite.command_error import CommandError
 from suite.run.programs import Program
 from suite.run.records import CannotWrite, RecordFile
@@ -211,13 +212,10 @@ class Damaged(unittest.TestCase):
         file = RecordFile(self.folder / "records.jsonl")
         for bad in (
             record("case", key="k", status="ok", elapsed_s=10**400),
-            record("case", key="\ud800", status="ok"),
-            record("case", key="a\nb", status="ok"),
             record("case", key="k", status="ok", elapsed_s=float("nan")),
             record("case", key="k", status="ok", elapsed_s=-1),
             record("end", status="ok", cases=[]),
             record("end", status="ok", cases={"total": "3"}),
-            record("run", program="micro/\udfff"),
             record("case", key="k", status="ok", check=[]),
             record("case", key="k", status="ok", check={"timed": -1}),
             record("run", primary=[{"where": [1]}]),
@@ -227,6 +225,13 @@ class Damaged(unittest.TestCase):
             file = RecordFile(file.path)
             file.update()
             self.assertEqual((file.unreadable, file.programs), (2, {}), str(bad)[:99])
+
+    def test_what_cannot_be_written_is_replaced(self):
+        path = self.folder / "records.jsonl"
+        path.write_text(json.dumps(record("case", key="a\nb\ud800", status="ok")) + "\n", encoding="utf-8")
+        file = RecordFile(path)
+        file.update()
+        self.assertEqual(file.programs["micro/a"].done, ["a b\ufffd"])
 
     def test_a_plan_of_a_run_before_there_were_soaks_is_none(self):
         path = self.folder / "plan.json"
@@ -291,7 +296,7 @@ print(len(file.of("micro/a").done), file.unreadable, file.of("micro/a").ended)""
                 samples = "0.00012345678901, " * (31 * 1000 * 1000 // 18)
                 out.write(json.dumps({**case, "samples": "@"}).replace('"@"', f"[{samples}1]") + "\n")
                 out.write(
-                    json.dumps({**case, "key": "too long", "padding": "x" * damaged.MAX_LINE_BYTES}) + "\n"
+                    json.dumps({**case, "key": "too long", "padding": "x" * jsonl.MAX_LINE_BYTES}) + "\n"
                 )
                 for number in range(many):
                     out.write(

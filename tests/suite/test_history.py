@@ -41,10 +41,10 @@ class Nights(unittest.TestCase):
     def test_nights_of_another_user_are_no_error(self):
         (self.folder / "own").mkdir()
         (self.folder / "own" / "signature.json").touch()
-        self.assertEqual([night.name for night in history._others(self.folder)], ["own"])
+        self.assertEqual([night.name for night in history.others(self.folder)], ["own"])
         for asked in ("is_file", "iterdir"):
             with mock.patch.object(Path, asked, side_effect=PermissionError):
-                self.assertEqual(history._others(self.folder), [])
+                self.assertEqual(history.others(self.folder), [])
 
 
 if __name__ == "__main__":

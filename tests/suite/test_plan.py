@@ -9,7 +9,8 @@ from types import SimpleNamespace
 from unittest.mock import patch
 
 from suite import duration
-from suite.run import command, devices, launch, listing, plan, programs, resume, run
+from suite.commands import list as listing
+from suite.run import command, devices, launch, plan, programs, resume, run
 from suite.command_error import CANNOT_RUN, USAGE, CommandError
 from suite.run.programs import Backend, Program, select
 
@@ -170,7 +171,7 @@ class Priority(unittest.TestCase):
         self.assertEqual(str(refused.exception), "--nice -5 is not permitted to this user")
 
     def test_what_times_nothing_may_be_lowered_but_is_never_raised(self):
-        with patch("suite.launch.os.getpriority", lambda *_: 3):
+        with patch("suite.run.launch.os.getpriority", lambda *_: 3):
             asked = (-20, 3, 7, None)
             self.assertEqual([launch.nice_of(nice, False) for nice in asked], [3, 3, 7, None])
             self.assertEqual([launch.nice_of(nice, True) for nice in asked], list(asked))
@@ -191,9 +192,9 @@ class Priority(unittest.TestCase):
         for user, variables, file, groups, said in cases:
             with (
                 self.subTest(user=user, variables=variables, file=file, groups=groups),
-                patch("suite.launch.os.geteuid", lambda user=user: user),
-                patch.dict("suite.launch.os.environ", variables, clear=True),
-                patch("suite.launch.os.path.exists", lambda path, file=file: path == file),
+                patch("suite.run.launch.os.geteuid", lambda user=user: user),
+                patch.dict("suite.run.launch.os.environ", variables, clear=True),
+                patch("suite.run.launch.os.path.exists", lambda path, file=file: path == file),
                 patch.object(Path, "read_text", lambda *_, groups=groups, **__: groups),
                 patch.object(run, "say") as say,
             ):

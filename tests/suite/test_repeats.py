@@ -8,7 +8,8 @@ import unittest
 from dataclasses import replace
 from pathlib import Path
 
-from suite.run import ab, command, repeats, resume, run
+from suite.commands import ab
+from suite.run import command, repeats, resume, run
 from suite.command_error import CommandError
 
 PLAN = resume.Plan("sim", "asked for", 7, False, [], 15.0, [], headline=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
-from reports.records.jsonl import clean
+from reports.records.jsonl import Refused, clean
 from reports.records.moderated import Variance
 from reports.records.moment import moment
 from reports.records.quantity import plural
@@ -17,7 +17,7 @@ RATIO, DIFFERENCE = "ratio", "difference"  # what a change is
 _CONDITIONS = 3  # that are named
 
 
-class BadNumbers(ValueError):
+class BadNumbers(Refused):
     """A file or folder that cannot be compared; the text names it and says why."""
 
 

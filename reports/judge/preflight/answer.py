@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Callable, Dict, List, Optional, Sequence
 
-from reports.judge.command_line import as_json
+from reports.records.files import as_json
 from reports.records.jsonl import Json
 from reports.records.metrics import shortened
 from reports.judge.preflight import devices, speed, state, usage

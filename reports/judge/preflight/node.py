@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, Optional
 
 from reports.judge.compare import gpusig, provenance
-from reports.judge.compare.numbers import BadNumbers
-from reports.records.jsonl import BadRecord, Json, Reader, is_number, read_object
+from reports.records.jsonl import Json, is_number
 from reports.signature.kind import kinds_of_devices
 from reports.signature.machine import main_devices
 from reports.judge.preflight.reference import links_of_node
@@ -183,25 +182,3 @@ def of_records(path: Path, evidence: Json) -> Node:
     node.memory_bytes = number_in(signature["provenance"]["fields"], "memory_bytes") or 0.0
     node.measured, node.failed = _measured(signature, _keys(records), _tries(records)), _failed(signature)
     return node
-
-
-_LISTS = ("backends", "pci", "holders", "largest", "programs", "left_out")
-
-
-def evidence_of(path: Path) -> Json:
-    """BadNumbers where the file is not what suite/run/preflight.py writes."""
-    try:
-        found = read_object(path)
-        reader = Reader(found, "evidence")
-        for name in _LISTS:
-            found[name] = (
-                [one.json for one in reader.objects(name)] if name != "left_out" else reader.items(name)
-            )
-        reader.text("node")
-        for name in ("host", "busy"):
-            found[name] = reader.object_or_empty(name).json
-        return found
-    except (OSError, BadRecord) as why:
-        raise BadNumbers(
-            "the evidence cannot be read: %s" % (getattr(why, "strerror", None) or why)
-        ) from None

@@ -1,39 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Read JSON that may be damaged: lines of bounded length, and values of the type that they should have, else
-ValueError."""
+"""Values of JSON that may be damaged, of the type that they should have, else ValueError."""
 
 from __future__ import annotations
 
-import json
-from typing import Any, BinaryIO, Iterator
+from typing import Any
 
-MAX_LINE_BYTES = 32 << 20  # reports/ uses no longer line either
 _LARGEST = 1e15  # neither seconds nor counts come near, and sums of them are exact enough
-
-
-def lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """The length and the text of every complete line; of one that is too long the text is empty."""
-    while True:
-        line = stream.readline(MAX_LINE_BYTES)
-        length, piece = len(line), line
-        while piece and not piece.endswith(b"\n"):
-            line, piece = b"", stream.readline(MAX_LINE_BYTES)
-            length += len(piece)
-        if not piece:
-            return
-        yield length, line
-
-
-def parse(text: bytes | str) -> dict:
-    try:
-        value = json.loads(text, parse_constant=_refuse)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-    return typed(value, dict, "it")
-
-
-def _refuse(word: str) -> Any:
-    raise ValueError(f"{word} is no number of JSON")
 
 
 def typed(value: Any, wanted: type, name: str) -> Any:

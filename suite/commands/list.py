@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`./gpusig list`: the question, the needs and the headline metrics of every program."""
+"""./gpusig list: the question, the needs and the headline metrics of every program."""
 
 from __future__ import annotations
 
 import shutil
 import sys
 import textwrap
-from pathlib import Path
 
 from suite.run import programs
-from suite.command_error import CommandError
+from suite.command_error import BAD, OK, CommandError
+from suite.commands import Place, options
 from suite.run.programs import Program
 
 _HEAD = ("program", "question", "needs", "primary metrics")
@@ -17,22 +17,22 @@ _WIDTH, _MIN_TEXT = 80, 24  # columns; of a narrow terminal what a text keeps
 _GAP = 2
 
 
-def check(sources: Path | None, names: list[str]) -> None:
-    """Refuse a program that has no source, before anything is built."""
+def command(words: list[str], place: Place) -> int:
+    given = options.parse("list", words, {})
+    sources = place.sources()
     if sources is not None:
-        _chosen(programs.unbuilt(sources, []), names)
-
-
-def command(bin_dir: Path, sources: Path | None, names: list[str], markdown: bool, verbose: bool) -> int:
-    found = programs.find(bin_dir)
+        _chosen(programs.unbuilt(sources, []), given.names)  # refused before anything is built
+    if place.check_only:
+        return OK
+    found = programs.find(place.programs())
     if sources is not None:
         found = sorted(found + programs.unbuilt(sources, found), key=lambda p: p.name)
-    found = _chosen(found, names)
+    found = _chosen(found, given.names)
     width = min(_WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else _WIDTH
-    print(_markdown(found) if markdown else _table(found, width, verbose or bool(names)))
-    if not markdown and not names:
+    print(_markdown(found) if given.markdown else _table(found, width, given.verbose or bool(given.names)))
+    if not given.markdown and not given.names:
         print(*_models(found, width), sep="\n", end="")
-    return 1 if any(p.error for p in found) else 0
+    return BAD if any(p.error for p in found) else OK
 
 
 def _chosen(found: list[Program], names: list[str]) -> list[Program]:

@@ -1,20 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""python -m reports compare BEFORE AFTER [OPTION]...   has anything changed between two sides of several
-runs? compare BEFORE... vs AFTER...                several folders a side
-compare HISTORY                              since when is something different, in runs of many nights?
-compare --aa FOLDER...                       the noise floor of equal runs, into noise.json
-compare --plan FOLDER... | --plan --noise FILE    what so many runs a side would find
-"""
+"""./gpusig compare: has anything changed between two sides of several runs? Since when is something different
+in the runs of many nights? How far do equal runs differ, and what would more of them find?"""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Sequence, Tuple
+from typing import Callable, Dict, List, Tuple
 
-from reports.judge.command_line import Parser, as_json, effect, factor, write, write_page
 from reports.judge.compare import (
     changes,
     comparison,
@@ -29,9 +23,13 @@ from reports.judge.compare import (
     verdict,
 )
 from reports.judge.compare.numbers import BadNumbers
+from reports.records.files import as_json
 from reports.records.jsonl import Json, clean, whole_in
+from suite.command_error import BAD, OK
+from suite.commands import Place, options
+from suite.commands.answer import effect, factor, write, write_page
+from suite.saying import say
 
-OK, BAD, USAGE = 0, 1, 2
 Render = Callable[[Json], str]
 Formats = Dict[str, Render]
 FORMATS: Formats = {"table": page.table, "junit": junit.junit, "json": as_json}
@@ -49,23 +47,15 @@ def _repeats(text: str) -> int:
     return number
 
 
-def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = Parser("compare")
-    parser.add_argument("names", nargs="*")
-    parser.add_argument("--cwd", type=Path, default=Path.cwd())
-    parser.add_argument("--factor", action="append", type=factor, default=[])
-    parser.add_argument("--control", action="append", default=[])
-    parser.add_argument("--only", action="append", default=[])
-    parser.add_argument("--effect", type=effect, default=verdict.Settings.least_effect)
-    parser.add_argument("--noise")
-    parser.add_argument("--nodes", action="store_true")
-    parser.add_argument("--aa", action="store_true")
-    parser.add_argument("--plan", action="store_true")
-    parser.add_argument("--repeats", type=_repeats)
-    parser.add_argument("--format", choices=sorted(FORMATS), default="table")
-    parser.add_argument("--html")
-    parser.add_argument("--out")
-    given = parser.parse_intermixed_args(list(arguments))
+def parse(words: List[str]) -> argparse.Namespace:
+    types = {
+        "--factor": factor,
+        "--effect": effect,
+        "--repeats": _repeats,
+        "--format": options.one_of(*FORMATS),
+    }
+    given = options.parse("compare", words, types)
+    given.format, given.effect = given.format or "table", given.effect or verdict.Settings.least_effect
     only_of_aa = [
         name for name, value in (("--repeats", given.repeats), ("--out", given.out)) if value is not None
     ]
@@ -125,7 +115,8 @@ def _settings(given: argparse.Namespace, repeats: int) -> verdict.Settings:
     )
 
 
-def compare(given: argparse.Namespace) -> int:
+def between(given: argparse.Namespace) -> Json:
+    """The comparison of two sides."""
     before, after = (sides.read(given.cwd, names) for names in _two_sides(given.names))
     if len(given.names) == 2:  # of one folder
         before = history.before(before, after)
@@ -135,8 +126,7 @@ def compare(given: argparse.Namespace) -> int:
         nodes.check(before, after)
     settings = _settings(given, min(len(before.runs), len(after.runs)))
     before = before if given.nodes else history.baseline(before, after, settings)
-    found = comparison.compare(before, after, settings)
-    return _answer(given, found, FORMATS, page.render, "comparison")
+    return comparison.compare(before, after, settings)
 
 
 def _answer(given: argparse.Namespace, found: Json, formats: Formats, render: Render, what: str) -> int:
@@ -176,10 +166,7 @@ def calibrate(given: argparse.Namespace) -> int:
     path = given.cwd / (given.out or _NOISE)
     if not write(path, as_json(found), "compare"):
         return BAD
-    print(
-        "gpusig: noise floor: %s; use it with: ./gpusig compare BEFORE AFTER --noise %s" % (path, path),
-        file=sys.stderr,
-    )
+    say(f"noise floor: {path}; use it with: ./gpusig compare BEFORE AFTER --noise {path}")
     return OK
 
 
@@ -200,12 +187,15 @@ def planned(given: argparse.Namespace) -> int:
     return OK
 
 
-def main(arguments: List[str]) -> int:
-    try:
-        given: Any = parse(arguments)
-        if given.plan or given.aa:
-            return (planned if given.plan else calibrate)(given)
-        return changes_in(given) if len(given.names) == 1 else compare(given)
-    except BadNumbers as why:
-        print("gpusig: %s" % why, file=sys.stderr)
-        return USAGE
+def command(words: List[str], place: Place) -> int:
+    given = parse(words)
+    if place.check_only:
+        return OK
+    given.cwd = place.cwd
+    if given.plan or given.aa:
+        return (planned if given.plan else calibrate)(given)
+    if not given.names:
+        raise BadNumbers("compare needs two sides: ./gpusig compare BEFORE AFTER")
+    if len(given.names) == 1:
+        return changes_in(given)
+    return _answer(given, between(given), FORMATS, page.render, "comparison")

@@ -1,23 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""python -m reports export --to FORMAT SIGNATURE... [OPTION]...   headline numbers in the formats of other
-tools"""
+"""./gpusig export: headline numbers in the formats of other tools."""
 
 from __future__ import annotations
 
 import argparse
 import errno
-import sys
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Sequence, Tuple
+from typing import Callable, Dict, List, Sequence, Tuple
 
-from reports.judge.command_line import Parser
 from reports.judge.compare.numbers import BadNumbers, wrong_results
 from reports.export import gbench, junit, prometheus, reframe, runs, series
 from reports.records.files import write_whole
 from reports.records.jsonl import clean
 from reports.signature.signature_file import MALFORMED
+from suite.command_error import BAD, OK
+from suite.commands import Place, options
+from suite.saying import say
 
-OK, BAD, USAGE = 0, 1, 2
 FORMATS: Dict[str, Callable[[Sequence[runs.Run], bool], Tuple[str, List[str]]]] = {
     "prometheus": lambda found, _: prometheus.export(found),
     "junit": lambda found, _: junit.export(found),
@@ -27,14 +26,8 @@ FORMATS: Dict[str, Callable[[Sequence[runs.Run], bool], Tuple[str, List[str]]]] 
 }
 
 
-def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = Parser("export")
-    parser.add_argument("names", nargs="*")
-    parser.add_argument("--cwd", type=Path, default=Path.cwd())
-    parser.add_argument("--to")
-    parser.add_argument("--out")
-    parser.add_argument("--only", action="append", default=[])
-    given = parser.parse_intermixed_args(list(arguments))
+def parse(words: List[str]) -> argparse.Namespace:
+    given = options.parse("export", words, {})
     if given.to not in FORMATS:
         what = "needs --to FORMAT" if given.to is None else "unknown format '%s'" % clean(given.to)[:40]
         raise BadNumbers("export: %s; formats: %s" % (what, " ".join(FORMATS)))
@@ -46,7 +39,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _say(text: str) -> None:
-    print("gpusig: export: %s" % text, file=sys.stderr)
+    say(f"export: {text}")
 
 
 def _write(path: Path, text: str) -> int:
@@ -72,7 +65,11 @@ def _converted(name: str, found: Sequence[runs.Run], only: bool) -> Tuple[str, L
         raise BadNumbers("export: a signature is malformed: %s" % clean(str(why))[:200]) from None
 
 
-def export(given: argparse.Namespace) -> int:
+def command(words: List[str], place: Place) -> int:
+    given = parse(words)
+    if place.check_only:
+        return OK
+    given.cwd = place.cwd
     found, left_out = runs.collect(given.cwd, given.names)
     found = [runs.chosen(run, given.only) for run in found]
     for reason in left_out:
@@ -91,12 +88,3 @@ def export(given: argparse.Namespace) -> int:
         print(text, end="")
         return OK
     return _write(given.cwd / given.out, text)
-
-
-def main(arguments: List[str]) -> int:
-    try:
-        given: Any = parse(arguments)
-        return export(given)
-    except BadNumbers as why:
-        print("gpusig: %s" % why, file=sys.stderr)
-        return USAGE

@@ -1,37 +1,30 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""python -m reports scorecard MACHINE... [OPTION]...   which machine is better, at what, and for which
-work?"""
+"""./gpusig scorecard: which machine is better, at what, and for which work?"""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional, Sequence
+from typing import Callable, Dict, List, Optional, Sequence
 
-from reports.judge.command_line import Parser, as_json, write_page
 from reports.judge.compare.numbers import BadNumbers
+from reports.records.files import as_json
 from reports.records.jsonl import Json, clean
 from reports.judge.scorecard import known, machines, metrics, page, price, workload, workload_file
 from reports.judge.scorecard.card import Question, card
 from reports.judge.scorecard.questions import votes
 from reports.signature.signature_file import MALFORMED
+from suite.command_error import BAD, OK
+from suite.commands import Place, options
+from suite.commands.answer import write_page
 
-OK, BAD, USAGE = 0, 1, 2
 FORMATS: Dict[str, Callable[[Json], str]] = {"table": page.table, "json": as_json}
 _PAGE = "scorecard.html"
 
 
-def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = Parser("scorecard")
-    parser.add_argument("names", nargs="*")
-    parser.add_argument("--cwd", type=Path, default=Path.cwd())
-    parser.add_argument("--workload")
-    parser.add_argument("--price")
-    parser.add_argument("--base")
-    parser.add_argument("--format", choices=sorted(FORMATS), default="table")
-    parser.add_argument("--html")
-    given = parser.parse_intermixed_args(list(arguments))
+def parse(words: List[str]) -> argparse.Namespace:
+    given = options.parse("scorecard", words, {"--format": options.one_of(*FORMATS)})
+    given.format = given.format or "table"
     if not given.names:
         raise BadNumbers("scorecard needs a machine: ./gpusig scorecard A [B...]")
     if "" in given.names:
@@ -93,17 +86,17 @@ def build(given: argparse.Namespace) -> Json:
     return card(found, rows, Question(base, mix, names[0], prices, names[1], wanted))
 
 
-def main(arguments: List[str]) -> int:
-    try:
-        given: Any = parse(arguments)
-        if given.names == [machines.KNOWN]:
-            print(known.table(), end="")
-            return OK
-        found = build(given)
-    except BadNumbers as why:
-        print("gpusig: %s" % why, file=sys.stderr)
-        return USAGE
+def command(words: List[str], place: Place) -> int:
+    given = parse(words)
+    if place.check_only:
+        return OK
+    given.cwd = place.cwd
+    place.offer_library()
+    if given.names == [machines.KNOWN]:
+        print(known.table(), end="")
+        return OK
+    found = build(given)
     print(FORMATS[given.format](found), end="")
     path = given.cwd / (given.html or _PAGE)
     written = given.html == "" or write_page(path, lambda: page.render(found), "scorecard", "scorecard")
-    return found["exit"] if written else BAD
+    return int(found["exit"]) if written else BAD

@@ -1,25 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""python -m reports fleet DIR... [OPTION]...   outliers among machines that should be alike, and why"""
+"""./gpusig fleet: outliers among machines that should be alike, and why."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional, Sequence
+from typing import Callable, Dict, List, Optional, Sequence
 
-from reports.judge.command_line import Parser, as_json, effect, write_page
 from reports.judge.compare import noise
 from reports.judge.compare.numbers import BadNumbers
 from reports.judge.compare.verdict import Settings, refuse_unmatched
 from reports.judge.fleet import between, hostlist, nodes, page
 from reports.judge.fleet.fleet import EXITS, INCONCLUSIVE, MOST_NAME, OFF, Asked, assess
 from reports.judge.fleet.nodes import MOST_NAMED
+from reports.records.files import as_json
 from reports.records.jsonl import Json, clean, open_regular
 from reports.records.quantity import listing
+from suite.command_error import BAD, OK
+from suite.commands import Place, options
+from suite.commands.answer import effect, write_page
+from suite.saying import say
 
-BAD, USAGE = 1, 2
 FORMATS: Dict[str, Callable[[Json], str]] = {
     "table": page.table,
     "nodes": page.names,
@@ -30,17 +32,10 @@ _PAGE = "fleet.html"
 _MOST_BYTES = 4 << 20  # of a file of names
 
 
-def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = Parser("fleet")
-    parser.add_argument("names", nargs="*")
-    parser.add_argument("--cwd", type=Path, default=Path.cwd())
-    parser.add_argument("--expect", action="append", default=[])
-    parser.add_argument("--only", action="append", default=[])
-    parser.add_argument("--effect", type=effect, default=Settings.least_effect)
-    parser.add_argument("--noise")
-    parser.add_argument("--format", choices=sorted(FORMATS), default="table")
-    parser.add_argument("--html")
-    given = parser.parse_intermixed_args(list(arguments))
+def parse(words: List[str]) -> argparse.Namespace:
+    types = {"--effect": effect, "--format": options.one_of(*FORMATS)}
+    given = options.parse("fleet", words, types)
+    given.format, given.effect = given.format or "table", given.effect or Settings.least_effect
     if not given.names:
         raise BadNumbers("fleet needs the folder that holds a folder a node: ./gpusig fleet DIR")
     return given
@@ -96,21 +91,22 @@ def _settings(given: argparse.Namespace, read: Sequence[nodes.Node]) -> Settings
 
 
 def _warn(found: Json, form: str) -> None:
-    """What a script does not see in a list of names that may be empty."""
+    """Say what a script does not see in a list of names that may be empty."""
     left_out = [
         node["name"] for node in found["nodes"] if node["state"] == OFF and not hostlist.is_name(node["name"])
     ]
     if form == "exclude" and left_out:
         said = listing(["'%s'" % clean(name)[:MOST_NAME] for name in left_out], MOST_NAMED)
-        print(
-            "gpusig: fleet: outliers that are not left out, as Slurm takes no such names: %s" % said,
-            file=sys.stderr,
-        )
+        say(f"fleet: outliers that are not left out, as Slurm takes no such names: {said}")
     if found["outcome"]["exit"] == EXITS[INCONCLUSIVE]:
-        print("gpusig: fleet: %s" % clean(found["outcome"]["sentence"]), file=sys.stderr)
+        say(f"fleet: {clean(found['outcome']['sentence'])}")
 
 
-def fleet(given: argparse.Namespace) -> int:
+def command(words: List[str], place: Place) -> int:
+    given = parse(words)
+    if place.check_only:
+        return OK
+    given.cwd = place.cwd
     expected = _expected(given)
     read = nodes.read(given.cwd, given.names)
     network = next(filter(None, (between.read(given.cwd / name) for name in given.names)), None)
@@ -124,12 +120,3 @@ def fleet(given: argparse.Namespace) -> int:
     path = given.cwd / (given.html or _PAGE)
     written = given.html == "" or write_page(path, lambda: page.render(found), "fleet", "report")
     return found["outcome"]["exit"] if written else BAD
-
-
-def main(arguments: List[str]) -> int:
-    try:
-        given: Any = parse(arguments)
-        return fleet(given)
-    except BadNumbers as why:
-        print("gpusig: %s" % why, file=sys.stderr)
-        return USAGE

@@ -1,33 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the commands about signatures have in common: how options are read, and how an answer becomes a
-file."""
+"""Options that several commands about signatures take, and the files that they write."""
 
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from pathlib import Path
-from typing import Callable, NoReturn
+from typing import Callable
 
 from reports.judge.compare import provenance
-from reports.judge.compare.numbers import BadNumbers
 from reports.records.files import write_whole
-from reports.records.jsonl import Json, clean, real_in
+from reports.records.jsonl import real_in
 from reports.page.template import MissingDependency
-
-
-class Parser(argparse.ArgumentParser):
-    """Of "gpusig COMMAND". Wrong options are BadNumbers, a line that names the command and its help."""
-
-    def __init__(self, command: str) -> None:
-        super().__init__(prog="gpusig " + command, add_help=False, allow_abbrev=False)
-        self._command = command
-
-    def error(self, message: str) -> NoReturn:
-        raise BadNumbers(
-            "%s: %s; see ./gpusig help %s" % (self._command, clean(message)[:300], self._command)
-        )
+from suite.saying import say
 
 
 def effect(text: str) -> float:
@@ -49,17 +33,13 @@ def factor(text: str) -> str:
     return text
 
 
-def as_json(found: Json) -> str:
-    return json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
 def write(path: Path, text: str, command: str) -> bool:
     """False after a message where it cannot be written."""
     try:
         write_whole(path, text)
         return True
     except OSError as why:
-        print("gpusig: %s: cannot write %s: %s" % (command, path, why.strerror), file=sys.stderr)
+        say(f"{command}: cannot write {path}: {why.strerror}")
         return False
 
 
@@ -69,9 +49,9 @@ def write_page(path: Path, render: Callable[[], str], command: str, what: str) -
     try:
         text = render()
     except MissingDependency as why:
-        print("gpusig: %s: %s; everything else is as it is" % (command, why), file=sys.stderr)
+        say(f"{command}: {why}; everything else is as it is")
         return True
     if not write(path, text, command):
         return False
-    print("gpusig: full %s: %s" % (what, path), file=sys.stderr)
+    say(f"full {what}: {path}")
     return True

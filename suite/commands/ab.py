@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`./gpusig ab 'A' 'B' --repeats N`: two settings that can be switched without a reboot, measured A B B A,
+"""./gpusig ab 'A' 'B' --repeats N: two settings that can be switched without a reboot, measured A B B A,
 then compared."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from suite.commands import reading
-from suite.run import command, repeats
+from suite import streams
+from suite.commands import Place, compare
+from suite.commands.run import parse, prepare
+from suite.run import command as program_command
+from suite.run import repeats
 from suite.command_error import OK, CommandError
 from suite.run.run import Options, new_folder
 from suite.saying import say
@@ -25,7 +28,7 @@ def settings(words: list[str], options: Options) -> dict[str, str]:
     if options.repeats is None and options.resume is None:
         raise CommandError("ab needs --repeats N, the runs of each setting")
     for word in words:
-        command.split_setting(word)
+        program_command.split_setting(word)
         if not word.isprintable():
             raise CommandError("a setting is one line of printable characters")
     return dict(zip("AB", words))
@@ -39,9 +42,16 @@ def folder_of(options: Options, cwd: Path) -> Path:
     return cwd / options.resume
 
 
-def run(options: Options, chosen: dict[str, str], bin_dir: Path, sources: Path | None, cwd: Path) -> int:
-    folder = folder_of(options, cwd)
-    code = repeats.run(options, chosen, bin_dir, sources, folder)
+def command(words: list[str], place: Place) -> int:
+    streams.drop_unwritable()
+    given, options = parse("ab", words, place)
+    chosen = settings(given.names, options)
+    if place.check_only:
+        return OK
+    prepare()
+    folder = folder_of(options, place.cwd)
+    code = repeats.run(options, chosen, place.programs(), place.sources(), folder)
     if code != OK:
         say("some runs failed, or gave nothing valid; the comparison has what there is")
-    return reading.command("compare", folder, ["A", "B", "--factor", "setting", "--html", "compare.html"])
+    words = ["A", "B", "--factor", "setting", "--html", "compare.html"]
+    return compare.command(words, Place(folder))

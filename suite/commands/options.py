@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Options of a command, read from its help text: suite/help/COMMAND.txt is the only list of them.
+
+A line "  --name, -n VALUE  text" declares an option: without VALUE it is a switch, and with "may be repeated"
+in its text a list. What a value must be is said by the command.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+from typing import Any, Callable, Iterator, NamedTuple, NoReturn
+
+from reports.records.jsonl import clean
+from suite.command_error import CommandError
+
+_HELP = Path(__file__).resolve().parents[1] / "help"
+_OPTION = re.compile(r"(--[a-z-]+)(?:, (-[a-z]))?(?: ([A-Za-z][A-Za-z,]*))?")
+_OF_ALL = ("--no-install",)  # of which the front door has made use
+
+
+class Option(NamedTuple):
+    names: list[str]
+    has_value: bool
+    repeated: bool
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        name = self.prog
+        raise CommandError(f"{name}: {clean(message)[:300]}; see ./gpusig help {name}")
+
+
+def options_of(command: str) -> Iterator[Option]:
+    """Options in the order of the help text; several may stand in one line, as --m M --n N --k K."""
+    text = (_HELP / f"{command}.txt").read_text(encoding="utf-8")
+    for head, rest in re.findall(r"^  (--.*)\n((?:   .*\n)*)", text, re.M):
+        declared, _, first = head.partition("  ")
+        repeated = "may be repeated" in " ".join(f"{first} {rest}".split())
+        for name, short, value in _OPTION.findall(declared):
+            yield Option([name, short] if short else [name], bool(value), repeated)
+
+
+def parse(
+    command: str,
+    words: list[str],
+    types: dict[str, Callable[[str], Any]],
+    more: str = "",
+    without: tuple[str, ...] = (),
+) -> argparse.Namespace:
+    """Values by the names of options, None where an option is not given, [] and False where it is a list or a
+    switch, and `names`, all other words. `types`: what makes a value of a text, or raises
+    argparse.ArgumentTypeError. `more`: a command whose options are taken as well, but those `without`. Wrong
+    options are a CommandError."""
+    parser = _Parser(prog=command, add_help=False, allow_abbrev=False)
+    parser.add_argument("names", nargs="*")
+    found = {option.names[0]: option for name in (more, command) if name for option in options_of(name)}
+    for name in _OF_ALL:
+        found.setdefault(name, Option([name], False, False))
+    for name, option in found.items():
+        if name in without:
+            continue
+        if not option.has_value:
+            parser.add_argument(*option.names, action="store_true")
+        elif option.repeated:
+            parser.add_argument(*option.names, action="append", type=types.get(name, str), default=[])
+        else:
+            parser.add_argument(*option.names, type=types.get(name, str))
+    given, unknown = parser.parse_known_intermixed_args(words)
+    if unknown:
+        raise CommandError(f"unknown option '{clean(unknown[0])[:80]}'; see ./gpusig help {command}")
+    return given
+
+
+def one_of(*words: str) -> Callable[[str], str]:
+    """Type of an option that takes one of these words."""
+
+    def check(text: str) -> str:
+        if text not in words:
+            raise argparse.ArgumentTypeError(f"'{text[:40]}' is none of {', '.join(words)}")
+        return text
+
+    return check

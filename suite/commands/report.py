@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""./gpusig report DIR: DIR/records.jsonl -> signature.json, metrics.csv, timings.csv and report.html in DIR,
+and the headline numbers on stdout.
+
+python -m suite.commands.report DIR [--strict] does it in a process of its own (suite/run/report.py): records
+that are damaged beyond what their reader refuses end that, and not the driver.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from reports.page.template import MissingDependency
+from reports.records import csv_files
+from reports.records.files import write_whole
+from reports.records.record_file import read
+from reports.signature.headline import headline
+from reports.signature.machine import verdict
+from reports.signature.report import render
+from reports.signature.signature import MixedMachines, Signature, build
+from suite.command_error import BAD, CANNOT_RUN, INCONCLUSIVE, OK, USAGE, CommandError
+from suite.commands import Place, options
+from suite.run import report
+from suite.saying import say
+
+
+def write_all(folder: Path, signature: Signature) -> int:
+    """OK, BAD where a file could not be written, else CANNOT_RUN where the page cannot be made; each after a
+    message. What cannot be written does not keep the others from it, and leaves no file of earlier
+    records."""
+    groups = [section.group for section in signature.sections]
+    code = OK
+    for name, text in (
+        ("signature.json", signature.text),
+        (csv_files.METRICS, lambda: csv_files.metrics_text(groups)),
+        (csv_files.TIMINGS, lambda: csv_files.timings_text(groups)),
+        ("report.html", lambda: render(signature)),
+    ):
+        path = folder / name
+        try:
+            write_whole(path, text())
+            continue
+        except OSError as why:
+            say("report: cannot write %s: %s" % (path, why.strerror))
+            code = BAD
+        except MissingDependency as why:
+            rest = "" if code else "; everything else is written"
+            say("report: %s%s. Where jinja2 is: ./gpusig report %s" % (why, rest, folder))
+            code = code or CANNOT_RUN
+        delete_stale(path)
+    return code
+
+
+def delete_stale(path: Path) -> None:
+    if path.is_dir():
+        return
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as why:
+        say("report: %s is of earlier records, and cannot be deleted: %s" % (path, why.strerror))
+
+
+def build_folder(folder: Path, strict: bool) -> int:
+    source = folder / "records.jsonl"
+    try:
+        records = read(source)
+    except OSError as why:
+        say("report: %s: %s" % (source, why.strerror))
+        return USAGE
+    if records.bad_records:
+        count = sum(len(lines) for lines in records.bad_records.values())
+        say(
+            "report: %d of %d lines could not be used: %s"
+            % (
+                count,
+                records.lines,
+                "; ".join(
+                    "%s (%d)" % (reason, len(lines))
+                    for reason, lines in list(records.bad_records.items())[:6]
+                ),
+            )
+        )
+    try:
+        signature = build(records)
+    except MixedMachines as why:
+        say("report: %s" % why)
+        return USAGE
+    written = write_all(folder, signature)
+    print(headline(signature), end="")
+    if signature.failed or written == BAD:
+        return BAD
+    if strict and verdict(signature).doubtful:
+        return INCONCLUSIVE
+    if written == CANNOT_RUN:
+        return CANNOT_RUN
+    return OK if signature.json["metrics"] else INCONCLUSIVE
+
+
+def command(words: list[str], place: Place) -> int:
+    given = options.parse("report", words, {})
+    if not given.names:
+        raise CommandError("report needs the folder of a run: ./gpusig report DIR")
+    if len(given.names) > 1:
+        raise CommandError(f"report takes one folder, not also '{given.names[1]}'")
+    folder = place.cwd / given.names[0]
+    if not (folder / "records.jsonl").is_file():
+        raise CommandError(f"{given.names[0]} holds no records.jsonl")
+    return OK if place.check_only else report.build(folder, given.strict)
+
+
+if __name__ == "__main__":
+    sys.exit(build_folder(Path(sys.argv[1]), "--strict" in sys.argv))
