@@ -169,8 +169,8 @@ def python_functions_above(limit: int) -> Callable[[str, str], Iterator[Breach]]
     return check
 
 
-# What a folder of Python may import besides itself, the standard library and what lies beside its folder, such
-# as suite/saying.py: imports point one way.
+# What a folder of Python may import besides itself, the standard library and what lies beside its folder,
+# such as suite/saying.py: imports point one way.
 _MADE_OF_RECORDS = ("reports.records", "reports.page", "reports.advice", "reports.signature", "reports.judge")
 PYTHON_LAYERS = {
     "reports/records": (),
