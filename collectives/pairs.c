@@ -216,7 +216,7 @@ static void teardown(struct bench_case *c)
 
 static const struct bench bench = {
 	.name = "collectives/pairs",
-	.question = "which pair of nodes is slow?",
+	.question = "which pairs of nodes have a slow link?",
 	.formula =
 		"link_bandwidth = bytes of a window / the pair's own time; link_latency = round "
 		"trip of 8 bytes / 2; bandwidth = bytes of all pairs / time of all rounds; byte/s",

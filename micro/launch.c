@@ -174,7 +174,7 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 
 static const struct bench bench = {
 	.name = "micro/launch",
-	.question = "what is the latency of a kernel launch, a completion and a trigger?",
+	.question = "what are the latencies of launches, events and synchronization?",
 	.formula = "time per operation",
 	.timed = "the operation named by the variant (top of the source file); not opening streams "
 		 "or events",

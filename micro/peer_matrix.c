@@ -221,7 +221,7 @@ static int derive(struct bench_case *c)
 
 static const struct bench bench = {
 	.name = "micro/peer_matrix",
-	.question = "which pair of devices is slow, and how much can each device send?",
+	.question = "what is the bandwidth and latency between every pair of GPUs?",
 	.formula = "bandwidth = bytes of all copies, each counted once, / median time of the "
 		   "slowest device; byte/s",
 	.timed = "copies one behind the other in streams filled beforehand; not enqueueing, "

@@ -228,7 +228,7 @@ static int derive(struct bench_case *c)
 
 static const struct bench bench = {
 	.name = "micro/reduce",
-	.question = "reduction on arrival, or read-add-write?",
+	.question = "is reducing data on arrival faster than staging and adding it?",
 	.formula = "bandwidth = bytes that arrive, counted once, / median time; time_ratio = "
 		   "staged / on arrival",
 	.timed = "chunks back to back in a stream filled beforehand; not enqueueing, allocation or "

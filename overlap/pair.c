@@ -190,9 +190,8 @@ static int derive(struct bench_case *c)
 
 static const struct bench bench = {
 	.name = "overlap/pair",
-	.question =
-		"overlapping a GEMM with a transfer: what is gained, and which side slows down?",
-	.formula = "fraction_of_ideal = (S - 1) / (S_ideal - 1); S = serial / overlapped; "
+	.question = "how much time does overlapping a GEMM with a transfer save?",
+	.formula = "fraction_of_ideal = (S - 1) / (S_ideal - 1); S = serial / both at once; "
 		   "S_ideal = (t_g + t_c) / max(t_g, t_c); "
 		   "CIL = concurrent / alone; bandwidth = bytes that one device sends / time",
 	.timed =

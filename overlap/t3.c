@@ -98,7 +98,7 @@ static int derive(struct bench_case *c) { return t3_derive(c, case_run(c)); }
 
 static const struct bench bench = {
 	.name = "overlap/t3",
-	.question = "what would T3's tracker, adding memory and memory controller bring?",
+	.question = "how much would T3's hardware speed up a GEMM and its allreduce?",
 	.formula = "S = time of sequential / time; S_ideal = time of sequential / (max(GEMM, "
 		   "reduce-scatter) + all-gather); bytes as the devices' memories count them, of "
 		   "one device, without all-gather",
