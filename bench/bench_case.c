@@ -251,9 +251,10 @@ static void judge_disturbed(struct bench_run *r)
 	for (unsigned v = 0; v < r->variant_count; v++) {
 		const unsigned disturbed = bench_disturbed(r, v);
 		if (r->current.samples[v].on && disturbed > WAITED_ABOVE * r->current.rounds)
-			bench_flag_variant(r, "contended", (int)v,
-					   "others ran on the cores, and %u of %u samples waited",
-					   disturbed, r->current.rounds);
+			bench_flag_variant(
+				r, "contended", (int)v,
+				"other processes ran on the cores; %u of %u samples waited",
+				disturbed, r->current.rounds);
 	}
 }
 

@@ -338,7 +338,9 @@ static void put_surroundings(struct bench_run *r)
 	if (r->current.load_known)
 		json_number(j, "held_back", load->held_back);
 	else
-		json_string(j, "reason", "no account of the processors over 0.05 s that adds up");
+		json_string(
+			j, "reason",
+			"the kernel's CPU times are missing, inconsistent, or of less than 0.05 s");
 	if (p->probes) {
 		json_number(j, "core_latency_s", p->latency_s);
 		json_number(j, "core_latency_min_s", p->low_s);

@@ -178,7 +178,7 @@ static int derive(struct bench_case *c)
 			BENCH_OBSERVED, {BENCH_OF(GEMM)}, .unit = "flop/s"};
 		bench_no_value(c, "sustained_flop_rate", GEMM, &q, formula,
 			       s->all ? "a GEMM takes so long that none begins in the second second"
-				      : "it takes two seconds, which are not left: raise --budget");
+				      : "it needs two seconds; less is left: raise --budget");
 		return 0;
 	}
 	int status = bench_derive_samples(c, "sustained_flop_rate", GEMM, "flop/s", 1, rates,

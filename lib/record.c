@@ -49,7 +49,7 @@ static int check_content(int fd, const char *path)
 	if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0)
 		return 0;
 	if (!holds_record(fd))
-		return err_note(-EEXIST, "%s holds something else than records", path);
+		return err_note(-EEXIST, "%s is not a file of records", path);
 	if (pread(fd, &last, 1, info.st_size - 1) == 1 && last != '\n')
 		return err_note(-EBADMSG, "%s ends in the middle of a record", path);
 	return 0;

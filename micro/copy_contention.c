@@ -21,7 +21,7 @@
 static const struct axis axes[] = {
 	BENCH_GEMM_TYPES(.quick = "bf16,f32"),
 	{.name = "direction",
-	 .help = "up (H2D), down (D2H), local (D2D); two devices: peer (P2P), exchange",
+	 .help = "up is H2D, down D2H, local D2D; peer and exchange: first two devices",
 	 .kind = AXIS_WORD,
 	 .words = workload_directions,
 	 .peers = "peer,exchange",

@@ -22,7 +22,7 @@
 #include "micro/copy_path/route.h"
 
 static const struct axis axes[] = {{.name = "direction",
-				    .help = "up (H2D), down (D2H), local (D2D), peer (P2P)",
+				    .help = "up is H2D, down D2H, local D2D; peer: between devices",
 				    .kind = AXIS_WORD,
 				    .words = route_directions,
 				    .peers = "peer",
@@ -243,7 +243,7 @@ static const struct bench bench = {
 	.timed = "copies back to back in a stream filled beforehand; not enqueueing, allocation or "
 		 "checking",
 	.limits = "buffers are reused, so a copy that fits in a cache is served from it; a copy "
-		  "over a link is bounded by the nominal rate that the driver tells, or by "
+		  "over a link is bounded by the nominal rate that the driver reports, or by "
 		  "nothing",
 	.needs = DEV_CAP_WAIT_VALUE,
 	.wants = DEV_CAP_COPY_ENGINE | DEV_CAP_PEER | DEV_CAP_PAGEABLE,

@@ -214,7 +214,7 @@ static const struct bench bench = {
 		"or traced rounds",
 	.limits =
 		"f32 and kernels of ours, which are slower than a library's GEMM; resident blocks "
-		"of GEMMs are what the device says, not observed; on one device the communication "
+		"of GEMMs are the device's claim, not observed; on one device the communication "
 		"is a stand-in that uses no link; a device's own exchange sends to one peer at a "
 		"time",
 	.needs = DEV_CAP_WAIT_VALUE,

@@ -37,7 +37,7 @@ with_headline() {
 	echo 'direction=up size=1' >>some
 	run "$bin/micro/copy_path" --device sim --size 4K,64K --cases some
 	[ "$status" = 2 ]
-	[[ $output == *"--cases some: 'direction=up size=1' is no case of this run" ]]
+	[[ $output == *"--cases some: 'direction=up size=1' is not a case of this run" ]]
 	run "$bin/micro/copy_path" --device sim --cases nowhere
 	[ "$status" = 2 ]
 	[[ $output == *'--cases nowhere: No such file or directory' ]]

@@ -235,7 +235,7 @@ static int choose_cases(struct bench_run *r, const struct place *places, bool *s
 	for (size_t i = 0; i < r->cases.count; i++) {
 		struct chosen_case *one = &list->cases[list->count];
 		if (!seen[i] && !cliffs_find_case(r, r->cases.key[i].text, one))
-			return err_note(-EINVAL, "--cases %s: '%.200s' is no case of this run",
+			return err_note(-EINVAL, "--cases %s: '%.200s' is not a case of this run",
 					r->o.cases, r->cases.key[i].text);
 		list->count += !seen[i];
 	}

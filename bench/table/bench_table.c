@@ -322,5 +322,5 @@ void bench_table_case(struct bench_run *r, const char *status, const char *reaso
 void bench_table_end(struct bench_run *r)
 {
 	if (r->table.left_out)
-		out_wrap("#   ", "# -v shows mechanisms, facts and the reasons of marks, too");
+		out_wrap("#   ", "# -v also shows mechanisms, facts and the reasons of marks");
 }

@@ -121,7 +121,7 @@ static int parse_size(const char *text, uint64_t *bytes_p)
 	const char *unit = text + digits, *after = unit + (*unit != '\0');
 	double value, scale = 1.0;
 	if (digits == 0 || digits >= sizeof(number))
-		return err_note(-EINVAL, "'%s' is no size, such as 8, 32K or 1.5G", text);
+		return err_note(-EINVAL, "'%s' is not a size; examples: 8, 32K, 1.5G", text);
 	memcpy(number, text, digits);
 	number[digits] = '\0';
 	for (const char *u = "KMG"; *u && *unit; u++) {
@@ -132,7 +132,7 @@ static int parse_size(const char *text, uint64_t *bytes_p)
 	bool known = !*unit || (strchr("KkMmGg", *unit) &&
 				(!*after || strcmp(after, "B") == 0 || strcmp(after, "iB") == 0));
 	if (!known || units_parse_real(number, 0.0, 1e15, &value))
-		return err_note(-EINVAL, "'%s' is no size, such as 8, 32K or 1.5G", text);
+		return err_note(-EINVAL, "'%s' is not a size; examples: 8, 32K, 1.5G", text);
 	*bytes_p = (uint64_t)(value * scale);
 	return 0;
 }

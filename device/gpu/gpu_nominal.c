@@ -106,7 +106,7 @@ void gpu_nominal(const struct gpu_traits *t, struct dev_nominal *n)
 	else if (!(t->transfers_per_clock > 0))
 		memory = "memory: the driver's clock is not that of its data";
 	else if (!(t->memory_clock_hz * t->memory_bus_bits > 0))
-		memory = "memory: the driver tells no clock or no width";
+		memory = "memory: the driver does not report its clock or width";
 	else
 		n->memory_bandwidth =
 			t->memory_clock_hz * t->memory_bus_bits / 8 * t->transfers_per_clock;

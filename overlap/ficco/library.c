@@ -19,7 +19,7 @@ int library_open(struct ficco_library *l, struct bench_case *c, const struct fic
 {
 	int status = ficco_collective_plan_open(problem, &l->plan);
 	if (status == 0 && part_bytes(l->plan, type) % sizeof(float))
-		status = err_note(-ENOTSUP, "a group of %llu bytes is no whole number of floats",
+		status = err_note(-ENOTSUP, "a group of %llu bytes is not a whole number of floats",
 				  (unsigned long long)part_bytes(l->plan, type));
 	return status ? status : dev_comm_find(c->devices, &l->comm);
 }

@@ -91,10 +91,11 @@ static int check_ring(const struct bench_case *c)
 		if (status)
 			return status;
 		if (path.hops > 1)
-			return err_note(-ENOTSUP,
-					"the devices are no ring: from device %u to %u there are "
-					"%u links",
-					set->dev[i]->index, to->index, path.hops);
+			return err_note(
+				-ENOTSUP,
+				"the devices do not form a ring: from device %u to %u there are "
+				"%u links",
+				set->dev[i]->index, to->index, path.hops);
 	}
 	return 0;
 }

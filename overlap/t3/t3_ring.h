@@ -57,7 +57,7 @@ struct t3_ring {
 #define T3_TILE 128u
 
 /* In setup; the case owns everything (bench/bench_alloc.h). Returns bench_status(). -ENOTSUP:
- * kernels take chunks of whole DEV_KERNEL_ALIGN alone, or the devices are no ring. */
+ * kernels take chunks of whole DEV_KERNEL_ALIGN alone, or the devices do not form a ring. */
 int t3_ring_open(struct t3_ring *r, struct bench_case *c, const struct shape *shape,
 		 enum dev_type type);
 

@@ -143,7 +143,7 @@ static void what_is_unknown_is_zero_and_says_why(void)
 	expect_unknown(&t, false, true, "memory: a slice has a part of the board's");
 	t.is_slice = false;
 	t.memory_clock_hz = 0;
-	expect_unknown(&t, false, true, "memory: the driver tells no clock or no width");
+	expect_unknown(&t, false, true, "memory: the driver does not report its clock or width");
 	snprintf(t.arch, sizeof(t.arch), "sm_9");
 	t.transfers_per_clock = 0;
 	expect_unknown(&t, true, true,

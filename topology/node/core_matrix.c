@@ -179,7 +179,7 @@ static bool choose_processors(struct bench_case *c, struct matrix *m)
 	if (m->count < 2)
 		report_missing(c, "the process may use one processor");
 	else if (c->seconds < LEAST_S)
-		report_missing(c, "it takes 50 ms or more, which are not left");
+		report_missing(c, "it needs 50 ms; less is left");
 	else if (m->count < count) {
 		snprintf(text, sizeof(text), "%zu of %zu: %zu that are spread evenly stand for all",
 			 count - m->count, count, m->count);
