@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What cuBLASLt and hipBLASLt have in common: GEMM with FAKE_ALGORITHMS algorithms. Two of three
- * need a workspace. One of eight is refused when it runs, as the real libraries may do. The
- * thirtieth is the fastest; the others take one to five times FAKE_ALGORITHM_US longer.
+ * Common part of cuBLASLt and hipBLASLt: GEMM with FAKE_ALGORITHMS algorithms. Two of three need a
+ * workspace. One of eight is refused when it runs, as the real libraries may do. The thirtieth is
+ * the fastest; the others take one to five times FAKE_ALGORITHM_US longer.
  *
  * The file that includes it defines LT(name), a function's name; the library's numbers, and -1 for
  * those that it lacks; struct algo, of the real size, with magic, index and workspace_bytes; and
@@ -34,7 +34,7 @@
 #define ALGORITHMS 40u
 #define FASTEST 29u
 #define EXTRA_US 100u
-/* Of f8 operands and of the workspace. */
+/* Alignment of f8 operands and of the workspace. */
 #define MIN_ALIGNMENT 16u
 
 /* Those that are never destroyed stay in the list, so that they are not lost. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a test changes about the boards: FAKE_BOARD="pcie_width=8,1.nvlink_3=0". A setting is of all
+ * Changes of a test to the boards: FAKE_BOARD="pcie_width=8,1.nvlink_3=0". A setting is of all
  * boards, or of the one whose index stands before it; of several the last one counts.
  */
 #ifndef FAKES_BOARD_H

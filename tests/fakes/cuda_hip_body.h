@@ -126,7 +126,7 @@ static const struct attribute {
 	OTHER_ATTRIBUTES,
 };
 
-/* What the driver reads from the environment when it starts. */
+/* Settings that the driver reads from the environment when it starts. */
 static struct {
 	unsigned queues;
 	uint64_t peer_kernel_bytes, kernel_bytes;

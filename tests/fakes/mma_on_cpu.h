@@ -59,8 +59,8 @@ DEVICE float mma_element(struct mma_format f, const u32 *registers, u32 i)
 	return mma_decode(f, registers[i / per_register] >> (i % per_register * f.bits));
 }
 
-/* What the elements of one thread add to the sums of one column; it uses its elements of B in turn.
- */
+/* Contribution of one thread's elements to the sums of one column; takes its elements of B in
+ * turn. */
 static float mma_multiply(struct mma_format f, const u32 *a, const u32 *b)
 {
 	const u32 per_register = 32 / f.bits;

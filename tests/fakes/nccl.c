@@ -47,7 +47,7 @@ enum algorithm { TREE, RING, POINT_TO_POINT, ALGORITHMS };
 
 /* All-reduces of more bytes are a ring. */
 #define TREE_BYTES (256u << 10)
-/* Of a rank and algorithm. */
+/* Bytes per rank and algorithm. */
 #define CONNECTION_BYTES (1u << 20)
 
 struct clique {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What sending C early gains, on machines whose gains are given by a formula.
+ * Gain of sending C early, on machines whose gains are given by a formula.
  */
 #include "lib/err.h"
 #include "tests/unit/advise_truth.h"
@@ -15,7 +15,7 @@ static void add_power_law(enum advise_way way, const char *copy_method, double a
 	advise_prepare(&machine);
 }
 
-/* What hides the shorter side, but computes tiles that are slower than the library's. */
+/* Hides the shorter side, but computes tiles that are slower than the library's. */
 static double true_gain(double x, double tiling_cost) { return (1 + x) / fmax(tiling_cost, x); }
 
 static void add_ideal(enum advise_way way, double tiling_cost)
@@ -180,7 +180,7 @@ static void within_the_error_is_a_tie(void)
 	}
 }
 
-/* Of equal ways the first one; of others the faster one. */
+/* The faster way wins, and of equal ways the first one. */
 static void the_fastest_way(void)
 {
 	build_machine(&plain);
@@ -273,7 +273,7 @@ static void compared_with_the_first_candidate(void)
 	a = advise_for(512, 512, 512, 2, ADVISE_GEMM_AR);
 	require(a.best_way == ADVISE_TRIGGER);
 	expect_near(a.way_error, 1.1 * 1.5 - 1, 1e-6);
-	/* Where a schedule overlaps, its predicted time can be wrong, too. */
+	/* If a schedule overlaps, its predicted time can be wrong, too. */
 	build_machine(&plain);
 	parse_line("error 0.25");
 	add_scattered(ADVISE_TRIGGER, 1.15);

@@ -114,7 +114,7 @@ static void both_ways_of_one_device_are_no_exchange(void)
 	expect(needs_of(&q) == 1u << ADVISE_BOTH_WAYS_ENGINE);
 }
 
-/* Whether peers share what arrives decides between all at once and one after the other. */
+/* Sharing of ingress between peers decides between all at once and one after the other. */
 static void unknown_ingress_and_additions_decide(void)
 {
 	const struct advise_question

@@ -118,7 +118,7 @@ static void shared_fits(void)
 	uint64_t claim = (list.values[2].number + 1024 + 127) / 128 * 128;
 	expect(gpu.shared / claim == 7);
 	axis_free(&list);
-	/* Where the platform takes the whole share, nothing can be claimed. */
+	/* If the platform takes the whole share, nothing can be claimed. */
 	require(axis_parse(&axis, "SHARED/228", true, &gpu, &list) == 0);
 	expect(list.values[0].number == 0);
 	axis_free(&list);

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What the callbacks do; set by each test. */
+/* Behaviour of the callbacks; set by each test. */
 static struct {
 	int setup, body, check;
 	bool observed, second_observed, noisy, above_bound, interrupt, narrow;
@@ -258,7 +258,7 @@ static void invalid_is_3(void)
 	expect(count_in_output("\"flag\":\"above_bound\",\"variant\":\"one\"") == 2);
 }
 
-/* What is noisy stays valid with its interval, and so does what follows from it. */
+/* A noisy value stays valid with its interval, and so do quantities derived from it. */
 static void noisy_is_a_grade(void)
 {
 	reset_case();

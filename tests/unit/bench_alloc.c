@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a case owns is closed by the harness, in reverse order, whatever went wrong. A table between
- * the harness and the simulated device writes down what is opened and closed.
+ * The harness closes everything that a case owns, in reverse order, whatever went wrong. A table
+ * between the harness and the simulated device logs what is opened and closed.
  */
 #include "bench/bench_alloc.h"
 #include "device/kernels.h"
@@ -11,7 +11,7 @@
 
 #include <errno.h>
 
-/* What the callbacks do; set by each test. */
+/* Behaviour of the callbacks; set by each test. */
 static struct {
 	int body;
 	unsigned many;
@@ -161,8 +161,8 @@ static int run_bench(void)
 
 static void reset_case(void) { memset(&act, 0, sizeof(act)); }
 
-/* What happened from the end of the case on: the harness' own things are closed after the case's.
- */
+/* True if these calls followed the end of the case: the harness' own things are closed after the
+ * case's. */
 static bool ended_with(const char *wanted)
 {
 	const char *end = strchr(calls, '|');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What timed samples leave behind is checked: how often, and what a fingerprint may stand for.
+ * Checks of the results that timed samples leave: how often, and where a fingerprint suffices.
  */
 #include "bench/bench_check.h"
 #include "bench/bench_alloc.h"
@@ -17,8 +17,8 @@
 
 enum { BYTES = 1 << 20, WORDS = BYTES / 4 };
 
-/* What the next runs do. `wrong_from`, `wrong_until`: bodies of variant "copy" that leave a wrong
- * word; the first is 1. */
+/* Behaviour of the next runs. `wrong_from`, `wrong_until`: bodies of variant "copy" that leave a
+ * wrong word; the first is 1. */
 static struct {
 	unsigned wrong_from, wrong_until;
 	bool alternates; /* every result differs from the one before, and all are right */
@@ -222,7 +222,7 @@ static void another_right_result_is_compared(void)
 	expect(number_of("checked") == 16 && number_of("by_fingerprint") == 0);
 }
 
-/* How many there are is a matter of time. More of it is given to a busy machine. */
+/* The number of checks depends on time. A busy machine gets more of it. */
 static bool give_more_time(void)
 {
 	act.sample_ns = act.sample_ns ? 2 * act.sample_ns : 20000000;

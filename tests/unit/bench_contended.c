@@ -81,7 +81,7 @@ static void threads_that_wait_for_each_other_are_not_contended(void)
 	expect(code == 0 || code == 3);
 	const char *others = strstr(output, "\"others\":"), *waited = strstr(output, "\"waited\":");
 	require(others && waited);
-	/* Where a neighbour ran meanwhile, nothing can be said. */
+	/* With a neighbour on the cores nothing can be said. */
 	if (strtod(others + strlen("\"others\":"), NULL) > 0.01)
 		skip("others ran on the cores, too");
 	if (strtol(waited + strlen("\"waited\":"), NULL, 10) == 0)

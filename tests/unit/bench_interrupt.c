@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How signals end a run in which a call never returns, as of a library that spins.
+ * Signals end a run in which a call never returns, as in a library that spins.
  */
 #include "bench/bench.h"
 #include "tests/unit/bench_output.h"

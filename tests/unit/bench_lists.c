@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a case says of itself is in its record, however much it is: flags, mechanisms, derived
- * quantities and facts. What there is no memory for fails the case.
+ * Statements of a case about itself are in its record, however many: flags, mechanisms, derived
+ * quantities and facts. The case fails if there is no memory for one.
  */
 #include "bench/bench_run.h"
 #include "tests/unit/bench_output.h"
@@ -24,7 +24,7 @@ static int run_deriving(int (*derive)(struct bench_case *c))
 	return run_captured(&bench, output, "--device", "sim", "--format", "json");
 }
 
-/* How many of the words PREFIX 0 SUFFIX, PREFIX 1 SUFFIX, ... are in the output. */
+/* Number of the words PREFIX 0 SUFFIX, PREFIX 1 SUFFIX, ... in the output. */
 static unsigned count_words(const char *prefix, const char *suffix)
 {
 	char word[64];
@@ -87,7 +87,7 @@ static void aliases_are_copies(void)
 	expect(bounds == MANY + 1);
 }
 
-/* Of eight values two are not finite: the statistic is of six, and its interval is their range. */
+/* Two of eight values are not finite: the statistic is of six, and its interval is their range. */
 static int derive_samples(struct bench_case *c)
 {
 	static const double x[] = {3, INFINITY, 1, 2, NAN, 4, 6, 5};

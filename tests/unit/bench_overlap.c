@@ -66,7 +66,7 @@ static void run_times(double long_s, double short_s, double serial_s, double bot
 	known.suffix = known.asked = NULL;
 }
 
-/* What the record has of a derived quantity, up to its end. */
+/* Entry of a derived quantity in the record, up to its end. */
 static const char *entry_of(const char *name)
 {
 	static char entry[1024];

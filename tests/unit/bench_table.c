@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What is printed for people: nothing that is wrong is left out, lines end within 80 columns, and
- * columns line up whatever stands in them.
+ * Output for people: nothing that is wrong is left out, lines end within 80 columns, and columns
+ * line up whatever their contents.
  */
 #include "bench/out.h"
 #include "lib/err.h"
@@ -14,7 +14,7 @@ enum { BRIEF, LENGTHY, VARIANTS };
 
 static const char lengthy[] = "a-variant-whose-name-is-longer-than-any-table-has-space-for";
 
-/* What the callbacks do; set by each test. */
+/* Behaviour of the callbacks; set by each test. */
 static struct {
 	bool observed, skipped, flagged;
 	double seconds[VARIANTS];

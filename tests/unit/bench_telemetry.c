@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a device says of itself, in records and flags: on the devices that are there, with samples
- * put into their mouths.
+ * Telemetry in records and flags: on the devices that are there, with made-up samples.
  */
 #include "bench/bench.h"
 #include "lib/core_latency.h"
@@ -13,7 +12,7 @@
 
 enum { BYTES = 4096 };
 
-/* What the device answers, by the number of the call; a case calls once before and once after. */
+/* Answers of the device, by the number of the call; a case calls once before and once after. */
 static struct {
 	unsigned asked;
 	const char *throttle[8]; /* NULL: unknown */

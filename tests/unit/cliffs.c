@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which cases the harness adds to curves that are known: where they fall, nowhere else, and none
- * twice.
+ * Cases that the harness adds to curves that are known: at falls, nowhere else, and none twice.
  */
 #include "bench/bench.h"
 #include "tests/unit/bench_output.h"
@@ -13,8 +12,7 @@
 
 enum { MOST = 128 };
 
-/* What the program is: seconds of a case by its size, and whether they scatter; set by each test.
- */
+/* Behaviour of the program: seconds of a case by its size, and their scatter; set by each test. */
 static struct {
 	double (*seconds)(double size);
 	double scatter;
@@ -134,7 +132,7 @@ static void the_edge_is_found_to_5_percent(void)
 		expect(ran.size[i] == UINT64_C(65536) << 4 * (i % 4));
 	for (size_t i = LISTED; i < ran.count; i++)
 		expect(ran.size[i] % 4096 == 0);
-	/* Of the curve that is looked at; the end counts them. */
+	/* The listed curve; the end counts all cases. */
 	expect(count_text("\"key\":\"way=down") == LISTED / 2);
 	char total[40];
 	snprintf(total, sizeof(total), "\"total\":%zu", ran.count);
@@ -192,7 +190,7 @@ static void two_edges_are_found_in_turn(void)
 	expect(RUN("--seed", "1") == 0);
 	find_interval(3e6, &below, &above);
 	expect(above <= 1.05 * below);
-	/* Where it gets faster again is no cliff. */
+	/* A curve that gets faster again has no cliff. */
 	find_interval(40e6, &below, &above);
 	expect(above > 1.3 * below);
 }
@@ -215,7 +213,7 @@ static void the_budget_ends_it(void)
 	expect(ran.count == 1 && count_text("\"out_of_budget\":7") == 1);
 }
 
-/* Where nothing is computed: up to 20 % apart, whatever the values are. */
+/* If nothing is computed, points are up to 20 % apart, whatever the values are. */
 static void an_octave_gets_its_points(void)
 {
 	static struct axis often[3];

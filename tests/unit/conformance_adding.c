@@ -42,7 +42,7 @@ static struct gemm_case adding_case(const struct dev_gemm *shape, enum contents 
 	return p;
 }
 
-/* Of `times` GEMMs; small integers if it is more than one. */
+/* The sum of `times` GEMMs; small integers if it is more than one. */
 static struct gemm_case expected_case(const struct gemm_case *p, uint32_t times)
 {
 	struct gemm_case q = *p;
@@ -246,7 +246,7 @@ static void copy_counted(struct dev_stream *takes, const struct gemm_case *p, ch
 	}
 }
 
-/* Who sees that both finished a band sees both sums. */
+/* A reader that sees both finish a band sees both sums. */
 static void check_counted(struct dev_stream *const makes[2], struct dev_stream *takes,
 			  const struct gemm_case *p, char *got)
 {

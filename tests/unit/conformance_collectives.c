@@ -57,7 +57,7 @@ static void sync_all(void)
 /* Integers: sums of up to 8 devices twice are exact in f32. */
 static float sent_value(size_t device, uint64_t i) { return (float)((device + 1) * (i % 31) + 1); }
 
-/* What device d has after the collective, at float i of what it receives. */
+/* Value of device d after the collective, at float i of what it receives. */
 static float received_value(enum dev_collective what, size_t d, uint64_t i, uint64_t count)
 {
 	float sum = 0;
@@ -273,7 +273,7 @@ static void memory_of_collectives_is_checked(void)
 		expect_error(dev_collective(here.comm, what, here.stream, here.from, here.to,
 					    all / most + 1),
 			     -EFAULT);
-		/* Whose bytes are more than 64 bits count. */
+		/* More bytes than 64 bits can count. */
 		expect(dev_collective(here.comm, what, here.stream, here.from, here.to,
 				      UINT64_MAX / 2) < 0);
 	}

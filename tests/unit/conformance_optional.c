@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What only some devices have: pageable memory, graphs, memory handles, telemetry.
- * Where one is missing, its operations return an error.
+ * Optional operations: pageable memory, graphs, memory handles, telemetry. A device that lacks one
+ * returns an error.
  */
 #include "tests/unit/conformance.h"
 

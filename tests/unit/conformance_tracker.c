@@ -196,7 +196,7 @@ static void complete_tiles_are_added_where_they_go(void)
 	end_matrix();
 }
 
-/* Of every kind of rows, from a row within the last of them on; A is 1, and so is B of 8 rows. */
+/* All kinds of rows, from a row within the last of them on; A is 1, and so is B of 8 rows. */
 static void a_gemm_writes_where_the_map_says(void)
 {
 	need_tracker();

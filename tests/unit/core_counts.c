@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How many cores compute at once, and of which kinds they are, on machines unlike this one.
+ * Number and kinds of cores that compute at once, on machines unlike this one.
  */
 #include "device/gpu/gpu_numa.h"
 #include "device/host/host_machine.h"

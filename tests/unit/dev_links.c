@@ -25,7 +25,7 @@ static const struct dev_link pcie_5 = TO_HOST(.generation = 1, .lanes = 16, .gen
 			     pcie_4 = TO_HOST(.generation = 4, .lanes = 8, .generation_max = 4,
 					      .lanes_max = 8);
 
-/* What a test's driver reports of each device. */
+/* Links of each device as a test's driver reports them. */
 struct board {
 	struct dev dev;
 	struct dev_links links;

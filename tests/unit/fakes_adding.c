@@ -32,7 +32,8 @@ static void close_devices(void)
 	unsetenv("FAKE_BOARD");
 }
 
-/* What a GEMM of device `from` says whose C is there; its operands are in the device's memory. */
+/* Status of a GEMM of device `from` with C in that place; its operands are in the device's
+ * memory. */
 static int add_from(unsigned from, enum where where)
 {
 	struct dev *d = set.dev[from], *owner = where == PEER ? set.dev[!from] : d;

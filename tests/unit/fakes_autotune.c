@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How the GPU backend chooses among a library's algorithms, on fake drivers (tests/fakes) whose
+ * Choice of the GPU backend among a library's algorithms, on fake drivers (tests/fakes) whose
  * algorithms take the time that the environment sets.
  */
 #include "device/gpu/gpu_dev.h"

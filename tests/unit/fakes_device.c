@@ -286,8 +286,8 @@ static void nominal_rates_follow_from_what_the_driver_tells(void)
 	close_devices();
 }
 
-/* Of gfx942 the driver's clock is that of the controller; of gfx1100 no document says what it is.
- */
+/* On gfx942 the driver's clock is that of the controller; on gfx1100 its meaning is not
+ * documented. */
 static void a_memory_of_another_kind_has_another_rate(void)
 {
 	open_devices("hip", "FAKE_ARCH", "gfx942:sramecc+:xnack-");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which of AMD's libraries multiplies which type, and how hipBLASLt is used, on fake drivers
- * (tests/fakes) of several architectures.
+ * Choice of AMD's library by type, and use of hipBLASLt, on fake drivers (tests/fakes) of several
+ * architectures.
  */
 #include "device/gpu/gpu_dev.h"
 #include "lib/err.h"
@@ -123,7 +123,7 @@ static struct multiplied operands_of(enum dev_type type)
 	rng_seed(&r, 5, 0);
 	for (unsigned i = 0; i < COUNT; i++) {
 		const double x = rng_unit(&r) * 2 - 1;
-		/* What rounds to -0 in f8, among others. */
+		/* Some values round to -0 in f8. */
 		element_set(p.raw[0], type, i, i % 7 ? x : -1e-5);
 		element_set(p.raw[1], type, i, rng_unit(&r) * 2 - 1);
 	}

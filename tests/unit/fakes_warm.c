@@ -69,8 +69,8 @@ static void take_samples(const char *device)
 	require(count >= 4);
 }
 
-/* How many of the last six bodies, those of three samples with one in front, are such ones. On a
- * busy machine an iteration may seem so long that a sample has no other; then it is done again. */
+/* Number of warm ones among the last six bodies: three samples with one in front. On a busy machine
+ * an iteration may seem so long that a sample has no other; then it is done again. */
 static unsigned count_warm(const char *device)
 {
 	unsigned warm = 0;

@@ -7,7 +7,7 @@
 
 /* ------------------------------------------------------------------ the paper's counts */
 
-/* What the paper says of each schedule. A new schedule adds a row. */
+/* Counts of the paper for each schedule. A new schedule adds a row. */
 static void check_counts(const struct ficco_plan *p)
 {
 	uint64_t g = p->problem.devices;

@@ -339,7 +339,7 @@ static void an_uneven_router_is_uneven(void)
 
 /* ------------------------------------------------------------------ refusals */
 
-/* Where the rows divide evenly, all-to-all is all-gather with other sources. */
+/* If the rows divide evenly, all-to-all is all-gather with other sources. */
 static void an_even_all_to_all_is_the_work_of_an_all_gather(void)
 {
 	for (uint32_t devices = 2; devices <= MAX_DEVICES; devices++)

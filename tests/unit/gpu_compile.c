@@ -111,7 +111,7 @@ static void expect_kernels(const char *image, size_t bytes, const char *list, bo
 		expect_kernel(image, bytes, word, there);
 }
 
-/* What a device may lack is looked for on one that has it. */
+/* Kernels that a device may lack are looked for on one that has them. */
 static void every_mma_kernel_has_an_architecture(void)
 {
 	size_t count;

@@ -116,7 +116,7 @@ static void multiply_adds_have_rates_of_their_own(void)
 	expect(found == COUNT(wanted));
 }
 
-/* What is unknown is 0, with the reason. */
+/* An unknown rate is 0, with the reason. */
 static void expect_unknown(const struct gpu_traits *t, bool flops, bool memory, const char *why)
 {
 	struct dev_nominal n = {0};

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define LONG_NS 5000000000u
-/* What waits so long has not been let go: alarm() ends the test first. */
+/* A wait of this length never ended: alarm() ends the test first. */
 #define FOR_EVER_NS (2 * TEST_HANGS_S * UINT64_C(1000000000))
 
 static struct dev_set set;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Who meets whom: every pair once in as few rounds as possible, random perfect matchings, and what
- * is left of both where only pairs between nodes, or within one, are wanted.
+ * Pairings: every pair once in as few rounds as possible, random perfect matchings, and both for
+ * pairs between nodes, or within one, alone.
  */
 #include "collectives/pairs/pairing.h"
 #include "lib/err.h"
@@ -94,7 +94,7 @@ static void random_matchings_are_perfect_and_seeded(void)
 	}
 }
 
-/* Of 4 ranks, 6 pairs: each is in a third of the rounds. */
+/* With 4 ranks there are 6 pairs: each is in a third of the rounds. */
 static void random_matchings_favour_no_pair(void)
 {
 	static unsigned times[MOST][MOST];

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What tells processors apart, on /proc/cpuinfo of real machines: the lines that matter and some
- * that must not, of one or two processors, with the values that the places named beside them
- * report.
+ * Identity of processors, on /proc/cpuinfo of real machines: lines that matter and some that must
+ * not, of one or two processors, with the values that the places named beside them report.
  */
 #include "lib/processor.h"
 #include "tests/unit/test.h"

@@ -14,7 +14,7 @@
 
 enum { KIB = 1024, LLC = 4 << 20, WORDS = 64 * KIB, BYTES = 4 * WORDS, FILLED = 0x01010101 };
 
-/* What a scene found; scenes run inside a case. */
+/* Findings of a scene; scenes run inside a case. */
 static int status_seen;
 static uint32_t sets_seen[4];
 static bool right;

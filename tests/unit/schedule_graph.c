@@ -205,7 +205,7 @@ static void check_algorithm(const char *algorithm, uint64_t count)
 
 /* ------------------------------------------------------------------ parts */
 
-/* What device d must have; NaN: nothing is promised. */
+/* Expected value of device d; NaN: undefined. */
 static double expected_part(enum dev_collective what, size_t d, uint64_t i, uint64_t part)
 {
 	double sum = 0;
@@ -300,7 +300,7 @@ static void check_all_parts(void)
 		expect(check_parts(DEV_ALL_TO_ALL, "pairwise", parts[i]));
 		expect(check_parts(DEV_ALL_TO_ALL, "spread-out", parts[i]));
 	}
-	/* Of every size and half at least ring, bucket, Bruck, Trivance and Bine. */
+	/* At least ring, bucket, Bruck, Trivance and Bine, for every size and half. */
 	expect(supported >= 3 * 2 * 5);
 }
 

@@ -32,7 +32,7 @@ static struct schedule *one_port(const char *name, uint32_t p)
 	return open_on(name, shape, SCHEDULE_ONE_PORT, SCHEDULE_ALLREDUCE, SCHEDULE_INDEXED);
 }
 
-/* What a rank sends at a step of part 0, as PEER:CHUNKS: "1:1,2,5,6 7:4". */
+/* Messages of a rank at a step of part 0, as PEER:CHUNKS: "1:1,2,5,6 7:4". */
 static const char *format_sends(const struct schedule *s, uint32_t rank, uint32_t step)
 {
 	static char text[2048];

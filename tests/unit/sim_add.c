@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What memory adds is the sum of the values, rounded once to their type, for every type of a C.
+ * Memory adds the exact sum of two values, rounded once to their type, for every type of a C.
  */
 #include "device/sim/sim_engine.h"
 #include "tests/unit/minifloat_arrays.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which blocks a unit holds, which tiles a GEMM has, and that blocks simulated together take the
- * time of blocks simulated one by one.
+ * Resident blocks of a unit, tiles of a GEMM, and blocks simulated together, which take the time of
+ * blocks simulated one by one.
  */
 #include "tests/unit/sim.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What simulated caches hold, by the time of what passes memory: memory moves a byte in a
+ * Contents of simulated caches, by the time of traffic through memory: memory moves a byte in a
  * nanosecond, and nothing else takes time. A cache has 4 pieces of 16 KiB, a matrix is one.
  */
 #include "tests/unit/sim.h"
@@ -15,7 +15,7 @@
 
 enum { SIDE = 64, PIECE = SIDE * SIDE * 4, HALF = PIECE / 2, PIECES = 16, SPARE = 8 };
 
-/* Of a device: a stream, and its memory by pieces. */
+/* A device's stream, and its memory by pieces. */
 static struct place {
 	struct dev *d;
 	struct dev_stream *stream;
@@ -163,13 +163,13 @@ static void of_more_than_it_has_the_last_stays(void)
 	/* All of it is missed again, in every repetition. */
 	expect_near(read_ns(own_piece(0), 6 * PIECE), 6 * PIECE, PICOSECOND);
 	expect_near(pass_ns(&own, "read", own_piece(0), 5 * PIECE, 3), 15 * PIECE, PICOSECOND);
-	/* What fits misses in the first one. */
+	/* A footprint that fits misses in the first pass only. */
 	expect_near(pass_ns(&own, "read", own_piece(8), 4 * PIECE, 3), 4 * PIECE, PICOSECOND);
 	sim_end();
 }
 
-/* What one execution leaves dirty passes memory with the next, so a second one in a row takes what
- * its bytes take. */
+/* The dirty data of one execution passes memory with the next, so a second one in a row takes the
+ * time of its bytes. */
 static void a_pass_of_more_than_it_has_is_steady(void)
 {
 	open_memory(TRACKED);
@@ -188,7 +188,7 @@ static void all_bytes_pass_the_cache(void)
 	expect_near(read_ns(own_piece(0), PIECE), 2 * PIECE, PICOSECOND);
 	expect_near(read_ns(own_piece(0), 2 * PIECE), 4 * PIECE, PICOSECOND);
 	expect_near(write_ns(own_piece(0), PIECE), 2 * PIECE, PICOSECOND);
-	/* What streams does not. */
+	/* Streaming stores do not. */
 	expect_near(pass_ns(&own, "write_nt", own_piece(0), PIECE, 1), PIECE, PICOSECOND);
 	sim_end();
 }
@@ -247,7 +247,7 @@ static void writes_come_back_later(void)
 	/* A sum reads what it writes. */
 	expect_near(pair_ns("reduce_add", own_piece(0), own_piece(1)), 2 * PIECE, PICOSECOND);
 	expect_near(flush_ns(), PIECE, PICOSECOND);
-	/* Of more than the cache has, the last stays dirty. */
+	/* After more than the cache holds, the last part stays dirty. */
 	expect_near(pass_ns(&own, "write", own_piece(0), 6 * PIECE, 2), 8 * PIECE, PICOSECOND);
 	expect_near(flush_ns(), 4 * PIECE, PICOSECOND);
 	sim_end();
@@ -276,17 +276,17 @@ static void what_streams_passes_it_by(void)
 	/* It brings nothing into it. */
 	expect_near(pair_ns("copy_nt", own_piece(2), own_piece(3)), 2 * PIECE, PICOSECOND);
 	expect_held(own_piece(3), PIECE, false);
-	/* What it reads is written back first, and stays. */
+	/* Its source is written back first, and stays. */
 	write_ns(own_piece(1), PIECE);
 	expect_near(pair_ns("copy_nt", own_piece(0), own_piece(1)), 3 * PIECE, PICOSECOND);
 	expect_near(pair_ns("copy_nt", own_piece(0), own_piece(1)), 2 * PIECE, PICOSECOND);
 	expect_held(own_piece(1), PIECE, true);
 	expect_near(flush_ns(), 0, PICOSECOND);
-	/* What it writes is not, here a part in the middle. */
+	/* Its destination is not, here a part in the middle. */
 	write_ns(own_piece(0), 3 * PIECE);
 	expect_near(pass_ns(&own, "write_nt", own_piece(1), PIECE, 2), 2 * PIECE, PICOSECOND);
 	expect_near(flush_ns(), 2 * PIECE, PICOSECOND);
-	/* Of the middle that is written back both ends stay dirty. */
+	/* When the middle is written back, both ends stay dirty. */
 	write_ns(own_piece(0), 3 * PIECE);
 	expect_near(pair_ns("copy_nt", own_piece(6), own_piece(1)), 3 * PIECE, PICOSECOND);
 	expect_near(flush_ns(), 2 * PIECE, PICOSECOND);
@@ -375,7 +375,7 @@ static void kernels_pass_by_the_cache_of_a_peer(void)
 	sim_end();
 }
 
-/* What arrived in the cache need not come from memory; the sum is there in either case. */
+/* Data that arrived in the cache need not come from memory; the sum is right either way. */
 static void a_sum_on_arrival_finds_the_data(void)
 {
 	for (int by_engine = 0; by_engine < 2; by_engine++) {

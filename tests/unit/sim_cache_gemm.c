@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a GEMM moves between a tracked cache of 64 KiB and memory, which moves a byte in a
+ * Traffic of a GEMM between a tracked cache of 64 KiB and memory, which moves a byte in a
  * nanosecond. Nothing else takes time.
  */
 #include "tests/unit/sim.h"
@@ -154,7 +154,7 @@ static void a_wave_has_the_resident_blocks(void)
 	g.grid = 1;
 	expect_near(gemm_ns_of(stream, &g), bytes_of(&g, 5, 4, 1), PICOSECOND);
 	sim_end();
-	/* Of 7 blocks, 2 x 3. */
+	/* 7 blocks, 2 x 3. */
 	open_memory(WAVES THROUGH "units = 7\n");
 	g = gemm_of(256, 300, 256);
 	expect_near(gemm_ns_of(stream, &g), bytes_of(&g, 4, 4, 1), PICOSECOND);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which copies have an engine at once, where engines of the host's link are few.
+ * Concurrent copies, where the engines of the host's link are few.
  */
 #include "tests/unit/sim.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a simulated GEMM takes, what it computes, and when its rows are seen.
+ * Time and results of a simulated GEMM, and when its rows are seen.
  */
 #include "device/sim/sim_engine.h"
 #include "lib/minifloat.h"

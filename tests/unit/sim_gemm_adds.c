@@ -41,7 +41,7 @@ static struct dev_gemm gemm_of(enum dev_type type, uint32_t m, uint32_t n, uint3
 
 /* ------------------------------------------------------------------ results */
 
-/* Of which every sum is exact in every type. */
+/* Small numbers, whose sums are exact in every type. */
 static double small_number(uint64_t i, uint32_t salt) { return (double)((i * 7 + salt) % 5) - 2; }
 
 static void set_operands(char *at, const struct dev_gemm *g, uint32_t salt)
@@ -174,7 +174,7 @@ static void an_addition_costs_memory_more(void)
 	ok(dev_memory_bytes(sim.d, &b));
 	expect_near(b.read[DEV_COMPUTING], bytes_of(&g, 1, 1, 0), 0);
 	expect_near(b.written[DEV_COMPUTING], bytes_of(&g, 0, 0, 1), 0);
-	/* What does not add costs a write. */
+	/* Without adding it costs a write. */
 	g.adds = false;
 	expect_near(gemm_ns_of(stream, &g), bytes_of(&g, 0, 0, 1), PICOSECOND);
 	sim_end();

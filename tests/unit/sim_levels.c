@@ -69,7 +69,7 @@ static void the_first_level_that_holds_it_is_read(void)
 	expect_near(read_ns(4, 68 * KIB, REPS, false), REPS * 17408 / 25.0, PICOSECOND);
 	expect_near(read_ns(4, 128 * KIB, REPS, false), REPS * 32768 / 25.0, PICOSECOND);
 	expect_near(read_ns(4, 132 * KIB, REPS, false), REPS * 135168 / 40.0, PICOSECOND);
-	/* Of two units, as much a unit. */
+	/* Two units, as much a unit. */
 	expect_near(read_ns(2, 32 * KIB, REPS, false), (REPS - 1) * 16384 / 50.0, PICOSECOND);
 	expect_near(read_ns(2, 36 * KIB, REPS, false), REPS * 18432 / 25.0, PICOSECOND);
 	/* A launch begins with nothing. */

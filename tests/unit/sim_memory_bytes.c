@@ -110,7 +110,7 @@ static void gemms_count_what_passes_the_cache(void)
 	expect_bytes_on(sim.d, 2 * MATRIX, 0, 0, 0);
 	ok(dev_gemm(sim.d, stream, &g));
 	expect_bytes_on(sim.d, 0, 0, 0, 0);
-	/* What a launch evicts is its own traffic: half of A, B and C, the last dirty. */
+	/* The traffic of an eviction is the launch's: half of A, B and C, the last dirty. */
 	launch_triad(memory + 4 * N, memory + 5 * N, memory + 6 * N, MATRIX / 2 + MATRIX, 1);
 	expect_bytes_on(sim.d, 3.0 * MATRIX, MATRIX, 0, 0);
 	sim_end();

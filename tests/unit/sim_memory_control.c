@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How computing and communication share a device's memory: known times from the laws of
+ * Sharing of a device's memory by computing and communication: known times from the laws of
  * device/sim/sim.h, section MEMORY. Memory moves 100 bytes in a nanosecond.
  */
 #include "tests/unit/sim.h"
@@ -35,7 +35,7 @@ static void open_memory(const char *model)
 	memset(memory, 0, 8 * N);
 }
 
-/* What a copy from the host, which begins at the same time, and a kernel take. */
+/* Times of a kernel and of a copy from the host that begins at the same time. */
 struct times {
 	double kernel_ns, copy_ns;
 };

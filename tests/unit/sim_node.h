@@ -15,7 +15,7 @@ static const double bytes = (double)BYTES;
 /* Copies start at once and nothing but the 20 bytes/ns of a link limits one. */
 #define ONLY_LINKS PLAIN "copy_ns = 0\ncopy_engines = 8\nmemory_bandwidth = 1e15\n"
 
-/* What is open, by its place in the list of devices. */
+/* Streams and memory, by place in the list of devices. */
 static struct {
 	struct dev_stream *stream[DEVICES][DEVICES];
 	char *memory[DEVICES];
@@ -49,7 +49,7 @@ static inline void sync_streams(void)
 			ok(dev_stream_sync(sim.set.dev[i], node.stream[i][k]));
 }
 
-/* How long the copies of `ways` ("0>1", by places) take when all start at once. */
+/* Time of the copies of `ways` ("0>1", by places) when all start at once. */
 static inline void all_at_once(const char *const *ways, size_t count, double *ns)
 {
 	struct dev_event *begun[DEVICES], *ended[DEVICES];

@@ -111,7 +111,7 @@ static void a_fill_and_a_chase_pass_the_pair(void)
 	sim_end();
 }
 
-/* How long the copies of `routes` ("0>1") take when all start at once, without copy_ns. */
+/* Time of the copies of `routes` ("0>1") when all start at once, without copy_ns. */
 static void all_at_once(const char *const *routes, size_t count, uint32_t blocks, double *ns)
 {
 	struct dev_event *begun[16], *ended[16];

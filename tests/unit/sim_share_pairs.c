@@ -188,7 +188,7 @@ static void rates_follow_what_joins_and_leaves(void)
 				flow_leave(&n.flow[i]);
 		require(flow_find_changed(list) == 0);
 	}
-	/* What is checked happened. */
+	/* Both checked situations occurred. */
 	expect(at_least > 1000 && waiting > 1000);
 }
 

@@ -60,7 +60,7 @@ static void too_much_is_refused_by_name(void)
 	expect(strstr(err_text(), "address space") != NULL);
 	expect_error(dev_alloc(sim.d, DEV_MEM_PINNED, 513 * GIB, &at), -ENOMEM);
 	expect(strstr(err_text(), "of pinned memory: ") != NULL);
-	/* What was refused is not counted. */
+	/* A refused allocation is not counted. */
 	at = alloc_memory(DEV_MEM_PINNED, 512 * GIB);
 	sim_end();
 }

@@ -27,7 +27,7 @@ static inline uint64_t matrix_bytes(void)
 	return (uint64_t)scene.rows * scene.columns * sizeof(float);
 }
 
-/* Of the devices that are open. */
+/* Set the scene on the open devices. */
 static inline void set_scene(uint32_t rows, uint32_t columns)
 {
 	ok(dev_peer_enable(sim.d, sim.other));

@@ -8,7 +8,7 @@
 
 #define PICOSECOND 1e-3
 
-/* What write_rows() takes: both ways through memory of 100 bytes/ns. */
+/* Time of write_rows(): both ways through memory of 100 bytes/ns. */
 static const double tile_copy_ns = 1000 + 2.0 * TILE_BYTES / 100, link_ns = TILE_BYTES / 20.0;
 
 static double wait_ns(struct span *span, struct dev_tracker *t)

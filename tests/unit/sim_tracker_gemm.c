@@ -16,7 +16,7 @@ static struct dev_tracker *track_rows(const struct dev_tracked_rows *ranges, siz
 	return t;
 }
 
-/* Of the GEMM alone, with the tracker armed. */
+/* Time of the GEMM alone, with the tracker armed. */
 static double gemm_ns(struct dev_tracker *t, const struct dev_gemm *g)
 {
 	if (t)
@@ -48,7 +48,7 @@ static void rows_go_away(void)
 	fill_operands(&g);
 	for (uint32_t i = 0; i < 2 * TILE * TILE; i++)
 		scene.at[i] = 9;
-	/* Of the two blocks, one passes the link; the other one is faster. */
+	/* One of the two blocks passes the link; the other one is faster. */
 	expect_near(gemm_ns(t, &g), 50 + link_ns, PICOSECOND);
 	for (uint32_t i = 0; i < TILE * TILE; i++) {
 		require(scene.at[i] == 9 && scene.at[i + TILE * TILE] == 1);
@@ -58,7 +58,7 @@ static void rows_go_away(void)
 	ok(dev_tracker_wait(sim.d, scene.s, t));
 	ok(dev_stream_sync(sim.d, scene.s));
 	expect(tracker_counts(sim.d).tiles == 1);
-	/* What is no longer armed changes nothing: both blocks use the cache. */
+	/* A tracker that is no longer armed changes nothing: both blocks use the cache. */
 	expect_near(gemm_ns(NULL, &g), 2 * 3 * TILE_BYTES / 400.0, PICOSECOND);
 	sim_end();
 }
@@ -156,7 +156,7 @@ static void c_is_part_of_the_matrix(void)
 	sim_end();
 }
 
-/* Of a GEMM whose rows do everything, and until its copies have arrived. */
+/* Time of a GEMM whose rows do everything, until its copies have arrived. */
 static double tracked_ns(const char *model, uint32_t first_row)
 {
 	begin_scene(model, 7 * TILE, 3 * TILE);

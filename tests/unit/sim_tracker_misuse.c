@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What simulated trackers refuse, and what becomes of them when memory, handles and devices go.
+ * Misuse that simulated trackers refuse, and the end of their memory, handles and devices.
  */
 #include "tests/unit/sim_tracked.h"
 
@@ -35,7 +35,7 @@ static void tiles_have_no_more_writes_than_expected(void)
 	sim_end();
 }
 
-/* What a tracker's copy writes too often fails who waits for that tracker. */
+/* If a tracker's copy writes too often, the wait for that tracker fails. */
 static void a_forward_that_is_not_expected_fails_its_wait(void)
 {
 	begin_matrix();

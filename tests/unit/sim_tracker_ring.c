@@ -17,7 +17,7 @@ static struct {
 	struct dev_tracker *t[MOST];
 } ring;
 
-/* What device i does with chunk c. */
+/* Map of chunk c on device i. */
 static struct dev_tracked_rows rows_of_chunk(uint32_t i, uint32_t c)
 {
 	const uint32_t n = ring.devices, steps = (c + n - i) % n;

@@ -44,8 +44,8 @@ static struct {
 	} while (0)
 #define test(function) test_run(#function, function)
 
-/* Whether all of what repeats is wanted, and not as much of it as every commit needs:
- * GPUSIG_TEST_ALL=1, as ./gpusig test --lab sets it for units. */
+/* True if tests shall repeat more than every commit needs: GPUSIG_TEST_ALL=1, as ./gpusig test
+ * --lab sets it for units. */
 static inline int test_all(void)
 {
 	const char *all = getenv("GPUSIG_TEST_ALL");

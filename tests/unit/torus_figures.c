@@ -294,8 +294,8 @@ static void equal_times_are_a_tie(void)
 	candidates_free(&r);
 }
 
-/* Where every two nodes are linked, direct loads each link with a chunk a step, and several rings
- * load theirs with a chunk of a part. A torus has too few ports for them. */
+/* With a link between every two nodes, direct loads each link with a chunk a step, and several
+ * rings load theirs with a chunk of a part. A torus has too few ports for them. */
 static void algorithms_of_a_full_mesh(void)
 {
 	const struct cost_model_costs costs = {.bytes_per_s = 1};

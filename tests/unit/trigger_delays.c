@@ -18,10 +18,10 @@
 
 enum { SCRATCH = 1 << 20, SLOTS = 8192 };
 
-/* What is taken out. */
+/* Part that is removed. */
 enum fault { FAULT_NONE, FAULT_HALF_COUNTED, FAULT_NO_EVENTS, FAULT_STORES, FAULT_NO_PEER_ADDS };
 
-/* Of one device: what delays its work. */
+/* Delay of one device's work. */
 struct noise {
 	struct dev_stream *stream;
 	struct dev_event *event;

@@ -10,7 +10,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 
-/* What the vendors' libraries leak when they find no device. */
+/* Leaks of the vendors' libraries when they find no device. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {

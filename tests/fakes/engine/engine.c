@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define MEMORY_BYTES ((uint64_t)1 << 30)
-/* What NVIDIA's drivers are reported to queue per stream. */
+/* NVIDIA's drivers are reported to queue as much per stream. */
 #define QUEUE_MAX 1024u
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -106,8 +106,7 @@ static bool starts_with(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Which kernels of kernels_mma.inc the vendors' compilers generate for an architecture.
- */
+/* True if the vendors' compilers generate this kernel of kernels_mma.inc for the architecture. */
 static bool has_kernel(const struct fake_module *m, const char *name)
 {
 	const char *digits = m->arch + strcspn(m->arch, "0123456789");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the device's driver tells of its links and of errors of its memory, an answer
- * each. A call that fails prints nothing.
+ * Answers of the device's driver about its links and errors of its memory. A call that fails prints
+ * nothing.
  */
 #ifndef GPUSIG_HARDWARE_LINKS_H
 #define GPUSIG_HARDWARE_LINKS_H
@@ -11,7 +11,7 @@
 /* "5 x16", as read now, with the maximum as remark: ask it after copies. */
 int report_pcie_link(const char *name, struct dev *d);
 
-/* How many other links are up, with the first one's kind, end and rate as remark. */
+/* Number of other links that are up, with the first one's kind, end and rate as remark. */
 int report_device_links(const char *name, struct dev *d);
 
 /* Uncorrected errors since the driver was loaded, with all other counts as remark. */

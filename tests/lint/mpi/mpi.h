@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What programs of ranks use of MPI 3.1, and nothing else: libraries' own headers include others,
- * each different ones, so that a source may build with one and lack a header with the next. Handles
- * are numbers, as in MPICH and what is made from it; constants have no particular values. For make
+ * The part of MPI 3.1 that programs of ranks use: libraries' own headers include others, each
+ * different ones, so that a source may build with one and lack a header with the next. Handles are
+ * numbers, as in MPICH and its descendants; constants have no particular values. For make
  * check-headers, which links nothing.
  */
 #ifndef GPUSIG_LINT_MPI_H
