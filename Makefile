@@ -9,7 +9,7 @@ SAN ?=
 CC ?= cc
 MPICC ?= mpicc
 NVCC ?= nvcc
-# Where everything is built, and the link to the programs. GPUSIG_BUILD names a folder for all that, such as where the checkout is read-only.
+# Build folder, and the link to the programs. GPUSIG_BUILD names another folder for both, for a read-only checkout.
 BUILD := $(or $(GPUSIG_BUILD),build)
 LINK := $(if $(GPUSIG_BUILD),$(BUILD)/)bin
 ifneq ($(words $(BUILD)),1)
@@ -72,7 +72,7 @@ chosen_programs := $(wildcard $(PROGRAMS:%=%.c))
 ifeq ($(chosen_programs),)
 $(error PROGRAMS is '$(PROGRAMS)': there are $(basename $(wildcard micro/*.c gemm/*.c overlap/*.c topology/*.c collectives/*.c)))
 endif
-# What ranks do needs MPI; the schedules they follow, and devices that follow them, do not.
+# Ranks need MPI; their schedules, and devices that follow them, do not.
 rank_sources := $(if $(filter 1,$(HAVE_MPI)),$(sort $(wildcard collectives/ranks/*.c)))
 without_hwloc := $(if $(filter 1,$(HAVE_HWLOC)),,$(shell grep -l '^$(hash)include <hwloc.h>' topology/*/*.c))
 module_sources := $(filter-out $(without_hwloc),$(sort $(wildcard lib/*.c bench/*.c bench/*/*.c advise/*.c device/*.c device/*/*.c device/*/*/*.c micro/*/*.c gemm/*/*.c \
@@ -181,7 +181,7 @@ $(built_ranks): $(build)/bin/%: %.c $(ranks_archive) $(archive)
 	$(mpi_compile) -MMD -MP -MF $(new).deps -MT $@ $(LDFLAGS) $< $(ranks_archive) $(archive) -o $(new) $(our_ldlibs) $(LDLIBS) && \
 		mv -f $(new).deps $@.d && $(put)
 
-# What ./gpusig advise and a runtime call: advise/advise.h, of position-independent objects, needing libc alone.
+# Library for ./gpusig advise and for runtimes: advise/advise.h, position-independent, needs only libc.
 $(advice): $(patsubst %.c,$(build)/pic/%.o,$(sort $(wildcard advise/*.c)) lib/err.c lib/text_fit.c)
 	$(call say,LD,$@)
 	mkdir -p $(@D)
@@ -273,7 +273,7 @@ list: all ## list the programs with the question each one asks
 check: all units ## unit tests only; ./gpusig test runs everything
 	$(if $(unit_tests),prove -q $(addprefix ./,$(unit_tests)),true)
 
-# What lacking MPI, hwloc and nvcc changes beside the choice of programs: what is linked, and whether there is PTX.
+# Without MPI, hwloc and nvcc the linked libraries differ too, and PTX may be missing.
 check-alone: $(archive) $(patsubst %.c,$(build)/obj/%.o,$(filter-out $(hwloc_programs),$(plain_programs))) ## link without MPI and hwloc what can do without
 	for p in $(basename $(filter-out $(hwloc_programs),$(plain_programs))); do \
 		$(CC) $(our_cflags) $(CFLAGS) $(LDFLAGS) $(build)/obj/$$p.o $(archive) -o $(build)/alone -lm -ldl $(LDLIBS) || exit 1; done

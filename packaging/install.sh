@@ -27,7 +27,7 @@ target=../lib/gpusig/gpusig # of the command
 is_there() { [ -e "$1" ] || [ -L "$1" ]; }
 has_list() { [ ! -L "$to/$list" ] && [ -f "$to/$list" ]; }
 
-# What is installed, a path under PREFIX a line. A link that has become another's is not ours.
+# Print the installed files, a path under PREFIX a line. A link that now leads elsewhere is not ours.
 installed() {
 	has_list || return 0
 	grep -E '^(bin/gpusig|(lib|share/doc)/gpusig/.*|share/man/man1/gpusig[^/]*\.1|share/bash-completion/completions/gpusig)$' \
@@ -47,7 +47,7 @@ places() {
 	done
 }
 
-# What to do about files that no list names.
+# Print the remedy for files that no list names.
 remedy() {
 	if has_list; then
 		echo 'move it away, or take another PREFIX'
@@ -113,7 +113,7 @@ refuse_bin_elsewhere() {
 	refuse "$to/bin is a link, and $to/bin/../lib is not $to/lib: the command would not find its copy"
 }
 
-# What another version installed goes first, for programs and pages may have gone; what is not ours is left. Folders may be links.
+# Remove the files of another version first, as programs may be gone now; leave files that are not ours. Folders may be links.
 replace_all() {
 	installed | sort >"$made/before"
 	sort "$made/list" | comm -23 - "$made/before" | while IFS= read -r file; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
-# Which cases a program measures, in which order, and for how long.
+# Selection, order and duration of a program's cases.
 
 # shellcheck disable=SC2154 # run sets status and output; helpers sets root
 load bats/helpers

@@ -17,7 +17,7 @@ programs() {
 		sed -E 's|^([a-z]+)/([a-z_0-9]+)[/.].*|\1/\2|' | sort -u
 }
 
-# What keeps the two sides from sharing blocks' units, which the model can't: a copy by an engine beside a GEMM; or a short list.
+# Options with which the two sides share no units, which the model can't express: an engine copy with a GEMM; or a short list.
 options() {
 	case $1 in
 	micro/contention) echo '--pair engine+gemm' ;;

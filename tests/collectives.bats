@@ -267,7 +267,7 @@ strike_rank() {
 		--size 4K --budget 10m --format json
 	echo "$stderr"
 	[ "$status" = 1 ]
-	# What rank 1 added wrongly is the second chunk, and both ranks have it.
+	# Rank 1 added the second chunk wrongly, and both ranks have it.
 	[[ $stderr == *"ring, sample 1: rank 0: chunk 1 of 2: element 512 is "*", not "* ]]
 	json 'rows[1]["status"] == "failed" and rows[1]["check"]["status"] == "failed"' <<<"$output"
 }

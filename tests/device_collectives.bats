@@ -117,7 +117,7 @@ measure() {
 	done
 }
 
-# Of an odd number of samples: the median of rates is the rate of the median.
+# With an odd number of samples the median of rates is the rate of the median.
 @test "their bus bandwidth counts as that of nccl-tests, of the bytes that were sent" {
 	for name in device_allgather:ring device_reduce_scatter:ring device_all_to_all:pairwise; do
 		program=$programs/${name%:*}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# What the documents say is so: links lead somewhere, tables are what the programs print, examples compile and run.
+# The documents are right: links lead somewhere, tables are what the programs print, examples compile and run.
 
 # shellcheck disable=SC2154 # run sets status and output; helpers sets root
 load bats/helpers

@@ -15,7 +15,7 @@ setup_file() {
 
 setup() { cd "$BATS_FILE_TMPDIR" || return 1; }
 
-# What ./gpusig export starts, and with `front` as the first word that itself.
+# Run the module that ./gpusig export starts, or with `front` as the first word the front door.
 export_to() {
 	local module=reports
 	[ "$1" != front ] || { module=suite && shift; }

@@ -53,7 +53,7 @@ all_right() {
 	json 'all(r["facts"]["copy_blocks"] == 3 for r in rows if r["kind"] == "case")' <<<"$output"
 }
 
-# Where links are slow a GEMM that doesn't wait computes with what isn't there; where units are, a transfer leaves too early.
+# With slow links a GEMM that doesn't wait reads data that isn't there; with slow units a transfer leaves too early.
 @test "nothing starts before what it depends on, whichever is the slower" {
 	model 'peer_bandwidth = 1e7' 'link_up_bandwidth = 1e7' 'link_down_bandwidth = 1e7'
 	for devices in "" :0-3; do

@@ -989,7 +989,7 @@ false_unpacking() {
 }
 
 @test "every package that is installed for run or test is one that something uses" {
-	# What a row is for, found by its probe: a module that is imported, a command or header that is named.
+	# Use of a row, found by its probe: a module that is imported, a command or header that is named.
 	while read -r level probe _; do
 		case $level in '' | '#'* | peers) continue ;; esac
 		word=${probe#*:}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
-# How the programs launch kernels, as fake drivers record it (FAKE_LAUNCHES): a line has a kernel, its blocks, and how many of them
+# Launches of kernels by the programs, as fake drivers record it (FAKE_LAUNCHES): a line has a kernel, its blocks, and how many of them
 # reside at once.
 
 # shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # bats file_tags=lab
 # SPDX-License-Identifier: BSD-3-Clause
-# What a machine with a GPU will be asked, asked here: the script that asks, and that its peers compile.
+# Rehearsal of the checks for a machine with a GPU: the script itself, and that its peers compile.
 
 # shellcheck disable=SC2154 # run sets status and output; helpers sets root
 load bats/helpers
@@ -376,7 +376,7 @@ pack() {
 	grep -q '^packed: version ' out/summary.txt
 }
 
-# What was packed, in $there and the current folder, with some of the programs: GEMMs take fake GPUs minutes.
+# Unpack into $there, the current folder, with some of the programs: GEMMs take fake GPUs minutes.
 some_of_packed() {
 	[ -f "$BATS_FILE_TMPDIR/packed.tar.gz" ] || pack
 	there=$BATS_TEST_TMPDIR/there

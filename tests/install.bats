@@ -186,7 +186,7 @@ programs_of() { (cd "$1" && find . -type f -perm -u+x | sort); }
 	run install_there opt
 	[ "$status" = 2 ]
 	[ "$output" = "install: PREFIX is 'opt', not an absolute path" ]
-	# What an install would write is there already: a link, a folder of another with a VERSION, documents, a page.
+	# Files of an install exist already: a link, a folder of another with a VERSION, documents, a page.
 	for place in bin/gpusig lib/gpusig/VERSION share/doc/gpusig/README.md share/man/man1/gpusig.1; do
 		mkdir -p "$BATS_TEST_TMPDIR/opt/${place%/*}"
 		if [ $place = bin/gpusig ]; then ln -s /bin/true "$BATS_TEST_TMPDIR/opt/$place"; else echo mine >"$BATS_TEST_TMPDIR/opt/$place"; fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
-# What the programs of micro/ say of devices whose truth is known, and of devices that lack what a number is about.
+# Programs of micro/ on devices whose truth is known, and on devices that lack what a number is about.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr and their lines; helpers sets root
 load bats/helpers

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
-# What topology/node reports is of the devices that --device names, on a machine that hwloc reads from a file and is told to take
-# for this one.
+# topology/node reports the devices that --device names, on a machine that hwloc reads from a file and is told to take for this
+# one.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr and their lines; helpers sets root
 load bats/helpers

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
-# What a buyer asks of offers: a run of every built-in machine answers every piece of the example's mix, and advice from
+# Questions of a buyer to offers: a run of every built-in machine answers every piece of the example's mix, and advice from
 # its signature is advice from its records. Of a default run only the programs that feed the answers: seconds a machine.
 
 # shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# What is true of every program, asked of every binary found: a new one is tested on the day it appears.
+# Properties of every program, checked for every binary found: a new one is tested on the day it appears.
 # GPUSIG_BIN=DIR tests the programs of another build, such as one with sanitizers.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # ask and measure set status, stderr and lines; helpers sets root
@@ -11,7 +11,7 @@ QUICK='--min-samples 6 --max-samples 6 --warm-up 0'
 TWO='--min-samples 2 --max-samples 2 --warm-up 0' # where a case's lines are looked at, not its statistics
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 
-# What several tests look at is measured once, on the simulated device, into a folder a program: `about`, `cases` (all keys),
+# Runs that several tests look at are measured once, on the simulated device, into a folder a program: `about`, `cases` (all keys),
 # `few` (all but two, to be given as done), `status` and `said` of a run of everything, and of a few cases with one seed `first` and
 # `second`, which both went to `out`, the second beside `tablev`, and `table`; how those runs ended; and `other` of another seed for
 # some. A program that can't run there has `status` 77 alone.
@@ -57,7 +57,7 @@ some() {
 # For what differs from program to program, but for the first tests and tests/golden: all with --all.
 asked() { if [ "${GPUSIG_TEST_ALL:-}" = 1 ]; then programs; else some; fi; }
 
-# Where measure_once puts what a program says.
+# Folder in which measure_once puts a program's output.
 folder_of() { echo "$BATS_FILE_TMPDIR/${1//\//-}"; }
 
 measure_once() {
@@ -430,7 +430,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 		cat "$here/first" >>all
 	done
 	some_could_run
-	# Which cases are added on a curve with cliffs is known when its cases were measured.
+	# Cases are added on a curve with cliffs only after its cases were measured.
 	json 'none([p for p, (asked, *said) in by_program.items() if said[-1]["cases"]["already_done"] != asked["asked"]])' \
 		'none([p for p, (asked, *said) in by_program.items()
 			if not {r["key"] for r in said if r["kind"] == "case"} & set(asked["listed"]) <= set(asked["wanted"])])' \

@@ -6,7 +6,7 @@
 # shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
 load bats/helpers
 
-# What the commands start, in the folder where they are: the driver, without setup and build.
+# The commands start the driver, in their folder, without setup and build.
 setup_file() {
 	# shellcheck disable=SC2016 # the variables are the script's
 	printf '#!/bin/sh\nwhere=$PWD\ncd "%s" && exec "%s" -m suite --cwd "$where" "$@"\n' "$root" "$TEST_PYTHON" \

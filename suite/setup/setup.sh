@@ -203,7 +203,7 @@ install_command() {
 	[ -z "$packages" ] || echo "$([ "$(id -u)" = 0 ] || echo 'sudo ')$(with_manager) $packages"
 }
 
-# What one call of the package manager can bring; tells what it did. Sets `to_type` where the user has to.
+# Install what one call of the package manager can, and report it. Sets `to_type` if the user has to type it.
 install_missing() {
 	to_install=$(echo "$wanting" | not_tried)
 	packages=$(echo "$to_install" | names)
@@ -279,7 +279,7 @@ unpack() {
 		apt-get -q -s install --no-install-recommends $(echo "$2" | tr ',' ' ') >"$3/plan" &&
 			(cd "$3/packages" && apt-get -q download $(awk '$1 == "Inst" { print $2 }' ../plan)) &&
 			for package in "$3"/packages/*.deb; do dpkg-deb -x "$package" "$3"; done
-		# What Debian's alternatives would name.
+		# Names that Debian's alternatives would create.
 		for file in "$3"/usr/sbin/*-wlm; do [ ! -e "$file" ] || ln -s "${file##*/}" "${file%-wlm}"; done
 	} >"$log" 2>&1 </dev/null
 	rm -rf "$3/packages" "$3/plan"

@@ -7,7 +7,7 @@ bats_require_minimum_version 1.5.0
 # shellcheck disable=SC2034 # used by the files that load this
 root=$(cd -- "$BATS_TEST_DIRNAME/.." && pwd)
 export GPUSIG_NO_INSTALL=1
-# What the tests run must not take the cores from other tests, which then end at their time limits.
+# Programs under test must not take the cores from other tests, which would end at their time limits.
 GPUSIG_NICE=$(nice)
 export GPUSIG_NICE
 

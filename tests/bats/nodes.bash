@@ -33,7 +33,7 @@ nodes_open() {
 	for i in $(seq "$1"); do
 		node_rate "$i" "$2" || { nodes_why='tc has no token buckets here' && return 1; }
 	done
-	# What Open MPI starts instead of ssh: agent HOST COMMAND.
+	# Open MPI starts this instead of ssh: agent HOST COMMAND.
 	cat >agent <<-END
 		#!/bin/sh
 		host=\$1

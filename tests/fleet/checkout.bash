@@ -3,7 +3,7 @@
 # Fresh checkouts for tests, and commands that run in them at the same time.
 
 # shellcheck disable=SC2154 # helpers sets root
-# What is in version control or will be, in a folder of its own.
+# Copy the files that are in version control, or will be, to a folder of their own.
 copy_checkout() {
 	mkdir -p "$1"
 	(cd "$root" && git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do

@@ -40,7 +40,7 @@ make_root() {
 	if [ ! -e "$folder/etc/debian_version" ]; then
 		debootstrap --variant=minbase bookworm "$folder" "$mirror" >"$folder.log" 2>&1
 	fi
-	# Where packages come from; nothing else of this machine.
+	# Sources of packages; nothing else of this machine.
 	rm -f "$folder/etc/apt/sources.list"
 	cp -r /etc/apt/sources.list* "$folder/etc/apt/"
 	grep -lsE '^Acquire' /etc/apt/apt.conf /etc/apt/apt.conf.d/* | while read -r file; do

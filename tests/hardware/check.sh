@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # check.sh [OPTIONS] OUT_DIR [STAGE[:PARAMETER]]...
 #
-# What a machine with a GPU is asked once it is here: everything in one command,
-# without root, network or bats.
+# All checks of a machine with a GPU in one command, without root, network or bats.
 #
 #   -d DEVICE   such as cuda, of which all devices are used, or a list such as
 #               cuda:0,2 (the first of cuda, hip and host that is here)
@@ -86,7 +85,7 @@ cd -- "$(dirname -- "$self")/../.." || exit 1
 
 can_build() { command -v make >/dev/null && command -v "${CC:-cc}" >/dev/null; }
 
-# What pack.sh made is a tree like this one, with its own check.sh.
+# pack.sh makes a tree like this one, with its own check.sh.
 if [ ! -f packed.txt ] && { [ -n "$packed" ] || ! can_build; }; then
 	if [ -f build/hardware/packed.txt ]; then
 		set -- "$out" "$@"
@@ -418,7 +417,7 @@ keep() {
 	fi
 }
 
-# What of the numbers so far nobody expected.
+# List the numbers so far that are unexpected.
 compare() {
 	case $1 in questions | programs | run | aa) ;; *) return ;; esac
 	python=$(sh suite/setup/find_python.sh --any 2>&1) || { echo "$python" >"$evidence/expectations.txt" && return; }

@@ -35,6 +35,7 @@ C_PRODUCT = (
     *IN_PROGRAM_FOLDERS,
 )
 C_ALL = (*C_PRODUCT, "tests/*.[ch]")
+C_ENDINGS = (".c", ".h", ".inc", ".cu", ".cuh", ".cpp", ".hpp")
 PYTHON = ("suite/*.py", "reports/*.py", "packaging/*.py")
 SOURCES = (
     *C_ALL,
@@ -282,6 +283,34 @@ def mutable_variables(path: str, text: str) -> Iterator[Breach]:
     )
 
 
+# Such a sentence makes the reader wait for its subject. A question, "Which algorithm is fastest?", does not.
+OPENING = re.compile(r"(?:What|Of|Where|Which|Who|Whose|Whether|How|Why)\b(?![^.:?]*\?)")
+STRING_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|/\*.*?\*/|(?:^[ \t]*//[^\n]*\n)+|//[^\n]*', re.S | re.M)
+HASH_COMMENT = re.compile(r"(?:^[ \t]*#(?!!)[^\n]*\n)+", re.M)
+
+
+def comments_of(path: str, text: str) -> Iterator[Breach]:
+    """Line and words of each comment and docstring, behind its marks and its SPDX line."""
+    if path.endswith(".py"):
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+                if (said := ast.get_docstring(node)) is not None:
+                    yield node.body[0].lineno, said
+    pattern = STRING_OR_COMMENT if path.endswith(C_ENDINGS) else HASH_COMMENT
+    for match in pattern.finditer(text):
+        if not match[0].startswith('"'):
+            marks = r"(?m)^[ \t]*(/\*|\*/|\*|//|#)+[ \t]*((SPDX|bats ).*)?"
+            words = re.sub(marks, "", match[0]).strip()
+            begin = text.index(words.partition("\n")[0], match.start())
+            yield text.count("\n", 0, begin) + 1, words
+
+
+def comment_openings(path: str, text: str) -> Iterator[Breach]:
+    for number, words in comments_of(path, text):
+        if OPENING.match(words):
+            yield number, words.partition("\n")[0][:80]
+
+
 def spdx(_path: str, text: str) -> Iterator[Breach]:
     if "SPDX-License-Identifier: BSD-3-Clause" not in "\n".join(text.splitlines()[:3]):
         yield 1, "no SPDX line among the first three"
@@ -404,6 +433,13 @@ RULES = (
         (*C_ALL, *PYTHON),
         ("*_abi.h",),
         check=banned_words,
+    ),
+    Rule(
+        "comment-openings",
+        "a comment begins with what the thing is or does",
+        # Python: add ".py".
+        tuple(f"*{ending}" for ending in (*C_ENDINGS, ".sh", ".bats", ".bash", "Makefile")),
+        check=comment_openings,
     ),
     Rule("python-file-size", "at most 600 lines a module", PYTHON, (), check=lines_above(600)),
     Rule(

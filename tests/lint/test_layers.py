@@ -222,6 +222,29 @@ class Rules(unittest.TestCase):
         self.catches("words", "suite/a.py", "mover = 1")
         self.allows("words", "lib/a.c", "/* a crew of devices */ int comm_size;")
 
+    def test_comments_that_begin_with_a_clause_are_caught(self) -> None:
+        for name, text in (
+            ("lib/a.c", "\tx = 1; /* Of both. */"),
+            ("lib/a.h", "/* SPDX-License-Identifier: BSD-3-Clause\n *\n * What others ran. */"),
+            ("device/a.cu", "// SPDX-License-Identifier: BSD-3-Clause\n// How fast it is."),
+            ("tests/a.bats", "#!/usr/bin/env bats\n# SPDX\n# bats file_tags=x\n# Where it is."),
+            ("tests/a.sh", "x=1\n\t# Whether it runs: where is it?"),
+        ):
+            self.catches("comment-openings", name, text)
+        for name, text in (
+            ("lib/a.c", '/* Median of x. Of none: NaN. */ const char *text = "/* What it is. */";'),
+            ("micro/a.c", "/* SPDX\n *\n * Which copy is faster,\n * by size? Of two, both. */"),
+            ("lib/a.h", "\tint x; /* of the host */"),
+            ("tests/a.sh", "# Runs the tests.\n# What they need is set up."),
+        ):
+            self.allows("comment-openings", name, text)
+        found = breaches("comment-openings", "lib/a.h", "\n/* SPDX\n *\n * Of it.\n */")
+        self.assertTrue(found[0].startswith("lib/a.h:4: "), found)
+        python = 'def f():\n    """Whether it is."""\n    # Of one.\n'
+        self.assertEqual(
+            list(layers.comment_openings("suite/a.py", python)), [(2, "Whether it is."), (3, "Of one.")]
+        )
+
     def test_missing_licence_lines_and_guards_empty_names_and_stray_blanks_are_caught(self) -> None:
         self.catches("spdx", "lib/a.c", "int x;")
         self.catches("file-names", "lib/utils.c", "")

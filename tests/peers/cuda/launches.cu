@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What starting work costs, as the vendor's samples and nvbench take it: an empty kernel, the host's monotonic clock around one
-// launch and the wait for it, events around launches that were enqueued behind a gate, and the wait
-// for an event on an idle stream. The context polls, as ours does.
+// Cost of starting work, as the vendor's samples and nvbench take it: an empty kernel, the host's
+// monotonic clock around one launch and the wait for it, events around launches that were enqueued
+// behind a gate, and the wait for an event on an idle stream. The context polls, as ours does.
 //
 //     launches [BATCHES]
 #include "measure.cuh"
