@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Rounds of one placement. A hypervisor moves the processors of a virtual machine while they are
- * measured: between siblings of a core, cores of one cache and cores of two, and what they do
- * together takes several times as long there. Core-to-core latency tells where they are. It is
- * measured between rounds; rounds during which it changed do not count, and of the others those
- * of the placement that most of them had.
+ * Selection of rounds by placement. A hypervisor moves the processors of a virtual machine while
+ * they are measured: between siblings of a core, cores of one cache and cores of two, where they
+ * take several times as long to communicate. Core-to-core latency, probed between rounds, tells
+ * where they are. Rounds during which it changed are dropped; of the others, those of the commonest
+ * placement count.
  */
 #include "bench/bench_run.h"
 #include "lib/clock.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which all-gather algorithm is best for which size? This is the second half of allreduce alone:
- * every rank begins with its own chunk and ends with all chunks. Rank r has chunk r, as in MPI, so
- * algorithms whose messages are several ranges pack and unpack. One port.
+ * Which all-gather algorithm is fastest for each message size? This is the second half of allreduce
+ * alone: every rank begins with its own chunk and ends with all chunks. Rank r has chunk r, as in
+ * MPI, so algorithms whose messages are several ranges pack and unpack. One port.
  *
  *     mpirun -n 4 bin/collectives/allgather --algorithm swing-b,ring --size 32:1M:x4
  */

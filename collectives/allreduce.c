@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which allreduce algorithm is best for which size? Compares Swing (arXiv 2401.09356), direct (all
- * pairs at once), ring, several rings at once, bucket, recursive doubling, Rabenseifner, Bruck,
- * Trivance (arXiv 2602.17254), Bine (arXiv 2508.17311) and the MPI library's own, interleaved in
- * one job on the given ranks.
+ * Which allreduce algorithm is fastest for each message size? Compares Swing (arXiv 2401.09356),
+ * direct (all pairs at once), ring, several rings at once, bucket, recursive doubling,
+ * Rabenseifner, Bruck, Trivance (arXiv 2602.17254), Bine (arXiv 2508.17311) and the MPI library's
+ * own, interleaved in one job on the given ranks.
  *
  * The vector is reduced out of place; every rank gets the result. swing-b numbers its chunks such
  * that each message is one range, where such a numbering exists. swing-b-indexed packs and unpacks

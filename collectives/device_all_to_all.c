@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How fast is an all-to-all among the devices of one process, in steps or all messages at once?
- * Part j of device i's vector goes to device j. Compares two ways to send the messages by copy
- * engines (collectives/devices/all_to_all_graph.h) with the vendor's library where there is one: a
- * send to and a receive from every device in one group call.
+ * Which all-to-all algorithm is fastest across the GPUs of one process? Part j of device i's vector
+ * goes to device j. Compares two ways to send the messages by copy engines, in steps or all at once
+ * (collectives/devices/all_to_all_graph.h), with the vendor's library if there is one: a send to
+ * and a receive from every device in one group call.
  *
  * Timed: one all-to-all at a time, not in place, with a device's part to itself
  * (collectives/devices/device_collective.h).

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which all-gather among the devices of one process is best for which size? Device i begins with
- * part i of the vector and ends with all parts. Compares the schedules of collectives/schedules,
- * executed by streams and peer copies, with the vendor's own collective where there is one. A
- * schedule whose message is several ranges sends each as a copy.
+ * Which all-gather algorithm is fastest across the GPUs of one process? Device i begins with part i
+ * of the vector and ends with all parts. Compares the schedules of collectives/schedules, executed
+ * by streams and peer copies, with the vendor's own collective if there is one. A schedule whose
+ * message is several ranges sends each as a copy.
  *
  * Timed: one all-gather at a time, in place (collectives/devices/device_collective.h).
  *

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which allreduce among the devices of one process is best for which size? Compares the schedules
- * of collectives/schedules, executed by streams, peer copies and a kernel that adds, with the
- * vendor's own collective where there is one. The devices are those of --device, as a line; a
- * message goes straight to its peer.
+ * Which allreduce algorithm is fastest across the GPUs of one process? Compares the schedules of
+ * collectives/schedules, executed by streams, peer copies and a kernel that adds, with the vendor's
+ * own collective if there is one. The devices are those of --device, as a line; a message goes
+ * straight to its peer.
  *
  * Timed: one allreduce at a time, in place (collectives/devices/device_collective.h).
  *

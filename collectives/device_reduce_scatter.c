@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which reduce-scatter among the devices of one process is best for which size? Every device begins
+ * Which reduce-scatter algorithm is fastest across the GPUs of one process? Every device begins
  * with a vector, and device i ends with the sum of part i of all. Compares the schedules of
  * collectives/schedules, executed by streams, peer copies and a kernel that adds, with the vendor's
- * own collective where there is one. A schedule whose message is several ranges sends each as a
- * copy.
+ * own collective if there is one. A schedule whose message is several ranges sends each as a copy.
  *
  * Timed: one reduce-scatter at a time, in place (collectives/devices/device_collective.h).
  *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which reduce-scatter algorithm is best for which size? This is the first half of allreduce alone:
- * every rank ends with the sum of its own chunk. Rank r has chunk r, as in MPI, so algorithms whose
- * messages are several ranges pack and unpack. One port.
+ * Which reduce-scatter algorithm is fastest for each message size? This is the first half of
+ * allreduce alone: every rank ends with the sum of its own chunk. Rank r has chunk r, as in MPI, so
+ * algorithms whose messages are several ranges pack and unpack. One port.
  *
  *     mpirun -n 4 bin/collectives/reduce_scatter --algorithm swing-b,ring --size 32:1M:x4
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How near to this machine's own peak does a GEMM come, by shape and type? The peak is not a
- * datasheet's: it is a loop of independent multiply-adds in registers, on every unit, measured in
- * the same rounds as the GEMM.
+ * What fraction of this machine's measured peak does a GEMM reach, by shape and type? The peak is
+ * not a datasheet's: it is a loop of independent multiply-adds in registers, on every unit,
+ * measured in the same rounds as the GEMM.
  *
  * The loop of f32 and f64 does not use matrix units; a GEMM may, where a device has them, so the
  * peak of these types is then no bound. The narrower types have loops of matrix multiply-adds; the

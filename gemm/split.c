@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What does cutting a GEMM into pieces cost? The same GEMM whole and cut into k pieces along M, N
- * or K, all in the same rounds. DIL, decomposition inefficiency loss, is our working definition of
- * FiCCO's (arXiv 2512.10236): DIL = time of all pieces, alone and one after the other / time of the
- * whole; 1 is no loss.
+ * How much slower is a GEMM that is split into pieces? The same GEMM whole and cut into k pieces
+ * along M, N or K, all in the same rounds. DIL, decomposition inefficiency loss, is our working
+ * definition of FiCCO's (arXiv 2512.10236): DIL = time of all pieces, alone and one after the other
+ * / time of the whole; 1 is no loss.
  *
  * Timed: the pieces back to back in one stream, results accumulated in place (a K piece adds to C).
  * For comparison the traffic of a machine without caches is recorded: traffic(cut, k) /

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What is left of a GEMM's rate after a second of nothing else? The samples of gemm/efficiency take
- * at most some milliseconds, with pauses between them, in which a device cools down and saves up
- * power; its power controller takes 10 to 100 ms to settle. A training step lasts for seconds.
+ * What GEMM rate is sustained after a second of continuous load? The samples of gemm/efficiency
+ * take at most some milliseconds, with pauses between them, in which a device cools down and saves
+ * up power; its power controller takes 10 to 100 ms to settle. A training step lasts for seconds.
  *
  * After the samples, which are bursts as there, GEMMs follow each other for two seconds, in batches
  * of which the next is always queued before one ends. Batches that begin in the second second give

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Who slows whom? For every pair of {compute, memory, engine copy, kernel copy, gemm}: how much
- * longer each one takes while the other runs (micro/contention/concurrent.h). Copies stay within
- * the device's memory and copy kernels use every unit, so this says what its parts share; what a
- * transfer over a link costs a GEMM is measured by micro/copy_contention.
+ * How much do two concurrent workloads slow each other? For every pair of {compute, memory, engine
+ * copy, kernel copy, gemm}: how much longer each one takes while the other runs
+ * (micro/contention/concurrent.h). Copies stay within the device's memory and copy kernels use
+ * every unit, so this shows what its parts share; micro/copy_contention measures what a transfer
+ * over a link costs a GEMM.
  *
  * Timed: pieces of x by the device's events, in x's own stream, while y is kept running. GEMMs are
  * large enough to occupy every unit, and buffers exceed the last-level cache, so both workloads

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Copy engine or copy kernel: which is faster? The same copy through a copy engine and through
- * kernels with a growing number of blocks, in one direction and in both at once, whole and cut into
- * pieces.
+ * How fast are H2D, D2H, D2D and peer copies, by engine and by kernel? The same copy through a copy
+ * engine and through kernels with a growing number of blocks, in one direction and in both at once,
+ * whole and cut into pieces.
  *
  * Timed: copies back to back in a stream that was filled before it was released, so enqueueing
  * costs nothing. Bandwidth counts the bytes of the copy once (they are read once and written once);

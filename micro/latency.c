@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How long does one dependent load take, by footprint? A thread follows a chain of addresses
- * through lines of 256 bytes in random order: only one load is in flight, and no prefetcher can
- * predict the next. The steps of the curve are the levels of the memory hierarchy as one thread of
- * one unit sees them; its end is memory.
+ * What is the dependent-load latency of each cache and of memory? A thread follows a chain of
+ * addresses through lines of 256 bytes in random order: only one load is in flight, and no
+ * prefetcher can predict the next. The steps of the curve are the levels of the memory hierarchy as
+ * one thread of one unit sees them; its end is memory.
  *
  * Timed: launches of one block that makes some ten thousand steps; the chains were built before. A
  * footprint with more lines than one launch visits is cut into chains, each through random lines of

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What does starting work cost? The time of every call, completion, dependency and trigger.
+ * What are the latencies of launches, events and synchronization?
  *
  * Every time is per operation:
  *

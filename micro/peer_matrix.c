@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which pair of devices is slow, and what can each device inject? A sweep: the bandwidth of every
+ * What is the bandwidth and latency between every pair of GPUs? A sweep: the bandwidth of every
  * ordered pair of the devices of --device, one after the other within one case (`each`). Then each
  * pair on its own: bandwidth and latency, one-way and both ways at once; from one device to all
  * others, from all to one and from all to all at once; and of host memory of every NUMA node to and

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Does stream priority have an effect? A backlog of blocks waits for slots; one more block is
- * launched behind it, from a stream of the same priority or of the highest. If priority works, the
- * block of the highest priority starts as soon as any slot is free.
+ * Does stream priority shorten the wait for a slot? A backlog of blocks waits for slots; one more
+ * block is launched behind it, from a stream of the same priority or of the highest. If priority
+ * works, the block of the highest priority starts as soon as any slot is free.
  *
  * Timed: the wait of the late block (micro/late_block/late_block.h). Running blocks are never
  * interrupted, so even the most urgent block waits for one to end. "No effect" is a valid result,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reduction on arrival, or read-add-write? A chunk arrives and is added to the local chunk. On
- * arrival the adding kernel reads it directly from its source; staged, it is first copied to a
- * buffer, then read again and added. T3 (arXiv 2401.16677) adds in hardware as data arrives; this
- * measures how far software can avoid the same traffic.
+ * Is reducing data on arrival faster than staging and adding it? A chunk arrives and is added to
+ * the local chunk. On arrival the adding kernel reads it directly from its source; staged, it is
+ * first copied to a buffer, then read again and added. T3 (arXiv 2401.16677) adds in hardware as
+ * data arrives; this measures how far software can avoid the same traffic.
  *
  * Timed: one chunk after the other, back to back in a stream that was filled before it was
  * released. Traffic per byte that arrives: on arrival the chunk is read, the local one is read, the

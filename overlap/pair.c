@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Overlapping a GEMM with a transfer: what is gained, and which side slows down? After ConCCL
- * (arXiv 2412.14335), which defines the fraction of ideal and the classes, and asks which side to
- * launch first; S and CIL are our working definitions of FiCCO's (arXiv 2512.10236). The copy
- * method, a copy engine or a kernel with a number of thread blocks, is an axis; the variants are
- * compared.
+ * How much time does overlapping a GEMM with a transfer save? After ConCCL (arXiv 2412.14335),
+ * which defines the fraction of ideal and the classes, and asks which side to launch first; S and
+ * CIL are our working definitions of FiCCO's (arXiv 2512.10236). The copy method, a copy engine or
+ * a kernel with a number of thread blocks, is an axis; the variants are compared.
  *
  * Timed: one round at a time, enqueued before the host opens a gate, by the devices' own events
  * (overlap/pair/pair_run.h). gemm_first and transfer_first run both sides at once, to the end of

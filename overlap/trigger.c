@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Does sending each part of C as soon as it is ready pay? A GEMM counts its finished rows; in
- * another stream a copy waits for each counter and starts when its band is done. The alternatives:
- * send all of C after the GEMM, or compute every band by a GEMM of its own, followed by its copy.
- * After T3 (arXiv 2401.16677), whose tracker and trigger are hardware. What is measured here is a
- * SOFTWARE trigger, with counters in memory and streams that wait for values; the traffic of T3's
- * hardware is a model (overlap/trigger/t3_traffic.h).
+ * Does sending a GEMM's tiles as they complete beat sending at the end? A GEMM counts its finished
+ * rows; in another stream a copy waits for each counter and starts when its band is done. The
+ * alternatives: send all of C after the GEMM, or compute every band by a GEMM of its own, followed
+ * by its copy. After T3 (arXiv 2401.16677), whose tracker and trigger are hardware. This program
+ * measures a SOFTWARE trigger, with counters in memory and streams that wait for values; the
+ * traffic of T3's hardware is a model (overlap/trigger/t3_traffic.h).
  *
  * Timed: GEMMs and copies, one round after the other, in streams filled before they are released,
  * including the resets of the counters. Targets: host memory (down), the same device (local), a

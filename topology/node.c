@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What is this machine? Reports packages, NUMA nodes, cores, caches, and which of them this process
- * may use, as hwloc reports them, and the devices of --device in the place where they are attached.
- * A topology that hwloc has from elsewhere (HWLOC_XMLFILE) is refused unless HWLOC_THISSYSTEM=1
- * says that it is this machine's. Displays and accelerators that are not named are left out.
- * Simulated devices are part of no machine: with them only they are reported. Of GPUs also the
- * links that join them to the host and to each other, and errors of their memory, as the vendor's
- * management library tells (topology/node/link_facts.h). These facts help to interpret the numbers
- * of the other programs. Timed is only how long a cache line takes from one processor to another,
- * of every two that the process may use (topology/node/core_matrix.h).
+ * Which CPUs, devices and links does this machine have? Reports packages, NUMA nodes, cores,
+ * caches, and which of them this process may use, by hwloc, and the devices of --device where they
+ * are attached. A topology that hwloc has from elsewhere (HWLOC_XMLFILE) is refused unless
+ * HWLOC_THISSYSTEM=1 says that it is this machine's. Displays and accelerators that are not named
+ * are left out. Simulated devices belong to no machine: with them only they are reported. For GPUs
+ * the links to the host and to each other, and errors of their memory, are reported as the vendor's
+ * management library gives them (topology/node/link_facts.h). These facts help to interpret the
+ * numbers of the other programs. The only thing timed is the latency of a cache line between every
+ * two processors that the process may use (topology/node/core_matrix.h).
  *
  *     bin/topology/node --device host
  */

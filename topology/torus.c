@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How long would an allreduce take on a torus? The program counts steps, routes and link loads of
- * every algorithm exactly, and a model converts them to time, for networks that are not at hand.
- * Nothing is timed.
+ * What allreduce time does a model predict for a torus? The program counts steps, routes and link
+ * loads of every algorithm exactly, and a model converts them to time, for networks that are not at
+ * hand. Nothing is timed.
  *
  *     bin/topology/torus --shape 64x64 --algorithm swing-b --size 2M
  *     bin/topology/torus --shape hx2mesh:64x64,hyperx:64x64,8x8x8 --size 32:512M:x4

@@ -16,7 +16,7 @@ struct link_quantity {
 	uint64_t variants; /* bit mask: a link in two variants counts as two */
 	double work;       /* bytes of a link: value = work / seconds; or, */
 	bool is_latency;   /* value = seconds / work */
-	int variant;       /* of which the value is said to be; -1: of the whole case */
+	int variant;       /* that the value is reported for; -1: the whole case */
 };
 
 /* Seconds of a pass of q's only variant / `parts`. */

@@ -252,7 +252,7 @@ static int start_device(struct gpu_dev *d, uint32_t want)
 /* Also closes a device that was opened in part. */
 static void stop_device(struct gpu_dev *d)
 {
-	if (d->hangs) /* it is left as it is, with all that the driver still uses */
+	if (d->hangs) /* stays open, because the driver still uses its resources */
 		return;
 	if (d->context_is_open) {
 		gpu_ctx_make_current(d);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A workload keeps one resource busy, piece by piece, in its own lane of the first device: the
- * units' arithmetic, memory, a copy engine, units that copy, or a GEMM. Two workloads at once show
- * who slows whom (micro/contention/concurrent.h).
+ * units' arithmetic, memory, a copy engine, units that copy, or a GEMM. Two concurrent workloads
+ * show how much they slow each other (micro/contention/concurrent.h).
  */
 #ifndef GPUSIG_WORKLOAD_H
 #define GPUSIG_WORKLOAD_H

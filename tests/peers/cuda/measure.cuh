@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the peers share: results checked, a gate that holds a stream while it is filled, times by events, the median of samples,
-// random data, and one JSON line a number: {"what": NAME, "value": V, "unit": U}.
+// Functions of all peers: check of results, a gate that holds a stream while it is filled, times by
+// events, the median of samples, random data, and one JSON line a number: {"what": NAME, "value": V, "unit": U}.
 #ifndef GPUSIG_PEERS_MEASURE_CUH
 #define GPUSIG_PEERS_MEASURE_CUH
 
