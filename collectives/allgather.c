@@ -20,7 +20,7 @@ static const struct bench_metric primary[] = {
 
 static const struct bench bench = {
 	.name = "collectives/allgather",
-	.question = "which all-gather algorithm is fastest for each message size?",
+	.question = "which all-gather algorithm is fastest by size?",
 	.formula = "bus_bandwidth = (p-1)/p bytes / time; bandwidth = bytes / time; byte/s",
 	.timed = "one all-gather after a barrier: last rank's entry to last rank's return; on "
 		 "several hosts the longest duration",

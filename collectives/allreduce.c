@@ -62,7 +62,7 @@ static const struct bench_metric primary[] = {
 
 static const struct bench bench = {
 	.name = "collectives/allreduce",
-	.question = "which allreduce algorithm is fastest for each message size?",
+	.question = "which allreduce algorithm is fastest by size?",
 	.formula = "bus_bandwidth = 2 (p-1)/p bytes / time; bandwidth = bytes / time; byte/s",
 	.timed = "one allreduce after a barrier: last rank's entry to last rank's return; on "
 		 "several hosts the longest duration",

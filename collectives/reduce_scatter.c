@@ -24,7 +24,7 @@ static const struct bench_metric primary[] = {{"reduce_scatter_busbw", "best_bus
 
 static const struct bench bench = {
 	.name = "collectives/reduce_scatter",
-	.question = "which reduce-scatter algorithm is fastest for each message size?",
+	.question = "which reduce-scatter algorithm is fastest by size?",
 	.formula = "bus_bandwidth = (p-1)/p bytes / time; bandwidth = bytes / time; byte/s",
 	.timed = "one reduce-scatter after a barrier: last rank's entry to last rank's return; on "
 		 "several hosts the longest duration",

@@ -153,7 +153,7 @@ static int derive(struct bench_case *c)
 
 static const struct bench bench = {
 	.name = "gemm/efficiency",
-	.question = "what fraction of measured peak does a GEMM reach, by shape and type?",
+	.question = "what fraction of peak does a GEMM reach?",
 	.formula = "flop_rate = 2 M N K / median time; fraction_of_peak = flop_rate / that of the "
 		   "fastest register-only loop; cold_time_ratio = seconds(gemm_cold) / "
 		   "seconds(gemm)",

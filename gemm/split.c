@@ -218,7 +218,7 @@ static int derive(struct bench_case *c)
 
 static const struct bench bench = {
 	.name = "gemm/split",
-	.question = "how much slower is a GEMM that is split into pieces?",
+	.question = "how much slower is a GEMM split into pieces?",
 	.formula = "DIL = time of k pieces back to back / time of the whole; 1 is no loss",
 	.timed = "the pieces in one stream on touched random data; not allocation, filling or "
 		 "checking",

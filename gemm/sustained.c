@@ -192,7 +192,7 @@ static int derive(struct bench_case *c)
 
 static const struct bench bench = {
 	.name = "gemm/sustained",
-	.question = "what GEMM rate is sustained after a second of continuous load?",
+	.question = "what GEMM rate does the device sustain?",
 	.formula = "sustained_flop_rate = 2 M N K / time of a GEMM, of batches in the last of two "
 		   "seconds back to back; sustained_share = that / the rate of samples of some "
 		   "milliseconds",

@@ -101,7 +101,7 @@ static int derive(struct bench_case *c)
 
 static const struct bench bench = {
 	.name = "micro/contention",
-	.question = "how much do two concurrent workloads slow each other?",
+	.question = "how much do two workloads slow each other?",
 	.formula = "CIL(x | y) = time of x while y runs / time of x alone; 1 is no loss",
 	.timed = "pieces of one workload by device events while the other is kept running; not the "
 		 "partner's start and drain",

@@ -97,7 +97,7 @@ static int derive(struct bench_case *c)
 
 static const struct bench bench = {
 	.name = "micro/copy_contention",
-	.question = "how much do a concurrent GEMM and copy slow each other?",
+	.question = "how much do GEMM and copy slow each other?",
 	.formula = "CIL = time of one side while the other runs / time of it alone; 1 is no loss",
 	.timed = "pieces of one side by device events while the other is kept running; not the "
 		 "partner's start and drain",

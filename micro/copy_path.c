@@ -238,7 +238,7 @@ static int derive(struct bench_case *c)
 
 static const struct bench bench = {
 	.name = "micro/copy_path",
-	.question = "how fast are H2D, D2H, D2D and peer copies, by engine and by kernel?",
+	.question = "how fast are copies, by engine and by kernel?",
 	.formula = "bandwidth = bytes of the copy, counted once, / median time; byte/s",
 	.timed = "copies back to back in a stream filled beforehand; not enqueueing, allocation or "
 		 "checking",

@@ -215,7 +215,7 @@ static int derive(struct bench_case *c)
 
 static const struct bench bench = {
 	.name = "micro/latency",
-	.question = "what is the dependent-load latency of each cache and of memory?",
+	.question = "what is the latency of memory and caches?",
 	.formula = "latency = seconds of a launch / steps in it; s",
 	.timed = "one thread following a chain, about 65536 steps a launch; not building the "
 		 "chains; "

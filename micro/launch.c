@@ -174,7 +174,7 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 
 static const struct bench bench = {
 	.name = "micro/launch",
-	.question = "what are the latencies of launches, events and synchronization?",
+	.question = "how long do launches, events and syncs take?",
 	.formula = "time per operation",
 	.timed = "the operation named by the variant (top of the source file); not opening streams "
 		 "or events",

@@ -262,7 +262,7 @@ static int derive(struct bench_case *c)
 
 static const struct bench bench = {
 	.name = "micro/memory",
-	.question = "what is the bandwidth of memory and of each cache?",
+	.question = "what is the bandwidth of memory and caches?",
 	.formula = "bandwidth = bytes of all array accesses / median time; per element read 1, "
 		   "write 1, copy 2, triad 3; byte/s",
 	.timed = "kernel passes on every unit over touched buffers, so many or so long that the "

@@ -178,7 +178,7 @@ static int derive(struct bench_case *c)
 
 static const struct bench bench = {
 	.name = "micro/occupancy",
-	.question = "how does shared memory per block limit occupancy?",
+	.question = "how does shared memory limit occupancy?",
 	.formula = "residents = min(slots, floor(shared memory of a unit / claim)); "
 		   "loaded_wait = end of the late block - release of its stream; "
 		   "slot_wait_share = (loaded_wait - idle_wait) / (load / waves of its blocks)",

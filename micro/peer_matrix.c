@@ -221,7 +221,7 @@ static int derive(struct bench_case *c)
 
 static const struct bench bench = {
 	.name = "micro/peer_matrix",
-	.question = "what is the bandwidth and latency between every pair of GPUs?",
+	.question = "how fast is the path between every two GPUs?",
 	.formula = "bandwidth = bytes of all copies, each counted once, / median time of the "
 		   "slowest device; byte/s",
 	.timed = "copies one behind the other in streams filled beforehand; not enqueueing, "

@@ -105,7 +105,7 @@ static int derive(struct bench_case *c)
 
 static const struct bench bench = {
 	.name = "micro/priority",
-	.question = "does stream priority shorten the wait for a slot?",
+	.question = "does stream priority shorten waits for slots?",
 	.formula =
 		"wait = end of the late block - release of its stream; wait_ratio = wait with the "
 		"highest priority / with the same; s",

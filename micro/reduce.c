@@ -228,7 +228,7 @@ static int derive(struct bench_case *c)
 
 static const struct bench bench = {
 	.name = "micro/reduce",
-	.question = "is reducing data on arrival faster than staging and adding it?",
+	.question = "is reduction on arrival faster than staging?",
 	.formula = "bandwidth = bytes that arrive, counted once, / median time; time_ratio = "
 		   "staged / on arrival",
 	.timed = "chunks back to back in a stream filled beforehand; not enqueueing, allocation or "

@@ -160,7 +160,7 @@ static int derive(struct bench_case *c)
 
 static const struct bench bench = {
 	.name = "overlap/ficco",
-	.question = "which schedule best overlaps a collective with its dependent GEMM?",
+	.question = "which schedule best hides communication?",
 	.formula = "S = time of serial / time; S_library = time of serial-library / time; "
 		   "fraction_of_ideal = (S - 1) / (S_ideal - 1), not "
 		   "clamped; S_ideal = (t_g + t_c) / max(t_g, t_c)",

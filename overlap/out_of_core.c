@@ -156,7 +156,7 @@ static int derive(struct bench_case *c)
 
 static const struct bench bench = {
 	.name = "overlap/out_of_core",
-	.question = "how much of its H2D and D2H copies does an out-of-core GEMM hide?",
+	.question = "does an out-of-core GEMM hide its copies?",
 	.formula = "S = serial / pipelined; S_ideal = serial / max(gemm, transfers), all seconds",
 	.timed = "one run, enqueued beforehand, by the device's events",
 	.needs = DEV_CAP_GEMM | DEV_CAP_WAIT_VALUE | DEV_CAP_COPY_ENGINE,

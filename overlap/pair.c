@@ -189,7 +189,7 @@ static int derive(struct bench_case *c)
 
 static const struct bench bench = {
 	.name = "overlap/pair",
-	.question = "how much time does overlapping a GEMM with a transfer save?",
+	.question = "how much does GEMM-transfer overlap save?",
 	.formula = "fraction_of_ideal = (S - 1) / (S_ideal - 1); S = serial / both at once; "
 		   "S_ideal = (t_g + t_c) / max(t_g, t_c); "
 		   "CIL = concurrent / alone; bandwidth = bytes that one device sends / time",

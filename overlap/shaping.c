@@ -206,7 +206,7 @@ static int derive(struct bench_case *c) { return pipeline_derive(case_pipeline(c
 
 static const struct bench bench = {
 	.name = "overlap/shaping",
-	.question = "do occupancy limits and priority speed up communication during GEMMs?",
+	.question = "do occupancy and priority speed up overlap?",
 	.formula = "time_ratio = time / serial time; normalised_time = time / time of plain "
 		   "overlap; both round by round",
 	.timed =

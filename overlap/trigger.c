@@ -256,7 +256,7 @@ static int derive(struct bench_case *c)
 
 static const struct bench bench = {
 	.name = "overlap/trigger",
-	.question = "does sending a GEMM's tiles as they complete beat sending at the end?",
+	.question = "does sending tiles as they complete pay off?",
 	.formula =
 		"S_tiled = time of whole_tiled_then_send / time, the same GEMM; S = time of "
 		"whole_then_send / time, against the library's; exposed_tail = time - time of its "

@@ -71,7 +71,7 @@ static void teardown(struct bench_case *c)
 
 static const struct bench bench = {
 	.name = "topology/node",
-	.question = "which CPUs, devices and links does this machine have?",
+	.question = "which CPUs, devices and links are here?",
 	.formula = "facts as hwloc and the devices report them; sizes in bytes; core_latency = "
 		   "time of a cache line's round trip between two processors / 2; s",
 	.timed = "64 round trips between two processors, each pair alone, of each visit the "

@@ -227,7 +227,7 @@ static int derive(struct bench_case *c)
 
 static const struct bench bench = {
 	.name = "topology/torus",
-	.question = "what allreduce time does a model predict for a torus?",
+	.question = "how long would an allreduce take on a torus?",
 	.formula = "time = sum over steps of (step latency + longest route * hop latency + bytes "
 		   "on the worst link / bandwidth)",
 	.timed = "nothing: a model; link loads are exact counts",
