@@ -716,7 +716,7 @@ false_manager() {
 	cp -rp "$root/suite" suite
 	cat >few/apt-get <<-'APT'
 		#!/bin/sh
-		echo "$*" >>apt.log
+		echo "$* $RES_OPTIONS" >>apt.log
 		case " $* " in *' update '*) exit 0 ;; *' git '*) exit 100 ;; esac
 		for word; do
 			case $word in
@@ -754,7 +754,7 @@ false_manager() {
 	[[ $stderr == *"without git: records do not name the version"* ]]
 	[ -e few/cc ]
 	[ -e few/make ]
-	grep -q 'install -y --no-install-recommends make *-o [^ ]*$' apt.log
+	grep -q 'install -y --no-install-recommends make *-o Acquire::Retries=0 -o [^ ]*Timeout=15 timeout:1$' apt.log
 	before=$(wc -l <apt.log)
 	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup/setup.sh run
 	[ "$status" = 0 ]
@@ -769,6 +769,7 @@ false_manager() {
 	cat >few/apt-get <<-'APT'
 		#!/bin/sh
 		echo "$*" >>apt.log
+		[ -e swallows ] && echo "E: Failed to fetch http://a/pool/gcc.deb  Unable to connect to a:http:" && exit 100
 		echo "E: Failed to fetch http://a/pool/gcc.deb  Temporary failure resolving 'a'"
 		exit 100
 	APT
@@ -780,12 +781,13 @@ false_manager() {
 	done
 	[ "${#stderr_lines[@]}" = 1 ]
 	rm -r build
+	: >swallows
 	ln -s /bin/true few/cc
 	ln -s /bin/true few/make
 	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup/setup.sh lab
 	[ "$status" = 0 ]
 	[ "$(wc -l <apt.log)" = 2 ] # neither is what would be unpacked
-	[[ $stderr == *'installed without a network; what apt-get said'*'missing: to install it, run: apt-get install -y '* ]]
+	[[ $stderr == *'no network: not everything could be installed in '*'; what apt-get said'*'missing: to install it, run: apt-get install -y '* ]]
 	[[ $stderr != *' with pip'* ]]
 }
 
@@ -898,7 +900,7 @@ false_unpacking() {
 	cat >>few/apt-get <<-'APT'
 		case "$*" in
 		*' -s install '*) for word; do :; done && printf 'Reading\nInst %s (1)\nInst needed (2)\nConf %s\n' "$word" "$word" ;;
-		*' download '*) shift 2 && echo "$*" >>"$OLDPWD/downloads.log" && for word; do : >"$word.deb"; done ;;
+		*' download '*) while [ "$1" != download ]; do shift; done && shift && echo "$*" >>"$OLDPWD/downloads.log" && for word; do : >"$word.deb"; done ;;
 		esac
 	APT
 	cat >few/dpkg-deb <<-'DPKG'
@@ -928,6 +930,34 @@ false_unpacking() {
 	run "$TEST_PYTHON" tests/brought.py nothing
 	[ "$status" = 1 ]
 	[ "$output" = 'no nothing; sh suite/setup/setup.sh lab brings it' ]
+}
+
+@test "without a network what pip brings and what is unpacked are each tried once" {
+	only_with_all
+	false_unpacking
+	for name in apt-get python; do
+		cat >few/$name <<-'TRIED'
+			#!/bin/sh
+			case "$*" in
+			*' -s '*) echo 'Inst x' ;;
+			*' pip '* | *download*)
+				echo "$*" >>"$HOME/tried"
+				echo 'Temporary failure in name resolution' >&2
+				exit 1
+				;;
+			esac
+		TRIED
+		chmod +x few/$name
+	done
+	for name in one two; do
+		echo "lab-pip cmd:$name sh $name - - - $name is lost"
+		echo "lab-unpack cmd:$name-d $name-d - - - - $name-d is lost"
+	done >suite/setup/packages.txt
+	run --separate-stderr env HOME="$PWD" PATH="$PWD/few" GPUSIG_PYTHON="$PWD/few/python" GPUSIG_NO_INSTALL=0 sh suite/setup/setup.sh lab
+	[ "$status" = 0 ]
+	cat tried
+	[ "$(grep -c ' pip install' tried)-$(grep -c ' download' tried)-$(wc -l <tried)" = 1-1-2 ]
+	for name in one two one-d two-d; do [[ $stderr == *"without $name: $name is lost"* ]]; done
 }
 
 @test "what cannot be unpacked is tried once, and each start says what is lost" {

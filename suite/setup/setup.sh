@@ -6,7 +6,9 @@
 set -u
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 PATH=$PATH:/usr/sbin:/sbin
-export PATH DEBIAN_FRONTEND=noninteractive
+# A name server that does not answer costs each package its time limit.
+RES_OPTIONS=timeout:1
+export PATH RES_OPTIONS DEBIAN_FRONTEND=noninteractive
 
 say() { echo "gpusig: $*" >&2; }
 
@@ -34,6 +36,12 @@ manager=
 for manager in apt-get dnf zypper apk pacman ''; do
 	[ -n "$manager" ] && command -v "$manager" >/dev/null && break
 done
+
+case $manager in # install_rows tries once more itself
+apt-get) quickly='-o Acquire::Retries=0 -o Acquire::http::Timeout=15' ;;
+dnf) quickly='--setopt=retries=1 --setopt=timeout=15' ;;
+*) quickly='' ;;
+esac
 
 # one line per row of packages.txt that matters: level probe packages-of-this-manager what-is-lost
 rows() {
@@ -168,17 +176,20 @@ refresh() {
 
 lists_are_missing() { [ "$manager" = apt-get ] && ! ls /var/lib/apt/lists/*_Packages* >/dev/null 2>&1; }
 
-# Said by apt-get, dnf and zypper, apk, pacman.
-no_network() { grep -Eqi 'failure resolving|could not resolve|temporary error \(try again|unreachable' "$log"; }
+# no_network LOG: as apt-get, dnf and zypper, apk, pacman and pip say it.
+no_network() {
+	grep -Eqi 'failure resolving|failure in name resolution|could not resolve|temporary error \(try again' "$1" ||
+		grep -Eqi 'unreachable|unable to connect|connection.* timed out' "$1"
+}
 
 # All rows at once; on failure once more with fresh lists; then row by row, so that one missing package does not
-# prevent the others. Without a network each try would take minutes.
+# prevent the others. Without a network each try would take half a minute.
 install_rows() {
-	lists_are_missing && refresh && lists_are_missing && no_network && return
+	lists_are_missing && refresh && lists_are_missing && no_network "$log" && return
 	# shellcheck disable=SC2046,SC2086 # lists of words
 	{
 		patiently $sudo $(with_manager) $(echo "$1" | names) $quickly && return
-		no_network && return
+		no_network "$log" && return
 		lists_are_missing || refresh
 		patiently $sudo $(with_manager) $(echo "$1" | names) $quickly && return
 		echo "$1" | while read -r row; do
@@ -189,10 +200,9 @@ install_rows() {
 
 may_install() {
 	[ "$install" = 1 ] && [ -n "$manager" ] || return 1
-	sudo='' quickly=''
-	[ "$manager" != apt-get ] || quickly='-o Acquire::Retries=1'
+	sudo=''
 	[ "$(id -u)" = 0 ] && return
-	sudo='sudo -n'
+	sudo="sudo -n env RES_OPTIONS=$RES_OPTIONS"
 	command -v sudo >/dev/null && sudo -n true 2>/dev/null
 }
 
@@ -217,22 +227,23 @@ install_missing() {
 	say "installing with $manager: $packages"
 	started=$(date +%s)
 	install_rows "$to_install"
+	took_s=$(($(date +%s) - started))
 	wanting=$(missing)
-	say "installed in $(($(date +%s) - started)) s"
 	if [ -z "$wanting" ]; then
+		say "installed in $took_s s"
 		rm -f "$log"
 		return
 	fi
 	echo "$wanting" | remember 2>/dev/null
 	why=
-	if no_network; then why=' without a network' install=0 to_type=$(install_command "$wanting"); fi
-	say "not everything could be installed$why; what $manager said is in $log"
+	if no_network "$log"; then why='no network: ' install=0 to_type=$(install_command "$wanting"); fi
+	say "${why}not everything could be installed in $took_s s; what $manager said is in $log"
 }
 
 # tool_is_here PROBE FOLDER: by itself, or in the folder where pip was to put it.
 tool_is_here() {
 	case $1 in lib:*) file="lib${1#*:}.so" ;; *) file=${1#*:} ;; esac
-	find "$2" -name "$file" 2>/dev/null | grep -q . && return
+	find "$2"/* -name "$file" 2>/dev/null | grep -q . && return # not the folder itself
 	case $1 in
 	py:*) python=$(sh "$here/find_python.sh" --any 2>/dev/null) && [ -z "$(modules_without "$python" "${1#py:}")" ] ;;
 	*) is_here "$1" ;;
@@ -273,17 +284,19 @@ bring_unpacked() {
 unpack() {
 	mkdir -p "$3/packages" && log=$3.log || return
 	say "unpacking into build/tools: $2"
-	# shellcheck disable=SC2046 # lists of words
+	# shellcheck disable=SC2046,SC2086 # lists of words
 	{
 		lists_are_missing && may_install && refresh
 		apt-get -q -s install --no-install-recommends $(echo "$2" | tr ',' ' ') >"$3/plan" &&
-			(cd "$3/packages" && apt-get -q download $(awk '$1 == "Inst" { print $2 }' ../plan)) &&
+			(cd "$3/packages" && apt-get -q $quickly download $(awk '$1 == "Inst" { print $2 }' ../plan)) &&
 			for package in "$3"/packages/*.deb; do dpkg-deb -x "$package" "$3"; done
 		# Names that Debian's alternatives would create.
 		for file in "$3"/usr/sbin/*-wlm; do [ ! -e "$file" ] || ln -s "${file##*/}" "${file%-wlm}"; done
 	} >"$log" 2>&1 </dev/null
 	rm -rf "$3/packages" "$3/plan"
-	tool_is_here "$1" "$3" || say "it could not be unpacked; what apt-get said is in build/tools/${3##*/}.log"
+	tool_is_here "$1" "$3" && return
+	no_network "$log" && install=0
+	say "it could not be unpacked; what apt-get said is in build/tools/${3##*/}.log"
 }
 
 # with_pip PROBE PACKAGES FOLDER: a command alone, a module with what it imports. What is beside modules, as libraries are, comes
@@ -293,8 +306,10 @@ with_pip() {
 	say "installing with pip, into build/tools: $2"
 	case $1 in cmd:*) how='--no-deps --target' ;; lib:*) how=--prefix ;; *) how=--target ;; esac
 	# shellcheck disable=SC2046,SC2086 # lists of words
-	PIP_RETRIES=1 "$python" -m pip install --quiet $how "$3" $(echo "$2" | tr ',' ' ') >"$3.log" 2>&1 </dev/null ||
-		say "it could not be installed; what pip said is in build/tools/${3##*/}.log"
+	PIP_RETRIES=1 PIP_DEFAULT_TIMEOUT=15 "$python" -m pip install --quiet $how "$3" $(echo "$2" | tr ',' ' ') \
+		>"$3.log" 2>&1 </dev/null && return
+	no_network "$3.log" && install=0
+	say "it could not be installed; what pip said is in build/tools/${3##*/}.log"
 }
 
 to_type=
