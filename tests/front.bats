@@ -370,10 +370,10 @@ runpy.run_module("suite", run_name="__main__", alter_sys=True)' --cwd "$BATS_TES
 
 @test "a program that is stopped because others had the cores is no failure: 3, and --resume goes on with it" {
 	fake micro/a hang
-	run --separate-stderr beside 0.6 run --budget 1s --out results
+	run --separate-stderr beside 0.2 run --budget 1s --out results
 	[ "$status" = 3 ]
 	[[ $stderr == *"programs: 1 interrupted"* ]]
-	[[ $stderr == *"interrupted micro/a: stopped: others had the cores for 60 % of its time"* ]]
+	[[ $stderr == *"interrupted micro/a: did not get the processor: others had it for 20 % of its time"* ]]
 	[[ $stderr == *"on a quieter machine, go on with: ./gpusig run --resume "*results* ]]
 	records results | json '[(r["status"], r.get("by")) for r in rows if r["kind"] == "end"] == [("interrupted", None), ("interrupted", "driver")]' \
 		'len({r["run"] for r in rows}) == 1'
@@ -385,7 +385,7 @@ runpy.run_module("suite", run_name="__main__", alter_sys=True)' --cwd "$BATS_TES
 
 @test "a program that hangs while few others run has failed: 1" {
 	fake micro/a hang
-	run --separate-stderr beside 0.1 run --budget 1s --out results
+	run --separate-stderr beside 0.05 run --budget 1s --out results
 	[ "$status" = 1 ]
 	[[ $stderr == *"failed micro/a: time limit: stopped after"* ]]
 	records results | json '[(r["status"], r.get("by")) for r in rows if r["kind"] == "end"] == [("interrupted", None), ("failed", "driver")]'
