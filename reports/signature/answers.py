@@ -135,9 +135,10 @@ def which_link(signature: Signature) -> str:
 
 
 def good(signature: Signature) -> str:
+    """Empty where no headline number says it."""
     claims = [claim for pattern, text in _CLAIMS for claim in [_claim(signature, pattern, text)] if claim]
     if not claims:
-        return "Not known: no headline number of it is valid."
+        return ""
     said = listing(claims, len(claims)) + "."
     return "By this model, " + said if signature.json["simulated"] else _sentence(said)
 
@@ -331,5 +332,9 @@ def where_it_falls(signature: Signature) -> str:
 
 
 def answers(signature: Signature) -> List[Tuple[str, str]]:
+    """Questions and answers; without a valid headline number only what is known: the verdict says so."""
     more = ((CLIFFS, where_it_falls(signature)), (LINKS, which_link(signature)))
-    return list(zip(QUESTIONS, (good(signature), at_what(signature)))) + [pair for pair in more if pair[1]]
+    if not signature.primary:
+        return [pair for pair in more if pair[1] and not pair[1].startswith("Not known")]
+    first = zip(QUESTIONS, (good(signature), at_what(signature)))
+    return [pair for pair in (*first, *more) if pair[1]]

@@ -109,8 +109,6 @@ def headline(signature: Signature, width: int = WIDTH) -> str:
     if signature.primary:
         told = (_widths(signature), _bounds(signature), machine.unknown_nominal(json))
         lines += ["", *textwrap.wrap(" ".join(t for t in told if t), width)]
-    else:
-        lines += ["", "  no valid headline number"]
     skipped = left_out.skipped(json)
     lines += ["", *textwrap.wrap(machine.counts(signature) + ".", width)]
     for note in skipped[:MAX_SKIPPED]:

@@ -311,10 +311,14 @@ def verdict(signature: Signature) -> Verdict:
         advice = (["repeat it on an idle machine"] if causes[DISTURBED] or grades else []) + (
             ["give it a larger --budget"] if causes[DID_NOT_RUN] or causes[TOO_FEW] else []
         )
+        head = (
+            "Use this run with care, and do not keep it as a baseline"
+            if valid or not causes
+            else "Nothing is known of this machine"
+        )
+        what = found if valid else found[:1]
         return Verdict(
-            True,
-            "Use this run with care, and do not keep it as a baseline: %s."
-            % "; ".join(filter(None, (" and ".join(found), " and ".join(advice)))),
+            True, "%s: %s." % (head, "; ".join(filter(None, (" and ".join(what), " and ".join(advice)))))
         )
     if not valid:
         return Verdict(False, "This run has no headline numbers: its programs or options left them out.")

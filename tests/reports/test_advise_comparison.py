@@ -331,7 +331,7 @@ class Telling(workplace.Scratch):
             ([], ["--devices", "1"], 2, "takes two"),
             ([], ["--format", "machine"], 2, "--format machine takes one signature, not 2"),
             ([], ["--format", "xml"], 2, "unknown format"),
-            ([], ["--sides", "3"], 2, "unrecognized arguments: --sides"),
+            ([], ["--sides", "3"], 2, "unknown option '--sides'"),
         ):
             got, out, err = self.advise(self.slow, *names, self.fast, *OPTIONS, *words)
             self.assertEqual((got, out, err.count("\n")), (code, "", 1), err)

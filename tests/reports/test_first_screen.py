@@ -111,7 +111,12 @@ class Answers(unittest.TestCase):
                 machine(headline("memory_read_bandwidth", 1e9, "byte/s"), simulated=True)
             ).startswith("By this model, memory reads")
         )
-        self.assertEqual(answers.good(machine()), "Not known: no headline number of it is valid.")
+        self.assertEqual(answers.good(machine()), "")
+        self.assertEqual(answers.answers(machine(devices=2)), [])
+        self.assertEqual(
+            [question for question, _ in answers.answers(machine(headline("novel_speed", 1.0)))],
+            ["At what is it good, and at what not?"],
+        )
 
     def pairs(self, devices: int, measured: int, lowest: float, *findings: str) -> Signature:
         """A peer copy of 52 GB/s is 100 % of nominal; the median of all pairs is 51."""

@@ -21,6 +21,7 @@ from reports.advice.uncertainty import uncertainty
 from reports.page.charts import LineChart, Mark, Series, draw_lines
 from reports.signature.headline import headline as headline_of
 from reports.records.quantity import half_width, tag
+from reports.signature.report import render
 from reports.signature.signature import Signature
 
 try:
@@ -194,6 +195,18 @@ class FirstScreen(workplace.Scratch):
                 "machine.",
             ),
         )
+
+    def test_that_nothing_is_known_is_said_once(self) -> None:
+        signature = self.signature(speeds("contended", "contended"))
+        self.assertEqual(
+            machine.verdict(signature).text,
+            "Nothing is known of this machine: 0 of 2 headline numbers are valid (2 noisy or contended); "
+            "repeat it on an idle machine.",
+        )
+        shown = headline_of(signature)
+        self.assertEqual(shown.count("?\n"), 1)  # how far it can be trusted
+        self.assertEqual(re.findall("(?i)no .*headline number|not known", shown), [])
+        self.assertNotIn('id="headline"', render(signature))
 
     def test_too_few_samples_ask_for_time(self) -> None:
         lines = [json.loads(line) for line in speeds(None, None).splitlines()]
