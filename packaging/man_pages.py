@@ -102,7 +102,7 @@ def escaped(text: str) -> str:
 
 
 def marked(text: str) -> str:
-    """What is explained: options and names in bold, what stands for a value in italics."""
+    """Text in which options and names are bold and placeholders of values italic."""
     words = re.split(r"([ ,=\[\]|:?]+)", text)
     return "".join(
         r"\fI%s\fP" % escaped(word)
@@ -217,7 +217,8 @@ def of_commands() -> Iterator[Page]:
 
 
 def of_program(path: Path) -> Page:
-    """What a program says of itself; its name has its folder's, such as gpusig-micro-memory."""
+    """Manual page of a program, from its --help; its name contains its folder, such as
+    gpusig-micro-memory."""
     said = subprocess.run(
         [str(path), "--help"], capture_output=True, encoding="utf-8", check=True, timeout=60
     ).stdout

@@ -20,7 +20,7 @@ _LIBRARIES = ("usr/lib", "usr/lib/*-linux-*", "usr/lib/*-linux-*/slurm-wlm")
 
 
 def _folder(command: str) -> Path:
-    """Of build/tools, the one of the package that has the command. unittest.SkipTest where none has."""
+    """Folder in build/tools of the package that has the command. unittest.SkipTest if there is none."""
     for folder in sorted(path for path in TOOLS.glob("*") if path.is_dir()):
         if any(os.access(folder / place / command, os.X_OK) for place in _BINARIES):
             return folder

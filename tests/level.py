@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How much of a long test is run: a little (./gpusig test), more (--all), or everything (--lab).
+"""Amount of a long test that is run: a little (./gpusig test), more (--all), or everything (--lab).
 
 A module whose first lines hold `# level: all` or `# level: lab` is run only there. What is asserted of
 few seeds is what a right program almost always keeps: bounds here are exact quantiles of the binomial
@@ -24,12 +24,12 @@ _T = TypeVar("_T")
 
 
 def seeds(quick: _T, everything: _T, lab: _T) -> _T:
-    """How many to try, or whatever else depends on the level."""
+    """Number of seeds, or whatever else depends on the level."""
     return lab if LAB else everything if ALL else quick
 
 
 def most(trials: int, rate: float) -> int:
-    """What is counted more often than this happens more often than at this rate."""
+    """Largest plausible count at this rate: a higher one means that the true rate is higher."""
     left, count = 1.0, -1  # the probability of more than `count`
     while left > CHANCE:
         count += 1
@@ -44,5 +44,5 @@ def most(trials: int, rate: float) -> int:
 
 
 def least(trials: int, rate: float) -> int:
-    """What is counted less often than this happens less often than at this rate."""
+    """Smallest plausible count at this rate: a lower one means that the true rate is lower."""
     return trials - most(trials, 1 - rate)

@@ -205,7 +205,7 @@ class Copy:
         return self.run("make", "-j2", *goals)
 
     def built(self, *variant: str) -> Path:
-        """Where make builds a variant."""
+        """Folder in which make builds a variant."""
         if " ".join(variant) not in self.folders:
             said = subprocess.run(
                 ["make", "--no-print-directory", *variant, "where"],
@@ -218,7 +218,7 @@ class Copy:
         return self.folders[" ".join(variant)]
 
     def passes(self, found_by: str) -> bool | None:
-        """Whether a test passes; None where it cannot be built."""
+        """True if a test passes; None if it cannot be built."""
         kind, _, rest = found_by.partition(" ")
         if kind in ("unit", "fakes", "address", "thread"):
             variant = {"address": ["SAN=address,undefined"], "thread": ["SAN=thread"]}.get(kind, [])

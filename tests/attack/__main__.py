@@ -32,7 +32,7 @@ Task = tuple[str, int]
 
 @dataclass(frozen=True)
 class Shop:
-    """What all attempts use: a folder with the programs and with a completed run."""
+    """Folder that all attempts use, with the programs and a completed run."""
 
     folder: Path
 

@@ -30,7 +30,7 @@ def _signals(how: How) -> tuple[int, ...]:
 
 
 def _is_lost(ran: Ran, how: How) -> str | None:
-    """What was asked for on stdout can't be there."""
+    """Complaint if a command claims success although its output on stdout is lost."""
     if ran.code == 0 and how.streams[1] in ("closed", "full", "broken"):
         return ran.says(f"success, though stdout is {how.streams[1]}")
     return None

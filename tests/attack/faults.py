@@ -141,7 +141,7 @@ def _failing_driver(chance: Random, place: Workplace) -> str | None:
 
 @functools.lru_cache(maxsize=None)
 def functions(vendor: str) -> tuple[str, ...]:
-    """Of the vendor's libraries, as the fakes have them."""
+    """Names of the functions of a vendor's libraries that the fakes have."""
     text = "".join(path.read_text("utf-8") for path in sorted((HOME / "tests" / "fakes").glob("*.c")))
     names = {
         "cuda": r"\b((?:cu|nvrtc|nvml|cublasLt)[A-Z]\w+)\(",

@@ -61,7 +61,7 @@ def _may_be_cut(how: How) -> tuple[int, ...]:
 
 
 def _said(ran: Ran) -> str | None:
-    """Why it ended, in one line that says it."""
+    """Complaint unless exactly one line says why the command ended."""
     lines = [line for line in ran.err.splitlines() if any(reason in line for reason in _REASONS)]
     if ran.code == 1 and len(lines) != 1:
         return ran.says(f"{len(lines)} lines say that the disk is full")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What holds whatever is done to a program or the driver. Each function gives None, or what does not hold."""
+"""Invariants of programs and driver, whatever is done to them. Each function returns None, or what is
+violated."""
 
 from __future__ import annotations
 

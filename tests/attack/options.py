@@ -15,7 +15,7 @@ from random import Random
 from tests.attack import judge, mutations
 from tests.attack.workplace import HOME, How, Workplace, alone
 
-# Of the driver: their own options, and words that they begin with.
+# The driver's commands: the options of each, and the words that its command lines begin with.
 _COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "run": (
         [
@@ -175,7 +175,7 @@ def _disturbed(chance: Random, words: list[str]) -> list[str]:
 
 
 def _options_of_driver() -> dict[str, tuple[str, ...]]:
-    """Of all commands; one that several have is that of the first."""
+    """Options of all commands with their values; of an option of several commands, those of the first."""
     return {
         option: takes
         for name in reversed(_COMMANDS)
@@ -191,6 +191,6 @@ def options_of(command: Path, *words: str) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for option, takes, rest in _OPTION.findall(said):
         words = tuple(word for word in re.split(r"[\s,|:;()]+", f"{takes} {rest}") if word)
-        # What comes first explains it; later it is mentioned.
+        # The first mention explains an option; later ones only mention it.
         found.setdefault(option, words if takes or "default " in rest or "variants" in rest else ())
     return found

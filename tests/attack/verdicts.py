@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What would be believed though it must not be: a run's folder that others prepared, a fleet of which a part
-is slow, and results that were wrong, here or in another tool's table."""
+"""Results that must not be believed: a run's folder that others prepared, a fleet of which a part is slow,
+and wrong results, here or in another tool's table."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _EVIDENCE = (
     (r"\Z", "mpirun noticed that process rank 1 with PID 4 on node n1 exited on signal 9 (Killed).\n"),
 )
 _NAMED = r"run has wrong results: micro/copy_path on sim:"
-# What reads the runs good and run, and how it says that the results of run are wrong.
+# Commands that read the runs good and run, and what each prints about the wrong results of run.
 _CONSUMERS = (
     *((f"export --to {name} run", _NAMED) for name in FORMATS),
     ("export --to prometheus run", r"(?m)^gpusig_wrong_results\{.*\} [1-9]"),

@@ -28,9 +28,9 @@ _EXITING, _OF_THE_KERNEL = 0x4, 0x200000  # of the flags in /proc/PID/stat
 
 @dataclass(frozen=True)
 class How:
-    """What a process is started with. A stream, by its descriptor, is "closed", "full" (/dev/full), "broken"
-    (a pipe without a reader) or "brief" (a pipe whose reader leaves after some bytes); limits are those of
-    setrlimit(), which bounds memory in any case."""
+    """Conditions under which a process is started. A stream, by its descriptor, is "closed", "full"
+    (/dev/full), "broken" (a pipe without a reader) or "brief" (a pipe whose reader leaves after some bytes);
+    limits are those of setrlimit(), which bounds memory in any case."""
 
     streams: dict[int, str] = field(default_factory=dict)
     limits: dict[int, int] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class How:
 
 @dataclass(frozen=True)
 class Ran:
-    """How a command ended: its exit code, negative where a signal ended it, and what it said."""
+    """End of a command: its exit code, negative where a signal ended it, and its output."""
 
     command: list[str]
     code: int
@@ -81,7 +81,7 @@ class Started:
 
 
 class Workplace:
-    """Where an attempt writes, the programs that it attacks, and a completed run to copy from."""
+    """Folder in which an attempt writes, the programs that it attacks, and a completed run to copy from."""
 
     def __init__(self, folder: Path, programs: Path, completed: Path | None = None) -> None:
         self.folder, self.programs, self.completed = folder, programs, completed
@@ -220,7 +220,7 @@ def about(program: Path) -> dict:
 
 @functools.lru_cache(maxsize=None)
 def keys(program: Path, device: str) -> tuple[str, ...]:
-    """Of all cases that a program has on a device."""
+    """Keys of all cases that a program has on a device."""
     listed = subprocess.run(
         [program, "--device", device, "--list"], capture_output=True, check=True, text=True
     )

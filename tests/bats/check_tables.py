@@ -16,7 +16,7 @@ _ROW = re.compile(r"^  (?:\S+| ) +(-?\d\S*|nan) (?:ns|us|ms|s ) +(\d+\.\d|\d+|-)
 
 
 def _ends(line: str) -> list[int] | None:
-    """Where median, interval and number of samples of a row end; none of another line."""
+    """Columns at which median, interval and number of samples of a row end; None for any other line."""
     row = _ROW.match(line)
     return [row.end(i) for i in (1, 2, 3)] if row else None
 

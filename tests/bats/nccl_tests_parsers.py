@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What parsers of nccl-tests' table find in a file, as one JSON object. Each way is that of a public tool,
-written anew:
+"""Values that parsers of nccl-tests' table find in a file, as one JSON object. Each parser is that of a
+public tool, written anew:
 
 average        the last word of the line "# Avg bus bandwidth", as FlagPerf's scripts take it by grep and awk
 out_of_bounds  the line that sanity checks look for

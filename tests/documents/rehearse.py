@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How commands of documents are run where there is no GPU, no cluster and little time.
+"""Run commands of documents without a GPU, without a cluster and in little time.
 
 A command is run as it stands but for RULES, in a copy of the checkout. Folders and files that it reads, and
 that no earlier command of its document made, are laid there by their names: FOLDERS and FILES.
@@ -23,7 +23,7 @@ _LIMIT_S = 500  # for a command that hangs
 _NODE = "srun --overcommit"
 _DEVICE = "--device sim:h100:0-1"
 
-# What is changed in a command, in this order, and why.
+# Changes to a command, in this order, each with its reason.
 RULES: list[tuple[str, str, str]] = [
     (r"^(?:[\d*]+ ){5}", "", "cron's columns"),
     (r"--device (?:cuda|hip)\b", "--device sim:h100", "a GPU is simulated"),
@@ -64,7 +64,7 @@ RULES: list[tuple[str, str, str]] = [
 _RUN = "./gpusig run --budget 1s --device"
 _FULL = "--shape 4096x11008x4096 --out"
 _HEADLINE = "--only micro/launch --only gemm/efficiency --headline"
-# What a folder of such a name holds: the command that makes it, once for all; it ends with the folder's name.
+# Contents of a folder of such a name: the command that makes it, run once; it ends with the folder's name.
 FOLDERS: dict[str, str] = {
     r"DIR|A|machine-a|offer-1|node-17|results|gpusig-results-\d+-\d+|run-[\d-]+|night-\d|before/run-1"
     r"|before/run-2": f"{_RUN} sim:h100:0-7 {_FULL}",
@@ -108,7 +108,7 @@ def adapted(text: str) -> str:
 
 @dataclass(frozen=True)
 class Ran:
-    """How a command ended; None of a code if it was stopped at its limit."""
+    """End of a command; `code` is None if it was stopped at its limit."""
 
     text: str
     code: int | None
@@ -117,7 +117,7 @@ class Ran:
 
     @property
     def why_not(self) -> str:
-        """Why it could not run here; empty if it could."""
+        """Reason why it could not run here; empty if it could."""
         missing = re.search(r"([\w.+-]+): (?:command )?not found", self.err)
         if missing and not re.search(rf"\./{re.escape(missing[1])}", self.text):
             return f"no {missing[1]}"

@@ -26,7 +26,7 @@ _MEASURES = ("run", "ab", "preflight", "list", "test")
 
 @functools.cache
 def help_of(*words: str) -> str:
-    """What `./gpusig help COMMAND` or a program's --help prints; empty where there is none."""
+    """Output of `./gpusig help COMMAND` or of a program's --help; empty if there is none."""
     return subprocess.run(words, cwd=ROOT, capture_output=True, text=True).stdout
 
 

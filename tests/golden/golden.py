@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every program says on the simulated device, where time is virtual and a seed decides all chance.
+"""Output of every program on the simulated device, where time is virtual and a seed decides all chance.
 
 golden.py [PROGRAM...] writes tests/golden/FOLDER-NAME.txt anew; test_golden.py compares. A few cases of every
 program found in bin/, spread over its axes; what may not change by accident: cases, names and units, what
@@ -151,9 +151,9 @@ def _valued(case: dict, primary: list[dict]) -> Iterator[str]:
 
 
 def _quantities(cases: list[dict], in_virtual_time: bool) -> list[str]:
-    """What each derived quantity is, and of what: "." is the variant that it is reported under. The
-    recomputation takes the record's word for it, so a ratio that is turned over is found here. Which variant
-    is the fastest, and so a "best_" number's, tells of the machine where time is real."""
+    """Formula of each derived quantity: what it is, and of which variants; "." is the variant that it is
+    reported under. The recomputation takes the record's word for it, so an inverted ratio is found here. The
+    fastest variant, and so the subject of a "best_" number, depends on the machine if time is real."""
 
     def term(of: object, own: str | None) -> str:
         if isinstance(of, dict):

@@ -23,7 +23,7 @@ from tests import level
 
 SHOWN = 8
 SHORT = ("--warm-up", "0", "--check", "end")  # a record has its samples and numbers all the same
-# Of what the golden cases leave out: several devices, and quantities that only some cases have.
+# Cases that the golden ones lack: several devices, and quantities that only some cases have.
 MORE = (
     (
         "overlap/trigger",
@@ -322,7 +322,7 @@ class Signature(unittest.TestCase):
 
 class Definitions(unittest.TestCase):
     def test_ranks_of_the_median_are_those_of_the_books(self) -> None:
-        """Of n samples the 1-based lower rank, from tables of the sign test at 5 %."""
+        """Lower ranks, 1-based, for n samples, from tables of the sign test at 5 %."""
         for n, rank in ((6, 1), (8, 1), (9, 2), (10, 2), (15, 4), (20, 6), (30, 10), (50, 18), (100, 40)):
             self.assertEqual(records.low_rank(n), rank - 1, n)
         self.assertIsNone(records.low_rank(5))

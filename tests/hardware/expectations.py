@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a call measured, against what docs/BACKENDS.md expects of this GPU.
+"""Compare the results of a call with the expectations for this GPU in docs/BACKENDS.md.
 
     expectations.py FOLDER      of run/, aa/, programs/ and questions.tsv, as check.sh leaves them
 
@@ -57,7 +57,7 @@ class Expectation:
 
     @property
     def text(self) -> str:
-        """What the answer or its remark has to begin with; empty where a number is expected."""
+        """Text that the answer or its remark has to begin with; empty where a number is expected."""
         return self.cell[1:-1] if self.cell.startswith('"') else ""
 
     @property
@@ -216,7 +216,7 @@ def measured(folder: Path) -> Measured:
 
 
 def outside(expected: Expectation, found: Found) -> str:
-    """What is surprising, or nothing. Raises ValueError where the two can't be compared."""
+    """Description of a surprise, or "" if there is none. Raises ValueError if the two can't be compared."""
     if expected.text:
         if any(part.startswith(expected.text) for part in str(found.value).split("; ")):
             return ""

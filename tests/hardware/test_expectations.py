@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What lies outside the expectations, of records with known numbers."""
+"""Results outside the expectations, from records with known numbers."""
 
 import sys
 import tempfile

@@ -100,7 +100,7 @@ def c_functions_above(limit: int) -> Callable[[str, str], Iterator[Breach]]:
     return check
 
 
-# What a program declares, and names that mathematics and the C library gave.
+# Functions that a program declares, and names that mathematics and the C library gave.
 BARE_NAMES = frozenset(
     """main usage setup body check derive model admit poison restore teardown
                             describe min max gcd clamp""".split()
@@ -170,8 +170,8 @@ def python_functions_above(limit: int) -> Callable[[str, str], Iterator[Breach]]
     return check
 
 
-# What a folder of Python may import besides itself, the standard library and what lies beside its folder,
-# such as suite/saying.py: imports point one way.
+# Folders that a folder of Python may import besides itself, the standard library and what lies beside its
+# folder, such as suite/saying.py: imports point one way.
 _MADE_OF_RECORDS = ("reports.records", "reports.page", "reports.advice", "reports.signature", "reports.judge")
 PYTHON_LAYERS = {
     "reports/records": (),
@@ -185,7 +185,7 @@ PYTHON_LAYERS = {
     "suite/testing": ("reports.records", "suite.setup", "suite.run"),
     "suite/commands": ("reports", "suite"),
 }
-# What may be missing, and is asked for where it is used.
+# Libraries that may be missing and are imported where they are used.
 LIBRARIES = {
     "suite/run/progress.py": ("rich",),
     "reports/page/template.py": ("jinja2",),
@@ -216,8 +216,8 @@ def python_imports(path: str, text: str) -> Iterator[Breach]:
                 yield node.lineno, f"imports {name}"
 
 
-# What a folder may include besides itself. The nearest row above a file counts. "device/*" is what lies
-# directly in device/: no folder may include the headers of a backend.
+# Folders that a folder may include besides itself. The nearest row above a file counts. "device/*" is what
+# lies directly in device/: no folder may include the headers of a backend.
 LAYERS = {
     "lib": (),
     "advise": ("lib/err.h",),
@@ -256,8 +256,8 @@ def _may_include(header: str, allowed: str) -> bool:
     return header.startswith(allowed) if allowed.endswith("/") else header == allowed
 
 
-# What lives as long as the process and changes, in bench and the programs. All other state is passed: in
-# c->state, c->arg or a parameter.
+# Variables of bench and the programs that live as long as the process and change. All other state is passed:
+# in c->state, c->arg or a parameter.
 MAY_CHANGE = {
     "bench/bench.c:bench_interrupted": "the flag of a signal handler",
     "bench/bench.c:grace": "the timer that a signal handler starts",
@@ -327,7 +327,7 @@ def include_guard(_path: str, text: str) -> Iterator[Breach]:
 
 
 def numbers_without_source(_path: str, text: str) -> Iterator[Breach]:
-    """Of the model of a real machine: a comment on the line of a key, or on the one above it."""
+    """Keys of a real machine's model without a comment on their line or on the one above it."""
     above = ""
     for number, line in enumerate(text.splitlines(), 1):
         content, _, comment = line.partition("#")

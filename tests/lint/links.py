@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def anchors(document: Path) -> set[str]:
-    """What GitHub makes of the headings: lower case, blanks are hyphens, other punctuation goes."""
+    """Anchors that GitHub makes of the headings: lower case, blanks are hyphens, other punctuation goes."""
     text = re.sub(r"^```.*?^```", "", document.read_text(encoding="utf-8"), flags=re.M | re.S)
     heads = re.findall(r"^#+ (.+)$", text, flags=re.M)
     return {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}

@@ -15,7 +15,7 @@ import variables
 
 
 def breaches(rule: str, name: str, text: str) -> list[str]:
-    """Of one rule, in a tree with this file alone."""
+    """Breaches of one rule, in a tree with this file alone."""
     with tempfile.TemporaryDirectory() as root:
         path = Path(root, name)
         path.parent.mkdir(parents=True)

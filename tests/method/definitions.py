@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the kind in a record (kinds.py) does not say: the odd quantities, by docs/method and facts of the
-case, a row each; bounds; and facts that are figures. A quantity with a row is computed by it and, where it
-has such a kind, by that too."""
+"""Definitions that the kind in a record (kinds.py) does not contain: the odd quantities, by docs/method and
+facts of the case, a row each; bounds; and facts that are figures. A quantity with a row is computed by it
+and, where it has such a kind, by that too."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def rate(work: Callable[[Case, str], float]) -> Compute:
 
 
 def of_memory(c: Case, v: str, d: dict) -> Summary:
-    """Of caches there is none: below 16 times the last level."""
+    """A rate of memory; no value below 16 times the last-level cache, which would be a rate of caches."""
     return KINDS[d["kind"]](c, d) if c.axes["footprint"] >= 16 * c.device["llc_bytes"] else Summary(None)
 
 
 def injected_bytes(c: Case, v: str) -> float:
-    """What one device sends or receives: everything, or its even part where all of them send."""
+    """Bytes that one device sends or receives: everything, or its equal part if all of them send."""
     return c.model(v, "bytes") / (c.devices if c.axes["route"] == "all>all" else 1)
 
 
@@ -46,14 +46,14 @@ def bus_bytes(c: Case, v: str) -> float:
 
 
 def best_speedup(c: Case, v: str, d: dict) -> Summary:
-    """Of the schedule with the smallest median."""
+    """Speed-up of the schedule with the smallest median."""
     schedules = [name for name in c.samples if name not in (*c.run["references"], "serial", "serial-library")]
     fastest = min(schedules, key=c.median)
     return c.each_round(lambda t: t["serial"] / t[fastest])
 
 
 def of_fastest(compute: Compute) -> Compute:
-    """Of the algorithm with the smallest median, the library's excepted."""
+    """`compute` for the algorithm with the smallest median, the library's excepted."""
 
     def of(c: Case, v: str, d: dict) -> Summary:
         algorithms = [name for name in c.samples if not name.startswith("library")]
@@ -63,7 +63,7 @@ def of_fastest(compute: Compute) -> Compute:
 
 
 def pipelined(formula: Callable[[float, float, float], float]) -> Compute:
-    """Of the seconds of all iterations, of what is hidden in them, and of one after the other."""
+    """`formula` of the seconds of all iterations, of those hidden in them, and of one after the other."""
 
     def of(t: dict, v: str, c: Case) -> float:
         i, g, k = c.axes["iterations"], t["gemm_alone"], t[v or "comm_alone"]
@@ -210,7 +210,7 @@ def copy_bound(c: Case, v: str) -> float:
 
 
 def nominal_memory(c: Case, v: str) -> float:
-    """Of the device where it tells it; else the bound is that of the bandwidth."""
+    """Nominal bandwidth of memory if the device tells it; else the bound is that of the bandwidth."""
     return c.device.get("nominal", {}).get("memory_bandwidth") or memory_bound(c, v)
 
 

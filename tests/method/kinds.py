@@ -17,7 +17,7 @@ NOT_IN_RECORD = (
 
 
 def seconds(term: Term, t: dict) -> float:
-    """Of a variant, or of several: their sum, the longest."""
+    """Seconds of a variant, or of several: their sum, the longest."""
     if isinstance(term, str):
         return t[term]
     return sum(t[v] for v in term.get("sum", ())) + max((t[v] for v in term.get("longest", ())), default=0.0)

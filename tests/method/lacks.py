@@ -64,7 +64,7 @@ NEEDS: Tuple[Need, ...] = (
 
 
 def possible(program: str, axes: Mapping[str, object]) -> Iterator[Need]:
-    """What some variant of this case needs."""
+    """Needs of some variant of this case."""
     words = ["%s=%s" % item for item in axes.items()]
     for need in NEEDS:
         if fnmatch.fnmatch(program, need.programs) and (
@@ -74,8 +74,8 @@ def possible(program: str, axes: Mapping[str, object]) -> Iterator[Need]:
 
 
 def needed(program: str, axes: Mapping[str, object], variant: Optional[str]) -> Iterator[Need]:
-    """What a value of this variant in this case needs. Values of a whole case have no variant: what all of
-    them need."""
+    """Needs of a value of this variant in this case. Values of a whole case have no variant: the needs of all
+    variants."""
     return (
         need
         for need in possible(program, axes)

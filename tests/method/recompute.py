@@ -117,7 +117,7 @@ class Check:
         self.grades(case, name, found, ordered[0] == ordered[-1])
 
     def grades(self, case: Case, name: str, found: Summary, constant: bool) -> None:
-        """Whether the goal was reached, and the flags that follow from the samples alone."""
+        """Compare whether the goal was reached, and the flags that follow from the samples alone."""
         width = 0.5 * (found.high - found.low) / found.value if found.low is not None else float("inf")
         options = case.run["options"]
         converged = constant or width <= options["goal"]
@@ -202,8 +202,8 @@ class Check:
 
     @staticmethod
     def share(case: Case, entry: dict) -> Optional[float]:
-        """Of the roofline none, for not every device can reach it; of a GEMM's measured peak the one formed
-        round by round."""
+        """Share of the bound: None of the roofline, which not every device can reach; of a GEMM's measured
+        peak the share formed round by round."""
         if "its reads and writes" in entry["bound_name"]:
             return None
         formed = entry["bound_name"] != "nominal" and case.derived("fraction_of_peak", entry["variant"])

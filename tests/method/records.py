@@ -101,17 +101,18 @@ class Case:
         )
 
     def flagged(self, variant: Optional[str]) -> bool:
-        """Whether a flag that makes it invalid concerns the variant, or (None) the whole case, and not one of
-        its quantities alone."""
+        """True if an invalidating flag concerns the variant, or (None) the whole case, and not one of its
+        quantities alone."""
         flags = [f for f in self.record["validity"]["flags"] if f["flag"] not in GRADES]
         return any(f["variant"] == variant and f.get("quantity") is None for f in flags)
 
     def noise(self, variant: str, least: float = 0.02) -> float:
-        """How far the median sample is from the best one."""
+        """Distance of the median sample from the best one, relative."""
         return max(least, self.median(variant) / self.best(variant) - 1)
 
     def each_round(self, formula: Callable[[dict], float]) -> Summary:
-        """Of the rounds with a finite result; a KeyError of the formula is a variant that did not run."""
+        """Summary of the rounds with a finite result; a KeyError of the formula is a variant that did not
+        run."""
         rounds: List[float] = []
         for number in sorted(set().union(*self.samples.values())):
             value = formula({name: kept[number] for name, kept in self.samples.items() if number in kept})

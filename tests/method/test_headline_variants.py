@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Of a case, --headline-variants measures only what its headline numbers need: they are the same as with all
+"""--headline-variants measures only what the headline numbers of a case need: they are the same as with all
 variants, for every program that runs on a simulated device."""
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class HeadlineVariants(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls) -> None:
-        """What each program gives with all variants, and with those that it needs."""
+        """Measure each program with all variants, and with those that its headline numbers need."""
         with tempfile.TemporaryDirectory() as folder:
             model = Path(folder, "a.model")
             model.write_text(MODEL, encoding="ascii")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a value is where its case was measured several times, by docs/method/statistics.md ("Repeats")
-alone. Nothing here is shared with reports/."""
+"""Value of a case that was measured several times, by docs/method/statistics.md ("Repeats") alone. Nothing
+here is shared with reports/."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How good is the advice on shapes that nobody has seen? Prints the score that a run's report would.
+"""Score of the advice on shapes that nobody has seen, printed as a run's report would.
 
     advice_score.py --device host:0,1 --seed 7             seven minutes, on an idle machine
     advice_score.py --device sim:0-3 --mflop 10:200 --op ag-gemm,gemm-rs --shapes 16
@@ -63,7 +63,7 @@ def shapes(
     sides: dict[str, tuple[int, int]] = SIDES,
     step: int = STEP,
 ) -> list[str]:
-    """Of which the product has between `least` and `most` million flops."""
+    """Shapes MxNxK whose GEMM has between `least` and `most` million flops."""
     draw, found = random.Random(seed), []
     while len(found) < count:
         m, n, k = (
@@ -145,7 +145,7 @@ def best_constant(table: list[dict]) -> str:
 
 
 def against_constant(table: list[dict], name: str) -> dict:
-    """How the advice of one machine keeps to the bar."""
+    """Score of the advice of one machine against the bar, the best constant choice."""
     constant = best_constant(table)
     told = [s for s in table if s["told"]]
     worse = [(took(s, s["pick"]) / took(s, constant) - 1, s) for s in table]

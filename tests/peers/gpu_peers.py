@@ -146,8 +146,8 @@ BOTH = ("host_to_device_bidirectional_memcpy_ce", "device_to_host_bidirectional_
 
 
 def nvbandwidth(text: str) -> Numbers:
-    """Of the first GPU. Beside a copy the other way it gives one side only: "at once" is the sum of its two
-    tests."""
+    """Numbers of the first GPU. For copies both ways each test gives one side only: "at once" is the sum of
+    two tests."""
     tests = json.loads(text[text.index("{") :])["nvbandwidth"]["testcases"]
     found = {t["name"]: 1e9 * float(t["bandwidth_matrix"][0][0]) for t in tests if t.get("bandwidth_matrix")}
     numbers = {NVBANDWIDTH[name]: value for name, value in found.items() if name in NVBANDWIDTH}

@@ -357,8 +357,8 @@ def outside_progress(counted: Path) -> int:
 
 
 def instructions(m: Machine, algorithm: str, ranks: int, size: int, ours: bool) -> int:
-    """Of one rank in 21 runs, by callgrind: the least of all ranks. Outside the library's progress loop,
-    where ranks wait."""
+    """Instructions of one rank in 21 runs, by callgrind: the least of all ranks. Outside the library's
+    progress loop, where ranks wait."""
     function = "exchange_run" if ours else "run_library"
     # A launch whose leader ends with 3 (flagged: more ranks than cores) must not kill ranks that still write
     # their counts.

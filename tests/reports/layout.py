@@ -69,7 +69,7 @@ def difference(before: Any, after: Any) -> Any:
 
 
 def breach(name: str, after: Any, scratch: Path) -> str:
-    """Why the layout is not the kept one, with pictures of it in scratch, or nothing."""
+    """Reason why the layout is not the kept one, with pictures of it in scratch; empty if it is."""
     from PIL import Image
 
     kept = KEPT / (name + ".png")

@@ -89,8 +89,8 @@ class Page:
         self.page.set_viewport_size({"width": width, "height": height})
 
     def violations(self, colours: bool) -> List[str]:
-        """What axe calls serious or critical. Without colours, of which page_rules.js knows more, it is three
-        times as fast."""
+        """Violations that axe calls serious or critical. Without colours, of which page_rules.js knows more,
+        it is three times as fast."""
         from axe_playwright_python.sync_playwright import Axe
 
         options = {"resultTypes": ["violations"], "rules": {"color-contrast": {"enabled": colours}}}

@@ -192,7 +192,7 @@ class Writer:
 
 
 def unstarted(program: str, status: str, reason: str) -> str:
-    """What the driver appends for a program that wrote nothing itself."""
+    """Record that the driver appends for a program that wrote nothing itself."""
     w = Writer("any/program", run="none-1-2")
     end = dict(
         w.end(status).lines[-1],

@@ -29,8 +29,7 @@ def _spread(relative: Optional[float]) -> Optional[Json]:
 
 
 class Truth(NamedTuple):
-    """Of a number: its value, how it moves from run to run (relative, or as it is where it is a
-    difference)."""
+    """True value of a number, and how it moves from run to run (relative; absolute if it is a difference)."""
 
     value: float
     noise: float = 0.01

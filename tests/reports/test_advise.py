@@ -138,7 +138,7 @@ class Learning(workplace.Scratch):
             self.assertIn(program, notes)
 
     def losses(self, *entries: Tuple[str, str, str, int, float, float], alone: str = "") -> Machine:
-        """Of a machine with GEMMs of f32, copies up, and these entries of micro/copy_contention."""
+        """A machine with GEMMs of f32, copies up, and these entries of micro/copy_contention."""
         text = synthetic.gemms().text() + synthetic.copies().text() + alone
         return machine_of(
             self.signature(text + (synthetic.copy_contention(entries).text() if entries else "")).json

@@ -95,7 +95,7 @@ class Older(workplace.Scratch):
             self.assertEqual(causes.completed(made)["not_measured"][0]["cause"], cause)
 
     def test_what_a_signature_says_in_sentences_is_read_as_what_it_says_in_words(self) -> None:
-        """Of the records of an H100, with every cause taken out."""
+        """Signature of an H100's records, from which every cause is removed."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "records.jsonl"
             path.write_bytes(lzma.decompress((REFERENCE / "records.jsonl.xz").read_bytes()))

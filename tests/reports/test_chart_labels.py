@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the label of a drawing says, against data whose range is known."""
+"""Labels of drawings, against data whose range is known."""
 
 from __future__ import annotations
 

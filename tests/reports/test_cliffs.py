@@ -157,7 +157,7 @@ class Curves(unittest.TestCase):
         self.assertGreater(first.before, 4.5)
 
     def test_gaps_are_no_places(self) -> None:
-        """Of neighbours that are further apart than an octave nobody knows whether it fell at once."""
+        """Between neighbours that are further apart than an octave nobody knows whether it fell at once."""
         self.assertEqual(found_in([(1e4, 9.0), (1e5, 9.0), (1e6, 1.0), (1e7, 1.0)]), [])
 
     def test_few_points_are_none(self) -> None:
@@ -166,7 +166,7 @@ class Curves(unittest.TestCase):
 
 
 def told(*steps: Tuple[float, float, float, float, float]) -> str:
-    """Of (low, at, high, before, after)."""
+    """Clause about steps (low, at, high, before, after)."""
     words = ("low", "at", "high", "before", "after")
     fixed = {"where": {"op": "read"}, "derived": "bandwidth", "axis_unit": "byte", "unit": "byte/s"}
     return cliffs.clause([dict(fixed, **dict(zip(words, step))) for step in steps])
@@ -191,7 +191,7 @@ class Clauses(unittest.TestCase):
 
 
 def rate_of(draw: random.Random, rate: float) -> float:
-    """Of the level before: another one, or nearly the same, which is no cliff."""
+    """Rate of the level before: another one, or nearly the same, which is no cliff."""
     return rate * (draw.uniform(1.6, 4) if draw.random() < 0.75 else draw.uniform(1, 1.1))
 
 

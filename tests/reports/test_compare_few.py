@@ -44,7 +44,7 @@ def levels(draw: random.Random) -> float:
 
 
 def runs_of(draw: random.Random, count: int, of: Draw, slower: Mapping[int, float] = {}) -> List[RunNumbers]:
-    """Of times, in metrics that know nothing of each other."""
+    """Runs of times whose metrics are independent."""
     return [
         RunNumbers(
             "run-%d" % i,
@@ -133,7 +133,7 @@ class Test(unittest.TestCase):
 
 class EqualSides(unittest.TestCase):
     def test_they_are_hardly_ever_called_changed(self) -> None:
-        """Where dealing the runs out can tell, whatever the noise."""
+        """Permutations of the runs decide, whatever the noise."""
         trials = level.seeds(25, 60, 300)
         for before, after in ((5, 5), (30, 1)):
             for of in (normal, t2, outliers, levels):
@@ -149,7 +149,7 @@ class EqualSides(unittest.TestCase):
             self.assertLessEqual(found["likely"], level.most(trials, 0.1), of.__name__)
 
     def test_which_runs_lack_a_value_says_nothing(self) -> None:
-        """Of one run against all others at most one in N can be the rarest, whatever is missing in it."""
+        """Among one run against all others at most one in N can be the rarest, whatever values it lacks."""
         for seed in range(level.seeds(3, 10, 40)):
             draw = random.Random(seed)
             runs = runs_of(draw, 14, t2)
@@ -246,7 +246,7 @@ class SlowDowns(unittest.TestCase):
 
 class Noise(unittest.TestCase):
     def test_how_many_equal_runs_know_how_much_evidence_is_usual(self) -> None:
-        """Of two new runs and 38 equal ones one of the two is the most extreme of all in 1 of 20 cases."""
+        """Among two new runs and 38 equal ones one of the two is the most extreme of all in 1 of 20 cases."""
         self.assertEqual(
             [few.least_known(*asked) for asked in ((1, 0.05), (1, 0.1), (3, 0.05))], [38, 18, 12]
         )

@@ -57,7 +57,7 @@ MUTATIONS = level.seeds(20, 200, 200)
 
 class Foreign(workplace.Scratch):
     def of(self, content: Any, name: str = "file") -> RunNumbers:
-        """What is read of a text, bytes or an object of JSON."""
+        """Numbers read from a text, bytes or an object of JSON."""
         if not isinstance(content, (str, bytes)):
             content = json.dumps(content)
         path = self.folder / "content"
@@ -76,7 +76,7 @@ class Foreign(workplace.Scratch):
         return text[len("file: ") :]
 
     def sound(self, run: RunNumbers) -> None:
-        """What every reader owes to the verdict, the table and the page."""
+        """Check the duties of every reader to the verdict, the table and the page."""
         self.assertTrue(run.numbers)
         for text in (
             run.source,
@@ -555,7 +555,7 @@ class Csv(Foreign):
 
 class Hostile(Foreign):
     def outcome(self, content: bytes) -> bool:
-        """Whether it was read; anything but BadNumbers fails the test."""
+        """True if it was read; anything but BadNumbers fails the test."""
         try:
             run = self.of(content)
         except BadNumbers as why:
@@ -573,7 +573,7 @@ class Hostile(Foreign):
         )
 
     def test_cut_off_anywhere(self) -> None:
-        """What is read of a part is what is read of the whole. Only tables of OSU and tests of TransferBench
+        """A part that is read gives the numbers of the whole. Only tables of OSU and tests of TransferBench
         and CSV, which have no end of their own, may be fewer."""
         for path in ALL:
             content = path.read_bytes()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What others put around a tool's output, and what a log says of failures."""
+"""Lines and prefixes of others around a tool's output, and failures that a log reports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from test_compare_foreign import Foreign, recorded, text_of
 
 
 class Logs(Foreign):
-    """What launchers and log collectors put before every line."""
+    """Prefixes that launchers and log collectors put before every line."""
 
     TEXTS = (
         "nccl_tests_broadcast_timestamps.txt",
@@ -194,7 +194,7 @@ class Failures(Foreign):
         )
 
     def test_our_own_table_without_a_row(self) -> None:
-        """What device_allgather of four devices says of 8 bytes: no header comes before the first row."""
+        """Output of device_allgather of four devices for 8 bytes: no header comes before the first row."""
         skipped = "# 8 B float: skipped: 8 bytes for 4 equal parts: none has a byte\n"
         end = "# Out of bounds values : N/A not checked\n# Avg bus bandwidth    : N/A no valid result\n#\n"
         self.assertEqual(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What nccl-tests and rccl-tests print and write with -J, and our own table in their format.
+"""Output of nccl-tests and rccl-tests, printed and with -J, and our own table in their format.
 foreign/README.md has the files' origin."""
 
 from __future__ import annotations
@@ -384,7 +384,7 @@ class NcclFailures(Foreign):
 
 
 class NcclConditions(Foreign):
-    """What a number depends on is in its name, or the file is refused."""
+    """The conditions of a number are in its name, or the file is refused."""
 
     def table(self, ranks: int, hosts: int = 1, more: str = "") -> str:
         text = text_of("nccl_tests_broadcast_timestamps.txt")

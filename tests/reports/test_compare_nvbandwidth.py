@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What nvbandwidth prints, with -j and without. foreign/README.md has the files' origin."""
+"""Output of nvbandwidth, with -j and without. foreign/README.md has the files' origin."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What so many runs a side would find, before they are measured."""
+"""Minimum detectable effect of so many runs a side, before they are measured."""
 
 from __future__ import annotations
 

@@ -297,7 +297,7 @@ class Nodes(Folders):
 
 
 class Interrupted(Folders):
-    """Of runs that no driver counted: one that it was stopped in is left out."""
+    """Runs that no driver counted: one in which it was stopped is left out."""
 
     def test_it_is_left_out_and_named(self) -> None:
         self.runs("nights", 3)
@@ -389,7 +389,7 @@ class Unreadable(Folders):
 
 
 class Joins(Folders):
-    """Whether a run whose first record this is may be one more of a history."""
+    """Joining a history: the answer to a run with this first record."""
 
     def refusal(self, text: str) -> str:
         first = self.folder / "first.jsonl"
@@ -511,7 +511,7 @@ class Refused(Folders):
         self.refused("are the same run; each counts once", "host", "copy", "vs", "host/run-2")
 
     def test_the_same_simulated_run_twice_and_two_of_one_seed(self) -> None:
-        """What is simulated with one seed has one identity, whatever was changed."""
+        """Simulated runs of one seed have one identity, whatever was changed."""
         for name, spec, speed in (("sim", "sim:a", 1e9), ("other", "sim:a", 2e9)):
             self.run_in("%s/run-1" % name, speeds("sim-1", speed, spec=spec, simulated=True))
         self.refused("sim/run-1 and sim/run-1 are the same run; each counts once", "sim", "sim")

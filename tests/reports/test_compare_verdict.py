@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is called a regression, and what is not: machines with known truth, properties, and what is missing or
-wrong."""
+"""Verdicts of regression and of none: machines with known truth, properties, and what is missing or wrong."""
 
 from __future__ import annotations
 
@@ -133,8 +132,8 @@ class KnownTruth(unittest.TestCase):
 
     @level.only_all
     def test_with_as_many_repeats_as_advised_it_is_mostly_decided(self) -> None:
-        """Where the same machines are measured that often, from the start. An estimate that is off cannot be
-        right each time."""
+        """The same machines are measured that often, from the start. An estimate that is off cannot be right
+        each time."""
         decided = advised = 0
         for seed in range(60):
             machine = Machine(seed, 0.06, 0.0, metrics=20)
@@ -426,8 +425,8 @@ class WrongInput(unittest.TestCase):
         self.assertEqual((row["verdict"], row["reason"]), ("invalid", "no run has a value"))
 
     def test_contended_values_count_unless_they_are_of_one_side(self) -> None:
-        """What competes with itself for the cores is contended on both sides; a neighbour of one side is no
-        regression."""
+        """A program that competes with itself for the cores is contended on both sides; a neighbour of one
+        side is no regression."""
         contended = self.changed(self.after, 5, contended=True)
         row, _ = self.row(after=contended)
         self.assertEqual(row["verdict"], "invalid")

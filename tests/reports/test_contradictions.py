@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What contradicts itself is refused by name; what programs write never is."""
+"""Records that contradict themselves are refused by name; records of programs never are."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ class Real(workplace.Scratch):
     @unittest.skipUnless((BIN / "micro/launch").exists(), "no programs in %s" % BIN)
     @level.only_all
     def test_a_program_on_this_machine_has_none(self) -> None:
-        """What every program writes on simulated devices is looked at in tests/method/test_lacks.py."""
+        """tests/method/test_lacks.py looks at the records of every program on simulated devices."""
         path = self.folder / "records.jsonl"
         options = [
             "--device",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What topology/node's latencies from core to core say: levels, groups, and the page of a large node."""
+"""Latencies from core to core of topology/node: levels, groups, and the page of a large node."""
 
 from __future__ import annotations
 

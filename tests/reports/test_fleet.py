@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which nodes of a fleet are off: fleets whose truth is known, from values in memory and from folders, and
-what all is said."""
+"""Outliers of fleets whose truth is known, from values in memory and from folders, and all that is said of
+them."""
 
 from __future__ import annotations
 
@@ -304,7 +304,7 @@ class Missing(unittest.TestCase):
 
 
 class Undecided(unittest.TestCase):
-    """Where many are off nobody stands out, and that is no answer."""
+    """With many outliers none stands out, and that is no answer."""
 
     def halves(self, count: int, bad: int, slower: float, spread: float = 0.005) -> List[Node]:
         slow = dict.fromkeys(range(len(fleets.METRICS_OF)), slower)

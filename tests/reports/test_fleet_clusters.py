@@ -44,7 +44,8 @@ class Cuts(unittest.TestCase):
         self.assertIsNone(clusters.cut_of([0.0, 0.7, 0.0], LEAST, 0.001, RATE))
 
     def test_equal_nodes_are_seldom_two_groups(self) -> None:
-        """Of one number at the rate, whatever its spread; also with heavy tails, if both are."""
+        """Two groups are found in one number at most at the rate, whatever its spread, also with heavy
+        tails."""
         draw, trials = random.Random(2), level.seeds(300, 1000, 10000)
         for count in (4, 5, 8, 12, 32):
             for tail in (fleets.normal, fleets.student(5)):

@@ -96,7 +96,7 @@ class Steps(unittest.TestCase):
         self.assertGreaterEqual(hits, 0.9 * trials)
 
     def test_equal_nights_show_none(self) -> None:
-        """Of five kinds of noise. The rate is 5 %; 15 % of so many trials would be much."""
+        """Five kinds of noise. The rate is 5 %; 15 % of so many trials would be much."""
         trials = level.seeds(20, 40, 200)
         for kind, noise in NOISE.items():
             draw = random.Random(kind)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Of what kind a machine is: equal machines are one kind whatever their drivers, and parts of one are
-another."""
+"""Kinds of machines: equal machines are one kind whatever their drivers, and parts of one are another."""
 
 from __future__ import annotations
 

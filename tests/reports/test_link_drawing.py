@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which devices are joined by what, drawn."""
+"""Drawing of the devices and of what joins them."""
 
 from __future__ import annotations
 

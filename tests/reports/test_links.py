@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What joins the devices of a node: facts in, sentences and findings out."""
+"""Links between the devices of a node: facts in, sentences and findings out."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def _stored(name: str, page: str) -> Path:
 
 
 class Rules:
-    """What every page keeps; a class names its pages in `files`."""
+    """Rules that every page keeps; a class names its pages in `files`."""
 
     files: Dict[str, Path] = {}
 
@@ -110,7 +110,7 @@ class Rules:
 
 
 class Printed(Rules):
-    """What a page keeps on paper: a sheet that lies alone says of what and of when it is."""
+    """Rules of a printed page: each sheet names its subject and its date."""
 
     on_every_sheet: Tuple[Tuple[str, ...], ...] = ()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What follows from the curves of each program finds the truth that it was given."""
+"""Results that follow from the curves of each program have the truth that it was given."""
 
 from __future__ import annotations
 
@@ -152,8 +152,8 @@ class Truth(workplace.Scratch):
             self.assertAlmostEqual(entry["value"] / synthetic.LEVEL_RATES[entry["level"]], 1, delta=0.01)
 
     def test_least_l1_is_no_l1(self) -> None:
-        """Where a unit divides memory, a footprint of almost its L1 comes from the next level without most of
-        it."""
+        """On a device whose units divide memory, a footprint of almost a unit's L1 comes from the next level
+        without most of it."""
         w = Writer("micro/memory", [], [axis("footprint", "byte", [])], device={"l2_bytes": 0})
         for footprint, regular, least in ((L1 * UNITS * 5 // 8, 20e12, 7e12), (L1 * UNITS * 2, 6e12, 7e12)):
             w.case(

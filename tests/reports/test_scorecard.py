@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who is best at what: what must hold of any machines, how often equal ones are told apart, and what may
-stand side by side."""
+"""Ranking of machines by question: properties that hold for any machines, how often equal ones are told
+apart, and which numbers may be compared."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Student(unittest.TestCase):
 
 
 class Properties(unittest.TestCase):
-    """Of random machines, with numbers of both directions and differences."""
+    """Properties of random machines, with numbers of both directions and differences."""
 
     def test_a_machine_against_itself_is_1(self) -> None:
         for runs, spread in ((1, 0.02), (1, None), (2, 0.02), (4, None)):
@@ -114,7 +114,7 @@ class Properties(unittest.TestCase):
             self.assertEqual(there.p, back.p)
 
     def test_better_in_everything_is_never_behind(self) -> None:
-        """Of every size of the lead, also one that noise could make."""
+        """Every size of the lead is tried, also one that noise could make."""
         for seed in range(level.seeds(5, 12, 30)):
             generator = random.Random(seed)
             others = [machine(name, truths(15, seed), 3, seed) for name in ("b", "c", "d")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a scorecard says first and last: the mix with its price, what to measure, and one vote a question."""
+"""First and last words of a scorecard: the mix with its price, what to measure, and one vote a question."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def items(*lines: str) -> List[Any]:
 
 
 def mix_of(**times: Tuple[Optional[float], Optional[float]]) -> Mix:
-    """Of one item."""
+    """A mix of one item."""
     line = judge(Line("item", {name: Time(*time) for name, time in times.items()}))
     return Mix([line], line, None, 1)
 

@@ -155,7 +155,7 @@ h
 
 
 class Times(workplace.Scratch):
-    """Of records whose machine is known: an engine copy takes ALPHA_S + bytes / ENGINE_RATE."""
+    """Times from records whose machine is known: an engine copy takes ALPHA_S + bytes / ENGINE_RATE."""
 
     def predict(self, text: str, line: str) -> predictions.Prediction:
         self.run_build(text)
@@ -330,7 +330,8 @@ class Unbeaten(unittest.TestCase):
             self.assertEqual(found.best, ["a", "b"])
 
     def test_what_looks_slower_does_not_win_by_price(self) -> None:
-        """Of times that are not told apart the cheaper machine beats only one that looks no faster."""
+        """The cheaper of two machines whose times are not told apart dominates only one that looks no
+        faster."""
         line = judge(Line("total", {"a": Time(1.0, 0.5), "b": Time(1.5, 0.5)}))
         self.assertEqual(line.rank.verdict, "not told apart")
         bought = {"a": Price(200, "EUR"), "b": Price(100, "EUR")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How much headline numbers move from process to process, and whether the interval for another run holds
+"""Spread of headline numbers from process to process, and whether the interval for another run contains
 one."""
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def entries_of(tries: Tries, unit: str = "s") -> Dict[str, dict]:
 
 
 def shares(sigmas: Sequence[float], seeds: int = 150) -> Tuple[List[float], List[float]]:
-    """Of each number how often its interval holds the other run, and the mean half width in its standard
-    deviations between runs."""
+    """Share of seeds in which each number's interval contains the other run, and the mean half width in the
+    number's standard deviations between runs."""
     held, widths = [0.0] * len(sigmas), [0.0] * len(sigmas)
     for seed in range(seeds):
         tries, later = machine(seed, sigmas)

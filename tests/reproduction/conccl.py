@@ -11,7 +11,7 @@ from program_runs import Case
 from ficco_tables import near
 from torus_model import KIB, MIB, size_text, table, time_text, verdict
 
-# What the paper calls memory-bound is not public to us; this one moves its C at the rate of memory.
+# The paper's memory-bound shape is not public; this one writes its C at the rate of memory.
 MEMORY_BOUND = "16384x16384x128"
 COMPUTE_BOUND = ("g1", "g2", "g4", "g14")
 PLAIN, FIRST, ENGINE, FEWER = "plain", "communication first", "DMA", "DMA, 8 units fewer"

@@ -202,7 +202,7 @@ def curves(keep: Path) -> str:
 
 
 def advice(keep: Path, name: str, text: str, runs: Named) -> dict:
-    """How ./gpusig advise scores on these cases."""
+    """Score of ./gpusig advise on these cases."""
     sys.path.insert(0, str(ROOT))
     from reports.records.record_file import read
     from reports.signature.signature import build
@@ -396,7 +396,7 @@ def whole(runs: list[Run]) -> Run:
 
 
 def pieces(devices: int, schedule: str) -> str:
-    """Of all devices in one run: transfers and GEMMs."""
+    """Number of transfers and GEMMs of all devices in one run."""
     peers = devices - 1
     fine = schedule not in ("serial", "shard")
     gemms = {"serial": 1, "hetero-fused-1d": devices + 1, "hetero-unfused-1d": devices * peers + 1}.get(

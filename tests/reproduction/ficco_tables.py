@@ -104,7 +104,7 @@ def finer_wins(case: Case) -> bool:
 
 
 def why_not(case: Case) -> str:
-    """Why finer pieces are not the fastest, from the case's own parts."""
+    """Reason why finer pieces are not the fastest, from the case's own parts."""
     finest = best(case, FINER)[1]
     cut = f"the GEMMs of {finest} alone take {case.value('DIL_gemm', finest):.3f} of the whole one"
     if best(case)[1] == SHARD:

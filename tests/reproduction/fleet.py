@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How often `./gpusig fleet` is right: fleet.py [--out FILE] [--pools FOLDER] [--trials N] writes
+"""Error rates of `./gpusig fleet`: fleet.py [--out FILE] [--pools FOLDER] [--trials N] writes
 docs/reproduction/fleet.md from fleets that are drawn and fleets of simulated devices, in some minutes;
 fleet.py --large SIGNATURE FOLDER measures what a thousand signatures of full size take.
 """
@@ -140,7 +140,7 @@ WORDS = ("named", "some named", "undecided", "clean")
 
 
 def answer_of(fleet: list[nodes.Node], bad: set[int], only: tuple[str, ...] = ()) -> tuple[str, bool]:
-    """What is said of a fleet in which these places are slow, and whether another node is called an outlier."""
+    """Verdict on a fleet in which these places are slow, and whether another node is called an outlier."""
     found = assess(fleet, Asked("fleet"), Settings(only=only))
     off = {place for place, node in enumerate(found["nodes"]) if node["state"] == OFF}
     verdict = found["outcome"]["verdict"]
@@ -217,7 +217,8 @@ def one_number(trials: int) -> Iterator[str]:
 
 
 def groups_of_equal(trials: int) -> Iterator[str]:
-    """How often equal nodes are said to be two groups, and how often of a clean fleet clean is said."""
+    """Rows of the shares of fleets of equal nodes in which two groups are found, and which are called
+    clean."""
     yield "\nEqual nodes: in how many fleets two groups are found, and clean is said.\n"
     yield "| nodes | distribution | spread | two groups | clean | undecided |\n|" + " --- |" * 6
     for count in (4, 8, 12, 32):

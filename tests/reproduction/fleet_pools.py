@@ -55,7 +55,7 @@ class Fleet(NamedTuple):
 
 
 MANY = Fleet("", MODEL, SPREAD, SLOW, PROGRAMS)
-# Of every number of these together about 0.5 % from node to node: mechanism, program and jitter.
+# Every number of these together varies by about 0.5 % from node to node: mechanism, program and jitter.
 RACK = Fleet(
     "rack of eight ",
     """like = h100

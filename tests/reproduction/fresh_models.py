@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How near headline numbers come to the truth: fresh_models.py [--seed N] [--out FILE] draws simulated
+"""Errors of headline numbers against the truth: fresh_models.py [--seed N] [--out FILE] draws simulated
 machines that nobody has used, runs `./gpusig run --headline` on each, computes every number that has a closed
 form from the model's keys by the laws of device/sim/sim.h, and writes docs/reproduction/models.md. A miss is
 more than 3 % off, or missing.
@@ -84,7 +84,7 @@ def draw_gpu(draw: random.Random, devices: int, tracked: bool, level_1: bool, od
         "link_down_bandwidth": number(12e9, 64e9),
         "link_up_bandwidth": number(12e9, 64e9),
         "peer_bandwidth": peer,
-        # What a device sends, and receives, its memory can read and write.
+        # Memory can read and write what a device sends and receives.
         "injection_bandwidth": float(f"{min(peer * draw.uniform(1.5, 7), 0.4 * memory):.4g}"),
         "peer_latency_ns": number(100, 900),
         "engine_bandwidth": float(f"{peer * draw.uniform(1.1, 2):.4g}"),

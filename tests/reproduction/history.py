@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How often `./gpusig compare HISTORY` is right: history.py FOLDER [EQUAL SLOW JOBS] makes up histories of 30
+"""Error rates of `./gpusig compare HISTORY`: history.py FOLDER [EQUAL SLOW JOBS] makes up histories of 30
 nights of known noise, measures pools of nights on a simulated H100, and prints tables in Markdown, with the
 answers of Apache Otava on the same series where suite/setup/setup.sh lab has brought it:
 docs/reproduction/verdict.md.
@@ -123,7 +123,7 @@ def found_table(trials: int = 200) -> None:
 
 
 def named_table() -> None:
-    """Where some numbers step by a fifth: is another one named, or another night?"""
+    """Print how often other numbers, or other nights, are named when some numbers step by a fifth."""
     print("| noise | one of 50: others named | other nights | six of 50: others named | other nights |")
     print("|---|---|---|---|---|")
     for kind in KINDS:
@@ -152,7 +152,7 @@ def _slower(values: Values, numbers: int, after: int, factor: float = 0.95) -> V
 
 
 def _near(found: Iterable[tuple[str, int]], night: int) -> set[str]:
-    """What steps there or a night beside."""
+    """Names of the numbers that step in this night or an adjacent one."""
     return {name for name, at in found if abs(at - night) <= 1}
 
 

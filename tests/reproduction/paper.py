@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the figures of Swing (arXiv 2401.09356) say and what the model says, in two readings: Swing's latency
-variant on one port, as in the paper, and on all ports, as this project runs it."""
+"""Figures of Swing (arXiv 2401.09356) and results of the model, in two readings: Swing's latency variant on
+one port, as in the paper, and on all ports, as this project runs it."""
 
 from __future__ import annotations
 
@@ -255,8 +255,8 @@ def middle(model: Model, found: Rows) -> Iterator[str]:
 
 
 def fastest(model: Model, found: Rows, shape: str, paper: str, last: int) -> None:
-    """Whether Swing is the fastest at every size up to `last`, alone or in a tie, and where not by how
-    much."""
+    """Add a row that says whether Swing is the fastest at every size up to `last`, alone or in a tie, and if
+    not, by how much."""
 
     def judge(swing: tuple[str, ...]) -> tuple[str, bool]:
         gains = {s: gain(model, shape, s, swing) for s in SWEEP if s <= last}

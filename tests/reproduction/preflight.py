@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How often a preflight is right about the speed of nodes whose truth is known: preflight.py [NODES] prints a
-table in Markdown.
+"""Error rates of a preflight's verdict on the speed of nodes whose truth is known: preflight.py [NODES]
+prints a table in Markdown.
 
 Each trial draws a machine whose numbers scatter unequally, the runs of its reference, and one node; the
 node's tries go through the same functions as those of a real one. What is slow is one number of all.
@@ -47,7 +47,7 @@ def two_levels(draw: random.Random) -> float:
 
 
 def reference(draw: random.Random, deviations: list[float], runs: int, noise: Noise) -> dict[str, Expected]:
-    """Of numbers that are 100 where nothing scatters, and times, so that more is worse."""
+    """Reference of times that are 100 without noise, so that more is worse."""
     made = [
         RunNumbers(
             f"run-{run}",
@@ -80,7 +80,7 @@ def is_called_bad(
 def trial(
     seed: str, numbers: int, runs: int, noise: Noise, slower: float, deviation: float = TYPICAL
 ) -> tuple[bool, bool]:
-    """Whether any healthy number is called bad, and whether the slow one is, which scatters as usual."""
+    """Two answers: is any healthy number called bad, and is the slow one, which scatters as usual."""
     draw = random.Random(seed)
     deviations = [deviation] + [deviation * math.exp(draw.gauss(0, UNEQUAL)) for _ in range(numbers - 1)]
     expected = list(reference(draw, deviations, runs, noise).values())

@@ -156,7 +156,7 @@ def equal_parts(runs: Runs, rows: list[Row]) -> list[Row]:
 def two_byte_residents(runs: Runs) -> list[Row]:
     rows: list[Row] = []
     for at, machine in enumerate(MACHINES):
-        # Of the f32 tiles, as many as the paper has of two-byte ones.
+        # As many f32 tiles are resident as two-byte ones in the paper.
         wanted = {found.tile_bytes(tile, 4): paper[at] for tile, element, paper in RESIDENTS if element == 2}
         pool = found.pool_for(wanted, tables.model(machine)["shared_reserved_bytes"])
         rows += runs.cases(

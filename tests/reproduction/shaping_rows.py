@@ -56,7 +56,8 @@ class Row:
 
 
 def row_of(record: Mapping[str, Any], machine: str) -> Row:
-    """Of a case with a claim of shared memory. A case that is not valid is an error: nothing is left out."""
+    """Row of a case with a claim of shared memory. A case that is not valid is an error: nothing is left
+    out."""
     place, facts = record["case"], record.get("facts", {})
     if record["status"] != "ok" or not record["validity"]["valid"]:
         raise ValueError(f"{machine}: {record['key']}: {record['status']}, {record['validity']['flags']}")

@@ -45,7 +45,7 @@ def geomean(values: Iterable[float]) -> float:
 
 
 def best_constant(papers: Iterable[float]) -> tuple[int, float]:
-    """How many of these numbers one number would meet at most, and the least that does."""
+    """Number of these values that the best single number meets, and the smallest such number."""
     known = list(papers)
     thousandths = range(1, round(2000 * max(known)))
     met = {c / 1000: sum(near_gain(c / 1000, p) for p in known) for c in thousandths}
@@ -76,7 +76,7 @@ def gains(of: str, summary: Callable[[Iterable[float]], float]) -> Value:
 
 
 def added(cases: list[Case]) -> float:
-    """What the memory controller adds to the geometric mean, on top of 1."""
+    """Gain of the memory controller in the geometric mean, on top of 1."""
     return 1 + gains(MCA, geomean)(cases) - gains("t3", geomean)(cases)
 
 
@@ -108,8 +108,8 @@ def adding(cases: list[Case]) -> float:
     return geomean(c.value("adding_gain", "reduce_scatter_adding") for c in cases)
 
 
-# What, the value, and the paper's number by devices: (8, 16) is over both together, of which the paper gives
-# no parts. Speed-ups first.
+# Name, value, and the paper's number by devices: (8, 16) is over both together, of which the paper gives no
+# parts. Speed-ups first.
 BOTH = (8, 16)
 ROWS: tuple[tuple[str, Value, dict[tuple[int, ...], float]], ...] = (
     ("T3, geometric mean", gains("t3", geomean), {BOTH: 1.20}),

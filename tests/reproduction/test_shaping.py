@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # level: all
-"""What rows of overlap/shaping say, on small made-up records."""
+"""Rows of overlap/shaping, from small made-up records."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def nodes(shape: str) -> int:
 def gain(
     model: Model, shape: str, size: int, swing: tuple[str, ...] = ALL_PORTS, others: tuple[str, ...] = KNOWN
 ) -> float:
-    """How many times longer the best of the others takes than Swing."""
+    """Time of the best of the others / time of Swing."""
     return model.best(shape, others, size)[0] / model.best(shape, swing, size)[0]
 
 
@@ -112,7 +112,7 @@ def gain(
 
 
 def gain_error(found: float, paper: float) -> float:
-    """Of what is gained: 0.5 where 1.3 was found for 1.2, as where 0.7 was found for 0.8."""
+    """Relative error of the gain: 0.5 where 1.3 was found for 1.2, as where 0.7 was found for 0.8."""
     return (found - 1) / (paper - 1) - 1
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How often the verdict of `./gpusig compare` is right: verdict.py FOLDER [EQUAL SLOW JOBS] measures pools of
+"""Error rates of the verdict of `./gpusig compare`: verdict.py FOLDER [EQUAL SLOW JOBS] measures pools of
 runs on a simulated device, which takes half an hour, and prints tables in Markdown; verdict.py --host EQUAL
 [SLOW...] judges pools that were measured on a host: docs/reproduction/verdict.md.
 """

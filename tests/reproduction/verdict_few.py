@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How often `./gpusig compare` is right where a side has fewer than 8 runs: verdict_few.py [OPTION]... [POOL]...
+"""Error rates of `./gpusig compare` with fewer than 8 runs a side: verdict_few.py [OPTION]... [POOL]...
 
 Without a pool the noise is made up, of seven kinds. A pool is a folder of equal runs or a CSV file with the
 columns run, metric, unit, better and value; --slow NAME FOLDER are runs of the same machine of which something
@@ -145,7 +145,8 @@ def share(hits: int, trials: int) -> str:
 
 
 class Counter:
-    """What comparisons of equal sides say, and how often a slow-down of 5 % is found in what it slows."""
+    """Counts of the verdicts on equal sides, and of slow-downs of 5 % that are found in the metrics they
+    slow."""
 
     def __init__(self) -> None:
         self.trials = self.changed = self.likely = self.drifted = 0
@@ -264,7 +265,7 @@ def of_pool(
 
 
 def enough(runs: Runs, design: tuple[int, int, bool]) -> tuple[int, int, bool] | None:
-    """Of a small pool one against all others; None where there are too few."""
+    """A design of one run against all others of a small pool; None if there are too few."""
     before, after, with_noise = design
     if with_noise and len(runs) < before + after + noise_runs(after):
         return None

@@ -152,7 +152,7 @@ class Damaged(unittest.TestCase):
         (self.folder / name).write_bytes(data)
 
     def resumed(self):
-        """What the driver does with these files before and after it starts programs."""
+        """Do what the driver does with these files before and after it starts programs."""
         lock = resume.Lock(self.folder)
         try:
             going = run.Run(self.folder, resume.load(self.folder / "plan.json"), lock, [PROGRAM], False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where a night's run goes, and with which seed."""
+"""Folder and seed of a night's run."""
 
 import tempfile
 import unittest

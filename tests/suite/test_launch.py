@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What hangs is stopped at its limit, which does not count what others had of the time."""
+"""A program that hangs is stopped at its limit, which does not count the time that others had."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who may have the folder of a run whose driver was killed."""
+"""Access to the folder of a run whose driver was killed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class OfAKilledDriver(unittest.TestCase):
         (self.folder / "lock").write_text(json.dumps({"driver": ended.pid, "child": None}), encoding="ascii")
 
     def program(self, locks: bool, *words: str) -> "subprocess.Popen[bytes]":
-        """What a driver starts: a leader of a session that inherits the lock."""
+        """Start a process as a driver does: a leader of a session that inherits the lock."""
         with open(self.folder / "lock", "rb") as lock:
             if locks:
                 fcntl.flock(lock, fcntl.LOCK_EX)

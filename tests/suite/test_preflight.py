@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a preflight reads of the kernel, from made-up /sys and /proc, and which devices it opens."""
+"""State that a preflight reads of the kernel, from made-up /sys and /proc, and the devices that it opens."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What lscpu calls a processor that /proc/cpuinfo has numbers of."""
+"""Names by lscpu of processors that /proc/cpuinfo lists as numbers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a run says while it goes on."""
+"""Lines that a run prints as it proceeds."""
 
 import contextlib
 import io

@@ -168,7 +168,7 @@ class Lists(unittest.TestCase):
 
 
 class Running(unittest.TestCase):
-    """What checks.run() does with stages that are made up."""
+    """checks.run() with made-up stages."""
 
     def run_stages(self, made, slots=2):
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as said:

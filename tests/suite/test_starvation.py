@@ -15,7 +15,7 @@ _TWO = Cores(2, 100.0, 50.0)
 
 
 def share(program: Session, busy_s: float, stolen_s: float = 0.0) -> float:
-    """Of 16 s, on two cores that were busy for so long."""
+    """Starved share of 16 s, on two cores that were busy for so long."""
     now = Cores(2, _TWO.busy_s + busy_s, _TWO.stolen_s + stolen_s)
     return starvation.share(program, _TWO, now, 16.0)
 
