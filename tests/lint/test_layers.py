@@ -42,7 +42,7 @@ class Rules(unittest.TestCase):
         self.assertEqual([name for name in names if f'catches("{name}"' not in text], [])
 
     def test_the_folders_of_programs_are_those_of_the_driver(self) -> None:
-        text = (layers.ROOT / "suite" / "programs.py").read_text(encoding="utf-8")
+        text = (layers.ROOT / "suite" / "run" / "programs.py").read_text(encoding="utf-8")
         self.assertEqual(
             ast.literal_eval(re.search(r"^FOLDERS = (.*)$", text, re.M)[1]), layers.PROGRAM_FOLDERS
         )
