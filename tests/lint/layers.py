@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import argparse
 import ast
+import io
 import itertools
 import re
 import subprocess
 import sys
+import tokenize
 from collections import Counter
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -296,6 +298,7 @@ def comments_of(path: str, text: str) -> Iterator[Breach]:
             if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
                 if (said := ast.get_docstring(node)) is not None:
                     yield node.body[0].lineno, said
+        text = comment_lines(text)
     pattern = STRING_OR_COMMENT if path.endswith(C_ENDINGS) else HASH_COMMENT
     for match in pattern.finditer(text):
         if not match[0].startswith('"'):
@@ -303,6 +306,15 @@ def comments_of(path: str, text: str) -> Iterator[Breach]:
             words = re.sub(marks, "", match[0]).strip()
             begin = text.index(words.partition("\n")[0], match.start())
             yield text.count("\n", 0, begin) + 1, words
+
+
+def comment_lines(text: str) -> str:
+    """Comments with a line of their own, on the same lines, without lines of strings that begin with #."""
+    lines = [""] * (text.count("\n") + 1)
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT and token.line.lstrip().startswith("#"):
+            lines[token.start[0] - 1] = token.string
+    return "\n".join(lines)
 
 
 def comment_openings(path: str, text: str) -> Iterator[Breach]:
@@ -437,8 +449,7 @@ RULES = (
     Rule(
         "comment-openings",
         "a comment begins with what the thing is or does",
-        # Python: add ".py".
-        tuple(f"*{ending}" for ending in (*C_ENDINGS, ".sh", ".bats", ".bash", "Makefile")),
+        tuple(f"*{ending}" for ending in (*C_ENDINGS, ".py", ".sh", ".bats", ".bash", "Makefile")),
         check=comment_openings,
     ),
     Rule("python-file-size", "at most 600 lines a module", PYTHON, (), check=lines_above(600)),

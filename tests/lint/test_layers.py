@@ -229,6 +229,9 @@ class Rules(unittest.TestCase):
             ("device/a.cu", "// SPDX-License-Identifier: BSD-3-Clause\n// How fast it is."),
             ("tests/a.bats", "#!/usr/bin/env bats\n# SPDX\n# bats file_tags=x\n# Where it is."),
             ("tests/a.sh", "x=1\n\t# Whether it runs: where is it?"),
+            ("suite/a.py", '# SPDX\n"""How it is read."""\n'),
+            ("tests/a.py", 'def f():\n    """Whether it is."""\n'),
+            ("tests/a.py", "def f():\n    # Of one.\n    # The second line.\n    pass\n"),
         ):
             self.catches("comment-openings", name, text)
         for name, text in (
@@ -236,11 +239,13 @@ class Rules(unittest.TestCase):
             ("micro/a.c", "/* SPDX\n *\n * Which copy is faster,\n * by size? Of two, both. */"),
             ("lib/a.h", "\tint x; /* of the host */"),
             ("tests/a.sh", "# Runs the tests.\n# What they need is set up."),
+            ("tests/a.py", '"""Runs the tests."""\nTEXT = """\n# How a heading begins\n"""\n'),
+            ("tests/a.py", "# Runs the tests.\n# What they need is set up.\n"),
         ):
             self.allows("comment-openings", name, text)
         found = breaches("comment-openings", "lib/a.h", "\n/* SPDX\n *\n * Of it.\n */")
         self.assertTrue(found[0].startswith("lib/a.h:4: "), found)
-        python = 'def f():\n    """Whether it is."""\n    # Of one.\n'
+        python = 'def f():\n    """Whether it is."""\n    # Of one.\n    pass\n'
         self.assertEqual(
             list(layers.comment_openings("suite/a.py", python)), [(2, "Whether it is."), (3, "Of one.")]
         )
