@@ -41,6 +41,7 @@ RULES: list[tuple[str, str, str]] = [
         r"\1known:sim-h100",
         "a simulated machine is compared with such",
     ),
+    (r"nodes/old\* vs nodes/new\*", "nodes/node? vs nodes/node2?", "nodes that are there"),
     (r"ppr:1:node bin", "ppr:2:node bin", "one node for two"),
     (r"\bsrun (.*)-N\d+", rf"{_NODE} \1-N4", "a Slurm of four nodes on this machine"),
     (r"\bsrun -w '[^']*'", f"{_NODE} -w 'node[1-4]'", "as above"),
@@ -230,7 +231,7 @@ class Scene:
 
     def clear(self, text: str, block: int) -> None:
         """Remove what commands of other fences left where this one writes a run."""
-        for match in re.finditer(r"gpusig run .*--out '?([\w/%-]+)", text):
+        for match in re.finditer(r"gpusig run .*--(?:out|history) '?([\w/%-]+)", text):
             if self._written.get(match[1]) != block or "%h" in match[1]:  # launchers are alternatives
                 for path in self.home.glob(match[1].replace("%h", "*")):
                     shutil.rmtree(path)
