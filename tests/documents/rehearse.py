@@ -69,7 +69,8 @@ _HEADLINE = "--only micro/launch --only gemm/efficiency --headline"
 FOLDERS: dict[str, str] = {
     r"DIR|A|machine-a|offer-1|node-17|results|gpusig-results-\d+-\d+|run-[\d-]+|night-\d|before/run-1"
     r"|before/run-2": f"{_RUN} sim:h100:0-7 {_FULL}",
-    r"MY-RUN": "mkdir $to; cp reports/reference/h200/signature.json $to",
+    r"MY-RUN": "mkdir $to; xz -dc reports/reference/h100/records-60s-1.jsonl.xz >$to/records.jsonl; "
+    "./gpusig report $to",
     r"B|machine-b(?:/run-1)?|offer-2": f"{_RUN} sim:mi300x:0-7 {_FULL}",
     r"C|machine-c": f"{_RUN} sim:a100:0-3 {_FULL}",
     r"BEFORE|before|monday|quiet|reference|vendor": f"{_RUN} sim:h100:0-1 {_HEADLINE} --repeats 4 --out",
@@ -122,6 +123,9 @@ class Ran:
         missing = re.search(r"([\w.+-]+): (?:command )?not found", self.err)
         if missing and not re.search(rf"\./{re.escape(missing[1])}", self.text):
             return f"no {missing[1]}"
+        lacking = re.search(r"(No module named '\w+'|task \d+ launch failed: .*)", self.err)
+        if lacking and not re.search(r"\./gpusig", self.text):
+            return lacking[1]
         if self.code == 77 and not re.search(r"\./gpusig", self.text):
             return (self.err or self.out).strip().splitlines()[-1]
         return ""
