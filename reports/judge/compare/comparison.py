@@ -230,7 +230,9 @@ def compare(before: Side, after: Side, settings: Settings) -> Json:
     withheld = why_withheld(moved, drift) if rows else ""
     differing = provenance.difference(then, now, settings.factors)
     notes = [*notes_on(before, after), *unmeasured, *places]
-    described = verdict.described(then, now, others, settings, MAX_OTHERS)
+    described = verdict.described(
+        verdict.rows_of(then, now, others, settings, False), settings, MAX_OTHERS
+    )
     return {
         "schema": SCHEMA,
         "version": VERSION,

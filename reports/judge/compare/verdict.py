@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two sides of runs in, a verdict per metric and one about all out. Where the numbers come from does not
-matter here.
+"""Judge two sides of runs: a verdict for every metric, wherever its numbers come from.
 
 A run gives one value a metric. The change is the Hodges-Lehmann shift of logarithms, after against before;
 a fraction that may be 0 or less is compared as it is. A metric regresses or improves where both hold: its
@@ -20,7 +19,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Callable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from reports.judge import statistics
 from reports.judge.compare import few
@@ -29,22 +28,15 @@ from reports.records.jsonl import clean
 from reports.records.moderated import Variance, pooled
 from reports.records.quantity import listing, percent, plural
 
-REGRESS, IMPROVE, EQUIVALENT, INCONCLUSIVE, INVALID = (
-    "regress",
-    "improve",
-    "equivalent",
-    "inconclusive",
-    "invalid",
-)
+REGRESS, IMPROVE, EQUIVALENT = "regress", "improve", "equivalent"
+INCONCLUSIVE, INVALID = "inconclusive", "invalid"
 NO_DIRECTION = "nobody says whether higher or lower is better"
 LIKELY_WORSE, LIKELY_BETTER = "likely worse", "likely better"  # confirm with more runs
 LIKELY = (LIKELY_WORSE, LIKELY_BETTER)
 # Reasons of metrics whose verdict is withheld.
 WITHHELD = "a control moved, so this may not be the change"
 DRIFTING = "numbers drift within a side, so this may be more of that"
-MOST_MISSING = (
-    0.25  # of the runs of a side may lack a value; of more than that nobody knows what they would have given
-)
+MOST_MISSING = 0.25  # of the runs of a side: if more lack a value, theirs may have been other ones
 _TOO_FEW = "too few values"
 MOST_UNEQUAL = 0.5  # between the shares of contended values: then the neighbours are compared
 MOST_HIDDEN = 0.20  # "nothing found" is not said where more than this may be there, or than the least effect
@@ -55,10 +47,20 @@ MAX_LOG = 700.0  # of a ratio; its logarithm fits into a number, it does not
 _CONFIDENCE_Z = 1.9600  # standard normal, 97.5 %
 
 
+def size_of_effect(effect: float, scale: str) -> float:
+    """An effect on the scale of a change. A slow-down and the speed-up that undoes it are equally large."""
+    return math.log1p(effect) if scale == RATIO else effect
+
+
+def effect_of_size(size: float, scale: str) -> float:
+    """The inverse of `size_of_effect`."""
+    return math.expm1(min(size, MAX_LOG)) if scale == RATIO else size
+
+
 @dataclass(frozen=True)
 class Known:
-    """What equal runs measured before say of a metric: its variance on the scale of its change, and whether
-    its values come in two levels."""
+    """Variance of a metric among equal runs measured before, on the scale of its change, and whether its
+    values come in two levels."""
 
     variance: Variance
     levels: Optional[bool] = None
@@ -66,10 +68,10 @@ class Known:
 
 @dataclass(frozen=True)
 class Settings:
-    """`noise`: the least effect that matters of single metrics, where that is more than `least_effect`; of 8
-    runs a side and more. `known` and `chance_evidence` are for fewer: what equal runs say of a metric, and
-    runs a side -> what evidence 95 % of their comparisons stay below. `brought_control`: what the runs
-    brought along as a control is one; it is not where the factor can touch it."""
+    """Options of a comparison. `noise`: least effect that matters of single metrics, if more than
+    `least_effect`; for 8 runs a side or more. For fewer: `known` of a metric, and `chance_evidence`, runs a
+    side -> the evidence that 95 % of comparisons of equal runs stay below. `brought_control`: controls that
+    the runs contain count; not if the factor can affect them."""
 
     rate: float = 0.05
     confidence: float = 0.95
@@ -88,14 +90,14 @@ class Settings:
         return max(self.least_effect, self.noise.get(name, 0.0))
 
     def chance_evidence_of(self, runs: int) -> Optional[float]:
-        """Of the nearest smaller number of runs a side; None where no equal runs tell."""
+        """Chance evidence of the nearest smaller number of runs a side; None if unknown."""
         fitting = [count for count in self.chance_evidence if count <= runs]
         return self.chance_evidence[max(fitting)] if fitting else None
 
 
 @dataclass(frozen=True)
 class Values:
-    """Of a metric on one side, run by run; None where it is missing."""
+    """Values of a metric on one side, run by run; None where it is missing."""
 
     values: Tuple[Optional[float], ...]
     reasons: Tuple[str, ...]
@@ -109,8 +111,7 @@ class Values:
 
 @dataclass(frozen=True)
 class Row:
-    """A metric and what became of it. The change and its interval are on the scale that they are computed on:
-    logarithms of a ratio, or differences."""
+    """A metric with its verdict. The change and its interval are logarithms of a ratio, or differences."""
 
     name: str
     number: Number  # of any run that has it: unit, direction, words
@@ -138,27 +139,21 @@ class Row:
 
     @property
     def is_thin(self) -> bool:
-        """Whether next to nothing tells how much runs of it differ: too little to call sides equivalent."""
+        """True if too little is known of how much its runs differ to call sides equivalent."""
         return self.known is None and len(self.before.present) + len(self.after.present) < 4
 
     @property
     def threshold(self) -> float:
-        """The least effect on the scale of the change. A slow-down and the speed-up that undoes it are
-        equally large there."""
-        return math.log1p(self.effect) if self.number.scale == RATIO else self.effect
+        """The least effect on the scale of the change."""
+        return size_of_effect(self.effect, self.number.scale)
 
     def shown(self, change: float) -> float:
         """A change as a ratio or a difference."""
         return math.exp(max(-MAX_LOG, min(change, MAX_LOG))) if self.number.scale == RATIO else change
 
     @property
-    def scaled(self) -> Tuple[List[float], List[float]]:
-        of = math.log if self.number.scale == RATIO else float
-        return [of(v) for v in self.before.present], [of(v) for v in self.after.present]
-
-    @property
     def places(self) -> Tuple[List[Optional[float]], List[Optional[float]]]:
-        """As `scaled`, a place for every run; None where a value is missing or has no logarithm."""
+        """Values on the scale of the change, one for each run; None if missing or without a logarithm."""
 
         def of(value: Optional[float]) -> Optional[float]:
             if value is None or self.number.scale != RATIO:
@@ -166,6 +161,17 @@ class Row:
             return math.log(value) if value > 0 else None
 
         return [of(v) for v in self.before.values], [of(v) for v in self.after.values]
+
+    @property
+    def scaled(self) -> Tuple[List[float], List[float]]:
+        """As `places`, without the missing ones."""
+        before, after = ([v for v in side if v is not None] for side in self.places)
+        return before, after
+
+    @property
+    def is_noisy(self) -> bool:
+        """True if few runs say nothing of it."""
+        return self.number.scale == RATIO and self.deviation is not None and self.deviation > MOST_NOISE
 
     @property
     def is_worse(self) -> bool:
@@ -176,7 +182,7 @@ def most_hidden(least_effect: float) -> float:
     return max(MOST_HIDDEN, least_effect)
 
 
-# ------------------------------------------------------------------ what is judged
+# ------------------------------------------------------------------ values
 
 
 def values_of(runs: Sequence[RunNumbers], name: str) -> Values:
@@ -190,24 +196,18 @@ def values_of(runs: Sequence[RunNumbers], name: str) -> Values:
 
 
 def number_of(runs: Sequence[RunNumbers], name: str) -> Number:
-    """One that has a value where there is one: only it knows its unit."""
+    """The number of a run, if possible of one with a value, which knows its unit."""
     found = [run.numbers[name] for run in runs if name in run.numbers]
     return first_of([n for n in found if n.value is not None] or found[:1])
 
 
 def differs(runs: Sequence[RunNumbers], name: str) -> str:
-    """Why the values of these runs are not of one quantity; empty where they are."""
+    """The reason why the values of these runs are not of one quantity; empty if they are."""
     own = [run.numbers[name] for run in runs if name in run.numbers and run.numbers[name].value is not None]
-    for what, found in (
-        ("unit", {n.unit for n in own}),
-        ("direction", {n.better for n in own}),
-        ("case", {n.case for n in own}),
-    ):
+    for word, field_ in (("unit", "unit"), ("direction", "better"), ("case", "case")):
+        found = sorted(str(value) or "none" for value in {getattr(n, field_) for n in own})
         if len(found) > 1:
-            return "its %s differs between runs: %s" % (
-                what,
-                " and ".join(sorted(str(f) or "none" for f in found)),
-            )
+            return "its %s differs between runs: %s" % (word, " and ".join(found))
     return ""
 
 
@@ -224,10 +224,8 @@ def _why_invalid(row: Row, runs: Sequence[RunNumbers], needs_direction: bool) ->
             return "%s %s" % (_TOO_FEW, side)  # each missing one is shown with its reason
     before, after = (values.contended / len(values.present) for values in (row.before, row.after))
     if abs(before - after) > MOST_UNEQUAL:
-        return "others used the machine during %s of its values before and %s after" % (
-            percent(before),
-            percent(after),
-        )
+        shares = percent(before), percent(after)
+        return "others used the machine during %s of its values before and %s after" % shares
     if needs_direction and row.number.better not in ("higher", "lower"):
         return NO_DIRECTION
     if row.number.scale == RATIO and min(row.before.present + row.after.present) <= 0:
@@ -236,37 +234,29 @@ def _why_invalid(row: Row, runs: Sequence[RunNumbers], needs_direction: bool) ->
 
 
 def matches(name: str, patterns: Sequence[str]) -> bool:
-    return any(
-        fnmatchcase(name, pattern) or fnmatchcase(name.rpartition("/")[2], pattern) for pattern in patterns
-    )
+    """True if the name, or its last part, matches one of the patterns."""
+    return any(fnmatchcase(n, pattern) for n in (name, name.rpartition("/")[2]) for pattern in patterns)
 
 
 def refuse_unmatched(runs: Sequence[RunNumbers], settings: Settings) -> None:
-    """BadNumbers where a pattern of --only or --control matches none: "nothing found" would be said of
-    nothing."""
-    every = [(name, number.judged) for run in runs for name, number in run.numbers.items()]
-    names, judged = {name for name, _ in every}, {name for name, is_judged in every if is_judged}
-    for option, patterns, among in (
-        ("--only", settings.only, judged),
-        ("--control", settings.controls, names),
-    ):
+    """BadNumbers if a pattern of --only or --control matches no number."""
+    names = {name for run in runs for name in run.numbers}
+    judged = {name for run in runs for name, number in run.numbers.items() if number.judged}
+    for option, patterns, among in (("only", settings.only, judged), ("control", settings.controls, names)):
         for pattern in patterns:
             if among and not any(matches(name, (pattern,)) for name in among):
                 raise BadNumbers(
-                    "%s '%s' matches none of %s: %s"
+                    "--%s '%s' matches none of %s: %s"
                     % (option, clean(pattern)[:60], plural(len(among), "number"), listing(sorted(among), 3))
                 )
 
 
 def chosen(runs: Sequence[RunNumbers], settings: Settings) -> Tuple[List[str], List[str], List[str]]:
-    """Names of what is judged, of the controls, and of the others. It depends on what the runs declare, never
-    on the values. What no run of either side can measure is not of this machine."""
-    numbers: Dict[str, List[Number]] = {}
-    for run in runs:
-        for name, number in run.numbers.items():
-            numbers.setdefault(name, []).append(number)
+    """Names of the metrics to judge, of the controls, and of the others. They follow from what the runs
+    declare, never from values. A number that no run of either side can measure is none of these."""
     judged, controls, others = [], [], []
-    for name, found in numbers.items():
+    for name in dict.fromkeys(name for run in runs for name in run.numbers):
+        found = [run.numbers[name] for run in runs if name in run.numbers]
         if all(n.unavailable for n in found):
             continue
         if settings.brought_control and any(n.control for n in found) or matches(name, settings.controls):
@@ -282,16 +272,16 @@ def chosen(runs: Sequence[RunNumbers], settings: Settings) -> Tuple[List[str], L
 
 
 def measured(row: Row, confidence: float) -> Row:
-    """With the change, its interval and its p."""
+    """The row with the change, its interval and its p, by ranks."""
     if row.invalid:
-        return replace(row, p=None)
+        return row
     before, after = row.scaled
     change, low, high = statistics.shift(before, after, confidence)
     return replace(row, change=change, low=low, high=high, p=statistics.mann_whitney(before, after))
 
 
 def _is_blind(row: Row, settings: Settings) -> bool:
-    """Whether the noise is such that a change within it is no answer; what the user calls little is one."""
+    """True if the noise floor is so large that "equivalent" would say nothing."""
     return row.effect > most_hidden(settings.least_effect)
 
 
@@ -308,14 +298,14 @@ def _verdict(row: Row, settings: Settings) -> str:
 
 
 def least_repeats(metrics: int, rate: float) -> int:
-    """Runs a side with which ranks alone can call one metric among so many changed."""
+    """Runs a side from which ranks alone can call one metric among so many changed."""
     return next((n for n in range(2, MAX_REPEATS) if statistics.least_p(n, n) * metrics < rate), MAX_REPEATS)
 
 
 def _detectable(row: Row, metrics: int, settings: Settings) -> Optional[float]:
-    """The least effect that these runs find with 90 %, where no other metric changes: its interval at the
-    confidence must lie beyond the least effect, and the one at the confidence of a single test among
-    `metrics` beyond 0. Half an interval is taken for 1.96 standard errors."""
+    """Minimum detectable effect, with 90 %, if no other metric changes: its interval must lie beyond the
+    least effect, and the one at the confidence of a single test among `metrics` beyond 0. Half an interval
+    is taken for 1.96 standard errors."""
     if row.low is None or row.high is None:
         return None
     _, low, high = statistics.shift(*row.scaled, 1 - settings.rate / metrics)
@@ -323,12 +313,11 @@ def _detectable(row: Row, metrics: int, settings: Settings) -> Optional[float]:
         return None
     half, strict = (row.high - row.low) / 2, (high - low) / 2
     found = max(row.threshold + half, strict) + few.POWER_Z / _CONFIDENCE_Z * half
-    return math.expm1(min(found, MAX_LOG)) if row.number.scale == RATIO else found
+    return effect_of_size(found, row.number.scale)
 
 
 def _repeats(row: Row, metrics: int, settings: Settings) -> Optional[int]:
-    """So many a side would decide, if the change and the spread stay: the interval narrows with the root of
-    the number."""
+    """Runs a side that would decide, if change and spread stay: the interval narrows with their root."""
     if _is_blind(row, settings) and abs(row.change or 0.0) <= row.threshold:
         return None
     least = least_repeats(metrics, settings.rate)
@@ -344,7 +333,7 @@ def _repeats(row: Row, metrics: int, settings: Settings) -> Optional[int]:
 
 
 def _reason(row: Row, settings: Settings) -> str:
-    """Why a metric is not judged as better, worse or equivalent."""
+    """The reason why a metric is not judged as better, worse or equivalent."""
     if row.reason:
         return row.reason
     if row.verdict == INVALID:
@@ -352,8 +341,7 @@ def _reason(row: Row, settings: Settings) -> str:
     if row.verdict != INCONCLUSIVE:
         return ""
     if row.low is None or row.high is None:
-        runs = (len(row.before.present), len(row.after.present))
-        return "%d and %s give no interval" % (runs[0], plural(runs[1], "run"))
+        return "%d and %s give no interval" % (len(row.before.present), plural(len(row.after.present), "run"))
     limit = row.threshold
     if row.low > limit or row.high < -limit:
         return "the interval is beyond the least effect, but among so many metrics this may be chance"
@@ -364,34 +352,41 @@ def _reason(row: Row, settings: Settings) -> str:
     return "the interval reaches beyond the least effect that matters, and does not exclude 0"
 
 
-def _by_ranks(rows: Sequence[Row], settings: Settings) -> List[Row]:
+def _ranked(rows: Sequence[Row], settings: Settings) -> List[Row]:
+    """Rows with change, interval, p and minimum detectable effect."""
     found = [measured(row, settings.confidence) for row in rows]
-    ps = statistics.adjusted([1.0 if row.p is None else row.p for row in found])
-    result = []
-    for row, adjusted in zip(found, ps):
-        row = replace(row, adjusted=None if row.p is None else adjusted)
-        row = replace(row, verdict=_verdict(row, settings))
-        if row.verdict == INCONCLUSIVE:
-            row = replace(row, repeats=_repeats(row, len(rows), settings))
-        if not row.invalid:
-            row = replace(row, detectable=_detectable(row, len(rows), settings))
-        result.append(row)
-    return result
+    return [replace(row, detectable=_detectable(row, len(rows), settings)) for row in found]
 
 
 def judged(rows: Sequence[Row], settings: Settings) -> List[Row]:
     """The rows with their verdicts. An invalid one counts as a test that found nothing, so that no p depends
     on what is valid."""
-    judge = _by_t if rows and rows[0].is_few else _by_ranks
-    return [replace(row, reason=_reason(row, settings)) for row in judge(rows, settings)]
+    if not rows:
+        return []
+    is_few = rows[0].is_few
+    metrics = [_metric(row, settings.known.get(row.name)) for row in rows] if is_few else []
+    found = _tested(rows, metrics, settings) if is_few else _ranked(rows, settings)
+    ps = statistics.adjusted([1.0 if row.p is None or row.levels else row.p for row in found])
+    runs = len(rows[0].before.values), len(rows[0].after.values)
+    is_open = is_few and any(p < settings.rate for p in ps)
+    judge = _judge(metrics, *runs, settings) if is_open else _Judge()
+    result = []
+    for row, p in zip(found, ps):
+        row = replace(row, adjusted=None if row.p is None else p)
+        row = _few_verdict(row, judge, settings) if is_few else replace(row, verdict=_verdict(row, settings))
+        if row.verdict in (INCONCLUSIVE, *LIKELY):
+            repeats = _few_repeats(row, settings) if is_few else _repeats(row, len(rows), settings)
+            row = replace(row, repeats=repeats)
+        result.append(replace(row, reason=_reason(row, settings)))
+    return result
 
 
 # ------------------------------------------------------------------ few runs
 
 
 def _metric(row: Row, known: Optional[Known]) -> few.Metric:
-    """What single runs know of themselves counts only where nothing else tells how much runs differ. Where
-    values are missing the others count in the evidence, or it would depend on which run is dealt where."""
+    """A row as the moderated t takes it. Variances of single runs count only if nothing else tells how much
+    runs differ. A metric that lacks values counts in the evidence, which else depended on the dealing."""
     if row.invalid and not row.invalid.startswith(_TOO_FEW):
         return few.Metric((), ())
     before, after = row.places
@@ -400,21 +395,25 @@ def _metric(row: Row, known: Optional[Known]) -> few.Metric:
     return few.Metric(before, after, variance, known.levels if known else None, row.threshold)
 
 
+def _has_chance(before: int, after: int) -> bool:
+    """True if there are enough ways to deal the runs out for a chance to be known."""
+    return few.deals(before, after) * MOST_CHANCE >= 1
+
+
 def _certain(settings: Settings, before: int, after: int) -> bool:
-    """Whether dealing the runs out can tell a change from chance: there are enough ways, and enough runs on a
-    side for a drift to be seen, which no dealing knows of."""
+    """True if dealing the runs out can tell a change from chance: there are enough ways, and enough runs on a
+    side to see a drift, which dealing ignores."""
     drifts = min(before, after) >= few.SEES_DRIFT or max(before, after) >= few.KNOWS_LEVELS
     return drifts and few.deals(before, after) * settings.rate >= 1
 
 
 def tells(settings: Settings, before: int, after: int) -> bool:
-    """Whether anything tells a change from chance well enough to call it likely."""
-    of_noise = settings.chance_evidence_of(min(before, after)) is not None
-    return of_noise or few.deals(before, after) * MOST_CHANCE >= 1
+    """True if anything tells a change from chance well enough to call it likely."""
+    return settings.chance_evidence_of(min(before, after)) is not None or _has_chance(before, after)
 
 
 def decides(settings: Settings, before: int, after: int) -> bool:
-    """Whether dealing or the noise file can call one metric alone changed."""
+    """True if dealing or the noise file can call a single metric changed."""
     fewer = min(before, after)
     equal = max((one.variance.degrees + 1 for one in settings.known.values()), default=0.0)
     of_noise = settings.chance_evidence_of(fewer) is not None
@@ -424,21 +423,13 @@ def decides(settings: Settings, before: int, after: int) -> bool:
 def least_runs(
     before: int, after: int, settings: Settings, enough: Callable[[Settings, int, int], bool] = decides
 ) -> int:
-    """Of the side that has fewer, with which `enough` holds."""
+    """The least number of runs on the side that has fewer for which `enough` holds."""
     more = max(before, after)
     return next(n for n in range(1, MAX_REPEATS) if enough(settings, max(n, more), n))
 
 
-def _few_detectable(row: Row, one: few.Found, metrics: int, settings: Settings) -> float:
-    """The change of which 9 of 10 are beyond the least effect and have a p small enough for a single test
-    among `metrics`."""
-    strict = one.half(1 - settings.rate / metrics)
-    found = max(row.threshold, strict) + few.POWER_Z * one.error
-    return math.expm1(min(found, MAX_LOG)) if row.number.scale == RATIO else found
-
-
 def _few_repeats(row: Row, settings: Settings) -> Optional[int]:
-    """So many runs of the side that has fewer would decide, if the change and the spread stay."""
+    """Runs on the side that has fewer that would decide, if change and spread stay."""
     before, after = len(row.before.values), len(row.after.values)
     runs = min(before, after)
     least = max(few.EXACT if row.levels else least_runs(before, after, settings), runs + 1)
@@ -451,11 +442,10 @@ def _few_repeats(row: Row, settings: Settings) -> Optional[int]:
     return max(math.ceil(wanted), least) if wanted <= MAX_REPEATS else None
 
 
-@dataclass(frozen=True)
-class _Judge:
-    """What all runs together say: whether equal sides give as much evidence in one of 20 comparisons at most,
-    None where nothing tells; from how many equal runs of a noise file, 0 where from these runs, dealt out
-    otherwise; and the chance of as much, where dealing tells it."""
+class _Judge(NamedTuple):
+    """Evidence of all metrics together. `is_rare`: equal sides give as much in one of 20 comparisons at most;
+    None if unknown. `least_known`: equal runs of a noise file that this takes; 0 if dealing these runs out
+    tells it. `chance`: of as much evidence, by dealing."""
 
     is_rare: Optional[bool] = None
     least_known: int = 0
@@ -463,15 +453,14 @@ class _Judge:
 
 
 def _judge(metrics: Sequence[few.Metric], before: int, after: int, settings: Settings) -> _Judge:
-    by_deals = few.deals(before, after) * MOST_CHANCE >= 1
-    own = few.evidence(metrics)
-    chance = few.chance_of(own, few.dealt_evidence(metrics, before, after)) if by_deals else None
-    if chance is not None and _certain(settings, before, after):
-        return _Judge(chance <= settings.rate, 0, chance)
-    usual = settings.chance_evidence_of(min(before, after))
-    least_known = few.least_known(min(before, after), settings.rate)
+    own, fewer, chance = few.evidence(metrics), min(before, after), None
+    if _has_chance(before, after):
+        chance = few.chance_of(own, few.dealt_evidence(metrics, before, after))
+        if _certain(settings, before, after):
+            return _Judge(chance <= settings.rate, 0, chance)
+    usual = settings.chance_evidence_of(fewer)
     is_rare = None if usual is None else own > usual and (chance is None or chance <= MOST_CHANCE)
-    return _Judge(is_rare, least_known, chance)
+    return _Judge(is_rare, few.least_known(fewer, settings.rate), chance)
 
 
 def _is_certain(row: Row, judge: _Judge) -> bool:
@@ -480,19 +469,17 @@ def _is_certain(row: Row, judge: _Judge) -> bool:
 
 
 def _few_reason(row: Row, judge: _Judge, settings: Settings) -> str:
-    """Why a change beyond the least effect is none."""
+    """The reason why a change beyond the least effect is not called one."""
     if row.levels:
         return "its equal runs come in two levels; %d runs a side can tell" % few.EXACT
-    if row.number.scale == RATIO and row.deviation is not None and row.deviation > MOST_NOISE:
-        return "cannot be judged here by so few runs: equal ones differ by %s" % percent(
-            math.expm1(min(row.deviation, MAX_LOG))
-        )
+    if row.is_noisy:
+        differ = percent(effect_of_size(row.deviation or 0.0, RATIO))
+        return "cannot be judged here by so few runs: equal ones differ by %s" % differ
     if judge.is_rare is False and judge.least_known:
         return "equal runs of the noise file give as much evidence of a change, or drift"
     if judge.chance is not None and judge.chance > MOST_CHANCE:
-        return "dealt out to two sides otherwise, these runs differ as much in %s of all ways" % percent(
-            judge.chance
-        )
+        share = percent(judge.chance)
+        return "dealt out to two sides otherwise, these runs differ as much in %s of all ways" % share
     told = tells(settings, len(row.before.values), len(row.after.values))
     return "" if told else "so few runs cannot exclude chance"
 
@@ -515,37 +502,21 @@ def _few_verdict(row: Row, judge: _Judge, settings: Settings) -> Row:
 
 
 def _tested(rows: Sequence[Row], metrics: Sequence[few.Metric], settings: Settings) -> List[Row]:
-    """With change, interval and p."""
+    """Rows with change, interval, p and minimum detectable effect, by the moderated t. 9 of 10 changes of
+    that size are beyond the least effect and have a p small enough for a single test among all."""
     result = []
     for row, metric, one in zip(rows, metrics, few.tested(metrics)):
-        known = settings.known.get(row.name)
-        row = replace(row, known=known, levels=few.levels_of(metric))
-        if row.invalid or one is None:
-            change = None if row.invalid else few.change_of(metric)
-            result.append(replace(row, change=change, p=None if row.invalid else 1.0))
-            continue
-        half = one.half(settings.confidence)
-        row = replace(row, change=one.change, low=one.change - half, high=one.change + half, p=one.p)
-        row = replace(row, deviation=one.deviation)
-        result.append(replace(row, detectable=_few_detectable(row, one, len(rows), settings)))
-    return result
-
-
-def _by_t(rows: Sequence[Row], settings: Settings) -> List[Row]:
-    metrics = [_metric(row, settings.known.get(row.name)) for row in rows]
-    found = _tested(rows, metrics, settings)
-    counted = [1.0 if row.p is None or row.levels else row.p for row in found]
-    adjusted = statistics.adjusted(counted)
-    runs = len(rows[0].before.values), len(rows[0].after.values)
-    open_ones = any(p < settings.rate for p in adjusted)
-    judge = _judge(metrics, *runs, settings) if open_ones else _Judge()
-    result = []
-    for row, p in zip(found, adjusted):
-        row = replace(row, adjusted=None if row.p is None else p)
-        row = _few_verdict(row, judge, settings)
-        if row.verdict in (INCONCLUSIVE, *LIKELY):
-            row = replace(row, repeats=_few_repeats(row, settings))
-        result.append(row)
+        row = replace(row, known=settings.known.get(row.name), levels=few.levels_of(metric))
+        if row.invalid:
+            result.append(row)
+        elif one is None:
+            result.append(replace(row, change=few.change_of(metric), p=1.0))
+        else:
+            low, high = (one.change + sign * one.half(settings.confidence) for sign in (-1, 1))
+            size = max(row.threshold, one.half(1 - settings.rate / len(rows))) + few.POWER_Z * one.error
+            detectable = effect_of_size(size, row.number.scale)
+            row = replace(row, change=one.change, low=low, high=high, p=one.p, deviation=one.deviation)
+            result.append(replace(row, detectable=detectable))
     return result
 
 
@@ -556,7 +527,8 @@ def rows_of(
     settings: Settings,
     needs_direction: bool = True,
 ) -> List[Row]:
-    """Values of both sides, and why they cannot be compared; a description does without a direction."""
+    """Metrics with their values on both sides, and why they cannot be compared. A description needs no
+    direction."""
     both = [*before, *after]
     is_few = few.is_few(len(before), len(after))
     rows = [
@@ -573,15 +545,8 @@ def rows_of(
     return [replace(row, invalid=_why_invalid(row, both, needs_direction)) for row in rows]
 
 
-def described(
-    before: Sequence[RunNumbers],
-    after: Sequence[RunNumbers],
-    names: Sequence[str],
-    settings: Settings,
-    most: int,
-) -> List[Row]:
-    """The others, by effect, the largest first, without a verdict. Those that cannot be compared come
-    last."""
+def described(rows: Sequence[Row], settings: Settings, most: int) -> List[Row]:
+    """Rows without a verdict, the largest effects first; those that cannot be compared come last."""
 
     def effect(row: Row) -> float:
         if row.invalid:
@@ -589,5 +554,5 @@ def described(
         then, now = row.scaled
         return abs(statistics.quantile(now, 0.5) - statistics.quantile(then, 0.5))
 
-    ordered = sorted(rows_of(before, after, names, settings, False), key=lambda row: -effect(row))[:most]
+    ordered = sorted(rows, key=lambda row: -effect(row))[:most]
     return [replace(measured(row, settings.confidence), reason=row.invalid) for row in ordered]
