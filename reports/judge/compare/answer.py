@@ -1,40 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The answer of a comparison: one verdict about all metrics, the sentence that says it, and what else the
-reader has to know before using it."""
+"""The answer of a comparison: one verdict about all metrics, its sentence, and notes for the reader."""
 
 from __future__ import annotations
 
 from statistics import median
-from typing import List, Optional, Tuple
+from typing import Iterable, List, Optional, Sequence, Tuple
 
 from reports.judge.compare import few, verdict
 from reports.judge.compare.drift import Drift
-from reports.judge.compare.numbers import RATIO, Number
-from reports.judge.compare.verdict import (
-    EQUIVALENT,
-    IMPROVE,
-    INCONCLUSIVE,
-    INVALID,
-    LIKELY,
-    LIKELY_BETTER,
-    LIKELY_WORSE,
-    REGRESS,
-    Row,
-    Settings,
-)
+from reports.judge.compare.numbers import RATIO, Number, RunNumbers
+from reports.judge.compare.verdict import EQUIVALENT, IMPROVE, INCONCLUSIVE, INVALID, LIKELY, REGRESS
+from reports.judge.compare.verdict import LIKELY_BETTER, LIKELY_WORSE, Row, Settings
 from reports.records.jsonl import Json
 from reports.records.quantity import listing, percent, plural, spell
 
 NO_REGRESSION = "no regression"
-EXITS = {
-    REGRESS: 1,
-    LIKELY_WORSE: 3,
-    LIKELY_BETTER: 3,
-    IMPROVE: 0,
-    NO_REGRESSION: 0,
-    INCONCLUSIVE: 3,
-    INVALID: 3,
-}
+EXITS = {REGRESS: 1, IMPROVE: 0, NO_REGRESSION: 0, **dict.fromkeys((*LIKELY, INCONCLUSIVE, INVALID), 3)}
 _NAMED = 3  # changes in a sentence
 
 
@@ -43,7 +24,7 @@ def label_text(name: str, number: Number) -> str:
 
 
 def number_json(name: str, number: Number) -> Json:
-    """What a metric is, as comparison, history and fleet have it in front of its values."""
+    """A metric without its values, as comparison, history and fleet have it."""
     return {
         "name": name,
         "label": label_text(name, number),
@@ -55,43 +36,52 @@ def number_json(name: str, number: Number) -> Json:
     }
 
 
+def origin_json(run: RunNumbers) -> Json:
+    """Tool, machine and device of a run; a machine that the device contains is not repeated."""
+    machine = "" if run.machine in run.device else run.machine
+    return {"source": run.source, "machine": machine, "device": run.device}
+
+
 def label_of(row: Row) -> str:
     return label_text(row.name, row.number)
 
 
-def _change_text(row: Row) -> str:
-    """How large a change is: "5.1 %"."""
-    shown = row.shown(row.change or 0.0)
-    return percent(abs(shown - 1)) if row.number.scale == RATIO else "%.2f" % abs(shown)
+def distance_text(change: float, scale: str) -> str:
+    """ "5.1 %": how far a ratio is from 1, or a difference from 0."""
+    return percent(abs(change - 1)) if scale == RATIO else "%.3g" % abs(change)
+
+
+def moved_text(label: str, change: float, scale: str) -> str:
+    """ "GEMM f32 flop rate 5.1 % lower"; `change` is a ratio or a difference."""
+    is_lower = change < (1 if scale == RATIO else 0)
+    return "%s %s %s" % (label, distance_text(change, scale), "lower" if is_lower else "higher")
 
 
 def size_of(row: Row) -> str:
-    """How much better or worse: "GEMM f32 flop rate by 5.1 %"."""
-    return "%s by %s" % (label_of(row), _change_text(row))
+    """ "GEMM f32 flop rate by 5.1 %"."""
+    return "%s by %s" % (label_of(row), distance_text(row.shown(row.change or 0.0), row.number.scale))
 
 
-def _moved_text(row: Row) -> str:
-    """ "GEMM f32 flop rate 5.1 % lower"."""
-    return "%s %s %s" % (label_of(row), _change_text(row), "lower" if (row.change or 0.0) < 0 else "higher")
+def _moved(rows: Sequence[Row]) -> str:
+    texts = [moved_text(label_of(row), row.shown(row.change or 0.0), row.number.scale) for row in rows]
+    return listing(texts, _NAMED)
 
 
 def word_of(rows: List[Row]) -> str:
+    """The verdict about all metrics."""
     found = {row.verdict for row in rows}
-    if REGRESS in found:
-        return REGRESS
-    if LIKELY_WORSE in found:
-        return LIKELY_WORSE
     if not rows or found == {INVALID}:
         return INVALID
-    if LIKELY_BETTER in found:
-        return LIKELY_BETTER
+    for word in (REGRESS, LIKELY_WORSE, LIKELY_BETTER):
+        if word in found:
+            return word
     if found & {INCONCLUSIVE, INVALID}:
         return INCONCLUSIVE
     return IMPROVE if IMPROVE in found else NO_REGRESSION
 
 
 def why_withheld(moved: bool, drift: Optional[Drift]) -> str:
-    """The sentence where no metric has a verdict; empty where they have."""
+    """The sentence that withholds all verdicts; empty if they stand."""
     if moved:
         return (
             "Inconclusive: a control moved, so the difference between the sides is not known to come from "
@@ -108,9 +98,12 @@ def why_withheld(moved: bool, drift: Optional[Drift]) -> str:
 # ------------------------------------------------------------------ the sentence
 
 
+def _largest_first(rows: Iterable[Row]) -> List[Row]:
+    return sorted(rows, key=lambda row: -abs(row.change or 0.0))
+
+
 def _named(rows: List[Row], of: str) -> List[Row]:
-    """The largest first."""
-    return sorted((row for row in rows if row.verdict == of), key=lambda row: -abs(row.change or 0.0))
+    return _largest_first(row for row in rows if row.verdict == of)
 
 
 def _within(rows: List[Row]) -> str:
@@ -120,7 +113,7 @@ def _within(rows: List[Row]) -> str:
 
 
 def _unseen(rows: List[Row]) -> str:
-    """What was looked for where no regression was found."""
+    """The regression that would have been missed, if none was found."""
     open_ones = [row for row in rows if row.verdict == INCONCLUSIVE]
     blind = sum(row.detectable is None for row in open_ones)
     if open_ones and blind == len(open_ones):
@@ -137,15 +130,9 @@ def _runs_of(rows: List[Row]) -> Tuple[int, int]:
 
 
 def runs_text(wanted: int, before: int, after: int, of: str = "run") -> str:
-    """So many on the side that has fewer, and on the other where it has fewer, too: "5 runs a side"."""
-    where = (
-        "a side"
-        if wanted > max(before, after) or before == after
-        else "after"
-        if after < before
-        else "before"
-    )
-    return "%s %s" % (plural(wanted, of), where)
+    """ "5 runs a side", or only on the side that has fewer: "5 runs after"."""
+    both = wanted > max(before, after) or before == after
+    return "%s %s" % (plural(wanted, of), "a side" if both else "after" if after < before else "before")
 
 
 def _of(settings: Settings) -> str:
@@ -156,33 +143,22 @@ def _likely(word: str, rows: List[Row], settings: Settings) -> str:
     """Equal sides give such an answer as often as it says: docs/reproduction/verdict.md."""
     found, runs = _named(rows, word), _runs_of(rows)
     wanted = max([row.repeats or 0 for row in found] + [min(runs) + 1])
-    return (
-        "%s: %s, of %s. Confirm with %s, %d more: equal sides say so in 1 of 10 comparisons at most, where "
-        "nothing drifts."
-    ) % (
-        word.capitalize(),
-        listing([_moved_text(row) for row in found], _NAMED),
-        plural(len(rows), "headline number"),
-        runs_text(wanted, *runs, _of(settings)),
-        wanted - min(runs),
-    )
-
-
-def _is_noisy(row: Row) -> bool:
-    return row.deviation is not None and row.number.scale == RATIO and row.deviation > verdict.MOST_NOISE
+    confirmed = "Confirm with %s, %d more" % (runs_text(wanted, *runs, _of(settings)), wanted - min(runs))
+    metrics = plural(len(rows), "headline number")
+    often = "equal sides say so in 1 of 10 comparisons at most, where nothing drifts"
+    return "%s: %s, of %s. %s: %s." % (word.capitalize(), _moved(found), metrics, confirmed, often)
 
 
 def _untold(rows: List[Row], settings: Settings) -> str:
-    """Where the runs are too few for anything to be likely: what changed most, which may be chance."""
+    """The sentence if the runs are too few for anything to be likely: the largest changes, perhaps chance."""
     valid = [row for row in rows if row.change is not None]
-    noisy = [row for row in valid if _is_noisy(row)]
+    noisy = [row.deviation or 0.0 for row in valid if row.is_noisy]
     if 2 * len(noisy) > len(valid):
         return (
             "Inconclusive: so few runs cannot be judged here: equal ones differ by %s in the median of %s."
-        ) % (percent(median(row.deviation or 0.0 for row in noisy)), plural(len(noisy), "number"))
-    beyond = [row for row in valid if abs(row.change or 0.0) > row.threshold and not _is_noisy(row)]
-    told = [row for row in beyond if row.p is None or row.low is None or row.p < 0.05]
-    told.sort(key=lambda row: -abs(row.change or 0.0))
+        ) % (percent(median(noisy)), plural(len(noisy), "number"))
+    beyond = [row for row in valid if abs(row.change or 0.0) > row.threshold and not row.is_noisy]
+    told = _largest_first(row for row in beyond if row.p is None or row.low is None or row.p < 0.05)
     runs, of = _runs_of(rows), _of(settings)
     more = "%s cannot exclude chance: %s tell what is likely, %d can decide" % (
         runs_text(min(runs), *runs, of),
@@ -190,60 +166,46 @@ def _untold(rows: List[Row], settings: Settings) -> str:
         verdict.least_runs(*runs, settings),
     )
     if not told:
-        return "Inconclusive: no change stands out among %s, and %s." % (
-            plural(len(rows), "headline number"),
-            more,
-        )
-    worse = [_moved_text(row) for row in told if row.is_worse]
-    better = [_moved_text(row) for row in told if not row.is_worse]
-    moved = ["%s (worse)" % listing(worse, _NAMED)] * bool(worse)
-    moved += ["%s (better)" % listing(better, _NAMED)] * bool(better)
+        metrics = plural(len(rows), "headline number")
+        return "Inconclusive: no change stands out among %s, and %s." % (metrics, more)
+    worse, better = [row for row in told if row.is_worse], [row for row in told if not row.is_worse]
+    moved = ["%s (%s)" % (_moved(own), word) for own, word in ((worse, "worse"), (better, "better")) if own]
     return "Inconclusive: %s; %s." % (", ".join(moved), more)
 
 
 def _counted(rows: List[Row], of: str) -> str:
-    return "%d %s %s" % (len(_named(rows, of)), "is" if len(_named(rows, of)) == 1 else "are", of)
+    return plural(len(_named(rows, of)), "is", "are") + " " + of
 
 
 def _inconclusive(rows: List[Row], settings: Settings) -> str:
     if rows[0].is_few and not verdict.tells(settings, *_runs_of(rows)):
         return _untold(rows, settings)
-    return "Inconclusive: %s, and of %s %s." % (
-        _unseen(rows),
-        plural(len(rows), "headline number"),
-        " and ".join(_counted(rows, of) for of in (INCONCLUSIVE, INVALID) if _named(rows, of)),
-    )
+    counts = " and ".join(_counted(rows, of) for of in (INCONCLUSIVE, INVALID) if _named(rows, of))
+    metrics = plural(len(rows), "headline number")
+    return "Inconclusive: %s, and of %s %s." % (_unseen(rows), metrics, counts)
 
 
 def sentence_of(word: str, rows: List[Row], settings: Settings) -> str:
-    metrics = plural(len(rows), "headline number")
+    """The answer in one sentence."""
+    metrics, changed = plural(len(rows), "headline number"), _named(rows, word)
+    listed = listing([size_of(row) for row in changed], _NAMED)
     if word == REGRESS:
-        worse, likely = _named(rows, REGRESS), _named(rows, LIKELY_WORSE)
-        return "%d of %s %s: %s%s." % (
-            len(worse),
-            metrics,
-            "regresses" if len(worse) == 1 else "regress",
-            listing([size_of(row) for row in worse], _NAMED),
-            "; %s" % _counted(rows, LIKELY_WORSE) if likely else "",
-        )
+        likely = "; " + _counted(rows, LIKELY_WORSE) if _named(rows, LIKELY_WORSE) else ""
+        says = "regresses" if len(changed) == 1 else "regress"
+        return "%d of %s %s: %s%s." % (len(changed), metrics, says, listed, likely)
     if word in LIKELY:
         return _likely(word, rows, settings)
     if word == INVALID:
-        return "Nothing can be judged: %s." % (
-            "every headline number is invalid" if rows else "there is no headline number"
-        )
+        why = "every headline number is invalid" if rows else "there is no headline number"
+        return "Nothing can be judged: %s." % why
     if word == INCONCLUSIVE:
         return _inconclusive(rows, settings)
     if word == IMPROVE:
-        better = _named(rows, IMPROVE)
-        return "No regression: %d of %s %s (%s), and the rest is equivalent%s." % (
-            len(better),
-            metrics,
-            "improves" if len(better) == 1 else "improve",
-            listing([size_of(row) for row in better], _NAMED),
-            _within(rows),
-        )
-    return "No regression: each of %s is equivalent%s." % (metrics, _within(rows))
+        says = "improves" if len(changed) == 1 else "improve"
+        improved = "%d of %s %s (%s), and the rest" % (len(changed), metrics, says, listed)
+    else:
+        improved = "each of %s" % metrics
+    return "No regression: %s is equivalent%s." % (improved, _within(rows))
 
 
 # ------------------------------------------------------------------ reasons
@@ -253,49 +215,38 @@ def _wants_more(rows: List[Row], settings: Settings) -> List[str]:
     if not rows:
         return []
     fewer, more = sorted(_runs_of(rows))
-    if rows[0].is_few:
-        is_open = any(row.verdict in (INCONCLUSIVE, *LIKELY) for row in rows)
-        least = verdict.least_runs(fewer, more, settings)
-        if not is_open or settings.chance_evidence_of(fewer) is not None or fewer >= least:
-            return []
-        equal = few.least_known(fewer, settings.rate)
-        no_floor = settings.by_node or more >= few.KNOWS_LEVELS
-        return [
-            "Fewer than %s say at most what is likely%s."
-            % (
-                runs_text(least, *_runs_of(rows), _of(settings)),
-                "" if no_floor else ", but with a noise floor of %d equal runs or more (--noise)" % equal,
-            )
-        ]
-    least = verdict.least_repeats(len(rows), settings.rate)
-    if fewer >= least:
+    if not rows[0].is_few:
+        least, metrics = verdict.least_repeats(len(rows), settings.rate), plural(len(rows), "headline number")
+        said = "Among %s one that changed alone can only be seen with %d runs a side or more; there are %d."
+        return [said % (metrics, least, fewer)] * (fewer < least)
+    is_open = any(row.verdict in (INCONCLUSIVE, *LIKELY) for row in rows)
+    least = verdict.least_runs(fewer, more, settings)
+    if not is_open or settings.chance_evidence_of(fewer) is not None or fewer >= least:
         return []
-    return [
-        "Among %s one that changed alone can only be seen with %d runs a side or more; there are %d."
-        % (plural(len(rows), "headline number"), least, fewer)
-    ]
+    floor = ", but with a noise floor of %d equal runs or more (--noise)"
+    floor = floor % few.least_known(fewer, settings.rate)
+    floor = "" if settings.by_node or more >= few.KNOWS_LEVELS else floor
+    wanted = runs_text(least, *_runs_of(rows), _of(settings))
+    return ["Fewer than %s say at most what is likely%s." % (wanted, floor)]
 
 
 def reasons_of(rows: List[Row], differing: Json, notes: List[str], settings: Settings) -> List[str]:
-    """What else the reader has to know before using the answer."""
+    """Notes that the reader needs before using the answer."""
     found = list(notes)
     if settings.by_node:
         found.append(
             "Each node counts once, with the median of its runs; that nodes differ without any change is in "
             "the spread."
         )
-    unexpected = [entry["field"] for entry in differing["unexpected"]]
-    if unexpected:
-        found.append(
-            "Besides what was to change, the sides differ in %s; the verdict may be about that."
-            % listing(unexpected)
-        )
-    known = [row for row in rows if row.low is not None or not row.is_few]
-    repeats = [row.repeats for row in known if row.repeats and row.verdict == INCONCLUSIVE]
+    if differing["unexpected"]:
+        fields = listing([entry["field"] for entry in differing["unexpected"]])
+        said = "Besides what was to change, the sides differ in %s; the verdict may be about that."
+        found.append(said % fields)
     undecided = [row for row in rows if row.verdict == INCONCLUSIVE]
+    known = [row for row in undecided if row.low is not None or not row.is_few]
+    repeats = [row.repeats for row in known if row.repeats]
     if repeats:
-        found.append(
-            "%s would decide %d of the %d inconclusive ones, if the spread stays."
-            % (runs_text(max(repeats), *_runs_of(rows), _of(settings)), len(repeats), len(undecided))
-        )
+        wanted = runs_text(max(repeats), *_runs_of(rows), _of(settings))
+        said = "%s would decide %d of the %d inconclusive ones, if the spread stays."
+        found.append(said % (wanted, len(repeats), len(undecided)))
     return found + _wants_more(rows, settings)

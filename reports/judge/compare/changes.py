@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Since when has a number another level, and what else changed in that night: a history's steps as JSON
-(schema/history.schema.json), which terminal and page show."""
+"""Steps of a history as JSON (schema/history.schema.json): since when a number has another level, and what
+else changed in that night. Terminal and page show it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import math
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from reports.judge.compare import provenance, steps
-from reports.judge.compare.answer import label_of, number_json
+from reports.judge.compare.answer import label_of, moved_text, number_json, origin_json
 from reports.judge.compare.history import LEAST_NIGHTS, History
 from reports.judge.compare.numbers import RATIO, failed_in
 from reports.judge.compare.sides import Side, notes_on
@@ -31,16 +31,10 @@ _RARELY = 0.25  # values a night
 # ------------------------------------------------------------------ events as JSON
 
 
-def _ends_of(known: History, place: int) -> Tuple[int, int]:
-    """From the event before to the one after."""
-    at = [0, *(event.at for event in known.events), len(known.runs)]
-    return at[place], at[place + 2]
-
-
 def _news(known: History, place: int) -> List[Json]:
-    """Provenance that changes rarely, and is different on all nights of one level from all of the other, with
+    """Provenance that changes rarely and differs between all nights of one level and all of the other, with
     the night in which it changed; the nights at the step itself may be of either."""
-    (first, end), at = _ends_of(known, place), known.events[place].at
+    first, at, end = [0, *(event.at for event in known.events), len(known.runs)][place : place + 3]
     before = known.runs[first : at - 1] or known.runs[at - 1 : at]
     after = known.runs[at + 1 : end] or known.runs[at : at + 1]
     found = []
@@ -63,7 +57,7 @@ def _levels(known: History, name: str) -> Levels:
 
 
 def _verdict(row: Row, step: Step, later: Levels, over: Optional[int]) -> Tuple[str, Optional[int]]:
-    """Of a number: does the change last, and for the better or the worse? And when it has another level."""
+    """Verdict on a step of a number, and the night from which the number has another level again."""
     change = step.after - step.before
 
     def is_back(level: float) -> bool:
@@ -99,7 +93,7 @@ def _step_json(row: Row, step: Step, levels: Levels, word: str) -> Json:
 
 
 def _event_json(known: History, place: int) -> Optional[Json]:
-    """None where all of it is the end of what an earlier one began."""
+    """None if all of it is the end of what an earlier event began."""
     event = known.events[place]
     found = []
     for name, step in event.steps.items():
@@ -130,36 +124,25 @@ def _event_json(known: History, place: int) -> Optional[Json]:
 # ------------------------------------------------------------------ the answer
 
 
-def size_text(number: Json) -> str:
-    """ "GEMM f32 flop rate 5.1 % lower"."""
-    of_ratio = number["scale"] == RATIO
-    change = number["change"] - 1 if of_ratio else number["change"]
-    size = percent(abs(change)) if of_ratio else "%.3g" % abs(change)
-    return "%s %s %s" % (number["label"], size, "lower" if change < 0 else "higher")
-
-
 def news_text(event: Json) -> str:
-    """ "driver: device driver 535 -> 550"; where it is not of that night, with its own."""
-    return "; ".join(
-        "%s %s%s"
-        % (
-            entry["field"],
-            differs_text(entry),
-            "" if entry["night"] == event["when"] else " (in %s)" % entry["night"],
-        )
-        for entry in event["provenance"][:_FIELDS]
-    )
+    """ "driver: device driver 535 -> 550", with its own night if that is another one."""
+    texts = []
+    for entry in event["provenance"][:_FIELDS]:
+        night = "" if entry["night"] == event["when"] else " (in %s)" % entry["night"]
+        texts.append("%s %s%s" % (entry["field"], differs_text(entry), night))
+    return "; ".join(texts)
 
 
 def event_text(event: Json, nights: int, noun: str) -> str:
     numbers, since = event["numbers"], nights - event["night"]
     alike = [number for number in numbers if number["verdict"] == event["verdict"]]
-    sizes = listing([size_text(number) for number in alike], _SHOWN)
+    sizes = [moved_text(number["label"], number["change"], number["scale"]) for number in alike]
+    said = listing(sizes, _SHOWN)
     if event["verdict"] == OVER:
         lasted = plural(event["lasts"], noun)
-        return "For %s from %s, and over since %s: %s." % (lasted, event["when"], event["until"], sizes)
+        return "For %s from %s, and over since %s: %s." % (lasted, event["when"], event["until"], said)
     word = {REGRESS: "Worse", IMPROVE: "Better", CHANGED: "Different"}[event["verdict"]]
-    return "%s since %s (%d of %s): %s." % (word, event["when"], since, plural(nights, noun), sizes)
+    return "%s since %s (%d of %s): %s." % (word, event["when"], since, plural(nights, noun), said)
 
 
 def _texts(event: Json, nights: int, noun: str) -> List[str]:
@@ -172,16 +155,12 @@ def _wrong_results(known: History) -> str:
     if not nights:
         return ""
     first = next(own for own in failed_in(known.runs) if own.is_wrong)
-    return "Wrong results in %d of %s, %s: %s." % (
-        len(nights),
-        plural(len(known.runs), known.noun),
-        listing(nights, 3),
-        first.text,
-    )
+    count, of = len(nights), plural(len(known.runs), known.noun)
+    return "Wrong results in %d of %s, %s: %s." % (count, of, listing(nights, 3), first.text)
 
 
 def _gone(known: History) -> List[str]:
-    """What is not measured any more."""
+    """Sentences about numbers that are no longer measured."""
     labels: Dict[int, List[str]] = {}
     for row, since in known.gone:
         labels.setdefault(since, []).append(label_of(row))
@@ -194,13 +173,10 @@ def _gone(known: History) -> List[str]:
 
 
 def _too_few(known: History) -> str:
-    numbers = max(1, len(known.rows) + len(known.unsearched))
-    return "%s, and no step is looked for in fewer than %d; one number of %d alone shows from %d on." % (
-        plural(len(known.runs), known.noun).capitalize(),
-        LEAST_NIGHTS,
-        numbers,
-        steps.least_nights(numbers, known.settings.rate),
-    )
+    numbers, nights = max(1, len(known.rows) + len(known.unsearched)), plural(len(known.runs), known.noun)
+    least = steps.least_nights(numbers, known.settings.rate)
+    said = "%s, and no step is looked for in fewer than %d; one number of %d alone shows from %d on."
+    return said % (nights.capitalize(), LEAST_NIGHTS, numbers, least)
 
 
 def _none(known: History, events: Sequence[Json]) -> str:
@@ -217,20 +193,18 @@ def _none(known: History, events: Sequence[Json]) -> str:
 
 
 def _seen(known: History) -> str:
-    """How soon a step is seen."""
+    """Sentence on how soon a step is seen."""
     numbers, rate = max(1, len(known.rows)), known.settings.rate
     nights = steps.least_after(len(known.runs), numbers, rate)
     if nights is None:
         least = steps.least_nights(numbers, rate)
         return "A number that steps alone is not seen in fewer than %s." % plural(least, known.noun)
-    return "A number that steps alone is seen after %s; ./gpusig compare %s RUN judges a single run." % (
-        plural(nights, known.noun),
-        known.side.name,
-    )
+    said = "A number that steps alone is seen after %s; ./gpusig compare %s RUN judges a single run."
+    return said % (plural(nights, known.noun), known.side.name)
 
 
 def _outcome(known: History, events: Sequence[Json]) -> Json:
-    """Events are worst first."""
+    """The answer; events are worst first."""
     nights, noun = len(known.runs), known.noun
     said, gone = [text for event in events for text in _texts(event, nights, noun)], _gone(known)
     word, code = NO_STEP, 0
@@ -247,58 +221,40 @@ def _outcome(known: History, events: Sequence[Json]) -> Json:
     wrong = _wrong_results(known)
     if wrong:
         word, code, said = REGRESS, 1, [wrong, *said]
-    return {
-        "verdict": word,
-        "exit": code,
-        "sentence": said[0],
-        "reasons": [
-            *said[1:],
-            *notes_on(known.side),
-            *known.notes,
-            *[_seen(known)] * bool(known.rows and nights >= LEAST_NIGHTS),
-        ],
-    }
+    reasons = [*said[1:], *notes_on(known.side), *known.notes]
+    reasons += [_seen(known)] * bool(known.rows and nights >= LEAST_NIGHTS)
+    return {"verdict": word, "exit": code, "sentence": said[0], "reasons": reasons}
+
+
+def _worst_first(event: Json) -> Tuple[int, float]:
+    number = event["numbers"][0]
+    change = math.log(number["change"]) if number["scale"] == RATIO else number["change"]
+    return _WORST_FIRST.index(event["verdict"]), -abs(change)
+
+
+def _gone_json(known: History, row: Row, since: int) -> Json:
+    reason = row.before.reasons[since] or "not above 0"
+    return {"name": row.name, "label": label_of(row), "since": known.dates[since], "reason": reason}
 
 
 def judge(side: Side, settings: Settings) -> Json:
-    """Of a side that sides.check() accepted."""
+    """The steps of a side that sides.check() accepted."""
     known = History(side, settings)
-
-    def worst_first(event: Json) -> Tuple[int, float]:
-        change = event["numbers"][0]
-        return _WORST_FIRST.index(event["verdict"]), -abs(
-            math.log(change["change"]) if change["scale"] == RATIO else change["change"]
-        )
-
     found = [_event_json(known, place) for place in range(len(known.events))]
-    events = sorted((event for event in found if event), key=worst_first)
-    first = known.runs[0]
+    events = sorted((event for event in found if event), key=_worst_first)
+    options = {"rate": settings.rate, "least_effect": settings.least_effect, "only": list(settings.only)}
     return {
         "schema": SCHEMA,
         "version": VERSION,
         "outcome": _outcome(known, events),
-        "settings": {
-            "rate": settings.rate,
-            "least_effect": settings.least_effect,
-            "only": list(settings.only),
-        },
+        "settings": options,
         "name": side.name,
-        "source": first.source,
-        "machine": "" if first.machine in first.device else first.machine,
-        "device": first.device,
+        **origin_json(known.runs[0]),
         "noun": known.noun,
         "nights": [{"name": run.name, "when": date} for run, date in zip(known.runs, known.dates)],
         "left_out": list(side.left_out),
         "searched": len(known.rows),
         "unsearched": [{"name": name, "reason": reason} for name, reason in known.unsearched.items()],
-        "gone": [
-            {
-                "name": row.name,
-                "label": label_of(row),
-                "since": known.dates[since],
-                "reason": row.before.reasons[since] or "not above 0",
-            }
-            for row, since in known.gone
-        ],
+        "gone": [_gone_json(known, row, since) for row, since in known.gone],
         "steps": events,
     }

@@ -1,38 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A comparison as JSON (schema/comparison.schema.json), which table, page and JUnit show: the answer, and all
-it follows from."""
+"""A comparison as JSON (schema/comparison.schema.json), which table, page and JUnit show."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Dict, List, Optional, Sequence, Tuple
 
-from reports.judge.compare.answer import (
-    label_text,
-    EXITS,
-    NO_REGRESSION,
-    number_json,
-    reasons_of,
-    sentence_of,
-    size_of,
-    why_withheld,
-    word_of,
-)
-from reports.judge.compare.drift import drift_of
 from reports.judge import statistics
-from reports.judge.compare import placement, provenance, verdict
+from reports.judge.compare import answer, placement, provenance, verdict
+from reports.judge.compare.answer import EXITS, NO_REGRESSION
+from reports.judge.compare.drift import drift_of
 from reports.judge.compare.numbers import BadNumbers, Failed, RunNumbers, failed_in
 from reports.judge.compare.sides import Side, notes_on
-from reports.judge.compare.verdict import (
-    EQUIVALENT,
-    IMPROVE,
-    INCONCLUSIVE,
-    LIKELY,
-    REGRESS,
-    Row,
-    Settings,
-    Values,
-)
+from reports.judge.compare.verdict import EQUIVALENT, IMPROVE, INCONCLUSIVE, LIKELY, REGRESS, Row, Settings
 from reports.records.jsonl import Json
 from reports.records.metrics import shortened
 from reports.records.quantity import listing, plural
@@ -47,28 +27,16 @@ _CONTROLS = {"library": ("gemm/efficiency/peak_*", "micro/memory/*_bandwidth", "
 
 
 def controls_of(settings: Settings) -> Sequence[str]:
-    return settings.controls or [
-        pattern for factor in settings.factors for pattern in _CONTROLS.get(factor, ())
-    ]
+    patterns = [pattern for factor in settings.factors for pattern in _CONTROLS.get(factor, ())]
+    return settings.controls or patterns
 
 
 # ------------------------------------------------------------------ parts
 
 
 def _side_json(side: Side) -> Json:
-    first = side.runs[0]
-    machine = "" if first.machine in first.device else first.machine  # said once
-    return {
-        "name": side.name,
-        "source": first.source,
-        "machine": machine,
-        "device": first.device,
-        "runs": [{"name": run.name, "started": run.started} for run in side.runs],
-    }
-
-
-def _median(values: Values) -> Optional[float]:
-    return statistics.quantile(values.present, 0.5) if values.present else None
+    runs = [{"name": run.name, "started": run.started} for run in side.runs]
+    return {"name": side.name, **answer.origin_json(side.runs[0]), "runs": runs}
 
 
 def _change_json(row: Row) -> Optional[Json]:
@@ -79,13 +47,13 @@ def _change_json(row: Row) -> Optional[Json]:
 
 
 def _row_json(row: Row) -> Json:
-    sides = {
-        side: {"median": _median(values), "values": list(values.values), "reasons": list(values.reasons)}
-        for side, values in (("before", row.before), ("after", row.after))
-    }
+    sides = {}
+    for side, values in (("before", row.before), ("after", row.after)):
+        median = statistics.quantile(values.present, 0.5) if values.present else None
+        sides[side] = {"median": median, "values": list(values.values), "reasons": list(values.reasons)}
     return shortened(
         {
-            **number_json(row.name, row.number),
+            **answer.number_json(row.name, row.number),
             **sides,
             "change": _change_json(row),
             "p": row.p,
@@ -104,37 +72,28 @@ def _row_json(row: Row) -> Json:
 
 
 def _measured(runs: List[RunNumbers], names: List[str]) -> Tuple[List[str], List[str]]:
-    """The names of those that a run tried to measure, and a sentence about the others."""
+    """Names of the metrics that a run tried to measure, and a sentence about the others."""
     found = [(name, [run.numbers[name] for run in runs if name in run.numbers]) for name in names]
     without = {name: own for name, own in found if all(n.value is None and n.neutral for n in own)}
     if not without:
         return names, []
-    labels = [label_text(name, own[0]) for name, own in without.items()]
+    labels = [answer.label_text(name, own[0]) for name, own in without.items()]
     said = "No run measured %s (%s)." % (listing(labels), next(iter(without.values()))[0].reason)
     return [name for name in names if name not in without], [said]
 
 
 def _control(rows: List[Row]) -> Json:
     moved = [row for row in rows if row.verdict in (REGRESS, IMPROVE, *LIKELY)]
+    quantities = plural(len(rows), "quantity", "quantities") + " that the change cannot touch"
     if not rows:
         word, text = "none", "No control: nothing was measured that the change cannot touch."
     elif moved:
-        word, text = (
-            "moved",
-            "What the change cannot touch moved, too: %s. Something else happened."
-            % listing([size_of(row) for row in moved]),
-        )
+        word, text = "moved", "What the change cannot touch moved, too: %s. Something else happened."
+        text %= listing([answer.size_of(row) for row in moved])
     elif all(row.verdict == EQUIVALENT for row in rows):
-        word, text = (
-            "held",
-            "%s that the change cannot touch did not move." % plural(len(rows), "quantity", "quantities"),
-        )
+        word, text = "held", "%s did not move." % quantities
     else:
-        word, text = (
-            "unknown",
-            "It is not known whether %s that the change cannot touch moved: too few runs, or too noisy."
-            % (plural(len(rows), "quantity", "quantities")),
-        )
+        word, text = "unknown", "It is not known whether %s moved: too few runs, or too noisy." % quantities
     return {"verdict": word, "text": text, "metrics": [_row_json(row) for row in rows]}
 
 
@@ -166,7 +125,7 @@ def _p_of_wrong(then: List[int], now: List[int]) -> float:
 
 
 def _wrong_results(before: Side, after: Side, rate: float) -> Tuple[List[str], List[str]]:
-    """Those of the programs that have them after alone or have more of them, and those of the others."""
+    """Wrong results of programs that have them only after, or more of them after; and of the others."""
 
     def by_program(side: Side) -> Dict[str, List[Failed]]:
         found: Dict[str, List[Failed]] = {}
@@ -190,10 +149,10 @@ def _wrong_results(before: Side, after: Side, rate: float) -> Tuple[List[str], L
 def _outcome(
     rows: List[Row], withheld: str, settings: Settings, wrong: Tuple[List[str], List[str]], reasons: List[str]
 ) -> Json:
-    """Wrong results are of any case, so that no number need show them."""
+    """The answer. Wrong results may be of cases without a number."""
     more, others = wrong
-    word = INCONCLUSIVE if withheld else word_of(rows)
-    sentence, said = withheld or sentence_of(word, rows, settings), [*more, *others]
+    word = INCONCLUSIVE if withheld else answer.word_of(rows)
+    sentence, said = withheld or answer.sentence_of(word, rows, settings), [*more, *others]
     if more and word != REGRESS:
         word, sentence, said = REGRESS, "Regression: %s." % "; ".join(more), others
     elif others and word in (IMPROVE, NO_REGRESSION):
@@ -207,8 +166,8 @@ def _outcome(
 
 
 def compare(before: Side, after: Side, settings: Settings) -> Json:
-    """Of sides that sides.check() accepted. BadNumbers where they have too many metrics to judge, or none
-    that is asked for."""
+    """The comparison of sides that sides.check() accepted. BadNumbers if they have too many metrics to judge,
+    or none that is asked for."""
     verdict.refuse_unmatched([*before.runs, *after.runs], settings)
     settings = replace(
         settings,
@@ -219,30 +178,23 @@ def compare(before: Side, after: Side, settings: Settings) -> Json:
     names, controls, others = verdict.chosen([*then, *now], settings)
     names, unmeasured = _measured([*then, *now], names)
     if len(names) > MAX_JUDGED:
-        raise BadNumbers(
-            "%d metrics are too many to judge, at most %d; choose some with --only" % (len(names), MAX_JUDGED)
-        )
+        said = "%d metrics are too many to judge, at most %d; choose some with --only"
+        raise BadNumbers(said % (len(names), MAX_JUDGED))
     rows = verdict.judged(verdict.rows_of(then, now, names, settings), settings)
     control = _control(verdict.judged(verdict.rows_of(then, now, controls, settings), settings))
     drift = None if settings.by_node else drift_of(rows, then, now)
     moved = control["verdict"] == "moved"
     rows = _withheld(rows, verdict.WITHHELD if moved else verdict.DRIFTING) if moved or drift else rows
-    withheld = why_withheld(moved, drift) if rows else ""
+    withheld = answer.why_withheld(moved, drift) if rows else ""
     differing = provenance.difference(then, now, settings.factors)
     notes = [*notes_on(before, after), *unmeasured, *places]
-    described = verdict.described(
-        verdict.rows_of(then, now, others, settings, False), settings, MAX_OTHERS
-    )
+    described = verdict.described(verdict.rows_of(then, now, others, settings, False), settings, MAX_OTHERS)
+    wrong = _wrong_results(before, after, settings.rate)
+    reasons = answer.reasons_of([] if withheld else rows, differing, notes, settings)
     return {
         "schema": SCHEMA,
         "version": VERSION,
-        "outcome": _outcome(
-            rows,
-            withheld,
-            settings,
-            _wrong_results(before, after, settings.rate),
-            reasons_of([] if withheld else rows, differing, notes, settings),
-        ),
+        "outcome": _outcome(rows, withheld, settings, wrong, reasons),
         "settings": {
             "rate": settings.rate,
             "confidence": settings.confidence,

@@ -116,7 +116,7 @@ def junit(comparison: Json) -> str:
     known = shown(comparison, 0)
     root = ElementTree.Element("testsuites", name=SUITE)
     suite = ElementTree.SubElement(root, "testsuite", name=SUITE, time="0")
-    said = [text for _, text in provenance_texts(known["provenance"])]
+    said = provenance_texts(known["provenance"])
     _properties(suite, known, said)
     _cases(suite, known)
     for holder in (root, suite):

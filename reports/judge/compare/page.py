@@ -7,70 +7,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, List, Sequence, Tuple
 
-from reports.page.blocks import (
-    PAGE,
-    TERMINAL,
-    Cell,
-    Column,
-    Counts,
-    Group,
-    Head,
-    Items,
-    Page,
-    Row,
-    Table,
-    Text,
-    columns,
-    html,
-    plain,
-    row,
-    terminal,
-    terms,
-)
-from reports.judge.compare import few
+from reports.judge.compare import few, wording
 from reports.judge.compare.dots import axis_of, draw_interval, draw_runs
-from reports.judge.compare.verdict import (
-    EQUIVALENT,
-    IMPROVE,
-    INCONCLUSIVE,
-    INVALID,
-    LIKELY,
-    LIKELY_BETTER,
-    LIKELY_WORSE,
-    REGRESS,
-)
-from reports.judge.compare.wording import (
-    DIFFERS,
-    SIDES,
-    blocks,
-    equivalents,
-    invalids,
-    missing_among,
-    change_text,
-    control_text,
-    counts_of,
-    detectable_text,
-    label_of,
-    least_effects,
-    medians,
-    missing_texts,
-    p_text,
-    repeats_text,
-    shown,
-    side_text,
-    values_text,
-    verdict_text,
-)
+from reports.judge.compare.verdict import EQUIVALENT, IMPROVE, INCONCLUSIVE, INVALID, REGRESS
+from reports.judge.compare.verdict import LIKELY_BETTER, LIKELY_WORSE
+from reports.judge.compare.wording import ARROWS, DIFFERS, SIDES, change_text, label_of, least_effects, shown
+from reports.page.blocks import PAGE, TERMINAL, Cell, Column, Counts, Group, Head, Items, Page, Row, Table
+from reports.page.blocks import Text, columns, html, plain, row, terminal, terms
+from reports.page.svg import markup
 from reports.records.jsonl import Json
 from reports.records.quantity import listing, percent, plural
-from reports.page.svg import markup
 
 # Rows in a terminal and on a page.
 _OTHERS, _FIELDS, _CONTROLS, _RUNS = (10, 200), (24, 100), (5, 20), (0, 100)
 _OPEN = 8  # inconclusive metrics; the others are folded
 _MISSING = 3  # texts on missing values of equivalent metrics
 _VALUE = 90  # characters of a value of provenance
-_ARROWS = {"higher": " ↑", "lower": " ↓"}
 _NAME = 60  # characters of a run's name
 _ICONS = {
     REGRESS: "!",
@@ -82,128 +34,84 @@ _ICONS = {
     INVALID: "×",
     "no regression": "✓",
 }
-_MEANING = (
-    (
-        REGRESS,
-        "Worse, and both hold: the adjusted p is below the rate, and the whole interval is beyond the "
-        "least effect that matters.",
-    ),
-    (LIKELY_WORSE, ""),  # of few runs
-    (LIKELY_BETTER, "As likely worse, of what is better."),
-    (IMPROVE, "Better, and both hold."),
-    (
-        EQUIVALENT,
-        "The whole interval is within the least effect that matters. Only this verdict says that nothing "
-        "moved.",
-    ),
-    (
-        INCONCLUSIVE,
-        "These runs decide neither. It does not say that nothing moved: more runs may find a change.",
-    ),
-    (
-        INVALID,
-        "It cannot be compared: too few runs have a value, or the values have no ratio. The reason is below "
-        "the row.",
-    ),
-)
-_METHOD = (
-    (
-        "Value",
-        "Each run gives one value for each metric, so the number of runs is the number of observations.",
-    ),
-    (
-        "Change",
-        "After / before by the Hodges-Lehmann estimate: the median of the ratios of all pairs of "
-        "runs, on logarithms. Where a metric has no ratio it is after - before, in the metric's "
-        "unit.",
-    ),
-    (
-        "Interval",
-        "The %s interval of that estimate, from the exact distribution of the Mann-Whitney "
-        'statistic; no distribution of the values is assumed. An arrow or "unbounded": so few '
-        "runs give no limit.",
-    ),
-    (
-        "p",
-        "Exact two-sided Mann-Whitney test, adjusted by Benjamini and Hochberg over the judged metrics: "
-        "the false-discovery rate is at most %s.",
-    ),
-    (
-        "Minimum detectable effect",
-        'So many runs find it in 90 % of such comparisons. "none": so few runs find no effect, '
-        "however large.",
-    ),
-)
-# Where a side has fewer than 8 runs.
-_FEW_REGRESS = (
-    "Worse, and all hold: the adjusted p is below the rate, the change is beyond the least effect that "
-    "matters, and equal runs give as much evidence in one of 20 comparisons at most."
-)
-_FEW_LIKELY = (
-    "Worse by p and change, but so few runs cannot exclude that their values come in levels: confirm it with "
-    "more."
-)
-_FEW_METHOD = (
-    _METHOD[0],
-    ("Change", "After / before, of the geometric means. Where a metric has no ratio it is after - before."),
-    (
-        "Interval",
-        "The %s interval by Student's t on logarithms. How much runs differ is what both sides and a noise "
-        "file tell, drawn towards the other metrics (a moderated t). One run against many: the interval of "
-        "one more.",
-    ),
-    (
-        "p",
-        "Of that t, adjusted by Benjamini and Hochberg over the judged metrics: the "
-        "false-discovery rate is %s.",
-    ),
-    (
-        "Evidence",
-        "All p together, against those of these runs dealt out otherwise, or of equal runs of a noise file. "
-        "It holds for any noise without a drift.",
-    ),
-    ("Minimum detectable effect", "So many runs find it in 90 % of such comparisons."),
-)
+_MEANING = {
+    REGRESS: "Worse, and both hold: the adjusted p is below the rate, and the whole interval is beyond the "
+    "least effect that matters.",
+    IMPROVE: "Better, and both hold.",
+    EQUIVALENT: "The whole interval is within the least effect that matters. Only this verdict says that "
+    "nothing moved.",
+    INCONCLUSIVE: "These runs decide neither. It does not say that nothing moved: more runs may find a "
+    "change.",
+    INVALID: "It cannot be compared: too few runs have a value, or the values have no ratio. The reason is "
+    "below the row.",
+}
+_METHOD = {
+    "Value": "Each run gives one value for each metric, so the number of runs is the number of observations.",
+    "Change": "After / before by the Hodges-Lehmann estimate: the median of the ratios of all pairs of runs, "
+    "on logarithms. Where a metric has no ratio it is after - before, in the metric's unit.",
+    "Interval": "The %s interval of that estimate, from the exact distribution of the Mann-Whitney "
+    'statistic; no distribution of the values is assumed. An arrow or "unbounded": so few runs give no '
+    "limit.",
+    "p": "Exact two-sided Mann-Whitney test, adjusted by Benjamini and Hochberg over the judged metrics: the "
+    "false-discovery rate is at most %s.",
+    "Minimum detectable effect": 'So many runs find it in 90 % of such comparisons. "none": so few '
+    "runs find no effect, however large.",
+}
+# If a side has fewer than 8 runs.
+_FEW_MEANING = {
+    REGRESS: "Worse, and all hold: the adjusted p is below the rate, the change is beyond the least effect "
+    "that matters, and equal runs give as much evidence in one of 20 comparisons at most.",
+    LIKELY_WORSE: "Worse by p and change, but so few runs cannot exclude that their values come in levels: "
+    "confirm it with more.",
+    LIKELY_BETTER: "As likely worse, of what is better.",
+}
+_FEW_METHOD = {
+    "Value": _METHOD["Value"],
+    "Change": "After / before, of the geometric means. Where a metric has no ratio it is after - before.",
+    "Interval": "The %s interval by Student's t on logarithms. How much runs differ is what both sides and a "
+    "noise file tell, drawn towards the other metrics (a moderated t). One run against many: the interval of "
+    "one more.",
+    "p": "Of that t, adjusted by Benjamini and Hochberg over the judged metrics: the false-discovery rate is "
+    "%s.",
+    "Evidence": "All p together, against those of these runs dealt out otherwise, or of equal runs of a "
+    "noise file. It holds for any noise without a drift.",
+    "Minimum detectable effect": "So many runs find it in 90 % of such comparisons.",
+}
 _DRAWN = (
     "Dots are runs, the lines through them medians. Both drawings of a row have one axis, relative to "
     "the median before. Shaded: ± the least effect that matters."
 )
 
 
-def _badge(verdict: str, text: str) -> Cell:
-    return Cell(text, icon=_ICONS[verdict], look=verdict.replace(" ", "-"))
+def _badge(verdict: str) -> Cell:
+    return Cell(verdict, icon=_ICONS[verdict], look=verdict.replace(" ", "-"))
 
 
 def _row(metric: Json, names: Sequence[List[str]], drawn: bool) -> Row:
-    """Of a judged metric all cells, of another the first four."""
-    before, after, unit = medians(metric)
+    """Cells of a judged metric; of another the first four."""
+    before, after, unit = wording.medians(metric)
     values = [Cell(("%s %s" % (value, unit)).strip(), css="median") for value in (before, after)]
-    label = Cell(
-        label_of(metric) + _ARROWS.get(metric["better"], ""), metric["condition"], title=metric["name"]
-    )
-    missing = missing_texts(metric, names)
-    if not metric["verdict"]:
-        named = (
-            label if metric["condition"] else Cell(label.text, metric["name"])
-        )  # "bandwidth" alone may be any
-        return row(named, *values, change_text(metric), notes=missing)
+    name = label_of(metric) + ARROWS.get(metric["better"], "")
+    missing = wording.missing_texts(metric, names)
+    if not metric["verdict"]:  # "bandwidth" alone may be any
+        condition = metric["condition"] or metric["name"]
+        title = metric["name"] if metric["condition"] else ""
+        return row(Cell(name, condition, title=title), *values, change_text(metric), notes=missing)
     axis = axis_of(metric) if drawn else None
     runs = markup(draw_runs(metric, axis, (names[0], names[1]))) if axis else ""
-    repeats = repeats_text(metric)
-    below = (
-        repeats if metric["repeats"] is not None else verdict_text(metric)[len(metric["verdict"]) :].strip()
-    )
-    notes = metric["reason"], *missing, repeats if metric["repeats"] is None else ""
+    repeats = wording.repeats_text(metric)
+    within = wording.verdict_text(metric)[len(metric["verdict"]) :].strip()
+    below, note = (within, repeats) if metric["repeats"] is None else (repeats, "")
     return row(
-        label,
+        Cell(name, metric["condition"], title=metric["name"]),
         *values,
         Cell("no value" if drawn and not axis else "", drawing=runs),
         Cell(drawing=markup(draw_interval(metric, axis)) if axis else ""),
         change_text(metric),
-        Cell(p_text(metric["p_adjusted"]), title="unadjusted p " + p_text(metric["p"])),
-        Cell(detectable_text(metric), title="minimum detectable effect, in 90 % of comparisons"),
-        replace(_badge(metric["verdict"], metric["verdict"]), below=below),
-        notes=[note for note in notes if note],
+        Cell(wording.p_text(metric["p_adjusted"]), title="unadjusted p " + wording.p_text(metric["p"])),
+        Cell(wording.detectable_text(metric), title="minimum detectable effect, in 90 % of comparisons"),
+        replace(_badge(metric["verdict"]), below=below),
+        notes=[text for text in (metric["reason"], *missing, note) if text],
         css="metric v-" + metric["verdict"].replace(" ", "-"),
     )
 
@@ -226,7 +134,7 @@ def _table(name: str, rows: Sequence[Any]) -> Table:
 
 
 def _folded(title: str, rows: Sequence[Json], names: Sequence[List[str]], drawn: bool) -> List[Any]:
-    """A line in a terminal; on a page it opens."""
+    """A line of a terminal, which a page opens."""
     table = _table(title, [_row(metric, names, drawn) for metric in rows])
     return [Text(title + ".", "", only=TERMINAL), Group("fold", title, [table], only=PAGE)]
 
@@ -237,28 +145,28 @@ def _judged(known: Json, names: Sequence[List[str]], drawn: bool) -> List[Any]:
         return [Text("No metric was judged.", "summary")]
     rows: List[Any] = []
     more: List[Json] = []
-    for title, own in blocks(metrics):
+    for title, own in wording.blocks(metrics):
         most = _OPEN if own[0]["verdict"] == INCONCLUSIVE else len(own)
         rows += [Head(title), *(_row(metric, names, drawn) for metric in own[:most])]
         more += own[most:]
-    equal, line = equivalents(metrics)
+    equal, line = wording.equivalents(metrics)
     name = "Medians before and after, every run, the change with its interval, and the verdict of each metric"
     found: List[Any] = [Text(_DRAWN, "question", only=PAGE)]
     found += [_table(name, rows)] * bool(rows)
     found += _folded("%d more inconclusive" % len(more), more, names, drawn) if more else []
     found += _folded(line, equal, names, drawn) if equal else []
-    found += [Items(missing_among(equal, names, _MISSING), only=TERMINAL)] * bool(equal)
-    for own, why in invalids(metrics, names):
+    found += [Items(wording.missing_among(equal, names, _MISSING), only=TERMINAL)] * bool(equal)
+    for own, why in wording.invalids(metrics, names):
         found += _folded(why, own, names, drawn)
     return [*found, _legend(known)]
 
 
 def _legend(known: Json) -> Text:
     return Text(
-        "Medians of the runs, and the change with its interval. p is adjusted over the judged "
-        "metrics (false-discovery rate %s). Detectable: the minimum detectable effect, with 90 %%. Least "
-        "effect that matters: %s. ↑ more is better, ↓ "
-        "less." % (percent(known["settings"]["rate"]), least_effects(known["metrics"]))
+        "Medians of the runs, and the change with its interval. p is adjusted over the judged metrics "
+        "(false-discovery rate %s). Detectable: the minimum detectable effect, with 90 %%. Least effect that "
+        "matters: %s. ↑ more is better, ↓ less."
+        % (percent(known["settings"]["rate"]), least_effects(known["metrics"]))
     )
 
 
@@ -276,25 +184,22 @@ def _provenance(provenance: Json) -> List[Any]:
     for kind, said in DIFFERS.items():
         alarm = kind != "expected"
         for entry in provenance[kind]:
-            values = {side: entry.get(side) for side in SIDES}
-            if "side" in entry:
-                values[entry["side"]] = entry["values"]
+            sides = {entry["side"]: entry["values"]} if "side" in entry else entry
+            before, after = (sides.get(side) for side in SIDES)
             cells = [
-                values_text(mine, others or (), _VALUE) if mine is not None else ""
-                for mine, others in ((values["before"], values["after"]), (values["after"], values["before"]))
+                "" if mine is None else wording.values_text(mine, others or (), _VALUE)
+                for mine, others in ((before, after), (after, before))
             ]
             field = Cell(entry["field"], said[:1].lower() + said[1:], "!" if alarm else "")
             rows.append(row(field, *cells, css="alarm" if alarm else ""))
+    if not rows:
+        return [Text("No recorded provenance differs.", "")]
     heads = [Column("field"), *columns("before", "after", css="word long")]
-    return (
-        [Table("What else differs", heads, rows, "provenance", _FIELDS)]
-        if rows
-        else [Text("No recorded provenance differs.", "")]
-    )
+    return [Table("What else differs", heads, rows, "provenance", _FIELDS)]
 
 
 def _control(control: Json) -> List[Any]:
-    word, _, text = control_text(control).partition(": ")
+    word, _, text = wording.control_text(control).partition(": ")
     lead = word.replace("Control ", "").capitalize() + (":" if text else "")
     rows = [row(label_of(metric), change_text(metric)) for metric in control["metrics"]]
     return [
@@ -318,89 +223,61 @@ def _settings(known: Json) -> List[Tuple[str, str]]:
 
 
 def _runs(known: Json, side: str) -> Table:
-    """Every run with how many judged metrics it has a value of."""
+    """Every run, with how many judged metrics it has a value of."""
     values = [metric[side]["values"] for metric in known["metrics"]]
     rows = []
     for i, run in enumerate(known[side]["runs"]):
-        held = sum(i < len(own) and own[i] is not None for own in values)
-        rows.append(
-            row(run["name"], run["started"].replace("T", " ") or "unknown", "%d of %d" % (held, len(values)))
-        )
-    return Table(
-        "%s %s" % (side.capitalize(), side_text(known[side])),
-        [*columns("run", "started"), Column("judged values", "")],
-        rows,
-        most=_RUNS,
-        titled=True,
-    )
+        held = "%d of %d" % (sum(i < len(own) and own[i] is not None for own in values), len(values))
+        rows.append(row(run["name"], run["started"].replace("T", " ") or "unknown", held))
+    heads = [*columns("run", "started"), Column("judged values", "")]
+    title = "%s %s" % (side.capitalize(), wording.side_text(known[side]))
+    return Table(title, heads, rows, most=_RUNS, titled=True)
+
+
+def _reading(known: Json, is_few: bool) -> Group:
+    rate, confidence = (percent(known["settings"][name]) for name in ("rate", "confidence"))
+    method = [
+        (term, text.replace("%s", confidence if term == "Interval" else rate))
+        for term, text in (_FEW_METHOD if is_few else _METHOD).items()
+    ]
+    texts = {**_MEANING, **_FEW_MEANING} if is_few else _MEANING
+    meaning = [(_badge(verdict), texts[verdict]) for verdict in wording.VERDICTS if verdict in texts]
+    columns_ = Group("columns", "", [terms(meaning), terms(method)])
+    return Group("section", "How to read this", [columns_], "reading")
 
 
 def _question(known: Json) -> str:
     before, after = known["before"], known["after"]
-    same = before["machine"] if before["machine"] == after["machine"] else ""
-    return "%s anything changed from %s to %s?" % (
-        same + ": has" if same else "Has",
-        before["name"],
-        after["name"],
-    )
+    has = before["machine"] + ": has" if before["machine"] == after["machine"] != "" else "Has"
+    return "%s anything changed from %s to %s?" % (has, before["name"], after["name"])
 
 
 def _page(comparison: Json, others: int, drawn: bool) -> Page:
     known = shown(comparison, others)
     names = [[plain(run["name"], _NAME) for run in known[side]["runs"]] for side in SIDES]
-    about = ["%s %s" % (side, side_text(known[side])) for side in SIDES]
-    outcome, settings, judged = known["outcome"], known["settings"], len(known["metrics"])
-    word = "" if outcome["sentence"].lower().startswith(outcome["verdict"]) else outcome["verdict"]
-    values = {"Interval": settings["confidence"], "p": settings["rate"]}
-    is_few = few.is_few(*(len(known[side]["runs"]) for side in SIDES))
-    method = [
-        (term, text % percent(values[term]) if "%s" in text else text)
-        for term, text in (_FEW_METHOD if is_few else _METHOD)
-    ]
-    said = {REGRESS: _FEW_REGRESS, LIKELY_WORSE: _FEW_LIKELY} if is_few else {}
-    meaning = [
-        (_badge(verdict, verdict), said.get(verdict, text))
-        for verdict, text in _MEANING
-        if is_few or verdict not in LIKELY
-    ]
-    counts = [(_badge(verdict, verdict), count) for verdict, count in counts_of(known["metrics"])]
+    outcome, judged = known["outcome"], known["metrics"]
+    word = outcome["verdict"]
+    badge = _badge(word)
+    if outcome["sentence"].lower().startswith(word):
+        badge = replace(badge, text="")
+    counts = [(_badge(verdict), count) for verdict, count in wording.counts_of(judged)]
+    control = Group("part", "Control", _control(known["control"]))
+    differs = Group("part", "What else differs", _provenance(known["provenance"]))
+    runs = [Group("columns", "", [_runs(known, side) for side in SIDES])]
     parts = [
-        *[Counts(plural(judged, "judged metric"), counts)] * bool(judged),
+        *[Counts(plural(len(judged), "judged metric"), counts)] * bool(judged),
         Group("section", "Judged metrics", _judged(known, names, drawn), "judged"),
-        Group(
-            "columns",
-            "",
-            [
-                Group("part", "Control", _control(known["control"])),
-                Group("part", "What else differs", _provenance(known["provenance"])),
-            ],
-            css="first",
-        ),
+        Group("columns", "", [control, differs], css="first"),
         Group("section", "Other metrics", _others(known, names), "others"),
-        Group(
-            "section", "How to read this", [Group("columns", "", [terms(meaning), terms(method)])], "reading"
-        ),
+        _reading(known, few.is_few(*map(len, names))),
         Group("section", "Settings", [terms(_settings(known))], "settings"),
-        Group(
-            "section",
-            "Runs",
-            [Group("columns", "", [_runs(known, side) for side in SIDES])],
-            "runs",
-            only=PAGE,
-        ),
+        Group("section", "Runs", runs, "runs", only=PAGE),
     ]
     footer = "gpusig.comparison %s. This file needs no network, and a comparison always gives these bytes."
-    return Page(
-        "comparison",
-        "compare",
-        about,
-        _question(known),
-        [outcome["sentence"]],
-        outcome["reasons"],
-        parts,
-        footer % known["version"],
-        _badge(outcome["verdict"], word),
-    )
+    about = ["%s %s" % (side, wording.side_text(known[side])) for side in SIDES]
+    told = [outcome["sentence"]], outcome["reasons"]
+    question = _question(known)
+    return Page("comparison", "compare", about, question, *told, parts, footer % known["version"], badge)
 
 
 def table(comparison: Json) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How single results of a comparison are said, in a terminal, on a page and in JUnit alike."""
+"""Sentences on single results of a comparison, alike in a terminal, on a page and in JUnit."""
 
 from __future__ import annotations
 
@@ -11,18 +11,8 @@ from typing import Any, Callable, Dict, List, Sequence, Tuple
 from reports.page.blocks import plain_texts
 from reports.judge.compare.answer import runs_text
 from reports.judge.compare.numbers import DIFFERENCE
-from reports.judge.compare.verdict import (
-    DRIFTING,
-    EQUIVALENT,
-    IMPROVE,
-    INCONCLUSIVE,
-    INVALID,
-    LIKELY,
-    LIKELY_BETTER,
-    LIKELY_WORSE,
-    REGRESS,
-    WITHHELD,
-)
+from reports.judge.compare.verdict import EQUIVALENT, IMPROVE, INCONCLUSIVE, INVALID, LIKELY, REGRESS
+from reports.judge.compare.verdict import DRIFTING, LIKELY_BETTER, LIKELY_WORSE, WITHHELD
 from reports.records.jsonl import Json
 from reports.records.quantity import digits, listing, percent, plural, scale_of
 
@@ -35,6 +25,7 @@ DIFFERS = {
 }
 _VALUES, _VALUE = 3, 40  # values of a provenance field that are shown, and characters of one
 _FIELDS = 12  # of provenance, of a kind
+ARROWS = {"higher": " ↑", "lower": " ↓"}
 
 
 def shown(comparison: Json, others: int) -> Json:
@@ -57,7 +48,7 @@ _TITLES = {
 
 
 def size_of(row: Json) -> float:
-    """Of a change, so that half and double are as large; differences in the unit."""
+    """Size of a change, so that half and double are as large; differences in the unit."""
     value = row["change"]["value"] if row["change"] else None
     if value is None:
         return 0.0
@@ -71,16 +62,15 @@ def _is_worse(row: Json) -> bool:
 
 
 def blocks(rows: Sequence[Json]) -> List[Tuple[str, List[Json]]]:
-    """What changed or may have, by verdict, the largest change first, worse ones before better ones."""
+    """Metrics that changed or may have, by verdict, the largest change first; inconclusive ones that got
+    worse before those that got better."""
     found = []
     for verdict, title in _TITLES.items():
-        own = [row for row in rows if row["verdict"] == verdict]
+        own = sorted((row for row in rows if row["verdict"] == verdict), key=lambda row: -size_of(row))
         if verdict == INCONCLUSIVE:
-            own.sort(key=lambda row: (row["change"] is None, not _is_worse(row), -size_of(row)))
-        else:
-            own.sort(key=lambda row: -size_of(row))
-        found.append((title, own))
-    return [block for block in found if block[1]]
+            own.sort(key=lambda row: (row["change"] is None, not _is_worse(row)))
+        found += [(title, own)] * bool(own)
+    return found
 
 
 def equivalents(rows: Sequence[Json]) -> Tuple[List[Json], str]:
@@ -89,18 +79,12 @@ def equivalents(rows: Sequence[Json]) -> Tuple[List[Json], str]:
     own = sorted((row for row in rows if row["verdict"] == EQUIVALENT), key=lambda row: -size_of(row))
     if not own:
         return [], ""
-    text = "%d %s equivalent within %s; the largest change: %s %s" % (
-        len(own),
-        "is" if len(own) == 1 else "are",
-        least_effects(own),
-        label_of(own[0]),
-        change_text(own[0]),
-    )
-    return own, text
+    count, largest = plural(len(own), "is", "are"), "%s %s" % (label_of(own[0]), change_text(own[0]))
+    return own, "%s equivalent within %s; the largest change: %s" % (count, least_effects(own), largest)
 
 
 def invalids(rows: Sequence[Json], names: Sequence[Sequence[str]] = ((), ())) -> List[Tuple[List[Json], str]]:
-    """By reason, those of most metrics first."""
+    """Invalid metrics by reason, with a line; the reason of most metrics first."""
     found: Dict[str, List[Json]] = {}
     for row in rows:
         if row["verdict"] == INVALID:
@@ -114,7 +98,7 @@ def invalids(rows: Sequence[Json], names: Sequence[Sequence[str]] = ((), ())) ->
 
 
 def missing_among(rows: Sequence[Json], names: Sequence[Sequence[str]], most: int) -> List[str]:
-    """What values these metrics lack, each text once."""
+    """Texts on the values that these metrics lack, each once."""
     return list(dict.fromkeys(text for row in rows for text in missing_texts(row, names)))[:most]
 
 
@@ -123,19 +107,16 @@ def counts_of(rows: Sequence[Json]) -> List[Tuple[str, int]]:
     return [(verdict, counted[verdict]) for verdict in VERDICTS if counted[verdict] or verdict not in LIKELY]
 
 
-def side_text(side: Json) -> str:
+def side_text(side: Json, noun: str = "run") -> str:
     """ "driver 535: 8 runs of gpusig on AMD EPYC, host"."""
     where = ", ".join(t for t in (side["machine"], side["device"]) if t)
-    return "%s: %s of %s%s" % (
-        side["name"],
-        plural(len(side["runs"]), "run"),
-        side["source"] or "an unknown tool",
-        " on " + where if where else "",
-    )
+    runs = plural(len(side["nights" if "nights" in side else "runs"]), noun)
+    on = " on " + where if where else ""
+    return "%s: %s of %s%s" % (side["name"], runs, side["source"] or "an unknown tool", on)
 
 
 def medians(row: Json) -> Tuple[str, str, str]:
-    """Before, after, and the unit that both are in."""
+    """Medians before and after, and the unit of both."""
     values = [row[side]["median"] for side in SIDES]
     factor, unit = scale_of(max((abs(v) for v in values if v is not None), default=0.0), row["unit"])
     before, after = ("–" if v is None else digits(v / factor) for v in values)
@@ -148,17 +129,15 @@ def effect_text(effect: float, row: Json) -> str:
 
 
 def difference_text(value: float, unit: str) -> str:
+    """ "0.03 s": the last zeros of a difference carry nothing."""
     factor, unit = scale_of(value, unit)
-    return ("%s %s" % (_short(value / factor), unit)).strip()
-
-
-def _short(value: float) -> str:
-    """0.03, not 0.0300: the last digits of a difference carry nothing."""
-    return "%.3g" % value if 1e-4 <= abs(value) < 999.5 or not value else digits(value)
+    value /= factor
+    short = "%.3g" % value if 1e-4 <= abs(value) < 999.5 or not value else digits(value)
+    return ("%s %s" % (short, unit)).strip()
 
 
 def _difference_format(ends: Sequence[float], factor: float) -> Callable[[float], str]:
-    """Two digits of the largest, as far as they carry anything."""
+    """Formatter with two digits of the largest, as far as they carry anything."""
     largest = max(map(abs, ends)) / factor
     if not 1e-4 <= largest < 1e6:
         return lambda value: digits(value / factor)
@@ -169,13 +148,12 @@ def _difference_format(ends: Sequence[float], factor: float) -> Callable[[float]
 
 
 def _signed(number: str) -> str:
-    """Without the sign of a zero."""
+    """The number, a zero without its sign."""
     return number if float(number) else number[1:]
 
 
 def change_format(row: Json) -> Tuple[Callable[[float], str], str]:
-    """How ends of the change are written, and what follows the first. One precision for value and
-    interval."""
+    """Formatter of the change and the ends of its interval, of one precision, and the unit after it."""
     ends = [v for v in row["change"].values() if v is not None]
     if row["scale"] == DIFFERENCE:
         factor, unit = scale_of(max(map(abs, ends)), row["unit"])
@@ -184,29 +162,20 @@ def change_format(row: Json) -> Tuple[Callable[[float], str], str]:
         return digits, " times"
     largest = max(abs(100 * (v - 1)) for v in ends)
     decimals = 2 if largest < 0.995 else 1 if largest < 99.95 else 0
-
-    def relative(value: float) -> str:
-        return _signed("%+.*f" % (decimals, 100 * (value - 1)))
-
-    return relative, " %"
+    return lambda value: _signed("%+.*f" % (decimals, 100 * (value - 1))), " %"
 
 
 def change_text(row: Json) -> str:
-    """ "-5.1 % (-6.0 to -4.2)"; a limit that is not known is left open."""
+    """ "-5.1 % (-6.0 to -4.2)"; an unknown limit is left open."""
     change = row["change"]
     if change is None:
         return "–"
     number, unit = change_format(row)
     low, high = (None if change[end] is None else number(change[end]) for end in ("low", "high"))
-    interval = (
-        "unbounded"
-        if low is None and high is None
-        else "up to %s" % high
-        if low is None
-        else "%s or more" % low
-        if high is None
-        else "%s to %s" % (low, high)
-    )
+    if low is None:
+        interval = "unbounded" if high is None else "up to " + high
+    else:
+        interval = low + " or more" if high is None else "%s to %s" % (low, high)
     return "%s%s (%s)" % (number(change["value"]), unit, interval)
 
 
@@ -217,18 +186,18 @@ def p_text(p: Any) -> str:
 
 
 def detectable_text(row: Json) -> str:
-    """The minimum detectable effect of so many runs."""
+    """ "5.1 %", or "none" if so few runs find no effect."""
     return "none" if row["detectable"] is None else effect_text(row["detectable"], row)
 
 
 def verdict_text(row: Json) -> str:
-    """Only "equivalent" says that nothing moved, and within what."""
+    """ "equivalent within 2.0 %", or the verdict alone."""
     within = " within %s" % effect_text(row["least_effect"], row) if row["verdict"] == EQUIVALENT else ""
     return row["verdict"] + within
 
 
 def repeats_text(row: Json) -> str:
-    """What would decide an inconclusive metric, or a likely one."""
+    """ "needs 12 runs a side", of an inconclusive metric or a likely one."""
     is_likely = row["verdict"] in LIKELY
     if row["verdict"] != INCONCLUSIVE and not is_likely or row["reason"] in (WITHHELD, DRIFTING):
         return ""
@@ -255,21 +224,13 @@ def missing_texts(row: Json, names: Sequence[Sequence[str]] = ((), ())) -> List[
     """ "6 of 8 values before: contended (run-3 and run-4)"; `names` of the runs of each side."""
     texts = []
     for side, runs in zip(SIDES, names):
-        count = len(row[side]["values"])
-        said = [
-            "%s (%s)"
-            % (
-                reason,
-                "all runs"
-                if len(places) == count
-                else listing([runs[i] for i in places if i < len(runs)]) or plural(len(places), "run"),
-            )
-            for reason, places in missing_of(row[side]).items()
-        ]
+        count, said = len(row[side]["values"]), []
+        for reason, places in missing_of(row[side]).items():
+            named = listing([runs[i] for i in places if i < len(runs)]) or plural(len(places), "run")
+            said.append("%s (%s)" % (reason, "all runs" if len(places) == count else named))
         if said:
-            texts.append(
-                "%d of %s %s: %s" % (present(row[side]), plural(count, "value"), side, "; ".join(said))
-            )
+            held = "%d of %s" % (present(row[side]), plural(count, "value"))
+            texts.append("%s %s: %s" % (held, side, "; ".join(said)))
     return texts
 
 
@@ -280,36 +241,30 @@ def values_text(values: Sequence[str], others: Sequence[str], most: int = _VALUE
 
     def cut(value: str) -> str:
         start = common - most // 2 if len(value) > most and common > most // 2 else 0
-        return (
-            ("…" if start else "") + value[start : start + most] + ("…" if len(value) > start + most else "")
-        )
+        left, right = "…" * bool(start), "…" * (len(value) > start + most)
+        return left + value[start : start + most] + right
 
     return listing([cut(value) or "empty" for value in values], _VALUES) or "unknown"
 
 
 def differs_text(entry: Json) -> str:
-    """ "535.1 -> 550.2", or what one side holds of several values."""
+    """ "535.1 -> 550.2", or the values within one side."""
     if "side" in entry:
         return values_text(entry["values"], ())
     before, after = entry["before"], entry["after"]
     return "%s -> %s" % (values_text(before, after), values_text(after, before))
 
 
-def provenance_texts(provenance: Json) -> List[Tuple[bool, str]]:
-    """(whether it is a warning, text) of what differs besides the metrics."""
+def provenance_texts(provenance: Json) -> List[str]:
+    """Lines on what differs besides the metrics."""
     texts = []
     for kind, said in DIFFERS.items():
-        entries = provenance[kind]
-        for entry in entries[:_FIELDS]:
+        for entry in provenance[kind][:_FIELDS]:
             side = " %s" % entry["side"] if "side" in entry else ""
-            texts.append(
-                (kind != "expected", "%s: %s%s %s" % (said, entry["field"], side, differs_text(entry)))
-            )
-        if len(entries) > _FIELDS:
-            texts.append(
-                (kind != "expected", "%s: %s" % (said, plural(len(entries) - _FIELDS, "more field")))
-            )
-    return texts or [(False, "No recorded provenance differs.")]
+            texts.append("%s: %s%s %s" % (said, entry["field"], side, differs_text(entry)))
+        more = len(provenance[kind]) - _FIELDS
+        texts += ["%s: %s" % (said, plural(more, "more field"))] * (more > 0)
+    return texts or ["No recorded provenance differs."]
 
 
 def control_text(control: Json) -> str:
@@ -319,10 +274,9 @@ def control_text(control: Json) -> str:
 
 
 def least_effects(rows: Sequence[Json]) -> str:
-    """ "2.0 %", or "2.0 % to 6.1 %" where metrics have their own; in units where changes are differences."""
+    """ "2.0 %", or "2.0 % to 6.1 %" if metrics have their own; in units if changes are differences."""
     ratios = sorted({row["least_effect"] for row in rows if row["scale"] != DIFFERENCE})
-    texts = [percent(v) for v in (ratios if len(ratios) < 2 else (ratios[0], ratios[-1]))]
     units = dict.fromkeys(effect_text(row["least_effect"], row) for row in rows if row["scale"] == DIFFERENCE)
-    return ", ".join(
-        [" to ".join(texts)] * bool(texts) + ["%s as a difference" % listing(list(units))] * bool(units)
-    )
+    texts = [" to ".join(map(percent, dict.fromkeys((ratios[0], ratios[-1]))))] if ratios else []
+    texts += ["%s as a difference" % listing(list(units))] * bool(units)
+    return ", ".join(texts)

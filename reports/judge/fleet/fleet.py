@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import List, Optional, Sequence, Tuple
 
-from reports.judge.compare.answer import label_text, number_json
+from reports.judge.compare.answer import label_text, moved_text, number_json
 from reports.judge.compare.numbers import RATIO, failed_in
 from reports.judge.compare.verdict import Settings, most_hidden
 from reports.judge.compare.wording import values_text
@@ -266,11 +266,9 @@ def off_text(call: Json) -> str:
     change = call["change"]
     if change is None:
         return call["label"]
-    if call["scale"] != RATIO:
-        return "%s %.3g %s" % (call["label"], abs(change), "higher" if change > 0 else "lower")
-    if change >= 2:
+    if call["scale"] == RATIO and change >= 2:
         return "%s %.3g times" % (call["label"], change)
-    return "%s %s %s" % (call["label"], percent(abs(change - 1)), "higher" if change > 1 else "lower")
+    return moved_text(call["label"], change, call["scale"])
 
 
 def _calls_of(node: Json, key: str) -> List[Json]:
