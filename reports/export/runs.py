@@ -15,7 +15,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from reports.judge.compare import gpusig
 from reports.judge.compare.numbers import BadNumbers, Failed
-from reports.judge.compare.sides import MAX_RUNS, SIGNATURE, Place, named, runs_under
+from reports.judge.compare.sides import MAX_RUNS, SIGNATURE, Place, named, read_each, runs_under
 from reports.judge.compare.verdict import matches
 from reports.records.groups import grouped
 from reports.records.jsonl import Json, clean, is_number
@@ -194,7 +194,8 @@ def read(path: Path, name: str) -> Run:
 
 
 def collect(cwd: Path, names: Sequence[str]) -> Tuple[List[Run], List[str]]:
-    """All runs, and why others are left out. BadNumbers where a name is wrong, or nothing can be read."""
+    """All runs, and the reasons why others are left out. BadNumbers if a name is wrong or nothing can be
+    read."""
     places: List[Place] = []
     for given in names:
         with named(cwd, given) as (path, name):
@@ -205,17 +206,14 @@ def collect(cwd: Path, names: Sequence[str]) -> Tuple[List[Run], List[str]]:
     if len(places) > MAX_RUNS:
         raise BadNumbers("%d runs, more than %d" % (len(places), MAX_RUNS))
     found, left_out = [], []
-    for place in places:
-        try:
-            if place.unread:
-                raise BadNumbers(place.unread)
-            found.append(read(place.signature, place.name))
-        except BadNumbers as why:
-            left_out.append(str(why))
+    for run, why in read_each(places, read):
+        if run:
+            found.append(run)
+        else:
+            left_out.append(why)
     if not found:
-        raise BadNumbers(
-            left_out[0] if len(left_out) == 1 else "no run can be used: " + "; ".join(left_out[:3])
-        )
+        several = "no run can be used: " * (len(left_out) > 1)
+        raise BadNumbers(several + "; ".join(left_out[:3]))
     return found, left_out
 
 

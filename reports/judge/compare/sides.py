@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From the folders and files that the user names to the runs of a side.
+"""The runs of a side, from the folders and files that the user names.
 
 A folder is one run (it has a signature.json), a folder of runs (its folders are runs), or a folder of other
 tools' files, one a run. A file is a signature or another tool's output.
@@ -11,7 +11,7 @@ import re
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Dict, Iterator, List, NamedTuple, Sequence, Tuple
+from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, TypeVar
 
 from reports.judge.compare import foreign, gpusig
 from reports.judge.compare.numbers import BadNumbers, RunNumbers, place_of
@@ -24,13 +24,15 @@ _OF_A_RUN = (SIGNATURE, "records.jsonl", "plan.json")
 _WHOLE = "repeats.json"  # of suite/run/repeats.py: which runs are done
 MAX_RUNS = 1000  # of a side
 _MACHINE = "machine"
-_NIGHT = re.compile("[0-9]{8}T[0-9]{6}Z(-[0-9]+)?")  # of suite/run/history.py
+# Folders of a history: the second in which a run began, and "-2" of another run of that second.
+NIGHT = re.compile("[0-9]{8}T[0-9]{6}Z(-[0-9]+)?")
+_Run = TypeVar("_Run")
 
 
 @dataclass
 class Side:
-    """`left_out`: runs of a folder that are not complete or cannot be read, each with the reason. `notes`:
-    sentences about the others."""
+    """Runs of a side. `left_out`: reasons why others are incomplete or cannot be read. `notes`: sentences
+    about the runs."""
 
     name: str
     runs: List[RunNumbers]
@@ -39,7 +41,7 @@ class Side:
 
 
 def natural(name: str) -> Tuple[object, ...]:
-    """run-2 before run-10."""
+    """Key that sorts run-2 before run-10."""
     return tuple(
         (0, int(part), "") if part.isascii() and part.isdigit() else (1, 0, part)
         for part in re.split(r"([0-9]{1,18})", name)
@@ -47,10 +49,8 @@ def natural(name: str) -> Tuple[object, ...]:
 
 
 def visible(folder: Path) -> List[Path]:
-    return sorted(
-        (path for path in folder.iterdir() if not path.name.startswith(".")),
-        key=lambda path: natural(path.name),
-    )
+    paths = [path for path in folder.iterdir() if not path.name.startswith(".")]
+    return sorted(paths, key=lambda path: natural(path.name))
 
 
 def holds_run(folder: Path) -> bool:
@@ -58,7 +58,7 @@ def holds_run(folder: Path) -> bool:
 
 
 def runs_done(folder: Path) -> Dict[str, bool]:
-    """By name in this folder, whether a run is complete; empty where nobody wrote that down."""
+    """Name of a run in this folder -> whether it is complete; empty if no plan of repeats says so."""
     for whole, prefix in ((folder, ""), (folder.parent, folder.name + "/")):
         try:
             plan = read_object(whole / _WHOLE)
@@ -71,7 +71,7 @@ def runs_done(folder: Path) -> Dict[str, bool]:
 
 
 class Place(NamedTuple):
-    """Where a run is; `unread` is why it does not count, empty where it does."""
+    """Place of a run; `unread` is the reason why it does not count, empty if it does."""
 
     signature: Path
     name: str
@@ -90,7 +90,7 @@ def runs_under(folder: Path, name: str) -> List[Place]:
                 continue
             if holds_run(path):
                 unread = "" if done.get(path.name, _is_whole(path)) else "%s is not complete" % shown
-            elif _NIGHT.fullmatch(path.name):
+            elif NIGHT.fullmatch(path.name):
                 unread = "%s holds no run" % shown
             else:
                 continue
@@ -100,21 +100,32 @@ def runs_under(folder: Path, name: str) -> List[Place]:
     return found
 
 
+def read_each(
+    places: Iterable[Place], read: Callable[[Path, str], _Run]
+) -> Iterator[Tuple[Optional[_Run], str]]:
+    """Each run as `read` returns it, or None and the reason why it cannot be used."""
+    for place in places:
+        try:
+            if place.unread:
+                raise BadNumbers(place.unread)
+            yield read(place.signature, place.name), ""
+        except BadNumbers as why:
+            yield None, str(why)
+
+
 def _is_whole(folder: Path) -> bool:
-    """Whether the driver, if that measured it, was not stopped meanwhile."""
+    """False if the driver measured it and was stopped meanwhile."""
     outcomes = gpusig.read_plan(folder).get("outcomes")
     if not isinstance(outcomes, dict):
         return True
-    stopped = [
-        own for own in outcomes.values() if isinstance(own, dict) and own.get("status") == "interrupted"
-    ]
-    return not stopped and (folder / SIGNATURE).is_file()
+    states = [own.get("status") for own in outcomes.values() if isinstance(own, dict)]
+    return "interrupted" not in states and (folder / SIGNATURE).is_file()
 
 
 @contextmanager
 def named(cwd: Path, given: str) -> Iterator[Tuple[Path, str]]:
-    """The path of what the user named, and its name in messages. BadNumbers where it is not there or cannot
-    be read."""
+    """The path of what the user named, and its name in messages. BadNumbers if it is not there or cannot be
+    read."""
     name = clean(given).rstrip("/") or "/"
     try:
         if not (cwd / given).exists():
@@ -130,16 +141,13 @@ def named(cwd: Path, given: str) -> Iterator[Tuple[Path, str]]:
 
 def _of_folder(folder: Path, name: str, side: Side) -> None:
     places = runs_under(folder, name)
-    for place in places:
-        if place.signature.parent == folder:  # it was named itself
-            side.runs.append(gpusig.read(place.signature, place.name))
-            continue
-        try:
-            if place.unread:
-                raise BadNumbers(place.unread)
-            side.runs.append(gpusig.read(place.signature, place.name))
-        except BadNumbers as why:
-            side.left_out.append(str(why))
+    for run, why in read_each(places, gpusig.read):
+        if run:
+            side.runs.append(run)
+        elif places[0].signature.parent == folder:  # it was named itself
+            raise BadNumbers(why)
+        else:
+            side.left_out.append(why)
     inside = visible(folder)
     if not places and {"A", "B"} <= {path.name for path in inside if path.is_dir()}:
         raise BadNumbers("%s holds both sides: ./gpusig compare %s/A %s/B" % (name, name, name))
@@ -147,9 +155,8 @@ def _of_folder(folder: Path, name: str, side: Side) -> None:
         return
     files = [path for path in inside if path.is_file() and path.name not in (_WHOLE, "lock")]
     if not files:
-        raise BadNumbers(
-            "%s holds no run: neither signature.json, nor folders with one, nor files of another tool" % name
-        )
+        said = "neither signature.json, nor folders with one, nor files of another tool"
+        raise BadNumbers("%s holds no run: %s" % (name, said))
     side.runs += [_foreign(path, "%s/%s" % (name, clean(path.name))) for path in files[: MAX_RUNS + 1]]
 
 
@@ -181,14 +188,12 @@ def read(cwd: Path, names: Sequence[str]) -> Side:
     if len(side.runs) > MAX_RUNS:
         raise BadNumbers("%s has more than %d runs" % (side.name, MAX_RUNS))
     if not side.runs:
-        raise BadNumbers(
-            "%s has no complete run%s" % (side.name, "".join("; " + text for text in side.left_out[:3]))
-        )
+        raise BadNumbers("; ".join([side.name + " has no complete run", *side.left_out[:3]]))
     return side
 
 
 def traits_of(run: RunNumbers) -> Dict[str, str]:
-    """What runs of one side have in common, as far as it is known."""
+    """Traits that runs of one side have in common, as far as they are known."""
     return {
         "tool": run.source,
         "kind of device": run.kind,
@@ -198,16 +203,15 @@ def traits_of(run: RunNumbers) -> Dict[str, str]:
 
 
 def check(compared: Sequence[Side], by_node: bool = False) -> None:
-    """BadNumbers where the sides, or the runs of one, cannot be compared at all. `by_node`: a side may have
+    """BadNumbers if the sides, or the runs of one, cannot be compared at all. `by_node`: a side may have
     several machines."""
     for side in compared:
         traits = [traits_of(run) for run in side.runs]
         for what in traits[0]:
             found = {own[what] for own in traits} - {""}
             if len(found) > 1 and not (by_node and what == _MACHINE):
-                raise BadNumbers(
-                    "%s mixes runs of more than one %s: %s" % (side.name, what, listing(sorted(found)))
-                )
+                said = "%s mixes runs of more than one %s: %s"
+                raise BadNumbers(said % (side.name, what, listing(sorted(found))))
         if len({run.simulated for run in side.runs}) > 1:
             raise BadNumbers("%s mixes simulated and measured runs" % side.name)
     for side in compared[1:]:
@@ -220,21 +224,19 @@ def check(compared: Sequence[Side], by_node: bool = False) -> None:
 
 
 def _check_alike(then: RunNumbers, now: RunNumbers) -> None:
-    if then.source != now.source:
-        raise BadNumbers("numbers of different tools do not compare: %s and %s" % (then.source, now.source))
-    if then.simulated != now.simulated:
-        raise BadNumbers(
-            "a simulated and a measured machine do not compare: %s and %s" % (then.name, now.name)
-        )
-    if then.kind != now.kind:
-        raise BadNumbers("different kinds of device do not compare: %s and %s" % (then.device, now.device))
     counts = [run.provenance.get(DEVICES, "") for run in (then, now)]
-    if counts[0] != counts[1]:
-        raise BadNumbers("different numbers of devices do not compare: %s and %s" % (counts[0], counts[1]))
+    for what, alike, sides in (
+        ("numbers of different tools", then.source == now.source, [then.source, now.source]),
+        ("a simulated and a measured machine", then.simulated == now.simulated, [then.name, now.name]),
+        ("different kinds of device", then.kind == now.kind, [then.device, now.device]),
+        ("different numbers of devices", counts[0] == counts[1], counts),
+    ):
+        if not alike:
+            raise BadNumbers("%s do not compare: %s and %s" % (what, *sides))
 
 
 def _check_once(runs: Sequence[RunNumbers], by: str) -> None:
-    """A run that counts twice would make any difference certain."""
+    """BadNumbers if a run is there twice, which would make any difference certain."""
     seen: Dict[str, str] = {}
     for run in runs:
         known = getattr(run, by)
@@ -244,7 +246,7 @@ def _check_once(runs: Sequence[RunNumbers], by: str) -> None:
 
 
 def notes_on(*sides: Side) -> List[str]:
-    """What the user should know of the runs."""
+    """Sentences about the runs, and about those left out."""
     left_out = [text for side in sides for text in side.left_out]
     said = "%s left out: %s." % (plural(len(left_out), "run is", "runs are"), listing(left_out))
     return [*(text for side in sides for text in side.notes), *[said] * bool(left_out)]

@@ -18,7 +18,8 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from reports.judge.compare import gpusig
 from reports.judge.compare.numbers import BadNumbers, RunNumbers
 from reports.judge.compare.provenance import HOSTNAME
-from reports.judge.compare.sides import SIGNATURE, Place, holds_run, named, natural, runs_under, visible
+from reports.judge.compare.sides import SIGNATURE, Place, holds_run, named, natural, read_each, runs_under
+from reports.judge.compare.sides import visible
 from reports.judge.fleet import between
 from reports.records.jsonl import BadRecord, clean, read_object
 from reports.records.moment import moment
@@ -88,16 +89,13 @@ def _half_written(folder: Path) -> str:
     )
 
 
-def _read_run(node: Node, place: Place) -> None:
-    if place.unread:
-        raise BadNumbers(place.unread)
-    folder = place.signature.parent
-    if not place.signature.is_file():
-        raise BadNumbers("%s: %s" % (place.name, _half_written(folder)))
-    node.runs.append(gpusig.read(place.signature, place.name, values=False))
-    unfinished = _unfinished(folder)
-    if unfinished:
-        node.notes.append(unfinished)
+def _read_run(node: Node, path: Path, name: str) -> RunNumbers:
+    if not path.is_file():
+        raise BadNumbers("%s: %s" % (name, _half_written(path.parent)))
+    run = gpusig.read(path, name, values=False)
+    unfinished = _unfinished(path.parent)
+    node.notes += [unfinished] * bool(unfinished)
+    return run
 
 
 def _runs_of(folder: Path, name: str) -> List[Place]:
@@ -109,11 +107,15 @@ def _runs_of(folder: Path, name: str) -> List[Place]:
     ]
 
 
-def _read_runs(node: Node, places: Sequence[Place]) -> None:
-    for place in places[:_MAX_RUNS]:
-        try:
-            _read_run(node, place)
-        except BadNumbers as why:
+def _read_runs(node: Node, path: Path) -> None:
+    is_run = holds_run(path)
+    places = _runs_of(path, node.path)[:_MAX_RUNS]
+    for run, why in read_each(places, lambda *place: _read_run(node, *place)):
+        if run:
+            node.runs.append(run)
+        elif is_run:
+            raise BadNumbers(why)
+        else:
             node.notes.append("left out: %s" % why)
     if not node.runs:
         raise BadNumbers("; ".join(node.notes) or "no run in it")
@@ -126,10 +128,8 @@ def read_node(path: Path, given: str) -> Node:
     try:
         if path.is_file():
             node.runs.append(gpusig.read(path, given, values=False))
-        elif holds_run(path):
-            _read_run(node, *_runs_of(path, given))
         else:
-            _read_runs(node, _runs_of(path, given))
+            _read_runs(node, path)
     except BadNumbers as why:
         node.unread = str(why)[len(given) + 2 :] if str(why).startswith(given + ": ") else str(why)
     except OSError as why:
