@@ -28,14 +28,12 @@ _CHANGED = (verdict.REGRESS, verdict.IMPROVE, *verdict.LIKELY)
 
 
 def _dates(runs: Sequence[RunNumbers]) -> Tuple[List[str], str]:
-    """What each run is called, and what runs are: nights where each has a date of its own."""
-    days = [run.started[:10] for run in runs]
-    if all(days) and len(set(days)) == len(days):
-        return days, "night"
-    minutes = [run.started[:16].replace("T", " ") for run in runs]
-    return minutes if all(minutes) and len(set(minutes)) == len(minutes) else [
-        run.name for run in runs
-    ], "run"
+    """Names of the runs, and the noun for them: nights, if each has a date of its own."""
+    for characters, noun in ((10, "night"), (16, "run")):
+        names = [run.started[:characters].replace("T", " ") for run in runs]
+        if all(names) and len(set(names)) == len(names):
+            return names, noun
+    return [run.name for run in runs], "run"
 
 
 class History:
@@ -48,9 +46,8 @@ class History:
         verdict.refuse_unmatched(self.runs, settings)
         names = verdict.chosen(self.runs, settings)[0]
         if len(names) > MAX_NUMBERS:
-            raise BadNumbers(
-                "%d numbers are too many, at most %d; choose some with --only" % (len(names), MAX_NUMBERS)
-            )
+            said = "%d numbers are too many, at most %d; choose some with --only"
+            raise BadNumbers(said % (len(names), MAX_NUMBERS))
         rows = verdict.rows_of(self.runs, [], names, settings, False)
         self.unsearched = {row.name: reason for row in rows for reason in [self._why_not(row)] if reason}
         self.rows = {row.name: row for row in rows if row.name not in self.unsearched}
@@ -67,8 +64,7 @@ class History:
         return verdict.differs(self.runs, row.name)
 
     def _gone_since(self, row: Row) -> int:
-        """The first of the last nights, in all of which a number that most nights before had has no value; 0
-        where there are none."""
+        """The first of the last nights in which a number that most nights before had has no value; else 0."""
         elsewhere = [row.name in run.numbers and run.numbers[row.name].elsewhere for run in self.runs]
         has = [one or value is not None for one, value in zip(elsewhere, row.places[0])]
         since = max((night + 1 for night, one in enumerate(has) if one), default=0)
@@ -76,13 +72,12 @@ class History:
         return since if was_usual and len(has) - since >= steps.LEAST else 0
 
     def _events(self) -> List[Event]:
-        """Without steps that came with a neighbour."""
+        """Events, without steps that came with a neighbour."""
         series = {name: Series(row.places[0], row.threshold) for name, row in self.rows.items()}
-        found = steps.events(series, self.settings.rate)
         result = []
-        for event in found:
-            own = {name: step for name, step in event.steps.items() if not self._by_neighbour(name, event.at)}
-            result += [Event(event.at, own)] * bool(own)
+        for at, found in steps.events(series, self.settings.rate):
+            own = {name: step for name, step in found.items() if not self._by_neighbour(name, at)}
+            result += [Event(at, own)] * bool(own)
         return result
 
     def _by_neighbour(self, name: str, at: int) -> bool:
@@ -92,20 +87,17 @@ class History:
             shares.append(values.contended / max(1, len(values.present)))
         if abs(shares[1] - shares[0]) <= verdict.MOST_UNEQUAL:
             return False
-        self.unsearched[name] = "others used the machine during %s of its values before %s and %s since" % (
-            percent(shares[0]),
-            self.dates[at],
-            percent(shares[1]),
-        )
+        said = "others used the machine during %s of its values before %s and %s since"
+        self.unsearched[name] = said % (percent(shares[0]), self.dates[at], percent(shares[1]))
         return True
 
 
-# ------------------------------------------------------------------ what a history is held against
+# ------------------------------------------------------------------ baseline
 
 
 def before(before: Side, after: Side) -> Side:
-    """Where `after` is some of the runs before: those before them. A night is no part of its own history.
-    BadNumbers where there are none."""
+    """The runs before those of `after`, if it is some of them: a night is no part of its own history.
+    BadNumbers if there are none."""
     few = {run.place for run in after.runs}
     if "" in few or not few < {run.place for run in before.runs}:
         return before
@@ -117,8 +109,8 @@ def before(before: Side, after: Side) -> Side:
 
 
 def baseline(before: Side, after: Side, settings: Settings) -> Side:
-    """Where few runs are held against many: those since the last step, without the last ones where these have
-    another level that is too young to be a baseline."""
+    """The runs that few new ones are compared with: those since the last step, without the last ones if these
+    have another level that is too young to be a baseline."""
     runs = in_order(before.runs)
     if len(after.runs) > FEW or len(runs) < LEAST_NIGHTS:
         return before
@@ -133,10 +125,8 @@ def baseline(before: Side, after: Side, settings: Settings) -> Side:
         return before
     said, count = [], plural(len(runs), known.noun)
     if first:
-        said.append(
-            "Of %s the %d since the step of %s are the baseline."
-            % (count, len(runs) - first - aside, known.dates[first])
-        )
+        since = len(runs) - first - aside, known.dates[first]
+        said.append("Of %s the %d since the step of %s are the baseline." % (count, *since))
     if aside:
         names = [label_of(known.rows[name]) for name in recent]
         last = "last %d of %s are" % (aside, count) if aside > 1 else "last of %s is" % count
@@ -145,9 +135,9 @@ def baseline(before: Side, after: Side, settings: Settings) -> Side:
 
 
 def _recent(known: History, first: int, young: Sequence[Event], settings: Settings) -> Dict[str, int]:
-    """The numbers that had another level in the last 1 to FEW runs, what moved most first, and in how many:
-    by a step, or because the verdict on such a side is that it changed, in each of them, with a p for FEW
-    places. LEAST_NIGHTS are left. What was called changed is no noise."""
+    """Numbers that had another level in the last 1 to FEW runs, and in how many, the largest change first: by
+    a step, or because the verdict on such a side is a change, in each of them, with a p for FEW places.
+    LEAST_NIGHTS are left."""
     count = len(known.runs)
     found = {name: (0.0, count - event.at) for event in young for name in event.steps}
     for last in range(1, min(FEW, count - first - LEAST_NIGHTS) + 1):
@@ -161,8 +151,8 @@ def _recent(known: History, first: int, young: Sequence[Event], settings: Settin
 
 
 def _is_apart(row: Row) -> bool:
-    """Whether each value after is beyond nearly all before: an accident among a few runs is no level."""
+    """True if each value after is beyond nearly all before: an accident among a few runs is no level."""
     before, after = row.scaled
-    if (row.change or 0.0) > 0:
-        return sum(value < min(after) for value in before) >= _APART * len(before)
-    return sum(value > max(after) for value in before) >= _APART * len(before)
+    is_up = (row.change or 0.0) > 0
+    beyond = sum(value < min(after) if is_up else value > max(after) for value in before)
+    return beyond >= _APART * len(before)

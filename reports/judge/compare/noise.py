@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The noise floor, from many equal runs: how far equal sides differ, how often that raises an alarm, and what
-n runs would find.
+"""The noise floor, from many equal runs: how far equal sides differ, how often that raises an alarm, and the
+effect that n runs would find.
 
 The runs are split into two sides again and again, in two ways. At random, as the test assumes: then runs are
 exchangeable by construction, and the rate of alarms tests the verdict and not the machine. In the order of
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import random
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, TypeVar
@@ -24,6 +25,7 @@ from reports.judge.compare.answer import label_of
 from reports.judge.compare.numbers import RATIO, BadNumbers, RunNumbers, in_order, refuse_wrong_results
 from reports.judge.compare.sides import Side
 from reports.judge.compare.verdict import IMPROVE, INVALID, REGRESS, Known, Row, Settings
+from reports.judge.compare.verdict import effect_of_size, size_of_effect
 from reports.records.moderated import Variance, moderated, prior_of, variance_of
 from reports.records.jsonl import BadRecord, Json, is_number, is_version, read_object
 from reports.records.metrics import shortened
@@ -44,7 +46,7 @@ _Run = TypeVar("_Run")
 
 
 def _at_random(runs: Sequence[_Run], count: int) -> Iterator[Tuple[Sequence[_Run], Sequence[_Run]]]:
-    """The same ones each time."""
+    """Random splits, the same ones each time."""
     draw = random.Random(count)
     for _ in range(_DRAWS):
         drawn = draw.sample(range(len(runs)), 2 * count)
@@ -63,7 +65,7 @@ _SPLITS = {"random": _at_random, "in order": _in_order}
 
 
 def _rows(runs: Sequence[RunNumbers], name: str, count: int, settings: Settings) -> Dict[str, List[Row]]:
-    """With their change and interval, of every split."""
+    """Rows with change and interval, of every split."""
     found: Dict[str, List[Row]] = {}
     for word, splits in _SPLITS.items():
         rows = [verdict.rows_of(before, after, [name], settings)[0] for before, after in splits(runs, count)]
@@ -72,8 +74,8 @@ def _rows(runs: Sequence[RunNumbers], name: str, count: int, settings: Settings)
 
 
 def _found_at(row: Row, metrics: int, settings: Settings) -> Optional[float]:
-    """From which slow-down on this split would be called a regression, on the scale of the change: a
-    slow-down moves the interval and leaves its width. None: none is large enough."""
+    """The least slow-down that this split would call a regression, on the scale of the change: a slow-down
+    moves the interval and leaves its width. None: none is large enough."""
     _, low, high = statistics.shift(*row.scaled, 1 - settings.rate / metrics)
     if low is None or high is None or row.low is None or row.high is None:
         return None
@@ -82,25 +84,26 @@ def _found_at(row: Row, metrics: int, settings: Settings) -> Optional[float]:
 
 
 def _largest(rows: Mapping[str, List[Row]], share: float, of_row: Dict[int, float]) -> Optional[float]:
-    """The quantile over each way of splitting; the larger one."""
+    """The larger of the quantiles over each way of splitting."""
     found = [statistics.quantile([of_row[id(row)] for row in own], share) for own in rows.values() if own]
     return max(found) if found else None
 
 
 def _of_count(runs: Sequence[RunNumbers], name: str, count: int, metrics: int, settings: Settings) -> Json:
-    """The floor, the least effect that follows from it, and what is found with it."""
+    """The floor, the least effect that follows from it, and the effect found with it."""
     rows = _rows(runs, name, count, settings)
     every = [row for own in rows.values() for row in own]
     floor = _largest(rows, _FLOOR, {id(row): abs(row.change or 0.0) for row in every})
     if floor is None:
         return {"floor": None, "effect": None, "finds": None}
-    is_ratio = every[0].number.scale == RATIO
-    shown = (lambda x: math.expm1(min(x, verdict.MAX_LOG))) if is_ratio else float
-    effect = max(settings.least_effect, _TIMES_FLOOR * shown(floor))
-    finds = [(row, _found_at(replace(row, effect=effect), metrics, settings)) for row in every]
-    of_row = {id(row): value for row, value in finds if value is not None}
+    scale = every[0].number.scale
+    floor = effect_of_size(floor, scale)
+    effect = max(settings.least_effect, _TIMES_FLOOR * floor)
+    by_row = [(row, _found_at(replace(row, effect=effect), metrics, settings)) for row in every]
+    of_row = {id(row): value for row, value in by_row if value is not None}
     found = _largest(rows, _POWER, of_row) if len(of_row) == len(every) else None
-    return {"floor": shown(floor), "effect": effect, "finds": None if found is None else shown(found)}
+    finds = None if found is None else effect_of_size(found, scale)
+    return {"floor": floor, "effect": effect, "finds": finds}
 
 
 def _metric(
@@ -108,7 +111,7 @@ def _metric(
 ) -> Json:
     row = verdict.rows_of(runs, runs[:1], [name], settings)[0]
     values = row.before.present
-    entry: Json = {
+    return {
         "name": name,
         "label": label_of(row),
         "unit": row.number.unit,
@@ -117,19 +120,17 @@ def _metric(
         "runs": len(values),
         "of": len(runs),
         "median": statistics.quantile(values, 0.5) if values else None,
+        "by_repeats": {str(count): _of_count(runs, name, count, metrics, settings) for count in counts},
     }
-    entry["by_repeats"] = {str(count): _of_count(runs, name, count, metrics, settings) for count in counts}
-    return entry
 
 
 # ------------------------------------------------------------------ for fewer runs a side
 
 
 def _chance_evidence(values: Sequence[few.Values], runs: int, count: int) -> float:
-    """What the evidence stays below in 97.5 % of the comparisons of equal sides, the variances of which the
-    other runs tell as a noise file does. The larger one of both ways of splitting. It is to hold 95 % of
-    later comparisons: a quantile of few runs, which share their splits, is too small where outliers are
-    large."""
+    """Evidence that 97.5 % of comparisons of equal sides stay below, with variances from the other runs, as
+    from a noise file; the larger one of both ways of splitting. It is to hold for 95 % of later comparisons:
+    a quantile of few runs, which share their splits, is too small if outliers are large."""
     found = []
     for splits in _SPLITS.values():
         own = []
@@ -147,8 +148,9 @@ def _chance_evidence(values: Sequence[few.Values], runs: int, count: int) -> flo
 def of_few(
     runs: Sequence[RunNumbers], names: Sequence[str], settings: Settings, counts: Sequence[int] = _FEW
 ) -> Tuple[Dict[str, Known], Dict[int, float]]:
-    """What these equal runs, in the order of time, say for fewer than 8 runs a side. Where they drift, no
-    evidence is more than usual: few runs before and after may be at different places of it."""
+    """Variances, and chance evidence by runs a side, for fewer than 8 runs a side, from equal runs in the
+    order of time. If they drift, no evidence is more than usual: few runs before and after may be at
+    different places of it."""
     known: Dict[str, Known] = {}
     values = []
     rows = verdict.rows_of(runs, runs[:1], names, settings)
@@ -167,8 +169,8 @@ def of_few(
 
 
 def _known_json(known: Optional[Known]) -> Json:
-    """How much one run differs from another, on the scale of the change, with its degrees of freedom; and
-    whether runs come in two levels, null where they are too few to say."""
+    """Deviation of one run from another, on the scale of the change, with its degrees of freedom; and whether
+    runs come in two levels, null if they are too few to say."""
     if known is None or not known.variance.degrees:
         return {"deviation": None, "degrees": 0, "levels": None}
     deviation = math.sqrt(known.variance.variance)
@@ -178,21 +180,18 @@ def _known_json(known: Optional[Known]) -> Json:
 def _few_find(
     known: Optional[Known], prior: Optional[Variance], entry: Json, count: int, strict: float
 ) -> Optional[float]:
-    """None where so few runs do not judge the metric, or it is not known whether its runs come in levels."""
+    """Minimum detectable effect; None if so few runs do not judge the metric, or its levels are unknown."""
     if known is None or known.levels is not False:
         return None
-    is_ratio, least = entry["scale"] == RATIO, Settings.least_effect
-    found = few.finds(
-        moderated(known.variance, prior), count, strict, math.log1p(least) if is_ratio else least
-    )
-    return math.expm1(min(found, verdict.MAX_LOG)) if is_ratio else found
+    least = size_of_effect(Settings.least_effect, entry["scale"])
+    return effect_of_size(few.finds(moderated(known.variance, prior), count, strict, least), entry["scale"])
 
 
 # ------------------------------------------------------------------ of the verdict
 
 
 def _alarms(runs: Sequence[RunNumbers], names: Sequence[str], count: int, settings: Settings) -> Json:
-    """How many comparisons of equal sides call anything changed, by way of splitting."""
+    """Counts of the comparisons of equal sides that call anything changed, by way of splitting."""
     found = {}
     for word, splits in _SPLITS.items():
         comparisons = alarms = false_ones = judged = 0
@@ -216,15 +215,13 @@ def _alarms(runs: Sequence[RunNumbers], names: Sequence[str], count: int, settin
 
 
 def calibrate(pool: Side, settings: Settings, repeats: Optional[int]) -> Json:
-    """BadNumbers where the pool is too small to be split, or holds wrong results."""
+    """The noise file of equal runs. BadNumbers if they are too few to be split, or have wrong results."""
     runs = in_order(pool.runs)
     refuse_wrong_results(runs)
     count = repeats or min(REPEATS, len(runs) // 2)
     if count < 2 or 2 * count > len(runs):
-        raise BadNumbers(
-            "%s has %s; to split them into sides of %d takes %d or more"
-            % (pool.name, plural(len(runs), "run"), max(count, 2), 2 * max(count, 2))
-        )
+        said = "%s has %s; to split them into sides of %d takes %d or more"
+        raise BadNumbers(said % (pool.name, plural(len(runs), "run"), max(count, 2), 2 * max(count, 2)))
     verdict.refuse_unmatched(runs, settings)
     names = verdict.chosen(runs, settings)[0]
     counts = [n for n in sorted({*COUNTS, count}) if 2 * n <= len(runs)]
@@ -238,6 +235,7 @@ def calibrate(pool: Side, settings: Settings, repeats: Optional[int]) -> Json:
         for n, found in entry["by_repeats"].items():
             if int(n) < few.EXACT:
                 found["finds"] = _few_find(own, prior, entry, int(n), 1 - settings.rate / len(names))
+    options = {name: getattr(settings, name) for name in ("rate", "confidence", "least_effect")}
     return shortened(
         {
             "schema": SCHEMA,
@@ -250,11 +248,7 @@ def calibrate(pool: Side, settings: Settings, repeats: Optional[int]) -> Json:
             "first": runs[0].started,
             "last": runs[-1].started,
             "repeats": count,
-            "settings": {
-                "rate": settings.rate,
-                "confidence": settings.confidence,
-                "least_effect": settings.least_effect,
-            },
+            "settings": options,
             "alarms": _alarms(runs, names, count, settings),
             "alarms_with_floor": _alarms(runs, names, count, replace(settings, noise=effects)),
             "chance_evidence": {str(n): t for n, t in chance_evidence.items()},
@@ -263,14 +257,22 @@ def calibrate(pool: Side, settings: Settings, repeats: Optional[int]) -> Json:
     )
 
 
-def load(path: Path, name: str) -> Json:
-    """The file of calibrate(). BadNumbers where it is none."""
+@contextmanager
+def well_formed(name: str) -> Iterator[None]:
+    """BadNumbers if what is read within is not as a noise file has it."""
     try:
-        found = read_object(path)
+        yield
+    except (BadRecord, KeyError, TypeError, ValueError, AttributeError) as why:
+        raise BadNumbers("%s is malformed: %s" % (name, str(why)[:100])) from None
+
+
+def load(path: Path, name: str) -> Json:
+    """The file of calibrate(). BadNumbers if it is none."""
+    try:
+        with well_formed(name):
+            found = read_object(path)
     except OSError as why:
         raise BadNumbers("%s: %s" % (name, why.strerror)) from None
-    except BadRecord as why:
-        raise BadNumbers("%s is malformed: %s" % (name, str(why)[:100])) from None
     if found.get("schema") != SCHEMA or not is_version(found.get("version"), READS):
         raise BadNumbers("%s is not a noise floor that this reads: ./gpusig compare --aa makes one" % name)
     return found
@@ -280,35 +282,29 @@ def read(path: Path, name: str, repeats: int) -> Dict[str, float]:
     """The least effect that matters of each metric, for so many runs a side: of the nearest smaller number of
     runs, which has the larger floor, else of the smallest one."""
     found = load(path, name)
-    try:
-        effects: Dict[str, float] = {}
+    effects: Dict[str, float] = {}
+    with well_formed(name):
         for entry in found["metrics"]:
-            by_count = {
-                int(n): own["effect"] for n, own in entry["by_repeats"].items() if is_number(own["effect"])
-            }
-            if by_count:
-                fitting = [n for n in by_count if n <= repeats] or [min(by_count)]
-                effects[str(entry["name"])] = float(by_count[max(fitting)])
-        return effects
-    except (KeyError, TypeError, ValueError, AttributeError) as why:
-        raise BadNumbers("%s is malformed: %s" % (name, str(why)[:100])) from None
+            by_count = {int(n): own["effect"] for n, own in entry["by_repeats"].items()}
+            counts = [n for n, effect in by_count.items() if is_number(effect)]
+            if counts:
+                nearest = max((n for n in counts if n <= repeats), default=min(counts))
+                effects[str(entry["name"])] = float(by_count[nearest])
+    return effects
 
 
 def known_of(entry: Json) -> Known:
-    """Of a metric in a noise file that has its deviation."""
+    """Variance and levels of a metric in a noise file that has its deviation."""
     return Known(Variance(float(entry["deviation"]) ** 2, float(entry["degrees"])), entry["levels"])
 
 
 def known(path: Path, name: str) -> Tuple[Dict[str, Known], Dict[int, float]]:
-    """What judges few runs: of each metric how much it moves, and what evidence equal sides stay below;
-    nothing of a file of version 1.0."""
+    """As of_few() has it, from a noise file; empty from a file of version 1.0."""
     found = load(path, name)
-    try:
+    with well_formed(name):
         entries = [entry for entry in found["metrics"] if is_number(entry.get("deviation"))]
         metrics = {str(entry["name"]): known_of(entry) for entry in entries}
         return metrics, {int(n): float(own) for n, own in found.get("chance_evidence", {}).items()}
-    except (KeyError, TypeError, ValueError, AttributeError) as why:
-        raise BadNumbers("%s is malformed: %s" % (name, str(why)[:100])) from None
 
 
 # ------------------------------------------------------------------ for people
@@ -317,18 +313,14 @@ def known(path: Path, name: str) -> Tuple[Dict[str, Known], Dict[int, float]]:
 def _rate_line(word: str, found: Json) -> str:
     if not found["comparisons"]:
         return "  %-9s too few runs for any" % word
-    return "  %-9s %d of %d raise an alarm: %s (%s to %s)" % (
-        word,
-        found["alarms"],
-        found["comparisons"],
-        percent(found["rate"]),
-        percent(found["low"]),
-        percent(found["high"]),
-    )
+    rate, low, high = (percent(found[name]) for name in ("rate", "low", "high"))
+    said = "  %-9s %d of %d raise an alarm: %s (%s to %s)"
+    return said % (word, found["alarms"], found["comparisons"], rate, low, high)
 
 
-def _shown(value: Optional[float], scale: str) -> str:
-    return "none" if value is None else percent(value) if scale == RATIO else "%.3f" % value
+def effect_text(effect: Optional[float], scale: str, none: str = "none") -> str:
+    """ "5.1 %", or "0.051" of a difference."""
+    return none if effect is None else percent(effect) if scale == RATIO else "%.3f" % effect
 
 
 def table(found: Json) -> str:
@@ -351,8 +343,8 @@ def table(found: Json) -> str:
     ]
     for entry in found["metrics"]:
         own = entry["by_repeats"]
-        row = "%-34s %7s" % (entry["label"][:34], _shown(own[count]["floor"], entry["scale"]))
-        lines.append(row + "".join("%8s" % _shown(own[n]["finds"], entry["scale"]) for n in counts))
+        row = "%-34s %7s" % (entry["label"][:34], effect_text(own[count]["floor"], entry["scale"]))
+        lines.append(row + "".join("%8s" % effect_text(own[n]["finds"], entry["scale"]) for n in counts))
     lines += [
         "",
         "floor: what 95 % of comparisons of equal sides stay below. A slow-down is found",

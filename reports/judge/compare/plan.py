@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""compare --plan: what so many runs a side would find, before anybody measures them.
+"""compare --plan: the effects that so many runs a side would find, before anybody measures them.
 
-By how much a metric moves between equal runs: of a noise file, of a folder of equal runs, or of a single run
-by its own tries. Fewer than 8 runs a side are judged by a moderated t, as if that was their noise file; from
-8 on a noise file has counted what ranks find, which may need more, and of runs it is what a t would find.
+A noise file, a folder of equal runs, or the tries of a single run tell how much a metric moves between equal
+runs. Fewer than 8 runs a side are judged by a moderated t, as if that was their noise file; from 8 on a noise
+file has counted what ranks find, which may need more, and of runs it is what a t would find.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 from reports.records import student
 from reports.judge.compare import few, noise, verdict
 from reports.judge.compare.answer import label_of
-from reports.judge.compare.numbers import RATIO, BadNumbers, RunNumbers
-from reports.judge.compare.verdict import Known, Settings
+from reports.judge.compare.numbers import BadNumbers, RunNumbers
+from reports.judge.compare.verdict import Known, Settings, effect_of_size, size_of_effect
 from reports.records.jsonl import Json, clean, is_number
 from reports.records.moderated import moderated, prior_of
-from reports.records.quantity import listing, percent, plural
+from reports.records.quantity import listing, plural
 
 COUNTS = (1, 3, 4, 6, 8, 12)
 _LABEL = 32
@@ -36,25 +36,20 @@ class Metric:
     finds: Mapping[int, float]
 
 
+def _of_entry(entry: Json) -> Metric:
+    counts = entry["by_repeats"].items()
+    finds = {int(n): float(own["finds"]) for n, own in counts if is_number(own["finds"])}
+    return Metric(str(entry["label"]), str(entry["scale"]), noise.known_of(entry), finds)
+
+
 def of_noise(found: Json, name: str, only: Sequence[str] = ()) -> List[Metric]:
-    """BadNumbers where the file is malformed, or older than what it takes, or has none of `only`."""
-    try:
+    """BadNumbers if the file is malformed, or older than this takes, or has none of `only`."""
+    with noise.well_formed(name):
         metrics = [
-            Metric(
-                str(entry["label"]),
-                str(entry["scale"]),
-                noise.known_of(entry),
-                {
-                    int(n): float(own["finds"])
-                    for n, own in entry["by_repeats"].items()
-                    if is_number(own["finds"])
-                },
-            )
+            _of_entry(entry)
             for entry in found["metrics"]
             if is_number(entry.get("deviation")) and (not only or verdict.matches(entry["name"], only))
         ]
-    except (KeyError, TypeError, ValueError, AttributeError) as why:
-        raise BadNumbers("%s is malformed: %s" % (name, str(why)[:100])) from None
     if not metrics and only:
         raise BadNumbers("%s has no number that matches %s" % (name, listing([clean(p)[:60] for p in only])))
     if not metrics:
@@ -63,12 +58,10 @@ def of_noise(found: Json, name: str, only: Sequence[str] = ()) -> List[Metric]:
 
 
 def of_runs(runs: Sequence[RunNumbers], settings: Settings) -> List[Metric]:
-    """BadNumbers where nothing tells how much a single run moves."""
+    """BadNumbers if nothing tells how much a single run moves."""
     verdict.refuse_unmatched(runs, settings)
     names = verdict.chosen(runs, settings)[0]
-    known: Dict[str, Known] = {}
-    if len(runs) > 1:
-        known = noise.of_few(runs, names, settings, ())[0]
+    known = noise.of_few(runs, names, settings, ())[0] if len(runs) > 1 else {}
     metrics = []
     for row in verdict.rows_of(runs, runs[:1], names, settings):
         own = known.get(row.name) or Known(row.tries[0] if row.tries else few.NOTHING)
@@ -81,11 +74,10 @@ def of_runs(runs: Sequence[RunNumbers], settings: Settings) -> List[Metric]:
 
 
 def _finds(metric: Metric, count: int, metrics: int, settings: Settings, whole: Known) -> Optional[float]:
-    """On the scale of the change; None where few runs do not judge it."""
+    """Minimum detectable effect; None if few runs do not judge the metric."""
     if count in metric.finds and count >= few.EXACT:
         return metric.finds[count]
-    least, strict = settings.least_effect, 1 - settings.rate / metrics
-    least = math.log1p(least) if metric.scale == RATIO else least
+    least, strict = size_of_effect(settings.least_effect, metric.scale), 1 - settings.rate / metrics
     if count < few.EXACT:
         if metric.known.levels:
             return None
@@ -94,20 +86,17 @@ def _finds(metric: Metric, count: int, metrics: int, settings: Settings, whole: 
         error, degrees = math.sqrt(whole.variance.variance * 2 / count), 2.0 * count - 2
         half = student.quantile(settings.confidence, degrees) * error
         found = max(least + half, student.quantile(strict, degrees) * error) + few.POWER_Z * error
-    return math.expm1(min(found, verdict.MAX_LOG)) if metric.scale == RATIO else found
+    return effect_of_size(found, metric.scale)
 
 
 def rows_of(metrics: Sequence[Metric], settings: Settings) -> List[Tuple[str, List[str]]]:
-    """Of each metric what COUNTS runs a side find, the one that is found best first."""
+    """Label of each metric, and texts of what COUNTS runs a side find; the best found metric first."""
     prior = prior_of(metric.known.variance for metric in metrics)
     found = []
     for metric in metrics:
         whole = Known(moderated(metric.known.variance, prior), metric.known.levels)
         sizes = [_finds(metric, count, len(metrics), settings, whole) for count in COUNTS]
-        texts = [
-            "levels" if size is None else percent(size) if metric.scale == RATIO else "%.3f" % size
-            for size in sizes
-        ]
+        texts = [noise.effect_text(size, metric.scale, "levels") for size in sizes]
         found.append((sizes[COUNTS.index(few.EXACT)] or 0.0, metric.label, texts))
     return [(label, texts) for _, label, texts in sorted(found, key=lambda one: one[:2])]
 
