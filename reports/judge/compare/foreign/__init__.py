@@ -14,18 +14,8 @@ import hashlib
 from pathlib import Path
 from typing import Callable, Pattern, Tuple
 
-from reports.judge.compare.foreign import (
-    google_benchmark,
-    imb,
-    log,
-    metrics_csv,
-    nccl_tests,
-    nccl_tests_json,
-    nvbandwidth,
-    nvbandwidth_text,
-    osu,
-    transferbench,
-)
+from reports.judge.compare.foreign import google_benchmark, imb, log, metrics_csv, nccl_tests
+from reports.judge.compare.foreign import nccl_tests_json, nvbandwidth, nvbandwidth_text, osu, transferbench
 from reports.judge.compare.foreign.found import Found
 from reports.judge.compare.numbers import BadNumbers, RunNumbers
 from reports.records.jsonl import MAX_FILE_BYTES, BadRecord, clean, open_regular, parse_line
@@ -82,8 +72,7 @@ def _of_text(text: str) -> Found:
 
 
 def _found(content: bytes) -> Found:
-    if content.startswith(_BYTE_ORDER_MARK):
-        content = content[len(_BYTE_ORDER_MARK) :]
+    content = content[len(_BYTE_ORDER_MARK) :] if content.startswith(_BYTE_ORDER_MARK) else content
     if not content.strip(b" \t\r\n"):
         raise BadRecord("empty")
     try:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a reader of another tool's output hands back, and how its values become numbers: base units, one value
-a metric."""
+"""Results of another tool as its reader returns them: in base units, one value for each metric."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from statistics import median
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from reports.judge.compare.numbers import Number
 from reports.records.jsonl import LARGEST, SMALLEST, BadRecord, clean, is_number
@@ -39,14 +38,24 @@ UNITS: Dict[str, Tuple[str, float]] = {
 }
 
 
+class Column(NamedTuple):
+    """Column of a table; `unit` is empty if it has no measurement."""
+
+    title: str
+    name: str = ""
+    unit: str = ""
+    better: Optional[str] = None
+    factor: float = 1.0
+
+
 def lines_in(text: str) -> Iterator[Tuple[int, str]]:
-    """Each line by its number, without what surrounds it and what cannot be shown."""
+    """Each line with its number, without spaces around it and characters that cannot be shown."""
     for number, line in enumerate(text.split("\n"), 1):
         yield number, clean(line).strip()
 
 
 def number_in(text: str) -> Optional[float]:
-    """None where the text is no number. What is not finite is one, and is missing from its metric later."""
+    """The number, or None. One that is not finite is a number here, and missing from its metric later."""
     text = text.strip(" ")
     if len(text) > _MAX_DIGITS:
         return None
@@ -55,14 +64,24 @@ def number_in(text: str) -> Optional[float]:
     return float(text) if _NUMBER.fullmatch(text) else None
 
 
+def cell_in(text: str, line: int) -> float:
+    """The number in a cell of a table. BadRecord if it is none."""
+    value = number_in(text)
+    if value is None:
+        raise BadRecord("line %d has a column that is not a number" % line)
+    return value
+
+
+def check_cells(cells: Sequence[str], count: int, line: int) -> None:
+    """BadRecord if a row has another number of cells."""
+    if len(cells) != count:
+        raise BadRecord("line %d has %s, not %d" % (line, plural(len(cells), "column"), count))
+
+
 def iso_date(text: str) -> str:
-    """Empty where it is no date."""
+    """The date in the format of ISO 8601; empty if the text is no date."""
     match = _DATE.fullmatch(text)
-    return (
-        "%sT%s%s" % (match.group(1), match.group(2), (match.group(3) or "").replace("Z", "+00:00"))
-        if match
-        else ""
-    )
+    return "%sT%s%s" % (match[1], match[2], (match[3] or "").replace("Z", "+00:00")) if match else ""
 
 
 def bounded(text: str, most: int = _MAX_FACT) -> str:
@@ -72,11 +91,8 @@ def bounded(text: str, most: int = _MAX_FACT) -> str:
 def listed(names: Iterable[str]) -> str:
     """Each name once, in order."""
     once = list(dict.fromkeys(name for name in names if name))
-    return bounded(
-        ", ".join(
-            once[:_MAX_LISTED] + (["%d more" % (len(once) - _MAX_LISTED)] if len(once) > _MAX_LISTED else [])
-        )
-    )
+    more = len(once) - _MAX_LISTED
+    return bounded(", ".join(once[:_MAX_LISTED] + ["%d more" % more] * (more > 0)))
 
 
 def counted(names: Iterable[str]) -> str:
@@ -96,10 +112,20 @@ class Metrics:
     tables: Dict[str, int] = field(default_factory=dict)  # the line where the table of a metric begins
     table: int = 0  # the one being read; stays 0 where a tool itself says what is a repetition
 
-    def add(self, name: str, value: Any, kind: Number, reason: str = "", factor: float = 1.0) -> None:
-        """`kind` is the number without a value, and `factor` how many of its unit one of the tool's is. One
-        repetition with a reason, and the value is missing: it would be a median of those that went well."""
-        name = bounded(clean(name), MAX_NAME)
+    def add(
+        self,
+        name: str,
+        value: Any,
+        unit: str,
+        better: Optional[str],
+        reason: str = "",
+        factor: float = 1.0,
+        **more: Any,
+    ) -> None:
+        """Add a value of a metric. `factor`: base units in one of the tool's. `more`: other fields of Number.
+        The value of a metric of which one repetition has a reason is missing: it would be a median of those
+        that went well."""
+        name, kind = bounded(clean(name), MAX_NAME), Number(None, unit, better, **more)
         self.refuse_second_table(name)
         before = self.kinds.setdefault(name, kind)
         if (before.unit, before.better) != (kind.unit, kind.better):
@@ -114,8 +140,8 @@ class Metrics:
             self.values.setdefault(name, []).append(value)
 
     def refuse_second_table(self, name: str) -> None:
-        """Two tables are no repetitions: ranks, variables of the environment and others are in no table, and
-        may differ."""
+        """BadRecord if another table has the metric. Two tables are no repetitions: ranks, environment and
+        other conditions, which no table has, may differ."""
         first = self.tables.setdefault(name, self.table)
         if first != self.table:
             raise BadRecord(
@@ -124,7 +150,7 @@ class Metrics:
             )
 
     def invalidate(self, reason: str, table: Optional[int] = None) -> None:
-        """No number counts, of the table or of the file."""
+        """Give every number, of the table or of the file, this reason for being missing."""
         for name in self.kinds:
             if table is None or self.tables[name] == table:
                 self.reasons.setdefault(name, bounded(clean(reason)))
@@ -135,11 +161,8 @@ class Metrics:
             return "no value"
         if not math.isfinite(value):
             return "not a finite number"
-        return (
-            ""
-            if value == 0 or SMALLEST <= abs(value) <= LARGEST
-            else "too large or too small to be a measurement"
-        )
+        is_usual = value == 0 or SMALLEST <= abs(value) <= LARGEST
+        return "" if is_usual else "too large or too small to be a measurement"
 
     def numbers(self) -> Dict[str, Number]:
         return {
@@ -161,18 +184,16 @@ class Found:
     device: str = ""
     provenance: Dict[str, str] = field(default_factory=dict)
 
+    def state_devices(self, names: Sequence[str]) -> None:
+        """Record the devices of the run; one name for each."""
+        self.device, self.machine = listed(sorted(set(names))), counted(names)
+        self.state("machine: devices", self.machine)
+
     def state(self, key: str, value: Any) -> None:
-        """A fact of the run, "KIND: NAME" (judge/compare/provenance.py); what is not known is left out.
-        Tables that differ in it have a list of what each says."""
-        text = (
-            ""
-            if value is None
-            else "yes"
-            if value is True
-            else "no"
-            if value is False
-            else clean(str(value)).strip()
-        )
+        """Record a fact of the run, "KIND: NAME" (judge/compare/provenance.py), unless it is unknown. Tables
+        that differ in it make a list."""
+        words = {None: "", True: "yes", False: "no"}
+        text = words[value] if value is None or isinstance(value, bool) else clean(str(value)).strip()
         key = bounded(clean(key), 80)
         before = self.provenance.get(key, "")
         if text and text not in before.split(", "):

@@ -10,41 +10,20 @@ The real time is judged; bytes_per_second and items_per_second follow from it.
 from __future__ import annotations
 
 import re
-from typing import Dict, Optional, Tuple
+from typing import Any, Dict, Optional, Tuple
 
 from reports.judge.compare.foreign.found import UNITS, Found, bounded, iso_date
-from reports.judge.compare.numbers import Number
 from reports.records.jsonl import BadRecord, Json, Reader, is_number
 from reports.records.quantity import plural, size
 
 SOURCE = "Google Benchmark"
 _TIMES = ("real_time", "cpu_time")
-_NOT_COUNTERS = frozenset(
-    _TIMES
-    + (
-        "name",
-        "family_index",
-        "per_family_instance_index",
-        "run_name",
-        "run_type",
-        "repetitions",
-        "repetition_index",
-        "threads",
-        "aggregate_name",
-        "aggregate_unit",
-        "error_occurred",
-        "error_message",
-        "skipped",
-        "skip_message",
-        "iterations",
-        "time_unit",
-        "cpu_coefficient",
-        "real_coefficient",
-        "big_o",
-        "rms",
-        "label",
-    )
-)
+_NOT_COUNTERS = {
+    *_TIMES,
+    *"name family_index per_family_instance_index run_name run_type repetitions repetition_index".split(),
+    *"threads aggregate_name aggregate_unit error_occurred error_message skipped skip_message".split(),
+    *"iterations time_unit cpu_coefficient real_coefficient big_o rms label".split(),
+}
 _COUNTERS: Dict[str, Tuple[str, Optional[str]]] = {
     "bytes_per_second": ("byte/s", "higher"),
     "items_per_second": ("1/s", "higher"),
@@ -54,18 +33,7 @@ _COUNTERS: Dict[str, Tuple[str, Optional[str]]] = {
     "net_heap_growth": ("byte", "lower"),
 }
 _AGGREGATES = ("_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS")  # of names, before there was a run_type
-_NOT_FACTS = frozenset(
-    (
-        "date",
-        "load_avg",
-        "json_schema_version",
-        "executable",
-        "caches",
-        "host_name",
-        "mhz_per_cpu",
-        "num_cpus",
-    )
-)
+_NOT_FACTS = set("date load_avg json_schema_version executable caches host_name mhz_per_cpu num_cpus".split())
 _KIND_OF = {
     "library_version": "library",
     "library_build_type": "library",
@@ -101,42 +69,33 @@ def _role(entry: Reader) -> Tuple[str, str]:
 
 
 def _why_skipped(entry: Reader) -> str:
-    for key, message, words in (
+    for key, message, word in (
         ("error_occurred", "error_message", "error"),
         ("skipped", "skip_message", "skipped"),
     ):
         if entry.json.get(key) is True:
-            return ": ".join(text for text in (words, entry.text_or(message)) if text)
+            return ": ".join(text for text in (word, entry.text_or(message)) if text)
     return ""
 
 
 def _add(found: Found, name: str, entry: Reader) -> None:
-    why = _why_skipped(entry)
-    unit = entry.text_or("time_unit", "ns")
+    why, unit, skipped = _why_skipped(entry), entry.text_or("time_unit", "ns"), entry.json.get("skipped")
     if UNITS.get(unit, ("",))[0] != "s":
         raise BadRecord("the unit of time '%s' is unknown" % bounded(unit, 20))
-    condition = bounded(entry.text_or("label"), 80)
+
+    def add(key: str, value: Any, unit: str, better: Optional[str], *other: Any, **more: Any) -> None:
+        label = "%s %s" % (name, key.replace("_", " "))
+        condition = bounded(entry.text_or("label"), 80)
+        path = "%s/%s" % (name, key)
+        found.metrics.add(path, value, unit, better, *other, label=label, condition=condition, **more)
+
     for key in _TIMES:
-        value, skipped = entry.real(key), entry.json.get("skipped") is True
-        kind = Number(
-            None,
-            "s",
-            "lower",
-            key == _TIMES[0],
-            unavailable=skipped,
-            label="%s %s" % (name, key.replace("_", " ")),
-            condition=condition,
-        )
-        found.metrics.add("%s/%s" % (name, key), value, kind, why, UNITS[unit][1])
+        judged, factor = key == _TIMES[0], UNITS[unit][1]
+        add(key, entry.real(key), "s", "lower", why, factor, judged=judged, unavailable=skipped is True)
     for key, value in entry.json.items():
         if key not in _NOT_COUNTERS and (value is None or is_number(value)):
-            base, better = _COUNTERS.get(key, ("1", None))
-            kind = Number(
-                None, base, better, False, label="%s %s" % (name, key.replace("_", " ")), condition=condition
-            )
-            found.metrics.add(
-                "%s/%s" % (name, key), value, kind, why or ("not a finite number" if value is None else "")
-            )
+            reason = why or "not a finite number" * (value is None)
+            add(key, value, *_COUNTERS.get(key, ("1", None)), reason, judged=False)
 
 
 def _caches(context: Reader) -> str:

@@ -12,12 +12,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import List, Optional, Set, Tuple
+from typing import List, Set, Tuple
 
-from reports.judge.compare.foreign.found import Found, bounded, lines_in, number_in
-from reports.judge.compare.numbers import Number
+from reports.judge.compare.foreign.found import Column, Found, bounded, cell_in, check_cells
+from reports.judge.compare.foreign.found import lines_in, number_in
 from reports.records.jsonl import BadRecord, clean, whole_in
-from reports.records.quantity import plural, size
+from reports.records.quantity import size
 
 SOURCE = "Intel MPI Benchmarks"
 MARK = re.compile(r"#\s{1,8}Intel ?\(R\) MPI Benchmark|# Benchmarking ")
@@ -39,15 +39,8 @@ _FACTS = {
 }
 _SIZE, _REPETITIONS, _GROUP, _DEFECTS = "#bytes", "#repetitions", "Group", "defects"
 _COLUMN = re.compile(r"(t_[A-Za-z]+|t)\[usec\]|(Mbytes/sec)|(Msg/sec)|(overlap)\[%\]")
+_OVERLAP = Column("overlap[%]", "overlap", "fraction", "higher", 1e-2)
 _JUDGED = ("t_avg", "t", "t_ovrl", "bandwidth")
-
-
-@dataclass(frozen=True)
-class Column:
-    name: str
-    unit: str = ""  # empty where it has no measurement
-    better: Optional[str] = None
-    factor: float = 1.0
 
 
 @dataclass
@@ -65,25 +58,21 @@ class Table:
 
 
 def _megabyte(version: str) -> float:
-    """3.2, 4.1, 2017, 2018, 2021.11."""
-    return (
-        float(1 << 20)
-        if (whole_in(version.replace(".", " ").partition(" ")[0]) or 0) < _DECIMAL_SINCE
-        else 1e6
-    )
+    """Bytes in a Mbyte of version 3.2, 4.1, 2017, 2018 or 2021.11."""
+    year = whole_in(version.replace(".", " ").partition(" ")[0]) or 0
+    return 1e6 if year >= _DECIMAL_SINCE else float(1 << 20)
 
 
 def _column(word: str, megabyte: float) -> Column:
     match = _COLUMN.fullmatch(word)
     if not match:
         return Column(word)
-    if match.group(1):
-        return Column(match.group(1), "s", None if match.group(1) == "t_CPU" else "lower", 1e-6)
-    if match.group(2):
-        return Column("bandwidth", "byte/s", "higher", megabyte)
-    if match.group(3):
-        return Column("message_rate", "1/s", "higher")
-    return Column("overlap", "fraction", "higher", 1e-2)
+    time, bandwidth, rate, _ = match.groups()
+    if time:
+        return Column(word, time, "s", None if time == "t_CPU" else "lower", 1e-6)
+    if bandwidth:
+        return Column(word, "bandwidth", "byte/s", "higher", megabyte)
+    return Column(word, "message_rate", "1/s", "higher") if rate else _OVERLAP
 
 
 def _comment(found: Found, table: Table, line: str) -> Table:
@@ -112,12 +101,12 @@ def _comment(found: Found, table: Table, line: str) -> Table:
 
 
 def _row(found: Found, table: Table, words: List[str], number: int) -> None:
-    columns = table.columns
-    first = [column.name for column in columns].index(_REPETITIONS)
+    titles = [column.title for column in table.columns]
+    first = titles.index(_REPETITIONS)
     failed = len(words) > first and whole_in(words[first]) is None  # out-of-mem., time-out., int-overflow
-    if not failed and len(words) != len(columns):
-        raise BadRecord("line %d has %s, not %d" % (number, plural(len(words), "column"), len(columns)))
-    cells = dict(zip((column.name for column in columns), words))
+    if not failed:
+        check_cells(words, len(titles), number)
+    cells = dict(zip(titles, words))
     bytes_, group = whole_in(cells.get(_SIZE, "0")), whole_in(cells.get(_GROUP, "0"))
     if bytes_ is None or group is None:
         raise BadRecord("line %d has no size" % number)
@@ -127,38 +116,29 @@ def _row(found: Found, table: Table, words: List[str], number: int) -> None:
     sized, grouped = _SIZE in cells, _GROUP in cells
     path = [table.benchmark, table.processes + table.waiting, table.mode]
     path += ["group%d" % group if grouped else "", "%d" % bytes_ if sized else ""]
-    condition = [size(bytes_)] if sized else []
-    condition += [
-        table.processes.replace("processes", " processes").replace("groups", " groups").replace("_", " ")
-    ]
-    condition += ["%s waiting" % table.waiting[1:-7]] if table.waiting else []
-    condition += [table.mode] + (["group %d" % group] if grouped else [])
-    defects = number_in(cells.get(_DEFECTS, "0")) if not failed else 0.0
-    why = (
-        bounded(" ".join(words[first:]), 80)
-        if failed
-        else "the validation failed: defects %s" % cells[_DEFECTS]
-        if defects != 0
-        else ""
-    )
-    for column in columns:
-        if not column.unit:
-            continue
-        value = None if failed else number_in(cells[column.name])
-        if value is None and not failed:
-            raise BadRecord("line %d has a column that is not a number" % number)
-        kind = Number(
-            None,
-            column.unit,
-            column.better,
-            column.name == table.judged() and (bytes_ > 0 or column.unit == "s"),
-            label="%s, %s" % (table.benchmark, column.name.replace("_", " ")),
-            group=table.benchmark,
-            condition=", ".join(text for text in condition if text),
-        )
-        found.metrics.add(
-            "/".join(part for part in path + [column.name] if part), value, kind, why, column.factor
-        )
+    processes = re.sub("(processes|groups)", r" \1", table.processes).replace("_", " ")
+    condition = [size(bytes_) if sized else "", processes]
+    condition += ["%s waiting" % table.waiting[1:-7] if table.waiting else "", table.mode]
+    condition += ["group %d" % group if grouped else ""]
+    if failed:
+        why = bounded(" ".join(words[first:]), 80)
+    else:
+        defects = cells.get(_DEFECTS, "0")
+        why = "" if number_in(defects) == 0 else "the validation failed: defects %s" % defects
+    for title, name, unit, better, factor in table.columns:
+        if unit:
+            found.metrics.add(
+                "/".join(part for part in path + [name] if part),
+                None if failed else cell_in(cells[title], number),
+                unit,
+                better,
+                why,
+                factor,
+                judged=name == table.judged() and (bytes_ > 0 or unit == "s"),
+                label="%s, %s" % (table.benchmark, name.replace("_", " ")),
+                group=table.benchmark,
+                condition=", ".join(text for text in condition if text),
+            )
 
 
 def read(text: str) -> Found:

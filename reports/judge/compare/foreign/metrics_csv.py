@@ -14,7 +14,6 @@ import io
 from typing import Dict, Iterator, List
 
 from reports.judge.compare.foreign.found import UNITS, Found, bounded, number_in
-from reports.judge.compare.numbers import Number
 from reports.records.jsonl import BadRecord, clean
 from reports.records.quantity import listing, plural
 
@@ -50,10 +49,8 @@ def _rows(text: str) -> Iterator[List[str]]:
 
 def _choice(row: Dict[str, str], key: str, choices: List[str], number: int) -> str:
     if row[key] not in choices:
-        raise BadRecord(
-            "row %d: %s is %s, not '%s'"
-            % (number, key, " or ".join(c for c in choices if c), bounded(clean(row[key]), 20))
-        )
+        known = " or ".join(c for c in choices if c)
+        raise BadRecord("row %d: %s is %s, not '%s'" % (number, key, known, bounded(clean(row[key]), 20)))
     return row[key]
 
 
@@ -69,14 +66,9 @@ def _add(found: Found, row: Dict[str, str], number: int) -> None:
     if text and value is None:
         raise BadRecord("row %d has a value that is not a number" % number)
     unit, factor = UNITS.get(row["unit"], (bounded(clean(row["unit"]), 40), 1.0))
-    kind = Number(
-        None,
-        unit,
-        _choice(row, "better", list(_BETTER), number),
-        _JUDGED[_choice(row, "judged", list(_JUDGED), number)],
-        label=name,
-    )
-    found.metrics.add(name, value, kind, "", factor)
+    better = _choice(row, "better", list(_BETTER), number)
+    judged = _JUDGED[_choice(row, "judged", list(_JUDGED), number)]
+    found.metrics.add(name, value, unit, better, "", factor, judged=judged, label=name)
 
 
 def read(text: str) -> Found:
@@ -93,8 +85,5 @@ def read(text: str) -> Found:
     for number, cells in enumerate(rows, 2):
         if len(cells) != len(header):
             raise BadRecord("row %d has %s, not %d" % (number, plural(len(cells), "column"), len(header)))
-        row = dict(
-            zip(header, (cell.strip() for cell in cells)), **({} if "judged" in header else {"judged": ""})
-        )
-        _add(found, row, number)
+        _add(found, {"judged": "", **dict(zip(header, map(str.strip, cells)))}, number)
     return found

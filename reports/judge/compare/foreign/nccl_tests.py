@@ -28,8 +28,8 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from reports.judge.compare.foreign.found import Found, Metrics, bounded, counted, listed, number_in
-from reports.judge.compare.numbers import Number
+from reports.judge.compare.foreign.found import Found, Metrics, bounded, cell_in, check_cells
+from reports.judge.compare.foreign.found import counted, listed
 from reports.records.jsonl import BadRecord, clean, whole_in
 from reports.records.quantity import plural, size
 
@@ -70,18 +70,15 @@ _SETTINGS = {
     "largest size": re.compile(r"maxBytes ([0-9]+)"),  # that of the buffers, which calls use in turn
 }
 _OWN = re.compile(r"# gpusig (\S+), in the format of nccl-tests")
-_ALGORITHM, _SIMULATED, _INTERRUPTED = "# Algorithm:", "# Simulated:", "# Interrupted:"
+_ALGORITHM, _INTERRUPTED = "# Algorithm:", "# Interrupted:"
 _ALL = re.compile(r"# All tables: ([0-9]{1,6})")
-_PROGRAM, _DEVICES, _RCCL, _BLOCKING, _PER_ITERATION, _PARALLEL_INIT, _AVERAGE, _ERROR = (
-    "# Collective test starting:",
-    "# Using devices",
-    "rccl-tests: Version",
-    "# Blocking Enabled:",
-    "# Per-Iteration Report:",
-    "# Parallel Init Enabled:",
-    "# Avg bus bandwidth",
-    "# error:",
-)
+_PROGRAM, _DEVICES, _RCCL = "# Collective test starting:", "# Using devices", "rccl-tests: Version"
+_AVERAGE, _ERROR, _BLOCKING = "# Avg bus bandwidth", "# error:", "# Blocking Enabled:"
+_SWITCHES = {
+    "# Simulated:": "machine: simulated",
+    "# Per-Iteration Report:": "options: per-iteration timing",
+    "# Parallel Init Enabled:": "options: parallel init",
+}
 
 
 class Rank(NamedTuple):
@@ -92,8 +89,8 @@ class Rank(NamedTuple):
 
 @dataclass
 class Row:
-    """A size of a collective. `measured`: place -> what -> value in the tool's units (us, GB/s); `wrong`:
-    place -> why, empty where it is right; `ranks`: as in the name."""
+    """A size of a collective. `measured`: place -> quantity -> value in the tool's units (us, GB/s); `wrong`:
+    place -> reason, empty if it is right; `ranks`: as in the name."""
 
     collective: str
     type: str
@@ -115,10 +112,8 @@ class Row:
 
 def collective_of(program: str) -> str:
     """all_reduce of ./build/all_reduce_perf or all_reduce_perf_mpi."""
-    return (
-        bounded(clean(program.strip().rpartition("/")[2].rpartition("\\")[2].partition("_perf")[0]), 80)
-        or "collective"
-    )
+    name = program.strip().rpartition("/")[2].rpartition("\\")[2].partition("_perf")[0]
+    return bounded(clean(name), 80) or "collective"
 
 
 def nccl_version(code: str) -> str:
@@ -129,12 +124,11 @@ def nccl_version(code: str) -> str:
 
 
 def why_wrong(wrong: Any) -> str:
-    """Nobody has checked where there is no count."""
+    """The reason why a row does not count; empty without wrong results, or if nobody has checked."""
     if wrong is None or wrong == 0:
         return ""
-    return (
-        plural(int(wrong), "wrong result") if 0 < wrong < 1e18 else "the number of wrong results is not known"
-    )
+    known = 0 < wrong < 1e18
+    return plural(int(wrong), "wrong result") if known else "the number of wrong results is not known"
 
 
 def _why_error(text: str, error: float, type_: str, ranks: int) -> str:
@@ -144,18 +138,15 @@ def _why_error(text: str, error: float, type_: str, ranks: int) -> str:
 
 
 def why_failed(out_of_bounds: Any) -> str:
-    """Of a table whose rows do not say where."""
+    """The reason why a table does not count whose rows do not say where it is wrong."""
     return "the validation failed: %s out of bounds" % bounded(clean(str(out_of_bounds)), 20)
 
 
 def add_row(metrics: Metrics, row: Row) -> bool:
-    """Whether no result of it is wrong."""
+    """Add the metrics of a row. False if a result of it is wrong."""
     redop = [] if row.redop in ("none", "") else [row.redop]
-    ranks = [row.ranks] if row.ranks else []
-    condition = ", ".join(
-        [" ".join([row.type] + redop + row.root_name()), size(row.bytes)]
-        + [_SPELLED.sub(r"\1 \2", text.replace("_", ", ")) for text in ranks]
-    )
+    data, ranks = " ".join([row.type] + redop + row.root_name()), row.ranks.replace("_", ", ")
+    condition = ", ".join(t for t in (data, size(row.bytes), _SPELLED.sub(r"\1 \2", ranks)) if t)
     right = True
     for place, values in row.measured.items():
         why = row.wrong.get(place, "")
@@ -164,22 +155,23 @@ def add_row(metrics: Metrics, row: Row) -> bool:
         timed = (row.bytes < BUSBW_FROM or row.ranks == "1rank") and "time" in values
         for what, value in values.items():
             unit, better, factor = ("byte/s", "higher", 1e9) if what == "busbw" else ("s", "lower", 1e-6)
-            label = "%s %s, %s" % (row.collective.replace("_", " "), what, place.replace("_", " "))
-            kind = Number(
-                None,
+            metrics.add(
+                row.name(place, what),
+                value,
                 unit,
                 better,
-                row.bytes > 0 and what == ("time" if timed else "busbw"),
-                label=label,
+                why,
+                factor,
+                judged=row.bytes > 0 and what == ("time" if timed else "busbw"),
+                label="%s %s, %s" % (row.collective.replace("_", " "), what, place.replace("_", " ")),
                 group=row.collective,
                 condition=condition,
             )
-            metrics.add(row.name(place, what), value, kind, why, factor)
     return right
 
 
 def state_ranks(found: Found, ranks: Sequence[Rank], count: int = 0) -> str:
-    """`count`: how many they are, where a line may be lost. Their part of a metric's name."""
+    """Record the ranks, and return their part of a metric's name. `count` of them, if lines may be lost."""
     if not ranks:
         return ""
     devices = [rank.device.strip() or "unknown device" for rank in ranks]
@@ -193,23 +185,16 @@ def state_ranks(found: Found, ranks: Sequence[Rank], count: int = 0) -> str:
     largest = max(groups.values(), key=len)
     count = (count or len(ranks)) if len(groups) == 1 else len(largest)
     hosts = len({rank.host for rank in largest})
-    return "_".join(
-        ["%d%s" % (count, "ranks" if count > 1 else "rank")]
-        + (["%dhosts" % hosts] if hosts > 1 else [])
-        + (["%dgroups" % len(groups)] if len(groups) > 1 else [])
-    )
+    name = ["%d%s" % (count, "ranks" if count > 1 else "rank")] + ["%dhosts" % hosts] * (hosts > 1)
+    return "_".join(name + ["%dgroups" % len(groups)] * (len(groups) > 1))
 
 
-@dataclass
-class Columns:
-    """What the columns of the table are."""
+class Columns(NamedTuple):
+    """Columns of a table: those before the places, and those of each place."""
 
     first: List[str]
     places: List[Tuple[str, List[str]]]
-    dated: bool
-
-    def count(self) -> int:
-        return len(self.first) + sum(len(names) for _, names in self.places) + 2 * self.dated
+    count: int
 
 
 def _columns(words: List[str], above: str) -> Columns:
@@ -225,7 +210,7 @@ def _columns(words: List[str], above: str) -> Columns:
     groups = [words[a:b] for a, b in zip(starts, ends)]
     if any("busbw" not in group for group in groups):
         raise BadRecord("a table without busbw")
-    return Columns(words[: starts[0]], list(zip(named or PLACES, groups)), dated)
+    return Columns(words[: starts[0]], list(zip(named or PLACES, groups)), len(words) + 2 * dated)
 
 
 def _is_header(words: Sequence[str]) -> bool:
@@ -254,11 +239,8 @@ class _Table:
                 raise BadRecord("several tests in one file, and the names of their programs are not in it")
             self.columns, self.tests = _columns(words[1:], self.above), self.tests + 1
             self.found.metrics.table, self.blamed = number, False
-            self.ranks_name = state_ranks(
-                self.found,
-                [self.ranks[rank] for rank in sorted(self.ranks)],
-                max(self.ranks, default=-1) + 1,
-            )
+            ranks = [self.ranks[rank] for rank in sorted(self.ranks)]
+            self.ranks_name = state_ranks(self.found, ranks, max(self.ranks, default=-1) + 1)
         elif bounds:
             if bounds.group(1) not in ("0", _NOT_CHECKED) or "FAILED" in bounds.group(2):
                 if self.errors_unjudged or not self.blamed:
@@ -281,9 +263,8 @@ class _Table:
         elif line.startswith(_INTERRUPTED):
             raise BadRecord("the run was interrupted")
         elif line.startswith(_ALGORITHM):
-            self.collective = bounded(
-                "_".join([self.collective] + clean(line[len(_ALGORITHM) :]).split()), 80
-            )
+            words = [self.collective, *clean(line[len(_ALGORITHM) :]).split()]
+            self.collective = bounded("_".join(words), 80)
         else:
             self._fact(line, number)
         self.above = line
@@ -300,23 +281,18 @@ class _Table:
 
     def _fact(self, line: str, number: int) -> None:
         line = line[:_MAX_FACT]
-        version, rank, own, stated = (
-            _VERSION.match(line),
-            _RANK.match(line),
-            _OWN.match(line),
-            _ALL.fullmatch(line),
-        )
+        version, rank, own = (pattern.match(line) for pattern in (_VERSION, _RANK, _OWN))
+        stated, switch = _ALL.fullmatch(line), next((key for key in _SWITCHES if line.startswith(key)), "")
         if version:
-            self.found.state("library: nccl-tests", version.group(1))
-            self.found.state("library: NCCL headers", nccl_version(version.group(2)))
-            self.found.state("library: NCCL", nccl_version(version.group(3)))
+            for key, text in zip(("nccl-tests", "NCCL headers", "NCCL"), version.groups()):
+                self.found.state("library: " + key, text if key == "nccl-tests" else nccl_version(text))
         elif own:
             self.found.source = OWN_SOURCE
             self.found.state("gpusig: version", own.group(1))
         elif stated:
             self.stated += int(stated.group(1))
-        elif line.startswith(_SIMULATED):
-            self.found.state("machine: simulated", True)
+        elif switch:
+            self.found.state(_SWITCHES[switch], True)
         elif rank:
             index = whole_in(rank.group(1)) or 0
             if index in self.ranks:
@@ -330,51 +306,31 @@ class _Table:
                 self.found.state("options: " + key, setting.group(1) if setting else None)
         elif line.startswith(_BLOCKING):
             self.found.state("options: blocking", line[len(_BLOCKING) :])
-        elif line.startswith(_PER_ITERATION):
-            self.found.state("options: per-iteration timing", True)
-        elif line.startswith(_PARALLEL_INIT):
-            self.found.state("options: parallel init", True)
 
     def row(self, words: List[str], number: int) -> None:
         columns = self.columns
         if columns is None:
             return
-        if len(words) != columns.count():
-            raise BadRecord(
-                "line %d has %s, not %d" % (number, plural(len(words), "column"), columns.count())
-            )
+        check_cells(words, columns.count, number)
         first = dict(zip(columns.first, words))
-        row = Row(
-            self.collective or "collective",
-            first["type"],
-            first.get("redop", ""),
-            first.get("root", ""),
-            whole_in(first["size"]) or 0,
-            self.ranks_name,
-        )
+        redop, root, bytes_ = first.get("redop", ""), first.get("root", ""), whole_in(first["size"]) or 0
+        row = Row(self.collective or "collective", first["type"], redop, root, bytes_, self.ranks_name)
         at = len(columns.first)
         for place, names in columns.places:
             cells = dict(zip(names, words[at : at + len(names)]))
             at += len(names)
             if cells[names[0]] == _NOT_MEASURED:
                 continue
-            row.measured[place] = {what: self._cell(cells[what], number) for what in (names[0], "busbw")}
+            row.measured[place] = {what: cell_in(cells[what], number) for what in (names[0], "busbw")}
             if cells.get("#wrong", _NOT_CHECKED) != _NOT_CHECKED:
-                row.wrong[place] = why_wrong(self._cell(cells["#wrong"], number))
+                row.wrong[place] = why_wrong(cell_in(cells["#wrong"], number))
             if cells.get("error", _NOT_CHECKED) != _NOT_CHECKED:
                 self.errors_unjudged = True
                 if place == "out_of_place" or "redop" in first:
-                    error = self._cell(cells["error"], number)
+                    error = cell_in(cells["error"], number)
                     ranks = max(self.ranks, default=MAX_RANKS - 1) + 1
                     row.wrong[place] = _why_error(cells["error"], error, row.type, ranks)
         self.blamed = not add_row(self.found.metrics, row) or self.blamed
-
-    @staticmethod
-    def _cell(text: str, number: int) -> float:
-        value = number_in(text)
-        if value is None:
-            raise BadRecord("line %d has a column that is not a number" % number)
-        return value
 
 
 def read(text: str) -> Found:
@@ -394,10 +350,8 @@ def read(text: str) -> Found:
     if table.ends != table.tests:
         raise BadRecord("cut off, or the test did not end: no line '%s'" % _AVERAGE)
     if table.found.source == OWN_SOURCE and table.stated != table.tests:
-        raise BadRecord(
-            "cut off: %s, and its end is not there or counts %d"
-            % (plural(table.tests, "table"), table.stated)
-        )
+        said = "cut off: %s, and its end is not there or counts %d"
+        raise BadRecord(said % (plural(table.tests, "table"), table.stated))
     if table.error:
         table.found.metrics.invalidate(table.error)
     return table.found

@@ -8,19 +8,9 @@ import re
 from typing import Any, Dict, List, Optional
 
 from reports.judge.compare.foreign.found import Found, iso_date, number_in
-from reports.judge.compare.foreign.nccl_tests import (
-    MAX_RANKS,
-    PLACES,
-    SOURCE,
-    Rank,
-    Row,
-    add_row,
-    collective_of,
-    nccl_version,
-    state_ranks,
-    why_failed,
-    why_wrong,
-)
+from reports.judge.compare.foreign.nccl_tests import MAX_RANKS, PLACES, SOURCE, Rank, Row, add_row
+from reports.judge.compare.foreign.nccl_tests import collective_of, nccl_version, state_ranks, why_failed
+from reports.judge.compare.foreign.nccl_tests import why_wrong
 from reports.records.jsonl import BadRecord, Json, Reader, is_number
 
 _TIMES = {"time": "time", "cpu_time": "cputime"}
@@ -72,14 +62,8 @@ def _whole(reader: Reader, key: str) -> int:
 
 
 def _row(result: Reader, collective: str, ranks: str) -> Row:
-    row = Row(
-        collective,
-        result.text("type"),
-        result.text_or("redop"),
-        result.text_or("root").strip(),
-        _whole(result, "size"),
-        ranks,
-    )
+    type_, redop, root = result.text("type"), result.text_or("redop"), result.text_or("root").strip()
+    row = Row(collective, type_, redop, root, _whole(result, "size"), ranks)
     for place in PLACES:
         reader = result.object_or_empty(place)
         times = {name: _value(reader, key) for key, name in _TIMES.items() if key in reader.json}
@@ -137,9 +121,8 @@ def read(value: Json) -> Found:
     ranks = _state(found, reader)
     right = [add_row(found.metrics, _row(result, collective, ranks)) for result in reader.objects("results")]
     bounds = reader.object_or_empty("out_of_bounds").json
-    if all(right) and (
-        bounds.get("okay") not in (None, True, "true") or bounds.get("count") not in (None, 0)
-    ):
+    is_within = bounds.get("okay") in (None, True, "true") and bounds.get("count") in (None, 0)
+    if all(right) and not is_within:
         found.metrics.invalidate(why_failed(bounds.get("count")))
     errors = [text for text in reader.items("errors") if text != ""] if "errors" in value else []
     if errors:

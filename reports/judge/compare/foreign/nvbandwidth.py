@@ -11,8 +11,7 @@ from __future__ import annotations
 import re
 from typing import Any, List, Optional, Tuple
 
-from reports.judge.compare.foreign.found import Found, bounded, counted, listed, number_in
-from reports.judge.compare.numbers import Number
+from reports.judge.compare.foreign.found import Found, bounded, listed, number_in
 from reports.records.jsonl import BadRecord, Json, Reader, is_number
 from reports.records.quantity import spell
 
@@ -40,12 +39,9 @@ def _unit(name: str, description: str) -> Tuple[str, Optional[str], float]:
 def _condition(description: str, row: int, column: int) -> str:
     between = _BETWEEN.search(description)
     if between:
-        return "%s %d %s %s %d" % (between.group(1), row, between.group(2), between.group(3), column)
-    return (
-        "GPU %d" % column
-        if row == 0 and "GPU(column)" in description
-        else "row %d, column %d" % (row, column)
-    )
+        return "%s %d %s %s %d" % (between[1], row, between[2], between[3], column)
+    of_gpu = row == 0 and "GPU(column)" in description
+    return "GPU %d" % column if of_gpu else "row %d, column %d" % (row, column)
 
 
 def _element(value: Any) -> Any:
@@ -63,45 +59,33 @@ def _matrix(test: Reader) -> List[List[Any]]:
 
 
 def _add_test(found: Found, test: Reader, why_not: str) -> None:
-    name, status, description = (
-        test.text("name"),
-        test.text_or("status"),
-        bounded(test.text_or("bandwidth_description")),
-    )
+    name, status = test.text("name"), test.text_or("status")
+    description = bounded(test.text_or("bandwidth_description"))
     rows, (unit, better, factor) = _matrix(test), _unit(name, description)
-    label, group = spell(name), "Latency" if unit == "s" else "Bandwidth"
-    reason = (
-        ""
-        if status == "Passed"
-        else ": ".join(t for t in ("test " + (status or "without status").lower(), why_not) if t)
-    )
+    words = {"label": spell(name), "group": "Latency" if unit == "s" else "Bandwidth"}
+    said = "test " + (status or "without status").lower(), why_not
+    reason = "" if status == "Passed" else ": ".join(t for t in said if t)
     if not rows:
-        kind = Number(None, unit, better, unavailable=status == "Waived", label=label, group=group)
-        found.metrics.add(name, None, kind, reason or "no matrix")
+        unavailable = status == "Waived"
+        found.metrics.add(name, None, unit, better, reason or "no matrix", unavailable=unavailable, **words)
     split = "Total" in description and len(rows) % len(_PARTS) == 0
     height = len(rows) // len(_PARTS) if split else len(rows)
     for i, row in enumerate(rows):
         part = _PARTS[i // height] if split else ""
         for column, value in enumerate(row):
             none = value == _NOT_MEASURED
-            condition = ", ".join(t for t in (_condition(description, i % height, column), part) if t)
-            kind = Number(
-                None,
+            path = [name, part, "%d" % (i % height), "%d" % column]
+            found.metrics.add(
+                "/".join(text for text in path if text),
+                None if none else _element(value),
                 unit,
                 better,
-                part in ("", "total") and better is not None,
-                unavailable=none,
-                label=label,
-                group=group,
-                condition=condition,
-            )
-            path = [name] + ([part] if part else []) + ["%d" % (i % height), "%d" % column]
-            found.metrics.add(
-                "/".join(path),
-                None if none else _element(value),
-                kind,
                 reason or (value if none else ""),
                 factor,
+                judged=part in ("", "total") and better is not None,
+                unavailable=none,
+                condition=", ".join(t for t in (_condition(description, i % height, column), part) if t),
+                **words,
             )
 
 
@@ -113,15 +97,10 @@ def _state(found: Found, reader: Reader) -> None:
     if isinstance(cuda, int) and 0 < cuda < 10**6:
         found.state("driver: CUDA", "%d.%d" % (cuda // 1000, cuda % 1000 // 10))
     found.state("options: warning", reader.text_or("warning"))
-    devices = [
-        _DEVICE.fullmatch(text)
-        for text in reader.items("GPU Device list")
-        if isinstance(text, str) and len(text) < 1000
-    ]
-    names = [match.group(1) for match in devices if match]
-    found.device, found.machine = listed(sorted(set(names))), counted(names)
-    found.state("machine: devices", found.machine)
-    found.state("machine: host", listed(sorted({match.group(2) or "" for match in devices if match})))
+    texts = [text for text in reader.items("GPU Device list") if isinstance(text, str) and len(text) < 1000]
+    devices = [match for match in map(_DEVICE.fullmatch, texts) if match]
+    found.state_devices([match[1] for match in devices])
+    found.state("machine: host", listed(sorted({match[2] or "" for match in devices})))
 
 
 def read(value: Json) -> Found:
@@ -131,14 +110,10 @@ def read(value: Json) -> Found:
         raise BadRecord("nvbandwidth says: %s" % bounded(error))
     if len(tests) > _MAX_TESTS:
         raise BadRecord("more than %d tests" % _MAX_TESTS)
-    failed = [test for test in tests if test.text_or("status") in ("Error", "Running")]
-    for test in tests:
-        _add_test(
-            found,
-            test,
-            test.text_or("error") or (error if test.text_or("status") in ("Error", "Running") else ""),
-        )
-    if error and not failed:
+    failed = [test.text_or("status") in ("Error", "Running") for test in tests]
+    for test, has_failed in zip(tests, failed):
+        _add_test(found, test, test.text_or("error") or error * has_failed)
+    if error and not any(failed):
         found.metrics.invalidate("nvbandwidth says: " + error)
     _state(found, reader)
     return found

@@ -48,9 +48,8 @@ class _Matrix:
         row = _ROW.fullmatch(line)
         cells = row.group(2).split() if row and row.group(1) == "%d" % len(self.rows) else []
         if len(cells) != self.columns:
-            raise BadRecord(
-                "line %d is not row %d of %s" % (number, len(self.rows), plural(self.columns, "column"))
-            )
+            columns = plural(self.columns, "column")
+            raise BadRecord("line %d is not row %d of %s" % (number, len(self.rows), columns))
         self.rows.append(cells)
 
     def adds_up(self, total: Optional[float]) -> bool:
@@ -85,9 +84,8 @@ def _fact(value: Json, line: str, above: str) -> None:
         index, process, host, name, bus = device.groups()
         if not process and not value["GPU Device list"] and " " not in above:
             value["host"] = above  # from v0.8 on
-        value["GPU Device list"].append(
-            "%s: %s (%s): (%s)" % (index or process, name, bus or "0", host or value["host"])
-        )
+        shown = "%s: %s (%s): (%s)" % (index or process, name, bus or "0", host or value["host"])
+        value["GPU Device list"].append(shown)
 
 
 def _value(text: str) -> Json:

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, Tuple
 
-from reports.judge.compare.foreign.found import Found, bounded, lines_in, number_in
-from reports.judge.compare.numbers import Number
+from reports.judge.compare.foreign.found import Column, Found, bounded, cell_in, check_cells
+from reports.judge.compare.foreign.found import lines_in, number_in
 from reports.records.jsonl import BadRecord, whole_in
-from reports.records.quantity import plural, size
+from reports.records.quantity import size
 
 SOURCE = "OSU micro-benchmarks"
 MARK = re.compile(r"# OSU ")
@@ -30,10 +30,8 @@ _UNITS: Tuple[Tuple[str, str, str, float], ...] = (
     ("Messages/s", "1/s", "higher", 1.0),
     ("(%)", "fraction", "higher", 1e-2),
 )
-_SAME_NAME = {
-    "latency": "avg_latency",
-    "": "bandwidth",
-}  # of versions 5 and 7, and of a column that is only a unit
+# Of versions 5 and 7, and of a column that is only a unit.
+_SAME_NAME = {"latency": "avg_latency", "": "bandwidth"}
 _SET_BY_THE_TEST = ("compute",)
 _PART_OF_NAME = {
     "Datatype": "",
@@ -58,17 +56,6 @@ _COMMENTS_MOST = 400  # characters
 _BRACKETS = re.compile(r"\[ ([a-z ]{1,40}): ([A-Za-z0-9]{1,20}) \]")
 _NOT_A_WORD = re.compile(r"[^a-z0-9%]+")
 _COLUMNS = re.compile(r" {2,}")
-
-
-@dataclass(frozen=True)
-class Column:
-    """`unit` is empty where the column has no measurement."""
-
-    title: str
-    name: str = ""
-    unit: str = ""
-    better: Optional[str] = None
-    factor: float = 1.0
 
 
 @dataclass
@@ -146,40 +133,35 @@ def _begins_row(table: Table, word: str) -> bool:
 
 
 def _row(found: Found, table: Table, words: List[str], number: int) -> None:
-    expected = len(table.columns) + table.sized
-    if len(words) != expected:
-        raise BadRecord("line %d has %s, not %d" % (number, plural(len(words), "column"), expected))
+    check_cells(words, len(table.columns) + table.sized, number)
     bytes_ = whole_in(words[0]) if table.sized else None
     if table.sized and bytes_ is None:
         raise BadRecord("line %d has no size" % number)
     if (bytes_ or 0) <= table.last:
-        raise BadRecord(
-            "line %d has no larger size than the row above: tables are mixed; give each a file" % number
-        )
+        said = "line %d has no larger size than the row above: tables are mixed; give each a file"
+        raise BadRecord(said % number)
     table.last = bytes_ or 0
     test = [table.test] + [value.replace(" ", "_") for value in table.parts.values()]
     found.metrics.refuse_second_table("/".join(test))  # of other sizes, too
     path = test + ([words[0]] if table.sized else [])
     condition = ", ".join(list(table.parts.values()) + ([size(bytes_)] if bytes_ is not None else []))
     cells = list(zip(table.columns, words[table.sized :]))
-    why = (
-        "the validation failed"
-        if any(c.title == "Validation" and cell == "Fail" for c, cell in cells)
-        else ""
-    )
-    for i, (column, cell) in enumerate(cells):
-        if not column.unit:
-            continue
-        value = number_in(cell)
-        if value is None:
-            raise BadRecord("line %d has a column that is not a number" % number)
-        label = (
-            "%s, %s" % (table.label, column.name.replace("_", " ")) if len(table.columns) > 1 else table.label
-        )
-        kind = Number(
-            None, column.unit, column.better, i == 0, label=label, group=table.label, condition=condition
-        )
-        found.metrics.add("/".join(path + [column.name]), value, kind, why, column.factor)
+    failed = any(column.title == "Validation" and cell == "Fail" for column, cell in cells)
+    for column, cell in cells:
+        _, name, unit, better, factor = column
+        if unit:
+            found.metrics.add(
+                "/".join(path + [name]),
+                cell_in(cell, number),
+                unit,
+                better,
+                "the validation failed" if failed else "",
+                factor,
+                judged=column is table.columns[0],
+                label=table.label + (", " + name.replace("_", " ") if len(cells) > 1 else ""),
+                group=table.label,
+                condition=condition,
+            )
 
 
 def read(text: str) -> Found:

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from reports.judge.compare.foreign.found import Found, bounded, counted, lines_in, listed, number_in
-from reports.judge.compare.numbers import Number
+from reports.judge.compare.foreign.found import Found, bounded, cell_in, lines_in, number_in
 from reports.records.jsonl import BadRecord, whole_in
 from reports.records.quantity import size
 
@@ -123,24 +122,20 @@ class _Log:
                 self._element(matrix, source, column, part, word, number)
 
     def _element(self, matrix: Matrix, source: str, column: str, part: str, word: str, number: int) -> None:
-        none, both = word == "N/A", matrix.ways != "unidirectional"
-        value = None if none else number_in(word)
-        if value is None and not none:
-            raise BadRecord("line %d has a column that is not a number" % number)
-        kind = Number(
-            None,
-            "byte/s",
-            "higher",
-            not both or part == "total",
+        none, parts = word == "N/A", [] if matrix.ways == "unidirectional" else [part]
+        self._add(
+            matrix.path + [source, column] + parts,
+            None if none else cell_in(word, number),
+            "N/A" if none else "",
+            judged=parts in ([], ["total"]),
             unavailable=none,
             label="p2p %s bandwidth" % matrix.ways,
             group="p2p",
-            condition=", ".join(
-                ["%s to %s" % (source, column)] + ([part] if both else []) + matrix.condition
-            ),
+            condition=", ".join(["%s to %s" % (source, column)] + parts + matrix.condition),
         )
-        path = matrix.path + [source, column] + ([part] if both else [])
-        self.found.metrics.add("/".join(path), value, kind, "N/A" if none else "", 1e9)
+
+    def _add(self, path: Sequence[str], value: Optional[float], reason: str = "", **more: Any) -> None:
+        self.found.metrics.add("/".join(path), value, "byte/s", "higher", reason, 1e9, **more)
 
     def _test_line(self, test: Test, line: str, number: int) -> None:
         cells = [cell for cell in _CELLS.split(line.strip("|│ ")) if cell]
@@ -159,26 +154,14 @@ class _Log:
 
     def _end_test(self, test: Test, moved: str, aggregate: Optional[float]) -> None:
         together = bounded("+".join(what for what, _, _ in test.transfers), 160)
-        base = "test%s/%s" % (test.number, together)
+        base = ["test" + test.number, together]
         for i, (what, bytes_, value) in enumerate(test.transfers):
             condition = "%s, %s" % (what.replace("->", " -> "), size(int(bytes_)))
-            kind = Number(
-                None,
-                "byte/s",
-                "higher",
-                label="test %s, transfer bandwidth" % test.number,
-                condition=condition,
-            )
-            self.found.metrics.add("%s/transfer%d/%s" % (base, i, bytes_), value, kind, "", 1e9)
-        kind = Number(
-            None,
-            "byte/s",
-            "higher",
-            False,
-            label="test %s, aggregate bandwidth by the CPU's clock" % test.number,
-            condition=size(int(moved)),
-        )
-        self.found.metrics.add("%s/aggregate/%s" % (base, moved), aggregate, kind, "", 1e9)
+            label = "test %s, transfer bandwidth" % test.number
+            self._add(base + ["transfer%d" % i, bytes_], value, label=label, condition=condition)
+        label = "test %s, aggregate bandwidth by the CPU's clock" % test.number
+        path, condition = base + ["aggregate", moved], size(int(moved))
+        self._add(path, aggregate, judged=False, label=label, condition=condition)
 
 
 def read(text: str) -> Found:
@@ -194,6 +177,5 @@ def read(text: str) -> Found:
         raise BadRecord("no test and no matrix of p2p: the tables of other presets are not read")
     if log.error:
         log.found.metrics.invalidate("TransferBench says: " + log.error)
-    log.found.device, log.found.machine = listed(sorted(set(log.devices))), counted(log.devices)
-    log.found.state("machine: devices", log.found.machine)
+    log.found.state_devices(log.devices)
     return log.found
