@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The statistics of a comparison: is one side shifted against the other, by how much, and what many tests at
-once allow.
+"""The statistics of a comparison: the shift of one side against the other, its p, and many tests at once.
 
 No distribution of the values is assumed. A side has few values, one a run, so the Mann-Whitney test is exact
 up to EXACT values a side, with ties too; beyond that it is the normal approximation. Swapping the sides gives
@@ -38,8 +37,7 @@ def _check_confidence(confidence: float) -> None:
 
 @lru_cache(maxsize=256)
 def _counts(n_a: int, ties: Tuple[int, ...]) -> Tuple[int, ...]:
-    """How many choices of n_a values have a doubled U of at most 0, 1, 2, ...; the last is the number of all
-    choices.
+    """Numbers of choices of n_a values with a doubled U of at most 0, 1, 2, ...; the last counts all choices.
 
     `ties` has the sizes of the groups of equal values in ascending order. Doubled midranks, counted from 0,
     are integers. The counts of choices of k values by doubled rank sum are one long integer, _BITS for each
@@ -118,8 +116,8 @@ def _rank_of_end(n_a: int, n_b: int, confidence: float) -> int:
 def shift(
     a: Sequence[float], b: Sequence[float], confidence: float = 0.95
 ) -> Tuple[float, Optional[float], Optional[float]]:
-    """How far b lies above a: the Hodges-Lehmann estimate, the median of all b[j] - a[i], and the interval of
-    all shifts that mann_whitney does not reject where there are no ties.
+    """Shift of b above a: the Hodges-Lehmann estimate, the median of all b[j] - a[i], and the interval of all
+    shifts that mann_whitney does not reject if there are no ties.
 
     The interval is distribution-free and closed, with at least this confidence; ties only raise it. More than
     EXACT values on either side: the normal approximation. Both ends are None, unbounded, where so few values
@@ -146,9 +144,7 @@ def adjusted(ps: Sequence[float]) -> List[float]:
     found = [1.0] * len(ps)
     least = 1.0
     for rank, index in sorted(enumerate(sorted(range(len(ps)), key=ps.__getitem__), 1), reverse=True):
-        least = min(
-            least, ps[index] * (len(ps) / rank)
-        )  # the quotient first: at the last rank it is p itself
+        least = min(least, ps[index] * (len(ps) / rank))  # at the last rank the quotient is 1, and p exact
         found[index] = least
     return found
 

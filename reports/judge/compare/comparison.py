@@ -98,7 +98,7 @@ def _control(rows: List[Row]) -> Json:
 
 
 def _withheld(rows: List[Row], reason: str) -> List[Row]:
-    """Where a control moved, or numbers drift within a side, nothing is known of any metric."""
+    """Rows without verdicts, if a control moved or numbers drift within a side."""
     return [
         replace(row, verdict=INCONCLUSIVE, repeats=None, reason=reason)
         if row.verdict in (REGRESS, IMPROVE, EQUIVALENT, *LIKELY)
@@ -108,7 +108,7 @@ def _withheld(rows: List[Row], reason: str) -> List[Row]:
 
 
 def _wrong_by_run(side: Side, program: str) -> List[int]:
-    """Of the runs that are known to have run it."""
+    """Counts of wrong results of the runs that are known to have run the program."""
     return [
         sum(own.count for own in run.failed if own.is_wrong and own.program == program)
         for run in side.runs

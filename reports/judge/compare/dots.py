@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a row of the page draws: every run as a dot, before above after, and the interval of the change on
+"""Drawings of a row of the page: every run as a dot, before above after, and the interval of the change on
 such an axis."""
 
 from __future__ import annotations
@@ -9,14 +9,8 @@ from dataclasses import dataclass
 from typing import List, Optional, Tuple
 
 from reports.judge.compare.numbers import DIFFERENCE
-from reports.judge.compare.wording import (
-    SIDES,
-    change_format,
-    difference_text,
-    effect_text,
-    present,
-    verdict_text,
-)
+from reports.judge.compare.wording import SIDES, change_format, difference_text, effect_text, present
+from reports.judge.compare.wording import verdict_text
 from reports.records.jsonl import Json
 from reports.records.quantity import human, plural
 from reports.page.svg import Canvas, Scale
@@ -44,8 +38,8 @@ class Axis:
         return value - 1 if self.relative else value
 
     def band(self, least: float) -> Tuple[float, float]:
-        """Of the least effect. A slow-down and the speed-up that undoes it count alike, so that of a ratio is
-        shorter below."""
+        """Ends of the least effect. That of a ratio is shorter below, as a slow-down and the speed-up that
+        undoes it count alike."""
         return (1 / (1 + least) - 1 if self.relative else -least), least
 
 
@@ -63,13 +57,11 @@ def axis_of(row: Json) -> Optional[Axis]:
     if not medians:
         return None
     plain = Axis(medians[0], row["scale"] != DIFFERENCE and medians[0] > 0, 1.0)
-    ends = [
-        plain.place(v) for side in SIDES for v in (*row[side]["values"], row[side]["median"]) if v is not None
-    ]
+    values = [v for side in SIDES for v in (*row[side]["values"], row[side]["median"])]
+    ends = [plain.place(v) for v in values if v is not None]
     if _has_interval(row, plain):
-        ends += [plain.change(v) for v in row["change"].values() if v is not None] + [
-            1.25 * row["least_effect"]
-        ]
+        ends += [plain.change(v) for v in row["change"].values() if v is not None]
+        ends.append(1.25 * row["least_effect"])
     return Axis(plain.base, plain.relative, _round_up(max(map(abs, ends))))
 
 
@@ -119,11 +111,8 @@ def sentence_of(row: Json) -> str:
         held, all_runs = present(row[side]), len(row[side]["values"])
         runs = plural(held, "run") if side == SIDES[0] else "%d" % held
         runs += " of %d" % all_runs if held < all_runs else ""
-        parts.append(
-            "%s %s, median %s" % (runs, side, human(row[side]["median"], row["unit"]))
-            if held
-            else "no value %s" % side
-        )
+        median = human(row[side]["median"], row["unit"])
+        parts.append("%s %s, median %s" % (runs, side, median) if held else "no value %s" % side)
     text = "; ".join(parts)
     if row["change"] is None:
         return text + "; change unknown"
@@ -143,21 +132,16 @@ def draw_runs(row: Json, axis: Axis, names: Tuple[List[str], List[str]]) -> str:
         held = present(row[side])
         for i, value in enumerate(values):
             if value is not None:
-                title = "%s: %s" % (
-                    names[place][i] if i < len(names[place]) else side,
-                    human(value, row["unit"]),
-                )
+                name = names[place][i] if i < len(names[place]) else side
+                title = "%s: %s" % (name, human(value, row["unit"]))
                 canvas.dot(x(axis.place(value)), y + _JITTER[i % len(_JITTER)], "run " + colour, title, 2.8)
         if row[side]["median"] is not None:
             at = x(axis.place(row[side]["median"]))
             canvas.line(at, y - 7, at, y + 7, "median s%d" % place)
-        canvas.text(
-            _WIDTH,
-            y + 3.5,
-            "%d of %d" % (held, len(values)) if held < len(values) else "n = %d" % held,
-            "lost" if held < len(values) else "tick",
-            "end",
-        )
+        count, look = "n = %d" % held, "tick"
+        if held < len(values):
+            count, look = "%d of %d" % (held, len(values)), "lost"
+        canvas.text(_WIDTH, y + 3.5, count, look, "end")
     _draw_axis(canvas, axis, x, row["unit"])
     return canvas.render()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether numbers drift within a side: then its runs are not alike, and a difference between sides that were
+"""Drift of numbers within a side: its runs are not alike then, and a difference between sides that were
 measured one after the other may be more of the drift.
 
 The sum over metrics and sides of squared rank correlations with the order in time, against such sums of
@@ -17,6 +17,7 @@ from typing import List, Optional, Sequence, Tuple
 
 from reports.judge.compare import few
 from reports.judge.compare.numbers import RATIO, RunNumbers, order_of
+from reports.judge.compare.rank_sums import twice_ranks
 from reports.judge.compare.verdict import Row
 
 RATE = 0.01
@@ -29,7 +30,7 @@ Line = Tuple[Places, List[float]]  # of a metric on a side: runs with a value, a
 
 @dataclass(frozen=True)
 class Drift:
-    """`per_run`: what the metrics that drift most move by from run to run, on the scale of a ratio."""
+    """Drift of a side. `per_run`: the move of the metrics that drift most, from run to run, as a ratio."""
 
     p: float
     side: str
@@ -37,24 +38,16 @@ class Drift:
 
 
 def is_in_turn(before: Sequence[RunNumbers], after: Sequence[RunNumbers]) -> bool:
-    """Whether the sides overlap in time."""
+    """True if the sides overlap in time."""
     then, now = ([run.started for run in side] for side in (before, after))
     return max(then) >= min(now) and max(now) >= min(then)
 
 
-def _ranks(values: Sequence[float]) -> List[float]:
-    """From 0, equal values with the middle of theirs."""
-    return [
-        sum(other < value for other in values) + (sum(other == value for other in values) - 1) / 2
-        for value in values
-    ]
-
-
 def _line(values: few.Values) -> Optional[Line]:
-    """None where nothing moves, or there are too few."""
+    """None if nothing moves, or there are too few."""
     places = tuple(place for place, value in enumerate(values) if value is not None)
-    ranks = _ranks([value for value in values if value is not None])
-    mean = (len(places) - 1) / 2
+    ranks = twice_ranks([value for value in values if value is not None])
+    mean = len(places) + 1
     norm = math.sqrt(sum((rank - mean) ** 2 for rank in ranks))
     if len(places) < few.SEES_DRIFT or not norm:
         return None
@@ -75,7 +68,7 @@ def _squared(lines: Sequence[Line], order: Sequence[int]) -> float:
 
 
 def _slope(values: few.Values) -> float:
-    """From run to run, by least squares."""
+    """Slope from run to run, by least squares."""
     present = [(place, value) for place, value in enumerate(values) if value is not None]
     mean = sum(place for place, _ in present) / len(present)
     return sum((place - mean) * value for place, value in present) / sum((p - mean) ** 2 for p, _ in present)
@@ -85,25 +78,23 @@ Valued = List[Tuple[Row, few.Values]]  # of a side, in the order of time
 
 
 def _by_side(rows: Sequence[Row], sides: Sequence[Sequence[RunNumbers]]) -> List[Valued]:
-    found = []
-    for place, runs in enumerate(sides):
-        order = order_of(runs)
-        valid = [row for row in rows if not row.invalid]
-        found.append([(row, [row.places[place][i] for i in order]) for row in valid])
-    return found
+    valid, orders = [row for row in rows if not row.invalid], [order_of(runs) for runs in sides]
+    return [
+        [(row, [row.places[place][i] for i in order]) for row in valid] for place, order in enumerate(orders)
+    ]
 
 
 def drift_of(
     rows: Sequence[Row], before: Sequence[RunNumbers], after: Sequence[RunNumbers]
 ) -> Optional[Drift]:
-    """None where nothing drifts, or nobody can say: start times are unknown, the sides were measured in turn,
-    or have too few runs."""
+    """None if nothing drifts, or if that is unknown: no start times, sides measured in turn, or too few
+    runs."""
     timed = all(run.started for run in [*before, *after])
     return within(rows, (before, after)) if timed and not is_in_turn(before, after) else None
 
 
 def within(rows: Sequence[Row], sides: Sequence[Sequence[RunNumbers]]) -> Optional[Drift]:
-    """Of sides whose runs say when they began."""
+    """Drift within sides whose runs have start times."""
     valued = _by_side(rows, sides)
     lines = [[line for line in (_line(values) for _, values in side) if line] for side in valued]
     draw, excess, above = random.Random(1), [0.0, 0.0], 0
@@ -125,7 +116,7 @@ def within(rows: Sequence[Row], sides: Sequence[Sequence[RunNumbers]]) -> Option
 
 
 def _per_run(valued: Valued) -> float:
-    """Of the tenth of the ratios that drift most, the least."""
+    """The least drift among the tenth of the ratios that drift most."""
     slopes = sorted(
         abs(_slope(values)) for row, values in valued if row.number.scale == RATIO and _line(values)
     )

@@ -37,8 +37,8 @@ Values = Sequence[Optional[float]]  # of a metric, a run each, on the scale of i
 
 
 class Metric(NamedTuple):
-    """`known`: its variance from elsewhere, and `levels` whether equal runs came in levels there. `least`:
-    the least effect that matters, on the scale of the values."""
+    """Values of a metric. `known`, `levels`: its variance, and whether it comes in levels, from other runs.
+    `least`: the least effect that matters, on the scale of the values."""
 
     before: Values
     after: Values
@@ -48,7 +48,7 @@ class Metric(NamedTuple):
 
 
 class Found(NamedTuple):
-    """`deviation`: of one run from another."""
+    """Change of a metric by the moderated t. `deviation`: of one run from another."""
 
     change: float
     error: float
@@ -70,19 +70,19 @@ class Found(NamedTuple):
 
 
 def least_known(runs: int, rate: float) -> int:
-    """Equal runs of a noise file that judges so many runs a side: their levels would be seen, and where there
-    is one, that one of the two is the most extreme of all happens at most at this rate."""
+    """Equal runs that a noise file needs to judge so many runs a side: enough to see levels, and for one run
+    a side so many that it is the most extreme of all at most at this rate."""
     return max(KNOWS_LEVELS, math.ceil(2 / rate) - 2 if runs == 1 else 0)
 
 
 def is_few(before: int, after: int) -> bool:
-    """Which test judges follows from the numbers of runs, never from values."""
+    """True if a t judges instead of ranks: it follows from the numbers of runs, never from values."""
     return min(before, after) < EXACT
 
 
 def has_levels(values: Sequence[float], least: float = 0.0) -> Optional[bool]:
-    """Whether two groups of two or more, further apart than `least`, leave little of the variance: of normal
-    values less in 3 of 100 cases at most. None: too few to say."""
+    """True if two groups of two or more, further apart than `least`, leave little of the variance; of normal
+    values in 3 of 100 cases at most. None: too few to say."""
     count = len(values)
     if count < KNOWS_LEVELS:
         return None
@@ -97,7 +97,7 @@ def has_levels(values: Sequence[float], least: float = 0.0) -> Optional[bool]:
 
 
 def levels_of(metric: Metric) -> Optional[bool]:
-    """Of either side, or of what is known."""
+    """True if either side, or what is known, has levels."""
     sides = [has_levels(_present(side), metric.least) for side in (metric.before, metric.after)]
     told = [one for one in (*sides, metric.levels) if one is not None]
     return any(told) if told else None
@@ -116,14 +116,14 @@ def _own(metric: Metric) -> Variance:
 
 
 def change_of(metric: Metric) -> Optional[float]:
-    """None where a side has no value."""
+    """Difference of the means; None if a side has no value."""
     sides = [_present(side) for side in (metric.before, metric.after)]
     before, after = (math.fsum(side) / len(side) if side else None for side in sides)
     return None if before is None or after is None else after - before
 
 
 def tested(metrics: Sequence[Metric]) -> List[Optional[Found]]:
-    """None where a side has no value, or nothing tells how much the metric moves."""
+    """Changes of the metrics; None if a side has no value, or nothing tells how much the metric moves."""
     variances = [_own(metric) for metric in metrics]
     prior = prior_of(variances)
     found: List[Optional[Found]] = []
@@ -139,16 +139,16 @@ def tested(metrics: Sequence[Metric]) -> List[Optional[Found]]:
 
 
 def evidence(metrics: Sequence[Metric]) -> float:
-    """That anything changed: how far the p of those without levels are below 1 %, in logarithms. Each counts
-    down to 1e-5 only, so that one outlier is not more than two or three metrics that moved."""
+    """Evidence that anything changed: how far the p of metrics without levels are below 1 %, in logarithms.
+    Each counts down to 1e-5 only, so that one outlier is not more than two or three metrics that moved."""
     rare = [(metric, one.p) for metric, one in zip(metrics, tested(metrics)) if one and one.p < _RARE]
     ps = [p for metric, p in rare if not levels_of(metric)]
     return math.fsum(math.log(_RARE / max(p, _RAREST)) for p in ps)
 
 
 def finds(known: Variance, count: int, confidence: float, least: float) -> float:
-    """The change that so many runs a side find in 9 of 10 comparisons, where this is known of equal runs
-    before: beyond the least effect, and with a p below 1 - `confidence`."""
+    """Change that so many runs a side find in 9 of 10 comparisons, by the known variance of equal runs:
+    beyond the least effect, and with a p below 1 - `confidence`."""
     error = math.sqrt(known.variance * 2 / count)
     strict = student.quantile(confidence, known.degrees + 2 * count - 2) * error
     return max(least, strict) + POWER_Z * error
@@ -158,13 +158,13 @@ def finds(known: Variance, count: int, confidence: float, least: float) -> float
 
 
 def deals(before: int, after: int) -> int:
-    """Ways to deal the runs out that differ; of sides as large, swapping gives the same p."""
+    """Number of ways to deal the runs out; swapping sides of one size is none of its own."""
     return math.comb(before + after, after) // (2 if before == after else 1)
 
 
 def _dealt(before: int, after: int) -> Iterator[Tuple[int, ...]]:
-    """Which runs are after, in all ways but that of the comparison, or in some ways: the same ones each
-    time. Of sides that are as large each way comes with that of the swapped sides, which so give the same."""
+    """Runs that are after, in all ways but that of the comparison, or in some ways, the same ones each time.
+    If the sides have one size, each of those comes with its swap, so that swapped sides give the same."""
     whole, own, is_even = before + after, tuple(range(before, before + after)), before == after
     if deals(before, after) > _DEALS + 1:
         draw = random.Random(before * 1000 + after)
@@ -193,21 +193,16 @@ def _ordered(metrics: Sequence[Metric], before: int, after: int) -> List[List[Op
 
 
 def dealt_evidence(metrics: Sequence[Metric], before: int, after: int) -> List[float]:
-    """Of each way to deal the runs out, without the comparison's own."""
+    """Evidence of each way to deal the runs out, without the comparison's own."""
     values, found = _ordered(metrics, before, after), []
     for chosen in _dealt(max(before, after), min(before, after)):
         rest = sorted(set(range(before + after)) - set(chosen))
-        found.append(
-            evidence(
-                [
-                    metric._replace(before=[own[i] for i in rest], after=[own[i] for i in chosen])
-                    for metric, own in zip(metrics, values)
-                ]
-            )
-        )
+        sides = [([own[i] for i in rest], [own[i] for i in chosen]) for own in values]
+        dealt = [one._replace(before=then, after=now) for one, (then, now) in zip(metrics, sides)]
+        found.append(evidence(dealt))
     return found
 
 
 def chance_of(own: float, others: Sequence[float]) -> float:
-    """Of as much evidence, where nothing changed: the share of the deals, and of this one."""
+    """Chance of as much evidence, if nothing changed: the share of the deals, and of this one."""
     return (1 + sum(other >= own * _SAME for other in others)) / (1 + len(others))

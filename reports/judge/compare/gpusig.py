@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The numbers of a run of gpusig, from its signature.json, and of the control that a run on a GPU has next to
-it."""
+"""The numbers of a run of gpusig, from its signature.json, and of the control next to it (runs on GPUs)."""
 
 from __future__ import annotations
 
@@ -34,14 +33,14 @@ def is_signature(value: Json) -> bool:
 
 
 def case_of(program: str, metric: str, condition: str) -> str:
-    """Without what may differ between two values that are compared."""
+    """The condition without what may differ between two values that are compared."""
     condition = condition.partition(FASTEST)[0].rstrip(", ")
     own = program in _OWN_SIZES and not re.search(r"_[0-9]+[kMG]?$", metric)
     return _SIZE.sub("", condition) if own else condition
 
 
 def number_of(name: str, entry: Json) -> Number:
-    """ValueError or KeyError where the entry of a signature is no number."""
+    """The number of an entry of a signature. ValueError or KeyError if it is none."""
     program, _, metric = name.partition("@")[0].rpartition("/")
     value, unit, better = entry["value"], entry["unit"], entry["better"]
     if not is_number(value) or not isinstance(unit, str) or better not in (None, "higher", "lower"):
@@ -88,7 +87,6 @@ def _missing(signature: Json) -> Dict[str, Number]:
             None,
             "",
             None,
-            True,
             unavailable=entry["cause"] in UNAVAILABLE,
             neutral=entry["cause"] in NEUTRAL,
             reason=reason,
@@ -99,19 +97,17 @@ def _missing(signature: Json) -> Dict[str, Number]:
 
 
 def _ordered(numbers: Dict[str, Number]) -> Dict[str, Number]:
-    """As on the page of a run: group by group."""
+    """The numbers group by group, as on the page of a run."""
     places = {title: place for place, title in enumerate(GROUPS)}
     return dict(sorted(numbers.items(), key=lambda item: places.get(item[1].group, len(places))))
 
 
 def _identity(signature: Json) -> Tuple[str, str]:
     """A hash of its measurements, and when they began."""
-    runs = [
-        (str(run.get("run")), str(run.get("program")), str(run.get("started") or ""))
-        for run in signature["runs"]
-    ]
+    keys = ("run", "program", "started")
+    runs = sorted(tuple(str(run.get(key) or "") for key in keys) for run in signature["runs"])
     started = min((when for _, _, when in runs if when), default="")
-    return hashlib.sha256(repr(sorted(runs)).encode("utf-8", "replace")).hexdigest() if runs else "", started
+    return hashlib.sha256(repr(runs).encode("utf-8", "replace")).hexdigest() if runs else "", started
 
 
 def failed_of(signature: Json) -> Tuple[Failed, ...]:
@@ -129,14 +125,10 @@ def failed_of(signature: Json) -> Tuple[Failed, ...]:
 
 
 def run_of(signature: Json, name: str, plan: Json, values: bool = True) -> RunNumbers:
-    named = {
-        key: number_of(key, entry)
-        for key, entry in signature["metrics"].items()
-        if values or entry["primary"]
-    }
-    numbers = {key: number for key, number in named.items() if number.judged}
-    numbers.update(_missing(signature))
-    numbers = _ordered(numbers)
+    entries = signature["metrics"].items()
+    named = {key: number_of(key, entry) for key, entry in entries if values or entry["primary"]}
+    judged = {key: number for key, number in named.items() if number.judged}
+    numbers = _ordered({**judged, **_missing(signature)})
     numbers.update((key, number) for key, number in named.items() if not number.judged)
     (identity, started), kind = _identity(signature), kind_of(signature)
     return RunNumbers(
@@ -155,7 +147,7 @@ def run_of(signature: Json, name: str, plan: Json, values: bool = True) -> RunNu
 
 
 def read_signature(path: Path, name: str) -> Json:
-    """As it is in the file. BadNumbers where it is none."""
+    """A signature as it is in the file. BadNumbers if it is none."""
     try:
         found = read_object(path)
     except FileNotFoundError:
@@ -167,15 +159,13 @@ def read_signature(path: Path, name: str) -> Json:
     if not is_signature(found):
         raise BadNumbers("%s: signature.json is not one of gpusig" % name)
     if not is_version(found.get("version"), READS):
-        raise BadNumbers(
-            "%s: signature.json has version %s, and this reads %d.x; make it again: ./gpusig report %s"
-            % (name, clean(str(found.get("version")))[:40], READS, name)
-        )
+        said = "%s: signature.json has version %s, and this reads %d.x; make it again: ./gpusig report %s"
+        raise BadNumbers(said % (name, clean(str(found.get("version")))[:40], READS, name))
     return completed(found)
 
 
 def read_plan(folder: Path) -> Json:
-    """What the driver decided; empty where there is no plan, as of a program that ran alone."""
+    """The plan of the driver; empty if there is none, as of a program that ran alone."""
     try:
         return read_object(folder / "plan.json")
     except (OSError, BadRecord):
@@ -183,7 +173,7 @@ def read_plan(folder: Path) -> Json:
 
 
 def read(path: Path, name: str, values: bool = True) -> RunNumbers:
-    """Of a signature.json; without `values` only its headline numbers. BadNumbers where it is none, or
+    """The run of a signature.json; without `values` only its headline numbers. BadNumbers if it is none, or
     malformed."""
     try:
         run = run_of(read_signature(path, name), name, read_plan(path.parent), values)

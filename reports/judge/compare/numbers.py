@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a reader gives and the verdict takes: the numbers of one run, of our own records or of another
-tool."""
+"""The numbers of one run, of our own records or of another tool, as every reader returns them."""
 
 from __future__ import annotations
 
@@ -48,7 +47,7 @@ class Number:
 
 
 def _conditions(texts: Sequence[str]) -> str:
-    """What they share once: "2 MiB, fastest: ring or direct"."""
+    """ "2 MiB, fastest: ring or direct": shared parts are there once."""
     parts = [text.split(", ") for text in texts]
     if len({len(own) for own in parts}) != 1:
         return " or ".join(texts)
@@ -62,7 +61,7 @@ def _conditions(texts: Sequence[str]) -> str:
 
 
 def first_of(numbers: Sequence[Number]) -> Number:
-    """With the conditions of all."""
+    """The first number, with the conditions of all."""
     conditions = dict.fromkeys(n.condition for n in numbers if n.condition)
     return replace(numbers[0], condition=_conditions(list(conditions)))
 
@@ -80,13 +79,8 @@ class Failed:
     @property
     def text(self) -> str:
         """ "micro/copy_path on sim: wrong result: word 7, and 2 more cases"."""
-        more = self.count - 1
-        return "%s on %s: %s%s" % (
-            self.program,
-            self.device,
-            self.reason,
-            ", and %s" % plural(more, "more case") if more > 0 else "",
-        )
+        more = ", and %s" % plural(self.count - 1, "more case") if self.count > 1 else ""
+        return "%s on %s: %s%s" % (self.program, self.device, self.reason, more)
 
 
 @dataclass(frozen=True)
@@ -101,22 +95,20 @@ class RunNumbers:
     machine: str = ""  # what it ran on, in words
     device: str = ""  # as --device has it, and its kind
     simulated: bool = False
-    provenance: Mapping[str, str] = field(
-        default_factory=dict
-    )  # field -> text; one that is not known is absent
+    provenance: Mapping[str, str] = field(default_factory=dict)  # field -> text, of known fields
     failed: Tuple[Failed, ...] = ()
     kind: str = ""  # of its devices: kinds that differ are not compared
     place: str = ""  # the file that it was read from; empty: none
 
 
 def place_of(path: Path) -> str:
-    """Which file this is, whatever it is called. OSError where it is none."""
+    """Identity of a file, whatever its name. OSError if there is none."""
     found = path.stat()
     return "file %d of %d" % (found.st_ino, found.st_dev)
 
 
 def order_of(runs: Sequence[RunNumbers]) -> List[int]:
-    """Their places in the order of time; as they are given where they do not all say when they began."""
+    """Places of the runs in the order of time; in the given order if start times are unknown."""
     starts = [moment(run.started) for run in runs]
     if None in starts or len({start.tzinfo is None for start in starts}) > 1:  # type: ignore[union-attr]
         return list(range(len(runs)))
@@ -128,7 +120,7 @@ def in_order(runs: Sequence[RunNumbers]) -> List[RunNumbers]:
 
 
 def failed_in(runs: Iterable[RunNumbers]) -> List[Failed]:
-    """Of all runs together, one a program, device and kind of failure; wrong results first."""
+    """Failures of all runs together, one a program, device and kind; wrong results first."""
     found: Dict[Tuple[bool, str, str], Failed] = {}
     for own in (own for run in runs for own in run.failed):
         key = (not own.is_wrong, own.program, own.device)
@@ -137,7 +129,7 @@ def failed_in(runs: Iterable[RunNumbers]) -> List[Failed]:
 
 
 def wrong_results(name: str, failed: Iterable[Failed]) -> str:
-    """What to say in one line of a run of this name that has wrong results; empty of another one."""
+    """One line on the wrong results of a run; empty if it has none."""
     texts = [clean(own.text)[:200] for own in failed if own.is_wrong]
     more = ["%d more" % (len(texts) - 3)] if len(texts) > 3 else []
     return "%s has wrong results: %s" % (name, "; ".join(texts[:3] + more)) if texts else ""

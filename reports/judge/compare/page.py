@@ -285,7 +285,7 @@ def table(comparison: Json) -> str:
 
 
 def _running(known: Json) -> str:
-    """What stands on every printed page: both sides, and when the last run began."""
+    """Footer of every printed page: both sides, and the date of the last run."""
     last = max((run["started"] for side in SIDES for run in known[side]["runs"]), default="")
     return " · ".join(t for t in ("gpusig", _question(known), last[:10]) if t)
 

@@ -17,13 +17,13 @@ Runs = List[RunNumbers]
 
 
 def _latencies(runs: Sequence[RunNumbers], name: str) -> List[float]:
-    """Of the values of this number."""
+    """Latencies from core to core during the values of this number."""
     numbers = [run.numbers[name] for run in runs if name in run.numbers]
     return [n.core_latency_s for n in numbers if n.value is not None and n.core_latency_s is not None]
 
 
 def _common_place(before: Sequence[float], after: Sequence[float], levels: Sequence[float]) -> float:
-    """Where the side that has fewer values has most; of several such the one with most values."""
+    """The level at which the side that has fewer values has most; of several the one with most values."""
 
     def values_at(level: float) -> Tuple[int, int]:
         counts = [sum(is_at(value, level) for value in side) for side in (before, after)]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What two sides were measured with: the fields of a signature by kind, and where they differ.
+"""Provenance of two sides: the fields of a signature by kind, and those that differ.
 
-A field is "KIND: NAME". The kinds are what --factor takes: what the user means to test is expected to differ,
-all else warns.
+A field is "KIND: NAME". The kinds are those that --factor takes: the one that the user tests is expected to
+differ, all others warn.
 """
 
 from __future__ import annotations
@@ -16,98 +16,51 @@ from reports.signature.machine import main_devices
 from reports.records.quantity import spell
 from reports.records.state import telemetry_of
 
-# Kind -> fields of the provenance, of a device and of its telemetry. What is in none of them is of kind
-# "machine".
-_KINDS: Dict[str, Tuple[str, ...]] = {
-    "driver": ("driver", "runtime"),
-    "firmware": ("vbios", "microcode", "bios"),
-    "library": (
-        "blas",
-        "library",
-        "libraries",
-        "mpi",
-        "nccl",
-        "rccl",
-        "collectives",
-        "management",
-        "compiler_library",
-    ),
-    "kernel": ("kernel", "os", "clocksource", "huge_pages", "iommu_groups"),
-    "clocks": ("sm_clock_max", "memory_clock_max", "clock_reason", "clock_hz", "governor", "persistence"),
-    "power": ("power_limit",),
-    "ecc": ("ecc",),
-    "links": ("pcie_generation_max", "pcie_width", "pcie_width_max", "bus"),
-    "numa": (
-        "numa_nodes",
-        "numa_node",
-        "affinity",
-        "smt",
-        "cores_online",
-        "cores_physical",
-        "core_kinds",
-        "cpu_quota",
-    ),
-    "partition": (
-        "mig",
-        "compute_mode",
-        "partition",
-        "capabilities",
-        "units",
-        "slots_per_unit",
-        "copy_engines",
-    ),
-    "gpusig": ("version", "compiler", "flags", "hwloc", "nvcc"),
-    "priority": ("nice",),
-    "model": (),
-    "setting": ("setting",),
-    "options": ("options",),
-    "environment": (),
-    "machine": (),
+# Kind -> fields of the provenance, of a device and of its telemetry. All others are of kind "machine".
+_KINDS = {
+    "driver": "driver runtime",
+    "firmware": "vbios microcode bios",
+    "library": "blas library libraries mpi nccl rccl collectives management compiler_library",
+    "kernel": "kernel os clocksource huge_pages iommu_groups",
+    "clocks": "sm_clock_max memory_clock_max clock_reason clock_hz governor persistence",
+    "power": "power_limit",
+    "ecc": "ecc",
+    "links": "pcie_generation_max pcie_width pcie_width_max bus",
+    "numa": "numa_nodes numa_node affinity smt cores_online cores_physical core_kinds cpu_quota",
+    "partition": "mig compute_mode partition capabilities units slots_per_unit copy_engines",
+    "gpusig": "version compiler flags hwloc nvcc",
+    "priority": "nice",
+    "model": "",
+    "setting": "setting",
+    "options": "options",
+    "environment": "",
+    "machine": "",
 }
 KINDS = tuple(_KINDS)
-# What a factor may change besides what is named after it.
+# Kinds that a factor may change besides its own.
 _WITH: Dict[str, Tuple[str, ...]] = {
     "driver": ("library", "clocks"),  # its libraries come with it
     "kernel": ("driver",),  # of the host, the driver is the kernel
     "setting": ("environment", "library", "numa"),
 }
-# Live values, which differ between any two moments, and what is said elsewhere.
+# Live values, which differ between any two moments, and values that other fields contain.
 _LIVE = {
-    "load_average",
-    "load_1min",
-    "power",
-    "temperature",
-    "sm_clock",
-    "memory_clock",
-    "pcie_generation",
-    "throttle",
-    "thermal_time",
-    "ecc_errors",
-    "ecc_corrected",
-    "ecc_uncorrected",
-    "timer_offset_error",
-    "timer_step",
-    "gemm_types",
-    "index",
-    "spec",
-    "state",
-    "links",
-    "like",
-    "busy_blocks",
-    "memory_free_bytes",
+    *"load_average load_1min power temperature sm_clock memory_clock pcie_generation throttle".split(),
+    *"thermal_time ecc_errors ecc_corrected ecc_uncorrected timer_offset_error timer_step".split(),
+    *"gemm_types index spec state links like busy_blocks memory_free_bytes".split(),
 }
 _LIVE_OF_DEVICES = _LIVE | {"memory_bytes"}  # what is free
-# When and where a job ran: different in every job, and the node is in the host name.
+# Time and place of a job: different in every job, and the node is in the host name.
 _OF_A_JOB = {"SLURM_JOB_ID", "SLURM_JOB_NODELIST", "SLURM_NODELIST", "SLURMD_NODENAME"}
-_KIND_OF = {field: kind for kind, fields in _KINDS.items() for field in fields}
+_KIND_OF = {field: kind for kind, fields in _KINDS.items() for field in fields.split()}
 HOSTNAME, DEVICES = "machine: hostname", "machine: devices"
-# What tells nodes, boards and jobs apart.
+# Fields that tell nodes, boards and jobs apart.
 _OWN = re.compile(r"\b(hostname|uuid|serial|bus|index)$", re.ASCII)
 _OWN_OF_JOB = re.compile(r"(^|_)(HOST|NODE|JOB|RANK|LOCALID|PROCID|TASK|PID)", re.ASCII)
 
 
 def is_own(field: str) -> bool:
-    """Whether it differs between any two nodes by nature."""
+    """True if the field differs between any two nodes by nature."""
     kind, _, name = field.partition(": ")
     return bool((_OWN_OF_JOB if kind == "environment" else _OWN).search(name))
 
@@ -125,8 +78,8 @@ def _field(name: str, where: str = "") -> str:
 
 
 def _of_model(model: Json) -> Dict[str, str]:
-    """What it says, of which all else that a simulated device tells of itself follows. `contents` are without
-    what a spec changes."""
+    """Fields of a model, from which all else of a simulated device follows. `contents` are without what a
+    spec changes."""
     found = {"model: %s" % key: _text(value) for key, value in model.get("keys", {}).items()}
     return {"model: contents": _text(model.get("contents")), **found}
 
@@ -151,19 +104,15 @@ def _of_devices(devices: Json) -> Dict[str, str]:
 
 
 def of_signature(signature: Json, plan: Json) -> Dict[str, str]:
-    """Field -> text, of what is known."""
+    """Field -> text, of the known fields."""
     found = {
         _field(name): _text(value)
         for name, value in signature["provenance"]["fields"].items()
         if name not in _LIVE and value not in (None, "")
     }
-    found.update(
-        {
-            "environment: %s" % name: _text(value)
-            for name, value in signature["provenance"]["environment"].items()
-            if value is not None and name not in _OF_A_JOB
-        }
-    )
+    for name, value in signature["provenance"]["environment"].items():
+        if value is not None and name not in _OF_A_JOB:
+            found["environment: " + name] = _text(value)
     devices = main_devices(signature)  # others are what single programs were given
     found.update(_of_devices(devices))
     found[DEVICES] = str(len(devices))
@@ -176,7 +125,7 @@ def of_signature(signature: Json, plan: Json) -> Dict[str, str]:
 
 
 def _values(runs: Sequence[RunNumbers], field: str) -> List[str]:
-    """In the order of the runs; one that does not know it counts only where others do."""
+    """Values in the order of the runs; "unknown" of a run that has none."""
     return list(dict.fromkeys(run.provenance.get(field, "unknown") for run in runs))
 
 
@@ -185,7 +134,7 @@ def expected_kinds(factors: Sequence[str]) -> Set[str]:
 
 
 def difference(before: Sequence[RunNumbers], after: Sequence[RunNumbers], factors: Sequence[str]) -> Json:
-    """What differs between the sides, expected or not, and what differs within one."""
+    """Fields that differ between the sides, expected or not, and fields that differ within one."""
     kinds = expected_kinds(factors)
     found: Json = {"expected": [], "unexpected": [], "within": []}
     for field in dict.fromkeys(name for run in [*before, *after] for name in sorted(run.provenance)):
@@ -194,8 +143,6 @@ def difference(before: Sequence[RunNumbers], after: Sequence[RunNumbers], factor
             if len(values) > 1:
                 found["within"].append({"field": field, "side": side, "values": values})
         if set(then) != set(now):
-            kind = field.partition(":")[0]
-            found["expected" if kind in kinds else "unexpected"].append(
-                {"field": field, "before": then, "after": now}
-            )
+            outcome = "expected" if field.partition(":")[0] in kinds else "unexpected"
+            found[outcome].append({"field": field, "before": then, "after": now})
     return found

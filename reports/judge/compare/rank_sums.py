@@ -15,7 +15,7 @@ _EXACT = 50_000  # operations to count how many choices have a rank sum; with mo
 
 @lru_cache(maxsize=1024)
 def _counts(few: int, many: int) -> Tuple[int, ...]:
-    """How many choices of `few` nights have a U of at most 0, 1, 2, ...: Gaussian binomial coefficients."""
+    """Numbers of choices of `few` nights with a U of at most 0, 1, 2, ...: Gaussian binomial coefficients."""
     counts = [1] + [0] * (few * many)
     for size in range(1, few + 1):
         for u in range(few * many, many + size - 1, -1):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where a series of one value a night is split into levels.
+"""Levels of a series of one value a night, and the nights between which it is split.
 
 A number's nights are split where the rank sums of the two parts differ most, or of some nights and of those
 before and after them, for a level that ended again. The p of a split is that of Mann and Whitney, times the
@@ -62,7 +62,7 @@ def _best(values: Sequence[float]) -> Split:
 
 
 def _distances(values: Sequence[float], cut: int) -> List[float]:
-    """Of all values from the medians of their parts."""
+    """Distances of all values from the medians of their parts."""
     return [abs(v - median(part)) for part in (values[:cut], values[cut:]) for v in part]
 
 
@@ -73,7 +73,7 @@ def _cost(values: Sequence[float], cut: int, most: float) -> float:
 
 
 def costs(values: Sequence[float], cut: int, least: float) -> Dict[int, float]:
-    """Of each place where a cut that was found at `cut` may be. Levels less than `least` apart are one."""
+    """Cost of each place where a cut found at `cut` may be. Levels less than `least` apart are one."""
     most = max(_FAR * median(_distances(values, cut)), least)
     return {place: _cost(values, place, most) for place in range(LEAST, len(values) - LEAST + 1)}
 
@@ -100,8 +100,8 @@ def _placed(values: Sequence[float], split: Split, least: float) -> Split:
 def of(
     series: Mapping[str, Sequence[float]], least: Mapping[str, float], rate: float
 ) -> Dict[str, List[Split]]:
-    """Of each number that has some, each with its p among all numbers. Of equal nights at most a share `rate`
-    of all histories has any."""
+    """Splits of each number that has some, each with its p among all numbers. Of equal nights at most a share
+    `rate` of all histories has any."""
     found: Dict[str, List[Split]] = {}
     todo = [(name, 0, len(values)) for name, values in series.items()]
     while todo:

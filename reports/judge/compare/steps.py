@@ -39,14 +39,14 @@ class Step(NamedTuple):
 
 
 class Event(NamedTuple):
-    """What steps in one night."""
+    """Steps of one night, by number."""
 
     at: int
     steps: Dict[str, Step]
 
 
 class _Levels:
-    """Of one number: its nights that have a value, and where among them levels begin."""
+    """Nights of a number that have a value, and the places among them where levels begin."""
 
     def __init__(self, series: Series, found: Sequence[Split]) -> None:
         self.nights = [night for night, value in enumerate(series.values) if value is not None]
@@ -129,14 +129,12 @@ class _Levels:
         return self._size(cut) * (end - first) / cost if cost else math.inf
 
     def may_be_at(self, cut: int, night: int) -> bool:
-        """Whether its values hardly speak against this night."""
+        """True if its values hardly speak against this night."""
         first, end = self.ends(cut)
-        other = bisect_left(self.nights, night) - first
+        other, values = bisect_left(self.nights, night) - first, self.values[first:end]
         if not LEAST <= other <= end - first - LEAST:
             return False
-        return abs(first + other - cut) <= 1 or other in splits.likely(
-            self.values[first:end], cut - first, self._least
-        )
+        return abs(first + other - cut) <= 1 or other in splits.likely(values, cut - first, self._least)
 
 
 def _joined(levels: Mapping[str, _Levels], left: List[Tuple[str, int]], night: int) -> Dict[str, int]:
@@ -200,21 +198,19 @@ def events(series: Mapping[str, Series], rate: float) -> List[Event]:
     for night, group in told.items():
         others = [name for name in series if name not in known]
         group.update(_also(levels, others, night, rate / 2 / len(told)))
-    result = [
-        Event(
-            night, {name: levels[name].step(cut) for name, cut in group.items() if levels[name].matters(cut)}
-        )
-        for night, group in sorted(told.items())
-    ]
-    return [event for event in result if event.steps]
+    result = []
+    for night, group in sorted(told.items()):
+        own = {name: levels[name].step(cut) for name, cut in group.items() if levels[name].matters(cut)}
+        result += [Event(night, own)] * bool(own)
+    return result
 
 
-# ------------------------------------------------------------------ which ended
+# ------------------------------------------------------------------ levels that ended
 
 
 def spells(levels: Sequence[Tuple[int, float]], least: float) -> Dict[int, int]:
-    """From when to when: levels that were shorter than the one before and ended with that one. Such an end is
-    no step of its own."""
+    """Begin -> end of levels that were shorter than the one before and went back to it. Such an end is no
+    step of its own."""
     found: Dict[int, int] = {}
     past: List[Tuple[int, float]] = []
     for night, level in levels:
@@ -229,21 +225,16 @@ def spells(levels: Sequence[Tuple[int, float]], least: float) -> Dict[int, int]:
     return found
 
 
-# ------------------------------------------------------------------ what can be seen
+# ------------------------------------------------------------------ nights that a step takes
 
 
 def least_after(nights: int, numbers: int, rate: float) -> Optional[int]:
-    """After so many nights a number that steps alone is seen, if its levels do not overlap; None where so few
-    nights show none."""
-    places = max(1, nights - 2 * LEAST + 1)
-    found = (
-        n
-        for n in range(LEAST, nights - LEAST + 1)
-        if 2 * places * numbers * two_sided_p(n, nights - n, 0) < rate
-    )
-    return next(found, None)
+    """Nights after which a number that steps alone is seen, if its levels do not overlap; None if these
+    are too few."""
+    least, after = rate / (2 * max(1, nights - 2 * LEAST + 1) * numbers), range(LEAST, nights - LEAST + 1)
+    return next((n for n in after if two_sided_p(n, nights - n, 0) < least), None)
 
 
 def least_nights(numbers: int, rate: float) -> int:
-    """Of a history in which a number that steps alone can be seen."""
+    """Nights of a history in which a number that steps alone can be seen."""
     return next(nights for nights in count(2 * LEAST) if least_after(nights, numbers, rate) is not None)

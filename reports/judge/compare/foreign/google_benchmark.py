@@ -129,8 +129,8 @@ def _state(found: Found, context: Reader) -> None:
 
 
 def _repeats(first: Json, entry: Json) -> bool:
-    """Whether two iterations of one name are of one benchmark, which has every index of a repetition once.
-    Files before version 1.5 have none, and there at most the label tells."""
+    """True if two iterations of one name are of one benchmark, which has every index of a repetition once.
+    Files before version 1.5 have no index; there only the label tells."""
     if _REPETITION not in entry:
         return first.get("label") == entry.get("label")
     return first.get(_REPETITION) != entry[_REPETITION] and all(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What others put around a tool's output: colours, a launcher's or log collector's prefix of every line, text
-before and after JSON; and what a log says of failures.
+"""Text of other programs around a tool's output: colours, the prefix that a launcher or log collector puts
+before every line, lines before and after JSON, and messages on failures.
 
 No list of launchers: the prefix is what stands before a line by which the format is known, such as
 "[1,0]<stdout>:" of mpirun --tag-output, "0: " of srun --label or a time stamp. Numbers, names of days and
@@ -30,9 +30,9 @@ _CHANGES: Tuple[Tuple[str, str], ...] = (
 _PART = re.compile("|".join("(%s)" % part for part, _ in _CHANGES) + "|(.)", re.DOTALL)
 _JSON = re.compile(r"\{(?=\s*$|\")")
 _COLLECTED = ("log", "message", "MESSAGE", "msg")  # keys of JSON that collectors write for a line
-# What is printed only where something went wrong. Not here: "Terminated", which a shell says of a background
-# process that a script stops, and warnings of NCCL and UCX from which they go on. Each begins with a letter
-# and not with a choice, for re skips to those letters.
+# Texts that are printed only if something went wrong. Not here: "Terminated", which a shell says of a
+# background process that a script stops, and warnings of NCCL and UCX from which they go on. Each begins with
+# a letter and not with a choice, for re skips to those letters.
 _FAILURES = re.compile(
     "|".join(
         (
@@ -95,7 +95,7 @@ def _pattern(prefix: str) -> Pattern[str]:
 
 
 def _prefixes(lines: List[str], mark: Pattern[str]) -> Dict[int, str]:
-    """What stands before the mark, of the first lines where something does."""
+    """Line -> text before the mark, of the first lines that have some."""
     found: Dict[int, str] = {}
     for number, line in enumerate(lines):
         match = mark.search(line[: 2 * _MAX_PREFIX])

@@ -46,7 +46,7 @@ _NOBODY_CHECKED = "not checked"  # at the end of our own tables, whose numbers d
 # DeltaMaxValue() of src/common.cu at 8274cb4. Of integers 1e-200: none.
 _LARGEST_ERROR = {"half": 1e-2, "bfloat16": 1e-2, "float": 1e-5, "double": 1e-12}
 
-# Of our own tables: a case that has no row. Where none has one there is no header.
+# A case of our own tables that has no row. If none has one there is no header.
 _UNMEASURED = re.compile(r"# ([0-9]+ B [^:\n]{1,80}: (?:skipped|failed): .*)")
 MARK = re.compile(r"# *size +count +type\b|" + _UNMEASURED.pattern)
 _RANK = re.compile(
@@ -54,7 +54,7 @@ _RANK = re.compile(
 )
 _OUT_OF_BOUNDS = re.compile(r"# *Out of bounds values *: *(\S+) *(.*)")
 _SPELLED = re.compile(r"([0-9]+)([a-z]+)")
-# Of our own tables. What failed or is invalid has no row.
+# A note of our own tables. Cases that failed or are invalid have no row.
 _NOTE = re.compile(r"# ([0-9]+) B (\S+?)(?: (\S+?))?: (failed|contended): ")
 _VERSION = re.compile(r"# nccl-tests version (\S+) nccl-headers=([0-9]+) nccl-library=([0-9]+)")
 # Warm-up and iterations are numbers, or "auto" of a program that decides as it goes.
@@ -194,7 +194,7 @@ class Columns(NamedTuple):
 
     first: List[str]
     places: List[Tuple[str, List[str]]]
-    count: int
+    width: int
 
 
 def _columns(words: List[str], above: str) -> Columns:
@@ -311,7 +311,7 @@ class _Table:
         columns = self.columns
         if columns is None:
             return
-        check_cells(words, columns.count, number)
+        check_cells(words, columns.width, number)
         first = dict(zip(columns.first, words))
         redop, root, bytes_ = first.get("redop", ""), first.get("root", ""), whole_in(first["size"]) or 0
         row = Row(self.collective or "collective", first["type"], redop, root, bytes_, self.ranks_name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What nccl-tests writes with -J, versions 1 to 3. Names are those of the table (nccl_tests.py), so either
+"""JSON of nccl-tests (-J), versions 1 to 3. Names are those of the table (nccl_tests.py), so either
 may be compared with the other."""
 
 from __future__ import annotations
@@ -29,13 +29,12 @@ _SWITCHES = {
     "per-iteration timing": "per_iter_timing",
     "parallel init": "parallel_init",
 }
-# Of the arguments, what names and settings have, and the file.
+# Arguments that names and settings have, and the file.
 _NOT_OF_ARGUMENTS = re.compile(
     r"\0(?:-[befiodrtgnmwcGIJ]|--(?:minbytes|maxbytes|stepbytes|stepfactor|op|datatype|root|nthreads|ngpus|iters"
     r"|agg_iters|warmup_iters|check|cudagraph|output_file)\b)[\0=]?[^\0]*"
 )
-# Of the whole environment, what changes how a collective runs. Those of _NOT_OF_ENVIRONMENT name files or
-# jobs.
+# Variables that change how a collective runs. Those of _NOT_OF_ENVIRONMENT name files or jobs.
 _ENVIRONMENT = ("NCCL_", "RCCL_", "CUDA_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES=")
 _NOT_OF_ENVIRONMENT = ("_FILE", "_COMM_ID", "_HOSTID", "_DIR", "_DEBUG_SUBSYS")
 _MAX_VARIABLES = 64

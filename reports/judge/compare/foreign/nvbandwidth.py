@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What nvbandwidth prints with -j (v0.5 to v0.8). A metric is an element of a matrix: TEST/ROW/COLUMN.
+"""JSON of nvbandwidth (-j, v0.5 to v0.8). A metric is an element of a matrix: TEST/ROW/COLUMN.
 
 Bidirectional tests between devices append three matrices to one: both directions and their sum. Those are
 TEST/first/…, TEST/second/… and TEST/total/…; the total is judged. A test that ends with an error comes twice,
@@ -9,7 +9,7 @@ as Running and as Error.
 from __future__ import annotations
 
 import re
-from typing import Any, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 from reports.judge.compare.foreign.found import Found, bounded, listed, number_in
 from reports.records.jsonl import BadRecord, Json, Reader, is_number
@@ -62,7 +62,7 @@ def _add_test(found: Found, test: Reader, why_not: str) -> None:
     name, status = test.text("name"), test.text_or("status")
     description = bounded(test.text_or("bandwidth_description"))
     rows, (unit, better, factor) = _matrix(test), _unit(name, description)
-    words = {"label": spell(name), "group": "Latency" if unit == "s" else "Bandwidth"}
+    words: Dict[str, Any] = {"label": spell(name), "group": "Latency" if unit == "s" else "Bandwidth"}
     said = "test " + (status or "without status").lower(), why_not
     reason = "" if status == "Passed" else ": ".join(t for t in said if t)
     if not rows:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What nvbandwidth prints without -j (v0.2 to v0.8), as the value that -j would have written, so names are
+"""Text of nvbandwidth (v0.2 to v0.8), turned into the value that -j would have written, so names are
 those of nvbandwidth.py and either may be compared with the other.
 
 Every matrix ends with its sum, by which a cut or torn one is known. "Waived: " has no name and counts for

@@ -30,7 +30,7 @@ _UNITS: Tuple[Tuple[str, str, str, float], ...] = (
     ("Messages/s", "1/s", "higher", 1.0),
     ("(%)", "fraction", "higher", 1e-2),
 )
-# Of versions 5 and 7, and of a column that is only a unit.
+# Names of versions 5 and 7, and of a column that is only a unit.
 _SAME_NAME = {"latency": "avg_latency", "": "bandwidth"}
 _SET_BY_THE_TEST = ("compute",)
 _PART_OF_NAME = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What TransferBench prints (1.48 to 1.66): the matrices of its preset p2p, and the tests of a file or of the
+"""Text of TransferBench (1.48 to 1.66): the matrices of its preset p2p, and the tests of a file or of the
 command line. The tables of other presets are not read.
 
 Names of p2p are p2p/DIRECTION/EXECUTOR/READ/BYTES/FROM/TO, for example
