@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Dict, List, Optional, Sequence
+from typing import Sequence
 
 from reports.advice.measured import half_interval, time_of
 from reports.records.jsonl import Json, clean
@@ -30,12 +30,12 @@ class MachineAnswer:
     path: str  # as the user named it
     name: str  # of the device
     simulated: bool
-    advice: Optional[Json]
-    reason: Optional[str] = None
+    advice: Json | None
+    reason: str | None = None
     scored: bool = False  # whether the expected error is that of measured schedules; else it is a lower limit
 
 
-def labels(paths: Sequence[str]) -> List[str]:
+def labels(paths: Sequence[str]) -> list[str]:
     """Short names that differ: without "/signature.json" and without the folders that all of them begin with.
     What was named twice is numbered."""
     places = [PurePath(clean(path)) for path in paths]
@@ -46,7 +46,7 @@ def labels(paths: Sequence[str]) -> List[str]:
     while all(len(own) > 1 for own in parts) and len({own[0] for own in parts}) == 1:
         parts = [own[1:] for own in parts]
     names = [str(PurePath(*own)) for own in parts]
-    count: Dict[str, int] = {}
+    count: dict[str, int] = {}
     found = []
     for name in names:
         count[name] = count.get(name, 0) + 1
@@ -156,7 +156,7 @@ def _labels(rows: Sequence[Json]) -> str:
     return listing([row["label"] for row in rows], len(rows))
 
 
-def _notes(rows: List[Json], answers: List[Json]) -> List[str]:
+def _notes(rows: list[Json], answers: list[Json]) -> list[str]:
     models, machines = ([row for row in rows if row["simulated"] is simulated] for simulated in (True, False))
     far = [row for row, answer in zip(rows, answers) if answer["extrapolated"]]
     notes = []

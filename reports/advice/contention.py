@@ -5,7 +5,7 @@ advised."""
 from __future__ import annotations
 
 import math
-from typing import Dict, Iterator, List, Optional, Tuple
+from typing import Iterator
 
 from reports.advice.inputs import CONTENTION
 from reports.advice.lines import LINKS, Machine, device_of, program_of, why_missing
@@ -18,7 +18,7 @@ TYPES = {"f32": (4, 4), "f64": (8, 8), "tf32": (4, 4), "f16": (2, 2), "bf16": (2
 _DIRECTIONS = {"peer": ("exchange", "peer"), "up": ("up",), "down": ("down",)}
 
 
-def _traffic(entry: Json, cache_bytes: float) -> Optional[float]:
+def _traffic(entry: Json, cache_bytes: float) -> float | None:
     """Bytes of memory that the GEMM moves in a second alone: its matrices, or none where they fit in the
     cache."""
     if entry["type"] not in TYPES or not is_number(entry["gemm_s"]) or not entry["gemm_s"] > 0:
@@ -28,10 +28,10 @@ def _traffic(entry: Json, cache_bytes: float) -> Optional[float]:
     return size / entry["gemm_s"] if size > cache_bytes else 0.0
 
 
-def exchange_ratio(signature: Json, method: str, blocks: float) -> Optional[Tuple[float, float]]:
+def exchange_ratio(signature: Json, method: str, blocks: float) -> tuple[float, float] | None:
     """(bytes, time of a copy to a peer while the peer copies back / its time alone). Of kernels, the nearest
     number of blocks."""
-    rates: Dict[str, Dict[str, Json]] = {}
+    rates: dict[str, dict[str, Json]] = {}
     for entry in program_of(signature, CONTENTION)["results"].get("copies", []):
         same = (entry["copy_method"] == "engine") == (method == "engine")
         if same and is_number(entry["bandwidth"]) and entry["bandwidth"] > 0:
@@ -48,14 +48,14 @@ def exchange_ratio(signature: Json, method: str, blocks: float) -> Optional[Tupl
 
 
 # blocks -> traffic -> (CIL of the GEMM, CIL of the copy)
-Losses = Dict[int, Dict[float, Tuple[float, float]]]
+Losses = dict[int, dict[float, tuple[float, float]]]
 
 
 def _losses(signature: Json, direction: str, method: str, kind: str) -> Losses:
     cache = device_of(signature).get("llc_bytes")
     found: Losses = {}
-    words: Dict[int, str] = {}  # of copy methods with equally many blocks the first counts
-    sides: Dict[Tuple[str, str], Json] = {}
+    words: dict[int, str] = {}  # of copy methods with equally many blocks the first counts
+    sides: dict[tuple[str, str], Json] = {}
     for entry in program_of(signature, CONTENTION)["results"].get("cil", []):
         if (entry["direction"], entry["type"]) != (direction, kind) or (entry["copy_method"] == "engine") != (
             method == "engine"
@@ -74,7 +74,7 @@ def _losses(signature: Json, direction: str, method: str, kind: str) -> Losses:
     return found
 
 
-def _substitutes(link: str, kind: str, kinds: List[str]) -> Iterator[Tuple[str, str, str]]:
+def _substitutes(link: str, kind: str, kinds: list[str]) -> Iterator[tuple[str, str, str]]:
     """(direction, type, what is assumed) from the nearest to the furthest. Other GEMMs lose as much by the
     memory that they move; other copies tell little."""
     for direction in _DIRECTIONS[link]:
@@ -92,7 +92,7 @@ def _substitutes(link: str, kind: str, kinds: List[str]) -> Iterator[Tuple[str, 
                 )
 
 
-def _add_losses(machine: Machine, words: Tuple[str, str, str], losses: Losses) -> None:
+def _add_losses(machine: Machine, words: tuple[str, str, str], losses: Losses) -> None:
     for blocks, traffics in sorted(losses.items())[:MAX_BLOCK_COUNTS]:
         for traffic, (gemm, copy) in sorted(traffics.items())[:MAX_TRAFFICS]:
             machine.add("cil", *words, blocks, float(traffic), gemm, copy)

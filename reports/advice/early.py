@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 import statistics
-from typing import Dict, List, Tuple
 
 from reports.advice.contention import TYPES
 from reports.advice.lines import Machine, program_of
@@ -24,7 +23,7 @@ DIRECTIONS = ("exchange", "peer", "ring", "down", "local")
 AMONG_DEVICES = ("exchange", "ring")
 
 
-def points_of(signature: Json) -> List[Json]:
+def points_of(signature: Json) -> list[Json]:
     """Those that the library takes."""
     return [
         p
@@ -38,7 +37,7 @@ def points_of(signature: Json) -> List[Json]:
 
 def add_early_sends(signature: Json, machine: Machine) -> None:
     """Shapes with the same ratio are one point, with the geometric mean of their gains."""
-    curves: Dict[Tuple[str, str, str], Dict[float, List[float]]] = {}
+    curves: dict[tuple[str, str, str], dict[float, list[float]]] = {}
     for point in points_of(signature):
         place = point["way"], point["copy_method"], point["type"]
         curves.setdefault(place, {}).setdefault(float("%.9g" % point["send_over_gemm"]), []).append(

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Tuple
 
 from reports.advice.comparison import ratio_text
 from reports.advice.early import AMONG_DEVICES, PROGRAM, points_of
@@ -24,7 +23,7 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _error(error: Optional[float]) -> str:
+def _error(error: float | None) -> str:
     return "an error of unknown size" if error is None else "the error of %s" % percent(error)
 
 
@@ -35,7 +34,7 @@ def _clause(way: Json) -> str:
     return "%s %sx%s" % (_NAMES[way["way"]], ratio_text(way["gain"]), verdict)
 
 
-def _gains(ways: List[Json], best: Optional[str]) -> str:
+def _gains(ways: list[Json], best: str | None) -> str:
     """The best first, else the fastest."""
     ways = sorted(ways, key=lambda way: (way["way"] != best, way["predicted_s"]))
     first = ways[0]
@@ -79,7 +78,7 @@ def _against_pick(early: Json, pick: Json) -> str:
     return " %s, is predicted to be %s times as fast as %s." % (_capital(name), ratio_text(1 / ratio), best)
 
 
-def _unknown(ways: List[Json], reason: str) -> List[str]:
+def _unknown(ways: list[Json], reason: str) -> list[str]:
     """What nothing is said of, and why."""
     lost = [_NAMES[way["way"]] for way in ways if not way["points"]]
     if len(lost) == len(ways):
@@ -87,7 +86,7 @@ def _unknown(ways: List[Json], reason: str) -> List[str]:
             "what a trigger or remote stores gain is not known: %s has no value for this type%s"
             % (PROGRAM, reason)
         ]
-    far: Dict[Tuple[str, ...], List[str]] = {}
+    far: dict[tuple[str, ...], list[str]] = {}
     for way in ways:
         if way["extrapolated"]:
             place = tuple(digits(x) for x in (way["send_over_gemm"], *way["measured"]))
@@ -108,7 +107,7 @@ def early_text(early: Json, pick: Json, reason: str) -> str:
     return " ".join([text] * bool(text) + [_capital(part) + "." for part in rest])
 
 
-def _where(signature: Json, way: Json, kind: str) -> Tuple[Optional[str], Optional[int]]:
+def _where(signature: Json, way: Json, kind: str) -> tuple[str | None, int | None]:
     """Direction and devices of a way's points."""
     return next(
         (
@@ -120,7 +119,7 @@ def _where(signature: Json, way: Json, kind: str) -> Tuple[Optional[str], Option
     )
 
 
-def _note(direction: str, devices: Optional[int], question: Json, signature: Json) -> str:
+def _note(direction: str, devices: int | None, question: Json, signature: Json) -> str:
     """What stands for the question's devices; empty where they were measured."""
     text = "what sending C early gains was measured "
     if direction in AMONG_DEVICES:
@@ -140,7 +139,7 @@ def _note(direction: str, devices: Optional[int], question: Json, signature: Jso
     )
 
 
-def complete(signature: Json, advice: Json, question: Json) -> List[str]:
+def complete(signature: Json, advice: Json, question: Json) -> list[str]:
     """Add to advice where the gains were measured, and the sentence. Returns what is assumed."""
     early, kind = advice["early"], question["type"]
     if early is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Dict, List, NamedTuple, Optional
+from typing import NamedTuple
 
 from reports.records.jsonl import Json, is_number
 from reports.records.quantity import human
@@ -53,9 +53,9 @@ def _cases(options: str) -> int:
     return count
 
 
-def _case_s(signature: Json, program: str) -> Optional[float]:
+def _case_s(signature: Json, program: str) -> float | None:
     """What a case of the program took in this run, or one of any program; None: nobody knows."""
-    spent: Dict[bool, List[float]] = {True: [0.0, 0.0], False: [0.0, 0.0]}
+    spent: dict[bool, list[float]] = {True: [0.0, 0.0], False: [0.0, 0.0]}
     for run in signature.get("runs", []):
         cases = sum(int(run["cases"].get(word) or 0) for word in ("ok", "failed"))
         if is_number(run["elapsed_s"]) and cases:

@@ -8,7 +8,7 @@ import itertools
 import math
 import os
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any
 
 from reports.advice.lines import Machine
 from reports.records.jsonl import Json
@@ -99,11 +99,11 @@ class _Advice(ctypes.Structure):
     ]
 
 
-def _finite(number: float) -> Optional[float]:
+def _finite(number: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _decided(pays: int) -> Optional[bool]:
+def _decided(pays: int) -> bool | None:
     """None where it is within the error."""
     return {1: True, -1: False}.get(pays)
 
@@ -115,7 +115,7 @@ def library_path() -> Path:
 class Adviser:
     """The library with the curves of one machine. Raises LibraryMissing; ValueError for a malformed line."""
 
-    def __init__(self, machine: Machine, path: Optional[Path] = None) -> None:
+    def __init__(self, machine: Machine, path: Path | None = None) -> None:
         path = path or library_path()
         try:
             self._lib = ctypes.CDLL(str(path))
@@ -138,7 +138,7 @@ class Adviser:
                 raise ValueError("%s: %s" % (line[:80], self._text()))
         self._lib.advise_prepare(self._machine)
 
-    def _names(self, array: str) -> List[str]:
+    def _names(self, array: str) -> list[str]:
         """Up to the NULL past the last."""
         first = ctypes.c_char_p.in_dll(self._lib, array)
         names = ctypes.cast(ctypes.pointer(first), ctypes.POINTER(ctypes.c_char_p))
@@ -148,7 +148,7 @@ class Adviser:
         return self._lib.err_text().decode("utf-8", "replace")
 
     def ask(
-        self, m: int, n: int, k: int, devices: int, op: str, kind: str, copy_method: Optional[str] = None
+        self, m: int, n: int, k: int, devices: int, op: str, kind: str, copy_method: str | None = None
     ) -> Json:
         """Of one copy method, or of all. ValueError for a question that has no answer, NoData where the
         machine lacks the measurements."""
@@ -166,7 +166,7 @@ class Adviser:
             raise (NoData if status == -_ENODATA else ValueError)(self._text())
         return self._json(advice)
 
-    def gemm(self, m: int, n: int, k: int, kind: str) -> Tuple[float, bool]:
+    def gemm(self, m: int, n: int, k: int, kind: str) -> tuple[float, bool]:
         """Seconds of one GEMM that overwrites C, and whether its shape is outside those measured; raises as
         ask()."""
         if kind not in self.types:
@@ -188,7 +188,7 @@ class Adviser:
         return self._lib.advise_gemm_error(self._machine, self.types.index(kind))
 
     def _json(self, advice: _Advice) -> Json:
-        candidates: List[Dict[str, Any]] = [
+        candidates: list[dict[str, Any]] = [
             {
                 "schedule": self.schedules[c.schedule],
                 "copy_method": self.copy_methods[c.copy_method],

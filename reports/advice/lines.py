@@ -5,7 +5,7 @@ signature."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, List, Tuple
+from typing import Any
 
 from reports.records.jsonl import Json
 
@@ -15,18 +15,18 @@ LINKS = ("peer", "up", "down")  # as in advise/advise.c
 
 @dataclass
 class Machine:
-    lines: List[str] = field(default_factory=list)
-    notes: List[str] = field(
+    lines: list[str] = field(default_factory=list)
+    notes: list[str] = field(
         default_factory=list
     )  # assumptions in place of a measurement, and the program that measures it
-    pair_notes: List[Tuple[str, str, str]] = field(
+    pair_notes: list[tuple[str, str, str]] = field(
         default_factory=list
     )  # those about one link and one type: link, type, note
 
     def add(self, *words: Any) -> None:
         self.lines.append(" ".join("%.9g" % w if isinstance(w, float) else str(w) for w in words))
 
-    def curve(self, words: Tuple[Any, ...], points: List[Tuple[float, float]]) -> None:
+    def curve(self, words: tuple[Any, ...], points: list[tuple[float, float]]) -> None:
         """Add at most MAX_POINTS points, thinned evenly; the ends are kept."""
         points = sorted(p for p in points if p[0] > 0 and p[1] > 0)
         if len(points) > MAX_POINTS:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import re
 import statistics
-from typing import Dict, Iterator, List, Optional, Tuple
+from typing import Iterator
 
 from reports.advice.contention import add_contention, exchange_ratio
 from reports.advice.early import add_early_sends
@@ -18,7 +18,7 @@ _SIDES = re.compile(r"(\d{1,9})×(\d{1,9})×(\d{1,9})\Z")
 _KERNELS = ("kernel_nt", "kernel")  # of as many blocks as keep the device busy
 
 
-def _points(curve: Json) -> List[Tuple[float, float]]:
+def _points(curve: Json) -> list[tuple[float, float]]:
     return [(p["x"], p["value"]) for p in curve["points"] if is_number(p["x"]) and is_number(p["value"])]
 
 
@@ -26,7 +26,7 @@ def _curves(signature: Json, program: str, derived: str) -> Iterator[Json]:
     return (c for c in program_of(signature, program)["curves"] if c["derived"] == derived)
 
 
-def _metric(signature: Json, name: str) -> Optional[float]:
+def _metric(signature: Json, name: str) -> float | None:
     entry = signature["metrics"].get(name)
     return entry["value"] if entry and is_number(entry["value"]) else None
 
@@ -34,7 +34,7 @@ def _metric(signature: Json, name: str) -> Optional[float]:
 # ------------------------------------------------------------------ GEMMs
 
 
-def _sides_of(program: Json, where: Json) -> Optional[Tuple[float, float, float]]:
+def _sides_of(program: Json, where: Json) -> tuple[float, float, float] | None:
     wanted = {k: str(v) for k, v in where.items()}
     for key, facts in program["facts"].items():
         own = dict(word.split("=", 1) for word in key.split() if "=" in word)
@@ -43,10 +43,10 @@ def _sides_of(program: Json, where: Json) -> Optional[Tuple[float, float, float]
     return None
 
 
-def _gemms(signature: Json) -> Dict[str, List[Tuple[float, ...]]]:
+def _gemms(signature: Json) -> dict[str, list[tuple[float, ...]]]:
     """type -> (m, n, k, adds, seconds): whole ones first, then pieces of cut ones, the fewest pieces
     first."""
-    found: Dict[str, List[Tuple[float, ...]]] = {}
+    found: dict[str, list[tuple[float, ...]]] = {}
     for row in program_of(signature, "gemm/efficiency")["results"].get("rates", []):
         match = _SIDES.search(str(row["shape"]))
         if match and row["variant"] == "gemm" and row["value"] > 0:  # not with fast accumulation
@@ -85,7 +85,7 @@ def _add_gemms(signature: Json, machine: Machine) -> None:
 # ------------------------------------------------------------------ copies
 
 
-def _blocks_to_saturate(signature: Json, link: str) -> Optional[float]:
+def _blocks_to_saturate(signature: Json, link: str) -> float | None:
     """More blocks copy no faster, and leave less of the device to the GEMM."""
 
     def size(row: Json) -> float:
@@ -100,7 +100,7 @@ def _blocks_to_saturate(signature: Json, link: str) -> Optional[float]:
     return max(rows, key=size)["blocks"] if rows else None
 
 
-def _kernel_of(rates: Dict[str, Json], blocks: Optional[float]) -> Optional[str]:
+def _kernel_of(rates: dict[str, Json], blocks: float | None) -> str | None:
     """The measured kernel whose number of blocks is nearest."""
     counted = {int(name[7:]): name for name in rates if re.fullmatch(r"kernel_\d{1,6}", name)}
     if blocks and counted:
@@ -136,7 +136,7 @@ def _add_both_ways(signature: Json, machine: Machine, link: str, blocks: float) 
                 machine.add("onedevice", "engine", link)
 
 
-def _add_copies(signature: Json, machine: Machine, blocks: Optional[int]) -> None:
+def _add_copies(signature: Json, machine: Machine, blocks: int | None) -> None:
     known = set()
     for link in LINKS:
         # A curve over numbers of blocks is of no one variant.
@@ -222,7 +222,7 @@ def _add_costs(signature: Json, machine: Machine) -> None:
 
 def _add_shaped(signature: Json, machine: Machine) -> None:
     """The setting of overlap/shaping that gains most over plain overlap, by the median over its scenarios."""
-    ratios: Dict[Tuple[float, int], List[float]] = {}
+    ratios: dict[tuple[float, int], list[float]] = {}
     for name, entry in signature["metrics"].items():
         match = re.match(
             r"overlap/shaping/normalised_time\{variant=(shaped|priority|shaped_priority),.*?shared=(\d+)",
@@ -298,7 +298,7 @@ def _add_allreduce(signature: Json, machine: Machine) -> None:
             return
 
 
-def machine_of(signature: Json, blocks: Optional[int] = None) -> Machine:
+def machine_of(signature: Json, blocks: int | None = None) -> Machine:
     """`blocks`: of a kernel that copies; None: the smallest number that saturates the link."""
     machine = Machine()
     machine.lines.append("# %s" % signature["device"])

@@ -5,7 +5,7 @@ fastest measured schedule is the pick, and the predictions are told with it."""
 from __future__ import annotations
 
 import math
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
 from reports.records.jsonl import Json, is_number
 
@@ -30,10 +30,10 @@ def half_interval(pick: Json) -> float:
     return max(high / pick["measured_s"], pick["measured_s"] / low) - 1
 
 
-def _times(signature: Json, question: Json) -> Dict[Tuple[str, str], List[float]]:
+def _times(signature: Json, question: Json) -> dict[tuple[str, str], list[float]]:
     """(schedule, copy method) -> seconds and their interval. Empty unless two schedules can be compared."""
     section = signature["programs"].get(PROGRAM)
-    rows: List[Json] = section["results"].get("schedules", []) if section else []
+    rows: list[Json] = section["results"].get("schedules", []) if section else []
     found = {
         (name, row["copy_method"]): times
         for row in rows
@@ -66,9 +66,9 @@ def prefer_measured(signature: Json, advice: Json, question: Json) -> None:
     by the intervals; of what was not measured, by its error."""
     times = _times(signature, question)
     for c in advice["candidates"]:
-        found: List[Any] = times.get((c["schedule"], c["copy_method"]), [None, None, None])
+        found: list[Any] = times.get((c["schedule"], c["copy_method"]), [None, None, None])
         c["measured_s"], c["measured_ci_s"] = found[0], found[1:] if found[0] else None
-    candidates: List[Json] = advice["candidates"]
+    candidates: list[Json] = advice["candidates"]
     candidates.sort(key=lambda c: math.inf if c["measured_s"] is None else c["measured_s"])
     pick = candidates[0]
     advice["pick"].update(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from typing import List, Optional, Sequence, Tuple
+from typing import Sequence
 
 from reports.advice.comparison import error_text, ratio_text
 from reports.advice.inputs import text as need_text
@@ -21,7 +21,7 @@ _TIED = "\u00a0"  # a space at which textwrap does not break
 _PRIORITIES = {"high": "high for the transfers", "normal": "as it is", None: "not measured"}
 
 
-def wrapped(text: str, first: str = "", rest: Optional[str] = None) -> List[str]:
+def wrapped(text: str, first: str = "", rest: str | None = None) -> list[str]:
     """Lines after the indentation `first`, then `rest`, or as many blanks. A schedule's name is not broken at
     its hyphens, and no number is parted from its unit."""
     rest = " " * len(first) if rest is None else rest
@@ -31,14 +31,14 @@ def wrapped(text: str, first: str = "", rest: Optional[str] = None) -> List[str]
     return [line.replace(_TIED, " ") for line in lines]
 
 
-def aligned(rows: Sequence[Tuple[str, ...]]) -> List[str]:
+def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
     """Columns, with less space between them where they would be too wide."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     gap = "  " if sum(widths) + 2 * (len(widths) - 1) <= WIDTH else " "
     return [gap.join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
 
 
-def _rows(advice: Json) -> List[Tuple[str, ...]]:
+def _rows(advice: Json) -> list[tuple[str, ...]]:
     measured = advice["pick"]["measured_s"] is not None
     rows = [("schedule", "copy method", *["measured"] * measured, "predicted", "GEMMs", "transfers", "")]
     for c in advice["candidates"]:
@@ -56,7 +56,7 @@ def _rows(advice: Json) -> List[Tuple[str, ...]]:
     return rows
 
 
-def _shared(shared: Optional[int]) -> str:
+def _shared(shared: int | None) -> str:
     if shared is None:
         return "not measured"
     return "%s a block of the GEMM" % size(shared) if shared else "as it is"
@@ -166,7 +166,7 @@ _MORE = "All schedules of one machine: ./gpusig advise with its signature alone.
 _COLUMNS = ("time", "ratio", "expected error", "GEMM alone", "transfers alone", "serial")
 
 
-def _numbers(row: Json) -> Tuple[str, ...]:
+def _numbers(row: Json) -> tuple[str, ...]:
     return (
         human(time_of(row), "s"),
         ratio_text(row["ratio"]),
@@ -177,7 +177,7 @@ def _numbers(row: Json) -> Tuple[str, ...]:
     )
 
 
-def _machine_lines(comparison: Json) -> List[str]:
+def _machine_lines(comparison: Json) -> list[str]:
     """Of each machine its label and its fastest schedule, and its numbers below."""
     answers, rows = comparison["answers"], comparison["comparison"]["machines"]
     numbers = [_COLUMNS] + [_numbers(row) for row in rows[: len(answers)]]

@@ -10,7 +10,7 @@ cpu_time is 0.
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
+from typing import Any, NamedTuple, Sequence
 
 from reports.judge.compare.numbers import BadNumbers
 from reports.export.runs import Run, Value, of_one_machine
@@ -29,7 +29,7 @@ _RATES = {
 class _Timed(NamedTuple):
     seconds: float
     label: str
-    counters: Dict[str, float]
+    counters: dict[str, float]
 
 
 def _timed(value: Value) -> Any:
@@ -44,7 +44,7 @@ def _timed(value: Value) -> Any:
     return None
 
 
-def _entry(value: Value, timed: _Timed, place: Tuple[int, int, int]) -> Json:
+def _entry(value: Value, timed: _Timed, place: tuple[int, int, int]) -> Json:
     family, repetition, repetitions = place
     entry: Json = {
         "name": value.name,
@@ -64,7 +64,7 @@ def _entry(value: Value, timed: _Timed, place: Tuple[int, int, int]) -> Json:
     return dict(entry, label=timed.label) if timed.label else entry
 
 
-def _caches(fields: Json) -> List[Json]:
+def _caches(fields: Json) -> list[Json]:
     found = []
     for name, size in fields.items():
         words = name.split("_")  # cache_l1_Data
@@ -98,10 +98,10 @@ def _context(runs: Sequence[Run]) -> Json:
     }
 
 
-def export(runs: Sequence[Run]) -> Tuple[str, List[str]]:
+def export(runs: Sequence[Run]) -> tuple[str, list[str]]:
     ordered = of_one_machine(runs, "Google Benchmark's JSON")
-    benchmarks: List[Json] = []
-    without: Dict[str, None] = {}
+    benchmarks: list[Json] = []
+    without: dict[str, None] = {}
     names = list(dict.fromkeys(value.name for run in ordered for value in run.values))
     for family, name in enumerate(names):
         found = [value for run in ordered for value in run.values if value.name == name]

@@ -11,7 +11,7 @@ properties of a suite.
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
+from typing import Any, NamedTuple, Sequence
 from xml.etree import ElementTree
 
 from reports.export.runs import UNKNOWN, Run, moment_of
@@ -46,11 +46,11 @@ def _xml(text: str) -> str:
     return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def _place(entry: Json) -> Tuple[str, str]:
+def _place(entry: Json) -> tuple[str, str]:
     return str(entry["program"]), str(entry["device"])
 
 
-def _runs_of(run: Run) -> Dict[Tuple[str, str], Json]:
+def _runs_of(run: Run) -> dict[tuple[str, str], Json]:
     """How each program ended, the last time it ran."""
     return {_place(entry): entry for entry in latest(run.signature["runs"])}
 
@@ -79,7 +79,7 @@ def _invalid(entry: Json) -> Case:
     return Case(name, "skipped", "", str(entry["reason"]))
 
 
-def _cases(run: Run, place: Tuple[str, str], ended: Json) -> List[Case]:
+def _cases(run: Run, place: tuple[str, str], ended: Json) -> list[Case]:
     unmeasured = [entry for entry in run.signature["not_measured"] if _place(entry) == place]
     found = (
         []
@@ -96,7 +96,7 @@ def _cases(run: Run, place: Tuple[str, str], ended: Json) -> List[Case]:
     return found + [_invalid(entry) for entry in run.signature["invalid"] if _place(entry) == place]
 
 
-def _properties(run: Run, place: Tuple[str, str]) -> List[Tuple[str, str]]:
+def _properties(run: Run, place: tuple[str, str]) -> list[tuple[str, str]]:
     listed = [
         ("node", run.node),
         ("device", place[1]),
@@ -130,8 +130,8 @@ def _suite(
     run: Run,
     name: str,
     ended: Json,
-    listed: List[Tuple[str, str]],
-    cases: List[Case],
+    listed: list[tuple[str, str]],
+    cases: list[Case],
 ) -> None:
     elapsed, started = ended.get("elapsed_s"), moment_of(str(ended.get("started") or "")) or run.started
     suite = _element(
@@ -152,7 +152,7 @@ def _suite(
             suite, "testcase", classname="gpusig.%s" % name.replace("/", "."), name=case.name, time="0"
         )
         if case.element:
-            more: Dict[str, Any] = {"type": case.kind} if case.kind else {}
+            more: dict[str, Any] = {"type": case.kind} if case.kind else {}
             _element(one, case.element, message=case.message, **more)
     suite.set("tests", str(len(suite.findall("testcase"))))
     for element, attribute in _COUNTS:
@@ -182,7 +182,7 @@ def _of_run(root: ElementTree.Element, run: Run) -> None:
         )
 
 
-def export(runs: Sequence[Run]) -> Tuple[str, List[str]]:
+def export(runs: Sequence[Run]) -> tuple[str, list[str]]:
     """It has no time of its own: the same runs give the same bytes."""
     root = ElementTree.Element("testsuites")
     for run in runs:

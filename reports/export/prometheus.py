@@ -11,7 +11,7 @@ begin another one whenever a run is noisy.
 from __future__ import annotations
 
 import re
-from typing import Dict, Iterable, List, Mapping, NamedTuple, Sequence, Tuple
+from typing import Iterable, Mapping, NamedTuple, Sequence
 
 from reports.export.runs import Run, Value
 from reports.records.quantity import spell
@@ -31,7 +31,7 @@ _UNITS = {
     "1": "ratio",
 }
 _NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_]+")
-Labels = Tuple[Tuple[str, str], ...]
+Labels = tuple[tuple[str, str], ...]
 
 
 class Sample(NamedTuple):
@@ -94,8 +94,8 @@ def _of_value(run: Run, value: Value) -> Iterable[Sample]:
 
 def _counts(run: Run) -> Iterable[Sample]:
     """Of each program: what went wrong in it."""
-    wrong: Dict[Tuple[str, str], int] = {}
-    invalid: Dict[Tuple[str, str], int] = {}
+    wrong: dict[tuple[str, str], int] = {}
+    invalid: dict[tuple[str, str], int] = {}
     for own in (own for own in run.failed if own.is_wrong):
         place = own.program, own.device
         wrong[place] = wrong.get(place, 0) + own.count
@@ -186,10 +186,10 @@ def _line(sample: Sample) -> str:
     return "%s{%s} %s" % (sample.family, labels, repr(float(sample.value)))
 
 
-def newest(runs: Sequence[Run]) -> Tuple[List[Run], List[Run]]:
+def newest(runs: Sequence[Run]) -> tuple[list[Run], list[Run]]:
     """Of each node and device the latest run, and the others: Prometheus has one value of a series at a
     time."""
-    found: Dict[Tuple[str, str, str], Run] = {}
+    found: dict[tuple[str, str, str], Run] = {}
     for run in sorted(runs, key=lambda run: run.started.timestamp() if run.started else float("-inf")):
         found[run.node, run.device, run.model] = run
     kept = list(found.values())
@@ -198,11 +198,11 @@ def newest(runs: Sequence[Run]) -> Tuple[List[Run], List[Run]]:
 
 def text(runs: Sequence[Run]) -> str:
     """Families in order of their names; the first of two samples with the same labels counts."""
-    families: Dict[str, Tuple[str, Dict[Labels, Sample]]] = {}
+    families: dict[str, tuple[str, dict[Labels, Sample]]] = {}
     for run in runs:
         for sample in _of_run(run):
             families.setdefault(sample.family, (sample.help, {}))[1].setdefault(sample.labels, sample)
-    lines: List[str] = []
+    lines: list[str] = []
     for family, (help_text, samples) in sorted(families.items()):
         lines += [
             "# HELP %s %s" % (family, _label_text(help_text).replace('\\"', '"')),
@@ -212,7 +212,7 @@ def text(runs: Sequence[Run]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def export(runs: Sequence[Run]) -> Tuple[str, List[str]]:
+def export(runs: Sequence[Run]) -> tuple[str, list[str]]:
     kept, others = newest(runs)
     return text(kept), [
         "%s is left out: Prometheus takes the newest run of %s" % (run.name, run.node) for run in others

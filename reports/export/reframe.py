@@ -14,7 +14,7 @@ import re
 from pathlib import Path
 from pprint import pformat
 from statistics import NormalDist
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, Sequence
 
 from reports.judge.compare.numbers import BadNumbers
 from reports.judge.compare.verdict import Settings
@@ -106,9 +106,9 @@ def _identifier(text: str) -> str:
     return re.sub(r"[^a-zA-Z0-9_]+", "_", text).strip("_") or "unnamed"
 
 
-def _variables(values: Sequence[Value]) -> Dict[str, Value]:
+def _variables(values: Sequence[Value]) -> dict[str, Value]:
     """By its metric alone where no other has that name."""
-    found: Dict[str, Value] = {}
+    found: dict[str, Value] = {}
     shared = {value.metric for value in values if sum(other.metric == value.metric for other in values) > 1}
     for value in values:
         name = _identifier(value.name if value.metric in shared else value.metric)
@@ -132,7 +132,7 @@ def _side(value: Value, end: Any, wider: float) -> float:
     return max(half / abs(value.value), least) if value.value else max(half, least)
 
 
-def reference_of(value: Value, wider: float) -> Tuple[float, Any, Any, str]:
+def reference_of(value: Value, wider: float) -> tuple[float, Any, Any, str]:
     """ReFrame refuses a bound on the other side of 0; that nothing may be is no bound less."""
     low, high = _side(value, value.low, wider), _side(value, value.high, wider)
     low, high = (min(low, 1.0) if value.value > 0 else low), (min(high, 1.0) if value.value < 0 else high)
@@ -154,7 +154,7 @@ def _literal(value: Any, indent: int) -> str:
     return pformat(value, width=116 - indent, sort_dicts=False).replace("\n", "\n" + " " * indent)
 
 
-def export(runs: Sequence[Run]) -> Tuple[str, List[str]]:
+def export(runs: Sequence[Run]) -> tuple[str, list[str]]:
     if len(runs) > 1:
         raise BadNumbers("a ReFrame test has one run as its reference, not %d" % len(runs))
     (run,) = runs

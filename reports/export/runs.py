@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, NamedTuple, Sequence
 
 from reports.judge.compare import gpusig
 from reports.judge.compare.numbers import BadNumbers, Failed
@@ -41,9 +41,9 @@ class Value(NamedTuple):
     condition: str
     value: float
     unit: str
-    better: Optional[str]
-    low: Optional[float]
-    high: Optional[float]
+    better: str | None
+    low: float | None
+    high: float | None
     of_runs: bool
     n: int
     grade: str
@@ -69,13 +69,13 @@ class Run:
     model: str  # the device's own name
     kind: str
     simulated: bool
-    started: Optional[datetime]  # in UTC
-    values: Tuple[Value, ...]
-    missing: Tuple[Missing, ...]
+    started: datetime | None  # in UTC
+    values: tuple[Value, ...]
+    missing: tuple[Missing, ...]
     doubtful: bool
     verdict: str  # the report's last sentence, without the share of invalid values
     signature: Json
-    failed: Tuple[Failed, ...]
+    failed: tuple[Failed, ...]
 
     @property
     def wrong_results(self) -> int:
@@ -83,7 +83,7 @@ class Run:
         return sum(own.count for own in self.failed if own.is_wrong)
 
     @property
-    def machine(self) -> Tuple[str, str, str, bool]:
+    def machine(self) -> tuple[str, str, str, bool]:
         """What has to be the same for runs to be a series."""
         devices = plural(len(main_devices(self.signature)), "device")
         return self.node, devices, self.kind, self.simulated
@@ -98,7 +98,7 @@ class Run:
         return "" if value is None else clean(str(value))[:200]
 
 
-def moment_of(text: str) -> Optional[datetime]:
+def moment_of(text: str) -> datetime | None:
     """In UTC; None where the time zone is not known, too."""
     found = moment(text)
     try:
@@ -136,7 +136,7 @@ def _metric(name: str) -> str:
     return name.rpartition("/")[2].partition("@")[0]
 
 
-def _missing(signature: Json) -> Tuple[Missing, ...]:
+def _missing(signature: Json) -> tuple[Missing, ...]:
     found = []
     for entry in signature["primary_missing"]:
         program, metric, device, cause, reason = (
@@ -148,7 +148,7 @@ def _missing(signature: Json) -> Tuple[Missing, ...]:
     return tuple(found)
 
 
-def _start(signature: Json, plan: Json) -> Optional[datetime]:
+def _start(signature: Json, plan: Json) -> datetime | None:
     """Of the first program, or where that has no clock, as simulated ones, when the driver made its plan."""
     starts = [moment_of(str(run.get("started") or "")) for run in signature["runs"]]
     return min((start for start in starts if start), default=moment_of(str(plan.get("created") or "")))
@@ -193,10 +193,9 @@ def read(path: Path, name: str) -> Run:
         raise BadNumbers("%s: signature.json is malformed: %s" % (name, clean(str(why))[:200])) from None
 
 
-def collect(cwd: Path, names: Sequence[str]) -> Tuple[List[Run], List[str]]:
-    """All runs, and the reasons why others are left out. BadNumbers if a name is wrong or nothing can be
-    read."""
-    places: List[Place] = []
+def collect(cwd: Path, names: Sequence[str]) -> tuple[list[Run], list[str]]:
+    """All runs, and why others are left out. BadNumbers where a name is wrong, or nothing can be read."""
+    places: list[Place] = []
     for given in names:
         with named(cwd, given) as (path, name):
             own = runs_under(path, name) if path.is_dir() else [Place(path, name)]
@@ -228,9 +227,9 @@ def chosen(run: Run, only: Sequence[str]) -> Run:
     )
 
 
-def of_one_machine(runs: Sequence[Run], what: str) -> List[Run]:
+def of_one_machine(runs: Sequence[Run], what: str) -> list[Run]:
     """In the order of their starts. BadNumbers where they are no series of one machine."""
-    machines: Dict[Tuple[Any, ...], str] = {}
+    machines: dict[tuple[Any, ...], str] = {}
     for run in runs:
         machines.setdefault(run.machine, run.name)
     if len(machines) > 1:

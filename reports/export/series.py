@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import Dict, List, Sequence, Tuple
+from typing import Sequence
 
 from reports.judge.compare.numbers import BadNumbers
 from reports.records.csv_files import cell
@@ -22,7 +22,7 @@ from reports.records.quantity import listing, plural
 _ABOUT = ("time", "node", "device", "model", "gpusig", "driver", "kernel", "doubtful", "wrong_results")
 
 
-def _about(run: Run) -> List[str]:
+def _about(run: Run) -> list[str]:
     return [
         run.started.isoformat() if run.started else "",
         run.node,
@@ -37,8 +37,8 @@ def _about(run: Run) -> List[str]:
 
 
 def _whole(
-    values: Sequence[Dict[str, float]], names: Sequence[str], runs: Sequence[Run]
-) -> Tuple[List[int], List[str]]:
+    values: Sequence[dict[str, float]], names: Sequence[str], runs: Sequence[Run]
+) -> tuple[list[int], list[str]]:
     """Which runs have every number, and which lack one."""
     kept = [i for i, own in enumerate(values) if all(name in own for name in names)]
     lack = [
@@ -53,7 +53,7 @@ def _whole(
     return kept, [words] if lack else []
 
 
-def _gaps(values: Sequence[Dict[str, float]], names: Sequence[str]) -> List[str]:
+def _gaps(values: Sequence[dict[str, float]], names: Sequence[str]) -> list[str]:
     lack = [name for name in names if any(name not in own for own in values)]
     return (
         [
@@ -65,7 +65,7 @@ def _gaps(values: Sequence[Dict[str, float]], names: Sequence[str]) -> List[str]
     )
 
 
-def export(runs: Sequence[Run], whole_lines: bool) -> Tuple[str, List[str]]:
+def export(runs: Sequence[Run], whole_lines: bool) -> tuple[str, list[str]]:
     ordered = of_one_machine(runs, "a series")
     if ordered[0].started is None:
         raise BadNumbers("%s: nothing says when it was measured" % ordered[0].name)

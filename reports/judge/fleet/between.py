@@ -9,7 +9,7 @@ the one that the report has first: all pairs at once, the largest messages. slow
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Iterator, List, Optional, Tuple
+from typing import Iterator
 
 from reports.records.jsonl import BadRecord, Json, Reader, open_regular, parse_line, read_lines
 from reports.records.quantity import human, plural
@@ -34,7 +34,7 @@ def is_of_pairs(path: Path) -> bool:
         return False
 
 
-def files_of(folder: Path) -> List[Path]:
+def files_of(folder: Path) -> list[Path]:
     """Those to read; empty where nobody measured between nodes."""
 
     def inside() -> Iterator[Path]:
@@ -49,8 +49,8 @@ def files_of(folder: Path) -> List[Path]:
     return [path for path in inside() if is_of_pairs(path)]
 
 
-def _latest(files: List[Path]) -> Optional[Tuple[Path, PairCase]]:
-    found: List[Tuple[str, int, Path, Group]] = []
+def _latest(files: list[Path]) -> tuple[Path, PairCase] | None:
+    found: list[tuple[str, int, Path, Group]] = []
     for number, path in enumerate(files):
         try:
             groups = read_records(path).groups.values()
@@ -66,8 +66,8 @@ def _latest(files: List[Path]) -> Optional[Tuple[Path, PairCase]]:
     return None
 
 
-def _one_way(pairs: PairCase, ends: Ends) -> Optional[float]:
-    measured: Optional[Measured] = pairs.links.bandwidth.get(ends)
+def _one_way(pairs: PairCase, ends: Ends) -> float | None:
+    measured: Measured | None = pairs.links.bandwidth.get(ends)
     return measured.value if measured else None
 
 
@@ -91,7 +91,7 @@ def _link(pairs: PairCase, a: int, b: int) -> Json:
     }
 
 
-def read(folder: Path) -> Optional[Json]:
+def read(folder: Path) -> Json | None:
     """Nodes, rounds, every link, and which links and nodes are slow; None where the folder has no such
     records."""
     latest = _latest(files_of(folder))
@@ -154,7 +154,7 @@ def _link_text(found: Json, link: Json) -> str:
     return "the link of %s and %s is slow%s" % (link["a"], link["b"], rate)
 
 
-def slow_texts(found: Json) -> List[str]:
+def slow_texts(found: Json) -> list[str]:
     """What is slow, a clause each: nodes first."""
     return ["everything that %s %s is slow" % (node["node"], _does(node)) for node in found["slow_nodes"]] + [
         _link_text(found, link) for link in found["slow_links"]

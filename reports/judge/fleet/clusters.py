@@ -10,7 +10,7 @@ rare, had the best of all ways to part the nodes been tried. Which group is righ
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, Optional, Sequence, Tuple
+from typing import NamedTuple, Sequence
 
 _SHARE, _FEWEST = 4, 2  # a group is a quarter of the nodes, and two; fewer are for outliers.py
 
@@ -18,7 +18,7 @@ _SHARE, _FEWEST = 4, 2  # a group is a quarter of the nodes, and two; fewer are 
 class Cut(NamedTuple):
     """Places of the values above the gap, and how far the medians are apart."""
 
-    above: Tuple[int, ...]
+    above: tuple[int, ...]
     distance: float
 
 
@@ -41,7 +41,7 @@ def _squares(values: Sequence[float]) -> float:
     return sum((v - mean) ** 2 for v in values)
 
 
-def cut_of(values: Sequence[float], least_gap: float, least_spread: float, rate: float) -> Optional[Cut]:
+def cut_of(values: Sequence[float], least_gap: float, least_spread: float, rate: float) -> Cut | None:
     """None where the values are not two groups. `rate`: of equal nodes with normal values that are said to be
     two, at most: there are 2^(n - 1) ways to part n nodes."""
     count = len(values)

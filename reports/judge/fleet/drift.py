@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import NamedTuple, Sequence
 
 from reports.judge.compare.provenance import is_own
 from reports.judge.fleet.nodes import Node
@@ -27,17 +27,17 @@ class Drift(NamedTuple):
     field: str
     majority: str
     count: int  # nodes with it
-    others: Dict[str, List[int]]
+    others: dict[str, list[int]]
 
 
 class Split(NamedTuple):
     """A field without a majority: value -> number of nodes."""
 
     field: str
-    values: List[Tuple[str, int]]
+    values: list[tuple[str, int]]
 
 
-def _fields(nodes: Sequence[Node]) -> List[str]:
+def _fields(nodes: Sequence[Node]) -> list[str]:
     """Without what tells nodes apart."""
     return sorted(
         {field for node in nodes for run in node.runs for field in run.provenance if not is_own(field)}
@@ -55,11 +55,11 @@ def _device(field: str) -> str:
     return found.group(1) if found else ""
 
 
-def _devices(nodes: Sequence[Node]) -> List[Set[str]]:
+def _devices(nodes: Sequence[Node]) -> list[set[str]]:
     return [{_device(field) for run in node.runs for field in run.provenance} for node in nodes]
 
 
-def _values(nodes: Sequence[Node], field: str, devices: Sequence[Set[str]]) -> List[str]:
+def _values(nodes: Sequence[Node], field: str, devices: Sequence[set[str]]) -> list[str]:
     """Of every node; of one with several runs that differ, all of theirs. A device that is missing is one
     field, their number, so its driver is that of the others."""
     found = []
@@ -70,7 +70,7 @@ def _values(nodes: Sequence[Node], field: str, devices: Sequence[Set[str]]) -> L
     return [value or usual for value in found]
 
 
-def _same_size(values: List[str]) -> List[str]:
+def _same_size(values: list[str]) -> list[str]:
     """Sizes that are nearly the most common one are that."""
     usual = Counter(values).most_common(1)[0][0]
     if not usual.isdigit():
@@ -81,8 +81,8 @@ def _same_size(values: List[str]) -> List[str]:
 
 
 def _of_field(
-    nodes: Sequence[Node], field: str, devices: Sequence[Set[str]]
-) -> Tuple[Optional[Drift], Optional[Split]]:
+    nodes: Sequence[Node], field: str, devices: Sequence[set[str]]
+) -> tuple[Drift | None, Split | None]:
     values = _values(nodes, field, devices)
     if _is_size(field):
         values = _same_size(values)
@@ -91,7 +91,7 @@ def _of_field(
         return None, None
     majority, count = counted[0]
     if 2 * count > len(nodes):
-        others: Dict[str, List[int]] = {}
+        others: dict[str, list[int]] = {}
         for place, value in enumerate(values):
             if value != majority:
                 others.setdefault(value, []).append(place)
@@ -99,14 +99,14 @@ def _of_field(
     return None, Split(field, counted) if len(counted) <= _MOST_SPLIT and len(counted) < len(nodes) else None
 
 
-def differences(nodes: Sequence[Node]) -> Tuple[List[Drift], List[Split]]:
+def differences(nodes: Sequence[Node]) -> tuple[list[Drift], list[Split]]:
     """Of nodes of one kind, by field."""
     devices = _devices(nodes)
     found = [_of_field(nodes, field, devices) for field in _fields(nodes)]
     return [drift for drift, _ in found if drift], [split for _, split in found if split]
 
 
-def separating(nodes: Sequence[Node], places: Sequence[int]) -> List[Tuple[str, List[str], List[str]]]:
+def separating(nodes: Sequence[Node], places: Sequence[int]) -> list[tuple[str, list[str], list[str]]]:
     """Fields of which no value is on both the nodes at these places and the others: field, the values there,
     and those of the others."""
     devices, found, own = _devices(nodes), [], set(places)

@@ -20,7 +20,7 @@ import math
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from statistics import median, stdev
-from typing import Container, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Container, Mapping, NamedTuple, Sequence
 
 from reports.judge.compare.numbers import RATIO
 from reports.records.jsonl import Json
@@ -79,12 +79,12 @@ class Family:
 
     label: str
     better: str
-    metrics: Tuple[int, ...]
+    metrics: tuple[int, ...]
     threshold: float = 0.0
     least_spread: float = 0.0
-    spread: Optional[float] = None
-    finds: Optional[float] = None  # as a ratio less 1
-    nodes: Dict[int, Standing] = field(default_factory=dict)
+    spread: float | None = None
+    finds: float | None = None  # as a ratio less 1
+    nodes: dict[int, Standing] = field(default_factory=dict)
 
     def ratio_of(self, loss: float) -> float:
         """What the numbers are times those of the others."""
@@ -106,7 +106,7 @@ class _Mean(NamedTuple):
     usual: float  # the median of the losses
 
 
-def _means(members: Sequence[Member]) -> Dict[int, _Mean]:
+def _means(members: Sequence[Member]) -> dict[int, _Mean]:
     """Of every node that has enough of the metrics."""
     found = {}
     for place in sorted({place for member in members for place in member.losses}):
@@ -129,7 +129,7 @@ def _freedom(others: int) -> int:
     return min(others - 1, _MOST_FREEDOM)
 
 
-def _others(values: Sequence[float]) -> List[Tuple[float, float]]:
+def _others(values: Sequence[float]) -> list[tuple[float, float]]:
     """Of each value the mean of all others, and the standard deviation of a value from it. In one pass:
     without a value d from the mean the squares are less by d^2 n / (n - 1)."""
     count = len(values)
@@ -180,10 +180,10 @@ def set_finds(family: Family, off: Container[int], tests: int, rate: float) -> N
     family.finds = math.expm1(max(power * scale, family.threshold + _POWER_Z * family.spread))
 
 
-def families_of(names: Sequence[Tuple[str, str, Optional[str]]]) -> List[Family]:
+def families_of(names: Sequence[tuple[str, str, str | None]]) -> list[Family]:
     """Of metrics by name, unit and direction; a name that is empty belongs to none. In the order of the
     metrics."""
-    found: Dict[Tuple[str, str], List[int]] = {}
+    found: dict[tuple[str, str], list[int]] = {}
     for at, (name, unit, better) in enumerate(names):
         label = family_of(name, unit)
         if label and better:

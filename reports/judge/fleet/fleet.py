@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import List, Optional, Sequence, Tuple
+from typing import Sequence
 
 from reports.judge.compare.answer import label_text, moved_text, number_json
 from reports.judge.compare.numbers import RATIO, failed_in
@@ -34,15 +34,15 @@ class Asked:
     user gave them. `network`: what between.read() found."""
 
     name: str
-    expected: Optional[List[str]] = None
-    now: Optional[datetime] = None  # of the clock here
-    network: Optional[Json] = None
+    expected: list[str] | None = None
+    now: datetime | None = None  # of the clock here
+    network: Json | None = None
 
 
 # ------------------------------------------------------------------ parts
 
 
-def _ratio(metric: Metric, value: float, centre: float) -> Optional[float]:
+def _ratio(metric: Metric, value: float, centre: float) -> float | None:
     """How the value lies to the centre: a ratio, or a difference."""
     if metric.number.scale != RATIO:
         return value - centre
@@ -228,7 +228,7 @@ def _kind_json(kind: Kind, drifts: Sequence[drift.Drift], splits: Sequence[drift
 # ------------------------------------------------------------------ what else is to be known
 
 
-def _name_notes(nodes: Sequence[Json], asked: Asked) -> List[str]:
+def _name_notes(nodes: Sequence[Json], asked: Asked) -> list[str]:
     found = []
     if asked.expected is not None:
         expected = set(asked.expected)
@@ -271,7 +271,7 @@ def off_text(call: Json) -> str:
     return moved_text(call["label"], change, call["scale"])
 
 
-def _calls_of(node: Json, key: str) -> List[Json]:
+def _calls_of(node: Json, key: str) -> list[Json]:
     """Families, and the metrics that are in none of them."""
     called = node[key + "_families"]
     together = {name for family in called for name in family["metrics"]}
@@ -295,7 +295,7 @@ def _named(nodes: Sequence[Json], key: str) -> str:
     return listing(texts, 3)
 
 
-def _wrong_texts(node: Json) -> List[str]:
+def _wrong_texts(node: Json) -> list[str]:
     """ "3 wrong results of micro/copy_path"."""
     return [
         "%s of %s" % (plural(own["count"], "wrong result"), own["program"])
@@ -322,7 +322,7 @@ def _groups_text(groups: Json) -> str:
     )
 
 
-def _groups_reasons(kinds: Sequence[Json]) -> List[str]:
+def _groups_reasons(kinds: Sequence[Json]) -> list[str]:
     """Who is in the groups, and what tells them apart."""
     found = []
     for groups in [one for kind in kinds for one in kind["groups"]][:MOST_NAMED]:
@@ -369,7 +369,7 @@ def _hidden_text(nodes: Sequence[Json], most: float) -> str:
     )
 
 
-def _undecided(nodes: Sequence[Json], kinds: Sequence[Json], most: float) -> List[str]:
+def _undecided(nodes: Sequence[Json], kinds: Sequence[Json], most: float) -> list[str]:
     """Why it is not known that no node is an outlier."""
     found = [_groups_text(groups) for kind in kinds for groups in kind["groups"]][:1]
     is_hidden = any(node["hidden"] for node in nodes)
@@ -408,7 +408,7 @@ def _largest_bound(kinds: Sequence[Json]) -> str:
 
 
 def _sentence(
-    word: str, nodes: Sequence[Json], kinds: Sequence[Json], network: Optional[Json], most: float
+    word: str, nodes: Sequence[Json], kinds: Sequence[Json], network: Json | None, most: float
 ) -> str:
     count, off = len(nodes), [node for node in nodes if node["state"] == OFF]
     if word == OUTLIERS and not off:
@@ -445,12 +445,8 @@ def _sentence(
 
 
 def _reasons(
-    nodes: Sequence[Json],
-    kinds: Sequence[Json],
-    network: Optional[Json],
-    notes: Sequence[str],
-    most: float,
-) -> List[str]:
+    nodes: Sequence[Json], kinds: Sequence[Json], network: Json | None, notes: Sequence[str], most: float
+) -> list[str]:
     found = (
         [_network_text(network)] if _is_slow(network) and any(node["state"] == OFF for node in nodes) else []
     )
@@ -479,11 +475,11 @@ def _reasons(
     return found + list(notes)
 
 
-def _is_slow(network: Optional[Json]) -> bool:
+def _is_slow(network: Json | None) -> bool:
     return network is not None and bool(between.slow_texts(network))
 
 
-def _network_text(network: Optional[Json]) -> str:
+def _network_text(network: Json | None) -> str:
     return "Between nodes, %s." % listing(between.slow_texts(network or {}), MOST_NAMED)
 
 
@@ -497,7 +493,7 @@ def _call_off(nodes: Sequence[Json], network: Json) -> None:
                 node["notes"] = [*node["notes"], between.node_text(slow)]
 
 
-def _word(nodes: Sequence[Json], kinds: Sequence[Json], network: Optional[Json]) -> str:
+def _word(nodes: Sequence[Json], kinds: Sequence[Json], network: Json | None) -> str:
     states = {node["state"] for node in nodes}
     if OFF in states or _is_slow(network):
         return OUTLIERS
@@ -506,16 +502,16 @@ def _word(nodes: Sequence[Json], kinds: Sequence[Json], network: Optional[Json])
     return INCONCLUSIVE if unknown else NONE_OFF
 
 
-def _names(nodes: Sequence[Json], *states: str) -> List[str]:
+def _names(nodes: Sequence[Json], *states: str) -> list[str]:
     return [node["name"] for node in nodes if node["state"] in states]
 
 
-def _missing(nodes: Sequence[Node], asked: Asked) -> List[str]:
+def _missing(nodes: Sequence[Node], asked: Asked) -> list[str]:
     there = {name for node in nodes for name in (node.name, node.hostname)}
     return [name for name in asked.expected or () if name not in there]
 
 
-def assess(nodes: List[Node], asked: Asked, settings: Settings) -> Json:
+def assess(nodes: list[Node], asked: Asked, settings: Settings) -> Json:
     """Everything about the nodes of a fleet."""
     kinds = kinds_of(nodes, settings)
     rows, groups = {}, []
@@ -567,7 +563,7 @@ def assess(nodes: List[Node], asked: Asked, settings: Settings) -> Json:
     )
 
 
-def counts_of(fleet: Json) -> List[Tuple[str, int]]:
+def counts_of(fleet: Json) -> list[tuple[str, int]]:
     return [
         (state, sum(node["state"] == state for node in fleet["nodes"]))
         for state in (OFF, FAST, OK, UNKNOWN, MISSING)

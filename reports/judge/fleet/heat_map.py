@@ -6,7 +6,7 @@ Colour never stands alone: a cell that stands out has its z in it, and one in wh
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Sequence
 
 from reports.judge.fleet.fleet import FAST, MISSING, OFF, OK, UNKNOWN
 from reports.records.jsonl import Json
@@ -18,7 +18,7 @@ _SIDE, _GAP, _PER_LINE = 10, 2, 60
 _ORDER = {OFF: 0, FAST: 1, UNKNOWN: 2, OK: 3, MISSING: 4}
 
 
-def level(z: Optional[float], worse: bool) -> str:
+def level(z: float | None, worse: bool) -> str:
     """The class of a cell: w1 to w3 worse, b1 to b3 better, none near the others."""
     if z is None:
         return "none"
@@ -26,7 +26,7 @@ def level(z: Optional[float], worse: bool) -> str:
     return "%s%d" % ("w" if worse else "b", reached) if reached else ""
 
 
-def _cell(z: Optional[float], reason: str, called: bool) -> Tuple[str, str, str]:
+def _cell(z: float | None, reason: str, called: bool) -> tuple[str, str, str]:
     """Class, text and title."""
     if z is None:
         return "none", "·", reason
@@ -38,7 +38,7 @@ def _cell(z: Optional[float], reason: str, called: bool) -> Tuple[str, str, str]
     )
 
 
-def _row(node: Json, shown: Sequence[int]) -> Dict[str, Any]:
+def _row(node: Json, shown: Sequence[int]) -> dict[str, Any]:
     called = {call["metric"] for key in ("off", "fast") for call in node[key]}
     families = [call for key in ("off_families", "fast_families") for call in node[key]]
     called |= {name for call in families for name in call["metrics"]}
@@ -48,7 +48,7 @@ def _row(node: Json, shown: Sequence[int]) -> Dict[str, Any]:
     return {"name": node["name"], "state": node["state"], "cells": cells}
 
 
-def rows_of(fleet: Json, kind: int) -> Tuple[List[str], List[Dict[str, Any]], int]:
+def rows_of(fleet: Json, kind: int) -> tuple[list[str], list[dict[str, Any]], int]:
     """Labels of the metrics that are judged, rows with the worst first, and how many nodes have none."""
     metrics = fleet["kinds"][kind]["metrics"]
     shown = [at for at, metric in enumerate(metrics) if not metric["reason"]]
@@ -63,7 +63,7 @@ def rows_of(fleet: Json, kind: int) -> Tuple[List[str], List[Dict[str, Any]], in
     )
 
 
-def farthest(node: Json) -> Optional[float]:
+def farthest(node: Json) -> float | None:
     """The largest z of worse, or of better where that is farther away."""
     known = [z for z in node["z"] if z is not None]
     return max(known, key=abs) if known else None

@@ -5,7 +5,7 @@ and `hostlist` do."""
 from __future__ import annotations
 
 import re
-from typing import Dict, Iterable, List, Sequence, Set
+from typing import Iterable, Sequence
 
 from reports.judge.compare.sides import natural
 
@@ -29,9 +29,9 @@ def is_name(text: str) -> bool:
 # ------------------------------------------------------------------ reading
 
 
-def _numbers(text: str) -> List[str]:
+def _numbers(text: str) -> list[str]:
     """ "1-3,07" as 1, 2, 3, 07. The zeros of the first number of a range are those of all."""
-    found: List[str] = []
+    found: list[str] = []
     for part in text.split(","):
         match = _RANGE.fullmatch(part)
         if not match:
@@ -45,7 +45,7 @@ def _numbers(text: str) -> List[str]:
     return found
 
 
-def _words(text: str) -> List[str]:
+def _words(text: str) -> list[str]:
     """Split at commas that are not in brackets."""
     words, depth, start = [], 0, 0
     for place, letter in enumerate(text):
@@ -60,7 +60,7 @@ def _words(text: str) -> List[str]:
     return [word for word in (*words, text[start:]) if word]
 
 
-def _expanded(word: str) -> List[str]:
+def _expanded(word: str) -> list[str]:
     names, place = [""], 0
     while place < len(word):
         match = _PARTS.match(word, place)
@@ -74,9 +74,9 @@ def _expanded(word: str) -> List[str]:
     return names
 
 
-def expand(text: str) -> List[str]:
+def expand(text: str) -> list[str]:
     """Every name once, in the order of the list. BadHostlist where it is none."""
-    found: Dict[str, None] = {}
+    found: dict[str, None] = {}
     for word in _words(text.strip()):
         found.update(dict.fromkeys(_expanded(word.strip())))
         if len(found) > MAX_NAMES:
@@ -91,7 +91,7 @@ def expand(text: str) -> List[str]:
 
 def _ranges(numbers: Iterable[int], width: int) -> str:
     """1, 2, 3, 7 as "1-3,7"; of this width with zeros in front."""
-    runs: List[List[int]] = []
+    runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and runs[-1][1] + 1 == number:
             runs[-1][1] = number
@@ -105,8 +105,8 @@ def _ranges(numbers: Iterable[int], width: int) -> str:
 
 def compress(names: Sequence[str]) -> str:
     """The names, each once, as one list. Those without a number at the end stand by themselves."""
-    numbered: Dict[str, List[str]] = {}
-    alone: Set[str] = set()
+    numbered: dict[str, list[str]] = {}
+    alone: set[str] = set()
     for name in names:
         match = _NUMBERED.fullmatch(name)
         if match and match.group(1):
@@ -116,7 +116,7 @@ def compress(names: Sequence[str]) -> str:
     words = {name: name for name in alone}
     for prefix, texts in numbered.items():
         padded = {len(text) for text in texts if text.startswith("0") and len(text) > 1}
-        groups: Dict[int, Set[int]] = {}
+        groups: dict[int, set[int]] = {}
         for text in texts:
             groups.setdefault(len(text) if len(text) in padded else 0, set()).add(int(text))
         for width, numbers in groups.items():

@@ -19,7 +19,7 @@ import math
 from dataclasses import dataclass, field
 from enum import Enum
 from statistics import median
-from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, Mapping, NamedTuple, Sequence
 
 from reports.judge.compare import verdict
 from reports.judge.compare.numbers import RATIO, Number, RunNumbers, first_of
@@ -51,13 +51,13 @@ class Cell(NamedTuple):
     """One metric of one node. `loss`: how much worse it is than the others, on the scale of logarithms or
     differences."""
 
-    value: Optional[float]
+    value: float | None
     reason: str = ""  # why it is not judged; empty where it is
     loss: float = 0.0
     z: float = 0.0
     p: float = 1.0  # two-sided; 1 where it is off by no more than the least effect
     centre: float = 0.0  # of the others
-    missing: Optional[Missing] = None  # there is no value, good or bad
+    missing: Missing | None = None  # there is no value, good or bad
 
 
 class Call(NamedTuple):
@@ -73,16 +73,14 @@ class Metric:
     name: str
     number: Number
     effect: float  # the least that matters, relative or in the unit
-    cells: List[Cell] = field(default_factory=list)
+    cells: list[Cell] = field(default_factory=list)
     reason: str = ""  # why it is judged on no node
-    centre: Optional[float] = None
-    spread: Optional[float] = None  # on the scale of the loss, as a standard deviation
-    finds: Optional[float] = (
-        None  # the least effect that 9 of 10 nodes are called for, if nothing else is off
-    )
+    centre: float | None = None
+    spread: float | None = None  # on the scale of the loss, as a standard deviation
+    finds: float | None = None  # the least effect that 9 of 10 nodes are called for, if nothing else is off
     # of every node that is not off, by how much it may be worse than the others, and better, as losses
-    bounds: Dict[int, float] = field(default_factory=dict)
-    leads: Dict[int, float] = field(default_factory=dict)
+    bounds: dict[int, float] = field(default_factory=dict)
+    leads: dict[int, float] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -93,7 +91,7 @@ class Metric:
         return self.scaled(self.effect)
 
     @property
-    def bound(self) -> Optional[float]:
+    def bound(self) -> float | None:
         """The largest, as an effect."""
         worst = max(self.bounds.values(), default=math.inf)
         if self.number.scale != RATIO:
@@ -109,8 +107,8 @@ class Groups:
     """Nodes that are slower than all others of their kind in some metrics. `metrics`: the place of each, and
     how much worse the median of the slower ones is."""
 
-    slow: Tuple[int, ...]
-    metrics: List[Tuple[int, float]]
+    slow: tuple[int, ...]
+    metrics: list[tuple[int, float]]
 
 
 @dataclass
@@ -118,24 +116,24 @@ class Kind:
     """Nodes that should be alike."""
 
     name: str
-    nodes: List[Node]
-    metrics: List[Metric] = field(default_factory=list)
+    nodes: list[Node]
+    metrics: list[Metric] = field(default_factory=list)
     reason: str = ""  # why none is judged
     # place of a node that is off -> the single metrics in which it is; none where only families are
-    slow: Dict[int, List[Call]] = field(default_factory=dict)
-    fast: Dict[int, List[Call]] = field(default_factory=dict)
-    families: List[Family] = field(default_factory=list)
-    slow_families: Dict[int, List[FamilyCall]] = field(default_factory=dict)
-    fast_families: Dict[int, List[FamilyCall]] = field(default_factory=dict)
-    p_worse: List[float] = field(default_factory=list)  # of every node, adjusted over all
-    groups: List[Groups] = field(default_factory=list)  # those of most metrics first
+    slow: dict[int, list[Call]] = field(default_factory=dict)
+    fast: dict[int, list[Call]] = field(default_factory=dict)
+    families: list[Family] = field(default_factory=list)
+    slow_families: dict[int, list[FamilyCall]] = field(default_factory=dict)
+    fast_families: dict[int, list[FamilyCall]] = field(default_factory=dict)
+    p_worse: list[float] = field(default_factory=list)  # of every node, adjusted over all
+    groups: list[Groups] = field(default_factory=list)  # those of most metrics first
     most_hidden: float = MOST_HIDDEN
 
     @property
-    def names(self) -> List[str]:
+    def names(self) -> list[str]:
         return [metric.name for metric in self.metrics]
 
-    def lacks(self, place: int) -> List[Tuple[Metric, str]]:
+    def lacks(self, place: int) -> list[tuple[Metric, str]]:
         """The metrics of which this node has no value, or none that can be judged, though it should: what was
         tried and failed, even where it failed on all; what is missing for a reason that is no sign of a bad
         machine, where half have it; and what the node cannot have or was not asked for, or what too few have
@@ -152,16 +150,16 @@ class Kind:
                 found.append((metric, reason))
         return found
 
-    def hidden(self, place: int) -> List[Tuple[Metric, float]]:
+    def hidden(self, place: int) -> list[tuple[Metric, float]]:
         """The metrics in which this node may be worse by more than may be hidden, and by how much, as a loss;
         the worst first."""
         return self._beyond([(metric, metric.bounds.get(place, 0.0)) for metric in self.metrics])
 
-    def ahead(self, place: int) -> List[Tuple[Metric, float]]:
+    def ahead(self, place: int) -> list[tuple[Metric, float]]:
         """As hidden(), in which it may be better; then the others may be off instead."""
         return self._beyond([(metric, metric.leads.get(place, 0.0)) for metric in self.metrics])
 
-    def _beyond(self, found: Sequence[Tuple[Metric, float]]) -> List[Tuple[Metric, float]]:
+    def _beyond(self, found: Sequence[tuple[Metric, float]]) -> list[tuple[Metric, float]]:
         return sorted(
             ((metric, loss) for metric, loss in found if loss > metric.scaled(self.most_hidden)),
             key=lambda one: -one[1],
@@ -172,11 +170,11 @@ class Kind:
 
 
 class _Value(NamedTuple):
-    value: Optional[float]
+    value: float | None
     reason: str
     error: float = 0.0  # standard error, on the scale of the loss
     contended: float = 0.0  # share of the runs
-    missing: Optional[Missing] = None
+    missing: Missing | None = None
 
 
 def _relative(number: Number, runs: Sequence[RunNumbers], present: Sequence[float]) -> float:
@@ -229,7 +227,7 @@ def _value_of(node: Node, name: str, like: Number) -> _Value:
     return _Value(median(present), "", _relative(number, node.runs, present), found.contended / len(present))
 
 
-def _uncontended(values: Sequence[_Value]) -> List[_Value]:
+def _uncontended(values: Sequence[_Value]) -> list[_Value]:
     """Neighbours are not compared: what is contended on a node and on few others is no value of it."""
     shares = [v.contended for v in values if v.value is not None]
     usual = median(shares) if shares else 0.0
@@ -247,7 +245,7 @@ def _uncontended(values: Sequence[_Value]) -> List[_Value]:
 
 def _most_common(nodes: Sequence[Node], name: str) -> Number:
     """Unit, direction and case of most nodes that have it."""
-    found: Dict[Tuple[str, Optional[str], str], List[Number]] = {}
+    found: dict[tuple[str, str | None, str], list[Number]] = {}
     for node in nodes:
         number = next(
             (
@@ -310,7 +308,7 @@ def _judge_metric(metric: Metric, values: Sequence[_Value]) -> None:
     metric.spread = outliers.spread_of(losses)
 
 
-def _losses(metric: Metric, places: Sequence[int]) -> List[float]:
+def _losses(metric: Metric, places: Sequence[int]) -> list[float]:
     loss = _scale(metric.number)
     return [loss(metric.cells[place].value or 0.0) for place in places]
 
@@ -329,9 +327,9 @@ def _set_bounds(metric: Metric, values: Sequence[_Value], off: Mapping[int, obje
         metric.leads[place] = others.centre - own + margin
 
 
-def _groups(kind: Kind, judged: Sequence[Metric], rate: float) -> List[Groups]:
+def _groups(kind: Kind, judged: Sequence[Metric], rate: float) -> list[Groups]:
     """Where the slower ones are all called off, nothing is left to be said."""
-    found: Dict[Tuple[int, ...], List[Tuple[int, float]]] = {}
+    found: dict[tuple[int, ...], list[tuple[int, float]]] = {}
     for at, metric in enumerate(kind.metrics):
         if metric.reason:
             continue
@@ -344,7 +342,7 @@ def _groups(kind: Kind, judged: Sequence[Metric], rate: float) -> List[Groups]:
     return sorted((Groups(*one) for one in found.items()), key=lambda own: -len(own.metrics))
 
 
-def _finds(metric: Metric, tests: int, rate: float) -> Optional[float]:
+def _finds(metric: Metric, tests: int, rate: float) -> float | None:
     """For a lone metric of a lone node."""
     if metric.spread is None:
         return None
@@ -361,7 +359,7 @@ def _finds(metric: Metric, tests: int, rate: float) -> Optional[float]:
 # ------------------------------------------------------------------ all of them
 
 
-def _families(kind: Kind, values_of: Sequence[Sequence[_Value]]) -> List[Family]:
+def _families(kind: Kind, values_of: Sequence[Sequence[_Value]]) -> list[Family]:
     """Of the metrics that are judged."""
     named = [("" if m.reason else m.name, m.number.unit, m.number.better) for m in kind.metrics]
     found = families.families_of(named)
@@ -388,13 +386,13 @@ def _p_of(cell: Cell, worse: bool) -> float:
     return cell.p if (cell.loss > 0) == worse and not cell.reason else 1.0
 
 
-def _p_of_family(standing: Optional[Standing], worse: bool) -> float:
+def _p_of_family(standing: Standing | None, worse: bool) -> float:
     return standing.p if standing is not None and (standing.loss > 0) == worse else 1.0
 
 
 def _calls(
     kind: Kind, rate: float, worse: bool
-) -> Tuple[List[float], Dict[int, List[Call]], Dict[int, List[FamilyCall]]]:
+) -> tuple[list[float], dict[int, list[Call]], dict[int, list[FamilyCall]]]:
     """The adjusted p of every node, and in what metrics and families it is off. What is off by less than
     matters counts as a test that found nothing, and so does what is missing."""
     places = range(len(kind.nodes))
@@ -406,8 +404,8 @@ def _calls(
         [_p_of_family(family.nodes.get(place), worse) for family in kind.families] for place in places
     ]
     of_nodes, (of_metrics, of_families) = outliers.selected([singles, together], rate)
-    calls: Dict[int, List[Call]] = {}
-    family_calls: Dict[int, List[FamilyCall]] = {}
+    calls: dict[int, list[Call]] = {}
+    family_calls: dict[int, list[FamilyCall]] = {}
     for place in places:
         if of_nodes[place] > rate:
             continue
@@ -420,12 +418,12 @@ def _calls(
     return of_nodes, calls, family_calls
 
 
-def judge(name: str, nodes: List[Node], settings: Settings) -> Kind:
+def judge(name: str, nodes: list[Node], settings: Settings) -> Kind:
     """Nodes of one kind."""
     kind = Kind(name, nodes, most_hidden=most_hidden(settings.least_effect))
     runs = [run for node in nodes for run in node.runs]
     names = verdict.chosen(runs, settings)[0]
-    values_of: List[List[_Value]] = []
+    values_of: list[list[_Value]] = []
     for metric_name in names:
         metric = Metric(metric_name, _most_common(nodes, metric_name), settings.effect_of(metric_name))
         values = _uncontended([_value_of(node, metric_name, metric.number) for node in nodes])
@@ -461,9 +459,9 @@ def judge(name: str, nodes: List[Node], settings: Settings) -> Kind:
     return kind
 
 
-def kinds_of(nodes: Sequence[Node], settings: Settings) -> List[Kind]:
+def kinds_of(nodes: Sequence[Node], settings: Settings) -> list[Kind]:
     """The largest first."""
-    found: Dict[str, List[Node]] = {}
+    found: dict[str, list[Node]] = {}
     for node in nodes:
         if node.runs:
             found.setdefault(node.kind, []).append(node)

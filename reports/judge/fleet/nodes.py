@@ -13,7 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Sequence
 
 from reports.judge.compare import gpusig
 from reports.judge.compare.numbers import BadNumbers, RunNumbers
@@ -41,9 +41,9 @@ class Node:
 
     name: str
     path: str
-    runs: List[RunNumbers] = field(default_factory=list)
+    runs: list[RunNumbers] = field(default_factory=list)
     unread: str = ""
-    notes: List[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     @property
     def hostname(self) -> str:
@@ -98,7 +98,7 @@ def _read_run(node: Node, path: Path, name: str) -> RunNumbers:
     return run
 
 
-def _runs_of(folder: Path, name: str) -> List[Place]:
+def _runs_of(folder: Path, name: str) -> list[Place]:
     """Where a folder is no run, only what --repeats writes: other folders with runs are nodes."""
     return [
         place
@@ -148,7 +148,7 @@ def _is_file_of_node(path: Path) -> bool:
     return path.is_file() and path.suffix == ".json"
 
 
-def _places(cwd: Path, given: str) -> List[Tuple[Path, str]]:
+def _places(cwd: Path, given: str) -> list[tuple[Path, str]]:
     """The nodes of what the user named: path, and its name in messages."""
     with named(cwd, given) as (path, name):
         if path.is_file() or _holds_node(path):
@@ -161,7 +161,7 @@ def _places(cwd: Path, given: str) -> List[Tuple[Path, str]]:
     return [(one, "%s/%s" % (name, clean(one.name))) for one in found]
 
 
-def _read_all(places: Sequence[Tuple[Path, str]]) -> List[Node]:
+def _read_all(places: Sequence[tuple[Path, str]]) -> list[Node]:
     """On several cores where there are many. Where that can't be, as without semaphores or where a process is
     killed, on one."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -177,7 +177,7 @@ def _read_all(places: Sequence[Tuple[Path, str]]) -> List[Node]:
 def _name_apart(nodes: Sequence[Node]) -> None:
     """Folders of one name in several fleets, or signature.json in run-1 of several nodes, keep their paths as
     names."""
-    count: Dict[str, int] = {}
+    count: dict[str, int] = {}
     for node in nodes:
         count[node.name] = count.get(node.name, 0) + 1
     for node in nodes:
@@ -188,7 +188,7 @@ def _name_apart(nodes: Sequence[Node]) -> None:
 def _count_once(nodes: Sequence[Node]) -> None:
     """A measurement that is in two folders says nothing about the second node. What is simulated with one
     seed is the same."""
-    seen: Dict[str, str] = {}
+    seen: dict[str, str] = {}
     for node in nodes:
         for run in list(node.runs):
             if run.simulated or not run.identity:
@@ -201,9 +201,9 @@ def _count_once(nodes: Sequence[Node]) -> None:
             node.unread = "; ".join(node.notes)
 
 
-def read(cwd: Path, names: Sequence[str]) -> List[Node]:
+def read(cwd: Path, names: Sequence[str]) -> list[Node]:
     """Every node in the order of the names. BadNumbers where a name is no folder or file."""
-    places: Dict[str, Tuple[Path, str]] = {}
+    places: dict[str, tuple[Path, str]] = {}
     for given in names:
         for path, name in _places(cwd, given):
             places.setdefault(os.path.abspath(path), (path, name))
@@ -216,7 +216,7 @@ def read(cwd: Path, names: Sequence[str]) -> List[Node]:
     return nodes
 
 
-def first_of(node: Node) -> Optional[str]:
+def first_of(node: Node) -> str | None:
     """When its first run began; None where nothing says so, as of a simulated device."""
     return min((run.started for run in node.runs if run.started), default=None)
 
@@ -224,12 +224,12 @@ def first_of(node: Node) -> Optional[str]:
 # ------------------------------------------------------------------ what the reader should know of them
 
 
-def _time_of(started: Optional[str]) -> Optional[datetime]:
+def _time_of(started: str | None) -> datetime | None:
     found = moment(started or "")
     return found.replace(tzinfo=timezone.utc) if found and not found.tzinfo else found
 
 
-def clock_notes(nodes: Sequence[Node], now: Optional[datetime]) -> List[str]:
+def clock_notes(nodes: Sequence[Node], now: datetime | None) -> list[str]:
     known = [(when, node.name) for node in nodes for when in [_time_of(first_of(node))] if when]
     if not known:
         return []
@@ -260,9 +260,9 @@ def clock_notes(nodes: Sequence[Node], now: Optional[datetime]) -> List[str]:
     return found
 
 
-def machine_notes(nodes: Sequence[Node]) -> List[str]:
+def machine_notes(nodes: Sequence[Node]) -> list[str]:
     """Several folders of one machine. Simulated devices are all on one."""
-    owners: Dict[str, List[str]] = {}
+    owners: dict[str, list[str]] = {}
     for node in nodes:
         if node.hostname and not node.runs[0].simulated:
             owners.setdefault(node.hostname, []).append(node.name)

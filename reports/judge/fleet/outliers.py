@@ -22,7 +22,7 @@ import math
 from bisect import bisect_left, bisect_right
 from functools import lru_cache
 from statistics import NormalDist, median
-from typing import Dict, List, NamedTuple, Sequence, Tuple
+from typing import NamedTuple, Sequence
 
 from reports.judge.statistics import adjusted, quantile
 from reports.records.student import two_sided_p
@@ -97,14 +97,14 @@ def _quantile_without(ordered: Sequence[float], place: int, of: float) -> float:
     return low + (high - low) * (at - math.floor(at))
 
 
-def others_of(values: Sequence[float]) -> List[Others]:
+def others_of(values: Sequence[float]) -> list[Others]:
     """Of each value its others. All in the time of a few sorts: the others have few different medians."""
     count = len(values) - 1
     if count < MIN_OTHERS:
         raise ValueError("%d values have too few others" % len(values))
     ordered, of = sorted(values), share(count)
     unit = unit_of(of)
-    deviations: Dict[float, List[float]] = {}
+    deviations: dict[float, list[float]] = {}
     found = []
     for value in values:
         centre = _quantile_without(ordered, bisect_left(ordered, value), 0.5)
@@ -127,7 +127,7 @@ def student_tail(t: float, freedom: float) -> float:
 
 
 @lru_cache(maxsize=None)
-def _student_of(others: int) -> Tuple[float, float]:
+def _student_of(others: int) -> tuple[float, float]:
     """Degrees of freedom and factor, between two sizes in proportion to 1 / size; of infinitely many others
     they are normal."""
     place = bisect_right(_SIZES, others)
@@ -167,7 +167,7 @@ def simes(ps: Sequence[float]) -> float:
 
 def selected(
     kinds: Sequence[Sequence[Sequence[float]]], rate: float
-) -> Tuple[List[float], List[List[List[float]]]]:
+) -> tuple[list[float], list[list[list[float]]]]:
     """Of p by kind of test, node and test: the adjusted p of every node, and of every test among those of its
     kind of its node. The p of a node is the least of its kinds': each kind takes the rate for itself.
 

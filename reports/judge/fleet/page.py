@@ -4,7 +4,7 @@ it, what is missing, and drift."""
 
 from __future__ import annotations
 
-from typing import Any, List, Optional, Sequence
+from typing import Any, Sequence
 
 from reports.page.blocks import (
     PAGE,
@@ -145,7 +145,7 @@ def _title_of(node: Json) -> str:
     )
 
 
-def _notes_of(node: Json) -> List[str]:
+def _notes_of(node: Json) -> list[str]:
     """What failed, what it lacks, and what else is to be known of it."""
     texts = [own["text"] for own in node["failed"]]
     texts += ["no value of %s: %s" % (own["label"], own["reason"]) for own in node["lacks"][:_LACKS]]
@@ -160,7 +160,7 @@ def _badge(state: str) -> Cell:
 # ------------------------------------------------------------------ blocks
 
 
-def _both(value: str, majority: str) -> List[str]:
+def _both(value: str, majority: str) -> list[str]:
     return [values_text([value], [majority], _VALUE), values_text([majority], [value], _VALUE)]
 
 
@@ -234,7 +234,7 @@ def _map(fleet: Json, number: int) -> Group:
         )
         for one in found
     ]
-    strip: List[Any] = [
+    strip: list[Any] = [
         Text(
             "Every node as a square in the order of names, coloured by its farthest metric; framed where it "
             "is an outlier.",
@@ -265,7 +265,7 @@ def _map(fleet: Json, number: int) -> Group:
     )
 
 
-def _between(network: Optional[Json], most: int) -> List[Any]:
+def _between(network: Json | None, most: int) -> list[Any]:
     if not network:
         return []
     units = (("a_to_b", "byte/s"), ("b_to_a", "byte/s"), ("latency_s", "s"))
@@ -287,7 +287,7 @@ def _between(network: Optional[Json], most: int) -> List[Any]:
     ]
 
 
-def _unknown(fleet: Json, most: int) -> List[Any]:
+def _unknown(fleet: Json, most: int) -> list[Any]:
     missing = [node["name"] for node in fleet["nodes"] if node["state"] == MISSING]
     said = Text("Missing, %s: %s" % (plural(len(missing), "node"), list_text(missing)), "summary")
     unknown = [
@@ -301,7 +301,7 @@ def _unknown(fleet: Json, most: int) -> List[Any]:
     return [said] * bool(missing) + [table] * bool(rows)
 
 
-def _families(kind: Json) -> List[Any]:
+def _families(kind: Json) -> list[Any]:
     rows = [
         row(
             "%d %s" % (len(one["metrics"]), one["name"]),
@@ -363,7 +363,7 @@ def _usual(kind: Json) -> Group:
     )
 
 
-def _reading(settings: Json) -> List[Any]:
+def _reading(settings: Json) -> list[Any]:
     rate, least = percent(settings["rate"]), percent(settings["least_effect"])
     hidden = percent(most_hidden(settings["least_effect"]))
     meaning = [(_badge(state), text.replace("%s", rate).replace("%h", hidden)) for state, text in _MEANING]

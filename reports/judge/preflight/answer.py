@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, Dict, List, Optional, Sequence
+from typing import Callable, Sequence
 
 from reports.records.files import as_json
 from reports.records.jsonl import Json
@@ -17,7 +17,7 @@ from reports.records.quantity import human, percent
 SCHEMA, VERSION = "gpusig.preflight", "1.0.0"
 
 
-def _reference_json(reference: Optional[Reference]) -> Optional[Json]:
+def _reference_json(reference: Reference | None) -> Json | None:
     if reference is None:
         return None
     return {
@@ -30,7 +30,7 @@ def _reference_json(reference: Optional[Reference]) -> Optional[Json]:
     }
 
 
-def _relative(row: speed.Row, logarithm: Optional[float]) -> Optional[float]:
+def _relative(row: speed.Row, logarithm: float | None) -> float | None:
     return (
         None if logarithm is None or row.expected is None else speed.relative(row.expected.better, logarithm)
     )
@@ -67,7 +67,7 @@ def _check_json(check: Check) -> Json:
     }
 
 
-def answer(node: Node, reference: Optional[Reference], factors: Sequence[str]) -> Json:
+def answer(node: Node, reference: Reference | None, factors: Sequence[str]) -> Json:
     rows = speed.rows_of(node, reference)
     checks = [
         devices.check(node, reference),
@@ -109,7 +109,7 @@ def _metric_line(row: Json) -> str:
     return "  %-34s %12s %18s %10s" % (name[:34], human(row["value"], row["unit"]), ratio, row["outcome"])
 
 
-def _table(found: Json) -> List[str]:
+def _table(found: Json) -> list[str]:
     lines = []
     for check in found["checks"]:
         lines.append("%-10s %-8s %s" % (check["name"], check["outcome"], check["reason"]))
@@ -139,4 +139,4 @@ def text(found: Json, quiet: bool = False, verbose: bool = False) -> str:
     return "".join(line + "\n" for line in lines)
 
 
-FORMATS: Dict[str, Callable[..., str]] = {"text": text, "json": lambda found, **_: as_json(found)}
+FORMATS: dict[str, Callable[..., str]] = {"text": text, "json": lambda found, **_: as_json(found)}

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, Optional
 
 from reports.records.jsonl import Json, clean
 from reports.judge.preflight.node import Node, number_in
@@ -20,11 +19,11 @@ _LEAST_MEMORY = (
 _ACCELERATORS, _DISPLAYS = ("0302", "1200"), ("0300", "0380")
 
 
-def _uuids(devices: List[Json]) -> List[str]:
+def _uuids(devices: list[Json]) -> list[str]:
     return [str(device["uuid"]) for device in devices if device.get("uuid")]
 
 
-def _count(check: Check, node: Node, reference: Optional[Reference]) -> None:
+def _count(check: Check, node: Node, reference: Reference | None) -> None:
     expected = number_in(node.evidence, "expect")
     there = len(node.devices)
     if expected is None and reference is not None and reference.devices:
@@ -78,7 +77,7 @@ def _on_the_bus(check: Check, node: Node) -> None:
     counts = {str(b.get("name")): int(number_in(b, "devices") or 0) for b in node.evidence["backends"]}
     limit = str(node.evidence.get("visible_by") or "")
     for vendor, backend in (("NVIDIA", "cuda"), ("AMD", "hip")):
-        seen: Dict[str, List[str]] = {}
+        seen: dict[str, list[str]] = {}
         for one in node.evidence["pci"]:
             if one.get("vendor") == vendor:
                 seen.setdefault(str(one.get("class"))[:4], []).append(str(one.get("address")))
@@ -103,7 +102,7 @@ def _why(node: Node, backend: str) -> str:
     return ": " + clean(why) if why else ""
 
 
-def check(node: Node, reference: Optional[Reference]) -> Check:
+def check(node: Node, reference: Reference | None) -> Check:
     found = Check(NAME)
     if node.evidence.get("hang"):
         (found.bad if node.evidence.get("hang_is_sure") else found.unknown)(str(node.evidence["hang"]))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 from reports.judge.compare import gpusig, provenance
 from reports.records.jsonl import Json, is_number
@@ -24,9 +24,9 @@ class Measured:
 
     name: str  # as in a signature of that device
     device: str
-    value: Optional[float]
-    low: Optional[float] = None
-    high: Optional[float] = None
+    value: float | None
+    low: float | None = None
+    high: float | None = None
     unit: str = ""
     better: str = ""
     key: str = ""  # of its case
@@ -57,13 +57,13 @@ class Failure(NamedTuple):
 @dataclass
 class Node:
     evidence: Json
-    devices: List[Json] = field(default_factory=list)  # of the main --device
+    devices: list[Json] = field(default_factory=list)  # of the main --device
     links: Json = field(default_factory=dict)  # facts of topology/node
-    provenance: Dict[str, str] = field(default_factory=dict)
+    provenance: dict[str, str] = field(default_factory=dict)
     memory_bytes: float = 0.0  # of the host
-    measured: List[Measured] = field(default_factory=list)
-    failed: List[Failure] = field(default_factory=list)
-    kinds: List[str] = field(default_factory=list)  # of the devices
+    measured: list[Measured] = field(default_factory=list)
+    failed: list[Failure] = field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)  # of the devices
     unreadable: str = ""  # why the records give no signature
 
     @property
@@ -79,7 +79,7 @@ class Node:
         return self.spec.partition(":")[0] == "sim"
 
 
-def number_in(source: Any, name: str) -> Optional[float]:
+def number_in(source: Any, name: str) -> float | None:
     value = source.get(name) if isinstance(source, dict) else None
     return float(value) if is_number(value) else None
 
@@ -88,7 +88,7 @@ def _base(name: str) -> str:
     return name.partition("@")[0]
 
 
-def _tries(records: Any) -> Dict[tuple, int]:
+def _tries(records: Any) -> dict[tuple, int]:
     return {
         (group.program, group.device, key): len(tries)
         for group in records.groups.values()
@@ -96,9 +96,9 @@ def _tries(records: Any) -> Dict[tuple, int]:
     }
 
 
-def _keys(records: Any) -> Dict[tuple, str]:
+def _keys(records: Any) -> dict[tuple, str]:
     """The case of each headline number that was measured, whatever came out."""
-    found: Dict[tuple, str] = {}
+    found: dict[tuple, str] = {}
     for group in records.groups.values():
         for primary in group.run.primary:
             cases = [
@@ -111,7 +111,7 @@ def _keys(records: Any) -> Dict[tuple, str]:
     return found
 
 
-def _measured(signature: Json, keys: Dict[tuple, str], tries: Dict[tuple, int]) -> List[Measured]:
+def _measured(signature: Json, keys: dict[tuple, str], tries: dict[tuple, int]) -> list[Measured]:
     found = []
     for name, entry in signature["metrics"].items():
         if entry.get("primary"):
@@ -152,7 +152,7 @@ def _measured(signature: Json, keys: Dict[tuple, str], tries: Dict[tuple, int]) 
     return found
 
 
-def _failed(signature: Json) -> List[Failure]:
+def _failed(signature: Json) -> list[Failure]:
     return list(
         dict.fromkeys(
             Failure(e["program"], e["device"], e["reason"])

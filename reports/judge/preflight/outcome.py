@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import List
 
 from reports.records.jsonl import clean
 
@@ -26,8 +25,8 @@ class Check:
 
     name: str
     summary: str = ""
-    reasons: List[Reason] = field(default_factory=list)
-    notes: List[str] = field(default_factory=list)  # what to know, and no reason
+    reasons: list[Reason] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # what to know, and no reason
 
     def bad(self, text: str) -> None:
         self.reasons.append(Reason(BAD, _line(text)))
@@ -53,6 +52,6 @@ def _line(text: str) -> str:
     return " ".join(clean(text).split())[:_MOST_TEXT]
 
 
-def of_all(checks: List[Check]) -> str:
+def of_all(checks: list[Check]) -> str:
     found = {check.outcome for check in checks}
     return BAD if BAD in found else UNKNOWN if UNKNOWN in found else HEALTHY

@@ -14,7 +14,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence
+from typing import Any, Iterable, Mapping, Sequence
 
 from reports.judge.compare import noise, sides, verdict
 from reports.judge.compare.gpusig import SOURCE
@@ -68,19 +68,19 @@ class Reference:
     spec: str = ""  # of --device
     simulated: bool = False
     runs: int = 0
-    expected: Dict[str, Expected] = field(default_factory=dict)
-    missing: Dict[str, str] = field(default_factory=dict)  # numbers without a value -> reason
-    hosts: List[str] = field(default_factory=list)
+    expected: dict[str, Expected] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)  # numbers without a value -> reason
+    hosts: list[str] = field(default_factory=list)
     machine: str = ""
-    provenance: Dict[str, str] = field(default_factory=dict)  # what most runs have
-    devices: List[Json] = field(default_factory=list)  # of a run with the usual number of them
+    provenance: dict[str, str] = field(default_factory=dict)  # what most runs have
+    devices: list[Json] = field(default_factory=list)  # of a run with the usual number of them
     links: Mapping[str, Any] = field(default_factory=dict)  # facts of topology/node of the same run
     memory_bytes: float = 0.0  # of the host
-    free_bytes: Dict[int, float] = field(
+    free_bytes: dict[int, float] = field(
         default_factory=dict
     )  # device -> what may be allocated, at the median
-    notes: List[str] = field(default_factory=list)
-    kinds: List[str] = field(default_factory=list)  # of the devices
+    notes: list[str] = field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)  # of the devices
 
 
 def program_of(metric: str) -> str:
@@ -104,18 +104,18 @@ def _usual(values: Iterable[Any]) -> Any:
     return counted.most_common(1)[0][0] if counted else None
 
 
-def _of(variance: Variance, source: str) -> Dict[str, Any]:
+def _of(variance: Variance, source: str) -> dict[str, Any]:
     degrees = max(1, min(KNOWN, math.floor(variance.degrees)))
     return {"deviation": math.sqrt(variance.variance), "degrees": degrees, "source": source}
 
 
-def _careful(name: str, tried: Tried, spread: Optional[Json]) -> Variance:
+def _careful(name: str, tried: Tried, spread: Json | None) -> Variance:
     """At least the number's own: with few runs of few numbers what these have in common is uncertain, too."""
     known = variance_for(name, tried, spread)
     return known._replace(variance=max(known.variance, own_variance(name, tried).variance))
 
 
-def _of_one(name: str, entry: Json, simulated: bool) -> Dict[str, Any]:
+def _of_one(name: str, entry: Json, simulated: bool) -> dict[str, Any]:
     """Of a number that the reference has once: from its tries, else from its samples."""
     variance = deviation_of(entry, name) if "unit" in entry else None
     if variance is not None:
@@ -127,11 +127,11 @@ def _of_one(name: str, entry: Json, simulated: bool) -> Dict[str, Any]:
     return {"deviation": ASSUMED, "degrees": KNOWN, "source": FROM_NOWHERE}
 
 
-def expected_of(runs: Sequence[RunNumbers], signatures: Sequence[Json]) -> Dict[str, Expected]:
+def expected_of(runs: Sequence[RunNumbers], signatures: Sequence[Json]) -> dict[str, Expected]:
     """Of the numbers that are judged; `signatures` are those of the runs, for numbers that a single run
     has."""
-    values: Dict[str, List[float]] = {}
-    units: Dict[str, str] = {}
+    values: dict[str, list[float]] = {}
+    units: dict[str, str] = {}
     for run in runs:
         for name, number in run.numbers.items():
             if (
@@ -143,7 +143,7 @@ def expected_of(runs: Sequence[RunNumbers], signatures: Sequence[Json]) -> Dict[
             ):
                 values.setdefault(name, []).append(number.value)
                 units[name] = number.unit
-    found: Dict[str, Expected] = {}
+    found: dict[str, Expected] = {}
     tried = {name: Tried(units[name], own) for name, own in values.items()}
     spread = spread_of(tried)
     for name, own in values.items():
@@ -171,7 +171,7 @@ def expected_of(runs: Sequence[RunNumbers], signatures: Sequence[Json]) -> Dict[
     return found
 
 
-def _of_noise(entry: Json, where: str) -> Optional[Expected]:
+def _of_noise(entry: Json, where: str) -> Expected | None:
     """A file of before version 1.1 has no deviation of single runs: there it is from the floor of the fewest
     runs a side, floor = z s sqrt(2 / n)."""
     floors = {int(n): own for n, own in entry["by_repeats"].items() if is_number(own["floor"])}
@@ -254,7 +254,7 @@ def signature_of(cwd: Path, given: str) -> Reference:
     fields = dict.fromkeys(name for run in runs for name in run.provenance)
     counts = [len(main_devices(s)) for s in signatures]
     typical = signatures[counts.index(_usual(counts))]
-    free: Dict[int, List[float]] = {}
+    free: dict[int, list[float]] = {}
     for signature in signatures:
         for place, device in enumerate(main_devices(signature).values()):
             if is_number(device.get("memory_bytes")) and device["memory_bytes"] > 0:
@@ -285,7 +285,7 @@ def signature_of(cwd: Path, given: str) -> Reference:
     )
 
 
-def read(cwd: Path, given: Optional[str], noise_file: Optional[str]) -> Optional[Reference]:
+def read(cwd: Path, given: str | None, noise_file: str | None) -> Reference | None:
     """None where neither is given. BadNumbers says what cannot be used."""
     if given is None:
         return noise_of(cwd / noise_file, clean(noise_file)) if noise_file is not None else None

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Dict, List, Optional, Sequence
+from typing import Sequence
 
 from reports.records.causes import NOT_RUN
 from reports.judge.compare.numbers import BadNumbers
@@ -35,11 +35,11 @@ SHOWN, AGAIN = "shown", "again"  # nothing to compare with; not ok as far as one
 @dataclass(frozen=True)
 class Row:
     measured: Measured
-    expected: Optional[Expected]
+    expected: Expected | None
     outcome: str
     reason: str = ""
-    worse: Optional[float] = None  # by how much, as a logarithm: above 0 is worse
-    allowed: Optional[float] = None
+    worse: float | None = None  # by how much, as a logarithm: above 0 is worse
+    allowed: float | None = None
 
 
 def _worse(expected: Expected, value: float) -> float:
@@ -57,7 +57,7 @@ def allowed(expected: Expected, numbers: int) -> float:
     )
 
 
-def judged(measured: Measured, expected: Optional[Expected], numbers: int, last: bool = True) -> Row:
+def judged(measured: Measured, expected: Expected | None, numbers: int, last: bool = True) -> Row:
     """With `last` no other try follows."""
     if expected is None:
         return Row(measured, None, SHOWN, measured.reason)
@@ -91,7 +91,7 @@ def judged(measured: Measured, expected: Optional[Expected], numbers: int, last:
     return replace(row, outcome=UNKNOWN if why else BAD, reason=why)
 
 
-def rows_of(node: Node, reference: Optional[Reference], last: bool = True) -> List[Row]:
+def rows_of(node: Node, reference: Reference | None, last: bool = True) -> list[Row]:
     """A device of several, measured alone, is compared with the one that the reference has."""
     expected = reference.expected if reference else {}
     compared = [one for one in node.measured if one.name in expected]
@@ -102,9 +102,9 @@ def rows_of(node: Node, reference: Optional[Reference], last: bool = True) -> Li
     return [judged(one, expected.get(one.name), len(compared), last) for one in node.measured]
 
 
-def again(node: Node, reference: Optional[Reference]) -> Dict[str, Dict[str, List[str]]]:
+def again(node: Node, reference: Reference | None) -> dict[str, dict[str, list[str]]]:
     """Program -> device -> keys of the cases that want a repeat, the worst first."""
-    found: Dict[str, Dict[str, List[str]]] = {}
+    found: dict[str, dict[str, list[str]]] = {}
     wanted = [row for row in rows_of(node, reference, last=False) if row.outcome == AGAIN]
     for row in sorted(wanted, key=lambda row: -(row.worse or 0.0)):
         program = row.measured.name.rpartition("/")[0]
@@ -154,7 +154,7 @@ def _unknown(check: Check, rows: Sequence[Row], node: Node) -> None:
         )
         say("no time for %s" % listing([where(row, node) for row in unmeasured], 3))
     rows = [row for row in rows if row.outcome == UNKNOWN and row.measured.cause != NOT_RUN]
-    by_reason: Dict[str, List[str]] = {}
+    by_reason: dict[str, list[str]] = {}
     for row in rows:
         by_reason.setdefault(row.reason, []).append(where(row, node))
     for reason, names in by_reason.items():
@@ -172,7 +172,7 @@ def _programs(check: Check, node: Node) -> None:
             check.unknown(text)
 
 
-def check(node: Node, reference: Optional[Reference], rows: Sequence[Row]) -> Check:
+def check(node: Node, reference: Reference | None, rows: Sequence[Row]) -> Check:
     found = Check(NAME)
     for one in node.failed:
         found.bad(one.text)

@@ -7,7 +7,7 @@ are bad without a reference, too, unless the reference has the same.
 
 from __future__ import annotations
 
-from typing import List, Optional, Sequence
+from typing import Sequence
 
 from reports.judge.compare.wording import values_text
 from reports.records.jsonl import Json, real_in
@@ -45,7 +45,7 @@ def _text(field: str, value: str) -> str:
 
 
 def _provenance(check: Check, node: Node, reference: Reference, factors: Sequence[str]) -> None:
-    others: List[str] = []
+    others: list[str] = []
     count = min(len(node.devices), len(reference.devices))
     for key, usual in sorted(reference.provenance.items()):
         kind, _, field = key.partition(": ")
@@ -78,7 +78,7 @@ def _provenance(check: Check, node: Node, reference: Reference, factors: Sequenc
         check.note("also differs from the reference: %s" % listing(others, 8))
 
 
-def _links(check: Check, node: Node, reference: Optional[Reference]) -> None:
+def _links(check: Check, node: Node, reference: Reference | None) -> None:
     usual = {(f.head, f.text) for f in findings_of(reference.links)} if reference else set()
     for finding in findings_of(node.links):
         if (finding.head, finding.text) not in usual:
@@ -99,7 +99,7 @@ def _links(check: Check, node: Node, reference: Optional[Reference]) -> None:
                 check.bad(text)
 
 
-def _throttle(check: Check, devices: List[Json]) -> None:
+def _throttle(check: Check, devices: list[Json]) -> None:
     for place, device in enumerate(devices):
         for sample in telemetry_of(device):
             if (
@@ -115,7 +115,7 @@ def _throttle(check: Check, devices: List[Json]) -> None:
                 )
 
 
-def check(node: Node, reference: Optional[Reference], factors: Sequence[str]) -> Check:
+def check(node: Node, reference: Reference | None, factors: Sequence[str]) -> Check:
     found = Check(NAME, "links, clocks, memory errors and driver are as expected")
     if node.unreadable:
         found.unknown(node.unreadable)

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import List, Tuple
 
 from reports.records.spread import variance_of_median
 
@@ -33,7 +32,7 @@ def _tail(x: float) -> float:
     return math.erfc(x / math.sqrt(2)) / 2
 
 
-def _weighted(low: float, high: float, log_density: List[float]) -> List[Tuple[float, float]]:
+def _weighted(low: float, high: float, log_density: list[float]) -> list[tuple[float, float]]:
     """Points with weights that add up to 1."""
     largest = max(log_density)
     weights = [math.exp(value - largest) for value in log_density]
@@ -43,7 +42,7 @@ def _weighted(low: float, high: float, log_density: List[float]) -> List[Tuple[f
 
 
 @lru_cache(maxsize=64)
-def _points(runs: int, degrees: int) -> Tuple[Tuple[float, float, float], ...]:
+def _points(runs: int, degrees: int) -> tuple[tuple[float, float, float], ...]:
     """q, e and the weight of both."""
     sigma = math.sqrt(variance_of_median(runs))
     width = 5 / math.sqrt(2 * degrees)

@@ -8,7 +8,6 @@ them, so it decides nothing.
 
 from __future__ import annotations
 
-from typing import Optional
 
 from reports.records.jsonl import Json
 from reports.judge.preflight.node import Node, number_in
@@ -36,7 +35,7 @@ def _holders(check: Check, node: Node) -> None:
             say(listing(named))
 
 
-def _device_memory(check: Check, node: Node, reference: Optional[Reference]) -> None:
+def _device_memory(check: Check, node: Node, reference: Reference | None) -> None:
     for one in node.evidence["pci"]:
         used, of = number_in(one, "memory_used_bytes"), number_in(one, "memory_bytes")
         if used and of and used > max(_HELD_DEVICE_BYTES, _HELD_DEVICE * of):
@@ -54,7 +53,7 @@ def _device_memory(check: Check, node: Node, reference: Optional[Reference]) -> 
         )
 
 
-def _host_memory(check: Check, node: Node, reference: Optional[Reference]) -> None:
+def _host_memory(check: Check, node: Node, reference: Reference | None) -> None:
     host = node.evidence["host"]
     available, of = number_in(host, "memory_available_bytes"), number_in(host, "memory_bytes")
     if available is None or not of:
@@ -91,7 +90,7 @@ def _cores(check: Check, node: Node) -> None:
         )
 
 
-def check(node: Node, reference: Optional[Reference]) -> Check:
+def check(node: Node, reference: Reference | None) -> Check:
     found = Check(NAME, "nothing holds devices or memory")
     if node.simulated:
         found.note("the device is simulated: the host does not matter")

@@ -4,7 +4,7 @@ what prices buy, who is best at what, and all it follows from."""
 
 from __future__ import annotations
 
-from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import NamedTuple, Sequence
 
 from reports.records.jsonl import Json
 from reports.signature.machine import name_of, sentence_of
@@ -39,12 +39,12 @@ class Question(NamedTuple):
     """What the user asks besides the machines. `to_measure`: of a machine, the run that answers what it does
     not."""
 
-    base: Optional[str] = None
-    mix: Optional[Mix] = None
+    base: str | None = None
+    mix: Mix | None = None
     mix_name: str = ""
-    prices: Optional[Prices] = None
+    prices: Prices | None = None
     price_name: str = ""
-    to_measure: Dict[str, str] = {}
+    to_measure: dict[str, str] = {}
 
 
 # ------------------------------------------------------------------ machines
@@ -82,7 +82,7 @@ def _label(row: Row) -> str:
     )
 
 
-def _row_json(row: Row, base: Optional[str], question: str) -> Json:
+def _row_json(row: Row, base: str | None, question: str) -> Json:
     reference = metrics.reference_of(row, base)
     ratios = {
         name: None
@@ -111,7 +111,7 @@ def _row_json(row: Row, base: Optional[str], question: str) -> Json:
     }
 
 
-def _alone_json(alone: Sequence[Row], compared: Sequence[Row]) -> List[Json]:
+def _alone_json(alone: Sequence[Row], compared: Sequence[Row]) -> list[Json]:
     """A number once, where no two machines can be compared in it."""
     known, found = {row.name for row in compared}, {}
     for row in alone:
@@ -190,15 +190,10 @@ def _line_json(line: Line) -> Json:
             "reason": time.reason,
             "notes": list(time.notes),
         }
-    return {
-        "text": line.text,
-        "machines": machines,
-        **line.rank._asdict(),
-        "reference": quickest,
-    }
+    return {"text": line.text, "machines": machines, **line.rank._asdict(), "reference": quickest}
 
 
-def _mix_json(question: Question) -> Optional[Json]:
+def _mix_json(question: Question) -> Json | None:
     mix = question.mix
     if mix is None:
         return None
@@ -212,7 +207,7 @@ def _mix_json(question: Question) -> Optional[Json]:
     }
 
 
-def _price_json(question: Question) -> Optional[Json]:
+def _price_json(question: Question) -> Json | None:
     prices, mix = question.prices, question.mix
     if prices is None:
         return None
@@ -245,9 +240,9 @@ def _price_json(question: Question) -> Optional[Json]:
     }
 
 
-def _notes(machines: Sequence[Machine]) -> List[str]:
+def _notes(machines: Sequence[Machine]) -> list[str]:
     found = []
-    seen: Dict[Tuple[str, str], str] = {}
+    seen: dict[tuple[str, str], str] = {}
     for machine in sorted(machines, key=lambda m: m.name):
         for run in machine.runs:
             own = (run.identity, run.device)  # runs of models with the same seed have the same name
@@ -271,7 +266,7 @@ def _notes(machines: Sequence[Machine]) -> List[str]:
     return list(dict.fromkeys(found))
 
 
-def card(machines: Sequence[Machine], rows: Tuple[List[Row], List[Row]], question: Question) -> Json:
+def card(machines: Sequence[Machine], rows: tuple[list[Row], list[Row]], question: Question) -> Json:
     """Of rows that metrics.judge() judged."""
     compared, alone = rows
     voted = votes(compared)

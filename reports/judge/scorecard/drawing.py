@@ -5,7 +5,6 @@ matters."""
 from __future__ import annotations
 
 import math
-from typing import List, Optional
 
 from reports.records.jsonl import Json
 from reports.judge.scorecard.ranking import NO_MATTER
@@ -15,7 +14,7 @@ _WIDTH, _HEIGHT, _EDGE = 200, 18, 8
 _REACHES = (1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0, 1000.0)
 
 
-def reach_of(ratios: List[Optional[Json]]) -> float:
+def reach_of(ratios: list[Json | None]) -> float:
     """How far the axis of a row goes, both ways, as a factor."""
     ends = [
         end

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import List
 
 from reports.records.causes import UNAVAILABLE
 from reports.judge.compare import gpusig, sides
@@ -90,7 +89,7 @@ def reduced(signature: Json, name: str, source: str) -> Json:
 # ------------------------------------------------------------------ reading
 
 
-def names() -> List[str]:
+def names() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.json"))
 
 
@@ -164,7 +163,7 @@ def read(name: str) -> Machine:
         raise BadNumbers("scorecard: %s is malformed: %s" % (shown, clean(str(why))[:200])) from None
 
 
-def of_its_sort(mine: Machine) -> List[Machine]:
+def of_its_sort(mine: Machine) -> list[Machine]:
     """Those of its sort: measured with measured, simulated with simulated, and not itself."""
     own = {(run.identity, run.device) for run in mine.runs}
     found = [machine for machine in map(read, names()) if machine.simulated == mine.simulated]

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Dict, Sequence
+from typing import Sequence
 
 from reports.records import record_file
 from reports.signature import signature
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str]) -> int:
     if len(arguments) not in (0, 2):
         print(__doc__, file=sys.stderr)
         return 2
-    sources: Dict[str, str] = (
+    sources: dict[str, str] = (
         dict([arguments]) if arguments else {n: known.source_of(n) for n in known.names()}
     )
     try:

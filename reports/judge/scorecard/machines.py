@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, median
-from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, NamedTuple, Sequence
 
 from reports.records import spread
 from reports.judge.advise import AdviseError, read_signature
@@ -40,11 +40,11 @@ class Held(NamedTuple):
     `center` and `error` are on the scale that machines are compared on, logarithms or the value itself;
     without `error` nothing can be told apart."""
 
-    value: Optional[float] = None
-    low: Optional[float] = None
-    high: Optional[float] = None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
     center: float = 0.0
-    error: Optional[float] = None
+    error: float | None = None
     degrees: float = _MANY
     runs: int = 0
     reason: str = ""
@@ -58,23 +58,23 @@ class Machine:
 
     name: str
     side: sides.Side
-    signatures: List[Json]
-    paths: List[Path]  # of the signatures
+    signatures: list[Json]
+    paths: list[Path]  # of the signatures
     kind: str
     devices: int
     simulated: bool
-    run_spread: Optional[Json]
+    run_spread: Json | None
     known: str = ""
 
     @property
-    def runs(self) -> List[RunNumbers]:
+    def runs(self) -> list[RunNumbers]:
         return self.side.runs
 
 
 # ------------------------------------------------------------------ reading
 
 
-def _split(cwd: Path, given: str) -> Tuple[str, str]:
+def _split(cwd: Path, given: str) -> tuple[str, str]:
     """(name or "", path); a path may have a = in it."""
     name, equals, path = given.partition("=")
     if not equals or "/" in name or not name.strip() or not path or (cwd / given).exists():
@@ -82,7 +82,7 @@ def _split(cwd: Path, given: str) -> Tuple[str, str]:
     return clean(name).strip(), path
 
 
-def named(cwd: Path, given: Sequence[str]) -> List[Tuple[str, str]]:
+def named(cwd: Path, given: Sequence[str]) -> list[tuple[str, str]]:
     """(name, path) of each; BadNumbers where two have the same name."""
     split = [_split(cwd, text) for text in given]
     found = [(own or label, path) for (own, path), label in zip(split, labels([path for _, path in split]))]
@@ -96,7 +96,7 @@ def named(cwd: Path, given: Sequence[str]) -> List[Tuple[str, str]]:
     return [(name if len(name) <= _NAME else "…" + name[1 - _NAME :], path) for name, path in found]
 
 
-def _signature(cwd: Path, run: RunNumbers) -> Tuple[Json, Path]:
+def _signature(cwd: Path, run: RunNumbers) -> tuple[Json, Path]:
     path = cwd / run.name
     path = path / sides.SIGNATURE if path.is_dir() else path
     try:
@@ -109,9 +109,9 @@ def devices_of(signature: Json) -> int:
     return max(1, len(main_devices(signature)))
 
 
-def _spread(runs: Sequence[RunNumbers], signatures: Sequence[Json]) -> Optional[Json]:
+def _spread(runs: Sequence[RunNumbers], signatures: Sequence[Json]) -> Json | None:
     """Of several runs from their values, as that of one run is from its tries."""
-    values: Dict[str, spread.Tried] = {}
+    values: dict[str, spread.Tried] = {}
     for run in runs if len(runs) > 1 else ():
         for name, number in run.numbers.items():
             if number.judged and number.value is not None:
@@ -147,7 +147,7 @@ def _machine(cwd: Path, name: str, path: str) -> Machine:
         ) from None
 
 
-def read(cwd: Path, given: Sequence[str], known: Callable[[str], Machine]) -> List[Machine]:
+def read(cwd: Path, given: Sequence[str], known: Callable[[str], Machine]) -> list[Machine]:
     """`known` reads the machine of a name behind KNOWN. BadNumbers names what cannot be read, or cannot stand
     next to the others."""
     if len(given) > MAX_MACHINES:
@@ -168,7 +168,7 @@ def read(cwd: Path, given: Sequence[str], known: Callable[[str], Machine]) -> Li
 # ------------------------------------------------------------------ what a number is known to be
 
 
-def number_of(machine: Machine, name: str) -> Optional[Number]:
+def number_of(machine: Machine, name: str) -> Number | None:
     return verdict.number_of(machine.runs, name) if any(name in run.numbers for run in machine.runs) else None
 
 
@@ -180,7 +180,7 @@ def shown(place: float, scale: str) -> float:
     return math.exp(max(-690.0, min(place, 690.0))) if scale == RATIO else place
 
 
-def _half(entry: Json, ends: Tuple[str, str], scale: str) -> Optional[float]:
+def _half(entry: Json, ends: tuple[str, str], scale: str) -> float | None:
     """The longer half of an interval, on the scale; None where it has no ends there."""
     low, value, high = (entry.get(key) for key in (ends[0], "value", ends[1]))
     if not all(is_number(v) for v in (low, value, high)) or scale == RATIO and min(low, value, high) <= 0:
@@ -206,7 +206,7 @@ def _of_one(name: str, entry: Json, scale: str, simulated: bool) -> Held:
 
 
 def _of_several(
-    name: str, values: Sequence[float], entries: Sequence[Json], scale: str, known: Optional[Json]
+    name: str, values: Sequence[float], entries: Sequence[Json], scale: str, known: Json | None
 ) -> Held:
     """Their mean on the scale. Its error is from these runs, with what all numbers of the machine say of how
     much one moves, and at least that which the samples of a run have."""

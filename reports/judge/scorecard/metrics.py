@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, NamedTuple, Sequence
 
 from reports.judge import statistics
 from reports.judge.compare.numbers import RATIO, Number
@@ -41,7 +41,7 @@ class Likeness(NamedTuple):
     """What must be the same for numbers of two machines to be compared."""
 
     unit: str
-    better: Optional[str]
+    better: str | None
     scale: str
     condition: str
     devices: int  # 0: does not matter
@@ -56,10 +56,10 @@ class Row:
     name: str
     number: Number
     likeness: Likeness
-    values: Dict[str, Held]
-    others: Dict[str, str] = field(default_factory=dict)  # machine -> why it is not here
-    ratios: Dict[Tuple[str, str], Ratio] = field(default_factory=dict)
-    better: Dict[Tuple[str, str], bool] = field(
+    values: dict[str, Held]
+    others: dict[str, str] = field(default_factory=dict)  # machine -> why it is not here
+    ratios: dict[tuple[str, str], Ratio] = field(default_factory=dict)
+    better: dict[tuple[str, str], bool] = field(
         default_factory=dict
     )  # the first than the second, as judge() says
     rank: Rank = Rank([], [], [], DESCRIBED)
@@ -112,11 +112,11 @@ def _difference(name: str, number: Number, own: Likeness, other: Likeness) -> st
     return "its unit or direction differs"
 
 
-def rows_of(machines: Sequence[Machine], of: str = "") -> Tuple[List[Row], List[Row]]:
+def rows_of(machines: Sequence[Machine], of: str = "") -> tuple[list[Row], list[Row]]:
     """Rows of two machines or more, and what stands alone. In one row are those for which a number means the
     same, so a number may have several. `of`: only what this machine has."""
-    found: Dict[str, Dict[str, Tuple[Number, Likeness, Held]]] = {}
-    lost: Dict[str, Dict[str, Tuple[Number, str]]] = {}
+    found: dict[str, dict[str, tuple[Number, Likeness, Held]]] = {}
+    lost: dict[str, dict[str, tuple[Number, str]]] = {}
     for machine in machines:
         for name in dict.fromkeys(
             n for run in machine.runs for n, number in run.numbers.items() if number.judged
@@ -166,14 +166,14 @@ _PLACES = {
 }
 
 
-def _place(name: str) -> Tuple[int, str]:
+def _place(name: str) -> tuple[int, str]:
     return _PLACES.get(program_of(name), len(_PLACES)), name
 
 
 # ------------------------------------------------------------------ ratios
 
 
-def ratio_of(mine: Held, other: Held, better: Optional[str]) -> Ratio:
+def ratio_of(mine: Held, other: Held, better: str | None) -> Ratio:
     """Welch's interval and p. Exchanging both gives the inverse, and its ends exchanged."""
     sign = -1.0 if better == "lower" else 1.0
     change = sign * (mine.center - other.center)
@@ -210,7 +210,7 @@ def _compare(row: Row) -> None:
             row.ratios[pair] = ratio_of(row.values[pair[0]], row.values[pair[1]], row.number.better)
 
 
-def _judge(row: Row, adjusted: Dict[Tuple[str, str], float]) -> None:
+def _judge(row: Row, adjusted: dict[tuple[str, str], float]) -> None:
     for pair, ratio in row.ratios.items():
         by_chance = ratio.p is not None and adjusted[tuple(sorted(pair))] >= RATE  # type: ignore[index]
         row.better[pair] = is_ahead(ratio) and not by_chance
@@ -228,14 +228,14 @@ def judge(rows: Sequence[Row]) -> None:
         (index, pair) for index, row in enumerate(judged) for pair in sorted(row.ratios) if pair[0] < pair[1]
     ]
     ps = [judged[index].ratios[pair].p for index, pair in pairs]
-    adjusted: List[Dict[Any, float]] = [{} for _ in judged]
+    adjusted: list[dict[Any, float]] = [{} for _ in judged]
     for (index, pair), p in zip(pairs, statistics.adjusted([1.0 if p is None else p for p in ps])):
         adjusted[index][pair] = p
     for row, own in zip(judged, adjusted):
         _judge(row, own)
 
 
-def reference_of(row: Row, base: Optional[str]) -> Optional[str]:
+def reference_of(row: Row, base: str | None) -> str | None:
     """What ratios of the row are shown against: the base, or the best value. None where there are none, or
     the base is not in it."""
     if row.rank.verdict == DESCRIBED:

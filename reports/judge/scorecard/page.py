@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Sequence
 
 from reports.page.blocks import (
     PAGE,
@@ -111,7 +111,7 @@ _METHOD = (
 # ------------------------------------------------------------------ blocks
 
 
-def _verdict(number: Json, name: str) -> Tuple[str, str]:
+def _verdict(number: Json, name: str) -> tuple[str, str]:
     """The class of a machine in a number or a line, and its word."""
     if name in number["behind"]:
         return "behind", ""
@@ -126,7 +126,7 @@ def _machine_row(
     number: Json,
     name: str,
     value: str,
-    ratio: Optional[Json],
+    ratio: Json | None,
     reach: float,
     drawn: bool,
     notes: Sequence[str],
@@ -159,8 +159,8 @@ def _numbers(caption: str, value: str, ratio: str, rows: Sequence[Any]) -> Table
     return Table(caption, heads, rows, "numbers", scrolls=False, most=(10**6, 10**6))
 
 
-def _metrics(metrics: Sequence[Json], drawn: bool) -> List[Any]:
-    rows: List[Any] = []
+def _metrics(metrics: Sequence[Json], drawn: bool) -> list[Any]:
+    rows: list[Any] = []
     group = ""
     for number in metrics:
         rows += [Head(number["group"])] * (number["group"] != group)
@@ -180,7 +180,7 @@ def _metrics(metrics: Sequence[Json], drawn: bool) -> List[Any]:
     return rows
 
 
-def _line(line: Json, label: str, drawn: bool) -> List[Any]:
+def _line(line: Json, label: str, drawn: bool) -> list[Any]:
     reach = reach_of([own["speed"] for own in line["machines"].values()])
     return [
         Head(label, level=1),
@@ -193,7 +193,7 @@ def _line(line: Json, label: str, drawn: bool) -> List[Any]:
     ]
 
 
-def _mix(mix: Optional[Json], drawn: bool) -> List[Any]:
+def _mix(mix: Json | None, drawn: bool) -> list[Any]:
     if mix is None:
         return []
     rows = _line(mix["total"], "All %s" % plural(len(mix["items"]), "item"), drawn)
@@ -203,14 +203,14 @@ def _mix(mix: Optional[Json], drawn: bool) -> List[Any]:
     return [Text(said, "question"), _numbers("Times of the mix", "time", "speed", rows)]
 
 
-def _items(mix: Optional[Json], drawn: bool) -> List[Any]:
+def _items(mix: Json | None, drawn: bool) -> list[Any]:
     if mix is None:
         return []
     rows = [own for line in mix["items"] for own in _line(line, line["text"], drawn)]
     return [_numbers("Times of its pieces", "time", "speed", rows)]
 
 
-def _prices(prices: Optional[Json]) -> List[Any]:
+def _prices(prices: Json | None) -> list[Any]:
     if prices is None:
         return []
     of = next((own["buys"]["of"] for own in prices["machines"].values() if own["buys"]), "")
@@ -247,7 +247,7 @@ def _prices(prices: Optional[Json]) -> List[Any]:
     ]
 
 
-def _counts(card: Json) -> List[Any]:
+def _counts(card: Json) -> list[Any]:
     """One row a machine, so that a narrow page shows all."""
     rows = [
         row(name, *("%d" % own[key] for key in ("best", "shared", "behind", "unranked")))
@@ -257,7 +257,7 @@ def _counts(card: Json) -> List[Any]:
     return [Table("Questions by machine, of %d" % card["counts"]["questions"], heads, rows, titled=True)]
 
 
-def _questions(card: Json, drawn: bool) -> List[Any]:
+def _questions(card: Json, drawn: bool) -> list[Any]:
     places = list(QUESTIONS)
     asked = sorted(
         (number for number in card["metrics"] if number["question"]),
@@ -270,7 +270,7 @@ def _questions(card: Json, drawn: bool) -> List[Any]:
     ] * bool(asked)
 
 
-def _others(card: Json, drawn: bool) -> List[Any]:
+def _others(card: Json, drawn: bool) -> list[Any]:
     others = [number for number in card["metrics"] if not number["question"]]
     said = (
         "Numbers without a unit compare a machine with itself: they describe it, and nobody is best in them."
@@ -291,14 +291,14 @@ def _how_to_read(card: Json) -> str:
     )
 
 
-def _rules(card: Json) -> List[Any]:
+def _rules(card: Json) -> list[Any]:
     """Machines of which the same is said stand in one row, so that a narrow page shows all."""
     if all(machine["known"] for machine in card["machines"]):
         return []
-    rows: List[Any] = []
+    rows: list[Any] = []
     everywhere = []
     for entry in card["rules"]:
-        said: Dict[Tuple[str, str], List[str]] = {}
+        said: dict[tuple[str, str], list[str]] = {}
         for name, own in entry["machines"].items():
             said.setdefault((own["holds"], own["text"]), []).append(name)
         if list(said) == [(YES, "")]:
@@ -324,7 +324,7 @@ def _rules(card: Json) -> List[Any]:
     ]
 
 
-def _left_out(card: Json) -> List[Any]:
+def _left_out(card: Json) -> list[Any]:
     def held(name: str, own: Json, unit: str) -> str:
         return "%s %s%s" % (name, human(own["value"], unit), own["condition"] and " (%s)" % own["condition"])
 

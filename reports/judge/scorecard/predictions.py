@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import NamedTuple, Sequence
 
 from reports.judge import advise as advise_command
 from reports.judge.advise import AdviseError, NoAnswer
@@ -43,8 +43,8 @@ class Prediction(NamedTuple):
     knows."""
 
     seconds: float
-    half: Optional[float]
-    notes: Tuple[str, ...] = ()
+    half: float | None
+    notes: tuple[str, ...] = ()
 
 
 class Unanswered(ValueError):
@@ -59,7 +59,7 @@ class Unanswered(ValueError):
 # ------------------------------------------------------------------ GEMMs
 
 
-def _measured_rates(signature: Json, kind: str) -> List[float]:
+def _measured_rates(signature: Json, kind: str) -> list[float]:
     """Flop rates of all GEMMs of a type that advise learns from."""
     lines = [line.split() for line in machine_of(signature).lines if line.startswith("gemm %s " % kind)]
     return [2 * float(m) * float(n) * float(k) / float(seconds) for _, _, m, n, k, _, seconds in lines]
@@ -119,7 +119,7 @@ def _half(point: Json) -> float:
     return max(math.log(value / low), math.log(high / value))
 
 
-def _points(curve: Json, bytes_per_byte: float) -> List[Tuple[float, float, float]]:
+def _points(curve: Json, bytes_per_byte: float) -> list[tuple[float, float, float]]:
     """(bytes, seconds, half of the interval) by rising size."""
     return sorted(
         (float(p["x"]), p["x"] * bytes_per_byte / p["value"], _half(p))
@@ -128,7 +128,7 @@ def _points(curve: Json, bytes_per_byte: float) -> List[Tuple[float, float, floa
     )
 
 
-def at_size(points: Sequence[Tuple[float, float, float]], size: float) -> Optional[Prediction]:
+def at_size(points: Sequence[tuple[float, float, float]], size: float) -> Prediction | None:
     """Time at a size. Beyond the largest one its rate holds; a transfer below the smallest one takes as long
     as that. Nobody knows the error of either."""
     if not points or size > MAX_EXTRAPOLATION * points[-1][0]:
@@ -146,7 +146,7 @@ def at_size(points: Sequence[Tuple[float, float, float]], size: float) -> Option
 
 
 def _fastest(
-    found: Dict[str, List[Tuple[float, float, float]]], size: float, program: str, why: str
+    found: dict[str, list[tuple[float, float, float]]], size: float, program: str, why: str
 ) -> Prediction:
     known = {way: at for way, points in found.items() for at in [at_size(points, size)] if at is not None}
     if not known and found:
@@ -159,7 +159,7 @@ def _fastest(
     return known[way]._replace(notes=("by %s" % way.replace("_", " "), *known[way].notes))
 
 
-def _curves(signature: Json, program: str, quantity: str) -> List[Json]:
+def _curves(signature: Json, program: str, quantity: str) -> list[Json]:
     section = signature["programs"].get(program)
     return (
         [c for c in section["curves"] if c["derived"] == quantity and c["variant"] and c["axis"] == "size"]

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import NamedTuple, Sequence
 
 from reports.judge.compare.numbers import BadNumbers
 from reports.records.jsonl import BadRecord, is_number, open_regular, parse_line, read_lines, real_in
@@ -37,9 +37,9 @@ BETTER, TIE, WORSE, MIXED, UNKNOWN = "better", "tie", "worse", "mixed", "unknown
 class Price(NamedTuple):
     """`currency`: "EUR", or "EUR/h" of what is rented."""
 
-    price: Optional[float] = None
+    price: float | None = None
     currency: str = ""
-    power: Optional[float] = None
+    power: float | None = None
     power_source: str = ""
     power_text: str = ""
 
@@ -52,20 +52,20 @@ class Price(NamedTuple):
 class Prices:
     """`beaten`: machine -> those that beat it; `compared`: what could be compared of the three."""
 
-    machines: Dict[str, Price]
-    notes: List[str]
-    beaten: Dict[str, List[str]] = field(default_factory=dict)
-    criteria: List[str] = field(default_factory=list)
+    machines: dict[str, Price]
+    notes: list[str]
+    beaten: dict[str, list[str]] = field(default_factory=dict)
+    criteria: list[str] = field(default_factory=list)
 
     @property
-    def best(self) -> List[str]:
+    def best(self) -> list[str]:
         return sorted(name for name in self.machines if not self.beaten.get(name))
 
 
 # ------------------------------------------------------------------ the file
 
 
-def _price(words: List[str]) -> Price:
+def _price(words: list[str]) -> Price:
     if len(words) not in (2, 3):
         raise ValueError("a line is: NAME PRICE CURRENCY[/h] [POWER], such as node-a 250000 EUR 10.2kW")
     price, currency = real_in(words[0]), _CURRENCY.fullmatch(words[1])
@@ -84,10 +84,10 @@ def _price(words: List[str]) -> Price:
     return Price(price, words[1], power * (1000 if match.group(2) else 1), STATED, "stated in the price file")
 
 
-def read(path: Path, name: str, known: Sequence[str]) -> Tuple[Dict[str, Price], List[str]]:
+def read(path: Path, name: str, known: Sequence[str]) -> tuple[dict[str, Price], list[str]]:
     """Of the machines that are `known`, and a note for each line that is not used. BadNumbers where it cannot
     be read, or no line names a machine."""
-    found: Dict[str, Price] = {}
+    found: dict[str, Price] = {}
     notes, twice, named = [], set(), False
     for number, words in lines_of(path, name):
         # A machine's name may have spaces in it.
@@ -115,7 +115,7 @@ def read(path: Path, name: str, known: Sequence[str]) -> Tuple[Dict[str, Price],
 # ------------------------------------------------------------------ power
 
 
-def _samples(path: Path) -> List[float]:
+def _samples(path: Path) -> list[float]:
     """Power of the first device right after each GEMM of the records next to a signature."""
     found = []
     try:
@@ -169,7 +169,7 @@ def _telemetry(machine: Machine) -> Price:
 # ------------------------------------------------------------------ who beats whom
 
 
-def _speed(rows: Sequence[Row], mix: Optional[Mix], one: str, other: str) -> str:
+def _speed(rows: Sequence[Row], mix: Mix | None, one: str, other: str) -> str:
     """By the mix where there is one; else by the main number of every question (`rows`). What is not told
     apart is a tie only for a machine that does not look slower."""
     if mix is not None:
@@ -189,13 +189,13 @@ def _speed(rows: Sequence[Row], mix: Optional[Mix], one: str, other: str) -> str
     return BETTER if any(row.better[one, other] for row in pairs) else TIE
 
 
-def _less(mine: Optional[float], other: Optional[float], same: bool) -> str:
+def _less(mine: float | None, other: float | None, same: bool) -> str:
     if mine is None or other is None or not same:
         return UNKNOWN
     return BETTER if mine < other else WORSE if mine > other else TIE
 
 
-def judge(prices: Prices, rows: Sequence[Row], mix: Optional[Mix]) -> Prices:
+def judge(prices: Prices, rows: Sequence[Row], mix: Mix | None) -> Prices:
     """One machine beats another where it is better in one of the three that are known of both, and worse in
     none. With fewer than speed and one more, nobody beats anybody."""
     known = set()
@@ -222,7 +222,7 @@ def judge(prices: Prices, rows: Sequence[Row], mix: Optional[Mix]) -> Prices:
     return prices
 
 
-def of(machines: Sequence[Machine], path: Path, name: str, rows: Sequence[Row], mix: Optional[Mix]) -> Prices:
+def of(machines: Sequence[Machine], path: Path, name: str, rows: Sequence[Row], mix: Mix | None) -> Prices:
     stated, notes = read(path, name, [machine.name for machine in machines])
     found = {}
     for machine in machines:
@@ -246,7 +246,7 @@ def of(machines: Sequence[Machine], path: Path, name: str, rows: Sequence[Row], 
 # ------------------------------------------------------------------ what money buys
 
 
-def step_cost(price: Price, time: Time) -> Optional[float]:
+def step_cost(price: Price, time: Time) -> float | None:
     """Money for the mix once. What is bought works without a pause until it is written off."""
     if price.price is None or time.seconds is None:
         return None
@@ -254,14 +254,14 @@ def step_cost(price: Price, time: Time) -> Optional[float]:
     return price.price * time.seconds / life
 
 
-def steps(price: Price, time: Time) -> Optional[float]:
+def steps(price: Price, time: Time) -> float | None:
     """How often the mix runs for MONEY of rent, or in a day for MONEY of the price."""
     if price.price is None or time.seconds is None:
         return None
     return MONEY / price.price * (_HOUR_S if price.rented else _DAY_S) / time.seconds
 
 
-def energy(price: Price, time: Time) -> Optional[float]:
+def energy(price: Price, time: Time) -> float | None:
     return None if price.power is None or time.seconds is None else price.power * time.seconds
 
 
@@ -273,7 +273,7 @@ class Bought(NamedTuple):
     speed: Ratio
 
 
-def bought(prices: Prices, mix: Optional[Mix], base: Optional[str]) -> Dict[str, Bought]:
+def bought(prices: Prices, mix: Mix | None, base: str | None) -> dict[str, Bought]:
     """Of each machine whose price and time are known, what its price buys: against the base, or the cheapest
     of them. Nothing where the base is none of them, or several currencies are known."""
     if mix is None:

@@ -4,12 +4,12 @@ and triad, engine and kernel, a type and its peak) would be several votes for it
 
 from __future__ import annotations
 
-from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import NamedTuple, Sequence
 
 from reports.judge.scorecard.metrics import Row
 
 # Question -> its numbers, the main one first. Ratios of a machine to itself answer none.
-QUESTIONS: Dict[str, Tuple[str, ...]] = {
+QUESTIONS: dict[str, tuple[str, ...]] = {
     "GEMM, 16 bits": ("gemm/efficiency/gemm_bf16_flop_rate", "gemm/efficiency/gemm_f16_flop_rate"),
     "GEMM, 8 bits": ("gemm/efficiency/gemm_f8_flop_rate", "gemm/efficiency/gemm_f8_fast_flop_rate"),
     "GEMM, f32": ("gemm/efficiency/gemm_f32_flop_rate",),
@@ -60,13 +60,13 @@ class Vote(NamedTuple):
     row: Row
 
 
-def _row(rows: Sequence[Row], names: Sequence[str]) -> Optional[Row]:
+def _row(rows: Sequence[Row], names: Sequence[str]) -> Row | None:
     """The one of the most machines, of those the main number."""
     found = [row for name in names for row in rows if row.name == name]
     return max(found, key=lambda row: len(row.values), default=None)
 
 
-def votes(rows: Sequence[Row]) -> List[Vote]:
+def votes(rows: Sequence[Row]) -> list[Vote]:
     """Of rows that metrics.judge() judged; a question that none of them answers is left out."""
     found = ((question, _row(rows, names)) for question, names in QUESTIONS.items())
     return [Vote(question, row) for question, row in found if row is not None]

@@ -5,13 +5,13 @@ machine is better?".
 
 from __future__ import annotations
 
-from typing import Callable, Collection, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, Collection, Mapping, NamedTuple, Sequence
 
 LEAST_EFFECT = 0.02
 FAR = 2.0  # times as good: more than any error that nobody knows may explain
 BEST, EQUAL, OPEN, UNRANKED = "best", "equal", "not told apart", "not ranked"
 NO_MATTER = (1 / (1 + LEAST_EFFECT), 1 + LEAST_EFFECT)  # ratios that are as good as 1
-Pair = Tuple[str, str]
+Pair = tuple[str, str]
 
 
 class Ratio(NamedTuple):
@@ -19,9 +19,9 @@ class Ratio(NamedTuple):
     not known. `p`: of Welch's test, of numbers."""
 
     value: float
-    low: Optional[float]
-    high: Optional[float]
-    p: Optional[float] = None
+    low: float | None
+    high: float | None
+    p: float | None = None
 
 
 class Rank(NamedTuple):
@@ -29,9 +29,9 @@ class Rank(NamedTuple):
     `behind`: another is better. Where an unranked one may lead, nobody is best, and who is not behind it is
     in none of them."""
 
-    best: List[str]
-    unranked: List[str]
-    behind: List[str]
+    best: list[str]
+    unranked: list[str]
+    behind: list[str]
     verdict: str
 
 

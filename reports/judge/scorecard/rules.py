@@ -9,7 +9,7 @@ the seller.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Callable, Dict, List, NamedTuple, Sequence, Tuple
+from typing import Callable, NamedTuple, Sequence
 
 from reports.records.causes import CONTENDED, SOAK, UNAVAILABLE
 from reports.judge.compare import provenance
@@ -103,7 +103,7 @@ def _cool(machine: Machine) -> Finding:
     return Finding(NO, "%s throttled" % plural(count, "value")) if count else Finding(YES, "")
 
 
-def _values(machine: Machine, kinds: Sequence[str]) -> Dict[str, List[str]]:
+def _values(machine: Machine, kinds: Sequence[str]) -> dict[str, list[str]]:
     """Fields of these kinds that differ between the machine's runs."""
     fields = dict.fromkeys(f for run in machine.runs for f in run.provenance if f.partition(":")[0] in kinds)
     found = {f: list(dict.fromkeys(run.provenance.get(f, "unknown") for run in machine.runs)) for f in fields}
@@ -128,7 +128,7 @@ def _options(machine: Machine) -> Finding:
     )
 
 
-def versions(machine: Machine) -> List[str]:
+def versions(machine: Machine) -> list[str]:
     return sorted({str(s["provenance"]["fields"].get("version") or "unknown") for s in machine.signatures})
 
 
@@ -160,7 +160,7 @@ def _limits_stated(machine: Machine) -> Finding:
     )
 
 
-RULES: Tuple[Rule, ...] = (
+RULES: tuple[Rule, ...] = (
     Rule("three runs or more", _runs),
     Rule("measured, not simulated", _measured),
     Rule("no soak", _no_soak),
@@ -182,9 +182,9 @@ STATEMENTS = (
 )
 
 
-def check(machines: Sequence[Machine]) -> List[Dict[str, object]]:
+def check(machines: Sequence[Machine]) -> list[dict[str, object]]:
     """Of every rule, what each machine's signatures say."""
-    found: List[Dict[str, object]] = []
+    found: list[dict[str, object]] = []
     for rule in RULES:
         said = {machine.name: rule.check(machine) for machine in machines}
         found.append(
@@ -208,5 +208,5 @@ def check(machines: Sequence[Machine]) -> List[Dict[str, object]]:
     return found
 
 
-def broken(rules: Sequence[Dict[str, object]], name: str) -> List[str]:
+def broken(rules: Sequence[dict[str, object]], name: str) -> list[str]:
     return [str(rule["rule"]) for rule in rules if rule["machines"][name]["holds"] != YES]  # type: ignore[index]

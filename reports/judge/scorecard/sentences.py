@@ -4,7 +4,7 @@ is best in how many questions."""
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Sequence
 
 from reports.judge.compare.provenance import HOSTNAME
 from reports.records.jsonl import Json
@@ -31,7 +31,7 @@ def _lead(line: Json) -> str:
     return "the fastest are %s, %s" % (listing(best, _MANY), how)
 
 
-def _followers(names: Sequence[str], line: Json) -> List[str]:
+def _followers(names: Sequence[str], line: Json) -> list[str]:
     """What is said of those that are none of the fastest."""
     reference = line["reference"]
     speeds = {name: line["machines"][name]["speed"] for name in names}
@@ -60,7 +60,7 @@ def _line(line: Json, what: str) -> str:
     return "%s: %s; %s." % (what, times, "; ".join([_lead(line), *said]))
 
 
-def _mix(mix: Optional[Json]) -> List[str]:
+def _mix(mix: Json | None) -> list[str]:
     if mix is None:
         return []
     lacking = [
@@ -79,7 +79,7 @@ def _mix(mix: Optional[Json]) -> List[str]:
     return found + ["None of its items has an answer on every machine."] * (not mix["common_items"])
 
 
-def _to_measure(mix: Optional[Json]) -> List[str]:
+def _to_measure(mix: Json | None) -> list[str]:
     wanted = {} if mix is None else mix["to_measure"]
     return ["To measure what %s lacks: %s" % pair for pair in sorted(wanted.items())]
 
@@ -87,7 +87,7 @@ def _to_measure(mix: Optional[Json]) -> List[str]:
 # ------------------------------------------------------------------ prices
 
 
-def _bought(prices: Json) -> List[str]:
+def _bought(prices: Json) -> list[str]:
     found = {name: own for name, own in sorted(prices["machines"].items()) if own["buys"]}
     if not found:
         return []
@@ -96,7 +96,7 @@ def _bought(prices: Json) -> List[str]:
     return ["Against %s (%s): %s." % (of, price_text(prices["machines"][of]), "; ".join(said[:_MANY]))]
 
 
-def _prices(prices: Optional[Json]) -> List[str]:
+def _prices(prices: Json | None) -> list[str]:
     if prices is None:
         return []
     found = _bought(prices)
@@ -144,7 +144,7 @@ def _standing(counts: Json, name: str, others: int) -> str:
     )
 
 
-def _counts(card: Json) -> List[str]:
+def _counts(card: Json) -> list[str]:
     counts, rows = card["counts"], card["metrics"]
     if not rows:
         return ["No headline number could be compared."]
@@ -178,7 +178,7 @@ def same_machine(machines: Sequence[Machine]) -> str:
     )
 
 
-def caution(found: Sequence[Dict[str, Any]], machines: Sequence[Machine]) -> List[str]:
+def caution(found: Sequence[dict[str, Any]], machines: Sequence[Machine]) -> list[str]:
     offered = [machine for machine in machines if not machine.known]
     lacking = {m.name: rules.broken(found, m.name) for m in offered}
     bad = ["%s %d" % (name, len(said)) for name, said in lacking.items() if said]
@@ -196,7 +196,7 @@ def caution(found: Sequence[Dict[str, Any]], machines: Sequence[Machine]) -> Lis
     )
 
 
-def of(card: Json, machines: Sequence[Machine]) -> List[str]:
+def of(card: Json, machines: Sequence[Machine]) -> list[str]:
     """`card`: all but its sentences."""
     changed = same_machine(machines) if card["metrics"] else ""
     return [

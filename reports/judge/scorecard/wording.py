@@ -4,7 +4,7 @@ models in virtual time, is left out."""
 
 from __future__ import annotations
 
-from typing import Callable, Optional
+from typing import Callable
 
 from reports.records.jsonl import Json
 from reports.records.quantity import digits, half_width, human, percent
@@ -15,7 +15,7 @@ _LITTLE = 0.01  # of money
 NOT_KNOWN = "error not known"
 
 
-def value_text(value: float, low: Optional[float], high: Optional[float], unit: str) -> str:
+def value_text(value: float, low: float | None, high: float | None, unit: str) -> str:
     """ "764 TFLOP/s ±1.2 %" """
     has_width = low is not None and high is not None and abs(high - low) / 2 >= _NO_WIDTH * abs(value)
     return (
@@ -38,7 +38,7 @@ def _format(value: float) -> Callable[[float], str]:
     )
 
 
-def ratio_text(ratio: Optional[Json], words: str = "") -> str:
+def ratio_text(ratio: Json | None, words: str = "") -> str:
     """ "0.86 (0.84 to 0.88)", with `words` behind the value; a dash where there is none."""
     if ratio is None:
         return "–"

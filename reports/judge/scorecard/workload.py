@@ -14,7 +14,7 @@ import math
 import re
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import NamedTuple, Sequence
 
 from reports.records.moderated import Variance, moderated, variance_of
 from reports.judge.scorecard.machines import CONFIDENCE, ONE_RUN, Machine, held
@@ -37,14 +37,14 @@ class Time(NamedTuple):
     """Of all of an item's count. Without `half` nothing is known of its uncertainty. `unmeasured`: a run that
     asks for it would tell."""
 
-    seconds: Optional[float]
-    half: Optional[float] = None  # of the interval, in the logarithm
+    seconds: float | None
+    half: float | None = None  # of the interval, in the logarithm
     reason: str = ""
-    notes: Tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     unmeasured: bool = False
 
     @property
-    def ends(self) -> Tuple[Optional[float], Optional[float]]:
+    def ends(self) -> tuple[float | None, float | None]:
         if self.seconds is None or self.half is None:
             return None, None
         return self.seconds * math.exp(-self.half), self.seconds * math.exp(self.half)
@@ -55,8 +55,8 @@ class Line:
     """An item, or all, on every machine. `speeds`: how many times as fast the first is as the second."""
 
     text: str
-    times: Dict[str, Time]
-    speeds: Dict[Tuple[str, str], Ratio] = field(default_factory=dict)
+    times: dict[str, Time]
+    speeds: dict[tuple[str, str], Ratio] = field(default_factory=dict)
     rank: Rank = Rank([], [], [], NONE)
 
 
@@ -64,16 +64,16 @@ class Line:
 class Mix:
     """`common`: the items that every machine answers, where that are not all."""
 
-    items: List[Line]
+    items: list[Line]
     total: Line
-    common: Optional[Line]
+    common: Line | None
     common_items: int
 
 
 # ------------------------------------------------------------------ one machine
 
 
-def _half_of_runs(machine: Machine, logs: Sequence[float]) -> Optional[float]:
+def _half_of_runs(machine: Machine, logs: Sequence[float]) -> float | None:
     """What another run would add; None where nobody knows."""
     known = machine.run_spread
     if len(logs) == 1 and known is None:
@@ -151,7 +151,7 @@ def judge(line: Line) -> Line:
 
 def _sum(text: str, lines: Sequence[Line], names: Sequence[str]) -> Line:
     """A machine that lacks an answer has no sum: a part is never compared with a whole."""
-    times: Dict[str, Time] = {}
+    times: dict[str, Time] = {}
     for name in names:
         own = [line.times[name] for line in lines]
         lacking = sum(time.seconds is None for time in own)
@@ -194,7 +194,7 @@ def to_measure(machine: Machine, items: Sequence[Item], mix: Mix) -> str:
     )
 
 
-def wanted(machines: Sequence[Machine], items: Sequence[Item], mix: Mix) -> Dict[str, str]:
+def wanted(machines: Sequence[Machine], items: Sequence[Item], mix: Mix) -> dict[str, str]:
     """Of each machine that lacks something, to_measure()."""
     found = {machine.name: to_measure(machine, items, mix) for machine in machines if not machine.known}
     return {name: command for name, command in found.items() if command}

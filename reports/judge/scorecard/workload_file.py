@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Callable, Dict, List, NamedTuple, Sequence, Tuple
+from typing import Callable, NamedTuple, Sequence
 
 from reports.judge.compare.numbers import BadNumbers
 from reports.records.jsonl import clean, open_regular, whole_in
@@ -34,13 +34,13 @@ class Item(NamedTuple):
     text: str  # the line, without comment and spaces that say nothing
     kind: str  # its first word
     what: str = ""  # type, operation, direction, or collective
-    sides: Tuple[int, ...] = ()  # M, N, K
+    sides: tuple[int, ...] = ()  # M, N, K
     size: int = 0  # bytes, or launches
     devices: int = 1
     count: int = 1
 
 
-def lines_of(path: Path, name: str) -> List[Tuple[int, List[str]]]:
+def lines_of(path: Path, name: str) -> list[tuple[int, list[str]]]:
     """Numbers and words of the lines that say something. BadNumbers where the file cannot be read."""
     try:
         with open_regular(path) as stream:
@@ -72,7 +72,7 @@ def _size(text: str) -> int:
     return int(match.group(1)) << _POWERS[match.group(2)]
 
 
-def _shape(text: str) -> Tuple[int, ...]:
+def _shape(text: str) -> tuple[int, ...]:
     sides = text.split("x")
     if len(sides) != 3:
         raise ValueError("'%s' is no shape MxNxK, such as 4096x11008x4096" % text[:40])
@@ -85,12 +85,12 @@ def _word(text: str, known: Sequence[str], what: str) -> str:
     return text
 
 
-def _gemm(kind: str) -> Callable[[List[str]], Dict[str, object]]:
+def _gemm(kind: str) -> Callable[[list[str]], dict[str, object]]:
     return lambda words: {"kind": kind, "sides": _shape(words[0]), "what": _word(words[1], TYPES, "type")}
 
 
 # First word -> how many words follow, what they are, and whether devices= may and must be given.
-_KINDS: Dict[str, Tuple[int, str, bool, Callable[[List[str]], Dict[str, object]]]] = {
+_KINDS: dict[str, tuple[int, str, bool, Callable[[list[str]], dict[str, object]]]] = {
     "gemm": (2, "MxNxK TYPE", False, _gemm("gemm")),
     **{kind: (2, "MxNxK TYPE devices=G", True, _gemm(kind)) for kind in FUSED},
     "memory": (
@@ -128,7 +128,7 @@ _KINDS: Dict[str, Tuple[int, str, bool, Callable[[List[str]], Dict[str, object]]
 }
 
 
-def _item(words: List[str]) -> Item:
+def _item(words: list[str]) -> Item:
     kind = _word(words[0], tuple(_KINDS), "kind of work")
     count, usage, among, parse = _KINDS[kind]
     plain, options = [w for w in words[1:] if "=" not in w], [w.partition("=") for w in words[1:] if "=" in w]
@@ -145,7 +145,7 @@ def _item(words: List[str]) -> Item:
     return Item(" ".join(words), **found)  # type: ignore[arg-type]
 
 
-def read(path: Path, name: str) -> List[Item]:
+def read(path: Path, name: str) -> list[Item]:
     """BadNumbers names the line that is wrong: a mix with a piece left out would be another one."""
     items = []
     for number, words in lines_of(path, name):
