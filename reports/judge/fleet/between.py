@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a fleet's folder knows of the network between its nodes: records of collectives/pairs over several
-hosts.
+"""The network between the nodes of a fleet, from records of collectives/pairs over several hosts.
 
 They are in FLEET/between/, or in any folder of the fleet whose records.jsonl begins with such a run: of the
 other nodes' records no more than the first line is read. Of several runs the latest counts, and of its cases
@@ -8,21 +7,20 @@ the one that the report has first: all pairs at once, the largest messages. slow
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
-from typing import Iterator
-
 from reports.records.jsonl import BadRecord, Json, Reader, open_regular, parse_line, read_lines
 from reports.records.quantity import human, plural
 from reports.records.record_file import read as read_records
 from reports.records.records import Group
 from reports.signature.sections.pairs import PROGRAM, PairCase, cases_of
-from reports.signature.slow_links import Ends, Measured
+from reports.signature.slow_links import Measured
 
 FOLDER = "between"
 
 
 def is_of_pairs(path: Path) -> bool:
-    """Whether the first record is a run of the program on several hosts."""
+    """True if the first record is a run of the program on several hosts."""
     try:
         with open_regular(path) as stream:
             _, line = next(read_lines(stream), (0, BadRecord("empty")))
@@ -35,18 +33,13 @@ def is_of_pairs(path: Path) -> bool:
 
 
 def files_of(folder: Path) -> list[Path]:
-    """Those to read; empty where nobody measured between nodes."""
-
-    def inside() -> Iterator[Path]:
-        try:
-            yield from sorted((folder / FOLDER).glob("*.jsonl"))
-            yield from sorted(
-                path / "records.jsonl" for path in folder.iterdir() if path.name != FOLDER and path.is_dir()
-            )
-        except OSError:
-            return
-
-    return [path for path in inside() if is_of_pairs(path)]
+    """Files to read; empty where nobody measured between nodes."""
+    found: list[Path] = []
+    with suppress(OSError):
+        found += sorted((folder / FOLDER).glob("*.jsonl"))
+        folders = [path for path in folder.iterdir() if path.name != FOLDER and path.is_dir()]
+        found += sorted(path / "records.jsonl" for path in folders)
+    return [path for path in found if is_of_pairs(path)]
 
 
 def _latest(files: list[Path]) -> tuple[Path, PairCase] | None:
@@ -66,17 +59,15 @@ def _latest(files: list[Path]) -> tuple[Path, PairCase] | None:
     return None
 
 
-def _one_way(pairs: PairCase, ends: Ends) -> float | None:
-    measured: Measured | None = pairs.links.bandwidth.get(ends)
+def _value(measured: Measured | None) -> float | None:
     return measured.value if measured else None
 
 
 def _link(pairs: PairCase, a: int, b: int) -> Json:
     """`bandwidth` is that of the slower direction, `ratio` that over what is usual, null where too few nodes
     tell."""
-    forth, back = _one_way(pairs, (a, b)), _one_way(pairs, (b, a))
+    forth, back = (_value(pairs.links.bandwidth.get(ends)) for ends in ((a, b), (b, a)))
     known = [rate for rate in (forth, back) if rate is not None]
-    latency = pairs.links.latency.get((a, b))
     usual = pairs.found.usual_bandwidth
     return {
         "a": pairs.label(a),
@@ -84,7 +75,7 @@ def _link(pairs: PairCase, a: int, b: int) -> Json:
         "bandwidth": min(known) if known else None,
         "a_to_b": forth,
         "b_to_a": back,
-        "latency_s": latency.value if latency else None,
+        "latency_s": _value(pairs.links.latency.get((a, b))),
         "ratio": min(known) / usual if known and usual else None,
         "slow": (a, b) in pairs.found.slow or (b, a) in pairs.found.slow,
         "late": (a, b) in pairs.found.late,
@@ -122,13 +113,13 @@ def read(folder: Path) -> Json | None:
 
 
 def without_good_links(found: Json) -> Json:
-    """What a fleet keeps: of thousands of links those that are slow or late, and how many there are."""
+    """The part that a fleet keeps: the links that are slow or late, and the number of all."""
     links = found["links"]
     return dict(found, links=[link for link in links if link["slow"] or link["late"]], pairs=len(links))
 
 
 def holds_only_pairs(folder: Path) -> bool:
-    """Whether a folder of the fleet is no node."""
+    """True for a folder of the fleet that is no node."""
     return folder.name == FOLDER or is_of_pairs(folder / "records.jsonl")
 
 
@@ -146,16 +137,14 @@ def node_text(node: Json) -> str:
 def _link_text(found: Json, link: Json) -> str:
     """The slower of both directions."""
     own = next((one for one in found["links"] if (one["a"], one["b"]) == (link["a"], link["b"])), None)
-    rate = (
-        ""
-        if own is None or own["bandwidth"] is None or own["ratio"] is None
-        else " (%s, %.2f of what is usual)" % (human(own["bandwidth"], "byte/s"), own["ratio"])
-    )
+    rate = ""
+    if own and own["bandwidth"] is not None and own["ratio"] is not None:
+        rate = " (%s, %.2f of what is usual)" % (human(own["bandwidth"], "byte/s"), own["ratio"])
     return "the link of %s and %s is slow%s" % (link["a"], link["b"], rate)
 
 
 def slow_texts(found: Json) -> list[str]:
-    """What is slow, a clause each: nodes first."""
+    """Slow nodes, then slow links, a clause each."""
     return ["everything that %s %s is slow" % (node["node"], _does(node)) for node in found["slow_nodes"]] + [
         _link_text(found, link) for link in found["slow_links"]
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two groups of nodes: where many are off, they make the spread that one node is held against, and none
+"""Two groups of nodes: where many are slow, they make the spread that one node is held against, and none
 stands out.
 
 Sorted values are cut at their largest gap that leaves a quarter of the nodes on each side, and are two groups

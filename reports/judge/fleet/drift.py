@@ -44,10 +44,6 @@ def _fields(nodes: Sequence[Node]) -> list[str]:
     )
 
 
-def _is_size(field: str) -> bool:
-    return field.partition(": ")[2] == "memory bytes"
-
-
 def _device(field: str) -> str:
     """ "device 3" of a field of the fourth of several devices, "device" of the only one, "" of what is of
     none."""
@@ -60,18 +56,19 @@ def _devices(nodes: Sequence[Node]) -> list[set[str]]:
 
 
 def _values(nodes: Sequence[Node], field: str, devices: Sequence[set[str]]) -> list[str]:
-    """Of every node; of one with several runs that differ, all of theirs. A device that is missing is one
-    field, their number, so its driver is that of the others."""
+    """Values of every node; of one with several runs that differ, all of theirs. A device that is missing is
+    one field, their number, so its driver is that of the others."""
     found = []
     for node, own in zip(nodes, devices):
         values = dict.fromkeys(run.provenance.get(field, UNKNOWN) for run in node.runs)
         found.append(" and ".join(values) if _device(field) in own | {""} else "")
     usual = Counter(value for value in found if value).most_common(1)[0][0]
-    return [value or usual for value in found]
+    found = [value or usual for value in found]
+    return _same_size(found) if field.partition(": ")[2] == "memory bytes" else found
 
 
 def _same_size(values: list[str]) -> list[str]:
-    """Sizes that are nearly the most common one are that."""
+    """Values in which sizes that are nearly the most common one are that."""
     usual = Counter(values).most_common(1)[0][0]
     if not usual.isdigit():
         return values
@@ -84,8 +81,6 @@ def _of_field(
     nodes: Sequence[Node], field: str, devices: Sequence[set[str]]
 ) -> tuple[Drift | None, Split | None]:
     values = _values(nodes, field, devices)
-    if _is_size(field):
-        values = _same_size(values)
     counted = Counter(values).most_common()
     if len(counted) == 1:
         return None, None
@@ -100,7 +95,7 @@ def _of_field(
 
 
 def differences(nodes: Sequence[Node]) -> tuple[list[Drift], list[Split]]:
-    """Of nodes of one kind, by field."""
+    """Drifts and splits of nodes of one kind, by field."""
     devices = _devices(nodes)
     found = [_of_field(nodes, field, devices) for field in _fields(nodes)]
     return [drift for drift, _ in found if drift], [split for _, split in found if split]
@@ -112,8 +107,6 @@ def separating(nodes: Sequence[Node], places: Sequence[int]) -> list[tuple[str, 
     devices, found, own = _devices(nodes), [], set(places)
     for field in _fields(nodes):
         values = _values(nodes, field, devices)
-        if _is_size(field):
-            values = _same_size(values)
         here = list(dict.fromkeys(v for place, v in enumerate(values) if place in own))
         there = list(dict.fromkeys(v for place, v in enumerate(values) if place not in own))
         if not set(here) & set(there) and len(here) + len(there) <= _MOST_SPLIT:

@@ -7,9 +7,9 @@ on all other nodes. What the metrics of a node have in common is in the spread o
 adding up their z would take them for independent.
 
 The spread is the standard deviation of the others, which of few is better known than the quantile that
-outliers.py takes: of 7 others it has 6 degrees of freedom instead of 4.5. In it nodes that are off hide each
-other; for those there are the single metrics. It never counts for more than 6, for what nodes differ by has
-longer tails than normal values, and of many nodes the longest is looked at.
+outliers.py takes: of 7 others it has 6 degrees of freedom instead of 4.5. In it outliers hide each other; for
+those there are the single metrics. It never counts for more than 6, for what nodes differ by has longer tails
+than normal values, and of many nodes the longest is looked at.
 
 O'Brien, Biometrics 40 (1984), of the mean of standardised endpoints as one test.
 """
@@ -47,15 +47,15 @@ _LEAST_SHARE = 0.5  # of the metrics of a family must a node have
 
 
 def family_of(name: str, unit: str) -> str:
-    """What the numbers that move together with this one are called; empty where it moves alone. Those of
-    another device are another family."""
+    """Name of the numbers that move together with this one; empty where it moves alone. Those of another
+    device are another family."""
     own, _, device = name.partition("@")
     found = next((label for names, of, label in _FAMILIES if of == unit and fnmatchcase(own, names)), "")
     return "%s of %s" % (found, device) if found and device else found
 
 
 class Member(NamedTuple):
-    """A metric of a family. By node what it is off from the median of all, and how uncertain that is."""
+    """A metric of a family: by node its distance from the median of all, and the error of that."""
 
     losses: Mapping[int, float]
     errors: Mapping[int, float]
@@ -64,7 +64,7 @@ class Member(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """Of a node in a family; `p` is two-sided, and 1 where it is off by no more than matters."""
+    """A node in a family; `p` is two-sided, and 1 where the distance is no more than matters."""
 
     loss: float
     z: float
@@ -87,12 +87,12 @@ class Family:
     nodes: dict[int, Standing] = field(default_factory=dict)
 
     def ratio_of(self, loss: float) -> float:
-        """What the numbers are times those of the others."""
+        """Ratio of the numbers to those of the others."""
         return math.exp(-loss if self.better == "higher" else loss)
 
 
 class FamilyCall(NamedTuple):
-    """Numbers that move together in which a node is off."""
+    """Numbers that move together in which a node is an outlier."""
 
     family: Family
     standing: Standing
@@ -107,7 +107,7 @@ class _Mean(NamedTuple):
 
 
 def _means(members: Sequence[Member]) -> dict[int, _Mean]:
-    """Of every node that has enough of the metrics."""
+    """The mean of every node that has enough of the metrics."""
     found = {}
     for place in sorted({place for member in members for place in member.losses}):
         own = [member for member in members if place in member.losses]
@@ -130,8 +130,8 @@ def _freedom(others: int) -> int:
 
 
 def _others(values: Sequence[float]) -> list[tuple[float, float]]:
-    """Of each value the mean of all others, and the standard deviation of a value from it. In one pass:
-    without a value d from the mean the squares are less by d^2 n / (n - 1)."""
+    """Mean of all others, and standard deviation of a value from it, of each value. In one pass: without a
+    value d from the mean the squares are less by d^2 n / (n - 1)."""
     count = len(values)
     mean = math.fsum(values) / count
     squares = math.fsum((v - mean) ** 2 for v in values)
@@ -144,11 +144,11 @@ def _others(values: Sequence[float]) -> list[tuple[float, float]]:
 
 
 def judge(family: Family, members: Sequence[Member], least_share: float, least_nodes: int) -> None:
-    """Sets what is known of each node: none where fewer than `least_nodes` have one. No spread is less than
-    `least_share` of the least effect.
+    """Set the standing of each node, if at least `least_nodes` have one. No spread is less than `least_share`
+    of the least effect.
 
-    A node is off only if most of its metrics are, by more than matters: one that is far off is no family. Of
-    fewer metrics the mean spreads more, at most by the root of how many fewer."""
+    A node is an outlier only if most of its metrics deviate by more than matters: one that is far away is no
+    family. Of fewer metrics the mean spreads more, at most by the root of how many fewer."""
     weights = [1 / member.spread for member in members]
     family.threshold = math.fsum(w * m.threshold for w, m in zip(weights, members)) / math.fsum(weights)
     means = _means(members)
@@ -167,7 +167,7 @@ def judge(family: Family, members: Sequence[Member], least_share: float, least_n
 
 
 def set_finds(family: Family, off: Container[int], tests: int, rate: float) -> None:
-    """Spread, and what is found of a lone node, as nodes that are not off say."""
+    """Set the spread, and the deviation of a lone node that is found, from nodes that are no outliers."""
     losses = [own.own for place, own in family.nodes.items() if place not in off]
     if len(losses) < 2:
         return
@@ -181,8 +181,8 @@ def set_finds(family: Family, off: Container[int], tests: int, rate: float) -> N
 
 
 def families_of(names: Sequence[tuple[str, str, str | None]]) -> list[Family]:
-    """Of metrics by name, unit and direction; a name that is empty belongs to none. In the order of the
-    metrics."""
+    """Families of metrics by name, unit and direction, in the order of the metrics; an empty name belongs to
+    none."""
     found: dict[tuple[str, str], list[int]] = {}
     for at, (name, unit, better) in enumerate(names):
         label = family_of(name, unit)

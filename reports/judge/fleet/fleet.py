@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A fleet as JSON (schema/fleet.schema.json), which table and page show: the answer, and all it follows
-from."""
+"""A fleet as JSON (schema/fleet.schema.json), which table and page show: the answer and its reasons."""
 
 from __future__ import annotations
 
@@ -26,16 +25,18 @@ OFF, FAST, OK, UNKNOWN, MISSING = "outlier", "fast", "ok", "unknown", "missing" 
 OUTLIERS, NONE_OFF, INCONCLUSIVE = "outliers", "no outlier", "inconclusive"  # of the fleet
 EXITS = {OUTLIERS: 1, NONE_OFF: 0, INCONCLUSIVE: 3}
 MOST_NAME = 60  # characters
+_CALLS = ("off", "fast", "off_families", "fast_families")
+_LISTS = (*_CALLS, "failed", "lacks", "hidden", "ahead", "drift", "values", "changes", "z")  # of a node
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What the user asked for besides the settings of the verdict. `expected`: the names of all nodes, if the
-    user gave them. `network`: what between.read() found."""
+    """The user's question besides the settings of the verdict. `expected`: the names of all nodes, if given.
+    `network`: the result of between.read()."""
 
     name: str
     expected: list[str] | None = None
-    now: datetime | None = None  # of the clock here
+    now: datetime | None = None  # by the clock here
     network: Json | None = None
 
 
@@ -43,7 +44,7 @@ class Asked:
 
 
 def _ratio(metric: Metric, value: float, centre: float) -> float | None:
-    """How the value lies to the centre: a ratio, or a difference."""
+    """Value against centre: a ratio, or a difference."""
     if metric.number.scale != RATIO:
         return value - centre
     return value / centre if centre else None
@@ -51,13 +52,10 @@ def _ratio(metric: Metric, value: float, centre: float) -> float | None:
 
 def _call_json(kind: Kind, call: Call) -> Json:
     metric, cell = kind.metrics[call.metric], call.cell
+    number = number_json(metric.name, metric.number)
     return {
         "metric": metric.name,
-        "label": label_text(metric.name, metric.number),
-        "condition": metric.number.condition,
-        "unit": metric.number.unit,
-        "better": metric.number.better,
-        "scale": metric.number.scale,
+        **{key: number[key] for key in ("label", "condition", "unit", "better", "scale")},
         "value": cell.value,
         "of_others": cell.centre,
         "change": _ratio(metric, cell.value or 0.0, cell.centre),
@@ -81,7 +79,7 @@ def _metric_json(metric: Metric) -> Json:
 
 
 def _cells(kind: Kind, place: int) -> Json:
-    """Of every metric of the kind: what the page draws."""
+    """Values, changes and z of a node in every metric of the kind, as the page draws them."""
     cells = [(metric, metric.cells[place]) for metric in kind.metrics]
     judged = [None if metric.reason or cell.reason else (metric, cell) for metric, cell in cells]
     return {
@@ -91,7 +89,7 @@ def _cells(kind: Kind, place: int) -> Json:
     }
 
 
-def _may_be_json(metric: Metric, loss: float) -> Json:
+def _change_json(metric: Metric, loss: float) -> Json:
     return {
         "metric": metric.name,
         "label": label_text(metric.name, metric.number),
@@ -102,13 +100,6 @@ def _may_be_json(metric: Metric, loss: float) -> Json:
 
 def _node_json(kind: Kind, place: int, number: int, drifts: Sequence[drift.Drift]) -> Json:
     node = kind.nodes[place]
-    slow, fast = (
-        [_call_json(kind, call) for call in calls.get(place, ())] for calls in (kind.slow, kind.fast)
-    )
-    off_families, fast_families = (
-        [families.call_json(call, kind.names) for call in calls.get(place, ())]
-        for calls in (kind.slow_families, kind.fast_families)
-    )
     lacks = [
         {"metric": metric.name, "label": label_text(metric.name, metric.number), "reason": reason}
         for metric, reason in kind.lacks(place)
@@ -119,77 +110,43 @@ def _node_json(kind: Kind, place: int, number: int, drifts: Sequence[drift.Drift
         for value, places in one.others.items()
         if place in places
     ]
-    hidden = [_may_be_json(metric, loss) for metric, loss in kind.hidden(place)]
+    hidden = [_change_json(metric, loss) for metric, loss in kind.hidden(place)]
     failed = failed_in(node.runs)
-    is_wrong = any(own.is_wrong for own in failed)
+    is_off = place in kind.slow or any(own.is_wrong for own in failed)
     is_unknown = kind.reason or failed or lacks or hidden
-    is_off = is_wrong or place in kind.slow
     state = OFF if is_off else UNKNOWN if is_unknown else FAST if place in kind.fast else OK
-    return {
-        "name": node.name,
-        "path": node.path,
-        "hostname": node.hostname,
-        "state": state,
-        "kind": number,
-        "reason": kind.reason,
-        "notes": node.notes,
-        "started": first_of(node) or "",
-        "runs": len(node.runs),
-        "p_adjusted": kind.p_worse[place] if kind.p_worse else None,
-        "off": slow,
-        "fast": fast,
-        "off_families": off_families,
-        "fast_families": fast_families,
-        "failed": [dict(asdict(own), text=own.text) for own in failed],
-        "lacks": lacks,
-        "hidden": hidden,
-        "ahead": [_may_be_json(metric, -lead) for metric, lead in kind.ahead(place)],
-        "drift": differs,
+    return dict(
+        _blank(node.name, node.path, state, kind.reason, node.notes),
+        hostname=node.hostname,
+        kind=number,
+        started=first_of(node) or "",
+        runs=len(node.runs),
+        p_adjusted=kind.p_worse[place] if kind.p_worse else None,
+        off=[_call_json(kind, call) for call in kind.slow.get(place, ())],
+        fast=[_call_json(kind, call) for call in kind.fast.get(place, ())],
+        off_families=[families.call_json(call, kind.names) for call in kind.slow_families.get(place, ())],
+        fast_families=[families.call_json(call, kind.names) for call in kind.fast_families.get(place, ())],
+        failed=[dict(asdict(own), text=own.text) for own in failed],
+        lacks=lacks,
+        hidden=hidden,
+        ahead=[_change_json(metric, -lead) for metric, lead in kind.ahead(place)],
+        drift=differs,
         **_cells(kind, place),
-    }
+    )
 
 
-def _unread_json(name: str, path: str, state: str, reason: str, notes: Sequence[str] = ()) -> Json:
-    return {
-        "name": name,
-        "path": path,
-        "hostname": "",
-        "state": state,
-        "kind": None,
-        "reason": reason,
-        "notes": list(notes),
-        "started": "",
-        "runs": 0,
-        "p_adjusted": None,
-        "off": [],
-        "fast": [],
-        "off_families": [],
-        "fast_families": [],
-        "failed": [],
-        "lacks": [],
-        "hidden": [],
-        "ahead": [],
-        "drift": [],
-        "values": [],
-        "changes": [],
-        "z": [],
-    }
+def _blank(name: str, path: str, state: str, reason: str, notes: Sequence[str] = ()) -> Json:
+    """A node without a run: all keys, of which only these are known."""
+    known = {"name": name, "path": path, "hostname": "", "state": state, "kind": None, "reason": reason}
+    rest = {"notes": list(notes), "started": "", "runs": 0, "p_adjusted": None}
+    return {**known, **rest, **{key: [] for key in _LISTS}}
 
 
 def _groups_json(kind: Kind, groups: Groups) -> Json:
-    metrics = [(kind.metrics[at], loss) for at, loss in groups.metrics]
     return {
         "slow": [kind.nodes[place].name for place in groups.slow],
         "others": len(kind.nodes) - len(groups.slow),
-        "metrics": [
-            {
-                "metric": metric.name,
-                "label": label_text(metric.name, metric.number),
-                "scale": metric.number.scale,
-                "change": unscaled(metric.number, loss),
-            }
-            for metric, loss in metrics
-        ],
+        "metrics": [_change_json(kind.metrics[at], loss) for at, loss in groups.metrics],
         "differs": [
             {"field": field, "slow": here, "others": there}
             for field, here, there in drift.separating(kind.nodes, groups.slow)
@@ -225,29 +182,19 @@ def _kind_json(kind: Kind, drifts: Sequence[drift.Drift], splits: Sequence[drift
     }
 
 
-# ------------------------------------------------------------------ what else is to be known
+# ------------------------------------------------------------------ names
 
 
 def _name_notes(nodes: Sequence[Json], asked: Asked) -> list[str]:
     found = []
-    if asked.expected is not None:
-        expected = set(asked.expected)
-        extra = [
-            node["name"]
-            for node in nodes
-            if node["name"] not in expected and node["hostname"] not in expected
-        ]
-        if extra:
-            found.append("Not expected: %s." % listing(extra, MOST_NAMED))
-    bad = [node["name"] for node in nodes if node["state"] == OFF and not is_name(node["name"])]
+    expected = set(asked.expected or ())
+    extra = [node["name"] for node in nodes if not {node["name"], node["hostname"]} & expected]
+    if extra and asked.expected is not None:
+        found.append("Not expected: %s." % listing(extra, MOST_NAMED))
+    bad = [name for name in _names(nodes, OFF) if not is_name(name)]
     if bad:
-        found.append(
-            "Slurm can't be told to leave out %s: %s."
-            % (
-                plural(len(bad), "node", "nodes") + " of such names" * (len(bad) > 1),
-                listing(bad, MOST_NAMED),
-            )
-        )
+        count = plural(len(bad), "node", "nodes") + " of such names" * (len(bad) > 1)
+        found.append("Slurm can't be told to leave out %s: %s." % (count, listing(bad, MOST_NAMED)))
     return found
 
 
@@ -278,20 +225,17 @@ def _calls_of(node: Json, key: str) -> list[Json]:
     return called + [call for call in node[key] if call["metric"] not in together]
 
 
+def _first(text: str, count: int) -> str:
+    """The first of so many, and how many more."""
+    return text + (", and %d more" % (count - 1) if count > 1 else "")
+
+
 def _named(nodes: Sequence[Json], key: str) -> str:
     """ "node3 (6 GEMM rates 5.0 % lower, and 2 more)"."""
     texts = []
     for node in nodes:
         found = _wrong_texts(node) * (key == "off") + [off_text(call) for call in _calls_of(node, key)]
-        more = len(found) - 1
-        texts.append(
-            "%s (%s%s)"
-            % (
-                node["name"],
-                found[0] if found else "between nodes",
-                ", and %d more" % more if more > 0 else "",
-            )
-        )
+        texts.append("%s (%s)" % (node["name"], _first((found or ["between nodes"])[0], len(found))))
     return listing(texts, 3)
 
 
@@ -312,18 +256,14 @@ def _ahead_text(nodes: Sequence[Json]) -> str:
 
 def _groups_text(groups: Json) -> str:
     """ "5 of 12 nodes are slower than the other 7 (GEMM f32 flop rate 50 % lower, and 2 more)"."""
-    count, more = len(groups["slow"]), len(groups["metrics"]) - 1
-    return "%d of %s are slower than the other %d (%s%s)" % (
-        count,
-        plural(count + groups["others"], "node"),
-        groups["others"],
-        off_text(groups["metrics"][0]),
-        ", and %d more" % more if more else "",
-    )
+    count, others, metrics = len(groups["slow"]), groups["others"], groups["metrics"]
+    slower = _first(off_text(metrics[0]), len(metrics))
+    of = plural(count + others, "node")
+    return "%d of %s are slower than the other %d (%s)" % (count, of, others, slower)
 
 
 def _groups_reasons(kinds: Sequence[Json]) -> list[str]:
-    """Who is in the groups, and what tells them apart."""
+    """The nodes of the groups, and what tells them apart."""
     found = []
     for groups in [one for kind in kinds for one in kind["groups"]][:MOST_NAMED]:
         labels = listing([metric["label"] for metric in groups["metrics"]])
@@ -358,35 +298,25 @@ def _hidden_text(nodes: Sequence[Json], most: float) -> str:
     """ "2 of 12 nodes may deviate by more than 20 % unseen: GEMM f32 flop rate may be 51 % lower, and 3
     more"."""
     unseen = [node for node in nodes if node["hidden"]]
-    worst = {own["metric"]: own for node in unseen for own in reversed(node["hidden"])}
-    more = len(worst) - 1
-    return "%d of %s may deviate by more than %s unseen: %s%s" % (
-        len(unseen),
-        plural(len(nodes), "node"),
-        percent(most),
-        hidden_text(unseen[0]["hidden"][0]),
-        ", and %d more" % more if more else "",
-    )
+    metrics = {own["metric"] for node in unseen for own in node["hidden"]}
+    worst = _first(hidden_text(unseen[0]["hidden"][0]), len(metrics))
+    of = plural(len(nodes), "node")
+    return "%d of %s may deviate by more than %s unseen: %s" % (len(unseen), of, percent(most), worst)
 
 
 def _undecided(nodes: Sequence[Json], kinds: Sequence[Json], most: float) -> list[str]:
-    """Why it is not known that no node is an outlier."""
+    """Reasons to doubt that no node is an outlier."""
     found = [_groups_text(groups) for kind in kinds for groups in kind["groups"]][:1]
     is_hidden = any(node["hidden"] for node in nodes)
-    if (
-        any(node["ahead"] and (node["fast"] or node["fast_families"] or not is_hidden) for node in nodes)
-        and not found
-    ):
+    if not found and any(node["ahead"] and (_is_fast(node) or not is_hidden) for node in nodes):
         found.append(_ahead_text(nodes))
     if is_hidden and not found:
         found.append(_hidden_text(nodes, most))
+    unknown = [node for node in nodes if node["state"] == UNKNOWN]
     counts = [
-        (sum(node["state"] == MISSING for node in nodes), "missing"),
+        (len(_names(nodes, MISSING)), "missing"),
         (
-            sum(
-                node["state"] == UNKNOWN and bool(node["lacks"] or node["failed"] or not node["hidden"])
-                for node in nodes
-            ),
+            sum(bool(node["lacks"] or node["failed"] or not node["hidden"]) for node in unknown),
             "not or not fully known",
         ),
     ]
@@ -396,8 +326,12 @@ def _undecided(nodes: Sequence[Json], kinds: Sequence[Json], most: float) -> lis
     return found + ["of %s %s" % (plural(len(nodes), "node"), missing)] * bool(missing)
 
 
+def _is_fast(node: Json) -> bool:
+    return bool(node["fast"] or node["fast_families"])
+
+
 def _largest_bound(kinds: Sequence[Json]) -> str:
-    """ "3.1 %"."""
+    """ " by more than 3.1 %"."""
     found = [
         metric["bound"]
         for kind in kinds
@@ -410,66 +344,46 @@ def _largest_bound(kinds: Sequence[Json]) -> str:
 def _sentence(
     word: str, nodes: Sequence[Json], kinds: Sequence[Json], network: Json | None, most: float
 ) -> str:
-    count, off = len(nodes), [node for node in nodes if node["state"] == OFF]
+    count, off = plural(len(nodes), "node"), [node for node in nodes if node["state"] == OFF]
     if word == OUTLIERS and not off:
         return "%s No node is an outlier in its own numbers." % _network_text(network)
     if word == OUTLIERS:
-        return "%d of %s %s: %s." % (
-            len(off),
-            plural(count, "node"),
-            "is an outlier" if len(off) == 1 else "are outliers",
-            _named(off, "off"),
-        )
+        are = "is an outlier" if len(off) == 1 else "are outliers"
+        return "%d of %s %s: %s." % (len(off), count, are, _named(off, "off"))
     if word == NONE_OFF:
-        alike, apart = (
-            (" of its kind", "; %d kinds are not held against each other" % len(kinds))
-            if len(kinds) > 1
-            else ("", "")
-        )
-        return "No outliers: none of %s is worse than the others%s%s%s." % (
-            plural(count, "node"),
-            alike,
-            _largest_bound(kinds),
-            apart,
-        )
-    judged = [kind for kind in kinds if not kind["reason"]]
-    if not judged:
-        why = (
-            listing(list(dict.fromkeys(kind["reason"] for kind in kinds)))
-            or "no node has a run that can be read"
-        )
+        found = "No outliers: none of %s is worse than the others" % count
+        if len(kinds) < 2:
+            return found + _largest_bound(kinds) + "."
+        apart = "%d kinds are not held against each other" % len(kinds)
+        return "%s of its kind%s; %s." % (found, _largest_bound(kinds), apart)
+    reasons = list(dict.fromkeys(kind["reason"] for kind in kinds))
+    if "" not in reasons:
+        why = listing(reasons) or "no node has a run that can be read"
         return "Inconclusive: nothing can be judged, since %s." % why
-    return "Inconclusive: no outlier in what was measured, but %s." % "; ".join(
-        _undecided(nodes, kinds, most)
-    )
+    unknown = "; ".join(_undecided(nodes, kinds, most))
+    return "Inconclusive: no outlier in what was measured, but %s." % unknown
 
 
 def _reasons(
     nodes: Sequence[Json], kinds: Sequence[Json], network: Json | None, notes: Sequence[str], most: float
 ) -> list[str]:
-    found = (
-        [_network_text(network)] if _is_slow(network) and any(node["state"] == OFF for node in nodes) else []
-    )
+    is_off = bool(_names(nodes, OFF))
+    found = [_network_text(network)] if _is_slow(network) and is_off else []
     if len(kinds) > 1:
-        found.append(
-            "The fleet has %d kinds, each judged alone: %s."
-            % (
-                len(kinds),
-                listing(["%s (%s)" % (kind["name"], plural(kind["nodes"], "node")) for kind in kinds]),
-            )
-        )
-    if len(kinds) > 1 or any(node["state"] == OFF for node in nodes):
+        named = listing(["%s (%s)" % (kind["name"], plural(kind["nodes"], "node")) for kind in kinds])
+        found.append("The fleet has %d kinds, each judged alone: %s." % (len(kinds), named))
+    if len(kinds) > 1 or is_off:
         found += ["%s: %s." % (kind["name"], kind["reason"]) for kind in kinds if kind["reason"]]
     found += _groups_reasons(kinds)
     hidden = any(node["hidden"] for node in nodes)
     if (hidden or any(node["ahead"] for node in nodes)) and not any(kind["groups"] for kind in kinds):
-        if hidden and any(node["state"] == OFF for node in nodes):
+        if hidden and is_off:
             found.append(_hidden_text(nodes, most) + ".")
         found.append(
             "Several runs of each node (--repeats) or more nodes show more; --only judges without the "
             "numbers that spread so far."
         )
-    fast = [node for node in nodes if node["fast"] or node["fast_families"]]
+    fast = [node for node in nodes if _is_fast(node)]
     if fast:
         found.append("Unusually fast, a cooler place or an error of measuring: %s." % _named(fast, "fast"))
     return found + list(notes)
@@ -506,11 +420,6 @@ def _names(nodes: Sequence[Json], *states: str) -> list[str]:
     return [node["name"] for node in nodes if node["state"] in states]
 
 
-def _missing(nodes: Sequence[Node], asked: Asked) -> list[str]:
-    there = {name for node in nodes for name in (node.name, node.hostname)}
-    return [name for name in asked.expected or () if name not in there]
-
-
 def assess(nodes: list[Node], asked: Asked, settings: Settings) -> Json:
     """Everything about the nodes of a fleet."""
     kinds = kinds_of(nodes, settings)
@@ -522,13 +431,11 @@ def assess(nodes: list[Node], asked: Asked, settings: Settings) -> Json:
             (id(node), _node_json(kind, place, number, drifts)) for place, node in enumerate(kind.nodes)
         )
     found = [
-        rows.get(id(node)) or _unread_json(node.name, node.path, UNKNOWN, node.unread, node.notes)
-        for node in nodes
+        rows.get(id(node)) or _blank(node.name, node.path, UNKNOWN, node.unread, node.notes) for node in nodes
     ]
-    found += [
-        _unread_json(name, "", MISSING, "expected, and there is no folder of this name")
-        for name in _missing(nodes, asked)
-    ]
+    there = {name for node in nodes for name in (node.name, node.hostname)}
+    missing = [name for name in asked.expected or () if name not in there]
+    found += [_blank(name, "", MISSING, "expected, and there is no folder of this name") for name in missing]
     notes = [*_name_notes(found, asked), *machine_notes(nodes), *clock_notes(nodes, asked.now)]
     network = between.without_good_links(asked.network) if asked.network else None
     if network:
@@ -564,7 +471,4 @@ def assess(nodes: list[Node], asked: Asked, settings: Settings) -> Json:
 
 
 def counts_of(fleet: Json) -> list[tuple[str, int]]:
-    return [
-        (state, sum(node["state"] == state for node in fleet["nodes"]))
-        for state in (OFF, FAST, OK, UNKNOWN, MISSING)
-    ]
+    return [(state, len(_names(fleet["nodes"], state))) for state in (OFF, FAST, OK, UNKNOWN, MISSING)]

@@ -22,7 +22,7 @@ class BadHostlist(ValueError):
 
 
 def is_name(text: str) -> bool:
-    """Whether Slurm can be told of a node of this name."""
+    """True if Slurm takes it as the name of a node."""
     return bool(_NAME.fullmatch(text)) and not text.startswith("-")
 
 

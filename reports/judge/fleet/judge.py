@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Outliers among the nodes of one kind, by how much and in what. docs/method/verdicts.md, "A fleet".
 
-A node gives one value a metric, the median of its runs. It is held against all other nodes (outliers.py): how
-far it is off on logarithms, or as a difference where a metric has no ratio; in units of the spread of the
-others; and how rare that is. It is off where Benjamini and Hochberg's test over the nodes calls it at the
+A node gives one value a metric, the median of its runs. It is held against all other nodes (outliers.py): its
+distance in logarithms, or as a difference where a metric has no ratio; in units of the spread of the others;
+and how rare that is. It is an outlier where Benjamini and Hochberg's test over the nodes calls it at the
 rate, and in that metric by more than the least effect. Worse and better are two families, so that unusually
 fast nodes take nothing from the search for slow ones. Numbers that move together are judged as one, too
 (families.py), at a rate of their own: half of the rate is for single metrics, as each test has two sides of
 which one counts, and half for families.
 
-That a node is not called off says nothing where it could not have been: it is known to be like the others in
-a metric only if it is worse by no more than verdict.MOST_HIDDEN at the upper end of what it may be.
+That a node is not called an outlier says nothing where it could not have been: it is known to be like the
+others in a metric only if it is worse by no more than verdict.MOST_HIDDEN at the upper end of its interval.
 """
 
 from __future__ import annotations
@@ -30,9 +30,7 @@ from reports.judge.fleet.nodes import Node
 from reports.records.quantity import percent, plural
 
 MIN_NODES = outliers.MIN_OTHERS + 1
-_LEAST_SPREAD = (
-    1 / 20
-)  # of the least effect: that of numbers with few digits, or of simulated devices, may be 0
+_LEAST_SPREAD = 1 / 20  # of the least effect; numbers with few digits, or of simulated devices, have none
 _BEYOND = 0.005  # the probability that a node is worse by more than its bound
 _Z = 1.9600  # half a 95 % interval in standard errors
 _POWER_Z = 1.2816  # 90 %
@@ -40,7 +38,7 @@ _MEDIAN_ERROR = 1.2533  # of a median against a mean, for normal values
 
 
 class Missing(Enum):
-    """Why a node has no value."""
+    """The reason for which a node has no value."""
 
     FAILED = "it was tried, and what came is none"
     NEUTRAL = "no case ran that would have given it, or nothing is there to be measured"
@@ -55,13 +53,13 @@ class Cell(NamedTuple):
     reason: str = ""  # why it is not judged; empty where it is
     loss: float = 0.0
     z: float = 0.0
-    p: float = 1.0  # two-sided; 1 where it is off by no more than the least effect
+    p: float = 1.0  # two-sided; 1 where it deviates by no more than the least effect
     centre: float = 0.0  # of the others
     missing: Missing | None = None  # there is no value, good or bad
 
 
 class Call(NamedTuple):
-    """A metric in which a node is off."""
+    """A metric in which a node is an outlier."""
 
     metric: int  # its place among the metrics of the kind
     cell: Cell
@@ -77,8 +75,8 @@ class Metric:
     reason: str = ""  # why it is judged on no node
     centre: float | None = None
     spread: float | None = None  # on the scale of the loss, as a standard deviation
-    finds: float | None = None  # the least effect that 9 of 10 nodes are called for, if nothing else is off
-    # of every node that is not off, by how much it may be worse than the others, and better, as losses
+    finds: float | None = None  # the least effect that 9 of 10 nodes are called for, if all else is usual
+    # by node that is no outlier, by how much it may be worse than the others, and better, as losses
     bounds: dict[int, float] = field(default_factory=dict)
     leads: dict[int, float] = field(default_factory=dict)
 
@@ -93,13 +91,16 @@ class Metric:
     @property
     def bound(self) -> float | None:
         """The largest, as an effect."""
-        worst = max(self.bounds.values(), default=math.inf)
-        if self.number.scale != RATIO:
-            return worst if worst < math.inf else None
-        return math.expm1(worst) if worst < verdict.MAX_LOG else None
+        return self.effect_of(max(self.bounds.values(), default=math.inf))
 
     def scaled(self, effect: float) -> float:
         return math.log1p(effect) if self.number.scale == RATIO else effect
+
+    def effect_of(self, loss: float) -> float | None:
+        """The inverse of scaled(); None where it is beyond any number."""
+        if self.number.scale != RATIO:
+            return loss if loss < math.inf else None
+        return math.expm1(loss) if loss < verdict.MAX_LOG else None
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ class Kind:
     nodes: list[Node]
     metrics: list[Metric] = field(default_factory=list)
     reason: str = ""  # why none is judged
-    # place of a node that is off -> the single metrics in which it is; none where only families are
+    # place of an outlier -> the single metrics in which it is one; none where only families are
     slow: dict[int, list[Call]] = field(default_factory=dict)
     fast: dict[int, list[Call]] = field(default_factory=dict)
     families: list[Family] = field(default_factory=list)
@@ -156,7 +157,7 @@ class Kind:
         return self._beyond([(metric, metric.bounds.get(place, 0.0)) for metric in self.metrics])
 
     def ahead(self, place: int) -> list[tuple[Metric, float]]:
-        """As hidden(), in which it may be better; then the others may be off instead."""
+        """As hidden(), in which it may be better; then the others may be the outliers."""
         return self._beyond([(metric, metric.leads.get(place, 0.0)) for metric in self.metrics])
 
     def _beyond(self, found: Sequence[tuple[Metric, float]]) -> list[tuple[Metric, float]]:
@@ -212,18 +213,17 @@ def _value_of(node: Node, name: str, like: Number) -> _Value:
         reason = "%d of %s: %s" % (len(present), plural(runs, "value"), reasons[0])
         return _Value(None, reason, missing=_missing(node, name))
     number = verdict.number_of(node.runs, name)
-    differs = verdict.differs(node.runs, name)
-    if differs:
-        return _Value(None, differs)
-    if (number.unit, number.better) != (like.unit, like.better):
-        return _Value(
-            None,
-            "it is in %s, those of the others in %s" % (number.unit or "no unit", like.unit or "no unit"),
-        )
-    if number.case != like.case:
-        return _Value(None, "it is of another case: %s, and of the others %s" % (number.case, like.case))
-    if like.scale == RATIO and min(present) <= 0:
-        return _Value(None, "%g is not above 0, so it has no ratio" % min(present))
+    why = verdict.differs(node.runs, name)
+    if why:
+        pass
+    elif (number.unit, number.better) != (like.unit, like.better):
+        why = "it is in %s, those of the others in %s" % (number.unit or "no unit", like.unit or "no unit")
+    elif number.case != like.case:
+        why = "it is of another case: %s, and of the others %s" % (number.case, like.case)
+    elif like.scale == RATIO and min(present) <= 0:
+        why = "%g is not above 0, so it has no ratio" % min(present)
+    if why:
+        return _Value(None, why)
     return _Value(median(present), "", _relative(number, node.runs, present), found.contended / len(present))
 
 
@@ -231,14 +231,11 @@ def _uncontended(values: Sequence[_Value]) -> list[_Value]:
     """Neighbours are not compared: what is contended on a node and on few others is no value of it."""
     shares = [v.contended for v in values if v.value is not None]
     usual = median(shares) if shares else 0.0
+    why = "others used the machine during %s of its values, of most nodes during %s"
     return [
         v
         if v.value is None or abs(v.contended - usual) <= MOST_UNEQUAL
-        else _Value(
-            None,
-            "others used the machine during %s of its values, of most nodes during %s"
-            % (percent(v.contended), percent(usual)),
-        )
+        else _Value(None, why % (percent(v.contended), percent(usual)))
         for v in values
     ]
 
@@ -247,15 +244,8 @@ def _most_common(nodes: Sequence[Node], name: str) -> Number:
     """Unit, direction and case of most nodes that have it."""
     found: dict[tuple[str, str | None, str], list[Number]] = {}
     for node in nodes:
-        number = next(
-            (
-                n
-                for n in (run.numbers.get(name) for run in node.runs)
-                if n is not None and n.value is not None
-            ),
-            None,
-        )
-        if number is not None:
+        own = [run.numbers[name] for run in node.runs if name in run.numbers]
+        for number in [n for n in own if n.value is not None][:1]:
             found.setdefault((number.unit, number.better, number.case), []).append(number)
     if not found:
         return verdict.number_of([run for node in nodes for run in node.runs], name)
@@ -273,12 +263,10 @@ def _scale(number: Number) -> Callable[[float], float]:
 
 def unscaled(number: Number, loss: float) -> float:
     """The value that has this loss."""
-    sign = -1.0 if number.better == "higher" else 1.0
-    return (
-        math.exp(max(-verdict.MAX_LOG, min(sign * loss, verdict.MAX_LOG)))
-        if number.scale == RATIO
-        else sign * loss
-    )
+    signed = -loss if number.better == "higher" else loss
+    if number.scale != RATIO:
+        return signed
+    return math.exp(max(-verdict.MAX_LOG, min(signed, verdict.MAX_LOG)))
 
 
 def _judge_metric(metric: Metric, values: Sequence[_Value]) -> None:
@@ -287,10 +275,8 @@ def _judge_metric(metric: Metric, values: Sequence[_Value]) -> None:
     if not places:
         metric.reason = "no node has a value"
     elif len(places) < MIN_NODES:
-        metric.reason = "%s a value, and %d are needed" % (
-            plural(len(places), "node has", "nodes have"),
-            MIN_NODES,
-        )
+        have = plural(len(places), "node has", "nodes have")
+        metric.reason = "%s a value, and %d are needed" % (have, MIN_NODES)
     elif metric.number.better not in ("higher", "lower"):
         metric.reason = verdict.NO_DIRECTION
     if metric.reason:
@@ -301,9 +287,8 @@ def _judge_metric(metric: Metric, values: Sequence[_Value]) -> None:
         distance = own - others.centre
         z = distance / max(others.spread, values[place].error, least)
         p = min(1.0, 2 * outliers.tail(abs(z), others.count)) if abs(distance) > metric.threshold else 1.0
-        metric.cells[place] = Cell(
-            values[place].value, "", distance, z, p, unscaled(metric.number, others.centre)
-        )
+        centre = unscaled(metric.number, others.centre)
+        metric.cells[place] = Cell(values[place].value, "", distance, z, p, centre)
     metric.centre = unscaled(metric.number, median(losses))
     metric.spread = outliers.spread_of(losses)
 
@@ -314,7 +299,7 @@ def _losses(metric: Metric, places: Sequence[int]) -> list[float]:
 
 
 def _set_bounds(metric: Metric, values: Sequence[_Value], off: Mapping[int, object]) -> None:
-    """Of nodes that are not off, among one another; infinite where too few are left."""
+    """Set the bounds of nodes that are no outliers, among one another; infinite where too few are left."""
     places = [place for place, v in enumerate(values) if v.value is not None and place not in off]
     if len(places) < MIN_NODES:
         metric.bounds = metric.leads = dict.fromkeys(places, math.inf)
@@ -328,7 +313,7 @@ def _set_bounds(metric: Metric, values: Sequence[_Value], off: Mapping[int, obje
 
 
 def _groups(kind: Kind, judged: Sequence[Metric], rate: float) -> list[Groups]:
-    """Where the slower ones are all called off, nothing is left to be said."""
+    """Groups of slower nodes, unless all of these are called outliers anyway."""
     found: dict[tuple[int, ...], list[tuple[int, float]]] = {}
     for at, metric in enumerate(kind.metrics):
         if metric.reason:
@@ -346,21 +331,16 @@ def _finds(metric: Metric, tests: int, rate: float) -> float | None:
     """For a lone metric of a lone node."""
     if metric.spread is None:
         return None
-    others = metric.count - 1
     spread = max(metric.spread, _LEAST_SPREAD * metric.threshold)
-    found = (
-        max(outliers.critical(rate / 2 / tests, others) * spread, metric.threshold) + _POWER_Z * metric.spread
-    )
-    if metric.number.scale != RATIO:
-        return found
-    return math.expm1(found) if found < verdict.MAX_LOG else None
+    limit = outliers.critical(rate / 2 / tests, metric.count - 1) * spread
+    return metric.effect_of(max(limit, metric.threshold) + _POWER_Z * metric.spread)
 
 
 # ------------------------------------------------------------------ all of them
 
 
 def _families(kind: Kind, values_of: Sequence[Sequence[_Value]]) -> list[Family]:
-    """Of the metrics that are judged."""
+    """Families of the metrics that are judged."""
     named = [("" if m.reason else m.name, m.number.unit, m.number.better) for m in kind.metrics]
     found = families.families_of(named)
     for family in found:
@@ -393,8 +373,8 @@ def _p_of_family(standing: Standing | None, worse: bool) -> float:
 def _calls(
     kind: Kind, rate: float, worse: bool
 ) -> tuple[list[float], dict[int, list[Call]], dict[int, list[FamilyCall]]]:
-    """The adjusted p of every node, and in what metrics and families it is off. What is off by less than
-    matters counts as a test that found nothing, and so does what is missing."""
+    """The adjusted p of every node, and the metrics and families in which it is an outlier. A deviation that
+    does not matter counts as a test that found nothing, and so does a missing value."""
     places = range(len(kind.nodes))
     singles = [
         [1.0 if metric.reason else _p_of(metric.cells[place], worse) for metric in kind.metrics]
@@ -432,16 +412,12 @@ def judge(name: str, nodes: list[Node], settings: Settings) -> Kind:
         values_of.append(values)
     judged = [metric for metric in kind.metrics if not metric.reason]
     if len(nodes) < MIN_NODES:
-        kind.reason = "%s too few to tell an outlier: %d are needed" % (
-            plural(len(nodes), "node is", "nodes are"),
-            MIN_NODES,
-        )
+        few = plural(len(nodes), "node is", "nodes are")
+        kind.reason = "%s too few to tell an outlier: %d are needed" % (few, MIN_NODES)
+    elif not kind.metrics:
+        kind.reason = "there is no headline number"
     elif not judged:
-        kind.reason = (
-            "no headline number has a value on %d nodes" % MIN_NODES
-            if kind.metrics
-            else "there is no headline number"
-        )
+        kind.reason = "no headline number has a value on %d nodes" % MIN_NODES
     if kind.reason:
         return kind
     for metric in judged:

@@ -71,15 +71,13 @@ def _unfinished(folder: Path) -> str:
         for name, own in outcomes.items()
         if isinstance(own, dict) and own.get("status") not in _FINISHED
     ]
-    return (
-        "%s not finished: %s" % (plural(len(bad), "program is", "programs are"), listing(sorted(bad), 3))
-        if bad
-        else ""
-    )
+    if not bad:
+        return ""
+    return "%s not finished: %s" % (plural(len(bad), "program is", "programs are"), listing(sorted(bad), 3))
 
 
 def _half_written(folder: Path) -> str:
-    """Why a folder with parts of a run has no signature."""
+    """The reason for which a folder with parts of a run has no signature."""
     if not (folder / "records.jsonl").is_file():
         return "the run ended before anything was measured"
     unfinished = _unfinished(folder)
@@ -217,7 +215,7 @@ def read(cwd: Path, names: Sequence[str]) -> list[Node]:
 
 
 def first_of(node: Node) -> str | None:
-    """When its first run began; None where nothing says so, as of a simulated device."""
+    """Start of its first run; None where nothing says so, as of a simulated device."""
     return min((run.started for run in node.runs if run.started), default=None)
 
 

@@ -5,7 +5,7 @@ that is.
 Each value is held against the others alone, so that it can't hide in a spread that it makes itself. Their
 centre is the median, and their spread a quantile of the absolute deviations from it: of many others the half,
 which makes it the MAD, of few a larger one (share()). Two of three values are close to each other by chance,
-so the MAD of three says next to nothing, and a node of a fleet of four would have to be off by thousands of
+so the MAD of three says next to nothing, and a node of a fleet of four would have to deviate by thousands of
 true spreads.
 
 How rare a distance is follows from Student's distribution with degrees of freedom and a factor that were
@@ -61,7 +61,7 @@ _SIZES = sorted(_FITTED)
 
 
 class Others(NamedTuple):
-    """What all values but one are like."""
+    """Centre and spread of all values but one."""
 
     centre: float
     spread: float  # as a standard deviation, if they are normal
@@ -79,7 +79,7 @@ def unit_of(quantile: float) -> float:
 
 
 def spread_of(values: Sequence[float]) -> float:
-    """Of all values, as that of the others of one."""
+    """The spread of all values, computed as that of the others of one."""
     middle, of = median(values), share(len(values))
     return quantile([abs(v - middle) for v in values], of) / unit_of(of)
 
@@ -98,7 +98,7 @@ def _quantile_without(ordered: Sequence[float], place: int, of: float) -> float:
 
 
 def others_of(values: Sequence[float]) -> list[Others]:
-    """Of each value its others. All in the time of a few sorts: the others have few different medians."""
+    """The others of each value. All in the time of a few sorts: the others have few different medians."""
     count = len(values) - 1
     if count < MIN_OTHERS:
         raise ValueError("%d values have too few others" % len(values))
@@ -161,17 +161,17 @@ def critical(p: float, others: int) -> float:
 
 
 def simes(ps: Sequence[float]) -> float:
-    """One p of a node from those of its metrics: that none of them is off."""
+    """One p of a node from those of its metrics: that it is an outlier in none of them."""
     return min(adjusted(ps), default=1.0)
 
 
 def selected(
     kinds: Sequence[Sequence[Sequence[float]]], rate: float
 ) -> tuple[list[float], list[list[list[float]]]]:
-    """Of p by kind of test, node and test: the adjusted p of every node, and of every test among those of its
+    """From p by kind of test, node and test: adjusted p of every node, and of every test among those of its
     kind of its node. The p of a node is the least of its kinds': each kind takes the rate for itself.
 
-    A node is called off where its own is at most `rate`, and a test of it where its own is, too. Nodes are
+    A node is called an outlier where its p is at most `rate`, and a test of it where its p is, too. Nodes are
     what is acted on, so the expected share of false ones is kept among nodes: one that is slow in everything
     makes no other more suspect. Within a node that was called, the rate is the smaller the fewer nodes
     were."""

@@ -6,44 +6,14 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
-from reports.page.blocks import (
-    PAGE,
-    TERMINAL,
-    Cell,
-    Column,
-    Counts,
-    Drawing,
-    Group,
-    Items,
-    Page,
-    Table,
-    Text,
-    columns,
-    html,
-    plain,
-    plain_texts,
-    row,
-    terminal,
-    terms,
-)
+from reports.page.blocks import PAGE, TERMINAL, Cell, Column, Counts, Drawing, Group, Items, Page, Table, Text
+from reports.page.blocks import columns, html, plain, plain_texts, row, terminal, terms
 from reports.judge.compare.numbers import RATIO
 from reports.judge.compare.verdict import most_hidden
 from reports.judge.compare.wording import difference_text, p_text, values_text
 from reports.judge.fleet import between, heat_map
-from reports.judge.fleet.fleet import (
-    FAST,
-    INCONCLUSIVE,
-    MISSING,
-    MOST_NAME,
-    NONE_OFF,
-    OFF,
-    OK,
-    OUTLIERS,
-    UNKNOWN,
-    counts_of,
-    list_text,
-    off_text,
-)
+from reports.judge.fleet.fleet import FAST, INCONCLUSIVE, MISSING, NONE_OFF, OFF, OK, OUTLIERS, UNKNOWN
+from reports.judge.fleet.fleet import MOST_NAME, counts_of, list_text, off_text
 from reports.judge.fleet.nodes import MOST_NAMED
 from reports.records.jsonl import Json
 from reports.records.quantity import human, listing, percent, plural
@@ -54,26 +24,16 @@ _NODES = 20  # of each list in a terminal
 _CALLS, _FIELDS = (6, 12), (12, 60)  # of a node, and of drift: in a terminal and on a page
 _LACKS = 3
 _VALUE = 90  # characters of a value of provenance
-_ICONS = {
-    OFF: "!",
-    FAST: "+",
-    OK: "=",
-    UNKNOWN: "?",
-    MISSING: "×",
-    OUTLIERS: "!",
-    NONE_OFF: "✓",
-    INCONCLUSIVE: "?",
-}
-# As compare.css has colours for verdicts.
+# Icon, and class of compare.css, by state of a node or of the fleet.
 _LOOKS = {
-    OFF: "regress",
-    FAST: "improve",
-    OK: "equivalent",
-    UNKNOWN: "inconclusive",
-    MISSING: "invalid",
-    OUTLIERS: "regress",
-    NONE_OFF: "no-regression",
-    INCONCLUSIVE: "inconclusive",
+    OFF: ("!", "regress"),
+    FAST: ("+", "improve"),
+    OK: ("=", "equivalent"),
+    UNKNOWN: ("?", "inconclusive"),
+    MISSING: ("×", "invalid"),
+    OUTLIERS: ("!", "regress"),
+    NONE_OFF: ("✓", "no-regression"),
+    INCONCLUSIVE: ("?", "inconclusive"),
 }
 _MEANING = (
     (
@@ -140,13 +100,11 @@ def _size_text(effect: Any, metric: Json) -> str:
 def _title_of(node: Json) -> str:
     """The name, and the host name where it is another."""
     host = node["hostname"]
-    return node["name"][:MOST_NAME] + (
-        " (host %s)" % host[:MOST_NAME] if host and host != node["name"] else ""
-    )
+    return node["name"][:MOST_NAME] + " (host %s)" % host[:MOST_NAME] * (host not in ("", node["name"]))
 
 
 def _notes_of(node: Json) -> list[str]:
-    """What failed, what it lacks, and what else is to be known of it."""
+    """Failures, missing values, and other notes."""
     texts = [own["text"] for own in node["failed"]]
     texts += ["no value of %s: %s" % (own["label"], own["reason"]) for own in node["lacks"][:_LACKS]]
     more = len(node["lacks"]) - _LACKS
@@ -154,7 +112,8 @@ def _notes_of(node: Json) -> list[str]:
 
 
 def _badge(state: str) -> Cell:
-    return Cell(state, icon=_ICONS[state], look=_LOOKS[state])
+    icon, look = _LOOKS[state]
+    return Cell(state, icon=icon, look=look)
 
 
 # ------------------------------------------------------------------ blocks
@@ -166,59 +125,34 @@ def _both(value: str, majority: str) -> list[str]:
 
 def _node(node: Json, key: str) -> Group:
     title = _title_of(node)
-    calls = [
-        row(
-            Cell(call["label"], call["condition"]),
-            off_text(call)[len(call["label"]) :].strip(),
-            human(call["value"], call["unit"]),
-            human(call["of_others"], call["unit"]),
-            _z_text(call["z"]),
-            p_text(call["p_adjusted"]),
-        )
-        for call in node[key]
-    ]
-    calls = [
-        row(
-            call["label"],
-            off_text(call)[len(call["label"]) :].strip(),
-            "",
-            "",
-            _z_text(call["z"]),
-            p_text(call["p_adjusted"]),
-        )
-        for call in node[key + "_families"]
-    ] + calls
+    calls = []
+    for call in node[key + "_families"] + node[key]:  # a family has no value of its own
+        values = [human(call[name], call["unit"]) if name in call else "" for name in ("value", "of_others")]
+        deviation = off_text(call)[len(call["label"]) :].strip()
+        name = Cell(call["label"], call.get("condition", ""))
+        calls.append(row(name, deviation, *values, _z_text(call["z"]), p_text(call["p_adjusted"])))
     drift = []
     for one in node["drift"]:
         own, usual = _both(one["value"], one["majority"])
         drift.append(row(one["field"], own, "%s on %d" % (usual, one["nodes"]), css="alarm"))
     heads = columns("metric", "deviation") + columns("this node", "the others", "z", "adjusted p", css="")
     differs = [Column("field"), *columns("this node", "majority", css="word long")]
-    return Group(
-        "part",
-        title,
-        [
-            Table("Metrics in which %s is far from the others" % title, heads, calls, most=_CALLS),
-            Table("What else differs from the majority", differs, drift, "provenance", _FIELDS, titled=True)
-            if drift
-            else Text("No recorded provenance differs from the majority.", only=PAGE),
-            *(Text(note, "note lost") for note in _notes_of(node)),
-        ],
-        css="node v-" + _LOOKS[node["state"]],
-    )
+    parts: list[Any] = [
+        Table("Metrics in which %s is far from the others" % title, heads, calls, most=_CALLS)
+    ]
+    if drift:
+        name = "What else differs from the majority"
+        parts.append(Table(name, differs, drift, "provenance", _FIELDS, titled=True))
+    else:
+        parts.append(Text("No recorded provenance differs from the majority.", only=PAGE))
+    parts += [Text(note, "note lost") for note in _notes_of(node)]
+    return Group("part", title, parts, css="node v-" + _LOOKS[node["state"]][1])
 
 
 def _nodes(title: str, nodes: Sequence[Json], key: str, most: int) -> Group:
     more = len(nodes) - most
-    return Group(
-        "section",
-        title,
-        [
-            *(_node(node, key) for node in nodes[:most]),
-            *[Text("and %s" % plural(more, "more node"))] * (more > 0),
-        ],
-        key,
-    )
+    rest = [Text("and %s" % plural(more, "more node"))] * (more > 0)
+    return Group("section", title, [*(_node(node, key) for node in nodes[:most]), *rest], key)
 
 
 def _map(fleet: Json, number: int) -> Group:
@@ -226,14 +160,10 @@ def _map(fleet: Json, number: int) -> Group:
     if kind["reason"]:
         return Group("section", kind["name"], [Text("Not judged: %s." % kind["reason"], "summary")])
     labels, found, rest = heat_map.rows_of(fleet, number)
-    rows = [
-        row(
-            Cell(one["name"], icon=_ICONS[one["state"]], title=one["state"]),
-            *(Cell(text, css=css, title=title) for css, text, title in one["cells"]),
-            css="v-" + _LOOKS[one["state"]],
-        )
-        for one in found
-    ]
+    rows = []
+    for node, cells in found:
+        icon, look = _LOOKS[node["state"]]
+        rows.append(row(Cell(node["name"], icon=icon, title=node["state"]), *cells, css="v-" + look))
     strip: list[Any] = [
         Text(
             "Every node as a square in the order of names, coloured by its farthest metric; framed where it "
@@ -242,27 +172,16 @@ def _map(fleet: Json, number: int) -> Group:
         ),
         Drawing(markup(heat_map.strip(fleet, number)), "All nodes of %s" % kind["name"], "strip"),
     ]
-    said = (
-        "Every node is like the others."
-        if not rows
-        else (
+    said = "Every node is like the others."
+    if rows:
+        said = (
             "A number is z, how many spreads a node is from the others: red worse, blue better, blank below "
-            "2, · no value. "
-            "Framed: called." + (" %d nodes have no row, as they are like the others." % rest if rest else "")
-        )
-    )
-    table = Table(
-        "z of every node in every judged metric of %s" % kind["name"],
-        [Column("node"), *columns(*labels, css="")],
-        rows,
-        "map",
-    )
-    return Group(
-        "section",
-        "%s, %s" % (kind["name"], plural(kind["nodes"], "node")),
-        [*strip * bool(rest), Text(said, "question"), table],
-        only=PAGE,
-    )
+            "2, · no value. Framed: called."
+        ) + " %d nodes have no row, as they are like the others." % rest * bool(rest)
+    name = "z of every node in every judged metric of %s" % kind["name"]
+    table = Table(name, [Column("node"), *columns(*labels, css="")], rows, "map")
+    title = "%s, %s" % (kind["name"], plural(kind["nodes"], "node"))
+    return Group("section", title, [*strip * bool(rest), Text(said, "question"), table], only=PAGE)
 
 
 def _between(network: Json | None, most: int) -> list[Any]:
@@ -316,7 +235,7 @@ def _families(kind: Json) -> list[Any]:
 
 
 def _usual(kind: Json) -> Group:
-    """What the nodes of a kind have in common, and where they differ."""
+    """Provenance and numbers of the nodes of a kind."""
     rows = []
     for one in kind["drift"]:
         for other in one["others"]:
@@ -325,18 +244,11 @@ def _usual(kind: Json) -> Group:
     for one in kind["split"]:
         values = ["%s on %d" % (values_text([own["value"]], (), 40), own["nodes"]) for own in one["values"]]
         rows.append(row(one["field"], "no majority", listing(values, 4), ""))
-    drift = (
-        Table(
-            "Provenance that differs from the majority",
-            [Column("field"), *columns("differs", "on", "majority", css="word long")],
-            rows,
-            "provenance",
-            _FIELDS,
-            titled=True,
-        )
-        if rows
-        else Text("No recorded provenance differs.", "")
-    )
+    heads = [Column("field"), *columns("differs", "on", "majority", css="word long")]
+    name = "Provenance that differs from the majority"
+    drift: Any = Text("No recorded provenance differs.", "")
+    if rows:
+        drift = Table(name, heads, rows, "provenance", _FIELDS, titled=True)
     numbers = [
         row(
             Cell(m["label"], m["condition"]),
@@ -347,20 +259,11 @@ def _usual(kind: Json) -> Group:
         )
         for m in kind["metrics"]
     ]
-    table = Table(
-        "Headline numbers of %s" % kind["name"],
-        [Column("metric"), *columns("median", "spread", "detectable", "at most", "nodes", css="")],
-        numbers,
-    )
-    return Group(
-        "section",
-        "What is usual: %s" % kind["name"],
-        [
-            drift,
-            *_families(kind),
-            *[Group("fold", plural(len(numbers), "headline number"), [table])] * bool(numbers),
-        ],
-    )
+    heads = [Column("metric"), *columns("median", "spread", "detectable", "at most", "nodes", css="")]
+    table = Table("Headline numbers of %s" % kind["name"], heads, numbers)
+    fold = Group("fold", plural(len(numbers), "headline number"), [table])
+    parts = [drift, *_families(kind), *[fold] * bool(numbers)]
+    return Group("section", "What is usual: %s" % kind["name"], parts)
 
 
 def _reading(settings: Json) -> list[Any]:
@@ -378,10 +281,9 @@ def _reading(settings: Json) -> list[Any]:
         Group("columns", "", [terms(meaning), terms((*_METHOD, *asked))]),
         Text(
             "z: how far a node is from the median of all others, in units of their spread. p is adjusted "
-            "over nodes "
-            "and metrics (rate %s). Finds: a lone deviation that 9 of 10 such nodes are called for. At most: "
-            "by how much a node that is no outlier may be worse. Least effect that matters: %s."
-            % (rate, least),
+            "over nodes and metrics (rate %s). Detectable: a lone deviation that 9 of 10 such nodes are "
+            "called outliers for. At most: by how much a node that is no outlier may be worse. Least effect "
+            "that matters: %s." % (rate, least),
             only=TERMINAL,
         ),
     ]
@@ -404,17 +306,9 @@ def _page(fleet: Json, most: int) -> Page:
         Group("section", "How to read this", _reading(known["settings"]), "reading"),
     ]
     about = ["%s, %s" % (kind["name"], plural(kind["nodes"], "node")) for kind in kinds]
-    return Page(
-        "fleet",
-        "compare fleet",
-        about,
-        _question(known),
-        [outcome["sentence"]],
-        outcome["reasons"],
-        parts,
-        "gpusig.fleet %s. This file needs no network." % known["version"],
-        _badge(outcome["verdict"]),
-    )
+    said, footer = [outcome["sentence"]], "gpusig.fleet %s. This file needs no network." % known["version"]
+    css, badge = "compare fleet", _badge(outcome["verdict"])
+    return Page("fleet", css, about, _question(known), said, outcome["reasons"], parts, footer, badge)
 
 
 def _question(known: Json) -> str:
@@ -431,12 +325,11 @@ def names(fleet: Json) -> str:
 
 
 def option(fleet: Json) -> str:
-    """What Slurm is told: nothing where there is no outlier."""
+    """The option for Slurm; nothing where there is no outlier."""
     return "--exclude=%s\n" % fleet["exclude"] if fleet["exclude"] else ""
 
 
 def render(fleet: Json) -> str:
     """Raises template.MissingDependency where jinja2 is not installed."""
-    return html(
-        _page(fleet, _ON_PAGE), ("compare.css", "fleet.css"), "gpusig · " + _question(plain_texts(fleet))
-    )
+    running = "gpusig · " + _question(plain_texts(fleet))
+    return html(_page(fleet, _ON_PAGE), ("compare.css", "fleet.css"), running)
