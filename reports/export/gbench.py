@@ -18,7 +18,7 @@ from reports.records.jsonl import Json, is_number
 from reports.records.quantity import listing, plural
 
 _NS = 1e9
-# Of a rate: how much work the time is of, in words, and the counter. Their tools print whole nanoseconds.
+# Work whose time stands for a rate, in words, and the counter. Their tools print whole nanoseconds.
 _RATES = {
     "byte/s": (1e9, "1e9 bytes", "bytes_per_second"),
     "flop/s": (1e12, "1e12 flop", "items_per_second"),
@@ -34,13 +34,14 @@ class _Timed(NamedTuple):
 
 def _timed(value: Value) -> Any:
     """None for a number that is no time and has none."""
-    parts = [value.condition, value.grade]
+    label = "; ".join(filter(None, (value.condition, value.grade)))
     if value.unit == "s":
-        return _Timed(value.value, "; ".join(part for part in parts if part), {})
+        return _Timed(value.value, label, {})
     if value.unit in _RATES and value.value > 0:
         work, words, counter = _RATES[value.unit]
-        label = "; ".join(part for part in ["time of " + words, *parts] if part)
-        return _Timed(work / value.value, label, {counter: value.value})
+        return _Timed(
+            work / value.value, "; ".join(filter(None, ("time of " + words, label))), {counter: value.value}
+        )
     return None
 
 
@@ -101,31 +102,21 @@ def _context(runs: Sequence[Run]) -> Json:
 def export(runs: Sequence[Run]) -> tuple[str, list[str]]:
     ordered = of_one_machine(runs, "Google Benchmark's JSON")
     benchmarks: list[Json] = []
-    without: dict[str, None] = {}
+    without: list[str] = []
     names = list(dict.fromkeys(value.name for run in ordered for value in run.values))
     for family, name in enumerate(names):
         found = [value for run in ordered for value in run.values if value.name == name]
         timed = [_timed(value) for value in found]
         if None in timed:
-            without[name] = None
+            without.append(name)
             continue
         benchmarks += [
             _entry(value, time, (family, i, len(found))) for i, (value, time) in enumerate(zip(found, timed))
         ]
     if not benchmarks:
         raise BadNumbers("no time and no rate to export in %s" % listing([run.name for run in ordered], 3))
-    notes = (
-        [
-            "%s left out, for Google Benchmark has times alone: %s"
-            % (plural(len(without), "ratio is", "ratios are"), listing(list(without), 6))
-        ]
-        if without
-        else []
-    )
-    text = json.dumps(
-        {"context": _context(ordered), "benchmarks": benchmarks},
-        indent=1,
-        ensure_ascii=False,
-        allow_nan=False,
-    )
-    return text + "\n", notes
+    said = "%s left out, for Google Benchmark has times alone: %s"
+    are = plural(len(without), "ratio is", "ratios are")
+    whole = {"context": _context(ordered), "benchmarks": benchmarks}
+    text = json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return text, [said % (are, listing(without, 6))] * bool(without)

@@ -20,10 +20,8 @@ from reports.signature.signature import latest
 from reports.records.quantity import human, human_interval, plural
 
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_TIME, _NEVER = (
-    "%Y-%m-%dT%H:%M:%S",
-    "1970-01-01T00:00:00",
-)  # in UTC; the schema wants a time also of what never began
+# In UTC; the schema wants a time also of what never began.
+_TIME, _NEVER = "%Y-%m-%dT%H:%M:%S", "1970-01-01T00:00:00"
 _ENDED = {
     "failed": ("failure", "failed"),
     "killed": ("error", "killed"),
@@ -50,42 +48,34 @@ def _place(entry: Json) -> tuple[str, str]:
     return str(entry["program"]), str(entry["device"])
 
 
-def _runs_of(run: Run) -> dict[tuple[str, str], Json]:
-    """How each program ended, the last time it ran."""
-    return {_place(entry): entry for entry in latest(run.signature["runs"])}
-
-
-def _ran(ended: Json, status: str) -> Case:
+def _ran(ended: Json) -> Case:
+    status = str(ended.get("status") or "")
     element, kind = _ENDED.get(status, ("", ""))
     return Case("run", element, kind, str(ended.get("reason") or status) if element else "")
 
 
+def _key(entry: Json) -> str:
+    """The first of several cases that are alike."""
+    count = int(entry.get("count", 1))
+    return str(entry["key"]) + (" and %d more" % (count - 1) if count > 1 else "")
+
+
 def _unmeasured(entry: Json) -> Case:
-    count, reason, failed = int(entry.get("count", 1)), str(entry["reason"]), entry["status"] == "failed"
-    name = (
-        "run"
-        if entry["key"] is None
-        else str(entry["key"]) + (" and %d more" % (count - 1) if count > 1 else "")
-    )
-    kind = str(entry["cause"]).replace("_", " ")
-    return Case(name, "failure" if failed else "skipped", kind if failed else "", reason)
+    name, reason = "run" if entry["key"] is None else _key(entry), str(entry["reason"])
+    if entry["status"] != "failed":
+        return Case(name, "skipped", "", reason)
+    return Case(name, "failure", str(entry["cause"]).replace("_", " "), reason)
 
 
 def _invalid(entry: Json) -> Case:
     """Flagged values that are alike."""
     what = " ".join(str(part) for part in (entry["derived"], entry["variant"]) if part)
-    count = int(entry.get("count", 1))
-    name = "%s: %s%s" % (what, entry["key"], " and %d more" % (count - 1) if count > 1 else "")
-    return Case(name, "skipped", "", str(entry["reason"]))
+    return Case("%s: %s" % (what, _key(entry)), "skipped", "", str(entry["reason"]))
 
 
 def _cases(run: Run, place: tuple[str, str], ended: Json) -> list[Case]:
     unmeasured = [entry for entry in run.signature["not_measured"] if _place(entry) == place]
-    found = (
-        []
-        if any(entry["key"] is None for entry in unmeasured)
-        else [_ran(ended, str(ended.get("status") or ""))]
-    )
+    found = [] if any(entry["key"] is None for entry in unmeasured) else [_ran(ended)]
     found += map(_unmeasured, unmeasured)
     found += [Case(value.metric) for value in run.values if (value.program, value.device) == place]
     found += [
@@ -110,14 +100,10 @@ def _properties(run: Run, place: tuple[str, str]) -> list[tuple[str, str]]:
         if (value.program, value.device) != place:
             continue
         interval = human_interval(value.low, value.high, value.value, value.unit)
-        words = "; ".join(
-            part for part in (human(value.value, value.unit), interval, value.condition, value.grade) if part
-        )
-        listed += [
-            (value.metric, repr(value.value)),
-            (value.metric + ".unit", value.unit or "1"),
-            (value.metric + ".words", words),
-        ]
+        parts = human(value.value, value.unit), interval, value.condition, value.grade
+        listed.append((value.metric, repr(value.value)))
+        listed.append((value.metric + ".unit", value.unit or "1"))
+        listed.append((value.metric + ".words", "; ".join(filter(None, parts))))
     return listed
 
 
@@ -147,10 +133,9 @@ def _suite(
     holder = _element(suite, "properties")
     for key, value in listed:
         _element(holder, "property", name=key, value=value)
+    classname = "gpusig.%s" % name.replace("/", ".")
     for case in cases:
-        one = _element(
-            suite, "testcase", classname="gpusig.%s" % name.replace("/", "."), name=case.name, time="0"
-        )
+        one = _element(suite, "testcase", classname=classname, name=case.name, time="0")
         if case.element:
             more: dict[str, Any] = {"type": case.kind} if case.kind else {}
             _element(one, case.element, message=case.message, **more)
@@ -162,7 +147,7 @@ def _suite(
 
 
 def _of_run(root: ElementTree.Element, run: Run) -> None:
-    ended = _runs_of(run)
+    ended = {_place(entry): entry for entry in latest(run.signature["runs"])}  # the last time each ran
     unstarted = [_place(entry) for entry in run.signature["not_measured"] if entry["key"] is None]
     for place in dict.fromkeys([*sorted(ended), *sorted(unstarted)]):
         known = ended.get(place, {})
@@ -172,14 +157,8 @@ def _of_run(root: ElementTree.Element, run: Run) -> None:
         for entry in run.signature["bad_records"]
     ]
     if bad:  # what these lines held may be missing everywhere else
-        _suite(
-            root,
-            run,
-            "records",
-            {},
-            [],
-            [Case("every line can be read", "error", "bad records", "; ".join(bad))],
-        )
+        case = Case("every line can be read", "error", "bad records", "; ".join(bad))
+        _suite(root, run, "records", {}, [], [case])
 
 
 def export(runs: Sequence[Run]) -> tuple[str, list[str]]:

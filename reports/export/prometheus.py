@@ -11,9 +11,10 @@ begin another one whenever a run is noisy.
 from __future__ import annotations
 
 import re
-from typing import Iterable, Mapping, NamedTuple, Sequence
+from typing import Iterable, NamedTuple, Sequence
 
 from reports.export.runs import Run, Value
+from reports.records.jsonl import Json
 from reports.records.quantity import spell
 
 _UNITS = {
@@ -54,125 +55,70 @@ def family_of(metric: str, unit: str, end: str = "") -> str:
     return "_".join(["gpusig", name] + ["interval_" + end] * bool(end) + [base])
 
 
-def _labels(run: Run, more: Mapping[str, str]) -> Labels:
-    """A label without a value is the same as none."""
-    named = {"node": run.node, "device": run.device, "model": run.model, **more}
-    return tuple((name, text) for name, text in named.items() if text)
+def _sample(run: Run, family: str, text: str, value: float, **labels: str) -> Sample:
+    """A sample with the labels of the run, too; one without a text is the same as none."""
+    named = {"node": run.node, "device": run.device, "model": run.model, **labels}
+    return Sample(family, text, tuple((name, label) for name, label in named.items() if label), value)
 
 
 def _of_value(run: Run, value: Value) -> Iterable[Sample]:
-    place = {
-        "device": value.device,
-        "program": value.program,
-        "metric": value.metric,
-        "condition": value.condition,
-    }
+    names = ("device", "program", "metric", "condition")
+    place = {name: getattr(value, name) for name in names}
+    text, family = spell(value.metric), family_of(value.metric, value.unit)
     better = ", %s is better" % value.better if value.better else ""
-    yield Sample(
-        family_of(value.metric, value.unit),
-        "%s%s; the median of a run." % (spell(value.metric), better),
-        _labels(run, {**place, "better": value.better or ""}),
-        value.value,
-    )
-    for end, number in (("low", value.low), ("high", value.high)):
+    said = "%s%s; the median of a run." % (text, better)
+    yield _sample(run, family, said, value.value, **place, better=value.better or "")
+    said = "%s: %s end of the 95 %% interval, of another run or, where kind is median, of the median alone."
+    kind = "run" if value.of_runs else "median"
+    for end, side, number in (("low", "lower", value.low), ("high", "upper", value.high)):
         if number is not None:
-            text = (
-                "%s: %s end of the 95 %% interval, of another run or, where kind is median, "
-                "of the median alone."
-            )
-            words = text % (spell(value.metric), "lower" if end == "low" else "upper")
-            labels = _labels(run, {**place, "kind": "run" if value.of_runs else "median"})
-            yield Sample(family_of(value.metric, value.unit, end), words, labels, number)
+            family = family_of(value.metric, value.unit, end)
+            yield _sample(run, family, said % (text, side), number, **place, kind=kind)
     if value.grade:
-        yield Sample(
-            "gpusig_metric_graded",
-            "1 for a headline number that is noisy or contended: mind its interval.",
-            _labels(run, {**place, "grade": value.grade}),
-            1,
-        )
+        said = "1 for a headline number that is noisy or contended: mind its interval."
+        yield _sample(run, "gpusig_metric_graded", said, 1, **place, grade=value.grade)
+
+
+def _place(entry: Json) -> dict[str, str]:
+    return {"program": str(entry["program"]), "device": str(entry["device"])}
 
 
 def _counts(run: Run) -> Iterable[Sample]:
-    """Of each program: what went wrong in it."""
-    wrong: dict[tuple[str, str], int] = {}
-    invalid: dict[tuple[str, str], int] = {}
-    for own in (own for own in run.failed if own.is_wrong):
-        place = own.program, own.device
-        wrong[place] = wrong.get(place, 0) + own.count
-    for entry in run.signature["invalid"]:
-        place = str(entry["program"]), str(entry["device"])
-        invalid[place] = invalid.get(place, 0) + int(entry.get("count", 1))
+    """Cases, wrong results and invalid values of each program, and the programs that did not run."""
     for section in run.signature["programs"].values():
-        place = str(section["program"]), str(section["device"])
-        labels = {"program": place[0], "device": place[1]}
+        place = _place(section)
         for status, count in sorted(section["cases"].items()):
-            yield Sample(
-                "gpusig_cases",
-                "Cases of a program by status.",
-                _labels(run, {**labels, "status": str(status)}),
-                count,
-            )
-        yield Sample(
-            "gpusig_wrong_results", "Cases whose result was wrong.", _labels(run, labels), wrong.get(place, 0)
-        )
-        yield Sample(
-            "gpusig_invalid_values",
-            "Values that are flagged and not used.",
-            _labels(run, labels),
-            invalid.get(place, 0),
-        )
+            said = "Cases of a program by status."
+            yield _sample(run, "gpusig_cases", said, count, **place, status=str(status))
+        wrong = [own for own in run.failed if own.is_wrong and _place(vars(own)) == place]
+        invalid = [entry for entry in run.signature["invalid"] if _place(entry) == place]
+        counts = sum(own.count for own in wrong), sum(int(entry.get("count", 1)) for entry in invalid)
+        yield _sample(run, "gpusig_wrong_results", "Cases whose result was wrong.", counts[0], **place)
+        said = "Values that are flagged and not used."
+        yield _sample(run, "gpusig_invalid_values", said, counts[1], **place)
     for entry in run.signature["not_measured"]:
         if entry["key"] is None:
-            yield Sample(
-                "gpusig_program_not_run",
-                "1 for a program that could not run at all; status says whether it failed.",
-                _labels(
-                    run,
-                    {
-                        "program": str(entry["program"]),
-                        "device": str(entry["device"]),
-                        "status": str(entry["status"]),
-                    },
-                ),
-                1,
+            said = "1 for a program that could not run at all; status says whether it failed."
+            yield _sample(
+                run, "gpusig_program_not_run", said, 1, **_place(entry), status=str(entry["status"])
             )
 
 
 def _of_run(run: Run) -> Iterable[Sample]:
     about = {"gpusig": run.field("version"), "kernel": run.field("kernel"), "driver": run.driver}
-    yield Sample("gpusig_run_info", "What was measured, and with what.", _labels(run, about), 1)
+    yield _sample(run, "gpusig_run_info", "What was measured, and with what.", 1, **about)
     if run.started:
-        yield Sample(
-            "gpusig_run_timestamp_seconds",
-            "When the run began, in seconds since 1970.",
-            _labels(run, {}),
-            run.started.timestamp(),
-        )
-    yield Sample(
-        "gpusig_run_doubtful",
-        "1 for a run that should not be kept as a baseline.",
-        _labels(run, {}),
-        run.doubtful,
-    )
-    yield Sample(
-        "gpusig_run_simulated", "1 for numbers of a model, not of a machine.", _labels(run, {}), run.simulated
-    )
+        began, said = run.started.timestamp(), "When the run began, in seconds since 1970."
+        yield _sample(run, "gpusig_run_timestamp_seconds", said, began)
+    said = "1 for a run that should not be kept as a baseline."
+    yield _sample(run, "gpusig_run_doubtful", said, run.doubtful)
+    said = "1 for numbers of a model, not of a machine."
+    yield _sample(run, "gpusig_run_simulated", said, run.simulated)
     yield from _counts(run)
     for missing in run.missing:
-        yield Sample(
-            "gpusig_metric_missing",
-            "1 for a headline number without a valid value.",
-            _labels(
-                run,
-                {
-                    "device": missing.device,
-                    "program": missing.program,
-                    "metric": missing.metric,
-                    "cause": missing.cause,
-                },
-            ),
-            1,
-        )
+        said = "1 for a headline number without a valid value."
+        place = {name: getattr(missing, name) for name in ("device", "program", "metric", "cause")}
+        yield _sample(run, "gpusig_metric_missing", said, 1, **place)
     for value in run.values:
         yield from _of_value(run, value)
 
@@ -187,7 +133,7 @@ def _line(sample: Sample) -> str:
 
 
 def newest(runs: Sequence[Run]) -> tuple[list[Run], list[Run]]:
-    """Of each node and device the latest run, and the others: Prometheus has one value of a series at a
+    """The latest run of each node and device, and the others: Prometheus has one value of a series at a
     time."""
     found: dict[tuple[str, str, str], Run] = {}
     for run in sorted(runs, key=lambda run: run.started.timestamp() if run.started else float("-inf")):
@@ -204,10 +150,8 @@ def text(runs: Sequence[Run]) -> str:
             families.setdefault(sample.family, (sample.help, {}))[1].setdefault(sample.labels, sample)
     lines: list[str] = []
     for family, (help_text, samples) in sorted(families.items()):
-        lines += [
-            "# HELP %s %s" % (family, _label_text(help_text).replace('\\"', '"')),
-            "# TYPE %s gauge" % family,
-        ]
+        lines.append("# HELP %s %s" % (family, _label_text(help_text).replace('\\"', '"')))
+        lines.append("# TYPE %s gauge" % family)
         lines += map(_line, samples.values())
     return "\n".join(lines) + "\n"
 

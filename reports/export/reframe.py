@@ -21,10 +21,7 @@ from reports.judge.compare.verdict import Settings
 from reports.export.runs import Run, Value
 from reports.records.quantity import plural
 
-LEAST, LEAST_ALONE = (
-    Settings.least_effect,
-    0.05,
-)  # of the value; what compare takes for nothing, and without repeats
+LEAST, LEAST_ALONE = Settings.least_effect, 0.05  # share of the value that compare ignores; without repeats
 _CONFIDENCE = 0.95
 _HEADLINE_BUDGET = 48  # seconds, as ./gpusig run --headline has it; LIMIT times as long is hung
 _LIMIT = 30
@@ -119,8 +116,8 @@ def _variables(values: Sequence[Value]) -> dict[str, Value]:
 
 
 def widening(count: int) -> float:
-    """How much wider intervals of `count` numbers must be for all of them to hold as often as one did; of
-    normal noise."""
+    """Factor on intervals of `count` numbers for all of them to hold as often as one did, with normal
+    noise."""
     tail = (1 - _CONFIDENCE) / 2
     return NormalDist().inv_cdf(1 - tail / count) / NormalDist().inv_cdf(1 - tail)
 

@@ -31,8 +31,8 @@ UNKNOWN = "unknown"
 
 
 class Value(NamedTuple):
-    """A headline number. `low` and `high` are what another run of this machine would give where `of_runs`,
-    else the interval of the median alone; None where there is none."""
+    """A headline number. `low` and `high` are the interval of another run of this machine where `of_runs`,
+    else of the median alone; None where there is none."""
 
     name: str  # in the signature
     program: str
@@ -114,38 +114,16 @@ def _value(name: str, entry: Json) -> Value:
         if end is not None and not is_number(end):
             raise ValueError("%s has an interval that is no number" % name)
     n = entry["n"]
-    return Value(
-        name,
-        str(entry["program"]),
-        _metric(name),
-        str(entry["device"]),
-        number.condition,
-        float(number.value or 0.0),
-        number.unit,
-        number.better,
-        low,
-        high,
-        "run_low" in entry,
-        n if isinstance(n, int) else 0,
-        str(entry.get("grade") or ""),
-        str(entry.get("grade_reason") or ""),
-    )
+    count = n if isinstance(n, int) else 0
+    place = str(entry["program"]), name.rpartition("/")[2].partition("@")[0], str(entry["device"])
+    value = number.condition, float(number.value or 0.0), number.unit, number.better
+    grade = str(entry.get("grade") or ""), str(entry.get("grade_reason") or "")
+    return Value(name, *place, *value, low, high, "run_low" in entry, count, *grade)
 
 
-def _metric(name: str) -> str:
-    return name.rpartition("/")[2].partition("@")[0]
-
-
-def _missing(signature: Json) -> tuple[Missing, ...]:
-    found = []
-    for entry in signature["primary_missing"]:
-        program, metric, device, cause, reason = (
-            str(entry[key]) for key in ("program", "metric", "device", "cause", "reason")
-        )
-        found.append(
-            Missing(gpusig.name_of_missing(signature, entry), program, metric, device, cause, reason)
-        )
-    return tuple(found)
+def _missing(signature: Json, entry: Json) -> Missing:
+    texts = (str(entry[key]) for key in ("program", "metric", "device", "cause", "reason"))
+    return Missing(gpusig.name_of_missing(signature, entry), *texts)
 
 
 def _start(signature: Json, plan: Json) -> datetime | None:
@@ -158,10 +136,8 @@ def _run(signature: Json, name: str, plan: Json) -> Run:
     whole = Signature(signature)
     values = tuple(_value(key, entry) for _, rows in grouped(whole) for key, entry in rows)
     # A signature has few of the valid values and groups the invalid ones, so their share is not known here.
-    said, node = (
-        verdict(replace(whole, json=dict(signature, invalid=[]))),
-        signature["provenance"]["fields"].get("hostname"),
-    )
+    said = verdict(replace(whole, json=dict(signature, invalid=[])))
+    node = signature["provenance"]["fields"].get("hostname")
     return Run(
         name,
         clean(str(node))[:200] if node else UNKNOWN,
@@ -171,7 +147,7 @@ def _run(signature: Json, name: str, plan: Json) -> Run:
         signature["simulated"] is True,
         _start(signature, plan),
         values,
-        _missing(signature),
+        tuple(_missing(signature, entry) for entry in signature["primary_missing"]),
         said.doubtful,
         said.text,
         signature,
@@ -182,11 +158,8 @@ def _run(signature: Json, name: str, plan: Json) -> Run:
 def read(path: Path, name: str) -> Run:
     """Of a signature.json. BadNumbers where it is none, or malformed."""
     try:
-        return _run(
-            gpusig.read_signature(path, name),
-            name,
-            gpusig.read_plan(path.parent) if path.name == SIGNATURE else {},
-        )
+        plan = gpusig.read_plan(path.parent) if path.name == SIGNATURE else {}
+        return _run(gpusig.read_signature(path, name), name, plan)
     except BadNumbers:
         raise
     except MALFORMED as why:
@@ -238,10 +211,7 @@ def of_one_machine(runs: Sequence[Run], what: str) -> list[Run]:
         raise BadNumbers(
             "%s is of one node and kind of device, but %s and %s differ: %s" % (what, first, second, differs)
         )
-    if len(runs) > 1:
-        unknown = [run.name for run in runs if run.started is None]
-        if unknown:
-            raise BadNumbers(
-                "%s: nothing says when it was measured, so it has no place in a series" % unknown[0]
-            )
+    unknown = [run.name for run in runs if run.started is None]
+    if unknown and len(runs) > 1:
+        raise BadNumbers("%s: nothing says when it was measured, so it has no place in a series" % unknown[0])
     return sorted(runs, key=lambda run: run.started.timestamp() if run.started else 0.0)

@@ -36,33 +36,27 @@ def _about(run: Run) -> list[str]:
     ]
 
 
-def _whole(
-    values: Sequence[dict[str, float]], names: Sequence[str], runs: Sequence[Run]
-) -> tuple[list[int], list[str]]:
-    """Which runs have every number, and which lack one."""
-    kept = [i for i, own in enumerate(values) if all(name in own for name in names)]
-    lack = [
-        "%s (%s)" % (runs[i].name, next(name for name in names if name not in own))
-        for i, own in enumerate(values)
-        if i not in kept
-    ]
-    words = "%s left out, for want of a number: %s" % (
-        plural(len(lack), "run is", "runs are"),
-        listing(lack, 6),
-    )
-    return kept, [words] if lack else []
+Line = tuple[Run, dict[str, float]]
 
 
-def _gaps(values: Sequence[dict[str, float]], names: Sequence[str]) -> list[str]:
-    lack = [name for name in names if any(name not in own for own in values)]
-    return (
-        [
-            "%s empty cells, which Otava refuses; export them by themselves with --only: %s"
-            % (plural(len(lack), "column has", "columns have"), listing(lack, 6))
-        ]
-        if lack
-        else []
-    )
+def _whole(lines: Sequence[Line], names: Sequence[str]) -> tuple[list[Line], list[str]]:
+    """The runs that have every number, and a note on those that lack one."""
+    kept, lack = [], []
+    for run, own in lines:
+        absent = [name for name in names if name not in own]
+        if absent:
+            lack.append("%s (%s)" % (run.name, absent[0]))
+        else:
+            kept.append((run, own))
+    are = plural(len(lack), "run is", "runs are")
+    return kept, ["%s left out, for want of a number: %s" % (are, listing(lack, 6))] * bool(lack)
+
+
+def _gaps(lines: Sequence[Line], names: Sequence[str]) -> list[str]:
+    lack = [name for name in names if any(name not in own for _, own in lines)]
+    said = "%s empty cells, which Otava refuses; export them by themselves with --only: %s"
+    have = plural(len(lack), "column has", "columns have")
+    return [said % (have, listing(lack, 6))] * bool(lack)
 
 
 def export(runs: Sequence[Run], whole_lines: bool) -> tuple[str, list[str]]:
@@ -70,18 +64,14 @@ def export(runs: Sequence[Run], whole_lines: bool) -> tuple[str, list[str]]:
     if ordered[0].started is None:
         raise BadNumbers("%s: nothing says when it was measured" % ordered[0].name)
     names = list(dict.fromkeys(value.name for run in ordered for value in run.values))
-    values = [{value.name: value.value for value in run.values} for run in ordered]
+    lines = [(run, {value.name: value.value for value in run.values}) for run in ordered]
     if not names:
         raise BadNumbers("no headline number to export in %s" % listing([run.name for run in ordered], 3))
-    kept, notes = (
-        _whole(values, names, ordered) if whole_lines else (list(range(len(ordered))), _gaps(values, names))
-    )
+    kept, notes = _whole(lines, names) if whole_lines else (lines, _gaps(lines, names))
     if not kept:
         raise BadNumbers("no run has all %s; choose fewer with --only" % plural(len(names), "number"))
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow([*_ABOUT, *map(cell, names)])
-    writer.writerows(
-        [*map(cell, _about(ordered[i])), *(cell(values[i].get(name)) for name in names)] for i in kept
-    )
+    writer.writerows([*map(cell, _about(run)), *(cell(own.get(name)) for name in names)] for run, own in kept)
     return stream.getvalue(), notes
