@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Is this node fit for the next job? Judges what suite/run/preflight.py collected on it, against a reference.
-Never measures.
+"""Fitness of this node for the next job: judges what suite/run/preflight.py collected on it against a
+reference. Never measures.
 
 reference.py reads what is expected, node.py what was found; devices.py, usage.py, state.py and speed.py are
 the four checks, each with the reasons for its outcome; threshold.py says how much worse a number of a healthy

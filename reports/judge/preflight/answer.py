@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Callable, Sequence
 
 from reports.records.files import as_json
@@ -30,41 +31,30 @@ def _reference_json(reference: Reference | None) -> Json | None:
     }
 
 
-def _relative(row: speed.Row, logarithm: float | None) -> float | None:
-    return (
-        None if logarithm is None or row.expected is None else speed.relative(row.expected.better, logarithm)
-    )
-
-
 def _row_json(row: speed.Row) -> Json:
     measured, expected = row.measured, row.expected
+
+    def relative(logarithm: float | None) -> float | None:
+        return speed.relative(expected.better, logarithm) if expected and logarithm is not None else None
+
     return {
         "name": measured.name,
         "device": measured.device,
         "unit": measured.unit or (expected.unit if expected else ""),
-        "value": measured.value,
-        "low": measured.low,
-        "high": measured.high,
-        "tries": measured.tries,
-        "contended": measured.contended,
+        **{name: getattr(measured, name) for name in ("value", "low", "high", "tries", "contended")},
         "reference": expected.value if expected else None,
         "deviation": expected.deviation if expected else None,
         "noise_from": expected.source if expected else None,
-        "worse": _relative(row, row.worse),
-        "allowed": _relative(row, row.allowed),
+        "worse": relative(row.worse),
+        "allowed": relative(row.allowed),
         "outcome": row.outcome,
         "reason": row.reason,
     }
 
 
 def _check_json(check: Check) -> Json:
-    return {
-        "name": check.name,
-        "outcome": check.outcome,
-        "reason": check.reason,
-        "reasons": [{"outcome": r.outcome, "text": r.text} for r in check.reasons],
-        "notes": check.notes,
-    }
+    found = {name: getattr(check, name) for name in ("name", "outcome", "reason")}
+    return dict(found, reasons=[asdict(reason) for reason in check.reasons], notes=check.notes)
 
 
 def answer(node: Node, reference: Reference | None, factors: Sequence[str]) -> Json:
@@ -93,19 +83,16 @@ def answer(node: Node, reference: Reference | None, factors: Sequence[str]) -> J
     )
 
 
-# ------------------------------------------------------------------ for people, and for scripts that take
-# lines
+# ------------------------------------------------------------------ as lines of text
 
 
 def _metric_line(row: Json) -> str:
     name = row["name"].rpartition("/")[2] + ("@" + row["device"] if row["of_another"] else "")
     if row["value"] is None:
         return "  %-34s %s" % (name[:34], (row["reason"] or "no value")[:42])
-    ratio = (
-        ""
-        if row["worse"] is None
-        else "%s of %s" % (("%+.1f %%" % (100 * row["worse"])), percent(row["allowed"]))
-    )
+    ratio = ""
+    if row["worse"] is not None:
+        ratio = "%+.1f %% of %s" % (100 * row["worse"], percent(row["allowed"]))
     return "  %-34s %12s %18s %10s" % (name[:34], human(row["value"], row["unit"]), ratio, row["outcome"])
 
 
@@ -127,13 +114,11 @@ def text(found: Json, quiet: bool = False, verbose: bool = False) -> str:
     reasons = [(r["outcome"], r["text"]) for check in found["checks"] for r in check["reasons"]]
     lines = [start + said for outcome, said in reasons if outcome == BAD]
     lines += [start + "unknown: " + said for outcome, said in reasons if outcome == UNKNOWN]
-    if found["simulated"]:
-        lines += [start + "simulated: nothing here is about a machine"] if not quiet else []
+    if found["simulated"] and not quiet:
+        lines.append(start + "simulated: nothing here is about a machine")
     if found["outcome"] == HEALTHY and not quiet:
         took = "" if found["elapsed_s"] is None else " (%.0f s)" % found["elapsed_s"]
-        lines.append(
-            "%shealthy: %s%s" % (start, "; ".join(check["reason"] for check in found["checks"]), took)
-        )
+        lines.append(start + "healthy: " + "; ".join(check["reason"] for check in found["checks"]) + took)
     if not quiet and (verbose or found["reference"] is None):
         lines += _table(found)
     return "".join(line + "\n" for line in lines)

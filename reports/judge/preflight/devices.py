@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Are all devices there that were expected, of the kinds that were expected?"""
+"""Devices that are missing, or of another kind than expected."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from reports.judge.preflight.reference import Reference
 from reports.records.quantity import listing, plural, size
 
 NAME = "devices"
-_LEAST_MEMORY = (
-    0.98  # of the reference: a kernel keeps a little more or less for itself, a module is a larger part
-)
+_LEAST_MEMORY = 0.98  # of the reference: a kernel keeps a little more or less, a module is a larger part
 # PCI classes: 3D controllers and processing accelerators compute; a display may be one that the driver does
 # not open.
 _ACCELERATORS, _DISPLAYS = ("0302", "1200"), ("0300", "0380")
@@ -31,29 +29,21 @@ def _count(check: Check, node: Node, reference: Reference | None) -> None:
     if not there:
         why = str(node.evidence.get("why_none") or "")
         text = "0 of %d devices" % expected if expected else "no device of --device %s" % node.spec
+        text += ": " + why if why else " could be opened"
         if not node.evidence.get("hang"):  # said already
-            (check.bad if expected or why else check.unknown)(
-                text + (": " + why if why else " could be opened")
-            )
+            (check.bad if expected or why else check.unknown)(text)
         return
     if expected is None or there == expected:
         return
     if there > expected:
         check.note("%d devices, %d expected" % (there, expected))
         return
-    known = _uuids(reference.devices) if reference else []
-    here = set(_uuids(node.devices))
-    missing = (
-        [uuid for uuid in known if uuid not in here] if here & set(known) else []
-    )  # of another node all differ
-    check.bad(
-        "%d of %d devices%s"
-        % (
-            there,
-            expected,
-            ": %s %s missing" % (listing(missing), "is" if len(missing) == 1 else "are") if missing else "",
-        )
-    )
+    known, here = _uuids(reference.devices) if reference else [], set(_uuids(node.devices))
+    text = "%d of %d devices" % (there, expected)
+    missing = [uuid for uuid in known if uuid not in here]
+    if missing and here & set(known):  # on another node all differ
+        text += ": %s %s missing" % (listing(missing), "is" if len(missing) == 1 else "are")
+    check.bad(text)
 
 
 def _kinds(check: Check, node: Node, reference: Reference) -> None:
@@ -62,18 +52,15 @@ def _kinds(check: Check, node: Node, reference: Reference) -> None:
             check.bad("device %d is %s, and %s in the reference" % (place, kind, usual))
     here, known = _uuids(node.devices), _uuids(reference.devices)
     if set(here) & set(known) and len(here) == len(known):
-        swapped = [uuid for uuid in here if uuid not in known]
+        swapped = ["%s is" % uuid for uuid in here if uuid not in known]
         if swapped:
-            check.note(
-                "%s not in the reference: a board was replaced"
-                % listing(["%s is" % uuid for uuid in swapped])
-            )
+            check.note("%s not in the reference: a board was replaced" % listing(swapped))
     if 0 < node.memory_bytes < _LEAST_MEMORY * reference.memory_bytes:
         check.bad("host memory: %s of %s" % (size(node.memory_bytes), size(reference.memory_bytes)))
 
 
 def _on_the_bus(check: Check, node: Node) -> None:
-    """What the bus shows and the driver does not open."""
+    """Devices on the bus that the driver does not open."""
     counts = {str(b.get("name")): int(number_in(b, "devices") or 0) for b in node.evidence["backends"]}
     limit = str(node.evidence.get("visible_by") or "")
     for vendor, backend in (("NVIDIA", "cuda"), ("AMD", "hip")):

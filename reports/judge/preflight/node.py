@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What was found on the node: the evidence that suite/run/preflight.py collected, and the signature of the
-records it measured."""
+"""The node: the evidence that suite/run/preflight.py collected, and the signature of the records it
+measured."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Measured:
 
 
 class Failure(NamedTuple):
-    """Of cases of a program."""
+    """Cases of a program that failed."""
 
     program: str
     device: str
@@ -101,11 +101,8 @@ def _keys(records: Any) -> dict[tuple, str]:
     found: dict[tuple, str] = {}
     for group in records.groups.values():
         for primary in group.run.primary:
-            cases = [
-                case
-                for case in group.cases.values()
-                if all(case.axes.get(name) == value for name, value in primary.where.items())
-            ]
+            where = primary.where.items()
+            cases = [case for case in group.cases.values() if where <= case.axes.items()]
             if len(cases) == 1:
                 found["%s/%s" % (group.program, primary.metric), group.device] = cases[0].key
     return found
@@ -116,33 +113,20 @@ def _measured(signature: Json, keys: dict[tuple, str], tries: dict[tuple, int]) 
     for name, entry in signature["metrics"].items():
         if entry.get("primary"):
             key = str(entry.get("key") or "")
-            found.append(
-                Measured(
-                    _base(name),
-                    entry["device"],
-                    entry["value"],
-                    entry["ci_low"],
-                    entry["ci_high"],
-                    entry["unit"],
-                    entry["better"] or "",
-                    key,
-                    tries.get((entry["program"], entry["device"], key), 1),
-                    int(entry.get("tries", 1)),
-                    entry.get("grade") == "contended",
-                    case=gpusig.number_of(name, entry).case,
-                )
-            )
+            made = tries.get((entry["program"], entry["device"], key), 1), int(entry.get("tries", 1))
+            values = (entry[part] for part in ("device", "value", "ci_low", "ci_high", "unit"))
+            more = entry.get("grade") == "contended", "", "", gpusig.number_of(name, entry).case
+            found.append(Measured(_base(name), *values, entry["better"] or "", key, *made, *more))
     for entry in signature["primary_missing"]:
         name = "%s/%s" % (entry["program"], entry["metric"])
         key = keys.get((name, entry["device"]), "")
-        made = tries.get((entry["program"], entry["device"], key), 0)
         found.append(
             Measured(
                 name,
                 entry["device"],
                 None,
                 key=key,
-                tries=made,
+                tries=tries.get((entry["program"], entry["device"], key), 0),
                 counted=0,
                 contended="once" in entry,
                 cause=entry["cause"],
@@ -153,13 +137,8 @@ def _measured(signature: Json, keys: dict[tuple, str], tries: dict[tuple, int]) 
 
 
 def _failed(signature: Json) -> list[Failure]:
-    return list(
-        dict.fromkeys(
-            Failure(e["program"], e["device"], e["reason"])
-            for e in signature["not_measured"]
-            if e["status"] == "failed"
-        )
-    )
+    failed = (e for e in signature["not_measured"] if e["status"] == "failed")
+    return list(dict.fromkeys(Failure(e["program"], e["device"], e["reason"]) for e in failed))
 
 
 def _main(signature: Json, spec: str) -> Json:
@@ -182,3 +161,23 @@ def of_records(path: Path, evidence: Json) -> Node:
     node.memory_bytes = number_in(signature["provenance"]["fields"], "memory_bytes") or 0.0
     node.measured, node.failed = _measured(signature, _keys(records), _tries(records)), _failed(signature)
     return node
+
+
+_LISTS = ("backends", "pci", "holders", "largest", "programs")
+
+
+def evidence_of(path: Path) -> Json:
+    """BadNumbers where the file is not what suite/run/preflight.py writes."""
+    try:
+        found = read_object(path)
+        reader = Reader(found, "evidence")
+        for name in _LISTS:
+            found[name] = [one.json for one in reader.objects(name)]
+        found["left_out"] = reader.items("left_out")
+        reader.text("node")
+        for name in ("host", "busy"):
+            found[name] = reader.object_or_empty(name).json
+        return found
+    except (OSError, BadRecord) as why:
+        said = getattr(why, "strerror", None) or why
+        raise BadNumbers("the evidence cannot be read: %s" % said) from None

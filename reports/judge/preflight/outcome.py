@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a check says: ok, bad or unknown, each reason in one line."""
+"""Outcome of a check: ok, bad or unknown, each reason in one line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Reason:
 
 @dataclass
 class Check:
-    """`summary` is what it says where nothing is wrong."""
+    """`summary`: the reason where nothing is wrong."""
 
     name: str
     summary: str = ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a node is expected to be: from a signature, the runs of a folder, or the noise floor of many.
+"""Expectations of a node: from a signature, the runs of a folder, or the noise floor of many.
 
 Of several runs a number is their median and every other thing what most of them have, so that the folder of a
 fleet is the fleet's majority. How much a number moves from run to run comes from the noise floor, else from
@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
-from typing import Any, Iterable, Mapping, Sequence
+from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 from reports.judge.compare import noise, sides, verdict
 from reports.judge.compare.gpusig import SOURCE
@@ -27,16 +28,9 @@ from reports.judge.preflight.threshold import KNOWN
 from reports.signature.signature_file import MALFORMED
 from reports.records.spread import Tried, deviation_of, own_variance, spread_of, variance_for
 
-ASSUMED = (
-    0.05  # standard deviation from run to run where nothing tells it: above that of a shared virtual machine
-)
-FROM_NOISE, FROM_RUNS, FROM_TRIES, FROM_SAMPLES, FROM_NOWHERE = (
-    "noise floor",
-    "runs of the reference",
-    "repeats within the reference",
-    "samples of the simulated reference",
-    "assumed",
-)
+ASSUMED = 0.05  # standard deviation from run to run if unknown: above that of a shared virtual machine
+FROM_NOISE, FROM_RUNS, FROM_TRIES = "noise floor", "runs of the reference", "repeats within the reference"
+FROM_SAMPLES, FROM_NOWHERE = "samples of the simulated reference", "assumed"
 _Z = 1.96
 _OF_NOISE = 4  # degrees of freedom of a floor of few runs
 _NODE = "topology/node"
@@ -76,9 +70,7 @@ class Reference:
     devices: list[Json] = field(default_factory=list)  # of a run with the usual number of them
     links: Mapping[str, Any] = field(default_factory=dict)  # facts of topology/node of the same run
     memory_bytes: float = 0.0  # of the host
-    free_bytes: dict[int, float] = field(
-        default_factory=dict
-    )  # device -> what may be allocated, at the median
+    free_bytes: dict[int, float] = field(default_factory=dict)  # by device: may be allocated, at the median
     notes: list[str] = field(default_factory=list)
     kinds: list[str] = field(default_factory=list)  # of the devices
 
@@ -99,7 +91,7 @@ def links_of_node(signature: Json) -> Json:
 
 
 def _usual(values: Iterable[Any]) -> Any:
-    """What most have; of several that are equally frequent the first."""
+    """The most common value; of several that are equally frequent the first."""
     counted = Counter(values)
     return counted.most_common(1)[0][0] if counted else None
 
@@ -110,13 +102,13 @@ def _of(variance: Variance, source: str) -> dict[str, Any]:
 
 
 def _careful(name: str, tried: Tried, spread: Json | None) -> Variance:
-    """At least the number's own: with few runs of few numbers what these have in common is uncertain, too."""
+    """At least the number's own variance: of few runs of few numbers the common one is uncertain, too."""
     known = variance_for(name, tried, spread)
     return known._replace(variance=max(known.variance, own_variance(name, tried).variance))
 
 
 def _of_one(name: str, entry: Json, simulated: bool) -> dict[str, Any]:
-    """Of a number that the reference has once: from its tries, else from its samples."""
+    """Deviation of a number that the reference has once: from its tries, else from its samples."""
     variance = deviation_of(entry, name) if "unit" in entry else None
     if variance is not None:
         return _of(variance, FROM_TRIES)
@@ -128,19 +120,13 @@ def _of_one(name: str, entry: Json, simulated: bool) -> dict[str, Any]:
 
 
 def expected_of(runs: Sequence[RunNumbers], signatures: Sequence[Json]) -> dict[str, Expected]:
-    """Of the numbers that are judged; `signatures` are those of the runs, for numbers that a single run
-    has."""
+    """Expectations of the numbers that are judged; `signatures` are those of the runs, for numbers that a
+    single run has."""
     values: dict[str, list[float]] = {}
     units: dict[str, str] = {}
     for run in runs:
         for name, number in run.numbers.items():
-            if (
-                number.judged
-                and number.scale == RATIO
-                and number.value is not None
-                and number.value > 0
-                and number.better
-            ):
+            if number.judged and number.scale == RATIO and (number.value or 0) > 0 and number.better:
                 values.setdefault(name, []).append(number.value)
                 units[name] = number.unit
     found: dict[str, Expected] = {}
@@ -149,25 +135,16 @@ def expected_of(runs: Sequence[RunNumbers], signatures: Sequence[Json]) -> dict[
     for name, own in values.items():
         if verdict.differs(runs, name):
             continue
-        number = next(
-            run.numbers[name] for run in runs if name in run.numbers and run.numbers[name].value is not None
-        )
+        present = [run.numbers[name] for run in runs if name in run.numbers]
+        number = next(one for one in present if one.value is not None)
         if len(own) > 1:
             how: Json = _of(_careful(name, tried[name], spread), FROM_RUNS)
         else:
             entries = [s["metrics"][name] for s in signatures if name in s["metrics"]]
             how = _of_one(name, entries[0] if entries else {"value": own[0]}, runs[0].simulated)
         usual, worst = median(own), min(own) if number.better == "higher" else max(own)
-        found[name] = Expected(
-            usual,
-            number.unit,
-            str(number.better),
-            len(own),
-            worst=abs(math.log(worst / usual)),
-            label=number.label,
-            case=number.case,
-            **how,
-        )
+        how.update(worst=abs(math.log(worst / usual)), label=number.label, case=number.case)
+        found[name] = Expected(usual, number.unit, str(number.better), len(own), **how)
     return found
 
 
@@ -175,14 +152,9 @@ def _of_noise(entry: Json, where: str) -> Expected | None:
     """A file of before version 1.1 has no deviation of single runs: there it is from the floor of the fewest
     runs a side, floor = z s sqrt(2 / n)."""
     floors = {int(n): own for n, own in entry["by_repeats"].items() if is_number(own["floor"])}
-    value = entry["median"]
-    if (
-        not floors
-        or not is_number(value)
-        or value <= 0
-        or entry["scale"] != RATIO
-        or entry["better"] not in ("higher", "lower")
-    ):
+    value, better = entry["median"], entry["better"]
+    is_ratio = entry["scale"] == RATIO and better in ("higher", "lower")
+    if not floors or not is_ratio or not is_number(value) or value <= 0:
         return None
     count = min(floors)
     if not 1 <= count <= 1000 or not 0 <= floors[count]["floor"] < 1e6:
@@ -192,36 +164,38 @@ def _of_noise(entry: Json, where: str) -> Expected | None:
     degrees = max(_OF_NOISE, int(entry["runs"]) // 2)
     if is_number(entry.get("deviation")) and is_number(entry.get("degrees")) and entry["degrees"] > 0:
         deviation, degrees = float(entry["deviation"]), int(entry["degrees"])
-    return Expected(
+    known = (
         float(value),
         str(entry["unit"]),
-        entry["better"],
+        better,
         max(1, int(entry["runs"])),
         deviation,
         degrees,
         FROM_NOISE,
-        math.log1p(effect) if is_number(effect) else 0.0,
-        label=clean(str(entry["label"])),
     )
+    least = math.log1p(effect) if is_number(effect) else 0.0
+    return Expected(*known, least, label=clean(str(entry["label"])))
 
 
 def noise_of(path: Path, name: str) -> Reference:
     found = noise.load(path, name)
-    try:
+    with _trusting(name, 100):
         read = {str(entry["name"]): _of_noise(entry, name) for entry in found["metrics"]}
         spec, machine = str(found["device"]).rpartition(": ")[0], clean(str(found["machine"]))
-        return Reference(
-            name,
-            spec,
-            spec.startswith("sim"),
-            int(found["runs"]),
-            {k: e for k, e in read.items() if e},
-            machine=machine,
-        )
-    except (KeyError, TypeError, ValueError, AttributeError) as why:
-        if isinstance(why, BadNumbers):
-            raise
-        raise BadNumbers("%s is malformed: %s" % (name, clean(str(why))[:100])) from None
+        expected = {k: e for k, e in read.items() if e}
+        is_simulated = spec.startswith("sim")
+        return Reference(name, spec, is_simulated, int(found["runs"]), expected, machine=machine)
+
+
+@contextmanager
+def _trusting(name: str, most: int) -> Iterator[None]:
+    """Say of errors in the block that the file is malformed, in so many characters."""
+    try:
+        yield
+    except BadNumbers:
+        raise
+    except (*MALFORMED, OSError) as why:
+        raise BadNumbers("%s is malformed: %s" % (name, clean(str(why))[:most])) from None
 
 
 # ------------------------------------------------------------------ signatures
@@ -233,14 +207,11 @@ def _signature(cwd: Path, run: RunNumbers) -> Json:
 
 
 def _checked(side: sides.Side) -> None:
-    for what, found in (
-        ("tool", {run.source for run in side.runs}),
-        ("kind of device", {run.kind for run in side.runs}),
-    ):
+    tools, kinds = {run.source for run in side.runs}, {run.kind for run in side.runs}
+    for what, found in (("tool", tools), ("kind of device", kinds)):
         if len(found) > 1:
-            raise BadNumbers(
-                "%s mixes runs of more than one %s: %s" % (side.name, what, ", ".join(sorted(found)[:4]))
-            )
+            named = ", ".join(sorted(found)[:4])
+            raise BadNumbers("%s mixes runs of more than one %s: %s" % (side.name, what, named))
     if side.runs[0].source != SOURCE:
         raise BadNumbers("%s is of %s; a reference is a run of gpusig" % (side.name, side.runs[0].source))
     refuse_wrong_results(side.runs)
@@ -289,12 +260,8 @@ def read(cwd: Path, given: str | None, noise_file: str | None) -> Reference | No
     """None where neither is given. BadNumbers says what cannot be used."""
     if given is None:
         return noise_of(cwd / noise_file, clean(noise_file)) if noise_file is not None else None
-    try:
+    with _trusting(clean(given), 200):
         found = signature_of(cwd, given)
-    except (*MALFORMED, OSError) as why:
-        if isinstance(why, BadNumbers):
-            raise
-        raise BadNumbers("%s is malformed: %s" % (clean(given), clean(str(why))[:200])) from None
     if noise_file is None:
         return found
     floor = noise_of(cwd / noise_file, clean(noise_file))
@@ -303,7 +270,6 @@ def read(cwd: Path, given: str | None, noise_file: str | None) -> Reference | No
     for name, one in found.expected.items():
         if name in floor.expected:
             own = floor.expected[name]
-            found.expected[name] = replace(
-                one, deviation=own.deviation, degrees=own.degrees, source=FROM_NOISE, effect=own.effect
-            )
+            known = {key: getattr(own, key) for key in ("deviation", "degrees", "source", "effect")}
+            found.expected[name] = replace(one, **known)
     return found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Are headline numbers within what the reference's noise allows? Only worse is bad.
+"""Headline numbers that are worse than the reference's noise allows. Better is never bad.
 
 A number is worse by the logarithm of its ratio. It is bad where the better end of its interval, which holds
 both tries, is worse than the reference by more than the largest of 2 %, the least effect of the noise floor,
@@ -62,33 +62,30 @@ def judged(measured: Measured, expected: Expected | None, numbers: int, last: bo
     if expected is None:
         return Row(measured, None, SHOWN, measured.reason)
     limit = allowed(expected, numbers)
+    row = Row(measured, expected, UNKNOWN, allowed=limit)
     if measured.value is None or measured.value <= 0:
         if not last and 0 < measured.tries < TRIES:
-            return Row(measured, expected, AGAIN, measured.reason, allowed=limit)
-        return Row(measured, expected, UNKNOWN, measured.reason or "its value is not above 0", allowed=limit)
+            return replace(row, outcome=AGAIN, reason=measured.reason)
+        return replace(row, reason=measured.reason or "its value is not above 0")
     if expected.case and measured.case != expected.case:
-        why = "it is of another case: %s, and in the reference %s" % (measured.case, expected.case)
-        return Row(measured, expected, UNKNOWN, why, allowed=limit)
+        cases = measured.case, expected.case
+        return replace(row, reason="it is of another case: %s, and in the reference %s" % cases)
     ends = [end for end in (measured.low, measured.high, measured.value) if end is not None]
     worse = [_worse(expected, end) for end in ends]
-    row = Row(measured, expected, OK, "", worse[-1], limit)
-    is_beyond = min(worse) > limit
+    row, is_beyond = replace(row, worse=worse[-1]), min(worse) > limit
     if not is_beyond and limit > MOST_ALLOWED:
-        return replace(row, outcome=UNKNOWN, reason=TOO_NOISY)
+        return replace(row, reason=TOO_NOISY)
     if worse[-1] <= limit and max(worse) <= MOST_ALLOWED:
-        return row
+        return replace(row, outcome=OK)
     if measured.tries < TRIES and not last:
         return replace(row, outcome=AGAIN)
-    why = (
-        SPREAD
-        if not is_beyond
-        else "no time for a repeat"
-        if measured.tries < TRIES
-        else "worse, and contended: others used the node"
-        if measured.contended or measured.counted < TRIES
-        else ""
-    )
-    return replace(row, outcome=UNKNOWN if why else BAD, reason=why)
+    if not is_beyond:
+        return replace(row, reason=SPREAD)
+    if measured.tries < TRIES:
+        return replace(row, reason="no time for a repeat")
+    if measured.contended or measured.counted < TRIES:
+        return replace(row, reason="worse, and contended: others used the node")
+    return replace(row, outcome=BAD)
 
 
 def rows_of(node: Node, reference: Reference | None, last: bool = True) -> list[Row]:
@@ -115,7 +112,7 @@ def again(node: Node, reference: Reference | None) -> dict[str, dict[str, list[s
 
 
 def relative(better: str, logarithm: float) -> float:
-    """How much lower a rate is, or how much higher a time, where it is worse by this."""
+    """Share by which a rate is lower, or a time higher, where it is worse by this."""
     return -math.expm1(-logarithm) if better == "higher" else math.expm1(logarithm)
 
 
@@ -127,12 +124,7 @@ def _sentence(row: Row, node: Node) -> str:
     """ "GEMM f32 flop rate is 21 % lower: 40 TFLOP/s, and 51 TFLOP/s in the reference; noise explains 2.0
     %"."""
     expected = row.expected
-    assert (
-        expected is not None
-        and row.worse is not None
-        and row.allowed is not None
-        and row.measured.value is not None
-    )
+    assert expected and row.worse is not None and row.allowed is not None and row.measured.value is not None
     return "%s is %s %s: %s, and %s in the reference; noise explains %s" % (
         where(row, node),
         percent(relative(expected.better, row.worse)),
@@ -147,11 +139,8 @@ def _unknown(check: Check, rows: Sequence[Row], node: Node) -> None:
     """Numbers without a verdict. What there was no time for is left out, unless that is most of them."""
     unmeasured = [row for row in rows if row.outcome == UNKNOWN and row.measured.cause == NOT_RUN]
     if unmeasured:
-        say = (
-            check.unknown
-            if 2 * len(unmeasured) > sum(row.expected is not None for row in rows)
-            else check.note
-        )
+        are_most = 2 * len(unmeasured) > sum(row.expected is not None for row in rows)
+        say = check.unknown if are_most else check.note
         say("no time for %s" % listing([where(row, node) for row in unmeasured], 3))
     rows = [row for row in rows if row.outcome == UNKNOWN and row.measured.cause != NOT_RUN]
     by_reason: dict[str, list[str]] = {}
@@ -192,17 +181,11 @@ def check(node: Node, reference: Reference | None, rows: Sequence[Row]) -> Check
     if any(row.expected and row.expected.source == FROM_NOWHERE for row in compared):
         found.note(
             "the reference is a single run that does not tell its noise: a standard deviation of 5 % is "
-            "assumed; give "
-            "--noise, or a folder of several runs"
+            "assumed; give --noise, or a folder of several runs"
         )
-    found.summary = (
-        "%d of %s within noise, which is %s at most"
-        % (
-            len(compared) - len(bad),
-            plural(len(compared), "headline number"),
-            percent(math.expm1(max(row.allowed or 0.0 for row in compared))),
-        )
-        if compared
-        else "%s shown" % plural(len(rows), "headline number")
-    )
+    found.summary = "%s shown" % plural(len(rows), "headline number")
+    if compared:
+        of, most = plural(len(compared), "headline number"), max(row.allowed or 0.0 for row in compared)
+        known = len(compared) - len(bad), of, percent(math.expm1(most))
+        found.summary = "%d of %s within noise, which is %s at most" % known
     return found

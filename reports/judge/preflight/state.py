@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Are links, clocks, memory errors, driver and firmware as the reference has them?
+"""Links, clocks, memory errors, driver and firmware that are not as in the reference.
 
 Errors of memory, links that are down or below their maximum, and clocks that heat or the supply holds back
 are bad without a reference, too, unless the reference has the same.
@@ -19,16 +19,10 @@ from reports.records.quantity import human, listing
 from reports.records.state import telemetry_of
 
 NAME = "state"
-# Kinds of reports/judge/compare/provenance.py. What differs in another kind is said, and decides nothing.
+# Kinds of reports/judge/compare/provenance.py. A difference in another kind is noted, and decides nothing.
 JUDGED = ("driver", "firmware", "kernel", "clocks", "power", "ecc", "links", "numa", "partition")
 _ORDERED = ("links", "clocks", "power")  # less is worse, and more is not
-_OF_A_BOARD = (
-    "bus",
-    "uuid",
-    "serial",
-    "hostname",
-    "memory bytes",
-)  # which one it is; compared in devices.py, or counted there
+_OF_A_BOARD = ("bus", "uuid", "serial", "hostname", "memory bytes")  # compared or counted in devices.py
 _NOT_THROTTLED = ("none", "idle", "")
 _VALUE = 80  # characters of a value
 _SHOWN = {"sm clock max": "Hz", "memory clock max": "Hz", "power limit": "W"}
@@ -55,11 +49,8 @@ def _provenance(check: Check, node: Node, reference: Reference, factors: Sequenc
         now = node.provenance.get(key, "")
         if now == usual or not usual or kind in factors or _is_of_a_board(field):
             continue
-        if (
-            len(node.devices) != len(reference.devices)
-            and field.startswith("device ")
-            and key not in node.provenance
-        ):
+        is_alone = len(node.devices) != len(reference.devices) and field.startswith("device ")
+        if is_alone and key not in node.provenance:
             continue  # of one device alone the field has another name
         here, there = _text(field, now), _text(field, usual)
         shown = field, values_text([here], [there], _VALUE), values_text([there], [here], _VALUE)
@@ -101,18 +92,12 @@ def _links(check: Check, node: Node, reference: Reference | None) -> None:
 
 def _throttle(check: Check, devices: list[Json]) -> None:
     for place, device in enumerate(devices):
-        for sample in telemetry_of(device):
-            if (
-                sample.name == "throttle"
-                and sample.value is not None
-                and str(sample.value) not in _NOT_THROTTLED
-            ):
-                check.bad("device %d is throttled: %s" % (place, sample.value))
-            if sample.name == "ecc_errors" and isinstance(sample.value, (int, float)) and sample.value > 0:
-                check.bad(
-                    "device %d has %d uncorrected ECC errors since the driver was loaded"
-                    % (place, sample.value)
-                )
+        for name, value in ((sample.name, sample.value) for sample in telemetry_of(device)):
+            if name == "throttle" and value is not None and str(value) not in _NOT_THROTTLED:
+                check.bad("device %d is throttled: %s" % (place, value))
+            if name == "ecc_errors" and isinstance(value, (int, float)) and value > 0:
+                said = "device %d has %d uncorrected ECC errors since the driver was loaded"
+                check.bad(said % (place, value))
 
 
 def check(node: Node, reference: Reference | None, factors: Sequence[str]) -> Check:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How much worse a number of a healthy node may look, so that at most one preflight in a hundred calls such a
+"""Limits on how much worse a number of a healthy node may look, so that at most 1 % of preflights call such a
 node bad.
 
 A number is called bad where each of TRIES tries, in processes of their own, is worse than the reference by

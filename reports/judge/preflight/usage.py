@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Does something that was left behind use the node: memory of devices, memory of the host, its cores?
+"""Leftovers of earlier jobs: processes, memory of devices, memory of the host, its cores.
 
 Seen before anything of ours opened a device. A process of a user that has a device open is of a job that
 should have ended. Daemons that watch devices are left out by name; another process of root may be one of
@@ -27,30 +27,25 @@ def _process(one: Json) -> str:
 
 
 def _holders(check: Check, node: Node) -> None:
-    of_users = [one for one in node.evidence["holders"] if number_in(one, "uid")]
-    of_root = [one for one in node.evidence["holders"] if not number_in(one, "uid")]
-    for found, say in ((of_users, check.bad), (of_root, check.unknown)):
-        named = ["%s has %s open" % (_process(one), one.get("device")) for one in found]
-        if named:
-            say(listing(named))
+    for is_root, say in ((False, check.bad), (True, check.unknown)):
+        found = [one for one in node.evidence["holders"] if is_root is not bool(number_in(one, "uid"))]
+        if found:
+            say(listing(["%s has %s open" % (_process(one), one.get("device")) for one in found]))
 
 
 def _device_memory(check: Check, node: Node, reference: Reference | None) -> None:
     for one in node.evidence["pci"]:
         used, of = number_in(one, "memory_used_bytes"), number_in(one, "memory_bytes")
         if used and of and used > max(_HELD_DEVICE_BYTES, _HELD_DEVICE * of):
-            check.bad(
-                "device memory in use before the job: %s of %s at %s"
-                % (size(used), size(of), one.get("address"))
-            )
+            place = size(used), size(of), one.get("address")
+            check.bad("device memory in use before the job: %s of %s at %s" % place)
     for place, device in enumerate(node.devices):
         free = number_in(device, "memory_bytes")
         usual = reference.free_bytes.get(place) if reference else None
         if device.get("backend") == "host" or free is None or not usual or free >= _FREE_DEVICE * usual:
             continue
-        check.bad(
-            "device %d has %s of free memory, and %s in the reference" % (place, size(free), size(usual))
-        )
+        known = place, size(free), size(usual)
+        check.bad("device %d has %s of free memory, and %s in the reference" % known)
 
 
 def _host_memory(check: Check, node: Node, reference: Reference | None) -> None:
@@ -59,35 +54,25 @@ def _host_memory(check: Check, node: Node, reference: Reference | None) -> None:
     if available is None or not of:
         check.unknown("the host's free memory is not known")
         return
-    usual = [device for device in (reference.devices if reference else []) if device.get("backend") == "host"]
-    least = (
-        _FREE_HOST * reference.free_bytes[0]
-        if reference and usual and 0 in reference.free_bytes
-        else _FREE_HOST_ALONE * of
-    )
+    least = _FREE_HOST_ALONE * of
+    if reference and 0 in reference.free_bytes and any(d.get("backend") == "host" for d in reference.devices):
+        least = _FREE_HOST * reference.free_bytes[0]
     if available >= least:
         return
     shared = number_in(host, "shared_memory_bytes") or 0.0
-    largest = [
-        "%s with %s" % (_process(one), size(number_in(one, "memory_bytes") or 0))
-        for one in node.evidence["largest"][:2]
-    ]
-    holding = (["%s in files of shared memory" % size(shared)] if shared > 0.1 * of else []) + largest
-    check.bad(
-        "%s of host memory free, at least %s expected: %s" % (size(available), size(least), listing(holding))
-    )
+    holding = ["%s in files of shared memory" % size(shared)] * (shared > 0.1 * of)
+    for one in node.evidence["largest"][:2]:
+        holding.append("%s with %s" % (_process(one), size(number_in(one, "memory_bytes") or 0)))
+    known = size(available), size(least), listing(holding)
+    check.bad("%s of host memory free, at least %s expected: %s" % known)
 
 
 def _cores(check: Check, node: Node) -> None:
     share = number_in(node.evidence["busy"], "share")
     if share is not None and share > _BUSY:
-        busiest = [
-            _process(one) for one in node.evidence["busy"].get("processes") or [] if isinstance(one, dict)
-        ]
-        check.unknown(
-            "others use %s of the host's cores%s"
-            % (percent(share), ": " + listing(busiest, 3) if busiest else "")
-        )
+        processes = node.evidence["busy"].get("processes") or []
+        busiest = listing([_process(one) for one in processes if isinstance(one, dict)], 3)
+        check.unknown("others use %s of the host's cores%s" % (percent(share), busiest and ": " + busiest))
 
 
 def check(node: Node, reference: Reference | None) -> Check:
