@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which of several machines is predicted to be the fastest for one question, and whether the predictions are
-good enough to say so.
+"""The machine that is predicted to be the fastest for one question, and whether the predictions are good
+enough to say so.
 
 Half of the predictions for a machine are off by more than its expected error. So a machine counts as
 slower than the fastest only if its time is longer by more than both expected errors together: ratio > (1 +
@@ -25,7 +25,7 @@ _LEAST_ERROR = 0.01  # of a measured time, as ties of overlap/ficco
 
 @dataclass(frozen=True)
 class MachineAnswer:
-    """What one signature answers: advice, or the reason why there is none."""
+    """The answer of one signature: advice, or the reason why there is none."""
 
     path: str  # as the user named it
     name: str  # of the device

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How much GEMMs and transfers slow each other: the entries of micro/copy_contention for the copies that are
+"""Losses of concurrent GEMMs and transfers: the entries of micro/copy_contention for the copies that are
 advised."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether it pays to send C before its GEMM ends, in a sentence, and where that was measured."""
+"""Gain of sending C before its GEMM ends, in a sentence, and where that was measured."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _error(error: float | None) -> str:
 
 
 def _clause(way: Json) -> str:
-    """What a way gains, and whether that pays."""
+    """Gain of a way, and whether it pays."""
     do = "they do" if way["way"] in _ARE_MANY else "it does"
     verdict = {True: "", False: ": %s not pay" % do, None: ", within %s" % _error(way["error"])}[way["pays"]]
     return "%s %sx%s" % (_NAMES[way["way"]], ratio_text(way["gain"]), verdict)
@@ -79,7 +79,7 @@ def _against_pick(early: Json, pick: Json) -> str:
 
 
 def _unknown(ways: list[Json], reason: str) -> list[str]:
-    """What nothing is said of, and why."""
+    """Ways without a known gain, and the reason."""
     lost = [_NAMES[way["way"]] for way in ways if not way["points"]]
     if len(lost) == len(ways):
         return [
@@ -120,7 +120,7 @@ def _where(signature: Json, way: Json, kind: str) -> tuple[str | None, int | Non
 
 
 def _note(direction: str, devices: int | None, question: Json, signature: Json) -> str:
-    """What stands for the question's devices; empty where they were measured."""
+    """Devices that stand for those of the question; empty where these were measured."""
     text = "what sending C early gains was measured "
     if direction in AMONG_DEVICES:
         return (

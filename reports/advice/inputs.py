@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What advice is made of, and what it would cost to measure what is missing and decides."""
+"""Measurements that advice is made of, and the cost of those that are missing and would decide."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _cases(options: str) -> int:
 
 
 def _case_s(signature: Json, program: str) -> float | None:
-    """What a case of the program took in this run, or one of any program; None: nobody knows."""
+    """Seconds of a case of the program in this run, or of one of any program; None where nothing is known."""
     spent: dict[bool, list[float]] = {True: [0.0, 0.0], False: [0.0, 0.0]}
     for run in signature.get("runs", []):
         cases = sum(int(run["cases"].get(word) or 0) for word in ("ok", "failed"))
@@ -66,7 +66,7 @@ def _case_s(signature: Json, program: str) -> float | None:
 
 
 def need(signature: Json, name: str, link: str, kind: str, path: Path) -> Json:
-    """What measures a missing input, in how many seconds about, and the commands."""
+    """The program that measures a missing input, about how many seconds it takes, and the commands."""
     entry = INPUTS[name]
     options = entry.options.replace("LINK", DIRECTIONS[link]).replace("KIND", kind)
     case_s, folder = _case_s(signature, entry.program), path if path.is_dir() else path.parent

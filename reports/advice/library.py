@@ -150,8 +150,8 @@ class Adviser:
     def ask(
         self, m: int, n: int, k: int, devices: int, op: str, kind: str, copy_method: str | None = None
     ) -> Json:
-        """Of one copy method, or of all. ValueError for a question that has no answer, NoData where the
-        machine lacks the measurements."""
+        """Advice for one copy method, or for all. ValueError for a question that has no answer, NoData where
+        the machine lacks the measurements."""
         for word, words, what in ((op, self.ops, "operation"), (kind, self.types, "type")):
             if word not in words:
                 raise ValueError("unknown %s '%s'; choices: %s" % (what, word, " ".join(words)))

@@ -48,8 +48,7 @@ def device_of(signature: Json) -> Json:
 
 
 def why_missing(signature: Json, program: str, case: str = "") -> str:
-    """Why a program has no value in the cases whose key has these words, in brackets, as the signature states
-    it."""
+    """The reason, in brackets, for which a program has no value in the cases whose key has these words."""
 
     def concerns(entry: Json) -> bool:
         """An entry may stand for several cases: `where` has the values of their axes."""

@@ -109,7 +109,7 @@ def _kernel_of(rates: dict[str, Json], blocks: float | None) -> str | None:
 
 
 def _blocks_of(signature: Json, kernel: str) -> int:
-    """Of a variant of micro/copy_path; without a number in its name it is one wave."""
+    """Blocks of a variant of micro/copy_path; without a number in its name it is one wave."""
     if re.fullmatch(r"kernel_\d{1,6}", kernel):
         return int(kernel[7:])
     wave = device_of(signature).get("busy_blocks")

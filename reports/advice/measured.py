@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where overlap/ficco measured the very question of an advice in the same run, its times are the answer: the
+"""Measured advice: if overlap/ficco measured the very question in the same run, its times are the answer. The
 fastest measured schedule is the pick, and the predictions are told with it."""
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def time_of(c: Json) -> float:
 
 
 def half_interval(pick: Json) -> float:
-    """Of a measured time, relative; the larger half."""
+    """The larger half of the interval of a measured time, relative."""
     low, high = pick["measured_ci_s"]
     return max(high / pick["measured_s"], pick["measured_s"] / low) - 1
 
@@ -83,7 +83,7 @@ def prefer_measured(signature: Json, advice: Json, question: Json) -> None:
         decided=not any(c["tie"] and c["schedule"] != pick["schedule"] for c in candidates),
         needs=[],
         extrapolated=False,
-        # What was measured had no settings.
+        # Measured schedules had no settings.
         shared_bytes=0,
         priority="normal",
         why="%s measured this very question in this run: %d of the %d rows below; what is predicted comes "

@@ -63,7 +63,7 @@ def _shared(shared: int | None) -> str:
 
 
 def _ties(advice: Json) -> str:
-    """What may be as fast as the pick."""
+    """Schedules that may be as fast as the pick."""
     others = ["%s by %s" % (c["schedule"], c["copy_method"]) for c in advice["candidates"][1:] if c["tie"]]
     if not others:
         return "none"
@@ -73,7 +73,7 @@ def _ties(advice: Json) -> str:
 
 
 def _near(advice: Json, c: Json) -> str:
-    """Why a schedule may be as fast as the pick."""
+    """The reason for which a schedule may be as fast as the pick."""
     pick = advice["candidates"][0]
     ratio = time_of(c) / time_of(pick) - 1
     change = "%s %s" % (percent(abs(ratio)), "less" if ratio < 0 else "longer")
@@ -178,7 +178,7 @@ def _numbers(row: Json) -> tuple[str, ...]:
 
 
 def _machine_lines(comparison: Json) -> list[str]:
-    """Of each machine its label and its fastest schedule, and its numbers below."""
+    """Label and fastest schedule of each machine, and its numbers below."""
     answers, rows = comparison["answers"], comparison["comparison"]["machines"]
     numbers = [_COLUMNS] + [_numbers(row) for row in rows[: len(answers)]]
     widths = [max(len(line[i]) for line in numbers) for i in range(len(_COLUMNS))]

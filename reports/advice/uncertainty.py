@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How uncertain the curves are that advice is made of: what their noisy and contended points add to the error
-to expect."""
+"""Uncertainty of the curves that advice is made of: what noisy and contended points add to the expected
+error."""
 
 from __future__ import annotations
 

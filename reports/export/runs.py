@@ -84,7 +84,7 @@ class Run:
 
     @property
     def machine(self) -> tuple[str, str, str, bool]:
-        """What has to be the same for runs to be a series."""
+        """The same for all runs of a series."""
         devices = plural(len(main_devices(self.signature)), "device")
         return self.node, devices, self.kind, self.simulated
 
@@ -93,7 +93,7 @@ class Run:
         return clean(str(main_device(self.signature).get("driver") or ""))[:200]
 
     def field(self, name: str) -> str:
-        """Of the provenance; empty where it is not known."""
+        """A field of the provenance; empty where it is not known."""
         value = self.signature["provenance"]["fields"].get(name)
         return "" if value is None else clean(str(value))[:200]
 
@@ -127,7 +127,7 @@ def _missing(signature: Json, entry: Json) -> Missing:
 
 
 def _start(signature: Json, plan: Json) -> datetime | None:
-    """Of the first program, or where that has no clock, as simulated ones, when the driver made its plan."""
+    """Start of the first program, or where that has no clock, as simulated ones, of the driver's plan."""
     starts = [moment_of(str(run.get("started") or "")) for run in signature["runs"]]
     return min((start for start in starts if start), default=moment_of(str(plan.get("created") or "")))
 
@@ -156,7 +156,7 @@ def _run(signature: Json, name: str, plan: Json) -> Run:
 
 
 def read(path: Path, name: str) -> Run:
-    """Of a signature.json. BadNumbers where it is none, or malformed."""
+    """The run of a signature.json. BadNumbers where it is none, or malformed."""
     try:
         plan = gpusig.read_plan(path.parent) if path.name == SIGNATURE else {}
         return _run(gpusig.read_signature(path, name), name, plan)

@@ -97,7 +97,7 @@ def _read_run(node: Node, path: Path, name: str) -> RunNumbers:
 
 
 def _runs_of(folder: Path, name: str) -> list[Place]:
-    """Where a folder is no run, only what --repeats writes: other folders with runs are nodes."""
+    """The run of a folder, or if it is none, those that --repeats wrote: others with runs are nodes."""
     return [
         place
         for place in runs_under(folder, name)

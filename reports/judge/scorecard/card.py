@@ -36,7 +36,7 @@ _FIELDS = (
 
 
 class Question(NamedTuple):
-    """What the user asks besides the machines. `to_measure`: of a machine, the run that answers what it does
+    """The user's question besides the machines. `to_measure`: by machine, the run that answers what it does
     not."""
 
     base: str | None = None
@@ -143,7 +143,7 @@ def _alone_json(alone: Sequence[Row], compared: Sequence[Row]) -> list[Json]:
 
 
 def _counts(voted: Sequence[Vote], names: Sequence[str]) -> Json:
-    """Of each machine in how many questions it is alone the best, among the best, behind, or not ranked."""
+    """Number of questions in which each machine is alone the best, among the best, behind, or not ranked."""
     machines = {}
     for name in names:
         own = [row.rank for _, row in voted if name in row.values]
@@ -267,7 +267,7 @@ def _notes(machines: Sequence[Machine]) -> list[str]:
 
 
 def card(machines: Sequence[Machine], rows: tuple[list[Row], list[Row]], question: Question) -> Json:
-    """Of rows that metrics.judge() judged."""
+    """The scorecard of rows that metrics.judge() judged."""
     compared, alone = rows
     voted = votes(compared)
     asked = {id(vote.row): vote.question for vote in voted}

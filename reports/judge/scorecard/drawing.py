@@ -15,7 +15,7 @@ _REACHES = (1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0, 1000.0)
 
 
 def reach_of(ratios: list[Json | None]) -> float:
-    """How far the axis of a row goes, both ways, as a factor."""
+    """Reach of the axis of a row, both ways, as a factor."""
     ends = [
         end
         for ratio in ratios

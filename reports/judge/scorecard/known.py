@@ -26,7 +26,7 @@ from reports.signature.signature_file import MALFORMED
 FOLDER = Path(__file__).resolve().parents[2] / "known"
 SCHEMA, VERSION = "gpusig.known", "1.0.0"
 _DIGITS = 6
-# What is kept of a value, of a device, and of the host of what was measured; a model runs on any.
+# Fields that are kept of a value, of a device, and of the host of a measured machine; a model runs on any.
 _OF_VALUE = (
     "value", "unit", "better", "condition", "ci_low", "ci_high", "run_low", "run_high", "run_degrees",
     "tries", "grade",
@@ -51,7 +51,7 @@ _OF_HOST = (
 
 
 def reduced(signature: Json, name: str, source: str) -> Json:
-    """What ships of a signature: some kB, and nothing that names the machine it was measured on."""
+    """The part of a signature that ships: some kB, and nothing that names the machine it was measured on."""
     run = gpusig.run_of(signature, name, {})
     fields = signature["provenance"]["fields"]
     kept = () if signature["simulated"] else _OF_HOST

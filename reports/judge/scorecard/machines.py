@@ -36,7 +36,7 @@ ONE_RUN = "one run without repeats does not tell what another run would give"
 
 
 class Held(NamedTuple):
-    """What a machine's runs say of a number: a value with its interval, or the reason why there is none.
+    """A number of a machine, by its runs: a value with its interval, or the reason why there is none.
     `center` and `error` are on the scale that machines are compared on, logarithms or the value itself;
     without `error` nothing can be told apart."""
 
@@ -110,7 +110,7 @@ def devices_of(signature: Json) -> int:
 
 
 def _spread(runs: Sequence[RunNumbers], signatures: Sequence[Json]) -> Json | None:
-    """Of several runs from their values, as that of one run is from its tries."""
+    """Spread of several runs from their values, as that of one run is from its tries."""
     values: dict[str, spread.Tried] = {}
     for run in runs if len(runs) > 1 else ():
         for name, number in run.numbers.items():
@@ -231,7 +231,7 @@ def _of_several(
 
 
 def held(machine: Machine, name: str) -> Held:
-    """Of a headline number."""
+    """A headline number of the machine."""
     numbers = [run.numbers.get(name) for run in machine.runs]
     present = [
         (number, signature["metrics"].get(name))

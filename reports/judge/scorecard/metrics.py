@@ -38,7 +38,7 @@ _HOST_DIFFERS = {
 
 
 class Likeness(NamedTuple):
-    """What must be the same for numbers of two machines to be compared."""
+    """Properties that must be the same for numbers of two machines to be compared."""
 
     unit: str
     better: str | None
@@ -98,7 +98,7 @@ def _likeness(number: Number, name: str, machine: Machine) -> Likeness:
 
 
 def _difference(name: str, number: Number, own: Likeness, other: Likeness) -> str:
-    """Why a machine's number is not that of the others."""
+    """The reason for which a machine's number is not that of the others."""
     if own.played != other.played:
         return _HOST_DIFFERS[number.group]
     if own.devices != other.devices:
@@ -236,8 +236,8 @@ def judge(rows: Sequence[Row]) -> None:
 
 
 def reference_of(row: Row, base: str | None) -> str | None:
-    """What ratios of the row are shown against: the base, or the best value. None where there are none, or
-    the base is not in it."""
+    """The machine that ratios of the row are shown against: the base, or the best. None where there are no
+    ratios, or the base is not in the row."""
     if row.rank.verdict == DESCRIBED:
         return None
     if base is not None:

@@ -131,7 +131,7 @@ def _machine_row(
     drawn: bool,
     notes: Sequence[str],
 ) -> Row:
-    """What a machine has, and its ratio to the reference."""
+    """Value of a machine, and its ratio to the reference."""
     css, word = _verdict(number, name)
     text = "1" if name == number["reference"] else ratio_text(ratio)
     graph = ""
@@ -409,7 +409,7 @@ def table(card: Json) -> str:
 
 
 def _running(card: Json) -> str:
-    """What stands on every printed page."""
+    """Footer of every printed page."""
     last = max((run["started"] for machine in card["machines"] for run in machine["runs"]), default="")
     return " · ".join(
         t for t in ("gpusig scorecard", listing([m["name"] for m in card["machines"]], 4), last[:10]) if t

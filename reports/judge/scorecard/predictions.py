@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long a piece of work takes on a machine, from the curves of one run's signature. Nothing is measured.
+"""Time of a piece of work on a machine, from the curves of one run's signature. Nothing is measured.
 
 GEMMs, alone or with their communication, are predicted by advise; copies and messages are read from the
 measured curve of the fastest way, time linear between two sizes.
@@ -200,7 +200,7 @@ def _has_type(signature: Json, kind: str) -> bool:
 
 
 def predict(signature: Json, path: Path, item: Item) -> Prediction:
-    """Of one of the item's `count`. Unanswered, with the reason."""
+    """The time of one of the item's `count`. Unanswered, with the reason."""
     try:
         if item.kind == "copy":
             return _copy(signature, item)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What machines cost and draw, what the dearer ones buy, and which are beaten in speed, price and power at
-once.
+"""Price and power of machines, what the dearer ones buy, and which are dominated in speed, price and power.
 
 A file with a line a machine: NAME PRICE CURRENCY[/h] [POWER], such as "node-a 250000 EUR 10.2kW" or "node-b
 31.2 USD/h". What is wrong in it is named, and the rest is used.
@@ -85,8 +84,8 @@ def _price(words: list[str]) -> Price:
 
 
 def read(path: Path, name: str, known: Sequence[str]) -> tuple[dict[str, Price], list[str]]:
-    """Of the machines that are `known`, and a note for each line that is not used. BadNumbers where it cannot
-    be read, or no line names a machine."""
+    """Prices of the `known` machines, and a note for each line that is not used. BadNumbers where the file
+    cannot be read, or no line names a machine."""
     found: dict[str, Price] = {}
     notes, twice, named = [], set(), False
     for number, words in lines_of(path, name):
@@ -139,7 +138,7 @@ def _samples(path: Path) -> list[float]:
 
 
 def _telemetry(machine: Machine) -> Price:
-    """What the devices alone draw: measured after GEMMs, else at most their limit. Without either nothing is
+    """Power of the devices alone: measured after GEMMs, else at most their limit. Without either nothing is
     known."""
     if machine.simulated:
         return Price()
@@ -255,7 +254,7 @@ def step_cost(price: Price, time: Time) -> float | None:
 
 
 def steps(price: Price, time: Time) -> float | None:
-    """How often the mix runs for MONEY of rent, or in a day for MONEY of the price."""
+    """Runs of the mix for MONEY of rent, or in a day for MONEY of the price."""
     if price.price is None or time.seconds is None:
         return None
     return MONEY / price.price * (_HOUR_S if price.rented else _DAY_S) / time.seconds
@@ -274,8 +273,8 @@ class Bought(NamedTuple):
 
 
 def bought(prices: Prices, mix: Mix | None, base: str | None) -> dict[str, Bought]:
-    """Of each machine whose price and time are known, what its price buys: against the base, or the cheapest
-    of them. Nothing where the base is none of them, or several currencies are known."""
+    """By machine whose price and time are known, what its price buys: against the base, or the cheapest of
+    them. Empty where the base is none of them, or several currencies are known."""
     if mix is None:
         return {}
     speeds = mix.total.speeds

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is asked of every machine: each question once, by its main number. Several numbers of one thing (read
+"""Questions that every machine is asked, each once, by its main number. Several numbers of one thing (read
 and triad, engine and kernel, a type and its peak) would be several votes for it."""
 
 from __future__ import annotations
@@ -67,6 +67,6 @@ def _row(rows: Sequence[Row], names: Sequence[str]) -> Row | None:
 
 
 def votes(rows: Sequence[Row]) -> list[Vote]:
-    """Of rows that metrics.judge() judged; a question that none of them answers is left out."""
+    """Votes by rows that metrics.judge() judged; a question that none of them answers is left out."""
     found = ((question, _row(rows, names)) for question, names in QUESTIONS.items())
     return [Vote(question, row) for question, row in found if row is not None]

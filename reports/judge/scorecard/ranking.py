@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who is best of several machines, where the error of some is not known. docs/method/verdicts.md, "Which
-machine is better?".
+"""Rank of several machines, where the error of some is not known. docs/method/verdicts.md, "Which machine is
+better?".
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ Pair = tuple[str, str]
 
 
 class Ratio(NamedTuple):
-    """How many times as good the first is as the second, whatever the direction. Without ends its error is
-    not known. `p`: of Welch's test, of numbers."""
+    """Ratio of two machines, above 1 if the first is better, whatever the direction. Without ends its error
+    is not known. `p`: of Welch's test, of numbers."""
 
     value: float
     low: float | None
@@ -50,7 +50,7 @@ def rank(
     ratios: Mapping[Pair, Ratio],
     ahead_of: Callable[[Pair], bool],
 ) -> Rank:
-    """Of two machines or more; `unknown` are those without an error. One of them that may lead leaves open
+    """Rank two machines or more; `unknown` are those without an error. One of them that may lead leaves open
     who is best."""
     lost = {pair[1] for pair in ratios if ahead_of(pair)}
     ahead, behind = [name for name in sorted(names) if name not in lost], sorted(lost)

@@ -68,7 +68,7 @@ def _no_soak(machine: Machine) -> Finding:
 
 
 def _headline(machine: Machine) -> Finding:
-    """What the device cannot do is not missing."""
+    """Missing headline numbers, except those that the device cannot have."""
     counted = Counter(
         e["metric"] for s in machine.signatures for e in s["primary_missing"] if e["cause"] not in UNAVAILABLE
     )
@@ -183,7 +183,7 @@ STATEMENTS = (
 
 
 def check(machines: Sequence[Machine]) -> list[dict[str, object]]:
-    """Of every rule, what each machine's signatures say."""
+    """Findings of every rule, by machine."""
     found: list[dict[str, object]] = []
     for rule in RULES:
         said = {machine.name: rule.check(machine) for machine in machines}

@@ -32,7 +32,7 @@ def _lead(line: Json) -> str:
 
 
 def _followers(names: Sequence[str], line: Json) -> list[str]:
-    """What is said of those that are none of the fastest."""
+    """Clauses on those that are none of the fastest."""
     reference = line["reference"]
     speeds = {name: line["machines"][name]["speed"] for name in names}
     told = [
@@ -132,7 +132,7 @@ def _votes(counts: Json) -> str:
 
 
 def _standing(counts: Json, name: str, others: int) -> str:
-    """Of the only machine that is not a known one."""
+    """Standing of the only machine that is not a known one."""
     own = counts["machines"][name]
     words = (("best", "best"), ("shared", "among the best"), ("behind", "behind"), ("unranked", "not ranked"))
     said = ["%s in %d" % (text, own[key]) for key, text in words if own[key] or key == "behind"]
@@ -163,8 +163,7 @@ def _counts(card: Json) -> list[str]:
 
 
 def same_machine(machines: Sequence[Machine]) -> str:
-    """What to ask instead where two names stand for one kind of machine on one host, as before and after an
-    update."""
+    """The command for two runs of one machine, as before and after an update; empty if there are two."""
     if len(machines) != 2 or any(machine.known for machine in machines):
         return ""
     one, other = ((m.runs[0].device, m.runs[0].provenance.get(HOSTNAME), m.devices, m.kind) for m in machines)

@@ -32,7 +32,7 @@ def seconds_text(own: Json) -> str:
 
 
 def _format(value: float) -> Callable[[float], str]:
-    """Of a ratio and its ends."""
+    """Format of a ratio and its ends."""
     return (
         (lambda v: "%.3f" % v) if 0.9 <= value < 1.1 else (lambda v: "%.2f" % v) if value < 9.995 else digits
     )
@@ -61,7 +61,7 @@ def price_text(own: Json) -> str:
 
 
 def cost_text(own: Json) -> str:
-    """Of a step; of a thousand where it is little."""
+    """Cost of a step; of a thousand where it is little."""
     if own["step_cost"] is None:
         return "–"
     currency = own["currency"].partition("/")[0]

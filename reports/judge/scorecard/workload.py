@@ -34,8 +34,8 @@ _WHICH = re.compile(r":[0-9]+([-,][0-9]+)*$")  # of several devices, at the end 
 
 
 class Time(NamedTuple):
-    """Of all of an item's count. Without `half` nothing is known of its uncertainty. `unmeasured`: a run that
-    asks for it would tell."""
+    """Time of all of an item's count. Without `half` its uncertainty is not known. `unmeasured`: a run that asks
+    for it would tell."""
 
     seconds: float | None
     half: float | None = None  # of the interval, in the logarithm
@@ -74,7 +74,7 @@ class Mix:
 
 
 def _half_of_runs(machine: Machine, logs: Sequence[float]) -> float | None:
-    """What another run would add; None where nobody knows."""
+    """Half interval that another run would add; None where it is not known."""
     known = machine.run_spread
     if len(logs) == 1 and known is None:
         return 0.0 if machine.simulated else None
@@ -195,6 +195,6 @@ def to_measure(machine: Machine, items: Sequence[Item], mix: Mix) -> str:
 
 
 def wanted(machines: Sequence[Machine], items: Sequence[Item], mix: Mix) -> dict[str, str]:
-    """Of each machine that lacks something, to_measure()."""
+    """to_measure() of each machine that lacks something."""
     found = {machine.name: to_measure(machine, items, mix) for machine in machines if not machine.known}
     return {name: command for name, command in found.items() if command}
