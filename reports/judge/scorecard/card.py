@@ -4,35 +4,23 @@ what prices buy, who is best at what, and all it follows from."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, Sequence
+from typing import Any, Mapping, NamedTuple, Sequence
 
 from reports.records.jsonl import Json
 from reports.signature.machine import name_of, sentence_of
 from reports.records.metrics import shortened
 from reports.records.quantity import listing, spell
 from reports.judge.scorecard import metrics, price, rules, sentences, workload
-from reports.judge.scorecard.machines import CONFIDENCE, Held, Machine
+from reports.judge.scorecard.machines import CONFIDENCE, Machine
 from reports.judge.scorecard.metrics import RATE, Row
 from reports.judge.scorecard.price import Prices
 from reports.judge.scorecard.questions import Vote, votes
-from reports.judge.scorecard.ranking import EQUAL, LEAST_EFFECT, OPEN, UNRANKED, Ratio
-from reports.judge.scorecard.workload import Line, Mix
+from reports.judge.scorecard.ranking import EQUAL, LEAST_EFFECT, OPEN, UNRANKED, Pair, Ratio
+from reports.judge.scorecard.workload import Line, Mix, Time
 
 SCHEMA, VERSION = "gpusig.scorecard", "2.0.0"
 OK, NOTHING = 0, 3
-_FIELDS = (
-    "driver",
-    "firmware",
-    "library",
-    "kernel",
-    "clocks",
-    "power",
-    "ecc",
-    "partition",
-    "gpusig",
-    "setting",
-    "options",
-)
+_FIELDS = "driver firmware library kernel clocks power ecc partition gpusig setting options".split()
 
 
 class Question(NamedTuple):
@@ -72,26 +60,24 @@ def _machine_json(machine: Machine) -> Json:
 # ------------------------------------------------------------------ numbers
 
 
-def _held_json(held: Held) -> Json:
-    return {"value": held.value, "low": held.low, "high": held.high, "runs": held.runs, "reason": held.reason}
+def _parts(held: Any, *names: str) -> Json:
+    return {name: getattr(held, name) for name in names}
 
 
 def _label(row: Row) -> str:
-    return (
-        row.number.label or spell(row.name.rpartition("/")[2].partition("{")[0].partition("@")[0]) or row.name
-    )
+    name = row.name.rpartition("/")[2].partition("{")[0].partition("@")[0]
+    return row.number.label or spell(name) or row.name
+
+
+def _ratio_json(name: str, reference: str | None, ratios: Mapping[Pair, Ratio]) -> Json | None:
+    """The ratio of a machine to the reference, which is 1 to itself."""
+    if reference is None:
+        return None
+    return (Ratio(1.0, 1.0, 1.0) if name == reference else ratios[name, reference])._asdict()
 
 
 def _row_json(row: Row, base: str | None, question: str) -> Json:
     reference = metrics.reference_of(row, base)
-    ratios = {
-        name: None
-        if reference is None
-        else {"value": 1.0, "low": 1.0, "high": 1.0, "p": None}
-        if name == reference
-        else row.ratios[name, reference]._asdict()
-        for name in row.values
-    }
     return {
         "name": row.name,
         "label": _label(row),
@@ -101,8 +87,10 @@ def _row_json(row: Row, base: str | None, question: str) -> Json:
         "unit": row.number.unit,
         "better": row.number.better,
         "reference": reference,
-        "machines": {name: _held_json(held) for name, held in row.values.items()},
-        "ratios": ratios,
+        "machines": {
+            name: _parts(held, "value", "low", "high", "runs", "reason") for name, held in row.values.items()
+        },
+        "ratios": {name: _ratio_json(name, reference, row.ratios) for name in row.values},
         "better_than": {
             name: sorted(o for o in row.values if row.better.get((name, o))) for name in row.values
         },
@@ -113,20 +101,13 @@ def _row_json(row: Row, base: str | None, question: str) -> Json:
 
 def _alone_json(alone: Sequence[Row], compared: Sequence[Row]) -> list[Json]:
     """A number once, where no two machines can be compared in it."""
-    known, found = {row.name for row in compared}, {}
+    known: set[str] = {row.name for row in compared}
+    found: dict[str, Json] = {}
     for row in alone:
         if row.name in known:
             continue
-        entry = found.setdefault(
-            row.name,
-            {
-                "name": row.name,
-                "label": _label(row),
-                "group": row.number.group or "Others",
-                "unit": row.number.unit,
-                "machines": {},
-            },
-        )
+        entry = {"name": row.name, "label": _label(row), "group": row.number.group or "Others"}
+        entry = found.setdefault(row.name, {**entry, "unit": row.number.unit, "machines": {}})
         for name, held in row.values.items():
             entry["machines"][name] = {"value": held.value, "condition": row.likeness.condition, "reason": ""}
         for name, reason in row.others.items():
@@ -136,9 +117,8 @@ def _alone_json(alone: Sequence[Row], compared: Sequence[Row]) -> list[Json]:
             reasons = [r for row in alone if row.name == entry["name"] for r in row.others.values()]
             entry["why"] = reasons[0]
         else:
-            entry["why"] = "; ".join(
-                "%s: %s" % (n, m["reason"]) for n, m in sorted(entry["machines"].items()) if m["reason"]
-            )
+            reasons = [(n, m["reason"]) for n, m in sorted(entry["machines"].items()) if m["reason"]]
+            entry["why"] = "; ".join("%s: %s" % pair for pair in reasons)
     return list(found.values())
 
 
@@ -166,31 +146,25 @@ def _counts(voted: Sequence[Vote], names: Sequence[str]) -> Json:
 # ------------------------------------------------------------------ mix and prices
 
 
-def _speed_json(speed: Ratio) -> Json:
-    return {"value": speed.value, "low": speed.low, "high": speed.high}
-
-
 def _line_json(line: Line) -> Json:
     known = [name for name in sorted(line.times) if line.times[name].seconds is not None]
     quickest = min(line.rank.best or known, key=lambda n: line.times[n].seconds or 0.0, default=None)
     machines = {}
     for name, time in line.times.items():
-        speed = None
-        if name in known:
-            speed = (
-                {"value": 1.0, "low": 1.0, "high": 1.0}
-                if name == quickest
-                else _speed_json(line.speeds[name, quickest])  # type: ignore[index]
-            )
+        speed = _ratio_json(name, quickest, line.speeds) if name in known else None
+        if speed:
+            del speed["p"]
         machines[name] = {
-            "seconds": time.seconds,
-            "low": time.ends[0],
-            "high": time.ends[1],
+            **_time_json(time),
             "speed": speed,
             "reason": time.reason,
             "notes": list(time.notes),
         }
     return {"text": line.text, "machines": machines, **line.rank._asdict(), "reference": quickest}
+
+
+def _time_json(time: Time) -> Json:
+    return {"seconds": time.seconds, "low": time.ends[0], "high": time.ends[1]}
 
 
 def _mix_json(question: Question) -> Json | None:
@@ -214,20 +188,16 @@ def _price_json(question: Question) -> Json | None:
     buys = price.bought(prices, mix, question.base)
     machines = {}
     for who, own in prices.machines.items():
-        time = workload.Time(None) if mix is None else mix.total.times[who]
+        time = Time(None) if mix is None else mix.total.times[who]
         found = buys.get(who)
         machines[who] = {
-            "price": own.price,
-            "currency": own.currency,
-            "power": own.power,
+            **_parts(own, "price", "currency", "power"),
             "power_source": own.power_text,
-            "seconds": time.seconds,
-            "low": time.ends[0],
-            "high": time.ends[1],
+            **_time_json(time),
             "step_cost": price.step_cost(own, time),
             "steps": price.steps(own, time),
             "energy": price.energy(own, time),
-            "buys": found and {"of": found.of, "price": found.price, "speed": _speed_json(found.speed)},
+            "buys": found and dict(found._asdict(), speed=_parts(found.speed, "value", "low", "high")),
             "beaten_by": prices.beaten.get(who, []),
         }
     return {
@@ -247,17 +217,14 @@ def _notes(machines: Sequence[Machine]) -> list[str]:
         for run in machine.runs:
             own = (run.identity, run.device)  # runs of models with the same seed have the same name
             if run.identity and seen.get(own, machine.name) != machine.name:
-                found.append(
-                    "%s and %s have a run in common: they are one machine, measured once."
-                    % (seen[own], machine.name)
-                )
+                said = "%s and %s have a run in common: they are one machine, measured once."
+                found.append(said % (seen[own], machine.name))
             seen.setdefault(own, machine.name)
     counts = {machine.devices for machine in machines}
     if len(counts) > 1:
-        found.append(
-            "The machines were measured with different numbers of devices: %s."
-            % listing(["%s %d" % (m.name, m.devices) for m in sorted(machines, key=lambda m: m.name)], 8)
-        )
+        named = ["%s %d" % (m.name, m.devices) for m in sorted(machines, key=lambda m: m.name)]
+        said = "The machines were measured with different numbers of devices: %s."
+        found.append(said % listing(named, 8))
     if len({m.kind == "host" for m in machines}) > 1:
         found.append(
             "CPU nodes and accelerators are mixed: what a CPU does to itself (links, starting work, overlap, "
@@ -278,12 +245,7 @@ def card(machines: Sequence[Machine], rows: tuple[list[Row], list[Row]], questio
         "version": VERSION,
         "exit": OK if compared or answered else NOTHING,
         "notes": _notes(machines),
-        "settings": {
-            "rate": RATE,
-            "confidence": CONFIDENCE,
-            "least_effect": LEAST_EFFECT,
-            "base": question.base,
-        },
+        "settings": dict(rate=RATE, confidence=CONFIDENCE, least_effect=LEAST_EFFECT, base=question.base),
         "machines": [_machine_json(machine) for machine in machines],
         "counts": _counts(voted, [m.name for m in machines]),
         "metrics": [_row_json(row, question.base, asked.get(id(row), "")) for row in compared],

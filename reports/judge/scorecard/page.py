@@ -5,24 +5,8 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
-from reports.page.blocks import (
-    PAGE,
-    Cell,
-    Column,
-    Group,
-    Head,
-    Items,
-    Page,
-    Row,
-    Table,
-    Text,
-    columns,
-    html,
-    plain_texts,
-    row,
-    terminal,
-    terms,
-)
+from reports.page.blocks import PAGE, Cell, Column, Group, Head, Items, Page, Row, Table, Text
+from reports.page.blocks import columns, html, plain_texts, row, terminal, terms
 from reports.records.jsonl import Json
 from reports.records.quantity import human, listing, percent, plural
 from reports.judge.scorecard.drawing import draw, reach_of
@@ -31,15 +15,8 @@ from reports.judge.scorecard.price import LIFE_YEARS, MONEY
 from reports.judge.scorecard.questions import QUESTIONS
 from reports.judge.scorecard.ranking import BEST, EQUAL, FAR, OPEN, UNRANKED
 from reports.judge.scorecard.rules import NO, UNKNOWN, YES
-from reports.judge.scorecard.wording import (
-    bought_text,
-    cost_text,
-    price_text,
-    ratio_text,
-    seconds_text,
-    steps_text,
-    value_text,
-)
+from reports.judge.scorecard.wording import bought_text, cost_text, price_text, ratio_text
+from reports.judge.scorecard.wording import seconds_text, steps_text, value_text
 from reports.page.svg import markup
 
 _LEFT_OUT = (40, 400)  # numbers, in a terminal and on a page
@@ -137,15 +114,8 @@ def _machine_row(
     graph = ""
     if ratio is not None and drawn:
         graph = markup(draw(ratio, reach, "%s: %s" % (name, text), "v-" + css))
-    return row(
-        name,
-        value,
-        Cell(drawing=graph),
-        text,
-        Cell(word, css="v-" + css),
-        notes=[note for note in notes if note],
-        css="of " + css,
-    )
+    cells = name, value, Cell(drawing=graph), text, Cell(word, css="v-" + css)
+    return row(*cells, notes=[note for note in notes if note], css="of " + css)
 
 
 def _numbers(caption: str, value: str, ratio: str, rows: Sequence[Any]) -> Table:
@@ -182,15 +152,11 @@ def _metrics(metrics: Sequence[Json], drawn: bool) -> list[Any]:
 
 def _line(line: Json, label: str, drawn: bool) -> list[Any]:
     reach = reach_of([own["speed"] for own in line["machines"].values()])
-    return [
-        Head(label, level=1),
-        *(
-            _machine_row(
-                line, name, seconds_text(own), own["speed"], reach, drawn, [own["reason"], *own["notes"]]
-            )
-            for name, own in line["machines"].items()
-        ),
-    ]
+    rows: list[Any] = [Head(label, level=1)]
+    for name, own in line["machines"].items():
+        notes = [own["reason"], *own["notes"]]
+        rows.append(_machine_row(line, name, seconds_text(own), own["speed"], reach, drawn, notes))
+    return rows
 
 
 def _mix(mix: Json | None, drawn: bool) -> list[Any]:
@@ -258,11 +224,8 @@ def _counts(card: Json) -> list[Any]:
 
 
 def _questions(card: Json, drawn: bool) -> list[Any]:
-    places = list(QUESTIONS)
-    asked = sorted(
-        (number for number in card["metrics"] if number["question"]),
-        key=lambda number: places.index(number["question"]),
-    )
+    asked = [number for number in card["metrics"] if number["question"]]
+    asked.sort(key=lambda number: list(QUESTIONS).index(number["question"]))
     return [
         Text(_how_to_read(card), "question"),
         _numbers("Every question", "value", "ratio", _metrics(asked, drawn)),
@@ -272,13 +235,9 @@ def _questions(card: Json, drawn: bool) -> list[Any]:
 
 def _others(card: Json, drawn: bool) -> list[Any]:
     others = [number for number in card["metrics"] if not number["question"]]
-    said = (
-        "Numbers without a unit compare a machine with itself: they describe it, and nobody is best in them."
-    )
-    return [
-        Text(said, "question"),
-        _numbers("Every other number", "value", "ratio", _metrics(others, drawn)),
-    ] * bool(others)
+    said = "Numbers without a unit compare a machine with itself: they describe it, and none is best in them."
+    numbers = _numbers("Every other number", "value", "ratio", _metrics(others, drawn))
+    return [Text(said, "question"), numbers] * bool(others)
 
 
 def _how_to_read(card: Json) -> str:
@@ -328,35 +287,25 @@ def _left_out(card: Json) -> list[Any]:
     def held(name: str, own: Json, unit: str) -> str:
         return "%s %s%s" % (name, human(own["value"], unit), own["condition"] and " (%s)" % own["condition"])
 
-    rows = [
-        row(
-            Cell(lost["label"], lost["group"]),
-            lost["why"],
-            "; ".join(
-                held(name, own, lost["unit"])
-                for name, own in lost["machines"].items()
-                if own["value"] is not None
-            ),
-        )
-        for lost in card["not_compared"]
-    ]
+    rows = []
+    for lost in card["not_compared"]:
+        present = [(name, own) for name, own in lost["machines"].items() if own["value"] is not None]
+        values = "; ".join(held(name, own, lost["unit"]) for name, own in present)
+        rows.append(row(Cell(lost["label"], lost["group"]), lost["why"], values))
     heads = [Column("number"), *columns("why", "values", css="word long")]
     return [Table("Numbers that could not be compared", heads, rows, most=_LEFT_OUT)] * bool(rows)
 
 
 def _machine(machine: Json) -> Group:
     runs = [row(run["name"], run["started"].replace("T", " ") or "unknown") for run in machine["runs"]]
-    return Group(
-        "part",
-        "%s: %s" % (machine["name"], machine["device"]),
-        [
-            Text("%s gpusig %s." % (machine["what"], listing(machine["versions"]))),
-            *[Text("Known: %s." % machine["known"])] * bool(machine["known"]),
-            Table("Runs of %s" % machine["name"], columns("run", "started (UTC)"), runs, most=_RUNS),
-            *map(Text, machine["left_out"]),
-            terms(list(machine["provenance"].items())[:_FIELDS], "fields"),
-        ],
-    )
+    parts = [
+        Text("%s gpusig %s." % (machine["what"], listing(machine["versions"]))),
+        *[Text("Known: %s." % machine["known"])] * bool(machine["known"]),
+        Table("Runs of %s" % machine["name"], columns("run", "started (UTC)"), runs, most=_RUNS),
+        *map(Text, machine["left_out"]),
+        terms(list(machine["provenance"].items())[:_FIELDS], "fields"),
+    ]
+    return Group("part", "%s: %s" % (machine["name"], machine["device"]), parts)
 
 
 def _about(machine: Json) -> str:
@@ -367,11 +316,8 @@ def _about(machine: Json) -> str:
 
 
 def _page(card: Json, drawn: bool) -> Page:
-    names, settings, mix = (
-        [machine["name"] for machine in card["machines"]],
-        card["settings"],
-        card["workload"],
-    )
+    names = [machine["name"] for machine in card["machines"]]
+    settings, mix = card["settings"], card["workload"]
     method = (
         *_METHOD,
         ("Least effect", percent(settings["least_effect"])),
@@ -391,17 +337,10 @@ def _page(card: Json, drawn: bool) -> Page:
         Group("section", "How to read this", [terms(method)], "reading"),
     ]
     footer = "gpusig scorecard %s. The same signatures give the same page. Nothing was measured for it."
+    footer %= card["version"]
     question = "Which machine is better: %s?" % " or ".join([", ".join(names[:-1]), names[-1]])
-    return Page(
-        "scorecard",
-        "compare card",
-        list(map(_about, card["machines"])),
-        question,
-        card["sentences"],
-        card["notes"],
-        parts,
-        footer % card["version"],
-    )
+    about, said, notes = list(map(_about, card["machines"])), card["sentences"], card["notes"]
+    return Page("scorecard", "compare card", about, question, said, notes, parts, footer)
 
 
 def table(card: Json) -> str:
@@ -411,9 +350,8 @@ def table(card: Json) -> str:
 def _running(card: Json) -> str:
     """Footer of every printed page."""
     last = max((run["started"] for machine in card["machines"] for run in machine["runs"]), default="")
-    return " · ".join(
-        t for t in ("gpusig scorecard", listing([m["name"] for m in card["machines"]], 4), last[:10]) if t
-    )
+    named = listing([machine["name"] for machine in card["machines"]], 4)
+    return " · ".join(filter(None, ("gpusig scorecard", named, last[:10])))
 
 
 def render(card: Json) -> str:

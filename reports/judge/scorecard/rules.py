@@ -8,11 +8,11 @@ the seller.
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Callable, NamedTuple, Sequence
 
 from reports.records.causes import CONTENDED, SOAK, UNAVAILABLE
 from reports.judge.compare import provenance
+from reports.records.jsonl import Json
 from reports.records.quantity import listing, plural
 from reports.judge.scorecard.machines import Machine
 from reports.records.state import telemetry_of
@@ -29,135 +29,113 @@ class Finding(NamedTuple):
 
 
 class Rule(NamedTuple):
+    """`check` returns a Finding, or the reason for which the rule does not hold; "" if it holds."""
+
     rule: str
-    check: Callable[[Machine], Finding]
+    check: Callable[[Machine], Finding | str]
 
 
 def _runs(machine: Machine) -> Finding:
     return Finding(YES if len(machine.runs) >= LEAST_RUNS else NO, "%d" % len(machine.runs))
 
 
-def _complete(machine: Machine) -> Finding:
+def _complete(machine: Machine) -> str:
     lost = list(machine.side.left_out)
     for run, signature in zip(machine.runs, machine.signatures):
         bad = sorted({r["program"] for r in signature["runs"] if r["status"] in ("killed", "interrupted")})
         lost += ["%s: %s did not finish" % (run.name, listing(bad, _SHOWN))] if bad else []
-    return Finding(NO, listing(lost, _SHOWN)) if lost else Finding(YES, "")
+    return listing(lost, _SHOWN)
 
 
-def _measured(machine: Machine) -> Finding:
-    return Finding(NO, "a model in virtual time") if machine.simulated else Finding(YES, "")
+def _measured(machine: Machine) -> str:
+    return "a model in virtual time" * machine.simulated
 
 
-def _verified(machine: Machine) -> Finding:
-    failed = sorted(
-        {e["program"] for s in machine.signatures for e in s["not_measured"] if e["status"] == "failed"}
-    )
+def _verified(machine: Machine) -> str:
+    failed = {e["program"] for s in machine.signatures for e in s["not_measured"] if e["status"] == "failed"}
     if failed:
-        return Finding(NO, "failed: %s" % listing(failed, _SHOWN))
-    return (
-        Finding(NO, "results were not checked")
-        if any(s["unverified"] for s in machine.signatures)
-        else Finding(YES, "")
-    )
+        return "failed: %s" % listing(sorted(failed), _SHOWN)
+    return "results were not checked" * any(s["unverified"] for s in machine.signatures)
 
 
-def _no_soak(machine: Machine) -> Finding:
-    soaked = [s for s in machine.signatures if any(e["cause"] == SOAK for e in s["primary_missing"])]
-    return Finding(NO, "a soak: its timings are not used") if soaked else Finding(YES, "")
+def _missing(machine: Machine) -> list[Json]:
+    return [entry for signature in machine.signatures for entry in signature["primary_missing"]]
 
 
-def _headline(machine: Machine) -> Finding:
+def _primary(machine: Machine) -> list[Json]:
+    return [e for s in machine.signatures for e in s["metrics"].values() if e["primary"]]
+
+
+def _no_soak(machine: Machine) -> str:
+    return "a soak: its timings are not used" * any(entry["cause"] == SOAK for entry in _missing(machine))
+
+
+def _headline(machine: Machine) -> str:
     """Missing headline numbers, except those that the device cannot have."""
-    counted = Counter(
-        e["metric"] for s in machine.signatures for e in s["primary_missing"] if e["cause"] not in UNAVAILABLE
-    )
-    if counted:
-        return Finding(
-            NO,
-            "%s missing, such as %s" % (plural(len(counted), "is", "are"), listing(sorted(counted), _SHOWN)),
-        )
-    return (
-        Finding(YES, "")
-        if any(e["primary"] for s in machine.signatures for e in s["metrics"].values())
-        else Finding(NO, "there is none")
-    )
+    lost = sorted({entry["metric"] for entry in _missing(machine) if entry["cause"] not in UNAVAILABLE})
+    if lost:
+        return "%s missing, such as %s" % (plural(len(lost), "is", "are"), listing(lost, _SHOWN))
+    return "" if _primary(machine) else "there is none"
 
 
-def _alone(machine: Machine) -> Finding:
-    kept = sum(
-        e.get("grade") == CONTENDED for s in machine.signatures for e in s["metrics"].values() if e["primary"]
-    )
-    lost = sum(e["cause"] == CONTENDED for s in machine.signatures for e in s["primary_missing"])
-    return (
-        Finding(NO, "%s contended" % plural(kept + lost, "headline value"))
-        if kept + lost
-        else Finding(YES, "")
-    )
+def _alone(machine: Machine) -> str:
+    count = sum(entry.get("grade") == CONTENDED for entry in _primary(machine))
+    count += sum(entry["cause"] == CONTENDED for entry in _missing(machine))
+    return "%s contended" % plural(count, "headline value") if count else ""
 
 
-def _cool(machine: Machine) -> Finding:
-    count = sum(
-        int(e.get("count", 1)) for s in machine.signatures for e in s["invalid"] if "throttled" in e["flags"]
-    )
-    return Finding(NO, "%s throttled" % plural(count, "value")) if count else Finding(YES, "")
+def _cool(machine: Machine) -> str:
+    invalid = [entry for signature in machine.signatures for entry in signature["invalid"]]
+    count = sum(int(entry.get("count", 1)) for entry in invalid if "throttled" in entry["flags"])
+    return "%s throttled" % plural(count, "value") if count else ""
 
 
-def _values(machine: Machine, kinds: Sequence[str]) -> dict[str, list[str]]:
+def _changed(machine: Machine, kinds: Sequence[str]) -> list[str]:
     """Fields of these kinds that differ between the machine's runs."""
-    fields = dict.fromkeys(f for run in machine.runs for f in run.provenance if f.partition(":")[0] in kinds)
-    found = {f: list(dict.fromkeys(run.provenance.get(f, "unknown") for run in machine.runs)) for f in fields}
-    return {f: values for f, values in found.items() if len(values) > 1}
+    fields = {f for run in machine.runs for f in run.provenance if f.partition(":")[0] in kinds}
+    return sorted(f for f in fields if len({run.provenance.get(f, "unknown") for run in machine.runs}) > 1)
 
 
-def _unchanged(machine: Machine) -> Finding:
-    inside = sorted({f for s in machine.signatures for f in s["provenance"]["changed_between_runs"]})
-    changed = sorted({*inside, *_values(machine, [k for k in provenance.KINDS if k != "options"])})
-    return Finding(NO, listing(changed, _SHOWN)) if changed else Finding(YES, "")
+def _unchanged(machine: Machine) -> str:
+    inside = {f for s in machine.signatures for f in s["provenance"]["changed_between_runs"]}
+    between = _changed(machine, [k for k in provenance.KINDS if k != "options"])
+    return listing(sorted({*inside, *between}), _SHOWN)
 
 
-def _options(machine: Machine) -> Finding:
-    changed = _values(machine, ("options",))
+def _options(machine: Machine) -> Finding | str:
+    changed = _changed(machine, ("options",))
     if changed:
-        return Finding(NO, listing(sorted(changed), _SHOWN))
-    own = {f: v for f, v in machine.runs[0].provenance.items() if f.startswith("options:")}
-    return (
-        Finding(YES, ", ".join("%s %s" % (f.partition(": ")[2], v) for f, v in sorted(own.items())))
-        if own
-        else Finding(UNKNOWN, "no plan.json next to the signature")
-    )
+        return listing(changed, _SHOWN)
+    own = [pair for pair in sorted(machine.runs[0].provenance.items()) if pair[0].startswith("options:")]
+    if not own:
+        return Finding(UNKNOWN, "no plan.json next to the signature")
+    return Finding(YES, ", ".join("%s %s" % (field.partition(": ")[2], value) for field, value in own))
 
 
 def versions(machine: Machine) -> list[str]:
     return sorted({str(s["provenance"]["fields"].get("version") or "unknown") for s in machine.signatures})
 
 
-def _device_stated(machine: Machine) -> Finding:
+def _device_stated(machine: Machine) -> str:
     if machine.simulated:
-        return Finding(NO, "a model")
+        return "a model"
     device = next(iter(machine.signatures[0]["devices"].values()), {})
     names = [n for n in ("name", "driver") if not device.get(n)] if machine.kind != "host" else []
-    return Finding(NO, "%s not known" % listing(names)) if names else Finding(YES, "")
+    return "%s not known" % listing(names) if names else ""
 
 
-def _limits_stated(machine: Machine) -> Finding:
+def _limits_stated(machine: Machine) -> Finding | str:
     if machine.simulated:
-        return Finding(NO, "a model")
-    device = next(iter(machine.signatures[0]["devices"].values()), {})
+        return "a model"
     if machine.kind == "host":
         governor = machine.signatures[0]["provenance"]["fields"].get("governor")
-        return (
-            Finding(YES, "governor %s" % governor)
-            if governor
-            else Finding(NO, "no frequency governor is known")
-        )
+        return Finding(YES, "governor %s" % governor) if governor else "no frequency governor is known"
+    device = next(iter(machine.signatures[0]["devices"].values()), {})
     known = {sample.name: sample for sample in telemetry_of(device) if sample.value is not None}
     lacking = [name.replace("_", " ") for name in _STATED if name not in known]
-    return (
-        Finding(NO, "%s not known" % listing(lacking))
-        if lacking
-        else Finding(YES, ", ".join(known[name].text for name in _STATED))
-    )
+    if lacking:
+        return "%s not known" % listing(lacking)
+    return Finding(YES, ", ".join(known[name].text for name in _STATED))
 
 
 RULES: tuple[Rule, ...] = (
@@ -182,31 +160,26 @@ STATEMENTS = (
 )
 
 
-def check(machines: Sequence[Machine]) -> list[dict[str, object]]:
+def _finding(rule: Rule, machine: Machine) -> Finding:
+    found = rule.check(machine)
+    return found if isinstance(found, Finding) else Finding(NO if found else YES, found)
+
+
+def check(machines: Sequence[Machine]) -> list[Json]:
     """Findings of every rule, by machine."""
-    found: list[dict[str, object]] = []
-    for rule in RULES:
-        said = {machine.name: rule.check(machine) for machine in machines}
-        found.append(
-            {
-                "rule": rule.rule,
-                "machines": {
-                    name: {"holds": finding.holds, "text": finding.text[:300]}
-                    for name, finding in said.items()
-                },
-            }
-        )
+    found = [(rule.rule, {machine.name: _finding(rule, machine) for machine in machines}) for rule in RULES]
     own = {machine.name: versions(machine) for machine in machines}
-    every = sorted({version for held in own.values() for version in held})
+    every = {version for held in own.values() for version in held}
     holds = UNKNOWN if "unknown" in every else YES if len(every) == 1 else NO
-    found.append(
+    found.append((ONE_VERSION, {name: Finding(holds, listing(held)) for name, held in own.items()}))
+    return [
         {
-            "rule": ONE_VERSION,
-            "machines": {name: {"holds": holds, "text": listing(held)} for name, held in own.items()},
+            "rule": rule,
+            "machines": {name: {"holds": one.holds, "text": one.text[:300]} for name, one in said.items()},
         }
-    )
-    return found
+        for rule, said in found
+    ]
 
 
-def broken(rules: Sequence[dict[str, object]], name: str) -> list[str]:
-    return [str(rule["rule"]) for rule in rules if rule["machines"][name]["holds"] != YES]  # type: ignore[index]
+def broken(rules: Sequence[Json], name: str) -> list[str]:
+    return [rule["rule"] for rule in rules if rule["machines"][name]["holds"] != YES]

@@ -34,8 +34,8 @@ _WHICH = re.compile(r":[0-9]+([-,][0-9]+)*$")  # of several devices, at the end 
 
 
 class Time(NamedTuple):
-    """Time of all of an item's count. Without `half` its uncertainty is not known. `unmeasured`: a run that asks
-    for it would tell."""
+    """Time of all of an item's count. Without `half` its uncertainty is not known. `unmeasured`: a run that
+    asks for it would tell."""
 
     seconds: float | None
     half: float | None = None  # of the interval, in the logarithm
