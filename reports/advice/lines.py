@@ -11,6 +11,29 @@ from reports.records.jsonl import Json
 
 MAX_GEMMS, MAX_POINTS = 256, 24  # as in advise/advise.h
 LINKS = ("peer", "up", "down")  # as in advise/advise.c
+# Read of a signature by advice and predictions, as curves or values, and facts of cases: signature_file.py
+# writes them because they are here, and curves_of() reads no others.
+QUANTITIES = {
+    "gemm/efficiency": ("flop_rate",),
+    "gemm/split": ("flop_rate",),
+    "micro/copy_contention": ("CIL",),
+    "micro/copy_path": ("bandwidth", "both_ways_time_ratio"),
+    "micro/launch": ("stream_hop_time", "time"),
+    "micro/memory": ("bandwidth",),
+    "micro/occupancy": ("flop_rate", "time"),
+    "micro/priority": ("wait_ratio",),
+    "overlap/shaping": ("normalised_time",),
+    "collectives/allreduce": ("bandwidth",),
+    "collectives/device_allgather": ("bus_bandwidth",),
+    "collectives/device_allreduce": ("bandwidth", "bus_bandwidth"),
+    "collectives/device_all_to_all": ("bus_bandwidth",),
+    "collectives/device_reduce_scatter": ("bus_bandwidth",),
+}
+FACTS = {
+    "gemm/split": ("m", "n", "k"),
+    "collectives/allreduce": ("devices",),
+    "collectives/device_allreduce": ("devices",),
+}
 
 
 @dataclass
@@ -41,6 +64,13 @@ class Machine:
 
 def program_of(signature: Json, name: str) -> Json:
     return signature["programs"].get(name) or {"curves": [], "results": {}, "facts": {}}
+
+
+def curves_of(signature: Json, program: str, quantity: str) -> list[Json]:
+    """Curves of one of QUANTITIES; KeyError for another."""
+    if quantity not in QUANTITIES[program]:
+        raise KeyError("%s of %s is not written" % (quantity, program))
+    return [curve for curve in program_of(signature, program)["curves"] if curve["derived"] == quantity]
 
 
 def device_of(signature: Json) -> Json:

@@ -7,11 +7,20 @@ from __future__ import annotations
 import math
 import re
 import statistics
-from typing import Iterator
+from typing import Dict, List, Optional, Tuple
 
 from reports.advice.contention import add_contention, exchange_ratio
 from reports.advice.early import add_early_sends
-from reports.advice.lines import LINKS, MAX_GEMMS, MAX_POINTS, Machine, device_of, program_of, why_missing
+from reports.advice.lines import (
+    LINKS,
+    MAX_GEMMS,
+    MAX_POINTS,
+    Machine,
+    curves_of,
+    device_of,
+    program_of,
+    why_missing,
+)
 from reports.records.jsonl import Json, is_number
 
 _SIDES = re.compile(r"(\d{1,9})×(\d{1,9})×(\d{1,9})\Z")
@@ -22,11 +31,7 @@ def _points(curve: Json) -> list[tuple[float, float]]:
     return [(p["x"], p["value"]) for p in curve["points"] if is_number(p["x"]) and is_number(p["value"])]
 
 
-def _curves(signature: Json, program: str, derived: str) -> Iterator[Json]:
-    return (c for c in program_of(signature, program)["curves"] if c["derived"] == derived)
-
-
-def _metric(signature: Json, name: str) -> float | None:
+def _metric(signature: Json, name: str) -> Optional[float]:
     entry = signature["metrics"].get(name)
     return entry["value"] if entry and is_number(entry["value"]) else None
 
@@ -54,7 +59,7 @@ def _gemms(signature: Json) -> dict[str, list[tuple[float, ...]]]:
             found.setdefault(row["type"], []).append((m, n, k, 0.0, 2 * m * n * k / row["value"]))
     split = program_of(signature, "gemm/split")
     pieces = []
-    for curve in _curves(signature, "gemm/split", "flop_rate"):
+    for curve in curves_of(signature, "gemm/split", "flop_rate"):
         sides = _sides_of(split, curve["where"])
         if sides is None or curve["axis"] not in ("m", "n", "k"):
             continue
@@ -75,7 +80,7 @@ def _add_gemms(signature: Json, machine: Machine) -> None:
     for kind, rows in _gemms(signature).items():
         for row in rows[:MAX_GEMMS]:
             machine.add("gemm", kind, *(float(x) for x in row))
-    if not any(_curves(signature, "gemm/split", "flop_rate")):
+    if not curves_of(signature, "gemm/split", "flop_rate"):
         machine.notes.append(
             "the cost of cutting is taken from whole GEMMs of other shapes, because gemm/split has no value%s"
             % why_missing(signature, "gemm/split")
@@ -125,7 +130,7 @@ def _add_both_ways(signature: Json, machine: Machine, link: str, blocks: float) 
         if found:
             machine.curve(("bothways", method, link), [found])
             known.add(method)
-    for curve in _curves(signature, "micro/copy_path", "both_ways_time_ratio"):
+    for curve in curves_of(signature, "micro/copy_path", "both_ways_time_ratio"):
         if (
             "engine" not in known
             and curve["where"].get("direction") == link
@@ -142,7 +147,7 @@ def _add_copies(signature: Json, machine: Machine, blocks: int | None) -> None:
         # A curve over numbers of blocks is of no one variant.
         rates = {
             c["variant"]: c
-            for c in _curves(signature, "micro/copy_path", "bandwidth")
+            for c in curves_of(signature, "micro/copy_path", "bandwidth")
             if c["variant"] and c["where"].get("direction") == link
         }
         kernel = _kernel_of(rates, blocks or _blocks_to_saturate(signature, link))
@@ -175,7 +180,7 @@ def _add_device(signature: Json, machine: Machine) -> None:
         machine.add("engines", int(device["copy_engines"]))
     rates = [
         y
-        for c in _curves(signature, "collectives/device_allreduce", "bus_bandwidth")
+        for c in curves_of(signature, "collectives/device_allreduce", "bus_bandwidth")
         for _, y in _points(c)
         if y > 0
     ]
@@ -204,7 +209,7 @@ def _add_costs(signature: Json, machine: Machine) -> None:
     triad = next(
         (
             c
-            for c in _curves(signature, "micro/memory", "bandwidth")
+            for c in curves_of(signature, "micro/memory", "bandwidth")
             if c["variant"] == "regular" and c["where"].get("op") == "triad"
         ),
         None,
@@ -241,7 +246,7 @@ def _add_shaping(signature: Json, machine: Machine) -> None:
     rates = next(
         (
             dict(_points(c))
-            for c in _curves(signature, "micro/occupancy", "flop_rate")
+            for c in curves_of(signature, "micro/occupancy", "flop_rate")
             if c["variant"] == "load"
         ),
         {},
@@ -249,7 +254,7 @@ def _add_shaping(signature: Json, machine: Machine) -> None:
     waits = next(
         (
             dict(_points(c))
-            for c in _curves(signature, "micro/occupancy", "time")
+            for c in curves_of(signature, "micro/occupancy", "time")
             if c["variant"] == "loaded_wait"
         ),
         {},
@@ -279,7 +284,7 @@ def _add_allreduce(signature: Json, machine: Machine) -> None:
             facts.get("devices") for facts in program["facts"].values() if is_number(facts.get("devices"))
         }
         found = False
-        for curve in _curves(signature, name, "bandwidth"):
+        for curve in curves_of(signature, name, "bandwidth"):
             devices = _ranks(str(curve["where"].get("shape", ""))) or (
                 int(counts.copy().pop()) if len(counts) == 1 else 0
             )

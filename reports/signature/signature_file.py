@@ -1,47 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""signature.json: what of a signature is written. It is read as it stands there.
+"""signature.json: the part of a signature that is written, and the one way to read it.
 
-Written are the headline numbers, the values of those quantities and of what advice and scorecards are made
-from, where the cliffs are, the curves of advice and scorecards, and results such as fits: less than 1 MB of a
-default run on eight devices.
-All other values are in metrics.csv, and facts, mechanisms and samples in the records.
+Written are the headline numbers, the values of those quantities and of those that reports/advice reads, the
+curves of the latter, cliffs, and results such as fits: less than 1 MB of a default run on eight devices.
+All other values are in metrics.csv; facts, mechanisms and samples are in the records.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
-from typing import Any, Dict, List, Sequence, Set, Tuple
+from pathlib import Path
+from typing import Any, Iterator, Sequence, Type
 
+from reports.advice.lines import FACTS, QUANTITIES
+from reports.records.causes import completed
 from reports.records.cliffs import CLIFF
-from reports.records.jsonl import Json
+from reports.records.jsonl import BadRecord, Json, clean, is_version, read_object
 
+NAME = "signature.json"
 SCHEMA, VERSION, READS = "gpusig.signature", "3.4.0", 3
-# What code that trusts the types of a signature raises where they are others.
+# Raised by code that trusts the types of a signature when they are others.
 MALFORMED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
 
-# What advice (advise_machine.py, advise_uncertainty.py) and scorecard/predictions.py read, as curves or as
-# values; and facts.
-_READ = {
-    "gemm/efficiency": ("flop_rate",),
-    "gemm/split": ("flop_rate",),
-    "micro/copy_contention": ("CIL",),
-    "micro/copy_path": ("bandwidth", "both_ways_time_ratio"),
-    "micro/launch": ("stream_hop_time", "time"),
-    "micro/memory": ("bandwidth",),
-    "micro/occupancy": ("flop_rate", "time"),
-    "micro/priority": ("wait_ratio",),
-    "overlap/shaping": ("normalised_time",),
-    "collectives/allreduce": ("bandwidth",),
-    "collectives/device_allgather": ("bus_bandwidth",),
-    "collectives/device_allreduce": ("bandwidth", "bus_bandwidth"),
-    "collectives/device_all_to_all": ("bus_bandwidth",),
-    "collectives/device_reduce_scatter": ("bus_bandwidth",),
-}
-_FACTS = {
-    "gemm/split": ("m", "n", "k"),
-    "collectives/allreduce": ("devices",),
-    "collectives/device_allreduce": ("devices",),
-}
 # Results with a row a case, or several, which only the page shows.
 _ON_THE_PAGE = {
     "overlap/ficco": ("cases",),
@@ -64,6 +45,38 @@ _OF_A_POINT = ("x", "value", "ci_low", "ci_high")
 _DEPTHS = {"programs": 4}
 
 
+# ------------------------------------------------------------------ reading
+
+
+def read(path: Path) -> Json:
+    """The signature in a file, with what files of earlier versions lack. OSError where the file cannot be
+    read, BadRecord where it is not a signature that this version reads; their texts don't name the file."""
+    found = read_object(path)
+    if found.get("schema") != SCHEMA:
+        raise BadRecord("not a signature of gpusig")
+    if not is_version(found.get("version"), READS):
+        version = clean(str(found.get("version")))[:40]
+        raise BadRecord(
+            "version %s, and this reads %d.x; make it again with ./gpusig report" % (version, READS)
+        )
+    return completed(found)
+
+
+@contextlib.contextmanager
+def trusting(what: str, error: Type[ValueError]) -> Iterator[None]:
+    """A block that trusts the types of a signature: if they are others, it ends with an `error` that calls
+    `what` malformed. An `error` raised by the block passes."""
+    try:
+        yield
+    except error:
+        raise
+    except MALFORMED as why:
+        raise error("%s is malformed: %s" % (what, clean(str(why))[:200])) from None
+
+
+# ------------------------------------------------------------------ writing
+
+
 def _text(value: Any, depth: int) -> str:
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     if not depth or not any(isinstance(each, (dict, list)) for each in inner):
@@ -76,7 +89,7 @@ def _text(value: Any, depth: int) -> str:
     return "[\n%s]" % ",\n".join(entries)
 
 
-def text_of(signature: Json, headline_quantities: Set[Tuple[str, str]]) -> str:
+def text_of(signature: Json, headline_quantities: set[tuple[str, str]]) -> str:
     """An entry or a row a line: two signatures differ in the lines that differ."""
     content = _written(signature, headline_quantities)
     return "{\n%s\n}\n" % ",\n".join(
@@ -88,7 +101,7 @@ def _some(entry: Json, names: Sequence[str]) -> Json:
     return {name: entry[name] for name in names if name in entry}
 
 
-def _program(section: Json, quantities: Set[Tuple[str, str, str]]) -> Json:
+def _program(section: Json, quantities: set[tuple[str, str, str]]) -> Json:
     """Without what belongs to single cases."""
     name = section["program"]
     results = {
@@ -99,9 +112,9 @@ def _program(section: Json, quantities: Set[Tuple[str, str, str]]) -> Json:
     curves = [
         dict(curve, points=[_some(point, _OF_A_POINT) for point in curve["points"]])
         for curve in section["curves"]
-        if curve["derived"] in _READ.get(name, ())
+        if curve["derived"] in QUANTITIES.get(name, ())
     ]
-    facts = {key: _some(own, _FACTS[name]) for key, own in section["facts"].items()} if name in _FACTS else {}
+    facts = {key: _some(own, FACTS[name]) for key, own in section["facts"].items()} if name in FACTS else {}
     formulas = {
         quantity: formula
         for quantity, formula in section["formulas"].items()
@@ -111,15 +124,15 @@ def _program(section: Json, quantities: Set[Tuple[str, str, str]]) -> Json:
     return dict(kept, results=results, curves=curves, facts=facts, formulas=formulas)
 
 
-def _grouped(entries: List[Json], same: Sequence[str]) -> List[Json]:
+def _grouped(entries: list[Json], same: Sequence[str]) -> list[Json]:
     """One entry for those that are alike: the first, how many there are, and where: the values of every axis
     among them."""
-    groups: Dict[str, List[Json]] = {}
+    groups: dict[str, list[Json]] = {}
     for entry in entries:
         groups.setdefault(_text([entry[name] for name in same], 0), []).append(entry)
     found = []
     for alike in groups.values():
-        where: Dict[str, List[str]] = {}
+        where: dict[str, list[str]] = {}
         for name, _, value in (
             word.partition("=") for entry in alike for word in str(entry["key"] or "").split() if "=" in word
         ):
@@ -130,7 +143,7 @@ def _grouped(entries: List[Json], same: Sequence[str]) -> List[Json]:
     return found
 
 
-def _written(signature: Json, headline_quantities: Set[Tuple[str, str]]) -> Json:
+def _written(signature: Json, headline_quantities: set[tuple[str, str]]) -> Json:
     metrics = signature["metrics"]
     others = {
         name: entry
@@ -139,7 +152,7 @@ def _written(signature: Json, headline_quantities: Set[Tuple[str, str]]) -> Json
         and entry["program"] not in _OF_PAIRS
         and (
             (entry["program"], entry["quantity"]) in headline_quantities
-            or entry["quantity"] in _READ.get(entry["program"], ())
+            or entry["quantity"] in QUANTITIES.get(entry["program"], ())
             or entry["quantity"].endswith(CLIFF)
         )
     }

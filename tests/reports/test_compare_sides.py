@@ -566,9 +566,9 @@ class Refused(Folders):
         path = self.folder / "bad" / "signature.json"
         for text, words in (
             ("", "not JSON"),
-            ("{}", "not one of gpusig"),
+            ("{}", "not a signature of gpusig"),
             (good[:-100], "not JSON"),
-            (good.replace('"version": "3.', '"version": "7.'), "has version 7"),
+            (good.replace('"version": "3.', '"version": "7.'), "signature.json: version 7"),
             (good.replace('"value":', '"values":'), "malformed"),
             ("[" * 100000, "nested too deeply|not JSON|objects"),
         ):

@@ -594,7 +594,7 @@ class Folders(workplace.Scratch):
             ("empty", "no run in it"),
             ("died", "./gpusig report"),
             ("cut", "not JSON"),
-            ("other", "not one of gpusig"),
+            ("other", "not a signature of gpusig"),
             ("began", "before anything was measured"),
             ("n03", "the same measurement as copy"),
         ):

@@ -14,6 +14,7 @@ from synthetic import copies, everything, memory, unknown
 from test_advise import curves
 
 from reports.signature import report
+from reports.advice.lines import curves_of
 from reports.advice.machine import machine_of
 from reports.advice.uncertainty import uncertainty
 from reports.judge.preflight import reference
@@ -67,6 +68,12 @@ class Read(workplace.Scratch):
                 (back.lines, back.notes, back.pair_notes), (whole.lines, whole.notes, whole.pair_notes)
             )
             self.assertEqual(uncertainty(written(signature)), uncertainty(signature.json))
+
+    def test_only_curves_that_are_written_can_be_read(self) -> None:
+        whole = self.signature(everything()).json
+        self.assertTrue(curves_of(whole, "micro/copy_path", "bandwidth"))
+        with self.assertRaisesRegex(KeyError, "is not written"):
+            curves_of(whole, "micro/memory", "time")
 
     def test_every_headline_number_is_in_the_file_in_full(self) -> None:
         signature = self.signature(everything())

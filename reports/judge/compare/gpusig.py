@@ -9,17 +9,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Dict, Tuple
 
-from reports.records.causes import CONTENDED, NEUTRAL, UNAVAILABLE, WRONG_RESULT, completed
+from reports.records.causes import CONTENDED, NEUTRAL, UNAVAILABLE, WRONG_RESULT
 from reports.judge.compare import provenance
 from reports.judge.compare.numbers import DIFFERENCE, RATIO, BadNumbers, Failed, Number, RunNumbers, place_of
 from reports.records.groups import GROUPS, group_of
-from reports.records.jsonl import BadRecord, Json, clean, is_number, is_version, read_object
+from reports.records.jsonl import BadRecord, Json, is_number, read_object
+from reports.signature import signature_file
 from reports.signature.kind import kind_of
 from reports.signature.machine import name_of
 from reports.records.metrics import FASTEST
 from reports.records.moderated import Variance
 from reports.records.quantity import spell
-from reports.signature.signature_file import MALFORMED, READS, SCHEMA
+from reports.signature.signature_file import SCHEMA, trusting
 from reports.records.spread import deviation_of, is_difference
 
 SOURCE = "gpusig"
@@ -149,19 +150,13 @@ def run_of(signature: Json, name: str, plan: Json, values: bool = True) -> RunNu
 def read_signature(path: Path, name: str) -> Json:
     """A signature as it is in the file. BadNumbers if it is none."""
     try:
-        found = read_object(path)
+        return signature_file.read(path)
     except FileNotFoundError:
         raise BadNumbers("%s has no signature.json; make it: ./gpusig report %s" % (name, name)) from None
     except OSError as why:
         raise BadNumbers("%s: %s" % (name, why.strerror)) from None
     except BadRecord as why:
         raise BadNumbers("%s: signature.json: %s" % (name, why)) from None
-    if not is_signature(found):
-        raise BadNumbers("%s: signature.json is not one of gpusig" % name)
-    if not is_version(found.get("version"), READS):
-        said = "%s: signature.json has version %s, and this reads %d.x; make it again: ./gpusig report %s"
-        raise BadNumbers(said % (name, clean(str(found.get("version")))[:40], READS, name))
-    return completed(found)
 
 
 def read_plan(folder: Path) -> Json:
@@ -175,19 +170,13 @@ def read_plan(folder: Path) -> Json:
 def read(path: Path, name: str, values: bool = True) -> RunNumbers:
     """The run of a signature.json; without `values` only its headline numbers. BadNumbers if it is none, or
     malformed."""
-    try:
+    with trusting("%s: signature.json" % name, BadNumbers):
         run = run_of(read_signature(path, name), name, read_plan(path.parent), values)
         run = replace(run, place=place_of(path))
-        if not values:
-            return run
         control = path.parent / _CONTROL / path.name
-        if not control.is_file():
+        if not values or not control.is_file():
             return run
         concurrent = run_of(read_signature(control, "%s/%s" % (name, _CONTROL)), name, {})
-    except MALFORMED as why:
-        if isinstance(why, BadNumbers):
-            raise
-        raise BadNumbers("%s: signature.json is malformed: %s" % (name, clean(str(why))[:200])) from None
     found: Dict[str, Any] = dict(run.numbers)
     for key, number in concurrent.numbers.items():
         if number.judged and not number.unavailable:

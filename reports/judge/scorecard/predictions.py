@@ -14,7 +14,7 @@ from typing import NamedTuple, Sequence
 
 from reports.judge import advise as advise_command
 from reports.judge.advise import AdviseError, NoAnswer
-from reports.advice.lines import device_of
+from reports.advice.lines import curves_of, device_of
 from reports.advice.machine import machine_of
 from reports.advice.measured import half_interval
 from reports.records.jsonl import Json, is_number
@@ -159,13 +159,8 @@ def _fastest(
     return known[way]._replace(notes=("by %s" % way.replace("_", " "), *known[way].notes))
 
 
-def _curves(signature: Json, program: str, quantity: str) -> list[Json]:
-    section = signature["programs"].get(program)
-    return (
-        [c for c in section["curves"] if c["derived"] == quantity and c["variant"] and c["axis"] == "size"]
-        if section
-        else []
-    )
+def _curves(signature: Json, program: str, quantity: str) -> List[Json]:
+    return [c for c in curves_of(signature, program, quantity) if c["variant"] and c["axis"] == "size"]
 
 
 def _copy(signature: Json, item: Item) -> Prediction:
