@@ -29,10 +29,8 @@ from reports.signature.sections.operands import is_cold
 PROGRAM = "overlap/ficco"
 FORMULA = (
     "hit: ci_low of the advised schedule <= ci_high of the fastest, or it is the fastest; good: a hit, or a "
-    "loss of at "
-    "most 2 %; loss: median of the advised / median of the fastest - 1, mean over what was no hit; 95 % "
-    "interval of a "
-    "share by Wilson"
+    "loss of at most 2 %; loss: median of the advised / median of the fastest - 1, mean over what was no "
+    "hit; 95 % interval of a share by Wilson"
 )
 DIFFERENCE_FORMULA = (
     "share of good ones by the advice - by the best constant choice, of the same scenarios; 95 % interval by "
@@ -257,8 +255,7 @@ def summary(advice: Json) -> str:
     share = [percent(x) for x in (advice["hit_rate"], *advice["hit_rate_ci"])]
     text = (
         "Advice from the other programs' curves names a fastest schedule in %d of %d unseen scenarios (%s; "
-        "95 %% interval "
-        "%s to %s)"
+        "95 %% interval %s to %s)"
     )
     text %= (advice["hits"], advice["scenarios"], *share)
     if advice["mean_loss_when_wrong"] is not None:
@@ -276,8 +273,7 @@ def _gain_text(advice: Json) -> str:
     verdict = "better than" if low > 0 else "worse than" if high < 0 else "not clearly better or worse than"
     return (
         " In %s of them the advised one is at most 2 %% slower than the fastest; that is %s always %s "
-        "(difference %s; 95 %% "
-        "interval %s to %s)."
+        "(difference %s; 95 %% interval %s to %s)."
     ) % (
         percent(advice["good_rate"]),
         verdict,

@@ -78,8 +78,7 @@ def _crossovers(section: Section) -> List[Json]:
                         for c in result.crossings
                     ],
                     "formula": "size at which the bandwidths meet, log-log between the last and the first "
-                    "size "
-                    "with intervals apart",
+                    "size with intervals apart",
                 }
             )
     return found

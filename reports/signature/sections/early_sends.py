@@ -16,8 +16,7 @@ from reports.signature.sections.operands import is_cold
 
 FORMULA = (
     "gain: seconds(whole_then_send) / seconds of the way, the best over the numbers of bands; "
-    "send_over_gemm: "
-    "seconds(send_alone) / seconds(gemm_alone) of the same case"
+    "send_over_gemm: seconds(send_alone) / seconds(gemm_alone) of the same case"
 )
 
 

@@ -310,10 +310,8 @@ def _table(section: Section, found: List[Comparison], named: List[str]) -> Table
     ]
     caption = (
         "DIL: time of the pieces alone / time of the whole alone. CIL: time of the pieces at once with the "
-        "other side / "
-        "time of the pieces alone. Of ideal: (S - 1) / (S_ideal - 1), not clamped; below 0 the schedule "
-        "takes longer than "
-        "serial. "
+        "other side / time of the pieces alone. Of ideal: (S - 1) / (S_ideal - 1), not clamped; below 0 the "
+        "schedule takes longer than serial. "
         + TAGS
         + " Fastest: among serial and all schedules; a tie is a time that, round by round, is within "
         "noise or 1 % of the fastest."

@@ -237,8 +237,7 @@ def _rule(section: Section, losses: List[Json]) -> Json:
             )
     return {
         "formula": "cutting along M moves fewer bytes than along K iff K < 2M; asked where K <= M/2 or K >= "
-        "8M, at the "
-        "largest common number of pieces",
+        "8M, at the largest common number of pieces",
         "asked": asked,
         "right": sum(a["predicted"] == a["measured"] for a in asked),
     }
@@ -308,10 +307,8 @@ def split_figures(section: Section) -> List[Figure]:
     share_ranges(charts, zero=False)
     caption = (
         "DIL (decomposition inefficiency loss) = time of the pieces one after another / time of the whole, "
-        "by the "
-        "direction of the cut. Broken lines: the traffic model, bytes of the pieces / bytes of the whole on "
-        "a machine "
-        "without caches."
+        "by the direction of the cut. Broken lines: the traffic model, bytes of the pieces / bytes of the "
+        "whole on a machine without caches."
     )
     panels_shown = Panels(charts[: generic.MAX_PANELS], caption)
     return [panels_shown] + _split_table(section, curves)

@@ -62,9 +62,8 @@ def results(section: Section) -> Json:
                 "variant": c.variant,
                 "levels": _levels(section, c),
                 "formula": "median over the footprints that fit in 3/4 of the level and not in the one "
-                "before; memory: "
-                "over those above three times the last level; with the smallest L1, half of L1 counts "
-                "as the level before",
+                "before; memory: over those above three times the last level; with the smallest L1, half of "
+                "L1 counts as the level before",
             }
             for c in curves
         ]

@@ -46,8 +46,7 @@ def summary(section: Section) -> str:
     best = max(found, key=lambda f: f["speedup"])
     text = (
         "With A and C in host memory and the transfers cut into pieces, a GEMM is at best %s times as fast "
-        "as after whole "
-        "transfers (%s)" % (digits(best["speedup"]), _where(best))
+        "as after whole transfers (%s)" % (digits(best["speedup"]), _where(best))
     )
     if best["ideal"] is not None:
         text += "; the ideal is %s times" % digits(best["ideal"])

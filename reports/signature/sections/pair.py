@@ -184,8 +184,7 @@ def _who_pays(pairs: Sequence[Json]) -> Table:
     ]
     caption = (
         "CIL: time of one side while the other runs / its time alone. G-long, C-long: alone, the GEMM or the "
-        "transfer "
-        "takes over 1.15 times as long as the other."
+        "transfer takes over 1.15 times as long as the other."
     )
     return Table(
         ["case", "order", "class", "slowed side", "S", "S ideal", "fraction", "CIL GEMM", "CIL transfer"],

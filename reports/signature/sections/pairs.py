@@ -172,10 +172,8 @@ def results(section: Section) -> Json:
     return {
         "cases": [_case_json(pairs) for pairs in cases_of(section.group)],
         "rule": "usual: the median over nodes of the median of a node's links, of %d nodes or more; slow: "
-        "the whole interval "
-        "of the bandwidth is below %g of that; late: that of the latency is above %g times it; a node is "
-        "slow where "
-        "everything that it sends, or receives, is" % (MIN_NODES, SLOW, LATE),
+        "the whole interval of the bandwidth is below %g of that; late: that of the latency is above %g "
+        "times it; a node is slow where everything that it sends, or receives, is" % (MIN_NODES, SLOW, LATE),
     }
 
 

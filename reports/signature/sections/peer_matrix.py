@@ -321,8 +321,7 @@ def _pair_panels(section: Section) -> List[Figure]:
         charts.append(_draw(section, pairs, devices, devices, "from", "to, by %s, %s", heading))
     caption = (
         "A row's device sends, a column's receives. Both ways: the bytes of both directions count. A round "
-        "trip is timed "
-        "by the host. Warm colours: slower than the median. ?: flagged invalid."
+        "trip is timed by the host. Warm colours: slower than the median. ?: flagged invalid."
     )
     return matrices.figures([c for c in charts if c], caption, "pairs")
 

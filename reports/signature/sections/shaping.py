@@ -170,8 +170,7 @@ OVER_CLAIM = Across(
     # False for the baselines that a case with a claim measures: they have no claim.
     lambda case, variant: bool(case.axes["shared"]) == variant.startswith("shaped"),
     "Time of the overlapped pipeline / serial time, over the shared memory that each block of a GEMM claims "
-    "in addition to its "
-    "tiles. Without a claim and with equal priority it is plain overlap.",
+    "in addition to its tiles. Without a claim and with equal priority it is plain overlap.",
 )
 OVER_GRID = Across(
     "blocks of the GEMM",
@@ -179,14 +178,12 @@ OVER_GRID = Across(
     _gemm_blocks,
     lambda case, variant: not variant.startswith("shaped"),
     "Time of the overlapped pipeline / serial time, over the number of blocks that share the GEMM's tiles, "
-    "without a claim of "
-    "shared memory. Where equal priority takes as long as serial, the communication waits for the GEMM's "
-    "blocks.",
+    "without a claim of shared memory. Where equal priority takes as long as serial, the communication waits "
+    "for the GEMM's blocks.",
 )
 ENDING = (
     " Urgent: communications are in the stream of the highest priority. Ideal: (g + (i-1) max(g, c) + c) / "
-    "(i (g + c)), "
-    "with i iterations, and g and c the times of a GEMM and a communication alone."
+    "(i (g + c)), with i iterations, and g and c the times of a GEMM and a communication alone."
 )
 
 
@@ -272,10 +269,8 @@ def figures(section: Section) -> List[Figure]:
     ]
     caption = (
         "The fastest setting of each pipeline, serial and plain overlap among the candidates; the times are "
-        "relative to "
-        "those of the same case. The best of many is slightly optimistic. CIL: time in the pipeline / time "
-        "alone. "
-        "Communication: %s." % ("; ".join(section.results["exchange"]) or "not said")
+        "relative to those of the same case. The best of many is slightly optimistic. CIL: time in the "
+        "pipeline / time alone. Communication: %s." % ("; ".join(section.results["exchange"]) or "not said")
     )
     heads = [
         "scenario",

@@ -171,8 +171,7 @@ def figures(section: Section) -> List[Figure]:
     share_ranges(charts)
     caption = (
         "Not times of this machine. Dots: the program's ranks under SimGrid. Broad pale lines: what "
-        "topology/torus "
-        "predicts where a step has no latency of its own."
+        "topology/torus predicts where a step has no latency of its own."
     )
     tables = [_table(place, own) for place, own in list(found.items())[:_MAX_TABLES]]
     return [Panels(charts, caption), *tables]

@@ -58,12 +58,9 @@ def _gain_panels(layers: Sequence[t3.SubLayer]) -> List[Figure]:
     line = [Across(1.0, "sequential", "bound")]
     caption = (
         "Simulated, not measured: %s, where one after the other is a GEMM, a reduce-scatter and an "
-        "all-gather by kernels. "
-        "T3: a tracker sends the GEMM's tiles on while it runs, and memory adds them. T3-MCA: memory also "
-        "serves "
-        "computing first. Ideal: the longer of GEMM and reduce-scatter alone, then the all-gather; with "
-        "adding memory: "
-        "the same with a reduce-scatter that memory adds." % _WHAT
+        "all-gather by kernels. T3: a tracker sends the GEMM's tiles on while it runs, and memory adds them. "
+        "T3-MCA: memory also serves computing first. Ideal: the longer of GEMM and reduce-scatter alone, "
+        "then the all-gather; with adding memory: the same with a reduce-scatter that memory adds." % _WHAT
     )
     caption += generic.hidden_text(len(shown) - generic.MAX_PANELS, "sub-layer")
     return [
@@ -93,8 +90,7 @@ def _traffic_panels(layers: Sequence[t3.SubLayer], rows: Sequence[Json]) -> List
     ]
     caption = (
         "Simulated, not measured: bytes that the memory of one device reads and writes, without those of the "
-        "all-gather, "
-        "which is the same in both."
+        "all-gather, which is the same in both."
     ) + generic.hidden_text(len(groups) - len(charts), "model")
     return [Panels(charts, caption)]
 
@@ -141,8 +137,7 @@ def _sweep_panels(layers: Sequence[t3.SubLayer]) -> List[Figure]:
     caption = (
         "Simulated, not measured: S of T3-MCA over the threshold, the part of the memory's queue up to which "
         "communication is let in. Rule: what the program chooses from the GEMM's memory intensity. Dotted: "
-        "T3, whose "
-        "memory treats both alike."
+        "T3, whose memory treats both alike."
     ) + generic.hidden_text(len(charts) - len(shown), "sub-layer")
     return [Panels(shown, caption)]
 
@@ -202,8 +197,7 @@ def _gain_table(section: Section) -> List[Figure]:
     ]
     caption = (
         "Simulated, not measured: S = %s. Memory intensity: the part of the memory's bandwidth that the GEMM "
-        "alone uses. "
-        "A threshold is in per cent of the memory's queue." % _WHAT
+        "alone uses. A threshold is in per cent of the memory's queue." % _WHAT
     )
     return _table(section, columns, caption)
 
@@ -227,8 +221,7 @@ def _traffic_table(section: Section) -> List[Figure]:
     ]
     caption = (
         "Simulated, not measured: bytes of one after the other / bytes of T3-MCA, of the memory of one "
-        "device and without "
-        "the all-gather. 2 means half as many bytes with T3-MCA."
+        "device and without the all-gather. 2 means half as many bytes with T3-MCA."
     )
     return _table(section, columns, caption)
 
@@ -249,10 +242,8 @@ def _split_table(section: Section) -> List[Figure]:
         )
     caption = (
         "Simulated, not measured: the units divided between an allreduce and the GEMM. Time on a part of the "
-        "units / time "
-        "alone on all, and S = both alone / the longer of both on their parts, as if neither slowed the "
-        "other. Undivided: "
-        "as if both had all units."
+        "units / time alone on all, and S = both alone / the longer of both on their parts, as if neither "
+        "slowed the other. Undivided: as if both had all units."
     )
     return _table(section, columns, caption)
 
@@ -270,10 +261,9 @@ def _parts_table(section: Section) -> List[Figure]:
         columns = columns[4:]
     caption = (
         "Simulated, not measured: T3-MCA where each device begins with another chunk (staggered) and where "
-        "all begin with "
-        "the same. Adding memory: time of the reduce-scatter alone by kernels / by copies that memory adds. "
-        "Then the "
-        "tiles that found the tracker full, and the most of its entries that were in use at once."
+        "all begin with the same. Adding memory: time of the reduce-scatter alone by kernels / by copies "
+        "that memory adds. Then the tiles that found the tracker full, and the most of its entries that were "
+        "in use at once."
     )
     return _table(section, columns, caption)
 

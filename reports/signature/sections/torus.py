@@ -249,8 +249,7 @@ def _table(network: Network, own: Dict[str, List[Case]]) -> Table:
         rows,
         "%s. Λ: latency deficiency, steps / log2(nodes). Ψ: bandwidth deficiency. Ξ: congestion (1 is the "
         "optimum). Hops: links on the longest routes. At once: collectives that run at once. Then the "
-        "modelled times at "
-        "two sizes, and steps × messages on the busiest link." % name_of(network),
+        "modelled times at two sizes, and steps × messages on the busiest link." % name_of(network),
         1,
         True,
     )

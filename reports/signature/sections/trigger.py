@@ -88,8 +88,7 @@ def results(section: Section) -> Json:
         "stagger_gain": _rows(section, "stagger_gain", ("triggered",)),
         "remote": [row for row, _, _ in _remote(section)],
         "formula": "S_tiled = seconds(whole_tiled_then_send) / seconds, the same GEMM; S = "
-        "seconds(whole_then_send) / "
-        "seconds, the library's GEMM; of a software trigger, T3's is hardware",
+        "seconds(whole_then_send) / seconds, the library's GEMM; of a software trigger, T3's is hardware",
     }
 
 
@@ -228,9 +227,8 @@ def _gain_table(section: Section) -> List[Figure]:
         "against the library's GEMM",
     ]
     caption = (
-        "S: serial time / overlapped time. In the last column two different GEMMs are "
-        "compared; a "
-        "dash there: not measured, or S is above what overlap alone can give."
+        "S: serial time / overlapped time. In the last column two different GEMMs are compared; a dash "
+        "there: not measured, or S is above what overlap alone can give."
     )
     return [Table(heads, rows[: generic.MAX_BARS], caption)] if rows else []
 
@@ -261,8 +259,7 @@ def _first_table(section: Section) -> List[Figure]:
     )
     caption = (
         "First byte: from the release of the streams to the end of the first copy. Tail: time minus that of "
-        "the GEMM "
-        "alone; it is below zero where medians differ by chance."
+        "the GEMM alone; it is below zero where medians differ by chance."
     )
     return [Table(heads, rows[: generic.MAX_BARS], caption)] if rows else []
 
@@ -274,8 +271,7 @@ def _model_table(section: Section) -> List[Figure]:
         rows[(derived.formula or spell(derived.name), digits(derived.value))] = None
     caption = (
         "Not measured, but counted: what the hardware of T3 (arXiv 2401.16677) would move. The trigger "
-        "measured here is "
-        "software."
+        "measured here is software."
     )
     return [Table(["model", "sequential / T3"], [list(r) for r in rows], caption)] if rows else []
 
@@ -362,8 +358,7 @@ def _remote_bars(section: Section) -> List[Figure]:
         bars.append(bar)
     caption = (
         "Without a copy: the time of what it is compared with / the time of a GEMM that writes its tiles "
-        "where they are "
-        "sent; above 1 it gains. In as many bands as what is triggered is fastest with. "
+        "where they are sent; above 1 it gains. In as many bands as what is triggered is fastest with. "
     )
     hidden = generic.hidden_text(len(bars) - generic.MAX_BARS, "bar")
     return (
