@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional
+from typing import Sequence, Tuple, Union
 
 from reports.records import causes
 from reports.records.causes import CONTENDED, GRADES
@@ -101,16 +102,21 @@ def cause_of(case: Case, derived: Derived) -> str:
     return derived.cause or causes.of_flags(flags_of(case, derived))
 
 
-def valid_value(case: Case, name: str, variant: Optional[str]) -> Optional[float]:
-    """A valid value of the case, or nothing."""
-    return next(
-        (
-            d.value
-            for d in case.derived
-            if d.name == name and d.variant == variant and not why_invalid(case, d)
-        ),
-        None,
-    )
+def value_of(case: Case, name: str, variant: Optional[str] = None) -> Optional[Derived]:
+    """The value of a quantity of a variant, valid or not; None if there is none."""
+    found = (d for d in case.derived if (d.name, d.variant) == (name, variant) and d.value is not None)
+    return next(found, None)
+
+
+def valid_value(case: Case, name: str, variant: Optional[str] = None) -> Optional[float]:
+    """The first valid value of a quantity of a variant."""
+    found = (d for d in case.derived if (d.name, d.variant) == (name, variant) and not why_invalid(case, d))
+    return next((d.value for d in found), None)
+
+
+def interval_of(derived: Derived) -> Dict[str, Optional[float]]:
+    """A value and its interval, as the results of a section have them."""
+    return {"value": derived.value, "ci_low": derived.ci_low, "ci_high": derived.ci_high}
 
 
 def why_graded(case: Case, derived: Derived) -> str:
@@ -233,11 +239,21 @@ def curves_of(group: Group, by_variant: bool = False) -> List[Curve]:
 
 def varying(curves: Sequence[Curve]) -> List[str]:
     """The fixed axes that are not fixed to the same value everywhere: the ones worth naming."""
-    seen: Dict[str, set] = {}
-    for curve in curves:
-        for name, value in curve.fixed.items():
-            seen.setdefault(name, set()).add(value)
-    return [name for name, values in seen.items() if len(values) > 1]
+    return varying_axes(curve.fixed for curve in curves)
+
+
+def varying_axes(places: Iterable[Mapping[str, Scalar]]) -> List[str]:
+    """The axes with several values among these places."""
+    seen = by(((name, value) for place in places for name, value in place.items()), lambda pair: pair[0])
+    return [name for name, pairs in seen.items() if len(set(pairs)) > 1]
+
+
+def by(items: Iterable[Any], key: Callable[[Any], Any]) -> Dict[Any, List[Any]]:
+    """Items by their key, in the order in which they come."""
+    groups: Dict[Any, List[Any]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
 
 
 def fixed_text(fixed: Mapping[str, Scalar]) -> str:

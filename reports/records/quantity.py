@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Optional, Sequence, Tuple, Union
+from typing import Callable, Iterable, Optional, Sequence, Tuple, Union
 
 _DECIMAL = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
@@ -44,7 +44,7 @@ def number_and_unit(value: float, unit: str) -> Tuple[str, str]:
     return digits(value / factor), shown
 
 
-def human(value: Optional[float], unit: str) -> str:
+def human(value: Optional[float], unit: str = "") -> str:
     if value is None:
         return "–"
     number, shown = number_and_unit(value, unit)
@@ -57,6 +57,12 @@ def human_interval(low: Optional[float], high: Optional[float], value: float, un
         return ""
     factor, _ = scale_of(value, unit)
     return "%s–%s" % (digits(low / factor), digits(high / factor))
+
+
+def in_brackets(low: Optional[float], high: Optional[float], value: float, unit: str = "") -> str:
+    """ " (1.2–1.4)", to follow a value; empty without an interval."""
+    text = human_interval(low, high, value, unit)
+    return " (%s)" % text if text else ""
 
 
 def half_width(value: float, low: Optional[float], high: Optional[float], unit: str = "") -> str:
@@ -73,12 +79,10 @@ NOMINAL = "nominal"  # the name of a bound that is a rate of the data sheet
 BOUND = "the measured bound"  # of one without a name
 
 
-def percent(fraction: float) -> str:
-    return (
-        "%.0f %%" % (100 * fraction)
-        if abs(fraction) >= 0.1 or fraction == 0
-        else "%.1f %%" % (100 * fraction)
-    )
+def percent(fraction: Optional[float]) -> str:
+    if fraction is None:
+        return "–"
+    return ("%.0f %%" if abs(fraction) >= 0.1 or fraction == 0 else "%.1f %%") % (100 * fraction)
 
 
 def size(value: Union[float, int]) -> str:
@@ -101,6 +105,12 @@ def tag(valid: bool, graded: bool) -> str:
 
 
 TAGS = "?: flagged invalid. ~: noisy or contended."
+
+
+def span(values: Iterable[float], show: Callable[[float], str] = digits) -> str:
+    """ "2", or "2 to 3": the least and the largest value."""
+    known = sorted(values)
+    return show(known[0]) if known[0] == known[-1] else "%s to %s" % (show(known[0]), show(known[-1]))
 
 
 def plural(count: int, noun: str, plural_noun: str = "") -> str:

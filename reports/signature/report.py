@@ -28,7 +28,7 @@ from reports.records.quantity import (
     spell,
 )
 from reports.signature.section import Bar, Bars, Figure, Panels, Section, Table
-from reports.signature.sections import method_of, spec_of
+from reports.signature.sections import figures_of, method_of
 from reports.signature.sections.node import fact_text
 from reports.signature.signature import Signature
 from reports.records.spread import differs_much, sentence_of, source_of, told, told_interval
@@ -260,7 +260,7 @@ def _order(figures: List[Figure]) -> Tuple[List[Figure], int]:
 def _section(section: Section, main: str) -> Dict[str, Any]:
     run, (figures, unfolded) = (
         section.group.run,
-        _order(spec_of(section.group.program).figures(section) + tails.figures(section)),
+        _order(figures_of(section) + tails.figures(section)),
     )
     device, linked = section.group.device, Linker()
     said, rest = lead(section.summary)

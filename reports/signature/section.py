@@ -43,6 +43,10 @@ class Section:
     def curves_of(self, *derived: str) -> List[Curve]:
         return [c for c in self.curves if c.derived in derived]
 
+    @property
+    def cases(self) -> List[Case]:
+        return list(self.group.cases.values())
+
     def values(self, *names: str) -> List[Tuple[Case, Derived]]:
         """Every value of these quantities, valid or not."""
         return [
@@ -114,6 +118,15 @@ class Table:
 
 
 Figure = Union[Panels, Bars, Table]
+
+
+def table(
+    rows: Sequence[Mapping[str, str]], caption: str = "", words: int = 1, prose: bool = False
+) -> List[Figure]:
+    """A table of rows that name their columns, "–" where a row lacks one; nothing without rows."""
+    heads = list(dict.fromkeys(head for row in rows for head in row))
+    cells = [[row.get(head, "–") for head in heads] for row in rows]
+    return [Table(heads, cells, caption, words, prose)] if rows else []
 
 
 @dataclass(frozen=True)

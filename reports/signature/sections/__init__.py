@@ -39,7 +39,7 @@ from reports.signature.sections import (
     trigger,
 )
 from reports.records.records import Group
-from reports.signature.section import Section, SectionSpec
+from reports.signature.section import Figure, Section, SectionSpec
 
 SPECS: Dict[str, SectionSpec] = {
     "topology/node": node.SPEC,
@@ -114,6 +114,11 @@ def _caution(section: Section) -> str:
         "%s %s" % (generic.plural_is(counts[grade]), grade) for grade in GRADES if counts[grade]
     )
     return " Of the %s, %s." % (plural(len(valid), "value"), words)
+
+
+def figures_of(section: Section) -> List[Figure]:
+    """The figures of a section's program; those of any program if it has none to draw."""
+    return spec_of(section.group.program).figures(section) or generic.figures(section)
 
 
 def section_of(group: Group, curves: List[Curve], others: Optional[Mapping[str, Group]] = None) -> Section:

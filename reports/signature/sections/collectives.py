@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
-from reports.page.charts import LineChart, share_ranges
-from reports.records.curves import Curve, Point, fixed_text, point_of, why_invalid
-from reports.records.fits import DIFFERENT, RateComparison, compare_rates
+from reports.page.charts import LineChart
+from reports.records.curves import Curve, Point, fixed_text, point_of, varying_axes, why_invalid
+from reports.records.fits import DIFFERENT, compare_rates
 from reports.records.jsonl import Json, is_number
 from reports.records.quantity import TAGS, digits, human, listing, percent, plural, size, tag
 from reports.records.records import Case, Scalar
@@ -20,23 +20,17 @@ from reports.signature.sections.copies import round_size
 LIBRARY = "library"
 _CALLS = "library-calls"  # the library's as nccl-tests times it, calls included
 _DRAWN = 7
-_FAMILIAR = (
-    LIBRARY,
-    "ring",
-    "swing-b",
-    "swing-l",
-    "rd-b",
-    "rd-l",
-    "bucket",
-)  # drawn after those that lead somewhere
+_FAMILIAR = (LIBRARY, "ring", "swing-b", "swing-l", "rd-b", "rd-l", "bucket")  # drawn after the leaders
 _MAX_TABLES = 6
+_AGAINST = ("library_time_ratio", "indexing_time_ratio")
 
 Place = Tuple[Tuple[str, Scalar], ...]  # the axes but the size
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """From `low` to `high` no algorithm is clearly faster than `name`; those in `alike` are as fast."""
+    """The sizes, `low` to `high`, at which no algorithm is clearly faster than `name`; those in `alike` are
+    as fast."""
 
     name: str
     low: float
@@ -73,11 +67,8 @@ def _at(curve: Optional[Curve], x: float) -> Optional[Point]:
 def _fastest(times: Dict[str, Curve], x: float) -> Dict[str, Point]:
     """The algorithms at a size that none other beats: within 2 % of the least time, or with its interval
     overlapping."""
-    points = {
-        name: p
-        for name, p in ((n, _at(c, x)) for n, c in times.items() if n not in (LIBRARY, _CALLS))
-        if p and p.value > 0
-    }
+    known = {name: _at(curve, x) for name, curve in times.items() if name not in (LIBRARY, _CALLS)}
+    points = {name: point for name, point in known.items() if point and point.value > 0}
     if not points:
         return {}
     best = min(points.values(), key=lambda p: p.value)
@@ -103,18 +94,14 @@ def leaders(times: Dict[str, Curve]) -> List[Stretch]:
             end += 1
         return end
 
-    while at < len(ahead):
-        name = min(
-            ahead[at][1],
-            key=lambda n: (
-                -reach(n),
-                sum(
-                    _at(times[n], x).value / min(p.value for p in names.values())
-                    for x, names in ahead[at : reach(n)]
-                ),
-                n,
-            ),
+    def rank(name: str) -> Tuple[int, float, str]:
+        ratios = (
+            names[name].value / min(p.value for p in names.values()) for _, names in ahead[at : reach(name)]
         )
+        return -reach(name), sum(ratios), name
+
+    while at < len(ahead):
+        name = min(ahead[at][1], key=rank)
         end = reach(name)
         alike = tuple(n for n in ahead[at][1] if n != name and reach(n) == end)
         found.append(Stretch(name, ahead[at][0], ahead[end - 1][0], alike))
@@ -126,25 +113,12 @@ def _crossings(rates: Dict[str, Curve], stretches: Sequence[Stretch]) -> List[Js
     """The sizes at which one leader passes the lead on, interpolated between the two sizes measured."""
     found = []
     for before, after in zip(stretches, stretches[1:]):
-        result: Optional[RateComparison] = compare_rates(
-            rates[before.name], rates[after.name], before.name, after.name
-        )
-        near = (
-            [c for c in result.crossings if c.before == before.name and c.above > before.high]
-            if result
-            else []
-        )
-        found.append(
-            {
-                "from": before.name,
-                "to": after.name,
-                "below": before.high,
-                "above": after.low,
-                "size_byte": near[0].x
-                if near and near[0].x <= after.low
-                else (before.high * after.low) ** 0.5,
-            }
-        )
+        result = compare_rates(rates[before.name], rates[after.name], before.name, after.name)
+        crossings = result.crossings if result else ()
+        near = [c.x for c in crossings if c.before == before.name and c.above > before.high]
+        at = near[0] if near and near[0] <= after.low else (before.high * after.low) ** 0.5
+        ends = {"below": before.high, "above": after.low, "size_byte": at}
+        found.append({"from": before.name, "to": after.name, **ends})
     return found
 
 
@@ -165,13 +139,7 @@ def _recorded(section: Section) -> Dict[Place, Dict[float, str]]:
     return found
 
 
-def _best(
-    recorded: Dict[float, str],
-    times: Dict[str, Curve],
-    rates: Dict[str, Curve],
-    bus: Dict[str, Curve],
-    ratios: Dict[str, Curve],
-) -> List[Json]:
+def _best(recorded: Dict[float, str], times: Dict[str, Curve], *others: Dict[str, Curve]) -> List[Json]:
     """The fastest algorithm at each size, the library's excepted: as recorded, else the one with the least
     time of those that are valid."""
 
@@ -179,7 +147,7 @@ def _best(
         point = _at(curves.get(name), x)
         return point.value if point else None
 
-    rows = []
+    rows, (rates, bus, ratios) = [], others
     for x in sorted({p.x for c in times.values() for p in c.valid}):
         fastest = _fastest(times, x)
         if fastest:
@@ -201,47 +169,37 @@ def _best(
 
 def best_table(place: Json) -> Tuple[List[str], List[List[str]]]:
     """Heads and rows, with the names of nccl-tests."""
-    heads = ["size", "time", "algbw", "busbw", "algorithm"]
-    rows = [
-        [
-            size(b["size"]),
-            human(b["time_s"], "s"),
-            human(b["bandwidth"], "byte/s"),
-            human(b["bus_bandwidth"], "byte/s"),
-            b["algorithm"],
-        ]
-        for b in place["best"]
-    ]
-    if any(b["library_bus_bandwidth"] for b in place["best"]):
-        heads.insert(4, "library's")
-        for row, b in zip(rows, place["best"]):
-            row.insert(4, human(b["library_bus_bandwidth"], "byte/s"))
-    return heads, rows
+    best = place["best"]
+    columns = {"size": [size(b["size"]) for b in best], "time": [human(b["time_s"], "s") for b in best]}
+    rates = {"algbw": "bandwidth", "busbw": "bus_bandwidth", "library's": "library_bus_bandwidth"}
+    if not any(b["library_bus_bandwidth"] for b in best):
+        del rates["library's"]
+    columns.update({head: [human(b[name], "byte/s") for b in best] for head, name in rates.items()})
+    columns["algorithm"] = [b["algorithm"] for b in best]
+    return list(columns), [list(row) for row in zip(*columns.values())]
 
 
 def results(section: Section) -> Json:
     times, rates, bus = (curves(section, n) for n in ("time", "bandwidth", "bus_bandwidth"))
-    ratios, indexing = curves(section, "library_time_ratio"), curves(section, "indexing_time_ratio")
+    ratios, indexing = (curves(section, name) for name in _AGAINST)
     recorded = _recorded(section)
     found = []
     for place, own in times.items():
         stretches = leaders(own)
-        if stretches:
-            cost = [p for c in indexing.get(place, {}).values() for p in c.valid]
-            found.append(
-                {
-                    "where": dict(place),
-                    "leaders": [
-                        {"algorithm": s.name, "from": s.low, "to": s.high, "alike": list(s.alike)}
-                        for s in stretches
-                    ],
-                    "crossovers": _crossings(rates.get(place, {}), stretches),
-                    "best": _best(
-                        recorded.get(place, {}), *(c.get(place, {}) for c in (times, rates, bus, ratios))
-                    ),
-                    "indexing": [{"size": p.x, "time_ratio": p.value} for p in cost],
-                }
-            )
+        if not stretches:
+            continue
+        lead = [{"algorithm": s.name, "from": s.low, "to": s.high, "alike": list(s.alike)} for s in stretches]
+        others = [c.get(place, {}) for c in (times, rates, bus, ratios)]
+        cost = [p for c in indexing.get(place, {}).values() for p in c.valid]
+        found.append(
+            {
+                "where": dict(place),
+                "leaders": lead,
+                "crossovers": _crossings(others[1], stretches),
+                "best": _best(recorded.get(place, {}), *others),
+                "indexing": [{"size": p.x, "time_ratio": p.value} for p in cost],
+            }
+        )
     return {
         "places": found,
         "oversubscribed": len(oversubscribed(section)),
@@ -252,7 +210,7 @@ def results(section: Section) -> Json:
 
 def oversubscribed(section: Section) -> List[Case]:
     """Cases with more ranks than cores: flagged by the program and not used."""
-    return [c for c in section.group.cases.values() if any(f.flag == "oversubscribed" for f in c.flags)]
+    return [c for c in section.cases if any(f.flag == "oversubscribed" for f in c.flags)]
 
 
 # ------------------------------------------------------------------ one sentence
@@ -262,10 +220,9 @@ def _lead_text(place: Json) -> str:
     names = [lead["algorithm"] for lead in place["leaders"]]
     if len(names) == 1:
         alike = place["leaders"][0]["alike"]
-        text = "the algorithm %s is the fastest or equal at every size" % names[0]
-        return text + (
-            "; %s %s as fast" % (listing(alike, 6), "is" if len(alike) == 1 else "are") if alike else ""
-        )
+        verb = "is" if len(alike) == 1 else "are"
+        as_fast = "; %s %s as fast" % (listing(alike, 6), verb) if alike else ""
+        return "the algorithm %s is the fastest or equal at every size%s" % (names[0], as_fast)
     upto = ["%s up to about %s" % (c["from"], size(round_size(c["size_byte"]))) for c in place["crossovers"]]
     return "the fastest is %s" % listing([*upto, "%s above" % names[-1]], 6)
 
@@ -285,10 +242,8 @@ def _indexing_text(place: Json) -> str:
         return ""
     if worst["time_ratio"] < DIFFERENT:
         return "Swing with indexed copies is as fast as without"
-    return "indexed copies slow Swing by up to %s (%s)" % (
-        percent(worst["time_ratio"] - 1),
-        size(worst["size"]),
-    )
+    slower = percent(worst["time_ratio"] - 1)
+    return "indexed copies slow Swing by up to %s (%s)" % (slower, size(worst["size"]))
 
 
 def summary(section: Section) -> str:
@@ -297,12 +252,9 @@ def summary(section: Section) -> str:
     note = ""
     if many:
         text = next(f.reason for f in oversubscribed(section)[0].flags if f.flag == "oversubscribed")
-        note = "%s flagged oversubscribed (%s) and not used" % (
-            "every case is"
-            if many == len(section.group.cases)
-            else "%s of %d are" % (plural(many, "case"), len(section.group.cases)),
-            text.rstrip("."),
-        )
+        total = len(section.group.cases)
+        which = "every case is" if many == total else "%s of %d are" % (plural(many, "case"), total)
+        note = "%s flagged oversubscribed (%s) and not used" % (which, text.rstrip("."))
     if not places:
         return note + "." if note else generic.nothing(section)
     first = places[0]
@@ -326,54 +278,38 @@ def _panels(
     section: Section, times: Dict[Place, Dict[str, Curve]], quantity: str, what: str, caption: str
 ) -> List[Figure]:
     names, charts = drawn(section, times), []
-    named = varying(times)
-    for place, own in list(curves(section, quantity).items())[: generic.MAX_PANELS]:
+    named = varying_axes(map(dict, times))
+    for place, own in curves(section, quantity).items():
         series = [generic.series_of(own[n], n, i) for i, n in enumerate(names) if n in own]
         unit = next(iter(own.values())).unit
         told = {
             k: "%s ports" % v if (k, v) == ("ports", "all") else "%s port" % v if k == "ports" else v
             for k, v in place
         }
-        chart = LineChart(generic.place(told, named), "size", "byte", unit, series, y_name=what)
-        if chart.xs():
-            charts.append(chart)
-    if not charts:
-        return []
-    share_ranges(charts)
-    return [Panels(charts, caption)]
+        charts.append(LineChart(generic.place(told, named), "size", "byte", unit, series, y_name=what))
+    return generic.panels(charts, caption)
 
 
-def varying(places: Dict[Place, Dict[str, Curve]]) -> List[str]:
-    seen: Dict[str, set] = {}
-    for place in places:
-        for name, value in place:
-            seen.setdefault(name, set()).add(value)
-    return [name for name, values in seen.items() if len(values) > 1]
-
-
-def _cell(curve: Optional[Curve], x: float, unit: str = "") -> str:
-    point = next((p for p in curve.points if p.x == x and p.value is not None), None) if curve else None
-    return (
-        (human(point.value, unit) if unit else digits(point.value)) + tag(point.valid, bool(point.grade))
-        if point
-        else "–"
-    )
+def _cell(curve: Curve, x: float, unit: str = "") -> str:
+    point = next((p for p in curve.points if p.x == x and p.value is not None), None)
+    return human(point.value, unit) + tag(point.valid, bool(point.grade)) if point else "–"
 
 
 def _best_tables(section: Section) -> List[Figure]:
-    tables: List[Figure] = []
-    for place in section.results["places"][:_MAX_TABLES]:
-        where = "%s. " % fixed_text(place["where"]) if place["where"] else ""
-        caption = "The fastest algorithm at each size; of the library's own its bus bandwidth."
-        tables.append(Table(*best_table(place), where + caption, prose=True))
-    return tables
+    caption = "The fastest algorithm at each size; of the library's own its bus bandwidth."
+    return [
+        Table(*best_table(place), _caption(place["where"], caption), prose=True)
+        for place in section.results["places"][:_MAX_TABLES]
+    ]
+
+
+def _caption(where: Mapping[str, Scalar], text: str) -> str:
+    return "%s. %s" % (fixed_text(where), text) if where else text
 
 
 def _ratio_table(section: Section, place: Place, times: Dict[str, Curve]) -> Table:
     """Every algorithm against the library, size by size; the time of the library on top."""
-    ratios, indexing = (
-        curves(section, n).get(place, {}) for n in ("library_time_ratio", "indexing_time_ratio")
-    )
+    ratios, indexing = (curves(section, n).get(place, {}) for n in _AGAINST)
     sizes = sorted({p.x for c in times.values() for p in c.points})
     rows: List[List[str]] = []
     if LIBRARY in times:
@@ -384,7 +320,6 @@ def _ratio_table(section: Section, place: Place, times: Dict[str, Curve]) -> Tab
         elif LIBRARY not in times:
             rows.append([name, *(_cell(times[name], x, "s") for x in sizes)])
     rows += [["%s / swing-b" % name, *(_cell(c, x) for x in sizes)] for name, c in indexing.items()]
-    where = "%s. " % fixed_text(dict(place)) if place else ""
     what = (
         "Time / time of the library, round by round; below 1: faster than the library."
         if LIBRARY in times
@@ -392,27 +327,20 @@ def _ratio_table(section: Section, place: Place, times: Dict[str, Curve]) -> Tab
     )
     last = " Last row: time of Swing with indexed copies / time without." if indexing else ""
     flagged = " " + TAGS if any(sign in cell for row in rows for cell in row for sign in "?~") else ""
-    return Table(["algorithm", *(size(x) for x in sizes)], rows, where + what + last + flagged)
+    return Table(["algorithm", *map(size, sizes)], rows, _caption(dict(place), what + last + flagged))
 
 
 def figures(
     section: Section, timed: str = "from the last rank's entry to the last rank's return"
 ) -> List[Figure]:
     times = curves(section, "time")
-    if not times:
-        return generic.figures(section)
     all_names = {name for own in times.values() for name in own}
     rest = sorted(all_names - set(drawn(section, times)))
     others = " Only in the table: %s." % listing(rest, 8) if rest else ""
     formula = next((d.formula for _, d in section.values("bus_bandwidth") if d.formula), "formula not given")
     shown = _panels(section, times, "time", "time", "Time over size, %s.%s" % (timed, others))
-    bus = _panels(
-        section,
-        times,
-        "bus_bandwidth",
-        "bus bandwidth",
-        "Bus bandwidth = %s, so that different numbers of ranks can be compared." % formula,
-    )
+    caption = "Bus bandwidth = %s, so that different numbers of ranks can be compared." % formula
+    bus = _panels(section, times, "bus_bandwidth", "bus bandwidth", caption)
     if len(times) == 1 and shown and bus:
         shown = [Panels(shown[0].charts + bus[0].charts, shown[0].caption + " " + bus[0].caption)]
     else:

@@ -8,21 +8,24 @@ from typing import Dict, List, Optional
 
 from reports.page.bar_chart import Across, ChartBar, draw_bars
 from reports.records.causes import GRADES
-from reports.records.curves import why_invalid
+from reports.records.curves import value_of, varying_axes, why_invalid
 from reports.records.jsonl import Json
-from reports.records.quantity import TAGS, digits, human, human_interval, listing, percent, plural, tag
+from reports.records.quantity import TAGS, digits, human, in_brackets, listing, percent, plural, span, tag
 from reports.records.records import Case, Derived, Variant
-from reports.signature.section import Figure, Panels, Section, SectionSpec, Table
+from reports.signature.section import Figure, Panels, Section, SectionSpec, table
 from reports.signature.sections import generic
 from reports.signature.sections.gemm import shape_text
 from reports.signature.sections.operands import is_cold, one_condition, with_operands
 
 SERIAL = "serial"
-LIBRARY = (
-    "serial-library"  # serial with the vendor's collective: a baseline, where the machine has the library
-)
+LIBRARY = "serial-library"  # serial with the vendor's collective, if the machine has the library
 TIE = 1.01  # of medians, where a record does not say which schedules tie
-LOSSES = ("DIL_gemm", "DIL_comm", "CIL_gemm", "CIL_comm")
+LOSSES = {
+    "DIL_gemm": "DIL GEMM",
+    "DIL_comm": "DIL transfers",
+    "CIL_gemm": "CIL GEMM",
+    "CIL_comm": "CIL transfers",
+}
 
 
 @dataclass
@@ -34,13 +37,15 @@ class Comparison:
     speedups: Dict[str, Derived] = field(default_factory=dict)
     fractions: Dict[str, Derived] = field(default_factory=dict)
     losses: Dict[str, Dict[str, Derived]] = field(default_factory=dict)
-    library: Dict[str, Derived] = field(
-        default_factory=dict
-    )  # of LIBRARY its time, of the schedules S_library
+    library: Dict[str, Derived] = field(default_factory=dict)  # LIBRARY's time, the schedules' S_library
     ideal: Optional[Derived] = None
 
     def valid(self, derived: Derived) -> bool:
         return not why_invalid(self.case, derived)
+
+    def known(self, derived: Optional[Derived]) -> Optional[float]:
+        """The value if it is there and valid."""
+        return derived.value if derived and self.valid(derived) else None
 
     def best(self) -> List[str]:
         """The fastest valid schedules, as the program found them round by round: several where they tie."""
@@ -71,7 +76,7 @@ def valid_schedules(case: Case, names: List[str]) -> Dict[str, Variant]:
 
 def comparisons(section: Section) -> List[Comparison]:
     found: List[Comparison] = []
-    for case in section.group.cases.values():
+    for case in section.cases:
         entry = Comparison(case)
         for d in case.derived:
             if d.value is None:
@@ -87,11 +92,8 @@ def comparisons(section: Section) -> List[Comparison]:
             elif d.name in LOSSES and d.variant:
                 entry.losses.setdefault(d.variant, {})[d.name] = d
         names = [SERIAL, *entry.speedups]
-        entry.times = {
-            d.variant: d
-            for d in case.derived
-            if d.name == "time" and d.variant in names and d.value is not None
-        }
+        times = {name: value_of(case, "time", name) for name in names}
+        entry.times = {name: derived for name, derived in times.items() if derived}
         if entry.speedups:
             found.append(entry)
     return found
@@ -103,7 +105,6 @@ def _row(section: Section, entry: Comparison) -> Optional[Json]:
     if SERIAL not in times or not speedups:
         return None
     best = max(speedups, key=lambda n: speedups[n].value)
-    fraction = entry.fractions.get(best)
     shape = with_operands(shape_text(section, entry.case.key), entry.case)
     library = {n: d.value for n, d in entry.library.items() if n != LIBRARY and entry.valid(d)}
     row = {
@@ -116,8 +117,8 @@ def _row(section: Section, entry: Comparison) -> Optional[Json]:
         "best": best,
         "S": speedups[best].value,
         "low": speedups[best].ci_low,
-        "S_ideal": entry.ideal.value if entry.ideal and entry.valid(entry.ideal) else None,
-        "fraction_of_ideal": fraction.value if fraction and entry.valid(fraction) else None,
+        "S_ideal": entry.known(entry.ideal),
+        "fraction_of_ideal": entry.known(entry.fractions.get(best)),
         "times_s": {n: d.value for n, d in times.items()},
         "work": work_of(entry.case),
     }
@@ -174,14 +175,12 @@ def summary(section: Section) -> str:
     wins, of = found["overlap_wins"], found["scenarios"]
     verb = "overlap is" if wins else "is overlap"
     text = "in %s of %s %s clearly faster than serial" % (wins or "none", plural(of, "scenario"), verb)
-    where = " ".join((best["op"], best["shape"])) + (
-        " by " + best["copy_method"] if best["copy_method"] else ""
-    )
+    by_method = " by " + best["copy_method"] if best["copy_method"] else ""
     tied = [n for n in best["best_schedules"] if n != best["best"]]
     text += "; the best is %s%s for %s, %s times as fast as serial" % (
         best["best"],
         " (a tie with %s)" % listing(tied) if tied else "",
-        where,
+        "%s %s%s" % (best["op"], best["shape"], by_method),
         digits(best["S"]),
     )
     if best["S_ideal"] is not None:
@@ -195,23 +194,17 @@ def summary(section: Section) -> str:
         of,
     )
     text += _library_text(found["cases"])
-    if found["same_work"]:
-        again = found["same_work"]
-        text += "; %s not counted" % plural(
-            again, "case that repeats another's work is", "cases that repeat another's work are"
-        )
-    return text + "."
+    again = found["same_work"]
+    nouns = "case that repeats another's work is", "cases that repeat another's work are"
+    return text + ("; %s not counted." % plural(again, *nouns) if again else ".")
 
 
 def _library_text(rows: List[Json]) -> str:
-    """How serial and the best schedules compare with serial that uses the vendor's collective."""
+    """Serial, and the best schedules, compared with serial that uses the vendor's collective."""
     rows = [r for r in rows if SERIAL in r.get("S_library", {})]
     if not rows:
         return ""
-    serial = sorted(r["S_library"][SERIAL] for r in rows)
-    took = (
-        digits(serial[0]) if serial[0] == serial[-1] else "%s to %s" % (digits(serial[0]), digits(serial[-1]))
-    )
+    took = span(r["S_library"][SERIAL] for r in rows)
     text = "; serial with the collective of %s takes %s times as long as serial with copies" % (
         rows[0]["library"],
         took,
@@ -231,15 +224,10 @@ def _title(section: Section, entry: Comparison, named: List[str]) -> str:
 
 def _note(entry: Comparison, name: str) -> str:
     derived, time = entry.speedups[name], entry.times.get(name)
-    interval = human_interval(derived.ci_low, derived.ci_high, derived.value, "")
-    why = why_invalid(entry.case, derived)
-    return "%s: %s× serial%s%s%s" % (
-        name,
-        digits(derived.value),
-        " (%s)" % interval if interval else "",
-        ", " + human(time.value, "s") if time else "",
-        "; " + why if why else "",
-    )
+    interval = in_brackets(derived.ci_low, derived.ci_high, derived.value)
+    took, why = ", " + human(time.value, "s") if time else "", why_invalid(entry.case, derived)
+    said = "%s: %s× serial%s%s" % (name, digits(derived.value), interval, took)
+    return said + ("; " + why if why else "")
 
 
 def draw_comparison(title: str, entry: Comparison, max_speedup: float) -> str:
@@ -263,93 +251,61 @@ def _place(entry: Comparison, name: str) -> str:
     return "" if name not in best else "tie" if len(best) > 1 else "yes"
 
 
-def _table(section: Section, found: List[Comparison], named: List[str]) -> Table:
-    rows = []
+def _table(section: Section, found: List[Comparison], named: List[str]) -> List[Figure]:
+    rows: List[Dict[str, str]] = []
     baseline = any(entry.library for entry in found)
     for entry in found:
-        if LIBRARY in entry.library:
+        title = _title(section, entry, named)
+        names = [name for name in (LIBRARY, SERIAL) if baseline and name in {**entry.library, **entry.times}]
+        for name in [*names, *entry.speedups]:
+            losses, speedup = entry.losses.get(name, {}), entry.speedups.get(name)
+            time = entry.library[LIBRARY] if name == LIBRARY else entry.times.get(name)
+            over = "1" if name == LIBRARY else _cell(entry, entry.library.get(name))
             rows.append(
-                [
-                    _title(section, entry, named),
-                    LIBRARY,
-                    human(entry.library[LIBRARY].value, "s"),
-                    "–",
-                    "1",
-                    "",
-                    "–",
-                    *("–" for _ in LOSSES),
-                ]
+                {
+                    "case": title,
+                    "schedule": name,
+                    "time": human(time.value if time else None, "s"),
+                    "S": _cell(entry, speedup) if speedup else "–" if name == LIBRARY else "1",
+                    **({"S over the library": over} if baseline else {}),
+                    "fastest": _place(entry, name),
+                    "of ideal": percent(entry.known(entry.fractions.get(name))),
+                    **{head: _cell(entry, losses.get(loss)) for loss, head in LOSSES.items()},
+                }
             )
-        for name in ([SERIAL] if baseline and SERIAL in entry.times else []) + list(entry.speedups):
-            losses, fraction = entry.losses.get(name, {}), entry.fractions.get(name)
-            time = entry.times.get(name)
-            rows.append(
-                [
-                    _title(section, entry, named),
-                    name,
-                    human(time.value, "s") if time else "–",
-                    _cell(entry, entry.speedups[name]) if name in entry.speedups else "1",
-                    *([_cell(entry, entry.library.get(name))] if baseline else []),
-                    _place(entry, name),
-                    percent(fraction.value) if fraction and entry.valid(fraction) else "–",
-                    *(_cell(entry, losses.get(loss)) for loss in LOSSES),
-                ]
-            )
-    heads = [
-        "case",
-        "schedule",
-        "time",
-        "S",
-        *(["S over the library"] if baseline else []),
-        "fastest",
-        "of ideal",
-        "DIL GEMM",
-        "DIL transfers",
-        "CIL GEMM",
-        "CIL transfers",
-    ]
     caption = (
         "DIL: time of the pieces alone / time of the whole alone. CIL: time of the pieces at once with the "
         "other side / time of the pieces alone. Of ideal: (S - 1) / (S_ideal - 1), not clamped; below 0 the "
-        "schedule takes longer than serial. "
-        + TAGS
-        + " Fastest: among serial and all schedules; a tie is a time that, round by round, is within "
-        "noise or 1 % of the fastest."
+        "schedule takes longer than serial. %s Fastest: among serial and all schedules; a tie is a time "
+        "that, round by round, is within noise or 1 %% of the fastest." % TAGS
     )
     if baseline:
         caption += (
             " S is relative to serial with copies; S over the library to %s, serial with the vendor's "
             "collective." % LIBRARY
         )
-    return Table(heads, rows[: generic.MAX_BARS], caption, 2)
+    return table(rows[: generic.MAX_BARS], caption, 2)
 
 
 def figures(section: Section) -> List[Figure]:
     found = comparisons(section)
     if not found:
-        return generic.figures(section)
-    values: Dict[str, set] = {}
-    for entry in found:
-        for name, value in entry.case.axes.items():
-            values.setdefault(name, set()).add(value)
-    named = [n for n in values if n in ("op", "shape") or len(values[n]) > 1]
-    ends = [
-        d.value
-        for entry in found
-        for d in (*entry.speedups.values(), *([entry.ideal] if entry.ideal else []))
-    ]
-    max_speedup = 1.05 * max([1.1, *ends])
-    charts = [
-        draw_comparison(_title(section, entry, named), entry, max_speedup)
-        for entry in found[: generic.MAX_PANELS]
-    ]
+        return []
+    places = [entry.case.axes for entry in found]
+    varying = varying_axes(places)
+    axes = dict.fromkeys(name for place in places for name in place)
+    named = [n for n in axes if n in ("op", "shape") or n in varying]
+    ends = [d.value for e in found for d in (*e.speedups.values(), e.ideal) if d]
+    full = 1.05 * max([1.1, *ends])
+    shown = found[: generic.MAX_PANELS]
+    charts = [draw_comparison(_title(section, entry, named), entry, full) for entry in shown]
     caption = (
         "S = time of serial / time of the schedule; serial uses the same copy method. Solid line: serial. "
         "Broken line: "
         "the ideal, with the shorter of GEMM and communication hidden completely behind the other."
     )
     caption += generic.hidden_text(len(found) - len(charts), "case")
-    return [Panels(charts, caption), _table(section, found, named)]
+    return [Panels(charts, caption), *_table(section, found, named)]
 
 
 SPEC = SectionSpec(

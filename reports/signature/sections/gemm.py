@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import re
 import statistics
-from typing import Dict, List, Optional, Tuple
+from typing import List, Optional, Tuple
 
-from reports.page.charts import LineChart, share_ranges
-from reports.records.curves import Curve, curves_of, fixed_text, varying, why_invalid
+from reports.page.charts import LineChart
+from reports.records.curves import Curve, by, curves_of, fixed_text, value_of, varying, why_invalid
 from reports.records.jsonl import Json, is_number
 from reports.records.quantity import NOMINAL, digits, human, listing, percent, plural
-from reports.signature.section import Bars, Figure, Panels, Section, SectionSpec, Table
+from reports.signature.section import Bars, Figure, Section, SectionSpec, table
 from reports.signature.sections import generic
 
 _LOOPS = ("peak", "mma_peak", "wgmma_peak")  # what GEMMs are compared with
@@ -51,7 +51,7 @@ def _rates(section: Section, valid_only: bool) -> List[Json]:
         why = why_invalid(case, derived)
         if why and valid_only:
             continue
-        share = _fraction(section, case.key, derived.variant)
+        share = value_of(case, "fraction_of_peak", derived.variant) or value_of(case, "fraction_of_peak")
         kind = str(case.axes.get("type", "")) + (" fast" if derived.variant == "gemm_fast" else "")
         rows.append(
             {
@@ -62,34 +62,19 @@ def _rates(section: Section, valid_only: bool) -> List[Json]:
                 "value": derived.value,
                 "why": why,
                 "of_nominal": derived.share if derived.bound_name == NOMINAL else None,
-                "of_peak": share,
+                "of_peak": share.value if share else None,
                 "derived": derived,
             }
         )
     return rows
 
 
-def _fraction(section: Section, key: str, variant: Optional[str]) -> Optional[float]:
-    return next(
-        (
-            d.value
-            for c, d in section.values("fraction_of_peak")
-            if c.key == key and d.variant in (variant, None)
-        ),
-        None,
-    )
-
-
 def efficiency_results(section: Section) -> Json:
     rows = [{k: v for k, v in row.items() if k not in ("derived", "why")} for row in _rates(section, True)]
     cold = [
-        {
-            "type": str(case.axes.get("type", "")),
-            "shape": shape_text(section, case.key),
-            "value": derived.value,
-        }
-        for case, derived in section.values("cold_time_ratio")
-        if not why_invalid(case, derived)
+        {"type": str(c.axes.get("type", "")), "shape": shape_text(section, c.key), "value": d.value}
+        for c, d in section.values("cold_time_ratio")
+        if not why_invalid(c, d)
     ]
     return {
         "rates": rows,
@@ -112,10 +97,8 @@ def efficiency_summary(section: Section) -> str:
     if not rates:
         return generic.nothing(section)
     parts = []
-    for kind in dict.fromkeys(r["type"] for r in rates):
-        own = [r for r in rates if r["type"] == kind]
-        best = max(own, key=lambda r: r["value"])
-        worst = min(own, key=lambda r: r["value"])
+    for kind, own in by(rates, lambda r: r["type"]).items():
+        best, worst = max(own, key=lambda r: r["value"]), min(own, key=lambda r: r["value"])
         text = "%s: at best %s with %s%s" % (
             kind or "all types",
             human(best["value"], "flop/s"),
@@ -123,10 +106,8 @@ def efficiency_summary(section: Section) -> str:
             _shares(best),
         )
         if worst is not best:
-            text += "; the slowest shape, %s, has %s of that rate" % (
-                worst["shape"],
-                percent(worst["value"] / best["value"]),
-            )
+            share = percent(worst["value"] / best["value"])
+            text += "; the slowest shape, %s, has %s of that rate" % (worst["shape"], share)
         parts.append(text)
     worst_cold = max(section.results["cold_time_ratio"], key=lambda r: r["value"], default=None)
     if worst_cold:
@@ -140,12 +121,11 @@ def efficiency_summary(section: Section) -> str:
 def efficiency_figures(section: Section) -> List[Figure]:
     rows = _rates(section, False)
     shown: List[Figure] = []
-    for kind in dict.fromkeys(r["type"] for r in rows):
-        own = [r for r in rows if r["type"] == kind]
+    for kind, own in by(rows, lambda r: r["type"]).items():
         best = max(r["value"] for r in own)
         bars = []
         for row in own:
-            bar = generic.bar_of(section, section.group.cases[row["key"]], row["derived"], row["shape"])
+            bar = generic.bar_of(section.group.cases[row["key"]], row["derived"], row["shape"])
             if not row["of_nominal"]:
                 bar.of, bar.of_name = (
                     (row["value"] / row["of_peak"], PEAK) if row["of_peak"] else (best, "the best of these")
@@ -162,17 +142,19 @@ def efficiency_figures(section: Section) -> List[Figure]:
 
 def _best_table(rows: List[Json]) -> List[Figure]:
     """The fastest shape of every type, with what it is a share of."""
-    best: Dict[str, Json] = {}
-    for row in rows:
-        if not row["why"] and row["value"] > best.get(row["type"], {"value": 0.0})["value"]:
-            best[row["type"]] = row
+    valid = by((row for row in rows if not row["why"] and row["value"] > 0), lambda row: row["type"])
+    best = {kind: max(own, key=lambda row: row["value"]) for kind, own in valid.items()}
     cells = [
-        [kind, row["shape"], human(row["value"], "flop/s")]
-        + [percent(row[key]) if row[key] else "–" for key in ("of_nominal", "of_peak")]
+        {
+            "type": kind,
+            "fastest shape": row["shape"],
+            "rate": human(row["value"], "flop/s"),
+            "% of nominal": percent(row["of_nominal"] or None),
+            "% of measured peak": percent(row["of_peak"] or None),
+        }
         for kind, row in best.items()
     ]
-    heads = ["type", "fastest shape", "rate", "% of nominal", "% of measured peak"]
-    return [Table(heads, cells, "The fastest GEMM of each type.", 2)] if cells else []
+    return table(cells, "The fastest GEMM of each type.", 2)
 
 
 EFFICIENCY = SectionSpec(
@@ -227,14 +209,9 @@ def _rule(section: Section, losses: List[Json]) -> Json:
             if x == y
         ]
         if common:
-            m, k = common[-1]
-            asked.append(
-                {
-                    "where": rows["where"],
-                    "predicted": "m" if sides[2] < 2 * sides[0] else "k",
-                    "measured": "m" if m < k else "k",
-                }
-            )
+            predicted, measured = sides[2] < 2 * sides[0], common[-1][0] < common[-1][1]
+            found = {"predicted": "m" if predicted else "k", "measured": "m" if measured else "k"}
+            asked.append({"where": rows["where"], **found})
     return {
         "formula": "cutting along M moves fewer bytes than along K iff K < 2M; asked where K <= M/2 or K >= "
         "8M, at the largest common number of pieces",
@@ -248,22 +225,19 @@ def split_summary(section: Section) -> str:
     if not losses:
         return generic.nothing(section)
 
-    def name(entry: Json) -> str:
-        return "%s cut along %s" % (
-            entry["where"].get("shape", fixed_text(entry["where"])),
-            entry["cut"].upper(),
-        )
-
     worst = max(losses, key=lambda e: max(e["dil"]))
-    pieces = worst["pieces"][worst["dil"].index(max(worst["dil"]))]
-    text = "Cut into pieces, a GEMM takes up to %s times as long as in one piece (%s into %d)" % (
-        digits(max(worst["dil"])),
-        name(worst),
-        pieces,
+    text = (
+        "Cut into pieces, a GEMM takes up to %s times as long as in one piece (%s cut along %s into %d)"
+        % (
+            digits(max(worst["dil"])),
+            worst["where"].get("shape", fixed_text(worst["where"])),
+            worst["cut"].upper(),
+            worst["pieces"][worst["dil"].index(max(worst["dil"]))],
+        )
     )
     medians = []
-    for cut in dict.fromkeys(e["cut"] for e in losses):
-        values = [v for e in losses if e["cut"] == cut for p, v in zip(e["pieces"], e["dil"]) if p == 8]
+    for cut, own in by(losses, lambda e: e["cut"]).items():
+        values = [v for e in own for p, v in zip(e["pieces"], e["dil"]) if p == 8]
         if values:
             medians.append("%s times along %s" % (digits(statistics.median(values)), cut.upper()))
     if medians:
@@ -278,40 +252,30 @@ def split_summary(section: Section) -> str:
 
 
 def split_figures(section: Section) -> List[Figure]:
-    panels: Dict[str, List[Curve]] = {}
     curves = _split_curves(section)
     named = [n for n in varying(curves) if n != "shape"]
-    for curve in curves:
-        title = ", ".join(
-            t for t in (shape_text(section, curve.points[0].key), generic.place(curve.fixed, named)) if t
-        )
-        panels.setdefault(title, []).append(curve)
+
+    def title_of(curve: Curve) -> str:
+        shape = shape_text(section, curve.points[0].key)
+        return ", ".join(filter(None, (shape, generic.place(curve.fixed, named))))
+
     cuts = {cut: i for i, cut in enumerate(("m", "k", "n"))}
     charts = []
-    for title, own in panels.items():
-        series = [
-            generic.series_of(
-                c,
-                c.axis.upper() + (" traffic" if _is_model(c) else ""),
-                cuts.get(c.axis, 3),
-                dashed=_is_model(c),
-                quiet=_is_model(c),
-            )
-            for c in own
-        ]
+    for title, own in by(curves, title_of).items():
+        series = []
+        for c in own:
+            model, colour = _is_model(c), cuts.get(c.axis, 3)
+            name = c.axis.upper() + (" traffic" if model else "")
+            series.append(generic.series_of(c, name, colour, dashed=model, quiet=model))
         charts.append(
             LineChart(title, "pieces", "", "", series, across=[(1.0, "")], y_name="time / time of the whole")
         )
-    if not charts:
-        return generic.figures(section)
-    share_ranges(charts, zero=False)
     caption = (
         "DIL (decomposition inefficiency loss) = time of the pieces one after another / time of the whole, "
         "by the direction of the cut. Broken lines: the traffic model, bytes of the pieces / bytes of the "
         "whole on a machine without caches."
     )
-    panels_shown = Panels(charts[: generic.MAX_PANELS], caption)
-    return [panels_shown] + _split_table(section, curves)
+    return generic.panels(charts, caption, zero=False) + _split_table(section, curves)
 
 
 def _split_table(section: Section, curves: List[Curve]) -> List[Figure]:
@@ -329,16 +293,15 @@ def _split_table(section: Section, curves: List[Curve]) -> List[Figure]:
             if p.value is not None
         }
         rows.append(
-            [
-                generic.place(loss.fixed, [n for n in loss.fixed if n != "shape"]),
-                shape_text(section, loss.points[0].key),
-                loss.axis.upper(),
-            ]
-            + [cells.get(x, "–") for x in pieces]
+            {
+                "case": generic.place(loss.fixed, [n for n in loss.fixed if n != "shape"]),
+                "shape M×N×K": shape_text(section, loss.points[0].key),
+                "cut along": loss.axis.upper(),
+                **{"%d" % x: cells.get(x, "–") for x in pieces},
+            }
         )
-    heads = ["case", "shape M×N×K", "cut along"] + ["%d" % x for x in pieces]
     caption = "DIL by the number of pieces; in brackets what the traffic model predicts."
-    return [Table(heads, rows[: generic.MAX_BARS], caption, 3)] if rows else []
+    return table(rows[: generic.MAX_BARS], caption, 3)
 
 
 SPLIT = SectionSpec("GEMM: what does cutting cost?", split_results, split_summary, split_figures)

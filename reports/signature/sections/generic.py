@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, Mapping, Sequence, Tuple
+from typing import Dict, List, Mapping, Sequence
 
 from reports.records import cliffs
-from reports.page.charts import LineChart, Mark, Series, share_ranges
-from reports.records.curves import Curve, Point, fixed_text, samples_behind, varying, why_invalid
+from reports.page.charts import Cell, LineChart, Mark, Series, share_ranges
+from reports.records.curves import Curve, Point, by, fixed_text, samples_behind, varying, why_invalid
 from reports.records.jsonl import Json, is_number
-from reports.records.quantity import human, plural, spell, way
+from reports.records.quantity import digits, human, in_brackets, plural, spell, way
+from reports.records.records import Case, Derived
 from reports.signature.section import Bar, Bars, Figure, Panels, Section, SectionSpec
 
 MAX_PANELS = 12
@@ -17,15 +18,17 @@ MAX_BARS = 40
 
 
 def mark_of(point: Point) -> Mark:
-    return Mark(
-        point.x,
-        point.value,
-        point.ci_low,
-        point.ci_high,
-        point.valid,
-        point.why_invalid or point.grade_reason,
-        bool(point.grade),
-    )
+    why = point.why_invalid or point.grade_reason
+    return Mark(point.x, point.value, point.ci_low, point.ci_high, point.valid, why, bool(point.grade))
+
+
+def cell_of(case: Case, derived: Derived, before: str = "", after: str = "") -> Cell:
+    """A value of a heat map; its tooltip has the interval and what is wrong, between these texts."""
+    why = why_invalid(case, derived)
+    remark = why or derived.grade_reason
+    interval = in_brackets(derived.ci_low, derived.ci_high, derived.value)
+    note = before + digits(derived.value) + interval + after + ("; " + remark if remark else "")
+    return Cell(derived.value, not why, note, bool(derived.grade))
 
 
 def series_of(curve: Curve, name: str, colour: int, **style: bool) -> Series:
@@ -37,10 +40,7 @@ def series_of(curve: Curve, name: str, colour: int, **style: bool) -> Series:
 
 def grouped(curves: Sequence[Curve]) -> List[List[Curve]]:
     """Curves that belong into one panel: the same quantity at the same place, for different variants."""
-    panels: Dict[Tuple[str, str, str], List[Curve]] = {}
-    for curve in curves:
-        panels.setdefault((curve.derived, curve.axis, fixed_text(curve.fixed)), []).append(curve)
-    return list(panels.values())
+    return list(by(curves, lambda c: (c.derived, c.axis, fixed_text(c.fixed))).values())
 
 
 def place(fixed: Mapping[str, object], named: Sequence[str]) -> str:
@@ -60,16 +60,23 @@ def plural_is(count: int) -> str:
 
 
 def hidden_text(count: int, noun: str, where: str = "the tables") -> str:
-    """A sentence for what a figure leaves out, nothing where that is nothing."""
-    return (
-        " %s %s in %s." % (plural(count, "more " + noun), "is" if count == 1 else "are", where)
-        if count > 0
-        else ""
-    )
+    """A sentence for what a figure leaves out; empty if that is nothing."""
+    more = "more " + noun
+    return " %s in %s." % (plural(count, more + " is", more + "s are"), where) if count > 0 else ""
 
 
 def formulas(curves: Sequence[Curve]) -> str:
     return "; ".join(list(dict.fromkeys(c.formula for c in curves if c.formula))[:3]) or "formula not given"
+
+
+def panels(charts: Sequence[LineChart], caption: str, noun: str = "", zero: bool = True) -> List[Figure]:
+    """Charts with common axes, as many as a page shows; with a noun, the caption counts the others."""
+    charts = [chart for chart in charts if chart.xs()]
+    if not charts:
+        return []
+    shown = charts[:MAX_PANELS]
+    share_ranges(shown, zero=zero)
+    return [Panels(shown, caption + (hidden_text(len(charts) - len(shown), noun) if noun else ""))]
 
 
 def line_panels(curves: Sequence[Curve], caption: str = "", **options: object) -> List[Figure]:
@@ -79,31 +86,18 @@ def line_panels(curves: Sequence[Curve], caption: str = "", **options: object) -
         own = [c for c in curves if c.derived == derived]
         colours = colours_of([c.variant for c in own])
         charts, named = [], varying(own)
-        for panel in grouped(own)[:MAX_PANELS]:
+        for panel in grouped(own):
             first = panel[0]
             series = [series_of(c, c.variant, colours[c.variant]) for c in panel]
-            chart = LineChart(
-                place(first.fixed, named),
-                first.axis,
-                first.axis_unit,
-                first.unit,
-                series,
-                y_name=spell(derived),
-                **options,
-            )
-            if chart.xs():
-                charts.append(chart)
-        if not charts:
-            continue
-        share_ranges(charts)
+            title, axes = place(first.fixed, named), (first.axis, first.axis_unit, first.unit)
+            charts.append(LineChart(title, *axes, series, y_name=spell(derived), **options))
         text = caption or "%s over %s: %s." % (spell(derived), own[0].axis, formulas(own))
-        text += hidden_text(len(grouped(own)) - MAX_PANELS, "panel")
-        figures.append(Panels(charts, text))
+        figures += panels(charts, text, "panel")
     return figures
 
 
-def bar_of(section: Section, case: object, derived: object, label: str) -> Bar:
-    """The bar is the share of the bound, where a device can reach it."""
+def bar_of(case: Case, derived: Derived, label: str) -> Bar:
+    """The bar is the share of the bound, if a device can reach it."""
     full = derived.value / derived.share if derived.value and derived.share else None
     return Bar(
         label,
@@ -130,11 +124,9 @@ def value_bars(section: Section, skip: Sequence[str] = ()) -> List[Figure]:
         found = section.values(name)
         title, formula = spell(name), found[0][1].formula or "formula not given"
         if len(found) == 1:
-            alone.append(bar_of(section, *found[0], "%s: %s" % (title, formula)))
+            alone.append(bar_of(*found[0], "%s: %s" % (title, formula)))
             continue
-        rows = [
-            bar_of(section, c, d, " ".join(t for t in (d.variant, c.key) if t) or title) for c, d in found
-        ]
+        rows = [bar_of(c, d, " ".join(filter(None, (d.variant, c.key))) or title) for c, d in found]
         caption = "%s: %s." % (title, formula)
         if len(rows) > MAX_BARS:
             caption += " The first %d of %d are drawn; all are in the table below." % (MAX_BARS, len(rows))
@@ -150,21 +142,15 @@ def results(section: Section) -> Json:
         if not valid:
             continue
         low, high = min(valid, key=lambda v: v[1].value), max(valid, key=lambda v: v[1].value)
-        ranges.append(
-            {
-                "derived": name,
-                "unit": low[1].unit,
-                "n": len(valid),
-                "lowest": {"value": low[1].value, "variant": low[1].variant, "key": low[0].key},
-                "highest": {"value": high[1].value, "variant": high[1].variant, "key": high[0].key},
-            }
-        )
+        ends = [{"value": d.value, "variant": d.variant, "key": c.key} for c, d in (low, high)]
+        one = {"derived": name, "unit": low[1].unit, "n": len(valid), "lowest": ends[0], "highest": ends[1]}
+        ranges.append(one)
     return {"ranges": ranges}
 
 
 def nothing(section: Section) -> str:
-    """The reason for an empty section."""
-    cases = list(section.group.cases.values())
+    """Return the reason for an empty section."""
+    cases = section.cases
     if not cases:
         return "No case was recorded."
     if all(c.status == "skipped" for c in cases):
@@ -176,11 +162,7 @@ def nothing(section: Section) -> str:
     reasons = [why_invalid(case, derived) for case, derived in section.values()]
     flagged = [r for r in reasons if r]
     if flagged and len(flagged) == len(reasons):
-        every = (
-            "the only one was flagged"
-            if len(reasons) == 1
-            else "all %d were flagged, the first" % len(reasons)
-        )
+        every = "all %d were flagged, the first" % len(reasons) if reasons[1:] else "the only one was flagged"
         return "No valid value: %s as %s." % (every, flagged[0].rstrip("."))
     if reasons:
         return "The value that this summary needs is missing; flagged: %d of %s." % (
@@ -199,7 +181,7 @@ def summary(section: Section) -> str:
     first = ranges[0]
 
     def end(which: str) -> str:
-        where = " ".join(t for t in (first[which]["variant"], first[which]["key"]) if t)
+        where = " ".join(filter(None, (first[which]["variant"], first[which]["key"])))
         return "%s%s" % (human(first[which]["value"], first["unit"]), " (%s)" % where if where else "")
 
     name = spell(first["derived"])

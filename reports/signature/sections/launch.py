@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import List, Optional, Tuple
 
-from reports.records.curves import why_invalid
+from reports.records.curves import interval_of, why_invalid
 from reports.records.jsonl import Json
 from reports.records.quantity import human
 from reports.records.records import Case, Derived
@@ -29,14 +29,7 @@ def _costs(section: Section) -> List[Tuple[Case, Derived]]:
 
 def results(section: Section) -> Json:
     costs = [
-        {
-            "what": _name(c, d),
-            "value": d.value,
-            "ci_low": d.ci_low,
-            "ci_high": d.ci_high,
-            "key": c.key,
-            "formula": d.formula,
-        }
+        {"what": _name(c, d), **interval_of(d), "key": c.key, "formula": d.formula}
         for c, d in _costs(section)
         if not why_invalid(c, d)
     ]
@@ -52,22 +45,13 @@ def summary(section: Section) -> str:
     if not costs:
         return generic.nothing(section)
     enqueue, again, trip = (_cost(section, w) for w in ("enqueue", "back to back", "round trip"))
-    said = [
-        text
-        for text in (
-            again and "back-to-back kernels start every %s" % again,
-            trip and "a launch and the wait for its end take %s" % trip,
-            enqueue and "enqueueing a kernel takes the caller %s" % enqueue,
-        )
-        if text
-    ]
-    if not said:
-        low, high = costs[0], costs[-1]
-        said = [
-            "from %s (%s) to %s (%s)"
-            % (human(low["value"], "s"), low["what"], human(high["value"], "s"), high["what"])
-        ]
-    text = "; ".join(said)
+    said = (
+        again and "back-to-back kernels start every %s" % again,
+        trip and "a launch and the wait for its end take %s" % trip,
+        enqueue and "enqueueing a kernel takes the caller %s" % enqueue,
+    )
+    ends = ["%s (%s)" % (human(cost["value"], "s"), cost["what"]) for cost in (costs[0], costs[-1])]
+    text = "; ".join(filter(None, said)) or "from %s to %s" % (ends[0], ends[1])
     return text[0].upper() + text[1:] + "."
 
 
@@ -75,7 +59,7 @@ def figures(section: Section) -> List[Figure]:
     costs = sorted(_costs(section), key=lambda f: f[1].value)
     shown: List[Figure] = []
     if costs:
-        rows = [generic.bar_of(section, c, d, _name(c, d)) for c, d in costs]
+        rows = [generic.bar_of(c, d, _name(c, d)) for c, d in costs]
         for row in rows:
             row.of, row.of_name = max(d.value for _, d in costs), ""
         shown.append(Bars(rows, "Bars are relative to the longest.", "cost of a start", "relative"))

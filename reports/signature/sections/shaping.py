@@ -6,16 +6,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Callable, Dict, List, Mapping, Optional, Tuple
 
-from reports.page.charts import LineChart, Mark, Series, share_ranges
-from reports.records.curves import axis_unit, valid_value, why_invalid
+from reports.page.charts import LineChart, Mark, Series
+from reports.records.curves import axis_unit, by, point_of, valid_value, varying_axes
 from reports.records.jsonl import Json, is_number
-from reports.records.quantity import axis_value, digits, human, percent
-from reports.records.records import Case, Derived
-from reports.signature.section import Figure, Panels, Section, SectionSpec, Table
+from reports.records.quantity import axis_value, human, percent
+from reports.records.records import Case
+from reports.signature.section import Figure, Section, SectionSpec, Table
 from reports.signature.sections import generic
 from reports.signature.sections.operands import with_operands
 
-# In words, and on which line of the curves; plain overlap and priority are a claim of nothing.
+# Settings in words, and the lines of the curves that they are on.
 _OWN = {
     "serial": "serial",
     "overlap": "plain overlap",
@@ -31,42 +31,30 @@ NOT_A_SETTING = ("tile", "grid", "shared", "blocks")
 
 def _pipelines(section: Section) -> Dict[Tuple[str, ...], List[Case]]:
     """Cases of the same work, whose times compare."""
-    pipelines: Dict[Tuple[str, ...], List[Case]] = {}
-    for case in section.group.cases.values():
-        pipelines.setdefault(
-            tuple(str(v) for k, v in case.axes.items() if k not in NOT_A_SETTING), []
-        ).append(case)
-    return pipelines
+    return by(section.cases, lambda c: tuple(str(v) for k, v in c.axes.items() if k not in NOT_A_SETTING))
 
 
 def _setting(case: Case, variant: str, time_s: float) -> Json:
-    shaped = "shaped" in variant
-    ratio, normalised = (
-        valid_value(case, "time_ratio", variant),
-        valid_value(case, "normalised_time", variant),
-    )
+    def value(name: str, of: Optional[str] = variant) -> Optional[float]:
+        return valid_value(case, name, of)
+
+    # The bound of the library's exchange is reported under a variant.
+    bound_of = "library_comm_alone" if variant.startswith("library_") else None
     return {
         "scenario": with_operands(str(case.axes.get("scenario", "")), case),
         "setting": variant,
         "key": case.key,
-        "shared_byte": case.axes.get("shared", 0) if shaped else 0,
+        "shared_byte": case.axes.get("shared", 0) if "shaped" in variant else 0,
         "blocks": case.axes.get("blocks"),
         "time_s": time_s,
         "tile": str(case.axes.get("tile", "own")),
         "gemm_blocks": case.number("gemm_blocks"),
-        "time_ratio": 1.0 if variant.endswith("serial") else ratio,
-        "normalised_time": 1.0 if variant.endswith("overlap") else normalised,
-        "time_ratio_pipelined": valid_value(case, "time_ratio_pipelined", _bound_of(variant)),
-        "overlap_rate": valid_value(case, "overlap_rate", variant),
-        "gemm_CIL": valid_value(case, "gemm_CIL", variant),
-        "comm_CIL": valid_value(case, "comm_CIL", variant),
-        "first_comm_block_s": valid_value(case, "first_comm_block", variant),
+        "time_ratio": 1.0 if variant.endswith("serial") else value("time_ratio"),
+        "normalised_time": 1.0 if variant.endswith("overlap") else value("normalised_time"),
+        "time_ratio_pipelined": value("time_ratio_pipelined", bound_of),
+        **{name: value(name) for name in ("overlap_rate", "gemm_CIL", "comm_CIL")},
+        "first_comm_block_s": value("first_comm_block"),
     }
-
-
-def _bound_of(variant: str) -> Optional[str]:
-    """The variant that the bound of the library's exchange is reported under."""
-    return "library_comm_alone" if variant.startswith("library_") else None
 
 
 def results(section: Section) -> Json:
@@ -74,16 +62,12 @@ def results(section: Section) -> Json:
     own case."""
     best: List[Json] = []
     for cases in _pipelines(section).values():
-        timed = [
-            (valid_value(case, "time", variant), case, variant) for case in cases for variant in SETTINGS
-        ]
-        known = [(time_s, case, variant) for time_s, case, variant in timed if time_s is not None]
+        timed = [(valid_value(case, "time", name), case, name) for case in cases for name in SETTINGS]
+        known = [one for one in timed if one[0] is not None]
         if known:
             time_s, case, variant = min(known, key=lambda k: k[0])
             best.append(_setting(case, variant, time_s))
-    said = [
-        str(case.facts["exchange"]) for case in section.group.cases.values() if case.facts.get("exchange")
-    ]
+    said = [str(case.facts["exchange"]) for case in section.cases if case.facts.get("exchange")]
     return {"best": best, "exchange": list(dict.fromkeys(said))}
 
 
@@ -98,16 +82,11 @@ def _name(best: Json) -> str:
 
 
 def summary(section: Section) -> str:
-    known = [
-        b for b in section.results["best"] if b["time_ratio"] is not None and b["normalised_time"] is not None
-    ]
+    known = [b for b in section.results["best"] if None not in (b["time_ratio"], b["normalised_time"])]
     serial = [b["scenario"] for b in section.results["best"] if b["setting"].endswith("serial")]
     if not known:
-        return (
-            generic.nothing(section)
-            if not serial
-            else "Nothing is faster than serial in %s." % ", ".join(serial)
-        )
+        slower = "Nothing is faster than serial in %s." % ", ".join(serial)
+        return slower if serial else generic.nothing(section)
     best = min(known, key=lambda b: b["normalised_time"])
     if best["setting"].endswith("overlap"):
         text = "No setting is faster than plain overlap, which takes %s time than serial in %s" % (
@@ -129,22 +108,9 @@ def summary(section: Section) -> str:
     return text + ("; the communication is a stand-in that uses no link." if stand_in else ".")
 
 
-def _mark(x: float, case: Case, derived: Derived) -> Mark:
-    why = why_invalid(case, derived)
-    return Mark(
-        x,
-        derived.value,
-        derived.ci_low,
-        derived.ci_high,
-        not why,
-        why or derived.grade_reason,
-        bool(derived.grade),
-    )
-
-
 @dataclass(frozen=True)
 class Across:
-    """What a figure is drawn over."""
+    """The axis that a figure is drawn over."""
 
     name: str
     axes: Tuple[str, ...]  # not in a panel's title
@@ -199,55 +165,39 @@ def _curves(section: Section, across: Across) -> Mapping[Tuple[Tuple[str, str], 
             if derived.value is None:
                 continue
             if derived.name == "time_ratio_pipelined" and derived.variant is None:
-                lines[IDEAL].append(_mark(x, case, derived))
+                lines[IDEAL].append(generic.mark_of(point_of(case, derived, x)))
             elif (
                 derived.name == "time_ratio"
                 and derived.variant in LINES
                 and across.on_line(case, derived.variant)
             ):
-                lines[LINES[derived.variant]].append(_mark(x, case, derived))
+                lines[LINES[derived.variant]].append(generic.mark_of(point_of(case, derived, x)))
     return panels
 
 
 def _title(place: Tuple[Tuple[str, str], ...], panels: Mapping[Tuple[Tuple[str, str], ...], object]) -> str:
     """The axes that differ between panels; the scenario always."""
-    varying = [name for name, _ in place if len({dict(other).get(name) for other in panels}) > 1]
+    varying = varying_axes(map(dict, panels))
     return ", ".join(
         v if k == "scenario" else "%s %s" % (k, v) for k, v in place if k == "scenario" or k in varying
     )
 
 
 def _panels(section: Section, across: Across) -> List[Figure]:
-    panels, charts = _curves(section, across), []
+    charts: List[LineChart] = []
+    panels = _curves(section, across)
     shown = {p: lines for p, lines in panels.items() if len({m.x for m in lines[EQUAL]}) > 1}
     unit = axis_unit(section.group, "shared") if across is OVER_CLAIM else ""
-    for place, lines in list(shown.items())[: generic.MAX_PANELS]:
+    for place, lines in shown.items():
         series = [
             Series(name, sorted(marks, key=lambda m: m.x), colour, dashed=name == IDEAL)
             for colour, (name, marks) in enumerate(lines.items())
             if marks
         ]
-        if series:
-            charts.append(
-                LineChart(
-                    _title(place, shown),
-                    across.name,
-                    unit,
-                    "",
-                    series,
-                    [(1.0, "serial")],
-                    y_name="time / serial time",
-                )
-            )
-    if not charts:
-        return []
-    share_ranges(charts)
-    text = across.text + ENDING + generic.hidden_text(len(shown) - generic.MAX_PANELS, "panel")
-    return [Panels(charts, text)]
-
-
-def _number(value: Optional[float], unit: str = "") -> str:
-    return "–" if value is None else human(value, unit) if unit else digits(value)
+        axes, lines_across = (across.name, unit, ""), [(1.0, "serial")]
+        title = _title(place, shown)
+        charts.append(LineChart(title, *axes, series, lines_across, y_name="time / serial time"))
+    return generic.panels(charts, across.text + ENDING, "panel")
 
 
 def figures(section: Section) -> List[Figure]:
@@ -255,15 +205,12 @@ def figures(section: Section) -> List[Figure]:
         [
             b["scenario"],
             _name(b),
-            _number(b["gemm_blocks"]),
+            human(b["gemm_blocks"]),
             str(b["blocks"]),
-            _number(b["time_ratio"]),
-            _number(b["time_ratio_pipelined"]),
-            _number(b["normalised_time"]),
-            "–" if b["overlap_rate"] is None else percent(b["overlap_rate"]),
-            _number(b["gemm_CIL"]),
-            _number(b["comm_CIL"]),
-            _number(b["first_comm_block_s"], "s"),
+            *(human(b[name]) for name in ("time_ratio", "time_ratio_pipelined", "normalised_time")),
+            percent(b["overlap_rate"]),
+            *(human(b[name]) for name in ("gemm_CIL", "comm_CIL")),
+            human(b["first_comm_block_s"], "s"),
         ]
         for b in section.results["best"]
     ]
@@ -273,24 +220,11 @@ def figures(section: Section) -> List[Figure]:
         "pipeline / time alone. Communication: %s." % ("; ".join(section.results["exchange"]) or "not said")
     )
     heads = [
-        "scenario",
-        "fastest",
-        "blocks of the GEMM",
-        "of the communication",
-        "time, serial = 1",
-        "ideal",
-        "plain overlap = 1",
-        "both ran",
-        "CIL of the GEMM",
-        "of the communication",
-        "first block waits",
+        *("scenario", "fastest", "blocks of the GEMM", "of the communication", "time, serial = 1", "ideal"),
+        *("plain overlap = 1", "both ran", "CIL of the GEMM", "of the communication", "first block waits"),
     ]
-    shown = (
-        _panels(section, OVER_CLAIM)
-        + _panels(section, OVER_GRID)
-        + ([Table(heads, rows, caption, 2)] if rows else [])
-    )
-    return shown or generic.figures(section)
+    shown: List[Figure] = [Table(heads, rows, caption, 2)] if rows else []
+    return _panels(section, OVER_CLAIM) + _panels(section, OVER_GRID) + shown
 
 
 SPEC = SectionSpec("Overlap: residency and priority", results, summary, figures)

@@ -7,11 +7,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Dict, List, Optional, Tuple
 
-from reports.page.charts import LineChart, Mark, Series, share_ranges
+from reports.page.charts import LineChart, Mark, Series
 from reports.records.curves import why_invalid
 from reports.records.jsonl import Json, is_number
 from reports.records.quantity import human, plural, size
-from reports.signature.section import Figure, Panels, Section, SectionSpec, Table
+from reports.signature.section import Figure, Section, SectionSpec, Table
 from reports.signature.sections import generic, torus
 
 MODEL = "topology/torus"
@@ -51,41 +51,25 @@ def _lines(section: Section) -> Dict[Tuple[str, str, str], Tuple[float, float]]:
 def twins(section: Section) -> Dict[Place, List[Twin]]:
     lines, found = _lines(section), {}
     for case, derived in section.values("time"):
-        shape, ports, bytes_ = (
-            str(case.axes.get("shape", "")),
-            str(case.axes.get("ports", "")),
-            case.axes.get("size"),
-        )
-        if not is_number(bytes_) or not derived.variant or not derived.value > 0:
+        place = str(case.axes.get("shape", "")), str(case.axes.get("ports", ""))
+        bytes_, variant = case.axes.get("size"), derived.variant
+        if not is_number(bytes_) or not variant or not derived.value > 0:
             continue
-        line = lines.get((shape, ports, derived.variant))
-        found.setdefault((shape, ports), []).append(
-            Twin(
-                derived.variant,
-                float(bytes_),
-                derived.value,
-                line[0] + line[1] * bytes_ if line else None,
-                why_invalid(case, derived),
-            )
-        )
+        line = lines.get((*place, variant))
+        model = line[0] + line[1] * bytes_ if line else None
+        twin = Twin(variant, float(bytes_), derived.value, model, why_invalid(case, derived))
+        found.setdefault(place, []).append(twin)
     return found
 
 
 def results(section: Section) -> Json:
     """Points with a right result: the time of a wrong sum does not count."""
+    found = [(shape, twin) for (shape, _), own in twins(section).items() for twin in own]
+    names = ("algorithm", "size", "simulated_s", "model_s")
     points = [
-        dict(
-            {
-                "shape": shape,
-                "algorithm": t.algorithm,
-                "size": t.size,
-                "simulated_s": t.simulated_s,
-                "model_s": t.model_s,
-            }
-        )
-        for (shape, _), own in twins(section).items()
-        for t in own
-        if not t.flag_reason
+        {"shape": shape, **{name: getattr(twin, name) for name in names}}
+        for shape, twin in found
+        if not twin.flag_reason
     ]
     return {
         "simulated": True,
@@ -107,10 +91,10 @@ def summary(section: Section) -> str:
     worst = max(both, key=lambda p: abs(p["simulated_s"] / p["model_s"] - 1))
     off = worst["simulated_s"] / worst["model_s"] - 1
     return (
-        "Simulated ranks and the model of topology/torus agree within %s at %s; they differ most for %s at "
-        "%s on %s."
+        "Simulated ranks and the model of topology/torus agree within %.2g %% at %s; they differ most for %s "
+        "at %s on %s."
         % (
-            "%.2g %%" % (100 * abs(off)),
+            100 * abs(off),
             plural(len(both), "point"),
             worst["algorithm"],
             size(worst["size"]),
@@ -142,39 +126,27 @@ def _table(place: Place, own: List[Twin]) -> Table:
         row = [name]
         for x in sizes:
             twin = next((t for t in own if t.algorithm == name and t.size == x), None)
-            row += (
-                [
-                    human(twin.simulated_s, "s") + (" ?" if twin.flag_reason else ""),
-                    "–" if twin.ratio is None else "%.4f" % twin.ratio,
-                ]
-                if twin
-                else ["–", "–"]
-            )
+            flag = " ?" if twin and twin.flag_reason else ""
+            row.append(human(twin.simulated_s, "s") + flag if twin else "–")
+            row.append("%.4f" % twin.ratio if twin and twin.ratio is not None else "–")
         rows.append(row)
-    flagged = (
-        "; ?: %s" % next(t.flag_reason for t in own if t.flag_reason)
-        if any(t.flag_reason for t in own)
-        else ""
+    why = next((t.flag_reason for t in own if t.flag_reason), "")
+    caption = "%s: simulated time, and simulated / modelled time%s." % (
+        place[0],
+        "; ?: " + why if why else "",
     )
-    return Table(
-        ["algorithm", *(h for x in sizes for h in (size(x), "/ model"))],
-        rows,
-        "%s: simulated time, and simulated / modelled time%s." % (place[0], flagged),
-    )
+    return Table(["algorithm", *(h for x in sizes for h in (size(x), "/ model"))], rows, caption)
 
 
 def figures(section: Section) -> List[Figure]:
     found = twins(section)
-    charts = [_chart(section, place, own) for place, own in list(found.items())[: generic.MAX_PANELS]]
-    if not charts:
-        return generic.figures(section)
-    share_ranges(charts)
+    charts = [_chart(section, place, own) for place, own in found.items()]
     caption = (
         "Not times of this machine. Dots: the program's ranks under SimGrid. Broad pale lines: what "
         "topology/torus predicts where a step has no latency of its own."
     )
     tables = [_table(place, own) for place, own in list(found.items())[:_MAX_TABLES]]
-    return [Panels(charts, caption), *tables]
+    return [*generic.panels(charts, caption), *tables]
 
 
 SPEC = SectionSpec("Simulated torus", results, summary, figures, measured=False)

@@ -8,7 +8,7 @@ import statistics
 from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from reports.records.causes import GRADES
-from reports.records.curves import flag_text, split_number, why_invalid
+from reports.records.curves import by, flag_text, split_number, why_invalid
 from reports.records.jsonl import Json, is_number
 from reports.records.quantity import digits, listing, percent, plural
 from reports.records.records import Case, Derived
@@ -67,14 +67,8 @@ def why_unused(case: Case, derived: Derived) -> str:
 
 
 def used_value(case: Case, name: str, variant: Optional[str]) -> Optional[float]:
-    return next(
-        (
-            d.value
-            for d in case.derived
-            if d.name == name and d.variant == variant and not why_unused(case, d)
-        ),
-        None,
-    )
+    found = (d for d in case.derived if (d.name, d.variant) == (name, variant))
+    return next((d.value for d in found if not why_unused(case, d)), None)
 
 
 class SubLayer(NamedTuple):
@@ -89,25 +83,22 @@ class SubLayer(NamedTuple):
 
 
 def threshold_of(case: Case) -> float:
-    """In per cent; 0: chosen by the rule."""
+    """A threshold in per cent; 0: chosen by the rule."""
     threshold = case.axes.get("threshold")
     return float(threshold) if is_number(threshold) else 0.0
 
 
 def sub_layers(section: Section) -> List[SubLayer]:
-    found: Dict[Tuple[str, str, str], List[Case]] = {}
-    for case in section.group.cases.values():
-        if case.derived:
-            found.setdefault(tuple(str(case.axes.get(n, "")) for n in ("model", "layer", "type")), []).append(
-                case
-            )
+    places = ("model", "layer", "type")
+    known = [case for case in section.cases if case.derived]
+    found = by(known, lambda case: tuple(str(case.axes.get(name, "")) for name in places))
     several = len({kind for _, _, kind in found}) > 1
     layers = []
     for (model, layer, kind), cases in found.items():
         cases.sort(key=threshold_of)
         given = ", threshold %s %%" % digits(threshold_of(cases[0])) if threshold_of(cases[0]) else ""
-        group = " ".join(t for t in (model, kind if several else "") if t)
-        place = " ".join(t for t in (model, layer, kind if several else "") if t) + given
+        group = " ".join(filter(None, (model, kind * several)))
+        place = " ".join(filter(None, (model, layer, kind * several))) + given
         layers.append(SubLayer(place, group, layer + given, cases[0], [c for c in cases if threshold_of(c)]))
     return layers
 
@@ -131,10 +122,9 @@ def _split(case: Case) -> Json:
             name = "potential" if derived.name == "S_potential" else side + "_slowdown"
             found.setdefault(int(units), {})[name] = derived.value
     alone = [v.median_s for v in map(case.variant, ("gemm_alone", "all_reduce_alone")) if v and v.median_s]
-    undivided = (
-        {"0": {"potential": sum(alone) / max(alone)}} if found and len(alone) == 2 and min(alone) > 0 else {}
-    )
-    return {**undivided, **{str(units): found[units] for units in sorted(found)}}
+    if found and len(alone) == 2 and min(alone) > 0:
+        found[0] = {"potential": sum(alone) / max(alone)}
+    return {str(units): found[units] for units in sorted(found)}
 
 
 def _row(layer: SubLayer) -> Json:
@@ -142,13 +132,11 @@ def _row(layer: SubLayer) -> Json:
     gains = {name: used_value(case, *GAINS[name][1:]) for name in GAINS}
     traffic = {variant: _traffic(case, variant) for variant in COUNTED}
     sweep = [(threshold_of(c), used_value(c, "S", BEST)) for c in layer.sweep]
-    facts = {
-        name: case.number(name) for name in ("devices", "m", "n", "k", "threshold_used", "memory_intensity")
-    }
+    facts = ("devices", "m", "n", "k", "threshold_used", "memory_intensity")
     return {
         "place": layer.place,
         "key": case.key,
-        **facts,
+        **{name: case.number(name) for name in facts},
         "S": {n: v for n, v in gains.items() if v is not None},
         "S_unstaggered": used_value(case, "S", "t3_mca_unstaggered"),
         "stagger_gain": used_value(case, "stagger_gain", "t3_mca_unstaggered"),
@@ -163,9 +151,7 @@ def _row(layer: SubLayer) -> Json:
 
 def geometric_means(rows: Sequence[Mapping[str, Optional[float]]]) -> Means:
     """Over the rows that have every column that any row has: means of different rows do not compare."""
-    positive = [
-        {name: value for name, value in row.items() if value is not None and value > 0} for row in rows
-    ]
+    positive = [{name: value for name, value in row.items() if (value or 0) > 0} for row in rows]
     names = list(dict.fromkeys(name for row in positive for name in row))
     whole = [row for row in positive if len(row) == len(names)]
     return len(whole), {n: statistics.geometric_mean(row[n] for row in whole) for n in names} if whole else {}
@@ -236,9 +222,8 @@ def _gains_text(section: Section) -> str:
     of = "%s of %d" % (means["layers"], len(known)) if means["layers"] < len(known) else "%d" % len(known)
     devices = {row["devices"] for row in known}
     where = "geometric means of %s sub-layers" % of if len(known) > 1 else "in %s" % known[0]["place"]
-    where += (
-        " on %s" % plural(int(max(devices)), "device") if len(devices) == 1 and None not in devices else ""
-    )
+    if len(devices) == 1 and None not in devices:
+        where += " on %s" % plural(int(max(devices)), "device")
     return ": against one after the other, %s (%s)" % (listing(said, len(said)), where)
 
 
@@ -276,20 +261,15 @@ def _traffic_text(section: Section) -> str:
 
 
 def _nothing(section: Section) -> str:
-    """Why there is no gain."""
-    cases = section.group.cases.values()
+    """Return the reason why there is no gain."""
+    cases = section.cases
     if not any(case.status == "ok" for case in cases) or any(case.status == "failed" for case in cases):
         return generic.nothing(section)
-    reasons = list(
-        filter(
-            None, (why_unused(*value) for value in section.values(*(name for _, name, _ in GAINS.values())))
-        )
-    )
-    return (
-        "No gain can be used: %s." % reasons[0].rstrip(".")
-        if reasons
-        else "No gain was derived from %s." % plural(len(cases), "case")
-    )
+    values = section.values(*(name for _, name, _ in GAINS.values()))
+    why = next(filter(None, (why_unused(*value) for value in values)), "")
+    if why:
+        return "No gain can be used: %s." % why.rstrip(".")
+    return "No gain was derived from %s." % plural(len(cases), "case")
 
 
 def summary(section: Section) -> str:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Callable, Dict, List, Optional, Sequence
 
 from reports.page.bar_chart import Across, ChartBar, draw_bars
-from reports.page.charts import LineChart, Mark, Series, share_ranges
+from reports.page.charts import LineChart, Mark, Series
+from reports.records.curves import value_of
 from reports.records.jsonl import Json
 from reports.records.quantity import digits, human, percent, plural
-from reports.records.records import Case, Derived
 from reports.signature.section import Figure, Panels, Section, SectionSpec, Table
 from reports.signature.sections import generic, t3
 from reports.page.stacked_bars import Part, Stack, draw_stacks
@@ -25,28 +25,18 @@ _PARTS = (
 _STACKS = {t3.SEQUENTIAL: "sequential", t3.BEST: "T3-MCA"}
 
 
-def _found(case: Case, name: str, variant: Optional[str]) -> Optional[Derived]:
-    """Valid or not."""
-    return next(
-        (d for d in case.derived if d.name == name and d.variant == variant and d.value is not None), None
-    )
-
-
 # ------------------------------------------------------------------ charts
 
 
 def _bars(layer: t3.SubLayer) -> List[ChartBar]:
     bars = []
     for words, quantity, variant in t3.GAINS.values():
-        derived = _found(layer.case, quantity, variant)
+        derived = value_of(layer.case, quantity, variant)
         if derived:
             why = t3.why_unused(layer.case, derived)
             note = "%s: %s×%s" % (words, digits(derived.value), "; " + why if why else "")
-            bars.append(
-                ChartBar(
-                    words, derived.value, not why, bool(derived.grade), derived.ci_low, derived.ci_high, note
-                )
-            )
+            ends = derived.ci_low, derived.ci_high
+            bars.append(ChartBar(words, derived.value, not why, bool(derived.grade), *ends, note))
     return bars
 
 
@@ -63,12 +53,8 @@ def _gain_panels(layers: Sequence[t3.SubLayer]) -> List[Figure]:
         "then the all-gather; with adding memory: the same with a reduce-scatter that memory adds." % _WHAT
     )
     caption += generic.hidden_text(len(shown) - generic.MAX_PANELS, "sub-layer")
-    return [
-        Panels(
-            [draw_bars(place, _WHAT, bars, full, line) for place, bars in shown[: generic.MAX_PANELS]],
-            caption,
-        )
-    ]
+    drawn = [draw_bars(place, _WHAT, bars, full, line) for place, bars in shown[: generic.MAX_PANELS]]
+    return [Panels(drawn, caption)]
 
 
 def _traffic_panels(layers: Sequence[t3.SubLayer], rows: Sequence[Json]) -> List[Figure]:
@@ -78,9 +64,8 @@ def _traffic_panels(layers: Sequence[t3.SubLayer], rows: Sequence[Json]) -> List
         for variant, words in _STACKS.items():
             moved = row["bytes"].get(variant)
             if moved:
-                groups.setdefault(layer.group, []).append(
-                    Stack(layer.name, words, [moved[name] for name in t3.TRAFFIC])
-                )
+                stack = Stack(layer.name, words, [moved[name] for name in t3.TRAFFIC])
+                groups.setdefault(layer.group, []).append(stack)
     full = max((sum(stack.values) for stacks in groups.values() for stack in stacks), default=0.0)
     if not full > 0:
         return []
@@ -99,28 +84,19 @@ def _sweep_chart(layer: t3.SubLayer) -> Optional[LineChart]:
     """S over the threshold; the rule's own choice is a dot."""
     marks = []
     for case in layer.sweep:
-        derived = _found(case, "S", t3.BEST)
+        derived = value_of(case, "S", t3.BEST)
         if derived:
-            marks.append(
-                Mark(
-                    t3.threshold_of(case),
-                    derived.value,
-                    derived.ci_low,
-                    derived.ci_high,
-                    not t3.why_unused(case, derived),
-                    t3.why_unused(case, derived),
-                    bool(derived.grade),
-                )
-            )
+            why, ends = t3.why_unused(case, derived), (derived.ci_low, derived.ci_high)
+            marks.append(Mark(t3.threshold_of(case), derived.value, *ends, not why, why, bool(derived.grade)))
     if len(marks) < 2:
         return None
     chart = LineChart(
         layer.place, "threshold, % of the queue", "", "", [Series("T3-MCA", marks, 0)], y_name="S"
     )
-    used, rule = layer.case.number("threshold_used"), _found(layer.case, "S", t3.BEST)
+    used, rule = layer.case.number("threshold_used"), value_of(layer.case, "S", t3.BEST)
     if not t3.threshold_of(layer.case) and used is not None and rule and not t3.why_unused(layer.case, rule):
         chart.series.append(Series("rule", [Mark(100 * used, rule.value, rule.ci_low, rule.ci_high)], 1))
-    without = _found(layer.case, "S", "t3")
+    without = value_of(layer.case, "S", "t3")
     if without and not t3.why_unused(layer.case, without):
         chart.across.append((without.value, "T3"))
     return chart
@@ -128,18 +104,16 @@ def _sweep_chart(layer: t3.SubLayer) -> Optional[LineChart]:
 
 def _sweep_panels(layers: Sequence[t3.SubLayer]) -> List[Figure]:
     charts = [chart for layer in layers for chart in [_sweep_chart(layer)] if chart]
-    if not charts:
-        return []
-    shown = charts[: generic.MAX_PANELS]
-    share_ranges(shown, zero=False)
-    for chart in shown:
-        chart.x_log, chart.x_range = False, (0.0, max([100.0, *(x for c in shown for x in c.xs())]))
     caption = (
         "Simulated, not measured: S of T3-MCA over the threshold, the part of the memory's queue up to which "
         "communication is let in. Rule: what the program chooses from the GEMM's memory intensity. Dotted: "
         "T3, whose memory treats both alike."
-    ) + generic.hidden_text(len(charts) - len(shown), "sub-layer")
-    return [Panels(shown, caption)]
+    )
+    shown = charts[: generic.MAX_PANELS]
+    figures = generic.panels(charts, caption, "sub-layer", zero=False)
+    for chart in shown:
+        chart.x_log, chart.x_range = False, (0.0, max([100.0, *(x for c in shown for x in c.xs())]))
+    return figures
 
 
 # ------------------------------------------------------------------ tables
@@ -190,11 +164,9 @@ def _mca_gain(row: Json) -> Optional[float]:
 
 def _gain_table(section: Section) -> List[Figure]:
     columns = [Column(words, _of("S", name)) for name, (words, _, _) in t3.GAINS.items()]
-    columns += [
-        Column("T3-MCA / T3", _mca_gain),
-        Column("threshold", _of("threshold_used"), percent, False),
-        Column("memory intensity", _of("memory_intensity"), percent, False),
-    ]
+    columns.append(Column("T3-MCA / T3", _mca_gain))
+    columns.append(Column("threshold", _of("threshold_used"), percent, False))
+    columns.append(Column("memory intensity", _of("memory_intensity"), percent, False))
     caption = (
         "Simulated, not measured: S = %s. Memory intensity: the part of the memory's bandwidth that the GEMM "
         "alone uses. A threshold is in per cent of the memory's queue." % _WHAT
@@ -235,11 +207,8 @@ def _split_table(section: Section) -> List[Figure]:
                 Column("allreduce on %d" % n, _of("split", str(n), "all_reduce_slowdown")),
                 Column("GEMM without %d" % n, _of("split", str(n), "gemm_slowdown")),
             ]
-        columns.append(
-            Column(
-                "S with %s" % plural(n, "unit") if n else "S, undivided", _of("split", str(n), "potential")
-            )
-        )
+        head = "S with %s" % plural(n, "unit") if n else "S, undivided"
+        columns.append(Column(head, _of("split", str(n), "potential")))
     caption = (
         "Simulated, not measured: the units divided between an allreduce and the GEMM. Time on a part of the "
         "units / time alone on all, and S = both alone / the longer of both on their parts, as if neither "

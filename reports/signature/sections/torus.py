@@ -7,29 +7,20 @@ import math
 import re
 from typing import Dict, List, Optional, Sequence, Tuple
 
-from reports.page.charts import LineChart, Mark, Series, share_ranges
+from reports.page.charts import LineChart, Mark, Series
 from reports.records.jsonl import Json, is_number, real_in
-from reports.records.quantity import digits, human, listing, size
+from reports.records.quantity import human, listing, size
 from reports.records.records import Case, Group
-from reports.signature.section import Figure, Panels, Section, SectionSpec, Table
+from reports.signature.section import Figure, Section, SectionSpec, table
 from reports.signature.sections import generic
 from reports.signature.sections.copies import round_size
 
 _DRAWN = 7
-_FAMILIAR = (
-    "swing-b",
-    "bucket",
-    "swing-l",
-    "rd-l",
-    "rd-b",
-    "ring",
-)  # drawn after those that are best somewhere
+_FAMILIAR = ("swing-b", "bucket", "swing-l", "rd-l", "rd-b", "ring")  # drawn after the best ones
 _MAX_TABLES = 6
 _FEW = 2  # up to this number of panels are drawn large
-_LABEL_GAP_LARGE, _LABEL_GAP_SMALL = (
-    11,
-    45,
-)  # sizes closer than this factor have no space for a name between them
+# sizes closer than this factor have no space for a name between them
+_LABEL_GAP_LARGE, _LABEL_GAP_SMALL = 11, 45
 _SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 Network = Tuple[str, str, str, str, str]  # shape, ports, step, hop, bandwidth
@@ -65,11 +56,7 @@ def line_of(case: Case) -> Optional[Tuple[float, float]]:
     step, hop = seconds(str(case.axes.get("step", ""))), seconds(str(case.axes.get("hop", "")))
     steps, links = case.facts.get("steps"), case.facts.get("links_on_longest_routes")
     time, bytes_ = value(case, "time"), case.axes.get("size")
-    if (
-        None in (step, hop, time)
-        or not (is_number(steps) and is_number(links) and is_number(bytes_))
-        or bytes_ <= 0
-    ):
+    if None in (step, hop, time) or not all(map(is_number, (steps, links, bytes_))) or bytes_ <= 0:
         return None
     fixed = steps * step + links * hop
     return fixed, max(0.0, time - fixed) / bytes_
@@ -89,25 +76,16 @@ def costs_of(network: Network) -> str:
 def best_of(cases: Dict[str, List[Case]]) -> List[Json]:
     """The fastest algorithm of all, those that take as long, and from which size, as the program found
     them."""
-    text = next(
-        (
-            str(c.facts["best_by_bytes"])
-            for own in cases.values()
-            for c in own
-            if c.facts.get("best_by_bytes")
-        ),
-        "",
-    )
+    facts = (case.facts.get("best_by_bytes") for own in cases.values() for case in own)
     found = []
-    for part in filter(None, text.split(", ")):
+    for part in filter(None, str(next(filter(None, facts), "")).split(", ")):
         match = re.fullmatch(
             r"(?:from ([0-9.e+]{1,24}) )?(?:tie of )?([a-z0-9-]{1,40}(?: and [a-z0-9-]{1,40}){0,31})", part
         )
         if match:
-            names = match.group(2).split(" and ")
-            found.append(
-                {"algorithm": names[0], "ties": names[1:], "from_byte": real_in(match.group(1) or "0") or 0.0}
-            )
+            first, *ties = match.group(2).split(" and ")
+            start = real_in(match.group(1) or "0") or 0.0
+            found.append({"algorithm": first, "ties": ties, "from_byte": start})
     return found
 
 
@@ -116,18 +94,19 @@ def winner(best: Json) -> str:
     return listing([best["algorithm"], *best["ties"]], 32) + (" (tie)" if best["ties"] else "")
 
 
+def _deficiencies(case: Case) -> List[Optional[float]]:
+    return [value(case, name) for name in ("lambda", "psi", "xi")]
+
+
 def results(section: Section) -> Json:
     found = []
     for network, own in networks(section.group).items():
-        last = {name: cases[-1] for name, cases in own.items()}
         found.append(
             {
                 "network": name_of(network),
                 "costs": costs_of(network),
                 "best": best_of(own),
-                "lambda_psi_xi": {
-                    name: [value(c, n) for n in ("lambda", "psi", "xi")] for name, c in last.items()
-                },
+                "lambda_psi_xi": {name: _deficiencies(cases[-1]) for name, cases in own.items()},
             }
         )
     return {"model": True, "networks": found, "formula": section.group.run.formula}
@@ -135,33 +114,25 @@ def results(section: Section) -> Json:
 
 def _span(best: Sequence[Json]) -> str:
     parts = ["%s up to %s" % (winner(a), size(round_size(b["from_byte"]))) for a, b in zip(best, best[1:])]
-    return (
-        listing([*parts, "%s above" % winner(best[-1])], 6)
-        if parts
-        else "%s at every size" % winner(best[-1])
-    )
+    last = winner(best[-1])
+    return listing([*parts, "%s above" % last], 6) if parts else "%s at every size" % last
 
 
 def summary(section: Section) -> str:
     found = [n for n in section.results["networks"] if n["best"]]
     if not found:
         return generic.nothing(section)
-    largest = max(
-        found,
-        key=lambda n: math.prod(int(d) for d in re.findall(r"[0-9]{1,6}", n["network"].split(":")[-1])[:4]),
-    )
-    text = "By this model (%s) the fastest on %s is %s" % (
-        largest["costs"],
-        largest["network"],
-        _span(largest["best"]),
-    )
-    orders = {tuple(map(winner, n["best"])) for n in found}
-    if len(found) > 1 and len(orders) == 1:
-        text += (
-            "; the order is the same on the %d other networks" % (len(found) - 1)
-            if len(found) > 2
-            else "; the order is the same on %s" % next(n["network"] for n in found if n is not largest)
-        )
+
+    def nodes(entry: Json) -> int:
+        return math.prod(map(int, re.findall(r"[0-9]{1,6}", entry["network"].split(":")[-1])[:4]))
+
+    largest = max(found, key=nodes)
+    names = largest["costs"], largest["network"], _span(largest["best"])
+    text = "By this model (%s) the fastest on %s is %s" % names
+    others = [n["network"] for n in found if n is not largest]
+    if others and len({tuple(map(winner, n["best"])) for n in found}) == 1:
+        where = "the %d other networks" % len(others) if others[1:] else others[0]
+        text += "; the order is the same on %s" % where
     return text + "."
 
 
@@ -197,9 +168,7 @@ def _drawn(section: Section, found: Dict[Network, Dict[str, List[Case]]]) -> Lis
     return list(dict.fromkeys([*often, *(n for n in _FAMILIAR if n in there), *there]))[:_DRAWN]
 
 
-def _chart(
-    network: Network, own: Dict[str, List[Case]], drawn: Sequence[str], label_gap: float
-) -> Optional[LineChart]:
+def _chart(network: Network, own: Dict[str, List[Case]], drawn: Sequence[str], label_gap: float) -> LineChart:
     sizes = sorted({float(c.axes["size"]) for cases in own.values() for c in cases})
     series = []
     for colour, name in ((i, n) for i, n in enumerate(drawn) if n in own):
@@ -211,70 +180,51 @@ def _chart(
     for mark, after in zip(best, [*best[1:], None]):
         alone = after is None or after["from_byte"] > label_gap * mark["from_byte"]
         chart.up.append((mark["from_byte"], winner(mark) if alone else ""))
-    return chart if chart.xs() else None
+    return chart
 
 
-def _table(network: Network, own: Dict[str, List[Case]]) -> Table:
+def _table(network: Network, own: Dict[str, List[Case]]) -> List[Figure]:
+    facts = {"steps": "steps", "hops": "links_on_longest_routes", "at once": "collectives_at_once"}
     rows = []
     for name, cases in own.items():
         case = cases[-1]
-        numbers = [value(case, n) for n in ("lambda", "psi", "xi")]
+        low, high = (size(next(iter(own.values()))[i].axes["size"]) for i in (0, -1))
+        counts = {head: case.facts.get(fact) for head, fact in facts.items()}
         rows.append(
-            [
-                name,
-                *("–" if v is None else digits(v) for v in numbers),
-                *(
-                    "%d" % case.facts[n] if is_number(case.facts.get(n)) else "–"
-                    for n in ("steps", "links_on_longest_routes", "collectives_at_once")
+            {
+                "algorithm": name,
+                **dict(zip("ΛΨΞ", map(human, _deficiencies(case)))),
+                **{head: "%d" % n if is_number(n) else "–" for head, n in counts.items()},
+                "at " + low: human(value(cases[0], "time"), "s"),
+                "at " + high: human(value(case, "time"), "s"),
+                "messages on the worst link": str(case.facts.get("messages_on_worst_link", "–")).replace(
+                    "x", "×"
                 ),
-                *(human(value(c, "time"), "s") for c in (cases[0], case)),
-                str(case.facts.get("messages_on_worst_link", "–")).replace("x", "×"),
-            ]
+            }
         )
-    low, high = (size(next(iter(own.values()))[i].axes["size"]) for i in (0, -1))
-    heads = [
-        "algorithm",
-        "Λ",
-        "Ψ",
-        "Ξ",
-        "steps",
-        "hops",
-        "at once",
-        "at " + low,
-        "at " + high,
-        "messages on the worst link",
-    ]
-    return Table(
-        heads,
-        rows,
+    caption = (
         "%s. Λ: latency deficiency, steps / log2(nodes). Ψ: bandwidth deficiency. Ξ: congestion (1 is the "
         "optimum). Hops: links on the longest routes. At once: collectives that run at once. Then the "
-        "modelled times at two sizes, and steps × messages on the busiest link." % name_of(network),
-        1,
-        True,
+        "modelled times at two sizes, and steps × messages on the busiest link." % name_of(network)
     )
+    return table(rows, caption, 1, True)
 
 
 def figures(section: Section) -> List[Figure]:
     found = networks(section.group)
     drawn, label_gap = _drawn(section, found), _LABEL_GAP_LARGE if len(found) <= _FEW else _LABEL_GAP_SMALL
-    charts = [
-        c
-        for c in (_chart(n, own, drawn, label_gap) for n, own in list(found.items())[: generic.MAX_PANELS])
-        if c
-    ]
-    if not charts:
-        return generic.figures(section)
-    share_ranges(charts)
-    for chart in charts:
-        chart.y_log, chart.y_range = False, (0.0, 1.05)
+    charts = [_chart(network, own, drawn, label_gap) for network, own in found.items()]
+    if not any(chart.xs() for chart in charts):
+        return []
     caption = (
         "A model, not a measurement (%s): goodput / its peak, which is dimensions × link bandwidth. Dotted "
         "lines: the "
         "size from which another algorithm, drawn or not, is the fastest." % costs_of(next(iter(found)))
     )
-    caption += generic.hidden_text(len(found) - generic.MAX_PANELS, "network")
-    return [Panels(charts, caption)] + [_table(n, own) for n, own in list(found.items())[:_MAX_TABLES]]
+    shown = generic.panels(charts, caption, "network")
+    for chart in charts:
+        chart.y_log, chart.y_range = False, (0.0, 1.05)
+    return shown + [t for n, own in list(found.items())[:_MAX_TABLES] for t in _table(n, own)]
 
 
 SPEC = SectionSpec("Model: an allreduce on tori", results, summary, figures, measured=False)

@@ -4,28 +4,20 @@
 from __future__ import annotations
 
 import statistics
-from typing import Callable, Dict, List, Optional, Tuple
+from typing import Dict, List, Optional, Tuple
 
-from reports.records.curves import why_invalid
+from reports.records.curves import by, interval_of, value_of, why_invalid
 from reports.records.jsonl import Json
 from reports.records.quantity import digits, human, percent, spell, way
 from reports.records.records import Case, Derived
-from reports.signature.section import Bar, Bars, Figure, Section, SectionSpec, Table
+from reports.signature.section import Bar, Bars, Figure, Section, SectionSpec, table
 from reports.signature.sections import generic
 from reports.signature.sections.gemm import shape_text
 from reports.signature.sections.operands import COLD, is_cold
 
-_SENT = (
-    "whole_then_send",
-    "whole_tiled_then_send",
-    "split",
-    "triggered",
-    "triggered_staggered",
-    "remote_store",
-    "remote_add",
-)
 _TRIGGERED = ("triggered", "triggered_staggered")
-_BY_BANDS = ("split", "triggered", "triggered_staggered")
+_BY_BANDS = ("split", *_TRIGGERED)
+_SENT = ("whole_then_send", "whole_tiled_then_send", *_BY_BANDS, "remote_store", "remote_add")
 # Variant, quantity, and the time that it is divided into.
 _REMOTE = (
     ("remote_store", "remote_gain", "the trigger"),
@@ -63,9 +55,7 @@ def _rows(section: Section, name: str, variants: Tuple[str, ...]) -> List[Json]:
             "place": _place(section, c),
             "bands": _bands(c),
             "variant": d.variant,
-            "value": d.value,
-            "ci_low": d.ci_low,
-            "ci_high": d.ci_high,
+            **interval_of(d),
         }
         for c, d in section.values(name)
         if d.variant in variants and not why_invalid(c, d)
@@ -92,8 +82,12 @@ def results(section: Section) -> Json:
     }
 
 
+def _words(place: Place) -> str:
+    return ", ".join(filter(None, place))
+
+
 def _where(row: Json) -> str:
-    return ", ".join([t for t in row["place"] if t] + ["%d bands" % row["bands"]])
+    return _words((*row["place"], "%d bands" % row["bands"]))
 
 
 def _verdict(row: Json) -> str:
@@ -137,20 +131,19 @@ def summary(section: Section) -> str:
 
 
 def _at_best(section: Section, rows: str, variant: str) -> Optional[float]:
-    """Of the best case."""
+    """The value of a variant in the best case."""
     best = section.results["best"]
-    return next(
-        (
-            r["value"]
-            for r in section.results[rows]
-            if r["variant"] == variant and (r["place"], r["bands"]) == (best["place"], best["bands"])
-        ),
-        None,
-    )
+    return _same(section.results[rows], dict(best, variant=variant))
+
+
+def _same(rows: List[Json], like: Json) -> Optional[float]:
+    """The value of the row with the place, bands and variant of another."""
+    keys = ("place", "bands", "variant")
+    return next((r["value"] for r in rows if all(r[key] == like[key] for key in keys)), None)
 
 
 def _first_byte_share(section: Section) -> Optional[float]:
-    """Of the best case: its first byte, over that of sending the whole."""
+    """The first byte of the best case, over that of sending the whole."""
     whole, triggered = (_at_best(section, "first_byte", v) for v in ("first_of_whole", "first_of_triggered"))
     return triggered / whole if whole and triggered is not None else None
 
@@ -159,17 +152,8 @@ def _first_byte_share(section: Section) -> Optional[float]:
 
 
 def _places(section: Section) -> Dict[Place, List[Case]]:
-    found: Dict[Place, List[Case]] = {}
-    for case in sorted(section.group.cases.values(), key=_bands):
-        if any(d.name == "time" for d in case.derived):
-            found.setdefault(_place(section, case), []).append(case)
-    return found
-
-
-def _time(case: Case, variant: str) -> Optional[Derived]:
-    return next(
-        (d for d in case.derived if d.name == "time" and d.variant == variant and d.value is not None), None
-    )
+    timed = [case for case in section.cases if any(d.name == "time" for d in case.derived)]
+    return by(sorted(timed, key=_bands), lambda case: _place(section, case))
 
 
 def _bars_of(section: Section, cases: List[Case]) -> List[Bar]:
@@ -178,15 +162,13 @@ def _bars_of(section: Section, cases: List[Case]) -> List[Bar]:
     bars = []
     for i, case in enumerate(cases):
         for variant in _SENT:
-            derived = _time(case, variant)
+            derived = value_of(case, "time", variant)
             if derived is None or (i and variant not in _BY_BANDS):
                 continue
-            if (
-                variant == "remote_add" and case.axes.get("direction") != "ring"
-            ):  # it adds what the others only send
-                continue
+            if variant == "remote_add" and case.axes.get("direction") != "ring":
+                continue  # it adds what the others only send
             label = spell(variant) + (", %d bands" % _bands(case) if variant in _BY_BANDS else "")
-            bars.append(generic.bar_of(section, case, derived, label))
+            bars.append(generic.bar_of(case, derived, label))
     longest = max((b.value for b in bars), default=0.0)
     for bar in bars:
         bar.of, bar.of_name = longest, "longest here"
@@ -194,96 +176,63 @@ def _bars_of(section: Section, cases: List[Case]) -> List[Bar]:
 
 
 def _gain_table(section: Section) -> List[Figure]:
-    """Of what is triggered: S_tiled and its share of ideal, then S. A value that is not valid is a dash."""
-
-    def cell(rows: str, like: Json, show: Callable[[float], str]) -> str:
-        same = (
-            r["value"]
-            for r in section.results[rows]
-            if all(r[k] == like[k] for k in ("place", "bands", "variant"))
-        )
-        value = next(same, None)
-        return "–" if value is None else show(value)
-
+    """S_tiled of what is triggered and its share of ideal, then S; a value that is not valid is a dash."""
     rows = [
-        [
-            ", ".join(t for t in r["place"] if t),
-            "%d" % r["bands"],
-            spell(r["variant"]),
-            digits(r["value"]),
-            _verdict(r),
-            cell("of_ideal", r, percent),
-            cell("library", r, digits),
-        ]
+        {
+            "case": _words(r["place"]),
+            "bands": "%d" % r["bands"],
+            "variant": spell(r["variant"]),
+            "S, same GEMM": digits(r["value"]),
+            "the trigger": _verdict(r),
+            "of ideal": percent(_same(section.results["of_ideal"], r)),
+            "against the library's GEMM": human(_same(section.results["library"], r)),
+        }
         for r in section.results["tiled"]
-    ]
-    heads = [
-        "case",
-        "bands",
-        "variant",
-        "S, same GEMM",
-        "the trigger",
-        "of ideal",
-        "against the library's GEMM",
     ]
     caption = (
         "S: serial time / overlapped time. In the last column two different GEMMs are compared; a dash "
         "there: not measured, or S is above what overlap alone can give."
     )
-    return [Table(heads, rows[: generic.MAX_BARS], caption)] if rows else []
+    return table(rows[: generic.MAX_BARS], caption)
 
 
 def _first_table(section: Section) -> List[Figure]:
-    cases = sorted({(r["place"], r["bands"]) for r in section.results["first_byte"]})
+    first, tail = section.results["first_byte"], section.results["exposed_tail"]
+    tails = {"whole": "whole_then_send", "split": "split", "triggered": "triggered"}
     rows = []
-    for place, bands in cases:
-        first = {
-            r["variant"]: r["value"]
-            for r in section.results["first_byte"]
-            if (r["place"], r["bands"]) == (place, bands)
-        }
-        tail = {
-            r["variant"]: r["value"]
-            for r in section.results["exposed_tail"]
-            if (r["place"], r["bands"]) == (place, bands)
-        }
-        rows.append(
-            [", ".join(t for t in place if t), "%d" % bands]
-            + [human(first[v], "s") if v in first else "–" for v in _FIRST]
-            + [human(tail[v], "s") if v in tail else "–" for v in ("whole_then_send", "split", "triggered")]
-        )
-    heads = (
-        ["case", "bands"]
-        + ["first byte, %s" % name for name in _FIRST.values()]
-        + ["tail, whole", "tail, split", "tail, triggered"]
-    )
+    for place, bands in sorted({(r["place"], r["bands"]) for r in first}):
+        at = {"place": place, "bands": bands}
+        seconds = {"first byte, %s" % word: _same(first, dict(at, variant=v)) for v, word in _FIRST.items()}
+        seconds.update({"tail, %s" % word: _same(tail, dict(at, variant=v)) for word, v in tails.items()})
+        shown = {head: human(value, "s") for head, value in seconds.items()}
+        rows.append({"case": _words(place), "bands": "%d" % bands, **shown})
     caption = (
         "First byte: from the release of the streams to the end of the first copy. Tail: time minus that of "
         "the GEMM alone; it is below zero where medians differ by chance."
     )
-    return [Table(heads, rows[: generic.MAX_BARS], caption)] if rows else []
+    return table(rows[: generic.MAX_BARS], caption)
 
 
 def _model_table(section: Section) -> List[Figure]:
     """Values that the record calls a model."""
-    rows: Dict[Tuple[str, str], None] = {}
-    for _, derived in section.values("t3_model_read_ratio", "t3_model_write_ratio"):
-        rows[(derived.formula or spell(derived.name), digits(derived.value))] = None
+    found = [d for _, d in section.values("t3_model_read_ratio", "t3_model_write_ratio")]
+    pairs = dict.fromkeys((d.formula or spell(d.name), digits(d.value)) for d in found)
     caption = (
         "Not measured, but counted: what the hardware of T3 (arXiv 2401.16677) would move. The trigger "
         "measured here is software."
     )
-    return [Table(["model", "sequential / T3"], [list(r) for r in rows], caption)] if rows else []
+    return table([{"model": model, "sequential / T3": ratio} for model, ratio in pairs], caption)
 
 
 # ------------------------------------------------------------------ without a copy
 
 
 def _fastest_bands(section: Section) -> Dict[Place, int]:
-    """Where what is triggered is fastest."""
+    """The number of bands with which the trigger is fastest, by place."""
     found: Dict[Place, int] = {}
     for place, cases in _places(section).items():
-        times = [(d.value, _bands(c)) for c in cases for d in [_time(c, "triggered")] if d and d.value]
+        timed = [(value_of(case, "time", "triggered"), _bands(case)) for case in cases]
+        times = [(derived.value, bands) for derived, bands in timed if derived and derived.value]
         if times:
             found[place] = min(times)[1]
     return found
@@ -300,29 +249,15 @@ def _remote(section: Section) -> List[Tuple[Json, Case, Derived]]:
             if d.variant != variant or why_invalid(case, d) or fastest.get(place, bands) != bands:
                 continue
             adder = "the ring by trigger" if case.axes.get("direction") == "ring" else "additions by kernels"
-            found.append(
-                (
-                    {
-                        "place": place,
-                        "bands": bands,
-                        "variant": variant,
-                        "against": against or adder,
-                        "value": d.value,
-                        "ci_low": d.ci_low,
-                        "ci_high": d.ci_high,
-                    },
-                    case,
-                    d,
-                )
-            )
+            row = {"place": place, "bands": bands, "variant": variant, "against": against or adder}
+            found.append(({**row, **interval_of(d)}, case, d))
     return found
 
 
 def _reading(rows: List[Json]) -> str:
-    """In how many cases each gains, and the best and the worst of them."""
+    """The cases in which each gains and loses, and the best and the worst of them."""
     said = []
-    for variant, against in dict.fromkeys((r["variant"], r["against"]) for r in rows):
-        of = [r for r in rows if (r["variant"], r["against"]) == (variant, against)]
+    for (variant, against), of in by(rows, lambda r: (r["variant"], r["against"])).items():
         gains, loses = (sum(_verdict(r) == v for r in of) for v in ("gains", "loses"))
         best, worst = max(of, key=lambda r: r["value"]), min(of, key=lambda r: r["value"])
         text = "%s gain over %s in %d of %d cases and lose in %d" % (
@@ -348,31 +283,17 @@ def _remote_bars(section: Section) -> List[Figure]:
     rows.sort(key=lambda r: (order.index((r[0]["variant"], r[0]["against"])), -r[0]["value"]))
     bars = []
     for row, case, derived in rows:
-        bar = generic.bar_of(
-            section,
-            case,
-            derived,
-            "%s, against %s: %s" % (spell(row["variant"]), row["against"], _where(row)),
-        )
+        label = "%s, against %s: %s" % (spell(row["variant"]), row["against"], _where(row))
+        bar = generic.bar_of(case, derived, label)
         bar.of, bar.of_name = max(r["value"] for r, _, _ in rows), "largest here"
         bars.append(bar)
     caption = (
         "Without a copy: the time of what it is compared with / the time of a GEMM that writes its tiles "
         "where they are sent; above 1 it gains. In as many bands as what is triggered is fastest with. "
     )
-    hidden = generic.hidden_text(len(bars) - generic.MAX_BARS, "bar")
-    return (
-        [
-            Bars(
-                bars[: generic.MAX_BARS],
-                caption + _reading([row for row, _, _ in rows]) + hidden,
-                "variant",
-                "of the largest",
-            )
-        ]
-        if bars
-        else []
-    )
+    caption += _reading([row for row, _, _ in rows])
+    caption += generic.hidden_text(len(bars) - generic.MAX_BARS, "bar")
+    return [Bars(bars[: generic.MAX_BARS], caption, "variant", "of the largest")] if bars else []
 
 
 def figures(section: Section) -> List[Figure]:
@@ -380,17 +301,10 @@ def figures(section: Section) -> List[Figure]:
     for place, cases in list(_places(section).items())[: generic.MAX_PANELS]:
         bars = _bars_of(section, cases)
         if bars:
-            shown.append(
-                Bars(
-                    bars,
-                    "Software trigger: time of GEMM and send, %s." % ", ".join(t for t in place if t),
-                    "variant",
-                    "of the longest",
-                )
-            )
-    return (
-        shown + _remote_bars(section) + _gain_table(section) + _first_table(section) + _model_table(section)
-    )
+            caption = "Software trigger: time of GEMM and send, %s." % _words(place)
+            shown.append(Bars(bars, caption, "variant", "of the longest"))
+    shown += _remote_bars(section) + _gain_table(section)
+    return shown + _first_table(section) + _model_table(section)
 
 
 SPEC = SectionSpec(
