@@ -198,8 +198,7 @@ def merged(tries: Sequence[Case], place: Optional[float] = None) -> Case:
             failure
             if len(tries) == 1
             else replace(
-                failure,
-                reason="1 of %d tries: %s" % (len(tries), failure.reason or "no reason given"),
+                failure, reason="1 of %d tries: %s" % (len(tries), failure.reason or "no reason given")
             )
         )
     ok = [t for t in tries if t.status == "ok"][-MOST:]

@@ -262,11 +262,7 @@ def figures(pairs: Pairs, missing: str) -> List[Figure]:
     if missing:
         caption += " Not measured: %s." % missing
     rows = [
-        [
-            _span(level.low, level.high),
-            "%d" % level.pairs,
-            _named(level.groups, len(processors)),
-        ]
+        [_span(level.low, level.high), "%d" % level.pairs, _named(level.groups, len(processors))]
         for level in levels
     ]
     table = Table(

@@ -40,6 +40,18 @@ class Section:
         value = self.device.get(key)
         return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0
 
+    def caches(self, units: float = 1.0) -> List[Tuple[str, float]]:
+        """Name and bytes of each level that the device states, of so many units, as far as they grow."""
+        levels: List[Tuple[str, float]] = []
+        for name, key, count in (
+            ("L1", "l1_bytes", units),
+            ("L2", "l2_bytes", units),
+            ("LLC", "llc_bytes", 1.0),
+        ):
+            if self.capacity(key) * count > (levels[-1][1] if levels else 0.0):
+                levels.append((name, self.capacity(key) * count))
+        return levels
+
     def curves_of(self, *derived: str) -> List[Curve]:
         return [c for c in self.curves if c.derived in derived]
 

@@ -208,11 +208,7 @@ def _link_texts(slow: Dict[Ends, View]) -> List[Tuple[str, View]]:
         texts.append(
             (
                 ("between %s and %s, both ways: %s" if both else "from %s to %s: %s")
-                % (
-                    view.label(ends[0]),
-                    view.label(ends[1]),
-                    _rates(view, (ends, back) if both else (ends,)),
-                ),
+                % (view.label(ends[0]), view.label(ends[1]), _rates(view, (ends, back) if both else (ends,))),
                 view,
             )
         )

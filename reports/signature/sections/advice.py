@@ -19,10 +19,11 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from reports.advice.library import Adviser, LibraryMissing
 from reports.advice.machine import machine_of
+from reports.records.curves import by
 from reports.records.jsonl import Json, is_number
 from reports.records.quantity import human, percent
 from reports.records.records import Case, Variant
-from reports.signature.section import Figure, Section, SectionSpec, Table
+from reports.signature.section import Figure, Section, SectionSpec, table
 from reports.signature.sections.ficco import valid_schedules, work_of
 from reports.signature.sections.operands import is_cold
 
@@ -41,16 +42,15 @@ _GOOD_LOSS = 0.02
 _RESAMPLES = 10000
 _MAX_ROWS = 80
 _Z = 1.959964
+_SIDES = {"m": "m", "n": "n", "k": "k", "devices": "ranks"}  # of a scenario, by facts of its case
 
 
 def wilson(hits: int, of: int) -> Optional[Tuple[float, float]]:
     if of == 0:
         return None
     share, square = hits / of, _Z * _Z
-    middle, half = (
-        share + square / (2 * of),
-        _Z * math.sqrt(share * (1 - share) / of + square / (4 * of * of)),
-    )
+    half = _Z * math.sqrt(share * (1 - share) / of + square / (4 * of * of))
+    middle = share + square / (2 * of)
     return (middle - half) / (1 + square / of), (middle + half) / (1 + square / of)
 
 
@@ -75,12 +75,13 @@ def _operation(word: str, ops: List[str]) -> Optional[str]:
 
 def _scenario(case: Case, adviser: Adviser, seen: set) -> Optional[Json]:
     facts, axes = case.facts, case.axes
-    sides = [facts.get(s) for s in ("m", "n", "k", "ranks")]
+    sides = {name: facts.get(fact) for name, fact in _SIDES.items()}
     op, copy_method = _operation(str(axes.get("op", "")), adviser.ops), str(axes.get("copy-method", ""))
-    if op is None or not all(is_number(s) for s in sides):
+    if op is None or not all(map(is_number, sides.values())):
         return None
+    sides = {name: int(side) for name, side in sides.items()}
     try:
-        advice = adviser.ask(*(int(s) for s in sides), op, str(axes.get("type", "")), copy_method)
+        advice = adviser.ask(*sides.values(), op, str(axes.get("type", "")), copy_method)
     except ValueError:
         return None
     predicted = {c["schedule"]: c for c in advice["candidates"]}
@@ -94,17 +95,14 @@ def _scenario(case: Case, adviser: Adviser, seen: set) -> Optional[Json]:
         "op": str(axes.get("op")),
         "copy_method": copy_method,
         "type": str(axes.get("type")),
-        "m": int(sides[0]),
-        "n": int(sides[1]),
-        "k": int(sides[2]),
-        "devices": int(sides[3]),
+        **sides,
         "pick": pick,
         "best": best.name,
         **_verdict_of(measured[pick], best),
         "decided": any(not _is_hit(v, best) for v in measured.values()),
         "told": advice["decided"] and pick == advice["pick"]["schedule"],
         "needs": advice["needs"],
-        "unseen": (axes.get("type"), *sides[:3]) not in seen,
+        "unseen": (axes.get("type"), sides["m"], sides["n"], sides["k"]) not in seen,
         "extrapolated": predicted[pick]["extrapolated"],
         "schedules": [
             {"schedule": s, "predicted_s": c["predicted_s"], "measured_s": measured[s].median_s}
@@ -121,19 +119,16 @@ def _seen(signature: Json) -> set:
 
 
 def _tally(scenarios: List[Json]) -> Json:
-    hits, good = sum(s["hit"] for s in scenarios), sum(s["good"] for s in scenarios)
-    losses = [s["loss"] for s in scenarios if not s["hit"]]
-    interval, good_interval = wilson(hits, len(scenarios)), wilson(good, len(scenarios))
+    losses, count = [s["loss"] for s in scenarios if not s["hit"]], len(scenarios)
+    found: Json = {"scenarios": count}
+    for name, counted in (("hit", "hits"), ("good", "good")):
+        right = sum(s[name] for s in scenarios)
+        found[counted], found[name + "_rate"] = right, right / count if count else None
+        found[name + "_rate_ci"] = list(wilson(right, count) or ()) or None
     return {
-        "scenarios": len(scenarios),
-        "hits": hits,
-        "hit_rate": hits / len(scenarios) if scenarios else None,
-        "hit_rate_ci": list(interval) if interval else None,
-        "good": good,
-        "good_rate": good / len(scenarios) if scenarios else None,
-        "good_rate_ci": list(good_interval) if good_interval else None,
+        **found,
         "mean_loss_when_wrong": statistics.fmean(losses) if losses else None,
-        "max_loss": max(losses) if losses else None,
+        "max_loss": max(losses, default=None),
         "mean_loss": statistics.fmean(s["loss"] for s in scenarios) if scenarios else None,
     }
 
@@ -160,19 +155,17 @@ def mcnemar(better: int, worse: int) -> float:
 
 
 def difference(scenarios: List[Json], constant: List[Json], name: str) -> Json:
-    """Of the shares of good ones. Scenarios of one shape are alike, so whole shapes are drawn again."""
-    by_shape: Dict[Tuple[int, int, int], List[int]] = {}
-    for ours, theirs in zip(scenarios, constant):
-        by_shape.setdefault((ours["m"], ours["n"], ours["k"]), []).append(
-            int(ours["good"]) - int(theirs["good"])
-        )
-    groups = [(sum(group), len(group)) for group in by_shape.values()]
+    """The difference of the shares of good ones. Scenarios of one shape are alike, so whole shapes are drawn
+    again."""
+    shapes = by(zip(scenarios, constant), lambda pair: tuple(pair[0][side] for side in "mnk"))
+    by_shape = [[int(one["good"]) - int(other["good"]) for one, other in own] for own in shapes.values()]
+    groups = [(sum(group), len(group)) for group in by_shape]
     draw, means = random.Random(1), []
     for _ in range(_RESAMPLES):
         drawn = draw.choices(groups, k=len(groups))
         means.append(sum(d for d, _ in drawn) / sum(n for _, n in drawn))
     means.sort()
-    all_of = [d for group in by_shape.values() for d in group]
+    all_of = [d for group in by_shape for d in group]
     return {
         "formula": DIFFERENCE_FORMULA,
         "schedule": name,
@@ -198,10 +191,9 @@ def _always(cases: List[Tuple[Case, Json]]) -> Tuple[List[Json], Optional[Json]]
 
 
 def score(section: Section, signature: Json) -> Json:
-    """Of the cases of overlap/ficco, by the curves of the same signature. `reason` replaces a score that is
-    missing."""
-    # The curves that advise are of warm operands.
-    cases = [c for c in section.group.cases.values() if c.status == "ok" and not is_cold(c)]
+    """The score in the cases of overlap/ficco, by the curves of the same signature, which are of warm
+    operands. `reason` replaces a score that is missing."""
+    cases = [c for c in section.cases if c.status == "ok" and not is_cold(c)]
     advisers: Dict[Any, Adviser] = {}
     found: List[Tuple[Case, Json]] = []
     skipped = 0
@@ -210,26 +202,25 @@ def score(section: Section, signature: Json) -> Json:
         for case in cases:
             blocks = case.facts.get("copy_blocks")
             if blocks not in advisers:
-                advisers[blocks] = Adviser(
-                    machine_of(signature, int(blocks) if is_number(blocks) and blocks > 0 else None)
-                )
+                known = int(blocks) if is_number(blocks) and blocks > 0 else None
+                advisers[blocks] = Adviser(machine_of(signature, known))
             scenario = _scenario(case, advisers[blocks], seen)
             skipped += scenario is None
-            if scenario and work_of(case) not in {
-                work_of(c) for c, _ in found
-            }:  # the same work is one scenario
+            if scenario and all(
+                work_of(c) != work_of(case) for c, _ in found
+            ):  # the same work is one scenario
                 found.append((case, scenario))
     except (LibraryMissing, ValueError) as why:  # no library, or curves that it does not take
         return {"formula": FORMULA, "reason": str(why)}
     scenarios = [s for _, s in found]
     errors = [abs(math.log(s["predicted_s"] / s["measured_s"])) for o in scenarios for s in o["schedules"]]
-    unseen = [s for s in scenarios if s["unseen"] and s["decided"]]
-    seen_ones = [s for s in scenarios if not s["unseen"] and s["decided"]]
-    always, gain = _always([(c, s) for c, s in found if s["unseen"] and s["decided"]])
+    decided = [(c, s) for c, s in found if s["decided"]]
+    unseen = [(c, s) for c, s in decided if s["unseen"]]
+    always, gain = _always(unseen)
     result = dict(
-        _tally(unseen),
+        _tally([s for _, s in unseen]),
         formula=FORMULA,
-        seen=_tally(seen_ones),
+        seen=_tally([s for _, s in decided if not s["unseen"]]),
         table=scenarios,
         undecided=sum(not s["decided"] for s in scenarios),
         skipped=skipped,
@@ -271,67 +262,38 @@ def _gain_text(advice: Json) -> str:
         return ""
     low, high = gain["ci"]
     verdict = "better than" if low > 0 else "worse than" if high < 0 else "not clearly better or worse than"
+    shares = map(percent, (gain["value"], low, high))
     return (
         " In %s of them the advised one is at most 2 %% slower than the fastest; that is %s always %s "
         "(difference %s; 95 %% interval %s to %s)."
-    ) % (
-        percent(advice["good_rate"]),
-        verdict,
-        gain["schedule"],
-        *(percent(x) for x in (gain["value"], low, high)),
-    )
+    ) % (percent(advice["good_rate"]), verdict, gain["schedule"], *shares)
 
 
 def figures(advice: Json) -> List[Figure]:
     if not advice.get("table"):
         return []
     rows = [
-        [
-            s["op"],
-            "%d×%d×%d" % (s["m"], s["n"], s["k"]),
-            "%s, %d" % (s["copy_method"], s["devices"]),
-            s["pick"],
-            s["best"],
-            human(_time(s, s["pick"], "predicted_s"), "s"),
-            human(_time(s, s["pick"], "measured_s"), "s"),
-            human(_time(s, s["best"], "measured_s"), "s"),
-            percent(s["loss"]),
-            _verdict(s),
-        ]
+        {
+            "operation": s["op"],
+            "M×N×K": "%d×%d×%d" % (s["m"], s["n"], s["k"]),
+            "copy method, devices": "%s, %d" % (s["copy_method"], s["devices"]),
+            "advised": s["pick"],
+            "fastest": s["best"],
+            "predicted": human(_time(s, s["pick"], "predicted_s"), "s"),
+            "advised took": human(_time(s, s["pick"], "measured_s"), "s"),
+            "fastest took": human(_time(s, s["best"], "measured_s"), "s"),
+            "lost": percent(s["loss"]),
+            "verdict": _verdict(s),
+        }
         for s in advice["table"][:_MAX_ROWS]
     ]
     caption = "Predicted from curves, measured here. %s." % (FORMULA[:1].upper() + FORMULA[1:])
     if advice["median_error"] is not None:
         caption += " Half of all predictions are within %s." % percent(advice["median_error"])
-    table = Table(
-        [
-            "operation",
-            "M×N×K",
-            "copy method, devices",
-            "advised",
-            "fastest",
-            "predicted",
-            "advised took",
-            "fastest took",
-            "lost",
-            "verdict",
-        ],
-        rows,
-        caption,
-        5,
-        True,
-    )
-    always = [["advice"] + _scores(advice)] + [
-        ["always " + a["schedule"]] + _scores(a) for a in advice["always"]
-    ]
-    return [
-        Table(
-            ["rule", "scenarios", "hits", "share", "within 2 %", "mean loss when wrong", "mean loss"],
-            always,
-            "Unseen scenarios: by the advice, or always one schedule (serial where that one is impossible).",
-        ),
-        table,
-    ]
+    rules = {"advice": advice, **{"always " + a["schedule"]: a for a in advice["always"]}}
+    scores = [{"rule": rule, **_scores(tally)} for rule, tally in rules.items()]
+    always = "Unseen scenarios: by the advice, or always one schedule (serial where that one is impossible)."
+    return table(scores, always) + table(rows, caption, 5, True)
 
 
 def _verdict(scenario: Json) -> str:
@@ -339,13 +301,15 @@ def _verdict(scenario: Json) -> str:
     return word if scenario["unseen"] else word + ", seen"
 
 
-def _scores(t: Json) -> List[str]:
-    def share(value: Optional[float]) -> str:
-        return "–" if value is None else percent(value)
-
-    return [str(t["scenarios"]), str(t["hits"])] + [
-        share(t[k]) for k in ("hit_rate", "good_rate", "mean_loss_when_wrong", "mean_loss")
-    ]
+def _scores(tally: Json) -> Dict[str, str]:
+    return {
+        "scenarios": str(tally["scenarios"]),
+        "hits": str(tally["hits"]),
+        "share": percent(tally["hit_rate"]),
+        "within 2 %": percent(tally["good_rate"]),
+        "mean loss when wrong": percent(tally["mean_loss_when_wrong"]),
+        "mean loss": percent(tally["mean_loss"]),
+    }
 
 
 def _time(scenario: Json, schedule: str, which: str) -> float:

@@ -8,9 +8,9 @@ import re
 from typing import Dict, List, Optional, Tuple
 
 from reports.page.charts import Cell, draw_heat
-from reports.records.curves import why_invalid
+from reports.records.curves import interval_of, why_invalid
 from reports.records.jsonl import Json
-from reports.records.quantity import TAGS, digits, human_interval, listing, plural
+from reports.records.quantity import TAGS, digits, in_brackets, listing, plural
 from reports.records.records import Case, Derived
 from reports.signature.section import Figure, Panels, Section, SectionSpec
 from reports.signature.sections import generic
@@ -76,35 +76,14 @@ def _chosen(section: Section) -> Dict[Tuple[str, str], Tuple[Case, Derived]]:
 def matrix(section: Section) -> Matrix:
     cells: Matrix = {}
     for pair, (case, derived) in _chosen(section).items():
-        why = why_invalid(case, derived)
-        remark = why or derived.grade_reason
-        interval = human_interval(derived.ci_low, derived.ci_high, derived.value, "")
-        cells[pair] = Cell(
-            derived.value,
-            not why,
-            "%s with %s: %s%s%s"
-            % (
-                *pair,
-                digits(derived.value),
-                " (%s)" % interval if interval else "",
-                "; " + remark if remark else "",
-            ),
-            bool(derived.grade),
-        )
+        cells[pair] = generic.cell_of(case, derived, "%s with %s: " % pair)
     return cells
 
 
 def results(section: Section) -> Json:
-    losses = {
-        pair: derived for pair, (case, derived) in _chosen(section).items() if not why_invalid(case, derived)
-    }
-    return {
-        "formula": FORMULA,
-        "cil": [
-            {"of": of, "with": partner, "value": d.value, "ci_low": d.ci_low, "ci_high": d.ci_high}
-            for (of, partner), d in sorted(losses.items())
-        ],
-    }
+    losses = {pair: found[1] for pair, found in _chosen(section).items() if not why_invalid(*found)}
+    rows = [{"of": of, "with": by, **interval_of(losses[of, by])} for of, by in sorted(losses)]
+    return {"formula": FORMULA, "cil": rows}
 
 
 # A name, and its loss with the 95 % interval.
@@ -126,28 +105,22 @@ def slowed_most(losses: List[Loss]) -> List[Loss]:
 
 
 def _interval(loss: Loss) -> str:
-    text = human_interval(loss[2], loss[3], loss[1], "")
-    return "%s times as long%s" % (digits(loss[1]), " (%s)" % text if text else "")
+    return "%s times as long%s" % (digits(loss[1]), in_brackets(loss[2], loss[3], loss[1]))
 
 
 def extremes_text(losses: List[Loss]) -> str:
-    """What is slowed most, and how much is slowed at all. Those whose intervals overlap are a tie."""
+    """The workload that is slowed most, and how many are slowed; those whose intervals overlap are a tie."""
     most = slowed_most(losses)
-    if _high(most[0]) < 1.05:
-        return (
-            "All measured combinations are slowed by less than 5 %%; slowed most is %s, which takes %s."
-            % (most[0][0], _interval(most[0]))
-        )
     text = "slowed most is %s, which takes %s" % (most[0][0], _interval(most[0]))
+    if _high(most[0]) < 1.05:
+        return "All measured combinations are slowed by less than 5 %; " + text + "."
     if len(most) > 1:
         text += "; a tie with %s, because their intervals overlap" % listing([loss[0] for loss in most[1:]])
     return text + "; " + _counts_text(losses) + "."
 
 
 def _counts_text(losses: List[Loss]) -> str:
-    slow, free = (
-        sum(slower) for slower in ([_low(x) > 1.05 for x in losses], [_high(x) < 1.05 for x in losses])
-    )
+    slow, free = sum(_low(x) > 1.05 for x in losses), sum(_high(x) < 1.05 for x in losses)
     if slow == len(losses) > 1:
         return "all %d measured combinations are slowed by more than 5 %%" % slow
     unclear = len(losses) - slow - free
@@ -172,13 +145,11 @@ def summary(section: Section) -> str:
 def figures(section: Section) -> List[Figure]:
     cells = matrix(section)
     if not cells:
-        return generic.figures(section)
+        return []
     victims = list(dict.fromkeys(of for of, _ in cells))
-    partners = [n for n in victims if any(partner == n for _, partner in cells)]
-    partners += [b for b in dict.fromkeys(partner for _, partner in cells) if b not in partners]
-    grid: List[List[Optional[Cell]]] = [
-        [cells.get((victim, partner)) for partner in partners] for victim in victims
-    ]
+    others = list(dict.fromkeys(partner for _, partner in cells))
+    partners = list(dict.fromkeys([*(n for n in victims if n in others), *others]))
+    grid = [[cells.get((victim, partner)) for partner in partners] for victim in victims]
     caption = (
         FORMULA
         + ". A row is the workload that is slowed, a column what runs next to it. Warm colours: slower. "

@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
-from reports.records.curves import Curve, axis_unit, curves_of, fixed_text, numeric_axis, split_number
+from reports.records.curves import Curve, axis_unit, by, curves_of, fixed_text, numeric_axis, split_number
 from reports.records.fits import MIN_FOR_LINE, LineFit, envelope, fit_line, compare_rates, saturation
 from reports.records.jsonl import Json, is_number
 from reports.records.quantity import human, human_interval, listing, percent, size, way
@@ -35,17 +35,11 @@ def _fits(section: Section) -> List[Json]:
     return found
 
 
-def _places(curves: Sequence[Curve]) -> List[List[Curve]]:
-    places: Dict[str, List[Curve]] = {}
-    for curve in curves:
-        places.setdefault(fixed_text(curve.fixed), []).append(curve)
-    return list(places.values())
-
-
 def _path_pairs(section: Section) -> List[Tuple[Curve, Curve]]:
     """Per place the engine, and the best of all kernels without a fixed number of blocks."""
     pairs = []
-    for curves in _places([c for c in section.curves_of("bandwidth") if c.axis_unit == "byte"]):
+    sized = [c for c in section.curves_of("bandwidth") if c.axis_unit == "byte"]
+    for curves in by(sized, lambda c: fixed_text(c.fixed)).values():
         engine = [c for c in curves if c.variant == "engine"]
         kernel = envelope(
             [c for c in curves if c.variant.startswith("kernel") and not split_number(c.variant)], "kernel"
@@ -86,9 +80,8 @@ def _crossovers(section: Section) -> List[Json]:
 
 def block_curves(section: Section) -> List[Curve]:
     """Bandwidth over the number of blocks, at the largest size of every place."""
-    curves = [
-        c for c in curves_of(section.group, by_variant=True) if c.derived == "bandwidth" and len(c.points) > 2
-    ]
+    every = curves_of(section.group, by_variant=True)
+    curves = [c for c in every if c.derived == "bandwidth" and len(c.points) > 2]
     largest: Dict[str, Curve] = {}
     for curve in curves:
         size_axis = numeric_axis(section.group)
@@ -160,38 +153,24 @@ def _verdict(pair: Json) -> str:
     crossings = pair["crossings"]
     if len(crossings) == 1:
         crossing = crossings[0]
-        return "%s copies are faster up to about %s, %s copies above" % (
-            crossing["from"],
-            size(round_size(crossing["size_byte"])),
-            crossing["to"],
-        )
+        at = size(round_size(crossing["size_byte"]))
+        return "%s copies are faster up to about %s, %s copies above" % (crossing["from"], at, crossing["to"])
+    both = "%s and %s copies" % (engine, kernel)
     if crossings:
-        return "the faster of %s and %s copies changes %d times with the size" % (
-            engine,
-            kernel,
-            len(crossings),
-        )
+        return "the faster of %s changes %d times with the size" % (both, len(crossings))
     leader = max((engine, kernel), key=lambda n: pair["wins"][n])
-    if pair["wins"][leader] == 0:
-        return "%s and %s copies are equally fast at every size (within 2 %% or within noise)" % (
-            engine,
-            kernel,
-        )
-    if pair["wins"][leader] == pair["points"]:
+    wins, points = pair["wins"][leader], pair["points"]
+    if wins == 0:
+        return "%s are equally fast at every size (within 2 %% or within noise)" % both
+    if wins == points:
         return "%s copies are faster at every size" % leader
-    return "%s copies are faster at %d of %d sizes and never slower" % (
-        leader,
-        pair["wins"][leader],
-        pair["points"],
-    )
+    return "%s copies are faster at %d of %d sizes and never slower" % (leader, wins, points)
 
 
 def _verdicts(pairs: Sequence[Json]) -> List[str]:
     """Directions with the same verdict share a sentence."""
-    places: Dict[str, List[str]] = {}
-    for pair in pairs:
-        places.setdefault(_verdict(pair), []).append(_where(pair["where"]))
-    return ["%s: %s" % (listing(where), verdict) for verdict, where in places.items()]
+    said = by(pairs, _verdict).items()
+    return ["%s: %s" % (listing([_where(p["where"]) for p in own]), verdict) for verdict, own in said]
 
 
 def round_size(value: float) -> float:
@@ -241,16 +220,8 @@ def _fit_table(fits: List[Json]) -> Table:
         )
     return Table(
         [
-            "where",
-            "path",
-            "start-up α",
-            "95 %",
-            "bandwidth 1/β",
-            "95 %",
-            "half size α/β",
-            "residual rms",
-            "worst",
-            "straight line?",
+            *("where", "path", "start-up α", "95 %", "bandwidth 1/β", "95 %", "half size α/β"),
+            *("residual rms", "worst", "straight line?"),
         ],
         rows,
         "A line t(bytes) = α + β·bytes for each path, by least squares on relative residuals: every size "

@@ -8,9 +8,9 @@ from functools import partial
 from typing import Dict, List, Optional, Tuple
 
 from reports.page.charts import Cell, draw_heat
-from reports.records.curves import why_invalid
+from reports.records.curves import interval_of, valid_value, why_invalid
 from reports.records.jsonl import Json, is_number
-from reports.records.quantity import TAGS, digits, human_interval, way
+from reports.records.quantity import TAGS, digits, way
 from reports.records.records import Case, Derived
 from reports.signature.section import Figure, Section, SectionSpec
 from reports.signature.sections import generic, matrices
@@ -47,43 +47,26 @@ def _entry(section: Section, case: Case, derived: Derived) -> Json:
     side, gemm, alone = SIDES[derived.variant or ""]
     prefix = "" if gemm == "square" else "skinny_"
     sides = [case.facts.get(prefix + s) for s in "mnk"]
-    rate = next(
-        (
-            d.value
-            for d in case.derived
-            if d.name == "flop_rate" and d.variant == alone and not why_invalid(case, d)
-        ),
-        None,
-    )
-    seconds = None
-    if all(is_number(s) for s in sides) and rate:
-        seconds = 2.0 * sides[0] * sides[1] * sides[2] / rate
+    rate = valid_value(case, "flop_rate", alone)
+    known = rate and all(map(is_number, sides))
+    seconds = 2.0 * sides[0] * sides[1] * sides[2] / rate if known else None
+    place = _place(case)
+    return {"of": side, "gemm": gemm, **place, "mnk": sides, "gemm_s": seconds, **interval_of(derived)}
+
+
+def _place(case: Case) -> Json:
     return {
-        "of": side,
-        "gemm": gemm,
         "type": str(case.axes.get("type", "")),
         "direction": str(case.axes.get("direction", "")),
         "copy_method": str(case.axes.get("copy-method", "")),
         "blocks": case.number("copy_blocks"),
-        "mnk": sides,
-        "gemm_s": seconds,
-        "value": derived.value,
-        "ci_low": derived.ci_low,
-        "ci_high": derived.ci_high,
     }
 
 
 def _copies(section: Section) -> List[Json]:
     """The copies alone; the bytes of an exchange count in both directions."""
     return [
-        {
-            "type": str(c.axes.get("type", "")),
-            "direction": str(c.axes.get("direction", "")),
-            "copy_method": str(c.axes.get("copy-method", "")),
-            "blocks": c.number("copy_blocks"),
-            "bytes": c.number("copy_bytes"),
-            "bandwidth": d.value,
-        }
+        {**_place(c), "bytes": c.number("copy_bytes"), "bandwidth": d.value}
         for c, d in section.values("bandwidth")
         if d.variant == "copy_alone" and not why_invalid(c, d)
     ]
@@ -102,19 +85,11 @@ def results(section: Section) -> Json:
 
 
 def _name(entry: Json) -> str:
-    blocks = (
-        " of %s blocks" % digits(entry["blocks"])
-        if entry["copy_method"] != "engine" and entry["blocks"]
-        else ""
-    )
-    method = "an engine" if entry["copy_method"] == "engine" else "a kernel"
-    return "%s with %s copy%s %s (%s)" % (
-        NOUNS[entry["of"], entry["gemm"]],
-        method,
-        blocks,
-        DIRECTIONS.get(entry["direction"], entry["direction"]),
-        entry["type"],
-    )
+    method, direction = "an engine copy", DIRECTIONS.get(entry["direction"], entry["direction"])
+    if entry["copy_method"] != "engine":
+        method = "a kernel copy" + (" of %s blocks" % digits(entry["blocks"]) if entry["blocks"] else "")
+    noun = NOUNS[entry["of"], entry["gemm"]]
+    return "%s with %s %s (%s)" % (noun, method, direction, entry["type"])
 
 
 def summary(section: Section) -> str:
@@ -130,23 +105,11 @@ Place = Tuple[str, str]
 def _cells(section: Section, kind: str, side: str, gemm: str) -> Dict[Place, Cell]:
     cells: Dict[Place, Cell] = {}
     for case, derived in section.values("CIL"):
-        if (
-            SIDES.get(derived.variant or "", ("", ""))[:2] != (side, gemm)
-            or str(case.axes.get("type", "")) != kind
-        ):
-            continue
-        why = why_invalid(case, derived)
-        remark = why or derived.grade_reason
-        interval = human_interval(derived.ci_low, derived.ci_high, derived.value, "")
-        blocks = case.number("copy_blocks")
-        note = "%s%s%s%s" % (
-            digits(derived.value),
-            " (%s)" % interval if interval else "",
-            "; %s blocks" % digits(blocks) if blocks else "",
-            "; " + remark if remark else "",
-        )
-        place = str(case.axes.get("direction", "")), str(case.axes.get("copy-method", ""))
-        cells[place] = Cell(derived.value, not why, note, bool(derived.grade))
+        of, place = SIDES.get(derived.variant or "", ("", ""))[:2], _place(case)
+        if of == (side, gemm) and place["type"] == kind:
+            blocks = "; %s blocks" % digits(place["blocks"]) if place["blocks"] else ""
+            cell = generic.cell_of(case, derived, after=blocks)
+            cells[place["direction"], place["copy_method"]] = cell
     return cells
 
 
@@ -155,23 +118,18 @@ def _draw(rows: List[str], columns: List[str], grid: List[List[Optional[Cell]]],
 
 
 def figures(section: Section) -> List[Figure]:
-    kinds = list(dict.fromkeys(str(c.axes.get("type", "")) for c in section.group.cases.values()))
     charts = []
-    for kind in kinds:
-        for side, gemm in (("gemm", "square"), ("gemm", "skinny"), ("copy", "square"), ("copy", "skinny")):
+    for kind in dict.fromkeys(str(c.axes.get("type", "")) for c in section.cases):
+        for side, gemm in NOUNS:
             cells = _cells(section, kind, side, gemm)
             rows = list(dict.fromkeys(place[0] for place in cells))
             columns = list(dict.fromkeys(place[1] for place in cells))
-            grid: List[List[Optional[Cell]]] = [
-                [cells.get((row, column)) for column in columns] for row in rows
-            ]
+            grid = [[cells.get((row, column)) for column in columns] for row in rows]
             if cells:
                 title = "%s, %s" % (NOUNS[side, gemm], kind)
                 rows = [way(row) for row in rows]
                 draw = partial(_draw, rows, columns, grid)
                 charts.append(Matrix(title, side, rows, columns, grid, "", draw))
-    if not charts:
-        return generic.figures(section)
     caption = FORMULA + (
         ". A row is a direction of the copy, a column a copy method; first the CIL of the GEMM, then that "
         "of the copy. Warm colours: slower. " + TAGS

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What of overlap/trigger the advice is made from: what each way to send C early gains, over how much there
-is to hide."""
+"""The part of overlap/trigger that advice reads: the gain of each way to send C early, over how much there is
+to hide."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, Tuple
 
 from reports.advice.early import DIRECTIONS, WAYS
-from reports.records.curves import why_invalid
+from reports.records.curves import valid_value, why_invalid
 from reports.records.jsonl import Json
 from reports.records.records import Case
 from reports.signature.section import Section, SectionSpec
@@ -20,24 +20,10 @@ FORMULA = (
 )
 
 
-def _seconds(case: Case, variant: str) -> Optional[float]:
-    return next(
-        (
-            d.value
-            for d in case.derived
-            if (d.name, d.variant) == ("time", variant)
-            and d.value is not None
-            and d.value > 0
-            and not why_invalid(case, d)
-        ),
-        None,
-    )
-
-
 def _points(case: Case) -> List[Json]:
     """One for each way that has a valid gain; none for operands that are not warm, as for all advice."""
-    send, gemm = _seconds(case, "send_alone"), _seconds(case, "gemm_alone")
-    if send is None or gemm is None or is_cold(case):
+    send, gemm = (valid_value(case, "time", variant) or 0.0 for variant in ("send_alone", "gemm_alone"))
+    if send <= 0 or gemm <= 0 or is_cold(case):
         return []
     place = {
         "type": str(case.axes.get("type", "")),
@@ -48,20 +34,16 @@ def _points(case: Case) -> List[Json]:
         **{side: case.number(side) for side in "mnk"},
     }
     return [
-        dict(
-            place,
-            way=WAYS[d.variant],
-            send_over_gemm=send / gemm,
-            gain=d.value,
-            ci_low=d.ci_low,
-            ci_high=d.ci_high,
-        )
+        {
+            **place,
+            "way": WAYS[d.variant],
+            "send_over_gemm": send / gemm,
+            "gain": d.value,
+            "ci_low": d.ci_low,
+            "ci_high": d.ci_high,
+        }
         for d in case.derived
-        if d.name == "S"
-        and d.variant in WAYS
-        and d.value is not None
-        and d.value > 0
-        and not why_invalid(case, d)
+        if d.name == "S" and d.variant in WAYS and not why_invalid(case, d) and d.value > 0
     ]
 
 
@@ -69,12 +51,10 @@ def early_sends(section: Section) -> List[Json]:
     """The best over bands of every shape, in the first of DIRECTIONS that its way and type were measured
     in."""
     best: Dict[Tuple[object, ...], Json] = {}
-    for point in (
-        p for case in section.group.cases.values() for p in _points(case) if p["direction"] in DIRECTIONS
-    ):
-        place = tuple(
-            point[name] for name in ("type", "way", "direction", "copy_method", "devices", "m", "n", "k")
-        )
+    names = ("type", "way", "direction", "copy_method", "devices", "m", "n", "k")
+    points = [point for case in section.cases for point in _points(case)]
+    for point in (p for p in points if p["direction"] in DIRECTIONS):
+        place = tuple(point[name] for name in names)
         if place not in best or point["gain"] > best[place]["gain"]:
             best[place] = point
     nearest: Dict[Tuple[str, str], str] = {}

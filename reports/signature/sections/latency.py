@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import List, Tuple
+from typing import List
 
 from reports.page.charts import LineChart
 from reports.records.fits import within
@@ -13,30 +13,17 @@ from reports.signature.section import Figure, Panels, Section, SectionSpec
 from reports.signature.sections import generic
 
 
-def capacities(section: Section) -> List[Tuple[str, float]]:
-    """Name and bytes of every level that one thread sees, growing: its unit's own, and the last one."""
-    levels: List[Tuple[str, float]] = []
-    for name, key in (("L1", "l1_bytes"), ("L2", "l2_bytes"), ("LLC", "llc_bytes")):
-        if section.capacity(key) > (levels[-1][1] if levels else 0.0):
-            levels.append((name, section.capacity(key)))
-    return levels
-
-
 def results(section: Section) -> Json:
     levels: List[Json] = []
     for curve in (c for c in section.curves_of("latency") if "min_l1" not in (c.variant or "")):
         below = 0.0
         last = [("memory", 0.0)] if section.capacity("llc_bytes") else []
-        for name, capacity in capacities(section) + last:
-            value = (
-                within(curve, below * 1.5, capacity * 0.75)
-                if capacity
-                else within(curve, below * 8, float("inf"))
-            )
+        for name, capacity in section.caches() + last:
+            ends = (below * 1.5, capacity * 0.75) if capacity else (below * 8, float("inf"))
+            value = within(curve, *ends)
             if value is not None and curve.axis_unit == "byte":
-                levels.append(
-                    {"level": name, "capacity_byte": capacity or None, "value": value, "unit": curve.unit}
-                )
+                size_ = {"level": name, "capacity_byte": capacity or None}
+                levels.append({**size_, "value": value, "unit": curve.unit})
             below = capacity or below
     return {
         "levels": levels,
@@ -69,7 +56,7 @@ def figures(section: Section) -> List[Figure]:
         return generic.figures(section)
     first = curves[0]
     series = [generic.series_of(c, c.variant or "latency", i) for i, c in enumerate(curves)]
-    marks = [(capacity, name) for name, capacity in capacities(section)]
+    marks = [(capacity, name) for name, capacity in section.caches()]
     chart = LineChart("", first.axis, first.axis_unit, first.unit, series, up=marks, y_name="latency")
     return [
         Panels(

@@ -4,15 +4,30 @@ drawing is folded."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from statistics import median
 from typing import Callable, List, Optional, Sequence, Tuple
 
 from reports.page.charts import Cell
-from reports.records.quantity import digits, listing
+from reports.records.quantity import digits, human, in_brackets, listing
+from reports.records.records import Derived
 from reports.signature.section import Figure, Panels, Table
 
 ALIKE = 1.01  # the largest over the smallest of values that are told as one
+
+
+def cell_of(derived: Derived, why: str, factor: float) -> Cell:
+    """A value in a unit of `factor`; its tooltip has the interval and why it is not valid."""
+    interval = in_brackets(derived.ci_low, derived.ci_high, derived.value, derived.unit)
+    note = human(derived.value, derived.unit) + interval + ("; " + why if why else "")
+    return Cell(derived.value / factor, not why, note)
+
+
+def slow_is_warm(middle: float, unit: str) -> Callable[[float], float]:
+    """Colours of a heat map: half of the middle one's rate, or twice its time, is as warm as it gets."""
+    sign = 1.0 if unit == "s" else -1.0
+    return lambda value: max(-1.0, min(1.0, sign * math.log2(value / middle)))
 
 
 @dataclass(frozen=True)

@@ -3,34 +3,29 @@
 
 from __future__ import annotations
 
-from typing import List, Optional, Tuple
+from typing import Dict, List, Optional, Tuple
 
-from reports.page.charts import LineChart, share_ranges
-from reports.records.curves import Curve, varying
+from reports.page.charts import LineChart
+from reports.records.curves import Curve, fixed_text, varying
 from reports.records.fits import within
 from reports.records.jsonl import Json
 from reports.records.quantity import NOMINAL, digits, human, percent, size
-from reports.signature.section import Figure, Panels, Section, SectionSpec, Table
+from reports.signature.section import Figure, Section, SectionSpec, table
 from reports.signature.sections import generic
+
+_FORMULA = (
+    "median over the footprints that fit in 3/4 of the level and not in the one before; memory: over those "
+    "above three times the last level; with the smallest L1, half of L1 counts as the level before"
+)
 
 
 def capacities(section: Section) -> List[Tuple[str, float]]:
     """Name and bytes of every level that the device states, all units together, growing."""
-    units = section.capacity("units") or 1.0
-    stated = [
-        ("L1", section.capacity("l1_bytes") * units),
-        ("L2", section.capacity("l2_bytes") * units),
-        ("LLC", section.capacity("llc_bytes")),
-    ]
-    levels: List[Tuple[str, float]] = []
-    for name, capacity in stated:
-        if capacity > (levels[-1][1] if levels else 0.0):
-            levels.append((name, capacity))
-    return levels
+    return section.caches(section.capacity("units") or 1.0)
 
 
 def _has_little_l1(variant: Optional[str]) -> bool:
-    """Where a unit divides memory, no more than half of it is cache next to the most shared memory."""
+    """True if at most half of the memory that a unit divides is cache, next to the most shared memory."""
     return "min_l1" in (variant or "")
 
 
@@ -46,28 +41,19 @@ def _levels(section: Section, curve: Curve) -> List[Json]:
         lower, upper = (below, capacity * 0.75) if capacity else (below * 3, float("inf"))
         value = within(curve, lower, upper)
         if value is not None:
-            found.append(
-                {"level": name, "capacity_byte": capacity or None, "value": value, "unit": curve.unit}
-            )
+            size_ = {"level": name, "capacity_byte": capacity or None}
+            found.append({**size_, "value": value, "unit": curve.unit})
         below = capacity or below
     return found
 
 
 def results(section: Section) -> Json:
     curves = [c for c in section.curves_of("bandwidth") if c.valid]
-    return {
-        "levels": [
-            {
-                "where": dict(c.fixed),
-                "variant": c.variant,
-                "levels": _levels(section, c),
-                "formula": "median over the footprints that fit in 3/4 of the level and not in the one "
-                "before; memory: over those above three times the last level; with the smallest L1, half of "
-                "L1 counts as the level before",
-            }
-            for c in curves
-        ]
-    }
+    entries = [
+        {"where": dict(c.fixed), "variant": c.variant, "levels": _levels(section, c), "formula": _FORMULA}
+        for c in curves
+    ]
+    return {"levels": entries}
 
 
 def _value(entry: Json, level: str) -> float:
@@ -93,9 +79,7 @@ def summary(section: Section) -> str:
         _label(best),
         ", %s of %s" % (share, NOMINAL) if share else "",
     )
-    levels = list(
-        dict.fromkeys(found["level"] for e in entries for found in e["levels"] if found["level"] != "memory")
-    )
+    levels = [name for name in _names(entries) if name != "memory"]
     if levels:
         times = ["%s times" % digits(max(_value(e, level) for e in entries) / memory) for level in levels]
         text += "; %s delivers up to %s as much" % (levels[0], times[0])
@@ -103,23 +87,21 @@ def summary(section: Section) -> str:
     return text + _nontemporal(reached) + "."
 
 
+def _names(entries: List[Json]) -> List[str]:
+    return list(dict.fromkeys(found["level"] for e in entries for found in e["levels"]))
+
+
 def _nontemporal(entries: List[Json]) -> str:
     """The gain of stores past the cache, where footprints are larger than it."""
-    gains = []
+    plain: Dict[str, float] = {}
     for entry in entries:
-        if "nontemporal" in (entry["variant"] or ""):
-            plain = [
-                e
-                for e in entries
-                if e["where"] == entry["where"]
-                and e is not entry
-                and "nontemporal" not in e["variant"]
-                and not _has_little_l1(e["variant"])
-            ]
-            if plain:
-                gains.append(
-                    (_value(entry, "memory") / _value(plain[0], "memory"), entry["where"].get("op", ""))
-                )
+        if "nontemporal" not in (entry["variant"] or "") and not _has_little_l1(entry["variant"]):
+            plain.setdefault(fixed_text(entry["where"]), _value(entry, "memory"))
+    gains = [
+        (_value(entry, "memory") / plain[fixed_text(entry["where"])], entry["where"].get("op", ""))
+        for entry in entries
+        if "nontemporal" in (entry["variant"] or "") and fixed_text(entry["where"]) in plain
+    ]
     if not gains:
         return ""
     gain, operation = max(gains)
@@ -139,26 +121,17 @@ def figures(section: Section) -> List[Figure]:
     charts, named = [], varying(curves)
     for panel in generic.grouped(curves):
         series = [generic.series_of(c, c.variant or "bandwidth", colours[c.variant]) for c in panel]
-        charts.append(
-            LineChart(
-                generic.place(panel[0].fixed, named),
-                panel[0].axis,
-                panel[0].axis_unit,
-                panel[0].unit,
-                series,
-                up=marks,
-                y_name="bandwidth",
-            )
-        )
+        first = panel[0]
+        title, axes = generic.place(first.fixed, named), (first.axis, first.axis_unit, first.unit)
+        charts.append(LineChart(title, *axes, series, up=marks, y_name="bandwidth"))
     if not charts:
-        return generic.figures(section)
-    share_ranges(charts)
+        return []
     formula = curves[0].formula or section.group.run.formula
     caption = (
         "Bandwidth over footprint: %s. Dotted lines: the capacity of all caches of that level together."
         % formula
     )
-    return [Panels(charts, caption)] + _level_table(section)
+    return generic.panels(charts, caption, "panel") + _level_table(section)
 
 
 def _nominal(section: Section) -> Optional[float]:
@@ -174,17 +147,14 @@ def _of_nominal(section: Section, memory: float) -> str:
 
 def _level_table(section: Section) -> List[Figure]:
     entries = [e for e in section.results["levels"] if e["levels"]]
-    names = list(dict.fromkeys(found["level"] for e in entries for found in e["levels"]))
-    if not names:
-        return []
-    rows = [
-        [_label(e)]
-        + [human(_value(e, n), "byte/s") if _value(e, n) else "–" for n in names]
-        + ([_of_nominal(section, _value(e, "memory")) or "–"] if _nominal(section) else [])
-        for e in entries
-    ]
-    heads = ["operation"] + names + (["memory, % of nominal"] if _nominal(section) else [])
-    return [Table(heads, rows, entries[0]["formula"] + ".")]
+    rows = []
+    for entry in entries:
+        row = {"operation": _label(entry)}
+        row.update({name: human(_value(entry, name) or None, "byte/s") for name in _names(entries)})
+        if _nominal(section):
+            row["memory, % of nominal"] = _of_nominal(section, _value(entry, "memory")) or "–"
+        rows.append(row)
+    return table(rows, _FORMULA + ".")
 
 
 SPEC = SectionSpec("Memory and caches", results, summary, figures)

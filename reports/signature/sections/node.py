@@ -12,7 +12,7 @@ from reports.signature.link_drawing import draw_links
 from reports.signature.links import between, findings_of, links_of, to_host
 from reports.records.quantity import axis_value, listing, plural, spell
 from reports.records.records import Derived
-from reports.signature.section import Figure, Finding, Panels, Section, SectionSpec, Table
+from reports.signature.section import Figure, Finding, Panels, Section, SectionSpec, Table, table
 from reports.signature.sections import generic
 from reports.page.topology_drawing import draw_tree
 
@@ -22,7 +22,7 @@ LONGEST = 400
 
 def _pairs(section: Section) -> core_latency.Pairs:
     found: Dict[core_latency.Pair, Derived] = {}
-    for case in section.group.cases.values():
+    for case in section.cases:
         found.update(core_latency.pairs_of(case))
     return found
 
@@ -39,15 +39,10 @@ def _all(section: Section) -> Dict[str, object]:
 
 def summary(section: Section) -> str:
     facts = _all(section)
-    parts = []
-    for key, noun in (
-        ("packages", "package"),
-        ("numa_nodes", "NUMA node"),
-        ("cores", "core"),
-        ("hardware_threads", "hardware thread"),
-    ):
-        if is_number(facts.get(key)) and facts[key] > 0:
-            parts.append(plural(int(facts[key]), noun))
+    nouns = {"packages": "package", "numa_nodes": "NUMA node", "cores": "core"}
+    nouns["hardware_threads"] = "hardware thread"
+    counts = {noun: facts.get(key) for key, noun in nouns.items()}
+    parts = [plural(int(n), noun) for noun, n in counts.items() if is_number(n) and n > 0]
     if is_number(facts.get("memory_bytes")):
         parts.append(axis_value(facts["memory_bytes"], "byte") + " of memory")
     devices = sum(name.startswith("device_") for name in facts)
@@ -89,28 +84,17 @@ def _link_figures(facts: Dict[str, object]) -> List[Figure]:
             for place, one in enumerate(devices)
         ]
         heads = ["device", "NUMA node", "host", *others]
-        tables.append(
-            Table(
-                heads,
-                rows,
-                "Links of the devices, as the driver reports them. PCIe: generation and lanes; an idle "
-                "link below its maximum was read again during a copy.",
-                len(heads),
-            )
+        caption = (
+            "Links of the devices, as the driver reports them. PCIe: generation and lanes; an idle link "
+            "below its maximum was read again during a copy."
         )
-    names = list(
-        dict.fromkeys(name for counts in found.errors.values() for name in counts if name != "unknown")
-    )
+        tables.append(Table(heads, rows, caption, len(heads)))
+    errors = found.errors.items()
+    names = dict.fromkeys(name for _, counts in errors for name in counts if name != "unknown")
     if names:
-        rows = [
-            [found.name(device)] + [counts.get(name, "–") for name in names]
-            for device, counts in sorted(found.errors.items())
-        ]
-        tables.append(
-            Table(
-                ["device"] + [spell(name) for name in names], rows, "Memory errors that the devices report."
-            )
-        )
+        rows = [[found.name(device), *(n.get(name, "–") for name in names)] for device, n in sorted(errors)]
+        heads = ["device", *map(spell, names)]
+        tables.append(Table(heads, rows, "Memory errors that the devices report."))
     return tables
 
 
@@ -123,26 +107,15 @@ def figures(section: Section) -> List[Figure]:
     facts = _all(section)
     trees = [draw_tree(str(facts[name])) for name in facts if name == "tree"]
     if any(trees):
-        shown.append(
-            Panels(
-                [t for t in trees if t],
-                "Parts of the machine within the part that holds them. Where many "
-                "are alike, one is drawn with their number.",
-                wide=True,
-            )
+        caption = (
+            "Parts of the machine within the part that holds them. Where many are alike, one is drawn with "
+            "their number."
         )
+        shown.append(Panels([t for t in trees if t], caption, wide=True))
     shown += core_latency.figures(_pairs(section), str(facts.get("core_latency_not_measured") or ""))
     shown += _link_figures(facts)
-    if not shown and facts:
-        shown.append(
-            Table(
-                ["fact", "found"],
-                [[name.replace("_", " "), fact_text(name, v)] for name, v in facts.items()],
-                "",
-                2,
-            )
-        )
-    return shown or generic.figures(section)
+    rows = [{"fact": name.replace("_", " "), "found": fact_text(name, v)} for name, v in facts.items()]
+    return shown or table(rows, words=2)
 
 
 SPEC = SectionSpec("What this node looks like", results, summary, figures, findings)

@@ -17,13 +17,8 @@ MEASURED, FORMULA = ("residents_per_unit", "residents"), ("residents_by_formula"
 
 
 def _curve(section: Section, names: Sequence[str], variant: str = "") -> Optional[Curve]:
-    found = [
-        c
-        for name in names
-        for c in section.curves_of(name)
-        if len(c.points) > 1 and variant in ("", c.variant)
-    ]
-    return found[0] if found else None
+    own = (c for name in names for c in section.curves_of(name))
+    return next((c for c in own if len(c.points) > 1 and variant in ("", c.variant)), None)
 
 
 def _throughput(section: Section) -> Optional[Curve]:
@@ -96,29 +91,17 @@ def figures(section: Section) -> List[Figure]:
         if curve:
             series = [generic.series_of(curve, "", 0)]
             charts.append(LineChart(title, "shared memory per block", curve.axis_unit, curve.unit, series))
+    charts = [chart for chart in charts if chart.xs()]
     for chart in charts:
         share_ranges([chart])
-        chart.x_log = False
-    drawn = [_linear(c) for c in charts if c.xs()]
-    shown: List[Figure] = (
-        [
-            Panels(
-                drawn,
-                "Over the shared memory that each block claims. The broad "
-                "line is the formula min(slots, floor(shared memory of a unit / claim)); where the "
-                "measured line leaves it, the formula is wrong on this device.",
-            )
-        ]
-        if drawn
-        else []
+        low, high = min(chart.xs()), max(chart.xs())
+        chart.x_log, chart.x_range = False, (min(0.0, low), high if high > low else low + 1)
+    caption = (
+        "Over the shared memory that each block claims. The broad line is the formula min(slots, floor("
+        "shared memory of a unit / claim)); where the measured line leaves it, the formula is wrong on this "
+        "device."
     )
-    return shown or generic.figures(section)
-
-
-def _linear(chart: LineChart) -> LineChart:
-    low, high = min(chart.xs()), max(chart.xs())
-    chart.x_range = (min(0.0, low), high if high > low else low + 1)
-    return chart
+    return [Panels(charts, caption)] if charts else []
 
 
 SPEC = SectionSpec("Occupancy shaping", results, summary, figures)

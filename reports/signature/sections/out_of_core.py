@@ -3,34 +3,21 @@
 
 from __future__ import annotations
 
-from typing import Dict, Optional
-
 from reports.records.curves import why_invalid
 from reports.records.jsonl import Json
 from reports.records.quantity import digits, percent, plural
-from reports.records.records import Case
 from reports.signature.section import Section, SectionSpec
 from reports.signature.sections import generic
 
 
-def _valid(case: Case) -> Dict[str, float]:
-    return {d.name: d.value for d in case.derived if d.value is not None and not why_invalid(case, d)}
-
-
-def _case(case: Case) -> Optional[Json]:
-    found = _valid(case)
-    if "S" not in found:
-        return None
-    return {
-        "key": case.key,
-        "speedup": found["S"],
-        "ideal": found.get("S_ideal"),
-        "fraction_of_ideal": found.get("fraction_of_ideal"),
-    }
-
-
 def results(section: Section) -> Json:
-    return {"cases": [found for found in map(_case, section.group.cases.values()) if found]}
+    rows = []
+    for case in section.cases:
+        found = {d.name: d.value for d in case.derived if not why_invalid(case, d)}
+        if "S" in found:
+            gains = {"speedup": found["S"], "ideal": found.get("S_ideal")}
+            rows.append({"key": case.key, **gains, "fraction_of_ideal": found.get("fraction_of_ideal")})
+    return {"cases": rows}
 
 
 def _where(found: Json) -> str:

@@ -10,9 +10,9 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from reports.page.charts import Cell, draw_heat
 from reports.records.curves import valid_value, why_invalid
 from reports.records.jsonl import Json
-from reports.records.quantity import TAGS, digits, human_interval, percent, plural, way
+from reports.records.quantity import TAGS, human, percent, plural, way
 from reports.records.records import Case, Derived
-from reports.signature.section import Figure, Panels, Section, SectionSpec, Table
+from reports.signature.section import Figure, Panels, Section, SectionSpec, table
 from reports.signature.sections import generic
 from reports.signature.sections.operands import is_cold, one_condition
 
@@ -100,7 +100,7 @@ def summary(section: Section) -> str:
 
 
 def _better_order(pairs: Sequence[Json]) -> str:
-    """Which order is faster, counted by case; orders that do not differ tie."""
+    """The faster order, counted by case; orders that do not differ tie."""
     of_case = {p["key"]: p["better_order"] for p in pairs if p["better_order"]}
     if not of_case:
         return ""
@@ -125,19 +125,7 @@ def _cell(options: Sequence[Tuple[Case, Derived]]) -> Cell:
         case, derived = options[0]
         return Cell(None, False, derived.reason or "no value")
     case, best = max(known, key=lambda o: (not why_invalid(*o), o[1].value))
-    notes = []
-    for one, derived in known:
-        interval = human_interval(derived.ci_low, derived.ci_high, derived.value, "")
-        why = why_invalid(one, derived) or derived.grade_reason
-        notes.append(
-            "%s: %s%s%s"
-            % (
-                ORDERS[derived.variant],
-                digits(derived.value),
-                " (%s)" % interval if interval else "",
-                "; " + why if why else "",
-            )
-        )
+    notes = [generic.cell_of(c, d, ORDERS[d.variant] + ": ").note for c, d in known]
     if case.facts.get("better_order") == "tie":
         notes.append("the orders tie")
     return Cell(best.value, not why_invalid(case, best), "; ".join(notes), bool(best.grade))
@@ -145,12 +133,9 @@ def _cell(options: Sequence[Tuple[Case, Derived]]) -> Cell:
 
 def matrix(section: Section) -> Tuple[List[str], List[Columns], Dict[Tuple[str, Columns], Cell]]:
     """Shapes, with what else varies, by transfer and copy method."""
-    cases = section.group.cases.values()
-    rows = [
-        a
-        for a in ("type", "shape", "mflop", "size")
-        if a == "shape" or len({c.axes.get(a) for c in cases}) > 1
-    ]
+    cases = section.cases
+    axes = ("type", "shape", "mflop", "size")
+    rows = [a for a in axes if a == "shape" or len({c.axes.get(a) for c in cases}) > 1]
     options: Dict[Tuple[str, Columns], List[Tuple[Case, Derived]]] = {}
     for case in cases:
         for derived in case.derived:
@@ -163,41 +148,32 @@ def matrix(section: Section) -> Tuple[List[str], List[Columns], Dict[Tuple[str, 
     return names, columns, {place: _cell(found) for place, found in options.items()}
 
 
-def _number(value: Optional[float]) -> str:
-    return "–" if value is None else digits(value)
-
-
-def _who_pays(pairs: Sequence[Json]) -> Table:
+def _who_pays(pairs: Sequence[Json]) -> List[Figure]:
     rows = [
-        [
-            p["key"],
-            ORDERS[p["order"]],
-            str(p["class"] or "–"),
-            str(p["slowed_side"] or "–"),
-            _number(p["S"]),
-            _number(p["S_ideal"]),
-            _number(p["fraction_of_ideal"]),
-            _number(p["cil_gemm"]),
-            _number(p["cil_transfer"]),
-        ]
+        {
+            "case": p["key"],
+            "order": ORDERS[p["order"]],
+            "class": str(p["class"] or "–"),
+            "slowed side": str(p["slowed_side"] or "–"),
+            "S": human(p["S"]),
+            "S ideal": human(p["S_ideal"]),
+            "fraction": human(p["fraction_of_ideal"]),
+            "CIL GEMM": human(p["cil_gemm"]),
+            "CIL transfer": human(p["cil_transfer"]),
+        }
         for p in pairs[:MAX_ROWS]
     ]
     caption = (
         "CIL: time of one side while the other runs / its time alone. G-long, C-long: alone, the GEMM or the "
         "transfer takes over 1.15 times as long as the other."
     )
-    return Table(
-        ["case", "order", "class", "slowed side", "S", "S ideal", "fraction", "CIL GEMM", "CIL transfer"],
-        rows,
-        caption + generic.hidden_text(len(pairs) - len(rows), "row", "the records"),
-        4,
-    )
+    return table(rows, caption + generic.hidden_text(len(pairs) - len(rows), "row", "the records"), 4)
 
 
 def figures(section: Section) -> List[Figure]:
     rows, columns, cells = matrix(section)
     if not cells:
-        return generic.figures(section)
+        return []
     grid: List[List[Optional[Cell]]] = [[cells.get((row, column)) for column in columns] for row in rows]
     caption = FORMULA + (
         ", with t_g and t_c the times of the GEMM and of the transfer alone. Each cell has the better order "
@@ -214,8 +190,7 @@ def figures(section: Section) -> List[Figure]:
         heat=lambda v: -v,
         what="fraction of ideal",
     )
-    shown: List[Figure] = [Panels([heat], caption, wide=True)]
-    return shown + ([_who_pays(section.results["pairs"])] if section.results["pairs"] else [])
+    return [Panels([heat], caption, wide=True), *_who_pays(section.results["pairs"])]
 
 
 SPEC = SectionSpec("Overlap of a GEMM with a transfer", results, summary, figures)

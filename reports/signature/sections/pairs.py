@@ -22,20 +22,10 @@ from reports.records.curves import why_invalid
 from reports.records.jsonl import Json, is_number
 from reports.records.quantity import axis_value, human, human_interval, plural, scale_of
 from reports.records.records import Case, Derived, Group
-from reports.signature.section import Figure, Finding, Panels, Section, SectionSpec, Table
-from reports.signature.sections import generic
-from reports.signature.slow_links import (
-    LATE,
-    MIN_NODES,
-    SLOW,
-    Ends,
-    Found,
-    Links,
-    Measured,
-    View,
-    find,
-    findings_of,
-)
+from reports.signature.section import Figure, Finding, Panels, Section, SectionSpec, table
+from reports.signature.sections import generic, matrices
+from reports.signature.slow_links import LATE, MIN_NODES, SLOW
+from reports.signature.slow_links import Ends, Found, Links, Measured, View, find, findings_of
 
 PROGRAM = "collectives/pairs"
 MATRIX_NODES = 32  # of more nodes only the table of the slowest is shown
@@ -198,19 +188,18 @@ def summary(section: Section) -> str:
         ("median_latency", "%s latency (median)"),
         ("max_latency", "%s on the slowest"),
     ):
-        found = next(
-            (d for d in pairs.case.derived if d.name == name and not why_invalid(pairs.case, d)), None
-        )
+        own = (d for d in pairs.case.derived if d.name == name)
+        found = next((d for d in own if not why_invalid(pairs.case, d)), None)
         if found and found.value:
             parts.append(what % human(found.value, found.unit))
     if pairs.between:
         slow = len(pairs.found.slow)
-        parts.append(
-            "%s clearly slower than usual"
-            % (plural(slow, "direction is", "directions are") if slow else "no link is")
-            if pairs.found.usual_bandwidth is not None
-            else "with %s there is nothing to compare a link with" % plural(len(pairs.ranks), "node")
-        )
+        if pairs.found.usual_bandwidth is None:
+            nodes = plural(len(pairs.ranks), "node")
+            parts.append("with %s there is nothing to compare a link with" % nodes)
+        else:
+            which = plural(slow, "direction is", "directions are") if slow else "no link is"
+            parts.append("%s clearly slower than usual" % which)
     return "; ".join(parts) + "."
 
 
@@ -220,18 +209,10 @@ def summary(section: Section) -> str:
 def _cell(case: Case, derived: Optional[Derived], factor: float) -> Optional[Cell]:
     if derived is None or derived.value is None:
         return None
-    why = why_invalid(case, derived)
-    interval = human_interval(derived.ci_low, derived.ci_high, derived.value, derived.unit)
-    note = "%s%s%s" % (
-        human(derived.value, derived.unit),
-        " (%s)" % interval if interval else "",
-        "; " + why if why else "",
-    )
-    return Cell(derived.value / factor, not why, note)
+    return matrices.cell_of(derived, why_invalid(case, derived), factor)
 
 
 def _matrix(pairs: PairCase, variants: Tuple[str, ...], heading: str) -> Optional[str]:
-    """Warm is slow: half of what is usual, or twice the time, is as warm as it gets."""
     found = {ends: d for (variant, ends), d in pairs.derived.items() if variant in variants}
     if not found or len(pairs.ranks) > MATRIX_NODES:
         return None
@@ -239,29 +220,14 @@ def _matrix(pairs: PairCase, variants: Tuple[str, ...], heading: str) -> Optiona
     values = sorted(d.value or 0.0 for d in found.values())
     middle = values[len(values) // 2]
     factor, shown = scale_of(middle, unit)
-    sign = 1.0 if unit == "s" else -1.0
-
-    def heat(value: float) -> float:
-        return max(-1.0, min(1.0, sign * math.log2(value * factor / middle)))
-
     symmetric = variants[0] not in ("forward", "backward")
+    if symmetric:
+        found = {**{(b, a): d for (a, b), d in found.items()}, **found}
     names = [pairs.label(r) for r in pairs.ranks]
-    cells = [
-        [
-            _cell(pairs.case, found.get((a, b)) or (found.get((b, a)) if symmetric else None), factor)
-            for b in pairs.ranks
-        ]
-        for a in pairs.ranks
-    ]
-    return draw_heat(
-        names,
-        names,
-        cells,
-        "from" if not symmetric else "node",
-        heading % shown,
-        heat=heat,
-        what="latency" if unit == "s" else "bandwidth",
-    )
+    cells = [[_cell(pairs.case, found.get((a, b)), factor) for b in pairs.ranks] for a in pairs.ranks]
+    side, what = "node" if symmetric else "from", "latency" if unit == "s" else "bandwidth"
+    heat = matrices.slow_is_warm(middle / factor, unit)
+    return draw_heat(names, names, cells, side, heading % shown, heat=heat, what=what)
 
 
 def _panels(pairs: PairCase) -> List[Figure]:
@@ -286,32 +252,27 @@ def _table(pairs: PairCase) -> List[Figure]:
     worst = sorted(pairs.links.bandwidth, key=lambda ends: pairs.links.bandwidth[ends].value)
     for a, b in worst[:LISTED]:
         m, latency = pairs.links.bandwidth[a, b], pairs.links.latency.get((min(a, b), max(a, b)))
-        ratio = "%.2f" % _ratio(pairs, (a, b)) if pairs.found.usual_bandwidth else "–"
         rows.append(
-            [
-                pairs.label(a),
-                pairs.label(b),
-                human(m.value, "byte/s"),
-                human_interval(m.low, m.high, m.value, "byte/s"),
-                ratio,
-                human(latency.value, "s") if latency else "–",
-                "slow" if (a, b) in pairs.found.slow else "",
-            ]
+            {
+                "from": pairs.label(a),
+                "to": pairs.label(b),
+                "bandwidth": human(m.value, "byte/s"),
+                "95 %": human_interval(m.low, m.high, m.value, "byte/s"),
+                "of the usual": "%.2f" % _ratio(pairs, (a, b)) if pairs.found.usual_bandwidth else "–",
+                "latency": human(latency.value if latency else None, "s"),
+                "verdict": "slow" if (a, b) in pairs.found.slow else "",
+            }
         )
-    heads = ["from", "to", "bandwidth", "95 %", "of the usual", "latency", "verdict"]
-    caption = "%s: %d of %s, the slowest first." % (
-        pairs.case.key,
-        len(rows),
-        plural(len(pairs.links.bandwidth), "direction"),
-    )
-    return [Table(heads, rows, caption, words=2, prose=True)] if rows else []
+    count = plural(len(pairs.links.bandwidth), "direction")
+    caption = "%s: %d of %s, the slowest first." % (pairs.case.key, len(rows), count)
+    return table(rows, caption, words=2, prose=True)
 
 
 def figures(section: Section) -> List[Figure]:
     found: List[Figure] = []
     for pairs in cases_of(section.group)[:4]:
         found += _panels(pairs) + _table(pairs)
-    return found or generic.figures(section)
+    return found
 
 
 SPEC = SectionSpec("Pairs of nodes: which link is slow?", results, summary, figures, findings)

@@ -8,7 +8,6 @@ said. What each device sends while all send to all is told where a single pair c
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 from statistics import median
@@ -68,7 +67,7 @@ def _ends(route: object) -> Ends:
 
 
 def _values(section: Section, variant: str, quantity: str) -> Values:
-    """Of pairs also those of the sweep, unless the pair has a valid value of its own."""
+    """Values by pair, from the sweep too, unless the pair has a valid value of its own."""
     swept: Values = {}
     own: Values = {}
     for case, derived in section.values():
@@ -106,13 +105,14 @@ def _median(values: Values) -> Optional[float]:
 def _views(section: Section) -> Dict[str, View]:
     """By method."""
     facts = {name: fact for case in section.group.cases.values() for name, fact in case.facts.items()}
-    ways = {
-        (int(match[1]), int(match[2])): str(facts[match[0]])
-        for match in map(_WAY.match, facts)
-        if match is not None
-    }
+    matches = filter(None, map(_WAY.match, facts))
+    ways = {(int(match[1]), int(match[2])): str(facts[match[0]]) for match in matches}
     where = "between these %s (by %%s)" % plural(len(section.group.run.devices), "device")
     views = {}
+
+    def label(place: int) -> str:
+        return "device " + _name(section, str(place))
+
     for method, noun in METHODS.items():
         bandwidth = {
             (int(source), int(target)): Measured(v.value, v.low, v.high)
@@ -120,9 +120,7 @@ def _views(section: Section) -> Dict[str, View]:
             if not v.why and v.derived.grade != "contended"
         }
         links = Links(bandwidth, ways=ways)
-        views[method] = View(
-            links, find(links), lambda place: "device " + _name(section, str(place)), where % noun
-        )
+        views[method] = View(links, find(links), label, where % noun)
     return views
 
 
@@ -130,8 +128,8 @@ def _views(section: Section) -> Dict[str, View]:
 
 
 def _all_to_all(section: Section, view: View, method: str) -> List[Finding]:
-    """Where every pair has links of its own, all of them at once are about as fast as one, unless devices
-    share a bus. A slow pair on which all others wait is named; one that a device serves in its turn, by an
+    """If every pair has links of its own, all of them at once are about as fast as one, unless devices share
+    a bus. A slow pair on which all others wait is named; one that a device serves in its turn, by an
     engine for all, is part of what it sends."""
     sends = _values(section, method, "injection_bandwidth").get(("all", "all"))
     bandwidth, others = view.links.bandwidth, len(section.group.run.devices) - 1
@@ -147,17 +145,11 @@ def _all_to_all(section: Section, view: View, method: str) -> List[Finding]:
     text = "A device sends %s while all send to all" % human(sends.value, "byte/s")
     if less:
         text += ", less than to one device alone (%s)" % human(usual_pair, "byte/s")
-    text += (
-        ": %d times the %s from %s to %s, on which all others wait"
-        % (
-            others,
-            human(bandwidth[slowest].value, "byte/s"),
-            view.label(slowest[0]),
-            view.label(slowest[1]),
-        )
-        if bound
-        else "; no single pair explains it"
-    )
+    if bound:
+        pair = (human(bandwidth[slowest].value, "byte/s"), *map(view.label, slowest))
+        text += ": %d times the %s from %s to %s, on which all others wait" % (others, *pair)
+    else:
+        text += "; no single pair explains it"
     return [Finding("All to all.", "%s (by %s)." % (text, METHODS[method]))]
 
 
@@ -221,12 +213,11 @@ def summary(section: Section) -> str:
     one_way = found.get("engine") or found.get("kernel")
     parts: List[str] = []
     if one_way:
-        method = METHODS[one_way["variant"]]
         parts.append(
             "a copy from one device to another by %s reaches %s (median of %d of %s), "
             "%s on the slowest pair (%s)"
             % (
-                method,
+                METHODS[one_way["variant"]],
                 human(one_way["median"], "byte/s"),
                 one_way["pairs"],
                 plural(section.results["pairs_possible"], "ordered pair"),
@@ -235,24 +226,16 @@ def summary(section: Section) -> str:
             )
         )
         slow = len(section.results["slow"])
-        parts.append(
-            "%s clearly slower than the others"
-            % (plural(slow, "pair is", "pairs are") if slow else "no pair is")
-        )
+        which = plural(slow, "pair is", "pairs are") if slow else "no pair is"
+        parts.append("%s clearly slower than the others" % which)
     everybody = _values(section, "engine", "injection_bandwidth").get(("all", "all"))
     if everybody and not everybody.why:
         parts.append("each device sends %s while all send to all" % human(everybody.value, "byte/s"))
-    host = [
-        v.value
-        for ends, v in _values(section, "engine", "bandwidth").items()
-        if ends[0].startswith("numa") and not v.why
-    ]
+    engine = _values(section, "engine", "bandwidth")
+    host = [v.value for ends, v in engine.items() if ends[0].startswith("numa") and not v.why]
     if host:
-        low, high = human(min(host), "byte/s"), human(max(host), "byte/s")
-        parts.append(
-            "a copy from host memory to a device reaches %s"
-            % (low if low == high else "%s to %s" % (low, high))
-        )
+        ends = dict.fromkeys(human(end, "byte/s") for end in (min(host), max(host)))
+        parts.append("a copy from host memory to a device reaches %s" % " to ".join(ends))
     return "; ".join(parts) + "." if parts else generic.nothing(section)
 
 
@@ -262,14 +245,7 @@ def summary(section: Section) -> str:
 def _cell(value: Optional[Value], factor: float) -> Optional[Cell]:
     if value is None:
         return None
-    d = value.derived
-    interval = human_interval(d.ci_low, d.ci_high, value.value, d.unit)
-    note = "%s%s%s" % (
-        human(value.value, d.unit),
-        " (%s)" % interval if interval else "",
-        "; " + value.why if value.why else "",
-    )
-    return Cell(value.value / factor, not value.why, note)
+    return matrices.cell_of(value.derived, value.why, factor)
 
 
 def _draw(
@@ -281,29 +257,20 @@ def _draw(
     heading: str,
     name: str,
 ) -> Optional[Matrix]:
-    """Warm is slow: half of the median's rate, or twice its time, is as warm as it gets."""
     middle = _median(values)
     if middle is None:
         return None
     unit = next(iter(values.values())).derived.unit
     factor, shown = scale_of(middle, unit)
-    sign = 1.0 if unit == "s" else -1.0
-
-    def heat(value: float) -> float:
-        return max(-1.0, min(1.0, sign * math.log2(value * factor / middle)))
-
+    heat = matrices.slow_is_warm(middle / factor, unit)
     cells = [[_cell(values.get((row, column)), factor) for column in columns] for row in rows]
     row_names, column_names = ([_name(section, end) for end in ends] for ends in (rows, columns))
 
+    what = "time" if unit == "s" else "bandwidth"
+
     def draw(joined: str) -> str:
         return draw_heat(
-            row_names,
-            column_names,
-            cells,
-            side,
-            heading % (joined, shown),
-            heat=heat,
-            what="time" if unit == "s" else "bandwidth",
+            row_names, column_names, cells, side, heading % (joined, shown), heat=heat, what=what
         )
 
     return Matrix(name, side, row_names, column_names, cells, shown, draw)
@@ -331,21 +298,13 @@ def _injection_table(section: Section) -> List[Figure]:
     routes = list(dict.fromkeys(ends for values in by.values() for ends in values))
     rows = []
     for ends in routes:
-        row = [
-            "all to all, each device"
-            if ends == ("all", "all")
-            else " to ".join(_name(section, e) for e in ends)
-        ]
+        to_all = "all to all, each device" if ends == ("all", "all") else ""
+        row = [to_all or " to ".join(_name(section, end) for end in ends)]
         for method in METHODS:
             value = by[method].get(ends)
-            row += (
-                [
-                    human(value.value, "byte/s") + (" ?" if value.why else ""),
-                    human_interval(value.derived.ci_low, value.derived.ci_high, value.value, "byte/s"),
-                ]
-                if value
-                else ["–", ""]
-            )
+            d = value.derived if value else None
+            row.append(human(value.value, "byte/s") + (" ?" if value.why else "") if value else "–")
+            row.append(human_interval(d.ci_low, d.ci_high, value.value, "byte/s") if d else "")
         rows.append(row)
     heads = ["concurrent copies"] + [h for method in METHODS.values() for h in ("by " + method, "95 %")]
     caption = (
@@ -361,11 +320,8 @@ def _node_panels(section: Section) -> List[Figure]:
         values = _values(section, method, "bandwidth")
         up = {ends: v for ends, v in values.items() if ends[0].startswith("numa")}
         down = {(ends[1], ends[0]): v for ends, v in values.items() if ends[1].startswith("numa")}
-        for found, side, heading in (
-            (up, "from", "to, by %s, %s"),
-            (down, "to", "from, by %s, %s"),
-        ):
-            way = "H2D" if found is up else "D2H"
+        for found, side, back, way in ((up, "from", "to", "H2D"), (down, "to", "from", "D2H")):
+            heading = back + ", by %s, %s"
             nodes, devices = (_by_number([ends[k] for ends in found]) for k in (0, 1))
             charts.append(_draw(section, found, nodes, devices, side, heading, "%s, %s" % (noun, way)))
     caption = (
@@ -376,9 +332,7 @@ def _node_panels(section: Section) -> List[Figure]:
 
 
 def figures(section: Section) -> List[Figure]:
-    return _pair_panels(section) + _injection_table(section) + _node_panels(section) or generic.figures(
-        section
-    )
+    return _pair_panels(section) + _injection_table(section) + _node_panels(section)
 
 
 SPEC = SectionSpec("Pairs of devices, and what each can send", results, summary, figures, findings)

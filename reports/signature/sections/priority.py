@@ -5,24 +5,22 @@ from __future__ import annotations
 
 from typing import List
 
-from reports.records.curves import why_invalid
+from reports.records.curves import interval_of, why_invalid
 from reports.records.jsonl import Json
-from reports.records.quantity import digits
-from reports.signature.section import Figure, Section, SectionSpec, Table
+from reports.records.quantity import span
+from reports.signature.section import Figure, Section, SectionSpec, table
 from reports.signature.sections import generic
 
 
 def results(section: Section) -> Json:
-    cases = list(section.group.cases.values())
+    cases = section.cases
     seen = [
         {"key": c.key, "name": m.name, "observed": m.observed, "detail": m.detail}
         for c in cases
         for m in c.mechanism
     ]
     ratios = [
-        {"key": c.key, "value": d.value, "ci_low": d.ci_low, "ci_high": d.ci_high}
-        for c, d in section.values("wait_ratio")
-        if not why_invalid(c, d)
+        {"key": c.key, **interval_of(d)} for c, d in section.values("wait_ratio") if not why_invalid(c, d)
     ]
     return {
         "mechanisms": seen,
@@ -37,43 +35,33 @@ def summary(section: Section) -> str:
     ratios = [r["value"] for r in found["wait_ratio"]]
     if effects:
         yes = effects.count("yes")
-        text = (
-            "Priority has an effect here"
-            if yes == len(effects)
-            else "Priority has no effect here"
-            if not yes
-            else "Priority has an effect in %d of %d cases" % (yes, len(effects))
-        )
+        text = "Priority has %s effect here" % ("an" if yes else "no")
+        if 0 < yes < len(effects):
+            text = "Priority has an effect in %d of %d cases" % (yes, len(effects))
     elif ratios:
         text = "Priority shortens the wait" if max(ratios) < 0.9 else "Priority changes little or nothing"
     else:
         return generic.nothing(section)
     if ratios:
-        span = (
-            digits(min(ratios))
-            if len(ratios) == 1
-            else "%s to %s" % (digits(min(ratios)), digits(max(ratios)))
+        text += ": a block of the highest priority waits %s times as long as one of equal priority" % span(
+            ratios
         )
-        text += ": a block of the highest priority waits %s times as long as one of equal priority" % span
     elif section.values("wait_ratio"):
         text += " according to the program, but the ratio of the waits is invalid"
     return text + "."
 
 
 def figures(section: Section) -> List[Figure]:
-    seen = section.results["mechanisms"]
-    shown: List[Figure] = []
-    if seen:
-        rows = [[m["key"] or "–", m["name"], "yes" if m["observed"] else "no", m["detail"]] for m in seen]
-        shown.append(
-            Table(
-                ["case", "mechanism", "observed", "detail"],
-                rows,
-                "What was asked for, and whether it happened.",
-                4,
-            )
-        )
-    return generic.figures(section) + shown
+    rows = [
+        {
+            "case": m["key"] or "–",
+            "mechanism": m["name"],
+            "observed": "yes" if m["observed"] else "no",
+            "detail": m["detail"],
+        }
+        for m in section.results["mechanisms"]
+    ]
+    return generic.figures(section) + table(rows, "What was asked for, and whether it happened.", 4)
 
 
 SPEC = SectionSpec("Stream priority", results, summary, figures)

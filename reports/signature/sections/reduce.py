@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import List
 
-from reports.records.curves import why_invalid
+from reports.records.curves import by, why_invalid
 from reports.records.jsonl import Json
 from reports.records.quantity import digits, size, spell, way
-from reports.signature.section import Figure, Section, SectionSpec, Table
+from reports.signature.section import Figure, Section, SectionSpec, table
 from reports.signature.sections import generic
 
 _TRAFFIC = 5 / 3  # staged over on arrival, by the bytes that the methods name
@@ -30,14 +30,10 @@ def results(section: Section) -> Json:
                     "ci_high": derived.ci_high,
                 }
             )
-    largest = {
-        r["direction"]: max(o["size_byte"] for o in ratios if o["direction"] == r["direction"])
-        for r in ratios
-    }
-    return {
-        "staged": [r for r in ratios if r["size_byte"] == largest[r["direction"]]],
-        "traffic_ratio": _TRAFFIC,
-    }
+    ways = by(ratios, lambda r: r["direction"])
+    largest = {direction: max(r["size_byte"] for r in own) for direction, own in ways.items()}
+    staged = [r for r in ratios if r["size_byte"] == largest[r["direction"]]]
+    return {"staged": staged, "traffic_ratio": _TRAFFIC}
 
 
 def summary(section: Section) -> str:
@@ -59,17 +55,17 @@ def summary(section: Section) -> str:
 
 def figures(section: Section) -> List[Figure]:
     rows = [
-        [way(r["direction"]), spell(r["method"]), size(r["size_byte"]), digits(r["time_ratio"])]
+        {
+            "direction": way(r["direction"]),
+            "method": spell(r["method"]),
+            "chunk": size(r["size_byte"]),
+            "time, on arrival = 1": digits(r["time_ratio"]),
+        }
         for r in section.results["staged"]
     ]
-    table = Table(
-        ["direction", "method", "chunk", "time, on arrival = 1"],
-        rows,
-        "Time with the largest chunk of each direction / time of adding on arrival.",
-        2,
-    )
+    staged = table(rows, "Time with the largest chunk of each direction / time of adding on arrival.", 2)
     caption = "Bandwidth over the size of the chunk: bytes that arrive / time."
-    return generic.line_panels(section.curves_of("bandwidth"), caption) + ([table] if rows else [])
+    return generic.line_panels(section.curves_of("bandwidth"), caption) + staged
 
 
 SPEC = SectionSpec("Reduction: on arrival or staged?", results, summary, figures)

@@ -51,12 +51,7 @@ def _bands(case: Case) -> int:
 def _rows(section: Section, name: str, variants: Tuple[str, ...]) -> List[Json]:
     """Valid values of one quantity, with where they are from."""
     return [
-        {
-            "place": _place(section, c),
-            "bands": _bands(c),
-            "variant": d.variant,
-            **interval_of(d),
-        }
+        {"place": _place(section, c), "bands": _bands(c), "variant": d.variant, **interval_of(d)}
         for c, d in section.values(name)
         if d.variant in variants and not why_invalid(c, d)
     ]
