@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where a curve falls off a cliff: its rate falls, or its seconds grow, by a quarter or more at once.
+"""Cliffs of curves: places where the rate falls, or its seconds grow, by a quarter or more at once.
 
 Which curves may have some, a program states (struct bench_cliff of bench/bench.h). It adds cases until the
 place is known to 5 % (bench/cases/cliffs.h)."""
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import median, median_high, median_low
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
-from reports.records.curves import Curve, Point, fixed_text, point_of
+from reports.records.curves import Curve, Point, by, fixed_text, point_of
 from reports.records.jsonl import Json
 from reports.records.metrics import metric, metric_name
 from reports.records.quantity import axis_value, human, listing, spell
@@ -62,10 +62,8 @@ def _curves_of_words(group: Group, cliff: CliffAxis) -> List[Curve]:
         fixed = {name: value for name, value in case.axes.items() if name != cliff.axis}
         for derived in case.derived if word and _is_place(fixed, cliff) else ():
             if (derived.name, derived.variant) == (cliff.derived, cliff.variant):
-                curve = Curve(
-                    derived.name, cliff.variant, fixed, cliff.axis, "", derived.unit, derived.formula
-                )
-                curve = found.setdefault(fixed_text(fixed), curve)
+                names = (derived.name, cliff.variant, fixed, cliff.axis, "", derived.unit, derived.formula)
+                curve = found.setdefault(fixed_text(fixed), Curve(*names))
                 curve.points.append(point_of(case, derived, float(word.group(1))))
     for curve in found.values():
         curve.points.sort(key=lambda p: p.x)
@@ -86,24 +84,24 @@ def look_for(group: Group, curves: Sequence[Curve]) -> List[Curve]:
 
 
 def was_looked_for(group: Group, curves: Sequence[Curve]) -> bool:
-    """Whether a curve has enough values that a cliff would have been found."""
+    """True if a curve has enough values that a cliff would have been found."""
     return any(sum(map(_is_sure, c.valid)) >= _LEAST for c in look_for(group, curves))
 
 
 def _value(cost: float, better: str) -> float:
-    """And the cost of a value."""
+    """The value of a cost, and the cost of a value."""
     return cost if better == "lower" else 1 / cost
 
 
 def _is_sure(point: Point) -> bool:
-    """Not where the interval is as wide as the least fall, which then says nothing of one."""
+    """False if the interval is as wide as the least fall, of which it then says nothing."""
     if point.ci_low is None or point.ci_high is None:
         return True
     return point.ci_high - point.ci_low <= 2 * (FALL - 1) * point.value
 
 
 def _apart(a: Point, b: Point) -> bool:
-    """Whether their intervals keep them apart."""
+    """True if their intervals keep them apart."""
     ends = [
         (p.value if p.ci_low is None else p.ci_low, p.value if p.ci_high is None else p.ci_high)
         for p in (a, b)
@@ -180,7 +178,7 @@ def _crossing(cost: Sequence[float], points: Sequence[Point], fall: _Fall) -> fl
 
 
 def _scatter(cost: Sequence[float]) -> float:
-    """Of logarithms: how far a point lies off its neighbours, which steps and slopes hardly change. Intervals
+    """The scatter of logarithms: how far a point lies off its neighbours, which steps and slopes hardly change. Intervals
     do not tell, as they are of one case each."""
     logs = [math.log(c) for c in cost]
     off = [abs(a - 2 * b + c) for a, b, c in zip(logs, logs[1:], logs[2:])]
@@ -188,7 +186,7 @@ def _scatter(cost: Sequence[float]) -> float:
 
 
 def find(curve: Curve, better: str) -> List[Cliff]:
-    """In the order of the axis."""
+    """The cliffs of a curve, in the order of the axis."""
     points = [p for p in curve.valid if p.value > 0 and p.x > 0 and _is_sure(p)]
     cost = [_value(p.value, better) for p in points]
     falls = _falls(cost, points, 0, len(points) - 1)
@@ -199,22 +197,15 @@ def find(curve: Curve, better: str) -> List[Cliff]:
         most = falls[n + 1].begin if n + 1 < len(falls) else len(points) - 1
         before = cost[max(least, fall.begin - _LEVEL + 1) : fall.begin + 1]
         after = cost[fall.end : min(most, fall.end + _LEVEL - 1) + 1]
-        # Of two the one that speaks against a fall.
+        # The one of two that speaks against a fall.
         if len(after) < _SURE or median_low(after) < grown * median_high(before):
             continue
         middle = math.sqrt(cost[fall.begin] * cost[fall.end])
         if curve.axis == _CAPACITY and sorted(cost[fall.end :])[_SURE - 1] < middle:
             continue
-        found.append(
-            Cliff(
-                _crossing(cost, points, fall),
-                points[fall.last].x,
-                points[fall.first].x,
-                points[fall.begin].value,
-                points[fall.end].value,
-                len(before) + len(after),
-            )
-        )
+        place = _crossing(cost, points, fall), points[fall.last].x, points[fall.first].x
+        levels = points[fall.begin].value, points[fall.end].value
+        found.append(Cliff(*place, *levels, len(before) + len(after)))
     return found
 
 
@@ -242,7 +233,7 @@ def text_of(cliff: Cliff, curve: Curve) -> str:
 
 
 def _names(found: Sequence[Cliff], device: Mapping[str, object]) -> List[str]:
-    """Of the cliffs of a curve: the cache that ends nearest, of a unit, of all units or of the device, where
+    """Names of the cliffs of a curve: the cache that ends nearest, of a unit, of all units or of the device, where
     no other cliff is nearer to it, or else a number."""
     units, stated = device.get("units") or 1, []
     for name, key in (("L1", "l1_bytes"), ("L2", "l2_bytes"), ("LLC", "llc_bytes")):
@@ -261,6 +252,10 @@ def _names(found: Sequence[Cliff], device: Mapping[str, object]) -> List[str]:
     return [names.get(i, str(i + 1)) for i in range(len(found))]
 
 
+_OF_THE_CURVE = ("variant", "derived", "axis", "axis_unit", "unit")
+_OF_THE_CLIFF = ("at", "low", "high", "before", "after", "points")
+
+
 def results_of(group: Group, curves: Sequence[Curve]) -> List[Json]:
     """As a signature has them; `name` tells the cliffs of a curve apart: a cache's, or else a number."""
     device = group.run.devices[0] if group.run.devices else {}
@@ -270,18 +265,9 @@ def results_of(group: Group, curves: Sequence[Curve]) -> List[Json]:
             found.append(
                 {
                     "where": dict(curve.fixed),
-                    "variant": curve.variant,
-                    "derived": curve.derived,
-                    "axis": curve.axis,
-                    "axis_unit": curve.axis_unit,
-                    "unit": curve.unit,
+                    **{part: getattr(curve, part) for part in _OF_THE_CURVE},
                     "name": name,
-                    "at": cliff.at,
-                    "low": cliff.low,
-                    "high": cliff.high,
-                    "before": cliff.before,
-                    "after": cliff.after,
-                    "points": cliff.points,
+                    **{part: getattr(cliff, part) for part in _OF_THE_CLIFF},
                     "text": text_of(cliff, curve),
                     "formula": FORMULA,
                 }
@@ -294,10 +280,7 @@ def depth(cliff: Json) -> float:
 
 
 def by_curve(found: Sequence[Json]) -> List[List[Json]]:
-    curves: Dict[str, List[Json]] = {}
-    for cliff in found:
-        curves.setdefault(fixed_text(cliff["where"]), []).append(cliff)
-    return list(curves.values())
+    return list(by(found, lambda cliff: fixed_text(cliff["where"])).values())
 
 
 def clause(found: Sequence[Json]) -> str:
@@ -309,20 +292,13 @@ def clause(found: Sequence[Json]) -> str:
         low, at, high = (_at(cliff[end], cliff["axis_unit"]) for end in ("low", "at", "high"))
         known = cliff["high"] <= _KNOWN * cliff["low"]
         goes_on = level / _BETTER <= cliff["before"] <= level * _BETTER
-        steps.append(
-            "%sto %s %s"
-            % (
-                "" if goes_on else "from %s " % human(cliff["before"], cliff["unit"]),
-                human(cliff["after"], cliff["unit"]),
-                "at " + at if known else "between %s and %s" % (low, high),
-            )
-        )
+        start = "" if goes_on else "from %s " % human(cliff["before"], cliff["unit"])
+        where = "at " + at if known else "between %s and %s" % (low, high)
+        steps.append("%sto %s %s" % (start, human(cliff["after"], cliff["unit"]), where))
         level = cliff["after"]
     first = found[0]
-    return "%s %s" % (
-        _subject(first["where"], first["derived"], first["after"] < first["before"]),
-        listing(steps),
-    )
+    falls = first["after"] < first["before"]
+    return "%s %s" % (_subject(first["where"], first["derived"], falls), listing(steps))
 
 
 def sentence(found: Sequence[Json]) -> str:

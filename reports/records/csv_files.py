@@ -15,46 +15,14 @@ from reports.records.records import Case, Derived, Group
 
 METRICS, TIMINGS = "metrics.csv", "timings.csv"
 
+_WHERE = "program device case variant"
 _METRIC_COLUMNS = (
-    "program",
-    "device",
-    "case",
-    "variant",
-    "quantity",
-    "value",
-    "unit",
-    "ci_low",
-    "ci_high",
-    "n",
-    "tries",
-    "valid",
-    "grade",
-    "flags",
-    "reason",
-    "bound",
-    "bound_name",
-    "share",
-    "modelled",
-)
+    _WHERE
+    + " quantity value unit ci_low ci_high n tries valid grade flags reason bound bound_name share modelled"
+).split()
 _TIMING_COLUMNS = (
-    "program",
-    "device",
-    "case",
-    "variant",
-    "n",
-    "median_s",
-    "ci_low_s",
-    "ci_high_s",
-    "min_s",
-    "p95_s",
-    "max_s",
-    "lag1",
-    "drift",
-    "in_goal",
-    "bytes",
-    "flops",
-    "messages",
-)
+    _WHERE + " n median_s ci_low_s ci_high_s min_s p95_s max_s lag1 drift in_goal bytes flops messages"
+).split()
 _FORMULA_SIGNS = "=+-@＝＋－＠"  # a spreadsheet takes what begins so for a formula
 
 
@@ -103,42 +71,16 @@ def _metric_row(group: Group, case: Case, derived: Derived) -> List[Any]:
 
 
 def metrics_text(groups: Sequence[Group]) -> str:
-    return _text(
-        _METRIC_COLUMNS,
-        (
-            _metric_row(group, case, derived)
-            for group in groups
-            for case in group.cases.values()
-            for derived in case.derived
-        ),
-    )
+    cases = ((group, case) for group in groups for case in group.cases.values())
+    return _text(_METRIC_COLUMNS, (_metric_row(*place, d) for place in cases for d in place[1].derived))
 
 
 def timings_text(groups: Sequence[Group]) -> str:
-    return _text(
-        _TIMING_COLUMNS,
-        (
-            [
-                group.program,
-                group.device,
-                case.key,
-                v.name,
-                v.n,
-                v.median_s,
-                v.ci_low_s,
-                v.ci_high_s,
-                v.min_s,
-                v.p95_s,
-                v.max_s,
-                v.lag1,
-                v.drift,
-                v.converged,
-                v.bytes,
-                v.flops,
-                v.messages,
-            ]
-            for group in groups
-            for case in group.cases.values()
-            for v in case.variants
-        ),
+    names = ["converged" if name == "in_goal" else name for name in _TIMING_COLUMNS[4:]]
+    cases = ((group, case) for group in groups for case in group.cases.values())
+    rows = (
+        [group.program, group.device, case.key, v.name, *(getattr(v, name) for name in names)]
+        for group, case in cases
+        for v in case.variants
     )
+    return _text(_TIMING_COLUMNS, rows)

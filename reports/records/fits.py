@@ -134,14 +134,14 @@ def _leads(a: Point, b: Point) -> int:
 
 
 def _meeting(left: Tuple[Point, Point], right: Tuple[Point, Point]) -> float:
-    """Where two curves meet between two x, straight lines on log axes assumed."""
+    """The x at which two curves meet between two x, straight lines on log axes assumed."""
     d0, d1 = (math.log(a.value / b.value) for a, b in (left, right))
     x0, x1 = math.log(left[0].x), math.log(right[0].x)
     return math.exp(x0 + (x1 - x0) * d0 / (d0 - d1)) if d0 != d1 else math.exp((x0 + x1) / 2)
 
 
 def compare_rates(a: Curve, b: Curve, name_a: str, name_b: str) -> Optional[RateComparison]:
-    """Which of two rates is higher along the axis. None where they share no point."""
+    """Compare two rates along the axis; None if they share no point."""
     others = {p.x: p for p in b.valid if p.value and p.value > 0}
     both = [(p, others[p.x]) for p in a.valid if p.x in others and p.value and p.value > 0 and p.x > 0]
     if not both:
@@ -151,13 +151,11 @@ def compare_rates(a: Curve, b: Curve, name_a: str, name_b: str) -> Optional[Rate
     names = {1: name_a, -1: name_b}
     for (left, before), (right, after) in zip(decided, decided[1:]):
         if before != after:
-            crossings.append(
-                Crossing(_meeting(left, right), left[0].x, right[0].x, names[before], names[after])
-            )
+            at = _meeting(left, right)
+            crossings.append(Crossing(at, left[0].x, right[0].x, names[before], names[after]))
     leads = [lead for _, lead in decided]
-    return RateComparison(
-        {name_a: leads.count(1), name_b: leads.count(-1)}, len(both) - len(leads), tuple(crossings), len(both)
-    )
+    wins = {name_a: leads.count(1), name_b: leads.count(-1)}
+    return RateComparison(wins, len(both) - len(leads), tuple(crossings), len(both))
 
 
 # ------------------------------------------------------------------ saturation

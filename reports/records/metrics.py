@@ -25,7 +25,7 @@ _COSTS = ("cil", "dil", "latency", "time_ratio", "slowdown")
 
 
 def better_of(name: str, unit: str) -> Optional[str]:
-    """Whether higher or lower is better, where the unit or the name tells."""
+    """Return "higher" or "lower" if the unit or the name tells which is better."""
     if unit == "s" or any(word in name.lower() for word in _COSTS):
         return "lower"
     return "higher" if unit.endswith("/s") or "fraction" in name else None
@@ -95,11 +95,8 @@ def _of_case(group: Group, case: Case, derived: Derived) -> Json:
 
 
 def _cases_of(group: Group, primary: Primary) -> List[Case]:
-    return [
-        case
-        for case in group.cases.values()
-        if all(case.axes.get(name) == value for name, value in primary.where.items())
-    ]
+    where = primary.where.items()
+    return [c for c in group.cases.values() if all(c.axes.get(name) == value for name, value in where)]
 
 
 class _Found(NamedTuple):
@@ -170,7 +167,7 @@ def _value_of(group: Group, primary: Primary) -> _Found:
 
 
 def condition_of(group: Group, case: Case, primary: Primary, derived: Derived) -> str:
-    """What the number holds for: "f32, 2048³"; and which variant it is of, where that is the fastest:
+    """The condition that the number holds for, "f32, 2048³", with the variant if that is the fastest:
     "256 MiB, fastest: direct"."""
     units = {axis.name: axis.unit for axis in group.run.axes}
     words = []
@@ -207,26 +204,15 @@ def primary_of(group: Group, suffix: str) -> Tuple[Dict[str, Json], List[Json], 
     for primary in group.run.primary:
         case, derived, cause, why = _value_of(group, primary)
         if why:
-            entry = {
-                "program": group.program,
-                "device": group.device,
-                "metric": primary.metric,
-                "cause": cause,
-                "reason": why,
-            }
+            names = {"program": group.program, "device": group.device, "metric": primary.metric}
+            entry = {**names, "cause": cause, "reason": why}
+            once = derived if cause == CONTENDED and derived and len(derived.each) == 1 else None
             if (
-                cause == CONTENDED
-                and case is not None
-                and derived is not None
-                and derived.value is not None
-                and len(derived.each) == 1
-            ):
-                entry["once"] = {
-                    "value": derived.value,
-                    "unit": derived.unit,
-                    "better": primary.better,
-                    "condition": condition_of(group, case, primary, derived),
-                }  # repeats are its other tries
+                case is not None and once is not None and once.value is not None
+            ):  # repeats are its other tries
+                condition = condition_of(group, case, primary, once)
+                entry["once"] = {"value": once.value, "unit": once.unit, "better": primary.better}
+                entry["once"]["condition"] = condition
             missing.append(entry)
         if why or case is None or derived is None:
             continue
@@ -241,9 +227,8 @@ def primary_of(group: Group, suffix: str) -> Tuple[Dict[str, Json], List[Json], 
             variant=derived.variant or derived.fastest or None,
             condition=condition_of(group, case, primary, derived),
         )
-        tried = Tried(derived.unit, derived.each, derived.half)
-        tries["%s/%s%s" % (group.program, primary.metric, suffix)] = tried
-        taken["%s/%s%s" % (group.program, primary.metric, suffix)] = entry
+        name = "%s/%s%s" % (group.program, primary.metric, suffix)
+        taken[name], tries[name] = entry, Tried(derived.unit, derived.each, derived.half)
     return taken, missing, tries
 
 
@@ -283,14 +268,9 @@ def brief(entry: Json) -> Json:
 
 def is_stated_by_rate(case: Case, derived: Derived) -> bool:
     """A time is redundant where the same variant has a valid rate: the rate is bytes or flops / that time."""
-    return (
-        derived.name == "time"
-        and derived.unit == "s"
-        and any(
-            d.variant == derived.variant and d.unit.endswith("/s") and not why_invalid(case, d)
-            for d in case.derived
-        )
-    )
+    rates = [d for d in case.derived if d.variant == derived.variant and d.unit.endswith("/s")]
+    is_time = derived.name == "time" and derived.unit == "s"
+    return is_time and any(not why_invalid(case, rate) for rate in rates)
 
 
 def all_of(group: Group, suffix: str) -> Dict[str, Json]:
@@ -299,13 +279,9 @@ def all_of(group: Group, suffix: str) -> Dict[str, Json]:
     found = {}
     for case in group.cases.values():
         for derived in case.derived:
-            if (
-                not derived.modelled
-                and not why_invalid(case, derived)
-                and not is_stated_by_rate(case, derived)
-            ):
-                labels = dict({"variant": derived.variant or ""}, **case.axes)
-                found[metric_name(group.program, derived.name, labels, suffix)] = dict(
-                    _of_case(group, case, derived), quantity=derived.name
-                )
+            if derived.modelled or why_invalid(case, derived) or is_stated_by_rate(case, derived):
+                continue
+            labels = dict({"variant": derived.variant or ""}, **case.axes)
+            name = metric_name(group.program, derived.name, labels, suffix)
+            found[name] = dict(_of_case(group, case, derived), quantity=derived.name)
     return found

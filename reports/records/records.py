@@ -42,7 +42,7 @@ class Primary:
 
 @dataclass(frozen=True)
 class CliffAxis:
-    """Which curves may have cliffs: this quantity of this variant along this axis, in cases of `where`."""
+    """The curves that may have cliffs: this quantity of this variant along this axis, in cases of `where`."""
 
     axis: str
     derived: str
@@ -139,7 +139,7 @@ class Case:
         return next((v for v in self.variants if v.name == name), None)
 
     def number(self, fact: str) -> Optional[float]:
-        """None where the fact is a text."""
+        """A fact; None if it is a text."""
         value = self.facts.get(fact)
         return value if is_number(value) else None
 
@@ -173,7 +173,7 @@ class Run:
 
     @property
     def simulated(self) -> Optional[bool]:
-        """None where no device took part, as for a look at the node."""
+        """True if a device has virtual time; None if no device took part, as for a look at the node."""
         return any(d.get("virtual_time") is True for d in self.devices) if self.devices else None
 
 
@@ -227,7 +227,7 @@ class Records:
     ends: Dict[Tuple[str, str], End] = field(default_factory=dict)
     unstarted: Dict[str, End] = field(
         default_factory=dict
-    )  # program -> why its last start wrote no run record
+    )  # by program, whose last start wrote no run record
     bad_records: Dict[str, List[int]] = field(default_factory=dict)  # reason -> line numbers
     lines: int = 0
     parts: int = 0  # cases with their timings and values
@@ -240,7 +240,7 @@ class Records:
             yield from group.cases.values()
 
     def core_latencies(self) -> List[float]:
-        """Of every try of a case that succeeded and knows where the cores were."""
+        """The latency of every try of a case that succeeded and knows where the cores were."""
         tries = (case for group in self.groups.values() for own in group.tries.values() for case in own)
         return [t.core_latency_s for t in tries if t.status == "ok" and t.core_latency_s is not None]
 
@@ -281,9 +281,8 @@ def _provenance(reader: Reader) -> Tuple[Dict[str, Optional[Scalar]], Dict[str, 
     flat: Dict[str, Optional[Scalar]] = {}
     for name, value in reader.object_or_empty("provenance").json.items():
         if name != "environment":
-            flat[name] = (
-                value if value is None or isinstance(value, str) or is_number(value) else clean(str(value))
-            )
+            is_flat = value is None or isinstance(value, str) or is_number(value)
+            flat[name] = value if is_flat else clean(str(value))
     environment = reader.object_or_empty("provenance").scalars("environment", null=True)
     return flat, {k: v for k, v in environment.items() if v is not None}
 
@@ -294,21 +293,18 @@ def run_of(reader: Reader, line: int) -> Run:
         id=reader.text("run"),
         program=reader.text("program"),
         line=line,
-        question=reader.text_or("question"),
-        formula=reader.text_or("formula"),
-        timed=reader.text_or("timed"),
-        limits=reader.text_or("limits"),
+        **{name: reader.text_or(name) for name in ("question", "formula", "timed", "limits")},
         started=reader.text_or("started") or None,
-        argv=tuple(str(a) for a in reader.items("argv")),
+        argv=tuple(map(str, reader.items("argv"))),
         devices=tuple(checked(d) for d in reader.objects("device")),
         ranks=reader.object_or_empty("job").count("processes"),
         options=reader.object_or_empty("options").json,
         axes=tuple(
-            Axis(a.text("name"), a.text_or("unit"), tuple(str(v) for v in a.items("values")))
+            Axis(a.text("name"), a.text_or("unit"), tuple(map(str, a.items("values"))))
             for a in reader.objects("axes")
         ),
-        variants=tuple(str(v) for v in reader.items("variants")),
-        references=tuple(str(v) for v in reader.items("references")),
+        variants=tuple(map(str, reader.items("variants"))),
+        references=tuple(map(str, reader.items("references"))),
         primary=tuple(_primary(p) for p in reader.objects("primary")),
         provenance=provenance,
         environment=environment,
@@ -323,31 +319,25 @@ def _samples(reader: Reader) -> Tuple[float, ...]:
     return tuple(values[i * len(values) // SAMPLES_KEPT] for i in range(SAMPLES_KEPT))
 
 
+_OF_TIMES = ("median_s", "ci_low_s", "ci_high_s", "min_s", "p95_s", "max_s", "lag1", "drift")
+
+
 def _variant(reader: Reader) -> Variant:
     model = reader.object_or_empty("model")
     converged = reader.json.get("converged")
     return Variant(
         name=reader.text("name"),
         n=reader.count("n"),
-        median_s=reader.real("median_s"),
-        ci_low_s=reader.real("ci_low_s"),
-        ci_high_s=reader.real("ci_high_s"),
-        min_s=reader.real("min_s"),
-        p95_s=reader.real("p95_s"),
-        max_s=reader.real("max_s"),
-        lag1=reader.real("lag1"),
-        drift=reader.real("drift"),
+        **{name: reader.real(name) for name in _OF_TIMES},
         converged=converged if isinstance(converged, bool) else None,
-        bytes=model.real("bytes"),
-        flops=model.real("flops"),
-        messages=model.real("messages"),
+        **{name: model.real(name) for name in ("bytes", "flops", "messages")},
         samples_s=_samples(reader),
         singles_s=tuple(float(v) for v in reader.items("singles_s")[:MOST_SINGLES] if is_number(v)),
     )
 
 
 def _fastest(reader: Reader) -> str:
-    """Of a value of the case that bench_alias_fastest() recorded."""
+    """The variant of a value of the case that bench_alias_fastest() recorded."""
     of, name = reader.items("of"), reader.text("name")
     alone = name.startswith("best_") and len(of) == 1 and not reader.text_or("variant")
     return of[0] if alone and isinstance(of[0], str) else ""
@@ -360,18 +350,11 @@ def _derived(reader: Reader) -> Derived:
     return Derived(
         name=reader.text("name"),
         variant=reader.text_or("variant") or None,
-        value=reader.real("value"),
-        ci_low=reader.real("ci_low"),
-        ci_high=reader.real("ci_high"),
-        unit=reader.text_or("unit"),
-        formula=reader.text_or("formula"),
-        bound=reader.real("bound"),
-        bound_name=reader.text_or("bound_name"),
+        **{name: reader.real(name) for name in ("value", "ci_low", "ci_high", "bound", "share")},
+        **{name: reader.text_or(name) for name in ("unit", "formula", "bound_name", "reason")},
         valid=reader.truth("valid"),
-        reason=reader.text_or("reason"),
         rounds=int(rounds) if rounds else None,
         modelled=reader.json.get("modelled") is True,
-        share=reader.real("share"),
         grade=grades[-1] if grades else "",
         extremes=(min(collected), max(collected)) if collected else None,
         fastest=_fastest(reader),

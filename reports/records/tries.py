@@ -110,17 +110,9 @@ def outcome(tries: Sequence[Try], unit: str = "") -> Outcome:
     apart = next(
         ((a, b) for i, b in reversed(list(enumerate(counted))) for a in counted[:i] if not agree(a, b)), None
     )
-    found = Outcome(
-        median(values),
-        best[-1],
-        low,
-        high,
-        len(counted),
-        grade,
-        tries[best[-1]].reason,
-        values=values,
-        half=_half(counted),
-    )
+    latest, half = best[-1], _half(counted)
+    reason = tries[latest].reason
+    found = Outcome(median(values), latest, low, high, len(counted), grade, reason, "", values, half)
     if grade == CONTENDED and len(counted) == 1:
         return replace(found, missing="contended, and no other try confirms it")
     if grade == CONTENDED and apart:
@@ -193,14 +185,11 @@ def merged(tries: Sequence[Case], place: Optional[float] = None) -> Case:
     """The case that a signature is of. Timings, facts and mechanisms are those of the latest try that counts
     for most values. `place`: the core-to-core latency of most of the run."""
     failure = _failure(tries)
+    if failure and len(tries) > 1:
+        reason = "1 of %d tries: %s" % (len(tries), failure.reason or "no reason given")
+        return replace(failure, reason=reason)
     if failure:
-        return (
-            failure
-            if len(tries) == 1
-            else replace(
-                failure, reason="1 of %d tries: %s" % (len(tries), failure.reason or "no reason given")
-            )
-        )
+        return failure
     ok = [t for t in tries if t.status == "ok"][-MOST:]
     if not ok:
         return tries[-1]
