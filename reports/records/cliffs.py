@@ -178,8 +178,8 @@ def _crossing(cost: Sequence[float], points: Sequence[Point], fall: _Fall) -> fl
 
 
 def _scatter(cost: Sequence[float]) -> float:
-    """The scatter of logarithms: how far a point lies off its neighbours, which steps and slopes hardly change. Intervals
-    do not tell, as they are of one case each."""
+    """The scatter of logarithms: how far a point lies off its neighbours, which steps and slopes hardly
+    change. Intervals do not tell, as they are of one case each."""
     logs = [math.log(c) for c in cost]
     off = [abs(a - 2 * b + c) for a, b, c in zip(logs, logs[1:], logs[2:])]
     return 1.4826 * median(off) / math.sqrt(6) if off else 0.0
@@ -233,8 +233,8 @@ def text_of(cliff: Cliff, curve: Curve) -> str:
 
 
 def _names(found: Sequence[Cliff], device: Mapping[str, object]) -> List[str]:
-    """Names of the cliffs of a curve: the cache that ends nearest, of a unit, of all units or of the device, where
-    no other cliff is nearer to it, or else a number."""
+    """The name of each cliff of a curve: the cache that ends nearest, of a unit, of all units or of the
+    device, if no other cliff is nearer to it, or else a number."""
     units, stated = device.get("units") or 1, []
     for name, key in (("L1", "l1_bytes"), ("L2", "l2_bytes"), ("LLC", "llc_bytes")):
         one = float(device.get(key) or 0)

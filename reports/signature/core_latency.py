@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How far apart processors are: from the latency of their pairs, as topology/node has them.
+"""Distances of processors, from the latency of their pairs, as topology/node has them.
 
 The latencies in order are cut wherever the next is more than LEVEL times as long: each part is a level, such
 as siblings, a complex of cores that share a cache, a socket. Processors that pairs of a level or a nearer one
@@ -22,7 +22,7 @@ from reports.records.jsonl import Json
 from reports.records.placement import LEVEL
 from reports.records.quantity import digits, human, human_interval, listing, plural, scale_of
 from reports.records.records import Case, Derived
-from reports.signature.section import Figure, Panels, Table
+from reports.signature.section import Figure, Panels, table
 from reports.page.svg import Canvas, text_width
 
 MOST, MOST_LEVELS = 64, 8  # processors that are measured; levels that are told apart
@@ -111,11 +111,8 @@ def _named(groups: Sequence[Sequence[int]], processors: int) -> str:
     if len(groups[0]) == processors:
         return "all"
     more = len(groups) - NAMED
-    return (
-        _groups_text(groups)
-        + ": "
-        + "; ".join([*map(ranges, groups[:NAMED]), *(["%d more" % more] if more > 0 else [])])
-    )
+    named = [*map(ranges, groups[:NAMED]), *(["%d more" % more] if more > 0 else [])]
+    return "%s: %s" % (_groups_text(groups), "; ".join(named))
 
 
 def _span(low: float, high: float) -> str:
@@ -126,32 +123,20 @@ def _span(low: float, high: float) -> str:
 
 
 def sentence(pairs: Pairs, virtual: bool) -> str:
-    """What the matrix shows; empty without one."""
-    levels, count = levels_of(pairs), len(processors_of(pairs))
+    """A sentence on the matrix; empty without one."""
+    levels, count, parts = levels_of(pairs), len(processors_of(pairs)), []
     if not levels:
         return ""
-    parts = [
-        "%s %s"
-        % (
-            human(level.middle, "s"),
-            "within %s" % _groups_text(level.groups)
-            if level.groups
-            else "in %s" % plural(level.pairs, "pair"),
-        )
-        for level in levels[:-1]
-    ]
+    for level in levels[:-1]:
+        alone = "in %s" % plural(level.pairs, "pair")
+        where = "within %s" % _groups_text(level.groups) if level.groups else alone
+        parts.append("%s %s" % (human(level.middle, "s"), where))
     parts.append(human(levels[-1].middle, "s") + (" elsewhere" if parts else ""))
-    text = "From one of %d processors to another, a cache line takes %s." % (
-        count,
-        listing(parts, MOST_LEVELS),
-    )
-    apart = moved(pairs)
+    takes = listing(parts, MOST_LEVELS)
+    text = "From one of %d processors to another, a cache line takes %s." % (count, takes)
+    apart, of = moved(pairs), plural(len(pairs), "pair")
     if apart:
-        text += " Of %s, %d changed by more than %g times while they were measured." % (
-            plural(len(pairs), "pair"),
-            apart,
-            LEVEL,
-        )
+        text += " Of %s, %d changed by more than %g times while they were measured." % (of, apart, LEVEL)
     return text + (" A virtual machine's processors may be moved at any time." if virtual else "")
 
 
@@ -262,13 +247,13 @@ def figures(pairs: Pairs, missing: str) -> List[Figure]:
     if missing:
         caption += " Not measured: %s." % missing
     rows = [
-        [_span(level.low, level.high), "%d" % level.pairs, _named(level.groups, len(processors))]
+        {
+            "latency": _span(level.low, level.high),
+            "pairs": "%d" % level.pairs,
+            "processors of which every two are as near or nearer": _named(level.groups, len(processors)),
+        }
         for level in levels
     ]
-    table = Table(
-        ["latency", "pairs", "processors of which every two are as near or nearer"],
-        rows,
-        "A level ends where the next latency is more than %g times as long." % LEVEL,
-        prose=True,
-    )
-    return [Panels([drawn], caption, wide=True)] + ([table] if len(levels) > 1 else [])
+    rule = "A level ends where the next latency is more than %g times as long." % LEVEL
+    shown = table(rows, rule, prose=True) if len(levels) > 1 else []
+    return [Panels([drawn], caption, wide=True), *shown]

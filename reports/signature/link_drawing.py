@@ -4,6 +4,7 @@ below."""
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 from typing import Dict, List, Mapping, Tuple
 
@@ -30,6 +31,7 @@ class _Drawing:
         widest = max(text_width(text) for text in labels) + 2 * PAD + GAP
         self.column = min(max(widest, 110.0), MAX_WIDTH / len(self.devices))
         self.pairs = [(a, b) for a, b in combinations(self.devices, 2) if self._direct(a, b)]
+        self.possible = math.comb(len(self.devices), 2)
         hosts = [self.lines(self.to_host(d)) for d in self.devices]
         self.top = BOX + GAP + LINE * max([1, *map(len, hosts)])  # of the devices
 
@@ -63,10 +65,8 @@ class _Drawing:
         """A box a memory node, above its devices."""
         for node in dict.fromkeys(self.nodes.get(d) for d in self.devices):
             own = [d for d in self.devices if self.nodes.get(d) == node]
-            left, right = (
-                self.centre(own[0]) - self.column / 2 + PAD / 2,
-                self.centre(own[-1]) + self.column / 2 - PAD / 2,
-            )
+            half = self.column / 2 - PAD / 2
+            left, right = self.centre(own[0]) - half, self.centre(own[-1]) + half
             canvas.rect(left, 1, right - left, BOX, "box tint", radius=3)
             label = "host" if node is None else "NUMA node %d" % node
             canvas.text((left + right) / 2, 17, shorten(label, right - left), "name", "middle")
@@ -86,14 +86,8 @@ class _Drawing:
     def device(self, canvas: Canvas, device: int) -> None:
         x = self.centre(device)
         host = [link for link in self.found.of(device) if link.to == "host"]
-        self.way(
-            canvas,
-            device,
-            1 + BOX,
-            self.top,
-            self.to_host(device),
-            "hot" if any(link.is_below("lanes") for link in host) else "tick",
-        )
+        css = "hot" if any(link.is_below("lanes") for link in host) else "tick"
+        self.way(canvas, device, 1 + BOX, self.top, self.to_host(device), css)
         width = self.column - GAP
         canvas.rect(x - width / 2, self.top, width, BOX, "box", radius=3)
         canvas.text(x, self.top + 16, shorten(self.found.name(device), width), "name", "middle")
@@ -130,16 +124,13 @@ class _Drawing:
         for device in self.devices:
             node = self.nodes.get(device)
             place = "the host" if node is None else "NUMA node %d" % node
-            way = (
-                "; ".join(link.text for link in self.found.of(device) if link.to == "host")
-                or "an unknown link"
-            )
+            way = self.to_host(device) or "an unknown link"
             ways.setdefault("%s by %s" % (place, way), []).append(self.found.name(device))
         for device, link in self.to_switch().items():
             ways.setdefault("a switch by %s" % _brief([link]), []).append(self.found.name(device))
         for way in dict.fromkeys(_brief(self._direct(*pair)) for pair in self.pairs):
             joined = [pair for pair in self.pairs if _brief(self._direct(*pair)) == way]
-            every = len(joined) > 1 and len(joined) * 2 == len(self.devices) * (len(self.devices) - 1)
+            every = len(joined) > 1 and len(joined) == self.possible
             names = ["%s–%s" % (self.found.name(one), self.found.name(other)) for one, other in joined]
             ways["each other by %s" % way] = ["every pair"] if every else names
         head = "%s and what joins them" % plural(len(self.devices), "device")
@@ -162,11 +153,7 @@ class _Drawing:
         if switched:
             y = self.bar(canvas, y, {d: _brief([link]) for d, link in switched.items()}, "switch")
         labels = {between(self.found, *pair) for pair in self.pairs}
-        if (
-            len(self.pairs) > 3
-            and len(labels) == 1
-            and len(self.pairs) * 2 == len(self.devices) * (len(self.devices) - 1)
-        ):
+        if len(self.pairs) > 3 and len(labels) == 1 and len(self.pairs) == self.possible:
             y = self.bar(canvas, y, dict.fromkeys(self.devices, ""), "every pair: %s" % labels.pop())
         else:
             for pair in self.pairs[:MAX_PAIRS]:

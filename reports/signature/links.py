@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What joins the devices of a node, from the facts of topology/node (topology/node/link_facts.h), and what is
-wrong with it."""
+"""Links of the devices of a node, from the facts of topology/node (topology/node/link_facts.h), and what is
+wrong with them."""
 
 from __future__ import annotations
 
@@ -54,10 +54,9 @@ class Link:
             return "%s unknown" % self.kind
         text = " ".join(t for t in ("%d ×" % up, self.kind, self.fields.get("version", "")) if t)
         if rate and up:
+            each = human(up * rate, "byte/s")
             text += (
-                ", %s in and %s out" % (human(up * rate, "byte/s"), human(up * out, "byte/s"))
-                if out
-                else ", %s each way" % human(up * rate, "byte/s")
+                ", %s in and %s out" % (each, human(up * out, "byte/s")) if out else ", %s each way" % each
             )
         return text + (", %d down" % down if down else "")
 
@@ -128,17 +127,9 @@ def between(found: Links, one: int, other: int) -> str:
         return "%s through a switch" % switch.text
     where = _MEETING.get(path.get("meet", ""), "")
     rate = real_in(path.get("bytes_per_s", ""))
-    text = ", ".join(
-        t
-        for t in (
-            kind,
-            where,
-            "%s one way" % human(rate, "byte/s") if rate else "",
-            "no access" if path.get("access", "yes") != "yes" else "",
-        )
-        if t
-    )
-    return text or "unknown"
+    one_way = "%s one way" % human(rate, "byte/s") if rate else ""
+    access = "no access" if path.get("access", "yes") != "yes" else ""
+    return ", ".join(filter(None, (kind, where, one_way, access))) or "unknown"
 
 
 def to_host(found: Links, device: int) -> str:
@@ -170,7 +161,7 @@ def _of_all(found: Links, kind: str) -> Dict[int, Tuple[int, int]]:
 
 
 def _leads_somewhere(found: Links, kind: str) -> bool:
-    """Whether a link that is down is known to have another end. Otherwise it may be one that nothing was ever
+    """True if a link that is down is known to have another end. Otherwise it may be one that nothing was ever
     plugged into."""
     return any(link.kind == kind and link.to != "unknown" and link.number("down") for link in found.links)
 
@@ -191,44 +182,29 @@ def _device_link_findings(found: Links) -> List[Finding]:
         ]
         if lacking:
             alike = len(set(counted.values())) == 1 and not _leads_somewhere(found, kind)
-            findings.append(
-                Finding(
-                    "%s down." % kind,
-                    "%s links up%s."
-                    % (
-                        listing(lacking, 8),
-                        "; a bridge that does not use the others looks the same" if alike else "",
-                    ),
-                )
-            )
+            bridge = "; a bridge that does not use the others looks the same" if alike else ""
+            findings.append(Finding("%s down." % kind, "%s links up%s." % (listing(lacking, 8), bridge)))
     return findings
 
 
-_BAD_MEMORY = (
-    (
-        "ecc_uncorrected",
-        "uncorrected ECC error since the driver was loaded",
-        "uncorrected ECC errors since the driver was loaded",
-    ),
-    ("row_remap_pending", "remapping of rows that waits for a reset", ""),
-    ("row_remap_failed", "failed remapping of rows", ""),
-    (
-        "pages_pending",
-        "memory page to be retired at the next reset",
-        "memory pages to be retired at the next reset",
-    ),
-    ("pages_failed", "memory page that could not be retired", "memory pages that could not be retired"),
-)
+_BAD_MEMORY = {
+    "ecc_uncorrected": "uncorrected ECC error%s since the driver was loaded",
+    "row_remap_pending": "remapping of rows that waits for a reset",
+    "row_remap_failed": "failed remapping of rows",
+    "pages_pending": "memory page%s to be retired at the next reset",
+    "pages_failed": "memory page%s that could not be retired",
+}
 
 
 def _memory_findings(found: Links) -> List[Finding]:
     """Corrected errors and rows replaced long ago are what ECC is for; they are in the table alone."""
     bad = []
     for device, counts in sorted(found.errors.items()):
-        for name, one, many in _BAD_MEMORY:
+        for name, noun in _BAD_MEMORY.items():
             count = whole_in(counts.get(name, "0"))
             if count:
-                bad.append("%s has %s" % (found.name(device), plural(count, one, many or one)))
+                words = plural(count, noun.replace("%s", ""), noun.replace("%s", "s"))
+                bad.append("%s has %s" % (found.name(device), words))
     return [Finding("Memory errors.", "%s." % listing(bad, 8))] if bad else []
 
 

@@ -17,6 +17,7 @@ from reports.records.causes import ERROR, NOT_STARTED
 from reports.records.curves import (
     Curve,
     axis_unit,
+    by,
     cause_of,
     curves_of,
     flags_of,
@@ -26,7 +27,7 @@ from reports.records.curves import (
 )
 from reports.records.jsonl import Json, is_number
 from reports.records.quantity import listing, size
-from reports.signature.section import Finding, Section
+from reports.signature.section import Section
 from reports.signature.sections import advice, rank, section_of, spec_of
 from reports.records.metrics import (
     all_of,
@@ -45,7 +46,7 @@ from reports.records.spread import Tried, add_run_intervals
 from reports.signature.tails import tails_of
 
 _OF_A_RANK = ("affinity",)  # a launcher binds every rank as it likes
-# What makes it another machine, or its numbers others by definition; of the rest a change is a warning.
+# Fields that make it another machine, or its numbers others by definition; of the rest a change is a warning.
 _OF_A_MACHINE = (
     ("hostname", "machines"),
     ("cpu", "CPUs"),
@@ -108,7 +109,7 @@ class Signature:
 
 
 def _check_equal(what: str, values: Iterable[object]) -> None:
-    """Where a run does not know its own, it is taken for that of the others."""
+    """Raise MixedMachines if values differ; one that a run does not know is taken for that of the others."""
     distinct = sorted({str(v)[:80] for v in values if v not in (None, "")})
     if len(distinct) > 1:
         raise MixedMachines(
@@ -127,17 +128,14 @@ def check_one_machine(runs: List[Run]) -> None:
         )
     for name, what in _OF_A_MACHINE:
         _check_equal(what, [r.provenance.get(name) for r in runs])
-    sizes = [
-        float(r.provenance["memory_bytes"] or 0) for r in runs if is_number(r.provenance.get("memory_bytes"))
-    ]
+    memory = [r.provenance.get("memory_bytes") for r in runs]
+    sizes = [float(found) for found in memory if is_number(found)]
     if sizes and max(sizes) > _SAME_MEMORY * min(sizes):
         _check_equal("memories", map(size, (min(sizes), max(sizes))))
     devices = [(r.device_spec, d) for r in runs if _measured(r) for d in r.devices]
-    for place in dict.fromkeys((spec, str(d.get("index"))) for spec, d in devices):
+    for same in by(devices, lambda found: (found[0], str(found[1].get("index")))).values():
         for name in ("name", "uuid"):
-            _check_equal(
-                "devices", (d.get(name) for spec, d in devices if (spec, str(d.get("index"))) == place)
-            )
+            _check_equal("devices", (device.get(name) for _, device in same))
 
 
 def _main_device(records: Records) -> str:
@@ -191,6 +189,9 @@ def _run_json(records: Records, run: Run) -> Json:
     }
 
 
+_OF_A_POINT = ("value", "ci_low", "ci_high", "n", "bound")
+
+
 def _curve_json(curve: Curve) -> Json:
     return {
         "derived": curve.derived,
@@ -201,19 +202,7 @@ def _curve_json(curve: Curve) -> Json:
         "unit": curve.unit,
         "formula": curve.formula,
         "points": [
-            dict(
-                of_many(
-                    {
-                        "value": p.value,
-                        "ci_low": p.ci_low,
-                        "ci_high": p.ci_high,
-                        "n": p.n,
-                        "bound": p.bound,
-                        **marks(p),
-                    }
-                ),
-                x=p.x,
-            )
+            dict(of_many({**{name: getattr(p, name) for name in _OF_A_POINT}, **marks(p)}), x=p.x)
             for p in curve.valid
         ],
     }
@@ -232,31 +221,20 @@ def _without_rate_times(curves: List[Curve]) -> List[Curve]:
 def _not_measured(group: Group) -> List[Json]:
     """Cases that failed or were skipped. A case that a model has no answer for does not count as skipped."""
     statuses = ("failed", "skipped") if _measured(group) else ("failed",)
-    return [
-        {
-            "program": c.program,
-            "device": group.device,
-            "key": c.key,
-            "status": c.status,
-            "cause": c.cause,
-            "reason": c.reason or "no reason given",
-        }
-        for c in group.cases.values()
-        if c.status in statuses
-    ]
+    cases = (c for c in group.cases.values() if c.status in statuses)
+    return [_unmeasured(c.program, group.device, c.key, c.status, c.cause, c.reason) for c in cases]
+
+
+def _unmeasured(program: str, device: str, key: Optional[str], status: str, cause: str, reason: str) -> Json:
+    names = {"program": program, "device": device, "key": key}
+    return {**names, "status": status, "cause": cause, "reason": reason or "no reason given"}
 
 
 def _unstarted(records: Records, main: str) -> List[Json]:
     """Whole programs that could not be built or run, or died before their first record; their key is null."""
+    words = {True: ("failed", ERROR), False: ("skipped", NOT_STARTED)}
     return [
-        {
-            "program": program,
-            "device": main,
-            "key": None,
-            "status": "failed" if end.status == "failed" else "skipped",
-            "cause": ERROR if end.status == "failed" else NOT_STARTED,
-            "reason": end.reason or "no reason given",
-        }
+        _unmeasured(program, main, None, *words[end.status == "failed"], end.reason)
         for program, end in sorted(records.unstarted.items())
     ]
 
@@ -296,8 +274,7 @@ def _section_json(section: Section) -> Json:
         for m in c.mechanism
     ]
     return {
-        "program": group.program,
-        "device": group.device,
+        **_names_of(section),
         "question": group.run.question,
         "formula": group.run.formula,
         "formulas": formulas_of(group),
@@ -311,15 +288,6 @@ def _section_json(section: Section) -> Json:
         "mechanism": mechanism,
         "results": shortened(section.results),
         "summary": section.summary,
-    }
-
-
-def _finding_json(section: Section, finding: Finding) -> Json:
-    return {
-        "program": section.group.program,
-        "device": section.group.device,
-        "head": finding.head,
-        "text": finding.text,
     }
 
 
@@ -375,26 +343,22 @@ def _metrics(sections: List[Section], main: str) -> Tuple[Dict[str, Json], List[
 
 
 def _placements(records: Records) -> List[Json]:
-    """Where the cores were, the least core-to-core latency first, and of how many tries of a case."""
+    """The places of the cores, the least core-to-core latency first, with the number of tries in each."""
     levels = levels_of(records.core_latencies())
     return [{"core_latency_s": median(level), "tries": len(level)} for level in levels]
 
 
 def _known_to_some(device: Mapping[str, Any], earlier: Mapping[str, Any]) -> Json:
-    """What only a program knows that opened the device for GEMMs: whichever ran last, the device is the
-    same."""
-    known: Json = {
-        name: device.get(name) or earlier[name] for name in ("gemm_types", "blas") if earlier.get(name)
-    }
+    """Fields that only a program knows that opened the device for GEMMs: whichever ran last, the device is
+    the same."""
+    names = [name for name in ("gemm_types", "blas") if earlier.get(name)]
+    known: Json = {name: device.get(name) or earlier[name] for name in names}
     own, others = (
         d["capabilities"] if isinstance(d.get("capabilities"), list) else [] for d in (device, earlier)
     )
     if others:
-        known["capabilities"] = (
-            own + [word for word in others if word not in own]
-            if len(own) >= len(others)
-            else others + [word for word in own if word not in others]
-        )
+        more, fewer = (own, others) if len(own) >= len(others) else (others, own)
+        known["capabilities"] = more + [word for word in fewer if word not in more]
     return known
 
 
@@ -412,6 +376,10 @@ def _devices(runs: List[Run], main: str) -> Tuple[Dict[str, Json], Json]:
                 if value and key not in _FREE and (isinstance(value, str) or is_number(value)):
                     facts.setdefault("%s %s" % (name, key), []).append(value)
     return devices, _changed(facts)
+
+
+def _names_of(section: Section) -> Json:
+    return {"program": section.group.program, "device": section.group.device}
 
 
 def build(records: Records) -> Signature:
@@ -448,24 +416,19 @@ def build(records: Records) -> Signature:
         "run_spread": spread,
         "placements": shortened(_placements(records)),
         "primary_missing": missing,
-        "findings": [_finding_json(s, f) for s in sections for f in s.findings],
+        "findings": [{**_names_of(s), "head": f.head, "text": f.text} for s in sections for f in s.findings],
         "not_measured": [e for g in groups for e in _not_measured(g)] + _unstarted(records, main),
         "invalid": [e for g in groups if _measured(g) for e in _invalid(g)],
         "bad_records": bad_records,
     }
-    found = [
-        {"program": s.group.program, "device": s.group.device, **tail}
-        for s in sections
-        for tail in tails_of(s)
-    ]
+    found = [{**_names_of(s), **tail} for s in sections for tail in tails_of(s)]
     if found:
         result["tails"] = shortened(found)
     for section in sections:  # the score needs the sections of all other programs
         if section.group.program == advice.PROGRAM:
             section.results["advice"] = advice.score(section, result)
-            section.summary = " ".join(
-                t for t in (section.summary, advice.summary(section.results["advice"])) if t
-            )
+            said = (section.summary, advice.summary(section.results["advice"]))
+            section.summary = " ".join(filter(None, said))
             result["programs"][_section_name(section, main)] = _section_json(section)
     return Signature(result, sections)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which links are slow, and which nodes: from the bandwidth and latency of pairs of nodes, as
-collectives/pairs has them, or of devices, as micro/peer_matrix does.
+"""Slow links and slow nodes, from the bandwidth and latency of pairs of nodes, as collectives/pairs has them,
+or of devices, as micro/peer_matrix does.
 
-What is usual is the median over nodes of the median over the links of a node, sent and received. One node
+The usual value is the median over nodes of the median over the links of a node, sent and received. One node
 whose links are all slow is in n - 1 of the n (n - 1) / 2 pairs, half of them with four nodes, so that a
 median over all pairs would move with it; in the other nodes' medians it has one link of n - 1. Two nodes
 can't tell which of them is slow: three are needed.
@@ -24,7 +24,8 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
-from reports.records.quantity import human
+from reports.records.curves import by
+from reports.records.quantity import human, span
 from reports.signature.section import Finding
 
 SLOW = 0.8
@@ -77,11 +78,10 @@ class Found:
 
 
 def usual(values: Mapping[Ends, Measured]) -> Optional[float]:
-    of_node: Dict[int, List[float]] = {}
-    for ends, measured in values.items():
-        for end in ends:
-            of_node.setdefault(end, []).append(measured.value)
-    return median(median(found) for found in of_node.values()) if len(of_node) >= MIN_NODES else None
+    of_node = by(((end, m.value) for ends, m in values.items() for end in ends), lambda pair: pair[0])
+    if len(of_node) < MIN_NODES:
+        return None
+    return median(median(value for _, value in found) for found in of_node.values())
 
 
 def _is_regular(ends: Sequence[Ends], nodes: int) -> bool:
@@ -156,28 +156,18 @@ class View:
 
 def _rates(view: View, slow: Sequence[Ends]) -> str:
     """ "12.4 GB/s, 0.25 of what is usual"."""
-    values, of_usual = (
-        sorted(of[ends] for ends in slow)
-        for of in ({ends: m.value for ends, m in view.links.bandwidth.items()}, view.found.ratios)
-    )
-    low, high = values[0], values[-1]
-    rates = (
-        human(low, "byte/s")
-        if high < 1.02 * low
-        else "%s to %s" % (human(low, "byte/s"), human(high, "byte/s"))
-    )
-    ratios = list(dict.fromkeys("%.2f" % ratio for ratio in (of_usual[0], of_usual[-1])))
-    return "%s, %s of what is usual" % (rates, " to ".join(ratios))
+    values = sorted(view.links.bandwidth[ends].value for ends in slow)
+    ratios = sorted(view.found.ratios[ends] for ends in slow)
+    same = values[-1] < 1.02 * values[0]
+    rates = span(values[:1] if same else values, lambda value: human(value, "byte/s"))
+    shown = dict.fromkeys("%.2f" % ratio for ratio in (ratios[0], ratios[-1]))
+    return "%s, %s of what is usual" % (rates, " to ".join(shown))
 
 
 def _node_text(view: View, node: SlowNode) -> str:
     does = "sends and receives" if node.sends and node.receives else "sends" if node.sends else "receives"
-    return "Everything that %s %s: %s %s." % (
-        view.label(node.node),
-        does,
-        _rates(view, node.ends),
-        view.where,
-    )
+    name, rates = view.label(node.node), _rates(view, node.ends)
+    return "Everything that %s %s: %s %s." % (name, does, rates, view.where)
 
 
 def _worst(views: Sequence[View]) -> Dict[Ends, View]:
@@ -199,19 +189,12 @@ def _link_texts(slow: Dict[Ends, View]) -> List[Tuple[str, View]]:
         back = (ends[1], ends[0])
         if ends in done:
             continue
-        both = (
-            back not in done
-            and slow.get(back) is view
-            and view.found.ratios[ends] > ALIKE * view.found.ratios[back]
-        )
-        done.update((ends, back) if both else (ends,))
-        texts.append(
-            (
-                ("between %s and %s, both ways: %s" if both else "from %s to %s: %s")
-                % (view.label(ends[0]), view.label(ends[1]), _rates(view, (ends, back) if both else (ends,))),
-                view,
-            )
-        )
+        ratios = view.found.ratios
+        both = back not in done and slow.get(back) is view and ratios[ends] > ALIKE * ratios[back]
+        told = (ends, back) if both else (ends,)
+        done.update(told)
+        form = "between %s and %s, both ways: %s" if both else "from %s to %s: %s"
+        texts.append((form % (*map(view.label, ends), _rates(view, told)), view))
     return texts
 
 

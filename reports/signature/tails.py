@@ -18,9 +18,9 @@ from typing import List, Optional, Sequence, Tuple
 
 from reports.page.charts import draw_histogram
 from reports.records.jsonl import Json
-from reports.records.quantity import human, human_interval, percent, plural
+from reports.records.quantity import human, in_brackets, percent, plural
 from reports.records.records import Case, Variant
-from reports.signature.section import Figure, Panels, Section, Table
+from reports.signature.section import Figure, Panels, Section, table
 
 LEAST = {0.95: 20, 0.99: 100}  # operations, so that one or more lie beyond the percentile
 LEVELS_LEAST = 200  # operations, before two levels are told: with fewer, a long tail looks like one
@@ -56,7 +56,7 @@ def _binomial(n: int, p: float) -> List[float]:
 
 
 def percentile(times: Sequence[float], p: float) -> Optional[Percentile]:
-    """None where there are too few."""
+    """A percentile of the times; None of too few."""
     n = len(times)
     if n < LEAST[p]:
         return None
@@ -108,16 +108,15 @@ def _timed(section: Section) -> List[Tuple[Case, Variant]]:
 
 
 def tails_of(section: Section) -> List[Json]:
-    """Of each variant whose single operations were timed."""
+    """The tail of each variant whose single operations were timed."""
     return [_tail(variant, case.key) for case, variant in _timed(section)]
 
 
 def _cell(tail: Json, name: str, p: float) -> str:
     if name not in tail:
         return "not enough samples: %d of %d" % (tail["n"], LEAST[p])
-    low, high = tail[name + "_low"], tail[name + "_high"]
-    held = human_interval(low, high, tail[name], "s")
-    return human(tail[name], "s") + (" (%s)" % held if held else " (no upper end)")
+    held = in_brackets(tail[name + "_low"], tail[name + "_high"], tail[name], "s")
+    return human(tail[name], "s") + (held or " (no upper end)")
 
 
 def _levels_text(tail: Json) -> str:
@@ -132,33 +131,31 @@ def _named(tail: Json) -> str:
 def figures(section: Section) -> List[Figure]:
     found = tails_of(section)
     rows = [
-        [
-            _named(tail),
-            str(tail["n"]),
-            human(tail["median"], "s"),
-            _cell(tail, "p95", 0.95),
-            _cell(tail, "p99", 0.99),
-            _levels_text(tail) or "one",
-        ]
+        {
+            "one operation": _named(tail),
+            "n": str(tail["n"]),
+            "median": human(tail["median"], "s"),
+            "p95": _cell(tail, "p95", 0.95),
+            "p99": _cell(tail, "p99", 0.99),
+            "levels": _levels_text(tail) or "one",
+        }
         for tail in found
     ]
     caption = (
         "Single operations, each timed alone behind the last one's end, clock readings included; in "
         "brackets the 95 % interval."
     )
-    heads = ["one operation", "n", "median", "p95", "p99", "levels"]
-    shown: List[Figure] = [Table(heads, rows, caption, 1, True)] if rows else []
     drawn = [
         draw_histogram(variant.singles_s, _named(tail), [one["value"] for one in tail["levels"]], "s")
-        for tail, variant in zip(found, (variant for _, variant in _timed(section)))
+        for tail, (_, variant) in zip(found, _timed(section))
         if tail["levels"]
     ]
     text = "Times of single operations that have two levels. The last bar holds what is slower, too."
-    return shown + ([Panels(drawn[:_NAMED], text)] if drawn else [])
+    return table(rows, caption, 1, True) + ([Panels(drawn[:_NAMED], text)] if drawn else [])
 
 
 def sentence_of(section: Section) -> str:
-    """Which operations have two levels, for the section's sentence."""
+    """The operations that have two levels, for the section's sentence; empty if none has."""
     two = [tail for tail in tails_of(section) if tail["levels"]]
     if not two:
         return ""
