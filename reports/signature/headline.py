@@ -5,7 +5,7 @@ trusted."""
 from __future__ import annotations
 
 import textwrap
-from typing import List
+from typing import List, Sequence, Tuple
 
 from reports.signature import left_out, machine
 from reports.signature.answers import TRUST, answers
@@ -19,32 +19,50 @@ from reports.records.spread import ASSUMED, sentence_of, source_of, told_interva
 MAX_SKIPPED = 5
 STATE = 4  # lines
 _MAX_LINES = 8  # of a text that names what records name
-_NUMBERS = 32  # the column where numbers end
+_LABEL = 50  # characters of the label of a number
+_WAYS = {
+    "host to device": "H2D",
+    "device to host": "D2H",
+    "device to device": "P2P",
+    "within the device": "D2D",
+}
 _ASSUMED = " ~ is of a number with one try, whose width is assumed from others."
 WIDTH = 80  # the terminal that everyone has
 
 
-def _row(name: str, entry: Json, width: int, virtual: bool) -> List[str]:
-    """One line, or more where the label or the condition does not fit."""
+def _cells(name: str, entry: Json, virtual: bool) -> List[str]:
+    """Label, number, unit, half of the interval, share of the bound, condition."""
     number, unit = number_and_unit(entry["value"], entry["unit"])
-    share = percent(entry["share"]) if entry["share"] is not None and abs(entry["share"]) < 10 else ""
-    label = spell(name.rpartition("/")[2])
-    long = [] if len(label) + 1 + len(number) <= _NUMBERS else ["  " + label]
-    shown = "" if long else label
     half = half_width(entry["value"], *told_interval(entry, virtual), entry["unit"])
     assumed = "~" if half and source_of(entry) == ASSUMED else ""
-    line = "  %s %*s %-7s%7s %5s  " % (
-        shown,
-        _NUMBERS - len(shown),
-        number,
-        unit,
-        assumed + half,
-        share,
-    )
+    share = percent(entry["share"]) if entry["share"] is not None and abs(entry["share"]) < 10 else ""
     condition = "; ".join(t for t in (entry.get("grade"), entry["condition"]) if t)
-    if len(line) + len(condition) <= width:
-        return long + [(line + condition).rstrip()]
-    return long + [line.rstrip()] + _wrapped(condition, width, "      ")
+    for way, letters in _WAYS.items():
+        condition = condition.replace(way, letters)
+    return [spell(name.rpartition("/")[2]), number, unit, assumed + half, share, condition]
+
+
+def _rows(rows: Sequence[Tuple[str, Json]], width: int, virtual: bool) -> List[str]:
+    """One line a number, in columns; a label or a condition that does not fit ends in "…"."""
+    table = [_cells(name, entry, virtual) for name, entry in rows]
+    names, *widths = (max(map(len, column)) for column in list(zip(*table))[:-1])
+    numbers = "".join(" %%%s%ds" % ("-" * (i == 1), w) for i, w in enumerate(widths) if w)
+    names = max(1, min(names, _LABEL, width - len(numbers % tuple("" for w in widths if w)) - 4))
+    lines = []
+    for label, *cells, condition in table:
+        shown = tuple(cell for cell, w in zip(cells, widths) if w)
+        line = "  %-*s%s  " % (names, _fit(label, names), numbers % shown)
+        lines.append(_fit((line + _fit(condition, width - len(line))).rstrip(), width))
+    return lines
+
+
+def _fit(text: str, width: int) -> str:
+    """The text, or as many whole parts of it, or else letters, as `width` holds with an ellipsis."""
+    if len(text) <= width:
+        return text
+    cut = text[: max(0, width - 1)]
+    whole = max(cut.rfind(", "), cut.rfind("; ")) + 1
+    return (cut[:whole] + " " if whole else cut) + "…" * (width > 0)
 
 
 def _wrapped(text: str, width: int, indent: str, later: str = "") -> List[str]:
@@ -103,8 +121,8 @@ def headline(signature: Signature, width: int = WIDTH) -> str:
     for question, answer in answers(signature):
         lines += ["", question, *_wrapped(answer, width, "  ")]
     virtual = json["simulated"]
-    for title, rows in grouped(signature.primary):
-        lines += ["", title] + [line for name, entry in rows for line in _row(name, entry, width, virtual)]
+    for title, rows in grouped(signature):
+        lines += ["", title, *_rows(rows, width, virtual)]
     lines += _table(signature)
     if signature.primary:
         told = (_widths(signature), _bounds(signature), machine.unknown_nominal(json))

@@ -400,7 +400,7 @@ class Command(workplace.Scratch):
         self.assertIn("not JSON (1)", err)
         self.assertIn("1 line could not be used", self.page())
 
-    def test_a_headline_number_is_followed_by_what_it_holds_for(self) -> None:
+    def test_a_headline_number_is_one_line_with_what_it_holds_for(self) -> None:
         entry = {
             "value": 1.0,
             "unit": "",
@@ -409,14 +409,16 @@ class Command(workplace.Scratch):
             "share": 0.5,
             "condition": "f32, 1024³",
         }
-        for condition, lines in (("f32, 1024³", 1), ("f32, 65536×4096×4096, up, engine", 2), ("x" * 200, 4)):
-            rows = headline._row(
-                "overlap/shaping/shaping_time_ratio", dict(entry, condition=condition), headline.WIDTH, False
+        for condition, shown in (
+            ("f32, 1024³", "f32, 1024³"),
+            ("host to device, 64 MiB", "H2D, 64 MiB"),
+            ("f32, 65536×4096×4096, device to host, engine, warm operands", "f32, 65536×4096×4096, D2H, …"),
+            ("x" * 200, "x" * 30 + "…"),
+        ):
+            (line,) = headline._rows(
+                [("overlap/shaping/shaping_time_ratio", dict(entry, condition=condition))], 66, False
             )
-            self.assertEqual(rows[0].split()[:6], ["shaping", "time", "ratio", "1", "±10", "%"])
-            self.assertEqual(len(rows), lines)
-            self.assertTrue("".join(row.strip() for row in rows).endswith(condition))
-            self.assertLessEqual(max(map(len, rows)), headline.WIDTH)
+            self.assertEqual(line, "  shaping time ratio 1 ±10 % 50 %  " + shown)
 
     def test_labels_say_what_the_field_calls_it(self) -> None:
         for name, label in (
@@ -430,7 +432,7 @@ class Command(workplace.Scratch):
         ):
             self.assertEqual(quantity.spell(name), label)
 
-    def test_a_long_label_has_a_line_of_its_own_so_that_numbers_stay_in_their_column(self) -> None:
+    def test_numbers_stay_in_their_column_below_any_label(self) -> None:
         entry = {
             "value": 22.3e9,
             "unit": "byte/s",
@@ -439,12 +441,12 @@ class Command(workplace.Scratch):
             "share": None,
             "condition": "64 MiB",
         }
-        (short,) = headline._row("micro/copy_path/local_bandwidth", entry, headline.WIDTH, False)
-        label, numbers = headline._row(
-            "micro/copy_path/local_both_ways_engine_bandwidth", entry, headline.WIDTH, False
-        )
-        self.assertEqual(label, "  local (D2D) both ways engine bandwidth")
-        self.assertEqual(numbers.index("22.3"), short.index("22.3"))
+        names = ("local_bandwidth", "local_both_ways_engine_bandwidth", "very_" * 40 + "long")
+        lines = headline._rows([("micro/copy_path/" + name, entry) for name in names], 80, False)
+        self.assertEqual({line.index("22.3 GB/s") for line in lines}, {53})
+        self.assertIn("local (D2D) both ways engine bandwidth ", lines[1])
+        self.assertRegex(lines[2], "^  very very .*…  *22.3")
+        self.assertEqual({len(line) for line in lines}, {76})
 
     def test_headline_fits_a_terminal(self) -> None:
         _, out, _ = self.example()
