@@ -199,11 +199,10 @@ def _draw_series(canvas: Canvas, chart: LineChart, series: Series, x: Scale, y: 
     points = [(x(m.x), up(m.y)) for m in good]
     look = " dash" if series.dashed else " under" if series.under else ""
     canvas.path(_steps(points) if series.step else points, "curve s%d%s" % (colour, look))
-    shown = [m for m in inside if not ((series.dashed or series.under) and m.valid)]
-    for mark in shown:
-        if mark.valid and mark.low is not None and mark.high is not None:
-            canvas.line(x(mark.x), up(mark.low), x(mark.x), up(mark.high), "whisker s%d" % colour)
-    for mark in shown:
+    bare = series.dashed or series.under
+    for mark in [] if bare else band:
+        canvas.line(x(mark.x), up(mark.low), x(mark.x), up(mark.high), "whisker s%d" % colour)
+    for mark in inside:
         interval = human_interval(mark.low, mark.high, mark.y, chart.y_unit)
         title = "%s, %s: %s%s%s" % (
             series.name,
@@ -212,8 +211,8 @@ def _draw_series(canvas: Canvas, chart: LineChart, series: Series, x: Scale, y: 
             " (%s)" % interval if interval else "",
             "; " + mark.note if mark.note else "",
         )
-        look = "dot hollow s%d" if not mark.valid else "dot graded f%d" if mark.graded else "dot f%d"
-        canvas.dot(x(mark.x), up(mark.y), look % colour, title)
+        look = "bare" if bare else "graded f%d" % colour if mark.graded else "f%d" % colour
+        canvas.dot(x(mark.x), up(mark.y), "dot " + (look if mark.valid else "hollow s%d" % colour), title)
 
 
 def _draw_names(canvas: Canvas, chart: LineChart, x: Scale, y: Scale, label_width: float) -> None:
@@ -365,7 +364,10 @@ def draw_share(
     """A horizontal bar of `value` on 0..1 (a little more fits) with its interval, and a mark at 1 if that is
     a bound, or its name."""
     full = bound if isinstance(bound, str) and bound else "a full bar"
-    canvas = Canvas(width, 16, "%s of %s" % (percent(value), full))
+    label = "%s of %s" % (percent(value), full)
+    if low is not None and high is not None:
+        label += ", 95 %% interval %s to %s" % (percent(low), percent(high))
+    canvas = Canvas(width, 16, label)
     scale = Scale(0, 1.0, 0.5, width - 9, False)
 
     def at(share: float) -> float:
@@ -417,7 +419,10 @@ def draw_spark(samples: Sequence[float], width: float = 96, height: float = 16, 
     if len(samples) < 2:
         return ""
     middle = statistics.median(samples)
-    label = "%s in time order, median %s" % (plural(len(samples), "sample"), human(middle, unit))
+    label = "%s in time order, %s to %s, median %s" % (
+        plural(len(samples), "sample"),
+        *(human(value, unit) for value in (min(samples), max(samples), middle)),
+    )
     canvas = Canvas(width, height, label)
     low, high = spread(samples, False)
     x = Scale(0, len(samples) - 1, 1, width - 1, False)

@@ -40,14 +40,13 @@ def markup(svg: str) -> Any:
 
 
 class Canvas:
-    """Shapes in drawing order. Every text passes through escape()."""
+    """Shapes in drawing order. Every text passes through escape(). A drawing none of whose shapes has a
+    tooltip shows its label as one."""
 
     def __init__(self, width: float, height: float, label: str) -> None:
         self.width, self.height, self.label = width, height, label
         self._parts: List[str] = []
-        self._lines = (
-            ""  # the class of the lines that the last part is made of; empty where it is something else
-        )
+        self._lines = ""  # the class of the lines that the last part is made of, if it is lines
 
     def line(self, x1: float, y1: float, x2: float, y2: float, css: str) -> None:
         """Lines of one class that follow each other are one path."""
@@ -109,7 +108,8 @@ class Canvas:
             _n(self.width),
             _n(self.height),
             html.escape(brief(self.label), quote=True),
-            "".join(self._parts),
+            ("" if any("<title>" in part for part in self._parts) else _title(self.label))
+            + "".join(self._parts),
         )
 
 

@@ -53,6 +53,13 @@ class Curves(unittest.TestCase):
     def test_dots_and_lines_of_one_name_are_named_once(self) -> None:
         self.assertIn(": ring; values", chart(curve("ring", 1e9, 1e9, under=True), curve("ring", 1e9, 2e9)))
 
+    def test_a_line_without_dots_shows_its_values_on_hover(self) -> None:
+        one = LineChart("t", "x", "byte", "s", [curve("formula", 1e-3, 2e-3, under=True)])
+        self.assertEqual(
+            re.findall(r'"dot bare" [^>]*><title>([^<]*)<', draw_lines(one)),
+            ["formula, 32 KiB: 1 ms", "formula, 128 KiB: 2 ms"],
+        )
+
     def test_only_valid_points_that_are_drawn_count(self) -> None:
         wrong = Mark(2 * KIB, 900e9, valid=False)
         self.assertEqual(
@@ -95,8 +102,11 @@ class Cells(unittest.TestCase):
 
 class Bars(unittest.TestCase):
     def test_a_share_names_a_full_bar(self) -> None:
-        self.assertEqual(label(draw_share(0.88, 0.7, 1.06, "measured peak")), "88 % of measured peak")
-        self.assertEqual(label(draw_share(0.041, 0.039, 0.043, False)), "4.1 % of a full bar")
+        self.assertEqual(
+            label(draw_share(0.88, 0.7, 1.06, "measured peak")),
+            "88 % of measured peak, 95 % interval 70 % to 106 %",
+        )
+        self.assertEqual(label(draw_share(0.041, None, None, False)), "4.1 % of a full bar")
 
     def test_a_name_draws_the_line_of_the_bound_and_none_draws_none(self) -> None:
         self.assertEqual(
@@ -110,7 +120,8 @@ class Bars(unittest.TestCase):
 
     def test_samples_have_their_median(self) -> None:
         self.assertEqual(
-            label(draw_spark([2e-3, 4e-3, 1e-3, 3e-3])), "4 samples in time order, median 2.50 ms"
+            label(draw_spark([2e-3, 4e-3, 1e-3, 3e-3])),
+            "4 samples in time order, 1 ms to 4 ms, median 2.50 ms",
         )
 
     def test_a_tree_counts_its_kinds_from_the_outside(self) -> None:
@@ -142,6 +153,19 @@ class Page(workplace.Scratch):
             self.assertRegex(text, r"[0-9]")
             self.assertGreater(len(text.split(" ")), 3, text)
             self.assertNotIn("  ", text)
+
+    def test_every_point_bar_and_cell_shows_its_value_on_hover(self) -> None:
+        self.run_build(synthetic.everything())
+        drawings, shapes = re.findall(r"<svg.*?</svg>", self.page(), re.S), 0
+        for drawing in drawings:
+            if re.match(r"<svg [^>]*><title>[^<]", drawing):  # one for all of it
+                continue
+            for shape in re.findall(
+                r'<(?:rect|circle) class="(?:dot|bar|cell|run)[ "].*?>(?=<)(.{8})', drawing
+            ):
+                self.assertTrue(shape.startswith("<title>"), drawing)
+                shapes += 1
+        self.assertGreater(shapes, 100)
 
     def test_charts_are_described_by_the_table_below(self) -> None:
         self.run_build(synthetic.memory().text())
