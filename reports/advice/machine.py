@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 import re
 import statistics
-from typing import Dict, List, Optional, Tuple
 
 from reports.advice.contention import add_contention, exchange_ratio
 from reports.advice.early import add_early_sends
@@ -31,7 +30,7 @@ def _points(curve: Json) -> list[tuple[float, float]]:
     return [(p["x"], p["value"]) for p in curve["points"] if is_number(p["x"]) and is_number(p["value"])]
 
 
-def _metric(signature: Json, name: str) -> Optional[float]:
+def _metric(signature: Json, name: str) -> float | None:
     entry = signature["metrics"].get(name)
     return entry["value"] if entry and is_number(entry["value"]) else None
 

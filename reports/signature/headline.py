@@ -121,7 +121,7 @@ def headline(signature: Signature, width: int = WIDTH) -> str:
     for question, answer in answers(signature):
         lines += ["", question, *_wrapped(answer, width, "  ")]
     virtual = json["simulated"]
-    for title, rows in grouped(signature):
+    for title, rows in grouped(signature.primary):
         lines += ["", title, *_rows(rows, width, virtual)]
     lines += _table(signature)
     if signature.primary:

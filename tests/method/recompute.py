@@ -106,8 +106,8 @@ class Check:
         }
         for key, computed in expected.items():
             self.add(case, key, name, variant[key], computed)
-        # A sum of signed parts: as exact as the parts, so its difference is absolute. The parts are differences
-        # from the mean, which are inexact where samples hardly differ.
+        # A sum of signed parts: as exact as the parts, so its difference is absolute. The parts are
+        # differences from the mean, which are inexact where samples hardly differ.
         if (ordered[-1] - ordered[0]) * TOLERANCE > 16 * sys.float_info.epsilon * ordered[-1]:
             self.add(case, "lag1", name, 1 + variant["lag1"], 1 + records.lag1(in_order))
         if len(in_order) <= DRIFT_PAIRS:

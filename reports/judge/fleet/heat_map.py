@@ -78,13 +78,6 @@ def strip(fleet: Json, kind: int) -> str:
         css = "cell " + ("near" if is_near else level(z, z is not None and z > 0))
         css += " called" if node["state"] == OFF else ""
         title = "%s: %s" % (node["name"], "no value" if z is None else "z %.1f" % z)
-        canvas.rect(
-            place % _PER_LINE * step + 1,
-            place // _PER_LINE * step + 1,
-            _SIDE,
-            _SIDE,
-            css,
-            title,
-            1.5,
-        )
+        x, y = place % _PER_LINE * step + 1, place // _PER_LINE * step + 1
+        canvas.rect(x, y, _SIDE, _SIDE, css, title, 1.5)
     return canvas.render()

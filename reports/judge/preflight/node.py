@@ -161,23 +161,3 @@ def of_records(path: Path, evidence: Json) -> Node:
     node.memory_bytes = number_in(signature["provenance"]["fields"], "memory_bytes") or 0.0
     node.measured, node.failed = _measured(signature, _keys(records), _tries(records)), _failed(signature)
     return node
-
-
-_LISTS = ("backends", "pci", "holders", "largest", "programs")
-
-
-def evidence_of(path: Path) -> Json:
-    """BadNumbers where the file is not what suite/run/preflight.py writes."""
-    try:
-        found = read_object(path)
-        reader = Reader(found, "evidence")
-        for name in _LISTS:
-            found[name] = [one.json for one in reader.objects(name)]
-        found["left_out"] = reader.items("left_out")
-        reader.text("node")
-        for name in ("host", "busy"):
-            found[name] = reader.object_or_empty(name).json
-        return found
-    except (OSError, BadRecord) as why:
-        said = getattr(why, "strerror", None) or why
-        raise BadNumbers("the evidence cannot be read: %s" % said) from None

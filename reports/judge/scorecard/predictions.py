@@ -159,7 +159,7 @@ def _fastest(
     return known[way]._replace(notes=("by %s" % way.replace("_", " "), *known[way].notes))
 
 
-def _curves(signature: Json, program: str, quantity: str) -> List[Json]:
+def _curves(signature: Json, program: str, quantity: str) -> list[Json]:
     return [c for c in curves_of(signature, program, quantity) if c["variant"] and c["axis"] == "size"]
 
 
