@@ -305,7 +305,7 @@ def _hidden_text(nodes: Sequence[Json], most: float) -> str:
 
 
 def _undecided(nodes: Sequence[Json], kinds: Sequence[Json], most: float) -> list[str]:
-    """Reasons to doubt that no node is an outlier."""
+    """Reasons why a node may be an outlier after all."""
     found = [_groups_text(groups) for kind in kinds for groups in kind["groups"]][:1]
     is_hidden = any(node["hidden"] for node in nodes)
     if not found and any(node["ahead"] and (_is_fast(node) or not is_hidden) for node in nodes):
