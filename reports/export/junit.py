@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 from reports.export.runs import UNKNOWN, Run, moment_of
 from reports.records.jsonl import Json, is_number
-from reports.signature.signature import latest
+from reports.signature.machine import latest
 from reports.records.quantity import human, human_interval, plural
 
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

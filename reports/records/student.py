@@ -57,9 +57,10 @@ def quantile(confidence: float, degrees: float) -> float:
     """What a value stays within, both ways, with this probability."""
     if not 0 < confidence < 1:
         raise ValueError("the confidence is not between 0 and 1")
-    low, high = 0.0, 1.0
-    while two_sided_p(high, degrees) > 1 - confidence:
-        high *= 2
-    while low < (middle := (low + high) / 2) < high:
-        low, high = (middle, high) if two_sided_p(middle, degrees) > 1 - confidence else (low, middle)
-    return high
+    # Newton's method: p falls and is convex, so that it comes from below and stops where it no longer rises.
+    scale = math.exp(math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2)) / math.sqrt(degrees * math.pi)
+    before, t = -1.0, 0.0
+    while t > before:
+        density = scale * math.exp(-(degrees + 1) / 2 * math.log1p(t * t / degrees))
+        before, t = t, t + (two_sided_p(t, degrees) - (1 - confidence)) / (2 * density)
+    return before

@@ -10,7 +10,7 @@ from reports.records.causes import GRADES, NO_VALUE, UNAVAILABLE
 from reports.records.jsonl import Json
 from reports.signature.machine import DID_NOT_RUN, DISTURBED, SOAKED, TOO_FEW, Note, words_of
 from reports.records.quantity import listing, plural, spell
-from reports.signature.signature import latest
+from reports.signature.machine import latest
 
 _PROGRAMS = 6  # that are named
 _NUMBERS = 10  # headline numbers that are named

@@ -6,14 +6,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import Dict, List
+from typing import TYPE_CHECKING, Dict, List
 
 from reports.records.causes import CONTENDED, FEW_SAMPLES, GRADES, NOISY, NOT_RUN, SOAK, UNAVAILABLE
 from reports.records.jsonl import Json, is_number
 from reports.records.quantity import listing, plural, size
 from reports.records.placement import in_words
-from reports.signature.signature import Signature, latest
 from reports.records.state import Item, items
+
+if TYPE_CHECKING:
+    from reports.signature.signature import Signature  # which takes every section with it
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,11 @@ def unknown_nominal(signature: Json) -> str:
 def _processor(fields: Json) -> object:
     """lscpu's name where it has one: what identifies a processor may be numbers."""
     return fields.get("cpu_name") or fields.get("cpu")
+
+
+def latest(runs: List[Json]) -> List[Json]:
+    """The last run of every program and device: an interrupted run that was resumed does not count."""
+    return list({(r["program"], r["device"]): r for r in runs}.values())
 
 
 def name_of(signature: Json) -> str:

@@ -27,6 +27,7 @@ from reports.records.curves import (
 )
 from reports.records.jsonl import Json, is_number
 from reports.records.quantity import listing, size
+from reports.signature.machine import latest
 from reports.signature.section import Section
 from reports.signature.sections import advice, rank, section_of, spec_of
 from reports.records.metrics import (
@@ -67,11 +68,6 @@ def _is_time_only(device: Mapping[str, Any]) -> bool:
 
 class MixedMachines(ValueError):
     """The records cannot be one machine's signature."""
-
-
-def latest(runs: List[Json]) -> List[Json]:
-    """The last run of every program and device: an interrupted run that was resumed does not count."""
-    return list({(r["program"], r["device"]): r for r in runs}.values())
 
 
 @dataclass

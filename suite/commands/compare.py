@@ -9,19 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Callable, Dict, List, Tuple
 
-from reports.judge.compare import (
-    changes,
-    comparison,
-    history,
-    history_page,
-    junit,
-    nodes,
-    noise,
-    page,
-    plan,
-    sides,
-    verdict,
-)
+from reports.judge.compare import comparison, history, junit, nodes, page, sides, verdict
 from reports.judge.compare.numbers import BadNumbers
 from reports.records.files import as_json
 from reports.records.jsonl import Json, clean, whole_in
@@ -33,7 +21,6 @@ from suite.saying import say
 Render = Callable[[Json], str]
 Formats = Dict[str, Render]
 FORMATS: Formats = {"table": page.table, "junit": junit.junit, "json": as_json}
-_OF_A_HISTORY: Formats = {"table": history_page.table, "json": as_json}
 _BETWEEN = "vs"
 _PAGE, _NOISE = "compare.html", "noise.json"
 
@@ -104,6 +91,8 @@ def _settings(given: argparse.Namespace, repeats: int) -> verdict.Settings:
     )
     if given.noise is None:
         return settings
+    from reports.judge.compare import noise  # only here: two sides alone are answered without it
+
     path, name = given.cwd / given.noise, clean(given.noise)
     known, chance_evidence = noise.known(path, name)
     return replace(
@@ -137,7 +126,10 @@ def _answer(given: argparse.Namespace, found: Json, formats: Formats, render: Re
 
 
 def changes_in(given: argparse.Namespace) -> int:
-    """Of one folder: its runs are a history."""
+    """Answer for one folder, whose runs are a history."""
+    from reports.judge.compare import changes, history_page
+
+    formats: Formats = {"table": history_page.table, "json": as_json}
     pool = sides.read(given.cwd, given.names)
     if len(pool.runs) < 2:
         raise BadNumbers("compare needs two sides, or a history: ./gpusig compare BEFORE AFTER")
@@ -151,12 +143,12 @@ def changes_in(given: argparse.Namespace) -> int:
         if value:
             raise BadNumbers("compare: %s goes with two sides" % option)
     sides.check([pool])
-    return _answer(
-        given, changes.judge(pool, _settings(given, 0)), _OF_A_HISTORY, history_page.render, "history"
-    )
+    return _answer(given, changes.judge(pool, _settings(given, 0)), formats, history_page.render, "history")
 
 
 def calibrate(given: argparse.Namespace) -> int:
+    from reports.judge.compare import noise
+
     if not given.names:
         raise BadNumbers("compare --aa needs the folders of equal runs: ./gpusig compare --aa DIR...")
     pool = sides.read(given.cwd, given.names)
@@ -171,6 +163,8 @@ def calibrate(given: argparse.Namespace) -> int:
 
 
 def planned(given: argparse.Namespace) -> int:
+    from reports.judge.compare import noise, plan
+
     if (given.noise is None) == (not given.names):
         raise BadNumbers(
             "compare --plan needs equal runs, ./gpusig compare --plan DIR..., or --noise FILE, not both"
