@@ -55,13 +55,15 @@ class OfBuilds(unittest.TestCase):
             "",
             "[]",
             "{",
-            '{"process": 7, "host": "a\\u001bb"}',
             '{"process": "x", "host": "node1"}',
             "\udc80",
         ):
             (building.folder() / "lock").write_text(text, encoding="utf-8", errors="surrogateescape")
             with building.Lock() as lock:
                 self.assertEqual(lock._owner(), "another process")
+        (building.folder() / "lock").write_text('{"process": 7, "host": "a\\u001bb"}', encoding="utf-8")
+        with building.Lock() as lock:
+            self.assertRegex(lock._owner(), "^process 7 of a_b")
 
 
 if __name__ == "__main__":
