@@ -134,7 +134,7 @@ def _start(signature: Json, plan: Json) -> datetime | None:
 
 def _run(signature: Json, name: str, plan: Json) -> Run:
     whole = Signature(signature)
-    values = tuple(_value(key, entry) for _, rows in grouped(whole) for key, entry in rows)
+    values = tuple(_value(key, entry) for _, rows in grouped(whole.primary) for key, entry in rows)
     # A signature has few of the valid values and groups the invalid ones, so their share is not known here.
     said = verdict(replace(whole, json=dict(signature, invalid=[])))
     node = signature["provenance"]["fields"].get("hostname")
