@@ -17,7 +17,7 @@ import struct
 from bisect import bisect_left, bisect_right
 from functools import lru_cache
 from itertools import accumulate, groupby
-from typing import List, Optional, Sequence, Tuple
+from typing import Sequence
 
 EXACT = 20  # values on the larger side, up to which the Mann-Whitney distribution is exact
 _BITS = 64  # of one count; C(2 * EXACT, EXACT) has 38
@@ -36,7 +36,7 @@ def _check_confidence(confidence: float) -> None:
 
 
 @lru_cache(maxsize=256)
-def _counts(n_a: int, ties: Tuple[int, ...]) -> Tuple[int, ...]:
+def _counts(n_a: int, ties: tuple[int, ...]) -> tuple[int, ...]:
     """Numbers of choices of n_a values with a doubled U of at most 0, 1, 2, ...; the last counts all choices.
 
     `ties` has the sizes of the groups of equal values in ascending order. Doubled midranks, counted from 0,
@@ -64,7 +64,7 @@ def _normal_p(n_a: int, n_b: int, ties: Sequence[int], twice_u: int) -> float:
     return math.erfc(distance / math.sqrt(2 * variance)) if distance > 0 else 1.0
 
 
-def _p(n_a: int, n_b: int, ties: Tuple[int, ...], twice_u: int) -> float:
+def _p(n_a: int, n_b: int, ties: tuple[int, ...], twice_u: int) -> float:
     if max(n_a, n_b) > EXACT:
         return _normal_p(n_a, n_b, ties, twice_u)
     counts = _counts(n_a, ties)
@@ -115,7 +115,7 @@ def _rank_of_end(n_a: int, n_b: int, confidence: float) -> int:
 
 def shift(
     a: Sequence[float], b: Sequence[float], confidence: float = 0.95
-) -> Tuple[float, Optional[float], Optional[float]]:
+) -> tuple[float, float | None, float | None]:
     """Shift of b above a: the Hodges-Lehmann estimate, the median of all b[j] - a[i], and the interval of all
     shifts that mann_whitney does not reject if there are no ties.
 
@@ -136,7 +136,7 @@ def shift(
     return estimate + 0.0, differences[rank - 1] + 0.0, differences[n - rank] + 0.0  # + 0.0: 0 has no sign
 
 
-def adjusted(ps: Sequence[float]) -> List[float]:
+def adjusted(ps: Sequence[float]) -> list[float]:
     """Benjamini-Hochberg: rejecting where these are at most q keeps the expected share of false ones among
     the rejected at q."""
     if not all(0 <= p <= 1 for p in ps):
@@ -173,7 +173,7 @@ def _lower_limit(k: int, n: int, tail: float) -> float:
     return high
 
 
-def binomial_interval(k: int, n: int, confidence: float = 0.95) -> Tuple[float, float]:
+def binomial_interval(k: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
     """Clopper and Pearson's interval for the probability of what happened k times in n; it has at least this
     confidence."""
     if not 0 <= k <= n:

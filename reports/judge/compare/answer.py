@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from statistics import median
-from typing import Iterable, List, Optional, Sequence, Tuple
+from typing import Iterable, Sequence
 
 from reports.judge.compare import few, verdict
 from reports.judge.compare.drift import Drift
@@ -67,7 +67,7 @@ def _moved(rows: Sequence[Row]) -> str:
     return listing(texts, _NAMED)
 
 
-def word_of(rows: List[Row]) -> str:
+def word_of(rows: list[Row]) -> str:
     """The verdict about all metrics."""
     found = {row.verdict for row in rows}
     if not rows or found == {INVALID}:
@@ -80,7 +80,7 @@ def word_of(rows: List[Row]) -> str:
     return IMPROVE if IMPROVE in found else NO_REGRESSION
 
 
-def why_withheld(moved: bool, drift: Optional[Drift]) -> str:
+def why_withheld(moved: bool, drift: Drift | None) -> str:
     """The sentence that withholds all verdicts; empty if they stand."""
     if moved:
         return (
@@ -98,21 +98,21 @@ def why_withheld(moved: bool, drift: Optional[Drift]) -> str:
 # ------------------------------------------------------------------ the sentence
 
 
-def _largest_first(rows: Iterable[Row]) -> List[Row]:
+def _largest_first(rows: Iterable[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: -abs(row.change or 0.0))
 
 
-def _named(rows: List[Row], of: str) -> List[Row]:
+def _named(rows: list[Row], of: str) -> list[Row]:
     return _largest_first(row for row in rows if row.verdict == of)
 
 
-def _within(rows: List[Row]) -> str:
+def _within(rows: list[Row]) -> str:
     """ ", its whole interval within 2.0 %", the largest of the least effects."""
     found = [row.effect for row in rows if row.number.scale == RATIO and row.verdict == EQUIVALENT]
     return ", its whole interval within %s" % percent(max(found)) if found else ""
 
 
-def _unseen(rows: List[Row]) -> str:
+def _unseen(rows: list[Row]) -> str:
     """The regression that would have been missed, if none was found."""
     open_ones = [row for row in rows if row.verdict == INCONCLUSIVE]
     blind = sum(row.detectable is None for row in open_ones)
@@ -125,7 +125,7 @@ def _unseen(rows: List[Row]) -> str:
     return text + (", nor any in %s" % plural(blind, "number")) * bool(blind)
 
 
-def _runs_of(rows: List[Row]) -> Tuple[int, int]:
+def _runs_of(rows: list[Row]) -> tuple[int, int]:
     return len(rows[0].before.values), len(rows[0].after.values)
 
 
@@ -139,7 +139,7 @@ def _of(settings: Settings) -> str:
     return "node" if settings.by_node else "run"
 
 
-def _likely(word: str, rows: List[Row], settings: Settings) -> str:
+def _likely(word: str, rows: list[Row], settings: Settings) -> str:
     """Equal sides give such an answer as often as it says: docs/reproduction/verdict.md."""
     found, runs = _named(rows, word), _runs_of(rows)
     wanted = max([row.repeats or 0 for row in found] + [min(runs) + 1])
@@ -149,7 +149,7 @@ def _likely(word: str, rows: List[Row], settings: Settings) -> str:
     return "%s: %s, of %s. %s: %s." % (word.capitalize(), _moved(found), metrics, confirmed, often)
 
 
-def _untold(rows: List[Row], settings: Settings) -> str:
+def _untold(rows: list[Row], settings: Settings) -> str:
     """The sentence if the runs are too few for anything to be likely: the largest changes, perhaps chance."""
     valid = [row for row in rows if row.change is not None]
     noisy = [row.deviation or 0.0 for row in valid if row.is_noisy]
@@ -173,11 +173,11 @@ def _untold(rows: List[Row], settings: Settings) -> str:
     return "Inconclusive: %s; %s." % (", ".join(moved), more)
 
 
-def _counted(rows: List[Row], of: str) -> str:
+def _counted(rows: list[Row], of: str) -> str:
     return plural(len(_named(rows, of)), "is", "are") + " " + of
 
 
-def _inconclusive(rows: List[Row], settings: Settings) -> str:
+def _inconclusive(rows: list[Row], settings: Settings) -> str:
     if rows[0].is_few and not verdict.tells(settings, *_runs_of(rows)):
         return _untold(rows, settings)
     counts = " and ".join(_counted(rows, of) for of in (INCONCLUSIVE, INVALID) if _named(rows, of))
@@ -185,7 +185,7 @@ def _inconclusive(rows: List[Row], settings: Settings) -> str:
     return "Inconclusive: %s, and of %s %s." % (_unseen(rows), metrics, counts)
 
 
-def sentence_of(word: str, rows: List[Row], settings: Settings) -> str:
+def sentence_of(word: str, rows: list[Row], settings: Settings) -> str:
     """The answer in one sentence."""
     metrics, changed = plural(len(rows), "headline number"), _named(rows, word)
     listed = listing([size_of(row) for row in changed], _NAMED)
@@ -211,7 +211,7 @@ def sentence_of(word: str, rows: List[Row], settings: Settings) -> str:
 # ------------------------------------------------------------------ reasons
 
 
-def _wants_more(rows: List[Row], settings: Settings) -> List[str]:
+def _wants_more(rows: list[Row], settings: Settings) -> list[str]:
     if not rows:
         return []
     fewer, more = sorted(_runs_of(rows))
@@ -230,7 +230,7 @@ def _wants_more(rows: List[Row], settings: Settings) -> List[str]:
     return ["Fewer than %s say at most what is likely%s." % (wanted, floor)]
 
 
-def reasons_of(rows: List[Row], differing: Json, notes: List[str], settings: Settings) -> List[str]:
+def reasons_of(rows: list[Row], differing: Json, notes: list[str], settings: Settings) -> list[str]:
     """Notes that the reader needs before using the answer."""
     found = list(notes)
     if settings.by_node:

@@ -5,7 +5,7 @@ else changed in that night. Terminal and page show it."""
 from __future__ import annotations
 
 import math
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Sequence
 
 from reports.judge.compare import provenance, steps
 from reports.judge.compare.answer import label_of, moved_text, number_json, origin_json
@@ -20,7 +20,7 @@ from reports.records.metrics import shortened
 from reports.records.quantity import listing, percent, plural
 
 SCHEMA, VERSION = "gpusig.history", "1.1.0"
-Levels = List[Tuple[int, float]]  # of a number, each with its first night
+Levels = list[tuple[int, float]]  # of a number, each with its first night
 OVER, CHANGED, NO_STEP = "over", "changed", "no step"
 _WORST_FIRST = (REGRESS, IMPROVE, CHANGED, OVER)
 _SHOWN = 2  # numbers named in a sentence
@@ -31,7 +31,7 @@ _RARELY = 0.25  # values a night
 # ------------------------------------------------------------------ events as JSON
 
 
-def _news(known: History, place: int) -> List[Json]:
+def _news(known: History, place: int) -> list[Json]:
     """Provenance that changes rarely and differs between all nights of one level and all of the other, with
     the night in which it changed; the nights at the step itself may be of either."""
     first, at, end = [0, *(event.at for event in known.events), len(known.runs)][place : place + 3]
@@ -56,7 +56,7 @@ def _levels(known: History, name: str) -> Levels:
     return [(0, own[0][1].before), *((at, step.after) for at, step in own)]
 
 
-def _verdict(row: Row, step: Step, later: Levels, over: Optional[int]) -> Tuple[str, Optional[int]]:
+def _verdict(row: Row, step: Step, later: Levels, over: int | None) -> tuple[str, int | None]:
     """Verdict on a step of a number, and the night from which the number has another level again."""
     change = step.after - step.before
 
@@ -92,7 +92,7 @@ def _step_json(row: Row, step: Step, levels: Levels, word: str) -> Json:
     )
 
 
-def _event_json(known: History, place: int) -> Optional[Json]:
+def _event_json(known: History, place: int) -> Json | None:
     """None if all of it is the end of what an earlier event began."""
     event = known.events[place]
     found = []
@@ -145,7 +145,7 @@ def event_text(event: Json, nights: int, noun: str) -> str:
     return "%s since %s (%d of %s): %s." % (word, event["when"], since, plural(nights, noun), said)
 
 
-def _texts(event: Json, nights: int, noun: str) -> List[str]:
+def _texts(event: Json, nights: int, noun: str) -> list[str]:
     news = news_text(event)
     return [event_text(event, nights, noun)] + ["New then: %s." % news] * bool(news)
 
@@ -159,9 +159,9 @@ def _wrong_results(known: History) -> str:
     return "Wrong results in %d of %s, %s: %s." % (count, of, listing(nights, 3), first.text)
 
 
-def _gone(known: History) -> List[str]:
+def _gone(known: History) -> list[str]:
     """Sentences about numbers that are no longer measured."""
-    labels: Dict[int, List[str]] = {}
+    labels: dict[int, list[str]] = {}
     for row, since in known.gone:
         labels.setdefault(since, []).append(label_of(row))
     nights = len(known.runs)
@@ -226,7 +226,7 @@ def _outcome(known: History, events: Sequence[Json]) -> Json:
     return {"verdict": word, "exit": code, "sentence": said[0], "reasons": reasons}
 
 
-def _worst_first(event: Json) -> Tuple[int, float]:
+def _worst_first(event: Json) -> tuple[int, float]:
     number = event["numbers"][0]
     change = math.log(number["change"]) if number["scale"] == RATIO else number["change"]
     return _WORST_FIRST.index(event["verdict"]), -abs(change)

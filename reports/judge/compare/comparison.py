@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Sequence
 
 from reports.judge import statistics
 from reports.judge.compare import answer, placement, provenance, verdict
@@ -39,7 +39,7 @@ def _side_json(side: Side) -> Json:
     return {"name": side.name, **answer.origin_json(side.runs[0]), "runs": runs}
 
 
-def _change_json(row: Row) -> Optional[Json]:
+def _change_json(row: Row) -> Json | None:
     if row.change is None:
         return None
     ends = [None if end is None else row.shown(end) for end in (row.low, row.high)]
@@ -71,7 +71,7 @@ def _row_json(row: Row) -> Json:
 # ------------------------------------------------------------------ the answer
 
 
-def _measured(runs: List[RunNumbers], names: List[str]) -> Tuple[List[str], List[str]]:
+def _measured(runs: list[RunNumbers], names: list[str]) -> tuple[list[str], list[str]]:
     """Names of the metrics that a run tried to measure, and a sentence about the others."""
     found = [(name, [run.numbers[name] for run in runs if name in run.numbers]) for name in names]
     without = {name: own for name, own in found if all(n.value is None and n.neutral for n in own)}
@@ -82,7 +82,7 @@ def _measured(runs: List[RunNumbers], names: List[str]) -> Tuple[List[str], List
     return [name for name in names if name not in without], [said]
 
 
-def _control(rows: List[Row]) -> Json:
+def _control(rows: list[Row]) -> Json:
     moved = [row for row in rows if row.verdict in (REGRESS, IMPROVE, *LIKELY)]
     quantities = plural(len(rows), "quantity", "quantities") + " that the change cannot touch"
     if not rows:
@@ -97,7 +97,7 @@ def _control(rows: List[Row]) -> Json:
     return {"verdict": word, "text": text, "metrics": [_row_json(row) for row in rows]}
 
 
-def _withheld(rows: List[Row], reason: str) -> List[Row]:
+def _withheld(rows: list[Row], reason: str) -> list[Row]:
     """Rows without verdicts, if a control moved or numbers drift within a side."""
     return [
         replace(row, verdict=INCONCLUSIVE, repeats=None, reason=reason)
@@ -107,7 +107,7 @@ def _withheld(rows: List[Row], reason: str) -> List[Row]:
     ]
 
 
-def _wrong_by_run(side: Side, program: str) -> List[int]:
+def _wrong_by_run(side: Side, program: str) -> list[int]:
     """Counts of wrong results of the runs that are known to have run the program."""
     return [
         sum(own.count for own in run.failed if own.is_wrong and own.program == program)
@@ -117,18 +117,18 @@ def _wrong_by_run(side: Side, program: str) -> List[int]:
     ]
 
 
-def _p_of_wrong(then: List[int], now: List[int]) -> float:
+def _p_of_wrong(then: list[int], now: list[int]) -> float:
     """That a program gives no more of them after; 1 where it gave fewer."""
     if not then or not now or sum(now) * len(then) <= sum(then) * len(now):
         return 1.0
     return statistics.mann_whitney(then, now)
 
 
-def _wrong_results(before: Side, after: Side, rate: float) -> Tuple[List[str], List[str]]:
+def _wrong_results(before: Side, after: Side, rate: float) -> tuple[list[str], list[str]]:
     """Wrong results of programs that have them only after, or more of them after; and of the others."""
 
-    def by_program(side: Side) -> Dict[str, List[Failed]]:
-        found: Dict[str, List[Failed]] = {}
+    def by_program(side: Side) -> dict[str, list[Failed]]:
+        found: dict[str, list[Failed]] = {}
         for own in failed_in(side.runs):
             if own.is_wrong:
                 found.setdefault(own.program, []).append(own)
@@ -147,7 +147,7 @@ def _wrong_results(before: Side, after: Side, rate: float) -> Tuple[List[str], L
 
 
 def _outcome(
-    rows: List[Row], withheld: str, settings: Settings, wrong: Tuple[List[str], List[str]], reasons: List[str]
+    rows: list[Row], withheld: str, settings: Settings, wrong: tuple[list[str], list[str]], reasons: list[str]
 ) -> Json:
     """The answer. Wrong results may be of cases without a number."""
     more, others = wrong

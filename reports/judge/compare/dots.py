@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import List, Optional, Tuple
 
 from reports.judge.compare.numbers import DIFFERENCE
 from reports.judge.compare.wording import SIDES, change_format, difference_text, effect_text, present
@@ -37,7 +36,7 @@ class Axis:
     def change(self, value: float) -> float:
         return value - 1 if self.relative else value
 
-    def band(self, least: float) -> Tuple[float, float]:
+    def band(self, least: float) -> tuple[float, float]:
         """Ends of the least effect. That of a ratio is shorter below, as a slow-down and the speed-up that
         undoes it count alike."""
         return (1 / (1 + least) - 1 if self.relative else -least), least
@@ -51,7 +50,7 @@ def _round_up(value: float) -> float:
     return next((m * power for m in (1, 2, 5) if value <= m * power * 1.0001), 10 * power)
 
 
-def axis_of(row: Json) -> Optional[Axis]:
+def axis_of(row: Json) -> Axis | None:
     """None where there is nothing to draw."""
     medians = [row[side]["median"] for side in SIDES if row[side]["median"] is not None]
     if not medians:
@@ -122,7 +121,7 @@ def sentence_of(row: Json) -> str:
     return "%s, %s, interval %s" % (text, said, _ends_text(row))
 
 
-def draw_runs(row: Json, axis: Axis, names: Tuple[List[str], List[str]]) -> str:
+def draw_runs(row: Json, axis: Axis, names: tuple[list[str], list[str]]) -> str:
     canvas = Canvas(_WIDTH, _HEIGHT, sentence_of(row))
     x = _scale(axis, _LEFT, _WIDTH - _RIGHT)
     canvas.line(x(0.0), 1, x(0.0), _AXIS, "grid")

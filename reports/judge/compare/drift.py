@@ -13,7 +13,7 @@ import math
 import random
 from dataclasses import dataclass
 from operator import mul
-from typing import List, Optional, Sequence, Tuple
+from typing import Sequence
 
 from reports.judge.compare import few
 from reports.judge.compare.numbers import RATIO, RunNumbers, order_of
@@ -24,8 +24,8 @@ RATE = 0.01
 _ORDERS = 499
 _PLACES = ("before", "after")
 
-Places = Tuple[int, ...]
-Line = Tuple[Places, List[float]]  # of a metric on a side: runs with a value, and their centred ranks, norm 1
+Places = tuple[int, ...]
+Line = tuple[Places, list[float]]  # of a metric on a side: runs with a value, and their centred ranks, norm 1
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def is_in_turn(before: Sequence[RunNumbers], after: Sequence[RunNumbers]) -> boo
     return max(then) >= min(now) and max(now) >= min(then)
 
 
-def _line(values: few.Values) -> Optional[Line]:
+def _line(values: few.Values) -> Line | None:
     """None if nothing moves, or there are too few."""
     places = tuple(place for place, value in enumerate(values) if value is not None)
     ranks = twice_ranks([value for value in values if value is not None])
@@ -74,26 +74,24 @@ def _slope(values: few.Values) -> float:
     return sum((place - mean) * value for place, value in present) / sum((p - mean) ** 2 for p, _ in present)
 
 
-Valued = List[Tuple[Row, few.Values]]  # of a side, in the order of time
+Valued = list[tuple[Row, few.Values]]  # of a side, in the order of time
 
 
-def _by_side(rows: Sequence[Row], sides: Sequence[Sequence[RunNumbers]]) -> List[Valued]:
+def _by_side(rows: Sequence[Row], sides: Sequence[Sequence[RunNumbers]]) -> list[Valued]:
     valid, orders = [row for row in rows if not row.invalid], [order_of(runs) for runs in sides]
     return [
         [(row, [row.places[place][i] for i in order]) for row in valid] for place, order in enumerate(orders)
     ]
 
 
-def drift_of(
-    rows: Sequence[Row], before: Sequence[RunNumbers], after: Sequence[RunNumbers]
-) -> Optional[Drift]:
+def drift_of(rows: Sequence[Row], before: Sequence[RunNumbers], after: Sequence[RunNumbers]) -> Drift | None:
     """None if nothing drifts, or if that is unknown: no start times, sides measured in turn, or too few
     runs."""
     timed = all(run.started for run in [*before, *after])
     return within(rows, (before, after)) if timed and not is_in_turn(before, after) else None
 
 
-def within(rows: Sequence[Row], sides: Sequence[Sequence[RunNumbers]]) -> Optional[Drift]:
+def within(rows: Sequence[Row], sides: Sequence[Sequence[RunNumbers]]) -> Drift | None:
     """Drift within sides whose runs have start times."""
     valued = _by_side(rows, sides)
     lines = [[line for line in (_line(values) for _, values in side) if line] for side in valued]

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import random
 from itertools import accumulate, combinations
-from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Iterator, NamedTuple, Optional, Sequence
 
 from reports.records import student
 from reports.records.moderated import Variance, moderated, pooled, prior_of, variance_of
@@ -43,7 +43,7 @@ class Metric(NamedTuple):
     before: Values
     after: Values
     known: Variance = NOTHING
-    levels: Optional[bool] = None
+    levels: bool | None = None
     least: float = 0.0
 
 
@@ -80,7 +80,7 @@ def is_few(before: int, after: int) -> bool:
     return min(before, after) < EXACT
 
 
-def has_levels(values: Sequence[float], least: float = 0.0) -> Optional[bool]:
+def has_levels(values: Sequence[float], least: float = 0.0) -> bool | None:
     """True if two groups of two or more, further apart than `least`, leave little of the variance; of normal
     values in 3 of 100 cases at most. None: too few to say."""
     count = len(values)
@@ -96,7 +96,7 @@ def has_levels(values: Sequence[float], least: float = 0.0) -> Optional[bool]:
     return apart > least and whole - explained < (_LEFT - _LEFT_LESS / count) * whole
 
 
-def levels_of(metric: Metric) -> Optional[bool]:
+def levels_of(metric: Metric) -> bool | None:
     """True if either side, or what is known, has levels."""
     sides = [has_levels(_present(side), metric.least) for side in (metric.before, metric.after)]
     told = [one for one in (*sides, metric.levels) if one is not None]
@@ -106,7 +106,7 @@ def levels_of(metric: Metric) -> Optional[bool]:
 # ------------------------------------------------------------------ the moderated t
 
 
-def _present(values: Values) -> List[float]:
+def _present(values: Values) -> list[float]:
     return [value for value in values if value is not None]
 
 
@@ -115,18 +115,18 @@ def _own(metric: Metric) -> Variance:
     return pooled([*sides, metric.known])
 
 
-def change_of(metric: Metric) -> Optional[float]:
+def change_of(metric: Metric) -> float | None:
     """Difference of the means; None if a side has no value."""
     sides = [_present(side) for side in (metric.before, metric.after)]
     before, after = (math.fsum(side) / len(side) if side else None for side in sides)
     return None if before is None or after is None else after - before
 
 
-def tested(metrics: Sequence[Metric]) -> List[Optional[Found]]:
+def tested(metrics: Sequence[Metric]) -> list[Found | None]:
     """Changes of the metrics; None if a side has no value, or nothing tells how much the metric moves."""
     variances = [_own(metric) for metric in metrics]
     prior = prior_of(variances)
-    found: List[Optional[Found]] = []
+    found: list[Found | None] = []
     for metric, own in zip(metrics, variances):
         change, variance = change_of(metric), moderated(own, prior)
         if change is None or not variance.degrees:
@@ -162,7 +162,7 @@ def deals(before: int, after: int) -> int:
     return math.comb(before + after, after) // (2 if before == after else 1)
 
 
-def _dealt(before: int, after: int) -> Iterator[Tuple[int, ...]]:
+def _dealt(before: int, after: int) -> Iterator[tuple[int, ...]]:
     """Runs that are after, in all ways but that of the comparison, or in some ways, the same ones each time.
     If the sides have one size, each of those comes with its swap, so that swapped sides give the same."""
     whole, own, is_even = before + after, tuple(range(before, before + after)), before == after
@@ -179,7 +179,7 @@ def _dealt(before: int, after: int) -> Iterator[Tuple[int, ...]]:
             yield drawn
 
 
-def _ordered(metrics: Sequence[Metric], before: int, after: int) -> List[List[Optional[float]]]:
+def _ordered(metrics: Sequence[Metric], before: int, after: int) -> list[list[float | None]]:
     """The values of each metric, those of the larger side first, the runs of a side by their values: neither
     the order of runs nor that of sides counts."""
     sides = [
@@ -192,7 +192,7 @@ def _ordered(metrics: Sequence[Metric], before: int, after: int) -> List[List[Op
     return [list(values) for values in zip(*runs)]
 
 
-def dealt_evidence(metrics: Sequence[Metric], before: int, after: int) -> List[float]:
+def dealt_evidence(metrics: Sequence[Metric], before: int, after: int) -> list[float]:
     """Evidence of each way to deal the runs out, without the comparison's own."""
     values, found = _ordered(metrics, before, after), []
     for chosen in _dealt(max(before, after), min(before, after)):

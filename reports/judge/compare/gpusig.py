@@ -7,7 +7,7 @@ import hashlib
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Dict, Tuple
+from typing import Any
 
 from reports.records.causes import CONTENDED, NEUTRAL, UNAVAILABLE, WRONG_RESULT
 from reports.judge.compare import provenance
@@ -76,7 +76,7 @@ def name_of_missing(signature: Json, entry: Json) -> str:
     return "%s/%s%s" % (entry["program"], entry["metric"], suffix)
 
 
-def _missing(signature: Json) -> Dict[str, Number]:
+def _missing(signature: Json) -> dict[str, Number]:
     found = {}
     for entry in signature["primary_missing"]:
         program, metric, reason = (str(entry[name]) for name in ("program", "metric", "reason"))
@@ -97,13 +97,13 @@ def _missing(signature: Json) -> Dict[str, Number]:
     return found
 
 
-def _ordered(numbers: Dict[str, Number]) -> Dict[str, Number]:
+def _ordered(numbers: dict[str, Number]) -> dict[str, Number]:
     """The numbers group by group, as on the page of a run."""
     places = {title: place for place, title in enumerate(GROUPS)}
     return dict(sorted(numbers.items(), key=lambda item: places.get(item[1].group, len(places))))
 
 
-def _identity(signature: Json) -> Tuple[str, str]:
+def _identity(signature: Json) -> tuple[str, str]:
     """A hash of its measurements, and when they began."""
     keys = ("run", "program", "started")
     runs = sorted(tuple(str(run.get(key) or "") for key in keys) for run in signature["runs"])
@@ -111,7 +111,7 @@ def _identity(signature: Json) -> Tuple[str, str]:
     return hashlib.sha256(repr(runs).encode("utf-8", "replace")).hexdigest() if runs else "", started
 
 
-def failed_of(signature: Json) -> Tuple[Failed, ...]:
+def failed_of(signature: Json) -> tuple[Failed, ...]:
     return tuple(
         Failed(
             str(entry["program"]),
@@ -177,7 +177,7 @@ def read(path: Path, name: str, values: bool = True) -> RunNumbers:
         if not values or not control.is_file():
             return run
         concurrent = run_of(read_signature(control, "%s/%s" % (name, _CONTROL)), name, {})
-    found: Dict[str, Any] = dict(run.numbers)
+    found: dict[str, Any] = dict(run.numbers)
     for key, number in concurrent.numbers.items():
         if number.judged and not number.unavailable:
             found["%s@%s" % (key, _CONTROL)] = replace(number, judged=False, control=True, group="Control")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Dict, List, Sequence, Tuple
+from typing import Sequence
 
 from reports.judge.compare import placement, steps, verdict
 from reports.judge.compare.answer import label_of
@@ -27,7 +27,7 @@ _CHANGED = (verdict.REGRESS, verdict.IMPROVE, *verdict.LIKELY)
 # ------------------------------------------------------------------ nights
 
 
-def _dates(runs: Sequence[RunNumbers]) -> Tuple[List[str], str]:
+def _dates(runs: Sequence[RunNumbers]) -> tuple[list[str], str]:
     """Names of the runs, and the noun for them: nights, if each has a date of its own."""
     for characters, noun in ((10, "night"), (16, "run")):
         names = [run.started[:characters].replace("T", " ") for run in runs]
@@ -71,7 +71,7 @@ class History:
         was_usual = sum(has) >= max(steps.LEAST, since / 2)
         return since if was_usual and len(has) - since >= steps.LEAST else 0
 
-    def _events(self) -> List[Event]:
+    def _events(self) -> list[Event]:
         """Events, without steps that came with a neighbour."""
         series = {name: Series(row.places[0], row.threshold) for name, row in self.rows.items()}
         result = []
@@ -134,7 +134,7 @@ def baseline(before: Side, after: Side, settings: Settings) -> Side:
     return replace(before, runs=runs[first : len(runs) - aside], notes=[*before.notes, *said])
 
 
-def _recent(known: History, first: int, young: Sequence[Event], settings: Settings) -> Dict[str, int]:
+def _recent(known: History, first: int, young: Sequence[Event], settings: Settings) -> dict[str, int]:
     """Numbers that had another level in the last 1 to FEW runs, and in how many, the largest change first: by
     a step, or because the verdict on such a side is a change, in each of them, with a p for FEW places.
     LEAST_NIGHTS are left."""

@@ -4,7 +4,7 @@ nights."""
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Sequence
+from typing import Any, Sequence
 
 from reports.judge.compare.changes import CHANGED, NO_STEP, OVER, news_text
 from reports.judge.compare.numbers import RATIO
@@ -85,8 +85,8 @@ def _row(number: Json, event: Json, known: Json, drawn: bool) -> Row:
     )
 
 
-def _rows(known: Json, drawn: bool) -> List[Any]:
-    rows: List[Any] = []
+def _rows(known: Json, drawn: bool) -> list[Any]:
+    rows: list[Any] = []
     for event in known["steps"]:
         news = news_text(event)
         lasts = plural(event["lasts"], known["noun"])
@@ -99,7 +99,7 @@ def _rows(known: Json, drawn: bool) -> List[Any]:
     return rows
 
 
-def _steps(known: Json, drawn: bool) -> List[Any]:
+def _steps(known: Json, drawn: bool) -> list[Any]:
     heads = [
         Column("number"),
         *columns("before", "after", css=""),
@@ -116,13 +116,13 @@ def _about(known: Json) -> str:
 
 def _whys(numbers: Sequence[Json]) -> str:
     """Names of numbers, by the reason why they have nothing."""
-    names: Dict[str, List[str]] = {}
+    names: dict[str, list[str]] = {}
     for number in numbers:
         names.setdefault(number["reason"], []).append(number["name"])
     return "; ".join("%s (%s)" % (listing(own, _UNSEARCHED), why) for why, own in names.items())
 
 
-def _left(known: Json) -> List[str]:
+def _left(known: Json) -> list[str]:
     """Sentences about numbers that were not searched."""
     gone, unsearched = known["gone"], known["unsearched"]
     said = ["No value any more: %s." % _whys(gone)] * bool(gone)

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Optional
 
 from reports.judge.compare import gpusig
 from reports.judge.compare.numbers import RunNumbers
@@ -16,7 +15,7 @@ from reports.records.records import Records
 from reports.signature.signature import build
 
 
-def _newest(history: Path) -> Optional[RunNumbers]:
+def _newest(history: Path) -> RunNumbers | None:
     """The newest of its runs that can be read."""
     places = reversed(runs_under(history, clean(str(history))))
     runs = read_each(places, partial(gpusig.read, values=False))

@@ -4,7 +4,6 @@ for the control."""
 
 from __future__ import annotations
 
-from typing import List, Optional, Tuple
 from xml.etree import ElementTree
 
 from reports.judge.compare.wording import (
@@ -59,7 +58,7 @@ def _message(row: Json) -> str:
 
 
 def _case(
-    suite: ElementTree.Element, classname: str, name: str, outcome: Tuple[Optional[str], str], text: str
+    suite: ElementTree.Element, classname: str, name: str, outcome: tuple[str | None, str], text: str
 ) -> None:
     case = ElementTree.SubElement(suite, "testcase", classname=classname, name=name, time="0")
     element, message = outcome
@@ -68,7 +67,7 @@ def _case(
     ElementTree.SubElement(case, "system-out").text = text
 
 
-def _properties(suite: ElementTree.Element, known: Json, warnings: List[str]) -> None:
+def _properties(suite: ElementTree.Element, known: Json, warnings: list[str]) -> None:
     listed = [("outcome", known["outcome"]["verdict"]), ("sentence", known["outcome"]["sentence"])]
     listed += [(side, side_text(known[side])) for side in SIDES]
     listed += [("provenance", text) for text in warnings]

@@ -9,7 +9,7 @@ runs. A node with runs on both sides would have to be compared with itself, and 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Dict, List, Sequence
+from typing import Sequence
 
 from reports.judge.compare import provenance, verdict
 from reports.judge.compare.numbers import BadNumbers, Number, RunNumbers, failed_in
@@ -34,7 +34,7 @@ def _number(runs: Sequence[RunNumbers], name: str) -> Number:
     )
 
 
-def _provenance(runs: Sequence[RunNumbers]) -> Dict[str, str]:
+def _provenance(runs: Sequence[RunNumbers]) -> dict[str, str]:
     """Without what tells nodes apart: it differs between all of them."""
     fields = dict.fromkeys(field for run in runs for field in run.provenance if not provenance.is_own(field))
     return {
@@ -58,7 +58,7 @@ def _node(host: str, runs: Sequence[RunNumbers]) -> RunNumbers:
 
 def of_nodes(side: Side) -> Side:
     """The side with a node in place of its runs."""
-    runs_of: Dict[str, List[RunNumbers]] = {}
+    runs_of: dict[str, list[RunNumbers]] = {}
     for run in side.runs:
         host = run.provenance.get(provenance.HOSTNAME, "")
         if not host:

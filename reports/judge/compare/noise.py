@@ -17,7 +17,7 @@ import random
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, TypeVar
+from typing import Iterator, Mapping, Sequence, TypeVar
 
 from reports.judge import statistics
 from reports.judge.compare import drift, few, verdict
@@ -45,7 +45,7 @@ _TIMES_FLOOR = 2.0
 _Run = TypeVar("_Run")
 
 
-def _at_random(runs: Sequence[_Run], count: int) -> Iterator[Tuple[Sequence[_Run], Sequence[_Run]]]:
+def _at_random(runs: Sequence[_Run], count: int) -> Iterator[tuple[Sequence[_Run], Sequence[_Run]]]:
     """Random splits, the same ones each time."""
     draw = random.Random(count)
     for _ in range(_DRAWS):
@@ -53,7 +53,7 @@ def _at_random(runs: Sequence[_Run], count: int) -> Iterator[Tuple[Sequence[_Run
         yield [runs[i] for i in drawn[:count]], [runs[i] for i in drawn[count:]]
 
 
-def _in_order(runs: Sequence[_Run], count: int) -> Iterator[Tuple[Sequence[_Run], Sequence[_Run]]]:
+def _in_order(runs: Sequence[_Run], count: int) -> Iterator[tuple[Sequence[_Run], Sequence[_Run]]]:
     for first in range(len(runs) - 2 * count + 1):
         yield runs[first : first + count], runs[first + count : first + 2 * count]
 
@@ -64,16 +64,16 @@ _SPLITS = {"random": _at_random, "in order": _in_order}
 # ------------------------------------------------------------------ of one metric
 
 
-def _rows(runs: Sequence[RunNumbers], name: str, count: int, settings: Settings) -> Dict[str, List[Row]]:
+def _rows(runs: Sequence[RunNumbers], name: str, count: int, settings: Settings) -> dict[str, list[Row]]:
     """Rows with change and interval, of every split."""
-    found: Dict[str, List[Row]] = {}
+    found: dict[str, list[Row]] = {}
     for word, splits in _SPLITS.items():
         rows = [verdict.rows_of(before, after, [name], settings)[0] for before, after in splits(runs, count)]
         found[word] = [verdict.measured(row, settings.confidence) for row in rows if not row.invalid]
     return found
 
 
-def _found_at(row: Row, metrics: int, settings: Settings) -> Optional[float]:
+def _found_at(row: Row, metrics: int, settings: Settings) -> float | None:
     """The least slow-down that this split would call a regression, on the scale of the change: a slow-down
     moves the interval and leaves its width. None: none is large enough."""
     _, low, high = statistics.shift(*row.scaled, 1 - settings.rate / metrics)
@@ -83,7 +83,7 @@ def _found_at(row: Row, metrics: int, settings: Settings) -> Optional[float]:
     return max(row.threshold + worse[0], worse[1])
 
 
-def _largest(rows: Mapping[str, List[Row]], share: float, of_row: Dict[int, float]) -> Optional[float]:
+def _largest(rows: Mapping[str, list[Row]], share: float, of_row: dict[int, float]) -> float | None:
     """The larger of the quantiles over each way of splitting."""
     found = [statistics.quantile([of_row[id(row)] for row in own], share) for own in rows.values() if own]
     return max(found) if found else None
@@ -147,11 +147,11 @@ def _chance_evidence(values: Sequence[few.Values], runs: int, count: int) -> flo
 
 def of_few(
     runs: Sequence[RunNumbers], names: Sequence[str], settings: Settings, counts: Sequence[int] = _FEW
-) -> Tuple[Dict[str, Known], Dict[int, float]]:
+) -> tuple[dict[str, Known], dict[int, float]]:
     """Variances, and chance evidence by runs a side, for fewer than 8 runs a side, from equal runs in the
     order of time. If they drift, no evidence is more than usual: few runs before and after may be at
     different places of it."""
-    known: Dict[str, Known] = {}
+    known: dict[str, Known] = {}
     values = []
     rows = verdict.rows_of(runs, runs[:1], names, settings)
     for row in rows:
@@ -168,7 +168,7 @@ def of_few(
     return known, {n: _chance_evidence(values, len(runs), n) for n in enough}
 
 
-def _known_json(known: Optional[Known]) -> Json:
+def _known_json(known: Known | None) -> Json:
     """Deviation of one run from another, on the scale of the change, with its degrees of freedom; and whether
     runs come in two levels, null if they are too few to say."""
     if known is None or not known.variance.degrees:
@@ -178,8 +178,8 @@ def _known_json(known: Optional[Known]) -> Json:
 
 
 def _few_find(
-    known: Optional[Known], prior: Optional[Variance], entry: Json, count: int, strict: float
-) -> Optional[float]:
+    known: Known | None, prior: Variance | None, entry: Json, count: int, strict: float
+) -> float | None:
     """Minimum detectable effect; None if so few runs do not judge the metric, or its levels are unknown."""
     if known is None or known.levels is not False:
         return None
@@ -214,7 +214,7 @@ def _alarms(runs: Sequence[RunNumbers], names: Sequence[str], count: int, settin
     return found
 
 
-def calibrate(pool: Side, settings: Settings, repeats: Optional[int]) -> Json:
+def calibrate(pool: Side, settings: Settings, repeats: int | None) -> Json:
     """The noise file of equal runs. BadNumbers if they are too few to be split, or have wrong results."""
     runs = in_order(pool.runs)
     refuse_wrong_results(runs)
@@ -278,11 +278,11 @@ def load(path: Path, name: str) -> Json:
     return found
 
 
-def read(path: Path, name: str, repeats: int) -> Dict[str, float]:
+def read(path: Path, name: str, repeats: int) -> dict[str, float]:
     """The least effect that matters of each metric, for so many runs a side: of the nearest smaller number of
     runs, which has the larger floor, else of the smallest one."""
     found = load(path, name)
-    effects: Dict[str, float] = {}
+    effects: dict[str, float] = {}
     with well_formed(name):
         for entry in found["metrics"]:
             by_count = {int(n): own["effect"] for n, own in entry["by_repeats"].items()}
@@ -298,7 +298,7 @@ def known_of(entry: Json) -> Known:
     return Known(Variance(float(entry["deviation"]) ** 2, float(entry["degrees"])), entry["levels"])
 
 
-def known(path: Path, name: str) -> Tuple[Dict[str, Known], Dict[int, float]]:
+def known(path: Path, name: str) -> tuple[dict[str, Known], dict[int, float]]:
     """As of_few() has it, from a noise file; empty from a file of version 1.0."""
     found = load(path, name)
     with well_formed(name):
@@ -318,7 +318,7 @@ def _rate_line(word: str, found: Json) -> str:
     return said % (word, found["alarms"], found["comparisons"], rate, low, high)
 
 
-def effect_text(effect: Optional[float], scale: str, none: str = "none") -> str:
+def effect_text(effect: float | None, scale: str, none: str = "none") -> str:
     """ "5.1 %", or "0.051" of a difference."""
     return none if effect is None else percent(effect) if scale == RATIO else "%.3f" % effect
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
+from typing import Iterable, Mapping, Sequence
 
 from reports.records.jsonl import Refused, clean
 from reports.records.moderated import Variance
@@ -24,9 +24,9 @@ class BadNumbers(Refused):
 class Number:
     """A metric of one run. `value` is None where it is missing, with the reason."""
 
-    value: Optional[float]
+    value: float | None
     unit: str
-    better: Optional[str]  # "higher", "lower"; None: unknown, and then it is never judged
+    better: str | None  # "higher", "lower"; None: unknown, and then it is never judged
     judged: bool = True  # a headline number; the others are described
     control: bool = False  # measured because a change of the machine's device cannot touch it
     unavailable: bool = False  # missing, because this machine cannot do it
@@ -38,11 +38,11 @@ class Number:
     group: str = ""
     condition: str = ""  # what the number holds for: "f32, 2048³"
     case: str = ""  # the same without sizes that the machine's caches decide; those of others do not compare
-    low: Optional[float] = None  # 95 % confidence interval of the samples of this run
-    high: Optional[float] = None
+    low: float | None = None  # 95 % confidence interval of the samples of this run
+    high: float | None = None
     # of another run's value on the scale of a change, as far as this run's own tries tell
     tries: Variance = Variance(0.0, 0.0)
-    core_latency_s: Optional[float] = None  # where the cores were
+    core_latency_s: float | None = None  # where the cores were
     elsewhere: bool = False  # missing, because the cores were not where the other runs' were
 
 
@@ -89,14 +89,14 @@ class RunNumbers:
 
     name: str  # of the folder or file, as the user gave it
     source: str  # the tool
-    numbers: Dict[str, Number]
+    numbers: dict[str, Number]
     identity: str = ""  # of this measurement: the same one counts once; empty: unknown
     started: str = ""  # ISO 8601
     machine: str = ""  # what it ran on, in words
     device: str = ""  # as --device has it, and its kind
     simulated: bool = False
     provenance: Mapping[str, str] = field(default_factory=dict)  # field -> text, of known fields
-    failed: Tuple[Failed, ...] = ()
+    failed: tuple[Failed, ...] = ()
     kind: str = ""  # of its devices: kinds that differ are not compared
     place: str = ""  # the file that it was read from; empty: none
 
@@ -107,7 +107,7 @@ def place_of(path: Path) -> str:
     return "file %d of %d" % (found.st_ino, found.st_dev)
 
 
-def order_of(runs: Sequence[RunNumbers]) -> List[int]:
+def order_of(runs: Sequence[RunNumbers]) -> list[int]:
     """Places of the runs in the order of time; in the given order if start times are unknown."""
     starts = [moment(run.started) for run in runs]
     if None in starts or len({start.tzinfo is None for start in starts}) > 1:  # type: ignore[union-attr]
@@ -115,13 +115,13 @@ def order_of(runs: Sequence[RunNumbers]) -> List[int]:
     return sorted(range(len(runs)), key=lambda i: starts[i].timestamp())  # type: ignore[union-attr]
 
 
-def in_order(runs: Sequence[RunNumbers]) -> List[RunNumbers]:
+def in_order(runs: Sequence[RunNumbers]) -> list[RunNumbers]:
     return [runs[i] for i in order_of(runs)]
 
 
-def failed_in(runs: Iterable[RunNumbers]) -> List[Failed]:
+def failed_in(runs: Iterable[RunNumbers]) -> list[Failed]:
     """Failures of all runs together, one a program, device and kind; wrong results first."""
-    found: Dict[Tuple[bool, str, str], Failed] = {}
+    found: dict[tuple[bool, str, str], Failed] = {}
     for own in (own for run in runs for own in run.failed):
         key = (not own.is_wrong, own.program, own.device)
         found[key] = replace(found[key], count=found[key].count + own.count) if key in found else own

@@ -5,7 +5,7 @@ every judged metric."""
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, List, Sequence, Tuple
+from typing import Any, Sequence
 
 from reports.judge.compare import few, wording
 from reports.judge.compare.dots import axis_of, draw_interval, draw_runs
@@ -87,7 +87,7 @@ def _badge(verdict: str) -> Cell:
     return Cell(verdict, icon=_ICONS[verdict], look=verdict.replace(" ", "-"))
 
 
-def _row(metric: Json, names: Sequence[List[str]], drawn: bool) -> Row:
+def _row(metric: Json, names: Sequence[list[str]], drawn: bool) -> Row:
     """Cells of a judged metric; of another the first four."""
     before, after, unit = wording.medians(metric)
     values = [Cell(("%s %s" % (value, unit)).strip(), css="median") for value in (before, after)]
@@ -116,7 +116,7 @@ def _row(metric: Json, names: Sequence[List[str]], drawn: bool) -> Row:
     )
 
 
-def _heads() -> List[Column]:
+def _heads() -> list[Column]:
     return [
         Column("metric"),
         *columns("before", "after", css=""),
@@ -133,25 +133,25 @@ def _table(name: str, rows: Sequence[Any]) -> Table:
     return Table(name, _heads(), rows, "judged", (1000, 1000), scrolls=False)
 
 
-def _folded(title: str, rows: Sequence[Json], names: Sequence[List[str]], drawn: bool) -> List[Any]:
+def _folded(title: str, rows: Sequence[Json], names: Sequence[list[str]], drawn: bool) -> list[Any]:
     """A line of a terminal, which a page opens."""
     table = _table(title, [_row(metric, names, drawn) for metric in rows])
     return [Text(title + ".", "", only=TERMINAL), Group("fold", title, [table], only=PAGE)]
 
 
-def _judged(known: Json, names: Sequence[List[str]], drawn: bool) -> List[Any]:
+def _judged(known: Json, names: Sequence[list[str]], drawn: bool) -> list[Any]:
     metrics = known["metrics"]
     if not metrics:
         return [Text("No metric was judged.", "summary")]
-    rows: List[Any] = []
-    more: List[Json] = []
+    rows: list[Any] = []
+    more: list[Json] = []
     for title, own in wording.blocks(metrics):
         most = _OPEN if own[0]["verdict"] == INCONCLUSIVE else len(own)
         rows += [Head(title), *(_row(metric, names, drawn) for metric in own[:most])]
         more += own[most:]
     equal, line = wording.equivalents(metrics)
     name = "Medians before and after, every run, the change with its interval, and the verdict of each metric"
-    found: List[Any] = [Text(_DRAWN, "question", only=PAGE)]
+    found: list[Any] = [Text(_DRAWN, "question", only=PAGE)]
     found += [_table(name, rows)] * bool(rows)
     found += _folded("%d more inconclusive" % len(more), more, names, drawn) if more else []
     found += _folded(line, equal, names, drawn) if equal else []
@@ -170,7 +170,7 @@ def _legend(known: Json) -> Text:
     )
 
 
-def _others(known: Json, names: Sequence[List[str]]) -> List[Any]:
+def _others(known: Json, names: Sequence[list[str]]) -> list[Any]:
     count = known["others_count"]
     heads = [Column("metric"), *columns("before", "after", css=""), Column("change and interval")]
     rows = [_row(metric, names, False) for metric in known["others"]]
@@ -179,7 +179,7 @@ def _others(known: Json, names: Sequence[List[str]]) -> List[Any]:
     return [said, Group("fold", "The largest of %s" % plural(count, "metric"), [table])] if count else []
 
 
-def _provenance(provenance: Json) -> List[Any]:
+def _provenance(provenance: Json) -> list[Any]:
     rows = []
     for kind, said in DIFFERS.items():
         alarm = kind != "expected"
@@ -198,7 +198,7 @@ def _provenance(provenance: Json) -> List[Any]:
     return [Table("What else differs", heads, rows, "provenance", _FIELDS)]
 
 
-def _control(control: Json) -> List[Any]:
+def _control(control: Json) -> list[Any]:
     word, _, text = wording.control_text(control).partition(": ")
     lead = word.replace("Control ", "").capitalize() + (":" if text else "")
     rows = [row(label_of(metric), change_text(metric)) for metric in control["metrics"]]
@@ -208,7 +208,7 @@ def _control(control: Json) -> List[Any]:
     ]
 
 
-def _settings(known: Json) -> List[Tuple[str, str]]:
+def _settings(known: Json) -> list[tuple[str, str]]:
     settings = known["settings"]
     return [
         ("Least effect", least_effects(known["metrics"]) or percent(settings["least_effect"])),

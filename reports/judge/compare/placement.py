@@ -7,16 +7,16 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from statistics import median
-from typing import Dict, List, Sequence, Tuple
+from typing import Sequence
 
 from reports.judge.compare.numbers import Number, RunNumbers
 from reports.records.placement import in_words, is_at, levels_of
 from reports.records.quantity import plural
 
-Runs = List[RunNumbers]
+Runs = list[RunNumbers]
 
 
-def _latencies(runs: Sequence[RunNumbers], name: str) -> List[float]:
+def _latencies(runs: Sequence[RunNumbers], name: str) -> list[float]:
     """Latencies from core to core during the values of this number."""
     numbers = [run.numbers[name] for run in runs if name in run.numbers]
     return [n.core_latency_s for n in numbers if n.value is not None and n.core_latency_s is not None]
@@ -25,14 +25,14 @@ def _latencies(runs: Sequence[RunNumbers], name: str) -> List[float]:
 def _common_place(before: Sequence[float], after: Sequence[float], levels: Sequence[float]) -> float:
     """The level at which the side that has fewer values has most; of several the one with most values."""
 
-    def values_at(level: float) -> Tuple[int, int]:
+    def values_at(level: float) -> tuple[int, int]:
         counts = [sum(is_at(value, level) for value in side) for side in (before, after)]
         return min(counts), sum(counts)
 
     return max(levels, key=values_at)
 
 
-def _at(runs: Sequence[RunNumbers], places: Dict[str, float], levels: Sequence[float]) -> Runs:
+def _at(runs: Sequence[RunNumbers], places: dict[str, float], levels: Sequence[float]) -> Runs:
     def at_place(name: str, number: Number) -> Number:
         here = number.value is None or is_at(number.core_latency_s, places.get(name))
         if here or number.core_latency_s is None:
@@ -48,7 +48,7 @@ def _at(runs: Sequence[RunNumbers], places: Dict[str, float], levels: Sequence[f
 
 def of_one_place(
     before: Sequence[RunNumbers], after: Sequence[RunNumbers]
-) -> Tuple[Sequence[RunNumbers], Sequence[RunNumbers], List[str]]:
+) -> tuple[Sequence[RunNumbers], Sequence[RunNumbers], list[str]]:
     """Both sides without values of other places than most have, and what to tell the reader; as they were
     where the cores stayed."""
     names = dict.fromkeys(name for run in before for name in run.numbers)

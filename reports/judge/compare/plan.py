@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Mapping, Sequence
 
 from reports.records import student
 from reports.judge.compare import few, noise, verdict
@@ -42,7 +42,7 @@ def _of_entry(entry: Json) -> Metric:
     return Metric(str(entry["label"]), str(entry["scale"]), noise.known_of(entry), finds)
 
 
-def of_noise(found: Json, name: str, only: Sequence[str] = ()) -> List[Metric]:
+def of_noise(found: Json, name: str, only: Sequence[str] = ()) -> list[Metric]:
     """BadNumbers if the file is malformed, or older than this takes, or has none of `only`."""
     with noise.well_formed(name):
         metrics = [
@@ -57,7 +57,7 @@ def of_noise(found: Json, name: str, only: Sequence[str] = ()) -> List[Metric]:
     return metrics
 
 
-def of_runs(runs: Sequence[RunNumbers], settings: Settings) -> List[Metric]:
+def of_runs(runs: Sequence[RunNumbers], settings: Settings) -> list[Metric]:
     """BadNumbers if nothing tells how much a single run moves."""
     verdict.refuse_unmatched(runs, settings)
     names = verdict.chosen(runs, settings)[0]
@@ -73,7 +73,7 @@ def of_runs(runs: Sequence[RunNumbers], settings: Settings) -> List[Metric]:
     return metrics
 
 
-def _finds(metric: Metric, count: int, metrics: int, settings: Settings, whole: Known) -> Optional[float]:
+def _finds(metric: Metric, count: int, metrics: int, settings: Settings, whole: Known) -> float | None:
     """Minimum detectable effect; None if few runs do not judge the metric."""
     if count in metric.finds and count >= few.EXACT:
         return metric.finds[count]
@@ -89,7 +89,7 @@ def _finds(metric: Metric, count: int, metrics: int, settings: Settings, whole: 
     return effect_of_size(found, metric.scale)
 
 
-def rows_of(metrics: Sequence[Metric], settings: Settings) -> List[Tuple[str, List[str]]]:
+def rows_of(metrics: Sequence[Metric], settings: Settings) -> list[tuple[str, list[str]]]:
     """Label of each metric, and texts of what COUNTS runs a side find; the best found metric first."""
     prior = prior_of(metric.known.variance for metric in metrics)
     found = []
@@ -103,7 +103,7 @@ def rows_of(metrics: Sequence[Metric], settings: Settings) -> List[Tuple[str, Li
 
 def table(where: str, metrics: Sequence[Metric], settings: Settings) -> str:
     """For a terminal of 80 columns; metrics that are found alike share a line."""
-    alike: Dict[Tuple[str, ...], List[str]] = {}
+    alike: dict[tuple[str, ...], list[str]] = {}
     for label, texts in rows_of(metrics, settings):
         alike.setdefault(tuple(texts), []).append(label)
     lines = [

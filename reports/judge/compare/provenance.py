@@ -8,7 +8,7 @@ differ, all others warn.
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, List, Sequence, Set, Tuple
+from typing import Any, Sequence
 
 from reports.judge.compare.numbers import RunNumbers
 from reports.records.jsonl import Json, clean, is_number
@@ -38,7 +38,7 @@ _KINDS = {
 }
 KINDS = tuple(_KINDS)
 # Kinds that a factor may change besides its own.
-_WITH: Dict[str, Tuple[str, ...]] = {
+_WITH: dict[str, tuple[str, ...]] = {
     "driver": ("library", "clocks"),  # its libraries come with it
     "kernel": ("driver",),  # of the host, the driver is the kernel
     "setting": ("environment", "library", "numa"),
@@ -77,15 +77,15 @@ def _field(name: str, where: str = "") -> str:
     return "%s: %s%s" % (_KIND_OF.get(name, "machine"), where, spell(name))
 
 
-def _of_model(model: Json) -> Dict[str, str]:
+def _of_model(model: Json) -> dict[str, str]:
     """Fields of a model, from which all else of a simulated device follows. `contents` are without what a
     spec changes."""
     found = {"model: %s" % key: _text(value) for key, value in model.get("keys", {}).items()}
     return {"model: contents": _text(model.get("contents")), **found}
 
 
-def _of_devices(devices: Json) -> Dict[str, str]:
-    found: Dict[str, str] = {}
+def _of_devices(devices: Json) -> dict[str, str]:
+    found: dict[str, str] = {}
     for place, device in devices.items():
         if isinstance(device.get("model"), dict):
             found = {**_of_model(device["model"]), **found}
@@ -103,7 +103,7 @@ def _of_devices(devices: Json) -> Dict[str, str]:
     return found
 
 
-def of_signature(signature: Json, plan: Json) -> Dict[str, str]:
+def of_signature(signature: Json, plan: Json) -> dict[str, str]:
     """Field -> text, of the known fields."""
     found = {
         _field(name): _text(value)
@@ -124,12 +124,12 @@ def of_signature(signature: Json, plan: Json) -> Dict[str, str]:
     return found
 
 
-def _values(runs: Sequence[RunNumbers], field: str) -> List[str]:
+def _values(runs: Sequence[RunNumbers], field: str) -> list[str]:
     """Values in the order of the runs; "unknown" of a run that has none."""
     return list(dict.fromkeys(run.provenance.get(field, "unknown") for run in runs))
 
 
-def expected_kinds(factors: Sequence[str]) -> Set[str]:
+def expected_kinds(factors: Sequence[str]) -> set[str]:
     return set(factors) | {kind for factor in factors for kind in _WITH.get(factor, ())}
 
 

@@ -8,13 +8,13 @@ import math
 from bisect import bisect_left, bisect_right
 from functools import lru_cache
 from itertools import accumulate
-from typing import List, Sequence, Tuple
+from typing import Sequence
 
 _EXACT = 50_000  # operations to count how many choices have a rank sum; with more the tail is the normal one
 
 
 @lru_cache(maxsize=1024)
-def _counts(few: int, many: int) -> Tuple[int, ...]:
+def _counts(few: int, many: int) -> tuple[int, ...]:
     """Numbers of choices of `few` nights with a U of at most 0, 1, 2, ...: Gaussian binomial coefficients."""
     counts = [1] + [0] * (few * many)
     for size in range(1, few + 1):
@@ -38,6 +38,6 @@ def two_sided_p(inside: int, outside: int, twice_u: int) -> float:
     return min(1.0, 2 * counts[u] / counts[-1])
 
 
-def twice_ranks(values: Sequence[float]) -> List[int]:
+def twice_ranks(values: Sequence[float]) -> list[int]:
     ordered = sorted(values)
     return [bisect_left(ordered, v) + bisect_right(ordered, v) + 1 for v in values]

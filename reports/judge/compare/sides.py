@@ -11,7 +11,7 @@ import re
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, TypeVar
+from typing import Callable, Iterable, Iterator, NamedTuple, Sequence, TypeVar
 
 from reports.judge.compare import foreign, gpusig
 from reports.judge.compare.numbers import BadNumbers, RunNumbers, place_of
@@ -35,12 +35,12 @@ class Side:
     about the runs."""
 
     name: str
-    runs: List[RunNumbers]
-    left_out: List[str] = field(default_factory=list)
-    notes: List[str] = field(default_factory=list)
+    runs: list[RunNumbers]
+    left_out: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
-def natural(name: str) -> Tuple[object, ...]:
+def natural(name: str) -> tuple[object, ...]:
     """Key that sorts run-2 before run-10."""
     return tuple(
         (0, int(part), "") if part.isascii() and part.isdigit() else (1, 0, part)
@@ -48,7 +48,7 @@ def natural(name: str) -> Tuple[object, ...]:
     )
 
 
-def visible(folder: Path) -> List[Path]:
+def visible(folder: Path) -> list[Path]:
     paths = [path for path in folder.iterdir() if not path.name.startswith(".")]
     return sorted(paths, key=lambda path: natural(path.name))
 
@@ -57,7 +57,7 @@ def holds_run(folder: Path) -> bool:
     return any((folder / name).is_file() for name in _OF_A_RUN)
 
 
-def runs_done(folder: Path) -> Dict[str, bool]:
+def runs_done(folder: Path) -> dict[str, bool]:
     """Name of a run in this folder -> whether it is complete; empty if no plan of repeats says so."""
     for whole, prefix in ((folder, ""), (folder.parent, folder.name + "/")):
         try:
@@ -78,7 +78,7 @@ class Place(NamedTuple):
     unread: str = ""
 
 
-def runs_under(folder: Path, name: str) -> List[Place]:
+def runs_under(folder: Path, name: str) -> list[Place]:
     """The run that a folder is, or those in it."""
     if holds_run(folder):
         return [Place(folder / SIGNATURE, name)]
@@ -102,7 +102,7 @@ def runs_under(folder: Path, name: str) -> List[Place]:
 
 def read_each(
     places: Iterable[Place], read: Callable[[Path, str], _Run]
-) -> Iterator[Tuple[Optional[_Run], str]]:
+) -> Iterator[tuple[_Run | None, str]]:
     """Each run as `read` returns it, or None and the reason why it cannot be used."""
     for place in places:
         try:
@@ -123,7 +123,7 @@ def _is_whole(folder: Path) -> bool:
 
 
 @contextmanager
-def named(cwd: Path, given: str) -> Iterator[Tuple[Path, str]]:
+def named(cwd: Path, given: str) -> Iterator[tuple[Path, str]]:
     """The path of what the user named, and its name in messages. BadNumbers if it is not there or cannot be
     read."""
     name = clean(given).rstrip("/") or "/"
@@ -192,7 +192,7 @@ def read(cwd: Path, names: Sequence[str]) -> Side:
     return side
 
 
-def traits_of(run: RunNumbers) -> Dict[str, str]:
+def traits_of(run: RunNumbers) -> dict[str, str]:
     """Traits that runs of one side have in common, as far as they are known."""
     return {
         "tool": run.source,
@@ -237,7 +237,7 @@ def _check_alike(then: RunNumbers, now: RunNumbers) -> None:
 
 def _check_once(runs: Sequence[RunNumbers], by: str) -> None:
     """BadNumbers if a run is there twice, which would make any difference certain."""
-    seen: Dict[str, str] = {}
+    seen: dict[str, str] = {}
     for run in runs:
         known = getattr(run, by)
         if known and known in seen:
@@ -245,7 +245,7 @@ def _check_once(runs: Sequence[RunNumbers], by: str) -> None:
         seen[known] = run.name
 
 
-def notes_on(*sides: Side) -> List[str]:
+def notes_on(*sides: Side) -> list[str]:
     """Sentences about the runs, and about those left out."""
     left_out = [text for side in sides for text in side.left_out]
     said = "%s left out: %s." % (plural(len(left_out), "run is", "runs are"), listing(left_out))

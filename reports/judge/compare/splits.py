@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from itertools import accumulate
 from statistics import median
-from typing import Dict, Iterator, List, Mapping, NamedTuple, Sequence, Tuple
+from typing import Iterator, Mapping, NamedTuple, Sequence
 
 from reports.judge.compare.rank_sums import twice_ranks, two_sided_p
 from reports.judge.statistics import adjusted
@@ -32,12 +32,12 @@ class Split(NamedTuple):
     """The nights at which parts begin, one or two, and the p of that, for all the places it might have; and
     `alone`, for all numbers it might have, too."""
 
-    cuts: Tuple[int, ...]
+    cuts: tuple[int, ...]
     p: float
     alone: float = 1.0
 
 
-def _places(nights: int, both_ends: bool) -> Iterator[Tuple[int, int]]:
+def _places(nights: int, both_ends: bool) -> Iterator[tuple[int, int]]:
     """First and end of the nights that are held against the others."""
     if not both_ends:
         yield from ((first, nights) for first in range(LEAST, nights - LEAST + 1))
@@ -61,7 +61,7 @@ def _best(values: Sequence[float]) -> Split:
     return best
 
 
-def _distances(values: Sequence[float], cut: int) -> List[float]:
+def _distances(values: Sequence[float], cut: int) -> list[float]:
     """Distances of all values from the medians of their parts."""
     return [abs(v - median(part)) for part in (values[:cut], values[cut:]) for v in part]
 
@@ -72,13 +72,13 @@ def _cost(values: Sequence[float], cut: int, most: float) -> float:
     return math.fsum(min(distance, most) for distance in _distances(values, cut))
 
 
-def costs(values: Sequence[float], cut: int, least: float) -> Dict[int, float]:
+def costs(values: Sequence[float], cut: int, least: float) -> dict[int, float]:
     """Cost of each place where a cut found at `cut` may be. Levels less than `least` apart are one."""
     most = max(_FAR * median(_distances(values, cut)), least)
     return {place: _cost(values, place, most) for place in range(LEAST, len(values) - LEAST + 1)}
 
 
-def likely(values: Sequence[float], cut: int, least: float) -> List[int]:
+def likely(values: Sequence[float], cut: int, least: float) -> list[int]:
     """The likeliest place, and those that are hardly less likely."""
     found = costs(values, cut, least)
     places = sorted(found, key=lambda place: found[place])
@@ -99,10 +99,10 @@ def _placed(values: Sequence[float], split: Split, least: float) -> Split:
 
 def of(
     series: Mapping[str, Sequence[float]], least: Mapping[str, float], rate: float
-) -> Dict[str, List[Split]]:
+) -> dict[str, list[Split]]:
     """Splits of each number that has some, each with its p among all numbers. Of equal nights at most a share
     `rate` of all histories has any."""
-    found: Dict[str, List[Split]] = {}
+    found: dict[str, list[Split]] = {}
     todo = [(name, 0, len(values)) for name, values in series.items()]
     while todo:
         splits = [_best(series[name][first:end]) for name, first, end in todo]

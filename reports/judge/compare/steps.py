@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections import Counter
 from itertools import count
 from statistics import median
-from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Mapping, NamedTuple, Sequence
 
 from reports.judge.compare import splits
 from reports.judge.compare.rank_sums import twice_ranks, two_sided_p
@@ -23,7 +23,7 @@ class Series(NamedTuple):
     """A number's values, one a night in the order of time, None where it has none; on the scale on which
     levels are compared. A step of less than `least` does not matter."""
 
-    values: Sequence[Optional[float]]
+    values: Sequence[float | None]
     least: float
 
 
@@ -42,7 +42,7 @@ class Event(NamedTuple):
     """Steps of one night, by number."""
 
     at: int
-    steps: Dict[str, Step]
+    steps: dict[str, Step]
 
 
 class _Levels:
@@ -75,7 +75,7 @@ class _Levels:
         inside = sum(twice_ranks(self.values[first:end])[cut - first :])
         return two_sided_p(end - cut, cut - first, inside - (end - cut) * (end - cut + 1))
 
-    def ends(self, cut: int) -> Tuple[int, int]:
+    def ends(self, cut: int) -> tuple[int, int]:
         """The nights of the levels on both sides."""
         cuts = [0, *sorted(self.cuts), len(self.values)]
         place = cuts.index(cut)
@@ -137,9 +137,9 @@ class _Levels:
         return abs(first + other - cut) <= 1 or other in splits.likely(values, cut - first, self._least)
 
 
-def _joined(levels: Mapping[str, _Levels], left: List[Tuple[str, int]], night: int) -> Dict[str, int]:
+def _joined(levels: Mapping[str, _Levels], left: list[tuple[str, int]], night: int) -> dict[str, int]:
     """The cuts that may be of this night; they are taken out of `left`."""
-    found: Dict[str, int] = {}
+    found: dict[str, int] = {}
     for name, cut in list(left):
         if name not in found and levels[name].may_be_at(cut, night):
             found[name] = cut
@@ -148,8 +148,8 @@ def _joined(levels: Mapping[str, _Levels], left: List[Tuple[str, int]], night: i
 
 
 def _standing(
-    levels: Mapping[str, _Levels], groups: Sequence[Dict[str, int]], rate: float
-) -> List[Dict[str, int]]:
+    levels: Mapping[str, _Levels], groups: Sequence[dict[str, int]], rate: float
+) -> list[dict[str, int]]:
     """Those whose numbers tell their night by themselves, whatever others tell other nights, and the other
     ends of levels that begin or end with one. The cuts of the others are taken out of `levels`."""
 
@@ -164,7 +164,7 @@ def _standing(
     return [group for group, own in zip(groups, told) if own & known]
 
 
-def _also(levels: Mapping[str, _Levels], others: Sequence[str], night: int, rate: float) -> Dict[str, int]:
+def _also(levels: Mapping[str, _Levels], others: Sequence[str], night: int, rate: float) -> dict[str, int]:
     """Numbers that would not tell by themselves, and step in a night that others have told."""
     tried = [(name, levels[name].split_at(night)) for name in others]
     known = [(name, split) for name, split in tried if split.cuts]
@@ -176,7 +176,7 @@ def _also(levels: Mapping[str, _Levels], others: Sequence[str], night: int, rate
     }
 
 
-def events(series: Mapping[str, Series], rate: float) -> List[Event]:
+def events(series: Mapping[str, Series], rate: float) -> list[Event]:
     """In the order of time. Numbers that step at about the same night step in the one that most of them
     tell."""
     found = splits.of(
@@ -187,10 +187,10 @@ def events(series: Mapping[str, Series], rate: float) -> List[Event]:
     levels = {name: _Levels(own, found.get(name, ())) for name, own in series.items()}
     left = [(name, cut) for name, own in levels.items() for cut in own.cuts]
     left.sort(key=lambda one: -levels[one[0]].sharpness(one[1]))
-    groups: List[Dict[str, int]] = []
+    groups: list[dict[str, int]] = []
     while left:
         groups.append(_joined(levels, left, levels[left[0][0]].nights[left[0][1]]))
-    told: Dict[int, Dict[str, int]] = {}
+    told: dict[int, dict[str, int]] = {}
     for group in _standing(levels, groups, rate):
         night = Counter(levels[name].nights[cut] for name, cut in group.items()).most_common(1)[0][0]
         told.setdefault(night, {}).update(group)
@@ -208,11 +208,11 @@ def events(series: Mapping[str, Series], rate: float) -> List[Event]:
 # ------------------------------------------------------------------ levels that ended
 
 
-def spells(levels: Sequence[Tuple[int, float]], least: float) -> Dict[int, int]:
+def spells(levels: Sequence[tuple[int, float]], least: float) -> dict[int, int]:
     """Begin -> end of levels that were shorter than the one before and went back to it. Such an end is no
     step of its own."""
-    found: Dict[int, int] = {}
-    past: List[Tuple[int, float]] = []
+    found: dict[int, int] = {}
+    past: list[tuple[int, float]] = []
     for night, level in levels:
         for place in range(len(past) - 1, 0, -1):
             (since, before), (began, _) = past[place - 1 : place + 1]
@@ -228,7 +228,7 @@ def spells(levels: Sequence[Tuple[int, float]], least: float) -> Dict[int, int]:
 # ------------------------------------------------------------------ nights that a step takes
 
 
-def least_after(nights: int, numbers: int, rate: float) -> Optional[int]:
+def least_after(nights: int, numbers: int, rate: float) -> int | None:
     """Nights after which a number that steps alone is seen, if its levels do not overlap; None if these
     are too few."""
     least, after = rate / (2 * max(1, nights - 2 * LEAST + 1) * numbers), range(LEAST, nights - LEAST + 1)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import Callable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, Mapping, NamedTuple, Sequence
 
 from reports.judge import statistics
 from reports.judge.compare import few
@@ -63,7 +63,7 @@ class Known:
     values come in two levels."""
 
     variance: Variance
-    levels: Optional[bool] = None
+    levels: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -77,19 +77,19 @@ class Settings:
     confidence: float = 0.95
     least_effect: float = 0.02
     noise: Mapping[str, float] = field(default_factory=dict)
-    noise_file: Optional[str] = None
+    noise_file: str | None = None
     known: Mapping[str, Known] = field(default_factory=dict)
     chance_evidence: Mapping[int, float] = field(default_factory=dict)
-    factors: Tuple[str, ...] = ()
-    controls: Tuple[str, ...] = ()
-    only: Tuple[str, ...] = ()
+    factors: tuple[str, ...] = ()
+    controls: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
     brought_control: bool = True
     by_node: bool = False  # what is called a run is a node
 
     def effect_of(self, name: str) -> float:
         return max(self.least_effect, self.noise.get(name, 0.0))
 
-    def chance_evidence_of(self, runs: int) -> Optional[float]:
+    def chance_evidence_of(self, runs: int) -> float | None:
         """Chance evidence of the nearest smaller number of runs a side; None if unknown."""
         fitting = [count for count in self.chance_evidence if count <= runs]
         return self.chance_evidence[max(fitting)] if fitting else None
@@ -99,13 +99,13 @@ class Settings:
 class Values:
     """Values of a metric on one side, run by run; None where it is missing."""
 
-    values: Tuple[Optional[float], ...]
-    reasons: Tuple[str, ...]
+    values: tuple[float | None, ...]
+    reasons: tuple[str, ...]
     contended: int = 0  # how many of the values
     elsewhere: int = 0  # of the missing ones, left out because the cores were elsewhere
 
     @property
-    def present(self) -> List[float]:
+    def present(self) -> list[float]:
         return [value for value in self.values if value is not None]
 
 
@@ -119,19 +119,19 @@ class Row:
     after: Values
     effect: float  # the least that matters, relative or in the unit
     invalid: str = ""  # why nothing can be said
-    change: Optional[float] = None
-    low: Optional[float] = None
-    high: Optional[float] = None
-    p: Optional[float] = None
-    adjusted: Optional[float] = None
-    detectable: Optional[float] = None  # as `effect`
+    change: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    adjusted: float | None = None
+    detectable: float | None = None  # as `effect`
     verdict: str = ""
-    repeats: Optional[int] = None
+    repeats: int | None = None
     reason: str = ""
-    deviation: Optional[float] = None  # of one run from another, on the scale of the change; of few runs
-    levels: Optional[bool] = None
-    known: Optional[Known] = None
-    tries: Tuple[Variance, ...] = ()  # of single runs, by their own tries
+    deviation: float | None = None  # of one run from another, on the scale of the change; of few runs
+    levels: bool | None = None
+    known: Known | None = None
+    tries: tuple[Variance, ...] = ()  # of single runs, by their own tries
 
     @property
     def is_few(self) -> bool:
@@ -152,10 +152,10 @@ class Row:
         return math.exp(max(-MAX_LOG, min(change, MAX_LOG))) if self.number.scale == RATIO else change
 
     @property
-    def places(self) -> Tuple[List[Optional[float]], List[Optional[float]]]:
+    def places(self) -> tuple[list[float | None], list[float | None]]:
         """Values on the scale of the change, one for each run; None if missing or without a logarithm."""
 
-        def of(value: Optional[float]) -> Optional[float]:
+        def of(value: float | None) -> float | None:
             if value is None or self.number.scale != RATIO:
                 return value
             return math.log(value) if value > 0 else None
@@ -163,7 +163,7 @@ class Row:
         return [of(v) for v in self.before.values], [of(v) for v in self.after.values]
 
     @property
-    def scaled(self) -> Tuple[List[float], List[float]]:
+    def scaled(self) -> tuple[list[float], list[float]]:
         """As `places`, without the missing ones."""
         before, after = ([v for v in side if v is not None] for side in self.places)
         return before, after
@@ -251,7 +251,7 @@ def refuse_unmatched(runs: Sequence[RunNumbers], settings: Settings) -> None:
                 )
 
 
-def chosen(runs: Sequence[RunNumbers], settings: Settings) -> Tuple[List[str], List[str], List[str]]:
+def chosen(runs: Sequence[RunNumbers], settings: Settings) -> tuple[list[str], list[str], list[str]]:
     """Names of the metrics to judge, of the controls, and of the others. They follow from what the runs
     declare, never from values. A number that no run of either side can measure is none of these."""
     judged, controls, others = [], [], []
@@ -302,7 +302,7 @@ def least_repeats(metrics: int, rate: float) -> int:
     return next((n for n in range(2, MAX_REPEATS) if statistics.least_p(n, n) * metrics < rate), MAX_REPEATS)
 
 
-def _detectable(row: Row, metrics: int, settings: Settings) -> Optional[float]:
+def _detectable(row: Row, metrics: int, settings: Settings) -> float | None:
     """Minimum detectable effect, with 90 %, if no other metric changes: its interval must lie beyond the
     least effect, and the one at the confidence of a single test among `metrics` beyond 0. Half an interval
     is taken for 1.96 standard errors."""
@@ -316,7 +316,7 @@ def _detectable(row: Row, metrics: int, settings: Settings) -> Optional[float]:
     return effect_of_size(found, row.number.scale)
 
 
-def _repeats(row: Row, metrics: int, settings: Settings) -> Optional[int]:
+def _repeats(row: Row, metrics: int, settings: Settings) -> int | None:
     """Runs a side that would decide, if change and spread stay: the interval narrows with their root."""
     if _is_blind(row, settings) and abs(row.change or 0.0) <= row.threshold:
         return None
@@ -352,13 +352,13 @@ def _reason(row: Row, settings: Settings) -> str:
     return "the interval reaches beyond the least effect that matters, and does not exclude 0"
 
 
-def _ranked(rows: Sequence[Row], settings: Settings) -> List[Row]:
+def _ranked(rows: Sequence[Row], settings: Settings) -> list[Row]:
     """Rows with change, interval, p and minimum detectable effect."""
     found = [measured(row, settings.confidence) for row in rows]
     return [replace(row, detectable=_detectable(row, len(rows), settings)) for row in found]
 
 
-def judged(rows: Sequence[Row], settings: Settings) -> List[Row]:
+def judged(rows: Sequence[Row], settings: Settings) -> list[Row]:
     """The rows with their verdicts. An invalid one counts as a test that found nothing, so that no p depends
     on what is valid."""
     if not rows:
@@ -384,7 +384,7 @@ def judged(rows: Sequence[Row], settings: Settings) -> List[Row]:
 # ------------------------------------------------------------------ few runs
 
 
-def _metric(row: Row, known: Optional[Known]) -> few.Metric:
+def _metric(row: Row, known: Known | None) -> few.Metric:
     """A row as the moderated t takes it. Variances of single runs count only if nothing else tells how much
     runs differ. A metric that lacks values counts in the evidence, which else depended on the dealing."""
     if row.invalid and not row.invalid.startswith(_TOO_FEW):
@@ -428,7 +428,7 @@ def least_runs(
     return next(n for n in range(1, MAX_REPEATS) if enough(settings, max(n, more), n))
 
 
-def _few_repeats(row: Row, settings: Settings) -> Optional[int]:
+def _few_repeats(row: Row, settings: Settings) -> int | None:
     """Runs on the side that has fewer that would decide, if change and spread stay."""
     before, after = len(row.before.values), len(row.after.values)
     runs = min(before, after)
@@ -447,9 +447,9 @@ class _Judge(NamedTuple):
     None if unknown. `least_known`: equal runs of a noise file that this takes; 0 if dealing these runs out
     tells it. `chance`: of as much evidence, by dealing."""
 
-    is_rare: Optional[bool] = None
+    is_rare: bool | None = None
     least_known: int = 0
-    chance: Optional[float] = None
+    chance: float | None = None
 
 
 def _judge(metrics: Sequence[few.Metric], before: int, after: int, settings: Settings) -> _Judge:
@@ -501,7 +501,7 @@ def _few_verdict(row: Row, judge: _Judge, settings: Settings) -> Row:
     return replace(row, verdict=words[0] if row.is_worse else words[1])
 
 
-def _tested(rows: Sequence[Row], metrics: Sequence[few.Metric], settings: Settings) -> List[Row]:
+def _tested(rows: Sequence[Row], metrics: Sequence[few.Metric], settings: Settings) -> list[Row]:
     """Rows with change, interval, p and minimum detectable effect, by the moderated t. 9 of 10 changes of
     that size are beyond the least effect and have a p small enough for a single test among all."""
     result = []
@@ -526,7 +526,7 @@ def rows_of(
     names: Sequence[str],
     settings: Settings,
     needs_direction: bool = True,
-) -> List[Row]:
+) -> list[Row]:
     """Metrics with their values on both sides, and why they cannot be compared. A description needs no
     direction."""
     both = [*before, *after]
@@ -545,7 +545,7 @@ def rows_of(
     return [replace(row, invalid=_why_invalid(row, both, needs_direction)) for row in rows]
 
 
-def described(rows: Sequence[Row], settings: Settings, most: int) -> List[Row]:
+def described(rows: Sequence[Row], settings: Settings, most: int) -> list[Row]:
     """Rows without a verdict, the largest effects first; those that cannot be compared come last."""
 
     def effect(row: Row) -> float:

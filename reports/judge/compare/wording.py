@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import os.path
 from collections import Counter
-from typing import Any, Callable, Dict, List, Sequence, Tuple
+from typing import Any, Callable, Sequence
 
 from reports.page.blocks import plain_texts
 from reports.judge.compare.answer import runs_text
@@ -61,7 +61,7 @@ def _is_worse(row: Json) -> bool:
     return bool(change > 0 if row["better"] == "lower" else change < 0)
 
 
-def blocks(rows: Sequence[Json]) -> List[Tuple[str, List[Json]]]:
+def blocks(rows: Sequence[Json]) -> list[tuple[str, list[Json]]]:
     """Metrics that changed or may have, by verdict, the largest change first; inconclusive ones that got
     worse before those that got better."""
     found = []
@@ -73,7 +73,7 @@ def blocks(rows: Sequence[Json]) -> List[Tuple[str, List[Json]]]:
     return found
 
 
-def equivalents(rows: Sequence[Json]) -> Tuple[List[Json], str]:
+def equivalents(rows: Sequence[Json]) -> tuple[list[Json], str]:
     """The largest change first, and a line: "41 are equivalent within 2.0 %; largest change: memory latency
     -0.8 % (-1.2 to -0.3)"."""
     own = sorted((row for row in rows if row["verdict"] == EQUIVALENT), key=lambda row: -size_of(row))
@@ -83,9 +83,9 @@ def equivalents(rows: Sequence[Json]) -> Tuple[List[Json], str]:
     return own, "%s equivalent within %s; the largest change: %s" % (count, least_effects(own), largest)
 
 
-def invalids(rows: Sequence[Json], names: Sequence[Sequence[str]] = ((), ())) -> List[Tuple[List[Json], str]]:
+def invalids(rows: Sequence[Json], names: Sequence[Sequence[str]] = ((), ())) -> list[tuple[list[Json], str]]:
     """Invalid metrics by reason, with a line; the reason of most metrics first."""
-    found: Dict[str, List[Json]] = {}
+    found: dict[str, list[Json]] = {}
     for row in rows:
         if row["verdict"] == INVALID:
             why = "; ".join([row["reason"], *missing_texts(row, names)])
@@ -97,12 +97,12 @@ def invalids(rows: Sequence[Json], names: Sequence[Sequence[str]] = ((), ())) ->
     ]
 
 
-def missing_among(rows: Sequence[Json], names: Sequence[Sequence[str]], most: int) -> List[str]:
+def missing_among(rows: Sequence[Json], names: Sequence[Sequence[str]], most: int) -> list[str]:
     """Texts on the values that these metrics lack, each once."""
     return list(dict.fromkeys(text for row in rows for text in missing_texts(row, names)))[:most]
 
 
-def counts_of(rows: Sequence[Json]) -> List[Tuple[str, int]]:
+def counts_of(rows: Sequence[Json]) -> list[tuple[str, int]]:
     counted = Counter(row["verdict"] for row in rows)
     return [(verdict, counted[verdict]) for verdict in VERDICTS if counted[verdict] or verdict not in LIKELY]
 
@@ -115,7 +115,7 @@ def side_text(side: Json, noun: str = "run") -> str:
     return "%s: %s of %s%s" % (side["name"], runs, side["source"] or "an unknown tool", on)
 
 
-def medians(row: Json) -> Tuple[str, str, str]:
+def medians(row: Json) -> tuple[str, str, str]:
     """Medians before and after, and the unit of both."""
     values = [row[side]["median"] for side in SIDES]
     factor, unit = scale_of(max((abs(v) for v in values if v is not None), default=0.0), row["unit"])
@@ -152,7 +152,7 @@ def _signed(number: str) -> str:
     return number if float(number) else number[1:]
 
 
-def change_format(row: Json) -> Tuple[Callable[[float], str], str]:
+def change_format(row: Json) -> tuple[Callable[[float], str], str]:
     """Formatter of the change and the ends of its interval, of one precision, and the unit after it."""
     ends = [v for v in row["change"].values() if v is not None]
     if row["scale"] == DIFFERENCE:
@@ -211,16 +211,16 @@ def present(side: Json) -> int:
     return sum(value is not None for value in side["values"])
 
 
-def missing_of(side: Json) -> Dict[str, List[int]]:
+def missing_of(side: Json) -> dict[str, list[int]]:
     """Each reason why values of a side are missing, with the places of its runs."""
-    found: Dict[str, List[int]] = {}
+    found: dict[str, list[int]] = {}
     for place, (value, reason) in enumerate(zip(side["values"], side["reasons"])):
         if value is None:
             found.setdefault(reason or "no reason given", []).append(place)
     return found
 
 
-def missing_texts(row: Json, names: Sequence[Sequence[str]] = ((), ())) -> List[str]:
+def missing_texts(row: Json, names: Sequence[Sequence[str]] = ((), ())) -> list[str]:
     """ "6 of 8 values before: contended (run-3 and run-4)"; `names` of the runs of each side."""
     texts = []
     for side, runs in zip(SIDES, names):
@@ -255,7 +255,7 @@ def differs_text(entry: Json) -> str:
     return "%s -> %s" % (values_text(before, after), values_text(after, before))
 
 
-def provenance_texts(provenance: Json) -> List[str]:
+def provenance_texts(provenance: Json) -> list[str]:
     """Lines on what differs besides the metrics."""
     texts = []
     for kind, said in DIFFERS.items():

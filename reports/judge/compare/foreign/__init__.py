@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Callable, Pattern, Tuple
+from typing import Callable, Pattern
 
 from reports.judge.compare.foreign import google_benchmark, imb, log, metrics_csv, nccl_tests
 from reports.judge.compare.foreign import nccl_tests_json, nvbandwidth, nvbandwidth_text, osu, transferbench
@@ -27,12 +27,12 @@ FORMATS = (
 _UNKNOWN = "unknown format; known are " + FORMATS
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-_JSON: Tuple[Tuple[Callable, Callable], ...] = (
+_JSON: tuple[tuple[Callable, Callable], ...] = (
     (nvbandwidth.is_mine, nvbandwidth.read),
     (google_benchmark.is_mine, google_benchmark.read),
     (nccl_tests_json.is_mine, nccl_tests_json.read),
 )
-_TEXT: Tuple[Tuple[Pattern[str], str, Callable[[str], Found]], ...] = (
+_TEXT: tuple[tuple[Pattern[str], str, Callable[[str], Found]], ...] = (
     (nccl_tests.MARK, "nccl-tests", nccl_tests.read),
     (osu.MARK, "OSU", osu.read),
     (imb.MARK, "IMB", imb.read),

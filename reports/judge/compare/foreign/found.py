@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from statistics import median
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Iterable, Iterator, NamedTuple, Sequence
 
 from reports.judge.compare.numbers import Number
 from reports.records.jsonl import LARGEST, SMALLEST, BadRecord, clean, is_number
@@ -24,7 +24,7 @@ _NOT_FINITE = ("nan", "inf", "infinity")
 _DATE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}:[0-9]{2})(Z|[+-][0-9]{2}:[0-9]{2})?")
 
 # Units as tools write them: the base unit, and how many of it one is.
-UNITS: Dict[str, Tuple[str, float]] = {
+UNITS: dict[str, tuple[str, float]] = {
     "s": ("s", 1.0),
     "ms": ("s", 1e-3),
     "us": ("s", 1e-6),
@@ -44,17 +44,17 @@ class Column(NamedTuple):
     title: str
     name: str = ""
     unit: str = ""
-    better: Optional[str] = None
+    better: str | None = None
     factor: float = 1.0
 
 
-def lines_in(text: str) -> Iterator[Tuple[int, str]]:
+def lines_in(text: str) -> Iterator[tuple[int, str]]:
     """Each line with its number, without spaces around it and characters that cannot be shown."""
     for number, line in enumerate(text.split("\n"), 1):
         yield number, clean(line).strip()
 
 
-def number_in(text: str) -> Optional[float]:
+def number_in(text: str) -> float | None:
     """The number, or None. One that is not finite is a number here, and missing from its metric later."""
     text = text.strip(" ")
     if len(text) > _MAX_DIGITS:
@@ -106,10 +106,10 @@ class Metrics:
     """The values of each metric in a file. Several values of one are repetitions in one run: their median
     counts."""
 
-    values: Dict[str, List[float]] = field(default_factory=dict)
-    kinds: Dict[str, Number] = field(default_factory=dict)
-    reasons: Dict[str, str] = field(default_factory=dict)
-    tables: Dict[str, int] = field(default_factory=dict)  # the line where the table of a metric begins
+    values: dict[str, list[float]] = field(default_factory=dict)
+    kinds: dict[str, Number] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+    tables: dict[str, int] = field(default_factory=dict)  # the line where the table of a metric begins
     table: int = 0  # the one being read; stays 0 where a tool itself says what is a repetition
 
     def add(
@@ -117,7 +117,7 @@ class Metrics:
         name: str,
         value: Any,
         unit: str,
-        better: Optional[str],
+        better: str | None,
         reason: str = "",
         factor: float = 1.0,
         **more: Any,
@@ -149,14 +149,14 @@ class Metrics:
                 % (bounded(name, 100), first, self.table)
             )
 
-    def invalidate(self, reason: str, table: Optional[int] = None) -> None:
+    def invalidate(self, reason: str, table: int | None = None) -> None:
         """Give every number, of the table or of the file, this reason for being missing."""
         for name in self.kinds:
             if table is None or self.tables[name] == table:
                 self.reasons.setdefault(name, bounded(clean(reason)))
 
     @staticmethod
-    def _why_unusable(value: Optional[float]) -> str:
+    def _why_unusable(value: float | None) -> str:
         if value is None:
             return "no value"
         if not math.isfinite(value):
@@ -164,7 +164,7 @@ class Metrics:
         is_usual = value == 0 or SMALLEST <= abs(value) <= LARGEST
         return "" if is_usual else "too large or too small to be a measurement"
 
-    def numbers(self) -> Dict[str, Number]:
+    def numbers(self) -> dict[str, Number]:
         return {
             name: replace(kind, reason=self.reasons[name])
             if name in self.reasons
@@ -182,7 +182,7 @@ class Found:
     started: str = ""
     machine: str = ""
     device: str = ""
-    provenance: Dict[str, str] = field(default_factory=dict)
+    provenance: dict[str, str] = field(default_factory=dict)
 
     def state_devices(self, names: Sequence[str]) -> None:
         """Record the devices of the run; one name for each."""

@@ -10,7 +10,7 @@ The real time is judged; bytes_per_second and items_per_second follow from it.
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, Optional, Tuple
+from typing import Any
 
 from reports.judge.compare.foreign.found import UNITS, Found, bounded, iso_date
 from reports.records.jsonl import BadRecord, Json, Reader, is_number
@@ -24,7 +24,7 @@ _NOT_COUNTERS = {
     *"threads aggregate_name aggregate_unit error_occurred error_message skipped skip_message".split(),
     *"iterations time_unit cpu_coefficient real_coefficient big_o rms label".split(),
 }
-_COUNTERS: Dict[str, Tuple[str, Optional[str]]] = {
+_COUNTERS: dict[str, tuple[str, str | None]] = {
     "bytes_per_second": ("byte/s", "higher"),
     "items_per_second": ("1/s", "higher"),
     "allocs_per_iter": ("1", "lower"),
@@ -57,7 +57,7 @@ def is_mine(value: Json) -> bool:
     return isinstance(value.get("context"), dict) and isinstance(value.get("benchmarks"), list)
 
 
-def _role(entry: Reader) -> Tuple[str, str]:
+def _role(entry: Reader) -> tuple[str, str]:
     """The benchmark, and "iteration", "median" or another aggregate."""
     name = entry.text("name")
     kind = entry.text_or("run_type")
@@ -83,7 +83,7 @@ def _add(found: Found, name: str, entry: Reader) -> None:
     if UNITS.get(unit, ("",))[0] != "s":
         raise BadRecord("the unit of time '%s' is unknown" % bounded(unit, 20))
 
-    def add(key: str, value: Any, unit: str, better: Optional[str], *other: Any, **more: Any) -> None:
+    def add(key: str, value: Any, unit: str, better: str | None, *other: Any, **more: Any) -> None:
         label = "%s %s" % (name, key.replace("_", " "))
         condition = bounded(entry.text_or("label"), 80)
         path = "%s/%s" % (name, key)
@@ -142,7 +142,7 @@ def read(value: Json) -> Found:
     found, entries = Found(SOURCE), Reader(value, "result").objects("benchmarks")
     roles = [(*_role(entry), entry) for entry in entries]
     measured = {name for name, role, _ in roles if role == "iteration"}
-    seen: Dict[str, Json] = {}
+    seen: dict[str, Json] = {}
     for name, role, entry in roles:
         if role == "iteration" or (role == "median" and name not in measured):
             if name in seen and not (role == "iteration" and _repeats(seen[name], entry.json)):

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import List, Set, Tuple
 
 from reports.judge.compare.foreign.found import Column, Found, bounded, cell_in, check_cells
 from reports.judge.compare.foreign.found import lines_in, number_in
@@ -49,8 +48,8 @@ class Table:
     processes: str = ""
     waiting: str = ""
     mode: str = ""
-    columns: List[Column] = field(default_factory=list)
-    rows: Set[Tuple[int, int]] = field(default_factory=set)  # size and group
+    columns: list[Column] = field(default_factory=list)
+    rows: set[tuple[int, int]] = field(default_factory=set)  # size and group
 
     def judged(self) -> str:
         names = [column.name for column in self.columns]
@@ -100,7 +99,7 @@ def _comment(found: Found, table: Table, line: str) -> Table:
     return table
 
 
-def _row(found: Found, table: Table, words: List[str], number: int) -> None:
+def _row(found: Found, table: Table, words: list[str], number: int) -> None:
     titles = [column.title for column in table.columns]
     first = titles.index(_REPETITIONS)
     failed = len(words) > first and whole_in(words[first]) is None  # out-of-mem., time-out., int-overflow

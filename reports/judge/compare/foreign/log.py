@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Dict, List, Optional, Pattern, Tuple
+from typing import Pattern
 
 from reports.judge.compare.foreign.found import bounded
 from reports.records.jsonl import BadRecord, clean
@@ -20,7 +20,7 @@ _COLOUR = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|
 _MAX_PREFIX = 200  # characters
 _MAX_TRIED = 20  # prefixes
 _DAYS_AND_MONTHS = "Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
-_CHANGES: Tuple[Tuple[str, str], ...] = (
+_CHANGES: tuple[tuple[str, str], ...] = (
     (r"[0-9]+", r"[0-9]+"),
     (r"(?<=[0-9])[ \t]+(?=[0-9])", r"[ \t]+"),  # not "*": a line of digits would be tried in all its parts
     (r"[ \t]+", r"[ \t]*"),  # launchers pad numbers
@@ -94,9 +94,9 @@ def _pattern(prefix: str) -> Pattern[str]:
     return re.compile("".join(parts))
 
 
-def _prefixes(lines: List[str], mark: Pattern[str]) -> Dict[int, str]:
+def _prefixes(lines: list[str], mark: Pattern[str]) -> dict[int, str]:
     """Line -> text before the mark, of the first lines that have some."""
-    found: Dict[int, str] = {}
+    found: dict[int, str] = {}
     for number, line in enumerate(lines):
         match = mark.search(line[: 2 * _MAX_PREFIX])
         if match and line[: match.start()].strip() and match.start() <= _MAX_PREFIX:
@@ -106,11 +106,11 @@ def _prefixes(lines: List[str], mark: Pattern[str]) -> Dict[int, str]:
     return found
 
 
-def _matched(lines: List[str], pattern: Pattern[str]) -> int:
+def _matched(lines: list[str], pattern: Pattern[str]) -> int:
     return sum(bool(line.strip() and pattern.match(line)) for line in lines)
 
 
-def _strip(lines: List[str], mark: Pattern[str]) -> List[str]:
+def _strip(lines: list[str], mark: Pattern[str]) -> list[str]:
     """The lines without the prefix that stands before the mark, where most of them have it. A launcher's own
     lines may have none. One that is all digits must be everywhere, for a row of a table begins so too."""
     filled = sum(bool(line.strip()) for line in lines)
@@ -122,7 +122,7 @@ def _strip(lines: List[str], mark: Pattern[str]) -> List[str]:
     return lines
 
 
-def lines_of(text: str, mark: Pattern[str], tool: str) -> Optional[str]:
+def lines_of(text: str, mark: Pattern[str], tool: str) -> str | None:
     """The text as the tool printed it; None where the tool's mark is on no line."""
     if not mark.search(text):
         return None
@@ -137,7 +137,7 @@ def lines_of(text: str, mark: Pattern[str], tool: str) -> Optional[str]:
     return "\n".join(lines)
 
 
-def json_of(text: str) -> Optional[Tuple[str, str]]:
+def json_of(text: str) -> tuple[str, str] | None:
     """The object in a text, from the first line that begins with a brace to the last that ends with one, and
     the text around it. None where no line begins one."""
     lines = text.split("\n")

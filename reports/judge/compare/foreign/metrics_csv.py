@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import Dict, Iterator, List
+from typing import Iterator
 
 from reports.judge.compare.foreign.found import UNITS, Found, bounded, number_in
 from reports.records.jsonl import BadRecord, clean
@@ -23,7 +23,7 @@ _BETTER, _JUDGED = ("higher", "lower"), {"yes": True, "no": False, "": True}
 _MOST_IN_HEADER = 1000  # characters, by which the format is recognised
 
 
-def _header(line: str) -> List[str]:
+def _header(line: str) -> list[str]:
     try:
         return [name.strip() for name in next(csv.reader([line], strict=True), [])]
     except csv.Error:
@@ -36,7 +36,7 @@ def is_mine(text: str) -> bool:
     return "metric" in names and "value" in names
 
 
-def _rows(text: str) -> Iterator[List[str]]:
+def _rows(text: str) -> Iterator[list[str]]:
     """The cells of each line that has some; the csv module's errors as ours."""
     rows = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
@@ -47,14 +47,14 @@ def _rows(text: str) -> Iterator[List[str]]:
         raise BadRecord("line %d is not CSV" % rows.line_num) from None
 
 
-def _choice(row: Dict[str, str], key: str, choices: List[str], number: int) -> str:
+def _choice(row: dict[str, str], key: str, choices: list[str], number: int) -> str:
     if row[key] not in choices:
         known = " or ".join(c for c in choices if c)
         raise BadRecord("row %d: %s is %s, not '%s'" % (number, key, known, bounded(clean(row[key]), 20)))
     return row[key]
 
 
-def _add(found: Found, row: Dict[str, str], number: int) -> None:
+def _add(found: Found, row: dict[str, str], number: int) -> None:
     name, text = clean(row["metric"]), row["value"]
     if not name:
         raise BadRecord("row %d has no metric" % number)

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, NamedTuple, Sequence
 
 from reports.judge.compare.foreign.found import Found, Metrics, bounded, cell_in, check_cells
 from reports.judge.compare.foreign.found import counted, listed
@@ -98,10 +98,10 @@ class Row:
     root: str
     bytes: int
     ranks: str = ""
-    measured: Dict[str, Dict[str, Any]] = field(default_factory=dict)
-    wrong: Dict[str, str] = field(default_factory=dict)
+    measured: dict[str, dict[str, Any]] = field(default_factory=dict)
+    wrong: dict[str, str] = field(default_factory=dict)
 
-    def root_name(self) -> List[str]:
+    def root_name(self) -> list[str]:
         return [] if self.root in ("-1", "") else ["root" + self.root]
 
     def name(self, place: str, what: str) -> str:
@@ -179,7 +179,7 @@ def state_ranks(found: Found, ranks: Sequence[Rank], count: int = 0) -> str:
     found.state("machine: devices", counted(devices))
     found.machine = found.provenance.get("machine: devices", "")
     found.state("machine: host", listed(sorted({rank.host for rank in ranks})))
-    groups: Dict[str, List[Rank]] = {}
+    groups: dict[str, list[Rank]] = {}
     for rank in ranks:
         groups.setdefault(rank.group, []).append(rank)
     largest = max(groups.values(), key=len)
@@ -192,12 +192,12 @@ def state_ranks(found: Found, ranks: Sequence[Rank], count: int = 0) -> str:
 class Columns(NamedTuple):
     """Columns of a table: those before the places, and those of each place."""
 
-    first: List[str]
-    places: List[Tuple[str, List[str]]]
+    first: list[str]
+    places: list[tuple[str, list[str]]]
     width: int
 
 
-def _columns(words: List[str], above: str) -> Columns:
+def _columns(words: list[str], above: str) -> Columns:
     """`above`: the line that says which columns are in place."""
     dated = words[-1] == "timestamp"
     words = words[:-1] if dated else words
@@ -222,10 +222,10 @@ class _Table:
 
     def __init__(self) -> None:
         self.found = Found(SOURCE)
-        self.columns: Optional[Columns] = None
+        self.columns: Columns | None = None
         self.collective, self.tests, self.ends, self.above = "", 0, 0, ""
         self.stated = 0  # tables, by the lines at the ends of our own
-        self.ranks: Dict[int, Rank] = {}
+        self.ranks: dict[int, Rank] = {}
         self.ranks_name, self.blamed, self.error = "", False, ""
         self.errors_unjudged = False  # the line that counts the rows' errors out of bounds is to come
 
@@ -269,7 +269,7 @@ class _Table:
             self._fact(line, number)
         self.above = line
 
-    def _note(self, size_: str, type_: str, redop: Optional[str], what: str) -> None:
+    def _note(self, size_: str, type_: str, redop: str | None, what: str) -> None:
         if what == "failed":
             self.blamed = True
             return
@@ -307,7 +307,7 @@ class _Table:
         elif line.startswith(_BLOCKING):
             self.found.state("options: blocking", line[len(_BLOCKING) :])
 
-    def row(self, words: List[str], number: int) -> None:
+    def row(self, words: list[str], number: int) -> None:
         columns = self.columns
         if columns is None:
             return

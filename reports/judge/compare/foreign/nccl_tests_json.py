@@ -5,7 +5,7 @@ may be compared with the other."""
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, List, Optional
+from typing import Any
 
 from reports.judge.compare.foreign.found import Found, iso_date, number_in
 from reports.judge.compare.foreign.nccl_tests import MAX_RANKS, PLACES, SOURCE, Rank, Row, add_row
@@ -44,7 +44,7 @@ def is_mine(value: Json) -> bool:
     return "results" in value and "nccl_version" in value
 
 
-def _value(reader: Reader, key: str) -> Optional[float]:
+def _value(reader: Reader, key: str) -> float | None:
     """NaN is the string "nan"."""
     value = reader.json.get(key)
     value = number_in(value) if isinstance(value, str) else value
@@ -88,7 +88,7 @@ def _state(found: Found, reader: Reader) -> str:
     return state_ranks(found, _ranks(config))
 
 
-def _ranks(config: Reader) -> List[Rank]:
+def _ranks(config: Reader) -> list[Rank]:
     """The tool lists the first of a process. The others of the process have its host, and, we take it, such a
     device."""
     of_a_process = _whole(config, "nthreads") * _whole(config, "ngpus")
@@ -101,8 +101,8 @@ def _ranks(config: Reader) -> List[Rank]:
     return [rank for rank in listed for _ in range(of_a_process)]
 
 
-def _variables(env: List[Any]) -> Dict[str, str]:
-    found: Dict[str, str] = {}
+def _variables(env: list[Any]) -> dict[str, str]:
+    found: dict[str, str] = {}
     for entry in env:
         if isinstance(entry, str) and entry.startswith(_ENVIRONMENT) and len(found) < _MAX_VARIABLES:
             name, _, value = entry.partition("=")

@@ -9,7 +9,7 @@ as Running and as Error.
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any
 
 from reports.judge.compare.foreign.found import Found, bounded, listed, number_in
 from reports.records.jsonl import BadRecord, Json, Reader, is_number
@@ -27,7 +27,7 @@ def is_mine(value: Json) -> bool:
     return isinstance(value.get("nvbandwidth"), dict)
 
 
-def _unit(name: str, description: str) -> Tuple[str, Optional[str], float]:
+def _unit(name: str, description: str) -> tuple[str, str | None, float]:
     """Latencies are in ns and all others in GB/s (1e9). Not every description says so; without a matrix there
     is none."""
     if "(ns)" in description or "latency" in name:
@@ -51,7 +51,7 @@ def _element(value: Any) -> Any:
     return number
 
 
-def _matrix(test: Reader) -> List[List[Any]]:
+def _matrix(test: Reader) -> list[list[Any]]:
     rows = test.items("bandwidth_matrix")
     if not all(row is None or isinstance(row, list) for row in rows):
         raise test.fail("bandwidth_matrix", "an array of arrays")
@@ -62,7 +62,7 @@ def _add_test(found: Found, test: Reader, why_not: str) -> None:
     name, status = test.text("name"), test.text_or("status")
     description = bounded(test.text_or("bandwidth_description"))
     rows, (unit, better, factor) = _matrix(test), _unit(name, description)
-    words: Dict[str, Any] = {"label": spell(name), "group": "Latency" if unit == "s" else "Bandwidth"}
+    words: dict[str, Any] = {"label": spell(name), "group": "Latency" if unit == "s" else "Bandwidth"}
     said = "test " + (status or "without status").lower(), why_not
     reason = "" if status == "Passed" else ": ".join(t for t in said if t)
     if not rows:

@@ -9,7 +9,7 @@ nothing.
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, List, Optional
+from typing import Any
 
 from reports.judge.compare.foreign import nvbandwidth
 from reports.judge.compare.foreign.found import Found, bounded, lines_in, number_in
@@ -42,7 +42,7 @@ _UNFINISHED = ("Read1", "Write1", "Read2", "Write2")  # the first two of three m
 class _Matrix:
     def __init__(self, description: str, columns: int) -> None:
         self.description, self.columns = description, columns
-        self.rows: List[List[str]] = []
+        self.rows: list[list[str]] = []
 
     def add(self, line: str, number: int) -> None:
         row = _ROW.fullmatch(line)
@@ -52,12 +52,12 @@ class _Matrix:
             raise BadRecord("line %d is not row %d of %s" % (number, len(self.rows), columns))
         self.rows.append(cells)
 
-    def adds_up(self, total: Optional[float]) -> bool:
+    def adds_up(self, total: float | None) -> bool:
         values = [number_in(cell) or 0.0 for row in self.rows for cell in row]
         return total is None or abs(sum(values) - total) <= _ROUNDING * (len(values) + 1.5)
 
 
-def _begin(value: Json, name: str, status: str, number: int) -> Dict[str, Any]:
+def _begin(value: Json, name: str, status: str, number: int) -> dict[str, Any]:
     if any(test["name"] == name for test in value["testcases"]):
         raise BadRecord("line %d has the test %s again: give a file a run" % (number, name))
     test = {"name": name, "status": status, "bandwidth_description": "", "bandwidth_matrix": []}
@@ -65,7 +65,7 @@ def _begin(value: Json, name: str, status: str, number: int) -> Dict[str, Any]:
     return test
 
 
-def _is_columns(words: List[str]) -> bool:
+def _is_columns(words: list[str]) -> bool:
     return words == ["%d" % i for i in range(len(words))]
 
 
@@ -90,8 +90,8 @@ def _fact(value: Json, line: str, above: str) -> None:
 
 def _value(text: str) -> Json:
     value: Json = {"testcases": [], "GPU Device list": [], "host": ""}
-    test: Optional[Dict[str, Any]] = None
-    matrix: Optional[_Matrix] = None
+    test: dict[str, Any] | None = None
+    matrix: _Matrix | None = None
     above, ended = "", False
     for number, line in lines_in(text):
         words = line.split()

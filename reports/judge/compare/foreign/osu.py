@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Dict, List, Tuple
 
 from reports.judge.compare.foreign.found import Column, Found, bounded, cell_in, check_cells
 from reports.judge.compare.foreign.found import lines_in, number_in
@@ -23,7 +22,7 @@ SOURCE = "OSU micro-benchmarks"
 MARK = re.compile(r"# OSU ")
 _TITLE = "# OSU "
 _ACCELERATORS = ("-CUDA MANAGED", "-MANAGED", "-CUDA", "-OPENACC", "-ROCM")
-_UNITS: Tuple[Tuple[str, str, str, float], ...] = (
+_UNITS: tuple[tuple[str, str, str, float], ...] = (
     ("(us)", "s", "lower", 1e-6),
     ("(MB/s)", "byte/s", "higher", 1e6),
     ("MB/s", "byte/s", "higher", 1e6),
@@ -65,11 +64,11 @@ class Table:
 
     test: str
     label: str
-    parts: Dict[str, str] = field(default_factory=dict)
-    columns: List[Column] = field(default_factory=list)
+    parts: dict[str, str] = field(default_factory=dict)
+    columns: list[Column] = field(default_factory=list)
     sized: bool = False
     last: int = -1
-    of_next: Dict[str, str] = field(default_factory=dict)
+    of_next: dict[str, str] = field(default_factory=dict)
 
 
 def _word(text: str) -> str:
@@ -132,7 +131,7 @@ def _begins_row(table: Table, word: str) -> bool:
     return word[0] in "0123456789" if table.sized else number_in(word) is not None
 
 
-def _row(found: Found, table: Table, words: List[str], number: int) -> None:
+def _row(found: Found, table: Table, words: list[str], number: int) -> None:
     check_cells(words, len(table.columns) + table.sized, number)
     bytes_ = whole_in(words[0]) if table.sized else None
     if table.sized and bytes_ is None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Sequence
 
 from reports.judge.compare.foreign.found import Found, bounded, cell_in, lines_in, number_in
 from reports.records.jsonl import BadRecord, whole_in
@@ -48,15 +48,15 @@ _ERROR = "[ERROR]"
 @dataclass
 class Matrix:
     ways: str  # unidirectional, bidirectional
-    condition: List[str]
-    path: List[str]
-    columns: List[str] = field(default_factory=list)
+    condition: list[str]
+    path: list[str]
+    columns: list[str] = field(default_factory=list)
 
 
 @dataclass
 class Test:
     number: str
-    transfers: List[Tuple[str, str, Optional[float]]] = field(default_factory=list)  # what, bytes, GB/s
+    transfers: list[tuple[str, str, float | None]] = field(default_factory=list)  # what, bytes, GB/s
 
 
 class _Log:
@@ -64,11 +64,11 @@ class _Log:
 
     def __init__(self) -> None:
         self.found, self.bytes, self.tests = Found(SOURCE), "", 0
-        self.matrix: Optional[Matrix] = None
-        self.test: Optional[Test] = None
+        self.matrix: Matrix | None = None
+        self.test: Test | None = None
         self.error = ""
-        self.devices: List[str] = []
-        self.ways: Dict[str, int] = {}
+        self.devices: list[str] = []
+        self.ways: dict[str, int] = {}
 
     def line(self, line: str, number: int) -> None:
         matrix, test, bytes_, variable, version, gpu = (
@@ -134,7 +134,7 @@ class _Log:
             condition=", ".join(["%s to %s" % (source, column)] + parts + matrix.condition),
         )
 
-    def _add(self, path: Sequence[str], value: Optional[float], reason: str = "", **more: Any) -> None:
+    def _add(self, path: Sequence[str], value: float | None, reason: str = "", **more: Any) -> None:
         self.found.metrics.add("/".join(path), value, "byte/s", "higher", reason, 1e9, **more)
 
     def _test_line(self, test: Test, line: str, number: int) -> None:
@@ -152,7 +152,7 @@ class _Log:
         self._end_test(test, moved.group(1), value)
         self.test, self.tests = None, self.tests + 1
 
-    def _end_test(self, test: Test, moved: str, aggregate: Optional[float]) -> None:
+    def _end_test(self, test: Test, moved: str, aggregate: float | None) -> None:
         together = bounded("+".join(what for what, _, _ in test.transfers), 160)
         base = ["test" + test.number, together]
         for i, (what, bytes_, value) in enumerate(test.transfers):
