@@ -604,7 +604,7 @@ class Refused(Folders):
             ("--aa compares equal runs: leave out", ("--aa", "host", "--factor", "driver")),
             ("has 2 runs; to split them", ("--aa", "host")),
             ("needs the folders", ("--aa",)),
-            ("unrecognized arguments: --what", ("host", "host", "--what")),
+            ("unknown option '--what'", ("host", "host", "--what")),
         ):
             self.refused(words, *arguments)
 
