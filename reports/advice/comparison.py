@@ -21,6 +21,8 @@ SCHEMA, VERSION = "gpusig.advice_comparison", "1.1.0"
 FASTEST, SLOWER, EQUAL, NO_ANSWER = "fastest", "slower", "no difference", "no answer"
 _FILE = "signature.json"
 _LEAST_ERROR = 0.01  # of a measured time, as ties of overlap/ficco
+_NUMBERS = "predicted_s measured_s gemm_s comm_s serial_s ratio".split()
+_NUMBERS += ("expected_error", "expected_error_scored", "combined_error")
 
 
 @dataclass(frozen=True)
@@ -66,22 +68,8 @@ def _row(machine: MachineAnswer, label: str) -> Json:
         "simulated": machine.simulated,
         "verdict": NO_ANSWER,
         "reason": machine.reason,
+        **dict.fromkeys(_NUMBERS),
     }
-    row.update(
-        dict.fromkeys(
-            (
-                "predicted_s",
-                "measured_s",
-                "gemm_s",
-                "comm_s",
-                "serial_s",
-                "ratio",
-                "expected_error",
-                "expected_error_scored",
-                "combined_error",
-            )
-        )
-    )
     advice = machine.advice
     if advice:
         row.update(
@@ -129,20 +117,10 @@ def _sentence(row: Json, fastest: Json) -> str:
     measured = row["measured_s"] is not None and fastest["measured_s"] is not None
     verb = "was measured" if measured else "is predicted"
     if row["verdict"] == SLOWER:
-        return (
-            "%s %s to be %s times as fast as %s. This is more than the expected errors (%s) "
-            "explain together: %s%s "
-            "times."
-            % (
-                fastest["label"],
-                verb,
-                ratio,
-                row["label"],
-                errors,
-                at_least,
-                ratio_text(1 + row["combined_error"]),
-            )
-        )
+        least = at_least + ratio_text(1 + row["combined_error"])
+        faster = "%s %s to be %s times as fast as %s." % (fastest["label"], verb, ratio, row["label"])
+        explained = "This is more than the expected errors (%s) explain together: %s times." % (errors, least)
+        return "%s %s" % (faster, explained)
     times = "their %s times are equal" % verb.split()[1]
     if row["ratio"] > 1:
         times = "%s %s to take %s times as long" % (row["label"], verb, ratio)
@@ -163,16 +141,14 @@ def _notes(rows: list[Json], answers: list[Json]) -> list[str]:
     if models and machines:
         notes.append(
             "a model is compared with a machine (simulated: %s; measured: %s). Times of a model say nothing "
-            "about "
-            "hardware, so this comparison cannot tell which machine is faster"
+            "about hardware, so this comparison cannot tell which machine is faster"
             % (_labels(models), _labels(machines))
         )
     if far:
+        shape = "x".join(str(answers[0]["question"][side]) for side in "mnk")
         notes.append(
             "the question is outside the shapes or sizes that were measured on %s, and the expected error "
-            "does not "
-            "cover that: ./gpusig run --shape %s measures this GEMM"
-            % (_labels(far), "x".join(str(answers[0]["question"][side]) for side in "mnk"))
+            "does not cover that: ./gpusig run --shape %s measures this GEMM" % (_labels(far), shape)
         )
     return notes
 
@@ -180,10 +156,7 @@ def _notes(rows: list[Json], answers: list[Json]) -> list[str]:
 def compare(machines: Sequence[MachineAnswer]) -> Json:
     """The answers, the fastest first, and how they compare. The rows are in the same order; those without an
     answer come last. At least one machine has an answer."""
-    pairs = [
-        (_row(machine, label), machine)
-        for machine, label in zip(machines, labels([m.path for m in machines]))
-    ]
+    pairs = [(_row(*pair), pair[0]) for pair in zip(machines, labels([m.path for m in machines]))]
     pairs.sort(key=lambda pair: (pair[0]["predicted_s"] is None, time_of(pair[0]) or 0.0))
     rows = [row for row, _ in pairs]
     answers = [machine.advice for _, machine in pairs if machine.advice]

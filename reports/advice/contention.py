@@ -36,11 +36,8 @@ def exchange_ratio(signature: Json, method: str, blocks: float) -> tuple[float, 
         same = (entry["copy_method"] == "engine") == (method == "engine")
         if same and is_number(entry["bandwidth"]) and entry["bandwidth"] > 0:
             rates.setdefault(entry["copy_method"], {}).setdefault(entry["direction"], entry)
-    both = [
-        pair
-        for pair in rates.values()
-        if "peer" in pair and "exchange" in pair and is_number(pair["peer"]["bytes"])
-    ]
+    both = [own for own in rates.values() if "peer" in own and "exchange" in own]
+    both = [own for own in both if is_number(own["peer"]["bytes"])]
     if not both:
         return None
     near = min(both, key=lambda pair: abs(math.log(max(1.0, float(pair["peer"]["blocks"] or 0)) / blocks)))
@@ -57,9 +54,8 @@ def _losses(signature: Json, direction: str, method: str, kind: str) -> Losses:
     words: dict[int, str] = {}  # of copy methods with equally many blocks the first counts
     sides: dict[tuple[str, str], Json] = {}
     for entry in program_of(signature, CONTENTION)["results"].get("cil", []):
-        if (entry["direction"], entry["type"]) != (direction, kind) or (entry["copy_method"] == "engine") != (
-            method == "engine"
-        ):
+        is_same = (entry["copy_method"] == "engine") == (method == "engine")
+        if (entry["direction"], entry["type"]) != (direction, kind) or not is_same:
             continue
         key = entry["copy_method"], entry["gemm"]
         other = sides.setdefault(key, entry)
@@ -84,12 +80,9 @@ def _substitutes(link: str, kind: str, kinds: list[str]) -> Iterator[tuple[str, 
             yield direction, other, "GEMMs of %s" % other
     for far in (other for other in LINKS if other != link):
         for near in [kind] + [k for k in kinds if k != kind]:
+            gemms = "" if near == kind else " and GEMMs of %s" % near
             for direction in _DIRECTIONS[far]:
-                yield (
-                    direction,
-                    near,
-                    "copies %s%s" % (far, "" if near == kind else " and GEMMs of %s" % near),
-                )
+                yield direction, near, "copies %s%s" % (far, gemms)
 
 
 def _add_losses(machine: Machine, words: tuple[str, str, str], losses: Losses) -> None:
@@ -103,9 +96,8 @@ def add_contention(signature: Json, machine: Machine) -> None:
     ones, with a note."""
     words = [line.split() for line in machine.lines]
     kinds = list(dict.fromkeys(w[1] for w in words if w[0] == "gemm"))
-    measured = list(
-        dict.fromkeys(e["type"] for e in program_of(signature, CONTENTION)["results"].get("cil", []))
-    )
+    entries = program_of(signature, CONTENTION)["results"].get("cil", [])
+    measured = list(dict.fromkeys(entry["type"] for entry in entries))
     for method, link in dict.fromkeys((w[1], w[2]) for w in words if w[0] == "copy"):
         for kind in kinds:
             name = "GEMMs of %s and %s copies over the link '%s'" % (kind, method, link)
@@ -117,9 +109,8 @@ def add_contention(signature: Json, machine: Machine) -> None:
                 if direction != _DIRECTIONS[link][0]:
                     machine.add("assumed", method, link, kind)
                 if assumed:
-                    why = why_missing(
-                        signature, CONTENTION, "type=%s direction=%s" % (kind, _DIRECTIONS[link][0])
-                    )
+                    case = "type=%s direction=%s" % (kind, _DIRECTIONS[link][0])
+                    why = why_missing(signature, CONTENTION, case)
                     note = "%s are assumed to slow each other as much as with %s: %s has no value for them%s"
                     machine.pair_notes.append((link, kind, note % (name, assumed, CONTENTION, why)))
                 break

@@ -31,7 +31,11 @@ def _clause(way: Json) -> str:
     """Gain of a way, and whether it pays."""
     do = "they do" if way["way"] in _ARE_MANY else "it does"
     verdict = {True: "", False: ": %s not pay" % do, None: ", within %s" % _error(way["error"])}[way["pays"]]
-    return "%s %sx%s" % (_NAMES[way["way"]], ratio_text(way["gain"]), verdict)
+    return _gain(way) + verdict
+
+
+def _gain(way: Json) -> str:
+    return "%s %sx" % (_NAMES[way["way"]], ratio_text(way["gain"]))
 
 
 def _gains(ways: list[Json], best: str | None) -> str:
@@ -39,42 +43,29 @@ def _gains(ways: list[Json], best: str | None) -> str:
     ways = sorted(ways, key=lambda way: (way["way"] != best, way["predicted_s"]))
     first = ways[0]
     if first["pays"] is False:
-        return "Of what %s measures nothing is expected to gain over whole-then-send for this shape: %s" % (
-            PROGRAM,
-            ", ".join("%s %sx" % (_NAMES[w["way"]], ratio_text(w["gain"])) for w in ways),
-        )
-    verb = "are" if first["way"] in _ARE_MANY else "is"
+        said = "Of what %s measures nothing is expected to gain over whole-then-send for this shape: %s"
+        return said % (PROGRAM, ", ".join(map(_gain, ways)))
     error = ", within " + _error(first["error"]) if first["pays"] is None else ""
-    text = "%s %s expected to gain %sx over whole-then-send for this shape%s" % (
-        _capital(_NAMES[first["way"]]),
-        verb,
-        ratio_text(first["gain"]),
-        error,
-    )
+    said = "%s expected to gain %sx over whole-then-send for this shape%s"
+    text = said % (_subject(first["way"]), ratio_text(first["gain"]), error)
     return "; ".join([text, *map(_clause, ways[1:])])
+
+
+def _subject(way: str) -> str:
+    """ "A trigger (software) is"."""
+    return _capital(_NAMES[way]) + (" are" if way in _ARE_MANY else " is")
 
 
 def _against_pick(early: Json, pick: Json) -> str:
     if early["best"] is None:
         return ""
-    best, ratio = _NAMES[early["best"]], early["over_pick"]
+    best, ratio, subject = _NAMES[early["best"]], early["over_pick"], _subject(early["best"])
     name = "the pick, %s by %s" % (pick["schedule"], pick["copy_method"])
-    verb = "are" if early["best"] in _ARE_MANY else "is"
     if early["beats_pick"] is None:
-        return " %s %s not distinguishable from %s: %sx, within %s." % (
-            _capital(best),
-            verb,
-            name,
-            ratio_text(ratio),
-            _error(early["over_pick_error"]),
-        )
+        said = subject, name, ratio_text(ratio), _error(early["over_pick_error"])
+        return " %s not distinguishable from %s: %sx, within %s." % said
     if early["beats_pick"]:
-        return " %s %s predicted to be %s times as fast as %s." % (
-            _capital(best),
-            verb,
-            ratio_text(ratio),
-            name,
-        )
+        return " %s predicted to be %s times as fast as %s." % (subject, ratio_text(ratio), name)
     return " %s, is predicted to be %s times as fast as %s." % (_capital(name), ratio_text(1 / ratio), best)
 
 
@@ -109,34 +100,24 @@ def early_text(early: Json, pick: Json, reason: str) -> str:
 
 def _where(signature: Json, way: Json, kind: str) -> tuple[str | None, int | None]:
     """Direction and devices of a way's points."""
-    return next(
-        (
-            (p["direction"], int(p["devices"]) if is_number(p["devices"]) else None)
-            for p in points_of(signature)
-            if (p["way"], p["copy_method"], p["type"]) == (way["way"], way["copy_method"], kind)
-        ),
-        (None, None),
-    )
+    for p in points_of(signature):
+        if (p["way"], p["copy_method"], p["type"]) == (way["way"], way["copy_method"], kind):
+            return p["direction"], int(p["devices"]) if is_number(p["devices"]) else None
+    return None, None
 
 
 def _note(direction: str, devices: int | None, question: Json, signature: Json) -> str:
     """Devices that stand for those of the question; empty where these were measured."""
-    text = "what sending C early gains was measured "
+    text, asked = "what sending C early gains was measured ", question["devices"]
     if direction in AMONG_DEVICES:
-        return (
-            ""
-            if devices == question["devices"]
-            else text
-            + "among %s devices, not among %d (direction %s)"
-            % ("an unknown number of" if devices is None else devices, question["devices"], direction)
-        )
+        measured = "an unknown number of" if devices is None else devices
+        said = "among %s devices, not among %d (direction %s)" % (measured, asked, direction)
+        return "" if devices == asked else text + said
     if direction == "peer":
-        return text + "from one device to another (direction peer), not among %d" % question["devices"]
-    return text + "in the direction %s, because %s has no value between devices%s" % (
-        direction,
-        PROGRAM,
-        why_missing(signature, PROGRAM, "type=%s direction=peer" % question["type"]),
-    )
+        return text + "from one device to another (direction peer), not among %d" % asked
+    why = why_missing(signature, PROGRAM, "type=%s direction=peer" % question["type"])
+    said = "in the direction %s, because %s has no value between devices%s"
+    return text + said % (direction, PROGRAM, why)
 
 
 def complete(signature: Json, advice: Json, question: Json) -> list[str]:

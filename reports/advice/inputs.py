@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from pathlib import Path
 from typing import NamedTuple
@@ -20,25 +21,13 @@ class Input(NamedTuple):
 
 
 # By the names of advise/advise.h.
+_LOSS = "--type KIND --direction LINK --copy-method "
+_PEERS = "--type KIND --direction peer,exchange --copy-method "
 INPUTS = {
-    "contention-engine": Input(
-        CONTENTION, "--type KIND --direction LINK --copy-method engine", "what GEMMs and engine copies lose"
-    ),
-    "contention-kernel": Input(
-        CONTENTION,
-        "--type KIND --direction LINK --copy-method kernel:1,kernel",
-        "what GEMMs and kernel copies lose",
-    ),
-    "both-ways-engine": Input(
-        CONTENTION,
-        "--type KIND --direction peer,exchange --copy-method engine",
-        "what opposite engine copies lose",
-    ),
-    "both-ways-kernel": Input(
-        CONTENTION,
-        "--type KIND --direction peer,exchange --copy-method kernel:1,kernel",
-        "what opposite kernel copies lose",
-    ),
+    "contention-engine": Input(CONTENTION, _LOSS + "engine", "what GEMMs and engine copies lose"),
+    "contention-kernel": Input(CONTENTION, _LOSS + "kernel:1,kernel", "what GEMMs and kernel copies lose"),
+    "both-ways-engine": Input(CONTENTION, _PEERS + "engine", "what opposite engine copies lose"),
+    "both-ways-kernel": Input(CONTENTION, _PEERS + "kernel:1,kernel", "what opposite kernel copies lose"),
     "ingress": Input("collectives/device_allreduce", "", "what all peers send at once"),
     "additions": Input("micro/memory", "--op triad", "what adding received data takes"),
     "peer-copies": Input("micro/copy_path", "--direction peer", "copies between devices"),
@@ -47,10 +36,7 @@ DIRECTIONS = {"peer": "exchange", "up": "up", "down": "down"}  # of the copies t
 
 
 def _cases(options: str) -> int:
-    count = 1
-    for word in options.split():
-        count *= 1 + word.count(",")
-    return count
+    return math.prod(1 + word.count(",") for word in options.split())
 
 
 def _case_s(signature: Json, program: str) -> float | None:
@@ -90,9 +76,5 @@ def need(signature: Json, name: str, link: str, kind: str, path: Path) -> Json:
 
 def text(entry: Json) -> str:
     cost = "" if entry["cost_s"] is None else "about %s: " % human(entry["cost_s"], "s")
-    return "%s, by %s (%s%s)" % (
-        entry["what"],
-        " ".join(filter(None, (entry["program"], entry["options"]))),
-        cost,
-        entry["command"],
-    )
+    program = " ".join(filter(None, (entry["program"], entry["options"])))
+    return "%s, by %s (%s%s)" % (entry["what"], program, cost, entry["command"])

@@ -15,9 +15,7 @@ from reports.records.jsonl import Json
 
 LIBRARY = "libgpusig_advise.so"
 _HOME = Path(__file__).resolve().parents[2]
-_CANDIDATES = (
-    12  # of every schedule with every copy method; the library's size of an advice says if that is so
-)
+_CANDIDATES = 12  # of every schedule with every copy method; checked by the size of an advice
 _WAYS = 4  # to send C early; checked in the same manner
 _ENODATA = 61
 
@@ -46,11 +44,7 @@ class _Candidate(ctypes.Structure):
     _fields_ = [
         ("schedule", ctypes.c_int),
         ("copy_method", ctypes.c_int),
-        ("seconds", ctypes.c_double),
-        ("gemm_s", ctypes.c_double),
-        ("comm_s", ctypes.c_double),
-        ("gemm_cil", ctypes.c_double),
-        ("copy_cil", ctypes.c_double),
+        *((name, ctypes.c_double) for name in ("seconds", "gemm_s", "comm_s", "gemm_cil", "copy_cil")),
         ("gemms", ctypes.c_uint32),
         ("copies", ctypes.c_uint32),
         ("error", ctypes.c_double),
@@ -64,10 +58,7 @@ class _Early(ctypes.Structure):
         ("points", ctypes.c_uint),
         ("extrapolated", ctypes.c_bool),
         ("copy_method", ctypes.c_int),
-        *(
-            (name, ctypes.c_double)
-            for name in ("send_over_gemm", "min_x", "max_x", "gain", "error", "seconds")
-        ),
+        *((n, ctypes.c_double) for n in ("send_over_gemm", "min_x", "max_x", "gain", "error", "seconds")),
         ("pays", ctypes.c_int),
     ]
 
@@ -76,10 +67,7 @@ class _Advice(ctypes.Structure):
     _fields_ = [
         ("candidate", _Candidate * _CANDIDATES),
         ("candidates", ctypes.c_uint),
-        ("error", ctypes.c_double),
-        ("expected_error", ctypes.c_double),
-        ("gemm_s", ctypes.c_double),
-        ("comm_s", ctypes.c_double),
+        *((name, ctypes.c_double) for name in ("error", "expected_error", "gemm_s", "comm_s")),
         ("link", ctypes.c_int),
         ("shared_bytes", ctypes.c_int64),
         ("priority", ctypes.c_int),
@@ -152,35 +140,33 @@ class Adviser:
     ) -> Json:
         """Advice for one copy method, or for all. ValueError for a question that has no answer, NoData where
         the machine lacks the measurements."""
-        for word, words, what in ((op, self.ops, "operation"), (kind, self.types, "type")):
-            if word not in words:
-                raise ValueError("unknown %s '%s'; choices: %s" % (what, word, " ".join(words)))
+        self._check(op, self.ops, "operation")
+        self._check(kind, self.types, "type")
         for name, side in (("m", m), ("n", n), ("k", k), ("devices", devices)):
             if not 0 < side < 1 << 32:
                 raise ValueError("--%s %d is not from 1 to 2^32 - 1" % (name, side))
         methods = 0 if copy_method is None else 1 << self.copy_methods.index(copy_method)
         question = _Question(m, n, k, devices, self.ops.index(op), self.types.index(kind), methods)
         advice = _Advice()
-        status = self._lib.advise(self._machine, ctypes.byref(question), ctypes.byref(advice))
+        self._call(self._lib.advise, ctypes.byref(question), ctypes.byref(advice))
+        return self._json(advice)
+
+    def _check(self, word: str, words: list[str], what: str) -> None:
+        if word not in words:
+            raise ValueError("unknown %s '%s'; choices: %s" % (what, word, " ".join(words)))
+
+    def _call(self, function: Any, *arguments: Any) -> None:
+        status = function(self._machine, *arguments)
         if status:
             raise (NoData if status == -_ENODATA else ValueError)(self._text())
-        return self._json(advice)
 
     def gemm(self, m: int, n: int, k: int, kind: str) -> tuple[float, bool]:
         """Seconds of one GEMM that overwrites C, and whether its shape is outside those measured; raises as
         ask()."""
-        if kind not in self.types:
-            raise ValueError("unknown type '%s'; choices: %s" % (kind, " ".join(self.types)))
+        self._check(kind, self.types, "type")
         seconds, extrapolated = ctypes.c_double(), ctypes.c_bool()
-        status = self._lib.advise_gemm_seconds(
-            self._machine,
-            self.types.index(kind),
-            _Shape(m, n, k, 0.0),
-            ctypes.byref(seconds),
-            ctypes.byref(extrapolated),
-        )
-        if status:
-            raise (NoData if status == -_ENODATA else ValueError)(self._text())
+        shape, outputs = _Shape(m, n, k, 0.0), (ctypes.byref(seconds), ctypes.byref(extrapolated))
+        self._call(self._lib.advise_gemm_seconds, self.types.index(kind), shape, *outputs)
         return seconds.value, extrapolated.value
 
     def gemm_error(self, kind: str) -> float:
@@ -193,15 +179,7 @@ class Adviser:
                 "schedule": self.schedules[c.schedule],
                 "copy_method": self.copy_methods[c.copy_method],
                 "predicted_s": c.seconds,
-                "gemm_s": c.gemm_s,
-                "comm_s": c.comm_s,
-                "gemm_cil": c.gemm_cil,
-                "copy_cil": c.copy_cil,
-                "gemms": c.gemms,
-                "copies": c.copies,
-                "error": c.error,
-                "extrapolated": c.extrapolated,
-                "tie": c.tie,
+                **{name: getattr(c, name) for name, _ in _Candidate._fields_[3:]},  # behind the seconds
             }
             for c in advice.candidate[: advice.candidates]
         ]

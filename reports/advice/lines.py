@@ -39,12 +39,8 @@ FACTS = {
 @dataclass
 class Machine:
     lines: list[str] = field(default_factory=list)
-    notes: list[str] = field(
-        default_factory=list
-    )  # assumptions in place of a measurement, and the program that measures it
-    pair_notes: list[tuple[str, str, str]] = field(
-        default_factory=list
-    )  # those about one link and one type: link, type, note
+    notes: list[str] = field(default_factory=list)  # assumptions, and the program that would measure
+    pair_notes: list[tuple[str, str, str]] = field(default_factory=list)  # those about a link and a type
 
     def add(self, *words: Any) -> None:
         self.lines.append(" ".join("%.9g" % w if isinstance(w, float) else str(w) for w in words))

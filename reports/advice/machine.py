@@ -23,6 +23,9 @@ from reports.advice.lines import (
 from reports.records.jsonl import Json, is_number
 
 _SIDES = re.compile(r"(\d{1,9})×(\d{1,9})×(\d{1,9})\Z")
+_SHAPED = re.compile(
+    r"overlap/shaping/normalised_time\{variant=(shaped|priority|shaped_priority),.*?shared=(\d+)"
+)
 _KERNELS = ("kernel_nt", "kernel")  # of as many blocks as keep the device busy
 
 
@@ -129,12 +132,8 @@ def _add_both_ways(signature: Json, machine: Machine, link: str, blocks: float) 
         if found:
             machine.curve(("bothways", method, link), [found])
             known.add(method)
-    for curve in curves_of(signature, "micro/copy_path", "both_ways_time_ratio"):
-        if (
-            "engine" not in known
-            and curve["where"].get("direction") == link
-            and curve["variant"] == "both_ways"
-        ):
+    for curve in [] if "engine" in known else _curves(signature, "micro/copy_path", "both_ways_time_ratio"):
+        if curve["where"].get("direction") == link and curve["variant"] == "both_ways":
             machine.curve(("bothways", "engine", link), _points(curve))
             if link == "peer":
                 machine.add("onedevice", "engine", link)
@@ -152,15 +151,13 @@ def _add_copies(signature: Json, machine: Machine, blocks: int | None) -> None:
         kernel = _kernel_of(rates, blocks or _blocks_to_saturate(signature, link))
         for method, variant in (("engine", "engine"), ("kernel", kernel)):
             if variant in rates:
-                machine.curve(
-                    ("copy", method, link), [(x, x / rate) for x, rate in _points(rates[variant]) if rate > 0]
-                )
+                points = [(x, x / rate) for x, rate in _points(rates[variant]) if rate > 0]
+                machine.curve(("copy", method, link), points)
                 known.add(link)
+        count = blocks or (_blocks_of(signature, kernel) if kernel else 1)
         if kernel:
-            machine.add("blocks", link, blocks or _blocks_of(signature, kernel))
-        _add_both_ways(
-            signature, machine, link, float(blocks or (_blocks_of(signature, kernel) if kernel else 1))
-        )
+            machine.add("blocks", link, count)
+        _add_both_ways(signature, machine, link, float(count))
     if known and "peer" not in known:
         machine.notes.append(
             "copies between devices are assumed to be as fast as those between host and device, because peer "
@@ -171,18 +168,11 @@ def _add_copies(signature: Json, machine: Machine, blocks: int | None) -> None:
 
 def _add_device(signature: Json, machine: Machine) -> None:
     device = device_of(signature)
-    if is_number(device.get("llc_bytes")) and device["llc_bytes"] > 0:
-        machine.add("cache", int(device["llc_bytes"]))
-    if is_number(device.get("units")) and device["units"] > 0:
-        machine.add("units", int(device["units"]))
-    if is_number(device.get("copy_engines")) and device["copy_engines"] > 0:
-        machine.add("engines", int(device["copy_engines"]))
-    rates = [
-        y
-        for c in curves_of(signature, "collectives/device_allreduce", "bus_bandwidth")
-        for _, y in _points(c)
-        if y > 0
-    ]
+    for word, name in (("cache", "llc_bytes"), ("units", "units"), ("engines", "copy_engines")):
+        if is_number(device.get(name)) and device[name] > 0:
+            machine.add(word, int(device[name]))
+    curves = _curves(signature, "collectives/device_allreduce", "bus_bandwidth")
+    rates = [y for c in curves for _, y in _points(c) if y > 0]
     if rates:
         machine.add("ingress", float(max(rates)))
     else:
@@ -205,33 +195,23 @@ def _add_costs(signature: Json, machine: Machine) -> None:
         )
     else:
         machine.add("hop", max(0.0, hop - launch))
-    triad = next(
-        (
-            c
-            for c in curves_of(signature, "micro/memory", "bandwidth")
-            if c["variant"] == "regular" and c["where"].get("op") == "triad"
-        ),
-        None,
-    )
-    if triad is None:
+    curves = [c for c in _curves(signature, "micro/memory", "bandwidth") if c["variant"] == "regular"]
+    triad = [c for c in curves if c["where"].get("op") == "triad"]
+    if not triad:
         machine.notes.append(
             "adding received data is assumed to cost nothing, because micro/memory has no value%s"
             % why_missing(signature, "micro/memory")
         )
     else:  # two operands read, one written: a third of the footprint each
-        machine.curve(
-            ("reduce",), [(x / 3, x / rate + (launch or 0.0)) for x, rate in _points(triad) if rate > 0]
-        )
+        points = [(x / 3, x / rate + (launch or 0.0)) for x, rate in _points(triad[0]) if rate > 0]
+        machine.curve(("reduce",), points)
 
 
 def _add_shaped(signature: Json, machine: Machine) -> None:
     """The setting of overlap/shaping that gains most over plain overlap, by the median over its scenarios."""
     ratios: dict[tuple[float, int], list[float]] = {}
     for name, entry in signature["metrics"].items():
-        match = re.match(
-            r"overlap/shaping/normalised_time\{variant=(shaped|priority|shaped_priority),.*?shared=(\d+)",
-            name,
-        )
+        match = _SHAPED.match(name)
         few_blocks = re.search(r",grid=[1-9]", name)  # a GEMM that leaves slots free by itself
         if match and not few_blocks and is_number(entry["value"]):
             shared = float(match.group(2)) if match.group(1) != "priority" else 0.0
@@ -242,22 +222,11 @@ def _add_shaped(signature: Json, machine: Machine) -> None:
 
 
 def _add_shaping(signature: Json, machine: Machine) -> None:
-    rates = next(
-        (
-            dict(_points(c))
-            for c in curves_of(signature, "micro/occupancy", "flop_rate")
-            if c["variant"] == "load"
-        ),
-        {},
-    )
-    waits = next(
-        (
-            dict(_points(c))
-            for c in curves_of(signature, "micro/occupancy", "time")
-            if c["variant"] == "loaded_wait"
-        ),
-        {},
-    )
+    def values(derived: str, variant: str) -> dict[float, float]:
+        curves = _curves(signature, "micro/occupancy", derived)
+        return next((dict(_points(c)) for c in curves if c["variant"] == variant), {})
+
+    rates, waits = values("flop_rate", "load"), values("time", "loaded_wait")
     for shared in sorted(s for s in set(rates) & set(waits) if rates[s] > 0 and waits[s] > 0)[:MAX_POINTS]:
         machine.add("occupancy", float(shared), float(rates[shared]), float(waits[shared]))
     ratios = [
@@ -270,33 +239,23 @@ def _add_shaping(signature: Json, machine: Machine) -> None:
 
 
 def _ranks(shape: str) -> int:
-    return (
-        math.prod(int(side) for side in shape.split("x")) if re.fullmatch(r"\d{1,6}(x\d{1,6})*", shape) else 0
-    )
+    is_shape = re.fullmatch(r"\d{1,6}(x\d{1,6})*", shape)
+    return math.prod(int(side) for side in shape.split("x")) if is_shape else 0
 
 
 def _add_allreduce(signature: Json, machine: Machine) -> None:
     """Among devices; where there are none, among ranks."""
     for name in ("collectives/device_allreduce", "collectives/allreduce"):
         program = program_of(signature, name)
-        counts = {
-            facts.get("devices") for facts in program["facts"].values() if is_number(facts.get("devices"))
-        }
-        found = False
-        for curve in curves_of(signature, name, "bandwidth"):
-            devices = _ranks(str(curve["where"].get("shape", ""))) or (
-                int(counts.copy().pop()) if len(counts) == 1 else 0
-            )
-            if (
-                devices < 2
-                or curve["axis"] != "size"
-                or not re.fullmatch(r"[\w.-]{1,23}", str(curve["variant"]))
-            ):
+        counts = {f.get("devices") for f in program["facts"].values() if is_number(f.get("devices"))}
+        count, found = int(counts.pop()) if len(counts) == 1 else 0, False
+        for curve in _curves(signature, name, "bandwidth"):
+            devices = _ranks(str(curve["where"].get("shape", ""))) or count
+            is_named = re.fullmatch(r"[\w.-]{1,23}", str(curve["variant"]))
+            if devices < 2 or curve["axis"] != "size" or not is_named:
                 continue
-            machine.curve(
-                ("allreduce", curve["variant"], devices),
-                [(x, x / rate) for x, rate in _points(curve) if rate > 0],
-            )
+            points = [(x, x / rate) for x, rate in _points(curve) if rate > 0]
+            machine.curve(("allreduce", curve["variant"], devices), points)
             found = True
         if found:
             return

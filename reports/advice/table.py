@@ -41,18 +41,10 @@ def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
 def _rows(advice: Json) -> list[tuple[str, ...]]:
     measured = advice["pick"]["measured_s"] is not None
     rows = [("schedule", "copy method", *["measured"] * measured, "predicted", "GEMMs", "transfers", "")]
+    times = [*["measured_s"] * measured, "predicted_s", "gemm_s", "comm_s"]
     for c in advice["candidates"]:
-        rows.append(
-            (
-                c["schedule"],
-                c["copy_method"],
-                *[human(c["measured_s"], "s")] * measured,
-                human(c["predicted_s"], "s"),
-                human(c["gemm_s"], "s"),
-                human(c["comm_s"], "s"),
-                ", ".join(["tie"] * c["tie"] + ["extrapolated"] * c["extrapolated"]),
-            )
-        )
+        flags = ", ".join(["tie"] * c["tie"] + ["extrapolated"] * c["extrapolated"])
+        rows.append((c["schedule"], c["copy_method"], *(human(c[name], "s") for name in times), flags))
     return rows
 
 
@@ -102,32 +94,20 @@ def _decided(advice: Json) -> str:
 
 
 def _measured(pick: Json) -> str:
-    return "%s in this run (95 %%: %s)" % (
-        human(pick["measured_s"], "s"),
-        human_interval(*pick["measured_ci_s"], pick["measured_s"], "s"),
-    )
+    interval = human_interval(*pick["measured_ci_s"], pick["measured_s"], "s")
+    return "%s in this run (95 %%: %s)" % (human(pick["measured_s"], "s"), interval)
 
 
 def question_text(question: Json) -> str:
-    return "%s of %d×%d×%d %s among %d devices" % (
-        question["op"],
-        question["m"],
-        question["n"],
-        question["k"],
-        question["type"],
-        question["devices"],
-    )
+    return "%(op)s of %(m)d×%(n)d×%(k)d %(type)s among %(devices)d devices" % question
 
 
 def table(advice: Json) -> str:
     pick, best = advice["pick"], advice["allreduce"]
     summed = "not measured for this number of devices"
     if best:
-        summed = "%s for %s: %s" % (
-            best["algorithm"],
-            size(advice["message_bytes"]),
-            human(best["predicted_s"], "s"),
-        )
+        summed = "%s for %s" % (best["algorithm"], size(advice["message_bytes"]))
+        summed += ": " + human(best["predicted_s"], "s")
     facts = [
         ("decided", _decided(advice)),
         ("schedule", pick["schedule"]),
@@ -167,14 +147,8 @@ _COLUMNS = ("time", "ratio", "expected error", "GEMM alone", "transfers alone", 
 
 
 def _numbers(row: Json) -> tuple[str, ...]:
-    return (
-        human(time_of(row), "s"),
-        ratio_text(row["ratio"]),
-        error_text(row),
-        human(row["gemm_s"], "s"),
-        human(row["comm_s"], "s"),
-        human(row["serial_s"], "s"),
-    )
+    parts = (human(row[name], "s") for name in ("gemm_s", "comm_s", "serial_s"))
+    return human(time_of(row), "s"), ratio_text(row["ratio"]), error_text(row), *parts
 
 
 def _machine_lines(comparison: Json) -> list[str]:
@@ -188,14 +162,9 @@ def _machine_lines(comparison: Json) -> list[str]:
     ]
     lines = [aligned_numbers[0]]
     for row, answer, line in zip(rows, answers, aligned_numbers[1:]):
-        title = "%s: %s; %s by %s, %s" % (
-            row["label"],
-            row["name"],
-            answer["pick"]["schedule"],
-            answer["pick"]["copy_method"],
-            "predicted" if row["measured_s"] is None else "measured in this run",
-        )
-        lines += [*wrapped(title, "", "    "), line]
+        how = "predicted" if row["measured_s"] is None else "measured in this run"
+        pick = "%(schedule)s by %(copy_method)s" % answer["pick"]
+        lines += [*wrapped("%s: %s; %s, %s" % (row["label"], row["name"], pick, how), "", "    "), line]
         if not answer["decided"]:
             lines += wrapped(_decided(answer), "    ")
         if answer["early"]:
@@ -207,9 +176,8 @@ def _machine_lines(comparison: Json) -> list[str]:
 
 def comparison_table(comparison: Json) -> str:
     found, answers = comparison["comparison"], comparison["answers"]
-    lines = wrapped("%s on %d machines" % (question_text(comparison["question"]), len(found["machines"]))) + [
-        ""
-    ]
+    asked = question_text(comparison["question"])
+    lines = wrapped("%s on %d machines" % (asked, len(found["machines"]))) + [""]
     lines += [line for sentence in found["sentences"] for line in wrapped(sentence, "", "  ")]
     lines += [line for note in found["notes"] for line in wrapped(note, "note: ")]
     lines += ["", *_machine_lines(comparison), "", *wrapped(_LEGEND), *wrapped(_MORE)]

@@ -4,7 +4,7 @@ error."""
 
 from __future__ import annotations
 
-import statistics
+import math
 from dataclasses import dataclass
 
 from reports.records.jsonl import Json, is_number
@@ -34,8 +34,8 @@ class Uncertainty:
     def note(self) -> str:
         return (
             "%d of the %d values behind this are noisy or contended: half of their intervals, averaged over "
-            "all values, is "
-            "%.2g %%, by which the expected error is larger" % (self.graded, self.values, 100 * self.share)
+            "all values, is %.2g %%, by which the expected error is larger"
+            % (self.graded, self.values, 100 * self.share)
         )
 
 
@@ -48,12 +48,7 @@ def _half_width(metric: Json) -> float:
 
 
 def uncertainty(signature: Json) -> Uncertainty:
-    metrics = [
-        m
-        for name, m in signature["metrics"].items()
-        if not m["primary"] and name.partition("{")[0] in SOURCES
-    ]
-    widths = [_half_width(m) if m.get("grade") else 0.0 for m in metrics]
-    return Uncertainty(
-        len(metrics), sum(bool(m.get("grade")) for m in metrics), statistics.fmean(widths) if widths else 0.0
-    )
+    known = [m for name, m in signature["metrics"].items() if name.partition("{")[0] in SOURCES]
+    metrics = [m for m in known if not m["primary"]]
+    graded = [_half_width(m) for m in metrics if m.get("grade")]
+    return Uncertainty(len(metrics), len(graded), math.fsum(graded) / max(1, len(metrics)))
