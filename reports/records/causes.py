@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Why there is no result or no value, in one word: the `cause` of records and signatures (docs/RECORDS.md).
+"""Causes of a missing result or value, in one word: the `cause` of records and signatures (docs/RECORDS.md).
 
 Whatever decides, decides by this word; reasons are sentences for people. What older records and signatures
 say in sentences alone becomes a word here and nowhere else.
@@ -48,8 +48,8 @@ def of_flags(flags: Sequence[str]) -> str:
 
 
 def of_case(said: str, status: str, is_wrong: bool) -> str:
-    """Of a case; `said` is empty in a record before 1.4, and unknown in one of a later version. Empty where
-    the case is ok."""
+    """The cause of a case, empty if it is ok. `said` is empty in a record before 1.4, and unknown in one of a
+    later version."""
     if is_wrong:
         return WRONG_RESULT
     if status == "ok" or said in OF_CASES:

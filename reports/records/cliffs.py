@@ -257,7 +257,8 @@ _OF_THE_CLIFF = ("at", "low", "high", "before", "after", "points")
 
 
 def results_of(group: Group, curves: Sequence[Curve]) -> List[Json]:
-    """As a signature has them; `name` tells the cliffs of a curve apart: a cache's, or else a number."""
+    """The cliffs as a signature has them; `name` tells those of a curve apart: a cache's, or else a
+    number."""
     device = group.run.devices[0] if group.run.devices else {}
     found = []
     for curve in curves:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a case states that cannot be true together. No program writes such a case, so nothing of it is used
+"""Statements of a case that cannot be true together. No program writes such a case, so nothing of it is used
 (docs/method/statistics.md)."""
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _above_its_bound(value: Reader, case: Reader) -> bool:
 
 
 def _other_than_work_over_time(value: Reader, case: Reader) -> bool:
-    """Of a rate, and of a time, by the variant's median and model."""
+    """True if a rate is not the variant's work / median, or a time not its median."""
     name, number = value.text("name"), value.real("value")
     of = next((v for v in case.objects("variants") if v.text("name") == value.json.get("variant")), None)
     median = of.real("median_s") if of else None

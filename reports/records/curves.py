@@ -74,8 +74,8 @@ def _concerns(flag: Flag, derived: Derived) -> bool:
 
 
 def flags_concerning(case: Case, derived: Derived) -> List[Flag]:
-    """What is wrong with this value, else what may leave it out, else its other grade; all flags of the case
-    where none is about this value alone."""
+    """The flags that make a value wrong, else those that may leave it out, else its other grade; all flags of
+    the case if none is about this value alone."""
     own = [f for f in case.flags if _concerns(f, derived)]
     return (
         [f for f in own if f.flag not in GRADES]
@@ -86,7 +86,7 @@ def flags_concerning(case: Case, derived: Derived) -> List[Flag]:
 
 
 def why_invalid(case: Case, derived: Derived) -> str:
-    """Why this value may not enter a signature; empty when it may."""
+    """The reason why a value may not enter a signature; empty if it may."""
     if derived.value is None:
         return derived.reason or "no value, and no reason given"
     wrong = [
@@ -98,7 +98,7 @@ def why_invalid(case: Case, derived: Derived) -> str:
 
 
 def cause_of(case: Case, derived: Derived) -> str:
-    """Why a value may not enter a signature, in a word; of one that why_invalid() refuses."""
+    """The cause, in a word, why a value that why_invalid() refuses may not enter a signature."""
     return derived.cause or causes.of_flags(flags_of(case, derived))
 
 
@@ -140,7 +140,7 @@ def flags_of(case: Case, derived: Derived) -> List[str]:
 
 
 def marks(of: Union[Derived, Point]) -> Dict[str, Union[str, int]]:
-    """What a signature says of a value: its grade, and of how many tries it is where that is not one."""
+    """Fields of a value in a signature: its grade, and its number of tries unless that is one."""
     found: Dict[str, Union[str, int]] = {"grade": of.grade} if of.grade else {}
     return dict(found, tries=of.tries) if of.tries > 1 else found
 

@@ -38,7 +38,7 @@ _GROUP_OF = {program: title for title, programs in GROUPS.items() for program in
 
 
 def group_of(name: str) -> str:
-    """Of a number of a signature, "PROGRAM/METRIC" with or without "@DEVICE"."""
+    """The group of a number of a signature, "PROGRAM/METRIC" with or without "@DEVICE"."""
     return _GROUP_OF.get(name.partition("@")[0].rpartition("/")[0], _OTHERS)
 
 

@@ -98,7 +98,7 @@ def _no_constant(text: str) -> Any:
 
 
 def _is_deeper(value: Any, levels: int) -> bool:
-    """What code that goes down a value by itself could not follow."""
+    """True if a value is nested more deeply than code that recurses could follow."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return any(levels == 0 or _is_deeper(v, levels - 1) for v in inner if isinstance(v, (dict, list)))
 
@@ -155,7 +155,7 @@ def read_object(path: Path) -> Json:
 
 
 def _line(stream: BinaryIO) -> Optional[Union[bytes, BadRecord]]:
-    """None at the end of the file. Of what is too long no more than a block is held."""
+    """The next line, of which no more than a block is held if it is too long; None at the end of the file."""
     blocks: List[bytes] = []
     length = 0
     while True:
@@ -199,7 +199,7 @@ def is_number(value: Any) -> bool:
 
 
 def is_version(value: Any, major: int) -> bool:
-    """Whether it is a version such as "3.2.0" of this major one. "3." is none."""
+    """True for a version such as "3.2.0" of this major one; "3." is none."""
     return isinstance(value, str) and bool(re.fullmatch(r"%d(\.[0-9]{1,6}){2}" % major, value))
 
 
@@ -210,7 +210,7 @@ def whole_in(text: str) -> Optional[int]:
 
 
 def real_in(text: str) -> Optional[float]:
-    """As whole_in()."""
+    """The number that a text is, with a fraction; see whole_in()."""
     try:
         value = float(text)
     except ValueError:

@@ -254,7 +254,7 @@ def shortened(value: Any, digits: int = _DIGITS) -> Any:
 
 
 def of_many(value: Any) -> Any:
-    """As shortened(), for values of which there are many."""
+    """A value as of shortened(), with fewer digits, if there are many of its kind."""
     return shortened(value, _DIGITS_OF_MANY)
 
 

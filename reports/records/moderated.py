@@ -20,14 +20,14 @@ _STEPS = 50
 
 
 class Variance(NamedTuple):
-    """Of the logarithm of a number, from values of so many degrees of freedom."""
+    """The variance of the logarithm of a number, from values of so many degrees of freedom."""
 
     variance: float
     degrees: float
 
 
 def variance_of(values: Sequence[float]) -> Variance:
-    """Of two values or more; no degrees of fewer."""
+    """The variance of two values or more; no degrees of fewer."""
     count = len(values)
     if count < 2:
         return Variance(0.0, 0.0)
@@ -36,7 +36,7 @@ def variance_of(values: Sequence[float]) -> Variance:
 
 
 def pooled(found: Iterable[Variance]) -> Variance:
-    """Of one number, from several groups of values, each around its own mean."""
+    """The variance of one number, from several groups of values, each around its own mean."""
     known = [one for one in found if one.degrees > 0]
     degrees = math.fsum(one.degrees for one in known)
     return Variance(math.fsum(v * d for v, d in known) / degrees if degrees else 0.0, degrees)

@@ -11,8 +11,8 @@ _FRACTION = re.compile(r"\.[0-9]+")
 
 
 def moment(text: str) -> Optional[datetime]:
-    """None where it is none; without a time zone where the text has none. Python's own reader knows neither Z
-    nor every number of digits."""
+    """The time that a text gives, None if it gives none; without a time zone if the text has none. Python's
+    own reader knows neither Z nor every number of digits."""
     try:
         return datetime.fromisoformat(_FRACTION.sub("", text).replace("Z", "+00:00"))
     except ValueError:

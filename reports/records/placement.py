@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the cores were: what a hypervisor moves, and what launches, small copies and collectives of a virtual
-machine follow (docs/method/statistics.md, "Where the cores are"). Told by core-to-core latencies."""
+"""Places of the cores, told by core-to-core latencies: a hypervisor moves them, and launches, small copies
+and collectives of a virtual machine follow (docs/method/statistics.md, "Where the cores are")."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def usual(latencies: Sequence[float]) -> Optional[float]:
 
 
 def is_at(latency: Optional[float], level: Optional[float]) -> bool:
-    """Also where either is unknown."""
+    """True if a latency is at a level, or either is unknown."""
     return latency is None or level is None or max(latency, level) <= LEVEL * min(latency, level)
 
 

@@ -100,7 +100,7 @@ def axis_value(value: Union[str, int, float], unit: str) -> str:
 
 
 def tag(valid: bool, graded: bool) -> str:
-    """What follows a number in a table or a heat map where no colour can say it."""
+    """The sign behind a number of a table or a heat map, where no colour can say it."""
     return " ?" if not valid else " ~" if graded else ""
 
 

@@ -249,7 +249,7 @@ class Records:
 
 
 def _numbers(values: Mapping[str, Scalar]) -> Dict[str, Scalar]:
-    """With integers above 2^53, which come as strings, as numbers."""
+    """Values, with integers above 2^53, which come as strings, as numbers."""
     return {k: int(v) if isinstance(v, str) and _BIG.match(v) else v for k, v in values.items()}
 
 

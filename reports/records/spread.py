@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What another run of the same machine would give of a headline number.
+"""The spread of a headline number between runs of the same machine.
 
 Samples of one process share its memory layout and its minute, so the interval of their median says little
 about another run. The tries of a number are processes of their own, over the time of a run, and its value is
@@ -44,15 +44,15 @@ class Tried(NamedTuple):
 
 
 def variance_of_median(count: int) -> float:
-    """Of so many normal values of variance 1; of more than six within 3 % where their number is odd, and
-    up to 10 % too large where it is even."""
+    """The variance of the median of so many normal values of variance 1; of more than six within 3 % if their
+    number is odd, and up to 10 % too large if it is even."""
     if count <= len(_OF_MEDIANS):
         return _OF_MEDIANS[count - 1]
     return math.pi / (2 * (count + math.pi / 2 - 1))
 
 
 def is_difference(name: str, unit: str) -> bool:
-    """Whether changes of a number are differences, not ratios."""
+    """True if changes of a number are differences, not ratios."""
     return any(words in name.partition("{")[0] for words in _OF_IDEAL) and not unit
 
 
@@ -61,8 +61,8 @@ def _family(name: str, unit: str) -> str:
 
 
 def own_variance(name: str, tried: Tried) -> Variance:
-    """Of logarithms, or of the values where changes are differences. No degrees where there is one value, or
-    one that has no logarithm."""
+    """The variance of the logarithms, or of the values if changes are differences. No degrees if there is one
+    value, or one that has no logarithm."""
     if is_difference(name, tried.unit):
         return variance_of(tried.values)
     if not tried.values or min(tried.values) <= 0:
@@ -71,8 +71,8 @@ def own_variance(name: str, tried: Tried) -> Variance:
 
 
 def _scale_of(name: str, tried: Tried, half: Optional[float]) -> float:
-    """What the variance of a number is expected to be, in that of one whose samples have this half width:
-    where samples scatter tries do, too, though less than in proportion, about as the root."""
+    """The factor of the variance of a number to that of one whose samples have this half width: if samples
+    scatter, tries do, too, though less than in proportion, about as the root."""
     if half is None or tried.half is None or is_difference(name, tried.unit):
         return 1.0
     return max(tried.half, _LEAST_HALF) / half
@@ -87,10 +87,10 @@ def _prior(found: Sequence[Variance]) -> Optional[Json]:
 
 
 def spread_of(tries: Mapping[str, Tried]) -> Optional[Json]:
-    """How much numbers move from process to process: `relative` standard deviation, for how many `degrees` of
+    """The spread of numbers from process to process: `relative` standard deviation, for how many `degrees` of
     freedom it counts for a number, of so many `metrics`; the same of each family that is large enough. It is
-    that of a number whose samples have an interval of +- `half`, the median, where that is known.
-    None of few numbers."""
+    that of a number whose samples have an interval of +- `half`, the median, if that is known. None of few
+    numbers."""
     halves = [max(tried.half, _LEAST_HALF) for tried in tries.values() if tried.half is not None]
     half = median(halves) if halves else None
     families: Dict[str, List[Variance]] = {}
@@ -110,7 +110,7 @@ def spread_of(tries: Mapping[str, Tried]) -> Optional[Json]:
 
 
 def variance_for(name: str, tried: Tried, spread: Optional[Json]) -> Variance:
-    """Of a number with such tries. Differences have no family but their own."""
+    """The variance of a number with such tries. Differences have no family but their own."""
     own, family = own_variance(name, tried), _family(name, tried.unit)
     prior = (spread or {}).get("families", {}).get(family, None if family == "difference" else spread)
     if not prior:
@@ -125,8 +125,8 @@ def moved(name: str, unit: str, value: float, by: float) -> float:
 
 
 def of_another_run(name: str, value: float, tried: Tried, spread: Optional[Json]) -> Optional[Json]:
-    """Where another run's value lies with 95 %, and the degrees of freedom that this comes from. Two medians
-    differ by twice the variance of one. None where nothing is known."""
+    """The 95 % interval of another run's value, and its degrees of freedom. Two medians differ by twice the
+    variance of one. None if nothing is known."""
     variance, degrees = variance_for(name, tried, spread)
     if not degrees:
         return None
@@ -157,8 +157,8 @@ def complete(signature: Json) -> None:
 
 
 def deviation_of(entry: Json, name: str) -> Optional[Variance]:
-    """Of a run's value, back from the interval in a signature; None where it has none, or one that reaches 0,
-    as in files of before version 3.4, and so has no logarithms."""
+    """The variance of a run's value, back from the interval in a signature; None if it has none, or one that
+    reaches 0, as in files of before version 3.4, and so has no logarithms."""
     if "run_degrees" not in entry:
         return None
     low, high = entry["run_low"], entry["run_high"]
@@ -186,7 +186,7 @@ def told_interval(entry: Json, virtual: bool) -> Tuple[Optional[float], Optional
 
 
 def source_of(entry: Json) -> str:
-    """Where the width of another run's interval comes from: "its 3 tries"; empty where there is none."""
+    """The source of the width of another run's interval, "its 3 tries"; empty if there is none."""
     if "run_low" not in entry:
         return ""
     tries = entry.get("tries", 1)
@@ -194,7 +194,7 @@ def source_of(entry: Json) -> str:
 
 
 def differs_much(entry: Json) -> bool:
-    """Whether the number is known much better, or worse, than another run would repeat it."""
+    """True if the number is known much better, or worse, than another run would repeat it."""
     own = (entry["ci_low"], entry["ci_high"])
     if "run_low" not in entry or None in own:
         return False
@@ -203,7 +203,7 @@ def differs_much(entry: Json) -> bool:
 
 
 def sentence_of(spread: Optional[Json]) -> str:
-    """What the intervals of the headline numbers are."""
+    """A sentence on the intervals of the headline numbers."""
     if not spread:
         return "95 % confidence interval of the median; no distribution assumed."
     return (

@@ -54,7 +54,7 @@ def two_sided_p(t: float, degrees: float) -> float:
 
 @lru_cache(maxsize=4096)
 def quantile(confidence: float, degrees: float) -> float:
-    """What a value stays within, both ways, with this probability."""
+    """The bound that a value stays within, both ways, with this probability."""
     if not 0 < confidence < 1:
         raise ValueError("the confidence is not between 0 and 1")
     # Newton's method: p falls and is convex, so that it comes from below and stops where it no longer rises.

@@ -136,7 +136,7 @@ def _failure(tries: Sequence[Case]) -> Optional[Case]:
 
 
 def _values(case: Case) -> Dict[Tuple[str, Optional[str], int], Derived]:
-    """By name, variant, and which of that name it is."""
+    """Values by name, variant, and their place among those of that name."""
     seen: Counter = Counter()
     found = {}
     for derived in case.derived:

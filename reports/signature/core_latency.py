@@ -85,7 +85,7 @@ def moved(pairs: Pairs) -> int:
 
 
 def ranges(numbers: Sequence[int]) -> str:
-    """As the kernel lists them: "0-7,64-71"."""
+    """Ranges as the kernel lists them: "0-7,64-71"."""
     parts: List[List[int]] = []
     for number in numbers:
         if parts and number == parts[-1][1] + 1:

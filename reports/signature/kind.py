@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Of what kind a machine is: what has to be the same where runs are held against each other, in compare,
-fleet, preflight, export, and within a machine of a scorecard.
+"""Kinds of machines: runs are compared only within a kind, in compare, fleet, preflight, export, and within a
+machine of a scorecard.
 
-A GPU is of a kind by its name and how many units it has, so that a part of one (MIG, an AMD partition) is
-another kind; a processor by its name and what tells apart those of one name; a simulated device by the name
-of its model, whatever keys a spec changes. Drivers, how many devices there are, and which, make no kind: they
-differ, and provenance says so.
+The kind of a GPU is its name and its number of units, so that a part of one (MIG, an AMD partition) is
+another kind; that of a processor is its name and what tells apart those of one name; that of a simulated
+device the name of its model, whatever keys a spec changes. Drivers, the number of devices, and which ones,
+make no kind: they differ, and provenance says so.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ def _of_device(device: Json, fields: Json) -> str:
 
 
 def kinds_of_devices(signature: Json) -> List[str]:
-    """Of each device of the main --device, in its order."""
+    """The kind of each device of the main --device, in its order."""
     fields = signature["provenance"]["fields"]
     return [clean(_of_device(device, fields))[:_LONGEST] for device in main_devices(signature).values()]
 
 
 def kind_of(signature: Json) -> str:
-    """In words; of several devices that differ, all. Equal texts are one kind."""
+    """The kind in words; of several devices that differ, all. Equal texts are one kind."""
     return " and ".join(dict.fromkeys(kinds_of_devices(signature))) or UNKNOWN
 
 

@@ -19,7 +19,7 @@ MAX_WIDTH = 1080.0
 
 
 def _brief(links: List[Link]) -> str:
-    """Without the rate, which the table has."""
+    """Links without the rate, which the table has."""
     return "; ".join(link.text.split(", ")[0] for link in links)
 
 
@@ -42,7 +42,7 @@ class _Drawing:
         return "; ".join(link.text for link in self.found.of(device) if link.to == "host")
 
     def lines(self, text: str) -> List[str]:
-        """As wide as a column; a line ends before a word."""
+        """Lines as wide as a column; one ends before a word."""
         lines: List[str] = []
         for word in text.split(" "):
             longer = " ".join(lines[-1:] + [word])
@@ -162,8 +162,8 @@ class _Drawing:
 
 
 def draw_links(found: Links, nodes: Mapping[int, int]) -> str:
-    """As SVG, with the memory node of each device where it is known; empty where there is no device, or too
-    many to draw."""
+    """The drawing as SVG, with the memory node of each device if it is known; empty if there is no device, or
+    too many to draw."""
     if not 0 < len(found.devices) <= MAX_DEVICES:
         return ""
     drawing = _Drawing(found, nodes)

@@ -83,12 +83,13 @@ class Panels:
 
     @property
     def columns(self) -> str:
-        """How many line charts stand side by side where that is known: drawings keep their own width."""
+        """The number of line charts side by side, in a word, if it is known: drawings keep their own
+        width."""
         lines = not any(isinstance(c, str) for c in self.charts)
         return {1: "one", 2: "two", 4: "two"}.get(len(self.charts), "") if lines else ""
 
     def drawn(self) -> List[str]:
-        """As SVG; line charts share the width of the page."""
+        """The charts as SVG; line charts share the width of the page."""
         return [c if isinstance(c, str) else drawn_to_width(c, len(self.charts)) for c in self.charts]
 
 
@@ -143,7 +144,7 @@ def table(
 
 @dataclass(frozen=True)
 class SectionSpec:
-    """How the section of one program is made: its results, a summary in a sentence, its figures."""
+    """A section of one program: its results, a summary in a sentence, its figures."""
 
     title: str
     results: Callable[[Section], Json]

@@ -359,8 +359,8 @@ def _known_to_some(device: Mapping[str, Any], earlier: Mapping[str, Any]) -> Jso
 
 
 def _devices(runs: List[Run], main: str) -> Tuple[Dict[str, Json], Json]:
-    """By name, those of the main --device first, and what of them changed between runs. Ranks, to which a
-    launcher gives some of the cores, describe only what nothing else opened."""
+    """Devices by name, those of the main --device first, and fields of them that changed between runs. Ranks,
+    to which a launcher gives some of the cores, describe only what nothing else opened."""
     devices: Dict[str, Json] = {}
     facts: Dict[str, List[Any]] = {}
     whole = {run.device_spec for run in runs if not run.ranks}

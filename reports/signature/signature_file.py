@@ -102,7 +102,7 @@ def _some(entry: Json, names: Sequence[str]) -> Json:
 
 
 def _program(section: Json, quantities: set[tuple[str, str, str]]) -> Json:
-    """Without what belongs to single cases."""
+    """A program without what belongs to single cases."""
     name = section["program"]
     results = {
         key: value for key, value in section["results"].items() if key not in _ON_THE_PAGE.get(name, ())

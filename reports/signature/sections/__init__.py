@@ -105,7 +105,7 @@ def sentence(text: str) -> str:
 
 
 def _caution(section: Section) -> str:
-    """Where a sentence rests on values of which many are graded, it says so."""
+    """A remark if a sentence rests on values of which many are graded."""
     valid = [d for c, d in section.values() if not why_invalid(c, d)]
     counts = Counter(d.grade for d in valid if d.grade)
     if sum(counts.values()) <= MANY_GRADED * len(valid):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How good is the advice? overlap/ficco measured every schedule; this compares them with the prediction from
-other curves.
+"""A score of the advice: overlap/ficco measured every schedule, and this compares them with the prediction
+from other curves.
 
 A scenario is one case of overlap/ficco: a shape, an operation, a copy method. Its schedules ran interleaved,
 so they compare. A hit: the interval of the median of the advised schedule reaches that of the fastest one.

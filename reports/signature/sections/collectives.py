@@ -81,8 +81,8 @@ def _fastest(times: Dict[str, Curve], x: float) -> Dict[str, Point]:
 
 
 def leaders(times: Dict[str, Curve]) -> List[Stretch]:
-    """As few as possible, each for as many sizes as it is not beaten at; of equals the one that is faster
-    more clearly."""
+    """Stretches, as few as possible, each for as many sizes as its algorithm is not beaten at; of equals the
+    one that is faster more clearly."""
     sizes = sorted({p.x for c in times.values() for p in c.valid})
     ahead = [(x, names) for x, names in ((x, _fastest(times, x)) for x in sizes) if names]
     found: List[Stretch] = []
@@ -267,7 +267,7 @@ def summary(section: Section) -> str:
 
 
 def drawn(section: Section, times: Dict[Place, Dict[str, Curve]]) -> List[str]:
-    """At most as many algorithms as there are colours: those that lead somewhere, then the familiar ones."""
+    """Algorithms, at most as many as there are colours: those that lead somewhere, then the familiar ones."""
     there = {name for own in times.values() for name in own}
     lead = [entry["algorithm"] for place in section.results["places"] for entry in place["leaders"]]
     order = dict.fromkeys([*lead[: _DRAWN - 1], *(n for n in _FAMILIAR if n in there), *sorted(there)])

@@ -17,7 +17,7 @@ def is_cold(case: Case) -> bool:
 
 
 def with_operands(text: str, case: Case) -> str:
-    """What names a case, with the condition where it is not the usual one."""
+    """The name of a case, with the condition if it is not the usual one."""
     return "%s, %s" % (text, COLD) if is_cold(case) else text
 
 

@@ -103,7 +103,7 @@ def _median(values: Values) -> Optional[float]:
 
 
 def _views(section: Section) -> Dict[str, View]:
-    """By method."""
+    """Links and slow ones by method."""
     facts = {name: fact for case in section.group.cases.values() for name, fact in case.facts.items()}
     matches = filter(None, map(_WAY.match, facts))
     ways = {(int(match[1]), int(match[2])): str(facts[match[0]]) for match in matches}

@@ -159,8 +159,8 @@ def _share(cases: Sequence[Case], bytes_: float) -> Optional[float]:
 
 
 def _drawn(section: Section, found: Dict[Network, Dict[str, List[Case]]]) -> List[str]:
-    """As many as there are colours, the same on all networks: those that are best somewhere, then the
-    familiar ones."""
+    """Algorithms, as many as there are colours, the same on all networks: those that are best somewhere, then
+    the familiar ones."""
     there = {name: None for own in found.values() for name in own}
     won = [b for n in section.results["networks"] for b in n["best"]]
     best = [name for b in won for name in (b["algorithm"], *b["ties"]) if name in there]
