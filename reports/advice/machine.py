@@ -132,7 +132,7 @@ def _add_both_ways(signature: Json, machine: Machine, link: str, blocks: float) 
         if found:
             machine.curve(("bothways", method, link), [found])
             known.add(method)
-    for curve in [] if "engine" in known else _curves(signature, "micro/copy_path", "both_ways_time_ratio"):
+    for curve in [] if "engine" in known else curves_of(signature, "micro/copy_path", "both_ways_time_ratio"):
         if curve["where"].get("direction") == link and curve["variant"] == "both_ways":
             machine.curve(("bothways", "engine", link), _points(curve))
             if link == "peer":
@@ -171,7 +171,7 @@ def _add_device(signature: Json, machine: Machine) -> None:
     for word, name in (("cache", "llc_bytes"), ("units", "units"), ("engines", "copy_engines")):
         if is_number(device.get(name)) and device[name] > 0:
             machine.add(word, int(device[name]))
-    curves = _curves(signature, "collectives/device_allreduce", "bus_bandwidth")
+    curves = curves_of(signature, "collectives/device_allreduce", "bus_bandwidth")
     rates = [y for c in curves for _, y in _points(c) if y > 0]
     if rates:
         machine.add("ingress", float(max(rates)))
@@ -195,7 +195,7 @@ def _add_costs(signature: Json, machine: Machine) -> None:
         )
     else:
         machine.add("hop", max(0.0, hop - launch))
-    curves = [c for c in _curves(signature, "micro/memory", "bandwidth") if c["variant"] == "regular"]
+    curves = [c for c in curves_of(signature, "micro/memory", "bandwidth") if c["variant"] == "regular"]
     triad = [c for c in curves if c["where"].get("op") == "triad"]
     if not triad:
         machine.notes.append(
@@ -223,7 +223,7 @@ def _add_shaped(signature: Json, machine: Machine) -> None:
 
 def _add_shaping(signature: Json, machine: Machine) -> None:
     def values(derived: str, variant: str) -> dict[float, float]:
-        curves = _curves(signature, "micro/occupancy", derived)
+        curves = curves_of(signature, "micro/occupancy", derived)
         return next((dict(_points(c)) for c in curves if c["variant"] == variant), {})
 
     rates, waits = values("flop_rate", "load"), values("time", "loaded_wait")
@@ -249,7 +249,7 @@ def _add_allreduce(signature: Json, machine: Machine) -> None:
         program = program_of(signature, name)
         counts = {f.get("devices") for f in program["facts"].values() if is_number(f.get("devices"))}
         count, found = int(counts.pop()) if len(counts) == 1 else 0, False
-        for curve in _curves(signature, name, "bandwidth"):
+        for curve in curves_of(signature, name, "bandwidth"):
             devices = _ranks(str(curve["where"].get("shape", ""))) or count
             is_named = re.fullmatch(r"[\w.-]{1,23}", str(curve["variant"]))
             if devices < 2 or curve["axis"] != "size" or not is_named:
