@@ -24,7 +24,7 @@ from reports.signature.machine import main_device, main_devices, name_of, verdic
 from reports.records.moment import moment
 from reports.records.quantity import plural
 from reports.signature.signature import Signature
-from reports.signature.signature_file import MALFORMED
+from reports.signature.signature_file import trusting
 from reports.records.spread import shown_interval
 
 UNKNOWN = "unknown"
@@ -157,13 +157,9 @@ def _run(signature: Json, name: str, plan: Json) -> Run:
 
 def read(path: Path, name: str) -> Run:
     """The run of a signature.json. BadNumbers where it is none, or malformed."""
-    try:
+    with trusting("%s: signature.json" % name, BadNumbers):
         plan = gpusig.read_plan(path.parent) if path.name == SIGNATURE else {}
         return _run(gpusig.read_signature(path, name), name, plan)
-    except BadNumbers:
-        raise
-    except MALFORMED as why:
-        raise BadNumbers("%s: signature.json is malformed: %s" % (name, clean(str(why))[:200])) from None
 
 
 def collect(cwd: Path, names: Sequence[str]) -> tuple[list[Run], list[str]]:

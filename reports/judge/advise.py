@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from pathlib import Path
-from typing import Any, Callable, Iterator, Sequence, Tuple
+from typing import Any, Callable, ContextManager, Sequence, Tuple
 
 from reports.advice.library import Adviser, NoData, LibraryMissing
 from reports.advice.comparison import MachineAnswer
@@ -16,13 +15,12 @@ from reports.advice.lines import Machine, device_of, why_missing
 from reports.advice.machine import machine_of
 from reports.advice.measured import half_interval, prefer_measured
 from reports.advice.uncertainty import uncertainty
-from reports.records.causes import completed
 from reports.judge.compare.gpusig import failed_of
 from reports.judge.compare.numbers import wrong_results
-from reports.records.jsonl import Json, BadRecord, Refused, is_number, is_version, read_object
+from reports.records.jsonl import Json, BadRecord, Refused, is_number
+from reports.signature import signature_file
 from reports.signature.machine import name_of
 from reports.records.quantity import percent
-from reports.signature.signature_file import MALFORMED, READS
 
 BAD, CANNOT = 1, 77
 SCHEMA, VERSION = "gpusig.advice", "1.3.0"
@@ -43,35 +41,19 @@ class NoAnswer(AdviseError):
 # ------------------------------------------------------------------ the signature
 
 
-@contextlib.contextmanager
-def trusting(path: Path) -> Iterator[None]:
-    """What fails because the signature is malformed is an AdviseError that says so."""
-    try:
-        yield
-    except AdviseError:
-        raise
-    except MALFORMED as why:
-        raise AdviseError("%s: malformed: %s %s" % (path, type(why).__name__, str(why)[:80]), BAD) from None
+def trusting(path: Path) -> ContextManager[None]:
+    return signature_file.trusting(str(path), AdviseError, BAD)
 
 
 def read_signature(path: Path) -> Json:
-    """`path` is a file, or the folder of a run."""
-    path = path / "signature.json" if path.is_dir() else path
+    """The signature in a file, or in the folder of a run."""
+    path = path / signature_file.NAME if path.is_dir() else path
     try:
-        signature = read_object(path)
+        return signature_file.read(path)
     except OSError as why:
         raise AdviseError("%s: %s" % (path, why.strerror)) from None
     except BadRecord as why:
         raise AdviseError("%s: %s" % (path, why), BAD) from None
-    if signature.get("schema") != "gpusig.signature":
-        raise AdviseError("%s: not a signature of ./gpusig run" % path, BAD)
-    if not is_version(signature.get("version"), READS):
-        raise AdviseError(
-            "%s: a signature of version %s; this program reads %d.x"
-            % (path, str(signature.get("version"))[:20], READS),
-            BAD,
-        )
-    return completed(signature)
 
 
 def _score(signature: Json) -> Json:

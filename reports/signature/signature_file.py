@@ -63,15 +63,15 @@ def read(path: Path) -> Json:
 
 
 @contextlib.contextmanager
-def trusting(what: str, error: Type[ValueError]) -> Iterator[None]:
-    """A block that trusts the types of a signature: if they are others, it ends with an `error` that calls
-    `what` malformed. An `error` raised by the block passes."""
+def trusting(what: str, error: Type[ValueError], *more: int) -> Iterator[None]:
+    """A block that trusts the types of a signature: if they are others, it ends with an `error`, of `more`
+    arguments, that calls `what` malformed. An `error` raised by the block passes."""
     try:
         yield
     except error:
         raise
     except MALFORMED as why:
-        raise error("%s is malformed: %s" % (what, clean(str(why))[:200])) from None
+        raise error("%s is malformed: %s" % (what, clean(str(why))[:200]), *more) from None
 
 
 # ------------------------------------------------------------------ writing

@@ -12,7 +12,7 @@ from reports.judge.compare.numbers import BadNumbers, wrong_results
 from reports.export import gbench, junit, prometheus, reframe, runs, series
 from reports.records.files import write_whole
 from reports.records.jsonl import clean
-from reports.signature.signature_file import MALFORMED
+from reports.signature.signature_file import trusting
 from suite.command_error import BAD, OK
 from suite.commands import Place, options
 from suite.saying import say
@@ -57,12 +57,8 @@ def _write(path: Path, text: str) -> int:
 
 
 def _converted(name: str, found: Sequence[runs.Run], only: bool) -> Tuple[str, List[str]]:
-    try:
+    with trusting("export: a signature", BadNumbers):
         return FORMATS[name](found, only)
-    except BadNumbers:
-        raise
-    except MALFORMED as why:
-        raise BadNumbers("export: a signature is malformed: %s" % clean(str(why))[:200]) from None
 
 
 def command(words: List[str], place: Place) -> int:

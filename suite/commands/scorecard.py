@@ -13,7 +13,7 @@ from reports.records.jsonl import Json, clean
 from reports.judge.scorecard import known, machines, metrics, page, price, workload, workload_file
 from reports.judge.scorecard.card import Question, card
 from reports.judge.scorecard.questions import votes
-from reports.signature.signature_file import MALFORMED
+from reports.signature.signature_file import trusting
 from suite.command_error import BAD, OK
 from suite.commands import Place, options
 from suite.commands.answer import write_page
@@ -42,14 +42,8 @@ def _base(given: argparse.Namespace, names: Sequence[str]) -> Optional[str]:
 
 def _check(machine: machines.Machine) -> None:
     """BadNumbers where a signature is not what its schema says, before it stands next to others."""
-    try:
-        rows = metrics.rows_of([machine])
-        card([machine], rows, Question())
-    except MALFORMED as why:
-        raise BadNumbers(
-            "scorecard: %s: signature.json is malformed: %s %s"
-            % (machine.name, type(why).__name__, clean(str(why))[:80])
-        ) from None
+    with trusting("scorecard: %s: signature.json" % machine.name, BadNumbers):
+        card([machine], metrics.rows_of([machine]), Question())
 
 
 def _machines(given: argparse.Namespace) -> List[machines.Machine]:

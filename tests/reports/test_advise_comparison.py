@@ -324,8 +324,8 @@ class Telling(workplace.Scratch):
         for names, words, code, text in (
             (["none.json"], [], 2, "none.json: No such file"),
             (["broken.json"], [], 1, "broken.json: not JSON"),
-            (["few.json"], [], 1, "few.json: malformed"),
-            (["nameless.json"], [], 1, "nameless.json: malformed"),
+            (["few.json"], [], 1, "few.json is malformed"),
+            (["nameless.json"], [], 1, "nameless.json is malformed"),
             ([""], [], 2, "empty name"),
             ([], ["--type", "i8"], 2, "choices: f32"),
             ([], ["--devices", "1"], 2, "takes two"),

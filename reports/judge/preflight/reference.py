@@ -11,21 +11,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
-from typing import Any, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Iterable, Mapping, Sequence
 
-from reports.judge.compare import noise, sides, verdict
+from reports.judge.compare import gpusig, noise, sides, verdict
 from reports.judge.compare.gpusig import SOURCE
 from reports.judge.compare.numbers import RATIO, BadNumbers, RunNumbers, refuse_wrong_results
-from reports.records.jsonl import Json, clean, is_number, read_object
+from reports.records.jsonl import Json, clean, is_number
 from reports.signature.kind import kinds_of_devices
 from reports.signature.machine import main_devices, name_of
 from reports.records.moderated import Variance
 from reports.judge.preflight.threshold import KNOWN
-from reports.signature.signature_file import MALFORMED
+from reports.signature.signature_file import trusting
 from reports.records.spread import Tried, deviation_of, own_variance, spread_of, variance_for
 
 ASSUMED = 0.05  # standard deviation from run to run if unknown: above that of a shared virtual machine
@@ -179,7 +178,7 @@ def _of_noise(entry: Json, where: str) -> Expected | None:
 
 def noise_of(path: Path, name: str) -> Reference:
     found = noise.load(path, name)
-    with _trusting(name, 100):
+    with trusting(name, BadNumbers):
         read = {str(entry["name"]): _of_noise(entry, name) for entry in found["metrics"]}
         spec, machine = str(found["device"]).rpartition(": ")[0], clean(str(found["machine"]))
         expected = {k: e for k, e in read.items() if e}
@@ -187,23 +186,12 @@ def noise_of(path: Path, name: str) -> Reference:
         return Reference(name, spec, is_simulated, int(found["runs"]), expected, machine=machine)
 
 
-@contextmanager
-def _trusting(name: str, most: int) -> Iterator[None]:
-    """Say of errors in the block that the file is malformed, in so many characters."""
-    try:
-        yield
-    except BadNumbers:
-        raise
-    except (*MALFORMED, OSError) as why:
-        raise BadNumbers("%s is malformed: %s" % (name, clean(str(why))[:most])) from None
-
-
 # ------------------------------------------------------------------ signatures
 
 
 def _signature(cwd: Path, run: RunNumbers) -> Json:
     path = cwd / run.name
-    return read_object(path / sides.SIGNATURE if path.is_dir() else path)
+    return gpusig.read_signature(path / sides.SIGNATURE if path.is_dir() else path, run.name)
 
 
 def _checked(side: sides.Side) -> None:
@@ -260,7 +248,7 @@ def read(cwd: Path, given: str | None, noise_file: str | None) -> Reference | No
     """None where neither is given. BadNumbers says what cannot be used."""
     if given is None:
         return noise_of(cwd / noise_file, clean(noise_file)) if noise_file is not None else None
-    with _trusting(clean(given), 200):
+    with trusting(clean(given), BadNumbers):
         found = signature_of(cwd, given)
     if noise_file is None:
         return found

@@ -21,7 +21,7 @@ from reports.signature.machine import main_devices, name_of
 from reports.records.metrics import shortened
 from reports.records.quantity import listing
 from reports.judge.scorecard.machines import KNOWN, Machine, devices_of
-from reports.signature.signature_file import MALFORMED
+from reports.signature.signature_file import trusting
 
 FOLDER = Path(__file__).resolve().parents[2] / "known"
 SCHEMA, VERSION = "gpusig.known", "1.0.0"
@@ -144,7 +144,7 @@ def origin(known: Json) -> str:
 def read(name: str) -> Machine:
     """BadNumbers where it is not there, or is no such file."""
     known, shown = _file(name), KNOWN + name
-    try:
+    with trusting("scorecard: %s" % shown, BadNumbers):
         signature = signature_of(known)
         run = gpusig.run_of(signature, shown, {})
         run = replace(run, identity=str(known["identity"]), started=str(known["measured"] or ""))
@@ -159,8 +159,6 @@ def read(name: str) -> Machine:
             signature["run_spread"],
             origin(known),
         )
-    except MALFORMED as why:
-        raise BadNumbers("scorecard: %s is malformed: %s" % (shown, clean(str(why))[:200])) from None
 
 
 def of_its_sort(mine: Machine) -> list[Machine]:

@@ -15,15 +15,14 @@ from statistics import fmean, median
 from typing import Callable, NamedTuple, Sequence
 
 from reports.records import spread
-from reports.judge.advise import AdviseError, read_signature
 from reports.advice.comparison import labels
-from reports.judge.compare import sides, verdict
+from reports.judge.compare import gpusig, sides, verdict
 from reports.judge.compare.numbers import RATIO, BadNumbers, Number, RunNumbers
 from reports.records.jsonl import Json, clean, is_number
 from reports.signature.kind import family_of
 from reports.signature.machine import main_devices
 from reports.records.quantity import plural
-from reports.signature.signature_file import MALFORMED
+from reports.signature.signature_file import trusting
 from reports.records.student import quantile
 
 CONFIDENCE = 0.95
@@ -99,10 +98,7 @@ def named(cwd: Path, given: Sequence[str]) -> list[tuple[str, str]]:
 def _signature(cwd: Path, run: RunNumbers) -> tuple[Json, Path]:
     path = cwd / run.name
     path = path / sides.SIGNATURE if path.is_dir() else path
-    try:
-        return read_signature(path), path
-    except AdviseError as why:
-        raise BadNumbers("scorecard: %s" % why) from None
+    return gpusig.read_signature(path, run.name), path
 
 
 def devices_of(signature: Json) -> int:
@@ -129,7 +125,7 @@ def _machine(cwd: Path, name: str, path: str) -> Machine:
         )
     sides.check([side])
     signatures, paths = (list(part) for part in zip(*(_signature(cwd, run) for run in side.runs)))
-    try:
+    with trusting("scorecard: %s: signature.json" % side.name, BadNumbers):
         first = signatures[0]
         return Machine(
             name,
@@ -141,10 +137,6 @@ def _machine(cwd: Path, name: str, path: str) -> Machine:
             first["simulated"] is True,
             _spread(side.runs, signatures),
         )
-    except MALFORMED as why:
-        raise BadNumbers(
-            "scorecard: %s: signature.json is malformed: %s" % (side.name, clean(str(why))[:200])
-        ) from None
 
 
 def read(cwd: Path, given: Sequence[str], known: Callable[[str], Machine]) -> list[Machine]:
