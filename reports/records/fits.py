@@ -10,30 +10,12 @@ from dataclasses import asdict, dataclass
 from typing import Dict, Mapping, Optional, Sequence, Tuple
 
 from reports.records.curves import Curve, Point
+from reports.records.student import quantile
 
 MIN_FOR_LINE = 3  # sizes
 POOR_FIT = 0.25  # a largest relative residual above this means that the straight line is no description
 
 DIFFERENT = 1.02  # a smaller ratio is not a lead, whatever the intervals
-
-# Student's t, 97.5 %, by degrees of freedom; between entries the smaller number of degrees is taken.
-_T975 = {
-    1: 12.71,
-    2: 4.303,
-    3: 3.182,
-    4: 2.776,
-    5: 2.571,
-    6: 2.447,
-    7: 2.365,
-    8: 2.306,
-    9: 2.262,
-    10: 2.228,
-    12: 2.179,
-    15: 2.131,
-    20: 2.086,
-    30: 2.042,
-    60: 2.0,
-}
 
 
 @dataclass(frozen=True)
@@ -62,10 +44,6 @@ class LineFit:
         )
 
 
-def _t975(freedom: int) -> float:
-    return _T975[max(d for d in _T975 if d <= freedom)]
-
-
 def fit_line(pairs: Sequence[Tuple[float, float]]) -> Optional[LineFit]:
     """`pairs` of bytes and seconds. None with fewer than three sizes, or where time does not grow with
     size."""
@@ -85,7 +63,7 @@ def fit_line(pairs: Sequence[Tuple[float, float]]) -> Optional[LineFit]:
     residuals = [alpha * a + beta * b - 1 for a, b in zip(u, v)]
     freedom = len(pairs) - 2
     square = math.fsum(r * r for r in residuals)
-    spread = math.sqrt(square / freedom) * _t975(freedom)
+    spread = math.sqrt(square / freedom) * quantile(0.95, freedom)
     alpha_half, beta_half = spread * math.sqrt(svv / determinant), spread * math.sqrt(suu / determinant)
     bandwidth_ci = (1 / (beta + beta_half), 1 / (beta - beta_half)) if beta > beta_half else None
     return LineFit(
