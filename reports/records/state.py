@@ -25,13 +25,9 @@ class TelemetrySample:
 
     @property
     def text(self) -> str:
-        if self.value is None:
-            return "unknown"
-        return (
-            human(float(self.value), _SHOWN_UNITS.get(self.unit, self.unit))
-            if is_number(self.value)
-            else str(self.value)
-        )
+        if is_number(self.value):
+            return human(float(self.value), _SHOWN_UNITS.get(self.unit, self.unit))
+        return "unknown" if self.value is None else str(self.value)
 
 
 def checked(device: Reader) -> Json:

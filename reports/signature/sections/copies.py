@@ -83,8 +83,8 @@ def block_curves(section: Section) -> List[Curve]:
     every = curves_of(section.group, by_variant=True)
     curves = [c for c in every if c.derived == "bandwidth" and len(c.points) > 2]
     largest: Dict[str, Curve] = {}
+    size_axis = numeric_axis(section.group)
     for curve in curves:
-        size_axis = numeric_axis(section.group)
         where = fixed_text({k: v for k, v in curve.fixed.items() if k != size_axis}) + "/" + curve.axis
         if where not in largest or curve.fixed.get(size_axis, 0) > largest[where].fixed.get(size_axis, 0):
             largest[where] = dataclasses.replace(curve, variant=curve.axis, axis="blocks")
@@ -96,16 +96,10 @@ def _saturation(section: Section) -> List[Json]:
     for curve in block_curves(section):
         result = saturation(curve)
         if result:
-            found.append(
-                {
-                    "where": dict(curve.fixed),
-                    "copy_method": curve.variant,
-                    "blocks": result[0],
-                    "maximum": result[1],
-                    "unit": curve.unit,
-                    "formula": "smallest number of blocks with 95 % of the maximum",
-                }
-            )
+            place = {"where": dict(curve.fixed), "copy_method": curve.variant}
+            most = {"blocks": result[0], "maximum": result[1], "unit": curve.unit}
+            formula = "smallest number of blocks with 95 % of the maximum"
+            found.append({**place, **most, "formula": formula})
     return found
 
 
@@ -114,17 +108,9 @@ def _peaks(section: Section) -> List[Json]:
     for curve in section.curves_of("bandwidth"):
         if curve.valid:
             best = max(curve.best(1), key=lambda p: p.value)
-            found.append(
-                {
-                    "where": dict(curve.fixed),
-                    "variant": curve.variant,
-                    "value": best.value,
-                    "at": best.x,
-                    "ci_low": best.ci_low,
-                    "ci_high": best.ci_high,
-                    "bound": best.bound,
-                }
-            )
+            peak = {"value": best.value, "at": best.x, "ci_low": best.ci_low, "ci_high": best.ci_high}
+            place = {"where": dict(curve.fixed), "variant": curve.variant}
+            found.append({**place, **peak, "bound": best.bound})
     return found
 
 
@@ -202,22 +188,21 @@ def listing_sentences(parts: List[str]) -> str:
 
 
 def _fit_table(fits: List[Json]) -> Table:
-    rows = []
-    for fit in fits:
-        rows.append(
-            [
-                _where(fit["where"]),
-                fit["variant"],
-                human(fit["alpha_s"], "s") if fit["alpha_s"] > 0 else "none seen",
-                human_interval(*fit["alpha_ci"], fit["alpha_s"], "s"),
-                human(fit["bandwidth"], "byte/s"),
-                human_interval(*(fit["bandwidth_ci"] or (None, None)), fit["bandwidth"], "byte/s"),
-                size(round_size(fit["half_size_byte"])) if fit["half_size_byte"] else "–",
-                percent(fit["rms_residual"]),
-                percent(fit["max_residual"]),
-                "no" if fit["poor"] else "yes",
-            ]
-        )
+    rows = [
+        [
+            _where(fit["where"]),
+            fit["variant"],
+            human(fit["alpha_s"], "s") if fit["alpha_s"] > 0 else "none seen",
+            human_interval(*fit["alpha_ci"], fit["alpha_s"], "s"),
+            human(fit["bandwidth"], "byte/s"),
+            human_interval(*(fit["bandwidth_ci"] or (None, None)), fit["bandwidth"], "byte/s"),
+            size(round_size(fit["half_size_byte"])) if fit["half_size_byte"] else "–",
+            percent(fit["rms_residual"]),
+            percent(fit["max_residual"]),
+            "no" if fit["poor"] else "yes",
+        ]
+        for fit in fits
+    ]
     return Table(
         [
             *("where", "path", "start-up α", "95 %", "bandwidth 1/β", "95 %", "half size α/β"),

@@ -187,12 +187,8 @@ def summary(section: Section) -> str:
         text += " (ideal: %s times)" % digits(best["S_ideal"])
     most = max(found["fastest"].values())
     names = [n for n, count in found["fastest"].items() if count == most]
-    text += "; fastest%s most often: %s (in %d of %d)" % (
-        " or tied" if found["ties"] else "",
-        listing(names, 3),
-        most,
-        of,
-    )
+    tied = " or tied" if found["ties"] else ""
+    text += "; fastest%s most often: %s (in %d of %d)" % (tied, listing(names, 3), most, of)
     text += _library_text(found["cases"])
     again = found["same_work"]
     nouns = "case that repeats another's work is", "cases that repeat another's work are"

@@ -71,29 +71,21 @@ def summary(section: Section) -> str:
     if not every:
         return generic.nothing(section)
     pairs = one_condition(every)
-    engine = _median([p for p in pairs if p["copy_method"] == "engine"])
-    kernel = _median([p for p in pairs if p["copy_method"].startswith("kernel")])
-    sides = [
-        "%s with a %s" % (_share(value), name)
-        for name, value in (("copy engine", engine), ("copy kernel", kernel))
-        if value is not None
-    ]
-    text = "overlapping a GEMM with a transfer " + " and ".join(sides).replace(
-        " %", " % of the ideal gain", 1
-    )
+    sides = []
+    for method in ("engine", "kernel"):
+        median = _median([p for p in pairs if p["copy_method"].startswith(method)])
+        if median is not None:
+            sides.append("%s with a copy %s" % (_share(median), method))
+    said = " and ".join(sides).replace(" %", " % of the ideal gain", 1)
+    text = "Medians: overlapping a GEMM with a transfer " + said
     first, other = (_median([p for p in pairs if p["order"] == order]) for order in ORDERS)
     if first is not None and other is not None:
-        text += "; it %s with the transfer enqueued first and %s with the GEMM first" % (
-            _share(other),
-            _share(first),
-        )
-    text = "Medians: " + text
-    lost = [p for p in pairs if p["fraction_of_ideal"] < 0]
+        shares = _share(other), _share(first)
+        text += "; it %s with the transfer enqueued first and %s with the GEMM first" % shares
+    lost = sum(p["fraction_of_ideal"] < 0 for p in pairs)
     if lost:
-        text += ". Overlapped, %d of %s slower than one after the other" % (
-            len(lost),
-            plural(len(pairs), "combination is", "combinations are"),
-        )
+        of = plural(len(pairs), "combination is", "combinations are")
+        text += ". Overlapped, %d of %s slower than one after the other" % (lost, of)
     text += _better_order(pairs)
     cold = _median([p for p in every if p["cold"]])
     return text + (". With cold operands it %s (median)." % _share(cold) if cold is not None else ".")
@@ -138,10 +130,10 @@ def matrix(section: Section) -> Tuple[List[str], List[Columns], Dict[Tuple[str, 
     rows = [a for a in axes if a == "shape" or len({c.axes.get(a) for c in cases}) > 1]
     options: Dict[Tuple[str, Columns], List[Tuple[Case, Derived]]] = {}
     for case in cases:
+        row = " ".join(str(case.axes[a]) for a in rows if a in case.axes)
+        column = (str(case.axes.get("transfer", "")), str(case.axes.get("copy-method", "")))
         for derived in case.derived:
             if derived.name == "fraction_of_ideal" and derived.variant in ORDERS:
-                row = " ".join(str(case.axes[a]) for a in rows if a in case.axes)
-                column = (str(case.axes.get("transfer", "")), str(case.axes.get("copy-method", "")))
                 options.setdefault((row, column), []).append((case, derived))
     names = list(dict.fromkeys(row for row, _ in options))
     columns = list(dict.fromkeys(column for _, column in options))

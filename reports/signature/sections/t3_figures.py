@@ -187,10 +187,8 @@ def _traffic_table(section: Section) -> List[Figure]:
         Column("writes of both", ratio("written")),
         Column("all", ratio("all")),
     ]
-    columns += [
-        Column("bytes, %s" % words, total(variant), lambda v: human(v, "byte"), False)
-        for variant, words in _STACKS.items()
-    ]
+    for variant, words in _STACKS.items():
+        columns.append(Column("bytes, %s" % words, total(variant), lambda v: human(v, "byte"), False))
     caption = (
         "Simulated, not measured: bytes of one after the other / bytes of T3-MCA, of the memory of one "
         "device and without the all-gather. 2 means half as many bytes with T3-MCA."
@@ -203,10 +201,8 @@ def _split_table(section: Section) -> List[Figure]:
     columns = []
     for n in units:
         if n:
-            columns += [
-                Column("allreduce on %d" % n, _of("split", str(n), "all_reduce_slowdown")),
-                Column("GEMM without %d" % n, _of("split", str(n), "gemm_slowdown")),
-            ]
+            columns.append(Column("allreduce on %d" % n, _of("split", str(n), "all_reduce_slowdown")))
+            columns.append(Column("GEMM without %d" % n, _of("split", str(n), "gemm_slowdown")))
         head = "S with %s" % plural(n, "unit") if n else "S, undivided"
         columns.append(Column(head, _of("split", str(n), "potential")))
     caption = (
@@ -239,21 +235,10 @@ def _parts_table(section: Section) -> List[Figure]:
 
 def figures(section: Section) -> List[Figure]:
     layers = t3.sub_layers(section)
-    return (
-        _gain_panels(layers)
-        + _gain_table(section)
-        + _traffic_panels(layers, section.results["layers"])
-        + _traffic_table(section)
-        + _sweep_panels(layers)
-        + _split_table(section)
-        + _parts_table(section)
-    )
+    shown = _gain_panels(layers) + _gain_table(section)
+    shown += _traffic_panels(layers, section.results["layers"]) + _traffic_table(section)
+    return shown + _sweep_panels(layers) + _split_table(section) + _parts_table(section)
 
 
-SPEC = SectionSpec(
-    "Simulated: T3's tracker, adding memory and memory controller",
-    t3.results,
-    t3.summary,
-    figures,
-    measured=False,
-)
+_TITLE = "Simulated: T3's tracker, adding memory and memory controller"
+SPEC = SectionSpec(_TITLE, t3.results, t3.summary, figures, measured=False)
