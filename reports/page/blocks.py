@@ -7,20 +7,23 @@ control character.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Dict, Iterable, List, Sequence, Tuple, Union
 
 from reports.records.jsonl import clean
-from reports.records.quantity import listing, plural
-from reports.page.template import hold, page_template, style_of
+from reports.records.quantity import listing
+from reports.page import markdown as copied
+from reports.page.template import Anchors, hold, page_template, style_of
 
 WIDTH = 80  # the terminal that everyone has
 _LONGEST, _UNIT = 1000, 20  # characters of a text, and of a unit, which stands in narrow columns
 _REPEATED = 2  # a note that more rows have is a footnote
 _MOST_FIT = 0.7  # of the rows, or all are sentences
 _NARROWEST = 16  # of a column of names; where there is less space they stand above their rows
+_DEEPEST = 8  # folders that stand in front of a name
 TERMINAL, PAGE = "terminal", "page"
 
 
@@ -205,7 +208,8 @@ class Group:
 
 @dataclass(frozen=True)
 class Page:
-    """The answer of a command to a question. `about`: what was looked at."""
+    """The answer of a command to a question. `about`: what was looked at. `quote`: the command line, where it
+    is known."""
 
     command: str
     css: str
@@ -216,6 +220,17 @@ class Page:
     blocks: Sequence[Any]
     footer: str
     badge: Cell = field(default_factory=Cell)
+    quote: str = ""
+
+
+def names_of(*paths: str) -> List[str]:
+    """The last parts of paths, for a title: as many as tell them apart."""
+    for more in range(_DEEPEST):
+        folders = r"\S*/(?=(?:[^\s/]+/){%d}[^\s/])" % more
+        short = [re.sub(folders, "", path).rstrip("/") or path for path in paths]
+        if len(set(short)) == len(set(paths)):
+            return short
+    return list(paths)
 
 
 # ------------------------------------------------------------------ terminal
@@ -364,11 +379,60 @@ def terminal(page: Page) -> str:
 # ------------------------------------------------------------------ page
 
 
+def markdown(page: Page) -> List[str]:
+    """Lines that hold the answer and the tables of a page, to be copied."""
+    lines = ["### " + copied.plain(page.question)]
+    for text in (*page.sentences, *page.reasons, *page.about):
+        lines += ["", copied.plain(text)]
+    lines += ["", "`%s`" % page.quote] * bool(page.quote)
+    return lines + [line for block in page.blocks for line in _markdown(block)]
+
+
+def _markdown(block: Any) -> List[str]:
+    if block.only == TERMINAL:
+        return []
+    if isinstance(block, Table):
+        return _markdown_table(block)
+    if not isinstance(block, Group):
+        return []
+    lines = [line for inner in block.blocks for line in _markdown(inner)]
+    return ["", "#### " + copied.plain(block.title)] * bool(lines and block.title) + lines
+
+
+def _markdown_table(table: Table) -> List[str]:
+    """A row says what the row above it says of the rows below."""
+    places = [i for i, column in enumerate(table.columns) if not column.drawn]
+    rows, head = [], ""
+    for row in table.cut(1)[0]:
+        if isinstance(row, Row):
+            cells = [row.cells[i].line for i in places]
+            rows.append([", ".join(t for t in (head, cells[0]) if t), *cells[1:]])
+        else:
+            head = row.text if row.level else ""
+    words = [k for k, i in enumerate(places) if "word" in table.columns[i].css]
+    return ["", *copied.table([table.columns[i].head for i in places], rows, words)] * bool(rows)
+
+
 def html(page: Page, sheets: Iterable[str], running: str) -> str:
     """`running` stands on every printed page. MissingDependency where jinja2 is not installed."""
     template = page_template("blocks.html")
     style, style_hash = style_of("report.css", *sheets, running=running)
-    return template.render(page=page, style=style, style_hash=style_hash, hold=_held, plural=plural) + "\n"
+    return (
+        template.render(
+            page=page,
+            style=style,
+            style_hash=style_hash,
+            hold=_held,
+            anchors=Anchors(_anchors(page.blocks)),
+            markdown="\n".join(markdown(page)),
+        )
+        + "\n"
+    )
+
+
+def _anchors(blocks: Iterable[Any]) -> List[str]:
+    groups = [block for block in blocks if isinstance(block, Group)]
+    return [name for one in groups for name in (one.anchor, *_anchors(one.blocks))]
 
 
 def _held(text: str) -> str:

@@ -6,14 +6,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections import Counter
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Tuple
+from typing import Any, Iterable, Tuple
 
 from reports.page.svg import markup
 
 TEMPLATES = Path(__file__).parent / "templates"
 _LONGEST_RUNNING = 160  # characters at the foot of a printed page
+_LONGEST_ID = 100  # characters
 
 
 class MissingDependency(RuntimeError):
@@ -26,6 +28,26 @@ _QUANTITY = re.compile(r"([0-9]) (%|[kMGT]?(?:B|FLOP)/s|[KMGT]iB|B|[nµm]?s|[MG]
 def hold(text: str) -> str:
     """A number and its unit stay on one line."""
     return _QUANTITY.sub("\\1\u00a0\\2", text)
+
+
+def slug(*texts: str) -> str:
+    """The end of a link to what these texts name: "micro-memory-triad-bandwidth"."""
+    return re.sub(r"[^a-z0-9]+", "-", " ".join(texts).lower()).strip("-")[:_LONGEST_ID]
+
+
+class Anchors:
+    """The ids of a page, each given once: a number tells apart what has one name. `taken` stand elsewhere."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._given = Counter(taken)
+
+    def __call__(self, *texts: str) -> str:
+        wanted = name = slug(*texts) or "row"
+        while self._given[name]:
+            self._given[wanted] += 1
+            name = "%s-%d" % (wanted, self._given[wanted])
+        self._given[name] = 1
+        return name
 
 
 def _css_text(text: str) -> str:

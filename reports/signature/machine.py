@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Dict, List
+from pathlib import Path
+from typing import Dict, List
 
 from reports.records.causes import CONTENDED, FEW_SAMPLES, GRADES, NOISY, NOT_RUN, SOAK, UNAVAILABLE
-from reports.records.jsonl import Json, is_number
+from reports.records.jsonl import BadRecord, Json, is_number, read_object
 from reports.records.quantity import listing, plural, size
 from reports.records.placement import in_words
 from reports.records.state import Item, items
@@ -123,6 +125,30 @@ def sentence_of(signature: Json) -> str:
 def state_of(signature: Json) -> List[Item]:
     """Telemetry of the main device, the first of several, when its last program started."""
     return items(main_device(signature))
+
+
+# What plan.json holds, and the options that ask for it.
+_TEXTS = (("device", "--device"), ("only", "--only"), ("shapes", "--shape"), ("types", "--type"))
+_SWITCHES = (("full", "--full"), ("headline", "--headline"))
+
+
+def command_of(folder: Path) -> str:
+    """The command that measures the same again, by the decisions in plan.json; empty where there are none,
+    or where the programs were started by a command of the user's."""
+    try:
+        plan = read_object(folder / "plan.json")
+    except (OSError, BadRecord):
+        return ""
+    texts = {key: plan.get(key) for key, _ in _TEXTS}
+    if plan.get("setting") or not is_number(plan.get("budget_s")) or not texts["device"]:
+        return ""
+    words = ["./gpusig", "run"]
+    for key, option in _TEXTS:
+        values = texts[key] if isinstance(texts[key], list) else [texts[key]]
+        words += [word for value in values if value for word in (option, shlex.quote(str(value)))]
+    words += ["--soak" if plan.get("soak") else "--budget", "%gs" % plan["budget_s"]]
+    words += ["--seed", shlex.quote(str(plan.get("seed")))]
+    return " ".join(words + [option for key, option in _SWITCHES if plan.get(key) is True])
 
 
 # ------------------------------------------------------------------ what to know first

@@ -34,7 +34,8 @@ from reports.signature.signature import Signature
 from reports.records.spread import differs_much, sentence_of, source_of, told, told_interval
 from reports.records.state import telemetry_of
 from reports.page.svg import markup
-from reports.page.template import hold, page_template, style_of
+from reports.page import markdown
+from reports.page.template import Anchors, hold, page_template, slug, style_of
 
 _FILES = (
     (METRICS, "every value, valid or not, with its interval and its flags"),
@@ -51,6 +52,7 @@ _FIGURES = 1  # of a section, the others folded
 _PANELS = 6  # charts of a figure, the others folded
 _LEAD = 200  # characters of what stands above the first chart, the rest behind it
 _NAME = 160  # characters of the name of a table or a chart
+_IDS = ("headline", "headline-title", "left-out", "left-out-title", "contents", "words", "provenance")
 
 
 def caption(text: str) -> str:
@@ -78,9 +80,7 @@ def lead(text: str) -> Tuple[str, str]:
 
 
 def anchor(section: Section) -> str:
-    return re.sub(
-        r"[^a-z0-9]+", "-", "%s %s" % (section.group.program.lower(), section.group.device.lower())
-    ).strip("-")
+    return slug(section.group.program, section.group.device)
 
 
 # ------------------------------------------------------------------ rows
@@ -104,6 +104,7 @@ def _bar(bar: Bar, virtual: bool) -> Dict[str, Any]:
         "label": bar.label,
         "words": "",
         "anchor": "",
+        "metric": "",
         "condition": "",
         "hint": bar.hint,
         "number": number,
@@ -166,6 +167,7 @@ def _headline(signature: Signature) -> List[Dict[str, Any]]:
                     condition=linked(entry["condition"][:_LONGEST]),
                     words=linked.marks(bar.label),
                     anchor=anchors.get((entry["program"], entry["device"]), ""),
+                    metric=re.sub(r"\b(\w+)/\1_", r"\1/", name),
                 )
             )
         groups.append({"title": title, "bars": bars})
@@ -199,6 +201,23 @@ _GRADES = (
     (NOISY, "Noisy: the interval is wide, or of few samples; compare the interval, not the median."),
     (CONTENDED, "Pale: other programs used the machine, and a repeat gave about the same."),
 )
+
+
+def _markdown(signature: Signature, title: List[str]) -> str:
+    """The first screen, to be copied: what was measured and how, the headline numbers, and the verdict."""
+    virtual = signature.json["simulated"]
+    rows = []
+    for name, entry in signature.primary.items():
+        bar = _primary_bar(name, entry, virtual)
+        interval = human_interval(bar.low, bar.high, bar.value, bar.unit)
+        share = percent(entry["share"]) if bar.of and bar.of_name else ""
+        holds = "; ".join(t for t in (entry.get("grade"), entry["condition"]) if t)
+        rows.append([name, human(bar.value, bar.unit), interval, bar.n or "", share, holds])
+    alarms = ["%s %s" % (n.head, n.text) for n in machine.warnings(signature.json) if n.kind == "failed"]
+    texts = [*title, *alarms, TRUST + " " + machine.verdict(signature).text]
+    table = markdown.table(("metric", "median", "95 %", "n", "of its limit", "condition"), rows, (0, 5))
+    command = ["`%s`" % signature.command] * bool(signature.command)
+    return "\n\n".join([*map(markdown.plain, texts), *command, "\n".join(table)])
 
 
 # ------------------------------------------------------------------ sections
@@ -387,6 +406,7 @@ def _context(signature: Signature) -> Dict[str, Any]:
     return {
         "title": "gpusig: " + machine.name_of(json),
         "kicker": kicker,
+        "command": signature.command,
         "files": _FILES,
         "machine": {
             "name": machine.name_of(json),
@@ -418,7 +438,18 @@ def render(signature: Signature) -> str:
     """Raises MissingDependency where jinja2 is not installed."""
     template = page_template("report.html")
     style, style_hash = style_of("report.css", running=running_of(signature))
-    return template.render(_bounded(_context(signature)), style=style, style_hash=style_hash) + "\n"
+    context = _bounded(_context(signature))
+    title = [machine.name_of(signature.json), machine.sentence_of(signature.json)]
+    return (
+        template.render(
+            context,
+            style=style,
+            style_hash=style_hash,
+            markdown=_markdown(signature, title),
+            anchors=Anchors([*_IDS, *map(anchor, signature.sections), *(w.anchor for w in words())]),
+        )
+        + "\n"
+    )
 
 
 def running_of(signature: Signature) -> str:

@@ -77,6 +77,7 @@ class Signature:
 
     json: Json
     sections: List[Section] = field(default_factory=list)
+    command: str = ""  # that measures the same
 
     def text(self) -> str:
         """The content of signature.json."""

@@ -16,7 +16,7 @@ from reports.records import csv_files
 from reports.records.files import write_whole
 from reports.records.record_file import read
 from reports.signature.headline import headline
-from reports.signature.machine import verdict
+from reports.signature.machine import command_of, verdict
 from reports.signature.report import render
 from reports.signature.signature import MixedMachines, Signature, build
 from suite.command_error import BAD, CANNOT_RUN, INCONCLUSIVE, OK, USAGE, CommandError
@@ -86,6 +86,7 @@ def build_folder(folder: Path, strict: bool) -> int:
     except MixedMachines as why:
         say("report: %s" % why)
         return USAGE
+    signature.command = command_of(folder)
     written = write_all(folder, signature)
     print(headline(signature), end="")
     if signature.failed or written == BAD:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import unittest
 from typing import Any, List
 
@@ -20,6 +21,8 @@ from reports.page.blocks import (
     Text,
     columns,
     html,
+    markdown,
+    names_of,
     row,
     terminal,
     terms,
@@ -80,6 +83,28 @@ class Terminal(unittest.TestCase):
         )
 
 
+class Markdown(unittest.TestCase):
+    def test_a_page_is_its_answer_and_its_tables(self) -> None:
+        heads = [Column("metric"), Column("picture", drawn=True), Column("value", "")]
+        rows = [Head("Compute"), Head("speed", level=1), row("a|b", "", "1 s"), row("<c>", "", "2 s")]
+        found = markdown(page(Text("not copied"), Group("section", "Numbers", [Table("t", heads, rows)])))
+        self.assertEqual(
+            found,
+            ["### What?", "", "An answer.", "", "A reason.", "", "a: b", "", "#### Numbers", ""]
+            + ["| metric | value |", "| --- | ---: |", "| speed, a\\|b | 1 s |", "| speed, \\<c> | 2 s |"],
+        )
+
+    def test_a_title_has_the_names_of_paths_and_what_tells_them_apart(self) -> None:
+        for paths, names in (
+            (["/data/night/before", "../after/"], ["before", "after"]),
+            (["/data/a/run", "/data/b/run"], ["a/run", "b/run"]),
+            (["/x/a and /x/b", "/x/c"], ["a and b", "c"]),
+            (["/x/same", "/x/same"], ["same", "same"]),
+            (["/"], ["/"]),
+        ):
+            self.assertEqual(names_of(*paths), names)
+
+
 @unittest.skipUnless(workplace.HAVE_JINJA2, "jinja2 is not installed")
 class Html(unittest.TestCase):
     def test_every_text_is_escaped_and_only_drawings_are_markup(self) -> None:
@@ -102,6 +127,22 @@ class Html(unittest.TestCase):
         )
         self.assertNotIn("<i>", text)
         self.assertGreater(text.count("&lt;i&gt;&amp;"), 20)
+
+    def test_every_row_has_an_id_and_a_link_to_itself(self) -> None:
+        rows = [Head("speed", level=1, title="micro/x/speed"), row("a", "1"), row("a", "2")]
+        named = [row(Cell("b", title="micro/x/b_rate"), "3"), row("c", "4")]
+        heads = [Column("machine"), Column("value", "")]
+        text = html(
+            page(
+                Group("section", "One", [Table("t", heads, rows), Table("u", heads, named)], "one"),
+                Group("part", "node 7", [Table("t", heads, [row("c", "5")])]),
+            ),
+            (),
+            "",
+        )
+        ids = ["micro-x-speed", "micro-x-speed-a", "micro-x-speed-a-2", "micro-x-b-rate", "one-c", "node-7-c"]
+        self.assertEqual(re.findall(r'<tr[^>]* id="([^"]*)"', text), ids)
+        self.assertEqual(re.findall(r'<a class="self" href="#([^"]*)"', text), ["one", *ids])
 
     def test_what_a_terminal_alone_shows_is_not_there(self) -> None:
         text = html(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import html
 import json
 import os
 import re
@@ -137,6 +138,31 @@ class Page(workplace.Scratch):
         for program in SPECS:
             document, _, heading = method_of(program).partition("#")
             self.assertIn(heading, links.anchors(workplace.ROOT / document), program)
+
+    def test_every_number_has_a_link_to_itself(self) -> None:
+        self.example()
+        page = self.page()
+        for name in ("micro-memory-triad-bandwidth", "gemm-efficiency-gemm-f32-flop-rate"):
+            self.assertEqual(page.count('<tr id="%s"' % name), 1)
+        ids, links = re.findall(r' id="([^"]*)"', page), re.findall(r'class="self" href="#([^"]*)"', page)
+        self.assertEqual((len(ids), set(links) - set(ids)), (len(set(ids)), set()))
+        self.assertGreater(len(links), 200)
+
+    def test_the_headline_numbers_are_copied_as_markdown(self) -> None:
+        self.example()
+        copied = html.unescape(re.findall(r"as Markdown\">(.*?)</pre>", self.page(), re.S)[0])
+        rows = [line.split(" | ") for line in copied.splitlines() if line.startswith("| micro/memory/")]
+        self.assertIn(["| micro/memory/memory_triad_bandwidth", "20 GB/s"], [row[:2] for row in rows])
+        self.assertEqual({len(row) for row in rows}, {6})
+        self.assertIn("How far can this run be trusted?", copied)
+
+    def test_the_command_that_repeats_the_run_is_on_the_first_screen(self) -> None:
+        plan = {"device": "sim:a b", "budget_s": 60.0, "seed": 7, "only": ["micro/*"], "full": True}
+        said = "./gpusig run --device &#39;sim:a b&#39; --only &#39;micro/*&#39; --budget 60s --seed 7 --full"
+        for more, shown in (({}, True), ({"setting": "numactl"}, False), ({"budget_s": "x"}, False)):
+            (self.folder / "plan.json").write_text(json.dumps(dict(plan, **more)), encoding="utf-8")
+            self.run_build(synthetic.memory().text())
+            self.assertEqual(said in self.first_screen(self.page()), shown, more)
 
     def test_schedules_have_bars_with_serial_and_ideal(self) -> None:
         self.run_build(synthetic.ficco().text())

@@ -9,9 +9,9 @@ from typing import Any, Sequence
 from reports.judge.compare.changes import CHANGED, NO_STEP, OVER, news_text
 from reports.judge.compare.numbers import RATIO
 from reports.judge.compare.verdict import IMPROVE, INCONCLUSIVE, REGRESS
-from reports.judge.compare.wording import ARROWS, difference_text, side_text
+from reports.judge.compare.wording import ARROWS, command_of, difference_text, side_text
 from reports.page.blocks import PAGE, Cell, Column, Group, Head, Items, Page, Row, Table, columns, html
-from reports.page.blocks import plain_texts, row, terminal, terms
+from reports.page.blocks import names_of, plain_texts, row, terminal, terms
 from reports.page.svg import Canvas, markup
 from reports.records.jsonl import Json
 from reports.records.quantity import human, listing, percent, plural
@@ -143,11 +143,12 @@ def _page(history: Json, drawn: bool) -> Page:
         Group("section", "How to read this", [method], "reading", only=PAGE),
         Group("section", every, [Table(every, columns("run", "when"), nights)], "runs", only=PAGE),
     ]
-    word, question = outcome["verdict"], "Since when is %s different?" % known["name"]
+    word, question = outcome["verdict"], "Since when is %s different?" % names_of(known["name"])[0]
     footer = "gpusig.history %s. This file needs no network, and the same runs always give these bytes."
     badge = Cell("", icon=_ICONS[word], look=_LOOKS.get(word, word))
     told = [_about(known)], question, [outcome["sentence"]], outcome["reasons"]
-    return Page("history", "compare", *told, parts, footer % known["version"], badge)
+    quote = command_of("compare", [known["name"]], known["settings"])
+    return Page("history", "compare", *told, parts, footer % known["version"], badge, quote)
 
 
 def table(history: Json) -> str:

@@ -13,7 +13,7 @@ from reports.judge.compare.verdict import EQUIVALENT, IMPROVE, INCONCLUSIVE, INV
 from reports.judge.compare.verdict import LIKELY_BETTER, LIKELY_WORSE
 from reports.judge.compare.wording import ARROWS, DIFFERS, SIDES, change_text, label_of, least_effects, shown
 from reports.page.blocks import PAGE, TERMINAL, Cell, Column, Counts, Group, Head, Items, Page, Row, Table
-from reports.page.blocks import Text, columns, html, plain, row, terminal, terms
+from reports.page.blocks import Text, columns, html, names_of, plain, row, terminal, terms
 from reports.page.svg import markup
 from reports.records.jsonl import Json
 from reports.records.quantity import listing, percent, plural
@@ -249,7 +249,7 @@ def _reading(known: Json, is_few: bool) -> Group:
 def _question(known: Json) -> str:
     before, after = known["before"], known["after"]
     has = before["machine"] + ": has" if before["machine"] == after["machine"] != "" else "Has"
-    return "%s anything changed from %s to %s?" % (has, before["name"], after["name"])
+    return "%s anything changed from %s to %s?" % (has, *names_of(before["name"], after["name"]))
 
 
 def _page(comparison: Json, others: int, drawn: bool) -> Page:
@@ -277,7 +277,9 @@ def _page(comparison: Json, others: int, drawn: bool) -> Page:
     about = ["%s %s" % (side, wording.side_text(known[side])) for side in SIDES]
     told = [outcome["sentence"]], outcome["reasons"]
     question = _question(known)
-    return Page("comparison", "compare", about, question, *told, parts, footer % known["version"], badge)
+    quote = wording.command_of("compare", [known[side]["name"] for side in SIDES], known["settings"])
+    footer %= known["version"]
+    return Page("comparison", "compare", about, question, *told, parts, footer, badge, quote)
 
 
 def table(comparison: Json) -> str:

@@ -7,10 +7,10 @@ from __future__ import annotations
 from typing import Any, Sequence
 
 from reports.page.blocks import PAGE, TERMINAL, Cell, Column, Counts, Drawing, Group, Items, Page, Table, Text
-from reports.page.blocks import columns, html, plain, plain_texts, row, terminal, terms
+from reports.page.blocks import columns, html, names_of, plain, plain_texts, row, terminal, terms
 from reports.judge.compare.numbers import RATIO
 from reports.judge.compare.verdict import most_hidden
-from reports.judge.compare.wording import difference_text, p_text, values_text
+from reports.judge.compare.wording import command_of, difference_text, p_text, values_text
 from reports.judge.fleet import between, heat_map
 from reports.judge.fleet.fleet import FAST, INCONCLUSIVE, MISSING, NONE_OFF, OFF, OK, OUTLIERS, UNKNOWN
 from reports.judge.fleet.fleet import MOST_NAME, counts_of, list_text, off_text
@@ -308,11 +308,12 @@ def _page(fleet: Json, most: int) -> Page:
     about = ["%s, %s" % (kind["name"], plural(kind["nodes"], "node")) for kind in kinds]
     said, footer = [outcome["sentence"]], "gpusig.fleet %s. This file needs no network." % known["version"]
     css, badge = "compare fleet", _badge(outcome["verdict"])
-    return Page("fleet", css, about, _question(known), said, outcome["reasons"], parts, footer, badge)
+    quote = command_of("fleet", [known["name"]], known["settings"])
+    return Page("fleet", css, about, _question(known), said, outcome["reasons"], parts, footer, badge, quote)
 
 
 def _question(known: Json) -> str:
-    return "%s: which node is an outlier?" % known["name"]
+    return "%s: which node is an outlier?" % names_of(known["name"])[0]
 
 
 def table(fleet: Json) -> str:
