@@ -17,6 +17,7 @@ runs_of() { (cd "$1" && find . -name records.jsonl | sort | tr '\n' ' '); }
 	run --separate-stderr measures run --repeats 3 --budget 2s --seed 7 --out results
 	[ "$status" = 0 ]
 	[ "$(runs_of results)" = "./run-1/records.jsonl ./run-2/records.jsonl ./run-3/records.jsonl " ]
+	[[ ${stderr_lines[-1]} == "gpusig: next: ./gpusig compare $PWD/results OTHER for what differs, or ./gpusig scorecard $PWD/results OTHER for which is better" ]]
 	for number in 1 2 3; do
 		json 'by_program.keys() == {"micro/a", "micro/b", "micro/c"}' \
 			"all(r['argv'][r['argv'].index('--seed') + 1] == '$((number + 6))' for r in rows if r['kind'] == 'run')" \

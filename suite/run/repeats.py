@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import random
+import shlex
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -228,6 +229,12 @@ def _go(series: Series, folder: Path, found: list[Program], strict: bool) -> int
         series.done.append(name)
         series.save(folder)
     _say_skipped(folder / names[-1][1])
+    if series.settings == NO_SETTING:
+        where = shlex.quote(str(folder))
+        say(
+            f"next: ./gpusig compare {where} OTHER for what differs, or "
+            f"./gpusig scorecard {where} OTHER for which is better"
+        )
     return worst
 
 
