@@ -22,6 +22,7 @@ from reports.records.quantity import (
     half_width,
     human,
     human_interval,
+    listing,
     number_and_unit,
     percent,
     plural,
@@ -51,6 +52,7 @@ _LONGEST = 1000  # characters of a text
 _FIGURES = 1  # of a section, the others folded
 _PANELS = 6  # charts of a figure, the others folded
 _LEAD = 200  # characters of what stands above the first chart, the rest behind it
+_OWN = ("spec", "state")  # of a device; said elsewhere
 _NAME = 160  # characters of the name of a table or a chart
 _IDS = ("headline", "headline-title", "left-out", "left-out-title", "contents", "words", "provenance")
 
@@ -262,10 +264,24 @@ def _drawn(figure: Figure, virtual: bool) -> Dict[str, Any]:
         }
     return {
         "kind": "table",
-        "table": figure,
+        "table": _without_repeats(figure),
         "caption": caption(figure.caption),
         "heads": ", ".join(figure.heads),
     }
+
+
+def _without_repeats(table: Table) -> Table:
+    """Rows of one name each that hold the same numbers as one row, where there are many."""
+    names: Dict[Tuple[str, ...], List[str]] = {}
+    for name, *cells in table.rows:
+        names.setdefault(tuple(cells), []).append(name)
+    if table.words != 1 or max(map(len, names.values()), default=0) <= FEW:
+        return table
+    rows = [
+        [own[0] + (" and %d more, all the same" % (len(own) - 1) if own[1:] else ""), *cells]
+        for cells, own in names.items()
+    ]
+    return dataclasses.replace(table, rows=rows)
 
 
 def _order(figures: List[Figure]) -> Tuple[List[Figure], int]:
@@ -333,17 +349,17 @@ def _provenance(signature: Json) -> List[Table]:
             for name, values in origin["changed_between_runs"].items()
         ]
         tables.append(Table(["changed between runs", "values"], rows, "", 2))
-    rows = []
+    of_devices: Dict[Tuple[str, str], List[str]] = {}
     for name, device in signature["devices"].items():
-        rows += [
-            [name, key.replace("_", " "), _device_text(key, value)]
-            for key, value in device.items()
-            if key not in ("spec", "state")
-        ]
-        rows += [
-            [name, spell(r.name), "%s: %s" % (r.text, r.reason) if r.reason else r.text]
-            for r in telemetry_of(device)
-        ]
+        said = [(key.replace("_", " "), _device_text(key, v)) for key, v in device.items() if key not in _OWN]
+        telemetry = telemetry_of(device)
+        said += [(spell(r.name), "%s: %s" % (r.text, r.reason) if r.reason else r.text) for r in telemetry]
+        for pair in said:
+            of_devices.setdefault(pair, []).append(name)
+    rows = [
+        ["all %d" % len(names) if 1 < len(names) == len(signature["devices"]) else listing(names, 4), *pair]
+        for pair, names in of_devices.items()
+    ]
     if rows:
         tables.append(Table(["device", "property", "value"], rows, "0 is unknown.", 3))
     runs = [

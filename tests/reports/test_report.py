@@ -17,7 +17,7 @@ from html.parser import HTMLParser
 import synthetic
 import workplace
 from reports.records import quantity
-from reports.signature import headline
+from reports.signature import headline, report
 from reports.signature.sections import SPECS, method_of
 from synthetic import everything, launch, memory
 from tests import level
@@ -147,6 +147,18 @@ class Page(workplace.Scratch):
         ids, links = re.findall(r' id="([^"]*)"', page), re.findall(r'class="self" href="#([^"]*)"', page)
         self.assertEqual((len(ids), set(links) - set(ids)), (len(set(ids)), set()))
         self.assertGreater(len(links), 200)
+
+    def test_rows_that_hold_the_same_are_one(self) -> None:
+        rows = [["pair %d" % i, "64 GB/s"] for i in range(9)] + [["slow", "6 GB/s"]]
+        told = [["pair 0 and 8 more, all the same", "64 GB/s"], ["slow", "6 GB/s"]]
+        self.assertEqual(report._without_repeats(report.Table(["a", "b"], rows)).rows, told)
+        few = report.Table(["a", "b"], rows[6:])
+        self.assertIs(report._without_repeats(few), few)
+        devices = {"sim:%d" % i: {"backend": "sim", "index": i % 2} for i in range(2)}
+        origin = {"fields": {}, "environment": {}, "changed_between_runs": {}}
+        (table,) = report._provenance({"provenance": origin, "devices": devices, "runs": []})
+        self.assertEqual(table.rows[0], ["all 2", "backend", "sim"])
+        self.assertEqual([row[0] for row in table.rows[1:]], ["sim:0", "sim:1"])
 
     def test_the_headline_numbers_are_copied_as_markdown(self) -> None:
         self.example()
