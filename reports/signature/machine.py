@@ -8,7 +8,7 @@ import shlex
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Dict, List
+from typing import TYPE_CHECKING, Dict, List
 
 from reports.records.causes import CONTENDED, FEW_SAMPLES, GRADES, NOISY, NOT_RUN, SOAK, UNAVAILABLE
 from reports.records.jsonl import BadRecord, Json, is_number, read_object
