@@ -107,7 +107,7 @@ narrow() {
 }
 
 @test "the words are wrapped by characters, comments and empty lines are left out" {
-	mkdir reports && cp -rp "$root/suite" "$root/gpusig" .
+	mkdir -p reports/page && cp -rp "$root/suite" "$root/gpusig" .
 	printf '# a = comment\n\n  # b = another\nx = %s%s\n± = 1 = 2\n' "$(printf 'é é %.0s' {1..19})" 'é ab' >reports/page/words.txt
 	run --separate-stderr ./gpusig help words
 	[ "$status" = 0 ]
@@ -133,7 +133,7 @@ narrow() {
 	command -v git >/dev/null || skip 'no git'
 	said() { (cd "${1:-here}" && sh suite/setup/version.sh); }
 	commit() { git -C here -c user.name=a -c user.email=a@b -c commit.gpgsign=false commit -q --allow-empty --date="2031-02-03T12:00:00Z" -m a; }
-	mkdir -p here/suite 'an archive' && cp "$root/suite/setup/version.sh" here/suite && cp "$root/VERSION" "$root/.gitattributes" here
+	mkdir -p here/suite/setup 'an archive' && cp "$root/suite/setup/version.sh" here/suite/setup && cp "$root/VERSION" "$root/.gitattributes" here
 	[ "$(said)" = unknown ] # neither git nor an archive
 	git init -q here && git -C here add -A
 	GIT_COMMITTER_DATE=2031-02-03T12:00:00Z commit
@@ -1026,7 +1026,7 @@ false_unpacking() {
 		word=${word%.h}
 		case $probe in lib:*) word=lib$word ;; esac
 		echo "# $level $probe"
-		grep -rqw -e "$word" "$root"/gpusig "$root"/Makefile "$root"/suite/*.py "$root"/suite/*.sh "$root"/reports "$root"/device \
+		grep -rqw -e "$word" "$root"/gpusig "$root"/Makefile "$root"/suite/*/*.py "$root"/suite/*/*.sh "$root"/reports "$root"/device \
 			"$root"/tests/reports "$root"/tests/adapters "$root"/tests/bats "$root"/tests/*.bats
 	done <"$root/suite/setup/packages.txt"
 }

@@ -122,12 +122,12 @@ reads() {
 	[ "$(find checkout/build -name '*.so' -o -path '*/bin/*/*')" = "$(echo checkout/build/release-*/bin/libgpusig_advise.so)" ]
 }
 
-@test "without a Python each is 77 and one line, and root is asked for it and jinja2 alone" {
+@test "without a Python each is 77 and one line with what to install, and nothing is installed" {
 	python=/dev/null/python
 	mkdir checkout/bin && : >checkout/bin/libgpusig_advise.so
 	for words in "${questions[@]}" "${mix[*]}" "${advise[*]}"; do
 		# shellcheck disable=SC2086 # words is a command line
-		bare GPUSIG_NO_INSTALL=1 checkout/gpusig $words
+		bare checkout/gpusig $words
 		echo "$words: $stderr"
 		[ "$status" = 77 ]
 		[ -z "$output" ]
@@ -135,13 +135,9 @@ reads() {
 		[ "${#stderr_lines[@]}" = 1 ]
 	done
 	[ ! -e apt.log ]
-	bare checkout/gpusig compare before after
-	[ "$status" = 77 ]
-	[ "$(grep -o 'install .*' apt.log | head -n 1)" = 'install -y --no-install-recommends python3 python3-jinja2 -o Acquire::Retries=1' ]
-	[ "$(grep -v update apt.log | tr ' ' '\n' | grep -c 'gcc\|make\|mpi\|rich\|git')" = 0 ]
 }
 
-@test "without jinja2 they answer all the same, and root is asked for it alone, once" {
+@test "without jinja2 they answer all the same, say that it makes pages, and install nothing" {
 	only_with_all
 	"$TEST_PYTHON" -m venv --without-pip bare || skip 'this Python makes no virtual environment'
 	python=$PWD/bare/bin/python3
@@ -151,8 +147,7 @@ reads() {
 		echo "$words: $stderr"
 		case $words in report*) [ "$status" = 77 ] ;; *) [ "$status" = 0 ] || [ "$status" = 3 ] ;; esac
 		[ -n "$output" ]
-		[ "$(grep -c 'apt-get' <<<"$stderr")" -le 2 ]
+		case $words in export*) ;; *) [[ $stderr == *'needs the Python package jinja2'* ]] ;; esac
 	done
-	[ "$(grep -v update apt.log | sort -u)" = 'install -y --no-install-recommends python3-jinja2 -o Acquire::Retries=1' ]
-	[ "$(wc -l <checkout/build/cannot-install)" = 1 ]
+	[ ! -e apt.log ]
 }

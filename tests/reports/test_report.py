@@ -430,7 +430,7 @@ class Command(workplace.Scratch):
         self.assertEqual([p.name for p in self.folder.iterdir()], ["records.jsonl"])
 
     def test_usage(self) -> None:
-        for arguments in ((), ("build",), ("paint", "x"), ("build", str(self.folder / "nowhere"))):
+        for arguments in (("report",), ("report", "--paint", "x"), ("build", str(self.folder / "nowhere"))):
             self.assertEqual(self.run_command(*arguments)[0], 2)
 
     def test_unusable_lines_are_reported(self) -> None:
