@@ -16,12 +16,11 @@ from reports.records.causes import UNAVAILABLE
 from reports.judge.compare import gpusig, sides
 from reports.judge.compare.numbers import BadNumbers
 from reports.records.jsonl import BadRecord, Json, clean, read_object
-from reports.signature.kind import family_of
 from reports.signature.machine import main_devices, name_of
 from reports.records.metrics import shortened
 from reports.records.quantity import listing
-from reports.judge.scorecard.machines import KNOWN, Machine, devices_of
-from reports.signature.signature_file import trusting
+from reports.judge.scorecard.machines import KNOWN, Machine, machine_of
+from reports.signature.signature_file import MALFORMED
 
 FOLDER = Path(__file__).resolve().parents[2] / "known"
 SCHEMA, VERSION = "gpusig.known", "1.0.0"
@@ -35,16 +34,7 @@ _OF_DEVICE = (
     "spec", "backend", "name", "vbios", "driver", "arch", "blas", "units", "slots_per_unit", "copy_engines",
     "memory_bytes", "l1_bytes", "l2_bytes", "llc_bytes",
 )  # fmt: skip
-_OF_HOST = (
-    "kernel",
-    "architecture",
-    "os",
-    "cpu",
-    "cpu_name",
-    "virtual_machine",
-    "cores_online",
-    "memory_bytes",
-)
+_OF_HOST = "kernel architecture os cpu cpu_name virtual_machine cores_online memory_bytes".split()
 
 
 # ------------------------------------------------------------------ making
@@ -148,17 +138,11 @@ def read(name: str) -> Machine:
         signature = signature_of(known)
         run = gpusig.run_of(signature, shown, {})
         run = replace(run, identity=str(known["identity"]), started=str(known["measured"] or ""))
-        return Machine(
-            shown,
-            sides.Side(shown, [run]),
-            [signature],
-            [FOLDER / (name + ".json")],
-            family_of(signature),
-            devices_of(signature),
-            signature["simulated"] is True,
-            signature["run_spread"],
-            origin(known),
-        )
+        side, paths = sides.Side(shown, [run]), [FOLDER / (name + ".json")]
+        found = machine_of(shown, side, [signature], paths, signature["run_spread"])
+        return replace(found, known=origin(known))
+    except MALFORMED as why:
+        raise BadNumbers("scorecard: %s is malformed: %s" % (shown, clean(str(why))[:200])) from None
 
 
 def of_its_sort(mine: Machine) -> list[Machine]:
@@ -171,7 +155,5 @@ def of_its_sort(mine: Machine) -> list[Machine]:
 def table() -> str:
     """A line a machine."""
     known = {name: _file(name) for name in names()}
-    lines = [
-        "%s%s: %s; %s" % (KNOWN, name, name_of(signature_of(one)), origin(one)) for name, one in known.items()
-    ]
-    return "\n".join(lines) + "\n"
+    about = {name: (name_of(signature_of(one)), origin(one)) for name, one in known.items()}
+    return "".join("%s%s: %s; %s\n" % (KNOWN, name, *texts) for name, texts in about.items())

@@ -87,9 +87,8 @@ def named(cwd: Path, given: Sequence[str]) -> list[tuple[str, str]]:
     found = [(own or label, path) for (own, path), label in zip(split, labels([path for _, path in split]))]
     for name, path in found:
         if sum(other == name for other, _ in found) > 1:
-            raise BadNumbers(
-                "scorecard: two machines are called '%s'; name them: OTHER=%s" % (name[:_NAME], clean(path))
-            )
+            known = name[:_NAME], clean(path)
+            raise BadNumbers("scorecard: two machines are called '%s'; name them: OTHER=%s" % known)
         if len(name) > _NAME and any(own == name for own, _ in split):
             raise BadNumbers("scorecard: the name '%s…' has more than %d characters" % (name[:20], _NAME))
     return [(name if len(name) <= _NAME else "…" + name[1 - _NAME :], path) for name, path in found]
@@ -111,10 +110,18 @@ def _spread(runs: Sequence[RunNumbers], signatures: Sequence[Json]) -> Json | No
     for run in runs if len(runs) > 1 else ():
         for name, number in run.numbers.items():
             if number.judged and number.value is not None:
-                before = values.get(name)
-                own = [*before.values, number.value] if before else [number.value]
-                values[name] = spread.Tried(number.unit, own)
+                before = values[name].values if name in values else ()
+                values[name] = spread.Tried(number.unit, [*before, number.value])
     return spread.spread_of(values) or signatures[0]["run_spread"]
+
+
+def machine_of(
+    name: str, side: sides.Side, signatures: list[Json], paths: list[Path], run_spread: Json | None
+) -> Machine:
+    """The machine that the first signature describes. MALFORMED where that is no signature."""
+    first = signatures[0]
+    about = family_of(first), devices_of(first), first["simulated"] is True
+    return Machine(name, side, signatures, paths, *about, run_spread)
 
 
 def _machine(cwd: Path, name: str, path: str) -> Machine:
@@ -125,18 +132,11 @@ def _machine(cwd: Path, name: str, path: str) -> Machine:
         )
     sides.check([side])
     signatures, paths = (list(part) for part in zip(*(_signature(cwd, run) for run in side.runs)))
-    with trusting("scorecard: %s: signature.json" % side.name, BadNumbers):
-        first = signatures[0]
-        return Machine(
-            name,
-            side,
-            signatures,
-            paths,
-            family_of(first),
-            devices_of(first),
-            first["simulated"] is True,
-            _spread(side.runs, signatures),
-        )
+    try:
+        return machine_of(name, side, signatures, paths, _spread(side.runs, signatures))
+    except MALFORMED as why:
+        said = side.name, clean(str(why))[:200]
+        raise BadNumbers("scorecard: %s: signature.json is malformed: %s" % said) from None
 
 
 def read(cwd: Path, given: Sequence[str], known: Callable[[str], Machine]) -> list[Machine]:
@@ -150,10 +150,8 @@ def read(cwd: Path, given: Sequence[str], known: Callable[[str], Machine]) -> li
     ]
     for machine in found[1:]:
         if machine.simulated != found[0].simulated:
-            raise BadNumbers(
-                "scorecard: a simulated and a measured machine do not compare: %s and %s"
-                % (found[0].name, machine.name)
-            )
+            both = found[0].name, machine.name
+            raise BadNumbers("scorecard: a simulated and a measured machine do not compare: %s and %s" % both)
     return found
 
 
@@ -192,9 +190,8 @@ def _of_one(name: str, entry: Json, scale: str, simulated: bool) -> Held:
     else:
         degrees, error = _MANY, half / _NORMAL if simulated and half is not None else None
     low, high = (float(entry[end]) if is_number(entry.get(end)) else None for end in ends)
-    return Held(
-        value, low, high, _on_scale(value, scale), error, degrees, 1, "" if error is not None else ONE_RUN
-    )
+    reason = "" if error is not None else ONE_RUN
+    return Held(value, low, high, _on_scale(value, scale), error, degrees, 1, reason)
 
 
 def _of_several(
@@ -206,20 +203,12 @@ def _of_several(
     count, center = len(places), fmean(places)
     unit = next((str(entry["unit"]) for entry in entries), "")
     own, degrees = spread.variance_for(name, spread.Tried(unit, values), known)
-    halves = [
-        half for half in (_half(entry, ("ci_low", "ci_high"), scale) for entry in entries) if half is not None
-    ]
+    found = (_half(entry, ("ci_low", "ci_high"), scale) for entry in entries)
+    halves = [half for half in found if half is not None]
     error = math.sqrt(max(own, (median(halves) / _NORMAL) ** 2 if halves else 0.0) / count)
     half = quantile(CONFIDENCE, degrees) * error
-    return Held(
-        shown(center, scale),
-        shown(center - half, scale),
-        shown(center + half, scale),
-        center,
-        error,
-        degrees,
-        count,
-    )
+    value, low, high = (shown(place, scale) for place in (center, center - half, center + half))
+    return Held(value, low, high, center, error, degrees, count)
 
 
 def held(machine: Machine, name: str) -> Held:
@@ -238,11 +227,9 @@ def held(machine: Machine, name: str) -> Held:
         lost = len(numbers) - len(present)
         known = reasons and any(number is not None for number in numbers)
         why = reasons[0] if known else "not measured"
-        return Held(
-            reason=why
-            if lost == len(numbers)
-            else "%d of %s without a value: %s" % (lost, plural(len(numbers), "run"), why)
-        )
+        if lost < len(numbers):
+            why = "%d of %s without a value: %s" % (lost, plural(len(numbers), "run"), why)
+        return Held(reason=why)
     scale = present[0][0].scale
     values = [float(number.value) for number, _ in present if number.value is not None]
     if scale == RATIO and min(values) <= 0:
@@ -250,6 +237,5 @@ def held(machine: Machine, name: str) -> Held:
     if len(values) == 1:
         entry = present[0][1] or {"value": values[0]}
         return _of_one(name, entry, scale, machine.simulated)
-    return _of_several(
-        name, values, [entry for _, entry in present if entry is not None], scale, machine.run_spread
-    )
+    entries = [entry for _, entry in present if entry is not None]
+    return _of_several(name, values, entries, scale, machine.run_spread)

@@ -59,9 +59,7 @@ class Row:
     values: dict[str, Held]
     others: dict[str, str] = field(default_factory=dict)  # machine -> why it is not here
     ratios: dict[tuple[str, str], Ratio] = field(default_factory=dict)
-    better: dict[tuple[str, str], bool] = field(
-        default_factory=dict
-    )  # the first than the second, as judge() says
+    better: dict[tuple[str, str], bool] = field(default_factory=dict)  # the first than the second
     rank: Rank = Rank([], [], [], DESCRIBED)
 
 
@@ -79,25 +77,18 @@ def meaning_of(name: str, machine: Machine) -> str:
         return name
     backend, _, which = device.partition(":")
     main = machine.signatures[0]["device"].partition(":")[0]
-    return "%s@%s" % (
-        metric,
-        "host" if backend == "host" and main != "host" else "part" + (" " + which if which else ""),
-    )
+    if backend == "host" and main != "host":
+        return metric + "@host"
+    return metric + "@part" + (" " + which if which else "")
 
 
 def _likeness(number: Number, name: str, machine: Machine) -> Likeness:
     among = machine.devices if program_of(name).startswith(_AMONG_DEVICES) else 0
-    return Likeness(
-        number.unit,
-        number.better,
-        number.scale,
-        number.case,
-        among,
-        machine.kind == "host" and number.group in _HOST_DIFFERS,
-    )
+    is_played = machine.kind == "host" and number.group in _HOST_DIFFERS
+    return Likeness(number.unit, number.better, number.scale, number.case, among, is_played)
 
 
-def _difference(name: str, number: Number, own: Likeness, other: Likeness) -> str:
+def _difference(number: Number, own: Likeness, other: Likeness) -> str:
     """The reason for which a machine's number is not that of the others."""
     if own.played != other.played:
         return _HOST_DIFFERS[number.group]
@@ -118,40 +109,29 @@ def rows_of(machines: Sequence[Machine], of: str = "") -> tuple[list[Row], list[
     found: dict[str, dict[str, tuple[Number, Likeness, Held]]] = {}
     lost: dict[str, dict[str, tuple[Number, str]]] = {}
     for machine in machines:
-        for name in dict.fromkeys(
-            n for run in machine.runs for n, number in run.numbers.items() if number.judged
-        ):
+        numbers = (pair for run in machine.runs for pair in run.numbers.items())
+        for name in dict.fromkeys(name for name, number in numbers if number.judged):
             number, meaning, value = number_of(machine, name), meaning_of(name, machine), held(machine, name)
             if number is None:
                 continue
             if value.value is None:
                 lost.setdefault(meaning, {})[machine.name] = (number, value.reason)
             else:
-                found.setdefault(meaning, {})[machine.name] = (
-                    number,
-                    _likeness(number, name, machine),
-                    value,
-                )
+                like = _likeness(number, name, machine)
+                found.setdefault(meaning, {})[machine.name] = (number, like, value)
     compared, alone = [], []
     for name in sorted({*found, *lost}, key=_place):
         own, gone = found.get(name, {}), lost.get(name, {})
-        absent = {
-            m.name: gone[m.name][1] if m.name in gone else "not measured"
-            for m in machines
-            if m.name not in own
-        }
+        others = [machine.name for machine in machines if machine.name not in own]
+        absent = {who: gone[who][1] if who in gone else "not measured" for who in others}
         likes = sorted({likeness for _, likeness, _ in own.values()}, key=repr)
         for likeness in likes:
             within = {who: held_ for who, (_, like, held_) in own.items() if like == likeness}
             number = own[min(within)][0]
-            others = dict(
-                absent,
-                **{
-                    who: _difference(name, other, like, likeness)
-                    for who, (other, like, _) in own.items()
-                    if like != likeness
-                },
-            )
+            others = dict(absent)
+            for who, (other, like, _) in own.items():
+                if like != likeness:
+                    others[who] = _difference(other, like, likeness)
             (compared if len(within) > 1 else alone).append(Row(name, number, likeness, within, others))
         if not likes:
             number = min(gone.items())[1][0]
@@ -179,24 +159,16 @@ def ratio_of(mine: Held, other: Held, better: str | None) -> Ratio:
     change = sign * (mine.center - other.center)
     if mine.error is None or other.error is None:
         return Ratio(shown(change, RATIO), None, None)
-    squares = (
-        sorted((mine.error**2, other.error**2)),
-        (mine.error**4 / mine.degrees, other.error**4 / other.degrees),
-    )
-    error = math.sqrt(sum(squares[0]))
+    error = math.sqrt(mine.error**2 + other.error**2)
     if not error:
         value = shown(change, RATIO)
         return Ratio(value, value, value, 0.0 if change else 1.0)
-    tail = sum(sorted(squares[1]))
+    tail = mine.error**4 / mine.degrees + other.error**4 / other.degrees
     degrees = max(min(mine.degrees, other.degrees), error**4 / tail if tail else mine.degrees)
     degrees = math.floor(degrees * _DEGREES) / _DEGREES if degrees < _ALMOST_NORMAL else _ALMOST_NORMAL
     half = quantile(CONFIDENCE, degrees) * error
-    return Ratio(
-        shown(change, RATIO),
-        shown(change - half, RATIO),
-        shown(change + half, RATIO),
-        two_sided_p(change / error, degrees),
-    )
+    value, low, high = (shown(place, RATIO) for place in (change, change - half, change + half))
+    return Ratio(value, low, high, two_sided_p(change / error, degrees))
 
 
 def is_judged(number: Number) -> bool:

@@ -14,7 +14,7 @@ from typing import NamedTuple, Sequence
 
 from reports.judge import advise as advise_command
 from reports.judge.advise import AdviseError, NoAnswer
-from reports.advice.lines import curves_of, device_of
+from reports.advice.lines import device_of, program_of, why_missing
 from reports.advice.machine import machine_of
 from reports.advice.measured import half_interval
 from reports.records.jsonl import Json, is_number
@@ -69,9 +69,8 @@ def _check_gemm(signature: Json, item: Item, gemm_s: float) -> None:
     """A model of one or two GEMMs, or one that is far from all of them, may predict anything."""
     rates, (m, n, k) = _measured_rates(signature, item.what), item.sides
     if len(rates) < LEAST_GEMMS:
-        raise Unanswered(
-            "only %s of %s measured, too few to predict others" % (plural(len(rates), "GEMM"), item.what)
-        )
+        known = plural(len(rates), "GEMM"), item.what
+        raise Unanswered("only %s of %s measured, too few to predict others" % known)
     if not 2.0 * m * n * k / gemm_s <= MAX_RATE * max(rates):
         raise Unanswered("the prediction is outside what was measured, and faster than any GEMM there")
 
@@ -84,11 +83,8 @@ def _gemm(signature: Json, path: Path, item: Item) -> Prediction:
         answer = advise_command.answer(signature, question, path)
         pick = answer["pick"]
         if pick["measured_s"] is not None:
-            return Prediction(
-                pick["measured_s"],
-                math.log1p(half_interval(pick)),
-                ("measured in this run: %s by %s" % (pick["schedule"], pick["copy_method"]),),
-            )
+            note = "measured in this run: %(schedule)s by %(copy_method)s" % pick
+            return Prediction(pick["measured_s"], math.log1p(half_interval(pick)), (note,))
         seconds, extrapolated = pick["predicted_s"], answer["extrapolated"]
         error, gemm_s = answer["expected_error"], answer["gemm_s"]
         notes = ["the expected error is a lower limit: no schedules were measured"] * (
@@ -139,9 +135,8 @@ def at_size(points: Sequence[tuple[float, float, float]], size: float) -> Predic
         return Prediction(points[0][1], None, (_BEYOND,))
     if len(points) == 1:
         return Prediction(points[0][1], points[0][2])
-    (x1, y1, h1), (x2, y2, h2) = next(
-        pair for pair in zip(points, points[1:]) if pair[0][0] <= size <= pair[1][0]
-    )
+    pairs = zip(points, points[1:])
+    (x1, y1, h1), (x2, y2, h2) = next(pair for pair in pairs if pair[0][0] <= size <= pair[1][0])
     return Prediction(y1 + (y2 - y1) * (size - x1) / (x2 - x1), max(h1, h2))
 
 
@@ -150,9 +145,8 @@ def _fastest(
 ) -> Prediction:
     known = {way: at for way, points in found.items() for at in [at_size(points, size)] if at is not None}
     if not known and found:
-        raise Unanswered(
-            "the largest size that %s measured is less than 1/%d of this" % (program, MAX_EXTRAPOLATION)
-        )
+        known_most = program, MAX_EXTRAPOLATION
+        raise Unanswered("the largest size that %s measured is less than 1/%d of this" % known_most)
     if not known:
         raise Unanswered("%s has no value%s" % (program, why))
     way = min(known, key=lambda name: (known[name].seconds, name))
@@ -160,33 +154,29 @@ def _fastest(
 
 
 def _curves(signature: Json, program: str, quantity: str) -> list[Json]:
-    return [c for c in curves_of(signature, program, quantity) if c["variant"] and c["axis"] == "size"]
+    curves = program_of(signature, program)["curves"]
+    return [c for c in curves if c["derived"] == quantity and c["variant"] and c["axis"] == "size"]
 
 
 def _copy(signature: Json, item: Item) -> Prediction:
     program = "micro/copy_path"
-    found = {
-        c["variant"]: _points(c, 1.0)
-        for c in _curves(signature, program, "bandwidth")
-        if c["where"].get("direction") == item.what
-        and (c["variant"] == "engine" or c["variant"].startswith("kernel"))
-    }
-    return _fastest(
-        found, item.size, program, advise_command.why_missing(signature, program, "direction=" + item.what)
-    )
+    curves = [c for c in _curves(signature, program, "bandwidth") if c["where"].get("direction") == item.what]
+    ways = {c["variant"]: _points(c, 1.0) for c in curves}
+    found = {way: points for way, points in ways.items() if way == "engine" or way.startswith("kernel")}
+    why = why_missing(signature, program, "direction=" + item.what)
+    return _fastest(found, item.size, program, why)
 
 
 def _message(signature: Json, item: Item) -> Prediction:
     program, counted = _MESSAGES[item.what]
     there = devices_of(signature)
+    if there < 2 and there != item.devices:
+        raise Unanswered("one device was measured alone")
     if there != item.devices:
-        raise Unanswered(
-            "%s was measured among %d, not among %d devices" % (program, there, item.devices)
-            if there > 1
-            else "one device was measured alone"
-        )
+        measured = program, there, item.devices
+        raise Unanswered("%s was measured among %d, not among %d devices" % measured)
     found = {c["variant"]: _points(c, counted(there)) for c in _curves(signature, program, "bus_bandwidth")}
-    return _fastest(found, item.size, program, advise_command.why_missing(signature, program))
+    return _fastest(found, item.size, program, why_missing(signature, program))
 
 
 def _has_type(signature: Json, kind: str) -> bool:

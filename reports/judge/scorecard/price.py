@@ -8,13 +8,14 @@ A file with a line a machine: NAME PRICE CURRENCY[/h] [POWER], such as "node-a 2
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple, Sequence
 
 from reports.judge.compare.numbers import BadNumbers
-from reports.records.jsonl import BadRecord, is_number, open_regular, parse_line, read_lines, real_in
+from reports.records.jsonl import BadRecord, Json, is_number, open_regular, parse_line, read_lines, real_in
 from reports.signature.machine import main_devices
 from reports.judge.scorecard.machines import Machine
 from reports.judge.scorecard.metrics import Row
@@ -88,16 +89,13 @@ def read(path: Path, name: str, known: Sequence[str]) -> tuple[dict[str, Price],
     cannot be read, or no line names a machine."""
     found: dict[str, Price] = {}
     notes, twice, named = [], set(), False
+    longest = sorted(known, key=len, reverse=True)  # a machine's name may have spaces in it
     for number, words in lines_of(path, name):
-        # A machine's name may have spaces in it.
-        who = next(
-            (k for k in sorted(known, key=len, reverse=True) if words[: len(k.split())] == k.split()), ""
-        )
+        who = next((k for k in longest if words[: len(k.split())] == k.split()), "")
         try:
             if not who:
-                raise ValueError(
-                    "no machine here is called '%s'; machines: %s" % (words[0][:40], ", ".join(known))
-                )
+                said = words[0][:40], ", ".join(known)
+                raise ValueError("no machine here is called '%s'; machines: %s" % said)
             named = True
             if who in found or who in twice:
                 twice.add(who)
@@ -116,25 +114,22 @@ def read(path: Path, name: str, known: Sequence[str]) -> tuple[dict[str, Price],
 
 def _samples(path: Path) -> list[float]:
     """Power of the first device right after each GEMM of the records next to a signature."""
-    found = []
-    try:
-        with open_regular(path.parent / "records.jsonl") as stream:
-            for _, line in read_lines(stream):
-                if isinstance(line, BadRecord) or b'"gemm/efficiency"' not in line or b'"power"' not in line:
-                    continue
-                try:
-                    record = parse_line(line)
-                except BadRecord:
-                    continue
+    found: list[float] = []
+    with suppress(OSError, BadRecord), open_regular(path.parent / "records.jsonl") as stream:
+        for _, line in read_lines(stream):
+            if isinstance(line, BadRecord) or b'"gemm/efficiency"' not in line or b'"power"' not in line:
+                continue
+            with suppress(BadRecord):
+                record = parse_line(line)
                 if record.get("kind") == "case" and isinstance(record.get("state"), dict):
-                    found += [
-                        float(s.value)
-                        for s in telemetry_of(record)
-                        if s.name == "power" and is_number(s.value)
-                    ]
-    except (OSError, BadRecord):
-        pass  # no records next to it: nothing is measured
-    return [value for value in found if value > 0]
+                    found += _above_0(record, "power")
+    return found
+
+
+def _above_0(record: Json, name: str) -> list[float]:
+    """Values of this telemetry of a record or a device that are above 0."""
+    values = [sample.value for sample in telemetry_of(record) if sample.name == name]
+    return [float(value) for value in values if is_number(value) and value > 0]
 
 
 def _telemetry(machine: Machine) -> Price:
@@ -143,24 +138,15 @@ def _telemetry(machine: Machine) -> Price:
     if machine.simulated:
         return Price()
     samples = [value for path in machine.paths for value in _samples(path)]
-    of = " of %d devices" % machine.devices if machine.devices > 1 else ""
+    several = machine.devices > 1
     if len(samples) >= LEAST_SAMPLES:
-        return Price(
-            None,
-            "",
-            median(samples) * machine.devices,
-            MEASURED,
-            "telemetry after %d GEMMs, the median%s, without the host"
-            % (len(samples), " of the first device times %d" % machine.devices if of else ""),
-        )
+        times = " of the first device times %d" % machine.devices * several
+        said = "telemetry after %d GEMMs, the median%s, without the host" % (len(samples), times)
+        return Price(None, "", median(samples) * machine.devices, MEASURED, said)
     devices = list(main_devices(machine.signatures[0]).values())
-    limits = [
-        float(s.value)
-        for device in devices
-        for s in telemetry_of(device)
-        if s.name == "power_limit" and is_number(s.value) and float(s.value) > 0
-    ]
+    limits = [limit for device in devices for limit in _above_0(device, "power_limit")]
     if devices and len(limits) == len(devices):
+        of = " of %d devices" % machine.devices * several
         return Price(None, "", sum(limits), LIMIT, "the power limit%s, without the host; not measured" % of)
     return Price()
 
@@ -209,12 +195,8 @@ def judge(prices: Prices, rows: Sequence[Row], mix: Mix | None) -> Prices:
             }
             said = {name: verdict for name, verdict in found.items() if verdict != UNKNOWN}
             known |= set(said)
-            if (
-                "speed" in said
-                and len(said) > 1
-                and BETTER in said.values()
-                and not {WORSE, MIXED} & set(said.values())
-            ):
+            verdicts = set(said.values())
+            if "speed" in said and len(said) > 1 and BETTER in verdicts and not {WORSE, MIXED} & verdicts:
                 prices.beaten.setdefault(other, []).append(one)
     prices.beaten = {name: sorted(by) for name, by in prices.beaten.items()}
     prices.criteria = [name for name in ("speed", "price", "power") if name in known]
@@ -226,17 +208,12 @@ def of(machines: Sequence[Machine], path: Path, name: str, rows: Sequence[Row], 
     found = {}
     for machine in machines:
         own, telemetry = stated.get(machine.name, Price()), _telemetry(machine)
-        found[machine.name] = (
-            own
-            if own.power is not None
-            else own._replace(
-                power=telemetry.power, power_source=telemetry.power_source, power_text=telemetry.power_text
-            )
-        )
-    for what, values in (
-        ("prices in", {p.currency for p in found.values() if p.price is not None}),
-        ("power", {p.power_source for p in found.values() if p.power is not None}),
-    ):
+        if own.power is None:
+            own = telemetry._replace(price=own.price, currency=own.currency)
+        found[machine.name] = own
+    currencies = {p.currency for p in found.values() if p.price is not None}
+    sources = {p.power_source for p in found.values() if p.power is not None}
+    for what, values in (("prices in", currencies), ("power", sources)):
         if len(values) > 1:
             notes.append("%s %s: not compared with each other" % (what, " and ".join(sorted(values))))
     return judge(Prices(found, notes), rows, mix)
@@ -283,9 +260,8 @@ def bought(prices: Prices, mix: Mix | None, base: str | None) -> dict[str, Bough
         for name, own in sorted(prices.machines.items())
         if own.price is not None and any(name in pair for pair in speeds)
     }
-    of = base or min(priced, key=lambda name: priced[name], default=None)
+    of = base or min(priced, key=lambda name: priced[name], default="")
     if of not in priced or len({prices.machines[name].currency for name in priced}) > 1:
         return {}
-    return {
-        name: Bought(of, own / priced[of], speeds[name, of]) for name, own in priced.items() if name != of
-    }
+    others = [name for name in priced if name != of]
+    return {name: Bought(of, priced[name] / priced[of], speeds[name, of]) for name in others}

@@ -63,11 +63,8 @@ def _line(line: Json, what: str) -> str:
 def _mix(mix: Json | None) -> list[str]:
     if mix is None:
         return []
-    lacking = [
-        "%s (%s)" % (name, own["reason"])
-        for name, own in sorted(mix["total"]["machines"].items())
-        if own["seconds"] is None
-    ]
+    totals = sorted(mix["total"]["machines"].items())
+    lacking = ["%s (%s)" % (name, own["reason"]) for name, own in totals if own["seconds"] is None]
     if not lacking:
         return [_line(mix["total"], "The mix of %s" % mix["file"])]
     found = ["The mix of %s has no total on %s." % (mix["file"], listing(lacking, _MANY))]
@@ -126,8 +123,8 @@ def _votes(counts: Json) -> str:
     won = [(own["best"], name) for name, own in counts["machines"].items() if own["best"]]
     parts = ["%s is best in %d" % (name, n) for n, name in sorted(won, key=lambda w: (-w[0], w[1]))]
     for name, words in (("equal", "equal within %s" % percent(LEAST_EFFECT)), ("open", "not told apart")):
-        parts += ["the best are %s in %d" % (words, counts[name])] if counts[name] else []
-    parts += ["in %d it is not known who is" % counts["unranked"]] if counts["unranked"] else []
+        parts += ["the best are %s in %d" % (words, counts[name])] * bool(counts[name])
+    parts += ["in %d it is not known who is" % counts["unranked"]] * bool(counts["unranked"])
     return "Of %s, one vote each: %s." % (plural(counts["questions"], "question"), "; ".join(parts))
 
 
@@ -135,13 +132,9 @@ def _standing(counts: Json, name: str, others: int) -> str:
     """Standing of the only machine that is not a known one."""
     own = counts["machines"][name]
     words = (("best", "best"), ("shared", "among the best"), ("behind", "behind"), ("unranked", "not ranked"))
-    said = ["%s in %d" % (text, own[key]) for key, text in words if own[key] or key == "behind"]
-    return "Next to %s, in %s with one vote each, %s is %s." % (
-        plural(others, "known machine"),
-        plural(own["questions"], "question"),
-        name,
-        listing(said),
-    )
+    said = listing(["%s in %d" % (text, own[key]) for key, text in words if own[key] or key == "behind"])
+    counted = plural(others, "known machine"), plural(own["questions"], "question")
+    return "Next to %s, in %s with one vote each, %s is %s." % (*counted, name, said)
 
 
 def _counts(card: Json) -> list[str]:
@@ -185,14 +178,10 @@ def caution(found: Sequence[dict[str, Any]], machines: Sequence[Machine]) -> lis
         "Simulated: these numbers come from models in virtual time, where times repeat, and say nothing "
         "about hardware."
     ] * machines[0].simulated
-    return said + (
-        [
-            "Run rules that do not hold, or are not shown to: %s of %d. Read them before you rely on this."
-            % (listing(sorted(bad), _MANY), len(found))
-        ]
-        if bad
-        else ["Every run rule that signatures can show holds."] * bool(offered)
-    )
+    if bad:
+        text = "Run rules that do not hold, or are not shown to: %s of %d. Read them before you rely on this."
+        return [*said, text % (listing(sorted(bad), _MANY), len(found))]
+    return said + ["Every run rule that signatures can show holds."] * bool(offered)
 
 
 def of(card: Json, machines: Sequence[Machine]) -> list[str]:

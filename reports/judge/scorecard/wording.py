@@ -17,12 +17,9 @@ NOT_KNOWN = "error not known"
 
 def value_text(value: float, low: float | None, high: float | None, unit: str) -> str:
     """ "764 TFLOP/s ±1.2 %" """
-    has_width = low is not None and high is not None and abs(high - low) / 2 >= _NO_WIDTH * abs(value)
-    return (
-        "%s %s" % (human(value, unit), half_width(value, low, high, unit))
-        if has_width
-        else human(value, unit)
-    )
+    if low is None or high is None or abs(high - low) / 2 < _NO_WIDTH * abs(value):
+        return human(value, unit)
+    return "%s %s" % (human(value, unit), half_width(value, low, high, unit))
 
 
 def seconds_text(own: Json) -> str:
@@ -33,9 +30,9 @@ def seconds_text(own: Json) -> str:
 
 def _format(value: float) -> Callable[[float], str]:
     """Format of a ratio and its ends."""
-    return (
-        (lambda v: "%.3f" % v) if 0.9 <= value < 1.1 else (lambda v: "%.2f" % v) if value < 9.995 else digits
-    )
+    if 0.9 <= value < 1.1:
+        return lambda v: "%.3f" % v
+    return (lambda v: "%.2f" % v) if value < 9.995 else digits
 
 
 def ratio_text(ratio: Json | None, words: str = "") -> str:
@@ -75,12 +72,8 @@ def steps_text(own: Json) -> str:
     if own["steps"] is None:
         return "–"
     currency, _, hour = own["currency"].partition("/")
-    return "%s%s for %s %s" % (
-        digits(own["steps"]),
-        "" if hour else " a day",
-        "{:,.0f}".format(MONEY),
-        currency,
-    )
+    day = "" if hour else " a day"
+    return "%s%s for %s %s" % (digits(own["steps"]), day, "{:,.0f}".format(MONEY), currency)
 
 
 def bought_text(own: Json) -> str:
@@ -88,9 +81,7 @@ def bought_text(own: Json) -> str:
     found = own["buys"]
     if found is None:
         return ""
-    change = found["price"] - 1
-    if abs(change) < _NO_WIDTH:
-        price = "the same price"
-    else:
+    change, price = found["price"] - 1, "the same price"
+    if abs(change) >= _NO_WIDTH:
         price = "%s%s price" % ("+" if change > 0 else "−", percent(abs(change)))
     return "%s for %s" % (price, ratio_text(found["speed"], " times the speed"))

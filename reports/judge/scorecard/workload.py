@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
+from itertools import permutations
 from statistics import fmean
 from typing import NamedTuple, Sequence
 
@@ -111,12 +112,11 @@ def _from_metric(machine: Machine, name: str, size: float, is_rate: bool) -> Tim
 def _time(machine: Machine, item: Item, mixed: bool) -> Time:
     if mixed and machine.kind == "host" and item.kind in _NOT_OF_A_HOST:
         return Time(None, reason=_NOT_OF_A_HOST[item.kind])
+    size = float(item.size) * item.count
     if item.kind == "memory":
-        return _from_metric(
-            machine, "micro/memory/memory_%s_bandwidth" % item.what, float(item.size) * item.count, True
-        )
+        return _from_metric(machine, "micro/memory/memory_%s_bandwidth" % item.what, size, True)
     if item.kind == "launch":
-        return _from_metric(machine, "micro/launch/launch_back_to_back", float(item.size) * item.count, False)
+        return _from_metric(machine, "micro/launch/launch_back_to_back", size, False)
     if machine.known:
         return Time(None, reason="of a known machine only headline numbers are there")
     return _predicted(machine, item)
@@ -136,12 +136,7 @@ def speed_of(mine: Time, other: Time) -> Ratio:
 
 def judge(line: Line) -> Line:
     known = sorted(name for name, time in line.times.items() if time.seconds is not None)
-    line.speeds = {
-        (one, other): speed_of(line.times[one], line.times[other])
-        for one in known
-        for other in known
-        if one != other
-    }
+    line.speeds = {pair: speed_of(*(line.times[name] for name in pair)) for pair in permutations(known, 2)}
     if len(known) < 2:
         return line
     unknown = [name for name in known if line.times[name].half is None]
@@ -160,10 +155,9 @@ def _sum(text: str, lines: Sequence[Line], names: Sequence[str]) -> Line:
             continue
         total = math.fsum(time.seconds or 0.0 for time in own)
         ends = [time.ends for time in own]
-        if any(low is None for low, _ in ends):
-            times[name] = Time(
-                total, None, "the error of %d of its items is not known" % sum(low is None for low, _ in ends)
-            )
+        unknown = sum(low is None for low, _ in ends)
+        if unknown:
+            times[name] = Time(total, None, "the error of %d of its items is not known" % unknown)
             continue
         low, high = (math.fsum(sorted(end[k] or 0.0 for end in ends)) for k in (0, 1))
         times[name] = Time(total, max(math.log(total / low), math.log(high / total)))
@@ -187,11 +181,9 @@ def to_measure(machine: Machine, items: Sequence[Item], mix: Mix) -> str:
     if most > 1 and machine.devices != most:
         device = "%s:0-%d" % (_WHICH.sub("", device), most - 1)
     shapes = dict.fromkeys("x".join(map(str, item.sides)) for item in items if item.sides)
-    return "./gpusig run --device %s %s--out %s-mix" % (
-        device,
-        "".join("--shape %s " % shape for shape in shapes),
-        re.sub(r"[^A-Za-z0-9._-]+", "-", machine.name).lstrip("-") or "machine",
-    )
+    options = "".join("--shape %s " % shape for shape in shapes)
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", machine.name).lstrip("-") or "machine"
+    return "./gpusig run --device %s %s--out %s-mix" % (device, options, name)
 
 
 def wanted(machines: Sequence[Machine], items: Sequence[Item], mix: Mix) -> dict[str, str]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Callable, NamedTuple, Sequence
+from typing import Any, Callable, NamedTuple, Sequence
 
 from reports.judge.compare.numbers import BadNumbers
 from reports.records.jsonl import clean, open_regular, whole_in
@@ -85,64 +85,46 @@ def _word(text: str, known: Sequence[str], what: str) -> str:
     return text
 
 
-def _gemm(kind: str) -> Callable[[list[str]], dict[str, object]]:
-    return lambda words: {"kind": kind, "sides": _shape(words[0]), "what": _word(words[1], TYPES, "type")}
+class _Kind(NamedTuple):
+    """`words`: name and reader of each word that follows. `among`: devices= must be given."""
+
+    usage: str
+    words: dict[str, Callable[[str], object]]
+    among: bool = False
 
 
-# First word -> how many words follow, what they are, and whether devices= may and must be given.
-_KINDS: dict[str, tuple[int, str, bool, Callable[[list[str]], dict[str, object]]]] = {
-    "gemm": (2, "MxNxK TYPE", False, _gemm("gemm")),
-    **{kind: (2, "MxNxK TYPE devices=G", True, _gemm(kind)) for kind in FUSED},
-    "memory": (
-        2,
-        "OP SIZE",
-        False,
-        lambda words: {
-            "kind": "memory",
-            "what": _word(words[0], MEMORY, "operation"),
-            "size": _size(words[1]),
-        },
-    ),
-    "copy": (
-        2,
-        "DIRECTION SIZE",
-        False,
-        lambda words: {"kind": "copy", "what": _word(words[0], WAYS, "direction"), "size": _size(words[1])},
-    ),
-    "launch": (
-        1,
-        "COUNT",
-        False,
-        lambda words: {"kind": "launch", "size": _whole(words[0], "number of launches")},
-    ),
-    "message": (
-        2,
-        "COLLECTIVE SIZE devices=G",
-        True,
-        lambda words: {
-            "kind": "message",
-            "what": _word(words[0], COLLECTIVES, "collective"),
-            "size": _size(words[1]),
-        },
+def _known(words: Sequence[str], what: str) -> Callable[[str], str]:
+    return lambda text: _word(text, words, what)
+
+
+_GEMM = {"sides": _shape, "what": _known(TYPES, "type")}
+_KINDS = {
+    "gemm": _Kind("MxNxK TYPE", _GEMM),
+    **{kind: _Kind("MxNxK TYPE devices=G", _GEMM, True) for kind in FUSED},
+    "memory": _Kind("OP SIZE", {"what": _known(MEMORY, "operation"), "size": _size}),
+    "copy": _Kind("DIRECTION SIZE", {"what": _known(WAYS, "direction"), "size": _size}),
+    "launch": _Kind("COUNT", {"size": lambda text: _whole(text, "number of launches")}),
+    "message": _Kind(
+        "COLLECTIVE SIZE devices=G", {"what": _known(COLLECTIVES, "collective"), "size": _size}, True
     ),
 }
 
 
 def _item(words: list[str]) -> Item:
     kind = _word(words[0], tuple(_KINDS), "kind of work")
-    count, usage, among, parse = _KINDS[kind]
+    usage, readers, among = _KINDS[kind]
     plain, options = [w for w in words[1:] if "=" not in w], [w.partition("=") for w in words[1:] if "=" in w]
-    if len(plain) != count:
+    if len(plain) != len(readers):
         raise ValueError("%s takes: %s" % (kind, usage))
-    found = parse(plain)
+    found: dict[str, Any] = {name: read(word) for word, (name, read) in zip(plain, readers.items())}
     for name, _, value in options:
         known = ("devices", "count") if among else ("count",)
         if name in found:
             raise ValueError("%s= is given twice" % name)
         found[_word(name, known, "option")] = _whole(value, name)
-    if among and int(found.get("devices", 0)) < 2:  # type: ignore[call-overload]
+    if among and found.get("devices", 0) < 2:
         raise ValueError("%s needs devices=, two or more" % kind)
-    return Item(" ".join(words), **found)  # type: ignore[arg-type]
+    return Item(" ".join(words), kind, **found)
 
 
 def read(path: Path, name: str) -> list[Item]:
