@@ -305,7 +305,7 @@ def _hidden_text(nodes: Sequence[Json], most: float) -> str:
 
 
 def _undecided(nodes: Sequence[Json], kinds: Sequence[Json], most: float) -> list[str]:
-    """Reasons why a node may be an outlier after all."""
+    """Reasons for which an outlier may be hidden."""
     found = [_groups_text(groups) for kind in kinds for groups in kind["groups"]][:1]
     is_hidden = any(node["hidden"] for node in nodes)
     if not found and any(node["ahead"] and (_is_fast(node) or not is_hidden) for node in nodes):
@@ -420,22 +420,26 @@ def _names(nodes: Sequence[Json], *states: str) -> list[str]:
     return [node["name"] for node in nodes if node["state"] in states]
 
 
-def assess(nodes: list[Node], asked: Asked, settings: Settings) -> Json:
-    """Everything about the nodes of a fleet."""
-    kinds = kinds_of(nodes, settings)
+def _all_nodes(nodes: Sequence[Node], kinds: Sequence[Kind], asked: Asked) -> tuple[list[Json], list[Json]]:
+    """Nodes as they come and those that are missing, and kinds, as JSON."""
     rows, groups = {}, []
     for number, kind in enumerate(kinds):
         drifts, splits = drift.differences(kind.nodes)
         groups.append(_kind_json(kind, drifts, splits))
-        rows.update(
-            (id(node), _node_json(kind, place, number, drifts)) for place, node in enumerate(kind.nodes)
-        )
+        for place, node in enumerate(kind.nodes):
+            rows[id(node)] = _node_json(kind, place, number, drifts)
     found = [
         rows.get(id(node)) or _blank(node.name, node.path, UNKNOWN, node.unread, node.notes) for node in nodes
     ]
     there = {name for node in nodes for name in (node.name, node.hostname)}
     missing = [name for name in asked.expected or () if name not in there]
     found += [_blank(name, "", MISSING, "expected, and there is no folder of this name") for name in missing]
+    return found, groups
+
+
+def assess(nodes: list[Node], asked: Asked, settings: Settings) -> Json:
+    """Everything about the nodes of a fleet."""
+    found, groups = _all_nodes(nodes, kinds_of(nodes, settings), asked)
     notes = [*_name_notes(found, asked), *machine_notes(nodes), *clock_notes(nodes, asked.now)]
     network = between.without_good_links(asked.network) if asked.network else None
     if network:

@@ -19,7 +19,7 @@ from reports.records.quantity import human, listing
 from reports.records.state import telemetry_of
 
 NAME = "state"
-# Kinds of reports/judge/compare/provenance.py. A difference in another kind is shown, and decides nothing.
+# Kinds of reports/judge/compare/provenance.py. A difference in another kind is reported, and decides nothing.
 JUDGED = ("driver", "firmware", "kernel", "clocks", "power", "ecc", "links", "numa", "partition")
 _ORDERED = ("links", "clocks", "power")  # less is worse, and more is not
 _OF_A_BOARD = ("bus", "uuid", "serial", "hostname", "memory bytes")  # compared or counted in devices.py
