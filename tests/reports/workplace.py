@@ -28,6 +28,7 @@ from suite.commands.report import build_folder
 from reports.records import validate
 from reports.records.record_file import read
 from reports.records.records import Records
+from reports.records.validate import validate_file
 from reports.signature.signature import Signature, build
 
 
@@ -45,13 +46,13 @@ def example() -> Tuple[Path, Tuple[int, str, str]]:
 
 
 def run_command(*arguments: str) -> Tuple[int, str, str]:
-    """Exit code, stdout and stderr of a command, or of `build DIR` or `validate FILE`."""
+    """Exit code, stdout and stderr of a command, or of `build DIR` and `validate FILE`."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         if arguments[0] == "build":  # as the child of ./gpusig report does
             code = build_folder(Path(arguments[1]), "--strict" in arguments)
-        elif arguments[0] == "validate":
-            code = validate.validate_file(Path(arguments[1]))
+        elif arguments[0] == "validate":  # as python -m reports.records.records.validate does
+            code = validate_file(Path(arguments[1]))
         else:
             code = driver.main(list(arguments))
     return code, out.getvalue(), err.getvalue()
