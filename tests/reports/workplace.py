@@ -25,7 +25,6 @@ for own in ("method", "reports"):
 import synthetic
 from suite import __main__ as driver
 from suite.commands.report import build_folder
-from reports.records import validate
 from reports.records.record_file import read
 from reports.records.records import Records
 from reports.records.validate import validate_file
@@ -51,7 +50,7 @@ def run_command(*arguments: str) -> Tuple[int, str, str]:
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         if arguments[0] == "build":  # as the child of ./gpusig report does
             code = build_folder(Path(arguments[1]), "--strict" in arguments)
-        elif arguments[0] == "validate":  # as python -m reports.records.records.validate does
+        elif arguments[0] == "validate":  # as python -m reports.records.validate does
             code = validate_file(Path(arguments[1]))
         else:
             code = driver.main(list(arguments))

@@ -20,7 +20,7 @@ from reports.signature.machine import main_devices, name_of
 from reports.records.metrics import shortened
 from reports.records.quantity import listing
 from reports.judge.scorecard.machines import KNOWN, Machine, machine_of
-from reports.signature.signature_file import MALFORMED
+from reports.signature.signature_file import trusting
 
 FOLDER = Path(__file__).resolve().parents[2] / "known"
 SCHEMA, VERSION = "gpusig.known", "1.0.0"
@@ -141,8 +141,6 @@ def read(name: str) -> Machine:
         side, paths = sides.Side(shown, [run]), [FOLDER / (name + ".json")]
         found = machine_of(shown, side, [signature], paths, signature["run_spread"])
         return replace(found, known=origin(known))
-    except MALFORMED as why:
-        raise BadNumbers("scorecard: %s is malformed: %s" % (shown, clean(str(why))[:200])) from None
 
 
 def of_its_sort(mine: Machine) -> list[Machine]:

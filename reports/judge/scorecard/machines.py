@@ -132,11 +132,8 @@ def _machine(cwd: Path, name: str, path: str) -> Machine:
         )
     sides.check([side])
     signatures, paths = (list(part) for part in zip(*(_signature(cwd, run) for run in side.runs)))
-    try:
+    with trusting("scorecard: %s: signature.json" % side.name, BadNumbers):
         return machine_of(name, side, signatures, paths, _spread(side.runs, signatures))
-    except MALFORMED as why:
-        said = side.name, clean(str(why))[:200]
-        raise BadNumbers("scorecard: %s: signature.json is malformed: %s" % said) from None
 
 
 def read(cwd: Path, given: Sequence[str], known: Callable[[str], Machine]) -> list[Machine]:

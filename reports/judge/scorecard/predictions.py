@@ -14,7 +14,7 @@ from typing import NamedTuple, Sequence
 
 from reports.judge import advise as advise_command
 from reports.judge.advise import AdviseError, NoAnswer
-from reports.advice.lines import device_of, program_of, why_missing
+from reports.advice.lines import curves_of, device_of, why_missing
 from reports.advice.machine import machine_of
 from reports.advice.measured import half_interval
 from reports.records.jsonl import Json, is_number
@@ -154,8 +154,7 @@ def _fastest(
 
 
 def _curves(signature: Json, program: str, quantity: str) -> list[Json]:
-    curves = program_of(signature, program)["curves"]
-    return [c for c in curves if c["derived"] == quantity and c["variant"] and c["axis"] == "size"]
+    return [c for c in curves_of(signature, program, quantity) if c["variant"] and c["axis"] == "size"]
 
 
 def _copy(signature: Json, item: Item) -> Prediction:
