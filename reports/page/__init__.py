@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How anything is shown: charts, blocks of text, templates. Knows no program."""
+"""The looks of pages and terminals: charts, blocks of text, templates. Knows no program."""

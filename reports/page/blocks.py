@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a command answers, as a list of blocks: lines of a terminal and an HTML page are two ways to show it.
+"""An answer of a command, as a list of blocks: lines of a terminal and an HTML page are two ways to show it.
 
 A page is one file that needs no network, no script and no other file. A terminal has 80 columns and takes no
 control character.
@@ -93,13 +93,13 @@ def row(*cells: Union[str, Cell], notes: Sequence[str] = (), css: str = "") -> R
 
 
 def columns(*heads: str, css: str = "word") -> List[Column]:
-    """Of numbers where `css` is empty."""
+    """Columns of texts, or of numbers if `css` is empty."""
     return [Column(head, css) for head in heads]
 
 
 @dataclass(frozen=True)
 class Head:
-    """Of the rows below; one of level 1 stands below one of level 0."""
+    """A heading of the rows below; one of level 1 stands below one of level 0."""
 
     text: str
     below: str = ""
@@ -126,7 +126,7 @@ class Items:
 
 @dataclass(frozen=True)
 class Counts:
-    """How many of `name` there are of each kind."""
+    """Number of `name` of each kind."""
 
     name: str
     counts: Sequence[Tuple[Cell, int]]
@@ -299,7 +299,7 @@ class _Columns:
         return ("%s%-*s  %s" % (self.indent, self.names, name, "  ".join(cells))).rstrip()
 
     def sentence(self, row: Row) -> List[str]:
-        """What several columns say is said once."""
+        """The row as a sentence, which says once what several columns say."""
         said: Dict[str, List[str]] = {}
         for i in self.places + self.aside:
             said.setdefault(row.cells[i].line, []).append(self.table.columns[i].head)

@@ -40,8 +40,8 @@ class Mark:
 
     @property
     def ends(self) -> Tuple[float, ...]:
-        """What an axis must cover. The interval of a graded value is cut at half and twice the value, for one
-        point would flatten all others; that of an invalid one is not drawn."""
+        """Values that an axis must cover. The interval of a graded value is cut at half and twice the value,
+        for one point would flatten all others; that of an invalid one is not drawn."""
         if not self.valid or self.low is None or self.high is None:
             return (self.y,)
         if self.graded:
@@ -225,7 +225,7 @@ def _draw_names(canvas: Canvas, chart: LineChart, x: Scale, y: Scale, label_widt
 
 
 def label_of(chart: LineChart, x: Scale, y: Scale) -> str:
-    """What is drawn over what, and from where to where; the table below a chart has each value."""
+    """Quantity, axis, names and ranges of a chart; the table below it has each value."""
     marks = [m for series in chart.series for m in _inside(series, x, y) if m.valid]
 
     def at(value: float) -> str:
@@ -330,28 +330,20 @@ def draw_heat(
         for j, cell in enumerate(cells[i]):
             x = left + side * j
             if cell is None or cell.value is None:
-                canvas.rect(
-                    x + 1, top + 1, side - 2, tall - 2, "cell empty", cell.note if cell else "not measured"
-                )
+                why = cell.note if cell else "not measured"
+                canvas.rect(x + 1, top + 1, side - 2, tall - 2, "cell empty", why)
                 canvas.text(x + side / 2, top + tall / 2 + 4, "–", "tick", "middle")
                 continue
-            warm = (
-                heat(cell.value)
-                if heat
-                else math.log(cell.value / neutral) / max_log
-                if cell.value > 0
-                else 0.0
-            )
+            warm = math.log(cell.value / neutral) / max_log if cell.value > 0 else 0.0
+            warm = heat(cell.value) if heat else warm
             css = "cell empty" if not cell.valid else "cell hot" if warm >= 0 else "cell cold"
             opacity = PALEST + (WARMEST - PALEST) * min(1.0, abs(warm))
             canvas.rect(x + 1, top + 1, side - 2, tall - 2, css, cell.note, opacity=opacity)
-            canvas.text(
-                x + side / 2,
-                top + tall / 2 + 4,
+            number, look = (
                 digits(cell.value) + tag(cell.valid, cell.graded),
                 "cellvalue" if cell.valid else "tick",
-                "middle",
             )
+            canvas.text(x + side / 2, top + tall / 2 + 4, number, look, "middle")
     return canvas.render()
 
 
@@ -387,7 +379,7 @@ def draw_share(
 def draw_histogram(
     values: Sequence[float], title: str, levels: Sequence[float], unit: str, bars: int = 40
 ) -> str:
-    """How many values lie where, with a line at each level. What lies above the 99th percentile is counted in
+    """Numbers of values, with a line at each level. Values above the 99th percentile are counted in
     the last bar."""
     ordered = sorted(values)
     end = max(ordered[min(len(ordered) - 1, math.ceil(0.99 * len(ordered)))], *levels)

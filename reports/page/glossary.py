@@ -28,8 +28,8 @@ class Word:
 
 
 def parse(text: str) -> List[Word]:
-    """Of lines `term, other spelling = explanation`; a spelling in [brackets] is not linked. The first one
-    names the word."""
+    """Words of lines `term, other spelling = explanation`; a spelling in [brackets] is not linked. The first
+    one names the word."""
     words = []
     for line in text.splitlines():
         if not line.strip() or line.startswith("#"):

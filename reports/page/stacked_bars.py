@@ -18,7 +18,7 @@ _KEY = 15.0  # a line of the key
 
 @dataclass(frozen=True)
 class Part:
-    """What a segment stands for; parts of one colour differ in their shade."""
+    """Meaning of a segment; parts of one colour differ in their shade."""
 
     name: str
     colour: int
@@ -48,15 +48,8 @@ def _draw_stack(
     done = 0.0
     for part, value in zip(parts, stack.values):
         note = "%s, %s: %s %s" % (stack.group, stack.name, part.name, human(value, unit))
-        canvas.rect(
-            scale(done),
-            top + 2,
-            scale(done + value) - scale(done),
-            _ROW - 6,
-            "f%d" % part.colour,
-            note,
-            opacity=part.opacity,
-        )
+        left, width = scale(done), scale(done + value) - scale(done)
+        canvas.rect(left, top + 2, width, _ROW - 6, "f%d" % part.colour, note, opacity=part.opacity)
         done += value
 
 

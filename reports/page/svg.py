@@ -79,17 +79,10 @@ class Canvas:
         radius: float = 0,
         opacity: float = 1,
     ) -> None:
-        extra = (' rx="%s"' % _n(radius) if radius else "") + (
-            ' fill-opacity="%.2f"' % opacity if opacity < 1 else ""
-        )
-        shape = '<rect class="%s" x="%s" y="%s" width="%s" height="%s"%s' % (
-            css,
-            _n(x),
-            _n(y),
-            _n(max(0, width)),
-            _n(max(0, height)),
-            extra,
-        )
+        place = css, _n(x), _n(y), _n(max(0, width)), _n(max(0, height))
+        shape = '<rect class="%s" x="%s" y="%s" width="%s" height="%s"' % place
+        shape += ' rx="%s"' % _n(radius) if radius else ""
+        shape += ' fill-opacity="%.2f"' % opacity if opacity < 1 else ""
         self._add(shape + (">%s</rect>" % _title(title) if title else "/>"))
 
     def dot(self, x: float, y: float, css: str, title: str = "", radius: float = 2.6) -> None:
@@ -102,15 +95,11 @@ class Canvas:
         self._add('<text%s x="%s" y="%s">%s</text>' % (attributes, _n(x), _n(y), html.escape(brief(text))))
 
     def render(self) -> str:
-        return '<svg viewBox="0 0 %s %s" width="%s" height="%s" role="img" aria-label="%s">%s</svg>' % (
-            _n(self.width),
-            _n(self.height),
-            _n(self.width),
-            _n(self.height),
-            html.escape(brief(self.label), quote=True),
-            ("" if any("<title>" in part for part in self._parts) else _title(self.label))
-            + "".join(self._parts),
-        )
+        size, shapes = (_n(self.width), _n(self.height)), "".join(self._parts)
+        label = html.escape(brief(self.label), quote=True)
+        shapes = shapes if "<title>" in shapes else _title(self.label) + shapes
+        start = '<svg viewBox="0 0 %s %s" width="%s" height="%s" role="img" aria-label="%s">'
+        return start % (*size, *size, label) + shapes + "</svg>"
 
 
 def first_short(texts: Sequence[str]) -> str:

@@ -68,7 +68,7 @@ def style_of(*sheets: str, running: str = "") -> Tuple[Any, str]:
 
 @lru_cache(maxsize=None)
 def page_template(page: str) -> Any:
-    """Of a page such as "report.html". Raises MissingDependency where jinja2 is not installed."""
+    """The template of a page such as "report.html". Raises MissingDependency without jinja2."""
     try:
         import jinja2
     except ImportError:

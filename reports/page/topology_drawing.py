@@ -143,7 +143,7 @@ def _draw(canvas: Canvas, box: _Box, x: float, y: float, depth: int) -> None:
 
 
 def _label(root: Node) -> str:
-    """How many boxes there are of each kind, from the outside to the inside."""
+    """Numbers of boxes of each kind, from the outside to the inside."""
     counts: Dict[str, int] = {}
     level = [root]
     while level:

@@ -29,7 +29,7 @@ _MATTERS = 1.05  # a ratio nearer to 1 says nothing
 # multiplies.
 _TYPES = ("bf16", "f16", "f32", "f64", "tf32", "f8")
 
-# What the first sentence says, in this order: the names that say it, and how. Of several numbers it says the
+# Parts of the first sentence, in order: the names of their numbers, and the text. Of several it says the
 # one of the device's type, or else the best one.
 _CLAIMS = (
     (r"gemm_(\w+)_flop_rate", "GEMMs of %s reach %s"),
@@ -75,7 +75,7 @@ def _of_type(found: List[_Found], pattern: str) -> Optional[_Found]:
 
 @dataclass(frozen=True)
 class _Pairs:
-    """What is known of copies between two devices, by the method of the headline."""
+    """Copies between two devices, by the method of the headline."""
 
     measured: int  # ordered pairs
     possible: int
@@ -104,7 +104,7 @@ def _pairs(signature: Signature) -> Optional[_Pairs]:
 
 
 def _slow(signature: Signature) -> List[str]:
-    """What the section says of slow pairs."""
+    """Sentences of the section on slow pairs."""
     return [f.text for s in signature.sections if s.group.program == "micro/peer_matrix" for f in s.findings]
 
 
@@ -212,14 +212,10 @@ def _of_ideal(name: str, entry: Json, low: float, high: float) -> Optional[_Poin
     if not pair and name != "overlap_efficiency_out_of_core":
         return None
     what = (
-        "overlapping a GEMM with %s" % _METHOD[pair.group(1)] if pair else "a GEMM with inputs in host memory"
+        "overlapping a GEMM with " + _METHOD[pair.group(1)] if pair else "a GEMM with inputs in host memory"
     )
-    gains = (
-        "loses time"
-        if high < 0
-        else "reaches %s%s of the ideal speed-up"
-        % ("at most " * (value < 0), percent(value if value >= 0 else high))
-    )
+    most = "at most " + percent(high) if value < 0 else percent(value)
+    gains = "loses time" if high < 0 else "reaches %s of the ideal speed-up" % most
     return _Point(
         "%s %s" % (what, gains),
         value if low >= _STRONG_SHARE else None,
@@ -264,23 +260,12 @@ def _points(signature: Signature) -> Tuple[List[str], List[str]]:
     """The strongest and the weakest point of each kind, the worst first."""
     strong: List[str] = []
     weak: List[Tuple[float, str]] = []
+    known = [(_bare(name), entry, *shown_interval(entry)) for name, entry in signature.primary.items()]
     for kind in _KINDS:
-        intervals = ((name, entry, *shown_interval(entry)) for name, entry in signature.primary.items())
-        found = [
-            point
-            for name, entry, low, high in intervals
-            if low is not None and high is not None
-            for point in [kind(_bare(name), entry, low, high)]
-            if point
-        ]
-        strong += (
-            [max((p.strong, p.text) for p in found if p.strong is not None)[1]]
-            if any(p.strong for p in found)
-            else []
-        )
-        weak += (
-            [max((p.weak, p.text) for p in found if p.weak is not None)] if any(p.weak for p in found) else []
-        )
+        told = [kind(*each) for each in known if None not in each[2:]]
+        points = [point for point in told if point]
+        strong += [text for _, text in sorted((p.strong, p.text) for p in points if p.strong)[-1:]]
+        weak += sorted((p.weak, p.text) for p in points if p.weak)[-1:]
     return strong[:_AT_MOST], [text for _, text in sorted(weak, reverse=True)[:_AT_MOST]]
 
 
@@ -319,9 +304,8 @@ def where_it_falls(signature: Signature) -> str:
         return max(map(cliffs.depth, found))
 
     sections = [s for s in signature.sections if s.group.run.cliff]
-    each = [
-        max(cliffs.by_curve(s.results["cliffs"]), key=deepest) for s in sections if s.results.get("cliffs")
-    ]
+    found = [s.results["cliffs"] for s in sections if s.results.get("cliffs")]
+    each = [max(cliffs.by_curve(own), key=deepest) for own in found]
     chosen = sorted(each, key=deepest, reverse=True)[:_CLIFFS]
     if chosen:
         return ". ".join(text[:1].upper() + text[1:] for text in map(cliffs.clause, chosen)) + "."

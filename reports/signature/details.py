@@ -65,18 +65,9 @@ def _values(section: Section, most: int) -> Optional[Detail]:
         for d in case.derived:
             share = percent(d.share) if d.share is not None else ""
             value = d.value if d.value is not None else 0.0
-            rows.append(
-                [
-                    case.key or "–",
-                    d.variant or "–",
-                    d.name.replace("_", " "),
-                    human(d.value, d.unit),
-                    human_interval(d.ci_low, d.ci_high, value, d.unit),
-                    samples_behind(case, d),
-                    share,
-                    _trust(case, d),
-                ]
-            )
+            interval = human_interval(d.ci_low, d.ci_high, value, d.unit)
+            told = [human(d.value, d.unit), interval, samples_behind(case, d), share, _trust(case, d)]
+            rows.append([case.key or "–", d.variant or "–", d.name.replace("_", " "), *told])
     heads = ["case", "variant", "quantity", "value", "95 %", "n", "of bound", "valid"]
     return _detail("Values", heads, rows, 3, METRICS, most, True)
 
@@ -107,27 +98,8 @@ def _timings(section: Section, most: int) -> Optional[Detail]:
     variants = [(case.key or "–", v) for case in section.group.cases.values() for v in case.variants]
     missed = [i for i, (_, v) in enumerate(variants[:most]) if v.converged is False][:MAX_SPARKS]
     rows = [_timing(key, v, i in missed) for i, (key, v) in enumerate(variants)]
-    return _detail(
-        "Timings",
-        [
-            "case",
-            "variant",
-            "median",
-            "95 %",
-            "min",
-            "p95",
-            "max",
-            "n",
-            "lag 1",
-            "drift",
-            "in goal",
-            "samples in time order",
-        ],
-        rows,
-        2,
-        TIMINGS,
-        most,
-    )
+    heads = ["case", "variant", "median", "95 %", "min", "p95", "max", "n", "lag 1", "drift", "in goal"]
+    return _detail("Timings", [*heads, "samples in time order"], rows, 2, TIMINGS, most)
 
 
 def _facts(section: Section, most: int) -> Optional[Detail]:
@@ -160,26 +132,12 @@ def _cases(section: Section, most: int) -> Optional[Detail]:
         flags = "; ".join(
             "%s%s" % (f.variant + " " if f.variant else "", flag_text(f.flag, f.reason)) for f in case.flags
         )
+        took = human(case.elapsed_s, "s")
         rows.append(
-            [
-                case.key or "–",
-                case.status,
-                case.reason or "–",
-                check,
-                seen or "–",
-                human(case.elapsed_s, "s"),
-                flags or "–",
-            ]
+            [case.key or "–", case.status, case.reason or "–", check, seen or "–", took, flags or "–"]
         )
-    return _detail(
-        "Cases: status, check, mechanism, flags",
-        ["case", "status", "reason", "check", "mechanism", "took", "flags"],
-        rows,
-        5,
-        RECORDS,
-        most,
-        True,
-    )
+    heads = ["case", "status", "reason", "check", "mechanism", "took", "flags"]
+    return _detail("Cases: status, check, mechanism, flags", heads, rows, 5, RECORDS, most, True)
 
 
 def details_of(section: Section, most: int) -> List[Dict[str, Any]]:

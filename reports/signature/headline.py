@@ -77,7 +77,7 @@ def _wrapped(text: str, width: int, indent: str, later: str = "") -> List[str]:
 
 
 def _bounds(signature: Signature) -> str:
-    """What the shares are of."""
+    """The bounds that the shares are of."""
     names = dict.fromkeys(
         entry["bound_name"] or BOUND for entry in signature.primary.values() if entry["share"] is not None
     )
@@ -85,7 +85,7 @@ def _bounds(signature: Signature) -> str:
 
 
 def _table(signature: Signature) -> List[str]:
-    """Of the first collective, the fastest algorithm at each size; the page has that of each."""
+    """Fastest algorithm of the first collective at each size; the page has that of each."""
     of = {s.group.program: s for s in signature.sections if s.results.get("places")}
     section = next((of[program] for program in GROUPS["Collectives"] if program in of), None)
     if section is None:
@@ -97,7 +97,7 @@ def _table(signature: Signature) -> List[str]:
 
 
 def _widths(signature: Signature) -> str:
-    """What ± is, where it stands anywhere."""
+    """A sentence on ±, if it stands anywhere."""
     virtual = signature.json["simulated"]
     if any(told_interval(entry, virtual)[0] is not None for entry in signature.primary.values()):
         assumed = any(source_of(entry) == ASSUMED for entry in signature.primary.values())

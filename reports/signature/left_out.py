@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What failed, was skipped, is invalid or missing, and why: one note a reason, the worst first."""
+"""Notes on what failed, was skipped, is invalid or missing, one a reason, the worst first."""
 
 from __future__ import annotations
 
@@ -55,16 +55,9 @@ def _unmeasured(signature: Json, status: str) -> List[Note]:
     notes = []
     own = [e for e in signature["not_measured"] if e["status"] == status and e["key"] is not None]
     for (program, reason), entries in _by(own, "program", "reason").items():
-        first = (
-            entries[0]["key"] + ": "
-            if entries[0]["key"] and (status == "failed" or len(entries) == 1)
-            else ""
-        )
-        notes.append(
-            Note(
-                status, "%s: %s %s" % (program, plural(len(entries), "case"), status), _brief(first + reason)
-            )
-        )
+        key = entries[0]["key"] if status == "failed" or len(entries) == 1 else ""
+        head = "%s: %s %s" % (program, plural(len(entries), "case"), status)
+        notes.append(Note(status, head, _brief(": ".join(filter(None, (key, reason))))))
     return notes
 
 
@@ -87,13 +80,9 @@ def _invalid(signature: Json) -> List[Note]:
         words = "without a value" if cause == NO_VALUE else cause.replace("_", " ")
         reason = _brief(_without_flags(entries[0]))
         said = "" if reason.replace("_", " ") == words else "; for example: " + reason
-        notes.append(
-            Note(
-                "invalid",
-                "%s invalid: %s" % (plural(len(entries), "value"), words),
-                _counted(Counter(e["program"] for e in entries).items()) + said,
-            )
-        )
+        head = "%s invalid: %s" % (plural(len(entries), "value"), words)
+        programs = _counted(Counter(e["program"] for e in entries).items())
+        notes.append(Note("invalid", head, programs + said))
     return notes
 
 
@@ -104,24 +93,18 @@ def _missing(signature: Json) -> List[Note]:
     for entry in signature["primary_missing"]:
         if entry not in absent:
             causes.setdefault(words_of(entry["cause"]), []).append(spell(entry["metric"]))
-    notes = [
-        Note(
-            "skipped",
-            "%s missing: %s" % (plural(len(names), "headline number"), _MISSING.get(cause, "no valid value")),
-            listing(names, _NUMBERS),
+    notes = []
+    for cause, names in sorted(causes.items()):
+        head = "%s missing: %s" % (
+            plural(len(names), "headline number"),
+            _MISSING.get(cause, "no valid value"),
         )
-        for cause, names in sorted(causes.items())
-    ]
+        notes.append(Note("skipped", head, listing(names, _NUMBERS)))
     if absent:
-        reasons = sorted({e["reason"] for e in absent})
-        notes.append(
-            Note(
-                "skipped",
-                "%s not available here" % plural(len(absent), "headline number"),
-                "%s: %s"
-                % (listing([spell(e["metric"]) for e in absent], _NUMBERS), _brief("; ".join(reasons))),
-            )
-        )
+        head = "%s not available here" % plural(len(absent), "headline number")
+        names = listing([spell(e["metric"]) for e in absent], _NUMBERS)
+        reasons = "; ".join(sorted({e["reason"] for e in absent}))
+        notes.append(Note("skipped", head, "%s: %s" % (names, _brief(reasons))))
     return notes
 
 
@@ -145,37 +128,23 @@ def _unfinished(signature: Json) -> List[Note]:
         for run in latest([run for run in signature["runs"] if not _is_second_try(run)])
     }
     late = {program: count for program, count in late.items() if count}
-    notes = (
-        [
-            Note(
-                "skipped",
-                "%s not reached before the run ended" % plural(sum(late.values()), "case"),
-                _counted(late.items()),
-            )
-        ]
-        if late
-        else []
-    )
+    head = "%s not reached before the run ended" % plural(sum(late.values()), "case")
+    notes = [Note("skipped", head, _counted(late.items()))] if late else []
     for run in latest(signature["runs"]):
-        if run["status"] not in ("ok", "invalid") and run["reason"]:
-            kind = "failed" if run["status"] == "failed" else "skipped"
-            if run["status"] == "interrupted":  # its reason says it already
-                notes.append(Note(kind, run["program"], _brief(run["reason"])))
-            else:
-                notes.append(Note(kind, "%s: %s" % (run["program"], run["status"]), _brief(run["reason"])))
+        status = run["status"]
+        if status not in ("ok", "invalid") and run["reason"]:
+            told = "" if status == "interrupted" else ": " + status  # which the reason says
+            kind = "failed" if status == "failed" else "skipped"
+            notes.append(Note(kind, run["program"] + told, _brief(run["reason"])))
     return notes
 
 
 def skipped(signature: Json) -> List[Note]:
     """Failed, invalid, missing, skipped, unreadable: counted by program, the worst first."""
-    bad_records = [
-        Note(
-            "invalid",
-            "%s could not be used" % plural(e["lines"], "line"),
-            "%s (first: line %d)" % (_brief(e["reason"]), e["first_line"]),
-        )
-        for e in signature["bad_records"]
-    ]
+    bad_records = []
+    for bad in signature["bad_records"]:
+        text = "%s (first: line %d)" % (_brief(bad["reason"]), bad["first_line"])
+        bad_records.append(Note("invalid", "%s could not be used" % plural(bad["lines"], "line"), text))
     return (
         unstarted(signature, "failed")
         + _unmeasured(signature, "failed")

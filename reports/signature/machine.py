@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What this machine is, in one sentence; what to know first; and how far a run of it can be trusted."""
+"""A machine in one sentence, what to know first, and how far a run of it can be trusted."""
 
 from __future__ import annotations
 
@@ -69,21 +69,20 @@ def name_of(signature: Json) -> str:
     return re.sub(r"\((R|TM|tm|r)\)", "", name).replace("  ", " ").strip()[:160]
 
 
+_CACHES = {"l1_bytes": "L1 %s a unit", "l2_bytes": "L2 %s a unit", "llc_bytes": "LLC %s"}
+
+
 def sentence_of(signature: Json) -> str:
     device, fields = main_device(signature), signature["provenance"]["fields"]
     count = len(main_devices(signature))
     parts: List[str] = []
     if device:
         units, slots, engines = (_number(device, k) for k in ("units", "slots_per_unit", "copy_engines"))
-        text = (
-            "%s measured as %s" % (plural(count, "device"), signature["device"])
-            if count > 1
-            else signature["device"]
-        )
+        text = "%s measured as " % plural(count, "device") if count > 1 else ""
+        text += signature["device"]
         if units:
-            text += ": %s" % plural(int(units), "unit") + (
-                " of %s" % plural(int(slots), "slot") if slots else ""
-            )
+            text += ": " + plural(int(units), "unit")
+            text += " of %s" % plural(int(slots), "slot") if slots else ""
         if engines:
             text += ", %s" % plural(int(engines), "copy engine")
         parts.append(text)
@@ -91,26 +90,15 @@ def sentence_of(signature: Json) -> str:
             parts.append(str(device["arch"])[:40])
         if device.get("driver") and device["driver"] != "Linux %s" % fields.get("kernel"):
             parts.append("driver %s" % str(device["driver"])[:80])
-        caches = [
-            (text, _number(device, key))
-            for text, key in (
-                ("L1 %s a unit", "l1_bytes"),
-                ("L2 %s a unit", "l2_bytes"),
-                ("LLC %s", "llc_bytes"),
-            )
-        ]
+        caches = [(text, _number(device, key)) for key, text in _CACHES.items()]
         known = [text % size(value) for text, value in caches if value]
-        if known:
-            parts.append(", ".join(known))
+        parts += [", ".join(known)] * bool(known)
     if signature["simulated"]:
         return "; ".join(parts) + "; a model in virtual time."
     cores = _number(fields, "cores_physical", "cores_online", "cores")
     memory = _number(fields, "memory_bytes")
-    host = ", ".join(
-        t
-        for t in (plural(int(cores), "core") if cores else "", "%s memory" % size(memory) if memory else "")
-        if t
-    )
+    known = [plural(int(cores), "core")] * bool(cores) + ["%s memory" % size(memory)] * bool(memory)
+    host = ", ".join(known)
     if device.get("backend") not in ("host", None) and _processor(fields):
         host = "on %s (%s)" % (_processor(fields), host)
     if host:
@@ -127,7 +115,7 @@ def state_of(signature: Json) -> List[Item]:
     return items(main_device(signature))
 
 
-# What plan.json holds, and the options that ask for it.
+# Options that ask for what plan.json holds.
 _TEXTS = (("device", "--device"), ("only", "--only"), ("shapes", "--shape"), ("types", "--type"))
 _SWITCHES = (("full", "--full"), ("headline", "--headline"))
 
@@ -184,9 +172,8 @@ def _disturbed(signature: Json) -> List[Note]:
     if throttled:
         text = "The device held its clock back while %s of %s were taken; they are not used."
         programs = sorted({e["program"] for e in throttled})
-        notes.append(
-            Note("warning", "Throttled.", text % (plural(len(throttled), "value"), listing(programs)))
-        )
+        text %= (plural(len(throttled), "value"), listing(programs))
+        notes.append(Note("warning", "Throttled.", text))
     return notes
 
 
@@ -211,12 +198,9 @@ _OF_NO_DEVICE = {
 
 def _simulated(signature: Json) -> Note:
     text = "These numbers come from a model in virtual time and say nothing about a real machine."
-    named = [
-        d["capabilities"] for d in signature["devices"].values() if isinstance(d.get("capabilities"), list)
-    ]
-    unreal = [
-        words for name, words in _OF_NO_DEVICE.items() if any(name in capabilities for capabilities in named)
-    ]
+    listed = [d.get("capabilities") for d in signature["devices"].values()]
+    named = [name for capabilities in listed if isinstance(capabilities, list) for name in capabilities]
+    unreal = [words for name, words in _OF_NO_DEVICE.items() if name in named]
     if unreal:
         text += " The model has hardware that no device has: %s." % listing(unreal)
     if signature["unverified"]:
@@ -234,19 +218,13 @@ def warnings(signature: Json) -> List[Note]:
         notes.append(_moved(signature["placements"]))
     changed = signature["provenance"]["changed_between_runs"]
     if changed:
-        notes.append(
-            Note(
-                "warning",
-                "Changed while measuring.",
-                "%s between the runs collected here: %s."
-                % ("This differs" if len(changed) == 1 else "These differ", listing(sorted(changed), 6)),
-            )
-        )
+        text = "%s between the runs collected here: %s."
+        text %= ("This differs" if len(changed) == 1 else "These differ", listing(sorted(changed), 6))
+        notes.append(Note("warning", "Changed while measuring.", text))
     killed = [r["program"] for r in latest(signature["runs"]) if r["status"] in ("killed", "interrupted")]
     if killed:
-        notes.append(
-            Note("warning", "Incomplete.", "%s did not finish." % listing(list(dict.fromkeys(killed))))
-        )
+        text = "%s did not finish." % listing(list(dict.fromkeys(killed)))
+        notes.append(Note("warning", "Incomplete.", text))
     shares = str(main_device(signature).get("shares") or "")
     if shares:
         notes.append(Note("warning", "Shared.", "This device shares %s." % shares.rstrip(".")))
@@ -255,7 +233,7 @@ def warnings(signature: Json) -> List[Note]:
 
 @dataclass(frozen=True)
 class Verdict:
-    """How far a run can be trusted, in one sentence."""
+    """A sentence that says how far a run can be trusted."""
 
     doubtful: bool
     text: str
@@ -265,13 +243,7 @@ _MANY_INVALID = 0.1  # of all values
 _MANY_GRADED = 0.1  # of the headline numbers
 # Causes for which there is something to do, in words.
 SOAKED, TOO_FEW, DISTURBED, DID_NOT_RUN = "soaked", "too few samples", "noisy or contended", "did not run"
-_WORDS = {
-    SOAK: SOAKED,
-    FEW_SAMPLES: TOO_FEW,
-    NOISY: DISTURBED,
-    CONTENDED: DISTURBED,
-    NOT_RUN: DID_NOT_RUN,
-}
+_WORDS = {SOAK: SOAKED, FEW_SAMPLES: TOO_FEW, NOISY: DISTURBED, CONTENDED: DISTURBED, NOT_RUN: DID_NOT_RUN}
 
 
 def words_of(cause: str) -> str:
@@ -285,32 +257,18 @@ def _grades_text(signature: Signature) -> str:
 
 
 def _against(signature: Signature, causes: Counter) -> List[str]:
-    """What speaks against this run."""
+    """Reasons not to trust this run."""
     valid, invalid, missing = len(signature.primary), len(signature.json["invalid"]), sum(causes.values())
     values, grades = invalid + len(signature.json["metrics"]), _grades_text(signature)
     count = sum(bool(entry.get("grade")) for entry in signature.primary.values())
     found = []
     if missing:
-        found.append(
-            "%d of %s valid (%s%s)"
-            % (
-                valid,
-                plural(valid + missing, "headline number is", "headline numbers are"),
-                ", ".join("%d %s" % (n, cause) for cause, n in causes.most_common()),
-                grades and "; of the others " + grades,
-            )
-        )
+        of = plural(valid + missing, "headline number is", "headline numbers are")
+        why = ", ".join("%d %s" % (n, cause) for cause, n in causes.most_common())
+        found.append("%d of %s valid (%s%s)" % (valid, of, why, grades and "; of the others " + grades))
     elif count > _MANY_GRADED * valid:
-        found.append(
-            "%d of %s (%s)"
-            % (
-                count,
-                plural(
-                    valid, "headline number is noisy or contended", "headline numbers are noisy or contended"
-                ),
-                grades,
-            )
-        )
+        of = plural(valid, "headline number is", "headline numbers are")
+        found.append("%d of %s noisy or contended (%s)" % (count, of, grades))
     if invalid > _MANY_INVALID * values:
         found.append("%d of %d values are invalid" % (invalid, values))
     return found
@@ -320,57 +278,42 @@ def verdict(signature: Signature) -> Verdict:
     """Doubtful where something failed, a headline number is missing that this machine supports, more than a
     tenth of them are noisy or contended, or more than a tenth of all values are invalid. What is wrong with
     the machine leaves them valid, but a baseline would hide it."""
-    causes = Counter(
-        words_of(e["cause"]) for e in signature.json["primary_missing"] if e["cause"] not in UNAVAILABLE
-    )
+    missing = [e["cause"] for e in signature.json["primary_missing"]]
+    causes = Counter(words_of(cause) for cause in missing if cause not in UNAVAILABLE)
     found, valid, grades = _against(signature, causes), len(signature.primary), _grades_text(signature)
     if signature.failed:
-        return Verdict(
-            True,
-            "%s: do not use this run before that is understood%s."
-            % (
-                "%s crashed" % listing(signature.crashed)
-                if signature.crashed
-                else "Something failed or gave a wrong result",
-                "".join("; " + text for text in found),
-            ),
-        )
+        crashed = signature.crashed
+        what = "%s crashed" % listing(crashed) if crashed else "Something failed or gave a wrong result"
+        text = "%s: do not use this run before that is understood%s."
+        return Verdict(True, text % (what, "".join("; " + reason for reason in found)))
     if causes[SOAKED]:
-        return Verdict(
-            True,
-            "This run is a soak: it looked for wrong results and found none. Its timings are not used.",
-        )
+        text = "This run is a soak: it looked for wrong results and found none. Its timings are not used."
+        return Verdict(True, text)
     if found:
-        advice = (["repeat it on an idle machine"] if causes[DISTURBED] or grades else []) + (
-            ["give it a larger --budget"] if causes[DID_NOT_RUN] or causes[TOO_FEW] else []
-        )
+        advice = ["repeat it on an idle machine"] * bool(causes[DISTURBED] or grades)
+        advice += ["give it a larger --budget"] * bool(causes[DID_NOT_RUN] or causes[TOO_FEW])
         head = (
             "Use this run with care, and do not keep it as a baseline"
             if valid or not causes
             else "Nothing is known of this machine"
         )
-        what = found if valid else found[:1]
-        return Verdict(
-            True, "%s: %s." % (head, "; ".join(filter(None, (" and ".join(what), " and ".join(advice)))))
-        )
+        told = filter(None, (" and ".join(found if valid else found[:1]), " and ".join(advice)))
+        return Verdict(True, "%s: %s." % (head, "; ".join(told)))
     if not valid:
         return Verdict(False, "This run has no headline numbers: its programs or options left them out.")
     faults = dict.fromkeys(finding["head"].rstrip(".").lower() for finding in signature.json["findings"])
     if faults:
-        return Verdict(
-            False,
+        text = (
             "The numbers of this run can be trusted, but as a baseline they would hide what is wrong with "
-            "the machine: %s." % listing(list(faults)),
+            "the machine: %s."
         )
-    return Verdict(
-        False,
+        return Verdict(False, text % listing(list(faults)))
+    text = (
         "This run is good enough to keep as a baseline: %s valid, and nothing failed%s; a verdict on a later "
         "change needs several such runs (--repeats 8)."
-        % (
-            plural(valid, "headline number is", "headline numbers are"),
-            grades and " (%s: mind their intervals)" % grades,
-        ),
     )
+    are = plural(valid, "headline number is", "headline numbers are")
+    return Verdict(False, text % (are, grades and " (%s: mind their intervals)" % grades))
 
 
 def counts(signature: Signature) -> str:
@@ -379,18 +322,11 @@ def counts(signature: Signature) -> str:
     for section in signature.json["programs"].values():
         for status, count in section["cases"].items():
             total[status] += count
-    values = len(signature.json["metrics"])
-    parts = ["%s ok" % plural(total["ok"], "case")] + [
-        "%d %s" % (n, s) for s, n in total.items() if n and s != "ok"
-    ]
-    text = ", ".join(parts) + "; %s" % plural(values, "metric")
+    parts = ["%s ok" % plural(total.pop("ok"), "case")] + ["%d %s" % (n, s) for s, n in total.items() if n]
+    text = ", ".join(parts) + "; %s" % plural(len(signature.json["metrics"]), "metric")
     whole = len([e for e in signature.json["not_measured"] if e["key"] is None])
     text += "; %s did not run" % plural(whole, "program") if whole else ""
     invalid = len(signature.json["invalid"])
-    marked = [
-        "%d %s" % (len(names), grade)
-        for grade in GRADES
-        for names in [graded(signature.json, grade)]
-        if names
-    ]
-    return ", ".join([text] + marked + (["%s invalid" % plural(invalid, "value")] if invalid else []))
+    found = {grade: len(graded(signature.json, grade)) for grade in GRADES}
+    marked = ["%d %s" % (count, grade) for grade, count in found.items() if count]
+    return ", ".join([text, *marked, *["%s invalid" % plural(invalid, "value")] * bool(invalid)])

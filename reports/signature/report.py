@@ -148,7 +148,7 @@ def _primary_bar(name: str, entry: Json, virtual: bool) -> Bar:
 
 
 def _source(entry: Json) -> str:
-    """Where the width of the interval comes from; with that of the median where it is another."""
+    """Origin of the interval's width, with the interval of the median where that is another."""
     said = [source_of(entry)]
     if differs_much(entry):
         own = human_interval(entry["ci_low"], entry["ci_high"], entry["value"], entry["unit"])
@@ -163,29 +163,22 @@ def _headline(signature: Signature) -> List[Dict[str, Any]]:
         bars = []
         for name, entry in rows:
             bar = _primary_bar(name, entry, virtual)
-            bars.append(
-                dict(
-                    _bar(bar, virtual),
-                    condition=linked(entry["condition"][:_LONGEST]),
-                    words=linked.marks(bar.label),
-                    anchor=anchors.get((entry["program"], entry["device"]), ""),
-                    metric=re.sub(r"\b(\w+)/\1_", r"\1/", name),
-                )
-            )
+            row = _bar(bar, virtual)
+            row["condition"] = linked(entry["condition"][:_LONGEST])
+            row["words"] = linked.marks(bar.label)
+            row["anchor"] = anchors.get((entry["program"], entry["device"]), "")
+            row["metric"] = re.sub(r"\b(\w+)/\1_", r"\1/", name)
+            bars.append(row)
         groups.append({"title": title, "bars": bars})
     return groups
 
 
 def _headline_note(signature: Signature) -> str:
     """The bound that a full bar stands for, for each headline number that has one."""
-    bounds = Counter(
-        entry["bound_name"] or BOUND for entry in signature.primary.values() if entry["share"] is not None
-    )
-    text = (
-        "A full bar is 100 %% of %s." % ", or of ".join(bounds)
-        if bounds
-        else "No reachable limit is known for these."
-    )
+    limited = [entry for entry in signature.primary.values() if entry["share"] is not None]
+    bounds = Counter(entry["bound_name"] or BOUND for entry in limited)
+    text = "A full bar is 100 %% of %s." % ", or of ".join(bounds)
+    text = text if bounds else "No reachable limit is known for these."
     if bounds and sum(bounds.values()) < len(signature.primary):
         text += " No bar: no limit is known that a device can reach."
     text += (" " + machine.unknown_nominal(signature.json)).rstrip()
@@ -205,9 +198,10 @@ _GRADES = (
 )
 
 
-def _markdown(signature: Signature, title: List[str]) -> str:
-    """The first screen, to be copied: what was measured and how, the headline numbers, and the verdict."""
+def _markdown(signature: Signature) -> str:
+    """The first screen, to be copied: the machine, the command, the headline numbers and the verdict."""
     virtual = signature.json["simulated"]
+    title = [machine.name_of(signature.json), machine.sentence_of(signature.json)]
     rows = []
     for name, entry in signature.primary.items():
         bar = _primary_bar(name, entry, virtual)
@@ -230,8 +224,7 @@ _LOOKS = (
     (
         "graded",
         " Pale points are noisy or contended: what counts is their 95 % interval, the bar (cut at half and "
-        "twice "
-        "the value).",
+        "twice the value).",
     ),
 )
 
@@ -293,24 +286,13 @@ def _order(figures: List[Figure]) -> Tuple[List[Figure], int]:
 
 
 def _section(section: Section, main: str) -> Dict[str, Any]:
-    run, (figures, unfolded) = (
-        section.group.run,
-        _order(figures_of(section) + tails.figures(section)),
-    )
-    device, linked = section.group.device, Linker()
+    figures, unfolded = _order(figures_of(section) + tails.figures(section))
+    run, device, linked = section.group.run, section.group.device, Linker()
     said, rest = lead(section.summary)
     question, summary = linked(run.question[:_LONGEST]), linked(hold(said)[:_LONGEST])
     shown = [_figure(f, section, linked) for f in figures]
-    notes = [
-        (term, linked(hold(text)[:_LONGEST]))
-        for term, text in (
-            ("More", rest),
-            ("Formula", run.formula),
-            ("Timed", run.timed),
-            ("Limits", run.limits),
-        )
-        if text
-    ]
+    more = (("More", rest), ("Formula", run.formula), ("Timed", run.timed), ("Limits", run.limits))
+    notes = [(term, linked(hold(text)[:_LONGEST])) for term, text in more if text]
     return {
         "title": section.title,
         "anchor": anchor(section),
@@ -335,19 +317,12 @@ def _provenance(signature: Json) -> List[Table]:
     fields = [[name.replace("_", " "), fact_text(name, value)] for name, value in origin["fields"].items()]
     tables = [Table(["field", "found"], fields, "", 2)] if fields else []
     if origin["environment"]:
-        tables.append(
-            Table(
-                ["variable", "value"],
-                [[k, str(v)] for k, v in origin["environment"].items()],
-                "Variables known to change results; only those that are set.",
-                2,
-            )
-        )
+        rows = [[name, str(value)] for name, value in origin["environment"].items()]
+        said = "Variables known to change results; only those that are set."
+        tables.append(Table(["variable", "value"], rows, said, 2))
     if origin["changed_between_runs"]:
-        rows = [
-            [name, " → ".join(fact_text(name, v) for v in values)]
-            for name, values in origin["changed_between_runs"].items()
-        ]
+        changed = origin["changed_between_runs"].items()
+        rows = [[name, " → ".join(fact_text(name, v) for v in values)] for name, values in changed]
         tables.append(Table(["changed between runs", "values"], rows, "", 2))
     of_devices: Dict[Tuple[str, str], List[str]] = {}
     for name, device in signature["devices"].items():
@@ -362,18 +337,11 @@ def _provenance(signature: Json) -> List[Table]:
     ]
     if rows:
         tables.append(Table(["device", "property", "value"], rows, "0 is unknown.", 3))
-    runs = [
-        [
-            r["program"],
-            r["device"],
-            r["started"] or "–",
-            r["status"],
-            human(r["elapsed_s"], "s"),
-            ", ".join("%d %s" % (n, s.replace("_", " ")) for s, n in r["cases"].items() if n),
-            " ".join(r["argv"]),
-        ]
-        for r in signature["runs"]
-    ]
+    runs = []
+    for r in signature["runs"]:
+        cases = ", ".join("%d %s" % (n, s.replace("_", " ")) for s, n in r["cases"].items() if n)
+        end = [r["status"], human(r["elapsed_s"], "s"), cases, " ".join(r["argv"])]
+        runs.append([r["program"], r["device"], r["started"] or "–", *end])
     if runs:
         tables.append(Table(["program", "device", "started", "end", "took", "cases", "command"], runs, "", 7))
     return tables
@@ -400,25 +368,16 @@ def _bounded(value: Any) -> Any:
 
 def _kicker(json: Json) -> List[str]:
     """The host, and when the run began."""
-    started = sorted(r["started"] for r in json["runs"] if r["started"])
-    return [
-        t
-        for t in (
-            str(json["provenance"]["fields"].get("hostname") or ""),
-            started[0].replace("T", " ")[:16] + " UTC" if started else "",
-        )
-        if t
-    ]
+    host = str(json["provenance"]["fields"].get("hostname") or "")
+    first = min((r["started"] for r in json["runs"] if r["started"]), default="")
+    return [host] * bool(host) + [first.replace("T", " ")[:16] + " UTC"] * bool(first)
 
 
 def _context(signature: Signature) -> Dict[str, Any]:
     json = signature.json
     fields = json["provenance"]["fields"]
     kicker = _kicker(json) + [machine.counts(signature)]
-    footer = "gpusig %s; %s. The same records give the same page." % (
-        fields.get("version") or "of unknown version",
-        plural(len(json["runs"]), "run"),
-    )
+    version, runs = fields.get("version") or "of unknown version", plural(len(json["runs"]), "run")
     return {
         "title": "gpusig: " + machine.name_of(json),
         "kicker": kicker,
@@ -429,9 +388,7 @@ def _context(signature: Signature) -> Dict[str, Any]:
             "sentence": hold(machine.sentence_of(json)),
             "state": [(i.label, hold(i.text), i.hint) for i in machine.state_of(json)],
         },
-        "banners": [
-            {"alarm": n.kind == "failed", "head": n.head, "text": n.text} for n in machine.warnings(json)
-        ],
+        "banners": [dict(vars(n), alarm=n.kind == "failed") for n in machine.warnings(json)],
         "answers": [(question, hold(answer)) for question, answer in answers(signature)],
         "trust": TRUST,
         "verdict": machine.verdict(signature),
@@ -446,7 +403,7 @@ def _context(signature: Signature) -> Dict[str, Any]:
         "provenance_rows": _PROVENANCE,
         "most_panels": _PANELS,
         "provenance": _provenance(json),
-        "footer": footer,
+        "footer": "gpusig %s; %s. The same records give the same page." % (version, runs),
     }
 
 
@@ -455,20 +412,11 @@ def render(signature: Signature) -> str:
     template = page_template("report.html")
     style, style_hash = style_of("report.css", running=running_of(signature))
     context = _bounded(_context(signature))
-    title = [machine.name_of(signature.json), machine.sentence_of(signature.json)]
-    return (
-        template.render(
-            context,
-            style=style,
-            style_hash=style_hash,
-            markdown=_markdown(signature, title),
-            anchors=Anchors([*_IDS, *map(anchor, signature.sections), *(w.anchor for w in words())]),
-        )
-        + "\n"
-    )
+    context["anchors"] = Anchors([*_IDS, *map(anchor, signature.sections), *(w.anchor for w in words())])
+    context["markdown"] = _markdown(signature)
+    return template.render(context, style=style, style_hash=style_hash) + "\n"
 
 
 def running_of(signature: Signature) -> str:
-    """What stands on every printed page: the machine and the run."""
-    kicker = _kicker(signature.json)
-    return " · ".join(["gpusig", machine.name_of(signature.json)[:60], *kicker])
+    """The machine and the run, for the foot of every printed page."""
+    return " · ".join(["gpusig", machine.name_of(signature.json)[:60], *_kicker(signature.json)])
