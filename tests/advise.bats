@@ -88,7 +88,7 @@ advise() {
 		2|--devices 1|communication takes two
 		2|--m 0|not a whole number
 		2|--format xml|table json machine
-		2|--sides 3|unrecognized
+		2|--sides 3|unknown option '--sides'
 		77|--type bf16|has no GEMM of bf16, so there is nothing to advise; its types: f32 f64
 		77|--type f64|run gemm/efficiency --type f64
 		2|--format machine .|--format machine takes one signature, not 2
