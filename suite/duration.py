@@ -13,7 +13,7 @@ _MAX_S = 7 * 24 * 3600.0
 
 
 def parse(text: str, name: str = "--budget") -> float:
-    """Seconds in "90", "90s", "2m" or "1h"; anything else is refused."""
+    """Seconds in "90", "90s", "2m" or "1h"; anything else is a CommandError."""
     match = _PATTERN.fullmatch(text)
     if not match:
         raise CommandError(f"{name} '{text}' is not a duration such as 90, 90s, 2m or 1h")

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Names of folders that differ between nodes and processes: %h and %p in --out, and the folder without
---out."""
+"""Names of folders that differ between nodes and processes: %h and %p in --out, and the default of --out."""
 
 from __future__ import annotations
 
@@ -18,13 +17,13 @@ _DIGITS = 8
 
 
 def node() -> str:
-    """What Slurm calls this node, else its host name up to the first dot."""
+    """Slurm's name of this node, else the host name up to the first dot."""
     return os.environ.get("SLURMD_NODENAME") or os.uname().nodename.partition(".")[0]
 
 
 def safe(name: str) -> str:
-    """The name as one part of a path that no shell and no command takes for anything else. Where that is not
-    the name itself, a hash of the name is added, so that different nodes keep different folders."""
+    """The name as one part of a path that no shell or command misreads. A name that is changed for that gets
+    a hash of itself, so that different nodes keep different folders."""
     plain = _NOT_SAFE.sub("_", name).lstrip(".-")[:_MAX_NAME]
     if plain == name and plain:
         return plain
@@ -33,7 +32,7 @@ def safe(name: str) -> str:
 
 
 def expand(text: str, option: str) -> str:
-    """%h is the node, %p the process, %% a percent sign."""
+    """Replace %h by the node, %p by the process and %% by a percent sign. Anything else is a CommandError."""
 
     def of(found: "re.Match[str]") -> str:
         letter = found[1]
@@ -47,11 +46,11 @@ def expand(text: str, option: str) -> str:
 
 
 def unexpanded(path: Path) -> str:
-    """The path as --out and --resume take it."""
+    """The path with its percent signs doubled, as --out and --resume take it."""
     return str(path).replace("%", "%%")
 
 
 def of_a_new_run(kind: str) -> str:
-    """Of a run without --out: no two runs have the same, at whatever time they start and on whatever
-    nodes."""
+    """Name of the folder of a run without --out. No two runs have the same, whatever their nodes and starting
+    times."""
     return f"{kind}-{safe(node())}-{datetime.now():%Y%m%d-%H%M%S}-{os.getpid()}"

@@ -15,7 +15,7 @@ def say(line: str) -> None:
 
 
 def show(text: str, indent: str = "") -> None:
-    """Words are kept whole, for a path is copied."""
+    """Print on stderr, wrapped on a terminal. Words are never broken, so that paths can be copied."""
     if sys.stderr.isatty():
         text = "\n".join(
             textwrap.wrap(

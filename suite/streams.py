@@ -11,7 +11,7 @@ from suite.command_error import BAD, CommandError
 
 
 class _Dropping(io.FileIO):
-    """Drops what cannot be written: the terminal was closed, or who read the pipe ended."""
+    """Drops what cannot be written because the terminal was closed, or the reader of the pipe ended."""
 
     def write(self, data) -> int:  # type: ignore[no-untyped-def]
         try:
@@ -21,7 +21,7 @@ class _Dropping(io.FileIO):
 
 
 class _Refusing(io.FileIO):
-    """Says once what cannot be written, and drops the rest."""
+    """Raises CommandError at the first write that fails, and drops what comes later."""
 
     _lost = False
 
@@ -36,7 +36,7 @@ class _Refusing(io.FileIO):
 
 
 def open_closed() -> None:
-    """Open descriptors 0 to 2 where they are closed, or the next files would be taken for them and written
+    """Open descriptors 0 to 2 where they are closed, so that no other file gets their numbers and is written
     into."""
     while True:
         handle = os.open(os.devnull, os.O_RDONLY)  # so that writing to it stays an error
@@ -46,18 +46,19 @@ def open_closed() -> None:
 
 
 def refuse_unwritable() -> None:
-    """From now on stdout raises CommandError where it cannot be written, and stderr drops it."""
+    """Make stdout raise CommandError where it cannot be written, and stderr drop its text."""
     sys.stdout = _stream(_Refusing(1, "w", closefd=False), sys.stdout)
     sys.stderr = _stream(_Dropping(2, "w", closefd=False), sys.stderr)
 
 
 def drop_unwritable() -> None:
-    """stdout drops it, too."""
+    """Make stdout drop what cannot be written, too."""
     sys.stdout = _stream(_Dropping(1, "w", closefd=False), sys.stdout)
 
 
 def _stream(raw: io.FileIO, before) -> io.TextIOWrapper:  # type: ignore[no-untyped-def]
-    """Python has None for a stream that was closed when it began."""
+    """A text stream in the encoding of `before`, which is None where the stream was closed when Python
+    started."""
     buffered = io.BufferedWriter(raw)
     encoding = before.encoding if before else "utf-8"
     return io.TextIOWrapper(buffered, encoding=encoding, errors="backslashreplace", line_buffering=True)

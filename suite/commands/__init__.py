@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Commands of ./gpusig, a module each: its options, what it asks of whom, what it prints, its exit code.
+"""Commands of ./gpusig, a module each: the options, what is computed and printed, and the exit code.
 
 Each has command(words, place). suite/help/COMMAND.txt is its manual, and the list of its options.
 """
@@ -15,8 +15,9 @@ from suite.setup import building
 
 @dataclass(frozen=True)
 class Place:
-    """Where a command was given. `bin_dir`: the programs built for it; None: those of GPUSIG_BIN, else the
-    last that were built. With `check_only` its options are checked, and nothing else is done."""
+    """The folder in which a command was given, and the programs it uses. `bin_dir`: those built for it; None:
+    those of GPUSIG_BIN, else the last that were built. With `check_only` the options are checked and nothing
+    else is done."""
 
     cwd: Path
     bin_dir: Path | None = None
@@ -26,10 +27,10 @@ class Place:
         return Path(os.environ.get("GPUSIG_BIN") or self.bin_dir or building.link())
 
     def sources(self) -> Path | None:
-        """Where the programs were built from; None: GPUSIG_BIN names others."""
+        """The folder that the programs were built from; None where GPUSIG_BIN names others."""
         return None if os.environ.get("GPUSIG_BIN") else building.HOME
 
     def offer_library(self) -> None:
-        """What answers advise lies with the programs that were built for it (reports/advice/library.py)."""
+        """Let advice find its library, which lies with the programs (reports/advice/library.py)."""
         if self.bin_dir is not None:
             os.environ["GPUSIG_BIN"] = str(self.bin_dir)

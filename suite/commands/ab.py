@@ -17,7 +17,7 @@ from suite.saying import say
 
 
 def settings(words: list[str], options: Options) -> dict[str, str]:
-    """The setting of each side; empty where a folder is resumed without them, which asks for them."""
+    """The setting of each side by its letter; empty where a folder is resumed without settings."""
     if options.resume is not None and not words:
         return {}
     if len(words) != 2:

@@ -62,7 +62,7 @@ def _several(given: argparse.Namespace) -> str:
 
 
 def _reasons(machines: list[MachineAnswer]) -> tuple[str, list[str]]:
-    """Why no machine has an answer: the first line, and the others."""
+    """The reasons why no machine has an answer: the first line, and the others."""
     lines = [f"{label}: {m.reason}" for label, m in zip(labels([m.path for m in machines]), machines)]
     return lines[0], lines[1:]
 

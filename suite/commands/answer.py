@@ -15,7 +15,7 @@ from suite.saying import say
 
 
 def effect(text: str) -> float:
-    """ "2%" or "0.02"."""
+    """An effect between 0 and 1, given as "2%" or "0.02"."""
     number = real_in(text[:-1] if text.endswith("%") else text)
     number = number / 100 if number is not None and text.endswith("%") else number
     if number is None or not 0 < number < 1:
@@ -34,7 +34,7 @@ def factor(text: str) -> str:
 
 
 def write(path: Path, text: str, command: str) -> bool:
-    """False after a message where it cannot be written."""
+    """True if the file was written; otherwise say why not."""
     try:
         write_whole(path, text)
         return True
@@ -44,8 +44,8 @@ def write(path: Path, text: str, command: str) -> bool:
 
 
 def write_page(path: Path, render: Callable[[], str], command: str, what: str) -> bool:
-    """False after a message where it cannot be written. Without jinja2 the answer is the same, without a
-    page."""
+    """True unless the page cannot be written, after a message. Without jinja2 there is no page, and the
+    answer stands."""
     try:
         text = render()
     except MissingDependency as why:

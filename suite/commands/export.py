@@ -43,7 +43,7 @@ def _say(text: str) -> None:
 
 
 def _write(path: Path, text: str) -> int:
-    """A device or a pipe is refused: the file would take its place."""
+    """Exit code of writing the file. A device or a pipe is refused, as the file would replace it."""
     try:
         if path.exists() and not path.is_file():
             raise FileExistsError(errno.EEXIST, "it is no regular file")

@@ -42,7 +42,7 @@ def parse(words: List[str]) -> argparse.Namespace:
 
 
 def _names_in(path: Path, name: str) -> List[str]:
-    """Of a file with a name, or a list of names, a line; # begins a comment."""
+    """The nodes in a file that has a name or a list of names on each line; # begins a comment."""
     try:
         with open_regular(path) as stream:
             lines = stream.read(_MOST_BYTES).decode("utf-8", "replace").splitlines()
@@ -56,7 +56,7 @@ def _names_in(path: Path, name: str) -> List[str]:
 
 
 def _expected(given: argparse.Namespace) -> Optional[List[str]]:
-    """Each is a list of nodes, or the name of a file that is there."""
+    """The nodes of --expect, each a list of nodes or the name of a file of them; None without it."""
     if not given.expect:
         return None
     found: List[str] = []
@@ -91,7 +91,7 @@ def _settings(given: argparse.Namespace, read: Sequence[nodes.Node]) -> Settings
 
 
 def _warn(found: Json, form: str) -> None:
-    """Say what a script does not see in a list of names that may be empty."""
+    """Say on stderr what a list of names cannot show: outliers that are not in it, and a doubtful result."""
     left_out = [
         node["name"] for node in found["nodes"] if node["state"] == OFF and not hostlist.is_name(node["name"])
     ]

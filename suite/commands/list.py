@@ -13,7 +13,7 @@ from suite.commands import Place, options
 from suite.run.programs import Program
 
 _HEAD = ("program", "question", "needs", "primary metrics")
-_WIDTH, _MIN_TEXT = 80, 24  # columns; of a narrow terminal what a text keeps
+_WIDTH, _MIN_TEXT = 80, 24  # columns, and the fewest of a question on a narrow terminal
 _GAP = 2
 
 
@@ -43,7 +43,7 @@ def _chosen(found: list[Program], names: list[str]) -> list[Program]:
 
 
 def _models(found: list[Program], width: int) -> list[str]:
-    """A line with the models that are built in, where a program tells them."""
+    """A line with the built-in models of the simulated device, from the first program that lists them."""
     for program in found:
         for backend in [] if program.error or program.unbuilt else programs.backends(program):
             if backend.extra.get("models"):
@@ -64,8 +64,8 @@ def _markdown(found: list[Program]) -> str:
 
 
 def _table(found: list[Program], width: int, verbose: bool) -> str:
-    """Two columns: programs, and their questions with what they need, and if `verbose` their headline
-    metrics, below."""
+    """Two columns: the programs and their questions, with their needs, and if `verbose` their headline
+    metrics, in lines below."""
     names = max(len(text) for text in (_HEAD[0], *(p.name for p in found))) + _GAP
     text_width = max(_MIN_TEXT, width - names)
     lines = [_HEAD[0].ljust(names) + _HEAD[1]]

@@ -2,7 +2,7 @@
 """Options of a command, read from its help text: suite/help/COMMAND.txt is the only list of them.
 
 A line "  --name, -n VALUE  text" declares an option: without VALUE it is a switch, and with "may be repeated"
-in its text a list. What a value must be is said by the command.
+in its text a list. The command's module checks its values.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from suite.command_error import CommandError
 
 _HELP = Path(__file__).resolve().parents[1] / "help"
 _OPTION = re.compile(r"(--[a-z-]+)(?:, (-[a-z]))?(?: ([A-Za-z][A-Za-z,]*))?")
-_OF_ALL = ("--no-install",)  # of which the front door has made use
+_OF_ALL = ("--no-install",)  # read by ./gpusig itself
 
 
 class Option(NamedTuple):
@@ -49,10 +49,10 @@ def parse(
     more: str = "",
     without: tuple[str, ...] = (),
 ) -> argparse.Namespace:
-    """Values by the names of options, None where an option is not given, [] and False where it is a list or a
-    switch, and `names`, all other words. `types`: what makes a value of a text, or raises
-    argparse.ArgumentTypeError. `more`: a command whose options are taken as well, but those `without`. Wrong
-    options are a CommandError."""
+    """Values by the names of the options, None for an option that is not given ([] for a list, False for a
+    switch), and `names`, all other words. `types`: functions that make a value of a text, or raise
+    argparse.ArgumentTypeError. `more`: another command whose options are taken as well, except those in
+    `without`. Wrong options are a CommandError."""
     parser = _Parser(prog=command, add_help=False, allow_abbrev=False)
     parser.add_argument("names", nargs="*")
     found = {option.names[0]: option for name in (more, command) if name for option in options_of(name)}

@@ -2,8 +2,8 @@
 """./gpusig report DIR: DIR/records.jsonl -> signature.json, metrics.csv, timings.csv and report.html in DIR,
 and the headline numbers on stdout.
 
-python -m suite.commands.report DIR [--strict] does it in a process of its own (suite/run/report.py): records
-that are damaged beyond what their reader refuses end that, and not the driver.
+python -m suite.commands.report DIR [--strict] does it in a process of its own (suite/run/report.py), so that
+records damaged in a way that their reader misses end that process and not the driver.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from suite.saying import say
 
 
 def write_all(folder: Path, signature: Signature) -> int:
-    """OK, BAD where a file could not be written, else CANNOT_RUN where the page cannot be made; each after a
-    message. What cannot be written does not keep the others from it, and leaves no file of earlier
-    records."""
+    """Write each file, after a message where that fails: then BAD, or CANNOT_RUN where only the page is
+    missing for want of jinja2; else OK. A file that cannot be written does not stop the others, and leaves no
+    file of earlier records."""
     groups = [section.group for section in signature.sections]
     code = OK
     for name, text in (

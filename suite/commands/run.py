@@ -80,7 +80,7 @@ _TYPES = {
 
 
 def parse(command: str, words: list[str], place: Place) -> tuple[argparse.Namespace, run.Options]:
-    """Options of run, and of ab what it takes of them."""
+    """Options of run, or those of them that ab takes."""
     if command == "run":
         given = options.parse("run", words, _TYPES)
         if given.names:
@@ -135,7 +135,7 @@ def _run_options(given: argparse.Namespace) -> run.Options:
 
 
 def prepare() -> None:
-    """Offer to the programs what this process finds out, before any starts."""
+    """Set up the environment that the programs inherit."""
     libraries.offer()
     processor.offer()
     mpi.leave_outer_job()

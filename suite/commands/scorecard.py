@@ -41,13 +41,19 @@ def _base(given: argparse.Namespace, names: Sequence[str]) -> Optional[str]:
 
 
 def _check(machine: machines.Machine) -> None:
-    """BadNumbers where a signature is not what its schema says, before it stands next to others."""
-    with trusting("scorecard: %s: signature.json" % machine.name, BadNumbers):
-        card([machine], metrics.rows_of([machine]), Question())
+    """Raise BadNumbers where a signature does not follow its schema, before it is compared with others."""
+    try:
+        rows = metrics.rows_of([machine])
+        card([machine], rows, Question())
+    except MALFORMED as why:
+        raise BadNumbers(
+            "scorecard: %s: signature.json is malformed: %s %s"
+            % (machine.name, type(why).__name__, clean(str(why))[:80])
+        ) from None
 
 
 def _machines(given: argparse.Namespace) -> List[machines.Machine]:
-    """A machine that is named alone stands next to the known ones of its sort."""
+    """The machines that are named; one alone is joined by the known ones of its kind."""
     found = machines.read(given.cwd, given.names, known.read)
     for machine in found:
         _check(machine)

@@ -16,9 +16,9 @@ from suite.run import devices, simgrid
 from suite.command_error import CommandError
 from suite.run.programs import Program, cores_at_once
 
-# Of headline numbers alone it is their medians that count, one a run, and the spread between runs: a narrow
-# interval within a run is worth no time. Six samples are the fewest that give an interval. The other variants
-# of their cases take time that a repeat is worth more.
+# Repeats compare the median of each run and its spread between runs, so that a narrow interval within a run
+# is not worth its time. Six samples are the fewest that give an interval. Other variants of the cases are
+# left out, as a further repeat is worth more.
 OF_HEADLINES = ["--min-samples", "6", "--headline-variants"]
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _MIN_RANKS, _MAX_RANKS = 2, 16
@@ -42,7 +42,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class How:
-    """What one start of a program is for."""
+    """The cases of one start of a program, and how they are measured."""
 
     keys: Path  # a file of cases
     only_these: bool = False  # measure them, though they are done; else they are done
@@ -56,7 +56,7 @@ class How:
 
 
 def lacks(program: Program, device: str) -> str:
-    """Why the program cannot be started at all, or "". Another reason why it cannot run here it gives
+    """The reason why the program cannot be started at all, or "". Other reasons the program reports
     itself."""
     if program.unbuilt or program.error:
         return program.unbuilt
@@ -89,7 +89,7 @@ def build(program: Program, settings: Settings, budget_s: float, how: How) -> li
 
 
 def of_machine(program: Program, device: str) -> list[str]:
-    """A start without a case: its record says on which machine and devices."""
+    """A start without cases, whose record names the machine and its devices."""
     words = [str(program.path), "--device", device, "--cases", os.devnull, "--format", "json"]
     return _launcher(program, device) + words
 

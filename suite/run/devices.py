@@ -33,8 +33,8 @@ def choose(requested: str | None, known: list[Backend]) -> tuple[str, str]:
 
 
 def of_user(device: str | None, cwd: Path) -> str | None:
-    """As the user wrote it, with the file of a model found from the user's folder: programs start in another
-    one. A model is a file where its name has a '/' or a '.', as in device/sim."""
+    """The device with the path of a model file made absolute, as programs start in another folder. A model is
+    a file where its name has a '/' or a '.', as in device/sim."""
     kind, _, rest = (device or "").partition(":")
     file = re.match(r"[^?:]*", rest)[0]
     return (
@@ -45,51 +45,51 @@ def of_user(device: str | None, cwd: Path) -> str | None:
 
 
 def one_rank_each(device: str) -> bool:
-    """Ranks take a device each where a device has a memory of its own; on the host they share the cores."""
+    """True if each rank has a device of its own; ranks on the host share its cores."""
     return device.partition(":")[0] not in ("host", "sim")
 
 
 def _min_devices(program: Program, device: str) -> int:
-    """The program is skipped on fewer devices than this."""
+    """The fewest devices that the program runs on."""
     return max(program.min_devices, 2 if "mpi" in program.needs and one_rank_each(device) else 1)
 
 
 def is_virtual(device: str) -> bool:
-    """Whether the device is simulated: then seconds of a program are not wall time."""
+    """True if the device is simulated, so that seconds of a program are not wall time."""
     return device.partition(":")[0] == "sim"
 
 
 def _places(device: str) -> list[range]:
-    """What a list names: "cuda:0-2,5" 0 to 2 and 5; empty where it has no list."""
+    """Numbers in a list of devices: 0 to 2 and 5 in "cuda:0-2,5"; empty where there is no list."""
     ranges = device.rpartition(":")[2].split(",")
     found = [re.fullmatch(r"(\d+)(?:-(\d+))?", text) for text in ranges]
     return [range(int(m[1]), int(m[2] or m[1]) + 1) for m in found if m] if all(found) else []
 
 
 def count(device: str) -> int:
-    """How many devices a list names: "cuda:0-7" 8, "host" 1, "sim:quiet:0,1" 2."""
+    """Number of devices: 8 in "cuda:0-7", 1 in "host", 2 in "sim:quiet:0,1"."""
     return sum(map(len, _places(device))) if _places(device) else 1
 
 
 def highest(device: str) -> int:
-    """The last device that a list names; 0 where it names none."""
+    """The highest number in a list of devices; 0 without a list."""
     return max((place.stop - 1 for place in _places(device)), default=0)
 
 
 def each_but_first(device: str) -> list[str]:
-    """ "cuda:0-2" is "cuda:1", "cuda:2"."""
+    """Every device of a list but its first: "cuda:1" and "cuda:2" of "cuda:0-2"."""
     kind = device.rpartition(":")[0]
     return [f"{kind}:{number}" for place in _places(device) for number in place][1:64]
 
 
 def all_of(device: str, known: list[Backend]) -> str:
-    """Every device of a kind, where its name alone is the first one: "cuda" is "cuda:0-7"."""
+    """All devices of a kind of GPUs that is given without a list: "cuda:0-7" for "cuda"."""
     there = next((b.devices for b in known if b.name == device), 0)
     return f"{device}:0-{there - 1}" if device in _GPUS and there > 1 else device
 
 
 def as_there(device: str, known: list[Backend], wanted: int) -> str:
-    """The same list, or all devices where fewer are there than it names or than are wanted."""
+    """The same list, or all devices where fewer exist than it names or than are wanted."""
     name, _, places = device.partition(":")
     there = next((b.devices for b in known if b.name == name), 0)
     if name not in _GPUS or not places or not there or there >= max(wanted, highest(device) + 1):
@@ -111,7 +111,7 @@ def kept(chosen: list[Program], device: str) -> list[Program]:
 
 
 def _check_exists(requested: str, known: list[Backend]) -> None:
-    """Raise an error that lists the devices here. Where the build does not list its devices, the programs
+    """Raise an error that lists the devices of this machine. Where the build does not list any, the programs
     check."""
     if not known:
         return

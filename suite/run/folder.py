@@ -30,7 +30,7 @@ _NAMES = (
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """What is there, or may be."""
+    """Files that a run writes, whether they exist or not, and its logs."""
     yield from (folder / name for name in _NAMES)
     try:
         yield from list((folder / _LOGS).iterdir())
@@ -39,16 +39,15 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def refuse_links(folder: Path) -> None:
-    """Refuse what a run would write through to somewhere else. The folder itself may be a link."""
+    """Refuse links through which a run would write somewhere else. The folder itself may be a link."""
     for path in _files(folder):
         refuse_link(path)
 
 
 def refuse_others(folder: Path) -> None:
-    """Refuse to go on with what another user left, or may have changed: it decides what is started, and with
-    what. Files in kernels/ are not looked at, as programs use only those of their user that nobody
-    else may write (device/gpu/kernel_cache.h). Where the folder holds several runs, their folders, A and B
-    included, are refused by suite/run/repeats.py."""
+    """Refuse files of another user, and files that others may write: a run that goes on starts what they
+    name. Files in kernels/ are left to the programs, which load only those of their own user
+    (device/gpu/kernel_cache.h), and the folders of several runs to suite/run/repeats.py."""
     for path in (folder, *_files(folder)):
         try:
             found = path.stat()
@@ -72,7 +71,7 @@ def _user(number: int) -> str:
 
 
 def keep_to_own_user() -> None:
-    """What a run writes, nobody else may write."""
+    """Take from group and others the right to write what this process creates."""
     os.umask(os.umask(0o077) | 0o022)
 
 
@@ -96,5 +95,5 @@ def create(folder: Path) -> None:
 
 
 def open_own(path: str | Path, flags: int) -> int:
-    """An opener for open(): it follows no link."""
+    """Opener for open() that follows no link."""
     return os.open(path, flags | os.O_NOFOLLOW, 0o666)

@@ -24,7 +24,7 @@ SIGNATURE = report.FILES[0]
 
 
 def run(options: Options, bin_dir: Path, sources: Path | None, history: Path) -> tuple[int, Path]:
-    """The exit code of the run, and its folder."""
+    """Measure one more run of the history; its exit code, and its folder."""
     _refuse_run(history)
     decided, chosen = decide(options, find(bin_dir, sources))
     create(history)
@@ -47,7 +47,7 @@ def _refuse_run(history: Path) -> None:
 
 
 def create_night(history: Path, now: datetime) -> Path:
-    """A new folder, such as 20261127T033000Z; another one of the same second has a number behind it."""
+    """A new folder, such as 20261127T033000Z; a second one of the same second ends in -2."""
     for number in itertools.count(1):
         night = history / (f"{now:%Y%m%dT%H%M%SZ}" + (f"-{number}" if number > 1 else ""))
         try:
@@ -61,13 +61,13 @@ def create_night(history: Path, now: datetime) -> Path:
 
 
 def seed_of(night: Path) -> int:
-    """The second, and in its last two digits which of the runs of that second."""
+    """A seed from the name of the folder: its second, then two digits for its number within that second."""
     when, _, number = night.name.partition("-")
     return int(re.sub("[^0-9]", "", when)) * 100 + int(number or 1) - 1
 
 
 def others(history: Path, night: Path | None = None) -> list[Path]:
-    """The runs in it that have a signature, and may be read."""
+    """Runs of the history, except `night`, that have a signature that can be read."""
     found = []
     with suppress(OSError):
         for path in history.iterdir():

@@ -24,7 +24,7 @@ _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @dataclass(frozen=True)
 class Ended:
-    """How a program ended. `code` is negative when a signal ended it."""
+    """The end of a program. `code` is negative when a signal ended it."""
 
     code: int
     elapsed_s: float
@@ -123,8 +123,8 @@ def launch(
 
 
 def _take_priority(nice: int) -> None:
-    """Of this process and all that it starts. Where Linux schedules by session, the priority of a process
-    counts only within its session; that of the session is set apart."""
+    """Set the priority of this process and all that it starts. Where Linux schedules by session (autogroup),
+    a process's priority counts only within its session, so that the session's is set as well."""
     os.setpriority(os.PRIO_PROCESS, 0, nice)
     try:
         with open("/proc/self/autogroup", "w", encoding="ascii") as group:
@@ -134,7 +134,7 @@ def _take_priority(nice: int) -> None:
 
 
 def nice_of(nice: int | None, times: bool) -> int | None:
-    """The priority of one program: one that times nothing is not raised above that of the driver."""
+    """Priority of one program. A program that times nothing never gets a higher one than the driver."""
     return nice if times or nice is None else max(nice, os.getpriority(os.PRIO_PROCESS, 0))
 
 
@@ -153,9 +153,9 @@ def is_root_in_container() -> bool:
 
 
 def permitted_nice(wanted: int) -> int | None:
-    """The wanted priority if this user may have it and does not have it; else None, that of the driver."""
+    """The wanted priority if this user may set it and does not have it yet; else None, the driver's own."""
     now = os.getpriority(os.PRIO_PROCESS, 0)
-    # What a child tries does not change the driver itself, which could not go back.
+    # A child tries it, as the driver could not lower its own priority and raise it again.
     probe = "import os, sys; os.setpriority(os.PRIO_PROCESS, 0, int(sys.argv[1]))"
     if (
         wanted != now

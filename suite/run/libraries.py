@@ -15,8 +15,8 @@ _LIMIT_S = 10
 
 
 def offer() -> None:
-    """Programs look into these folders last, unless the user names others. They are those of the user's
-    Python, not of ours."""
+    """Add the library folders of the user's Python, not of ours, as the last that programs search, unless the
+    user names others."""
     python = shutil.which("python3")
     if _USERS in os.environ or _OURS in os.environ or python is None:
         return

@@ -30,7 +30,7 @@ _OF_A_TASK = re.compile(
 
 
 def leave_outer_job() -> None:
-    """From here on MPI programs, with mpirun or without it, are a job of their own on this node."""
+    """Make later MPI programs, with mpirun or without it, a job of their own on this node."""
     for name in [name for name in os.environ if _OF_A_TASK.match(name)]:
         del os.environ[name]
     for name, value in _ENVIRONMENT.items():

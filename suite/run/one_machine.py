@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether a run that is resumed is on the machine of its records, and one more of a history on that of the
-others, asked before anything is measured: records of two machines in one file are no run of either, and runs
-of two machines no history."""
+"""Check, before anything is measured, that a resumed run is on the machine of its records, and a new run of a
+history on that of the others. Records of two machines are not a run of either, nor their runs a history."""
 
 from __future__ import annotations
 
@@ -24,8 +23,8 @@ _ANSWER_LIMIT_S = 60  # a driver may take long to open many devices
 
 
 def refuse_another(records: Path, device: str, chosen: list[Program]) -> None:
-    """Refuse, too, where it cannot be told which machine this is; where nothing can be started, nothing is
-    measured either."""
+    """Refuse a machine other than that of the records, and one that no program can name. Where nothing can be
+    started, nothing is checked."""
     if not records.is_file():
         return
     able = _able(device, chosen)
@@ -44,7 +43,7 @@ def refuse_another(records: Path, device: str, chosen: list[Program]) -> None:
 
 
 def refuse_in_history(history: Path, device: str, chosen: list[Program]) -> None:
-    """Refuse a run that compare would refuse among those of the history, where that can be told."""
+    """Refuse a run that compare could not place in the history, where a program can tell."""
     here = _here(device, _able(device, chosen))
     if here:
         with _file_of(here) as now:
@@ -59,7 +58,7 @@ def _able(device: str, chosen: list[Program]) -> list[Program]:
 
 
 def _here(device: str, able: list[Program]) -> bytes:
-    """A record of this machine; empty where no program gives one."""
+    """A record that names this machine; empty where no program gives one."""
     return next(filter(None, (_run_record(program, device) for program in able)), b"")
 
 
@@ -72,13 +71,13 @@ def _file_of(record: bytes) -> Iterator[Path]:
 
 
 def gemm_types(program: Program, device: str) -> list[str]:
-    """Those that the device multiplies, as --type takes them."""
+    """Types that the device multiplies, as --type takes them."""
     record = _run_record(program, device)
     return jsonl.parse_line(record)["device"][0]["gemm_types"] if record else []
 
 
 def _run_record(program: Program, device: str) -> bytes:
-    """Of a start without cases; empty where the program gives none that names a machine."""
+    """The record of a start without cases; empty where it names no machine."""
     with tempfile.TemporaryFile() as said:
         try:
             subprocess.run(

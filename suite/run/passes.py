@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is measured when. A run goes over its programs several times:
+"""The order of measurements. A run goes over its programs several times:
 
 headline  the cases of headline numbers, of every program
 more      those of them that did not fit into a program's share, because its fixed costs (set-up, checks,
@@ -44,7 +44,7 @@ from suite.run.plan import HEADLINE_MIN_S, MIN_S, Budget
 from suite.run.programs import Program
 from suite.run.records import CaseStatus, ProgramStatus, RecordFile
 
-# What advice reads (reports/advice/machine.py), and the words of the cases that it reads first; () is all.
+# Programs that advice reads (reports/advice/machine.py), and the words in the cases it reads; () is all.
 INPUTS: dict[str, tuple[str, ...]] = {
     "micro/copy_contention": ("direction=exchange",),
     "micro/copy_path": (),
@@ -87,7 +87,7 @@ class Pass:
 
 @dataclass(frozen=True)
 class Conditions:
-    """What decides about the passes of a run."""
+    """Budget, kind of device and lists of cases, on which the passes of a run depend."""
 
     budget: Budget
     is_virtual: bool
@@ -101,8 +101,8 @@ def passes(
     c: Conditions,
     gave_up: Callable[[Program], bool],
 ) -> Iterator[Pass]:
-    """The passes, each made when its turn comes: it depends on what was measured. `gave_up`: the program
-    failed or cannot run."""
+    """The passes of a run. Each is made when its turn comes, from what was measured until then. `gave_up`
+    says that a program failed or cannot run."""
     end = c.budget.at(1.0)
     if _affords_two(c, len(todo)):
         heads = [Start(p, float(len(p.primary)), headline=True) for p in todo if p.primary]
@@ -149,8 +149,8 @@ def headline(
     c: Conditions,
     gave_up: Callable[[Program], bool],
 ) -> Iterator[Pass]:
-    """As passes(). The time of a program does not depend on its place among the others, or what another order
-    gives would be another measurement."""
+    """The passes of --headline; arguments as in passes(). A program's time does not depend on its place among
+    the others, as otherwise each order would be another measurement."""
     share_s = (1.0 if c.is_virtual else _ALONE) * c.budget.total_s / sum(len(p.primary) or 1 for p in todo)
     heads = [
         Start(
@@ -175,7 +175,7 @@ def headline(
 
 
 def _of_fewest_tries(chosen: list[Start], records: RecordFile) -> dict[str, tuple[str, ...]]:
-    """By program, so that no case has two tries more than another."""
+    """The chosen cases with the fewest tries, by program, so that no case is two tries ahead of another."""
     tries = {
         (s.program.name, key): records.of(s.program.name).cases[key].tries for s in chosen for key in s.cases
     }
@@ -192,7 +192,8 @@ def soak(
     c: Conditions,
     gave_up: Callable[[Program], bool],
 ) -> Iterator[Pass]:
-    """As passes(). Every program is started once at least, and not again when it measured nothing."""
+    """The passes of --soak; arguments as in passes(). Every program is started at least once, and not again
+    after a start that measured nothing."""
     end, going = c.budget.at(1.0), todo
     while going and (going is todo or now() < end):
         pass_s, left_s = _SOAK_S * len(going), end - now()
@@ -217,8 +218,8 @@ def _affords_two(c: Conditions, programs: int) -> bool:
 
 
 def _curves_until(todo: list[Program], records: RecordFile, now_s: float, c: Conditions) -> float:
-    """At half of what the headline left, where that took long; earlier where headline numbers need
-    more for their other tries, but not before a quarter."""
+    """End of the curves: half of the time that the headline left, if it took long; earlier where headline
+    numbers need more for their other tries, but not before a quarter."""
     end = c.budget.at(1.0)
     left_s = end - now_s
     waiting = [t.took_s for p in todo for t in _candidates(p, records.of(p.name)) if t.urgency <= _HEADLINE]
@@ -236,7 +237,7 @@ def _more(
     c: Conditions,
     gave_up: Callable[[Program], bool],
 ) -> Iterator[Pass]:
-    """Those of `starts` again whose cases did not fit."""
+    """Further passes with those of `starts` whose cases did not all fit."""
     for _ in range(_MORE_AT_MOST):
         left = [s for s in starts if not gave_up(s.program) and _cases_left(s, records.of(s.program.name))]
         if not left or until - now() <= sum(MIN_S for s in left if s.fixed_s is None):
@@ -307,8 +308,8 @@ def second_tries(
     gave_up: Callable[[Program], bool],
     least: int = _OTHER,
 ) -> list[Start]:
-    """As many of the most urgent cases, and none less urgent than `least`, as fit into the time left, those
-    of fewest tries first and of these the quickest; one start a program."""
+    """Starts, one a program, of the most urgent cases that fit into the time left, none less urgent than
+    `least`: those of fewest tries first, then the quickest."""
     all_tries = [t for p in todo if not gave_up(p) for t in _candidates(p, records.of(p.name))]
     wanted = [t for t in all_tries if t.urgency <= least]
     chosen: dict[str, list[_Try]] = {}

@@ -36,7 +36,7 @@ class Budget:
 
     @property
     def deadline(self) -> float:
-        """The end of the run, also for a program that overruns its share."""
+        """The end of the run, even if a program overruns its share."""
         return self.started + self.total_s + max(self.grace_s, 0.05 * self.total_s)
 
     def at(self, share: float) -> float:
@@ -53,21 +53,21 @@ class Budget:
 
 
 def least_s(programs: int, opening_s: float, program_s: float = MIN_S, simulated: int = 0) -> float:
-    """Seconds that so many programs take about, if each gets no more than `program_s`; on so many simulated
-    devices, or a real one."""
+    """Estimated seconds of so many programs if each gets no more than `program_s`, on so many simulated
+    devices (0: real ones)."""
     return programs * (max(program_s, opening_s) + (_SIMULATED_CASE_S * simulated**2 or _LAST_CASE_S))
 
 
 def share_s(weights: list[float], left_s: float) -> float:
-    """Seconds for the first of what is pending, by weight."""
+    """Seconds for the first of the pending programs, by weight."""
     return max(MIN_S, left_s * weights[0] / (sum(weights) or 1.0))
 
 
 def pending(
     programs: list[Program], record_file: RecordFile, include_out_of_budget: bool, headline: bool = False
 ) -> list[Program]:
-    """The programs that are not finished, or whose headline cases are not. With `include_out_of_budget` also
-    those whose cases did not all fit into the budget."""
+    """The programs that are not finished, or, with `headline`, whose headline cases are not. With
+    `include_out_of_budget` also those with cases that did not fit into the budget."""
     todo = []
     for program in programs:
         program_status = record_file.of(program.name)

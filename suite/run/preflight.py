@@ -55,7 +55,7 @@ class Options:
 
 
 class _Stopped(BaseException):
-    """A signal came."""
+    """Raised when a signal asks to stop."""
 
     def __init__(self, signum: int) -> None:
         super().__init__(signum)
@@ -92,7 +92,8 @@ class Preflight:
         return answer(self._seen(), given, self.asked.factors)
 
     def _seen(self) -> Node:
-        """The names of processes and devices are whatever they are: they are read as records are."""
+        """The evidence, passed through the reader of records, as names of processes and devices may hold
+        anything."""
         self.evidence["elapsed_s"] = round(time.monotonic() - self.begun, 2)
         return of_records(Path(self.records.path), parse_line(json.dumps(self.evidence).encode()))
 
@@ -131,15 +132,15 @@ class Preflight:
         return max(0.5, min(ANSWER_S, self.left_s()))
 
     def _hangs(self, ended: Ended) -> None:
-        """With less time than ANSWER_S nobody knows whether it would have."""
+        """Note that the driver hangs; for sure only if it had all of ANSWER_S to answer."""
         self.evidence["hang"] = f"the driver does not answer within {duration.about(ended.elapsed_s)}" + (
             ", and its process cannot be killed" if ended.is_left else ""
         )
         self.evidence["hang_is_sure"] = ended.elapsed_s >= ANSWER_S
 
     def _choose(self) -> bool:
-        """The --device: the one asked for, that of the reference as far as it is there, or the first one
-        found."""
+        """Choose the device: the one asked for, the reference's as far as it exists, or the first one found.
+        False where there is none."""
         path = self._path(_BACKENDS) or next(filter(None, map(self._path, (*_ON_DEVICES, _NODE))))
         ended = self.children.one([str(path), "--devices"], self._answer_s())
         if ended.code is None:
@@ -165,7 +166,7 @@ class Preflight:
         return self.asked.expect or len(self.reference.devices)
 
     def _open(self) -> bool:
-        """Open all devices once, for what they and their driver say."""
+        """Open all devices once and keep what they and their driver report. False where that fails."""
         path = self._path(_NODE) or self._path(_BACKENDS)
         if path is None:
             return True
@@ -187,7 +188,7 @@ class Preflight:
     # -------------------------------------------------------------- measuring
 
     def _keep(self, ended: Ended) -> None:
-        """Its whole lines; one that was cut off is none."""
+        """Keep the whole lines of its output, without a last one that was cut off."""
         self.records.write(ended.out[: ended.out.rfind(b"\n") + 1])
 
     def _note(self, program: str, spec: str, ended: Ended) -> None:
@@ -209,7 +210,7 @@ class Preflight:
             )
 
     def _chosen(self) -> list[str]:
-        """Those whose numbers the reference has; without one, all."""
+        """Programs whose numbers the reference has; all without a reference."""
         known = self._expected() if self.asked.reference or self.asked.noise else _ON_DEVICES
         found = [name for name in _ON_DEVICES if name in known and self._path(name)]
         self.evidence["left_out"] += [
@@ -231,8 +232,8 @@ class Preflight:
         ]
 
     def _specs(self, program: str) -> list[str]:
-        """The main --device, and each other device alone where the program measures one only. In virtual time
-        all are alike."""
+        """Values of --device: the main one, and each other device alone where the program measures only one.
+        Simulated devices are all alike, so that one is enough."""
         if program not in _EACH or devices.is_virtual(self.spec) or self.spec.partition(":")[0] == "host":
             return [self.spec]
         return [self.spec, *devices.each_but_first(self.spec)]
@@ -263,7 +264,7 @@ class Preflight:
             self._note(name, spec, ended)
 
     def _again(self) -> None:
-        """Repeats, the worst first, as far as there is time."""
+        """Measure again, the worst cases first, as far as there is time."""
         if not self.reference.expected or self.left_s() < _LEAST_S:
             return
         wanted = speed.again(self._seen(), self.reference)
@@ -297,7 +298,7 @@ def _check_built(bin_dir: Path) -> None:
 
 
 def preflight(asked: Options, bin_dir: Path) -> dict:
-    """The answer, or a CommandError where there is none."""
+    """The answer; a CommandError where none can be given."""
     begun = time.monotonic()
     _check_built(bin_dir)
     if not hasattr(os, "memfd_create"):

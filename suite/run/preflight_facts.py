@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the kernel says of a node before a preflight opens any device: devices on the bus, who has them open,
-memory, load.
+"""Facts of the kernel about a node, read before a preflight opens any device: devices on the bus, processes
+that have them open, memory, load.
 
 Reads /sys and /proc alone, and starts nothing.
 """
@@ -53,7 +53,7 @@ def _text(path: Path) -> str:
 
 
 def pci_devices(sys_dir: Path = Path("/sys")) -> list[dict]:
-    """Graphics devices and accelerators of the vendors; of AMD's with the memory that is in use."""
+    """Graphics devices and accelerators of the vendors, with AMD's memory and how much of it is in use."""
     found = []
     try:
         folders = sorted((sys_dir / "bus/pci/devices").iterdir())
@@ -76,7 +76,7 @@ def pci_devices(sys_dir: Path = Path("/sys")) -> list[dict]:
 
 
 def visible_by(environment: dict[str, str]) -> str:
-    """What narrows the devices that a driver shows; "" where nothing does."""
+    """Variables that hide devices from the driver, with their values; "" without any."""
     return ", ".join(
         f"{name}={environment[name][:60]}"
         for name in _VISIBLE
@@ -94,7 +94,7 @@ def _processes(proc: Path) -> Iterator[Path]:
 
 
 def holders(proc: Path = Path("/proc")) -> tuple[list[dict], bool]:
-    """Processes that have a device open, but for known daemons; and whether some could not be looked at."""
+    """Processes that have a device open, except known daemons, and whether some could not be read."""
     found, unseen = [], False
     for folder in _processes(proc):
         try:
@@ -133,7 +133,7 @@ def host(proc: Path = Path("/proc")) -> dict:
 
 
 def _ticks_of(folder: Path) -> int:
-    """Processor time of a process, user and system."""
+    """Processor time of a process, user and system, in ticks."""
     words = _text(folder / "stat").rpartition(")")[2].split()
     return (
         int(words[11]) + int(words[12])
@@ -143,7 +143,7 @@ def _ticks_of(folder: Path) -> int:
 
 
 def _ticks(proc: Path) -> tuple[int, int, dict[Path, int]]:
-    """Of all cores: busy and all; and of each process."""
+    """Ticks of all cores, busy and in all, and those of each process."""
     first = _text(proc / "stat").partition("\n")[0].split()[1:9]
     numbers = [int(word) for word in first if word.isdigit()]
     idle = sum(numbers[3:5])  # and what waits for a disk
@@ -151,8 +151,8 @@ def _ticks(proc: Path) -> tuple[int, int, dict[Path, int]]:
 
 
 def busy(seconds: float = _LOOK_S, proc: Path = Path("/proc")) -> dict:
-    """The share of all cores that is used now, and who uses most. A load average would remember the job that
-    has just ended."""
+    """The share of all cores in use now, and the processes that use most. A load average would still count a
+    job that has just ended."""
     before = _ticks(proc)
     time.sleep(seconds)
     after = _ticks(proc)
@@ -172,7 +172,7 @@ def busy(seconds: float = _LOOK_S, proc: Path = Path("/proc")) -> dict:
 
 
 def largest(proc: Path = Path("/proc")) -> list[dict]:
-    """The processes with most memory of their own."""
+    """The processes with the most memory of their own."""
     page = os.sysconf("SC_PAGE_SIZE")
     found = []
     for folder in _processes(proc):

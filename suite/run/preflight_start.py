@@ -32,7 +32,7 @@ class Hidden:
         return os.pread(self.handle, os.fstat(self.handle).st_size, 0)
 
     def write(self, content: bytes) -> "Hidden":
-        """At its end."""
+        """Append the content."""
         while content:
             content = content[os.pwrite(self.handle, content, os.fstat(self.handle).st_size) :]
         return self
@@ -43,7 +43,7 @@ class Hidden:
 
 @dataclass
 class Ended:
-    """`code` is None where it had to be stopped, negative where a signal ended it."""
+    """The end of a command. `code` is None where it had to be stopped, negative where a signal ended it."""
 
     words: list[str]
     code: int | None = None
@@ -69,14 +69,14 @@ class _Running:
 
 @dataclass
 class Children:
-    """All that was started and has not ended, for who is told to stop."""
+    """Commands that were started and have not ended, so that a stop can reach them all."""
 
     running: list[_Running] = field(default_factory=list)
 
     def together(
         self, commands: list[list[str]], limit_s: float, given: tuple[Hidden, ...] = ()
     ) -> list[Ended]:
-        """Run the commands at once, each for so many seconds at most. They may read the `given` files."""
+        """Run the commands at once, each for at most `limit_s`. They may read the `given` files."""
         begun = time.monotonic()
         started = [self._start(words, given) for words in commands]
         while self.running and time.monotonic() < begun + limit_s:
@@ -94,7 +94,7 @@ class Children:
         return self.together([words], limit_s, given)[0]
 
     def kill(self) -> None:
-        """And wait a moment, for what can be killed goes at once."""
+        """Kill all, and wait a moment for those that can be killed."""
         until = time.monotonic() + _KILLED_S
         for one in self.running:
             launch.signal_group(one.child.pid, signal.SIGKILL)
@@ -123,7 +123,7 @@ class Children:
 
     def _collect(self, begun: float) -> None:
         for one in [one for one in self.running if one.child.poll() is not None]:
-            # What a signal of ours ended was stopped; what another one ended crashed.
+            # SIGKILL is our signal to stop; any other one is a crash.
             launch.signal_group(one.child.pid, signal.SIGKILL)  # whatever it started
             one.ended.code = None if one.child.returncode == -signal.SIGKILL else one.child.returncode
             one.ended.elapsed_s = time.monotonic() - begun

@@ -11,14 +11,14 @@ _LIMIT_S = 10
 
 
 def names_in(said: str) -> list[str]:
-    """Each once, in lscpu's order."""
+    """Processor names in lscpu's output, each once, in its order."""
     lines = (line.partition(":") for line in said.splitlines())
     names = [value.strip() for key, _, value in lines if key.strip() == "Model name"]
     return list(dict.fromkeys(name for name in names if name not in ("", "-")))
 
 
 def offer() -> None:
-    """Programs record it with the numbers. Of x86 the kernel has the names."""
+    """Give the programs the processor's name to record. On x86 the kernel has it."""
     if _NAME in os.environ or os.uname().machine in ("x86_64", "i686"):
         return
     try:

@@ -14,7 +14,7 @@ from pathlib import Path
 from suite.command_error import CANNOT_RUN, CommandError
 
 _ANSWER_LIMIT_S = 20
-# What the Makefile needs besides a C compiler to build a folder; other folders need nothing.
+# Requirements of a folder's programs besides a C compiler (Makefile); other folders have none.
 _BUILT_WITH = {"collectives": "MPI", "topology": "hwloc"}
 FOLDERS = ("micro", "gemm", "overlap", "collectives", "topology")
 
@@ -40,7 +40,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Backend:
-    """A kind of device this build knows, how many there are, and why none."""
+    """A kind of device of this build, the number of devices found, and the reason if there are none."""
 
     name: str
     devices: int = 0
@@ -57,8 +57,8 @@ def find(bin_dir: Path) -> list[Program]:
 
 
 def unbuilt(sources: Path, found: list[Program]) -> list[Program]:
-    """Programs that have a source under `sources` and are not among those found, each with the reason as far
-    as known."""
+    """Programs that have a source under `sources` but are not in `found`, each with the reason if it is
+    known."""
     names = {program.name for program in found}
     missing = []
     for path in sorted(path for folder in FOLDERS for path in sources.glob(f"{folder}/*.c")):
@@ -90,7 +90,7 @@ def backends(program: Program) -> list[Backend]:
 
 
 def backends_in(text: str) -> list[Backend]:
-    """Those of the answer to --devices."""
+    """The backends in an answer to --devices."""
     found = []
     for line in text.splitlines():
         try:
@@ -105,18 +105,19 @@ def backends_in(text: str) -> list[Backend]:
 
 @functools.lru_cache(maxsize=None)
 def cores_at_once(path: Path) -> int:
-    """How many ranks compute at once here: threads of one core are one, and a CPU quota may grant fewer."""
+    """Number of ranks that can compute at once here: threads of a core count as one, and a CPU quota may
+    allow fewer."""
     counts = [backend.extra.get("cores") for backend in backends_in(_ask(path, "--devices"))]
     return next((count for count in counts if isinstance(count, int)), 1)
 
 
 def keys(program: Program, device: str, full: bool) -> list[str]:
-    """Of all its cases on a device."""
+    """The keys of all its cases on a device."""
     return _ask(program.path, "--device", device, *["--full"] * full, "--list").splitlines()
 
 
 def try_device(program: Program, device: str) -> tuple[int, str]:
-    """The exit code of listing the program's cases on a device, and its last words."""
+    """Exit code of listing the program's cases on a device, and the last line on stderr."""
     try:
         done = _start(program.path, "--device", device, "--list")
     except (OSError, subprocess.TimeoutExpired):

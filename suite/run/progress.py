@@ -25,8 +25,8 @@ _INDENT = " " * 4
 
 
 class Progress(Protocol):
-    """begin_pass; then begin, tick about once a second, end for each program of the pass. close at the
-    end."""
+    """A display of progress: begin_pass; for each program of the pass begin, tick about once a second, and
+    end; close at the end."""
 
     def begin_pass(self, name: str, count: int) -> None: ...
 
@@ -40,8 +40,8 @@ class Progress(Protocol):
 
 
 def choose(total_s: float, watched: Path, part: str | None = None) -> Progress:
-    """`watched` is where the program that runs says which case it is at; see bench/cases/case_progress.h. Of
-    a run that is a `part` only what fails stays on the screen."""
+    """The display for this terminal. `watched`: the file in which the running program says which case it is
+    at (bench/cases/case_progress.h). For a run that is a `part`, only failures stay on the screen."""
     if rich is not None and sys.stderr.isatty():
         return Live(total_s, watched, rich.console.Console(stderr=True), part)
     return _Plain() if part is None else _OnlyFailures()
@@ -105,8 +105,8 @@ class _OnlyFailures(_Plain):
 
 
 class Live:
-    """A bar over the whole budget, and under it the case that runs and the last headline number. Drawn only
-    when asked: no thread of the driver runs during a measurement."""
+    """A bar over the whole budget, with the running case and the last headline number below. It is drawn only
+    in tick(), as no thread of the driver may run during a measurement."""
 
     def __init__(
         self, total_s: float, watched: Path, console: "rich.console.Console", part: str | None = None
@@ -157,7 +157,7 @@ class Live:
 
 
 def read(watched: Path) -> dict:
-    """What a program says of itself; empty where it says nothing, or is writing."""
+    """The program's progress; empty where there is none, or it is being written."""
     try:
         now = json.loads(watched.read_text(encoding="utf-8"))
         return now if isinstance(now, dict) and {"number", "of", "key"} <= set(now) else {}
@@ -166,5 +166,5 @@ def read(watched: Path) -> dict:
 
 
 def headline(last: dict) -> str:
-    """ "triad bandwidth 31.2 GB/s" """
+    """Text of the last headline number: "triad bandwidth 31.2 GB/s" """
     return f"{str(last.get('metric')).replace('_', ' ')} {last.get('text')}"

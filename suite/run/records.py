@@ -31,7 +31,7 @@ class CannotWrite(Exception):
 
 @dataclass
 class EndStatus:
-    """How a start ended, and its counts of cases."""
+    """The status with which a start ended, and its counts of cases."""
 
     status: str
     total: int
@@ -40,7 +40,7 @@ class EndStatus:
 
 @dataclass
 class CaseStatus:
-    """The latest record of a case, and how often it was measured."""
+    """The latest status of a case, and how often it was measured."""
 
     status: str
     elapsed_s: float
@@ -100,12 +100,12 @@ class ProgramStatus:
 
     @property
     def finished(self) -> bool:
-        """No case needs a repetition, and what was not measured did not fit into the time."""
+        """True if no case needs a repetition, and all that is left did not fit into the time."""
         return self.completed and self.end.total <= len(self.done) + self.out_of_budget
 
     @property
     def completed(self) -> bool:
-        """The last start measured all that it was to measure, as far as it fitted into the time."""
+        """True if the last start measured all its cases that fitted into the time."""
         return self.end is not None and self.end.status in ("ok", "invalid") and not self.failed
 
 
@@ -122,7 +122,7 @@ class RecordFile:
         return self.programs.setdefault(program, ProgramStatus())
 
     def truncate_partial(self) -> int:
-        """Cut an incomplete last line off, keep it in a file next to the records, and return its length in
+        """Cut off an incomplete last line, keep it in a file next to the records, and return its length in
         bytes."""
         if not self.path.is_file():
             return 0
@@ -168,7 +168,7 @@ class RecordFile:
             raise _cannot_write(self.path, error) from error
 
     def _enter(self, line: bytes | jsonl.BadRecord) -> None:
-        """A damaged record changes nothing."""
+        """Enter one record. A damaged one changes nothing."""
         try:
             if isinstance(line, jsonl.BadRecord):
                 raise line
@@ -242,7 +242,7 @@ def _enter_case(program_status: ProgramStatus, record: dict) -> None:
 
 
 def _of_curve(cliff: dict, numbers: list[dict]) -> tuple[float, float] | None:
-    """What bench/cases/cliffs.h takes of a case; the program knows which cases have such a curve."""
+    """The interval of the case's value for bench/cases/cliffs.h; None where it has no such value."""
     wanted = (cliff.get("derived"), cliff.get("variant"))
     for number in numbers:
         if (number.get("name"), number.get("variant")) == wanted and number.get("valid") is True:

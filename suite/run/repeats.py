@@ -49,8 +49,8 @@ _CONTROL_PROGRAMS = ["gemm/efficiency", "micro/memory"]
 
 @dataclass
 class Series:
-    """The decisions about a folder of runs. `settings`: of each side, the words in front of every program;
-    one alone has no name."""
+    """The decisions about a folder of runs. `settings`: for each side, the words in front of every program; a
+    single side has no name."""
 
     repeats: int
     settings: dict[str, str]
@@ -109,7 +109,8 @@ def holds(folder: Path | None) -> bool:
 
 
 def run(options: Options, settings: dict[str, str], bin_dir: Path, sources: Path | None, folder: Path) -> int:
-    """All runs of a new folder, or with --resume those that are not done. The worst exit code of any."""
+    """Measure all runs of a new folder, or with --resume those that are not done; the worst of their exit
+    codes."""
     found = find(bin_dir, sources)
     refuse_links(folder)
     if options.resume is None:
@@ -165,7 +166,7 @@ def _agree(series: Series, options: Options) -> None:
 
 
 def _refuse_others(folder: Path, series: Series) -> None:
-    """In all folders of all runs, before any goes on."""
+    """Refuse links and other users' files in the folders of all runs, before any goes on."""
     for _, name, _ in series.names():
         for place in ((folder / name).parent, folder / name, folder / name / _CONTROL):
             refuse_link(place)
@@ -173,7 +174,8 @@ def _refuse_others(folder: Path, series: Series) -> None:
 
 
 def _agree_settings(series: Series, given: dict[str, str], folder: Path) -> None:
-    """A setting is a command: it is run because the user says it, not because a file does."""
+    """Refuse settings other than the folder's. A setting is a command, which is run because the user gives
+    it, never because a file does."""
     if given == series.settings:
         return
     if series.settings == NO_SETTING:
@@ -239,8 +241,7 @@ def _go(series: Series, folder: Path, found: list[Program], strict: bool) -> int
 
 
 def _controls(plan: resume.Plan, found: list[Program]) -> list[Program]:
-    """On the host itself nothing is out of reach of what may change, and in virtual time nothing happens to
-    it."""
+    """Programs of the control on the host; none where the device is the host itself, or simulated."""
     if plan.device.partition(":")[0] in ("host", "sim"):
         return []
     try:
@@ -250,7 +251,7 @@ def _controls(plan: resume.Plan, found: list[Program]) -> list[Program]:
 
 
 def _one(folder: Path, own: resume.Plan, chosen: list[Program], strict: bool, part: Part) -> tuple[int, bool]:
-    """The exit code of a run, and whether it came to its end. It does not return where a signal ended it."""
+    """Exit code of one run, and whether it was completed. Does not return where a signal ended it."""
     for place in {folder.parent, folder} - {part.whole}:
         refuse_link(place)
     refuse_links(folder)
@@ -277,7 +278,7 @@ def _worse(one: int, other: int) -> int:
 
 
 def _say_skipped(folder: Path) -> None:
-    """What the last run skipped; the others skipped it, too, or name what failed."""
+    """Name the programs that the last run skipped. Other runs skipped them, too, or said what failed."""
     for program, outcome in resume.load(folder / "plan.json").outcomes.items():
         if outcome["status"] == "skipped":
             say(f"skipped {program}: {outcome['reason']}")

@@ -21,9 +21,9 @@ _HOME = Path(__file__).resolve().parents[2]
 
 
 def build(folder: Path, strict: bool, gave_up: Callable[[], bool] = lambda: False, shown: bool = True) -> int:
-    """Build signature and report in the folder; the exit code of suite/commands/report.py, which is 77 where
-    only the page is missing. What it did not write again is of earlier records: it is deleted, or named where
-    these records give no other (2) or it cannot be."""
+    """Build signature and report in the folder, and return the exit code of suite/commands/report.py: 77
+    where only the page is missing. A file that was not written again belongs to earlier records: it is
+    deleted, or named where it cannot be, or where these records give none in its place (2)."""
     before = {name: _version(folder / name) for name in FILES}
     code = _pass_on(
         [sys.executable, "-m", "suite.commands.report", str(folder), *(["--strict"] if strict else [])],
@@ -37,9 +37,9 @@ def build(folder: Path, strict: bool, gave_up: Callable[[], bool] = lambda: Fals
 
 
 def _pass_on(words: list[str], gave_up: Callable[[], bool] = lambda: False, shown: bool = True) -> int:
-    """Run a command, and give its exit code; unless `shown`, without what it writes to stdout. Its output
-    goes through ours, which may be closed. In a session of its own no signal of the terminal reaches it, and
-    a SIGINT to everything that runs is for us to answer."""
+    """Run a command and return its exit code; its output goes through our streams, which may be closed, and
+    unless `shown` stdout is dropped. A session of its own keeps the terminal's signals from it; a SIGINT sent
+    to every process is for the driver to answer."""
     with subprocess.Popen(
         words,
         cwd=_HOME,
@@ -74,7 +74,7 @@ def _said(child: subprocess.Popen[str]) -> tuple[str, str] | None:
 
 
 def _version(path: Path) -> tuple[int, int] | None:
-    """Another one when the file was replaced; None where there is no file."""
+    """Inode and time of the file, which change when it is replaced; None without a file."""
     try:
         found = path.lstat()
     except OSError:
@@ -83,7 +83,7 @@ def _version(path: Path) -> tuple[int, int] | None:
 
 
 def discard(path: Path, delete: bool = True) -> None:
-    """Of a file of earlier records nobody shall think that it is of these."""
+    """Delete a file of earlier records, or say that it is one, so that nobody takes it for these records'."""
     try:
         if delete:
             return path.unlink(missing_ok=True)

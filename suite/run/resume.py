@@ -86,7 +86,7 @@ def load(path: Path) -> Plan:
 
 
 def check_version(data: dict, schema: str) -> None:
-    """Raises ValueError or KeyError where this version may not understand it."""
+    """Raise ValueError or KeyError where this version may not understand the plan."""
     found, version = damaged.text(data["schema"], "schema"), damaged.text(data["version"], "version")
     if found != schema or not re.fullmatch(r"1\.[0-9]{1,6}\.[0-9]{1,6}", version):
         raise ValueError(f"it is {found[:40]} {version[:40]}, not {schema} 1.x")
@@ -97,7 +97,7 @@ def why_unreadable(error: Exception) -> str:
 
 
 def plan_from(data: dict) -> Plan:
-    """Raises ValueError or KeyError where the plan is damaged."""
+    """The plan in a file. Raises ValueError or KeyError where it is damaged."""
     for name, value in (
         ("soak", False),
         ("headline", False),
@@ -234,7 +234,7 @@ class Lock:
         raise CommandError(f"{self.path.parent} is in use by {who}", BAD)
 
     def _program(self, recorded: int | None) -> int | None:
-        """The program that still locks the folder. A driver that was killed while it started one has not
+        """The program that still locks the folder. A driver that was killed while starting it has not
         recorded it."""
         if recorded is not None and self._is_ours(recorded):
             return recorded
@@ -296,7 +296,7 @@ def _in_use(folder: Path, owner: dict) -> str:
 
 
 def _processes() -> str:
-    """Within which numbers of processes mean the same: this start of this kernel, and a container of it."""
+    """Scope in which process numbers are unique: this boot of the kernel, and a container in it."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         return f"{boot} {os.readlink('/proc/self/ns/pid')}"
@@ -305,14 +305,14 @@ def _processes() -> str:
 
 
 def _is_here(owner: dict) -> bool:
-    """Whether processes in a lock are those of this machine. Locks of earlier versions do not tell, and
-    are."""
+    """True if the process numbers in a lock are those of this machine; assumed for locks of earlier
+    versions."""
     return owner.get("processes", _processes()) == _processes()
 
 
 def _process(value: object) -> int | None:
-    """Of a damaged lock the owner is unknown; 0, 1 and less are more than a process to those who send
-    signals."""
+    """A process number from a lock; None where it is damaged. 1 and less are refused, as signals to them
+    would reach other processes."""
     try:
         return damaged.whole(value, "process", 2, _MAX_PROCESS)
     except ValueError:
@@ -320,7 +320,7 @@ def _process(value: object) -> int | None:
 
 
 def _holds(process: Path, file: os.stat_result) -> bool:
-    """Whether the process, a folder of /proc, has the file open."""
+    """True if the process, a folder of /proc, has the file open."""
     try:
         return any(os.path.samestat(fd.stat(), file) for fd in (process / "fd").iterdir())
     except OSError:

@@ -43,7 +43,7 @@ _KERNEL_CACHE = "GPUSIG_KERNEL_CACHE"
 
 @dataclass(frozen=True)
 class Options:
-    """The options of `run` as given; None is not given."""
+    """Options of `run` as given; None is not given."""
 
     device: str | None
     budget_s: float | None
@@ -148,15 +148,15 @@ def _program_s(decided: resume.Plan) -> float:
 
 
 def least_s(decided: resume.Plan, todo: list[Program], opening_s: float = 0.0) -> float:
-    """About how long these programs take, however short the budget is."""
+    """Estimated seconds of these programs, however short the budget is."""
     able = [program for program in todo if not command.lacks(program, decided.device)]
     simulated = devices.count(decided.device) if devices.is_virtual(decided.device) else 0
     return plan.least_s(len(able), opening_s, _program_s(decided), simulated)
 
 
 def _nice(asked: int | None, device: str) -> int | None:
-    """Priority of the programs; None: that of the driver, as of what is simulated, which times nothing. At
-    the highest one, other work on the machine disturbs them least."""
+    """Priority of the programs; None: the driver's, as for simulated devices, where nothing is timed. At the
+    highest one other work on the machine disturbs them least."""
     if asked == os.getpriority(os.PRIO_PROCESS, 0) or (asked is None and devices.is_virtual(device)):
         return None
     nice = launch.permitted_nice(DEFAULT_NICE if asked is None else asked)
@@ -166,7 +166,7 @@ def _nice(asked: int | None, device: str) -> int | None:
 
 
 def say_priority(decided: resume.Plan) -> None:
-    """In a container everybody is root, so that nobody decided to take the cores from others."""
+    """Say that other work waits where root runs in a container, as there it is hardly anybody's choice."""
     if decided.nice is not None and decided.nice < 0 and launch.is_root_in_container():
         say(
             f"root in a container: other work here waits while programs run with nice {decided.nice}; "
@@ -242,7 +242,7 @@ def new_folder(options: Options, cwd: Path, name: str = "gpusig-results") -> Pat
 
 
 def how_to_go_on(folder: Path, *words: str) -> str:
-    """`words` are the settings of ab."""
+    """The command that resumes the folder; `words` are the settings of ab."""
     return " ".join(
         (
             f"./gpusig {'ab' if words else 'run'} --resume {naming.unexpanded(folder)}",
@@ -253,7 +253,7 @@ def how_to_go_on(folder: Path, *words: str) -> str:
 
 @dataclass(frozen=True)
 class Part:
-    """What a run is a part of: it says only what goes wrong, and the whole is what is resumed."""
+    """Place of a run in a series. The run itself prints only what goes wrong, and the series is resumed."""
 
     name: str  # of this one: "run-3"
     place: str  # among all: "3/8"
@@ -331,8 +331,8 @@ class Run:
         return self._judge(self._report())
 
     def _todo(self, resumed: Options | None) -> tuple[float, list[Program]]:
-        """Seconds to measure for, and the programs. A resumed run has the rest of its budget; a new --budget
-        replaces it."""
+        """Seconds to measure for, and the programs. A resumed run has the rest of its budget, or a new
+        --budget."""
         if resumed is None:
             return self.plan.budget_s, self.chosen
         if self.plan.soak:
@@ -354,8 +354,8 @@ class Run:
         return []
 
     def _spent_s(self) -> float:
-        """Of earlier starts. The plan lacks the time of a program during which the driver was killed; its
-        cases have theirs, but in simulated time where that is simulated."""
+        """Seconds of earlier starts. The plan lacks the program during which the driver was killed; the sum
+        over its cases has it, but in simulated time on a simulated device."""
         planned_s = sum(outcome["elapsed_s"] for outcome in self.plan.outcomes.values())
         return (
             planned_s
@@ -419,14 +419,15 @@ class Run:
             raise CannotWrite(outcome["reason"])
 
     def _gave_up(self, program: Program) -> bool:
-        """A soak goes on with a program that failed: how often it does is what it looks for."""
+        """True if the program is not started again. A soak goes on with one that failed, to count its
+        failures."""
         return self.started.get(program.name, {}).get("status") in (
             "skipped",
             *(() if self.plan.soak else ("failed",)),
         )
 
     def _opening_s(self, todo: list[Program]) -> float:
-        """How long a program takes to start and to open the device."""
+        """Seconds that a program takes to start and to open the device."""
         begun = time.monotonic()
         first = next((p for p in todo if not command.lacks(p, self.plan.device) and not p.needs), None)
         if first is not None:
@@ -472,7 +473,7 @@ class Run:
             say(f"when it can be written, go on with: {go_on}")
 
     def _starved(self) -> list[str]:
-        """Programs that were stopped though nobody stopped the run: others had the cores."""
+        """Programs that were stopped, though nobody stopped the run, because others had the cores."""
         if self.stop.signum:
             return []
         return [name for name, outcome in self.started.items() if outcome["status"] == "interrupted"]
@@ -528,7 +529,8 @@ class Run:
 
 @contextmanager
 def _kept_kernels(folder: Path) -> Iterator[None]:
-    """Programs share compiled kernels in a folder of this run, unless the user names another one."""
+    """Environment in which programs share compiled kernels in the run's folder, unless the user names
+    another."""
     if os.environ.get(_KERNEL_CACHE):
         yield
         return

@@ -57,7 +57,7 @@ def kept(chosen: list[Program], device: str) -> list[Program]:
 
 
 def build() -> Path:
-    """`make smpi`, and the program that comes of it."""
+    """Path of the program that `make smpi` builds."""
     program = building.folder() / "smpi" / REAL
     with building.Lock() as lock:
         lock.be_alone()
@@ -69,7 +69,7 @@ def build() -> Path:
 
 
 def emit(torus: Path, shape: str, folder: Path) -> tuple[Path, Path]:
-    """Platform and hostfile of a torus, written by topology/torus into the folder."""
+    """Write platform and hostfile of a torus into the folder, with topology/torus."""
     words = [
         str(torus.resolve()),
         "--shape",
@@ -104,7 +104,7 @@ def nodes(shape: str) -> int:
 
 
 def launcher(shape: str, platform: Path, hosts: Path) -> list[str]:
-    """smpirun with all that comes before the program. Every rank has globals of its own: no -no-privatize."""
+    """smpirun and its options before the program. Every rank has its own globals: no -no-privatize."""
     return [
         "smpirun",
         "-np",
@@ -157,7 +157,7 @@ def installed() -> bool:
 
 
 def times(output: str) -> dict[tuple[str, int], float]:
-    """(algorithm, size) -> seconds, of what the program printed as JSON."""
+    """Seconds by (algorithm, size), from the JSON that the program printed."""
     found = {}
     for line in filter(
         lambda text: text.startswith("{"), output.splitlines()

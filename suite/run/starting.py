@@ -189,7 +189,7 @@ def _what_happened(
 
 
 def _last_words(name: str, log: Path) -> str:
-    """The last line that speaks for itself, without the program's prefixes."""
+    """The last line of stderr that makes sense alone, without the program's prefixes."""
     try:
         lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     except OSError:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How much of a program's time others had the processors: other processes, the hypervisor, or the CPU quota
-of a control group.
+"""The share of a program's time in which others had the processors: other processes, the hypervisor, or the
+CPU quota of a control group.
 
 The kernel counts how long each thread waited for a processor (schedstat). Threads of one program wait for
-each other, too, so all of them together lost at most what the program did not use of its processors. What the
-hypervisor took counts for the program's part of what ran. A program that hangs in a wait neither uses a
-processor nor waits for one, so it is not starved, whoever runs.
+each other, too, so all of them together lost at most what the program did not use of its processors. Time
+that the hypervisor took is divided among programs by the time they ran. A program that hangs in a wait
+neither uses a processor nor waits for one, so it is not starved, whoever runs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True)
 class Session:
-    """The processes of a session so far: CPU time, and what their threads waited for a processor, in s."""
+    """The processes of a session so far: CPU time, and the time that threads waited for a processor, in s."""
 
     own_s: float = 0.0
     waited_s: float = 0.0  # the sum over the threads
@@ -28,7 +28,8 @@ class Session:
 
 @dataclass(frozen=True)
 class Cores:
-    """Those that we may use: how many, and for how long they ran and others' machines ran on them, in s."""
+    """The cores that we may use: their number, and the seconds that they were busy or stolen by other virtual
+    machines."""
 
     count: int
     busy_s: float = 0.0
@@ -36,13 +37,14 @@ class Cores:
 
 
 def share_of_others(session: int, before: Cores, elapsed_s: float) -> float:
-    """Of its time so far, in 0..1; `before` is of_cores() when it began."""
+    """Share of the session's time so far in which others had the cores, 0..1; `before` is of_cores() at its
+    start."""
     return share(of_session(session), before, of_cores(), elapsed_s)
 
 
 def share(program: Session, before: Cores, now: Cores, elapsed_s: float) -> float:
-    """Of the time in which a thread waited longest, or of the core time that all wanted, at least one
-    core's; the larger one."""
+    """Share of time that was lost to others, 0..1: of the longest wait of a thread in the elapsed time, or of
+    all waits in the core time wanted (at least one core's), whichever is larger."""
     if elapsed_s <= 0.0:
         return 0.0
     unused_s = max(0.0, elapsed_s * now.count - program.own_s)
@@ -54,7 +56,7 @@ def share(program: Session, before: Cores, now: Cores, elapsed_s: float) -> floa
 
 
 def of_session(session: int, proc: Path = Path("/proc")) -> Session:
-    """What there is no account of counts as nothing."""
+    """The times of a session; 0 for anything that the kernel does not count."""
     own_s, waited = 0.0, []
     for folder in proc.glob("[0-9]*"):
         try:

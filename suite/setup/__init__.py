@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is installed and built before a command."""
+"""Installing and building, before a command runs."""

@@ -30,12 +30,12 @@ from suite.saying import say
 
 HOME = Path(__file__).resolve().parents[2]
 _MAKE = ("make", "-C", str(HOME), "--no-print-directory")
-# What flock answers on file systems that have no locks, or whose lock manager is not there.
+# Errors of flock on file systems without locks, or without their lock manager.
 _NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL)
 
 
 def folder() -> Path:
-    """Where everything is built."""
+    """The folder of all builds."""
     chosen = os.environ.get("GPUSIG_BUILD")
     return Path(chosen) if chosen else HOME / "build"
 
@@ -64,7 +64,7 @@ def programs(advice: bool = False) -> Path:
 
 
 def _why_not() -> str:
-    """Why nothing can be built here, or ""."""
+    """The reason why nothing can be built here, or ""."""
     for command in ("make", *shlex.split(os.environ.get("CC") or "cc")[:1]):
         if shutil.which(command) is None:
             return f"{command} is not installed"
@@ -82,7 +82,7 @@ def _why_not() -> str:
 
 
 class Lock:
-    """Of the folder of builds: alone to build, or together with others to look."""
+    """Lock on the folder of builds: exclusive to build, shared to look."""
 
     def __init__(self) -> None:
         self._path = folder() / "lock"

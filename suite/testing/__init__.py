@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What ./gpusig test runs."""
+"""The tests of ./gpusig test, and how they are run."""

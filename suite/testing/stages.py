@@ -406,7 +406,7 @@ def _needs_foreign_headers(tools: Tools, name: str) -> bool:
 
 
 def _of(variant: Variant, levels: tuple[str, ...]) -> dict[str, Stage]:
-    """What runs of a build variant."""
+    """The stages of a build variant, by name."""
     name, needs = variant.name, (f"build {variant.name}",)
     return {
         f"units {name}": Stage(partial(units, variant), needs, levels=levels),

@@ -86,7 +86,8 @@ class Slots:
 
 @dataclass(frozen=True)
 class Tools:
-    """Where tests run, how many at a time, where their output goes, and which of LEVELS is asked for."""
+    """Folders, limits and running processes of the tests: `jobs` at a time, output in `logs`, at one of
+    LEVELS."""
 
     home: Path
     logs: Path

@@ -41,8 +41,8 @@ class Variant:
     parts: dict[str, str] = field(
         default_factory=dict
     )  # of these units only tests with this word in their name
-    # What conformance is run on, checked up to the word "unchecked": without this, all kinds of devices that
-    # need no driver; and with the fake drivers, {0} being the first backend of GPUs.
+    # Devices of the conformance tests, checked up to the word "unchecked"; empty: all kinds that need no
+    # driver. `gpus` are those with the fake drivers, {0} being the first backend of GPUs.
     conformance: tuple[str, ...] = ()
     gpus: tuple[str, ...] = ()
     programs: tuple[str, ...] = ("*",)
@@ -66,8 +66,8 @@ _COMPILERS = "stage gpu compilers has it: no sanitizer sees into the vendors' co
 _SAME_THREADS = "conformance and its launches, events, signals, units and collectives start the same threads"
 _FAULTS = "every driver's call fails once, under the address sanitizer: --all"
 _TILES = "arithmetic of kernels on emulated devices, but for conformance of gemm and kernels: --all"
-# What the quick run tests. A test that fails without a sanitizer fails with it: --all has the sanitizers
-# alone.
+# The variant of the quick run. A test that fails in it fails with a sanitizer, too, so that --all has the
+# sanitizers alone.
 RELEASE = Variant(
     "release",
     gpus=("{0}", "{1}:0,1"),
