@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Callable, Dict, List, Optional, Sequence
@@ -82,12 +83,7 @@ def _settings(given: argparse.Namespace, read: Sequence[nodes.Node]) -> Settings
         return plain
     runs = min((len(node.runs) for node in read if node.runs), default=1)
     floor = noise.read(given.cwd / given.noise, clean(given.noise), runs)
-    return Settings(
-        least_effect=given.effect,
-        only=tuple(given.only),
-        noise=floor,
-        noise_file=clean(Path(given.noise).name),
-    )
+    return replace(plain, noise=floor, noise_file=clean(Path(given.noise).name))
 
 
 def _warn(found: Json, form: str) -> None:

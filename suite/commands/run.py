@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
+from functools import partial
 from pathlib import Path
 
 from reports.records.jsonl import Refused
@@ -18,18 +19,10 @@ from suite.run.folder import keep_to_own_user
 from suite.saying import count, say
 
 
-def _out(text: str, option: str = "--out") -> Path:
+def _folder(text: str, option: str) -> Path:
     if not text:
         raise CommandError(f"{option}: an empty name is no folder")
     return Path(naming.expand(text, option))
-
-
-def _resume(text: str) -> Path:
-    return _out(text, "--resume")
-
-
-def _history(text: str) -> Path:
-    return _out(text, "--history")
 
 
 def _seed(text: str) -> int:
@@ -68,9 +61,7 @@ def _types(text: str) -> list[str]:
 
 
 _TYPES = {
-    "--out": _out,
-    "--resume": _resume,
-    "--history": _history,
+    **{name: partial(_folder, option=name) for name in ("--out", "--resume", "--history")},
     "--seed": _seed,
     "--repeats": _repeats,
     "--nice": _nice,
