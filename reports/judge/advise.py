@@ -78,8 +78,8 @@ def wrong_results_in(signature: Json) -> str:
 
 
 def _lacking(signature: Json, kind: str, why: NoData) -> str:
-    """What is missing, and the reason that the signature gives; how to measure it only where it can be
-    measured."""
+    """Missing measurements with the reason that the signature gives, and how to make them where they can be
+    made."""
     if "GEMM" not in str(why):
         return (
             "the signature lacks measurements: %s%s; measure copies with ./gpusig run --only micro/copy_path"

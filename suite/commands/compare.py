@@ -127,6 +127,9 @@ def _answer(given: argparse.Namespace, found: Json, formats: Formats, render: Re
 
 def changes_in(given: argparse.Namespace) -> int:
     """Exit code of judging one folder, whose runs are a history."""
+    from reports.judge.compare import changes, history_page
+
+    formats: Formats = {"table": history_page.table, "json": as_json}
     pool = sides.read(given.cwd, given.names)
     if len(pool.runs) < 2:
         raise BadNumbers("compare needs two sides, or a history: ./gpusig compare BEFORE AFTER")

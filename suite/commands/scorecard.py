@@ -42,14 +42,8 @@ def _base(given: argparse.Namespace, names: Sequence[str]) -> Optional[str]:
 
 def _check(machine: machines.Machine) -> None:
     """Raise BadNumbers where a signature does not follow its schema, before it is compared with others."""
-    try:
-        rows = metrics.rows_of([machine])
-        card([machine], rows, Question())
-    except MALFORMED as why:
-        raise BadNumbers(
-            "scorecard: %s: signature.json is malformed: %s %s"
-            % (machine.name, type(why).__name__, clean(str(why))[:80])
-        ) from None
+    with trusting("scorecard: %s: signature.json" % machine.name, BadNumbers):
+        card([machine], metrics.rows_of([machine]), Question())
 
 
 def _machines(given: argparse.Namespace) -> List[machines.Machine]:
