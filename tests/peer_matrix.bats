@@ -180,7 +180,7 @@ memory_bytes = 32G\npeer_bandwidth 0>3 = 13e9\npeer_bandwidth 3>0 = 39e9\npeer_b
 	grep -Eq '^Slow pair. From device 2 to device 1: 2[56](\.[0-9]+)? GB/s, 0.[45][0-9] of' found
 	grep -Eq '^Slow pair. From device 3 to device 0: [34][0-9](\.[0-9]+)? GB/s, 0.7[0-9] of' found
 	grep -Eq '^All to all. A device sends 3[89].*less than to one device alone .*: 3 times the 1[23].* from device 0 to device 3' found
-	grep -Eq 'copies to another device at 5[12](\.[0-9]+)? GB/s \(median of 12 pairs\)' words
+	grep -Eq 'copies reach 5[12](\.[0-9]+)? GB/s \(median of 12 pairs\)' words
 	grep -q '12 of 12 pairs' <(grep 'pair min bandwidth' said)
 	grep -q 'as a baseline they would hide what is wrong with the machine: slow pair' words
 }
