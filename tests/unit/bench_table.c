@@ -154,10 +154,10 @@ static void what_is_left_out_is_said(void)
 	set_up();
 	expect(print_table(NULL) == 0);
 	expect(!has_text("a fact") && !has_text("other magic"));
-	expect(has_text("\n# -v shows "));
+	expect(has_text("\n# -v also shows "));
 	expect(print_table("-v") == 0);
 	expect(has_text("a fact") && has_text("other magic: observed (43 of 43)"));
-	expect(!has_text("\n# -v shows "));
+	expect(!has_text("\n# -v also shows "));
 	no_line_is_too_long(output);
 	expect(print_table("--verbose") == 0 && has_text("a fact"));
 }
