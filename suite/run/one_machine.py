@@ -13,8 +13,7 @@ from typing import Iterator
 from reports.judge.compare import joins
 from reports.records.record_file import read
 from reports.signature.signature import MixedMachines, check_one_machine
-from reports.records import damaged
-from reports.records import jsonl
+from reports.records import damaged, jsonl
 from suite.run import command
 from suite.command_error import BAD, CommandError
 from suite.run.programs import Program

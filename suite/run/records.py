@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from reports.records import damaged
-from reports.records import jsonl
+from reports.records import damaged, jsonl
 from suite.command_error import BAD, CommandError
 from suite.run.folder import open_own
 

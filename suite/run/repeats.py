@@ -18,8 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
-from reports.records import damaged
-from reports.records import jsonl
+from reports.records import damaged, jsonl
 from suite import duration
 from suite.run import one_machine, resume
 from suite.command_error import BAD, INCONCLUSIVE, OK, CommandError

@@ -36,7 +36,7 @@ def build(folder: Path, strict: bool, gave_up: Callable[[], bool] = lambda: Fals
     return code if code in (OK, BAD, USAGE, INCONCLUSIVE, CANNOT_RUN) else BAD
 
 
-def _pass_on(words: list[str], gave_up: Callable[[], bool] = lambda: False, shown: bool = True) -> int:
+def _pass_on(words: list[str], gave_up: Callable[[], bool], shown: bool) -> int:
     """Run a command and return its exit code; its output goes through our streams, which may be closed, and
     unless `shown` stdout is dropped. A session of its own keeps the terminal's signals from it; a SIGINT sent
     to every process is for the driver to answer."""

@@ -19,8 +19,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
-from reports.records import damaged
-from reports.records import jsonl
+from reports.records import damaged, jsonl
 from suite import duration, naming
 from suite.command_error import BAD, CommandError
 from suite.run.folder import open_own

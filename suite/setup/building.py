@@ -22,8 +22,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from reports.records import damaged
-from reports.records import jsonl
+from reports.records import damaged, jsonl
 from suite import naming
 from suite.command_error import BAD, CANNOT_RUN, CommandError
 from suite.saying import say
