@@ -18,7 +18,7 @@ from reports.judge.advise import (
     wrong_results_in,
 )
 from reports.records.files import as_json
-from reports.records.jsonl import Refused, whole_in
+from reports.records.jsonl import Refused
 from suite.command_error import OK
 from suite.commands import Place, options
 from suite.saying import say
@@ -28,15 +28,9 @@ _QUESTION = ("m", "n", "k", "devices", "op", "type")
 _USAGE = "./gpusig advise SIGNATURE... --m M --n N --k K --devices G --op OP --type TYPE"
 
 
-def _count(text: str) -> int:
-    number = whole_in(text)
-    if number is None or not 0 < number < 1 << 32:
-        raise argparse.ArgumentTypeError(f"'{text[:40]}' is not a whole number from 1 to 2^32 - 1")
-    return number
-
-
 def parse(words: list[str]) -> argparse.Namespace:
-    counts = {f"--{side}": _count for side in ("m", "n", "k", "devices")}
+    count = options.whole("a whole number", 1, (1 << 32) - 1)
+    counts = {f"--{side}": count for side in ("m", "n", "k", "devices")}
     given = options.parse("advise", words, counts)
     given.format, given.kind = given.format or FORMATS[0], given.type
     if not given.names:

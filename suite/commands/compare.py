@@ -12,7 +12,7 @@ from typing import Callable, Dict, List, Tuple
 from reports.judge.compare import comparison, history, junit, nodes, page, sides, verdict
 from reports.judge.compare.numbers import BadNumbers
 from reports.records.files import as_json
-from reports.records.jsonl import Json, clean, whole_in
+from reports.records.jsonl import Json, clean
 from suite.command_error import BAD, OK
 from suite.commands import Place, options
 from suite.commands.answer import effect, factor, write, write_page
@@ -25,20 +25,11 @@ _BETWEEN = "vs"
 _PAGE, _NOISE = "compare.html", "noise.json"
 
 
-def _repeats(text: str) -> int:
-    number = whole_in(text)
-    if number is None or not 2 <= number <= verdict.MAX_REPEATS:
-        raise argparse.ArgumentTypeError(
-            "'%s' is not a number of runs from 2 to %d" % (text[:40], verdict.MAX_REPEATS)
-        )
-    return number
-
-
 def parse(words: List[str]) -> argparse.Namespace:
     types = {
         "--factor": factor,
         "--effect": effect,
-        "--repeats": _repeats,
+        "--repeats": options.whole("a number of runs", 2, verdict.MAX_REPEATS),
         "--format": options.one_of(*FORMATS),
     }
     given = options.parse("compare", words, types)

@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 from typing import Any, Callable, Iterator, NamedTuple, NoReturn
 
-from reports.records.jsonl import clean
+from reports.records.jsonl import clean, whole_in
 from suite.command_error import CommandError
 
 _HELP = Path(__file__).resolve().parents[1] / "help"
@@ -71,6 +71,20 @@ def parse(
     if unknown:
         raise CommandError(f"unknown option '{clean(unknown[0])[:80]}'; see ./gpusig help {command}")
     return given
+
+
+def whole(what: str, least: int, most: int) -> Callable[[str], int]:
+    """Type of an option that takes a whole number; `what` it is, for the message."""
+    end = str(most) if most < 1 << 31 else f"2^{most.bit_length()} - 1"
+
+    def check(text: str) -> int:
+        number = whole_in(text.removeprefix("-"))
+        number = -number if number is not None and text.startswith("-") else number
+        if number is None or not least <= number <= most:
+            raise argparse.ArgumentTypeError(f"'{text[:40]}' is not {what} from {least} to {end}")
+        return number
+
+    return check
 
 
 def one_of(*words: str) -> Callable[[str], str]:

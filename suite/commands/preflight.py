@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 
 from reports.judge.preflight.answer import FORMATS
 from suite import duration
@@ -15,14 +14,12 @@ from suite.run import devices, libraries, processor
 from suite.run.preflight import BUDGET_S, MAX_BUDGET_S, MIN_BUDGET_S, Options, preflight
 
 
-def _count(text: str) -> int:
-    if not re.fullmatch("[0-9]{1,3}", text):
-        raise argparse.ArgumentTypeError(f"'{text[:40]}' is not a number of devices")
-    return int(text)
-
-
 def parse(words: list[str], place: Place) -> tuple[argparse.Namespace, Options]:
-    types = {"--expect": _count, "--factor": factor, "--format": options.one_of(*FORMATS)}
+    types = {
+        "--expect": options.whole("a number of devices", 0, 999),
+        "--factor": factor,
+        "--format": options.one_of(*FORMATS),
+    }
     given = options.parse("preflight", words, types)
     if given.names:
         raise CommandError(f"unknown word '{given.names[0]}'; see ./gpusig help preflight")

@@ -25,25 +25,6 @@ def _folder(text: str, option: str) -> Path:
     return Path(naming.expand(text, option))
 
 
-def _seed(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) > resume.MAX_SEED:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 0 to 2^64 - 1")
-    return int(text)
-
-
-def _repeats(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or len(text) > 4 or not 1 <= int(text) <= repeats.MAX_REPEATS:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number of runs from 1 to {repeats.MAX_REPEATS}")
-    return int(text)
-
-
-def _nice(text: str) -> int:
-    number = text.removeprefix("-")
-    if not number.isascii() or not number.isdigit() or len(number) > 2 or not -20 <= int(text) <= 19:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a priority from -20 to 19")
-    return int(text)
-
-
 def _shape(text: str) -> str:
     sides = text.split("x")
     if len(sides) != 3 or not all(
@@ -60,10 +41,11 @@ def _types(text: str) -> list[str]:
     return words
 
 
+_nice = options.whole("a priority", -20, 19)
 _TYPES = {
     **{name: partial(_folder, option=name) for name in ("--out", "--resume", "--history")},
-    "--seed": _seed,
-    "--repeats": _repeats,
+    "--seed": options.whole("a whole number", 0, resume.MAX_SEED),
+    "--repeats": options.whole("a number of runs", 1, repeats.MAX_REPEATS),
     "--nice": _nice,
     "--shape": _shape,
     "--type": _types,
