@@ -100,11 +100,12 @@ assert sum(c.find("failure") is not None for c in cases) == 2 and len(cases) >= 
 }
 
 @test "a page is written where it is wanted, and the answer does not need it" {
-	run --separate-stderr compare before equal --html sub.html
+	compare --aa before equal --repeats 5 --out noise.json
+	run --separate-stderr compare before equal --noise noise.json --html sub.html
 	[ "$status" = 0 ]
 	if [[ $stderr == *jinja2* ]]; then skip 'no jinja2'; fi
 	[[ $stderr == "gpusig: full comparison: $PWD/sub.html" ]]
-	grep -q '<title>' sub.html
+	grep -qF 'To repeat it: <code>./gpusig compare before equal --noise noise.json --html sub.html</code>' sub.html
 	run --separate-stderr compare before equal --html nowhere/page.html
 	[ "$status" = 1 ]
 	[[ $stderr == *"cannot write $PWD/nowhere/page.html: No such file or directory" ]]

@@ -60,9 +60,17 @@ fleet() { (cd "$root" && exec "$TEST_PYTHON" -m suite --cwd "$BATS_FILE_TMPDIR" 
 	if [[ $stderr == *jinja2* ]]; then skip 'no jinja2'; fi
 	[[ $stderr == "gpusig: full report: $PWD/page.html" ]]
 	grep -q 'table class="map"' page.html
+	grep -qF 'To repeat it: <code>./gpusig fleet fleet --html page.html</code>' page.html
 	run --separate-stderr fleet fleet --html nowhere/page.html
 	[ "$status" = 1 ]
 	[[ $stderr == *"fleet: cannot write $PWD/nowhere/page.html: No such file or directory" ]]
+}
+
+@test "the noise floor of a machine is used for its like" {
+	(cd "$root" && "$TEST_PYTHON" -m suite --cwd "$BATS_FILE_TMPDIR" compare --aa fleet/node0{1,2,3,4,6} --out noise.json)
+	run --separate-stderr fleet fleet --html '' --format json --noise noise.json
+	[ "$status" = 1 ]
+	json 'rows[0]["settings"]["noise"] == "noise.json"' < <(tr -d '\n' <<<"$output")
 }
 
 @test "wrong usage is one line and 2" {

@@ -166,6 +166,8 @@ assert json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)'
 	[ "$status" = 3 ]
 	[[ ${lines[0]} == "No headline number could be compared."* ]]
 	"$TEST_PYTHON" -c 'import jinja2' 2>/dev/null || skip 'skipped: no jinja2'
+	run --separate-stderr scorecard plain hot --html page.html
+	grep -qF 'To repeat it: <code>./gpusig scorecard plain hot --html page.html</code>' page.html
 	run --separate-stderr scorecard plain hot --html nowhere/page.html
 	[ "$status" = 1 ]
 	[[ $stderr == *"cannot write"* ]]

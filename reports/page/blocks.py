@@ -208,8 +208,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Page:
-    """The answer of a command to a question. `about`: what was looked at. `quote`: the command line, where it
-    is known."""
+    """The answer of a command to a question. `about`: what was looked at."""
 
     command: str
     css: str
@@ -220,7 +219,6 @@ class Page:
     blocks: Sequence[Any]
     footer: str
     badge: Cell = field(default_factory=Cell)
-    quote: str = ""
 
 
 def names_of(*paths: str) -> List[str]:
@@ -379,12 +377,12 @@ def terminal(page: Page) -> str:
 # ------------------------------------------------------------------ page
 
 
-def markdown(page: Page) -> List[str]:
+def markdown(page: Page, line: str) -> List[str]:
     """Lines that hold the answer and the tables of a page, to be copied."""
     lines = ["### " + copied.plain(page.question)]
     for text in (*page.sentences, *page.reasons, *page.about):
         lines += ["", copied.plain(text)]
-    lines += ["", "`%s`" % page.quote] * bool(page.quote)
+    lines += ["", "`%s`" % line] * bool(line)
     return lines + [line for block in page.blocks for line in _markdown(block)]
 
 
@@ -413,18 +411,20 @@ def _markdown_table(table: Table) -> List[str]:
     return ["", *copied.table([table.columns[i].head for i in places], rows, words)] * bool(rows)
 
 
-def html(page: Page, sheets: Iterable[str], running: str) -> str:
-    """`running` stands on every printed page. MissingDependency where jinja2 is not installed."""
+def html(page: Page, sheets: Iterable[str], running: str, line: str) -> str:
+    """`running` stands on every printed page; `line`: the command line, "" where it is not known.
+    MissingDependency where jinja2 is not installed."""
     template = page_template("blocks.html")
     style, style_hash = style_of("report.css", *sheets, running=running)
     return (
         template.render(
             page=page,
+            line=line,
             style=style,
             style_hash=style_hash,
             hold=_held,
             anchors=Anchors(_anchors(page.blocks)),
-            markdown="\n".join(markdown(page)),
+            markdown="\n".join(markdown(page, line)),
         )
         + "\n"
     )

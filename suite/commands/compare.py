@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Callable, Dict, List, Tuple
 
@@ -15,11 +16,10 @@ from reports.records.files import as_json
 from reports.records.jsonl import Json, clean
 from suite.command_error import BAD, OK
 from suite.commands import Place, options
-from suite.commands.answer import effect, factor, write, write_page
+from suite.commands.answer import effect, factor, show, write
 from suite.saying import say
 
-Render = Callable[[Json], str]
-Formats = Dict[str, Render]
+Formats = Dict[str, Callable[[Json], str]]
 FORMATS: Formats = {"table": page.table, "junit": junit.junit, "json": as_json}
 _BETWEEN = "vs"
 _PAGE, _NOISE = "compare.html", "noise.json"
@@ -109,13 +109,6 @@ def between(given: argparse.Namespace) -> Json:
     return comparison.compare(before, after, settings)
 
 
-def _answer(given: argparse.Namespace, found: Json, formats: Formats, render: Render, what: str) -> int:
-    print(formats[given.format](found), end="")
-    path = given.cwd / (given.html or _PAGE)
-    written = given.html == "" or write_page(path, lambda: render(found), "compare", what)
-    return int(found["outcome"]["exit"]) if written else BAD
-
-
 def changes_in(given: argparse.Namespace) -> int:
     """Exit code of judging one folder, whose runs are a history."""
     from reports.judge.compare import changes, history_page
@@ -134,7 +127,9 @@ def changes_in(given: argparse.Namespace) -> int:
         if value:
             raise BadNumbers("compare: %s goes with two sides" % option)
     sides.check([pool])
-    return _answer(given, changes.judge(pool, _settings(given, 0)), formats, history_page.render, "history")
+    found = changes.judge(pool, _settings(given, 0))
+    shown = show(given, formats[given.format](found), partial(history_page.render, found), _PAGE, "history")
+    return int(found["outcome"]["exit"]) if shown else BAD
 
 
 def calibrate(given: argparse.Namespace) -> int:
@@ -183,4 +178,6 @@ def command(words: List[str], place: Place) -> int:
         raise BadNumbers("compare needs two sides: ./gpusig compare BEFORE AFTER")
     if len(given.names) == 1:
         return changes_in(given)
-    return _answer(given, between(given), FORMATS, page.render, "comparison")
+    found = between(given)
+    shown = show(given, FORMATS[given.format](found), partial(page.render, found), _PAGE, "comparison")
+    return int(found["outcome"]["exit"]) if shown else BAD

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import Callable, Dict, List, Optional, Sequence
 
@@ -20,7 +21,7 @@ from reports.records.jsonl import Json, clean, open_regular
 from reports.records.quantity import listing
 from suite.command_error import BAD, OK
 from suite.commands import Place, options
-from suite.commands.answer import effect, write_page
+from suite.commands.answer import effect, show
 from suite.saying import say
 
 FORMATS: Dict[str, Callable[[Json], str]] = {
@@ -110,9 +111,7 @@ def command(words: List[str], place: Place) -> int:
         listing([clean(name) for name in given.names], 2), expected, datetime.now(timezone.utc), network
     )
     found = assess(read, asked, _settings(given, read))
-    print(FORMATS[given.format](found), end="")
     if given.format in ("nodes", "exclude"):
         _warn(found, given.format)
-    path = given.cwd / (given.html or _PAGE)
-    written = given.html == "" or write_page(path, lambda: page.render(found), "fleet", "report")
-    return found["outcome"]["exit"] if written else BAD
+    shown = show(given, FORMATS[given.format](found), partial(page.render, found), _PAGE, "report")
+    return int(found["outcome"]["exit"]) if shown else BAD

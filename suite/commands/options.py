@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 from pathlib import Path
 from typing import Any, Callable, Iterator, NamedTuple, NoReturn
 
@@ -50,9 +51,9 @@ def parse(
     without: tuple[str, ...] = (),
 ) -> argparse.Namespace:
     """Values by the names of the options, None for an option that is not given ([] for a list, False for a
-    switch), and `names`, all other words. `types`: functions that make a value of a text, or raise
-    argparse.ArgumentTypeError. `more`: another command whose options are taken as well, except those in
-    `without`. Wrong options are a CommandError."""
+    switch), `names`, all other words, and `command` and `line`, the whole command line. `types`: functions
+    that make a value of a text, or raise argparse.ArgumentTypeError. `more`: another command whose options
+    are taken as well, except those in `without`. Wrong options are a CommandError."""
     parser = _Parser(prog=command, add_help=False, allow_abbrev=False)
     parser.add_argument("names", nargs="*")
     found = {option.names[0]: option for name in (more, command) if name for option in options_of(name)}
@@ -70,6 +71,7 @@ def parse(
     given, unknown = parser.parse_known_intermixed_args(words)
     if unknown:
         raise CommandError(f"unknown option '{clean(unknown[0])[:80]}'; see ./gpusig help {command}")
+    given.command, given.line = command, shlex.join(["./gpusig", command, *words])
     return given
 
 

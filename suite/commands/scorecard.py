@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import Callable, Dict, List, Optional, Sequence
 
@@ -16,7 +17,7 @@ from reports.judge.scorecard.questions import votes
 from reports.signature.signature_file import trusting
 from suite.command_error import BAD, OK
 from suite.commands import Place, options
-from suite.commands.answer import write_page
+from suite.commands.answer import show
 
 FORMATS: Dict[str, Callable[[Json], str]] = {"table": page.table, "json": as_json}
 _PAGE = "scorecard.html"
@@ -90,7 +91,5 @@ def command(words: List[str], place: Place) -> int:
         print(known.table(), end="")
         return OK
     found = build(given)
-    print(FORMATS[given.format](found), end="")
-    path = given.cwd / (given.html or _PAGE)
-    written = given.html == "" or write_page(path, lambda: page.render(found), "scorecard", "scorecard")
-    return int(found["exit"]) if written else BAD
+    shown = show(given, FORMATS[given.format](found), partial(page.render, found), _PAGE, "scorecard")
+    return int(found["exit"]) if shown else BAD

@@ -9,7 +9,7 @@ from typing import Any, Sequence
 from reports.judge.compare.changes import CHANGED, NO_STEP, OVER, news_text
 from reports.judge.compare.numbers import RATIO
 from reports.judge.compare.verdict import IMPROVE, INCONCLUSIVE, REGRESS
-from reports.judge.compare.wording import ARROWS, command_of, difference_text, side_text
+from reports.judge.compare.wording import ARROWS, difference_text, side_text
 from reports.page.blocks import PAGE, Cell, Column, Group, Head, Items, Page, Row, Table, columns, html
 from reports.page.blocks import names_of, plain_texts, row, terminal, terms
 from reports.page.svg import Canvas, markup
@@ -147,14 +147,13 @@ def _page(history: Json, drawn: bool) -> Page:
     footer = "gpusig.history %s. This file needs no network, and the same runs always give these bytes."
     badge = Cell("", icon=_ICONS[word], look=_LOOKS.get(word, word))
     told = [_about(known)], question, [outcome["sentence"]], outcome["reasons"]
-    quote = command_of("compare", [known["name"]], known["settings"])
-    return Page("history", "compare", *told, parts, footer % known["version"], badge, quote)
+    return Page("history", "compare", *told, parts, footer % known["version"], badge)
 
 
 def table(history: Json) -> str:
     return terminal(_page(history, False))
 
 
-def render(history: Json) -> str:
+def render(history: Json, line: str = "") -> str:
     """Raises template.MissingDependency where jinja2 is not installed."""
-    return html(_page(history, True), ("compare.css",), "gpusig · " + _about(history))
+    return html(_page(history, True), ("compare.css",), "gpusig · " + _about(history), line)

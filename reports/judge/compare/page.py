@@ -277,9 +277,8 @@ def _page(comparison: Json, others: int, drawn: bool) -> Page:
     about = ["%s %s" % (side, wording.side_text(known[side])) for side in SIDES]
     told = [outcome["sentence"]], outcome["reasons"]
     question = _question(known)
-    quote = wording.command_of("compare", [known[side]["name"] for side in SIDES], known["settings"])
     footer %= known["version"]
-    return Page("comparison", "compare", about, question, *told, parts, footer, badge, quote)
+    return Page("comparison", "compare", about, question, *told, parts, footer, badge)
 
 
 def table(comparison: Json) -> str:
@@ -292,6 +291,6 @@ def _running(known: Json) -> str:
     return " · ".join(t for t in ("gpusig", _question(known), last[:10]) if t)
 
 
-def render(comparison: Json) -> str:
+def render(comparison: Json, line: str = "") -> str:
     """Raises template.MissingDependency where jinja2 is not installed."""
-    return html(_page(comparison, _OTHERS[1], True), ("compare.css",), _running(shown(comparison, 0)))
+    return html(_page(comparison, _OTHERS[1], True), ("compare.css",), _running(shown(comparison, 0)), line)

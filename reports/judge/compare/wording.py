@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 import os.path
-import shlex
 from collections import Counter
 from typing import Any, Callable, Sequence
 
@@ -13,7 +12,7 @@ from reports.page.blocks import plain_texts
 from reports.judge.compare.answer import runs_text
 from reports.judge.compare.numbers import DIFFERENCE
 from reports.judge.compare.verdict import EQUIVALENT, IMPROVE, INCONCLUSIVE, INVALID, LIKELY, REGRESS
-from reports.judge.compare.verdict import DRIFTING, LIKELY_BETTER, LIKELY_WORSE, WITHHELD, Settings
+from reports.judge.compare.verdict import DRIFTING, LIKELY_BETTER, LIKELY_WORSE, WITHHELD
 from reports.records.jsonl import Json
 from reports.records.quantity import digits, listing, percent, plural, scale_of
 
@@ -37,20 +36,6 @@ def shown(comparison: Json, others: int) -> Json:
 
 def label_of(row: Json) -> str:
     return row["label"] or row["name"]
-
-
-def command_of(verb: str, names: Sequence[str], settings: Json) -> str:
-    """The command line; empty where the settings do not have all of it, as of a file or of several names."""
-    several = any(" and " in name for name in names)
-    if several or settings.get("noise") or settings.get("expected") is not None:
-        return ""
-    words = list(names)
-    for option in ("factor", "control", "only"):
-        words += [word for value in settings.get(option, ()) for word in ("--" + option, value)]
-    words += ["--nodes"] if settings.get("nodes") else []
-    if settings["least_effect"] != Settings.least_effect:
-        words.append("--effect=%g" % settings["least_effect"])
-    return " ".join(["./gpusig", verb, *map(shlex.quote, words)])
 
 
 _TITLES = {

@@ -10,7 +10,7 @@ from reports.page.blocks import PAGE, TERMINAL, Cell, Column, Counts, Drawing, G
 from reports.page.blocks import columns, html, names_of, plain, plain_texts, row, terminal, terms
 from reports.judge.compare.numbers import RATIO
 from reports.judge.compare.verdict import most_hidden
-from reports.judge.compare.wording import command_of, difference_text, p_text, values_text
+from reports.judge.compare.wording import difference_text, p_text, values_text
 from reports.judge.fleet import between, heat_map
 from reports.judge.fleet.fleet import FAST, INCONCLUSIVE, MISSING, NONE_OFF, OFF, OK, OUTLIERS, UNKNOWN
 from reports.judge.fleet.fleet import MOST_NAME, counts_of, list_text, off_text
@@ -308,8 +308,7 @@ def _page(fleet: Json, most: int) -> Page:
     about = ["%s, %s" % (kind["name"], plural(kind["nodes"], "node")) for kind in kinds]
     said, footer = [outcome["sentence"]], "gpusig.fleet %s. This file needs no network." % known["version"]
     css, badge = "compare fleet", _badge(outcome["verdict"])
-    quote = command_of("fleet", [known["name"]], known["settings"])
-    return Page("fleet", css, about, _question(known), said, outcome["reasons"], parts, footer, badge, quote)
+    return Page("fleet", css, about, _question(known), said, outcome["reasons"], parts, footer, badge)
 
 
 def _question(known: Json) -> str:
@@ -330,7 +329,7 @@ def option(fleet: Json) -> str:
     return "--exclude=%s\n" % fleet["exclude"] if fleet["exclude"] else ""
 
 
-def render(fleet: Json) -> str:
+def render(fleet: Json, line: str = "") -> str:
     """Raises template.MissingDependency where jinja2 is not installed."""
     running = "gpusig · " + _question(plain_texts(fleet))
-    return html(_page(fleet, _ON_PAGE), ("compare.css", "fleet.css"), running)
+    return html(_page(fleet, _ON_PAGE), ("compare.css", "fleet.css"), running, line)

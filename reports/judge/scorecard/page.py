@@ -354,7 +354,7 @@ def _running(card: Json) -> str:
     return " · ".join(filter(None, ("gpusig scorecard", named, last[:10])))
 
 
-def render(card: Json) -> str:
+def render(card: Json, line: str = "") -> str:
     """Raises template.MissingDependency where jinja2 is not installed."""
     known = plain_texts(card)
-    return html(_page(known, True), ("compare.css", "scorecard.css"), _running(known))
+    return html(_page(known, True), ("compare.css", "scorecard.css"), _running(known), line)
