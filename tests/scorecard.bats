@@ -66,6 +66,14 @@ need_advice() { [ -e "${GPUSIG_BIN:-$root/bin}/libgpusig_advise.so" ] || skip 's
 		< <(tr -d '\n' <<<"$output")
 }
 
+@test "a machine has the last part of its path as its name, and --base takes either" {
+	run --separate-stderr scorecard "$PWD/plain" hot known:sim-h100 --base "$PWD/plain" --format json --html ''
+	json '{m["name"] for m in rows[0]["machines"]} == {"hot", "known:sim-h100", "plain"}' 'rows[0]["settings"]["base"] == "plain"' \
+		< <(tr -d '\n' <<<"$output")
+	run --separate-stderr scorecard plain hot/run-1 plain/run-1 --format json --html ''
+	json '{m["name"] for m in rows[0]["machines"]} == {"hot/run-1", "plain", "plain/run-1"}' < <(tr -d '\n' <<<"$output")
+}
+
 @test "the order of the machines changes nothing" {
 	need_advice
 	scorecard plain hot hot2=hot/run-1 --workload mix --price prices --format json --html '' >one.json

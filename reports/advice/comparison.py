@@ -38,16 +38,14 @@ class MachineAnswer:
 
 
 def labels(paths: Sequence[str]) -> list[str]:
-    """Short names that differ: without "/signature.json" and without the folders that all of them begin with.
-    What was named twice is numbered."""
+    """Short names: the last parts of each path, as many as tell them apart, without "/signature.json". What
+    was named twice is numbered."""
     places = [PurePath(clean(path)) for path in paths]
-    parts = [
-        list((place.parent if place.name == _FILE and len(place.parts) > 1 else place).parts) or ["."]
-        for place in places
-    ]
-    while all(len(own) > 1 for own in parts) and len({own[0] for own in parts}) == 1:
-        parts = [own[1:] for own in parts]
-    names = [str(PurePath(*own)) for own in parts]
+    places = [place.parent if place.name == _FILE else place for place in places]
+    for depth in range(1, 2 + max(len(place.parts) for place in places)):
+        names = [str(PurePath(*place.parts[-depth:])) for place in places]
+        if len(set(names)) == len(set(places)):
+            break
     count: dict[str, int] = {}
     found = []
     for name in names:

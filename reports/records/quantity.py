@@ -137,6 +137,7 @@ _SPELLED = {
     "mig": "MIG",
     "pcie": "PCIe",
     "numa": "NUMA",
+    "s": "(s)",
 }
 
 

@@ -33,12 +33,15 @@ def parse(words: List[str]) -> argparse.Namespace:
     return given
 
 
-def _base(given: argparse.Namespace, names: Sequence[str]) -> Optional[str]:
-    if given.base is not None and given.base not in names:
+def _base(given: argparse.Namespace, found: Sequence[machines.Machine]) -> Optional[str]:
+    """The name of the machine of --base, which is given by its name or as its folder was."""
+    names = [machine.name for machine in found]
+    base = {machine.side.name: machine.name for machine in found}.get(given.base, given.base)
+    if base is not None and base not in names:
         raise BadNumbers(
-            "scorecard: --base '%s' is none of the machines: %s" % (clean(given.base)[:60], ", ".join(names))
+            "scorecard: --base '%s' is none of the machines: %s" % (clean(base)[:60], ", ".join(names))
         )
-    return given.base
+    return base
 
 
 def _check(machine: machines.Machine) -> None:
@@ -68,7 +71,7 @@ def build(given: argparse.Namespace) -> Json:
     )
     found = _machines(given)
     alone = found[0].name if len(given.names) == 1 else ""
-    base = _base(given, [machine.name for machine in found]) or alone or None
+    base = _base(given, found) or alone or None
     rows = metrics.rows_of(found, alone)
     metrics.judge(rows[0])
     mix = None if items is None else workload.mix_of(found, items)

@@ -109,7 +109,7 @@ def _options(machine: Machine) -> Finding | str:
     own = [pair for pair in sorted(machine.runs[0].provenance.items()) if pair[0].startswith("options:")]
     if not own:
         return Finding(UNKNOWN, "no plan.json next to the signature")
-    return Finding(YES, ", ".join("%s %s" % (field.partition(": ")[2], value) for field, value in own))
+    return Finding(YES, ", ".join("%s: %s" % (field.partition(": ")[2], value) for field, value in own))
 
 
 def versions(machine: Machine) -> list[str]:
