@@ -12,7 +12,8 @@ from suite.commands.run import parse, prepare
 from suite.run import command as program_command
 from suite.run import repeats
 from suite.command_error import OK, CommandError
-from suite.run.run import Options, new_folder
+from suite.run.resume import Options
+from suite.run.run import new_folder
 from suite.saying import say
 
 

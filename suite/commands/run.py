@@ -52,7 +52,7 @@ _TYPES = {
 }
 
 
-def parse(command: str, words: list[str], place: Place) -> tuple[argparse.Namespace, run.Options]:
+def parse(command: str, words: list[str], place: Place) -> tuple[argparse.Namespace, resume.Options]:
     """Options of run, or those of them that ab takes."""
     if command == "run":
         given = options.parse("run", words, _TYPES)
@@ -69,7 +69,7 @@ def parse(command: str, words: list[str], place: Place) -> tuple[argparse.Namesp
     return given, _run_options(given)
 
 
-def _run_options(given: argparse.Namespace) -> run.Options:
+def _run_options(given: argparse.Namespace) -> resume.Options:
     if given.out is not None and given.resume is not None:
         raise CommandError("--out begins a new run and --resume goes on with one: give one of them")
     soak, strict = getattr(given, "soak", None), getattr(given, "strict", False)
@@ -88,7 +88,7 @@ def _run_options(given: argparse.Namespace) -> run.Options:
     budget_s = None if given.budget is None else duration.parse(given.budget)
     soak_s = None if soak is None else duration.parse(soak, "--soak")
     device = devices.of_user(given.device, given.cwd)
-    return run.Options(
+    return resume.Options(
         device,
         budget_s,
         soak_s,

@@ -18,7 +18,8 @@ from pathlib import Path
 from suite.run import one_machine, report, resume
 from suite.command_error import BAD, CommandError
 from suite.run.folder import WHOLE, create, refuse_links
-from suite.run.run import Options, Run, decide, find
+from suite.run.resume import Options
+from suite.run.run import Run, decide, find
 
 SIGNATURE = report.FILES[0]
 

@@ -25,8 +25,8 @@ from suite.command_error import BAD, INCONCLUSIVE, OK, CommandError
 from suite.run.folder import WHOLE, create, open_own, refuse_link, refuse_links, refuse_others
 from suite.run.programs import Program
 from suite.run.records import CannotWrite
+from suite.run.resume import Options
 from suite.run.run import (
-    Options,
     Part,
     Run,
     decide,
@@ -150,18 +150,7 @@ def _agree(series: Series, options: Options) -> None:
     if options.budget_s not in (None, series.plan.budget_s):
         each = duration.show(series.plan.budget_s)
         raise CommandError(f"--budget contradicts the runs that are resumed, which have {each} each")
-    resume.agree(
-        series.plan,
-        options.device,
-        options.seed,
-        options.full,
-        options.only,
-        options.shapes,
-        options.types,
-        options.soak_s,
-        options.budget_s,
-        options.headline,
-    )
+    resume.agree(series.plan, options)
 
 
 def _refuse_others(folder: Path, series: Series) -> None:

@@ -33,6 +33,27 @@ MAX_SEED = (1 << 64) - 1
 _MAX_PROCESS = (1 << 31) - 1
 
 
+@dataclass(frozen=True)
+class Options:
+    """Options of `run` as given; None is not given."""
+
+    device: str | None
+    budget_s: float | None
+    soak_s: float | None
+    only: list[str]
+    out: Path | None
+    resume: Path | None
+    seed: int | None
+    full: bool
+    shapes: list[str]
+    strict: bool
+    nice: int | None
+    headline: bool = False
+    repeats: int | None = None
+    types: list[str] = field(default_factory=list)
+    history: Path | None = None  # a folder of runs, of which this becomes one
+
+
 @dataclass
 class Plan:
     """The decisions of a run. `outcomes` maps a program to the result of its last start."""
@@ -136,35 +157,25 @@ def _check_outcomes(outcomes: object, name: str) -> None:
             damaged.number(outcome[key], key)
 
 
-def agree(
-    plan: Plan,
-    device: str | None,
-    seed: int | None,
-    full: bool,
-    only: list[str],
-    shapes: list[str],
-    types: list[str],
-    soak_s: float | None,
-    budget_s: float | None,
-    headline: bool,
-) -> None:
+def agree(plan: Plan, o: Options) -> None:
     """Refuse options that contradict the run that is resumed."""
+    then = duration.show(plan.budget_s)
     given = {
-        "--device": (device, plan.device),
-        "--seed": (seed, plan.seed),
-        "--full": (full or None, plan.full),
-        "--only": (only or None, plan.only),
-        "--shape": (shapes or None, plan.shapes),
-        "--type": (types or None, plan.types),
-        "--headline": (headline or None, plan.headline),
-        "--soak": (soak_s and duration.show(soak_s), duration.show(plan.budget_s) if plan.soak else "none"),
+        "--device": (o.device, plan.device),
+        "--seed": (o.seed, plan.seed),
+        "--full": (o.full or None, plan.full),
+        "--only": (o.only or None, plan.only),
+        "--shape": (o.shapes or None, plan.shapes),
+        "--type": (o.types or None, plan.types),
+        "--headline": (o.headline or None, plan.headline),
+        "--soak": (o.soak_s and duration.show(o.soak_s), then if plan.soak else "none"),
     }
-    if plan.soak and budget_s is not None:
-        given["--budget"] = (duration.show(budget_s), f"--soak {duration.show(plan.budget_s)}")
-    for option, (now, then) in given.items():
-        if now is not None and now != then:
+    if plan.soak and o.budget_s is not None:
+        given["--budget"] = (duration.show(o.budget_s), f"--soak {then}")
+    for option, (now, planned) in given.items():
+        if now is not None and now != planned:
             raise CommandError(
-                f"{option} {_words(now)} contradicts the run that is resumed, which has {_words(then)}"
+                f"{option} {_words(now)} contradicts the run that is resumed, which has {_words(planned)}"
             )
 
 

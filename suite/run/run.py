@@ -9,7 +9,7 @@ import shutil
 import signal
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterator
 
@@ -32,6 +32,7 @@ from suite.command_error import BAD, CANNOT_RUN, INCONCLUSIVE, OK, USAGE, Comman
 from suite.run.folder import WHOLE, create, refuse_links, refuse_others
 from suite.run.programs import Program
 from suite.run.records import CannotWrite, RecordFile
+from suite.run.resume import Options
 from suite.saying import count, say
 
 DEFAULT_BUDGET_S = 120.0
@@ -39,27 +40,6 @@ HEADLINE_BUDGET_S = 48.0  # with --headline
 DEFAULT_SEED = 1
 DEFAULT_NICE = -20  # of what is timed on hardware, where it is permitted
 _KERNEL_CACHE = "GPUSIG_KERNEL_CACHE"
-
-
-@dataclass(frozen=True)
-class Options:
-    """Options of `run` as given; None is not given."""
-
-    device: str | None
-    budget_s: float | None
-    soak_s: float | None
-    only: list[str]
-    out: Path | None
-    resume: Path | None
-    seed: int | None
-    full: bool
-    shapes: list[str]
-    strict: bool
-    nice: int | None
-    headline: bool = False
-    repeats: int | None = None
-    types: list[str] = field(default_factory=list)
-    history: Path | None = None  # a folder of runs, of which this becomes one
 
 
 def run(options: Options, bin_dir: Path, sources: Path | None, cwd: Path) -> int:
@@ -78,18 +58,7 @@ def run(options: Options, bin_dir: Path, sources: Path | None, cwd: Path) -> int
                 f"{folder} is a run of ab, with {shlex.quote(decided.setting)} in front of every program: "
                 "resume the folder of all its runs"
             )
-        resume.agree(
-            decided,
-            options.device,
-            options.seed,
-            options.full,
-            options.only,
-            options.shapes,
-            options.types,
-            options.soak_s,
-            options.budget_s,
-            options.headline,
-        )
+        resume.agree(decided, options)
         chosen = kept(found, decided)
     return Run(folder, decided, lock, chosen, options.strict).go(None if new else options)
 

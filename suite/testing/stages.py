@@ -313,16 +313,18 @@ def c_check(name: str, tools: Tools) -> Outcome:
     return failed("\n".join([f"clang-tidy {name}", *(found or [ran.tail()])]))
 
 
+def _listed(tools: Tools, name: str, goal: str, word: str) -> Outcome:
+    """A goal of make that prints a line for each of its checks, and why it leaves one out."""
+    ran = tools.start(name, ["make", goal])
+    if ran.code != 0:
+        return failed(f"make {goal}\n{ran.tail(20)}")
+    found = re.findall(rf"^ +{word} ", ran.out, re.MULTILINE)
+    return Outcome(len(found), [], re.findall(r"^skip: (.*)$", ran.out, re.MULTILINE))
+
+
 def abi(tools: Tools) -> Outcome:
     """Our declarations of the vendors' libraries against those headers that are installed."""
-    ran = tools.start("abi", ["make", "check-abi"])
-    if ran.code != 0:
-        return failed(f"make check-abi\n{ran.tail(20)}")
-    return Outcome(
-        len(re.findall(r"^ +ABI ", ran.out, re.MULTILINE)),
-        [],
-        re.findall(r"^skip: (.*)$", ran.out, re.MULTILINE),
-    )
+    return _listed(tools, "abi", "check-abi", "ABI")
 
 
 def gpu_kernels(tools: Tools) -> Outcome:
@@ -335,14 +337,7 @@ def gpu_kernels(tools: Tools) -> Outcome:
 
 def gpu_loops(tools: Tools) -> Outcome:
     """The machine code of NVIDIA's kernels, where the assembler and the disassembler are installed."""
-    ran = tools.start("gpu-loops", ["make", "check-sass"])
-    if ran.code != 0:
-        return failed(f"make check-sass\n{ran.tail(20)}")
-    return Outcome(
-        len(re.findall(r"^ +SASS ", ran.out, re.MULTILINE)),
-        [],
-        re.findall(r"^skip: (.*)$", ran.out, re.MULTILINE),
-    )
+    return _listed(tools, "gpu-loops", "check-sass", "SASS")
 
 
 def on_opencl(tools: Tools) -> Outcome:

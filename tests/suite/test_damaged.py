@@ -23,7 +23,7 @@ from tests import level
 
 HOME = Path(__file__).resolve().parents[2]
 PROGRAM = Program("micro/a", Path("/bin/a"), primary=("rate",))
-NEW = run.Options(None, 60.0, None, [], None, Path("x"), None, False, [], False, None)
+NEW = resume.Options(None, 60.0, None, [], None, Path("x"), None, False, [], False, None)
 OUTCOME = {
     "status": "ok",
     "exit": 0,

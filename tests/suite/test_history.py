@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from unittest import mock
 
-from suite.run import history, resume, run
+from suite.run import history, resume
 from suite.command_error import CommandError
 
 NOW = datetime(2026, 11, 27, 3, 30, 0, 999, tzinfo=timezone.utc)
@@ -31,7 +31,7 @@ class Nights(unittest.TestCase):
         self.assertLess(history.seed_of(Path("99991231T235959Z-99")), resume.MAX_SEED)
 
     def test_a_run_is_no_history(self):
-        options = run.Options(None, None, None, [], None, None, None, False, [], False, None)
+        options = resume.Options(None, None, None, [], None, None, None, False, [], False, None)
         for name in ("records.jsonl", "plan.json", "repeats.json"):
             (self.folder / name).touch()
             with self.assertRaisesRegex(CommandError, "is a run, or holds those of --repeats"):

@@ -9,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from suite.commands import ab
-from suite.run import command, repeats, resume, run
+from suite.run import command, repeats, resume
 from suite.command_error import CommandError
 
 PLAN = resume.Plan("sim", "asked for", 7, False, [], 15.0, [], headline=True)
-NEW = run.Options(None, None, None, [], None, None, None, False, [], False, None, repeats=4)
+NEW = resume.Options(None, None, None, [], None, None, None, False, [], False, None, repeats=4)
 
 
 def series(settings, count=3, done=()):
