@@ -37,6 +37,7 @@ simulated is not tried again: it comes out the same.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import Callable, Iterator
 
@@ -87,71 +88,64 @@ class Pass:
 
 @dataclass(frozen=True)
 class Conditions:
-    """Budget, kind of device and lists of cases, on which the passes of a run depend."""
+    """All that the passes of a run depend on: each is made when its turn comes, from what was measured until
+    then."""
 
+    todo: list[Program]
+    records: RecordFile
+    gave_up: Callable[[Program], bool]  # true if it failed or cannot run
     budget: Budget
     is_virtual: bool
     keys_of: Callable[[Program], list[str]]  # of all cases of a program
+    now: Callable[[], float] = time.monotonic
+
+    def waits(self, program: Program) -> bool:
+        return not self.gave_up(program) and not self.records.of(program.name).finished
 
 
-def passes(
-    todo: list[Program],
-    records: RecordFile,
-    now: Callable[[], float],
-    c: Conditions,
-    gave_up: Callable[[Program], bool],
-) -> Iterator[Pass]:
-    """The passes of a run. Each is made when its turn comes, from what was measured until then. `gave_up`
-    says that a program failed or cannot run."""
+def passes(c: Conditions) -> Iterator[Pass]:
+    """The passes of a run without --headline and --soak."""
     end = c.budget.at(1.0)
-    if _affords_two(c, len(todo)):
-        heads = [Start(p, float(len(p.primary)), headline=True) for p in todo if p.primary]
+    if _affords_two(c):
+        heads = [Start(p, float(len(p.primary)), headline=True) for p in c.todo if p.primary]
         yield Pass("headline", heads, c.budget.at(_HEADLINE_UNTIL))
-        yield from _more(heads, records, now, end, c, gave_up)
-        yield from _again(todo, records, now, c, gave_up, _TOO_FEW)
-    curves_until = end if c.is_virtual else _curves_until(todo, records, now(), c)
-    going = [p for p in todo if not gave_up(p) and not records.of(p.name).finished]
+        yield from _more(heads, end, c)
+        yield from _again(c, _TOO_FEW)
+    curves_until = end if c.is_virtual else _curves_until(c)
+    going = list(filter(c.waits, c.todo))
     first = [p for name in INPUTS for p in going if p.name == name]
-    if _affords_two(c, len(todo)) and len(first) < len(going):
-        inputs = [s for p in first for s in _input(p, records.of(p.name), c.keys_of)]
+    if _affords_two(c) and len(first) < len(going):
+        inputs = [start for program in first for start in _input(program, c)]
         if inputs:
-            yield Pass("inputs", inputs, now() + _INPUTS_UNTIL * (curves_until - now()))
+            yield Pass("inputs", inputs, c.now() + _INPUTS_UNTIL * (curves_until - c.now()))
             if not c.is_virtual:
-                yield from _again(todo, records, now, c, gave_up, _HEADLINE)
-        going = [p for p in going if not gave_up(p) and not records.of(p.name).finished]
+                yield from _again(c, _HEADLINE)
+        going = list(filter(c.waits, going))
     curves = [Start(p, p.share) for p in sorted(going, key=lambda p: p.name not in INPUTS)]
     yield Pass("curves", curves, curves_until)
-    rest = [Start(p, 0.0) for p in todo]
+    rest = [Start(p, 0.0) for p in c.todo]
     if not c.is_virtual:
-        yield from _again(todo, records, now, c, gave_up, _HEADLINE)
-    yield from _more(rest, records, now, curves_until, c, gave_up)
+        yield from _again(c, _HEADLINE)
+    yield from _more(rest, curves_until, c)
     if not c.is_virtual:
-        yield from _again(todo, records, now, c, gave_up, _OTHER)
-        yield from _more(rest, records, now, end, c, gave_up)
+        yield from _again(c, _OTHER)
+        yield from _more(rest, end, c)
 
 
-def _input(
-    program: Program, status: ProgramStatus, keys_of: Callable[[Program], list[str]]
-) -> Iterator[Start]:
-    words = INPUTS[program.name]
+def _input(program: Program, c: Conditions) -> Iterator[Start]:
+    words, done = INPUTS[program.name], c.records.of(program.name).done
     if not words:
         yield Start(program, program.share)
         return
-    keys = [key for key in keys_of(program) if set(words) <= set(key.split()) and key not in status.done]
+    keys = [key for key in c.keys_of(program) if set(words) <= set(key.split()) and key not in done]
     if keys:
         yield Start(program, program.share, cases=tuple(keys))
 
 
-def headline(
-    todo: list[Program],
-    records: RecordFile,
-    now: Callable[[], float],
-    c: Conditions,
-    gave_up: Callable[[Program], bool],
-) -> Iterator[Pass]:
-    """The passes of --headline; arguments as in passes(). A program's time does not depend on its place among
-    the others, as otherwise each order would be another measurement."""
-    share_s = (1.0 if c.is_virtual else _ALONE) * c.budget.total_s / sum(len(p.primary) or 1 for p in todo)
+def headline(c: Conditions) -> Iterator[Pass]:
+    """The passes of --headline. A program's time does not depend on its place among the others, as otherwise
+    each order would be another measurement."""
+    share_s = (1.0 if c.is_virtual else _ALONE) * c.budget.total_s / sum(len(p.primary) or 1 for p in c.todo)
     heads = [
         Start(
             p,
@@ -159,15 +153,14 @@ def headline(
             headline=True,
             fixed_s=c.budget.opening_s + max(HEADLINE_MIN_S, share_s * len(p.primary)),
         )
-        for p in todo
+        for p in c.todo
     ]
     end = c.budget.at(1.0)
     yield Pass("headline", heads, end)
-    yield from _more(heads, records, now, end, c, gave_up)
-    yield from _again(todo, records, now, c, gave_up, _TOO_FEW)
+    yield from _more(heads, end, c)
+    yield from _again(c, _TOO_FEW)
     for _ in range(0 if c.is_virtual else 2 * TRIES):  # what did not fit into a pass is a pass of its own
-        chosen = second_tries(todo, records, end - now(), c.budget.opening_s, gave_up)
-        cases = _of_fewest_tries(chosen, records)
+        cases = _of_fewest_tries(second_tries(c, end - c.now()), c.records)
         if not cases:
             break
         again = [replace(s, headline=False, cases=cases.get(s.program.name, ())) for s in heads]
@@ -185,22 +178,16 @@ def _of_fewest_tries(chosen: list[Start], records: RecordFile) -> dict[str, tupl
     }
 
 
-def soak(
-    todo: list[Program],
-    records: RecordFile,
-    now: Callable[[], float],
-    c: Conditions,
-    gave_up: Callable[[Program], bool],
-) -> Iterator[Pass]:
-    """The passes of --soak; arguments as in passes(). Every program is started at least once, and not again
-    after a start that measured nothing."""
-    end, going = c.budget.at(1.0), todo
-    while going and (going is todo or now() < end):
-        pass_s, left_s = _SOAK_S * len(going), end - now()
+def soak(c: Conditions) -> Iterator[Pass]:
+    """The passes of --soak. Every program is started at least once, and not again after a start that measured
+    nothing."""
+    end, going, of = c.budget.at(1.0), c.todo, c.records.of
+    while going and (going is c.todo or c.now() < end):
+        pass_s, left_s = _SOAK_S * len(going), end - c.now()
         until = end if left_s < 1.5 * pass_s else end - left_s + pass_s
-        before = {p.name: records.of(p.name).measured for p in going}
-        yield Pass("soak", [_soaking(p, records.of(p.name)) for p in going], until)
-        going = [p for p in going if not gave_up(p) and records.of(p.name).measured > before[p.name]]
+        before = {p.name: of(p.name).measured for p in going}
+        yield Pass("soak", [_soaking(p, of(p.name)) for p in going], until)
+        going = [p for p in going if not c.gave_up(p) and of(p.name).measured > before[p.name]]
 
 
 def _soaking(program: Program, status: ProgramStatus) -> Start:
@@ -212,63 +199,51 @@ def _soaking(program: Program, status: ProgramStatus) -> Start:
     )
 
 
-def _affords_two(c: Conditions, programs: int) -> bool:
-    enough = c.budget.total_s >= _MIN_FOR_TWO_PASSES_S * programs
-    return enough and c.budget.opening_s * programs <= _MAX_STARTING * c.budget.total_s
+def _affords_two(c: Conditions) -> bool:
+    enough = c.budget.total_s >= _MIN_FOR_TWO_PASSES_S * len(c.todo)
+    return enough and c.budget.opening_s * len(c.todo) <= _MAX_STARTING * c.budget.total_s
 
 
-def _curves_until(todo: list[Program], records: RecordFile, now_s: float, c: Conditions) -> float:
+def _curves_until(c: Conditions) -> float:
     """End of the curves: half of the time that the headline left, if it took long; earlier where headline
     numbers need more for their other tries, but not before a quarter."""
     end = c.budget.at(1.0)
-    left_s = end - now_s
-    waiting = [t.took_s for p in todo for t in _candidates(p, records.of(p.name)) if t.urgency <= _HEADLINE]
+    left_s = end - c.now()
+    tries = [t for p in c.todo for t in _candidates(p, c.records.of(p.name))]
+    waiting = [t.took_s for t in tries if t.urgency <= _HEADLINE]
     until = min(
         max(c.budget.at(_CURVES_UNTIL), end - left_s / 2.0), end - _RESERVE * (TRIES - 2) * sum(waiting)
     )
     return max(until, end - 0.75 * left_s)
 
 
-def _more(
-    starts: list[Start],
-    records: RecordFile,
-    now: Callable[[], float],
-    until: float,
-    c: Conditions,
-    gave_up: Callable[[Program], bool],
-) -> Iterator[Pass]:
+def _more(starts: list[Start], until: float, c: Conditions) -> Iterator[Pass]:
     """Further passes with those of `starts` whose cases did not all fit."""
     for _ in range(_MORE_AT_MOST):
-        left = [s for s in starts if not gave_up(s.program) and _cases_left(s, records.of(s.program.name))]
-        if not left or until - now() <= sum(MIN_S for s in left if s.fixed_s is None):
+        left = [s for s in starts if not c.gave_up(s.program) and _cases_left(s, c)]
+        if not left or until - c.now() <= sum(MIN_S for s in left if s.fixed_s is None):
             return
-        yield Pass("more", [_for_the_rest(s, records.of(s.program.name), c) for s in left], until)
+        yield Pass("more", [_for_the_rest(s, c) for s in left], until)
 
 
-def _cases_left(start: Start, status: ProgramStatus) -> int:
+def _cases_left(start: Start, c: Conditions) -> int:
+    status = c.records.of(start.program.name)
     return status.out_of_budget if start.headline else status.left
 
 
-def _for_the_rest(start: Start, status: ProgramStatus, c: Conditions) -> Start:
+def _for_the_rest(start: Start, c: Conditions) -> Start:
     if start.fixed_s is not None:
         return start
-    left = _cases_left(start, status)
+    left, status = _cases_left(start, c), c.records.of(start.program.name)
     if c.is_virtual or not start.headline:
         return replace(start, weight=float(left))
     needed_s = max(MIN_S, left * status.cases_s / max(1, status.measured))
     return replace(start, weight=needed_s, max_s=needed_s + c.budget.opening_s)
 
 
-def _again(
-    todo: list[Program],
-    records: RecordFile,
-    now: Callable[[], float],
-    c: Conditions,
-    gave_up: Callable[[Program], bool],
-    least: int,
-) -> Iterator[Pass]:
+def _again(c: Conditions, least: int) -> Iterator[Pass]:
     end = c.budget.at(1.0)
-    chosen = second_tries(todo, records, end - now(), c.budget.opening_s, gave_up, least)
+    chosen = second_tries(c, end - c.now(), least)
     if chosen:
         yield Pass("again", chosen, end)
 
@@ -300,17 +275,11 @@ def _candidates(program: Program, status: ProgramStatus) -> Iterator[_Try]:
             yield _Try(_urgency(case), case.tries, case.elapsed_s, program, key)
 
 
-def second_tries(
-    todo: list[Program],
-    records: RecordFile,
-    left_s: float,
-    opening_s: float,
-    gave_up: Callable[[Program], bool],
-    least: int = _OTHER,
-) -> list[Start]:
+def second_tries(c: Conditions, left_s: float, least: int = _OTHER) -> list[Start]:
     """Starts, one a program, of the most urgent cases that fit into the time left, none less urgent than
     `least`: those of fewest tries first, then the quickest."""
-    all_tries = [t for p in todo if not gave_up(p) for t in _candidates(p, records.of(p.name))]
+    opening_s = c.budget.opening_s
+    all_tries = [t for p in c.todo if not c.gave_up(p) for t in _candidates(p, c.records.of(p.name))]
     wanted = [t for t in all_tries if t.urgency <= least]
     chosen: dict[str, list[_Try]] = {}
     spent_s = 0.0

@@ -10,6 +10,7 @@ import signal
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Iterator
 
@@ -350,15 +351,15 @@ class Run:
         total_s = max(budget.total_s, least_s(self.plan, todo, budget.opening_s))
         shown = progress.choose(total_s, self.starter.progress, f"{self.part.place} " if self.part else None)
         device, full = self.plan.device, self.plan.full
-        conditions = passes.Conditions(
-            budget, devices.is_virtual(device), lambda program: programs.keys(program, device, full)
-        )
         for program in (p for p in todo if command.lacks(p, self.plan.device)):
             self._start(passes.Start(program, 0.0), 0.0, budget, shown)
         todo = [program for program in todo if not command.lacks(program, self.plan.device)]
         try:
             made = passes.soak if self.plan.soak else passes.headline if self.plan.headline else passes.passes
-            for one in made(todo, self.record_file, time.monotonic, conditions, self._gave_up):
+            keys_of = partial(programs.keys, device=device, full=full)
+            is_virtual = devices.is_virtual(device)
+            c = passes.Conditions(todo, self.record_file, self._gave_up, budget, is_virtual, keys_of)
+            for one in made(c):
                 shown.begin_pass(one.name, len(one.starts))
                 for number, start in enumerate(one.starts):
                     left_s = one.until - time.monotonic()

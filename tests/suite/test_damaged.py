@@ -163,8 +163,9 @@ class Damaged(unittest.TestCase):
             going.record_file.update()
             for options in (NEW, None):
                 total_s, todo = going._todo(options)
-            conditions = passes.Conditions(plan.Budget(total_s, 0.0), False, lambda p: [])
-            list(passes.passes(todo, going.record_file, lambda: 0.0, conditions, going._gave_up))
+            budget, file = plan.Budget(total_s, 0.0), going.record_file
+            c = passes.Conditions(todo, file, going._gave_up, budget, False, lambda p: [], lambda: 0.0)
+            list(passes.passes(c))
             going.starter._prepare(passes.Start(PROGRAM, 1.0), 1.0, going.record_file.of(PROGRAM.name))
             going._summary(1.0)
             going._judge(0)

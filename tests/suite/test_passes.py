@@ -5,6 +5,7 @@ import json
 import tempfile
 import time
 import unittest
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
@@ -67,13 +68,22 @@ class Passes(unittest.TestCase):
         self.file.update()
 
     def conditions(self, total_s=120.0, opening_s=0.01, is_virtual=False):
-        return Conditions(Budget(total_s, 0.0, opening_s), is_virtual, lambda p: self.keys)
+        budget = Budget(total_s, 0.0, opening_s)
+        return Conditions(
+            [],
+            self.file,
+            lambda p: p.name in self.gave_up,
+            budget,
+            is_virtual,
+            lambda p: self.keys,
+            lambda: 0.0,
+        )
 
     def run_of(self, todo, now, conditions):
-        return passes(todo, self.file, now, conditions, lambda p: p.name in self.gave_up)
+        return passes(replace(conditions, todo=todo, now=now))
 
     def tries(self, todo, left_s, opening_s=0.0):
-        starts = second_tries(todo, self.file, left_s, opening_s, lambda p: p.name in self.gave_up)
+        starts = second_tries(replace(self.conditions(opening_s=opening_s), todo=todo), left_s)
         return {s.program.name: s.cases for s in starts}
 
     def test_first_the_headline_cases_of_all_programs(self):
@@ -288,9 +298,7 @@ class Passes(unittest.TestCase):
         self.assertAlmostEqual(found[1].until, 120.0)
 
     def headlines(self, todo, clock, total_s=60.0):
-        return headline(
-            todo, self.file, lambda: clock[0], self.conditions(total_s), lambda p: p.name in self.gave_up
-        )
+        return headline(replace(self.conditions(total_s), todo=todo, now=lambda: clock[0]))
 
     def test_headline_numbers_alone_have_their_tries_in_the_same_order(self):
         todo, clock = [program("a/b", ("x", "y")), program("a/c")], [0.0]
@@ -367,9 +375,7 @@ class Passes(unittest.TestCase):
     def test_simulated_headline_numbers_alone_are_measured_once(self):
         todo = [program("a/b")]
         self.write(begin("a/b"), case("a/b", 1, ["contended"]), end("a/b", 1))
-        found = list(
-            headline(todo, self.file, lambda: 0.0, self.conditions(is_virtual=True), lambda p: False)
-        )
+        found = list(headline(replace(self.conditions(is_virtual=True), todo=todo)))
         self.assertEqual([one.name for one in found], ["headline"])
 
     def test_second_tries_by_urgency(self):
@@ -410,7 +416,7 @@ class Passes(unittest.TestCase):
 
     def test_a_second_try_takes_at_most_three_times_as_long(self):
         self.write(begin("a/b"), case("a/b", 1, elapsed_s=2.0))
-        (start,) = second_tries([program("a/b")], self.file, 99.0, 0.5, lambda p: False)
+        (start,) = second_tries(replace(self.conditions(opening_s=0.5), todo=[program("a/b")]), 99.0)
         self.assertAlmostEqual(start.max_s, 6.5)
 
     def test_a_second_try_that_was_killed_leaves_the_program_finished(self):
@@ -429,9 +435,7 @@ class Passes(unittest.TestCase):
         self.assertFalse(status.finished)
 
     def soaking(self, todo, clock, total_s=120.0):
-        return soak(
-            todo, self.file, lambda: clock[0], self.conditions(total_s), lambda p: p.name in self.gave_up
-        )
+        return soak(replace(self.conditions(total_s), todo=todo, now=lambda: clock[0]))
 
     def test_a_soak_repeats_what_was_measured_least_until_the_time_is_over(self):
         clock, todo = [0.0], [program("a/b"), program("a/c", share=3.0)]
