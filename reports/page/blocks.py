@@ -377,7 +377,7 @@ def terminal(page: Page) -> str:
 # ------------------------------------------------------------------ page
 
 
-def markdown(page: Page, line: str) -> List[str]:
+def markdown(page: Page, line: str = "") -> List[str]:
     """Lines that hold the answer and the tables of a page, to be copied."""
     lines = ["### " + copied.plain(page.question)]
     for text in (*page.sentences, *page.reasons, *page.about):
@@ -411,7 +411,7 @@ def _markdown_table(table: Table) -> List[str]:
     return ["", *copied.table([table.columns[i].head for i in places], rows, words)] * bool(rows)
 
 
-def html(page: Page, sheets: Iterable[str], running: str, line: str) -> str:
+def html(page: Page, sheets: Iterable[str], running: str, line: str = "") -> str:
     """`running` stands on every printed page; `line`: the command line, "" where it is not known.
     MissingDependency where jinja2 is not installed."""
     template = page_template("blocks.html")

@@ -87,10 +87,13 @@ class Markdown(unittest.TestCase):
     def test_a_page_is_its_answer_and_its_tables(self) -> None:
         heads = [Column("metric"), Column("picture", drawn=True), Column("value", "")]
         rows = [Head("Compute"), Head("speed", level=1), row("a|b", "", "1 s"), row("<c>", "", "2 s")]
-        found = markdown(page(Text("not copied"), Group("section", "Numbers", [Table("t", heads, rows)])))
+        found = markdown(
+            page(Text("not copied"), Group("section", "Numbers", [Table("t", heads, rows)])), "./gpusig x"
+        )
         self.assertEqual(
             found,
-            ["### What?", "", "An answer.", "", "A reason.", "", "a: b", "", "#### Numbers", ""]
+            ["### What?", "", "An answer.", "", "A reason.", "", "a: b", "", "`./gpusig x`", ""]
+            + ["#### Numbers", ""]
             + ["| metric | value |", "| --- | ---: |", "| speed, a\\|b | 1 s |", "| speed, \\<c> | 2 s |"],
         )
 
