@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -16,7 +17,9 @@ def as_json(found: Json) -> str:
 
 def write_whole(path: Path, text: str) -> None:
     """Write the file in one step: a reader never sees half of it, and a link of its name is replaced, not
-    followed."""
+    followed. FileExistsError where that would replace a device, a pipe or a name in /dev."""
+    if path.exists() and not path.is_file() or path.parent.resolve() == Path("/dev"):
+        raise FileExistsError(errno.EEXIST, "it is no regular file")
     fresh = path.with_name(".%s.%d" % (path.name, os.getpid()))
     fresh.unlink(missing_ok=True)  # of a process that was killed
     try:

@@ -38,8 +38,9 @@ def write(path: Path, text: str, command: str) -> bool:
     try:
         write_whole(path, text)
         return True
-    except OSError as why:
-        say(f"{command}: cannot write {path}: {why.strerror}")
+    except (OSError, ValueError) as why:
+        reason = getattr(why, "strerror", None) or "no name of a file"
+        say(f"{command}: cannot write {clean(str(path))}: {reason}")
         return False
 
 
