@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Smaller possible gains count as noise even on a quiet machine. */
+/* Smaller ideal gains count as noise even on a quiet machine. */
 #define MIN_GAIN 0.04
 
 #define SUM(o) ((struct bench_seconds){.sum = (o)->sum})

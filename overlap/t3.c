@@ -99,7 +99,7 @@ static int derive(struct bench_case *c) { return t3_derive(c, case_run(c)); }
 
 static const struct bench bench = {
 	.name = "overlap/t3",
-	.question = "what speed-up would T3's hardware give?",
+	.question = "what speedup would T3's hardware give?",
 	.formula = "S = time of sequential / time; S_ideal = time of sequential / (max(GEMM, "
 		   "reduce-scatter) + all-gather); bytes as the devices' memories count them, of "
 		   "one device, without all-gather",

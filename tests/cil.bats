@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
-# A contention-induced loss is the time of something next to something else over the time of the same thing alone. So on a device
+# A contention inefficiency loss is the time of something next to something else over the time of the same thing alone. So on a device
 # that shares nothing it is 1.00, in every program that reports one.
 
 # shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root

@@ -20,7 +20,7 @@ CLIFFS = "Where does it fall off a cliff?"
 LINKS = "Which link between devices is slow?"  # asked where there are several devices
 TRUST = "How far can this run be trusted?"
 _AT_MOST = 2  # strong points, and weak ones
-_STRONG_SHARE, _WEAK_SHARE = 0.8, 0.5  # of a bound, or of the ideal
+_STRONG_SHARE, _WEAK_SHARE = 0.8, 0.5  # of a bound, or of the ideal gain
 _NEAR = 0.95  # of a bound: nothing to say
 _CLIFFS = 4
 _MATTERS = 1.05  # a ratio nearer to 1 says nothing
@@ -215,7 +215,7 @@ def _of_ideal(name: str, entry: Json, low: float, high: float) -> Optional[_Poin
         "overlapping a GEMM with " + _METHOD[pair.group(1)] if pair else "a GEMM with inputs in host memory"
     )
     most = "at most " + percent(high) if value < 0 else percent(value)
-    gains = "loses time" if high < 0 else "reaches %s of the ideal speed-up" % most
+    gains = "loses time" if high < 0 else "reaches %s of the ideal gain" % most
     return _Point(
         "%s %s" % (what, gains),
         value if low >= _STRONG_SHARE else None,

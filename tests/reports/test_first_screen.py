@@ -195,7 +195,7 @@ class Answers(unittest.TestCase):
         entry = headline("overlap_efficiency_engine", -0.01, ci_low=-0.4, ci_high=0.3)
         self.assertEqual(
             answers.at_what(machine(entry)),
-            "Worst: overlapping a GEMM with an engine copy reaches at most 30 % of the ideal speed-up.",
+            "Worst: overlapping a GEMM with an engine copy reaches at most 30 % of the ideal gain.",
         )
 
     def test_a_loss_is_called_a_loss(self) -> None:

@@ -116,7 +116,7 @@ def fraction_rows(found: dict, classes: dict) -> list[list[str]]:
 def overlap(cases: list[Case], fewer: list[Case]) -> Iterator[str]:
     found, classes = fractions(cases, fewer), class_of(cases)
     yield from [
-        "## ConCCL: fraction of the ideal speedup",
+        "## ConCCL: fraction of the ideal gain",
         "",
         f"Paper: means of 30 scenarios. Here: means of {len(found)}, {', '.join(COMPUTE_BOUND)} divided to "
         f"at most 2 "

@@ -42,7 +42,7 @@ has a bar for each, which its own means hold. What the paper does not give is th
 """
 
 CONSTANT = """\
-What would a guess reach? The constant {constant:.2f} for all {count} speed-ups that the paper gives passes {most} of them.
+What would a guess reach? The constant {constant:.2f} for all {count} speedups that the paper gives passes {most} of them.
 """
 
 HEADLINE_MISSES = """\
@@ -78,7 +78,7 @@ step of its own.
 SUB_LAYERS = """\
 ## Every sub-layer
 
-Of one device: the GEMM's dimensions and the parts alone, then speed-ups. Threshold: what the rule of overlap/t3 chose, from the
+Of one device: the GEMM's dimensions and the parts alone, then speedups. Threshold: what the rule of overlap/t3 chose, from the
 intensity, which is the part of the memory's bandwidth that the GEMM alone uses.
 """
 

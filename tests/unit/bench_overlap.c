@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The gain of running things at once, from times that are known: 6 and 3 alone, 10 one after the
- * other, 7 at once. So S = 10/7, S_ideal = 9/6, and 6/7 of the possible gain is reached.
+ * other, 7 at once. So S = 10/7, S_ideal = 9/6, and 6/7 of the ideal gain is reached.
  */
 #include "bench/bench_overlap.h"
 #include "tests/unit/bench_output.h"

@@ -37,7 +37,7 @@ class Axis:
         return value - 1 if self.relative else value
 
     def band(self, least: float) -> tuple[float, float]:
-        """Ends of the least effect. That of a ratio is shorter below, as a slow-down and the speed-up that
+        """Ends of the least effect. That of a ratio is shorter below, as a slowdown and the speedup that
         undoes it count alike."""
         return (1 / (1 + least) - 1 if self.relative else -least), least
 

@@ -48,7 +48,7 @@ _CONFIDENCE_Z = 1.9600  # standard normal, 97.5 %
 
 
 def size_of_effect(effect: float, scale: str) -> float:
-    """An effect on the scale of a change. A slow-down and the speed-up that undoes it are equally large."""
+    """An effect on the scale of a change. A slowdown and the speedup that undoes it are equally large."""
     return math.log1p(effect) if scale == RATIO else effect
 
 

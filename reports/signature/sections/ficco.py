@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""overlap/ficco: what every schedule gains over serial, the ideal gain, and what its pieces lose."""
+"""overlap/ficco: what every schedule gains over serial, the ideal speedup, and what its pieces lose."""
 
 from __future__ import annotations
 

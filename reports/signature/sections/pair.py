@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""overlap/pair: the gain of overlapping a GEMM with a transfer, as a share of the possible gain, and which
-side slows."""
+"""overlap/pair: the gain of overlapping a GEMM with a transfer, as a fraction of the ideal gain, and
+which side slows."""
 
 from __future__ import annotations
 
