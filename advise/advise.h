@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which schedule should a GEMM C (m x n) = A (m x k) B (k x n) and its communication among G
- * devices use? The advice predicts the time of every candidate from what was measured on this
- * machine; nothing about a particular machine is written here.
+ * Advice on the schedule of a GEMM C (m x n) = A (m x k) B (k x n) and its communication among G
+ * devices: the time of every candidate, predicted from what was measured on this machine. Nothing
+ * about a particular machine is written here.
  *
  *     struct advise_machine machine = {0};
  *     while (fgets(line, sizeof(line), file))   file: ./gpusig advise SIGNATURE --format machine

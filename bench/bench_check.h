@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * For what compares results: results that are known to be right need not be compared again.
+ * Fingerprints of right results, so that a check need not compare equal results again.
  *
  * The harness checks what timed samples leave behind, as often as a tenth of the time allows, and
  * to fetch a result and to compare every element may take a thousand times as long as to compute

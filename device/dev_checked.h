@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The checking layer: what device/dev.h says is checked with DEV_CHECKED alone. It stands between
- * the functions of dev.h and a backend's table, so that a backend checks nothing in timed code that
- * it does not need for its own work.
+ * The checking layer: the checks that device/dev.h promises for DEV_CHECKED. It stands between the
+ * functions of dev.h and a backend's table, so that in timed code a backend checks nothing that it
+ * does not need for its own work.
  */
 #ifndef GPUSIG_DEV_CHECKED_H
 #define GPUSIG_DEV_CHECKED_H

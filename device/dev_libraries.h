@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The libraries that backends opened at run time, of this process: which file it was is a machine's
- * affair, and two releases of a library may be installed.
+ * Libraries that this process's backends opened at run time, with their files: which file it is
+ * depends on the machine, and two releases of a library may be installed.
  */
 #ifndef GPUSIG_DEV_LIBRARIES_H
 #define GPUSIG_DEV_LIBRARIES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Machines whose cores are of several kinds, fast ones beside economical ones. Threads on cores of
- * two kinds end at different times, and what a mixture measures is true of neither kind.
+ * Kinds of cores of a hybrid machine, such as performance and efficiency cores. Threads on cores of
+ * two kinds end at different times, and a measurement on a mixture describes neither kind.
  *
  * The kernel tells kinds apart by the events that their cores count (Intel's cpu_core and cpu_atom,
  * from Linux 5.16), by their identification register (Arm), or, where it has neither, by their

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Files of /sys and /proc that say one thing.
+ * Reads files of /sys and /proc that hold one line.
  */
 #ifndef LIB_FIRST_LINE_H
 #define LIB_FIRST_LINE_H

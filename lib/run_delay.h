@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * For how long this process's threads were kept off the cores, by other work of the machine or by
- * each other, from the kernel's account of how long each of them waited although it could run.
+ * Run delay: the time for which this process's threads were runnable but waited for a core, because
+ * of other work or of each other, as the kernel accounts it (schedstat).
  */
 #ifndef GPUSIG_RUN_DELAY_H
 #define GPUSIG_RUN_DELAY_H

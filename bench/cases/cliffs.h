@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Cases that are added where a curve of struct bench_cliff falls off a cliff.
+ * Cases added to a sweep to locate a cliff: a place where a curve of struct bench_cliff changes
+ * abruptly, such as the end of a cache.
  *
- * After the cases of the lists, two neighbours between which the curve's rate falls, or its seconds
- * grow, by a quarter or more and beyond their intervals get a case in the middle, and what of its
- * halves still falls so is halved again, the widest first, until it is narrower than 5 %. A slope
- * ends by itself: its change is divided with the interval. A rate that rises, as that of copies
- * does with their size, is no cliff, however steep. Where a single value stands out of its
- * neighbours on both sides, one more beside it shows whether it is one of several. Where a case
- * costs next to nothing, all that is further apart than `octave` of the axis says is divided before
- * anything is known of falls, so that a cliff between two values of the list that are alike, or a
- * second one beside a first, is seen. Nothing is kept
- * but the points, so that a run that is continued goes on where it ended: --done may state the
- * value of a case.
+ * Where the curve's rate falls, or its seconds grow, by a quarter or more and beyond their
+ * intervals between two neighbouring values, a case in the middle is added. The half in which it
+ * still does so is divided again, the widest first, until it is narrower than 5 %. On a slope this
+ * ends by itself: the change of a half is smaller, too. A rate that rises, as that of copies does
+ * with their size, is not a cliff, however steep. Next to a single value that differs from its
+ * neighbours on both sides one case is added, to show whether it is one of several. Where a case
+ * costs next to nothing, intervals wider than `octave` of the axis are divided first, so that a
+ * cliff between two equal values of the list, or a second one near the first, is found. Only the
+ * points are kept, so an interrupted search continues where it ended: --done may state the value of
+ * a case.
  *
- * Only of default lists (a list of one's own is measured as it is written), and neither with
- * --headline, --cases, --check every nor a format of the program's own, which prints its cases.
+ * Cases are added to default lists alone (a user's list is measured as given), and not with
+ * --headline, --cases, --check every, or a format of the program's own, which prints its cases.
  */
 #ifndef GPUSIG_CLIFFS_H
 #define GPUSIG_CLIFFS_H
@@ -41,14 +41,14 @@ struct cliffs {
 	char word[24];       /* of the current case, on an axis of words such as "n64" */
 };
 
-/* Takes what --done says. -ENOMEM with a text. */
+/* Starts with the points of --done. -ENOMEM with a text. */
 int cliffs_open(struct bench_run *r);
 void cliffs_free(struct cliffs *cliffs);
 
-/* Another value of the axis for the current case. */
+/* Sets the axis of the current case to another value. */
 void cliffs_set_value(struct bench_run *r, uint64_t at);
 
-/* The current case was measured. -ENOMEM with a text. */
+/* Records the point of the current case. -ENOMEM with a text. */
 int cliffs_note_case(struct bench_run *r, const struct chosen_case *one);
 
 /* The next case to add, and how many are wanted in all, as far as is known; 0: none. */

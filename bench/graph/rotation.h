@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Operands that are in no cache: ROTATING BUFFERS. A rotation holds copies, called sets, of the
- * memory that a program's runs read and write, and every run takes the next set. There are so many
- * that between two uses of a set the runs in between touch at least twice the last-level cache. So
- * nothing is flushed, and nothing but the addresses differs from a run on warm operands.
+ * Rotating buffers: operands that are cold (in no cache) in every run, without a flush. A rotation
+ * holds copies, called SETS, of the memory that a program's runs read and write, and every run uses
+ * the next set. There are enough sets that the runs between two uses of one touch at least twice
+ * the last-level cache. Nothing but the addresses differs from a run on warm operands.
  *
  *     setup   bench_rotate(c, graphs, count, &s->rotation)    the graphs of the variants; or
  *             rotation_open(c, runs, count, &s->rotation)     for work that is no graph
@@ -12,22 +12,23 @@
  *     poison  as without, then rotation_spread(r, 1)
  *     check   rotation_collect(r), then as without
  *
- * What the program itself allocated is its HOME. It is no set: it serves for set-up, poison and
- * check, and for variants with warm operands. What was built with addresses of the home is moved to
- * those of a set for each run.
+ * HOME is the memory that the program itself allocated. It is not a set: it serves for set-up,
+ * poison, check, and variants with warm operands. For each run, addresses of the home are replaced
+ * by those of the set.
  *
  * Turns.     A graph that repeats its work, such as a pipeline of GEMMs, takes a set for each TURN
  *            (work_graph_turn()); else a run is one turn.
- * Sets.      n, so that n - 1 times what a run or turn leaves in the cache of a device is at least
- * 2 last-level caches, for the one that leaves least. Copies and kernels that stream may leave
- * nothing, so they count only in graphs of nothing else, and those have sets of their own: runs
- * that may leave nothing never bring a set back too early. Memory.    Whole allocations of the case
- * (bench/bench_alloc.h) are copied, those that hold operands: what GEMMs, copies, fills,
- * collectives and kernels over arrays use. Counters that are waited for and words that kernels
- * stamp are none. Limits.    The cache is that of the device; memory of the host that a discrete
- * device reads rotates too, but how much of it the host's own caches keep is not known. Ownership.
- * The case's. NULL is a rotation without sets: every address stays as it is, and nothing is copied.
- * So warm and cold cases share their code.
+ * Sets.      Their number n is chosen so that n - 1 times the bytes that a run or turn leaves in
+ *            the cache are at least 2 last-level caches, for the run that leaves least. Copies and
+ *            streaming kernels may leave nothing, so they count only in graphs of nothing else, and
+ *            those have sets of their own: otherwise they would bring a set back too early.
+ * Memory.    Whole allocations of the case (bench/bench_alloc.h) that hold operands are copied: the
+ *            arrays of GEMMs, copies, fills, collectives and kernels. Counters that are waited for
+ *            and words that kernels stamp are not operands.
+ * Limits.    The cache is the device's. Host memory that a discrete device reads rotates too, but
+ *            how much of it the host's own caches keep is unknown.
+ * Ownership. The case's. NULL is a rotation without sets: addresses stay as they are, and nothing
+ *            is copied. So warm and cold cases share their code.
  */
 #ifndef GPUSIG_ROTATION_H
 #define GPUSIG_ROTATION_H
@@ -59,7 +60,7 @@ struct rotation_run {
 	size_t count;
 };
 
-/* In setup, when the home holds its data. -ENOTSUP, which is no error of the case: a device does
+/* In setup, when the home holds its data. -ENOTSUP, which does not fail the case: a device does
  * not know its last-level cache, or the sets need more than half of its memory. -EINVAL: a range
  * outside the case's allocations. Else bench_status(). */
 int rotation_open(struct bench_case *c, const struct rotation_run *runs, size_t count,

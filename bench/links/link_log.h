@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The time of every link in every pass over all of them, of which the harness knows only the sum.
+ * A log of the time of every link in every pass over all links; the harness knows only their sum.
  *
- * A case also runs passes that are no samples: calibration, warm-up, checks, and samples that are
+ * A case also runs passes that are not samples: calibration, warm-up, checks, and samples that are
  * taken again. link_log_take() marks the pass that a sample was made from; only such passes count.
  * The log keeps the last passes: LINK_LOG_PASSES of few links, fewer of many. A pass of a check may
  * follow the samples hundreds of times, so it takes no place that another one has.

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The simulated device: known truth for tests, many devices, what-if. Everything happens in virtual
- * time. Memory is real, unless the model says `data = none`: copies, kernels and GEMMs do their
- * work at the virtual moment at which they complete. The same calls in the same order give
- * bit-identical times and results.
+ * The simulated device: models of machines with one or many devices, in virtual time. It serves
+ * tests, which need times that are known, programs without a GPU, and what-if questions. Memory is
+ * real, unless the model says `data = none`: copies, kernels and GEMMs do their work at the virtual
+ * moment at which they complete. The same calls in the same order give bit-identical times and
+ * results.
  *
  * TIME. All simulated devices of the process share one virtual clock, also across dev_sets. It only
  * moves inside calls: each call costs host_call_ns (dev_clock_ns: host_clock_ns), a wait runs to
@@ -58,9 +59,9 @@
  * adds to C (MEMORY), each of its elements passes that memory once, and no cache, so that A and B
  * alone count as the matrices. `tiled`, counting rows and a transposed B cost nothing. With tile_k
  * the tiles are DEV_GEMM_TILE^2, tile_k costs its claim alone, and the tiles of a block are one
- * flow. Types without a rate of their own (flops_bf16 ...) are -ENOTSUP. Narrow
- * A and B are decoded, tf32 rounded to its bits; every product and sum is rounded to f32, and C to
- * its type, to nearest. A GEMM of a narrow type reads A and B when its first block ends.
+ * flow. Types without a rate of their own (flops_bf16 ...) are -ENOTSUP. Narrow A and B are
+ * decoded, tf32 rounded to its bits; every product and sum is rounded to f32, and C to its type, to
+ * nearest. A GEMM of a narrow type reads A and B when its first block ends.
  *
  * LEVELS in front of the last-level cache, which a device has where the model has their keys: an L1
  * of l1_bytes in every unit, an L2 of l2_bytes for every l2_units units. Each is empty when a
@@ -192,10 +193,10 @@
  *
  * What moves between two devices takes the capacity of every link on the way, and nothing of the
  * devices between. Only a switch has injection_bandwidth without the key. Devices that no links
- * join cannot be peers (-ENOTSUP). So is an operation that passes more than about 70 links. Links
- * belong to the machine: all that is open shares them. The model of the device that they leave
- * decides what they are, or if several are open with its index, the first one; if none is, the
- * model of the source. The source's model chooses the way.
+ * connect cannot be peers (-ENOTSUP). So is an operation that passes more than about 70 links.
+ * Links belong to the machine: all that is open shares them. The model of the device that they
+ * leave decides what they are, or if several are open with its index, the first one; if none is,
+ * the model of the source. The source's model chooses the way.
  *
  * A device reports one link to the host, of kind "link", at the model's rates, and a path to every
  * other device at the least of the bandwidths of its links and what both inject, all divided by the

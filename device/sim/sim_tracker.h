@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Trackers of simulated devices; sim.h has their laws.
+ * Trackers of simulated devices; sim.h has their rules.
  *
  *   tracker/tracker_writes.c    which tracker counts a write; its entries; complete tiles
  *   tracker/tracker_calls.c     the calls; devices that open and close

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How long does a block wait that comes late, while the device is full of other work? The late
- * block is an empty kernel of one block in a stream of its own. Its wait is the time between two
+ * Wait of a late block: one that arrives while the device is full of other work, and waits for a
+ * slot. It is an empty kernel of one block in a stream of its own. Its wait is the time between two
  * event stamps of that stream, before and after the block, so host and device clocks are never
  * compared. It includes the start and the end of an empty kernel, which is the wait on an idle
  * device.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The communication of one iteration, of a message on every device.
+ * Communication of one pipeline iteration of overlap/shaping: a message of every device.
  *
  * On one device it is a STAND-IN: kernels with few blocks and no shared memory, like those of a
  * collective. They move through the device's own memory what a collective of this message moves

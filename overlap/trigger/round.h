@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Rounds of the producers of overlap/trigger/producer.h: each computes a GEMM and sends its rows by
- * one of several strategies: after the whole GEMM, in GEMMs of a band each, or band by band when
- * the counters of a single GEMM say that the rows of a band are finished (dev_gemm.done). A
- * strategy is a work graph; a run of it is a round.
+ * Rounds of overlap/trigger: one timed run of a strategy. In a round every producer
+ * (overlap/trigger/producer.h) computes a GEMM and sends the rows of its result, by strategy after
+ * the whole GEMM, after each of several GEMMs of a band, or band by band as soon as the counters of
+ * one GEMM say that a band's rows are finished (dev_gemm.done). A round is a run of the strategy's
+ * work graph.
  *
  * Order.     A round starts after the earlier work of the case's stream, and later work of that
  *            stream waits for the whole round.
