@@ -35,7 +35,7 @@ static const struct bench_variant variants[] = {
 static const struct axis axes[] = {
 	COLLECTIVE_SHAPE_AXIS,
 	{.name = "ports",
-	 .help = "messages at a time: one, or one per direction of every dimension",
+	 .help = "concurrent messages: one, or one per direction of every dimension",
 	 .kind = AXIS_WORD,
 	 .words = collective_ports,
 	 .quick = "one",

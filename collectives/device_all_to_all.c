@@ -30,8 +30,8 @@ static const struct bench bench = {
 	.name = "collectives/device_all_to_all",
 	.question = "which all-to-all algorithm is fastest across the GPUs of one process?",
 	.formula = DEVICE_PARTS_FORMULA,
-	.timed = "one all-to-all into other memory, a device's own part included, enqueued "
-		 "beforehand, all devices released at once: the longest of the devices' "
+	.timed = "one out-of-place all-to-all, a device's own part included, enqueued beforehand, "
+		 "all devices released at once: the longest of the devices' "
 		 "durations" DEVICE_CALLS_TIMED,
 	.limits = DEVICE_PARTS_LIMITS,
 	.axes = axes,

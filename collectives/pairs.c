@@ -34,8 +34,8 @@ static const char *const yes_no[] = {"yes", "no", NULL};
 enum { SCOPE_AXIS, PAIRING_AXIS, ROUNDS_AXIS, AXES = 6 };
 static const struct axis axes[AXES + 1] = {
 	[SCOPE_AXIS] = {.name = "scope",
-			.help = "pairs of ranks on different nodes, or within a node; the default "
-				"is within where all ranks are on one node",
+			.help = "pairs of ranks on different nodes, or within a node (the default "
+				"if all ranks are on one node)",
 			.kind = AXIS_WORD,
 			.words = scopes,
 			.quick = "between"},
@@ -45,7 +45,7 @@ static const struct axis axes[AXES + 1] = {
 			  .words = pairings,
 			  .quick = "round-robin"},
 	[ROUNDS_AXIS] = {.name = "rounds",
-			 .help = "the first so many rounds; all: n - 1 for n ranks, n for odd n",
+			 .help = "number of rounds; all: n - 1 for n ranks, n for odd n",
 			 .kind = AXIS_WORD,
 			 .accept = pairing_accept_rounds,
 			 .quick = "all"},
@@ -56,7 +56,7 @@ static const struct axis axes[AXES + 1] = {
 	 .quick = "yes",
 	 .full = "yes,no"},
 	{.name = "window",
-	 .help = "messages under way at once",
+	 .help = "messages in flight",
 	 .kind = AXIS_COUNT,
 	 .min = 1,
 	 .max = 1024,
@@ -124,10 +124,11 @@ static int admit(const struct bench_case *c)
 					 "(mpirun --map-by ppr:1:node, srun --ntasks-per-node=1), "
 					 "or give --scope within");
 	if (!between && mpi_job.hosts == mpi_job.size)
-		return err_note(-ENODEV, "every rank has a node of its own: no pair is within one");
+		return err_note(-ENODEV,
+				"every rank is on a different node: no pair is within one");
 	if (given > all && axis_index(c, "pairing") == PAIRING_ROUND_ROBIN)
-		return err_note(-EINVAL, "%u rounds: all pairs of %u ranks come in %u", given,
-				ranks, all);
+		return err_note(-EINVAL, "%u rounds: all pairs of %u ranks take %u", given, ranks,
+				all);
 	if ((uint64_t)rounds * (ranks / 2) > MAX_PAIRS)
 		return err_note(-ENOTSUP, "%u rounds have more than %u pairs: give --rounds %u",
 				rounds, MAX_PAIRS, MAX_PAIRS / (ranks / 2));
@@ -162,7 +163,7 @@ static int setup(struct bench_case *c)
 	if (status)
 		return status;
 	if (leader->session.pairing.count == 0)
-		return err_note(-ENOTSUP, "these rounds have no pair %s",
+		return err_note(-ENOTSUP, "no pair of these rounds is %s",
 				plan.scope == PAIRING_WITHIN ? "within a node" : "between nodes");
 	return link_log_open(c->state, PAIR_VARIANTS, leader->session.pairing.links);
 }
@@ -221,13 +222,11 @@ static const struct bench bench = {
 	.formula =
 		"link_bandwidth = bytes of a window / the pair's own time; link_latency = round "
 		"trip of 8 bytes / 2; bandwidth = bytes of all pairs / time of all rounds; byte/s",
-	.timed = "windows of messages behind a barrier of all ranks, until the receiver has "
-		 "confirmed them; of a round the slowest pair; not the barrier",
-	.limits =
-		"all pairs once cost n - 1 rounds for n ranks (n for odd n), and n (n - 1) / 2 "
-		"turns "
-		"with --concurrent no; ranks of one node share its adapter; a pair that ends early "
-		"leaves the fabric to the others",
+	.timed = "windows of messages after a barrier of all ranks, until the receiver has "
+		 "acknowledged them; the slowest pair of a round; not the barrier",
+	.limits = "all pairs take n - 1 rounds of n ranks (n for odd n), and n (n - 1) / 2 turns "
+		  "with --concurrent no; ranks of one node share its adapter; a pair that ends "
+		  "early leaves the fabric to the others",
 	.share = 0.5,
 	.axes = axes,
 	.variant_option = "way",

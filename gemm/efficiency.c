@@ -158,10 +158,9 @@ static const struct bench bench = {
 		   "fastest register-only loop; cold_time_ratio = seconds(gemm_cold) / "
 		   "seconds(gemm)",
 	.timed = "the vendor's GEMM on touched random data; not allocation, filling or checking",
-	.limits = "gemm, the headline, finds its operands in a cache if they fit, gemm_cold in "
-		  "none; the peak of f32 and f64 is no bound where GEMMs may use matrix units, nor "
-		  "is the peak of a matrix loop that may not reach "
-		  "the rate of the units",
+	.limits = "gemm, the headline, reads operands that fit from a cache, gemm_cold never; the "
+		  "peak of f32 and f64 is not a bound where GEMMs may use matrix units, nor is "
+		  "that of a matrix loop that may not reach the rate of the units",
 	.needs = DEV_CAP_GEMM,
 	.share = 2.0,
 	.axes = axes,

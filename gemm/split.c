@@ -222,9 +222,9 @@ static const struct bench bench = {
 	.formula = "DIL = time of k pieces back to back / time of the whole; 1 is no loss",
 	.timed = "the pieces in one stream on touched random data; not allocation, filling or "
 		 "checking",
-	.limits = "operands that fit in a cache are read from it, but for variants named cold; the "
-		  "headline is warm; the library may choose another kernel for a piece, which is "
-		  "part of the loss",
+	.limits = "operands that fit in a cache are read from it, except in variants named cold; "
+		  "the headline is warm; the library may choose another kernel for a piece, which "
+		  "is part of the loss",
 	.needs = DEV_CAP_GEMM,
 	.share = 2.0,
 	.axes = axes,

@@ -5,8 +5,9 @@
  * up power; its power controller takes 10 to 100 ms to settle. A training step lasts for seconds.
  *
  * After the samples, which are bursts as there, GEMMs follow each other for two seconds, in batches
- * of which the next is always queued before one ends. Batches that begin in the second second give
- * sustained_flop_rate. A clock that falls meanwhile, for power or for heat, is what is asked for.
+ * of which the next is always queued before one ends. Batches that begin after the first second
+ * give sustained_flop_rate. A clock that falls meanwhile, for power or for heat, is what is asked
+ * for.
  *
  * Timed: the vendor's GEMM, between events on the device.
  *
@@ -152,19 +153,19 @@ static int verify_mechanism(struct bench_case *c)
 	if (status == 0 && bench_checked(c))
 		status = check(c, GEMM);
 	if (status == 0)
-		bench_mechanism(c, "gemms_follow_each_other", s->late == 0,
-				"%u of %u batches of %llu were queued after the one before had "
-				"ended",
-				s->late, s->all, (unsigned long long)s->batch);
+		bench_mechanism(
+			c, "gemms_follow_each_other", s->late == 0,
+			"%u of %u batches of %llu were queued after the previous one had ended",
+			s->late, s->all, (unsigned long long)s->batch);
 	return status;
 }
 
 static int derive(struct bench_case *c)
 {
-	static const char formula[] = "2 M N K / time of a GEMM, by batches that begin in the last "
+	static const char formula[] = "2 M N K / time of a GEMM, of batches that begin in the last "
 				      "of two seconds back to back",
-			  of_burst[] = "seconds(gemm), of samples / time of a GEMM, by the same "
-				       "batches";
+			  of_burst[] =
+				  "seconds(gemm), of samples / time of a GEMM, of the same batches";
 	const struct dev_nominal *nominal = &dev_props(c->dev)->nominal;
 	struct state *s = c->state;
 	double rates[MAX_BATCHES], ratios[MAX_BATCHES];
@@ -176,9 +177,10 @@ static int derive(struct bench_case *c)
 	if (s->batches == 0) {
 		const struct bench_quantity q = {
 			BENCH_OBSERVED, {BENCH_OF(GEMM)}, .unit = "flop/s"};
-		bench_no_value(c, "sustained_flop_rate", GEMM, &q, formula,
-			       s->all ? "a GEMM takes so long that none begins in the second second"
-				      : "it needs two seconds; less is left: raise --budget");
+		bench_no_value(
+			c, "sustained_flop_rate", GEMM, &q, formula,
+			s->all ? "a GEMM takes so long that none begins after the first second"
+			       : "it needs two seconds; less is left: raise --budget");
 		return 0;
 	}
 	int status = bench_derive_samples(c, "sustained_flop_rate", GEMM, "flop/s", 1, rates,
@@ -194,11 +196,11 @@ static const struct bench bench = {
 	.name = "gemm/sustained",
 	.question = "what GEMM rate does the device sustain?",
 	.formula = "sustained_flop_rate = 2 M N K / time of a GEMM, of batches in the last of two "
-		   "seconds back to back; sustained_share = that / the rate of samples of some "
+		   "seconds back to back; sustained_share = that / the rate of samples of a few "
 		   "milliseconds",
 	.timed = "the vendor's GEMM on touched random data, between events on the device",
-	.limits = "the headline numbers of gemm/efficiency are the rates of samples, which pauses "
-		  "separate; two seconds settle the power controller, not the temperature",
+	.limits = "gemm/efficiency has the rates of samples, with pauses between them; two seconds "
+		  "settle the power controller, not the temperature",
 	.needs = DEV_CAP_GEMM,
 	.axes = axes,
 	.variants = variants,

@@ -103,7 +103,7 @@ static const struct bench bench = {
 	.name = "micro/contention",
 	.question = "how much do two workloads slow each other?",
 	.formula = "CIL(x | y) = time of x while y runs / time of x alone; 1 is no loss",
-	.timed = "pieces of one workload by device events while the other is kept running; not the "
+	.timed = "pieces of one workload, by device events, while the other keeps running; not the "
 		 "partner's start and drain",
 	.limits = "the partner is launched first; both use every unit, and on a host device copy "
 		  "engines share the cores",

@@ -99,7 +99,7 @@ static const struct bench bench = {
 	.name = "micro/copy_contention",
 	.question = "how much do GEMM and copy slow each other?",
 	.formula = "CIL = time of one side while the other runs / time of it alone; 1 is no loss",
-	.timed = "pieces of one side by device events while the other is kept running; not the "
+	.timed = "pieces of one side, by device events, while the other keeps running; not the "
 		 "partner's start and drain",
 	.limits = "one size of each; the partner is launched first, so a copy kernel finds the "
 		  "units occupied; on a host device copy engines share the cores",

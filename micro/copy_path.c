@@ -243,8 +243,7 @@ static const struct bench bench = {
 	.timed = "copies back to back in a stream filled beforehand; not enqueueing, allocation or "
 		 "checking",
 	.limits = "buffers are reused, so a copy that fits in a cache is served from it; a copy "
-		  "over a link is bounded by the nominal rate that the driver reports, or by "
-		  "nothing",
+		  "over a link is bounded by the nominal rate, if the driver reports one",
 	.needs = DEV_CAP_WAIT_VALUE,
 	.wants = DEV_CAP_COPY_ENGINE | DEV_CAP_PEER | DEV_CAP_PAGEABLE,
 	.share = 2.0,

@@ -218,8 +218,7 @@ static const struct bench bench = {
 	.question = "what is the latency of memory and caches?",
 	.formula = "latency = seconds of a launch / steps in it; s",
 	.timed = "one thread following a chain, about 65536 steps a launch; not building the "
-		 "chains; "
-		 "the launch weighs little",
+		 "chains; the launch is negligible",
 	.limits = "one thread of one unit; TLB misses are included, and the platform chooses the "
 		  "page "
 		  "size",

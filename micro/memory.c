@@ -266,7 +266,7 @@ static const struct bench bench = {
 	.formula = "bandwidth = bytes of all array accesses / median time; per element read 1, "
 		   "write 1, copy 2, triad 3; byte/s",
 	.timed = "kernel passes on every unit over touched buffers, so many or so long that the "
-		 "launch weighs little; not allocation",
+		 "launch is negligible; not allocation",
 	.limits = "lines read before ordinary stores are not counted; a footprint between levels "
 		  "shows a mix; only copy, triad and memory_bandwidth have bounds",
 	.share = 1.5,

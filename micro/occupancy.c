@@ -170,9 +170,8 @@ static int derive(struct bench_case *c)
 	bench_fact_number(c, "load_waves", load_waves(c));
 	bench_status_add(c, bench_difference(c, "slot_wait", LOADED_WAIT, IDLE_WAIT,
 					     "wait while the load runs - wait on an idle device"));
-	bench_status_add(c,
-			 bench_derive(c, "slot_wait_share", LOADED_WAIT, &share,
-				      "slot_wait / (load / load_waves), that is a block's time"));
+	bench_status_add(c, bench_derive(c, "slot_wait_share", LOADED_WAIT, &share,
+					 "slot_wait / (load / load_waves), the time of a block"));
 	return bench_status(c);
 }
 
@@ -182,11 +181,10 @@ static const struct bench bench = {
 	.formula = "residents = min(slots, floor(shared memory of a unit / claim)); "
 		   "loaded_wait = end of the late block - release of its stream; "
 		   "slot_wait_share = (loaded_wait - idle_wait) / (load / waves of its blocks)",
-	.timed = "a grid of multiply-adds; the wait of one urgent block while it runs; not opening "
-		 "streams or counting resident blocks",
-	.limits = "a wait has the start and the end of an empty kernel in it, which slot_wait has "
-		  "not; the late block comes some microseconds after the blocks that it waits for "
-		  "have begun",
+	.timed = "a grid of multiply-adds; the wait of one high-priority block while it runs; not "
+		 "opening streams or counting resident blocks",
+	.limits = "a wait includes start and end of an empty kernel, slot_wait does not; the late "
+		  "block arrives some microseconds after the blocks that it waits for have started",
 	.needs = DEV_CAP_OCCUPANCY | DEV_CAP_WAIT_VALUE,
 	.wants = DEV_CAP_PRIORITY,
 	.axes = axes,

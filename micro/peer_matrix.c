@@ -224,10 +224,10 @@ static const struct bench bench = {
 	.question = "how fast is the path between every two GPUs?",
 	.formula = "bandwidth = bytes of all copies, each counted once, / median time of the "
 		   "slowest device; byte/s",
-	.timed = "copies one behind the other in streams filled beforehand; not enqueueing, "
-		 "allocation or checking",
-	.limits = "the source writes; a device that reads from another is not measured. Buffers "
-		  "are reused, so copies that fit in a cache are served from it",
+	.timed = "copies back to back in streams filled beforehand; not enqueueing, allocation or "
+		 "checking",
+	.limits = "the source writes; reads from a peer are not measured. Buffers are reused, so "
+		  "copies that fit in a cache are served from it",
 	.needs = DEV_CAP_WAIT_VALUE,
 	.wants = DEV_CAP_COPY_ENGINE | DEV_CAP_PEER,
 	.share = 2.0,

@@ -110,7 +110,7 @@ static const struct bench bench = {
 		"wait = end of the late block - release of its stream; wait_ratio = wait with the "
 		"highest priority / with the same; s",
 	.timed = "the wait of one block behind a backlog; not opening streams",
-	.limits = "shows the order of waiting blocks; running blocks are never interrupted",
+	.limits = "shows the order of waiting blocks; running blocks are never preempted",
 	.needs = DEV_CAP_PRIORITY,
 	.wants = DEV_CAP_WAIT_VALUE,
 	.share = 0.5,

@@ -158,7 +158,7 @@ static const struct bench bench = {
 	.name = "overlap/out_of_core",
 	.question = "does an out-of-core GEMM hide its copies?",
 	.formula = "S = serial / pipelined; S_ideal = serial / max(gemm, transfers), all seconds",
-	.timed = "one run, enqueued beforehand, by the device's events",
+	.timed = "one run, enqueued beforehand, by device events",
 	.needs = DEV_CAP_GEMM | DEV_CAP_WAIT_VALUE | DEV_CAP_COPY_ENGINE,
 	.axes = axes,
 	.variants = variants,

@@ -58,8 +58,8 @@ static const struct axis axes[] = {
 	 .gpu_class = "engine,kernel,kernel:units/8",
 	 .gpu_class_full = "engine,kernel,kernel:1,kernel:units/16,kernel:units/8,kernel:units/4"},
 	{.name = "size",
-	 .help = "bytes that a device sends, or 0.5x: as many as take that multiple of the "
-		 "GEMM's time",
+	 .help = "bytes that a device sends, or 0.5x: sized to take that multiple of the GEMM's "
+		 "time",
 	 .kind = AXIS_WORD,
 	 .accept = transfer_size_accept,
 	 .quick = "1x",
@@ -190,9 +190,9 @@ static int derive(struct bench_case *c)
 static const struct bench bench = {
 	.name = "overlap/pair",
 	.question = "how much does GEMM-transfer overlap save?",
-	.formula = "fraction_of_ideal = (S - 1) / (S_ideal - 1); S = serial / both at once; "
-		   "S_ideal = (t_g + t_c) / max(t_g, t_c); "
-		   "CIL = concurrent / alone; bandwidth = bytes that one device sends / time",
+	.formula = "fraction_of_ideal = (S - 1) / (S_ideal - 1); S = serial / overlapped; S_ideal "
+		   "= (t_g + t_c) / max(t_g, t_c); CIL = concurrent / alone; bandwidth = bytes "
+		   "that one device sends / time",
 	.timed =
 		"a round enqueued beforehand, by the devices' events: from its start to the end of "
 		"the later side, or of the side in the variant's name; the longest of the "

@@ -213,10 +213,9 @@ static const struct bench bench = {
 		"rounds of the pipeline, enqueued before they are released; not allocation, checks "
 		"or traced rounds",
 	.limits =
-		"f32 and kernels of ours, which are slower than a library's GEMM; resident blocks "
-		"of GEMMs are the device's claim, not observed; on one device the communication "
-		"is a stand-in that uses no link; a device's own exchange sends to one peer at a "
-		"time",
+		"f32 and our own GEMM kernels, which are slower than a library's; resident blocks "
+		"of GEMMs are the device's claim, not observed; on one device the communication is "
+		"a stand-in that uses no link; a device's own exchange sends to one peer at a time",
 	.needs = DEV_CAP_WAIT_VALUE,
 	.wants = DEV_CAP_GEMM | DEV_CAP_GEMM_TILED | DEV_CAP_PRIORITY | DEV_CAP_OCCUPANCY |
 		 DEV_CAP_PEER | DEV_CAP_COLLECTIVES,

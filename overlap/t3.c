@@ -24,7 +24,7 @@
 
 static const struct axis axes[] = {
 	{.name = "model",
-	 .help = "the transformer",
+	 .help = "transformer model",
 	 .kind = AXIS_WORD,
 	 .words = t3_models,
 	 .quick = "mega-gpt-2,t-nlg",
@@ -36,7 +36,7 @@ static const struct axis axes[] = {
 	 .quick = "op,fc-2,fc-1,ip"},
 	BENCH_GEMM_TYPES(.quick = "f16"),
 	{.name = "threshold",
-	 .help = "per cent of the memory's queue up to which T3-MCA lets communication in; 0: from "
+	 .help = "percent of the memory's queue up to which T3-MCA admits communication; 0: from "
 		 "the GEMM's memory intensity",
 	 .kind = AXIS_COUNT,
 	 .quick = "0",
@@ -106,8 +106,8 @@ static const struct bench bench = {
 	.timed = "one run of GEMM, reduce-scatter and all-gather on all devices, released at once, "
 		 "with empty caches",
 	.limits = "a SIMULATION of hardware that no device has: nothing is a measurement. The "
-		  "models' dimensions are recalled, not read in the paper. How T3-MCA chooses its "
-		  "threshold is our rule",
+		  "models' dimensions are recalled, not read in the paper. The rule for T3-MCA's "
+		  "threshold is ours",
 	.needs = DEV_CAP_GEMM | DEV_CAP_GEMM_TILED | DEV_CAP_WAIT_VALUE | DEV_CAP_PEER |
 		 DEV_CAP_COPY_ENGINE | DEV_CAP_MEMORY_ADDS | DEV_CAP_TRACKER |
 		 DEV_CAP_MEMORY_CONTROL | DEV_CAP_UNIT_MASK,

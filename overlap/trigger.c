@@ -87,7 +87,7 @@ static struct state *case_state(const struct bench_case *c) { return c->state; }
 
 static bool adds_to_sums(unsigned variant) { return producers_add(&trigger_strategies[variant]); }
 
-/* A link may not add in one piece. */
+/* A link may have no atomic adds. */
 static void choose_remote_add(struct producers *s, struct bench_case *c)
 {
 	char why[ERR_TEXT];

@@ -62,7 +62,7 @@ sys.exit("\n".join([name, *golden.differences(kept, found)]) if golden.differenc
 	# shellcheck disable=SC2086 # QUICK is a list of words
 	run --separate-stderr timeout "$HANGS_S" "$other" --allow-run-as-root --oversubscribe -n 2 "$GPUSIG_BIN/collectives/allreduce" $QUICK
 	[ "$status" = 77 ]
-	[[ $stderr == *"each of 2 processes is a job of its own: what started them is not the launcher of this build's MPI library, MPICH "* ]]
+	[[ $stderr == *"each of 2 processes is an MPI job of its own: they need the launcher of this build's MPI library, MPICH "* ]]
 }
 
 @test "an MPI compiler that says something on the standard output is as good as one that does not" {

@@ -165,7 +165,7 @@ latencies() {
 	json '[(c["derived"], c["facts"]["core_latency_not_measured"]) for c in cases] == [([], "the process may use one processor")]' <<<"$output"
 	[ "${#cpus[@]}" -gt 1 ] || skip 'there is one processor'
 	latencies 1ms "$(IFS=, && echo "${cpus[*]}")" none
-	json '[(c["derived"], c["facts"]["core_latency_not_measured"]) for c in cases] == [([], "it needs 50 ms; less is left")]' <<<"$output"
+	json '[(c["derived"], c["facts"]["core_latency_not_measured"]) for c in cases] == [([], "needs 50 ms; less is left")]' <<<"$output"
 	latencies 200ms "$(IFS=, && echo "${cpus[*]}")"
 	json 'all(d["unit"] == "s" and d["valid"] and 1e-9 < d["value"] < 1 and 3 <= d["rounds"] == len(d["observations"]) <= 15
 		for c in cases for d in c["derived"])' <<<"$output"

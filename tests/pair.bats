@@ -153,8 +153,8 @@ engine_bandwidth = 1e12'
 		'all(r["validity"]["valid"] == (not r["validity"]["flags"]) for r in cases)' <<<"$output"
 	json 'dict((" ".join((r["case"]["type"], r["case"]["shape"], r["case"]["transfer"])), f["reason"].partition(": its ")) for r in cases
 			for f in r["validity"]["flags"] if f["variant"] is None and f["flag"] == "size").items() >= {
-		"bf16 n64 up": ("the transfer takes 15.8 of the GEMM'"'"'s time, not 1x", ": its ", "4096 bytes are the fewest that are sent")}.items()' \
-		'any("the most for which memory and queue suffice" in f["reason"] and r["case"]["transfer"] == "local" for r in cases
+		"bf16 n64 up": ("the transfer takes 15.8 of the GEMM'"'"'s time, not 1x", ": its ", "4096 bytes are the minimum")}.items()' \
+		'any("the most that memory and queue allow" in f["reason"] and r["case"]["transfer"] == "local" for r in cases
 			for f in r["validity"]["flags"])' <<<"$output"
 }
 

@@ -139,7 +139,7 @@ print(*(d["name"] for d in case["derived"] if d["variant"] == "forward" and d["n
 	echo 'int MPIX_Query_cuda_support(void) { return 1; }' | cc -x c -shared -fPIC -o aware.so -
 	LD_PRELOAD=$PWD/aware.so LD_LIBRARY_PATH=$drivers ranks 2 --device cuda --size 4K --window 3
 	json 'cases[0]["status"] == "ok" and cases[0]["check"]["status"] == "ok"' \
-		'cases[0]["facts"]["transport"] == "device memory, whose pointers the MPI library takes"' <<<"$output"
+		'cases[0]["facts"]["transport"] == "device memory, passed to the MPI library directly"' <<<"$output"
 }
 
 # ------------------------------------------------------------------ across nodes

@@ -74,11 +74,11 @@ static const struct bench bench = {
 	.question = "which CPUs, devices and links are here?",
 	.formula = "facts as hwloc and the devices report them; sizes in bytes; core_latency = "
 		   "time of a cache line's round trip between two processors / 2; s",
-	.timed = "64 round trips between two processors, each pair alone, of each visit the "
-		 "fastest; no fact",
-	.limits = "a virtual machine shows what its hypervisor lets it see, which may move its "
-		  "processors; other work, or a clock that has not risen yet, makes them look "
-		  "farther apart",
+	.timed = "64 round trips between two processors, one pair at a time, the fastest of each "
+		 "visit; not the facts",
+	.limits =
+		"a virtual machine shows what its hypervisor exposes, which may migrate its "
+		"processors; other load, or a clock that has not ramped up yet, raises the latency",
 	.share = 0.1,
 	.state_bytes = sizeof(struct state),
 	.setup = setup,

@@ -77,7 +77,7 @@ static uint64_t schedule_floats(const struct bench_case *c)
 static int admit(const struct bench_case *c)
 {
 	if (!vector_bytes(c))
-		return err_note(-ENOTSUP, "%llu bytes for %llu equal parts: none has a byte",
+		return err_note(-ENOTSUP, "%llu bytes are too few for %llu equal parts",
 				(unsigned long long)axis_u64(c, "size"),
 				(unsigned long long)part_count(c));
 	if (axis_u64(c, "size") > dev_props(c->dev)->memory_bytes / 8)
@@ -315,9 +315,9 @@ static void derive_best(struct bench_case *c)
 	for (unsigned v = 0; variant_name(c, v); v++)
 		algorithms |= (uint64_t)!is_library(c, v) << v;
 	bench_alias_fastest(c, "bus_bandwidth", algorithms, "best_bus_bandwidth",
-			    "bus_bandwidth of the fastest algorithm, the library's excepted");
+			    "bus_bandwidth of the fastest algorithm, excluding the library's");
 	bench_alias_fastest(c, "time", algorithms, "best_time",
-			    "time of the fastest algorithm, the library's excepted");
+			    "time of the fastest algorithm, excluding the library's");
 }
 
 static int derive(struct bench_case *c)
@@ -339,7 +339,8 @@ static int derive(struct bench_case *c)
 			bench_fact_number(c, "calls_in_a_row", DEVICE_ROW_CALLS);
 		else
 			bench_value(c, "host_completion", (int)v, s->host_s[v], "s",
-				    "host's release to its return; mean of the last full body");
+				    "from the host's release to the call's return; mean of the "
+				    "last full body");
 		if (status == 0 && v != library)
 			status = bench_ratio(c, "library_time_ratio", v, library, NULL);
 	}

@@ -53,7 +53,7 @@
 
 /* For the end of `timed`. */
 #define DEVICE_CALLS_TIMED                                                                         \
-	"; library-calls, as nccl-tests: 20 of the library's in a row, out of place, calls "       \
+	"; library-calls, as nccl-tests: 20 library calls in a row, out of place, launches "       \
 	"included, on the host's clock"
 
 /* For `formula`. */

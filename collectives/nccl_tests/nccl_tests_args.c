@@ -16,11 +16,10 @@
 enum { WORDS_OF_ONE = 4, WORDS_AT_END = 4 };
 
 const char nccl_tests_notes[] =
-	"Flags of nccl-tests with their meaning there: " TAKEN " (-c 0 or 1) and their long forms, "
-	"as in -b 8 -e 128M -f 2 -n 20 -w 5. Its others are accepted where they ask for what is "
-	"done anyway, such as -m 1 and -z 3. --format nccl-tests prints its table (version "
-	"2.19.6), "
-	"one algorithm a table, at the end.";
+	"Flags of nccl-tests with their meaning there: " TAKEN
+	" (-c 0 or 1) and their long forms, as in -b 8 -e 128M -f 2 -n 20 -w 5. Others are "
+	"accepted where they ask for what is done anyway, such as -m 1 and -z 3. --format "
+	"nccl-tests prints its table (version 2.19.6), one algorithm a table, at the end.";
 
 /* A flag without `why` is taken. The others ask for what is done anyway where their value is
  * `same`. */
@@ -249,7 +248,7 @@ static int take_flag(struct translation *t, const struct flag *flag, const char 
 		return take_check(t->args, value);
 	case 'o':
 		if (!t->program->reduces)
-			return err_note(-EINVAL, "nothing is reduced here");
+			return err_note(-EINVAL, "this program reduces nothing");
 		return take_word(t, "--op", ops, "sum", value);
 	case 'd':
 		return take_word(t, "--type", types, "float", value);

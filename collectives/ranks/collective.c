@@ -88,19 +88,19 @@ static int admit_size(const struct bench_case *c)
 		       elements = bytes / data_bytes(axis_index(c, "type")),
 		       ranks = (uint64_t)mpi_job.leader_host_ranks;
 	if (!bytes)
-		return err_note(-ENOTSUP, "%llu bytes for %d ranks: none has an element",
+		return err_note(-ENOTSUP, "%llu bytes for %d ranks: not one element for each",
 				(unsigned long long)axis_u64(c, "size"), mpi_job.size);
 	if (elements > INT32_MAX)
-		return err_note(-ENOTSUP, "%llu elements: MPI counts up to %d",
+		return err_note(-ENOTSUP, "%llu elements: MPI supports up to %d",
 				(unsigned long long)elements, INT32_MAX);
 	/* Input, output and the messages that are packed. */
 	if (!mpi_job.virtual_time && dev_can(c->dev, DEV_CAP_HOST_ACCESS) &&
 	    3 * bytes * ranks > dev_props(c->dev)->memory_bytes)
-		return err_note(-ENOMEM,
-				"%llu ranks of a node need 3 times %llu bytes each; it has %llu "
-				"to spare",
-				(unsigned long long)ranks, (unsigned long long)bytes,
-				(unsigned long long)dev_props(c->dev)->memory_bytes);
+		return err_note(
+			-ENOMEM,
+			"%llu ranks of a node need 3 times %llu bytes each; %llu are available",
+			(unsigned long long)ranks, (unsigned long long)bytes,
+			(unsigned long long)dev_props(c->dev)->memory_bytes);
 	return 0;
 }
 
@@ -246,7 +246,7 @@ static int derive_variant(struct bench_case *c, unsigned v)
 				twice ? "2 (p-1)/p bytes / time" : "(p-1)/p bytes / time");
 	if (mpi_job.common_clock)
 		bench_value(c, "entry_skew", (int)v, session_skew(leader->session, v), "s",
-			    "last rank's entry - first rank's, median of the last body");
+			    "last rank's entry - first rank's; median of the last body");
 	if (status == 0 && library >= 0 && (int)v != library)
 		status = bench_ratio(c, "library_time_ratio", v, (unsigned)library, NULL);
 	return status;
@@ -290,7 +290,7 @@ static int derive(struct bench_case *c)
 			(uint64_t)(strcmp(leader->program.variants[v].name, SESSION_LIBRARY) != 0)
 			<< v;
 	bench_alias_fastest(c, "bus_bandwidth", algorithms, "best_bus_bandwidth",
-			    "bus_bandwidth of the fastest algorithm, the library's excepted");
+			    "bus_bandwidth of the fastest algorithm, excluding the library's");
 	if (status == 0 && indexed >= 0 && renamed >= 0)
 		status = bench_ratio(c, "indexing_time_ratio", (unsigned)indexed, (unsigned)renamed,
 				     NULL);
@@ -450,9 +450,8 @@ static int run_leader(void *state, int argc, char **argv)
 	if (mpi_job.virtual_time) {
 		snprintf(leader->name, sizeof(leader->name), "%s@simgrid", b->name);
 		leader->program.name = leader->name;
-		leader->program.limits =
-			"SimGrid simulates ranks, network and clock: flows share links, no "
-			"packets, and computing takes no time";
+		leader->program.limits = "SimGrid simulates ranks, network and clock: flows share "
+					 "links, there are no packets, and computing takes no time";
 	}
 	int code = bench_main(&leader->program, leader->args.argc, leader->args.argv);
 	nccl_tests_table_free(&leader->table);

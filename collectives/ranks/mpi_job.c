@@ -304,8 +304,8 @@ int mpi_job_needs_ranks(void)
 		return 0;
 	if (launched > 1)
 		return err_note(-ENODEV,
-				"each of %ld processes is a job of its own: what started them is "
-				"not the launcher of this build's MPI library, %s",
+				"each of %ld processes is an MPI job of its own: they need the "
+				"launcher of this build's MPI library, %s",
 				launched, mpi_job.library);
 	return err_note(-ENODEV, "needs at least 2 ranks: start it with mpirun -n 2, or srun");
 }

@@ -66,8 +66,7 @@ int pair_memory_admit(const struct dev *dev, uint64_t size, uint64_t window)
 		return err_note(-ENOTSUP, "%llu bytes: a message has 8 to %llu",
 				(unsigned long long)size, (unsigned long long)MAX_MESSAGE_BYTES);
 	if (dev_can(dev, DEV_CAP_HOST_ACCESS) && needed > dev_props(dev)->memory_bytes)
-		return err_note(-ENOMEM,
-				"the ranks of a node need %llu bytes; it has %llu to spare",
+		return err_note(-ENOMEM, "the ranks of a node need %llu bytes; %llu are available",
 				(unsigned long long)needed,
 				(unsigned long long)dev_props(dev)->memory_bytes);
 	return 0;

@@ -33,7 +33,7 @@ static void report_transport(struct bench_case *c, const struct pair_session *s)
 			!on_device ? "host memory"
 			: s->memory.staged
 				? "device memory, each window staged through pinned host memory"
-				: "device memory, whose pointers the MPI library takes");
+				: "device memory, passed to the MPI library directly");
 	if (on_device)
 		bench_fact_text(c, "rank_devices", s->device.names);
 	if (on_device && s->device.max_ranks > 1)

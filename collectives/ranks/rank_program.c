@@ -51,6 +51,6 @@ void rank_program_flag_shared_cores(struct bench_case *c)
 	const int ranks = mpi_job.sharing_ranks, cores = mpi_job.shared_cores;
 	if (ranks)
 		bench_flag(c, "oversubscribed",
-			   "%d ranks share %d core%s: time is mostly scheduling", ranks, cores,
+			   "%d ranks share %d core%s: most of the time is scheduling", ranks, cores,
 			   cores == 1 ? "" : "s");
 }

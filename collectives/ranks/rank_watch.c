@@ -79,11 +79,11 @@ int rank_watch_start(void)
 	const char *given = getenv("GPUSIG_RANK_LIMIT_S");
 	uint64_t seconds = LIMIT_S;
 	if (given && units_parse_integer(given, 1, MAX_LIMIT_S, &seconds))
-		return err_note(-EINVAL, "GPUSIG_RANK_LIMIT_S is '%s'; it takes 1 to %u seconds",
+		return err_note(-EINVAL, "GPUSIG_RANK_LIMIT_S is '%s'; values: 1 to %u seconds",
 				given, MAX_LIMIT_S);
 	watch.limit_s = (unsigned)seconds;
 	snprintf(watch.timed_out, sizeof(watch.timed_out),
-		 "gpusig: a rank does not answer for %u s; ending the job\n", watch.limit_s);
+		 "gpusig: no answer from a rank for %u s; ending the job\n", watch.limit_s);
 	signal(SIGALRM, end_job);
 	rank_watch_begin();
 	return 0;
@@ -138,7 +138,7 @@ void rank_watch_exchange(void)
 		watch.count++;
 	}
 	snprintf(watch.timed_out, sizeof(watch.timed_out),
-		 "gpusig: rank %d: the others do not answer for %u s; ending the job\n",
+		 "gpusig: rank %d: no answer from the others for %u s; ending the job\n",
 		 mpi_job.rank, watch.limit_s);
 	free(all);
 }

@@ -42,7 +42,7 @@ static void derive_saturation(struct bench_case *c, uint32_t wave_blocks)
 			min_blocks = (uint32_t)copy_path_variants[v].param;
 	if (!isnan(best) && bench_variant_on(c, KERNEL_1))
 		bench_value(c, "blocks_to_saturate", -1, min_blocks, "",
-			    "fewest blocks of the kernel with 0.95 of its best bandwidth");
+			    "fewest blocks of the kernel that reach 0.95 of its best bandwidth");
 }
 
 /* ---------------------------------------------------------------- the link */

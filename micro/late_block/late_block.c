@@ -94,7 +94,7 @@ void late_block_verify(const struct late_block *blocks, unsigned count, struct b
 		missed += blocks[i].missed;
 	}
 	bench_mechanism_of(c, uses, "work_ran_when_the_block_came", missed == 0,
-			   "%u waits, %u tries that came too late, %u waits given up", waits,
+			   "%u waits, %u repeated because the block was late, %u given up", waits,
 			   repeated, missed);
 	bench_fact_text(c, "wait_begins",
 			blocks->gate ? "when a gate releases the block's stream"

@@ -139,7 +139,7 @@ static int open_library(struct bench_case *c, const struct ficco_problem *proble
 	if (!bench_variant_on(c, VARIANTS_LIBRARY))
 		return 0;
 	if (c->devices->count < 2 || !dev_can(c->dev, DEV_CAP_COLLECTIVES)) {
-		err_note(-ENOTSUP, "these devices have no library of collectives");
+		err_note(-ENOTSUP, "these devices have no collectives library");
 		return 0;
 	}
 	int status = library_open(&all->library, c, problem, type);

@@ -175,10 +175,10 @@ void pair_run_verify_size(const struct pair_run *r, struct bench_case *c)
 			"%s",
 			bench_median(c, TRANSFER) / bench_median(c, GEMM), r->multiple,
 			(unsigned long long)transfer_bytes(t),
-			transfer_bytes(t) <= min_bytes(t) ? "the fewest that are sent"
+			transfer_bytes(t) <= min_bytes(t) ? "the minimum"
 			: 1.05 * (double)transfer_bytes(t) > (double)max_bytes(t)
-				? "the most for which memory and queue suffice"
-				: "the nearest that trials found");
+				? "the most that memory and queue allow"
+				: "the closest found by trial");
 }
 
 /* ------------------------------------------------------------------ setup */

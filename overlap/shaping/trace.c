@@ -181,8 +181,8 @@ static int trace_variants(struct pipeline *p, struct bench_case *c)
 		if (bench_variant_on(c, v) && pipeline_overlaps(v))
 			bench_mechanism_of(
 				c, UINT64_C(1) << v, "order_is_kept", !tracer->out_of_order[v],
-				"%s: on %u devices every communication starts after its "
-				"GEMM ends, by stamps, to %.2g us",
+				"%s: on %u devices every communication starts after its GEMM ends, "
+				"by event stamps, within %.2g us",
 				pipeline_variants[v].name, p->devices, 1e6 * tracer->late_s[v]);
 	return status;
 }

@@ -90,9 +90,9 @@ static void derive_tracker(struct bench_case *c, const struct t3_run *r, unsigne
 		return;
 	bench_model_value(c, "tiles_overflowed", (int)variant,
 			  (double)t->overflowed / (double)(t->tiles ? t->tiles : 1), "",
-			  "tiles that found no entry of the tracker / tiles");
+			  "tiles without a free tracker entry / tiles");
 	bench_model_value(c, "tracker_most_used", (int)variant, t->most_used, "",
-			  "entries of a tracker in use at once, at most, since it was opened");
+			  "peak number of a tracker's entries in use since it was opened");
 }
 
 int t3_derive(struct bench_case *c, const struct t3_run *r)

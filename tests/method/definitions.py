@@ -53,7 +53,7 @@ def best_speedup(c: Case, v: str, d: dict) -> Summary:
 
 
 def of_fastest(compute: Compute) -> Compute:
-    """`compute` for the algorithm with the smallest median, the library's excepted."""
+    """`compute` for the algorithm with the smallest median, excluding the library's."""
 
     def of(c: Case, v: str, d: dict) -> Summary:
         algorithms = [name for name in c.samples if not name.startswith("library")]

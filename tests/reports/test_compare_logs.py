@@ -195,11 +195,11 @@ class Failures(Foreign):
 
     def test_our_own_table_without_a_row(self) -> None:
         """Output of device_allgather of four devices for 8 bytes: no header comes before the first row."""
-        skipped = "# 8 B float: skipped: 8 bytes for 4 equal parts: none has a byte\n"
+        skipped = "# 8 B float: skipped: 8 bytes are too few for 4 equal parts\n"
         end = "# Out of bounds values : N/A not checked\n# Avg bus bandwidth    : N/A no valid result\n#\n"
         self.assertEqual(
             self.why_not(skipped + end),
-            "no case was measured: 8 B float: skipped: 8 bytes for 4 equal parts: none has a byte",
+            "no case was measured: 8 B float: skipped: 8 bytes are too few for 4 equal parts",
         )
 
     def test_two_results_of_json_in_a_file(self) -> None:

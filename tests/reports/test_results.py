@@ -568,7 +568,7 @@ class Truth(workplace.Scratch):
         flag = {
             "flag": "oversubscribed",
             "variant": None,
-            "reason": "4 ranks share 2 cores: time is mostly scheduling",
+            "reason": "4 ranks share 2 cores: most of the time is scheduling",
         }
         signature = self.signature(synthetic.allreduce(flags=[flag]).text()).json
         section = signature["programs"]["collectives/allreduce"]

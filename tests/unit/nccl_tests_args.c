@@ -168,7 +168,7 @@ static void bad_flags(void)
 		{&ranks, "-d half", "values: int32, int64, float, double"},
 		{&devices, "-d double", "'double' is not supported; values: float"},
 		{&devices, "-o max", "values: sum"},
-		{&gather, "-o sum", "nothing is reduced here"},
+		{&gather, "-o sum", "this program reduces nothing"},
 		{&ranks, "-g 8", "a rank has one device"},
 		{&ranks, "-t 2", "a rank has one device"},
 		{&devices, "-g 0", "-g (--ngpus)"},

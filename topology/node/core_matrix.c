@@ -170,7 +170,7 @@ static bool choose_processors(struct bench_case *c, struct matrix *m)
 	const size_t count = cores_allowed(cores);
 	char text[128];
 	if (count == 0) {
-		report_missing(c, "which processors the process may use is unknown");
+		report_missing(c, "the processors that the process may use are unknown");
 		return false;
 	}
 	m->count = core_matrix_choose(cores, count);
@@ -179,9 +179,10 @@ static bool choose_processors(struct bench_case *c, struct matrix *m)
 	if (m->count < 2)
 		report_missing(c, "the process may use one processor");
 	else if (c->seconds < LEAST_S)
-		report_missing(c, "it needs 50 ms; less is left");
+		report_missing(c, "needs 50 ms; less is left");
 	else if (m->count < count) {
-		snprintf(text, sizeof(text), "%zu of %zu: %zu that are spread evenly stand for all",
+		snprintf(text, sizeof(text),
+			 "%zu of %zu; the %zu that were measured are spread evenly",
 			 count - m->count, count, m->count);
 		report_missing(c, text);
 	}

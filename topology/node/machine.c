@@ -66,7 +66,7 @@ int machine_load(hwloc_topology_t *loaded)
 
 /* ---------------------------------------------------------------- reporting */
 
-#define UNKNOWN "unknown, for memory ran out"
+#define UNKNOWN "unknown: out of memory"
 
 /* "0-7,16-23", to be freed; NULL without memory. */
 static char *list_of(hwloc_const_bitmap_t set)

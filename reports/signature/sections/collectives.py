@@ -140,7 +140,7 @@ def _recorded(section: Section) -> Dict[Place, Dict[float, str]]:
 
 
 def _best(recorded: Dict[float, str], times: Dict[str, Curve], *others: Dict[str, Curve]) -> List[Json]:
-    """The fastest algorithm at each size, the library's excepted: as recorded, else the one with the least
+    """The fastest algorithm at each size, excluding the library's: as recorded, else the one with the least
     time of those that are valid."""
 
     def value(curves: Dict[str, Curve], name: str, x: float) -> Optional[float]:
