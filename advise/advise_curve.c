@@ -25,7 +25,7 @@ int curve_add(struct advise_curve *c, double x, double y)
 		return err_note(-EINVAL, "a point of a curve must be positive and finite: (%g, %g)",
 				x, y);
 	if (c->points > 0 && x <= c->x[c->points - 1])
-		return err_note(-EINVAL, "points of a curve must rise: %g follows %g", x,
+		return err_note(-EINVAL, "points of a curve must ascend: %g follows %g", x,
 				c->x[c->points - 1]);
 	if (c->points == ADVISE_POINTS)
 		return err_note(-ENOSPC, "a curve holds at most %d points", ADVISE_POINTS);

@@ -131,7 +131,8 @@ static int parse_exchange(struct advise_machine *m, const struct words *w)
 		return status;
 	if (m->exchange[copy_method].points > 0 && m->exchange_devices[copy_method] != devices)
 		return err_note(-EINVAL,
-				"exchanges among %u and among %u devices exclude each other",
+				"exchanges among %u and among %u devices: a machine has one number "
+				"of devices",
 				m->exchange_devices[copy_method], devices);
 	status = curve_add(&m->exchange[copy_method], values[1], values[2]);
 	if (status == 0)
@@ -182,10 +183,10 @@ static int add_loss(struct advise_contention *c, double blocks, double traffic, 
 	struct advise_loss *l = loss_of_blocks(c, blocks);
 	if (!l || l->points == sizeof(l->traffic) / sizeof(l->traffic[0]))
 		return err_note(l ? -ENOSPC : -EINVAL,
-				"counts of blocks must rise, at most %d, with two points each",
+				"block counts must ascend, at most %d, with two points each",
 				ADVISE_LOSSES);
 	if (l->points > 0 && traffic <= l->traffic[l->points - 1])
-		return err_note(-EINVAL, "traffic must rise: %g follows %g", traffic,
+		return err_note(-EINVAL, "traffic must ascend: %g follows %g", traffic,
 				l->traffic[l->points - 1]);
 	l->traffic[l->points] = traffic;
 	l->gemm[l->points] = cil[0];

@@ -91,10 +91,9 @@ __attribute__((format(printf, 2, 3))) static void add_text(struct advise_advice 
 /* Time of the pieces of a schedule alone, compared with the whole GEMM and transfer. */
 static void explain_pieces(struct advise_advice *a, const struct advise_candidate *c)
 {
-	add_text(a,
-		 "compared with whole ones, its %u GEMMs take %+.0f %% and its %u copies %+.0f %%",
-		 c->gemms, 100 * (c->gemm_s / a->gemm_s - 1), c->copies,
-		 100 * (c->comm_s / serial_of(a)->comm_s - 1));
+	add_text(a, "splitting costs %+.0f %% for its %u GEMMs and %+.0f %% for its %u copies",
+		 100 * (c->gemm_s / a->gemm_s - 1), c->gemms,
+		 100 * (c->comm_s / serial_of(a)->comm_s - 1), c->copies);
 }
 
 /* Compare with the best schedule that overlaps. */
@@ -110,7 +109,7 @@ static void explain_serial(struct advise_advice *a, struct scale s)
 	add_text(a, " The best schedule that overlaps, %s, is predicted to take %.3g",
 		 advise_schedules[next->schedule], next->seconds * s.factor);
 	if (next->seconds < serial_of(a)->seconds) {
-		add_text(a, ", but that gain is within the error of predicted GEMMs, %.1f %%.",
+		add_text(a, ", but that gain is within the error of GEMM predictions, %.1f %%.",
 			 100 * a->error);
 		return;
 	}

@@ -285,7 +285,7 @@ static int parse_words(const struct axis *axis, const char *text, size_t lenient
 	if (status == 0 && list.count == 0)
 		status = err_note(lenient ? -ENOTSUP : -EINVAL,
 				  "--%s '%s': no value applies to this device%s", axis->name, text,
-				  lenient ? ", so give some" : "");
+				  lenient ? ": specify values" : "");
 	if (status) {
 		axis_free(&list);
 		return status;

@@ -190,8 +190,7 @@ static void judge_samples(struct bench_run *r)
 {
 	if (r->o.check == BENCH_CHECK_EVERY && r->b->check)
 		bench_flag_variant(r, "soak", -1,
-				   "--check every: single executions, after their results were "
-				   "made wrong");
+				   "--check every: single executions, each with a poisoned output");
 	for (unsigned v = 0; v < r->variant_count; v++) {
 		struct bench_samples *s = &r->current.samples[v];
 		if (!s->on)
@@ -263,8 +262,8 @@ static void judge_placement(struct bench_run *r)
 	const struct bench_placement *p = &r->current.placement;
 	if (p->scattered)
 		bench_flag_variant(r, "noisy", -1,
-				   "the cores changed places in every few rounds: %.0f to %.0f ns "
-				   "from core to core",
+				   "the cores were moved every few rounds: core-to-core latency of "
+				   "%.0f to %.0f ns",
 				   1e9 * p->low_s, 1e9 * p->high_s);
 }
 
@@ -298,9 +297,10 @@ static void judge_queues(struct bench_run *r)
 	for (size_t i = 0; bench_has_streams(r) && i < r->set.count; i++) {
 		const struct dev_props *p = dev_props(r->set.dev[i]);
 		if (p->queues && p->queues < QUEUES_BELOW) {
-			bench_flag_variant(r, "queues", -1,
-					   "the environment leaves %s %u queue%s for all streams",
-					   p->name, p->queues, p->queues == 1 ? "" : "s");
+			bench_flag_variant(
+				r, "queues", -1,
+				"the environment limits %s to %u queue%s for all streams", p->name,
+				p->queues, p->queues == 1 ? "" : "s");
 			return;
 		}
 	}

@@ -259,7 +259,7 @@ int gate_wait_ended(unsigned begun)
 	/* The watchdog may still be writing. */
 	pthread_mutex_lock(&lock);
 	pthread_mutex_unlock(&lock);
-	return err_note(-EPROTO,
-			"a stream waited for a counter that nothing advanced; the watchdog "
-			"ended that");
+	return err_note(
+		-EPROTO,
+		"a stream waited for a counter that nothing advanced; the watchdog released it");
 }

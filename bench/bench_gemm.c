@@ -49,8 +49,8 @@ static int check_launch_limit(const struct bench_case *c, const struct shape *s)
 		     takes_s = rate > 0.0 ? shape_flops(s) / rate : 0.0;
 	if (limit_s > 0.0 && takes_s > limit_s && (type == DEV_F32 || type == DEV_F64))
 		return err_note(-ENOTSUP,
-				"a GEMM of %.2g s; the system stops kernels of over %.2g s, as the "
-				"device shares its time with a display",
+				"a GEMM of %.2g s: the system kills kernels of over %.2g s, as the "
+				"device also drives a display",
 				takes_s, limit_s);
 	return 0;
 }
@@ -267,8 +267,8 @@ static int check_cold_matters(const struct bench_gemm *p)
 				1e-6 * (double)bytes, 1e-6 * (double)llc);
 	if (unit_flops > MAX_COLD_FLOPS)
 		return err_note(-ENOTSUP,
-				"%.2g flops for each unit take so long that loading operands "
-				"which fit in a cache hardly shows",
+				"%.2g flops per unit take so long that loading operands that fit "
+				"in a cache is negligible",
 				unit_flops);
 	return 0;
 }
@@ -340,7 +340,7 @@ static int compare_vectors(const struct bench_gemm *p, uint32_t writes, const do
 	}
 	if (worst > 1.0)
 		return bench_wrong(
-			"row %u: C t is %.9g, A (B t) is %.9g: %.3g times what rounding explains",
+			"row %u: C t is %.9g, A (B t) is %.9g: %.3g times the rounding error bound",
 			row, ct[row], abt[row], worst);
 	return 0;
 }

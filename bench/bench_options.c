@@ -114,8 +114,8 @@ static const struct option {
 	{"full", NULL, "more sizes and shapes (takes longer)", take_switch,
 	 offsetof(struct bench_options, full), BENCH_RUN},
 	{"list", NULL,
-	 "print the keys of the cases that would run, without those that cliffs "
-	 "add; with --format json also their headline numbers",
+	 "print the keys of the cases that would run, without those added at cliffs; with --format "
+	 "json also their headline numbers",
 	 NULL, 0, BENCH_LIST},
 	{"about", NULL, "print the description of this program, as JSON", NULL, 0, BENCH_ABOUT},
 	{"devices", NULL, "print the backends and their devices, as JSON lines", NULL, 0,

@@ -140,9 +140,9 @@ int blocking_kernel_need_local_engine(struct bench_case *c, uint64_t uses, void 
 		if (status || held.arrived < held.slots || held.timed_out == 0)
 			return status;
 	}
-	return bench_variants_skip(c, uses,
-				   "no copy engine copies within this device: the copy waited "
-				   "until the units were free");
+	return bench_variants_skip(
+		c, uses,
+		"no copy engine copies within this device: the copy waited for free units");
 }
 
 int blocking_kernel_verify_copy(struct bench_case *c, const struct blocking_copy *copy,
@@ -154,10 +154,11 @@ int blocking_kernel_verify_copy(struct bench_case *c, const struct blocking_copy
 	if (!any_on(c, uses))
 		return 0;
 	if (!dev_can(copy->dev, DEV_CAP_COPY_ENGINE | DEV_CAP_WAIT_VALUE)) {
-		bench_mechanism_of(c, uses, name, false, "%s",
-				   dev_can(copy->dev, DEV_CAP_COPY_ENGINE)
-					   ? "not provable: blocks of this device can't be released"
-					   : "the device has no copy engines");
+		bench_mechanism_of(
+			c, uses, name, false, "%s",
+			dev_can(copy->dev, DEV_CAP_COPY_ENGINE)
+				? "not provable: this device cannot release a running block"
+				: "the device has no copy engines");
 		return 0;
 	}
 	int status = copy_while_held(c, copy, &held);

@@ -93,7 +93,7 @@ double roofline_bound(const struct roofline *x, struct bench_case *c, unsigned v
 		return NAN;
 	const double bound = 1.0 / fmax(reads / read, writes / write);
 	bench_bound(c, "bandwidth", (int)variant, bound,
-		    "measured rate of its reads and writes, both at once");
+		    "measured rate of its reads and writes, concurrent");
 	if (one_memory)
 		bench_bound_share(c, "bandwidth", (int)variant, NULL);
 	return bound;

@@ -417,10 +417,11 @@ void dev_graph_close(struct dev *d, struct dev_graph *g)
 static int open_comm(struct dev_set *set)
 {
 	if (set->count < 2)
-		return err_note(-ENODEV, "collectives need two devices, not %zu", set->count);
+		return err_note(-ENODEV, "collectives need at least two devices, not %zu",
+				set->count);
 	const struct dev *first = set->dev[0];
 	return first->ops->comm_open ? first->ops->comm_open(set->dev, set->count, &set->comm)
-				     : dev_note_not_supported(first, "a library of collectives");
+				     : dev_note_not_supported(first, "a collectives library");
 }
 
 int dev_comm_find(struct dev_set *set, struct dev_comm **comm_p)

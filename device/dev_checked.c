@@ -396,8 +396,7 @@ static int check_in_place(enum dev_collective what, const struct dev_range *from
 							   : first == second;
 	if (apart || (in_place && what != DEV_ALL_TO_ALL))
 		return 0;
-	return err_note(-EINVAL, "%s: what is sent and what is received overlap",
-			dev_collective_name(what));
+	return err_note(-EINVAL, "%s: send and receive buffers overlap", dev_collective_name(what));
 }
 
 static int checked_collective(struct dev_comm *comm, enum dev_collective what,

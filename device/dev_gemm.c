@@ -24,13 +24,12 @@ static int check_multiples(const struct dev_gemm *g)
 static int check_textbook(const struct dev_gemm *g)
 {
 	if (g->grid && !g->tile_k)
-		return err_note(-EINVAL, "gemm: a grid of %u blocks without tile_k", g->grid);
+		return err_note(-EINVAL, "gemm: a grid of %u blocks needs tile_k", g->grid);
 	if (g->tile_k == 0)
 		return 0;
 	if ((g->tile_k != 32 && g->tile_k != 64) || !g->tiled || g->blocks)
 		return err_note(-EINVAL,
-				"gemm: tile_k %u; it is 32 or 64, of a tiled gemm, without a "
-				"number of blocks",
+				"gemm: tile_k %u; must be 32 or 64, with tiled and without blocks",
 				g->tile_k);
 	if (g->type != DEV_F32 || g->b_transposed)
 		return err_note(-ENOTSUP, "gemm: tile_k is supported in f32, without B transposed");
@@ -40,9 +39,9 @@ static int check_textbook(const struct dev_gemm *g)
 static int check_adding(const struct dev *d, const struct dev_gemm *g)
 {
 	if (g->first_row && !dev_can(d, DEV_CAP_TRACKER))
-		return dev_note_not_supported(d, "a gemm that begins with another row");
+		return dev_note_not_supported(d, "a gemm with first_row");
 	if (g->first_row >= g->m)
-		return err_note(-EINVAL, "gemm %u x %u x %u: it has no row %u", g->m, g->n, g->k,
+		return err_note(-EINVAL, "gemm %u x %u x %u: no row %u", g->m, g->n, g->k,
 				g->first_row);
 	if (!g->adds)
 		return 0;
@@ -99,7 +98,7 @@ int dev_gemm_occupancy(struct dev *d, const struct dev_gemm *g, uint32_t *blocks
 		return dev_note_not_supported(d, "gemm_occupancy");
 	int status = check_gemm(d, g);
 	if (status == 0 && !g->tiled)
-		status = err_note(-EINVAL, "gemm: the blocks of a library are not known");
+		status = err_note(-EINVAL, "gemm: the blocks of a library's GEMM are unknown");
 	return status ? status : d->ops->gemm_occupancy(d, g, blocks_p);
 }
 

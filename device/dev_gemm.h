@@ -58,10 +58,10 @@ struct dev_gemm {
 	uint32_t *done;
 	uint32_t done_rows;
 	/* With `tiled`, where gemm_adding_types has the type: every element of alpha*A*B is added
-	 * to that of C in one piece, so several such GEMMs, also of several devices, may add to one
+	 * to that of C atomically, so several such GEMMs, also of several devices, may add to one
 	 * C at once, in any order, and nothing is lost. beta must be 0 and is not used. Not with
 	 * tile_k. C lies in the device's own DEVICE memory. In a peer's, and in PINNED memory, it
-	 * is -ENOTSUP where the link between the two does not add in one piece. */
+	 * is -ENOTSUP where the link between the two has no atomic adds. */
 	bool adds;
 	/* With DEV_CAP_TRACKER: begin with the tiles that have this row of C, go on to the last
 	 * ones and then from the first ones; less than m. Elsewhere 0. */

@@ -22,7 +22,7 @@ int dev_links_read(struct dev *d, struct dev_links *links)
 int dev_path_read(struct dev *d, struct dev *other, struct dev_path *path)
 {
 	if (strcmp(d->ops->name, other->ops->name) != 0)
-		return err_note(-EINVAL, "%s:%u and %s:%u: paths are of devices of one backend",
+		return err_note(-EINVAL, "%s:%u and %s:%u: paths exist only within one backend",
 				d->ops->name, d->index, other->ops->name, other->index);
 	if (d->ops->path_read)
 		return d->ops->path_read(d, other, path);

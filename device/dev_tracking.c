@@ -20,9 +20,11 @@ int dev_copy_add(struct dev *d, struct dev_stream *s, void *dst, const void *src
 	if (!dev_can(d, DEV_CAP_MEMORY_ADDS))
 		return dev_note_not_supported(d, "copy_add");
 	if (!is_of_some_c(type))
-		return err_note(-EINVAL, "copy_add: no result has element type %u", (unsigned)type);
+		return err_note(-EINVAL, "copy_add: element type %u is not a result type",
+				(unsigned)type);
 	if (bytes % dev_type_bytes(type))
-		return err_note(-EINVAL, "copy_add: %llu bytes are no whole elements of %s",
+		return err_note(-EINVAL,
+				"copy_add: %llu bytes are not a whole number of %s elements",
 				(unsigned long long)bytes, dev_type_names[type]);
 	return d->ops->tracking->copy_add(d, s, dst, src, bytes, type);
 }
@@ -40,8 +42,8 @@ static int check_range(const struct dev_tracker_map *map, size_t i)
 		return err_note(-EINVAL, "a tracker: range %zu has %u updates and does %u", i,
 				r->updates, (unsigned)r->what);
 	if ((r->what == DEV_TRACKED_KEPT) != !r->to)
-		return err_note(-EINVAL, "a tracker: range %zu goes %s", i,
-				r->to ? "somewhere, but is kept" : "nowhere");
+		return err_note(-EINVAL, "a tracker: range %zu %s", i,
+				r->to ? "has a target, but is kept" : "has no target");
 	return 0;
 }
 
@@ -53,7 +55,7 @@ static int check_map(const struct dev_tracker_map *map)
 				map->rows, map->columns, map->tile_rows, map->tile_columns,
 				map->count);
 	if (!is_of_some_c(map->type))
-		return err_note(-EINVAL, "a tracker: no result has element type %u",
+		return err_note(-EINVAL, "a tracker: element type %u is not a result type",
 				(unsigned)map->type);
 	for (size_t i = 0; i < map->count && !status; i++)
 		status = check_range(map, i);
@@ -103,7 +105,7 @@ int dev_stream_class(struct dev *d, struct dev_stream *s, enum dev_traffic_class
 	if (!dev_can(d, DEV_CAP_MEMORY_CONTROL))
 		return dev_note_not_supported(d, "stream_class");
 	if ((unsigned)traffic >= DEV_TRAFFIC_CLASSES)
-		return err_note(-EINVAL, "stream_class: no class %u", (unsigned)traffic);
+		return err_note(-EINVAL, "stream_class: unknown class %u", (unsigned)traffic);
 	return d->ops->tracking->stream_class(d, s, traffic);
 }
 
@@ -112,13 +114,14 @@ int dev_memory_control(struct dev *d, const struct dev_memory_control *control)
 	if (!dev_can(d, DEV_CAP_MEMORY_CONTROL))
 		return dev_note_not_supported(d, "memory_control");
 	if ((unsigned)control->policy > DEV_MEMORY_COMPUTE_FIRST)
-		return err_note(-EINVAL, "memory_control: no policy %u", (unsigned)control->policy);
+		return err_note(-EINVAL, "memory_control: unknown policy %u",
+				(unsigned)control->policy);
 	if (control->policy == DEV_MEMORY_COMPUTE_FIRST &&
 	    !(control->threshold > 0 && control->threshold <= 1 && control->starvation > 0 &&
 	      control->starvation < 1))
 		return err_note(-EINVAL,
-				"memory_control: threshold %g and starvation %g; both are above "
-				"0, threshold at most 1 and starvation below 1",
+				"memory_control: threshold %g and starvation %g; must be within "
+				"(0, 1] and (0, 1)",
 				control->threshold, control->starvation);
 	return d->ops->tracking->memory_control(d, control);
 }
@@ -144,7 +147,8 @@ int dev_stream_units(struct dev *d, struct dev_stream *s, uint32_t first, uint32
 	if (!dev_can(d, DEV_CAP_UNIT_MASK))
 		return dev_note_not_supported(d, "stream_units");
 	if (count == 0 || first >= units || count > units - first)
-		return err_note(-EINVAL, "stream_units: %u units from unit %u on; there are %u",
-				count, first, units);
+		return err_note(-EINVAL,
+				"stream_units: %u units from unit %u on; the device has %u", count,
+				first, units);
 	return d->ops->tracking->stream_units(d, s, first, count);
 }

@@ -106,7 +106,7 @@ int numa_verify(void *start, uint64_t bytes, uint32_t node)
 			    (unsigned long)(MPOL_F_NODE | MPOL_F_ADDR)))
 			return note_refused("the place", node);
 		if (found != (int)node)
-			return err_note(-ENOMEM, "memory for NUMA node %u lies on node %d", node,
+			return err_note(-ENOMEM, "memory for NUMA node %u is on node %d", node,
 					found);
 	}
 	return 0;

@@ -52,7 +52,7 @@ lost() {
 		ran
 		cases "'display' in rows[0]['device'][0]['shares']"
 		FAKE_BOARD=display=1,f64_divisor=6400 program gemm/efficiency $device --shape n16384 --type f64
-		cases "rows[1]['status'] == 'skipped' and 'stops kernels' in rows[1]['reason']"
+		cases "rows[1]['status'] == 'skipped' and 'kills kernels' in rows[1]['reason']"
 	done
 }
 
@@ -656,7 +656,7 @@ gates_of() {
 }
 
 @test "where no engine copies within a device, what is about such a copy is left out with the reason, and all else is measured" {
-	local why='no copy engine copies within this device: the copy waited until the units were free'
+	local why='no copy engine copies within this device: the copy waited for free units'
 	# without VARIANTS: the one case lacks them alone, and nothing is flagged.
 	without() {
 		ran

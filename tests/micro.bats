@@ -311,7 +311,7 @@ sys.exit(abs(value / truth - 1) > 0.01)' "$@"
 @test "memory without a cache cannot be listed by caches, and runs with footprints that are given" {
 	measure micro/memory 'sim:quiet?llc_bytes=0'
 	[ "$status" -eq 77 ]
-	[[ $stderr == *"no value applies to this device, so give some"* ]]
+	[[ $stderr == *"no value applies to this device: specify values"* ]]
 	measure micro/memory 'sim:quiet?llc_bytes=0' --footprint 1M --op read
 	[ "$status" -eq 0 ]
 	measure micro/memory 'sim:quiet?llc_bytes=0' --footprint LLC/2

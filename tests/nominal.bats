@@ -55,6 +55,6 @@ print(found)' "$1"
 	run --separate-stderr "$bin/micro/memory" --device host --op read --footprint 64K --budget 1 --format json
 	json 'rows[0]["device"][0]["nominal"]["memory_bandwidth"] is None' \
 		'rows[0]["device"][0]["nominal"]["gemm_flop_rate"] == {}' \
-		'rows[0]["device"][0]["nominal"]["unknown"].startswith("the system reports neither")' \
+		'rows[0]["device"][0]["nominal"]["unknown"].startswith("the system reports no rate")' \
 		'none([d for r in cases for d in r["derived"] if d["bound_name"] == "nominal"])' <<<"$output"
 }

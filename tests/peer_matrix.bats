@@ -67,7 +67,7 @@ PYTHON
 	printf '0-1 = 50e9\n2-3 = 50e9\n' >islands.links
 	printf 'data = none\nlinks = islands.links\ndevices = 4\n' >islands.model
 	"$matrix" --device sim:./islands.model:0-3 --route each --out records >/dev/null
-	grep -q '"pairs_not_measured":"0>2: sim:0: no links lead to sim:2, and 7 more"' records
+	grep -q '"pairs_not_measured":"0>2: sim:0: no links to sim:2, and 7 more"' records
 	json '{d["name"] for c in cases for d in c["derived"] if d["name"].startswith("pair_b")} == {"pair_bandwidth " + p for p in ("0>1", "1>0", "2>3", "3>2")}' <records
 }
 

@@ -78,7 +78,7 @@ static int run_bytes(const struct bench_case *c, const struct rotation_run *run,
 	for (size_t i = 0; i < run->count; i++) {
 		if (!bench_memory_find(c, run->ranges[i].at, &m) ||
 		    (const char *)run->ranges[i].at + run->ranges[i].bytes > m.start + m.bytes)
-			return err_note(-EINVAL, "an operand is in no allocation of the case");
+			return err_note(-EINVAL, "an operand is not in an allocation of the case");
 		if (m.dev == dev && is_cached(&m) && (all || !run->ranges[i].bypasses))
 			scratch[count++] = run->ranges[i];
 	}

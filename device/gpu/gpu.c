@@ -107,7 +107,7 @@ static void describe_device(struct gpu_dev *d)
 	text_fit(p->shares, sizeof(p->shares), "%s%s%s", t->shares,
 		 t->shares[0] && t->kernels_time_out ? ", and " : "",
 		 t->kernels_time_out
-			 ? "its time with a display: the system stops kernels of seconds"
+			 ? "its time with a display: the system kills kernels that take seconds"
 			 : "");
 	p->units = t->units;
 	p->sizing_flops = 2.0 * UNIT_LANES * t->units * t->clock_max_hz;

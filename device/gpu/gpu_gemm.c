@@ -140,7 +140,7 @@ static int check_adding(const struct gpu_dev *d, const struct dev_gemm *g)
 	if (!c)
 		return -EFAULT;
 	return adds ? 0
-		    : err_note(-ENOTSUP, "%s:%u: a GEMM cannot add in one piece to %s", name,
+		    : err_note(-ENOTSUP, "%s:%u: a GEMM cannot add atomically to %s", name,
 			       d->dev.index,
 			       is_host ? "pinned memory" : "the memory of that device");
 }

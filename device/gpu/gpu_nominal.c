@@ -102,9 +102,9 @@ void gpu_nominal(const struct gpu_traits *t, struct dev_nominal *n)
 		text_fit(flops, sizeof(flops), "flop rates: no row for %.32s in gpu_nominal.c",
 			 t->arch);
 	if (t->is_slice)
-		memory = "memory: a slice has a part of the board's";
+		memory = "memory: a slice has part of the board's bandwidth";
 	else if (!(t->transfers_per_clock > 0))
-		memory = "memory: the driver's clock is not that of its data";
+		memory = "memory: the clock that the driver reports is not the data clock";
 	else if (!(t->memory_clock_hz * t->memory_bus_bits > 0))
 		memory = "memory: the driver does not report its clock or width";
 	else

@@ -268,7 +268,7 @@ static void forget_samples_of_board(struct gpu_telemetry_list *r)
 					    "throttle", "thermal_time", "ecc_errors"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		gpu_telemetry_forget(r, names[i],
-				     "known of the whole board alone, which others use too");
+				     "known only for the whole board, which others use, too");
 }
 
 int gpu_telemetry_read(struct dev *dev, struct dev_telemetry *samples, size_t *count_p)

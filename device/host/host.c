@@ -58,7 +58,7 @@ static void set_props(struct host_dev *d, unsigned count, size_t machine_cores)
 	/* Nor is there a table by processor: the width and number of its vector units, and the
 	 * clock while they are busy, differ among models of one architecture. */
 	snprintf(p->nominal.unknown, sizeof(p->nominal.unknown),
-		 "the system reports neither the rate of a core's vector units nor that of memory");
+		 "the system reports no rate of a core's vector units, and none of memory");
 	p->units = (uint32_t)d->core_count;
 	p->slots_per_unit = HOST_SLOTS;
 	p->copy_engines = HOST_ENGINES;
@@ -91,7 +91,7 @@ static int register_device(struct host_dev *d)
 		status = 0;
 	}
 	host_unlock();
-	return status ? err_note(status, "open host:%u: %u host devices are open already",
+	return status ? err_note(status, "open host:%u: %u host devices are already open",
 				 d->dev.index, HOST_MAX_OPEN)
 		      : 0;
 }

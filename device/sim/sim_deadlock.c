@@ -43,7 +43,7 @@ static void show_wait(const struct op *op, char *text, size_t size)
 			 op->stamp->stream->dev->base.index, op->stamp->stream->number);
 	else if (op->kind == OP_WAIT_TILES)
 		snprintf(text, size,
-			 "a tracker: %u of %u tiles are incomplete, %u forwards under way",
+			 "a tracker: %u of %u tiles are incomplete, %u forwards in progress",
 			 op->tracker->incomplete, op->tracker->tile_count, op->tracker->forwards);
 	else
 		snprintf(text, size, "a unit or an engine");

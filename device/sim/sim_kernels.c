@@ -355,7 +355,7 @@ static void finish_chase(struct op *op, uint32_t block)
 	if (steps > 0) {
 		op->stream->failed = -EFAULT;
 		snprintf(op->stream->failure, sizeof(op->stream->failure),
-			 "sim: chase came to %#llx, not an entry of the ring at %#llx",
+			 "sim: chase reached %#llx, not an entry of the ring at %#llx",
 			 (unsigned long long)at, (unsigned long long)ring);
 		return;
 	}

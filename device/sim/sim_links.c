@@ -41,7 +41,7 @@ static int read_sides(const struct sim_position *p, const char *text, struct sim
 		at = end + 1;
 	}
 	return err_note(-EINVAL,
-			"%s:%d: links: '%.40s' is no torus such as torus:4x2 or torus:4x4x2, of "
+			"%s:%d: links: '%.40s' is not a torus such as torus:4x2 or torus:4x4x2, of "
 			"at most %d devices a side",
 			p->where, p->line, text, DEV_MAX);
 }

@@ -29,14 +29,13 @@ struct alloc *sim_memory_find(struct sim_dev *d, const void *at, uint64_t bytes,
 	struct alloc *a = address_table_below(&allocs, at);
 	uint64_t offset = a ? (uint64_t)((const char *)at - a->base) : 0;
 	if (!a || offset >= a->bytes) {
-		err_note(-EFAULT, "sim:%u: %s: %p is not in memory of dev_alloc()", d->base.index,
+		err_note(-EFAULT, "sim:%u: %s: %p is not in memory from dev_alloc()", d->base.index,
 			 what, at);
 		return NULL;
 	}
 	if (bytes > a->bytes - offset) {
 		err_note(-EFAULT,
-			 "sim:%u: %s: %llu bytes at offset %llu pass the end of %llu allocated "
-			 "bytes",
+			 "sim:%u: %s: %llu bytes at offset %llu exceed an allocation of %llu bytes",
 			 d->base.index, what, (unsigned long long)bytes, (unsigned long long)offset,
 			 (unsigned long long)a->bytes);
 		return NULL;
@@ -183,7 +182,7 @@ int sim_memory_free(struct sim_dev *d, void *ptr)
 				"sim:%u: free %llu bytes: %u queued operations still use them",
 				d->base.index, (unsigned long long)a->bytes, a->users);
 	if (a->trackers)
-		return err_note(-EBUSY, "sim:%u: free %llu bytes: %u open trackers name them",
+		return err_note(-EBUSY, "sim:%u: free %llu bytes: %u open trackers use them",
 				d->base.index, (unsigned long long)a->bytes, a->trackers);
 	release_memory(a);
 	return 0;

@@ -188,10 +188,10 @@ static int set_pair(const struct sim_position *p, const struct sim_key *k, const
 	double number = NAN;
 	const bool bandwidth = k->offset == offsetof(struct sim_model, peer_bandwidth);
 	if (!bandwidth && k->offset != offsetof(struct sim_model, peer_latency_ns))
-		return err_note(
-			-EINVAL,
-			"%s:%d: %s holds for no pair; peer_bandwidth and peer_latency_ns do",
-			p->where, p->line, k->name);
+		return err_note(-EINVAL,
+				"%s:%d: %s cannot be set for a pair; peer_bandwidth and "
+				"peer_latency_ns can",
+				p->where, p->line, k->name);
 	if (sim_pair_parse(text, &pair))
 		return err_note(-EINVAL, "%s:%d: %s %s", p->where, p->line, k->name, err_text());
 	if (sim_model_read_value(p, k, value, &number))

@@ -74,7 +74,7 @@ static bool apply_factor(const char *where, char *line, size_t capacity, struct 
 	if (isnan(factor))
 		return true;
 	if (!(before > 0 || before < 0)) {
-		err_note(-EINVAL, "%s: %s is 0, there is nothing to multiply", where, name);
+		err_note(-EINVAL, "%s: %s is 0 and cannot be multiplied", where, name);
 		return false;
 	}
 	for (uint32_t i = 0; !*pair && i < m->pairs && pair_value(k, &m->pair[i]); i++)

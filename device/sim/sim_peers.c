@@ -43,12 +43,12 @@ int sim_pair_parse(const char *text, struct sim_pair *pair_p)
 	const char *rest = read_index(text, &from);
 	rest = rest && *rest == '>' ? read_index(rest + 1, &to) : NULL;
 	if (!rest || *rest)
-		return err_note(-EINVAL, "'%.40s' is no ordered pair of devices, such as 0>3",
+		return err_note(-EINVAL, "'%.40s' is not an ordered pair of devices, such as 0>3",
 				text);
 	if (from >= DEV_MAX || to >= DEV_MAX)
 		return err_note(-EINVAL, "'%.40s': devices are 0 to %d", text, DEV_MAX - 1);
 	if (from == to)
-		return err_note(-EINVAL, "'%.40s': a pair is of two devices", text);
+		return err_note(-EINVAL, "'%.40s': a pair needs two different devices", text);
 	*pair_p = (struct sim_pair){
 		.from = (uint8_t)from, .to = (uint8_t)to, .bandwidth = NAN, .latency_ns = NAN};
 	return 0;
@@ -169,9 +169,8 @@ int sim_peer_enable(struct dev *dev, struct dev *other)
 	if (status || a == b)
 		return sim_call_end(status);
 	if (!sim_way_exists(a, b) || !sim_way_exists(b, a))
-		return sim_call_end(err_note(-ENOTSUP, "sim:%u: no links lead %s sim:%u",
-					     dev->index, sim_way_exists(a, b) ? "here from" : "to",
-					     other->index));
+		return sim_call_end(err_note(-ENOTSUP, "sim:%u: no links %s sim:%u", dev->index,
+					     sim_way_exists(a, b) ? "from" : "to", other->index));
 	if (a->peers == SIM_PEERS || b->peers == SIM_PEERS)
 		return sim_call_end(
 			err_note(-ENOMEM, "sim:%u: more than %d peers", dev->index, SIM_PEERS));

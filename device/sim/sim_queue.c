@@ -395,7 +395,8 @@ static int prepare_addition(struct sim_dev *d, struct op *op, enum dev_type type
 {
 	const uint32_t size = dev_type_bytes(type);
 	if (!sim_alloc_adds(op->work->use[0]))
-		return err_note(-ENOTSUP, "sim:%u: copy_add: the memory of the target does not add",
+		return err_note(-ENOTSUP,
+				"sim:%u: copy_add: the target's memory does not support adding",
 				d->base.index);
 	if ((uintptr_t)op->dst % size || (uintptr_t)op->src % size)
 		return err_note(-EINVAL, "sim:%u: copy_add: an array is not aligned to %u bytes",

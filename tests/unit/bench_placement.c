@@ -95,7 +95,7 @@ static void too_few_of_each_place_are_noisy(void)
 	run_script("nfnfnfnfnfnfnfnfnf");
 	expect(number_of("\"n\":") >= 6.0);
 	expect(strstr(output, "\"flag\":\"noisy\"") != NULL);
-	expect(strstr(output, "from core to core") != NULL);
+	expect(strstr(output, "core-to-core latency") != NULL);
 }
 
 int main(void)

@@ -140,15 +140,15 @@ static void what_is_unknown_is_zero_and_says_why(void)
 	snprintf(t.name, sizeof(t.name), "NVIDIA H200");
 	expect_unknown(&t, false, false, "");
 	t.is_slice = true;
-	expect_unknown(&t, false, true, "memory: a slice has a part of the board's");
+	expect_unknown(&t, false, true, "memory: a slice has part of the board's bandwidth");
 	t.is_slice = false;
 	t.memory_clock_hz = 0;
 	expect_unknown(&t, false, true, "memory: the driver does not report its clock or width");
 	snprintf(t.arch, sizeof(t.arch), "sm_9");
 	t.transfers_per_clock = 0;
 	expect_unknown(&t, true, true,
-		       "flop rates: no row for sm_9 in gpu_nominal.c; memory: the driver's clock "
-		       "is not that of its data");
+		       "flop rates: no row for sm_9 in gpu_nominal.c; memory: the clock that the "
+		       "driver reports is not the data clock");
 }
 
 int main(void)

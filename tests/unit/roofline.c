@@ -110,10 +110,10 @@ static void no_share_of_what_cannot_be_reached(void)
 	one_memory = true;
 	expect(run_bench(NULL) == 0);
 	expect(isfinite(bound_of));
-	expect(strstr(output, "both at once\",\"share\":null"));
+	expect(strstr(output, "concurrent\",\"share\":null"));
 	one_memory = false;
 	expect(run_bench(NULL) == 0);
-	expect(strstr(output, "both at once\",\"share\":0."));
+	expect(strstr(output, "concurrent\",\"share\":0."));
 }
 
 static void above_the_bound_is_flagged(void)

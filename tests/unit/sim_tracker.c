@@ -139,7 +139,7 @@ static void tiles_without_an_entry_are_counted_in_memory(void)
 	ok(dev_tracker_wait(sim.d, scene.t, t));
 	expect_error(dev_stream_sync(sim.d, scene.t), -EDEADLK);
 	expect_str(err_text(), "sim:0: synchronise a stream: deadlock: sim:0 stream 1 waits for a "
-			       "tracker: 4 of 4 tiles are incomplete, 0 forwards under way");
+			       "tracker: 4 of 4 tiles are incomplete, 0 forwards in progress");
 	expect(tracker_counts(sim.d).overflowed == 3);
 	expect_copies_after(3, 1, 300 + link_ns);
 	expect_copies_after(0, 1, link_ns);
@@ -275,7 +275,7 @@ static void forwards_are_counted_where_they_arrive(void)
 		forward_all(t);
 		ok(dev_tracker_wait(sim.other, scene.there, there));
 		expect_error(dev_stream_sync(sim.other, scene.there), -EDEADLK);
-		expect(strstr(err_text(), "7 of 7 tiles are incomplete, 0 forwards under way"));
+		expect(strstr(err_text(), "7 of 7 tiles are incomplete, 0 forwards in progress"));
 		forward_all(t);
 		ok(dev_stream_sync(sim.other, scene.there));
 		expect(tracker_counts(sim.other).tiles == 7 * (uint64_t)(round + 1));

@@ -74,7 +74,7 @@ static void arming_and_waiting_take_turns(void)
 	expect_failure(sim.d, scene.s, -EINVAL, "sim:0: wait for a tracker: it is not armed");
 	ok(dev_tracker_arm(sim.d, scene.s, t));
 	ok(dev_tracker_arm(sim.d, scene.s, t));
-	expect_failure(sim.d, scene.s, -EBUSY, "sim:0: arm a tracker: it is armed");
+	expect_failure(sim.d, scene.s, -EBUSY, "sim:0: arm a tracker: it is already armed");
 	sim_end();
 }
 
@@ -95,7 +95,7 @@ static void a_matrix_is_in_one_armed_tracker(void)
 	ok(dev_tracker_arm(sim.d, scene.s, t));
 	ok(dev_tracker_arm(sim.d, scene.s, other));
 	expect_failure(sim.d, scene.s, -EBUSY,
-		       "sim:0: arm a tracker: another armed one has some of its matrix");
+		       "sim:0: arm a tracker: another armed one covers part of its matrix");
 	write_rows(scene.s, 0, 2 * TILE);
 	ok(dev_tracker_wait(sim.d, scene.s, t));
 	ok(dev_tracker_arm(sim.d, scene.s, other));
@@ -157,20 +157,20 @@ static void gemms_fit_the_matrix(void)
 	g.beta = 1;
 	ok(dev_gemm(sim.d, scene.s, &g));
 	expect_failure(sim.d, scene.s, -EINVAL,
-		       "sim:0: gemm: beta 1, where a tracker has C written elsewhere");
+		       "sim:0: gemm: beta 1, but a tracker redirects writes of C");
 	g.beta = 0;
 	g.ldc = TILE;
 	ok(dev_gemm(sim.d, scene.s, &g));
-	expect_failure(sim.d, scene.s, -EINVAL, "sim:0: gemm: C is no part of a tracked matrix");
+	expect_failure(sim.d, scene.s, -EINVAL, "sim:0: gemm: C is not part of a tracked matrix");
 	g.ldc = 2 * TILE;
 	g.c = scene.at + TILE + 1;
 	ok(dev_gemm(sim.d, scene.s, &g));
-	expect_failure(sim.d, scene.s, -EINVAL, "sim:0: gemm: C is no part of a tracked matrix");
+	expect_failure(sim.d, scene.s, -EINVAL, "sim:0: gemm: C is not part of a tracked matrix");
 	g.type = DEV_F64;
 	g.c = scene.at;
 	g.ldc = TILE;
 	ok(dev_gemm(sim.d, scene.s, &g));
-	expect_failure(sim.d, scene.s, -EINVAL, "sim:0: gemm: C is no part of a tracked matrix");
+	expect_failure(sim.d, scene.s, -EINVAL, "sim:0: gemm: C is not part of a tracked matrix");
 	sim_end();
 }
 
@@ -179,7 +179,7 @@ static void memory_of_an_open_tracker_is_in_use(void)
 	begin_matrix();
 	struct dev_tracker *t = track_all(DEV_TRACKED_FORWARD, 1);
 	expect_error(dev_free(sim.d, scene.at), -EBUSY);
-	expect_str(err_text(), "sim:0: free 32768 bytes: 1 open trackers name them");
+	expect_str(err_text(), "sim:0: free 32768 bytes: 1 open trackers use them");
 	expect_error(dev_free(sim.other, scene.to), -EBUSY);
 	dev_tracker_close(sim.d, t);
 	ok(dev_free(sim.d, scene.at));
@@ -264,7 +264,7 @@ static void a_device_that_is_closed_fails_who_forwards_to_it(void)
 	for (int i = 0; i < 2; i++) {
 		ok(dev_tracker_arm(sim.d, scene.s, i ? unused : t));
 		expect_failure(sim.d, scene.s, -EFAULT,
-			       "sim:0: arm a tracker: it, or memory that it names, was closed");
+			       "sim:0: arm a tracker: it, or memory that it uses, was closed");
 	}
 	ok(dev_tracker_wait(sim.d, scene.s, t));
 	expect_error(dev_stream_sync(sim.d, scene.s), -EFAULT);

@@ -99,7 +99,7 @@ static int delayed_gemm(struct dev *d, struct dev_stream *s, const struct dev_ge
 {
 	struct dev_gemm changed = *g;
 	if (watch.fault == FAULT_NO_PEER_ADDS && g->adds && !is_own(d, g->c))
-		return err_note(-ENOTSUP, "this link does not add in one piece");
+		return err_note(-ENOTSUP, "this link has no atomic adds");
 	changed.adds = g->adds && watch.fault != FAULT_STORES;
 	int status = delay_randomly(d, s);
 	return status ? status : watch.real->gemm(d, s, &changed);

@@ -148,8 +148,8 @@ static int read_architecture(int device, char *arch, size_t capacity)
 		return status;
 	if (strncmp(name, "gfx", 3) != 0)
 		return err_note(-ENODEV,
-				"the HIP runtime gives no architecture of device %d: its layout of "
-				"hipDeviceProp_t is unknown",
+				"the HIP runtime reports no architecture of device %d: its layout "
+				"of hipDeviceProp_t is unknown",
 				device);
 	snprintf(arch, capacity, "%.*s", (int)capacity - 1, name);
 	return 0;

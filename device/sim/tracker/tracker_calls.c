@@ -143,14 +143,16 @@ static int check_target(struct sim_dev *d, const struct dev_tracker *t,
 	const struct sim_dev *there = range->target->dev;
 	const unsigned most = FLOW_DEMANDS - FLOW_OWN - FLOW_PEER * 2;
 	if (to < t->at + t->bytes && t->at < to + t->bytes)
-		return err_note(-EINVAL, "sim:%u: a tracker: rows %u to %u go into its own matrix",
+		return err_note(-EINVAL,
+				"sim:%u: a tracker: the target of rows %u to %u is its own matrix",
 				d->base.index, range->rows.first_row,
 				range->rows.first_row + range->rows.rows - 1);
 	if (range->rows.what == DEV_TRACKED_FORWARD && !d->model.copy_engines)
-		return err_note(-ENOTSUP, "sim:%u: a tracker: nothing copies without copy engines",
+		return err_note(-ENOTSUP, "sim:%u: a tracker: forwarding needs copy engines",
 				d->base.index);
 	if (!sim_alloc_adds(range->target))
-		return err_note(-ENOTSUP, "sim:%u: a tracker: the memory of sim:%u does not add",
+		return err_note(-ENOTSUP,
+				"sim:%u: a tracker: the memory of sim:%u does not support adding",
 				d->base.index, there->base.index);
 	if (there != d && sim_way_mark(d, there, marks) > most)
 		return err_note(-ENOTSUP, "sim:%u: a tracker: more than %u links lead to sim:%u",
@@ -339,13 +341,13 @@ void sim_tracker_arm_now(struct op *op)
 	const unsigned index = t->dev->base.index;
 	if (t->lost) {
 		fail_stream(op->stream, -EFAULT,
-			    "sim:%u: arm a tracker: it, or memory that it names, was closed",
-			    index);
+			    "sim:%u: arm a tracker: it, or memory that it uses, was closed", index);
 	} else if (sim_tracker_is_armed(t)) {
-		fail_stream(op->stream, -EBUSY, "sim:%u: arm a tracker: it is armed", index);
+		fail_stream(op->stream, -EBUSY, "sim:%u: arm a tracker: it is already armed",
+			    index);
 	} else if (sim_tracker_armed_at(t->dev, t->at, t->bytes)) {
 		fail_stream(op->stream, -EBUSY,
-			    "sim:%u: arm a tracker: another armed one has some of its matrix",
+			    "sim:%u: arm a tracker: another armed one covers part of its matrix",
 			    index);
 	} else {
 		reset_tiles(t);
@@ -375,7 +377,7 @@ bool sim_tracker_holds(struct op *op)
 	const unsigned index = op->stream->dev->base.index;
 	if (t->lost) {
 		fail_stream(op->stream, -EFAULT,
-			    "sim:%u: wait for a tracker: it, or memory that it names, was closed",
+			    "sim:%u: wait for a tracker: it, or memory that it uses, was closed",
 			    index);
 		return false;
 	}

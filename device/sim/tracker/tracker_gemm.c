@@ -232,11 +232,11 @@ static int check_matrix(const struct op *op)
 	if (dev_types[g->type].result != t->map.type || c < t->at || c + bytes > t->at + t->bytes ||
 	    (uint64_t)(c - t->at) % size || (g->m > 1 && g->ldc * size != t->row_bytes) ||
 	    (uint64_t)(c - t->at) % t->row_bytes + g->n * size > t->row_bytes)
-		return err_note(-EINVAL, "sim:%u: gemm: C is no part of a tracked matrix", index);
+		return err_note(-EINVAL, "sim:%u: gemm: C is not part of a tracked matrix", index);
 	if (!g->adds && (g->beta < 0 || g->beta > 0) && writes_away(op))
 		return err_note(-EINVAL,
-				"sim:%u: gemm: beta %g, where a tracker has C written elsewhere",
-				index, g->beta);
+				"sim:%u: gemm: beta %g, but a tracker redirects writes of C", index,
+				g->beta);
 	return check_demands(op);
 }
 
