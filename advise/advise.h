@@ -43,7 +43,7 @@ enum advise_type { ADVISE_TYPE_LIST(ADVISE_TYPE_NUMBER) ADVISE_TYPES };
 enum advise_op { ADVISE_OP_LIST(ADVISE_OP_NUMBER) ADVISE_GEMM_AR, ADVISE_OPS };
 #undef ADVISE_OP_NUMBER
 
-/* UNIFORM_FUSED_2D cuts K, so it can't send anything early and is no candidate where C is
+/* UNIFORM_FUSED_2D cuts K, so it can't send anything early and is not a candidate where C is
  * communicated. */
 #define ADVISE_NO_MORE(schedule)
 #define ADVISE_SCHEDULE_NUMBER(schedule, name, more) ADVISE_##schedule,

@@ -152,7 +152,7 @@ struct bench_result {
 	uint64_t samples;
 	int64_t warm_up;     /* rounds before them; -1: until times were steady */
 	bool checked;        /* its result was compared, and is right */
-	const char *invalid; /* why it is invalid, or NULL. That it was not checked is no reason. */
+	const char *invalid; /* why it is invalid, or NULL. Not being checked is not a reason. */
 	const char *grade;   /* why it is noisy or contended, or NULL */
 };
 
@@ -259,7 +259,7 @@ unsigned axis_index(const struct bench_case *c, const char *axis);
 int bench_follow(struct bench_case *c, struct dev_stream *from, struct dev_stream *to,
 		 struct dev_event *event);
 
-/* ---- in setup: turn off a variant that does not apply to this case; that is no failure. */
+/* ---- in setup: turn off a variant that does not apply to this case; that is not a failure. */
 void bench_variant_off(struct bench_case *c, unsigned variant);
 
 /* ---- in setup, once: the device cannot run the variants in `variants` (bit mask). They are turned
@@ -406,7 +406,7 @@ int bench_rate(struct bench_case *c, const char *name, unsigned variant, double 
 int bench_derive_samples(struct bench_case *c, const char *name, int variant, const char *unit,
 			 uint64_t uses, const double *x, size_t n, const char *formula);
 
-/* A single number that is no statistic of the samples. NaN: unknown; it is recorded as null. */
+/* A single number that is not a statistic of the samples. NaN: unknown; it is recorded as null. */
 void bench_value(struct bench_case *c, const char *name, int variant, double value,
 		 const char *unit, const char *formula);
 

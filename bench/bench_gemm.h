@@ -48,7 +48,7 @@
 #define GEMM_TOLERANCE 30.0
 #define GEMM_EXACT_TERMS ((1u << 24) / 9)
 
-#define BENCH_TYPE_HELP "element type; main: bf16 where a GPU multiplies it, else f32"
+#define BENCH_TYPE_HELP "element type; main: bf16 on GPUs that support it, else f32"
 
 /* The axes of a GEMM, which bench_gemm_admit() and bench_gemm_open_axes() read: rows of a program's
  * `axes`. The arguments are the lists: .quick = "g1,g5", .full = ... BENCH_TILED_TYPES are those of

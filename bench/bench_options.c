@@ -71,7 +71,7 @@ static const struct option {
 	enum bench_mode mode;
 } options[] = {
 	{"device", "SPEC",
-	 "host, host:0,1 (cores divided), sim, sim:MODEL:0-7, ... (default a GPU, or else host)",
+	 "host, host:0,1 (cores divided), sim, sim:MODEL:0-7, ... (default: a GPU, else host)",
 	 take_text, offsetof(struct bench_options, device), BENCH_RUN},
 	{"budget", "TIME",
 	 "wall time for the whole program, such as 10s or 2m (default: half a second per case)",
@@ -97,8 +97,8 @@ static const struct option {
 	{"out", "FILE", "append records to FILE as well", take_text,
 	 offsetof(struct bench_options, out), BENCH_RUN},
 	{"done", "FILE",
-	 "skip the cases whose keys FILE lists, one a line; a tab and the "
-	 "value of the curve with cliffs may follow",
+	 "skip the cases whose keys FILE lists, one per line; a tab and the value of the curve "
+	 "with cliffs may follow",
 	 take_text, offsetof(struct bench_options, done), BENCH_RUN},
 	{"cases", "FILE", "only the cases whose keys FILE lists, one per line", take_text,
 	 offsetof(struct bench_options, cases), BENCH_RUN},

@@ -61,8 +61,8 @@ void bench_overlap_limit(struct bench_case *c, const struct bench_overlap *o, co
 	for (unsigned v = 0; v < BENCH_VARIANTS; v++)
 		medians[v] = v < c->run->variant_count ? bench_median(c, v) : NAN;
 	bench_flag_value(c, name, (int)variant, "above_bound",
-			 "%s %.4g is above %s %.4g: one after the other takes %.3g of the parts' "
-			 "sum, this %.3g of the longest",
+			 "%s %.4g is above %s %.4g: serial takes %.3g times the parts' sum, this "
+			 "%.3g times the longest part",
 			 name, s->value, ideal->name, ideal->value,
 			 medians[o->serial] / bench_seconds_of(&SUM(o), medians),
 			 medians[variant] / bench_seconds_of(&LONGEST(o), medians));

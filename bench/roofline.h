@@ -4,10 +4,10 @@
  * the source alone and write the destination alone. Work that reads r bytes and writes w takes at
  * least max(r / R, w / W).
  *
- * No datasheet says what a processor's memory delivers, and the sum of both directions is no bound:
- * where reads and writes have separate paths, a copy moves more bytes a second than reading alone.
- * The roofline bound holds on either kind of memory; where both share one path, even a perfect copy
- * stays near half of it, so a share of it would say little (bench_bound_share()).
+ * No datasheet says what a processor's memory delivers, and the sum of both directions is not a
+ * bound: where reads and writes have separate paths, a copy moves more bytes a second than reading
+ * alone. The roofline bound holds on either kind of memory; where both share one path, even a
+ * perfect copy stays near half of it, so a share of it would say little (bench_bound_share()).
  *
  * A program puts ROOFLINE_VARIANTS among its variants and passes the index of the first one to
  * roofline_open().

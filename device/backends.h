@@ -30,7 +30,7 @@ extern const struct dev_ops skeleton_ops; /* compiled and checked by a test, not
 /* 0, or -EINVAL when a required slot is NULL; the text names it. */
 int dev_ops_check(const struct dev_ops *ops);
 
-/* For open(): err_text() is why the device lacks this capability, and is no error. */
+/* For open(): err_text() is why the device lacks this capability, and is not an error. */
 static inline void dev_keep_lack(struct dev *d, enum dev_cap_bit bit)
 {
 	text_fit(d->lacks[bit], sizeof(d->lacks[bit]), "%s", err_text());

@@ -14,7 +14,7 @@ static const struct dev_ops *const backends[] = {
 	&cuda_ops, &hip_ops, &host_ops, &sim_ops, NULL,
 };
 
-_Static_assert(DEV_CHECKED > DEV_CAP_ALL, "DEV_CHECKED is no capability's bit");
+_Static_assert(DEV_CHECKED > DEV_CAP_ALL, "DEV_CHECKED is not the bit of a capability");
 
 #ifdef GPUSIG_CHECKED
 const uint32_t dev_want_by_build = DEV_CHECKED;

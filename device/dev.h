@@ -97,7 +97,7 @@ struct dev_nominal {
 	double fma_flops_f32, fma_flops_f64; /* of kernels fma_*: without matrix units */
 	double memory_bandwidth;             /* byte/s, of reads and writes together */
 	/* The units may run at a higher clock than the data sheet's, so that a higher rate than
-	 * those of flops is no error. Memory does not. */
+	 * those of flops is not an error. Memory does not. */
 	bool clock_varies;
 	char unknown[160]; /* why a rate is unknown, or "" */
 };

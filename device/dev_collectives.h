@@ -55,7 +55,7 @@ int dev_collective(struct dev_comm *comm, enum dev_collective what,
 		   struct dev_stream *const *streams, float *const *from, float *const *to,
 		   uint64_t count);
 
-/* "allreduce", ...; "?" for what is no collective. */
+/* "allreduce", ...; "?" for what is not a collective. */
 const char *dev_collective_name(enum dev_collective what);
 
 /* Number of parts of from[i] and to[i] with so many devices. */

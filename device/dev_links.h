@@ -53,7 +53,7 @@ struct dev_links {
 	struct dev_link link[DEV_LINKS_MAX];
 };
 
-/* The links of a device, PCIe first, or else the one to the host. What is known to be no link of
+/* The links of a device, PCIe first, or else the one to the host. What is known not to be a link of
  * this board is left out. */
 int dev_links_read(struct dev *d, struct dev_links *links);
 

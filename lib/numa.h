@@ -19,7 +19,7 @@ size_t numa_parse_list(const char *list, uint32_t *numbers, size_t capacity);
 size_t numa_nodes(uint32_t *nodes, size_t capacity);
 
 /* Let untouched pages of the mapping come from this node alone. -ENOTSUP: the kernel refuses to
- * choose, as in some containers; with one node that is no error. */
+ * choose, as in some containers; with one node that is not an error. */
 int numa_bind(void *start, uint64_t bytes, uint32_t node);
 
 /* Check the touched pages at the start, in the middle and at the end: 0, or -ENOMEM if one is on

@@ -36,7 +36,7 @@ static const struct bench_metric primary[] = {
 
 /* Work of one block of the backlog: about 100 us on an otherwise idle CPU core. */
 #define BLOCK_FMAS (UINT64_C(1024) * DEV_FMA_QUANTUM)
-/* With priority the late block waits for the running wave alone. A higher ratio is no effect. */
+/* With priority the late block waits for the running wave alone. A higher ratio shows no effect. */
 #define EFFECT_BELOW 0.8
 
 struct state {

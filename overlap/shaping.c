@@ -74,8 +74,8 @@ static const struct axis axes[] = {
 	 .quick = "8",
 	 .full = "8,20,48"},
 	{.name = "mflop",
-	 .help = "GEMMs are divided until mb has at most this many million flops; 0: not divided, "
-		 "the paper's size",
+	 .help = "GEMMs are scaled down until mb has at most this many million flops; 0: the "
+		 "paper's size",
 	 .kind = AXIS_COUNT,
 	 .quick = "100",
 	 .simulated = "300",

@@ -6,7 +6,7 @@
  * the last-level cache. Nothing but the addresses differs from a run on warm operands.
  *
  *     setup   bench_rotate(c, graphs, count, &s->rotation)    the graphs of the variants; or
- *             rotation_open(c, runs, count, &s->rotation)     for work that is no graph
+ *             rotation_open(c, runs, count, &s->rotation)     for work that is not a graph
  *     body    work_graph_run(graph)                           takes the next set by itself; or
  *             set = rotation_take(r, 1), and rotation_address(r, set, operand) for each operand
  *     poison  as without, then rotation_spread(r, 1)

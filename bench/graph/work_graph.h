@@ -68,7 +68,7 @@ uint32_t work_lane(struct work_lanes *l, uint32_t device, int priority);
 uint32_t work_lane_normal(struct work_lanes *l, uint32_t device);
 /* A lane of a stream that the caller owns and closes after the lanes. */
 uint32_t work_lane_of(struct work_lanes *l, uint32_t device, struct dev_stream *stream);
-/* The stream of a lane, to enqueue something that is no node; NULL after an error. */
+/* The stream of a lane, to enqueue something that is not a node; NULL after an error. */
 struct dev_stream *work_lane_stream(const struct work_lanes *l, uint32_t lane);
 
 /* ------------------------------------------------------------------ building */

@@ -8,7 +8,7 @@
  * kernel that adds (schedule_graph.h); for all-to-all of all_to_all_graph.h. DEVICE_LIBRARY is the
  * vendor's own, which is in place like the others (device/dev_collectives.h). One that does not
  * support this number of devices, needs more queue entries than there are, or copies between
- * devices that are no peers, is skipped and named.
+ * devices that are not peers, is skipped and named.
  *
  * One collective at a time is enqueued completely before one write of the host releases all
  * devices. Events on each device measure its part; the longest part is the time. So this is the

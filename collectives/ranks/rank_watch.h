@@ -11,7 +11,7 @@
 #ifndef GPUSIG_RANK_WATCH_H
 #define GPUSIG_RANK_WATCH_H
 
-/* Before MPI_Init, which is watched, too. -EINVAL: GPUSIG_RANK_LIMIT_S is no such number. */
+/* Before MPI_Init, which is watched, too. -EINVAL: GPUSIG_RANK_LIMIT_S is not such a number. */
 int rank_watch_start(void);
 
 /* From now on, until _pause() or the next of these calls, the others have to answer in time. Before

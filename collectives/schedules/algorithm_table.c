@@ -197,9 +197,9 @@ static const char *require_powers_of_3(const struct grid *grid, enum schedule_po
 static const char *require_mesh(const struct grid *grid, enum schedule_ports ports)
 {
 	(void)ports;
-	return grid->nodes <= 1024 ? NULL
-				   : "needs a link between every two ranks, and supports 1024 of "
-				     "them";
+	return grid->nodes <= 1024
+		       ? NULL
+		       : "needs a link between every two ranks, and supports up to 1024 ranks";
 }
 
 static const char *accept_any_grid(const struct grid *grid, enum schedule_ports ports)

@@ -158,7 +158,7 @@ struct gpu_driver {
 	int (*graph_close)(void *graph);
 
 	int (*peer_can)(unsigned index, unsigned other, bool *can_p); /* needs no context */
-	/* Gives the current context access to the other device; twice is no error. */
+	/* Gives the current context access to the other device; twice is not an error. */
 	int (*peer_enable)(unsigned other, void *other_context);
 	/* Sets *adds_p if kernels add reals to the other device's memory atomically, also with that
 	 * device itself; needs no context. NULL: never. */

@@ -260,7 +260,7 @@ static void append_timer(struct gpu_dev *d, struct gpu_telemetry_list *r)
 	gpu_telemetry_number(r, "timer_offset_error", "s", 1e-9 * d->clock_error_ns);
 }
 
-/* They are no evidence about one slice: others draw power, heat the board and slow it down. All
+/* They say nothing about one slice: others draw power, heat the board and slow it down. All
  * slices have its clocks, and what lowers these. */
 static void forget_samples_of_board(struct gpu_telemetry_list *r)
 {

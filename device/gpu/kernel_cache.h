@@ -6,7 +6,7 @@
  * Each entry is one file that contains its whole key: compiler and version, options (the
  * architecture among them), source. An entry is used when the whole key is equal, its checksum is
  * right, and it is a regular file that belongs to this user and that nobody else may write, so that
- * no code of others is run. Every other file is ignored, and a failed write is no error.
+ * no code of others is run. Every other file is ignored, and a failed write is not an error.
  */
 #ifndef GPUSIG_KERNEL_CACHE_H
 #define GPUSIG_KERNEL_CACHE_H

@@ -69,7 +69,7 @@ int sim_model_read_value(const struct sim_position *p, const struct sim_key *k, 
 int sim_links_read_key(struct sim_position *p, const char *text, struct sim_model *m);
 int sim_links_complete(const struct sim_position *p, struct sim_model *m);
 
-/* A field of the model whose key is no word. */
+/* A field of the model whose key is not a word. */
 double sim_model_field(const struct sim_model *m, const struct sim_key *k);
 
 /* sim_model_keys.c: every key, also of single links, slow_down and lacks; a hash of them all. */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Factor of "2x" or "0.5x"; NaN: the text is no factor. */
+/* Factor of "2x" or "0.5x"; NaN: the text is not a factor. */
 static double factor_of(const char *text)
 {
 	char *end;

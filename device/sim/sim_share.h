@@ -89,7 +89,7 @@ void flow_wait(struct flow *f, struct resource *at, double volume);
  *
  *   behind   has what resource_most_taken() ahead leaves of `most` of the capacity, but always
  *            `least` of it, which is less than all. With `most` 0 it limits nothing, and if wait_ns
- *            is 0, too, they are no pair
+ *            is 0, too, they are not a pair
  *   ahead    has all, but where only `least` is left behind, and flows are there, the rest. As long
  *            as flows are behind, a flow takes longer by wait_ns for every unit that waits here,
  *            whatever else holds it */

@@ -92,7 +92,7 @@ static bool is_of_link(unsigned variant)
 }
 
 /* True if the device copies clearly faster than the driver says that its link can, as behind a
- * virtual PCIe bridge: then the driver is wrong, and its rate is no limit. */
+ * virtual PCIe bridge: then the driver is wrong, and its rate is not a limit. */
 static bool is_exceeded(const struct bench_case *c, const struct route *r,
 			const struct link_rates *rates)
 {

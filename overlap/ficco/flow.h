@@ -17,8 +17,8 @@ enum flow_part { FLOW_WHOLE, FLOW_GEMMS, FLOW_TRANSFERS, FLOW_CONCURRENT, FLOW_P
 int flow_admit(const struct ficco_plan *plan, enum dev_type type, uint32_t blocks);
 
 /* Gives a prepared graph of the case that has run once without a gate. Copies are done by copy
- * engines (blocks 0), or by kernels with this many thread blocks. -ENOTSUP, which is no error of
- * the case: too many operations for a queue. */
+ * engines (blocks 0), or by kernels with this many thread blocks. -ENOTSUP, which is not an error
+ * of the case: too many operations for a queue. */
 int flow_open(const struct operands *o, struct bench_case *c, const struct ficco_plan *plan,
 	      enum flow_part part, uint32_t blocks, struct work_graph **g_p);
 

@@ -156,7 +156,7 @@ static const struct ficco_plan *whole_plan(const struct variants *all, unsigned 
 						     : NULL;
 }
 
-/* Arranging is no run: it is not timed, and what it touches is washed out of the caches. */
+/* Arranging is not a run: it is not timed, and what it touches is washed out of the caches. */
 static int rotate_operands(struct bench_case *c)
 {
 	struct variants *all = c->state;

@@ -26,7 +26,7 @@ void comm_load_drop_library(struct comm_load *load)
 	text_fit(load->library_why, sizeof(load->library_why), "%s", err_text());
 }
 
-/* A device that lacks the library is no error. */
+/* A device that lacks the library is not an error. */
 static void find_library(struct comm_load *load, struct bench_case *c)
 {
 	if (bench_status(c) || load->devices < 2 || !dev_can(c->dev, DEV_CAP_COLLECTIVES))

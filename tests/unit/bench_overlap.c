@@ -139,8 +139,8 @@ static void more_than_overlap_can_give_is_flagged(void)
 	expect(!is_valid("S") && !is_valid("fraction_of_ideal"));
 	expect(is_valid("S_ideal") && is_valid("time"));
 	expect(strstr(record, "{\"flag\":\"above_bound\",\"variant\":\"both\",\"quantity\":\"S\","
-			      "\"reason\":\"S 2.857 is above S_ideal 1.5: one after the other "
-			      "takes 2.22 of the parts' sum, this 1.17 of the longest\"}") != NULL);
+			      "\"reason\":\"S 2.857 is above S_ideal 1.5: serial takes 2.22 times "
+			      "the parts' sum, this 1.17 times the longest part\"}") != NULL);
 }
 
 static void a_hair_above_is_no_flag(void)

@@ -28,7 +28,7 @@ struct candidates {
 	struct candidate list[CANDIDATES_MAX + 1];
 };
 
-/* -ENOMEM. An algorithm that does not support the shape is no error; its status says so. */
+/* -ENOMEM. An algorithm that does not support the shape is not an error; its status says so. */
 int candidates_make(const struct network *network, enum schedule_ports ports,
 		    struct candidates *c_p);
 void candidates_free(struct candidates *c);

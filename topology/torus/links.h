@@ -29,7 +29,7 @@ struct network {
 	struct grid grid;
 };
 
-/* -EINVAL or -ERANGE with a text about the kind, the shape, or sides that are no multiple of a
+/* -EINVAL or -ERANGE with a text about the kind, the shape, or sides that are not a multiple of a
  * board. */
 int network_parse(const char *text, struct network *network_p);
 
