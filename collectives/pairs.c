@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Which pairs of nodes have a slow link? Bandwidth and latency of every pair of MPI ranks, one rank
- * a node.
+ * per node.
  *
  * Pairs run in rounds in which every rank has at most one partner (pairs/pairing.h): n - 1 rounds
  * for n nodes, n where n is odd. All pairs of a round run at once, so the fabric carries what n/2

@@ -5,10 +5,10 @@
  * measured in the same rounds as the GEMM.
  *
  * The loop of f32 and f64 does not use matrix units; a GEMM may, where a device has them, so the
- * peak of these types is then no bound. The narrower types have loops of matrix multiply-adds; the
- * faster one is the peak, and it is a bound where it is known to reach the rate of the units. f16
- * gives f16; bf16 and f8 (e4m3) give bf16. Sums are f32, except for gemm_fast of f8, which uses the
- * library's fast accumulation.
+ * peak of these types is then not a bound. The narrower types have loops of matrix multiply-adds;
+ * the faster one is the peak, and it is a bound where it is known to reach the rate of the units.
+ * f16 gives f16; bf16 and f8 (e4m3) give bf16. Sums are f32, except for gemm_fast of f8, which uses
+ * the library's fast accumulation.
  *
  * gemm reads the same operands again and again: what fits in a cache comes from there. gemm_cold
  * takes other ones each time, from rotating buffers (bench/graph/rotation.h), which are in no

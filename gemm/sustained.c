@@ -6,8 +6,8 @@
  *
  * After the samples, which are bursts as there, GEMMs follow each other for two seconds, in batches
  * of which the next is always queued before one ends. Batches that begin after the first second
- * give sustained_flop_rate. A clock that falls meanwhile, for power or for heat, is what is asked
- * for.
+ * give sustained_flop_rate. A clock that falls meanwhile, for power or for heat, is part of the
+ * result.
  *
  * Timed: the vendor's GEMM, between events on the device.
  *

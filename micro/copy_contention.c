@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How much do a GEMM and a transfer slow each other? The same GEMM and the same copy alone and at
- * once, for every direction, copy method, number of blocks and type of GEMM, because each of them
- * decides what the two share: a link shares no memory bandwidth worth mentioning, a copy within the
- * device shares all of it, and a copy kernel takes slots and units as well. These are the losses
- * that ./gpusig advise assumes for its transfers.
+ * How much do a GEMM and a transfer slow each other? The same GEMM and the same copy alone and
+ * concurrently, for every direction, copy method, number of blocks and type of GEMM, because each
+ * of them decides what the two share: a copy over a link shares hardly any memory bandwidth, a copy
+ * within the device shares all of it, and a copy kernel takes slots and units as well. These are
+ * the losses that ./gpusig advise assumes for its transfers.
  *
  * Timed: pieces of one side by the device's events while the other is kept running
  * (micro/contention/concurrent.h). There are two GEMMs, because one that memory limits loses more:

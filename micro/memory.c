@@ -9,9 +9,9 @@
  * line read before an ordinary store) is not counted; non-temporal stores avoid it.
  *
  * Copy and triad of a footprint that is memory, at least 16 last-level caches, are one pass a
- * launch, by one 16-byte vector a thread, on a device that is fastest so (dev_pass_blocks()):
- * a GPU starts blocks in the order of addresses, so all that is accessed at a time lies close
- * together. All else is done by one wave of blocks that drift apart: docs/method/micro.md.
+ * launch, by one 16-byte vector a thread, on a device that is fastest so (dev_pass_blocks()): a GPU
+ * starts blocks in the order of addresses, so all concurrent accesses are close together. All else
+ * is done by one wave of blocks that drift apart: docs/method/micro.md.
  *
  * Where a unit divides memory between first-level cache and shared memory, regular and nontemporal
  * ask for cache; `regular_min_l1` is the bandwidth for kernels that claim shared memory.

@@ -5,11 +5,12 @@
  * 2606.09200). The arithmetic stays the same, only the claim grows.
  *
  * Timed: `load` is a grid of multiply-adds that fills the device several times; `loaded_wait` is
- * the wait of an empty block of another, more urgent stream while the load runs, and `idle_wait`
+ * the wait of an empty block of a stream of higher priority while the load runs, and `idle_wait`
  * the same on an idle device (micro/late_block/late_block.h); slot_wait is the difference, and
- * slot_wait_share the part of a block of the load that it takes: 0 where the device preempts, 1
- * where a whole block has to end. All blocks of a wave start together. Resident blocks are counted
- * with a blocking kernel and compared with min(slots, floor(shared memory of a unit / claim)).
+ * slot_wait_share that as a fraction of the time of a load block: 0 where the device preempts, 1
+ * where a whole block has to end first. All blocks of a wave start together. Resident blocks are
+ * counted with a blocking kernel and compared with min(slots, floor(shared memory of a unit /
+ * claim)).
  *
  *     bin/micro/occupancy --device host --shared 0,SHARED/8,SHARED/4,SHARED/2,SHARED
  */

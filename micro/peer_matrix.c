@@ -6,13 +6,13 @@
  * others, from all to one and from all to all at once; and of host memory of every NUMA node to and
  * from every device. By copy engines and by copy kernels.
  *
- * Timed: runs of the same copies one behind the other, in streams that were filled before one write
- * of the host released all of them. The time is the longest from a device's release to the end of
- * its last copy, so what several devices move is divided by the time of the slowest, never the sum
- * of their own rates. Bandwidth counts the bytes of every copy once. The source device writes into
- * the other's memory; a device reads and writes host memory, which is pinned. Where several take
- * part, `size` is what one device sends or receives, in even parts. A round trip is one copy of 4
- * KiB, from the call until the host has waited for it.
+ * Timed: runs of the same copies back to back, in streams that were filled before one write of the
+ * host released all of them. The time is the longest from a device's release to the end of its last
+ * copy, so what several devices move is divided by the time of the slowest, never the sum of their
+ * own rates. Bandwidth counts the bytes of every copy once. The source device writes into the
+ * other's memory; a device reads and writes host memory, which is pinned. Where several take part,
+ * `size` is what one device sends or receives, in even parts. A round trip is one copy of 4 KiB,
+ * from the call until the host has waited for it.
  *
  *     bin/micro/peer_matrix --device sim:0-7 --route '0>3,3>0,all>all'
  */

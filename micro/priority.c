@@ -5,8 +5,8 @@
  * works, the block of the highest priority starts as soon as any slot is free.
  *
  * Timed: the wait of the late block (micro/late_block/late_block.h). Running blocks are never
- * interrupted, so even the most urgent block waits for one to end. "No effect" is a valid result,
- * not a failure.
+ * preempted, so even a block of the highest priority waits for one to end. "No effect" is a valid
+ * result, not a failure.
  *
  *     bin/micro/priority --device host
  */

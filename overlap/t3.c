@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * How much would T3's hardware speed up a GEMM and its allreduce? T3 (arXiv 2401.16677) proposes a
- * tracker beside memory that sends a tile of a GEMM's result on when it is complete, memory that
- * adds what arrives, and a memory controller that puts computing first (T3-MCA). No device has
+ * tracker at the memory that forwards a tile of a GEMM's result when it is complete, memory that
+ * adds what arrives, and a memory controller that prioritizes computing (T3-MCA). No device has
  * them: this program needs a SIMULATED one that does (device/sim/models/t3.model), and nothing of
  * it is a measurement.
  *
