@@ -129,6 +129,21 @@ narrow() {
 	[ "$(make -sC "$root" --no-print-directory config HAVE_HWLOC=0 HAVE_MPI=0 HAVE_NVCC=0 | grep '^version ')" = "version ${output#gpusig }" ]
 }
 
+@test "an answer of the front door that cannot be written is 1, a refusal keeps its code, and nothing else is said" {
+	for words in --version --bindir; do
+		run bash -c "'$root/gpusig' $words 2>&1 >/dev/full"
+		echo "# $words: $status: $output"
+		[ "$status" = 1 ]
+		[ "${#lines[@]}" = 1 ]
+	done
+	for words in '' frobnicate 'test --only units'; do
+		run bash -c "GPUSIG_BUILD=elsewhere '$root/gpusig' $words 2>/dev/full"
+		echo "# $words: $status: $output"
+		[ "$status" = 2 ]
+		[ -z "$output" ]
+	done
+}
+
 @test "a version follows tag, commits since and changes, in a checkout and in what git archive packs of it" {
 	command -v git >/dev/null || skip 'no git'
 	said() { (cd "${1:-here}" && sh suite/setup/version.sh); }
@@ -690,7 +705,7 @@ only_commands() {
 	run --separate-stderr env PATH="$PWD/few" GPUSIG_PYTHON=/dev/null/none "$root/gpusig" run --out results
 	[ "$status" = 77 ]
 	[ -z "$output" ]
-	[[ $stderr == *"without python3: "* ]]
+	[[ ${stderr_lines[-1]} == "gpusig: without python3"*"; GPUSIG_PYTHON is /dev/null/none"* ]]
 	[ ! -e results ]
 }
 

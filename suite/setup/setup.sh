@@ -323,6 +323,7 @@ $wanting
 END
 if [ -n "$needed" ]; then
 	to_type=$(install_command "$wanting")
+	case $needed in *python3*) lost=$lost${GPUSIG_PYTHON:+; GPUSIG_PYTHON is $GPUSIG_PYTHON} ;; esac
 	say "without $needed: $lost${to_type:+; to install it, run: $to_type}"
 	exit 77
 fi
