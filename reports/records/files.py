@@ -17,7 +17,9 @@ def as_json(found: Json) -> str:
 
 def write_whole(path: Path, text: str) -> None:
     """Write the file in one step: a reader never sees half of it, and a link of its name is replaced, not
-    followed. FileExistsError where that would replace a device, a pipe or a name in /dev."""
+    followed. A folder, a pipe, a device or a name in /dev is not replaced but an OSError."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if path.exists() and not path.is_file() or path.parent.resolve() == Path("/dev"):
         raise FileExistsError(errno.EEXIST, "it is no regular file")
     fresh = path.with_name(".%s.%d" % (path.name, os.getpid()))
