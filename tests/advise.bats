@@ -146,7 +146,7 @@ advise() {
 		--op gemm-rs --m 4096 --n 4096 --k 512| expected to gain 1.2
 		--op gemm-rs --m 4096 --n 4096 --k 512|a trigger (software) 1.
 		--op gemm-ar --m 4096 --n 4096 --k 512| over whole-then-send for this shape;
-		--op gemm-rs --m 4096 --n 4096 --k 65536|trigger Nothing is said of a trigger (software), a staggered trigger (software)
+		--op gemm-rs --m 4096 --n 4096 --k 65536|trigger No prediction for a trigger (software), a staggered trigger (software)
 	TABLE
 	# shellcheck disable=SC2086
 	run --separate-stderr here advise . $question
@@ -154,7 +154,7 @@ advise() {
 	[[ $output != *trigger* ]]
 	advise --op gemm-rs "$BATS_FILE_TMPDIR/run"
 	[ "$status" = 0 ]
-	[[ $(tr -s ' \n' ' ' <<<"$output") == *"What a trigger or remote stores gain is not known: overlap/trigger has no value for this type (the program did not run)."* ]]
+	[[ $(tr -s ' \n' ' ' <<<"$output") == *"The gain of a trigger or of remote stores is not known: overlap/trigger has no value for this type (the program did not run)."* ]]
 }
 
 # Thinned signatures once had 4 KiB as the longest copy between devices.

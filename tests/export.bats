@@ -55,7 +55,7 @@ export_to() {
 		2|export --to csv|gpusig: export needs a run: ./gpusig export --to csv SIGNATURE
 		2|export --to csv nowhere|gpusig: nowhere is not there
 		1|export --to csv runs/run-1 --out no/such.csv|gpusig: export: cannot write $PWD/no/such.csv: No such file or directory
-		1|export --to csv runs/run-1 --out /dev/null|gpusig: export: cannot write /dev/null: it is no regular file
+		1|export --to csv runs/run-1 --out /dev/null|gpusig: export: cannot write /dev/null: it is not a regular file
 		2|export --to csv runs --format json|
 		2|export --to csv runs --only nothing*|gpusig: export: no headline number matches nothing*
 		2|export --to reframe runs|gpusig: a ReFrame test has one run as its reference, not 2

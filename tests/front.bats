@@ -461,8 +461,8 @@ runpy.run_module("suite", run_name="__main__", alter_sys=True)' --cwd "$BATS_TES
 		1|run --budget 1s --out /proc/results|cannot make the folder /proc/results:
 		1|run --budget 1s --out file|cannot make the folder $PWD/file:
 		1|run --budget 1s --out file/results|cannot make the folder $PWD/file/results:
-		2|run --budget 1s --out ''|--out: an empty name is no folder
-		2|run --budget 1s --resume ''|--resume: an empty name is no folder
+		2|run --budget 1s --out ''|--out: an empty name is not a folder
+		2|run --budget 1s --resume ''|--resume: an empty name is not a folder
 		2|run --resume empty|holds no run to resume
 		2|run --resume absent|'absent' is not a folder
 	TABLE

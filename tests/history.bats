@@ -26,7 +26,7 @@ night() { suite run --device 'sim:h100?jitter_sigma=0.01' --headline --only gemm
 	[ "$(cat nights*/*/plan.json | grep '"seed"' | sort -u | wc -l)" = 3 ]
 	run --separate-stderr suite compare nights*
 	[ "$status" = 3 ]
-	[[ $output == '3 runs, and no step is looked for in fewer than 12;'* ]]
+	[[ $output == '3 runs, and steps are only searched for in 12 or more;'* ]]
 }
 
 @test "a run of another kind or number of devices is refused before it is measured" {
@@ -84,7 +84,7 @@ night() { suite run --device 'sim:h100?jitter_sigma=0.01' --headline --only gemm
 		2|run --history a --resume b|--history adds one run to a folder: leave out --resume
 		2|run --history a --repeats 3|--history adds one run to a folder: leave out --repeats
 		2|run --history a --soak 1m|--soak looks for wrong results, not for numbers: leave out --history
-		2|run --history ''|--history: an empty name is no folder
+		2|run --history ''|--history: an empty name is not a folder
 		2|ab A B --history a|unknown option '--history'
 		1|run --device host --history /dev/null/a|cannot make the folder /dev/null/a: Not a directory
 	TABLE

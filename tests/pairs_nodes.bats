@@ -48,7 +48,7 @@ print(*("%(head)s %(text)s" % f for f in json.load(open("results/signature.json"
 	node_rate 3 "$SLOW_RATE"
 	measure --way forward,backward
 	[ "$(wc -l <found)" = 0 ] # one line, without an end
-	[[ $(<found) == 'Slow node. Everything that n3 sends and receives: '*'B/s, 0.'*' of what is usual between these 4 nodes (messages of 64 KiB).' ]]
+	[[ $(<found) == 'Slow node. Everything that n3 sends and receives: '*'B/s, 0.'*' of the usual rate between these 4 nodes (messages of 64 KiB).' ]]
 	first=$(sed -n '1,/<nav id="contents"/p' results/report.html)
 	[[ $first == *'Slow node.'*'n3'* ]]
 }
@@ -58,5 +58,5 @@ print(*("%(head)s %(text)s" % f for f in json.load(open("results/signature.json"
 	link_rate 1 4 "$SLOW_RATE"
 	measure --way forward,backward
 	[ "$(wc -l <found)" = 0 ]
-	[[ $(<found) == 'Slow link. From n1 to n4: '*'B/s, 0.'*' of what is usual between these 4 nodes (messages of 64 KiB).' ]]
+	[[ $(<found) == 'Slow link. From n1 to n4: '*'B/s, 0.'*' of the usual rate between these 4 nodes (messages of 64 KiB).' ]]
 }

@@ -137,7 +137,7 @@ print(*("%(head)s %(text)s" % f for f in json.load(open("results/signature.json"
 	cat found
 	[ "$(wc -l <found)" = 1 ]
 	grep -q '^! Slow pair. From device 0 to device 3: 12' run
-	[[ $(<found) == 'Slow pair. From device 0 to device 3: 12.'*' GB/s, 0.2'[5-8]' of what is usual between these 8 devices (by '*').' ]]
+	[[ $(<found) == 'Slow pair. From device 0 to device 3: 12.'*' GB/s, 0.2'[5-8]' of the usual rate between these 8 devices (by '*').' ]]
 	first=$(sed -n '1,/<section/p' results/report.html)
 	[[ $first == *'Slow pair.'*'0 to device 3: 12.'* ]]
 	"$TEST_PYTHON" -c 'import json, sys
@@ -158,7 +158,7 @@ sys.exit(0 if len(cases) == 90 and all(c["status"] == "ok" for c in cases) else 
 	for i in 0 1 2 3 4 6 7; do printf 'peer_bandwidth 5>%s = 20e9\n' "$i"; done >>slow_device.model
 	report ./slow_device.model
 	[ "$(wc -l <found)" = 1 ]
-	[[ $(<found) == 'Slow device. Everything that device 5 sends: '*' GB/s, 0.4'*' of what is usual between these 8 devices (by '*').' ]]
+	[[ $(<found) == 'Slow device. Everything that device 5 sends: '*' GB/s, 0.4'*' of the usual rate between these 8 devices (by '*').' ]]
 }
 
 # headline SPEC [LINES OF A MODEL]: what a run of the headline numbers says of the pairs in ./found, and ./said what the terminal says, in ./words as one line.

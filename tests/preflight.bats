@@ -50,7 +50,7 @@ hang_runs() { pgrep -f "sleep $NAP\$" >/dev/null; }
 	run --separate-stderr patiently --reference reference
 	[ "$status" = 0 ]
 	[[ ${lines[1]} == "gpusig preflight: "*": healthy: 2 devices of --device sim:h100:0-1; "*" headline numbers within noise"* ]]
-	[[ ${lines[0]} == *"simulated: nothing here is about a machine" ]]
+	[[ ${lines[0]} == *"simulated: this says nothing about a machine" ]]
 	[ "${#lines[@]}" = 2 ]
 	run --separate-stderr patiently --reference reference/run-2 --quiet
 	[ "$status" = 0 ]
@@ -80,7 +80,7 @@ hang_runs() { pgrep -f "sleep $NAP\$" >/dev/null; }
 	echo "$output"
 	[ "$status" = 3 ]
 	# A reading of the clock may be one of those operations.
-	[[ $output =~ ": unknown: ".*": its own values reach from what is allowed to what is not" ||
+	[[ $output =~ ": unknown: ".*": its own values range from allowed to not allowed" ||
 		$output =~ ": unknown: ".*": throttled: core clock" ]]
 	[[ $output != *healthy* ]]
 }

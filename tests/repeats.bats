@@ -209,7 +209,7 @@ runs_of() { (cd "$1" && find . -name records.jsonl | sort | tr '\n' ' '); }
 @test "a setting that is none is refused before anything is written" {
 	fake micro/a steady
 	refused <<-'TABLE'
-		2|ab '' no-such-command --repeats 2 --out results|gpusig: setting 'no-such-command': 'no-such-command' is no command here
+		2|ab '' no-such-command --repeats 2 --out results|gpusig: setting 'no-such-command': 'no-such-command' is not a command here
 		2|ab A=1 --repeats 2 --out results|gpusig: ab takes two settings, not 1: ./gpusig ab
 		2|ab A=1 B=1 --out results|gpusig: ab needs --repeats N, the runs of each setting
 	TABLE

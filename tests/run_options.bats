@@ -49,7 +49,7 @@ print(*(f"{program}={sorted(map(str, kinds))}" for program, kinds in sorted(foun
 	refused <<-'EOF'
 		2|run --device sim --only gemm/split --type bf16,f32 --out none|--type bf16: the GEMMs of sim are of f32, f64
 		2|run --device sim --only gemm/split --type f32,foo --out none|--type foo: the GEMMs of sim are of f32, f64
-		2|run --device sim --only gemm/split --type f32, --out none|argument --type: 'f32,' is no list of types, such as bf16,f32
+		2|run --device sim --only gemm/split --type f32, --out none|argument --type: 'f32,' is not a list of types, such as bf16,f32
 		2|run --device sim --only micro/launch --type f32 --out none|no program of this run takes --type
 	EOF
 	[ ! -e none ]
@@ -74,7 +74,7 @@ print(*(f"{program}={sorted(map(str, kinds))}" for program, kinds in sorted(foun
 	grep '"kind":"end"' good/records.jsonl >>rest
 	cp rest good/records.jsonl
 	suite report good >said || [ $? = 3 ]
-	[[ $(sed '1,/^How far can/d' said | paste -sd ' ' | tr -s ' ') == *'Nothing is known of this machine: 0 of '*'did not run); give it a larger --budget.' ]]
+	[[ $(sed '1,/^How far can/d' said | paste -sd ' ' | tr -s ' ') == *'Nothing is known about this machine: 0 of '*'did not run); give it a larger --budget.' ]]
 	run suite report good --strict
 	[ "$status" = 3 ]
 }

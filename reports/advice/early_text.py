@@ -43,7 +43,7 @@ def _gains(ways: list[Json], best: str | None) -> str:
     ways = sorted(ways, key=lambda way: (way["way"] != best, way["predicted_s"]))
     first = ways[0]
     if first["pays"] is False:
-        said = "Of what %s measures nothing is expected to gain over whole-then-send for this shape: %s"
+        said = "Nothing that %s measures is expected to gain over whole-then-send for this shape: %s"
         return said % (PROGRAM, ", ".join(map(_gain, ways)))
     error = ", within " + _error(first["error"]) if first["pays"] is None else ""
     said = "%s expected to gain %sx over whole-then-send for this shape%s"
@@ -74,7 +74,7 @@ def _unknown(ways: list[Json], reason: str) -> list[str]:
     lost = [_NAMES[way["way"]] for way in ways if not way["points"]]
     if len(lost) == len(ways):
         return [
-            "what a trigger or remote stores gain is not known: %s has no value for this type%s"
+            "the gain of a trigger or of remote stores is not known: %s has no value for this type%s"
             % (PROGRAM, reason)
         ]
     far: dict[tuple[str, ...], list[str]] = {}
@@ -83,7 +83,7 @@ def _unknown(ways: list[Json], reason: str) -> list[str]:
             place = tuple(digits(x) for x in (way["send_over_gemm"], *way["measured"]))
             far.setdefault(place, []).append(_NAMES[way["way"]])
     found = [
-        "nothing is said of %s: scattering C takes %s of the time of its GEMM, and %s to %s were measured"
+        "no prediction for %s: scattering C takes %s of the time of its GEMM, and %s to %s were measured"
         % (listing(names, len(names)), *place)
         for place, names in far.items()
     ]
@@ -108,7 +108,7 @@ def _where(signature: Json, way: Json, kind: str) -> tuple[str | None, int | Non
 
 def _note(direction: str, devices: int | None, question: Json, signature: Json) -> str:
     """Devices that stand for those of the question; empty where these were measured."""
-    text, asked = "what sending C early gains was measured ", question["devices"]
+    text, asked = "the gain of sending C early was measured ", question["devices"]
     if direction in AMONG_DEVICES:
         measured = "an unknown number of" if devices is None else devices
         said = "among %s devices, not among %d (direction %s)" % (measured, asked, direction)

@@ -24,12 +24,14 @@ class Input(NamedTuple):
 _LOSS = "--type KIND --direction LINK --copy-method "
 _PEERS = "--type KIND --direction peer,exchange --copy-method "
 INPUTS = {
-    "contention-engine": Input(CONTENTION, _LOSS + "engine", "what GEMMs and engine copies lose"),
-    "contention-kernel": Input(CONTENTION, _LOSS + "kernel:1,kernel", "what GEMMs and kernel copies lose"),
-    "both-ways-engine": Input(CONTENTION, _PEERS + "engine", "what opposite engine copies lose"),
-    "both-ways-kernel": Input(CONTENTION, _PEERS + "kernel:1,kernel", "what opposite kernel copies lose"),
-    "ingress": Input("collectives/device_allreduce", "", "what all peers send at once"),
-    "additions": Input("micro/memory", "--op triad", "what adding received data takes"),
+    "contention-engine": Input(CONTENTION, _LOSS + "engine", "the contention of GEMMs and engine copies"),
+    "contention-kernel": Input(
+        CONTENTION, _LOSS + "kernel:1,kernel", "the contention of GEMMs and kernel copies"
+    ),
+    "both-ways-engine": Input(CONTENTION, _PEERS + "engine", "the loss of opposite engine copies"),
+    "both-ways-kernel": Input(CONTENTION, _PEERS + "kernel:1,kernel", "the loss of opposite kernel copies"),
+    "ingress": Input("collectives/device_allreduce", "", "the rate of concurrent sends to all peers"),
+    "additions": Input("micro/memory", "--op triad", "the time to add received data"),
     "peer-copies": Input("micro/copy_path", "--direction peer", "copies between devices"),
 }
 DIRECTIONS = {"peer": "exchange", "up": "up", "down": "down"}  # of the copies that tell what transfers lose

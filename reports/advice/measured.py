@@ -86,8 +86,8 @@ def prefer_measured(signature: Json, advice: Json, question: Json) -> None:
         # Measured schedules had no settings.
         shared_bytes=0,
         priority="normal",
-        why="%s measured this very question in this run: %d of the %d rows below; what is predicted comes "
-        "from other curves" % (PROGRAM, *of),
+        why="%s measured exactly this question in this run: %d of the %d rows below; predictions come from "
+        "other curves" % (PROGRAM, *of),
     )
     if advice["early"]:
         _compare_early(advice["early"], pick, advice["expected_error"])

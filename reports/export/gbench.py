@@ -115,7 +115,7 @@ def export(runs: Sequence[Run]) -> tuple[str, list[str]]:
         ]
     if not benchmarks:
         raise BadNumbers("no time and no rate to export in %s" % listing([run.name for run in ordered], 3))
-    said = "%s left out, for Google Benchmark has times alone: %s"
+    said = "%s left out, because Google Benchmark has only times: %s"
     are = plural(len(without), "ratio is", "ratios are")
     whole = {"context": _context(ordered), "benchmarks": benchmarks}
     text = json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -142,7 +142,8 @@ def _bounds(values: Sequence[Value], wider: float) -> str:
     of_runs = sum(value.of_runs for value in values)
     return (
         "Bounds: of %d of %s the 95 %% interval of what another run gives, else that of the\n"
-        "# median and at least %.0f %%; %.2f times as wide, for one of them fails the test; never below %.0f "
+        "# median and at least %.0f %%; %.2f times as wide, because one of them fails the test; never below "
+        "%.0f "
         "%%." % (of_runs, plural(len(values), "number"), 100 * LEAST_ALONE, wider, 100 * LEAST)
     )
 
@@ -156,7 +157,7 @@ def export(runs: Sequence[Run]) -> tuple[str, list[str]]:
         raise BadNumbers("a ReFrame test has one run as its reference, not %d" % len(runs))
     (run,) = runs
     if not run.values:
-        raise BadNumbers("%s has no headline number to hold others against" % run.name)
+        raise BadNumbers("%s has no headline number to compare others with" % run.name)
     variables, wider = _variables(run.values), widening(len(run.values))
     programs = list(dict.fromkeys(value.program.partition("@")[0] for value in run.values))
     numbers = {name: (value.name, value.unit or "1") for name, value in variables.items()}

@@ -112,7 +112,7 @@ def _value(name: str, entry: Json) -> Value:
     low, high = shown_interval(entry)
     for end in (low, high):
         if end is not None and not is_number(end):
-            raise ValueError("%s has an interval that is no number" % name)
+            raise ValueError("%s has an interval that is not a number" % name)
     n = entry["n"]
     count = n if isinstance(n, int) else 0
     place = str(entry["program"]), name.rpartition("/")[2].partition("@")[0], str(entry["device"])
@@ -209,5 +209,7 @@ def of_one_machine(runs: Sequence[Run], what: str) -> list[Run]:
         )
     unknown = [run.name for run in runs if run.started is None]
     if unknown and len(runs) > 1:
-        raise BadNumbers("%s: nothing says when it was measured, so it has no place in a series" % unknown[0])
+        raise BadNumbers(
+            "%s: no record says when it was measured, so it has no place in a series" % unknown[0]
+        )
     return sorted(runs, key=lambda run: run.started.timestamp() if run.started else 0.0)

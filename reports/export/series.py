@@ -49,7 +49,7 @@ def _whole(lines: Sequence[Line], names: Sequence[str]) -> tuple[list[Line], lis
         else:
             kept.append((run, own))
     are = plural(len(lack), "run is", "runs are")
-    return kept, ["%s left out, for want of a number: %s" % (are, listing(lack, 6))] * bool(lack)
+    return kept, ["%s left out, because a number is missing: %s" % (are, listing(lack, 6))] * bool(lack)
 
 
 def _gaps(lines: Sequence[Line], names: Sequence[str]) -> list[str]:

@@ -112,7 +112,7 @@ def _score_text(signature: Json) -> str:
             percent(high),
         )
     reason = score.get("reason")
-    return "none, so nobody knows how often this advice is right here: " + (
+    return "none, so it is not known how often this advice is right here: " + (
         reason if reason else "%s has no value%s" % (SCORED, why_missing(signature, SCORED))
     )
 
@@ -132,8 +132,8 @@ def _error_text(signature: Json, advice: Json) -> str:
             SCORED,
         )
     return (
-        "at least %s: half of the measured GEMMs are predicted from the others to that; schedules were not "
-        "compared" % (percent(advice["expected_error"]))
+        "at least %s: half of the measured GEMMs are predicted from the others within that; schedules were "
+        "not compared" % (percent(advice["expected_error"]))
     )
 
 

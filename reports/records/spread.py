@@ -207,8 +207,7 @@ def sentence_of(spread: Optional[Json]) -> str:
     if not spread:
         return "95 % confidence interval of the median; no distribution assumed."
     return (
-        "95 %% interval of what another run of this machine would give, from how much the tries of a number "
-        "differ, with what others of its group say (standard deviation between tries %s, as for %.1f degrees "
-        "of freedom). It is to hold 95 %% of other runs; where numbers come in levels about 90 %% are "
-        "reached."
+        "95 %% interval of what another run of this machine would give, from the spread of the tries of a "
+        "number and of others of its group (standard deviation between tries %s, %.1f degrees of freedom). "
+        "It should contain 95 %% of other runs; about 90 %% if numbers come in levels."
     ) % (percent(spread["relative"]), spread["degrees"])

@@ -15,7 +15,7 @@ from reports.records.quantity import BOUND, NOMINAL, human, listing, percent, sp
 from reports.signature.signature import Signature
 from reports.records.spread import shown_interval
 
-QUESTIONS = ("How good is this machine?", "At what is it good, and at what not?")
+QUESTIONS = ("How good is this machine?", "What is it good at, and what not?")
 CLIFFS = "Where does it fall off a cliff?"
 LINKS = "Which link between devices is slow?"  # asked where there are several devices
 TRUST = "How far can this run be trusted?"

@@ -155,8 +155,7 @@ def results(pairs: Pairs) -> Json:
         ],
         "changed": moved(pairs),
         "rule": "a level ends where the next latency is more than %g times as long; its groups are "
-        "processors of which every two are so near; changed: pairs of which two visits differ by as much"
-        % LEVEL,
+        "processors of which every two are that near; changed: pairs whose visits differ by as much" % LEVEL,
     }
 
 
@@ -241,8 +240,8 @@ def figures(pairs: Pairs, missing: str) -> List[Figure]:
     else:
         drawn = _in_colours(pairs, processors, levels)
     caption = (
-        "How long a cache line takes from one processor to another: half of the time there and back, each "
-        "pair alone. Warm colours: farther apart."
+        "How long a cache line takes from one processor to another: half of a round trip, each pair alone. "
+        "Warm colours: farther apart."
     )
     if missing:
         caption += " Not measured: %s." % missing

@@ -26,7 +26,7 @@ _WAYS = {
     "device to device": "P2P",
     "within the device": "D2D",
 }
-_ASSUMED = " ~ is of a number with one try, whose width is assumed from others."
+_ASSUMED = " ~ marks a number with one try, whose interval is assumed from others."
 WIDTH = 80  # the terminal that everyone has
 
 
@@ -102,7 +102,7 @@ def _widths(signature: Signature) -> str:
     if any(told_interval(entry, virtual)[0] is not None for entry in signature.primary.values()):
         assumed = any(source_of(entry) == ASSUMED for entry in signature.primary.values())
         return "± is half of the " + sentence_of(signature.json["run_spread"]) + _ASSUMED * assumed
-    return "Times of a model repeat: there is no ±." if virtual else ""
+    return "Times of a model repeat exactly: there is no ±." if virtual else ""
 
 
 def headline(signature: Signature, width: int = WIDTH) -> str:

@@ -180,8 +180,8 @@ def _disturbed(signature: Json) -> List[Note]:
 def _moved(placements: List[Json]) -> Note:
     text = (
         "This machine's cores were in %s while it was measured, %s from core to core (in %s measurements of "
-        "a case). What several cores do together takes longer in some; a number that was tried in several "
-        "is of the place of most."
+        "a case). What several cores do together takes longer in some; a number tried in several is that of "
+        "the most frequent."
     )
     places = in_words([place["core_latency_s"] for place in placements])
     tries = listing([str(place["tries"]) for place in placements])
@@ -192,7 +192,7 @@ def _moved(placements: List[Json]) -> Note:
 _OF_NO_DEVICE = {
     "memory_adds": "memory that adds",
     "tracker": "a tracker",
-    "memory_control": "a memory controller that tells computing from communication",
+    "memory_control": "a memory controller that distinguishes computing from communication",
 }
 
 
@@ -284,7 +284,7 @@ def verdict(signature: Signature) -> Verdict:
     if signature.failed:
         crashed = signature.crashed
         what = "%s crashed" % listing(crashed) if crashed else "Something failed or gave a wrong result"
-        text = "%s: do not use this run before that is understood%s."
+        text = "%s: do not use this run until that is understood%s."
         return Verdict(True, text % (what, "".join("; " + reason for reason in found)))
     if causes[SOAKED]:
         text = "This run is a soak: it looked for wrong results and found none. Its timings are not used."
@@ -295,7 +295,7 @@ def verdict(signature: Signature) -> Verdict:
         head = (
             "Use this run with care, and do not keep it as a baseline"
             if valid or not causes
-            else "Nothing is known of this machine"
+            else "Nothing is known about this machine"
         )
         told = filter(None, (" and ".join(found if valid else found[:1]), " and ".join(advice)))
         return Verdict(True, "%s: %s." % (head, "; ".join(told)))

@@ -187,13 +187,13 @@ def _headline_note(signature: Signature) -> str:
     if any(told_interval(entry, virtual)[0] is not None for entry in signature.primary.values()):
         text += sentence_of(signature.json["run_spread"])
     elif virtual:
-        text += "Times of a model repeat: there are no intervals."
+        text += "Times of a model repeat exactly: there are no intervals."
     graded = {entry.get("grade") for entry in signature.primary.values()}
     return text + "".join(" " + sentence for grade, sentence in _GRADES if grade in graded)
 
 
 _GRADES = (
-    (NOISY, "Noisy: the interval is wide, or of few samples; compare the interval, not the median."),
+    (NOISY, "Noisy: the interval is wide, or has few samples; compare the interval, not the median."),
     (CONTENDED, "Pale: other programs used the machine, and a repeat gave about the same."),
 )
 

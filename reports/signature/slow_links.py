@@ -12,9 +12,9 @@ sends and receives over equally many such links, as over the two NVLinks of a me
 across the sockets. A way that only some nodes have may be what is broken, so its nominal rate explains
 nothing.
 
-A direction of a link is slow where the whole interval of its bandwidth is below SLOW of what is usual; a link
-is late where the whole interval of its latency is above LATE times it. Where everything that a node sends, or
-receives, is slow, over two links or more, the node is named and its links are not."""
+A direction of a link is slow where the whole interval of its bandwidth is below SLOW of the usual rate; a
+link is late where the whole interval of its latency is above LATE times the usual. Where everything that a
+node sends, or receives, is slow, over two links or more, the node is named and its links are not."""
 
 from __future__ import annotations
 
@@ -155,13 +155,13 @@ class View:
 
 
 def _rates(view: View, slow: Sequence[Ends]) -> str:
-    """ "12.4 GB/s, 0.25 of what is usual"."""
+    """ "12.4 GB/s, 0.25 of the usual rate"."""
     values = sorted(view.links.bandwidth[ends].value for ends in slow)
     ratios = sorted(view.found.ratios[ends] for ends in slow)
     same = values[-1] < 1.02 * values[0]
     rates = span(values[:1] if same else values, lambda value: human(value, "byte/s"))
     shown = dict.fromkeys("%.2f" % ratio for ratio in (ratios[0], ratios[-1]))
-    return "%s, %s of what is usual" % (rates, " to ".join(shown))
+    return "%s, %s of the usual rate" % (rates, " to ".join(shown))
 
 
 def _node_text(view: View, node: SlowNode) -> str:

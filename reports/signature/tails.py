@@ -142,7 +142,7 @@ def figures(section: Section) -> List[Figure]:
         for tail in found
     ]
     caption = (
-        "Single operations, each timed alone behind the last one's end, clock readings included; in "
+        "Single operations, each timed alone after the end of the one before, clock readings included; in "
         "brackets the 95 % interval."
     )
     drawn = [
@@ -150,7 +150,7 @@ def figures(section: Section) -> List[Figure]:
         for tail, (_, variant) in zip(found, _timed(section))
         if tail["levels"]
     ]
-    text = "Times of single operations that have two levels. The last bar holds what is slower, too."
+    text = "Single operations whose times have two levels. The last bar includes all slower ones."
     return table(rows, caption, 1, True) + ([Panels(drawn[:_NAMED], text)] if drawn else [])
 
 

@@ -36,7 +36,7 @@ def parse(words: list[str]) -> argparse.Namespace:
     if not given.names:
         raise AdviseError("needs a signature: " + _USAGE)
     if "" in given.names:
-        raise AdviseError("an empty name is no signature")
+        raise AdviseError("an empty name is not a signature")
     if given.format not in FORMATS:
         raise AdviseError(f"unknown format '{given.format[:40]}'; formats: {' '.join(FORMATS)}")
     absent = [f"--{name}" for name in _QUESTION if getattr(given, name) is None]

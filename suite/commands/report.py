@@ -46,7 +46,7 @@ def write_all(folder: Path, signature: Signature) -> int:
             code = BAD
         except MissingDependency as why:
             rest = "" if code else "; everything else is written"
-            say("report: %s%s. Where jinja2 is: ./gpusig report %s" % (why, rest, folder))
+            say("report: %s%s. With jinja2: ./gpusig report %s" % (why, rest, folder))
             code = code or CANNOT_RUN
         delete_stale(path)
     return code

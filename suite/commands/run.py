@@ -21,7 +21,7 @@ from suite.saying import count, say
 
 def _folder(text: str, option: str) -> Path:
     if not text:
-        raise CommandError(f"{option}: an empty name is no folder")
+        raise CommandError(f"{option}: an empty name is not a folder")
     return Path(naming.expand(text, option))
 
 
@@ -37,7 +37,7 @@ def _shape(text: str) -> str:
 def _types(text: str) -> list[str]:
     words = text.split(",")
     if not all(word.isascii() and word.isalnum() for word in words):
-        raise argparse.ArgumentTypeError(f"'{text}' is no list of types, such as bf16,f32")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a list of types, such as bf16,f32")
     return words
 
 

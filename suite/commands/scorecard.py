@@ -29,7 +29,7 @@ def parse(words: List[str]) -> argparse.Namespace:
     if not given.names:
         raise BadNumbers("scorecard needs a machine: ./gpusig scorecard A [B...]")
     if "" in given.names:
-        raise BadNumbers("scorecard: an empty name is no machine")
+        raise BadNumbers("scorecard: an empty name is not a machine")
     return given
 
 
@@ -59,7 +59,7 @@ def _machines(given: argparse.Namespace) -> List[machines.Machine]:
         return found
     others = known.of_its_sort(found[0])
     if not others:
-        raise BadNumbers("scorecard needs two machines: no known one is of the sort of %s" % found[0].name)
+        raise BadNumbers("scorecard needs two machines: no known one is of the kind of %s" % found[0].name)
     return found + others
 
 

@@ -103,7 +103,7 @@ def split_setting(text: str) -> tuple[dict[str, str], list[str]]:
     named = list(itertools.takewhile(_VARIABLE.match, words))
     prefix = words[len(named) :]
     if prefix and shutil.which(prefix[0]) is None:
-        raise CommandError(f"setting '{text}': '{prefix[0]}' is no command here")
+        raise CommandError(f"setting '{text}': '{prefix[0]}' is not a command here")
     return dict(word.split("=", 1) for word in named), prefix
 
 

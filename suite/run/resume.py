@@ -237,7 +237,7 @@ class Lock:
                     signal_group(found, signum)
                 time.sleep(0.05)
         who = (
-            "a program of an earlier run; try again when it ended"
+            "a program of an earlier run; try again when it has ended"
             if found is None
             else f"process {found} of an earlier run, which does not end"
         )

@@ -123,8 +123,8 @@ class Lock:
             if error.errno not in _NO_LOCKS:
                 raise CommandError(f"cannot lock {self._path}: {error.strerror}", BAD) from error
             say(
-                f"{self._path}: no locks on this file system; of nodes that start at once each builds, which "
-                f"is safe but slow"
+                f"{self._path}: no locks on this file system; nodes that start together each build, which is "
+                f"safe but slow"
             )
         return True
 

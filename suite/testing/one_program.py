@@ -149,7 +149,7 @@ def _format(name: str, tools: Tools) -> Outcome:
     ran = tools.start(
         "format-program", ["clang-format", "--dry-run", "-Werror", *_sources(name, tools, "c", "h")]
     )
-    return passed() if ran.code == 0 else failed(f"{ran.tail(3)}\nmake format puts it right")
+    return passed() if ran.code == 0 else failed(f"{ran.tail(3)}\nmake format fixes it")
 
 
 def _c_checks(name: str, tools: Tools) -> Outcome:

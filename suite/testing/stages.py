@@ -190,7 +190,7 @@ def level_of(path: Path) -> str:
     said = re.search(r"^# (?:bats file_tags=|level: )(\w+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
     level = said[1] if said else QUICK
     if level not in LEVELS:
-        raise OSError(f"{path}: '{level}' is no level; levels: {' '.join(LEVELS)}")
+        raise OSError(f"{path}: '{level}' is not a level; levels: {' '.join(LEVELS)}")
     return level
 
 

@@ -20,7 +20,7 @@ _GPUSIG = re.compile(r"\./gpusig (\w+)([^#|&;)>]*)")
 _PROGRAM = re.compile(r"\bbin/(\w+/\w+)([^#|&;)>]*)")
 _OPTION = re.compile(r"(?<= )--[a-z][\w-]*")
 _PLACEHOLDER = re.compile(r"\b(?:N|[A-Z]{4,})\b|'A' 'B'|\$\(")  # what a reader or a shell puts in
-_LACKS = "'numactl' is no command here\n|unknown program 'micro/example'"
+_LACKS = "'numactl' is not a command here\n|unknown program 'micro/example'"
 _MEASURES = ("run", "ab", "preflight", "list", "test")
 
 

@@ -418,7 +418,7 @@ class Telling(workplace.Scratch):
         self.assertAlmostEqual(answer["pick"]["measured_s"] / (0.3 * best), 1, delta=0.01)
         self.assertLess(first["measured_ci_s"][1], second["measured_ci_s"][0])
         self.assertTrue(answer["decided"])
-        self.assertIn("measured this very question in this run: 3 of the 12 rows", answer["why"])
+        self.assertIn("measured exactly this question in this run: 3 of the 12 rows", answer["why"])
         rows = self.table(
             curves() + synthetic.schedules({(4096, 512, 512): {"serial": best, slow[0]: 0.3 * best}}).text()
         )
@@ -498,7 +498,7 @@ class Telling(workplace.Scratch):
         self.assertGreater(engine["cost_s"], 0)
         decided = self.table("".join(part().text() for part in parts), *balanced)["decided"]
         self.assertTrue(
-            decided.startswith("not decided: needs what GEMMs and engine copies lose, by"), decided
+            decided.startswith("not decided: needs the contention of GEMMs and engine copies, by"), decided
         )
 
     def test_the_command_has_the_priority_of_the_run(self) -> None:

@@ -258,7 +258,7 @@ class Sentences(unittest.TestCase):
     def test_nothing_pays(self) -> None:
         self.assertEqual(
             self.told(way("trigger", 0.8, False), way("split", 0.9, False)),
-            "Of what overlap/trigger measures nothing is expected to gain over whole-then-send for this "
+            "Nothing that overlap/trigger measures is expected to gain over whole-then-send for this "
             "shape: "
             "a GEMM for each band 0.90x, a trigger (software) 0.80x.",
         )
@@ -271,13 +271,13 @@ class Sentences(unittest.TestCase):
     def test_why_nothing_is_said(self) -> None:
         self.assertEqual(
             self.told(way("trigger"), way("remote-store")),
-            "What a trigger or remote stores gain is not known: "
+            "The gain of a trigger or of remote stores is not known: "
             "overlap/trigger has no value for this type (a reason).",
         )
         far = [way(name, measured=[1.0, 2.0]) for name in ("trigger", "split")]
         self.assertEqual(
             self.told(*far, way("remote-store")),
-            "Nothing is said of a trigger (software) and a GEMM for each "
+            "No prediction for a trigger (software) and a GEMM for each "
             "band: scattering C takes 0.500 of the time of its GEMM, and 1 to 2 were measured. Not measured: "
             "remote stores.",
         )
@@ -388,7 +388,7 @@ class Telling(workplace.Scratch):
                 curves() + trigger(ideal(direction, triggered=0.9)).text(), "gemm-rs", "--devices", devices
             )
             notes = [note for note in answer["notes"] if "sending C early" in note]
-            self.assertEqual(notes, ["what sending C early gains was measured " + words])
+            self.assertEqual(notes, ["the gain of sending C early was measured " + words])
 
     def test_comparisons_have_it_for_each_machine(self) -> None:
         text = curves() + trigger(ideal(triggered=0.9)).text()
@@ -397,7 +397,7 @@ class Telling(workplace.Scratch):
         for op, count in (("gemm-rs", 1), ("ag-gemm", 0)):
             out = " ".join(self.advise(text, op, str(other)).split())
             self.assertEqual(out.count("A trigger (software) is expected to gain"), count)
-            self.assertEqual(out.count("What a trigger or remote stores gain is not known"), count)
+            self.assertEqual(out.count("The gain of a trigger or of remote stores is not known"), count)
 
     def test_a_way_is_compared_with_the_pick_that_was_measured(self) -> None:
         """It is predicted, so its error and the expected one count: together 32 %."""

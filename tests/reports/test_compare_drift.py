@@ -88,8 +88,8 @@ class Drifts(unittest.TestCase):
         self.assertEqual((made["outcome"]["verdict"], made["outcome"]["exit"]), ("inconclusive", 3))
         self.assertRegex(
             made["outcome"]["sentence"],
-            r"^Inconclusive: numbers drift by 2\.\d % a run within (before|after), so that a difference may "
-            r"be more of that; measure in turn: \./gpusig ab\.$",
+            r"^Inconclusive: numbers drift by 2\.\d % a run within (before|after), so a difference may "
+            r"be part of that drift; measure in turn: \./gpusig ab\.$",
         )
         self.assertEqual(set(verdicts(made).values()), {"inconclusive"})
         untimed = judged(*[[replace(r, started="") for r in side] for side in (runs[:8], runs[8:])])

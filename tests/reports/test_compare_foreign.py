@@ -163,7 +163,7 @@ class TransferBench(Foreign):
         p2p = text_of("transferbench_p2p.txt")
         self.assertIn("did not end", self.why_not(p2p.partition("Bidirectional")[0]))
         self.assertIn("is in two tables", self.why_not(p2p + p2p))
-        self.assertIn("is no row of its matrix", self.why_not(p2p.replace("27.10       661.20", "661.20")))
+        self.assertIn("is not a row of its matrix", self.why_not(p2p.replace("27.10       661.20", "661.20")))
         self.assertIn("other presets are not read", self.why_not("TransferBench v1.52\nGPU-GFX Scaling\n"))
 
 

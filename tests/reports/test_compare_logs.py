@@ -82,7 +82,7 @@ class Logs(Foreign):
             self.why_not(
                 "".join("%s %s\n" % (word, line) for word, line in zip("abcdefghijk", text.split("\n")))
             ),
-            "line 2 has 'b' before what OSU prints, which most lines have not: take it off (cut -c 3- FILE)",
+            "line 2 has 'b' before the output of OSU, and most lines have not: remove it (cut -c 3- FILE)",
         )
         collected = "".join(
             json.dumps({"log": line + "\n", "stream": "stdout"}) + "\n" for line in text.split("\n")
@@ -104,7 +104,7 @@ class Logs(Foreign):
         both = "".join("%s: %s\n" % (host, line) for line in lines for host in ("node1", "node2"))
         self.assertIn("give each process a file", self.why_not(both))
         both = "".join("%s: %s\n" % (host, line) for line in lines for host in ("alpha", "beta"))
-        self.assertIn("has 'beta:' before what nccl-tests prints", self.why_not(both))
+        self.assertIn("has 'beta:' before the output of nccl-tests", self.why_not(both))
 
 
 class Failures(Foreign):

@@ -71,7 +71,7 @@ class Command(unittest.TestCase):
             self.assertEqual(self.run_command("--noise", str(path), "--only", "nonsense")[0], 2)
             self.assertNotIn("metric 1", self.run_command("--noise", str(path), "--only", "*metric_0")[1])
         self.assertEqual(code, 0)
-        self.assertIn("From 8 on ranks judge", out)
+        self.assertIn("From 8 on a rank test judges", out)
         self.assertTrue(all(len(line) <= 80 for line in out.splitlines()))
         counted = 100 * found["metrics"][0]["by_repeats"]["8"]["finds"]
         line = next(line for line in out.splitlines() if line.startswith("metric 0"))

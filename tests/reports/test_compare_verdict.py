@@ -569,7 +569,7 @@ class WrongInput(unittest.TestCase):
                 if words == ["inconclusive"] * 2:
                     self.assertEqual(found["outcome"]["exit"], 3)
                     self.assertEqual({row["repeats"] for row in found["metrics"]}, {None})
-                    self.assertIn("only a larger change would be seen", found["metrics"][0]["reason"])
+                    self.assertIn("only a larger change would be detected", found["metrics"][0]["reason"])
                     self.assertIn("would not have been", found["outcome"]["sentence"])
 
     def test_too_many_metrics_to_judge_is_one_line(self) -> None:

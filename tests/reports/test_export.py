@@ -379,7 +379,7 @@ class Series(Exported):
             series.export([one, replace(other, signature=dict(other.signature, devices=twice))], False)
 
     def test_runs_without_a_time_have_no_place(self) -> None:
-        with self.assertRaisesRegex(BadNumbers, "nothing says when"):
+        with self.assertRaisesRegex(BadNumbers, "no record says when"):
             series.export([replace(run, started=None) for run in self.series(2)], False)
 
 

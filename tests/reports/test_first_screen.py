@@ -115,7 +115,7 @@ class Answers(unittest.TestCase):
         self.assertEqual(answers.answers(machine(devices=2)), [])
         self.assertEqual(
             [question for question, _ in answers.answers(machine(headline("novel_speed", 1.0)))],
-            ["At what is it good, and at what not?"],
+            ["What is it good at, and what not?"],
         )
 
     def pairs(self, devices: int, measured: int, lowest: float, *findings: str) -> Signature:
@@ -149,7 +149,7 @@ class Answers(unittest.TestCase):
                 self.assertEqual(answers.good(signature), "P2P copies reach " + said)
 
     def test_the_slow_link_is_named_and_is_a_weakness(self) -> None:
-        slow = "From device 0 to device 3: 13 GB/s, 0.25 of what is usual."
+        slow = "From device 0 to device 3: 13 GB/s, 0.25 of the usual rate."
         signature = self.pairs(4, 12, 1.3e10, slow)
         self.assertIn((answers.LINKS, slow), answers.answers(signature))
         self.assertIn("Worst: copies from 0 to 3 reach 25 % of", answers.at_what(signature))
@@ -278,8 +278,7 @@ class LeftOut(workplace.Scratch):
 class HardwareOfAModel(workplace.Scratch):
     TEXT = (
         "The model has hardware that no device has: memory that adds, a tracker and a memory controller that "
-        "tells computing "
-        "from communication."
+        "distinguishes computing from communication."
     )
 
     def test_page_and_terminal_say_what_no_device_has(self) -> None:

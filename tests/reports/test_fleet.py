@@ -297,7 +297,7 @@ class Missing(unittest.TestCase):
         self.assertRegex(
             found["outcome"]["sentence"],
             r"^No outliers: none of 20 nodes is worse than the others of its kind by more than [0-9.]+ %; "
-            "2 kinds are not held against each other.$",
+            "2 kinds are not compared with each other.$",
         )
         self.assertEqual(len(kinds_of(nodes[:14], Settings())), 2)
         self.assertEqual(assessed(nodes[:14])["outcome"]["exit"], 3)  # two nodes of a kind are not judged
@@ -350,7 +350,7 @@ class Undecided(unittest.TestCase):
         self.assertEqual(differs, [{"field": "driver: device driver", "slow": ["535"], "others": ["550"]}])
         said = " ".join(found["outcome"]["reasons"])
         self.assertIn("node[7-11]. They also differ in driver: device driver (535; of the others 550).", said)
-        self.assertIn("Which are right, the fleet alone does not say", said)
+        self.assertIn("The fleet alone cannot show which are right", said)
 
     def test_a_number_that_spreads_too_far_decides_nothing(self) -> None:
         found = assessed(fleet(random.Random(40), 12, 0.1))
@@ -673,7 +673,7 @@ class Folders(workplace.Scratch):
         self.assertEqual(
             found["outcome"]["sentence"],
             "Between nodes, the link of n01 and n05 is slow (6.25 GB/s, 0.25 "
-            "of what is usual). No node is an outlier in its own numbers.",
+            "of the usual rate). No node is an outlier in its own numbers.",
         )
         code, out, _ = self.fleet("fleet", "--html", "")
         text = " ".join(out.split())

@@ -180,7 +180,7 @@ class FirstScreen(workplace.Scratch):
         found = machine.verdict(self.signature("".join(json.dumps(line) + "\n" for line in lines)))
         self.assertEqual(
             (found.doubtful, found.text),
-            (True, "overlap/novel crashed: do not use this run before that is understood."),
+            (True, "overlap/novel crashed: do not use this run until that is understood."),
         )
 
     def test_missing_ones_are_counted_before(self) -> None:
@@ -200,7 +200,7 @@ class FirstScreen(workplace.Scratch):
         signature = self.signature(speeds("contended", "contended"))
         self.assertEqual(
             machine.verdict(signature).text,
-            "Nothing is known of this machine: 0 of 2 headline numbers are valid (2 noisy or contended); "
+            "Nothing is known about this machine: 0 of 2 headline numbers are valid (2 noisy or contended); "
             "repeat it on an idle machine.",
         )
         shown = headline_of(signature)

@@ -334,7 +334,8 @@ class Answers(unittest.TestCase):
         self.assertEqual((found["verdict"], found["exit"]), ("inconclusive", 3))
         self.assertEqual(
             found["sentence"],
-            "11 nights, and no step is looked for in fewer than 12; one number of 50 alone shows from 19 on.",
+            "11 nights, and steps are only searched for in 12 or more; a step of one "
+            "number of 50 shows from 19 on.",
         )
 
     def test_numbers_that_vanish_are_told(self) -> None:

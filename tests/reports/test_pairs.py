@@ -37,7 +37,7 @@ class Sections(workplace.Scratch):
             self.assertEqual(
                 self.found(pairs(nodes, lambda a, b: RATE / 4 if (a, b) == (2, 0) else RATE)),
                 [
-                    "Slow link. From n3 to n1: 6.25 GB/s, 0.25 of what is usual between these %d nodes "
+                    "Slow link. From n3 to n1: 6.25 GB/s, 0.25 of the usual rate between these %d nodes "
                     "(messages of 1 MiB)." % nodes
                 ],
             )
@@ -74,7 +74,7 @@ class Sections(workplace.Scratch):
         self.assertEqual(len(found), 1)
         self.assertRegex(
             found[0],
-            r"^Slow links\. 6: from n6 to n7: 3\.12 GB/s, 0\.12 of what is usual between these 12 nodes "
+            r"^Slow links\. 6: from n6 to n7: 3\.12 GB/s, 0\.12 of the usual rate between these 12 nodes "
             r"\(messages of 1 MiB\); from n5 to n6: .*; from n4 to n5: .*; from n3 to n4: .*; 2 more\.$",
         )
 

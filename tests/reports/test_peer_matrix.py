@@ -83,8 +83,8 @@ class SlowPairs(workplace.Scratch):
         self.assertEqual(len(found), 1)
         self.assertRegex(
             found[0],
-            r"^Slow pair\. From device 0 to device 3: 12\.[45]\d* GB/s, 0\.25 of what is usual between these "
-            r"8 devices \(by copy engine\)\.$",
+            r"^Slow pair\. From device 0 to device 3: 12\.[45]\d* GB/s, 0\.25 of the usual rate between "
+            r"these 8 devices \(by copy engine\)\.$",
         )
 
     def test_equal_pairs_and_one_a_little_slower_are_no_finding(self) -> None:
@@ -169,9 +169,9 @@ class Sweeps(workplace.Scratch):
                 for f in self.found(sweep(4, lambda a, b: rates.get((a, b), RATE)))
             ],
             [
-                "Slow pair. From device 0 to device 3: 12.5 GB/s, 0.25 of what is usual",
-                "Slow pair. From device 2 to device 1: 25 GB/s, 0.50 of what is usual",
-                "Slow pair. From device 3 to device 0: 37.5 GB/s, 0.75 of what is usual",
+                "Slow pair. From device 0 to device 3: 12.5 GB/s, 0.25 of the usual rate",
+                "Slow pair. From device 2 to device 1: 25 GB/s, 0.50 of the usual rate",
+                "Slow pair. From device 3 to device 0: 37.5 GB/s, 0.75 of the usual rate",
             ],
         )
 
@@ -210,7 +210,7 @@ class Sweeps(workplace.Scratch):
         )
         self.assertEqual(
             [f.split(" between these")[0] for f in found],
-            ["Slow pair. Between device 0 and device 3, both ways: 12.5 GB/s, 0.25 of what is usual"],
+            ["Slow pair. Between device 0 and device 3, both ways: 12.5 GB/s, 0.25 of the usual rate"],
         )
 
     def test_all_to_all_that_one_pair_explains_names_it(self) -> None:
@@ -222,7 +222,7 @@ class Sweeps(workplace.Scratch):
             found[1:],
             [
                 "All to all. A device sends 37.5 GB/s while all send to all, less than to one device alone "
-                "(50 GB/s): 3 times the 12.5 GB/s from device 0 to device 3, on which all others wait (by "
+                "(50 GB/s): 3 times the 12.5 GB/s from device 0 to device 3, for which all others wait (by "
                 "copy engine)."
             ],
         )

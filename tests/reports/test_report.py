@@ -209,7 +209,7 @@ class Page(workplace.Scratch):
     def test_an_all_gather_among_devices_is_compared_with_the_library(self) -> None:
         self.run_build(synthetic.device_allgather().text())
         page = self.plain_page()
-        self.assertIn("All-gather among devices: which algorithm, for which size?", page)
+        self.assertIn("All-gather among devices: fastest algorithm by size", page)
         self.assertIn("one all-gather alone, the longest of the devices&#39; own durations", page)
         self.assertIn("times as long as the library&#39;s own", page)
         self.assertIn("Bus bandwidth = (p-1)/p bytes / time", page)

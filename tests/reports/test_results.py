@@ -212,8 +212,8 @@ class Truth(workplace.Scratch):
         (figure,) = [f for f in spec_of("overlap/trigger").figures(section) if "Without a copy" in f.caption]
         self.assertEqual(len(figure.rows), 2)
         for part in (
-            "Tiles stored where they are sent gain over the trigger in 0 of 1 cases and lose in 1 (0.917, ",
-            "; stored where they are sent gain over GEMM, then send in 1 of 1 cases and lose in 0 (1.52, ",
+            "Remote stores gain over the trigger in 0 of 1 cases and lose in 1 (0.917, ",
+            "; remote stores gain over GEMM, then send in 1 of 1 cases and lose in 0 (1.52, ",
         ):
             self.assertIn(part, figure.caption)
 

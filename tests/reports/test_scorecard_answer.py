@@ -130,7 +130,7 @@ class Order(unittest.TestCase):
 
     def test_an_unknown_error_is_never_a_tie_for_first(self) -> None:
         for seconds, said in (
-            (1.5, "b is not ranked, for its error is not known, predicted 1.50 times slower"),
+            (1.5, "b is not ranked, because its error is not known, predicted 1.50 times slower"),
             (2.2, "b is predicted 2.20 times slower"),
         ):
             text = sentences(mix_of(a=(1.0, 0.01), b=(seconds, None)))[0]

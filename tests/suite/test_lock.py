@@ -58,7 +58,7 @@ class OfAKilledDriver(unittest.TestCase):
         with (
             patch.object(resume, "_GRACE_S", 0.1),
             self.assertRaisesRegex(
-                CommandError, "is in use by a program of an earlier run; try again when it ended"
+                CommandError, "is in use by a program of an earlier run; try again when it has ended"
             ),
         ):
             resume.Lock(self.folder)

@@ -119,7 +119,7 @@ class Order(unittest.TestCase):
                     [f"tests/{name}.bats" for name in wanted],
                 )
             (home / "tests" / "d.bats").write_text("# bats file_tags=rarely\n", encoding="utf-8")
-            with self.assertRaisesRegex(OSError, "'rarely' is no level"):
+            with self.assertRaisesRegex(OSError, "'rarely' is not a level"):
                 stages.bats(FakeTools(home, home, 1))
 
 

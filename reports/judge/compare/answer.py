@@ -90,7 +90,7 @@ def why_withheld(moved: bool, drift: Drift | None) -> str:
     if drift is None:
         return ""
     return (
-        "Inconclusive: numbers drift by %s a run within %s, so that a difference may be more of that; "
+        "Inconclusive: numbers drift by %s a run within %s, so a difference may be part of that drift; "
         "measure in turn: ./gpusig ab."
     ) % (percent(drift.per_run), drift.side)
 
@@ -117,7 +117,7 @@ def _unseen(rows: list[Row]) -> str:
     open_ones = [row for row in rows if row.verdict == INCONCLUSIVE]
     blind = sum(row.detectable is None for row in open_ones)
     if open_ones and blind == len(open_ones):
-        return "so few runs find no regression, however large"
+        return "so few runs cannot show a regression, however large"
     found = [row.detectable for row in open_ones if row.detectable is not None and row.number.scale == RATIO]
     if not found:
         return "no regression was found"
@@ -145,7 +145,7 @@ def _likely(word: str, rows: list[Row], settings: Settings) -> str:
     wanted = max([row.repeats or 0 for row in found] + [min(runs) + 1])
     confirmed = "Confirm with %s, %d more" % (runs_text(wanted, *runs, _of(settings)), wanted - min(runs))
     metrics = plural(len(rows), "headline number")
-    often = "equal sides say so in 1 of 10 comparisons at most, where nothing drifts"
+    often = "equal sides give this in at most 1 of 10 comparisons, if nothing drifts"
     return "%s: %s, of %s. %s: %s." % (word.capitalize(), _moved(found), metrics, confirmed, often)
 
 
@@ -217,7 +217,7 @@ def _wants_more(rows: list[Row], settings: Settings) -> list[str]:
     fewer, more = sorted(_runs_of(rows))
     if not rows[0].is_few:
         least, metrics = verdict.least_repeats(len(rows), settings.rate), plural(len(rows), "headline number")
-        said = "Among %s one that changed alone can only be seen with %d runs a side or more; there are %d."
+        said = "Among %s a single change can only be detected with %d runs a side or more; there are %d."
         return [said % (metrics, least, fewer)] * (fewer < least)
     is_open = any(row.verdict in (INCONCLUSIVE, *LIKELY) for row in rows)
     least = verdict.least_runs(fewer, more, settings)
@@ -235,12 +235,12 @@ def reasons_of(rows: list[Row], differing: Json, notes: list[str], settings: Set
     found = list(notes)
     if settings.by_node:
         found.append(
-            "Each node counts once, with the median of its runs; that nodes differ without any change is in "
-            "the spread."
+            "Each node counts once, with the median of its runs; the spread includes that nodes differ "
+            "without any change."
         )
     if differing["unexpected"]:
         fields = listing([entry["field"] for entry in differing["unexpected"]])
-        said = "Besides what was to change, the sides differ in %s; the verdict may be about that."
+        said = "The sides also differ in %s, which may explain the verdict."
         found.append(said % fields)
     undecided = [row for row in rows if row.verdict == INCONCLUSIVE]
     known = [row for row in undecided if row.low is not None or not row.is_few]

@@ -175,7 +175,7 @@ def _gone(known: History) -> list[str]:
 def _too_few(known: History) -> str:
     numbers, nights = max(1, len(known.rows) + len(known.unsearched)), plural(len(known.runs), known.noun)
     least = steps.least_nights(numbers, known.settings.rate)
-    said = "%s, and no step is looked for in fewer than %d; one number of %d alone shows from %d on."
+    said = "%s, and steps are only searched for in %d or more; a step of one number of %d shows from %d on."
     return said % (nights.capitalize(), LEAST_NIGHTS, numbers, least)
 
 
@@ -198,8 +198,8 @@ def _seen(known: History) -> str:
     nights = steps.least_after(len(known.runs), numbers, rate)
     if nights is None:
         least = steps.least_nights(numbers, rate)
-        return "A number that steps alone is not seen in fewer than %s." % plural(least, known.noun)
-    said = "A number that steps alone is seen after %s; ./gpusig compare %s RUN judges a single run."
+        return "A step of a single number is not detected in fewer than %s." % plural(least, known.noun)
+    said = "A step of a single number is detected after %s; ./gpusig compare %s RUN judges a single run."
     return said % (plural(nights, known.noun), known.side.name)
 
 

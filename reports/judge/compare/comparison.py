@@ -84,11 +84,11 @@ def _measured(runs: list[RunNumbers], names: list[str]) -> tuple[list[str], list
 
 def _control(rows: list[Row]) -> Json:
     moved = [row for row in rows if row.verdict in (REGRESS, IMPROVE, *LIKELY)]
-    quantities = plural(len(rows), "quantity", "quantities") + " that the change cannot touch"
+    quantities = plural(len(rows), "quantity", "quantities") + " that the change cannot affect"
     if not rows:
-        word, text = "none", "No control: nothing was measured that the change cannot touch."
+        word, text = "none", "No control: nothing was measured that the change cannot affect."
     elif moved:
-        word, text = "moved", "What the change cannot touch moved, too: %s. Something else happened."
+        word, text = "moved", "What the change cannot affect moved, too: %s. Something else happened."
         text %= listing([answer.size_of(row) for row in moved])
     elif all(row.verdict == EQUIVALENT for row in rows):
         word, text = "held", "%s did not move." % quantities

@@ -28,11 +28,10 @@ _METHOD = {
     "Whitney's times the number of places, adjusted by Benjamini and Hochberg over all numbers. Of equal "
     "nights at most %s of histories show a step, whatever the distribution.",
     "Night": "The first night of the new level: where the values are nearest to the medians of both levels. "
-    "Numbers that step at about the same night step in the one that most of them tell.",
+    "Numbers that step at about the same time share the night that most of them have.",
     "Levels": "Medians of the nights before and after, up to the number's other steps. A night that is "
-    "further off than twice what they differ by is drawn at the edge.",
-    "New then": "What all nights of the new level have recorded and none of the old one. It may be the "
-    "cause.",
+    "farther off than twice their difference is drawn at the edge.",
+    "New then": "Provenance of all nights of the new level and of none of the old one. It may be the cause.",
 }
 
 
@@ -127,7 +126,7 @@ def _left(known: Json) -> list[str]:
     gone, unsearched = known["gone"], known["unsearched"]
     said = ["No value any more: %s." % _whys(gone)] * bool(gone)
     count = plural(len(unsearched), "number")
-    return said + ["No step is looked for in %s: %s." % (count, _whys(unsearched))] * bool(unsearched)
+    return said + ["No step is searched for in %s: %s." % (count, _whys(unsearched))] * bool(unsearched)
 
 
 def _page(history: Json, drawn: bool) -> Page:

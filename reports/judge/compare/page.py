@@ -35,9 +35,9 @@ _ICONS = {
     "no regression": "✓",
 }
 _MEANING = {
-    REGRESS: "Worse, and both hold: the adjusted p is below the rate, and the whole interval is beyond the "
+    REGRESS: "Worse: the adjusted p is below the rate, and the whole interval is beyond the "
     "least effect that matters.",
-    IMPROVE: "Better, and both hold.",
+    IMPROVE: "Better, by both conditions.",
     EQUIVALENT: "The whole interval is within the least effect that matters. Only this verdict says that "
     "nothing moved.",
     INCONCLUSIVE: "These runs decide neither. It does not say that nothing moved: more runs may find a "
@@ -59,22 +59,22 @@ _METHOD = {
 }
 # If a side has fewer than 8 runs.
 _FEW_MEANING = {
-    REGRESS: "Worse, and all hold: the adjusted p is below the rate, the change is beyond the least effect "
-    "that matters, and equal runs give as much evidence in one of 20 comparisons at most.",
+    REGRESS: "Worse: the adjusted p is below the rate, the change is beyond the least effect "
+    "that matters, and equal runs give as much evidence in at most one of 20 comparisons.",
     LIKELY_WORSE: "Worse by p and change, but so few runs cannot exclude that their values come in levels: "
     "confirm it with more.",
-    LIKELY_BETTER: "As likely worse, of what is better.",
+    LIKELY_BETTER: "As for likely worse, of an improvement.",
 }
 _FEW_METHOD = {
     "Value": _METHOD["Value"],
     "Change": "After / before, of the geometric means. Where a metric has no ratio it is after - before.",
-    "Interval": "The %s interval by Student's t on logarithms. How much runs differ is what both sides and a "
-    "noise file tell, drawn towards the other metrics (a moderated t). One run against many: the interval of "
-    "one more.",
+    "Interval": "The %s interval by Student's t on logarithms. The variance is that of both sides and of a "
+    "noise file, shrunk towards the other metrics (a moderated t). One run against many: a prediction "
+    "interval.",
     "p": "Of that t, adjusted by Benjamini and Hochberg over the judged metrics: the false-discovery rate is "
     "%s.",
-    "Evidence": "All p together, against those of these runs dealt out otherwise, or of equal runs of a "
-    "noise file. It holds for any noise without a drift.",
+    "Evidence": "All p together, compared with permutations of these runs, or with equal runs of a noise "
+    "file. Valid for any noise without a drift.",
     "Minimum detectable effect": "So many runs find it in 90 % of such comparisons.",
 }
 _DRAWN = (

@@ -121,7 +121,7 @@ def table(where: str, metrics: Sequence[Metric], settings: Settings) -> str:
     lines += ["", "Of 3 or 4 runs a side with a noise file of 12 equal runs, of 1 with one of 38"]
     lines += ["(compare --aa); without such a file a change is likely at most."]
     if any(metric.finds for metric in metrics):
-        lines.append("From 8 on ranks judge, which assume nothing about noise: they may need more.")
+        lines.append("From 8 on a rank test judges; it assumes no distribution, and may need more.")
     if any("levels" in texts for texts in alike):
         lines.append("levels: equal runs come in two levels; fewer than 8 runs do not judge it.")
     return "\n".join(lines) + "\n"

@@ -30,12 +30,12 @@ from reports.records.quantity import listing, percent, plural
 
 REGRESS, IMPROVE, EQUIVALENT = "regress", "improve", "equivalent"
 INCONCLUSIVE, INVALID = "inconclusive", "invalid"
-NO_DIRECTION = "nobody says whether higher or lower is better"
+NO_DIRECTION = "it is not known whether higher or lower is better"
 LIKELY_WORSE, LIKELY_BETTER = "likely worse", "likely better"  # confirm with more runs
 LIKELY = (LIKELY_WORSE, LIKELY_BETTER)
 # Reasons of metrics whose verdict is withheld.
 WITHHELD = "a control moved, so this may not be the change"
-DRIFTING = "numbers drift within a side, so this may be more of that"
+DRIFTING = "numbers drift within a side, so this may be part of that drift"
 MOST_MISSING = 0.25  # of the runs of a side: if more lack a value, theirs may have been other ones
 _TOO_FEW = "too few values"
 MOST_UNEQUAL = 0.5  # between the shares of contended values: then the neighbours are compared
@@ -346,7 +346,7 @@ def _reason(row: Row, settings: Settings) -> str:
     if row.low > limit or row.high < -limit:
         return "the interval is beyond the least effect, but among so many metrics this may be chance"
     if _is_blind(row, settings):
-        return "by the noise floor equal sides differ by so much that only a larger change would be seen"
+        return "by the noise floor equal sides differ by so much that only a larger change would be detected"
     if row.low > 0 or row.high < 0:
         return "it changed, but perhaps by less than matters"
     return "the interval reaches beyond the least effect that matters, and does not exclude 0"
@@ -479,7 +479,7 @@ def _few_reason(row: Row, judge: _Judge, settings: Settings) -> str:
         return "equal runs of the noise file give as much evidence of a change, or drift"
     if judge.chance is not None and judge.chance > MOST_CHANCE:
         share = percent(judge.chance)
-        return "dealt out to two sides otherwise, these runs differ as much in %s of all ways" % share
+        return "divided into two sides at random, these runs differ as much in %s of all ways" % share
     told = tells(settings, len(row.before.values), len(row.after.values))
     return "" if told else "so few runs cannot exclude chance"
 
@@ -490,7 +490,7 @@ def _few_verdict(row: Row, judge: _Judge, settings: Settings) -> Row:
         return replace(row, verdict=INVALID if row.invalid else INCONCLUSIVE)
     said = _few_reason(row, judge, settings)
     if -limit <= row.low and row.high <= limit:
-        thin = "so few runs do not tell how much equal ones differ"
+        thin = "so few runs do not show how much equal ones differ"
         return replace(row, verdict=INCONCLUSIVE if row.is_thin else EQUIVALENT, reason=thin * row.is_thin)
     if abs(row.change) <= limit or row.adjusted is None or row.adjusted >= settings.rate:
         return replace(row, verdict=INCONCLUSIVE, reason=said * bool(row.levels or abs(row.change) > limit))

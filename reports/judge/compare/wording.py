@@ -43,7 +43,7 @@ _TITLES = {
     LIKELY_WORSE: "Likely worse",
     IMPROVE: "Improvements",
     LIKELY_BETTER: "Likely better",
-    INCONCLUSIVE: "Inconclusive, what got worse most first",
+    INCONCLUSIVE: "Inconclusive, the largest loss first",
 }
 
 

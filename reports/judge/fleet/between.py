@@ -139,7 +139,7 @@ def _link_text(found: Json, link: Json) -> str:
     own = next((one for one in found["links"] if (one["a"], one["b"]) == (link["a"], link["b"])), None)
     rate = ""
     if own and own["bandwidth"] is not None and own["ratio"] is not None:
-        rate = " (%s, %.2f of what is usual)" % (human(own["bandwidth"], "byte/s"), own["ratio"])
+        rate = " (%s, %.2f of the usual rate)" % (human(own["bandwidth"], "byte/s"), own["ratio"])
     return "the link of %s and %s is slow%s" % (link["a"], link["b"], rate)
 
 
@@ -162,6 +162,6 @@ def summary(found: Json) -> str:
         plural(found["pairs"], "pair"),
         plural(len(found["nodes"]), "node"),
         plural(int(found["rounds"] or 0), "round"),
-        "usual " + " and ".join(usual) if usual else "too few nodes to tell what is usual",
+        "usual " + " and ".join(usual) if usual else "too few nodes to know the usual rate",
         "; latency above three times that: %s" % plural(late, "pair") if late else "",
     )

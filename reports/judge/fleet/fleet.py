@@ -278,11 +278,11 @@ def _groups_reasons(kinds: Sequence[Json]) -> list[str]:
         found.append(
             "They also differ in %s." % listing(differs, MOST_NAMED)
             if differs
-            else "Nothing else that is recorded tells them from the others."
+            else "Nothing else in the records distinguishes them from the others."
         )
     if found:
         found.append(
-            "Which are right, the fleet alone does not say: compare a node of each with runs from before, or "
+            "The fleet alone cannot show which are right: compare a node of each with runs from before, or "
             "with ./gpusig preflight --reference."
         )
     return found
@@ -354,7 +354,7 @@ def _sentence(
         found = "No outliers: none of %s is worse than the others" % count
         if len(kinds) < 2:
             return found + _largest_bound(kinds) + "."
-        apart = "%d kinds are not held against each other" % len(kinds)
+        apart = "%d kinds are not compared with each other" % len(kinds)
         return "%s of its kind%s; %s." % (found, _largest_bound(kinds), apart)
     reasons = list(dict.fromkeys(kind["reason"] for kind in kinds))
     if "" not in reasons:
@@ -380,12 +380,12 @@ def _reasons(
         if hidden and is_off:
             found.append(_hidden_text(nodes, most) + ".")
         found.append(
-            "Several runs of each node (--repeats) or more nodes show more; --only judges without the "
-            "numbers that spread so far."
+            "Several runs of each node (--repeats) or more nodes show more; --only leaves out the numbers "
+            "that spread so far."
         )
     fast = [node for node in nodes if _is_fast(node)]
     if fast:
-        found.append("Unusually fast, a cooler place or an error of measuring: %s." % _named(fast, "fast"))
+        found.append("Unusually fast, a cooler place or a measurement error: %s." % _named(fast, "fast"))
     return found + list(notes)
 
 

@@ -51,7 +51,7 @@ class Node:
 
     @property
     def kind(self) -> str:
-        """Nodes of different kinds are not held against each other."""
+        """Nodes of different kinds are not compared with each other."""
         return self.runs[0].kind
 
 

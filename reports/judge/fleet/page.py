@@ -43,8 +43,8 @@ _MEANING = (
     ),
     (
         FAST,
-        "Better, and both hold. A cooler place, another clock, or an error of measuring; no reason to leave "
-        "it out.",
+        "Better, by the same conditions. A cooler place, another clock, or a measurement error; no reason to "
+        "leave it out.",
     ),
     (
         OK,
@@ -56,7 +56,7 @@ _MEANING = (
         "It has no run or a case that failed, lacks a value that it should have, or may be worse than the "
         "others by more than %h in a number that spreads so far: it may be an outlier.",
     ),
-    (MISSING, "It was expected, and there is nothing of it."),
+    (MISSING, "It was expected, and has no run."),
 )
 _METHOD = (
     ("Value", "A node gives one value for each metric, the median of its runs."),
@@ -67,20 +67,20 @@ _METHOD = (
     ),
     (
         "p",
-        "How rare such a distance is, by a reference that knows how uncertain the spread of few nodes is; "
+        "How rare such a distance is, by a reference distribution for the uncertain spread of few nodes; "
         "adjusted over nodes by Benjamini and Hochberg, and within a node.",
     ),
     (
         "Family",
-        "Numbers that move together are judged as one, too: the mean of what they lose, each in units of its "
-        "spread. Single numbers and families take half of the rate each.",
+        "Numbers that move together are judged as one, too: their mean loss, each in units of its spread. "
+        "Single numbers and families take half of the rate each.",
     ),
     (
         "Detectable",
-        "Minimum detectable deviation: of one metric alone, or of all of a family alike, that 9 of 10 such "
-        "nodes are called outliers for.",
+        "Minimum detectable deviation, in one metric alone or in all of a family: 9 of 10 such nodes are "
+        "called outliers.",
     ),
-    ("At most", "By how much the worst node that is no outlier may be worse than the others, with 99.5 %."),
+    ("At most", "The most by which a node that is not an outlier may be worse than the others, with 99.5 %."),
 )
 
 # ------------------------------------------------------------------ wording
@@ -281,8 +281,9 @@ def _reading(settings: Json) -> list[Any]:
         Group("columns", "", [terms(meaning), terms((*_METHOD, *asked))]),
         Text(
             "z: how far a node is from the median of all others, in units of their spread. p is adjusted "
-            "over nodes and metrics (rate %s). Detectable: a lone deviation that 9 of 10 such nodes are "
-            "called outliers for. At most: by how much a node that is no outlier may be worse. Least effect "
+            "over nodes and metrics (rate %s). Detectable: the deviation of a single metric with which 9 of "
+            "10 nodes are called outliers. At most: by how much a node that is not an outlier may be worse. "
+            "Least effect "
             "that matters: %s." % (rate, least),
             only=TERMINAL,
         ),

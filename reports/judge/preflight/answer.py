@@ -115,7 +115,7 @@ def text(found: Json, quiet: bool = False, verbose: bool = False) -> str:
     lines = [start + said for outcome, said in reasons if outcome == BAD]
     lines += [start + "unknown: " + said for outcome, said in reasons if outcome == UNKNOWN]
     if found["simulated"] and not quiet:
-        lines.append(start + "simulated: nothing here is about a machine")
+        lines.append(start + "simulated: this says nothing about a machine")
     if found["outcome"] == HEALTHY and not quiet:
         took = "" if found["elapsed_s"] is None else " (%.0f s)" % found["elapsed_s"]
         lines.append(start + "healthy: " + "; ".join(check["reason"] for check in found["checks"]) + took)

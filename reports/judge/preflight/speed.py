@@ -28,7 +28,7 @@ NAME = "speed"
 LEAST = math.log(1.02)
 MOST_ALLOWED = math.log1p(MOST_HIDDEN)  # of noise; above it a number is bad or unknown
 TOO_NOISY = "its noise would hide a node that is 20 % slower"
-SPREAD = "its own values reach from what is allowed to what is not"
+SPREAD = "its own values range from allowed to not allowed"
 SHOWN, AGAIN = "shown", "again"  # nothing to compare with; not ok as far as one try goes
 
 
@@ -180,7 +180,7 @@ def check(node: Node, reference: Reference | None, rows: Sequence[Row]) -> Check
         found.unknown("no number could be compared with the reference")
     if any(row.expected and row.expected.source == FROM_NOWHERE for row in compared):
         found.note(
-            "the reference is a single run that does not tell its noise: a standard deviation of 5 % is "
+            "the reference is a single run of unknown noise: a standard deviation of 5 % is "
             "assumed; give --noise, or a folder of several runs"
         )
     found.summary = "%s shown" % plural(len(rows), "headline number")

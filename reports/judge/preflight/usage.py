@@ -86,5 +86,5 @@ def check(node: Node, reference: Reference | None) -> Check:
     _host_memory(found, node, reference)
     _cores(found, node)
     if node.evidence.get("holders_unseen"):
-        found.note("not all processes could be looked at: only root can")
+        found.note("not all processes could be inspected: only root can")
     return found

@@ -31,7 +31,7 @@ MAX_MACHINES = 26
 _NAME = 60  # characters
 _NORMAL = 1.96  # standard errors in half of a 95 % interval
 _MANY = 1e6  # degrees of freedom of what is not estimated from few runs
-ONE_RUN = "one run without repeats does not tell what another run would give"
+ONE_RUN = "one run without repeats does not show what another run would give"
 
 
 class Held(NamedTuple):
@@ -128,7 +128,7 @@ def _machine(cwd: Path, name: str, path: str) -> Machine:
     side = sides.read(cwd, [path])
     if any(run.source != "gpusig" for run in side.runs):
         raise BadNumbers(
-            "scorecard: %s is no run of gpusig; outputs of other tools go to ./gpusig compare" % side.name
+            "scorecard: %s is not a run of gpusig; outputs of other tools go to ./gpusig compare" % side.name
         )
     sides.check([side])
     signatures, paths = (list(part) for part in zip(*(_signature(cwd, run) for run in side.runs)))

@@ -50,7 +50,7 @@ _METHOD = (
     (
         "Tie",
         "Equal: every interval among the best lies within the least effect. Not told apart: more runs may "
-        "tell.",
+        "decide.",
     ),
     (
         "Not ranked",
@@ -63,8 +63,8 @@ _METHOD = (
     ),
     (
         "Describes",
-        "A number without a unit is a ratio of a machine to itself, or a share of its own ideal. It is "
-        "better where the other half is worse, so nobody is best in it.",
+        "A number without a unit is a ratio of a machine to itself, or a share of its own ideal. It improves "
+        "if the other half gets worse, so no machine is best in it.",
     ),
     (
         "Mix",
@@ -74,8 +74,8 @@ _METHOD = (
     ),
     (
         "Cost of a step",
-        "A step is the mix once. Of what is rented, price times time; what is bought is written off in %d "
-        "years of work without a pause. Steps: how often the mix runs for %g of rent, or in a day for %g of "
+        "A step is the mix once. Rent: price times time; a bought machine is written off over %d years of "
+        "continuous work. Steps: how often the mix runs for %g of rent, or in a day for %g of "
         "the price." % (LIFE_YEARS, MONEY, MONEY),
     ),
     (

@@ -70,17 +70,17 @@ def _price(words: list[str]) -> Price:
         raise ValueError("a line is: NAME PRICE CURRENCY[/h] [POWER], such as node-a 250000 EUR 10.2kW")
     price, currency = real_in(words[0]), _CURRENCY.fullmatch(words[1])
     if price is None:
-        raise ValueError("'%s' is no price" % words[0][:40])
+        raise ValueError("'%s' is not a price" % words[0][:40])
     if not currency:
-        raise ValueError("'%s' is no currency, such as EUR, or EUR/h of what is rented" % words[1][:40])
+        raise ValueError("'%s' is not a currency, such as EUR, or EUR/h for rent" % words[1][:40])
     if not price > 0:
-        raise ValueError("a price of %s is none" % words[0][:40])
+        raise ValueError("a price of %s is not above 0" % words[0][:40])
     if len(words) == 2:
         return Price(price, words[1])
     match = _POWER.fullmatch(words[2])
     power = real_in(match.group(1)) if match else None
     if match is None or power is None or not power > 0:
-        raise ValueError("'%s' is no power above 0, such as 700W or 10.2kW" % words[2][:40])
+        raise ValueError("'%s' is not a power above 0, such as 700W or 10.2kW" % words[2][:40])
     return Price(price, words[1], power * (1000 if match.group(2) else 1), STATED, "stated in the price file")
 
 

@@ -156,7 +156,7 @@ ONE_VERSION = "one version of gpusig on all machines"
 STATEMENTS = (
     "who measured, when, and for whom",
     "that the settings are those of the machine as it will be delivered",
-    "that all runs that were made are there, not only the best ones",
+    "that every run is included, not only the best ones",
 )
 
 

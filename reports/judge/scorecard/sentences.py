@@ -44,7 +44,7 @@ def _followers(names: Sequence[str], line: Json) -> list[str]:
     for name, speed in speeds.items():
         if name in line["unranked"]:
             compared = "" if name == reference else ", " + slower_text(speed)
-            found.append("%s is not ranked, for its error is not known%s" % (name, compared))
+            found.append("%s is not ranked, because its error is not known%s" % (name, compared))
         elif speed["low"] is None:
             found.append("%s is %s" % (name, slower_text(speed)))
     return found
@@ -124,7 +124,7 @@ def _votes(counts: Json) -> str:
     parts = ["%s is best in %d" % (name, n) for n, name in sorted(won, key=lambda w: (-w[0], w[1]))]
     for name, words in (("equal", "equal within %s" % percent(LEAST_EFFECT)), ("open", "not told apart")):
         parts += ["the best are %s in %d" % (words, counts[name])] * bool(counts[name])
-    parts += ["in %d it is not known who is" % counts["unranked"]] * bool(counts["unranked"])
+    parts += ["in %d it is not known which is" % counts["unranked"]] * bool(counts["unranked"])
     return "Of %s, one vote each: %s." % (plural(counts["questions"], "question"), "; ".join(parts))
 
 
@@ -142,12 +142,12 @@ def _counts(card: Json) -> list[str]:
     if not rows:
         return ["No headline number could be compared."]
     if not counts["questions"]:
-        return ["No number of these is the main one of a question."]
+        return ["None of these numbers is the main one of a question."]
     mine = [machine["name"] for machine in card["machines"] if not machine["known"]]
     alone = len(mine) == 1
     found = [_standing(counts, mine[0], len(card["machines"]) - 1) if alone else _votes(counts)]
     if card["workload"] is None:
-        found.append("Such counts weigh unequal things alike: name your own work with --workload FILE.")
+        found.append("Counts give unequal things equal weight: describe your own work with --workload FILE.")
     lost = len(card["not_compared"])
     return found + ["%s could not be compared; the reasons are below." % plural(lost, "number")] * bool(lost)
 

@@ -118,7 +118,7 @@ def _time(machine: Machine, item: Item, mixed: bool) -> Time:
     if item.kind == "launch":
         return _from_metric(machine, "micro/launch/launch_back_to_back", size, False)
     if machine.known:
-        return Time(None, reason="of a known machine only headline numbers are there")
+        return Time(None, reason="a known machine has only headline numbers")
     return _predicted(machine, item)
 
 

@@ -61,21 +61,21 @@ def lines_of(path: Path, name: str) -> list[tuple[int, list[str]]]:
 def _whole(text: str, what: str) -> int:
     number = whole_in(text)
     if number is None or not 0 < number < 1 << 32:
-        raise ValueError("'%s' is no %s from 1 to 2^32 - 1" % (text[:40], what))
+        raise ValueError("'%s' is not a %s from 1 to 2^32 - 1" % (text[:40], what))
     return int(number)
 
 
 def _size(text: str) -> int:
     match = re.fullmatch(r"([0-9]{1,15})([KMGT]?)", text, re.ASCII)
     if not match or not int(match.group(1)) or int(match.group(1)) << _POWERS[match.group(2)] >= 1 << 60:
-        raise ValueError("'%s' is no size, such as 64M or 12G" % text[:40])
+        raise ValueError("'%s' is not a size, such as 64M or 12G" % text[:40])
     return int(match.group(1)) << _POWERS[match.group(2)]
 
 
 def _shape(text: str) -> tuple[int, ...]:
     sides = text.split("x")
     if len(sides) != 3:
-        raise ValueError("'%s' is no shape MxNxK, such as 4096x11008x4096" % text[:40])
+        raise ValueError("'%s' is not a shape MxNxK, such as 4096x11008x4096" % text[:40])
     return tuple(_whole(side, "side of a shape") for side in sides)
 
 

@@ -296,7 +296,7 @@ def _cell(curve: Curve, x: float, unit: str = "") -> str:
 
 
 def _best_tables(section: Section) -> List[Figure]:
-    caption = "The fastest algorithm at each size; of the library's own its bus bandwidth."
+    caption = "The fastest algorithm at each size, and the bus bandwidth of the library's own."
     return [
         Table(*best_table(place), _caption(place["where"], caption), prose=True)
         for place in section.results["places"][:_MAX_TABLES]
@@ -352,14 +352,14 @@ def figures(
     ]
 
 
-ALLREDUCE = SectionSpec("Allreduce: which algorithm, for which size?", results, summary, figures)
-REDUCE_SCATTER = SectionSpec("Reduce-scatter: which algorithm, for which size?", results, summary, figures)
-ALLGATHER = SectionSpec("All-gather: which algorithm, for which size?", results, summary, figures)
+ALLREDUCE = SectionSpec("Allreduce: fastest algorithm by size", results, summary, figures)
+REDUCE_SCATTER = SectionSpec("Reduce-scatter: fastest algorithm by size", results, summary, figures)
+ALLGATHER = SectionSpec("All-gather: fastest algorithm by size", results, summary, figures)
 
 
 def _devices(name: str) -> SectionSpec:
     return SectionSpec(
-        "%s among devices: which algorithm, for which size?" % name,
+        "%s among devices: fastest algorithm by size" % name,
         results,
         summary,
         partial(figures, timed="one %s alone, the longest of the devices' own durations" % name.lower()),

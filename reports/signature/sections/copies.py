@@ -210,8 +210,8 @@ def _fit_table(fits: List[Json]) -> Table:
         ],
         rows,
         "A line t(bytes) = α + β·bytes for each path, by least squares on relative residuals: every size "
-        "counts alike. "
-        "Where the worst residual is above 25 %, the curve is not a straight line and its fit is no metric.",
+        "counts equally. If the worst residual is above 25 %, the curve is not a straight line and its fit "
+        "gives no metric.",
         2,
     )
 
@@ -231,4 +231,4 @@ def figures(section: Section) -> List[Figure]:
     return shown + generic.line_panels(others)
 
 
-SPEC = SectionSpec("Copies: engine or kernel?", results, summary, figures)
+SPEC = SectionSpec("Copies by engine and by kernel", results, summary, figures)

@@ -270,8 +270,9 @@ def _table(section: Section, found: List[Comparison], named: List[str]) -> List[
                 }
             )
     caption = (
-        "DIL: time of the pieces alone / time of the whole alone. CIL: time of the pieces at once with the "
-        "other side / time of the pieces alone. Of ideal: (S - 1) / (S_ideal - 1), not clamped; below 0 the "
+        "DIL: time of the pieces alone / time of the whole alone. CIL: time of the pieces concurrent with "
+        "the other side / time of the pieces alone. Of ideal: (S - 1) / (S_ideal - 1), not clamped; below 0 "
+        "the "
         "schedule takes longer than serial. %s Fastest: among serial and all schedules; a tie is a time "
         "that, round by round, is within noise or 1 %% of the fastest." % TAGS
     )
@@ -304,6 +305,4 @@ def figures(section: Section) -> List[Figure]:
     return [Panels(charts, caption), *_table(section, found, named)]
 
 
-SPEC = SectionSpec(
-    "A GEMM and its communication: which schedule, for which shape?", results, summary, figures
-)
+SPEC = SectionSpec("GEMM with communication: fastest schedule by shape", results, summary, figures)

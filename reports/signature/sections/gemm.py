@@ -157,9 +157,7 @@ def _best_table(rows: List[Json]) -> List[Figure]:
     return table(cells, "The fastest GEMM of each type.", 2)
 
 
-EFFICIENCY = SectionSpec(
-    "GEMM: how near to peak?", efficiency_results, efficiency_summary, efficiency_figures
-)
+EFFICIENCY = SectionSpec("GEMM: rate and peak", efficiency_results, efficiency_summary, efficiency_figures)
 
 
 # ------------------------------------------------------------------ split
@@ -304,4 +302,4 @@ def _split_table(section: Section, curves: List[Curve]) -> List[Figure]:
     return table(rows[: generic.MAX_BARS], caption, 3)
 
 
-SPLIT = SectionSpec("GEMM: what does cutting cost?", split_results, split_summary, split_figures)
+SPLIT = SectionSpec("GEMM: cost of cutting", split_results, split_summary, split_figures)

@@ -62,8 +62,8 @@ def figures(section: Section) -> List[Figure]:
         rows = [generic.bar_of(c, d, _name(c, d)) for c, d in costs]
         for row in rows:
             row.of, row.of_name = max(d.value for _, d in costs), ""
-        shown.append(Bars(rows, "Bars are relative to the longest.", "cost of a start", "relative"))
+        shown.append(Bars(rows, "Bars are relative to the longest.", "time of a launch", "relative"))
     return shown + generic.value_bars(section, sorted({d.name for _, d in section.values() if d.unit == "s"}))
 
 
-SPEC = SectionSpec("Starting work", results, summary, figures)
+SPEC = SectionSpec("Kernel launches", results, summary, figures)

@@ -107,10 +107,7 @@ def figures(section: Section) -> List[Figure]:
     facts = _all(section)
     trees = [draw_tree(str(facts[name])) for name in facts if name == "tree"]
     if any(trees):
-        caption = (
-            "Parts of the machine within the part that holds them. Where many are alike, one is drawn with "
-            "their number."
-        )
+        caption = "Parts of the machine, nested. Of identical ones one is drawn, with their number."
         shown.append(Panels([t for t in trees if t], caption, wide=True))
     shown += core_latency.figures(_pairs(section), str(facts.get("core_latency_not_measured") or ""))
     shown += _link_figures(facts)
@@ -118,4 +115,4 @@ def figures(section: Section) -> List[Figure]:
     return shown or table(rows, words=2)
 
 
-SPEC = SectionSpec("What this node looks like", results, summary, figures, findings)
+SPEC = SectionSpec("Topology of this node", results, summary, figures, findings)

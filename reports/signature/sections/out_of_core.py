@@ -46,4 +46,4 @@ def summary(section: Section) -> str:
     return text + "."
 
 
-SPEC = SectionSpec("Overlap: a GEMM out of core", results, summary, generic.figures)
+SPEC = SectionSpec("Overlap: out-of-core GEMM", results, summary, generic.figures)

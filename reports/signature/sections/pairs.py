@@ -163,7 +163,8 @@ def results(section: Section) -> Json:
         "cases": [_case_json(pairs) for pairs in cases_of(section.group)],
         "rule": "usual: the median over nodes of the median of a node's links, of %d nodes or more; slow: "
         "the whole interval of the bandwidth is below %g of that; late: that of the latency is above %g "
-        "times it; a node is slow where everything that it sends, or receives, is" % (MIN_NODES, SLOW, LATE),
+        "times the usual; a node is slow if everything that it sends, or receives, is"
+        % (MIN_NODES, SLOW, LATE),
     }
 
 
@@ -275,4 +276,4 @@ def figures(section: Section) -> List[Figure]:
     return found
 
 
-SPEC = SectionSpec("Pairs of nodes: which link is slow?", results, summary, figures, findings)
+SPEC = SectionSpec("Links between nodes", results, summary, figures, findings)

@@ -129,7 +129,7 @@ def _views(section: Section) -> Dict[str, View]:
 
 def _all_to_all(section: Section, view: View, method: str) -> List[Finding]:
     """If every pair has links of its own, all of them at once are about as fast as one, unless devices share
-    a bus. A slow pair on which all others wait is named; one that a device serves in its turn, by an
+    a bus. A slow pair for which all others wait is named; one that a device serves in its turn, by an
     engine for all, is part of what it sends."""
     sends = _values(section, method, "injection_bandwidth").get(("all", "all"))
     bandwidth, others = view.links.bandwidth, len(section.group.run.devices) - 1
@@ -147,7 +147,7 @@ def _all_to_all(section: Section, view: View, method: str) -> List[Finding]:
         text += ", less than to one device alone (%s)" % human(usual_pair, "byte/s")
     if bound:
         pair = (human(bandwidth[slowest].value, "byte/s"), *map(view.label, slowest))
-        text += ": %d times the %s from %s to %s, on which all others wait" % (others, *pair)
+        text += ": %d times the %s from %s to %s, for which all others wait" % (others, *pair)
     else:
         text += "; no single pair explains it"
     return [Finding("All to all.", "%s (by %s)." % (text, METHODS[method]))]
@@ -202,7 +202,7 @@ def results(section: Section) -> Json:
         "pairs_possible": devices * (devices - 1),
         "pairs": [e for e in extents if e],
         "slow": sorted(slow.values(), key=lambda s: s["of_usual"]),
-        "rule": "slow: the whole interval of the bandwidth is below %g of what is usual of such pairs, the "
+        "rule": "slow: the whole interval of the bandwidth is below %g of the usual value of such pairs, the "
         "median over devices of the median of a device's pairs by the same method, of %d devices or more"
         % (SLOW, MIN_NODES),
     }
@@ -308,8 +308,8 @@ def _injection_table(section: Section) -> List[Figure]:
         rows.append(row)
     heads = ["concurrent copies"] + [h for method in METHODS.values() for h in ("by " + method, "95 %")]
     caption = (
-        "Injection bandwidth: what one device sends or receives / the time of the slowest of the copies "
-        "that run at once."
+        "Injection bandwidth: what one device sends or receives / the time of the slowest of the concurrent "
+        "copies."
     )
     return [Table(heads, rows, caption)] if rows else []
 
@@ -335,4 +335,4 @@ def figures(section: Section) -> List[Figure]:
     return _pair_panels(section) + _injection_table(section) + _node_panels(section)
 
 
-SPEC = SectionSpec("Pairs of devices, and what each can send", results, summary, figures, findings)
+SPEC = SectionSpec("Bandwidth between devices", results, summary, figures, findings)

@@ -68,4 +68,4 @@ def figures(section: Section) -> List[Figure]:
     return generic.line_panels(section.curves_of("bandwidth"), caption) + staged
 
 
-SPEC = SectionSpec("Reduction: on arrival or staged?", results, summary, figures)
+SPEC = SectionSpec("Reduction: on arrival and staged", results, summary, figures)

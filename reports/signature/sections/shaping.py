@@ -227,4 +227,4 @@ def figures(section: Section) -> List[Figure]:
     return _panels(section, OVER_CLAIM) + _panels(section, OVER_GRID) + shown
 
 
-SPEC = SectionSpec("Overlap: residency and priority", results, summary, figures)
+SPEC = SectionSpec("Overlap: occupancy and priority", results, summary, figures)

@@ -74,7 +74,8 @@ def results(section: Section) -> Json:
     return {
         "simulated": True,
         "points": points,
-        "formula": "model_s = links on the longest ways * hop latency + bytes on the worst links / bandwidth",
+        "formula": "model_s = links on the longest routes * hop latency + bytes on the busiest links / "
+        "bandwidth",
     }
 
 
@@ -142,8 +143,8 @@ def figures(section: Section) -> List[Figure]:
     found = twins(section)
     charts = [_chart(section, place, own) for place, own in found.items()]
     caption = (
-        "Not times of this machine. Dots: the program's ranks under SimGrid. Broad pale lines: what "
-        "topology/torus predicts where a step has no latency of its own."
+        "Not times of this machine. Dots: the program's ranks under SimGrid. Broad pale lines: predicted by "
+        "topology/torus, for steps without a latency of their own."
     )
     tables = [_table(place, own) for place, own in list(found.items())[:_MAX_TABLES]]
     return [*generic.panels(charts, caption), *tables]

@@ -227,8 +227,8 @@ def _parts_table(section: Section) -> List[Figure]:
     caption = (
         "Simulated, not measured: T3-MCA where each device begins with another chunk (staggered) and where "
         "all begin with the same. Adding memory: time of the reduce-scatter alone by kernels / by copies "
-        "that memory adds. Then the tiles that found the tracker full, and the most of its entries that were "
-        "in use at once."
+        "that memory adds. Then the tiles that found the tracker full, and the largest number of its entries "
+        "in use."
     )
     return _table(section, columns, caption)
 

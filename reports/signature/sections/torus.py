@@ -197,14 +197,14 @@ def _table(network: Network, own: Dict[str, List[Case]]) -> List[Figure]:
                 **{head: "%d" % n if is_number(n) else "–" for head, n in counts.items()},
                 "at " + low: human(value(cases[0], "time"), "s"),
                 "at " + high: human(value(case, "time"), "s"),
-                "messages on the worst link": str(case.facts.get("messages_on_worst_link", "–")).replace(
+                "messages on the busiest link": str(case.facts.get("messages_on_worst_link", "–")).replace(
                     "x", "×"
                 ),
             }
         )
     caption = (
         "%s. Λ: latency deficiency, steps / log2(nodes). Ψ: bandwidth deficiency. Ξ: congestion (1 is the "
-        "optimum). Hops: links on the longest routes. At once: collectives that run at once. Then the "
+        "optimum). Hops: links on the longest routes. At once: concurrent collectives. Then the "
         "modelled times at two sizes, and steps × messages on the busiest link." % name_of(network)
     )
     return table(rows, caption, 1, True)
@@ -227,4 +227,4 @@ def figures(section: Section) -> List[Figure]:
     return shown + [t for n, own in list(found.items())[:_MAX_TABLES] for t in _table(n, own)]
 
 
-SPEC = SectionSpec("Model: an allreduce on tori", results, summary, figures, measured=False)
+SPEC = SectionSpec("Model: allreduce on a torus", results, summary, figures, measured=False)

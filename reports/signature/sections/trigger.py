@@ -25,7 +25,7 @@ _REMOTE = (
     ("remote_add", "add_gain", ""),
     ("remote_add", "S_tiled", "GEMM, then ring"),
 )
-_DOES = {"remote_store": "stored where they are sent", "remote_add": "added where they are sent"}
+_DOES = {"remote_store": "remote stores", "remote_add": "remote additions"}
 _FIRST = {"first_of_whole": "whole", "first_of_split": "split", "first_of_triggered": "triggered"}
 
 Place = Tuple[str, ...]
@@ -203,7 +203,7 @@ def _first_table(section: Section) -> List[Figure]:
         rows.append({"case": _words(place), "bands": "%d" % bands, **shown})
     caption = (
         "First byte: from the release of the streams to the end of the first copy. Tail: time minus that of "
-        "the GEMM alone; it is below zero where medians differ by chance."
+        "the GEMM alone; it is below zero if medians differ by chance."
     )
     return table(rows[: generic.MAX_BARS], caption)
 
@@ -213,7 +213,7 @@ def _model_table(section: Section) -> List[Figure]:
     found = [d for _, d in section.values("t3_model_read_ratio", "t3_model_write_ratio")]
     pairs = dict.fromkeys((d.formula or spell(d.name), digits(d.value)) for d in found)
     caption = (
-        "Not measured, but counted: what the hardware of T3 (arXiv 2401.16677) would move. The trigger "
+        "Counted, not measured: bytes that the hardware of T3 (arXiv 2401.16677) would move. The trigger "
         "measured here is software."
     )
     return table([{"model": model, "sequential / T3": ratio} for model, ratio in pairs], caption)
@@ -269,7 +269,8 @@ def _reading(rows: List[Json]) -> str:
             else " (%s, %s)" % (digits(best["value"]), _where(best))
         )
         said.append(text)
-    return "Tiles " + "; ".join(said) + "."
+    text = "; ".join(said)
+    return text[:1].upper() + text[1:] + "."
 
 
 def _remote_bars(section: Section) -> List[Figure]:
@@ -283,8 +284,8 @@ def _remote_bars(section: Section) -> List[Figure]:
         bar.of, bar.of_name = max(r["value"] for r, _, _ in rows), "largest here"
         bars.append(bar)
     caption = (
-        "Without a copy: the time of what it is compared with / the time of a GEMM that writes its tiles "
-        "where they are sent; above 1 it gains. In as many bands as what is triggered is fastest with. "
+        "Without a copy: the time of the alternative / the time of a GEMM that writes its tiles directly to "
+        "the receiver; above 1 is a gain. In the number of bands with which the triggered send is fastest. "
     )
     caption += _reading([row for row, _, _ in rows])
     caption += generic.hidden_text(len(bars) - generic.MAX_BARS, "bar")
@@ -302,6 +303,4 @@ def figures(section: Section) -> List[Figure]:
     return shown + _first_table(section) + _model_table(section)
 
 
-SPEC = SectionSpec(
-    "Track and trigger in software: is a part sent when it is ready?", results, summary, figures
-)
+SPEC = SectionSpec("Track and trigger in software", results, summary, figures)

@@ -131,8 +131,8 @@ def lines_of(text: str, mark: Pattern[str], tool: str) -> str | None:
     for number, prefix in _prefixes(lines, mark).items():
         if not bare or _matched(lines, _pattern(prefix)) > 1:
             raise BadRecord(
-                "line %d has '%s' before what %s prints, which most lines have not: take it off "
-                "(cut -c %d- FILE)" % (number + 1, bounded(clean(prefix.strip()), 60), tool, len(prefix) + 1)
+                "line %d has '%s' before the output of %s, and most lines have not: remove it (cut -c %d- "
+                "FILE)" % (number + 1, bounded(clean(prefix.strip()), 60), tool, len(prefix) + 1)
             )
     return "\n".join(lines)
 

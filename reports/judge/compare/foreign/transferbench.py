@@ -117,7 +117,7 @@ class _Log:
         elif row and row.group(3) in _PARTS:
             words, source, part = line[row.end() :].split(), row.group(1) + row.group(2), _PARTS[row.group(3)]
             if len(words) != len(matrix.columns) or not words:
-                raise BadRecord("line %d is no row of its matrix" % number)
+                raise BadRecord("line %d is not a row of its matrix" % number)
             for column, word in zip(matrix.columns, words):
                 self._element(matrix, source, column, part, word, number)
 
@@ -144,7 +144,7 @@ class _Log:
         bandwidth = _BANDWIDTH.fullmatch(cells[1]) if len(cells) > 4 else None
         moved = _MOVED.fullmatch(cells[3]) if len(cells) > 4 else None
         if not bandwidth or not moved or whole_in(moved.group(1)) is None:
-            raise BadRecord("line %d is no row of a test" % number)
+            raise BadRecord("line %d is not a row of a test" % number)
         value = number_in(bandwidth.group(1).lstrip("-"))
         if cells[0] != _AGGREGATE:
             test.transfers.append(("".join(cells[4].split()), moved.group(1), value))
