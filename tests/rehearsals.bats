@@ -65,8 +65,8 @@ documented() {
 	run --separate-stderr ./gpusig compare before other
 	[ "$status" = 2 ]
 	[ -z "$output" ]
-	[ "$stderr" = "gpusig: different kinds of device do not compare: sim:h100?jitter_sigma=0.01: simulated device (h100) and sim:h200: simulated device (h200)" ]
+	[ "$stderr" = "gpusig: different kinds of device cannot be compared: sim:h100?jitter_sigma=0.01: simulated device (h100) and sim:h200: simulated device (h200)" ]
 	run --separate-stderr ./gpusig compare before two
 	[ "$status" = 2 ]
-	[ "$stderr" = "gpusig: different numbers of devices do not compare: 1 and 2" ]
+	[ "$stderr" = "gpusig: different numbers of devices cannot be compared: 1 and 2" ]
 }

@@ -182,7 +182,7 @@ runs_of() { (cd "$1" && find . -name records.jsonl | sort | tr '\n' ' '); }
 	measures run --repeats 3 --budget 1s --out results 2>err
 	chown 65534 results/run-3/plan.json
 	sed -i '/"run-2",*/d; s/"run-1",/"run-1"/; /"run-3"/d' results/repeats.json
-	refused <<<"2|run --resume results|gpusig: $PWD/results/run-3/plan.json belongs to $(id -un 65534): only the user of a run goes on with it"
+	refused <<<"2|run --resume results|gpusig: $PWD/results/run-3/plan.json belongs to $(id -un 65534): only the user of a run may resume it"
 }
 
 @test "sides, runs and controls of ab that others may write are not gone on with" {

@@ -154,7 +154,7 @@ may_be_written() {
 
 of_another_user() {
 	chown 65534 "$1"
-	echo "2|run --budget 1s --resume $2|gpusig: $PWD/${1%/.} belongs to $(id -un 65534): only the user of a run goes on with it"
+	echo "2|run --budget 1s --resume $2|gpusig: $PWD/${1%/.} belongs to $(id -un 65534): only the user of a run may resume it"
 }
 
 @test "what others may write is not gone on with" {
@@ -178,7 +178,7 @@ of_another_user() {
 	as_nobody test -r "$PWD/results/plan.json" -a -r "$root/suite/run/run.py" || skip 'the folders of the tests are closed to others'
 	run as_nobody env --chdir="$root" "$TEST_PYTHON" -m suite --cwd "$PWD" run --resume results
 	[ "$status" = 2 ]
-	[[ $output == *"$PWD/results belongs to root: only the user of a run goes on with it" ]]
+	[[ $output == *"$PWD/results belongs to root: only the user of a run may resume it" ]]
 }
 
 @test "a command that a plan holds is not run" {

@@ -140,7 +140,7 @@ assert json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)'
 	mkdir -p empty
 	refused <<-'TABLE'
 		2|scorecard|needs a machine
-		2|scorecard plain known:h100 --html ''|a simulated and a measured machine do not compare
+		2|scorecard plain known:h100 --html ''|a simulated and a measured machine cannot be compared
 		2|scorecard plain known:nothing --html ''|known: h100
 		2|scorecard plain nowhere --html ''|
 		2|scorecard plain hot --base cold --html ''|
@@ -161,7 +161,7 @@ assert json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)'
 	signatures "$PWD/here"
 	run --separate-stderr scorecard plain here --html ''
 	[ "$status" = 2 ]
-	[[ $stderr == *"a simulated and a measured machine do not compare"* ]]
+	[[ $stderr == *"a simulated and a measured machine cannot be compared"* ]]
 }
 
 @test "nothing in common is 3; a page that cannot be written is 1" {

@@ -71,7 +71,7 @@ def parse(command: str, words: list[str], place: Place) -> tuple[argparse.Namesp
 
 def _run_options(given: argparse.Namespace) -> resume.Options:
     if given.out is not None and given.resume is not None:
-        raise CommandError("--out begins a new run and --resume goes on with one: give one of them")
+        raise CommandError("--out begins a new run and --resume continues one: give one of them")
     soak, strict = getattr(given, "soak", None), getattr(given, "strict", False)
     if soak is not None and given.budget is not None:
         raise CommandError("--soak is the time to measure for, too: leave out --budget")

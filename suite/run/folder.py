@@ -55,7 +55,7 @@ def refuse_others(folder: Path) -> None:
             continue
         if found.st_uid != os.geteuid():
             raise CommandError(
-                f"{path} belongs to {_user(found.st_uid)}: only the user of a run goes on with it"
+                f"{path} belongs to {_user(found.st_uid)}: only the user of a run may resume it"
             )
         if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise CommandError(

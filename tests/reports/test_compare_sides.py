@@ -432,13 +432,15 @@ class Refused(Folders):
         self.run_in("sim/run-1", speeds("s", spec="host", simulated=True))
         self.run_in("other/run-1", speeds("o", hostname="node2"))
         self.refused(
-            "different kinds of device do not compare: host: A .* CPU and cuda: NVIDIA H200", "host", "cuda"
+            "different kinds of device cannot be compared: host: A .* CPU and cuda: NVIDIA H200",
+            "host",
+            "cuda",
         )
-        self.refused("a simulated and a measured machine do not compare", "host", "sim")
+        self.refused("a simulated and a measured machine cannot be compared", "host", "sim")
         self.refused("mixes runs of more than one kind of device", "host", "cuda", "vs", "other")
         self.refused("mixes runs of more than one machine: node1 and node2", "host", "other", "vs", "cuda")
         (self.folder / "x.csv").write_text("metric,unit,better,value\na,s,lower,1\n")
-        self.refused("numbers of different tools do not compare: gpusig and CSV", "host", "x.csv")
+        self.refused("numbers of different tools cannot be compared: gpusig and CSV", "host", "x.csv")
 
     def test_gpus_of_other_kinds(self) -> None:
         gpu = dict(synthetic.GPU, name="NVIDIA H100 80GB HBM3", units=132)
@@ -451,7 +453,7 @@ class Refused(Folders):
         lines = [json.loads(line) for line in speeds("two", spec="cuda:0-1", device=gpu).splitlines()]
         lines[0]["device"].append(dict(lines[0]["device"][0], index=1))
         self.run_in("two/run-1", "".join(json.dumps(line) + "\n" for line in lines))
-        self.refused("different numbers of devices do not compare: 1 and 2", "h100", "two")
+        self.refused("different numbers of devices cannot be compared: 1 and 2", "h100", "two")
         self.refused("mixes runs of more than one number of devices: 1 and 2", "h100", "two", "vs", "newer")
         code, out, _ = self.compare("h100", "newer", "--factor", "driver")
         self.assertNotEqual(code, 2)
@@ -477,7 +479,7 @@ class Refused(Folders):
         edited = provenance.difference(sides_of["h100"].runs, sides_of["edited"].runs, [])
         self.assertEqual([entry["field"] for entry in edited["unexpected"]], ["model: contents"])
         sides.check([sides_of["h100"], sides_of["slow"]])
-        self.refused("different kinds of device do not compare: .*h100.* and .*h200", "h100", "h200")
+        self.refused("different kinds of device cannot be compared: .*h100.* and .*h200", "h100", "h200")
 
     def processor(self, name: str, **fields: Any) -> None:
         """A run of a machine whose processor is known by these fields; None: the field is absent."""

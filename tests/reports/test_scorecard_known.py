@@ -97,7 +97,7 @@ class NextTo(workplace.Scratch):
     def test_refusals(self) -> None:
         for words, why in (
             (("known:nothing", "known:h100"), "no known machine is called 'nothing'; known: h100, h200, "),
-            (("known:h100", "known:sim-h100"), "a simulated and a measured machine do not compare"),
+            (("known:h100", "known:sim-h100"), "a simulated and a measured machine cannot be compared"),
             (("known:../known/h100",), "no known machine is called"),
         ):
             code, out, err = self.scorecard(*words)

@@ -232,7 +232,7 @@ def _check_alike(then: RunNumbers, now: RunNumbers) -> None:
         ("different numbers of devices", counts[0] == counts[1], counts),
     ):
         if not alike:
-            raise BadNumbers("%s do not compare: %s and %s" % (what, *sides))
+            raise BadNumbers("%s cannot be compared: %s and %s" % (what, *sides))
 
 
 def _check_once(runs: Sequence[RunNumbers], by: str) -> None:

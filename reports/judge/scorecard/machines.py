@@ -148,7 +148,9 @@ def read(cwd: Path, given: Sequence[str], known: Callable[[str], Machine]) -> li
     for machine in found[1:]:
         if machine.simulated != found[0].simulated:
             both = found[0].name, machine.name
-            raise BadNumbers("scorecard: a simulated and a measured machine do not compare: %s and %s" % both)
+            raise BadNumbers(
+                "scorecard: a simulated and a measured machine cannot be compared: %s and %s" % both
+            )
     return found
 
 
