@@ -51,7 +51,7 @@ class Settings(unittest.TestCase):
         self.assertEqual(command.split_setting(""), ({}, []))
 
     def test_what_is_no_setting_is_refused(self):
-        for text, words in (("no-such-command-here", "is no command here"), ("'", "no closing quotation")):
+        for text, words in (("no-such-command-here", "is not a command here"), ("'", "no closing quotation")):
             with self.assertRaisesRegex(CommandError, words):
                 command.split_setting(text)
 
