@@ -75,7 +75,7 @@ def equal_table(runs: Runs, names: list[str]) -> None:
 
 
 def touched(truth: Runs, slow: Runs, names: list[str]) -> dict[str, float]:
-    """Without noise, what a slow-down does to each metric; what it cannot touch is absent."""
+    """Without noise, what a slow-down does to each metric; what it cannot affect is absent."""
     found = {}
     for name in names:
         then, now = truth[0].numbers[name], slow[0].numbers[name]
@@ -126,7 +126,7 @@ def _slow_rows(title: str, equal: Runs, slow: Runs, names: list[str], moved: dic
     worst = max(others, key=lambda name: sum(one[name] == verdict.REGRESS for one in found))
     hits = sum(one[worst] == verdict.REGRESS for one in found)
     print(
-        f"| {title} | what it cannot touch, {len(others)} metrics; most often {worst} | 0 | "
+        f"| {title} | what it cannot affect, {len(others)} metrics; most often {worst} | 0 | "
         f"{rate(hits, COMPARISONS)} | |"
     )
 
