@@ -128,7 +128,8 @@ def overlap(cases: list[Case], fewer: list[Case]) -> Iterator[str]:
         "same in "
         "front of it, DMA copy engines. The last row leaves 8 units of the machine out for the GEMM that "
         "memory limits, "
-        "with the baseline of all. Each is relative to serial of its own copy method. Bars: within 10 points "
+        "with the baseline of all. Each is relative to serial of its own copy method. Targets: within 10 "
+        "points "
         "of the "
         "paper; and its order, each at least 2 points above the one before.",
         "",
@@ -146,17 +147,15 @@ def overlap(cases: list[Case], fewer: list[Case]) -> Iterator[str]:
         fraction_rows(found, classes),
     )
     yield from [
-        "Why: a launch whose next block fits nowhere holds back all that is behind it in the model, so plain "
-        "is nearly "
-        "serial; that the paper's number is near does not show that its reason is the same. Once its blocks "
+        "Why: in the model a launch whose next block fits nowhere blocks all work behind it, so plain is "
+        "nearly serial; the paper's number is near, but its reason may differ. Once its blocks "
         "are resident "
         "a copy kernel takes nothing from a GEMM except memory, its units' bandwidth and space in the cache; "
         "the model "
-        "has no instruction issue, no power limit and no L2 that both would fight for. So first is nearly "
-        "ideal here "
-        "and not there, and there is little left that an engine could do better.",
+        "has no instruction issue, no power limit and no L2 for which both would compete. So first is nearly "
+        "ideal here, unlike there, and an engine can improve little.",
         "",
-        "Not here: reserving compute units for communication (41 to 42 % in the paper) has no counterpart "
+        "Not covered: reserving compute units for communication (41 to 42 % in the paper) has no counterpart "
         "that leaves "
         "the units to both sides; power; RCCL itself.",
         "",
@@ -189,8 +188,8 @@ def gemm_units(times: dict[int, dict[str, float]], bound: tuple[float, float]) -
         "",
         f"How much longer compute-bound GEMMs take: {', '.join(times[UNITS])} at full size, bf16, on models "
         f"with fewer "
-        "units. Bar: the mean within 5 points. Whole tiles in waves are what differs from the plain ratio of "
-        "units.",
+        "units. Target: the mean within 5 points. The difference from the plain ratio of units is whole "
+        "tiles in waves.",
         "",
     ]
     yield from table(
@@ -258,7 +257,7 @@ def alone(cases: list[Case]) -> Iterator[str]:
         "slower than "
         "RCCL below 32 MB. Here blocks of copy kernels (one a unit), 512 MiB sent by every device, and both "
         "copy methods "
-        "at small sizes. Bar: within half of the paper.",
+        "at small sizes. Target: within half of the paper.",
         "",
     ]
     yield from table(
@@ -266,10 +265,8 @@ def alone(cases: list[Case]) -> Iterator[str]:
     )
     yield from [
         "A kernel of the model saturates seven links with as few blocks as `unit_bandwidth` allows. And its "
-        "start costs "
-        "little less than a copy's: both are driven by events that the host enqueued beforehand, so what a "
-        "DMA "
-        "collective loses to commands of the host is not in the time.",
+        "start costs little less than a copy's: both are driven by events that the host enqueued beforehand, "
+        "so the time does not include what a DMA collective loses to host commands.",
         "",
     ]
 
@@ -337,16 +334,17 @@ def one_engine_rows(cases: list[Case]) -> list[list[str]]:
 
 def copies(cases: list[Case], gathers: list[Case]) -> Iterator[str]:
     yield from [
-        "## DMA-Latte: what of a copy is not the copy",
+        "## DMA-Latte: overhead of a copy",
         "",
         "One copy by an engine to a peer, from the call until the host has waited for it (micro/copy_path, "
-        "engine_round_trip); outside is the time less bytes over the link's bandwidth, over the time. Paper: "
+        "engine_round_trip); the overhead is the time minus bytes over the link's bandwidth, over the time. "
+        "Paper: "
         "measured "
-        "phases of a copy on MI300X (control, schedule, copy, sync), and its copy may have a start of its "
-        "own, which "
-        'makes its shares smaller where copies are small. "Queued": the same of many copies enqueued '
+        "phases of a copy on MI300X (control, schedule, copy, sync), and its copy may have its own start-up "
+        "time, which "
+        'makes its shares smaller for small copies. "Queued": the same of many copies enqueued '
         "beforehand, "
-        f"without host and sync. Bar: within a factor of {FACTOR:g}.",
+        f"without host and sync. Target: within a factor of {FACTOR:g}.",
         "",
     ]
     yield from table(
@@ -364,14 +362,14 @@ def copies(cases: list[Case], gathers: list[Case]) -> Iterator[str]:
         "and the "
         "communication of overlap/ficco on 8 devices: the same copies, in one stream and in seven, all "
         "enqueued "
-        "beforehand. Size: of the whole vector. Bar: within 10 %.",
+        "beforehand. Size: of the whole vector. Target: within 10 %.",
         "",
     ]
     yield from table(["size", "paper", "here", "here / paper", "reached"], one_engine_rows(gathers))
     yield from [
-        "Large sizes follow from one link at a time. For small ones b2b wins in the paper because six syncs "
-        "are "
-        "saved; here a copy costs copy_ns on any stream, so one stream costs seven. Broadcast, swap and "
+        "Large sizes follow from one link at a time. For small ones b2b is faster in the paper because it "
+        "saves six syncs; here a copy costs copy_ns on any stream, so one stream costs seven. Broadcast, "
+        "swap and "
         "prelaunch packets have no counterpart in the suite: no program sends one.",
         "",
     ]

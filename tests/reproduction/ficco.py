@@ -77,7 +77,8 @@ def schedules(keep: Path, plain: Named, divided: Named) -> Iterator[str]:
         "",
         "g1 to g16 at full size, 8 devices of mi300x, engines; S is over serial. The paper gives no speedup "
         "of a shape, "
-        "so the bar of a row is its claim: schedules with finer pieces beat serial and shard-level overlap. "
+        "so the target of a row is its claim: schedules with finer pieces beat serial and shard-level "
+        "overlap. "
         "`!`: above "
         "the ideal, see gemm-rs. The shapes are those of public code (ROCm/iris). The schedules' names and "
         "steps are "
@@ -99,12 +100,12 @@ def schedules(keep: Path, plain: Named, divided: Named) -> Iterator[str]:
         scatter,
     )
     yield from [
-        "What finer pieces miss is mostly lost in the GEMMs of the model: whole tiles on 304 units, in "
+        "Finer pieces lose mostly in the GEMMs of the model: whole tiles on 304 units, in "
         "waves, none split "
-        "along K, so pieces of few tiles leave units idle. A library that chooses other tiles for pieces "
-        "loses less.",
+        "along K, so pieces of few tiles leave units idle. A library that chooses other tiles for smaller "
+        "GEMMs loses less.",
         "",
-        "### Another reading: weights sharded",
+        "### Another interpretation: weights sharded",
         "",
         f"On this machine t_c / t_g is {constant:.0f} / N for ag-gemm (M and K cancel) and {other:.0f} / K "
         f"for gemm-rs: "
@@ -114,19 +115,17 @@ def schedules(keep: Path, plain: Named, divided: Named) -> Iterator[str]:
         "multiplies t_c "
         "/ t_g by 8. Which reading is the paper's is not known, nor whether M is of all ranks; this one is "
         "shown because "
-        "the plain one leaves less to hide than the paper says. It is a reading, not a fit: nothing of the "
-        "machine was "
-        "changed.",
+        "the plain one leaves less to hide than the paper says. It is an interpretation, not a fit: the "
+        "machine was not changed.",
         "",
     ]
     yield from tables.schedules("ag-gemm, bf16, N / 8", "", divided["ag-gemm"].cases)
     yield from tables.schedules("gemm-rs, tf32, K / 8", "", divided["gemm-rs"].cases)
     yield from [
-        "### Another reading: M a rank",
+        "### Another interpretation: M per rank",
         "",
-        "Public code has M as the rows of one rank, which makes 8 M in all. Both times grow alike, so the "
-        "ideals "
-        "stay.",
+        "Public code has M as the rows of one rank, which makes 8 M in all. Both times grow by the same "
+        "factor, so the ideals stay.",
         "",
     ]
     more = ficco(keep, "rows-per-rank", MESH, "ag-gemm", "bf16", rows_per_rank(), "--copy-method", "engine")
@@ -134,7 +133,7 @@ def schedules(keep: Path, plain: Named, divided: Named) -> Iterator[str]:
     yield from [
         "### The largest numbers",
         "",
-        "Bar: S - 1 within 10 % of the paper's. Without speedups above their ideal.",
+        "Target: S - 1 within 10 % of the paper's. Without speedups above their ideal.",
         "",
     ]
     readings = (("plain", plain), ("weights sharded", divided))
@@ -152,15 +151,15 @@ def contention(plain: Named, divided: Named) -> Iterator[str]:
     yield from [
         "## Contention: engines against kernels",
         "",
-        "CIL of the parts of uniform-fused-1d: time next to the other side, over time alone, of the same "
-        "pieces. The "
+        "CIL of the parts of uniform-fused-1d: time of the same pieces concurrent with the other side, over "
+        "time alone. The "
         "paper moves communication to DMA engines to keep contention low, and its own formula and values are "
         "not public "
-        f"to us. A copy kernel has {blocks} blocks here, an eighth of those that keep the device busy. Bar: "
+        f"to us. A copy kernel has {blocks} blocks here, an eighth of those that keep the device busy. Target: "
         f"by engine "
-        "neither side slower than by kernel, and one faster. Where the GEMM by kernel is not slowed at all "
-        "its transfers "
-        "have waited until its blocks were placed. In gemm-rs the additions are a kernel by either method, "
+        "neither side slower than by kernel, and one faster. If the GEMM is not slowed at all by kernel "
+        "copies, these have waited until its blocks were placed. In gemm-rs the additions are a kernel by "
+        "either method, "
         "and wait for "
         "the GEMM's blocks: that is what communication by engine loses there.",
         "",
@@ -439,21 +438,20 @@ def costs(keep: Path, plain: Named) -> Iterator[str]:
             cost_row(f"8 devices, g2: {schedule}", scaled(keep, 8, schedule), None, pieces(8, schedule))
         )
     yield from [
-        "## What simulating this costs",
+        "## Cost of the simulation",
         "",
         f"Wall time and peak memory of overlap/ficco, which uses one core, on a machine of {os.cpu_count()} "
         f"cores, once; "
-        "other work may have run beside. The first row has ten samples of every schedule and of its parts "
-        "(GEMMs alone, "
-        "transfers alone, both at once), for that is what the tables above need. The others are ag-gemm by "
+        "other work may have run, too. The first row has ten samples of every schedule and of its parts "
+        "(GEMMs alone, transfers alone, both concurrently), as the tables above need. The others are ag-gemm "
+        "by "
         "engine with "
-        f"`{' '.join(ONE_RUN)}`, which is one sample of each, and with more than 8 devices a mesh that "
-        f"nobody builds "
-        "(`sim:mi300x?devices=64:0-63`). Bars: 5 minutes, and 64 devices in a minute, of wall time.",
+        f"`{' '.join(ONE_RUN)}`, which is one sample of each, and with more than 8 devices a hypothetical mesh "
+        "(`sim:mi300x?devices=64:0-63`). Targets: 5 minutes, and 64 devices in a minute, of wall time.",
         "",
     ]
     yield from table(
-        ["what", "one run of the finest has", "wall", "CPU", "peak memory", "bar", "reached"], rows
+        ["what", "one run of the finest has", "wall", "CPU", "peak memory", "target", "reached"], rows
     )
 
 
@@ -485,8 +483,8 @@ make reproduction
 bin/overlap/ficco --device sim:mi300x:0-7 --shape g1 --mflop 0 --type bf16 --op ag-gemm --copy-method engine,kernel
 ```
 
-**Nothing here is a measurement of a real machine.** It shows what follows from data sheets and a discrete-event model
-(device/sim/sim.h), and where that is not what was measured. Every constant of the models is from a data sheet, a public benchmark
+**Nothing here is a measurement of a real machine.** It shows what follows from data sheets and a discrete-event
+model (device/sim/sim.h), and where that differs from measurements. Every constant of the models is from a data sheet, a public benchmark
 or assumed, with its source in device/sim/models, and nothing was fitted to a result of these papers. Constants that cite one of
 the papers, and could be suspected:
 
@@ -494,8 +492,8 @@ the papers, and could be suspected:
 
 TAIL = """
 `gemm_efficiency` is measured, too, by another source: the best rate of any shape over the peak. Numbers of the papers are from
-what is public; where a paper gives none, the text says what the bar is instead. "reached" says whether the result meets the bar;
-a **miss** is reported as such. The bars are this project's.
+what is public; where a paper gives none, the text says what the target is instead. "reached" says whether the result meets the target;
+a **miss** is reported as such. The targets are this project's.
 """
 
 

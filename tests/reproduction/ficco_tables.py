@@ -62,12 +62,11 @@ def links(mesh: list[Case], switch: list[Case], peers: int) -> Iterator[str]:
         "## Time on the links: shards against finer pieces",
         "",
         "All-gather without its GEMM. Shards go to one peer after the other; finer pieces (1/8 of a shard) "
-        "to all peers "
-        "at once. The paper says that the former leaves most links of a mesh idle; the ratio of "
+        "to all peers concurrently. The paper says that the former leaves most links of a mesh idle; the "
+        "ratio of "
         f"G - 1 = {peers} on a mesh and 1 behind a switch follows from that, and is not a measured one of "
         f"the paper. "
-        f"Bar: within {100 * LINK_CLOSE:.0f} %. What is missing is the start of 8 copies a peer instead of "
-        f"1.",
+        f"Target: within {100 * LINK_CLOSE:.0f} %. The remainder is the start of 8 copies per peer instead of 1.",
         "",
     ]
     rows = link_rows("mi300x, mesh", mesh, peers) + link_rows("h100, switch", switch, 1)
@@ -356,9 +355,8 @@ def choices(rows: list[list[str]], scores: dict[str, dict]) -> Iterator[str]:
         "",
         "Paper: its static heuristic (from the op-to-byte ratio, the traffic, and M against K; its "
         "thresholds are not "
-        "public to us) picks the best of 4 schedules, serial not among them, in 81 % of unseen scenarios, "
-        "and loses "
-        "about 14 % where it does not. `./gpusig advise` is no such rule: it predicts all six schedules from "
+        "public to us) picks the best of 4 schedules, without serial, in 81 % of unseen scenarios, and loses "
+        "about 14 % otherwise. `./gpusig advise` is not such a rule: it predicts all six schedules from "
         "a "
         "signature's curves, here those of `./gpusig run` on the same simulated machine, scored as in "
         '[advice.md](advice.md). "M against K" is a rule of ours, from counted traffic: uniform-fused-2d '
@@ -369,7 +367,7 @@ def choices(rows: list[list[str]], scores: dict[str, dict]) -> Iterator[str]:
         "method; "
         "a2a-gemm is the same as ag-gemm. Times have no noise, so a hit is exact; good: at most 2 % slower "
         "than the "
-        "fastest. Bars: 81 % good, and a mean loss of at most 14 % where it is no hit.",
+        "fastest. Targets: 81 % good, and a mean loss of at most 14 % where it is no hit.",
         "",
     ]
     yield from table(
@@ -384,7 +382,6 @@ def choices(rows: list[list[str]], scores: dict[str, dict]) -> Iterator[str]:
     if errors:
         yield from [
             f"Half of the times that advise predicts are within {' and '.join(errors)} of what ran; "
-            f"schedules that are "
-            "closer to each other than that are told apart by chance.",
+            f"schedules that are closer to each other than that are distinguished only by chance.",
             "",
         ]

@@ -52,11 +52,11 @@ QUIET = 10  # numbers of a real machine that spread least
 
 HEAD = """# How often `fleet` names the right node
 
-`./gpusig fleet` holds each node against all others ([how](../method/verdicts.md#a-fleet)). Here it is tried where the truth is
+`./gpusig fleet` compares each node with all others ([how](../method/verdicts.md#a-fleet)). Here it is tried where the truth is
 known: fleets of equal nodes, where each node that is called an outlier is a false alarm, and fleets with nodes that were slowed down.
 Least effect 2 %, rate 5 %; intervals are Clopper and Pearson's, 95 %. `make reproduction` writes this file.
 """
-DRAWN = """## Fleets that are drawn
+DRAWN = """## Random fleets
 
 40 headline numbers of 16 mechanisms ([fleets.py](../../tests/reports/fleets.py)). Every node is off by a draw of its own in all
 numbers, in each mechanism, and in each number; the *spread* is the standard deviation of all three together, from node to node
@@ -124,8 +124,8 @@ def by_size(trials: int) -> Iterator[str]:
 
 def worse_cases(trials: int) -> Iterator[str]:
     yield (
-        "\nSeveral bad nodes of 32, each 5 % slow, at a spread of 0.5 %: what they make "
-        "of the spread must not hide them.\n"
+        "\nSeveral bad nodes of 32, each 5 % slow, at a spread of 0.5 %: their effect on the spread must not "
+        "hide them.\n"
     )
     yield "| bad nodes | all are found | another is called |\n| --- | --- | --- |"
     for bad, alike in ((2, False), (2, True), (4, True), (8, True), (12, True)):
@@ -166,7 +166,7 @@ def drawn_slow(draw: random.Random, count: int, bad: int, spread: float, slower:
 def many_slow(trials: int) -> Iterator[str]:
     yield "\n## Up to half of a fleet\n"
     yield (
-        "k of n nodes are slow by as much in one mechanism, or in every number. *Named*: all k are called "
+        "k of n nodes are equally slow in one mechanism, or in every number. *Named*: all k are called "
         "outliers. *Undecided*: exit 3."
     )
     yield "*Clean*: exit 0, which must not be said where more than a tenth is slow by 20 % or more.\n"
@@ -190,11 +190,13 @@ _SPREADS = (0.01, 0.02, 0.03, 0.04, 0.06)
 
 def one_number(trials: int) -> Iterator[str]:
     yield (
-        "\nThe worst case: a single number, whose spread is such that a node 20 % slow is nearly found. In how "
+        "\nThe worst case: a single number, whose spread is such that a node 20 % slow is nearly found. In "
+        "how "
         "many fleets clean is said"
     )
     yield (
-        "where k nodes are slow, and where none is. Where more than half are slow the others look fast; clean is "
+        "where k nodes are slow, and where none is. Where more than half are slow the others look fast; "
+        "clean is "
         "not said where one"
     )
     yield "may be faster by 20 %, which its bound tells in 99.5 % of cases.\n"
@@ -276,7 +278,7 @@ def on_host(folder: Path, trials: int) -> Iterator[str]:
         "repetition; k of them have every number"
     )
     yield (
-        f"slowed down. Of all its numbers some spread so far that nothing is known of a node; of the "
+        f"slowed down. Some of its numbers spread so far that nothing is known about a node; of the "
         f"{len(quiet)} that spread least (`--only`)"
     )
     yield "more is. The runs are not kept here: `fleet.py --host FOLDER` takes those of `run --repeats`.\n"
@@ -303,10 +305,10 @@ def heavy_tails(trials: int) -> Iterator[str]:
         "that p assumes, with the same standard"
     )
     yield (
-        "deviation. The bar of 5 % is **missed** wherever the tail reaches beyond the "
-        "least effect: a node far out in it is far from all"
+        "deviation. The target of 5 % is **missed** wherever the tail reaches beyond the "
+        "least effect: a node in the tail is far from all"
     )
-    yield "others, and is called. Where a fleet is like that, `--effect` says what matters.\n"
+    yield "others, and is called. For such a fleet set `--effect`.\n"
     yield "| distribution | any alarm, spread 0.2 % | 0.5 % | 1 % |\n| --- | --- | --- | --- |"
     for name, tail in TAILS:
         rates = [rate(equal(trials, 32, spread, tail), trials) for spread in (0.002, 0.005, 0.01)]
@@ -411,15 +413,15 @@ def equal_racks(trials: int) -> Iterator[str]:
     yield RACKS_OF_EQUAL
     for count in (4, 8, 16, 64):
         yield from racks_of_equal(count, trials if count < 60 else trials // 4)
-    yield "\nThe two normal kinds with most alarms above, 8 nodes with a spread of 1 %, in fleets drawn anew: anything is called in"
+    yield "\nThe two normal kinds with most alarms above, 8 nodes with a spread of 1 %, in new random fleets: anything is called in"
     for (name, noise), missing in ((NOISES[2], 0.0), (NOISES[1], 0.1)):
         _, alarms = rack_equal(RACK, noise(fleets.normal), 0.01, missing, 5 * trials, "again")
         yield f"{rate(alarms, 5 * trials)} ({name}{', a tenth missing' if missing else ''}){'.' if missing else ','}"
 
 
 RACKS_OF_EQUAL = """
-Racks and fleets of equal nodes: in how many a family is called an outlier, and anything, be it a family or a single number. The bar of
-5 % is kept with normal values, however alike the numbers of a node are, and where some are missing. With long tails it is
+Racks and fleets of equal nodes: in how many a family is called an outlier, and anything, be it a family or a single number. The target of
+5 % is kept with normal values, however alike the numbers of a node are, and if some are missing. With long tails it is
 **missed** by single numbers, as above, and by families, too: from 8 nodes on, and on 4 with an exponential one.
 
 | nodes | distribution | what differs | spread 0.5 %, a family | anything | spread 1 %, a family | anything |
@@ -444,7 +446,7 @@ def on_racks(folder: Path, trials: int) -> Iterator[str]:
         f"from node to node, their mean by {gemm.spread:.2%}. Racks are drawn from {EQUAL} equal nodes and "
         f"{RACK_SLOW} of each slow kind. Before numbers"
     )
-    yield "were judged together, what the last column has was all that was found.\n"
+    yield "were judged together, only the last column was found.\n"
     yield "| rack | the slow one is named | another is called | by single numbers |\n| --- | --- | --- | --- |"
     drawn = [draw.sample(pools["equal"], RACK) for _ in range(2 * trials)]
     alarms = sum(bool(judge.judge("", one, Settings()).slow) for one in drawn)
@@ -461,10 +463,10 @@ def on_racks(folder: Path, trials: int) -> Iterator[str]:
 
 
 def reference() -> Iterator[str]:
-    yield "\n## What few nodes can say\n"
+    yield "\n## Few nodes\n"
     yield (
-        "The z that a lone number of a lone node must have among 40 numbers to be called "
-        "off. The spread of few nodes is uncertain.\n"
+        "The z at which a single number of a single node among 40 numbers is called an outlier. "
+        "The spread of few nodes is uncertain.\n"
     )
     yield "| nodes | " + " | ".join(map(str, SIZES + (1000,))) + " |\n|" + " --- |" * (len(SIZES) + 2)
     yield (

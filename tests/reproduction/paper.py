@@ -31,7 +31,7 @@ from torus_model import (
 
 LAST = SWEEP[-1]
 GAIN_BAR = "gain - 1 within 10 %"
-HEADS = ["what", "paper", "L on one port", "L on all ports", "bar", "reached on one", "reached on all"]
+HEADS = ["what", "paper", "L on one port", "L on all ports", "target", "reached on one", "reached on all"]
 Judge = Callable[[tuple[str, ...]], tuple[str, bool]]
 
 # Seconds at 32 B as printed in the figures: Swing, recursive doubling, bucket, ring; and the shape as the
@@ -107,9 +107,9 @@ def smallest(model: Model, found: Rows) -> Iterator[str]:
         "",
         f"Paper: as printed in its figures, from a packet simulator. Model: {FITTED[0]} a step and "
         f"{FITTED[1]} a hop, "
-        "two numbers fitted to all of these, so this shows how well two numbers describe them, and no more. "
-        "No SMPI "
-        "here: SimGrid has a latency a message, not one a step. Bar: within 10 % where the paper prints two "
+        "two numbers fitted to all of these, so this only shows how well two numbers describe them. No SMPI "
+        "here: SimGrid has a latency per message, not per step. Target: within 10 % where the paper prints "
+        "two "
         "digits; "
         '"2 ms" has one, and "120 us" is read as having two. Swing: its latency variant on one port and on '
         "all.",
@@ -165,8 +165,7 @@ def latency_variants(model: Model) -> Iterator[str]:
         "default), with a quarter of Psi in two dimensions; plain recursive doubling has one port in both. "
         "Swing B is on "
         "all ports in the paper, too. L to B: the size from which Swing B is faster than Swing L. Below, "
-        "every figure is "
-        "given in both readings.",
+        "every figure has both readings.",
         "",
     ]
     rows = []
@@ -291,11 +290,11 @@ def rectangles(model: Model, found: Rows) -> Iterator[str]:
     yield from [
         "## Rectangles (figure 10)",
         "",
-        "Once the short side is done only the ports of the long side work. Paper: this adds about log2(d_max "
+        "Once the short side is done only the ports of the long side are used. Paper: this adds about "
+        "log2(d_max "
         "/ d_min) / "
-        "(6 d_min^(D-1)) to Xi. The count of the model adds four times as much, and it is the count that "
-        "explains the "
-        "paper's own figure: 256x4 loses about 60 % to the ring at 512 MiB.",
+        "(6 d_min^(D-1)) to Xi. The model's count adds four times as much, which explains the paper's own "
+        "figure: 256x4 loses about 60 % to the ring at 512 MiB.",
         "",
     ]
     for shape, square, low, high in (
@@ -389,9 +388,8 @@ def bandwidths(found: Rows) -> Iterator[str]:
         "",
         "Median of the gain over 32 B to 512 MiB, powers of two. The paper says about 25 % at any bandwidth, "
         "and by eye "
-        "about 23 % in its figure 15. The constant +25 % passes these rows: what they ask is whether the gain "
-        "depends on the "
-        "bandwidth.",
+        "about 23 % in its figure 15. The constant +25 % passes these rows: they test whether the gain "
+        "depends on the bandwidth.",
         "",
     ]
     models = {rate: Model(*FITTED, bandwidth=rate * 1e9 / 8) for rate in RATES}
@@ -418,7 +416,7 @@ def medians(model: Model, found: Rows) -> Iterator[str]:
     yield from [
         "## Medians of the gain (figure 15)",
         "",
-        "Over all sizes from 32 B to 512 MiB, powers of two. Read from the figure by eye, so the bar is 5 "
+        "Over all sizes from 32 B to 512 MiB, powers of two. Read from the figure by eye, so the target is 5 "
         "points at each "
         "end of a range. The squares are taken to be 16x16 to 128x128, because 8x8 is in the sweep of "
         "bandwidths.",
@@ -456,9 +454,8 @@ def misses_of(found: Rows) -> Iterator[str]:
     yield from [
         "## Which misses are ours",
         "",
-        "A miss with L on all ports alone comes from running it so: it is ours. A miss in the paper's "
-        "reading, too, has "
-        "another reason. Where none is known it says so.",
+        "A miss only with L on all ports is caused by that: it is ours. A miss also in the paper's reading "
+        "has another reason, if one is known.",
         "",
     ]
     rows = []

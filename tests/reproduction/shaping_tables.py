@@ -419,7 +419,7 @@ def bounds(rows: list[Row], noisy: Row, quiet: Row) -> Iterator[str]:
             verdict(not above),
         ],
     ]
-    yield from table(["bound", "closest", "bar", "reached"], lines)
+    yield from table(["bound", "closest", "target", "reached"], lines)
     yield words.BOUNDS_WHY.format(
         row=quiet,
         noisy=ms(noisy.gemm_s),

@@ -60,14 +60,15 @@ def slope(found: dict | None, dims: int, psi: float) -> str:
 
 def congestion(model: Model, keep: Path, shapes: list[str]) -> Iterator[str]:
     yield from [
-        "## Congestion: how many times the optimum the worst links carry",
+        "## Congestion: load of the busiest links over the optimum",
         "",
-        "Xi = sum over steps of bytes on the worst link, over the optimum, all ports in use. Paper: the sum "
+        "Xi = sum over steps of bytes on the busiest link, over the optimum, all ports in use. Paper: the "
+        "sum "
         "of "
         "delta(sigma(s)) / 2^(s+1) at these sizes, which for large tori its Table 2 rounds to 1.19, 1.03 and "
         "1.008. "
         "Model: messages counted on every link. SMPI: from the times of simulated ranks at 2 and 32 MiB. "
-        "Bar: model and "
+        "Target: model and "
         "paper the same to 4 decimals.",
         "",
     ]
@@ -101,7 +102,8 @@ def simulated(keep: Path, shapes: list[str]) -> Iterator[str]:
         "",
         "bin/topology/torus and the unmodified collectives/allreduce on the ranks of SimGrid's SMPI: 400 "
         "Gb/s a "
-        "link, 400 ns a hop, no latency of a step in both, all ports. Bar: ratios within 2 %. The wall time "
+        "link, 400 ns a hop, no latency per step in both, all ports. Target: ratios within 2 %. The wall "
+        "time "
         "of the "
         "simulator is for all sizes of a row together.",
         "",
@@ -154,7 +156,7 @@ def known(keep: Path, shape: str, algorithm: str, sizes: tuple[int, ...]) -> dic
 
 def memory(keep: Path, shape: str) -> Iterator[str]:
     found = known(keep, shape, "swing-b", (2 * MIB,))
-    yield from [f"## What simulating {shape} takes", ""]
+    yield from [f"## Cost of simulating {shape}", ""]
     if found is None:
         yield from ["Not simulated.", ""]
         return
@@ -163,7 +165,7 @@ def memory(keep: Path, shape: str) -> Iterator[str]:
     model.learn(shape, "swing-b", (2 * MIB,))
     seconds = found["seconds"][str(2 * MIB)]
     yield from table(
-        ["what", "found", "bar", "reached"],
+        ["what", "found", "target", "reached"],
         [
             ["peak anonymous memory", f"{gib:.2f} GiB", "1 GiB", verdict(gib <= 1)],
             [
@@ -205,9 +207,9 @@ too, so that ranks share their vectors (tests/reproduction/simulate.py).
 With `--check off` no data is touched, so every number is flagged unverified and the exit code is 3; without it sums are exact or
 the program fails. Each rank needs globals of its own: no `-no-privatize`. The comparison of ./gpusig run is checked, on 8x8.
 
-"reached" says whether the result meets the bar; a **miss** is reported as such. The bars are this project's; the paper has none.
-The paper runs the latency variants on one port, this project on all: where it matters both readings are there, side by side, and
-the misses that are ours are told from the others below.
+"reached" says whether the result meets the target; a **miss** is reported as such. The targets are this project's; the paper has none.
+The paper runs the latency variants on one port, this project on all: where it matters both readings are given, side by side, and
+the misses that are ours are distinguished from the others below.
 """
 
 
