@@ -113,7 +113,7 @@ assert sum(c.find("failure") is not None for c in cases) == 2 and len(cases) >= 
 	mkfifo pipe
 	run --separate-stderr compare before equal --html pipe
 	[ "$status" = 1 ]
-	[[ $stderr == *"it is no regular file" ]]
+	[[ $stderr == *"it is not a regular file" ]]
 }
 
 @test "an answer that cannot be written is one line and 1" {

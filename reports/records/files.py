@@ -21,7 +21,7 @@ def write_whole(path: Path, text: str) -> None:
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if path.exists() and not path.is_file() or path.parent.resolve() == Path("/dev"):
-        raise FileExistsError(errno.EEXIST, "it is no regular file")
+        raise FileExistsError(errno.EEXIST, "it is not a regular file")
     fresh = path.with_name(".%s.%d" % (path.name, os.getpid()))
     fresh.unlink(missing_ok=True)  # of a process that was killed
     try:

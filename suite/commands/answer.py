@@ -9,7 +9,7 @@ from typing import Callable
 
 from reports.judge.compare import provenance
 from reports.records.files import write_whole
-from reports.records.jsonl import real_in
+from reports.records.jsonl import clean, real_in
 from reports.page.template import MissingDependency
 from suite.saying import say
 
@@ -38,20 +38,26 @@ def write(path: Path, text: str, command: str) -> bool:
     try:
         write_whole(path, text)
         return True
-    except OSError as why:
-        say(f"{command}: cannot write {path}: {why.strerror}")
+    except (OSError, ValueError) as why:
+        reason = getattr(why, "strerror", None) or "no name of a file"
+        say(f"{command}: cannot write {clean(str(path))}: {reason}")
         return False
 
 
-def write_page(path: Path, render: Callable[[], str], command: str, what: str) -> bool:
-    """True unless the page cannot be written, after a message. Without jinja2 there is no page, and the
-    answer stands."""
-    try:
-        text = render()
-    except MissingDependency as why:
-        say(f"{command}: {why}; all but the page is complete")
+def show(given: argparse.Namespace, text: str, page: Callable[[str], str], name: str, what: str) -> bool:
+    """Print an answer, and write its page, which holds the command line, to --html or else to a file of this
+    name. False where it cannot be written, after a message. Without jinja2 there is no page, and the answer
+    stands."""
+    print(text, end="")
+    if given.html == "":
         return True
-    if not write(path, text, command):
+    path = given.cwd / (given.html or name)
+    try:
+        html = page(clean(given.line))
+    except MissingDependency as why:
+        say(f"{given.command}: {why}; all but the page is complete")
+        return True
+    if not write(path, html, given.command):
         return False
     say(f"full {what}: {path}")
     return True

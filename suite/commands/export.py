@@ -4,17 +4,15 @@
 from __future__ import annotations
 
 import argparse
-import errno
-from pathlib import Path
 from typing import Callable, Dict, List, Sequence, Tuple
 
 from reports.judge.compare.numbers import BadNumbers, wrong_results
 from reports.export import gbench, junit, prometheus, reframe, runs, series
-from reports.records.files import write_whole
 from reports.records.jsonl import clean
 from reports.signature.signature_file import trusting
 from suite.command_error import BAD, OK
 from suite.commands import Place, options
+from suite.commands.answer import write
 from suite.saying import say
 
 FORMATS: Dict[str, Callable[[Sequence[runs.Run], bool], Tuple[str, List[str]]]] = {
@@ -40,20 +38,6 @@ def parse(words: List[str]) -> argparse.Namespace:
 
 def _say(text: str) -> None:
     say(f"export: {text}")
-
-
-def _write(path: Path, text: str) -> int:
-    """Exit code of writing the file. A device or a pipe is refused, as the file would replace it."""
-    try:
-        if path.exists() and not path.is_file():
-            raise FileExistsError(errno.EEXIST, "it is not a regular file")
-        write_whole(path, text)
-    except (OSError, ValueError) as why:
-        _say(
-            "cannot write %s: %s" % (clean(str(path)), getattr(why, "strerror", None) or "no name of a file")
-        )
-        return BAD
-    return OK
 
 
 def _converted(name: str, found: Sequence[runs.Run], only: bool) -> Tuple[str, List[str]]:
@@ -83,4 +67,4 @@ def command(words: List[str], place: Place) -> int:
     if given.out is None:
         print(text, end="")
         return OK
-    return _write(given.cwd / given.out, text)
+    return OK if write(given.cwd / given.out, text, "export") else BAD

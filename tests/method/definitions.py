@@ -46,7 +46,7 @@ def bus_bytes(c: Case, v: str) -> float:
 
 
 def best_speedup(c: Case, v: str, d: dict) -> Summary:
-    """Speed-up of the schedule with the smallest median."""
+    """Speedup of the schedule with the smallest median."""
     schedules = [name for name in c.samples if name not in (*c.run["references"], "serial", "serial-library")]
     fastest = min(schedules, key=c.median)
     return c.each_round(lambda t: t["serial"] / t[fastest])

@@ -26,7 +26,7 @@ class Written(workplace.Scratch):
         os.mkfifo(pipe)
         link.symlink_to("/dev/null")
         for path in (pipe, link, Path("/dev/gpusig-test")):
-            with self.assertRaisesRegex(OSError, "it is no regular file"):
+            with self.assertRaisesRegex(OSError, "it is not a regular file"):
                 write_whole(path, "text")
         self.assertTrue(pipe.is_fifo() and link.is_symlink())
         self.assertEqual(len(os.listdir(self.folder)), 2)

@@ -109,7 +109,7 @@ def adding(cases: list[Case]) -> float:
 
 
 # Name, value, and the paper's number by devices: (8, 16) is over both together, of which the paper gives no
-# parts. Speed-ups first.
+# parts. Speedups first.
 BOTH = (8, 16)
 ROWS: tuple[tuple[str, Value, dict[tuple[int, ...], float]], ...] = (
     ("T3, geometric mean", gains("t3", geomean), {BOTH: 1.20}),

@@ -36,13 +36,13 @@ equals the paper's in all its digits passes as well. A **miss** is reported as s
 HEADLINE = """\
 ## Results of the paper
 
-Speed-ups are time of the sequential sub-layer (GEMM, then reduce-scatter and all-gather by kernels on all units) over time.
+Speedups are time of the sequential sub-layer (GEMM, then reduce-scatter and all-gather by kernels on all units) over time.
 Bytes are those of GEMM and reduce-scatter in memory. fc-1 and fc-2 of a model are the same GEMM here and count once; the
 paper's charts and means include both. Values that the paper does not give have no verdict.
 """
 
 CONSTANT = """\
-What would a guess reach? The constant {constant:.2f} for all {count} speed-ups that the paper gives passes {most} of them.
+What would a guess reach? The constant {constant:.2f} for all {count} speedups that the paper gives passes {most} of them.
 """
 
 HEADLINE_MISSES = """\
@@ -78,7 +78,7 @@ copies in a separate step.
 SUB_LAYERS = """\
 ## Every sub-layer
 
-Of one device: the GEMM's dimensions and the parts alone, then speed-ups. Threshold: what the rule of overlap/t3 chose, from the
+Of one device: the GEMM's dimensions and the parts alone, then speedups. Threshold: what the rule of overlap/t3 chose, from the
 intensity, the share of the memory's bandwidth that the GEMM alone uses.
 """
 
@@ -100,7 +100,7 @@ there, as communication.
 THRESHOLDS = """\
 ## Threshold of T3-MCA
 
-Speed-up with 8 devices over the threshold, in per cent of the memory's queue. The target: the best is strictly inside the sweep.
+Speedup with 8 devices over the threshold, in per cent of the memory's queue. The target: the best is strictly inside the sweep.
 """
 
 SPLIT = """\
