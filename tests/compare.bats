@@ -27,7 +27,7 @@ setup() { cd "$BATS_FILE_TMPDIR" || return 1; }
 # In the folder of the file, where the runs are.
 compare() { (cd "$root" && exec "$TEST_PYTHON" -m suite --cwd "$BATS_FILE_TMPDIR" compare "$@"); }
 
-@test "a slow-down is a regression: 1, in words, and of what is slower alone" {
+@test "a slowdown is a regression: 1, in words, and of what is slower alone" {
 	run --separate-stderr compare before slower --format json --html page.html
 	[ "$status" = 1 ]
 	json 'rows[0]["outcome"]["verdict"] == "regress"' \

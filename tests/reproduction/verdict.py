@@ -75,7 +75,7 @@ def equal_table(runs: Runs, names: list[str]) -> None:
 
 
 def touched(truth: Runs, slow: Runs, names: list[str]) -> dict[str, float]:
-    """Without noise, what a slow-down does to each metric; what it cannot affect is absent."""
+    """Without noise, what a slowdown does to each metric; what it cannot affect is absent."""
     found = {}
     for name in names:
         then, now = truth[0].numbers[name], slow[0].numbers[name]
@@ -91,7 +91,7 @@ def touched(truth: Runs, slow: Runs, names: list[str]) -> dict[str, float]:
 def slow_table(folder: Path, equal: Runs, names: list[str]) -> None:
     truth = read(folder / "truth")
     print(
-        "| slow-down | metric | without noise | called a regression | called an improvement |\n| --- | --- | "
+        "| slowdown | metric | without noise | called a regression | called an improvement |\n| --- | --- | "
         "--- | --- | --- |"
     )
     for mechanism in MECHANISMS:

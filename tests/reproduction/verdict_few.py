@@ -145,7 +145,7 @@ def share(hits: int, trials: int) -> str:
 
 
 class Counter:
-    """Counts of the verdicts on equal sides, and of slow-downs of 5 % that are found in the metrics they
+    """Counts of the verdicts on equal sides, and of slowdowns of 5 % that are found in the metrics they
     slow."""
 
     def __init__(self) -> None:

@@ -74,7 +74,7 @@ def _rows(runs: Sequence[RunNumbers], name: str, count: int, settings: Settings)
 
 
 def _found_at(row: Row, metrics: int, settings: Settings) -> float | None:
-    """The least slow-down that this split would call a regression, on the scale of the change: a slow-down
+    """The least slowdown that this split would call a regression, on the scale of the change: a slowdown
     moves the interval and leaves its width. None: none is large enough."""
     _, low, high = statistics.shift(*row.scaled, 1 - settings.rate / metrics)
     if low is None or high is None or row.low is None or row.high is None:
@@ -338,7 +338,7 @@ def table(found: Json) -> str:
     lines += [
         "Splits share runs; comparisons that share none: %d." % found["alarms"]["random"]["disjoint"],
         "",
-        "%-34s %7s  minimum detectable slow-down" % ("", "floor"),
+        "%-34s %7s  minimum detectable slowdown" % ("", "floor"),
         "%-34s %7s" % ("", "n=" + count) + "".join("%8s" % ("n=" + n) for n in counts),
     ]
     for entry in found["metrics"]:
@@ -347,7 +347,7 @@ def table(found: Json) -> str:
         lines.append(row + "".join("%8s" % effect_text(own[n]["finds"], entry["scale"]) for n in counts))
     lines += [
         "",
-        "floor: what 95 % of comparisons of equal sides stay below. A slow-down is found",
+        "floor: what 95 % of comparisons of equal sides stay below. A slowdown is found",
         "where 9 of 10 comparisons call it a regression and no other metric changed; from",
         "8 runs a side on with twice the floor as least effect.",
     ]
