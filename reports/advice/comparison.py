@@ -41,7 +41,7 @@ def labels(paths: Sequence[str]) -> list[str]:
     """Short names: the last parts of each path, as many as tell them apart, without "/signature.json". What
     was named twice is numbered."""
     places = [PurePath(clean(path)) for path in paths]
-    places = [place.parent if place.name == _FILE else place for place in places]
+    places = [place.parent if place.name == _FILE and len(place.parts) > 1 else place for place in places]
     for depth in range(1, 2 + max(len(place.parts) for place in places)):
         names = [str(PurePath(*place.parts[-depth:])) for place in places]
         if len(set(names)) == len(set(places)):

@@ -178,13 +178,13 @@ class Labels(unittest.TestCase):
             (["offers/a/signature.json", "offers/b"], ["a", "b"]),
             (["a.json", "b.json"], ["a.json", "b.json"]),
             (["/x/y/a/run", "/x/y/b/run/"], ["a/run", "b/run"]),
-            (["/x/a", "b"], ["/x/a", "b"]),
-            (["a", "a/b"], ["a", "a/b"]),
+            (["/x/a", "b"], ["a", "b"]),
+            (["a", "a/b"], ["a", "b"]),
             (["a", "a/signature.json", "b"], ["a (1)", "a (2)", "b"]),
             (["x/a", "x/a"], ["a (1)", "a (2)"]),
             ([".", "b"], [".", "b"]),
-            (["signature.json", "../b/signature.json"], ["signature.json", "../b"]),
-            (["/", "/a"], ["/", "/a"]),
+            (["signature.json", "../b/signature.json"], ["signature.json", "b"]),
+            (["/", "/a"], ["/", "a"]),
             (["a\n\x1b", "b"], ["a \ufffd", "b"]),
         ):
             self.assertEqual(labels(paths), expected)

@@ -414,7 +414,7 @@ class NcclConditions(Foreign):
         cut = self.table(4).replace("#  Rank  2 Group", "#  Ran node01:41230 NCCL INFO\n k  2 Group")
         self.assertEqual(set(self.of(cut).numbers), set(self.of(self.table(4)).numbers))
         header = self.table(4).replace("#       size", "node01:41230 NCCL INFO #       size")
-        self.assertIn("before what nccl-tests prints", self.why_not(header))
+        self.assertIn("before the output of nccl-tests", self.why_not(header))
         self.assertIn("did not end", self.why_not(self.table(4) + header))
 
     def test_groups_of_a_split_run_are_apart(self) -> None:
