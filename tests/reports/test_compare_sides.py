@@ -280,7 +280,7 @@ class Nodes(Folders):
         self.fleet("new", 11, 0.9e9, count=2, runs=8)
         code, out, _ = self.sides("--nodes")
         self.assertEqual(code, 3)
-        self.assertIn("Fewer than 5 nodes a side say at most what is likely.", " ".join(out.split()))
+        self.assertIn("Fewer than 5 nodes a side show at most what is likely.", " ".join(out.split()))
 
     def test_a_node_on_both_sides_is_refused(self) -> None:
         self.fleet("old", 1, 1e9)

@@ -485,8 +485,8 @@ class WrongInput(unittest.TestCase):
         self.assertEqual(
             [text for text in found["outcome"]["reasons"] if "likely" in text],
             [
-                "Fewer than 5 runs a side say at most what is likely, but with a noise floor of 38 equal "
-                "runs or more (--noise)."
+                "Fewer than 5 runs a side show at most what is likely, unless --noise has the noise floor "
+                "of 38 equal runs."
             ],
         )
 

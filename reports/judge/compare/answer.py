@@ -223,11 +223,11 @@ def _wants_more(rows: list[Row], settings: Settings) -> list[str]:
     least = verdict.least_runs(fewer, more, settings)
     if not is_open or settings.chance_evidence_of(fewer) is not None or fewer >= least:
         return []
-    floor = ", but with a noise floor of %d equal runs or more (--noise)"
+    floor = ", unless --noise has the noise floor of %d equal runs"
     floor = floor % few.least_known(fewer, settings.rate)
     floor = "" if settings.by_node or more >= few.KNOWS_LEVELS else floor
     wanted = runs_text(least, *_runs_of(rows), _of(settings))
-    return ["Fewer than %s say at most what is likely%s." % (wanted, floor)]
+    return ["Fewer than %s show at most what is likely%s." % (wanted, floor)]
 
 
 def reasons_of(rows: list[Row], differing: Json, notes: list[str], settings: Settings) -> list[str]:
