@@ -145,6 +145,8 @@ def _input(program: Program, c: Conditions) -> Iterator[Start]:
 def headline(c: Conditions) -> Iterator[Pass]:
     """The passes of --headline. A program's time does not depend on its place among the others, as otherwise
     each order would be another measurement."""
+    if not c.todo:  # every program was skipped
+        return
     share_s = (1.0 if c.is_virtual else _ALONE) * c.budget.total_s / sum(len(p.primary) or 1 for p in c.todo)
     heads = [
         Start(

@@ -300,6 +300,9 @@ class Passes(unittest.TestCase):
     def headlines(self, todo, clock, total_s=60.0):
         return headline(replace(self.conditions(total_s), todo=todo, now=lambda: clock[0]))
 
+    def test_headline_numbers_of_programs_that_are_all_skipped_have_no_pass(self):
+        self.assertEqual(list(self.headlines([], lambda: 0.0)), [])
+
     def test_headline_numbers_alone_have_their_tries_in_the_same_order(self):
         todo, clock = [program("a/b", ("x", "y")), program("a/c")], [0.0]
         going = self.headlines(todo, clock)
