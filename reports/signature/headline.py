@@ -17,7 +17,7 @@ from reports.signature.signature import Signature
 from reports.records.spread import ASSUMED, sentence_of, source_of, told_interval
 
 MAX_SKIPPED = 5
-STATE = 4  # lines
+_MAX_STATE = 4  # lines
 _MAX_LINES = 8  # of a text that names what records name
 _LABEL = 50  # characters of the label of a number
 _WAYS = {
@@ -111,7 +111,7 @@ def headline(signature: Signature, width: int = WIDTH) -> str:
     lines: List[str] = textwrap.wrap(machine.name_of(json), width)
     lines += textwrap.wrap(machine.sentence_of(json), width)
     state = ", ".join("%s %s" % (item.label, item.text) for item in machine.state_of(json))
-    lines += textwrap.wrap(state, width)[:STATE]
+    lines += textwrap.wrap(state, width, max_lines=_MAX_STATE, placeholder=" …")
     lines += [
         part
         for note in machine.warnings(json)

@@ -275,6 +275,15 @@ class LeftOut(workplace.Scratch):
             self.assertEqual([n.head for n in notes if "not reached" in n.head], expected)
 
 
+class State(workplace.Scratch):
+    def test_telemetry_of_more_than_four_lines_ends_in_an_ellipsis(self) -> None:
+        state = {"state_%02d" % i: synthetic.telemetry("x" * 20) for i in range(20)}
+        text = headline_of(self.signature(synthetic.launch(device={"state": state}).text()))
+        lines = [line for line in text.splitlines() if "x" * 20 in line]
+        self.assertEqual(len(lines), 4, text)
+        self.assertTrue(lines[-1].endswith(" …") and len(lines[-1]) <= 80, lines)
+
+
 class HardwareOfAModel(workplace.Scratch):
     TEXT = (
         "The model has hardware that no device has: memory that adds, a tracker and a memory controller that "
