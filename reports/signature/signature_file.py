@@ -71,7 +71,18 @@ def trusting(what: str, error: Type[ValueError], *more: int) -> Iterator[None]:
     except error:
         raise
     except MALFORMED as why:
-        raise error("%s is malformed: %s" % (what, clean(str(why))[:200]), *more) from None
+        raise error("%s is malformed: %s" % (what, _in_words(why)), *more) from None
+
+
+def _in_words(why: Exception) -> str:
+    """The reason without words of Python; a ValueError has its own."""
+    if isinstance(why, KeyError):
+        return "no field %s" % clean(str(why))[:200]
+    if isinstance(why, ArithmeticError) or str(why) == "math domain error":
+        return "a number is out of range"
+    if isinstance(why, ValueError):
+        return clean(str(why))[:200]
+    return "nested too deeply" if isinstance(why, RecursionError) else "a field has the wrong type"
 
 
 # ------------------------------------------------------------------ writing

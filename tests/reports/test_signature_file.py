@@ -5,6 +5,7 @@ there."""
 from __future__ import annotations
 
 import json
+import math
 import re
 import unittest
 
@@ -19,6 +20,7 @@ from reports.advice.machine import machine_of
 from reports.advice.uncertainty import uncertainty
 from reports.judge.preflight import reference
 from reports.signature.signature import Signature
+from reports.signature.signature_file import trusting
 from tests import level
 
 MANY, VERY_MANY = 5, 30  # times the records of every program: of a large machine, and of more than that
@@ -46,8 +48,27 @@ def repeated(times: int) -> str:
     return text
 
 
+class BadFile(ValueError):
+    pass
+
+
 def written(signature: Signature) -> dict:
     return json.loads(signature.text())
+
+
+class Malformed(unittest.TestCase):
+    def test_the_reason_is_of_the_file_and_not_of_python(self) -> None:
+        for block, reason in (
+            (lambda: {}["device"], "no field 'device'"),
+            (lambda: next(iter([1]))[0], "a field has the wrong type"),
+            (lambda: [].items(), "a field has the wrong type"),  # type: ignore[attr-defined]
+            (lambda: math.log(0), "a number is out of range"),
+            (lambda: 1 / 0, "a number is out of range"),
+            (lambda: int("x\n"), "invalid literal for int() with base 10: 'x\\n'"),
+        ):
+            with self.assertRaises(BadFile) as found, trusting("a.json", BadFile):
+                block()
+            self.assertEqual(str(found.exception), "a.json is malformed: " + reason)
 
 
 class Read(workplace.Scratch):
