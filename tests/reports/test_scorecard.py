@@ -289,6 +289,15 @@ class SideBySide(unittest.TestCase):
         self.assertEqual("among 8 devices, not 4", found["not_compared"][0]["why"])
         self.assertIn("different numbers of devices: a 4 and b 8", found["notes"][0])
 
+    def test_a_reason_that_several_machines_share_is_said_once(self) -> None:
+        made = [machine(name, truths(3, 1)) for name in "abcd"]
+        name = next(iter(made[0].runs[0].numbers))
+        for other, reason in zip(made[1:], ("not asked for", "no such link", "not asked for")):
+            for run in other.runs:
+                run.numbers[name] = Number(None, "", None, reason=reason, label="lost")
+        (lost,) = card_of(made)["not_compared"]
+        self.assertEqual(lost["why"], "b and d: not asked for; c: no such link")
+
     def test_what_is_missing_is_said(self) -> None:
         made = [machine(name, truths(3, 1)) for name in ("a", "b")]
         name = next(iter(made[1].runs[0].numbers))

@@ -117,8 +117,11 @@ def _alone_json(alone: Sequence[Row], compared: Sequence[Row]) -> list[Json]:
             reasons = [r for row in alone if row.name == entry["name"] for r in row.others.values()]
             entry["why"] = reasons[0]
         else:
-            reasons = [(n, m["reason"]) for n, m in sorted(entry["machines"].items()) if m["reason"]]
-            entry["why"] = "; ".join("%s: %s" % pair for pair in reasons)
+            by_reason: dict[str, list[str]] = {}
+            for name, own in sorted(entry["machines"].items()):
+                by_reason.setdefault(own["reason"], []).append(name)
+            by_reason.pop("", None)
+            entry["why"] = "; ".join("%s: %s" % (listing(who), why) for why, who in by_reason.items())
     return list(found.values())
 
 
