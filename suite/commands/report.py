@@ -27,8 +27,8 @@ from suite.saying import say
 
 def write_all(folder: Path, signature: Signature) -> int:
     """Write each file, after a message where that fails: then BAD, or CANNOT_RUN where only the page is
-    missing for want of jinja2; else OK. A file that cannot be written does not stop the others, and leaves no
-    file of earlier records."""
+    missing for want of jinja2; else OK. A file that cannot be written does not stop the others; one of
+    earlier records is deleted by suite/run/report.py."""
     groups = [section.group for section in signature.sections]
     code = OK
     for name, text in (
@@ -48,17 +48,7 @@ def write_all(folder: Path, signature: Signature) -> int:
             rest = "" if code else "; everything else is written"
             say("report: %s%s. With jinja2: ./gpusig report %s" % (why, rest, folder))
             code = code or CANNOT_RUN
-        delete_stale(path)
     return code
-
-
-def delete_stale(path: Path) -> None:
-    if path.is_dir():
-        return
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as why:
-        say("report: %s is of earlier records, and cannot be deleted: %s" % (path, why.strerror))
 
 
 def build_folder(folder: Path, strict: bool) -> int:
