@@ -60,7 +60,7 @@ def validate_file(path: Path) -> int:
         print("gpusig: validate needs the Python package jsonschema", file=sys.stderr)
         return 2
     except (OSError, ValueError) as why:
-        print("gpusig: validate %s: %s" % (path, why), file=sys.stderr)
+        print("gpusig: validate %s: %s" % (path, getattr(why, "strerror", None) or why), file=sys.stderr)
         return 2
     for number, text in found[:SHOWN]:
         print("%s:%d: %s" % (path, number, text), file=sys.stderr)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import itertools
 import json
 import re
@@ -33,6 +34,15 @@ class Flags(unittest.TestCase):
         case = validate.schema("record")["definitions"]["case"]["properties"]
         flag = case["validity"]["properties"]["flags"]["items"]["properties"]["flag"]
         self.assertEqual(raised, set(flag["enum"]))
+
+
+class Validate(workplace.Scratch):
+    def test_a_file_that_cannot_be_read_is_one_line_and_2(self) -> None:
+        err = io.StringIO()
+        with contextlib.redirect_stderr(err):
+            self.assertEqual(validate.validate_file(self.folder / "none"), 2)
+        name = "%s/none" % self.folder
+        self.assertEqual(err.getvalue(), "gpusig: validate %s: No such file or directory\n" % name)
 
 
 class Reading(workplace.Scratch):
