@@ -554,6 +554,7 @@ class Refused(Folders):
         (self.folder / "records" / "records.jsonl").write_text("")
         (self.folder / "loop").symlink_to("loop")
         self.refused("^gpusig: nothing is not there$", "host", "nothing")
+        self.refused("^gpusig: an empty name is no run$", "host", "")  # and not the folder of the command
         self.refused("^gpusig: empty holds no run", "host", "empty")
         self.refused(
             "^gpusig: records has no signature.json; make it: ./gpusig report records$", "host", "records"

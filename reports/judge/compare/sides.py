@@ -126,6 +126,8 @@ def _is_whole(folder: Path) -> bool:
 def named(cwd: Path, given: str) -> Iterator[tuple[Path, str]]:
     """The path of what the user named, and its name in messages. BadNumbers if it is not there or cannot be
     read."""
+    if not given:
+        raise BadNumbers("an empty name is no run")
     name = clean(given).rstrip("/") or "/"
     try:
         if not (cwd / given).exists():
