@@ -106,6 +106,13 @@ narrow() {
 	[ "$stderr" = "gpusig: no term contains 'no such word'; ./gpusig help words lists all" ]
 }
 
+@test "a folder that was deleted meanwhile is one line, and nothing is written elsewhere" {
+	mkdir gone && cd gone && rmdir ../gone
+	run --separate-stderr "$root/gpusig" run --budget 1s
+	[ "$status" = 2 ]
+	[[ ${stderr##*$'\n'} == "gpusig: the current folder is not there any more" ]]
+}
+
 @test "the words are wrapped by characters, comments and empty lines are left out" {
 	mkdir -p reports/page && cp -rp "$root/suite" "$root/gpusig" .
 	printf '# a = comment\n\n  # b = another\nx = %s%s\n± = 1 = 2\n' "$(printf 'é é %.0s' {1..19})" 'é ab' >reports/page/words.txt
