@@ -19,7 +19,7 @@ def parse(text: str, name: str = "--budget") -> float:
         raise CommandError(f"{name} '{text}' is not a duration such as 90, 90s, 2m or 1h")
     seconds = float(match[1]) * _SECONDS[match[2]]
     if not 0 < seconds <= _MAX_S:
-        raise CommandError(f"{name} '{text}' is not between 0 and 7 days")
+        raise CommandError(f"{name} '{text}' is not above 0 and up to 7 days")
     return seconds
 
 

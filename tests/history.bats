@@ -15,6 +15,7 @@ night() { suite run --device 'sim:h100?jitter_sigma=0.01' --headline --only gemm
 	run --separate-stderr night
 	[ "$status" = 0 ]
 	[[ ${stderr##*$'\n'} == 'gpusig: '*' is the first run in '*': later ones are compared with it' ]]
+	refused <<<"3|compare $(printf "'%s'" nights*)|is a history of one run; two or more tell"
 	run --separate-stderr night
 	[ "$status" = 0 ]
 	[[ ${stderr##*$'\n'} == 'gpusig: '*' against 1 run before it: '* ]]

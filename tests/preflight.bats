@@ -127,7 +127,7 @@ PY
 @test "wrong use and references that cannot be used are one line and 2" {
 	echo '{"schema": "gpusig.signature"}' >broken.json
 	few
-	for words in '--reference nowhere' '--reference broken.json' '--budget 1s' '--expect many' '--factor moon --device sim:quiet' \
+	for words in '--reference nowhere' '--reference broken.json' '--budget 1s' '--expect many' '--expect 0' '--factor moon --device sim:quiet' \
 		'--reference=' 'word' '--device nonsense'; do
 		# shellcheck disable=SC2086 # words
 		run --separate-stderr patiently $words

@@ -14,7 +14,7 @@ from reports.judge.compare import comparison, history, junit, nodes, page, sides
 from reports.judge.compare.numbers import BadNumbers
 from reports.records.files import as_json
 from reports.records.jsonl import Json, clean
-from suite.command_error import BAD, OK
+from suite.command_error import BAD, INCONCLUSIVE, OK
 from suite.commands import Place, options
 from suite.commands.answer import effect, factor, show, write
 from suite.saying import say
@@ -116,6 +116,10 @@ def changes_in(given: argparse.Namespace) -> int:
     formats: Formats = {"table": history_page.table, "json": as_json}
     pool = sides.read(given.cwd, given.names)
     if len(pool.runs) < 2:
+        if pool.runs[0].name != pool.name:
+            raise BadNumbers(
+                "compare: %s is a history of one run; two or more tell" % pool.name, INCONCLUSIVE
+            )
         raise BadNumbers("compare needs two sides, or a history: ./gpusig compare BEFORE AFTER")
     for option, value in (
         ("--factor", given.factor),

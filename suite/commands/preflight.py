@@ -16,7 +16,7 @@ from suite.run.preflight import BUDGET_S, MAX_BUDGET_S, MIN_BUDGET_S, Options, p
 
 def parse(words: list[str], place: Place) -> tuple[argparse.Namespace, Options]:
     types = {
-        "--expect": options.whole("a number of devices", 0, 999),
+        "--expect": options.whole("a number of devices", 1, 999),
         "--factor": factor,
         "--format": options.one_of(*FORMATS),
     }

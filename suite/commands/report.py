@@ -94,6 +94,8 @@ def command(words: list[str], place: Place) -> int:
         raise CommandError("report needs the folder of a run: ./gpusig report DIR")
     if len(given.names) > 1:
         raise CommandError(f"report takes one folder, not also '{given.names[1]}'")
+    if not given.names[0]:
+        raise CommandError("report: an empty name is no folder")
     folder = place.cwd / given.names[0]
     if not (folder / "records.jsonl").is_file():
         raise CommandError(f"{given.names[0]} holds no records.jsonl")
