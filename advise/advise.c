@@ -100,7 +100,7 @@ static int admit(const struct advise_machine *m, const struct advise_question *q
 		return err_note(-EINVAL, "a GEMM of %u x %u x %u has a side of 0", q->m, q->n,
 				q->k);
 	if (q->devices < 2)
-		return err_note(-EINVAL, "%u devices: communication takes two or more", q->devices);
+		return err_note(-EINVAL, "devices %u: communication needs 2 or more", q->devices);
 	if (q->devices > ADVISE_DEVICES)
 		return err_note(-ERANGE, "%u devices exceed the maximum of %d", q->devices,
 				ADVISE_DEVICES);

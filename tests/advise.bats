@@ -85,7 +85,7 @@ advise() {
 	done <<-'TABLE'
 		2|--op gather|choices: ag-gemm gemm-rs a2a-gemm gemm-ar
 		2|--type i8|choices: f32 f64 tf32 f16 bf16 f8
-		2|--devices 1|communication takes two
+		2|--devices 1|communication needs 2
 		2|--m 0|not a whole number
 		2|--format xml|table json machine
 		2|--sides 3|unknown option '--sides'

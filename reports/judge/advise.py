@@ -146,7 +146,7 @@ def _ask(signature: Json, machine: Machine, kind: str, path: Path, question: Cal
     except LibraryMissing as why:
         raise AdviseError("no advice: %s; build it with make" % why, CANNOT) from None
     except ValueError as why:
-        raise AdviseError("%s: malformed: %s" % (path, why), BAD) from None
+        raise AdviseError("%s is malformed: %s" % (path, why), BAD) from None
     try:
         return question(adviser)
     except NoData as why:

@@ -71,10 +71,10 @@ def trusting(what: str, error: Type[ValueError], *more: int) -> Iterator[None]:
     except error:
         raise
     except MALFORMED as why:
-        raise error("%s is malformed: %s" % (what, _in_words(why)), *more) from None
+        raise error("%s is malformed: %s" % (what, in_words(why)), *more) from None
 
 
-def _in_words(why: Exception) -> str:
+def in_words(why: Exception) -> str:
     """The reason without words of Python; a ValueError has its own."""
     if isinstance(why, KeyError):
         return "no field %s" % clean(str(why))[:200]

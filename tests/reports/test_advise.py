@@ -290,7 +290,7 @@ class Asking(workplace.Scratch):
         adviser = Adviser(machine_of(self.signature(curves()).json))
         for question, text in (
             ((0, 1, 1, 2, "ag-gemm", "f32"), "--m 0"),
-            ((64, 64, 64, 1, "ag-gemm", "f32"), "takes two"),
+            ((64, 64, 64, 1, "ag-gemm", "f32"), "needs 2"),
             ((64, 64, 64, 2, "gemm", "f32"), "ag-gemm gemm-rs"),
             ((64, 64, 64, 2, "ag-gemm", "i8"), "f32 f64"),
         ):

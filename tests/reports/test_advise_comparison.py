@@ -328,7 +328,7 @@ class Telling(workplace.Scratch):
             (["nameless.json"], [], 1, "nameless.json is malformed"),
             ([""], [], 2, "empty name"),
             ([], ["--type", "i8"], 2, "choices: f32"),
-            ([], ["--devices", "1"], 2, "takes two"),
+            ([], ["--devices", "1"], 2, "needs 2"),
             ([], ["--format", "machine"], 2, "--format machine takes one signature, not 2"),
             ([], ["--format", "xml"], 2, "unknown format"),
             ([], ["--sides", "3"], 2, "unknown option '--sides'"),

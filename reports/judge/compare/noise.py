@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import math
 import random
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from textwrap import shorten
 from typing import Iterator, Mapping, Sequence, TypeVar
 
 from reports.judge import statistics
@@ -27,9 +27,10 @@ from reports.judge.compare.sides import Side
 from reports.judge.compare.verdict import IMPROVE, INVALID, REGRESS, Known, Row, Settings
 from reports.judge.compare.verdict import effect_of_size, size_of_effect
 from reports.records.moderated import Variance, moderated, prior_of, variance_of
-from reports.records.jsonl import BadRecord, Json, is_number, is_version, read_object
+from reports.records.jsonl import Json, is_number, is_version, read_object
 from reports.records.metrics import shortened
 from reports.records.quantity import percent, plural
+from reports.signature.signature_file import trusting
 
 SCHEMA, VERSION, READS = "gpusig.noise", "1.1.0", 1
 COUNTS = (4, 6, 8, 12)  # runs a side
@@ -257,19 +258,10 @@ def calibrate(pool: Side, settings: Settings, repeats: int | None) -> Json:
     )
 
 
-@contextmanager
-def well_formed(name: str) -> Iterator[None]:
-    """BadNumbers if what is read within is not as a noise file has it."""
-    try:
-        yield
-    except (BadRecord, KeyError, TypeError, ValueError, AttributeError) as why:
-        raise BadNumbers("%s is malformed: %s" % (name, str(why)[:100])) from None
-
-
 def load(path: Path, name: str) -> Json:
     """The file of calibrate(). BadNumbers if it is none."""
     try:
-        with well_formed(name):
+        with trusting(name, BadNumbers):
             found = read_object(path)
     except OSError as why:
         raise BadNumbers("%s: %s" % (name, why.strerror)) from None
@@ -283,7 +275,7 @@ def read(path: Path, name: str, repeats: int) -> dict[str, float]:
     runs, which has the larger floor, else of the smallest one."""
     found = load(path, name)
     effects: dict[str, float] = {}
-    with well_formed(name):
+    with trusting(name, BadNumbers):
         for entry in found["metrics"]:
             by_count = {int(n): own["effect"] for n, own in entry["by_repeats"].items()}
             counts = [n for n, effect in by_count.items() if is_number(effect)]
@@ -301,7 +293,7 @@ def known_of(entry: Json) -> Known:
 def known(path: Path, name: str) -> tuple[dict[str, Known], dict[int, float]]:
     """As of_few() has it, from a noise file; empty from a file of version 1.0."""
     found = load(path, name)
-    with well_formed(name):
+    with trusting(name, BadNumbers):
         entries = [entry for entry in found["metrics"] if is_number(entry.get("deviation"))]
         metrics = {str(entry["name"]): known_of(entry) for entry in entries}
         return metrics, {int(n): float(own) for n, own in found.get("chance_evidence", {}).items()}
@@ -343,7 +335,8 @@ def table(found: Json) -> str:
     ]
     for entry in found["metrics"]:
         own = entry["by_repeats"]
-        row = "%-34s %7s" % (entry["label"][:34], effect_text(own[count]["floor"], entry["scale"]))
+        label = shorten(entry["label"], 34, placeholder=" …")
+        row = "%-34s %7s" % (label, effect_text(own[count]["floor"], entry["scale"]))
         lines.append(row + "".join("%8s" % effect_text(own[n]["finds"], entry["scale"]) for n in counts))
     lines += [
         "",

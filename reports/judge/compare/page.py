@@ -222,6 +222,12 @@ def _settings(known: Json) -> list[tuple[str, str]]:
     ]
 
 
+def _titled(side: str, known: Json) -> str:
+    """ "before DIR: 8 runs of gpusig"; a folder called before is not named twice."""
+    text = wording.side_text(known[side])
+    return text if known[side]["name"] == side else "%s %s" % (side, text)
+
+
 def _runs(known: Json, side: str) -> Table:
     """Every run, with how many judged metrics it has a value of."""
     values = [metric[side]["values"] for metric in known["metrics"]]
@@ -230,7 +236,8 @@ def _runs(known: Json, side: str) -> Table:
         held = "%d of %d" % (sum(i < len(own) and own[i] is not None for own in values), len(values))
         rows.append(row(run["name"], run["started"].replace("T", " ") or "unknown", held))
     heads = [*columns("run", "started"), Column("judged values", "")]
-    title = "%s %s" % (side.capitalize(), wording.side_text(known[side]))
+    title = _titled(side, known)
+    title = title[0].upper() + title[1:]
     return Table(title, heads, rows, most=_RUNS, titled=True)
 
 
@@ -274,7 +281,7 @@ def _page(comparison: Json, others: int, drawn: bool) -> Page:
         Group("section", "Runs", runs, "runs", only=PAGE),
     ]
     footer = "gpusig.comparison %s. This file needs no network, and a comparison always gives these bytes."
-    about = ["%s %s" % (side, wording.side_text(known[side])) for side in SIDES]
+    about = [_titled(side, known) for side in SIDES]
     told = [outcome["sentence"]], outcome["reasons"]
     question = _question(known)
     footer %= known["version"]

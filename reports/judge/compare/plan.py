@@ -20,6 +20,7 @@ from reports.judge.compare.verdict import Known, Settings, effect_of_size, size_
 from reports.records.jsonl import Json, clean, is_number
 from reports.records.moderated import moderated, prior_of
 from reports.records.quantity import listing, plural
+from reports.signature.signature_file import trusting
 
 COUNTS = (1, 3, 4, 6, 8, 12)
 _LABEL = 32
@@ -44,7 +45,7 @@ def _of_entry(entry: Json) -> Metric:
 
 def of_noise(found: Json, name: str, only: Sequence[str] = ()) -> list[Metric]:
     """BadNumbers if the file is malformed, or older than this takes, or has none of `only`."""
-    with noise.well_formed(name):
+    with trusting(name, BadNumbers):
         metrics = [
             _of_entry(entry)
             for entry in found["metrics"]

@@ -21,6 +21,7 @@ from reports.records.jsonl import Json, is_number
 from reports.records.quantity import plural
 from reports.judge.scorecard.machines import devices_of
 from reports.judge.scorecard.workload_file import FUSED, Item
+from reports.signature.signature_file import in_words
 
 LEAST_GEMMS = 4  # of a type, before others are predicted from them
 MAX_RATE = 1.1  # of the fastest measured GEMM, for a predicted one
@@ -194,4 +195,4 @@ def predict(signature: Json, path: Path, item: Item) -> Prediction:
     except AdviseError as why:
         raise Unanswered(str(why), False) from None
     except (LookupError, TypeError, AttributeError, ArithmeticError) as why:
-        raise Unanswered("the signature is malformed: %s" % str(why)[:80], False) from None
+        raise Unanswered("the signature is malformed: %s" % in_words(why), False) from None

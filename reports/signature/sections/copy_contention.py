@@ -10,7 +10,7 @@ from typing import Dict, List, Optional, Tuple
 from reports.page.charts import Cell, draw_heat
 from reports.records.curves import interval_of, valid_value, why_invalid
 from reports.records.jsonl import Json, is_number
-from reports.records.quantity import TAGS, digits, way
+from reports.records.quantity import TAGS, plural, way
 from reports.records.records import Case, Derived
 from reports.signature.section import Figure, Section, SectionSpec
 from reports.signature.sections import generic, matrices
@@ -87,7 +87,7 @@ def results(section: Section) -> Json:
 def _name(entry: Json) -> str:
     method, direction = "an engine copy", DIRECTIONS.get(entry["direction"], entry["direction"])
     if entry["copy_method"] != "engine":
-        method = "a kernel copy" + (" of %s blocks" % digits(entry["blocks"]) if entry["blocks"] else "")
+        method = "a kernel copy" + (" of %s" % plural(entry["blocks"], "block") if entry["blocks"] else "")
     noun = NOUNS[entry["of"], entry["gemm"]]
     return "%s with %s %s (%s)" % (noun, method, direction, entry["type"])
 
@@ -107,7 +107,7 @@ def _cells(section: Section, kind: str, side: str, gemm: str) -> Dict[Place, Cel
     for case, derived in section.values("CIL"):
         of, place = SIDES.get(derived.variant or "", ("", ""))[:2], _place(case)
         if of == (side, gemm) and place["type"] == kind:
-            blocks = "; %s blocks" % digits(place["blocks"]) if place["blocks"] else ""
+            blocks = "; %s" % plural(place["blocks"], "block") if place["blocks"] else ""
             cell = generic.cell_of(case, derived, after=blocks)
             cells[place["direction"], place["copy_method"]] = cell
     return cells
