@@ -100,14 +100,14 @@ static void explain_pieces(struct advise_advice *a, const struct advise_candidat
 static void explain_serial(struct advise_advice *a, struct scale s)
 {
 	const struct advise_candidate *next = a->candidate, *end = next + a->candidates;
-	add_text(a, "GEMM %.3g and transfers %.3g %s run one after the other.",
-		 a->gemm_s * s.factor, a->comm_s * s.factor, s.unit);
+	add_text(a, "The GEMM takes %.3g %s, and the transfers then take %.3g %s.",
+		 a->gemm_s * s.factor, s.unit, a->comm_s * s.factor, s.unit);
 	while (next < end && next->schedule == ADVISE_SERIAL)
 		next++;
 	if (next == end)
 		return;
-	add_text(a, " The best schedule that overlaps, %s, is predicted to take %.3g",
-		 advise_schedules[next->schedule], next->seconds * s.factor);
+	add_text(a, " The best schedule that overlaps, %s, is predicted to take %.3g %s",
+		 advise_schedules[next->schedule], next->seconds * s.factor, s.unit);
 	if (next->seconds < serial_of(a)->seconds) {
 		add_text(a, ", but that gain is within the error of GEMM predictions, %.1f %%.",
 			 100 * a->error);
@@ -123,11 +123,12 @@ static void explain_overlap(struct advise_advice *a, struct scale s)
 {
 	const struct advise_candidate *pick = &a->candidate[0], *serial = serial_of(a);
 	double bound = fmax(pick->gemm_s, pick->comm_s);
-	add_text(a, "GEMM %.3g and transfers %.3g %s take %.3g one after the other. ",
-		 a->gemm_s * s.factor, a->comm_s * s.factor, s.unit, serial->seconds * s.factor);
-	add_text(a, "%s hides %.3g of at most %.3g: ", advise_schedules[pick->schedule],
-		 (serial->seconds - pick->seconds) * s.factor,
-		 (serial->seconds - bound) * s.factor);
+	add_text(a, "The GEMM takes %.3g %s and the transfers %.3g %s, together %.3g %s. ",
+		 a->gemm_s * s.factor, s.unit, a->comm_s * s.factor, s.unit,
+		 serial->seconds * s.factor, s.unit);
+	add_text(a, "%s hides %.3g %s of at most %.3g %s: ", advise_schedules[pick->schedule],
+		 (serial->seconds - pick->seconds) * s.factor, s.unit,
+		 (serial->seconds - bound) * s.factor, s.unit);
 	explain_pieces(a, pick);
 	add_text(a, ". While both run, they take up to %.2f and %.2f times as long as alone.",
 		 pick->gemm_cil, pick->copy_cil);

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from textwrap import shorten
 from typing import Mapping, Sequence
 
 from reports.records import student
@@ -116,7 +117,7 @@ def table(where: str, metrics: Sequence[Metric], settings: Settings) -> str:
     ]
     for texts, labels in list(alike.items())[:_MOST]:
         more = " and %d more" % (len(labels) - 1) if len(labels) > 1 else ""
-        named = labels[0][: _LABEL - len(more) - 1] + more
+        named = shorten(labels[0], _LABEL - len(more) - 1, placeholder=" …") + more
         lines.append("%-*s" % (_LABEL, named) + "".join("%8s" % text for text in texts))
     lines += ["and %d more" % (len(alike) - _MOST)] * (len(alike) > _MOST)
     lines += ["", "Of 3 or 4 runs a side with a noise file of 12 equal runs, of 1 with one of 38"]

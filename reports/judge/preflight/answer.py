@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from textwrap import shorten
 from typing import Callable, Sequence
 
 from reports.records.files import as_json
@@ -89,11 +90,16 @@ def answer(node: Node, reference: Reference | None, factors: Sequence[str]) -> J
 def _metric_line(row: Json) -> str:
     name = row["name"].rpartition("/")[2] + ("@" + row["device"] if row["of_another"] else "")
     if row["value"] is None:
-        return "  %-34s %s" % (name[:34], (row["reason"] or "no value")[:42])
+        return "  %-34s %s" % (shorten(name, 34, placeholder=" …"), (row["reason"] or "no value")[:42])
     ratio = ""
     if row["worse"] is not None:
         ratio = "%+.1f %% of %s" % (100 * row["worse"], percent(row["allowed"]))
-    return "  %-34s %12s %18s %10s" % (name[:34], human(row["value"], row["unit"]), ratio, row["outcome"])
+    return "  %-34s %12s %18s %10s" % (
+        shorten(name, 34, placeholder=" …"),
+        human(row["value"], row["unit"]),
+        ratio,
+        row["outcome"],
+    )
 
 
 def _table(found: Json) -> list[str]:
