@@ -35,7 +35,7 @@ from suite.run.run import (
     kept,
     least_s,
     refuse_used,
-    say_priority,
+    say_device,
 )
 from suite.saying import count, say
 
@@ -178,8 +178,7 @@ def _go(series: Series, folder: Path, found: list[Program], strict: bool) -> int
     controls = _controls(plan, found)
     each_s = max(plan.budget_s, least_s(plan, chosen)) + (_CONTROL_S if controls else 0.0)
     todo = [name for name in names if name[1] not in series.done]
-    say(f"device {plan.device} ({plan.why}), {count(len(chosen), 'program')}")
-    say_priority(plan)
+    say_device(plan, count(len(chosen), "program"))
     say(f"measuring {count(len(todo), 'run')} of about {duration.about(each_s)} each, into {folder}")
     for side, setting in series.settings.items():
         if side:

@@ -135,8 +135,12 @@ def _nice(asked: int | None, device: str) -> int | None:
     return nice
 
 
-def say_priority(decided: resume.Plan) -> None:
-    """Say that other work waits where root runs in a container, as there it is hardly anybody's choice."""
+def say_device(decided: resume.Plan, more: str) -> None:
+    """Say the device, why no other one, and that other work waits where root runs in a container, as there it
+    is hardly anybody's choice."""
+    why, *others = decided.why.split("; ")
+    for line in (f"device {decided.device} ({why}), {more}", *others):
+        say(line)
     if decided.nice is not None and decided.nice < 0 and launch.is_root_in_container():
         say(
             f"root in a container: other work here waits while programs run with nice {decided.nice}; "
@@ -337,8 +341,7 @@ class Run:
         if self.part:
             return self.plan.save(self.folder / "plan.json")
         nice = "" if self.plan.nice is None else f", nice {self.plan.nice}"
-        say(f"device {self.plan.device} ({self.plan.why}), seed {self.plan.seed}{nice}")
-        say_priority(self.plan)
+        say_device(self.plan, f"seed {self.plan.seed}{nice}")
         what = f"{'soaking' if self.plan.soak else 'measuring'} {count(len(todo), 'program')}"
         say(f"{what} for {duration.show(budget.total_s)}, into {self.folder}")
         needed_s = least_s(self.plan, todo, budget.opening_s)

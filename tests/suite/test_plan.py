@@ -198,10 +198,13 @@ class Priority(unittest.TestCase):
                 patch.object(Path, "read_text", lambda *_, groups=groups, **__: groups),
                 patch.object(run, "say") as say,
             ):
+                why = "always available; no cuda: no driver"
                 for nice in (None, 0, 7, -20):
-                    run.say_priority(resume.Plan("host", "", 1, False, [], 60.0, [], nice))
+                    run.say_device(resume.Plan("host", why, 1, False, [], 60.0, [], nice), "seed 1")
+                told = [call.args[0] for call in say.call_args_list]
+                self.assertEqual(told[:2], ["device host (always available), seed 1", "no cuda: no driver"])
                 self.assertEqual(
-                    [call.args[0] for call in say.call_args_list],
+                    told[8:],
                     [
                         "root in a container: other work here waits while programs run with nice -20; "
                         "--nice 0 shares the cores"
