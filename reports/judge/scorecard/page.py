@@ -315,8 +315,18 @@ def _about(machine: Json) -> str:
     return "%s: %s; %s; gpusig %s" % (machine["name"], machine["device"], of, listing(machine["versions"]))
 
 
+def _asked(machines: Sequence[Json]) -> tuple[list[str], str]:
+    """The machines, in a line each but for known ones next to a single other one, and the question."""
+    names = [machine["name"] for machine in machines]
+    own = [machine for machine in machines if not machine["known"]]
+    if len(own) == 1 and len(names) > 3:
+        known = listing([name for name in names if name != own[0]["name"]], len(names))
+        return [_about(own[0]), known], "How good is %s next to known machines?" % own[0]["name"]
+    question = "Which machine is better: %s?" % " or ".join([", ".join(names[:-1]), names[-1]])
+    return list(map(_about, machines)), question
+
+
 def _page(card: Json, drawn: bool) -> Page:
-    names = [machine["name"] for machine in card["machines"]]
     settings, mix = card["settings"], card["workload"]
     method = (
         *_METHOD,
@@ -338,8 +348,8 @@ def _page(card: Json, drawn: bool) -> Page:
     ]
     footer = "gpusig scorecard %s. The same signatures give the same page. Nothing was measured for it."
     footer %= card["version"]
-    question = "Which machine is better: %s?" % " or ".join([", ".join(names[:-1]), names[-1]])
-    about, said, notes = list(map(_about, card["machines"])), card["sentences"], card["notes"]
+    about, question = _asked(card["machines"])
+    said, notes = card["sentences"], card["notes"]
     return Page("scorecard", "compare card", about, question, said, notes, parts, footer)
 
 
