@@ -55,7 +55,7 @@ theirs() {
 			diff <(first_columns "$BATS_TEST_TMPDIR/table") <(theirs $parts 1048576)
 			[[ $output == *' minBytes 4 maxBytes 1048576 step: 2(factor) '* ]]
 			[[ $output == *'# Out of bounds values : 0 OK'* ]]
-			[ "$parts" = 1 ] || grep -Eq '^# 8 B float.*: skipped: 8 bytes for . equal parts' "$BATS_TEST_TMPDIR/table"
+			[ "$parts" = 1 ] || grep -Eq '^# 8 B float.*: skipped: 8 bytes are too few for . equal parts' "$BATS_TEST_TMPDIR/table"
 			parsed "$BATS_TEST_TMPDIR/table" 'all(busbw == 0 for size, busbw in rows[0]["by_heading"] if size == 0)'
 			run --separate-stderr "$bin/collectives/$program" --device sim -g "$devices" -b 4 -e 8G -f 2 --list
 			[ "$status" = 0 ]

@@ -39,7 +39,7 @@ documented() {
 	[[ ${lines[0]} == "1 of "*"GEMM bf16 flop rate"* ]]
 	[[ $output == *"model: flops_bf16, declared to differ"*7495500000000*7120725000000* ]]
 	run --separate-stderr ./gpusig compare before after
-	[[ $output == *"differ in model: flops_bf16;"* ]]
+	[[ $output == *"differ in model: flops_bf16, which"* ]]
 }
 
 @test "preflight finds it against runs of the same model" {
