@@ -48,6 +48,7 @@ print(sum(c["checked"] for _, c in checks), "of", sum(c["timed"] for _, c in che
 	run --separate-stderr suite run --resume results
 	[ "$status" = 0 ]
 	[[ $stderr == *"nothing left to measure"*"timed executions were checked; wrong: none"* ]]
+	[[ $stderr != *scorecard* ]]
 	[ "$before" = "$(wc -l <results/records.jsonl)" ]
 }
 

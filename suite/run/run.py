@@ -477,7 +477,7 @@ class Run:
             return error.code
         if code != USAGE and not self.part and (self.folder / report.PAGE).is_file():
             say(f"full report: {self.folder / report.PAGE}")
-            if code == OK:
+            if code == OK and not self.plan.soak:
                 say(f"next to known machines: ./gpusig scorecard {self.folder}")
         return code
 
