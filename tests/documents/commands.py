@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 _FENCE = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
-_MARK = re.compile(r"<!-- not run( below)?: (.*?) -->", re.DOTALL)
+_MARK = re.compile(r"<!-- not run( below)?: (.*?)\s*-->", re.DOTALL)
 _SPAN = re.compile(r"`([^`]+)`")
 _STARTS = re.compile(
     r"(?:[A-Z][A-Z_]+=\S+ +)*"
