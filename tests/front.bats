@@ -270,7 +270,7 @@ narrow() {
 	fake gemm/b steady
 	fake gemm/c steady
 	measures run --budget 1s --only a --only 'gemm/b*' --out on-host 2>words
-	grep -q 'device host (.*no cuda: no driver' words
+	grep -q '^gpusig: device host (' words && grep -q '^gpusig: no cuda: no driver' words
 	records on-host | json '{r["program"] for r in rows} == {"micro/a", "gemm/b"}'
 	FAKE_DEVICES='host=1 sim=1 cuda=0 hip=2' measures run --budget 1s --only micro/a --out on-hip 2>words
 	grep -q 'device hip (' words
