@@ -222,6 +222,9 @@ class Scene:
             shutil.copy2(self._pool / "VERSION", self.home / "VERSION")
         if hasattr(self, "_link"):
             (self.home / "bin").symlink_to(self._link)
+        for program in (self.home / "build").glob("*/bin/*/*"):  # without those that a document adds
+            if not (self.home / program.parent.name / f"{program.name}.c").is_file():
+                program.unlink()
 
     def lay_files_of(self, text: str) -> None:
         """Write the files that a document has in full: fences that begin with `# NAME.ENDING`, and a program
