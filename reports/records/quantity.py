@@ -117,6 +117,11 @@ def plural(count: int, noun: str, plural_noun: str = "") -> str:
     return "%d %s" % (count, noun if count == 1 else plural_noun or noun + "s")
 
 
+def bounded(text: str, most: int = 200) -> str:
+    """The text; a longer one is cut and ends in an ellipsis."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def listing(words: Sequence[str], max_words: int = 4) -> str:
     """ "a, b and c", or "a, b, c and 7 more"."""
     words = list(words)

@@ -137,6 +137,10 @@ class Floor(unittest.TestCase):
         )
         self.assertEqual((found["metrics"][0]["runs"], found["metrics"][0]["of"]), (0, 20))
         self.assertTrue(all(len(line) <= 80 for line in noise.table(found).splitlines()))
+        found["metrics"][0]["label"] = "BM_of_one_word/" + "x" * 60
+        (row,) = [line for line in noise.table(found).splitlines() if line.startswith("BM_of_one_word/xx")]
+        self.assertIn("… ", row)
+        self.assertLessEqual(len(row), 80)
 
 
 class Kept(unittest.TestCase):

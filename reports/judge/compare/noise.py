@@ -16,7 +16,6 @@ import math
 import random
 from dataclasses import replace
 from pathlib import Path
-from textwrap import shorten
 from typing import Iterator, Mapping, Sequence, TypeVar
 
 from reports.judge import statistics
@@ -29,7 +28,7 @@ from reports.judge.compare.verdict import effect_of_size, size_of_effect
 from reports.records.moderated import Variance, moderated, prior_of, variance_of
 from reports.records.jsonl import Json, is_number, is_version, read_object
 from reports.records.metrics import shortened
-from reports.records.quantity import percent, plural
+from reports.records.quantity import bounded, percent, plural
 from reports.signature.signature_file import trusting
 
 SCHEMA, VERSION, READS = "gpusig.noise", "1.1.0", 1
@@ -335,7 +334,7 @@ def table(found: Json) -> str:
     ]
     for entry in found["metrics"]:
         own = entry["by_repeats"]
-        label = shorten(entry["label"], 34, placeholder=" …")
+        label = bounded(entry["label"], 34)
         row = "%-34s %7s" % (label, effect_text(own[count]["floor"], entry["scale"]))
         lines.append(row + "".join("%8s" % effect_text(own[n]["finds"], entry["scale"]) for n in counts))
     lines += [

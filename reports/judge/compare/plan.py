@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from textwrap import shorten
 from typing import Mapping, Sequence
 
 from reports.records import student
@@ -20,7 +19,7 @@ from reports.judge.compare.numbers import BadNumbers, RunNumbers
 from reports.judge.compare.verdict import Known, Settings, effect_of_size, size_of_effect
 from reports.records.jsonl import Json, clean, is_number
 from reports.records.moderated import moderated, prior_of
-from reports.records.quantity import listing, plural
+from reports.records.quantity import bounded, listing, plural
 from reports.signature.signature_file import trusting
 
 COUNTS = (1, 3, 4, 6, 8, 12)
@@ -117,7 +116,7 @@ def table(where: str, metrics: Sequence[Metric], settings: Settings) -> str:
     ]
     for texts, labels in list(alike.items())[:_MOST]:
         more = " and %d more" % (len(labels) - 1) if len(labels) > 1 else ""
-        named = shorten(labels[0], _LABEL - len(more) - 1, placeholder=" …") + more
+        named = bounded(labels[0], _LABEL - len(more) - 1) + more
         lines.append("%-*s" % (_LABEL, named) + "".join("%8s" % text for text in texts))
     lines += ["and %d more" % (len(alike) - _MOST)] * (len(alike) > _MOST)
     lines += ["", "Of 3 or 4 runs a side with a noise file of 12 equal runs, of 1 with one of 38"]

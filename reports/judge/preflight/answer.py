@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from textwrap import shorten
 from typing import Callable, Sequence
 
 from reports.records.files import as_json
@@ -14,7 +13,7 @@ from reports.judge.preflight import devices, speed, state, usage
 from reports.judge.preflight.node import Node, number_in
 from reports.judge.preflight.outcome import BAD, EXITS, HEALTHY, UNKNOWN, Check, of_all
 from reports.judge.preflight.reference import Reference
-from reports.records.quantity import human, percent
+from reports.records.quantity import bounded, human, percent
 
 SCHEMA, VERSION = "gpusig.preflight", "1.0.0"
 
@@ -88,18 +87,13 @@ def answer(node: Node, reference: Reference | None, factors: Sequence[str]) -> J
 
 
 def _metric_line(row: Json) -> str:
-    name = row["name"].rpartition("/")[2] + ("@" + row["device"] if row["of_another"] else "")
+    name = bounded(row["name"].rpartition("/")[2] + ("@" + row["device"] if row["of_another"] else ""), 34)
     if row["value"] is None:
-        return "  %-34s %s" % (shorten(name, 34, placeholder=" …"), (row["reason"] or "no value")[:42])
+        return "  %-34s %s" % (name, (row["reason"] or "no value")[:42])
     ratio = ""
     if row["worse"] is not None:
         ratio = "%+.1f %% of %s" % (100 * row["worse"], percent(row["allowed"]))
-    return "  %-34s %12s %18s %10s" % (
-        shorten(name, 34, placeholder=" …"),
-        human(row["value"], row["unit"]),
-        ratio,
-        row["outcome"],
-    )
+    return "  %-34s %12s %18s %10s" % (name, human(row["value"], row["unit"]), ratio, row["outcome"])
 
 
 def _table(found: Json) -> list[str]:

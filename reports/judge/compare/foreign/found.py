@@ -12,12 +12,11 @@ from typing import Any, Iterable, Iterator, NamedTuple, Sequence
 
 from reports.judge.compare.numbers import Number
 from reports.records.jsonl import LARGEST, SMALLEST, BadRecord, clean, is_number
-from reports.records.quantity import plural
+from reports.records.quantity import bounded, plural
 
 MAX_METRICS = 200000  # of a file
 MAX_NAME = 400  # characters
 _MAX_DIGITS = 400
-_MAX_FACT = 200  # characters of a text about the run
 _MAX_LISTED = 8  # names in one such text
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NOT_FINITE = ("nan", "inf", "infinity")
@@ -82,10 +81,6 @@ def iso_date(text: str) -> str:
     """The date in the format of ISO 8601; empty if the text is no date."""
     match = _DATE.fullmatch(text)
     return "%sT%s%s" % (match[1], match[2], (match[3] or "").replace("Z", "+00:00")) if match else ""
-
-
-def bounded(text: str, most: int = _MAX_FACT) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def listed(names: Iterable[str]) -> str:

@@ -12,9 +12,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from reports.judge.compare.foreign.found import UNITS, Found, bounded, iso_date
+from reports.judge.compare.foreign.found import UNITS, Found, iso_date
 from reports.records.jsonl import BadRecord, Json, Reader, is_number
-from reports.records.quantity import plural, size
+from reports.records.quantity import bounded, plural, size
 
 SOURCE = "Google Benchmark"
 _TIMES = ("real_time", "cpu_time")

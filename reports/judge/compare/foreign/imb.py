@@ -13,10 +13,10 @@ import re
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from reports.judge.compare.foreign.found import Column, Found, bounded, cell_in, check_cells
+from reports.judge.compare.foreign.found import Column, Found, cell_in, check_cells
 from reports.judge.compare.foreign.found import lines_in, number_in
 from reports.records.jsonl import BadRecord, clean, whole_in
-from reports.records.quantity import size
+from reports.records.quantity import bounded, size
 
 SOURCE = "Intel MPI Benchmarks"
 MARK = re.compile(r"#\s{1,8}Intel ?\(R\) MPI Benchmark|# Benchmarking ")

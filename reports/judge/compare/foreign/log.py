@@ -13,8 +13,8 @@ import json
 import re
 from typing import Pattern
 
-from reports.judge.compare.foreign.found import bounded
 from reports.records.jsonl import BadRecord, clean
+from reports.records.quantity import bounded
 
 _COLOUR = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 _MAX_PREFIX = 200  # characters

@@ -13,9 +13,9 @@ import csv
 import io
 from typing import Iterator
 
-from reports.judge.compare.foreign.found import UNITS, Found, bounded, number_in
+from reports.judge.compare.foreign.found import UNITS, Found, number_in
 from reports.records.jsonl import BadRecord, clean
-from reports.records.quantity import listing, plural
+from reports.records.quantity import bounded, listing, plural
 
 SOURCE = "CSV"
 NEEDED, OPTIONAL = ("metric", "unit", "better", "value"), ("judged",)

@@ -28,10 +28,10 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Sequence
 
-from reports.judge.compare.foreign.found import Found, Metrics, bounded, cell_in, check_cells
+from reports.judge.compare.foreign.found import Found, Metrics, cell_in, check_cells
 from reports.judge.compare.foreign.found import counted, listed
 from reports.records.jsonl import BadRecord, clean, whole_in
-from reports.records.quantity import plural, size
+from reports.records.quantity import bounded, plural, size
 
 SOURCE = "nccl-tests"
 OWN_SOURCE = "gpusig --format nccl-tests"

@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from reports.judge.compare.foreign.found import Found, bounded, listed, number_in
+from reports.judge.compare.foreign.found import Found, listed, number_in
 from reports.records.jsonl import BadRecord, Json, Reader, is_number
-from reports.records.quantity import spell
+from reports.records.quantity import bounded, spell
 
 SOURCE = "nvbandwidth"
 _NOT_MEASURED = "N/A"  # a device with itself, or two without peer access

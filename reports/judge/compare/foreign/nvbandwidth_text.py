@@ -12,9 +12,9 @@ import re
 from typing import Any
 
 from reports.judge.compare.foreign import nvbandwidth
-from reports.judge.compare.foreign.found import Found, bounded, lines_in, number_in
+from reports.judge.compare.foreign.found import Found, lines_in, number_in
 from reports.records.jsonl import BadRecord, Json, whole_in
-from reports.records.quantity import plural
+from reports.records.quantity import bounded, plural
 
 MARK = re.compile(r"nvbandwidth Version: |Running [a-z0-9_]{1,80}_(?:ce|sm|local_copy)\.")
 _RUNNING = re.compile(r"Running ([A-Za-z0-9_]{1,80})\.")

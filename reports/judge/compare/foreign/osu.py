@@ -13,10 +13,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from reports.judge.compare.foreign.found import Column, Found, bounded, cell_in, check_cells
+from reports.judge.compare.foreign.found import Column, Found, cell_in, check_cells
 from reports.judge.compare.foreign.found import lines_in, number_in
 from reports.records.jsonl import BadRecord, whole_in
-from reports.records.quantity import size
+from reports.records.quantity import bounded, size
 
 SOURCE = "OSU micro-benchmarks"
 MARK = re.compile(r"# OSU ")

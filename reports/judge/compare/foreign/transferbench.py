@@ -14,9 +14,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Sequence
 
-from reports.judge.compare.foreign.found import Found, bounded, cell_in, lines_in, number_in
+from reports.judge.compare.foreign.found import Found, cell_in, lines_in, number_in
 from reports.records.jsonl import BadRecord, whole_in
-from reports.records.quantity import size
+from reports.records.quantity import bounded, size
 
 SOURCE = "TransferBench"
 MARK = re.compile(
