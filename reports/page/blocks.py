@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Dict, Iterable, List, Sequence, Tuple, Union
 
 from reports.records.jsonl import clean
@@ -219,6 +219,12 @@ class Page:
     blocks: Sequence[Any]
     footer: str
     badge: Cell = field(default_factory=Cell)
+
+    @property
+    def mark(self) -> Cell:
+        """The badge in front of the first sentence, without its word where the sentence begins with it."""
+        is_said = self.sentences[0].lower().startswith(self.badge.text)
+        return replace(self.badge, text="") if is_said else self.badge
 
 
 def names_of(*paths: str) -> List[str]:

@@ -298,12 +298,11 @@ def draw_heat(
     cells: Sequence[Sequence[Optional[Cell]]],
     row_title: str,
     column_title: str,
-    neutral: float = 1.0,
     heat: Optional[Callable[[float], float]] = None,
     what: str = "",
 ) -> str:
-    """Warm above `neutral`, cool below, by their ratio; or as `heat` says, from 1 (warm) to -1. The number
-    stands in every cell. A column's name may have two lines. `what` the numbers are, for the label."""
+    """Warm above 1, cool below, by the ratio; or as `heat` says, from 1 (warm) to -1. The number stands in
+    every cell. A column's name may have two lines. `what` the numbers are, for the label."""
     lines = [name.split("\n") for name in columns]
     side, tall = max([84.0] + [text_width(line) + 10 for name in lines for line in name]), 40.0
     left = max([text_width(r) for r in rows] + [text_width(row_title)]) + 14
@@ -320,7 +319,7 @@ def draw_heat(
     canvas.text(left, 12, column_title, "tick")
     canvas.text(0, 34, row_title, "tick")
     values = [c.value for row in cells for c in row if c and c.value is not None and c.valid and c.value > 0]
-    max_log = max([abs(math.log(v / neutral)) for v in values] + [math.log(1.25)])
+    max_log = max([abs(math.log(v)) for v in values] + [math.log(1.25)])
     for j, name in enumerate(lines):
         for k, line in enumerate(name):
             canvas.text(left + side * (j + 0.5), 34 - 11 * (len(name) - 1 - k), line, "name", "middle")
@@ -334,7 +333,7 @@ def draw_heat(
                 canvas.rect(x + 1, top + 1, side - 2, tall - 2, "cell empty", why)
                 canvas.text(x + side / 2, top + tall / 2 + 4, "–", "tick", "middle")
                 continue
-            warm = math.log(cell.value / neutral) / max_log if cell.value > 0 else 0.0
+            warm = math.log(cell.value) / max_log if cell.value > 0 else 0.0
             warm = heat(cell.value) if heat else warm
             css = "cell empty" if not cell.valid else "cell hot" if warm >= 0 else "cell cold"
             opacity = PALEST + (WARMEST - PALEST) * min(1.0, abs(warm))

@@ -263,10 +263,7 @@ def _page(comparison: Json, others: int, drawn: bool) -> Page:
     known = shown(comparison, others)
     names = [[plain(run["name"], _NAME) for run in known[side]["runs"]] for side in SIDES]
     outcome, judged = known["outcome"], known["metrics"]
-    word = outcome["verdict"]
-    badge = _badge(word)
-    if outcome["sentence"].lower().startswith(word):
-        badge = replace(badge, text="")
+    badge = _badge(outcome["verdict"])
     counts = [(_badge(verdict), count) for verdict, count in wording.counts_of(judged)]
     control = Group("part", "Control", _control(known["control"]))
     differs = Group("part", "What else differs", _provenance(known["provenance"]))

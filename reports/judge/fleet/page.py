@@ -4,7 +4,6 @@ it, what is missing, and drift."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Sequence
 
 from reports.page.blocks import PAGE, TERMINAL, Cell, Column, Counts, Drawing, Group, Items, Page, Table, Text
@@ -310,8 +309,6 @@ def _page(fleet: Json, most: int) -> Page:
     about = ["%s, %s" % (kind["name"], plural(kind["nodes"], "node")) for kind in kinds]
     said, footer = [outcome["sentence"]], "gpusig.fleet %s. This file needs no network." % known["version"]
     css, badge = "compare fleet", _badge(outcome["verdict"])
-    if outcome["sentence"].lower().startswith(outcome["verdict"]):
-        badge = replace(badge, text="")
     return Page("fleet", css, about, _question(known), said, outcome["reasons"], parts, footer, badge)
 
 
