@@ -13,7 +13,6 @@ from pathlib import Path
 
 from reports.page.template import MissingDependency
 from reports.records import csv_files
-from reports.records.files import write_whole
 from reports.records.record_file import read
 from reports.signature.headline import headline
 from reports.signature.machine import command_of, verdict
@@ -21,6 +20,7 @@ from reports.signature.report import render
 from reports.signature.signature import MixedMachines, Signature, build
 from suite.command_error import BAD, CANNOT_RUN, INCONCLUSIVE, OK, USAGE, CommandError
 from suite.commands import Place, options
+from suite.commands.answer import write
 from suite.run import report
 from suite.saying import say
 
@@ -37,13 +37,8 @@ def write_all(folder: Path, signature: Signature) -> int:
         (csv_files.TIMINGS, lambda: csv_files.timings_text(groups)),
         ("report.html", lambda: render(signature)),
     ):
-        path = folder / name
         try:
-            write_whole(path, text())
-            continue
-        except OSError as why:
-            say("report: cannot write %s: %s" % (path, why.strerror))
-            code = BAD
+            code = code if write(folder / name, text(), "report") else BAD
         except MissingDependency as why:
             rest = "" if code else "; everything else is written"
             say("report: %s%s. With jinja2: ./gpusig report %s" % (why, rest, folder))
@@ -95,7 +90,7 @@ def command(words: list[str], place: Place) -> int:
     if len(given.names) > 1:
         raise CommandError(f"report takes one folder, not also '{given.names[1]}'")
     if not given.names[0]:
-        raise CommandError("report: an empty name is no folder")
+        raise CommandError("report: an empty name is not a folder")
     folder = place.cwd / given.names[0]
     if not (folder / "records.jsonl").is_file():
         raise CommandError(f"{given.names[0]} holds no records.jsonl")
