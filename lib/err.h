@@ -22,6 +22,17 @@ const char *err_text(void);
 /* Forget the text of this thread. */
 void err_clear(void);
 
+/* Do an operation that returns 0 or -errno unless an earlier one of the same `status` has failed,
+ * and keep its error there: a list of calls with one check at the end.
+ *
+ *     int status = 0;
+ *     TRY(status, dev_event_record(dev, from, event));
+ *     TRY(status, dev_stream_wait(dev, to, event));        not after an error of the first
+ *     return status;
+ *
+ * Its value is the status. */
+#define TRY(status, operation) ((status) ? (status) : ((status) = (operation)))
+
 /* The first error of several calls, for code that goes on after one: clean-up, waits for every
  * stream. Starts as all zeroes.
  *
