@@ -27,7 +27,9 @@
  *
  * Callbacks return 0 or -errno with a text, which err_note() of lib/err.h keeps:
  * return err_note(-ENOTSUP, "%s is not supported", name). The bench_ and dev_ functions have set
- * the text of what they return. Callbacks never print and never exit. From admit and setup,
+ * the text of what they return. An error may also be kept in c->status, by TRY() of lib/err.h and
+ * by bench/bench_alloc.h: then the callback has failed, whatever it returns. Callbacks never print
+ * and never exit. From admit and setup,
  * -ENOTSUP, -ENODEV and -ENOMEM skip the case; any other error fails it. -ETIMEDOUT from a body
  * means that a gate was overdue (bench/bench_gate.h): that sample is dropped, and after the second
  * one the variant is dropped and flagged "gate". teardown also runs after a partial setup; what was
@@ -64,15 +66,28 @@ enum bench_timing {
 	BENCH_SELF,
 };
 
+struct bench_model;
+
+/* A row of what is compared: a name, and the work. Its callbacks get its `arg`; where it has none,
+ * those of struct bench, which says what each does, get it. So no code asks which variant it is. */
 struct bench_variant {
 	const char *name;
 	enum bench_timing timing;
-	long param;      /* the program's own, such as a piece count */
+	long arg;   /* the program's own, such as a piece count */
+	long param; /* as arg, of programs whose callbacks get the variant's index */
+	int (*once)(struct bench_case *c, long arg);
+	int (*body)(struct bench_case *c, long arg, uint64_t iterations);
+	int (*restore)(struct bench_case *c, long arg);
+	void (*model)(const struct bench_case *c, long arg, struct bench_model *m);
+	int (*poison)(struct bench_case *c, long arg);
+	int (*check)(struct bench_case *c, long arg);
+	uint32_t needs;  /* DEV_CAP_* that a device of the case must have; else the variant is off,
+			    and the fact "not_measured" says so */
 	unsigned queued; /* BENCH_DEVICE: queue entries of one iteration in the fullest stream, for
 			    the queue's limit; 0 is 1. Where it depends on the case:
 			    bench_queue_entries() */
-	bool reference; /* measured only to bound the others: recorded, but no result of the program
-			 */
+	bool reference;  /* measured only to bound the others: recorded, but no result of the
+			    program,  and never checked */
 	bool always; /* measured even when the user's list leaves it out; setup turns it off where
 			nothing needs it, as does --headline-variants */
 };
@@ -109,11 +124,11 @@ struct bench_model {
  * Every default list for that kind must hold the case (tests/headlines.bats). */
 struct bench_metric {
 	const char *metric;  /* name in the signature */
-	const char *derived; /* which derived quantity */
+	const char *derived; /* which derived quantity: the harness's own, or one of `quantities` */
 	const char *variant; /* of which variant; NULL: of the whole case */
 	const char *where;   /* NULL: the program has one case */
-	const char *unit;
-	const char *better; /* "higher" or "lower" */
+	const char *unit;    /* NULL: as the quantity says, and so */
+	const char *better;  /* "higher" or "lower" */
 };
 
 /* A curve that may have cliffs: where its rate falls, or its seconds grow, at once. Where that is
@@ -190,9 +205,10 @@ struct bench {
 	const char *variant_option;
 	/* Ends with a NULL name; NULL: nothing is timed, derive() gives facts. */
 	const struct bench_variant *variants;
-	const struct bench_metric *primary; /* ends with a NULL metric; may be NULL */
-	struct bench_cliff cliff;           /* a NULL axis: none are looked for */
-	size_t state_bytes;                 /* c->state: zeroed before setup of every case */
+	const struct bench_quantity_row *quantities; /* ends with a NULL name; may be NULL */
+	const struct bench_metric *primary;          /* ends with a NULL metric; may be NULL */
+	struct bench_cliff cliff;                    /* a NULL axis: none are looked for */
+	size_t state_bytes; /* c->state: zeroed before setup of every case */
 	void *arg; /* c->arg: what outlives a case, such as a cache of main()'s; may be NULL */
 	const struct bench_format *format; /* may be NULL */
 	const char *option_notes;          /* --help has them after the options; may be NULL */
@@ -204,24 +220,38 @@ struct bench {
 	/* May be NULL. Allocates, touches memory, and decides which variants apply. */
 	int (*setup)(struct bench_case *c);
 
-	int (*body)(struct bench_case *c, unsigned variant, uint64_t iterations);
+	/* The work, of the variants that do not bring their own. once: one iteration; with
+	 * BENCH_SELF it adds its seconds to c->self_seconds. body, in its place: all iterations,
+	 * for work in which they are not alike. */
+	int (*once)(struct bench_case *c, long arg);
+	int (*body)(struct bench_case *c, long arg, uint64_t iterations);
 
 	/* May be NULL. After each sample of a variant, not timed: brings back the state in which
 	 * the other variants are measured, such as warm caches, by work on c->stream, which the
 	 * harness waits for. */
-	int (*restore)(struct bench_case *c, unsigned variant);
+	int (*restore)(struct bench_case *c, long arg);
 
 	/* May be NULL. */
-	void (*model)(const struct bench_case *c, unsigned variant, struct bench_model *m);
+	void (*model)(const struct bench_case *c, long arg, struct bench_model *m);
 
 	/* May be NULL. Makes the last output wrong before a check, by work on c->stream, which the
 	 * harness waits for. */
-	int (*poison)(struct bench_case *c, unsigned variant);
+	int (*poison)(struct bench_case *c, long arg);
 
 	/* May be NULL. -EBADMSG with a text: the result is wrong. What the last execution left
 	 * is checked, after one since poison() or after any number; results that may be known to be
 	 * right: bench/bench_check.h. */
-	int (*check)(struct bench_case *c, unsigned variant);
+	int (*check)(struct bench_case *c, long arg);
+
+	/* The same callbacks of a program whose rows do not carry their work: they get the
+	 * variant's index. */
+	struct {
+		int (*body)(struct bench_case *c, unsigned variant, uint64_t iterations);
+		int (*restore)(struct bench_case *c, unsigned variant);
+		void (*model)(const struct bench_case *c, unsigned variant, struct bench_model *m);
+		int (*poison)(struct bench_case *c, unsigned variant);
+		int (*check)(struct bench_case *c, unsigned variant);
+	} indexed;
 
 	/* May be NULL. Calls bench_mechanism(). */
 	int (*verify_mechanism)(struct bench_case *c);
@@ -240,9 +270,11 @@ struct bench_case {
 	struct dev_stream *stream; /* of the first device, normal priority, idle between bodies */
 	struct rng rng;            /* seeded from --seed and the case's key */
 	void *state, *arg;
-	double self_seconds;   /* BENCH_SELF: set by body() */
-	double seconds;        /* the case's time, for what derive() measures itself */
-	struct bench_run *run; /* the harness's */
+	int status;                /* the first error of TRY() and bench/bench_alloc.h; 0: none */
+	double self_seconds;       /* BENCH_SELF: set by body() */
+	double seconds;            /* the case's time, for what derive() measures itself */
+	struct bench_run *run;     /* the harness's */
+	struct roofline *roofline; /* of bench/roofline.h, where the program has it */
 };
 
 /* Everything: parses options, runs the cases, prints, returns the exit code. */
@@ -268,6 +300,13 @@ void bench_variant_off(struct bench_case *c, unsigned variant);
 int bench_variants_skip(struct bench_case *c, uint64_t variants, const char *why);
 
 bool bench_variant_on(const struct bench_case *c, unsigned variant);
+
+/* ---- the index of the variant of this name, that it exists is asserted; its row, and its work.
+ * Indices are those of `variants`, below bench_variants(). */
+unsigned bench_variant(const struct bench_case *c, const char *name);
+unsigned bench_variants(const struct bench_case *c);
+const struct bench_variant *bench_row(const struct bench_case *c, unsigned variant);
+struct bench_model bench_work(const struct bench_case *c, unsigned variant);
 
 /* ---- in setup: one iteration of a BENCH_DEVICE variant takes so many queue entries, at least
  * 1, in the fullest stream; replaces `queued` of struct bench_variant for this case. Events and
@@ -360,6 +399,7 @@ enum bench_kind {
 	BENCH_DIFFERENCE, /* A - B */
 	BENCH_SHARE,      /* A's rate / B's: factor B / A, with A's work / B's, by their models */
 	BENCH_FRACTION,   /* (A / B - 1) / (C / D - 1): bench/bench_overlap.h */
+	BENCH_SPEEDUP,    /* of a row: B / A; a ratio in records */
 };
 
 /* Seconds of the variants in `sum`, added, and of the longest of those in `longest`: bit masks. */
@@ -377,6 +417,19 @@ struct bench_quantity {
 	double (*f)(const struct bench_round *r); /* gets `arg` */
 	const void *arg;
 	bool modelled; /* the variants' times are a model's */
+};
+
+/* A quantity as a program declares it, once: what it is. Its unit, and for a headline number
+ * whether more of it is better, follow: a rate, a share, a fraction and a speedup are better when
+ * higher, a time, a ratio and a difference of times when lower, and a value as its unit is (of
+ * "byte/s" more, of "s" less). Where `of` or `to` is given the harness derives it, in the order of
+ * the rows, before derive(): seconds(of) / seconds(to), and so on, reported under `of`. */
+struct bench_quantity_row {
+	const char *name;
+	enum bench_kind kind;
+	const char *of, *to; /* variants; `of` NULL: each that is no reference, but `to` */
+	const char *formula; /* in words; NULL: "seconds / seconds(to)" */
+	const char *unit;    /* NULL: s of times, else "" */
 };
 
 /* A quantity of several variants, formed round by round: the median over rounds and its 95 %

@@ -18,13 +18,13 @@ struct resource {
 	uint64_t bytes;
 };
 
-int bench_status(const struct bench_case *c) { return c->run->owned.status; }
+int bench_status(const struct bench_case *c) { return c->status; }
 
 int bench_status_add(struct bench_case *c, int status)
 {
-	if (c->run->owned.status == 0)
-		c->run->owned.status = status;
-	return c->run->owned.status;
+	if (c->status == 0)
+		c->status = status;
+	return c->status;
 }
 
 static int close_resource(const struct resource *o)
@@ -61,7 +61,7 @@ static int close_resource(const struct resource *o)
 static bool reserve_entry(struct bench_case *c)
 {
 	struct bench_resources *all = &c->run->owned;
-	if (all->status)
+	if (c->status)
 		return false;
 	struct resource *grown = vec_grow(all->entries, all->count, &all->capacity, sizeof(*grown));
 	if (grown)
@@ -70,7 +70,7 @@ static bool reserve_entry(struct bench_case *c)
 		bench_status_add(c, err_note(-ENOMEM,
 					     "a list of %zu resources of a case: out of memory",
 					     all->count + 1));
-	return all->status == 0;
+	return c->status == 0;
 }
 
 static void *keep_resource(struct bench_case *c, enum resource_kind kind, struct dev *dev,
@@ -250,7 +250,7 @@ int bench_resources_close(struct bench_run *r)
 		int closed = close_resource(&r->owned.entries[--r->owned.count]);
 		status = status ? status : closed;
 	}
-	r->owned.status = 0;
+	r->c.status = 0;
 	return status;
 }
 

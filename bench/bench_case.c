@@ -188,7 +188,7 @@ static uint64_t hash_text(const char *text)
 
 static void judge_samples(struct bench_run *r)
 {
-	if (r->o.check == BENCH_CHECK_EVERY && r->b->check)
+	if (r->o.check == BENCH_CHECK_EVERY && bench_has_checks(r))
 		bench_flag_variant(r, "soak", -1,
 				   "--check every: single executions, each with a poisoned output");
 	for (unsigned v = 0; v < r->variant_count; v++) {
@@ -439,6 +439,8 @@ static int measure_case(struct bench_run *r, double seconds)
 	}
 	if (status == 0 && r->b->verify_mechanism)
 		status = r->b->verify_mechanism(&r->c);
+	if (status == 0)
+		status = bench_derive_rows(r);
 	if (status == 0 && r->b->derive)
 		status = r->b->derive(&r->c);
 	return status;
@@ -456,6 +458,29 @@ static int end_case(struct bench_run *r, bool set_up, int status)
 		r->b->teardown(&r->c);
 	err_keep(&first, bench_resources_close(r));
 	return err_kept(&first);
+}
+
+/* Rows whose needs a device lacks are off; that may leave nothing to measure. */
+static int skip_unsupported(struct bench_run *r)
+{
+	int status = 0;
+	for (enum dev_cap_bit i = 0; status == 0 && i < DEV_CAP_COUNT; i++) {
+		uint64_t lacking = 0;
+		const char *why = "";
+		for (size_t d = 0; d < r->set.count; d++)
+			for (unsigned v = 0; v < r->variant_count; v++)
+				if (r->b->variants[v].needs >> i & 1 &&
+				    !dev_can(r->set.dev[d], 1u << i)) {
+					lacking |= UINT64_C(1) << v;
+					why = dev_lack_reason(r->set.dev[d], i);
+				}
+		char text[ERR_TEXT];
+		snprintf(text, sizeof(text), "the device does not support %s%s%s", dev_cap_names[i],
+			 why[0] ? ": " : "", why);
+		if (lacking)
+			status = bench_variants_skip(&r->c, lacking, text);
+	}
+	return status;
 }
 
 int bench_variants_skip(struct bench_case *c, uint64_t variants, const char *why)
@@ -505,6 +530,17 @@ static const char *cause_of(int status, bool refused)
 	return !refused ? "error" : status == -EINVAL ? "impossible" : "not_supported";
 }
 
+static int set_up_case(struct bench_run *r)
+{
+	int status = skip_unsupported(r);
+	if (status == 0 && r->b->setup)
+		status = r->b->setup(&r->c);
+	status = status ? status : bench_status(&r->c);
+	if (status == 0 && r->o.headline_variants)
+		bench_headline_variants(r);
+	return status;
+}
+
 int bench_case_run(struct bench_run *r, double seconds)
 {
 	double start = bench_time(r);
@@ -525,10 +561,7 @@ int bench_case_run(struct bench_run *r, double seconds)
 	int status = r->b->admit ? r->b->admit(&r->c) : 0;
 	if (status == 0) {
 		set_up = true;
-		status = r->b->setup ? r->b->setup(&r->c) : 0;
-		status = status ? status : bench_status(&r->c);
-		if (status == 0 && r->o.headline_variants)
-			bench_headline_variants(r);
+		status = set_up_case(r);
 	}
 	bool impossible = status == -EINVAL && !set_up;
 	bool refused = status == -ENOTSUP || status == -ENODEV || status == -ENOMEM || impossible;

@@ -207,19 +207,11 @@ bool bench_checked(const struct bench_case *c) { return c->run->o.check != BENCH
 
 bool bench_single_pass(const struct bench_case *c) { return c->run->current.single_pass; }
 
-static int poison(struct bench_run *r, unsigned variant)
-{
-	if (!r->b->poison)
-		return 0;
-	int status = r->b->poison(&r->c, variant);
-	return status ? status : dev_stream_sync(r->c.dev, r->c.stream);
-}
-
 /* `when`: "" or ", sample 7". */
 static int check_result(struct bench_run *r, unsigned variant, const char *when)
 {
 	struct bench_current *now = &r->current;
-	int status = r->b->check(&r->c, variant);
+	int status = bench_call_check(r, variant);
 	if (status != -EBADMSG)
 		return status;
 	now->check_status = "failed";
@@ -229,16 +221,11 @@ static int check_result(struct bench_run *r, unsigned variant, const char *when)
 	return err_note(-EBADMSG, "wrong result: %s", now->check_detail);
 }
 
-/* A variant that is a bound of others has no result. */
-static bool leaves_result(const struct bench_run *r, unsigned variant)
-{
-	return r->b->check && !r->b->variants[variant].reference;
-}
-
 int bench_check_poison(struct bench_run *r, unsigned variant)
 {
-	return r->o.check == BENCH_CHECK_EVERY && leaves_result(r, variant) ? poison(r, variant)
-									    : 0;
+	return r->o.check == BENCH_CHECK_EVERY && bench_has_check(r, variant)
+		       ? bench_call_poison(r, variant)
+		       : 0;
 }
 
 /* Every variant has its part of the case's time for checks, or cheap ones would leave no time for
@@ -278,7 +265,7 @@ int bench_check_sample(struct bench_run *r, unsigned variant, uint32_t round)
 {
 	struct bench_samples *s = &r->current.samples[variant];
 	char when[32];
-	if (!leaves_result(r, variant))
+	if (!bench_has_check(r, variant))
 		return 0;
 	s->timed += s->iterations;
 	if (!is_due(r, variant, round))
@@ -298,7 +285,7 @@ int bench_check_sample(struct bench_run *r, unsigned variant, uint32_t round)
 static int execute_poisoned(struct bench_run *r, unsigned variant, bool single_pass)
 {
 	double unused, begin_s = bench_time(r);
-	int status = poison(r, variant);
+	int status = bench_call_poison(r, variant);
 	r->current.poisoned = true;
 	r->current.single_pass = single_pass;
 	if (status == 0)
@@ -317,7 +304,7 @@ static int check_in_full(struct bench_run *r, unsigned variant)
 		status = check_result(r, variant, "");
 	if (s->checked == 0)
 		learn_cost(&s->next_check_s, bench_time(r) - begin_s);
-	s->untimed += leaves_result(r, variant);
+	s->untimed += bench_has_check(r, variant);
 	return status;
 }
 
@@ -353,7 +340,7 @@ static int check_others(struct bench_run *r)
 		any = false;
 		for (unsigned v = 0; status == 0 && v < r->variant_count; v++) {
 			const struct bench_samples *s = &r->current.samples[v];
-			if (!s->on || !leaves_result(r, v) ||
+			if (!s->on || !bench_has_check(r, v) ||
 			    s->execute_s + s->next_check_s > check_time_left(r, s))
 				continue;
 			double begin_s = bench_time(r);
@@ -383,7 +370,7 @@ static int leave_unchecked(struct bench_run *r)
 int bench_check_end(struct bench_run *r)
 {
 	int status = 0;
-	if (!r->b->check)
+	if (!bench_has_checks(r))
 		return 0;
 	if (r->o.check == BENCH_CHECK_OFF)
 		return leave_unchecked(r);
@@ -408,7 +395,7 @@ void bench_check_write(struct bench_run *r)
 		checked += s->checked;
 		untimed += s->untimed;
 		const uint64_t poisoned = s->untimed + (all_poisoned ? s->checked : 0);
-		if (s->on && leaves_result(r, v) && poisoned < least)
+		if (s->on && bench_has_check(r, v) && poisoned < least)
 			least = poisoned;
 	}
 	json_object_begin(j, "check");

@@ -52,6 +52,22 @@ bool bench_variant_on(const struct bench_case *c, unsigned variant)
 	return c->run->current.samples[variant].on;
 }
 
+unsigned bench_variant(const struct bench_case *c, const char *name)
+{
+	unsigned v = 0;
+	while (v < c->run->variant_count && strcmp(c->run->b->variants[v].name, name) != 0)
+		v++;
+	assert(v < c->run->variant_count);
+	return v;
+}
+
+unsigned bench_variants(const struct bench_case *c) { return (unsigned)c->run->variant_count; }
+
+const struct bench_variant *bench_row(const struct bench_case *c, unsigned variant)
+{
+	return &c->run->b->variants[variant];
+}
+
 void bench_queue_entries(struct bench_case *c, unsigned variant, unsigned per_iteration)
 {
 	assert(per_iteration > 0);
@@ -97,12 +113,16 @@ uint64_t bench_uses_of(const struct bench_quantity *q)
 	return uses;
 }
 
+const char *bench_unit_of(enum bench_kind kind, const char *unit)
+{
+	return unit ? unit : kind == BENCH_TIME || kind == BENCH_DIFFERENCE ? "s" : "";
+}
+
 /* NULL without memory; then the case fails. */
 static struct bench_derived *add_derived(struct bench_case *c, const char *name, int variant,
 					 const struct bench_quantity *q, const char *formula)
 {
 	struct bench_current *now = &c->run->current;
-	const bool is_time = q->kind == BENCH_TIME || q->kind == BENCH_DIFFERENCE;
 	struct bench_derived *grown =
 		vec_grow(now->derived, now->derived_count, &now->derived_capacity, sizeof(*grown));
 	if (!grown) {
@@ -120,7 +140,7 @@ static struct bench_derived *add_derived(struct bench_case *c, const char *name,
 				    .bound = NAN,
 				    .share = NAN};
 	text_fit(d->name, sizeof(d->name), "%s", name);
-	snprintf(d->unit, sizeof(d->unit), "%s", q->unit ? q->unit : is_time ? "s" : "");
+	snprintf(d->unit, sizeof(d->unit), "%s", bench_unit_of(q->kind, q->unit));
 	if (formula)
 		text_fit(d->formula, sizeof(d->formula), "%s", formula);
 	else
@@ -286,6 +306,30 @@ int bench_rate(struct bench_case *c, const char *name, unsigned variant, double 
 	const struct bench_quantity q = {BENCH_RATE, .of = {BENCH_OF(variant)}, .factor = work,
 					 .unit = unit};
 	return bench_derive(c, name, (int)variant, &q, formula);
+}
+
+static int derive_row(struct bench_case *c, const struct bench_quantity_row *row, unsigned of)
+{
+	const unsigned to = bench_variant(c, row->to);
+	const enum bench_kind kind = row->kind == BENCH_SPEEDUP ? BENCH_RATIO : row->kind;
+	return row->kind == BENCH_SPEEDUP
+		       ? derive_pair(c, row->name, kind, of, to, of, row->formula)
+		       : derive_pair(c, row->name, kind, of, of, to, row->formula);
+}
+
+int bench_derive_rows(struct bench_run *r)
+{
+	int status = 0;
+	for (const struct bench_quantity_row *row = r->b->quantities; row && row->name; row++) {
+		if (!row->to)
+			continue;
+		for (unsigned v = 0; status == 0 && v < r->variant_count; v++)
+			if (row->of ? v == bench_variant(&r->c, row->of)
+				    : !r->b->variants[v].reference &&
+					      v != bench_variant(&r->c, row->to))
+				status = derive_row(&r->c, row, v);
+	}
+	return status;
 }
 
 void bench_value(struct bench_case *c, const char *name, int variant, double value,
@@ -505,8 +549,7 @@ void bench_derive_rates(struct bench_run *r)
 			bench_no_value(&r->c, "time", (int)v, &time, "median_s", "");
 		if (!s->on || r->current.rounds == 0)
 			continue;
-		if (r->b->model)
-			r->b->model(&r->c, v, &s->model);
+		s->model = bench_work(&r->c, v);
 		bench_status_add(&r->c, bench_derive(&r->c, "time", (int)v, &time, "median_s"));
 		derive_rates_of(&r->c, v);
 	}
@@ -546,6 +589,7 @@ void bench_current_clear(struct bench_current *now)
 	now->check_detail[0] = '\0';
 	now->wrong = -1;
 	now->fingerprinted = now->fingerprint_count = now->adder_count = 0;
+	now->expected_count = 0;
 	now->state.count = 0;
 	now->clock_before_hz = now->clock_after_hz = NAN;
 	now->throttled = 0;
@@ -565,6 +609,7 @@ void bench_current_free(struct bench_current *now)
 	free(now->flags);
 	free(now->mechanisms);
 	free(now->facts);
+	free(now->expected);
 	free(now->fingerprints);
 	free(now->adders);
 	*now = (struct bench_current){0};

@@ -113,6 +113,37 @@ void bench_headlines_list(struct bench_run *r)
 		out_write(j->text, j->length);
 }
 
+/* A value is better as its unit is, anything else as its kind is. */
+static bool more_is_better(const struct bench_quantity_row *q)
+{
+	const char *per = q->unit ? strrchr(q->unit, '/') : NULL;
+	return q->kind == BENCH_SPEEDUP || q->kind == BENCH_SHARE || q->kind == BENCH_FRACTION ||
+	       (per && strcmp(per, "/s") == 0);
+}
+
+static const struct bench_quantity_row *find_quantity(const struct bench_run *r, const char *name)
+{
+	static const struct bench_quantity_row own[] = {{"time", BENCH_TIME},
+							{"bandwidth", BENCH_RATE, .unit = "byte/s"},
+							{"flop_rate", BENCH_RATE, .unit = "flop/s"},
+							{"message_rate", BENCH_RATE, .unit = "1/s"},
+							{0}};
+	const struct bench_quantity_row *lists[] = {r->b->quantities, own};
+	for (size_t i = 0; i < 2; i++)
+		for (const struct bench_quantity_row *q = lists[i]; q && q->name; q++)
+			if (strcmp(q->name, name) == 0)
+				return q;
+	assert(false);
+	return NULL;
+}
+
+static void put_unit(struct bench_run *r, const struct bench_metric *m)
+{
+	const struct bench_quantity_row *q = m->unit ? NULL : find_quantity(r, m->derived);
+	json_string(&r->json, "unit", q ? bench_unit_of(q->kind, q->unit) : m->unit);
+	json_string(&r->json, "better", !q ? m->better : more_is_better(q) ? "higher" : "lower");
+}
+
 static void put_place(struct bench_run *r, const struct bench_metric *m)
 {
 	char text[WHERE_BYTES], *at = copy_where(m, text);
@@ -138,8 +169,7 @@ void bench_headlines_write(struct bench_run *r)
 		json_string(j, "derived", m->derived);
 		json_string(j, "variant", m->variant);
 		put_place(r, m);
-		json_string(j, "unit", m->unit);
-		json_string(j, "better", m->better);
+		put_unit(r, m);
 		json_object_end(j);
 	}
 	json_array_end(j);
@@ -205,7 +235,9 @@ static int rehearse_headlines(struct bench_run *r, const double *seconds, struct
 		now->samples[v].summary.median = now->samples[v].summary.min = seconds[v];
 	}
 	bench_derive_rates(r);
-	int status = r->b->derive ? r->b->derive(&r->c) : 0;
+	int status = bench_derive_rows(r);
+	if (status == 0 && r->b->derive)
+		status = r->b->derive(&r->c);
 	status = bench_status_add(&r->c, status);
 	*x = read_headlines(r);
 	for (unsigned v = 0; v < r->variant_count; v++) {
@@ -214,7 +246,7 @@ static int rehearse_headlines(struct bench_run *r, const double *seconds, struct
 	}
 	now->rounds = 0;
 	r->c.rng = rng;
-	r->owned.status = 0;
+	r->c.status = 0;
 	bench_current_restore(now, &kept);
 	err_clear();
 	return status;

@@ -119,6 +119,16 @@ struct bench_fact {
 	double number;
 };
 
+/* A result that is a pattern; bench/bench_expect.h. */
+struct bench_expected {
+	uint64_t variants;
+	struct dev *dev;
+	void *at;
+	uint64_t bytes;
+	const void *pattern;
+	float tolerance;
+};
+
 /* The telemetry of a device at one moment. */
 struct bench_telemetry {
 	struct dev_telemetry samples[DEV_TELEMETRY_MAX];
@@ -129,7 +139,6 @@ struct bench_telemetry {
 struct bench_resources {
 	struct resource *entries;
 	size_t count, capacity;
-	int status; /* the first error, or 0 */
 };
 
 /* Placement of a virtual machine's processors while the rounds of a case were measured;
@@ -168,6 +177,8 @@ struct bench_current {
 	size_t mechanism_count, mechanism_capacity;
 	struct bench_fact *facts;
 	size_t fact_count, fact_capacity;
+	struct bench_expected *expected;
+	size_t expected_count, expected_capacity;
 	const char *stopped; /* why sampling stopped: "goal", "time" or "max_samples"; NULL: no
 				samples were taken */
 	const char *check_status;
@@ -324,15 +335,29 @@ bool bench_has_streams(const struct bench_run *r);
 int bench_resources_close(struct bench_run *r);
 void bench_resources_free(struct bench_run *r);
 
+/* bench_calls.c: the callbacks of a variant, its own or the case's, each with its arg; the error of
+ * a callback is what it returned, or what it kept in c->status, which is 0 afterwards. _body: this
+ * many iterations. _restore and _poison also wait for c->stream. _model: nothing where there is
+ * none. */
+int bench_call_body(struct bench_run *r, unsigned variant, uint64_t iterations);
+int bench_call_restore(struct bench_run *r, unsigned variant);
+int bench_call_poison(struct bench_run *r, unsigned variant);
+int bench_call_check(struct bench_run *r, unsigned variant);
+bool bench_has_check(const struct bench_run *r, unsigned variant);
+bool bench_has_checks(const struct bench_run *r); /* any variant has */
+
+/* bench_expect.c: of bench_expect(), the results of this variant. */
+int bench_expected_poison(struct bench_run *r, unsigned variant);
+int bench_expected_check(struct bench_run *r, unsigned variant);
+bool bench_expects(const struct bench_run *r, unsigned variant);
+
 /* bench_sample.c: open and close the gate; measure the current case within `seconds`; run one
- * sample of `iterations` of a variant and return its total seconds; bring back the state in which
- * other variants are measured. */
+ * sample of `iterations` of a variant and return its total seconds. */
 int bench_gate_open(struct bench_run *r);
 void bench_gate_close(struct bench_run *r);
 int bench_sample_once(struct bench_run *r, unsigned variant, uint64_t iterations, bool warm,
 		      double *seconds_p);
 int bench_sample_case(struct bench_run *r, double seconds);
-int bench_restore_state(struct bench_run *r, unsigned variant);
 
 /* bench_singles.c. _take: after the samples, within `seconds` a variant. */
 int bench_singles_take(struct bench_run *r, double seconds);
@@ -388,6 +413,8 @@ bool bench_case_valid(const struct bench_run *r);
  * added. */
 struct bench_derived *bench_find_derived(struct bench_run *r, const char *name, int variant);
 void bench_derive_rates(struct bench_run *r);
+int bench_derive_rows(struct bench_run *r); /* `quantities` of struct bench */
+const char *bench_unit_of(enum bench_kind kind, const char *unit);
 uint64_t bench_uses_of(const struct bench_quantity *q); /* bit mask of variants */
 double bench_seconds_of(const struct bench_seconds *of, const double *seconds);
 /* _keep, _restore: drop what was added to the lists of the case meanwhile. */

@@ -80,11 +80,11 @@ static int sample_gated(struct bench_run *r, unsigned variant, uint64_t iteratio
 	double ns = 0.0;
 	int status = r->gate ? gate_shut(r->gate, dev, stream) : 0;
 	if (status == 0 && warm)
-		status = r->b->body(&r->c, variant, 1);
+		status = bench_call_body(r, variant, 1);
 	if (status == 0)
 		status = dev_event_record(dev, stream, r->start_event);
 	if (status == 0)
-		status = r->b->body(&r->c, variant, iterations);
+		status = bench_call_body(r, variant, iterations);
 	if (status == 0)
 		status = dev_event_record(dev, stream, r->stop_event);
 	/* Released even after a failure: what was enqueued must drain. */
@@ -107,14 +107,14 @@ int bench_sample_once(struct bench_run *r, unsigned variant, uint64_t iterations
 		return sample_gated(r, variant, iterations, warm, seconds_p);
 	case BENCH_SELF:
 		r->c.self_seconds = NAN;
-		status = r->b->body(&r->c, variant, iterations);
+		status = bench_call_body(r, variant, iterations);
 		*seconds_p = r->c.self_seconds;
 		return status;
 	case BENCH_HOST:
 		break;
 	}
 	start = dev_clock_ns(r->c.dev);
-	status = r->b->body(&r->c, variant, iterations);
+	status = bench_call_body(r, variant, iterations);
 	*seconds_p = 1e-9 * (double)(dev_clock_ns(r->c.dev) - start);
 	return status;
 }
@@ -129,12 +129,6 @@ static uint64_t find_max_iterations(const struct bench_run *r, unsigned variant)
 		capacity <= QUEUE_RESERVE + s->queued ? 1 : (capacity - QUEUE_RESERVE) / s->queued;
 	uint64_t max_iterations = s->max_iterations;
 	return max_iterations && max_iterations < fit ? max_iterations : fit;
-}
-
-int bench_restore_state(struct bench_run *r, unsigned variant)
-{
-	int status = r->b->restore ? r->b->restore(&r->c, variant) : 0;
-	return status || !r->b->restore ? status : dev_stream_sync(r->c.dev, r->c.stream);
 }
 
 static int timed_sample(struct bench_run *r, unsigned variant, uint64_t iterations,
@@ -182,7 +176,7 @@ static int load_code(struct bench_run *r, unsigned variant)
 {
 	if (r->b->variants[variant].timing != BENCH_DEVICE || bench_virtual(r))
 		return 0;
-	int status = r->b->body(&r->c, variant, 1);
+	int status = bench_call_body(r, variant, 1);
 	int drained = sync_stream(r);
 	return status ? status : drained;
 }
@@ -199,12 +193,9 @@ bool bench_runs_warm(const struct bench_case *c)
 static bool case_computes(struct bench_run *r)
 {
 	bool computes = false;
-	for (unsigned v = 0; v < r->variant_count; v++) {
-		struct bench_model work = {0};
-		if (r->current.samples[v].on)
-			r->b->model(&r->c, v, &work);
-		computes = computes || work.flops > 0.0;
-	}
+	for (unsigned v = 0; v < r->variant_count; v++)
+		computes =
+			computes || (r->current.samples[v].on && bench_work(&r->c, v).flops > 0.0);
 	return computes;
 }
 
@@ -213,12 +204,10 @@ static void choose_warm(struct bench_run *r, unsigned variant, double iteration_
 {
 	struct bench_samples *s = &r->current.samples[variant];
 	const uint64_t most = find_max_iterations(r, variant);
-	struct bench_model work = {0};
-	if (r->b->variants[variant].timing != BENCH_DEVICE || !r->gate || !r->b->model ||
-	    !bench_runs_warm(&r->c) || most < 2 || iteration_s > MAX_WARM_S || case_computes(r))
+	if (r->b->variants[variant].timing != BENCH_DEVICE || !r->gate || !bench_runs_warm(&r->c) ||
+	    most < 2 || iteration_s > MAX_WARM_S || case_computes(r))
 		return;
-	r->b->model(&r->c, variant, &work);
-	s->warm = work.bytes > 0.0;
+	s->warm = bench_work(&r->c, variant).bytes > 0.0;
 	if (s->warm && s->iterations == most)
 		s->iterations--;
 }
@@ -236,7 +225,7 @@ static int calibrate_variant(struct bench_run *r, unsigned variant, double targe
 		double seconds, start = bench_time(r);
 		int status = timed_sample(r, variant, iterations, &seconds);
 		if (status == 0)
-			status = bench_restore_state(r, variant);
+			status = bench_call_restore(r, variant);
 		if (status == -ETIMEDOUT && shrink_queue(r, variant, iterations)) {
 			max_iterations = find_max_iterations(r, variant);
 			iterations = 1;
@@ -314,7 +303,7 @@ static int sample_undisturbed(struct bench_run *r, unsigned variant, bool *waite
 		if (!*waited_p || !worth || retakes == MAX_RETAKES || !others_run(r))
 			break;
 		s->retaken++;
-		status = bench_restore_state(r, variant);
+		status = bench_call_restore(r, variant);
 	}
 	return status;
 }
@@ -340,7 +329,7 @@ static int sample_round(struct bench_run *r, uint32_t round, bool counts)
 		if (status == 0 && counts)
 			status = bench_check_sample(r, order[i], round);
 		if (status == 0)
-			status = bench_restore_state(r, order[i]);
+			status = bench_call_restore(r, order[i]);
 		if (status)
 			return status;
 		s->seconds[round] = seconds / (double)s->iterations;

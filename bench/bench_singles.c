@@ -35,8 +35,8 @@ static int time_variant(struct bench_run *r, unsigned v, double limit_s)
 		const unsigned overdue = gate_overdue();
 		double seconds;
 		int status = bench_sample_once(r, v, 1, s->warm, &seconds);
-		if (status == 0 && r->b->restore)
-			status = bench_restore_state(r, v);
+		if (status == 0)
+			status = bench_call_restore(r, v);
 		if (status)
 			return status;
 		if (gate_overdue() != overdue || !isfinite(seconds))

@@ -4,8 +4,6 @@
 
 #include <math.h>
 
-enum { READ, WRITE, WRITE_NT, KINDS };
-
 #define LAUNCH_BYTES (UINT64_C(64) << 20)
 #define ACCESS_BYTES UINT64_C(16)
 /* Half a millisecond of a GPU's memory, and some of its caches. */
@@ -24,71 +22,96 @@ uint32_t roofline_reps(const struct dev *dev, uint64_t footprint, uint64_t least
 			  1);
 }
 
-int roofline_open(struct roofline *x, struct bench_case *c, unsigned first, const void *from,
-		  uint64_t read_bytes, void *to, uint64_t write_bytes)
+struct roofline {
+	const void *from;
+	void *to;
+	uint64_t read_bytes, write_bytes;
+	uint32_t read_reps, write_reps;
+	uint32_t *sink;
+	struct dev_kernel *kernel[ROOFLINE_KINDS];
+};
+
+static unsigned variant_of(const struct bench_case *c, unsigned kind)
+{
+	return bench_variant(c, "read_only") + kind;
+}
+
+int roofline_open(struct bench_case *c, const void *from, uint64_t read_bytes, void *to,
+		  uint64_t write_bytes)
 {
 	uint64_t llc = dev_props(c->dev)->llc_bytes;
-	*x = (struct roofline){.first = first,
-			       .from = from,
+	struct roofline *x = c->roofline = bench_alloc_host(c, sizeof(*x));
+	if (!x)
+		return bench_status(c);
+	*x = (struct roofline){.from = from,
 			       .to = to,
 			       .read_bytes = read_bytes,
-			       .write_bytes = write_bytes};
-	x->read_reps = roofline_reps(c->dev, read_bytes, LAUNCH_BYTES);
-	x->write_reps = roofline_reps(c->dev, write_bytes, LAUNCH_BYTES);
-	x->kernel[READ] = bench_kernel(c, "read");
-	x->kernel[WRITE] = bench_kernel(c, "write");
-	x->kernel[WRITE_NT] = bench_kernel(c, "write_nt");
+			       .write_bytes = write_bytes,
+			       .read_reps = roofline_reps(c->dev, read_bytes, LAUNCH_BYTES),
+			       .write_reps = roofline_reps(c->dev, write_bytes, LAUNCH_BYTES)};
+	x->kernel[ROOFLINE_READ] = bench_kernel(c, "read");
+	x->kernel[ROOFLINE_WRITE] = bench_kernel(c, "write");
+	x->kernel[ROOFLINE_WRITE_NT] = bench_kernel(c, "write_nt");
 	x->sink = bench_alloc(c, DEV_MEM_DEVICE, 256);
 	if (llc && write_bytes < llc / 2)
-		bench_variant_off(c, first + WRITE_NT);
+		bench_variant_off(c, variant_of(c, ROOFLINE_WRITE_NT));
 	if (llc && write_bytes > 4 * llc)
-		bench_variant_off(c, first + WRITE);
+		bench_variant_off(c, variant_of(c, ROOFLINE_WRITE));
 	return bench_status(c);
 }
 
-void roofline_off(struct roofline *x, struct bench_case *c, unsigned first)
+void roofline_off(struct bench_case *c)
 {
-	*x = (struct roofline){.first = first};
-	for (unsigned i = 0; i < KINDS; i++)
-		bench_variant_off(c, first + i);
+	for (unsigned i = 0; i < ROOFLINE_KINDS; i++)
+		bench_variant_off(c, variant_of(c, i));
 }
 
-bool roofline_is(const struct roofline *x, unsigned variant) { return variant - x->first < KINDS; }
-
-int roofline_body(struct roofline *x, struct bench_case *c, unsigned variant, uint64_t iterations)
+static int launch_pass(struct bench_case *c, long kind, const void *const *args)
 {
-	uint32_t word = 0x5a5a5a5a;
-	const void *const read_args[] = {&x->from, &x->read_bytes, &x->read_reps, &x->sink};
-	const void *const write_args[] = {&x->to, &x->write_bytes, &x->write_reps, &word};
-	unsigned kind = variant - x->first;
-	struct dev_launch launch = {.grid = dev_wave_blocks(c->dev, x->kernel[kind]),
-				    .args = kind == READ ? read_args : write_args};
-	int status = 0;
-	for (uint64_t i = 0; status == 0 && i < iterations; i++)
-		status = dev_launch(c->dev, c->stream, x->kernel[kind], &launch);
-	return status;
+	struct dev_kernel *kernel = c->roofline->kernel[kind];
+	const struct dev_launch launch = {.grid = dev_wave_blocks(c->dev, kernel), .args = args};
+	return dev_launch(c->dev, c->stream, kernel, &launch);
 }
 
-void roofline_model(const struct roofline *x, unsigned variant, struct bench_model *m)
+int roofline_read(struct bench_case *c, long kind)
 {
-	m->bytes = variant == x->first + READ ? (double)x->read_bytes * x->read_reps
-					      : (double)x->write_bytes * x->write_reps;
+	const struct roofline *x = c->roofline;
+	const void *const args[] = {&x->from, &x->read_bytes, &x->read_reps, &x->sink};
+	return launch_pass(c, kind, args);
+}
+
+int roofline_write(struct bench_case *c, long kind)
+{
+	const struct roofline *x = c->roofline;
+	const uint32_t word = 0x5a5a5a5a;
+	const void *const args[] = {&x->to, &x->write_bytes, &x->write_reps, &word};
+	return launch_pass(c, kind, args);
+}
+
+void roofline_model(const struct bench_case *c, long kind, struct bench_model *m)
+{
+	const struct roofline *x = c->roofline;
+	m->bytes = kind == ROOFLINE_READ ? (double)x->read_bytes * x->read_reps
+					 : (double)x->write_bytes * x->write_reps;
 }
 
 /* Byte/s of the best sample; NaN when the variant is off. */
-static double best_rate(const struct roofline *x, const struct bench_case *c, unsigned kind)
+static double best_rate(const struct bench_case *c, unsigned kind)
 {
+	const unsigned variant = variant_of(c, kind);
 	struct bench_model m = {0};
-	roofline_model(x, x->first + kind, &m);
-	return m.bytes / bench_best(c, x->first + kind);
+	if (!bench_variant_on(c, variant))
+		return NAN;
+	roofline_model(c, kind, &m);
+	return m.bytes / bench_best(c, variant);
 }
 
-double roofline_bound(const struct roofline *x, struct bench_case *c, unsigned variant,
-		      double reads, double writes, bool one_memory)
+double roofline_bound(struct bench_case *c, unsigned variant, double reads, double writes,
+		      bool one_memory)
 {
 	/* fmax() ignores the NaN of what was not measured. */
-	double read = best_rate(x, c, READ),
-	       write = fmax(best_rate(x, c, WRITE), best_rate(x, c, WRITE_NT));
+	double read = best_rate(c, ROOFLINE_READ),
+	       write = fmax(best_rate(c, ROOFLINE_WRITE), best_rate(c, ROOFLINE_WRITE_NT));
 	if (isnan(read) || isnan(write))
 		return NAN;
 	const double bound = 1.0 / fmax(reads / read, writes / write);

@@ -9,20 +9,27 @@
  * alone. The roofline bound holds on either kind of memory; where both share one path, even a
  * perfect copy stays near half of it, so a share of it would say little (bench_bound_share()).
  *
- * A program puts ROOFLINE_VARIANTS among its variants and passes the index of the first one to
- * roofline_open().
+ * A program puts ROOFLINE_VARIANTS among its variants; they carry their own work.
  */
 #ifndef GPUSIG_ROOFLINE_H
 #define GPUSIG_ROOFLINE_H
 
 #include "bench/bench.h"
 
-#define ROOFLINE_VARIANTS                                                                          \
-	{.name = "read_only", .timing = BENCH_DEVICE, .reference = true},                          \
-		{.name = "write_only", .timing = BENCH_DEVICE, .reference = true},                 \
+int roofline_read(struct bench_case *c, long kind);
+int roofline_write(struct bench_case *c, long kind);
+void roofline_model(const struct bench_case *c, long kind, struct bench_model *m);
+enum { ROOFLINE_READ, ROOFLINE_WRITE, ROOFLINE_WRITE_NT, ROOFLINE_KINDS };
+
+#define ROOFLINE_VARIANT(label, kind, work)                                                        \
 	{                                                                                          \
-		.name = "write_only_nt", .timing = BENCH_DEVICE, .reference = true                 \
+		.name = (label), .timing = BENCH_DEVICE, .arg = (kind), .once = (work),            \
+		.model = roofline_model, .reference = true                                         \
 	}
+#define ROOFLINE_VARIANTS                                                                          \
+	ROOFLINE_VARIANT("read_only", ROOFLINE_READ, roofline_read),                               \
+		ROOFLINE_VARIANT("write_only", ROOFLINE_WRITE, roofline_write),                    \
+		ROOFLINE_VARIANT("write_only_nt", ROOFLINE_WRITE_NT, roofline_write)
 
 /* Passes over a footprint that make the start-up time of a launch negligible: it moves
  * `least_bytes`, and 8 KiB for every thread that the device can hold, or 64 KiB if the last-level
@@ -30,36 +37,20 @@
  * counts as that much. */
 uint32_t roofline_reps(const struct dev *dev, uint64_t footprint, uint64_t least_bytes);
 
-struct roofline {
-	unsigned first; /* index of the first of ROOFLINE_VARIANTS */
-	const void *from;
-	void *to;
-	uint64_t read_bytes, write_bytes; /* of one pass; multiples of DEV_KERNEL_ALIGN */
-	uint32_t read_reps, write_reps;
-	uint32_t *sink;
-	struct dev_kernel *kernel[3];
-};
-
-/* In setup: the ranges that are read and written. Turns off the kind of stores that can't be
- * faster: non-temporal stores for what fits in the caches, ordinary stores for what is far
- * larger. */
-int roofline_open(struct roofline *x, struct bench_case *c, unsigned first, const void *from,
-		  uint64_t read_bytes, void *to, uint64_t write_bytes);
+/* In setup: the ranges that are read and written; the contents of `to` are lost. Turns off the kind
+ * of stores that can't be faster: non-temporal stores for what fits in the caches, ordinary stores
+ * for what is far larger. Sizes are of one pass, multiples of DEV_KERNEL_ALIGN. */
+int roofline_open(struct bench_case *c, const void *from, uint64_t read_bytes, void *to,
+		  uint64_t write_bytes);
 
 /* In setup, instead: turn all of these variants off for this case. */
-void roofline_off(struct roofline *x, struct bench_case *c, unsigned first);
-
-bool roofline_is(const struct roofline *x, unsigned variant);
-
-/* body and model of these variants. The contents of `to` are lost. */
-int roofline_body(struct roofline *x, struct bench_case *c, unsigned variant, uint64_t iterations);
-void roofline_model(const struct roofline *x, unsigned variant, struct bench_model *m);
+void roofline_off(struct bench_case *c);
 
 /* In derive: bench_bound() for "bandwidth" of `variant`, which reads and writes so many bytes
  * for each byte that it counts. Uses the best samples, so that noise in the roofline flags
  * nothing. There is no share where one memory is read and written. Returns the bound; NaN: a part
  * was not measured, and nothing was done. */
-double roofline_bound(const struct roofline *x, struct bench_case *c, unsigned variant,
-		      double reads, double writes, bool one_memory);
+double roofline_bound(struct bench_case *c, unsigned variant, double reads, double writes,
+		      bool one_memory);
 
 #endif

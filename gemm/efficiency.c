@@ -170,11 +170,11 @@ static const struct bench bench = {
 	.state_bytes = sizeof(struct state),
 	.admit = bench_gemm_admit,
 	.setup = setup,
-	.body = body,
-	.restore = restore,
-	.model = model,
-	.poison = poison,
-	.check = check,
+	.indexed.body = body,
+	.indexed.restore = restore,
+	.indexed.model = model,
+	.indexed.poison = poison,
+	.indexed.check = check,
 	.derive = derive,
 };
 

@@ -15,11 +15,14 @@
  *
  *     bin/micro/copy_path --device host --direction up,local --size 4K:256M:x4 --path engine,kernel
  */
-#include "bench/bench_alloc.h"
+#include "bench/bench_expect.h"
 #include "bench/blocking_kernel.h"
+#include "bench/roofline.h"
 #include "device/kernels.h"
 #include "micro/copy_path/copy_path_metrics.h"
 #include "micro/copy_path/route.h"
+
+#include <math.h>
 
 static const struct axis axes[] = {{.name = "direction",
 				    .help = "up is H2D, down D2H, local D2D; peer: between devices",
@@ -38,49 +41,34 @@ static const struct axis axes[] = {{.name = "direction",
 				    .gpu_class_full = "4K:1G:x2"},
 				   {0}};
 
+#define LARGE(direction) "direction=" direction " size=64M|1G|64M"
 static const struct bench_metric primary[] = {
-	{"up_engine_bandwidth", "bandwidth", "engine", "direction=up size=64M|1G|64M", "byte/s",
-	 "higher"},
-	{"down_engine_bandwidth", "bandwidth", "engine", "direction=down size=64M|1G|64M", "byte/s",
-	 "higher"},
-	{"both_ways_engine_bandwidth", "bandwidth", "both_ways", "direction=up size=64M|1G|64M",
-	 "byte/s", "higher"},
-	{"peer_engine_bandwidth", "bandwidth", "engine", "direction=peer size=64M|1G|64M", "byte/s",
-	 "higher"},
-	{"peer_both_ways_engine_bandwidth", "bandwidth", "both_ways",
-	 "direction=peer size=64M|1G|64M", "byte/s", "higher"},
-	{"local_engine_bandwidth", "bandwidth", "engine", "direction=local size=64M|1G|64M",
-	 "byte/s", "higher"},
-	{"local_both_ways_engine_bandwidth", "bandwidth", "both_ways",
-	 "direction=local size=64M|1G|64M", "byte/s", "higher"},
-	{"up_kernel_bandwidth", "bandwidth", "kernel_nt", "direction=up size=64M|1G|64M", "byte/s",
-	 "higher"},
-	{"down_kernel_bandwidth", "bandwidth", "kernel_nt", "direction=down size=64M|1G|64M",
-	 "byte/s", "higher"},
-	{"peer_kernel_bandwidth", "bandwidth", "kernel_nt", "direction=peer size=64M|1G|64M",
-	 "byte/s", "higher"},
-	{"local_kernel_bandwidth", "bandwidth", "kernel_nt", "direction=local size=64M|1G|64M",
-	 "byte/s", "higher"},
-	{"up_engine_latency_4k", "time", "engine_round_trip", "direction=up size=4K", "s", "lower"},
-	{"down_engine_latency_4k", "time", "engine_round_trip", "direction=down size=4K", "s",
-	 "lower"},
-	{"peer_engine_latency_4k", "time", "engine_round_trip", "direction=peer size=4K", "s",
-	 "lower"},
+	{"up_engine_bandwidth", "bandwidth", "engine", LARGE("up")},
+	{"down_engine_bandwidth", "bandwidth", "engine", LARGE("down")},
+	{"both_ways_engine_bandwidth", "bandwidth", "both_ways", LARGE("up")},
+	{"peer_engine_bandwidth", "bandwidth", "engine", LARGE("peer")},
+	{"peer_both_ways_engine_bandwidth", "bandwidth", "both_ways", LARGE("peer")},
+	{"local_engine_bandwidth", "bandwidth", "engine", LARGE("local")},
+	{"local_both_ways_engine_bandwidth", "bandwidth", "both_ways", LARGE("local")},
+	{"up_kernel_bandwidth", "bandwidth", "kernel_nt", LARGE("up")},
+	{"down_kernel_bandwidth", "bandwidth", "kernel_nt", LARGE("down")},
+	{"peer_kernel_bandwidth", "bandwidth", "kernel_nt", LARGE("peer")},
+	{"local_kernel_bandwidth", "bandwidth", "kernel_nt", LARGE("local")},
+	{"up_engine_latency_4k", "time", "engine_round_trip", "direction=up size=4K"},
+	{"down_engine_latency_4k", "time", "engine_round_trip", "direction=down size=4K"},
+	{"peer_engine_latency_4k", "time", "engine_round_trip", "direction=peer size=4K"},
 	{0}};
 
 #define SMALL 4096u /* bytes; single copies up to here are timed, too */
-#define WHOLE (1u << ENGINE | 1u << BOTH_WAYS | 1u << ROUND_TRIP)
-#define ENGINES (WHOLE | 1u << SPLIT_4 | 1u << SPLIT_16)
+#define ENGINES (1u << ENGINE | 1u << BOTH_WAYS | 1u << SPLIT_4 | 1u << SPLIT_16 | 1u << ROUND_TRIP)
+#define SATURATED 0.95
 
 struct state {
 	struct route route;
 	struct dev_stream *back;
 	struct dev_event *fork, *join;
 	struct dev_kernel *copy, *copy_nt;
-	struct roofline roofline;
 };
-
-static struct state *case_state(const struct bench_case *c) { return c->state; }
 
 static enum direction case_direction(const struct bench_case *c)
 {
@@ -92,148 +80,184 @@ static int admit(const struct bench_case *c)
 	return route_admit(c, case_direction(c), axis_u64(c, "size"));
 }
 
+static int copy_pieces(struct bench_case *c, long pieces)
+{
+	const struct route *r = &((struct state *)c->state)->route;
+	const uint64_t each = r->size / (uint64_t)pieces;
+	for (uint64_t at = 0; at + each <= r->size; at += each)
+		TRY(c->status, dev_copy(c->dev, c->stream, r->to.ptr + at, r->from.ptr + at, each));
+	return c->status;
+}
+
+static int round_trip(struct bench_case *c, long pieces)
+{
+	copy_pieces(c, pieces);
+	return TRY(c->status, dev_stream_sync(c->dev, c->stream));
+}
+
+static int pageable_copy(struct bench_case *c, long unused)
+{
+	const struct route *r = &((struct state *)c->state)->route;
+	TRY(c->status, dev_copy(c->dev, c->stream, r->paged_to.ptr, r->paged_from.ptr, r->size));
+	return TRY(c->status, dev_stream_sync(c->dev, c->stream));
+}
+
+static int launch_copy(struct bench_case *c, struct dev_kernel *kernel, long blocks)
+{
+	const struct route *r = &((struct state *)c->state)->route;
+	uint32_t reps = 1;
+	const void *const args[] = {&r->to.ptr, &r->from.ptr, &r->size, &reps};
+	const struct dev_launch launch = {
+		.grid = blocks ? (uint32_t)blocks : dev_wave_blocks(c->dev, kernel), .args = args};
+	return dev_launch(c->dev, c->stream, kernel, &launch);
+}
+
+/* 0 blocks: enough for every unit. */
+static int kernel_copy(struct bench_case *c, long blocks)
+{
+	return launch_copy(c, ((struct state *)c->state)->copy, blocks);
+}
+
+static int kernel_copy_nt(struct bench_case *c, long blocks)
+{
+	return launch_copy(c, ((struct state *)c->state)->copy_nt, blocks);
+}
+
+/* The second stream starts after the work now in c->stream; c->stream continues after both. */
+static int both_ways(struct bench_case *c, long pieces, uint64_t iterations)
+{
+	struct state *s = c->state;
+	const struct route *r = &s->route;
+	TRY(c->status, bench_follow(c, c->stream, s->back, s->fork));
+	for (uint64_t i = 0; i < iterations; i++) {
+		copy_pieces(c, pieces);
+		TRY(c->status,
+		    dev_copy(c->dev, s->back, r->back_to.ptr, r->back_from.ptr, r->size));
+	}
+	return TRY(c->status, bench_follow(c, s->back, c->stream, s->join));
+}
+
+static void model(const struct bench_case *c, long arg, struct bench_model *m)
+{
+	m->bytes = (double)axis_u64(c, "size");
+}
+
+static void model_both_ways(const struct bench_case *c, long arg, struct bench_model *m)
+{
+	m->bytes = 2.0 * (double)axis_u64(c, "size");
+}
+
+#define BY_ENGINE(pieces)                                                                          \
+	.arg = (pieces), .once = copy_pieces, .queued = (pieces), .needs = DEV_CAP_COPY_ENGINE
+#define BY_BLOCKS(blocks)                                                                          \
+	{                                                                                          \
+		"kernel_" #blocks, BENCH_DEVICE, .arg = (blocks), .once = kernel_copy              \
+	}
+
+static const struct bench_variant variants[] = {
+	[ENGINE] = {"engine", BENCH_DEVICE, BY_ENGINE(1)},
+	[BOTH_WAYS] = {"both_ways", BENCH_DEVICE, .arg = 1, .body = both_ways, .queued = 2,
+		       .model = model_both_ways, .needs = DEV_CAP_COPY_ENGINE},
+	[SPLIT_4] = {"engine_split_4", BENCH_DEVICE, BY_ENGINE(4)},
+	[SPLIT_16] = {"engine_split_16", BENCH_DEVICE, BY_ENGINE(16)},
+	[ROUND_TRIP] = {"engine_round_trip", BENCH_HOST, .arg = 1, .once = round_trip,
+			.needs = DEV_CAP_COPY_ENGINE},
+	[PAGEABLE] = {"pageable", BENCH_HOST, .once = pageable_copy},
+	[KERNEL] = {"kernel", BENCH_DEVICE, .once = kernel_copy},
+	[KERNEL_NT] = {"kernel_nt", BENCH_DEVICE, .once = kernel_copy_nt},
+	BY_BLOCKS(1),
+	BY_BLOCKS(2),
+	BY_BLOCKS(4),
+	BY_BLOCKS(8),
+	BY_BLOCKS(16),
+	BY_BLOCKS(32),
+	BY_BLOCKS(64),
+	BY_BLOCKS(128),
+	BY_BLOCKS(256),
+	BY_BLOCKS(512),
+	BY_BLOCKS(1024),
+	ROOFLINE_VARIANTS,
+	{0}};
+
 static int setup(struct bench_case *c)
 {
-	struct state *s = case_state(c);
-	uint64_t size = axis_u64(c, "size");
+	struct state *s = c->state;
+	const struct route *r = &s->route;
+	const uint64_t size = axis_u64(c, "size");
 	route_open(&s->route, c, case_direction(c), size);
-	if (!s->route.pageable)
+	bench_expect(c, ~(UINT64_C(1) << PAGEABLE), r->to.dev, r->to.ptr, size, r->pattern, 0.0f);
+	bench_expect(c, 1u << BOTH_WAYS, r->back_to.dev, r->back_to.ptr, size, r->pattern, 0.0f);
+	if (r->pageable)
+		bench_expect(c, 1u << PAGEABLE, c->dev, r->paged_to.ptr, size, r->pattern, 0.0f);
+	else
 		bench_variant_off(c, PAGEABLE);
 	s->back = bench_stream(c, dev_props(c->dev)->priority_normal);
 	s->fork = bench_event(c);
 	s->join = bench_event(c);
 	s->copy = bench_kernel(c, "copy");
 	s->copy_nt = bench_kernel(c, "copy_nt");
-	if (bench_status_add(c, blocking_kernel_need_engine(c, ENGINES)) ||
-	    bench_status_add(c, blocking_kernel_need_local_engine(c, ENGINES, s->route.to.ptr,
-								  s->route.from.ptr, size)))
-		return bench_status(c);
-	for (unsigned v = KERNEL_1; v < ROOFLINE; v++)
-		if ((uint64_t)copy_path_variants[v].param > dev_wave_blocks(c->dev, s->copy))
+	if (TRY(c->status,
+		blocking_kernel_need_local_engine(c, ENGINES, r->to.ptr, r->from.ptr, size)))
+		return c->status;
+	for (unsigned v = 0; variants[v].name; v++)
+		if (variants[v].once == kernel_copy &&
+		    variants[v].arg > (long)dev_wave_blocks(c->dev, s->copy))
 			bench_variant_off(c, v);
 	if (size <= SMALL)
 		bench_single_times(c, ROUND_TRIP);
 	/* Over a link no other measurement bounds the copy. */
-	if (case_direction(c) == LOCAL ||
-	    (case_direction(c) != PEER && dev_can(c->dev, DEV_CAP_HOST_ACCESS)))
-		return roofline_open(&s->roofline, c, ROOFLINE, s->route.from.ptr, size,
-				     s->route.to.ptr, size);
-	roofline_off(&s->roofline, c, ROOFLINE);
-	return bench_status(c);
-}
-
-static int engine_copy(struct bench_case *c, uint64_t pieces)
-{
-	const struct route *r = &case_state(c)->route;
-	uint64_t each = r->size / pieces;
-	int status = 0;
-	for (uint64_t i = 0; status == 0 && i < pieces; i++)
-		status = dev_copy(c->dev, c->stream, r->to.ptr + i * each, r->from.ptr + i * each,
-				  each);
-	return status;
-}
-
-static int round_trip(struct bench_case *c)
-{
-	int status = engine_copy(c, 1);
-	return status ? status : dev_stream_sync(c->dev, c->stream);
-}
-
-static int pageable_copy(struct bench_case *c)
-{
-	const struct route *r = &case_state(c)->route;
-	int status = dev_copy(c->dev, c->stream, r->paged_to.ptr, r->paged_from.ptr, r->size);
-	return status ? status : dev_stream_sync(c->dev, c->stream);
-}
-
-static int kernel_copy(struct bench_case *c, unsigned variant)
-{
-	struct state *s = case_state(c);
-	const struct route *r = &s->route;
-	uint32_t reps = 1, blocks = (uint32_t)copy_path_variants[variant].param;
-	const void *const args[] = {&r->to.ptr, &r->from.ptr, &r->size, &reps};
-	struct dev_kernel *kernel = variant == KERNEL_NT ? s->copy_nt : s->copy;
-	struct dev_launch launch = {.grid = blocks ? blocks : dev_wave_blocks(c->dev, kernel),
-				    .args = args};
-	return dev_launch(c->dev, c->stream, kernel, &launch);
-}
-
-/* The second stream starts after the work now in c->stream; c->stream continues after both. */
-static int both_ways(struct bench_case *c, uint64_t iterations)
-{
-	struct state *s = case_state(c);
-	const struct route *r = &s->route;
-	int status = bench_follow(c, c->stream, s->back, s->fork);
-	for (uint64_t i = 0; status == 0 && i < iterations; i++) {
-		status = engine_copy(c, 1);
-		if (status == 0)
-			status = dev_copy(c->dev, s->back, r->back_to.ptr, r->back_from.ptr,
-					  r->size);
-	}
-	return status ? status : bench_follow(c, s->back, c->stream, s->join);
-}
-
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
-{
-	int status = 0;
-	if (variant == BOTH_WAYS)
-		return both_ways(c, iterations);
-	if (variant >= ROOFLINE)
-		return roofline_body(&case_state(c)->roofline, c, variant, iterations);
-	for (uint64_t i = 0; status == 0 && i < iterations; i++)
-		status = variant == PAGEABLE     ? pageable_copy(c)
-			 : variant == ROUND_TRIP ? round_trip(c)
-			 : variant < KERNEL
-				 ? engine_copy(c, (uint64_t)copy_path_variants[variant].param)
-				 : kernel_copy(c, variant);
-	return status;
-}
-
-static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
-{
-	m->bytes = (double)case_state(c)->route.size * (variant == BOTH_WAYS ? 2.0 : 1.0);
-	if (variant >= ROOFLINE)
-		roofline_model(&case_state(c)->roofline, variant, m);
-}
-
-static const struct end *copy_target(const struct route *r, unsigned variant)
-{
-	return variant == PAGEABLE ? &r->paged_to : &r->to;
-}
-
-static int poison(struct bench_case *c, unsigned variant)
-{
-	const struct route *r = &case_state(c)->route;
-	int status = route_poison(r, c, copy_target(r, variant));
-	return status == 0 && variant == BOTH_WAYS ? route_poison(r, c, &r->back_to) : status;
-}
-
-static int check(struct bench_case *c, unsigned variant)
-{
-	const struct route *r = &case_state(c)->route;
-	int status = variant >= ROOFLINE ? 0 : route_check(r, c, copy_target(r, variant));
-	return status == 0 && variant == BOTH_WAYS ? route_check(r, c, &r->back_to) : status;
+	if (r->direction == LOCAL || (r->direction != PEER && dev_can(c->dev, DEV_CAP_HOST_ACCESS)))
+		return roofline_open(c, r->from.ptr, size, r->to.ptr, size);
+	roofline_off(c);
+	return c->status;
 }
 
 /* Pieces are verified, too: they are shorter than the whole. */
 static int verify_mechanism(struct bench_case *c)
 {
-	static const uint64_t with_same_size[] = {WHOLE, 1u << SPLIT_4, 1u << SPLIT_16};
-	static const uint64_t pieces[] = {1, 4, 16};
-	const struct route *r = &case_state(c)->route;
-	int status = 0;
-	for (size_t i = 0; status == 0 && i < sizeof(pieces) / sizeof(pieces[0]); i++)
-		status = blocking_kernel_verify_engine(c, with_same_size[i], r->to.ptr, r->from.ptr,
-						       r->size / pieces[i]);
-	return status ? status
-		      : blocking_kernel_verify_back(c, 1u << BOTH_WAYS, r->back_to.ptr,
-						    r->back_from.ptr, r->size);
+	const struct route *r = &((struct state *)c->state)->route;
+	const struct {
+		uint64_t variants, pieces;
+	} same_size[] = {{ENGINES & ~(1u << SPLIT_4 | 1u << SPLIT_16), 1},
+			 {1u << SPLIT_4, 4},
+			 {1u << SPLIT_16, 16}};
+	for (size_t i = 0; i < 3; i++)
+		TRY(c->status,
+		    blocking_kernel_verify_engine(c, same_size[i].variants, r->to.ptr, r->from.ptr,
+						  r->size / same_size[i].pieces));
+	return TRY(c->status, blocking_kernel_verify_back(c, 1u << BOTH_WAYS, r->back_to.ptr,
+							  r->back_from.ptr, r->size));
 }
 
+static const struct bench_quantity_row quantities[] = {
+	{"kernel_time_ratio", BENCH_RATIO, "kernel", "engine"},
+	{"kernel_time_ratio", BENCH_RATIO, "kernel_nt", "engine"},
+	{"both_ways_time_ratio", BENCH_RATIO, "both_ways", "engine"},
+	{"pageable_time_ratio", BENCH_RATIO, "pageable", "engine"},
+	{"DIL", BENCH_RATIO, "engine_split_4", "engine"},
+	{"DIL", BENCH_RATIO, "engine_split_16", "engine"},
+	{0}};
+
+/* The fewest blocks of the copy kernel that reach its best bandwidth. */
 static int derive(struct bench_case *c)
 {
-	const struct state *s = case_state(c);
-	return copy_path_derive(c, &s->roofline, &s->route, dev_wave_blocks(c->dev, s->copy));
+	const struct state *s = c->state;
+	double best = INFINITY, min_blocks = dev_wave_blocks(c->dev, s->copy);
+	bool any = false;
+	for (unsigned v = 0; variants[v].name; v++)
+		if (variants[v].once == kernel_copy)
+			best = fmin(best, bench_median(c, v));
+	for (unsigned v = bench_variants(c); v-- > 0;) {
+		if (variants[v].once != kernel_copy || variants[v].arg == 0)
+			continue;
+		any = any || bench_variant_on(c, v);
+		if (bench_median(c, v) <= best / SATURATED)
+			min_blocks = (double)variants[v].arg;
+	}
+	if (any)
+		bench_value(c, "blocks_to_saturate", -1, min_blocks, "",
+			    "fewest blocks of the kernel that reach 0.95 of its best bandwidth");
+	return copy_path_bound(c, &s->route);
 }
 
 static const struct bench bench = {
@@ -249,16 +273,14 @@ static const struct bench bench = {
 	.share = 2.0,
 	.axes = axes,
 	.variant_option = "path",
-	.variants = copy_path_variants,
+	.variants = variants,
+	.quantities = quantities,
 	.primary = primary,
 	.cliff = {"size", "bandwidth", "engine", "higher", NULL},
 	.state_bytes = sizeof(struct state),
 	.admit = admit,
 	.setup = setup,
-	.body = body,
 	.model = model,
-	.poison = poison,
-	.check = check,
 	.verify_mechanism = verify_mechanism,
 	.derive = derive,
 };

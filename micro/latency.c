@@ -230,9 +230,9 @@ static const struct bench bench = {
 	.state_bytes = sizeof(struct state),
 	.admit = admit,
 	.setup = setup,
-	.body = body,
-	.poison = poison,
-	.check = check,
+	.indexed.body = body,
+	.indexed.poison = poison,
+	.indexed.check = check,
 	.derive = derive,
 };
 

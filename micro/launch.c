@@ -185,7 +185,7 @@ static const struct bench bench = {
 	.primary = primary,
 	.state_bytes = sizeof(struct state),
 	.setup = setup,
-	.body = body,
+	.indexed.body = body,
 	.derive = launch_derive,
 	.teardown = teardown,
 };

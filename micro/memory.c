@@ -51,23 +51,18 @@ static const struct axis axes[] = {
 	 .full = "L1/4,L1/2,L1,L2/4,L2/2,L2,LLC/8,LLC/4,LLC/2,LLC,2LLC,4LLC,8LLC,16LLC"},
 	{0}};
 
-static const struct bench_variant variants[] = {{.name = "regular", .timing = BENCH_DEVICE},
-						{.name = "nontemporal", .timing = BENCH_DEVICE},
-						ROOFLINE_VARIANTS,
-						{.name = "regular_min_l1", .timing = BENCH_DEVICE},
-						{0}};
-enum { REGULAR, NONTEMPORAL, ROOFLINE, MIN_L1 = sizeof(variants) / sizeof(variants[0]) - 2 };
+static const struct bench_quantity_row quantities[] = {
+	{"memory_bandwidth", BENCH_RATE, .unit = "byte/s"},
+	{"llc_bandwidth", BENCH_RATE, .unit = "byte/s"},
+	{0}};
 
 static const struct bench_metric primary[] = {
-	{"memory_read_bandwidth", "memory_bandwidth", "regular", "op=read footprint=16LLC",
-	 "byte/s", "higher"},
-	{"memory_triad_bandwidth", "memory_bandwidth", "regular", "op=triad footprint=16LLC",
-	 "byte/s", "higher"},
-	{"memory_triad_nt_bandwidth", "memory_bandwidth", "nontemporal", "op=triad footprint=16LLC",
-	 "byte/s", "higher"},
-	{"llc_read_bandwidth", "llc_bandwidth", NULL, "op=read footprint=LLC/2", "byte/s",
-	 "higher"},
-	{"l1_read_bandwidth", "bandwidth", "regular", "op=read footprint=L1/2", "byte/s", "higher"},
+	{"memory_read_bandwidth", "memory_bandwidth", "regular", "op=read footprint=16LLC"},
+	{"memory_triad_bandwidth", "memory_bandwidth", "regular", "op=triad footprint=16LLC"},
+	{"memory_triad_nt_bandwidth", "memory_bandwidth", "nontemporal",
+	 "op=triad footprint=16LLC"},
+	{"llc_read_bandwidth", "llc_bandwidth", NULL, "op=read footprint=LLC/2"},
+	{"l1_read_bandwidth", "bandwidth", "regular", "op=read footprint=L1/2"},
 	{0}};
 
 /* A launch moves at least this much, so its start weighs little; more on a device with many threads
@@ -77,6 +72,8 @@ static const struct bench_metric primary[] = {
 /* Last-level caches; a virtual machine may use several times the cache size that it reports. */
 #define BEYOND_CACHE 16u
 
+enum { REGULAR, NONTEMPORAL };
+
 struct state {
 	enum op op;
 	uint64_t bytes; /* of one array */
@@ -84,15 +81,12 @@ struct state {
 	unsigned min_l1;      /* the variant with the smallest first-level cache */
 	uint32_t once_blocks; /* the grid of kernels *_once; 0: those with `reps` are launched */
 	float scale;
-	char *array[3];             /* one after the other; the first one is written */
-	uint32_t *sink, sums;       /* on the device, and how many passes were added to it */
-	float *pattern[3], *result; /* on the host: the contents of the arrays, and the expected
-				       contents of the first one */
-	struct dev_kernel *kernel[ROOFLINE]; /* regular, nontemporal */
-	struct roofline roofline;
+	char *array[3];               /* one after the other; the first one is written */
+	uint32_t *sink, sums;         /* on the device, and how many passes were added to it */
+	float *pattern[3], *result;   /* on the host: the contents of the arrays, and the expected
+					 contents of the first one */
+	struct dev_kernel *kernel[2]; /* regular, nontemporal */
 };
-
-static struct state *case_state(const struct bench_case *c) { return c->state; }
 
 static bool exceeds_caches(const struct bench_case *c)
 {
@@ -109,9 +103,9 @@ static int admit(const struct bench_case *c)
 
 static void prepare_expected(struct bench_case *c)
 {
-	struct state *s = case_state(c);
+	struct state *s = c->state;
 	s->result = s->op == COPY ? s->pattern[1] : bench_alloc_host(c, PATTERN_BYTES);
-	for (size_t i = 0; bench_status(c) == 0 && i < PATTERN_WORDS; i++) {
+	for (size_t i = 0; c->status == 0 && i < PATTERN_WORDS; i++) {
 		if (s->op == WRITE)
 			memcpy(&s->result[i], &s->word, sizeof(s->word));
 		if (s->op == TRIAD)
@@ -121,26 +115,25 @@ static void prepare_expected(struct bench_case *c)
 
 static int poison_sum(struct bench_case *c)
 {
-	struct state *s = case_state(c);
+	struct state *s = c->state;
 	s->sums = 0;
 	return dev_fill(c->dev, c->stream, s->sink, 0, sizeof(*s->sink));
 }
 
 static int setup(struct bench_case *c)
 {
-	struct state *s = case_state(c);
+	struct state *s = c->state;
 	s->op = (enum op)axis_index(c, "op");
-	s->bytes = axis_u64(c, "footprint") / arrays_of[s->op];
+	const unsigned arrays = arrays_of[s->op];
+	s->bytes = axis_u64(c, "footprint") / arrays;
 	s->bytes -= s->bytes % DEV_KERNEL_ALIGN;
-	s->once_blocks =
-		arrays_of[s->op] > 1 && exceeds_caches(c) ? dev_pass_blocks(c->dev, s->bytes) : 0;
-	const uint64_t pass_bytes = s->bytes * arrays_of[s->op];
+	s->once_blocks = arrays > 1 && exceeds_caches(c) ? dev_pass_blocks(c->dev, s->bytes) : 0;
+	const uint64_t pass_bytes = s->bytes * arrays;
 	s->reps = s->once_blocks ? 1 : roofline_reps(c->dev, pass_bytes, LAUNCH_BYTES);
 	s->word = (uint32_t)rng_u64(&c->rng);
 	s->scale = 0.5f;
 	s->sink = bench_alloc(c, DEV_MEM_DEVICE, 256);
-	if (s->sink)
-		bench_status_add(c, poison_sum(c));
+	TRY(c->status, poison_sum(c));
 	const char *const *names = s->once_blocks ? once_names[s->op] : kernel_names[s->op];
 	for (unsigned v = 0; v < 2; v++) {
 		if (names[v])
@@ -148,30 +141,29 @@ static int setup(struct bench_case *c)
 		else
 			bench_variant_off(c, v);
 	}
-	s->min_l1 = dev_can(c->dev, DEV_CAP_CARVEOUT) &&
-				    pass_bytes <= MAX_L1_BYTES * dev_props(c->dev)->units
-			    ? MIN_L1
-			    : REGULAR;
-	if (s->min_l1 == REGULAR)
-		bench_variant_off(c, MIN_L1);
+	s->min_l1 = bench_variant(c, "regular_min_l1");
+	if (!dev_can(c->dev, DEV_CAP_CARVEOUT) ||
+	    pass_bytes > MAX_L1_BYTES * dev_props(c->dev)->units) {
+		bench_variant_off(c, s->min_l1);
+		s->min_l1 = REGULAR;
+	}
 	s->array[0] = bench_alloc(c, DEV_MEM_DEVICE, pass_bytes);
-	for (unsigned i = 0; i < arrays_of[s->op]; i++) {
+	for (unsigned i = 0; i < arrays; i++) {
 		s->array[i] = s->array[0] + i * s->bytes;
 		s->pattern[i] = pattern_reals(c);
 		pattern_fill(c, c->dev, s->array[i], s->bytes, s->pattern[i]);
 	}
 	prepare_expected(c);
-	if (arrays_of[s->op] == 1)
-		roofline_off(&s->roofline, c, ROOFLINE);
+	if (arrays == 1)
+		roofline_off(c);
 	else
-		roofline_open(&s->roofline, c, ROOFLINE, s->array[1],
-			      s->bytes * (arrays_of[s->op] - 1), s->array[0], s->bytes);
-	return bench_status(c);
+		roofline_open(c, s->array[1], s->bytes * (arrays - 1), s->array[0], s->bytes);
+	return c->status;
 }
 
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int launch_pass(struct bench_case *c, long kernel, bool prefer_cache)
 {
-	struct state *s = case_state(c);
+	struct state *s = c->state;
 	const uint32_t reps = bench_single_pass(c) ? 1 : s->reps;
 	const void *const read_args[] = {&s->array[0], &s->bytes, &reps, &s->sink};
 	const void *const write_args[] = {&s->array[0], &s->bytes, &reps, &s->word};
@@ -182,33 +174,31 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 					       &s->scale};
 	const void *const *const args[] = {read_args, write_args, copy_args,
 					   s->once_blocks ? triad_once_args : triad_args};
-	if (roofline_is(&s->roofline, variant))
-		return roofline_body(&s->roofline, c, variant, iterations);
-	struct dev_kernel *kernel = s->kernel[variant == NONTEMPORAL ? NONTEMPORAL : REGULAR];
-	struct dev_launch launch = {.grid = s->once_blocks ? s->once_blocks
-							   : dev_wave_blocks(c->dev, kernel),
-				    .args = args[s->op],
-				    .prefer_cache = variant != MIN_L1};
-	int status = 0;
-	for (uint64_t i = 0; status == 0 && i < iterations; i++)
-		status = dev_launch(c->dev, c->stream, kernel, &launch);
-	s->sums += (uint32_t)iterations;
-	return status;
+	const struct dev_launch launch = {
+		.grid = s->once_blocks ? s->once_blocks
+				       : dev_wave_blocks(c->dev, s->kernel[kernel]),
+		.args = args[s->op],
+		.prefer_cache = prefer_cache};
+	s->sums++;
+	return dev_launch(c->dev, c->stream, s->kernel[kernel], &launch);
 }
 
-static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
+static int launch_cached(struct bench_case *c, long kernel) { return launch_pass(c, kernel, true); }
+
+static int launch_uncached(struct bench_case *c, long kernel)
 {
-	const struct state *s = case_state(c);
-	if (roofline_is(&s->roofline, variant))
-		roofline_model(&s->roofline, variant, m);
-	else
-		m->bytes = (double)s->bytes * arrays_of[s->op] * s->reps;
+	return launch_pass(c, kernel, false);
 }
 
-static int poison(struct bench_case *c, unsigned variant)
+static void model(const struct bench_case *c, long kernel, struct bench_model *m)
 {
-	struct state *s = case_state(c);
-	(void)variant;
+	const struct state *s = c->state;
+	m->bytes = (double)s->bytes * arrays_of[s->op] * s->reps;
+}
+
+static int poison(struct bench_case *c, long kernel)
+{
+	struct state *s = c->state;
 	return s->op == READ ? poison_sum(c)
 			     : dev_fill(c->dev, c->stream, s->array[0], 0xa5, s->bytes);
 }
@@ -216,7 +206,7 @@ static int poison(struct bench_case *c, unsigned variant)
 /* Every execution since the last poison has added its sum, so all of them are checked. */
 static int check_sum(struct bench_case *c)
 {
-	struct state *s = case_state(c);
+	struct state *s = c->state;
 	uint32_t found = 0, expected = s->sums * pattern_sum(s->pattern[0], s->bytes);
 	int status = dev_download(c->dev, &found, s->sink, sizeof(found));
 	if (status == 0 && found != expected)
@@ -226,28 +216,33 @@ static int check_sum(struct bench_case *c)
 }
 
 /* The device may round triad once (fused multiply-add) or twice. */
-static int check(struct bench_case *c, unsigned variant)
+static int check(struct bench_case *c, long kernel)
 {
-	struct state *s = case_state(c);
-	if (roofline_is(&s->roofline, variant))
-		return 0;
+	struct state *s = c->state;
 	return s->op == READ ? check_sum(c)
 			     : pattern_check(c, c->dev, s->array[0], s->bytes, s->result,
 					     s->op == TRIAD ? 1e-6f : 0.0f);
 }
 
+static const struct bench_variant variants[] = {
+	[REGULAR] = {"regular", BENCH_DEVICE, .arg = REGULAR, .once = launch_cached},
+	[NONTEMPORAL] = {"nontemporal", BENCH_DEVICE, .arg = NONTEMPORAL, .once = launch_cached},
+	ROOFLINE_VARIANTS,
+	{"regular_min_l1", BENCH_DEVICE, .arg = REGULAR, .once = launch_uncached},
+	{0}};
+
 static int derive(struct bench_case *c)
 {
-	const struct state *s = case_state(c);
+	const struct state *s = c->state;
 	const double accesses = arrays_of[s->op], written = 1.0 / accesses;
 	const struct bench_quantity rate = {BENCH_RATE, .of = {BENCH_OF(s->min_l1)},
 					    .unit = "byte/s",
 					    .factor = (double)s->bytes * accesses * s->reps};
 	/* The bound is measured with the smallest first-level cache. */
-	roofline_bound(&s->roofline, c, s->min_l1, 1.0 - written, written, true);
+	roofline_bound(c, s->min_l1, 1.0 - written, written, true);
 	if (s->min_l1 == REGULAR)
-		roofline_bound(&s->roofline, c, NONTEMPORAL, 1.0 - written, written, true);
-	for (unsigned v = 0; v < ROOFLINE && exceeds_caches(c); v++) {
+		roofline_bound(c, NONTEMPORAL, 1.0 - written, written, true);
+	for (unsigned v = 0; v < 2 && exceeds_caches(c); v++) {
 		bench_alias(c, "bandwidth", (int)v, "memory_bandwidth",
 			    "bytes / median_s, footprint at least 16 last-level caches");
 		bench_nominal(c, "memory_bandwidth", (int)v,
@@ -257,7 +252,7 @@ static int derive(struct bench_case *c)
 	if (axis_u64(c, "footprint") == dev_props(c->dev)->llc_bytes / 2)
 		bench_status_add(c, bench_derive(c, "llc_bandwidth", -1, &rate,
 						 "bytes / median_s with the smallest L1"));
-	return bench_ratio(c, "nontemporal_time_ratio", 1, 0, NULL);
+	return bench_ratio(c, "nontemporal_time_ratio", NONTEMPORAL, REGULAR, NULL);
 }
 
 static const struct bench bench = {
@@ -273,12 +268,12 @@ static const struct bench bench = {
 	.axes = axes,
 	.variant_option = "stores",
 	.variants = variants,
+	.quantities = quantities,
 	.primary = primary,
 	.cliff = {"footprint", "bandwidth", "regular", "higher", "op=read"},
 	.state_bytes = sizeof(struct state),
 	.admit = admit,
 	.setup = setup,
-	.body = body,
 	.model = model,
 	.poison = poison,
 	.check = check,

@@ -194,8 +194,8 @@ static const struct bench bench = {
 	.state_bytes = sizeof(struct state),
 	.admit = admit,
 	.setup = setup,
-	.body = body,
-	.model = model,
+	.indexed.body = body,
+	.indexed.model = model,
 	.verify_mechanism = verify_mechanism,
 	.derive = derive,
 };

@@ -119,7 +119,7 @@ static const struct bench bench = {
 	.primary = primary,
 	.state_bytes = sizeof(struct state),
 	.setup = setup,
-	.body = body,
+	.indexed.body = body,
 	.verify_mechanism = verify_mechanism,
 	.derive = derive,
 };

@@ -13,8 +13,8 @@
  *
  *     bin/micro/reduce --device host --direction local --size 1M,64M
  */
+#include "bench/bench_expect.h"
 #include "bench/blocking_kernel.h"
-#include "bench/pattern.h"
 #include "bench/roofline.h"
 #include "device/kernels.h"
 #include "lib/err.h"
@@ -22,7 +22,7 @@
 #include <errno.h>
 
 enum direction { LOCAL, UP, PEER };
-enum { ON_ARRIVAL, ENGINE, KERNEL, ENGINE_16, KERNEL_16, ROOFLINE };
+enum { ON_ARRIVAL, ENGINE, KERNEL, ENGINE_16, KERNEL_16 };
 
 static const char *const directions[] = {"local", "up", "peer", NULL};
 
@@ -44,40 +44,13 @@ static const struct axis axes[] = {{.name = "direction",
 				    .gpu_class_full = "64K:1G:x4"},
 				   {0}};
 
-/* param: pieces that the chunk is cut into. */
-static const struct bench_variant variants[] = {
-	[ON_ARRIVAL] = {.name = "on_arrival", .timing = BENCH_DEVICE, .param = 1},
-	[ENGINE] = {.name = "engine_staged", .timing = BENCH_DEVICE, .param = 1, .queued = 2},
-	[KERNEL] = {.name = "kernel_staged", .timing = BENCH_DEVICE, .param = 1, .queued = 2},
-	[ENGINE_16] = {.name = "engine_staged_16",
-		       .timing = BENCH_DEVICE,
-		       .param = 16,
-		       .queued = 32},
-	[KERNEL_16] = {.name = "kernel_staged_16",
-		       .timing = BENCH_DEVICE,
-		       .param = 16,
-		       .queued = 32},
-	ROOFLINE_VARIANTS,
-	{0}};
-
-static const struct bench_metric primary[] = {{"staging_time_ratio", "time_ratio", "engine_staged",
-					       "direction=local size=16M", "", "lower"},
-					      {"kernel_staging_time_ratio", "time_ratio",
-					       "kernel_staged", "direction=local size=16M", "",
-					       "lower"},
-					      {0}};
-
 #define ENGINES (1u << ENGINE | 1u << ENGINE_16)
 
 struct state {
 	uint64_t size;
 	char *incoming, *local, *staging, *result;
-	float *sum; /* the pattern that the result must hold */
 	struct dev_kernel *add, *copy;
-	struct roofline roofline;
 };
-
-static struct state *case_state(const struct bench_case *c) { return c->state; }
 
 static enum direction case_direction(const struct bench_case *c)
 {
@@ -97,15 +70,13 @@ static int admit(const struct bench_case *c)
 
 static int setup(struct bench_case *c)
 {
-	struct state *s = case_state(c);
+	struct state *s = c->state;
 	enum direction d = case_direction(c);
 	struct dev *from = d == PEER ? c->devices->dev[1] : c->dev;
-	if (bench_status_add(c, blocking_kernel_need_engine(c, ENGINES)))
-		return bench_status(c);
 	float *incoming = pattern_reals(c), *local = pattern_reals(c);
 	s->size = axis_u64(c, "size");
 	if (d == PEER)
-		bench_status_add(c, dev_peer_enable(c->dev, from));
+		TRY(c->status, dev_peer_enable(c->dev, from));
 	s->incoming = pattern_alloc(c, from, d == UP ? DEV_MEM_PINNED : DEV_MEM_DEVICE, s->size,
 				    incoming);
 	s->local = pattern_alloc(c, c->dev, DEV_MEM_DEVICE, s->size, local);
@@ -113,18 +84,20 @@ static int setup(struct bench_case *c)
 	s->result = bench_alloc(c, DEV_MEM_DEVICE, s->size);
 	s->add = bench_kernel(c, "triad");
 	s->copy = bench_kernel(c, "copy");
-	bench_status_add(
-		c, blocking_kernel_need_local_engine(c, ENGINES, s->staging, s->incoming, s->size));
-	s->sum = bench_alloc_host(c, PATTERN_BYTES);
-	for (size_t i = 0; bench_status(c) == 0 && i < PATTERN_WORDS; i++)
-		s->sum[i] = local[i] + incoming[i];
+	TRY(c->status,
+	    blocking_kernel_need_local_engine(c, ENGINES, s->staging, s->incoming, s->size));
+	float *sum = bench_alloc_host(c, PATTERN_BYTES);
+	for (size_t i = 0; c->status == 0 && i < PATTERN_WORDS; i++)
+		sum[i] = local[i] + incoming[i];
+	bench_expect(c, BENCH_ALL, c->dev, s->result, s->size, sum, 0.0f);
+	bench_expect(c, BENCH_ALL, c->dev, s->staging, s->size, NULL, 0.0f);
 	/* In all variants the local chunk and the result are in the device's memory. */
-	return roofline_open(&s->roofline, c, ROOFLINE, s->local, s->size, s->result, s->size);
+	return roofline_open(c, s->local, s->size, s->result, s->size);
 }
 
 static int launch_add(struct bench_case *c, const char *arrived, uint64_t at, uint64_t bytes)
 {
-	struct state *s = case_state(c);
+	struct state *s = c->state;
 	const char *local = s->local + at;
 	char *result = s->result + at;
 	uint32_t reps = 1;
@@ -134,97 +107,94 @@ static int launch_add(struct bench_case *c, const char *arrived, uint64_t at, ui
 	return dev_launch(c->dev, c->stream, s->add, &launch);
 }
 
-static int stage_piece(struct bench_case *c, bool engine, uint64_t at, uint64_t bytes)
+static int launch_copy(struct bench_case *c, const char *from, uint64_t bytes)
 {
-	struct state *s = case_state(c);
-	const char *from = s->incoming + at;
+	struct state *s = c->state;
 	uint32_t reps = 1;
 	const void *const args[] = {&s->staging, &from, &bytes, &reps};
-	if (engine)
-		return dev_copy(c->dev, c->stream, s->staging, from, bytes);
 	struct dev_launch launch = {.grid = dev_wave_blocks(c->dev, s->copy), .args = args};
 	return dev_launch(c->dev, c->stream, s->copy, &launch);
 }
 
+static int add_on_arrival(struct bench_case *c, long arg)
+{
+	const struct state *s = c->state;
+	return launch_add(c, s->incoming, 0, s->size);
+}
+
 /* All pieces use the beginning of the staging buffer. */
-static int reduce_chunk(struct bench_case *c, unsigned variant)
+static int stage_by_engine(struct bench_case *c, long pieces)
 {
-	struct state *s = case_state(c);
-	bool engine = variant == ENGINE || variant == ENGINE_16;
-	uint64_t pieces = (uint64_t)variants[variant].param, bytes = s->size / pieces;
-	int status = 0;
-	if (variant == ON_ARRIVAL)
-		return launch_add(c, s->incoming, 0, s->size);
-	for (uint64_t i = 0; status == 0 && i < pieces; i++) {
-		status = stage_piece(c, engine, i * bytes, bytes);
-		if (status == 0)
-			status = launch_add(c, s->staging, i * bytes, bytes);
+	const struct state *s = c->state;
+	const uint64_t bytes = s->size / (uint64_t)pieces;
+	for (uint64_t at = 0; at + bytes <= s->size; at += bytes) {
+		TRY(c->status, dev_copy(c->dev, c->stream, s->staging, s->incoming + at, bytes));
+		TRY(c->status, launch_add(c, s->staging, at, bytes));
 	}
-	return status;
+	return c->status;
 }
 
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int stage_by_kernel(struct bench_case *c, long pieces)
 {
-	int status = 0;
-	if (variant >= ROOFLINE)
-		return roofline_body(&case_state(c)->roofline, c, variant, iterations);
-	for (uint64_t i = 0; status == 0 && i < iterations; i++)
-		status = reduce_chunk(c, variant);
-	return status;
+	const struct state *s = c->state;
+	const uint64_t bytes = s->size / (uint64_t)pieces;
+	for (uint64_t at = 0; at + bytes <= s->size; at += bytes) {
+		TRY(c->status, launch_copy(c, s->incoming + at, bytes));
+		TRY(c->status, launch_add(c, s->staging, at, bytes));
+	}
+	return c->status;
 }
 
-static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
+static void model(const struct bench_case *c, long pieces, struct bench_model *m)
 {
-	m->bytes = (double)case_state(c)->size;
-	if (variant >= ROOFLINE)
-		roofline_model(&case_state(c)->roofline, variant, m);
+	m->bytes = (double)axis_u64(c, "size");
 }
 
-static int poison(struct bench_case *c, unsigned variant)
-{
-	struct state *s = case_state(c);
-	(void)variant;
-	int status = dev_fill(c->dev, c->stream, s->result, 0xa5, s->size);
-	return status ? status : dev_fill(c->dev, c->stream, s->staging, 0xa5, s->size);
-}
-
-static int check(struct bench_case *c, unsigned variant)
-{
-	struct state *s = case_state(c);
-	return variant >= ROOFLINE ? 0 : pattern_check(c, c->dev, s->result, s->size, s->sum, 0.0f);
-}
+static const struct bench_variant variants[] = {
+	[ON_ARRIVAL] = {"on_arrival", BENCH_DEVICE, .arg = 1, .once = add_on_arrival},
+	[ENGINE] = {"engine_staged", BENCH_DEVICE, .arg = 1, .once = stage_by_engine, .queued = 2,
+		    .needs = DEV_CAP_COPY_ENGINE},
+	[KERNEL] = {"kernel_staged", BENCH_DEVICE, .arg = 1, .once = stage_by_kernel, .queued = 2},
+	[ENGINE_16] = {"engine_staged_16", BENCH_DEVICE, .arg = 16, .once = stage_by_engine,
+		       .queued = 32, .needs = DEV_CAP_COPY_ENGINE},
+	[KERNEL_16] = {"kernel_staged_16", BENCH_DEVICE, .arg = 16, .once = stage_by_kernel,
+		       .queued = 32},
+	ROOFLINE_VARIANTS,
+	{0}};
 
 static int verify_mechanism(struct bench_case *c)
 {
-	struct state *s = case_state(c);
-	int status = 0;
-	for (unsigned v = 0; status == 0 && v < ROOFLINE; v++)
-		if (ENGINES >> v & 1)
-			status = blocking_kernel_verify_engine(c, 1u << v, s->staging, s->incoming,
-							       s->size /
-								       (uint64_t)variants[v].param);
-	return status;
+	const struct state *s = c->state;
+	TRY(c->status,
+	    blocking_kernel_verify_engine(c, 1u << ENGINE, s->staging, s->incoming, s->size));
+	return TRY(c->status, blocking_kernel_verify_engine(c, 1u << ENGINE_16, s->staging,
+							    s->incoming, s->size / 16));
 }
 
 static int derive(struct bench_case *c)
 {
-	double size = (double)case_state(c)->size;
-	int status = 0;
-	for (unsigned v = ON_ARRIVAL; status == 0 && v < ROOFLINE; v++) {
+	const double size = (double)axis_u64(c, "size");
+	for (unsigned v = 0; !variants[v].reference; v++) {
 		if (!bench_variant_on(c, v))
 			continue;
 		bench_model_value(c, "moved_bytes", (int)v, (v == ON_ARRIVAL ? 3.0 : 5.0) * size,
 				  "byte",
 				  "traffic of a chunk of n bytes: on arrival 3 n, staged 5 n");
 		/* All variants read the local chunk and write the result. */
-		roofline_bound(&case_state(c)->roofline, c, v, 1.0, 1.0, true);
-		if (v != ON_ARRIVAL)
-			status = bench_ratio(
-				c, "time_ratio", v, ON_ARRIVAL,
-				"seconds(staged) / seconds(on_arrival); traffic alone gives 5/3");
+		roofline_bound(c, v, 1.0, 1.0, true);
 	}
-	return status;
+	return c->status;
 }
+
+static const struct bench_quantity_row quantities[] = {
+	{"time_ratio", BENCH_RATIO, NULL, "on_arrival",
+	 "seconds(staged) / seconds(on_arrival); traffic alone gives 5/3"},
+	{0}};
+
+static const struct bench_metric primary[] = {
+	{"staging_time_ratio", "time_ratio", "engine_staged", "direction=local size=16M"},
+	{"kernel_staging_time_ratio", "time_ratio", "kernel_staged", "direction=local size=16M"},
+	{0}};
 
 static const struct bench bench = {
 	.name = "micro/reduce",
@@ -241,14 +211,12 @@ static const struct bench bench = {
 	.axes = axes,
 	.variant_option = "method",
 	.variants = variants,
+	.quantities = quantities,
 	.primary = primary,
 	.state_bytes = sizeof(struct state),
 	.admit = admit,
 	.setup = setup,
-	.body = body,
 	.model = model,
-	.poison = poison,
-	.check = check,
 	.verify_mechanism = verify_mechanism,
 	.derive = derive,
 };

@@ -117,9 +117,9 @@ static const struct bench bench = {
 	.state_bytes = sizeof(struct t3_run),
 	.admit = admit,
 	.setup = setup,
-	.body = body,
-	.poison = poison,
-	.check = check,
+	.indexed.body = body,
+	.indexed.poison = poison,
+	.indexed.check = check,
 	.verify_mechanism = t3_verify_mechanism,
 	.derive = derive,
 };

@@ -395,10 +395,10 @@ static struct bench with_callbacks(const struct bench *b)
 	whole.state_bytes = sizeof(struct state);
 	whole.admit = admit;
 	whole.setup = setup;
-	whole.body = body;
-	whole.model = model;
-	whole.poison = poison;
-	whole.check = check;
+	whole.indexed.body = body;
+	whole.indexed.model = model;
+	whole.indexed.poison = poison;
+	whole.indexed.check = check;
 	whole.verify_mechanism = verify_mechanism;
 	whole.derive = derive;
 	return whole;

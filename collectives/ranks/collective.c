@@ -390,10 +390,10 @@ static void add_callbacks(struct bench *b)
 	b->variant_option = "algorithm";
 	b->admit = admit;
 	b->setup = setup;
-	b->body = body;
-	b->model = model;
-	b->poison = poison;
-	b->check = check;
+	b->indexed.body = body;
+	b->indexed.model = model;
+	b->indexed.poison = poison;
+	b->indexed.check = check;
 	b->verify_mechanism = verify_mechanism;
 	b->derive = derive;
 	b->teardown = teardown;

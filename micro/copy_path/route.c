@@ -72,17 +72,3 @@ int route_open(struct route *r, struct bench_case *c, enum direction direction, 
 		open_pageable(r, c, direction);
 	return bench_status(c);
 }
-
-/* Device fills do not accept pageable memory, but the host can write it. */
-int route_poison(const struct route *r, struct bench_case *c, const struct end *target)
-{
-	if (target->kind != DEV_MEM_PAGEABLE)
-		return dev_fill(c->dev, c->stream, target->ptr, 0xa5, r->size);
-	memset(target->ptr, 0xa5, r->size);
-	return 0;
-}
-
-int route_check(const struct route *r, struct bench_case *c, const struct end *target)
-{
-	return pattern_check(c, target->dev, target->ptr, r->size, r->pattern, 0.0f);
-}

@@ -38,10 +38,4 @@ int route_admit(const struct bench_case *c, enum direction direction, uint64_t s
 /* In setup: allocates and fills the buffers; the case owns them (bench/bench_alloc.h). */
 int route_open(struct route *r, struct bench_case *c, enum direction direction, uint64_t size);
 
-/* Destroys the contents of a target, by work on c->stream or by the host. */
-int route_poison(const struct route *r, struct bench_case *c, const struct end *target);
-
-/* In check: 0 if a target holds the pattern, -EBADMSG, or a device's error. */
-int route_check(const struct route *r, struct bench_case *c, const struct end *target);
-
 #endif

@@ -47,7 +47,7 @@ static const struct bench bench = {
 	.formula = "seconds of an iteration that does nothing",
 	.timed = "an empty loop",
 	.variants = variants,
-	.body = body,
+	.indexed.body = body,
 	.derive = derive,
 };
 

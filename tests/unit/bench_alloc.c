@@ -145,7 +145,7 @@ static const struct bench bench = {
 	.variants = variants,
 	.state_bytes = sizeof(struct state),
 	.setup = setup,
-	.body = body,
+	.indexed.body = body,
 	.teardown = teardown,
 };
 

@@ -31,7 +31,7 @@ static const struct bench bench = {.name = "test/contended",
 				   .formula = "none",
 				   .timed = "work of this process",
 				   .variants = variants,
-				   .body = body};
+				   .indexed.body = body};
 
 static char output[1 << 16];
 

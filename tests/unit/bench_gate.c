@@ -282,7 +282,7 @@ static const struct bench bench = {
 	.variants = variants,
 	.state_bytes = sizeof(struct state),
 	.setup = setup,
-	.body = body,
+	.indexed.body = body,
 	.derive = derive,
 	.teardown = teardown,
 };
@@ -369,7 +369,7 @@ static const struct bench counters = {
 	.variants = counting,
 	.state_bytes = sizeof(uint32_t *),
 	.setup = guard_counter,
-	.body = wait_for_counter,
+	.indexed.body = wait_for_counter,
 };
 
 static void a_sample_that_waits_for_a_counter_ends(void)

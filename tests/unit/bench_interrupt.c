@@ -29,7 +29,7 @@ static const struct bench bench = {
 	.formula = "none",
 	.timed = "nothing",
 	.variants = (const struct bench_variant[]){{.name = "hangs"}, {.name = NULL}},
-	.body = body,
+	.indexed.body = body,
 };
 
 /* The signal that ended the run; 0: it exited. */

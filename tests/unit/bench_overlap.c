@@ -56,7 +56,7 @@ static void run_times(double long_s, double short_s, double serial_s, double bot
 					   .formula = "none",
 					   .timed = "nothing",
 					   .variants = variants,
-					   .body = body,
+					   .indexed.body = body,
 					   .derive = derive};
 	const double seconds[] = {long_s, short_s, serial_s, both_s, other_s};
 	memcpy(known.seconds, seconds, sizeof(seconds));

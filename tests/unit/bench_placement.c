@@ -49,7 +49,7 @@ static const struct bench bench = {.name = "test/placement",
 				   .formula = "none",
 				   .timed = "a script",
 				   .variants = variants,
-				   .body = body};
+				   .indexed.body = body};
 
 static char output[1 << 16];
 

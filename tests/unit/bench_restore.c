@@ -62,9 +62,9 @@ static int run_copies(int (*how)(struct bench_case *c, unsigned variant))
 				    .variants = variants,
 				    .state_bytes = 2 * sizeof(char *),
 				    .setup = setup,
-				    .body = body,
-				    .check = check,
-				    .restore = how};
+				    .indexed.body = body,
+				    .indexed.check = check,
+				    .indexed.restore = how};
 	memset(bodies, 0, sizeof(bodies));
 	memset(restored, 0, sizeof(restored));
 	return run_captured(&bench, output, "--device", "sim:quiet", "--format", "json");

@@ -75,8 +75,8 @@ static const struct bench bench = {
 	.timed = "nothing",
 	.variants = variants,
 	.setup = setup,
-	.body = body,
-	.model = model,
+	.indexed.body = body,
+	.indexed.model = model,
 	.verify_mechanism = verify_mechanism,
 	.derive = derive,
 };

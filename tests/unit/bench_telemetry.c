@@ -125,7 +125,7 @@ static int run_bench(const char *device, bool with_job)
 			      .state_bytes = sizeof(void *),
 			      .admit = admit,
 			      .setup = setup,
-			      .body = body,
+			      .indexed.body = body,
 			      .teardown = teardown};
 	return run_captured(&bench, output, "--device", device, "--format", "json", "--min-samples",
 			    "6", "--goal", "0.0001");

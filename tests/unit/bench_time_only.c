@@ -57,9 +57,9 @@ static const struct bench bench = {
 	.variants = variants,
 	.state_bytes = sizeof(void *),
 	.setup = setup,
-	.body = body,
-	.poison = poison,
-	.check = check,
+	.indexed.body = body,
+	.indexed.poison = poison,
+	.indexed.check = check,
 };
 
 static char output[1 << 16];

@@ -64,8 +64,8 @@ static const struct bench bench = {
 	.variants = variants,
 	.cliff = {"size", "bandwidth", "only", "higher", "way=up"},
 	.setup = setup,
-	.body = body,
-	.model = model,
+	.indexed.body = body,
+	.indexed.model = model,
 };
 
 static char output[1 << 20];
@@ -145,7 +145,7 @@ static void seconds_that_grow_are_one_too(void)
 	double below, above;
 	set_curve(falls_at_once);
 	other = bench;
-	other.model = NULL;
+	other.indexed.model = NULL;
 	other.cliff = (struct bench_cliff){"size", "time", "only", "lower", "way=down"};
 	ran.count = 0;
 	expect(run_captured(&other, output, "--device", "sim", "--format", "json") == 0);
@@ -345,9 +345,9 @@ static void squares_are_numbers_too(void)
 	double below, above;
 	other = bench;
 	other.axes = shapes;
-	other.model = NULL;
+	other.indexed.model = NULL;
 	other.setup = setup_word;
-	other.body = body_word;
+	other.indexed.body = body_word;
 	other.cliff = (struct bench_cliff){"shape", "time", "only", "lower", NULL};
 	ran.count = 0;
 	expect(run_captured(&other, output, "--device", "sim", "--format", "json") == 0);

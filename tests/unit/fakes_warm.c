@@ -56,8 +56,8 @@ static const struct bench bench = {.name = "test/warm",
 				   .variants = variants,
 				   .state_bytes = 2 * sizeof(char *),
 				   .setup = setup,
-				   .body = body,
-				   .model = model};
+				   .indexed.body = body,
+				   .indexed.model = model};
 
 static void take_samples(const char *device)
 {

@@ -11,7 +11,7 @@
 
 #define BYTES (64u << 20)
 
-enum { COPY, ROOFLINE };
+enum { COPY };
 
 static double counted_times, bound_of, read_rate, write_rate;
 
@@ -19,7 +19,6 @@ struct state {
 	char *from, *to;
 	uint64_t bytes;
 	struct dev_kernel *copy;
-	struct roofline roofline;
 };
 
 static int setup(struct bench_case *c)
@@ -29,42 +28,32 @@ static int setup(struct bench_case *c)
 	s->from = bench_alloc(c, DEV_MEM_DEVICE, BYTES);
 	s->to = bench_alloc(c, DEV_MEM_DEVICE, BYTES);
 	s->copy = bench_kernel(c, "copy_nt");
-	return roofline_open(&s->roofline, c, ROOFLINE, s->from, BYTES, s->to, BYTES);
+	return roofline_open(c, s->from, BYTES, s->to, BYTES);
 }
 
 static bool one_memory;
 
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int launch_copy(struct bench_case *c, long arg)
 {
 	struct state *s = c->state;
 	uint32_t reps = 1;
 	const void *const args[] = {&s->to, &s->from, &s->bytes, &reps};
 	struct dev_launch launch = {.grid = dev_wave_blocks(c->dev, s->copy), .args = args};
-	int status = 0;
-	if (roofline_is(&s->roofline, variant))
-		return roofline_body(&s->roofline, c, variant, iterations);
-	for (uint64_t i = 0; status == 0 && i < iterations; i++)
-		status = dev_launch(c->dev, c->stream, s->copy, &launch);
-	return status;
+	return dev_launch(c->dev, c->stream, s->copy, &launch);
 }
 
-static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
+static void model(const struct bench_case *c, long arg, struct bench_model *m)
 {
-	const struct state *s = c->state;
 	m->bytes = counted_times * BYTES;
-	if (roofline_is(&s->roofline, variant))
-		roofline_model(&s->roofline, variant, m);
 }
 
 static int derive(struct bench_case *c)
 {
-	struct state *s = c->state;
-	struct bench_model m = {0};
-	roofline_model(&s->roofline, ROOFLINE, &m);
-	read_rate = m.bytes / bench_best(c, ROOFLINE);
-	roofline_model(&s->roofline, ROOFLINE + 2, &m);
-	write_rate = m.bytes / bench_best(c, ROOFLINE + 2);
-	roofline_bound(&s->roofline, c, COPY, 1.0, 1.0, one_memory);
+	const unsigned read = bench_variant(c, "read_only"),
+		       write = bench_variant(c, "write_only_nt");
+	read_rate = bench_work(c, read).bytes / bench_best(c, read);
+	write_rate = bench_work(c, write).bytes / bench_best(c, write);
+	roofline_bound(c, COPY, 1.0, 1.0, one_memory);
 	return 0;
 }
 
@@ -78,7 +67,7 @@ static const struct bench bench = {.name = "test/roofline",
 				   .variants = variants,
 				   .state_bytes = sizeof(struct state),
 				   .setup = setup,
-				   .body = body,
+				   .once = launch_copy,
 				   .model = model,
 				   .derive = derive};
 

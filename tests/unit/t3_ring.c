@@ -115,8 +115,8 @@ static int run_on(const char *changes, unsigned devices, uint32_t rows_of_a_devi
 					   .axes = axes,
 					   .variants = t3_variants,
 					   .setup = setup,
-					   .body = body,
-					   .check = check};
+					   .indexed.body = body,
+					   .indexed.check = check};
 	/* Those with formulas: 64 devices have much to do. */
 	static const char with_formulas[] =
 		"all_gather_alone,sequential,t3,t3_mca,t3_mca_unstaggered";

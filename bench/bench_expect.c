@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench/bench_expect.h"
+#include "bench/bench_run.h"
+#include "lib/vec.h"
+
+#include <string.h>
+
+void bench_expect(struct bench_case *c, uint64_t variants, struct dev *dev, void *at,
+		  uint64_t bytes, const void *pattern, float tolerance)
+{
+	struct bench_current *now = &c->run->current;
+	struct bench_expected *grown = vec_grow(now->expected, now->expected_count,
+						&now->expected_capacity, sizeof(*grown));
+	if (!grown) {
+		bench_fail_without_memory(c, "expect", "results");
+		return;
+	}
+	now->expected = grown;
+	grown[now->expected_count++] =
+		(struct bench_expected){variants, dev, at, bytes, pattern, tolerance};
+}
+
+/* Device fills do not accept pageable memory, but the host can write it. */
+static int poison_one(struct bench_case *c, const struct bench_expected *x)
+{
+	struct bench_memory memory;
+	if (!bench_memory_find(c, x->at, &memory) || memory.kind != DEV_MEM_PAGEABLE)
+		return dev_fill(c->dev, c->stream, x->at, 0xa5, x->bytes);
+	memset(x->at, 0xa5, x->bytes);
+	return 0;
+}
+
+int bench_expected_poison(struct bench_run *r, unsigned variant)
+{
+	int status = 0;
+	for (size_t i = 0; i < r->current.expected_count; i++)
+		if (r->current.expected[i].variants >> variant & 1)
+			TRY(status, poison_one(&r->c, &r->current.expected[i]));
+	return status;
+}
+
+int bench_expected_check(struct bench_run *r, unsigned variant)
+{
+	int status = 0;
+	for (size_t i = 0; i < r->current.expected_count; i++) {
+		const struct bench_expected *x = &r->current.expected[i];
+		if (x->variants >> variant & 1 && x->pattern)
+			TRY(status, pattern_check(&r->c, x->dev, x->at, x->bytes, x->pattern,
+						  x->tolerance));
+	}
+	return status;
+}
+
+bool bench_expects(const struct bench_run *r, unsigned variant)
+{
+	for (size_t i = 0; i < r->current.expected_count; i++)
+		if (r->current.expected[i].variants >> variant & 1 &&
+		    r->current.expected[i].pattern)
+			return true;
+	return false;
+}
