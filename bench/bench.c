@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/bench.h"
-#include "bench/bench_run.h"
+#include "bench/bench_case.h"
+#include "bench/cases/cases.h"
 #include "bench/out.h"
+#include "bench/output/output.h"
+#include "bench/quantities/quantities.h"
+#include "bench/run/devices.h"
+#include "bench/run/notes.h"
+#include "bench/run/point.h"
+#include "bench/run/resources.h"
+#include "bench/sampling/checks.h"
+#include "bench/sampling/samples.h"
+#include "bench/sampling/surroundings.h"
 #include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/provenance.h"
@@ -27,8 +37,6 @@
 #define GPU_CLASS_THREADS 4096u
 /* More than any sample takes that is worth waiting for. */
 #define GRACE_S 10
-
-volatile sig_atomic_t bench_interrupted;
 
 static struct {
 	timer_t timer;
@@ -114,7 +122,7 @@ static int resolve_axes(struct bench_run *r)
 	r->simulated_lists = bench_virtual(r) && computes;
 	r->gpu_class = !computes || (uint64_t)p->units * p->block_threads >= GPU_CLASS_THREADS;
 	set_types(r);
-	r->count.total = 1;
+	r->cases->count.total = 1;
 	for (size_t a = 0; a < r->axis_count; a++) {
 		const struct axis *axis = &r->b->axes[a];
 		const char *given = r->o.axis[a];
@@ -124,7 +132,7 @@ static int resolve_axes(struct bench_run *r)
 				   : axis_parse(axis, defaults, false, &r->known, &r->axes[a]);
 		if (status)
 			return status;
-		r->count.total *= r->axes[a].count;
+		r->cases->count.total *= r->axes[a].count;
 	}
 	return 0;
 }
@@ -136,42 +144,6 @@ static void select_variants(struct bench_run *r)
 		const char *name = r->b->variants[v].name, *list = r->o.variants;
 		bool wanted = !list || r->b->variants[v].always || axis_list_has(list, name);
 		r->selected |= (uint64_t)wanted << v;
-	}
-}
-
-static void set_key(struct bench_run *r)
-{
-	size_t used = 0;
-	r->current.key[0] = '\0';
-	for (size_t a = 0; a < r->axis_count && used < sizeof(r->current.key); a++) {
-		const struct axis_value *value = &r->current.point[a];
-		int length;
-		if (r->b->axes[a].kind == AXIS_WORD)
-			length = snprintf(r->current.key + used, sizeof(r->current.key) - used,
-					  "%s%s=%s", a ? " " : "", r->b->axes[a].name, value->word);
-		else
-			length = snprintf(r->current.key + used, sizeof(r->current.key) - used,
-					  "%s%s=%" PRIu64, a ? " " : "", r->b->axes[a].name,
-					  value->number);
-		used += (size_t)length;
-	}
-}
-
-void bench_set_point(struct bench_run *r, size_t index)
-{
-	for (size_t a = r->axis_count; a-- > 0;) {
-		r->current.point[a] = r->axes[a].values[index % r->axes[a].count];
-		index /= r->axes[a].count;
-	}
-	set_key(r);
-}
-
-void bench_set_case(struct bench_run *r, const struct chosen_case *one)
-{
-	bench_set_point(r, one->index);
-	if (one->added) {
-		cliffs_set_value(r, one->added);
-		set_key(r);
 	}
 }
 
@@ -188,20 +160,20 @@ static double weight_of(const struct chosen_case *one)
  * same bytes; the budget decides how many cases are begun. */
 static double case_seconds(const struct bench_run *r, double share_of_left, double now)
 {
-	if (isinf(r->deadline_s) || bench_virtual(r))
+	if (isinf(r->cases->deadline_s) || bench_virtual(r))
 		return CASE_SECONDS;
-	double seconds = (r->deadline_s - now) * share_of_left;
+	double seconds = (r->cases->deadline_s - now) * share_of_left;
 	return seconds > 0.0 ? seconds : 0.0;
 }
 
 /* Fail before any measurement when no case of the run is possible. */
 static int check_any_case_possible(struct bench_run *r)
 {
-	for (size_t i = 0; r->b->admit && i < r->count.total && !bench_interrupted; i++) {
+	for (size_t i = 0; r->b->admit && i < r->cases->count.total && !bench_interrupted; i++) {
 		bench_set_point(r, i);
 		if (r->b->admit(&r->c) != -EINVAL)
 			break;
-		if (i + 1 == r->count.total)
+		if (i + 1 == r->cases->count.total)
 			return -EINVAL;
 	}
 	err_clear();
@@ -210,12 +182,14 @@ static int check_any_case_possible(struct bench_run *r)
 
 static int choose_cases(struct bench_run *r)
 {
-	bool scarce = r->o.budget_s > 0.0 && r->o.budget_s < CASE_SECONDS * (double)r->count.total;
+	bool scarce =
+		r->o.budget_s > 0.0 && r->o.budget_s < CASE_SECONDS * (double)r->cases->count.total;
 	int status = cliffs_open(r);
 	if (status == 0)
-		status = case_list_make(r, scarce, &r->chosen);
-	r->count.already_done = r->chosen.already_done + r->cliffs.added_before;
-	r->count.total += r->cliffs.added_before;
+		status = case_list_make(r, scarce, &r->cases->chosen);
+	r->cases->count.already_done =
+		r->cases->chosen.already_done + r->cases->cliffs.added_before;
+	r->cases->count.total += r->cases->cliffs.added_before;
 	return status;
 }
 
@@ -224,11 +198,11 @@ static int run_case(struct bench_run *r, const struct chosen_case *one, double s
 		    size_t of)
 {
 	double now = wall_time();
-	bool first = r->count.ok + r->count.failed == 0;
-	bench_current_clear(&r->current);
+	bool first = r->cases->count.ok + r->cases->count.failed == 0;
+	bench_case_clear(r);
 	bench_set_case(r, one);
-	if (now >= r->deadline_s && !first) {
-		r->count.out_of_budget++;
+	if (now >= r->cases->deadline_s && !first) {
+		r->cases->count.out_of_budget++;
 		return 0;
 	}
 	case_progress_begin(r, number, of);
@@ -242,14 +216,14 @@ static int run_case(struct bench_run *r, const struct chosen_case *one, double s
 static int run_added_cases(struct bench_run *r)
 {
 	struct chosen_case next;
-	size_t number = r->chosen.count, wanted;
+	size_t number = r->cases->chosen.count, wanted;
 	int status = 0;
 	while (status == 0 && !bench_interrupted && (wanted = cliffs_next_case(r, &next)) > 0) {
-		const size_t before = r->count.out_of_budget;
-		r->count.total++;
+		const size_t before = r->cases->count.out_of_budget;
+		r->cases->count.total++;
 		status = run_case(r, &next, 1.0 / (double)wanted, number + 1, number + wanted);
 		number++;
-		if (r->count.out_of_budget > before)
+		if (r->cases->count.out_of_budget > before)
 			break;
 	}
 	return status;
@@ -259,12 +233,12 @@ static int run_cases(struct bench_run *r)
 {
 	double left = 0.0;
 	int status = 0;
-	for (size_t i = 0; i < r->chosen.count; i++)
-		left += weight_of(&r->chosen.cases[i]);
-	left *= r->cliffs.wanted ? 1.0 + CLIFFS_WEIGHT : 1.0;
-	for (size_t i = 0; status == 0 && i < r->chosen.count && !bench_interrupted; i++) {
-		const struct chosen_case *one = &r->chosen.cases[i];
-		status = run_case(r, one, weight_of(one) / left, i + 1, r->chosen.count);
+	for (size_t i = 0; i < r->cases->chosen.count; i++)
+		left += weight_of(&r->cases->chosen.cases[i]);
+	left *= r->cases->cliffs.wanted ? 1.0 + CLIFFS_WEIGHT : 1.0;
+	for (size_t i = 0; status == 0 && i < r->cases->chosen.count && !bench_interrupted; i++) {
+		const struct chosen_case *one = &r->cases->chosen.cases[i];
+		status = run_case(r, one, weight_of(one) / left, i + 1, r->cases->chosen.count);
 		left -= weight_of(one);
 	}
 	if (status == 0)
@@ -276,78 +250,63 @@ static int run_cases(struct bench_run *r)
 
 static int open_run(struct bench_run *r)
 {
-	size_t scratch =
-		r->o.max_samples > STATS_DRIFT_CAPACITY ? r->o.max_samples : STATS_DRIFT_CAPACITY;
 	int status = dev_stream_open(r->c.dev, dev_props(r->c.dev)->priority_normal, &r->c.stream);
-	if (status == 0)
-		status = bench_gate_open(r);
+	TRY(status, bench_sampling_open(r));
 	if (status)
 		return status;
-	r->scratch = malloc(scratch * sizeof(double));
 	r->c.state = malloc(r->b->state_bytes + 1);
-	r->gathered = malloc(r->o.max_samples * sizeof(double));
-	r->current.placement.of_round = malloc(r->o.max_samples);
-	bool enough = r->scratch && r->c.state && r->gathered && r->current.placement.of_round;
-	for (size_t v = 0; v < r->variant_count; v++) {
-		struct bench_samples *s = &r->current.samples[v];
-		s->seconds = malloc(r->o.max_samples * sizeof(double));
-		s->waited = calloc(r->o.max_samples, sizeof(bool));
-		enough = enough && s->seconds && s->waited;
-	}
 	r->start_s = bench_time(r);
-	r->deadline_s = INFINITY;
+	r->cases->deadline_s = INFINITY;
 	if (bench_virtual(r))
 		snprintf(r->id, sizeof(r->id), "sim-%" PRIu64, r->o.seed);
 	else
 		snprintf(r->id, sizeof(r->id), "%" PRIx64 "-%x", clock_ns(), (unsigned)getpid());
-	return enough ? 0
-		      : err_note(-ENOMEM, "samples of %zu variants: out of memory",
-				 r->variant_count);
+	return r->c.state ? 0
+			  : err_note(-ENOMEM, "the state of a case, %zu bytes: out of memory",
+				     r->b->state_bytes);
 }
 
 static void close_run(struct bench_run *r)
 {
-	bench_current_free(&r->current);
+	bench_case_clear(r);
 	for (size_t a = 0; a < r->axis_count; a++)
 		axis_free(&r->axes[a]);
-	case_progress_close(&r->progress);
-	case_keys_free(&r->done);
-	case_keys_free(&r->cases);
-	case_list_free(&r->chosen);
-	cliffs_free(&r->cliffs);
-	free(r->scratch);
-	free(r->gathered);
+	case_progress_close(&r->cases->progress);
+	case_keys_free(&r->cases->done);
+	case_keys_free(&r->cases->wanted);
+	case_list_free(&r->cases->chosen);
+	cliffs_free(&r->cases->cliffs);
+	bench_checks_free(r);
+	bench_quantities_free(r->quantities);
+	bench_notes_free(r->notes);
 	free(r->c.state);
-	json_free(&r->json);
-	if (r->c.dev) {
+	json_free(&r->output->json);
+	if (r->c.dev)
 		bench_resources_free(r);
-		bench_gate_close(r);
+	bench_sampling_close(r);
+	if (r->c.dev)
 		dev_stream_close(r->c.dev, r->c.stream);
-	}
 	dev_close(&r->set);
 }
 
 static void list_cases(struct bench_run *r)
 {
-	for (size_t i = 0; i < r->chosen.count; i++) {
-		bench_set_case(r, &r->chosen.cases[i]);
-		if (r->o.json)
-			bench_headlines_list(r);
-		else
-			out_print("%s\n", r->current.key);
+	for (size_t i = 0; i < r->cases->chosen.count; i++) {
+		bench_set_case(r, &r->cases->chosen.cases[i]);
+		bench_output_list(r);
 	}
 }
 
 static int exit_code(const struct bench_run *r, const char **status_p)
 {
-	size_t ran = r->count.ok + r->count.failed;
+	size_t ran = r->cases->count.ok + r->cases->count.failed;
 	/* --check every asks for correctness, not for valid times. */
 	bool want_valid = r->o.check != BENCH_CHECK_EVERY;
-	int code = r->count.failed                        ? BENCH_BAD
-		   : ran && !r->count.valid && want_valid ? BENCH_INVALID
-							  : BENCH_OK;
-	*status_p = r->count.failed ? "failed" : code == BENCH_INVALID ? "invalid" : "ok";
-	if (ran == 0 && r->count.already_done == 0 && r->count.skipped)
+	int code = r->cases->count.failed                        ? BENCH_BAD
+		   : ran && !r->cases->count.valid && want_valid ? BENCH_INVALID
+								 : BENCH_OK;
+	*status_p = r->cases->count.failed ? "failed" : code == BENCH_INVALID ? "invalid" : "ok";
+	if (ran == 0 && r->cases->count.already_done == 0 && r->cases->count.skipped)
 		code = BENCH_CANNOT;
 	return code;
 }
@@ -355,7 +314,7 @@ static int exit_code(const struct bench_run *r, const char **status_p)
 static int measure_program(struct bench_run *r)
 {
 	const char *status_word;
-	int status = r->o.out ? record_open(&r->file, r->o.out) : 0;
+	int status = r->o.out ? record_open(&r->output->file, r->o.out) : 0;
 	if (status)
 		return status;
 	/* Opening the device counts towards the program's time. */
@@ -371,7 +330,7 @@ static int measure_program(struct bench_run *r)
 	else if (status == 0)
 		status = bench_output_end(r, status_word, code,
 					  code == BENCH_CANNOT ? "every case was skipped" : "");
-	int closed = record_close(&r->file);
+	int closed = record_close(&r->output->file);
 	status = status ? status : closed;
 	/* The text in err_text() is that of a skipped case, so none describes the whole program. */
 	if (status == 0 && code == BENCH_CANNOT)
@@ -384,10 +343,10 @@ static int measure_program(struct bench_run *r)
 static int run_program(struct bench_run *r)
 {
 	double began = wall_time();
-	if (case_keys_read("--done", r->o.done, &r->done) ||
-	    case_keys_read("--cases", r->o.cases, &r->cases))
+	if (case_keys_read("--done", r->o.done, &r->cases->done) ||
+	    case_keys_read("--cases", r->o.cases, &r->cases->wanted))
 		return BENCH_USAGE;
-	if (case_progress_open(&r->progress, r->o.progress))
+	if (case_progress_open(&r->cases->progress, r->o.progress))
 		return BENCH_USAGE;
 	int status = bench_device_open(r);
 	if (status)
@@ -415,7 +374,7 @@ static int run_program(struct bench_run *r)
 	if (check_any_case_possible(r))
 		return BENCH_USAGE;
 	if (r->o.budget_s > 0.0)
-		r->deadline_s = began + r->o.budget_s;
+		r->cases->deadline_s = began + r->o.budget_s;
 	status = measure_program(r);
 	return status < 0 ? BENCH_BAD : status;
 }
@@ -439,26 +398,56 @@ static int run_and_close(struct bench_run *r)
 	err_clear();
 	int code = run_program(r);
 	if (code != BENCH_OK && err_text()[0] && !r->interrupted &&
-	    (code != BENCH_BAD || !r->count.failed))
+	    (code != BENCH_BAD || !r->cases->count.failed))
 		err_print("%s: %s", r->b->name, err_text());
 	close_run(r);
 	return code;
 }
 
+/* A run, and what its layers keep. */
+struct whole_run {
+	struct bench_run run;
+	struct resources resources;
+	struct notes notes;
+	struct sampling sampling;
+	struct surroundings surroundings;
+	struct checks checks;
+	struct quantities quantities;
+	struct cases cases;
+	struct output output;
+};
+
+static struct bench_run *make_run(const struct bench *b, int argc, char **argv)
+{
+	struct whole_run *w = calloc(1, sizeof(*w));
+	if (!w)
+		return NULL;
+	w->run = (struct bench_run){.b = b,
+				    .argc = argc,
+				    .argv = argv,
+				    .c = {.run = &w->run, .arg = b->arg},
+				    .axis_count = bench_axis_count(b),
+				    .variant_count = bench_variant_count(b),
+				    .resources = &w->resources,
+				    .notes = &w->notes,
+				    .sampling = &w->sampling,
+				    .surroundings = &w->surroundings,
+				    .checks = &w->checks,
+				    .quantities = &w->quantities,
+				    .cases = &w->cases,
+				    .output = &w->output};
+	w->cases.progress.fd = w->output.file.fd = -1;
+	return &w->run;
+}
+
 int bench_main(const struct bench *b, int argc, char **argv)
 {
 	out_open();
-	struct bench_run *r = malloc(sizeof(*r));
+	struct bench_run *r = make_run(b, argc, argv);
 	if (!r) {
 		err_print("%s: the state of a run: out of memory", b->name);
 		return BENCH_BAD;
 	}
-	*r = (struct bench_run){
-		.b = b, .argc = argc, .argv = argv, .file = {.fd = -1}, .progress = {.fd = -1}};
-	r->c.run = r;
-	r->c.arg = b->arg;
-	r->axis_count = bench_axis_count(b);
-	r->variant_count = bench_variant_count(b);
 	catch_signals();
 	int code = BENCH_USAGE;
 	if (bench_options_parse(b, argc, argv, &r->o))

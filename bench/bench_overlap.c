@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/bench_overlap.h"
-#include "bench/bench_run.h"
+#include "bench/quantities/quantities.h"
+#include "bench/run/notes.h"
+#include "bench/sampling/samples.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -111,9 +113,9 @@ int bench_derive_overlap(struct bench_case *c, const struct bench_overlap *o, ui
 /* Lower end of the interval of seconds(v) / seconds(best). `x`: twice as many numbers as rounds. */
 static double min_time_ratio(const struct bench_run *r, unsigned v, unsigned best, double *x)
 {
-	uint32_t n = r->current.rounds;
+	uint32_t n = r->sampling->rounds;
 	for (uint32_t i = 0; i < n; i++)
-		x[i] = r->current.samples[v].seconds[i] / r->current.samples[best].seconds[i];
+		x[i] = r->sampling->samples[v].seconds[i] / r->sampling->samples[best].seconds[i];
 	struct stats_summary s = stats_summarise(x, n, x + n);
 	return isnan(s.ci_low) ? s.median : s.ci_low;
 }
@@ -132,9 +134,9 @@ int bench_fastest(struct bench_case *c, uint64_t variants, uint64_t *fastest_p)
 		    (best == BENCH_VARIANTS || bench_median(c, v) < bench_median(c, best)))
 			best = v;
 	}
-	if (best == BENCH_VARIANTS || r->current.rounds == 0)
+	if (best == BENCH_VARIANTS || r->sampling->rounds == 0)
 		return 0;
-	double *x = malloc(2 * (size_t)r->current.rounds * sizeof(*x));
+	double *x = malloc(2 * (size_t)r->sampling->rounds * sizeof(*x));
 	if (!x)
 		return err_note(-ENOMEM, "fastest variants: out of memory");
 	for (unsigned v = 0; v < r->variant_count; v++)

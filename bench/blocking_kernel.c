@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/blocking_kernel.h"
 #include "bench/bench_alloc.h"
-#include "bench/bench_run.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -85,7 +84,7 @@ int blocking_kernel_need_engine(struct bench_case *c, uint64_t uses)
 
 static bool any_on(const struct bench_case *c, uint64_t uses)
 {
-	for (unsigned v = 0; v < c->run->variant_count; v++)
+	for (unsigned v = 0; v < bench_variants(c); v++)
 		if (uses >> v & 1 && bench_variant_on(c, v))
 			return true;
 	return false;

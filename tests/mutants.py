@@ -74,7 +74,7 @@ MUTANTS = (
     ),
     Mutant(
         "a flag that is not set",
-        "bench/bench_case.c",
+        "bench/sampling/surroundings.c",
         "else if (width > NOISY_ABOVE && !s->converged)",
         "else if (width > NOISY_ABOVE && s->converged)",
         "unit bench",

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/cases/case_list.h"
-#include "bench/bench_run.h"
+#include "bench/cases/cases.h"
 #include "bench/cases/cliffs.h"
+#include "bench/quantities/quantities.h"
+#include "bench/run/point.h"
 #include "lib/err.h"
 #include "lib/vec.h"
 
@@ -158,7 +160,7 @@ static bool has_added_value(const struct bench_run *r)
 {
 	static const char defaults[] = "default,";
 	for (size_t a = 0; a < r->axis_count; a++) {
-		const char *given = r->o.axis[a], *word = r->current.point[a].word;
+		const char *given = r->o.axis[a], *word = r->point[a].word;
 		if (given && word && strncmp(given, defaults, strlen(defaults)) == 0 &&
 		    axis_list_has(given + strlen(defaults), word))
 			return true;
@@ -186,7 +188,7 @@ static size_t find_stride(size_t total)
 /* All cases of the run, in order. */
 static struct place *order_cases(struct bench_run *r, bool coarse_first)
 {
-	size_t total = r->count.total, index = 0;
+	size_t total = r->cases->count.total, index = 0;
 	size_t stride = coarse_first ? find_stride(total) : 1;
 	struct place *places = calloc(total, sizeof(*places));
 	for (size_t turn = 0; places && turn < total && !bench_interrupted;
@@ -218,13 +220,13 @@ static bool is_chosen(const struct bench_run *r, bool wanted, bool headline)
 static int choose_cases(struct bench_run *r, const struct place *places, bool *seen,
 			struct case_list *list)
 {
-	for (size_t i = 0; i < r->count.total && !bench_interrupted; i++) {
+	for (size_t i = 0; i < r->cases->count.total && !bench_interrupted; i++) {
 		bench_set_point(r, places[i].index);
-		size_t at = case_keys_find(&r->cases, r->current.key);
+		size_t at = case_keys_find(&r->cases->wanted, r->key);
 		seen[at] = true;
-		if (!is_chosen(r, at < r->cases.count, places[i].headline))
+		if (!is_chosen(r, at < r->cases->wanted.count, places[i].headline))
 			continue;
-		if (case_keys_find(&r->done, r->current.key) < r->done.count)
+		if (case_keys_find(&r->cases->done, r->key) < r->cases->done.count)
 			list->already_done++;
 		else
 			list->cases[list->count++] = (struct chosen_case){
@@ -232,11 +234,11 @@ static int choose_cases(struct bench_run *r, const struct place *places, bool *s
 	}
 	if (bench_interrupted)
 		return -EINTR;
-	for (size_t i = 0; i < r->cases.count; i++) {
+	for (size_t i = 0; i < r->cases->wanted.count; i++) {
 		struct chosen_case *one = &list->cases[list->count];
-		if (!seen[i] && !cliffs_find_case(r, r->cases.key[i].text, one))
+		if (!seen[i] && !cliffs_find_case(r, r->cases->wanted.key[i].text, one))
 			return err_note(-EINVAL, "--cases %s: '%.200s' is not a case of this run",
-					r->o.cases, r->cases.key[i].text);
+					r->o.cases, r->cases->wanted.key[i].text);
 		list->count += !seen[i];
 	}
 	if (list->count + list->already_done == 0 && r->o.headline)
@@ -246,15 +248,15 @@ static int choose_cases(struct bench_run *r, const struct place *places, bool *s
 
 int case_list_make(struct bench_run *r, bool coarse_first, struct case_list *list_p)
 {
-	struct case_list list = {
-		.cases = malloc((r->count.total + r->cases.count) * sizeof(*list.cases))};
+	struct case_list list = {.cases = malloc((r->cases->count.total + r->cases->wanted.count) *
+						 sizeof(*list.cases))};
 	struct place *places = order_cases(r, coarse_first);
-	bool *seen = calloc(r->cases.count + 1, sizeof(*seen));
+	bool *seen = calloc(r->cases->wanted.count + 1, sizeof(*seen));
 	int status;
 	if (list.cases && places && seen)
 		status = choose_cases(r, places, seen, &list);
 	else
-		status = err_note(-ENOMEM, "%zu cases: out of memory", r->count.total);
+		status = err_note(-ENOMEM, "%zu cases: out of memory", r->cases->count.total);
 	free(places);
 	free(seen);
 	if (status == 0)

@@ -21,6 +21,7 @@ struct case_progress {
 	int fd; /* -1: nobody watches */
 	const struct bench_metric *last;
 	double value;
+	char unit[16];
 };
 
 /* -errno with a text: the file cannot be written. A NULL path: nobody watches. */

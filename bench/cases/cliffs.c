@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/cases/cliffs.h"
-#include "bench/bench_run.h"
+#include "bench/cases/cases.h"
+#include "bench/quantities/quantities.h"
+#include "bench/run/point.h"
 #include "lib/err.h"
 #include "lib/vec.h"
 
@@ -52,14 +54,23 @@ static uint64_t number_of(const struct bench_run *r, const struct axis_value *va
 	return *value->word == 'n' ? number_in(value->word) : 0;
 }
 
-void cliffs_set_value(struct bench_run *r, uint64_t at)
+static void set_value(struct bench_run *r, uint64_t at)
 {
-	struct axis_value *value = &r->current.point[axis_of(r)];
+	struct axis_value *value = &r->point[axis_of(r)];
 	if (r->b->axes[axis_of(r)].kind == AXIS_WORD) {
-		snprintf(r->cliffs.word, sizeof(r->cliffs.word), "n%" PRIu64, at);
-		value->word = r->cliffs.word;
+		snprintf(r->cases->cliffs.word, sizeof(r->cases->cliffs.word), "n%" PRIu64, at);
+		value->word = r->cases->cliffs.word;
 	} else {
 		value->number = at;
+	}
+}
+
+void bench_set_case(struct bench_run *r, const struct chosen_case *one)
+{
+	bench_set_point(r, one->index);
+	if (one->added) {
+		set_value(r, one->added);
+		bench_set_key(r);
 	}
 }
 
@@ -127,12 +138,12 @@ static uint64_t value_in(const struct bench_run *r, const char *key)
 bool cliffs_find_case(struct bench_run *r, const char *key, struct chosen_case *one_p)
 {
 	const uint64_t value = r->b->cliff.axis ? value_in(r, key) : 0;
-	for (size_t i = 0; value && i < r->count.total && !bench_interrupted; i++) {
+	for (size_t i = 0; value && i < r->cases->count.total && !bench_interrupted; i++) {
 		if (curve_of(r, i) != i)
 			continue;
 		*one_p = (struct chosen_case){.index = i, .added = value};
 		bench_set_case(r, one_p);
-		if (strcmp(r->current.key, key) == 0)
+		if (strcmp(r->key, key) == 0)
 			return is_listed(r, value) || (is_between(r, value) && has_curve(r));
 	}
 	return false;
@@ -142,21 +153,22 @@ bool cliffs_find_case(struct bench_run *r, const char *key, struct chosen_case *
 static int add_value(struct bench_run *r, size_t curve, uint64_t at, double low, double high)
 {
 	const bool is_cost = strcmp(r->b->cliff.better, "lower") == 0;
-	return add_point(&r->cliffs, (struct cliff_point){.curve = curve,
-							  .at = at,
-							  .low = is_cost ? low : 1.0 / high,
-							  .high = is_cost ? high : 1.0 / low});
+	return add_point(&r->cases->cliffs,
+			 (struct cliff_point){.curve = curve,
+					      .at = at,
+					      .low = is_cost ? low : 1.0 / high,
+					      .high = is_cost ? high : 1.0 / low});
 }
 
 static int take_done(struct bench_run *r)
 {
 	int status = 0;
-	for (size_t i = 0; status == 0 && i < r->done.count; i++) {
-		const struct case_key *key = &r->done.key[i];
+	for (size_t i = 0; status == 0 && i < r->cases->done.count; i++) {
+		const struct case_key *key = &r->cases->done.key[i];
 		struct chosen_case one;
 		if (!cliffs_find_case(r, key->text, &one))
 			continue;
-		r->cliffs.added_before += !is_listed(r, one.added);
+		r->cases->cliffs.added_before += !is_listed(r, one.added);
 		if (has_curve(r))
 			status = add_value(r, one.index, one.added, key->low, key->high);
 	}
@@ -171,7 +183,8 @@ int cliffs_open(struct bench_run *r)
 	if (!r->b->cliff.axis)
 		return 0;
 	const char *given = r->o.axis[axis_of(r)];
-	r->cliffs.wanted = all && (!given || strncmp(given, defaults, strlen(defaults)) == 0);
+	r->cases->cliffs.wanted =
+		all && (!given || strncmp(given, defaults, strlen(defaults)) == 0);
 	return r->o.cases ? 0 : take_done(r);
 }
 
@@ -184,8 +197,8 @@ void cliffs_free(struct cliffs *cliffs)
 int cliffs_note_case(struct bench_run *r, const struct chosen_case *one)
 {
 	const struct bench_cliff *cliff = &r->b->cliff;
-	const uint64_t at = cliff->axis ? number_of(r, &r->current.point[axis_of(r)]) : 0;
-	if (!r->cliffs.wanted || at == 0 || !has_curve(r))
+	const uint64_t at = cliff->axis ? number_of(r, &r->point[axis_of(r)]) : 0;
+	if (!r->cases->cliffs.wanted || at == 0 || !has_curve(r))
 		return 0;
 	const struct bench_metric metric = {.derived = cliff->derived, .variant = cliff->variant};
 	const struct bench_derived *d = bench_find_metric(r, &metric);
@@ -271,7 +284,7 @@ static size_t added_to(const struct bench_run *r, const struct cliff_point *p, s
 
 size_t cliffs_next_case(const struct bench_run *r, struct chosen_case *next_p)
 {
-	const struct cliffs *cliffs = &r->cliffs;
+	const struct cliffs *cliffs = &r->cases->cliffs;
 	double widest = 0.0, wanted = 0.0;
 	for (size_t from = 0, to; cliffs->wanted && from < cliffs->count; from = to) {
 		const struct cliff_point *p = &cliffs->points[from];

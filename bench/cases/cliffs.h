@@ -45,8 +45,8 @@ struct cliffs {
 int cliffs_open(struct bench_run *r);
 void cliffs_free(struct cliffs *cliffs);
 
-/* Sets the axis of the current case to another value. */
-void cliffs_set_value(struct bench_run *r, uint64_t at);
+/* Makes this case the current one: its point, also where it was added, and its key. */
+void bench_set_case(struct bench_run *r, const struct chosen_case *one);
 
 /* Records the point of the current case. -ENOMEM with a text. */
 int cliffs_note_case(struct bench_run *r, const struct chosen_case *one);

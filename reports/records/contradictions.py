@@ -10,7 +10,7 @@ from typing import Callable, NamedTuple, Optional, Tuple
 from reports.records.causes import GRADES
 from reports.records.jsonl import Reader, is_number
 
-BOUND_TOLERANCE = 1.02  # BENCH_BOUND_TOLERANCE of bench/bench_run.h
+BOUND_TOLERANCE = 1.02  # BENCH_BOUND_TOLERANCE of bench/quantities/quantities.h
 _ROUNDING = 1e-6  # relative; far above that of the arithmetic, far below what a measurement tells
 _RATES = {"bandwidth": "bytes", "flop_rate": "flops", "message_rate": "messages"}
 _RATIO = re.compile(r"TimeRatio\Z|(.*_)?(ratio|S|DIL|CIL)(_.*)?\Z")

@@ -5,7 +5,7 @@ headline  the cases of headline numbers, of every program
 more      those of them that did not fit into a program's share, because its fixed costs (set-up, checks,
           tuning) exceed that: as long as its other cases took
 again     repeats of those with too few samples, which are no value: as long as the first, because a case
-          takes up to five times its time for its least samples (bench/bench_sample.c)
+          takes up to five times its time for its least samples (bench/sampling/rounds.c)
 inputs    the other cases that ./gpusig advise reads, before those that nothing reads: a curve that it lacks
           leaves its advice undecided
 again     headline numbers for the second time

@@ -220,6 +220,7 @@ def python_imports(path: str, text: str) -> Iterator[Breach]:
 
 # Folders that a folder may include besides itself. The nearest row above a file counts. "device/*" is what
 # lies directly in device/: no folder may include the headers of a backend.
+KIT = ("lib/", "device/*", "bench/*")
 LAYERS = {
     "lib": (),
     "advise": ("lib/err.h",),
@@ -232,12 +233,20 @@ LAYERS = {
     "device/gpu/cuda": ("lib/", "device/*", "device/gpu/*"),
     "device/gpu/hip": ("lib/", "device/*", "device/gpu/*"),
     "device/gpu/kernels": (),
+    # The layers of bench/run/run.h, and the kit.
     "bench": ("lib/", "device/*"),
-    **{folder: ("lib/", "device/*", "bench/") for folder in PROGRAM_FOLDERS},
+    "bench/run": ("bench/graph/bench_graph.h", *KIT),
+    "bench/sampling": ("bench/run/", *KIT),
+    "bench/quantities": ("bench/run/", "bench/sampling/", *KIT),
+    "bench/cases": ("bench/run/", "bench/quantities/", *KIT),
+    "bench/output": ("bench/run/", "bench/sampling/", "bench/quantities/", "bench/cases/", *KIT),
+    "bench/graph": KIT,
+    "bench/links": ("bench/graph/", *KIT),
+    **{folder: ("bench/graph/", "bench/links/", *KIT) for folder in PROGRAM_FOLDERS},
     "collectives/schedules": ("lib/",),
     # The names that advice has in common with what it is compared with.
-    "overlap/ficco": ("lib/", "device/*", "bench/", "advise/advise_names.h"),
-    "topology": ("lib/", "device/*", "bench/", "collectives/schedules/"),
+    "overlap/ficco": ("bench/graph/", *KIT, "advise/advise_names.h"),
+    "topology": ("bench/links/", *KIT, "collectives/schedules/"),
 }
 
 
@@ -261,7 +270,7 @@ def _may_include(header: str, allowed: str) -> bool:
 # Variables of bench and the programs that live as long as the process and change. All other state is passed:
 # in c->state, c->arg or a parameter.
 MAY_CHANGE = {
-    "bench/bench.c:bench_interrupted": "the flag of a signal handler",
+    "bench/run/run.c:bench_interrupted": "the flag of a signal handler",
     "bench/bench.c:grace": "the timer that a signal handler starts",
     "bench/bench_gate.c:gates": "open gates, which the watchdog's thread looks through",
     "bench/bench_gate.c:lock": "of that list",
@@ -405,7 +414,7 @@ RULES = (
         "no-wall-clock-timing",
         "a clock that can step times nothing",
         C_PRODUCT,
-        ("lib/provenance*.c", "lib/clock.c", "bench/bench_output.c"),
+        ("lib/provenance*.c", "lib/clock.c", "bench/output/output.c"),
         r"(?<![\w.>])(gettimeofday|time|clock)\s*\(|CLOCK_REALTIME",
     ),
     Rule(
@@ -420,7 +429,7 @@ RULES = (
         "no-forged-cases",
         "the kit takes a device; a copied case with another device lies",
         ("bench/*.[ch]", *IN_PROGRAM_FOLDERS),
-        ("bench/bench_run.h",),
+        ("bench/run/run.h",),
         r"\bstruct bench_case\s+(?!\*)\w+\s*[=;]",
     ),
     Rule(

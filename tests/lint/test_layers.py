@@ -57,6 +57,10 @@ class Rules(unittest.TestCase):
         self.catches("layers", "device/gpu/gpu.c", '#include "device/gpu/cuda/cuda_abi.h"')
         self.catches("layers", "device/gpu/cuda/cuda.c", '#include "device/gpu/hip/hip_abi.h"')
         self.catches("layers", "bench/bench.c", '#include "micro/launch/depth.h"')
+        self.catches("layers", "bench/run/notes.c", '#include "bench/sampling/samples.h"')
+        self.catches("layers", "bench/sampling/rounds.c", '#include "bench/quantities/quantities.h"')
+        self.catches("layers", "bench/cases/cliffs.h", '#include "bench/output/output.h"')
+        self.catches("layers", "micro/memory.c", '#include "bench/run/run.h"')
         self.catches("layers", "bench/bench.c", '#include "device/sim/sim.h"')
         self.catches("layers", "micro/a.c", '#include "gemm/b.h"')
         self.catches("layers", "micro/a.c", '#include "device/sim/sim.h"')
@@ -66,7 +70,7 @@ class Rules(unittest.TestCase):
         self.catches("layers", "device/gpu/kernels/a.inc", '#include "tests/x.h"')
         self.catches("layers", "topology/a.c", '#include "collectives/mpi.h"')
         self.catches("layers", "collectives/schedules/a.c", '#include "bench/bench.h"')
-        self.allows("layers", "bench/bench_run.h", '#include "device/dev.h"')
+        self.allows("layers", "bench/run/run.h", '#include "device/dev.h"')
         self.allows(
             "layers",
             "device/host/host.c",

@@ -7,7 +7,7 @@
  *     empty_body   ->   {"calibrated_s": ..., "single_s": ...}
  */
 #include "bench/bench.h"
-#include "bench/bench_run.h"
+#include "bench/sampling/samples.h"
 #include "lib/stats.h"
 
 #include <fcntl.h>
@@ -32,7 +32,7 @@ static int derive(struct bench_case *c)
 	static double seconds[SINGLES];
 	int status = 0;
 	for (unsigned i = 0; status == 0 && i < SINGLES; i++)
-		status = bench_sample_once(c->run, 0, 1, &seconds[i]);
+		status = bench_sample_once(c->run, 0, 1, false, &seconds[i]);
 	stats_sort(seconds, SINGLES);
 	calibrated_s = bench_median(c, 0);
 	single_s = stats_median(seconds, SINGLES);

@@ -6,7 +6,7 @@
  * host).
  */
 #include "bench/bench.h"
-#include "bench/bench_run.h"
+#include "bench/quantities/quantities.h"
 #include "tests/unit/bench_output.h"
 #include "tests/unit/test.h"
 
@@ -42,7 +42,7 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 static int derive(struct bench_case *c)
 {
 	int status = bench_ratio(c, "ratio", 1, 0, "A / A");
-	const struct bench_derived *d = &c->run->current.derived[c->run->current.derived_count - 1];
+	const struct bench_derived *d = &c->run->quantities->derived[c->run->quantities->count - 1];
 	trials++;
 	holds += d->low <= 1.0 && 1.0 <= d->high;
 	return status;

@@ -3,7 +3,8 @@
  * Statements of a case about itself are in its record, however many: flags, mechanisms, derived
  * quantities and facts. The case fails if there is no memory for one.
  */
-#include "bench/bench_run.h"
+#include "bench/quantities/quantities.h"
+#include "bench/run/notes.h"
 #include "tests/unit/bench_output.h"
 #include "tests/unit/test.h"
 
@@ -152,38 +153,38 @@ static void a_missing_value_has_a_reason(void)
 }
 
 /* A list that is too large to grow, for one call. */
-#define WITHOUT_MEMORY(c, list, call)                                                              \
+#define WITHOUT_MEMORY(list, prefix, call)                                                         \
 	do {                                                                                       \
-		size_t count = (c)->run->current.list##_count;                                     \
-		size_t capacity = (c)->run->current.list##_capacity;                               \
-		(c)->run->current.list##_count = SIZE_MAX / 2;                                     \
-		(c)->run->current.list##_capacity = SIZE_MAX / 2;                                  \
+		size_t count = (list)->prefix##count;                                              \
+		size_t capacity = (list)->prefix##capacity;                                        \
+		(list)->prefix##count = SIZE_MAX / 2;                                              \
+		(list)->prefix##capacity = SIZE_MAX / 2;                                           \
 		call;                                                                              \
-		(c)->run->current.list##_count = count;                                            \
-		(c)->run->current.list##_capacity = capacity;                                      \
+		(list)->prefix##count = count;                                                     \
+		(list)->prefix##capacity = capacity;                                               \
 	} while (0)
 
 static int derive_flag(struct bench_case *c)
 {
-	WITHOUT_MEMORY(c, flag, bench_flag(c, "test", "lost"));
+	WITHOUT_MEMORY(c->run->notes, flag_, bench_flag(c, "test", "lost"));
 	return 0;
 }
 
 static int derive_mechanism(struct bench_case *c)
 {
-	WITHOUT_MEMORY(c, mechanism, bench_mechanism(c, "test", false, "lost"));
+	WITHOUT_MEMORY(c->run->notes, mechanism_, bench_mechanism(c, "test", false, "lost"));
 	return 0;
 }
 
 static int derive_value(struct bench_case *c)
 {
-	WITHOUT_MEMORY(c, derived, bench_value(c, "test", -1, 1.0, "", "lost"));
+	WITHOUT_MEMORY(c->run->quantities, , bench_value(c, "test", -1, 1.0, "", "lost"));
 	return 0;
 }
 
 static int derive_fact(struct bench_case *c)
 {
-	WITHOUT_MEMORY(c, fact, bench_fact_text(c, "test", "lost"));
+	WITHOUT_MEMORY(c->run->notes, fact_, bench_fact_text(c, "test", "lost"));
 	return 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/cases/case_list.h"
-#include "bench/bench_run.h"
+#include "bench/cases/cases.h"
 #include "lib/err.h"
 #include "tests/unit/test.h"
 
@@ -68,12 +68,14 @@ static void a_signal_ends_the_choice(void)
 	static struct axis_value values[3] = {{.number = 1}, {.number = 2}, {.number = 3}};
 	const struct bench b = {.name = "a", .axes = (const struct axis[]){{.name = "size"}, {0}}};
 	struct bench_run *r = calloc(1, sizeof(*r));
+	struct cases cases = {0};
 	require(r != NULL);
+	r->cases = &cases;
 	struct case_list list = {0};
 	r->b = &b;
 	r->axis_count = 1;
 	r->axes[0].values = values;
-	r->axes[0].count = r->count.total = 3;
+	r->axes[0].count = cases.count.total = 3;
 	expect(case_list_make(r, false, &list) == 0 && list.count == 3);
 	case_list_free(&list);
 	bench_interrupted = SIGTERM;
@@ -90,12 +92,14 @@ static void added_words_come_first_where_time_is_short(void)
 		.name = "a",
 		.axes = (const struct axis[]){{.name = "shape", .kind = AXIS_WORD}, {0}}};
 	struct bench_run *r = calloc(1, sizeof(*r));
+	struct cases cases = {0};
 	require(r != NULL);
+	r->cases = &cases;
 	struct case_list list = {0};
 	r->b = &b;
 	r->axis_count = 1;
 	r->axes[0].values = values;
-	r->axes[0].count = r->count.total = 4;
+	r->axes[0].count = cases.count.total = 4;
 	r->o.axis[0] = "default,n3,1x2x3";
 	expect(case_list_make(r, true, &list) == 0 && list.count == 4);
 	expect(list.cases[0].index + list.cases[1].index == 2 + 3);

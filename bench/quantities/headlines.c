@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/bench_alloc.h"
-#include "bench/bench_run.h"
-#include "bench/out.h"
+#include "bench/quantities/quantities.h"
+#include "bench/run/notes.h"
+#include "bench/run/point.h"
+#include "bench/sampling/samples.h"
 #include "lib/err.h"
 
 #include <assert.h>
@@ -9,76 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WHERE_BYTES 192
 /* A time so much longer or shorter than the others shows in whatever depends on it. */
 #define FAR_APART 1e12
-
-/* The part of "n2048|n8192|n1024" for this kind of device. */
-static char *of_this_kind(const struct bench_run *r, char *values)
-{
-	char *gpu_class = strchr(values, '|'), *simulated = gpu_class ? strrchr(values, '|') : NULL;
-	if (!gpu_class)
-		return values;
-	assert(gpu_class != simulated);
-	*gpu_class++ = *simulated++ = '\0';
-	return r->simulated_lists ? simulated : r->gpu_class ? gpu_class : values;
-}
-
-/* A term of `where`, "footprint=16LLC", as the device resolves it. A capacity that it does not
- * report stays a word, so that no case matches. */
-struct term {
-	size_t axis;
-	struct axis_value value; /* `word` NULL: a number */
-};
-
-/* Takes the next term of the text. False at its end. */
-static bool next_term(const struct bench_run *r, char **text_p, struct term *term_p)
-{
-	char *name = *text_p, *value = strchr(name, '=');
-	struct axis_list list;
-	if (!value)
-		return false;
-	*value++ = '\0';
-	*text_p = value + strcspn(value, " ");
-	if (**text_p)
-		*(*text_p)++ = '\0';
-	*term_p = (struct term){.axis = bench_axis_position(r, name),
-				.value.word = of_this_kind(r, value)};
-	const struct axis *axis = &r->b->axes[term_p->axis];
-	if (axis->kind == AXIS_WORD) {
-		term_p->value.word = axis_word(axis, term_p->value.word, &r->known);
-		return true;
-	}
-	if (axis_parse(axis, term_p->value.word, true, &r->known, &list) == 0) {
-		assert(list.count == 1);
-		term_p->value = (struct axis_value){.number = list.values[0].number};
-		axis_free(&list);
-	}
-	err_clear();
-	return true;
-}
-
-static char *copy_where(const struct bench_metric *m, char text[WHERE_BYTES])
-{
-	assert(strlen(m->where ? m->where : "") < WHERE_BYTES);
-	snprintf(text, WHERE_BYTES, "%s", m->where ? m->where : "");
-	return text;
-}
-
-bool bench_is_headline(const struct bench_run *r, const struct bench_metric *m)
-{
-	char text[WHERE_BYTES], *at = copy_where(m, text);
-	struct term term;
-	while (next_term(r, &at, &term)) {
-		const struct axis_value *here = &r->current.point[term.axis];
-		bool is_word = r->b->axes[term.axis].kind == AXIS_WORD;
-		const char *word = term.value.word;
-		if (is_word ? !word || strcmp(here->word, word) != 0
-			    : word || here->number != term.value.number)
-			return false;
-	}
-	return true;
-}
 
 struct bench_derived *bench_find_metric(struct bench_run *r, const struct bench_metric *m)
 {
@@ -87,30 +21,6 @@ struct bench_derived *bench_find_metric(struct bench_run *r, const struct bench_
 		if (strcmp(r->b->variants[v].name, m->variant) == 0)
 			variant = (int)v;
 	return bench_find_derived(r, m->derived, variant);
-}
-
-bool bench_has_headline(const struct bench_run *r)
-{
-	for (const struct bench_metric *m = r->b->primary; m && m->metric; m++)
-		if (bench_is_headline(r, m))
-			return true;
-	return false;
-}
-
-void bench_headlines_list(struct bench_run *r)
-{
-	struct json *j = &r->json;
-	json_clear(j);
-	json_object_begin(j, NULL);
-	json_string(j, "key", r->current.key);
-	json_array_begin(j, "headlines");
-	for (const struct bench_metric *m = r->b->primary; m && m->metric; m++)
-		if (bench_is_headline(r, m))
-			json_string(j, NULL, m->metric);
-	json_array_end(j);
-	json_object_end(j);
-	if (json_finish(j) == 0)
-		out_write(j->text, j->length);
 }
 
 /* A value is better as its unit is, anything else as its kind is. */
@@ -137,55 +47,38 @@ static const struct bench_quantity_row *find_quantity(const struct bench_run *r,
 	return NULL;
 }
 
-static void put_unit(struct bench_run *r, const struct bench_metric *m)
+static void put_unit(struct json *j, struct bench_run *r, const struct bench_metric *m)
 {
 	const struct bench_quantity_row *q = m->unit ? NULL : find_quantity(r, m->derived);
-	json_string(&r->json, "unit", q ? bench_unit_of(q->kind, q->unit) : m->unit);
-	json_string(&r->json, "better", !q ? m->better : more_is_better(q) ? "higher" : "lower");
+	json_string(j, "unit", q ? bench_unit_of(q->kind, q->unit) : m->unit);
+	json_string(j, "better", !q ? m->better : more_is_better(q) ? "higher" : "lower");
 }
 
-static void put_place(struct bench_run *r, const struct bench_metric *m)
+void bench_headlines_write(struct json *j, struct bench_run *r)
 {
-	char text[WHERE_BYTES], *at = copy_where(m, text);
-	struct term term;
-	json_object_begin(&r->json, "where");
-	while (next_term(r, &at, &term)) {
-		const char *name = r->b->axes[term.axis].name;
-		if (term.value.word)
-			json_string(&r->json, name, term.value.word);
-		else
-			json_integer(&r->json, name, term.value.number);
-	}
-	json_object_end(&r->json);
-}
-
-void bench_headlines_write(struct bench_run *r)
-{
-	struct json *j = &r->json;
 	json_array_begin(j, "primary");
 	for (const struct bench_metric *m = r->b->primary; m && m->metric; m++) {
 		json_object_begin(j, NULL);
 		json_string(j, "metric", m->metric);
 		json_string(j, "derived", m->derived);
 		json_string(j, "variant", m->variant);
-		put_place(r, m);
-		put_unit(r, m);
+		bench_write_where(j, r, m->where);
+		put_unit(j, r, m);
 		json_object_end(j);
 	}
 	json_array_end(j);
 }
 
-void bench_cliff_write(struct bench_run *r)
+void bench_cliff_write(struct json *j, struct bench_run *r)
 {
 	const struct bench_cliff *cliff = &r->b->cliff;
-	struct json *j = &r->json;
 	if (!cliff->axis)
 		return;
 	json_object_begin(j, "cliff");
 	json_string(j, "axis", cliff->axis);
 	json_string(j, "derived", cliff->derived);
 	json_string(j, "variant", cliff->variant);
-	put_place(r, &(struct bench_metric){.where = cliff->where});
+	bench_write_where(j, r, cliff->where);
 	json_string(j, "better", cliff->better);
 	json_object_end(j);
 }
@@ -226,8 +119,9 @@ static struct rehearsal read_headlines(struct bench_run *r)
 /* Leaves no trace but what it returns. */
 static int rehearse_headlines(struct bench_run *r, const double *seconds, struct rehearsal *x)
 {
-	struct bench_current *now = &r->current;
-	const struct bench_kept kept = bench_current_keep(now);
+	struct sampling *now = r->sampling;
+	const struct notes notes = *r->notes;
+	const size_t derived = r->quantities->count;
 	const struct rng rng = r->c.rng;
 	now->rounds = 1;
 	for (unsigned v = 0; v < r->variant_count; v++) {
@@ -247,7 +141,8 @@ static int rehearse_headlines(struct bench_run *r, const double *seconds, struct
 	now->rounds = 0;
 	r->c.rng = rng;
 	r->c.status = 0;
-	bench_current_restore(now, &kept);
+	bench_notes_restore(r->notes, &notes);
+	bench_quantities_restore(r->quantities, derived);
 	err_clear();
 	return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "bench/table/table_line.h"
+#include "bench/output/table_line.h"
 #include "bench/out.h"
 
 #include <assert.h>

@@ -3,7 +3,8 @@
  * Single operations, each timed alone, for percentiles: a sample is the mean of many iterations, in
  * which a slow one does not show.
  */
-#include "bench/bench_run.h"
+#include "bench/sampling/rounds.h"
+#include "bench/sampling/samples.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -17,13 +18,13 @@
 
 void bench_single_times(struct bench_case *c, unsigned variant)
 {
-	c->run->current.samples[variant].wants_singles = true;
+	c->run->sampling->samples[variant].wants_singles = true;
 }
 
 /* One that a watchdog ended is the last: its time says nothing. */
 static int time_variant(struct bench_run *r, unsigned v, double limit_s)
 {
-	struct bench_samples *s = &r->current.samples[v];
+	struct bench_samples *s = &r->sampling->samples[v];
 	const double start = bench_time(r);
 	s->singles = malloc(SINGLES * sizeof(*s->singles));
 	if (!s->singles)
@@ -53,7 +54,7 @@ int bench_singles_take(struct bench_run *r, double seconds)
 	if (bench_virtual(r) || r->b->job || r->o.check == BENCH_CHECK_EVERY)
 		return 0;
 	for (unsigned v = 0; status == 0 && v < r->variant_count; v++)
-		if (r->current.samples[v].on && r->current.samples[v].wants_singles)
+		if (r->sampling->samples[v].on && r->sampling->samples[v].wants_singles)
 			status = time_variant(r, v, fmin(LONGEST_S, seconds));
 	return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "bench/bench_run.h"
+#include "bench/run/options.h"
 #include "bench/out.h"
 #include "bench/shape.h"
 #include "lib/err.h"
@@ -16,6 +16,8 @@
 #define VIRTUAL_MAX_SAMPLES 200
 /* Bounds the memory; more samples hardly improve a median. */
 #define MAX_SAMPLES 10000
+
+const char *const bench_check_words[] = {"off", "end", "rounds", "every", NULL};
 
 static int take_text(const char *text, void *slot)
 {

@@ -6,7 +6,7 @@
  * where they are. Rounds during which it changed are dropped; of the others, those of the commonest
  * placement count.
  */
-#include "bench/bench_run.h"
+#include "bench/sampling/samples.h"
 #include "lib/clock.h"
 #include "lib/core_latency.h"
 
@@ -45,7 +45,7 @@ static int measure_latency(const struct bench_run *r, double *seconds_p)
 
 static void take_probe(struct bench_run *r)
 {
-	struct bench_placement *p = &r->current.placement;
+	struct bench_placement *p = &r->sampling->placement;
 	const uint64_t start = clock_ns();
 	double seconds;
 	if (measure_latency(r, &seconds) != 0) {
@@ -65,7 +65,7 @@ static void take_probe(struct bench_run *r)
 /* If the host's cores are not the device, there is one level and no probe. */
 void bench_placement_begin(struct bench_run *r)
 {
-	struct bench_placement *p = &r->current.placement;
+	struct bench_placement *p = &r->sampling->placement;
 	p->probed = dev_can(r->c.dev, DEV_CAP_HOST_ACCESS) && !bench_virtual(r) &&
 		    r->o.check != BENCH_CHECK_EVERY;
 	if (p->probed)
@@ -76,7 +76,7 @@ void bench_placement_begin(struct bench_run *r)
 
 static void look_again(struct bench_run *r, uint32_t rounds)
 {
-	struct bench_placement *p = &r->current.placement;
+	struct bench_placement *p = &r->sampling->placement;
 	const uint8_t before = p->now;
 	take_probe(r);
 	if (p->now != before) {
@@ -89,7 +89,7 @@ static void look_again(struct bench_run *r, uint32_t rounds)
 
 void bench_placement_round(struct bench_run *r, uint32_t round)
 {
-	struct bench_placement *p = &r->current.placement;
+	struct bench_placement *p = &r->sampling->placement;
 	p->of_round[round] = p->now;
 	p->levels[p->now].rounds++;
 	if (p->probed && clock_ns() - p->probed_ns >= p->every_ns)
@@ -107,14 +107,14 @@ static uint8_t commonest_level(const struct bench_placement *p)
 
 uint32_t bench_placement_kept(const struct bench_run *r)
 {
-	const struct bench_placement *p = &r->current.placement;
+	const struct bench_placement *p = &r->sampling->placement;
 	return p->levels[commonest_level(p)].rounds;
 }
 
 uint32_t bench_placement_gather(const struct bench_run *r, const double *of_rounds, uint32_t rounds,
 				double *kept)
 {
-	const struct bench_placement *p = &r->current.placement;
+	const struct bench_placement *p = &r->sampling->placement;
 	const uint8_t level = commonest_level(p);
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < rounds; i++)
@@ -125,14 +125,14 @@ uint32_t bench_placement_gather(const struct bench_run *r, const double *of_roun
 
 static void leave_out_others(struct bench_run *r, uint32_t rounds)
 {
-	const struct bench_placement *p = &r->current.placement;
+	const struct bench_placement *p = &r->sampling->placement;
 	const uint8_t level = commonest_level(p);
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < rounds; i++) {
 		if (p->of_round[i] != level)
 			continue;
 		for (size_t v = 0; v < r->variant_count; v++) {
-			struct bench_samples *s = &r->current.samples[v];
+			struct bench_samples *s = &r->sampling->samples[v];
 			s->seconds[kept] = s->seconds[i];
 			s->waited[kept] = s->waited[i];
 		}
@@ -142,7 +142,7 @@ static void leave_out_others(struct bench_run *r, uint32_t rounds)
 
 uint32_t bench_placement_end(struct bench_run *r, uint32_t rounds)
 {
-	struct bench_placement *p = &r->current.placement;
+	struct bench_placement *p = &r->sampling->placement;
 	if (p->probed && p->since < rounds)
 		look_again(r, rounds);
 	uint32_t kept = bench_placement_kept(r);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench/run/resources.h"
 #include "bench/bench_alloc.h"
-#include "bench/bench_run.h"
 #include "bench/graph/bench_graph.h"
 #include "lib/err.h"
 #include "lib/vec.h"
@@ -60,7 +60,7 @@ static int close_resource(const struct resource *o)
 /* Space in the list comes first, so that every opened resource can be recorded. */
 static bool reserve_entry(struct bench_case *c)
 {
-	struct bench_resources *all = &c->run->owned;
+	struct resources *all = c->run->resources;
 	if (c->status)
 		return false;
 	struct resource *grown = vec_grow(all->entries, all->count, &all->capacity, sizeof(*grown));
@@ -76,7 +76,7 @@ static bool reserve_entry(struct bench_case *c)
 static void *keep_resource(struct bench_case *c, enum resource_kind kind, struct dev *dev,
 			   void *handle, int status)
 {
-	struct bench_resources *all = &c->run->owned;
+	struct resources *all = c->run->resources;
 	if (bench_status_add(c, status))
 		return NULL;
 	all->entries[all->count++] = (struct resource){.kind = kind, .dev = dev, .handle = handle};
@@ -87,7 +87,7 @@ static void *keep_memory(struct bench_case *c, const struct bench_memory *m, int
 {
 	if (!keep_resource(c, MEMORY, m->dev, m->start, status))
 		return NULL;
-	struct resource *kept = &c->run->owned.entries[c->run->owned.count - 1];
+	struct resource *kept = &c->run->resources->entries[c->run->resources->count - 1];
 	kept->mem = m->kind;
 	kept->bytes = m->bytes;
 	return m->start;
@@ -113,7 +113,7 @@ void *bench_alloc_on_node(struct bench_case *c, struct dev *dev, uint32_t node, 
 
 bool bench_memory_find(const struct bench_case *c, const void *at, struct bench_memory *m_p)
 {
-	const struct bench_resources *all = &c->run->owned;
+	const struct resources *all = c->run->resources;
 	for (size_t i = 0; i < all->count; i++) {
 		const struct resource *o = &all->entries[i];
 		const char *start = o->handle, *byte = at;
@@ -224,17 +224,17 @@ struct dev_kernel *bench_kernel(struct bench_case *c, const char *name)
 bool bench_has_streams(const struct bench_run *r)
 {
 	bool has = false;
-	for (size_t i = 0; i < r->owned.count; i++)
-		has = has || r->owned.entries[i].kind == STREAM ||
-		      r->owned.entries[i].kind == LANES;
+	for (size_t i = 0; i < r->resources->count; i++)
+		has = has || r->resources->entries[i].kind == STREAM ||
+		      r->resources->entries[i].kind == LANES;
 	return has;
 }
 
 int bench_resources_sync(struct bench_run *r)
 {
 	int status = 0;
-	for (size_t i = r->owned.count; i-- > 0;) {
-		const struct resource *o = &r->owned.entries[i];
+	for (size_t i = r->resources->count; i-- > 0;) {
+		const struct resource *o = &r->resources->entries[i];
 		int synced = o->kind == STREAM  ? dev_stream_sync(o->dev, o->handle)
 			     : o->kind == LANES ? work_lanes_sync(o->handle)
 						: 0;
@@ -246,8 +246,8 @@ int bench_resources_sync(struct bench_run *r)
 int bench_resources_close(struct bench_run *r)
 {
 	int status = 0;
-	while (r->owned.count) {
-		int closed = close_resource(&r->owned.entries[--r->owned.count]);
+	while (r->resources->count) {
+		int closed = close_resource(&r->resources->entries[--r->resources->count]);
 		status = status ? status : closed;
 	}
 	r->c.status = 0;
@@ -257,6 +257,6 @@ int bench_resources_close(struct bench_run *r)
 void bench_resources_free(struct bench_run *r)
 {
 	bench_resources_close(r);
-	free(r->owned.entries);
-	r->owned = (struct bench_resources){0};
+	free(r->resources->entries);
+	*r->resources = (struct resources){0};
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "bench/bench_run.h"
+#include "bench/run/devices.h"
 #include "bench/out.h"
+#include "bench/run/telemetry.h"
 #include "device/dev_libraries.h"
 #include "lib/cores.h"
 #include "lib/err.h"
@@ -110,16 +111,16 @@ static void put_words(struct json *j, const char *key, uint32_t bits, const char
 	json_array_end(j);
 }
 
-void bench_device_write_libraries(struct bench_run *r)
+void bench_device_write_libraries(struct json *j, struct bench_run *r)
 {
 	const char *paths[DEV_LIBRARIES_MAX];
 	const size_t count = dev_libraries(paths, DEV_LIBRARIES_MAX);
 	if (!count)
 		return;
-	json_array_begin(&r->json, "libraries");
+	json_array_begin(j, "libraries");
 	for (size_t i = 0; i < count; i++)
-		json_string(&r->json, NULL, paths[i]);
-	json_array_end(&r->json);
+		json_string(j, NULL, paths[i]);
+	json_array_end(j);
 }
 
 /* Unknown values are left out, with one reason for all. */
@@ -152,9 +153,8 @@ static void put_model_key(void *context, const char *key, const char *word, doub
 }
 
 /* The devices of a list are of one model, so the first one has its keys. */
-static void put_model(struct bench_run *r, struct dev *dev)
+static void put_model(struct json *j, struct bench_run *r, struct dev *dev)
 {
-	struct json *j = &r->json;
 	json_object_begin(j, "model");
 	json_string(j, "name", dev_props(dev)->model);
 	json_string(j, "contents", dev_props(dev)->model_contents);
@@ -166,11 +166,10 @@ static void put_model(struct bench_run *r, struct dev *dev)
 	json_object_end(j);
 }
 
-void bench_device_write(struct bench_run *r, struct dev *dev)
+void bench_device_write(struct json *j, struct bench_run *r, struct dev *dev)
 {
 	const struct dev_props *p = dev_props(dev);
 	struct bench_telemetry state;
-	struct json *j = &r->json;
 	bench_telemetry_read(dev, &state);
 	json_object_begin(j, NULL);
 	json_string(j, "spec", r->o.device);
@@ -199,7 +198,7 @@ void bench_device_write(struct bench_run *r, struct dev *dev)
 	put_nominal(j, &p->nominal);
 	json_bool(j, "virtual_time", bench_virtual(r));
 	if (p->model[0])
-		put_model(r, dev);
+		put_model(j, r, dev);
 	bench_telemetry_write(j, &state, false);
 	json_object_end(j);
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "bench/table/bench_table.h"
-#include "bench/bench_run.h"
+#include "bench/output/table.h"
 #include "bench/out.h"
-#include "bench/table/table_line.h"
+#include "bench/output/output.h"
+#include "bench/output/table_line.h"
+#include "bench/quantities/quantities.h"
+#include "bench/run/notes.h"
+#include "bench/sampling/samples.h"
 #include "device/dev_libraries.h"
 #include "lib/provenance.h"
 #include "lib/units.h"
@@ -80,8 +83,8 @@ static const struct bench_derived *find_rate(struct bench_run *r, int rate, unsi
 static unsigned columns_of_case(struct bench_run *r)
 {
 	unsigned columns = 0;
-	for (size_t i = 0; i < r->current.derived_count; i++) {
-		const struct bench_derived *d = &r->current.derived[i];
+	for (size_t i = 0; i < r->quantities->count; i++) {
+		const struct bench_derived *d = &r->quantities->derived[i];
 		int rate = d->variant >= 0 ? rate_of(d) : -1;
 		if (rate >= 0)
 			columns |= 1u << rate | (isnan(d->share) ? 0 : SHARE_BIT);
@@ -109,7 +112,7 @@ static int label_width_for(const struct bench_run *r, unsigned columns)
 /* The row of names is printed once, and again when a case has a rate that none before it had. */
 static void print_names(struct bench_run *r)
 {
-	struct bench_table *t = &r->table;
+	struct bench_table *t = &r->output->table;
 	unsigned columns = t->columns | columns_of_case(r);
 	struct table_line line = {0};
 	if (t->label_width && columns == t->columns)
@@ -133,9 +136,9 @@ static void print_names(struct bench_run *r)
 /* Print what the shares are of, if it differs from the last such line. */
 static void print_bound(struct bench_run *r)
 {
-	struct bench_table *t = &r->table;
-	for (size_t i = 0; i < r->current.derived_count; i++) {
-		const struct bench_derived *d = &r->current.derived[i];
+	struct bench_table *t = &r->output->table;
+	for (size_t i = 0; i < r->quantities->count; i++) {
+		const struct bench_derived *d = &r->quantities->derived[i];
 		int rate = d->variant >= 0 ? rate_of(d) : -1;
 		if (rate < 0 || isnan(d->share) ||
 		    (t->share_of == rates[rate].words && strcmp(t->bound_name, d->bound_name) == 0))
@@ -151,7 +154,7 @@ static void add_rates(struct bench_run *r, unsigned v, struct table_line *line)
 	char number[40];
 	for (int i = 0; i < TABLE_RATES; i++) {
 		const struct bench_derived *d = find_rate(r, i, v);
-		if (!(r->table.columns >> i & 1))
+		if (!(r->output->table.columns >> i & 1))
 			continue;
 		if (!d) {
 			table_line_add(line, "  %*s", rates[i].width, "");
@@ -170,7 +173,7 @@ static void add_rates(struct bench_run *r, unsigned v, struct table_line *line)
 		table_line_add(line, "  %*.0f %%", SHARE_WIDTH - 2, 100.0 * d->share);
 		any = true;
 	}
-	if (!any && r->table.columns & SHARE_BIT)
+	if (!any && r->output->table.columns & SHARE_BIT)
 		table_line_add(line, "  %*s", SHARE_WIDTH, "");
 }
 
@@ -196,14 +199,14 @@ static void add_marks(struct bench_run *r, unsigned v, struct table_line *line)
 
 static void print_variant(struct bench_run *r, unsigned v)
 {
-	const struct bench_samples *s = &r->current.samples[v];
+	const struct bench_samples *s = &r->sampling->samples[v];
 	const struct units_scale scale = units_scale_of(s->summary.median, "s");
 	double percent = 100.0 * stats_relative_width(&s->summary);
 	struct table_line line = {0};
 	char number[40], interval[24] = "-";
 	if (isfinite(percent))
 		snprintf(interval, sizeof(interval), "%.*f", percent < 999.95, percent);
-	table_line_add_label(&line, r->table.label_width, r->b->variants[v].name);
+	table_line_add_label(&line, r->output->table.label_width, r->b->variants[v].name);
 	table_line_add(&line, " %6s %-2s %5s %5zu",
 		       units_show_scaled(number, sizeof(number), s->summary.median, &scale),
 		       scale.unit, interval, s->summary.n);
@@ -217,17 +220,17 @@ static void print_variant(struct bench_run *r, unsigned v)
 /* True if it is to be printed; without `always` only with -v. */
 static bool is_printed(struct bench_run *r, bool always)
 {
-	r->table.left_out = r->table.left_out || !(always || r->o.verbose);
+	r->output->table.left_out = r->output->table.left_out || !(always || r->o.verbose);
 	return always || r->o.verbose;
 }
 
 static void print_goal(struct bench_run *r)
 {
-	const char *stopped = r->current.stopped;
+	const char *stopped = r->sampling->stopped;
 	if (!stopped || strcmp(stopped, "goal") == 0 || !is_printed(r, false))
 		return;
 	out_wrap("    ", "  goal of %.4g %% not met after %u %s: %s", 100.0 * r->o.goal,
-		 r->current.rounds, units_word(r->current.rounds, "sample", "samples"),
+		 r->sampling->rounds, units_word(r->sampling->rounds, "sample", "samples"),
 		 strcmp(stopped, "time") == 0 ? "the time is used up (--budget)"
 					      : "the maximum is reached (--max-samples)");
 }
@@ -241,8 +244,8 @@ static bool tells_what_is_missing(const struct bench_fact *f)
 
 static void print_facts(struct bench_run *r)
 {
-	for (size_t i = 0; i < r->current.fact_count; i++) {
-		const struct bench_fact *f = &r->current.facts[i];
+	for (size_t i = 0; i < r->notes->fact_count; i++) {
+		const struct bench_fact *f = &r->notes->facts[i];
 		if (!is_printed(r, r->variant_count == 0 || tells_what_is_missing(f)))
 			continue;
 		if (f->text)
@@ -254,8 +257,8 @@ static void print_facts(struct bench_run *r)
 
 static void print_mechanisms(struct bench_run *r)
 {
-	for (size_t i = 0; i < r->current.mechanism_count; i++) {
-		const struct bench_mechanism *m = &r->current.mechanisms[i];
+	for (size_t i = 0; i < r->notes->mechanism_count; i++) {
+		const struct bench_mechanism *m = &r->notes->mechanisms[i];
 		if (is_printed(r, !m->observed))
 			out_wrap("    ", "  mechanism %s: %s (%s)", m->name,
 				 m->observed ? "observed" : "NOT OBSERVED", m->detail);
@@ -271,13 +274,13 @@ static bool say_the_same(const struct bench_flag *a, const struct bench_flag *b)
 /* One line for all variants that have this flag for this reason, printed with the first. */
 static void print_flag(struct bench_run *r, size_t index)
 {
-	const struct bench_flag *flags = r->current.flags, *f = &flags[index];
+	const struct bench_flag *flags = r->notes->flags, *f = &flags[index];
 	char variants[BENCH_VARIANTS * 48] = "";
 	size_t used = 0;
 	for (size_t i = 0; i < index; i++)
 		if (say_the_same(&flags[i], f))
 			return;
-	for (size_t i = index; i < r->current.flag_count && used < sizeof(variants); i++)
+	for (size_t i = index; i < r->notes->flag_count && used < sizeof(variants); i++)
 		if (flags[i].variant >= 0 && say_the_same(&flags[i], f))
 			used += (size_t)snprintf(variants + used, sizeof(variants) - used, "%s%s",
 						 used ? ", " : "",
@@ -292,14 +295,14 @@ static void print_flag(struct bench_run *r, size_t index)
 
 static void print_flags(struct bench_run *r)
 {
-	for (size_t i = 0; i < r->current.flag_count; i++)
-		if (is_printed(r, !bench_is_grade(&r->current.flags[i])))
+	for (size_t i = 0; i < r->notes->flag_count; i++)
+		if (is_printed(r, !bench_is_grade(&r->notes->flags[i])))
 			print_flag(r, i);
 }
 
 void bench_table_case(struct bench_run *r, const char *status, const char *reason)
 {
-	const char *key = r->current.key[0] ? r->current.key : "(one case)";
+	const char *key = r->key[0] ? r->key : "(one case)";
 	if (strcmp(status, "ok") != 0) {
 		out_wrap("    ", "%s: %s: %s", key, status, reason);
 		return;
@@ -310,10 +313,10 @@ void bench_table_case(struct bench_run *r, const char *status, const char *reaso
 	}
 	out_wrap("    ", "%s", key);
 	for (unsigned v = 0; v < r->variant_count; v++)
-		if (r->current.samples[v].on)
+		if (r->sampling->samples[v].on)
 			print_variant(r, v);
 	print_goal(r);
-	table_values_print(r, r->table.label_width);
+	table_values_print(r, r->output->table.label_width);
 	print_facts(r);
 	print_mechanisms(r);
 	print_flags(r);
@@ -321,6 +324,6 @@ void bench_table_case(struct bench_run *r, const char *status, const char *reaso
 
 void bench_table_end(struct bench_run *r)
 {
-	if (r->table.left_out)
+	if (r->output->table.left_out)
 		out_wrap("#   ", "# -v also shows mechanisms, facts and the reasons of marks");
 }

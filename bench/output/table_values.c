@@ -8,10 +8,13 @@
  *
  * Where that takes no fewer lines, each value has its own, which ends with the quantity's name.
  */
-#include "bench/bench_run.h"
 #include "bench/out.h"
-#include "bench/table/bench_table.h"
-#include "bench/table/table_line.h"
+#include "bench/output/output.h"
+#include "bench/output/table.h"
+#include "bench/output/table_line.h"
+#include "bench/quantities/quantities.h"
+#include "bench/run/notes.h"
+#include "bench/sampling/samples.h"
 #include "lib/units.h"
 
 #include <assert.h>
@@ -86,8 +89,8 @@ static int show_value(const struct bench_run *r, const struct bench_derived *d, 
 static struct bench_derived *find_value(struct bench_run *r, const char *name, bool modelled,
 					int variant)
 {
-	for (size_t i = 0; i < r->current.derived_count; i++) {
-		struct bench_derived *d = &r->current.derived[i];
+	for (size_t i = 0; i < r->quantities->count; i++) {
+		struct bench_derived *d = &r->quantities->derived[i];
 		if (!d->shown && d->variant == variant && d->quantity.modelled == modelled &&
 		    strcmp(d->name, name) == 0)
 			return d;
@@ -129,7 +132,7 @@ static bool has_column(const struct grid *g, const char *name)
  */
 static struct grid make_grid(struct bench_run *r, size_t from, int label_width)
 {
-	const struct bench_derived *first = &r->current.derived[from];
+	const struct bench_derived *first = &r->quantities->derived[from];
 	struct grid g = {.variants = variants_of(r, first),
 			 .modelled = first->quantity.modelled,
 			 .label_width = label_width};
@@ -139,8 +142,8 @@ static struct grid make_grid(struct bench_run *r, size_t from, int label_width)
 			g.label_width = length;
 	}
 	int used = 2 + g.label_width - 1;
-	for (size_t i = from; i < r->current.derived_count && g.count < GRID_COLUMNS; i++) {
-		const struct bench_derived *d = &r->current.derived[i];
+	for (size_t i = from; i < r->quantities->count && g.count < GRID_COLUMNS; i++) {
+		const struct bench_derived *d = &r->quantities->derived[i];
 		if (d->shown || d->quantity.modelled != g.modelled || has_column(&g, d->name) ||
 		    (d->variant < 0) != (first->variant < 0) || variants_of(r, d) != g.variants)
 			continue;
@@ -225,8 +228,8 @@ static void print_without_value(struct bench_run *r, struct bench_derived *d)
 static size_t hide_the_rest(struct bench_run *r)
 {
 	size_t listed = 0, hidden = 0;
-	for (size_t i = 0; i < r->current.derived_count; i++) {
-		struct bench_derived *d = &r->current.derived[i];
+	for (size_t i = 0; i < r->quantities->count; i++) {
+		struct bench_derived *d = &r->quantities->derived[i];
 		if (d->shown || ++listed <= MAX_LISTED)
 			continue;
 		d->shown = true;
@@ -237,13 +240,13 @@ static size_t hide_the_rest(struct bench_run *r)
 
 void table_values_print(struct bench_run *r, int label_width)
 {
-	struct bench_current *now = &r->current;
+	struct quantities *now = r->quantities;
 	int width = label_width > (int)strlen("(model)") ? label_width : (int)strlen("(model)");
-	for (size_t i = 0; i < now->derived_count; i++)
+	for (size_t i = 0; i < now->count; i++)
 		now->derived[i].shown =
 			bench_table_in_row(&now->derived[i]) || !isfinite(now->derived[i].value);
 	size_t hidden = hide_the_rest(r);
-	for (size_t i = 0; i < now->derived_count; i++) {
+	for (size_t i = 0; i < now->count; i++) {
 		if (now->derived[i].shown)
 			continue;
 		struct grid g = make_grid(r, i, width);
@@ -252,7 +255,7 @@ void table_values_print(struct bench_run *r, int label_width)
 		else
 			print_rows(r, &g, print_list_row);
 	}
-	for (size_t i = 0; i < now->derived_count; i++)
+	for (size_t i = 0; i < now->count; i++)
 		if (!isfinite(now->derived[i].value) && !bench_table_in_row(&now->derived[i]))
 			print_without_value(r, &now->derived[i]);
 	if (hidden)

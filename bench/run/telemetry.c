@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "bench/bench_run.h"
+#include "bench/run/telemetry.h"
 #include "lib/err.h"
 #include "lib/text.h"
 

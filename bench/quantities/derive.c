@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/bench_alloc.h"
-#include "bench/bench_run.h"
+#include "bench/quantities/quantities.h"
+#include "bench/run/notes.h"
+#include "bench/sampling/samples.h"
 #include "lib/err.h"
 #include "lib/text.h"
 #include "lib/vec.h"
@@ -8,88 +10,9 @@
 #include <assert.h>
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-size_t bench_axis_position(const struct bench_run *r, const char *axis)
-{
-	size_t i = 0;
-	while (i < r->axis_count && strcmp(r->b->axes[i].name, axis) != 0)
-		i++;
-	assert(i < r->axis_count);
-	return i;
-}
-
-uint64_t axis_u64(const struct bench_case *c, const char *axis)
-{
-	return c->run->current.point[bench_axis_position(c->run, axis)].number;
-}
-
-const char *axis_str(const struct bench_case *c, const char *axis)
-{
-	return c->run->current.point[bench_axis_position(c->run, axis)].word;
-}
-
-unsigned axis_index(const struct bench_case *c, const char *axis)
-{
-	const char *const *words = c->run->b->axes[bench_axis_position(c->run, axis)].words,
-			  *word = axis_str(c, axis);
-	unsigned i = 0;
-	while (strcmp(words[i], word) != 0)
-		i++;
-	return i;
-}
-
-void bench_variant_off(struct bench_case *c, unsigned variant)
-{
-	c->run->current.samples[variant].on = false;
-}
-
-bool bench_variant_on(const struct bench_case *c, unsigned variant)
-{
-	return c->run->current.samples[variant].on;
-}
-
-unsigned bench_variant(const struct bench_case *c, const char *name)
-{
-	unsigned v = 0;
-	while (v < c->run->variant_count && strcmp(c->run->b->variants[v].name, name) != 0)
-		v++;
-	assert(v < c->run->variant_count);
-	return v;
-}
-
-unsigned bench_variants(const struct bench_case *c) { return (unsigned)c->run->variant_count; }
-
-const struct bench_variant *bench_row(const struct bench_case *c, unsigned variant)
-{
-	return &c->run->b->variants[variant];
-}
-
-void bench_queue_entries(struct bench_case *c, unsigned variant, unsigned per_iteration)
-{
-	assert(per_iteration > 0);
-	c->run->current.samples[variant].queued = per_iteration;
-}
-
-void bench_max_iterations(struct bench_case *c, unsigned variant, uint64_t max_iterations)
-{
-	c->run->current.samples[variant].max_iterations = max_iterations ? max_iterations : 1;
-}
-
-int bench_wrong(const char *format, ...)
-{
-	char text[256];
-	va_list args;
-	va_start(args, format);
-	text_vfit(text, sizeof(text), format, args);
-	va_end(args);
-	return err_note(-EBADMSG, "%s", text);
-}
-
-/* ------------------------------------------------------------------ quantities */
 
 /* "seconds(serial) / seconds": without a name, of the variant that the quantity is of. */
 static void put_formula(const struct bench_case *c, const struct bench_quantity *q,
@@ -122,15 +45,15 @@ const char *bench_unit_of(enum bench_kind kind, const char *unit)
 static struct bench_derived *add_derived(struct bench_case *c, const char *name, int variant,
 					 const struct bench_quantity *q, const char *formula)
 {
-	struct bench_current *now = &c->run->current;
+	struct quantities *now = c->run->quantities;
 	struct bench_derived *grown =
-		vec_grow(now->derived, now->derived_count, &now->derived_capacity, sizeof(*grown));
+		vec_grow(now->derived, now->count, &now->capacity, sizeof(*grown));
 	if (!grown) {
 		bench_fail_without_memory(c, "derive", name);
 		return NULL;
 	}
 	now->derived = grown;
-	struct bench_derived *d = &grown[now->derived_count++];
+	struct bench_derived *d = &grown[now->count++];
 	*d = (struct bench_derived){.variant = variant,
 				    .quantity = *q,
 				    .uses = bench_uses_of(q),
@@ -237,7 +160,7 @@ static void set_rate(struct bench_derived *d)
 int bench_derive(struct bench_case *c, const char *name, int variant,
 		 const struct bench_quantity *q, const char *formula)
 {
-	struct bench_current *now = &c->run->current;
+	const struct sampling *now = c->run->sampling;
 	double seconds[BENCH_VARIANTS];
 	const struct bench_round round = {
 		.c = c, .seconds = seconds, .variant = variant, .arg = q->arg};
@@ -361,8 +284,8 @@ void bench_model_value(struct bench_case *c, const char *name, int variant, doub
 
 struct bench_derived *bench_find_derived(struct bench_run *r, const char *name, int variant)
 {
-	struct bench_current *now = &r->current;
-	for (size_t i = now->derived_count; i-- > 0;)
+	struct quantities *now = r->quantities;
+	for (size_t i = now->count; i-- > 0;)
 		if (now->derived[i].variant == variant && strcmp(now->derived[i].name, name) == 0)
 			return &now->derived[i];
 	return NULL;
@@ -402,7 +325,7 @@ void bench_alias_fastest(struct bench_case *c, const char *name, uint64_t varian
 		const bool asked = c->run->selected >> v & 1;
 		if (!(variants >> v & 1))
 			continue;
-		if (!asked || c->run->current.samples[v].lost)
+		if (!asked || c->run->sampling->samples[v].lost)
 			return;
 		if (!bench_variant_on(c, (unsigned)v))
 			continue;
@@ -418,116 +341,9 @@ void bench_alias_fastest(struct bench_case *c, const char *name, uint64_t varian
 	to->uses = compared;
 }
 
-bool bench_outside(const struct bench_case *c, const char *name, int variant, double low,
-		   double high)
-{
-	const struct bench_derived *d = bench_find_derived(c->run, name, variant);
-	return d && ((isnan(d->low) ? d->value : d->low) > high ||
-		     (isnan(d->high) ? d->value : d->high) < low);
-}
-
-void bench_bound(struct bench_case *c, const char *name, int variant, double bound,
-		 const char *bound_name)
-{
-	struct bench_derived *d = bench_find_derived(c->run, name, variant);
-	if (!d)
-		return;
-	d->bound = bound;
-	d->share = d->value / bound;
-	text_fit(d->bound_name, sizeof(d->bound_name), "%s", bound_name);
-	/* Flag only when the whole interval lies above the bound. */
-	double min_value = isnan(d->low) ? d->value : d->low;
-	if (min_value > bound * (1.0 + BENCH_BOUND_TOLERANCE))
-		bench_flag_variant(c->run, "above_bound", variant, "%s %.4g %s is above %s, %.4g",
-				   name, d->value, d->unit, bound_name, bound);
-}
-
-void bench_nominal(struct bench_case *c, const char *name, int variant, double nominal,
-		   bool is_bound)
-{
-	struct bench_derived *d = bench_find_derived(c->run, name, variant);
-	if (!d || !(nominal > 0.0))
-		return;
-	if (is_bound) {
-		bench_bound(c, name, variant, nominal, BENCH_NOMINAL);
-		return;
-	}
-	d->bound = nominal;
-	d->share = d->value / nominal;
-	text_fit(d->bound_name, sizeof(d->bound_name), BENCH_NOMINAL);
-}
-
-void bench_bound_share(struct bench_case *c, const char *name, int variant, const char *share)
-{
-	struct bench_derived *d = bench_find_derived(c->run, name, variant);
-	const struct bench_derived *of = share ? bench_find_derived(c->run, share, variant) : NULL;
-	if (d)
-		d->share = of ? of->value : NAN;
-}
-
-/* NULL without memory; then the case fails. */
-static struct bench_fact *add_fact(struct bench_case *c, const char *name)
-{
-	struct bench_current *now = &c->run->current;
-	struct bench_fact *grown =
-		vec_grow(now->facts, now->fact_count, &now->fact_capacity, sizeof(*grown));
-	if (!grown) {
-		bench_fail_without_memory(c, "fact", name);
-		return NULL;
-	}
-	now->facts = grown;
-	struct bench_fact *f = &grown[now->fact_count++];
-	*f = (struct bench_fact){.number = NAN};
-	text_fit(f->name, sizeof(f->name), "%s", name);
-	return f;
-}
-
-void bench_fact_text(struct bench_case *c, const char *name, const char *value)
-{
-	struct bench_fact *f = add_fact(c, name);
-	if (!f)
-		return;
-	f->text = value ? strdup(value) : NULL;
-	if (!f->text)
-		bench_fail_without_memory(c, "fact", name);
-}
-
-void bench_fact_format(struct bench_case *c, const char *name, const char *format, ...)
-{
-	struct bench_fact *f = add_fact(c, name);
-	va_list args;
-	if (!f)
-		return;
-	va_start(args, format);
-	if (vasprintf(&f->text, format, args) < 0) {
-		f->text = NULL;
-		bench_fail_without_memory(c, "fact", name);
-	}
-	va_end(args);
-}
-
-void bench_fact_number(struct bench_case *c, const char *name, double value)
-{
-	struct bench_fact *f = add_fact(c, name);
-	if (f)
-		f->number = value;
-}
-
-double bench_median(const struct bench_case *c, unsigned variant)
-{
-	const struct bench_samples *s = &c->run->current.samples[variant];
-	return s->on && c->run->current.rounds ? s->summary.median : NAN;
-}
-
-double bench_best(const struct bench_case *c, unsigned variant)
-{
-	const struct bench_samples *s = &c->run->current.samples[variant];
-	return s->on && c->run->current.rounds ? s->summary.min : NAN;
-}
-
 static void derive_rates_of(struct bench_case *c, unsigned v)
 {
-	const struct bench_model *m = &c->run->current.samples[v].model;
+	const struct bench_model *m = &c->run->sampling->samples[v].model;
 	const struct {
 		const char *name, *unit, *formula;
 		double work;
@@ -543,11 +359,11 @@ static void derive_rates_of(struct bench_case *c, unsigned v)
 void bench_derive_rates(struct bench_run *r)
 {
 	for (unsigned v = 0; v < r->variant_count; v++) {
-		struct bench_samples *s = &r->current.samples[v];
+		struct bench_samples *s = &r->sampling->samples[v];
 		const struct bench_quantity time = {BENCH_TIME, .of = {BENCH_OF(v)}};
 		if (s->lost)
 			bench_no_value(&r->c, "time", (int)v, &time, "median_s", "");
-		if (!s->on || r->current.rounds == 0)
+		if (!s->on || r->sampling->rounds == 0)
 			continue;
 		s->model = bench_work(&r->c, v);
 		bench_status_add(&r->c, bench_derive(&r->c, "time", (int)v, &time, "median_s"));
@@ -555,62 +371,15 @@ void bench_derive_rates(struct bench_run *r)
 	}
 }
 
-struct bench_kept bench_current_keep(const struct bench_current *now)
+void bench_quantities_restore(struct quantities *q, size_t count)
 {
-	return (struct bench_kept){now->derived_count, now->flag_count, now->mechanism_count,
-				   now->fact_count};
+	for (size_t i = count; i < q->count; i++)
+		free(q->derived[i].observations);
+	q->count = count;
 }
 
-void bench_current_restore(struct bench_current *now, const struct bench_kept *kept)
+void bench_quantities_free(struct quantities *q)
 {
-	for (size_t i = kept->facts; i < now->fact_count; i++)
-		free(now->facts[i].text);
-	for (size_t i = kept->derived; i < now->derived_count; i++)
-		free(now->derived[i].observations);
-	now->derived_count = kept->derived;
-	now->flag_count = kept->flags;
-	now->mechanism_count = kept->mechanisms;
-	now->fact_count = kept->facts;
-}
-
-void bench_current_clear(struct bench_current *now)
-{
-	bench_current_restore(now, &(struct bench_kept){0});
-	for (size_t v = 0; v < BENCH_VARIANTS; v++) {
-		struct bench_samples *s = &now->samples[v];
-		free(s->singles);
-		*s = (struct bench_samples){.seconds = s->seconds, .waited = s->waited};
-	}
-	now->placement = (struct bench_placement){.of_round = now->placement.of_round};
-	now->key[0] = '\0';
-	now->rounds = 0;
-	now->stopped = NULL;
-	now->check_status = "none";
-	now->check_detail[0] = '\0';
-	now->wrong = -1;
-	now->fingerprinted = now->fingerprint_count = now->adder_count = 0;
-	now->expected_count = 0;
-	now->state.count = 0;
-	now->clock_before_hz = now->clock_after_hz = NAN;
-	now->throttled = 0;
-	now->load_known = false;
-	now->elapsed_s = 0.0;
-}
-
-void bench_current_free(struct bench_current *now)
-{
-	bench_current_clear(now);
-	for (size_t v = 0; v < BENCH_VARIANTS; v++) {
-		free(now->samples[v].seconds);
-		free(now->samples[v].waited);
-	}
-	free(now->placement.of_round);
-	free(now->derived);
-	free(now->flags);
-	free(now->mechanisms);
-	free(now->facts);
-	free(now->expected);
-	free(now->fingerprints);
-	free(now->adders);
-	*now = (struct bench_current){0};
+	bench_quantities_restore(q, 0);
+	free(q->derived);
 }

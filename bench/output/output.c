@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "bench/bench_run.h"
+#include "bench/output/output.h"
+#include "bench/cases/cases.h"
 #include "bench/out.h"
+#include "bench/quantities/quantities.h"
+#include "bench/run/devices.h"
+#include "bench/run/notes.h"
+#include "bench/run/point.h"
+#include "bench/sampling/checks.h"
+#include "bench/sampling/rounds.h"
+#include "bench/sampling/samples.h"
+#include "bench/sampling/surroundings.h"
 #include "lib/err.h"
 #include "lib/provenance.h"
 
@@ -17,7 +26,7 @@
 
 static void begin_record(struct bench_run *r, const char *kind)
 {
-	struct json *j = &r->json;
+	struct json *j = &r->output->json;
 	json_clear(j);
 	json_object_begin(j, NULL);
 	json_string(j, "schema", RECORD_SCHEMA);
@@ -30,13 +39,13 @@ static void begin_record(struct bench_run *r, const char *kind)
 /* The file is written before stdout fails, for it must survive. */
 static int finish_record(struct bench_run *r)
 {
-	json_object_end(&r->json);
-	int status = json_finish(&r->json);
+	json_object_end(&r->output->json);
+	int status = json_finish(&r->output->json);
 	if (status)
-		return err_note(status, "record of %s: out of memory", r->current.key);
+		return err_note(status, "record of %s: out of memory", r->key);
 	if (r->o.json)
-		out_write(r->json.text, r->json.length);
-	status = record_append(&r->file, r->json.text, r->json.length);
+		out_write(r->output->json.text, r->output->json.length);
+	status = record_append(&r->output->file, r->output->json.text, r->output->json.length);
 	return status ? status : out_status();
 }
 
@@ -69,16 +78,16 @@ static void put_options(struct json *j, const struct bench_options *o)
 
 static void put_names(struct bench_run *r, const char *key, uint64_t variants)
 {
-	json_array_begin(&r->json, key);
+	json_array_begin(&r->output->json, key);
 	for (unsigned v = 0; v < r->variant_count; v++)
 		if (variants >> v & 1)
-			json_string(&r->json, NULL, r->b->variants[v].name);
-	json_array_end(&r->json);
+			json_string(&r->output->json, NULL, r->b->variants[v].name);
+	json_array_end(&r->output->json);
 }
 
 static void put_axes(struct bench_run *r)
 {
-	struct json *j = &r->json;
+	struct json *j = &r->output->json;
 	uint64_t references = 0;
 	json_array_begin(j, "axes");
 	for (size_t a = 0; a < r->axis_count; a++) {
@@ -106,7 +115,7 @@ static void put_axes(struct bench_run *r)
 
 int bench_output_run(struct bench_run *r)
 {
-	struct json *j = &r->json;
+	struct json *j = &r->output->json;
 	char now[40];
 	time_t seconds = time(NULL);
 	struct tm utc;
@@ -123,15 +132,15 @@ int bench_output_run(struct bench_run *r)
 	json_array_end(j);
 	json_array_begin(j, "device");
 	for (size_t d = 0; d < r->set.count; d++)
-		bench_device_write(r, r->set.dev[d]);
+		bench_device_write(j, r, r->set.dev[d]);
 	json_array_end(j);
-	bench_device_write_libraries(r);
+	bench_device_write_libraries(j, r);
 	if (r->b->job)
 		put_job(j, r->b->job);
 	put_options(j, &r->o);
 	put_axes(r);
-	bench_headlines_write(r);
-	bench_cliff_write(r);
+	bench_headlines_write(j, r);
+	bench_cliff_write(j, r);
 	provenance_write(j);
 	if (is_for_people(r))
 		bench_table_begin(r);
@@ -140,32 +149,32 @@ int bench_output_run(struct bench_run *r)
 
 static void put_point(struct bench_run *r)
 {
-	struct json *j = &r->json;
+	struct json *j = &r->output->json;
 	json_object_begin(j, "case");
 	for (size_t a = 0; a < r->axis_count; a++) {
 		if (r->b->axes[a].kind == AXIS_WORD)
-			json_string(j, r->b->axes[a].name, r->current.point[a].word);
+			json_string(j, r->b->axes[a].name, r->point[a].word);
 		else
-			json_integer(j, r->b->axes[a].name, r->current.point[a].number);
+			json_integer(j, r->b->axes[a].name, r->point[a].number);
 	}
 	json_object_end(j);
-	json_string(j, "key", r->current.key);
+	json_string(j, "key", r->key);
 }
 
 static void put_samples(struct bench_run *r, unsigned v)
 {
-	struct json *j = &r->json;
-	struct bench_samples *s = &r->current.samples[v];
-	size_t step = (r->current.rounds + SAMPLES_KEPT - 1) / SAMPLES_KEPT;
+	struct json *j = &r->output->json;
+	struct bench_samples *s = &r->sampling->samples[v];
+	size_t step = (r->sampling->rounds + SAMPLES_KEPT - 1) / SAMPLES_KEPT;
 	json_object_begin(j, NULL);
 	json_string(j, "name", r->b->variants[v].name);
 	json_integer(j, "iterations", s->iterations);
 	json_array_begin(j, "samples_s");
-	for (size_t i = 0; i < r->current.rounds; i += step)
+	for (size_t i = 0; i < r->sampling->rounds; i += step)
 		json_number(j, NULL, s->seconds[i]);
 	json_array_end(j);
 	json_array_begin(j, "round");
-	for (size_t i = 0; i < r->current.rounds; i += step)
+	for (size_t i = 0; i < r->sampling->rounds; i += step)
 		json_integer(j, NULL, i);
 	json_array_end(j);
 	json_integer(j, "n", s->summary.n);
@@ -178,9 +187,10 @@ static void put_samples(struct bench_run *r, unsigned v)
 	json_number(j, "min_s", s->summary.min);
 	json_number(j, "p95_s", s->summary.p95);
 	json_number(j, "max_s", s->summary.max);
-	json_number(j, "lag1", stats_lag1(s->seconds, r->current.rounds));
+	json_number(j, "lag1", stats_lag1(s->seconds, r->sampling->rounds));
 	json_number(j, "drift",
-		    stats_drift(s->seconds, r->current.rounds, s->summary.median, r->scratch));
+		    stats_drift(s->seconds, r->sampling->rounds, s->summary.median,
+				r->sampling->scratch));
 	json_bool(j, "converged", s->converged);
 	bench_singles_write(j, s);
 	json_object_begin(j, "model");
@@ -191,37 +201,9 @@ static void put_samples(struct bench_run *r, unsigned v)
 	json_object_end(j);
 }
 
-bool bench_derived_valid(const struct bench_run *r, const struct bench_derived *d)
-{
-	if (!isfinite(d->value) || d->flagged)
-		return false;
-	if (d->quantity.modelled)
-		return true;
-	if (bench_flagged(r, d->variant))
-		return false;
-	for (int v = 0; v < (int)r->variant_count; v++)
-		if (d->uses >> v & 1 && bench_flagged(r, v))
-			return false;
-	return true;
-}
-
-bool bench_derived_graded(const struct bench_run *r, const struct bench_derived *d,
-			  const char *grade)
-{
-	if (d->quantity.modelled)
-		return false;
-	if (bench_graded(r, d->variant, grade))
-		return true;
-	const uint64_t of = bench_uses_of(&d->quantity);
-	for (int v = 0; v < (int)r->variant_count; v++)
-		if (of >> v & 1 && bench_graded(r, v, grade))
-			return true;
-	return false;
-}
-
 static void put_grades(struct bench_run *r, const struct bench_derived *d)
 {
-	struct json *j = &r->json;
+	struct json *j = &r->output->json;
 	bool any = false;
 	for (size_t g = 0; g < BENCH_GRADES; g++) {
 		if (!bench_derived_graded(r, d, bench_grades[g]))
@@ -233,15 +215,6 @@ static void put_grades(struct bench_run *r, const struct bench_derived *d)
 	}
 	if (any)
 		json_array_end(j);
-}
-
-const char *bench_derived_reason(const struct bench_run *r, const struct bench_derived *d)
-{
-	bool lost = d->variant >= 0 && r->current.samples[d->variant].lost;
-	return d->reason[0]           ? d->reason
-	       : d->quantity.modelled ? "the model has no value"
-	       : lost                 ? "gate: every sample was lost"
-				      : "no round gave a finite value";
 }
 
 /* Values that a program collected itself; those of rounds follow from the variants' samples. */
@@ -261,13 +234,13 @@ static void put_observations(struct json *j, const struct bench_derived *d)
 static void put_seconds(struct bench_run *r, const struct bench_seconds *of)
 {
 	if (!of->longest && !(of->sum & (of->sum - 1))) {
-		json_string(&r->json, NULL, r->b->variants[__builtin_ctzll(of->sum)].name);
+		json_string(&r->output->json, NULL, r->b->variants[__builtin_ctzll(of->sum)].name);
 		return;
 	}
-	json_object_begin(&r->json, NULL);
+	json_object_begin(&r->output->json, NULL);
 	put_names(r, "sum", of->sum);
 	put_names(r, "longest", of->longest);
-	json_object_end(&r->json);
+	json_object_end(&r->output->json);
 }
 
 /* Definition of the quantity and its terms. */
@@ -281,25 +254,25 @@ static void put_kind(struct bench_run *r, const struct bench_derived *d)
 		[BENCH_SHARE] = "share_of_rate", [BENCH_FRACTION] = "fraction_of_ideal",
 	};
 	const struct bench_quantity *q = &d->quantity;
-	json_string(&r->json, "kind", kinds[q->kind]);
+	json_string(&r->output->json, "kind", kinds[q->kind]);
 	if (q->kind <= BENCH_FORMULA) {
 		put_names(r, "of", d->uses);
 		return;
 	}
-	json_array_begin(&r->json, "of");
+	json_array_begin(&r->output->json, "of");
 	for (size_t i = 0; i < BENCH_TERMS && (q->of[i].sum | q->of[i].longest); i++)
 		put_seconds(r, &q->of[i]);
-	json_array_end(&r->json);
+	json_array_end(&r->output->json);
 	if (q->factor > 0.0 && q->kind != BENCH_SHARE)
-		json_number(&r->json, "factor", q->factor);
+		json_number(&r->output->json, "factor", q->factor);
 }
 
 static void put_derived(struct bench_run *r)
 {
-	struct json *j = &r->json;
+	struct json *j = &r->output->json;
 	json_array_begin(j, "derived");
-	for (size_t i = 0; i < r->current.derived_count; i++) {
-		const struct bench_derived *d = &r->current.derived[i];
+	for (size_t i = 0; i < r->quantities->count; i++) {
+		const struct bench_derived *d = &r->quantities->derived[i];
 		json_object_begin(j, NULL);
 		json_string(j, "name", d->name);
 		json_string(j, "variant", d->variant >= 0 ? r->b->variants[d->variant].name : NULL);
@@ -327,15 +300,15 @@ static void put_derived(struct bench_run *r)
 /* Other load on the cores, and their placement; simulated cores have neither. */
 static void put_surroundings(struct bench_run *r)
 {
-	const struct bench_placement *p = &r->current.placement;
-	const struct cpu_share *load = &r->current.load;
-	struct json *j = &r->json;
+	const struct bench_placement *p = &r->sampling->placement;
+	const struct cpu_share *load = &r->surroundings->share;
+	struct json *j = &r->output->json;
 	if (bench_virtual(r))
 		return;
 	json_object_begin(j, "surroundings");
-	json_number(j, "others", r->current.load_known ? load->others : NAN);
-	json_number(j, "stolen", r->current.load_known ? load->stolen : NAN);
-	if (r->current.load_known)
+	json_number(j, "others", r->surroundings->share_known ? load->others : NAN);
+	json_number(j, "stolen", r->surroundings->share_known ? load->stolen : NAN);
+	if (r->surroundings->share_known)
 		json_number(j, "held_back", load->held_back);
 	else
 		json_string(
@@ -352,20 +325,20 @@ static void put_surroundings(struct bench_run *r)
 
 static void put_validity(struct bench_run *r)
 {
-	struct json *j = &r->json;
-	bench_check_write(r);
+	struct json *j = &r->output->json;
+	bench_check_write(j, r);
 	json_array_begin(j, "mechanism");
-	for (size_t i = 0; i < r->current.mechanism_count; i++) {
+	for (size_t i = 0; i < r->notes->mechanism_count; i++) {
 		json_object_begin(j, NULL);
-		json_string(j, "name", r->current.mechanisms[i].name);
-		json_bool(j, "observed", r->current.mechanisms[i].observed);
-		json_string(j, "detail", r->current.mechanisms[i].detail);
+		json_string(j, "name", r->notes->mechanisms[i].name);
+		json_bool(j, "observed", r->notes->mechanisms[i].observed);
+		json_string(j, "detail", r->notes->mechanisms[i].detail);
 		json_object_end(j);
 	}
 	json_array_end(j);
 	json_object_begin(j, "facts");
-	for (size_t i = 0; i < r->current.fact_count; i++) {
-		const struct bench_fact *f = &r->current.facts[i];
+	for (size_t i = 0; i < r->notes->fact_count; i++) {
+		const struct bench_fact *f = &r->notes->facts[i];
 		if (f->text)
 			json_string(j, f->name, f->text);
 		else
@@ -373,16 +346,16 @@ static void put_validity(struct bench_run *r)
 	}
 	json_object_end(j);
 	json_object_begin(j, "clock_hz");
-	json_number(j, "before", r->current.clock_before_hz);
-	json_number(j, "after", r->current.clock_after_hz);
+	json_number(j, "before", r->surroundings->clock_before_hz);
+	json_number(j, "after", r->surroundings->clock_after_hz);
 	json_object_end(j);
 	put_surroundings(r);
-	bench_telemetry_write(j, &r->current.state, true);
+	bench_telemetry_write(j, &r->surroundings->state, true);
 	json_object_begin(j, "validity");
 	json_bool(j, "valid", bench_case_valid(r));
 	json_array_begin(j, "flags");
-	for (size_t i = 0; i < r->current.flag_count; i++) {
-		const struct bench_flag *f = &r->current.flags[i];
+	for (size_t i = 0; i < r->notes->flag_count; i++) {
+		const struct bench_flag *f = &r->notes->flags[i];
 		json_object_begin(j, NULL);
 		json_string(j, "flag", f->flag);
 		json_string(j, "variant", f->variant >= 0 ? r->b->variants[f->variant].name : NULL);
@@ -396,17 +369,17 @@ static void put_validity(struct bench_run *r)
 
 static void put_not_supported(struct bench_run *r)
 {
-	struct json *j = &r->json;
+	struct json *j = &r->output->json;
 	bool any = false;
 	for (unsigned v = 0; v < r->variant_count; v++) {
-		if (!r->current.samples[v].skipped[0])
+		if (!r->sampling->samples[v].skipped[0])
 			continue;
 		if (!any)
 			json_array_begin(j, "variants_not_supported");
 		any = true;
 		json_object_begin(j, NULL);
 		json_string(j, "name", r->b->variants[v].name);
-		json_string(j, "reason", r->current.samples[v].skipped);
+		json_string(j, "reason", r->sampling->samples[v].skipped);
 		json_object_end(j);
 	}
 	if (any)
@@ -416,7 +389,7 @@ static void put_not_supported(struct bench_run *r)
 int bench_output_case(struct bench_run *r, const char *status, const char *cause,
 		      const char *reason)
 {
-	struct json *j = &r->json;
+	struct json *j = &r->output->json;
 	bool ok = strcmp(status, "ok") == 0;
 	begin_record(r, "case");
 	json_string(j, "device", r->o.device);
@@ -426,16 +399,16 @@ int bench_output_case(struct bench_run *r, const char *status, const char *cause
 		json_string(j, "cause", cause);
 		json_string(j, "reason", reason);
 	}
-	json_number(j, "elapsed_s", r->current.elapsed_s);
-	json_string(j, "stopped", ok ? r->current.stopped : NULL);
+	json_number(j, "elapsed_s", r->output->elapsed_s);
+	json_string(j, "stopped", ok ? r->sampling->stopped : NULL);
 	json_array_begin(j, "variants");
 	for (unsigned v = 0; ok && v < r->variant_count; v++)
-		if (r->current.samples[v].on)
+		if (r->sampling->samples[v].on)
 			put_samples(r, v);
 	json_array_end(j);
 	put_not_supported(r);
 	if (!ok)
-		r->current.derived_count = r->current.state.count = 0;
+		r->quantities->count = r->surroundings->state.count = 0;
 	put_derived(r);
 	put_validity(r);
 	if (is_for_people(r))
@@ -447,18 +420,18 @@ int bench_output_case(struct bench_run *r, const char *status, const char *cause
 
 int bench_output_end(struct bench_run *r, const char *status, int code, const char *reason)
 {
-	struct json *j = &r->json;
+	struct json *j = &r->output->json;
 	begin_record(r, "end");
 	json_string(j, "status", status);
 	json_integer(j, "exit", (uint64_t)code);
 	json_object_begin(j, "cases");
-	json_integer(j, "total", r->count.total);
-	json_integer(j, "ok", r->count.ok);
-	json_integer(j, "valid", r->count.valid);
-	json_integer(j, "failed", r->count.failed);
-	json_integer(j, "skipped", r->count.skipped);
-	json_integer(j, "already_done", r->count.already_done);
-	json_integer(j, "out_of_budget", r->count.out_of_budget);
+	json_integer(j, "total", r->cases->count.total);
+	json_integer(j, "ok", r->cases->count.ok);
+	json_integer(j, "valid", r->cases->count.valid);
+	json_integer(j, "failed", r->cases->count.failed);
+	json_integer(j, "skipped", r->cases->count.skipped);
+	json_integer(j, "already_done", r->cases->count.already_done);
+	json_integer(j, "out_of_budget", r->cases->count.out_of_budget);
 	json_object_end(j);
 	json_string(j, "reason", reason);
 	json_number(j, "elapsed_s", bench_time(r) - r->start_s);
@@ -466,4 +439,24 @@ int bench_output_end(struct bench_run *r, const char *status, int code, const ch
 		bench_table_end(r);
 	int printed = r->o.format ? bench_format_end(r) : 0, finished = finish_record(r);
 	return finished ? finished : printed;
+}
+
+void bench_output_list(struct bench_run *r)
+{
+	struct json *j = &r->output->json;
+	if (!r->o.json) {
+		out_print("%s\n", r->key);
+		return;
+	}
+	json_clear(j);
+	json_object_begin(j, NULL);
+	json_string(j, "key", r->key);
+	json_array_begin(j, "headlines");
+	for (const struct bench_metric *m = r->b->primary; m && m->metric; m++)
+		if (bench_is_headline(r, m))
+			json_string(j, NULL, m->metric);
+	json_array_end(j);
+	json_object_end(j);
+	if (json_finish(j) == 0)
+		out_write(j->text, j->length);
 }

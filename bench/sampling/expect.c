@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/bench_expect.h"
-#include "bench/bench_run.h"
+#include "bench/run/notes.h"
+#include "bench/sampling/checks.h"
 #include "lib/vec.h"
 
 #include <string.h>
@@ -8,7 +9,7 @@
 void bench_expect(struct bench_case *c, uint64_t variants, struct dev *dev, void *at,
 		  uint64_t bytes, const void *pattern, float tolerance)
 {
-	struct bench_current *now = &c->run->current;
+	struct checks *now = c->run->checks;
 	struct bench_expected *grown = vec_grow(now->expected, now->expected_count,
 						&now->expected_capacity, sizeof(*grown));
 	if (!grown) {
@@ -33,17 +34,17 @@ static int poison_one(struct bench_case *c, const struct bench_expected *x)
 int bench_expected_poison(struct bench_run *r, unsigned variant)
 {
 	int status = 0;
-	for (size_t i = 0; i < r->current.expected_count; i++)
-		if (r->current.expected[i].variants >> variant & 1)
-			TRY(status, poison_one(&r->c, &r->current.expected[i]));
+	for (size_t i = 0; i < r->checks->expected_count; i++)
+		if (r->checks->expected[i].variants >> variant & 1)
+			TRY(status, poison_one(&r->c, &r->checks->expected[i]));
 	return status;
 }
 
 int bench_expected_check(struct bench_run *r, unsigned variant)
 {
 	int status = 0;
-	for (size_t i = 0; i < r->current.expected_count; i++) {
-		const struct bench_expected *x = &r->current.expected[i];
+	for (size_t i = 0; i < r->checks->expected_count; i++) {
+		const struct bench_expected *x = &r->checks->expected[i];
 		if (x->variants >> variant & 1 && x->pattern)
 			TRY(status, pattern_check(&r->c, x->dev, x->at, x->bytes, x->pattern,
 						  x->tolerance));
@@ -53,9 +54,9 @@ int bench_expected_check(struct bench_run *r, unsigned variant)
 
 bool bench_expects(const struct bench_run *r, unsigned variant)
 {
-	for (size_t i = 0; i < r->current.expected_count; i++)
-		if (r->current.expected[i].variants >> variant & 1 &&
-		    r->current.expected[i].pattern)
+	for (size_t i = 0; i < r->checks->expected_count; i++)
+		if (r->checks->expected[i].variants >> variant & 1 &&
+		    r->checks->expected[i].pattern)
 			return true;
 	return false;
 }
