@@ -87,9 +87,9 @@ found_programs := $(sort $(filter-out collectives/%,$(chosen_programs)) \
 hwloc_programs := $(if $(found_programs),$(shell grep -l '^$(hash)include <hwloc.h>' $(found_programs)))
 plain_programs := $(if $(filter 1,$(HAVE_HWLOC)),$(found_programs),$(filter-out $(hwloc_programs),$(found_programs)))
 mpi_programs := $(if $(filter 1,$(HAVE_MPI)),$(rank_programs))
-unit_sources := $(sort $(wildcard $(UNITS:%=tests/unit/%.c)))
+unit_sources := $(sort $(shell find tests/unit -false $(UNITS:%=-o -name '%.c')))
 ifeq ($(unit_sources),)
-$(error UNITS is '$(UNITS)': there are $(basename $(notdir $(wildcard tests/unit/*.c))))
+$(error UNITS is '$(UNITS)': there are $(sort $(basename $(notdir $(shell find tests/unit -name '*.c')))))
 endif
 peer_sources := $(sort $(wildcard tests/peers/*.c))
 hardware_sources := $(sort $(wildcard tests/hardware/*.c))
@@ -101,7 +101,7 @@ built_ranks := $(patsubst %.c,$(build)/bin/%,$(mpi_programs))
 built_plain := $(patsubst %.c,$(build)/bin/%,$(plain_programs))
 programs := $(built_plain) $(built_ranks)
 advice := $(build)/bin/libgpusig_advise.so
-unit_tests := $(patsubst %.c,$(build)/%,$(unit_sources))
+unit_tests := $(addprefix $(build)/tests/unit/,$(notdir $(unit_sources:.c=)))
 peers := $(patsubst %.c,$(build)/%,$(peer_sources))
 hardware := $(patsubst %.c,$(build)/%,$(hardware_sources))
 
@@ -198,7 +198,10 @@ include tests/fakes/fakes.mk
 # A program of tests/hardware may have modules, in a folder of its name.
 $(build)/tests/hardware/questions: $(call objects_of,$(wildcard tests/hardware/questions/*.c))
 
-$(unit_tests) $(peers) $(hardware): $(build)/%: $(build)/obj/%.o $(archive)
+# Unit tests have the folders of what they test; their programs have one folder.
+$(foreach unit,$(unit_sources),$(eval $(build)/tests/unit/$(basename $(notdir $(unit))): $(call objects_of,$(unit))))
+$(peers) $(hardware): $(build)/%: $(build)/obj/%.o
+$(unit_tests) $(peers) $(hardware): $(archive)
 	$(call say,LD,$@)
 	mkdir -p $(@D)
 	$(CC) $(our_cflags) $(CFLAGS) $(LDFLAGS) $(filter %.o,$^) $(filter-out %.o,$^) -o $(new) $(our_ldlibs) $(LDLIBS) && $(put)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tests/fakes/gemm.h"
 #include "tests/fakes/driver.h"
-#include "tests/unit/minifloat_arrays.h"
+#include "tests/unit/device/minifloat_arrays.h"
 
 #include <math.h>
 #include <unistd.h>

@@ -87,7 +87,7 @@ TRAFFIC = """\
 
 Bytes as the devices' own memories count them, of communication (reads) and of all (writes), sequential over T3, against
 (2N-1)/(N-2) and N/(N-1). "As counted": in all four variants the bytes are exactly those of the independent counting model
-(overlap/trigger/t3_traffic.h), which moves chunks in random order. tests/unit/t3_ring.c has every N from 3 to 64.
+(overlap/trigger/t3_traffic.h), which moves chunks in random order. tests/unit/overlap/t3_ring.c has every N from 3 to 64.
 """
 
 BYTES = """\

@@ -23,7 +23,8 @@ from suite.testing.stages import Stage
 from suite.testing.tooling import Output, Slots, Stopped, Tools
 
 HOME = Path(__file__).resolve().parents[2]
-UNITS = sorted(path.stem for path in (HOME / "tests" / "unit").glob("*.c"))
+_UNIT_SOURCES = sorted((path.stem, path) for path in (HOME / "tests" / "unit").rglob("*.c"))
+UNITS = {name: path.read_text(encoding="utf-8") for name, path in _UNIT_SOURCES}
 PROGRAMS = sorted(
     f"{path.parent.name}/{path.stem}" for folder in programs.FOLDERS for path in (HOME / folder).glob("*.c")
 )
@@ -143,14 +144,17 @@ class Lists(unittest.TestCase):
         self.assertEqual(list(variants.MEMORY.without), ["gpu_compile"])
 
     def test_units_that_draw_more_with_all_are_run_so(self):
-        text = {unit: (HOME / "tests" / "unit" / f"{unit}.c").read_text(encoding="utf-8") for unit in UNITS}
-        self.assertEqual([unit for unit in UNITS if "test_all()" in text[unit]], list(variants.LONG.units))
+        self.assertEqual(
+            [unit for unit, text in UNITS.items() if "test_all()" in text], list(variants.LONG.units)
+        )
+
+    def test_units_of_all_folders_have_names_of_their_own(self):
+        self.assertEqual(list(UNITS), [name for name, _ in _UNIT_SOURCES])
 
     def test_parts_of_units_have_tests(self):
         for variant in VARIANTS:
             for unit, word in variant.parts.items():
-                text = (HOME / "tests" / "unit" / f"{unit}.c").read_text(encoding="utf-8")
-                self.assertRegex(text, rf"(test|RULE)\(\w*{word}\w*\)")
+                self.assertRegex(UNITS[unit], rf"(test|RULE)\(\w*{word}\w*\)")
 
     def test_bin_is_of_the_release_build_alone(self):
         movers = {
@@ -161,9 +165,9 @@ class Lists(unittest.TestCase):
         self.assertEqual(movers, {variants.RELEASE.make})
 
     def test_units_that_start_threads_meet_the_thread_sanitizer(self):
-        starts = re.compile(r'pthread_create|"tests/unit/fakes\.h"|"tests/unit/with_fakes\.h"|"host[":]')
-        for unit in UNITS:
-            if starts.search((HOME / "tests" / "unit" / f"{unit}.c").read_text(encoding="utf-8")):
+        starts = re.compile(r'pthread_create|"tests/unit/device/gpu/(with_)?fakes\.h"|"host[":]')
+        for unit, text in UNITS.items():
+            if starts.search(text):
                 self.assertTrue(any(fnmatch.fnmatchcase(unit, glob) for glob in variants.THREAD.units), unit)
 
 
