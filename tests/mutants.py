@@ -93,7 +93,7 @@ MUTANTS = (
         "reports/signature/report.py",
         "autoescape=True",
         "autoescape=False",
-        "python tests/reports/test_report.py",
+        "python tests/reports/signature/test_report.py",
     ),
     Mutant(
         "a wrong constant of a driver's ABI",
@@ -107,21 +107,21 @@ MUTANTS = (
         "reports/records/quantity.py",
         '(1e9, "G"), (1e6, "M")',
         '(1e9, "M"), (1e6, "G")',
-        "python tests/reports/test_first_screen.py",
+        "python tests/reports/signature/test_first_screen.py",
     ),
     Mutant(
         "sides of a comparison in the wrong order",
         "reports/judge/compare/comparison.py",
         "then, now = before.runs, after.runs",
         "then, now = after.runs, before.runs",
-        "python tests/reports/test_compare_verdict.py",
+        "python tests/reports/judge/compare/test_compare_verdict.py",
     ),
     Mutant(
         "one step of Benjamini and Hochberg",
         "reports/judge/statistics.py",
         "(len(ps) / rank)",
         "(len(ps) / (rank + 1))",
-        "python tests/reports/test_compare_statistics.py",
+        "python tests/reports/judge/test_compare_statistics.py",
     ),
     Mutant(
         "a share of a link that is not fair",
@@ -246,8 +246,8 @@ class Copy:
             sys.executable,
             "-m",
             "unittest",
-            module.stem,
-            PYTHONPATH=f"{self.folder}:{self.folder / module.parent}",
+            ".".join(module.with_suffix("").parts),
+            PYTHONPATH=f"{self.folder}:{self.folder.joinpath(*module.parts[:2])}",
         )
 
     def last_words(self) -> str:

@@ -213,12 +213,12 @@ def bats(tools: Tools) -> Outcome:
 
 def python_tests(tools: Tools) -> Outcome:
     """The modules of the level, a process a folder. In the lab all modules look longer than with --all."""
-    names = tools.sources("tests/*/test_*.py")
+    names = tools.sources("tests/*/**/test_*.py")
     chosen = names if tools.level == LAB else _of_level(names, tools)
-    folders = sorted({str(Path(name).parent) for name in chosen})
+    folders = sorted({"/".join(name.split("/")[:2]) for name in chosen})
 
     def one(folder: str) -> Outcome:
-        modules = [Path(name).stem for name in chosen if str(Path(name).parent) == folder]
+        modules = [name[: -len(".py")].replace("/", ".") for name in chosen if name.startswith(f"{folder}/")]
         path = f"{tools.home}:{tools.home / folder}"
         ran = tools.start(f"unittest-{folder}", [python(), "-m", "unittest", "-v", *modules], PYTHONPATH=path)
         return of_unittest(folder, ran.err, ran.code)

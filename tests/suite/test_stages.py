@@ -123,6 +123,19 @@ class Order(unittest.TestCase):
             with self.assertRaisesRegex(OSError, "'rarely' is not a level"):
                 stages.bats(FakeTools(home, home, 1))
 
+    def test_python_tests_of_folders_below_are_run_with_those_of_the_folder(self):
+        with tempfile.TemporaryDirectory() as folder:
+            home = Path(folder)
+            (home / "tests/a/b").mkdir(parents=True)
+            for name in ("a/test_x.py", "a/b/test_y.py"):
+                (home / "tests" / name).touch()
+            tools = FakeTools(home, home, 1)
+            stages.python_tests(tools)
+            self.assertEqual(
+                [(command[-2:], said["PYTHONPATH"]) for command, said in tools.started],
+                [(["tests.a.b.test_y", "tests.a.test_x"], f"{home}:{home}/tests/a")],
+            )
+
 
 class Lists(unittest.TestCase):
     """An entry that names nothing would leave something out unseen."""

@@ -31,7 +31,7 @@ MIN_OTHERS = 3  # fewer have no spread worth the name
 _NORMAL = NormalDist()
 # Number of others -> degrees of freedom, factor on the distance. Fitted to 20 000 to 1 000 000 simulated
 # fleets of normal values each, at p = 0.01 to 0.00001, and within 7 % of their p there:
-# tests/reports/test_fleet_outliers.py tries it on others.
+# tests/reports/judge/fleet/test_fleet_outliers.py tries it on others.
 _FITTED = {
     3: (1.98, 0.728),
     4: (3.03, 0.675),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Callable, List
 
 import synthetic
-import test_peer_matrix
+from tests.reports.signature import test_peer_matrix
 import workplace
 from synthetic import everything
 

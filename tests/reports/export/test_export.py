@@ -10,7 +10,6 @@ import io
 import itertools
 import json
 import re
-import sys
 import tempfile
 import unittest
 from dataclasses import replace
@@ -19,7 +18,6 @@ from pathlib import Path
 from typing import Any, Dict, List
 from xml.etree import ElementTree
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
 import workplace
 import synthetic
 from reports.judge.compare import foreign
@@ -27,7 +25,7 @@ from reports.judge.compare.numbers import BadNumbers
 from suite.commands.export import FORMATS
 from reports.export import gbench, junit, prometheus, reframe, runs, series
 from reports.records.jsonl import clean
-from test_report import HOSTILE
+from tests.reports.signature.test_report import HOSTILE
 from tests import level
 
 Json = Dict[str, Any]

@@ -12,7 +12,7 @@ import unittest
 import synthetic
 import workplace
 from synthetic import copies, everything, memory, unknown
-from test_advise import curves
+from tests.reports.advice.test_advise import curves
 
 from reports.signature import report
 from reports.advice.lines import curves_of
@@ -157,7 +157,7 @@ class Sizes(workplace.Scratch):
     @unittest.skipUnless(workplace.HAVE_JINJA2, "jinja2 is not installed")
     @level.only_all
     def test_long_texts_and_many_programs_are_told(self) -> None:
-        from test_report import poison
+        from tests.reports.signature.test_report import poison
 
         many = "".join(
             unknown(run="r%d" % i).text().replace("overlap/novel", "overlap/novel%d" % i)

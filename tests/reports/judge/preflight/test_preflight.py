@@ -19,7 +19,7 @@ from reports.judge.compare.numbers import BadNumbers
 from reports.records.jsonl import Json
 from reports.judge.preflight import answer, devices, node, outcome, reference, speed, state, threshold, usage
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parents[4]
 sys.path.append(str(ROOT / "tests" / "reproduction"))
 import preflight as simulation
 from tests import level

@@ -4,13 +4,10 @@
 from __future__ import annotations
 
 import json
-import sys
 import unittest
-from pathlib import Path
 from typing import Any, Tuple
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from test_compare_foreign import Foreign, recorded, text_of
+from tests.reports.judge.compare.test_compare_foreign import Foreign, recorded, text_of
 
 
 class Logs(Foreign):

@@ -6,16 +6,13 @@ from __future__ import annotations
 import os
 import random
 import subprocess
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 from typing import List
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-import brought
-
 from reports.judge.fleet.hostlist import MAX_NAMES, BadHostlist, compress, expand, is_name
+from tests import brought
 
 KNOWN = (
     ("node3,node17,node18", "node[3,17-18]"),

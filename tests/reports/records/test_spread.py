@@ -11,7 +11,7 @@ from statistics import median
 from typing import Dict, List, Sequence, Tuple
 
 import workplace
-from test_grades import speeds
+from tests.reports.signature.test_grades import speeds
 
 from reports.signature.headline import headline
 from reports.records.spread import (

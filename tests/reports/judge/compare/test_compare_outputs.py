@@ -13,11 +13,9 @@ import sys
 import unittest
 from functools import lru_cache
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any, Dict, List
 from xml.etree import ElementTree
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
 import workplace
 import comparison_example as example
 from comparison_example import EXAMPLES, Json, hostile, many_others, row
@@ -27,7 +25,7 @@ from reports.judge.compare import dots, page
 from reports.judge.compare.junit import junit
 from reports.judge.compare.page import table
 from reports.judge.compare.wording import change_text, values_text
-from test_report import HOSTILE, tags
+from tests.reports.signature.test_report import HOSTILE, tags
 from tests import level
 
 MORE_HOSTILE = [
@@ -389,7 +387,7 @@ class Plain(unittest.TestCase):
             "else [])\n"
             "sys.stdout.buffer.write('\\0'.join(out).encode())"
         )
-        paths = [str(workplace.ROOT), str(Path(__file__).parent)]
+        paths = [str(workplace.ROOT), str(workplace.ROOT / "tests" / "reports")]
         found = {
             subprocess.run(
                 [sys.executable, "-c", code % (paths, workplace.HAVE_JINJA2)],
@@ -582,7 +580,7 @@ class Page(unittest.TestCase):
             "except template.MissingDependency as why:\n print(why)"
         )
         done = subprocess.run(
-            [sys.executable, "-c", code % [str(workplace.ROOT), str(Path(__file__).parent)]],
+            [sys.executable, "-c", code % [str(workplace.ROOT), str(workplace.ROOT / "tests" / "reports")]],
             stdout=subprocess.PIPE,
             check=True,
         )

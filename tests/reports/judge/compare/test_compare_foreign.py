@@ -7,13 +7,11 @@ from __future__ import annotations
 import json
 import os
 import random
-import sys
 import unittest
 from pathlib import Path
 from typing import Any, Dict, List, Tuple
 from unittest import mock
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
 import workplace
 
 from reports.judge.compare.foreign import found as limits
@@ -22,7 +20,7 @@ from reports.judge.compare.numbers import BadNumbers, Number, RunNumbers
 from reports.judge.compare.provenance import KINDS
 from tests import level
 
-FILES = Path(__file__).parent / "foreign"
+FILES = workplace.ROOT / "tests" / "reports" / "foreign"
 ALL = sorted(path for path in FILES.iterdir() if path.suffix != ".md")
 REFUSED = ("osu_mbw_mr_varied.txt",)
 TOKENS = [

@@ -4,13 +4,10 @@ foreign/README.md has the files' origin."""
 
 from __future__ import annotations
 
-import sys
 import unittest
-from pathlib import Path
 from typing import Any, Dict
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from test_compare_foreign import Foreign, content_of, recorded, shown, text_of
+from tests.reports.judge.compare.test_compare_foreign import Foreign, content_of, recorded, shown, text_of
 
 
 class Nccl(Foreign):

@@ -54,9 +54,7 @@ class Learning(workplace.Scratch):
 
     def test_a_signature_of_a_gpu(self) -> None:
         """Its f8 products have two accumulations, of which schedules have the ordinary one."""
-        of_h100 = json.loads(
-            (Path(__file__).resolve().parents[2] / "reports/reference/h100/signature.json").read_text()
-        )
+        of_h100 = json.loads((workplace.ROOT / "reports/reference/h100/signature.json").read_text())
         gemms = [w.split() for w in machine_of(of_h100).lines if w.startswith("gemm ")]
         self.assertEqual({w[1] for w in gemms}, {"f32", "f64", "tf32", "f16", "bf16", "f8"})
         self.assertEqual({len(w) for w in gemms}, {7})
