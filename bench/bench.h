@@ -121,7 +121,7 @@ struct bench_model {
  * kinds of devices differ an axis has three values: "shape=n2048|n8192|n1024" is n8192 on a
  * GPU-class device, n1024 where time is virtual and results are computed, and n2048 elsewhere;
  * "type=main" is bf16 on a GPU-class device with GEMMs of it, and f32 elsewhere (bench/axis.h).
- * Every default list for that kind must hold the case (tests/headlines.bats). */
+ * Every default list for that kind must hold the case (tests/programs/headlines.bats). */
 struct bench_metric {
 	const char *metric;  /* name in the signature */
 	const char *derived; /* which derived quantity: the harness's own, or one of `quantities` */

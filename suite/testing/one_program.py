@@ -16,7 +16,7 @@ from suite.testing.stages import Stage
 from suite.testing.tooling import Tools, python
 from suite.testing.variants import RELEASE, Variant
 
-# The tests of tests/programs.bats that measure nothing.
+# The tests of tests/programs/programs.bats that measure nothing.
 _WORDS = (
     "--help is|--about is|--devices is|unknown option|malformed value of a common|unknown device is|"
     "beyond those"
@@ -62,7 +62,7 @@ def _first_cases(variant: Variant, tools: Tools) -> Outcome:
     devices = stages.devices_of(variant, variants.about(variant, tools, built[0]), backends)
     if not devices:
         return skipped(
-            f"{variant.programs[0]}: ranks are for tests/collectives.bats and tests/ranks_on_devices.bats"
+            f"{variant.programs[0]}: collectives.bats and ranks_on_devices.bats have what runs on ranks"
         )
     return tools.each(devices, lambda device: stages.first_cases(variant, tools, built[0], device))
 
@@ -128,10 +128,10 @@ def _command_line(variant: Variant, tools: Tools) -> Outcome:
         return skipped(f"{variant.programs[0]}: not built here, make says why")
     ran = tools.start(
         "command-line-program",
-        ["bats", "--tap", "--filter", _WORDS, "tests/programs.bats"],
+        ["bats", "--tap", "--filter", _WORDS, "tests/programs/programs.bats"],
         GPUSIG_BIN=str(_folder_of(variant, tools, "words")),
     )
-    return of_tap("tests/programs.bats", ran.out, ran.code)
+    return of_tap("tests/programs/programs.bats", ran.out, ran.code)
 
 
 def _rules(name: str, tools: Tools) -> Outcome:

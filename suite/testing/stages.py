@@ -208,7 +208,7 @@ def bats(tools: Tools) -> Outcome:
         ran = tools.start(name, ["bats", "--tap", name], BATS_TEST_TIMEOUT=str(_TEST_LIMIT_S))
         return of_tap(name, ran.out, ran.code)
 
-    return tools.each(_of_level(tools.sources("tests/*.bats"), tools), one, more=1)
+    return tools.each(_of_level(tools.sources("tests/**/*.bats"), tools), one, more=1)
 
 
 def python_tests(tools: Tools) -> Outcome:

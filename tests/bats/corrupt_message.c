@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Preloaded by tests/collectives.bats: flips the first bit of every message that rank 1 receives.
+ * Preloaded by collectives.bats: flips the first bit of every message that rank 1 receives.
  */
 #include <mpi.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Preloaded by tests/pairs.bats: flips a bit of what rank 1 receives from rank CORRUPT_FROM, in
+ * Preloaded by pairs.bats: flips a bit of what rank 1 receives from rank CORRUPT_FROM, in
  * messages of a window and in pings.
  */
 #include <mpi.h>

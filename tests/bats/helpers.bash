@@ -5,7 +5,7 @@
 bats_require_minimum_version 1.5.0
 
 # shellcheck disable=SC2034 # used by the files that load this
-root=$(cd -- "$BATS_TEST_DIRNAME/.." && pwd)
+root=$(cd -- "${BASH_SOURCE[0]%/*}/../.." && pwd)
 export GPUSIG_NO_INSTALL=1
 # Programs under test must not take the cores from other tests, which would end at their time limits.
 GPUSIG_NICE=$(nice)

@@ -500,7 +500,12 @@ RULES = (
         (),
         check=columns_above(130, 4),
     ),
-    Rule("folder-size", "at most 50 sources in a folder", C_ALL, files_in_folder=50),
+    Rule(
+        "folder-size",
+        "at most 50 sources in a folder",
+        (*C_ALL, *PYTHON, "tests/*.py", "*.bats"),
+        files_in_folder=50,
+    ),
     Rule(
         "vendor-folder-size",
         "at most 13 sources for a vendor",

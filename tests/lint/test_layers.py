@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each rule of layers.py catches what it is for, and allows what is right. tests/layers.bats has the tree
+"""Each rule of layers.py catches what it is for, and allows what is right. layers.bats has the tree
 itself."""
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Rules(unittest.TestCase):
 
     def test_every_rule_catches_something(self) -> None:
         text = Path(__file__).read_text(encoding="utf-8")
-        told = {"folder-size", "vendor-folder-size"}  # of tests/layers.bats
+        told = {"folder-size", "vendor-folder-size"}  # of tests/lint/layers.bats
         names = [rule.name for rule in layers.RULES if rule.name not in told]
         self.assertEqual([name for name in names if f'catches("{name}"' not in text], [])
 

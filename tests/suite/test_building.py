@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The lock of builds, where file systems answer differently. tests/shared_checkout.bats has builds that start
+"""The lock of builds, where file systems answer differently. shared_checkout.bats has builds that start
 at once."""
 
 from __future__ import annotations

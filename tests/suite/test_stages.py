@@ -107,9 +107,11 @@ class Order(unittest.TestCase):
     def test_a_file_of_tests_is_run_by_the_level_that_it_names(self):
         with tempfile.TemporaryDirectory() as folder:
             home = Path(folder)
-            (home / "tests").mkdir()
+            (home / "tests" / "run").mkdir(parents=True)
             for name, line in (("a", ""), ("b", "# bats file_tags=all\n"), ("c", "# bats file_tags=lab\n")):
-                (home / "tests" / f"{name}.bats").write_text(f"{line}@test x {{ true; }}\n", encoding="utf-8")
+                (home / "tests" / "run" / f"{name}.bats").write_text(
+                    f"{line}@test x {{ true; }}\n", encoding="utf-8"
+                )
             for level, wanted in (("quick", "a"), ("all", "ab"), ("lab", "c")):
                 tools = FakeTools(
                     home, home, 1, level=level, answers={".bats": Output(0, "1..1\nok 1 x\n", "")}
@@ -117,9 +119,9 @@ class Order(unittest.TestCase):
                 self.assertEqual(stages.bats(tools).passed, len(wanted))
                 self.assertEqual(
                     sorted(command[-1] for command, _ in tools.started),
-                    [f"tests/{name}.bats" for name in wanted],
+                    [f"tests/run/{name}.bats" for name in wanted],
                 )
-            (home / "tests" / "d.bats").write_text("# bats file_tags=rarely\n", encoding="utf-8")
+            (home / "tests" / "run" / "d.bats").write_text("# bats file_tags=rarely\n", encoding="utf-8")
             with self.assertRaisesRegex(OSError, "'rarely' is not a level"):
                 stages.bats(FakeTools(home, home, 1))
 
