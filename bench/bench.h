@@ -231,8 +231,9 @@ struct bench {
 	 * harness waits for. */
 	int (*restore)(struct bench_case *c, long arg);
 
-	/* May be NULL. */
+	/* May be NULL. bytes, in its place: the axis that is the bytes of one iteration. */
 	void (*model)(const struct bench_case *c, long arg, struct bench_model *m);
+	const char *bytes;
 
 	/* May be NULL. Makes the last output wrong before a check, by work on c->stream, which the
 	 * harness waits for. */

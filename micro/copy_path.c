@@ -137,11 +137,6 @@ static int both_ways(struct bench_case *c, long pieces, uint64_t iterations)
 	return TRY(c->status, bench_follow(c, s->back, c->stream, s->join));
 }
 
-static void model(const struct bench_case *c, long arg, struct bench_model *m)
-{
-	m->bytes = (double)axis_u64(c, "size");
-}
-
 static void model_both_ways(const struct bench_case *c, long arg, struct bench_model *m)
 {
 	m->bytes = 2.0 * (double)axis_u64(c, "size");
@@ -280,7 +275,7 @@ static const struct bench bench = {
 	.state_bytes = sizeof(struct state),
 	.admit = admit,
 	.setup = setup,
-	.model = model,
+	.bytes = "size",
 	.verify_mechanism = verify_mechanism,
 	.derive = derive,
 };

@@ -145,11 +145,6 @@ static int stage_by_kernel(struct bench_case *c, long pieces)
 	return c->status;
 }
 
-static void model(const struct bench_case *c, long pieces, struct bench_model *m)
-{
-	m->bytes = (double)axis_u64(c, "size");
-}
-
 static const struct bench_variant variants[] = {
 	[ON_ARRIVAL] = {"on_arrival", BENCH_DEVICE, .arg = 1, .once = add_on_arrival},
 	[ENGINE] = {"engine_staged", BENCH_DEVICE, .arg = 1, .once = stage_by_engine, .queued = 2,
@@ -216,7 +211,7 @@ static const struct bench bench = {
 	.state_bytes = sizeof(struct state),
 	.admit = admit,
 	.setup = setup,
-	.model = model,
+	.bytes = "size",
 	.verify_mechanism = verify_mechanism,
 	.derive = derive,
 };

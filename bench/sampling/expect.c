@@ -6,19 +6,20 @@
 
 #include <string.h>
 
-void bench_expect(struct bench_case *c, uint64_t variants, struct dev *dev, void *at,
-		  uint64_t bytes, const void *pattern, float tolerance)
+int bench_expect(struct bench_case *c, uint64_t variants, struct dev *dev, void *at, uint64_t bytes,
+		 const void *pattern, float tolerance)
 {
 	struct checks *now = c->run->checks;
 	struct bench_expected *grown = vec_grow(now->expected, now->expected_count,
 						&now->expected_capacity, sizeof(*grown));
 	if (!grown) {
 		bench_fail_without_memory(c, "expect", "results");
-		return;
+		return c->status;
 	}
 	now->expected = grown;
 	grown[now->expected_count++] =
 		(struct bench_expected){variants, dev, at, bytes, pattern, tolerance};
+	return c->status;
 }
 
 /* Device fills do not accept pageable memory, but the host can write it. */

@@ -205,5 +205,7 @@ struct bench_model bench_work(const struct bench_case *c, unsigned variant)
 		b->indexed.model(c, variant, &m);
 	else if (v->model || b->model)
 		(v->model ? v->model : b->model)(c, v->arg, &m);
+	else if (b->bytes)
+		m.bytes = (double)axis_u64(c, b->bytes);
 	return m;
 }

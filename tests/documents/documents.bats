@@ -41,22 +41,38 @@ setup() { cd "$root" || return 1; }
 	cmp docs/PROGRAMS.md "$BATS_TEST_TMPDIR/PROGRAMS.md"
 }
 
-@test "the benchmark of ADD-A-BENCHMARK keeps the rules, compiles, finds its ratio, and is computed once more, as it stands" {
+# The benchmark micro/NAME of ADD-A-BENCHMARK, as it stands: $tree/NAME.
+build_example() {
 	archive=$(dirname "$(readlink -f "$bin")")/libgpusig.a
 	[ -e "$archive" ] || skip "no archive next to $bin"
 	tree=$BATS_TEST_TMPDIR/tree
 	mkdir -p "$tree/micro"
 	cp .clang-format "$tree"
-	# shellcheck disable=SC2016 # backticks are the document's
-	sed -n '/^```c$/,/^```$/p' docs/ADD-A-BENCHMARK.md | sed '/^```/d' >"$tree/micro/example.c"
+	awk -v name="micro/$1\"" '/^```c$/ { text = ""; next } /^```$/ && index(text, name) { printf "%s", text; exit } { text = text $0 "\n" }' \
+		docs/ADD-A-BENCHMARK.md >"$tree/micro/$1.c"
 	run "$TEST_PYTHON" tests/lint/layers.py --root "$tree"
 	echo "$output"
 	[ "$status" = 0 ]
-	if command -v clang-format; then clang-format --dry-run -Werror "$tree/micro/example.c"; fi
-	run "${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wconversion -Werror -I. -pthread "$tree/micro/example.c" "$archive" -lm -ldl \
-		-o "$tree/example"
+	if command -v clang-format; then clang-format --dry-run -Werror "$tree/micro/$1.c"; fi
+	run "${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -Wconversion -Werror \
+		-I. -pthread "$tree/micro/$1.c" "$archive" -lm -ldl -o "$tree/$1"
 	echo "$output"
 	[ "$status" = 0 ]
+}
+
+@test "the shortest benchmark of ADD-A-BENCHMARK has at most 32 lines of code, keeps the rules, and finds a wrong result" {
+	build_example shortest
+	[ "$(grep -cv '^/\*\|^ \*\|^$' "$tree/micro/shortest.c")" -le 32 ]
+	run "$tree/shortest" --device sim --size 1M --format json
+	[ "$status" = 0 ]
+	[[ $output == *'"name":"bandwidth","variant":"engine"'*'"check":{"status":"ok"'* ]]
+	run "$tree/shortest" --device 'sim:default?corrupt_copy_every=3' --size 1M
+	[ "$status" = 1 ]
+	[[ $output == *"wrong result: engine"* ]]
+}
+
+@test "the ratio of ADD-A-BENCHMARK keeps the rules, compiles, is found, and is computed once more, as it stands" {
+	build_example example
 	for device in sim host; do
 		"$tree/example" --device "$device" --size 1M --min-samples 6 --max-samples 6 --format json >"$tree/$device.jsonl" ||
 			[ $? = 3 ] # a machine with other work
