@@ -31,7 +31,15 @@ void err_clear(void);
  *     return status;
  *
  * Its value is the status. */
-#define TRY(status, operation) ((status) ? (status) : ((status) = (operation)))
+#define TRY(status, operation) ((status) ? (status) : err_first_of(&(status), (operation)))
+
+/* The operation may have kept an error itself. */
+static inline int err_first_of(int *status, int result)
+{
+	if (*status == 0)
+		*status = result;
+	return *status;
+}
 
 /* The first error of several calls, for code that goes on after one: clean-up, waits for every
  * stream. Starts as all zeroes.
