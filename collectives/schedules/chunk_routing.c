@@ -112,10 +112,9 @@ static void extend_two_ports(struct frontier *f, struct stage *s)
 			f->seen[chunk] |= (unsigned char)(1u << port);
 			marked[f->seen[chunk]]++;
 		}
-	uint32_t half = (marked[1] + marked[2] + marked[3] + 1) / 2;
-	uint32_t shared = half <= marked[1]              ? 0
-			  : half - marked[1] < marked[3] ? half - marked[1]
-							 : marked[3];
+	const uint32_t half = (marked[1] + marked[2] + marked[3] + 1) / 2,
+		       lacking = half > marked[1] ? half - marked[1] : 0,
+		       shared = lacking < marked[3] ? lacking : marked[3];
 	assign_chunks_to_port(f, s, 0, size, shared);
 	assign_chunks_to_port(f, s, 1, size, UINT32_MAX);
 }
@@ -130,25 +129,18 @@ static void extend_all_pairs(struct frontier *f, struct stage *s)
 
 static void extend_frontier(struct frontier *f, struct stage *s)
 {
-	if (s->fan > STAGE_PORTS)
-		extend_all_pairs(f, s);
-	else if (s->fan == 2)
-		extend_two_ports(f, s);
-	else
-		extend_one_port(f, s);
+	(s->fan > STAGE_PORTS ? extend_all_pairs
+	 : s->fan == 2        ? extend_two_ports
+			      : extend_one_port)(f, s);
 }
 
-static bool covers_each_chunk_once(const struct chunk_routing *routing, uint32_t nodes)
+/* Every chunk must be covered once. */
+static int number_chunks(struct chunk_routing *routing, uint32_t nodes)
 {
 	uint64_t reachable = 1;
 	for (unsigned k = 0; k < routing->count && reachable <= nodes; k++)
 		reachable *= 1 + (uint64_t)routing->stages[k].fan * routing->stages[k].repeat;
-	return reachable == nodes;
-}
-
-static int number_chunks(struct chunk_routing *routing, uint32_t nodes)
-{
-	if (!covers_each_chunk_once(routing, nodes))
+	if (reachable != nodes)
 		return err_note(-ENOTSUP,
 				"chunks cannot be renumbered such that every message is one range");
 	routing->slot = malloc(nodes * sizeof(*routing->slot));
@@ -163,13 +155,12 @@ int chunk_routing_build(struct chunk_routing *routing, const struct grid *space,
 			bool renamed)
 {
 	struct frontier f = {.routing = routing, .space = space, .motion = motion, .reached = 1};
+	int status = 0;
 	f.seen = calloc(space->nodes, 1);
 	routing->order = malloc(space->nodes * sizeof(*routing->order));
-	int status =
-		f.seen && routing->order
-			? 0
-			: err_note(-ENOMEM, "a schedule of %u nodes: out of memory", space->nodes);
-	if (status == 0) {
+	if (!f.seen || !routing->order) {
+		status = err_note(-ENOMEM, "a schedule of %u nodes: out of memory", space->nodes);
+	} else {
 		f.seen[0] = REACHED;
 		routing->order[0] = 0;
 		for (unsigned k = routing->count; k-- > 0;)
@@ -179,8 +170,8 @@ int chunk_routing_build(struct chunk_routing *routing, const struct grid *space,
 					  space->nodes);
 	}
 	free(f.seen);
-	if (status == 0 && renamed)
-		status = number_chunks(routing, space->nodes);
+	if (renamed)
+		TRY(status, number_chunks(routing, space->nodes));
 	if (status)
 		chunk_routing_free(routing);
 	return status;

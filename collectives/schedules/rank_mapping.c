@@ -97,21 +97,12 @@ static uint32_t mesh_position(const struct schedule *s, unsigned cycle, uint32_t
 	return k + 1 + (even && k >= half);
 }
 
-static uint32_t cycle_position(const struct schedule *s, unsigned cycle, uint32_t rank)
-{
-	return (s->cycles.of_mesh ? mesh_position : torus_position)(s, cycle, rank);
-}
-
-static uint32_t cycle_rank(const struct schedule *s, unsigned cycle, uint32_t position)
-{
-	return (s->cycles.of_mesh ? mesh_rank : torus_rank)(s, cycle, position);
-}
-
 uint32_t rank_to_position(const struct schedule *s, unsigned part, uint32_t rank)
 {
 	uint32_t position = rank;
 	if (s->cycles.count)
-		position = cycle_position(s, part % s->rotations, rank);
+		position = (s->cycles.of_mesh ? mesh_position
+					      : torus_position)(s, part % s->rotations, rank);
 	else if (rank < 2 * s->folded)
 		position = rank % 2 ? NO_POSITION : rank / 2;
 	else
@@ -126,6 +117,7 @@ uint32_t position_to_rank(const struct schedule *s, unsigned part, uint32_t posi
 	if (is_part_mirrored(s, part))
 		position = mirror_position(&s->space, position);
 	if (s->cycles.count)
-		return cycle_rank(s, part % s->rotations, position);
+		return (s->cycles.of_mesh ? mesh_rank : torus_rank)(s, part % s->rotations,
+								    position);
 	return position < s->folded ? 2 * position : position + s->folded;
 }

@@ -6,7 +6,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,10 +25,8 @@ static const struct algorithm *find_algorithm(const char *name)
 static int note_unknown_algorithm(const char *name)
 {
 	char names[200] = "";
-	size_t used = 0;
 	for (const struct algorithm *algorithm = algorithm_table; algorithm->info.name; algorithm++)
-		used += (size_t)snprintf(names + used, sizeof(names) - used, " %s",
-					 algorithm->info.name);
+		text_fit_more(names, sizeof(names), " %s", algorithm->info.name);
 	return err_note(-EINVAL, "unknown algorithm '%s'; algorithms:%s", name, names);
 }
 
@@ -65,6 +62,7 @@ static int build_routings(struct schedule *s, enum schedule_ports ports,
 			  enum schedule_layout layout)
 {
 	const unsigned flags = s->algorithm->flags;
+	int status = 0;
 	bool all = ports == SCHEDULE_ALL_PORTS || flags & ALGORITHM_MESH;
 	/* Two ranks of a mesh are one ring in either direction. */
 	bool mirrors =
@@ -77,34 +75,26 @@ static int build_routings(struct schedule *s, enum schedule_ports ports,
 	s->routing_count = s->cycles.count ? 1 : s->rotations;
 	s->fan = 1;
 	for (unsigned k = 0; k < s->routing_count; k++) {
-		s->algorithm->append_stages(&s->routings[k], &s->space, k, all);
+		s->algorithm->append_stages(&s->routings[k], s->algorithm, &s->space, k, all);
 		for (unsigned i = 0; i < s->routings[k].count; i++)
 			if (s->routings[k].stages[i].fan > s->fan)
 				s->fan = s->routings[k].stages[i].fan;
-		int status = s->whole ? 0
-				      : chunk_routing_build(&s->routings[k], &s->space,
-							    s->algorithm->motion,
-							    layout == SCHEDULE_RENAMED);
-		if (status)
-			return status;
+		if (!s->whole)
+			TRY(status,
+			    chunk_routing_build(&s->routings[k], &s->space, s->algorithm->motion,
+						layout == SCHEDULE_RENAMED));
 	}
 	s->chunks = s->whole ? 1 : s->space.nodes + s->spare;
 	s->half_steps = s->routings[0].steps;
 	s->fold_steps = s->folded == 0 ? 0 : s->whole ? 1 : 2;
 	s->unfold_steps = s->folded > 0;
-	return 0;
-}
-
-static int note_unsupported(const struct schedule *s, const char *why)
-{
-	char shape[GRID_TEXT];
-	return err_note(-ENOTSUP, "%s on %s: %s", s->algorithm->info.name,
-			grid_show(&s->grid, shape), why);
+	return status;
 }
 
 int schedule_open(const char *name, const struct grid *grid, enum schedule_ports ports,
 		  enum schedule_kind kind, enum schedule_layout layout, struct schedule **s_p)
 {
+	char shape[GRID_TEXT];
 	const struct algorithm *algorithm = find_algorithm(name);
 	if (!algorithm)
 		return note_unknown_algorithm(name);
@@ -113,19 +103,18 @@ int schedule_open(const char *name, const struct grid *grid, enum schedule_ports
 		return err_note(-ENOMEM, "a schedule: out of memory");
 	*s = (struct schedule){.algorithm = algorithm, .grid = *grid, .kind = kind};
 	s->whole = algorithm->flags & ALGORITHM_WHOLE_VECTOR;
-	const char *why = algorithm->unsupported_reason(grid, ports);
+	const char *why =
+		algorithm->unsupported_reason ? algorithm->unsupported_reason(grid, ports) : NULL;
 	choose_positions(s);
 	if (!why && kind != SCHEDULE_ALLREDUCE && s->whole)
 		why = "exchanges whole vectors and has no reduce-scatter or all-gather";
 	if (!why && kind != SCHEDULE_ALLREDUCE && s->folded)
 		why = "reduce-scatter and all-gather need sides that are powers of 2, because a "
 		      "folded rank owns no chunk";
-	int status = why ? note_unsupported(s, why) : build_routings(s, ports, layout);
-	if (status == -ENOTSUP && !why) {
-		char text[ERR_TEXT];
-		text_fit(text, sizeof(text), "%s", err_text());
-		status = note_unsupported(s, text);
-	}
+	int status = why ? -ENOTSUP : build_routings(s, ports, layout);
+	if (status == -ENOTSUP)
+		err_note(status, "%s on %s: %s", name, grid_show(grid, shape),
+			 why ? why : err_text());
 	if (status)
 		schedule_close(s);
 	else
@@ -218,21 +207,15 @@ static uint32_t chunks_before_slice(uint32_t count, uint32_t k, uint32_t slices)
 /* The messages of one rank and step. */
 struct message_list {
 	struct schedule_message *messages;
-	unsigned count;
-	unsigned first_port;
+	unsigned count, first_port;
 	bool reduce;
 };
 
 static void append_message(struct message_list *list, bool send, uint32_t peer, unsigned port,
 			   uint32_t chunks, uint32_t origin, uint32_t segment)
 {
-	list->messages[list->count++] = (struct schedule_message){.peer = peer,
-								  .chunks = chunks,
-								  .port = list->first_port + port,
-								  .send = send,
-								  .reduce = list->reduce,
-								  .origin = origin,
-								  .segment = segment};
+	list->messages[list->count++] = (struct schedule_message){
+		peer, chunks, list->first_port + port, send, list->reduce, origin, segment};
 }
 
 /* A contiguous run of chunks instead of a segment of the routing. */
@@ -247,13 +230,11 @@ static void append_chunk_run(struct message_list *list, bool send, uint32_t peer
 static void append_fold(const struct schedule *s, uint32_t rank, uint32_t step,
 			struct message_list *list)
 {
-	uint32_t half = s->chunks / 2;
-	bool odd = rank % 2;
-	uint32_t peer = odd ? rank - 1 : rank + 1;
+	const uint32_t half = s->chunks / 2, peer = rank ^ 1, first = s->whole ? 0 : half;
+	const bool odd = rank % 2;
 	if (s->whole || step == 1) {
 		list->reduce = s->whole;
-		append_chunk_run(list, odd, peer, s->whole ? 0 : half,
-				 s->chunks - (s->whole ? 0 : half));
+		append_chunk_run(list, odd, peer, first, s->chunks - first);
 		return;
 	}
 	append_chunk_run(list, true, peer, odd ? 0 : half, odd ? half : s->chunks - half);
@@ -263,7 +244,7 @@ static void append_fold(const struct schedule *s, uint32_t rank, uint32_t step,
 static void append_unfold(const struct schedule *s, uint32_t rank, struct message_list *list)
 {
 	list->reduce = false;
-	append_chunk_run(list, rank % 2 == 0, rank % 2 ? rank - 1 : rank + 1, 0, s->chunks);
+	append_chunk_run(list, rank % 2 == 0, rank ^ 1, 0, s->chunks);
 }
 
 /* The positions [first, first + result) that exchange with the spare rank at this step: half of the
@@ -303,15 +284,14 @@ static void append_exchange(const struct schedule *s, unsigned part, uint32_t po
 		return;
 	uint32_t move = (at.step - stage->begin) / stage->slices,
 		 slice = (at.step - stage->begin) % stage->slices;
+	const bool outward = send != at.gather;
 	for (unsigned port = 0; port < stage->fan; port++) {
-		bool outward = send != at.gather;
 		const struct stage_port own = stage_port(stage, port);
-		uint32_t count = own.count,
-			 before = chunks_before_slice(count, slice, stage->slices);
-		uint32_t chunks =
-			s->whole ? 1
-				 : chunks_before_slice(count, slice + 1, stage->slices) - before;
-		uint32_t other = (outward ? motion_along : motion_back)(
+		const uint32_t count = own.count,
+			       before = chunks_before_slice(count, slice, stage->slices),
+			       after = chunks_before_slice(count, slice + 1, stage->slices),
+			       chunks = s->whole ? 1 : after - before;
+		const uint32_t other = (outward ? motion_along : motion_back)(
 			&s->space, s->algorithm->motion, position, stage->dim, own.offset);
 		if (chunks)
 			append_message(list, send, position_to_rank(s, part, other), port, chunks,
@@ -371,9 +351,8 @@ static struct schedule_range renamed_range(const struct schedule *s,
 
 static int compare_ranges(const void *a, const void *b)
 {
-	uint32_t x = ((const struct schedule_range *)a)->first,
-		 y = ((const struct schedule_range *)b)->first;
-	return (x > y) - (x < y);
+	const struct schedule_range *x = a, *y = b;
+	return (x->first > y->first) - (x->first < y->first);
 }
 
 uint32_t schedule_ranges(const struct schedule *s, unsigned part,

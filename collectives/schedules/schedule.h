@@ -72,7 +72,6 @@ struct schedule_algorithm {
 	const char *name;
 	const char *summary; /* one line */
 	const char *sides;   /* which shapes it supports, one line */
-	bool halves; /* has reduce-scatter and all-gather alone, for shapes without folding */
 };
 
 struct schedule_message {

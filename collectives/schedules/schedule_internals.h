@@ -72,10 +72,16 @@ struct algorithm {
 	unsigned flags;
 	/* Appends the stages of a part that starts in dimension `start`. `concurrent`: other parts
 	 * run at the same time. */
-	void (*append_stages)(struct chunk_routing *routing, const struct grid *space,
-			      unsigned start, bool concurrent);
-	/* NULL, or the reason why the algorithm does not support this grid and these ports. */
+	void (*append_stages)(struct chunk_routing *routing, const struct algorithm *algorithm,
+			      const struct grid *space, unsigned start, bool concurrent);
+	/* NULL, or the reason why the algorithm does not support this grid and these ports; it may
+	 * support all. */
 	const char *(*unsupported_reason)(const struct grid *grid, enum schedule_ports ports);
+	/* Interleaved stages: a step multiplies the positions in reach by `base`; append_step() is
+	 * step number `sigma` of a dimension. */
+	uint32_t base;
+	void (*append_step)(struct chunk_routing *routing, unsigned dim, uint32_t side,
+			    unsigned sigma, uint32_t reach);
 };
 
 /* Ends with a NULL name. */

@@ -21,6 +21,11 @@ struct verifier {
 	uint64_t *sent;
 };
 
+static struct schedule_message *message_of(const struct verifier *v, uint32_t rank, unsigned i)
+{
+	return v->messages + (size_t)rank * v->max_messages + i;
+}
+
 static uint64_t *contributors_of(const struct verifier *v, uint32_t rank, uint32_t chunk)
 {
 	return v->sets + ((size_t)rank * v->chunks + chunk) * v->words;
@@ -34,23 +39,24 @@ static bool has_all_contributors(const struct verifier *v, const uint64_t *contr
 	return found == v->ranks;
 }
 
+static int note_no_memory(const struct verifier *v)
+{
+	return err_note(-ENOMEM, "checking a schedule of %u ranks: out of memory", v->ranks);
+}
+
 static int verifier_alloc(struct verifier *v)
 {
-	size_t cells = (size_t)v->ranks * v->chunks * v->words;
 	v->max_messages = schedule_max_messages(v->s);
-	v->sets = calloc(cells, sizeof(*v->sets));
-	v->in_flight = NULL;
+	v->sets = calloc((size_t)v->ranks * v->chunks * v->words, sizeof(*v->sets));
 	v->messages = calloc((size_t)v->ranks * v->max_messages, sizeof(*v->messages));
 	v->ranges = calloc(2 * (size_t)v->chunks, sizeof(*v->ranges));
 	v->others = v->ranges ? v->ranges + v->chunks : NULL;
 	v->in_flight_start = calloc(v->ranks, sizeof(*v->in_flight_start));
 	v->counts = calloc(v->ranks, sizeof(*v->counts));
 	v->sent = calloc(v->ranks, sizeof(*v->sent));
-	bool enough =
-		v->sets && v->messages && v->ranges && v->in_flight_start && v->counts && v->sent;
-	return enough ? 0
-		      : err_note(-ENOMEM, "checking a schedule of %u ranks: out of memory",
-				 v->ranks);
+	if (v->sets && v->messages && v->ranges && v->in_flight_start && v->counts && v->sent)
+		return 0;
+	return note_no_memory(v);
 }
 
 static void verifier_free(struct verifier *v)
@@ -82,7 +88,7 @@ static int collect_messages(struct verifier *v, uint32_t step, struct verify_cou
 {
 	size_t total = 0;
 	for (uint32_t r = 0; r < v->ranks; r++) {
-		struct schedule_message *m = v->messages + (size_t)r * v->max_messages;
+		struct schedule_message *m = message_of(v, r, 0);
 		v->counts[r] = schedule_messages(v->s, v->part, r, step, m);
 		v->in_flight_start[r] = total;
 		unsigned sends = 0;
@@ -94,11 +100,12 @@ static int collect_messages(struct verifier *v, uint32_t step, struct verify_cou
 			unsigned here = 0;
 			for (unsigned k = 0; k <= i; k++)
 				here += m[k].send == m[i].send && m[k].port == m[i].port;
-			counts->max_on_port =
-				here > counts->max_on_port ? here : counts->max_on_port;
+			if (here > counts->max_on_port)
+				counts->max_on_port = here;
+			const uint32_t chunks = m[i].send ? m[i].chunks : 0;
 			sends += m[i].send;
-			total += m[i].send ? m[i].chunks : 0;
-			v->sent[r] += m[i].send ? m[i].chunks : 0;
+			total += chunks;
+			v->sent[r] += chunks;
 		}
 		counts->messages += sends;
 		counts->max_sends = sends > counts->max_sends ? sends : counts->max_sends;
@@ -112,7 +119,7 @@ static void copy_sent_sets(struct verifier *v, uint32_t rank, struct verify_coun
 {
 	uint64_t *to = v->in_flight + v->in_flight_start[rank] * v->words;
 	for (unsigned i = 0; i < v->counts[rank]; i++) {
-		const struct schedule_message *m = &v->messages[(size_t)rank * v->max_messages + i];
+		const struct schedule_message *m = message_of(v, rank, i);
 		uint32_t ranges = m->send ? schedule_ranges(v->s, v->part, m, v->ranges) : 0;
 		counts->ranges += ranges;
 		for (uint32_t k = 0; k < ranges; k++) {
@@ -132,8 +139,7 @@ static int post_messages(struct verifier *v, uint32_t step, struct verify_counts
 		return status;
 	uint64_t *grown = realloc(v->in_flight, (total + 1) * v->words * sizeof(*grown));
 	if (!grown)
-		return err_note(-ENOMEM, "checking a schedule of %u ranks: out of memory",
-				v->ranks);
+		return note_no_memory(v);
 	v->in_flight = grown;
 	for (uint32_t r = 0; r < v->ranks; r++)
 		copy_sent_sets(v, r, counts);
@@ -148,8 +154,7 @@ static size_t find_matching_send(struct verifier *v, uint32_t rank,
 {
 	size_t at = v->in_flight_start[wanted->peer] * v->words;
 	for (unsigned i = 0; i < v->counts[wanted->peer]; i++) {
-		struct schedule_message *m =
-			&v->messages[(size_t)wanted->peer * v->max_messages + i];
+		struct schedule_message *m = message_of(v, wanted->peer, i);
 		if (!m->send)
 			continue;
 		if (m->peer == rank && m->chunks == wanted->chunks && m->reduce == wanted->reduce &&
@@ -186,8 +191,7 @@ static int deliver_messages(struct verifier *v, uint32_t step)
 {
 	for (uint32_t r = 0; r < v->ranks; r++)
 		for (unsigned i = 0; i < v->counts[r]; i++) {
-			const struct schedule_message *m =
-				&v->messages[(size_t)r * v->max_messages + i];
+			const struct schedule_message *m = message_of(v, r, i);
 			if (m->send)
 				continue;
 			uint32_t count = schedule_ranges(v->s, v->part, m, v->ranges);
@@ -197,14 +201,13 @@ static int deliver_messages(struct verifier *v, uint32_t step)
 						"step %u: rank %u receives a message that rank %u "
 						"does not send",
 						step, r, m->peer);
-			int status = apply_receive(v, r, m, at, count, step);
+			const int status = apply_receive(v, r, m, at, count, step);
 			if (status)
 				return status;
 		}
 	for (uint32_t r = 0; r < v->ranks; r++)
 		for (unsigned i = 0; i < v->counts[r]; i++) {
-			const struct schedule_message *m =
-				&v->messages[(size_t)r * v->max_messages + i];
+			const struct schedule_message *m = message_of(v, r, i);
 			if (m->send && m->peer != UINT32_MAX)
 				return err_note(-EBADMSG,
 						"step %u: rank %u sends a message that rank %u "
@@ -232,13 +235,11 @@ static int verify_part(struct verifier *v, enum schedule_kind kind, struct verif
 	int status = verifier_alloc(v);
 	if (status == 0)
 		set_initial_contributions(v, kind);
-	for (uint32_t step = 0; status == 0 && step < schedule_steps(v->s); step++) {
-		status = post_messages(v, step, counts);
-		if (status == 0)
-			status = deliver_messages(v, step);
+	for (uint32_t step = 0; step < schedule_steps(v->s); step++) {
+		TRY(status, post_messages(v, step, counts));
+		TRY(status, deliver_messages(v, step));
 	}
-	if (status == 0)
-		status = check_final_sets(v, kind);
+	TRY(status, check_final_sets(v, kind));
 	for (uint32_t r = 0; status == 0 && r < v->ranks; r++) {
 		counts->min_sent = v->sent[r] < counts->min_sent ? v->sent[r] : counts->min_sent;
 		counts->max_sent = v->sent[r] > counts->max_sent ? v->sent[r] : counts->max_sent;
@@ -250,17 +251,15 @@ static int verify_part(struct verifier *v, enum schedule_kind kind, struct verif
 int verify_schedule(const struct schedule *s, enum schedule_kind kind,
 		    struct verify_counts *counts_p)
 {
+	const uint32_t ranks = schedule_grid(s)->nodes;
 	struct verify_counts counts = {.min_sent = UINT64_MAX};
+	int status = 0;
 	for (unsigned part = 0; part < schedule_parts(s); part++) {
-		struct verifier v = {.s = s,
-				     .part = part,
-				     .ranks = schedule_grid(s)->nodes,
-				     .chunks = schedule_chunks(s)};
-		v.words = (v.ranks + 63) / 64;
-		int status = verify_part(&v, kind, &counts);
-		if (status)
-			return status;
+		struct verifier v = {s, part, ranks, schedule_chunks(s),
+				     .words = (ranks + 63) / 64};
+		TRY(status, verify_part(&v, kind, &counts));
 	}
-	*counts_p = counts;
-	return 0;
+	if (status == 0)
+		*counts_p = counts;
+	return status;
 }
