@@ -13,6 +13,7 @@
  *     bin/topology/node --device host
  */
 #include "bench/bench.h"
+#include "lib/err.h"
 #include "topology/node/core_matrix.h"
 #include "topology/node/link_facts.h"
 #include "topology/node/machine.h"
@@ -48,18 +49,16 @@ static int setup(struct bench_case *c)
 static int derive(struct bench_case *c)
 {
 	struct state *s = c->state;
-	int status = 0;
-	for (size_t i = 0; i < c->devices->count && status == 0; i++)
-		status = link_facts_read(c->devices->dev[i], &s->links[i]);
-	if (status)
-		return status;
-	if (!s->topology) {
+	for (size_t i = 0; i < c->devices->count; i++)
+		TRY(c->status, link_facts_read(c->devices->dev[i], &s->links[i]));
+	if (c->status)
+		return c->status;
+	if (s->topology)
+		machine_report(c, s->topology, s->links);
+	else
 		report_simulated(c);
-		return link_facts_report(c, s->links);
-	}
-	machine_report(c, s->topology, s->links);
-	status = link_facts_report(c, s->links);
-	return status ? status : core_matrix_derive(c);
+	link_facts_report(c, s->links);
+	return s->topology ? core_matrix_derive(c) : c->status;
 }
 
 static void teardown(struct bench_case *c)

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "topology/node/core_matrix.h"
+#include "bench/bench_alloc.h"
 #include "lib/clock.h"
 #include "lib/core_latency.h"
 #include "lib/cores.h"
 #include "lib/err.h"
 #include "lib/stats.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -54,14 +53,13 @@ size_t core_matrix_choose(int *cores, size_t count)
 /* Server and client swap in every pass, so that a value favours neither processor. */
 static int measure_pass(struct bench_case *c, struct matrix *m, unsigned batches)
 {
-	int status = 0;
+	int status = 0, end[2];
 	rng_shuffle(&c->rng, m->order, m->pairs);
-	for (size_t i = 0; i < m->pairs && status == 0; i++) {
-		const size_t pair = m->order[i];
-		int a, b;
-		find_ends(m, pair, &a, &b);
-		status = core_latency(m->passes % 2 ? b : a, m->passes % 2 ? a : b, batches,
-				      &m->seconds[pair * PASSES + m->passes]);
+	for (size_t i = 0; i < m->pairs; i++) {
+		const size_t pair = m->order[i], odd = m->passes % 2;
+		find_ends(m, pair, &end[0], &end[1]);
+		TRY(status, core_latency(end[odd], end[!odd], batches,
+					 &m->seconds[pair * PASSES + m->passes]));
 	}
 	m->passes += status == 0;
 	return status;
@@ -92,9 +90,13 @@ static int measure_passes(struct bench_case *c, struct matrix *m)
 
 /* ------------------------------------------------------------------ deriving */
 
-static double median_of(struct matrix *m, const double *values, size_t count)
+/* The median of `pairs` pairs from `first` on, of the visits in `passes` passes from `from` on. */
+static double median_of(struct matrix *m, size_t first, size_t pairs, size_t from, size_t passes)
 {
-	memcpy(m->sorted, values, count * sizeof(double));
+	size_t count = 0;
+	for (size_t pair = first; pair < first + pairs; pair++)
+		for (size_t pass = from; pass < from + passes; pass++)
+			m->sorted[count++] = m->seconds[pair * PASSES + pass];
 	stats_sort(m->sorted, count);
 	return stats_median(m->sorted, count);
 }
@@ -106,86 +108,57 @@ static int derive_visits(struct bench_case *c, const struct matrix *m, size_t pa
 				    formula);
 }
 
-static int derive_pairs(struct bench_case *c, const struct matrix *m)
+static int derive_all(struct bench_case *c, struct matrix *m)
 {
-	int status = 0;
-	for (size_t pair = 0; pair < m->pairs && status == 0; pair++) {
+	size_t nearest = 0, farthest = 0;
+	double least = INFINITY, most = 0.0, medians[PASSES];
+	for (size_t pair = 0; pair < m->pairs; pair++) {
+		const double median = median_of(m, pair, 1, 0, m->passes);
+		nearest = median < least ? pair : nearest;
+		least = fmin(least, median);
+		farthest = median > most ? pair : farthest;
+		most = fmax(most, median);
+	}
+	for (size_t pass = 0; pass < m->passes; pass++)
+		medians[pass] = median_of(m, 0, m->pairs, pass, 1);
+	TRY(c->status,
+	    derive_visits(c, m, nearest, "core_latency_min", "of the pair with the lowest median"));
+	TRY(c->status, bench_derive_samples(c, "core_latency_median", -1, "s", 0, medians,
+					    m->passes, "median over all pairs"));
+	TRY(c->status, derive_visits(c, m, farthest, "core_latency_max",
+				     "of the pair with the highest median"));
+	for (size_t pair = 0; pair < m->pairs; pair++) {
 		char name[48];
 		int a, b;
 		find_ends(m, pair, &a, &b);
 		snprintf(name, sizeof(name), "core_latency %d-%d", a, b);
-		status = derive_visits(c, m, pair, name, "round trip of a cache line / 2");
+		TRY(c->status, derive_visits(c, m, pair, name, "round trip of a cache line / 2"));
 	}
-	return status;
-}
-
-static int derive_medians(struct bench_case *c, struct matrix *m)
-{
-	double medians[PASSES];
-	for (size_t pass = 0; pass < m->passes; pass++) {
-		for (size_t pair = 0; pair < m->pairs; pair++)
-			m->sorted[pair] = m->seconds[pair * PASSES + pass];
-		stats_sort(m->sorted, m->pairs);
-		medians[pass] = stats_median(m->sorted, m->pairs);
-	}
-	return bench_derive_samples(c, "core_latency_median", -1, "s", 0, medians, m->passes,
-				    "median over all pairs");
-}
-
-static int derive_all(struct bench_case *c, struct matrix *m)
-{
-	size_t nearest = 0, farthest = 0;
-	double least = INFINITY, most = 0.0;
-	for (size_t pair = 0; pair < m->pairs; pair++) {
-		const double median = median_of(m, &m->seconds[pair * PASSES], m->passes);
-		if (median < least) {
-			least = median;
-			nearest = pair;
-		}
-		if (median > most) {
-			most = median;
-			farthest = pair;
-		}
-	}
-	int status = derive_visits(c, m, nearest, "core_latency_min",
-				   "of the pair with the lowest median");
-	status = status ? status : derive_medians(c, m);
-	status = status ? status
-			: derive_visits(c, m, farthest, "core_latency_max",
-					"of the pair with the highest median");
-	return status ? status : derive_pairs(c, m);
+	return c->status;
 }
 
 /* ------------------------------------------------------------------ all of it */
 
-static void report_missing(struct bench_case *c, const char *why)
-{
-	bench_fact_text(c, "core_latency_not_measured", why);
-}
+#define NOT_MEASURED "core_latency_not_measured"
 
 /* False: there is no pair, and the case says why. */
 static bool choose_processors(struct bench_case *c, struct matrix *m)
 {
 	int cores[CORES_MAX];
 	const size_t count = cores_allowed(cores);
-	char text[128];
-	if (count == 0) {
-		report_missing(c, "the processors that the process may use are unknown");
-		return false;
-	}
 	m->count = core_matrix_choose(cores, count);
 	m->pairs = m->count * (m->count - 1) / 2;
 	memcpy(m->cores, cores, m->count * sizeof(cores[0]));
-	if (m->count < 2)
-		report_missing(c, "the process may use one processor");
+	if (count < 2)
+		bench_fact_text(c, NOT_MEASURED,
+				count ? "the process may use one processor"
+				      : "the processors that the process may use are unknown");
 	else if (c->seconds < LEAST_S)
-		report_missing(c, "needs 50 ms; less is left");
-	else if (m->count < count) {
-		snprintf(text, sizeof(text),
-			 "%zu of %zu; the %zu that were measured are spread evenly",
-			 count - m->count, count, m->count);
-		report_missing(c, text);
-	}
+		bench_fact_text(c, NOT_MEASURED, "needs 50 ms; less is left");
+	else if (m->count < count)
+		bench_fact_format(c, NOT_MEASURED,
+				  "%zu of %zu; the %zu that were measured are spread evenly",
+				  count - m->count, count, m->count);
 	return m->count >= 2 && c->seconds >= LEAST_S;
 }
 
@@ -194,21 +167,12 @@ int core_matrix_derive(struct bench_case *c)
 	struct matrix m = {0};
 	if (!choose_processors(c, &m))
 		return 0;
-	m.seconds = calloc(PASSES * m.pairs, sizeof(*m.seconds));
-	m.sorted = calloc(m.pairs + PASSES, sizeof(*m.sorted));
-	m.order = calloc(m.pairs, sizeof(*m.order));
-	int status = m.seconds && m.sorted && m.order
-			     ? 0
-			     : err_note(-ENOMEM, "%zu pairs: out of memory", m.pairs);
-	if (status == 0) {
-		const int failed = measure_passes(c, &m);
-		if (failed)
-			report_missing(c, strerror(-failed));
-		else
-			status = derive_all(c, &m);
-	}
-	free(m.seconds);
-	free(m.sorted);
-	free(m.order);
-	return status;
+	m.seconds = bench_alloc_host(c, PASSES * m.pairs * sizeof(*m.seconds));
+	m.sorted = bench_alloc_host(c, (m.pairs + PASSES) * sizeof(*m.sorted));
+	m.order = bench_alloc_host(c, m.pairs * sizeof(*m.order));
+	const int failed = c->status ? 0 : measure_passes(c, &m);
+	if (!failed)
+		return TRY(c->status, derive_all(c, &m));
+	bench_fact_text(c, NOT_MEASURED, strerror(-failed));
+	return c->status;
 }

@@ -37,29 +37,21 @@ struct traffic {
 
 static int open_traffic(struct dev *d, struct traffic *t)
 {
-	int status = dev_alloc(d, DEV_MEM_PINNED, COPY_BYTES, &t->host);
-	if (status == 0)
-		status = dev_alloc(d, DEV_MEM_DEVICE, COPY_BYTES, &t->memory);
-	return status ? status : dev_stream_open(d, dev_props(d)->priority_normal, &t->stream);
-}
-
-static void close_traffic(struct dev *d, struct traffic *t)
-{
-	dev_stream_close(d, t->stream);
-	dev_free(d, t->memory);
-	dev_free(d, t->host);
+	int status = 0;
+	TRY(status, dev_alloc(d, DEV_MEM_PINNED, COPY_BYTES, &t->host));
+	TRY(status, dev_alloc(d, DEV_MEM_DEVICE, COPY_BYTES, &t->memory));
+	return TRY(status, dev_stream_open(d, dev_props(d)->priority_normal, &t->stream));
 }
 
 static int read_while_copying(struct dev *d, struct traffic *t, struct device_links *links)
 {
 	int status = 0;
 	for (int i = 0; i < MAX_READS && status == 0 && is_below_maximum(&links->links); i++) {
-		for (int copy = 0; copy < COPIES_A_READ && status == 0; copy++)
-			status = dev_copy(d, t->stream, t->memory, t->host, COPY_BYTES);
-		if (status == 0)
-			status = dev_links_read(d, &links->links);
-		int drained = dev_stream_sync(d, t->stream);
-		status = status ? status : drained;
+		for (int copy = 0; copy < COPIES_A_READ; copy++)
+			TRY(status, dev_copy(d, t->stream, t->memory, t->host, COPY_BYTES));
+		TRY(status, dev_links_read(d, &links->links));
+		const int drained = dev_stream_sync(d, t->stream);
+		TRY(status, drained);
 	}
 	links->busy = status == 0;
 	return status;
@@ -69,7 +61,8 @@ static void write_brief(struct device_links *links)
 {
 	const struct dev_link *pcie = find_pcie(&links->links);
 	const char *kind = "";
-	size_t up = 0, used = 0;
+	char *const brief = links->brief;
+	size_t up = 0;
 	for (size_t i = 0; i < links->links.count; i++) {
 		const struct dev_link *link = &links->links.link[i];
 		if (link == pcie || link->state != DEV_LINK_UP)
@@ -78,14 +71,12 @@ static void write_brief(struct device_links *links)
 		up++;
 	}
 	if (pcie && pcie->generation && pcie->lanes)
-		used = (size_t)snprintf(links->brief, sizeof(links->brief), "PCIe %u x%u",
-					pcie->generation, pcie->lanes);
-	if (used && pcie->lanes < pcie->lanes_max)
-		used += (size_t)snprintf(links->brief + used, sizeof(links->brief) - used,
-					 " of x%u", pcie->lanes_max);
+		text_fit(brief, sizeof(links->brief), "PCIe %u x%u", pcie->generation, pcie->lanes);
+	if (brief[0] && pcie->lanes < pcie->lanes_max)
+		text_fit_more(brief, sizeof(links->brief), " of x%u", pcie->lanes_max);
 	if (up)
-		snprintf(links->brief + used, sizeof(links->brief) - used, "%s%zu %s",
-			 used ? ", " : "", up, kind);
+		text_fit_more(brief, sizeof(links->brief), "%s%zu %s", brief[0] ? ", " : "", up,
+			      kind);
 }
 
 int link_facts_read(struct dev *d, struct device_links *links)
@@ -99,7 +90,9 @@ int link_facts_read(struct dev *d, struct device_links *links)
 			status = read_while_copying(d, &traffic, links);
 		else
 			err_clear();
-		close_traffic(d, &traffic);
+		dev_stream_close(d, traffic.stream);
+		dev_free(d, traffic.memory);
+		dev_free(d, traffic.host);
 	}
 	write_brief(links);
 	return status;
@@ -121,10 +114,16 @@ static void append_number(struct text *l, const char *name, unsigned value)
 		text_add(l, " %s=%u", name, value);
 }
 
-static void append_unknown(struct text *l, const char *why)
+static void append_word(struct text *l, const char *name, const char *word)
 {
-	if (why[0])
-		text_add(l, " unknown=%s", why);
+	if (word[0])
+		text_add(l, " %s=%s", name, word);
+}
+
+static void append_rate(struct text *l, const char *name, double bytes_per_s)
+{
+	if (bytes_per_s > 0.0)
+		text_add(l, " %s=%.4g", name, bytes_per_s);
 }
 
 /* The other end of a link: "host", "switch", "device_1", the PCI address of what is not among the
@@ -163,7 +162,8 @@ static bool is_alike(const struct dev_link *a, const struct dev_link *b)
 /* All links of this kind to the same end, of which `first` is the first. */
 static void report_bundle(struct text *l, const struct dev_links *links, size_t first)
 {
-	const struct dev_link *link = &links->link[first], *up = NULL;
+	static const struct dev_link none;
+	const struct dev_link *link = &links->link[first], *up = &none;
 	unsigned state[3] = {0};
 	double errors = 0.0;
 	for (size_t i = first; i < links->count; i++) {
@@ -172,16 +172,13 @@ static void report_bundle(struct text *l, const struct dev_links *links, size_t 
 			continue;
 		state[other->state]++;
 		errors += isnan(other->errors) ? 0.0 : other->errors;
-		if (!up && other->state == DEV_LINK_UP)
+		if (up == &none && other->state == DEV_LINK_UP)
 			up = other;
 	}
 	text_add(l, " up=%u down=%u", state[DEV_LINK_UP], state[DEV_LINK_DOWN]);
-	if (up && up->version[0])
-		text_add(l, " version=%s", up->version);
-	if (up && up->in_bytes_per_s > 0.0)
-		text_add(l, " bytes_per_s=%.4g", up->in_bytes_per_s);
-	if (up &&
-	    (up->out_bytes_per_s < up->in_bytes_per_s || up->out_bytes_per_s > up->in_bytes_per_s))
+	append_word(l, "version", up->version);
+	append_rate(l, "bytes_per_s", up->in_bytes_per_s);
+	if (up->out_bytes_per_s < up->in_bytes_per_s || up->out_bytes_per_s > up->in_bytes_per_s)
 		text_add(l, " out_bytes_per_s=%.4g", up->out_bytes_per_s);
 	text_add(l, " errors=%.0f", errors);
 }
@@ -209,7 +206,7 @@ static void report_links(struct bench_case *c, size_t device, const struct devic
 			report_pcie(&l, link, of->busy);
 		else if (link->state != DEV_LINK_UNKNOWN)
 			report_bundle(&l, &of->links, i);
-		append_unknown(&l, link->why);
+		append_word(&l, "unknown", link->why);
 		snprintf(name, sizeof(name), "link_%zu_%u", device, number++);
 		add_fact(c, name, &l);
 	}
@@ -236,7 +233,7 @@ static int report_memory_errors(struct bench_case *c, size_t device)
 		else if (!why[0])
 			why = samples[i].why;
 	}
-	append_unknown(&l, why);
+	append_word(&l, "unknown", why);
 	snprintf(name, sizeof(name), "memory_errors_%zu", device);
 	add_fact(c, name, &l);
 	return 0;
@@ -248,45 +245,30 @@ static int describe_path(struct bench_case *c, size_t from, size_t to, struct te
 	int status = dev_path_read(c->devices->dev[from], c->devices->dev[to], &path);
 	if (status)
 		return status;
-	if (path.kind[0])
-		text_add(l, " kind=%s", path.kind);
-	if (path.meet[0])
-		text_add(l, " meet=%s", path.meet);
-	if (path.access[0])
-		text_add(l, " access=%s", path.access);
+	append_word(l, "kind", path.kind);
+	append_word(l, "meet", path.meet);
+	append_word(l, "access", path.access);
 	append_number(l, "hops", path.hops);
-	if (path.bytes_per_s > 0.0)
-		text_add(l, " bytes_per_s=%.4g", path.bytes_per_s);
-	append_unknown(l, path.why);
+	append_rate(l, "bytes_per_s", path.bytes_per_s);
+	append_word(l, "unknown", path.why);
 	return 0;
-}
-
-static void add_path(struct bench_case *c, size_t from, size_t to, struct text *l)
-{
-	char name[48];
-	snprintf(name, sizeof(name), "path_%zu_%zu", from, to);
-	if (l->length)
-		add_fact(c, name, l);
-}
-
-static bool is_same(const struct text *a, const struct text *b)
-{
-	return a->length == b->length &&
-	       (a->length == 0 || memcmp(a->bytes, b->bytes, a->length) == 0);
 }
 
 /* The way back has a fact where it differs. */
 static int report_path(struct bench_case *c, size_t one, size_t other)
 {
 	struct text out = {0}, back = {0};
+	char name[2][48];
 	int status = describe_path(c, one, other, &out);
-	if (status == 0)
-		status = describe_path(c, other, one, &back);
-	const bool differs = !is_same(&out, &back);
-	if (status == 0)
-		add_path(c, one, other, &out);
-	if (status == 0 && differs)
-		add_path(c, other, one, &back);
+	TRY(status, describe_path(c, other, one, &back));
+	const bool differs = out.length != back.length ||
+			     (out.length && memcmp(out.bytes, back.bytes, out.length) != 0);
+	snprintf(name[0], sizeof(name[0]), "path_%zu_%zu", one, other);
+	snprintf(name[1], sizeof(name[1]), "path_%zu_%zu", other, one);
+	if (status == 0 && out.length)
+		add_fact(c, name[0], &out);
+	if (status == 0 && back.length && differs)
+		add_fact(c, name[1], &back);
 	text_free(&out);
 	text_free(&back);
 	return status;
@@ -294,14 +276,13 @@ static int report_path(struct bench_case *c, size_t one, size_t other)
 
 int link_facts_report(struct bench_case *c, const struct device_links *links)
 {
-	int status = 0;
-	size_t devices = c->devices->count;
-	for (size_t i = 0; i < devices && status == 0; i++) {
+	const size_t devices = c->devices->count;
+	for (size_t i = 0; i < devices && c->status == 0; i++) {
 		report_links(c, i, &links[i]);
-		status = report_memory_errors(c, i);
+		TRY(c->status, report_memory_errors(c, i));
 	}
 	for (size_t from = 0; from < devices; from++)
-		for (size_t to = from + 1; to < devices && status == 0; to++)
-			status = report_path(c, from, to);
-	return status;
+		for (size_t to = from + 1; to < devices; to++)
+			TRY(c->status, report_path(c, from, to));
+	return c->status;
 }

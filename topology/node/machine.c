@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct machine {
 	hwloc_topology_t topology;
@@ -22,21 +23,15 @@ struct machine {
 static int check_numa_folder(void)
 {
 	const char *root = getenv("HWLOC_FSROOT");
-	const char *const contents[] = {"", "/node[0-9]*"};
-	bool found[2];
-	for (int i = 0; i < 2; i++) {
-		char pattern[4096];
-		glob_t paths;
-		snprintf(pattern, sizeof(pattern), "%s/sys/devices/system/node%s", root ? root : "",
-			 contents[i]);
-		found[i] = glob(pattern, 0, NULL, &paths) == 0;
-		if (found[i])
-			globfree(&paths);
-	}
-	return !found[0] || found[1]
-		       ? 0
-		       : err_note(-ENOTSUP, "/sys/devices/system/node is empty, which hwloc cannot "
-					    "read: is /sys masked?");
+	char folder[4096], node[4200];
+	glob_t paths = {0};
+	snprintf(folder, sizeof(folder), "%s/sys/devices/system/node", root ? root : "");
+	snprintf(node, sizeof(node), "%s/node[0-9]*", folder);
+	const bool empty = access(folder, F_OK) == 0 && glob(node, 0, NULL, &paths) != 0;
+	globfree(&paths);
+	return empty ? err_note(-ENOTSUP, "/sys/devices/system/node is empty, which hwloc cannot "
+					  "read: is /sys masked?")
+		     : 0;
 }
 
 int machine_load(hwloc_topology_t *loaded)
@@ -135,15 +130,10 @@ static void report_known(struct bench_case *c, const char *name, double value)
 
 static void report_counts(struct bench_case *c, hwloc_topology_t topology)
 {
-	static const struct {
-		hwloc_obj_type_t type;
-		const char *name;
-	} types[] = {{HWLOC_OBJ_PACKAGE, "packages"},
-		     {HWLOC_OBJ_NUMANODE, "numa_nodes"},
-		     {HWLOC_OBJ_CORE, "cores"},
-		     {HWLOC_OBJ_PU, "hardware_threads"}};
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		report_known(c, types[i].name, hwloc_get_nbobjs_by_type(topology, types[i].type));
+	report_known(c, "packages", hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE));
+	report_known(c, "numa_nodes", hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE));
+	report_known(c, "cores", hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE));
+	report_known(c, "hardware_threads", hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU));
 	report_known(c, "memory_bytes", (double)hwloc_get_root_obj(topology)->total_memory);
 }
 
@@ -202,12 +192,10 @@ static void report_numa_distances(struct bench_case *c, hwloc_topology_t topolog
 	if (hwloc_distances_get_by_type(topology, HWLOC_OBJ_NUMANODE, &count, &found, 0, 0) != 0 ||
 	    count == 0)
 		return;
-	for (unsigned from = 0; from < found->nbobjs; from++) {
-		for (unsigned to = 0; to < found->nbobjs; to++) {
-			snprintf(name, sizeof(name), "numa_distance_%u_%u", from, to);
-			bench_fact_number(c, name,
-					  (double)found->values[from * found->nbobjs + to]);
-		}
+	const unsigned nodes = found->nbobjs;
+	for (unsigned i = 0; i < nodes * nodes; i++) {
+		snprintf(name, sizeof(name), "numa_distance_%u_%u", i / nodes, i % nodes);
+		bench_fact_number(c, name, (double)found->values[i]);
 	}
 	hwloc_distances_release(topology, found);
 }
