@@ -38,10 +38,10 @@ static int parse_duration(const char *text, double *seconds_p)
 static int accept_duration(const char *text)
 {
 	double seconds;
-	return parse_duration(text, &seconds) == 0
-		       ? 0
-		       : err_note(-EINVAL,
-				  "bad duration '%s'; use 0, or a number and ns, us, ms, s", text);
+	if (parse_duration(text, &seconds))
+		return err_note(-EINVAL, "bad duration '%s'; use 0, or a number and ns, us, ms, s",
+				text);
+	return 0;
 }
 
 #define POWERS_OF_TWO                                                                              \
@@ -49,56 +49,29 @@ static int accept_duration(const char *text)
 
 /* A bandwidth below 1 Mbyte/s is a wrong unit. */
 static const struct axis axes[] = {
-	{.name = "shape",
-	 .kind = AXIS_WORD,
-	 .accept = network_accept,
-	 .quick = "8x8,64x64",
-	 .full = "8x8,16x16,27x27,32x32,64x64,128x128,64x16,128x8,256x4,8x8x8,8x8x8x8,hx2mesh:"
-		 "64x64,hx4mesh:64x64,hyperx:64x64",
-	 .help = "sides of a torus; the prefixes torus-shared: hx2mesh: hx4mesh: hyperx: select "
-		 "another network"},
-	{.name = "algorithm",
-	 .kind = AXIS_WORD,
-	 .accept = schedule_accept,
-	 .quick = POWERS_OF_TWO,
-	 .full = POWERS_OF_TWO ",bruck-l,trivance-l",
-	 .help = "schedules of the allreduce; the error for an unknown name lists them"},
-	{.name = "ports",
-	 .kind = AXIS_WORD,
-	 .words = (const char *const[]){"1", "all", NULL},
-	 .quick = "all",
-	 .help = "one collective at a time, or as many as the algorithm can run on separate ports, "
-		 "up to 2 per dimension"},
-	{.name = "size",
-	 .kind = AXIS_SIZE,
-	 .min = 1,
-	 .max = UINT64_C(1) << 40,
-	 .quick = "32,32K,2M,512M",
-	 .full = "32:2G:x4",
-	 .help = "bytes of the whole vector"},
-	{.name = "step",
-	 .kind = AXIS_WORD,
-	 .accept = accept_duration,
-	 .quick = "0.455us",
-	 .help = "fixed time of each step"},
-	{.name = "hop",
-	 .kind = AXIS_WORD,
-	 .accept = accept_duration,
-	 .quick = "0.4us",
-	 .help = "time for each link on the longest route of a step"},
-	{.name = "bandwidth",
-	 .kind = AXIS_COUNT,
-	 .min = 1000000,
-	 .max = UINT64_C(1) << 60,
-	 .quick = "50000000000",
-	 .help = "of a link in one direction, byte/s"},
-	{.name = "emit",
-	 .kind = AXIS_WORD,
-	 .words = (const char *const[]){"none", "simgrid", NULL},
-	 .quick = "none",
-	 .help = "simgrid: also write torus-SHAPE.xml and .hosts to the current folder"},
-	{.name = NULL},
-};
+	{"shape",
+	 "sides of a torus; the prefixes torus-shared: hx2mesh: hx4mesh: hyperx: select another "
+	 "network",
+	 AXIS_WORD, "8x8,64x64",
+	 "8x8,16x16,27x27,32x32,64x64,128x128,64x16,128x8,256x4,8x8x8,8x8x8x8,hx2mesh:"
+	 "64x64,hx4mesh:64x64,hyperx:64x64",
+	 .accept = network_accept},
+	{"algorithm", "schedules of the allreduce; the error for an unknown name lists them",
+	 AXIS_WORD, POWERS_OF_TWO, POWERS_OF_TWO ",bruck-l,trivance-l", .accept = schedule_accept},
+	{"ports",
+	 "one collective at a time, or as many as the algorithm can run on separate ports, up to 2 "
+	 "per dimension",
+	 AXIS_WORD, "all", .words = (const char *const[]){"1", "all", NULL}},
+	{"size", "bytes of the whole vector", AXIS_SIZE, "32,32K,2M,512M", "32:2G:x4", .min = 1,
+	 .max = UINT64_C(1) << 40},
+	{"step", "fixed time of each step", AXIS_WORD, "0.455us", .accept = accept_duration},
+	{"hop", "time for each link on the longest route of a step", AXIS_WORD, "0.4us",
+	 .accept = accept_duration},
+	{"bandwidth", "of a link in one direction, byte/s", AXIS_COUNT, "50000000000",
+	 .min = 1000000, .max = UINT64_C(1) << 60},
+	{"emit", "simgrid: also write torus-SHAPE.xml and .hosts to the current folder", AXIS_WORD,
+	 "none", .words = (const char *const[]){"none", "simgrid", NULL}},
+	{0}};
 
 static enum schedule_ports ports_of(const struct bench_case *c)
 {
@@ -110,38 +83,27 @@ static int admit(const struct bench_case *c)
 	struct network network;
 	struct schedule *s = NULL;
 	int status = network_parse(axis_str(c, "shape"), &network);
-	if (status == 0)
-		status = cost_model_open(&network, axis_str(c, "algorithm"), ports_of(c), &s);
-	if (status == 0)
-		schedule_close(s);
+	TRY(status, cost_model_open(&network, axis_str(c, "algorithm"), ports_of(c), &s));
+	schedule_close(s);
 	return status == -ENOTSUP ? err_note(-EINVAL, "%s", err_text()) : status;
 }
 
 /* c->arg is all algorithms on the current network; consecutive cases differ in size or algorithm
  * only. */
-static int load_candidates(const struct bench_case *c)
+static int setup(struct bench_case *c)
 {
 	struct candidates *all = c->arg;
 	struct network network;
 	enum schedule_ports ports = ports_of(c);
 	int status = network_parse(axis_str(c, "shape"), &network);
-	if (status)
-		return status;
-	bool same = all->network.kind == network.kind && all->ports == ports &&
-		    memcmp(&all->network.grid, &network.grid, sizeof(network.grid)) == 0;
-	if (same)
-		return 0;
-	candidates_free(all);
-	return candidates_make(&network, ports, all);
-}
-
-static int setup(struct bench_case *c)
-{
-	int status = load_candidates(c);
-	if (status)
-		return status;
-	const struct candidate *mine = candidates_find(c->arg, axis_str(c, "algorithm"));
-	return mine->status ? err_note(mine->status, "%s", mine->why) : 0;
+	if (status == 0 && (all->network.kind != network.kind || all->ports != ports ||
+			    memcmp(&all->network.grid, &network.grid, sizeof(network.grid)) != 0)) {
+		candidates_free(all);
+		status = candidates_make(&network, ports, all);
+	}
+	const struct candidate *mine =
+		status ? NULL : candidates_find(all, axis_str(c, "algorithm"));
+	return mine && mine->status ? err_note(mine->status, "%s", mine->why) : status;
 }
 
 /* Equal messages that the worst link of each step carries. "4x1 2x3": four steps of 1 message, two
@@ -185,13 +147,12 @@ static int derive(struct bench_case *c)
 	const struct cost_model *p = &mine->model;
 	struct cost_model_costs costs = {.bytes_per_s = (double)axis_u64(c, "bandwidth")};
 	double bytes = (double)axis_u64(c, "size"), from, to;
-	int status = parse_duration(axis_str(c, "step"), &costs.step_s);
-	if (status == 0)
-		status = parse_duration(axis_str(c, "hop"), &costs.link_s);
-	if (status)
-		return status;
-	double time = cost_model_time(p, &costs, bytes);
-	double best = cost_model_time(&candidates_best(all, &costs, bytes)->model, &costs, bytes);
+	TRY(c->status, parse_duration(axis_str(c, "step"), &costs.step_s));
+	if (TRY(c->status, parse_duration(axis_str(c, "hop"), &costs.link_s)))
+		return c->status;
+	const double time = cost_model_time(p, &costs, bytes),
+		     best = cost_model_time(&candidates_best(all, &costs, bytes)->model, &costs,
+					    bytes);
 	bench_model_value(c, "lambda", -1, cost_model_lambda(p), "1", "steps / log2(nodes)");
 	bench_model_value(
 		c, "psi", -1, cost_model_psi(p), "1",
@@ -218,11 +179,11 @@ static int derive(struct bench_case *c)
 	report_facts(c, p, &costs, bytes);
 	if (strcmp(axis_str(c, "emit"), "simgrid") == 0) {
 		char command[SIMGRID_COMMAND];
-		status = simgrid_write(&all->network, costs.link_s, costs.bytes_per_s, command);
-		if (status == 0)
+		if (TRY(c->status, simgrid_write(&all->network, costs.link_s, costs.bytes_per_s,
+						 command)) == 0)
 			bench_fact_text(c, "simgrid_command", command);
 	}
-	return status;
+	return c->status;
 }
 
 static const struct bench bench = {

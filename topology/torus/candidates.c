@@ -6,8 +6,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 int candidates_make(const struct network *network, enum schedule_ports ports,
@@ -87,48 +85,42 @@ bool candidates_wins(const struct candidates *c, const struct candidate *mine,
 	return to > from;
 }
 
-/* The candidates in the bit mask. */
-static void append_names(char *text, size_t capacity, const struct candidates *c, uint64_t set)
+/* The names of all that take as long as `mine`: at this size, or at every size where `bytes` is
+ * NaN. */
+static void append_equal(char *text, size_t capacity, const struct candidates *c,
+			 const struct candidate *mine, const struct cost_model_costs *costs,
+			 double bytes)
 {
-	const char *before = set & (set - 1) ? "tie of " : "";
-	for (unsigned k = 0; c->list[k].name; k++) {
-		if (!(set >> k & 1))
-			continue;
-		text_fit_more(text, capacity, "%s%s", before, c->list[k].name);
-		before = " and ";
+	const char *names[CANDIDATES_MAX];
+	unsigned count = 0;
+	for (const struct candidate *other = c->list; other->name; other++) {
+		const struct cost_model *p = &other->model, *q = &mine->model;
+		const double at_size = subtract_times(cost_model_time(p, costs, bytes),
+						      cost_model_time(q, costs, bytes)),
+			     latency = subtract_times(cost_model_latency(p, costs),
+						      cost_model_latency(q, costs)),
+			     slope = subtract_times(cost_model_slope(p, costs),
+						    cost_model_slope(q, costs));
+		if (other->status == 0 &&
+		    (isnan(bytes) ? latency == 0 && slope == 0 : at_size == 0))
+			names[count++] = other->name;
 	}
+	for (unsigned k = 0; k < count; k++)
+		text_fit_more(text, capacity, "%s%s",
+			      k           ? " and "
+			      : count > 1 ? "tie of "
+					  : "",
+			      names[k]);
 }
 
 char *candidates_show_best(const struct candidates *c, const struct cost_model_costs *costs,
 			   double bytes, char *text, size_t capacity)
 {
 	const struct candidate *best = candidates_best(c, costs, bytes);
-	uint64_t equal = 0;
 	text[0] = '\0';
-	for (unsigned k = 0; best && c->list[k].name; k++)
-		if (c->list[k].status == 0 &&
-		    subtract_times(cost_model_time(&c->list[k].model, costs, bytes),
-				   cost_model_time(&best->model, costs, bytes)) == 0)
-			equal |= UINT64_C(1) << k;
-	append_names(text, capacity, c, equal);
+	if (best)
+		append_equal(text, capacity, c, best, costs, bytes);
 	return text;
-}
-
-/* The candidates that take as long as `mine` at every size. */
-static uint64_t equal_lines(const struct candidates *c, const struct candidate *mine,
-			    const struct cost_model_costs *costs)
-{
-	uint64_t equal = 0;
-	for (unsigned k = 0; c->list[k].name; k++) {
-		const struct cost_model *p = &c->list[k].model;
-		if (c->list[k].status == 0 &&
-		    subtract_times(cost_model_latency(p, costs),
-				   cost_model_latency(&mine->model, costs)) == 0 &&
-		    subtract_times(cost_model_slope(p, costs),
-				   cost_model_slope(&mine->model, costs)) == 0)
-			equal |= UINT64_C(1) << k;
-	}
-	return equal;
 }
 
 char *candidates_show(const struct candidates *c, const struct cost_model_costs *costs, char *text,
@@ -136,20 +128,16 @@ char *candidates_show(const struct candidates *c, const struct cost_model_costs 
 {
 	double from, to, reached = 0;
 	text[0] = '\0';
-	for (bool more = true; more;) {
-		more = false;
-		for (const struct candidate *candidate = c->list; candidate->name && !more;
-		     candidate++) {
-			if (candidate->status ||
-			    !candidates_wins(c, candidate, costs, &from, &to) || from > reached ||
-			    to <= reached)
-				continue;
-			if (reached > 0)
-				text_fit_more(text, capacity, ", from %.0f ", ceil(reached));
-			append_names(text, capacity, c, equal_lines(c, candidate, costs));
-			reached = to;
-			more = isfinite(to);
-		}
+	for (const struct candidate *next = c->list; next->name && isfinite(reached);) {
+		const struct candidate *candidate = next++;
+		if (candidate->status || !candidates_wins(c, candidate, costs, &from, &to) ||
+		    from > reached || to <= reached)
+			continue;
+		if (reached > 0)
+			text_fit_more(text, capacity, ", from %.0f ", ceil(reached));
+		append_equal(text, capacity, c, candidate, costs, NAN);
+		reached = to;
+		next = c->list;
 	}
 	return text;
 }

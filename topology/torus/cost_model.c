@@ -19,20 +19,16 @@ struct step_counter {
 /* For count_rank(): counts the messages of all dimensions. */
 #define ALL_DIMS GRID_DIMS
 
-static bool differs_along(const struct grid *grid, uint32_t from, uint32_t to, unsigned dim)
-{
-	return grid_at(grid, from, dim) != grid_at(grid, to, dim);
-}
-
 static void count_rank(struct step_counter *c, uint32_t rank, uint32_t step, unsigned only)
 {
+	const struct grid *grid = schedule_grid(c->s);
 	memset(c->port, 0, schedule_ports(c->s) * sizeof(*c->port));
 	for (unsigned part = 0; part < schedule_parts(c->s); part++) {
 		unsigned n = schedule_messages(c->s, part, rank, step, c->messages);
 		for (unsigned i = 0; i < n && c->messages[i].send; i++) {
 			const struct schedule_message *m = &c->messages[i];
 			if (only != ALL_DIMS &&
-			    !differs_along(schedule_grid(c->s), rank, m->peer, only))
+			    grid_at(grid, rank, only) == grid_at(grid, m->peer, only))
 				continue;
 			double *through = &c->port[m->port];
 			uint32_t links = links_send(c->links, rank, m->peer, m->chunks);
@@ -122,11 +118,9 @@ int cost_model_open(const struct network *network, const char *algorithm, enum s
 int cost_model_make(const struct network *network, const char *algorithm, enum schedule_ports ports,
 		    struct cost_model *p_p)
 {
-	struct schedule *s;
+	struct schedule *s = NULL;
 	int status = cost_model_open(network, algorithm, ports, &s);
-	if (status)
-		return status;
-	status = cost_model_count(network, s, schedule_by_line(s), p_p);
+	TRY(status, cost_model_count(network, s, schedule_by_line(s), p_p));
 	schedule_close(s);
 	return status;
 }

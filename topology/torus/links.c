@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "topology/torus/links.h"
 #include "lib/err.h"
+#include "lib/text.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,24 +39,26 @@ int network_parse(const char *text, struct network *network_p)
 {
 	char names[96] = "";
 	const char *colon = strchr(text, ':');
-	size_t length = colon ? (size_t)(colon - text) : 0, used = 0;
+	const size_t length = colon ? (size_t)(colon - text) : 0;
 	struct network network = {.kind = LINKS_TORUS};
+	bool known = !colon;
 	for (unsigned k = 0; k < KINDS; k++) {
-		used += (size_t)snprintf(names + used, sizeof(names) - used, " %s:", kinds[k].name);
-		if (colon && strlen(kinds[k].name) == length &&
-		    strncmp(kinds[k].name, text, length) == 0)
-			network.kind = (enum links_kind)k;
+		text_fit_more(names, sizeof(names), " %s:", kinds[k].name);
+		if (strlen(kinds[k].name) != length || strncmp(kinds[k].name, text, length) != 0)
+			continue;
+		network.kind = (enum links_kind)k;
+		known = true;
 	}
-	if (colon && (strlen(kinds[network.kind].name) != length ||
-		      strncmp(kinds[network.kind].name, text, length) != 0))
+	if (!known)
 		return err_note(-EINVAL, "unknown network '%.*s:'; networks:%s", (int)length, text,
 				names);
 	int status = grid_parse(colon ? colon + 1 : text, &network.grid);
+	const uint32_t board = kinds[network.kind].board;
 	for (unsigned d = 0; status == 0 && d < network.grid.dims; d++)
-		if (network.grid.side[d] % kinds[network.kind].board)
+		if (network.grid.side[d] % board)
 			return err_note(-EINVAL,
 					"%s: side %u is not a multiple of the board size %u", text,
-					network.grid.side[d], kinds[network.kind].board);
+					network.grid.side[d], board);
 	if (status == 0)
 		*network_p = network;
 	return status;
@@ -101,9 +104,9 @@ int links_open(const struct network *network, bool one_line, struct links **l_p)
 		l->lines[d] = one_line ? 1 : network->grid.nodes / side;
 		total += (uint64_t)l->per_line[d] * l->lines[d];
 	}
-	int status = total > MAX_COUNTERS ? err_note(-ENOTSUP, "%llu links are too many to count",
-						     (unsigned long long)total)
-					  : 0;
+	int status = 0;
+	if (total > MAX_COUNTERS)
+		status = err_note(-ENOTSUP, "%ju links are too many to count", (uintmax_t)total);
 	for (unsigned d = 0; d < network->grid.dims && status == 0; d++) {
 		l->counters[d] = calloc(l->per_line[d] * l->lines[d], sizeof(double));
 		if (!l->counters[d])
@@ -145,7 +148,7 @@ static uint32_t send_ring(const struct links *l, struct line line, uint32_t side
 			  uint32_t y, double load)
 {
 	uint32_t up = y >= x ? y - x : y + side - x, down = side - up;
-	bool tie = up == down, shared = tie && l->network.kind == LINKS_TORUS_SHARED;
+	const bool tie = up == down, shared = tie && l->network.kind == LINKS_TORUS_SHARED;
 	if (shared)
 		load *= 0.5;
 	if (up < down || (tie && (shared || x < y)))
@@ -161,14 +164,13 @@ static uint32_t send_boards(struct line line, uint32_t board, uint32_t side, uin
 			    double load)
 {
 	if (x / board == y / board) {
-		add_load(x < y ? line.up : line.down, x < y ? x : y, x < y ? y - x : x - y, side,
-			 load);
-		return x < y ? y - x : x - y;
+		const uint32_t hops = x < y ? y - x : x - y;
+		add_load(x < y ? line.up : line.down, x < y ? x : y, hops, side, load);
+		return hops;
 	}
-	uint32_t out = x % board, in = y % board;
-	bool out_high = out > board - 1 - out, in_high = in > board - 1 - in;
-	uint32_t out_links = out_high ? board - 1 - out : out,
-		 in_links = in_high ? board - 1 - in : in;
+	const uint32_t out = x % board, in = y % board, edge = board - 1;
+	const bool out_high = out > edge - out, in_high = in > edge - in;
+	const uint32_t out_links = out_high ? edge - out : out, in_links = in_high ? edge - in : in;
 	if (out_links)
 		add_load(out_high ? line.up : line.down, out_high ? x : x - out_links, out_links,
 			 side, load);
@@ -208,21 +210,19 @@ uint32_t links_send(struct links *l, uint32_t from, uint32_t to, double load)
 	return hops;
 }
 
-static double max(double a, double b) { return a > b ? a : b; }
-
 static double worst_of_line(const struct links *l, struct line line, unsigned dim)
 {
 	uint32_t side = l->network.grid.side[dim], board = kinds[l->network.kind].board;
 	double worst = 0, up = 0, down = 0;
 	for (size_t i = 0; line.pairs && i < (size_t)side * side; i++)
-		worst = max(worst, line.pairs[i]);
+		worst = fmax(worst, line.pairs[i]);
 	for (uint32_t x = 0; line.up && x < side; x++) {
 		up += line.up[x];
 		down += line.down[x];
-		worst = max(worst, max(up, down));
+		worst = fmax(worst, fmax(up, down));
 	}
 	for (uint32_t i = 0; line.ports && board > 1 && i < side / board * 4; i++)
-		worst = max(worst, line.ports[i]);
+		worst = fmax(worst, line.ports[i]);
 	return worst;
 }
 
@@ -231,6 +231,6 @@ double links_worst(struct links *l)
 	double worst = 0;
 	for (unsigned d = 0; d < l->network.grid.dims; d++)
 		for (size_t k = 0; k < l->lines[d]; k++)
-			worst = max(worst, worst_of_line(l, line_at(l, d, k), d));
+			worst = fmax(worst, worst_of_line(l, line_at(l, d, k), d));
 	return worst;
 }
