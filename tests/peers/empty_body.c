@@ -18,10 +18,8 @@ enum { SINGLES = 2001 };
 
 static double calibrated_s, single_s;
 
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int body(struct bench_case *c, long unused, uint64_t iterations)
 {
-	(void)c;
-	(void)variant;
 	for (uint64_t i = 0; i < iterations; i++)
 		__asm__ volatile("" ::: "memory");
 	return 0;
@@ -39,7 +37,7 @@ static int derive(struct bench_case *c)
 	return status;
 }
 
-static const struct bench_variant variants[] = {{.name = "empty", .timing = BENCH_HOST}, {0}};
+static const struct bench_variant variants[] = {BENCH_ROW("empty", BENCH_HOST), {0}};
 
 static const struct bench bench = {
 	.name = "peers/empty_body",
@@ -47,7 +45,7 @@ static const struct bench bench = {
 	.formula = "seconds of an iteration that does nothing",
 	.timed = "an empty loop",
 	.variants = variants,
-	.indexed.body = body,
+	.body = body,
 	.derive = derive,
 };
 
