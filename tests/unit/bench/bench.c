@@ -41,11 +41,10 @@ static int setup(struct bench_case *c)
 	return status ? status : dev_alloc(c->dev, DEV_MEM_DEVICE, axis_u64(c, "size"), &s->to);
 }
 
-/* Variant 1 is two copies where variant 0 is one. */
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int copy_often(struct bench_case *c, long copies, uint64_t iterations)
 {
 	struct state *s = c->state;
-	act.calls[variant]++;
+	act.calls[copies - 1]++;
 	if (act.interrupt)
 		raise(SIGINT);
 	if (act.body)
@@ -53,23 +52,19 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 	uint64_t bytes = axis_u64(c, "size");
 	if (act.noisy)
 		bytes = bytes / 256 * (1 + rng_below(&c->rng, 255));
-	for (uint64_t i = 0; i < iterations * (variant + 1); i++) {
-		int status = dev_copy(c->dev, c->stream, s->to, s->from, bytes);
-		if (status)
-			return status;
-	}
-	return 0;
+	for (uint64_t i = 0; i < iterations * (uint64_t)copies; i++)
+		TRY(c->status, dev_copy(c->dev, c->stream, s->to, s->from, bytes));
+	return c->status;
 }
 
-static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
+static void model(const struct bench_case *c, long copies, struct bench_model *m)
 {
-	m->bytes = (double)axis_u64(c, "size") * (variant + 1);
+	m->bytes = (double)axis_u64(c, "size") * (double)copies;
 }
 
-static int check(struct bench_case *c, unsigned variant)
+static int check(struct bench_case *c, long copies)
 {
-	(void)c;
-	return act.check ? bench_wrong("variant %u holds nonsense", variant) : 0;
+	return act.check ? bench_wrong("copy %ld holds nonsense", copies) : 0;
 }
 
 static int verify_mechanism(struct bench_case *c)
@@ -116,9 +111,7 @@ static const struct axis axes[] = {{.name = "size",
 				    .quick = "64K,1M"},
 				   {0}};
 static const struct bench_variant variants[] = {
-	{.name = "one", .timing = BENCH_DEVICE},
-	{.name = "two", .timing = BENCH_DEVICE, .queued = 2},
-	{0}};
+	{"one", BENCH_DEVICE, .arg = 1}, {"two", BENCH_DEVICE, .arg = 2, .queued = 2}, {0}};
 
 static const struct bench bench = {
 	.name = "test/copies",
@@ -129,9 +122,9 @@ static const struct bench bench = {
 	.variants = variants,
 	.state_bytes = sizeof(struct state),
 	.setup = setup,
-	.indexed.body = body,
-	.indexed.model = model,
-	.indexed.check = check,
+	.body = copy_often,
+	.model = model,
+	.check = check,
 	.verify_mechanism = verify_mechanism,
 	.derive = derive,
 	.teardown = teardown,
@@ -206,7 +199,7 @@ static void wrong_result_is_1(void)
 	reset_case();
 	act.check = 1;
 	expect(RUN("--format", "json", "--check", "end") == 1);
-	expect(count_in_output("wrong result: one: variant 0 holds nonsense") == 2);
+	expect(count_in_output("wrong result: one: copy 1 holds nonsense") == 2);
 	expect(count_in_output("\"status\":\"failed\",\"cause\":\"wrong_result\"") == 2);
 	expect(count_in_output("\"derived\":[]") == 2);
 	expect(RUN("--format", "json", "--check", "off") == 3);

@@ -29,14 +29,10 @@ static int setup(struct bench_case *c)
 	return status ? status : dev_alloc(c->dev, DEV_MEM_DEVICE, COPY_BYTES, &s->to);
 }
 
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int copy_once(struct bench_case *c, long unused)
 {
 	struct state *s = c->state;
-	int status = 0;
-	(void)variant;
-	for (uint64_t i = 0; status == 0 && i < iterations; i++)
-		status = dev_copy(c->dev, c->stream, s->to, s->from, COPY_BYTES);
-	return status;
+	return dev_copy(c->dev, c->stream, s->to, s->from, COPY_BYTES);
 }
 
 static int derive(struct bench_case *c)
@@ -58,7 +54,7 @@ static void teardown(struct bench_case *c)
 static const struct axis axes[] = {
 	{.name = "trial", .help = "number", .kind = AXIS_COUNT, .quick = "1:200:+1"}, {0}};
 static const struct bench_variant variants[] = {
-	{.name = "a", .timing = BENCH_DEVICE}, {.name = "also_a", .timing = BENCH_DEVICE}, {0}};
+	BENCH_ROW("a", BENCH_DEVICE), BENCH_ROW("also_a", BENCH_DEVICE), {0}};
 
 static const struct bench bench = {
 	.name = "test/aa",
@@ -69,7 +65,7 @@ static const struct bench bench = {
 	.variants = variants,
 	.state_bytes = sizeof(struct state),
 	.setup = setup,
-	.indexed.body = body,
+	.once = copy_once,
 	.derive = derive,
 	.teardown = teardown,
 };

@@ -118,22 +118,18 @@ static int setup(struct bench_case *c)
 	return act.forget ? 0 : bench_status(c);
 }
 
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int body(struct bench_case *c, long unused, uint64_t iterations)
 {
 	struct state *s = c->state;
 	struct dev_launch launch = {.grid = 1};
-	(void)variant;
-	int status = act.busy ? dev_fill(c->dev, s->stream, s->memory, 1, 4096) : 0;
-	for (uint64_t i = 0; status == 0 && i < iterations; i++)
-		status = dev_launch(c->dev, c->stream, s->kernel, &launch);
-	return status ? status : act.body ? err_note(act.body, "the body broke") : 0;
+	if (act.busy)
+		TRY(c->status, dev_fill(c->dev, s->stream, s->memory, 1, 4096));
+	for (uint64_t i = 0; i < iterations; i++)
+		TRY(c->status, dev_launch(c->dev, c->stream, s->kernel, &launch));
+	return act.body ? TRY(c->status, err_note(act.body, "the body broke")) : c->status;
 }
 
-static void teardown(struct bench_case *c)
-{
-	(void)c;
-	note_call('|');
-}
+static void teardown(struct bench_case *c) { note_call('|'); }
 
 static const struct bench_variant variants[] = {{.name = "one", .timing = BENCH_DEVICE}, {0}};
 
@@ -145,7 +141,7 @@ static const struct bench bench = {
 	.variants = variants,
 	.state_bytes = sizeof(struct state),
 	.setup = setup,
-	.indexed.body = body,
+	.body = body,
 	.teardown = teardown,
 };
 

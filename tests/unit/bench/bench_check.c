@@ -54,14 +54,20 @@ static void sleep_ns(long ns)
 	nanosleep(&(struct timespec){.tv_sec = ns / NS, .tv_nsec = ns % NS}, NULL);
 }
 
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int copy_right(struct bench_case *c, long unused, uint64_t iterations)
 {
 	struct state *s = c->state;
-	int status = act.first_fails && setups == 1 ? err_note(-EIO, "no first case") : 0;
-	for (uint64_t i = 0; status == 0 && i < iterations; i++)
-		status = dev_copy(c->dev, c->stream, s->to, s->from, BYTES);
-	if (variant)
-		return status;
+	if (act.first_fails && setups == 1)
+		return err_note(-EIO, "no first case");
+	for (uint64_t i = 0; i < iterations; i++)
+		TRY(c->status, dev_copy(c->dev, c->stream, s->to, s->from, BYTES));
+	return c->status;
+}
+
+static int copy_as_told(struct bench_case *c, long unused, uint64_t iterations)
+{
+	struct state *s = c->state;
+	TRY(c->status, copy_right(c, unused, iterations));
 	bodies++;
 	single_passes += bench_single_pass(c);
 	if (act.sample_ns && poisons == 0)
@@ -71,22 +77,23 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 	bool wrong = (bodies >= act.wrong_from && bodies <= act.wrong_until) ||
 		     (act.wrong_after_them && poisons > 1);
 	*s->word = wrong ? 99.0f : s->pattern[0] + 0.5f * (float)(bodies % 2);
-	if (status == 0 && (wrong || act.alternates))
-		status = dev_copy(c->dev, c->stream, s->to + WORDS / 2, s->word, sizeof(*s->word));
-	return status;
+	if (wrong || act.alternates)
+		TRY(c->status,
+		    dev_copy(c->dev, c->stream, s->to + WORDS / 2, s->word, sizeof(*s->word)));
+	return c->status;
 }
 
-static int poison(struct bench_case *c, unsigned variant)
+static int poison(struct bench_case *c, long counted)
 {
 	const struct state *s = c->state;
-	poisons += variant == 0;
+	poisons += (unsigned)counted;
 	return dev_fill(c->dev, c->stream, s->to, 0xa5, BYTES);
 }
 
-static int check(struct bench_case *c, unsigned variant)
+static int check(struct bench_case *c, long unused)
 {
 	const struct state *s = c->state;
-	polls += variant == 0;
+	polls++;
 	if (polls == act.held_up)
 		sleep_ns(10 * act.sample_ns);
 	if (act.dear) {
@@ -103,8 +110,8 @@ static int check(struct bench_case *c, unsigned variant)
 }
 
 static const struct bench_variant variants[] = {
-	BENCH_ROW("copy", BENCH_DEVICE),
-	{.name = "bound", .timing = BENCH_DEVICE, .reference = true},
+	{"copy", BENCH_DEVICE, .arg = true, .body = copy_as_told},
+	{"bound", BENCH_DEVICE, .body = copy_right, .reference = true},
 	{0}};
 
 static const struct bench bench = {
@@ -115,9 +122,8 @@ static const struct bench bench = {
 	.variants = variants,
 	.state_bytes = sizeof(struct state),
 	.setup = setup,
-	.indexed.body = body,
-	.indexed.poison = poison,
-	.indexed.check = check,
+	.poison = poison,
+	.check = check,
 };
 
 static char output[1 << 18];

@@ -17,11 +17,9 @@
 /* A sample that takes longer than what is taken again. */
 #define SAMPLE_NS 11000000
 
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int work_once(struct bench_case *c, long unused)
 {
-	(void)c;
-	(void)variant;
-	work_for(iterations * SAMPLE_NS);
+	work_for(SAMPLE_NS);
 	return 0;
 }
 
@@ -31,7 +29,7 @@ static const struct bench bench = {.name = "test/contended",
 				   .formula = "none",
 				   .timed = "work of this process",
 				   .variants = variants,
-				   .indexed.body = body};
+				   .once = work_once};
 
 static char output[1 << 16];
 

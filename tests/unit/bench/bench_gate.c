@@ -241,20 +241,33 @@ static int setup(struct bench_case *c)
 	return status;
 }
 
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int copy_once(struct bench_case *c, long unused)
 {
 	const struct state *s = c->state;
+	return dev_copy(c->dev, c->stream, s->to, s->from, 4096);
+}
+
+/* A queue that is full waits for the gate. */
+static int copy_or_wait(struct bench_case *c, uint64_t iterations, bool full)
+{
+	for (uint64_t i = 0; i < iterations; i++)
+		TRY(c->status, copy_once(c, 0));
+	return full ? TRY(c->status, dev_stream_sync(c->dev, c->stream)) : c->status;
+}
+
+static int copy_shallow(struct bench_case *c, long unused, uint64_t iterations)
+{
+	asked = iterations;
+	most_asked = asked > most_asked ? asked : most_asked;
+	return copy_or_wait(c, iterations, iterations > SHALLOW_MAX);
+}
+
+static int copy_stuck(struct bench_case *c, long unused, uint64_t iterations)
+{
 	static bool loaded; /* the first call is not gated */
-	int status = 0;
-	for (uint64_t i = 0; status == 0 && i < iterations; i++)
-		status = dev_copy(c->dev, c->stream, s->to, s->from, 4096);
-	if (variant == SHALLOW) {
-		asked = iterations;
-		most_asked = asked > most_asked ? asked : most_asked;
-	}
-	bool full = variant == SHALLOW ? iterations > SHALLOW_MAX : variant == STUCK && loaded;
-	loaded = loaded || variant == STUCK;
-	return status || !full ? status : dev_stream_sync(c->dev, c->stream);
+	const bool full = loaded;
+	loaded = true;
+	return copy_or_wait(c, iterations, full);
 }
 
 static void teardown(struct bench_case *c)
@@ -269,9 +282,9 @@ static int derive(struct bench_case *c)
 }
 
 static const struct bench_variant variants[] = {
-	[QUICK] = {.name = "quick", .timing = BENCH_DEVICE},
-	[SHALLOW] = {.name = "shallow", .timing = BENCH_DEVICE},
-	[STUCK] = {.name = "stuck", .timing = BENCH_DEVICE},
+	[QUICK] = {"quick", BENCH_DEVICE, .once = copy_once},
+	[SHALLOW] = {"shallow", BENCH_DEVICE, .body = copy_shallow},
+	[STUCK] = {"stuck", BENCH_DEVICE, .body = copy_stuck},
 	{0}};
 
 static const struct bench bench = {
@@ -282,7 +295,6 @@ static const struct bench bench = {
 	.variants = variants,
 	.state_bytes = sizeof(struct state),
 	.setup = setup,
-	.indexed.body = body,
 	.derive = derive,
 	.teardown = teardown,
 };
@@ -348,12 +360,10 @@ static int guard_counter(struct bench_case *c)
 	return bench_status(c) ? bench_status(c) : gate_guard(g, c->dev, *counter);
 }
 
-static int wait_for_counter(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int wait_for_counter(struct bench_case *c, long unused, uint64_t iterations)
 {
 	uint32_t *const *counter = c->state;
 	int status = dev_fill(c->dev, c->stream, *counter, 0, 256);
-	(void)variant;
-	(void)iterations;
 	if (status || bodies++ < first_wait)
 		return status;
 	return dev_wait_value(c->dev, c->stream, *counter, 5);
@@ -369,7 +379,7 @@ static const struct bench counters = {
 	.variants = counting,
 	.state_bytes = sizeof(uint32_t *),
 	.setup = guard_counter,
-	.indexed.body = wait_for_counter,
+	.body = wait_for_counter,
 };
 
 static void a_sample_that_waits_for_a_counter_ends(void)

@@ -12,9 +12,8 @@
 
 static int first, second;
 
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int hang_once(struct bench_case *c, long unused)
 {
-	(void)c, (void)variant, (void)iterations;
 	raise(first);
 	if (second)
 		raise(second);
@@ -29,7 +28,7 @@ static const struct bench bench = {
 	.formula = "none",
 	.timed = "nothing",
 	.variants = (const struct bench_variant[]){{.name = "hangs"}, {.name = NULL}},
-	.indexed.body = body,
+	.once = hang_once,
 };
 
 /* The signal that ended the run; 0: it exited. */

@@ -19,12 +19,12 @@ static struct {
 
 static char record[1 << 19];
 
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int body(struct bench_case *c, long part, uint64_t iterations)
 {
-	double golden = 0.618033988749895 * known.samples[variant]++;
+	double golden = 0.618033988749895 * known.samples[part]++;
 	double offset = golden - (double)(unsigned)golden - 0.5;
-	c->self_seconds = known.seconds[variant] * (1.0 + known.spread[variant] * offset) *
-			  (double)iterations;
+	c->self_seconds =
+		known.seconds[part] * (1.0 + known.spread[part] * offset) * (double)iterations;
 	return 0;
 }
 
@@ -48,15 +48,18 @@ static int derive(struct bench_case *c)
 static void run_times(double long_s, double short_s, double serial_s, double both_s, double other_s)
 {
 	static const struct bench_variant variants[] = {
-		BENCH_ROW("long", BENCH_SELF),   BENCH_ROW("short", BENCH_SELF),
-		BENCH_ROW("serial", BENCH_SELF), BENCH_ROW("both", BENCH_SELF),
-		BENCH_ROW("other", BENCH_SELF),  {0}};
+		[LONG] = {"long", BENCH_SELF, .arg = LONG},
+		[SHORT] = {"short", BENCH_SELF, .arg = SHORT},
+		[SERIAL] = {"serial", BENCH_SELF, .arg = SERIAL},
+		[BOTH] = {"both", BENCH_SELF, .arg = BOTH},
+		[OTHER] = {"other", BENCH_SELF, .arg = OTHER},
+		{0}};
 	static const struct bench bench = {.name = "test/overlap",
 					   .question = "what is gained?",
 					   .formula = "none",
 					   .timed = "nothing",
 					   .variants = variants,
-					   .indexed.body = body,
+					   .body = body,
 					   .derive = derive};
 	const double seconds[] = {long_s, short_s, serial_s, both_s, other_s};
 	memcpy(known.seconds, seconds, sizeof(seconds));

@@ -34,10 +34,9 @@ int core_latency_mean(unsigned batches, double *seconds_p)
 }
 
 /* An iteration takes 1 ms where the processors were near at the latest probe, else 3 ms. */
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int body(struct bench_case *c, long unused, uint64_t iterations)
 {
 	const struct timespec pause = {.tv_nsec = ROUND_NS};
-	(void)variant;
 	nanosleep(&pause, NULL);
 	c->self_seconds = (is_far(probes ? probes - 1 : 0) ? 3e-3 : 1e-3) * (double)iterations;
 	return 0;
@@ -49,7 +48,7 @@ static const struct bench bench = {.name = "test/placement",
 				   .formula = "none",
 				   .timed = "a script",
 				   .variants = variants,
-				   .indexed.body = body};
+				   .body = body};
 
 static char output[1 << 16];
 

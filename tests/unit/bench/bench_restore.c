@@ -22,38 +22,32 @@ static int setup(struct bench_case *c)
 	return bench_status(c);
 }
 
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int body(struct bench_case *c, long which, uint64_t iterations)
 {
 	char **memory = c->state;
-	int status = 0;
-	bodies[variant]++;
-	for (uint64_t i = 0; status == 0 && i < iterations; i++)
-		status = dev_copy(c->dev, c->stream, memory[1], memory[0], BYTES / 16);
-	return status;
+	bodies[which]++;
+	for (uint64_t i = 0; i < iterations; i++)
+		TRY(c->status, dev_copy(c->dev, c->stream, memory[1], memory[0], BYTES / 16));
+	return c->status;
 }
 
 /* Takes many times as long as what is measured. */
-static int restore(struct bench_case *c, unsigned variant)
+static int restore(struct bench_case *c, long which)
 {
 	char **memory = c->state;
-	restored[variant]++;
+	restored[which]++;
 	return restore_status ? err_note(restore_status, "cannot restore")
 			      : dev_copy(c->dev, c->stream, memory[0], memory[1], BYTES);
 }
 
-static int check(struct bench_case *c, unsigned variant)
-{
-	(void)c;
-	(void)variant;
-	return 0;
-}
+static int check(struct bench_case *c, long which) { return 0; }
 
 static const struct bench_variant variants[] = {
-	BENCH_ROW("one", BENCH_DEVICE), BENCH_ROW("other", BENCH_DEVICE), {0}};
+	{"one", BENCH_DEVICE, .arg = 0}, {"other", BENCH_DEVICE, .arg = 1}, {0}};
 
 static char output[1 << 16];
 
-static int run_copies(int (*how)(struct bench_case *c, unsigned variant))
+static int run_copies(int (*how)(struct bench_case *c, long which))
 {
 	const struct bench bench = {.name = "test/restore",
 				    .question = "is the state restored?",
@@ -62,9 +56,9 @@ static int run_copies(int (*how)(struct bench_case *c, unsigned variant))
 				    .variants = variants,
 				    .state_bytes = 2 * sizeof(char *),
 				    .setup = setup,
-				    .indexed.body = body,
-				    .indexed.check = check,
-				    .indexed.restore = how};
+				    .body = body,
+				    .check = check,
+				    .restore = how};
 	memset(bodies, 0, sizeof(bodies));
 	memset(restored, 0, sizeof(restored));
 	return run_captured(&bench, output, "--device", "sim:quiet", "--format", "json");

@@ -22,21 +22,23 @@ static struct {
 
 static int setup(struct bench_case *c)
 {
-	(void)c;
 	return act.skipped ? err_note(-ENOTSUP, "not on this device") : 0;
 }
 
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int add_seconds(struct bench_case *c, long which)
 {
-	c->self_seconds = act.seconds[variant] * (double)iterations;
+	c->self_seconds += act.seconds[which];
 	return 0;
 }
 
-static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
+static void model_bytes(const struct bench_case *c, long which, struct bench_model *m)
 {
-	(void)c;
-	m->bytes = variant == BRIEF ? 1e6 : 0.0;
-	m->flops = variant == BRIEF ? 0.0 : 1e9;
+	m->bytes = 1e6;
+}
+
+static void model_flops(const struct bench_case *c, long which, struct bench_model *m)
+{
+	m->flops = 1e9;
 }
 
 static int verify_mechanism(struct bench_case *c)
@@ -63,9 +65,10 @@ static int derive(struct bench_case *c)
 		      : bench_derive_samples(c, "empty", BRIEF, "s", 1u << BRIEF, none, 1, "none");
 }
 
-static const struct bench_variant variants[] = {[BRIEF] = {.name = "brief", .timing = BENCH_SELF},
-						[LENGTHY] = {.name = lengthy, .timing = BENCH_SELF},
-						{0}};
+static const struct bench_variant variants[] = {
+	[BRIEF] = {"brief", BENCH_SELF, .arg = BRIEF, .model = model_bytes},
+	[LENGTHY] = {lengthy, BENCH_SELF, .arg = LENGTHY, .model = model_flops},
+	{0}};
 
 static const struct bench bench = {
 	.name = "test/table",
@@ -75,8 +78,7 @@ static const struct bench bench = {
 	.timed = "nothing",
 	.variants = variants,
 	.setup = setup,
-	.indexed.body = body,
-	.indexed.model = model,
+	.once = add_seconds,
 	.verify_mechanism = verify_mechanism,
 	.derive = derive,
 };

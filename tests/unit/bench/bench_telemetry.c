@@ -80,16 +80,13 @@ static int setup(struct bench_case *c)
 	return dev_alloc(c->dev, DEV_MEM_DEVICE, BYTES, c->state);
 }
 
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int fill_often(struct bench_case *c, long waits, uint64_t iterations)
 {
 	void *const *memory = c->state;
-	int status = 0;
 	act.fills += (unsigned)iterations;
-	for (uint64_t i = 0; status == 0 && i < iterations; i++)
-		status = dev_fill(c->dev, c->stream, *memory, 0, BYTES);
-	if (status == 0 && variant == 1)
-		status = dev_stream_sync(c->dev, c->stream);
-	return status;
+	for (uint64_t i = 0; i < iterations; i++)
+		TRY(c->status, dev_fill(c->dev, c->stream, *memory, 0, BYTES));
+	return waits ? TRY(c->status, dev_stream_sync(c->dev, c->stream)) : c->status;
 }
 
 static void teardown(struct bench_case *c) { dev_free(c->dev, *(void **)c->state); }
@@ -102,9 +99,8 @@ static struct cpu_load read_load(void)
 	return mark;
 }
 
-static const struct bench_variant variants[] = {{.name = "by_device", .timing = BENCH_DEVICE},
-						{.name = "by_host", .timing = BENCH_HOST},
-						{0}};
+static const struct bench_variant variants[] = {
+	{"by_device", BENCH_DEVICE}, {"by_host", BENCH_HOST, .arg = true}, {0}};
 static const struct bench_job job = {.library = "none",
 				     .processes = 1,
 				     .hosts = 1,
@@ -125,7 +121,7 @@ static int run_bench(const char *device, bool with_job)
 			      .state_bytes = sizeof(void *),
 			      .admit = admit,
 			      .setup = setup,
-			      .indexed.body = body,
+			      .body = fill_often,
 			      .teardown = teardown};
 	return run_captured(&bench, output, "--device", device, "--format", "json", "--min-samples",
 			    "6", "--goal", "0.0001");

@@ -24,30 +24,25 @@ static int setup(struct bench_case *c)
 	return 0;
 }
 
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int copy_once(struct bench_case *c, long unused)
 {
 	char *const *memory = c->state, *bytes = *memory;
-	int status = 0;
-	for (uint64_t i = 0; status == 0 && i < iterations; i++)
-		status = dev_copy(c->dev, c->stream, bytes, bytes + COPY, COPY >> variant);
-	return status;
+	return dev_copy(c->dev, c->stream, bytes, bytes + COPY, COPY);
 }
 
-static int poison(struct bench_case *c, unsigned variant)
+static int poison(struct bench_case *c, long unused)
 {
-	(void)c, (void)variant;
 	calls++;
 	return 0;
 }
 
-static int check(struct bench_case *c, unsigned variant)
+static int check(struct bench_case *c, long unused)
 {
-	(void)c, (void)variant;
 	calls++;
 	return bench_wrong("nothing is right");
 }
 
-static const struct bench_variant variants[] = {{.name = "copy", .timing = BENCH_DEVICE}, {0}};
+static const struct bench_variant variants[] = {BENCH_ROW("copy", BENCH_DEVICE), {0}};
 
 static const struct bench bench = {
 	.name = "test/time_only",
@@ -57,9 +52,9 @@ static const struct bench bench = {
 	.variants = variants,
 	.state_bytes = sizeof(void *),
 	.setup = setup,
-	.indexed.body = body,
-	.indexed.poison = poison,
-	.indexed.check = check,
+	.once = copy_once,
+	.poison = poison,
+	.check = check,
 };
 
 static char output[1 << 16];

@@ -31,19 +31,17 @@ static int setup(struct bench_case *c)
 	return 0;
 }
 
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int body(struct bench_case *c, long unused, uint64_t iterations)
 {
 	const double part = 1.0 + act.scatter * (double)(rng_below(&c->rng, 1000)) / 1000.0;
-	(void)variant;
 	if (act.wait_s > 0.0)
 		usleep((useconds_t)(1e6 * act.wait_s));
 	c->self_seconds = (double)iterations * part * act.seconds((double)axis_u64(c, "size"));
 	return 0;
 }
 
-static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
+static void model(const struct bench_case *c, long unused, struct bench_model *m)
 {
-	(void)variant;
 	m->bytes = (double)axis_u64(c, "size");
 }
 
@@ -64,8 +62,8 @@ static const struct bench bench = {
 	.variants = variants,
 	.cliff = {"size", "bandwidth", "only", "higher", "way=up"},
 	.setup = setup,
-	.indexed.body = body,
-	.indexed.model = model,
+	.body = body,
+	.model = model,
 };
 
 static char output[1 << 20];
@@ -145,7 +143,7 @@ static void seconds_that_grow_are_one_too(void)
 	double below, above;
 	set_curve(falls_at_once);
 	other = bench;
-	other.indexed.model = NULL;
+	other.model = NULL;
 	other.cliff = (struct bench_cliff){"size", "time", "only", "lower", "way=down"};
 	ran.count = 0;
 	expect(run_captured(&other, output, "--device", "sim", "--format", "json") == 0);
@@ -323,10 +321,9 @@ static int setup_word(struct bench_case *c)
 	return 0;
 }
 
-static int body_word(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int body_word(struct bench_case *c, long unused, uint64_t iterations)
 {
 	const char *word = axis_str(c, "shape");
-	(void)variant;
 	/* A square costs twice as much from here on; what is none always does. */
 	const bool costs = *word != 'n' || strtoull(word + 1, NULL, 10) > 1234;
 	c->self_seconds = (costs ? 2e-3 : 1e-3) * (double)iterations;
@@ -345,9 +342,9 @@ static void squares_are_numbers_too(void)
 	double below, above;
 	other = bench;
 	other.axes = shapes;
-	other.indexed.model = NULL;
+	other.model = NULL;
 	other.setup = setup_word;
-	other.indexed.body = body_word;
+	other.body = body_word;
 	other.cliff = (struct bench_cliff){"shape", "time", "only", "lower", NULL};
 	ran.count = 0;
 	expect(run_captured(&other, output, "--device", "sim", "--format", "json") == 0);

@@ -86,17 +86,14 @@ static int setup(struct bench_case *c)
 }
 
 /* Everything ran in setup. */
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int body(struct bench_case *c, long unused, uint64_t iterations)
 {
-	(void)variant;
 	c->self_seconds = 1e-3 * (double)iterations;
 	return 0;
 }
 
-static int check(struct bench_case *c, unsigned variant)
+static int check(struct bench_case *c, long unused)
 {
-	(void)c;
-	(void)variant;
 	return seen.wrong ? bench_wrong("%s", seen.text) : 0;
 }
 
@@ -115,8 +112,8 @@ static int run_on(const char *changes, unsigned devices, uint32_t rows_of_a_devi
 					   .axes = axes,
 					   .variants = t3_variants,
 					   .setup = setup,
-					   .indexed.body = body,
-					   .indexed.check = check};
+					   .body = body,
+					   .check = check};
 	/* Those with formulas: 64 devices have much to do. */
 	static const char with_formulas[] =
 		"all_gather_alone,sequential,t3,t3_mca,t3_mca_unstaggered";

@@ -4,6 +4,7 @@
  * bytes, within the same queue, and nowhere else.
  */
 #include "bench/bench_alloc.h"
+#include "lib/err.h"
 #include "tests/unit/bench/bench_output.h"
 #include "tests/unit/device/gpu/with_fakes.h"
 #include "tests/unit/test.h"
@@ -27,22 +28,18 @@ static int setup(struct bench_case *c)
 	return bench_status(c);
 }
 
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int body(struct bench_case *c, long unused, uint64_t iterations)
 {
 	char **memory = c->state;
-	int status = 0;
-	(void)variant;
 	if (count < CALLS)
 		calls[count++] = iterations;
-	for (uint64_t i = 0; status == 0 && i < iterations; i++)
-		status = dev_copy(c->dev, c->stream, memory[1], memory[0], BYTES);
-	return status;
+	for (uint64_t i = 0; i < iterations; i++)
+		TRY(c->status, dev_copy(c->dev, c->stream, memory[1], memory[0], BYTES));
+	return c->status;
 }
 
-static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
+static void model(const struct bench_case *c, long unused, struct bench_model *m)
 {
-	(void)c;
-	(void)variant;
 	m->bytes = work.bytes;
 	m->flops = work.flops;
 }
@@ -56,8 +53,8 @@ static const struct bench bench = {.name = "test/warm",
 				   .variants = variants,
 				   .state_bytes = 2 * sizeof(char *),
 				   .setup = setup,
-				   .indexed.body = body,
-				   .indexed.model = model};
+				   .body = body,
+				   .model = model};
 
 static void take_samples(const char *device)
 {
