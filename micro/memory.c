@@ -37,18 +37,10 @@ static const char *const once_names[][2] = {
 static const unsigned arrays_of[] = {1, 1, 2, 3};
 
 static const struct axis axes[] = {
-	{.name = "op",
-	 .help = "operation of the kernel",
-	 .kind = AXIS_WORD,
-	 .words = op_names,
-	 .quick = "read,write,copy,triad"},
-	{.name = "footprint",
-	 .help = "bytes of all arrays together",
-	 .kind = AXIS_SIZE,
-	 .min = 12288,
-	 .octave = 5,
-	 .quick = "L1/2,L2/2,LLC/2,4LLC,16LLC",
-	 .full = "L1/4,L1/2,L1,L2/4,L2/2,L2,LLC/8,LLC/4,LLC/2,LLC,2LLC,4LLC,8LLC,16LLC"},
+	{"op", "operation of the kernel", AXIS_WORD, "read,write,copy,triad", .words = op_names},
+	{"footprint", "bytes of all arrays together", AXIS_SIZE, "L1/2,L2/2,LLC/2,4LLC,16LLC",
+	 "L1/4,L1/2,L1,L2/4,L2/2,L2,LLC/8,LLC/4,LLC/2,LLC,2LLC,4LLC,8LLC,16LLC", .min = 12288,
+	 .octave = 5},
 	{0}};
 
 static const struct bench_quantity_row quantities[] = {
@@ -135,12 +127,11 @@ static int setup(struct bench_case *c)
 	s->sink = bench_alloc(c, DEV_MEM_DEVICE, 256);
 	TRY(c->status, poison_sum(c));
 	const char *const *names = s->once_blocks ? once_names[s->op] : kernel_names[s->op];
-	for (unsigned v = 0; v < 2; v++) {
-		if (names[v])
-			s->kernel[v] = bench_kernel(c, names[v]);
-		else
-			bench_variant_off(c, v);
-	}
+	s->kernel[REGULAR] = bench_kernel(c, names[REGULAR]);
+	if (names[NONTEMPORAL])
+		s->kernel[NONTEMPORAL] = bench_kernel(c, names[NONTEMPORAL]);
+	else
+		bench_variant_off(c, NONTEMPORAL);
 	s->min_l1 = bench_variant(c, "regular_min_l1");
 	if (!dev_can(c->dev, DEV_CAP_CARVEOUT) ||
 	    pass_bytes > MAX_L1_BYTES * dev_props(c->dev)->units) {
@@ -242,7 +233,9 @@ static int derive(struct bench_case *c)
 	roofline_bound(c, s->min_l1, 1.0 - written, written, true);
 	if (s->min_l1 == REGULAR)
 		roofline_bound(c, NONTEMPORAL, 1.0 - written, written, true);
-	for (unsigned v = 0; v < 2 && exceeds_caches(c); v++) {
+	for (unsigned v = 0; v < bench_variants(c) && exceeds_caches(c); v++) {
+		if (variants[v].once != launch_cached)
+			continue;
 		bench_alias(c, "bandwidth", (int)v, "memory_bandwidth",
 			    "bytes / median_s, footprint at least 16 last-level caches");
 		bench_nominal(c, "memory_bandwidth", (int)v,

@@ -172,8 +172,8 @@ static int derive(struct bench_case *c)
 	for (unsigned v = 0; !variants[v].reference; v++) {
 		if (!bench_variant_on(c, v))
 			continue;
-		bench_model_value(c, "moved_bytes", (int)v, (v == ON_ARRIVAL ? 3.0 : 5.0) * size,
-				  "byte",
+		bench_model_value(c, "moved_bytes", (int)v,
+				  (variants[v].once == add_on_arrival ? 3.0 : 5.0) * size, "byte",
 				  "traffic of a chunk of n bytes: on arrival 3 n, staged 5 n");
 		/* All variants read the local chunk and write the result. */
 		roofline_bound(c, v, 1.0, 1.0, true);
