@@ -18,30 +18,13 @@
  *
  *     bin/micro/launch --device host
  */
-#include "bench/bench_alloc.h"
+#include "lib/err.h"
 #include "micro/launch/depth.h"
-#include "micro/launch/graph.h"
-#include "micro/launch/launch_metrics.h"
 
-static const struct bench_variant variants[] = {
-	[ENQUEUE] = {.name = "enqueue", .timing = BENCH_SELF},
-	[BACK_TO_BACK] = {.name = "back_to_back", .timing = BENCH_DEVICE},
-	[ROUND_TRIP] = {.name = "round_trip", .timing = BENCH_HOST},
-	[SYNC_IDLE] = {.name = "sync_idle", .timing = BENCH_HOST},
-	[EVENT_ROUND_TRIP] = {.name = "event_round_trip", .timing = BENCH_HOST},
-	[TRIGGER] = {.name = "trigger", .timing = BENCH_SELF},
-	[STREAM_HOP] = {.name = "stream_hop", .timing = BENCH_DEVICE, .queued = 6 * HOPS},
-	[GRAPH_LAUNCH] = {.name = "graph_launch", .timing = BENCH_DEVICE},
-	[GRAPH_ENQUEUE] = {.name = "graph_enqueue", .timing = BENCH_SELF},
-	[GRAPH_ROUND_TRIP] = {.name = "graph_round_trip", .timing = BENCH_HOST},
-	{0}};
-
-static const struct bench_metric primary[] = {
-	{"launch_round_trip", "time", "round_trip", NULL, "s", "lower"},
-	{"launch_back_to_back", "time", "back_to_back", NULL, "s", "lower"},
-	{"launch_enqueue", "time", "enqueue", NULL, "s", "lower"},
-	{"launch_trigger", "time", "trigger", NULL, "s", "lower"},
-	{0}};
+#define HOPS 16u          /* of one iteration of stream_hop */
+#define GRAPH_KERNELS 64u /* of a graph */
+/* Maximum of graphs in a queue: over four thousand kernels. */
+#define MAX_GRAPHS_QUEUED 64u
 
 struct state {
 	struct dev_kernel *empty;
@@ -49,127 +32,171 @@ struct state {
 	struct dev_event *event, *fork, *join;
 	struct dev_graph *graph;
 	struct gate *gate;
-	struct queue_depth launches, graphs;
+	uint64_t launches, graphs; /* that a queue holds */
 };
-
-static struct state *case_state(const struct bench_case *c) { return c->state; }
 
 static int launch_empty(struct bench_case *c, struct dev_stream *stream)
 {
-	struct dev_launch launch = {.grid = 1};
-	return dev_launch(c->dev, stream, case_state(c)->empty, &launch);
+	const struct dev_launch launch = {.grid = 1};
+	return dev_launch(c->dev, stream, ((struct state *)c->state)->empty, &launch);
 }
 
-static int enqueue_launch(struct bench_case *c) { return launch_empty(c, c->stream); }
-static int enqueue_graph(struct bench_case *c)
+static int launch_kernel(struct bench_case *c, long unused) { return launch_empty(c, c->stream); }
+
+static int launch_graph(struct bench_case *c, long unused)
 {
-	return dev_graph_launch(c->dev, c->stream, case_state(c)->graph);
+	return dev_graph_launch(c->dev, c->stream, ((struct state *)c->state)->graph);
 }
 
-static int find_depths(struct bench_case *c)
+static int sync_stream(struct bench_case *c, long unused)
 {
-	struct state *s = case_state(c);
-	int status = depth_find(&s->launches, c, "launches_queued_max", enqueue_launch,
-				dev_props(c->dev)->max_queued - DEPTH_EVENTS);
-	if (status == 0 && s->graph)
-		status = depth_find(&s->graphs, c, "graphs_queued_max", enqueue_graph,
-				    MAX_GRAPHS_QUEUED);
-	bench_max_iterations(c, BACK_TO_BACK, s->launches.operations);
-	bench_max_iterations(c, GRAPH_LAUNCH, s->graphs.operations);
-	return status;
+	return dev_stream_sync(c->dev, c->stream);
+}
+
+static int launch_and_sync(struct bench_case *c, long unused)
+{
+	TRY(c->status, launch_kernel(c, 0));
+	return TRY(c->status, dev_stream_sync(c->dev, c->stream));
+}
+
+static int launch_graph_and_sync(struct bench_case *c, long unused)
+{
+	TRY(c->status, launch_graph(c, 0));
+	return TRY(c->status, dev_stream_sync(c->dev, c->stream));
+}
+
+static int record_and_sync(struct bench_case *c, long unused)
+{
+	const struct state *s = c->state;
+	TRY(c->status, dev_event_record(c->dev, c->stream, s->event));
+	return TRY(c->status, dev_event_sync(c->dev, s->event));
+}
+
+static int time_triggers(struct bench_case *c, long unused, uint64_t iterations)
+{
+	struct gate *gate = ((struct state *)c->state)->gate;
+	uint64_t sum = 0;
+	for (uint64_t i = 0; c->status == 0 && i < iterations; i++) {
+		TRY(c->status, gate_shut(gate, c->dev, c->stream));
+		const uint64_t start = dev_clock_ns(c->dev);
+		const int released = gate_release(gate),
+			  drained = dev_stream_sync(c->dev, c->stream);
+		sum += dev_clock_ns(c->dev) - start;
+		TRY(c->status, released);
+		TRY(c->status, drained);
+	}
+	c->self_seconds = 1e-9 * (double)sum;
+	return c->status;
+}
+
+static int hop_between_streams(struct bench_case *c, long unused)
+{
+	const struct state *s = c->state;
+	for (unsigned hop = 0; c->status == 0 && hop < HOPS; hop += 2) {
+		TRY(c->status, bench_follow(c, c->stream, s->other, s->fork));
+		TRY(c->status, launch_empty(c, s->other));
+		TRY(c->status, bench_follow(c, s->other, c->stream, s->join));
+		TRY(c->status, launch_empty(c, c->stream));
+	}
+	return c->status;
+}
+
+static int enqueue_launches(struct bench_case *c, long unused, uint64_t iterations)
+{
+	const struct state *s = c->state;
+	return depth_calls(c, s->gate, launch_kernel, s->launches, iterations);
+}
+
+static int enqueue_graphs(struct bench_case *c, long unused, uint64_t iterations)
+{
+	const struct state *s = c->state;
+	return depth_calls(c, s->gate, launch_graph, s->graphs, iterations);
+}
+
+static const struct bench_variant variants[] = {
+	{"enqueue", BENCH_SELF, .body = enqueue_launches},
+	{"back_to_back", BENCH_DEVICE, .once = launch_kernel},
+	{"round_trip", BENCH_HOST, .once = launch_and_sync},
+	{"sync_idle", BENCH_HOST, .once = sync_stream},
+	{"event_round_trip", BENCH_HOST, .once = record_and_sync},
+	{"trigger", BENCH_SELF, .body = time_triggers},
+	{"stream_hop", BENCH_DEVICE, .once = hop_between_streams, .queued = 6 * HOPS},
+	{"graph_launch", BENCH_DEVICE, .arg = GRAPH_KERNELS, .once = launch_graph},
+	{"graph_enqueue", BENCH_SELF, .arg = GRAPH_KERNELS, .body = enqueue_graphs},
+	{"graph_round_trip", BENCH_HOST, .arg = GRAPH_KERNELS, .once = launch_graph_and_sync},
+	{0}};
+
+static const struct bench_metric primary[] = {{"launch_round_trip", "time", "round_trip"},
+					      {"launch_back_to_back", "time", "back_to_back"},
+					      {"launch_enqueue", "time", "enqueue"},
+					      {"launch_trigger", "time", "trigger"},
+					      {0}};
+
+/* Empty kernels, one after the other, launched as one operation: the cost of a kernel without its
+ * own launch. */
+static void open_graph(struct bench_case *c)
+{
+	struct state *s = c->state;
+	if (TRY(c->status, dev_graph_begin(c->dev, c->stream)))
+		return;
+	for (unsigned i = 0; i < GRAPH_KERNELS; i++)
+		TRY(c->status, launch_kernel(c, 0));
+	/* Also after a failure: otherwise the stream would keep capturing. */
+	const int ended = dev_graph_end(c->dev, c->stream, &s->graph);
+	TRY(c->status, ended);
 }
 
 static int setup(struct bench_case *c)
 {
-	struct state *s = case_state(c);
+	struct state *s = c->state;
 	s->empty = bench_kernel(c, "empty");
 	s->other = bench_stream(c, dev_props(c->dev)->priority_normal);
 	s->event = bench_event(c);
 	s->fork = bench_event(c);
 	s->join = bench_event(c);
 	s->gate = bench_gate(c, GATE_LIMIT_NS);
-	for (unsigned v = 0; variants[v].name; v++)
+	for (unsigned v = 0; variants[v].name; v++) {
 		if (variants[v].timing != BENCH_DEVICE)
 			bench_single_times(c, v);
-	int status = bench_status(c);
-	if (status == 0 && dev_can(c->dev, DEV_CAP_GRAPH))
-		status = graph_open(c, s->empty, &s->graph);
-	for (unsigned v = GRAPH_LAUNCH; !s->graph && v <= GRAPH_ROUND_TRIP; v++)
-		bench_variant_off(c, v);
-	return status ? status : find_depths(c);
-}
-
-static void teardown(struct bench_case *c) { dev_graph_close(c->dev, case_state(c)->graph); }
-
-static int time_triggers(struct bench_case *c, uint64_t iterations)
-{
-	struct state *s = case_state(c);
-	uint64_t sum = 0;
-	int status = 0;
-	for (uint64_t i = 0; status == 0 && i < iterations; i++) {
-		status = gate_shut(s->gate, c->dev, c->stream);
-		uint64_t start = dev_clock_ns(c->dev);
-		int released = gate_release(s->gate);
-		int drained = dev_stream_sync(c->dev, c->stream);
-		sum += dev_clock_ns(c->dev) - start;
-		status = status ? status : released ? released : drained;
+		if (variants[v].arg && !dev_can(c->dev, DEV_CAP_GRAPH))
+			bench_variant_off(c, v);
 	}
-	c->self_seconds = 1e-9 * (double)sum;
-	return status;
+	depth_find(c, "launches_queued_max", launch_kernel,
+		   dev_props(c->dev)->max_queued - DEPTH_EVENTS, &s->launches);
+	bench_max_iterations(c, bench_variant(c, "back_to_back"), s->launches);
+	if (!dev_can(c->dev, DEV_CAP_GRAPH))
+		return c->status;
+	open_graph(c);
+	depth_find(c, "graphs_queued_max", launch_graph, MAX_GRAPHS_QUEUED, &s->graphs);
+	bench_max_iterations(c, bench_variant(c, "graph_launch"), s->graphs);
+	return c->status;
 }
 
-static int stream_hops(struct bench_case *c)
+static void teardown(struct bench_case *c)
 {
-	struct state *s = case_state(c);
-	int status = 0;
-	for (unsigned hop = 0; status == 0 && hop < HOPS; hop++) {
-		bool there = hop % 2 == 0;
-		struct dev_stream *from = there ? c->stream : s->other,
-				  *to = there ? s->other : c->stream;
-		status = bench_follow(c, from, to, there ? s->fork : s->join);
-		if (status == 0)
-			status = launch_empty(c, to);
-	}
-	return status;
+	dev_graph_close(c->dev, ((struct state *)c->state)->graph);
 }
 
-static int enqueue_operation(struct bench_case *c, unsigned variant)
-{
-	struct state *s = case_state(c);
-	int status;
-	switch (variant) {
-	case BACK_TO_BACK:
-		return enqueue_launch(c);
-	case ROUND_TRIP:
-		status = launch_empty(c, c->stream);
-		return status ? status : dev_stream_sync(c->dev, c->stream);
-	case SYNC_IDLE:
-		return dev_stream_sync(c->dev, c->stream);
-	case EVENT_ROUND_TRIP:
-		status = dev_event_record(c->dev, c->stream, s->event);
-		return status ? status : dev_event_sync(c->dev, s->event);
-	case STREAM_HOP:
-		return stream_hops(c);
-	case GRAPH_LAUNCH:
-		return enqueue_graph(c);
-	default: /* GRAPH_ROUND_TRIP */
-		status = enqueue_graph(c);
-		return status ? status : dev_stream_sync(c->dev, c->stream);
-	}
-}
+static const struct {
+	const char *name, *variant;
+	double count;
+	const char *formula;
+} parts[] = {
+	{"stream_hop_time", "stream_hop", HOPS, "seconds(stream_hop) / 16 hops"},
+	{"graph_kernel_interval", "graph_launch", GRAPH_KERNELS,
+	 "device time from graph to graph in a full queue / 64 kernels in each"},
+	{"graph_enqueue_per_kernel", "graph_enqueue", GRAPH_KERNELS,
+	 "the host's call to launch a graph / 64 kernels in it"},
+	{"graph_round_trip_per_kernel", "graph_round_trip", GRAPH_KERNELS,
+	 "launching a graph and waiting for its end / 64 kernels in it"},
+};
 
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int derive(struct bench_case *c)
 {
-	const struct state *s = case_state(c);
-	int status = 0;
-	if (variant == ENQUEUE || variant == GRAPH_ENQUEUE)
-		return depth_calls(variant == ENQUEUE ? &s->launches : &s->graphs, c, iterations,
-				   &c->self_seconds);
-	if (variant == TRIGGER)
-		return time_triggers(c, iterations);
-	for (uint64_t i = 0; status == 0 && i < iterations; i++)
-		status = enqueue_operation(c, variant);
-	return status;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		TRY(c->status, bench_time_each(c, parts[i].name, bench_variant(c, parts[i].variant),
+					       parts[i].count, parts[i].formula));
+	return c->status;
 }
 
 static const struct bench bench = {
@@ -185,8 +212,7 @@ static const struct bench bench = {
 	.primary = primary,
 	.state_bytes = sizeof(struct state),
 	.setup = setup,
-	.indexed.body = body,
-	.derive = launch_derive,
+	.derive = derive,
 	.teardown = teardown,
 };
 
