@@ -32,28 +32,10 @@ enum { LINE_WORDS = LINE_BYTES / sizeof(uint64_t) };
 /* Footprints of at least this many last-level caches count as memory. */
 #define BEYOND_CACHE 16u
 
-static const struct axis axes[] = {{.name = "footprint",
-				    .help = "bytes that the chain visits",
-				    .kind = AXIS_SIZE,
-				    .min = 4096,
-				    .multiple = 4096,
-				    .octave = 5,
-				    .quick = "4K:256M:x4,4LLC,16LLC",
-				    .full = "4K:1G:x2,4LLC,8LLC,16LLC,32LLC",
-				    .simulated = "4K:16M:x16,16LLC"},
-				   {0}};
-
-enum { CHASE, MIN_L1 };
-
-/* MIN_L1: with the smallest first-level cache that a unit can have next to shared memory. */
-static const struct bench_variant variants[] = {
-	[CHASE] = {.name = "chase", .timing = BENCH_DEVICE},
-	[MIN_L1] = {.name = "chase_min_l1", .timing = BENCH_DEVICE},
-	{0}};
-
-static const struct bench_metric primary[] = {
-	{"memory_latency", "memory_latency", "chase", "footprint=16LLC", "s", "lower"},
-	{"load_latency_4k", "latency", "chase", "footprint=4K", "s", "lower"},
+static const struct axis axes[] = {
+	{"footprint", "bytes that the chain visits", AXIS_SIZE, .min = 4096, .multiple = 4096,
+	 .octave = 5, .quick = "4K:256M:x4,4LLC,16LLC", .full = "4K:1G:x2,4LLC,8LLC,16LLC,32LLC",
+	 .simulated = "4K:16M:x16,16LLC"},
 	{0}};
 
 /* A chain begins at its lowest line, so all its lines have higher addresses. */
@@ -69,8 +51,6 @@ struct state {
 	struct chain *chains;
 	uint32_t chain_count, next_chain;
 };
-
-static struct state *case_state(const struct bench_case *c) { return c->state; }
 
 /* Device and host use the same addresses. */
 static uint64_t line_address(const struct state *s, uint32_t line)
@@ -103,43 +83,66 @@ static struct chain link_chain(const struct state *s, const uint32_t *order, uin
 }
 
 /* Only the first word of a line is used. */
-static int upload_chains(struct bench_case *c, const uint64_t *successor)
+static void upload_chains(struct bench_case *c, const uint64_t *successor)
 {
-	struct state *s = case_state(c);
-	uint32_t max_lines = s->lines < UPLOAD_LINES ? s->lines : UPLOAD_LINES;
-	uint64_t *lines = bench_alloc_host(c, (uint64_t)max_lines * LINE_BYTES);
-	int status = bench_status(c);
-	for (uint64_t i = 0; status == 0 && i < (uint64_t)max_lines * LINE_WORDS; i++)
-		lines[i] = 0;
-	for (uint64_t from = 0; status == 0 && from < s->lines; from += max_lines) {
-		uint32_t some =
-			s->lines - from < max_lines ? (uint32_t)(s->lines - from) : max_lines;
-		for (uint32_t i = 0; i < some; i++)
-			lines[(uint64_t)i * LINE_WORDS] = successor[from + i];
-		status = dev_upload(c->dev, s->ring + from * LINE_BYTES, lines,
-				    (uint64_t)some * LINE_BYTES);
+	const struct state *s = c->state;
+	const uint32_t most = s->lines < UPLOAD_LINES ? s->lines : UPLOAD_LINES;
+	uint64_t *lines = bench_alloc_host(c, (uint64_t)most * LINE_BYTES);
+	if (lines)
+		memset(lines, 0, (size_t)most * LINE_BYTES);
+	for (uint64_t from = 0; c->status == 0 && from < s->lines; from += most) {
+		const uint64_t some = s->lines - from < most ? s->lines - from : most;
+		for (uint64_t i = 0; i < some; i++)
+			lines[i * LINE_WORDS] = successor[from + i];
+		TRY(c->status,
+		    dev_upload(c->dev, s->ring + from * LINE_BYTES, lines, some * LINE_BYTES));
 	}
-	return status;
 }
 
-static int build_chains(struct bench_case *c)
+static void build_chains(struct bench_case *c)
 {
-	struct state *s = case_state(c);
+	struct state *s = c->state;
 	uint32_t *order = bench_alloc_host(c, s->lines * sizeof(*order));
 	uint64_t *successor = bench_alloc_host(c, s->lines * sizeof(*successor));
-	if (bench_status(c))
-		return bench_status(c);
+	if (c->status)
+		return;
 	rng_shuffle(&c->rng, order, s->lines);
-	for (uint32_t line = 0; line < s->lines; line++)
-		successor[line] = 0;
+	memset(successor, 0, s->lines * sizeof(*successor));
 	for (uint32_t i = 0; i < s->chain_count; i++)
 		s->chains[i] = link_chain(s, order + (uint64_t)i * s->length, successor);
-	return upload_chains(c, successor);
+	upload_chains(c, successor);
 }
+
+static int launch_chain(struct bench_case *c, long prefer_cache)
+{
+	struct state *s = c->state;
+	const uint64_t from = line_address(s, s->chains[s->next_chain].begin),
+		       bytes = s->footprint - (from - line_address(s, 0));
+	const void *const args[] = {&from, &bytes, &s->steps, &s->out};
+	const struct dev_launch launch = {.grid = 1, .args = args, .prefer_cache = prefer_cache};
+	s->next_chain = (s->next_chain + 1) % s->chain_count;
+	return dev_launch(c->dev, c->stream, s->chase, &launch);
+}
+
+enum { CHASE, MIN_L1 };
+
+/* MIN_L1: with the smallest first-level cache that a unit can have next to shared memory. */
+static const struct bench_variant variants[] = {
+	[CHASE] = {"chase", BENCH_DEVICE, .arg = true},
+	[MIN_L1] = {"chase_min_l1", BENCH_DEVICE, .arg = false},
+	{0}};
+
+static const struct bench_quantity_row quantities[] = {
+	{"latency", BENCH_TIME}, {"memory_latency", BENCH_TIME}, {0}};
+
+static const struct bench_metric primary[] = {
+	{"memory_latency", "memory_latency", "chase", "footprint=16LLC"},
+	{"load_latency_4k", "latency", "chase", "footprint=4K"},
+	{0}};
 
 static int setup(struct bench_case *c)
 {
-	struct state *s = case_state(c);
+	struct state *s = c->state;
 	s->footprint = axis_u64(c, "footprint");
 	s->lines = (uint32_t)(s->footprint / LINE_BYTES);
 	s->chain_count = (s->lines + STEPS - 1) / STEPS;
@@ -152,65 +155,49 @@ static int setup(struct bench_case *c)
 	s->ring = bench_alloc(c, DEV_MEM_DEVICE, s->footprint);
 	s->out = bench_alloc(c, DEV_MEM_DEVICE, 256);
 	s->chains = bench_alloc_host(c, s->chain_count * sizeof(*s->chains));
-	if (bench_status(c))
-		return bench_status(c);
+	if (c->status)
+		return c->status;
 	/* Without results no entry is followed, and every chain begins at the first line. */
 	memset(s->chains, 0, s->chain_count * sizeof(*s->chains));
-	return bench_has_results(c) ? build_chains(c) : 0;
+	if (bench_has_results(c))
+		build_chains(c);
+	return c->status;
 }
 
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int poison(struct bench_case *c, long unused)
 {
-	struct state *s = case_state(c);
-	int status = 0;
-	for (uint64_t i = 0; status == 0 && i < iterations; i++) {
-		uint64_t from = line_address(s, s->chains[s->next_chain].begin),
-			 bytes = s->footprint - (from - line_address(s, 0));
-		const void *const args[] = {&from, &bytes, &s->steps, &s->out};
-		struct dev_launch launch = {
-			.grid = 1, .args = args, .prefer_cache = variant == CHASE};
-		status = dev_launch(c->dev, c->stream, s->chase, &launch);
-		s->next_chain = (s->next_chain + 1) % s->chain_count;
-	}
-	return status;
+	const struct state *s = c->state;
+	return dev_fill(c->dev, c->stream, s->out, 0xa5, sizeof(*s->out));
 }
 
-static int poison(struct bench_case *c, unsigned variant)
+static int check(struct bench_case *c, long unused)
 {
-	(void)variant;
-	return dev_fill(c->dev, c->stream, case_state(c)->out, 0xa5, sizeof(*case_state(c)->out));
-}
-
-static int check(struct bench_case *c, unsigned variant)
-{
-	struct state *s = case_state(c);
-	const struct chain *last =
-		&s->chains[(s->next_chain + s->chain_count - 1) % s->chain_count];
-	uint64_t found = 0, expected = line_address(s, last->end);
-	(void)variant;
-	int status = dev_download(c->dev, &found, s->out, sizeof(found));
-	if (status == 0 && found != expected)
+	const struct state *s = c->state;
+	const uint32_t last = (s->next_chain + s->chain_count - 1) % s->chain_count;
+	const uint64_t expected = line_address(s, s->chains[last].end);
+	uint64_t found = 0;
+	TRY(c->status, dev_download(c->dev, &found, s->out, sizeof(found)));
+	if (c->status == 0 && found != expected)
 		return bench_wrong("the chain ends at %#llx, not %#llx", (unsigned long long)found,
 				   (unsigned long long)expected);
-	return status;
+	return c->status;
 }
 
 static int derive(struct bench_case *c)
 {
-	uint64_t llc = dev_props(c->dev)->llc_bytes;
-	static const char formula[] = "seconds of a launch / its steps";
-	const double steps = (double)case_state(c)->steps;
-	int status = bench_time_each(c, "latency", CHASE, steps, formula);
-	if (status == 0)
-		status = bench_time_each(c, "latency", MIN_L1, steps, formula);
-	bench_fact_number(c, "chains", case_state(c)->chain_count);
-	bench_fact_number(c, "lines_of_a_chain", case_state(c)->length);
-	bench_fact_number(c, "steps", steps);
-	if (llc && case_state(c)->footprint >= BEYOND_CACHE * llc)
+	const struct state *s = c->state;
+	const uint64_t llc = dev_props(c->dev)->llc_bytes;
+	for (unsigned v = 0; v < bench_variants(c); v++)
+		TRY(c->status, bench_time_each(c, "latency", v, (double)s->steps,
+					       "seconds of a launch / its steps"));
+	bench_fact_number(c, "chains", s->chain_count);
+	bench_fact_number(c, "lines_of_a_chain", s->length);
+	bench_fact_number(c, "steps", (double)s->steps);
+	if (llc && s->footprint >= BEYOND_CACHE * llc)
 		bench_alias(
 			c, "latency", CHASE, "memory_latency",
 			"seconds of a launch / its steps, footprint at least 16 last-level caches");
-	return status;
+	return c->status;
 }
 
 static const struct bench bench = {
@@ -220,19 +207,19 @@ static const struct bench bench = {
 	.timed = "one thread following a chain, about 65536 steps a launch; not building the "
 		 "chains; the launch is negligible",
 	.limits = "one thread of one unit; TLB misses are included, and the platform chooses the "
-		  "page "
-		  "size",
+		  "page size",
 	.share = 0.5,
 	.axes = axes,
 	.variants = variants,
+	.quantities = quantities,
 	.primary = primary,
 	.cliff = {"footprint", "latency", "chase", "lower", NULL},
 	.state_bytes = sizeof(struct state),
 	.admit = admit,
 	.setup = setup,
-	.indexed.body = body,
-	.indexed.poison = poison,
-	.indexed.check = check,
+	.once = launch_chain,
+	.poison = poison,
+	.check = check,
 	.derive = derive,
 };
 
