@@ -60,6 +60,12 @@ double bench_best(const struct bench_case *c, unsigned variant)
 	return s->on && c->run->sampling->rounds ? s->summary.min : NAN;
 }
 
+/* Capabilities that rows need, as a device without them is described; NULL: by their names. */
+static const char *const lacking_words[DEV_CAP_COUNT] = {
+	[DEV_CAP_COPY_ENGINE_BIT] = "the device has no copy engines",
+	[DEV_CAP_PRIORITY_BIT] = "the device has one stream priority",
+};
+
 /* Rows whose needs a device lacks are off; that may leave nothing to measure. */
 int bench_skip_unsupported(struct bench_run *r)
 {
@@ -75,8 +81,9 @@ int bench_skip_unsupported(struct bench_run *r)
 					why = dev_lack_reason(r->set.dev[d], i);
 				}
 		char text[ERR_TEXT];
-		snprintf(text, sizeof(text), "the device does not support %s%s%s", dev_cap_names[i],
-			 why[0] ? ": " : "", why);
+		snprintf(text, sizeof(text), "%s%s%s%s",
+			 lacking_words[i] ? lacking_words[i] : "the device does not support ",
+			 lacking_words[i] ? "" : dev_cap_names[i], why[0] ? ": " : "", why);
 		if (lacking)
 			status = bench_variants_skip(&r->c, lacking, text);
 	}
