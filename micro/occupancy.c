@@ -14,7 +14,6 @@
  *
  *     bin/micro/occupancy --device host --shared 0,SHARED/8,SHARED/4,SHARED/2,SHARED
  */
-#include "bench/bench_alloc.h"
 #include "bench/blocking_kernel.h"
 #include "device/kernels.h"
 #include "lib/err.h"
@@ -25,24 +24,12 @@
 enum { LOAD, LOADED_WAIT, IDLE_WAIT };
 
 static const struct axis axes[] = {
-	{.name = "shared",
-	 .help = "shared memory claimed by each block",
-	 .kind = AXIS_SIZE,
+	{"shared", "shared memory claimed by each block", AXIS_SIZE,
 	 .quick = "0,SHARED/16,SHARED/8,SHARED/7,SHARED/6,SHARED/5,SHARED/4,SHARED/3,SHARED/"
 		  "2,SHARED",
 	 .full = "0,SHARED/32,SHARED/24,SHARED/16,SHARED/12,SHARED/8,SHARED/7,SHARED/6,SHARED/"
-		 "5,SHARED/4,SHARED/3,SHARED/2,"
-		 "SHARED"},
+		 "5,SHARED/4,SHARED/3,SHARED/2,SHARED"},
 	{0}};
-
-static const struct bench_variant variants[] = {
-	[LOAD] = {.name = "load", .timing = BENCH_DEVICE},
-	[LOADED_WAIT] = {.name = "loaded_wait", .timing = BENCH_SELF},
-	[IDLE_WAIT] = {.name = "idle_wait", .timing = BENCH_SELF},
-	{0}};
-
-static const struct bench_metric primary[] = {
-	{"slot_wait_share", "slot_wait_share", "loaded_wait", "shared=0", "", "lower"}, {0}};
 
 /* Blocks of the load for every slot of the device, and the work of one: about 100 us on an
  * otherwise idle CPU core. */
@@ -60,8 +47,6 @@ struct state {
 	struct blocking_kernel blocking;
 };
 
-static struct state *case_state(const struct bench_case *c) { return c->state; }
-
 static int admit(const struct bench_case *c)
 {
 	if (axis_u64(c, "shared") > dev_props(c->dev)->shared_per_block_bytes)
@@ -72,81 +57,78 @@ static int admit(const struct bench_case *c)
 
 static int setup(struct bench_case *c)
 {
-	struct state *s = case_state(c);
+	struct state *s = c->state;
 	const struct dev_props *p = dev_props(c->dev);
-	uint32_t slots = p->units * p->slots_per_unit;
+	const uint32_t slots = p->units * p->slots_per_unit;
 	s->shared = axis_u64(c, "shared");
 	s->grid = WAVES * slots;
 	s->fma = bench_kernel(c, "fma_f32");
 	s->out = bench_alloc(c, DEV_MEM_DEVICE, s->grid * sizeof(float));
-	int status = dev_can(c->dev, DEV_CAP_PRIORITY)
-			     ? 0
-			     : bench_variants_skip(c, 1u << LOADED_WAIT | 1u << IDLE_WAIT,
-						   "the device has one stream priority");
-	if (status == 0)
-		status = late_block_open(&s->late, c, p->priority_high);
-	if (status == 0)
-		status = blocking_kernel_open(&s->blocking, c, 2 * slots);
-	if (status == 0)
-		status = dev_occupancy(c->dev, s->fma, 0, s->shared, &s->load_residents);
-	return status ? status
-		      : dev_occupancy(c->dev, s->blocking.kernel, 0, s->shared, &s->max_residents);
+	late_block_open(&s->late, c, p->priority_high);
+	blocking_kernel_open(&s->blocking, c, 2 * slots);
+	TRY(c->status, dev_occupancy(c->dev, s->fma, 0, s->shared, &s->load_residents));
+	return TRY(c->status,
+		   dev_occupancy(c->dev, s->blocking.kernel, 0, s->shared, &s->max_residents));
 }
 
-static int launch_load(struct bench_case *c)
+static int launch_load(struct bench_case *c, long unused)
 {
-	struct state *s = case_state(c);
-	uint64_t fmas = BLOCK_FMAS;
+	const struct state *s = c->state;
+	const uint64_t fmas = BLOCK_FMAS;
 	const void *const args[] = {&s->out, &fmas};
-	struct dev_launch launch = {.grid = s->grid, .shared_bytes = s->shared, .args = args};
-	return dev_launch(c->dev, c->stream, s->fma, &launch);
+	const struct dev_launch load = {.grid = s->grid, .shared_bytes = s->shared, .args = args};
+	return dev_launch(c->dev, c->stream, s->fma, &load);
 }
 
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static void model_load(const struct bench_case *c, long unused, struct bench_model *m)
 {
-	struct state *s = case_state(c);
-	double sum_ns = 0;
-	int status = 0;
-	for (uint64_t i = 0; status == 0 && i < iterations; i++) {
-		double wait_ns = 0;
-		status = variant == LOAD
-				 ? launch_load(c)
-				 : late_block_wait(&s->late, c,
-						   variant == IDLE_WAIT ? NULL : launch_load,
-						   &wait_ns);
-		sum_ns += wait_ns;
-	}
-	c->self_seconds = 1e-9 * sum_ns;
-	return status;
+	m->flops = 2.0 * (double)BLOCK_FMAS * ((const struct state *)c->state)->grid;
 }
 
-static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
+static int wait_loaded(struct bench_case *c, long unused, uint64_t iterations)
 {
-	if (variant == LOAD)
-		m->flops = 2.0 * (double)BLOCK_FMAS * case_state(c)->grid;
+	return late_block_waits(&((struct state *)c->state)->late, c, launch_load, iterations);
 }
+
+static int wait_idle(struct bench_case *c, long unused, uint64_t iterations)
+{
+	return late_block_waits(&((struct state *)c->state)->late, c, NULL, iterations);
+}
+
+static const struct bench_variant variants[] = {
+	[LOAD] = {"load", BENCH_DEVICE, .once = launch_load, .model = model_load},
+	[LOADED_WAIT] = {"loaded_wait", BENCH_SELF, .body = wait_loaded, .needs = DEV_CAP_PRIORITY},
+	[IDLE_WAIT] = {"idle_wait", BENCH_SELF, .body = wait_idle, .needs = DEV_CAP_PRIORITY},
+	{0}};
+
+static const struct bench_quantity_row quantities[] = {
+	{"slot_wait", BENCH_DIFFERENCE, "loaded_wait", "idle_wait",
+	 "wait while the load runs - wait on an idle device"},
+	{"slot_wait_share", BENCH_FORMULA},
+	{0}};
+
+static const struct bench_metric primary[] = {
+	{"slot_wait_share", "slot_wait_share", "loaded_wait", "shared=0"}, {0}};
 
 static int verify_mechanism(struct bench_case *c)
 {
-	struct state *s = case_state(c);
-	const struct dev_props *p = dev_props(c->dev);
-	uint32_t expected = s->max_residents * p->units, arrived = 0, timed_out = 0;
+	struct state *s = c->state;
+	const uint32_t units = dev_props(c->dev)->units, expected = s->max_residents * units;
+	uint32_t arrived = 0, timed_out = 0;
 	if (bench_variant_on(c, LOADED_WAIT))
 		late_block_verify(&s->late, 1, c, 1u << LOADED_WAIT);
-	int status =
-		blocking_kernel_start(&s->blocking, s->blocking.max_blocks, s->shared, HOLD_NS);
-	if (status == 0)
-		status = blocking_kernel_settle(&s->blocking, expected, HOLD_NS / 2, &arrived);
-	int released = blocking_kernel_release(&s->blocking, &timed_out);
-	status = status ? status : released;
-	if (status)
-		return status;
-	bench_value(c, "residents_per_unit", -1, (double)arrived / p->units, "",
+	TRY(c->status,
+	    blocking_kernel_start(&s->blocking, s->blocking.max_blocks, s->shared, HOLD_NS));
+	TRY(c->status, blocking_kernel_settle(&s->blocking, expected, HOLD_NS / 2, &arrived));
+	const int released = blocking_kernel_release(&s->blocking, &timed_out);
+	if (TRY(c->status, released))
+		return c->status;
+	bench_value(c, "residents_per_unit", -1, (double)arrived / units, "",
 		    "blocks seen resident / units");
 	bench_model_value(c, "residents_by_formula", -1, s->max_residents, "",
 			  "min(slots, floor(shared memory of a unit / claim))");
 	bench_mechanism(c, "residents_follow_the_claim", arrived == expected && timed_out == 0,
-			"%u blocks resident on %u units; the formula gives %u", arrived, p->units,
+			"%u blocks resident on %u units; the formula gives %u", arrived, units,
 			expected);
 	return 0;
 }
@@ -169,11 +151,8 @@ static int derive(struct bench_case *c)
 		BENCH_FORMULA, .of = {{.sum = 1u << LOAD | 1u << LOADED_WAIT | 1u << IDLE_WAIT}},
 		.f = share_of_block};
 	bench_fact_number(c, "load_waves", load_waves(c));
-	bench_status_add(c, bench_difference(c, "slot_wait", LOADED_WAIT, IDLE_WAIT,
-					     "wait while the load runs - wait on an idle device"));
-	bench_status_add(c, bench_derive(c, "slot_wait_share", LOADED_WAIT, &share,
-					 "slot_wait / (load / load_waves), the time of a block"));
-	return bench_status(c);
+	return bench_derive(c, "slot_wait_share", LOADED_WAIT, &share,
+			    "slot_wait / (load / load_waves), the time of a block");
 }
 
 static const struct bench bench = {
@@ -190,12 +169,11 @@ static const struct bench bench = {
 	.wants = DEV_CAP_PRIORITY,
 	.axes = axes,
 	.variants = variants,
+	.quantities = quantities,
 	.primary = primary,
 	.state_bytes = sizeof(struct state),
 	.admit = admit,
 	.setup = setup,
-	.indexed.body = body,
-	.indexed.model = model,
 	.verify_mechanism = verify_mechanism,
 	.derive = derive,
 };

@@ -10,29 +10,18 @@
  *
  *     bin/micro/priority --device host
  */
-#include "bench/bench_alloc.h"
 #include "device/kernels.h"
+#include "lib/err.h"
 #include "micro/late_block/late_block.h"
 
 #include <math.h>
 
 enum { EQUAL, HIGH };
 
-static const struct bench_variant variants[] = {[EQUAL] = {.name = "equal", .timing = BENCH_SELF},
-						[HIGH] = {.name = "high", .timing = BENCH_SELF},
-						{0}};
-
-static const struct axis axes[] = {{.name = "waves",
-				    .help = "blocks of the backlog for every slot of the device",
-				    .kind = AXIS_COUNT,
-				    .min = 2,
-				    .max = 64,
-				    .quick = "4",
+static const struct axis axes[] = {{"waves", "blocks of the backlog for every slot of the device",
+				    AXIS_COUNT, .min = 2, .max = 64, .quick = "4",
 				    .full = "2,4,8,16"},
 				   {0}};
-
-static const struct bench_metric primary[] = {
-	{"priority_wait_ratio", "wait_ratio", "high", "waves=4", "", "lower"}, {0}};
 
 /* Work of one block of the backlog: about 100 us on an otherwise idle CPU core. */
 #define BLOCK_FMAS (UINT64_C(1024) * DEV_FMA_QUANTUM)
@@ -46,45 +35,48 @@ struct state {
 	uint32_t grid;
 };
 
-static struct state *case_state(const struct bench_case *c) { return c->state; }
-
 static int setup(struct bench_case *c)
 {
-	struct state *s = case_state(c);
+	struct state *s = c->state;
 	const struct dev_props *p = dev_props(c->dev);
 	s->grid = (uint32_t)axis_u64(c, "waves") * p->units * p->slots_per_unit;
 	s->fma = bench_kernel(c, "fma_f32");
 	s->out = bench_alloc(c, DEV_MEM_DEVICE, s->grid * sizeof(float));
-	int status = late_block_open(&s->late[EQUAL], c, p->priority_normal);
-	return status ? status : late_block_open(&s->late[HIGH], c, p->priority_high);
+	late_block_open(&s->late[EQUAL], c, p->priority_normal);
+	return late_block_open(&s->late[HIGH], c, p->priority_high);
 }
 
-static int launch_backlog(struct bench_case *c)
+static int launch_backlog(struct bench_case *c, long unused)
 {
-	struct state *s = case_state(c);
-	uint64_t fmas = BLOCK_FMAS;
+	const struct state *s = c->state;
+	const uint64_t fmas = BLOCK_FMAS;
 	const void *const args[] = {&s->out, &fmas};
-	struct dev_launch backlog = {.grid = s->grid, .args = args};
+	const struct dev_launch backlog = {.grid = s->grid, .args = args};
 	return dev_launch(c->dev, c->stream, s->fma, &backlog);
 }
 
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int wait_behind_backlog(struct bench_case *c, long late, uint64_t iterations)
 {
-	double sum_ns = 0;
-	int status = 0;
-	for (uint64_t i = 0; status == 0 && i < iterations; i++) {
-		double wait_ns = 0;
-		status =
-			late_block_wait(&case_state(c)->late[variant], c, launch_backlog, &wait_ns);
-		sum_ns += wait_ns;
-	}
-	c->self_seconds = 1e-9 * sum_ns;
-	return status;
+	struct state *s = c->state;
+	return late_block_waits(&s->late[late], c, launch_backlog, iterations);
 }
+
+static const struct bench_variant variants[] = {[EQUAL] = {"equal", BENCH_SELF, .arg = EQUAL},
+						[HIGH] = {"high", BENCH_SELF, .arg = HIGH},
+						{0}};
+
+static const struct bench_quantity_row quantities[] = {
+	{"wait_ratio", BENCH_RATIO, "high", "equal",
+	 "wait with the highest priority / wait with the same"},
+	{0}};
+
+static const struct bench_metric primary[] = {
+	{"priority_wait_ratio", "wait_ratio", "high", "waves=4"}, {0}};
 
 static int verify_mechanism(struct bench_case *c)
 {
-	late_block_verify(case_state(c)->late, 2, c, 1u << EQUAL | 1u << HIGH);
+	const struct state *s = c->state;
+	late_block_verify(s->late, 2, c, 1u << EQUAL | 1u << HIGH);
 	return 0;
 }
 
@@ -99,8 +91,7 @@ static int derive(struct bench_case *c)
 			isnan(ratio)           ? "not measured"
 			: ratio < EFFECT_BELOW ? "yes"
 					       : "no effect here");
-	return bench_ratio(c, "wait_ratio", HIGH, EQUAL,
-			   "wait with the highest priority / wait with the same");
+	return 0;
 }
 
 static const struct bench bench = {
@@ -116,10 +107,11 @@ static const struct bench bench = {
 	.share = 0.5,
 	.axes = axes,
 	.variants = variants,
+	.quantities = quantities,
 	.primary = primary,
 	.state_bytes = sizeof(struct state),
 	.setup = setup,
-	.indexed.body = body,
+	.body = wait_behind_backlog,
 	.verify_mechanism = verify_mechanism,
 	.derive = derive,
 };

@@ -17,9 +17,7 @@
 #ifndef GPUSIG_LATE_BLOCK_H
 #define GPUSIG_LATE_BLOCK_H
 
-#include "bench/bench.h"
-
-struct gate;
+#include "bench/bench_alloc.h"
 
 struct late_block {
 	struct dev_stream *stream;
@@ -31,15 +29,14 @@ struct late_block {
 
 /* Enqueues the other work on c->stream, which holds the device for longer than the host takes to
  * notice that it runs. */
-typedef int (*late_block_work)(struct bench_case *c);
+typedef int (*late_block_work)(struct bench_case *c, long unused);
 
-/* In setup; the case owns what this opens (bench/bench_alloc.h). Returns bench_status(). */
+/* In setup; the case owns what this opens (bench/bench_alloc.h). */
 int late_block_open(struct late_block *b, struct bench_case *c, int priority);
 
-/* In a body of BENCH_SELF: one wait, in nanoseconds, next to `work`, or on the idle device if that
- * is NULL. */
-int late_block_wait(struct late_block *b, struct bench_case *c, late_block_work work,
-		    double *wait_ns_p);
+/* A body of BENCH_SELF: so many waits next to `work`, or on the idle device if that is NULL. */
+int late_block_waits(struct late_block *b, struct bench_case *c, late_block_work work,
+		     uint64_t iterations);
 
 /* In verify_mechanism: "work_ran_when_the_block_came" of the variants in `uses` (bit mask), which
  * measured the waits of these blocks: none had to be given up because the work was over each time.
