@@ -17,206 +17,154 @@
  *     bin/micro/peer_matrix --device sim:0-7 --route '0>3,3>0,all>all'
  */
 #include "bench/blocking_kernel.h"
+#include "lib/err.h"
 #include "micro/peer_matrix/sweep.h"
-#include "micro/peer_matrix/transfers.h"
 
-static const struct axis axes[] = {{.name = "route",
-				    .help = "sweep, pairs, spread, exchange, numa; or each, '0>3', "
-					    "'0>all', 'all>0', 'all>all', "
-					    "'numa0>3', '3>numa0', quoted",
-				    .kind = AXIS_WORD,
-				    .expand = peer_route_expand,
-				    .quick = "sweep,pairs,spread,exchange,numa"},
-				   {.name = "size",
-				    .help = "bytes that a device sends or receives",
-				    .kind = AXIS_SIZE,
-				    .min = 4096,
-				    .multiple = 4096,
-				    .quick = "16M",
-				    .gpu_class = "64M",
-				    .simulated = "1M"},
-				   {0}};
+static const struct axis axes[] = {
+	{"route",
+	 "sweep, pairs, spread, exchange, numa; or each, '0>3', '0>all', 'all>0', 'all>all', "
+	 "'numa0>3', '3>numa0', quoted",
+	 AXIS_WORD, .expand = peer_route_expand, .quick = "sweep,pairs,spread,exchange,numa"},
+	{"size", "bytes that a device sends or receives", AXIS_SIZE, .min = 4096, .multiple = 4096,
+	 .quick = "16M", .gpu_class = "64M", .simulated = "1M"},
+	{0}};
 
-enum { ENGINE, ENGINE_BOTH, ENGINE_TRIP, KERNEL, KERNEL_BOTH, KERNEL_TRIP, VARIANTS };
-#define ENGINES (1u << ENGINE | 1u << ENGINE_BOTH | 1u << ENGINE_TRIP)
-static const struct bench_variant variants[] = {
-	[ENGINE] = BENCH_ROW("engine", BENCH_SELF),
-	[ENGINE_BOTH] = BENCH_ROW("engine_both_ways", BENCH_SELF),
-	[ENGINE_TRIP] = BENCH_ROW("engine_round_trip", BENCH_HOST),
-	[KERNEL] = BENCH_ROW("kernel", BENCH_SELF),
-	[KERNEL_BOTH] = BENCH_ROW("kernel_both_ways", BENCH_SELF),
-	[KERNEL_TRIP] = BENCH_ROW("kernel_round_trip", BENCH_HOST),
+static const struct bench_quantity_row quantities[] = {
+	{"min_bandwidth", BENCH_RATE, .unit = "byte/s"},
+	{"median_bandwidth", BENCH_RATE, .unit = "byte/s"},
+	{"injection_bandwidth", BENCH_RATE, .unit = "byte/s"},
 	{0}};
 
 static const struct bench_metric primary[] = {
-	{"pair_min_bandwidth", "min_bandwidth", "engine", "route=each", "byte/s", "higher"},
-	{"pair_median_bandwidth", "median_bandwidth", "engine", "route=each", "byte/s", "higher"},
-	{"pair_engine_latency_4k", "time", "engine_round_trip", "route=0>1", "s", "lower"},
-	{"all_to_all_engine_injection", "injection_bandwidth", "engine", "route=all>all", "byte/s",
-	 "higher"},
-	{"all_to_all_kernel_injection", "injection_bandwidth", "kernel", "route=all>all", "byte/s",
-	 "higher"},
+	{"pair_min_bandwidth", "min_bandwidth", "engine", "route=each"},
+	{"pair_median_bandwidth", "median_bandwidth", "engine", "route=each"},
+	{"pair_engine_latency_4k", "time", "engine_round_trip", "route=0>1"},
+	{"all_to_all_engine_injection", "injection_bandwidth", "engine", "route=all>all"},
+	{"all_to_all_kernel_injection", "injection_bandwidth", "kernel", "route=all>all"},
 	{0}};
+
+/* A variant copies by an engine, one way and back to back, but for what it has of these. */
+enum { BY_KERNEL = 1, BOTH_WAYS = 2, ROUND_TRIP = 4, WAYS = 4 };
 
 struct state {
 	bool is_sweep;
 	struct sweep sweep;
-	struct transfers transfers; /* of every other route */
-	struct work_graph *graph[VARIANTS];
+	struct transfers transfers; /* of the sweep's pairs, or of the route */
+	struct work_graph *graph[WAYS];
 };
 
-static struct state *case_state(const struct bench_case *c) { return c->state; }
-
-static bool is_both(unsigned variant) { return variant == ENGINE_BOTH || variant == KERNEL_BOTH; }
-static bool is_trip(unsigned variant) { return variant == ENGINE_TRIP || variant == KERNEL_TRIP; }
-static bool is_engine(unsigned variant) { return variant < KERNEL; }
-
-static int setup_sweep(struct bench_case *c)
+static int time_copies(struct bench_case *c, long how, uint64_t iterations)
 {
-	struct state *s = case_state(c);
-	sweep_open(&s->sweep, c, axis_u64(c, "size"));
-	for (unsigned v = 0; v < VARIANTS; v++)
-		if (is_both(v) || is_trip(v))
-			bench_variant_off(c, v);
-	bench_status_add(c, bench_status(c) ? 0 : blocking_kernel_need_engine(c, ENGINES));
-	for (unsigned v = 0; bench_status(c) == 0 && v < VARIANTS; v++)
-		if (bench_variant_on(c, v))
-			sweep_prepare(&s->sweep, is_engine(v));
-	return bench_status(c);
+	struct state *s = c->state;
+	return s->is_sweep ? sweep_time(&s->sweep, how & BY_KERNEL, iterations)
+			   : transfers_time(&s->transfers, s->graph[how], iterations);
 }
 
+static int copy_and_wait(struct bench_case *c, long how)
+{
+	return transfers_round_trip(&((struct state *)c->state)->transfers, how & BY_KERNEL);
+}
+
+static void model(const struct bench_case *c, long how, struct bench_model *m)
+{
+	const struct state *s = c->state;
+	m->bytes = (double)transfers_bytes(&s->transfers, how & BOTH_WAYS);
+}
+
+enum { ENGINE, ENGINE_BOTH, ENGINE_TRIP, KERNEL, KERNEL_BOTH, KERNEL_TRIP };
+#define COPIES(label, how)                                                                         \
+	.name = (label), .timing = BENCH_SELF, .arg = (how), .body = time_copies, .model = model
+#define TRIP(label, how) .name = (label), .timing = BENCH_HOST, .arg = (how), .once = copy_and_wait
+static const struct bench_variant variants[] = {
+	[ENGINE] = {COPIES("engine", 0), .needs = DEV_CAP_COPY_ENGINE},
+	[ENGINE_BOTH] = {COPIES("engine_both_ways", BOTH_WAYS), .needs = DEV_CAP_COPY_ENGINE},
+	[ENGINE_TRIP] = {TRIP("engine_round_trip", ROUND_TRIP), .needs = DEV_CAP_COPY_ENGINE},
+	[KERNEL] = {COPIES("kernel", BY_KERNEL)},
+	[KERNEL_BOTH] = {COPIES("kernel_both_ways", BY_KERNEL | BOTH_WAYS)},
+	[KERNEL_TRIP] = {TRIP("kernel_round_trip", BY_KERNEL | ROUND_TRIP)},
+	{0}};
+
+/* Routes without a way back are measured one way. */
 static int setup(struct bench_case *c)
 {
-	struct state *s = case_state(c);
-	struct peer_route route = {{.kind = END_ALL}, {.kind = END_ALL}};
-	int status = peer_route_parse(axis_str(c, "route"), &route);
+	struct state *s = c->state;
+	struct transfers *t = &s->transfers;
+	struct peer_route route;
+	if (TRY(c->status, peer_route_parse(axis_str(c, "route"), &route)))
+		return c->status;
 	s->is_sweep = route.from.kind == END_EACH;
-	if (status == 0 && s->is_sweep)
-		return setup_sweep(c);
-	if (status == 0)
-		status = transfers_open(&s->transfers, c, &route, axis_u64(c, "size"));
-	if (bench_status_add(c, status))
-		return bench_status(c);
-	for (unsigned v = 0; v < VARIANTS; v++)
-		if (!transfers_both(&s->transfers) && (is_both(v) || is_trip(v)))
+	if (s->is_sweep)
+		sweep_open(&s->sweep, t, c, axis_u64(c, "size"));
+	else
+		transfers_open(t, c, &route, axis_u64(c, "size"));
+	for (unsigned v = 0; variants[v].name; v++) {
+		const long how = variants[v].arg;
+		const bool both = how & BOTH_WAYS, trip = how & ROUND_TRIP;
+		if ((both || trip) && !transfers_both(t))
 			bench_variant_off(c, v);
-	if (bench_status_add(c, blocking_kernel_need_engine(c, ENGINES)))
-		return bench_status(c);
-	for (unsigned v = 0; v < VARIANTS; v++)
-		if (bench_variant_on(c, v) && !is_trip(v))
-			s->graph[v] = transfers_graph(&s->transfers, is_both(v), is_engine(v));
-	return bench_status(c);
+		else if (bench_variant_on(c, v) && s->is_sweep)
+			sweep_prepare(&s->sweep, v, how & BY_KERNEL);
+		else if (bench_variant_on(c, v) && !trip)
+			s->graph[how] = transfers_graph(t, t->lanes, 0, transfers_count(t, both),
+							how & BY_KERNEL);
+	}
+	return c->status;
 }
 
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static uint64_t checked_bytes(long how) { return how & ROUND_TRIP ? LATENCY_BYTES : UINT64_MAX; }
+
+static int poison(struct bench_case *c, long how)
 {
-	struct state *s = case_state(c);
-	if (s->is_sweep)
-		return sweep_time(&s->sweep, variant, is_engine(variant), iterations);
-	return is_trip(variant)
-		       ? transfers_round_trip(&s->transfers, is_engine(variant), iterations)
-		       : transfers_time(&s->transfers, s->graph[variant], iterations);
+	struct state *s = c->state;
+	s->sweep.poisoned = true;
+	return transfers_poison(&s->transfers, how & BOTH_WAYS, checked_bytes(how));
 }
 
-static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
+static int check(struct bench_case *c, long how)
 {
-	const struct state *s = case_state(c);
-	if (s->is_sweep)
-		m->bytes = (double)s->sweep.count * (double)s->sweep.bytes;
-	else if (!is_trip(variant))
-		m->bytes = (double)transfers_bytes(&s->transfers, is_both(variant));
-}
-
-static uint64_t checked_bytes(unsigned variant)
-{
-	return is_trip(variant) ? LATENCY_BYTES : UINT64_MAX;
-}
-
-static int poison(struct bench_case *c, unsigned variant)
-{
-	struct state *s = case_state(c);
-	return s->is_sweep
-		       ? sweep_poison(&s->sweep)
-		       : transfers_poison(&s->transfers, is_both(variant), checked_bytes(variant));
-}
-
-static int check(struct bench_case *c, unsigned variant)
-{
-	struct state *s = case_state(c);
-	return s->is_sweep
-		       ? sweep_check(&s->sweep)
-		       : transfers_check(&s->transfers, is_both(variant), checked_bytes(variant));
+	const struct state *s = c->state;
+	return transfers_check(&s->transfers, how & BOTH_WAYS, checked_bytes(how));
 }
 
 static int verify_copy(struct bench_case *c, const struct transfer *at, uint64_t bytes,
 		       uint64_t uses, bool back)
 {
-	const struct transfers *t = &case_state(c)->transfers;
-	const struct blocking_copy copy = {.dev = at->by,
-					   .stream = work_lane_stream(t->lanes, at->lane),
-					   .to = at->target,
-					   .from = at->source,
-					   .bytes = bytes};
+	const struct blocking_copy copy = {at->by, at->stream, at->target, at->source, bytes};
 	return blocking_kernel_verify_copy(c, &copy, uses, back);
-}
-
-/* The first pair's copy. */
-static int verify_sweep(struct bench_case *c)
-{
-	const struct sweep *s = &case_state(c)->sweep;
-	const struct sweep_pair *first = &s->pair[0];
-	const struct blocking_copy copy = {.dev = c->devices->dev[first->from],
-					   .stream = work_lane_stream(s->lanes[first->from], 0),
-					   .to = first->target,
-					   .from = s->source[first->from],
-					   .bytes = s->bytes};
-	return blocking_kernel_verify_copy(c, &copy, 1u << ENGINE, false);
 }
 
 /* The first copy of either direction, and one of a round trip's size. */
 static int verify_mechanism(struct bench_case *c)
 {
-	if (case_state(c)->is_sweep)
-		return verify_sweep(c);
-	const struct transfers *t = &case_state(c)->transfers;
-	const struct transfer *first = &t->transfer[0], *back = &t->transfer[t->forward];
-	int status = verify_copy(c, first, first->bytes, 1u << ENGINE | 1u << ENGINE_BOTH, false);
-	if (status == 0)
-		status = verify_copy(c, first, LATENCY_BYTES, 1u << ENGINE_TRIP, false);
-	if (status == 0 && transfers_both(t))
-		status = verify_copy(c, back, back->bytes, 1u << ENGINE_BOTH, true);
-	return status;
+	const struct transfers *t = &((struct state *)c->state)->transfers;
+	const struct transfer *first = t->transfer, *back = first + t->forward;
+	TRY(c->status,
+	    verify_copy(c, first, first->bytes, 1u << ENGINE | 1u << ENGINE_BOTH, false));
+	TRY(c->status, verify_copy(c, first, LATENCY_BYTES, 1u << ENGINE_TRIP, false));
+	if (transfers_both(t))
+		TRY(c->status, verify_copy(c, back, back->bytes, 1u << ENGINE_BOTH, true));
+	return c->status;
 }
 
-static int derive_sweep(struct bench_case *c)
-{
-	struct sweep *s = &case_state(c)->sweep;
-	int status = sweep_report_ways(s);
-	for (unsigned v = 0; status == 0 && v < VARIANTS; v++)
-		if (bench_variant_on(c, v))
-			status = sweep_derive(s, v);
-	return status;
-}
-
-static void teardown(struct bench_case *c) { sweep_close(&case_state(c)->sweep); }
+static void teardown(struct bench_case *c) { sweep_close(&((struct state *)c->state)->sweep); }
 
 static int derive(struct bench_case *c)
 {
-	if (case_state(c)->is_sweep)
-		return derive_sweep(c);
-	const struct transfers *t = &case_state(c)->transfers;
+	struct state *s = c->state;
+	const struct transfers *t = &s->transfers;
 	const bool all = t->route.from.kind == END_ALL && t->route.to.kind == END_ALL;
 	const double bytes =
 		(double)transfers_bytes(t, false) / (all ? (double)c->devices->count : 1.0);
-	int status = 0;
+	if (s->is_sweep)
+		return sweep_derive(&s->sweep);
 	if (c->devices->count == 1)
 		bench_fact_text(c, "pairs_not_measured", "there is one device");
-	for (unsigned v = 0; status == 0 && v < VARIANTS && !transfers_both(t); v++)
+	for (unsigned v = 0; v < bench_variants(c) && !transfers_both(t); v++)
 		if (bench_variant_on(c, v))
-			status = bench_rate(c, "injection_bandwidth", v, bytes, "byte/s",
-					    "bytes that one device sends or receives / seconds of "
-					    "the slowest");
-	return status;
+			TRY(c->status, bench_rate(c, "injection_bandwidth", v, bytes, "byte/s",
+						  "bytes that one device sends or receives / "
+						  "seconds of the slowest"));
+	return c->status;
 }
 
 static const struct bench bench = {
@@ -234,13 +182,12 @@ static const struct bench bench = {
 	.axes = axes,
 	.variant_option = "path",
 	.variants = variants,
+	.quantities = quantities,
 	.primary = primary,
 	.state_bytes = sizeof(struct state),
 	.setup = setup,
-	.indexed.body = body,
-	.indexed.model = model,
-	.indexed.poison = poison,
-	.indexed.check = check,
+	.poison = poison,
+	.check = check,
 	.verify_mechanism = verify_mechanism,
 	.derive = derive,
 	.teardown = teardown,

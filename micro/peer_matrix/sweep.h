@@ -11,50 +11,35 @@
 #ifndef GPUSIG_PEER_SWEEP_H
 #define GPUSIG_PEER_SWEEP_H
 
-#include "bench/graph/bench_graph.h"
 #include "bench/links/link_log.h"
+#include "micro/peer_matrix/transfers.h"
 
 #define SWEEP_CHECKED (UINT64_C(4) << 20)
 
-struct sweep_pair {
-	uint32_t from, to; /* places in --device */
-	char *target;
-	struct work_graph *by_kernel, *by_engine; /* NULL: not asked for */
-};
-
 struct sweep {
-	struct bench_case *c;
-	uint64_t bytes, checked;
+	struct transfers *pairs;           /* a transfer each */
 	struct work_lanes *lanes[DEV_MAX]; /* of one device each, with one lane */
-	char *source[DEV_MAX];
-	uint32_t *pattern;
-	struct sweep_pair *pair;
-	size_t count;
-	double *seconds; /* of every pair, in the pass that runs */
+	struct work_graph **graph[2];      /* of every pair: by engines, by kernels */
+	unsigned variant[2];               /* that they are of */
+	double *seconds;                   /* of every pair, in the pass that runs */
 	struct link_log log;
-	bool poisoned; /* targets were destroyed since the last pass */
+	bool poisoned; /* targets were made wrong since the last pass */
 };
 
-/* In setup. Pairs without peer access are left out and named in a fact; -ENOTSUP with the reason
- * where that are all. Returns bench_status(). */
-int sweep_open(struct sweep *s, struct bench_case *c, uint64_t bytes);
+/* In setup: finds the pairs. Those without peer access are left out and named in a fact; -ENOTSUP
+ * with the reason where that are all. */
+int sweep_open(struct sweep *s, struct transfers *pairs, struct bench_case *c, uint64_t bytes);
 void sweep_close(struct sweep *s);
 
-/* In setup, of each method that is measured. Returns bench_status(). */
-int sweep_prepare(struct sweep *s, bool engine);
+/* In setup, of each variant that is measured. */
+void sweep_prepare(struct sweep *s, unsigned variant, bool by_kernel);
 
 /* In body: so many copies of every pair. The sum of their times is c->self_seconds. */
-int sweep_time(struct sweep *s, unsigned variant, bool engine, uint64_t runs);
+int sweep_time(struct sweep *s, bool by_kernel, uint64_t runs);
 
-int sweep_poison(struct sweep *s);
-int sweep_check(const struct sweep *s);
-
-/* In derive: pair_time, min_bandwidth and median_bandwidth of the variant, and "pair_bandwidth
- * 0>3". */
-int sweep_derive(struct sweep *s, unsigned variant);
-
-/* In derive, of every pair what is known of its way, as "way_0_3": its nominal rate from the first
- * to the other, hops, where the ways of the two to the host meet, and the links. */
-int sweep_report_ways(const struct sweep *s);
+/* In derive: pair_time, min_bandwidth and median_bandwidth of the variants, and "pair_bandwidth
+ * 0>3"; of every pair what is known of its way, as "way_0_3": its nominal rate from the first to
+ * the other, hops, where the ways of the two to the host meet, and the links. */
+int sweep_derive(struct sweep *s);
 
 #endif

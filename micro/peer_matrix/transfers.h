@@ -20,12 +20,15 @@
 #define LATENCY_BYTES UINT64_C(4096)
 
 struct transfer {
+	char name[24];                     /* "0>3" */
 	struct dev *by;                    /* copies */
 	struct dev *source_of, *target_of; /* the devices that the memory was allocated with */
 	char *source, *target;
-	uint64_t bytes;
-	uint32_t lane; /* of `by` */
+	uint64_t bytes, checked; /* the first `checked` bytes stay, and are compared */
 	uint32_t *contents;
+	uint32_t lane; /* of `by` */
+	struct dev_stream *stream;
+	struct dev_kernel *kernel; /* copies in the place of an engine */
 };
 
 struct transfers {
@@ -36,41 +39,43 @@ struct transfers {
 	uint32_t place_of[DEV_MAX]; /* of a device, in the list of the lanes */
 	/* Twice the pattern, so contents may begin anywhere in the first one. */
 	uint32_t *pattern;
-	char *source[DEV_MAX], *target[DEV_MAX], *host_source, *host_target;
+	char *source[DEV_MAX], *target[DEV_MAX];
 	struct transfer *transfer;
 	size_t count, forward; /* those from `forward` on go the other way */
+	uint32_t queue;        /* entries of the shortest one */
 };
 
-/* In setup: memory and lanes. Pairs and routes with host memory also go the other way. Returns
- * bench_status(). */
+/* In setup: memory and lanes. Pairs and routes with host memory also go the other way. */
 int transfers_open(struct transfers *t, struct bench_case *c, const struct peer_route *route,
 		   uint64_t bytes);
 bool transfers_both(const struct transfers *t);
 
-/* In setup: all transfers at once, forward alone or both ways. */
-struct work_graph *transfers_graph(struct transfers *t, bool both, bool engine);
+/* Parts of it that a sweep has, too. In setup: without transfers; the memory at memory[place],
+ * allocated if it is the first time; adds a transfer, with contents number `contents`, in the next
+ * lane of a device of these lanes. */
+void transfers_begin(struct transfers *t, struct bench_case *c, uint64_t bytes);
+char *transfers_memory(struct transfers *t, char **memory, uint32_t place, uint64_t bytes);
+void transfers_add(struct transfers *t, struct work_lanes *lanes, uint32_t lane, size_t contents,
+		   struct transfer transfer);
 
-/* In body: so many runs of a graph, as transfers_time_runs(); of each run the longest time counts.
- */
+/* In setup: `count` transfers from `first` on, all at once, by engines or by kernels. */
+struct work_graph *transfers_graph(const struct transfers *t, struct work_lanes *lanes,
+				   size_t first, size_t count, bool by_kernel);
+
+/* In body: so many runs of a graph, back to back, with as few waits of the host as the queues
+ * allow; of each run the longest time counts. The sum is c->self_seconds. */
 int transfers_time(const struct transfers *t, struct work_graph *g, uint64_t runs);
 
-/* In body: so many times the first LATENCY_BYTES of the first transfer; each is waited for. */
-int transfers_round_trip(const struct transfers *t, bool engine, uint64_t times);
+/* In body: the first LATENCY_BYTES of the first transfer, and the wait for them. */
+int transfers_round_trip(const struct transfers *t, bool by_kernel);
 
-/* The first `bytes` of every target, or of the forward ones: make them wrong; compare them with
- * what had to arrive. */
+/* The first `bytes` of every target that are checked, or of the forward ones: make them wrong;
+ * compare them with what had to arrive. */
 int transfers_poison(const struct transfers *t, bool both, uint64_t bytes);
 int transfers_check(const struct transfers *t, bool both, uint64_t bytes);
 
-/* Parts that a sweep shares with a route. In setup: twice a random pattern, and the place in it
- * where the contents of copy `nth` begin. In body: `runs` runs of a graph over lanes whose queues
- * have `queue` entries, back to back, with as few waits of the host as those allow; their time is
- * c->self_seconds. */
-uint32_t *transfers_pattern(struct bench_case *c);
-size_t transfers_contents(size_t nth);
-int transfers_time_runs(struct bench_case *c, uint32_t queue, struct work_graph *g, uint64_t runs);
-
-/* Bytes of one run. */
+/* Transfers of one run, forward alone or both ways, and their bytes. */
+size_t transfers_count(const struct transfers *t, bool both);
 uint64_t transfers_bytes(const struct transfers *t, bool both);
 
 #endif

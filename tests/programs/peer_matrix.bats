@@ -92,7 +92,7 @@ PYTHON
 	printf 'corrupt_launch_every = 1\n' >wrong.model
 	run "$matrix" --device sim:./wrong.model:0,1 --route '0>1' --path kernel
 	[ "$status" = 1 ]
-	[[ $output == *'wrong result: kernel, sample 1: copy 1 of 1: word '* ]]
+	[[ $output == *'wrong result: kernel, sample 1: copy 0>1: word '* ]]
 }
 
 @test "devices without peer access skip pairs and keep host memory" {
