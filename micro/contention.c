@@ -22,17 +22,14 @@
 static int parse_pair(const char *word, struct workload_spec pair[2])
 {
 	char text[32];
-	for (unsigned x = 0; x < WORKLOAD_KINDS; x++) {
-		for (unsigned y = 0; y < WORKLOAD_KINDS; y++) {
-			snprintf(text, sizeof(text), "%s+%s", workload_names[x], workload_names[y]);
-			if (strcmp(text, word) != 0)
-				continue;
-			for (unsigned i = 0; i < 2; i++)
-				pair[i] = (struct workload_spec){
-					.kind = (enum workload_kind)(i ? y : x),
-					.direction = WORKLOAD_LOCAL};
-			return 0;
-		}
+	for (unsigned i = 0; i < WORKLOAD_KINDS * WORKLOAD_KINDS; i++) {
+		const enum workload_kind x = i / WORKLOAD_KINDS, y = i % WORKLOAD_KINDS;
+		snprintf(text, sizeof(text), "%s+%s", workload_names[x], workload_names[y]);
+		if (strcmp(text, word) != 0)
+			continue;
+		pair[0] = (struct workload_spec){.kind = x, .direction = WORKLOAD_LOCAL};
+		pair[1] = (struct workload_spec){.kind = y, .direction = WORKLOAD_LOCAL};
+		return 0;
 	}
 	return err_note(-EINVAL,
 			"unknown pair '%s'; values: X+Y of compute, memory, engine, kernel, gemm",
@@ -45,35 +42,33 @@ static int accept_pair(const char *word)
 	return parse_pair(word, unused);
 }
 
-static const struct axis axes[] = {{.name = "pair",
-				    .help = "X+Y of compute, memory, engine, kernel, gemm",
-				    .kind = AXIS_WORD,
-				    .accept = accept_pair,
-				    .quick =
-					    "compute+compute,compute+memory,compute+engine,compute+"
-					    "kernel,compute+gemm,memory+memory,memory+engine,"
-					    "memory+kernel,memory+gemm,engine+engine,engine+kernel,"
-					    "engine+gemm,kernel+kernel,kernel+gemm,gemm+gemm"},
-				   BENCH_GEMM_TYPES(.quick = "main"),
-				   {0}};
+static const struct axis axes[] = {
+	{"pair", "X+Y of compute, memory, engine, kernel, gemm", AXIS_WORD, .accept = accept_pair,
+	 .quick = "compute+compute,compute+memory,compute+engine,compute+kernel,compute+gemm,"
+		  "memory+memory,memory+engine,memory+kernel,memory+gemm,engine+engine,"
+		  "engine+kernel,engine+gemm,kernel+kernel,kernel+gemm,gemm+gemm"},
+	BENCH_GEMM_TYPES(.quick = "main"),
+	{0}};
 
-static const struct bench_variant variants[] = {{.name = "x_alone", .timing = BENCH_SELF},
-						{.name = "y_alone", .timing = BENCH_SELF},
-						{.name = "x_with_y", .timing = BENCH_SELF},
-						{.name = "y_with_x", .timing = BENCH_SELF},
+enum { X, Y };
+static const struct bench_variant variants[] = {CONCURRENT("x_alone", X, X),
+						CONCURRENT("y_alone", Y, Y),
+						CONCURRENT("x_with_y", X, Y),
+						CONCURRENT("y_with_x", Y, X),
 						{0}};
 
-static const struct bench_metric primary[] = {{"cil_gemm_with_local_engine", "CIL", "y_with_x",
-					       "pair=engine+gemm type=main", "", "lower"},
-					      {"cil_gemm_with_local_kernel", "CIL", "y_with_x",
-					       "pair=kernel+gemm type=main", "", "lower"},
-					      {0}};
+static const struct bench_quantity_row quantities[] = {
+	CONCURRENT_LOSS("x_with_y", "x_alone"), CONCURRENT_LOSS("y_with_x", "y_alone"), {0}};
+
+static const struct bench_metric primary[] = {
+	{"cil_gemm_with_local_engine", "CIL", "y_with_x", "pair=engine+gemm type=main"},
+	{"cil_gemm_with_local_kernel", "CIL", "y_with_x", "pair=kernel+gemm type=main"},
+	{0}};
 
 static int read_axes(const struct bench_case *c, struct workload_spec pair[2])
 {
-	int status = parse_pair(axis_str(c, "pair"), pair);
-	for (unsigned i = 0; status == 0 && i < 2; i++)
-		pair[i].type = (enum dev_type)axis_index(c, "type");
+	const int status = parse_pair(axis_str(c, "pair"), pair);
+	pair[X].type = pair[Y].type = (enum dev_type)axis_index(c, "type");
 	return status;
 }
 
@@ -81,22 +76,22 @@ static int admit(const struct bench_case *c)
 {
 	struct workload_spec pair[2];
 	int status = read_axes(c, pair);
-	return status ? status : concurrent_admit(c, pair, 2);
+	return TRY(status, concurrent_admit(c, pair, 2));
 }
 
 static int setup(struct bench_case *c)
 {
 	struct workload_spec pair[2];
-	int status = read_axes(c, pair);
-	return status ? status : concurrent_open(c, pair, 2);
+	TRY(c->status, read_axes(c, pair));
+	return TRY(c->status, concurrent_open(c, pair, 2));
 }
 
 static int derive(struct bench_case *c)
 {
 	const struct concurrent *both = c->state;
-	bench_fact_number(c, "x_repeats", both->workload[0].repeats);
-	bench_fact_number(c, "y_repeats", both->workload[1].repeats);
-	return concurrent_derive(c);
+	bench_fact_number(c, "x_repeats", both->workload[X].repeats);
+	bench_fact_number(c, "y_repeats", both->workload[Y].repeats);
+	return 0;
 }
 
 static const struct bench bench = {
@@ -112,14 +107,15 @@ static const struct bench bench = {
 	.share = 2.0,
 	.axes = axes,
 	.variants = variants,
+	.quantities = quantities,
 	.primary = primary,
 	.state_bytes = sizeof(struct concurrent),
 	.admit = admit,
 	.setup = setup,
-	.indexed.body = concurrent_body,
-	.indexed.model = concurrent_model,
-	.indexed.poison = concurrent_poison,
-	.indexed.check = concurrent_check,
+	.body = concurrent_body,
+	.model = concurrent_model,
+	.poison = concurrent_poison,
+	.check = concurrent_check,
 	.verify_mechanism = concurrent_verify,
 	.derive = derive,
 };

@@ -16,74 +16,62 @@
  *     bin/micro/copy_contention --device host:0,1 --direction peer --copy-method engine,kernel:1
  */
 #include "bench/copy_method.h"
+#include "lib/err.h"
 #include "micro/contention/concurrent.h"
 
 static const struct axis axes[] = {
 	BENCH_GEMM_TYPES(.quick = "bf16,f32"),
-	{.name = "direction",
-	 .help = "up is H2D, down D2H, local D2D; peer and exchange: first two devices",
-	 .kind = AXIS_WORD,
-	 .words = workload_directions,
-	 .peers = "peer,exchange",
+	{"direction", "up is H2D, down D2H, local D2D; peer and exchange: first two devices",
+	 AXIS_WORD, .words = workload_directions, .peers = "peer,exchange",
 	 .quick = "up,down,local,peer,exchange"},
-	{.name = "copy-method",
-	 .help = "engine, kernel, kernel:BLOCKS, or kernel:units/N",
-	 .kind = AXIS_WORD,
-	 .accept = copy_method_accept,
-	 .quick = "engine,kernel:1,kernel:units/8,kernel",
+	{"copy-method", "engine, kernel, kernel:BLOCKS, or kernel:units/N", AXIS_WORD,
+	 .accept = copy_method_accept, .quick = "engine,kernel:1,kernel:units/8,kernel",
 	 .simulated = "engine,kernel:1,kernel"},
 	{0}};
 
+enum { GEMM, COPY, SKINNY, WORKLOADS };
 static const struct bench_variant variants[] = {
-	BENCH_ROW("gemm_alone", BENCH_SELF),       BENCH_ROW("copy_alone", BENCH_SELF),
-	BENCH_ROW("gemm_with_copy", BENCH_SELF),   BENCH_ROW("copy_with_gemm", BENCH_SELF),
-	BENCH_ROW("skinny_alone", BENCH_SELF),     BENCH_ROW("skinny_with_copy", BENCH_SELF),
-	BENCH_ROW("copy_with_skinny", BENCH_SELF), {0}};
+	CONCURRENT("gemm_alone", GEMM, GEMM),         CONCURRENT("copy_alone", COPY, COPY),
+	CONCURRENT("gemm_with_copy", GEMM, COPY),     CONCURRENT("copy_with_gemm", COPY, GEMM),
+	CONCURRENT("skinny_alone", SKINNY, SKINNY),   CONCURRENT("skinny_with_copy", SKINNY, COPY),
+	CONCURRENT("copy_with_skinny", COPY, SKINNY), {0}};
 
-static const struct bench_metric primary[] = {
-	{"cil_gemm_with_engine_up", "CIL", "gemm_with_copy",
-	 "type=main direction=up copy-method=engine", "", "lower"},
-	{"cil_gemm_with_engine_peer", "CIL", "gemm_with_copy",
-	 "type=main direction=peer copy-method=engine", "", "lower"},
+static const struct bench_quantity_row quantities[] = {
+	CONCURRENT_LOSS("gemm_with_copy", "gemm_alone"),
+	CONCURRENT_LOSS("copy_with_gemm", "copy_alone"),
+	CONCURRENT_LOSS("skinny_with_copy", "skinny_alone"),
+	CONCURRENT_LOSS("copy_with_skinny", "copy_alone"),
 	{0}};
 
-enum { GEMM, COPY, SKINNY, WORKLOADS };
+#define BY_ENGINE(direction) "type=main direction=" direction " copy-method=engine"
+static const struct bench_metric primary[] = {
+	{"cil_gemm_with_engine_up", "CIL", "gemm_with_copy", BY_ENGINE("up")},
+	{"cil_gemm_with_engine_peer", "CIL", "gemm_with_copy", BY_ENGINE("peer")},
+	{0}};
 
-/* If the device cannot give the number of blocks, setup reports it. */
-static int read_axes(const struct bench_case *c, struct workload_spec spec[WORKLOADS])
-{
-	struct copy_method method;
-	uint32_t blocks = 0;
-	int status = copy_method_parse(axis_str(c, "copy-method"), &method);
-	if (status == 0)
-		status = copy_method_blocks(&method, c->dev, "copy_nt", &blocks);
-	if (status)
-		return status;
-	spec[GEMM] = (struct workload_spec){.kind = WORKLOAD_GEMM,
-					    .type = (enum dev_type)axis_index(c, "type")};
-	spec[SKINNY] = spec[GEMM];
-	spec[SKINNY].skinny = true;
-	spec[COPY] = (struct workload_spec){
-		.kind = method.engine ? WORKLOAD_ENGINE : WORKLOAD_KERNEL,
-		.direction = (enum workload_direction)axis_index(c, "direction"),
-		.blocks = blocks};
-	return 0;
-}
-
+/* If the device cannot give the number of blocks, it says so. */
 static int setup(struct bench_case *c)
 {
-	struct workload_spec spec[WORKLOADS];
-	int status = read_axes(c, spec);
-	if (status == 0)
-		status = concurrent_admit(c, spec, WORKLOADS);
-	return status ? status : concurrent_open(c, spec, WORKLOADS);
+	struct workload_spec spec[WORKLOADS] = {
+		[GEMM] = {.kind = WORKLOAD_GEMM},
+		[COPY] = {.kind = WORKLOAD_KERNEL,
+			  .direction = (enum workload_direction)axis_index(c, "direction")},
+		[SKINNY] = {.kind = WORKLOAD_GEMM, .skinny = true}};
+	struct copy_method method = {0};
+	spec[GEMM].type = spec[SKINNY].type = (enum dev_type)axis_index(c, "type");
+	TRY(c->status, copy_method_parse(axis_str(c, "copy-method"), &method));
+	TRY(c->status, copy_method_blocks(&method, c->dev, "copy_nt", &spec[COPY].blocks));
+	if (method.engine)
+		spec[COPY].kind = WORKLOAD_ENGINE;
+	TRY(c->status, concurrent_admit(c, spec, WORKLOADS));
+	return TRY(c->status, concurrent_open(c, spec, WORKLOADS));
 }
 
 static int derive(struct bench_case *c)
 {
-	const struct concurrent *both = c->state;
-	const struct workload *gemm = &both->workload[GEMM], *copy = &both->workload[COPY];
-	const struct shape *skinny = &both->workload[SKINNY].gemm.shape;
+	const struct concurrent *all = c->state;
+	const struct workload *gemm = &all->workload[GEMM], *copy = &all->workload[COPY];
+	const struct shape *skinny = &all->workload[SKINNY].gemm.shape;
 	bench_gemm_facts(&gemm->gemm, c);
 	bench_fact_number(c, "skinny_m", skinny->m);
 	bench_fact_number(c, "skinny_n", skinny->n);
@@ -92,7 +80,7 @@ static int derive(struct bench_case *c)
 	bench_fact_number(c, "copy_repeats", copy->repeats);
 	bench_fact_number(c, "copy_bytes", (double)copy->bytes);
 	bench_fact_number(c, "copy_blocks", copy->spec.blocks);
-	return concurrent_derive(c);
+	return 0;
 }
 
 static const struct bench bench = {
@@ -108,13 +96,14 @@ static const struct bench bench = {
 	.share = 2.0,
 	.axes = axes,
 	.variants = variants,
+	.quantities = quantities,
 	.primary = primary,
 	.state_bytes = sizeof(struct concurrent),
 	.setup = setup,
-	.indexed.body = concurrent_body,
-	.indexed.model = concurrent_model,
-	.indexed.poison = concurrent_poison,
-	.indexed.check = concurrent_check,
+	.body = concurrent_body,
+	.model = concurrent_model,
+	.poison = concurrent_poison,
+	.check = concurrent_check,
 	.verify_mechanism = concurrent_verify,
 	.derive = derive,
 };

@@ -153,9 +153,9 @@ MUTANTS = (
     ),
     Mutant(
         "the sides of CIL exchanged",
-        "micro/contention/concurrent.c",
-        'bench_ratio(c, "CIL", v, roles[v].alone,',
-        'bench_ratio(c, "CIL", roles[v].alone, v,',
+        "micro/contention/concurrent.h",
+        '"CIL", BENCH_RATIO, (with), (alone),',
+        '"CIL", BENCH_RATIO, (alone), (with),',
         "golden",
     ),
     Mutant(
