@@ -57,32 +57,29 @@ static struct shape skinny_gemm_shape(const struct dev_props *p, enum dev_type t
 }
 
 /* The arrays that are read hold the pattern. */
-static int open_arrays(struct workload *a, struct bench_case *c)
+static void open_arrays(struct workload *a, struct bench_case *c)
 {
 	const enum workload_direction way = a->spec.direction;
 	const enum dev_mem from = way == WORKLOAD_UP ? DEV_MEM_PINNED : DEV_MEM_DEVICE,
 			   to = way == WORKLOAD_DOWN ? DEV_MEM_PINNED : DEV_MEM_DEVICE;
-	float *pattern = pattern_reals(c);
+	float *pattern = a->result = pattern_reals(c);
 	a->target = way >= WORKLOAD_PEER ? c->devices->dev[1] : c->dev;
 	a->bytes = array_bytes(dev_props(c->dev));
-	if (a->bytes == 0)
-		return bench_status_add(
-			c, err_note(-ENOMEM, "the device lacks memory for buffers of 1 MiB"));
+	TRY(c->status,
+	    a->bytes ? 0 : err_note(-ENOMEM, "the device lacks memory for buffers of 1 MiB"));
 	if (way >= WORKLOAD_PEER)
 		bench_enable_peers(c);
 	a->array[0] = bench_alloc_on(c, a->target, to, a->bytes);
 	for (unsigned i = 1; i < traits[a->spec.kind].arrays; i++)
 		a->array[i] = pattern_alloc(c, c->dev, from, a->bytes, pattern);
-	for (size_t i = 0;
-	     bench_status(c) == 0 && a->spec.kind == WORKLOAD_MEMORY && i < PATTERN_WORDS; i++)
-		pattern[i] += scale * pattern[i];
-	a->result = pattern;
+	if (a->spec.kind == WORKLOAD_MEMORY)
+		for (size_t i = 0; c->status == 0 && i < PATTERN_WORDS; i++)
+			pattern[i] += scale * pattern[i];
 	if (way != WORKLOAD_EXCHANGE)
-		return bench_status(c);
+		return;
 	a->back_lane = work_lane_normal(a->lanes, 1);
 	a->back[0] = bench_alloc(c, DEV_MEM_DEVICE, a->bytes);
 	a->back[1] = pattern_alloc(c, a->target, DEV_MEM_DEVICE, a->bytes, pattern);
-	return bench_status(c);
 }
 
 /* By an engine, or by blocks that repeat it inside the kernel. */
@@ -101,83 +98,53 @@ static void add_work(const struct workload *a, struct work_graph *g)
 	const void *const triad_args[] = {&a->array[0], &a->array[1], &a->array[2],
 					  &a->bytes,    &a->repeats,  &scale};
 	const struct dev_gemm gemm = bench_gemm_whole(&a->gemm);
-	switch (a->spec.kind) {
-	case WORKLOAD_GEMM:
+	if (a->spec.kind == WORKLOAD_GEMM)
 		work_graph_gemm(g, a->lane, &gemm);
-		break;
-	case WORKLOAD_COMPUTE:
+	else if (a->spec.kind == WORKLOAD_COMPUTE)
 		work_graph_kernel(g, a->lane, traits[a->spec.kind].kernel, 0, fma_args);
-		break;
-	case WORKLOAD_MEMORY:
+	else if (a->spec.kind == WORKLOAD_MEMORY)
 		work_graph_kernel(g, a->lane, traits[a->spec.kind].kernel, 0, triad_args);
-		break;
-	default:
+	else
 		add_copy(a, g, a->lane, a->array);
-		if (a->back[0])
-			add_copy(a, g, a->back_lane, a->back);
-	}
+	if (a->back[0])
+		add_copy(a, g, a->back_lane, a->back);
 }
 
-/* A fork and a join, because several pieces are queued at once. */
-static int build_piece(struct workload *a, struct bench_case *c, uint32_t repeats)
+/* A piece has a fork and a join, because several are queued at once. */
+static void time_repeats(struct workload *a, struct bench_case *c, uint32_t repeats, double *ns_p)
 {
-	bool repeats_inside = a->spec.kind == WORKLOAD_MEMORY || a->spec.kind == WORKLOAD_KERNEL;
+	const bool inside = a->spec.kind == WORKLOAD_MEMORY || a->spec.kind == WORKLOAD_KERNEL;
 	struct work_graph *g = a->piece = bench_graph(c, a->lanes);
 	a->repeats = repeats;
 	work_graph_fork(g, a->lane);
-	for (uint32_t i = 0; i < (repeats_inside ? 1 : repeats); i++)
+	for (uint32_t i = 0; i < (inside ? 1 : repeats); i++)
 		add_work(a, g);
 	work_graph_join(g);
-	return bench_status(c) ? bench_status(c) : work_graph_prepare(g);
-}
-
-static int time_repeats(struct workload *a, struct bench_case *c, uint32_t repeats, double *ns_p)
-{
-	int status = build_piece(a, c, repeats);
-	if (status)
-		return status;
-	status = dev_event_record(c->dev, a->stream, a->begin);
-	if (status == 0)
-		status = work_graph_run(a->piece);
-	if (status == 0)
-		status = dev_event_record(c->dev, a->stream, a->end);
-	int drained = dev_stream_sync(c->dev, a->stream);
-	status = status ? status : drained;
-	return status ? status : dev_event_elapsed_ns(c->dev, a->begin, a->end, ns_p);
+	TRY(c->status, work_graph_prepare(g));
+	TRY(c->status, dev_event_record(c->dev, a->stream, a->begin));
+	TRY(c->status, work_graph_run(g));
+	TRY(c->status, dev_event_record(c->dev, a->stream, a->end));
+	TRY(c->status, dev_stream_sync(c->dev, a->stream));
+	TRY(c->status, dev_event_elapsed_ns(c->dev, a->begin, a->end, ns_p));
 }
 
 /* Measured alone and once, so both runs use the same piece. The first run is a warm-up: it loads
  * what is used for the first time. */
-static int choose_repeats(struct workload *a, struct bench_case *c)
+static void choose_repeats(struct workload *a, struct bench_case *c)
 {
-	uint32_t max_repeats = dev_props(c->dev)->max_queued / QUEUE_SHARE;
-	double ns = 0.0,
-	       wanted = dev_can(c->dev, DEV_CAP_VIRTUAL_TIME) ? MIN_VIRTUAL_PIECE_NS : MIN_PIECE_NS;
-	int status = time_repeats(a, c, 1, &ns);
-	if (status == 0)
-		status = time_repeats(a, c, 1, &ns);
-	while (status == 0 && ns < wanted && 2 * a->repeats <= max_repeats)
-		status = time_repeats(a, c, 2 * a->repeats, &ns);
-	return status;
-}
-
-static int open_kind(struct workload *a, struct bench_case *c)
-{
-	const struct dev_props *p = dev_props(c->dev);
-	const struct shape shape =
-		a->spec.skinny ? skinny_gemm_shape(p, a->spec.type) : square_gemm_shape(p);
-	if (a->spec.kind == WORKLOAD_GEMM)
-		return bench_gemm_open(&a->gemm, c, c->dev, &shape, a->spec.type);
-	if (traits[a->spec.kind].arrays)
-		return open_arrays(a, c);
-	a->kernel = bench_kernel(c, traits[a->spec.kind].kernel);
-	a->out = bench_alloc(c, DEV_MEM_DEVICE, p->busy_blocks * sizeof(float));
-	return bench_status(c);
+	const uint32_t max_repeats = dev_props(c->dev)->max_queued / QUEUE_SHARE;
+	const double wanted =
+		dev_can(c->dev, DEV_CAP_VIRTUAL_TIME) ? MIN_VIRTUAL_PIECE_NS : MIN_PIECE_NS;
+	double ns = 0.0;
+	time_repeats(a, c, 1, &ns);
+	time_repeats(a, c, 1, &ns);
+	while (c->status == 0 && ns < wanted && 2 * a->repeats <= max_repeats)
+		time_repeats(a, c, 2 * a->repeats, &ns);
 }
 
 int workload_admit(const struct bench_case *c, const struct workload_spec *spec)
 {
-	bool copies = spec->kind == WORKLOAD_ENGINE || spec->kind == WORKLOAD_KERNEL;
+	const bool copies = spec->kind == WORKLOAD_ENGINE || spec->kind == WORKLOAD_KERNEL;
 	if (spec->kind == WORKLOAD_GEMM && !(dev_props(c->dev)->gemm_types >> spec->type & 1))
 		return err_note(-ENOTSUP, "%s GEMM is not supported on this device",
 				dev_type_names[spec->type]);
@@ -188,14 +155,17 @@ int workload_admit(const struct bench_case *c, const struct workload_spec *spec)
 	if (c->devices->count < 2)
 		return err_note(-ENODEV,
 				"a peer copy needs two devices, such as --device host:0,1");
-	if (!dev_can(c->dev, DEV_CAP_PEER) || !dev_can(c->devices->dev[1], DEV_CAP_PEER))
-		return err_note(-ENOTSUP, "the devices have no peer access");
-	return 0;
+	return dev_can(c->dev, DEV_CAP_PEER) && dev_can(c->devices->dev[1], DEV_CAP_PEER)
+		       ? 0
+		       : err_note(-ENOTSUP, "the devices have no peer access");
 }
 
 int workload_open(struct workload *a, struct bench_case *c, struct work_lanes *lanes,
 		  const struct workload_spec *spec)
 {
+	const struct dev_props *p = dev_props(c->dev);
+	const struct shape shape =
+		spec->skinny ? skinny_gemm_shape(p, spec->type) : square_gemm_shape(p);
 	a->spec = *spec;
 	a->lanes = lanes;
 	a->lane = work_lane_normal(lanes, 0);
@@ -204,11 +174,19 @@ int workload_open(struct workload *a, struct bench_case *c, struct work_lanes *l
 	a->end = bench_event(c);
 	a->step[0] = bench_event(c);
 	a->step[1] = bench_event(c);
-	int status = open_kind(a, c);
-	if (status == 0 && spec->kind == WORKLOAD_ENGINE)
-		status = blocking_kernel_need_local_engine(c, UINT64_MAX, a->array[0], a->array[1],
-							   a->bytes);
-	return status ? status : choose_repeats(a, c);
+	if (spec->kind == WORKLOAD_GEMM) {
+		TRY(c->status, bench_gemm_open(&a->gemm, c, c->dev, &shape, spec->type));
+	} else if (traits[spec->kind].arrays) {
+		open_arrays(a, c);
+	} else {
+		a->kernel = bench_kernel(c, traits[spec->kind].kernel);
+		a->out = bench_alloc(c, DEV_MEM_DEVICE, p->busy_blocks * sizeof(float));
+	}
+	if (spec->kind == WORKLOAD_ENGINE)
+		TRY(c->status, blocking_kernel_need_local_engine(c, UINT64_MAX, a->array[0],
+								 a->array[1], a->bytes));
+	choose_repeats(a, c);
+	return c->status;
 }
 
 void workload_model(const struct workload *a, const struct bench_case *c, struct bench_model *m)
@@ -223,22 +201,26 @@ void workload_model(const struct workload *a, const struct bench_case *c, struct
 
 int workload_poison(const struct workload *a, struct bench_case *c)
 {
+	int status = 0;
 	if (a->spec.kind == WORKLOAD_GEMM)
 		return bench_gemm_poison(&a->gemm, c);
-	int status = a->bytes ? dev_fill(c->dev, c->stream, a->array[0], 0xa5, a->bytes) : 0;
-	return status == 0 && a->back[0] ? dev_fill(c->dev, c->stream, a->back[0], 0xa5, a->bytes)
-					 : status;
+	if (a->bytes)
+		TRY(status, dev_fill(c->dev, c->stream, a->array[0], 0xa5, a->bytes));
+	if (a->back[0])
+		TRY(status, dev_fill(c->dev, c->stream, a->back[0], 0xa5, a->bytes));
+	return status;
 }
 
 int workload_check(const struct workload *a, struct bench_case *c)
 {
 	const float tolerance = a->spec.kind == WORKLOAD_MEMORY ? 1e-6f : 0.0f;
+	int status = 0;
 	if (a->spec.kind == WORKLOAD_GEMM)
 		return bench_gemm_check(&a->gemm, c, 1);
-	int status =
-		a->bytes ? pattern_check(c, a->target, a->array[0], a->bytes, a->result, tolerance)
-			 : 0;
-	return status == 0 && a->back[0]
-		       ? pattern_check(c, c->dev, a->back[0], a->bytes, a->result, tolerance)
-		       : status;
+	if (a->bytes)
+		TRY(status,
+		    pattern_check(c, a->target, a->array[0], a->bytes, a->result, tolerance));
+	if (a->back[0])
+		TRY(status, pattern_check(c, c->dev, a->back[0], a->bytes, a->result, tolerance));
+	return status;
 }
