@@ -18,8 +18,10 @@
  *
  *     bin/gemm/efficiency --device host --type f32 --shape n2048,g5,512x4096x64
  */
-#include "bench/bench_alloc.h"
-#include "gemm/efficiency/efficiency_metrics.h"
+#include "gemm/efficiency/peaks.h"
+#include "lib/err.h"
+
+#include <stdio.h>
 
 #define NAMED "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16"
 
@@ -37,7 +39,7 @@ static const struct axis axes[] = {
 			 .gpu_class_full = "8000000"),
 	{0}};
 
-#define AT(type) "type=" type " shape=n2048|square|n1024", "flop/s", "higher"
+#define AT(type) "type=" type " shape=n2048|square|n1024"
 #define FLOP_RATE(type, name, ...) {"gemm_" #name "_flop_rate", "flop_rate", "gemm", AT(#name)},
 #define MATRIX_PEAKS(type)                                                                         \
 	{"mma_peak_" type "_flop_rate", "flop_rate", "mma_peak", AT(type)},                        \
@@ -55,101 +57,172 @@ static const struct bench_metric primary[] = {
 	MATRIX_PEAKS("f8"),
 	{0}};
 
-struct state {
-	struct bench_gemm gemm;
-	struct rotation *cold;
-	struct peaks peaks;
-};
-
-static struct state *case_state(const struct bench_case *c) { return c->state; }
-
-static struct bench_gemm gemm_of_variant(const struct bench_case *c, unsigned variant)
+static struct dev_gemm whole_gemm(const struct bench_case *c, long fast)
 {
-	struct bench_gemm p = case_state(c)->gemm;
-	p.fast_accumulation = variant == GEMM_FAST;
-	return p;
+	struct dev_gemm gemm = bench_gemm_whole(&((const struct efficiency *)c->state)->gemm);
+	gemm.fast_accumulation = fast;
+	return gemm;
 }
 
-static void prepare_gemm(struct bench_case *c, unsigned variant)
+static int run_gemm(struct bench_case *c, long fast)
 {
-	struct bench_gemm p = gemm_of_variant(c, variant);
-	struct dev_gemm gemm = bench_gemm_whole(&p);
-	if (bench_variant_on(c, variant))
-		bench_status_add(c, dev_gemm_prepare(c->dev, &gemm));
+	const struct dev_gemm gemm = whole_gemm(c, fast);
+	return dev_gemm(c->dev, c->stream, &gemm);
+}
+
+static int run_cold(struct bench_case *c, long fast)
+{
+	const struct efficiency *s = c->state;
+	const struct bench_gemm operands = bench_gemm_next(&s->gemm, s->cold);
+	const struct dev_gemm gemm = bench_gemm_whole(&operands);
+	return dev_gemm(c->dev, c->stream, &gemm);
+}
+
+static void model(const struct bench_case *c, long fast, struct bench_model *m)
+{
+	m->flops = shape_flops(&((const struct efficiency *)c->state)->gemm.shape);
+}
+
+static int poison(struct bench_case *c, long fast)
+{
+	return bench_gemm_poison(&((const struct efficiency *)c->state)->gemm, c);
+}
+
+static int poison_cold(struct bench_case *c, long fast)
+{
+	TRY(c->status, poison(c, fast));
+	return TRY(c->status, rotation_spread(((struct efficiency *)c->state)->cold, 1));
+}
+
+static int check(struct bench_case *c, long fast)
+{
+	struct bench_gemm gemm = ((const struct efficiency *)c->state)->gemm;
+	gemm.fast_accumulation = fast;
+	return bench_gemm_check(&gemm, c, 1);
+}
+
+static int check_cold(struct bench_case *c, long fast)
+{
+	TRY(c->status, rotation_collect(((struct efficiency *)c->state)->cold));
+	return TRY(c->status, check(c, fast));
+}
+
+#define LOOP(loop)                                                                                 \
+	.arg = (loop), .once = peak_once, .model = peak_model, .poison = peak_poison,              \
+	.check = peak_check
+
+enum { GEMM, PEAK, GEMM_FAST, MMA_PEAK, WGMMA_PEAK, GEMM_COLD };
+
+/* Cold operands leave those of the other variants in no cache: restore. */
+static const struct bench_variant variants[] = {
+	[GEMM] = {"gemm", BENCH_DEVICE},
+	[PEAK] = {"peak", BENCH_DEVICE, LOOP(PEAK_FMA)},
+	[GEMM_FAST] = {"gemm_fast", BENCH_DEVICE, .arg = true},
+	[MMA_PEAK] = {"mma_peak", BENCH_DEVICE, LOOP(PEAK_MMA)},
+	[WGMMA_PEAK] = {"wgmma_peak", BENCH_DEVICE, LOOP(PEAK_WGMMA)},
+	[GEMM_COLD] = {"gemm_cold", BENCH_DEVICE, .once = run_cold, .restore = run_gemm,
+		       .poison = poison_cold, .check = check_cold},
+	{0}};
+
+/* NULL: a GEMM. */
+static const struct peak *loop_of(const struct bench_case *c, unsigned v)
+{
+	const struct efficiency *s = c->state;
+	return variants[v].once == peak_once ? &s->loops[variants[v].arg] : NULL;
 }
 
 static int setup(struct bench_case *c)
 {
-	struct state *s = case_state(c);
+	struct efficiency *s = c->state;
 	if (bench_gemm_open_axes(&s->gemm, c, c->dev))
-		return bench_status(c);
+		return c->status;
 	if (!bench_gemm_has_fast(&s->gemm, c->dev))
 		bench_variant_off(c, GEMM_FAST);
-	prepare_gemm(c, GEMM);
-	prepare_gemm(c, GEMM_FAST);
-	peaks_open(&s->peaks, c, s->gemm.type);
-	bench_status_add(c, bench_gemm_rotate(&s->gemm, c, UINT64_C(1) << GEMM_COLD, &s->cold));
-	for (unsigned loop = 0; loop < PEAK_LOOPS; loop++)
-		if (!s->peaks.loops[loop].kernel)
-			bench_variant_off(c, efficiency_peak_variant((enum peak_loop)loop));
-	return bench_status(c);
-}
-
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
-{
-	struct state *s = case_state(c);
-	struct bench_gemm operands = gemm_of_variant(c, variant);
-	int status = 0;
-	for (uint64_t i = 0; status == 0 && i < iterations; i++) {
-		if (variant == GEMM_COLD)
-			operands = bench_gemm_next(&s->gemm, s->cold);
-		struct dev_gemm gemm = bench_gemm_whole(&operands);
-		status = efficiency_is_gemm(variant)
-				 ? dev_gemm(c->dev, c->stream, &gemm)
-				 : peaks_launch(&s->peaks, c, efficiency_peak_loop(variant));
+	for (int fast = 0; fast < 2; fast++) {
+		const struct dev_gemm gemm = whole_gemm(c, fast);
+		if (bench_variant_on(c, fast ? GEMM_FAST : GEMM))
+			TRY(c->status, dev_gemm_prepare(c->dev, &gemm));
 	}
-	return status;
+	for (unsigned v = 0; variants[v].name; v++)
+		if (loop_of(c, v) && !peak_open(c, variants[v].arg))
+			bench_variant_off(c, v);
+	return TRY(c->status, bench_gemm_rotate(&s->gemm, c, 1u << GEMM_COLD, &s->cold));
 }
 
-/* Cold operands leave those of the other variants in no cache. */
-static int restore(struct bench_case *c, unsigned variant)
+/* ------------------------------------------------------------------ the fraction of the peak */
+
+/* A variant; -1: no loop was measured. */
+static int fastest_loop(const struct bench_case *c)
 {
-	struct dev_gemm gemm = bench_gemm_whole(&case_state(c)->gemm);
-	return variant == GEMM_COLD ? dev_gemm(c->dev, c->stream, &gemm) : 0;
+	int fastest = -1;
+	double max_rate = 0.0;
+	for (unsigned v = 0; variants[v].name; v++) {
+		const double rate = bench_work(c, v).flops / bench_best(c, v);
+		if (loop_of(c, v) && bench_variant_on(c, v) && (fastest < 0 || rate > max_rate)) {
+			fastest = (int)v;
+			max_rate = rate;
+		}
+	}
+	return fastest;
 }
 
-static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
+static void derive_fraction(struct bench_case *c, unsigned variant, unsigned fastest)
 {
-	const struct state *s = case_state(c);
-	m->flops = efficiency_flops(&s->gemm, &s->peaks, variant);
+	const struct peak *loop = loop_of(c, fastest);
+	const double flops = bench_work(c, variant).flops,
+		     loop_flops = bench_work(c, fastest).flops;
+	const struct bench_quantity q = {BENCH_SHARE, .of = {BENCH_OF(variant), BENCH_OF(fastest)},
+					 .factor = flops / loop_flops};
+	char formula[160];
+	snprintf(formula, sizeof(formula), "flop_rate(%s) / flop_rate(%s), round by round%s",
+		 variants[variant].name, variants[fastest].name,
+		 loop->is_bound || !loop->sum
+			 ? ""
+			 : "; of measured mma.sync peak (MFMA, WMMA), which the units may exceed");
+	if (loop->is_bound)
+		bench_bound(c, "flop_rate", (int)variant, loop_flops / bench_best(c, fastest),
+			    "measured peak");
+	TRY(c->status, bench_derive(c, "fraction_of_peak", (int)variant, &q, formula));
+	if (loop->is_bound)
+		bench_bound_share(c, "flop_rate", (int)variant, "fraction_of_peak");
 }
 
-static int poison(struct bench_case *c, unsigned variant)
+/* After the measured peak has flagged what exceeds it: where it is known, the nominal rate of the
+ * units that the variant uses is what the share is of. */
+static void derive_nominal(struct bench_case *c, unsigned v)
 {
-	struct state *s = case_state(c);
-	int status = efficiency_is_gemm(variant)
-			     ? bench_gemm_poison(&s->gemm, c)
-			     : peaks_poison(&s->peaks, c, efficiency_peak_loop(variant));
-	return status || variant != GEMM_COLD ? status : rotation_spread(s->cold, 1);
-}
-
-static int check(struct bench_case *c, unsigned variant)
-{
-	const struct bench_gemm gemm = gemm_of_variant(c, variant);
-	int status = variant == GEMM_COLD ? rotation_collect(case_state(c)->cold) : 0;
-	if (status)
-		return status;
-	return efficiency_is_gemm(variant)
-		       ? bench_gemm_check(&gemm, c, 1)
-		       : peaks_check(&case_state(c)->peaks, c, efficiency_peak_loop(variant));
+	const enum dev_type type = ((const struct efficiency *)c->state)->gemm.type;
+	const struct dev_nominal *n = &dev_props(c->dev)->nominal;
+	const struct peak *loop = loop_of(c, v);
+	const double nominal = loop ? loop->nominal_flops : n->gemm_flops[type];
+	if (!(nominal > 0.0))
+		return;
+	bench_nominal(c, "flop_rate", (int)v, nominal, !n->clock_varies);
+	TRY(c->status, bench_rate(c, "fraction_of_nominal", v, bench_work(c, v).flops / nominal, "",
+				  "flop_rate / nominal rate of the device in this type"));
 }
 
 static int derive(struct bench_case *c)
 {
-	const struct state *s = case_state(c);
+	const struct efficiency *s = c->state;
+	const int fastest = fastest_loop(c);
 	rotation_facts(s->cold, c);
-	return efficiency_derive(c, &s->gemm, &s->peaks);
+	bench_gemm_facts(&s->gemm, c);
+	for (unsigned v = 0; fastest >= 0 && variants[v].name; v++)
+		if (!loop_of(c, v))
+			derive_fraction(c, v, (unsigned)fastest);
+	for (unsigned v = 0; variants[v].name; v++)
+		derive_nominal(c, v);
+	if (c->status == 0 && fastest >= 0 && loop_of(c, (unsigned)fastest)->sum) {
+		char formula[40];
+		snprintf(formula, sizeof(formula), "flop_rate(%s)", variants[fastest].name);
+		bench_alias(c, "flop_rate", fastest, "peak_flop_rate", formula);
+	}
+	return c->status;
 }
+
+static const struct bench_quantity_row quantities[] = {
+	{"cold_time_ratio", BENCH_RATIO, "gemm_cold", "gemm"}, {0}};
 
 static const struct bench bench = {
 	.name = "gemm/efficiency",
@@ -164,17 +237,17 @@ static const struct bench bench = {
 	.needs = DEV_CAP_GEMM,
 	.share = 2.0,
 	.axes = axes,
-	.variants = efficiency_variants,
+	.variants = variants,
+	.quantities = quantities,
 	.primary = primary,
 	.cliff = {"shape", "flop_rate", "gemm", "higher", NULL},
-	.state_bytes = sizeof(struct state),
+	.state_bytes = sizeof(struct efficiency),
 	.admit = bench_gemm_admit,
 	.setup = setup,
-	.indexed.body = body,
-	.indexed.restore = restore,
-	.indexed.model = model,
-	.indexed.poison = poison,
-	.indexed.check = check,
+	.once = run_gemm,
+	.model = model,
+	.poison = poison,
+	.check = check,
 	.derive = derive,
 };
 

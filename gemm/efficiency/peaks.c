@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "gemm/efficiency/peaks.h"
-#include "bench/bench_alloc.h"
 #include "device/kernels.h"
 #include "lib/err.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 /* A launch takes a millisecond of a GPU and several of a CPU core, so its start weighs little, and
@@ -14,83 +12,83 @@
 #define MMA_UNIT (UINT64_C(32) * DEV_MMA_QUANTUM)
 #define FMA_WAVES 8u
 
-/* Divides the work of a unit among its blocks. */
-static void open_loop(struct peak *p, struct bench_case *c, const char *name, unsigned waves,
-		      uint64_t unit_fmas, uint64_t quantum)
+static const struct peak *find_peak(const struct bench_case *c, long loop)
 {
-	p->kernel = bench_kernel(c, name);
-	if (bench_status(c))
-		return;
-	uint32_t resident;
-	if (bench_status_add(c, dev_occupancy(c->dev, p->kernel, 0, 0, &resident)))
-		return;
-	p->blocks = waves * resident * dev_props(c->dev)->units;
-	const uint64_t quanta = unit_fmas / quantum / waves / resident;
-	p->fmas = (quanta ? quanta : 1) * quantum;
-	p->out = bench_alloc(c, DEV_MEM_DEVICE, p->blocks * sizeof(double));
+	return &((const struct efficiency *)c->state)->loops[loop];
 }
 
-static void open_fma(struct peak *p, struct bench_case *c, enum dev_type type)
+bool peak_open(struct bench_case *c, long loop)
 {
-	const bool is_f32 = type == DEV_F32;
-	open_loop(p, c, is_f32 ? "fma_f32" : "fma_f64", FMA_WAVES, is_f32 ? FMA_UNIT : FMA_UNIT / 2,
-		  DEV_FMA_QUANTUM);
-}
-
-static void open_mma(struct peak *p, struct bench_case *c, const char *prefix, enum dev_type type)
-{
-	char name[32];
-	snprintf(name, sizeof(name), "%s%s", prefix, dev_type_names[type]);
-	open_loop(p, c, name, 1, MMA_UNIT, DEV_MMA_QUANTUM);
-}
-
-void peaks_open(struct peaks *p, struct bench_case *c, enum dev_type type)
-{
+	struct efficiency *s = c->state;
+	struct peak *p = &s->loops[loop];
+	const enum dev_type type = s->gemm.type;
 	const struct dev_props *props = dev_props(c->dev);
-	if (type == DEV_F32 || type == DEV_F64)
-		open_fma(&p->loops[PEAK_FMA], c, type);
-	if (props->mma_types >> type & 1)
-		open_mma(&p->loops[PEAK_MMA], c, "mma_", type);
-	if (props->wgmma_types >> type & 1)
-		open_mma(&p->loops[PEAK_WGMMA], c, "wgmma_", type);
+	const struct dev_nominal *nominal = &props->nominal;
+	const struct {
+		const char *prefix;
+		uint32_t types, bounded, waves,
+			in_sum; /* in_sum: of so many one is added; 0: no sum */
+		uint64_t unit_fmas, quantum;
+		double nominal_flops;
+	} loops[] = {[PEAK_FMA] = {"fma_", 1u << DEV_F32 | 1u << DEV_F64, props->fma_peak_types,
+				   FMA_WAVES, 0, type == DEV_F32 ? FMA_UNIT : FMA_UNIT / 2,
+				   DEV_FMA_QUANTUM,
+				   type == DEV_F64 ? nominal->fma_flops_f64
+						   : nominal->fma_flops_f32},
+		     [PEAK_MMA] = {"mma_", props->mma_types, props->mma_peak_types, 1, 16, MMA_UNIT,
+				   DEV_MMA_QUANTUM, nominal->gemm_flops[type]},
+		     [PEAK_WGMMA] = {"wgmma_", props->wgmma_types, props->wgmma_types, 1, 16,
+				     MMA_UNIT, DEV_MMA_QUANTUM, nominal->gemm_flops[type]}},
+	  *l = &loops[loop];
+	uint32_t resident;
+	char name[32];
+	if (!(l->types >> type & 1))
+		return false;
+	snprintf(name, sizeof(name), "%s%s", l->prefix, dev_type_names[type]);
+	p->kernel = bench_kernel(c, name);
+	if (TRY(c->status, dev_occupancy(c->dev, p->kernel, 0, 0, &resident)))
+		return true;
+	/* The work of a unit is divided among its blocks. */
+	const uint64_t quanta = l->unit_fmas / l->quantum / l->waves / resident;
+	p->blocks = l->waves * resident * props->units;
+	p->fmas = (quanta ? quanta : 1) * l->quantum;
+	p->out = bench_alloc(c, DEV_MEM_DEVICE, p->blocks * sizeof(double));
+	p->sum = l->in_sum ? (uint32_t)(p->fmas / l->in_sum) : 0;
+	p->found = bench_alloc_host(c, p->blocks * sizeof(*p->found));
+	p->is_bound = l->bounded >> type & 1;
+	p->nominal_flops = l->nominal_flops;
+	return true;
 }
 
-int peaks_launch(const struct peaks *p, struct bench_case *c, enum peak_loop loop)
+int peak_once(struct bench_case *c, long loop)
 {
-	const struct peak *peak = &p->loops[loop];
-	const void *const args[] = {&peak->out, &peak->fmas};
-	const struct dev_launch launch = {.grid = peak->blocks, .args = args};
-	return dev_launch(c->dev, c->stream, peak->kernel, &launch);
+	const struct peak *p = find_peak(c, loop);
+	const void *const args[] = {&p->out, &p->fmas};
+	const struct dev_launch launch = {.grid = p->blocks, .args = args};
+	return dev_launch(c->dev, c->stream, p->kernel, &launch);
 }
 
-double peaks_flops(const struct peaks *p, enum peak_loop loop)
+void peak_model(const struct bench_case *c, long loop, struct bench_model *m)
 {
-	return 2.0 * (double)p->loops[loop].fmas * p->loops[loop].blocks;
+	const struct peak *p = find_peak(c, loop);
+	m->flops = 2.0 * (double)p->fmas * p->blocks;
 }
 
-int peaks_poison(const struct peaks *p, struct bench_case *c, enum peak_loop loop)
+int peak_poison(struct bench_case *c, long loop)
 {
-	const struct peak *peak = &p->loops[loop];
-	return loop == PEAK_FMA ? 0
-				: dev_fill(c->dev, c->stream, peak->out, 0xff,
-					   peak->blocks * sizeof(uint32_t));
+	const struct peak *p = find_peak(c, loop);
+	return p->sum ? dev_fill(c->dev, c->stream, p->out, 0xff, p->blocks * sizeof(p->sum)) : 0;
 }
 
-int peaks_check(const struct peaks *p, struct bench_case *c, enum peak_loop loop)
+int peak_check(struct bench_case *c, long loop)
 {
-	const struct peak *peak = &p->loops[loop];
-	const uint32_t expected = (uint32_t)(peak->fmas / 16);
-	if (loop == PEAK_FMA)
-		return 0;
-	uint32_t *sums = bench_alloc_host(c, peak->blocks * sizeof(*sums));
-	if (!sums)
-		return bench_status(c);
-	int status = bench_status_add(
-		c, dev_download(c->dev, sums, peak->out, peak->blocks * sizeof(*sums)));
-	for (uint32_t i = 0; !status && i < peak->blocks; i++)
-		if (sums[i] != expected)
-			status = err_note(-EBADMSG,
-					  "block %u of the peak loop added up to %u, not %u", i,
-					  sums[i], expected);
-	return status;
+	const struct peak *p = find_peak(c, loop);
+	if (p->sum)
+		TRY(c->status,
+		    dev_download(c->dev, p->found, p->out, p->blocks * sizeof(*p->found)));
+	for (uint32_t i = 0; p->sum && c->status == 0 && i < p->blocks; i++)
+		if (p->found[i] != p->sum)
+			return bench_wrong("block %u of the peak loop added up to %u, not %u", i,
+					   p->found[i], p->sum);
+	return c->status;
 }

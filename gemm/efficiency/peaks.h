@@ -10,31 +10,34 @@
 #ifndef GPUSIG_PEAKS_H
 #define GPUSIG_PEAKS_H
 
-#include "bench/bench.h"
+#include "bench/bench_gemm.h"
 
 enum peak_loop { PEAK_FMA, PEAK_MMA, PEAK_WGMMA, PEAK_LOOPS };
 
-struct peaks {
-	struct peak {
-		struct dev_kernel *kernel; /* NULL: not for this type, or not on this device */
-		uint64_t fmas;             /* of a block */
-		uint32_t blocks;
-		void *out;
-	} loops[PEAK_LOOPS];
+struct peak {
+	struct dev_kernel *kernel;
+	uint64_t fmas; /* of a block */
+	uint32_t blocks;
+	void *out;
+	uint32_t sum, *found; /* of each block of a matrix loop; 0: a scalar one, not checked */
+	bool is_bound;        /* reaches the rate of the units, so no GEMM of the type is faster */
+	double nominal_flops; /* of these units in this type; 0: unknown */
 };
 
-/* In setup. The case owns what this opens; an error is in bench_status(). */
-void peaks_open(struct peaks *p, struct bench_case *c, enum dev_type type);
+/* A case's state. */
+struct efficiency {
+	struct bench_gemm gemm;
+	struct rotation *cold;
+	struct peak loops[PEAK_LOOPS];
+};
 
-/* Enqueues one pass of a loop whose kernel is not NULL; and the flops of a pass. */
-int peaks_launch(const struct peaks *p, struct bench_case *c, enum peak_loop loop);
-double peaks_flops(const struct peaks *p, enum peak_loop loop);
+/* In setup, after the GEMM is open. False: no such loop for its type, or not on this device. */
+bool peak_open(struct bench_case *c, long loop);
 
-/* Enqueues on c->stream: sets the loop's results to values that it cannot give. */
-int peaks_poison(const struct peaks *p, struct bench_case *c, enum peak_loop loop);
-
-/* 0, or -EBADMSG with a text if a sum is not that of the loop's multiply-adds. The scalar loop is
- * not checked. */
-int peaks_check(const struct peaks *p, struct bench_case *c, enum peak_loop loop);
+/* Callbacks of variants whose `arg` is a loop. */
+int peak_once(struct bench_case *c, long loop);
+void peak_model(const struct bench_case *c, long loop, struct bench_model *m);
+int peak_poison(struct bench_case *c, long loop);
+int peak_check(struct bench_case *c, long loop);
 
 #endif
