@@ -15,48 +15,7 @@
  *     bin/gemm/split --device host --shape g1,g2 --cut whole,m2,m8,k2,k8
  */
 #include "bench/bench_gemm.h"
-
-/* param: the number of pieces in the low byte, the cut above it, and COLD. */
-#define COLD (1L << 16)
-#define PIECES(label, cut, k)                                                                      \
-	{                                                                                          \
-		.name = label #k, .timing = BENCH_DEVICE, .param = (cut) << 8 | (k), .queued = (k) \
-	}
-#define COLD_PIECES(label, cut, k)                                                                 \
-	{                                                                                          \
-		.name = (label), .timing = BENCH_DEVICE, .param = COLD | (cut) << 8 | (k),         \
-		.queued = (k)                                                                      \
-	}
-
-static const struct bench_variant variants[] = {
-	{.name = "whole", .timing = BENCH_DEVICE, .param = SHAPE_CUT_M << 8 | 1},
-	PIECES("m", SHAPE_CUT_M, 2),
-	PIECES("m", SHAPE_CUT_M, 4),
-	PIECES("m", SHAPE_CUT_M, 8),
-	PIECES("m", SHAPE_CUT_M, 16),
-	PIECES("m", SHAPE_CUT_M, 32),
-	PIECES("m", SHAPE_CUT_M, 64),
-	PIECES("n", SHAPE_CUT_N, 2),
-	PIECES("n", SHAPE_CUT_N, 4),
-	PIECES("n", SHAPE_CUT_N, 8),
-	PIECES("n", SHAPE_CUT_N, 16),
-	PIECES("n", SHAPE_CUT_N, 32),
-	PIECES("n", SHAPE_CUT_N, 64),
-	PIECES("k", SHAPE_CUT_K, 2),
-	PIECES("k", SHAPE_CUT_K, 4),
-	PIECES("k", SHAPE_CUT_K, 8),
-	PIECES("k", SHAPE_CUT_K, 16),
-	PIECES("k", SHAPE_CUT_K, 32),
-	PIECES("k", SHAPE_CUT_K, 64),
-	{.name = "whole_cold", .timing = BENCH_DEVICE, .param = COLD | SHAPE_CUT_M << 8 | 1},
-	COLD_PIECES("m8_cold", SHAPE_CUT_M, 8),
-	COLD_PIECES("k8_cold", SHAPE_CUT_K, 8),
-	{0}};
-enum {
-	WHOLE,
-	VARIANTS = sizeof(variants) / sizeof(variants[0]) - 1,
-	WHOLE_COLD = VARIANTS - 3, /* the cold ones are the last */
-};
+#include "lib/err.h"
 
 static const struct axis axes[] = {
 	BENCH_GEMM_TYPES(.quick = "bf16,f32", .full = "bf16,f32,f64,tf32,f16,f8"),
@@ -70,150 +29,171 @@ static const struct axis axes[] = {
 			 .gpu_class_full = "8000000"),
 	{0}};
 
+#define SHAPE "type=main shape=n512|n4096|n256"
 static const struct bench_metric primary[] = {
-	{"gemm_dil_m8", "DIL", "m8", "type=main shape=n512|n4096|n256", "", "lower"},
-	{"gemm_dil_k8", "DIL", "k8", "type=main shape=n512|n4096|n256", "", "lower"},
-	{0}};
+	{"gemm_dil_m8", "DIL", "m8", SHAPE}, {"gemm_dil_k8", "DIL", "k8", SHAPE}, {0}};
 
 struct state {
 	struct bench_gemm gemm;
 	struct rotation *cold;
 };
 
-static struct state *case_state(const struct bench_case *c) { return c->state; }
-static struct bench_gemm *case_gemm(const struct bench_case *c) { return &case_state(c)->gemm; }
-static bool is_cold(unsigned v) { return variants[v].param & COLD; }
-static enum shape_cut variant_cut(unsigned v)
-{
-	return (enum shape_cut)(variants[v].param >> 8 & 0xff);
-}
-static uint32_t variant_pieces(unsigned v) { return (uint32_t)variants[v].param & 0xff; }
+/* The argument of a variant: the cut, and into how many pieces. */
+#define PIECES(cut, k) ((cut) << 8 | (k))
+static enum shape_cut cut_of(long pieces) { return (enum shape_cut)(pieces >> 8); }
+static uint32_t count_of(long pieces) { return (uint32_t)pieces & 0xff; }
 
-static uint32_t shape_side(const struct shape *s, enum shape_cut cut)
+static struct dev_gemm find_piece(const struct bench_gemm *p, long pieces, uint32_t number)
 {
-	return cut == SHAPE_CUT_M ? s->m : cut == SHAPE_CUT_N ? s->n : s->k;
+	const enum shape_cut cut = cut_of(pieces);
+	const struct shape *s = &p->shape;
+	const uint64_t side = cut == SHAPE_CUT_M ? s->m : cut == SHAPE_CUT_N ? s->n : s->k;
+	const uint32_t from = (uint32_t)(side * number / count_of(pieces)),
+		       to = (uint32_t)(side * (number + 1) / count_of(pieces));
+	return bench_gemm_piece(p, cut, from, to - from);
 }
 
-static struct dev_gemm gemm_piece_of_variant(const struct bench_gemm *p, unsigned variant,
-					     uint32_t number)
+static int run_pieces(struct bench_case *c, const struct bench_gemm *operands, long pieces)
 {
-	uint64_t side = shape_side(&p->shape, variant_cut(variant)),
-		 pieces = variant_pieces(variant);
-	uint32_t from = (uint32_t)(side * number / pieces),
-		 to = (uint32_t)(side * (number + 1) / pieces);
-	return bench_gemm_piece(p, variant_cut(variant), from, to - from);
+	for (uint32_t number = 0; number < count_of(pieces); number++) {
+		const struct dev_gemm gemm = find_piece(operands, pieces, number);
+		TRY(c->status, dev_gemm(c->dev, c->stream, &gemm));
+	}
+	return c->status;
 }
+
+static int run_warm(struct bench_case *c, long pieces)
+{
+	return run_pieces(c, &((const struct state *)c->state)->gemm, pieces);
+}
+
+static int run_cold(struct bench_case *c, long pieces)
+{
+	const struct state *s = c->state;
+	const struct bench_gemm operands = bench_gemm_next(&s->gemm, s->cold);
+	return run_pieces(c, &operands, pieces);
+}
+
+/* Cold operands leave those of the other variants in no cache. */
+static int restore_warm(struct bench_case *c, long pieces)
+{
+	return run_warm(c, PIECES(SHAPE_CUT_M, 1));
+}
+
+static void model(const struct bench_case *c, long pieces, struct bench_model *m)
+{
+	m->flops = shape_flops(&((const struct state *)c->state)->gemm.shape);
+}
+
+static int poison(struct bench_case *c, long pieces)
+{
+	return bench_gemm_poison(&((const struct state *)c->state)->gemm, c);
+}
+
+static int poison_cold(struct bench_case *c, long pieces)
+{
+	TRY(c->status, poison(c, pieces));
+	return TRY(c->status, rotation_spread(((struct state *)c->state)->cold, 1));
+}
+
+static int check(struct bench_case *c, long pieces)
+{
+	return bench_gemm_check(&((const struct state *)c->state)->gemm, c,
+				cut_of(pieces) == SHAPE_CUT_K ? count_of(pieces) : 1);
+}
+
+static int check_cold(struct bench_case *c, long pieces)
+{
+	TRY(c->status, rotation_collect(((struct state *)c->state)->cold));
+	return TRY(c->status, check(c, pieces));
+}
+
+#define WARM(label, cut, k)                                                                        \
+	{                                                                                          \
+		label, BENCH_DEVICE, .arg = PIECES(cut, k), .queued = (k)                          \
+	}
+#define COLD(label, cut, k)                                                                        \
+	{                                                                                          \
+		label, BENCH_DEVICE, .arg = PIECES(cut, k), .queued = (k), .once = run_cold,       \
+				     .restore = restore_warm, .poison = poison_cold,               \
+				     .check = check_cold                                           \
+	}
+#define WARM_CUTS(label, cut)                                                                      \
+	WARM(label "2", cut, 2), WARM(label "4", cut, 4), WARM(label "8", cut, 8),                 \
+		WARM(label "16", cut, 16), WARM(label "32", cut, 32), WARM(label "64", cut, 64)
+
+enum { WHOLE };
+static const struct bench_variant variants[] = {[WHOLE] = WARM("whole", SHAPE_CUT_M, 1),
+						WARM_CUTS("m", SHAPE_CUT_M),
+						WARM_CUTS("n", SHAPE_CUT_N),
+						WARM_CUTS("k", SHAPE_CUT_K),
+						COLD("whole_cold", SHAPE_CUT_M, 1),
+						COLD("m8_cold", SHAPE_CUT_M, 8),
+						COLD("k8_cold", SHAPE_CUT_K, 8),
+						{0}};
 
 /* Sides of pieces differ by at most one, so the first and the last piece represent all. */
-static int prepare_pieces(struct bench_case *c, unsigned variant)
+static void prepare_pieces(struct bench_case *c, long pieces)
 {
-	struct dev_gemm first = gemm_piece_of_variant(case_gemm(c), variant, 0),
-			last = gemm_piece_of_variant(case_gemm(c), variant,
-						     variant_pieces(variant) - 1);
-	int status = dev_gemm_prepare(c->dev, &first);
-	bool same = first.m == last.m && first.n == last.n && first.k == last.k;
-	return status || same ? status : dev_gemm_prepare(c->dev, &last);
+	const struct bench_gemm *p = &((const struct state *)c->state)->gemm;
+	const struct dev_gemm first = find_piece(p, pieces, 0),
+			      last = find_piece(p, pieces, count_of(pieces) - 1);
+	TRY(c->status, dev_gemm_prepare(c->dev, &first));
+	if (first.m != last.m || first.n != last.n || first.k != last.k)
+		TRY(c->status, dev_gemm_prepare(c->dev, &last));
 }
 
 static int setup(struct bench_case *c)
 {
-	struct bench_gemm *p = case_gemm(c);
+	struct state *s = c->state;
 	uint64_t cold = 0;
-	int status = bench_gemm_open_axes(p, c, c->dev);
-	for (unsigned v = 0; status == 0 && v < VARIANTS; v++) {
-		if (!bench_gemm_divides(p, variant_cut(v), variant_pieces(v)))
+	bench_gemm_open_axes(&s->gemm, c, c->dev);
+	for (unsigned v = 0; c->status == 0 && variants[v].name; v++) {
+		const long pieces = variants[v].arg;
+		if (!bench_gemm_divides(&s->gemm, cut_of(pieces), count_of(pieces)))
 			bench_variant_off(c, v);
 		else if (bench_variant_on(c, v))
-			status = prepare_pieces(c, v);
-		cold |= (uint64_t)is_cold(v) << v;
+			prepare_pieces(c, pieces);
+		cold |= (uint64_t)(variants[v].once == run_cold) << v;
 	}
-	return status ? status : bench_gemm_rotate(p, c, cold, &case_state(c)->cold);
+	return TRY(c->status, bench_gemm_rotate(&s->gemm, c, cold, &s->cold));
 }
 
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
-{
-	struct bench_gemm operands = *case_gemm(c);
-	int status = 0;
-	for (uint64_t i = 0; status == 0 && i < iterations; i++) {
-		if (is_cold(variant))
-			operands = bench_gemm_next(case_gemm(c), case_state(c)->cold);
-		for (uint32_t number = 0; status == 0 && number < variant_pieces(variant);
-		     number++) {
-			struct dev_gemm gemm = gemm_piece_of_variant(&operands, variant, number);
-			status = dev_gemm(c->dev, c->stream, &gemm);
-		}
-	}
-	return status;
-}
-
-/* Cold operands leave those of the other variants in no cache. */
-static int restore(struct bench_case *c, unsigned variant)
-{
-	struct dev_gemm gemm = bench_gemm_whole(case_gemm(c));
-	return is_cold(variant) ? dev_gemm(c->dev, c->stream, &gemm) : 0;
-}
-
-static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
-{
-	(void)variant;
-	m->flops = shape_flops(&case_gemm(c)->shape);
-}
-
-static int poison(struct bench_case *c, unsigned variant)
-{
-	int status = bench_gemm_poison(case_gemm(c), c);
-	return status || !is_cold(variant) ? status : rotation_spread(case_state(c)->cold, 1);
-}
-
-static int check(struct bench_case *c, unsigned variant)
-{
-	int status = is_cold(variant) ? rotation_collect(case_state(c)->cold) : 0;
-	uint32_t writes = variant_cut(variant) == SHAPE_CUT_K ? variant_pieces(variant) : 1;
-	return status ? status : bench_gemm_check(case_gemm(c), c, writes);
-}
-
-static int derive_cold(struct bench_case *c)
-{
-	static const char ratio[] =
-		"seconds(cold) / seconds(warm), of the same pieces, round by round";
-	static const char loss[] =
-		"time of all pieces / time of the whole, both cold, round by round";
-	int status = bench_ratio(c, "cold_time_ratio", WHOLE_COLD, WHOLE, ratio);
-	for (unsigned v = WHOLE + 1; v < WHOLE_COLD; v++) {
-		unsigned cold = WHOLE_COLD + 1;
-		while (cold < VARIANTS && variants[cold].param != (variants[v].param | COLD))
-			cold++;
-		if (cold == VARIANTS || status)
-			continue;
-		status = bench_ratio(c, "cold_time_ratio", cold, v, ratio);
-		if (status == 0)
-			status = bench_ratio(c, "DIL", cold, WHOLE_COLD, loss);
-	}
-	return status;
-}
+#define COLD_RATIO "seconds(cold) / seconds(warm), of the same pieces, round by round"
+#define COLD_LOSS "time of all pieces / time of the whole, both cold, round by round"
+static const struct bench_quantity_row quantities[] = {
+	{"DIL", BENCH_RATIO},
+	{"DIL", BENCH_RATIO, "m8_cold", "whole_cold", COLD_LOSS},
+	{"DIL", BENCH_RATIO, "k8_cold", "whole_cold", COLD_LOSS},
+	{"cold_time_ratio", BENCH_RATIO, "whole_cold", "whole", COLD_RATIO},
+	{"cold_time_ratio", BENCH_RATIO, "m8_cold", "m8", COLD_RATIO},
+	{"cold_time_ratio", BENCH_RATIO, "k8_cold", "k8", COLD_RATIO},
+	{0}};
 
 static int derive(struct bench_case *c)
 {
-	const struct shape *shape = &case_gemm(c)->shape;
-	bench_gemm_facts(case_gemm(c), c);
+	const struct state *s = c->state;
+	const struct shape *shape = &s->gemm.shape;
+	bench_gemm_facts(&s->gemm, c);
 	bench_fact_text(c, "cheaper_cut_by_traffic", shape->k < 2 * shape->m ? "m" : "k");
-	for (unsigned v = WHOLE + 1; v < WHOLE_COLD; v++) {
-		if (!bench_variant_on(c, v))
+	for (unsigned v = 0; variants[v].name; v++) {
+		const long pieces = variants[v].arg;
+		if (variants[v].once == run_cold || count_of(pieces) == 1 ||
+		    !bench_variant_on(c, v))
 			continue;
-		int status = bench_ratio(c, "DIL", v, WHOLE,
-					 "time of all pieces / time of the whole, round by round");
-		if (status)
-			return status;
+		TRY(c->status,
+		    bench_ratio(c, "DIL", v, WHOLE,
+				"time of all pieces / time of the whole, round by round"));
 		bench_model_value(
 			c, "traffic_ratio", (int)v,
-			shape_traffic(shape, variant_cut(v), variant_pieces(v)) /
-				shape_traffic(shape, variant_cut(v), 1),
+			shape_traffic(shape, cut_of(pieces), count_of(pieces)) /
+				shape_traffic(shape, cut_of(pieces), 1),
 			"",
 			"traffic without caches, cut / whole; M: MK+kKN+MN, N: kMK+KN+MN, K: "
 			"MK+KN+(2k-1)MN");
 	}
-	rotation_facts(case_state(c)->cold, c);
-	return derive_cold(c);
+	rotation_facts(s->cold, c);
+	return c->status;
 }
 
 static const struct bench bench = {
@@ -230,15 +210,15 @@ static const struct bench bench = {
 	.axes = axes,
 	.variant_option = "cut",
 	.variants = variants,
+	.quantities = quantities,
 	.primary = primary,
 	.state_bytes = sizeof(struct state),
 	.admit = bench_gemm_admit,
 	.setup = setup,
-	.indexed.body = body,
-	.indexed.restore = restore,
-	.indexed.model = model,
-	.indexed.poison = poison,
-	.indexed.check = check,
+	.once = run_warm,
+	.model = model,
+	.poison = poison,
+	.check = check,
 	.derive = derive,
 };
 
