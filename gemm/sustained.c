@@ -13,11 +13,9 @@
  *
  *     bin/gemm/sustained --device cuda --type bf16 --shape n8192
  */
-#include "bench/bench_alloc.h"
 #include "bench/bench_gemm.h"
 #include "lib/err.h"
 
-#include <errno.h>
 #include <math.h>
 
 #define TRAIN_NS 2e9
@@ -31,9 +29,6 @@
  * run. */
 #define LEAST_S 0.25
 
-enum { GEMM };
-static const struct bench_variant variants[] = {BENCH_ROW("gemm", BENCH_DEVICE), {0}};
-
 static const struct axis axes[] = {
 	BENCH_GEMM_TYPES(.quick = "f32,bf16", .full = "f32,f64,tf32,f16,bf16,f8"),
 	BENCH_GEMM_SHAPES(.quick = "n1024", .gpu_class = "square"),
@@ -41,12 +36,17 @@ static const struct axis axes[] = {
 			 .gpu_class_full = "8000000"),
 	{0}};
 
-#define SUSTAINED(type)                                                                            \
-	{                                                                                          \
-		"gemm_sustained_" type "_flop_rate", "sustained_flop_rate", "gemm",                \
-			"type=" type " shape=n1024|square|n1024", "flop/s", "higher"               \
-	}
-static const struct bench_metric primary[] = {SUSTAINED("f32"), SUSTAINED("bf16"), {0}};
+static const struct bench_quantity_row quantities[] = {
+	{"sustained_flop_rate", BENCH_OBSERVED, .unit = "flop/s"}, {0}};
+
+#define OF_TYPE(type) "type=" type " shape=n1024|square|n1024"
+static const struct bench_metric primary[] = {
+	{"gemm_sustained_f32_flop_rate", "sustained_flop_rate", "gemm", OF_TYPE("f32")},
+	{"gemm_sustained_bf16_flop_rate", "sustained_flop_rate", "gemm", OF_TYPE("bf16")},
+	{0}};
+
+enum { GEMM };
+static const struct bench_variant variants[] = {[GEMM] = BENCH_ROW("gemm", BENCH_DEVICE), {0}};
 
 struct state {
 	struct bench_gemm gemm;
@@ -60,67 +60,60 @@ static int setup(struct bench_case *c)
 {
 	struct state *s = c->state;
 	if (bench_gemm_open_axes(&s->gemm, c, c->dev))
-		return bench_status(c);
+		return c->status;
 	const struct dev_gemm gemm = bench_gemm_whole(&s->gemm);
 	for (unsigned i = 0; i < 3; i++)
 		s->ends[i] = bench_event(c);
-	return bench_status_add(c, dev_gemm_prepare(c->dev, &gemm));
+	return TRY(c->status, dev_gemm_prepare(c->dev, &gemm));
 }
 
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int run_gemm(struct bench_case *c, long arg)
 {
-	const struct dev_gemm gemm = bench_gemm_whole(&((struct state *)c->state)->gemm);
-	int status = 0;
-	(void)variant;
-	for (uint64_t i = 0; status == 0 && i < iterations; i++)
-		status = dev_gemm(c->dev, c->stream, &gemm);
-	return status;
+	const struct dev_gemm gemm = bench_gemm_whole(&((const struct state *)c->state)->gemm);
+	return dev_gemm(c->dev, c->stream, &gemm);
 }
 
-static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
+static void model(const struct bench_case *c, long arg, struct bench_model *m)
 {
-	(void)variant;
 	m->flops = shape_flops(&((const struct state *)c->state)->gemm.shape);
 }
 
-static int poison(struct bench_case *c, unsigned variant)
+static int poison(struct bench_case *c, long arg)
 {
-	(void)variant;
-	return bench_gemm_poison(&((struct state *)c->state)->gemm, c);
+	return bench_gemm_poison(&((const struct state *)c->state)->gemm, c);
 }
 
-static int check(struct bench_case *c, unsigned variant)
+static int check(struct bench_case *c, long arg)
 {
-	(void)variant;
-	return bench_gemm_check(&((struct state *)c->state)->gemm, c, 1);
+	return bench_gemm_check(&((const struct state *)c->state)->gemm, c, 1);
 }
 
 /* ------------------------------------------------------------------ the train */
 
-static int queue_batch(struct bench_case *c, struct state *s, unsigned number)
+static void queue_batch(struct bench_case *c, unsigned number)
 {
-	int status = body(c, GEMM, s->batch);
-	return status ? status : dev_event_record(c->dev, c->stream, s->ends[number % 3]);
+	const struct state *s = c->state;
+	for (uint64_t i = 0; i < s->batch; i++)
+		TRY(c->status, run_gemm(c, 0));
+	TRY(c->status, dev_event_record(c->dev, c->stream, s->ends[number % 3]));
 }
 
-/* Queues the batch after this one, waits for this one, and keeps its time. */
-static int follow_batch(struct bench_case *c, struct state *s, unsigned number, double *sum_ns)
+/* Queues the batch after this one, waits for this one, and returns its time. */
+static double follow_batch(struct bench_case *c, unsigned number)
 {
+	struct state *s = c->state;
 	struct dev_event *before = s->ends[(number - 1) % 3], *end = s->ends[number % 3];
 	double ns = 0.0;
-	int status = queue_batch(c, s, number + 1);
-	if (status == 0)
-		s->late += dev_event_query(c->dev, end) == 0;
-	if (status == 0)
-		status = dev_event_sync(c->dev, end);
-	if (status == 0)
-		status = dev_event_elapsed_ns(c->dev, before, end, &ns);
-	*sum_ns += ns;
-	return status;
+	queue_batch(c, number + 1);
+	s->late += c->status == 0 && dev_event_query(c->dev, end) == 0;
+	TRY(c->status, dev_event_sync(c->dev, end));
+	TRY(c->status, dev_event_elapsed_ns(c->dev, before, end, &ns));
+	return ns;
 }
 
-static int run_train(struct bench_case *c, struct state *s)
+static void run_train(struct bench_case *c)
 {
+	struct state *s = c->state;
 	const double median_s = bench_median(c, GEMM),
 		     least = LEAST_GEMMS * median_s * 1e9 / TRAIN_NS,
 		     scale = dev_can(c->dev, DEV_CAP_VIRTUAL_TIME) ? fmax(VIRTUAL_FACTOR, least)
@@ -129,35 +122,32 @@ static int run_train(struct bench_case *c, struct state *s)
 	double sum_ns = 0.0;
 	s->batch = (uint64_t)(scale * BATCH_S / median_s) + 1;
 	s->batch = s->batch < fit ? s->batch : fit;
-	int status = poison(c, GEMM);
-	if (status == 0)
-		status = dev_event_record(c->dev, c->stream, s->ends[0]);
-	if (status == 0)
-		status = queue_batch(c, s, 1);
-	for (s->all = 0; status == 0 && sum_ns < scale * TRAIN_NS; s->all++) {
-		const double began_ns = sum_ns;
-		status = follow_batch(c, s, s->all + 1, &sum_ns);
-		if (began_ns >= scale * SETTLED_NS && s->batches < MAX_BATCHES)
-			s->seconds[s->batches++] = 1e-9 * (sum_ns - began_ns) / (double)s->batch;
+	TRY(c->status, poison(c, 0));
+	TRY(c->status, dev_event_record(c->dev, c->stream, s->ends[0]));
+	queue_batch(c, 1);
+	for (s->all = 0; c->status == 0 && sum_ns < scale * TRAIN_NS; s->all++) {
+		const double ns = follow_batch(c, s->all + 1);
+		if (sum_ns >= scale * SETTLED_NS && s->batches < MAX_BATCHES)
+			s->seconds[s->batches++] = 1e-9 * ns / (double)s->batch;
+		sum_ns += ns;
 	}
-	const int synced = dev_stream_sync(c->dev, c->stream);
-	return status ? status : synced;
+	bench_status_add(c, dev_stream_sync(c->dev, c->stream)); /* after an error, too */
 }
 
 static int verify_mechanism(struct bench_case *c)
 {
-	struct state *s = c->state;
+	const struct state *s = c->state;
 	if (c->seconds < LEAST_S)
 		return 0;
-	int status = run_train(c, s);
-	if (status == 0 && bench_checked(c))
-		status = check(c, GEMM);
-	if (status == 0)
+	run_train(c);
+	if (bench_checked(c))
+		TRY(c->status, check(c, 0));
+	if (c->status == 0)
 		bench_mechanism(
 			c, "gemms_follow_each_other", s->late == 0,
 			"%u of %u batches of %llu were queued after the previous one had ended",
 			s->late, s->all, (unsigned long long)s->batch);
-	return status;
+	return c->status;
 }
 
 static int derive(struct bench_case *c)
@@ -183,13 +173,12 @@ static int derive(struct bench_case *c)
 			       : "it needs two seconds; less is left: raise --budget");
 		return 0;
 	}
-	int status = bench_derive_samples(c, "sustained_flop_rate", GEMM, "flop/s", 1, rates,
-					  s->batches, formula);
+	TRY(c->status, bench_derive_samples(c, "sustained_flop_rate", GEMM, "flop/s", 1, rates,
+					    s->batches, formula));
 	bench_nominal(c, "sustained_flop_rate", GEMM, nominal->gemm_flops[s->gemm.type],
 		      !nominal->clock_varies);
-	return status ? status
-		      : bench_derive_samples(c, "sustained_share", GEMM, "", 1, ratios, s->batches,
-					     of_burst);
+	return TRY(c->status, bench_derive_samples(c, "sustained_share", GEMM, "", 1, ratios,
+						   s->batches, of_burst));
 }
 
 static const struct bench bench = {
@@ -204,14 +193,15 @@ static const struct bench bench = {
 	.needs = DEV_CAP_GEMM,
 	.axes = axes,
 	.variants = variants,
+	.quantities = quantities,
 	.primary = primary,
 	.state_bytes = sizeof(struct state),
 	.admit = bench_gemm_admit,
 	.setup = setup,
-	.indexed.body = body,
-	.indexed.model = model,
-	.indexed.poison = poison,
-	.indexed.check = check,
+	.once = run_gemm,
+	.model = model,
+	.poison = poison,
+	.check = check,
 	.verify_mechanism = verify_mechanism,
 	.derive = derive,
 };
