@@ -17,21 +17,12 @@
  *     bin/overlap/pair --device host --shape g5 --transfer up --copy-method engine,kernel:1 \
  *         --size 0.5x,1x,2x
  */
+#include "bench/bench_overlap.h"
 #include "bench/blocking_kernel.h"
-#include "bench/graph/rotation.h"
-#include "overlap/pair/pair_metrics.h"
+#include "lib/err.h"
 #include "overlap/pair/pair_run.h"
 
-static const struct bench_variant variants[] = {BENCH_ROW("gemm_alone", BENCH_SELF),
-						BENCH_ROW("transfer_alone", BENCH_SELF),
-						BENCH_ROW("serial", BENCH_SELF),
-						BENCH_ROW("gemm_first", BENCH_SELF),
-						BENCH_ROW("transfer_first", BENCH_SELF),
-						BENCH_ROW("gemm_in_gemm_first", BENCH_SELF),
-						BENCH_ROW("transfer_in_gemm_first", BENCH_SELF),
-						BENCH_ROW("gemm_in_transfer_first", BENCH_SELF),
-						BENCH_ROW("transfer_in_transfer_first", BENCH_SELF),
-						{0}};
+#include <math.h>
 
 static const struct axis axes[] = {
 	BENCH_GEMM_TYPES(.quick = "f32", .gpu_class = "bf16,f32", .gpu_class_full = "bf16,f32,f8"),
@@ -67,124 +58,189 @@ static const struct axis axes[] = {
 	BENCH_OPERANDS,
 	{0}};
 
-static const struct bench_metric primary[] = {
-	{"overlap_efficiency_engine", "fraction_of_ideal", "transfer_first",
-	 "type=main shape=n512|n4096|n256 transfer=up copy-method=engine size=1x "
-	 "operands=warm",
-	 "", "higher"},
-	{"overlap_efficiency_kernel", "fraction_of_ideal", "transfer_first",
-	 "type=main shape=n512|n4096|n256 transfer=up copy-method=kernel|kernel:units/8|kernel "
-	 "size=1x operands=warm",
-	 "", "higher"},
-	{0}};
-
-struct state {
-	struct pair_run run;
-	struct copy_method method;
-	struct rotation *rotation;
-};
-
-static struct state *pair_state(const struct bench_case *c) { return c->state; }
-
-static enum transfer_kind case_transfer_kind(const struct bench_case *c)
-{
-	return (enum transfer_kind)axis_index(c, "transfer");
-}
-
 static int admit(const struct bench_case *c)
 {
 	struct copy_method method;
 	int status = bench_gemm_admit(c);
-	if (status == 0)
-		status = copy_method_parse(axis_str(c, "copy-method"), &method);
-	return status ? status : transfer_admit(c, case_transfer_kind(c), &method);
+	TRY(status, copy_method_parse(axis_str(c, "copy-method"), &method));
+	return TRY(status,
+		   transfer_admit(c, (enum transfer_kind)axis_index(c, "transfer"), &method));
 }
 
-static int setup(struct bench_case *c)
+static void model_gemm(const struct bench_case *c, long round, struct bench_model *m)
 {
-	struct state *s = pair_state(c);
-	struct transfer_size size;
-	int status = copy_method_parse(axis_str(c, "copy-method"), &s->method);
-	if (status == 0)
-		status = transfer_size_parse(axis_str(c, "size"), &size);
-	if (status == 0)
-		status = pair_run_open(&s->run, c, case_transfer_kind(c), &s->method, &size);
-	const struct transfer *t = &s->run.transfer;
-	if (status == 0 && s->method.engine)
-		status = blocking_kernel_need_local_engine(c, UINT64_MAX, t->message[0].to,
-							   t->message[0].from, t->piece_bytes);
-	return status ? status : bench_rotate_cold(c, s->run.round, PAIR_ROUNDS, &s->rotation);
+	m->flops = shape_flops(&((const struct pair_run *)c->state)->gemm[0].shape);
 }
 
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static void model_transfer(const struct bench_case *c, long round, struct bench_model *m)
 {
-	double sum_s = 0.0;
-	int status = 0;
-	for (uint64_t i = 0; status == 0 && i < iterations; i++) {
-		double seconds = 0.0;
-		status = pair_run_time(&pair_state(c)->run, variant, &seconds);
-		sum_s += seconds;
-	}
-	c->self_seconds = sum_s;
-	return status;
+	m->bytes = (double)transfer_bytes(&((const struct pair_run *)c->state)->transfer);
 }
 
-static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
+static int poison(struct bench_case *c, long round)
 {
-	const struct pair_run *r = &pair_state(c)->run;
-	if (variant == GEMM || variant == G_IN_GF || variant == G_IN_TF)
-		m->flops = shape_flops(&r->gemm[0].shape);
-	if (variant == TRANSFER || variant == T_IN_GF || variant == T_IN_TF)
-		m->bytes = (double)transfer_bytes(&r->transfer);
+	const struct pair_run *r = c->state;
+	TRY(c->status, transfer_poison(&r->transfer, c));
+	for (size_t i = 0; i < r->transfer.senders; i++)
+		TRY(c->status, bench_gemm_poison(&r->gemm[i], c));
+	return TRY(c->status, rotation_spread(r->rotation, 1));
 }
 
-static int poison(struct bench_case *c, unsigned variant)
+static int check_gemms(struct bench_case *c, long round)
 {
-	const struct pair_run *r = &pair_state(c)->run;
-	(void)variant;
-	int status = transfer_poison(&r->transfer, c);
-	for (size_t i = 0; status == 0 && i < r->transfer.senders; i++)
-		status = bench_gemm_poison(&r->gemm[i], c);
-	return status ? status : rotation_spread(pair_state(c)->rotation, 1);
+	const struct pair_run *r = c->state;
+	TRY(c->status, rotation_collect(r->rotation));
+	for (size_t i = 0; i < r->transfer.senders; i++)
+		TRY(c->status, bench_gemm_check(&r->gemm[i], c, 1));
+	return c->status;
 }
 
-static int check(struct bench_case *c, unsigned variant)
+static int check_transfer(struct bench_case *c, long round)
 {
-	const struct pair_run *r = &pair_state(c)->run;
-	int status = rotation_collect(pair_state(c)->rotation);
-	for (size_t i = 0; status == 0 && variant != TRANSFER && i < r->transfer.senders; i++)
-		status = bench_gemm_check(&r->gemm[i], c, 1);
-	return status == 0 && variant != GEMM ? transfer_check(&r->transfer, c) : status;
+	const struct pair_run *r = c->state;
+	TRY(c->status, rotation_collect(r->rotation));
+	return TRY(c->status, transfer_check(&r->transfer, c));
 }
+
+static int check(struct bench_case *c, long round)
+{
+	TRY(c->status, check_gemms(c, round));
+	return TRY(c->status, transfer_check(&((const struct pair_run *)c->state)->transfer, c));
+}
+
+#define END_OF_GEMM(round) BENCH_SELF, .arg = (round), .once = pair_time_gemm, .model = model_gemm
+#define END_OF_TRANSFER(round)                                                                     \
+	BENCH_SELF, .arg = (round), .once = pair_time_transfer, .model = model_transfer
+
+/* Each round, to its end; then to the end of each side of those that run both at once. */
+enum { G_IN_GF = PAIR_ROUNDS, T_IN_GF, G_IN_TF, T_IN_TF };
+static const struct bench_variant variants[] = {
+	[GEMM] = {"gemm_alone", BENCH_SELF, GEMM, .model = model_gemm, .check = check_gemms},
+	[TRANSFER] = {"transfer_alone", BENCH_SELF, TRANSFER, .model = model_transfer,
+		      .check = check_transfer},
+	[SERIAL] = {"serial", BENCH_SELF, SERIAL},
+	[GEMM_FIRST] = {"gemm_first", BENCH_SELF, GEMM_FIRST},
+	[TRANSFER_FIRST] = {"transfer_first", BENCH_SELF, TRANSFER_FIRST},
+	[G_IN_GF] = {"gemm_in_gemm_first", END_OF_GEMM(GEMM_FIRST)},
+	[T_IN_GF] = {"transfer_in_gemm_first", END_OF_TRANSFER(GEMM_FIRST)},
+	[G_IN_TF] = {"gemm_in_transfer_first", END_OF_GEMM(TRANSFER_FIRST)},
+	[T_IN_TF] = {"transfer_in_transfer_first", END_OF_TRANSFER(TRANSFER_FIRST)},
+	{0}};
+
+#define BIT(variant) (UINT64_C(1) << (variant))
 
 static int verify_mechanism(struct bench_case *c)
 {
-	const struct pair_run *r = &pair_state(c)->run;
-	const struct transfer *t = &r->transfer;
-	uint64_t transfer_variants = ((UINT64_C(1) << PAIR_VARIANTS) - 1) & ~(UINT64_C(1) << GEMM);
-	int status = bench_verify_independent(c, UINT64_MAX, "streams_are_independent",
-					      r->round[GEMM], r->round[TRANSFER]);
-	if (status || !pair_state(c)->method.engine)
-		return status;
-	return blocking_kernel_verify_engine(c, transfer_variants, t->message[0].to,
-					     t->message[0].from, t->piece_bytes);
+	const struct pair_run *r = c->state;
+	const struct message *m = r->transfer.message;
+	TRY(c->status, bench_verify_independent(c, UINT64_MAX, "streams_are_independent",
+						r->round[GEMM], r->round[TRANSFER]));
+	if (m->blocks == 0)
+		TRY(c->status, blocking_kernel_verify_engine(c, ~BIT(GEMM), m->to, m->from,
+							     r->transfer.piece_bytes));
+	return c->status;
 }
 
 /* ------------------------------------------------------------------ metrics */
 
+#define ALONE (BIT(GEMM) | BIT(TRANSFER))
+#define ORDERS (BIT(GEMM_FIRST) | BIT(TRANSFER_FIRST))
+#define EQUAL_WITHIN 1.15
+/* Smaller differences count as noise even on a quiet machine. */
+#define MIN_NOISE 0.02
+
+#define CIL_GEMM "time of the GEMM while the transfer runs / gemm_alone"
+#define CIL_TRANSFER "time of the transfer while the GEMM runs / transfer_alone"
+static const struct bench_quantity_row quantities[] = {
+	{"fraction_of_ideal", BENCH_FRACTION},
+	{"transfer_multiple", BENCH_RATIO, "transfer_alone", "gemm_alone",
+	 "transfer_alone / gemm_alone"},
+	{"TimeRatio", BENCH_RATIO, "gemm_first", "serial"},
+	{"TimeRatio", BENCH_RATIO, "transfer_first", "serial"},
+	{"exposed_tail", BENCH_DIFFERENCE, "gemm_first", "gemm_alone"},
+	{"exposed_tail", BENCH_DIFFERENCE, "transfer_first", "gemm_alone"},
+	{"CIL", BENCH_RATIO, "gemm_in_gemm_first", "gemm_alone", CIL_GEMM},
+	{"CIL", BENCH_RATIO, "transfer_in_gemm_first", "transfer_alone", CIL_TRANSFER},
+	{"CIL", BENCH_RATIO, "gemm_in_transfer_first", "gemm_alone", CIL_GEMM},
+	{"CIL", BENCH_RATIO, "transfer_in_transfer_first", "transfer_alone", CIL_TRANSFER},
+	{0}};
+
+#define OF_METHOD(method)                                                                          \
+	"type=main shape=n512|n4096|n256 transfer=up copy-method=" method " size=1x operands=warm"
+static const struct bench_metric primary[] = {
+	{"overlap_efficiency_engine", "fraction_of_ideal", "transfer_first", OF_METHOD("engine")},
+	{"overlap_efficiency_kernel", "fraction_of_ideal", "transfer_first",
+	 OF_METHOD("kernel|kernel:units/8|kernel")},
+	{0}};
+
+/* Beyond noise: the relative distance of the median sample from the best one. */
+static bool is_slowed(const struct bench_case *c, unsigned concurrent, unsigned alone)
+{
+	const double alone_s = bench_median(c, alone),
+		     noise = fmax(MIN_NOISE, alone_s / bench_best(c, alone) - 1.0);
+	return bench_median(c, concurrent) > (1.0 + noise) * alone_s;
+}
+
+static void record_slowed_side(struct bench_case *c, const char *fact, unsigned gemm,
+			       unsigned transfer)
+{
+	const bool g = is_slowed(c, gemm, GEMM), t = is_slowed(c, transfer, TRANSFER);
+	if (!isnan(bench_median(c, gemm) + bench_median(c, GEMM) + bench_median(c, transfer) +
+		   bench_median(c, TRANSFER)))
+		bench_fact_text(c, fact, g && t ? "both" : g ? "gemm" : t ? "transfer" : "neither");
+}
+
+/* ConCCL's: which side takes longer, by over 15 %. */
+static void record_class(struct bench_case *c, double gemm, double transfer)
+{
+	if (!isnan(gemm + transfer))
+		bench_fact_text(c, "class",
+				gemm > EQUAL_WITHIN * transfer   ? "G-long"
+				: transfer > EQUAL_WITHIN * gemm ? "C-long"
+								 : "GC-equal");
+}
+
+/* Record the side that should be enqueued first. */
+static void record_better_order(struct bench_case *c)
+{
+	uint64_t fastest = 0;
+	TRY(c->status, bench_fastest(c, ORDERS, &fastest));
+	if (bench_variant_on(c, GEMM_FIRST) && bench_variant_on(c, TRANSFER_FIRST) && fastest)
+		bench_fact_text(c, "better_order",
+				fastest == ORDERS            ? "tie"
+				: fastest == BIT(GEMM_FIRST) ? "gemm_first"
+							     : "transfer_first");
+}
+
+static void derive_bound(struct bench_case *c, unsigned both)
+{
+	const struct bench_quantity q = {BENCH_RATIO, .of = {{.longest = ALONE}, BENCH_OF(both)}};
+	TRY(c->status, bench_derive(c, "fraction_of_bound", (int)both, &q,
+				    "max(gemm_alone, transfer_alone) / both"));
+	bench_bound(c, "fraction_of_bound", (int)both, 1.0, "the longer side alone");
+}
+
 static int derive(struct bench_case *c)
 {
-	const struct pair_run *r = &pair_state(c)->run;
+	static const struct bench_overlap overlap = {SERIAL, ALONE, ALONE, NULL};
+	const struct pair_run *r = c->state;
 	bench_gemm_facts(&r->gemm[0], c);
 	bench_fact_number(c, "transfer_bytes", (double)transfer_bytes(&r->transfer));
 	bench_fact_number(c, "transfer_passes", r->transfer.passes);
 	bench_fact_number(c, "messages_per_device", (double)r->transfer.fan_out);
 	bench_fact_number(c, "devices", (double)r->transfer.senders);
-	rotation_facts(pair_state(c)->rotation, c);
-	if (!pair_state(c)->method.engine)
+	rotation_facts(r->rotation, c);
+	if (r->transfer.sender[0].copy_blocks)
 		bench_fact_number(c, "copy_method_blocks", r->transfer.sender[0].copy_blocks);
-	pair_run_verify_size(r, c);
-	return pair_derive(c);
+	pair_run_verify_size(c);
+	record_class(c, bench_median(c, GEMM), bench_median(c, TRANSFER));
+	record_slowed_side(c, "slowed_side_gemm_first", G_IN_GF, T_IN_GF);
+	record_slowed_side(c, "slowed_side_transfer_first", G_IN_TF, T_IN_TF);
+	TRY(c->status, bench_derive_overlap(c, &overlap, ORDERS));
+	derive_bound(c, GEMM_FIRST);
+	derive_bound(c, TRANSFER_FIRST);
+	record_better_order(c);
+	return c->status;
 }
 
 static const struct bench bench = {
@@ -205,14 +261,14 @@ static const struct bench bench = {
 	.share = 2.0,
 	.axes = axes,
 	.variants = variants,
+	.quantities = quantities,
 	.primary = primary,
-	.state_bytes = sizeof(struct state),
+	.state_bytes = sizeof(struct pair_run),
 	.admit = admit,
-	.setup = setup,
-	.indexed.body = body,
-	.indexed.model = model,
-	.indexed.poison = poison,
-	.indexed.check = check,
+	.setup = pair_run_open,
+	.once = pair_time,
+	.poison = poison,
+	.check = check,
 	.verify_mechanism = verify_mechanism,
 	.derive = derive,
 };

@@ -19,33 +19,39 @@
 #define GPUSIG_PAIR_RUN_H
 
 #include "bench/bench_gemm.h"
-#include "overlap/pair/pair_metrics.h"
 #include "overlap/pair/transfer.h"
 
+/* Each side alone, one after the other, both at once in either order. */
+enum pair_round { GEMM, TRANSFER, SERIAL, GEMM_FIRST, TRANSFER_FIRST, PAIR_ROUNDS };
+
+/* A case's state. */
 struct pair_run {
 	struct transfer transfer;
 	struct bench_gemm gemm[DEV_MAX]; /* of every device that sends */
 	struct work_lanes *lanes;
 	uint32_t compute[DEV_MAX], traffic[DEV_MAX]; /* lanes */
 	struct work_graph *round[PAIR_ROUNDS];
-	/* Nodes: the event before the second side, of GEMM_FIRST and TRANSFER_FIRST. */
-	uint32_t second_start[2][DEV_MAX];
+	/* Nodes: the event before the second side, where both run at once. */
+	uint32_t second_start[PAIR_ROUNDS][DEV_MAX];
 	double multiple; /* of the GEMM's time that the transfer is to take; 0: its bytes are given
 			  */
+	struct rotation *rotation;
 };
 
-/* In setup: opens everything, on all devices that send; the case owns it. The GEMM is that of the
- * case's axes. A size that is a multiple is found by trials of each side alone, of the GEMM with
- * the case's operands, warm or cold; it takes several passes when memory does not suffice for one.
- * Graphs of trials stay, unused, until the case ends. */
-int pair_run_open(struct pair_run *r, struct bench_case *c, enum transfer_kind kind,
-		  const struct copy_method *method, const struct transfer_size *size);
+/* Setup: opens everything, on all devices that send; the case owns it. The GEMM and the transfer
+ * are those of the case's axes. A size that is a multiple is found by trials of each side alone, of
+ * the GEMM with the case's operands, warm or cold; it takes several passes when memory does not
+ * suffice for one. Graphs of trials stay, unused, until the case ends. */
+int pair_run_open(struct bench_case *c);
 
-/* In derive: flags the case "size" where what was measured says that the transfer takes another
- * multiple of the GEMM's time, by over a tenth. */
-void pair_run_verify_size(const struct pair_run *r, struct bench_case *c);
+/* In derive: flags the case "size" where "transfer_multiple" of TRANSFER says that the transfer
+ * takes another multiple of the GEMM's time, by over a tenth. */
+void pair_run_verify_size(struct bench_case *c);
 
-/* Runs the round of a variant and waits for its end. */
-int pair_run_time(const struct pair_run *r, enum pair_variant variant, double *seconds_p);
+/* Callbacks of variants whose `arg` is a round: it runs once, to its end, or to the end of a side
+ * where both run at once. */
+int pair_time(struct bench_case *c, long round);
+int pair_time_gemm(struct bench_case *c, long round);
+int pair_time_transfer(struct bench_case *c, long round);
 
 #endif

@@ -26,16 +26,15 @@ int transfer_size_parse(const char *word, struct transfer_size *size_p)
 	struct transfer_size a = {0};
 	char number[24];
 	size_t length = strlen(word);
-	int status;
+	bool valid;
 	if (length > 1 && length <= sizeof(number) && word[length - 1] == 'x') {
 		snprintf(number, sizeof(number), "%.*s", (int)(length - 1), word);
-		status = units_parse_real(number, MIN_MULTIPLE, MAX_MULTIPLE, &a.multiple);
+		valid = units_parse_real(number, MIN_MULTIPLE, MAX_MULTIPLE, &a.multiple) == 0;
 	} else {
-		status = units_parse_size(word, &a.bytes);
-		status = status == 0 && (a.bytes == 0 || a.bytes % TRANSFER_ALIGN) ? -EINVAL
-										   : status;
+		valid = units_parse_size(word, &a.bytes) == 0 && a.bytes &&
+			a.bytes % TRANSFER_ALIGN == 0;
 	}
-	if (status)
+	if (!valid)
 		return err_note(-EINVAL,
 				"invalid size '%s'; sizes: bytes in multiples of 4K, or Nx with N "
 				"from %g to %g",
@@ -81,9 +80,9 @@ static void open_sender(struct transfer *t, struct bench_case *c, size_t i,
 	s->pattern = pattern_reals(c);
 	for (size_t w = 0; s->pattern && w < PATTERN_WORDS; w++)
 		t->sum[w] = (i ? t->sum[w] : 0.0f) + s->pattern[w];
-	bench_status_add(c, copy_method_blocks(method, s->dev, "copy_nt", &s->copy_blocks));
-	bench_status_add(c, copy_method_blocks(method->engine ? &one_wave : method, s->dev,
-					       "reduce_add", &s->add_blocks));
+	TRY(c->status, copy_method_blocks(method, s->dev, "copy_nt", &s->copy_blocks));
+	TRY(c->status, copy_method_blocks(method->engine ? &one_wave : method, s->dev, "reduce_add",
+					  &s->add_blocks));
 }
 
 /* Message k of device i goes to device i + k + 1. A piece from i to j repeats pattern i + j, so
@@ -250,31 +249,27 @@ void transfer_add(const struct transfer *t, struct work_graph *g, const uint32_t
 
 int transfer_poison(const struct transfer *t, struct bench_case *c)
 {
-	int status = 0;
-	for (size_t i = 0; status == 0 && i < t->senders * t->fan_out; i++)
-		status = dev_fill(c->dev, c->stream, t->message[i].to, 0xa5, t->piece_bytes);
-	return status;
-}
-
-static int check_message(const struct transfer *t, struct bench_case *c, const struct message *m,
-			 bool sum)
-{
-	const float *pattern = sum ? t->sum : m->pattern;
-	float tolerance = sum ? SUM_TOLERANCE * (float)t->senders : 0.0f;
-	uint64_t head = t->piece_bytes <= 2 * COMPARED_BYTES ? t->piece_bytes : COMPARED_BYTES;
-	int status = pattern_check(c, m->target, m->to, head, pattern, tolerance);
-	if (status || head == t->piece_bytes)
-		return status;
-	/* Start at a multiple of the pattern, or the comparison would be shifted. */
-	uint64_t from = (t->piece_bytes - COMPARED_BYTES) / PATTERN_BYTES * PATTERN_BYTES;
-	return pattern_check(c, m->target, m->to + from, t->piece_bytes - from, pattern, tolerance);
+	for (size_t i = 0; i < t->senders * t->fan_out; i++)
+		TRY(c->status, dev_fill(c->dev, c->stream, t->message[i].to, 0xa5, t->piece_bytes));
+	return c->status;
 }
 
 int transfer_check(const struct transfer *t, struct bench_case *c)
 {
-	int status = 0;
-	for (size_t i = 0; status == 0 && i < t->senders * t->fan_out; i++)
-		status = check_message(t, c, &t->message[i],
-				       t->kind == TRANSFER_REDUCE_SCATTER && i % t->fan_out == 0);
-	return status;
+	const uint64_t all = t->piece_bytes,
+		       head = all <= 2 * COMPARED_BYTES ? all : COMPARED_BYTES;
+	/* Start at a multiple of the pattern, or the comparison would be shifted. */
+	const uint64_t tail =
+		head == all ? all : (all - COMPARED_BYTES) / PATTERN_BYTES * PATTERN_BYTES;
+	for (size_t i = 0; i < t->senders * t->fan_out; i++) {
+		const struct message *m = &t->message[i];
+		const bool sum = t->kind == TRANSFER_REDUCE_SCATTER && i % t->fan_out == 0;
+		const float *pattern = sum ? t->sum : m->pattern;
+		const float tolerance = sum ? SUM_TOLERANCE * (float)t->senders : 0.0f;
+		TRY(c->status, pattern_check(c, m->target, m->to, head, pattern, tolerance));
+		if (tail < all)
+			TRY(c->status, pattern_check(c, m->target, m->to + tail, all - tail,
+						     pattern, tolerance));
+	}
+	return c->status;
 }
