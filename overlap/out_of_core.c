@@ -9,18 +9,10 @@
  */
 #include "bench/bench_gemm.h"
 #include "bench/bench_overlap.h"
-#include "bench/graph/rotation.h"
 #include "lib/err.h"
 
 #include <errno.h>
 #include <string.h>
-
-enum { GEMM, TRANSFERS, SERIAL, PIPELINED, VARIANTS };
-static const struct bench_variant variants[] = {BENCH_ROW("gemm", BENCH_SELF),
-						BENCH_ROW("transfers", BENCH_SELF),
-						BENCH_ROW("serial", BENCH_SELF),
-						BENCH_ROW("pipelined", BENCH_SELF),
-						{0}};
 
 static const struct axis axes[] = {
 	BENCH_GEMM_TYPES(.quick = "f32", .gpu_class = "main", .gpu_class_full = "bf16,f32"),
@@ -32,53 +24,62 @@ static const struct axis axes[] = {
 	BENCH_OPERANDS,
 	{0}};
 
+static const struct bench_quantity_row quantities[] = {{"fraction_of_ideal", BENCH_FRACTION}, {0}};
 static const struct bench_metric primary[] = {
 	{"overlap_efficiency_out_of_core", "fraction_of_ideal", "pipelined",
-	 "type=main shape=65536x32x32|square|n256 pieces=16 operands=warm", "", "higher"},
+	 "type=main shape=65536x32x32|square|n256 pieces=16 operands=warm"},
 	{0}};
+
+/* Also the argument of a variant: the run; and the runs that compute, and that copy. */
+enum { GEMM, TRANSFERS, SERIAL, PIPELINED, RUNS };
+#define MULTIPLY (1u << GEMM | 1u << SERIAL | 1u << PIPELINED)
+#define MOVE (1u << TRANSFERS | 1u << SERIAL | 1u << PIPELINED)
+static const struct bench_variant variants[] = {[GEMM] = {"gemm", BENCH_SELF, GEMM},
+						[TRANSFERS] = {"transfers", BENCH_SELF, TRANSFERS},
+						[SERIAL] = {"serial", BENCH_SELF, SERIAL},
+						[PIPELINED] = {"pipelined", BENCH_SELF, PIPELINED},
+						{0}};
 
 struct state {
 	struct bench_gemm gemm;
 	char *a, *c; /* PINNED */
-	struct work_graph *graph[VARIANTS];
+	struct work_graph *graph[RUNS];
 	struct rotation *rotation;
 };
 
 /* Refuse what no queue holds before it is built: a piece's GEMM waits, runs and is waited for. */
 static int admit(const struct bench_case *c)
 {
-	const uint32_t holds = dev_props(c->dev)->max_queued;
-	const unsigned long long pieces = axis_u64(c, "pieces"), entries = 3 * pieces;
+	const unsigned long long pieces = axis_u64(c, "pieces"), entries = 3 * pieces,
+				 holds = dev_props(c->dev)->max_queued;
 	struct shape shape;
 	int status = bench_gemm_admit(c);
-	if (status == 0)
-		status = bench_gemm_shape(c, &shape);
+	TRY(status, bench_gemm_shape(c, &shape));
 	if (status == 0 && pieces > shape.m)
-		status = err_note(-EINVAL, "%llu pieces of %u rows", pieces, shape.m);
+		return err_note(-EINVAL, "%llu pieces of %u rows", pieces, shape.m);
 	if (status == 0 && entries > holds)
-		status = err_note(-ENOTSUP, "needs %llu queue entries; the stream holds %u",
-				  entries, holds);
+		return err_note(-ENOTSUP, "needs %llu queue entries; the stream holds %llu",
+				entries, holds);
 	return status;
 }
 
 /* Lanes: 0 for A, 1 for GEMMs, 2 for C. */
-static void add_piece(const struct state *s, unsigned v, uint64_t i, uint64_t pieces)
+static void add_piece(const struct state *s, unsigned run, uint64_t i, uint64_t pieces)
 {
 	const struct bench_gemm *p = &s->gemm;
+	struct work_graph *g = s->graph[run];
+	const bool moves = MOVE >> run & 1, multiplies = MULTIPLY >> run & 1;
 	uint64_t m = p->shape.m, a = p->a_bytes / m, c = p->c_bytes / m;
 	uint32_t row = (uint32_t)(m * i / pieces), rows = (uint32_t)(m * (i + 1) / pieces) - row;
 	const struct dev_gemm piece = bench_gemm_piece(p, SHAPE_CUT_M, row, rows);
-	uint32_t in = 0, gemm = 0, out = 0;
-	if (v != GEMM)
-		in = work_graph_copy(s->graph[v], 0, (char *)p->a + row * a, s->a + row * a,
-				     rows * a, 0);
-	if (v != TRANSFERS)
-		gemm = work_graph_gemm(s->graph[v], 1, &piece);
-	if (v != GEMM)
-		out = work_graph_copy(s->graph[v], 2, s->c + row * c, piece.c, rows * c, 0);
-	if (v == SERIAL || v == PIPELINED) {
-		work_graph_edge(s->graph[v], in, gemm);
-		work_graph_edge(s->graph[v], gemm, out);
+	char *to = (char *)p->a + row * a;
+	const uint32_t in = moves ? work_graph_copy(g, 0, to, s->a + row * a, rows * a, 0) : 0,
+		       gemm = multiplies ? work_graph_gemm(g, 1, &piece) : 0;
+	const uint32_t out =
+		moves ? work_graph_copy(g, 2, s->c + row * c, piece.c, rows * c, 0) : 0;
+	if (moves && multiplies) {
+		work_graph_edge(g, in, gemm);
+		work_graph_edge(g, gemm, out);
 	}
 }
 
@@ -91,59 +92,57 @@ static int setup(struct bench_case *c)
 	bench_gemm_open_axes(&s->gemm, c, c->dev);
 	s->a = bench_alloc(c, DEV_MEM_PINNED, s->gemm.a_bytes);
 	s->c = bench_alloc(c, DEV_MEM_PINNED, s->gemm.c_bytes);
-	if (bench_status(c))
-		return bench_status(c);
-	if (bench_has_results(c) &&
-	    bench_status_add(c, dev_download(c->dev, s->a, s->gemm.a, s->gemm.a_bytes)))
-		return bench_status(c);
-	for (unsigned v = 0; v < VARIANTS; v++) {
-		uint64_t pieces = v == PIPELINED ? axis_u64(c, "pieces") : 1;
-		s->graph[v] = bench_graph(c, lanes);
+	if (bench_has_results(c))
+		TRY(c->status, dev_download(c->dev, s->a, s->gemm.a, s->gemm.a_bytes));
+	for (unsigned run = 0; c->status == 0 && run < RUNS; run++) {
+		const uint64_t pieces = run == PIPELINED ? axis_u64(c, "pieces") : 1;
+		s->graph[run] = bench_graph(c, lanes);
 		for (uint64_t i = 0; i < pieces; i++)
-			add_piece(s, v, i, pieces);
-		bench_graph_prepare(c, s->graph[v]);
+			add_piece(s, run, i, pieces);
+		bench_graph_prepare(c, s->graph[run]);
 	}
-	return bench_rotate_cold(c, s->graph, VARIANTS, &s->rotation);
+	return bench_rotate_cold(c, s->graph, RUNS, &s->rotation);
 }
 
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int body(struct bench_case *c, long run, uint64_t iterations)
 {
-	return bench_graph_time(c, ((struct state *)c->state)->graph[variant], iterations);
+	return bench_graph_time(c, ((struct state *)c->state)->graph[run], iterations);
 }
 
-static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
+static void model(const struct bench_case *c, long run, struct bench_model *m)
 {
 	const struct bench_gemm *p = &((struct state *)c->state)->gemm;
-	m->flops = variant == TRANSFERS ? 0.0 : shape_flops(&p->shape);
-	m->bytes = variant == GEMM ? 0.0 : (double)(p->a_bytes + p->c_bytes);
+	m->flops = MULTIPLY >> run & 1 ? shape_flops(&p->shape) : 0.0;
+	m->bytes = MOVE >> run & 1 ? (double)(p->a_bytes + p->c_bytes) : 0.0;
 }
 
 /* Destroys A where it comes in again, so that a GEMM which does not wait for it is found. */
-static int poison(struct bench_case *c, unsigned variant)
+static int poison(struct bench_case *c, long run)
 {
 	const struct state *s = c->state;
 	memset(s->c, 0x3c, s->gemm.c_bytes);
-	int status = variant == TRANSFERS ? 0 : bench_gemm_poison(&s->gemm, c);
-	if (status == 0 && variant != GEMM)
-		status = dev_fill(c->dev, c->stream, s->gemm.a, 0x7f, s->gemm.a_bytes);
-	return status ? status : rotation_spread(s->rotation, 1);
+	if (MULTIPLY >> run & 1)
+		TRY(c->status, bench_gemm_poison(&s->gemm, c));
+	if (MOVE >> run & 1)
+		TRY(c->status, dev_fill(c->dev, c->stream, s->gemm.a, 0x7f, s->gemm.a_bytes));
+	return TRY(c->status, rotation_spread(s->rotation, 1));
 }
 
-static int check(struct bench_case *c, unsigned variant)
+static int check(struct bench_case *c, long run)
 {
 	const struct state *s = c->state;
 	struct bench_gemm found = s->gemm;
-	int status = rotation_collect(s->rotation);
-	found.c = variant == GEMM ? found.c : s->c;
-	return status ? status : bench_gemm_check(&found, c, 1);
+	TRY(c->status, rotation_collect(s->rotation));
+	found.c = MOVE >> run & 1 ? s->c : found.c;
+	return TRY(c->status, bench_gemm_check(&found, c, 1));
 }
 
 static int verify_mechanism(struct bench_case *c)
 {
 	const struct state *s = c->state;
-	int status = bench_verify_independent(c, UINT64_MAX, "streams_are_independent",
-					      s->graph[GEMM], s->graph[TRANSFERS]);
-	return status ? status : bench_verify_engine(c, UINT64_MAX, s->graph, VARIANTS);
+	TRY(c->status, bench_verify_independent(c, UINT64_MAX, "streams_are_independent",
+						s->graph[GEMM], s->graph[TRANSFERS]));
+	return TRY(c->status, bench_verify_engine(c, UINT64_MAX, s->graph, RUNS));
 }
 
 static int derive(struct bench_case *c)
@@ -162,14 +161,15 @@ static const struct bench bench = {
 	.needs = DEV_CAP_GEMM | DEV_CAP_WAIT_VALUE | DEV_CAP_COPY_ENGINE,
 	.axes = axes,
 	.variants = variants,
+	.quantities = quantities,
 	.primary = primary,
 	.state_bytes = sizeof(struct state),
 	.admit = admit,
 	.setup = setup,
-	.indexed.body = body,
-	.indexed.model = model,
-	.indexed.poison = poison,
-	.indexed.check = check,
+	.body = body,
+	.model = model,
+	.poison = poison,
+	.check = check,
 	.verify_mechanism = verify_mechanism,
 	.derive = derive,
 };
