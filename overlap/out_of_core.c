@@ -20,7 +20,7 @@ static const struct axis axes[] = {
 			  .full = "65536x32x32,8192x512x512,n256,n1024", .simulated = "n256",
 			  .gpu_class = "square", .gpu_class_full = "g5,65536x4096x4096,square"),
 	BENCH_GEMM_MFLOP(.quick = "500", .simulated = "20", .gpu_class = "2000000"),
-	{.name = "pieces", .help = "of rows", .kind = AXIS_COUNT, .min = 2, .quick = "4,16"},
+	{"pieces", "of rows", AXIS_COUNT, .min = 2, .quick = "4,16"},
 	BENCH_OPERANDS,
 	{0}};
 
