@@ -33,74 +33,69 @@ static const char *const tiles[] = {"own", "64x64x32", "64x64x64", NULL};
 static const uint32_t tile_k[] = {0, 32, 64};
 
 static const struct axis axes[] = {
-	{.name = "scenario",
-	 .help = "GEMMs and communication",
-	 .kind = AXIS_WORD,
-	 .words = scenarios,
+	{"scenario", "GEMMs and communication", AXIS_WORD, .words = scenarios,
 	 .quick = "cb-ar,mb-ar,cb-a2a,mb-a2a"},
-	{.name = "tile",
-	 .help = "tiles of the GEMMs: the device's own, or textbook tiles (opt1 and opt2 of the "
-		 "paper)",
-	 .kind = AXIS_WORD,
-	 .words = tiles,
-	 .quick = "64x64x32",
-	 .full = "64x64x32,64x64x64,own"},
-	{.name = "grid",
-	 .help = "blocks of a GEMM with textbook tiles; 0: one for each tile",
-	 .kind = AXIS_COUNT,
-	 .max = 65535,
-	 .quick = "0",
-	 .full = "0,16,128,1024"},
-	{.name = "shared",
-	 .help = "shared memory claimed by each block of a GEMM, in addition to its tiles",
-	 .kind = AXIS_SIZE,
-	 .quick = "0,SHARED/4",
-	 .full = "0,SHARED/4,SHARED/2"},
-	{.name = "blocks",
-	 .help = "blocks of each kernel of the communication",
-	 .kind = AXIS_COUNT,
-	 .min = 1,
-	 .max = 65535,
-	 .quick = "2",
-	 .full = "2,8",
-	 .simulated = "8",
-	 .gpu_class = "16",
+	{"tile",
+	 "tiles of the GEMMs: the device's own, or textbook tiles (opt1 and opt2 of the paper)",
+	 AXIS_WORD, .words = tiles, .quick = "64x64x32", .full = "64x64x32,64x64x64,own"},
+	{"grid", "blocks of a GEMM with textbook tiles; 0: one for each tile", AXIS_COUNT,
+	 .max = 65535, .quick = "0", .full = "0,16,128,1024"},
+	{"shared", "shared memory claimed by each block of a GEMM, in addition to its tiles",
+	 AXIS_SIZE, .quick = "0,SHARED/4", .full = "0,SHARED/4,SHARED/2"},
+	{"blocks", "blocks of each kernel of the communication", AXIS_COUNT, .min = 1, .max = 65535,
+	 .quick = "2", .full = "2,8", .simulated = "8", .gpu_class = "16",
 	 .gpu_class_full = "2,8,16"},
-	{.name = "iterations",
-	 .help = "iterations of the pipeline in a round; an overlap rate of 90 % needs 19",
-	 .kind = AXIS_COUNT,
-	 .min = 2,
-	 .max = SHAPING_ITERATIONS_MAX,
-	 .quick = "8",
-	 .full = "8,20,48"},
-	{.name = "mflop",
-	 .help = "GEMMs are scaled down until mb has at most this many million flops; 0: the "
-		 "paper's size",
-	 .kind = AXIS_COUNT,
-	 .quick = "100",
-	 .simulated = "300",
-	 .gpu_class = "300000"},
-	{.name = "message",
-	 .help = "bytes that a device communicates; 0: those of one mb result. 896M: the paper's, "
-		 "whose elements have two bytes",
-	 .kind = AXIS_SIZE,
-	 .quick = "0"},
+	{"iterations", "iterations of the pipeline in a round; an overlap rate of 90 % needs 19",
+	 AXIS_COUNT, .min = 2, .max = SHAPING_ITERATIONS_MAX, .quick = "8", .full = "8,20,48"},
+	{"mflop",
+	 "GEMMs are scaled down until mb has at most this many million flops; 0: the paper's size",
+	 AXIS_COUNT, .quick = "100", .simulated = "300", .gpu_class = "300000"},
+	{"message",
+	 "bytes that a device communicates; 0: those of one mb result. 896M: the paper's, "
+	 "whose elements have two bytes",
+	 AXIS_SIZE, .quick = "0"},
 	BENCH_OPERANDS,
+	{0}};
+
+static const struct bench_quantity_row quantities[] = {
+	{"time_ratio", BENCH_RATIO},
+	{"normalised_time", BENCH_RATIO},
+	{"claim_cost", BENCH_RATIO, "gemm_shaped", "gemm_alone",
+	 "seconds of GEMMs that claim shared memory / of those that do not"},
 	{0}};
 
 #define HEADLINE                                                                                   \
 	"scenario=mb-ar tile=64x64x32 grid=0 shared=SHARED/4 blocks=2|16|8 iterations=8 "          \
 	"operands=warm"
-
 static const struct bench_metric primary[] = {
-	{"overlap_time_ratio", "time_ratio", "overlap", HEADLINE, "", "lower"},
-	{"priority_normalised_time", "normalised_time", "priority", HEADLINE, "", "lower"},
-	{"shaping_normalised_time", "normalised_time", "shaped_priority", HEADLINE, "", "lower"},
+	{"overlap_time_ratio", "time_ratio", "overlap", HEADLINE},
+	{"priority_normalised_time", "normalised_time", "priority", HEADLINE},
+	{"shaping_normalised_time", "normalised_time", "shaped_priority", HEADLINE},
 	{0}};
 
-static struct pipeline *case_pipeline(const struct bench_case *c) { return c->state; }
+/* In those named after overlap, shaped and priority, communications have a stream of their own. The
+ * library's are as the others, with the vendor's collective. */
+static const struct bench_variant variants[] = {
+	{"gemm_alone", BENCH_DEVICE, HAS_GEMM},
+	{"gemm_shaped", BENCH_DEVICE, HAS_GEMM | HAS_CLAIM},
+	{"comm_alone", BENCH_DEVICE, HAS_COMM},
+	{"serial", BENCH_DEVICE, HAS_BOTH},
+	{"overlap", BENCH_DEVICE, HAS_BOTH | LANE_NORMAL},
+	{"shaped", BENCH_DEVICE, HAS_BOTH | HAS_CLAIM | LANE_NORMAL},
+	{"priority", BENCH_DEVICE, HAS_BOTH | LANE_URGENT, .needs = DEV_CAP_PRIORITY},
+	{"shaped_priority", BENCH_DEVICE, HAS_BOTH | HAS_CLAIM | LANE_URGENT,
+	 .needs = DEV_CAP_PRIORITY},
+	{"library_comm_alone", BENCH_DEVICE, HAS_COMM | BY_LIBRARY},
+	{"library_serial", BENCH_DEVICE, HAS_BOTH | BY_LIBRARY},
+	{"library_overlap", BENCH_DEVICE, HAS_BOTH | BY_LIBRARY | LANE_NORMAL},
+	{"library_shaped", BENCH_DEVICE, HAS_BOTH | BY_LIBRARY | HAS_CLAIM | LANE_NORMAL},
+	{"library_priority", BENCH_DEVICE, HAS_BOTH | BY_LIBRARY | LANE_URGENT,
+	 .needs = DEV_CAP_PRIORITY},
+	{"library_shaped_priority", BENCH_DEVICE, HAS_BOTH | BY_LIBRARY | HAS_CLAIM | LANE_URGENT,
+	 .needs = DEV_CAP_PRIORITY},
+	{0}};
 
-static int admit_tiles(const struct bench_case *c)
+static int admit(const struct bench_case *c)
 {
 	const struct dev_props *p = dev_props(c->dev);
 	bool tiled = dev_can(c->dev, DEV_CAP_GEMM_TILED) && p->gemm_tiled_types >> DEV_F32 & 1;
@@ -119,20 +114,14 @@ static int admit_tiles(const struct bench_case *c)
 	if (claim > p->shared_per_block_bytes)
 		return err_note(-ENOTSUP, "a block of this device may claim at most %llu bytes",
 				(unsigned long long)p->shared_per_block_bytes);
-	return 0;
-}
-
-static int admit(const struct bench_case *c)
-{
-	int status = admit_tiles(c);
-	if (status == 0 && c->devices->count > 1 && !dev_can(c->dev, DEV_CAP_PEER))
+	if (c->devices->count > 1 && !dev_can(c->dev, DEV_CAP_PEER))
 		return err_note(-ENOTSUP, "the devices lack peer access to each other's memory");
-	return status;
+	return 0;
 }
 
 static int setup(struct bench_case *c)
 {
-	struct pipeline *p = case_pipeline(c);
+	struct pipeline *p = c->state;
 	unsigned scenario = axis_index(c, "scenario");
 	double max_flops = 1e6 * (double)axis_u64(c, "mflop");
 	struct shape memory_bound = shaping_gemm(true, max_flops),
@@ -153,56 +142,48 @@ static int setup(struct bench_case *c)
 	return pipeline_open(p, c, &gemm);
 }
 
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int run_round(struct bench_case *c, long what)
 {
-	int status = 0;
-	for (uint64_t i = 0; status == 0 && i < iterations; i++)
-		status = work_graph_run(case_pipeline(c)->timed[variant]);
-	return status;
+	return work_graph_run(((struct pipeline *)c->state)->round[what].timed);
 }
 
-/* Model of all devices. */
-static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
+/* The work of all devices. */
+static void model(const struct bench_case *c, long what, struct bench_model *m)
 {
-	const struct pipeline *p = case_pipeline(c);
-	double parts = (double)p->iterations * p->devices;
-	m->flops =
-		pipeline_has(variant, HAS_GEMM) ? shape_flops(&p->gemm[0][0].shape) * parts : 0.0;
-	m->bytes = pipeline_has(variant, HAS_COMM) ? (double)p->comm.bytes * parts : 0.0;
+	const struct pipeline *p = c->state;
+	const double parts = (double)p->iterations * p->devices;
+	m->flops = what & HAS_GEMM ? shape_flops(&p->gemm[0][0].shape) * parts : 0.0;
+	m->bytes = what & HAS_COMM ? (double)p->comm.bytes * parts : 0.0;
 }
 
-static int poison(struct bench_case *c, unsigned variant)
+static int poison(struct bench_case *c, long what)
 {
-	const struct pipeline *p = case_pipeline(c);
-	int status = 0;
-	for (uint32_t d = 0; pipeline_has(variant, HAS_GEMM) && d < p->devices; d++)
-		for (int i = 0; status == 0 && i < 2; i++)
-			status = bench_gemm_poison(&p->gemm[d][i], c);
-	if (status == 0 && pipeline_has(variant, HAS_COMM))
-		status = comm_load_poison(&p->comm, c);
-	return status ? status : rotation_spread(p->rotation, p->iterations);
+	const struct pipeline *p = c->state;
+	for (uint32_t d = 0; what & HAS_GEMM && d < p->devices; d++)
+		for (int i = 0; i < 2; i++)
+			TRY(c->status, bench_gemm_poison(&p->gemm[d][i], c));
+	if (what & HAS_COMM)
+		TRY(c->status, comm_load_poison(&p->comm, c));
+	return TRY(c->status, rotation_spread(p->rotation, p->iterations));
 }
 
 /* With cold operands the other buffer of the last iteration's set has no result of this round. */
-static int check(struct bench_case *c, unsigned variant)
+static int check(struct bench_case *c, long what)
 {
-	const struct pipeline *p = case_pipeline(c);
+	const struct pipeline *p = c->state;
+	const unsigned last = (p->iterations - 1) % 2;
 	char *message[DEV_MAX];
-	unsigned last = (p->iterations - 1) % 2;
-	int status = rotation_collect(p->rotation);
-	for (uint32_t d = 0; status == 0 && d < p->devices; d++) {
+	TRY(c->status, rotation_collect(p->rotation));
+	for (uint32_t d = 0; d < p->devices; d++) {
 		message[d] = p->gemm[d][last].c;
-		for (unsigned i = 0; pipeline_has(variant, HAS_GEMM) && status == 0 && i < 2; i++)
+		for (unsigned i = 0; what & HAS_GEMM && i < 2; i++)
 			if (i == last || !p->rotation)
-				status = bench_gemm_check(&p->gemm[d][i], c, 1);
+				TRY(c->status, bench_gemm_check(&p->gemm[d][i], c, 1));
 	}
-	return status || !pipeline_has(variant, HAS_COMM)
-		       ? status
-		       : comm_load_check(&p->comm, c, message, pipeline_has(variant, BY_LIBRARY));
+	if (what & HAS_COMM)
+		TRY(c->status, comm_load_check(&p->comm, c, message, what & BY_LIBRARY));
+	return c->status;
 }
-
-static int verify_mechanism(struct bench_case *c) { return pipeline_verify(case_pipeline(c), c); }
-static int derive(struct bench_case *c) { return pipeline_derive(case_pipeline(c), c); }
 
 static const struct bench bench = {
 	.name = "overlap/shaping",
@@ -221,17 +202,18 @@ static const struct bench bench = {
 		 DEV_CAP_PEER | DEV_CAP_COLLECTIVES,
 	.share = 2.0,
 	.axes = axes,
-	.variants = pipeline_variants,
+	.variants = variants,
+	.quantities = quantities,
 	.primary = primary,
 	.state_bytes = sizeof(struct pipeline),
 	.admit = admit,
 	.setup = setup,
-	.indexed.body = body,
-	.indexed.model = model,
-	.indexed.poison = poison,
-	.indexed.check = check,
-	.verify_mechanism = verify_mechanism,
-	.derive = derive,
+	.once = run_round,
+	.model = model,
+	.poison = poison,
+	.check = check,
+	.verify_mechanism = pipeline_verify,
+	.derive = pipeline_derive,
 };
 
 int main(int argc, char **argv) { return bench_main(&bench, argc, argv); }

@@ -29,7 +29,7 @@ void comm_load_drop_library(struct comm_load *load)
 /* A device that lacks the library is not an error. */
 static void find_library(struct comm_load *load, struct bench_case *c)
 {
-	if (bench_status(c) || load->devices < 2 || !dev_can(c->dev, DEV_CAP_COLLECTIVES))
+	if (c->status || load->devices < 2 || !dev_can(c->dev, DEV_CAP_COLLECTIVES))
 		return;
 	int status = dev_comm_find(c->devices, &load->library);
 	if (status == -ENOTSUP)
@@ -55,7 +55,7 @@ int comm_load_open(struct comm_load *load, struct bench_case *c)
 							  load->bytes - load->part_bytes);
 	}
 	find_library(load, c);
-	return bench_status(c);
+	return c->status;
 }
 
 /* ------------------------------------------------------------------ graphs */
@@ -163,10 +163,9 @@ void comm_load_add(const struct comm_load *load, struct work_graph *g, struct co
 
 int comm_load_poison(const struct comm_load *load, struct bench_case *c)
 {
-	int status = 0;
-	for (uint32_t d = 0; status == 0 && d < load->devices; d++)
-		status = dev_fill(c->dev, c->stream, load->result[d], 0xa5, load->bytes);
-	return status;
+	for (uint32_t d = 0; d < load->devices; d++)
+		TRY(c->status, dev_fill(c->dev, c->stream, load->result[d], 0xa5, load->bytes));
+	return c->status;
 }
 
 /* Written so that NaN is wrong. `magnitude` counts only with a tolerance: copies have none. */
@@ -187,77 +186,66 @@ static int compare_words(const struct comm_load *load, uint32_t device, uint64_t
 
 /* Adds in the order of the kernels: the owner's own, then that of the device before it, and so on.
  * A stand-in adds its own a second time. */
-static int sum_messages(const struct comm_load *load, struct bench_case *c, char *const *message,
-			uint32_t owner, uint64_t at, uint64_t bytes)
+static void sum_messages(const struct comm_load *load, struct bench_case *c, char *const *message,
+			 uint32_t owner, uint64_t at, uint64_t words)
 {
-	uint64_t words = bytes / sizeof(float);
-	uint32_t terms = load->devices > 1 ? load->devices : 2;
+	const uint32_t terms = load->devices > 1 ? load->devices : 2;
 	for (uint64_t i = 0; i < words; i++)
 		load->wanted[i] = load->magnitude[i] = 0.0f;
 	for (uint32_t k = 0; k < terms; k++) {
-		uint32_t d = next_device(load, owner, load->devices * terms - k);
-		int status = dev_download(c->devices->dev[d], load->found, message[d] + at, bytes);
-		if (status)
-			return status;
-		for (uint64_t i = 0; i < words; i++) {
+		const uint32_t d = next_device(load, owner, load->devices * terms - k);
+		TRY(c->status, dev_download(c->devices->dev[d], load->found, message[d] + at,
+					    words * sizeof(float)));
+		for (uint64_t i = 0; c->status == 0 && i < words; i++) {
 			load->wanted[i] += load->found[i];
 			load->magnitude[i] += fabsf(load->found[i]);
 		}
 	}
-	return 0;
 }
 
-static int check_sums(const struct comm_load *load, struct bench_case *c, char *const *message,
-		      double tolerance)
+/* Compares what arrived at a device with `wanted`. */
+static void check_arrived(const struct comm_load *load, struct bench_case *c, uint32_t device,
+			  uint64_t at, uint64_t words, double tolerance)
 {
-	uint64_t part = load->part_bytes;
-	for (uint64_t at = 0, bytes; at < load->bytes; at += bytes) {
-		uint64_t left = part - at % part;
+	TRY(c->status, dev_download(c->devices->dev[device], load->found, load->result[device] + at,
+				    words * sizeof(float)));
+	TRY(c->status, compare_words(load, device, at, words, tolerance));
+}
+
+static void check_sums(const struct comm_load *load, struct bench_case *c, char *const *message,
+		       double tolerance)
+{
+	const uint64_t part = load->part_bytes;
+	for (uint64_t at = 0, bytes; c->status == 0 && at < load->bytes; at += bytes) {
+		const uint64_t left = part - at % part;
 		bytes = left < CHECK_BYTES ? left : CHECK_BYTES;
-		int status = sum_messages(load, c, message, (uint32_t)(at / part), at, bytes);
-		for (uint32_t d = 0; status == 0 && d < load->devices; d++) {
-			status = dev_download(c->devices->dev[d], load->found, load->result[d] + at,
-					      bytes);
-			if (status == 0)
-				status = compare_words(load, d, at, bytes / sizeof(float),
-						       tolerance);
-		}
-		if (status)
-			return status;
+		sum_messages(load, c, message, (uint32_t)(at / part), at, bytes / sizeof(float));
+		for (uint32_t d = 0; d < load->devices; d++)
+			check_arrived(load, c, d, at, bytes / sizeof(float), tolerance);
 	}
-	return 0;
 }
 
 /* Part `to` of the message of `from`. */
-static int check_part(const struct comm_load *load, struct bench_case *c, const char *message,
-		      uint32_t from, uint32_t to)
+static void check_part(const struct comm_load *load, struct bench_case *c, const char *message,
+		       uint32_t from, uint32_t to)
 {
-	uint64_t part = load->part_bytes;
-	for (uint64_t at = 0, bytes; at < part; at += bytes) {
+	const uint64_t part = load->part_bytes;
+	for (uint64_t at = 0, bytes; c->status == 0 && at < part; at += bytes) {
 		bytes = part - at < CHECK_BYTES ? part - at : CHECK_BYTES;
-		uint64_t landed = from * part + at;
-		int status = dev_download(c->devices->dev[from], load->wanted,
-					  message + to * part + at, bytes);
-		if (status == 0)
-			status = dev_download(c->devices->dev[to], load->found,
-					      load->result[to] + landed, bytes);
-		if (status == 0)
-			status = compare_words(load, to, landed, bytes / sizeof(float), 0.0);
-		if (status)
-			return status;
+		TRY(c->status, dev_download(c->devices->dev[from], load->wanted,
+					    message + to * part + at, bytes));
+		check_arrived(load, c, to, from * part + at, bytes / sizeof(float), 0.0);
 	}
-	return 0;
 }
 
 int comm_load_check(const struct comm_load *load, struct bench_case *c, char *const *message,
 		    bool by_library)
 {
-	int status = 0;
 	if (!load->all_to_all)
-		return check_sums(load, c, message,
-				  by_library ? load->devices * (double)FLT_EPSILON : 0.0);
-	for (uint32_t from = 0; status == 0 && from < load->devices; from++)
-		for (uint32_t to = 0; status == 0 && to < load->devices; to++)
-			status = check_part(load, c, message[from], from, to);
-	return status;
+		check_sums(load, c, message,
+			   by_library ? load->devices * (double)FLT_EPSILON : 0.0);
+	for (uint32_t from = 0; load->all_to_all && from < load->devices; from++)
+		for (uint32_t to = 0; to < load->devices; to++)
+			check_part(load, c, message[from], from, to);
+	return c->status;
 }

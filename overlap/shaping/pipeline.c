@@ -1,59 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "overlap/shaping/pipeline.h"
 #include "bench/pattern.h"
-#include "overlap/shaping/trace.h"
 
 #include <errno.h>
-
-#define BOTH (HAS_GEMM | HAS_COMM)
-
-#define ROW(variant, label, what)                                                                  \
-	[variant] = {.name = (label), .timing = BENCH_DEVICE, .param = (what)}
-
-const struct bench_variant pipeline_variants[] = {
-	ROW(GEMM_ALONE, "gemm_alone", HAS_GEMM),
-	ROW(GEMM_SHAPED, "gemm_shaped", HAS_GEMM | HAS_CLAIM),
-	ROW(COMM_ALONE, "comm_alone", HAS_COMM),
-	ROW(SERIAL, "serial", BOTH),
-	ROW(OVERLAP, "overlap", BOTH | LANE_NORMAL),
-	ROW(SHAPED, "shaped", BOTH | HAS_CLAIM | LANE_NORMAL),
-	ROW(PRIORITY, "priority", BOTH | LANE_URGENT),
-	ROW(SHAPED_PRIORITY, "shaped_priority", BOTH | HAS_CLAIM | LANE_URGENT),
-	ROW(LIBRARY_COMM_ALONE, "library_comm_alone", HAS_COMM | BY_LIBRARY),
-	ROW(LIBRARY_SERIAL, "library_serial", BOTH | BY_LIBRARY),
-	ROW(LIBRARY_OVERLAP, "library_overlap", BOTH | BY_LIBRARY | LANE_NORMAL),
-	ROW(LIBRARY_SHAPED, "library_shaped", BOTH | BY_LIBRARY | HAS_CLAIM | LANE_NORMAL),
-	ROW(LIBRARY_PRIORITY, "library_priority", BOTH | BY_LIBRARY | LANE_URGENT),
-	ROW(LIBRARY_SHAPED_PRIORITY, "library_shaped_priority",
-	    BOTH | BY_LIBRARY | HAS_CLAIM | LANE_URGENT),
-	{0}};
-
-bool pipeline_overlaps(unsigned variant) { return pipeline_variants[variant].param & LANE_MASK; }
-
-unsigned pipeline_gemm_alone(unsigned variant)
-{
-	return pipeline_has(variant, HAS_CLAIM) ? GEMM_SHAPED : GEMM_ALONE;
-}
-
-static unsigned same_exchange(unsigned variant, unsigned own, unsigned library)
-{
-	return pipeline_has(variant, BY_LIBRARY) ? library : own;
-}
-
-unsigned pipeline_comm_alone(unsigned variant)
-{
-	return same_exchange(variant, COMM_ALONE, LIBRARY_COMM_ALONE);
-}
-
-unsigned pipeline_serial(unsigned variant)
-{
-	return same_exchange(variant, SERIAL, LIBRARY_SERIAL);
-}
-
-unsigned pipeline_overlap(unsigned variant)
-{
-	return same_exchange(variant, OVERLAP, LIBRARY_OVERLAP);
-}
 
 struct dev_gemm pipeline_gemm(const struct pipeline *p, uint32_t device, unsigned iteration,
 			      bool shaped)
@@ -65,6 +14,16 @@ struct dev_gemm pipeline_gemm(const struct pipeline *p, uint32_t device, unsigne
 	gemm.grid = p->grid;
 	gemm.shared_bytes = shaped ? p->claim_bytes : 0;
 	return gemm;
+}
+
+struct work_graph *pipeline_claiming_gemms(const struct pipeline *p, struct bench_case *c)
+{
+	struct work_graph *g = bench_graph(c, p->lanes);
+	for (uint32_t d = 0; d < p->devices; d++) {
+		const struct dev_gemm gemm = pipeline_gemm(p, d, 0, true);
+		work_graph_gemm(g, p->lane[LANE_SAME][d], &gemm);
+	}
+	return g;
 }
 
 void pipeline_add_comm(const struct pipeline *p, struct work_graph *g, long what,
@@ -79,104 +38,135 @@ void pipeline_add_comm(const struct pipeline *p, struct work_graph *g, long what
 
 /* ------------------------------------------------------------------ rounds */
 
-struct round {
+struct builder {
 	struct pipeline *p;
 	struct work_graph *g;
-	struct pipeline_trace *trace; /* NULL: timed */
+	struct pipeline_round *trace; /* NULL: timed */
 	long what;
 	/* By device: the node of the latest GEMM; of the two latest communications. The fork, node
 	 * 0, stands for those that do not exist. */
 	uint32_t gemm[DEV_MAX], comm[2][DEV_MAX];
 };
 
-static void add_gemms(struct round *r, unsigned i)
+static uint32_t add_stamp(struct builder *b, uint32_t device, unsigned which)
 {
-	const struct pipeline *p = r->p;
-	for (uint32_t d = 0; d < p->devices; d++) {
-		const struct dev_gemm gemm = pipeline_gemm(p, d, i, r->what & HAS_CLAIM);
-		uint32_t lane = p->lane[LANE_SAME][d], wait = work_graph_mark(r->g, lane);
-		work_graph_edge(r->g, r->comm[i % 2][d], wait);
-		uint32_t begin = r->trace ? trace_add_stamp(p, r->g, d, TRACE_GEMM + i) : 0;
-		r->gemm[d] = work_graph_gemm(r->g, lane, &gemm);
-		if (r->trace)
-			trace_add_part(r->g, r->trace->gemm + d * p->iterations + i, begin,
-				       r->gemm[d]);
+	const uint64_t *at = b->p->stamps[device] + which;
+	const void *const args[] = {&at};
+	return work_graph_kernel(b->g, b->p->lane[LANE_SAME][device], "stamp", 1, args);
+}
+
+/* Fixes the origin on every device. */
+static void add_origins(struct builder *b)
+{
+	for (uint32_t d = 0; d < b->p->devices; d++) {
+		add_stamp(b, d, STAMP_BEFORE_ORIGIN);
+		b->trace->origin[d] = work_graph_mark(b->g, b->p->lane[LANE_SAME][d]);
+		work_graph_stamp_end(b->g, b->trace->origin[d]);
+		add_stamp(b, d, STAMP_AFTER_ORIGIN);
 	}
 }
 
-static void add_comms(struct round *r, unsigned i)
+static struct pipeline_part timed_part(struct work_graph *g, uint32_t begin, uint32_t end)
 {
-	const struct pipeline *p = r->p;
+	work_graph_stamp_end(g, begin);
+	work_graph_stamp_end(g, end);
+	return (struct pipeline_part){.begin = begin, .end = end};
+}
+
+static void add_gemms(struct builder *b, unsigned i)
+{
+	const struct pipeline *p = b->p;
+	for (uint32_t d = 0; d < p->devices; d++) {
+		const struct dev_gemm gemm = pipeline_gemm(p, d, i, b->what & HAS_CLAIM);
+		uint32_t lane = p->lane[LANE_SAME][d], wait = work_graph_mark(b->g, lane);
+		work_graph_edge(b->g, b->comm[i % 2][d], wait);
+		uint32_t begin = b->trace ? add_stamp(b, d, STAMP_GEMM + i) : 0;
+		b->gemm[d] = work_graph_gemm(b->g, lane, &gemm);
+		if (b->trace)
+			b->trace->gemm[d * p->iterations + i] = timed_part(b->g, begin, b->gemm[d]);
+	}
+}
+
+static void add_comms(struct builder *b, unsigned i)
+{
+	const struct pipeline *p = b->p;
 	struct comm_call call = {0};
 	for (uint32_t d = 0; d < p->devices; d++) {
-		call.after[d] = r->gemm[d];
-		if (r->trace)
-			call.start_ns[d] = p->stamps[d] + TRACE_GEMM + p->iterations + i;
+		call.after[d] = b->gemm[d];
+		if (b->trace)
+			call.start_ns[d] = p->stamps[d] + STAMP_GEMM + p->iterations + i;
 	}
-	pipeline_add_comm(p, r->g, r->what, i, &call);
+	pipeline_add_comm(p, b->g, b->what, i, &call);
 	for (uint32_t d = 0; d < p->devices; d++) {
-		r->comm[i % 2][d] = call.end[d];
-		if (r->trace)
-			trace_add_part(r->g, r->trace->comm + d * p->iterations + i, call.begin[d],
-				       call.end[d]);
+		b->comm[i % 2][d] = call.end[d];
+		if (b->trace)
+			b->trace->comm[d * p->iterations + i] =
+				timed_part(b->g, call.begin[d], call.end[d]);
 	}
 }
 
 /* There is no first run here: the harness runs every variant once without a gate. Where the library
  * fails, its variants alone are missing. */
 static struct work_graph *build_round(struct pipeline *p, struct bench_case *c, long what,
-				      struct pipeline_trace *trace)
+				      struct pipeline_round *trace)
 {
-	struct round r = {.p = p, .g = bench_graph(c, p->lanes), .trace = trace, .what = what};
-	work_graph_fork(r.g, p->lane[LANE_SAME][0]);
+	struct builder b = {.p = p, .g = bench_graph(c, p->lanes), .trace = trace, .what = what};
+	work_graph_fork(b.g, p->lane[LANE_SAME][0]);
 	if (trace)
-		trace_add_origins(p, r.g, trace);
+		add_origins(&b);
 	for (unsigned i = 0; i < p->iterations; i++) {
 		if (i)
-			work_graph_turn(r.g);
+			work_graph_turn(b.g);
 		if (what & HAS_GEMM)
-			add_gemms(&r, i);
+			add_gemms(&b, i);
 		if (what & HAS_COMM)
-			add_comms(&r, i);
+			add_comms(&b, i);
 	}
-	work_graph_join(r.g);
-	int status = bench_status(c) ? 0 : work_graph_prepare(r.g);
+	work_graph_join(b.g);
+	int status = c->status ? 0 : work_graph_prepare(b.g);
 	if (status == -ENOTSUP && what & BY_LIBRARY)
 		comm_load_drop_library(&p->comm);
 	else
 		bench_status_add(c, status);
-	return r.g;
+	return b.g;
 }
 
-static bool variant_applies(const struct pipeline *p, const struct bench_case *c, unsigned v)
+static void build_both(struct pipeline *p, struct bench_case *c, long what)
 {
-	return !(pipeline_has(v, HAS_CLAIM) && p->claim_bytes == 0) &&
-	       !(pipeline_has(v, BY_LIBRARY) && !p->comm.library) &&
-	       !((pipeline_variants[v].param & LANE_MASK) == LANE_URGENT &&
-		 !dev_can(c->dev, DEV_CAP_PRIORITY));
+	struct pipeline_round *r = &p->round[what];
+	const uint64_t bytes = (uint64_t)p->devices * p->iterations * sizeof(*r->gemm);
+	r->timed = build_round(p, c, what, NULL);
+	/* No rate and no loss is of a serial round. */
+	if ((what & (HAS_BOTH | LANE_MASK)) == HAS_BOTH)
+		return;
+	r->gemm = bench_alloc_host(c, bytes);
+	r->comm = bench_alloc_host(c, bytes);
+	if (c->status == 0)
+		r->traced = build_round(p, c, what, r);
+}
+
+/* A library that failed meanwhile takes all of its variants with it. */
+static bool round_applies(const struct pipeline *p, long what)
+{
+	return (p->claim_bytes || !(what & HAS_CLAIM)) && (p->comm.library || !(what & BY_LIBRARY));
 }
 
 static void build_variants(struct pipeline *p, struct bench_case *c)
 {
-	for (unsigned v = 0; v < VARIANTS; v++) {
-		long what = pipeline_variants[v].param;
-		if (!variant_applies(p, c, v))
+	for (unsigned v = 0; v < bench_variants(c); v++) {
+		const long what = bench_row(c, v)->arg;
+		if (!round_applies(p, what))
 			bench_variant_off(c, v);
-		if (!bench_variant_on(c, v) || bench_status(c))
-			continue;
-		p->timed[v] = build_round(p, c, what, NULL);
-		if (trace_is_needed(v) && trace_open(p, c, &p->traced[v]) == 0)
-			p->traced[v].graph = build_round(p, c, what, &p->traced[v]);
+		else if (bench_variant_on(c, v) && c->status == 0)
+			build_both(p, c, what);
 	}
-	for (unsigned v = 0; v < VARIANTS; v++) {
-		if (!bench_variant_on(c, v) || bench_status(c))
-			continue;
-		/* A library that failed meanwhile takes all of its variants with it. */
-		if (!variant_applies(p, c, v)) {
+	for (unsigned v = 0; v < bench_variants(c) && c->status == 0; v++) {
+		const long what = bench_row(c, v)->arg;
+		if (!round_applies(p, what)) {
 			bench_variant_off(c, v);
-			p->timed[v] = p->traced[v].graph = NULL;
-		} else {
-			bench_queue_entries(c, v, work_graph_max_queued(p->timed[v]));
+			p->round[what].timed = p->round[what].traced = NULL;
+		} else if (bench_variant_on(c, v)) {
+			bench_queue_entries(c, v, work_graph_max_queued(p->round[what].timed));
 		}
 	}
 }
@@ -184,12 +174,13 @@ static void build_variants(struct pipeline *p, struct bench_case *c)
 /* Each iteration is a turn: with cold operands GEMMs in a row use different sets. */
 static int rotate_operands(struct pipeline *p, struct bench_case *c)
 {
-	struct work_graph *graphs[2 * VARIANTS];
-	for (unsigned v = 0; v < VARIANTS; v++) {
-		graphs[2 * v] = p->timed[v];
-		graphs[2 * v + 1] = p->traced[v].graph;
+	struct work_graph *graphs[2 * ROUNDS] = {NULL};
+	unsigned count = 0;
+	for (unsigned v = 0; v < bench_variants(c); v++) {
+		graphs[count++] = p->round[bench_row(c, v)->arg].timed;
+		graphs[count++] = p->round[bench_row(c, v)->arg].traced;
 	}
-	return bench_rotate_cold(c, graphs, 2 * VARIANTS, &p->rotation);
+	return bench_rotate_cold(c, graphs, count, &p->rotation);
 }
 
 static void open_device(struct pipeline *p, struct bench_case *c, uint32_t d,
@@ -205,7 +196,7 @@ static void open_device(struct pipeline *p, struct bench_case *c, uint32_t d,
 	for (int i = 0; i < 2; i++)
 		p->gemm[d][i].c = pattern_alloc(c, dev, DEV_MEM_DEVICE, bytes, pattern);
 	p->stamps[d] = bench_alloc_on(c, dev, DEV_MEM_PINNED,
-				      (TRACE_GEMM + 2 * p->iterations) * sizeof(*p->stamps[d]));
+				      (STAMP_GEMM + 2 * p->iterations) * sizeof(*p->stamps[d]));
 	p->lane[LANE_SAME][d] =
 		d ? work_lane_normal(p->lanes, d) : work_lane_of(p->lanes, 0, c->stream);
 	p->lane[LANE_NORMAL][d] = work_lane(p->lanes, d, props->priority_normal);
@@ -218,11 +209,10 @@ int pipeline_open(struct pipeline *p, struct bench_case *c, const struct shape *
 	p->lanes = bench_lanes(c);
 	for (uint32_t d = 0; d < p->devices; d++)
 		open_device(p, c, d, gemm);
-	comm_load_open(&p->comm, c);
-	if (bench_status(c))
-		return bench_status(c);
+	if (comm_load_open(&p->comm, c))
+		return c->status;
 	/* A device need not check a claim before a GEMM is enqueued. */
-	struct work_graph *claiming = trace_claiming_gemms(p, c);
+	struct work_graph *claiming = pipeline_claiming_gemms(p, c);
 	if (bench_graph_prepare(c, claiming) == -EINVAL && (p->claim_bytes || p->tile_k))
 		return -ENOTSUP;
 	build_variants(p, c);

@@ -14,68 +14,34 @@
 #include "overlap/shaping/comm_load.h"
 #include "overlap/shaping/model.h"
 
-/* In those named after overlap, shaped and priority, communications have a stream of their own. The
- * library's are as the others, with the vendor's collective. */
-enum {
-	GEMM_ALONE,
-	GEMM_SHAPED,
-	COMM_ALONE,
-	SERIAL,
-	OVERLAP,
-	SHAPED,
-	PRIORITY,
-	SHAPED_PRIORITY,
-	LIBRARY_COMM_ALONE,
-	LIBRARY_SERIAL,
-	LIBRARY_OVERLAP,
-	LIBRARY_SHAPED,
-	LIBRARY_PRIORITY,
-	LIBRARY_SHAPED_PRIORITY,
-	VARIANTS
-};
-
-/* Their param: the lane of the communications (GEMMs are in LANE_SAME), and what a round has.
- * HAS_CLAIM: blocks of GEMMs claim shared memory. */
+/* Bits that say what a round does, the argument of its variant: the lane of the communications
+ * (GEMMs are in LANE_SAME), and what it has. HAS_CLAIM: blocks of GEMMs claim shared memory. */
 enum { LANE_SAME, LANE_NORMAL, LANE_URGENT, LANES, LANE_MASK = 3 };
-enum { HAS_GEMM = 4, HAS_COMM = 8, HAS_CLAIM = 16, BY_LIBRARY = 32 };
-extern const struct bench_variant pipeline_variants[];
-
-static inline bool pipeline_has(unsigned variant, long what)
-{
-	return (pipeline_variants[variant].param & what) == what;
-}
-
-/* True if GEMMs and communications of the variant may run at the same time. */
-bool pipeline_overlaps(unsigned variant);
-/* The variant's GEMMs alone, its communications alone, both in one stream, plain overlap. */
-unsigned pipeline_gemm_alone(unsigned variant);
-unsigned pipeline_comm_alone(unsigned variant);
-unsigned pipeline_serial(unsigned variant);
-unsigned pipeline_overlap(unsigned variant);
+enum { HAS_GEMM = 4, HAS_COMM = 8, HAS_BOTH = 12, HAS_CLAIM = 16, BY_LIBRARY = 32, ROUNDS = 64 };
 
 /* A GEMM or communication of a traced round, by its nodes: the one before its work, the last. */
 struct pipeline_part {
 	uint32_t begin, end;
 };
 
-/* A traced round: nodes by device and iteration, a device's iterations in a row. */
-struct pipeline_trace {
-	struct work_graph *graph;
-	uint32_t origin[DEV_MAX];
-	struct pipeline_part *gemm, *comm;
-};
-
 /* Traced rounds: enough for an interval that a single outlier does not move. */
 enum { TRACED_ROUNDS = 9 };
 
-/* Medians of each traced round over all iterations with a concurrent partner (not the first GEMM,
- * not the last communication) and all devices. NaN: the variant has no such part. */
-struct pipeline_rounds {
+struct pipeline_round {
+	struct work_graph *timed, *traced; /* NULL: not built */
+	/* Nodes of the traced one by device and iteration, a device's iterations in a row. */
+	uint32_t origin[DEV_MAX];
+	struct pipeline_part *gemm, *comm;
+	/* Set by pipeline_verify(): medians of each traced round over all iterations with a
+	 * concurrent partner (not the first GEMM, not the last communication) and all devices.
+	 * Undefined of a part that the variant does not have. */
 	double gemm_s[TRACED_ROUNDS], comm_s[TRACED_ROUNDS]; /* from begin to end */
 	double overlap_rate[TRACED_ROUNDS];                  /* of the device with the median */
 	double wait_s[TRACED_ROUNDS]; /* from the end of a communication's GEMM, or of the
 					 communication before it if that is later, to the start of
 					 its first block */
+	bool out_of_order;
+	double late_s; /* the most by which ends appear early (trace.c) */
 };
 
 struct pipeline {
@@ -89,21 +55,21 @@ struct pipeline {
 	struct bench_gemm gemm[DEV_MAX][2]; /* the same operands; C is one of the two buffers */
 	struct work_lanes *lanes;
 	uint32_t lane[LANES][DEV_MAX];
-	struct work_graph *timed[VARIANTS];
-	struct pipeline_trace traced[VARIANTS];
+	struct pipeline_round round[ROUNDS];
 	struct rotation *rotation; /* cold operands; a turn is an iteration */
-	uint64_t *stamps[DEV_MAX]; /* of a traced round, in PINNED memory (trace.h) */
-	/* Set by pipeline_verify(). */
-	struct pipeline_rounds rounds[VARIANTS];
+	uint64_t *stamps[DEV_MAX]; /* of a traced round, in PINNED memory */
 };
+/* Stamps of a device: around the origin, then at the starts of GEMMs, then of communications. */
+enum { STAMP_BEFORE_ORIGIN, STAMP_AFTER_ORIGIN, STAMP_GEMM };
 
 /* In setup; the case owns everything. Turns off the variants that do not apply. -ENOTSUP: the claim
  * does not fit, which a GEMM has tried, or a round has more operations than a queue holds. */
 int pipeline_open(struct pipeline *p, struct bench_case *c, const struct shape *gemm);
 
-/* The GEMM of an iteration on a device. */
+/* The GEMM of an iteration on a device; a graph of one on every device, with the claim. */
 struct dev_gemm pipeline_gemm(const struct pipeline *p, uint32_t device, unsigned iteration,
 			      bool shaped);
+struct work_graph *pipeline_claiming_gemms(const struct pipeline *p, struct bench_case *c);
 /* Adds the communication of an iteration: of the GEMMs `after`, by device. With start times,
  * kernels write them. */
 void pipeline_add_comm(const struct pipeline *p, struct work_graph *g, long what,
@@ -111,10 +77,10 @@ void pipeline_add_comm(const struct pipeline *p, struct work_graph *g, long what
 
 /* In verify_mechanism: the streams are independent, and in traced rounds every communication starts
  * after its GEMM. */
-int pipeline_verify(struct pipeline *p, struct bench_case *c);
+int pipeline_verify(struct bench_case *c);
 
 /* In derive, after pipeline_verify(): facts, ratios of times, and overlap rate, waits and losses
  * from the traced rounds. */
-int pipeline_derive(const struct pipeline *p, struct bench_case *c);
+int pipeline_derive(struct bench_case *c);
 
 #endif
