@@ -12,19 +12,12 @@
  */
 #include "collectives/devices/device_collective.h"
 
-static const struct bench_variant variants[] = {BENCH_ROW("pairwise", BENCH_SELF),
-						BENCH_ROW("spread-out", BENCH_SELF),
-						DEVICE_LIBRARY_ROWS,
-						{0}};
-
-static const struct axis axes[] = {DEVICE_PARTS_AXIS, {0}};
-
-static const struct bench_metric primary[] = {{"device_all_to_all_spread_out_busbw",
-					       "bus_bandwidth", "spread-out", "size=16M|256M|2M",
-					       "byte/s", "higher"},
-					      {"device_all_to_all_library_busbw", "bus_bandwidth",
-					       "library", "size=16M|256M|2M", "byte/s", "higher"},
-					      {0}};
+static const struct bench_variant variants[] = {
+	DEVICE_ROW("pairwise"), DEVICE_ROW("spread-out"), DEVICE_LIBRARY_ROWS, {0}};
+static const struct bench_metric primary[] = {
+	{"device_all_to_all_spread_out_busbw", "bus_bandwidth", "spread-out", DEVICE_LARGE},
+	{"device_all_to_all_library_busbw", "bus_bandwidth", "library", DEVICE_LARGE},
+	{0}};
 
 static const struct bench bench = {
 	.name = "collectives/device_all_to_all",
@@ -34,8 +27,9 @@ static const struct bench bench = {
 		 "all devices released at once: the longest of the devices' "
 		 "durations" DEVICE_CALLS_TIMED,
 	.limits = DEVICE_PARTS_LIMITS,
-	.axes = axes,
+	.axes = device_parts_axes,
 	.variants = variants,
+	.quantities = nccl_tests_quantities,
 	.primary = primary,
 	.cliff = {"size", "bus_bandwidth", "spread-out", "higher", NULL},
 };

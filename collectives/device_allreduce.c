@@ -11,41 +11,31 @@
  */
 #include "collectives/devices/device_collective.h"
 
-/* On a line with one port, bucket equals ring and rd-mirrored equals rd-b. */
-static const struct bench_variant variants[] = {BENCH_ROW("direct", BENCH_SELF),
-						BENCH_ROW("ring", BENCH_SELF),
-						BENCH_ROW("multi-ring", BENCH_SELF),
-						BENCH_ROW("rd-l", BENCH_SELF),
-						BENCH_ROW("rd-b", BENCH_SELF),
-						BENCH_ROW("rabenseifner", BENCH_SELF),
-						BENCH_ROW("swing-l", BENCH_SELF),
-						BENCH_ROW("swing-b", BENCH_SELF),
-						BENCH_ROW("bruck", BENCH_SELF),
-						BENCH_ROW("trivance", BENCH_SELF),
-						BENCH_ROW("bine", BENCH_SELF),
+static const struct bench_variant variants[] = {DEVICE_ROW("direct"),
+						DEVICE_ROW("ring"),
+						DEVICE_ROW("multi-ring"),
+						DEVICE_ROW("rd-l"),
+						DEVICE_ROW("rd-b"),
+						DEVICE_ROW("rabenseifner"),
+						DEVICE_ROW("swing-l"),
+						DEVICE_ROW("swing-b"),
+						DEVICE_ROW("bruck"),
+						DEVICE_ROW("trivance"),
+						DEVICE_ROW("bine"),
 						DEVICE_LIBRARY_ROWS,
 						{0}};
 
 static const struct axis axes[] = {
-	{.name = "size",
-	 .help = "bytes of the vector of floats, rounded down to whole ones",
-	 .kind = AXIS_SIZE,
-	 .min = 1,
-	 .max = DEVICE_MAX_BYTES,
-	 .quick = "32,2K,128K,2M,16M",
-	 .full = "32:128M:x4,16M,256M",
-	 .gpu_class = "32,2K,128K,2M,16M,256M",
-	 .gpu_class_full = "32:128M:x4,256M",
-	 .simulated = "32,2K,128K,2M"},
+	{"size", "bytes of the vector of floats, rounded down to whole ones", AXIS_SIZE,
+	 "32,2K,128K,2M,16M", "32:128M:x4,16M,256M", "32,2K,128K,2M", "32,2K,128K,2M,16M,256M",
+	 "32:128M:x4,256M", .min = 1, .max = DEVICE_MAX_BYTES},
 	{0}};
 
 static const struct bench_metric primary[] = {
-	{"device_allreduce_busbw", "best_bus_bandwidth", NULL, "size=16M|256M|2M", "byte/s",
-	 "higher"},
-	{"device_allreduce_library_busbw", "bus_bandwidth", "library", "size=16M|256M|2M", "byte/s",
-	 "higher"},
-	{"device_allreduce_latency", "best_time", NULL, "size=32", "s", "lower"},
-	{"device_allreduce_library_latency", "time", "library", "size=32", "s", "lower"},
+	{"device_allreduce_busbw", "best_bus_bandwidth", NULL, DEVICE_LARGE},
+	{"device_allreduce_library_busbw", "bus_bandwidth", "library", DEVICE_LARGE},
+	{"device_allreduce_latency", "best_time", NULL, "size=32"},
+	{"device_allreduce_library_latency", "time", "library", "size=32"},
 	{0}};
 
 static const struct bench bench = {
@@ -59,6 +49,7 @@ static const struct bench bench = {
 	.share = 2.0,
 	.axes = axes,
 	.variants = variants,
+	.quantities = nccl_tests_quantities,
 	.primary = primary,
 	.cliff = {"size", "bus_bandwidth", "ring", "higher", NULL},
 };

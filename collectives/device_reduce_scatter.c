@@ -11,25 +11,10 @@
  */
 #include "collectives/devices/device_collective.h"
 
-static const struct bench_variant variants[] = {BENCH_ROW("direct", BENCH_SELF),
-						BENCH_ROW("ring", BENCH_SELF),
-						BENCH_ROW("multi-ring", BENCH_SELF),
-						BENCH_ROW("rd-b", BENCH_SELF),
-						BENCH_ROW("swing-b", BENCH_SELF),
-						BENCH_ROW("bruck", BENCH_SELF),
-						BENCH_ROW("trivance", BENCH_SELF),
-						BENCH_ROW("bine", BENCH_SELF),
-						DEVICE_LIBRARY_ROWS,
-						{0}};
-
-static const struct axis axes[] = {DEVICE_PARTS_AXIS, {0}};
-
-static const struct bench_metric primary[] = {{"device_reduce_scatter_busbw", "best_bus_bandwidth",
-					       NULL, "size=16M|256M|2M", "byte/s", "higher"},
-					      {"device_reduce_scatter_library_busbw",
-					       "bus_bandwidth", "library", "size=16M|256M|2M",
-					       "byte/s", "higher"},
-					      {0}};
+static const struct bench_metric primary[] = {
+	{"device_reduce_scatter_busbw", "best_bus_bandwidth", NULL, DEVICE_LARGE},
+	{"device_reduce_scatter_library_busbw", "bus_bandwidth", "library", DEVICE_LARGE},
+	{0}};
 
 static const struct bench bench = {
 	.name = "collectives/device_reduce_scatter",
@@ -38,8 +23,9 @@ static const struct bench bench = {
 	.timed = "one reduce-scatter in place, enqueued beforehand, all devices released at once: "
 		 "the longest of the devices' durations" DEVICE_CALLS_TIMED,
 	.limits = DEVICE_PARTS_LIMITS,
-	.axes = axes,
-	.variants = variants,
+	.axes = device_parts_axes,
+	.variants = device_half_variants,
+	.quantities = nccl_tests_quantities,
 	.primary = primary,
 	.cliff = {"size", "bus_bandwidth", "ring", "higher", NULL},
 };

@@ -5,7 +5,7 @@
  * device_collective_main(), which adds the rest.
  *
  * A variant is an algorithm: of collectives/schedules, executed by streams, peer copies and a
- * kernel that adds (schedule_graph.h); for all-to-all of all_to_all_graph.h. DEVICE_LIBRARY is the
+ * kernel that adds (schedule_graph.h); for all-to-all of all_to_all_graph.h. "library" is the
  * vendor's own, which is in place like the others (device/dev_collectives.h). One that does not
  * support this number of devices, needs more queue entries than there are, or copies between
  * devices that are not peers, is skipped and named.
@@ -28,26 +28,30 @@
 #ifndef GPUSIG_DEVICE_COLLECTIVE_H
 #define GPUSIG_DEVICE_COLLECTIVE_H
 
-#include "bench/bench.h"
+#include "collectives/nccl_tests/nccl_tests_rates.h"
 
-#define DEVICE_LIBRARY "library"
+#define DEVICE_ROW(algorithm) BENCH_ROW(algorithm, BENCH_SELF)
 #define DEVICE_LIBRARY_CALLS "library-calls"
 #define DEVICE_LIBRARY_ROWS                                                                        \
-	BENCH_ROW(DEVICE_LIBRARY, BENCH_SELF), BENCH_ROW(DEVICE_LIBRARY_CALLS, BENCH_SELF)
+	{NCCL_TESTS_LIBRARY, BENCH_SELF, .body = device_library_body,                              \
+	 .check = device_library_check},                                                           \
+	{                                                                                          \
+		DEVICE_LIBRARY_CALLS, BENCH_SELF, .once = device_library_calls,                    \
+						  .check = device_library_check                    \
+	}
+int device_library_body(struct bench_case *c, long row, uint64_t iterations);
+int device_library_calls(struct bench_case *c, long row);
+int device_library_check(struct bench_case *c, long row);
+
 /* As many as nccl-tests makes by default. */
 #define DEVICE_ROW_CALLS 20
 #define DEVICE_MAX_BYTES (UINT64_C(16) << 30)
+#define DEVICE_LARGE "size=16M|256M|2M" /* of headline numbers */
 
-/* Size axis of all but the allreduce: vectors in equal parts, rounded as nccl-tests does. */
-#define DEVICE_PARTS_AXIS                                                                          \
-	{                                                                                          \
-		.name = "size",                                                                    \
-		.help = "bytes of the whole vector of floats, rounded down to equal parts of a "   \
-			"multiple of 16 bytes",                                                    \
-		.kind = AXIS_SIZE, .min = 1, .max = DEVICE_MAX_BYTES, .quick = "2K,128K,2M,16M",   \
-		.full = "2K:128M:x4,16M,256M", .gpu_class = "2K,128K,2M,16M,256M",                 \
-		.gpu_class_full = "2K:128M:x4,256M", .simulated = "2K,128K,2M"                     \
-	}
+/* The rows of the halves, and the size axis of all but the allreduce: vectors in equal parts,
+ * rounded as nccl-tests does. */
+extern const struct bench_variant device_half_variants[];
+extern const struct axis device_parts_axes[];
 #define DEVICE_PARTS_LIMITS                                                                        \
 	"one at a time: pipelined calls take less time each; no pipelining within a call"
 

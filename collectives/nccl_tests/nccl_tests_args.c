@@ -319,12 +319,6 @@ static int take_words(struct translation *t, int argc, char **argv)
 	return 0;
 }
 
-uint64_t nccl_tests_bytes(uint64_t size, uint64_t element_bytes, uint64_t parts)
-{
-	const uint64_t unit = parts > 1 ? 16 * parts : element_bytes;
-	return size / unit * unit;
-}
-
 /* ------------------------------------------------------------------ what several flags say */
 
 static int append_sizes(struct translation *t)

@@ -44,10 +44,6 @@ struct nccl_tests_args {
 int nccl_tests_args_translate(const struct nccl_tests_program *program, int argc, char **argv,
 			      struct nccl_tests_args *args);
 
-/* The bytes of a vector that nccl-tests makes of a size: whole elements; with more parts than one,
- * equal ones of a multiple of 16 bytes. May be 0. */
-uint64_t nccl_tests_bytes(uint64_t size, uint64_t element_bytes, uint64_t parts);
-
 /* The value of the last --NAME VALUE or --NAME=VALUE; NULL without one. */
 const char *nccl_tests_args_value(const struct nccl_tests_args *args, const char *name);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collectives/nccl_tests/nccl_tests_table.h"
 #include "bench/out.h"
+#include "collectives/nccl_tests/nccl_tests_rates.h"
 #include "lib/err.h"
 #include "lib/provenance.h"
 #include "lib/text.h"
@@ -112,10 +113,11 @@ static bool is_empty(const struct nccl_tests_row *row)
 
 static double bus_bandwidth(const struct nccl_tests_table *t, const struct nccl_tests_row *row)
 {
-	if (is_empty(row))
-		return 0.0;
-	double p = (double)t->rank_count, factor = (t->source.twice ? 2.0 : 1.0) * (p - 1.0) / p;
-	return 1e-9 * (double)row->point.bytes / row->seconds * factor;
+	return is_empty(row) ? 0.0
+			     : 1e-9 *
+				       nccl_tests_bus_bytes(t->source.twice, t->rank_count,
+							    row->point.bytes) /
+				       row->seconds;
 }
 
 static void print_row(const struct nccl_tests_table *t, const struct nccl_tests_row *row)

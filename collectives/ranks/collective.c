@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collectives/ranks/collective.h"
 #include "collectives/nccl_tests/nccl_tests_args.h"
+#include "collectives/nccl_tests/nccl_tests_rates.h"
 #include "collectives/nccl_tests/nccl_tests_table.h"
 #include "collectives/ranks/mpi_job.h"
 #include "collectives/ranks/rank_device.h"

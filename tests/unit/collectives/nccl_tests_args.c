@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collectives/nccl_tests/nccl_tests_args.h"
+#include "collectives/nccl_tests/nccl_tests_rates.h"
 #include "lib/err.h"
 #include "tests/unit/test.h"
 
