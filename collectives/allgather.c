@@ -7,15 +7,13 @@
  *     mpirun -n 4 bin/collectives/allgather --algorithm swing-b,ring --size 32:1M:x4
  */
 #include "collectives/ranks/collective.h"
-#include "collectives/ranks/session.h"
 
 static const struct axis axes[] = {
 	COLLECTIVE_SHAPE_AXIS, COLLECTIVE_TYPE_AXIS, COLLECTIVE_WHOLE_SIZE_AXIS, {0}};
 
 static const struct bench_metric primary[] = {
-	{"allgather_busbw", "best_bus_bandwidth", NULL, "type=f32 size=2M", "byte/s", "higher"},
-	{"allgather_library_busbw", "bus_bandwidth", "library", "type=f32 size=2M", "byte/s",
-	 "higher"},
+	{"allgather_busbw", "best_bus_bandwidth", NULL, "type=f32 size=2M"},
+	{"allgather_library_busbw", "bus_bandwidth", "library", "type=f32 size=2M"},
 	{0}};
 
 static const struct bench bench = {
@@ -26,7 +24,8 @@ static const struct bench bench = {
 		 "several hosts the longest duration",
 	.limits = COLLECTIVE_LIMITS,
 	.axes = axes,
-	.variants = collective_indexed,
+	.variants = collective_half_variants,
+	.quantities = nccl_tests_quantities,
 	.primary = primary,
 	.cliff = {"size", "bus_bandwidth", "library", "higher", NULL},
 };

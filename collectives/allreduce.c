@@ -12,25 +12,23 @@
  *     mpirun -n 4 bin/collectives/allreduce --shape 2x2 --algorithm swing-b,ring --size 32:1M:x4
  */
 #include "collectives/ranks/collective.h"
-#include "collectives/ranks/session.h"
 
-static const struct bench_variant variants[] = {
-	COLLECTIVE_VARIANT("direct", SCHEDULE_RENAMED),
-	COLLECTIVE_VARIANT("ring", SCHEDULE_RENAMED),
-	COLLECTIVE_VARIANT("multi-ring", SCHEDULE_RENAMED),
-	COLLECTIVE_VARIANT("bucket", SCHEDULE_RENAMED),
-	COLLECTIVE_VARIANT("rd-l", SCHEDULE_RENAMED),
-	COLLECTIVE_VARIANT("rd-b", SCHEDULE_RENAMED),
-	COLLECTIVE_VARIANT("rd-mirrored", SCHEDULE_RENAMED),
-	COLLECTIVE_VARIANT("rabenseifner", SCHEDULE_RENAMED),
-	COLLECTIVE_VARIANT("swing-l", SCHEDULE_RENAMED),
-	COLLECTIVE_VARIANT("swing-b", SCHEDULE_RENAMED),
-	COLLECTIVE_VARIANT("swing-b-indexed", SCHEDULE_INDEXED),
-	COLLECTIVE_VARIANT("bruck", SCHEDULE_RENAMED),
-	COLLECTIVE_VARIANT("trivance", SCHEDULE_RENAMED),
-	COLLECTIVE_VARIANT("bine", SCHEDULE_RENAMED),
-	COLLECTIVE_VARIANT(SESSION_LIBRARY, 0),
-	{0}};
+static const struct bench_variant variants[] = {RANK_ROW("direct"),
+						RANK_ROW("ring"),
+						RANK_ROW("multi-ring"),
+						RANK_ROW("bucket"),
+						RANK_ROW("rd-l"),
+						RANK_ROW("rd-b"),
+						RANK_ROW("rd-mirrored"),
+						RANK_ROW("rabenseifner"),
+						RANK_ROW("swing-l"),
+						RANK_ROW("swing-b"),
+						RANK_ROW("swing-b-indexed"),
+						RANK_ROW("bruck"),
+						RANK_ROW("trivance"),
+						RANK_ROW("bine"),
+						RANK_ROW(NCCL_TESTS_LIBRARY),
+						{0}};
 
 static const struct axis axes[] = {
 	COLLECTIVE_SHAPE_AXIS,
@@ -51,13 +49,16 @@ static const struct axis axes[] = {
 	 .full = "32:128M:x4,256M"},
 	{0}};
 
+static const struct bench_quantity_row quantities[] = {
+	NCCL_TESTS_QUANTITIES,
+	{"indexing_time_ratio", BENCH_RATIO, "swing-b-indexed", "swing-b"},
+	{0}};
+
+#define CASE(size) "ports=one type=f32 op=sum size=" size
 static const struct bench_metric primary[] = {
-	{"allreduce_busbw", "best_bus_bandwidth", NULL, "ports=one type=f32 op=sum size=2M",
-	 "byte/s", "higher"},
-	{"allreduce_library_busbw", "bus_bandwidth", "library", "ports=one type=f32 op=sum size=2M",
-	 "byte/s", "higher"},
-	{"allreduce_library_latency", "time", "library", "ports=one type=f32 op=sum size=32", "s",
-	 "lower"},
+	{"allreduce_busbw", "best_bus_bandwidth", NULL, CASE("2M")},
+	{"allreduce_library_busbw", "bus_bandwidth", "library", CASE("2M")},
+	{"allreduce_library_latency", "time", "library", CASE("32")},
 	{0}};
 
 static const struct bench bench = {
@@ -70,6 +71,7 @@ static const struct bench bench = {
 	.share = 2.0,
 	.axes = axes,
 	.variants = variants,
+	.quantities = quantities,
 	.primary = primary,
 	.cliff = {"size", "bus_bandwidth", "library", "higher", NULL},
 };

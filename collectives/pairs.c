@@ -13,16 +13,13 @@
  *
  *     srun -N64 --ntasks-per-node=1 bin/collectives/pairs --pairing random --rounds 8
  */
-#include "bench/bench.h"
-#include "collectives/nccl_tests/nccl_tests_args.h"
 #include "collectives/pairs/link_metrics.h"
-#include "collectives/ranks/pair_report.h"
-#include "collectives/ranks/rank_program.h"
+#include "collectives/ranks/pair_session.h"
 #include "lib/err.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Pairs that a record keeps: all of 128 nodes. */
 #define MAX_PAIRS 8192u
@@ -31,82 +28,52 @@ static const char *const pairings[] = {"round-robin", "random", NULL};
 static const char *const scopes[] = {"between", "within", NULL};
 static const char *const yes_no[] = {"yes", "no", NULL};
 
-enum { SCOPE_AXIS, PAIRING_AXIS, ROUNDS_AXIS, AXES = 6 };
-static const struct axis axes[AXES + 1] = {
-	[SCOPE_AXIS] = {.name = "scope",
-			.help = "pairs of ranks on different nodes, or within a node (the default "
-				"if all ranks are on one node)",
-			.kind = AXIS_WORD,
-			.words = scopes,
-			.quick = "between"},
-	[PAIRING_AXIS] = {.name = "pairing",
-			  .help = "round-robin: every pair once; random: a random matching a round",
-			  .kind = AXIS_WORD,
-			  .words = pairings,
-			  .quick = "round-robin"},
-	[ROUNDS_AXIS] = {.name = "rounds",
-			 .help = "number of rounds; all: n - 1 for n ranks, n for odd n",
-			 .kind = AXIS_WORD,
-			 .accept = pairing_accept_rounds,
-			 .quick = "all"},
-	{.name = "concurrent",
-	 .help = "yes: all pairs of a round at once; no: one pair at a time, n (n - 1) / 2 turns",
-	 .kind = AXIS_WORD,
-	 .words = yes_no,
-	 .quick = "yes",
-	 .full = "yes,no"},
-	{.name = "window",
-	 .help = "messages in flight",
-	 .kind = AXIS_COUNT,
-	 .min = 1,
-	 .max = 1024,
-	 .quick = "16"},
-	{.name = "size",
-	 .help = "bytes of a message, rounded down to a multiple of 8",
-	 .kind = AXIS_SIZE,
-	 .min = 1,
-	 .max = UINT64_C(16) << 30,
-	 .quick = "1M",
-	 .full = "64K,1M,8M"},
+static const struct axis axes[] = {
+	{"scope",
+	 "pairs of ranks on different nodes, or within a node (the default if all ranks are on one "
+	 "node)",
+	 AXIS_WORD, "between", .words = scopes},
+	{"pairing", "round-robin: every pair once; random: a random matching a round", AXIS_WORD,
+	 "round-robin", .words = pairings},
+	{"rounds", "number of rounds; all: n - 1 for n ranks, n for odd n", AXIS_WORD, "all",
+	 .accept = pairing_accept_rounds},
+	{"concurrent",
+	 "yes: all pairs of a round at once; no: one pair at a time, n (n - 1) / 2 turns",
+	 AXIS_WORD, "yes", "yes,no", .words = yes_no},
+	{"window", "messages in flight", AXIS_COUNT, "16", .min = 1, .max = 1024},
+	{"size", "bytes of a message, rounded down to a multiple of 8", AXIS_SIZE, "1M",
+	 "64K,1M,8M", .min = 1, .max = UINT64_C(16) << 30},
 	{0}};
 
-static const struct bench_variant variants[] = {
-	[PAIR_FORWARD] = BENCH_ROW("forward", BENCH_SELF),
-	[PAIR_BACKWARD] = BENCH_ROW("backward", BENCH_SELF),
-	[PAIR_BOTH_WAYS] = BENCH_ROW("both_ways", BENCH_SELF),
-	[PAIR_ROUND_TRIP] = BENCH_ROW("round_trip", BENCH_SELF),
+/* Those of link_metrics_derive(). */
+static const struct bench_quantity_row quantities[] = {
+	{"min_bandwidth", BENCH_RATE, .unit = "byte/s"},
+	{"median_bandwidth", BENCH_RATE, .unit = "byte/s"},
+	{"max_latency", BENCH_TIME},
 	{0}};
 
+#define AT_ONCE "concurrent=yes size=1M"
 static const struct bench_metric primary[] = {
-	{"pairs_min_bandwidth", "min_bandwidth", NULL, "concurrent=yes size=1M", "byte/s",
-	 "higher"},
-	{"pairs_median_bandwidth", "median_bandwidth", NULL, "concurrent=yes size=1M", "byte/s",
-	 "higher"},
-	{"pairs_max_latency", "max_latency", NULL, "concurrent=yes size=1M", "s", "lower"},
+	{"pairs_min_bandwidth", "min_bandwidth", NULL, AT_ONCE},
+	{"pairs_median_bandwidth", "median_bandwidth", NULL, AT_ONCE},
+	{"pairs_max_latency", "max_latency", NULL, AT_ONCE},
 	{0}};
 
-/* State of the leader that outlives a case; c->arg. */
-struct leader {
-	struct bench program;
-	struct axis axes[AXES + 1];
-	struct bench_job job;
-	struct nccl_tests_args args;
-	struct mpi_command_handler ranks;
-	struct pair_session session;
-	const char *device_given; /* NULL: the default, the host */
-	bool devices_open;        /* on all ranks */
-	bool poisoned;            /* results were destroyed since the last pass */
+/* The leader's is c->arg. */
+struct pairs {
+	struct pair_session session; /* first; of this rank */
+	bool poisoned;               /* results were destroyed since the last pass */
 	char rounds[16];
 };
 
-static struct leader *leader_of(const struct bench_case *c) { return c->arg; }
+static const struct pair_session *session_of(const struct bench_case *c) { return c->arg; }
 
-static int command_ranks(struct leader *leader, enum pair_opcode opcode, unsigned variant,
+static int command_ranks(const struct bench_case *c, enum pair_opcode opcode, long way,
 			 uint64_t iterations)
 {
-	struct mpi_command command = {
-		.opcode = opcode, .variant = variant, .iterations = iterations};
-	return mpi_job_command(&leader->ranks, &command);
+	const struct mpi_command command = {
+		.opcode = opcode, .variant = (uint32_t)way, .iterations = iterations};
+	return rank_program_command(c, &command);
 }
 
 static int admit(const struct bench_case *c)
@@ -135,85 +102,104 @@ static int admit(const struct bench_case *c)
 	return pair_memory_admit(c->dev, axis_u64(c, "size"), axis_u64(c, "window"));
 }
 
-/* Opens the device of every rank, once. */
-static int open_rank_devices(struct bench_case *c)
+static const char *place_of(uint32_t scope)
 {
-	struct leader *leader = leader_of(c);
-	if (leader->devices_open || dev_can(c->dev, DEV_CAP_HOST_ACCESS))
-		return 0;
-	int status = rank_program_open_devices(&leader->ranks, PAIR_DEVICE, &leader->session.device,
-					       leader->device_given, c->devices);
-	leader->devices_open = status == 0;
-	return status;
+	return scope == PAIRING_WITHIN ? "within a node" : "between nodes";
 }
 
 static int setup(struct bench_case *c)
 {
-	struct leader *leader = leader_of(c);
-	const struct pair_plan plan = {.kind = axis_index(c, "pairing"),
-				       .scope = axis_index(c, "scope"),
-				       .rounds = pairing_parse_rounds(axis_str(c, "rounds")),
-				       .window = (uint32_t)axis_u64(c, "window"),
-				       .bytes = pair_memory_bytes(axis_u64(c, "size")),
-				       .seed = rng_u64(&c->rng),
-				       .together = axis_index(c, "concurrent") == 0};
-	struct mpi_command command = pair_plan_command(&plan);
-	int status = open_rank_devices(c);
-	status = status ? status : mpi_job_command(&leader->ranks, &command);
-	if (status)
-		return status;
-	if (leader->session.pairing.count == 0)
-		return err_note(-ENOTSUP, "no pair of these rounds is %s",
-				plan.scope == PAIRING_WITHIN ? "within a node" : "between nodes");
-	return link_log_open(c->state, PAIR_VARIANTS, leader->session.pairing.links);
+	const struct pair_session *s = session_of(c);
+	const struct mpi_command command = {.opcode = PAIR_OPEN,
+					    .pairing = axis_index(c, "pairing"),
+					    .scope = axis_index(c, "scope"),
+					    .rounds = pairing_parse_rounds(axis_str(c, "rounds")),
+					    .window = (uint32_t)axis_u64(c, "window"),
+					    .bytes = pair_memory_bytes(axis_u64(c, "size")),
+					    .seed = rng_u64(&c->rng),
+					    .together = axis_index(c, "concurrent") == 0};
+	TRY(c->status, rank_program_open_devices(c));
+	if (TRY(c->status, rank_program_command(c, &command)))
+		return c->status;
+	if (s->pairing.count == 0)
+		return err_note(-ENOTSUP, "no pair of these rounds is %s", place_of(command.scope));
+	return link_log_open(c->state, PAIR_VARIANTS, s->pairing.links);
 }
 
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int body(struct bench_case *c, long way, uint64_t iterations)
 {
-	struct leader *leader = leader_of(c);
-	int status = command_ranks(leader, PAIR_RUN, variant, iterations);
-	c->self_seconds = leader->session.seconds;
+	struct pairs *p = c->arg;
+	int status = command_ranks(c, PAIR_RUN, way, iterations);
+	c->self_seconds = p->session.seconds;
 	if (status == 0)
-		link_log_add(c->state, variant, c->self_seconds / (double)iterations,
-			     leader->session.link_seconds, leader->poisoned);
-	leader->poisoned = false;
+		link_log_add(c->state, (unsigned)way, c->self_seconds / (double)iterations,
+			     p->session.link_seconds, p->poisoned);
+	p->poisoned = false;
 	return status;
 }
 
-static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
+static void model(const struct bench_case *c, long way, struct bench_model *m)
 {
-	const struct pair_session *s = &leader_of(c)->session;
-	double pairs = (double)s->pairing.count, window = (double)s->plan.bytes * s->plan.window;
-	if (variant == PAIR_ROUND_TRIP)
-		m->messages = 2.0 * PAIR_ROUND_TRIPS * pairs;
-	else
-		m->bytes = (variant == PAIR_BOTH_WAYS ? 2.0 : 1.0) * pairs * window;
+	const struct pair_session *s = session_of(c);
+	const struct pair_way *w = &pair_ways[way];
+	m->messages = w->trips * 2.0 * (double)s->pairing.count;
+	m->bytes = w->windows * (double)s->pairing.count *
+		   ((double)s->command.bytes * s->command.window);
 }
 
-static int poison(struct bench_case *c, unsigned variant)
+static int poison(struct bench_case *c, long way)
 {
-	leader_of(c)->poisoned = true;
-	return command_ranks(leader_of(c), PAIR_POISON, variant, 0);
+	((struct pairs *)c->arg)->poisoned = true;
+	return command_ranks(c, PAIR_POISON, way, 0);
 }
 
-static int check(struct bench_case *c, unsigned variant)
+static int check(struct bench_case *c, long way) { return command_ranks(c, PAIR_CHECK, way, 0); }
+
+static const struct bench_variant variants[] = {
+	[PAIR_FORWARD] = {"forward", BENCH_SELF, PAIR_FORWARD},
+	[PAIR_BACKWARD] = {"backward", BENCH_SELF, PAIR_BACKWARD},
+	[PAIR_BOTH_WAYS] = {"both_ways", BENCH_SELF, PAIR_BOTH_WAYS},
+	[PAIR_ROUND_TRIP] = {"round_trip", BENCH_SELF, PAIR_ROUND_TRIP},
+	{0}};
+
+/* By rank, with blanks between them. */
+static int report_hosts(struct bench_case *c)
 {
-	return command_ranks(leader_of(c), PAIR_CHECK, variant, 0);
+	const struct pair_session *s = session_of(c);
+	struct text hosts = {0}, nodes = {0};
+	for (int r = 0; r < mpi_job.size; r++) {
+		text_add(&hosts, "%s%s", r ? " " : "", s->hosts[r]);
+		text_add(&nodes, "%s%d", r ? " " : "", s->nodes[r]);
+	}
+	bench_fact_text(c, "hosts", text_whole(&hosts));
+	bench_fact_text(c, "node_of_rank", text_whole(&nodes));
+	text_free(&hosts);
+	text_free(&nodes);
+	return c->status;
 }
 
 static int derive(struct bench_case *c)
 {
-	const struct pair_session *session = &leader_of(c)->session;
-	const struct link_metrics metrics = {&session->pairing, c->state,
-					     (double)session->plan.bytes * session->plan.window};
-	int status = pair_report(c, session);
-	return status ? status : link_metrics_derive(c, &metrics);
+	const struct pair_session *s = session_of(c);
+	const struct link_metrics metrics = {&s->pairing, c->state,
+					     (double)s->command.bytes * s->command.window};
+	bench_fact_number(c, "nodes", mpi_job.hosts);
+	bench_fact_number(c, "rounds", s->pairing.rounds);
+	bench_fact_number(c, "rounds_of_all_pairs", pairing_all_rounds((uint32_t)mpi_job.size));
+	bench_fact_number(c, "pairs", (double)s->pairing.links);
+	bench_fact_text(c, "place", place_of(s->command.scope));
+	rank_program_report(c, s->memory.staged
+				       ? "device memory, each window staged through pinned host "
+					 "memory"
+				       : "device memory, passed to the MPI library directly");
+	report_hosts(c);
+	return TRY(c->status, link_metrics_derive(c, &metrics));
 }
 
 static void teardown(struct bench_case *c)
 {
 	link_log_close(c->state);
-	command_ranks(leader_of(c), PAIR_CLOSE, 0, 0);
+	command_ranks(c, PAIR_CLOSE, 0, 0);
 }
 
 static const struct bench bench = {
@@ -231,59 +217,41 @@ static const struct bench bench = {
 	.axes = axes,
 	.variant_option = "way",
 	.variants = variants,
+	.quantities = quantities,
 	.primary = primary,
 	.state_bytes = sizeof(struct link_log),
 	.admit = admit,
 	.setup = setup,
-	.indexed.body = body,
-	.indexed.model = model,
-	.indexed.poison = poison,
-	.indexed.check = check,
+	.body = body,
+	.model = model,
+	.poison = poison,
+	.check = check,
 	.derive = derive,
 	.teardown = teardown,
 };
 
 /* The defaults that follow from the ranks. Headline numbers are those between nodes. */
-static void adapt_to_ranks(struct leader *leader)
+static int adapt_to_ranks(struct rank_program *p)
 {
 	const uint32_t ranks = (uint32_t)mpi_job.size;
-	leader->program = bench;
-	memcpy(leader->axes, axes, sizeof(axes));
-	leader->program.axes = leader->axes;
+	char *rounds = ((struct pairs *)p)->rounds;
 	if (ranks > 1 && mpi_job.hosts == 1) {
-		leader->axes[SCOPE_AXIS].quick = scopes[PAIRING_WITHIN];
-		leader->program.primary = NULL;
+		rank_program_axis(p, "scope")->quick = scopes[PAIRING_WITHIN];
+		p->bench.primary = NULL;
 	}
 	if ((uint64_t)pairing_all_rounds(ranks) * (ranks / 2) > MAX_PAIRS) {
-		snprintf(leader->rounds, sizeof(leader->rounds), "%u", MAX_PAIRS / (ranks / 2));
-		leader->axes[ROUNDS_AXIS].quick = leader->rounds;
+		snprintf(rounds, sizeof(((struct pairs *)p)->rounds), "%u",
+			 MAX_PAIRS / (ranks / 2));
+		rank_program_axis(p, "rounds")->quick = rounds;
 	}
-}
-
-static int run_leader(void *state, int argc, char **argv)
-{
-	struct leader *leader = state;
-	const struct nccl_tests_program known = {.bench = &bench, .ranks = true};
-	if (nccl_tests_args_translate(&known, argc, argv, &leader->args)) {
-		err_print("%s: %s", bench.name, err_text());
-		return 2;
-	}
-	adapt_to_ranks(leader);
-	leader->job = rank_program_job();
-	leader->device_given = nccl_tests_args_value(&leader->args, "device");
-	leader->program.job = &leader->job;
-	leader->program.arg = leader;
-	return bench_main(&leader->program, leader->args.argc, leader->args.argv);
+	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	struct leader leader = {.ranks = {.execute = pair_session_execute}};
-	leader.ranks.state = &leader.session;
-	const struct rank_program program = {.name = bench.name,
-					     .ranks = &leader.ranks,
-					     .lead = run_leader,
-					     .leader = &leader,
-					     .close = pair_session_close};
-	return rank_program_main(&program, argc, argv);
+	struct pairs p = {.session.program = {.declared = &bench,
+					      .adapt = adapt_to_ranks,
+					      .execute = pair_session_execute,
+					      .close = pair_session_close}};
+	return rank_program_main(&p.session.program, argc, argv);
 }

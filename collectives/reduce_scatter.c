@@ -7,7 +7,6 @@
  *     mpirun -n 4 bin/collectives/reduce_scatter --algorithm swing-b,ring --size 32:1M:x4
  */
 #include "collectives/ranks/collective.h"
-#include "collectives/ranks/session.h"
 
 static const struct axis axes[] = {COLLECTIVE_SHAPE_AXIS,
 				   COLLECTIVE_TYPE_AXIS,
@@ -15,12 +14,10 @@ static const struct axis axes[] = {COLLECTIVE_SHAPE_AXIS,
 				   COLLECTIVE_WHOLE_SIZE_AXIS,
 				   {0}};
 
-static const struct bench_metric primary[] = {{"reduce_scatter_busbw", "best_bus_bandwidth", NULL,
-					       "type=f32 op=sum size=2M", "byte/s", "higher"},
-					      {"reduce_scatter_library_busbw", "bus_bandwidth",
-					       "library", "type=f32 op=sum size=2M", "byte/s",
-					       "higher"},
-					      {0}};
+static const struct bench_metric primary[] = {
+	{"reduce_scatter_busbw", "best_bus_bandwidth", NULL, "type=f32 op=sum size=2M"},
+	{"reduce_scatter_library_busbw", "bus_bandwidth", "library", "type=f32 op=sum size=2M"},
+	{0}};
 
 static const struct bench bench = {
 	.name = "collectives/reduce_scatter",
@@ -30,7 +27,8 @@ static const struct bench bench = {
 		 "several hosts the longest duration",
 	.limits = COLLECTIVE_LIMITS,
 	.axes = axes,
-	.variants = collective_indexed,
+	.variants = collective_half_variants,
+	.quantities = nccl_tests_quantities,
 	.primary = primary,
 	.cliff = {"size", "bus_bandwidth", "library", "higher", NULL},
 };

@@ -2,12 +2,7 @@
 #include "collectives/nccl_tests/nccl_tests_rates.h"
 #include "lib/err.h"
 
-const struct bench_quantity_row nccl_tests_quantities[] = {
-	{"library_time_ratio", BENCH_RATIO, .to = NCCL_TESTS_LIBRARY},
-	{"bus_bandwidth", BENCH_RATE, .unit = "byte/s"},
-	{"best_bus_bandwidth", BENCH_RATE, .unit = "byte/s"},
-	{"best_time", BENCH_TIME},
-	{0}};
+const struct bench_quantity_row nccl_tests_quantities[] = {NCCL_TESTS_QUANTITIES, {0}};
 
 uint64_t nccl_tests_bytes(uint64_t size, uint64_t element_bytes, uint64_t parts)
 {

@@ -19,7 +19,14 @@ uint64_t nccl_tests_bytes(uint64_t size, uint64_t element_bytes, uint64_t parts)
  * allreduce, whose bytes pass it twice. */
 double nccl_tests_bus_bytes(bool twice, size_t ranks, uint64_t bytes);
 
-/* For struct bench. */
+/* For struct bench; the first rows of a program that has others. */
+#define NCCL_TESTS_QUANTITIES                                                                      \
+	{"library_time_ratio", BENCH_RATIO, .to = NCCL_TESTS_LIBRARY},                             \
+		{"bus_bandwidth", BENCH_RATE, .unit = "byte/s"},                                   \
+		{"best_bus_bandwidth", BENCH_RATE, .unit = "byte/s"},                              \
+	{                                                                                          \
+		"best_time", BENCH_TIME                                                            \
+	}
 extern const struct bench_quantity_row nccl_tests_quantities[];
 
 /* In derive: bus_bandwidth of every variant, and best_bus_bandwidth of the fastest of `algorithms`

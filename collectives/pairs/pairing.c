@@ -10,6 +10,13 @@
 #define NO_LINK UINT32_MAX
 #define MAX_ROUNDS 1000000ul
 
+const struct pair_way pair_ways[PAIR_VARIANTS] = {
+	[PAIR_FORWARD] = {1, 0, {true, false}, {false, true}},
+	[PAIR_BACKWARD] = {1, 0, {false, true}, {true, false}},
+	[PAIR_BOTH_WAYS] = {2, 0, {true, true}, {true, true}},
+	[PAIR_ROUND_TRIP] = {0, PAIR_ROUND_TRIPS, {false, false}, {true, true}},
+};
+
 uint32_t pairing_all_rounds(uint32_t ranks) { return ranks % 2 ? ranks : ranks - 1; }
 
 uint32_t pairing_parse_rounds(const char *word)

@@ -18,8 +18,16 @@
 
 /* Measurements of a pair: windows of messages from its first rank to the second, back, and in both
  * directions at once; and PAIR_ROUND_TRIPS small messages there and back. */
-enum pair_variant { PAIR_FORWARD, PAIR_BACKWARD, PAIR_BOTH_WAYS, PAIR_ROUND_TRIP, PAIR_VARIANTS };
+enum { PAIR_FORWARD, PAIR_BACKWARD, PAIR_BOTH_WAYS, PAIR_ROUND_TRIP, PAIR_VARIANTS };
 #define PAIR_ROUND_TRIPS 10u
+
+/* One of these measurements. */
+struct pair_way {
+	unsigned windows, trips; /* of a pair */
+	bool sends[2];           /* windows, from its first rank or its second */
+	bool receives[2];        /* data that is checked */
+};
+extern const struct pair_way pair_ways[PAIR_VARIANTS];
 
 enum pairing_kind { PAIRING_ROUND_ROBIN, PAIRING_RANDOM };
 

@@ -14,20 +14,15 @@
 #ifndef GPUSIG_COLLECTIVE_H
 #define GPUSIG_COLLECTIVE_H
 
-#include "bench/bench.h"
-#include "collectives/ranks/data.h"
-#include "collectives/schedules/schedule.h"
+#include "collectives/nccl_tests/nccl_tests_rates.h"
+#include "collectives/ranks/session.h"
 
-/* A variant is an algorithm of collectives/schedules. Its param is the layout (enum
- * schedule_layout), which is used where it exists. The suffix "-indexed" of a name is not part of
- * the algorithm's name. SESSION_LIBRARY is MPI's own collective. All are BENCH_SELF. */
-#define COLLECTIVE_VARIANT(label, layout)                                                          \
-	{                                                                                          \
-		.name = (label), .timing = BENCH_SELF, .param = (layout)                           \
-	}
+/* An algorithm of collectives/schedules; a suffix "-indexed" is not part of its name
+ * (session_schedule()). NCCL_TESTS_LIBRARY is MPI's own collective. */
+#define RANK_ROW(algorithm) BENCH_ROW(algorithm, BENCH_SELF)
 
 /* Variants of reduce_scatter and allgather, where rank r has chunk r, as in MPI. */
-extern const struct bench_variant collective_indexed[];
+extern const struct bench_variant collective_half_variants[];
 
 /* Axes of all programs. The shape has as many nodes as there are ranks; its default, which
  * collective_main() sets, is one dimension with all of them. */

@@ -122,8 +122,8 @@ static void run_step_on_device(struct exchange *x, const struct exchange_step *s
 					 .dry = true};
 	for (uint32_t i = step->receives; i < step->count; i++) {
 		stage_transfer(x, step, &step->transfers[i], m);
-		x->sent_messages++;
-		x->sent_bytes += (uint64_t)step->transfers[i].count * x->element_bytes;
+		x->traffic.messages++;
+		x->traffic.bytes += (uint64_t)step->transfers[i].count * x->element_bytes;
 	}
 	/* Also waits for the copies of the previous step, which read the memory that this step
 	 * receives into. */
@@ -142,8 +142,8 @@ static void run_step_on_host(struct exchange *x, const struct exchange_step *ste
 	for (uint32_t i = step->receives; i < step->count; i++) {
 		if (step->transfers[i].spans > 1 && !m->dry)
 			pack_transfer(x, step, &step->transfers[i], m);
-		x->sent_messages++;
-		x->sent_bytes += (uint64_t)step->transfers[i].count * x->element_bytes;
+		x->traffic.messages++;
+		x->traffic.bytes += (uint64_t)step->transfers[i].count * x->element_bytes;
 	}
 	if (step->count == 2 && step->receives == 1 && step->transfers[0].spans == 1) {
 		sendrecv_transfers(x, step, m);
@@ -196,16 +196,7 @@ void exchange_run(struct exchange *x, const void *in, void *out, bool dry)
 	}
 	if (x->device)
 		device_vectors_wait(x->device);
+	x->traffic.runs++;
 }
 
-void exchange_planned(const struct exchange *x, uint64_t *messages_p, uint64_t *bytes_p)
-{
-	*messages_p = x->planned_messages;
-	*bytes_p = x->planned_bytes;
-}
-
-void exchange_sent(const struct exchange *x, uint64_t *messages_p, uint64_t *bytes_p)
-{
-	*messages_p = x->sent_messages;
-	*bytes_p = x->sent_bytes;
-}
+const struct exchange_traffic *exchange_traffic(const struct exchange *x) { return &x->traffic; }

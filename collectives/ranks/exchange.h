@@ -44,10 +44,12 @@ void exchange_close(struct exchange *x);
  * returns the error. */
 void exchange_run(struct exchange *x, const void *in, void *out, bool dry);
 
-/* Messages and bytes that this rank sends in one run by the schedule, and that it has sent since
+/* Messages and bytes that this rank sends in one run by the schedule, and what it has sent since
  * exchange_open(), counted at the sends. */
-void exchange_planned(const struct exchange *x, uint64_t *messages_p, uint64_t *bytes_p);
-void exchange_sent(const struct exchange *x, uint64_t *messages_p, uint64_t *bytes_p);
+struct exchange_traffic {
+	uint64_t planned_messages, planned_bytes, runs, messages, bytes;
+};
+const struct exchange_traffic *exchange_traffic(const struct exchange *x);
 
 /* Begin of part `index` when `total` elements are cut into `parts` as evenly as whole grains of
  * `grain` elements allow. */

@@ -61,7 +61,7 @@ struct exchange {
 	uint64_t scratch_elements;
 	bool copies_input;
 	struct arrivals arrivals; /* while steps are prepared */
-	uint64_t planned_messages, planned_bytes, sent_messages, sent_bytes;
+	struct exchange_traffic traffic;
 };
 
 /* Computes the transfers of step `number`. `step` has the capacity for the largest step.

@@ -198,8 +198,9 @@ static void free_steps(struct exchange *x)
 static void count_planned(struct exchange *x)
 {
 	for (uint32_t j = x->current.receives; j < x->current.count; j++) {
-		x->planned_messages++;
-		x->planned_bytes += (uint64_t)x->current.transfers[j].count * x->element_bytes;
+		x->traffic.planned_messages++;
+		x->traffic.planned_bytes +=
+			(uint64_t)x->current.transfers[j].count * x->element_bytes;
 	}
 }
 
@@ -208,7 +209,7 @@ static void count_planned(struct exchange *x)
 static int plan_steps(struct exchange *x, bool prepare)
 {
 	uint64_t chunks = (uint64_t)schedule_parts(x->schedule) * schedule_chunks(x->schedule);
-	x->planned_messages = x->planned_bytes = x->scratch_elements = 0;
+	x->traffic.planned_messages = x->traffic.planned_bytes = x->scratch_elements = 0;
 	x->prepared = prepare ? calloc(x->step_count + 1u, sizeof(*x->prepared)) : NULL;
 	if (prepare && !x->prepared)
 		return -ENOMEM;
@@ -216,8 +217,8 @@ static int plan_steps(struct exchange *x, bool prepare)
 		if (x->arrivals.arrived)
 			memcpy(x->arrivals.arrived, x->arrivals.arriving, chunks);
 		int status = exchange_load_step(x, i, &x->current);
-		if (status == 0 && prepare)
-			status = keep_step(&x->prepared[i], &x->current);
+		if (prepare)
+			TRY(status, keep_step(&x->prepared[i], &x->current));
 		if (status)
 			return status;
 		count_planned(x);
@@ -281,12 +282,9 @@ int exchange_open(const struct schedule *s, enum schedule_kind kind, uint32_t ra
 			       .op = data_mpi_op(op),
 			       .step_count = schedule_steps(s)};
 	int status = alloc_current_step(x);
-	if (status == 0)
-		status = open_steps(x);
-	if (status == -ENOMEM)
+	if (TRY(status, open_steps(x)) == -ENOMEM)
 		err_note(status, "schedule: out of memory");
-	if (status == 0)
-		status = open_scratch(x);
+	TRY(status, open_scratch(x));
 	if (status) {
 		exchange_close(x);
 		return status;

@@ -22,16 +22,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The same bytes on every rank. The caller defines the opcodes and what the other members mean;
- * opcodes are below 0x7fff0000. */
+/* The same bytes on every rank. The caller defines the opcodes, which are below 0x7fff0000, and
+ * what it uses of the others. */
 struct mpi_command {
 	uint32_t opcode;
 	uint32_t variant;
 	uint64_t iterations;
 	uint64_t variants; /* bit mask */
 	uint64_t bytes, seed;
-	uint32_t kind, type, op, ports;
-	bool dry;
+	uint32_t type, op, ports;                /* of collectives */
+	uint32_t pairing, scope, rounds, window; /* of pairs */
+	bool together, dry;
 	char shape[48];
 	struct device_list devices;
 };

@@ -10,31 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ------------------------------------------------------------------ the command */
-
-struct mpi_command pair_plan_command(const struct pair_plan *plan)
-{
-	return (struct mpi_command){.opcode = PAIR_OPEN,
-				    .kind = plan->kind,
-				    .type = plan->scope,
-				    .iterations = plan->rounds,
-				    .ports = plan->window,
-				    .bytes = plan->bytes,
-				    .seed = plan->seed,
-				    .op = plan->together};
-}
-
-static struct pair_plan plan_of_command(const struct mpi_command *command)
-{
-	return (struct pair_plan){.kind = command->kind,
-				  .scope = command->type,
-				  .rounds = (uint32_t)command->iterations,
-				  .window = command->ports,
-				  .bytes = command->bytes,
-				  .seed = command->seed,
-				  .together = command->op};
-}
-
 /* ------------------------------------------------------------------ open and close */
 
 static void *alloc_array(size_t count, size_t each) { return calloc(count + 1, each); }
@@ -59,12 +34,12 @@ static int exchange_hosts(struct pair_session *s)
 static int open_pairing(struct pair_session *s)
 {
 	const uint32_t rank = (uint32_t)mpi_job.rank;
-	const struct pairing_request request = {.kind = s->plan.kind,
-						.scope = s->plan.scope,
+	const struct pairing_request request = {.kind = s->command.pairing,
+						.scope = s->command.scope,
 						.ranks = (uint32_t)mpi_job.size,
 						.node = s->nodes,
-						.rounds = s->plan.rounds,
-						.seed = s->plan.seed};
+						.rounds = s->command.rounds,
+						.seed = s->command.seed};
 	int status = pairing_open(&request, &s->pairing);
 	if (status)
 		return status;
@@ -94,50 +69,25 @@ static int close_case(struct pair_session *s)
 	free(s->own);
 	free(s->all);
 	free(s->link_seconds);
-	*s = (struct pair_session){.device = s->device, .last_peer = -1};
+	s->nodes = NULL;
+	s->hosts = NULL;
+	s->in_round = NULL;
+	s->own = s->all = s->link_seconds = NULL;
 	return 0;
 }
 
 static int open_case(struct pair_session *s, const struct mpi_command *command)
 {
 	close_case(s);
-	s->plan = plan_of_command(command);
+	s->command = *command;
+	s->last_peer = -1;
 	int status = exchange_hosts(s);
-	if (status == 0)
-		status = open_pairing(s);
-	if (status)
-		return status;
-	return pair_memory_open(&s->memory, s->device.dev, s->plan.bytes, s->plan.window,
-				s->plan.seed);
+	TRY(status, open_pairing(s));
+	return TRY(status, pair_memory_open(&s->memory, s->program.device.dev, command->bytes,
+					    command->window, command->seed));
 }
 
 /* ------------------------------------------------------------------ run */
-
-static void run_windows(struct pair_session *s, unsigned variant, bool first, int peer)
-{
-	switch ((enum pair_variant)variant) {
-	case PAIR_FORWARD:
-	case PAIR_BACKWARD:
-		if (first == (variant == PAIR_FORWARD))
-			pair_memory_send(&s->memory, peer);
-		else
-			pair_memory_receive(&s->memory, peer);
-		return;
-	case PAIR_BOTH_WAYS:
-		pair_memory_exchange(&s->memory, peer);
-		return;
-	case PAIR_ROUND_TRIP:
-		for (unsigned i = 0; i < PAIR_ROUND_TRIPS; i++) {
-			if (first)
-				pair_memory_ping(&s->memory, peer);
-			else
-				pair_memory_pong(&s->memory, peer);
-		}
-		return;
-	case PAIR_VARIANTS:
-		break;
-	}
-}
 
 static bool is_first(const struct pair_slot *slot) { return slot->first == (uint32_t)mpi_job.rank; }
 
@@ -146,11 +96,20 @@ static int peer_in(const struct pair_slot *slot)
 	return (int)(is_first(slot) ? slot->second : slot->first);
 }
 
-/* True if this rank receives the data that is checked. */
-static bool receives_in(const struct pair_slot *slot, unsigned variant)
+static void run_way(struct pair_session *s, const struct pair_way *way, bool first, int peer)
 {
-	return variant == PAIR_BOTH_WAYS || variant == PAIR_ROUND_TRIP ||
-	       is_first(slot) == (variant == PAIR_BACKWARD);
+	if (way->windows == 2)
+		pair_memory_exchange(&s->memory, peer);
+	else if (way->windows && way->sends[!first])
+		pair_memory_send(&s->memory, peer);
+	else if (way->windows)
+		pair_memory_receive(&s->memory, peer);
+	for (unsigned i = 0; i < way->trips; i++) {
+		if (first)
+			pair_memory_ping(&s->memory, peer);
+		else
+			pair_memory_pong(&s->memory, peer);
+	}
 }
 
 /* All ranks begin together; those without a part wait for the next barrier. A round may take as
@@ -166,15 +125,15 @@ static void run_slot(struct pair_session *s, const struct pair_slot *slot, unsig
 {
 	double start = mpi_job_time();
 	for (uint64_t i = 0; i < iterations; i++)
-		run_windows(s, variant, is_first(slot), peer_in(slot));
+		run_way(s, &pair_ways[variant], is_first(slot), peer_in(slot));
 	s->own[slot->round] = mpi_job_time() - start;
-	s->last_peer = receives_in(slot, variant) ? peer_in(slot) : -1;
+	s->last_peer = pair_ways[variant].receives[!is_first(slot)] ? peer_in(slot) : -1;
 }
 
 static void run_pass(struct pair_session *s, unsigned variant, uint64_t iterations)
 {
 	s->last_peer = -1;
-	if (s->plan.together) {
+	if (s->command.together) {
 		for (uint32_t r = 0; r < s->pairing.rounds; r++) {
 			begin_together();
 			if (s->in_round[r])
@@ -198,9 +157,8 @@ static double slot_seconds(const struct pair_session *s, const struct pair_slot 
 	size_t rounds = s->pairing.rounds;
 	double first = s->all[slot->first * rounds + slot->round],
 	       second = s->all[slot->second * rounds + slot->round];
-	if (variant == PAIR_BACKWARD)
-		return second;
-	return variant == PAIR_BOTH_WAYS && second > first ? second : first;
+	const bool *sends = pair_ways[variant].sends;
+	return sends[1] && (!sends[0] || second > first) ? second : first;
 }
 
 /* A pair that comes several times has the mean of its times. */
@@ -220,8 +178,8 @@ static int form_times(struct pair_session *s, unsigned variant, uint64_t iterati
 		       *round = &round_seconds[slot->round];
 		s->link_seconds[slot->link] += seconds / (double)iterations;
 		times[slot->link]++;
-		*round =
-			s->plan.together ? (seconds > *round ? seconds : *round) : *round + seconds;
+		*round = s->command.together ? (seconds > *round ? seconds : *round)
+					     : *round + seconds;
 	}
 	for (size_t i = 0; status == 0 && i < p->links; i++)
 		s->link_seconds[i] /= times[i];
@@ -249,42 +207,30 @@ static int check_received(struct pair_session *s, unsigned variant)
 {
 	if (s->last_peer < 0)
 		return 0;
-	bool trip = variant == PAIR_ROUND_TRIP;
-	return pair_memory_check(&s->memory, s->last_peer, trip ? 1 : s->plan.window,
-				 trip ? PAIR_LATENCY_BYTES : s->plan.bytes);
-}
-
-/* The first error of a check. */
-struct check_result {
-	int status;
-	char text[ERR_TEXT];
-};
-
-static void note_error(struct check_result *result, int status, uint32_t round)
-{
-	if (result->status || !status)
-		return;
-	result->status = status;
-	text_fit(result->text, sizeof(result->text), "round %u, %s", round, err_text());
+	const bool small = pair_ways[variant].trips;
+	return pair_memory_check(&s->memory, s->last_peer, small ? 1 : s->command.window,
+				 small ? PAIR_LATENCY_BYTES : s->command.bytes);
 }
 
 /* The last run left only its last round. So every round is run once more, and all data that arrives
  * in it is checked. After an error the other ranks still need this one's messages. */
 static int check_pass(struct pair_session *s, unsigned variant)
 {
-	struct check_result result = {0};
-	const uint32_t rounds = s->pairing.rounds;
-	note_error(&result, check_received(s, variant), rounds - 1);
-	for (uint32_t r = 0; r < rounds; r++) {
+	struct err_first first = {0};
+	uint32_t wrong = s->pairing.rounds - 1;
+	err_keep(&first, check_received(s, variant));
+	for (uint32_t r = 0; r < s->pairing.rounds; r++) {
+		const bool before = first.status;
 		pair_memory_poison(&s->memory);
 		begin_together();
 		s->last_peer = -1;
 		if (s->in_round[r])
 			run_slot(s, s->in_round[r], variant, 1);
-		note_error(&result, pair_memory_result(&s->memory), r);
-		note_error(&result, check_received(s, variant), r);
+		err_keep(&first, pair_memory_result(&s->memory));
+		err_keep(&first, check_received(s, variant));
+		wrong = before ? wrong : r;
 	}
-	return result.status ? err_note(result.status, "%s", result.text) : 0;
+	return first.status ? err_note(first.status, "round %u, %s", wrong, first.text) : 0;
 }
 
 /* ------------------------------------------------------------------ commands */
@@ -295,12 +241,10 @@ static int poison_received(struct pair_session *s)
 	return pair_memory_result(&s->memory);
 }
 
-int pair_session_execute(void *session, const struct mpi_command *command)
+int pair_session_execute(struct rank_program *program, const struct mpi_command *command)
 {
-	struct pair_session *s = session;
+	struct pair_session *s = (struct pair_session *)program;
 	switch ((enum pair_opcode)command->opcode) {
-	case PAIR_DEVICE:
-		return rank_device_open(&s->device, &command->devices);
 	case PAIR_OPEN:
 		return open_case(s, command);
 	case PAIR_RUN:
@@ -315,9 +259,7 @@ int pair_session_execute(void *session, const struct mpi_command *command)
 	return close_case(s);
 }
 
-void pair_session_close(void *session)
+void pair_session_close(struct rank_program *program)
 {
-	struct pair_session *s = session;
-	close_case(s);
-	rank_device_close(&s->device);
+	close_case((struct pair_session *)program);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The open case of collectives/pairs on every rank: who meets whom in which round, and the memory
- * of the messages. All ranks execute the commands of enum pair_opcode; the leader calls the
- * functions below after a command.
+ * of the messages. All ranks execute the commands of enum pair_opcode; the leader reads the
+ * session after a command.
  *
  * A pass is all rounds once. The pairs of a round run at the same time, each behind one barrier of
  * all ranks, or one behind the other, each behind such a barrier. Ranks keep their own time of each
@@ -17,26 +17,18 @@
 #define GPUSIG_PAIR_SESSION_H
 
 #include "collectives/pairs/pairing.h"
-#include "collectives/ranks/mpi_job.h"
 #include "collectives/ranks/pair_memory.h"
+#include "collectives/ranks/rank_program.h"
 
 #define PAIR_HOST_BYTES 64
 
-enum pair_opcode { PAIR_DEVICE, PAIR_OPEN, PAIR_RUN, PAIR_POISON, PAIR_CHECK, PAIR_CLOSE };
-
-/* PAIR_OPEN's command. `rounds`: 0 is those of all pairs. */
-struct pair_plan {
-	enum pairing_kind kind;
-	enum pairing_scope scope;
-	uint32_t rounds, window;
-	uint64_t bytes, seed;
-	bool together;
-};
-struct mpi_command pair_plan_command(const struct pair_plan *plan);
+/* PAIR_OPEN: pairing, scope, rounds (0: those of all pairs), window, bytes, seed, together.
+ * PAIR_RUN: variant, iterations. PAIR_CHECK: variant. */
+enum pair_opcode { PAIR_OPEN, PAIR_RUN, PAIR_POISON, PAIR_CHECK, PAIR_CLOSE };
 
 struct pair_session {
-	struct rank_device device;
-	struct pair_plan plan;
+	struct rank_program program; /* first */
+	struct mpi_command command;  /* the last PAIR_OPEN */
 	struct pairing pairing;
 	struct pair_memory memory;
 	int *nodes;                        /* of every rank: mpi_job.host */
@@ -48,10 +40,8 @@ struct pair_session {
 	double *link_seconds; /* leader: of one iteration of it, by link */
 };
 
-/* The command handler; its state is a zeroed struct pair_session. */
-int pair_session_execute(void *session, const struct mpi_command *command);
-
-/* Closes the rank's device too. */
-void pair_session_close(void *session);
+/* For struct rank_program, whose state this is. */
+int pair_session_execute(struct rank_program *program, const struct mpi_command *command);
+void pair_session_close(struct rank_program *program);
 
 #endif

@@ -2,66 +2,69 @@
  *
  * The open case of a collective on every rank: the vectors, in host memory or in the memory of the
  * rank's device, and the schedule and exchange of every variant. All ranks execute the commands of
- * enum session_opcode. The leader calls the functions below after a command.
+ * enum session_opcode; the leader reads the session after a command.
  */
 #ifndef GPUSIG_SESSION_H
 #define GPUSIG_SESSION_H
 
-#include "bench/bench.h"
-#include "collectives/ranks/data.h"
-#include "collectives/ranks/mpi_job.h"
-#include "collectives/ranks/rank_list.h"
-#include "collectives/schedules/schedule.h"
+#include "collectives/nccl_tests/nccl_tests_table.h"
+#include "collectives/ranks/exchange.h"
+#include "collectives/ranks/rank_program.h"
+#include "lib/err.h"
 
 #define SESSION_MAX_BYTES (UINT64_C(16) << 30)
 
-/* The name of the variant that is MPI's own collective. */
-#define SESSION_LIBRARY "library"
+enum {
+	SESSION_VARIANTS = 64,
+	SESSION_BATCH = 512 /* iterations whose times are gathered at once */
+};
 
 enum session_opcode {
-	SESSION_DEVICE, /* devices; from now on vectors are in the memory of each rank's device */
-	SESSION_OPEN,   /* bytes, seed, type, op, ports, kind, shape, variants, dry */
+	SESSION_OPEN,   /* bytes, seed, type, op, ports, shape, variants (algorithms), dry */
 	SESSION_RUN,    /* variant, iterations; each iteration is timed and starts with a barrier */
 	SESSION_POISON, /* overwrites the output with wrong values */
-	SESSION_CHECK,  /* variant; -EBADMSG with the element and both values */
+	SESSION_CHECK,  /* -EBADMSG with the element and both values */
 	SESSION_CLOSE,
 	SESSION_LIST, /* the leader gets where the ranks are */
 };
 
-struct session;
-
-/* Without a device and an open case. 0 or -ENOMEM. */
-int session_make(const struct bench *b, struct session **s_p);
-/* Closes the device of the rank, too. NULL is accepted. */
-void session_free(struct session *s);
-
-/* The command handler of these programs (mpi_job.h); its state is the session. */
-int session_execute(void *session, const struct mpi_command *command);
-
-struct rank_device *session_device(struct session *s);
-/* After SESSION_LIST. */
-struct rank_list *session_list(struct session *s);
-
-/* The schedule of a variant in the layout that its param names, else indexed; NULL for the library.
- * -ENOTSUP with a text when the algorithm does not support the shape. */
-int session_schedule(const struct bench_variant *v, const struct grid *grid,
-		     enum schedule_ports ports, enum schedule_kind kind, struct schedule **s_p);
-
-/* After SESSION_OPEN: true when this variant is not supported; and the reason for one of them. */
-bool session_is_unsupported(const struct session *s, unsigned variant);
-const char *session_unsupported_reason(const struct session *s);
-
-/* The sum over the iterations of the last SESSION_RUN, each the time of the slowest rank; and the
- * median entry skew of the iterations in a variant's last run. */
-double session_seconds(const struct session *s);
-double session_skew(const struct session *s, unsigned variant);
-
-/* Traffic that the leader has sent for a variant since SESSION_OPEN. False for the library. */
-struct session_traffic {
-	const char *algorithm; /* of the schedule that ran */
-	uint64_t runs, messages, bytes;
-	uint64_t planned_messages, planned_bytes; /* of one run */
+struct session {
+	struct rank_program program; /* first */
+	enum schedule_kind kind;
+	struct mpi_command command; /* the last SESSION_OPEN */
+	uint64_t elements;
+	/* Host memory. With a device it is pinned: the device's vectors are filled from it and
+	 * checked in it, and the library uses it. */
+	char *in, *out;
+	struct device_vectors vectors; /* dev NULL: no device */
+	int *counts, *starts;          /* of the library's chunks, by rank */
+	bool even;                     /* all chunks have the same length */
+	struct session_variant {
+		struct schedule *schedule;
+		struct exchange *exchange; /* NULL: the library, or not supported */
+		bool is_unsupported;
+		double skew_s; /* leader: the median entry skew of the last run's iterations */
+	} variant[SESSION_VARIANTS];
+	char unsupported_reason[ERR_TEXT]; /* of one of them */
+	/* Leader: the sum over the iterations of the last run, each the time of the slowest rank.
+	 */
+	double seconds;
+	/* Times of a batch, each the maximum over the ranks. The maximum of -start is minus the
+	 * first entry. */
+	struct session_times {
+		double last_start[SESSION_BATCH], minus_start[SESSION_BATCH],
+			last_end[SESSION_BATCH], duration[SESSION_BATCH];
+	} own, all;
+	struct nccl_tests_rank *ranks; /* leader, after SESSION_LIST: in their order */
 };
-bool session_traffic(const struct session *s, unsigned variant, struct session_traffic *t);
+
+/* For struct rank_program, whose state this is. */
+int session_execute(struct rank_program *program, const struct mpi_command *command);
+
+/* The schedule of a row's name. Rank r must begin or end a half with chunk r, as in MPI, which only
+ * the indexed layout does; an allreduce has the other one where it exists, unless the name ends
+ * with "-indexed". -ENOTSUP with a text when the algorithm does not support the shape. */
+int session_schedule(const char *name, const struct grid *grid, enum schedule_ports ports,
+		     enum schedule_kind kind, struct schedule **s_p);
 
 #endif
