@@ -37,7 +37,7 @@
 #define GPUSIG_SCHEDULE_GRAPH_H
 
 #include "bench/graph/work_graph.h"
-#include "collectives/schedules/schedule.h"
+#include "collectives/schedules/placement.h"
 
 /* Work and needs of a run, from the messages that the schedule lets each rank receive. */
 struct schedule_graph_plan {

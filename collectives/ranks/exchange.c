@@ -170,7 +170,7 @@ static void set_initial_output(const struct exchange *x, const char *in, char *o
 		copy_bytes(x, out, in, x->elements * x->element_bytes);
 	for (unsigned part = 0; x->kind == SCHEDULE_ALLGATHER && part < schedule_parts(x->schedule);
 	     part++) {
-		struct span s = exchange_chunk(x, part);
+		struct schedule_span s = exchange_chunk(x, part);
 		copy_bytes(x, out + s.first * x->element_bytes, in + s.first * x->element_bytes,
 			   s.count * x->element_bytes);
 	}

@@ -25,7 +25,7 @@
 
 #include "collectives/ranks/data.h"
 #include "collectives/ranks/device_vectors.h"
-#include "collectives/schedules/schedule.h"
+#include "collectives/schedules/placement.h"
 
 #include <stddef.h>
 
@@ -51,18 +51,10 @@ struct exchange_traffic {
 };
 const struct exchange_traffic *exchange_traffic(const struct exchange *x);
 
-/* Begin of part `index` when `total` elements are cut into `parts` as evenly as whole grains of
- * `grain` elements allow. */
-uint64_t exchange_cut(uint64_t total, uint64_t parts, uint64_t index, uint64_t grain);
-
 /* Elements per grain. */
 uint64_t exchange_grain(enum schedule_kind kind, enum data_type type, bool on_device);
 
-struct span {
-	uint64_t first, count; /* elements of the whole vector */
-};
-
 /* This rank's chunk of a part between the halves; count 0 for a rank that has none. */
-struct span exchange_chunk(const struct exchange *x, unsigned part);
+struct schedule_span exchange_chunk(const struct exchange *x, unsigned part);
 
 #endif

@@ -29,7 +29,7 @@ struct transfer {
 
 struct exchange_step {
 	struct transfer *transfers; /* receives first */
-	struct span *spans;
+	struct schedule_span *spans;
 	uint32_t count, receives;
 };
 

@@ -6,7 +6,6 @@
 #include "device/kernels.h"
 #include "lib/err.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -17,45 +16,21 @@
  * memory. */
 #define MAX_PREPARED_MESSAGES 512u
 
-/* Cannot overflow: there are fewer than 2^31 elements and at most GRID_MAX_NODES chunks. */
-uint64_t exchange_cut(uint64_t total, uint64_t parts, uint64_t index, uint64_t grain)
-{
-	uint64_t at = (total + grain - 1) / grain * index / parts * grain;
-	return at < total ? at : total;
-}
-
 uint64_t exchange_grain(enum schedule_kind kind, enum data_type type, bool on_device)
 {
 	return on_device && kind != SCHEDULE_ALLGATHER ? DEV_KERNEL_ALIGN / data_bytes(type) : 1;
 }
 
-/* Pieces [first, end) of `of` when it is cut into `pieces`. */
-static struct span cut_span(const struct exchange *x, struct span of, uint64_t pieces,
-			    uint64_t first, uint64_t end)
+static struct schedule_span span_of(const struct exchange *x, unsigned part, uint32_t first,
+				    uint32_t count)
 {
-	uint64_t from = exchange_cut(of.count, pieces, first, x->grain);
-	uint64_t to = exchange_cut(of.count, pieces, end, x->grain);
-	return (struct span){.first = of.first + from, .count = to - from};
+	return schedule_place(x->schedule, x->kind, x->elements, x->grain, part, first, count);
 }
 
-/* An allreduce cuts the vector into parts, and these into chunks. In the halves chunk r of all
- * parts is what rank r has, so they cut it into chunks first; with several parts a message there is
- * one chunk. */
-static struct span span_of(const struct exchange *x, unsigned part, uint32_t first, uint32_t count)
-{
-	const uint64_t parts = schedule_parts(x->schedule), chunks = schedule_chunks(x->schedule),
-		       end = (uint64_t)first + count;
-	const struct span whole = {0, x->elements};
-	if (x->kind == SCHEDULE_ALLREDUCE)
-		return cut_span(x, cut_span(x, whole, parts, part, part + 1), chunks, first, end);
-	assert(parts == 1 || count == 1);
-	return cut_span(x, cut_span(x, whole, chunks, first, end), parts, part, part + 1);
-}
-
-struct span exchange_chunk(const struct exchange *x, unsigned part)
+struct schedule_span exchange_chunk(const struct exchange *x, unsigned part)
 {
 	uint32_t chunk = schedule_chunk(x->schedule, part, x->rank);
-	return chunk == UINT32_MAX ? (struct span){0} : span_of(x, part, chunk, 1);
+	return chunk == UINT32_MAX ? (struct schedule_span){0} : span_of(x, part, chunk, 1);
 }
 
 /* ------------------------------------------------------------------ from messages to transfers */
@@ -94,7 +69,7 @@ static bool fill_transfer(struct exchange *x, struct exchange_step *step, unsign
 				      .first_span = *spans_p};
 	transfer->from_input = update_arrivals(x, part, m, ranges);
 	for (uint32_t i = 0; i < ranges; i++) {
-		struct span s = span_of(x, part, x->ranges[i].first, x->ranges[i].count);
+		struct schedule_span s = span_of(x, part, x->ranges[i].first, x->ranges[i].count);
 		if (s.count == 0)
 			continue;
 		step->spans[*spans_p + transfer->spans++] = s;

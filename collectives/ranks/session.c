@@ -19,13 +19,10 @@ int session_schedule(const char *name, const struct grid *grid, enum schedule_po
 {
 	char algorithm[32];
 	const char *suffix = strstr(name, INDEXED);
-	int status = -ENOTSUP;
-	snprintf(algorithm, sizeof(algorithm), "%.*s", (int)(suffix ? suffix - name : 31), name);
-	if (!suffix && kind == SCHEDULE_ALLREDUCE)
-		status = schedule_open(algorithm, grid, ports, kind, SCHEDULE_RENAMED, s_p);
-	return status == -ENOTSUP
-		       ? schedule_open(algorithm, grid, ports, kind, SCHEDULE_INDEXED, s_p)
-		       : status;
+	if (!suffix)
+		return schedule_open_placed(name, grid, ports, kind, s_p);
+	snprintf(algorithm, sizeof(algorithm), "%.*s", (int)(suffix - name), name);
+	return schedule_open(algorithm, grid, ports, kind, SCHEDULE_INDEXED, s_p);
 }
 
 static int open_host_memory(const struct session *s, uint64_t bytes, char **at_p)
@@ -88,9 +85,9 @@ static int open_vectors(struct session *s)
 	if (!s->counts || !s->starts)
 		return err_note(-ENOMEM, "the chunks of %d ranks: out of memory", mpi_job.size);
 	for (int r = 0; r < mpi_job.size; r++) {
-		s->starts[r] = (int)exchange_cut(s->elements, size, (uint64_t)r, grain);
+		s->starts[r] = (int)schedule_cut(s->elements, size, (uint64_t)r, grain);
 		s->counts[r] =
-			(int)exchange_cut(s->elements, size, (uint64_t)r + 1, grain) - s->starts[r];
+			(int)schedule_cut(s->elements, size, (uint64_t)r + 1, grain) - s->starts[r];
 	}
 	s->even = s->elements % (size * grain) == 0;
 	if (!s->command.dry)

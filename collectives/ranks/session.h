@@ -61,9 +61,8 @@ struct session {
 /* For struct rank_program, whose state this is. */
 int session_execute(struct rank_program *program, const struct mpi_command *command);
 
-/* The schedule of a row's name. Rank r must begin or end a half with chunk r, as in MPI, which only
- * the indexed layout does; an allreduce has the other one where it exists, unless the name ends
- * with "-indexed". -ENOTSUP with a text when the algorithm does not support the shape. */
+/* The schedule of a row's name: schedule_open_placed(), or indexed if the name ends with
+ * "-indexed". -ENOTSUP with a text when the algorithm does not support the shape. */
 int session_schedule(const char *name, const struct grid *grid, enum schedule_ports ports,
 		     enum schedule_kind kind, struct schedule **s_p);
 
