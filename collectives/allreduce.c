@@ -32,21 +32,12 @@ static const struct bench_variant variants[] = {RANK_ROW("direct"),
 
 static const struct axis axes[] = {
 	COLLECTIVE_SHAPE_AXIS,
-	{.name = "ports",
-	 .help = "concurrent messages: one, or one per direction of every dimension",
-	 .kind = AXIS_WORD,
-	 .words = collective_ports,
-	 .quick = "one",
-	 .full = "one,all"},
+	{"ports", "concurrent messages: one, or one per direction of every dimension", AXIS_WORD,
+	 "one", "one,all", .words = collective_ports},
 	COLLECTIVE_TYPE_AXIS,
 	COLLECTIVE_OP_AXIS,
-	{.name = "size",
-	 .help = "bytes of the vector, rounded down to elements",
-	 .kind = AXIS_SIZE,
-	 .min = 1,
-	 .max = SESSION_MAX_BYTES,
-	 .quick = "32,2K,128K,2M",
-	 .full = "32:128M:x4,256M"},
+	{"size", "bytes of the vector, rounded down to elements", AXIS_SIZE, "32,2K,128K,2M",
+	 "32:128M:x4,256M", .min = 1, .max = SESSION_MAX_BYTES},
 	{0}};
 
 static const struct bench_quantity_row quantities[] = {

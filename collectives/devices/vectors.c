@@ -6,16 +6,11 @@
 
 #define BUFFER_FLOATS (1u << 20)
 
-static uint64_t buffer_count(const struct vectors *v, uint64_t at)
-{
-	return v->count - at < BUFFER_FLOATS ? v->count - at : BUFFER_FLOATS;
-}
-
 static int fill_device(struct vectors *v, struct rng *rng, size_t device)
 {
 	int status = 0;
 	for (uint64_t at = 0, n, bits = 0; status == 0 && at < v->count; at += n) {
-		n = buffer_count(v, at);
+		n = v->count - at < BUFFER_FLOATS ? v->count - at : BUFFER_FLOATS;
 		for (uint64_t i = 0; i < n; i++) {
 			bits = i % 6 ? bits >> 10 : rng_u64(rng);
 			v->host_buffer[i] = (float)(bits & 1023) - 512.0f;
@@ -31,10 +26,10 @@ static void fill_devices(struct vectors *v, struct bench_case *c)
 {
 	v->host_buffer = bench_alloc_host(c, 2 * BUFFER_FLOATS * sizeof(float));
 	v->sum = bench_alloc_host(c, v->count * sizeof(float));
-	if (bench_status(c) == 0)
+	if (c->status == 0)
 		memset(v->sum, 0, v->count * sizeof(float));
-	for (size_t i = 0; bench_status(c) == 0 && i < v->set->count; i++)
-		bench_status_add(c, fill_device(v, &c->rng, i));
+	for (size_t i = 0; i < v->set->count; i++)
+		TRY(c->status, fill_device(v, &c->rng, i));
 }
 
 uint64_t vectors_stride(enum dev_collective what, uint64_t part)
@@ -102,20 +97,13 @@ static int load_expected(struct vectors *v, uint32_t device, uint64_t at, uint64
 			    n * sizeof(float));
 }
 
-static const float *result_of(const struct vectors *v, uint32_t device)
-{
-	return v->what == DEV_ALL_TO_ALL ? v->places.staging[device] : v->places.vector[device];
-}
-
 /* `result` is where float `at` of the vector is. */
 static int check_floats(struct vectors *v, uint32_t device, uint64_t at, const float *result,
 			uint64_t n)
 {
 	const float *wanted = NULL;
 	int status = load_expected(v, device, at, n, &wanted);
-	if (status == 0)
-		status = dev_download(v->set->dev[device], v->host_buffer, result,
-				      n * sizeof(float));
+	TRY(status, dev_download(v->set->dev[device], v->host_buffer, result, n * sizeof(float)));
 	for (uint64_t i = 0; status == 0 && i < n; i++) {
 		const unsigned long long place = at + i;
 		if (!(v->host_buffer[i] == wanted[i]))
@@ -131,8 +119,9 @@ static int check_device(struct vectors *v, struct bench_case *c, uint32_t device
 	const bool own_part = v->what == DEV_REDUCE_SCATTER;
 	const uint64_t first = own_part ? device * v->part : 0,
 		       end = own_part ? first + v->part : v->count;
-	const float *result =
-		result_of(v, device) + (own_part && spread ? device * v->stride : first);
+	const float *result = (v->what == DEV_ALL_TO_ALL ? (float *)v->places.staging[device]
+							 : v->places.vector[device]) +
+			      (own_part && spread ? device * v->stride : first);
 	const uint64_t bytes = (end - first) * sizeof(float);
 	int status = 0;
 	if (bench_known_right(c, dev, result, bytes))
@@ -149,8 +138,7 @@ static int check_device(struct vectors *v, struct bench_case *c, uint32_t device
 
 int vectors_check(struct vectors *v, struct bench_case *c, bool spread)
 {
-	int status = 0;
-	for (uint32_t i = 0; status == 0 && i < v->places.devices; i++)
-		status = check_device(v, c, i, spread);
-	return status;
+	for (uint32_t i = 0; i < v->places.devices; i++)
+		TRY(c->status, check_device(v, c, i, spread));
+	return c->status;
 }

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,57 +22,21 @@ const char nccl_tests_notes[] =
 	"accepted where they ask for what is done anyway, such as -m 1 and -z 3. --format "
 	"nccl-tests prints its table (version 2.19.6), one algorithm a table, at the end.";
 
-/* A flag without `why` is taken. The others ask for what is done anyway where their value is
- * `same`. */
-static const struct flag {
-	char letter;
-	const char *name, *same, *why;
-} flags[] = {
-	{'b', "minbytes", NULL, NULL},
-	{'e', "maxbytes", NULL, NULL},
-	{'i', "stepbytes", NULL, NULL},
-	{'f', "stepfactor", NULL, NULL},
-	{'n', "iters", NULL, NULL},
-	{'w', "warmup_iters", NULL, NULL},
-	{'c', "check", NULL, NULL},
-	{'o', "op", NULL, NULL},
-	{'d', "datatype", NULL, NULL},
-	{'t', "nthreads", NULL, NULL},
-	{'g', "ngpus", NULL, NULL},
-	{'m', "agg_iters", "1", "each collective is timed by itself"},
-	{'N', "run_cycles", "1", "a run measures each size once"},
-	{'a', "average", "3", "the time is that of the slowest rank"},
-	{'z', "blocking", "3", "a collective ends before the next begins, outside the time"},
-	{'r', "root", NULL, "these collectives have no root"},
-	{'p', "parallel_init", "0", "one thread initialises the devices of a process"},
-	{'y', "stream_null", "0", "work is in streams of its own"},
-	{'T', "timeout", "0", "--budget bounds the time"},
-	{'G', "cudagraph", "0", "collectives are not replayed from a graph"},
-	{'C', "report_cputime", "0", "the time is that of the collective"},
-	{'S', "report_timestamps", "0", "--format json has when the run began"},
-	{'J', "output_file", NULL, "--out FILE appends records"},
-	{'R', "local_register", "0", "buffers are not registered"},
-	{'x', "cta_policy", NULL, "--algorithm selects what is measured"},
-	{'D', "device_implementation", "0", "--algorithm selects what is measured"},
-	{'V', "device_cta_count", NULL, "--algorithm selects what is measured"},
-	{'M', "memory", "0", "use of memory is not reported"},
-	{'u', "unalign", "0", "vectors are aligned"},
-	{'I', "per_iter_timing", "0", "--format json has every sample"},
-	{'K', "per_iter_skip", "0", "--warm-up discards the first samples"},
-};
-
-/* The values of the flags, in the order given where one replaces another. */
-struct sizes {
-	bool given;
-	uint64_t from, to, step, factor; /* factor 0: none */
-	bool has_step;
-};
-
 struct translation {
 	const struct nccl_tests_program *program;
 	struct nccl_tests_args *args;
-	struct sizes sizes;
-	uint64_t threads, devices; /* 0: not given */
+	bool sized;
+	uint64_t from, to, step, factor; /* step UINT64_MAX: not given; factor 0: none */
+	uint64_t threads, devices;       /* 0: not given */
+};
+
+/* A flag without `why` is taken. The others ask for what is done anyway where their value is
+ * `same`. */
+struct flag {
+	char letter;
+	const char *name, *same, *why;
+	int (*take)(struct translation *t, const char *value, uint64_t *at);
+	size_t at; /* in struct translation, of the number that `take` gets */
 };
 
 static void append_word(struct nccl_tests_args *args, const char *word)
@@ -136,46 +101,43 @@ static int parse_size(const char *text, uint64_t *bytes_p)
 	return 0;
 }
 
-static int take_size(struct sizes *sizes, char letter, const char *value)
+static int take_size(struct translation *t, const char *value, uint64_t *at)
 {
-	sizes->given = true;
-	switch (letter) {
-	case 'b':
-		return parse_size(value, &sizes->from);
-	case 'e':
-		return parse_size(value, &sizes->to);
-	case 'i':
-		sizes->has_step = true;
-		return parse_size(value, &sizes->step);
-	default:
-		return units_parse_integer(value, 0, 1u << 20, &sizes->factor);
-	}
+	t->sized = true;
+	return parse_size(value, at);
 }
 
-/* A count, which is handed on as it was written. */
-static int take_count(struct nccl_tests_args *args, char letter, const char *value)
+static int take_factor(struct translation *t, const char *value, uint64_t *at)
+{
+	t->sized = true;
+	return units_parse_integer(value, 0, 1u << 20, &t->factor);
+}
+
+/* Counts are handed on as they were written. */
+static int take_samples(struct translation *t, const char *value, uint64_t *at)
 {
 	uint64_t count;
-	int status = units_parse_integer(value, letter == 'n', MAX_SAMPLES, &count);
-	if (status)
-		return status;
-	if (letter == 'w') {
-		append_option(args, "--warm-up", value);
-		return 0;
-	}
-	append_option(args, "--min-samples", value);
-	append_option(args, "--max-samples", value);
-	return 0;
+	int status = units_parse_integer(value, 1, MAX_SAMPLES, &count);
+	append_option(t->args, "--min-samples", value);
+	append_option(t->args, "--max-samples", value);
+	return status;
 }
 
-static int take_check(struct nccl_tests_args *args, const char *value)
+static int take_warm_up(struct translation *t, const char *value, uint64_t *at)
+{
+	uint64_t count;
+	append_option(t->args, "--warm-up", value);
+	return units_parse_integer(value, 0, MAX_SAMPLES, &count);
+}
+
+static int take_check(struct translation *t, const char *value, uint64_t *at)
 {
 	if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0)
 		return err_note(-EINVAL,
 				"unknown value '%s'; values: 0, 1; --check every checks the result "
 				"of every execution",
 				value);
-	append_option(args, "--check", *value == '1' ? "rounds" : "off");
+	append_option(t->args, "--check", *value == '1' ? "rounds" : "off");
 	return 0;
 }
 
@@ -209,55 +171,77 @@ static int take_word(struct translation *t, const char *option, const char *cons
 	return err_note(-EINVAL, "'%s' is not supported; values: %s", value, axis ? known : only);
 }
 
-static const char *const types[][2] = {
-	{"int32", "i32"}, {"int64", "i64"}, {"float", "f32"}, {"double", "f64"}, {NULL, NULL}};
-static const char *const ops[][2] = {{"sum", "sum"}, {"max", "max"}, {NULL, NULL}};
-
-static int take_devices(struct translation *t, char letter, const char *value)
+static int take_type(struct translation *t, const char *value, uint64_t *at)
 {
-	uint64_t count;
-	int status = units_parse_integer(value, 1, DEV_MAX, &count);
-	if (status)
-		return status;
-	if (t->program->ranks && count != 1)
+	static const char *const types[][2] = {{"int32", "i32"},
+					       {"int64", "i64"},
+					       {"float", "f32"},
+					       {"double", "f64"},
+					       {NULL, NULL}};
+	return take_word(t, "--type", types, "float", value);
+}
+
+static int take_operation(struct translation *t, const char *value, uint64_t *at)
+{
+	static const char *const ops[][2] = {{"sum", "sum"}, {"max", "max"}, {NULL, NULL}};
+	if (!t->program->reduces)
+		return err_note(-EINVAL, "this program reduces nothing");
+	return take_word(t, "--op", ops, "sum", value);
+}
+
+static int take_devices(struct translation *t, const char *value, uint64_t *at)
+{
+	int status = units_parse_integer(value, 1, DEV_MAX, at);
+	if (status == 0 && t->program->ranks && *at != 1)
 		return err_note(-EINVAL, "a rank has one device: start a rank for each");
-	*(letter == 't' ? &t->threads : &t->devices) = count;
-	return 0;
+	return status;
 }
 
 /* ------------------------------------------------------------------ flags */
 
-static int refuse_flag(const struct flag *flag, const char *value)
+static const struct flag flags[] = {
+	{'b', "minbytes", .take = take_size, .at = offsetof(struct translation, from)},
+	{'e', "maxbytes", .take = take_size, .at = offsetof(struct translation, to)},
+	{'i', "stepbytes", .take = take_size, .at = offsetof(struct translation, step)},
+	{'f', "stepfactor", .take = take_factor},
+	{'n', "iters", .take = take_samples},
+	{'w', "warmup_iters", .take = take_warm_up},
+	{'c', "check", .take = take_check},
+	{'o', "op", .take = take_operation},
+	{'d', "datatype", .take = take_type},
+	{'t', "nthreads", .take = take_devices, .at = offsetof(struct translation, threads)},
+	{'g', "ngpus", .take = take_devices, .at = offsetof(struct translation, devices)},
+	{'m', "agg_iters", "1", "each collective is timed by itself"},
+	{'N', "run_cycles", "1", "a run measures each size once"},
+	{'a', "average", "3", "the time is that of the slowest rank"},
+	{'z', "blocking", "3", "a collective ends before the next begins, outside the time"},
+	{'r', "root", NULL, "these collectives have no root"},
+	{'p', "parallel_init", "0", "one thread initialises the devices of a process"},
+	{'y', "stream_null", "0", "work is in streams of its own"},
+	{'T', "timeout", "0", "--budget bounds the time"},
+	{'G', "cudagraph", "0", "collectives are not replayed from a graph"},
+	{'C', "report_cputime", "0", "the time is that of the collective"},
+	{'S', "report_timestamps", "0", "--format json has when the run began"},
+	{'J', "output_file", NULL, "--out FILE appends records"},
+	{'R', "local_register", "0", "buffers are not registered"},
+	{'x', "cta_policy", NULL, "--algorithm selects what is measured"},
+	{'D', "device_implementation", "0", "--algorithm selects what is measured"},
+	{'V', "device_cta_count", NULL, "--algorithm selects what is measured"},
+	{'M', "memory", "0", "use of memory is not reported"},
+	{'u', "unalign", "0", "vectors are aligned"},
+	{'I', "per_iter_timing", "0", "--format json has every sample"},
+	{'K', "per_iter_skip", "0", "--warm-up discards the first samples"},
+};
+
+static int take_flag(struct translation *t, const struct flag *flag, const char *value)
 {
+	if (flag->take)
+		return flag->take(t, value, (void *)((char *)t + flag->at));
 	if (flag->same && strcmp(value, flag->same) == 0)
 		return 0;
 	return err_note(-EINVAL, "'%s' is not supported%s%s: %s; flags of nccl-tests: " TAKEN,
 			value, flag->same ? ", only " : "", flag->same ? flag->same : "",
 			flag->why);
-}
-
-static int take_flag(struct translation *t, const struct flag *flag, const char *value)
-{
-	if (flag->why)
-		return refuse_flag(flag, value);
-	switch (flag->letter) {
-	case 'n':
-	case 'w':
-		return take_count(t->args, flag->letter, value);
-	case 'c':
-		return take_check(t->args, value);
-	case 'o':
-		if (!t->program->reduces)
-			return err_note(-EINVAL, "this program reduces nothing");
-		return take_word(t, "--op", ops, "sum", value);
-	case 'd':
-		return take_word(t, "--type", types, "float", value);
-	case 't':
-	case 'g':
-		return take_devices(t, flag->letter, value);
-	default:
-		return take_size(&t->sizes, flag->letter, value);
-	}
 }
 
 /* Value of -X, -XVALUE, --NAME and --NAME=VALUE; NULL: another flag. */
@@ -323,25 +307,25 @@ static int take_words(struct translation *t, int argc, char **argv)
 
 static int append_sizes(struct translation *t)
 {
-	const struct sizes *s = &t->sizes;
 	struct nccl_tests_args *args = t->args;
-	bool by_factor = s->factor > 1;
-	if (!s->given)
+	const uint64_t step = t->step == UINT64_MAX ? 1 << 20 : t->step;
+	bool by_factor = t->factor > 1;
+	if (!t->sized)
 		return 0;
 	if (nccl_tests_args_value(args, "size"))
 		return err_note(-EINVAL, "-b, -e, -i and -f exclude --size");
-	if (by_factor && s->has_step)
+	if (by_factor && t->step != UINT64_MAX)
 		return err_note(-EINVAL, "-i and -f exclude each other");
-	if (s->from > s->to)
+	if (t->from > t->to)
 		return err_note(-EINVAL,
 				"the first size (-b, default 32M) exceeds the last (-e, default "
 				"32M): %" PRIu64 ", %" PRIu64,
-				s->from, s->to);
-	if (s->from == s->to)
-		snprintf(args->size, sizeof(args->size), "%" PRIu64, s->from);
+				t->from, t->to);
+	if (t->from == t->to)
+		snprintf(args->size, sizeof(args->size), "%" PRIu64, t->from);
 	else
 		snprintf(args->size, sizeof(args->size), "%" PRIu64 ":%" PRIu64 ":%c%" PRIu64,
-			 s->from, s->to, by_factor ? 'x' : '+', by_factor ? s->factor : s->step);
+			 t->from, t->to, by_factor ? 'x' : '+', by_factor ? t->factor : step);
 	append_option(args, "--size", args->size);
 	args->sizes_given = true;
 	return 0;
@@ -383,13 +367,14 @@ int nccl_tests_args_translate(const struct nccl_tests_program *program, int argc
 {
 	struct translation t = {.program = program,
 				.args = args,
-				.sizes = {.from = 32 << 20, .to = 32 << 20, .step = 1 << 20}};
+				.from = 32 << 20,
+				.to = 32 << 20,
+				.step = UINT64_MAX};
 	*args = (struct nccl_tests_args){.argc = 0};
 	if (WORDS_OF_ONE * argc + WORDS_AT_END > NCCL_TESTS_ARGS_MAX)
 		return err_note(-EINVAL, "more than %d arguments",
 				(NCCL_TESTS_ARGS_MAX - WORDS_AT_END) / WORDS_OF_ONE);
 	int status = take_words(&t, argc, argv);
-	if (status == 0)
-		status = append_sizes(&t);
-	return status ? status : append_devices(&t);
+	TRY(status, append_sizes(&t));
+	return TRY(status, append_devices(&t));
 }

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { EVERY_VARIANT = -1 };
 
@@ -37,6 +38,28 @@ struct section {
 };
 
 /* ------------------------------------------------------------------ collecting */
+
+struct nccl_tests_rank nccl_tests_rank_here(void)
+{
+	struct nccl_tests_rank rank = {.process = (int)getpid(), .name = "host memory"};
+	provenance_host(rank.host, sizeof(rank.host), '_');
+	return rank;
+}
+
+struct nccl_tests_rank nccl_tests_rank_of(const struct dev *dev)
+{
+	const struct dev_props *p = dev_props(dev);
+	struct nccl_tests_rank rank = nccl_tests_rank_here();
+	rank.device = dev->index;
+	text_fit(rank.name, sizeof(rank.name), "%s", p->name);
+	/* Without the function, as nccl-tests prints it. */
+	snprintf(rank.bus, sizeof(rank.bus), "%.*s", (int)strcspn(p->bus, "."), p->bus);
+	if (!dev_can(dev, DEV_CAP_VIRTUAL_TIME))
+		return rank;
+	rank.process = 0;
+	snprintf(rank.host, sizeof(rank.host), "simulated");
+	return rank;
+}
 
 static struct nccl_tests_row *add_row(struct nccl_tests_table *t, const struct bench_case *c,
 				      int variant)
@@ -148,14 +171,6 @@ static bool is_in(const struct section *s, const struct nccl_tests_row *row)
 {
 	return (row->variant == EVERY_VARIANT || row->variant == s->variant) &&
 	       strcmp(row->point.shape, s->shape) == 0;
-}
-
-static size_t first_of(const struct section *s)
-{
-	size_t i = 0;
-	while (i < s->table->count && !is_in(s, &s->table->rows[i]))
-		i++;
-	return i;
 }
 
 /* "2(factor)", "1024(bytes)", or "0(list)" where the sizes are neither. */
@@ -313,11 +328,11 @@ static void print_section(const struct section *s)
 {
 	const struct nccl_tests_table *t = s->table;
 	double sum = 0.0;
-	size_t rows = 0, values = 0, wrong = 0, first = first_of(s);
+	size_t rows = 0, values = 0, wrong = 0;
 	bool checked = true;
 	print_head(s);
-	print_columns(t->rows[first].point.in_place && !is_row(s));
-	for (size_t i = first; i < t->count; i++) {
+	print_columns(t->rows[0].point.in_place && !is_row(s));
+	for (size_t i = 0; i < t->count; i++) {
 		const struct nccl_tests_row *row = &t->rows[i];
 		if (!is_in(s, row))
 			continue;
@@ -330,7 +345,7 @@ static void print_section(const struct section *s)
 		rows++;
 		values += row->has_value;
 	}
-	for (size_t i = first; i < t->count; i++)
+	for (size_t i = 0; i < t->count; i++)
 		if (is_in(s, &t->rows[i]))
 			print_note(&t->rows[i]);
 	print_foot(s, values ? sum / (double)rows : 0.0, values, wrong, checked && values);

@@ -28,27 +28,24 @@ extern const struct bench_variant collective_half_variants[];
  * collective_main() sets, is one dimension with all of them. */
 #define COLLECTIVE_SHAPE_AXIS                                                                      \
 	{                                                                                          \
-		.name = "shape",                                                                   \
-		.help = "the ranks as a torus: 8, 4x2, 2x2x2; the sides multiply to the number "   \
+		"shape",                                                                           \
+			"the ranks as a torus: 8, 4x2, 2x2x2; the sides multiply to the number "   \
 			"of ranks",                                                                \
-		.kind = AXIS_WORD, .accept = collective_accept_shape                               \
+			AXIS_WORD, .accept = collective_accept_shape                               \
 	}
 #define COLLECTIVE_TYPE_AXIS                                                                       \
 	{                                                                                          \
-		.name = "type", .help = "element type", .kind = AXIS_WORD, .words = data_types,    \
-		.quick = "f32", .full = "i32,i64,f32,f64"                                          \
+		"type", "element type", AXIS_WORD, "f32", "i32,i64,f32,f64", .words = data_types   \
 	}
 #define COLLECTIVE_OP_AXIS                                                                         \
 	{                                                                                          \
-		.name = "op", .help = "operation", .kind = AXIS_WORD, .words = data_ops,           \
-		.quick = "sum", .full = "sum,max"                                                  \
+		"op", "operation", AXIS_WORD, "sum", "sum,max", .words = data_ops                  \
 	}
 /* Size axis of a vector that is gathered or scattered. */
 #define COLLECTIVE_WHOLE_SIZE_AXIS                                                                 \
 	{                                                                                          \
-		.name = "size", .help = "bytes of the whole vector, rounded down to elements",     \
-		.kind = AXIS_SIZE, .min = 1, .max = SESSION_MAX_BYTES, .quick = "32,128K,2M",      \
-		.full = "32:128M:x4,256M"                                                          \
+		"size", "bytes of the whole vector, rounded down to elements", AXIS_SIZE,          \
+			"32,128K,2M", "32:128M:x4,256M", .min = 1, .max = SESSION_MAX_BYTES        \
 	}
 #define COLLECTIVE_LIMITS                                                                          \
 	"ranks on one host communicate through its memory: no network, no torus; more ranks than " \

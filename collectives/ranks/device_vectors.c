@@ -15,11 +15,10 @@ int device_vectors_open(struct device_vectors *v, struct dev *dev, uint64_t byte
 	char **const memory[] = {&v->in, &v->out, &v->arrived};
 	*v = (struct device_vectors){.dev = dev, .bytes = align_up(bytes)};
 	int status = dev_stream_open(dev, dev_props(dev)->priority_normal, &v->stream);
-	if (status == 0)
-		status = dev_kernel_find(dev, "reduce_add", &v->add);
-	for (unsigned i = 0; status == 0 && i < sizeof(memory) / sizeof(memory[0]); i++) {
+	TRY(status, dev_kernel_find(dev, "reduce_add", &v->add));
+	for (unsigned i = 0; i < sizeof(memory) / sizeof(memory[0]); i++) {
 		void *at = NULL;
-		status = dev_alloc(dev, DEV_MEM_DEVICE, v->bytes, &at);
+		TRY(status, dev_alloc(dev, DEV_MEM_DEVICE, v->bytes, &at));
 		*memory[i] = at;
 	}
 	return status;
@@ -55,8 +54,8 @@ void device_vectors_close(struct device_vectors *v)
 
 void device_vectors_copy(struct device_vectors *v, void *to, const void *from, uint64_t bytes)
 {
-	if (v->status == 0 && bytes > 0)
-		v->status = dev_copy(v->dev, v->stream, to, from, bytes);
+	if (bytes > 0)
+		TRY(v->status, dev_copy(v->dev, v->stream, to, from, bytes));
 }
 
 void device_vectors_add(struct device_vectors *v, char *to, const char *from, uint64_t bytes)
@@ -67,8 +66,8 @@ void device_vectors_add(struct device_vectors *v, char *to, const char *from, ui
 	const void *const args[] = {&to, &from, &whole, &reps};
 	struct dev_launch launch = {.grid = blocks < max_blocks ? (uint32_t)blocks : max_blocks,
 				    .args = args};
-	if (v->status == 0 && bytes > 0)
-		v->status = dev_launch(v->dev, v->stream, v->add, &launch);
+	if (bytes > 0)
+		TRY(v->status, dev_launch(v->dev, v->stream, v->add, &launch));
 }
 
 void device_vectors_wait(struct device_vectors *v)

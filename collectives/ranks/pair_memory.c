@@ -74,27 +74,22 @@ int pair_memory_admit(const struct dev *dev, uint64_t size, uint64_t window)
 
 static uint64_t window_bytes(const struct pair_memory *m) { return m->bytes * m->window; }
 
-static int open_host_memory(struct pair_memory *m)
+static int open_windows(struct pair_memory *m, struct dev *dev)
 {
-	m->out = malloc(window_bytes(m));
-	m->in = malloc(window_bytes(m));
-	return m->out && m->in ? 0
-			       : err_note(-ENOMEM, "windows of %llu bytes: out of memory",
-					  (unsigned long long)window_bytes(m));
-}
-
-static int open_device_memory(struct pair_memory *m, struct dev *dev)
-{
-	uint64_t bytes = window_bytes(m);
+	const uint64_t bytes = window_bytes(m);
+	if (!dev) {
+		m->out = malloc(bytes);
+		m->in = malloc(bytes);
+		return m->out && m->in ? 0
+				       : err_note(-ENOMEM, "windows of %llu bytes: out of memory",
+						  (unsigned long long)bytes);
+	}
 	int status = device_vectors_open(&m->vectors, dev, bytes);
-	if (status == 0)
-		status = device_vectors_stage(&m->vectors, 2 * bytes);
-	if (status)
-		return status;
+	TRY(status, device_vectors_stage(&m->vectors, 2 * bytes));
 	m->staged = !pair_memory_is_direct(dev);
 	m->out = m->staged ? m->vectors.staging : m->vectors.in;
 	m->in = m->staged ? m->vectors.staging + bytes : m->vectors.out;
-	return 0;
+	return status;
 }
 
 static int fill_window(struct pair_memory *m)
@@ -126,8 +121,8 @@ int pair_memory_open(struct pair_memory *m, struct dev *dev, uint64_t bytes, uin
 	rng_seed(&rng, seed, 1);
 	rng_fill_u32(&rng, m->pattern, PATTERN_WORDS);
 	memcpy(m->pattern + PATTERN_WORDS, m->pattern, PATTERN_BYTES);
-	int status = dev ? open_device_memory(m, dev) : open_host_memory(m);
-	return status ? status : fill_window(m);
+	int status = open_windows(m, dev);
+	return TRY(status, fill_window(m));
 }
 
 void pair_memory_close(struct pair_memory *m)
@@ -147,20 +142,22 @@ void pair_memory_close(struct pair_memory *m)
 /* ------------------------------------------------------------------ messages */
 
 /* To pinned host memory what is to be sent, or to the device what was received. */
-static void stage_sent(struct pair_memory *m, uint64_t bytes)
+static void stage_bytes(struct pair_memory *m, char *to, const char *from, uint64_t bytes)
 {
 	if (!m->staged)
 		return;
-	device_vectors_copy(&m->vectors, m->out, m->vectors.in, bytes);
+	device_vectors_copy(&m->vectors, to, from, bytes);
 	device_vectors_wait(&m->vectors);
+}
+
+static void stage_sent(struct pair_memory *m, uint64_t bytes)
+{
+	stage_bytes(m, m->out, m->vectors.in, bytes);
 }
 
 static void stage_received(struct pair_memory *m, uint64_t bytes)
 {
-	if (!m->staged)
-		return;
-	device_vectors_copy(&m->vectors, m->vectors.out, m->in, bytes);
-	device_vectors_wait(&m->vectors);
+	stage_bytes(m, m->vectors.out, m->in, bytes);
 }
 
 static void start_sends(const struct pair_memory *m, int peer, MPI_Request *requests)
@@ -265,7 +262,7 @@ int pair_memory_check(struct pair_memory *m, int peer, uint32_t messages, uint64
 		} else {
 			memcpy(m->received, m->in + i * m->bytes, bytes);
 		}
-		status = status ? status : compare_message(m, peer, i, bytes);
+		TRY(status, compare_message(m, peer, i, bytes));
 	}
 	return status;
 }
