@@ -127,31 +127,31 @@ static int run_rows(const char *check, const char *list)
 			    "12", "--check", check, list ? "--variant" : NULL, list);
 }
 
-static bool has(const char *text) { return strstr(output, text) != NULL; }
+static bool has_text(const char *text) { return strstr(output, text) != NULL; }
 
 static void rows_have_their_own_callbacks_and_the_cases(void)
 {
 	expect(run_rows("end", NULL) == 0);
 	expect(act.once_arg == BYTES);
-	expect(has("\"name\":\"own\"") && has("\"flops\":1835008"));
-	expect(has("\"name\":\"self\"") && has("\"median_s\":3.000000000000001"));
+	expect(has_text("\"name\":\"own\"") && has_text("\"flops\":1835008"));
+	expect(has_text("\"name\":\"self\"") && has_text("\"median_s\":3.000000000000001"));
 	expect(act.poisons == 1 && act.checks == 1); /* those of `own`; a reference has none */
-	expect(has("\"check\":{\"status\":\"ok\""));
+	expect(has_text("\"check\":{\"status\":\"ok\""));
 }
 
 static void what_the_device_lacks_is_left_out_with_the_reason(void)
 {
 	expect(run_rows("end", NULL) == 0);
-	expect(has("\"not_measured\":\"impossible: the device does not support carveout"));
+	expect(has_text("\"not_measured\":\"impossible: the device does not support carveout"));
 	expect(run_rows("end", "impossible") == 77);
-	expect(has("does not support carveout"));
+	expect(has_text("does not support carveout"));
 }
 
 static void an_error_that_was_kept_fails_the_case(void)
 {
 	act.kept = -EIO;
 	expect(run_rows("end", NULL) == 1);
-	expect(has("\"reason\":\"kept\""));
+	expect(has_text("\"reason\":\"kept\""));
 	act.kept = 0;
 }
 
@@ -160,26 +160,28 @@ static void a_result_that_is_expected_is_compared(void)
 	expect(run_rows("end", "expected") == 0);
 	act.wrong_run = act.runs; /* the poisoned one, after the samples */
 	expect(run_rows("end", "expected") == 1);
-	expect(has("wrong result: expected: word 131072 is 0xa5a5a5a5"));
+	expect(has_text("wrong result: expected: word 131072 is 0xa5a5a5a5"));
 	act.wrong_run = 0;
 }
 
 static void quantities_are_what_their_rows_say(void)
 {
 	expect(run_rows("end", NULL) == 0);
-	expect(has("\"name\":\"over_expected\",\"variant\":\"own\""));
-	expect(has("\"name\":\"over_expected\",\"variant\":\"self\""));
-	expect(!has("\"name\":\"over_expected\",\"variant\":\"expected\""));
-	expect(!has("\"name\":\"over_expected\",\"variant\":\"reference\""));
-	expect(has("\"name\":\"less\",\"variant\":\"own\"") && has("seconds - seconds(self)"));
-	expect(has("\"name\":\"gain\",\"variant\":\"own\"") && has("seconds(expected) / seconds"));
-	expect(!has("\"name\":\"given\""));
-	expect(has(
+	expect(has_text("\"name\":\"over_expected\",\"variant\":\"own\""));
+	expect(has_text("\"name\":\"over_expected\",\"variant\":\"self\""));
+	expect(!has_text("\"name\":\"over_expected\",\"variant\":\"expected\""));
+	expect(!has_text("\"name\":\"over_expected\",\"variant\":\"reference\""));
+	expect(has_text("\"name\":\"less\",\"variant\":\"own\"") &&
+	       has_text("seconds - seconds(self)"));
+	expect(has_text("\"name\":\"gain\",\"variant\":\"own\"") &&
+	       has_text("seconds(expected) / seconds"));
+	expect(!has_text("\"name\":\"given\""));
+	expect(has_text(
 		"\"where\":{},\"unit\":\"byte/s\",\"better\":\"higher\"},{\"metric\":\"m_time\""));
-	expect(has("\"unit\":\"s\",\"better\":\"lower\"},{\"metric\":\"m_ratio\""));
-	expect(has("\"unit\":\"\",\"better\":\"lower\"},{\"metric\":\"m_gain\""));
-	expect(has("\"unit\":\"\",\"better\":\"higher\"},{\"metric\":\"m_given\""));
-	expect(has("\"unit\":\"byte/s\",\"better\":\"higher\"}]"));
+	expect(has_text("\"unit\":\"s\",\"better\":\"lower\"},{\"metric\":\"m_ratio\""));
+	expect(has_text("\"unit\":\"\",\"better\":\"lower\"},{\"metric\":\"m_gain\""));
+	expect(has_text("\"unit\":\"\",\"better\":\"higher\"},{\"metric\":\"m_given\""));
+	expect(has_text("\"unit\":\"byte/s\",\"better\":\"higher\"}]"));
 }
 
 int main(void)
