@@ -431,6 +431,7 @@ struct bench_quantity_row {
 	const char *of, *to; /* variants; `of` NULL: each that is no reference, but `to` */
 	const char *formula; /* in words; NULL: "seconds / seconds(to)" */
 	const char *unit;    /* NULL: s of times, else "" */
+	bool modelled;       /* the variants' times are a model's */
 };
 
 /* A quantity of several variants, formed round by round: the median over rounds and its 95 %

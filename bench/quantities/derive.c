@@ -234,10 +234,12 @@ int bench_rate(struct bench_case *c, const char *name, unsigned variant, double 
 static int derive_row(struct bench_case *c, const struct bench_quantity_row *row, unsigned of)
 {
 	const unsigned to = bench_variant(c, row->to);
-	const enum bench_kind kind = row->kind == BENCH_SPEEDUP ? BENCH_RATIO : row->kind;
-	return row->kind == BENCH_SPEEDUP
-		       ? derive_pair(c, row->name, kind, of, to, of, row->formula)
-		       : derive_pair(c, row->name, kind, of, of, to, row->formula);
+	const bool inverse = row->kind == BENCH_SPEEDUP;
+	const struct bench_quantity q = {
+		inverse ? BENCH_RATIO : row->kind,
+		.of = {BENCH_OF(inverse ? to : of), BENCH_OF(inverse ? of : to)},
+		.modelled = row->modelled};
+	return bench_derive(c, row->name, (int)of, &q, row->formula);
 }
 
 int bench_derive_rows(struct bench_run *r)
