@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "overlap/t3/t3_metrics.h"
-#include "bench/bench_alloc.h"
+#include "lib/err.h"
 #include "overlap/trigger/t3_traffic.h"
 
 #include <math.h>
@@ -13,15 +13,11 @@ static void derive_ratio(struct bench_case *c, const char *name, int variant,
 			 struct bench_seconds over, struct bench_seconds under, const char *formula)
 {
 	const struct bench_quantity q = {BENCH_RATIO, .of = {over, under}, .modelled = true};
-	bench_status_add(c, bench_derive(c, name, variant, &q, formula));
+	TRY(c->status, bench_derive(c, name, variant, &q, formula));
 }
 
-static void derive_gains(struct bench_case *c)
+static void derive_ideal(struct bench_case *c)
 {
-	static const unsigned hardware[] = {FUSED, FUSED_MCA, UNSTAGGERED};
-	for (size_t i = 0; i < sizeof(hardware) / sizeof(hardware[0]); i++)
-		derive_ratio(c, "S", (int)hardware[i], BENCH_OF(SEQUENTIAL), BENCH_OF(hardware[i]),
-			     NULL);
 	derive_ratio(
 		c, "S_ideal", -1, BENCH_OF(SEQUENTIAL),
 		(struct bench_seconds){ON(AG_ALONE), .longest = ON(GEMM_ALONE) | ON(RS_ALONE)},
@@ -30,18 +26,12 @@ static void derive_gains(struct bench_case *c)
 		c, "S_ideal_adding", -1, BENCH_OF(SEQUENTIAL),
 		(struct bench_seconds){ON(AG_ALONE), .longest = ON(GEMM_ALONE) | ON(RS_ADDING)},
 		"the same with reduce_scatter_adding");
-	derive_ratio(c, "stagger_gain", UNSTAGGERED, BENCH_OF(UNSTAGGERED), BENCH_OF(FUSED_MCA),
-		     NULL);
-	derive_ratio(c, "adding_gain", RS_ADDING, BENCH_OF(RS_ALONE), BENCH_OF(RS_ADDING), NULL);
 }
 
 /* Figure 6 of the paper: both sides alone on their part of the units, as if neither slowed the
  * other. */
 static void derive_split(struct bench_case *c, unsigned all_reduce, unsigned gemm)
 {
-	derive_ratio(c, "slowdown", (int)all_reduce, BENCH_OF(all_reduce), BENCH_OF(AR_ALONE),
-		     NULL);
-	derive_ratio(c, "slowdown", (int)gemm, BENCH_OF(gemm), BENCH_OF(GEMM_ALONE), NULL);
 	derive_ratio(
 		c, "S_potential", (int)gemm,
 		(struct bench_seconds){.sum = ON(GEMM_ALONE) | ON(AR_ALONE)},
@@ -55,11 +45,9 @@ static void derive_split(struct bench_case *c, unsigned all_reduce, unsigned gem
  * as communication. */
 static struct dev_memory_bytes without_all_gather(const struct t3_run *r, unsigned variant)
 {
-	const bool gathers = variant == SEQUENTIAL || variant == FUSED || variant == FUSED_MCA ||
-			     variant == UNSTAGGERED;
 	const struct dev_memory_bytes *gather = &r->moved[AG_ALONE].memory;
 	struct dev_memory_bytes b = r->moved[variant].memory;
-	for (int of = 0; gathers && of < DEV_TRAFFIC_CLASSES; of++) {
+	for (int of = 0; t3_plans[variant].work & T3_GATHER && of < DEV_TRAFFIC_CLASSES; of++) {
 		b.read[of] -= gather->read[of];
 		b.written[of] -= gather->written[of];
 	}
@@ -95,8 +83,9 @@ static void derive_tracker(struct bench_case *c, const struct t3_run *r, unsigne
 			  "peak number of a tracker's entries in use since it was opened");
 }
 
-int t3_derive(struct bench_case *c, const struct t3_run *r)
+int t3_derive(struct bench_case *c)
 {
+	const struct t3_run *r = c->state;
 	static const unsigned counted[] = {GEMM_ALONE, RS_ALONE,  RS_ADDING,  SEQUENTIAL,
 					   FUSED,      FUSED_MCA, UNSTAGGERED};
 	bench_fact_text(c, "hardware", "simulated: no device has it");
@@ -106,14 +95,14 @@ int t3_derive(struct bench_case *c, const struct t3_run *r)
 	bench_fact_number(c, "k", r->ring.shape.k);
 	bench_fact_number(c, "threshold_used", r->threshold);
 	bench_fact_number(c, "memory_intensity", r->intensity);
-	derive_gains(c);
+	derive_ideal(c);
 	derive_split(c, AR_ON_8, GEMM_WITHOUT_8);
 	derive_split(c, AR_ON_16, GEMM_WITHOUT_16);
 	for (size_t i = 0; i < sizeof(counted) / sizeof(counted[0]); i++)
 		derive_bytes(c, r, counted[i]);
 	derive_tracker(c, r, FUSED);
 	derive_tracker(c, r, FUSED_MCA);
-	return bench_status(c);
+	return c->status;
 }
 
 /* ------------------------------------------------------------------ bytes, counted twice */
@@ -148,11 +137,9 @@ int t3_verify_mechanism(struct bench_case *c)
 {
 	const struct t3_run *r = c->state;
 	struct t3_traffic sequential[T3_TRAFFIC_MAX_GPUS], t3[T3_TRAFFIC_MAX_GPUS];
-	int status = t3_traffic_count(T3_TRAFFIC_SEQUENTIAL, r->ring.count, &c->rng, sequential);
-	if (status == 0)
-		status = t3_traffic_count(T3_TRAFFIC_T3, r->ring.count, &c->rng, t3);
-	if (status)
-		return status;
+	TRY(c->status, t3_traffic_count(T3_TRAFFIC_SEQUENTIAL, r->ring.count, &c->rng, sequential));
+	if (TRY(c->status, t3_traffic_count(T3_TRAFFIC_T3, r->ring.count, &c->rng, t3)))
+		return c->status;
 	verify_bytes(c, r, SEQUENTIAL, "sequential_bytes_as_counted", sequential);
 	verify_bytes(c, r, FUSED, "t3_bytes_as_counted", t3);
 	verify_bytes(c, r, FUSED_MCA, "t3_mca_bytes_as_counted", t3);

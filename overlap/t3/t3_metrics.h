@@ -8,10 +8,10 @@
 
 #include "overlap/t3/t3_run.h"
 
-/* In derive. */
-int t3_derive(struct bench_case *c, const struct t3_run *r);
+/* In derive and verify_mechanism of overlap/t3. */
+int t3_derive(struct bench_case *c);
 
-/* In verify_mechanism, c->state is the struct t3_run: the devices' memories counted as many bytes
+/* The devices' memories counted as many bytes
  * as the counting model has for reduce-scatter by kernels and with T3, and every tile was sent once
  * or stayed. */
 int t3_verify_mechanism(struct bench_case *c);

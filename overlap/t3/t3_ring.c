@@ -103,16 +103,16 @@ static int check_ring(const struct bench_case *c)
 int t3_ring_open(struct t3_ring *r, struct bench_case *c, const struct shape *shape,
 		 enum dev_type type)
 {
-	if (bench_enable_peers(c) || bench_status_add(c, check_ring(c)))
-		return bench_status(c);
+	if (bench_enable_peers(c) || TRY(c->status, check_ring(c)))
+		return c->status;
 	*r = (struct t3_ring){.count = (uint32_t)c->devices->count,
 			      .shape = *shape,
 			      .type = type,
 			      .row_bytes = (uint64_t)shape->n * dev_type_result_bytes(type)};
 	for (uint32_t j = 0; j < r->count; j++)
 		if (t3_chunk_bytes(r, j) == 0 || t3_chunk_bytes(r, j) % DEV_KERNEL_ALIGN)
-			return bench_status_add(
-				c, err_note(-ENOTSUP,
+			return TRY(c->status,
+				   err_note(-ENOTSUP,
 					    "chunk %u of %u has %llu bytes; kernels take multiples "
 					    "of %u",
 					    j, r->count, (unsigned long long)t3_chunk_bytes(r, j),
@@ -122,7 +122,7 @@ int t3_ring_open(struct t3_ring *r, struct bench_case *c, const struct shape *sh
 		open_device(r, c, i);
 	for (uint32_t i = 0; i < r->count; i++)
 		open_tracker(r, c, i);
-	return bench_status(c);
+	return c->status;
 }
 
 void t3_lanes_open(const struct t3_ring *r, struct bench_case *c, uint32_t units,
@@ -135,14 +135,13 @@ void t3_lanes_open(const struct t3_ring *r, struct bench_case *c, uint32_t units
 		lanes->communication[i] = work_lane_normal(r->lanes, i);
 		struct dev_stream *gemm = work_lane_stream(r->lanes, lanes->gemm[i]),
 				  *other = work_lane_stream(r->lanes, lanes->communication[i]);
-		if (bench_status(c) || !gemm || !other)
+		if (c->status || !gemm || !other)
 			return;
-		bench_status_add(c, dev_stream_class(dev, other, DEV_COMMUNICATION));
+		TRY(c->status, dev_stream_class(dev, other, DEV_COMMUNICATION));
 		if (units == 0)
 			continue;
-		bench_status_add(c, dev_stream_units(dev, other, 0, units));
-		bench_status_add(c,
-				 dev_stream_units(dev, gemm, units, dev_props(dev)->units - units));
+		TRY(c->status, dev_stream_units(dev, other, 0, units));
+		TRY(c->status, dev_stream_units(dev, gemm, units, dev_props(dev)->units - units));
 	}
 }
 
@@ -154,15 +153,9 @@ struct building {
 	const struct t3_lanes *lanes;
 	struct work_graph *g;
 	uint32_t ready[DEV_MAX];
-	bool has_ready;
+	bool has_ready, fused;
 	uint32_t blocks; /* of a kernel; 0: a wave of all units */
 };
-
-static void add_ready(struct building *b, uint32_t i, uint32_t node)
-{
-	if (b->has_ready)
-		work_graph_edge(b->g, b->ready[i], node);
-}
 
 static uint32_t add_copy(struct building *b, uint32_t i, void *to, const void *from, uint64_t bytes)
 {
@@ -189,72 +182,55 @@ static void add_gemms(struct building *b)
 	b->has_ready = true;
 }
 
-static void add_reduce_scatter(struct building *b)
+/* In each step every device sends once, after its neighbour in the step before, or after what has
+ * made its communication ready. Nodes of one device's lane are in order, so one that waits for its
+ * neighbour waits for all that the neighbour sent before. */
+static void add_steps(struct building *b, uint32_t steps,
+		      uint32_t (*send)(struct building *b, uint32_t i, uint32_t step))
 {
 	const struct t3_ring *r = b->ring;
-	uint32_t sent[DEV_MAX] = {0}, last[DEV_MAX] = {0};
-	for (uint32_t step = 0; step < r->count; step++) {
+	uint32_t sent[DEV_MAX] = {0};
+	for (uint32_t step = 0; step < steps; step++) {
 		for (uint32_t i = 0; i < r->count; i++) {
-			const uint32_t j = (i + 1 + step) % r->count;
-			const bool owns = step + 1 == r->count;
-			char *own = chunk_of_c(r, i, j),
-			     *to = owns ? r->device[i].sum
-					: inbox_of_step(r, previous_device(r, i), step);
-			const uint64_t bytes = t3_chunk_bytes(r, j);
-			sent[i] =
-				step ? add_sum(b, i, to, own, inbox_of_step(r, i, step - 1), bytes)
-				     : add_copy(b, i, to, own, bytes);
-			if (step)
-				work_graph_edge(b->g, last[next_device(r, i)], sent[i]);
-			else
-				add_ready(b, i, sent[i]);
+			sent[i] = send(b, i, step);
+			if (b->has_ready)
+				work_graph_edge(b->g, b->ready[step ? next_device(r, i) : i],
+						sent[i]);
 		}
-		memcpy(last, sent, sizeof(last));
+		memcpy(b->ready, sent, sizeof(sent));
+		b->has_ready = true;
 	}
-	memcpy(b->ready, sent, sizeof(sent));
-	b->has_ready = true;
 }
 
-/* Nodes of one device's lane are in order, so one that waits for its neighbour waits for all that
- * the neighbour sent before. */
-static void add_reduce_scatter_adding(struct building *b)
+/* In the last step the owner adds. */
+static uint32_t reduce_chunk(struct building *b, uint32_t i, uint32_t step)
 {
 	const struct t3_ring *r = b->ring;
-	uint32_t sent[DEV_MAX] = {0}, last[DEV_MAX] = {0};
-	for (uint32_t step = 0; step + 1 < r->count; step++) {
-		for (uint32_t i = 0; i < r->count; i++) {
-			const uint32_t j = (i + 1 + step) % r->count;
-			sent[i] = work_graph_copy_add(b->g, b->lanes->communication[i],
-						      chunk_of_c(r, previous_device(r, i), j),
-						      chunk_of_c(r, i, j), t3_chunk_bytes(r, j),
-						      dev_types[r->type].result);
-			if (step)
-				work_graph_edge(b->g, last[next_device(r, i)], sent[i]);
-		}
-		memcpy(last, sent, sizeof(last));
-	}
+	const uint32_t j = (i + 1 + step) % r->count;
+	char *own = chunk_of_c(r, i, j),
+	     *to = i == j ? r->device[i].sum : inbox_of_step(r, previous_device(r, i), step);
+	return step ? add_sum(b, i, to, own, inbox_of_step(r, i, step - 1), t3_chunk_bytes(r, j))
+		    : add_copy(b, i, to, own, t3_chunk_bytes(r, j));
+}
+
+static uint32_t add_to_next(struct building *b, uint32_t i, uint32_t step)
+{
+	const struct t3_ring *r = b->ring;
+	const uint32_t j = (i + 1 + step) % r->count;
+	return work_graph_copy_add(b->g, b->lanes->communication[i],
+				   chunk_of_c(r, previous_device(r, i), j), chunk_of_c(r, i, j),
+				   t3_chunk_bytes(r, j), dev_types[r->type].result);
 }
 
 /* The sum of chunk i is in device i's `sum`, or in its C. */
-static void add_all_gather(struct building *b, bool in_c)
+static uint32_t gather_chunk(struct building *b, uint32_t i, uint32_t step)
 {
 	const struct t3_ring *r = b->ring;
-	uint32_t sent[DEV_MAX] = {0}, last[DEV_MAX] = {0};
-	for (uint32_t step = 0; step + 1 < r->count; step++) {
-		for (uint32_t i = 0; i < r->count; i++) {
-			const uint32_t j = (i + step) % r->count;
-			const char *own = in_c ? chunk_of_c(r, i, j) : r->device[i].sum;
-			char *to = r->device[previous_device(r, i)].gathered + chunk_offset(r, j);
-			sent[i] = add_copy(b, i, to,
-					   step ? r->device[i].gathered + chunk_offset(r, j) : own,
-					   t3_chunk_bytes(r, j));
-			if (step)
-				work_graph_edge(b->g, last[next_device(r, i)], sent[i]);
-			else
-				add_ready(b, i, sent[i]);
-		}
-		memcpy(last, sent, sizeof(last));
-	}
+	const uint32_t j = (i + step) % r->count;
+	const char *own = b->fused ? chunk_of_c(r, i, j) : r->device[i].sum;
+	return add_copy(b, i, r->device[previous_device(r, i)].gathered + chunk_offset(r, j),
+			step ? r->device[i].gathered + chunk_offset(r, j) : own,
+			t3_chunk_bytes(r, j));
 }
 
 static void add_fused(struct building *b, bool staggered)
@@ -274,33 +250,26 @@ static void add_fused(struct building *b, bool staggered)
 	for (uint32_t i = 0; i < r->count; i++)
 		b->ready[i] =
 			work_graph_tracked(b->g, b->lanes->communication[i], r->device[i].tracker);
-	b->has_ready = true;
-}
-
-static void add_work(struct building *b, enum t3_work work)
-{
-	const bool fused = work == T3_FUSED || work == T3_UNSTAGGERED;
-	if (work == T3_GEMM || work == T3_SEQUENTIAL)
-		add_gemms(b);
-	if (work == T3_REDUCE_SCATTER || work == T3_ALL_REDUCE || work == T3_SEQUENTIAL)
-		add_reduce_scatter(b);
-	if (work == T3_REDUCE_SCATTER_ADDING)
-		add_reduce_scatter_adding(b);
-	if (fused)
-		add_fused(b, work == T3_FUSED);
-	if (fused || work == T3_ALL_GATHER || work == T3_ALL_REDUCE || work == T3_SEQUENTIAL)
-		add_all_gather(b, fused);
+	b->has_ready = b->fused = true;
 }
 
 struct work_graph *t3_graph(const struct t3_ring *r, struct bench_case *c,
-			    const struct t3_lanes *lanes, enum t3_work work)
+			    const struct t3_lanes *lanes, unsigned work)
 {
 	const struct dev_props *p = dev_props(c->dev);
 	struct building b = {.ring = r,
 			     .lanes = lanes,
 			     .g = bench_graph(c, r->lanes),
 			     .blocks = p->busy_blocks / p->units * lanes->units};
-	add_work(&b, work);
-	bench_graph_prepare(c, b.g);
-	return bench_status(c) ? NULL : b.g;
+	if (work & T3_GEMMS)
+		add_gemms(&b);
+	if (work & T3_REDUCE)
+		add_steps(&b, r->count, reduce_chunk);
+	if (work & T3_ADD)
+		add_steps(&b, r->count - 1, add_to_next);
+	if (work & T3_FUSE)
+		add_fused(&b, !(work & T3_FROM_0));
+	if (work & T3_GATHER)
+		add_steps(&b, r->count - 1, gather_chunk);
+	return bench_graph_prepare(c, b.g) ? NULL : b.g;
 }

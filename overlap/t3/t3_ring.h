@@ -22,17 +22,15 @@
 #include "bench/bench_gemm.h"
 #include "bench/graph/bench_graph.h"
 
-/* Work of a graph. It begins on all devices at once. */
+/* Parts of a graph's work (bit mask), one after the other in this order. It begins on all devices
+ * at once. */
 enum t3_work {
-	T3_GEMM,
-	T3_REDUCE_SCATTER,
-	T3_REDUCE_SCATTER_ADDING,
-	T3_ALL_GATHER,
-	T3_ALL_REDUCE,  /* both by kernels */
-	T3_SEQUENTIAL,  /* GEMM and both */
-	T3_FUSED,       /* GEMM with the first in hardware, then the second */
-	T3_UNSTAGGERED, /* the same, and every device begins with chunk 0 */
-	T3_WORKS
+	T3_GEMMS = 1,
+	T3_REDUCE = 2,  /* reduce-scatter by kernels */
+	T3_ADD = 4,     /* reduce-scatter by copies that memory adds */
+	T3_FUSE = 8,    /* GEMMs with reduce-scatter in hardware */
+	T3_FROM_0 = 16, /* every device's fused GEMM begins with chunk 0 */
+	T3_GATHER = 32  /* all-gather by kernels */
 };
 
 struct t3_device {
@@ -56,7 +54,7 @@ struct t3_ring {
 /* Tiles of a tracker: a workgroup's, as the paper's counts are by wavefront. */
 #define T3_TILE 128u
 
-/* In setup; the case owns everything (bench/bench_alloc.h). Returns bench_status(). -ENOTSUP:
+/* In setup; the case owns everything (bench/bench_alloc.h). Returns its status. -ENOTSUP:
  * kernels take chunks of whole DEV_KERNEL_ALIGN alone, or the devices do not form a ring. */
 int t3_ring_open(struct t3_ring *r, struct bench_case *c, const struct shape *shape,
 		 enum dev_type type);
@@ -79,6 +77,6 @@ void t3_lanes_open(const struct t3_ring *r, struct bench_case *c, uint32_t units
 /* A prepared graph; NULL after an error of the case. The first one of a kind runs once, so the
  * trackers' memory holds anything. */
 struct work_graph *t3_graph(const struct t3_ring *r, struct bench_case *c,
-			    const struct t3_lanes *lanes, enum t3_work work);
+			    const struct t3_lanes *lanes, unsigned work);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "overlap/t3/t3_run.h"
+#include "lib/err.h"
 
 #include <math.h>
 
@@ -8,16 +9,8 @@
 #define THRESHOLD_STEP 0.05
 #define ROUNDING 1e-9 /* of a quotient */
 
-#define VARIANT(id, label, ...) {.name = (label), .timing = BENCH_SELF},
-#define HOW(id, label, ...) {__VA_ARGS__},
-const struct bench_variant t3_variants[] = {T3_VARIANTS(VARIANT){0}};
-static const struct {
-	enum t3_work work;
-	uint32_t units;
-	bool computing_first;
-} how[] = {T3_VARIANTS(HOW)};
-
-enum t3_work t3_work_of(unsigned variant) { return how[variant].work; }
+#define PLAN(id, label, check, ...) {__VA_ARGS__},
+const struct t3_plan t3_plans[VARIANTS] = {T3_VARIANTS(PLAN)};
 
 double t3_threshold(double intensity, double gemm_s, double bytes, double memory_bandwidth)
 {
@@ -27,74 +20,59 @@ double t3_threshold(double intensity, double gemm_s, double bytes, double memory
 
 /* ------------------------------------------------------------------ running */
 
-static int read_moved(const struct t3_run *r, struct t3_moved *moved_p)
+/* Adds what the devices have counted so far, or with a sign of -1 subtracts it. */
+static void add_counts(struct bench_case *c, struct t3_moved *sum, int sign)
 {
-	struct t3_moved all = {0};
-	int status = 0;
-	for (uint32_t i = 0; status == 0 && i < r->ring.count; i++) {
-		struct dev *dev = r->ring.device[i].dev;
-		struct dev_memory_bytes b;
-		struct dev_tracker_counts t;
-		status = dev_memory_bytes(dev, &b);
-		if (status == 0)
-			status = dev_tracker_counts(dev, &t);
-		if (status)
-			break;
+	const struct t3_ring *ring = &((struct t3_run *)c->state)->ring;
+	for (uint32_t i = 0; i < ring->count; i++) {
+		struct dev_memory_bytes b = {0};
+		struct dev_tracker_counts t = {0};
+		TRY(c->status, dev_memory_bytes(ring->device[i].dev, &b));
+		TRY(c->status, dev_tracker_counts(ring->device[i].dev, &t));
 		for (int of = 0; of < DEV_TRAFFIC_CLASSES; of++) {
-			all.memory.read[of] += b.read[of];
-			all.memory.written[of] += b.written[of];
+			sum->memory.read[of] += sign * b.read[of];
+			sum->memory.written[of] += sign * b.written[of];
 		}
-		all.tracker.tiles += t.tiles;
-		all.tracker.forwarded += t.forwarded;
-		all.tracker.overflowed += t.overflowed;
-		all.tracker.entries = t.entries;
-		all.tracker.most_used =
-			t.most_used > all.tracker.most_used ? t.most_used : all.tracker.most_used;
+		sum->tracker.tiles += (uint64_t)sign * t.tiles;
+		sum->tracker.forwarded += (uint64_t)sign * t.forwarded;
+		sum->tracker.overflowed += (uint64_t)sign * t.overflowed;
+		sum->tracker.entries = t.entries;
+		if (t.most_used > sum->tracker.most_used)
+			sum->tracker.most_used = t.most_used;
 	}
-	if (status == 0)
-		*moved_p = all;
-	return status;
 }
 
-static void subtract_before(struct t3_moved *moved, const struct t3_moved *before)
+static void set_controllers(struct bench_case *c, const struct t3_plan *plan)
 {
-	for (int of = 0; of < DEV_TRAFFIC_CLASSES; of++) {
-		moved->memory.read[of] -= before->memory.read[of];
-		moved->memory.written[of] -= before->memory.written[of];
-	}
-	moved->tracker.tiles -= before->tracker.tiles;
-	moved->tracker.forwarded -= before->tracker.forwarded;
-	moved->tracker.overflowed -= before->tracker.overflowed;
-}
-
-static int set_controllers(const struct t3_run *r, unsigned variant)
-{
+	const struct t3_run *r = c->state;
 	const struct dev_memory_control control = {
-		.policy = how[variant].computing_first ? DEV_MEMORY_COMPUTE_FIRST : DEV_MEMORY_FAIR,
+		.policy = plan->computing_first ? DEV_MEMORY_COMPUTE_FIRST : DEV_MEMORY_FAIR,
 		.threshold = r->threshold,
 		.starvation = r->starvation};
-	int status = 0;
-	for (uint32_t i = 0; status == 0 && i < r->ring.count; i++)
-		status = dev_memory_control(r->ring.device[i].dev, &control);
-	return status;
+	for (uint32_t i = 0; i < r->ring.count; i++)
+		TRY(c->status, dev_memory_control(r->ring.device[i].dev, &control));
 }
 
-int t3_run_time(struct t3_run *r, unsigned variant, double *seconds_p)
+/* Seconds of one run. */
+static double time_run(struct bench_case *c, long variant)
 {
-	struct t3_moved before;
+	struct t3_run *r = c->state;
+	struct t3_moved *moved = &r->moved[variant];
+	double seconds = 0.0;
 	r->runs_since_poison++;
-	int status = work_graph_complete(r->emptying);
-	if (status == 0)
-		status = set_controllers(r, variant);
-	if (status == 0)
-		status = read_moved(r, &before);
-	if (status == 0)
-		status = work_graph_time(r->graph[variant], seconds_p);
-	if (status == 0)
-		status = read_moved(r, &r->moved[variant]);
-	if (status == 0)
-		subtract_before(&r->moved[variant], &before);
-	return status;
+	*moved = (struct t3_moved){0};
+	TRY(c->status, work_graph_complete(r->emptying));
+	set_controllers(c, &t3_plans[variant]);
+	add_counts(c, moved, -1);
+	TRY(c->status, work_graph_time(r->graph[variant], &seconds));
+	add_counts(c, moved, 1);
+	return seconds;
+}
+
+int t3_run_once(struct bench_case *c, long variant)
+{
+	c->self_seconds += time_run(c, variant);
+	return c->status;
 }
 
 /* ------------------------------------------------------------------ opening */
@@ -115,19 +93,21 @@ static void open_emptying(struct t3_run *r, struct bench_case *c)
 	bench_graph_prepare(c, r->emptying);
 }
 
+/* That of the GEMM alone always, for the threshold. */
 static void open_graphs(struct t3_run *r, struct bench_case *c)
 {
 	struct t3_lanes lanes;
 	t3_lanes_open(&r->ring, c, 0, &lanes);
+	r->graph[GEMM_ALONE] = t3_graph(&r->ring, c, &lanes, t3_plans[GEMM_ALONE].work);
 	for (unsigned v = 0; v < VARIANTS; v++) {
-		const uint32_t units = how[v].units;
-		if (units >= dev_props(c->dev)->units)
+		const struct t3_plan *plan = &t3_plans[v];
+		if (plan->units >= dev_props(c->dev)->units)
 			bench_variant_off(c, v);
-		if (!bench_variant_on(c, v) && v != GEMM_ALONE)
+		if (!bench_variant_on(c, v) || r->graph[v])
 			continue;
-		if (units != lanes.units)
-			t3_lanes_open(&r->ring, c, units, &lanes);
-		r->graph[v] = t3_graph(&r->ring, c, &lanes, how[v].work);
+		if (plan->units != lanes.units)
+			t3_lanes_open(&r->ring, c, plan->units, &lanes);
+		r->graph[v] = t3_graph(&r->ring, c, &lanes, plan->work);
 	}
 }
 
@@ -138,41 +118,35 @@ static double bytes_during_gemm(const struct t3_ring *r)
 	return (double)r->shape.m * (double)r->row_bytes * (2.0 * r->count - 3) / r->count;
 }
 
-static int measure_threshold(struct t3_run *r, uint32_t percent)
+static void measure_threshold(struct t3_run *r, struct bench_case *c, uint32_t percent)
 {
 	const struct dev_memory_bytes *b = &r->moved[GEMM_ALONE].memory;
-	const double read_bytes =
-		(double)EMPTYING_CACHES * (double)dev_props(r->ring.device[0].dev)->llc_bytes;
-	double reading_s, gemm_s;
+	double reading_s = NAN;
 	/* The first time it also evicts what is dirty. */
-	int status = work_graph_complete(r->emptying);
-	if (status == 0)
-		status = work_graph_time(r->emptying, &reading_s);
+	TRY(c->status, work_graph_complete(r->emptying));
+	TRY(c->status, work_graph_time(r->emptying, &reading_s));
 	r->threshold = 1.0;
-	if (status == 0)
-		status = t3_run_time(r, GEMM_ALONE, &gemm_s);
-	if (status)
-		return status;
-	r->memory_bandwidth = read_bytes / reading_s;
+	const double gemm_s = time_run(c, GEMM_ALONE);
+	r->memory_bandwidth =
+		(double)EMPTYING_CACHES * (double)dev_props(c->dev)->llc_bytes / reading_s;
 	r->intensity = (b->read[DEV_COMPUTING] + b->written[DEV_COMPUTING]) / r->ring.count /
 		       gemm_s / r->memory_bandwidth;
 	r->threshold = percent ? 0.01 * percent
 			       : t3_threshold(r->intensity, gemm_s, bytes_during_gemm(&r->ring),
 					      r->memory_bandwidth);
-	return 0;
 }
 
-int t3_run_open(struct t3_run *r, struct bench_case *c, const struct shape *shape,
-		enum dev_type type, uint32_t percent)
+int t3_run_open(struct bench_case *c, const struct shape *shape, enum dev_type type,
+		uint32_t percent)
 {
-	struct dev_memory_control control;
-	if (bench_status_add(c, dev_memory_control_read(c->dev, &control)))
-		return bench_status(c);
+	struct t3_run *r = c->state;
+	struct dev_memory_control control = {0};
+	TRY(c->status, dev_memory_control_read(c->dev, &control));
 	r->starvation = control.starvation;
 	if (t3_ring_open(&r->ring, c, shape, type))
-		return bench_status(c);
+		return c->status;
 	open_emptying(r, c);
 	open_graphs(r, c);
-	return bench_status(c) ? bench_status(c)
-			       : bench_status_add(c, measure_threshold(r, percent));
+	measure_threshold(r, c, percent);
+	return c->status;
 }

@@ -26,7 +26,7 @@ the paper's 1.35, and `queue_wait_ns_per_kib`, how long a block waits for a KiB 
 memory's queue, so that T3's is its 1.20, with fc-1 and fc-2 as two. Nothing else was changed to match a number of the paper.
 Results with 16 and 32 devices are predictions. The paper gives means over 8 and 16 devices together, but not separately.
 
-**Recalled, not from the paper:** the models' hidden dimensions and tokens (overlap/t3/t3_layer.c), the matrix units of a
+**Recalled, not from the paper:** the models' hidden dimensions and tokens (overlap/t3.c), the matrix units of a
 compute unit, its registers and threads. As far as we know the paper has no table of its GEMMs.
 
 "within 10 %" is this project's target, and it applies to the gain: 1.23 for 1.20 is 0.23 for 0.20, 15 % too much. A number that

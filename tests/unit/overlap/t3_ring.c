@@ -5,7 +5,6 @@
  * reduce-scatter after the GEMM and (N-2)/N and 2(N-1)/N with T3, for every N from 3 to 64.
  */
 #include "lib/err.h"
-#include "overlap/t3/t3_check.h"
 #include "overlap/t3/t3_metrics.h"
 #include "overlap/trigger/t3_traffic.h"
 #include "tests/unit/bench/bench_output.h"
@@ -26,8 +25,6 @@ static struct {
 	char text[256];
 } seen;
 
-static struct t3_run state;
-
 static void note_failure(void)
 {
 	snprintf(seen.text, sizeof(seen.text), "%u devices: %.200s", seen.devices, err_text());
@@ -35,30 +32,29 @@ static void note_failure(void)
 
 static int run_variant(struct bench_case *c, unsigned v)
 {
-	double seconds = 0.0;
-	int status = bench_has_results(c) ? t3_poison(c, &state) : 0;
-	if (status == 0)
-		status = dev_stream_sync(c->dev, c->stream);
-	if (status == 0)
-		status = t3_run_time(&state, v, &seconds);
-	if (status)
-		return status;
+	const struct bench_variant *row = &t3_variants[v];
+	if (bench_has_results(c))
+		t3_poison(c, row->arg);
+	TRY(c->status, dev_stream_sync(c->dev, c->stream));
+	if (TRY(c->status, t3_run_once(c, row->arg)))
+		return c->status;
 	seen.runs++;
-	if (bench_has_results(c) && t3_check(c, &state, v)) {
+	if (bench_has_results(c) && row->check(c, row->arg)) {
 		seen.wrong++;
 		note_failure();
 	}
+	c->status = 0;
 	return 0;
 }
 
 /* All-gather is not among the formulas' bytes. */
-static void count_bytes(void)
+static void count_bytes(const struct t3_run *r)
 {
-	const struct dev_memory_bytes *gather = &state.moved[AG_ALONE].memory;
-	const double result = (double)state.ring.shape.m * (double)state.ring.row_bytes;
+	const struct dev_memory_bytes *gather = &r->moved[AG_ALONE].memory;
+	const double result = (double)r->ring.shape.m * (double)r->ring.row_bytes;
 	for (unsigned v = 0; v < VARIANTS; v++) {
-		const struct dev_memory_bytes *b = &state.moved[v].memory;
-		seen.moved[v] = state.moved[v];
+		const struct dev_memory_bytes *b = &r->moved[v].memory;
+		seen.moved[v] = r->moved[v];
 		seen.read[v] =
 			(b->read[DEV_COMMUNICATION] - gather->read[DEV_COMMUNICATION]) / result;
 		seen.written[v] = (b->written[DEV_COMPUTING] + b->written[DEV_COMMUNICATION] -
@@ -73,7 +69,7 @@ static int setup(struct bench_case *c)
 				    .n = COLUMNS,
 				    .k = DEPTH,
 				    .scale = 1};
-	int status = t3_run_open(&state, c, &shape, (enum dev_type)axis_index(c, "type"), 0);
+	int status = t3_run_open(c, &shape, (enum dev_type)axis_index(c, "type"), 0);
 	for (unsigned v = 0; status == 0 && v < VARIANTS; v++) {
 		seen.on += bench_variant_on(c, v);
 		status = bench_variant_on(c, v) ? run_variant(c, v) : 0;
@@ -81,18 +77,18 @@ static int setup(struct bench_case *c)
 	if (status)
 		note_failure();
 	else
-		count_bytes();
+		count_bytes(c->state);
 	return status;
 }
 
 /* Everything ran in setup. */
-static int body(struct bench_case *c, long unused, uint64_t iterations)
+static int count_time(struct bench_case *c, long variant)
 {
-	c->self_seconds = 1e-3 * (double)iterations;
+	c->self_seconds += 1e-3;
 	return 0;
 }
 
-static int check(struct bench_case *c, long unused)
+static int check(struct bench_case *c, long variant)
 {
 	return seen.wrong ? bench_wrong("%s", seen.text) : 0;
 }
@@ -105,14 +101,16 @@ static int run_on(const char *changes, unsigned devices, uint32_t rows_of_a_devi
 					    .words = dev_type_names,
 					    .quick = "f32"},
 					   {0}};
+	static struct bench_variant rows[VARIANTS + 1];
 	static const struct bench stage = {.name = "test/stage",
 					   .question = "is it right?",
 					   .formula = "none",
 					   .timed = "nothing",
 					   .axes = axes,
-					   .variants = t3_variants,
+					   .variants = rows,
+					   .state_bytes = sizeof(struct t3_run),
 					   .setup = setup,
-					   .body = body,
+					   .once = count_time,
 					   .check = check};
 	/* Those with formulas: 64 devices have much to do. */
 	static const char with_formulas[] =
@@ -121,6 +119,8 @@ static int run_on(const char *changes, unsigned devices, uint32_t rows_of_a_devi
 	snprintf(spec, sizeof(spec), "sim:t3?llc_bytes=64K,devices=%u%s:0-%u", devices, changes,
 		 devices - 1);
 	memset(&seen, 0, sizeof(seen));
+	for (unsigned v = 0; v < VARIANTS; v++)
+		rows[v] = (struct bench_variant)BENCH_ROW(t3_variants[v].name, BENCH_SELF);
 	seen.devices = devices;
 	seen.rows_of_a_device = rows_of_a_device;
 	int code = run_captured(&stage, NULL, "--device", spec, "--type", type, "--out",
