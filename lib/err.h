@@ -22,6 +22,13 @@ const char *err_text(void);
 /* Forget the text of this thread. */
 void err_clear(void);
 
+/* The end of TRY(): keeps `result` unless `status` has an error by now. */
+static inline int err_add(int *status, int result)
+{
+	*status = *status ? *status : result;
+	return *status;
+}
+
 /* Do an operation that returns 0 or -errno unless an earlier one of the same `status` has failed,
  * and keep its error there: a list of calls with one check at the end.
  *
@@ -30,16 +37,9 @@ void err_clear(void);
  *     TRY(status, dev_stream_wait(dev, to, event));        not after an error of the first
  *     return status;
  *
- * Its value is the status. */
-#define TRY(status, operation) ((status) ? (status) : err_first_of(&(status), (operation)))
-
-/* The operation may have kept an error itself. */
-static inline int err_first_of(int *status, int result)
-{
-	if (*status == 0)
-		*status = result;
-	return *status;
-}
+ * Its value is the status. An error that the operation itself keeps there stays, whatever it
+ * returns. */
+#define TRY(status, operation) ((status) ? (status) : err_add(&(status), (operation)))
 
 /* The first error of several calls, for code that goes on after one: clean-up, waits for every
  * stream. Starts as all zeroes.

@@ -35,10 +35,27 @@ static void long_texts_are_kept_whole(void)
 	expect_str(err_text(), text);
 }
 
+static int keep_error(int *status, int error)
+{
+	*status = error;
+	return 0;
+}
+
+static void a_list_of_calls_ends_at_the_first_error(void)
+{
+	int status = 0, other = 0;
+	expect(TRY(status, keep_error(&other, -EIO)) == 0 && other == -EIO);
+	expect(TRY(status, keep_error(&status, -ENOMEM)) == -ENOMEM && status == -ENOMEM);
+	expect(TRY(status, keep_error(&other, 0)) == -ENOMEM && other == -EIO);
+	status = 0;
+	expect(TRY(status, -EINVAL) == -EINVAL && status == -EINVAL);
+}
+
 int main(void)
 {
 	test(the_first_error_is_kept_with_its_text);
 	test(without_an_error_the_text_stays);
 	test(long_texts_are_kept_whole);
+	test(a_list_of_calls_ends_at_the_first_error);
 	return test_done();
 }
