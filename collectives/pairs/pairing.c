@@ -123,9 +123,7 @@ int pairing_open(const struct pairing_request *request, struct pairing *p)
 		p->rounds += p->count > before;
 	}
 	free(order);
-	if (status == 0)
-		status = number_links(p);
-	if (status)
+	if (TRY(status, number_links(p)))
 		pairing_close(p);
 	return status;
 }

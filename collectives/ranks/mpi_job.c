@@ -310,6 +310,17 @@ int mpi_job_needs_ranks(void)
 	return err_note(-ENODEV, "needs at least 2 ranks: start it with mpirun -n 2, or srun");
 }
 
+void *mpi_job_gather(const void *mine, size_t bytes)
+{
+	void *all = mpi_job.rank == 0 ? calloc((size_t)mpi_job.size, bytes) : NULL;
+	if (mpi_job.rank == 0 && !all)
+		mpi_job_abort("what %d ranks say of themselves: out of memory", mpi_job.size);
+	MPI_CHECK(MPI_Gather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0,
+			     MPI_COMM_WORLD),
+		  "MPI_Gather");
+	return all;
+}
+
 double mpi_job_time(void) { return mpi_job.virtual_time ? MPI_Wtime() : 1e-9 * (double)clock_ns(); }
 
 static int execute_command(const struct mpi_command_handler *h, const struct mpi_command *command)

@@ -82,6 +82,10 @@ int mpi_job_command(const struct mpi_command_handler *h, const struct mpi_comman
 void mpi_job_stop(void);
 void mpi_job_end(void);
 
+/* In a command, on all ranks: the leader gets `bytes` of each in their order, which it frees, the
+ * others NULL. Without memory for it the job ends. */
+void *mpi_job_gather(const void *mine, size_t bytes);
+
 /* Seconds of the clock that times are taken from. */
 double mpi_job_time(void);
 

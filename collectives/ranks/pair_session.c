@@ -14,21 +14,17 @@
 
 static void *alloc_array(size_t count, size_t each) { return calloc(count + 1, each); }
 
-static int exchange_hosts(struct pair_session *s)
+static void exchange_hosts(struct pair_session *s)
 {
 	char name[PAIR_HOST_BYTES] = "";
 	s->nodes = alloc_array((size_t)mpi_job.size, sizeof(*s->nodes));
-	s->hosts = alloc_array((size_t)mpi_job.size, sizeof(*s->hosts));
-	if (!s->nodes || !s->hosts)
+	if (!s->nodes)
 		mpi_job_abort("the nodes of %d ranks: out of memory", mpi_job.size);
 	MPI_CHECK(MPI_Allgather(&mpi_job.host, 1, MPI_INT, s->nodes, 1, MPI_INT, MPI_COMM_WORLD),
 		  "MPI_Allgather of nodes");
 	/* The names go into one text with blanks between them. */
 	provenance_host(name, sizeof(name), '?');
-	MPI_CHECK(MPI_Gather(name, PAIR_HOST_BYTES, MPI_CHAR, s->hosts, PAIR_HOST_BYTES, MPI_CHAR,
-			     0, MPI_COMM_WORLD),
-		  "MPI_Gather of host names");
-	return 0;
+	s->hosts = mpi_job_gather(name, PAIR_HOST_BYTES);
 }
 
 static int open_pairing(struct pair_session *s)
@@ -81,8 +77,8 @@ static int open_case(struct pair_session *s, const struct mpi_command *command)
 	close_case(s);
 	s->command = *command;
 	s->last_peer = -1;
-	int status = exchange_hosts(s);
-	TRY(status, open_pairing(s));
+	exchange_hosts(s);
+	int status = open_pairing(s);
 	return TRY(status, pair_memory_open(&s->memory, s->program.device.dev, command->bytes,
 					    command->window, command->seed));
 }
@@ -198,7 +194,7 @@ static int run_and_gather(struct pair_session *s, unsigned variant, uint64_t ite
 			     MPI_COMM_WORLD),
 		  "MPI_Gather of times");
 	int status = mpi_job.rank == 0 ? form_times(s, variant, iterations) : 0;
-	return status ? status : pair_memory_result(&s->memory);
+	return TRY(status, pair_memory_result(&s->memory));
 }
 
 /* ------------------------------------------------------------------ check */

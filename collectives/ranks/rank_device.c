@@ -88,19 +88,13 @@ static void count_max_ranks(struct rank_device *d, const struct device_id *ids)
 
 int rank_device_open(struct rank_device *d, const struct device_list *l)
 {
-	struct device_id mine = {.host = mpi_job.host}, *all = NULL;
+	struct device_id mine = {.host = mpi_job.host};
 	int status = d->dev ? 0 : open_rank_device(d, l);
 	if (status == 0) {
 		mine.index = d->dev->index;
 		snprintf(mine.bus, sizeof(mine.bus), "%s", dev_props(d->dev)->bus);
 	}
-	if (mpi_job.rank == 0)
-		all = calloc((size_t)mpi_job.size, sizeof(*all));
-	if (mpi_job.rank == 0 && !all)
-		mpi_job_abort("the devices of %d ranks: out of memory", mpi_job.size);
-	MPI_CHECK(MPI_Gather(&mine, sizeof(mine), MPI_BYTE, all, sizeof(mine), MPI_BYTE, 0,
-			     MPI_COMM_WORLD),
-		  "MPI_Gather");
+	struct device_id *all = mpi_job_gather(&mine, sizeof(mine));
 	if (all) {
 		format_device_names(d, all, l->backend);
 		count_max_ranks(d, all);

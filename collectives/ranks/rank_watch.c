@@ -64,7 +64,6 @@ static bool name_stopped_ranks(void)
 
 static void end_job(int number)
 {
-	(void)number;
 	if (watch.waits && !is_stopped(watch.leader)) {
 		alarm(watch.limit_s);
 		return;

@@ -270,13 +270,7 @@ static int gather_list(struct session *s)
 		mine.process = 0;
 		snprintf(mine.host, sizeof(mine.host), "simulated");
 	}
-	if (mpi_job.rank == 0)
-		s->ranks = calloc((size_t)mpi_job.size, sizeof(*s->ranks));
-	if (mpi_job.rank == 0 && !s->ranks)
-		mpi_job_abort("the list of %d ranks: out of memory", mpi_job.size);
-	MPI_CHECK(MPI_Gather(&mine, sizeof(mine), MPI_BYTE, s->ranks, sizeof(mine), MPI_BYTE, 0,
-			     MPI_COMM_WORLD),
-		  "MPI_Gather");
+	s->ranks = mpi_job_gather(&mine, sizeof(mine));
 	return 0;
 }
 
