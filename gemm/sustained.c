@@ -126,10 +126,10 @@ static void run_train(struct bench_case *c)
 	TRY(c->status, dev_event_record(c->dev, c->stream, s->ends[0]));
 	queue_batch(c, 1);
 	for (s->all = 0; c->status == 0 && sum_ns < scale * TRAIN_NS; s->all++) {
-		const double ns = follow_batch(c, s->all + 1);
-		if (sum_ns >= scale * SETTLED_NS && s->batches < MAX_BATCHES)
-			s->seconds[s->batches++] = 1e-9 * ns / (double)s->batch;
-		sum_ns += ns;
+		const double began_ns = sum_ns;
+		sum_ns += follow_batch(c, s->all + 1);
+		if (began_ns >= scale * SETTLED_NS && s->batches < MAX_BATCHES)
+			s->seconds[s->batches++] = 1e-9 * (sum_ns - began_ns) / (double)s->batch;
 	}
 	bench_status_add(c, dev_stream_sync(c->dev, c->stream)); /* after an error, too */
 }
