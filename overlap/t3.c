@@ -26,7 +26,7 @@
  *     bin/overlap/t3 --device sim:t3-8:0-7 --model t-nlg --layer op,fc-2
  */
 #include "lib/err.h"
-#include "overlap/t3/t3_metrics.h"
+#include "overlap/t3/t3_run.h"
 
 #include <errno.h>
 
@@ -42,13 +42,12 @@
 
 #define NAME(name, ...) name,
 #define NUMBERS(name, ...) {__VA_ARGS__},
+#define TIMES(name, times) times,
 static const char *const models[] = {MODELS(NAME) NULL}, *const layers[] = {LAYERS(NAME) NULL};
 static const struct {
 	uint32_t hidden, tokens;
 } model_sizes[] = {MODELS(NUMBERS)};
-static const struct {
-	uint32_t hidden_times;
-} layer_sizes[] = {LAYERS(NUMBERS)};
+static const uint32_t hidden_times[] = {LAYERS(TIMES)};
 
 static const struct axis axes[] = {
 	{"model", "transformer model", AXIS_WORD, .words = models, .quick = "mega-gpt-2,t-nlg",
@@ -62,27 +61,24 @@ static const struct axis axes[] = {
 	 AXIS_COUNT, .quick = "0", .full = "0,5,10,20,40,60,80,100", .max = 100},
 	{0}};
 
-#define MODELLED(name, kind, of, to)                                                               \
-	{                                                                                          \
-		name, kind, of, to, .modelled = true                                               \
-	}
 static const struct bench_quantity_row quantities[] = {
-	MODELLED("S", BENCH_SPEEDUP, "t3", "sequential"),
-	MODELLED("S", BENCH_SPEEDUP, "t3_mca", "sequential"),
-	MODELLED("S", BENCH_SPEEDUP, "t3_mca_unstaggered", "sequential"),
-	MODELLED("stagger_gain", BENCH_RATIO, "t3_mca_unstaggered", "t3_mca"),
-	MODELLED("adding_gain", BENCH_SPEEDUP, "reduce_scatter_adding", "reduce_scatter_alone"),
-	MODELLED("slowdown", BENCH_RATIO, "all_reduce_on_8", "all_reduce_alone"),
-	MODELLED("slowdown", BENCH_RATIO, "gemm_without_8", "gemm_alone"),
-	MODELLED("slowdown", BENCH_RATIO, "all_reduce_on_16", "all_reduce_alone"),
-	MODELLED("slowdown", BENCH_RATIO, "gemm_without_16", "gemm_alone"),
+	{"S", BENCH_SPEEDUP, "t3", "sequential", .modelled = true},
+	{"S", BENCH_SPEEDUP, "t3_mca", "sequential", .modelled = true},
+	{"S", BENCH_SPEEDUP, "t3_mca_unstaggered", "sequential", .modelled = true},
+	{"stagger_gain", BENCH_RATIO, "t3_mca_unstaggered", "t3_mca", .modelled = true},
+	{"adding_gain", BENCH_SPEEDUP, "reduce_scatter_adding", "reduce_scatter_alone",
+	 .modelled = true},
+	{"slowdown", BENCH_RATIO, "all_reduce_on_8", "all_reduce_alone", .modelled = true},
+	{"slowdown", BENCH_RATIO, "gemm_without_8", "gemm_alone", .modelled = true},
+	{"slowdown", BENCH_RATIO, "all_reduce_on_16", "all_reduce_alone", .modelled = true},
+	{"slowdown", BENCH_RATIO, "gemm_without_16", "gemm_alone", .modelled = true},
 	{0}};
 
 static int case_shape(const struct bench_case *c, struct shape *shape_p)
 {
 	const unsigned model = axis_index(c, "model");
 	const uint32_t hidden = model_sizes[model].hidden, tokens = model_sizes[model].tokens,
-		       inner = layer_sizes[axis_index(c, "layer")].hidden_times * hidden,
+		       inner = hidden_times[axis_index(c, "layer")] * hidden,
 		       devices = (uint32_t)c->devices->count,
 		       rows = tokens > hidden ? tokens : hidden;
 	if (rows < devices || inner < devices)

@@ -3,7 +3,6 @@
 #include "lib/err.h"
 #include "overlap/t3/t3_run.h"
 
-#include <float.h>
 #include <math.h>
 
 #define SAMPLES 256u

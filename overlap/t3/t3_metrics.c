@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "overlap/t3/t3_metrics.h"
 #include "lib/err.h"
+#include "overlap/t3/t3_run.h"
 #include "overlap/trigger/t3_traffic.h"
 
 #include <math.h>
@@ -14,18 +14,6 @@ static void derive_ratio(struct bench_case *c, const char *name, int variant,
 {
 	const struct bench_quantity q = {BENCH_RATIO, .of = {over, under}, .modelled = true};
 	TRY(c->status, bench_derive(c, name, variant, &q, formula));
-}
-
-static void derive_ideal(struct bench_case *c)
-{
-	derive_ratio(
-		c, "S_ideal", -1, BENCH_OF(SEQUENTIAL),
-		(struct bench_seconds){ON(AG_ALONE), .longest = ON(GEMM_ALONE) | ON(RS_ALONE)},
-		"seconds(sequential) / (max(gemm_alone, reduce_scatter_alone) + all_gather_alone)");
-	derive_ratio(
-		c, "S_ideal_adding", -1, BENCH_OF(SEQUENTIAL),
-		(struct bench_seconds){ON(AG_ALONE), .longest = ON(GEMM_ALONE) | ON(RS_ADDING)},
-		"the same with reduce_scatter_adding");
 }
 
 /* Figure 6 of the paper: both sides alone on their part of the units, as if neither slowed the
@@ -59,16 +47,17 @@ static void derive_bytes(struct bench_case *c, const struct t3_run *r, unsigned 
 	static const char formula[] =
 		"as the devices' memories counted them, of one device; without all-gather";
 	const struct dev_memory_bytes b = without_all_gather(r, variant);
-	const double values[] = {b.read[DEV_COMPUTING], b.written[DEV_COMPUTING],
-				 b.read[DEV_COMMUNICATION], b.written[DEV_COMMUNICATION]};
-	static const char *const names[] = {"computing_read_bytes", "computing_written_bytes",
-					    "communication_read_bytes",
-					    "communication_written_bytes"};
+	static const char *const names[DEV_TRAFFIC_CLASSES][2] = {
+		{"computing_read_bytes", "computing_written_bytes"},
+		{"communication_read_bytes", "communication_written_bytes"}};
 	if (!bench_variant_on(c, variant) || !bench_variant_on(c, AG_ALONE))
 		return;
-	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
-		bench_model_value(c, names[i], (int)variant, values[i] / r->ring.count, "byte",
+	for (int of = 0; of < DEV_TRAFFIC_CLASSES; of++) {
+		bench_model_value(c, names[of][0], (int)variant, b.read[of] / r->ring.count, "byte",
 				  formula);
+		bench_model_value(c, names[of][1], (int)variant, b.written[of] / r->ring.count,
+				  "byte", formula);
+	}
 }
 
 static void derive_tracker(struct bench_case *c, const struct t3_run *r, unsigned variant)
@@ -95,7 +84,14 @@ int t3_derive(struct bench_case *c)
 	bench_fact_number(c, "k", r->ring.shape.k);
 	bench_fact_number(c, "threshold_used", r->threshold);
 	bench_fact_number(c, "memory_intensity", r->intensity);
-	derive_ideal(c);
+	derive_ratio(
+		c, "S_ideal", -1, BENCH_OF(SEQUENTIAL),
+		(struct bench_seconds){ON(AG_ALONE), .longest = ON(GEMM_ALONE) | ON(RS_ALONE)},
+		"seconds(sequential) / (max(gemm_alone, reduce_scatter_alone) + all_gather_alone)");
+	derive_ratio(
+		c, "S_ideal_adding", -1, BENCH_OF(SEQUENTIAL),
+		(struct bench_seconds){ON(AG_ALONE), .longest = ON(GEMM_ALONE) | ON(RS_ADDING)},
+		"the same with reduce_scatter_adding");
 	derive_split(c, AR_ON_8, GEMM_WITHOUT_8);
 	derive_split(c, AR_ON_16, GEMM_WITHOUT_16);
 	for (size_t i = 0; i < sizeof(counted) / sizeof(counted[0]); i++)

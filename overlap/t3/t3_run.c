@@ -53,8 +53,7 @@ static void set_controllers(struct bench_case *c, const struct t3_plan *plan)
 		TRY(c->status, dev_memory_control(r->ring.device[i].dev, &control));
 }
 
-/* Seconds of one run. */
-static double time_run(struct bench_case *c, long variant)
+int t3_run_once(struct bench_case *c, long variant)
 {
 	struct t3_run *r = c->state;
 	struct t3_moved *moved = &r->moved[variant];
@@ -66,12 +65,7 @@ static double time_run(struct bench_case *c, long variant)
 	add_counts(c, moved, -1);
 	TRY(c->status, work_graph_time(r->graph[variant], &seconds));
 	add_counts(c, moved, 1);
-	return seconds;
-}
-
-int t3_run_once(struct bench_case *c, long variant)
-{
-	c->self_seconds += time_run(c, variant);
+	c->self_seconds += seconds;
 	return c->status;
 }
 
@@ -126,7 +120,9 @@ static void measure_threshold(struct t3_run *r, struct bench_case *c, uint32_t p
 	TRY(c->status, work_graph_complete(r->emptying));
 	TRY(c->status, work_graph_time(r->emptying, &reading_s));
 	r->threshold = 1.0;
-	const double gemm_s = time_run(c, GEMM_ALONE);
+	c->self_seconds = 0.0;
+	t3_run_once(c, GEMM_ALONE);
+	const double gemm_s = c->self_seconds;
 	r->memory_bandwidth =
 		(double)EMPTYING_CACHES * (double)dev_props(c->dev)->llc_bytes / reading_s;
 	r->intensity = (b->read[DEV_COMPUTING] + b->written[DEV_COMPUTING]) / r->ring.count /

@@ -67,6 +67,15 @@ int t3_run_open(struct bench_case *c, const struct shape *shape, enum dev_type t
 int t3_run_once(struct bench_case *c, long variant);
 int t3_poison(struct bench_case *c, long variant);
 
+/* In derive: gains, and bytes as the devices count them. All are values of a model
+ * (bench_model_value()). */
+int t3_derive(struct bench_case *c);
+
+/* In verify_mechanism: the devices' memories counted as many bytes as the counting model of
+ * overlap/trigger/t3_traffic.h has for reduce-scatter by kernels and with T3, and every tile was
+ * sent once or stayed. */
+int t3_verify_mechanism(struct bench_case *c);
+
 /* The threshold for a GEMM that uses the part `intensity` of the memory's bandwidth and takes
  * gemm_s, when communication is to read and write `bytes` meanwhile: both parts together, rounded
  * up to a twentieth, at most 1. T3 chooses by the intensity of a kernel's first stage, in a way

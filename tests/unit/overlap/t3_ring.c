@@ -5,7 +5,7 @@
  * reduce-scatter after the GEMM and (N-2)/N and 2(N-1)/N with T3, for every N from 3 to 64.
  */
 #include "lib/err.h"
-#include "overlap/t3/t3_metrics.h"
+#include "overlap/t3/t3_run.h"
 #include "overlap/trigger/t3_traffic.h"
 #include "tests/unit/bench/bench_output.h"
 #include "tests/unit/test.h"
