@@ -21,11 +21,9 @@
 #include "bench/blocking_kernel.h"
 #include "bench/graph/rotation.h"
 #include "lib/err.h"
-#include "lib/text.h"
 #include "overlap/trigger/trigger_metrics.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 static const char *const copy_methods[] = {"engine", "kernel", NULL};
 
@@ -42,37 +40,47 @@ static const struct axis axes[] = {
 					    "8192x8192x512"),
 	BENCH_GEMM_MFLOP(.quick = "500", .full = "4000", .simulated = "60", .gpu_class = "2000000",
 			 .gpu_class_full = "8000000"),
-	{.name = "direction",
-	 .help = "where C is sent: down (D2H), local (D2D), peer (P2P), exchange, ring",
-	 .kind = AXIS_WORD,
-	 .words = producer_directions,
-	 .peers = "peer,exchange,ring",
+	{"direction", "where C is sent: down (D2H), local (D2D), peer (P2P), exchange, ring",
+	 AXIS_WORD, .words = producer_directions, .peers = "peer,exchange,ring",
 	 .quick = "down,local,peer,exchange,ring"},
-	{.name = "bands",
-	 .help = "parts of C that are sent separately",
-	 .kind = AXIS_COUNT,
-	 .min = 1,
-	 .max = PRODUCER_MAX_BANDS,
-	 .quick = "4,16,64",
-	 .simulated = "4,16"},
-	{.name = "copy-method",
-	 .help = "what copies",
-	 .kind = AXIS_WORD,
-	 .words = copy_methods,
-	 .quick = "engine",
+	{"bands", "parts of C that are sent separately", AXIS_COUNT, .min = 1,
+	 .max = PRODUCER_MAX_BANDS, .quick = "4,16,64", .simulated = "4,16"},
+	{"copy-method", "what copies", AXIS_WORD, .words = copy_methods, .quick = "engine",
 	 .full = "engine,kernel"},
 	BENCH_OPERANDS,
 	{0}};
 
+#define TAIL "seconds - seconds(its GEMM alone: gemm_alone, gemm_tiled or gemm_counting)"
+#define OTHER_GEMM "seconds(whole_then_send) / seconds: against the library's GEMM, another one"
+
+static const struct bench_quantity_row quantities[] = {
+	{"tracking_cost", BENCH_RATIO, "gemm_counting", "gemm_tiled"},
+	{"tiling_cost", BENCH_RATIO, "gemm_tiled", "gemm_alone",
+	 "seconds(gemm_tiled) / seconds(gemm_alone), the library's"},
+	{"stagger_gain", BENCH_RATIO, "triggered", "triggered_staggered"},
+	{"exposed_tail", BENCH_DIFFERENCE, "whole_then_send", "gemm_alone", TAIL},
+	{"exposed_tail", BENCH_DIFFERENCE, "split", "gemm_alone", TAIL},
+	{"exposed_tail", BENCH_DIFFERENCE, "whole_tiled_then_send", "gemm_tiled", TAIL},
+	{"exposed_tail", BENCH_DIFFERENCE, "triggered", "gemm_counting", TAIL},
+	{"exposed_tail", BENCH_DIFFERENCE, "triggered_staggered", "gemm_counting", TAIL},
+	{"exposed_tail", BENCH_DIFFERENCE, "remote_store", "gemm_tiled", TAIL},
+	{"exposed_tail", BENCH_DIFFERENCE, "remote_add", "gemm_tiled", TAIL},
+	{"S", BENCH_SPEEDUP, "whole_tiled_then_send", "whole_then_send", OTHER_GEMM},
+	{"S", BENCH_SPEEDUP, "triggered", "whole_then_send", OTHER_GEMM},
+	{"S", BENCH_SPEEDUP, "triggered_staggered", "whole_then_send", OTHER_GEMM},
+	{"S", BENCH_SPEEDUP, "remote_store", "whole_then_send", TRIGGER_LIBRARY_S},
+	{"S_tiled", BENCH_SPEEDUP, "remote_store", "whole_tiled_then_send", TRIGGER_TILED_S},
+	{"add_gain", BENCH_SPEEDUP, "remote_add", "arrive_add"},
+	{"remote_gain", BENCH_SPEEDUP, "remote_store", "triggered"},
+	{"staging_cost", BENCH_RATIO, "copy_then_add", "arrive_add"},
+	{0}};
+
+#define IN_16_BANDS                                                                                \
+	"type=main shape=n1024|n4096|n256 direction=down bands=16 copy-method=engine "             \
+	"operands=warm"
 static const struct bench_metric primary[] = {
-	{"trigger_speedup", "S_tiled", "triggered",
-	 "type=main shape=n1024|n4096|n256 direction=down bands=16 copy-method=engine "
-	 "operands=warm",
-	 "", "higher"},
-	{"tile_tracking_cost", "tracking_cost", "gemm_counting",
-	 "type=main shape=n1024|n4096|n256 direction=down bands=16 copy-method=engine "
-	 "operands=warm",
-	 "", "lower"},
+	{"trigger_speedup", "S_tiled", "triggered", IN_16_BANDS},
+	{"tile_tracking_cost", "tracking_cost", "gemm_counting", IN_16_BANDS},
 	{0}};
 
 #define OVERLAPPED (1u << SPLIT | 1u << TRIGGERED | 1u << STAGGERED | 1u << COPY_THEN_ADD)
@@ -83,105 +91,87 @@ struct state {
 	struct rotation *rotation;
 };
 
-static struct state *case_state(const struct bench_case *c) { return c->state; }
-
-static bool adds_to_sums(unsigned variant) { return producers_add(&trigger_strategies[variant]); }
-
-/* A link may have no atomic adds. */
-static void choose_remote_add(struct producers *s, struct bench_case *c)
-{
-	char why[ERR_TEXT];
-	int status = bench_variant_on(c, REMOTE_ADD) ? producers_try_adding(s, c) : 0;
-	text_fit(why, sizeof(why), "%s", err_text());
-	if (status == -ENOTSUP)
-		bench_variants_skip(c, UINT64_C(1) << REMOTE_ADD, why);
-	else
-		bench_status_add(c, status);
-}
-
 static void choose_variants(struct producers *s, struct bench_case *c)
 {
 	const bool ring = s->direction == DIRECTION_RING;
 	for (unsigned v = 0; v < VARIANTS; v++) {
-		const struct strategy *strategy = &trigger_strategies[v];
-		bool off = (v == STAGGERED && s->count < 2) || (v == REMOTE_ADD && !s->gemms_add) ||
-			   (strategy->add != ADD_NONE && (ring || !s->kernels_add)) ||
-			   (ring && (strategy->stamps_first || strategy->send == SEND_STORES));
-		if (off)
+		const struct strategy *x = &trigger_strategies[v];
+		const bool counts_staggered = x->staggered && x->produce == PRODUCE_COUNTING;
+		if ((counts_staggered && s->count < 2) || (x->send == SEND_ADDS && !s->gemms_add) ||
+		    (x->add != ADD_NONE && (ring || !s->kernels_add)) ||
+		    (ring && (x->stamps_first || x->send == SEND_STORES)))
 			bench_variant_off(c, v);
 	}
-	choose_remote_add(s, c);
-}
-
-static void need_local_engine(const struct producers *s, struct bench_case *c)
-{
-	if (s->direction == DIRECTION_LOCAL && !s->copies_by_kernel)
-		bench_status_add(c, blocking_kernel_need_local_engine(
-					    c, OVERLAPPED, s->producer[0].inbox,
-					    s->producer[0].gemm.c, producers_bytes(s, 0, 1)));
+	/* A link may have no atomic adds. */
+	const int status = bench_variant_on(c, REMOTE_ADD) ? producers_try_adding(s, c) : 0;
+	if (status == -ENOTSUP)
+		bench_variants_skip(c, UINT64_C(1) << REMOTE_ADD, err_text());
+	else
+		TRY(c->status, status);
 }
 
 static struct work_graph *prepare_variant(struct state *s, struct bench_case *c, unsigned v)
 {
 	struct producers *p = &s->producers;
+	struct producer_round *r = &s->rounds[v];
+	if (producers_prepare(p, c, &trigger_strategies[v], r))
+		return NULL;
 	/* Before a round, counters may be set to 0. */
-	const unsigned restart = work_graph_max_queued(p->restart);
-	struct work_graph *graph = NULL;
-	if (producers_prepare(p, c, &trigger_strategies[v], &s->rounds[v]) == 0) {
-		graph = s->rounds[v].graph;
-		bench_queue_entries(c, v, restart + work_graph_max_queued(graph));
-	}
+	bench_queue_entries(c, v,
+			    work_graph_max_queued(p->restart) + work_graph_max_queued(r->graph));
 	/* restore() sets sums to 0 when so many are left. */
-	if (adds_to_sums(v))
+	if (producers_add(r->strategy))
 		bench_max_iterations(c, v, producers_rounds_at_once(p));
-	return graph;
+	return r->graph;
 }
 
 static int setup(struct bench_case *c)
 {
-	struct state *s = case_state(c);
+	struct state *s = c->state;
+	struct producers *p = &s->producers;
 	struct work_graph *graphs[VARIANTS] = {NULL};
-	if (producers_open(&s->producers, c))
-		return bench_status(c);
-	choose_variants(&s->producers, c);
-	need_local_engine(&s->producers, c);
+	if (producers_open(p, c))
+		return c->status;
+	choose_variants(p, c);
+	if (p->direction == DIRECTION_LOCAL && !p->copies_by_kernel)
+		TRY(c->status, blocking_kernel_need_local_engine(
+				       c, OVERLAPPED, p->producer[0].inbox, p->producer[0].gemm.c,
+				       producers_bytes(p, 0, 1)));
 	for (unsigned v = 0; v < VARIANTS; v++)
 		if (bench_variant_on(c, v))
 			graphs[v] = prepare_variant(s, c, v);
 	int status = bench_rotate_cold(c, graphs, VARIANTS, &s->rotation);
-	s->producers.rotates = s->rotation != NULL;
+	p->rotates = s->rotation != NULL;
 	return status;
 }
 
-static int time_first_copy(struct state *s, const struct producer_round *r, double *seconds_p)
+static int run_round(struct bench_case *c, long variant)
 {
-	double whole_s;
-	int status = work_graph_hold(r->graph);
-	if (status == 0)
-		status = producers_round(&s->producers, r);
-	status = work_graph_release(r->graph, status, &whole_s);
-	return status ? status
-		      : work_graph_seconds(r->graph, WORK_GRAPH_BEGIN, r->first_copy, seconds_p);
+	struct state *s = c->state;
+	return producers_round(&s->producers, &s->rounds[variant]);
 }
 
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int time_first_copy(struct bench_case *c, long variant)
 {
-	struct state *s = case_state(c);
+	struct state *s = c->state;
 	const struct producer_round *r = &s->rounds[variant];
-	double seconds = 0.0, sum = 0.0;
-	int status = 0;
-	for (uint64_t i = 0; status == 0 && i < iterations; i++) {
-		status = r->strategy->stamps_first ? time_first_copy(s, r, &seconds)
-						   : producers_round(&s->producers, r);
-		sum += seconds;
-	}
-	c->self_seconds = sum;
+	double whole_s, seconds = 0.0;
+	int status = work_graph_hold(r->graph);
+	TRY(status, producers_round(&s->producers, r));
+	status = work_graph_release(r->graph, status, &whole_s);
+	TRY(status, work_graph_seconds(r->graph, WORK_GRAPH_BEGIN, r->first_copy, &seconds));
+	c->self_seconds += seconds;
 	return status;
 }
 
-static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
+#define ONCE_DEVICE run_round
+#define ONCE_SELF time_first_copy
+#define ROW(id, label, how, ...) {label, BENCH_##how, .arg = id, .once = ONCE_##how},
+static const struct bench_variant variants[] = {TRIGGER_VARIANTS(ROW){0}};
+
+static void model(const struct bench_case *c, long variant, struct bench_model *m)
 {
-	const struct producers *s = &case_state(c)->producers;
+	const struct producers *s = &((struct state *)c->state)->producers;
 	const struct strategy *strategy = &trigger_strategies[variant];
 	if (strategy->stamps_first)
 		return;
@@ -191,50 +181,49 @@ static void model(const struct bench_case *c, unsigned variant, struct bench_mod
 		m->bytes = (double)s->bytes * (s->count > 1 ? s->count - 1 : 1);
 }
 
-static int restore(struct bench_case *c, unsigned variant)
+static int restore(struct bench_case *c, long variant)
 {
-	struct state *s = case_state(c);
+	struct state *s = c->state;
 	struct producers *p = &s->producers;
-	if (!adds_to_sums(variant) || (p->rotates && p->rounds_added < producers_rounds_at_once(p)))
+	if (!producers_add(&trigger_strategies[variant]) ||
+	    (p->rotates && p->rounds_added < producers_rounds_at_once(p)))
 		return 0;
-	int status = producers_clear_sums(p, c);
-	if (status == 0 && p->rotates)
-		status = rotation_spread(s->rotation, UINT32_MAX);
-	if (status == 0)
+	TRY(c->status, producers_clear_sums(p, c));
+	if (p->rotates)
+		TRY(c->status, rotation_spread(s->rotation, UINT32_MAX));
+	if (c->status == 0)
 		p->rounds_added = 0;
-	return status;
+	return c->status;
 }
 
-static int poison(struct bench_case *c, unsigned variant)
+static int poison(struct bench_case *c, long variant)
 {
-	int status = producers_poison(&case_state(c)->producers, c);
-	(void)variant;
-	return status ? status : rotation_spread(case_state(c)->rotation, 1);
+	struct state *s = c->state;
+	TRY(c->status, producers_poison(&s->producers, c));
+	return TRY(c->status, rotation_spread(s->rotation, 1));
 }
 
-static int check(struct bench_case *c, unsigned variant)
+static int check(struct bench_case *c, long variant)
 {
-	int status = rotation_collect(case_state(c)->rotation);
-	return status ? status
-		      : producers_check(&case_state(c)->producers, c,
-					&case_state(c)->rounds[variant]);
+	struct state *s = c->state;
+	TRY(c->status, rotation_collect(s->rotation));
+	return TRY(c->status, producers_check(&s->producers, c, &s->rounds[variant]));
 }
 
 static int verify_mechanism(struct bench_case *c)
 {
-	const struct producers *s = &case_state(c)->producers;
+	const struct producers *s = &((struct state *)c->state)->producers;
 	/* The last band is the shortest, and every inbox has a place for one. */
-	uint64_t bytes = producers_bytes(s, s->bands - 1, s->bands);
 	return s->copies_by_kernel
 		       ? 0
-		       : blocking_kernel_verify_engine(c, OVERLAPPED,
-						       s->producer[s->count > 1 ? 1 : 0].inbox,
-						       s->producer[0].gemm.c, bytes);
+		       : blocking_kernel_verify_engine(
+				 c, OVERLAPPED, s->producer[s->count > 1 ? 1 : 0].inbox,
+				 s->producer[0].gemm.c, producers_bytes(s, s->bands - 1, s->bands));
 }
 
 static int derive(struct bench_case *c)
 {
-	const struct producers *s = &case_state(c)->producers;
+	const struct producers *s = &((struct state *)c->state)->producers;
 	bench_gemm_facts(&s->producer[0].gemm, c);
 	bench_fact_text(c, "trigger",
 			"software: a GEMM's counters and streams that wait for values; T3's is "
@@ -249,7 +238,7 @@ static int derive(struct bench_case *c)
 	bench_fact_number(c, "tiled_gemm_calls", s->count > 1 ? 2 : 1);
 	bench_fact_number(c, "remote_gemm_calls", s->count);
 	bench_fact_number(c, "band_rows", s->band_rows);
-	rotation_facts(case_state(c)->rotation, c);
+	rotation_facts(((struct state *)c->state)->rotation, c);
 	bench_fact_number(c, "band_bytes", (double)(s->band_rows * s->row_bytes));
 	return trigger_derive(c, s);
 }
@@ -273,16 +262,16 @@ static const struct bench bench = {
 	.wants = DEV_CAP_COPY_ENGINE | DEV_CAP_PEER,
 	.share = 2.0,
 	.axes = axes,
-	.variants = trigger_variants,
+	.variants = variants,
+	.quantities = quantities,
 	.primary = primary,
 	.state_bytes = sizeof(struct state),
 	.admit = producers_admit,
 	.setup = setup,
-	.indexed.body = body,
-	.indexed.restore = restore,
-	.indexed.model = model,
-	.indexed.poison = poison,
-	.indexed.check = check,
+	.restore = restore,
+	.model = model,
+	.poison = poison,
+	.check = check,
 	.verify_mechanism = verify_mechanism,
 	.derive = derive,
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "overlap/trigger/arrival.h"
+#include "lib/err.h"
+#include "overlap/trigger/round.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,10 +18,12 @@ static int compare_chunk(const struct producers *s, uint32_t i, uint32_t j)
 {
 	uint64_t bytes = producers_chunk_bytes(s, j), wrong = 0;
 	const char *to = producers_target(s, i, j);
-	int status = to ? fetch_chunk(s, i, j, s->made) : 0;
-	if (to && status == 0)
-		status = dev_download(s->producer[j].receiver, s->arrived, to, bytes);
-	if (!to || status || memcmp(s->arrived, s->made, bytes) == 0)
+	int status = 0;
+	if (!to)
+		return 0;
+	TRY(status, fetch_chunk(s, i, j, s->made));
+	TRY(status, dev_download(s->producer[j].receiver, s->arrived, to, bytes));
+	if (status || memcmp(s->arrived, s->made, bytes) == 0)
 		return status;
 	while (s->arrived[wrong] == s->made[wrong])
 		wrong++;
@@ -39,8 +42,8 @@ static int total_chunk(const struct producers *s, uint32_t j)
 	float *total = (float *)(void *)s->total;
 	const float *made = (const float *)(const void *)s->made;
 	int status = fetch_chunk(s, (j + s->count - 1) % s->count, j, s->total);
-	for (uint32_t d = 2; status == 0 && d <= s->count; d++) {
-		status = fetch_chunk(s, (j + s->count - d) % s->count, j, s->made);
+	for (uint32_t d = 2; d <= s->count; d++) {
+		TRY(status, fetch_chunk(s, (j + s->count - d) % s->count, j, s->made));
 		for (uint64_t e = 0; status == 0 && e < elements; e++)
 			total[e] += made[e];
 	}
@@ -70,9 +73,7 @@ static int compare_sum(const struct producers *s, uint32_t j, bool of_ring)
 	const float *total = (const float *)(const void *)s->total,
 		    *sum = (const float *)(const void *)s->arrived;
 	int status = total_chunk(s, j);
-	if (status == 0)
-		status = dev_download(p->receiver, s->arrived, at, bytes);
-	if (status)
+	if (TRY(status, dev_download(p->receiver, s->arrived, at, bytes)))
 		return status;
 	const uint32_t times = of_ring ? 1 : count_additions(s, total, sum, elements);
 	for (uint64_t e = 0; e < elements; e++) {
@@ -91,8 +92,8 @@ static int check_gemms(const struct producers *s, struct bench_case *c,
 		       const struct producer_round *r)
 {
 	int status = r->into_c ? work_graph_complete(r->into_c) : 0;
-	for (uint32_t i = 0; status == 0 && i < s->count; i++)
-		status = bench_gemm_check(&s->producer[i].gemm, c, 1);
+	for (uint32_t i = 0; i < s->count; i++)
+		TRY(status, bench_gemm_check(&s->producer[i].gemm, c, 1));
 	return status;
 }
 
@@ -105,11 +106,11 @@ int producers_check(const struct producers *s, struct bench_case *c, const struc
 		   arrives = strategy->send != SEND_NONE && strategy->send != SEND_ADDS &&
 			     strategy->add != ADD_FROM_SENDER && !of_ring;
 	int status = strategy->produce == PRODUCE_NONE ? 0 : check_gemms(s, c, r);
-	for (uint32_t j = 0; status == 0 && j < s->count; j++) {
-		for (uint32_t i = 0; status == 0 && arrives && i < s->count; i++)
-			status = compare_chunk(s, i, j);
-		if (status == 0 && (of_ring || adds))
-			status = compare_sum(s, j, of_ring);
+	for (uint32_t j = 0; j < s->count; j++) {
+		for (uint32_t i = 0; arrives && i < s->count; i++)
+			TRY(status, compare_chunk(s, i, j));
+		if (of_ring || adds)
+			TRY(status, compare_sum(s, j, of_ring));
 	}
 	return status;
 }

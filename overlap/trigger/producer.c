@@ -46,7 +46,7 @@ static int cut_into_bands(struct producers *s, const struct bench_case *c)
 {
 	uint32_t bands = (uint32_t)axis_u64(c, "bands"), tile = dev_props(c->dev)->gemm_tile_rows;
 	enum dev_type type = (enum dev_type)axis_index(c, "type");
-	int status = bench_gemm_shape(c, &s->shape);
+	const int status = bench_gemm_shape(c, &s->shape);
 	if (status)
 		return status;
 	const uint32_t m = s->shape.m, n = s->shape.n;
@@ -114,8 +114,8 @@ static int plan_producers(struct producers *s, const struct bench_case *c)
 	*s = (struct producers){.direction = d,
 				.count = d >= DIRECTION_EXCHANGE ? (uint32_t)c->devices->count : 1,
 				.copies_by_kernel = axis_index(c, "copy-method") == 1};
-	status = cut_into_bands(s, c);
-	return status ? status : plan_sums(s, c);
+	TRY(status, cut_into_bands(s, c));
+	return TRY(status, plan_sums(s, c));
 }
 
 int producers_admit(const struct bench_case *c)
@@ -157,8 +157,8 @@ static void open_producer(struct producers *s, struct bench_case *c, uint32_t i)
 
 int producers_open(struct producers *s, struct bench_case *c)
 {
-	if (bench_status_add(c, plan_producers(s, c)))
-		return bench_status(c);
+	if (TRY(c->status, plan_producers(s, c)))
+		return c->status;
 	if (s->direction >= DIRECTION_PEER)
 		bench_enable_peers(c);
 	s->lanes = bench_lanes(c);
@@ -168,11 +168,12 @@ int producers_open(struct producers *s, struct bench_case *c)
 	for (uint32_t i = 0; i < s->count; i++)
 		open_producer(s, c, i);
 	work_graph_join(s->restart);
-	s->made = bench_checked(c) ? bench_alloc_host(c, s->bytes) : NULL;
-	s->arrived = bench_checked(c) ? bench_alloc_host(c, s->bytes) : NULL;
-	s->total = bench_checked(c) && (s->kernels_add || s->gemms_add)
-			   ? bench_alloc_host(c, s->bytes)
-			   : NULL;
+	if (bench_checked(c)) {
+		s->made = bench_alloc_host(c, s->bytes);
+		s->arrived = bench_alloc_host(c, s->bytes);
+		if (s->kernels_add || s->gemms_add)
+			s->total = bench_alloc_host(c, s->bytes);
+	}
 	return bench_graph_prepare(c, s->restart);
 }
 
@@ -185,23 +186,21 @@ uint32_t producers_rounds_at_once(const struct producers *s)
 
 int producers_clear_sums(struct producers *s, struct bench_case *c)
 {
-	int status = 0;
-	for (uint32_t i = 0; status == 0 && i < s->count; i++)
+	for (uint32_t i = 0; i < s->count; i++)
 		if (s->producer[i].sum)
-			status = dev_fill(c->dev, c->stream, s->producer[i].sum, 0,
-					  producers_chunk_bytes(s, i));
+			TRY(c->status, dev_fill(c->dev, c->stream, s->producer[i].sum, 0,
+						producers_chunk_bytes(s, i)));
 	s->rounds_added = s->rotates ? s->rounds_added : 0;
-	return status;
+	return c->status;
 }
 
 int producers_poison(struct producers *s, struct bench_case *c)
 {
-	int status = producers_clear_sums(s, c);
-	for (uint32_t i = 0; status == 0 && i < s->count; i++) {
+	producers_clear_sums(s, c);
+	for (uint32_t i = 0; i < s->count; i++) {
 		const struct producer *p = &s->producer[i];
-		status = bench_gemm_poison(&p->gemm, c);
-		if (status == 0)
-			status = dev_fill(c->dev, c->stream, p->inbox, 0x3c, p->inbox_bytes);
+		TRY(c->status, bench_gemm_poison(&p->gemm, c));
+		TRY(c->status, dev_fill(c->dev, c->stream, p->inbox, 0x3c, p->inbox_bytes));
 	}
-	return status;
+	return c->status;
 }

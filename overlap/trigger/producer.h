@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Devices that each compute a GEMM whose rows are sent: their memory, their lanes, and how C is
- * cut. What they do in a round is a strategy (overlap/trigger/round.h); what must be true after it
- * is in overlap/trigger/arrival.h.
+ * cut. What they do in a round is a strategy (overlap/trigger/round.h).
  *
  * Bands.     C is cut into bands of band_rows rows, a multiple of the device's tile; the last one
  *            may be shorter. Neighbouring bands with the same destination are a chunk: all of C,

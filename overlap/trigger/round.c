@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "overlap/trigger/round.h"
-#include "bench/bench_alloc.h"
 #include "lib/err.h"
-#include "overlap/trigger/ring.h"
 
 #include <errno.h>
 
@@ -62,21 +60,18 @@ static uint32_t add_wave(struct work_graph *g, uint32_t lane, const char *kernel
 	return work_graph_kernel(g, lane, kernel, 0, args);
 }
 
-uint32_t round_add(const struct producer_round *r, uint32_t lane, char *to, const char *from,
-		   uint64_t bytes)
-{
-	return add_wave(r->graph, lane, "reduce_add", to, from, bytes);
-}
-
-uint32_t round_copy(const struct producers *s, const struct producer_round *r, uint32_t lane,
-		    char *to, const char *from, uint64_t bytes)
+/* As the case's axis copy-method says. */
+static uint32_t add_copy(const struct producers *s, const struct producer_round *r, uint32_t lane,
+			 char *to, const char *from, uint64_t bytes)
 {
 	return s->copies_by_kernel ? add_wave(r->graph, lane, "copy", to, from, bytes)
 				   : work_graph_copy(r->graph, lane, to, from, bytes, 0);
 }
 
-uint32_t round_ready(const struct producers *s, struct producer_round *r, uint32_t i, uint32_t lane,
-		     uint32_t band, uint32_t end, uint32_t gemm)
+/* The node after which bands [band, end) of producer i are finished, seen in a lane: that of their
+ * GEMM, or in a counting round a wait for their counter. */
+static uint32_t add_ready(const struct producers *s, struct producer_round *r, uint32_t i,
+			  uint32_t lane, uint32_t band, uint32_t end, uint32_t gemm)
 {
 	if (r->strategy->produce != PRODUCE_COUNTING)
 		return gemm;
@@ -96,9 +91,9 @@ static void send_bands(const struct producers *s, struct producer_round *r, uint
 		 bytes = producers_bytes(s, band, end);
 	const char *from = (const char *)p->gemm.c + producers_bytes(s, 0, band);
 	char *to = producers_target(s, i, j);
-	uint32_t ready = round_ready(s, r, i, p->send_lane, band, end, gemm);
+	uint32_t ready = add_ready(s, r, i, p->send_lane, band, end, gemm);
 	if (to && strategy->add != ADD_FROM_SENDER) {
-		uint32_t copy = round_copy(s, r, p->send_lane, to + in_chunk, from, bytes);
+		uint32_t copy = add_copy(s, r, p->send_lane, to + in_chunk, from, bytes);
 		work_graph_edge(r->graph, ready, copy);
 		ready = copy;
 		from = to + in_chunk;
@@ -109,8 +104,8 @@ static void send_bands(const struct producers *s, struct producer_round *r, uint
 	}
 	if (strategy->add != ADD_NONE)
 		work_graph_edge(r->graph, ready,
-				round_add(r, s->producer[j].add_lane, s->producer[j].sum + in_chunk,
-					  from, bytes));
+				add_wave(r->graph, s->producer[j].add_lane, "reduce_add",
+					 s->producer[j].sum + in_chunk, from, bytes));
 }
 
 static void add_producer(const struct producers *s, struct producer_round *r, uint32_t i)
@@ -132,28 +127,88 @@ static void add_producer(const struct producers *s, struct producer_round *r, ui
 	}
 }
 
-/* ------------------------------------------------------------------ rounds */
+/* ------------------------------------------------------------------ the ring */
 
-bool producers_add(const struct strategy *strategy)
+/* While hops are added to a round's graph: chunk by chunk with SEND_WHOLE, else band by band. */
+struct ring {
+	const struct producers *s;
+	struct producer_round *r;
+	/* For each device, the node of the GEMM that finishes a band. */
+	uint32_t gemm_of_band[DEV_MAX][PRODUCER_MAX_BANDS];
+	/* The copy that brought a band to the device that has it. */
+	uint32_t arrival[PRODUCER_MAX_BANDS];
+};
+
+/* Bands [band, end) of chunk j pass device i. */
+static void add_hop(struct ring *p, uint32_t i, uint32_t j, uint32_t band, uint32_t end)
 {
-	return strategy->add != ADD_NONE || strategy->send == SEND_ADDS;
+	const struct producers *s = p->s;
+	const struct producer *here = &s->producer[i],
+			      *next = &s->producer[(i + s->count - 1) % s->count];
+	const uint64_t at = producers_bytes(s, 0, band), bytes = producers_bytes(s, band, end);
+	const char *from = (const char *)here->gemm.c + at;
+	const bool starts = j == (i + 1) % s->count, ends = j == i;
+	struct work_graph *g = p->r->graph;
+	uint32_t ready = add_ready(s, p->r, i, starts ? here->send_lane : here->add_lane, band, end,
+				   p->gemm_of_band[i][end - 1]);
+	if (!starts) {
+		uint32_t add =
+			add_wave(g, here->add_lane, "reduce_add", here->inbox + at, from, bytes);
+		work_graph_edge(g, ready, add);
+		work_graph_edge(g, p->arrival[band], add);
+		from = here->inbox + at;
+		ready = add;
+	}
+	if (ends)
+		return;
+	p->arrival[band] = add_copy(s, p->r, here->send_lane, next->inbox + at, from, bytes);
+	work_graph_edge(g, ready, p->arrival[band]);
 }
+
+static void add_chunk(struct ring *p, uint32_t i, uint32_t j)
+{
+	const uint32_t first = producers_chunk(p->s, j), end = producers_chunk(p->s, j + 1),
+		       step = p->r->strategy->send == SEND_WHOLE ? end - first : 1;
+	for (uint32_t band = first; band < end; band += step)
+		add_hop(p, i, j, band, band + step);
+}
+
+/* Without GEMMs, hops follow the fork, node 0. */
+static void add_ring(const struct producers *s, struct producer_round *r)
+{
+	struct ring ring = {.s = s, .r = r};
+	const struct strategy *x = r->strategy;
+	for (uint32_t i = 0; x->produce != PRODUCE_NONE && i < s->count; i++) {
+		uint32_t *of_band = ring.gemm_of_band[i], last = add_gemms(s, r, i, of_band);
+		for (uint32_t band = 0; x->send == SEND_WHOLE && band < s->bands; band++)
+			of_band[band] = last;
+	}
+	/* An edge leads to a later node: a hop is added after the one before it. */
+	for (uint32_t step = 0; x->send != SEND_NONE && step < s->count; step++)
+		for (uint32_t k = 0; k < s->count; k++)
+			if (x->staggered || x->send == SEND_WHOLE)
+				add_chunk(&ring, k, (k + 1 + step) % s->count);
+			else
+				add_chunk(&ring, (step + 2 * s->count - 1 - k) % s->count, step);
+}
+
+/* ------------------------------------------------------------------ rounds */
 
 int producers_try_adding(struct producers *s, struct bench_case *c)
 {
 	int status = 0;
-	for (uint32_t i = 0; status == 0 && i < s->count; i++) {
+	for (uint32_t i = 0; i < s->count; i++) {
 		const struct producer *p = &s->producer[i];
 		struct dev_stream *stream = work_lane_stream(s->lanes, p->gemm_lane);
-		for (uint32_t j = 0; status == 0 && j < s->count; j++) {
+		for (uint32_t j = 0; j < s->count; j++) {
 			const struct dev_gemm gemm = tiled_gemm(s, SEND_ADDS, i, j);
-			status = dev_gemm(p->gemm.dev, stream, &gemm);
+			TRY(status, dev_gemm(p->gemm.dev, stream, &gemm));
 		}
 	}
-	int synced = work_lanes_sync(s->lanes);
-	if (status == 0 && synced == 0)
-		synced = producers_clear_sums(s, c);
-	return synced ? bench_status_add(c, synced) : status;
+	TRY(c->status, work_lanes_sync(s->lanes));
+	if (status == 0)
+		producers_clear_sums(s, c);
+	return c->status ? c->status : status;
 }
 
 /* A GEMM for each chunk of each producer, staggered. */
@@ -169,19 +224,6 @@ static struct work_graph *open_storing(const struct producers *s, struct bench_c
 		}
 	work_graph_join(g);
 	return g;
-}
-
-/* Without GEMMs, hops follow the fork, node 0. */
-static void add_ring(const struct producers *s, struct producer_round *r)
-{
-	struct ring_gemms gemms = {{{0}}};
-	for (uint32_t i = 0; r->strategy->produce != PRODUCE_NONE && i < s->count; i++) {
-		uint32_t *of_band = gemms.of_band[i], last = add_gemms(s, r, i, of_band);
-		for (uint32_t band = 0; r->strategy->send == SEND_WHOLE && band < s->bands; band++)
-			of_band[band] = last;
-	}
-	if (r->strategy->send != SEND_NONE)
-		ring_add_hops(s, r, &gemms);
 }
 
 static struct work_graph *open_sending(const struct producers *s, struct bench_case *c,
@@ -203,19 +245,18 @@ int producers_prepare(struct producers *s, struct bench_case *c, const struct st
 	const bool stores = strategy->send >= SEND_STORES;
 	*r = (struct producer_round){.strategy = strategy};
 	r->waits = bench_alloc_host(c, s->count * s->bands * sizeof(*r->waits));
-	if (bench_status(c))
-		return bench_status(c);
+	if (c->status)
+		return c->status;
 	r->graph = stores ? open_storing(s, c, strategy->send) : open_sending(s, c, r);
 	if (stores && bench_checked(c)) {
 		r->into_c = open_storing(s, c, SEND_NONE);
 		bench_graph_prepare(c, r->into_c);
 	}
-	int status = work_graph_prepare(r->graph);
-	if (status == 0)
-		status = work_graph_sync(r->graph, producers_round(s, r));
-	if (status == 0 && producers_add(strategy))
-		status = producers_clear_sums(s, c);
-	return bench_status_add(c, status ? status : dev_stream_sync(c->dev, c->stream));
+	TRY(c->status, work_graph_prepare(r->graph));
+	TRY(c->status, work_graph_sync(r->graph, producers_round(s, r)));
+	if (producers_add(strategy))
+		producers_clear_sums(s, c);
+	return TRY(c->status, dev_stream_sync(c->dev, c->stream));
 }
 
 /* Counts one more GEMM of each producer; restarts before a target would exceed DEV_VALUE_MAX. */

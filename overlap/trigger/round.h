@@ -18,8 +18,16 @@
  *            before that. A GEMM is enqueued before the operations that wait for it.
  * Adding.    The receiver adds each band to its sum: read from the producer's C, or from the copy
  *            that arrived. In an exchange, device j adds chunk j of every device, of its own C too.
- * Ring.      Device i sends to device i-1: a chunk starts at device j-1 and ends, summed over all
- *            devices, at device j (overlap/trigger/ring.h).
+ * Ring.      A reduce-scatter, as T3's (arXiv 2401.16677), of the C of every device: device i sends
+ *            to device i-1, and chunk j starts at device j-1 and ends, summed over all devices, at
+ *            device j. A HOP of a device and bands of a chunk waits until its own rows are finished
+ *            and the neighbour's sum of them has arrived in its inbox, adds its own rows to it
+ *            there, and copies the sum to the next inbox; the first device only copies, the last
+ *            one only adds. A chunk makes N-1 hops over links. C stays as the GEMM left it.
+ *            Additions run in the device's lane for adding, copies in that for sending, both in the
+ *            order of the chunks: staggered, device i begins with chunk i+1 and ends with its own,
+ *            so that all devices send from the start; else all begin with chunk 0, and a device
+ *            waits until it has come round.
  * Stores.    Without a copy: C of the tiled GEMM is the place where its rows are sent. It is a call
  *            for each chunk, staggered; the own chunk goes to the producer's C.
  * Adds.      The same, and the tiled GEMM adds to the sum of its chunk (dev_gemm.adds), its own
@@ -60,7 +68,10 @@ struct producer_round {
 };
 
 /* True if a round of the strategy adds to sums that other rounds added to. */
-bool producers_add(const struct strategy *strategy);
+static inline bool producers_add(const struct strategy *strategy)
+{
+	return strategy->add != ADD_NONE || strategy->send == SEND_ADDS;
+}
 
 /* In setup. 0, or -ENOTSUP: a GEMM of a device that adds does not reach the sum of another one.
  * Sums are 0 then, too. */
@@ -74,16 +85,11 @@ int producers_prepare(struct producers *s, struct bench_case *c, const struct st
 /* Enqueues one round. -ERANGE: a sum could round. */
 int producers_round(struct producers *s, const struct producer_round *r);
 
-/* ------------------------------------------------------------------ parts of a graph */
-
-/* The node after which bands [band, end) of producer i are finished, seen in a lane: that of their
- * GEMM, or in a counting round a wait for their counter. */
-uint32_t round_ready(const struct producers *s, struct producer_round *r, uint32_t i, uint32_t lane,
-		     uint32_t band, uint32_t end, uint32_t gemm);
-/* Copies, as the case's axis copy-method says; adds. */
-uint32_t round_copy(const struct producers *s, const struct producer_round *r, uint32_t lane,
-		    char *to, const char *from, uint64_t bytes);
-uint32_t round_add(const struct producer_round *r, uint32_t lane, char *to, const char *from,
-		   uint64_t bytes);
+/* Checks that GEMMs are right, that the rows that arrived equal C bit for bit, and that sums are
+ * those of C, once for every round that added to them, without any rounding. Where a strategy
+ * leaves no C, its GEMMs are computed once more, into C. -EBADMSG with a text, or a device's
+ * error; not kept in the case. */
+int producers_check(const struct producers *s, struct bench_case *c,
+		    const struct producer_round *r);
 
 #endif

@@ -5,7 +5,7 @@
 #ifndef GPUSIG_TRIGGER_METRICS_H
 #define GPUSIG_TRIGGER_METRICS_H
 
-#include "overlap/trigger/arrival.h"
+#include "overlap/trigger/round.h"
 
 /* The program's variants: identifier, name, timing, and the strategy: what produces, what is sent,
  * and more. The first copy is what BENCH_SELF times. */
@@ -31,11 +31,14 @@
 enum { TRIGGER_VARIANTS(TRIGGER_ENUM) VARIANTS };
 #undef TRIGGER_ENUM
 
-extern const struct bench_variant trigger_variants[];
+/* By variant, as the `arg` of its row. */
 extern const struct strategy trigger_strategies[VARIANTS];
 
-/* In derive: costs, exposed tails and gains, and the traffic that T3's hardware would have, as a
- * model. Gains (bench/bench_overlap.h): S, S_ideal and fraction_of_ideal of `split`, over the
+#define TRIGGER_TILED_S "seconds(whole_tiled_then_send) / seconds: the same tiles, without a copy"
+#define TRIGGER_LIBRARY_S "seconds(whole_then_send) / seconds: another GEMM, without a copy"
+
+/* In derive, after the rows of quantities: gains, and the traffic that T3's hardware would have, as
+ * a model. Gains (bench/bench_overlap.h): S, S_ideal and fraction_of_ideal of `split`, over the
  * library's GEMM and one send; S_tiled, S_ideal_tiled and fraction_of_ideal_tiled of what is
  * triggered, over the same tiles and one send. S of these is against the library's GEMM. What is
  * stored or added where it is sent has S and S_tiled, too, but no limit and no fraction: it has no
