@@ -31,12 +31,8 @@ enum { ENGINE, KERNEL };
 static const char *const copy_methods[] = {"engine", "kernel", NULL};
 
 static const struct axis axes[] = {
-	{.name = "op",
-	 .help = "communication of the GEMM",
-	 .kind = AXIS_WORD,
-	 .words = ficco_ops,
-	 .quick = "ag-gemm,gemm-rs",
-	 .full = "ag-gemm,gemm-rs,a2a-gemm,a2a-gemm-uneven"},
+	{"op", "communication of the GEMM", AXIS_WORD, .words = ficco_ops,
+	 .quick = "ag-gemm,gemm-rs", .full = "ag-gemm,gemm-rs,a2a-gemm,a2a-gemm-uneven"},
 	BENCH_GEMM_SHAPES(
 			.quick = "g1,g2,g5,g6,n512", .simulated = "g1,g5,n256",
 			.full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16,n256,n512",
@@ -46,33 +42,26 @@ static const struct axis axes[] = {
 	BENCH_GEMM_MFLOP(.quick = "300", .full = "4000", .simulated = "20", .gpu_class = "2000000",
 			 .gpu_class_full = "8000000"),
 	BENCH_GEMM_TYPES(.quick = "f32", .full = "bf16,f32", .gpu_class = "bf16,f32"),
-	{.name = "copy-method",
-	 .help = "copy engine or kernel",
-	 .kind = AXIS_WORD,
-	 .words = copy_methods,
+	{"copy-method", "copy engine or kernel", AXIS_WORD, .words = copy_methods,
 	 .quick = "engine,kernel"},
-	{.name = "blocks",
-	 .help = "thread blocks of a copy kernel; 0: an eighth of those that keep the device busy",
-	 .kind = AXIS_COUNT,
-	 .quick = "0",
-	 .max = 65536},
-	{.name = "peers",
-	 .help = "ranks if one device is given, itself included; 0: 4, or the number of devices",
-	 .kind = AXIS_COUNT,
-	 .quick = "0",
-	 .max = OPERANDS_MAX_RANKS},
+	{"blocks",
+	 "thread blocks of a copy kernel; 0: an eighth of those that keep the device busy",
+	 AXIS_COUNT, .quick = "0", .max = 65536},
+	{"peers", "ranks if one device is given, itself included; 0: 4, or the number of devices",
+	 AXIS_COUNT, .quick = "0", .max = OPERANDS_MAX_RANKS},
 	BENCH_OPERANDS,
 	{0}};
 
+static const struct bench_quantity_row quantities[] = {
+	{"S", BENCH_SPEEDUP},
+	{"S_library", BENCH_SPEEDUP, NULL, "serial-library"},
+	{"exposed", BENCH_DIFFERENCE, NULL, "gemm", "time - that of the whole GEMM alone"},
+	{0}};
+
+#define SQUARE "op=ag-gemm shape=n512|square|n256 type=main copy-method=engine operands=warm"
 static const struct bench_metric primary[] = {
-	{"ficco_shard_speedup", "S", "shard",
-	 "op=ag-gemm shape=n512|square|n256 type=main copy-method=engine "
-	 "operands=warm",
-	 "", "higher"},
-	{"ficco_hetero_fused_speedup", "S", "hetero-fused-1d",
-	 "op=ag-gemm shape=n512|square|n256 type=main copy-method=engine "
-	 "operands=warm",
-	 "", "higher"},
+	{"ficco_shard_speedup", "S", "shard", SQUARE},
+	{"ficco_hetero_fused_speedup", "S", "hetero-fused-1d", SQUARE},
 	{0}};
 
 #define DEFAULT_RANKS 4u
@@ -116,27 +105,23 @@ static int admit(const struct bench_case *c)
 
 static int setup(struct bench_case *c)
 {
-	struct shape shape;
-	int status = bench_gemm_shape(c, &shape);
+	struct shape shape = {0};
+	TRY(c->status, bench_gemm_shape(c, &shape));
 	struct ficco_problem problem = {.op = (enum ficco_op)axis_index(c, "op"),
 					.devices = rank_count(c),
 					.m = shape.m,
 					.n = shape.n,
 					.k = shape.k,
 					.seed = rng_u64(&c->rng)};
-	return status ? status
-		      : variants_open(c, &problem, (enum dev_type)axis_index(c, "type"),
-				      copy_blocks(c));
+	return TRY(c->status, variants_open(c, &problem, (enum dev_type)axis_index(c, "type"),
+					    copy_blocks(c)));
 }
 
-/* All variants except GEMMs alone depend on copies that need no thread block. */
+/* All variants with copies depend on them needing no thread block. */
 static int verify_mechanism(struct bench_case *c)
 {
-	uint64_t uses = 0;
-	for (unsigned v = 0; v < VARIANTS_ALL; v++)
-		uses |= (uint64_t)(variants_part(v) != VARIANT_GEMMS && !variants_by_library(v))
-			<< v;
-	return bench_verify_engine(c, uses, ((struct variants *)c->state)->graph, VARIANTS_ALL);
+	return bench_verify_engine(c, UINT64_MAX, ((struct variants *)c->state)->graph,
+				   VARIANTS_ALL);
 }
 
 static int derive(struct bench_case *c)
@@ -176,14 +161,14 @@ static const struct bench bench = {
 	.axes = axes,
 	.variant_option = "schedule",
 	.variants = ficco_variants,
+	.quantities = quantities,
 	.primary = primary,
 	.state_bytes = sizeof(struct variants),
 	.admit = admit,
 	.setup = setup,
-	.indexed.body = variants_body,
-	.indexed.model = variants_model,
-	.indexed.poison = variants_poison,
-	.indexed.check = variants_check,
+	.body = variants_body,
+	.poison = variants_poison,
+	.check = variants_check,
 	.verify_mechanism = verify_mechanism,
 	.derive = derive,
 	.teardown = variants_teardown,

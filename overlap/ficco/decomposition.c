@@ -336,8 +336,7 @@ int ficco_plan_open(const struct ficco_problem *problem, enum ficco_schedule sch
 	p->steps = rules->one_link ? problem->devices - 1 : p->row_parts * p->k_steps;
 	assign_rows(p);
 	int status = admit(p);
-	if (status == 0)
-		status = alloc_arrays(p);
+	TRY(status, alloc_arrays(p));
 	struct plan_builder b = {.p = p, .rules = rules};
 	for (; status == 0 && b.device < problem->devices; b.device++)
 		build_device(&b);

@@ -127,30 +127,116 @@ static void add_reductions(struct graph_builder *b)
 	}
 }
 
+/* Each device's time begins in the lane of GEMMs, and its other lanes start after that: in every
+ * part alike, so that transfers alone start as they do concurrently, and no link is ahead of the
+ * others. */
+static struct work_graph *open_graph(const struct operands *o, struct bench_case *c)
+{
+	struct work_graph *g = bench_graph(c, o->lanes);
+	for (uint32_t d = 0; d < o->devices; d++)
+		work_graph_mark(g, o->rank[d].lane[LANE_COMPUTE]);
+	return g;
+}
+
+static int run_first(const struct bench_case *c, struct work_graph *g, struct work_graph **g_p)
+{
+	int status = c->status;
+	TRY(status, work_graph_prepare(g));
+	if (TRY(status, work_graph_complete(g)) == 0)
+		*g_p = g;
+	return status;
+}
+
 int flow_open(const struct operands *o, struct bench_case *c, const struct ficco_plan *plan,
 	      enum flow_part part, uint32_t blocks, struct work_graph **g_p)
 {
 	struct graph_builder b = {.o = o, .p = plan, .part = part, .blocks = blocks};
-	b.g = bench_graph(c, o->lanes);
+	b.g = open_graph(o, c);
 	b.piece_node = bench_alloc_host(c, plan->piece_count * sizeof(*b.piece_node));
 	b.transfer_node = bench_alloc_host(c, plan->transfer_count * sizeof(*b.transfer_node));
-	if (bench_status(c))
-		return bench_status(c);
-	/* Each device's time begins in the lane of GEMMs, and its other lanes start after that:
-	 * in every part alike, so that transfers alone start as they do concurrently, and no link
-	 * is ahead of the others. */
-	for (uint32_t d = 0; d < o->devices; d++)
-		work_graph_mark(b.g, o->rank[d].lane[LANE_COMPUTE]);
+	if (c->status)
+		return c->status;
 	if (o->sums)
 		add_pieces(&b);
 	add_transfers(&b);
 	if (!o->sums)
 		add_pieces(&b);
 	add_reductions(&b);
-	int status = work_graph_prepare(b.g);
-	if (status == 0)
-		status = work_graph_complete(b.g);
-	if (status == 0)
-		*g_p = b.g;
-	return status;
+	return run_first(c, b.g, g_p);
+}
+
+/* ------------------------------------------------------------------ the vendor's collective */
+
+/* The first of the lanes for links. */
+enum { LANE_COLLECTIVE = LANE_LINK };
+
+static uint64_t part_bytes(const struct ficco_plan *p, enum dev_type type)
+{
+	const bool sums = p->problem.op == FICCO_GEMM_RS;
+	return (uint64_t)p->rows[0][0] * (sums ? p->problem.n : p->problem.k) *
+	       (sums ? dev_type_result_bytes(type) : dev_type_bytes(type));
+}
+
+int library_open(struct ficco_library *l, struct bench_case *c, const struct ficco_problem *problem,
+		 enum dev_type type)
+{
+	int status = ficco_collective_plan_open(problem, &l->plan);
+	if (status == 0 && part_bytes(l->plan, type) % sizeof(float))
+		status = err_note(-ENOTSUP, "a group of %llu bytes is not a whole number of floats",
+				  (unsigned long long)part_bytes(l->plan, type));
+	return TRY(status, dev_comm_find(c->devices, &l->comm));
+}
+
+/* Returns the first node. */
+static uint32_t add_collective(const struct ficco_library *l, const struct operands *o,
+			       struct work_graph *g, bool with_gemm)
+{
+	static const enum dev_collective collectives[FICCO_OPS] = {
+		[FICCO_AG_GEMM] = DEV_ALLGATHER,
+		[FICCO_A2A_GEMM] = DEV_ALL_TO_ALL,
+		[FICCO_GEMM_RS] = DEV_REDUCE_SCATTER};
+	const enum dev_collective what = collectives[l->plan->problem.op];
+	const uint64_t part = part_bytes(l->plan, o->type);
+	uint32_t lanes[DEV_MAX];
+	float *from[DEV_MAX], *to[DEV_MAX];
+	for (uint32_t d = 0; d < o->devices; d++) {
+		const struct ficco_rank *m = &o->rank[d];
+		char *whole = !with_gemm ? m->scratch : o->sums ? m->c : m->arrivals;
+		char *own = whole + d * part;
+		from[d] = (float *)(void *)(what == DEV_ALLGATHER    ? own
+					    : what == DEV_ALL_TO_ALL ? m->source[0]
+								     : whole);
+		to[d] = (float *)(void *)(what == DEV_REDUCE_SCATTER ? own : whole);
+		lanes[d] = m->lane[LANE_COLLECTIVE];
+	}
+	return work_graph_collective(g, l->comm, what, lanes, from, to, part / sizeof(float));
+}
+
+/* `first` of device 0 and the nodes that follow it, one a device, come before these lanes. */
+static void join_lanes(const struct operands *o, struct work_graph *g, uint32_t first,
+		       unsigned lane)
+{
+	for (uint32_t d = 0; d < o->devices; d++)
+		work_graph_edge(g, first + d, work_graph_mark(g, o->rank[d].lane[lane]));
+}
+
+int library_graph(const struct ficco_library *l, const struct operands *o, struct bench_case *c,
+		  bool with_gemm, struct work_graph **g_p)
+{
+	uint32_t gemm_node[DEV_MAX];
+	struct graph_builder b = {.o = o,
+				  .p = l->plan,
+				  .part = FLOW_GEMMS,
+				  .g = open_graph(o, c),
+				  .piece_node = gemm_node};
+	if (with_gemm && o->sums) {
+		add_pieces(&b);
+		join_lanes(o, b.g, gemm_node[0], LANE_COLLECTIVE);
+	}
+	uint32_t collective = add_collective(l, o, b.g, with_gemm);
+	if (with_gemm && !o->sums) {
+		join_lanes(o, b.g, collective, LANE_COMPUTE);
+		add_pieces(&b);
+	}
+	return run_first(c, b.g, g_p);
 }

@@ -4,6 +4,11 @@
  * (bench/graph/work_graph.h). Also its GEMMs alone, its transfers alone (with the reductions that
  * gemm-rs needs), and both concurrently without dependencies; these use memory of their own, so
  * that neither side changes the other's data. Every lane follows the order of the steps.
+ *
+ * And the schedule serial with the vendor's collective as its communication
+ * (device/dev_collectives.h): what users have. All-gather or all-to-all, then the whole GEMM; or
+ * the whole GEMM, then reduce-scatter. All-gather and reduce-scatter are in place, where the GEMM
+ * has A or C; all-to-all copies a device's own group too.
  */
 #ifndef GPUSIG_FLOW_H
 #define GPUSIG_FLOW_H
@@ -27,5 +32,21 @@ static inline bool flow_carries(const struct operands *o, const struct ficco_tra
 {
 	return o->rank[t->from].dev || o->rank[t->to].dev;
 }
+
+struct ficco_library {
+	struct dev_comm *comm;   /* NULL: the variants of the library do not run */
+	struct ficco_plan *plan; /* ficco_collective_plan_open(); the caller closes it */
+};
+
+/* In setup, of devices with DEV_CAP_COLLECTIVES. -ENOTSUP with a text: groups of unequal size, or
+ * of no whole number of floats, or the library fails here. */
+int library_open(struct ficco_library *l, struct bench_case *c, const struct ficco_problem *problem,
+		 enum dev_type type);
+
+/* Gives a prepared graph of the case that has run once without a gate: GEMM and collective, or the
+ * collective alone in memory of its own. -ENOTSUP with a text: the library fails, or a queue is too
+ * short. */
+int library_graph(const struct ficco_library *l, const struct operands *o, struct bench_case *c,
+		  bool with_gemm, struct work_graph **g_p);
 
 #endif

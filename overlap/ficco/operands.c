@@ -45,7 +45,7 @@ static char *copy_to_rank(struct bench_case *c, const struct ficco_rank *m, char
 {
 	char *copy = m->dev ? bench_alloc_on(c, m->dev, DEV_MEM_DEVICE, bytes) : host;
 	if (m->dev && copy && host)
-		bench_status_add(c, dev_upload(m->dev, copy, host, bytes));
+		TRY(c->status, dev_upload(m->dev, copy, host, bytes));
 	return copy;
 }
 
@@ -154,16 +154,15 @@ int operands_open(struct operands *o, struct bench_case *c, const struct ficco_p
 			       .type = type,
 			       .element_bytes = dev_type_bytes(type),
 			       .result_bytes = dev_type_result_bytes(type),
-			       .sent_bytes =
-				       sums ? dev_type_result_bytes(type) : dev_type_bytes(type),
 			       .ranks = plan->problem.devices,
 			       .devices = (uint32_t)c->devices->count};
-	if (bench_status_add(c, check_memory(o, c->devices, columns_cut)))
-		return bench_status(c);
+	o->sent_bytes = sums ? o->result_bytes : o->element_bytes;
+	if (TRY(c->status, check_memory(o, c->devices, columns_cut)))
+		return c->status;
 	o->lanes = bench_lanes(c);
 	o->poison = bench_graph(c, o->lanes);
 	struct work_graph *zero = bench_graph(c, o->lanes);
-	for (uint32_t i = 0; i < o->ranks && bench_status(c) == 0; i++) {
+	for (uint32_t i = 0; i < o->ranks && c->status == 0; i++) {
 		struct ficco_rank *m = &o->rank[i];
 		struct sizes bytes = sizes_of(o, i);
 		m->dev = i < o->devices ? c->devices->dev[i] : NULL;
@@ -179,8 +178,7 @@ int operands_open(struct operands *o, struct bench_case *c, const struct ficco_p
 		m->host_source[1] = cut_into_slabs(o, c, i, bytes.source);
 		m->source[1] = copy_to_rank(c, m, m->host_source[1], bytes.source);
 	}
-	if (bench_status(c) == 0)
-		bench_status_add(c, work_graph_prepare(o->poison));
+	TRY(c->status, work_graph_prepare(o->poison));
 	return bench_graph_prepare(c, zero);
 }
 

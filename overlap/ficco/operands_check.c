@@ -44,7 +44,7 @@ int operands_expect(struct operands *o, struct bench_case *c)
 		 bytes = (p->n + p->k + rows * o->ranks) * sizeof(double);
 	double *t = bench_alloc_host(c, bytes);
 	if (!t)
-		return bench_status(c);
+		return c->status;
 	memset(t, 0, bytes);
 	for (uint32_t i = 0; i < p->n; i++)
 		t[i] = (rng_below(&c->rng, 2) ? 1.0 : -1.0) *
@@ -144,11 +144,11 @@ static int check_chunk(const struct operands *o, const struct ficco_plan *p,
 	const char *received = o->rank[chunk->group].received;
 	const struct checked_chunk checked = find_partials(o, p, chunk);
 	int status = 0;
-	for (uint32_t row = 0; status == 0 && row < chunk->rows; row++)
-		status = check_row(o, p, &checked, row, c);
-	if (status == 0 && o->sums && chunk->group >= o->devices)
-		status = check_received(chunk->group, received + chunk->first * row_bytes,
-					c + chunk->at * row_bytes, chunk->rows * row_bytes);
+	for (uint32_t row = 0; row < chunk->rows; row++)
+		TRY(status, check_row(o, p, &checked, row, c));
+	if (o->sums && chunk->group >= o->devices)
+		TRY(status, check_received(chunk->group, received + chunk->first * row_bytes,
+					   c + chunk->at * row_bytes, chunk->rows * row_bytes));
 	return status;
 }
 
@@ -164,9 +164,9 @@ static int check_device(const struct operands *o, struct bench_case *bc, const s
 	struct bench_reader reader = {.dev = rank->dev};
 	const void *c;
 	int status = bench_read(bc, &reader, rank->c, bytes, &c);
-	for (uint32_t i = 0; status == 0 && i < p->chunk_count; i++)
+	for (uint32_t i = 0; i < p->chunk_count; i++)
 		if (p->chunks[i].device == device)
-			status = check_chunk(o, p, &p->chunks[i], c);
+			TRY(status, check_chunk(o, p, &p->chunks[i], c));
 	bench_read_end(&reader);
 	if (status == 0 && is_all)
 		bench_note_right(bc, rank->dev, rank->c, bytes);
@@ -178,12 +178,12 @@ int operands_check(const struct operands *o, struct bench_case *c, const struct 
 	uint64_t row_bytes = p->problem.k * o->element_bytes;
 	/* The data that the device had for its peers, in the plan's layout. */
 	const char *sent = o->rank[0].host_source[p->k_steps > 1];
-	int status = 0;
-	for (uint32_t d = 0; status == 0 && d < o->devices; d++)
-		status = check_device(o, c, p, d);
-	for (uint32_t i = o->devices; status == 0 && !o->sums && i < o->ranks; i++)
-		status = check_received(i, o->rank[i].received,
-					sent + ficco_plan_send_offset(p, 0, i) * o->element_bytes,
-					p->rows[i][0] * row_bytes);
-	return status;
+	for (uint32_t d = 0; d < o->devices; d++)
+		TRY(c->status, check_device(o, c, p, d));
+	for (uint32_t i = o->devices; !o->sums && i < o->ranks; i++) {
+		const uint64_t at = ficco_plan_send_offset(p, 0, i) * o->element_bytes;
+		TRY(c->status,
+		    check_received(i, o->rank[i].received, sent + at, p->rows[i][0] * row_bytes));
+	}
+	return c->status;
 }

@@ -10,63 +10,32 @@
 #include "bench/graph/rotation.h"
 #include "lib/err.h"
 #include "overlap/ficco/flow.h"
-#include "overlap/ficco/library.h"
 
-/* Variants: the schedules; the whole GEMM and the whole communication, which are the parts of
- * serial; then four for each other schedule: its GEMMs alone, its transfers alone, and either side
- * while both run, without dependencies between them. Last serial with the vendor's collective, and
- * that collective alone. `param` is the schedule and the part. */
-enum variant_part {
-	VARIANT_WHOLE,
-	VARIANT_GEMMS,
-	VARIANT_TRANSFERS,
-	VARIANT_GEMMS_CONCURRENT,
-	VARIANT_TRANSFERS_CONCURRENT,
-	VARIANT_LIBRARY, /* of serial alone, as the next one */
-	VARIANT_LIBRARY_COMM,
-	VARIANT_PARTS
-};
+/* Variants: the schedules, by their enum; the whole GEMM and the whole communication, which are the
+ * parts of serial; then four for each other schedule: its GEMMs alone, its transfers alone, and
+ * either side while both run, without dependencies between them. Last serial with the vendor's
+ * collective, and that collective alone. */
+#define FICCO_BASELINE_ENUM(id, ...) VARIANTS_GEMM = FICCO_SCHEDULES, VARIANTS_COMM,
+#define FICCO_PARTS_ENUM(id, ...)                                                                  \
+	VARIANT_##id##_GEMMS, VARIANT_##id##_TRANSFERS, VARIANT_##id##_GEMMS_CONCURRENT,           \
+		VARIANT_##id##_TRANSFERS_CONCURRENT,
 enum {
-	VARIANTS_GEMM = FICCO_SCHEDULES,
-	VARIANTS_COMM,
-	VARIANTS_LIBRARY = FICCO_SCHEDULES * VARIANT_LIBRARY - 2,
+	FICCO_SCHEDULE_TABLE(FICCO_BASELINE_ENUM, FICCO_PARTS_ENUM) VARIANTS_LIBRARY,
 	VARIANTS_LIBRARY_COMM,
 	VARIANTS_ALL
 };
 extern const struct bench_variant ficco_variants[VARIANTS_ALL + 1];
 
-static inline enum ficco_schedule variants_schedule(unsigned variant)
-{
-	return (enum ficco_schedule)(ficco_variants[variant].param / VARIANT_PARTS);
-}
-static inline enum variant_part variants_part(unsigned variant)
-{
-	return (enum variant_part)(ficco_variants[variant].param % VARIANT_PARTS);
-}
-/* True if a variant times GEMMs (transfers). */
-static inline bool variants_compute(unsigned variant)
-{
-	enum variant_part part = variants_part(variant);
-	return part != VARIANT_TRANSFERS && part != VARIANT_TRANSFERS_CONCURRENT &&
-	       part != VARIANT_LIBRARY_COMM;
-}
-static inline bool variants_transfer(unsigned variant)
-{
-	enum variant_part part = variants_part(variant);
-	return part != VARIANT_GEMMS && part != VARIANT_GEMMS_CONCURRENT;
-}
-/* True if the vendor's collective is its communication. */
-static inline bool variants_by_library(unsigned variant)
-{
-	return variants_part(variant) == VARIANT_LIBRARY ||
-	       variants_part(variant) == VARIANT_LIBRARY_COMM;
-}
-/* The variant for a part of a schedule. */
-unsigned variants_variant(enum ficco_schedule schedule, enum variant_part part);
+/* The variants of a schedule's parts. Those of serial are never concurrent: 0. */
+struct ficco_parts {
+	unsigned gemms, transfers, gemms_concurrent, transfers_concurrent;
+};
+extern const struct ficco_parts ficco_parts[FICCO_SCHEDULES];
 
 /* The case's state. */
 struct variants {
-	struct ficco_plan *plan[FICCO_SCHEDULES]; /* of serial always */
+	/* By variant: of a schedule, which the case owns, also at its parts; of serial always. */
+	struct ficco_plan *plan[VARIANTS_ALL];
 	struct work_graph *graph[VARIANTS_ALL];
 	struct work_graph *arrange[VARIANTS_ALL], *arranged; /* by whole variant; NULL: none is */
 	struct operands operands;
@@ -83,16 +52,17 @@ struct variants {
 int variants_open(struct bench_case *c, const struct ficco_problem *problem, enum dev_type type,
 		  uint32_t blocks);
 
-/* Callbacks of struct bench. Each iteration counts from the common gate to the end of the last lane
- * of the last device, or of the side in the variant's name. The model is the work of that in one
- * run, summed over all devices. Only whole schedules have a result to check. */
-int variants_body(struct bench_case *c, unsigned variant, uint64_t iterations);
-void variants_model(const struct bench_case *c, unsigned variant, struct bench_model *m);
-int variants_poison(struct bench_case *c, unsigned variant);
-int variants_check(struct bench_case *c, unsigned variant);
+/* Callbacks of struct bench; the variants bring what differs, and their models. Each iteration
+ * counts from the common gate to the end of the last lane of the last device, or of the side in the
+ * variant's name. The model is the work of that in one run, summed over all devices. Only whole
+ * schedules have a result to check. */
+int variants_body(struct bench_case *c, long variant, uint64_t iterations);
+int variants_poison(struct bench_case *c, long variant);
+int variants_check(struct bench_case *c, long variant);
 void variants_teardown(struct bench_case *c);
 
-/* In derive, the metrics from the times of the variants. For every schedule that was measured:
+/* In derive, the metrics from the times of the variants, with the rows of quantities. For every
+ * schedule that was measured:
  *     S, fraction_of_ideal   over serial, as in bench/bench_overlap.h
  *     exposed                its time minus the time of the whole GEMM alone
  *     DIL_gemm, DIL_comm     its GEMMs (transfers) alone / the whole GEMM (communication) alone
