@@ -168,13 +168,25 @@ static int wait_for_stream(struct bench_run *r, int status)
 	return status ? status : dev_stream_sync(r->c.dev, r->c.stream);
 }
 
+static bool any_restores(const struct bench_run *r)
+{
+	for (unsigned v = 0; v < r->variant_count; v++)
+		if (r->b->variants[v].restore)
+			return true;
+	return r->b->restore;
+}
+
+/* Where one variant waits for the stream after its samples, all do: what comes before a sample is
+ * alike for all. */
 int bench_call_restore(struct bench_run *r, unsigned variant)
 {
 	const struct bench_variant *v = &r->b->variants[variant];
 	if (r->b->indexed.restore && !v->restore)
 		return wait_for_stream(r, r->b->indexed.restore(&r->c, variant));
 	int (*restore)(struct bench_case * c, long arg) = v->restore ? v->restore : r->b->restore;
-	return restore ? wait_for_stream(r, restore(&r->c, v->arg)) : 0;
+	return restore           ? wait_for_stream(r, restore(&r->c, v->arg))
+	       : any_restores(r) ? wait_for_stream(r, 0)
+				 : 0;
 }
 
 bool bench_brings_poison(const struct bench_run *r, unsigned variant)
