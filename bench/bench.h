@@ -73,8 +73,7 @@ struct bench_model;
 struct bench_variant {
 	const char *name;
 	enum bench_timing timing;
-	long arg;   /* the program's own, such as a piece count */
-	long param; /* as arg, of programs whose callbacks get the variant's index */
+	long arg; /* the program's own, such as a piece count */
 	int (*once)(struct bench_case *c, long arg);
 	int (*body)(struct bench_case *c, long arg, uint64_t iterations);
 	int (*restore)(struct bench_case *c, long arg);
@@ -243,16 +242,6 @@ struct bench {
 	 * is checked, after one since poison() or after any number; results that may be known to be
 	 * right: bench/bench_check.h. */
 	int (*check)(struct bench_case *c, long arg);
-
-	/* The same callbacks of a program whose rows do not carry their work: they get the
-	 * variant's index. */
-	struct {
-		int (*body)(struct bench_case *c, unsigned variant, uint64_t iterations);
-		int (*restore)(struct bench_case *c, unsigned variant);
-		void (*model)(const struct bench_case *c, unsigned variant, struct bench_model *m);
-		int (*poison)(struct bench_case *c, unsigned variant);
-		int (*check)(struct bench_case *c, unsigned variant);
-	} indexed;
 
 	/* May be NULL. Calls bench_mechanism(). */
 	int (*verify_mechanism)(struct bench_case *c);

@@ -155,8 +155,6 @@ int bench_call_body(struct bench_run *r, unsigned variant, uint64_t iterations)
 	const struct bench_variant *v = &b->variants[variant];
 	if (v->once)
 		return take_status(r, repeat_once(&r->c, v->once, v->arg, iterations));
-	if (b->indexed.body && !v->body)
-		return take_status(r, b->indexed.body(&r->c, variant, iterations));
 	if (v->body || b->body)
 		return take_status(r, (v->body ? v->body : b->body)(&r->c, v->arg, iterations));
 	return take_status(r, repeat_once(&r->c, b->once, v->arg, iterations));
@@ -181,8 +179,6 @@ static bool any_restores(const struct bench_run *r)
 int bench_call_restore(struct bench_run *r, unsigned variant)
 {
 	const struct bench_variant *v = &r->b->variants[variant];
-	if (r->b->indexed.restore && !v->restore)
-		return wait_for_stream(r, r->b->indexed.restore(&r->c, variant));
 	int (*restore)(struct bench_case * c, long arg) = v->restore ? v->restore : r->b->restore;
 	return restore           ? wait_for_stream(r, restore(&r->c, v->arg))
 	       : any_restores(r) ? wait_for_stream(r, 0)
@@ -191,27 +187,23 @@ int bench_call_restore(struct bench_run *r, unsigned variant)
 
 bool bench_brings_poison(const struct bench_run *r, unsigned variant)
 {
-	return r->b->variants[variant].poison || r->b->poison || r->b->indexed.poison;
+	return r->b->variants[variant].poison || r->b->poison;
 }
 
 int bench_call_poison(struct bench_run *r, unsigned variant)
 {
 	const struct bench_variant *v = &r->b->variants[variant];
-	if (r->b->indexed.poison && !v->poison)
-		return wait_for_stream(r, r->b->indexed.poison(&r->c, variant));
 	return wait_for_stream(r, (v->poison ? v->poison : r->b->poison)(&r->c, v->arg));
 }
 
 bool bench_brings_check(const struct bench_run *r, unsigned variant)
 {
-	return r->b->variants[variant].check || r->b->check || r->b->indexed.check;
+	return r->b->variants[variant].check || r->b->check;
 }
 
 int bench_call_check(struct bench_run *r, unsigned variant)
 {
 	const struct bench_variant *v = &r->b->variants[variant];
-	if (r->b->indexed.check && !v->check)
-		return take_status(r, r->b->indexed.check(&r->c, variant));
 	return take_status(r, (v->check ? v->check : r->b->check)(&r->c, v->arg));
 }
 
@@ -220,9 +212,7 @@ struct bench_model bench_work(const struct bench_case *c, unsigned variant)
 	const struct bench *b = c->run->b;
 	const struct bench_variant *v = &b->variants[variant];
 	struct bench_model m = {0};
-	if (b->indexed.model && !v->model)
-		b->indexed.model(c, variant, &m);
-	else if (v->model || b->model)
+	if (v->model || b->model)
 		(v->model ? v->model : b->model)(c, v->arg, &m);
 	else if (b->bytes)
 		m.bytes = (double)axis_u64(c, b->bytes);
