@@ -161,6 +161,38 @@ def banned_words(path: str, text: str) -> Iterator[Breach]:
                 yield number, f"{word}: say {words[word]}"
 
 
+# The index of a variant in an expression, not a member of that name, and constants that are no variant.
+VARIANT_INDEX = r"(?<![\w.>])(?:variant|v|arg)\b"
+VARIANT_NAME = r"(?!(?:NULL|NAN|INFINITY|\w*VARIANTS(?:_ALL)?)\b)[A-Z][A-Z0-9_]+\b(?!\()"
+VARIANT = rf"(?:\d+u?\b|{VARIANT_NAME})"
+EQUALITY = r"\s*[=!]=\s*"
+# A variant below 0 is none.
+COMPARISON = r"\s*(?:[=!]=|(?<![<>-])[<>](?![<>])=?(?!\s*0\b))\s*"
+CALLBACK = re.compile(
+    r"\(\s*(?:const )?struct bench_case \*\w+,\s*long (\w+)[^;{}]*\)\s*\{(.*?)^\}", re.M | re.S
+)
+
+
+def variant_dispatch(path: str, text: str) -> Iterator[Breach]:
+    """Code that asks which variant it is: by its index, by a row's argument, or by the callbacks and members
+    of programs whose rows do not carry their work."""
+    code = code_only(path, text)
+    spots = [(0, code, VARIANT_INDEX, COMPARISON)]
+    spots += [
+        (each.start(2), each[2], rf"(?<![\w.>]){each[1]}\b", EQUALITY) for each in CALLBACK.finditer(code)
+    ]
+    found = {match.start() for match in re.finditer(r"\.indexed\b|(?:\.|->)param\b", code)}
+    for begin, part, index, compares in spots:
+        asked = (
+            rf"{index}{compares}{VARIANT}|\b{VARIANT}{compares}{index}"
+            rf"|\bswitch\s*\((?:\([\w ]+\)\s*)?{index}\s*\)"
+        )
+        found |= {begin + match.start() for match in re.finditer(asked, part)}
+    lines = code.splitlines()
+    for number in sorted({code.count("\n", 0, at) for at in found}):
+        yield number + 1, lines[number].strip()[:100]
+
+
 def python_functions_above(limit: int) -> Callable[[str, str], Iterator[Breach]]:
     def check(_path: str, text: str) -> Iterator[Breach]:
         for node in ast.walk(ast.parse(text)):
@@ -437,6 +469,12 @@ RULES = (
         "state is passed; what has to outlive a call is in MAY_CHANGE with its reason",
         ("bench/*.[ch]", *IN_PROGRAM_FOLDERS),
         check=mutable_variables,
+    ),
+    Rule(
+        "no-variant-dispatch",
+        "a variant is a row that carries its work; no code asks which one it is",
+        IN_PROGRAM_FOLDERS,
+        check=variant_dispatch,
     ),
     Rule(
         "program-size",

@@ -103,6 +103,40 @@ class Rules(unittest.TestCase):
         self.allows("no-conditionals", "overlap/ficco/a.h", "#ifndef A_H")
         self.allows("no-vendors", "lib/a.c", "int chips; double ship;")
 
+    def test_code_that_asks_which_variant_it_is_is_caught(self) -> None:
+        for text in (
+            "\tif (variant == COPY)",
+            "\tif (COPY != variant)",
+            "\treturn v < KERNEL;",
+            "\treturn v >= GRAPH_LAUNCH && on;",
+            "\tfor (unsigned v = 0; v < 2; v++)",
+            "\tm->bytes = arg == BOTH_WAYS ? 2 : 1;",
+            "\tswitch (variant) {",
+            "\tswitch ((enum way)arg) {",
+            "\t.indexed.body = body,",
+            "\twhole.indexed.check = check;",
+            "\t{.name = label, .param = 4},",
+            "\treturn v->param;",
+            "static int copy_bytes(struct bench_case *c, long way)\n{\n\treturn way == UP;\n}",
+            "static void model(const struct bench_case *c, long way, struct bench_model *m)\n{\n"
+            "\tif (on)\n\t\tswitch (way) {\n\t\t}\n}",
+        ):
+            self.catches("no-variant-dispatch", "micro/a/b.c", text)
+        for text in (
+            "\tfor (unsigned v = 0; v < bench_variants(c); v++)",
+            "\tfor (unsigned v = 0; v < VARIANTS; v++)",
+            "\tif (variant < 0)",
+            "\tif (variants[v].once == copy_pieces || variants[v].arg == SPLIT)",
+            "\tif (OF_LINK >> v & 1 || 1u << v & ENGINES)",
+            "\tif (v == s->fastest || v->first == LAST || v == NULL)",
+            "\tbench_ratio(c, name, KERNEL, ENGINE, NULL); /* variant == KERNEL */",
+            "static int copy_pieces(struct bench_case *c, long pieces)\n{\n\treturn pieces > MOST;\n}",
+            "static int copy_bytes(struct bench_case *c, long unused)\n{\n\treturn f(UP);\n}\n"
+            "static bool goes_up(enum way way)\n{\n\treturn way == UP;\n}",
+        ):
+            self.allows("no-variant-dispatch", "micro/a/b.c", text)
+        self.allows("no-variant-dispatch", "bench/a.c", "\tif (variant == ROOFLINE_READ)")
+
     def test_writing_leaving_unsafe_calls_and_foreign_clocks_are_caught(self) -> None:
         self.catches("three-writers", "lib/stats.c", '\tfprintf(stderr, "x");')
         self.catches("three-writers", "micro/a.c", "\texit(1);")
