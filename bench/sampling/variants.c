@@ -174,7 +174,7 @@ static bool any_restores(const struct bench_run *r)
 	return r->b->restore;
 }
 
-/* Where one variant waits for the stream after its samples, all do: what comes before a sample is
+/* Waits where one of the variants would, so that what comes before a sample is
  * alike for all. */
 int bench_call_restore(struct bench_run *r, unsigned variant)
 {

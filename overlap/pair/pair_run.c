@@ -30,6 +30,7 @@ static void add_stamps_behind(struct pair_run *r, enum pair_round round, const u
 	struct work_graph *g = r->round[round];
 	const int stamps = round == TRANSFER_FIRST && r->transfer.fan_out > 1 ? STAMPS_BEHIND_MANY
 									      : STAMPS_BEHIND;
+	r->second[round] = lane;
 	for (size_t i = 0; i < r->transfer.senders; i++)
 		for (int k = 0; k < stamps; k++) {
 			r->second_start[round][i] = work_graph_mark(g, lane[i]);
@@ -63,7 +64,7 @@ int pair_time(struct bench_case *c, long round)
 }
 
 /* From the event before the side's work to its end; the longest of the devices' times. */
-static int time_side(struct bench_case *c, long round, const uint32_t *side, bool is_second)
+static int time_side(struct bench_case *c, long round, const uint32_t *side)
 {
 	const struct pair_run *r = c->state;
 	const struct work_graph *g = r->round[round];
@@ -71,7 +72,7 @@ static int time_side(struct bench_case *c, long round, const uint32_t *side, boo
 	TRY(c->status, work_graph_time(r->round[round], &end_s));
 	for (size_t i = 0; i < r->transfer.senders; i++) {
 		TRY(c->status, work_graph_lane_seconds(g, side[i], &end_s));
-		if (is_second)
+		if (r->second[round] == side)
 			TRY(c->status, work_graph_seconds(g, WORK_GRAPH_BEGIN,
 							  r->second_start[round][i], &start_s));
 		longest_s = fmax(longest_s, end_s - start_s);
@@ -82,12 +83,12 @@ static int time_side(struct bench_case *c, long round, const uint32_t *side, boo
 
 int pair_time_gemm(struct bench_case *c, long round)
 {
-	return time_side(c, round, ((struct pair_run *)c->state)->compute, round != GEMM_FIRST);
+	return time_side(c, round, ((struct pair_run *)c->state)->compute);
 }
 
 int pair_time_transfer(struct bench_case *c, long round)
 {
-	return time_side(c, round, ((struct pair_run *)c->state)->traffic, round == GEMM_FIRST);
+	return time_side(c, round, ((struct pair_run *)c->state)->traffic);
 }
 
 /* ------------------------------------------------------------------ the size of the transfer */
