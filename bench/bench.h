@@ -126,19 +126,16 @@ struct bench_metric {
 	const char *derived; /* which derived quantity: the harness's own, or one of `quantities` */
 	const char *variant; /* of which variant; NULL: of the whole case */
 	const char *where;   /* NULL: the program has one case */
-	const char *unit;    /* NULL: as the quantity says, and so */
-	const char *better;  /* "higher" or "lower" */
 };
 
 /* A curve that may have cliffs: where its rate falls, or its seconds grow, at once. Where that is
  * so from one value of the axis' default list to the next, the harness adds cases between the two
  * until the place is known to 5 % (bench/cases/cliffs.h); with `octave` of the axis also others. */
 struct bench_cliff {
-	const char *axis; /* of numbers, or of words of which "n64" and the like are on it */
-	const char
-		*derived; /* a rate, or seconds that are about constant where there is no cliff */
+	const char *axis;    /* of numbers, or of words of which "n64" and the like are on it */
+	const char *derived; /* a rate, or seconds that are about constant where there is no cliff;
+				one of `quantities`, or the harness's own */
 	const char *variant;
-	const char *better; /* "higher" or "lower" */
 	const char
 		*where; /* the cases that have such curves, as of struct bench_metric; NULL: all */
 };

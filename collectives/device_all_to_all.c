@@ -31,7 +31,7 @@ static const struct bench bench = {
 	.variants = variants,
 	.quantities = nccl_tests_quantities,
 	.primary = primary,
-	.cliff = {"size", "bus_bandwidth", "spread-out", "higher", NULL},
+	.cliff = {"size", "bus_bandwidth", "spread-out"},
 };
 
 int main(int argc, char **argv)

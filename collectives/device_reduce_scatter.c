@@ -27,7 +27,7 @@ static const struct bench bench = {
 	.variants = device_half_variants,
 	.quantities = nccl_tests_quantities,
 	.primary = primary,
-	.cliff = {"size", "bus_bandwidth", "ring", "higher", NULL},
+	.cliff = {"size", "bus_bandwidth", "ring"},
 };
 
 int main(int argc, char **argv)

@@ -30,7 +30,7 @@ static const struct bench bench = {
 	.variants = collective_half_variants,
 	.quantities = nccl_tests_quantities,
 	.primary = primary,
-	.cliff = {"size", "bus_bandwidth", "library", "higher", NULL},
+	.cliff = {"size", "bus_bandwidth", "library"},
 };
 
 int main(int argc, char **argv)

@@ -263,7 +263,7 @@ static const struct bench bench = {
 	.variants = variants,
 	.quantities = quantities,
 	.primary = primary,
-	.cliff = {"footprint", "bandwidth", "regular", "higher", "op=read"},
+	.cliff = {"footprint", "bandwidth", "regular", "op=read"},
 	.state_bytes = sizeof(struct state),
 	.admit = admit,
 	.setup = setup,

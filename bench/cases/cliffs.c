@@ -152,7 +152,7 @@ bool cliffs_find_case(struct bench_run *r, const char *key, struct chosen_case *
 /* The interval of the value is taken as seconds, or as 1 / the rate. */
 static int add_value(struct bench_run *r, size_t curve, uint64_t at, double low, double high)
 {
-	const bool is_cost = strcmp(r->b->cliff.better, "lower") == 0;
+	const bool is_cost = !bench_more_is_better(r, r->b->cliff.derived);
 	return add_point(&r->cases->cliffs,
 			 (struct cliff_point){.curve = curve,
 					      .at = at,

@@ -23,14 +23,6 @@ struct bench_derived *bench_find_metric(struct bench_run *r, const struct bench_
 	return bench_find_derived(r, m->derived, variant);
 }
 
-/* A value is better as its unit is, anything else as its kind is. */
-static bool more_is_better(const struct bench_quantity_row *q)
-{
-	const char *per = q->unit ? strrchr(q->unit, '/') : NULL;
-	return q->kind == BENCH_SPEEDUP || q->kind == BENCH_SHARE || q->kind == BENCH_FRACTION ||
-	       (per && strcmp(per, "/s") == 0);
-}
-
 static const struct bench_quantity_row *find_quantity(const struct bench_run *r, const char *name)
 {
 	static const struct bench_quantity_row own[] = {{"time", BENCH_TIME},
@@ -47,11 +39,18 @@ static const struct bench_quantity_row *find_quantity(const struct bench_run *r,
 	return NULL;
 }
 
-static void put_unit(struct json *j, struct bench_run *r, const struct bench_metric *m)
+/* A value is better as its unit is, anything else as its kind is. */
+bool bench_more_is_better(const struct bench_run *r, const char *name)
 {
-	const struct bench_quantity_row *q = m->unit ? NULL : find_quantity(r, m->derived);
-	json_string(j, "unit", q ? bench_unit_of(q->kind, q->unit) : m->unit);
-	json_string(j, "better", !q ? m->better : more_is_better(q) ? "higher" : "lower");
+	const struct bench_quantity_row *q = find_quantity(r, name);
+	const char *per = q->unit ? strrchr(q->unit, '/') : NULL;
+	return q->kind == BENCH_SPEEDUP || q->kind == BENCH_SHARE || q->kind == BENCH_FRACTION ||
+	       (per && strcmp(per, "/s") == 0);
+}
+
+static void put_better(struct json *j, const struct bench_run *r, const char *name)
+{
+	json_string(j, "better", bench_more_is_better(r, name) ? "higher" : "lower");
 }
 
 void bench_headlines_write(struct json *j, struct bench_run *r)
@@ -63,7 +62,9 @@ void bench_headlines_write(struct json *j, struct bench_run *r)
 		json_string(j, "derived", m->derived);
 		json_string(j, "variant", m->variant);
 		bench_write_where(j, r, m->where);
-		put_unit(j, r, m);
+		const struct bench_quantity_row *q = find_quantity(r, m->derived);
+		json_string(j, "unit", bench_unit_of(q->kind, q->unit));
+		put_better(j, r, m->derived);
 		json_object_end(j);
 	}
 	json_array_end(j);
@@ -79,7 +80,7 @@ void bench_cliff_write(struct json *j, struct bench_run *r)
 	json_string(j, "derived", cliff->derived);
 	json_string(j, "variant", cliff->variant);
 	bench_write_where(j, r, cliff->where);
-	json_string(j, "better", cliff->better);
+	put_better(j, r, cliff->derived);
 	json_object_end(j);
 }
 

@@ -55,6 +55,10 @@ const char *bench_derived_reason(const struct bench_run *r, const struct bench_d
 /* headlines.c: this number of the current case, or NULL. */
 struct bench_derived *bench_find_metric(struct bench_run *r, const struct bench_metric *m);
 
+/* True if more of this quantity is better: one of the program's rows, or of the harness's own; that
+ * it is one is asserted. */
+bool bench_more_is_better(const struct bench_run *r, const char *name);
+
 /* After setup: turn off the variants that no headline number of the case needs, and name them in a
  * fact. They are found by deriving from made-up times. All stay on if the case has no headline
  * number, or derive() fails without samples. */

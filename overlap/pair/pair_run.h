@@ -31,7 +31,8 @@ struct pair_run {
 	struct work_lanes *lanes;
 	uint32_t compute[DEV_MAX], traffic[DEV_MAX]; /* lanes */
 	struct work_graph *round[PAIR_ROUNDS];
-	/* Where both run at once: the lanes of the second side, and the event before it, a node. */
+	/* Lanes of the side that starts second, where both run at once, and the node of the event
+	 * before it. */
 	const uint32_t *second[PAIR_ROUNDS];
 	uint32_t second_start[PAIR_ROUNDS][DEV_MAX];
 	double multiple; /* of the GEMM's time that the transfer is to take; 0: its bytes are given
