@@ -234,16 +234,16 @@ $(build)/obj/device/gpu/gpu_source.o: $(build)/kernels.inc
 
 include tests/emulators/emulators.mk
 
-# The texts of the models of simulated devices, and of their links, each after its name, as numbers for device/sim/sim_model.c.
-sim_models := $(sort $(wildcard device/sim/models/*.model))
-$(build)/models.inc: $(sim_models) $(sort $(wildcard device/sim/models/*.links))
+# The texts of the models of simulated devices, and of their links, each after its name, as numbers for device/sim/model/model.c.
+sim_models := $(sort $(wildcard device/sim/model/machines/*.model))
+$(build)/models.inc: $(sim_models) $(sort $(wildcard device/sim/model/machines/*.links))
 	$(call say,TEXT,$@)
 	mkdir -p $(@D)
 	for m in $^; do printf '%s\0' "$$(basename $$m .model)" && cat $$m && printf '\0' || exit 1; done | \
 		od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g' > $(new) && $(put)
-$(build)/obj/device/sim/sim_model.o: our_cppflags += -DSIM_MODEL_TEXTS='"$(build)/models.inc"' \
+$(build)/obj/device/sim/model/model.o: our_cppflags += -DSIM_MODEL_TEXTS='"$(build)/models.inc"' \
 	-DSIM_MODEL_NAMES='"$(subst $() ,$(comma) ,$(basename $(notdir $(sim_models))))"'
-$(build)/obj/device/sim/sim_model.o: $(build)/models.inc
+$(build)/obj/device/sim/model/model.o: $(build)/models.inc
 
 # The GPUs' kernels compiled ahead, for NVIDIA machines with a driver and no NVRTC; nothing where nvcc is not here. The kernels need
 # nothing of newer PTX than 6.3, the first of sm_75, and older drivers take no newer one.
@@ -285,7 +285,7 @@ check-alone: $(archive) $(patsubst %.c,$(build)/obj/%.o,$(filter-out $(hwloc_pro
 	$(compile) -Werror -fsyntax-only -DCUDA_KERNELS_PTX='"/dev/null"' device/gpu/cuda/cuda_ptx.c
 
 check-headers: ## compile every header alone, and what needs MPI without what MPI's own headers include
-	for h in $(sort $(wildcard lib/*.h bench/*.h bench/*/*.h advise/*.h device/*.h device/*/*.h device/gpu/*/*.h micro/*/*.h collectives/schedules/*.h collectives/devices/*.h collectives/nccl_tests/*.h collectives/pairs/*.h collectives/ranks/*.h topology/torus/*.h \
+	for h in $(sort $(wildcard lib/*.h bench/*.h bench/*/*.h advise/*.h device/*.h device/*/*.h device/gpu/*/*.h device/sim/*/*.h micro/*/*.h collectives/schedules/*.h collectives/devices/*.h collectives/nccl_tests/*.h collectives/pairs/*.h collectives/ranks/*.h topology/torus/*.h \
 		overlap/*/*.h gemm/*/*.h)); do \
 		printf "#include \"%s\"\ntypedef int header_alone;\n" "$$h" | $(CC) $(our_cppflags) -Itests/lint/mpi $(our_cflags) -Werror -fsyntax-only -x c - || exit 1; done
 	for c in $(wildcard collectives/ranks/*.c) $(rank_programs); do \

@@ -3,8 +3,8 @@
  * How much would T3's hardware speed up a GEMM and its allreduce? T3 (arXiv 2401.16677) proposes a
  * tracker at the memory that forwards a tile of a GEMM's result when it is complete, memory that
  * adds what arrives, and a memory controller that prioritizes computing (T3-MCA). No device has
- * them: this program needs a SIMULATED one that does (device/sim/models/t3.model), and nothing of
- * it is a measurement.
+ * them: this program needs a SIMULATED one that does (device/sim/model/machines/t3.model), and
+ * nothing of it is a measurement.
  *
  * A tensor-parallel sub-layer on N devices in a ring: a GEMM, the reduce-scatter of its results and
  * the all-gather of the sums; one after the other by kernels, and with T3. N is the number of

@@ -125,7 +125,7 @@ MUTANTS = (
     ),
     Mutant(
         "a share of a link that is not fair",
-        "device/sim/sim_share.c",
+        "device/sim/time/share.c",
         "d->rate_of_share = flows[i]->weight / d->volume;",
         "d->rate_of_share = flows[i]->weight;",
         "unit sim_share",

@@ -259,8 +259,7 @@ LAYERS = {
     "device": ("lib/",),
     "device/host": ("lib/", "device/*"),
     # The simulator computes results with the CPU's kernels.
-    "device/sim": ("lib/", "device/*", "device/host/host_block.h"),
-    "device/sim/tracker": ("lib/", "device/*", "device/sim/*"),
+    "device/sim": ("lib/", "device/*", "device/sim/", "device/host/host_block.h"),
     "device/gpu": ("lib/", "device/*"),
     "device/gpu/cuda": ("lib/", "device/*", "device/gpu/*"),
     "device/gpu/hip": ("lib/", "device/*", "device/gpu/*"),
@@ -554,7 +553,7 @@ RULES = (
     Rule(
         "model-sources",
         "every number of a real machine has its source, or says that it is assumed",
-        ("device/sim/models/*",),
+        ("device/sim/model/machines/*",),
         (),
         check=numbers_without_source,
     ),

@@ -61,9 +61,9 @@ class Rules(unittest.TestCase):
         self.catches("layers", "bench/sampling/rounds.c", '#include "bench/quantities/quantities.h"')
         self.catches("layers", "bench/cases/cliffs.h", '#include "bench/output/output.h"')
         self.catches("layers", "micro/memory.c", '#include "bench/run/run.h"')
-        self.catches("layers", "bench/bench.c", '#include "device/sim/sim.h"')
+        self.catches("layers", "bench/bench.c", '#include "device/sim/model/model.h"')
         self.catches("layers", "micro/a.c", '#include "gemm/b.h"')
-        self.catches("layers", "micro/a.c", '#include "device/sim/sim.h"')
+        self.catches("layers", "micro/a.c", '#include "device/sim/model/model.h"')
         self.catches("layers", "overlap/ficco/a.c", '#include "tests/x.h"')
         self.catches("layers", "overlap/ficco/a.c", '#include "advise/advise.h"')
         self.catches("layers", "overlap/pair/a.c", '#include "advise/advise_names.h"')
@@ -302,11 +302,11 @@ class Rules(unittest.TestCase):
             "units = 304 #",
             "units = 304  # data sheet\ndevices = 8",
         ):
-            self.catches("model-sources", "device/sim/models/a.model", text)
-        self.catches("model-sources", "device/sim/models/a.links", "0-1 = 50e9")
+            self.catches("model-sources", "device/sim/model/machines/a.model", text)
+        self.catches("model-sources", "device/sim/model/machines/a.links", "0-1 = 50e9")
         self.allows(
             "model-sources",
-            "device/sim/models/a.model",
+            "device/sim/model/machines/a.model",
             "# A.\n\nunits = 304  # data sheet\n# Assumed.\ndevices = 8",
         )
         self.allows("spdx", "lib/a.c", "/* SPDX-License-Identifier: BSD-3-Clause */")

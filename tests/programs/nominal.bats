@@ -37,7 +37,7 @@ print(found)' "$1"
 }
 
 @test "the share of nominal is the value over the model's key, of every built-in model" {
-	for file in "$root"/device/sim/models/*.model; do
+	for file in "$root"/device/sim/model/machines/*.model; do
 		model=${file##*/} model=${model%.model}
 		"$bin/gemm/efficiency" --device "sim:$model" --shape n1024 --format json >records || [ $? = 3 ]
 		"$bin/micro/memory" --device "sim:$model" --op read,triad --footprint 16LLC --format json >>records || [ $? = 3 ]

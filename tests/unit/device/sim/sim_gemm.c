@@ -2,7 +2,7 @@
  *
  * Time and results of a simulated GEMM, and when its rows are seen.
  */
-#include "device/sim/sim_engine.h"
+#include "device/sim/machine/machine.h"
 #include "lib/minifloat.h"
 #include "tests/unit/device/sim/sim.h"
 

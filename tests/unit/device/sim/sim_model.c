@@ -2,8 +2,8 @@
  *
  * Models of the simulator: what the parser accepts, and the messages about what it rejects.
  */
-#include "device/sim/sim_model.h"
-#include "device/sim/sim.h"
+#include "device/sim/model/model.h"
+#include "device/sim/model/reading.h"
 #include "tests/unit/device/sim/sim.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
  * for it, and rates after any joining and leaving are those that all flows have when they are
  * computed at once.
  */
-#include "device/sim/sim_engine.h"
+#include "device/sim/machine/machine.h"
 #include "tests/unit/test.h"
 
 #define OTHERS 4

@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/backends.h"
+#include "device/sim/device/calls.h"
+#include "device/sim/machine/execution.h"
+#include "device/sim/model/model.h"
+#include "device/sim/model/reading.h"
+#include "device/sim/t3/tracker.h"
+#include "lib/err.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_THREADS 256u
+#define MAX_BLOCK_THREADS 1024u
+#define CLOCK_RATE_NS 1e6
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Nothing happens before, as far as the clock was read since the last other call. Programs poll it
+ * a hundred thousand times in a row. */
+static double quiet_until_ns;
+
+struct sim_dev *sim_of(struct dev *dev) { return (struct sim_dev *)(void *)dev; }
+
+/* ------------------------------------------------------------------ begin and end of a call */
+
+int sim_call_end(int status)
+{
+	pthread_mutex_unlock(&lock);
+	return status;
+}
+
+void sim_lock(void) { pthread_mutex_lock(&lock); }
+
+void sim_lock_and_pass_time(struct sim_dev *d)
+{
+	pthread_mutex_lock(&lock);
+	quiet_until_ns = 0;
+	sim_engine_run(sim_engine.now_ns + d->model.host_call_ns);
+}
+
+int sim_call_begin(struct sim_dev *d)
+{
+	sim_lock_and_pass_time(d);
+	int status = d->violation;
+	d->violation = 0;
+	return status ? err_note(status, "%s", d->violation_text) : 0;
+}
+
+static int bad_handle(struct sim_dev *d, const char *what)
+{
+	return err_note(-EINVAL, "sim:%u: not an open %s of this device", d->base.index, what);
+}
+
+int sim_check_stream(struct sim_dev *d, const struct dev_stream *s)
+{
+	return sim_handle_owner(s) == d ? 0 : bad_handle(d, "stream");
+}
+
+int sim_check_event(struct sim_dev *d, const struct dev_event *e)
+{
+	return sim_handle_owner(e) == d ? 0 : bad_handle(d, "event");
+}
+
+/* Events may be waited for from any simulated device: all share one clock. */
+int sim_check_any_event(struct sim_dev *d, const struct dev_event *e)
+{
+	return sim_handle_owner(e) ? 0 : bad_handle(d, "event");
+}
+
+int sim_call_begin_on_stream(struct sim_dev *d, struct dev_stream *s)
+{
+	int status = sim_call_begin(d);
+	return status ? status : sim_check_stream(d, s);
+}
+
+/* ------------------------------------------------------------------ devices */
+
+static int sim_probe(unsigned *count_p)
+{
+	*count_p = DEV_MAX;
+	return 0;
+}
+
+static void resource_set(struct resource *r, double per_second)
+{
+	memset(r, 0, sizeof(*r));
+	r->capacity = per_second * 1e-9;
+}
+
+static void set_resources(struct sim_dev *d)
+{
+	const struct sim_model *m = &d->model;
+	resource_set(&d->memory, m->memory_bandwidth);
+	sim_memory_control_open(d);
+	resource_set(&d->llc, m->llc_bandwidth);
+	resource_set(&d->link_up, m->link_up_bandwidth);
+	resource_set(&d->link_down, m->link_down_bandwidth);
+	resource_set(&d->far_up, m->far_bandwidth);
+	resource_set(&d->far_down, m->far_bandwidth);
+	resource_set(&d->peer_in, sim_injection_bandwidth(m));
+	resource_set(&d->peer_out, sim_injection_bandwidth(m));
+	for (uint32_t i = 0; i < m->units; i++) {
+		struct unit_class *c = &d->unit_class[i];
+		c->dev = d;
+		/* in ns of the unit, so that work of both types shares it */
+		resource_set(&c->compute, 1e9);
+		resource_set(&c->load_store, m->unit_bandwidth);
+		resource_set(&c->l1, m->l1_bandwidth);
+	}
+	sim_units_open(d);
+	if (!sim_engine.devs)
+		resource_set(&sim_engine.host_memory, m->host_bandwidth);
+}
+
+/* Nothing of a model is faster than its keys. */
+static void set_nominal(struct dev_nominal *n, const struct sim_model *m, uint32_t gemm_types)
+{
+	for (int type = 0; type < DEV_TYPES; type++)
+		if (gemm_types >> type & 1)
+			n->gemm_flops[type] = sim_gemm_flops(m, (enum dev_type)type) * m->units;
+	n->fma_flops_f32 = m->flops_f32 * m->units;
+	n->fma_flops_f64 = m->flops_f64 * m->units;
+	n->memory_bandwidth = m->memory_bandwidth;
+}
+
+static void set_props(struct sim_dev *d)
+{
+	struct dev_props *p = &d->base.props;
+	const struct sim_model *m = &d->model;
+	snprintf(p->name, sizeof(p->name), "simulated device (%s)", m->name);
+	snprintf(p->model, sizeof(p->model), "%s", m->base);
+	snprintf(p->model_contents, sizeof(p->model_contents), "%016" PRIx64, m->contents);
+	snprintf(p->blas, sizeof(p->blas), "sim, tiles of %u", m->gemm_tile);
+	p->caps = SIM_CAPS;
+	p->caps &= ~(m->copy_engines ? 0u : DEV_CAP_COPY_ENGINE);
+	p->caps &= ~(m->priorities > 1 ? 0u : DEV_CAP_PRIORITY);
+	p->caps &= ~(m->shared_per_unit_bytes ? 0u : DEV_CAP_OCCUPANCY);
+	p->caps &= ~(m->memory_adds ? 0u : DEV_CAP_MEMORY_ADDS);
+	p->caps &= ~(m->memory_control ? 0u : DEV_CAP_MEMORY_CONTROL);
+	p->caps &= ~(m->tracker_entries ? 0u : DEV_CAP_TRACKER);
+	p->caps &= ~m->lacks;
+	p->caps |= m->l1_divided ? DEV_CAP_CARVEOUT : 0u;
+	p->caps |= m->data == SIM_DATA_NONE ? DEV_CAP_TIME_ONLY : 0u;
+	p->units = m->units;
+	p->slots_per_unit = m->slots_per_unit;
+	p->copy_engines = m->copy_engines;
+	p->block_threads = BLOCK_THREADS;
+	double enough = ceil(1 / m->block_share);
+	p->busy_blocks =
+		m->units * (enough < m->slots_per_unit ? (uint32_t)enough : m->slots_per_unit);
+	p->max_queued = m->max_queued;
+	p->memory_bytes = m->memory_bytes;
+	p->shared_per_unit_bytes = m->shared_per_unit_bytes;
+	p->shared_per_block_bytes = m->shared_per_block_bytes;
+	p->shared_granularity_bytes = m->shared_granularity_bytes;
+	p->shared_reserved_bytes = m->shared_reserved_bytes;
+	p->l1_bytes = m->l1_bytes;
+	p->l2_bytes = m->l2_bytes ? m->l2_bytes / m->l2_units : 0;
+	p->llc_bytes = m->llc_bytes;
+	for (int type = 0; type < DEV_TYPES && dev_can(&d->base, DEV_CAP_GEMM); type++)
+		if (sim_gemm_flops(m, (enum dev_type)type) > 0)
+			p->gemm_types |= 1u << type;
+	p->fma_peak_types = p->gemm_types & (1u << DEV_F32 | 1u << DEV_F64);
+	p->gemm_tiled_types = dev_can(&d->base, DEV_CAP_GEMM_TILED) ? p->gemm_types : 0;
+	p->gemm_adding_types = p->gemm_tiled_types;
+	p->gemm_tile_rows = p->gemm_tiled_types ? 1 : 0;
+	set_nominal(&p->nominal, m, p->gemm_types);
+	p->priority_low = m->priorities > 1 ? -1 : 0;
+	p->priority_high = m->priorities > 1 ? 1 : 0;
+}
+
+/* A capability that the model lacks must not work by accident. */
+static void apply_lacks(struct sim_model *m)
+{
+	if (m->lacks & DEV_CAP_COPY_ENGINE)
+		m->copy_engines = 0;
+	if (m->lacks & DEV_CAP_PRIORITY)
+		m->priorities = 1;
+	if (m->lacks & DEV_CAP_OCCUPANCY)
+		m->shared_per_unit_bytes = m->shared_per_block_bytes = m->shared_reserved_bytes = 0;
+	if (m->lacks & DEV_CAP_MEMORY_ADDS)
+		m->memory_adds = 0;
+	if (m->lacks & DEV_CAP_MEMORY_CONTROL)
+		m->memory_control = m->memory_policy = 0;
+	if (m->lacks & (DEV_CAP_TRACKER | DEV_CAP_MEMORY_ADDS))
+		m->tracker_entries = 0;
+	if (m->lacks & DEV_CAP_WAIT_VALUE)
+		m->lacks |= DEV_CAP_VALUE_IN_QUEUE;
+	if (m->lacks & DEV_CAP_GEMM)
+		m->lacks |= DEV_CAP_GEMM_TILED;
+}
+
+/* Lock held. Takes the slots' tasks, fills in the device and appends it to the open ones. */
+static int add_device(struct sim_dev *d)
+{
+	const struct sim_model *m = &d->model;
+	int status = sim_tasks_open(d);
+	if (status)
+		return status;
+	status = sim_trackers_open(d);
+	if (status) {
+		sim_tasks_close(d);
+		return status;
+	}
+	set_resources(d);
+	set_props(d);
+	d->kernels = kernels_fill(d->kernel, m->data == SIM_DATA_REAL);
+	struct rng r;
+	d->seed = m->seed + ((uint64_t)d->base.index << 54);
+	rng_seed(&r, d->seed, UINT64_MAX);
+	d->open_factor = exp(m->open_sigma * rng_normal(&r) - m->open_sigma * m->open_sigma / 2);
+	struct sim_dev **end = &sim_engine.devs;
+	while (*end)
+		end = &(*end)->next;
+	*end = d;
+	sim_links_open(d);
+	return 0;
+}
+
+static int sim_open(const char *model, unsigned index, unsigned count, uint32_t want,
+		    struct dev **dev_p)
+{
+	(void)count;
+	(void)want;
+	struct sim_dev *d = calloc(1, sizeof(*d));
+	if (!d)
+		return err_note(-ENOMEM, "sim:%u: open: out of memory", index);
+	d->base.ops = &sim_ops;
+	d->base.index = index;
+	int status = sim_model_load(model, &d->model);
+	if (!status && index >= d->model.devices)
+		status = err_note(-ENODEV, "sim: model '%s' has devices 0 to %u", d->model.name,
+				  d->model.devices - 1);
+	if (status)
+		goto free_dev;
+	apply_lacks(&d->model);
+	d->unit_class = calloc(d->model.units, sizeof(*d->unit_class));
+	if (!d->unit_class) {
+		status = err_note(-ENOMEM, "sim:%u: open: out of memory", index);
+		goto free_dev;
+	}
+	pthread_mutex_lock(&lock);
+	quiet_until_ns = 0;
+	status = add_device(d);
+	pthread_mutex_unlock(&lock);
+	if (status)
+		goto free_unit;
+	*dev_p = &d->base;
+	return 0;
+free_unit:
+	free(d->unit_class);
+free_dev:
+	free(d);
+	return status;
+}
+
+/* Fail the work of `d` that uses memory of `gone`, which is being closed. */
+static void fail_users(struct sim_dev *gone, struct sim_dev *d)
+{
+	for (struct dev_stream *s = d->streams; s; s = s->next) {
+		bool uses = false;
+		for (const struct op *op = s->head; op; op = op->next) {
+			uses |= op->tracker && sim_tracker_leads_to(op->tracker, gone);
+			for (unsigned i = 0; i < op->uses; i++)
+				uses |= op->work->use[i]->dev == gone;
+		}
+		if (!uses)
+			continue;
+		sim_engine_cancel(s);
+		s->failed = -EFAULT;
+		snprintf(s->failure, sizeof(s->failure),
+			 "sim:%u: queued work used memory of sim:%u, which was closed",
+			 d->base.index, gone->base.index);
+	}
+	for (unsigned i = 0; i < d->peers; i++)
+		if (d->peer[i] == gone)
+			d->peer[i--] = d->peer[--d->peers];
+}
+
+static void free_streams(struct dev_stream *s)
+{
+	while (s) {
+		struct dev_stream *next = s->next;
+		sim_handle_remove(s);
+		free(s);
+		s = next;
+	}
+}
+
+static void sim_close(struct dev *dev)
+{
+	struct sim_dev *d = sim_of(dev);
+	pthread_mutex_lock(&lock);
+	quiet_until_ns = 0;
+	size_t streams = 0;
+	for (struct dev_stream *s = d->streams; s; s = s->next, streams++)
+		sim_engine_cancel(s);
+	for (struct sim_dev *other = sim_engine.devs; other; other = other->next)
+		if (other != d)
+			fail_users(d, other);
+	sim_trackers_close(d);
+	free_streams(d->streams);
+	free_streams(d->closed);
+	while (d->events) {
+		struct dev_event *e = d->events;
+		d->events = e->next;
+		sim_handle_remove(e);
+		event_stamp_release(e->latest);
+		free(e);
+	}
+	sim_memory_free_all(d);
+	struct sim_dev **at = &sim_engine.devs;
+	while (*at != d)
+		at = &(*at)->next;
+	*at = d->next;
+	sim_links_close(d->base.index);
+	sim_engine_unreserve(streams);
+	sim_tasks_close(d);
+	free(d->unit_class);
+	free(d);
+	pthread_mutex_unlock(&lock);
+}
+
+static uint64_t sim_clock_ns(struct dev *dev)
+{
+	pthread_mutex_lock(&lock);
+	double until_ns = sim_engine.now_ns + sim_of(dev)->model.host_clock_ns;
+	if (until_ns < quiet_until_ns)
+		sim_engine.now_ns = until_ns;
+	else
+		quiet_until_ns = sim_engine_run(until_ns);
+	uint64_t now_ns = sim_engine.epoch_ns + (uint64_t)sim_engine.now_ns;
+	pthread_mutex_unlock(&lock);
+	return now_ns;
+}
+
+/* A GPU counts its cycles against its timer within one kernel: what makes single operations longer
+ * is not in it. */
+static int sim_clock_rate(struct dev *dev, double *hz_p)
+{
+	struct sim_dev *d = sim_of(dev);
+	if (!dev_can(dev, DEV_CAP_CLOCK_RATE))
+		return err_note(-ENOTSUP, "sim:%u: clock_rate is not supported", dev->index);
+	int status = sim_call_begin(d);
+	if (!status) {
+		sim_engine_run(sim_engine.now_ns + CLOCK_RATE_NS);
+		*hz_p = d->model.clock_hz / sim_slowness(d);
+	}
+	return sim_call_end(status);
+}
+
+static void sim_model_read(struct dev *dev, dev_model_put *put, void *context)
+{
+	sim_model_put_keys(&sim_of(dev)->model, put, context);
+}
+
+/* ------------------------------------------------------------------ memory */
+
+static int sim_alloc(struct dev *dev, enum dev_mem kind, uint64_t bytes, void **ptr_p)
+{
+	int status = sim_call_begin(sim_of(dev));
+	return sim_call_end(status ? status
+				   : sim_memory_alloc(sim_of(dev), kind, sim_near_node(sim_of(dev)),
+						      bytes, ptr_p));
+}
+
+static size_t sim_numa_nodes(struct dev *dev, uint32_t *nodes, size_t capacity)
+{
+	const uint32_t count = sim_of(dev)->model.numa_nodes;
+	for (uint32_t i = 0; i < count && i < capacity; i++)
+		nodes[i] = i;
+	return count;
+}
+
+static int sim_alloc_on_node(struct dev *dev, uint32_t node, uint64_t bytes, void **ptr_p)
+{
+	int status = sim_call_begin(sim_of(dev));
+	return sim_call_end(
+		status ? status
+		       : sim_memory_alloc(sim_of(dev), DEV_MEM_PINNED, node, bytes, ptr_p));
+}
+
+static int sim_free(struct dev *dev, void *ptr)
+{
+	int status = sim_call_begin(sim_of(dev));
+	return sim_call_end(status ? status : sim_memory_free(sim_of(dev), ptr));
+}
+
+/* ------------------------------------------------------------------ kernels */
+
+static int sim_kernel_find(struct dev *dev, const char *name, struct dev_kernel **k_p)
+{
+	struct sim_dev *d = sim_of(dev);
+	for (size_t i = 0; i < d->kernels; i++) {
+		if (strcmp(d->kernel[i].type->name, name) == 0) {
+			*k_p = &d->kernel[i];
+			return 0;
+		}
+	}
+	return err_note(-ENOENT, "sim:%u: unknown kernel '%s'", dev->index, name);
+}
+
+int sim_check_kernel(struct sim_dev *d, const struct dev_kernel *k)
+{
+	for (size_t i = 0; i < d->kernels; i++)
+		if (k == &d->kernel[i])
+			return 0;
+	return bad_handle(d, "kernel");
+}
+
+int sim_check_block(struct sim_dev *d, uint32_t block, uint64_t shared_bytes, uint64_t *claim_p)
+{
+	const struct sim_model *m = &d->model;
+	if (block > MAX_BLOCK_THREADS)
+		return err_note(-EINVAL, "sim:%u: a block of %u threads; the limit is %u",
+				d->base.index, block, MAX_BLOCK_THREADS);
+	if (shared_bytes > m->shared_per_block_bytes)
+		return err_note(
+			-EINVAL,
+			"sim:%u: a block with %llu bytes of shared memory; the limit is %llu",
+			d->base.index, (unsigned long long)shared_bytes,
+			(unsigned long long)m->shared_per_block_bytes);
+	uint64_t granularity = m->shared_granularity_bytes;
+	*claim_p = (m->shared_reserved_bytes + shared_bytes + granularity - 1) / granularity *
+		   granularity;
+	if (*claim_p > m->shared_per_unit_bytes)
+		return err_note(
+			-EINVAL,
+			"sim:%u: a block claims %llu bytes of shared memory; a unit has %llu",
+			d->base.index, (unsigned long long)*claim_p,
+			(unsigned long long)m->shared_per_unit_bytes);
+	return 0;
+}
+
+static int sim_occupancy(struct dev *dev, struct dev_kernel *k, uint32_t block,
+			 uint64_t shared_bytes, uint32_t *blocks_p)
+{
+	struct sim_dev *d = sim_of(dev);
+	uint64_t claim = 0;
+	int status = sim_check_kernel(d, k);
+	if (!status)
+		status = sim_check_block(d, block, shared_bytes, &claim);
+	if (!status)
+		*blocks_p = sim_units_residents(d, claim, d->model.block_register_bytes);
+	return status;
+}
+
+static int sim_gemm_occupancy(struct dev *dev, const struct dev_gemm *g, uint32_t *blocks_p)
+{
+	struct sim_dev *d = sim_of(dev);
+	uint64_t claim = 0, registers = 0;
+	int status = sim_gemm_claims(d, g, &claim, &registers);
+	if (!status)
+		*blocks_p = sim_units_residents(d, claim, registers);
+	return status;
+}
+
+/* ------------------------------------------------------------------ the table */
+
+const struct dev_ops sim_ops = {
+	.name = "sim",
+	.always_checked = true,
+	.models = sim_model_names,
+	.probe = sim_probe,
+	.open = sim_open,
+	.close = sim_close,
+	.clock_ns = sim_clock_ns,
+	.clock_rate = sim_clock_rate,
+	.alloc = sim_alloc,
+	.free = sim_free,
+	.copy = sim_copy,
+	.fill = sim_fill,
+	.stream_open = sim_stream_open,
+	.stream_close = sim_stream_close,
+	.stream_sync = sim_stream_sync,
+	.stream_query = sim_stream_query,
+	.stream_wait = sim_stream_wait,
+	.event_open = sim_event_open,
+	.event_close = sim_event_close,
+	.event_record = sim_event_record,
+	.event_query = sim_event_query,
+	.event_sync = sim_event_sync,
+	.event_elapsed_ns = sim_event_elapsed_ns,
+	.wait_value = sim_wait_value,
+	.write_value = sim_write_value,
+	.post_value = sim_post_value,
+	.kernel_find = sim_kernel_find,
+	.occupancy = sim_occupancy,
+	.launch = sim_launch,
+	.gemm = sim_gemm,
+	.gemm_occupancy = sim_gemm_occupancy,
+	.peer_enable = sim_peer_enable,
+	.reseed = sim_reseed,
+	.numa_nodes = sim_numa_nodes,
+	.alloc_on_node = sim_alloc_on_node,
+	.links_read = sim_links_read,
+	.path_read = sim_path_read,
+	.model_read = sim_model_read,
+	.tracking = &sim_tracking_ops,
+};

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Ordered pairs of devices, the links between them and the ways over links.
+ */
+#ifndef GPUSIG_SIM_LINKS_H
+#define GPUSIG_SIM_LINKS_H
+
+#include "device/sim/model/reading.h"
+#include "device/sim/time/share.h"
+
+struct op;
+struct sim_dev;
+
+/* ------------------------------------------------------------------ pairs (peers.c) */
+
+/* Parse "0>3"; nothing is set of it. */
+int sim_pair_parse(const char *text, struct sim_pair *pair_p);
+/* The model's entry of this pair; NULL if there is none. */
+struct sim_pair *sim_pair_find(struct sim_model *m, const struct sim_pair *pair);
+/* The model's entry of this pair, added if there is none. */
+struct sim_pair *sim_pair_entry(struct sim_model *m, const struct sim_pair *pair);
+
+/* Bandwidth and latency of a link, by the model of the device that it leaves. */
+double sim_link_bandwidth(const struct sim_model *m, unsigned from, unsigned to);
+double sim_link_latency_ns(const struct sim_model *m, unsigned from, unsigned to);
+
+/* INFINITY: no limit. */
+double sim_injection_bandwidth(const struct sim_model *m);
+/* Demands of a flow on everything between two devices. */
+void sim_peer_need(struct flow *f, struct sim_dev *from, struct sim_dev *to, double volume);
+/* `peer` of model.h: of a copy, a fill, or a block of a launch on `d`. */
+double sim_op_latency_ns(const struct op *op);
+/* Links that its flows pass. */
+unsigned sim_op_links(const struct op *op);
+/* -ENOTSUP: a flow of the operation would pass more links than FLOW_DEMANDS holds. */
+int sim_op_check_links(const struct sim_dev *d, const struct op *op);
+
+/* ------------------------------------------------------------------ ways (links.c) */
+
+#define SIM_NO_WAY UINT8_MAX
+
+/* After a device was added to those of the engine; after it was removed. */
+void sim_links_open(struct sim_dev *d);
+void sim_links_close(unsigned index);
+
+/* The way from one device to another is by the source's model. All but the first of these need one
+ * that exists. */
+bool sim_way_exists(const struct sim_dev *from, const struct sim_dev *to);
+double sim_way_latency_ns(const struct sim_dev *from, const struct sim_dev *to);
+double sim_way_bandwidth(const struct sim_dev *from, const struct sim_dev *to, unsigned *hops_p);
+void sim_way_need(struct flow *f, const struct sim_dev *from, const struct sim_dev *to,
+		  double volume);
+/* Mark its links in a bit of `marks` each, DEV_MAX words; returns how many were not marked. */
+unsigned sim_way_mark(const struct sim_dev *from, const struct sim_dev *to, uint64_t *marks);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * GEMM of types narrower than f32, as units with f32 sums compute it: A and B are decoded, which is
+ * exact, multiplied and added in f32, and C is rounded to its type once. tf32 is stored as f32; its
+ * operands are rounded to the bits that a unit multiplies.
+ */
+#include "device/sim/machine/machine.h"
+#include "lib/minifloat.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool sim_narrow_is(enum dev_type type) { return dev_types[type].mantissa_bits < FLT_MANT_DIG - 1; }
+
+bool sim_narrow_is_rounded(const struct dev_gemm *g)
+{
+	return sim_narrow_is(g->type) && !(g->beta < 0 || g->beta > 0);
+}
+
+static struct minifloat_format format_of(enum dev_type type)
+{
+	const struct dev_type_traits *t = &dev_types[type];
+	return (struct minifloat_format){t->exponent_bits, t->mantissa_bits, t->infinite};
+}
+
+static uint32_t bits_of(float x)
+{
+	uint32_t bits;
+	memcpy(&bits, &x, sizeof(bits));
+	return bits;
+}
+
+static float float_of(uint32_t bits)
+{
+	float x;
+	memcpy(&x, &bits, sizeof(x));
+	return x;
+}
+
+/* ------------------------------------------------------------------ elements in a row */
+
+/* The types of C have quick ways, with the results of lib/minifloat.h. bf16 is the upper half of a
+ * float. */
+static void decode_bf16(const uint16_t *from, uint32_t count, float *to)
+{
+	for (uint32_t i = 0; i < count; i++)
+		to[i] = float_of((uint32_t)from[i] << 16);
+}
+
+static void encode_bf16(const float *from, uint32_t count, uint16_t *to)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const uint32_t bits = bits_of(from[i]);
+		const uint32_t rounded = bits + 0x7fff + (bits >> 16 & 1);
+		to[i] = (uint16_t)((isnan(from[i]) ? bits | 0x400000 : rounded) >> 16);
+	}
+}
+
+/* Numbers that are normal in f16, and not of its largest exponent, are rounded here. */
+static void encode_f16(const float *from, uint32_t count, uint16_t *to)
+{
+	const uint32_t rebias = 112u << 23, least = 113u << 23, most = 142u << 23;
+	for (uint32_t i = 0; i < count; i++) {
+		const uint32_t bits = bits_of(from[i]), magnitude = bits & 0x7fffffff;
+		const uint32_t rounded = magnitude - rebias + 0xfff + (magnitude >> 13 & 1);
+		to[i] = magnitude - least < most - least
+				? (uint16_t)((bits >> 16 & 0x8000) | rounded >> 13)
+				: (uint16_t)minifloat_encode(format_of(DEV_F16), from[i]);
+	}
+}
+
+void sim_narrow_decode(enum dev_type type, const void *from, uint32_t count, float *to)
+{
+	const struct minifloat_format format = format_of(type);
+	if (type == DEV_BF16) {
+		decode_bf16(from, count, to);
+		return;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		const uint32_t code = dev_types[type].bytes == 4
+					      ? minifloat_encode(format, ((const float *)from)[i])
+				      : dev_types[type].bytes == 2 ? ((const uint16_t *)from)[i]
+								   : ((const uint8_t *)from)[i];
+		to[i] = minifloat_decode(format, code);
+	}
+}
+
+void sim_narrow_round(enum dev_type result, const float *from, uint32_t count, void *to)
+{
+	if (result == DEV_F32)
+		memcpy(to, from, count * sizeof(*from));
+	else if (result == DEV_BF16)
+		encode_bf16(from, count, to);
+	else
+		encode_f16(from, count, to);
+}
+
+/* ------------------------------------------------------------------ matrices */
+
+/* B that is given as n x k is turned, so that the rows of every B are contiguous. */
+static bool decode_turned(const struct dev_gemm *g, float *to)
+{
+	float *column = malloc(g->k * sizeof(*column));
+	const char *b = g->b;
+	if (!column)
+		return false;
+	for (uint32_t j = 0; j < g->n; j++, b += (uint64_t)g->ldb * dev_type_bytes(g->type)) {
+		sim_narrow_decode(g->type, b, g->k, column);
+		for (uint32_t k = 0; k < g->k; k++)
+			to[(uint64_t)k * g->n + j] = column[k];
+	}
+	free(column);
+	return true;
+}
+
+static void decode_matrix(enum dev_type type, const void *from, uint32_t rows, uint32_t columns,
+			  uint32_t leading, float *to)
+{
+	const char *at = from;
+	for (uint32_t i = 0; i < rows; i++, to += columns)
+		sim_narrow_decode(type, at + (uint64_t)i * leading * dev_type_bytes(type), columns,
+				  to);
+}
+
+bool sim_narrow_open(struct sim_narrow *w, const struct dev_gemm *g)
+{
+	const uint64_t a_count = (uint64_t)g->m * g->k, b_count = (uint64_t)g->k * g->n;
+	const uint64_t ab_count = sim_narrow_is_rounded(g) ? (uint64_t)g->m * g->n : 0;
+	w->a = malloc((a_count + b_count + ab_count) * sizeof(*w->a));
+	if (!w->a)
+		return false;
+	w->b = w->a + a_count;
+	w->ab = w->b + b_count;
+	decode_matrix(g->type, g->a, g->m, g->k, g->lda, w->a);
+	if (!g->b_transposed)
+		decode_matrix(g->type, g->b, g->k, g->n, g->ldb, w->b);
+	else if (!decode_turned(g, w->b))
+		sim_narrow_close(w);
+	return w->a != NULL;
+}
+
+void sim_narrow_close(struct sim_narrow *w)
+{
+	free(w->a);
+	*w = (struct sim_narrow){0};
+}
+
+struct dev_gemm sim_narrow_decoded(const struct sim_narrow *w, const struct dev_gemm *g)
+{
+	struct dev_gemm f32 = *g;
+	f32.type = DEV_F32;
+	f32.a = w->a;
+	f32.b = w->b;
+	f32.lda = g->k;
+	f32.ldb = g->n;
+	f32.b_transposed = false;
+	return f32;
+}
+
+/* A row that is added to is done in parts of this many elements. */
+#define PART 256u
+
+void sim_narrow_add_row(const struct dev_gemm *g, const float *from, void *c, uint32_t count)
+{
+	const enum dev_type result = dev_types[g->type].result;
+	const float beta = (float)g->beta;
+	float old[PART], sum[PART];
+	char *to = c;
+	for (uint32_t at = 0; at < count; at += PART) {
+		const uint32_t part = count - at < PART ? count - at : PART;
+		char *here = to + (uint64_t)at * dev_type_bytes(result);
+		if (result == DEV_F32)
+			memcpy(old, here, part * sizeof(*old));
+		else
+			sim_narrow_decode(result, here, part, old);
+		for (uint32_t i = 0; i < part; i++)
+			sum[i] = from[at + i] + beta * old[i];
+		sim_narrow_round(result, sum, part, here);
+	}
+}

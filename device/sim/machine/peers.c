@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/sim/device/calls.h"
+#include "lib/err.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The position of a pair, or where it is missing: the pairs are in order. */
+static uint32_t pair_position(const struct sim_model *m, unsigned from, unsigned to, bool *found_p)
+{
+	uint32_t low = 0, high = m->pairs;
+	while (low < high) {
+		const uint32_t middle = (low + high) / 2;
+		const struct sim_pair *pair = &m->pair[middle];
+		if (pair->from < from || (pair->from == from && pair->to < to))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*found_p = low < m->pairs && m->pair[low].from == from && m->pair[low].to == to;
+	return low;
+}
+
+/* ------------------------------------------------------------------ lines of a model */
+
+/* A number without sign or blanks, as strtoul() would accept them. */
+static const char *read_index(const char *text, unsigned long *index_p)
+{
+	char *end;
+	if (!isdigit((unsigned char)*text))
+		return NULL;
+	*index_p = strtoul(text, &end, 10);
+	return end;
+}
+
+int sim_pair_parse(const char *text, struct sim_pair *pair_p)
+{
+	unsigned long from, to;
+	const char *rest = read_index(text, &from);
+	rest = rest && *rest == '>' ? read_index(rest + 1, &to) : NULL;
+	if (!rest || *rest)
+		return err_note(-EINVAL, "'%.40s' is not an ordered pair of devices, such as 0>3",
+				text);
+	if (from >= DEV_MAX || to >= DEV_MAX)
+		return err_note(-EINVAL, "'%.40s': devices are 0 to %d", text, DEV_MAX - 1);
+	if (from == to)
+		return err_note(-EINVAL, "'%.40s': a pair needs two different devices", text);
+	*pair_p = (struct sim_pair){
+		.from = (uint8_t)from, .to = (uint8_t)to, .bandwidth = NAN, .latency_ns = NAN};
+	return 0;
+}
+
+struct sim_pair *sim_pair_find(struct sim_model *m, const struct sim_pair *pair)
+{
+	bool found;
+	const uint32_t at = pair_position(m, pair->from, pair->to, &found);
+	return found ? &m->pair[at] : NULL;
+}
+
+struct sim_pair *sim_pair_entry(struct sim_model *m, const struct sim_pair *pair)
+{
+	bool found;
+	const uint32_t at = pair_position(m, pair->from, pair->to, &found);
+	if (found)
+		return &m->pair[at];
+	memmove(&m->pair[at + 1], &m->pair[at], (m->pairs++ - at) * sizeof(*pair));
+	m->pair[at] = *pair;
+	m->pair[at].linked = false;
+	m->pair[at].bandwidth = m->pair[at].latency_ns = NAN;
+	return &m->pair[at];
+}
+
+/* ------------------------------------------------------------------ what the model says */
+
+double sim_link_bandwidth(const struct sim_model *m, unsigned from, unsigned to)
+{
+	bool found;
+	const struct sim_pair *pair = &m->pair[pair_position(m, from, to, &found)];
+	return found && !isnan(pair->bandwidth) ? pair->bandwidth : m->peer_bandwidth;
+}
+
+double sim_link_latency_ns(const struct sim_model *m, unsigned from, unsigned to)
+{
+	bool found;
+	const struct sim_pair *pair = &m->pair[pair_position(m, from, to, &found)];
+	return found && !isnan(pair->latency_ns) ? pair->latency_ns : m->peer_latency_ns;
+}
+
+double sim_injection_bandwidth(const struct sim_model *m)
+{
+	if (m->injection_bandwidth > 0)
+		return m->injection_bandwidth;
+	return m->links == SIM_LINKS_SWITCH ? m->peer_bandwidth : INFINITY;
+}
+
+/* ------------------------------------------------------------------ what operations pass */
+
+void sim_peer_need(struct flow *f, struct sim_dev *from, struct sim_dev *to, double volume)
+{
+	if (!isinf(sim_injection_bandwidth(&from->model)))
+		flow_need(f, &from->peer_out, volume);
+	if (!isinf(sim_injection_bandwidth(&to->model)))
+		flow_need(f, &to->peer_in, volume);
+	sim_way_need(f, from, to, volume);
+}
+
+/* Bytes between two devices. */
+struct passage {
+	const struct sim_dev *from, *to;
+};
+
+/* False: number `i` of the traffic stays on a device or goes to the host. */
+static bool passage_of(const struct op *op, unsigned i, struct passage *p)
+{
+	const struct sim_dev *d = op->stream->dev;
+	const struct alloc *a = op->work->traffic[i].at;
+	*p = op->work->traffic[i].write ? (struct passage){d, a->dev} : (struct passage){a->dev, d};
+	return a->dev != d && a->kind == DEV_MEM_DEVICE &&
+	       op->work->traffic[i].path != PATH_REFILL && !op->work->traffic[i].stays;
+}
+
+double sim_op_latency_ns(const struct op *op)
+{
+	struct passage p;
+	double longest = 0;
+	for (unsigned i = 0; i < op->traffics; i++)
+		if (passage_of(op, i, &p))
+			longest = fmax(longest, sim_way_latency_ns(p.from, p.to));
+	return longest;
+}
+
+unsigned sim_op_links(const struct op *op)
+{
+	uint64_t marks[DEV_MAX] = {0};
+	struct passage p;
+	unsigned links = 0;
+	for (unsigned i = 0; i < op->traffics; i++)
+		if (passage_of(op, i, &p))
+			links += sim_way_mark(p.from, p.to, marks);
+	return links;
+}
+
+int sim_op_check_links(const struct sim_dev *d, const struct op *op)
+{
+	const unsigned most = FLOW_DEMANDS - FLOW_OWN - FLOW_PEER * op->uses,
+		       links = d->peers ? sim_op_links(op) : 0;
+	return links <= most ? 0
+			     : err_note(-ENOTSUP,
+					"sim:%u: an operation passes %u links between devices; the "
+					"limit is %u",
+					d->base.index, links, most);
+}
+
+/* ------------------------------------------------------------------ operations */
+
+int sim_peer_enable(struct dev *dev, struct dev *other)
+{
+	struct sim_dev *a = sim_of(dev), *b = sim_of(other);
+	if (!dev_can(dev, DEV_CAP_PEER) || !dev_can(other, DEV_CAP_PEER))
+		return err_note(-ENOTSUP, "sim:%u: peer access is not supported", dev->index);
+	int status = sim_call_begin(a);
+	for (unsigned i = 0; i < a->peers && !status; i++)
+		if (a->peer[i] == b)
+			return sim_call_end(0);
+	if (status || a == b)
+		return sim_call_end(status);
+	if (!sim_way_exists(a, b) || !sim_way_exists(b, a))
+		return sim_call_end(err_note(-ENOTSUP, "sim:%u: no links %s sim:%u", dev->index,
+					     sim_way_exists(a, b) ? "from" : "to", other->index));
+	if (a->peers == SIM_PEERS || b->peers == SIM_PEERS)
+		return sim_call_end(
+			err_note(-ENOMEM, "sim:%u: more than %d peers", dev->index, SIM_PEERS));
+	a->peer[a->peers++] = b;
+	b->peer[b->peers++] = a;
+	return sim_call_end(0);
+}
+
+/* All that a device does is faster by its draw of open_sigma, copies too. */
+int sim_links_read(struct dev *dev, struct dev_links *links)
+{
+	const struct sim_dev *d = sim_of(dev);
+	memset(links, 0, sizeof(*links));
+	links->numa_node = (int)sim_near_node(d);
+	links->count = 1;
+	links->link[0] =
+		(struct dev_link){.kind = "link",
+				  .state = DEV_LINK_UP,
+				  .end = DEV_LINK_TO_HOST,
+				  .in_bytes_per_s = d->model.link_down_bandwidth / d->open_factor,
+				  .out_bytes_per_s = d->model.link_up_bandwidth / d->open_factor};
+	return 0;
+}
+
+/* Either device may do the copy. */
+int sim_path_read(struct dev *dev, struct dev *other, struct dev_path *path)
+{
+	const struct sim_dev *from = sim_of(dev), *to = sim_of(other);
+	const double injection =
+		fmin(sim_injection_bandwidth(&from->model), sim_injection_bandwidth(&to->model));
+	memset(path, 0, sizeof(*path));
+	if (!dev_can(dev, DEV_CAP_PEER) || !dev_can(other, DEV_CAP_PEER) ||
+	    !sim_way_exists(from, to) || !sim_way_exists(to, from)) {
+		snprintf(path->access, sizeof(path->access), "not_supported");
+		return 0;
+	}
+	snprintf(path->kind, sizeof(path->kind), "link");
+	snprintf(path->access, sizeof(path->access), "yes");
+	sim_lock();
+	path->bytes_per_s = fmin(sim_way_bandwidth(from, to, &path->hops), injection) /
+			    fmin(from->open_factor, to->open_factor);
+	return sim_call_end(0);
+}

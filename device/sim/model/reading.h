@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Internals of reading models: keys (model.c) and lines (model_line.c).
+ */
+#ifndef GPUSIG_SIM_READING_H
+#define GPUSIG_SIM_READING_H
+
+#include "device/dev.h"
+#include "device/sim/model/model.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum sim_key_type { KEY_U32, KEY_U64, KEY_BYTES, KEY_REAL, KEY_WORD };
+
+/* A field of struct sim_model. A word is stored as its index in a uint32_t. */
+struct sim_key {
+	const char *name;
+	enum sim_key_type type;
+	size_t offset;
+	double min, max;
+	const char *const *words; /* of KEY_WORD; ends with NULL */
+};
+
+#define SIM_KEYS_MAX 128
+extern const struct sim_key sim_keys[];
+extern const size_t sim_key_count;
+
+#define SIM_RATE(key)                                                                              \
+	{                                                                                          \
+		.name = (key), .type = KEY_REAL, .min = 1, .max = 1e18                             \
+	}
+#define SIM_TIME(key)                                                                              \
+	{                                                                                          \
+		.name = (key), .type = KEY_REAL, .min = 0, .max = 1e12                             \
+	}
+
+#define SIM_LINE 512
+
+/* Source of a text, and the line of each key, 0 if the text has none. */
+struct sim_position {
+	const char *where;
+	int line, lines_read;
+	int seen[SIM_KEYS_MAX];
+	int links_line;
+	bool in_spec;         /* no text: files are relative to the current folder */
+	char links[SIM_LINE]; /* as the text has it */
+};
+
+/* One line without comment and blanks around it, which is changed. -EINVAL with a text. */
+int sim_model_read_line(struct sim_position *p, char *line, struct sim_model *m);
+
+/* Give every such line of a text to `read`, until one fails. */
+int sim_model_each_line(const char *text, struct sim_position *p,
+			int (*read)(struct sim_position *p, char *line, struct sim_model *m),
+			struct sim_model *m);
+
+/* After the last line: what follows from all, and whether it fits together. */
+int sim_model_complete(const struct sim_position *p, struct sim_model *m);
+
+/* All of a file; the caller frees it. Messages begin with `what`. */
+int sim_model_read_text(const char *what, const char *path, char **text_p);
+
+/* A number within the limits of the key. */
+int sim_model_read_value(const struct sim_position *p, const struct sim_key *k, const char *text,
+			 double *value_p);
+
+/* links.c: the value of the key `links`; what all of a text says about links. */
+int sim_links_read_key(struct sim_position *p, const char *text, struct sim_model *m);
+int sim_links_complete(const struct sim_position *p, struct sim_model *m);
+
+/* A field of the model whose key is not a word. */
+double sim_model_field(const struct sim_model *m, const struct sim_key *k);
+
+/* model_keys.c: every key, also of single links, slow_down and lacks; a hash of them all. */
+void sim_model_put_keys(const struct sim_model *m, dev_model_put *put, void *context);
+uint64_t sim_model_hash(const struct sim_model *m);
+
+/* Without the blanks before and after it. */
+char *sim_model_trim(char *text);
+
+/* A model that is built in. -EINVAL without a text: there is none of this name. */
+int sim_model_builtin(const char *name, struct sim_model *m);
+
+/* Contents of a file of device/sim/model/machines, by its name without ".model"; NULL: there is
+ * none. */
+const char *sim_model_text(const char *name);
+
+/* All that are built in, for messages: "default, quiet, ...". */
+extern const char sim_model_names[];
+
+#define SIM_OVERRIDE 256
+
+/* Change the model `name` by "KEY=VALUE", several with ',' or '&' between. -EINVAL with a text;
+ * then the model holds anything. */
+int sim_model_override(const char *name, const char *text, struct sim_model *m);
+
+#endif

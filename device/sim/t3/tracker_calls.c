@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The calls on trackers, and what devices have of them.
+ */
+#include "device/sim/device/calls.h"
+#include "device/sim/t3/tracker.h"
+#include "lib/err.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ devices */
+
+int sim_trackers_open(struct sim_dev *d)
+{
+	if (!d->model.tracker_entries)
+		return 0;
+	const size_t streams = 2 + (size_t)d->model.copy_engines;
+	struct sim_trackers *s = calloc(1, sizeof(*s));
+	struct dev_stream *stream = calloc(streams, sizeof(*stream));
+	if (!s || !stream || sim_engine_reserve(streams)) {
+		free(s);
+		free(stream);
+		return err_note(-ENOMEM, "sim:%u: open: out of memory for a tracker",
+				d->base.index);
+	}
+	for (size_t i = 0; i < streams; i++)
+		stream[i].dev = d;
+	s->counts.entries = d->model.tracker_entries;
+	s->streams = streams;
+	s->stream = stream;
+	s->trigger = (struct op){
+		.kind = OP_COPY, .started = true, .stream = stream, .stretch = 1, .slow_down = 1};
+	d->trackers = s;
+	return 0;
+}
+
+bool sim_tracker_leads_to(const struct dev_tracker *t, const struct sim_dev *d)
+{
+	for (size_t i = 0; i < t->map.count; i++)
+		if (t->ranges[i].target && t->ranges[i].target->dev == d)
+			return true;
+	return false;
+}
+
+void sim_tracker_release(struct dev_tracker *t)
+{
+	if (!t || --t->holders)
+		return;
+	free(t->tiles);
+	free(t->ranges);
+	free(t);
+}
+
+static void name_memory(const struct dev_tracker *t, bool named)
+{
+	const uint32_t change = named ? 1 : UINT32_MAX;
+	t->matrix->trackers += change;
+	for (size_t i = 0; i < t->map.count; i++)
+		if (t->ranges[i].target)
+			t->ranges[i].target->trackers += change;
+}
+
+static void close_tracker(struct dev_tracker *t)
+{
+	struct dev_tracker **at = &t->dev->trackers->open;
+	sim_tracker_abandon(t);
+	name_memory(t, false);
+	sim_handle_remove(t);
+	while (*at != t)
+		at = &(*at)->next;
+	*at = t->next;
+	t->lost = true;
+	sim_engine_wake(&t->waiters);
+	sim_tracker_release(t);
+}
+
+static void lose_tracker(struct dev_tracker *t, const struct sim_dev *gone)
+{
+	if (!sim_tracker_leads_to(t, gone))
+		return;
+	sim_tracker_abandon(t);
+	t->lost = true;
+	for (size_t i = 0; i < t->map.count; i++)
+		if (t->ranges[i].target && t->ranges[i].target->dev == gone)
+			t->ranges[i].target = NULL;
+}
+
+void sim_trackers_close(struct sim_dev *d)
+{
+	struct sim_trackers *s = d->trackers;
+	for (struct sim_dev *other = sim_engine.devs; other; other = other->next)
+		for (struct dev_tracker *t = other->trackers ? other->trackers->open : NULL;
+		     t && other != d; t = t->next)
+			lose_tracker(t, d);
+	if (!s)
+		return;
+	while (s->open)
+		close_tracker(s->open);
+	sim_engine_unreserve(s->streams);
+	free(s->stream);
+	free(s);
+	d->trackers = NULL;
+}
+
+/* ------------------------------------------------------------------ opening and closing */
+
+static int check_handle(struct sim_dev *d, const struct dev_tracker *t)
+{
+	return sim_handle_owner(t) == d
+		       ? 0
+		       : err_note(-EINVAL, "sim:%u: not an open tracker of this device",
+				  d->base.index);
+}
+
+/* The device memory that holds a matrix of the map's shape. */
+static int find_matrix(struct sim_dev *d, const struct dev_tracker *t, const void *at,
+		       struct alloc **a_p)
+{
+	struct alloc *a = sim_memory_find(d, at, t->bytes, "a tracker");
+	if (!a)
+		return -EFAULT;
+	if (a->kind != DEV_MEM_DEVICE)
+		return err_note(-EFAULT, "sim:%u: a tracker: %p is not in device memory",
+				d->base.index, at);
+	if ((uintptr_t)at % t->element_bytes)
+		return err_note(-EINVAL,
+				"sim:%u: a tracker: a matrix is not aligned to its elements",
+				d->base.index);
+	*a_p = a;
+	return 0;
+}
+
+static int check_target(struct sim_dev *d, const struct dev_tracker *t,
+			const struct sim_tracked_range *range)
+{
+	uint64_t marks[DEV_MAX] = {0};
+	const char *to = range->rows.to;
+	const struct sim_dev *there = range->target->dev;
+	const unsigned most = FLOW_DEMANDS - FLOW_OWN - FLOW_PEER * 2;
+	if (to < t->at + t->bytes && t->at < to + t->bytes)
+		return err_note(-EINVAL,
+				"sim:%u: a tracker: the target of rows %u to %u is its own matrix",
+				d->base.index, range->rows.first_row,
+				range->rows.first_row + range->rows.rows - 1);
+	if (range->rows.what == DEV_TRACKED_FORWARD && !d->model.copy_engines)
+		return err_note(-ENOTSUP, "sim:%u: a tracker: forwarding needs copy engines",
+				d->base.index);
+	if (!sim_alloc_adds(range->target))
+		return err_note(-ENOTSUP,
+				"sim:%u: a tracker: the memory of sim:%u does not support adding",
+				d->base.index, there->base.index);
+	if (there != d && sim_way_mark(d, there, marks) > most)
+		return err_note(-ENOTSUP, "sim:%u: a tracker: more than %u links lead to sim:%u",
+				d->base.index, most, there->base.index);
+	return 0;
+}
+
+static int find_memory(struct sim_dev *d, struct dev_tracker *t)
+{
+	int status = find_matrix(d, t, t->at, &t->matrix);
+	if (!status && t->matrix->dev != d)
+		status = err_note(-EFAULT, "sim:%u: a tracker: the matrix is in memory of sim:%u",
+				  d->base.index, t->matrix->dev->base.index);
+	for (size_t i = 0; i < t->map.count && !status; i++) {
+		struct sim_tracked_range *range = &t->ranges[i];
+		if (!range->rows.to)
+			continue;
+		status = find_matrix(d, t, range->rows.to, &range->target);
+		if (!status)
+			status = check_target(d, t, range);
+	}
+	return status;
+}
+
+static uint64_t tiles_along(uint64_t size, uint64_t of_tile) { return (size - 1) / of_tile + 1; }
+
+static uint32_t end_of_tile(uint32_t begin, uint32_t size, uint32_t limit)
+{
+	return limit - begin < size ? limit : begin + size;
+}
+
+/* -EINVAL: a tile could have more writes than can be counted. */
+static int set_tiles(struct dev_tracker *t, struct sim_tracked_range *range)
+{
+	const uint32_t end = range->rows.first_row + range->rows.rows;
+	struct sim_tracked_tile *tile = range->tiles;
+	for (uint64_t row = range->rows.first_row; row < end; row += t->map.tile_rows) {
+		for (uint64_t column = 0; column < t->map.columns;
+		     column += t->map.tile_columns, tile++) {
+			const struct tile area = {
+				(uint32_t)row, end_of_tile((uint32_t)row, t->map.tile_rows, end),
+				(uint32_t)column,
+				end_of_tile((uint32_t)column, t->map.tile_columns, t->map.columns)};
+			const uint64_t elements = (uint64_t)(area.rows_end - area.row) *
+						  (area.columns_end - area.column);
+			if (elements > UINT64_MAX / range->rows.updates)
+				return err_note(-EINVAL, "a tracker: %u updates are too many",
+						range->rows.updates);
+			*tile = (struct sim_tracked_tile){.tracker = t,
+							  .range = range,
+							  .area = area,
+							  .enough = elements * range->rows.updates};
+		}
+	}
+	return 0;
+}
+
+static int add_tiles(struct dev_tracker *t)
+{
+	uint64_t count = 0;
+	t->tiles_across = (uint32_t)tiles_along(t->map.columns, t->map.tile_columns);
+	for (size_t i = 0; i < t->map.count; i++)
+		if (t->ranges[i].rows.what != DEV_TRACKED_AWAY)
+			count += tiles_along(t->ranges[i].rows.rows, t->map.tile_rows) *
+				 t->tiles_across;
+	if (count <= UINT32_MAX)
+		t->tiles = calloc(count + 1, sizeof(*t->tiles));
+	if (!t->tiles)
+		return err_note(-ENOMEM, "a tracker: out of memory for %llu tiles",
+				(unsigned long long)count);
+	t->tile_count = (uint32_t)count;
+	int status = 0;
+	struct sim_tracked_tile *tile = t->tiles;
+	for (size_t i = 0; i < t->map.count && !status; i++) {
+		struct sim_tracked_range *range = &t->ranges[i];
+		if (range->rows.what == DEV_TRACKED_AWAY)
+			continue;
+		range->tiles = tile;
+		tile += tiles_along(range->rows.rows, t->map.tile_rows) * t->tiles_across;
+		status = set_tiles(t, range);
+	}
+	return status;
+}
+
+/* Owned by the caller until it has a handle. */
+static int make_tracker(struct sim_dev *d, const struct dev_tracker_map *map,
+			struct dev_tracker **t_p)
+{
+	struct dev_tracker *t = calloc(1, sizeof(*t));
+	if (t)
+		t->ranges = calloc(map->count, sizeof(*t->ranges));
+	if (!t || !t->ranges) {
+		free(t);
+		return err_note(-ENOMEM, "sim:%u: open a tracker: out of memory", d->base.index);
+	}
+	t->dev = d;
+	t->holders = 1;
+	t->map = *map;
+	t->map.ranges = NULL;
+	t->at = map->at;
+	t->element_bytes = dev_type_bytes(map->type);
+	t->row_bytes = map->columns * t->element_bytes;
+	t->bytes = map->rows * t->row_bytes;
+	for (size_t i = 0; i < map->count; i++)
+		t->ranges[i].rows = map->ranges[i];
+	int status = find_memory(d, t);
+	if (!status)
+		status = add_tiles(t);
+	if (!status && sim_handle_add(d, t))
+		status = err_note(-ENOMEM, "sim:%u: open a tracker: out of memory", d->base.index);
+	if (status)
+		sim_tracker_release(t);
+	else
+		*t_p = t;
+	return status;
+}
+
+int sim_tracker_open(struct dev *dev, const struct dev_tracker_map *map, struct dev_tracker **t_p)
+{
+	struct sim_dev *d = sim_of(dev);
+	struct dev_tracker *t = NULL;
+	int status = sim_call_begin(d);
+	if (!status)
+		status = make_tracker(d, map, &t);
+	if (status)
+		return sim_call_end(status);
+	name_memory(t, true);
+	t->next = d->trackers->open;
+	d->trackers->open = t;
+	*t_p = t;
+	return sim_call_end(0);
+}
+
+void sim_tracker_close(struct dev *dev, struct dev_tracker *t)
+{
+	struct sim_dev *d = sim_of(dev);
+	sim_lock_and_pass_time(d);
+	int status = check_handle(d, t);
+	if (!status && (t->holders > 1 || sim_tracker_is_armed(t)))
+		status = err_note(-EBUSY, "sim:%u: close a tracker: it is %s", dev->index,
+				  sim_tracker_is_armed(t) ? "armed" : "used by queued work");
+	if (sim_handle_owner(t) == d)
+		close_tracker(t);
+	/* This call cannot return an error, so the next operation reports it. */
+	if (status && !d->violation) {
+		d->violation = status;
+		text_fit(d->violation_text, sizeof(d->violation_text), "%s", err_text());
+	}
+	sim_call_end(0);
+}
+
+/* ------------------------------------------------------------------ operations of streams */
+
+static void __attribute__((format(printf, 3, 4)))
+fail_stream(struct dev_stream *s, int status, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	text_vfit(s->failure, sizeof(s->failure), format, args);
+	va_end(args);
+	s->failed = status;
+}
+
+static void reset_tiles(struct dev_tracker *t)
+{
+	for (uint32_t i = 0; i < t->tile_count; i++) {
+		t->tiles[i].writes = 0;
+		t->tiles[i].has_entry = false;
+	}
+	t->incomplete = t->tile_count;
+	t->forwards = 0;
+	t->failed = 0;
+	for (size_t i = 0; i < t->map.count && t->dev->model.data == SIM_DATA_REAL; i++) {
+		const struct dev_tracked_rows *rows = &t->ranges[i].rows;
+		if (rows->what != DEV_TRACKED_AWAY)
+			memset(t->at + rows->first_row * t->row_bytes, 0,
+			       rows->rows * t->row_bytes);
+	}
+	sim_memory_changed(t->matrix);
+}
+
+void sim_tracker_arm_now(struct op *op)
+{
+	struct dev_tracker *t = op->tracker;
+	struct sim_trackers *s = t->dev->trackers;
+	const unsigned index = t->dev->base.index;
+	if (t->lost) {
+		fail_stream(op->stream, -EFAULT,
+			    "sim:%u: arm a tracker: it, or memory that it uses, was closed", index);
+	} else if (sim_tracker_is_armed(t)) {
+		fail_stream(op->stream, -EBUSY, "sim:%u: arm a tracker: it is already armed",
+			    index);
+	} else if (sim_tracker_armed_at(t->dev, t->at, t->bytes)) {
+		fail_stream(op->stream, -EBUSY,
+			    "sim:%u: arm a tracker: another armed one covers part of its matrix",
+			    index);
+	} else {
+		reset_tiles(t);
+		t->times_armed++;
+		t->serial = op->serial;
+		t->next_armed = s->armed;
+		s->armed = t;
+		sim_engine_written();
+	}
+}
+
+/* The failure goes to the stream that waits first. */
+static void end_tracking(struct dev_tracker *t, struct dev_stream *s)
+{
+	struct dev_tracker **at = &t->dev->trackers->armed;
+	while (*at != t)
+		at = &(*at)->next_armed;
+	*at = t->next_armed;
+	t->times_ended = t->times_armed;
+	if (t->failed)
+		fail_stream(s, t->failed, "%s", t->failure);
+}
+
+bool sim_tracker_holds(struct op *op)
+{
+	struct dev_tracker *t = op->tracker;
+	const unsigned index = op->stream->dev->base.index;
+	if (t->lost) {
+		fail_stream(op->stream, -EFAULT,
+			    "sim:%u: wait for a tracker: it, or memory that it uses, was closed",
+			    index);
+		return false;
+	}
+	if (!op->value && !sim_tracker_is_armed(t)) {
+		fail_stream(op->stream, -EINVAL, "sim:%u: wait for a tracker: it is not armed",
+			    index);
+		return false;
+	}
+	if (!op->value)
+		op->value = t->times_armed;
+	/* Another stream that waited for the same is first. */
+	if (t->times_ended >= op->value)
+		return false;
+	if (!sim_tracker_is_over(t))
+		return true;
+	end_tracking(t, op->stream);
+	return false;
+}
+
+static int queue_op(struct dev *dev, struct dev_stream *s, struct dev_tracker *t, enum op_kind kind)
+{
+	struct sim_dev *d = sim_of(dev);
+	int status;
+	struct op *op = sim_op_begin(d, s, kind, &status);
+	if (!op)
+		return sim_call_end(status);
+	status = check_handle(d, t);
+	if (!status) {
+		op->tracker = t;
+		t->holders++;
+	}
+	return sim_call_end(sim_op_queue(d, op, status));
+}
+
+int sim_tracker_arm(struct dev *dev, struct dev_stream *s, struct dev_tracker *t)
+{
+	return queue_op(dev, s, t, OP_ARM);
+}
+
+int sim_tracker_wait(struct dev *dev, struct dev_stream *s, struct dev_tracker *t)
+{
+	return queue_op(dev, s, t, OP_WAIT_TILES);
+}
+
+int sim_tracker_read_counts(struct dev *dev, struct dev_tracker_counts *counts_p)
+{
+	struct sim_dev *d = sim_of(dev);
+	int status = sim_call_begin(d);
+	if (!status)
+		*counts_p = d->trackers->counts;
+	return sim_call_end(status);
+}
