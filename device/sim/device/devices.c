@@ -15,6 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Capabilities of a simulated device, unless its model has none of it or lacks it. */
+#define SIM_CAPS (SIM_CAN_LACK | DEV_CAP_VIRTUAL_TIME | DEV_CAP_VALUE_IN_QUEUE)
+
 #define BLOCK_THREADS 256u
 #define MAX_BLOCK_THREADS 1024u
 #define CLOCK_RATE_NS 1e6

@@ -208,14 +208,6 @@ int kernel_prepare(struct sim_dev *d, struct op *op, const void *const *args)
 	return op->type->prepare ? op->type->prepare(d, op) : 0;
 }
 
-bool kernel_has_flow(const struct kernel_signature *k)
-{
-	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS; i++)
-		if (!k->may_lack && (k->parameters[i].bytes || k->parameters[i].fma_bytes))
-			return true;
-	return false;
-}
-
 /* ------------------------------------------------------------------ stamp, blocking_kernel */
 
 static void start_stamp(struct op *op, uint32_t block, uint64_t now_ns)

@@ -5,7 +5,7 @@
 #ifndef GPUSIG_SIM_LINKS_H
 #define GPUSIG_SIM_LINKS_H
 
-#include "device/sim/model/reading.h"
+#include "device/sim/model/model_links.h"
 #include "device/sim/time/share.h"
 
 struct op;
@@ -13,19 +13,6 @@ struct sim_dev;
 
 /* ------------------------------------------------------------------ pairs (peers.c) */
 
-/* Parse "0>3"; nothing is set of it. */
-int sim_pair_parse(const char *text, struct sim_pair *pair_p);
-/* The model's entry of this pair; NULL if there is none. */
-struct sim_pair *sim_pair_find(struct sim_model *m, const struct sim_pair *pair);
-/* The model's entry of this pair, added if there is none. */
-struct sim_pair *sim_pair_entry(struct sim_model *m, const struct sim_pair *pair);
-
-/* Bandwidth and latency of a link, by the model of the device that it leaves. */
-double sim_link_bandwidth(const struct sim_model *m, unsigned from, unsigned to);
-double sim_link_latency_ns(const struct sim_model *m, unsigned from, unsigned to);
-
-/* INFINITY: no limit. */
-double sim_injection_bandwidth(const struct sim_model *m);
 /* Demands of a flow on everything between two devices. */
 void sim_peer_need(struct flow *f, struct sim_dev *from, struct sim_dev *to, double volume);
 /* `peer` of model.h: of a copy, a fill, or a block of a launch on `d`. */

@@ -32,13 +32,6 @@ struct sim_trackers;
 
 /* ------------------------------------------------------------------ devices */
 
-/* Capabilities of a simulated device, unless its model has none of it or lacks it. */
-#define SIM_CAN_LACK                                                                               \
-	(DEV_CAP_GEMM | DEV_CAP_GEMM_TILED | DEV_CAP_COPY_ENGINE | DEV_CAP_PRIORITY |              \
-	 DEV_CAP_WAIT_VALUE | DEV_CAP_PEER | DEV_CAP_OCCUPANCY | DEV_CAP_CLOCK_RATE |              \
-	 DEV_CAP_UNIT_MASK | DEV_CAP_MEMORY_CONTROL | DEV_CAP_MEMORY_ADDS | DEV_CAP_TRACKER)
-#define SIM_CAPS (SIM_CAN_LACK | DEV_CAP_VIRTUAL_TIME | DEV_CAP_VALUE_IN_QUEUE)
-
 /* Handles that are open (handles.c): -ENOMEM without a text; NULL: it is none. */
 int sim_handle_add(const struct sim_dev *d, const void *at);
 void sim_handle_remove(const void *at);
@@ -208,8 +201,6 @@ struct dev_kernel {
 /* Fills in those that sim has, of KERNELS; returns how many. Without data, kernels that only move
  * or compute have nothing to finish. */
 size_t kernels_fill(struct dev_kernel *kernels, bool with_data);
-/* True if the time of this kernel's blocks depends on what they move or compute. */
-bool kernel_has_flow(const struct kernel_signature *k);
 int kernel_prepare(struct sim_dev *d, struct op *op, const void *const *args);
 /* Tiles of a GEMM that this block computes; 1 for any other kernel. */
 uint32_t kernel_block_tiles(const struct op *op, uint32_t block);

@@ -2,7 +2,6 @@
  *
  * Contents of a model, key by key: for records, and for a hash.
  */
-#include "device/sim/machine/machine.h"
 #include "device/sim/model/reading.h"
 
 #include <math.h>

@@ -2,7 +2,8 @@
  *
  * One line of a model.
  */
-#include "device/sim/machine/machine.h"
+#include "device/kernel_signature.h"
+#include "device/sim/model/model_links.h"
 #include "device/sim/model/reading.h"
 #include "lib/err.h"
 
@@ -100,6 +101,15 @@ static int set_field(const struct sim_position *p, const struct sim_key *k, cons
 	else
 		*(uint64_t *)(void *)field = (uint64_t)value;
 	return 0;
+}
+
+/* True if the time of this kernel's blocks depends on what they move or compute. */
+static bool kernel_has_flow(const struct kernel_signature *k)
+{
+	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS; i++)
+		if (!k->may_lack && (k->parameters[i].bytes || k->parameters[i].fma_bytes))
+			return true;
+	return false;
 }
 
 /* The kernels whose time is by what they move or compute, and what else can be slowed down; NULL

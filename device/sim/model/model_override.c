@@ -2,7 +2,7 @@
  *
  * Changes of a model by a spec: "mi300x?peer_bandwidth=2x,units=152".
  */
-#include "device/sim/machine/machine.h"
+#include "device/sim/model/model_links.h"
 #include "device/sim/model/reading.h"
 #include "lib/err.h"
 

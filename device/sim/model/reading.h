@@ -11,6 +11,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Capabilities that a model may lack. */
+#define SIM_CAN_LACK                                                                               \
+	(DEV_CAP_GEMM | DEV_CAP_GEMM_TILED | DEV_CAP_COPY_ENGINE | DEV_CAP_PRIORITY |              \
+	 DEV_CAP_WAIT_VALUE | DEV_CAP_PEER | DEV_CAP_OCCUPANCY | DEV_CAP_CLOCK_RATE |              \
+	 DEV_CAP_UNIT_MASK | DEV_CAP_MEMORY_CONTROL | DEV_CAP_MEMORY_ADDS | DEV_CAP_TRACKER)
+
 enum sim_key_type { KEY_U32, KEY_U64, KEY_BYTES, KEY_REAL, KEY_WORD };
 
 /* A field of struct sim_model. A word is stored as its index in a uint32_t. */
@@ -65,7 +71,7 @@ int sim_model_read_text(const char *what, const char *path, char **text_p);
 int sim_model_read_value(const struct sim_position *p, const struct sim_key *k, const char *text,
 			 double *value_p);
 
-/* links.c: the value of the key `links`; what all of a text says about links. */
+/* link_files.c: the value of the key `links`; what all of a text says about links. */
 int sim_links_read_key(struct sim_position *p, const char *text, struct sim_model *m);
 int sim_links_complete(const struct sim_position *p, struct sim_model *m);
 
