@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The operations of the simulator's table, split between devices.c, queue.c (streams, events and
- * queued work) and peers.c (what joins devices), and how each of them begins and ends.
+ * The calls of the contract (device/dev.h): how each begins and ends, handles, and the operations
+ * of the table, by the file that has them. One lock protects all that is simulated; calls hold it
+ * from begin to end.
  */
 #ifndef GPUSIG_SIM_CALLS_H
 #define GPUSIG_SIM_CALLS_H
 
-#include "device/sim/machine/machine.h"
+#include "device/sim/device/engine.h"
+#include "device/sim/machine/device.h"
+#include "device/sim/machine/streams.h"
+
+struct dev_event {
+	struct sim_dev *dev;
+	struct dev_event *next, *previous;
+	struct event_stamp *latest;
+};
 
 struct sim_dev *sim_of(struct dev *dev);
 
@@ -19,28 +28,30 @@ void sim_lock_and_pass_time(struct sim_dev *d); /* for calls without a result */
 void sim_lock(void);                            /* for calls that take no time */
 int sim_call_end(int status);
 
+/* Handles that are open: -ENOMEM without a text; NULL: it is none. */
+int sim_handle_add(const struct sim_dev *d, const void *at);
+void sim_handle_remove(const void *at);
+const struct sim_dev *sim_handle_owner(const void *at);
+
 /* 0, or -EINVAL: closed, or of another device. */
 int sim_check_stream(struct sim_dev *d, const struct dev_stream *s);
 int sim_check_event(struct sim_dev *d, const struct dev_event *e);
 int sim_check_any_event(struct sim_dev *d, const struct dev_event *e);
 int sim_check_kernel(struct sim_dev *d, const struct dev_kernel *k);
 
-/* Set the claim of a block. -EINVAL: more than a block may have. */
-int sim_check_block(struct sim_dev *d, uint32_t block, uint64_t shared_bytes, uint64_t *claim_p);
-
 /* -EDEADLK with a text that lists the streams that wait, `first` before the others. */
 int sim_note_deadlock(const struct sim_dev *d, const char *what, const struct dev_stream *first);
 
-/* NULL: out of memory. */
-struct op *sim_op_alloc(enum op_kind kind);
-/* Apply `slow_down = WHAT` of the model. */
-void sim_op_slow_down(const struct sim_dev *d, struct op *op, const char *what);
 /* Begin a call that enqueues. NULL, with the error in *status_p: the stream is not valid. The lock
  * is held in either case. */
 struct op *sim_op_begin(struct sim_dev *d, struct dev_stream *s, enum op_kind kind, int *status_p);
 /* Enqueue an operation. If `status` is an error, free the operation and return it. */
 int sim_op_queue(struct sim_dev *d, struct op *op, int status);
 
+/* In sim_ops: the operations of device/dev_tracking.h. */
+extern const struct dev_tracking_ops sim_tracking_ops;
+
+/* queue.c */
 void sim_reseed(struct dev *dev, uint64_t seed);
 int sim_stream_open(struct dev *dev, int priority, struct dev_stream **s_p);
 void sim_stream_close(struct dev *dev, struct dev_stream *s);
@@ -63,10 +74,10 @@ int sim_write_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_
 int sim_post_value(struct dev *dev, uint32_t *at, uint32_t value);
 int sim_launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k,
 	       const struct dev_launch *l);
-int sim_stream_units(struct dev *dev, struct dev_stream *s, uint32_t first, uint32_t count);
+int sim_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g);
+
+/* peers.c */
 int sim_peer_enable(struct dev *dev, struct dev *other);
 int sim_links_read(struct dev *dev, struct dev_links *links);
 int sim_path_read(struct dev *dev, struct dev *other, struct dev_path *path);
-int sim_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g);
-
 #endif

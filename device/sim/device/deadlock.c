@@ -69,7 +69,7 @@ int sim_note_deadlock(const struct sim_dev *d, const char *what, const struct de
 	append_text(&l, "sim:%u: %s: deadlock: ", d->base.index, what);
 	if (first->head)
 		list_stream(&l, first);
-	for (const struct sim_dev *any = sim_engine.devs; any; any = any->next)
+	for (const struct sim_dev *any = sim_machine.devs; any; any = any->next)
 		for (const struct dev_stream *s = any->streams; s; s = s->next)
 			if (s->head && s != first)
 				list_stream(&l, s);

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/backends.h"
 #include "device/sim/device/calls.h"
-#include "device/sim/machine/execution.h"
-#include "device/sim/model/model.h"
+#include "device/sim/machine/gemm.h"
+#include "device/sim/machine/gemm_cache.h"
+#include "device/sim/machine/links.h"
+#include "device/sim/machine/memory.h"
+#include "device/sim/model/model_links.h"
 #include "device/sim/model/reading.h"
+#include "device/sim/t3/memory_control.h"
 #include "device/sim/t3/tracker.h"
 #include "lib/err.h"
+#include "lib/rng.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +24,6 @@
 #define SIM_CAPS (SIM_CAN_LACK | DEV_CAP_VIRTUAL_TIME | DEV_CAP_VALUE_IN_QUEUE)
 
 #define BLOCK_THREADS 256u
-#define MAX_BLOCK_THREADS 1024u
 #define CLOCK_RATE_NS 1e6
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -44,7 +48,7 @@ void sim_lock_and_pass_time(struct sim_dev *d)
 {
 	pthread_mutex_lock(&lock);
 	quiet_until_ns = 0;
-	sim_engine_run(sim_engine.now_ns + d->model.host_call_ns);
+	sim_engine_run(sim_clock.now_ns + d->model.host_call_ns);
 }
 
 int sim_call_begin(struct sim_dev *d)
@@ -90,12 +94,6 @@ static int sim_probe(unsigned *count_p)
 	return 0;
 }
 
-static void resource_set(struct resource *r, double per_second)
-{
-	memset(r, 0, sizeof(*r));
-	r->capacity = per_second * 1e-9;
-}
-
 static void set_resources(struct sim_dev *d)
 {
 	const struct sim_model *m = &d->model;
@@ -108,17 +106,8 @@ static void set_resources(struct sim_dev *d)
 	resource_set(&d->far_down, m->far_bandwidth);
 	resource_set(&d->peer_in, sim_injection_bandwidth(m));
 	resource_set(&d->peer_out, sim_injection_bandwidth(m));
-	for (uint32_t i = 0; i < m->units; i++) {
-		struct unit_class *c = &d->unit_class[i];
-		c->dev = d;
-		/* in ns of the unit, so that work of both types shares it */
-		resource_set(&c->compute, 1e9);
-		resource_set(&c->load_store, m->unit_bandwidth);
-		resource_set(&c->l1, m->l1_bandwidth);
-	}
-	sim_units_open(d);
-	if (!sim_engine.devs)
-		resource_set(&sim_engine.host_memory, m->host_bandwidth);
+	if (!sim_machine.devs)
+		resource_set(&sim_machine.host_memory, m->host_bandwidth);
 }
 
 /* Nothing of a model is faster than its keys. */
@@ -203,12 +192,12 @@ static void apply_lacks(struct sim_model *m)
 static int add_device(struct sim_dev *d)
 {
 	const struct sim_model *m = &d->model;
-	int status = sim_tasks_open(d);
+	int status = sim_units_open(d);
 	if (status)
 		return status;
 	status = sim_trackers_open(d);
 	if (status) {
-		sim_tasks_close(d);
+		sim_units_close(d);
 		return status;
 	}
 	set_resources(d);
@@ -218,7 +207,7 @@ static int add_device(struct sim_dev *d)
 	d->seed = m->seed + ((uint64_t)d->base.index << 54);
 	rng_seed(&r, d->seed, UINT64_MAX);
 	d->open_factor = exp(m->open_sigma * rng_normal(&r) - m->open_sigma * m->open_sigma / 2);
-	struct sim_dev **end = &sim_engine.devs;
+	struct sim_dev **end = &sim_machine.devs;
 	while (*end)
 		end = &(*end)->next;
 	*end = d;
@@ -243,21 +232,14 @@ static int sim_open(const char *model, unsigned index, unsigned count, uint32_t 
 	if (status)
 		goto free_dev;
 	apply_lacks(&d->model);
-	d->unit_class = calloc(d->model.units, sizeof(*d->unit_class));
-	if (!d->unit_class) {
-		status = err_note(-ENOMEM, "sim:%u: open: out of memory", index);
-		goto free_dev;
-	}
 	pthread_mutex_lock(&lock);
 	quiet_until_ns = 0;
 	status = add_device(d);
 	pthread_mutex_unlock(&lock);
 	if (status)
-		goto free_unit;
+		goto free_dev;
 	*dev_p = &d->base;
 	return 0;
-free_unit:
-	free(d->unit_class);
 free_dev:
 	free(d);
 	return status;
@@ -275,7 +257,7 @@ static void fail_users(struct sim_dev *gone, struct sim_dev *d)
 		}
 		if (!uses)
 			continue;
-		sim_engine_cancel(s);
+		sim_stream_cancel(s);
 		s->failed = -EFAULT;
 		snprintf(s->failure, sizeof(s->failure),
 			 "sim:%u: queued work used memory of sim:%u, which was closed",
@@ -303,11 +285,11 @@ static void sim_close(struct dev *dev)
 	quiet_until_ns = 0;
 	size_t streams = 0;
 	for (struct dev_stream *s = d->streams; s; s = s->next, streams++)
-		sim_engine_cancel(s);
-	for (struct sim_dev *other = sim_engine.devs; other; other = other->next)
+		sim_stream_cancel(s);
+	for (struct sim_dev *other = sim_machine.devs; other; other = other->next)
 		if (other != d)
 			fail_users(d, other);
-	sim_trackers_close(d);
+	sim_trackers_close(d, sim_handle_remove);
 	free_streams(d->streams);
 	free_streams(d->closed);
 	while (d->events) {
@@ -318,14 +300,15 @@ static void sim_close(struct dev *dev)
 		free(e);
 	}
 	sim_memory_free_all(d);
-	struct sim_dev **at = &sim_engine.devs;
+	struct sim_dev **at = &sim_machine.devs;
 	while (*at != d)
 		at = &(*at)->next;
 	*at = d->next;
 	sim_links_close(d->base.index);
-	sim_engine_unreserve(streams);
-	sim_tasks_close(d);
-	free(d->unit_class);
+	sim_streams_unreserve(streams);
+	sim_units_close(d);
+	if (!sim_machine.devs)
+		sim_gemm_cache_clear();
 	free(d);
 	pthread_mutex_unlock(&lock);
 }
@@ -333,12 +316,12 @@ static void sim_close(struct dev *dev)
 static uint64_t sim_clock_ns(struct dev *dev)
 {
 	pthread_mutex_lock(&lock);
-	double until_ns = sim_engine.now_ns + sim_of(dev)->model.host_clock_ns;
+	double until_ns = sim_clock.now_ns + sim_of(dev)->model.host_clock_ns;
 	if (until_ns < quiet_until_ns)
-		sim_engine.now_ns = until_ns;
+		sim_clock.now_ns = until_ns;
 	else
 		quiet_until_ns = sim_engine_run(until_ns);
-	uint64_t now_ns = sim_engine.epoch_ns + (uint64_t)sim_engine.now_ns;
+	uint64_t now_ns = sim_clock.epoch_ns + (uint64_t)sim_clock.now_ns;
 	pthread_mutex_unlock(&lock);
 	return now_ns;
 }
@@ -352,7 +335,7 @@ static int sim_clock_rate(struct dev *dev, double *hz_p)
 		return err_note(-ENOTSUP, "sim:%u: clock_rate is not supported", dev->index);
 	int status = sim_call_begin(d);
 	if (!status) {
-		sim_engine_run(sim_engine.now_ns + CLOCK_RATE_NS);
+		sim_engine_run(sim_clock.now_ns + CLOCK_RATE_NS);
 		*hz_p = d->model.clock_hz / sim_slowness(d);
 	}
 	return sim_call_end(status);
@@ -417,30 +400,6 @@ int sim_check_kernel(struct sim_dev *d, const struct dev_kernel *k)
 	return bad_handle(d, "kernel");
 }
 
-int sim_check_block(struct sim_dev *d, uint32_t block, uint64_t shared_bytes, uint64_t *claim_p)
-{
-	const struct sim_model *m = &d->model;
-	if (block > MAX_BLOCK_THREADS)
-		return err_note(-EINVAL, "sim:%u: a block of %u threads; the limit is %u",
-				d->base.index, block, MAX_BLOCK_THREADS);
-	if (shared_bytes > m->shared_per_block_bytes)
-		return err_note(
-			-EINVAL,
-			"sim:%u: a block with %llu bytes of shared memory; the limit is %llu",
-			d->base.index, (unsigned long long)shared_bytes,
-			(unsigned long long)m->shared_per_block_bytes);
-	uint64_t granularity = m->shared_granularity_bytes;
-	*claim_p = (m->shared_reserved_bytes + shared_bytes + granularity - 1) / granularity *
-		   granularity;
-	if (*claim_p > m->shared_per_unit_bytes)
-		return err_note(
-			-EINVAL,
-			"sim:%u: a block claims %llu bytes of shared memory; a unit has %llu",
-			d->base.index, (unsigned long long)*claim_p,
-			(unsigned long long)m->shared_per_unit_bytes);
-	return 0;
-}
-
 static int sim_occupancy(struct dev *dev, struct dev_kernel *k, uint32_t block,
 			 uint64_t shared_bytes, uint32_t *blocks_p)
 {
@@ -448,7 +407,7 @@ static int sim_occupancy(struct dev *dev, struct dev_kernel *k, uint32_t block,
 	uint64_t claim = 0;
 	int status = sim_check_kernel(d, k);
 	if (!status)
-		status = sim_check_block(d, block, shared_bytes, &claim);
+		status = sim_units_claim(d, block, shared_bytes, &claim);
 	if (!status)
 		*blocks_p = sim_units_residents(d, claim, d->model.block_register_bytes);
 	return status;

@@ -3,7 +3,7 @@
  * Open handles: a hash table of addresses, so that a wrong handle is an error and never read, and a
  * right one is found at once among many.
  */
-#include "device/sim/machine/machine.h"
+#include "device/sim/device/calls.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/sim/device/calls.h"
-#include "device/sim/machine/execution.h"
+#include "device/sim/machine/gemm.h"
+#include "device/sim/machine/links.h"
+#include "device/sim/machine/memory.h"
+#include "device/sim/machine/traffic.h"
 #include "device/sim/t3/tracker.h"
 #include "lib/err.h"
 #include "lib/text.h"
@@ -23,7 +26,7 @@ int sim_stream_open(struct dev *dev, int priority, struct dev_stream **s_p)
 			-EINVAL, "sim:%u: open a stream: priority %d is outside %d to %d",
 			dev->index, priority, dev->props.priority_low, dev->props.priority_high));
 	struct dev_stream *s = calloc(1, sizeof(*s));
-	if (!s || sim_handle_add(d, s) || sim_engine_reserve(1)) {
+	if (!s || sim_handle_add(d, s) || sim_streams_reserve(1)) {
 		sim_handle_remove(s);
 		free(s);
 		return sim_call_end(
@@ -32,7 +35,7 @@ int sim_stream_open(struct dev *dev, int priority, struct dev_stream **s_p)
 	s->dev = d;
 	s->number = d->streams_opened++;
 	s->priority = priority;
-	s->order = sim_engine.streams_opened++;
+	sim_stream_number(s);
 	struct dev_stream **end = &d->streams;
 	while (*end)
 		end = &(*end)->next;
@@ -74,10 +77,10 @@ void sim_stream_close(struct dev *dev, struct dev_stream *s)
 				 "queued",
 				 dev->index, s->queued);
 		}
-		sim_engine_cancel(s);
+		sim_stream_cancel(s);
 		sim_handle_remove(s);
 		keep_closed_stream(d, s);
-		sim_engine_unreserve(1);
+		sim_streams_unreserve(1);
 	}
 	/* This call cannot return an error, so the next operation reports it. */
 	if (status && !d->violation) {
@@ -96,7 +99,7 @@ int sim_stream_sync(struct dev *dev, struct dev_stream *s)
 	while (s->head)
 		if (!sim_engine_step() && s->head)
 			return sim_call_end(sim_note_deadlock(d, "synchronise a stream", s));
-	sim_engine_run(sim_engine.now_ns + d->model.host_sync_ns);
+	sim_engine_run(sim_clock.now_ns + d->model.host_sync_ns);
 	status = s->failed;
 	s->failed = 0;
 	return sim_call_end(status ? err_note(status, "%s", s->failure) : 0);
@@ -209,7 +212,7 @@ int sim_event_sync(struct dev *dev, struct dev_event *e)
 		if (!sim_engine_step() && !e->latest->done)
 			return sim_call_end(
 				sim_note_deadlock(d, "synchronise an event", e->latest->stream));
-	sim_engine_run(sim_engine.now_ns + d->model.host_sync_ns);
+	sim_engine_run(sim_clock.now_ns + d->model.host_sync_ns);
 	return sim_call_end(0);
 }
 
@@ -260,23 +263,10 @@ void sim_reseed(struct dev *dev, uint64_t seed)
 	sim_lock_and_pass_time(d);
 	d->seed = d->model.seed + ((uint64_t)d->base.index << 54) + seed;
 	d->serial = 0;
-	d->cached_count = 0;
-	d->cached_bytes = 0;
-	sim_engine_begin_epoch();
+	d->cache.count = 0;
+	d->cache.bytes = 0;
+	sim_clock_begin_epoch();
 	sim_call_end(0);
-}
-
-struct op *sim_op_alloc(enum op_kind kind)
-{
-	const size_t traffic = kind == OP_LAUNCH ? OP_TRAFFIC : OP_TRANSFER_TRAFFIC;
-	struct op *op = calloc(1, sizeof(*op));
-	if (!op || kind == OP_RECORD || kind == OP_WAIT || kind >= OP_ARM)
-		return op;
-	op->work = calloc(1, sizeof(*op->work) + traffic * sizeof(op->work->traffic[0]));
-	if (op->work)
-		return op;
-	free(op);
-	return NULL;
 }
 
 struct op *sim_op_begin(struct sim_dev *d, struct dev_stream *s, enum op_kind kind, int *status_p)
@@ -298,13 +288,6 @@ struct op *sim_op_begin(struct sim_dev *d, struct dev_stream *s, enum op_kind ki
 	return op;
 }
 
-void sim_op_slow_down(const struct sim_dev *d, struct op *op, const char *what)
-{
-	for (uint32_t i = 0; i < d->model.slow_downs; i++)
-		if (strcmp(d->model.slow_down[i].what, what) == 0)
-			op->slow_down *= d->model.slow_down[i].factor;
-}
-
 static bool is_every_nth(uint64_t count, uint64_t period) { return period && count % period == 0; }
 
 int sim_op_queue(struct sim_dev *d, struct op *op, int status)
@@ -313,7 +296,8 @@ int sim_op_queue(struct sim_dev *d, struct op *op, int status)
 		status = sim_op_check_links(d, op);
 	if (status) {
 		event_stamp_release(op->stamp);
-		sim_tracker_release(op->tracker);
+		if (op->tracker)
+			sim_tracker_release(op);
 		free(op->work);
 		free(op);
 		return status;
@@ -339,7 +323,7 @@ int sim_op_queue(struct sim_dev *d, struct op *op, int status)
 						  op->stream));
 		}
 	}
-	sim_engine_enqueue(op);
+	sim_stream_enqueue(op);
 	return 0;
 }
 
@@ -351,9 +335,9 @@ static bool ranges_overlap(const char *a, const char *b, uint64_t bytes)
 static int prepare_copy(struct sim_dev *d, struct op *op, void *dst, const void *src,
 			uint64_t bytes)
 {
-	int status = op_use(d, op, dst, bytes, "copy to", NULL);
+	int status = op_use(d, op, dst, bytes, "copy to");
 	if (!status)
-		status = op_use(d, op, src, bytes, "copy from", NULL);
+		status = op_use(d, op, src, bytes, "copy from");
 	if (!status && ranges_overlap(dst, src, bytes))
 		status = err_note(-EINVAL, "sim:%u: copy %llu bytes: the ranges overlap",
 				  d->base.index, (unsigned long long)bytes);
@@ -372,6 +356,7 @@ static int prepare_copy(struct sim_dev *d, struct op *op, void *dst, const void 
 		op->work->arg[2].u64 = bytes;
 		op->work->arg[3].u32 = 1;
 	}
+	op->tracking = &sim_tracking_of_copies;
 	sim_op_slow_down(d, op, "engine");
 	return status;
 }
@@ -427,7 +412,7 @@ int sim_fill(struct dev *dev, struct dev_stream *s, void *dst, uint8_t byte, uin
 	struct op *op = sim_op_begin(d, s, OP_FILL, &status);
 	if (!op)
 		return sim_call_end(status);
-	status = op_use(d, op, dst, bytes, "fill", NULL);
+	status = op_use(d, op, dst, bytes, "fill");
 	op->dst = dst;
 	op->bytes = bytes;
 	op->value = byte;
@@ -450,7 +435,7 @@ static int queue_value_op(struct sim_dev *d, struct dev_stream *s, enum op_kind 
 		status = err_note(-ENOTSUP, "sim:%u: values are not supported", d->base.index);
 	if (!status)
 		status = op_use(d, op, at, sizeof(*at),
-				kind == OP_WAIT_VALUE ? "wait for a value" : "write a value", NULL);
+				kind == OP_WAIT_VALUE ? "wait for a value" : "write a value");
 	if (!status && (uintptr_t)at % sizeof(*at))
 		status = err_note(-EINVAL, "sim:%u: a value must be aligned to %zu bytes",
 				  d->base.index, sizeof(*at));
@@ -484,8 +469,8 @@ int sim_post_value(struct dev *dev, uint32_t *at, uint32_t value)
 					     dev->index, sizeof(*at)));
 	*at = value;
 	sim_memory_changed(a);
-	sim_engine_written();
-	sim_engine_run(sim_engine.now_ns);
+	sim_memory_written();
+	sim_engine_run(sim_clock.now_ns);
 	return sim_call_end(0);
 }
 
@@ -501,7 +486,7 @@ int sim_launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k,
 		return sim_call_end(status);
 	status = sim_check_kernel(d, k);
 	if (!status)
-		status = sim_check_block(d, l->block, l->shared_bytes, &op->claim_bytes);
+		status = sim_units_claim(d, l->block, l->shared_bytes, &op->claim_bytes);
 	if (!status && l->grid == 0)
 		status = err_note(-EINVAL, "sim:%u: launch %s: the grid is 0", dev->index,
 				  k->type->name);

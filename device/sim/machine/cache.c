@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The last-level caches of models with `llc_tracked`: which bytes they hold, and what passes memory
- * because of it. model.h has the laws. d->cached[] has the ranges, the oldest first; they do not
+ * because of it. model.h has the laws. the cache has the ranges, the oldest first; they do not
  * overlap.
  */
-#include "device/sim/machine/machine.h"
+#include "device/sim/machine/cache.h"
+#include "device/sim/machine/device.h"
+#include "device/sim/machine/gemm.h"
+#include "device/sim/machine/memory.h"
+#include "device/sim/machine/streams.h"
 
 #include <math.h>
 #include <string.h>
@@ -28,17 +32,17 @@ static uint64_t overlap_bytes(const struct sim_cached *r, const char *at, uint64
 
 static void remove_oldest(struct sim_dev *d, size_t count)
 {
-	d->cached_count -= count;
-	memmove(d->cached, d->cached + count, d->cached_count * sizeof(*d->cached));
+	d->cache.count -= count;
+	memmove(d->cache.at, d->cache.at + count, d->cache.count * sizeof(*d->cache.at));
 }
 
 static void evict_down_to(struct exchange *x, uint64_t limit_bytes)
 {
 	struct sim_dev *d = x->d;
 	size_t gone = 0;
-	while (d->cached_bytes > limit_bytes) {
-		struct sim_cached *oldest = &d->cached[gone];
-		uint64_t bytes = d->cached_bytes - limit_bytes;
+	while (d->cache.bytes > limit_bytes) {
+		struct sim_cached *oldest = &d->cache.at[gone];
+		uint64_t bytes = d->cache.bytes - limit_bytes;
 		if (bytes >= oldest->bytes) {
 			bytes = oldest->bytes;
 			gone++;
@@ -47,7 +51,7 @@ static void evict_down_to(struct exchange *x, uint64_t limit_bytes)
 			x->written += (double)bytes;
 		oldest->at += bytes;
 		oldest->bytes -= bytes;
-		d->cached_bytes -= bytes;
+		d->cache.bytes -= bytes;
 	}
 	if (gone)
 		remove_oldest(d, gone);
@@ -55,15 +59,15 @@ static void evict_down_to(struct exchange *x, uint64_t limit_bytes)
 
 static void keep_ranges(struct exchange *x, size_t most)
 {
-	while (x->d->cached_count > most)
-		evict_down_to(x, x->d->cached_bytes - x->d->cached[0].bytes);
+	while (x->d->cache.count > most)
+		evict_down_to(x, x->d->cache.bytes - x->d->cache.at[0].bytes);
 }
 
 static void insert_range(struct sim_dev *d, size_t i, struct sim_cached r)
 {
-	memmove(d->cached + i + 1, d->cached + i, (d->cached_count - i) * sizeof(*d->cached));
-	d->cached[i] = r;
-	d->cached_count++;
+	memmove(d->cache.at + i + 1, d->cache.at + i, (d->cache.count - i) * sizeof(*d->cache.at));
+	d->cache.at[i] = r;
+	d->cache.count++;
 }
 
 /* The range is not there. It extends the latest one if it continues that. */
@@ -72,14 +76,14 @@ static void append_range(struct exchange *x, const char *at, uint64_t bytes, boo
 	struct sim_dev *d = x->d;
 	if (bytes == 0)
 		return;
-	struct sim_cached *latest = d->cached_count ? &d->cached[d->cached_count - 1] : NULL;
+	struct sim_cached *latest = d->cache.count ? &d->cache.at[d->cache.count - 1] : NULL;
 	if (latest && end_of(latest) == at && latest->dirty == dirty) {
 		latest->bytes += bytes;
 	} else {
 		keep_ranges(x, SIM_CACHED - 1);
-		d->cached[d->cached_count++] = (struct sim_cached){at, bytes, dirty};
+		d->cache.at[d->cache.count++] = (struct sim_cached){at, bytes, dirty};
 	}
-	d->cached_bytes += bytes;
+	d->cache.bytes += bytes;
 }
 
 /* Dirty parts of a range, by address. */
@@ -102,11 +106,11 @@ static uint64_t take_out(struct sim_dev *d, const char *at, uint64_t bytes, stru
 {
 	uint64_t found = 0;
 	size_t keep = 0;
-	for (size_t i = 0; i < d->cached_count; i++) {
-		const struct sim_cached r = d->cached[i];
+	for (size_t i = 0; i < d->cache.count; i++) {
+		const struct sim_cached r = d->cache.at[i];
 		const uint64_t overlap = overlap_bytes(&r, at, bytes);
 		if (overlap == 0) {
-			d->cached[keep++] = r;
+			d->cache.at[keep++] = r;
 			continue;
 		}
 		found += overlap;
@@ -118,21 +122,21 @@ static uint64_t take_out(struct sim_dev *d, const char *at, uint64_t bytes, stru
 		if (before && after)
 			insert_range(d, ++i, r);
 		if (before)
-			d->cached[keep++] =
+			d->cache.at[keep++] =
 				(struct sim_cached){r.at, (uint64_t)(at - r.at), r.dirty};
 		if (after)
-			d->cached[keep++] = (struct sim_cached){
+			d->cache.at[keep++] = (struct sim_cached){
 				at + bytes, (uint64_t)(end_of(&r) - at) - bytes, r.dirty};
 	}
-	d->cached_count = keep;
-	d->cached_bytes -= found;
+	d->cache.count = keep;
+	d->cache.bytes -= found;
 	return found;
 }
 
 void sim_cache_forget(struct sim_dev *d, const char *at, uint64_t bytes)
 {
 	struct exchange lost = {.d = d};
-	if (d->cached_count == 0)
+	if (d->cache.count == 0)
 		return;
 	take_out(d, at, bytes, NULL);
 	keep_ranges(&lost, SIM_CACHED);
@@ -164,14 +168,14 @@ static void use_write(struct exchange *x, const struct sim_range *r)
 static void write_back(struct exchange *x, const struct sim_range *range)
 {
 	struct sim_dev *d = x->d;
-	for (size_t i = 0; i < d->cached_count; i++) {
-		const struct sim_cached r = d->cached[i];
+	for (size_t i = 0; i < d->cache.count; i++) {
+		const struct sim_cached r = d->cache.at[i];
 		const uint64_t overlap = r.dirty ? overlap_bytes(&r, range->at, range->bytes) : 0;
 		if (overlap == 0)
 			continue;
 		const char *from = r.at > range->at ? r.at : range->at, *to = from + overlap;
 		x->written += (double)overlap;
-		d->cached[i] = (struct sim_cached){from, overlap, false};
+		d->cache.at[i] = (struct sim_cached){from, overlap, false};
 		if (end_of(&r) > to)
 			insert_range(d, i + 1,
 				     (struct sim_cached){to, (uint64_t)(end_of(&r) - to), true});

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "device/sim/device/calls.h"
-#include "device/sim/machine/execution.h"
-#include "device/sim/t3/tracker.h"
+#include "device/sim/machine/gemm.h"
+#include "device/sim/machine/device.h"
+#include "device/sim/machine/gemm_cache.h"
+#include "device/sim/machine/memory.h"
+#include "device/sim/machine/redirect.h"
+#include "device/sim/machine/streams.h"
+#include "device/sim/machine/traffic.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -60,7 +64,7 @@ static void count_done(const struct dev_gemm *g, const struct tile *t)
 {
 	for (uint32_t row = t->row; row < t->rows_end; row++)
 		g->done[row / g->done_rows] += t->columns_end - t->column;
-	sim_engine_written();
+	sim_memory_written();
 }
 
 static void finish_narrow(const struct dev_gemm *g, const struct tile *t,
@@ -117,7 +121,7 @@ static void finish_tile(struct op *op, uint32_t number)
 	const struct tile whole = sim_gemm_tile(op, number);
 	struct tile part = whole;
 	for (; part.row < whole.rows_end; part.row = part.rows_end) {
-		const struct sim_rows rows = sim_tracker_rows(op, part.row, whole.rows_end);
+		const struct sim_rows rows = sim_redirect_rows(op, part.row, whole.rows_end);
 		g.c = rows.c;
 		part.rows_end = rows.end;
 		finish_rows(op, &g, &part);
@@ -233,7 +237,7 @@ int sim_gemm_claims(struct sim_dev *d, const struct dev_gemm *g, uint64_t *share
 {
 	const uint64_t own = g->tile_k ? dev_gemm_tile_bytes(g) : d->model.gemm_tile_shared_bytes;
 	struct cut cut;
-	int status = sim_check_block(d, 0, own + g->shared_bytes, shared_p);
+	int status = sim_units_claim(d, 0, own + g->shared_bytes, shared_p);
 	if (!status)
 		status = choose_cut(d, g, &cut);
 	if (status)
@@ -277,17 +281,17 @@ static int use_operands(struct sim_dev *d, struct op *op)
 	const uint64_t size = dev_type_bytes(g->type);
 	const uint32_t b_rows = g->b_transposed ? g->n : g->k,
 		       b_columns = g->b_transposed ? g->k : g->n;
-	int status = op_use(d, op, g->a, matrix_bytes(g->m, g->k, g->lda, size), "gemm A", NULL);
+	int status = op_use(d, op, g->a, matrix_bytes(g->m, g->k, g->lda, size), "gemm A");
 	if (!status)
 		status = op_use(d, op, g->b, matrix_bytes(b_rows, b_columns, g->ldb, size),
-				"gemm B", NULL);
+				"gemm B");
 	if (!status)
 		status = op_use(d, op, g->c,
 				matrix_bytes(g->m, g->n, g->ldc, dev_type_result_bytes(g->type)),
-				"gemm C", NULL);
+				"gemm C");
 	if (!status && g->done)
 		status = op_use(d, op, g->done, ((g->m - 1) / g->done_rows + 1) * sizeof(*g->done),
-				"gemm counters", NULL);
+				"gemm counters");
 	return status;
 }
 

@@ -4,7 +4,9 @@
  * result once and finding it later by a hash of the matrices' contents gives the same bits in a
  * hundredth of the time.
  */
-#include "device/sim/machine/machine.h"
+#include "device/sim/machine/gemm_cache.h"
+#include "device/sim/machine/memory.h"
+#include "device/sim/machine/op.h"
 
 #include <stdlib.h>
 #include <string.h>

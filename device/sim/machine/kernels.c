@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/sim/machine/kernels.h"
 #include "device/host/host_block.h"
-#include "device/sim/machine/machine.h"
-#include "device/sim/t3/tracker.h"
+#include "device/sim/machine/device.h"
+#include "device/sim/machine/links.h"
+#include "device/sim/machine/memory.h"
+#include "device/sim/machine/redirect.h"
+#include "device/sim/machine/streams.h"
 #include "lib/err.h"
 #include "lib/text.h"
 
@@ -10,31 +14,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* ------------------------------------------------------------------ bookkeeping */
-
-int op_use(struct sim_dev *d, struct op *op, const void *at, uint64_t bytes, const char *what,
-	   struct alloc **a_p)
-{
-	struct alloc *a = sim_memory_find(d, at, bytes, what);
-	if (!a)
-		return -EFAULT;
-	op->work->range[op->uses] = (struct sim_range){at, bytes};
-	op->work->use[op->uses++] = a;
-	if (a_p)
-		*a_p = a;
-	return 0;
-}
-
-void op_traffic(struct op *op, unsigned use, double volume, bool write, enum path path)
-{
-	assert(op->traffics < (op->kind == OP_LAUNCH ? OP_TRAFFIC : OP_TRANSFER_TRAFFIC));
-	op->work->traffic[op->traffics].at = op->work->use[use];
-	op->work->traffic[op->traffics].use = use;
-	op->work->traffic[op->traffics].volume = volume;
-	op->work->traffic[op->traffics].path = path;
-	op->work->traffic[op->traffics++].write = write;
-}
 
 /* ------------------------------------------------------------------ costs of a launch, from the
  * list
@@ -145,7 +124,7 @@ uint32_t kernel_blocks_alike(const struct op *op, uint32_t block)
 	if (op->tiles) {
 		const uint32_t longer = op->tiles % op->grid;
 		const uint32_t alike = block < longer ? longer - block : op->grid - block;
-		return op->tracker ? sim_tracker_blocks_alike(op, block, alike) : alike;
+		return sim_redirect_blocks_alike(op, block, alike);
 	}
 	if (has_equal_blocks(op) || !bytes)
 		return op->grid - block;
@@ -199,8 +178,7 @@ int kernel_prepare(struct sim_dev *d, struct op *op, const void *const *args)
 	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS && !status; i++)
 		if (k->parameters[i].extent)
 			status = op_use(d, op, op->work->arg[i].pointer,
-					kernel_args_extent(k, op->work->arg, i, op->grid), k->name,
-					NULL);
+					kernel_args_extent(k, op->work->arg, i, op->grid), k->name);
 	if (status)
 		return status;
 	count_traffic(d, op);
@@ -247,7 +225,7 @@ static void finish_signal(struct op *op, uint32_t block)
 	if (block)
 		return;
 	*(uint32_t *)op->work->arg[0].pointer = op->work->arg[1].u32;
-	sim_engine_written();
+	sim_memory_written();
 }
 
 static int prepare_await(struct sim_dev *d, struct op *op)

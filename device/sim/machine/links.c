@@ -2,15 +2,21 @@
  *
  * Ways over the links between devices, and what flows find there.
  */
-#include "device/sim/machine/machine.h"
+#include "device/sim/machine/links.h"
+#include "device/sim/machine/device.h"
+#include "device/sim/machine/memory.h"
+#include "device/sim/machine/streams.h"
+#include "device/sim/model/model_links.h"
+#include "lib/err.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
 _Static_assert(DEV_MAX <= 64, "a bit for each");
 
 /* All links of the machine. Row i is the links that leave device i. */
-static struct resource links[DEV_MAX][DEV_MAX];
+static struct resource all_links[DEV_MAX][DEV_MAX];
 
 /* By index: the open device whose model decides; the one that was opened first. */
 static struct sim_dev *deciding[DEV_MAX];
@@ -63,7 +69,7 @@ static void find_ways(struct sim_dev *d)
 static void choose_deciding(unsigned index)
 {
 	deciding[index] = NULL;
-	for (struct sim_dev *d = sim_engine.devs; d && !deciding[index]; d = d->next)
+	for (struct sim_dev *d = sim_machine.devs; d && !deciding[index]; d = d->next)
 		if (d->base.index == index)
 			deciding[index] = d;
 }
@@ -134,7 +140,7 @@ void sim_way_need(struct flow *f, const struct sim_dev *from, const struct sim_d
 {
 	struct hop hop = first_hop(from, to);
 	do {
-		struct resource *r = &links[hop.at][hop.next];
+		struct resource *r = &all_links[hop.at][hop.next];
 		r->capacity =
 			sim_link_bandwidth(deciding_model(from, hop.at), hop.at, hop.next) * 1e-9;
 		flow_need(f, r, volume);
@@ -151,4 +157,62 @@ unsigned sim_way_mark(const struct sim_dev *from, const struct sim_dev *to, uint
 		marks[hop.at] |= bit;
 	} while (move_on(from, to, &hop));
 	return marked;
+}
+
+/* ------------------------------------------------------------------ what operations pass */
+
+void sim_peer_need(struct flow *f, struct sim_dev *from, struct sim_dev *to, double volume)
+{
+	if (!isinf(sim_injection_bandwidth(&from->model)))
+		flow_need(f, &from->peer_out, volume);
+	if (!isinf(sim_injection_bandwidth(&to->model)))
+		flow_need(f, &to->peer_in, volume);
+	sim_way_need(f, from, to, volume);
+}
+
+/* Bytes between two devices. */
+struct passage {
+	const struct sim_dev *from, *to;
+};
+
+/* False: number `i` of the traffic stays on a device or goes to the host. */
+static bool passage_of(const struct op *op, unsigned i, struct passage *p)
+{
+	const struct sim_dev *d = op->stream->dev;
+	const struct alloc *a = op->work->traffic[i].at;
+	*p = op->work->traffic[i].write ? (struct passage){d, a->dev} : (struct passage){a->dev, d};
+	return a->dev != d && a->kind == DEV_MEM_DEVICE &&
+	       op->work->traffic[i].path != PATH_REFILL && !op->work->traffic[i].stays;
+}
+
+double sim_op_latency_ns(const struct op *op)
+{
+	struct passage p;
+	double longest = 0;
+	for (unsigned i = 0; i < op->traffics; i++)
+		if (passage_of(op, i, &p))
+			longest = fmax(longest, sim_way_latency_ns(p.from, p.to));
+	return longest;
+}
+
+unsigned sim_op_links(const struct op *op)
+{
+	uint64_t marks[DEV_MAX] = {0};
+	struct passage p;
+	unsigned links = 0;
+	for (unsigned i = 0; i < op->traffics; i++)
+		if (passage_of(op, i, &p))
+			links += sim_way_mark(p.from, p.to, marks);
+	return links;
+}
+
+int sim_op_check_links(const struct sim_dev *d, const struct op *op)
+{
+	const unsigned most = FLOW_DEMANDS - FLOW_OWN - FLOW_PEER * op->uses,
+		       links = d->peers ? sim_op_links(op) : 0;
+	return links <= most ? 0
+			     : err_note(-ENOTSUP,
+					"sim:%u: an operation passes %u links between devices; the "
+					"limit is %u",
+					d->base.index, links, most);
 }

@@ -1,32 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ordered pairs of devices, the links between them and the ways over links.
+ * Ways over the links between devices, and what operations pass there.
  */
 #ifndef GPUSIG_SIM_LINKS_H
 #define GPUSIG_SIM_LINKS_H
 
-#include "device/sim/model/model_links.h"
+#include "device/sim/model/model.h"
 #include "device/sim/time/share.h"
 
 struct op;
 struct sim_dev;
 
-/* ------------------------------------------------------------------ pairs (peers.c) */
-
-/* Demands of a flow on everything between two devices. */
-void sim_peer_need(struct flow *f, struct sim_dev *from, struct sim_dev *to, double volume);
-/* `peer` of model.h: of a copy, a fill, or a block of a launch on `d`. */
-double sim_op_latency_ns(const struct op *op);
-/* Links that its flows pass. */
-unsigned sim_op_links(const struct op *op);
-/* -ENOTSUP: a flow of the operation would pass more links than FLOW_DEMANDS holds. */
-int sim_op_check_links(const struct sim_dev *d, const struct op *op);
-
-/* ------------------------------------------------------------------ ways (links.c) */
-
 #define SIM_NO_WAY UINT8_MAX
 
-/* After a device was added to those of the engine; after it was removed. */
+/* After a device was added to those of the machine; after it was removed. */
 void sim_links_open(struct sim_dev *d);
 void sim_links_close(unsigned index);
 
@@ -39,5 +26,16 @@ void sim_way_need(struct flow *f, const struct sim_dev *from, const struct sim_d
 		  double volume);
 /* Mark its links in a bit of `marks` each, DEV_MAX words; returns how many were not marked. */
 unsigned sim_way_mark(const struct sim_dev *from, const struct sim_dev *to, uint64_t *marks);
+
+/* ------------------------------------------------------------------ what operations pass */
+
+/* Demands of a flow on everything between two devices. */
+void sim_peer_need(struct flow *f, struct sim_dev *from, struct sim_dev *to, double volume);
+/* `peer` of model.h: of a copy, a fill, or a block of a launch on `d`. */
+double sim_op_latency_ns(const struct op *op);
+/* Links that its flows pass. */
+unsigned sim_op_links(const struct op *op);
+/* -ENOTSUP: a flow of the operation would pass more links than FLOW_DEMANDS holds. */
+int sim_op_check_links(const struct sim_dev *d, const struct op *op);
 
 #endif

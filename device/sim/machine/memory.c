@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "device/sim/machine/machine.h"
+#include "device/sim/machine/memory.h"
+#include "device/sim/machine/device.h"
+#include "device/sim/machine/narrow.h"
+#include "device/sim/machine/op.h"
 #include "lib/address_table.h"
 #include "lib/err.h"
 

@@ -4,7 +4,7 @@
  * exact, multiplied and added in f32, and C is rounded to its type once. tf32 is stored as f32; its
  * operands are rounded to the bits that a unit multiplies.
  */
-#include "device/sim/machine/machine.h"
+#include "device/sim/machine/narrow.h"
 #include "lib/minifloat.h"
 
 #include <float.h>

@@ -8,14 +8,18 @@
  * launch costs as many events as it is disturbed, and not as it has waves. They are taken back when
  * something else could use the units.
  */
-#include "device/sim/device/calls.h"
-#include "device/sim/machine/execution.h"
+#include "device/sim/machine/units.h"
+#include "device/sim/machine/copies.h"
+#include "device/sim/machine/device.h"
+#include "device/sim/machine/streams.h"
 #include "lib/err.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#define MAX_BLOCK_THREADS 1024u
 #define WORD_BITS 64u
 #define UNDISTURBED_ROUNDS 8u
 
@@ -71,43 +75,83 @@ static struct unit_set common_units(const struct unit_set *a, const struct unit_
 	return both;
 }
 
+struct unit_set sim_units_row(uint32_t first, uint32_t count)
+{
+	struct unit_set row = {{0}};
+	for (uint32_t i = first; i < first + count; i++)
+		row.word[i / WORD_BITS] |= UINT64_C(1) << i % WORD_BITS;
+	return row;
+}
+
 /* ------------------------------------------------------------------ classes */
 
 static struct unit_class *take_class(struct sim_dev *d)
 {
-	struct unit_class *c = d->classes_idle;
-	d->classes_idle = c->next;
-	c->next = d->classes;
-	d->classes = c;
+	struct unit_class *c = d->units.classes_idle;
+	d->units.classes_idle = c->next;
+	c->next = d->units.classes;
+	d->units.classes = c;
 	return c;
 }
 
 static void give_back_class(struct sim_dev *d, struct unit_class *c)
 {
-	struct unit_class **at = &d->classes;
+	struct unit_class **at = &d->units.classes;
 	while (*at != c)
 		at = &(*at)->next;
 	*at = c->next;
-	c->next = d->classes_idle;
-	d->classes_idle = c;
+	c->next = d->units.classes_idle;
+	d->units.classes_idle = c;
 }
 
-void sim_units_open(struct sim_dev *d)
+static void free_units(struct sim_units *u)
 {
+	free(u->class);
+	free(u->groups);
+	free(u->groups_idle);
+}
+
+int sim_units_open(struct sim_dev *d)
+{
+	struct sim_units *u = &d->units;
+	const size_t slots = (size_t)d->model.units * d->model.slots_per_unit;
+	u->class = calloc(d->model.units, sizeof(*u->class));
+	u->groups = calloc(slots, sizeof(*u->groups));
+	u->groups_idle = calloc(slots, sizeof(void *));
+	if (!u->class || !u->groups || !u->groups_idle || sim_tasks_reserve(slots)) {
+		free_units(u);
+		return err_note(-ENOMEM, "sim:%u: open: out of memory for %zu slots", d->base.index,
+				slots);
+	}
+	for (size_t i = slots; i > 0; i--)
+		u->groups_idle[u->groups_idle_count++] = &u->groups[i - 1];
 	for (uint32_t i = d->model.units; i-- > 0;) {
-		d->unit_class[i].next = d->classes_idle;
-		d->classes_idle = &d->unit_class[i];
+		struct unit_class *c = &u->class[i];
+		c->dev = d;
+		/* in ns of the unit, so that work of both types shares it */
+		resource_set(&c->compute, 1e9);
+		resource_set(&c->load_store, d->model.unit_bandwidth);
+		resource_set(&c->l1, d->model.l1_bandwidth);
+		c->next = u->classes_idle;
+		u->classes_idle = c;
 	}
 	struct unit_class *all = take_class(d);
-	for (uint32_t i = 0; i < d->model.units; i++)
-		all->set.word[i / WORD_BITS] |= UINT64_C(1) << i % WORD_BITS;
+	all->set = sim_units_row(0, d->model.units);
 	all->units = d->model.units;
+	return 0;
+}
+
+void sim_units_close(struct sim_dev *d)
+{
+	sim_tasks_unreserve((size_t)d->model.units * d->model.slots_per_unit);
+	free_units(&d->units);
 }
 
 /* Idle units are one class. */
 static void merge_idle(struct sim_dev *d, struct unit_class *c)
 {
-	for (struct unit_class *other = d->classes; other && !c->groups; other = other->next) {
+	for (struct unit_class *other = d->units.classes; other && !c->groups;
+	     other = other->next) {
 		if (other == c || other->groups)
 			continue;
 		add_units(&other->set, &c->set);
@@ -119,54 +163,54 @@ static void merge_idle(struct sim_dev *d, struct unit_class *c)
 
 /* ------------------------------------------------------------------ groups */
 
-static void join_class(struct sim_task *group, struct unit_class *c)
+static void join_class(struct block_group *group, struct unit_class *c)
 {
 	group->class = c;
 	group->next_of_class = c->groups;
 	c->groups = group;
 }
 
-static void leave_class(struct sim_task *group)
+static void leave_class(struct block_group *group)
 {
-	struct sim_task **at = &group->class->groups;
+	struct block_group **at = &group->class->groups;
 	while (*at != group)
 		at = &(*at)->next_of_class;
 	*at = group->next_of_class;
 }
 
 /* The part of a running group that is on units which become a class of their own. */
-static void split_group(struct sim_task *group, struct unit_class *to)
+static void split_group(struct block_group *group, struct unit_class *to)
 {
-	struct sim_task *part = sim_task_begin_group(group->op);
-	if (group->is_flow) {
-		sim_task_update_left(group);
-		flow_leave(&group->flow);
+	struct block_group *part = sim_group_begin(group->task.op);
+	if (group->task.is_flow) {
+		sim_task_update_left(&group->task);
+		flow_leave(&group->task.flow);
 	}
 	group->units -= to->units;
-	sim_task_start_delay(part, 0, group->then);
-	part->since_ns = group->since_ns;
+	sim_task_start_delay(&part->task, 0, group->task.then);
+	part->task.since_ns = group->task.since_ns;
 	part->block = group->block + group->units * group->per_unit;
 	part->part = group->part;
 	part->units = to->units;
 	part->per_unit = group->per_unit;
-	part->rounds = group->rounds;
+	part->task.rounds = group->task.rounds;
 	part->has_later_rounds = group->has_later_rounds;
-	part->pause_ns = group->pause_ns;
-	part->stretch = group->stretch;
-	part->is_flow = group->is_flow;
-	part->left = group->left;
-	part->rate = group->rate;
-	to->dev->groups_with_rounds += part->has_later_rounds;
-	sim_task_finish_at(part, group->finish_ns);
+	part->task.pause_ns = group->task.pause_ns;
+	part->task.stretch = group->task.stretch;
+	part->task.is_flow = group->task.is_flow;
+	part->task.left = group->task.left;
+	part->task.rate = group->task.rate;
+	to->dev->units.groups_with_rounds += part->has_later_rounds;
+	sim_task_finish_at(&part->task, group->task.finish_ns);
 	join_class(part, to);
 	if (group->held)
-		sim_engine_hold(part);
-	if (!group->is_flow)
+		sim_group_hold(part);
+	if (!group->task.is_flow)
 		return;
-	sim_exec_block_flow(part);
-	sim_exec_block_flow(group);
-	flow_join(&part->flow);
-	flow_join(&group->flow);
+	sim_group_flow(part);
+	sim_group_flow(group);
+	flow_join(&part->task.flow);
+	flow_join(&group->task.flow);
 }
 
 /* Some units of a class become another one. */
@@ -179,7 +223,7 @@ static struct unit_class *split_class(struct sim_dev *d, struct unit_class *c,
 	part->load = c->load;
 	remove_units(&c->set, these);
 	c->units -= count;
-	for (struct sim_task *group = c->groups; group; group = group->next_of_class)
+	for (struct block_group *group = c->groups; group; group = group->next_of_class)
 		split_group(group, part);
 	return part;
 }
@@ -205,21 +249,6 @@ uint32_t sim_units_of(const struct dev_stream *s)
 	return s->is_masked ? count_units(&s->units) : s->dev->model.units;
 }
 
-int sim_stream_units(struct dev *dev, struct dev_stream *s, uint32_t first, uint32_t count)
-{
-	struct sim_dev *d = sim_of(dev);
-	int status = sim_call_begin_on_stream(d, s);
-	if (!status && s->head)
-		status = err_note(-EBUSY, "sim:%u: stream_units: the stream has work", dev->index);
-	if (status)
-		return sim_call_end(status);
-	memset(&s->units, 0, sizeof(s->units));
-	for (uint32_t i = first; i < first + count; i++)
-		s->units.word[i / WORD_BITS] |= UINT64_C(1) << i % WORD_BITS;
-	s->is_masked = count < d->model.units;
-	return sim_call_end(0);
-}
-
 uint32_t sim_units_residents(const struct sim_dev *d, uint64_t claim_bytes, uint64_t register_bytes)
 {
 	const struct sim_model *m = &d->model;
@@ -232,21 +261,46 @@ uint32_t sim_units_residents(const struct sim_dev *d, uint64_t claim_bytes, uint
 	return (uint32_t)fit;
 }
 
+int sim_units_claim(struct sim_dev *d, uint32_t block, uint64_t shared_bytes, uint64_t *claim_p)
+{
+	const struct sim_model *m = &d->model;
+	if (block > MAX_BLOCK_THREADS)
+		return err_note(-EINVAL, "sim:%u: a block of %u threads; the limit is %u",
+				d->base.index, block, MAX_BLOCK_THREADS);
+	if (shared_bytes > m->shared_per_block_bytes)
+		return err_note(
+			-EINVAL,
+			"sim:%u: a block with %llu bytes of shared memory; the limit is %llu",
+			d->base.index, (unsigned long long)shared_bytes,
+			(unsigned long long)m->shared_per_block_bytes);
+	uint64_t granularity = m->shared_granularity_bytes;
+	*claim_p = (m->shared_reserved_bytes + shared_bytes + granularity - 1) / granularity *
+		   granularity;
+	if (*claim_p > m->shared_per_unit_bytes)
+		return err_note(
+			-EINVAL,
+			"sim:%u: a block claims %llu bytes of shared memory; a unit has %llu",
+			d->base.index, (unsigned long long)*claim_p,
+			(unsigned long long)m->shared_per_unit_bytes);
+	return 0;
+}
+
 /* ------------------------------------------------------------------ placing blocks */
 
-static bool has_just_begun(const struct sim_task *g)
+static bool has_just_begun(const struct block_group *g)
 {
-	return !g->is_flow && g->then == sim_exec_start_group && g->since_ns >= sim_engine.now_ns;
+	return !g->task.is_flow && g->task.then == sim_group_start &&
+	       g->task.since_ns >= sim_clock.now_ns;
 }
 
 /* A second block on each unit of a group that has just begun makes the same group larger. */
 static bool add_to_group(struct unit_class *c, const struct op *op, uint32_t block, double part)
 {
-	struct sim_task *g = c->groups;
-	if (!g || g->op != op || !has_just_begun(g) || g->rounds > 1 ||
+	struct block_group *g = c->groups;
+	if (!g || g->task.op != op || !has_just_begun(g) || g->task.rounds > 1 ||
 	    op->stream->dev->model.block_jitter_sigma > 0 ||
 	    g->block + g->units * g->per_unit != block || g->part < part || g->part > part ||
-	    (op->tracker && kernel_blocks_alike(op, g->block) <= block - g->block))
+	    (op->redirect && kernel_blocks_alike(op, g->block) <= block - g->block))
 		return false;
 	g->per_unit++;
 	load_class(c, op, 1);
@@ -260,16 +314,16 @@ static void place_on_class(struct op *op, struct unit_class *c)
 	op->next_block += c->units;
 	if (add_to_group(c, op, block, part))
 		return;
-	struct sim_task *group = sim_task_begin_group(op);
+	struct block_group *group = sim_group_begin(op);
 	group->block = block;
 	group->part = part;
 	group->units = c->units;
-	group->stretch = sim_exec_block_stretch(op, block);
+	group->task.stretch = sim_block_stretch(op, block);
 	join_class(group, c);
 	load_class(c, op, 1);
-	c->dev->groups_since_launch++;
-	sim_task_start_delay(group, sim_exec_block_delay_ns(op, block) * group->stretch,
-			     sim_exec_start_group);
+	c->dev->units.groups_since_launch++;
+	sim_task_start_delay(&group->task, sim_block_delay_ns(op, block) * group->task.stretch,
+			     sim_group_start);
 }
 
 /* True if the launch's blocks may go to some of these units. */
@@ -287,10 +341,10 @@ static bool choose_units(const struct sim_dev *d, const struct op *op, struct un
 {
 	uint32_t fewest = UINT32_MAX;
 	memset(chosen, 0, sizeof(*chosen));
-	for (const struct unit_class *c = d->classes; c; c = c->next)
+	for (const struct unit_class *c = d->units.classes; c; c = c->next)
 		if (c->load.residents < fewest && class_fits(d, c, op) && may_use(op, &c->set))
 			fewest = c->load.residents;
-	for (const struct unit_class *c = d->classes; c; c = c->next)
+	for (const struct unit_class *c = d->units.classes; c; c = c->next)
 		if (c->load.residents == fewest && class_fits(d, c, op) && may_use(op, &c->set))
 			add_units(chosen, &c->set);
 	if (op->stream->is_masked)
@@ -312,7 +366,7 @@ static bool place_blocks(struct sim_dev *d, struct op *op)
 	do {
 		/* Classes in the order of their lowest chosen unit. */
 		const uint32_t lowest = lowest_unit(&chosen);
-		struct unit_class *c = d->classes;
+		struct unit_class *c = d->units.classes;
 		while (!(c->set.word[lowest / WORD_BITS] >> lowest % WORD_BITS & 1))
 			c = c->next;
 		const struct unit_set here = common_units(&c->set, &chosen);
@@ -336,32 +390,32 @@ static bool takes_rounds(const struct op *op)
 }
 
 /* Rounds of a group that have not begun. */
-static uint32_t later_rounds(struct sim_task *g)
+static uint32_t later_rounds(struct block_group *g)
 {
-	if (!g->is_flow)
-		return g->rounds - 1;
-	sim_task_update_left(g);
-	const double left = g->left / (g->stretch * g->op->slow_down);
+	if (!g->task.is_flow)
+		return g->task.rounds - 1;
+	sim_task_update_left(&g->task);
+	const double left = g->task.left / (g->task.stretch * g->task.op->slow_down);
 	const uint32_t later = (uint32_t)floor(left * (1 - 1e-9));
-	return later < g->rounds ? later : g->rounds - 1;
+	return later < g->task.rounds ? later : g->task.rounds - 1;
 }
 
-static void take_rounds_of_group(struct sim_dev *d, struct sim_task *g)
+static void take_rounds_of_group(struct sim_dev *d, struct block_group *g)
 {
-	struct op *op = g->op;
+	struct op *op = g->task.op;
 	const uint32_t later = later_rounds(g);
 	g->has_later_rounds = false;
-	d->groups_with_rounds--;
-	g->rounds -= later;
-	g->left -= later * g->stretch * op->slow_down;
-	if (!g->is_flow) {
-		sim_task_finish_at(g, g->since_ns + g->pause_ns * g->stretch);
-		g->pause_ns = 0;
-	} else if (g->rate > 0) {
-		sim_task_finish_at(g, sim_engine.now_ns + g->left / g->rate);
+	d->units.groups_with_rounds--;
+	g->task.rounds -= later;
+	g->task.left -= later * g->task.stretch * op->slow_down;
+	if (!g->task.is_flow) {
+		sim_task_finish_at(&g->task, g->task.since_ns + g->task.pause_ns * g->task.stretch);
+		g->task.pause_ns = 0;
+	} else if (g->task.rate > 0) {
+		sim_task_finish_at(&g->task, sim_clock.now_ns + g->task.left / g->task.rate);
 	}
 	if (later && op->next_block == op->grid)
-		sim_exec_ready_insert(&d->launches_ready, op);
+		sim_ready_insert(&d->launches_ready, op);
 	op->next_block -= later * g->units * g->per_unit;
 }
 
@@ -369,9 +423,9 @@ static void take_rounds_of_group(struct sim_dev *d, struct sim_task *g)
  * another one that is ended first, has none. */
 static void take_rounds_back(struct sim_dev *d, bool (*of)(const struct op *op))
 {
-	for (struct unit_class *c = d->classes; c && d->groups_with_rounds; c = c->next)
-		for (struct sim_task *g = c->groups; g; g = g->next_of_class)
-			if (g->has_later_rounds && sim_task_is_running(g) && of(g->op))
+	for (struct unit_class *c = d->units.classes; c && d->units.groups_with_rounds; c = c->next)
+		for (struct block_group *g = c->groups; g; g = g->next_of_class)
+			if (g->has_later_rounds && sim_task_is_running(&g->task) && of(g->task.op))
 				take_rounds_of_group(d, g);
 }
 
@@ -386,32 +440,33 @@ static void give_rounds(struct sim_dev *d, struct op *op)
 {
 	const uint32_t left = op->grid - op->next_block;
 	uint32_t resident = 0, groups = 0;
-	for (const struct sim_task *g = op->stream->tasks; g; g = g->next_of_stream, groups++)
-		resident += g->units * g->per_unit;
+	for (struct sim_task *t = op->stream->tasks; t; t = t->next, groups++)
+		resident += sim_group_of(t)->units * sim_group_of(t)->per_unit;
 	if (left < 2 * d->model.units || !resident ||
-	    (groups > 1 && d->groups_since_launch < UNDISTURBED_ROUNDS * groups))
+	    (groups > 1 && d->units.groups_since_launch < UNDISTURBED_ROUNDS * groups))
 		return;
 	const uint32_t rounds = left / resident / (groups > 1 ? 2 : 1);
-	for (struct sim_task *g = op->stream->tasks; g && rounds; g = g->next_of_stream) {
-		if (!has_just_begun(g) || g->rounds > 1)
+	for (struct sim_task *t = op->stream->tasks; t && rounds; t = t->next) {
+		struct block_group *g = sim_group_of(t);
+		if (!has_just_begun(g) || g->task.rounds > 1)
 			continue;
-		g->rounds += rounds;
+		g->task.rounds += rounds;
 		g->has_later_rounds = true;
-		d->groups_with_rounds++;
+		d->units.groups_with_rounds++;
 		op->next_block += rounds * g->units * g->per_unit;
 		/* The first pause is among those of the rounds. */
-		g->pause_ns = sim_exec_block_delay_ns(op, g->block);
-		sim_task_finish_at(g, sim_engine.now_ns);
+		g->task.pause_ns = sim_block_delay_ns(op, g->block);
+		sim_task_finish_at(&g->task, sim_clock.now_ns);
 	}
 }
 
 void sim_units_start_blocks(struct sim_dev *d)
 {
-	if (d->launch_arrived) {
+	if (d->units.launch_arrived) {
 		take_rounds_back(d, is_any);
-		d->groups_since_launch = 0;
+		d->units.groups_since_launch = 0;
 	}
-	d->launch_arrived = false;
+	d->units.launch_arrived = false;
 	struct unit_set held = {{0}}; /* by launches whose next block fits nowhere */
 	for (struct op **at = &d->launches_ready; *at;) {
 		struct op *op = *at;
@@ -436,11 +491,11 @@ void sim_units_start_blocks(struct sim_dev *d)
 
 /* ------------------------------------------------------------------ the end of a group */
 
-void sim_units_leave(struct sim_task *group)
+void sim_units_leave(struct block_group *group)
 {
-	struct op *op = group->op;
+	struct op *op = group->task.op;
 	struct sim_dev *d = op->stream->dev;
-	d->groups_with_rounds -= group->has_later_rounds;
+	d->units.groups_with_rounds -= group->has_later_rounds;
 	load_class(group->class, op, -(int)group->per_unit);
 	leave_class(group);
 	merge_idle(d, group->class);

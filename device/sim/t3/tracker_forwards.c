@@ -3,8 +3,9 @@
  * Copies that trackers start. They are ready in the order in which tiles became complete, so only
  * the first of a device is among the copies that wait for an engine.
  */
-#include "device/sim/device/calls.h"
-#include "device/sim/machine/execution.h"
+#include "device/sim/machine/copies.h"
+#include "device/sim/machine/device.h"
+#include "device/sim/machine/memory.h"
 #include "device/sim/t3/tracker.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 static uint64_t offset_of(const struct sim_tracked_tile *tile)
 {
 	const struct dev_tracker *t = tile->tracker;
-	return tile->area.row * t->row_bytes + tile->area.column * t->element_bytes;
+	return tile->area.row * t->rows.row_bytes + tile->area.column * t->element_bytes;
 }
 
 /* Rows and columns of a tile. */
@@ -39,6 +40,8 @@ static void use_memory(struct op *op, struct alloc *a, const char *at, uint64_t 
 	op->work->traffic[use].adds = write;
 }
 
+static const struct op_tracking tracking_of_forwards;
+
 /* NULL: out of memory. */
 static struct op *copy_of(struct sim_tracked_tile *tile)
 {
@@ -51,19 +54,20 @@ static struct op *copy_of(struct sim_tracked_tile *tile)
 	while (stream->head)
 		stream++;
 	const uint64_t extent =
-		(rows_of(tile) - 1) * t->row_bytes + columns_of(tile) * t->element_bytes;
+		(rows_of(tile) - 1) * t->rows.row_bytes + columns_of(tile) * t->element_bytes;
 	stream->head = stream->tail = op;
 	stream->queued = 1;
 	op->stream = stream;
 	op->started = true;
 	op->forward = tile;
 	op->tracker = t;
+	op->tracking = &tracking_of_forwards;
 	t->holders++;
 	op->ready_number = tile->ready_number;
 	op->stretch = tile->stretch;
 	op->slow_down = 1;
 	sim_op_slow_down(t->dev, op, "engine");
-	op->src = t->at + offset_of(tile);
+	op->src = t->rows.at + offset_of(tile);
 	op->dst = (char *)tile->range->rows.to + offset_of(tile);
 	op->bytes = rows_of(tile) * columns_of(tile) * t->element_bytes;
 	use_memory(op, tile->range->target, op->dst, extent, true);
@@ -86,7 +90,7 @@ static void offer_next(struct sim_dev *d)
 	while (!s->offered && (tile = sim_tile_take_first(&s->ready))) {
 		s->offered = copy_of(tile);
 		if (s->offered) {
-			sim_exec_ready_insert(&d->copies_ready, s->offered);
+			sim_ready_insert(&d->copies_ready, s->offered);
 			sim_dev_changed(d);
 			continue;
 		}
@@ -110,15 +114,15 @@ static void end_trigger(struct sim_task *task);
 
 static void wait_for_first(struct sim_trackers *s)
 {
-	sim_task_start_delay(sim_task_begin(&s->trigger),
-			     fmax(0, s->triggered.first->due_ns - sim_engine.now_ns), end_trigger);
+	sim_task_start_delay(op_begin_task(&s->trigger),
+			     fmax(0, s->triggered.first->due_ns - sim_clock.now_ns), end_trigger);
 }
 
 static void end_trigger(struct sim_task *task)
 {
 	struct sim_trackers *s = task->op->stream->dev->trackers;
 	const double now_ns = task->finish_ns;
-	sim_task_end(task);
+	op_end_task(task);
 	while (s->triggered.first && s->triggered.first->due_ns <= now_ns)
 		mark_copy_ready(sim_tile_take_first(&s->triggered));
 	if (s->triggered.first)
@@ -138,7 +142,7 @@ void sim_tracker_forward(struct sim_tracked_tile *tile)
 		mark_copy_ready(tile);
 		return;
 	}
-	tile->due_ns = sim_engine.now_ns + delay_ns;
+	tile->due_ns = sim_clock.now_ns + delay_ns;
 	if (!is_first)
 		tile->due_ns = fmax(tile->due_ns, s->triggered.last->due_ns);
 	sim_tile_append(&s->triggered, tile);
@@ -148,7 +152,7 @@ void sim_tracker_forward(struct sim_tracked_tile *tile)
 
 /* ------------------------------------------------------------------ copies with an engine */
 
-void sim_tracker_begin_forward(const struct op *op)
+static void begin_forward(const struct op *op)
 {
 	struct sim_trackers *s = op->stream->dev->trackers;
 	s->counts.forwarded++;
@@ -156,18 +160,18 @@ void sim_tracker_begin_forward(const struct op *op)
 	offer_next(op->stream->dev);
 }
 
-void sim_tracker_move_tile(const struct op *op)
+static void move_tile(const struct op *op)
 {
 	const struct sim_tracked_tile *tile = op->forward;
 	const struct dev_tracker *t = tile->tracker;
 	if (t->dev->model.data != SIM_DATA_REAL)
 		return;
 	for (uint64_t i = 0; i < rows_of(tile); i++)
-		sim_memory_add(t->map.type, op->dst + i * t->row_bytes, op->src + i * t->row_bytes,
-			       columns_of(tile));
+		sim_memory_add(t->map.type, op->dst + i * t->rows.row_bytes,
+			       op->src + i * t->rows.row_bytes, columns_of(tile));
 }
 
-void sim_tracker_end_forward(const struct op *op)
+static void end_forward(struct op *op)
 {
 	const struct sim_tracked_tile *tile = op->forward;
 	struct dev_tracker *t = tile->tracker;
@@ -175,7 +179,7 @@ void sim_tracker_end_forward(const struct op *op)
 					    .at = op->dst,
 					    .rows = rows_of(tile),
 					    .bytes = columns_of(tile) * t->element_bytes,
-					    .stride_bytes = t->row_bytes};
+					    .stride_bytes = t->rows.row_bytes};
 	const struct sim_tracked_tile *excess = sim_tracker_count(&arrived);
 	char text[sizeof(t->failure)];
 	if (excess)
@@ -183,6 +187,11 @@ void sim_tracker_end_forward(const struct op *op)
 	t->forwards--;
 	sim_tracker_check_end(t);
 }
+
+static const struct op_tracking tracking_of_forwards = {.begin = begin_forward,
+							.move = move_tile,
+							.end = end_forward,
+							.release = sim_tracker_release};
 
 void sim_tracker_drop_forwards(struct dev_tracker *t)
 {
@@ -193,9 +202,9 @@ void sim_tracker_drop_forwards(struct dev_tracker *t)
 			continue;
 		if (op == s->offered)
 			s->offered = NULL;
-		sim_engine_cancel(&s->stream[i]);
+		sim_stream_cancel(&s->stream[i]);
 	}
 	if (!s->triggered.first)
-		sim_engine_cancel(s->stream);
+		sim_stream_cancel(s->stream);
 	offer_next(t->dev);
 }

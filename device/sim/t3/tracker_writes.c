@@ -2,6 +2,8 @@
  *
  * Counting by trackers: writes of elements, by tile.
  */
+#include "device/sim/machine/device.h"
+#include "device/sim/machine/memory.h"
 #include "device/sim/t3/tracker.h"
 
 #include <errno.h>
@@ -50,7 +52,7 @@ static bool has_all_writes(const struct sim_tracked_tile *tile)
 void sim_tracker_check_end(struct dev_tracker *t)
 {
 	if (sim_tracker_is_over(t))
-		sim_engine_wake(&t->waiters);
+		sim_streams_wake(&t->waiters);
 }
 
 static void complete_tile(struct sim_tracked_tile *tile)
@@ -185,7 +187,7 @@ static const struct sim_tracked_tile *count_area(struct dev_tracker *t, struct t
 	const struct sim_tracked_tile *excess = NULL;
 	const uint32_t rows_end = area.rows_end;
 	for (size_t i = 0; i < t->map.count && area.row < rows_end; i++) {
-		struct sim_tracked_range *range = &t->ranges[i];
+		struct sim_tracked_range *range = &t->rows.ranges[i];
 		area.rows_end = lower_of(rows_end, range->rows.first_row + range->rows.rows);
 		if (area.rows_end <= area.row)
 			continue;
@@ -202,13 +204,15 @@ static const struct sim_tracked_tile *count_area(struct dev_tracker *t, struct t
 static const struct sim_tracked_tile *count_bytes(struct dev_tracker *t, const char *at,
 						  uint64_t bytes)
 {
-	const char *from = at > t->at ? at : t->at,
-		   *to = at + bytes < t->at + t->bytes ? at + bytes : t->at + t->bytes;
+	const char *from = at > t->rows.at ? at : t->rows.at,
+		   *to = at + bytes < t->rows.at + t->rows.bytes ? at + bytes
+								 : t->rows.at + t->rows.bytes;
 	const struct sim_tracked_tile *excess = NULL;
 	if (from >= to)
 		return NULL;
-	uint64_t element = ((uint64_t)(from - t->at) + t->element_bytes - 1) / t->element_bytes;
-	const uint64_t end = (uint64_t)(to - t->at) / t->element_bytes;
+	uint64_t element =
+		((uint64_t)(from - t->rows.at) + t->element_bytes - 1) / t->element_bytes;
+	const uint64_t end = (uint64_t)(to - t->rows.at) / t->element_bytes;
 	while (element < end) {
 		struct tile area = {.row = (uint32_t)(element / t->map.columns),
 				    .column = (uint32_t)(element % t->map.columns),
@@ -226,13 +230,13 @@ static const struct sim_tracked_tile *count_bytes(struct dev_tracker *t, const c
 
 static const struct sim_tracked_tile *count_rows(struct dev_tracker *t, const struct sim_written *w)
 {
-	const uint64_t offset = (uint64_t)(w->at - t->at), in_row = offset % t->row_bytes;
+	const uint64_t offset = (uint64_t)(w->at - t->rows.at), in_row = offset % t->rows.row_bytes;
 	const struct sim_tracked_tile *excess = NULL;
-	if (w->stride_bytes == t->row_bytes && w->at >= t->at &&
-	    offset + (w->rows - 1) * w->stride_bytes + w->bytes <= t->bytes &&
-	    in_row + w->bytes <= t->row_bytes && in_row % t->element_bytes == 0 &&
+	if (w->stride_bytes == t->rows.row_bytes && w->at >= t->rows.at &&
+	    offset + (w->rows - 1) * w->stride_bytes + w->bytes <= t->rows.bytes &&
+	    in_row + w->bytes <= t->rows.row_bytes && in_row % t->element_bytes == 0 &&
 	    w->bytes % t->element_bytes == 0) {
-		const uint32_t row = (uint32_t)(offset / t->row_bytes);
+		const uint32_t row = (uint32_t)(offset / t->rows.row_bytes);
 		return count_area(
 			t, (struct tile){row, row + (uint32_t)w->rows,
 					 (uint32_t)(in_row / t->element_bytes),
@@ -250,7 +254,7 @@ static const struct sim_tracked_tile *count_rows(struct dev_tracker *t, const st
 
 static bool has_some_of(const struct dev_tracker *t, const char *at, uint64_t bytes)
 {
-	return at < t->at + t->bytes && t->at < at + bytes;
+	return at < t->rows.at + t->rows.bytes && t->rows.at < at + bytes;
 }
 
 struct dev_tracker *sim_tracker_armed_at(const struct sim_dev *d, const char *at, uint64_t bytes)
@@ -284,17 +288,13 @@ int sim_tracker_note_excess(const struct sim_tracked_tile *tile, char *text, siz
 	return -EINVAL;
 }
 
-void sim_tracker_count_copy(struct op *op)
+static void count_copy(struct op *op)
 {
-	if (op->forward) {
-		sim_tracker_end_forward(op);
-		return;
-	}
-	if (op->kind == OP_FILL)
-		return;
 	const struct sim_tracked_tile *excess = sim_tracker_count(&(struct sim_written){
 		.dev = op->work->use[0]->dev, .at = op->dst, .rows = 1, .bytes = op->bytes});
 	if (excess && !op->stream->failed)
 		op->stream->failed = sim_tracker_note_excess(excess, op->stream->failure,
 							     sizeof(op->stream->failure));
 }
+
+const struct op_tracking sim_tracking_of_copies = {.end = count_copy};

@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 /* Rates this close count as equal, so that rounding does not split them. */
 #define SAME_RATE (1.0 + 1e-12)
@@ -17,6 +18,12 @@ static struct resource *changed;
 static struct flow *joined;
 /* Pairs of resources whose capacities may have changed; the ones ahead. */
 static struct resource *stale;
+
+void resource_set(struct resource *r, double per_second)
+{
+	memset(r, 0, sizeof(*r));
+	r->capacity = per_second * 1e-9;
+}
 
 void flow_begin(struct flow *f)
 {

@@ -78,6 +78,9 @@ struct flow {
 	bool has_joined;
 };
 
+/* A resource without flows. */
+void resource_set(struct resource *r, double per_second);
+
 /* An empty flow of one block; `blocks` and `per_unit` are set before the first need. */
 void flow_begin(struct flow *f);
 void flow_need(struct flow *f, struct resource *at, double volume);

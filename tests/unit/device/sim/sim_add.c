@@ -2,7 +2,8 @@
  *
  * Memory adds the exact sum of two values, rounded once to their type, for every type of a C.
  */
-#include "device/sim/machine/machine.h"
+#include "device/sim/machine/memory.h"
+#include "lib/rng.h"
 #include "tests/unit/device/minifloat_arrays.h"
 #include "tests/unit/test.h"
 

@@ -2,8 +2,9 @@
  *
  * Time and results of a simulated GEMM, and when its rows are seen.
  */
-#include "device/sim/machine/machine.h"
+#include "device/sim/machine/narrow.h"
 #include "lib/minifloat.h"
+#include "lib/rng.h"
 #include "tests/unit/device/sim/sim.h"
 
 #include <math.h>

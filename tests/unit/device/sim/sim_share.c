@@ -3,7 +3,8 @@
  * Checks max-min fairness by its certificate: no resource is over its capacity, and each flow is
  * stopped by its own limit or by a full resource on which no other flow has a higher level.
  */
-#include "device/sim/machine/machine.h"
+#include "device/sim/time/share.h"
+#include "lib/rng.h"
 #include "tests/unit/test.h"
 
 #define RESOURCES 6

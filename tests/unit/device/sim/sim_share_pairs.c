@@ -4,7 +4,8 @@
  * for it, and rates after any joining and leaving are those that all flows have when they are
  * computed at once.
  */
-#include "device/sim/machine/machine.h"
+#include "device/sim/time/share.h"
+#include "lib/rng.h"
 #include "tests/unit/test.h"
 
 #define OTHERS 4

@@ -2,7 +2,7 @@
  *
  * A simulated device without data: what is real, what is not, and that time does not differ.
  */
-#include "device/sim/machine/machine.h"
+#include "device/sim/model/model.h"
 #include "tests/unit/device/sim/sim.h"
 
 #define GIB (UINT64_C(1) << 30)

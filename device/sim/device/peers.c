@@ -1,71 +1,17 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Peers: what joins two devices.
+ */
 #include "device/sim/device/calls.h"
+#include "device/sim/machine/links.h"
+#include "device/sim/machine/memory.h"
+#include "device/sim/model/model_links.h"
 #include "lib/err.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* ------------------------------------------------------------------ what operations pass */
-
-void sim_peer_need(struct flow *f, struct sim_dev *from, struct sim_dev *to, double volume)
-{
-	if (!isinf(sim_injection_bandwidth(&from->model)))
-		flow_need(f, &from->peer_out, volume);
-	if (!isinf(sim_injection_bandwidth(&to->model)))
-		flow_need(f, &to->peer_in, volume);
-	sim_way_need(f, from, to, volume);
-}
-
-/* Bytes between two devices. */
-struct passage {
-	const struct sim_dev *from, *to;
-};
-
-/* False: number `i` of the traffic stays on a device or goes to the host. */
-static bool passage_of(const struct op *op, unsigned i, struct passage *p)
-{
-	const struct sim_dev *d = op->stream->dev;
-	const struct alloc *a = op->work->traffic[i].at;
-	*p = op->work->traffic[i].write ? (struct passage){d, a->dev} : (struct passage){a->dev, d};
-	return a->dev != d && a->kind == DEV_MEM_DEVICE &&
-	       op->work->traffic[i].path != PATH_REFILL && !op->work->traffic[i].stays;
-}
-
-double sim_op_latency_ns(const struct op *op)
-{
-	struct passage p;
-	double longest = 0;
-	for (unsigned i = 0; i < op->traffics; i++)
-		if (passage_of(op, i, &p))
-			longest = fmax(longest, sim_way_latency_ns(p.from, p.to));
-	return longest;
-}
-
-unsigned sim_op_links(const struct op *op)
-{
-	uint64_t marks[DEV_MAX] = {0};
-	struct passage p;
-	unsigned links = 0;
-	for (unsigned i = 0; i < op->traffics; i++)
-		if (passage_of(op, i, &p))
-			links += sim_way_mark(p.from, p.to, marks);
-	return links;
-}
-
-int sim_op_check_links(const struct sim_dev *d, const struct op *op)
-{
-	const unsigned most = FLOW_DEMANDS - FLOW_OWN - FLOW_PEER * op->uses,
-		       links = d->peers ? sim_op_links(op) : 0;
-	return links <= most ? 0
-			     : err_note(-ENOTSUP,
-					"sim:%u: an operation passes %u links between devices; the "
-					"limit is %u",
-					d->base.index, links, most);
-}
-
-/* ------------------------------------------------------------------ operations */
 
 int sim_peer_enable(struct dev *dev, struct dev *other)
 {

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The calls on trackers, and what devices have of them.
+ * Trackers open and close; operations of streams arm them and wait for them.
  */
-#include "device/sim/device/calls.h"
+#include "device/sim/machine/device.h"
+#include "device/sim/machine/links.h"
+#include "device/sim/machine/memory.h"
+#include "device/sim/machine/streams.h"
+#include "device/sim/machine/traffic.h"
 #include "device/sim/t3/tracker.h"
 #include "lib/err.h"
 #include "lib/text.h"
@@ -22,7 +26,7 @@ int sim_trackers_open(struct sim_dev *d)
 	const size_t streams = 2 + (size_t)d->model.copy_engines;
 	struct sim_trackers *s = calloc(1, sizeof(*s));
 	struct dev_stream *stream = calloc(streams, sizeof(*stream));
-	if (!s || !stream || sim_engine_reserve(streams)) {
+	if (!s || !stream || sim_streams_reserve(streams)) {
 		free(s);
 		free(stream);
 		return err_note(-ENOMEM, "sim:%u: open: out of memory for a tracker",
@@ -42,41 +46,44 @@ int sim_trackers_open(struct sim_dev *d)
 bool sim_tracker_leads_to(const struct dev_tracker *t, const struct sim_dev *d)
 {
 	for (size_t i = 0; i < t->map.count; i++)
-		if (t->ranges[i].target && t->ranges[i].target->dev == d)
+		if (t->rows.ranges[i].target && t->rows.ranges[i].target->dev == d)
 			return true;
 	return false;
 }
 
-void sim_tracker_release(struct dev_tracker *t)
+static void release_tracker(struct dev_tracker *t)
 {
-	if (!t || --t->holders)
+	if (--t->holders)
 		return;
 	free(t->tiles);
-	free(t->ranges);
+	free(t->rows.ranges);
 	free(t);
 }
+
+void sim_tracker_release(struct op *op) { release_tracker(op->tracker); }
+
+const struct op_tracking sim_tracking_of_waits = {.release = sim_tracker_release};
 
 static void name_memory(const struct dev_tracker *t, bool named)
 {
 	const uint32_t change = named ? 1 : UINT32_MAX;
 	t->matrix->trackers += change;
 	for (size_t i = 0; i < t->map.count; i++)
-		if (t->ranges[i].target)
-			t->ranges[i].target->trackers += change;
+		if (t->rows.ranges[i].target)
+			t->rows.ranges[i].target->trackers += change;
 }
 
-static void close_tracker(struct dev_tracker *t)
+void sim_tracker_close(struct dev_tracker *t)
 {
 	struct dev_tracker **at = &t->dev->trackers->open;
 	sim_tracker_abandon(t);
 	name_memory(t, false);
-	sim_handle_remove(t);
 	while (*at != t)
 		at = &(*at)->next;
 	*at = t->next;
-	t->lost = true;
-	sim_engine_wake(&t->waiters);
-	sim_tracker_release(t);
+	t->rows.lost = true;
+	sim_streams_wake(&t->waiters);
+	release_tracker(t);
 }
 
 static void lose_tracker(struct dev_tracker *t, const struct sim_dev *gone)
@@ -84,24 +91,26 @@ static void lose_tracker(struct dev_tracker *t, const struct sim_dev *gone)
 	if (!sim_tracker_leads_to(t, gone))
 		return;
 	sim_tracker_abandon(t);
-	t->lost = true;
+	t->rows.lost = true;
 	for (size_t i = 0; i < t->map.count; i++)
-		if (t->ranges[i].target && t->ranges[i].target->dev == gone)
-			t->ranges[i].target = NULL;
+		if (t->rows.ranges[i].target && t->rows.ranges[i].target->dev == gone)
+			t->rows.ranges[i].target = NULL;
 }
 
-void sim_trackers_close(struct sim_dev *d)
+void sim_trackers_close(struct sim_dev *d, void (*forget)(const void *tracker))
 {
 	struct sim_trackers *s = d->trackers;
-	for (struct sim_dev *other = sim_engine.devs; other; other = other->next)
+	for (struct sim_dev *other = sim_machine.devs; other; other = other->next)
 		for (struct dev_tracker *t = other->trackers ? other->trackers->open : NULL;
 		     t && other != d; t = t->next)
 			lose_tracker(t, d);
 	if (!s)
 		return;
-	while (s->open)
-		close_tracker(s->open);
-	sim_engine_unreserve(s->streams);
+	while (s->open) {
+		forget(s->open);
+		sim_tracker_close(s->open);
+	}
+	sim_streams_unreserve(s->streams);
 	free(s->stream);
 	free(s);
 	d->trackers = NULL;
@@ -109,19 +118,11 @@ void sim_trackers_close(struct sim_dev *d)
 
 /* ------------------------------------------------------------------ opening and closing */
 
-static int check_handle(struct sim_dev *d, const struct dev_tracker *t)
-{
-	return sim_handle_owner(t) == d
-		       ? 0
-		       : err_note(-EINVAL, "sim:%u: not an open tracker of this device",
-				  d->base.index);
-}
-
 /* The device memory that holds a matrix of the map's shape. */
 static int find_matrix(struct sim_dev *d, const struct dev_tracker *t, const void *at,
 		       struct alloc **a_p)
 {
-	struct alloc *a = sim_memory_find(d, at, t->bytes, "a tracker");
+	struct alloc *a = sim_memory_find(d, at, t->rows.bytes, "a tracker");
 	if (!a)
 		return -EFAULT;
 	if (a->kind != DEV_MEM_DEVICE)
@@ -142,7 +143,7 @@ static int check_target(struct sim_dev *d, const struct dev_tracker *t,
 	const char *to = range->rows.to;
 	const struct sim_dev *there = range->target->dev;
 	const unsigned most = FLOW_DEMANDS - FLOW_OWN - FLOW_PEER * 2;
-	if (to < t->at + t->bytes && t->at < to + t->bytes)
+	if (to < t->rows.at + t->rows.bytes && t->rows.at < to + t->rows.bytes)
 		return err_note(-EINVAL,
 				"sim:%u: a tracker: the target of rows %u to %u is its own matrix",
 				d->base.index, range->rows.first_row,
@@ -162,12 +163,12 @@ static int check_target(struct sim_dev *d, const struct dev_tracker *t,
 
 static int find_memory(struct sim_dev *d, struct dev_tracker *t)
 {
-	int status = find_matrix(d, t, t->at, &t->matrix);
+	int status = find_matrix(d, t, t->rows.at, &t->matrix);
 	if (!status && t->matrix->dev != d)
 		status = err_note(-EFAULT, "sim:%u: a tracker: the matrix is in memory of sim:%u",
 				  d->base.index, t->matrix->dev->base.index);
 	for (size_t i = 0; i < t->map.count && !status; i++) {
-		struct sim_tracked_range *range = &t->ranges[i];
+		struct sim_tracked_range *range = &t->rows.ranges[i];
 		if (!range->rows.to)
 			continue;
 		status = find_matrix(d, t, range->rows.to, &range->target);
@@ -215,8 +216,8 @@ static int add_tiles(struct dev_tracker *t)
 	uint64_t count = 0;
 	t->tiles_across = (uint32_t)tiles_along(t->map.columns, t->map.tile_columns);
 	for (size_t i = 0; i < t->map.count; i++)
-		if (t->ranges[i].rows.what != DEV_TRACKED_AWAY)
-			count += tiles_along(t->ranges[i].rows.rows, t->map.tile_rows) *
+		if (t->rows.ranges[i].rows.what != DEV_TRACKED_AWAY)
+			count += tiles_along(t->rows.ranges[i].rows.rows, t->map.tile_rows) *
 				 t->tiles_across;
 	if (count <= UINT32_MAX)
 		t->tiles = calloc(count + 1, sizeof(*t->tiles));
@@ -227,7 +228,7 @@ static int add_tiles(struct dev_tracker *t)
 	int status = 0;
 	struct sim_tracked_tile *tile = t->tiles;
 	for (size_t i = 0; i < t->map.count && !status; i++) {
-		struct sim_tracked_range *range = &t->ranges[i];
+		struct sim_tracked_range *range = &t->rows.ranges[i];
 		if (range->rows.what == DEV_TRACKED_AWAY)
 			continue;
 		range->tiles = tile;
@@ -237,14 +238,12 @@ static int add_tiles(struct dev_tracker *t)
 	return status;
 }
 
-/* Owned by the caller until it has a handle. */
-static int make_tracker(struct sim_dev *d, const struct dev_tracker_map *map,
-			struct dev_tracker **t_p)
+int sim_tracker_make(struct sim_dev *d, const struct dev_tracker_map *map, struct dev_tracker **t_p)
 {
 	struct dev_tracker *t = calloc(1, sizeof(*t));
 	if (t)
-		t->ranges = calloc(map->count, sizeof(*t->ranges));
-	if (!t || !t->ranges) {
+		t->rows.ranges = calloc(map->count, sizeof(*t->rows.ranges));
+	if (!t || !t->rows.ranges) {
 		free(t);
 		return err_note(-ENOMEM, "sim:%u: open a tracker: out of memory", d->base.index);
 	}
@@ -252,56 +251,24 @@ static int make_tracker(struct sim_dev *d, const struct dev_tracker_map *map,
 	t->holders = 1;
 	t->map = *map;
 	t->map.ranges = NULL;
-	t->at = map->at;
+	t->rows.at = map->at;
 	t->element_bytes = dev_type_bytes(map->type);
-	t->row_bytes = map->columns * t->element_bytes;
-	t->bytes = map->rows * t->row_bytes;
+	t->rows.row_bytes = map->columns * t->element_bytes;
+	t->rows.bytes = map->rows * t->rows.row_bytes;
 	for (size_t i = 0; i < map->count; i++)
-		t->ranges[i].rows = map->ranges[i];
+		t->rows.ranges[i].rows = map->ranges[i];
 	int status = find_memory(d, t);
 	if (!status)
 		status = add_tiles(t);
-	if (!status && sim_handle_add(d, t))
-		status = err_note(-ENOMEM, "sim:%u: open a tracker: out of memory", d->base.index);
-	if (status)
-		sim_tracker_release(t);
-	else
-		*t_p = t;
-	return status;
-}
-
-int sim_tracker_open(struct dev *dev, const struct dev_tracker_map *map, struct dev_tracker **t_p)
-{
-	struct sim_dev *d = sim_of(dev);
-	struct dev_tracker *t = NULL;
-	int status = sim_call_begin(d);
-	if (!status)
-		status = make_tracker(d, map, &t);
-	if (status)
-		return sim_call_end(status);
+	if (status) {
+		release_tracker(t);
+		return status;
+	}
 	name_memory(t, true);
 	t->next = d->trackers->open;
 	d->trackers->open = t;
 	*t_p = t;
-	return sim_call_end(0);
-}
-
-void sim_tracker_close(struct dev *dev, struct dev_tracker *t)
-{
-	struct sim_dev *d = sim_of(dev);
-	sim_lock_and_pass_time(d);
-	int status = check_handle(d, t);
-	if (!status && (t->holders > 1 || sim_tracker_is_armed(t)))
-		status = err_note(-EBUSY, "sim:%u: close a tracker: it is %s", dev->index,
-				  sim_tracker_is_armed(t) ? "armed" : "used by queued work");
-	if (sim_handle_owner(t) == d)
-		close_tracker(t);
-	/* This call cannot return an error, so the next operation reports it. */
-	if (status && !d->violation) {
-		d->violation = status;
-		text_fit(d->violation_text, sizeof(d->violation_text), "%s", err_text());
-	}
-	sim_call_end(0);
+	return 0;
 }
 
 /* ------------------------------------------------------------------ operations of streams */
@@ -326,10 +293,10 @@ static void reset_tiles(struct dev_tracker *t)
 	t->forwards = 0;
 	t->failed = 0;
 	for (size_t i = 0; i < t->map.count && t->dev->model.data == SIM_DATA_REAL; i++) {
-		const struct dev_tracked_rows *rows = &t->ranges[i].rows;
+		const struct dev_tracked_rows *rows = &t->rows.ranges[i].rows;
 		if (rows->what != DEV_TRACKED_AWAY)
-			memset(t->at + rows->first_row * t->row_bytes, 0,
-			       rows->rows * t->row_bytes);
+			memset(t->rows.at + rows->first_row * t->rows.row_bytes, 0,
+			       rows->rows * t->rows.row_bytes);
 	}
 	sim_memory_changed(t->matrix);
 }
@@ -339,13 +306,13 @@ void sim_tracker_arm_now(struct op *op)
 	struct dev_tracker *t = op->tracker;
 	struct sim_trackers *s = t->dev->trackers;
 	const unsigned index = t->dev->base.index;
-	if (t->lost) {
+	if (t->rows.lost) {
 		fail_stream(op->stream, -EFAULT,
 			    "sim:%u: arm a tracker: it, or memory that it uses, was closed", index);
 	} else if (sim_tracker_is_armed(t)) {
 		fail_stream(op->stream, -EBUSY, "sim:%u: arm a tracker: it is already armed",
 			    index);
-	} else if (sim_tracker_armed_at(t->dev, t->at, t->bytes)) {
+	} else if (sim_tracker_armed_at(t->dev, t->rows.at, t->rows.bytes)) {
 		fail_stream(op->stream, -EBUSY,
 			    "sim:%u: arm a tracker: another armed one covers part of its matrix",
 			    index);
@@ -355,7 +322,7 @@ void sim_tracker_arm_now(struct op *op)
 		t->serial = op->serial;
 		t->next_armed = s->armed;
 		s->armed = t;
-		sim_engine_written();
+		sim_memory_written();
 	}
 }
 
@@ -375,7 +342,7 @@ bool sim_tracker_holds(struct op *op)
 {
 	struct dev_tracker *t = op->tracker;
 	const unsigned index = op->stream->dev->base.index;
-	if (t->lost) {
+	if (t->rows.lost) {
 		fail_stream(op->stream, -EFAULT,
 			    "sim:%u: wait for a tracker: it, or memory that it uses, was closed",
 			    index);
@@ -395,38 +362,4 @@ bool sim_tracker_holds(struct op *op)
 		return true;
 	end_tracking(t, op->stream);
 	return false;
-}
-
-static int queue_op(struct dev *dev, struct dev_stream *s, struct dev_tracker *t, enum op_kind kind)
-{
-	struct sim_dev *d = sim_of(dev);
-	int status;
-	struct op *op = sim_op_begin(d, s, kind, &status);
-	if (!op)
-		return sim_call_end(status);
-	status = check_handle(d, t);
-	if (!status) {
-		op->tracker = t;
-		t->holders++;
-	}
-	return sim_call_end(sim_op_queue(d, op, status));
-}
-
-int sim_tracker_arm(struct dev *dev, struct dev_stream *s, struct dev_tracker *t)
-{
-	return queue_op(dev, s, t, OP_ARM);
-}
-
-int sim_tracker_wait(struct dev *dev, struct dev_stream *s, struct dev_tracker *t)
-{
-	return queue_op(dev, s, t, OP_WAIT_TILES);
-}
-
-int sim_tracker_read_counts(struct dev *dev, struct dev_tracker_counts *counts_p)
-{
-	struct sim_dev *d = sim_of(dev);
-	int status = sim_call_begin(d);
-	if (!status)
-		*counts_p = d->trackers->counts;
-	return sim_call_end(status);
 }

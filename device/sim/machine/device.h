@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A device of the machine, and the machine.
+ */
+#ifndef GPUSIG_SIM_DEVICE_H
+#define GPUSIG_SIM_DEVICE_H
+
+#include "device/dev.h"
+#include "device/sim/machine/cache.h"
+#include "device/sim/machine/kernels.h"
+#include "device/sim/machine/traffic.h"
+#include "device/sim/machine/units.h"
+#include "device/sim/model/model.h"
+
+struct dev_event;
+struct dev_stream;
+struct sim_trackers;
+
+#define SIM_PEERS 128
+#define SIM_QUARANTINE 64
+
+struct sim_dev {
+	struct dev base; /* first */
+	struct sim_dev *next;
+	struct dev_stream *streams; /* open ones */
+	struct op *launches_ready, *copies_ready;
+	uint64_t ready_numbers;
+	uint32_t engines_busy, engines_up, engines_down; /* all; up and down, where limited */
+	bool changed; /* engines or units may be free, or work for them is ready */
+
+	struct sim_model model;
+	double open_factor;
+	uint64_t seed; /* of all draws but that one */
+	struct dev_event *events;
+	struct sim_trackers *trackers; /* NULL: the device has no tracker */
+	struct dev_stream *closed;     /* oldest first */
+	size_t closed_streams;
+	uint32_t streams_opened;
+	struct sim_dev *peer[SIM_PEERS];
+	unsigned peers;
+	struct dev_kernel kernel[KERNELS];
+	size_t kernels;
+	uint64_t serial, allocs, launches, copies;
+	uint64_t used_bytes, used_host_bytes;
+	int violation;
+	char violation_text[ERR_TEXT];
+
+	struct sim_cache cache;
+	struct sim_units units;
+	struct sim_memory_control control;
+	struct resource memory, llc, link_up, link_down, far_up, far_down, peer_in, peer_out;
+	uint8_t way[DEV_MAX][DEV_MAX]; /* device on the way from one to another; or SIM_NO_WAY */
+};
+
+extern struct sim_machine {
+	struct sim_dev *devs; /* open ones */
+	bool devs_changed;
+	struct resource host_memory;
+} sim_machine;
+
+/* Engines or units of the device may be free, or work for them is ready. */
+static inline void sim_dev_changed(struct sim_dev *d)
+{
+	d->changed = sim_machine.devs_changed = true;
+}
+
+#endif
