@@ -4,7 +4,7 @@
  * tracker beside memory that starts copies, and a memory controller that tells computing from
  * communication; and streams that keep to some units, which T3 compares with. Part of the contract
  * in device/dev.h, which includes this file. Of the first three no device that exists has any; sim
- * has them where its model says so (device/sim/model/model.h).
+ * has them where its model says so (device/sim/t3).
  *
  * Every operation is -ENOTSUP where the device lacks its capability.
  */

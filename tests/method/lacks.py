@@ -8,7 +8,7 @@ import fnmatch
 import re
 from typing import Dict, Iterator, Mapping, NamedTuple, Optional, Tuple
 
-# Capability -> the line of a model (device/sim/model/model.h). Two devices are opened, so that there are peers.
+# Capability -> the line of a model. Two devices are opened, so that there are peers.
 MODELS: Dict[str, str] = {
     "copy_engine": "copy_engines = 0",
     "priority": "priorities = 1",

@@ -484,7 +484,7 @@ bin/overlap/ficco --device sim:mi300x:0-7 --shape g1 --mflop 0 --type bf16 --op 
 ```
 
 **Nothing here is a measurement of a real machine.** It shows what follows from data sheets and a discrete-event
-model (device/sim/model/model.h), and where that differs from measurements. Every constant of the models is from a data sheet, a public benchmark
+model (device/sim/README.md), and where that differs from measurements. Every constant of the models is from a data sheet, a public benchmark
 or assumed, with its source in device/sim/model/machines, and nothing was fitted to a result of these papers. Constants that cite one of
 the papers, and could be suspected:
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Errors of headline numbers against the truth: fresh_models.py [--seed N] [--out FILE] draws simulated
 machines that nobody has used, runs `./gpusig run --headline` on each, computes every number that has a closed
-form from the model's keys by the laws of device/sim/model/model.h, and writes docs/reproduction/models.md. A miss is
+form from the model's keys by the laws of device/sim/README.md, and writes docs/reproduction/models.md. A miss is
 more than 3 % off, or missing.
 """
 
@@ -26,7 +26,7 @@ BYTES = {"f32": (4, 4), "f64": (8, 8), "bf16": (2, 2)}  # of an element of A and
 HEAD = """# Headline numbers against the truth
 
 Simulated machines whose keys are drawn from a seed, each run with `./gpusig run --headline`. The *truth* is
-computed from the keys by the laws of [model.h](../../device/sim/model/model.h), in Python, with nothing of the programs
+computed from the keys by the laws of [device/sim](../../device/sim/README.md), in Python, with nothing of the programs
 or the simulator. More than 3 % off is a miss. Numbers without a closed form, mostly ratios of what shares a
 device in parts of the time, are listed below each table. <!-- not run: minutes -->
 `python3 tests/reproduction/fresh_models.py` writes

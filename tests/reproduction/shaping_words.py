@@ -20,7 +20,7 @@ bin/overlap/shaping --device sim:a40:0-3 --scenario cb-ar --tile 64x64x64 --grid
 **Nothing here is a measurement.** The machines are 4 A40, 4 A100, 4 H100 and the 8 GCDs of 4 MI250X as models in
 device/sim/model/machines. Their constants come from data sheets and documents, or are assumed values; each has its source in the
 model's file, and none was fitted to this paper. The simulator knows how much a block moves and computes, and which slot, shared
-memory and registers it takes (device/sim/model/model.h). It has no issue slots, no pipelines inside a unit, no L1, no latency that more
+memory and registers it takes (device/sim/README.md). It has no issue slots, no pipelines inside a unit, no L1, no latency that more
 residents would hide, no power, no clock that depends on it, and no noise.
 
 The set-up is the paper's: GEMMs of 8192^3 (cb) and 8192 x 57344 x 8192 (mb), allreduce (ar) and all-to-all (a2a) of 896 MiB on

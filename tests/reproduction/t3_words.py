@@ -18,7 +18,7 @@ bin/overlap/t3 --device sim:t3-8:0-7 --model t-nlg --layer fc-2
 
 **Nothing here is a measurement, and no device has this hardware.** The machine is device/sim/model/machines/t3.model: what the paper
 gives (80 compute units at 1.4 GHz, 16 MiB of last-level cache, 1 TB/s of memory, a ring of 150 GB/s, 500 ns), what is recalled
-of the simulator it extends, and what is assumed, each marked there. The rules of the simulation are in device/sim/model/model.h. The
+of the simulator it extends, and what is assumed, each marked there. The rules of the simulation are in device/sim/README.md. The
 paper's simulator executes the instructions of a GEMM; this one knows how much each block moves and computes.
 
 **Fitted: two constants, to the results of 8 devices alone.** `gemm_efficiency`, so that the geometric mean of ideal overlap is

@@ -3,11 +3,25 @@
  * The calls of the contract (device/dev.h): how each begins and ends, handles, and the operations
  * of the table, by the file that has them. One lock protects all that is simulated; calls hold it
  * from begin to end.
+ *
+ * TIME. All simulated devices of the process share one virtual clock, also across dev_sets. It only
+ * moves inside calls: each call costs host_call_ns (dev_clock_ns: host_clock_ns), a wait runs to
+ * its end and costs host_sync_ns more. So a loop that polls memory must call dev_clock_ns() or
+ * dev_event_query(). A wait that no scheduled work can end is -EDEADLK, with a text that says what
+ * each stream waits for; streams are numbered in the order of their opening. The work stays queued
+ * and may still be released.
+ *
+ * FAILURES. A failure that the model requests drops the rest of its stream until the next sync, as
+ * dev.h says. A dropped event record still completes, so that no other stream waits for ever.
+ *
+ * MISUSE is an error. -EFAULT and -EBUSY are as in dev.h. Overlapping copies, misaligned or missing
+ * arguments, and a closed or foreign stream, event or kernel are -EINVAL. A ring with an entry that
+ * points outside fails its launch with -EFAULT. Closing a stream with queued work drops the work
+ * and makes the device's next operation -EBUSY. Fresh memory of real data is filled with 0xa5.
  */
 #ifndef GPUSIG_SIM_CALLS_H
 #define GPUSIG_SIM_CALLS_H
 
-#include "device/sim/device/engine.h"
 #include "device/sim/machine/device.h"
 #include "device/sim/machine/streams.h"
 
@@ -27,6 +41,12 @@ int sim_call_begin_on_stream(struct sim_dev *d, struct dev_stream *s);
 void sim_lock_and_pass_time(struct sim_dev *d); /* for calls without a result */
 void sim_lock(void);                            /* for calls that take no time */
 int sim_call_end(int status);
+
+/* Process all events up to `until_ns` and set the clock to it. Returns when the next event is. */
+double sim_engine_run(double until_ns);
+
+/* Process the next event. False: nothing is scheduled. */
+bool sim_engine_step(void);
 
 /* Handles that are open: -ENOMEM without a text; NULL: it is none. */
 int sim_handle_add(const struct sim_dev *d, const void *at);

@@ -4,7 +4,7 @@
  */
 #include "device/sim/device/calls.h"
 #include "device/sim/t3/memory_control.h"
-#include "device/sim/t3/tracker.h"
+#include "device/sim/t3/tiles.h"
 #include "lib/err.h"
 #include "lib/text.h"
 

@@ -1,8 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The last-level caches of models with `llc_tracked`: which bytes they hold, and what passes memory
- * because of it. model.h has the laws. the cache has the ranges, the oldest first; they do not
- * overlap.
+ * because of it. Its ranges do not overlap.
+ *
+ * CACHE, with llc_tracked = 1. The last-level cache of a device holds the llc_bytes of the device's
+ * memory that were used last, in at most 512 ranges; what was used first goes first, a range from
+ * its start. An operation uses it when it starts: what it reads, then what it writes, each in the
+ * order of its arguments (a GEMM: A, B, C), each array as one range; a matrix takes the gaps
+ * between its rows along. What counts as no traffic (results, flags, the ring of a chase) does not
+ * use it.
+ *
+ *   read      all bytes pass the cache, and those that are missing memory, too, once for all
+ *             repetitions
+ *   write     all bytes pass the cache, and none is read from memory. llc_writes = back: they are
+ *             dirty, and pass memory with the operation that evicts them. llc_writes = through:
+ *             they pass memory at once
+ *   too much  An operation whose arrays in this cache have more than llc_bytes finds nothing: in
+ *             every repetition all that it reads and writes passes memory, too. With llc_writes =
+ *             back, what it leaves dirty passes later, and what was dirty before passes now. But of
+ *             a GEMM A, B and C pass a few times, below
+ *   "_nt"     bytes pass memory instead of the cache. What is dirty of a range that is read passes
+ *             memory first and stays in the cache, clean; of a range that is written the cache
+ *             forgets all
+ *
+ * engine_cache = bypass: copies and fills, with and without engines, pass every cache by as "_nt",
+ * and so do kernels and GEMMs that of a peer. engine_cache = through: they use the cache of the
+ * device whose memory it is, at its llc_bandwidth. dev_free() and dev_reseed() forget, without
+ * traffic.
  */
 #include "device/sim/machine/cache.h"
 #include "device/sim/machine/device.h"

@@ -1,4 +1,29 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * TILES. A GEMM cuts C into tiles of gemm_tile x gemm_tile_columns. The longer side is halved until
+ * there are enough blocks, the sums of a tile fit into the registers and, with gemm_tile_min, there
+ * is a tile for every unit, but then to no side below that. An edge tile costs a whole one. A tile
+ * of r x c moves (r + c) * k elements of A and B and r * c of C (2 r * c with beta) through the
+ * cache, each of its own type's bytes, and runs at gemm_efficiency * flops of its type. Matrices
+ * larger than llc_bytes also pass memory once (C twice with beta), unless llc_tracked is 1. Where
+ * memory adds to C (MEMORY), each of its elements passes that memory once, and no cache, so that A
+ * and B alone count as the matrices. `tiled`, counting rows and a transposed B cost nothing. With
+ * tile_k the tiles are DEV_GEMM_TILE^2, tile_k costs its claim alone, and the tiles of a block are
+ * one flow. Types without a rate of their own (flops_bf16 ...) are -ENOTSUP. Narrow A and B are
+ * decoded, tf32 rounded to its bits; every product and sum is rounded to f32, and C to its type, to
+ * nearest. A GEMM of a narrow type reads A and B when its first block ends.
+ *
+ * WAVES. A GEMM M x N x K whose matrices are too much runs in waves. A wave is sm x sn tiles of r x
+ * c, as square as the blocks w allow that are resident at once (units * blocks of one unit, at most
+ * the grid): sm = floor(sqrt(w)) and sn = floor(w / sm), neither more than C has tiles, and then sm
+ * = floor(w / sn), too. Waves go along N first. A passes memory ceil(N / (sn * c)) times, but once
+ * if sm * r rows of it take at most half of llc_bytes; B ceil(M / (sm * r)) times, but once if all
+ * of it takes at most half of llc_bytes; C once, and once more with beta. That is never more than
+ * what the tiles move. Where memory adds to C, C takes no place: then all of llc_bytes counts
+ * instead of half. Then the cache has the last of A, B and C, used in this order.
+ *
+ * A GEMM with first_row computes the rows of tiles in another order, at the same cost.
+ */
 #include "device/sim/machine/gemm.h"
 #include "device/sim/machine/device.h"
 #include "device/sim/machine/gemm_cache.h"

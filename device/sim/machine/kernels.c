@@ -1,4 +1,18 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * LEVELS in front of the last-level cache, which a device has where the model has their keys: an L1
+ * of l1_bytes in every unit, an L2 of l2_bytes for every l2_units units. Each is empty when a
+ * launch begins, and writes pass it. A launch that is not "_nt" has B bytes of own memory for every
+ * unit that it has blocks for: all its arrays, divided by those units. What it reads of them in
+ * repetitions after the first passes
+ *
+ *   l1_bandwidth    of its unit, and nothing else, if B is at most l1_bytes; with l1_divided = 1
+ *                   shared memory is part of the L1, and without prefer_cache only what
+ *                   shared_per_unit_bytes leaves is cache
+ *   unit_bandwidth  and nothing else, if not, and B * l2_units is at most l2_bytes
+ *
+ * A chase finds the same. GEMMs, copies and fills know neither.
+ */
 #include "device/sim/machine/kernels.h"
 #include "device/host/host_block.h"
 #include "device/sim/machine/device.h"

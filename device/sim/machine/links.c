@@ -1,6 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Ways over the links between devices, and what flows find there.
+ *
+ * LINKS between devices are directed. `links` of the model says which ones there are:
+ *
+ *   switch (default)  from every device to every other one
+ *   mesh              the same, and without the key injection_bandwidth nothing limits what all
+ *                     links of a device carry together
+ *   ring              from device i to i - 1 and i + 1 modulo `devices`
+ *   torus:AxB, AxBxC  rings of A devices in the first dimension, of B in the second: device
+ *                     x + A * y. The product is `devices`. A way passes the dimensions in their
+ *                     order, each in the shorter direction; half of a ring is passed upwards, and
+ *                     downwards from coordinate A / 2, as SimGrid does. A ring is the same of one
+ *                     dimension
+ *   FILE              a name with '/' or '.', relative to the folder of the model: lines
+ *                     `0>1 = 50e9 700` are links with their bytes/s and, unless they have
+ *                     peer_latency_ns, their latency; `0-1 = ...` is both directions. A way has the
+ *                     fewest links, and of several such ways the next device of the lowest number
+ *
+ * What moves between two devices takes the capacity of every link on the way, and nothing of the
+ * devices between. Only a switch has injection_bandwidth without the key. Devices that no links
+ * connect cannot be peers (-ENOTSUP). So is an operation that passes more than about 70 links.
+ * Links belong to the machine: all that is open shares them. The model of the device that they
+ * leave decides what they are, or if several are open with its index, the first one; if none is,
+ * the model of the source. The source's model chooses the way.
+ *
+ * A device reports one link to the host, of kind "link", at the model's rates, and a path to every
+ * other device at the least of the bandwidths of its links and what both inject, all divided by the
+ * device's draw of open_sigma. Reading takes no time. Jitter makes single copies faster than the
+ * link, and with more than some per cent of it, or a negative drift, also a median of few.
  */
 #include "device/sim/machine/links.h"
 #include "device/sim/machine/device.h"

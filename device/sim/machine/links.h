@@ -31,7 +31,7 @@ unsigned sim_way_mark(const struct sim_dev *from, const struct sim_dev *to, uint
 
 /* Demands of a flow on everything between two devices. */
 void sim_peer_need(struct flow *f, struct sim_dev *from, struct sim_dev *to, double volume);
-/* `peer` of model.h: of a copy, a fill, or a block of a launch on `d`. */
+/* `peer` of COST (engine.c): of a copy, a fill, or a block of a launch on `d`. */
 double sim_op_latency_ns(const struct op *op);
 /* Links that its flows pass. */
 unsigned sim_op_links(const struct op *op);

@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Allocations: where they are, who uses them, and sums in them.
+ *
+ * DATA. With `data = none` the device has DEV_CAP_TIME_ONLY. With block_jitter_sigma every time is
+ * as with data. Without it blocks that differ by a line of memory count as equal, and waves of a
+ * launch that nothing disturbs are simulated together, each as long as the others; whoever shares a
+ * resource with them does not see the block_ns between waves. That changes times by less than 1 %.
+ * Memory is address space, of which the host pays for the pages that are written. Copies and fills
+ * of at most SIM_MOVED_BYTES do their work. Larger ones move nothing, kernels move and compute
+ * nothing, GEMMs compute nothing, and `chase` follows no ring. Real is what streams write and wait
+ * for, what `signal`, `stamp`, `blocking_kernel` and `await` write, and what a GEMM counts in
+ * `done`. Fresh memory is 0. The address space that the process may have is the limit, and -ENOMEM
+ * says so. A model that corrupts results needs `data = real`.
  */
 #ifndef GPUSIG_SIM_MEMORY_H
 #define GPUSIG_SIM_MEMORY_H

@@ -1,4 +1,30 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * FLOWS. A flow alone takes the maximum of volume / capacity over everything that it passes:
+ *
+ *   own memory      every byte read or written: memory_bandwidth; a copy inside it counts twice
+ *   cache           instead of own memory, for launches that touch at most llc_bytes of it and are
+ *                   not "_nt": llc_bandwidth. The cache is always warm, unless llc_tracked is 1:
+ *                   then see CACHE
+ *   pinned memory   link_down_bandwidth (read) or link_up_bandwidth (write), and host_bandwidth; on
+ *                   another NUMA node than the device's, which is its index modulo numa_nodes,
+ *                   far_bandwidth in either direction, too. dev_alloc() takes the device's node
+ *   peer memory     peer_bandwidth of every link on the way, injection_bandwidth out of the source
+ *                   and into the target, and the other's memory
+ *   engine          engine_bandwidth, for copies
+ *   unit            unit_bandwidth, l1_bandwidth and the flops_* of the type, each shared by its
+ *                   resident blocks; one block gets at most block_share of each
+ *   L1, L2          what a launch reads again: LEVELS
+ *
+ * With memory_adds = 1 memory adds what dev_copy_add() and GEMMs with `adds` write to it, at its
+ * own device and at others. That takes add_cost times as much of its time as a write, passes links
+ * and units as a write, and reads nothing. It passes every cache by: of its range what is dirty
+ * passes memory first, and the cache forgets all. Where C's memory does not add, a GEMM with `adds`
+ * costs what beta = 1 does, but of a peer's C the read passes neither links nor unit.
+ *
+ * dev_memory_bytes() counts all of an operation when it starts: a copy or fill when its flow does,
+ * a launch after launch_ns. What is added counts once, whatever add_cost is.
+ */
 #include "device/sim/machine/traffic.h"
 #include "device/sim/machine/device.h"
 #include "device/sim/machine/gemm.h"

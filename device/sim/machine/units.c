@@ -7,6 +7,18 @@
  * Where no data moves, a group may also be given its next blocks, round after round, so that a
  * launch costs as many events as it is disturbed, and not as it has waves. They are taken back when
  * something else could use the units.
+ *
+ * RESIDENCE. A pending launch of higher priority goes first, then the one that became ready first.
+ * If its next block fits on no unit, nothing behind it starts that may use the same units: all, or
+ * those of dev_stream_units(), which also count as the units of a GEMM's wave. A block goes to the
+ * unit with the fewest residents (the lowest number among equals). A unit has slots_per_unit slots,
+ * shared_per_unit_bytes and registers_per_unit_bytes (0: enough). A block takes a slot, its claim
+ * of shared memory and block_register_bytes; one of a GEMM also the sums of a tile, r * c floats
+ * (f64: doubles), and without tile_k gemm_tile_shared_bytes. Without engines (copy_engines = 0) a
+ * copy is a launch of one block per unit.
+ *
+ * BLOCKS that begin together and are alike, on units that hold the same, are simulated as one,
+ * which changes no time. With block_jitter_sigma each is simulated by itself.
  */
 #include "device/sim/machine/units.h"
 #include "device/sim/machine/copies.h"

@@ -1,6 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Internals of reading models: keys (model.c) and lines (model_line.c).
+ *
+ * MODELS are "default", "quiet" (the same without jitter), those of device/sim/model/machines,
+ * which are in the programs, and files: a name with '/' or '.'. A spec may change a model:
+ * "NAME?KEY=VALUE", and several with ',' or '&' between. There a number before an 'x' multiplies
+ * the model's value: "mi300x?peer_bandwidth=2x,units=152". That of `peer_bandwidth` or
+ * `peer_latency_ns` multiplies those of single links as well, and with `links` the model loses all
+ * lines of single links.
+ *
+ * A file has lines `key = value` and comments after '#'. A missing key is as in "default", or as in
+ * the model of a first line `like = NAME`. Sizes may end in K, M, G (powers of 1024). Units are
+ * base units: bytes, nanoseconds, bytes/s, flop/s. The keys are the fields of struct sim_model, and
+ * `slow_down`, `lacks` and `links`. `peer_bandwidth` and `peer_latency_ns` hold for every link, but
+ * for those with a line of their own: `peer_bandwidth 0>3 = 12.5e9` is from device 0 to device 3.
+ * injection_bandwidth is all that leaves a device for others, or comes from them; without the key
+ * it is peer_bandwidth. A model that contradicts itself is refused. `devices` are 0 to devices - 1;
+ * to open another one is -ENODEV.
  */
 #ifndef GPUSIG_SIM_READING_H
 #define GPUSIG_SIM_READING_H

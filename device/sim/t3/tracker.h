@@ -1,29 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Trackers of simulated devices; model.h has their rules.
+ * Trackers of simulated devices.
  *
- *   tracker_writes.c    which tracker counts a write; its entries; complete tiles
- *   tracker_calls.c     the calls; devices that open and close
- *   tracker_forwards.c  copies of complete tiles
- *   tracker_gemm.c      GEMMs whose C is in the matrix of an armed tracker
+ * TRACKER, with tracker_entries of 1 or more. What a GEMM writes is counted when a block ends, by
+ * the rows and columns of its tiles; what a copy or a forward writes, when it ends, by its bytes,
+ * of which only whole elements count; by whichever device. A GEMM belongs to the tracker that is
+ * armed for C when its launch_ns are over: C then must be part of the matrix, in the same type and
+ * with rows of the same distance (else -EINVAL), and its blocks are simulated wave by wave.
+ *
+ *   arm, wait   take no time of their own. Streams that wait for the same tracker all go on. With
+ *               `data = real` arming sets the rows of FORWARD and KEPT to 0
+ *   entries     A tile takes one with its first write and gives it back when it is complete. If
+ *               none is free it is counted as overflowed, and its writes are counted in memory, at
+ *               no cost to them. It gets the entry that is free next, after those that overflowed
+ *               before; but if it is complete before, its copy is ready J * memory_latency_ns
+ *               later. No write ever waits, and nothing waits for an entry
+ *   forward     J * tracker_ns after the tile is complete its copy is ready, but not before those
+ *               of tiles that were complete earlier. It takes a free engine as a copy does that was
+ *               ready then, and J * (peer + flow of the tile's bytes): read once, written once,
+ *               with engine_bandwidth, engine_weight and `slow_down = engine`. J is one draw per
+ *               tile. It bypasses all caches and is added as dev_copy_add() does; no fault of the
+ *               model counts it. Then it is counted where it arrived
+ *   AWAY        The blocks of this device's GEMMs write such rows to the target instead of C: as
+ *               much of C's bytes as the tile has of such rows. `peer` of a block is 0 if all its
+ *               rows stay. Without `adds` beta must be 0. To a tracked cache all of C stays
+ *   too much    Writes beyond `updates` times a tile's elements are not counted, and fail who
+ *               writes with -EINVAL: the stream, or of a forward the wait for its tracker
  */
 #ifndef GPUSIG_SIM_TRACKER_H
 #define GPUSIG_SIM_TRACKER_H
 
 #include "device/sim/machine/redirect.h"
 #include "device/sim/machine/streams.h"
-
-struct sim_tracked_tile {
-	struct dev_tracker *tracker;
-	struct sim_tracked_range *range;
-	struct sim_tracked_tile *next, *previous; /* of the list that it is in */
-	struct tile area;                         /* of the matrix */
-	uint64_t writes;                          /* of elements; complete with `enough` */
-	uint64_t enough;
-	bool has_entry;         /* of a complete one: until it was */
-	double stretch, due_ns; /* of its copy, and when that is ready */
-	uint64_t ready_number;  /* of that copy */
-};
 
 struct dev_tracker {
 	struct sim_dev *dev;
@@ -41,24 +49,6 @@ struct dev_tracker {
 	struct dev_stream *waiters;
 	int failed; /* of a copy that it started */
 	char failure[160];
-};
-
-struct sim_tile_list {
-	struct sim_tracked_tile *first, *last;
-};
-
-/* Trackers of one device. A copy that waits for an engine and those that run have a stream each. */
-struct sim_trackers {
-	struct dev_tracker *open, *armed;
-	struct dev_tracker_counts counts;
-	uint32_t entries_used;
-	struct sim_tile_list overflowed; /* incomplete ones without an entry, by first write */
-	struct sim_tile_list triggered;  /* complete, but their copies are not ready */
-	struct sim_tile_list ready;      /* whose copies wait for those before them */
-	struct op *offered;              /* the first copy that is ready */
-	size_t streams;                  /* the first is of `triggered` */
-	struct dev_stream *stream;
-	struct op trigger; /* whose task waits for the first of `triggered` */
 };
 
 /* ------------------------------------------------------------------ calls and devices */
@@ -86,54 +76,14 @@ void sim_tracker_arm_now(struct op *op);
  * failure is the stream's and ends the wait. */
 bool sim_tracker_holds(struct op *op);
 
-/* ------------------------------------------------------------------ counting */
-
 static inline bool sim_tracker_is_armed(const struct dev_tracker *t)
 {
 	return t->times_armed != t->times_ended;
 }
-static inline bool sim_tracker_is_over(const struct dev_tracker *t)
-{
-	return !t->incomplete && !t->forwards;
-}
-
-/* The armed tracker of the device whose matrix has some of these bytes; NULL: there is none. */
-struct dev_tracker *sim_tracker_armed_at(const struct sim_dev *d, const char *at, uint64_t bytes);
-
-/* Rows of bytes that were written. */
-struct sim_written {
-	struct sim_dev *dev; /* whose memory it is */
-	const char *at;
-	uint64_t rows, bytes, stride_bytes;
-};
-/* Count in all armed trackers of the device. Returns a tile that was written more often than
- * expected, which is not counted, or NULL. */
-const struct sim_tracked_tile *sim_tracker_count(const struct sim_written *w);
-/* The failure of who wrote that. */
-int sim_tracker_note_excess(const struct sim_tracked_tile *tile, char *text, size_t size);
 /* Counts the bytes of copies when they have arrived. */
 extern const struct op_tracking sim_tracking_of_copies;
 /* For operations that arm or wait. */
 extern const struct op_tracking sim_tracking_of_waits;
-
-/* Wakes who waits if all is over. */
-void sim_tracker_check_end(struct dev_tracker *t);
-/* All tiles are as if nothing was ever written, and no copy is under way. Not from within a task.
- */
-void sim_tracker_abandon(struct dev_tracker *t);
-
-void sim_tile_append(struct sim_tile_list *list, struct sim_tracked_tile *tile);
-struct sim_tracked_tile *sim_tile_take_first(struct sim_tile_list *list);
-void sim_tile_remove(struct sim_tile_list *list, struct sim_tracked_tile *tile);
-
-/* ------------------------------------------------------------------ forwards */
-
-/* A tile of DEV_TRACKED_FORWARD is complete. */
-void sim_tracker_forward(struct sim_tracked_tile *tile);
-/* Forget those of one tracker. */
-void sim_tracker_drop_forwards(struct dev_tracker *t);
-
-/* ------------------------------------------------------------------ GEMMs */
 
 /* A GEMM is about to start its blocks. If its C is in the matrix of an armed tracker, it has that
  * tracker. An error is the stream's failure, too. */

@@ -6,7 +6,7 @@
 #include "device/sim/machine/copies.h"
 #include "device/sim/machine/device.h"
 #include "device/sim/machine/memory.h"
-#include "device/sim/t3/tracker.h"
+#include "device/sim/t3/tiles.h"
 
 #include <errno.h>
 #include <math.h>

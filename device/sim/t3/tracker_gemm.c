@@ -6,7 +6,7 @@
 #include "device/sim/machine/links.h"
 #include "device/sim/machine/memory.h"
 #include "device/sim/machine/streams.h"
-#include "device/sim/t3/tracker.h"
+#include "device/sim/t3/tiles.h"
 #include "lib/err.h"
 #include "lib/text.h"
 

@@ -2,6 +2,12 @@
  *
  * Max-min fair rates. A change concerns only the flows that are connected with it by the resources
  * they share, so only those get new rates.
+ *
+ * SHARING is max-min fair on every resource. A resource that is full gives all of its flows the
+ * same, but less to those that something else holds below that; the copy of an engine gets
+ * engine_weight times as much as a block. So each flow is held by its own limit (block_share, the
+ * engine) or by one full resource, of which no other flow has more. Rates change only when a flow
+ * starts or ends.
  */
 #include "device/sim/time/share.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Flows and what they share: max-min fair rates, as model.h describes them.
+ * Flows and what they share: max-min fair rates.
  */
 #ifndef GPUSIG_SIM_SHARE_H
 #define GPUSIG_SIM_SHARE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * GEMMs that add: several to one C at once lose nothing, and what they move is what
- * device/sim/model/model.h says, where C's memory adds and where it does not. Memory moves a byte
+ * device/sim/machine/gemm.c says, where C's memory adds and where it does not. Memory moves a byte
  * in a nanosecond, and nothing else takes time but links of 0.1 bytes/ns where a test says so.
  */
 #include "tests/unit/device/minifloat_arrays.h"

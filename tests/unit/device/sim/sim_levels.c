@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Known truth of the levels in front of the last-level cache: the times must be those of
- * device/sim/model/model.h, to the picosecond.
+ * device/sim/machine/kernels.c, to the picosecond.
  */
 #include "tests/unit/device/sim/sim.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Memory that adds: copies that add to a range lose nothing, and cost what device/sim/model/model.h
- * says. Memory moves 100 bytes in a nanosecond, a link between devices 20.
+ * Memory that adds: copies that add to a range lose nothing, and cost what
+ * device/sim/machine/traffic.c says. Memory moves 100 bytes in a nanosecond, a link between
+ * devices 20.
  */
 #include "tests/unit/device/minifloat_arrays.h"
 #include "tests/unit/device/sim/sim.h"

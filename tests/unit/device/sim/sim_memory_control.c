@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Sharing of a device's memory by computing and communication: known times from the laws of
- * device/sim/model/model.h, section MEMORY. Memory moves 100 bytes in a nanosecond.
+ * device/sim/t3/memory_control.c, section MEMORY. Memory moves 100 bytes in a nanosecond.
  */
 #include "tests/unit/device/sim/sim.h"
 

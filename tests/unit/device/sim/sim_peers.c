@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ordered pairs of simulated devices: the rates and latencies of device/sim/model/model.h, to the
+ * Ordered pairs of simulated devices: the rates and latencies of device/sim/machine/links.c, to the
  * picosecond, by copy engines and by kernels.
  */
 #include "tests/unit/device/sim/sim.h"

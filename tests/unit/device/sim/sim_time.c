@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Known truth: the simulated times must be those of device/sim/model/model.h, to the picosecond.
+ * Known truth: the simulated times must be those of device/sim/README.md, to the picosecond.
  */
 #include "tests/unit/device/sim/sim.h"
 
