@@ -252,14 +252,19 @@ def python_imports(path: str, text: str) -> Iterator[Breach]:
 
 # Folders that a folder may include besides itself. The nearest row above a file counts. "device/*" is what
 # lies directly in device/: no folder may include the headers of a backend.
+_IN_MACHINE = ("lib/", "device/*", "device/sim/time/*", "device/sim/model/*")
 KIT = ("lib/", "device/*", "bench/*")
 LAYERS = {
     "lib": (),
     "advise": ("lib/err.h",),
     "device": ("lib/",),
     "device/host": ("lib/", "device/*"),
-    # The simulator computes results with the CPU's kernels.
-    "device/sim": ("lib/", "device/*", "device/sim/", "device/host/host_block.h"),
+    # The floors of the simulator, from below. It computes results with the CPU's kernels.
+    "device/sim/time": (),
+    "device/sim/model": ("lib/", "device/*"),
+    "device/sim/machine": (*_IN_MACHINE, "device/host/host_block.h"),
+    "device/sim/t3": (*_IN_MACHINE, "device/sim/machine/*"),
+    "device/sim/device": (*_IN_MACHINE, "device/sim/machine/*", "device/sim/t3/*"),
     "device/gpu": ("lib/", "device/*"),
     "device/gpu/cuda": ("lib/", "device/*", "device/gpu/*"),
     "device/gpu/hip": ("lib/", "device/*", "device/gpu/*"),
@@ -483,6 +488,12 @@ RULES = (
         check=lines_above(290),
     ),
     Rule("file-size", "at most 700 lines a C file", C_ALL, (), check=lines_above(700)),
+    Rule(
+        "sim-header-size",
+        "at most 150 lines a header of the simulator: nobody sees what is of no concern",
+        ("device/sim/*.h",),
+        check=lines_above(150),
+    ),
     Rule("function-size", "at most 45 lines a C function", C_ALL, (), check=c_functions_above(45)),
     Rule("function-names", "a static function's name says what it does to what", C_ALL, (), check=bare_names),
     Rule(
