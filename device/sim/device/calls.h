@@ -41,6 +41,8 @@ int sim_call_begin_on_stream(struct sim_dev *d, struct dev_stream *s);
 void sim_lock_and_pass_time(struct sim_dev *d); /* for calls without a result */
 void sim_lock(void);                            /* for calls that take no time */
 int sim_call_end(int status);
+/* For a call without a result: the next operation of the device reports the error. */
+void sim_call_end_later(struct sim_dev *d, int status);
 
 /* Process all events up to `until_ns` and set the clock to it. Returns when the next event is. */
 double sim_engine_run(double until_ns);
@@ -71,33 +73,29 @@ int sim_op_queue(struct sim_dev *d, struct op *op, int status);
 /* In sim_ops: the operations of device/dev_tracking.h. */
 extern const struct dev_tracking_ops sim_tracking_ops;
 
+/* devices.c */
+int sim_probe(unsigned *count_p);
+int sim_open(const char *model, unsigned index, unsigned count, uint32_t want, struct dev **dev_p);
+void sim_close(struct dev *dev);
+uint64_t sim_clock_ns(struct dev *dev);
+int sim_clock_rate(struct dev *dev, double *hz_p);
+int sim_alloc(struct dev *dev, enum dev_mem kind, uint64_t bytes, void **ptr_p);
+int sim_free(struct dev *dev, void *ptr);
+int sim_kernel_find(struct dev *dev, const char *name, struct dev_kernel **k_p);
+int sim_occupancy(struct dev *dev, struct dev_kernel *k, uint32_t block, uint64_t shared_bytes,
+		  uint32_t *blocks_p);
+int sim_gemm_occupancy(struct dev *dev, const struct dev_gemm *g, uint32_t *blocks_p);
+size_t sim_numa_nodes(struct dev *dev, uint32_t *nodes, size_t capacity);
+int sim_alloc_on_node(struct dev *dev, uint32_t node, uint64_t bytes, void **ptr_p);
+void sim_model_read(struct dev *dev, dev_model_put *put, void *context);
+
 /* queue.c */
-void sim_reseed(struct dev *dev, uint64_t seed);
-int sim_stream_open(struct dev *dev, int priority, struct dev_stream **s_p);
-void sim_stream_close(struct dev *dev, struct dev_stream *s);
-int sim_stream_sync(struct dev *dev, struct dev_stream *s);
-int sim_stream_query(struct dev *dev, struct dev_stream *s);
-int sim_copy(struct dev *dev, struct dev_stream *s, void *dst, const void *src, uint64_t bytes);
 int sim_copy_add(struct dev *dev, struct dev_stream *s, void *dst, const void *src, uint64_t bytes,
 		 enum dev_type type);
-int sim_fill(struct dev *dev, struct dev_stream *s, void *dst, uint8_t byte, uint64_t bytes);
-int sim_event_open(struct dev *dev, struct dev_event **e_p);
-void sim_event_close(struct dev *dev, struct dev_event *e);
-int sim_event_record(struct dev *dev, struct dev_stream *s, struct dev_event *e);
-int sim_event_query(struct dev *dev, struct dev_event *e);
-int sim_event_sync(struct dev *dev, struct dev_event *e);
-int sim_event_elapsed_ns(struct dev *dev, struct dev_event *from, struct dev_event *to,
-			 double *ns_p);
-int sim_stream_wait(struct dev *dev, struct dev_stream *s, struct dev_event *e);
-int sim_wait_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value);
-int sim_write_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value);
-int sim_post_value(struct dev *dev, uint32_t *at, uint32_t value);
-int sim_launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k,
-	       const struct dev_launch *l);
-int sim_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g);
 
 /* peers.c */
 int sim_peer_enable(struct dev *dev, struct dev *other);
 int sim_links_read(struct dev *dev, struct dev_links *links);
 int sim_path_read(struct dev *dev, struct dev *other, struct dev_path *path);
+
 #endif

@@ -4,7 +4,6 @@
  */
 #include "device/sim/device/calls.h"
 #include "device/sim/t3/tracker.h"
-#include "lib/err.h"
 
 #include <errno.h>
 #include <stdarg.h>

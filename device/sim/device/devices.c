@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/backends.h"
 #include "device/sim/device/calls.h"
-#include "device/sim/machine/gemm.h"
 #include "device/sim/machine/gemm_cache.h"
 #include "device/sim/machine/links.h"
 #include "device/sim/machine/memory.h"
@@ -9,7 +8,6 @@
 #include "device/sim/model/reading.h"
 #include "device/sim/t3/memory_control.h"
 #include "device/sim/t3/tracker.h"
-#include "lib/err.h"
 #include "lib/rng.h"
 
 #include <errno.h>
@@ -40,6 +38,15 @@ int sim_call_end(int status)
 {
 	pthread_mutex_unlock(&lock);
 	return status;
+}
+
+void sim_call_end_later(struct sim_dev *d, int status)
+{
+	if (status && !d->violation) {
+		d->violation = status;
+		text_fit(d->violation_text, sizeof(d->violation_text), "%s", err_text());
+	}
+	sim_call_end(0);
 }
 
 void sim_lock(void) { pthread_mutex_lock(&lock); }
@@ -88,7 +95,7 @@ int sim_call_begin_on_stream(struct sim_dev *d, struct dev_stream *s)
 
 /* ------------------------------------------------------------------ devices */
 
-static int sim_probe(unsigned *count_p)
+int sim_probe(unsigned *count_p)
 {
 	*count_p = DEV_MAX;
 	return 0;
@@ -215,8 +222,7 @@ static int add_device(struct sim_dev *d)
 	return 0;
 }
 
-static int sim_open(const char *model, unsigned index, unsigned count, uint32_t want,
-		    struct dev **dev_p)
+int sim_open(const char *model, unsigned index, unsigned count, uint32_t want, struct dev **dev_p)
 {
 	(void)count;
 	(void)want;
@@ -258,10 +264,9 @@ static void fail_users(struct sim_dev *gone, struct sim_dev *d)
 		if (!uses)
 			continue;
 		sim_stream_cancel(s);
-		s->failed = -EFAULT;
-		snprintf(s->failure, sizeof(s->failure),
-			 "sim:%u: queued work used memory of sim:%u, which was closed",
-			 d->base.index, gone->base.index);
+		sim_stream_fail(s, -EFAULT,
+				"sim:%u: queued work used memory of sim:%u, which was closed",
+				d->base.index, gone->base.index);
 	}
 	for (unsigned i = 0; i < d->peers; i++)
 		if (d->peer[i] == gone)
@@ -278,7 +283,7 @@ static void free_streams(struct dev_stream *s)
 	}
 }
 
-static void sim_close(struct dev *dev)
+void sim_close(struct dev *dev)
 {
 	struct sim_dev *d = sim_of(dev);
 	pthread_mutex_lock(&lock);
@@ -313,7 +318,7 @@ static void sim_close(struct dev *dev)
 	pthread_mutex_unlock(&lock);
 }
 
-static uint64_t sim_clock_ns(struct dev *dev)
+uint64_t sim_clock_ns(struct dev *dev)
 {
 	pthread_mutex_lock(&lock);
 	double until_ns = sim_clock.now_ns + sim_of(dev)->model.host_clock_ns;
@@ -328,7 +333,7 @@ static uint64_t sim_clock_ns(struct dev *dev)
 
 /* A GPU counts its cycles against its timer within one kernel: what makes single operations longer
  * is not in it. */
-static int sim_clock_rate(struct dev *dev, double *hz_p)
+int sim_clock_rate(struct dev *dev, double *hz_p)
 {
 	struct sim_dev *d = sim_of(dev);
 	if (!dev_can(dev, DEV_CAP_CLOCK_RATE))
@@ -341,14 +346,14 @@ static int sim_clock_rate(struct dev *dev, double *hz_p)
 	return sim_call_end(status);
 }
 
-static void sim_model_read(struct dev *dev, dev_model_put *put, void *context)
+void sim_model_read(struct dev *dev, dev_model_put *put, void *context)
 {
 	sim_model_put_keys(&sim_of(dev)->model, put, context);
 }
 
 /* ------------------------------------------------------------------ memory */
 
-static int sim_alloc(struct dev *dev, enum dev_mem kind, uint64_t bytes, void **ptr_p)
+int sim_alloc(struct dev *dev, enum dev_mem kind, uint64_t bytes, void **ptr_p)
 {
 	int status = sim_call_begin(sim_of(dev));
 	return sim_call_end(status ? status
@@ -356,7 +361,7 @@ static int sim_alloc(struct dev *dev, enum dev_mem kind, uint64_t bytes, void **
 						      bytes, ptr_p));
 }
 
-static size_t sim_numa_nodes(struct dev *dev, uint32_t *nodes, size_t capacity)
+size_t sim_numa_nodes(struct dev *dev, uint32_t *nodes, size_t capacity)
 {
 	const uint32_t count = sim_of(dev)->model.numa_nodes;
 	for (uint32_t i = 0; i < count && i < capacity; i++)
@@ -364,7 +369,7 @@ static size_t sim_numa_nodes(struct dev *dev, uint32_t *nodes, size_t capacity)
 	return count;
 }
 
-static int sim_alloc_on_node(struct dev *dev, uint32_t node, uint64_t bytes, void **ptr_p)
+int sim_alloc_on_node(struct dev *dev, uint32_t node, uint64_t bytes, void **ptr_p)
 {
 	int status = sim_call_begin(sim_of(dev));
 	return sim_call_end(
@@ -372,7 +377,7 @@ static int sim_alloc_on_node(struct dev *dev, uint32_t node, uint64_t bytes, voi
 		       : sim_memory_alloc(sim_of(dev), DEV_MEM_PINNED, node, bytes, ptr_p));
 }
 
-static int sim_free(struct dev *dev, void *ptr)
+int sim_free(struct dev *dev, void *ptr)
 {
 	int status = sim_call_begin(sim_of(dev));
 	return sim_call_end(status ? status : sim_memory_free(sim_of(dev), ptr));
@@ -380,7 +385,7 @@ static int sim_free(struct dev *dev, void *ptr)
 
 /* ------------------------------------------------------------------ kernels */
 
-static int sim_kernel_find(struct dev *dev, const char *name, struct dev_kernel **k_p)
+int sim_kernel_find(struct dev *dev, const char *name, struct dev_kernel **k_p)
 {
 	struct sim_dev *d = sim_of(dev);
 	for (size_t i = 0; i < d->kernels; i++) {
@@ -400,8 +405,8 @@ int sim_check_kernel(struct sim_dev *d, const struct dev_kernel *k)
 	return bad_handle(d, "kernel");
 }
 
-static int sim_occupancy(struct dev *dev, struct dev_kernel *k, uint32_t block,
-			 uint64_t shared_bytes, uint32_t *blocks_p)
+int sim_occupancy(struct dev *dev, struct dev_kernel *k, uint32_t block, uint64_t shared_bytes,
+		  uint32_t *blocks_p)
 {
 	struct sim_dev *d = sim_of(dev);
 	uint64_t claim = 0;
@@ -413,7 +418,7 @@ static int sim_occupancy(struct dev *dev, struct dev_kernel *k, uint32_t block,
 	return status;
 }
 
-static int sim_gemm_occupancy(struct dev *dev, const struct dev_gemm *g, uint32_t *blocks_p)
+int sim_gemm_occupancy(struct dev *dev, const struct dev_gemm *g, uint32_t *blocks_p)
 {
 	struct sim_dev *d = sim_of(dev);
 	uint64_t claim = 0, registers = 0;
@@ -422,47 +427,3 @@ static int sim_gemm_occupancy(struct dev *dev, const struct dev_gemm *g, uint32_
 		*blocks_p = sim_units_residents(d, claim, registers);
 	return status;
 }
-
-/* ------------------------------------------------------------------ the table */
-
-const struct dev_ops sim_ops = {
-	.name = "sim",
-	.always_checked = true,
-	.models = sim_model_names,
-	.probe = sim_probe,
-	.open = sim_open,
-	.close = sim_close,
-	.clock_ns = sim_clock_ns,
-	.clock_rate = sim_clock_rate,
-	.alloc = sim_alloc,
-	.free = sim_free,
-	.copy = sim_copy,
-	.fill = sim_fill,
-	.stream_open = sim_stream_open,
-	.stream_close = sim_stream_close,
-	.stream_sync = sim_stream_sync,
-	.stream_query = sim_stream_query,
-	.stream_wait = sim_stream_wait,
-	.event_open = sim_event_open,
-	.event_close = sim_event_close,
-	.event_record = sim_event_record,
-	.event_query = sim_event_query,
-	.event_sync = sim_event_sync,
-	.event_elapsed_ns = sim_event_elapsed_ns,
-	.wait_value = sim_wait_value,
-	.write_value = sim_write_value,
-	.post_value = sim_post_value,
-	.kernel_find = sim_kernel_find,
-	.occupancy = sim_occupancy,
-	.launch = sim_launch,
-	.gemm = sim_gemm,
-	.gemm_occupancy = sim_gemm_occupancy,
-	.peer_enable = sim_peer_enable,
-	.reseed = sim_reseed,
-	.numa_nodes = sim_numa_nodes,
-	.alloc_on_node = sim_alloc_on_node,
-	.links_read = sim_links_read,
-	.path_read = sim_path_read,
-	.model_read = sim_model_read,
-	.tracking = &sim_tracking_ops,
-};

@@ -24,18 +24,13 @@
  * of a chase has none.
  */
 #include "device/sim/device/calls.h"
-#include "device/sim/machine/cache.h"
 #include "device/sim/machine/copies.h"
-#include "device/sim/machine/device.h"
 #include "device/sim/machine/links.h"
 #include "device/sim/machine/memory.h"
-#include "device/sim/machine/streams.h"
-#include "device/sim/machine/traffic.h"
 #include "device/sim/t3/tracker.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 
 static void end_delay(struct sim_task *task)
 {
@@ -67,11 +62,10 @@ static void mark_launch_ready(struct sim_task *task)
 
 static void op_fail(struct op *op)
 {
-	struct dev_stream *s = op->stream;
-	s->failed = -EIO;
-	snprintf(s->failure, sizeof(s->failure), "sim:%u: %s failed while it ran: %s of the model",
-		 s->dev->base.index, op->kind == OP_COPY ? "a copy" : op->type->name,
-		 op->kind == OP_COPY ? "fail_copy_at" : "fail_launch_at");
+	sim_stream_fail(op->stream, -EIO, "sim:%u: %s failed while it ran: %s of the model",
+			op->stream->dev->base.index,
+			op->kind == OP_COPY ? "a copy" : op->type->name,
+			op->kind == OP_COPY ? "fail_copy_at" : "fail_launch_at");
 }
 
 /* True if an operation has to wait. */

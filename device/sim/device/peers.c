@@ -6,7 +6,6 @@
 #include "device/sim/machine/links.h"
 #include "device/sim/machine/memory.h"
 #include "device/sim/model/model_links.h"
-#include "lib/err.h"
 
 #include <errno.h>
 #include <math.h>

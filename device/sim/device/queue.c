@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/backends.h"
 #include "device/sim/device/calls.h"
-#include "device/sim/machine/gemm.h"
 #include "device/sim/machine/links.h"
 #include "device/sim/machine/memory.h"
-#include "device/sim/machine/traffic.h"
+#include "device/sim/model/reading.h"
 #include "device/sim/t3/tracker.h"
-#include "lib/err.h"
-#include "lib/text.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ------------------------------------------------------------------ streams */
 
-int sim_stream_open(struct dev *dev, int priority, struct dev_stream **s_p)
+static int sim_stream_open(struct dev *dev, int priority, struct dev_stream **s_p)
 {
 	struct sim_dev *d = sim_of(dev);
 	int status = sim_call_begin(d);
@@ -64,7 +61,7 @@ static void keep_closed_stream(struct sim_dev *d, struct dev_stream *s)
 	free(s);
 }
 
-void sim_stream_close(struct dev *dev, struct dev_stream *s)
+static void sim_stream_close(struct dev *dev, struct dev_stream *s)
 {
 	struct sim_dev *d = sim_of(dev);
 	sim_lock_and_pass_time(d);
@@ -82,15 +79,10 @@ void sim_stream_close(struct dev *dev, struct dev_stream *s)
 		keep_closed_stream(d, s);
 		sim_streams_unreserve(1);
 	}
-	/* This call cannot return an error, so the next operation reports it. */
-	if (status && !d->violation) {
-		d->violation = status;
-		text_fit(d->violation_text, sizeof(d->violation_text), "%s", err_text());
-	}
-	sim_call_end(0);
+	sim_call_end_later(d, status);
 }
 
-int sim_stream_sync(struct dev *dev, struct dev_stream *s)
+static int sim_stream_sync(struct dev *dev, struct dev_stream *s)
 {
 	struct sim_dev *d = sim_of(dev);
 	int status = sim_call_begin_on_stream(d, s);
@@ -105,7 +97,7 @@ int sim_stream_sync(struct dev *dev, struct dev_stream *s)
 	return sim_call_end(status ? err_note(status, "%s", s->failure) : 0);
 }
 
-int sim_stream_query(struct dev *dev, struct dev_stream *s)
+static int sim_stream_query(struct dev *dev, struct dev_stream *s)
 {
 	int status = sim_call_begin_on_stream(sim_of(dev), s);
 	return sim_call_end(status ? status : s->head ? -EAGAIN : 0);
@@ -113,7 +105,7 @@ int sim_stream_query(struct dev *dev, struct dev_stream *s)
 
 /* ------------------------------------------------------------------ events */
 
-int sim_event_open(struct dev *dev, struct dev_event **e_p)
+static int sim_event_open(struct dev *dev, struct dev_event **e_p)
 {
 	struct sim_dev *d = sim_of(dev);
 	int status = sim_call_begin(d);
@@ -134,7 +126,7 @@ int sim_event_open(struct dev *dev, struct dev_event **e_p)
 	return sim_call_end(0);
 }
 
-void sim_event_close(struct dev *dev, struct dev_event *e)
+static void sim_event_close(struct dev *dev, struct dev_event *e)
 {
 	struct sim_dev *d = sim_of(dev);
 	sim_lock_and_pass_time(d);
@@ -152,7 +144,7 @@ void sim_event_close(struct dev *dev, struct dev_event *e)
 	sim_call_end(0);
 }
 
-int sim_event_record(struct dev *dev, struct dev_stream *s, struct dev_event *e)
+static int sim_event_record(struct dev *dev, struct dev_stream *s, struct dev_event *e)
 {
 	struct sim_dev *d = sim_of(dev);
 	int status;
@@ -193,7 +185,7 @@ static int begin_on_recorded(struct sim_dev *d, struct dev_event *e, const char 
 	return status || e->latest ? status : note_never_recorded(d, what);
 }
 
-int sim_event_query(struct dev *dev, struct dev_event *e)
+static int sim_event_query(struct dev *dev, struct dev_event *e)
 {
 	struct sim_dev *d = sim_of(dev);
 	int status = begin_on_recorded(d, e, "query");
@@ -202,7 +194,7 @@ int sim_event_query(struct dev *dev, struct dev_event *e)
 	return sim_call_end(e->latest->done ? 0 : -EAGAIN);
 }
 
-int sim_event_sync(struct dev *dev, struct dev_event *e)
+static int sim_event_sync(struct dev *dev, struct dev_event *e)
 {
 	struct sim_dev *d = sim_of(dev);
 	int status = begin_on_recorded(d, e, "synchronise");
@@ -216,8 +208,8 @@ int sim_event_sync(struct dev *dev, struct dev_event *e)
 	return sim_call_end(0);
 }
 
-int sim_event_elapsed_ns(struct dev *dev, struct dev_event *from, struct dev_event *to,
-			 double *ns_p)
+static int sim_event_elapsed_ns(struct dev *dev, struct dev_event *from, struct dev_event *to,
+				double *ns_p)
 {
 	struct sim_dev *d = sim_of(dev);
 	int status = sim_call_begin(d);
@@ -237,7 +229,7 @@ int sim_event_elapsed_ns(struct dev *dev, struct dev_event *from, struct dev_eve
 	return sim_call_end(0);
 }
 
-int sim_stream_wait(struct dev *dev, struct dev_stream *s, struct dev_event *e)
+static int sim_stream_wait(struct dev *dev, struct dev_stream *s, struct dev_event *e)
 {
 	struct sim_dev *d = sim_of(dev);
 	int status;
@@ -257,7 +249,7 @@ int sim_stream_wait(struct dev *dev, struct dev_stream *s, struct dev_event *e)
 /* ------------------------------------------------------------------ queueing */
 
 /* Also empties the caches. */
-void sim_reseed(struct dev *dev, uint64_t seed)
+static void sim_reseed(struct dev *dev, uint64_t seed)
 {
 	struct sim_dev *d = sim_of(dev);
 	sim_lock_and_pass_time(d);
@@ -366,7 +358,8 @@ static struct op *begin_copy(struct sim_dev *d, struct dev_stream *s, int *statu
 	return sim_op_begin(d, s, d->model.copy_engines ? OP_COPY : OP_LAUNCH, status_p);
 }
 
-int sim_copy(struct dev *dev, struct dev_stream *s, void *dst, const void *src, uint64_t bytes)
+static int sim_copy(struct dev *dev, struct dev_stream *s, void *dst, const void *src,
+		    uint64_t bytes)
 {
 	struct sim_dev *d = sim_of(dev);
 	int status;
@@ -405,7 +398,7 @@ int sim_copy_add(struct dev *dev, struct dev_stream *s, void *dst, const void *s
 	return sim_call_end(sim_op_queue(d, op, status));
 }
 
-int sim_fill(struct dev *dev, struct dev_stream *s, void *dst, uint8_t byte, uint64_t bytes)
+static int sim_fill(struct dev *dev, struct dev_stream *s, void *dst, uint8_t byte, uint64_t bytes)
 {
 	struct sim_dev *d = sim_of(dev);
 	int status;
@@ -444,17 +437,17 @@ static int queue_value_op(struct sim_dev *d, struct dev_stream *s, enum op_kind 
 	return sim_op_queue(d, op, status);
 }
 
-int sim_wait_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value)
+static int sim_wait_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value)
 {
 	return sim_call_end(queue_value_op(sim_of(dev), s, OP_WAIT_VALUE, at, value));
 }
 
-int sim_write_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value)
+static int sim_write_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value)
 {
 	return sim_call_end(queue_value_op(sim_of(dev), s, OP_WRITE_VALUE, at, value));
 }
 
-int sim_post_value(struct dev *dev, uint32_t *at, uint32_t value)
+static int sim_post_value(struct dev *dev, uint32_t *at, uint32_t value)
 {
 	struct sim_dev *d = sim_of(dev);
 	int status = sim_call_begin(d);
@@ -476,8 +469,8 @@ int sim_post_value(struct dev *dev, uint32_t *at, uint32_t value)
 
 /* ------------------------------------------------------------------ launches */
 
-int sim_launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k,
-	       const struct dev_launch *l)
+static int sim_launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k,
+		      const struct dev_launch *l)
 {
 	struct sim_dev *d = sim_of(dev);
 	int status;
@@ -502,7 +495,7 @@ int sim_launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k,
 	return sim_call_end(sim_op_queue(d, op, kernel_prepare(d, op, l->args)));
 }
 
-int sim_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g)
+static int sim_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g)
 {
 	struct sim_dev *d = sim_of(dev);
 	int status;
@@ -524,3 +517,47 @@ int sim_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g)
 	sim_op_slow_down(d, op, "gemm");
 	return sim_call_end(sim_op_queue(d, op, status));
 }
+
+/* ------------------------------------------------------------------ the table */
+
+const struct dev_ops sim_ops = {
+	.name = "sim",
+	.always_checked = true,
+	.models = sim_model_names,
+	.probe = sim_probe,
+	.open = sim_open,
+	.close = sim_close,
+	.clock_ns = sim_clock_ns,
+	.clock_rate = sim_clock_rate,
+	.alloc = sim_alloc,
+	.free = sim_free,
+	.copy = sim_copy,
+	.fill = sim_fill,
+	.stream_open = sim_stream_open,
+	.stream_close = sim_stream_close,
+	.stream_sync = sim_stream_sync,
+	.stream_query = sim_stream_query,
+	.stream_wait = sim_stream_wait,
+	.event_open = sim_event_open,
+	.event_close = sim_event_close,
+	.event_record = sim_event_record,
+	.event_query = sim_event_query,
+	.event_sync = sim_event_sync,
+	.event_elapsed_ns = sim_event_elapsed_ns,
+	.wait_value = sim_wait_value,
+	.write_value = sim_write_value,
+	.post_value = sim_post_value,
+	.kernel_find = sim_kernel_find,
+	.occupancy = sim_occupancy,
+	.launch = sim_launch,
+	.gemm = sim_gemm,
+	.gemm_occupancy = sim_gemm_occupancy,
+	.peer_enable = sim_peer_enable,
+	.reseed = sim_reseed,
+	.numa_nodes = sim_numa_nodes,
+	.alloc_on_node = sim_alloc_on_node,
+	.links_read = sim_links_read,
+	.path_read = sim_path_read,
+	.model_read = sim_model_read,
+	.tracking = &sim_tracking_ops,
+};

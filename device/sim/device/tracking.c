@@ -5,8 +5,6 @@
 #include "device/sim/device/calls.h"
 #include "device/sim/t3/memory_control.h"
 #include "device/sim/t3/tiles.h"
-#include "lib/err.h"
-#include "lib/text.h"
 
 #include <errno.h>
 
@@ -49,12 +47,7 @@ static void close_tracker(struct dev *dev, struct dev_tracker *t)
 		sim_handle_remove(t);
 		sim_tracker_close(t);
 	}
-	/* This call cannot return an error, so the next operation reports it. */
-	if (status && !d->violation) {
-		d->violation = status;
-		text_fit(d->violation_text, sizeof(d->violation_text), "%s", err_text());
-	}
-	sim_call_end(0);
+	sim_call_end_later(d, status);
 }
 
 static int queue_op(struct dev *dev, struct dev_stream *s, struct dev_tracker *t, enum op_kind kind)

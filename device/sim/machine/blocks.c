@@ -3,13 +3,10 @@
  * Groups of blocks: what they need, how long they take, and how they begin and end.
  */
 #include "device/sim/machine/device.h"
-#include "device/sim/machine/gemm.h"
 #include "device/sim/machine/links.h"
 #include "device/sim/machine/memory.h"
 #include "device/sim/machine/redirect.h"
 #include "device/sim/machine/streams.h"
-#include "device/sim/machine/traffic.h"
-#include "device/sim/machine/units.h"
 #include "lib/rng.h"
 
 #include <math.h>

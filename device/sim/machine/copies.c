@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/sim/machine/copies.h"
-#include "device/sim/machine/cache.h"
 #include "device/sim/machine/device.h"
 #include "device/sim/machine/links.h"
 #include "device/sim/machine/memory.h"
 #include "device/sim/machine/streams.h"
-#include "device/sim/machine/traffic.h"
 
 #include <string.h>
 

@@ -5,12 +5,10 @@
 #ifndef GPUSIG_SIM_DEVICE_H
 #define GPUSIG_SIM_DEVICE_H
 
-#include "device/dev.h"
 #include "device/sim/machine/cache.h"
 #include "device/sim/machine/kernels.h"
 #include "device/sim/machine/traffic.h"
 #include "device/sim/machine/units.h"
-#include "device/sim/model/model.h"
 
 struct dev_event;
 struct dev_stream;

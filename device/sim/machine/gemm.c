@@ -30,12 +30,9 @@
 #include "device/sim/machine/memory.h"
 #include "device/sim/machine/redirect.h"
 #include "device/sim/machine/streams.h"
-#include "device/sim/machine/traffic.h"
-#include "lib/err.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 double sim_gemm_flops(const struct sim_model *m, enum dev_type type)
@@ -159,9 +156,8 @@ static void finish_gemm(struct op *op, uint32_t block)
 	if (op->blocks_left == op->grid)
 		op->gemm_result = sim_gemm_cache_begin(op);
 	if (!op->gemm_result) {
-		op->stream->failed = -ENOMEM;
-		snprintf(op->stream->failure, sizeof(op->stream->failure),
-			 "sim: gemm %u x %u: out of memory", g->m, g->n);
+		sim_stream_fail(op->stream, -ENOMEM, "sim: gemm %u x %u: out of memory", g->m,
+				g->n);
 		return;
 	}
 	for (uint32_t tile = block; tile < op->tiles; tile += op->grid)

@@ -20,13 +20,8 @@
 #include "device/sim/machine/memory.h"
 #include "device/sim/machine/redirect.h"
 #include "device/sim/machine/streams.h"
-#include "lib/err.h"
-#include "lib/text.h"
 
-#include <assert.h>
 #include <errno.h>
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ------------------------------------------------------------------ costs of a launch, from the
@@ -337,10 +332,9 @@ static void finish_chase(struct op *op, uint32_t block)
 	for (; steps > 0 && at - ring < bytes && at % sizeof(at) == 0; steps--)
 		at = *(const uint64_t *)(uintptr_t)at;
 	if (steps > 0) {
-		op->stream->failed = -EFAULT;
-		snprintf(op->stream->failure, sizeof(op->stream->failure),
-			 "sim: chase reached %#llx, not an entry of the ring at %#llx",
-			 (unsigned long long)at, (unsigned long long)ring);
+		sim_stream_fail(op->stream, -EFAULT,
+				"sim: chase reached %#llx, not an entry of the ring at %#llx",
+				(unsigned long long)at, (unsigned long long)ring);
 		return;
 	}
 	*(uint64_t *)op->work->arg[3].pointer = at;
@@ -411,10 +405,8 @@ static void finish_on_cpu(struct op *op, uint32_t block)
 	const struct host_block b = {
 		.index = block, .grid = op->grid, .args = op->work->arg, .cancelled = &never};
 	const int status = host_kernel_body((enum kernel_number)number)(&b);
-	if (!status)
-		return;
-	op->stream->failed = status;
-	text_fit(op->stream->failure, sizeof(op->stream->failure), "sim: %s", err_text());
+	if (status)
+		sim_stream_fail(op->stream, status, "sim: %s", err_text());
 }
 
 size_t kernels_fill(struct dev_kernel *kernels, bool with_data)

@@ -35,7 +35,6 @@
 #include "device/sim/machine/memory.h"
 #include "device/sim/machine/streams.h"
 #include "device/sim/model/model_links.h"
-#include "lib/err.h"
 
 #include <errno.h>
 #include <math.h>

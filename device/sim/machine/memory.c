@@ -2,9 +2,7 @@
 #include "device/sim/machine/memory.h"
 #include "device/sim/machine/device.h"
 #include "device/sim/machine/narrow.h"
-#include "device/sim/machine/op.h"
 #include "lib/address_table.h"
-#include "lib/err.h"
 
 #include <assert.h>
 #include <errno.h>

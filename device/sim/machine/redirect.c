@@ -4,7 +4,6 @@
 #include "device/sim/machine/links.h"
 #include "device/sim/machine/memory.h"
 #include "device/sim/machine/streams.h"
-#include "device/sim/machine/traffic.h"
 
 #include <math.h>
 

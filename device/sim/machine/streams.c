@@ -4,8 +4,10 @@
 #include "device/sim/machine/device.h"
 #include "device/sim/machine/gemm_cache.h"
 #include "device/sim/machine/memory.h"
+#include "lib/text.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -262,7 +264,16 @@ void op_end_task(struct sim_task *task)
 		task->op->stream->tasks = task->next;
 }
 
-/* ------------------------------------------------------------------ dropping work */
+/* ------------------------------------------------------------------ failures */
+
+void sim_stream_fail(struct dev_stream *s, int status, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	text_vfit(s->failure, sizeof(s->failure), format, args);
+	va_end(args);
+	s->failed = status;
+}
 
 static void abandon_task(struct sim_task *task)
 {

@@ -5,7 +5,6 @@
 #ifndef GPUSIG_SIM_STREAMS_H
 #define GPUSIG_SIM_STREAMS_H
 
-#include "device/dev.h"
 #include "device/sim/machine/op.h"
 #include "device/sim/machine/units.h"
 
@@ -51,6 +50,9 @@ void sim_stream_number(struct dev_stream *s);
 void sim_stream_enqueue(struct op *op);
 /* Let the streams go on that may be able to, until none is left. */
 void sim_streams_advance(void (*advance)(struct dev_stream *s));
+/* Later work of the stream is dropped until its next sync, which returns this. */
+void sim_stream_fail(struct dev_stream *s, int status, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 /* Drop all work of a stream, running or not. */
 void sim_stream_cancel(struct dev_stream *s);
 

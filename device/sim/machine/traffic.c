@@ -27,7 +27,6 @@
  */
 #include "device/sim/machine/traffic.h"
 #include "device/sim/machine/device.h"
-#include "device/sim/machine/gemm.h"
 #include "device/sim/machine/links.h"
 #include "device/sim/machine/memory.h"
 #include "device/sim/machine/redirect.h"

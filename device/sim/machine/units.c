@@ -24,7 +24,6 @@
 #include "device/sim/machine/copies.h"
 #include "device/sim/machine/device.h"
 #include "device/sim/machine/streams.h"
-#include "lib/err.h"
 
 #include <errno.h>
 #include <math.h>

@@ -2,10 +2,8 @@
  *
  * The key `links` of a model, and files of links.
  */
-#include "device/dev.h"
 #include "device/sim/model/model_links.h"
 #include "device/sim/model/reading.h"
-#include "lib/err.h"
 
 #include <errno.h>
 #include <math.h>

@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #define HASH_BASIS UINT64_C(0xcbf29ce484222325) /* FNV-1a of 64 bits */
 #define HASH_PRIME UINT64_C(0x100000001b3)

@@ -5,7 +5,6 @@
 #include "device/kernel_signature.h"
 #include "device/sim/model/model_links.h"
 #include "device/sim/model/reading.h"
-#include "lib/err.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/sim/model/model_links.h"
 #include "device/dev.h"
-#include "lib/err.h"
 
 #include <ctype.h>
 #include <errno.h>

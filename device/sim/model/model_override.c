@@ -4,7 +4,6 @@
  */
 #include "device/sim/model/model_links.h"
 #include "device/sim/model/reading.h"
-#include "lib/err.h"
 
 #include <errno.h>
 #include <math.h>

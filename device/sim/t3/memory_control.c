@@ -27,7 +27,6 @@
 #include "device/sim/machine/device.h"
 #include "device/sim/machine/memory.h"
 #include "device/sim/machine/streams.h"
-#include "lib/err.h"
 
 #include <errno.h>
 

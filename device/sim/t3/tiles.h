@@ -57,6 +57,8 @@ struct sim_written {
 /* Count in all armed trackers of the device. Returns a tile that was written more often than
  * expected, which is not counted, or NULL. */
 const struct sim_tracked_tile *sim_tracker_count(const struct sim_written *w);
+/* The same of what an operation wrote: an excess is a failure of its stream. */
+void sim_tracker_count_of(struct op *op, const struct sim_written *w);
 /* The failure of who wrote that. */
 int sim_tracker_note_excess(const struct sim_tracked_tile *tile, char *text, size_t size);
 /* Wakes who waits if all is over. */

@@ -5,10 +5,7 @@
 #include "device/sim/machine/device.h"
 #include "device/sim/machine/links.h"
 #include "device/sim/machine/memory.h"
-#include "device/sim/machine/streams.h"
 #include "device/sim/t3/tiles.h"
-#include "lib/err.h"
-#include "lib/text.h"
 
 #include <errno.h>
 
@@ -91,11 +88,8 @@ static void count_block(struct op *op, uint32_t block)
 			.rows = p.area.rows_end - p.area.row,
 			.bytes = (p.area.columns_end - p.area.column) * size,
 			.stride_bytes = g->ldc * size};
-		const struct sim_tracked_tile *excess = sim_tracker_count(&w);
+		sim_tracker_count_of(op, &w);
 		sim_memory_changed(in);
-		if (excess && !op->stream->failed)
-			op->stream->failed = sim_tracker_note_excess(excess, op->stream->failure,
-								     sizeof(op->stream->failure));
 	}
 }
 
@@ -114,9 +108,7 @@ int sim_tracker_begin_gemm(struct op *op)
 	op->redirect = t->dev == op->stream->dev ? &t->rows : NULL;
 	t->holders++;
 	const int status = check_matrix(op);
-	if (status) {
-		op->stream->failed = status;
-		text_fit(op->stream->failure, sizeof(op->stream->failure), "%s", err_text());
-	}
+	if (status)
+		sim_stream_fail(op->stream, status, "%s", err_text());
 	return status;
 }

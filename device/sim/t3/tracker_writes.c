@@ -288,13 +288,20 @@ int sim_tracker_note_excess(const struct sim_tracked_tile *tile, char *text, siz
 	return -EINVAL;
 }
 
+void sim_tracker_count_of(struct op *op, const struct sim_written *w)
+{
+	struct dev_stream *s = op->stream;
+	const struct sim_tracked_tile *excess = sim_tracker_count(w);
+	if (excess && !s->failed)
+		s->failed = sim_tracker_note_excess(excess, s->failure, sizeof(s->failure));
+}
+
 static void count_copy(struct op *op)
 {
-	const struct sim_tracked_tile *excess = sim_tracker_count(&(struct sim_written){
-		.dev = op->work->use[0]->dev, .at = op->dst, .rows = 1, .bytes = op->bytes});
-	if (excess && !op->stream->failed)
-		op->stream->failed = sim_tracker_note_excess(excess, op->stream->failure,
-							     sizeof(op->stream->failure));
+	sim_tracker_count_of(op, &(struct sim_written){.dev = op->work->use[0]->dev,
+						       .at = op->dst,
+						       .rows = 1,
+						       .bytes = op->bytes});
 }
 
 const struct op_tracking sim_tracking_of_copies = {.end = count_copy};

@@ -5,15 +5,9 @@
 #include "device/sim/machine/device.h"
 #include "device/sim/machine/links.h"
 #include "device/sim/machine/memory.h"
-#include "device/sim/machine/streams.h"
-#include "device/sim/machine/traffic.h"
 #include "device/sim/t3/tiles.h"
-#include "lib/err.h"
-#include "lib/text.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -273,16 +267,6 @@ int sim_tracker_make(struct sim_dev *d, const struct dev_tracker_map *map, struc
 
 /* ------------------------------------------------------------------ operations of streams */
 
-static void __attribute__((format(printf, 3, 4)))
-fail_stream(struct dev_stream *s, int status, const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	text_vfit(s->failure, sizeof(s->failure), format, args);
-	va_end(args);
-	s->failed = status;
-}
-
 static void reset_tiles(struct dev_tracker *t)
 {
 	for (uint32_t i = 0; i < t->tile_count; i++) {
@@ -307,15 +291,17 @@ void sim_tracker_arm_now(struct op *op)
 	struct sim_trackers *s = t->dev->trackers;
 	const unsigned index = t->dev->base.index;
 	if (t->rows.lost) {
-		fail_stream(op->stream, -EFAULT,
-			    "sim:%u: arm a tracker: it, or memory that it uses, was closed", index);
+		sim_stream_fail(op->stream, -EFAULT,
+				"sim:%u: arm a tracker: it, or memory that it uses, was closed",
+				index);
 	} else if (sim_tracker_is_armed(t)) {
-		fail_stream(op->stream, -EBUSY, "sim:%u: arm a tracker: it is already armed",
-			    index);
+		sim_stream_fail(op->stream, -EBUSY, "sim:%u: arm a tracker: it is already armed",
+				index);
 	} else if (sim_tracker_armed_at(t->dev, t->rows.at, t->rows.bytes)) {
-		fail_stream(op->stream, -EBUSY,
-			    "sim:%u: arm a tracker: another armed one covers part of its matrix",
-			    index);
+		sim_stream_fail(
+			op->stream, -EBUSY,
+			"sim:%u: arm a tracker: another armed one covers part of its matrix",
+			index);
 	} else {
 		reset_tiles(t);
 		t->times_armed++;
@@ -335,7 +321,7 @@ static void end_tracking(struct dev_tracker *t, struct dev_stream *s)
 	*at = t->next_armed;
 	t->times_ended = t->times_armed;
 	if (t->failed)
-		fail_stream(s, t->failed, "%s", t->failure);
+		sim_stream_fail(s, t->failed, "%s", t->failure);
 }
 
 bool sim_tracker_holds(struct op *op)
@@ -343,14 +329,15 @@ bool sim_tracker_holds(struct op *op)
 	struct dev_tracker *t = op->tracker;
 	const unsigned index = op->stream->dev->base.index;
 	if (t->rows.lost) {
-		fail_stream(op->stream, -EFAULT,
-			    "sim:%u: wait for a tracker: it, or memory that it uses, was closed",
-			    index);
+		sim_stream_fail(
+			op->stream, -EFAULT,
+			"sim:%u: wait for a tracker: it, or memory that it uses, was closed",
+			index);
 		return false;
 	}
 	if (!op->value && !sim_tracker_is_armed(t)) {
-		fail_stream(op->stream, -EINVAL, "sim:%u: wait for a tracker: it is not armed",
-			    index);
+		sim_stream_fail(op->stream, -EINVAL, "sim:%u: wait for a tracker: it is not armed",
+				index);
 		return false;
 	}
 	if (!op->value)
