@@ -23,6 +23,7 @@
 #define GPUSIG_SIM_CALLS_H
 
 #include "device/sim/machine/device.h"
+#include "device/sim/machine/kernels.h"
 #include "device/sim/machine/streams.h"
 
 struct dev_event {
@@ -30,6 +31,27 @@ struct dev_event {
 	struct dev_event *next, *previous;
 	struct event_stamp *latest;
 };
+
+#define SIM_QUARANTINE 64
+
+/* An open device. */
+struct sim_opened {
+	struct sim_dev machine; /* first */
+	struct dev_kernel kernel[KERNELS];
+	size_t kernels;
+	struct dev_event *events;
+	struct dev_stream *closed; /* oldest first */
+	size_t closed_streams;
+	uint32_t streams_opened;
+	uint64_t launches, copies;
+	int violation; /* by a call that could not return it */
+	char violation_text[ERR_TEXT];
+};
+
+static inline struct sim_opened *sim_opened(struct sim_dev *d)
+{
+	return (struct sim_opened *)(void *)d;
+}
 
 struct sim_dev *sim_of(struct dev *dev);
 

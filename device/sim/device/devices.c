@@ -42,9 +42,10 @@ int sim_call_end(int status)
 
 void sim_call_end_later(struct sim_dev *d, int status)
 {
-	if (status && !d->violation) {
-		d->violation = status;
-		text_fit(d->violation_text, sizeof(d->violation_text), "%s", err_text());
+	if (status && !sim_opened(d)->violation) {
+		sim_opened(d)->violation = status;
+		text_fit(sim_opened(d)->violation_text, sizeof(sim_opened(d)->violation_text), "%s",
+			 err_text());
 	}
 	sim_call_end(0);
 }
@@ -61,9 +62,9 @@ void sim_lock_and_pass_time(struct sim_dev *d)
 int sim_call_begin(struct sim_dev *d)
 {
 	sim_lock_and_pass_time(d);
-	int status = d->violation;
-	d->violation = 0;
-	return status ? err_note(status, "%s", d->violation_text) : 0;
+	int status = sim_opened(d)->violation;
+	sim_opened(d)->violation = 0;
+	return status ? err_note(status, "%s", sim_opened(d)->violation_text) : 0;
 }
 
 static int bad_handle(struct sim_dev *d, const char *what)
@@ -209,7 +210,7 @@ static int add_device(struct sim_dev *d)
 	}
 	set_resources(d);
 	set_props(d);
-	d->kernels = kernels_fill(d->kernel, m->data == SIM_DATA_REAL);
+	sim_opened(d)->kernels = kernels_fill(sim_opened(d)->kernel, m->data == SIM_DATA_REAL);
 	struct rng r;
 	d->seed = m->seed + ((uint64_t)d->base.index << 54);
 	rng_seed(&r, d->seed, UINT64_MAX);
@@ -226,7 +227,7 @@ int sim_open(const char *model, unsigned index, unsigned count, uint32_t want, s
 {
 	(void)count;
 	(void)want;
-	struct sim_dev *d = calloc(1, sizeof(*d));
+	struct sim_dev *d = calloc(1, sizeof(struct sim_opened));
 	if (!d)
 		return err_note(-ENOMEM, "sim:%u: open: out of memory", index);
 	d->base.ops = &sim_ops;
@@ -296,10 +297,10 @@ void sim_close(struct dev *dev)
 			fail_users(d, other);
 	sim_trackers_close(d, sim_handle_remove);
 	free_streams(d->streams);
-	free_streams(d->closed);
-	while (d->events) {
-		struct dev_event *e = d->events;
-		d->events = e->next;
+	free_streams(sim_opened(d)->closed);
+	while (sim_opened(d)->events) {
+		struct dev_event *e = sim_opened(d)->events;
+		sim_opened(d)->events = e->next;
 		sim_handle_remove(e);
 		event_stamp_release(e->latest);
 		free(e);
@@ -388,9 +389,9 @@ int sim_free(struct dev *dev, void *ptr)
 int sim_kernel_find(struct dev *dev, const char *name, struct dev_kernel **k_p)
 {
 	struct sim_dev *d = sim_of(dev);
-	for (size_t i = 0; i < d->kernels; i++) {
-		if (strcmp(d->kernel[i].type->name, name) == 0) {
-			*k_p = &d->kernel[i];
+	for (size_t i = 0; i < sim_opened(d)->kernels; i++) {
+		if (strcmp(sim_opened(d)->kernel[i].type->name, name) == 0) {
+			*k_p = &sim_opened(d)->kernel[i];
 			return 0;
 		}
 	}
@@ -399,8 +400,8 @@ int sim_kernel_find(struct dev *dev, const char *name, struct dev_kernel **k_p)
 
 int sim_check_kernel(struct sim_dev *d, const struct dev_kernel *k)
 {
-	for (size_t i = 0; i < d->kernels; i++)
-		if (k == &d->kernel[i])
+	for (size_t i = 0; i < sim_opened(d)->kernels; i++)
+		if (k == &sim_opened(d)->kernel[i])
 			return 0;
 	return bad_handle(d, "kernel");
 }

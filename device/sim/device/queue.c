@@ -30,7 +30,7 @@ static int sim_stream_open(struct dev *dev, int priority, struct dev_stream **s_
 			err_note(-ENOMEM, "sim:%u: open a stream: out of memory", dev->index));
 	}
 	s->dev = d;
-	s->number = d->streams_opened++;
+	s->number = sim_opened(d)->streams_opened++;
 	s->priority = priority;
 	sim_stream_number(s);
 	struct dev_stream **end = &d->streams;
@@ -50,14 +50,14 @@ static void keep_closed_stream(struct sim_dev *d, struct dev_stream *s)
 		at = &(*at)->next;
 	*at = s->next;
 	s->next = NULL;
-	for (at = &d->closed; *at;)
+	for (at = &sim_opened(d)->closed; *at;)
 		at = &(*at)->next;
 	*at = s;
-	if (++d->closed_streams <= SIM_QUARANTINE)
+	if (++sim_opened(d)->closed_streams <= SIM_QUARANTINE)
 		return;
-	s = d->closed;
-	d->closed = s->next;
-	d->closed_streams--;
+	s = sim_opened(d)->closed;
+	sim_opened(d)->closed = s->next;
+	sim_opened(d)->closed_streams--;
 	free(s);
 }
 
@@ -118,10 +118,10 @@ static int sim_event_open(struct dev *dev, struct dev_event **e_p)
 			err_note(-ENOMEM, "sim:%u: open an event: out of memory", dev->index));
 	}
 	e->dev = d;
-	e->next = d->events;
+	e->next = sim_opened(d)->events;
 	if (e->next)
 		e->next->previous = e;
-	d->events = e;
+	sim_opened(d)->events = e;
 	*e_p = e;
 	return sim_call_end(0);
 }
@@ -137,7 +137,7 @@ static void sim_event_close(struct dev *dev, struct dev_event *e)
 		if (e->previous)
 			e->previous->next = e->next;
 		else
-			d->events = e->next;
+			sim_opened(d)->events = e->next;
 		event_stamp_release(e->latest);
 		free(e);
 	}
@@ -298,12 +298,12 @@ int sim_op_queue(struct sim_dev *d, struct op *op, int status)
 		op->work->use[i]->users++;
 	if (op->kind == OP_LAUNCH) {
 		op->blocks_left = op->grid;
-		op->fails = ++d->launches == d->model.fail_launch_at;
-		op->corrupts = is_every_nth(d->launches, d->model.corrupt_launch_every);
+		op->fails = ++sim_opened(d)->launches == d->model.fail_launch_at;
+		op->corrupts = is_every_nth(sim_opened(d)->launches, d->model.corrupt_launch_every);
 	}
 	if (op->kind == OP_COPY || op->type == &kernel_copy_type) {
-		op->fails |= ++d->copies == d->model.fail_copy_at;
-		op->corrupts |= is_every_nth(d->copies, d->model.corrupt_copy_every);
+		op->fails |= ++sim_opened(d)->copies == d->model.fail_copy_at;
+		op->corrupts |= is_every_nth(sim_opened(d)->copies, d->model.corrupt_copy_every);
 	}
 	while (op->stream->queued >= d->model.max_queued) {
 		if (!sim_engine_step() && op->stream->queued >= d->model.max_queued) {

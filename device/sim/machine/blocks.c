@@ -3,6 +3,7 @@
  * Groups of blocks: what they need, how long they take, and how they begin and end.
  */
 #include "device/sim/machine/device.h"
+#include "device/sim/machine/kernels.h"
 #include "device/sim/machine/links.h"
 #include "device/sim/machine/memory.h"
 #include "device/sim/machine/redirect.h"

@@ -31,6 +31,7 @@
 #include "device/sim/machine/cache.h"
 #include "device/sim/machine/device.h"
 #include "device/sim/machine/gemm.h"
+#include "device/sim/machine/kernels.h"
 #include "device/sim/machine/memory.h"
 #include "device/sim/machine/streams.h"
 

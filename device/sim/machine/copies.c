@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/sim/machine/copies.h"
 #include "device/sim/machine/device.h"
+#include "device/sim/machine/kernels.h"
 #include "device/sim/machine/links.h"
 #include "device/sim/machine/memory.h"
 #include "device/sim/machine/streams.h"

@@ -6,16 +6,13 @@
 #define GPUSIG_SIM_DEVICE_H
 
 #include "device/sim/machine/cache.h"
-#include "device/sim/machine/kernels.h"
 #include "device/sim/machine/traffic.h"
 #include "device/sim/machine/units.h"
 
-struct dev_event;
 struct dev_stream;
 struct sim_trackers;
 
 #define SIM_PEERS 128
-#define SIM_QUARANTINE 64
 
 struct sim_dev {
 	struct dev base; /* first */
@@ -28,20 +25,12 @@ struct sim_dev {
 
 	struct sim_model model;
 	double open_factor;
-	uint64_t seed; /* of all draws but that one */
-	struct dev_event *events;
+	uint64_t seed;                 /* of all draws but that one */
 	struct sim_trackers *trackers; /* NULL: the device has no tracker */
-	struct dev_stream *closed;     /* oldest first */
-	size_t closed_streams;
-	uint32_t streams_opened;
 	struct sim_dev *peer[SIM_PEERS];
 	unsigned peers;
-	struct dev_kernel kernel[KERNELS];
-	size_t kernels;
-	uint64_t serial, allocs, launches, copies;
+	uint64_t serial, allocs;
 	uint64_t used_bytes, used_host_bytes;
-	int violation;
-	char violation_text[ERR_TEXT];
 
 	struct sim_cache cache;
 	struct sim_units units;

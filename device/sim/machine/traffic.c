@@ -27,6 +27,7 @@
  */
 #include "device/sim/machine/traffic.h"
 #include "device/sim/machine/device.h"
+#include "device/sim/machine/kernels.h"
 #include "device/sim/machine/links.h"
 #include "device/sim/machine/memory.h"
 #include "device/sim/machine/redirect.h"

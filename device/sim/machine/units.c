@@ -23,6 +23,7 @@
 #include "device/sim/machine/units.h"
 #include "device/sim/machine/copies.h"
 #include "device/sim/machine/device.h"
+#include "device/sim/machine/kernels.h"
 #include "device/sim/machine/streams.h"
 
 #include <errno.h>
