@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Copy engines, and copies and fills on them.
+ * Copy engines; the copies and fills that are ready, begin and end.
  */
 #ifndef GPUSIG_SIM_COPIES_H
 #define GPUSIG_SIM_COPIES_H

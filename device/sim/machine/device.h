@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A device of the machine, and the machine.
+ * A device of the machine, and the machine: which parts it has, and what passes them. Bytes and
+ * nanoseconds. Who opens a device owns it (device/calls.h), with its streams and its memory; the
+ * lock of calls protects all of them.
  */
 #ifndef GPUSIG_SIM_DEVICE_H
 #define GPUSIG_SIM_DEVICE_H

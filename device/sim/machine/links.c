@@ -162,8 +162,8 @@ double sim_way_bandwidth(const struct sim_dev *from, const struct sim_dev *to, u
 	return least;
 }
 
-void sim_way_need(struct flow *f, const struct sim_dev *from, const struct sim_dev *to,
-		  double volume)
+static void need_way(struct flow *f, const struct sim_dev *from, const struct sim_dev *to,
+		     double volume)
 {
 	struct hop hop = first_hop(from, to);
 	do {
@@ -194,7 +194,7 @@ void sim_peer_need(struct flow *f, struct sim_dev *from, struct sim_dev *to, dou
 		flow_need(f, &from->peer_out, volume);
 	if (!isinf(sim_injection_bandwidth(&to->model)))
 		flow_need(f, &to->peer_in, volume);
-	sim_way_need(f, from, to, volume);
+	need_way(f, from, to, volume);
 }
 
 /* Bytes between two devices. */

@@ -22,8 +22,6 @@ void sim_links_close(unsigned index);
 bool sim_way_exists(const struct sim_dev *from, const struct sim_dev *to);
 double sim_way_latency_ns(const struct sim_dev *from, const struct sim_dev *to);
 double sim_way_bandwidth(const struct sim_dev *from, const struct sim_dev *to, unsigned *hops_p);
-void sim_way_need(struct flow *f, const struct sim_dev *from, const struct sim_dev *to,
-		  double volume);
 /* Mark its links in a bit of `marks` each, DEV_MAX words; returns how many were not marked. */
 unsigned sim_way_mark(const struct sim_dev *from, const struct sim_dev *to, uint64_t *marks);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Rows of a matrix that the GEMMs of a device write to other memory, and what that costs.
+ * Rows of a matrix that the GEMMs of a device write to other memory, and what that costs. The
+ * list belongs to who redirects them, and holds until it is `lost`.
  */
 #ifndef GPUSIG_SIM_REDIRECT_H
 #define GPUSIG_SIM_REDIRECT_H

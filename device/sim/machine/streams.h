@@ -56,6 +56,7 @@ void sim_stream_fail(struct dev_stream *s, int status, const char *format, ...)
 /* Drop all work of a stream, running or not. */
 void sim_stream_cancel(struct dev_stream *s);
 
+/* The stream waits until a list of waiters is woken; until its first operation has its value. */
 void sim_stream_begin_wait(struct dev_stream *s, struct dev_stream **waiters);
 void sim_stream_wait_for_value(struct dev_stream *s);
 bool op_has_value(const struct op *op);
@@ -71,11 +72,10 @@ void event_stamp_complete(struct event_stamp *stamp);
 
 /* A task of an operation that is not of blocks. */
 struct sim_task *op_begin_task(struct op *op);
-/* Make it one of those of its operation, whose factors it has; not any more. */
+/* A task becomes one of its operation, whose factors it gets; it is not any more. */
 void op_add_task(struct op *op, struct sim_task *task);
 void op_end_task(struct sim_task *task);
-/* Remove an operation that is the first of its stream, without completing its record; of one that
- * is dropped. */
+/* The first operation of a stream is done, and freed; or dropped: its record still completes. */
 void op_end(struct op *op);
 void op_drop(struct op *op);
 

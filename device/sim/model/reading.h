@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Internals of reading models: keys (model.c) and lines (model_line.c).
+ * Names of models, and reading them: keys (model.c) and lines (model_line.c).
  *
  * MODELS are "default", "quiet" (the same without jitter), those of device/sim/model/machines,
  * which are in the programs, and files: a name with '/' or '.'. A spec may change a model:

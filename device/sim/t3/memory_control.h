@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause *
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
  * The memory controller: how the two classes of traffic share a device's memory.
  */
 #ifndef GPUSIG_SIM_MEMORY_CONTROL_H

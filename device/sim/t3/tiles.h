@@ -69,7 +69,6 @@ void sim_tracker_abandon(struct dev_tracker *t);
 
 void sim_tile_append(struct sim_tile_list *list, struct sim_tracked_tile *tile);
 struct sim_tracked_tile *sim_tile_take_first(struct sim_tile_list *list);
-void sim_tile_remove(struct sim_tile_list *list, struct sim_tracked_tile *tile);
 
 /* ------------------------------------------------------------------ forwards */
 

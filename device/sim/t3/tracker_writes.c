@@ -22,7 +22,7 @@ void sim_tile_append(struct sim_tile_list *list, struct sim_tracked_tile *tile)
 	list->last = tile;
 }
 
-void sim_tile_remove(struct sim_tile_list *list, struct sim_tracked_tile *tile)
+static void remove_tile(struct sim_tile_list *list, struct sim_tracked_tile *tile)
 {
 	if (tile->previous)
 		tile->previous->next = tile->next;
@@ -38,7 +38,7 @@ struct sim_tracked_tile *sim_tile_take_first(struct sim_tile_list *list)
 {
 	struct sim_tracked_tile *tile = list->first;
 	if (tile)
-		sim_tile_remove(list, tile);
+		remove_tile(list, tile);
 	return tile;
 }
 
@@ -95,7 +95,7 @@ static void give_up_entry(struct sim_trackers *s, struct sim_tracked_tile *tile)
 	if (tile->has_entry)
 		s->entries_used--;
 	else
-		sim_tile_remove(&s->overflowed, tile);
+		remove_tile(&s->overflowed, tile);
 }
 
 /* False: the tile would be written too often. */
@@ -123,7 +123,7 @@ static void take_out_of(struct sim_tile_list *list, const struct dev_tracker *t)
 	for (struct sim_tracked_tile *tile = list->first, *next; tile; tile = next) {
 		next = tile->next;
 		if (tile->tracker == t)
-			sim_tile_remove(list, tile);
+			remove_tile(list, tile);
 	}
 }
 
