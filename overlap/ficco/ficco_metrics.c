@@ -90,7 +90,7 @@ int variants_derive(struct bench_case *c)
 			    bench_work(c, s).flops /
 				    fmax(bench_best(c, of->gemms), bench_best(c, of->transfers)),
 			    "its parts alone");
-		if (s != FICCO_SERIAL)
+		if (of->gemms_concurrent)
 			derive_losses(c, s);
 	}
 	TRY(c->status, bench_derive_overlap(c, &o, OVERLAPPED));

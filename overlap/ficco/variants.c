@@ -201,7 +201,7 @@ static void open_parts(struct bench_case *c, unsigned s)
 	const struct ficco_parts *of = &ficco_parts[s];
 	open_flow(c, s, of->gemms, FLOW_GEMMS);
 	open_flow(c, s, of->transfers, FLOW_TRANSFERS);
-	if (s == FICCO_SERIAL)
+	if (!of->gemms_concurrent)
 		return;
 	open_flow(c, s, of->gemms_concurrent, FLOW_CONCURRENT);
 	all->plan[of->transfers_concurrent] = all->plan[s];
