@@ -6,13 +6,13 @@
  *     s->fma = bench_kernel(c, "fma_f32");
  *     s->other = bench_stream(c, dev_props(c->dev)->priority_normal);
  *     s->out = bench_alloc(c, DEV_MEM_DEVICE, bytes);
- *     return bench_status(c);
+ *     return c->status;
  *
  * Errors.    Sticky: after one has failed, the later calls of the case do nothing and return NULL.
- *            bench_status() returns the first error; its cause is in err_text(). So a setup is a
+ *            c->status is the first error; its cause is in err_text(). So a setup is a
  *            flat list of calls with one check at the end; without that check it fails all the
  *            same. NULL may be passed on to other bench_ functions, but code that uses a result at
- *            once (a loop over the memory) must ask bench_status() first.
+ *            once (a loop over the memory) must ask c->status first.
  * When.      In any callback but model and admit, from the thread that called it. Not in timed
  *            code: a body that opens something in every round times that, and keeps all of it
  *            until the case ends.
@@ -63,12 +63,5 @@ struct dev_tracker *bench_tracker_on(struct bench_case *c, struct dev *dev,
 				     const struct dev_tracker_map *map);
 /* As gate_open(). */
 struct gate *bench_gate(struct bench_case *c, uint64_t limit_ns);
-
-/* 0, or the first error of this case. */
-int bench_status(const struct bench_case *c);
-
-/* Add another operation's result: `status` becomes the case's if it is the first error. Returns
- * bench_status(). */
-int bench_status_add(struct bench_case *c, int status);
 
 #endif

@@ -103,7 +103,7 @@ static int set_up_case(struct bench_run *r)
 	int status = bench_skip_unsupported(r);
 	if (status == 0 && r->b->setup)
 		status = r->b->setup(&r->c);
-	status = status ? status : bench_status(&r->c);
+	status = status ? status : r->c.status;
 	if (status == 0 && r->o.headline_variants)
 		bench_headline_variants(r);
 	return status;
@@ -135,7 +135,7 @@ int bench_case_run(struct bench_run *r, double seconds)
 	bool refused = status == -ENOTSUP || status == -ENODEV || status == -ENOMEM || impossible;
 	if (status == 0) {
 		status = measure_case(r, seconds);
-		status = status ? status : bench_status(&r->c);
+		status = status ? status : r->c.status;
 	}
 	status = end_case(r, set_up, status);
 	r->output->elapsed_s = bench_time(r) - start;

@@ -117,13 +117,12 @@ static void *open_operand(const struct bench_gemm *p, struct bench_case *c, uint
 		return device;
 	void *elements = bench_alloc_host(c, period * each);
 	double *values = bench_alloc_host(c, period * sizeof(*values));
-	if (bench_status(c))
+	if (c->status)
 		return NULL;
 	draw_values(p, c, period, values, elements);
-	bench_status_add(c, dev_upload(p->dev, device, elements, period * each));
-	if (bench_status(c) == 0)
-		bench_status_add(c,
-				 repeat_on_device(c, p->dev, device, period * each, count * each));
+	TRY(c->status, dev_upload(p->dev, device, elements, period * each));
+	if (c->status == 0)
+		TRY(c->status, repeat_on_device(c, p->dev, device, period * each, count * each));
 	*values_p = (struct element_matrix){DEV_F64, values, rows, columns, period};
 	return device;
 }
@@ -145,14 +144,14 @@ static int open_gemm(struct bench_gemm *p, struct bench_case *c, struct dev *dev
 				 .exact = exact};
 	needed = (double)(p->a_bytes + p->b_bytes + p->c_bytes);
 	if (needed > 0.8 * memory)
-		return bench_status_add(
-			c, err_note(-ENOMEM, "%ux%ux%u needs %.3g GB; the device has %.3g GB",
+		return TRY(c->status,
+			   err_note(-ENOMEM, "%ux%ux%u needs %.3g GB; the device has %.3g GB",
 				    shape->m, shape->n, shape->k, 1e-9 * needed, 1e-9 * memory));
 	p->a = open_operand(p, c, shape->m, shape->k, &p->host_a);
 	p->b = p->b_transposed ? open_operand(p, c, shape->n, shape->k, &p->host_b)
 			       : open_operand(p, c, shape->k, shape->n, &p->host_b);
 	p->c = bench_alloc_on(c, dev, DEV_MEM_DEVICE, p->c_bytes);
-	return bench_status(c);
+	return c->status;
 }
 
 int bench_gemm_open(struct bench_gemm *p, struct bench_case *c, struct dev *dev,
@@ -171,7 +170,7 @@ int bench_gemm_open_axes(struct bench_gemm *p, struct bench_case *c, struct dev 
 {
 	struct shape shape;
 	int status = bench_gemm_shape(c, &shape);
-	return status ? bench_status_add(c, status)
+	return status ? TRY(c->status, status)
 		      : bench_gemm_open(p, c, dev, &shape, (enum dev_type)axis_index(c, "type"));
 }
 
@@ -286,7 +285,7 @@ int bench_gemm_rotate(const struct bench_gemm *p, struct bench_case *c, uint64_t
 	int status = any ? check_cold_matters(p) : 0;
 	if (any && status == 0)
 		status = rotation_open(c, &run, 1, r_p);
-	if (status != -ENOTSUP || bench_status(c))
+	if (status != -ENOTSUP || c->status)
 		return status;
 	text_fit(why, sizeof(why), "%s", err_text());
 	return bench_variants_skip(c, variants, why);

@@ -24,11 +24,11 @@ static int open_on(struct blocking_kernel *h, struct bench_case *c, struct dev *
 {
 	*h = (struct blocking_kernel){.dev = dev, .max_blocks = max_blocks};
 	h->stream = bench_stream_on(c, dev, dev_props(dev)->priority_low);
-	bench_status_add(c, dev_kernel_find(dev, "blocking_kernel", &h->kernel));
+	TRY(c->status, dev_kernel_find(dev, "blocking_kernel", &h->kernel));
 	h->flag = bench_alloc_on(c, dev, DEV_MEM_PINNED, 256);
 	h->arrived = bench_alloc_on(c, dev, DEV_MEM_PINNED, 256);
 	h->start_ns = bench_alloc_on(c, dev, DEV_MEM_PINNED, max_blocks * sizeof(*h->start_ns));
-	return bench_status(c);
+	return c->status;
 }
 
 int blocking_kernel_open(struct blocking_kernel *h, struct bench_case *c, uint32_t max_blocks)
@@ -128,7 +128,7 @@ int blocking_kernel_need_local_engine(struct bench_case *c, uint64_t uses, void 
 {
 	const struct blocking_copy copy = {c->dev, c->stream, to, from, bytes};
 	struct held_copy held = {0};
-	int status = bench_status(c);
+	int status = c->status;
 	if (status || !any_on(c, uses) || !bench_same_memory(c, to, from) ||
 	    !dev_can(c->dev, DEV_CAP_COPY_ENGINE | DEV_CAP_WAIT_VALUE) ||
 	    dev_can(c->dev, DEV_CAP_VIRTUAL_TIME))

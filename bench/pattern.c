@@ -46,13 +46,13 @@ static int repeat_pattern(struct dev *dev, char *at, uint64_t bytes)
 int pattern_fill(struct bench_case *c, struct dev *dev, void *at, uint64_t bytes,
 		 const void *pattern)
 {
-	int status = bench_status(c);
+	int status = c->status;
 	if (status || !bench_has_results(c))
 		return status;
 	status = dev_upload(dev, at, pattern, min_bytes(bytes, PATTERN_BYTES));
 	if (status == 0 && bytes > PATTERN_BYTES)
 		status = repeat_pattern(dev, at, bytes);
-	return bench_status_add(c, status);
+	return TRY(c->status, status);
 }
 
 void *pattern_alloc(struct bench_case *c, struct dev *dev, enum dev_mem kind, uint64_t bytes,

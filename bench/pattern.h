@@ -16,12 +16,12 @@
 enum { PATTERN_WORDS = PATTERN_BYTES / 4 };
 
 /* A pattern on the host that the case owns: random words from the case's generator, or random
- * reals in [-1, 1). NULL when there is no memory; see bench_status(). */
+ * reals in [-1, 1). NULL when there is no memory; see c->status. */
 uint32_t *pattern_words(struct bench_case *c);
 float *pattern_reals(struct bench_case *c);
 
 /* Fill memory with the repeating pattern; does nothing after an error of the case. Returns
- * bench_status(). */
+ * c->status. */
 int pattern_fill(struct bench_case *c, struct dev *dev, void *at, uint64_t bytes,
 		 const void *pattern);
 

@@ -42,7 +42,7 @@ int roofline_open(struct bench_case *c, const void *from, uint64_t read_bytes, v
 	uint64_t llc = dev_props(c->dev)->llc_bytes;
 	struct roofline *x = c->roofline = bench_alloc_host(c, sizeof(*x));
 	if (!x)
-		return bench_status(c);
+		return c->status;
 	*x = (struct roofline){.from = from,
 			       .to = to,
 			       .read_bytes = read_bytes,
@@ -57,7 +57,7 @@ int roofline_open(struct bench_case *c, const void *from, uint64_t read_bytes, v
 		bench_variant_off(c, variant_of(c, ROOFLINE_WRITE_NT));
 	if (llc && write_bytes > 4 * llc)
 		bench_variant_off(c, variant_of(c, ROOFLINE_WRITE));
-	return bench_status(c);
+	return c->status;
 }
 
 void roofline_off(struct bench_case *c)

@@ -131,7 +131,8 @@ static void run_train(struct bench_case *c)
 		if (began_ns >= scale * SETTLED_NS && s->batches < MAX_BATCHES)
 			s->seconds[s->batches++] = 1e-9 * (sum_ns - began_ns) / (double)s->batch;
 	}
-	bench_status_add(c, dev_stream_sync(c->dev, c->stream)); /* after an error, too */
+	const int drained = dev_stream_sync(c->dev, c->stream); /* after an error, too */
+	TRY(c->status, drained);
 }
 
 static int verify_mechanism(struct bench_case *c)

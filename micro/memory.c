@@ -243,8 +243,8 @@ static int derive(struct bench_case *c)
 	}
 	/* All first-level caches together may hold half of the last-level cache. */
 	if (axis_u64(c, "footprint") == dev_props(c->dev)->llc_bytes / 2)
-		bench_status_add(c, bench_derive(c, "llc_bandwidth", -1, &rate,
-						 "bytes / median_s with the smallest L1"));
+		TRY(c->status, bench_derive(c, "llc_bandwidth", -1, &rate,
+					    "bytes / median_s with the smallest L1"));
 	return bench_ratio(c, "nontemporal_time_ratio", NONTEMPORAL, REGULAR, NULL);
 }
 

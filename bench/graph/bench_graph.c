@@ -7,10 +7,10 @@
 
 int bench_graph_prepare(struct bench_case *c, struct work_graph *g)
 {
-	int status = bench_status(c);
+	int status = c->status;
 	if (status == 0)
 		status = work_graph_prepare(g);
-	return bench_status_add(c, status ? status : work_graph_complete(g));
+	return TRY(c->status, status ? status : work_graph_complete(g));
 }
 
 int bench_graph_time(struct bench_case *c, struct work_graph *g, uint64_t iterations)
@@ -26,10 +26,10 @@ int bench_graph_time(struct bench_case *c, struct work_graph *g, uint64_t iterat
 int bench_enable_peers(struct bench_case *c)
 {
 	const struct dev_set *set = c->devices;
-	for (size_t i = 1; bench_status(c) == 0 && i < set->count; i++)
+	for (size_t i = 1; c->status == 0 && i < set->count; i++)
 		for (size_t k = 0; k < i; k++)
-			bench_status_add(c, dev_peer_enable(set->dev[i], set->dev[k]));
-	return bench_status(c);
+			TRY(c->status, dev_peer_enable(set->dev[i], set->dev[k]));
+	return c->status;
 }
 
 /* One that leaves its memory, where there is any: that is what a transfer waits for, and a device

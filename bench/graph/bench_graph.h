@@ -22,13 +22,13 @@ struct work_lanes *bench_lanes(struct bench_case *c);
 struct work_lanes *bench_lanes_on(struct bench_case *c, struct dev *const *devices, size_t count);
 struct work_graph *bench_graph(struct bench_case *c, struct work_lanes *lanes);
 
-/* work_graph_prepare(), and a first run without a gate. Returns bench_status(). */
+/* work_graph_prepare(), and a first run without a gate. Returns c->status. */
 int bench_graph_prepare(struct bench_case *c, struct work_graph *g);
 
 /* In body: work_graph_time() so many times, one after the other; the sum is c->self_seconds. */
 int bench_graph_time(struct bench_case *c, struct work_graph *g, uint64_t iterations);
 
-/* dev_peer_enable() for every pair of the case's devices. Returns bench_status(). */
+/* dev_peer_enable() for every pair of the case's devices. Returns c->status. */
 int bench_enable_peers(struct bench_case *c);
 
 /* In verify_mechanism: does all of `other` complete while the gate holds `held`? Otherwise their

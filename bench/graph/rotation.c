@@ -218,9 +218,9 @@ static int allocate_sets(struct rotation *r)
 		region->copies = bench_alloc_on(r->c, region->home.dev, region->home.kind,
 						region->stride * r->sets);
 	}
-	for (uint32_t set = 0; bench_status(r->c) == 0 && set < r->sets; set++)
-		bench_status_add(r->c, copy_set(r, false, set));
-	return bench_status(r->c);
+	for (uint32_t set = 0; r->c->status == 0 && set < r->sets; set++)
+		TRY(r->c->status, copy_set(r, false, set));
+	return r->c->status;
 }
 
 static int count_and_list(struct rotation *r, const struct rotation_run *runs, size_t count)
@@ -246,8 +246,8 @@ static int add_rotation(struct bench_case *c, const struct rotation_run *runs, s
 		ranges += runs[i].count;
 	/* One more than there can be, for list_regions() to look at. */
 	struct region *regions = bench_alloc_host(c, (ranges + 1) * sizeof(*regions));
-	if (bench_status(c))
-		return bench_status(c);
+	if (c->status)
+		return c->status;
 	memset(regions, 0, (ranges + 1) * sizeof(*regions));
 	*r = (struct rotation){.c = c, .regions = regions, .head = head};
 	head->latest = r;
@@ -336,7 +336,7 @@ int rotation_attach(struct rotation *r, struct work_graph *g)
 	size_t count;
 	if (!r)
 		return 0;
-	int status = bench_status_add(r->c, work_graph_operands(g, &unused, &count));
+	int status = TRY(r->c->status, work_graph_operands(g, &unused, &count));
 	if (status == 0)
 		work_graph_rotate(g, &rotation);
 	return status;
@@ -372,20 +372,20 @@ int bench_rotate(struct bench_case *c, struct work_graph *const *graphs, size_t 
 {
 	struct operand_list list = {0};
 	*r_p = NULL;
-	int status = bench_status_add(c, count_operands(graphs, count, &list));
+	TRY(c->status, count_operands(graphs, count, &list));
 	list.ranges = bench_alloc_host(c, (list.range_count + 1) * sizeof(*list.ranges));
 	list.turns = bench_alloc_host(c, (list.turn_count + 1) * sizeof(*list.turns));
-	if (status || bench_status(c))
-		return bench_status(c);
-	status = rotate_graphs(c, graphs, count, false, &list, r_p);
+	if (c->status)
+		return c->status;
+	int status = rotate_graphs(c, graphs, count, false, &list, r_p);
 	return status ? status : rotate_graphs(c, graphs, count, true, &list, r_p);
 }
 
 int bench_rotate_cold(struct bench_case *c, struct work_graph *const *graphs, size_t count,
 		      struct rotation **r_p)
 {
-	bool cold = bench_status(c) == 0 && axis_index(c, "operands") == OPERANDS_COLD;
-	return cold ? bench_rotate(c, graphs, count, r_p) : bench_status(c);
+	bool cold = c->status == 0 && axis_index(c, "operands") == OPERANDS_COLD;
+	return cold ? bench_rotate(c, graphs, count, r_p) : c->status;
 }
 
 /* ------------------------------------------------------------------ using */

@@ -62,7 +62,7 @@ struct rotation_run {
 
 /* In setup, when the home holds its data. -ENOTSUP, which does not fail the case: a device does
  * not know its last-level cache, or the sets need more than half of its memory. -EINVAL: a range
- * outside the case's allocations. Else bench_status(). */
+ * outside the case's allocations. Else c->status. */
 int rotation_open(struct bench_case *c, const struct rotation_run *runs, size_t count,
 		  struct rotation **r_p);
 
@@ -72,7 +72,7 @@ int bench_rotate(struct bench_case *c, struct work_graph *const *graphs, size_t 
 		 struct rotation **r_p);
 
 /* One more prepared graph takes its sets from the rotation, which counts nothing for it: its
- * operands are in memory that rotates. Returns bench_status(). */
+ * operands are in memory that rotates. Returns c->status. */
 int rotation_attach(struct rotation *r, struct work_graph *g);
 
 /* bench_rotate() where the case's axis `operands` is cold; else *r_p stays NULL. */

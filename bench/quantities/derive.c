@@ -108,7 +108,7 @@ int bench_derive_samples(struct bench_case *c, const char *name, int variant, co
 	struct bench_derived *d = add_derived(c, name, variant, &q, formula);
 	if (!d) {
 		free(finite);
-		return bench_status(c);
+		return c->status;
 	}
 	set_statistic(d, x, n, finite);
 	d->observations = finite;
@@ -187,7 +187,7 @@ int bench_derive(struct bench_case *c, const char *name, int variant,
 		d->rounds = 0;
 	}
 	free(x);
-	return d ? 0 : bench_status(c);
+	return d ? 0 : c->status;
 }
 
 /* Derive from two variants, A and B, and report under `variant`. */
@@ -354,8 +354,8 @@ static void derive_rates_of(struct bench_case *c, unsigned v)
 		     {"message_rate", "1/s", "messages / median_s", m->messages}};
 	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++)
 		if (rates[i].work > 0.0 && bench_median(c, v) > 0.0)
-			bench_status_add(c, bench_rate(c, rates[i].name, v, rates[i].work,
-						       rates[i].unit, rates[i].formula));
+			TRY(c->status, bench_rate(c, rates[i].name, v, rates[i].work, rates[i].unit,
+						  rates[i].formula));
 }
 
 void bench_derive_rates(struct bench_run *r)
@@ -368,7 +368,7 @@ void bench_derive_rates(struct bench_run *r)
 		if (!s->on || r->sampling->rounds == 0)
 			continue;
 		s->model = bench_work(&r->c, v);
-		bench_status_add(&r->c, bench_derive(&r->c, "time", (int)v, &time, "median_s"));
+		TRY(r->c.status, bench_derive(&r->c, "time", (int)v, &time, "median_s"));
 		derive_rates_of(&r->c, v);
 	}
 }

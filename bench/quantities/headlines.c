@@ -133,7 +133,7 @@ static int rehearse_headlines(struct bench_run *r, const double *seconds, struct
 	int status = bench_derive_rows(r);
 	if (status == 0 && r->b->derive)
 		status = r->b->derive(&r->c);
-	status = bench_status_add(&r->c, status);
+	status = TRY(r->c.status, status);
 	*x = read_headlines(r);
 	for (unsigned v = 0; v < r->variant_count; v++) {
 		now->samples[v].summary = (struct stats_summary){0};

@@ -17,7 +17,7 @@ const char *const bench_grades[BENCH_GRADES] = {"noisy", "contended"};
  * valid. */
 void bench_fail_without_memory(struct bench_case *c, const char *what, const char *name)
 {
-	bench_status_add(c, err_note(-ENOMEM, "%s %s: out of memory", what, name));
+	TRY(c->status, err_note(-ENOMEM, "%s %s: out of memory", what, name));
 }
 
 /* NULL without memory; then the case fails. */

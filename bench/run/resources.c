@@ -18,15 +18,6 @@ struct resource {
 	uint64_t bytes;
 };
 
-int bench_status(const struct bench_case *c) { return c->status; }
-
-int bench_status_add(struct bench_case *c, int status)
-{
-	if (c->status == 0)
-		c->status = status;
-	return c->status;
-}
-
 static int close_resource(const struct resource *o)
 {
 	switch (o->kind) {
@@ -67,9 +58,8 @@ static bool reserve_entry(struct bench_case *c)
 	if (grown)
 		all->entries = grown;
 	else
-		bench_status_add(c, err_note(-ENOMEM,
-					     "a list of %zu resources of a case: out of memory",
-					     all->count + 1));
+		TRY(c->status, err_note(-ENOMEM, "a list of %zu resources of a case: out of memory",
+					all->count + 1));
 	return c->status == 0;
 }
 
@@ -77,7 +67,7 @@ static void *keep_resource(struct bench_case *c, enum resource_kind kind, struct
 			   void *handle, int status)
 {
 	struct resources *all = c->run->resources;
-	if (bench_status_add(c, status))
+	if (TRY(c->status, status))
 		return NULL;
 	all->entries[all->count++] = (struct resource){.kind = kind, .dev = dev, .handle = handle};
 	return handle;
@@ -216,8 +206,7 @@ struct dev_tracker *bench_tracker_on(struct bench_case *c, struct dev *dev,
 struct dev_kernel *bench_kernel(struct bench_case *c, const char *name)
 {
 	struct dev_kernel *kernel = NULL;
-	if (bench_status(c) == 0)
-		bench_status_add(c, dev_kernel_find(c->dev, name, &kernel));
+	TRY(c->status, dev_kernel_find(c->dev, name, &kernel));
 	return kernel;
 }
 

@@ -40,7 +40,7 @@ static struct bench_adder *find_adder(struct bench_case *c, struct dev *dev)
 		new.stream = bench_stream_on(c, dev, dev_props(dev)->priority_normal);
 	new.sum = bench_alloc_on(c, dev, DEV_MEM_DEVICE, DEV_KERNEL_ALIGN);
 	grown = vec_grow(now->adders, now->adder_count, &now->adder_capacity, sizeof(*grown));
-	if (bench_status(c) || !grown || dev_kernel_find(dev, "read", &new.read))
+	if (c->status || !grown || dev_kernel_find(dev, "read", &new.read))
 		return NULL;
 	now->adders = grown;
 	grown[now->adder_count] = new;

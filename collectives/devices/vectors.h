@@ -36,7 +36,7 @@ struct vectors {
 uint64_t vectors_stride(enum dev_collective what, uint64_t part);
 
 /* In setup, when the devices are peers if schedules are to run. All but an allreduce have `count`
- * floats in equal parts. Returns bench_status(). */
+ * floats in equal parts. Returns c->status. */
 int vectors_open(struct vectors *v, struct bench_case *c, enum dev_collective what, uint64_t count,
 		 uint64_t staging_bytes);
 

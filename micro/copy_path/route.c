@@ -35,7 +35,7 @@ static void choose_ends(struct route *r, struct bench_case *c, enum direction di
 	r->paged_from = direction == UP ? paged : here;
 	r->paged_to = direction == UP ? here : paged;
 	if (direction == PEER) {
-		bench_status_add(c, dev_peer_enable(c->dev, there.dev));
+		TRY(c->status, dev_peer_enable(c->dev, there.dev));
 		bench_fact_number(c, "peer_index", there.dev->index);
 	}
 }
@@ -56,7 +56,7 @@ static void open_pageable(struct route *r, struct bench_case *c, enum direction 
 		r->paged_from.ptr = r->from.ptr;
 		r->paged_to.ptr = bench_alloc(c, DEV_MEM_PAGEABLE, r->size);
 		/* Touched here, so no copy has to allocate pages. */
-		if (bench_status(c) == 0)
+		if (c->status == 0)
 			memset(r->paged_to.ptr, 0, r->size);
 	}
 }
@@ -70,5 +70,5 @@ int route_open(struct route *r, struct bench_case *c, enum direction direction, 
 	open_pair(r, c, &r->back_from, &r->back_to);
 	if (r->pageable)
 		open_pageable(r, c, direction);
-	return bench_status(c);
+	return c->status;
 }

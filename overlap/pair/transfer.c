@@ -112,11 +112,11 @@ int transfer_open(struct transfer *t, struct bench_case *c, struct work_lanes *l
 	t->sum = bench_alloc_host(c, PATTERN_BYTES);
 	if (kind >= TRANSFER_PEER)
 		bench_enable_peers(c);
-	for (size_t i = 0; bench_status(c) == 0 && i < t->senders; i++)
+	for (size_t i = 0; c->status == 0 && i < t->senders; i++)
 		open_sender(t, c, i, method);
-	for (size_t i = 0; bench_status(c) == 0 && i < t->senders * t->fan_out; i++)
+	for (size_t i = 0; c->status == 0 && i < t->senders * t->fan_out; i++)
 		open_message(t, c, lanes, i / t->fan_out, i % t->fan_out);
-	return bench_status(c);
+	return c->status;
 }
 
 static int open_buffers(struct transfer *t, struct bench_case *c)
@@ -134,7 +134,7 @@ static int open_buffers(struct transfer *t, struct bench_case *c)
 	for (size_t i = 0; t->kind == TRANSFER_REDUCE_SCATTER && i < t->senders; i++)
 		t->sender[i].own = pattern_alloc(c, t->sender[i].dev, from, t->capacity_bytes,
 						 t->sender[2 * i % t->senders].pattern);
-	return bench_status(c);
+	return c->status;
 }
 
 uint64_t transfer_max_bytes(const struct transfer *t, uint32_t max_passes)
@@ -166,10 +166,10 @@ int transfer_resize(struct transfer *t, struct bench_case *c, uint64_t bytes, ui
 	uint64_t piece = bytes / t->fan_out / (passes ? passes : 1);
 	piece = piece < TRANSFER_ALIGN ? TRANSFER_ALIGN : piece - piece % TRANSFER_ALIGN;
 	if (passes > max_passes)
-		return bench_status_add(c, err_note(-ENOMEM,
-						    "buffers for %llu bytes exceed a quarter of "
-						    "the device's free memory",
-						    (unsigned long long)bytes));
+		return TRY(c->status, err_note(-ENOMEM,
+					       "buffers for %llu bytes exceed a quarter of "
+					       "the device's free memory",
+					       (unsigned long long)bytes));
 	t->piece_bytes = piece;
 	t->passes = (uint32_t)passes;
 	if (piece <= t->capacity_bytes)

@@ -35,7 +35,7 @@ static void find_library(struct comm_load *load, struct bench_case *c)
 	if (status == -ENOTSUP)
 		comm_load_drop_library(load);
 	else
-		bench_status_add(c, status);
+		TRY(c->status, status);
 }
 
 int comm_load_open(struct comm_load *load, struct bench_case *c)

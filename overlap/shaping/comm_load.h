@@ -57,7 +57,7 @@ struct comm_call {
 uint64_t comm_load_grain(size_t devices);
 
 /* Over the case's devices, which have peer access; the case owns what this opens. Returns
- * bench_status(). */
+ * c->status. */
 int comm_load_open(struct comm_load *load, struct bench_case *c);
 /* The library does not do this here, for the reason in err_text(). */
 void comm_load_drop_library(struct comm_load *load);

@@ -127,7 +127,7 @@ static struct work_graph *build_round(struct pipeline *p, struct bench_case *c, 
 	if (status == -ENOTSUP && what & BY_LIBRARY)
 		comm_load_drop_library(&p->comm);
 	else
-		bench_status_add(c, status);
+		TRY(c->status, status);
 	return b.g;
 }
 

@@ -66,7 +66,7 @@ struct producers {
  * and those of a GEMM. */
 int producers_admit(const struct bench_case *c);
 
-/* In setup; the case owns everything (bench/bench_alloc.h). Returns bench_status(). */
+/* In setup; the case owns everything (bench/bench_alloc.h). Returns c->status. */
 int producers_open(struct producers *s, struct bench_case *c);
 
 /* Rows and bytes of C in bands [first, end). */

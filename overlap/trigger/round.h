@@ -78,7 +78,7 @@ static inline bool producers_add(const struct strategy *strategy)
 int producers_try_adding(struct producers *s, struct bench_case *c);
 
 /* In setup. Also runs the round once; -ENOTSUP if a queue is too short for it. Returns
- * bench_status(). */
+ * c->status. */
 int producers_prepare(struct producers *s, struct bench_case *c, const struct strategy *strategy,
 		      struct producer_round *r);
 

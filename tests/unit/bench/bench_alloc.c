@@ -115,7 +115,7 @@ static int setup(struct bench_case *c)
 	steps += bench_event(c) != NULL;
 	for (unsigned i = 0; i < act.many; i++)
 		steps += bench_alloc_on(c, c->dev, DEV_MEM_PINNED, 256) != NULL;
-	return act.forget ? 0 : bench_status(c);
+	return act.forget ? 0 : c->status;
 }
 
 static int body(struct bench_case *c, long unused, uint64_t iterations)

@@ -46,7 +46,7 @@ static int setup(struct bench_case *c)
 	s->from = pattern_alloc(c, c->dev, DEV_MEM_DEVICE, BYTES, s->pattern);
 	s->to = bench_alloc(c, DEV_MEM_DEVICE, BYTES);
 	s->word = bench_alloc(c, DEV_MEM_PINNED, DEV_KERNEL_ALIGN);
-	return bench_status(c);
+	return c->status;
 }
 
 static void sleep_ns(long ns)

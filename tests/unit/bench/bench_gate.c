@@ -357,7 +357,7 @@ static int guard_counter(struct bench_case *c)
 	uint32_t **counter = c->state;
 	struct gate *g = bench_gate(c, 200 * MS);
 	*counter = bench_alloc(c, DEV_MEM_DEVICE, 256);
-	return bench_status(c) ? bench_status(c) : gate_guard(g, c->dev, *counter);
+	return c->status ? c->status : gate_guard(g, c->dev, *counter);
 }
 
 static int wait_for_counter(struct bench_case *c, long unused, uint64_t iterations)

@@ -66,15 +66,15 @@ static unsigned opened, right, pieces_right, cut_right, elements_found, rows_fou
 static bool check_passes(const struct bench_gemm *p, struct bench_case *c, const void *host_c,
 			 uint32_t writes)
 {
-	bench_status_add(c, dev_upload(c->dev, p->c, host_c, M * N * p->result_bytes));
-	return bench_status(c) == 0 && bench_gemm_check(p, c, writes) == 0;
+	TRY(c->status, dev_upload(c->dev, p->c, host_c, M * N * p->result_bytes));
+	return c->status == 0 && bench_gemm_check(p, c, writes) == 0;
 }
 
 static bool check_fails(const struct bench_gemm *p, struct bench_case *c, const void *host_c,
 			const char *where)
 {
-	bench_status_add(c, dev_upload(c->dev, p->c, host_c, M * N * p->result_bytes));
-	return bench_status(c) == 0 && bench_gemm_check(p, c, 1) == -EBADMSG &&
+	TRY(c->status, dev_upload(c->dev, p->c, host_c, M * N * p->result_bytes));
+	return c->status == 0 && bench_gemm_check(p, c, 1) == -EBADMSG &&
 	       strstr(err_text(), where) != NULL;
 }
 
@@ -144,9 +144,9 @@ static void scene_exact_operands(struct bench_case *c)
 		return;
 	count_values(&p);
 	const struct dev_gemm gemm = bench_gemm_whole(&p);
-	bench_status_add(c, dev_gemm(c->dev, c->stream, &gemm));
-	bench_status_add(c, dev_stream_sync(c->dev, c->stream));
-	bench_status_add(c, dev_download(c->dev, found, p.c, sizeof(found)));
+	TRY(c->status, dev_gemm(c->dev, c->stream, &gemm));
+	TRY(c->status, dev_stream_sync(c->dev, c->stream));
+	TRY(c->status, dev_download(c->dev, found, p.c, sizeof(found)));
 	for (size_t i = 0; i < M * N; i++) {
 		int64_t sixteenths = 0;
 		for (size_t k = 0; k < K; k++)
@@ -192,12 +192,12 @@ static void scene_fast_sums(struct bench_case *c)
 	if (bench_gemm_open(&p, c, c->dev, &shape, DEV_F8))
 		return;
 	multiply_fast(&p, host_c);
-	bench_status_add(c, dev_upload(c->dev, p.c, host_c, sizeof(host_c)));
+	TRY(c->status, dev_upload(c->dev, p.c, host_c, sizeof(host_c)));
 	fast_as_exact = bench_gemm_check(&p, c, 1);
 	p.fast_accumulation = true;
 	fast_as_fast = bench_gemm_check(&p, c, 1);
 	memmove(host_c, host_c + SIDE, sizeof(host_c) / 2);
-	bench_status_add(c, dev_upload(c->dev, p.c, host_c, sizeof(host_c)));
+	TRY(c->status, dev_upload(c->dev, p.c, host_c, sizeof(host_c)));
 	fast_shifted = bench_gemm_check(&p, c, 1);
 }
 
@@ -216,10 +216,10 @@ static unsigned long_opened, long_same, long_right, last_found;
 static bool device_has_values(const struct bench_gemm *p, struct bench_case *c)
 {
 	char *a = bench_alloc_host(c, p->a_bytes);
-	bench_status_add(c, dev_download(c->dev, a, p->a, p->a_bytes));
+	TRY(c->status, dev_download(c->dev, a, p->a, p->a_bytes));
 	for (uint32_t i = 0; i < LONG_M * LONG_ROW; i++)
-		if (bench_status(c) || fabs(load_element(p->type, a, i) -
-					    value_of_a(p, i / LONG_ROW, i % LONG_ROW)) > 0)
+		if (c->status || fabs(load_element(p->type, a, i) -
+				      value_of_a(p, i / LONG_ROW, i % LONG_ROW)) > 0)
 			return false;
 	return true;
 }
@@ -240,10 +240,10 @@ static void scene_periods(struct bench_case *c)
 				sum += value_of_a(&p, i / FEW, k) * value_of_b(&p, k, i % FEW);
 			store_element((enum dev_type)type, host_c, i, sum);
 		}
-		bench_status_add(c, dev_upload(c->dev, p.c, host_c, p.c_bytes));
-		long_right += bench_status(c) == 0 && bench_gemm_check(&p, c, 1) == 0;
+		TRY(c->status, dev_upload(c->dev, p.c, host_c, p.c_bytes));
+		long_right += c->status == 0 && bench_gemm_check(&p, c, 1) == 0;
 		store_element((enum dev_type)type, host_c, LONG_M * FEW - 1, 0.25 * sqrt(LONG_ROW));
-		bench_status_add(c, dev_upload(c->dev, p.c, host_c, p.c_bytes));
+		TRY(c->status, dev_upload(c->dev, p.c, host_c, p.c_bytes));
 		last_found += bench_gemm_check(&p, c, 1) == -EBADMSG &&
 			      strstr(err_text(), "row 599:") != NULL;
 	}

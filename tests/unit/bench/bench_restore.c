@@ -19,7 +19,7 @@ static int setup(struct bench_case *c)
 	char **memory = c->state;
 	for (int i = 0; i < 2; i++)
 		memory[i] = bench_alloc(c, DEV_MEM_DEVICE, BYTES);
-	return bench_status(c);
+	return c->status;
 }
 
 static int body(struct bench_case *c, long which, uint64_t iterations)

@@ -27,14 +27,14 @@ static void scene_words(struct bench_case *c)
 		uint64_t last = sizes[i] / 4 - 1;
 		uint32_t sum = 0, other;
 		char *at = pattern_alloc(c, c->dev, DEV_MEM_DEVICE, sizes[i], tile);
-		if (bench_status(c))
+		if (c->status)
 			return;
 		right_sizes += pattern_check(c, c->dev, at, sizes[i], tile, 0.0f) == 0;
 		for (uint64_t word = 0; word <= last; word++)
 			sum += tile[word % PATTERN_WORDS];
 		right_sums += sum == pattern_sum(tile, sizes[i]);
 		other = tile[last % PATTERN_WORDS] ^ 1u;
-		bench_status_add(c, dev_upload(c->dev, at + 4 * last, &other, 4));
+		TRY(c->status, dev_upload(c->dev, at + 4 * last, &other, 4));
 		char name[32];
 		snprintf(name, sizeof(name), "word %llu is", (unsigned long long)last);
 		found_words += pattern_check(c, c->dev, at, sizes[i], tile, 0.0f) == -EBADMSG &&
@@ -55,7 +55,7 @@ static void scene_reals(struct bench_case *c)
 {
 	float *tile = pattern_reals(c), *off = bench_alloc_host(c, PATTERN_BYTES);
 	void *at = pattern_alloc(c, c->dev, DEV_MEM_PINNED, PATTERN_BYTES, tile);
-	if (bench_status(c))
+	if (c->status)
 		return;
 	memcpy(off, tile, PATTERN_BYTES);
 	off[7] += 0.5e-3f;
@@ -77,7 +77,7 @@ static void scene_too_large(struct bench_case *c)
 	const uint32_t *tile = pattern_words(c);
 	expect(pattern_alloc(c, c->dev, DEV_MEM_DEVICE, UINT64_C(1) << 60, tile) == NULL);
 	expect(pattern_alloc(c, c->dev, DEV_MEM_DEVICE, 256, tile) == NULL);
-	expect(bench_status(c) == -ENOMEM && err_text()[0]);
+	expect(c->status == -ENOMEM && err_text()[0]);
 }
 
 static void no_memory_skips_the_case(void) { expect(run_scene(scene_too_large) == 77); }

@@ -120,13 +120,13 @@ static void put_words(struct bench_case *c, void *at, uint32_t value)
 	static uint32_t words[WORDS];
 	for (size_t i = 0; i < WORDS; i++)
 		words[i] = value;
-	bench_status_add(c, dev_upload(c->dev, at, words, BYTES));
+	TRY(c->status, dev_upload(c->dev, at, words, BYTES));
 }
 
 static uint32_t get_word(struct bench_case *c, const void *at)
 {
 	static uint32_t words[WORDS];
-	bench_status_add(c, dev_download(c->dev, words, at, BYTES));
+	TRY(c->status, dev_download(c->dev, words, at, BYTES));
 	for (size_t i = 1; i < WORDS; i++)
 		right = right && words[i] == words[0];
 	return words[0];
@@ -155,7 +155,7 @@ static bool open_stage(struct bench_case *c, struct stage *s, uint32_t turns)
 	}
 	bench_graph_prepare(c, s->graph);
 	note_status(bench_rotate(c, &s->graph, 1, &s->r));
-	return bench_status(c) == 0 && s->r;
+	return c->status == 0 && s->r;
 }
 
 static void *in_set(const struct stage *s, uint32_t set, const char *home)
@@ -181,7 +181,7 @@ static void scene_runs(struct bench_case *c)
 	for (uint32_t set = 0; set < sets; set++)
 		put_words(c, in_set(&s, set, s.b), 0);
 	for (uint32_t run = 0; run < sets; run++) {
-		bench_status_add(c, work_graph_complete(s.graph));
+		TRY(c->status, work_graph_complete(s.graph));
 		for (uint32_t set = 0; set < sets; set++)
 			right = right &&
 				get_word(c, in_set(&s, set, s.b)) == (set <= run ? 100 + set : 0);
@@ -189,7 +189,7 @@ static void scene_runs(struct bench_case *c)
 	/* The home takes no part, and the first set follows the last one. */
 	right = right && get_word(c, s.a) == 7 && get_word(c, s.b) == 7;
 	put_words(c, in_set(&s, 0, s.a), 55);
-	bench_status_add(c, work_graph_complete(s.graph));
+	TRY(c->status, work_graph_complete(s.graph));
 	right = right && get_word(c, in_set(&s, 0, s.b)) == 55;
 	right = right && get_word(c, in_set(&s, 1, s.b)) == 101;
 }
@@ -209,7 +209,7 @@ static void scene_turns(struct bench_case *c)
 	right = work_graph_turns(s.graph) == 3;
 	number_sets(c, &s);
 	for (int run = 0; run < 2; run++)
-		bench_status_add(c, work_graph_complete(s.graph));
+		TRY(c->status, work_graph_complete(s.graph));
 	for (uint32_t set = 0; set < 6; set++)
 		right = right && get_word(c, in_set(&s, set, s.b)) == 100 + set;
 	right = right && get_word(c, in_set(&s, 6, s.b)) == 7 && rotation_sets(s.r) == 17;
@@ -226,18 +226,18 @@ static void scene_spread(struct bench_case *c)
 	struct stage s = {0};
 	if (!open_stage(c, &s, 1))
 		return;
-	bench_status_add(c, work_graph_complete(s.graph));
+	TRY(c->status, work_graph_complete(s.graph));
 	number_sets(c, &s);
 	/* Enqueued on the case's stream as a poison is. */
-	bench_status_add(c, dev_fill(c->dev, c->stream, s.a, 1, BYTES));
-	bench_status_add(c, rotation_spread(s.r, 2));
+	TRY(c->status, dev_fill(c->dev, c->stream, s.a, 1, BYTES));
+	TRY(c->status, rotation_spread(s.r, 2));
 	right = get_word(c, in_set(&s, 1, s.a)) == FILLED;
 	right = right && get_word(c, in_set(&s, 2, s.a)) == FILLED;
 	right = right && get_word(c, in_set(&s, 0, s.a)) == 100;
 	right = right && get_word(c, in_set(&s, 3, s.a)) == 103;
-	bench_status_add(c, work_graph_complete(s.graph));
+	TRY(c->status, work_graph_complete(s.graph));
 	put_words(c, in_set(&s, 1, s.a), 9);
-	bench_status_add(c, rotation_collect(s.r));
+	TRY(c->status, rotation_collect(s.r));
 	right = right && get_word(c, s.a) == 9 && get_word(c, s.b) == FILLED;
 }
 
@@ -265,24 +265,24 @@ static void scene_two_kinds(struct bench_case *c)
 	for (int i = 0; i < 3; i += 2)
 		bench_graph_prepare(c, graph[i]);
 	note_status(bench_rotate(c, graph, 3, &r));
-	if (bench_status(c) || !r)
+	if (c->status || !r)
 		return;
 	sets_seen[0] = rotation_sets(r);
 	for (uint32_t set = 0; set < 2; set++)
 		put_words(c, rotation_address(r, set, a), 100 + set);
 	put_words(c, rotation_address(r, 0, b), 0);
 	for (int i = 0; i < 3; i++)
-		bench_status_add(c, work_graph_complete(graph[2]));
+		TRY(c->status, work_graph_complete(graph[2]));
 	/* Three sets of the other kind were taken, and none of these. */
-	bench_status_add(c, work_graph_complete(graph[0]));
+	TRY(c->status, work_graph_complete(graph[0]));
 	right = get_word(c, rotation_address(r, 0, b)) == 100;
-	bench_status_add(c, rotation_collect(r));
+	TRY(c->status, rotation_collect(r));
 	right = right && get_word(c, b) == 100;
 	/* A spread reaches the sets of both kinds. */
 	put_words(c, from, 5);
-	bench_status_add(c, rotation_spread(r, 1));
-	bench_status_add(c, work_graph_complete(graph[2]));
-	bench_status_add(c, rotation_collect(r));
+	TRY(c->status, rotation_spread(r, 1));
+	TRY(c->status, work_graph_complete(graph[2]));
+	TRY(c->status, rotation_collect(r));
 	right = right && get_word(c, to) == 5;
 }
 
@@ -317,7 +317,7 @@ static void scene_operands(struct bench_case *c)
 	work_graph_pass(g, lane, "copy", p.c, p.a, 4096, 2);
 	bench_graph_prepare(c, g);
 	note_status(work_graph_operands(g, &o, &count));
-	if (bench_status(c))
+	if (c->status)
 		return;
 	right = count == 6 && o[0].at == counter && o[0].bytes == 4;
 	/* Rows are as long as in the whole; the last one ends with the piece. */

@@ -13,7 +13,7 @@ static void (*scene)(struct bench_case *c);
 static int setup(struct bench_case *c)
 {
 	scene(c);
-	return bench_status(c);
+	return c->status;
 }
 
 /* The exit code of the benchmark. */

@@ -126,8 +126,8 @@ static void open_noise(struct bench_case *c, struct dev *d)
 	n->scratch = bench_alloc_on(c, d, DEV_MEM_DEVICE, SCRATCH);
 	n->start_ns = bench_alloc_on(c, d, DEV_MEM_PINNED, SLOTS * sizeof(*n->start_ns));
 	n->words = bench_alloc_on(c, d, DEV_MEM_PINNED, 256);
-	bench_status_add(c, dev_event_open(d, &n->event));
-	bench_status_add(c, dev_kernel_find(d, "blocking_kernel", &n->spins));
+	TRY(c->status, dev_event_open(d, &n->event));
+	TRY(c->status, dev_kernel_find(d, "blocking_kernel", &n->spins));
 	if (n->words)
 		memset(n->words, 0, 256);
 }
@@ -167,7 +167,7 @@ static uint64_t open_rounds(struct bench_case *c)
 	int adds = senders.gemms_add ? producers_try_adding(&senders, c) : -ENOTSUP;
 	watch.refused += senders.gemms_add && adds == -ENOTSUP;
 	uint64_t opened = 0;
-	for (unsigned v = WHOLE; v <= REMOTE_ADD && bench_status(c) == 0; v++) {
+	for (unsigned v = WHOLE; v <= REMOTE_ADD && c->status == 0; v++) {
 		const struct strategy *strategy = &trigger_strategies[v];
 		bool by_kernel = strategy->add != ADD_NONE;
 		if ((v == REMOTE_ADD && adds) || (by_kernel && (ring || !senders.kernels_add)) ||
@@ -216,15 +216,15 @@ static int run_rounds(struct bench_case *c)
 	rng_seed(&watch.rng, 11, rng_u64(&c->rng));
 	producers_open(&senders, c);
 	intercept_devices(c);
-	uint64_t opened = bench_status(c) ? 0 : open_rounds(c);
-	int status = bench_status(c);
+	uint64_t opened = c->status ? 0 : open_rounds(c);
+	int status = c->status;
 	for (unsigned i = 0; status == 0 && i < watch.rounds_of_case; i++)
 		status = run_round(c, choose_variant(opened));
 	if (status)
 		snprintf(watch.text, sizeof(watch.text), "%s", err_text());
 	int restored = restore_devices(c);
-	bench_status_add(c, status);
-	return bench_status_add(c, restored);
+	TRY(c->status, status);
+	return TRY(c->status, restored);
 }
 
 /* ------------------------------------------------------------------ stages */

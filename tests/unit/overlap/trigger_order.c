@@ -170,7 +170,7 @@ static int open_rounds(struct bench_case *c)
 	for (unsigned v = SPLIT; v <= COPY_THEN_ADD; v++)
 		if (senders.kernels_add || trigger_strategies[v].add == ADD_NONE)
 			producers_prepare(&senders, c, &trigger_strategies[v], &rounds[v]);
-	return bench_status(c);
+	return c->status;
 }
 
 /* A GEMM for each band waits for no value. */
@@ -207,7 +207,7 @@ static void run_rounds(struct bench_case *c)
 	if (status)
 		snprintf(watch.text, sizeof(watch.text), "%s", err_text());
 	restore_device(c);
-	bench_status_add(c, status);
+	TRY(c->status, status);
 }
 
 /* ------------------------------------------------------------------ the stage */
@@ -215,7 +215,7 @@ static void run_rounds(struct bench_case *c)
 static int setup(struct bench_case *c)
 {
 	watch.scene(c);
-	return bench_status(c);
+	return c->status;
 }
 
 static int run_stage(void (*scene)(struct bench_case *c), const char *device)
@@ -266,7 +266,7 @@ static void old_counters(struct bench_case *c)
 {
 	int status = open_rounds(c);
 	uint32_t *values = bench_alloc_host(c, senders.bands * sizeof(*values));
-	if (status || bench_status(c))
+	if (status || c->status)
 		return;
 	const uint32_t n = senders.shape.n;
 	senders.gemms_counted = DEV_VALUE_MAX / (senders.band_rows * n) - 2;
@@ -283,7 +283,7 @@ static void old_counters(struct bench_case *c)
 		note_result(producers_check(&senders, c, &rounds[TRIGGERED]));
 	else
 		watch.wrong++;
-	bench_status_add(c, status);
+	TRY(c->status, status);
 }
 
 static void counters_start_anew_before_they_are_full(void)

@@ -25,7 +25,7 @@ static int setup(struct bench_case *c)
 		memory[i] = bench_alloc(c, i ? DEV_MEM_DEVICE : DEV_MEM_PINNED, BYTES);
 	if (work.max_iterations)
 		bench_max_iterations(c, 0, work.max_iterations);
-	return bench_status(c);
+	return c->status;
 }
 
 static int body(struct bench_case *c, long unused, uint64_t iterations)
