@@ -291,7 +291,7 @@ check-headers: ## compile every header alone, and what needs MPI without what MP
 	for c in $(wildcard collectives/ranks/*.c) $(rank_programs); do \
 		$(CC) $(our_cppflags) -Itests/lint/mpi $(our_cflags) -Wno-unknown-warning-option -Wno-stringop-overflow -Werror -fsyntax-only $$c || exit 1; done
 
-formatted := git ls-files -z '*.c' '*.h' | xargs -0 clang-format
+formatted := git ls-files -z -co --exclude-standard '*.c' '*.h' | xargs -0 ls -d 2>/dev/null | xargs clang-format
 format: ## apply .clang-format to the C sources, with clang-format 14
 	$(formatted) -i
 

@@ -16,9 +16,9 @@
 
 /* In setup: each execution of `variants` (bit mask) leaves the pattern in these bytes, memory that
  * the case has allocated on `dev`; it is read as pattern_check() does. `pattern` NULL: they are
- * poisoned and not checked. Variants with callbacks of their own, or of struct bench, for one of
- * the two use those. Results are poisoned and checked in the order of these calls. Returns
- * bench_status(). */
+ * poisoned and not checked. Poison is a fill by a byte that the pattern does not begin with.
+ * Variants with callbacks of their own, or of struct bench, for one of the two use those. Results
+ * are poisoned and checked in the order of these calls. Returns c->status. */
 int bench_expect(struct bench_case *c, uint64_t variants, struct dev *dev, void *at, uint64_t bytes,
 		 const void *pattern, float tolerance);
 

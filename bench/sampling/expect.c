@@ -22,13 +22,16 @@ int bench_expect(struct bench_case *c, uint64_t variants, struct dev *dev, void 
 	return c->status;
 }
 
-/* Device fills do not accept pageable memory, but the host can write it. */
+/* Device fills do not accept pageable memory, but the host can write it. The first byte at least is
+ * not that of the pattern. */
 static int poison_one(struct bench_case *c, const struct bench_expected *x)
 {
+	const unsigned char *pattern = x->pattern;
+	const uint8_t byte = pattern && pattern[0] == 0xa5 ? 0x5a : 0xa5;
 	struct bench_memory memory;
 	if (!bench_memory_find(c, x->at, &memory) || memory.kind != DEV_MEM_PAGEABLE)
-		return dev_fill(c->dev, c->stream, x->at, 0xa5, x->bytes);
-	memset(x->at, 0xa5, x->bytes);
+		return dev_fill(c->dev, c->stream, x->at, byte, x->bytes);
+	memset(x->at, byte, x->bytes);
 	return 0;
 }
 
