@@ -78,7 +78,6 @@ static void satisfy_if_overdue(struct gate *g, uint64_t now_ns)
 
 static void *run_watchdog(void *unused)
 {
-	(void)unused;
 	for (;;) {
 		nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
 		uint64_t now_ns = clock_ns();

@@ -49,7 +49,6 @@ static void skeleton_close(struct dev *dev) { (void)dev; }
  * Required. */
 static uint64_t skeleton_clock_ns(struct dev *dev)
 {
-	(void)dev;
 	return 0;
 }
 
@@ -318,8 +317,6 @@ static size_t skeleton_numa_nodes(struct dev *dev, uint32_t *nodes, size_t capac
 /* Make random times follow from the seed alone, if time is virtual. Optional. */
 static void skeleton_reseed(struct dev *dev, uint64_t seed)
 {
-	(void)dev;
-	(void)seed;
 }
 
 /* Allocate PINNED memory, all of it on a node of skeleton_numa_nodes(). Optional. */

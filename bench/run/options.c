@@ -59,7 +59,6 @@ static int take_check(const char *text, void *slot)
 
 static int take_switch(const char *text, void *slot)
 {
-	(void)text;
 	*(bool *)slot = true;
 	return 0;
 }

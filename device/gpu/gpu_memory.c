@@ -155,7 +155,6 @@ static int register_memory(const struct gpu_memory *m)
 
 size_t gpu_numa_nodes(struct dev *dev, uint32_t *nodes, size_t capacity)
 {
-	(void)dev;
 	return numa_nodes(nodes, capacity);
 }
 

@@ -208,7 +208,6 @@ void gpu_time_close(struct gpu_dev *d)
 
 uint64_t gpu_clock_ns(struct dev *dev)
 {
-	(void)dev;
 	return clock_ns();
 }
 

@@ -177,7 +177,6 @@ static void close_device(struct dev *dev)
 
 static uint64_t clock_now(struct dev *dev)
 {
-	(void)dev;
 	return clock_ns();
 }
 
@@ -189,7 +188,6 @@ static int alloc_memory(struct dev *dev, enum dev_mem kind, uint64_t bytes, void
 
 static size_t list_numa_nodes(struct dev *dev, uint32_t *nodes, size_t capacity)
 {
-	(void)dev;
 	return numa_nodes(nodes, capacity);
 }
 
@@ -283,14 +281,12 @@ static int enqueue_copy(struct dev_stream *s, const struct host_copy *work)
 static int copy_memory(struct dev *dev, struct dev_stream *s, void *dst, const void *src,
 		       uint64_t bytes)
 {
-	(void)dev;
 	return enqueue_copy(s, &(struct host_copy){.dst = dst, .src = src, .bytes = bytes});
 }
 
 static int fill_memory(struct dev *dev, struct dev_stream *s, void *dst, uint8_t byte,
 		       uint64_t bytes)
 {
-	(void)dev;
 	return enqueue_copy(s, &(struct host_copy){.dst = dst, .bytes = bytes, .byte = byte});
 }
 
@@ -309,19 +305,16 @@ static int enqueue_value(struct dev_stream *s, enum host_op_kind kind, uint32_t 
 
 static int wait_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value)
 {
-	(void)dev;
 	return enqueue_value(s, HOST_OP_WAIT_VALUE, at, value);
 }
 
 static int write_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value)
 {
-	(void)dev;
 	return enqueue_value(s, HOST_OP_WRITE_VALUE, at, value);
 }
 
 static int post_value(struct dev *dev, uint32_t *at, uint32_t value)
 {
-	(void)dev;
 	host_lock();
 	/* Pairs with the acquire in poll_until(): what the caller wrote is visible. */
 	__atomic_store_n(at, value, __ATOMIC_RELEASE);
@@ -335,7 +328,6 @@ static int post_value(struct dev *dev, uint32_t *at, uint32_t value)
 static int kernel_find(struct dev *dev, const char *name, struct dev_kernel **k_p)
 {
 	struct dev_kernel *k = host_kernel_named(name);
-	(void)dev;
 	if (!k)
 		return err_note(-ENOENT, "host: unknown kernel '%s'", name);
 	*k_p = k;
@@ -356,8 +348,6 @@ static int check_shape(uint32_t block, uint64_t shared_bytes)
 static int kernel_occupancy(struct dev *dev, struct dev_kernel *k, uint32_t block,
 			    uint64_t shared_bytes, uint32_t *blocks_p)
 {
-	(void)dev;
-	(void)k;
 	int status = check_shape(block, shared_bytes);
 	if (!status)
 		*blocks_p = host_units_max_resident(host_units_claim(shared_bytes));
@@ -368,7 +358,6 @@ static int kernel_launch(struct dev *dev, struct dev_stream *s, struct dev_kerne
 			 const struct dev_launch *l)
 {
 	struct host_op *op;
-	(void)dev;
 	if (l->grid == 0)
 		return err_note(-EINVAL, "launch %s: the grid is 0", k->signature.name);
 	int status = check_shape(l->block, l->shared_bytes);

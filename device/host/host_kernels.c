@@ -43,7 +43,6 @@ static const union kernel_arg *argument_of(const struct host_block *b, unsigned 
 
 static int empty_run(const struct host_block *b)
 {
-	(void)b;
 	return 0;
 }
 

@@ -92,7 +92,6 @@ void host_stream_close(struct dev *dev, struct dev_stream *s)
 
 int host_stream_sync(struct dev *dev, struct dev_stream *s)
 {
-	(void)dev;
 	host_lock();
 	drain_stream(s);
 	host_lock();
@@ -106,7 +105,6 @@ int host_stream_sync(struct dev *dev, struct dev_stream *s)
 
 int host_stream_query(struct dev *dev, struct dev_stream *s)
 {
-	(void)dev;
 	host_lock();
 	int status = s->first ? -EAGAIN : 0;
 	host_unlock();
@@ -116,7 +114,6 @@ int host_stream_query(struct dev *dev, struct dev_stream *s)
 int host_stream_wait(struct dev *dev, struct dev_stream *s, struct dev_event *e)
 {
 	struct host_op *op;
-	(void)dev;
 	int status = host_op_begin(s, HOST_OP_WAIT_EVENT, &op);
 	if (status)
 		return status;
@@ -168,7 +165,6 @@ void host_event_close(struct dev *dev, struct dev_event *e)
 int host_event_record(struct dev *dev, struct dev_stream *s, struct dev_event *e)
 {
 	struct host_op *op;
-	(void)dev;
 	int status = host_op_begin(s, HOST_OP_RECORD, &op);
 	if (status)
 		return status;
@@ -184,7 +180,6 @@ int host_event_record(struct dev *dev, struct dev_stream *s, struct dev_event *e
 
 int host_event_query(struct dev *dev, struct dev_event *e)
 {
-	(void)dev;
 	host_lock();
 	int status = !e->latest ? -EINVAL : e->latest->done ? 0 : -EAGAIN;
 	host_unlock();
@@ -193,7 +188,6 @@ int host_event_query(struct dev *dev, struct dev_event *e)
 
 int host_event_sync(struct dev *dev, struct dev_event *e)
 {
-	(void)dev;
 	host_lock();
 	if (!e->latest) {
 		host_unlock();
@@ -210,7 +204,6 @@ int host_event_elapsed_ns(struct dev *dev, struct dev_event *from, struct dev_ev
 			  double *ns_p)
 {
 	int status = 0;
-	(void)dev;
 	host_lock();
 	if (!from->latest || !to->latest)
 		status = -EINVAL;

@@ -129,7 +129,6 @@ static void on_signal(int number)
 {
 	struct host_timeslice *t = current;
 	const int kept = errno;
-	(void)number;
 	if (t && t->is_shared(t->context)) {
 		end_timeslice(t);
 	} else if (t) {

@@ -69,7 +69,6 @@ static int set_text_output(int status, char *text, uint32_t capacity, const char
 int rsmi_init(uint64_t flags)
 {
 	int status = driver_fault(__func__);
-	(void)flags;
 	initialised |= status == SUCCESS;
 	return status;
 }

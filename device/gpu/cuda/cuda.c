@@ -99,7 +99,6 @@ static int peer_can(unsigned index, unsigned other, bool *can_p)
 
 static int peer_enable(unsigned other, void *other_context)
 {
-	(void)other;
 	int result = cuda_api.cuCtxEnablePeerAccess(other_context, 0);
 	return result == CUDA_PEER_ALREADY_ENABLED
 		       ? 0
@@ -370,7 +369,6 @@ static int probe_devices(unsigned *count_p) { return gpu_probe(&cuda_vendor, cou
 static int open_device(const char *model, unsigned index, unsigned listed, uint32_t want,
 		       struct dev **dev_p)
 {
-	(void)listed;
 	return gpu_open(&cuda_vendor, model, index, want, dev_p);
 }
 

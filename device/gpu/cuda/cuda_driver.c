@@ -264,13 +264,11 @@ int cuda_context_open(unsigned index, void **context_p)
 void cuda_context_close(unsigned index, void *context)
 {
 	cuda_device device = 0;
-	(void)context;
 	if (cuda_api.cuDeviceGet(&device, (int)index) == CUDA_OK)
 		cuda_api.cuDevicePrimaryCtxRelease_v2(device);
 }
 
 int cuda_context_use(unsigned index, void *context)
 {
-	(void)index;
 	return CUDA_CALL(cuCtxSetCurrent, context);
 }

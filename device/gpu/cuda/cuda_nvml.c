@@ -258,7 +258,6 @@ static nvml_status read_compute_mode(struct nvmlDevice_st *device, char *text, s
 
 static nvml_status read_driver(struct nvmlDevice_st *device, char *text, size_t capacity)
 {
-	(void)device;
 	return cuda_nvml.driver ? cuda_nvml.driver(text, (unsigned)capacity)
 				: CUDA_NVML_NO_FUNCTION;
 }

@@ -85,7 +85,6 @@ static int peer_can(unsigned index, unsigned other, bool *can_p)
 
 static int peer_enable(unsigned other, void *other_context)
 {
-	(void)other_context;
 	int result = hip_api.hipDeviceEnablePeerAccess((int)other, 0);
 	return result == HIP_PEER_ALREADY_ENABLED
 		       ? 0
@@ -150,7 +149,6 @@ static int copy_without_units(void *stream, void *dst, const void *src, uint64_t
 static int copy_async(void *stream, void *dst, const void *src, uint64_t bytes,
 		      enum gpu_copy_direction direction, bool captured)
 {
-	(void)captured;
 	switch (direction) {
 	case GPU_COPY_UP:
 		return HIP_CALL(hipMemcpyAsync, dst, src, bytes, HIP_COPY_UP, stream);
@@ -300,7 +298,6 @@ static int probe_devices(unsigned *count_p) { return gpu_probe(&hip_vendor, coun
 static int open_device(const char *model, unsigned index, unsigned listed, uint32_t want,
 		       struct dev **dev_p)
 {
-	(void)listed;
 	return gpu_open(&hip_vendor, model, index, want, dev_p);
 }
 

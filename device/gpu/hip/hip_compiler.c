@@ -91,7 +91,6 @@ static int compile_kernels(const char *source, const struct gpu_target *target, 
 
 static int describe_version(unsigned release, char *text, size_t capacity)
 {
-	(void)release;
 	const int status = dynlib_open(&library);
 	return status ? status : run_time_version(&hiprtc, text, capacity);
 }

@@ -248,7 +248,6 @@ int hip_traits(unsigned index, struct gpu_traits *t)
 
 int hip_context_use(unsigned index, void *context)
 {
-	(void)context;
 	return HIP_CALL(hipSetDevice, (int)index);
 }
 

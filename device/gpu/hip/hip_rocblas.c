@@ -84,7 +84,6 @@ static void describe_version(char *text, size_t capacity)
 static int blas_open(const struct gpu_traits *traits, void **blas_p, uint32_t *types_p, char *text,
 		     size_t capacity)
 {
-	(void)traits;
 	int status = dynlib_open(&library);
 	if (status)
 		return status;
@@ -106,7 +105,6 @@ static int blas_open(const struct gpu_traits *traits, void **blas_p, uint32_t *t
 static void blas_close(void *opened, bool usable)
 {
 	struct blas *blas = opened;
-	(void)usable;
 	roc.destroy(blas->handle);
 	pthread_mutex_destroy(&blas->lock);
 	free(blas);
@@ -129,7 +127,6 @@ static int check_problem(const struct gpu_gemm_problem *p)
 static int blas_algorithms(void *blas, const struct gpu_gemm_problem *p, void *algorithms,
 			   size_t capacity, size_t *count_p)
 {
-	(void)blas;
 	const int status = check_problem(p);
 	if (status)
 		return status;
@@ -172,7 +169,6 @@ static int blas_run(void *opened, void *stream, const struct gpu_gemm_problem *p
 		    const void *algorithm)
 {
 	struct blas *blas = opened;
-	(void)algorithm;
 	int status = check_problem(p);
 	if (status)
 		return status;
@@ -186,7 +182,6 @@ static int blas_run(void *opened, void *stream, const struct gpu_gemm_problem *p
 
 static void blas_describe(const void *algorithm, char *text, size_t capacity)
 {
-	(void)algorithm;
 	snprintf(text, capacity, "rocBLAS's first choice");
 }
 

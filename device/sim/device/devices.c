@@ -225,8 +225,6 @@ static int add_device(struct sim_dev *d)
 
 int sim_open(const char *model, unsigned index, unsigned count, uint32_t want, struct dev **dev_p)
 {
-	(void)count;
-	(void)want;
 	struct sim_dev *d = calloc(1, sizeof(struct sim_opened));
 	if (!d)
 		return err_note(-ENOMEM, "sim:%u: open: out of memory", index);

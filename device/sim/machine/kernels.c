@@ -204,7 +204,6 @@ static void start_stamp(struct op *op, uint32_t block, uint64_t now_ns)
 
 static int prepare_blocking(struct sim_dev *d, struct op *op)
 {
-	(void)d;
 	op->until = 1;
 	return 0;
 }
@@ -217,7 +216,6 @@ static void start_blocking(struct op *op, uint32_t block, uint64_t now_ns)
 
 static void finish_blocking(struct op *op, uint32_t block)
 {
-	(void)block;
 	if (!kernel_is_released(op))
 		((uint32_t *)op->work->arg[1].pointer)[1]++;
 }
@@ -239,14 +237,12 @@ static void finish_signal(struct op *op, uint32_t block)
 
 static int prepare_await(struct sim_dev *d, struct op *op)
 {
-	(void)d;
 	op->until = op->work->arg[1].u32;
 	return 0;
 }
 
 static void finish_await(struct op *op, uint32_t block)
 {
-	(void)block;
 	if (!kernel_is_released(op))
 		++*(uint32_t *)op->work->arg[2].pointer;
 }

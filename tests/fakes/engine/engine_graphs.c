@@ -40,7 +40,6 @@ int fake_capture_refuses(void)
 
 int fake_capture_begin(struct fake_gpu *g, void *stream, int mode)
 {
-	(void)g;
 	if (mode < FAKE_CAPTURE_GLOBAL || mode > FAKE_CAPTURE_RELAXED)
 		return FAKE_INVALID_VALUE;
 	fake_lock();
@@ -59,7 +58,6 @@ int fake_capture_begin(struct fake_gpu *g, void *stream, int mode)
 
 int fake_capture_end(struct fake_gpu *g, void *stream, void **graph_p)
 {
-	(void)g;
 	fake_lock();
 	struct fake_stream *s = fake_stream_find(stream);
 	int status = !s ? FAKE_INVALID_HANDLE : !s->capture ? FAKE_ILLEGAL_STATE : FAKE_OK;
@@ -82,7 +80,6 @@ int fake_capture_end(struct fake_gpu *g, void *stream, void **graph_p)
 int fake_graph_instantiate(struct fake_gpu *g, void *graph, void **exec_p)
 {
 	int status = FAKE_INVALID_HANDLE;
-	(void)g;
 	fake_lock();
 	const struct fake_graph *from = fake_object_find(graph, FAKE_GRAPH);
 	struct fake_graph *exec =
@@ -105,7 +102,6 @@ int fake_graph_instantiate(struct fake_gpu *g, void *graph, void **exec_p)
 
 int fake_graph_launch(struct fake_gpu *g, void *exec, void *stream)
 {
-	(void)g;
 	fake_lock();
 	const struct fake_graph *graph = fake_object_find(exec, FAKE_GRAPH_EXEC);
 	struct fake_stream *s = fake_stream_find(stream);
@@ -119,7 +115,6 @@ int fake_graph_launch(struct fake_gpu *g, void *exec, void *stream)
 
 int fake_graph_close(struct fake_gpu *g, void *graph, enum fake_kind kind)
 {
-	(void)g;
 	fake_lock();
 	struct fake_graph *found = fake_object_find(graph, kind);
 	if (found)

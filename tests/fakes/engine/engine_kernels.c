@@ -79,7 +79,6 @@ int fake_module_load(struct fake_gpu *g, const void *image, void **module_p)
 
 int fake_module_unload(struct fake_gpu *g, void *module)
 {
-	(void)g;
 	fake_lock();
 	struct fake_module *m = fake_object_find(module, FAKE_MODULE);
 	while (m && m->functions) {
@@ -141,7 +140,6 @@ static int add_function(struct fake_module *m, const struct fake_kernel *k, void
 int fake_module_function(struct fake_gpu *g, void *module, const char *name, void **function_p)
 {
 	const struct fake_kernel *k = kernel_named(name);
-	(void)g;
 	fake_lock();
 	struct fake_module *m = fake_object_find(module, FAKE_MODULE);
 	int status = !m                           ? FAKE_INVALID_HANDLE
@@ -161,7 +159,6 @@ int fake_module_function(struct fake_gpu *g, void *module, const char *name, voi
 int fake_function_allow_shared(struct fake_gpu *g, void *function, int bytes)
 {
 	int status = FAKE_INVALID_HANDLE;
-	(void)g;
 	fake_lock();
 	struct fake_function *f = fake_object_find(function, FAKE_FUNCTION);
 	if (f && (bytes < 0 ||
@@ -177,7 +174,6 @@ int fake_function_allow_shared(struct fake_gpu *g, void *function, int bytes)
 
 int fake_function_set_carveout(struct fake_gpu *g, void *function, int percent)
 {
-	(void)g;
 	fake_lock();
 	struct fake_function *f = fake_object_find(function, FAKE_FUNCTION);
 	if (f && percent >= -1 && percent <= 100)
@@ -191,7 +187,6 @@ int fake_function_set_carveout(struct fake_gpu *g, void *function, int percent)
 int fake_function_shared(struct fake_gpu *g, void *function, uint64_t *static_p,
 			 uint64_t *dynamic_max_p)
 {
-	(void)g;
 	fake_lock();
 	const struct fake_function *f = fake_object_find(function, FAKE_FUNCTION);
 	if (f) {

@@ -69,7 +69,6 @@ static bool poll_waits(struct fake_gpu *g)
 static void *poll_waits_thread(void *arg)
 {
 	bool left = true;
-	(void)arg;
 	while (left) {
 		usleep(FAKE_POLL_US);
 		fake_lock();
@@ -300,7 +299,6 @@ int fake_fill(struct fake_gpu *g, void *stream, void *dst, uint8_t byte, uint64_
 {
 	const struct fake_op op = {.kind = FAKE_OP_FILL,
 				   .copy = {.dst = dst, .bytes = bytes, .byte = byte}};
-	(void)g;
 	fake_lock();
 	const enum fake_memory_kind place = fake_memory_kind_of(dst, bytes);
 	fake_unlock();
@@ -323,12 +321,10 @@ static int submit_value_op(enum fake_op_kind kind, void *stream, uint32_t *at, u
 
 int fake_wait_value(struct fake_gpu *g, void *stream, uint32_t *at, uint32_t value)
 {
-	(void)g;
 	return submit_value_op(FAKE_OP_WAIT, stream, at, value);
 }
 
 int fake_write_value(struct fake_gpu *g, void *stream, uint32_t *at, uint32_t value)
 {
-	(void)g;
 	return submit_value_op(FAKE_OP_WRITE, stream, at, value);
 }

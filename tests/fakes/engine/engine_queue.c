@@ -120,7 +120,6 @@ int fake_stream_open(struct fake_gpu *g, int priority, void **stream_p)
 
 int fake_stream_close(struct fake_gpu *g, void *stream)
 {
-	(void)g;
 	fake_lock();
 	struct fake_stream *s = fake_stream_find(stream);
 	if (s) {
@@ -168,7 +167,6 @@ static void wait_until_idle(struct fake_stream *s)
 int fake_stream_sync(struct fake_gpu *g, void *stream)
 {
 	struct fake_stream *s;
-	(void)g;
 	fake_lock();
 	int status = find_uncaptured_stream(stream, &s);
 	if (!status) {
@@ -292,7 +290,6 @@ int fake_event_open(struct fake_gpu *g, bool timing, void **event_p)
 
 int fake_event_close(struct fake_gpu *g, void *event)
 {
-	(void)g;
 	fake_lock();
 	struct fake_event *e = fake_object_find(event, FAKE_EVENT);
 	if (e) {
@@ -349,7 +346,6 @@ static int follow_engine(struct fake_stream *s)
 int fake_event_record(struct fake_gpu *g, void *stream, void *event)
 {
 	int status = FAKE_INVALID_HANDLE;
-	(void)g;
 	fake_lock();
 	struct fake_event *e = fake_object_find(event, FAKE_EVENT);
 	struct fake_stream *s = fake_stream_find(stream);
@@ -380,7 +376,6 @@ static int find_queryable_event(void *event, struct fake_event **e_p)
 int fake_event_query(struct fake_gpu *g, void *event)
 {
 	struct fake_event *e;
-	(void)g;
 	fake_lock();
 	int status = find_queryable_event(event, &e);
 	if (!status && e->recorded && host_event_query(e->object.gpu->host, e->host))
@@ -404,7 +399,6 @@ int fake_event_elapsed_ms(struct fake_gpu *g, void *from, void *to, float *ms_p)
 {
 	struct fake_event *first, *last;
 	double ns = 0;
-	(void)g;
 	fake_lock();
 	int status = find_queryable_event(from, &first);
 	if (!status)
@@ -423,7 +417,6 @@ int fake_event_elapsed_ms(struct fake_gpu *g, void *from, void *to, float *ms_p)
 int fake_stream_wait(struct fake_gpu *g, void *stream, void *event)
 {
 	int status = FAKE_INVALID_HANDLE;
-	(void)g;
 	fake_lock();
 	struct fake_event *e = fake_object_find(event, FAKE_EVENT);
 	struct fake_stream *s = fake_stream_find(stream);

@@ -53,7 +53,6 @@ static void sanitizer_start_switch(struct fiber *to)
 #elif defined(__SANITIZE_THREAD__)
 	__tsan_switch_to_fiber(to->sanitizer, 0);
 #else
-	(void)to;
 #endif
 }
 
@@ -66,7 +65,6 @@ static void sanitizer_finish_switch(struct fiber *at)
 		__sanitizer_finish_switch_fiber(at->sanitizer, &scheduler->home_stack,
 						&scheduler->home_stack_bytes);
 #else
-	(void)at;
 #endif
 }
 

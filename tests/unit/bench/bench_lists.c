@@ -209,7 +209,6 @@ static int derive_long_texts(struct bench_case *c)
 
 static int derive_long_error(struct bench_case *c)
 {
-	(void)c;
 	return err_note(-EIO, "%s END OF ERROR", long_text());
 }
 

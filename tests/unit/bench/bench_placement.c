@@ -27,7 +27,6 @@ static bool is_far(size_t probe)
 /* Instead of that of lib/. Latencies of a place differ a little. */
 int core_latency_mean(unsigned batches, double *seconds_p)
 {
-	(void)batches;
 	*seconds_p = (is_far(probes) ? FAR_S : NEAR_S) * (1.0 + 0.1 * (double)(probes % 2));
 	probes++;
 	return 0;

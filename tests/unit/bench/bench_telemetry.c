@@ -42,7 +42,6 @@ static int telemetry_read(struct dev *d, struct dev_telemetry *samples, size_t *
 {
 	const double thermal_s = act.thermal_s[act.asked % 8];
 	const char *throttle = act.throttle[act.asked++ % 8];
-	(void)d;
 	if (act.fails)
 		return err_note(act.fails, "the manager is gone");
 	samples[0] = (struct dev_telemetry){.name = "power", .unit = "W", .number = 71.5};

@@ -152,13 +152,11 @@ static void check_copy_nt(struct dev_stream *s, uint64_t bytes, uint32_t grid, u
 
 static void check_copy_once(struct dev_stream *s, uint64_t bytes, uint32_t grid, uint32_t reps)
 {
-	(void)reps;
 	check_copy_kernel("copy_once", s, bytes, grid, NULL);
 }
 
 static void check_copy_once_nt(struct dev_stream *s, uint64_t bytes, uint32_t grid, uint32_t reps)
 {
-	(void)reps;
 	check_copy_kernel("copy_once_nt", s, bytes, grid, NULL);
 }
 
@@ -205,13 +203,11 @@ static void check_triad_nt(struct dev_stream *s, uint64_t bytes, uint32_t grid, 
 
 static void check_triad_once(struct dev_stream *s, uint64_t bytes, uint32_t grid, uint32_t reps)
 {
-	(void)reps;
 	check_triad_kernel("triad_once", s, bytes, grid, NULL);
 }
 
 static void check_triad_once_nt(struct dev_stream *s, uint64_t bytes, uint32_t grid, uint32_t reps)
 {
-	(void)reps;
 	check_triad_kernel("triad_once_nt", s, bytes, grid, NULL);
 }
 

@@ -42,7 +42,6 @@ static int read_links(struct dev *d, struct dev_links *links)
 static int read_path(struct dev *d, struct dev *other, struct dev_path *path)
 {
 	const struct board *board = (struct board *)(void *)d;
-	(void)other;
 	memset(path, 0, sizeof(*path));
 	snprintf(path->kind, sizeof(path->kind), "%s", board->path_kind);
 	path->bytes_per_s = board->path_bytes_per_s;

@@ -133,7 +133,6 @@ static void the_fake_checks_what_it_is_asked(void)
 
 int main(int argc, char **argv)
 {
-	(void)argc;
 	if (start_with_fakes(argv))
 		return 1;
 	alarm(TEST_HANGS_S);

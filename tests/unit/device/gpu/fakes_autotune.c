@@ -284,7 +284,6 @@ static void operands_are_random_in_every_type(void)
 
 int main(int argc, char **argv)
 {
-	(void)argc;
 	if (start_with_fakes(argv))
 		return 1;
 	alarm(TEST_HANGS_S);

@@ -141,7 +141,6 @@ static void rocm_smi_is_checked(void)
 
 int main(int argc, char **argv)
 {
-	(void)argc;
 	if (start_with_fakes(argv)) {
 		perror("exec");
 		return 1;

@@ -169,7 +169,6 @@ static void a_collective_without_end_is_closed(void)
 
 int main(int argc, char **argv)
 {
-	(void)argc;
 	if (start_with_fakes(argv))
 		return 1;
 	alarm(TEST_HANGS_S);

@@ -302,7 +302,6 @@ static void a_memory_of_another_kind_has_another_rate(void)
 
 int main(int argc, char **argv)
 {
-	(void)argc;
 	setenv("CUDA_MPS_PIPE_DIRECTORY", "/dev/null/none", 1); /* one may run here */
 	if (start_with_fakes(argv)) {
 		perror("exec");

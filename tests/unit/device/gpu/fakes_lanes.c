@@ -60,7 +60,6 @@ static void an_event_does_not_follow_a_copy_of_the_caller(void)
 
 int main(int argc, char **argv)
 {
-	(void)argc;
 	alarm(TEST_HANGS_S);
 	require(start_with_fakes(argv) == 0);
 	test(an_event_does_not_follow_a_copy_of_the_run_before);

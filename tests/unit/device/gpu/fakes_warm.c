@@ -106,7 +106,6 @@ static void it_fits_into_the_queue(void)
 
 int main(int argc, char **argv)
 {
-	(void)argc;
 	if (start_with_fakes(argv))
 		return 1;
 	alarm(TEST_HANGS_S);

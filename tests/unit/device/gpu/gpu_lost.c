@@ -281,7 +281,6 @@ static void a_lost_device_hip(void) { a_lost_device("hip:0,1"); }
 
 int main(int argc, char **argv)
 {
-	(void)argc;
 	if (start_with_fakes(argv))
 		return 1;
 	alarm(TEST_HANGS_S);

@@ -40,7 +40,6 @@ static int crowd_run(const struct host_block *b)
 {
 	const unsigned now = atomic_fetch_add(&here, 1) + 1;
 	unsigned max = atomic_load(&max_here);
-	(void)b;
 	while (now > max && !atomic_compare_exchange_weak(&max_here, &max, now))
 		;
 	const uint64_t start = clock_ns();
