@@ -372,6 +372,8 @@ static inline int dev_copy(struct dev *d, struct dev_stream *s, void *dst, const
 	return d->ops->copy(d, s, dst, src, bytes);
 }
 
+/* Enqueue a fill of DEVICE or PINNED memory that the device reaches, by what the backend fills
+ * with; one queue entry. */
 static inline int dev_fill(struct dev *d, struct dev_stream *s, void *dst, uint8_t byte,
 			   uint64_t bytes)
 {
