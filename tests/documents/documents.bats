@@ -10,6 +10,25 @@ export GPUSIG_BIN=$bin
 
 setup() { cd "$root" || return 1; }
 
+# The benchmark micro/NAME of ADD-A-BENCHMARK, as it stands: $tree/NAME.
+build_example() {
+	archive=$(dirname "$(readlink -f "$bin")")/libgpusig.a
+	[ -e "$archive" ] || skip "no archive next to $bin"
+	tree=$BATS_TEST_TMPDIR/tree
+	mkdir -p "$tree/micro"
+	cp .clang-format "$tree"
+	awk -v name="micro/$1\"" '/^```c$/ { text = ""; next } /^```$/ && index(text, name) { printf "%s", text; exit } { text = text $0 "\n" }' \
+		docs/ADD-A-BENCHMARK.md >"$tree/micro/$1.c"
+	run "$TEST_PYTHON" tests/lint/layers.py --root "$tree"
+	echo "$output"
+	[ "$status" = 0 ]
+	if command -v clang-format; then clang-format --dry-run -Werror "$tree/micro/$1.c"; fi
+	run "${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -Wconversion -Werror \
+		-I. -pthread "$tree/micro/$1.c" "$archive" -lm -ldl -o "$tree/$1"
+	echo "$output"
+	[ "$status" = 0 ]
+}
+
 @test "every link of the documents leads to a file and a heading, and so do pages that sources name" {
 	run "$TEST_PYTHON" tests/lint/links.py
 	echo "$output"
@@ -39,25 +58,6 @@ setup() { cd "$root" || return 1; }
 	[[ $output == *"- | micro/memory "*"+ | micro/launch "*"+ | micro/memory "*"tests/golden/update PROGRAM" ]]
 	"$TEST_PYTHON" tests/golden/programs_table.py --write "$BATS_TEST_TMPDIR/PROGRAMS.md"
 	cmp docs/PROGRAMS.md "$BATS_TEST_TMPDIR/PROGRAMS.md"
-}
-
-# The benchmark micro/NAME of ADD-A-BENCHMARK, as it stands: $tree/NAME.
-build_example() {
-	archive=$(dirname "$(readlink -f "$bin")")/libgpusig.a
-	[ -e "$archive" ] || skip "no archive next to $bin"
-	tree=$BATS_TEST_TMPDIR/tree
-	mkdir -p "$tree/micro"
-	cp .clang-format "$tree"
-	awk -v name="micro/$1\"" '/^```c$/ { text = ""; next } /^```$/ && index(text, name) { printf "%s", text; exit } { text = text $0 "\n" }' \
-		docs/ADD-A-BENCHMARK.md >"$tree/micro/$1.c"
-	run "$TEST_PYTHON" tests/lint/layers.py --root "$tree"
-	echo "$output"
-	[ "$status" = 0 ]
-	if command -v clang-format; then clang-format --dry-run -Werror "$tree/micro/$1.c"; fi
-	run "${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -Wconversion -Werror \
-		-I. -pthread "$tree/micro/$1.c" "$archive" -lm -ldl -o "$tree/$1"
-	echo "$output"
-	[ "$status" = 0 ]
 }
 
 @test "the shortest benchmark of ADD-A-BENCHMARK has at most 32 lines of code, keeps the rules, and finds a wrong result" {
