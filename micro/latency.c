@@ -90,7 +90,7 @@ static void upload_chains(struct bench_case *c, const uint64_t *successor)
 	uint64_t *lines = bench_alloc_host(c, (uint64_t)most * LINE_BYTES);
 	if (lines)
 		memset(lines, 0, (size_t)most * LINE_BYTES);
-	for (uint64_t from = 0; c->status == 0 && from < s->lines; from += most) {
+	for (uint64_t from = 0; lines && c->status == 0 && from < s->lines; from += most) {
 		const uint64_t some = s->lines - from < most ? s->lines - from : most;
 		for (uint64_t i = 0; i < some; i++)
 			lines[i * LINE_WORDS] = successor[from + i];

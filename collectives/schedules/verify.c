@@ -47,8 +47,8 @@ static int note_no_memory(const struct verifier *v)
 static int verifier_alloc(struct verifier *v)
 {
 	v->max_messages = schedule_max_messages(v->s);
-	v->sets = calloc((size_t)v->ranks * v->chunks * v->words, sizeof(*v->sets));
-	v->messages = calloc((size_t)v->ranks * v->max_messages, sizeof(*v->messages));
+	v->sets = calloc((size_t)v->ranks * v->chunks * v->words + 1, sizeof(*v->sets));
+	v->messages = calloc((size_t)v->ranks * v->max_messages + 1, sizeof(*v->messages));
 	v->ranges = calloc(2 * (size_t)v->chunks, sizeof(*v->ranges));
 	v->others = v->ranges ? v->ranges + v->chunks : NULL;
 	v->in_flight_start = calloc(v->ranks, sizeof(*v->in_flight_start));

@@ -223,7 +223,7 @@ static void join_lanes(const struct operands *o, struct work_graph *g, uint32_t 
 int library_graph(const struct ficco_library *l, const struct operands *o, struct bench_case *c,
 		  bool with_gemm, struct work_graph **g_p)
 {
-	uint32_t gemm_node[DEV_MAX];
+	uint32_t gemm_node[DEV_MAX] = {0};
 	struct graph_builder b = {.o = o,
 				  .p = l->plan,
 				  .part = FLOW_GEMMS,

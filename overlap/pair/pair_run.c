@@ -182,8 +182,8 @@ int pair_run_open(struct bench_case *c)
 {
 	struct pair_run *r = c->state;
 	struct transfer *t = &r->transfer;
-	struct copy_method method;
-	struct transfer_size size;
+	struct copy_method method = {0};
+	struct transfer_size size = {0};
 	TRY(c->status, copy_method_parse(axis_str(c, "copy-method"), &method));
 	TRY(c->status, transfer_size_parse(axis_str(c, "size"), &size));
 	r->lanes = bench_lanes(c);

@@ -70,9 +70,10 @@ static void write_brief(struct device_links *links)
 		kind = link->kind;
 		up++;
 	}
-	if (pcie && pcie->generation && pcie->lanes)
+	const bool known = pcie && pcie->generation && pcie->lanes;
+	if (known)
 		text_fit(brief, sizeof(links->brief), "PCIe %u x%u", pcie->generation, pcie->lanes);
-	if (brief[0] && pcie->lanes < pcie->lanes_max)
+	if (known && pcie->lanes < pcie->lanes_max)
 		text_fit_more(brief, sizeof(links->brief), " of x%u", pcie->lanes_max);
 	if (up)
 		text_fit_more(brief, sizeof(links->brief), "%s%zu %s", brief[0] ? ", " : "", up,

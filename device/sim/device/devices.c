@@ -225,9 +225,10 @@ static int add_device(struct sim_dev *d)
 
 int sim_open(const char *model, unsigned index, unsigned count, uint32_t want, struct dev **dev_p)
 {
-	struct sim_dev *d = calloc(1, sizeof(struct sim_opened));
-	if (!d)
+	struct sim_opened *opened = calloc(1, sizeof(*opened));
+	if (!opened)
 		return err_note(-ENOMEM, "sim:%u: open: out of memory", index);
+	struct sim_dev *d = &opened->machine;
 	d->base.ops = &sim_ops;
 	d->base.index = index;
 	int status = sim_model_load(model, &d->model);

@@ -20,7 +20,7 @@ static struct dev_stream *value_waiters;
 
 int sim_streams_reserve(size_t more)
 {
-	struct dev_stream **grown = realloc(ready, (reserved + more) * sizeof(*ready));
+	struct dev_stream **grown = realloc(ready, (reserved + more) * sizeof(void *));
 	if (!grown)
 		return -ENOMEM;
 	ready = grown;

@@ -100,9 +100,10 @@ void sim_trackers_close(struct sim_dev *d, void (*forget)(const void *tracker))
 			lose_tracker(t, d);
 	if (!s)
 		return;
-	while (s->open) {
-		forget(s->open);
-		sim_tracker_close(s->open);
+	for (struct dev_tracker *t = s->open, *next; t; t = next) {
+		next = t->next;
+		forget(t);
+		sim_tracker_close(t);
 	}
 	sim_streams_unreserve(s->streams);
 	free(s->stream);
