@@ -29,11 +29,10 @@
  * return err_note(-ENOTSUP, "%s is not supported", name). The bench_ and dev_ functions have set
  * the text of what they return. An error may also be kept in c->status, by TRY() of lib/err.h and
  * by bench/bench_alloc.h: then the callback has failed, whatever it returns. Callbacks never print
- * and never exit. From admit and setup,
- * -ENOTSUP, -ENODEV and -ENOMEM skip the case; any other error fails it. -ETIMEDOUT from a body
- * means that a gate was overdue (bench/bench_gate.h): that sample is dropped, and after the second
- * one the variant is dropped and flagged "gate". teardown also runs after a partial setup; what was
- * opened with bench/bench_alloc.h needs none.
+ * and never exit. From admit and setup, -ENOTSUP, -ENODEV and -ENOMEM skip the case; any other
+ * error fails it. -ETIMEDOUT from a body means that a gate was overdue (bench/bench_gate.h): that
+ * sample is dropped, and after the second one the variant is dropped and flagged "gate". teardown
+ * also runs after a partial setup; what was opened with bench/bench_alloc.h needs none.
  *
  * Limits: 12 axes, 64 variants. Flags, mechanisms, derived quantities and facts: memory only;
  * without it the case ends with -ENOMEM. Longer names are cut: of a quantity or mechanism to 47
@@ -86,16 +85,10 @@ struct bench_variant {
 			    the queue's limit; 0 is 1. Where it depends on the case:
 			    bench_queue_entries() */
 	bool reference;  /* measured only to bound the others: recorded, but no result of the
-			    program,  and never checked */
+			    program, and never checked */
 	bool always; /* measured even when the user's list leaves it out; setup turns it off where
 			nothing needs it, as does --headline-variants */
 };
-
-/* A row with nothing but a name and its timing. */
-#define BENCH_ROW(label, how)                                                                      \
-	{                                                                                          \
-		.name = (label), .timing = (how)                                                   \
-	}
 
 /* Work of one iteration, from which the harness derives rates: bytes moved, floating-point
  * operations, messages. What does not apply stays 0. State in `formula` how bytes are counted.

@@ -13,21 +13,21 @@
  */
 #include "collectives/ranks/collective.h"
 
-static const struct bench_variant variants[] = {RANK_ROW("direct"),
-						RANK_ROW("ring"),
-						RANK_ROW("multi-ring"),
-						RANK_ROW("bucket"),
-						RANK_ROW("rd-l"),
-						RANK_ROW("rd-b"),
-						RANK_ROW("rd-mirrored"),
-						RANK_ROW("rabenseifner"),
-						RANK_ROW("swing-l"),
-						RANK_ROW("swing-b"),
-						RANK_ROW("swing-b-indexed"),
-						RANK_ROW("bruck"),
-						RANK_ROW("trivance"),
-						RANK_ROW("bine"),
-						RANK_ROW(NCCL_TESTS_LIBRARY),
+static const struct bench_variant variants[] = {{"direct", BENCH_SELF},
+						{"ring", BENCH_SELF},
+						{"multi-ring", BENCH_SELF},
+						{"bucket", BENCH_SELF},
+						{"rd-l", BENCH_SELF},
+						{"rd-b", BENCH_SELF},
+						{"rd-mirrored", BENCH_SELF},
+						{"rabenseifner", BENCH_SELF},
+						{"swing-l", BENCH_SELF},
+						{"swing-b", BENCH_SELF},
+						{"swing-b-indexed", BENCH_SELF},
+						{"bruck", BENCH_SELF},
+						{"trivance", BENCH_SELF},
+						{"bine", BENCH_SELF},
+						{NCCL_TESTS_LIBRARY, BENCH_SELF},
 						{0}};
 
 static const struct axis axes[] = {

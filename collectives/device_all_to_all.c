@@ -13,7 +13,7 @@
 #include "collectives/devices/device_collective.h"
 
 static const struct bench_variant variants[] = {
-	DEVICE_ROW("pairwise"), DEVICE_ROW("spread-out"), DEVICE_LIBRARY_ROWS, {0}};
+	{"pairwise", BENCH_SELF}, {"spread-out", BENCH_SELF}, DEVICE_LIBRARY_ROWS, {0}};
 static const struct bench_metric primary[] = {
 	{"device_all_to_all_spread_out_busbw", "bus_bandwidth", "spread-out", DEVICE_LARGE},
 	{"device_all_to_all_library_busbw", "bus_bandwidth", "library", DEVICE_LARGE},

@@ -11,17 +11,17 @@
  */
 #include "collectives/devices/device_collective.h"
 
-static const struct bench_variant variants[] = {DEVICE_ROW("direct"),
-						DEVICE_ROW("ring"),
-						DEVICE_ROW("multi-ring"),
-						DEVICE_ROW("rd-l"),
-						DEVICE_ROW("rd-b"),
-						DEVICE_ROW("rabenseifner"),
-						DEVICE_ROW("swing-l"),
-						DEVICE_ROW("swing-b"),
-						DEVICE_ROW("bruck"),
-						DEVICE_ROW("trivance"),
-						DEVICE_ROW("bine"),
+static const struct bench_variant variants[] = {{"direct", BENCH_SELF},
+						{"ring", BENCH_SELF},
+						{"multi-ring", BENCH_SELF},
+						{"rd-l", BENCH_SELF},
+						{"rd-b", BENCH_SELF},
+						{"rabenseifner", BENCH_SELF},
+						{"swing-l", BENCH_SELF},
+						{"swing-b", BENCH_SELF},
+						{"bruck", BENCH_SELF},
+						{"trivance", BENCH_SELF},
+						{"bine", BENCH_SELF},
 						DEVICE_LIBRARY_ROWS,
 						{0}};
 

@@ -46,7 +46,7 @@ static const struct bench_metric primary[] = {
 	{0}};
 
 enum { GEMM };
-static const struct bench_variant variants[] = {[GEMM] = BENCH_ROW("gemm", BENCH_DEVICE), {0}};
+static const struct bench_variant variants[] = {[GEMM] = {"gemm", BENCH_DEVICE}, {0}};
 
 struct state {
 	struct bench_gemm gemm;

@@ -19,11 +19,12 @@
 enum { MAX_ROWS = 16 };
 
 /* On a line with one port, bucket equals ring and rd-mirrored equals rd-b. */
-const struct bench_variant device_half_variants[] = {DEVICE_ROW("direct"),     DEVICE_ROW("ring"),
-						     DEVICE_ROW("multi-ring"), DEVICE_ROW("rd-b"),
-						     DEVICE_ROW("swing-b"),    DEVICE_ROW("bruck"),
-						     DEVICE_ROW("trivance"),   DEVICE_ROW("bine"),
-						     DEVICE_LIBRARY_ROWS,      {0}};
+const struct bench_variant device_half_variants[] = {
+	{"direct", BENCH_SELF},     {"ring", BENCH_SELF},
+	{"multi-ring", BENCH_SELF}, {"rd-b", BENCH_SELF},
+	{"swing-b", BENCH_SELF},    {"bruck", BENCH_SELF},
+	{"trivance", BENCH_SELF},   {"bine", BENCH_SELF},
+	DEVICE_LIBRARY_ROWS,        {0}};
 
 const struct axis device_parts_axes[] = {
 	{"size",

@@ -30,7 +30,6 @@
 
 #include "collectives/nccl_tests/nccl_tests_rates.h"
 
-#define DEVICE_ROW(algorithm) BENCH_ROW(algorithm, BENCH_SELF)
 #define DEVICE_LIBRARY_CALLS "library-calls"
 #define DEVICE_LIBRARY_ROWS                                                                        \
 	{NCCL_TESTS_LIBRARY, BENCH_SELF, .body = device_library_body,                              \

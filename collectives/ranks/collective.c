@@ -7,16 +7,16 @@
 #include <string.h>
 
 const char *const collective_ports[] = {"one", "all", NULL};
-const struct bench_variant collective_half_variants[] = {RANK_ROW("direct"),
-							 RANK_ROW("ring"),
-							 RANK_ROW("multi-ring"),
-							 RANK_ROW("bucket"),
-							 RANK_ROW("rd-b"),
-							 RANK_ROW("swing-b"),
-							 RANK_ROW("bruck"),
-							 RANK_ROW("trivance"),
-							 RANK_ROW("bine"),
-							 RANK_ROW(NCCL_TESTS_LIBRARY),
+const struct bench_variant collective_half_variants[] = {{"direct", BENCH_SELF},
+							 {"ring", BENCH_SELF},
+							 {"multi-ring", BENCH_SELF},
+							 {"bucket", BENCH_SELF},
+							 {"rd-b", BENCH_SELF},
+							 {"swing-b", BENCH_SELF},
+							 {"bruck", BENCH_SELF},
+							 {"trivance", BENCH_SELF},
+							 {"bine", BENCH_SELF},
+							 {NCCL_TESTS_LIBRARY, BENCH_SELF},
 							 {0}};
 
 /* The leader's is c->arg. */

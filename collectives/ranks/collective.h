@@ -17,11 +17,9 @@
 #include "collectives/nccl_tests/nccl_tests_rates.h"
 #include "collectives/ranks/session.h"
 
-/* An algorithm of collectives/schedules; a suffix "-indexed" is not part of its name
- * (session_schedule()). NCCL_TESTS_LIBRARY is MPI's own collective. */
-#define RANK_ROW(algorithm) BENCH_ROW(algorithm, BENCH_SELF)
-
-/* Variants of reduce_scatter and allgather, where rank r has chunk r, as in MPI. */
+/* Variants of reduce_scatter and allgather, where rank r has chunk r, as in MPI: algorithms of
+ * collectives/schedules, by name; a suffix "-indexed" is not part of it (session_schedule()).
+ * NCCL_TESTS_LIBRARY is MPI's own collective. */
 extern const struct bench_variant collective_half_variants[];
 
 /* Axes of all programs. The shape has as many nodes as there are ranks; its default, which

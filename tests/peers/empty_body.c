@@ -37,7 +37,7 @@ static int derive(struct bench_case *c)
 	return status;
 }
 
-static const struct bench_variant variants[] = {BENCH_ROW("empty", BENCH_HOST), {0}};
+static const struct bench_variant variants[] = {{"empty", BENCH_HOST}, {0}};
 
 static const struct bench bench = {
 	.name = "peers/empty_body",

@@ -53,8 +53,7 @@ static void teardown(struct bench_case *c)
 
 static const struct axis axes[] = {
 	{.name = "trial", .help = "number", .kind = AXIS_COUNT, .quick = "1:200:+1"}, {0}};
-static const struct bench_variant variants[] = {
-	BENCH_ROW("a", BENCH_DEVICE), BENCH_ROW("also_a", BENCH_DEVICE), {0}};
+static const struct bench_variant variants[] = {{"a", BENCH_DEVICE}, {"also_a", BENCH_DEVICE}, {0}};
 
 static const struct bench bench = {
 	.name = "test/aa",

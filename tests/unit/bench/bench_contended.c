@@ -23,7 +23,7 @@ static int work_once(struct bench_case *c, long unused)
 	return 0;
 }
 
-static const struct bench_variant variants[] = {BENCH_ROW("work", BENCH_HOST), {0}};
+static const struct bench_variant variants[] = {{"work", BENCH_HOST}, {0}};
 static const struct bench bench = {.name = "test/contended",
 				   .question = "is other work seen?",
 				   .formula = "none",

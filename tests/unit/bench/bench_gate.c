@@ -369,7 +369,7 @@ static int wait_for_counter(struct bench_case *c, long unused, uint64_t iteratio
 	return dev_wait_value(c->dev, c->stream, *counter, 5);
 }
 
-static const struct bench_variant counting[] = {BENCH_ROW("counting", BENCH_DEVICE), {0}};
+static const struct bench_variant counting[] = {{"counting", BENCH_DEVICE}, {0}};
 
 static const struct bench counters = {
 	.name = "test/counters",

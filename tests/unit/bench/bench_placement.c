@@ -41,7 +41,7 @@ static int body(struct bench_case *c, long unused, uint64_t iterations)
 	return 0;
 }
 
-static const struct bench_variant variants[] = {BENCH_ROW("work", BENCH_SELF), {0}};
+static const struct bench_variant variants[] = {{"work", BENCH_SELF}, {0}};
 static const struct bench bench = {.name = "test/placement",
 				   .question = "which rounds count?",
 				   .formula = "none",

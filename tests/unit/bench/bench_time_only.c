@@ -42,7 +42,7 @@ static int check(struct bench_case *c, long unused)
 	return bench_wrong("nothing is right");
 }
 
-static const struct bench_variant variants[] = {BENCH_ROW("copy", BENCH_DEVICE), {0}};
+static const struct bench_variant variants[] = {{"copy", BENCH_DEVICE}, {0}};
 
 static const struct bench bench = {
 	.name = "test/time_only",

@@ -52,7 +52,7 @@ static const struct axis axes[] = {
 	 .quick = "up,down"},
 	{.name = "size", .kind = AXIS_SIZE, .min = 4096, .multiple = 4096, .quick = "64K:256M:x16"},
 	{0}};
-static const struct bench_variant variants[] = {BENCH_ROW("only", BENCH_SELF), {0}};
+static const struct bench_variant variants[] = {{"only", BENCH_SELF}, {0}};
 static const struct bench bench = {
 	.name = "test/cliffs",
 	.question = "where is it?",
@@ -307,10 +307,7 @@ static void an_added_case_can_be_named(void)
 	unlink(path);
 }
 
-static int accept_any(const char *word)
-{
-	return 0;
-}
+static int accept_any(const char *word) { return 0; }
 
 static int setup_word(struct bench_case *c)
 {

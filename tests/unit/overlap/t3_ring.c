@@ -120,7 +120,7 @@ static int run_on(const char *changes, unsigned devices, uint32_t rows_of_a_devi
 		 devices - 1);
 	memset(&seen, 0, sizeof(seen));
 	for (unsigned v = 0; v < VARIANTS; v++)
-		rows[v] = (struct bench_variant)BENCH_ROW(t3_variants[v].name, BENCH_SELF);
+		rows[v] = (struct bench_variant){t3_variants[v].name, BENCH_SELF};
 	seen.devices = devices;
 	seen.rows_of_a_device = rows_of_a_device;
 	int code = run_captured(&stage, NULL, "--device", spec, "--type", type, "--out",

@@ -44,7 +44,7 @@ static void model(const struct bench_case *c, long unused, struct bench_model *m
 	m->flops = work.flops;
 }
 
-static const struct bench_variant variants[] = {BENCH_ROW("copy", BENCH_DEVICE), {0}};
+static const struct bench_variant variants[] = {{"copy", BENCH_DEVICE}, {0}};
 
 static const struct bench bench = {.name = "test/warm",
 				   .question = "is there an iteration in front?",
