@@ -47,10 +47,7 @@ static void skeleton_close(struct dev *dev) { (void)dev; }
 
 /* Now, on the clock that events are stamped with: monotonic, cheap, callable from any thread.
  * Required. */
-static uint64_t skeleton_clock_ns(struct dev *dev)
-{
-	return 0;
-}
+static uint64_t skeleton_clock_ns(struct dev *dev) { return 0; }
 
 /* The clock rate that a busy unit achieves now. Optional. */
 static int skeleton_clock_rate(struct dev *dev, double *hz_p)
@@ -315,9 +312,7 @@ static size_t skeleton_numa_nodes(struct dev *dev, uint32_t *nodes, size_t capac
 }
 
 /* Make random times follow from the seed alone, if time is virtual. Optional. */
-static void skeleton_reseed(struct dev *dev, uint64_t seed)
-{
-}
+static void skeleton_reseed(struct dev *dev, uint64_t seed) {}
 
 /* Allocate PINNED memory, all of it on a node of skeleton_numa_nodes(). Optional. */
 static int skeleton_alloc_on_node(struct dev *dev, uint32_t node, uint64_t bytes, void **ptr_p)

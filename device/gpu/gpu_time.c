@@ -206,10 +206,7 @@ void gpu_time_close(struct gpu_dev *d)
 
 /* ------------------------------------------------------------------ clock rate and telemetry */
 
-uint64_t gpu_clock_ns(struct dev *dev)
-{
-	return clock_ns();
-}
+uint64_t gpu_clock_ns(struct dev *dev) { return clock_ns(); }
 
 /* Runs a kernel that fills the sample. */
 static int take_sample(struct gpu_dev *d, void *function, uint64_t duration, uint64_t sample[2])

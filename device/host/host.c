@@ -175,10 +175,7 @@ static void close_device(struct dev *dev)
 
 /* ------------------------------------------------------------------ memory, time, peers */
 
-static uint64_t clock_now(struct dev *dev)
-{
-	return clock_ns();
-}
+static uint64_t clock_now(struct dev *dev) { return clock_ns(); }
 
 static int alloc_memory(struct dev *dev, enum dev_mem kind, uint64_t bytes, void **ptr_p)
 {

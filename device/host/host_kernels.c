@@ -41,10 +41,7 @@ static const union kernel_arg *argument_of(const struct host_block *b, unsigned 
 	return (const union kernel_arg *)b->args + i;
 }
 
-static int empty_run(const struct host_block *b)
-{
-	return 0;
-}
+static int empty_run(const struct host_block *b) { return 0; }
 
 static int read_run(const struct host_block *b)
 {

@@ -391,10 +391,7 @@ const char *ncclGetErrorString(int result)
 	}
 }
 
-const char *ncclGetLastError(struct ncclComm *comm)
-{
-	return "";
-}
+const char *ncclGetLastError(struct ncclComm *comm) { return ""; }
 
 int ncclCommInitAll(struct ncclComm **comms, int count, const int *devices)
 {

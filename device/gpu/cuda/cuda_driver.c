@@ -268,7 +268,4 @@ void cuda_context_close(unsigned index, void *context)
 		cuda_api.cuDevicePrimaryCtxRelease_v2(device);
 }
 
-int cuda_context_use(unsigned index, void *context)
-{
-	return CUDA_CALL(cuCtxSetCurrent, context);
-}
+int cuda_context_use(unsigned index, void *context) { return CUDA_CALL(cuCtxSetCurrent, context); }

@@ -246,10 +246,7 @@ int hip_traits(unsigned index, struct gpu_traits *t)
 	return HIP_CALL(hipDeviceGetStreamPriorityRange, &t->priority_lowest, &t->priority_highest);
 }
 
-int hip_context_use(unsigned index, void *context)
-{
-	return HIP_CALL(hipSetDevice, (int)index);
-}
+int hip_context_use(unsigned index, void *context) { return HIP_CALL(hipSetDevice, (int)index); }
 
 /* HIP has one context per device, which lives as long as the process. */
 int hip_context_open(unsigned index, void **context_p)
