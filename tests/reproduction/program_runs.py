@@ -17,7 +17,7 @@ from typing import Callable, Iterable
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("GPUSIG_BIN") or ROOT / "bin")
-MODELS = ROOT / "device" / "sim" / "models"
+MODELS = ROOT / "device" / "sim" / "model" / "machines"
 ONE_RUN = ("--min-samples", "1", "--max-samples", "1", "--warm-up", "0")
 _TIME = shutil.which("time", path="/usr/bin")
 _GOOD = (0, 3)  # 3: the program ran, and nothing of it is valid

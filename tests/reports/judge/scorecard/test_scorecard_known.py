@@ -47,7 +47,7 @@ class Shipped(unittest.TestCase):
             self.assertEqual(json.loads(known_update.text_of(made)), shipped(name), name)
 
     def test_every_model_of_a_product_is_there(self) -> None:
-        folder = workplace.ROOT / "device" / "sim" / "models"
+        folder = workplace.ROOT / "device" / "sim" / "model" / "machines"
         models = {path.stem for path in folder.glob("*.model") if not path.stem.startswith("t3")}
         self.assertEqual({"sim-" + name for name in models}, set(of(True)))
 
