@@ -84,6 +84,28 @@ void bench_sampling_clear(struct bench_run *r)
 	now->stopped = NULL;
 }
 
+static int repeat_once(struct bench_case *c, int (*once)(struct bench_case *c, long arg), long arg,
+		       uint64_t iterations)
+{
+	c->self_seconds = 0.0;
+	for (uint64_t i = 0; c->status == 0 && i < iterations; i++)
+		TRY(c->status, once(c, arg));
+	return c->status;
+}
+
+/* This many iterations of a variant. Inlined where samples are timed. */
+static int call_body(struct bench_run *r, unsigned variant, uint64_t iterations)
+{
+	const struct bench *b = r->b;
+	const struct bench_variant *v = &b->variants[variant];
+	if (v->once)
+		return bench_take_status(r, repeat_once(&r->c, v->once, v->arg, iterations));
+	if (v->body || b->body)
+		return bench_take_status(r,
+					 (v->body ? v->body : b->body)(&r->c, v->arg, iterations));
+	return bench_take_status(r, repeat_once(&r->c, b->once, v->arg, iterations));
+}
+
 static int sync_stream(struct bench_run *r)
 {
 	const unsigned begun = gate_wait_begins();
@@ -100,11 +122,11 @@ static int sample_gated(struct bench_run *r, unsigned variant, uint64_t iteratio
 	double ns = 0.0;
 	int status = r->sampling->gate ? gate_shut(r->sampling->gate, dev, stream) : 0;
 	if (status == 0 && warm)
-		status = bench_call_body(r, variant, 1);
+		status = call_body(r, variant, 1);
 	if (status == 0)
 		status = dev_event_record(dev, stream, r->sampling->start_event);
 	if (status == 0)
-		status = bench_call_body(r, variant, iterations);
+		status = call_body(r, variant, iterations);
 	if (status == 0)
 		status = dev_event_record(dev, stream, r->sampling->stop_event);
 	/* Released even after a failure: what was enqueued must drain. */
@@ -128,14 +150,14 @@ int bench_sample_once(struct bench_run *r, unsigned variant, uint64_t iterations
 		return sample_gated(r, variant, iterations, warm, seconds_p);
 	case BENCH_SELF:
 		r->c.self_seconds = NAN;
-		status = bench_call_body(r, variant, iterations);
+		status = call_body(r, variant, iterations);
 		*seconds_p = r->c.self_seconds;
 		return status;
 	case BENCH_HOST:
 		break;
 	}
 	start = dev_clock_ns(r->c.dev);
-	status = bench_call_body(r, variant, iterations);
+	status = call_body(r, variant, iterations);
 	*seconds_p = 1e-9 * (double)(dev_clock_ns(r->c.dev) - start);
 	return status;
 }
@@ -197,7 +219,7 @@ static int load_code(struct bench_run *r, unsigned variant)
 {
 	if (r->b->variants[variant].timing != BENCH_DEVICE || bench_virtual(r))
 		return 0;
-	int status = bench_call_body(r, variant, 1);
+	int status = call_body(r, variant, 1);
 	int drained = sync_stream(r);
 	return status ? status : drained;
 }

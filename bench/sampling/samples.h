@@ -63,11 +63,18 @@ void bench_sampling_close(struct bench_run *r);
 /* Begin a case: its variants are on where the user wants them, and without samples. */
 void bench_sampling_clear(struct bench_run *r);
 
-/* variants.c: the callbacks of a variant, its own or the case's, each with its arg; the error of a
- * callback is what it returned, or what it kept in c->status, which is 0 afterwards. _body: this
- * many iterations. _restore and _poison also wait for c->stream. There is a _poison and a _check to
- * call where the variant brings one. */
-int bench_call_body(struct bench_run *r, unsigned variant, uint64_t iterations);
+/* A callback's error: what it returned, or kept in c->status, which is 0 afterwards. */
+static inline int bench_take_status(struct bench_run *r, int returned)
+{
+	const int kept = r->c.status;
+	if (kept)
+		r->c.status = 0;
+	return returned ? returned : kept;
+}
+
+/* variants.c: the callbacks of a variant, its own or the case's, each with its arg. _restore and
+ * _poison also wait for c->stream. There is a _poison and a _check to call where the variant brings
+ * one. */
 int bench_call_restore(struct bench_run *r, unsigned variant);
 bool bench_brings_poison(const struct bench_run *r, unsigned variant);
 int bench_call_poison(struct bench_run *r, unsigned variant);

@@ -132,37 +132,9 @@ void bench_mechanism_of(struct bench_case *c, uint64_t uses, const char *name, b
 
 /* ---------------------------------------------------------------- callbacks */
 
-/* A callback's error: what it returned, or kept. */
-static int take_status(struct bench_run *r, int returned)
-{
-	const int status = returned ? returned : r->c.status;
-	r->c.status = 0;
-	return status;
-}
-
-static int repeat_once(struct bench_case *c, int (*once)(struct bench_case *c, long arg), long arg,
-		       uint64_t iterations)
-{
-	c->self_seconds = 0.0;
-	for (uint64_t i = 0; c->status == 0 && i < iterations; i++)
-		TRY(c->status, once(c, arg));
-	return c->status;
-}
-
-int bench_call_body(struct bench_run *r, unsigned variant, uint64_t iterations)
-{
-	const struct bench *b = r->b;
-	const struct bench_variant *v = &b->variants[variant];
-	if (v->once)
-		return take_status(r, repeat_once(&r->c, v->once, v->arg, iterations));
-	if (v->body || b->body)
-		return take_status(r, (v->body ? v->body : b->body)(&r->c, v->arg, iterations));
-	return take_status(r, repeat_once(&r->c, b->once, v->arg, iterations));
-}
-
 static int wait_for_stream(struct bench_run *r, int status)
 {
-	status = take_status(r, status);
+	status = bench_take_status(r, status);
 	return status ? status : dev_stream_sync(r->c.dev, r->c.stream);
 }
 
@@ -204,7 +176,7 @@ bool bench_brings_check(const struct bench_run *r, unsigned variant)
 int bench_call_check(struct bench_run *r, unsigned variant)
 {
 	const struct bench_variant *v = &r->b->variants[variant];
-	return take_status(r, (v->check ? v->check : r->b->check)(&r->c, v->arg));
+	return bench_take_status(r, (v->check ? v->check : r->b->check)(&r->c, v->arg));
 }
 
 struct bench_model bench_work(const struct bench_case *c, unsigned variant)
