@@ -41,7 +41,9 @@ RESIDENTS = (("64x64x32", 2, (11, 18, 25, 8)), ("64x64x64", 2, (5, 9, 13, 4)), (
 def model(machine: str) -> dict[str, Any]:
     """The keys of its model file."""
     return found.model_of(
-        (ROOT / "device" / "sim" / "model" / "machines" / f"{MACHINES[machine][0]}.model").read_text(encoding="utf-8")
+        (ROOT / "device" / "sim" / "model" / "machines" / f"{MACHINES[machine][0]}.model").read_text(
+            encoding="utf-8"
+        )
     )
 
 
