@@ -90,7 +90,7 @@ MUTANTS = (
     ),
     Mutant(
         "a page that does not escape",
-        "reports/signature/report.py",
+        "reports/page/template.py",
         "autoescape=True",
         "autoescape=False",
         "python tests/reports/signature/test_report.py",
@@ -147,8 +147,8 @@ MUTANTS = (
     Mutant(
         "an invalid result that ends with 0",
         "bench/bench.c",
-        "ran && !r->count.valid && want_valid ? BENCH_INVALID",
-        "ran && !r->count.valid && want_valid ? 0",
+        "ran && !r->cases->count.valid && want_valid ? BENCH_INVALID",
+        "ran && !r->cases->count.valid && want_valid ? 0",
         "unit bench",
     ),
     Mutant(
