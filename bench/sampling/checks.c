@@ -54,9 +54,10 @@ static int poison(struct bench_run *r, unsigned variant)
 {
 	if (bench_brings_poison(r, variant))
 		return bench_call_poison(r, variant);
-	int status = r->checks->expected_count ? bench_expected_poison(r, variant) : 0;
-	return status || !r->checks->expected_count ? status
-						    : dev_stream_sync(r->c.dev, r->c.stream);
+	if (r->checks->expected_count == 0)
+		return 0;
+	int status = bench_expected_poison(r, variant);
+	return status ? status : dev_stream_sync(r->c.dev, r->c.stream);
 }
 
 /* `when`: "" or ", sample 7". */

@@ -98,12 +98,12 @@ static int call_body(struct bench_run *r, unsigned variant, uint64_t iterations)
 {
 	const struct bench *b = r->b;
 	const struct bench_variant *v = &b->variants[variant];
-	if (v->once)
-		return bench_take_status(r, repeat_once(&r->c, v->once, v->arg, iterations));
-	if (v->body || b->body)
-		return bench_take_status(r,
-					 (v->body ? v->body : b->body)(&r->c, v->arg, iterations));
-	return bench_take_status(r, repeat_once(&r->c, b->once, v->arg, iterations));
+	int (*body)(struct bench_case * c, long arg, uint64_t iterations) = v->once   ? NULL
+									    : v->body ? v->body
+										      : b->body;
+	return bench_take_status(
+		r, body ? body(&r->c, v->arg, iterations)
+			: repeat_once(&r->c, v->once ? v->once : b->once, v->arg, iterations));
 }
 
 static int sync_stream(struct bench_run *r)
