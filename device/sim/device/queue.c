@@ -248,7 +248,7 @@ static int sim_stream_wait(struct dev *dev, struct dev_stream *s, struct dev_eve
 
 /* ------------------------------------------------------------------ queueing */
 
-/* Also empties the caches. */
+/* Also empties the caches, and engines forget their streams. */
 static void sim_reseed(struct dev *dev, uint64_t seed)
 {
 	struct sim_dev *d = sim_of(dev);
@@ -257,6 +257,7 @@ static void sim_reseed(struct dev *dev, uint64_t seed)
 	d->serial = 0;
 	d->cache.count = 0;
 	d->cache.bytes = 0;
+	sim_engines_forget(d);
 	sim_clock_begin_epoch();
 	sim_call_end(0);
 }

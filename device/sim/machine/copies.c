@@ -49,40 +49,13 @@ static void move_bytes(const struct op *op)
 		memcpy(op->dst, op->src, op->bytes);
 }
 
-/* True if a copy needs one of the engines that copy up (D2H), or down (H2D). */
-static bool is_of_host(const struct op *op, bool up)
-{
-	const bool limited = op->stream->dev->model.host_engines;
-	for (unsigned i = 0; limited && i < op->traffics; i++) {
-		const struct op_traffic *t = &op->work->traffic[i];
-		if (t->at->kind == DEV_MEM_PINNED && t->write == up)
-			return true;
-	}
-	return false;
-}
-
-static bool take_engine(struct op *op)
-{
-	struct sim_dev *d = op->stream->dev;
-	const uint32_t most = d->model.host_engines;
-	const bool up = is_of_host(op, true), down = is_of_host(op, false);
-	if ((up && d->engines_up == most) || (down && d->engines_down == most))
-		return false;
-	d->engines_up += up;
-	d->engines_down += down;
-	d->engines_busy++;
-	op->has_engine = true;
-	return true;
-}
-
 void sim_copies_release_engine(const struct op *op)
 {
 	struct sim_dev *d = op->stream->dev;
-	if (!op->has_engine)
+	if (!op->engine)
 		return;
-	d->engines_up -= is_of_host(op, true);
-	d->engines_down -= is_of_host(op, false);
-	d->engines_busy--;
+	op->engine->busy = false;
+	d->engines.busy--;
 	sim_dev_changed(d);
 }
 
@@ -119,18 +92,15 @@ void sim_copies_start_transfer(struct sim_task *task)
 
 void sim_copies_start(struct sim_dev *d)
 {
-	struct op **next = &d->copies_ready;
-	while (*next && d->engines_busy < d->model.copy_engines) {
-		struct op *op = *next;
-		if (!take_engine(op)) {
-			next = &op->ready_next;
-			continue;
-		}
-		*next = op->ready_next;
+	struct op *op;
+	bool switches = false;
+	while ((op = sim_engines_take(d, &switches)) != NULL) {
 		if (op->tracking && op->tracking->begin)
 			op->tracking->begin(op);
 		struct sim_task *task = op_begin_task(op);
-		double delay_ns = (op->forward ? 0 : d->model.copy_ns) + sim_op_latency_ns(op);
+		double delay_ns = (op->forward ? 0 : d->model.copy_ns) +
+				  (switches ? d->model.engine_switch_ns : 0) +
+				  sim_op_latency_ns(op);
 		sim_task_start_delay(task, delay_ns * task->stretch, sim_copies_start_transfer);
 	}
 }

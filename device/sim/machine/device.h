@@ -8,6 +8,7 @@
 #define GPUSIG_SIM_DEVICE_H
 
 #include "device/sim/machine/cache.h"
+#include "device/sim/machine/engines.h"
 #include "device/sim/machine/traffic.h"
 #include "device/sim/machine/units.h"
 
@@ -22,7 +23,7 @@ struct sim_dev {
 	struct dev_stream *streams; /* open ones */
 	struct op *launches_ready, *copies_ready;
 	uint64_t ready_numbers;
-	uint32_t engines_busy, engines_up, engines_down; /* all; up and down, where limited */
+	struct sim_engines engines;
 	bool changed; /* engines or units may be free, or work for them is ready */
 
 	struct sim_model model;

@@ -17,6 +17,7 @@ struct event_stamp;
 struct kernel_type;
 struct op;
 struct sim_dev;
+struct sim_engine;
 struct sim_gemm_result;
 struct sim_redirect;
 struct sim_tracked_tile;
@@ -85,15 +86,16 @@ struct op_tracking {
 
 struct op {
 	enum op_kind kind;
-	bool started, has_engine;
+	bool started;
 	bool fails, corrupts, adds;
 	struct dev_stream *stream;
-	struct op *next;       /* in the stream */
-	struct op *ready_next; /* among the pending launches or copies of the device */
-	uint64_t ready_number; /* in the order in which they became ready */
-	uint64_t serial;       /* counts operations of the device */
-	double stretch;        /* factor of all its durations */
-	double slow_down;      /* factor of its flow */
+	struct op *next;           /* in the stream */
+	struct op *ready_next;     /* among the pending launches or copies of the device */
+	struct sim_engine *engine; /* of a copy that has one */
+	uint64_t ready_number;     /* in the order in which they became ready */
+	uint64_t serial;           /* counts operations of the device */
+	double stretch;            /* factor of all its durations */
+	double slow_down;          /* factor of its flow */
 	struct op_work *work;
 	unsigned uses, traffics;
 

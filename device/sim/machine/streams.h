@@ -5,6 +5,7 @@
 #ifndef GPUSIG_SIM_STREAMS_H
 #define GPUSIG_SIM_STREAMS_H
 
+#include "device/sim/machine/engines.h"
 #include "device/sim/machine/op.h"
 #include "device/sim/machine/units.h"
 
@@ -29,10 +30,11 @@ struct dev_stream {
 	enum dev_traffic_class traffic;
 	struct op *head, *tail;
 	uint32_t queued;
-	struct sim_task task;   /* of its first operation, but for blocks */
-	struct sim_task *tasks; /* of its first operation */
-	uint64_t order;         /* among all streams */
-	uint64_t pass;          /* in which it is looked at, if it is ready */
+	struct sim_task task;             /* of its first operation, but for blocks */
+	struct sim_task *tasks;           /* of its first operation */
+	uint64_t order;                   /* among all streams */
+	uint8_t engine[SIM_COPY_CLASSES]; /* its own, from 1; 0: it has none */
+	uint64_t pass;                    /* in which it is looked at, if it is ready */
 	bool ready;
 	struct dev_stream **waits_in; /* a list of waiters; NULL: it does not wait */
 	struct dev_stream *waits_next;

@@ -25,6 +25,11 @@
 static const char *const data_words[] = {"real", "none", NULL};
 static const char *const write_words[] = {"back", "through", NULL};
 static const char *const engine_words[] = {"bypass", "through", NULL};
+static const char *const order_words[] = {[SIM_READY_FIRST] = "ready_first",
+					  [SIM_ENQUEUED_FIRST] = "enqueued_first",
+					  [SIM_STREAM_FIRST] = "stream_first",
+					  [SIM_ROUND_ROBIN] = "round_robin",
+					  NULL};
 static const char *const policy_words[] = {
 	[DEV_MEMORY_FAIR] = "fair", [DEV_MEMORY_COMPUTE_FIRST] = "compute-first", NULL};
 
@@ -33,8 +38,11 @@ const struct sim_key sim_keys[] = {
 	KEY(U32, devices, 1, DEV_MAX),
 	KEY(U32, units, 1, SIM_UNITS),
 	KEY(U32, slots_per_unit, 1, 256),
-	KEY(U32, copy_engines, 0, 64),
-	KEY(U32, host_engines, 0, 64),
+	KEY(U32, copy_engines, 0, SIM_ENGINES),
+	KEY(U32, host_engines, 0, SIM_ENGINES),
+	WORD(engine_order, order_words),
+	KEY(U32, engine_priority, 0, 1),
+	KEY(U32, engine_sticky, 0, 1),
 	KEY(U32, priorities, 1, 3),
 	KEY(U32, max_queued, 1, 1e6),
 	KEY(U32, tracker_entries, 0, 1e6),
@@ -64,6 +72,7 @@ const struct sim_key sim_keys[] = {
 	KEY(BYTES, gemm_tile_shared_bytes, 0, 0x1p40),
 	TIME(launch_ns),
 	TIME(copy_ns),
+	TIME(engine_switch_ns),
 	TIME(block_ns),
 	TIME(event_ns),
 	TIME(value_ns),

@@ -11,12 +11,15 @@
 
 #define SIM_SLOW_DOWNS 16
 #define SIM_UNITS 1024
+#define SIM_ENGINES 64
 #define SIM_PAIRS 4032 /* all of 64 devices */
 #define SIM_TORUS_DIMENSIONS 3
 /* Without data, copies and fills of more bytes move nothing. */
 #define SIM_MOVED_BYTES (64u << 10)
 
 enum { SIM_DATA_REAL, SIM_DATA_NONE };
+/* engine_order (machine/engines.h). */
+enum { SIM_READY_FIRST, SIM_ENQUEUED_FIRST, SIM_STREAM_FIRST, SIM_ROUND_ROBIN };
 
 /* One ordered pair of devices, by index; NaN: as every pair. */
 struct sim_pair {
@@ -44,7 +47,9 @@ struct sim_model {
 	/* shape */
 	uint32_t units, slots_per_unit, copy_engines;
 	uint32_t host_engines; /* that copy up, and that copy down, at once; 0: all */
-	uint32_t priorities;   /* 3 or 1 */
+	uint32_t engine_order; /* SIM_READY_FIRST ... */
+	uint32_t engine_priority, engine_sticky; /* 0 or 1 */
+	uint32_t priorities;                     /* 3 or 1 */
 	uint32_t max_queued;
 	uint32_t tracker_entries; /* tiles that the tracker counts at once; 0: it has none */
 	uint32_t llc_tracked;     /* 0: always warm */
@@ -67,7 +72,7 @@ struct sim_model {
 	uint32_t gemm_tile_min;                /* 0: always tiles of that size */
 	uint64_t gemm_tile_shared_bytes;       /* that a block of it claims */
 	/* latencies, ns */
-	double launch_ns, copy_ns, block_ns, event_ns, value_ns;
+	double launch_ns, copy_ns, engine_switch_ns, block_ns, event_ns, value_ns;
 	double tracker_ns; /* from the last write of a tile to its copy; 0 in "default" */
 	/* of one load: 500, 250 and 1000 in "default" */
 	double memory_latency_ns, llc_latency_ns, link_latency_ns;
