@@ -61,12 +61,19 @@ static void open_pageable(struct route *r, struct bench_case *c, enum direction 
 	}
 }
 
-int route_open(struct route *r, struct bench_case *c, enum direction direction, uint64_t size)
+int route_open_one_way(struct route *r, struct bench_case *c, enum direction direction,
+		       uint64_t size)
 {
 	*r = (struct route){.direction = direction, .size = size};
 	choose_ends(r, c, direction);
 	r->pattern = pattern_words(c);
 	open_pair(r, c, &r->from, &r->to);
+	return c->status;
+}
+
+int route_open(struct route *r, struct bench_case *c, enum direction direction, uint64_t size)
+{
+	route_open_one_way(r, c, direction, size);
 	open_pair(r, c, &r->back_from, &r->back_to);
 	if (r->pageable)
 		open_pageable(r, c, direction);

@@ -35,7 +35,10 @@ struct route {
  * reason to skip the case: -ENODEV or -ENOMEM. */
 int route_admit(const struct bench_case *c, enum direction direction, uint64_t size);
 
-/* In setup: allocates and fills the buffers; the case owns them (bench/bench_alloc.h). */
+/* In setup: allocates and fills the buffers; the case owns them (bench/bench_alloc.h). The second:
+ * those of the copy measured alone. */
 int route_open(struct route *r, struct bench_case *c, enum direction direction, uint64_t size);
+int route_open_one_way(struct route *r, struct bench_case *c, enum direction direction,
+		       uint64_t size);
 
 #endif
