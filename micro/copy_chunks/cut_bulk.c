@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "micro/copy_chunks/cut_bulk.h"
+#include "lib/err.h"
+
+/* The bulk's first piece, after which the small copy becomes ready. */
+#define FIRST_BYTES 65536u
+
+static void add_nothing(const struct cut_bulks *all, struct work_graph *g) {}
+static void add_kernel(const struct cut_bulks *all, struct work_graph *g)
+{
+	work_graph_kernel(g, all->bulk_lane, "empty", 1, NULL);
+}
+static void add_value(const struct cut_bulks *all, struct work_graph *g)
+{
+	work_graph_wait_value(g, all->bulk_lane, all->reached, 1);
+}
+static void add_event(const struct cut_bulks *all, struct work_graph *g)
+{
+	work_graph_stamp_end(g, work_graph_mark(g, all->bulk_lane));
+}
+static void (*const add_between[CUTS])(const struct cut_bulks *all, struct work_graph *g) = {
+	add_nothing, add_nothing, add_kernel, add_value, add_event};
+
+static uint32_t add_copy(const struct cut_bulks *all, struct work_graph *g, uint32_t lane,
+			 uint64_t at, uint64_t bytes)
+{
+	return work_graph_copy(g, lane, all->route.to.ptr + at, all->route.from.ptr + at, bytes, 0);
+}
+
+static uint32_t add_bulk(const struct cut_bulks *all, struct work_graph *g, enum cut cut,
+			 uint64_t chunks, uint64_t bytes)
+{
+	uint32_t last = 0;
+	for (uint64_t i = 0; i < chunks; i++) {
+		if (i)
+			add_between[cut](all, g);
+		last = add_copy(all, g, all->bulk_lane, i * bytes, bytes);
+	}
+	return last;
+}
+
+static void add_small(const struct cut_bulks *all, struct cut_bulk *b)
+{
+	b->ready = work_graph_kernel(b->waited, all->small_lane, "empty", 1, NULL);
+	b->small = add_copy(all, b->waited, all->small_lane, all->bulk_bytes, all->small_bytes);
+	work_graph_stamp_end(b->waited, b->ready);
+	work_graph_stamp_end(b->waited, b->small);
+}
+
+void cut_bulks_open(struct cut_bulks *all, struct bench_case *c)
+{
+	all->reached = bench_alloc(c, DEV_MEM_PINNED, sizeof(*all->reached));
+	TRY(c->status, dev_post_value(c->dev, all->reached, 1));
+	all->lanes = bench_lanes(c);
+	all->bulk_lane = work_lane_normal(all->lanes, 0);
+	all->small_lane = work_lane_normal(all->lanes, 0);
+	all->idle.waited = bench_graph(c, all->lanes);
+	add_small(all, &all->idle);
+	bench_graph_prepare(c, all->idle.waited);
+}
+
+/* The small copy is enqueued last, as one that comes when the bulk is queued. */
+void cut_bulks_cut(struct cut_bulks *all, struct bench_case *c, enum cut cut, uint64_t chunks,
+		   uint64_t bytes)
+{
+	struct cut_bulk *b = &all->of[cut];
+	b->alone = bench_graph(c, all->lanes);
+	add_bulk(all, b->alone, cut, chunks, bytes);
+	bench_graph_prepare(c, b->alone);
+	b->waited = bench_graph(c, all->lanes);
+	const uint32_t first = add_copy(all, b->waited, all->bulk_lane, 0, FIRST_BYTES);
+	b->last = add_bulk(all, b->waited, cut, chunks, bytes);
+	work_graph_stamp_end(b->waited, b->last);
+	add_small(all, b);
+	work_graph_edge(b->waited, first, b->ready);
+	bench_graph_prepare(c, b->waited);
+}

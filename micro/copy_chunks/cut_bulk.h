@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A bulk copy as one, or cut into chunks with something between them, and a small copy beside it:
+ * in a stream of its own, of the same direction. Both on the first device of the case.
+ */
+#ifndef GPUSIG_CUT_BULK_H
+#define GPUSIG_CUT_BULK_H
+
+#include "bench/graph/bench_graph.h"
+#include "micro/copy_path/route.h"
+
+/* What stands between the chunks: nothing, an empty kernel, a wait for a value that is there, the
+ * record of an event. */
+enum cut { WHOLE, CHUNKS, KERNELS, VALUES, EVENTS, CUTS };
+
+struct cut_bulk {
+	struct work_graph *alone, *waited; /* the second with the small copy */
+	uint32_t ready, small, last;       /* of `waited`: stamps when the small copy is ready, and
+					      of the ends of both */
+};
+
+struct cut_bulks {
+	struct route route; /* the bulk, and behind it the small copy */
+	uint64_t bulk_bytes, small_bytes;
+	struct work_lanes *lanes;
+	uint32_t bulk_lane, small_lane;
+	uint32_t *reached;
+	struct cut_bulk of[CUTS], idle; /* idle: the small copy without a bulk */
+};
+
+/* In setup, with the route and both sizes set; the case owns what this opens. */
+void cut_bulks_open(struct cut_bulks *all, struct bench_case *c);
+/* One way of them: so many chunks of so many bytes. */
+void cut_bulks_cut(struct cut_bulks *all, struct bench_case *c, enum cut cut, uint64_t chunks,
+		   uint64_t bytes);
+
+#endif
