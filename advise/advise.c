@@ -9,6 +9,7 @@
 #define NAME_OF_TYPE(type, name, bytes, result_bytes) [type] = name,
 #define NAME_OF_OP(op, name) [ADVISE_##op] = name,
 #define NAME_OF_WAY(way, name) [ADVISE_##way] = name,
+#define NAME_OF_YIELD(yield, name) [ADVISE_##yield] = name,
 #define NAME_OF_INPUT(input, name) [ADVISE_##input] = name,
 #define NAME_OF_SCHEDULE(schedule, name, more) [ADVISE_##schedule] = name,
 const char *const advise_types[ADVISE_TYPES + 1] = {ADVISE_TYPE_LIST(NAME_OF_TYPE)};
@@ -20,6 +21,8 @@ const char *const advise_copy_methods[ADVISE_COPY_METHODS + 1] = {"engine", "ker
 const char *const advise_ways[ADVISE_WAYS + 1] = {ADVISE_WAY_LIST(NAME_OF_WAY)};
 const char *const advise_inputs[ADVISE_INPUTS + 1] = {ADVISE_INPUT_LIST(NAME_OF_INPUT)};
 const char *const advise_links[ADVISE_LINKS + 1] = {"peer", "up", "down"};
+const char *const advise_directions[ADVISE_DIRECTIONS + 1] = {"peer", "up", "down", "local"};
+const char *const advise_yields[ADVISE_YIELDS + 1] = {ADVISE_YIELD_LIST(NAME_OF_YIELD)};
 
 /* An addition reads two operands and writes one; the largest measured one is in memory. */
 static double memory_byte_per_s(const struct advise_machine *m)
@@ -206,3 +209,4 @@ int advise(const struct advise_machine *m, const struct advise_question *q,
 size_t advise_machine_bytes(void) { return sizeof(struct advise_machine); }
 size_t advise_question_bytes(void) { return sizeof(struct advise_question); }
 size_t advise_advice_bytes(void) { return sizeof(struct advise_advice); }
+size_t advise_copy_chunk_bytes(void) { return sizeof(struct advise_copy_chunk); }

@@ -85,12 +85,29 @@ enum advise_input { ADVISE_INPUT_LIST(ADVISE_INPUT_NUMBER) ADVISE_INPUTS };
 enum advise_copy_method { ADVISE_ENGINE, ADVISE_KERNEL, ADVISE_COPY_METHODS };
 enum advise_link { ADVISE_PEER, ADVISE_UP, ADVISE_DOWN, ADVISE_LINKS };
 
+/* Directions of a device's copies: over its links, and within its memory. */
+enum { ADVISE_LOCAL = ADVISE_LINKS, ADVISE_DIRECTIONS };
+
+/* What may stand between the chunks of a bulk copy, the simplest first: the next chunk at once, an
+ * event that is recorded, a wait for a value that is there, an empty kernel. */
+#define ADVISE_YIELD_LIST(YIELD)                                                                   \
+	YIELD(NOTHING, "nothing")                                                                  \
+	YIELD(EVENT, "event")                                                                      \
+	YIELD(VALUE, "value")                                                                      \
+	YIELD(EMPTY_KERNEL, "kernel")
+
+#define ADVISE_YIELD_NUMBER(yield, name) ADVISE_##yield,
+enum advise_yield { ADVISE_YIELD_LIST(ADVISE_YIELD_NUMBER) ADVISE_YIELDS };
+#undef ADVISE_YIELD_NUMBER
+
 /* Names, in the order of the enums; NULL past the last. */
 extern const char *const advise_types[ADVISE_TYPES + 1], *const advise_ops[ADVISE_OPS + 1];
 extern const char *const advise_schedules[ADVISE_SCHEDULES + 1],
 	*const advise_copy_methods[ADVISE_COPY_METHODS + 1];
 extern const char *const advise_links[ADVISE_LINKS + 1], *const advise_ways[ADVISE_WAYS + 1];
 extern const char *const advise_inputs[ADVISE_INPUTS + 1];
+extern const char *const advise_directions[ADVISE_DIRECTIONS + 1],
+	*const advise_yields[ADVISE_YIELDS + 1];
 
 /* The capacity of the lists below. */
 #define ADVISE_GEMMS 256
@@ -177,6 +194,14 @@ struct advise_gain {
 	double error;
 };
 
+/* A bulk copy in chunks: byte of a chunk -> rate / rate of a bulk that is one copy, and seconds for
+ * which a small copy waits that becomes ready while the bulk runs. The same waits with the bulk as
+ * one copy, and without one; 0: unknown. */
+struct advise_chunks {
+	struct advise_curve kept[ADVISE_YIELDS], wait[ADVISE_YIELDS];
+	double whole_wait_s, idle_wait_s;
+};
+
 /* Measurements of a machine. */
 struct advise_machine {
 	struct advise_gemm gemm[ADVISE_TYPES];
@@ -219,6 +244,7 @@ struct advise_machine {
 
 	unsigned algorithms;
 	struct advise_allreduce allreduce[ADVISE_ALGORITHMS];
+	struct advise_chunks chunks[ADVISE_DIRECTIONS];
 	bool prepared;
 };
 
@@ -306,6 +332,8 @@ struct advise_advice {
  *     units COUNT                           error SHARE
  *     cil METHOD LINK TYPE BLOCKS TRAFFIC GEMM_CIL COPY_CIL
  *     early WAY METHOD TYPE SEND_OVER_GEMM GAIN
+ *     chunk DIRECTION YIELD BYTE RATE_KEPT WAIT
+ *     chunkwaits DIRECTION WHOLE IDLE
  *     assumed METHOD LINK TYPE              its `cil` are those of other copies
  *     onedevice METHOD LINK                 its `bothways` is of a device that shares its engines
  *
@@ -331,9 +359,33 @@ int advise_gemm_seconds(const struct advise_machine *m, enum advise_type type,
  * none was measured, or the type is unknown. */
 double advise_gemm_error(const struct advise_machine *m, enum advise_type type);
 
+/* Small copies wait for no bulk copy; they wait less for one in such chunks; they wait for it, and
+ * nothing measured keeps the rate and makes the wait less than half. */
+enum advise_chunk_verdict { ADVISE_NO_CHUNKS, ADVISE_CHUNKS, ADVISE_CHUNKS_IN_VAIN };
+
+struct advise_copy_chunk {
+	enum advise_chunk_verdict verdict;
+	double whole_wait_s,
+		idle_wait_s; /* measured: behind a bulk that is one copy; behind none */
+	/* Of ADVISE_CHUNKS, else 0. */
+	uint64_t bytes; /* of a chunk; a multiple of 4096 */
+	enum advise_yield yield;
+	double wait_s, rate_kept; /* expected */
+	bool smallest;            /* it is the smallest measured: smaller ones may do as well */
+};
+
+/* The smallest chunks, and what stands between them, with which a bulk copy keeps the share `keep`
+ * of its rate, above 0 and below 1, and a small copy waits least. Of waits within 5 % the simpler
+ * yield. The loss of rate, 1 / kept - 1, is interpolated in the logarithms, the wait linearly.
+ * -EINVAL for an invalid question; -ENODATA when copies of this direction were not measured in
+ * chunks. advise_prepare() is not needed. */
+int advise_copy_chunk(const struct advise_machine *m, unsigned direction, double keep,
+		      struct advise_copy_chunk *chunk_p);
+
 /* Sizes of the structures, for callers in other languages. */
 size_t advise_machine_bytes(void);
 size_t advise_question_bytes(void);
 size_t advise_advice_bytes(void);
+size_t advise_copy_chunk_bytes(void);
 
 #endif

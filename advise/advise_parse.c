@@ -247,6 +247,34 @@ static int parse_early(struct advise_machine *m, const struct words *w)
 	return status ? status : curve_add(&m->gain[way][copy_method][type].curve, at[0], at[1]);
 }
 
+static int parse_chunk(struct advise_machine *m, const struct words *w)
+{
+	unsigned direction = 0, yield = 0;
+	double at[3] = {0};
+	int status = parse_name(w->word[1], advise_directions, ADVISE_DIRECTIONS, &direction);
+	if (status == 0)
+		status = parse_name(w->word[2], advise_yields, ADVISE_YIELDS, &yield);
+	if (status == 0)
+		status = parse_numbers(w, 3, at);
+	if (status == 0)
+		status = curve_add(&m->chunks[direction].kept[yield], at[0], at[1]);
+	return status ? status : curve_add(&m->chunks[direction].wait[yield], at[0], at[2]);
+}
+
+static int parse_chunk_waits(struct advise_machine *m, const struct words *w)
+{
+	unsigned direction = 0;
+	double waits[2] = {0};
+	int status = parse_name(w->word[1], advise_directions, ADVISE_DIRECTIONS, &direction);
+	if (status == 0)
+		status = parse_numbers(w, 2, waits);
+	if (status)
+		return status;
+	m->chunks[direction].whole_wait_s = waits[0];
+	m->chunks[direction].idle_wait_s = waits[1];
+	return 0;
+}
+
 static int parse_reduce(struct advise_machine *m, const struct words *w)
 {
 	double at[2] = {0};
@@ -339,7 +367,8 @@ int advise_parse_line(struct advise_machine *m, const char *line)
 		     {"priority", 2, parse_priority},   {"cache", 2, parse_cache},
 		     {"blocks", 3, parse_blocks},       {"error", 2, parse_error},
 		     {"units", 2, parse_units},         {"early", 6, parse_early},
-		     {"assumed", 4, parse_assumed},     {"onedevice", 3, parse_one_device}};
+		     {"assumed", 4, parse_assumed},     {"onedevice", 3, parse_one_device},
+		     {"chunk", 6, parse_chunk},         {"chunkwaits", 4, parse_chunk_waits}};
 	struct words w;
 	int status = split_words(line, &w);
 	if (status || w.count == 0)
