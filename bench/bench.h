@@ -402,8 +402,9 @@ struct bench_quantity {
 /* A quantity as a program declares it, once: what it is. Its unit, and for a headline number
  * whether more of it is better, follow: a rate, a share, a fraction and a speedup are better when
  * higher, a time, a ratio and a difference of times when lower, and a value as its unit is (of
- * "byte/s" more, of "s" less). Where `of` or `to` is given the harness derives it, in the order of
- * the rows, before derive(): seconds(of) / seconds(to), and so on, reported under `of`. */
+ * "byte/s" more, of "s" less); `more_is_better` says so of others, such as a count of what answers.
+ * Where `of` or `to` is given the harness derives it, in the order of the rows, before derive():
+ * seconds(of) / seconds(to), and so on, reported under `of`. */
 struct bench_quantity_row {
 	const char *name;
 	enum bench_kind kind;
@@ -411,6 +412,7 @@ struct bench_quantity_row {
 	const char *formula; /* in words; NULL: "seconds / seconds(to)" */
 	const char *unit;    /* NULL: s of times, else "" */
 	bool modelled;       /* the variants' times are a model's */
+	bool more_is_better;
 };
 
 /* A quantity of several variants, formed round by round: the median over rounds and its 95 %

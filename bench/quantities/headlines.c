@@ -39,13 +39,13 @@ static const struct bench_quantity_row *find_quantity(const struct bench_run *r,
 	return NULL;
 }
 
-/* A value is better as its unit is, anything else as its kind is. */
+/* As the row says; else a value is better as its unit is, anything else as its kind is. */
 bool bench_more_is_better(const struct bench_run *r, const char *name)
 {
 	const struct bench_quantity_row *q = find_quantity(r, name);
 	const char *per = q->unit ? strrchr(q->unit, '/') : NULL;
-	return q->kind == BENCH_SPEEDUP || q->kind == BENCH_SHARE || q->kind == BENCH_FRACTION ||
-	       (per && strcmp(per, "/s") == 0);
+	return q->more_is_better || q->kind == BENCH_SPEEDUP || q->kind == BENCH_SHARE ||
+	       q->kind == BENCH_FRACTION || (per && strcmp(per, "/s") == 0);
 }
 
 static void put_better(struct json *j, const struct bench_run *r, const char *name)

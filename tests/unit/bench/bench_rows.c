@@ -98,6 +98,7 @@ static const struct bench_quantity_row quantities[] = {
 	{"less", BENCH_DIFFERENCE, "own", "self"},
 	{"gain", BENCH_SPEEDUP, "own", "expected"},
 	{"given", BENCH_RATE, .unit = "byte/s"},
+	{"counted", BENCH_FORMULA, .more_is_better = true},
 	{0}};
 
 static const struct bench_metric primary[] = {{"m_bandwidth", "bandwidth", "expected"},
@@ -105,6 +106,7 @@ static const struct bench_metric primary[] = {{"m_bandwidth", "bandwidth", "expe
 					      {"m_ratio", "over_expected", "own"},
 					      {"m_gain", "gain", "own"},
 					      {"m_given", "given", NULL},
+					      {"m_counted", "counted", NULL},
 					      {0}};
 
 static char output[1 << 18];
@@ -181,7 +183,8 @@ static void quantities_are_what_their_rows_say(void)
 	expect(has_text("\"unit\":\"s\",\"better\":\"lower\"},{\"metric\":\"m_ratio\""));
 	expect(has_text("\"unit\":\"\",\"better\":\"lower\"},{\"metric\":\"m_gain\""));
 	expect(has_text("\"unit\":\"\",\"better\":\"higher\"},{\"metric\":\"m_given\""));
-	expect(has_text("\"unit\":\"byte/s\",\"better\":\"higher\"}]"));
+	expect(has_text("\"unit\":\"byte/s\",\"better\":\"higher\"},{\"metric\":\"m_counted\""));
+	expect(has_text("\"unit\":\"\",\"better\":\"higher\"}]"));
 }
 
 int main(void)
