@@ -18,14 +18,15 @@
 static void put_formula(const struct bench_case *c, const struct bench_quantity *q,
 			struct bench_derived *d)
 {
+	const char *what = q->kind == BENCH_SHARE ? "rate" : "seconds";
 	char text[2][64] = {"", ""};
 	for (size_t i = 0; i < 2 && q->of[i].sum; i++) {
 		const int v = __builtin_ctzll(q->of[i].sum);
-		snprintf(text[i], sizeof(text[i]), v == d->variant ? "seconds" : "seconds(%s)",
+		snprintf(text[i], sizeof(text[i]), v == d->variant ? "%s" : "%s(%s)", what,
 			 c->run->b->variants[v].name);
 	}
 	text_fit(d->formula, sizeof(d->formula), "%s %c %s", text[0],
-		 q->kind == BENCH_RATIO ? '/' : '-', text[1]);
+		 q->kind == BENCH_DIFFERENCE ? '-' : '/', text[1]);
 }
 
 uint64_t bench_uses_of(const struct bench_quantity *q)
@@ -231,6 +232,15 @@ int bench_rate(struct bench_case *c, const char *name, unsigned variant, double 
 	return bench_derive(c, name, (int)variant, &q, formula);
 }
 
+/* A's work / B's, of that which both have. */
+static double share_of_work(const struct bench_case *c, unsigned a, unsigned b)
+{
+	const struct bench_model of = bench_work(c, a), to = bench_work(c, b);
+	if (of.flops > 0.0 && to.flops > 0.0)
+		return of.flops / to.flops;
+	return of.bytes > 0.0 && to.bytes > 0.0 ? of.bytes / to.bytes : of.messages / to.messages;
+}
+
 static int derive_row(struct bench_case *c, const struct bench_quantity_row *row, unsigned of)
 {
 	const unsigned to = bench_variant(c, row->to);
@@ -238,6 +248,7 @@ static int derive_row(struct bench_case *c, const struct bench_quantity_row *row
 	const struct bench_quantity q = {
 		inverse ? BENCH_RATIO : row->kind,
 		.of = {BENCH_OF(inverse ? to : of), BENCH_OF(inverse ? of : to)},
+		.factor = row->kind == BENCH_SHARE ? share_of_work(c, of, to) : 0.0,
 		.modelled = row->modelled};
 	return bench_derive(c, row->name, (int)of, &q, row->formula);
 }

@@ -97,6 +97,8 @@ static const struct bench_quantity_row quantities[] = {
 	{"over_expected", BENCH_RATIO, NULL, "expected"},
 	{"less", BENCH_DIFFERENCE, "own", "self"},
 	{"gain", BENCH_SPEEDUP, "own", "expected"},
+	{"share", BENCH_SHARE, "expected", "self"},
+	{"flops_and_bytes", BENCH_SHARE, "own", "expected"},
 	{"given", BENCH_RATE, .unit = "byte/s"},
 	{"counted", BENCH_FORMULA, .more_is_better = true},
 	{0}};
@@ -130,6 +132,18 @@ static int run_rows(const char *check, const char *list)
 }
 
 static bool has_text(const char *text) { return strstr(output, text) != NULL; }
+
+/* NaN: null. */
+static double derived_value(const char *name, const char *variant)
+{
+	char text[128];
+	double value = NAN;
+	snprintf(text, sizeof(text), "\"name\":\"%s\",\"variant\":\"%s\"", name, variant);
+	const char *at = strstr(output, text);
+	if (at && (at = strstr(at, "\"value\":")) != NULL)
+		sscanf(at, "\"value\":%lf", &value);
+	return value;
+}
 
 static void rows_have_their_own_callbacks_and_the_cases(void)
 {
@@ -178,6 +192,11 @@ static void quantities_are_what_their_rows_say(void)
 	expect(has_text("\"name\":\"gain\",\"variant\":\"own\"") &&
 	       has_text("seconds(expected) / seconds"));
 	expect(!has_text("\"name\":\"given\""));
+	/* `self` takes 3 us for 3 bytes. */
+	expect(fabs(derived_value("share", "expected") / derived_value("bandwidth", "expected") -
+		    1e-6) < 1e-9);
+	expect(has_text("rate / rate(self)"));
+	expect(isnan(derived_value("flops_and_bytes", "own")));
 	expect(has_text(
 		"\"where\":{},\"unit\":\"byte/s\",\"better\":\"higher\"},{\"metric\":\"m_time\""));
 	expect(has_text("\"unit\":\"s\",\"better\":\"lower\"},{\"metric\":\"m_ratio\""));
