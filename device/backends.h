@@ -49,6 +49,10 @@ struct dev_range {
 #define DEV_GEMM_RANGES 4
 size_t dev_gemm_ranges(const struct dev_gemm *g, struct dev_range ranges[DEV_GEMM_RANGES]);
 
+/* -EINVAL: a range that one copy of a batch writes overlaps another range of it. */
+int dev_check_batch(size_t count, void *const *dsts, const void *const *srcs,
+		    const uint64_t *bytes);
+
 /* -ENOTSUP, for an operation whose slot is NULL; the text names it and the device. */
 int dev_note_not_supported(const struct dev *d, const char *what);
 

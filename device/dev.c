@@ -337,6 +337,40 @@ uint32_t dev_pass_blocks(const struct dev *d, uint64_t bytes)
 	return (uint32_t)(blocks < most ? blocks : most);
 }
 
+static bool ranges_overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes)
+{
+	const uintptr_t first = (uintptr_t)a, second = (uintptr_t)b;
+	return first < second ? second - first < a_bytes : first - second < b_bytes;
+}
+
+int dev_check_batch(size_t count, void *const *dsts, const void *const *srcs, const uint64_t *bytes)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < count; j++)
+			if (ranges_overlap(dsts[i], bytes[i], srcs[j], bytes[j]) ||
+			    (i < j && ranges_overlap(dsts[i], bytes[i], dsts[j], bytes[j])))
+				return err_note(-EINVAL,
+						"a batch of %zu copies: ranges of number %zu and "
+						"%zu overlap",
+						count, i, j);
+	return 0;
+}
+
+int dev_copy_batch(struct dev *d, struct dev_stream *s, size_t count, void *const *dsts,
+		   const void *const *srcs, const uint64_t *bytes)
+{
+	if (!dev_can(d, DEV_CAP_COPY_BATCH) || !d->ops->copy_batch)
+		return dev_note_not_supported(d, "copy_batch");
+	if (count == 0 || count > DEV_BATCH_MAX)
+		return err_note(-EINVAL, "a batch of %zu copies: 1 to %d are possible", count,
+				DEV_BATCH_MAX);
+	for (size_t i = 0; i < count; i++)
+		if (bytes[i] == 0)
+			return err_note(-EINVAL, "a batch of %zu copies: number %zu has 0 bytes",
+					count, i);
+	return d->ops->copy_batch(d, s, count, dsts, srcs, bytes);
+}
+
 int dev_clock_rate(struct dev *d, double *hz_p)
 {
 	return d->ops->clock_rate ? d->ops->clock_rate(d, hz_p)

@@ -281,6 +281,8 @@ struct dev_ops {
 
 	/* Optional: NULL where the backend lacks the operation. */
 	void (*reseed)(struct dev *dev, uint64_t seed);
+	int (*copy_batch)(struct dev *dev, struct dev_stream *s, size_t count, void *const *dsts,
+			  const void *const *srcs, const uint64_t *bytes);
 	int (*clock_rate)(struct dev *dev, double *hz_p);
 	int (*wait_value)(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value);
 	int (*write_value)(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value);
@@ -371,6 +373,16 @@ static inline int dev_copy(struct dev *d, struct dev_stream *s, void *dst, const
 {
 	return d->ops->copy(d, s, dst, src, bytes);
 }
+
+/* Enqueue `count` copies, 1 to DEV_BATCH_MAX of at least one byte each, by one call: as dev_copy()
+ * each, but in any order, and in any number of queue entries up to `count`. What one writes no
+ * other reads or writes. -EINVAL: such a count or size, or ranges that overlap; then nothing is
+ * enqueued. -ENOTSUP: while the stream is captured. [optional]
+ *
+ * DEV_BATCH_MAX is ours: AMD's runtime of 7.15 faults on more than 8192 copies. */
+#define DEV_BATCH_MAX 256
+int dev_copy_batch(struct dev *d, struct dev_stream *s, size_t count, void *const *dsts,
+		   const void *const *srcs, const uint64_t *bytes);
 
 /* Enqueue a fill of DEVICE or PINNED memory that the device reaches, by what the backend fills
  * with; one queue entry. */
@@ -517,9 +529,9 @@ int dev_peer_enable(struct dev *d, struct dev *other);
 /* Capture a graph: what is enqueued on `s` between begin and end is captured and not run. Meanwhile
  * no call on the device is allowed but those that enqueue on `s`. A launch runs the whole graph as
  * one operation; a graph may be launched any number of times. Memory that it uses is freed after
- * it is closed. Copies of PAGEABLE memory and events cannot be captured, values only with
- * DEV_CAP_VALUE_IN_QUEUE. An operation that fails is not captured. -EINVAL: begin during a capture,
- * or end without one. The caller has synchronised before dev_graph_close(). [optional] */
+ * it is closed. Copies of PAGEABLE memory, batches and events cannot be captured, values only
+ * with DEV_CAP_VALUE_IN_QUEUE. An operation that fails is not captured. -EINVAL: begin during a
+ * capture, or end without one. The caller has synchronised before dev_graph_close(). [optional] */
 int dev_graph_begin(struct dev *d, struct dev_stream *s);
 int dev_graph_end(struct dev *d, struct dev_stream *s, struct dev_graph **g_p);
 int dev_graph_launch(struct dev *d, struct dev_stream *s, struct dev_graph *g);

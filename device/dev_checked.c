@@ -94,6 +94,20 @@ static int checked_copy(struct dev *d, struct dev_stream *s, void *dst, const vo
 	return status ? status : inner_of(d)->copy(d, s, dst, src, bytes);
 }
 
+static int checked_copy_batch(struct dev *d, struct dev_stream *s, size_t count, void *const *dsts,
+			      const void *const *srcs, const uint64_t *bytes)
+{
+	struct dev_range ends[2 * DEV_BATCH_MAX];
+	int status = dev_check_batch(count, dsts, srcs, bytes);
+	for (size_t i = 0; i < count; i++) {
+		ends[2 * i] = (struct dev_range){.ptr = dsts[i], .bytes = bytes[i]};
+		ends[2 * i + 1] = (struct dev_range){.ptr = srcs[i], .bytes = bytes[i]};
+	}
+	if (!status)
+		status = registry_enqueue(d, s, ends, 2 * count, NULL);
+	return status ? status : inner_of(d)->copy_batch(d, s, count, dsts, srcs, bytes);
+}
+
 static int checked_fill(struct dev *d, struct dev_stream *s, void *dst, uint8_t byte,
 			uint64_t bytes)
 {

@@ -18,6 +18,7 @@ int dev_check_operations(struct dev *d);
 	SLOT(alloc)                                                                                \
 	SLOT(free)                                                                                 \
 	SLOT(copy)                                                                                 \
+	SLOT(copy_batch)                                                                           \
 	SLOT(fill)                                                                                 \
 	SLOT(stream_open)                                                                          \
 	SLOT(stream_close)                                                                         \

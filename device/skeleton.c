@@ -78,6 +78,15 @@ static int skeleton_copy(struct dev *dev, struct dev_stream *s, void *dst, const
 	return note_no_device();
 }
 
+/* Enqueue `count` copies by one call; dev_copy_batch() has checked count and sizes. Goes with
+ * DEV_CAP_COPY_BATCH. Optional. */
+static int skeleton_copy_batch(struct dev *dev, struct dev_stream *s, size_t count,
+			       void *const *dsts, const void *const *srcs, const uint64_t *bytes)
+{
+	(void)dev, (void)s, (void)count, (void)dsts, (void)srcs, (void)bytes;
+	return note_no_device();
+}
+
 /* Enqueue setting `bytes` to one value. Required. */
 static int skeleton_fill(struct dev *dev, struct dev_stream *s, void *dst, uint8_t byte,
 			 uint64_t bytes)
@@ -360,6 +369,7 @@ const struct dev_ops skeleton_ops = {
 	.alloc = skeleton_alloc,
 	.free = skeleton_free,
 	.copy = skeleton_copy,
+	.copy_batch = skeleton_copy_batch,
 	.fill = skeleton_fill,
 	.stream_open = skeleton_stream_open,
 	.stream_close = skeleton_stream_close,

@@ -47,7 +47,8 @@ static void set_props(struct host_dev *d, unsigned count, size_t machine_cores)
 		snprintf(p->shares, sizeof(p->shares), "its cores with its copy engines%s",
 			 machine_cores % count ? "" : " and the host program");
 	p->caps = DEV_CAP_COPY_ENGINE | DEV_CAP_PRIORITY | DEV_CAP_WAIT_VALUE | DEV_CAP_OCCUPANCY |
-		  DEV_CAP_PEER | DEV_CAP_CLOCK_RATE | DEV_CAP_HOST_ACCESS | DEV_CAP_VALUE_IN_QUEUE;
+		  DEV_CAP_PEER | DEV_CAP_CLOCK_RATE | DEV_CAP_HOST_ACCESS | DEV_CAP_VALUE_IN_QUEUE |
+		  DEV_CAP_COPY_BATCH;
 	if (d->blas) {
 		p->caps |= DEV_CAP_GEMM | DEV_CAP_GEMM_TILED;
 		p->gemm_types = p->gemm_tiled_types = p->gemm_adding_types = p->fma_peak_types =
@@ -281,6 +282,23 @@ static int copy_memory(struct dev *dev, struct dev_stream *s, void *dst, const v
 	return enqueue_copy(s, &(struct host_copy){.dst = dst, .src = src, .bytes = bytes});
 }
 
+static int copy_batch(struct dev *dev, struct dev_stream *s, size_t count, void *const *dsts,
+		      const void *const *srcs, const uint64_t *bytes)
+{
+	struct host_copy first = {
+		.dst = dsts[0], .src = srcs[0], .bytes = bytes[0], .rest_count = count - 1};
+	first.rest = calloc(count, sizeof(*first.rest));
+	if (!first.rest)
+		return err_note(-ENOMEM, "copy a batch: out of memory");
+	for (size_t i = 1; i < count; i++)
+		first.rest[i - 1] =
+			(struct host_copy){.dst = dsts[i], .src = srcs[i], .bytes = bytes[i]};
+	int status = enqueue_copy(s, &first);
+	if (status)
+		free(first.rest);
+	return status;
+}
+
 static int fill_memory(struct dev *dev, struct dev_stream *s, void *dst, uint8_t byte,
 		       uint64_t bytes)
 {
@@ -440,6 +458,7 @@ const struct dev_ops host_ops = {
 	.numa_nodes = list_numa_nodes,
 	.alloc_on_node = alloc_on_node,
 	.copy = copy_memory,
+	.copy_batch = copy_batch,
 	.fill = fill_memory,
 	.stream_open = host_stream_open,
 	.stream_close = host_stream_close,

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -53,6 +54,8 @@ static void complete_first(struct dev_stream *s)
 	struct host_op *op = s->first;
 	if (op->kind == HOST_OP_RECORD || op->kind == HOST_OP_WAIT_EVENT)
 		host_event_stamp_drop(op->stamp);
+	if (op->kind == HOST_OP_COPY)
+		free(op->copy.work.rest);
 	s->first = op->next;
 	s->busy = false;
 	host_pool_give(&ops, op);
@@ -317,13 +320,21 @@ void host_stream_cancel(struct dev_stream *s)
 	host_queue_progress(0);
 }
 
+static bool is_memory_of(const void *ptr, const struct host_dev *d)
+{
+	const struct host_memory *m = host_memory_find(ptr, 0);
+	return m && m->owner == d;
+}
+
 static bool uses_memory_of(const struct host_op *op, const struct host_dev *d)
 {
 	bool uses = false;
-	for (int i = 0; i < HOST_OP_USES && op->uses[i] && !uses; i++) {
-		const struct host_memory *m = host_memory_find(op->uses[i], 0);
-		uses = m && m->owner == d;
-	}
+	for (int i = 0; i < HOST_OP_USES && op->uses[i] && !uses; i++)
+		uses = is_memory_of(op->uses[i], d);
+	const size_t rest = op->kind == HOST_OP_COPY ? op->copy.work.rest_count : 0;
+	for (size_t i = 0; i < rest && !uses; i++)
+		uses = is_memory_of(op->copy.work.rest[i].dst, d) ||
+		       is_memory_of(op->copy.work.rest[i].src, d);
 	return uses;
 }
 

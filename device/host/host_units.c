@@ -335,6 +335,8 @@ static void *engine_main(void *arg)
 			e->first = c->next;
 			host_unlock();
 			run_copy(e->owner, c);
+			for (size_t i = 0; i < c->rest_count; i++)
+				run_copy(e->owner, &c->rest[i]);
 			const uint64_t end_ns = clock_ns();
 			host_lock();
 			atomic_fetch_sub_explicit(&work_on[e->core], 1, memory_order_relaxed);

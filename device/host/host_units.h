@@ -70,12 +70,15 @@ struct host_launch {
 	int failure;
 };
 
-/* A copy, or a fill when `src` is NULL. */
+/* A copy, or a fill when `src` is NULL. `rest` is of a batch: its copies after the first, which the
+ * same engine does; whoever ends the operation frees it. */
 struct host_copy {
 	void *dst;
 	const void *src;
 	uint64_t bytes;
 	uint8_t byte;
+	size_t rest_count;
+	struct host_copy *rest;
 
 	struct host_copy *next;
 };

@@ -138,7 +138,7 @@ static void set_props(struct sim_dev *d)
 	snprintf(p->model_contents, sizeof(p->model_contents), "%016" PRIx64, m->contents);
 	snprintf(p->blas, sizeof(p->blas), "sim, tiles of %u", m->gemm_tile);
 	p->caps = SIM_CAPS;
-	p->caps &= ~(m->copy_engines ? 0u : DEV_CAP_COPY_ENGINE);
+	p->caps &= ~(m->copy_engines ? 0u : DEV_CAP_COPY_ENGINE | DEV_CAP_COPY_BATCH);
 	p->caps &= ~(m->priorities > 1 ? 0u : DEV_CAP_PRIORITY);
 	p->caps &= ~(m->shared_per_unit_bytes ? 0u : DEV_CAP_OCCUPANCY);
 	p->caps &= ~(m->memory_adds ? 0u : DEV_CAP_MEMORY_ADDS);

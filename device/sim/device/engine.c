@@ -7,13 +7,17 @@
  *
  *   event record         J * event_ns after the stamp
  *   value wait or write  J * value_ns
- *   copy                 a free engine (machine/engines.h: ENGINES), then J * (copy_ns + peer +
- * flow of the bytes) fill                 J * (launch_ns + peer + flow of the bytes); takes no
- * engine launch, gemm         J * launch_ns, then blocks go to units; each takes j * J * (block_ns
- * + peer + flow) chase                as a launch, and block 0 takes j * J * latency for every
- * step. In own memory that of the first level that can hold the ring: l1_latency_ns up to l1_bytes,
- * l2_latency_ns up to l2_bytes, llc_latency_ns up to llc_bytes, else memory_latency_ns. In pinned
- * memory link_latency_ns, and in peer memory link_latency_ns + peer
+ *   copy                 a free engine (machine/engines.h), then J * (copy_ns + peer + flow of the
+ *                        bytes); of a batch, whose copies run in order, batch_copy_ns from the
+ *                        second one on
+ *   fill                 J * (launch_ns + peer + flow of the bytes); takes no engine
+ *   launch, gemm         J * launch_ns, then blocks go to units; each takes
+ *                        j * J * (block_ns + peer + flow)
+ *   chase                as a launch, and block 0 takes j * J * latency for every step. In own
+ *                        memory that of the first level that can hold the ring: l1_latency_ns up
+ *                        to l1_bytes, l2_latency_ns up to l2_bytes, llc_latency_ns up to
+ *                        llc_bytes, else memory_latency_ns. In pinned memory link_latency_ns, and
+ *                        in peer memory link_latency_ns + peer
  *
  * `peer` is the sum of peer_latency_ns of the links on the way between the devices between which
  * bytes move; of several ways the largest sum, and 0 where all memory is own or pinned. The start

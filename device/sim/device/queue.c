@@ -262,11 +262,8 @@ static void sim_reseed(struct dev *dev, uint64_t seed)
 	sim_call_end(0);
 }
 
-struct op *sim_op_begin(struct sim_dev *d, struct dev_stream *s, enum op_kind kind, int *status_p)
+static struct op *make_op(struct sim_dev *d, struct dev_stream *s, enum op_kind kind, int *status_p)
 {
-	*status_p = sim_call_begin_on_stream(d, s);
-	if (*status_p)
-		return NULL;
 	struct op *op = sim_op_alloc(kind);
 	if (!op) {
 		*status_p = err_note(-ENOMEM, "sim:%u: queue an operation: out of memory",
@@ -279,6 +276,12 @@ struct op *sim_op_begin(struct sim_dev *d, struct dev_stream *s, enum op_kind ki
 	op->stretch = op_stretch(d, op->serial);
 	op->slow_down = 1;
 	return op;
+}
+
+struct op *sim_op_begin(struct sim_dev *d, struct dev_stream *s, enum op_kind kind, int *status_p)
+{
+	*status_p = sim_call_begin_on_stream(d, s);
+	return *status_p ? NULL : make_op(d, s, kind, status_p);
 }
 
 static bool is_every_nth(uint64_t count, uint64_t period) { return period && count % period == 0; }
@@ -368,6 +371,32 @@ static int sim_copy(struct dev *dev, struct dev_stream *s, void *dst, const void
 	if (!op)
 		return sim_call_end(status);
 	return sim_call_end(sim_op_queue(d, op, prepare_copy(d, op, dst, src, bytes)));
+}
+
+/* Every copy is prepared before the first is queued, so an error leaves nothing queued. */
+static int sim_copy_batch(struct dev *dev, struct dev_stream *s, size_t count, void *const *dsts,
+			  const void *const *srcs, const uint64_t *bytes)
+{
+	struct sim_dev *d = sim_of(dev);
+	struct op *ops[DEV_BATCH_MAX];
+	size_t made = 0;
+	int status = sim_call_begin_on_stream(d, s);
+	if (!status)
+		status = dev_check_batch(count, dsts, srcs, bytes);
+	while (made < count && !status) {
+		ops[made] = make_op(d, s, OP_COPY, &status);
+		if (!ops[made])
+			break;
+		ops[made]->follows = made > 0;
+		status = prepare_copy(d, ops[made], dsts[made], srcs[made], bytes[made]);
+		made++;
+	}
+	int first = status;
+	for (size_t i = 0; i < made; i++) {
+		int queued = sim_op_queue(d, ops[i], first);
+		first = first ? first : queued;
+	}
+	return sim_call_end(first);
 }
 
 static int prepare_addition(struct sim_dev *d, struct op *op, enum dev_type type)
@@ -533,6 +562,7 @@ const struct dev_ops sim_ops = {
 	.alloc = sim_alloc,
 	.free = sim_free,
 	.copy = sim_copy,
+	.copy_batch = sim_copy_batch,
 	.fill = sim_fill,
 	.stream_open = sim_stream_open,
 	.stream_close = sim_stream_close,

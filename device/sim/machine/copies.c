@@ -98,8 +98,10 @@ void sim_copies_start(struct sim_dev *d)
 		if (op->tracking && op->tracking->begin)
 			op->tracking->begin(op);
 		struct sim_task *task = op_begin_task(op);
-		double delay_ns = (op->forward ? 0 : d->model.copy_ns) +
-				  (switches ? d->model.engine_switch_ns : 0) +
+		const double command_ns = op->forward   ? 0
+					  : op->follows ? d->model.batch_copy_ns
+							: d->model.copy_ns;
+		double delay_ns = command_ns + (switches ? d->model.engine_switch_ns : 0) +
 				  sim_op_latency_ns(op);
 		sim_task_start_delay(task, delay_ns * task->stretch, sim_copies_start_transfer);
 	}

@@ -88,6 +88,7 @@ struct op {
 	enum op_kind kind;
 	bool started;
 	bool fails, corrupts, adds;
+	bool follows; /* an earlier copy of its batch */
 	struct dev_stream *stream;
 	struct op *next;           /* in the stream */
 	struct op *ready_next;     /* among the pending launches or copies of the device */

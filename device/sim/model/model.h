@@ -73,7 +73,8 @@ struct sim_model {
 	uint64_t gemm_tile_shared_bytes;       /* that a block of it claims */
 	/* latencies, ns */
 	double launch_ns, copy_ns, engine_switch_ns, block_ns, event_ns, value_ns;
-	double tracker_ns; /* from the last write of a tile to its copy; 0 in "default" */
+	double batch_copy_ns; /* of a batch's copies after its first, in place of copy_ns */
+	double tracker_ns;    /* from the last write of a tile to its copy; 0 in "default" */
 	/* of one load: 500, 250 and 1000 in "default" */
 	double memory_latency_ns, llc_latency_ns, link_latency_ns;
 	double l1_latency_ns, l2_latency_ns;

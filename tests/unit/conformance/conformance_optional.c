@@ -74,6 +74,187 @@ static void pageable_memory_is_for_copies_alone(void)
 	dev_stream_close(on.d, s);
 }
 
+/* ------------------------------------------------------------------ batches */
+
+#define COPIES 5u
+#define EACH 4096u /* bytes */
+
+struct batch {
+	unsigned char *from, *to; /* PINNED, and DEVICE: COPIES parts of EACH bytes */
+	void *dsts[DEV_BATCH_MAX + 1];
+	const void *srcs[DEV_BATCH_MAX + 1];
+	uint64_t bytes[DEV_BATCH_MAX + 1];
+};
+
+/* Part i goes to the place of the part COPIES - 1 - i; of unequal sizes. */
+static void open_batch(struct batch *b)
+{
+	b->from = alloc_memory(DEV_MEM_PINNED, COPIES * EACH);
+	b->to = alloc_memory(DEV_MEM_DEVICE, COPIES * EACH);
+	for (uint32_t i = 0; i < COPIES * EACH; i++)
+		b->from[i] = (unsigned char)(i / EACH + 1);
+	for (uint32_t i = 0; i <= DEV_BATCH_MAX; i++) {
+		b->dsts[i] = b->to + (COPIES - 1 - i % COPIES) * EACH;
+		b->srcs[i] = b->from + i % COPIES * EACH;
+		b->bytes[i] = EACH - i % COPIES;
+	}
+}
+
+static void close_batch(const struct batch *b)
+{
+	free_memory(b->from);
+	free_memory(b->to);
+}
+
+static int copy_batch(struct dev_stream *s, const struct batch *b, size_t count)
+{
+	return dev_copy_batch(on.d, s, count, b->dsts, b->srcs, b->bytes);
+}
+
+/* Every byte that a copy writes, and those behind it, which none does. */
+static bool batch_is_copied(const struct batch *b)
+{
+	unsigned char seen[COPIES * EACH];
+	bool right = true;
+	ok(dev_download(on.d, seen, b->to, sizeof(seen)));
+	for (uint32_t i = 0; i < COPIES; i++)
+		for (uint32_t j = 0; j < EACH; j++)
+			right = right &&
+				seen[(COPIES - 1 - i) * EACH + j] == (j < b->bytes[i] ? i + 1 : 77);
+	return right;
+}
+
+static void missing_batches_are_refused(void)
+{
+	struct dev_stream *s = open_stream();
+	if (!dev_can(on.d, DEV_CAP_COPY_BATCH))
+		expect_error(dev_copy_batch(on.d, s, 1, NULL, NULL, NULL), -ENOTSUP);
+	dev_stream_close(on.d, s);
+}
+
+static void a_batch_copies_all_in_stream_order(void)
+{
+	need(DEV_CAP_COPY_BATCH);
+	struct dev_stream *s = open_stream();
+	struct batch b;
+	open_batch(&b);
+	ok(dev_fill(on.d, s, b.to, 77, COPIES * EACH));
+	ok(copy_batch(s, &b, COPIES));
+	ok(dev_stream_sync(on.d, s));
+	expect(batch_is_copied(&b));
+	/* Back, behind a block: not before it ends, and whole when the next copy begins. */
+	unsigned char *again = alloc_memory(DEV_MEM_DEVICE, EACH), seen[EACH];
+	memset(b.from, 0, COPIES * EACH);
+	struct blocking g = blocking_hold(s);
+	ok(dev_copy_batch(on.d, s, COPIES, (void *const *)(const void *)b.srcs,
+			  (const void *const *)(const void *)b.dsts, b.bytes));
+	ok(dev_copy(on.d, s, again, b.from + (COPIES - 1) * EACH, EACH));
+	spend_ns(MS);
+	expect(b.from[0] == 0);
+	blocking_release(&g);
+	ok(dev_stream_sync(on.d, s));
+	blocking_free(&g);
+	ok(dev_download(on.d, seen, again, EACH));
+	expect(b.from[0] == 1 && seen[0] == COPIES && seen[EACH - COPIES] == COPIES);
+	free_memory(again);
+	close_batch(&b);
+	dev_stream_close(on.d, s);
+}
+
+static void a_batch_goes_within_and_between_devices(void)
+{
+	need(DEV_CAP_COPY_BATCH);
+	const bool has_peer = on.other && dev_can(on.d, DEV_CAP_PEER);
+	struct dev_stream *s = open_stream();
+	char *from = alloc_memory(DEV_MEM_DEVICE, 2 * N), *seen = alloc_memory(DEV_MEM_PINNED, N);
+	char *there = from + N, last = 0;
+	if (has_peer) {
+		ok(dev_peer_enable(on.d, on.other));
+		ok(dev_alloc(on.other, DEV_MEM_DEVICE, N, (void **)&there));
+	}
+	void *const dsts[] = {there, seen};
+	const void *const srcs[] = {from, from};
+	const uint64_t bytes[] = {N, N};
+	ok(dev_fill(on.d, s, from, 5, N));
+	ok(dev_copy_batch(on.d, s, 2, dsts, srcs, bytes));
+	ok(dev_stream_sync(on.d, s));
+	ok(dev_download(has_peer ? on.other : on.d, &last, there + N - 1, 1));
+	expect(last == 5 && seen[0] == 5 && seen[N - 1] == 5);
+	if (has_peer)
+		ok(dev_free(on.other, there));
+	free_memory(from);
+	free_memory(seen);
+	dev_stream_close(on.d, s);
+}
+
+static void batches_are_checked(void)
+{
+	need(DEV_CAP_COPY_BATCH);
+	static char foreign[EACH];
+	struct dev_stream *s = open_stream();
+	struct batch b;
+	open_batch(&b);
+	ok(dev_fill(on.d, s, b.to, 77, COPIES * EACH));
+	expect_error(copy_batch(s, &b, 0), -EINVAL);
+	expect_error(copy_batch(s, &b, DEV_BATCH_MAX + 1), -EINVAL);
+	b.bytes[COPIES - 1] = 0;
+	expect_error(copy_batch(s, &b, COPIES), -EINVAL);
+	b.bytes[COPIES - 1] = EACH;
+	expect_misuse(copy_batch(s, &b, COPIES + 1), -EINVAL); /* two write the same place */
+	b.srcs[COPIES - 1] = foreign;
+	expect_misuse(copy_batch(s, &b, COPIES), -EFAULT);
+	b.srcs[COPIES - 1] = b.to; /* what the copy before it writes, or its own target */
+	expect_misuse(copy_batch(s, &b, COPIES), -EINVAL);
+	ok(dev_stream_sync(on.d, s));
+	unsigned char first = 0;
+	ok(dev_download(on.d, &first, b.to + (COPIES - 1) * EACH, 1));
+	expect(first == 77); /* nothing was enqueued */
+	close_batch(&b);
+	dev_stream_close(on.d, s);
+}
+
+static void memory_of_a_batch_is_ebusy(void)
+{
+	need(DEV_CAP_COPY_BATCH);
+	need_checks();
+	struct dev_stream *s = open_stream();
+	struct batch b;
+	open_batch(&b);
+	struct blocking g = blocking_hold(s);
+	ok(copy_batch(s, &b, COPIES));
+	expect_error(dev_free(on.d, b.from), -EBUSY);
+	expect_error(dev_free(on.d, b.to), -EBUSY);
+	blocking_release(&g);
+	ok(dev_stream_sync(on.d, s));
+	blocking_free(&g);
+	close_batch(&b);
+	dev_stream_close(on.d, s);
+}
+
+/* Refused, and never run at once. */
+static void a_batch_is_not_captured(void)
+{
+	need(DEV_CAP_GRAPH | DEV_CAP_COPY_BATCH);
+	struct dev_stream *s = open_stream();
+	struct dev_graph *graph = NULL;
+	struct batch b;
+	unsigned char first = 0;
+	open_batch(&b);
+	ok(dev_fill(on.d, s, b.to, 77, COPIES * EACH));
+	ok(dev_stream_sync(on.d, s));
+	ok(dev_graph_begin(on.d, s));
+	expect_error(copy_batch(s, &b, COPIES), -ENOTSUP);
+	ok(dev_fill(on.d, s, b.from, 9, 1));
+	ok(dev_graph_end(on.d, s, &graph));
+	ok(dev_graph_launch(on.d, s, graph));
+	ok(dev_stream_sync(on.d, s));
+	ok(dev_download(on.d, &first, b.to + (COPIES - 1) * EACH, 1));
+	expect(first == 77 && b.from[0] == 9);
+	dev_graph_close(on.d, graph);
+	close_batch(&b);
+	dev_stream_close(on.d, s);
+}
+
 /* ------------------------------------------------------------------ graphs */
 
 /* The captured work: filled := 7..., sums += ones, out := sums. */
@@ -409,6 +590,12 @@ int main(int argc, char **argv)
 	static const struct rule rules[] = {
 		RULE(pageable_memory_is_copied),
 		RULE(pageable_memory_is_for_copies_alone),
+		RULE(missing_batches_are_refused),
+		RULE(a_batch_copies_all_in_stream_order),
+		RULE(a_batch_goes_within_and_between_devices),
+		RULE(batches_are_checked),
+		RULE(memory_of_a_batch_is_ebusy),
+		RULE(a_batch_is_not_captured),
 		RULE(missing_graphs_are_refused),
 		RULE(a_graph_runs_what_was_captured),
 		RULE(a_graph_runs_in_stream_order),

@@ -153,6 +153,7 @@ static void tables_are_checked(void)
 	expect(strstr(err_text(), "'event_query'") != NULL);
 	ops = sim_ops;
 	ops.gemm = NULL; /* optional */
+	ops.copy_batch = NULL;
 	ops.clock_rate = NULL;
 	ops.peer_enable = NULL;
 	ops.wait_value = NULL;
@@ -187,6 +188,7 @@ static void a_missing_slot_is_not_supported(void)
 	expect(dev_write_value(&bare, NULL, &at, 0) == -ENOTSUP);
 	expect(dev_post_value(&bare, &at, 0) == -ENOTSUP);
 	expect(dev_peer_enable(&bare, &twin) == -ENOTSUP);
+	expect(dev_copy_batch(&bare, NULL, 1, NULL, NULL, NULL) == -ENOTSUP);
 	expect(dev_gemm(&bare, NULL, &g) == -ENOTSUP);
 	expect_str(err_text(), "bare:3: gemm is not supported");
 	struct dev other = {.ops = &host_ops};

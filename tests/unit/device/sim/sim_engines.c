@@ -178,6 +178,61 @@ static void an_engine_that_changes_streams_pays_for_it(void)
 	sim_end();
 }
 
+/* One stream, and one event in front of and one behind them. */
+static double batch_ns(size_t count, uint64_t bytes, bool at_once)
+{
+	char *dev = alloc_memory(DEV_MEM_DEVICE, count * bytes),
+	     *host = alloc_memory(DEV_MEM_PINNED, count * bytes);
+	struct dev_stream *s = open_stream();
+	void *dsts[8];
+	const void *srcs[8];
+	uint64_t sizes[8];
+	for (size_t i = 0; i < count; i++) {
+		dsts[i] = host + i * bytes;
+		srcs[i] = dev + i * bytes;
+		sizes[i] = bytes;
+	}
+	struct span span = span_begin(s);
+	for (size_t i = 0; i < count && !at_once; i++)
+		ok(dev_copy(sim.d, s, dsts[i], srcs[i], bytes));
+	if (at_once)
+		ok(dev_copy_batch(sim.d, s, count, dsts, srcs, sizes));
+	span_end(&span, s);
+	return span_ns(&span);
+}
+
+/* copy_ns once, batch_copy_ns for every further copy, and the bytes. */
+static void a_batch_pays_for_one_command(void)
+{
+	static const double each_ns[] = {0, 250, 1000, 3000};
+	for (size_t i = 0; i < sizeof(each_ns) / sizeof(each_ns[0]); i++) {
+		char model[2048];
+		snprintf(model, sizeof(model), PLAIN "batch_copy_ns = %g\n", each_ns[i]);
+		sim_begin(model);
+		for (size_t count = 1; count <= 8; count *= 2) {
+			const double flow = (double)count * 5000 / 5;
+			expect_near(batch_ns(count, 5000, true),
+				    1000 + (double)(count - 1) * each_ns[i] + flow, PICOSECOND);
+			expect_near(batch_ns(count, 5000, false), (double)count * 1000 + flow,
+				    PICOSECOND);
+		}
+		sim_end();
+	}
+}
+
+static void without_engines_there_are_no_batches(void)
+{
+	sim_begin(PLAIN);
+	expect(dev_can(sim.d, DEV_CAP_COPY_BATCH));
+	sim_end();
+	sim_begin(PLAIN "lacks = copy_engine\n");
+	expect(!dev_can(sim.d, DEV_CAP_COPY_BATCH));
+	sim_end();
+	sim_begin(PLAIN "lacks = copy_batch\n");
+	expect(!dev_can(sim.d, DEV_CAP_COPY_BATCH) && dev_can(sim.d, DEV_CAP_COPY_ENGINE));
+	sim_end();
+}
+
 int main(void)
 {
 	test(host_engines_limit_each_direction);
@@ -186,5 +241,7 @@ int main(void)
 	test(priority_counts_where_engines_look_at_it);
 	test(streams_keep_their_engine_where_it_is_sticky);
 	test(an_engine_that_changes_streams_pays_for_it);
+	test(a_batch_pays_for_one_command);
+	test(without_engines_there_are_no_batches);
 	return test_done();
 }
