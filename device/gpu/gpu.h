@@ -68,6 +68,7 @@ struct gpu_traits {
 	int numa_node;
 	int priority_lowest, priority_highest; /* in the vendor's numbers: lowest >= highest */
 	bool unified_addressing, wait_value, ipc;
+	bool copy_batch;       /* the driver has a function for batches of copies */
 	bool kernels_time_out; /* the system stops a kernel that runs for seconds: a display */
 	bool is_slice;         /* of a board that others use too: what the management library reads
 				  is of the whole board */
@@ -132,6 +133,10 @@ struct gpu_driver {
 	 * and copy before it returns. */
 	int (*copy)(void *stream, void *dst, const void *src, uint64_t bytes,
 		    enum gpu_copy_direction direction, bool captured);
+	/* With traits.copy_batch: as dev_copy_batch(), with the sizes as the vendors take them. The
+	 * vendor only reads the arrays, and not after the call. */
+	int (*copy_batch)(void *stream, size_t count, void *const *dsts, const void *const *srcs,
+			  size_t *bytes);
 	int (*fill)(void *stream, void *dst, uint8_t byte, uint64_t bytes);
 	/* The stream waits until *at >= value, unsigned. */
 	int (*wait_value)(void *stream, uint32_t *at, uint32_t value);

@@ -244,6 +244,8 @@ void gpu_queue_close(struct gpu_dev *d);
 
 /* ---- gpu_work.c */
 int gpu_copy(struct dev *dev, struct dev_stream *s, void *dst, const void *src, uint64_t bytes);
+int gpu_copy_batch(struct dev *dev, struct dev_stream *s, size_t count, void *const *dsts,
+		   const void *const *srcs, const uint64_t *bytes);
 int gpu_fill(struct dev *dev, struct dev_stream *s, void *dst, uint8_t byte, uint64_t bytes);
 int gpu_wait_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value);
 int gpu_write_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value);
@@ -331,21 +333,22 @@ void gpu_close(struct dev *dev);
 #define GPU_DEV_OPS                                                                                \
 	.close = gpu_close, .clock_ns = gpu_clock_ns, .clock_rate = gpu_clock_rate,                \
 	.alloc = gpu_alloc, .free = gpu_free, .copy = gpu_copy, .fill = gpu_fill,                  \
-	.stream_open = gpu_stream_open, .stream_close = gpu_stream_close,                          \
-	.stream_sync = gpu_stream_sync, .stream_query = gpu_stream_query,                          \
-	.stream_wait = gpu_stream_wait, .event_open = gpu_event_open,                              \
-	.event_close = gpu_event_close, .event_record = gpu_event_record,                          \
-	.event_query = gpu_event_query, .event_sync = gpu_event_sync,                              \
-	.event_elapsed_ns = gpu_event_elapsed_ns, .wait_value = gpu_wait_value,                    \
-	.write_value = gpu_write_value, .post_value = gpu_post_value,                              \
-	.kernel_find = gpu_kernel_find, .occupancy = gpu_occupancy, .launch = gpu_launch,          \
-	.gemm = gpu_gemm, .gemm_occupancy = gpu_gemm_occupancy, .gemm_prepare = gpu_gemm_prepare,  \
-	.gemm_chosen = gpu_gemm_chosen, .peer_enable = gpu_peer_enable,                            \
-	.graph_begin = gpu_graph_begin, .graph_end = gpu_graph_end,                                \
-	.graph_launch = gpu_graph_launch, .graph_close = gpu_graph_close,                          \
-	.comm_open = gpu_comm_open, .comm_close = gpu_comm_close, .collective = gpu_collective,    \
-	.ipc_export = gpu_ipc_export, .ipc_import = gpu_ipc_import, .numa_nodes = gpu_numa_nodes,  \
-	.alloc_on_node = gpu_alloc_on_node, .telemetry_read = gpu_telemetry_read,                  \
-	.links_read = gpu_links_read, .path_read = gpu_path_read, .health_read = gpu_health_read
+	.copy_batch = gpu_copy_batch, .stream_open = gpu_stream_open,                              \
+	.stream_close = gpu_stream_close, .stream_sync = gpu_stream_sync,                          \
+	.stream_query = gpu_stream_query, .stream_wait = gpu_stream_wait,                          \
+	.event_open = gpu_event_open, .event_close = gpu_event_close,                              \
+	.event_record = gpu_event_record, .event_query = gpu_event_query,                          \
+	.event_sync = gpu_event_sync, .event_elapsed_ns = gpu_event_elapsed_ns,                    \
+	.wait_value = gpu_wait_value, .write_value = gpu_write_value,                              \
+	.post_value = gpu_post_value, .kernel_find = gpu_kernel_find, .occupancy = gpu_occupancy,  \
+	.launch = gpu_launch, .gemm = gpu_gemm, .gemm_occupancy = gpu_gemm_occupancy,              \
+	.gemm_prepare = gpu_gemm_prepare, .gemm_chosen = gpu_gemm_chosen,                          \
+	.peer_enable = gpu_peer_enable, .graph_begin = gpu_graph_begin,                            \
+	.graph_end = gpu_graph_end, .graph_launch = gpu_graph_launch,                              \
+	.graph_close = gpu_graph_close, .comm_open = gpu_comm_open, .comm_close = gpu_comm_close,  \
+	.collective = gpu_collective, .ipc_export = gpu_ipc_export, .ipc_import = gpu_ipc_import,  \
+	.numa_nodes = gpu_numa_nodes, .alloc_on_node = gpu_alloc_on_node,                          \
+	.telemetry_read = gpu_telemetry_read, .links_read = gpu_links_read,                        \
+	.path_read = gpu_path_read, .health_read = gpu_health_read
 
 #endif

@@ -46,6 +46,22 @@ int gpu_copy(struct dev *dev, struct dev_stream *s, void *dst, const void *src, 
 						     s->capturing != NULL));
 }
 
+int gpu_copy_batch(struct dev *dev, struct dev_stream *s, size_t count, void *const *dsts,
+		   const void *const *srcs, const uint64_t *bytes)
+{
+	struct gpu_dev *d = gpu_of(dev);
+	size_t sizes[DEV_BATCH_MAX];
+	/* CUDA refuses a batch while a stream is captured, and AMD's runtime would run it at once,
+	 * outside the graph. */
+	int status = gpu_refuse_capture(s, "a batch of copies");
+	for (size_t i = 0; i < count && !status; i++)
+		sizes[i] = bytes[i];
+	if (!status)
+		status = gpu_enqueue(d, s);
+	return status ? status
+		      : gpu_check(d, d->driver->copy_batch(s->handle, count, dsts, srcs, sizes));
+}
+
 int gpu_fill(struct dev *dev, struct dev_stream *s, void *dst, uint8_t byte, uint64_t bytes)
 {
 	struct gpu_dev *d = gpu_of(dev);

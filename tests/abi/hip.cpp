@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Compiled and never run: device/gpu/hip/hip_abi.h against <hip/hip_runtime_api.h>, of ROCm 5 or 6.
+ * Compiled and never run: device/gpu/hip/hip_abi.h against <hip/hip_runtime_api.h>, of ROCm 5 to 7.
  */
 #define __HIP_PLATFORM_AMD__
 #define __HIP_PLATFORM_HCC__
@@ -91,8 +91,10 @@ inline hipError_t (*const plain_host_malloc)(void **, size_t, unsigned) = hipHos
 	static_assert(prototypes<int arguments, std::remove_reference_t<decltype(name)>>::same,    \
 		      #name);
 HIP_FUNCTIONS(same_function)
-#if HIP_VERSION >= 60000000
+#if HIP_VERSION >= 70100000
 HIP_OPTIONAL_FUNCTIONS(same_function)
+#elif HIP_VERSION >= 60000000
+HIP_6_OPTIONAL_FUNCTIONS(same_function)
 #else
 HIP_OLD_OPTIONAL_FUNCTIONS(same_function)
 #endif

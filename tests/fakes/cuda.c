@@ -291,8 +291,9 @@ static int copy_batch(struct fake_gpu *g, const device_ptr *dst, const device_pt
 		      const size_t *bytes, size_t count, const CUmemcpyAttributes *attributes,
 		      const size_t *first, size_t kinds, void *stream)
 {
-	int status =
-		count && kinds && kinds <= count && first[0] == 0 ? FAKE_OK : FAKE_INVALID_VALUE;
+	int status = stream && count && kinds && kinds <= count && first[0] == 0
+			     ? FAKE_OK
+			     : FAKE_INVALID_VALUE;
 	for (size_t i = 0; i < kinds && !status; i++)
 		if (attributes[i].srcAccessOrder < 1 || attributes[i].srcAccessOrder > 3 ||
 		    attributes[i].flags > 1 || first[i] >= count || (i && first[i] <= first[i - 1]))

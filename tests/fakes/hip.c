@@ -18,6 +18,16 @@
 
 #define MEMCPY_WITHOUT_CU 1024 /* hipMemcpyDeviceToDeviceNoCU */
 
+typedef struct {
+	int type, id;
+} hipMemLocation;
+
+typedef struct {
+	int srcAccessOrder;
+	hipMemLocation srcLocHint, dstLocHint;
+	unsigned flags;
+} hipMemcpyAttributes;
+
 const struct fake_model fake_model = {
 	.device_name = "Fake GPU",
 	.arch = fake_hip_arch,
@@ -209,6 +219,51 @@ static int copy_as_clr(struct fake_gpu *g, void *stream, void *dst, const void *
 }
 CALL(hipMemcpyAsync, (void *dst, const void *src, size_t bytes, int kind, void *stream),
      is_copy_kind(kind) ? copy_as_clr(g, stream, dst, src, bytes, kind) : 21)
+
+/* As hip_memory.cpp of ROCm 7 checks. Up to 7.12 it refuses attributes. It captures nothing: the
+ * copies run at once, outside the graph. */
+static int check_batch(void **dst, void **src, const size_t *bytes, size_t count,
+		       const hipMemcpyAttributes *attributes, const size_t *first, size_t kinds,
+		       size_t *failed)
+{
+	int status = dst && src && bytes && count ? FAKE_OK : FAKE_INVALID_VALUE;
+	if (!status && kinds && driver_version() < 71300000)
+		status = FAKE_NOT_SUPPORTED;
+	if (!status && kinds && (!attributes || !first || first[0] || kinds > count))
+		status = FAKE_INVALID_VALUE;
+	for (size_t i = 0; i < kinds && !status; i++)
+		if (attributes[i].srcAccessOrder < 1 || attributes[i].srcAccessOrder > 3 ||
+		    (i && (first[i] <= first[i - 1] || first[i] >= count)))
+			status = FAKE_INVALID_VALUE;
+	for (size_t i = 0; i < count && !status; i++)
+		if (!bytes[i]) {
+			*failed = i;
+			status = FAKE_INVALID_VALUE;
+		}
+	for (size_t i = 0; i < count && !status; i++)
+		if (!dst[i] || !src[i])
+			status = FAKE_INVALID_VALUE;
+	return status;
+}
+
+static int copy_batch(struct fake_gpu *g, void **dst, void **src, const size_t *bytes, size_t count,
+		      const hipMemcpyAttributes *attributes, const size_t *first, size_t kinds,
+		      size_t *failed, void *stream)
+{
+	const bool captures = fake_stream_is_capturing(stream);
+	int status = check_batch(dst, src, bytes, count, attributes, first, kinds, failed);
+	for (size_t i = 0; i < count && !status; i++)
+		if (captures)
+			memcpy(dst[i], src[i], bytes[i]);
+		else
+			status = copy_as_clr(g, stream, dst[i], src[i], bytes[i],
+					     4 /* hipMemcpyDefault */);
+	return status;
+}
+CALL(hipMemcpyBatchAsync,
+     (void **dst, void **src, size_t *bytes, size_t count, hipMemcpyAttributes *attributes,
+      size_t *first, size_t kinds, size_t *failed, void *stream),
+     copy_batch(g, dst, src, bytes, count, attributes, first, kinds, failed, stream))
 
 /* hipStreamWaitValueGte is the only comparison here. */
 CALL(hipStreamWaitValue32, (void *stream, void *at, uint32_t value, unsigned flags, uint32_t mask),

@@ -170,17 +170,29 @@ static int event_elapsed_ms(void *from, void *to, float *ms_p)
 
 /* A copy within device memory may run on the multiprocessors; since CUDA 12.8 the caller may ask
  * for a copy engine. */
-static int copy_overlapping(void *stream, void *dst, const void *src, uint64_t bytes)
+static int copy_overlapping(void *stream, size_t count, cuda_pointer *to, cuda_pointer *from,
+			    size_t *sizes)
 {
-	cuda_pointer to = cuda_device_address(dst), from = cuda_device_address(src);
-	size_t size = bytes, first = 0, wrong = 0;
+	size_t first = 0, wrong = 0;
 	struct cuda_copy_attributes attributes = {.source_order = CUDA_COPY_ORDER_STREAM,
 						  .flags = CUDA_COPY_PREFER_OVERLAP};
 	if (cuda_api.cuMemcpyBatchAsync_v2)
-		return cuda_api.cuMemcpyBatchAsync_v2(&to, &from, &size, 1, &attributes, &first, 1,
-						      stream);
-	return cuda_api.cuMemcpyBatchAsync(&to, &from, &size, 1, &attributes, &first, 1, &wrong,
+		return cuda_api.cuMemcpyBatchAsync_v2(to, from, sizes, count, &attributes, &first,
+						      1, stream);
+	return cuda_api.cuMemcpyBatchAsync(to, from, sizes, count, &attributes, &first, 1, &wrong,
 					   stream);
+}
+
+static int copy_batch(void *stream, size_t count, void *const *dsts, const void *const *srcs,
+		      size_t *bytes)
+{
+	cuda_pointer to[DEV_BATCH_MAX], from[DEV_BATCH_MAX];
+	for (size_t i = 0; i < count; i++) {
+		to[i] = cuda_device_address(dsts[i]);
+		from[i] = cuda_device_address(srcs[i]);
+	}
+	return cuda_check_result(copy_overlapping(stream, count, to, from, bytes),
+				 "cuMemcpyBatchAsync");
 }
 
 /* Drivers refuse a batched copy while a stream is captured, and for some memory and devices;
@@ -191,11 +203,12 @@ static int copy_in_device_memory(void *stream, void *dst, const void *src, uint6
 {
 	const bool can_ask = cuda_api.cuMemcpyBatchAsync_v2 || cuda_api.cuMemcpyBatchAsync;
 	const bool asks = can_ask && bytes && !captured && !atomic_load(refused);
-	int result = asks ? copy_overlapping(stream, dst, src, bytes) : CUDA_NOT_SUPPORTED;
+	cuda_pointer to = cuda_device_address(dst), from = cuda_device_address(src);
+	size_t size = bytes;
+	int result = asks ? copy_overlapping(stream, 1, &to, &from, &size) : CUDA_NOT_SUPPORTED;
 	if (result != CUDA_NOT_SUPPORTED && result != CUDA_INVALID_VALUE)
 		return cuda_check_result(result, "cuMemcpyBatchAsync");
-	int status = CUDA_CALL(cuMemcpyAsync, cuda_device_address(dst), cuda_device_address(src),
-			       bytes, stream);
+	int status = CUDA_CALL(cuMemcpyAsync, to, from, bytes, stream);
 	if (asks && result == CUDA_NOT_SUPPORTED && status == 0)
 		atomic_store(refused, true);
 	return status;
@@ -341,6 +354,7 @@ static const struct gpu_driver driver = {
 	.event_sync = event_sync,
 	.event_elapsed_ms = event_elapsed_ms,
 	.copy = copy_async,
+	.copy_batch = copy_batch,
 	.fill = fill_async,
 	.wait_value = wait_value,
 	.write_value = write_value,

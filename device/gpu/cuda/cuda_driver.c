@@ -169,6 +169,7 @@ static void read_attributes(cuda_device device, struct gpu_traits *t)
 	t->adds_to_host = device_attribute(device, CUDA_HOST_NATIVE_ATOMIC) != 0;
 	t->wait_value = true; /* every device supports the v2 functions */
 	t->ipc = true;
+	t->copy_batch = cuda_api.cuMemcpyBatchAsync_v2 || cuda_api.cuMemcpyBatchAsync;
 	t->timer_hz = 1e9; /* %globaltimer counts nanoseconds */
 }
 

@@ -163,6 +163,20 @@ static int copy_async(void *stream, void *dst, const void *src, uint64_t bytes,
 	return copy_without_units(stream, dst, src, bytes);
 }
 
+/* Without attributes, which runtimes from ROCm 7.2.1 to 7.2.3 refuse. So nothing asks for engines,
+ * and the runtime chooses what copies between device memories. */
+static int copy_batch(void *stream, size_t count, void *const *dsts, const void *const *srcs,
+		      size_t *bytes)
+{
+	void *to[DEV_BATCH_MAX], *from[DEV_BATCH_MAX];
+	size_t wrong = 0;
+	for (size_t i = 0; i < count; i++) {
+		to[i] = dsts[i];
+		memcpy(&from[i], &srcs[i], sizeof(from[i]));
+	}
+	return HIP_CALL(hipMemcpyBatchAsync, to, from, bytes, count, NULL, NULL, 0, &wrong, stream);
+}
+
 static int fill_async(void *stream, void *dst, uint8_t byte, uint64_t bytes)
 {
 	return HIP_CALL(hipMemsetAsync, dst, byte, bytes, stream);
@@ -272,6 +286,7 @@ static const struct gpu_driver driver = {
 	.event_sync = event_sync,
 	.event_elapsed_ms = event_elapsed_ms,
 	.copy = copy_async,
+	.copy_batch = copy_batch,
 	.fill = fill_async,
 	.wait_value = wait_value,
 	.write_value = write_value,

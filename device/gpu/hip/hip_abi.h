@@ -148,12 +148,17 @@ struct hip_ipc_memory {
 	X(hipIpcOpenMemHandle, (void **, struct hip_ipc_memory, unsigned))                         \
 	X(hipIpcCloseMemHandle, (void *))
 
-/* One of the two functions for properties is needed: the second, since ROCm 6, or the first. */
+/* One of the two functions for properties is needed: the second, since ROCm 6, or the first.
+ * Batches came with ROCm 7.1; of their attributes, a struct of the runtime, we give none. */
 #define HIP_OLD_OPTIONAL_FUNCTIONS(X)                                                              \
 	X(hipDeviceGetUuid, (struct hip_uuid *, int))                                              \
 	X(hipGetDeviceProperties, (void *, int))
-#define HIP_OPTIONAL_FUNCTIONS(X)                                                                  \
+#define HIP_6_OPTIONAL_FUNCTIONS(X)                                                                \
 	HIP_OLD_OPTIONAL_FUNCTIONS(X)                                                              \
 	X(hipGetDevicePropertiesR0600, (void *, int))
+#define HIP_OPTIONAL_FUNCTIONS(X)                                                                  \
+	HIP_6_OPTIONAL_FUNCTIONS(X)                                                                \
+	X(hipMemcpyBatchAsync,                                                                     \
+	  (void **, void **, size_t *, size_t, void *, size_t *, size_t, size_t *, hip_handle))
 
 #endif

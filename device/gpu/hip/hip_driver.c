@@ -203,6 +203,7 @@ static void read_attributes(int device, struct gpu_traits *t)
 	t->value_takes_slot =
 		true; /* streamOpsWait and streamOpsWrite of CLR 5.6 to 6.3 are kernels */
 	t->ipc = true;
+	t->copy_batch = hip_api.hipMemcpyBatchAsync != NULL;
 	t->timer_hz = 1e3 * device_attribute(device, HIP_WALL_CLOCK_RATE);
 }
 

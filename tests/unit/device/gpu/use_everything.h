@@ -86,6 +86,11 @@ static void use_streams(struct test_objects *u)
 	try(dev_launch(u->d, u->s, copy, &l));
 	try(dev_copy(u->d, u->s, u->device, half, BYTES / 4));
 	try(dev_copy(u->d, u->s, u->pinned, half, BYTES));
+	/* On CUDA copies within the device are batches of one. */
+	void *const batch_to[] = {u->device};
+	const void *const batch_from[] = {u->pinned};
+	if (strcmp(u->d->ops->name, "hip") == 0)
+		try(dev_copy_batch(u->d, u->s, 1, batch_to, batch_from, &bytes));
 	try(dev_event_record(u->d, u->s, u->to));
 	try(dev_stream_wait(u->other, u->other_s, u->to));
 	try(dev_event_sync(u->d, u->to));
