@@ -11,7 +11,7 @@
  * the driver tells it. up is host to device, down device to host, local within the device, peer to
  * the second device of --device. Host memory is pinned.
  * `engine_round_trip` is one copy from the call until the host has waited for it. `pageable` is the
- * same with ordinary memory, where the call blocks.
+ * same with ordinary memory, where the call blocks. micro/copy_command asks what a command costs.
  *
  *     bin/micro/copy_path --device host --direction up,local --size 4K:256M:x4 --path engine,kernel
  */

@@ -71,10 +71,17 @@ int route_open_one_way(struct route *r, struct bench_case *c, enum direction dir
 	return c->status;
 }
 
-int route_open(struct route *r, struct bench_case *c, enum direction direction, uint64_t size)
+int route_open_pinned(struct route *r, struct bench_case *c, enum direction direction,
+		      uint64_t size)
 {
 	route_open_one_way(r, c, direction, size);
 	open_pair(r, c, &r->back_from, &r->back_to);
+	return c->status;
+}
+
+int route_open(struct route *r, struct bench_case *c, enum direction direction, uint64_t size)
+{
+	route_open_pinned(r, c, direction, size);
 	if (r->pageable)
 		open_pageable(r, c, direction);
 	return c->status;

@@ -2,7 +2,7 @@
  *
  * A route: the source and the target of a copy, of the copy in the opposite direction, and of the
  * copy with pageable memory. All sources hold one repeating pattern, so every target can be
- * checked.
+ * checked. micro/copy_command takes routes, too.
  */
 #ifndef GPUSIG_ROUTE_H
 #define GPUSIG_ROUTE_H
@@ -35,10 +35,12 @@ struct route {
  * reason to skip the case: -ENODEV or -ENOMEM. */
 int route_admit(const struct bench_case *c, enum direction direction, uint64_t size);
 
-/* In setup: allocates and fills the buffers; the case owns them (bench/bench_alloc.h). The second:
- * those of the copy measured alone. */
-int route_open(struct route *r, struct bench_case *c, enum direction direction, uint64_t size);
+/* In setup: allocates and fills the buffers; the case owns them (bench/bench_alloc.h). _one_way:
+ * those of the copy measured; _pinned: and those of the copy in the opposite direction. */
 int route_open_one_way(struct route *r, struct bench_case *c, enum direction direction,
 		       uint64_t size);
+int route_open_pinned(struct route *r, struct bench_case *c, enum direction direction,
+		      uint64_t size);
+int route_open(struct route *r, struct bench_case *c, enum direction direction, uint64_t size);
 
 #endif
