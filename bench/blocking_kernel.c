@@ -110,7 +110,8 @@ static int copy_while_held(struct bench_case *c, const struct blocking_copy *cop
 	if (status)
 		return status;
 	status = blocking_kernel_settle(&blocking, slots, VERIFY_TIMEOUT_NS / 4, &arrived);
-	int copied = dev_copy(copy->dev, copy->stream, copy->to, copy->from, bytes);
+	int copied = copy->enqueue ? copy->enqueue(c)
+				   : dev_copy(copy->dev, copy->stream, copy->to, copy->from, bytes);
 	int synced = dev_stream_sync(copy->dev, copy->stream);
 	int released = blocking_kernel_release(&blocking, &timed_out);
 	status = status ? status : copied ? copied : synced ? synced : released;
@@ -126,7 +127,7 @@ static int copy_while_held(struct bench_case *c, const struct blocking_copy *cop
 int blocking_kernel_need_local_engine(struct bench_case *c, uint64_t uses, void *to,
 				      const void *from, uint64_t bytes)
 {
-	const struct blocking_copy copy = {c->dev, c->stream, to, from, bytes};
+	const struct blocking_copy copy = {c->dev, c->stream, to, from, bytes, NULL};
 	struct held_copy held = {0};
 	int status = c->status;
 	if (status || !any_on(c, uses) || !bench_same_memory(c, to, from) ||
@@ -173,13 +174,13 @@ int blocking_kernel_verify_copy(struct bench_case *c, const struct blocking_copy
 int blocking_kernel_verify_engine(struct bench_case *c, uint64_t uses, void *to, const void *from,
 				  uint64_t bytes)
 {
-	const struct blocking_copy copy = {c->dev, c->stream, to, from, bytes};
+	const struct blocking_copy copy = {c->dev, c->stream, to, from, bytes, NULL};
 	return blocking_kernel_verify_copy(c, &copy, uses, false);
 }
 
 int blocking_kernel_verify_back(struct bench_case *c, uint64_t uses, void *to, const void *from,
 				uint64_t bytes)
 {
-	const struct blocking_copy copy = {c->dev, c->stream, to, from, bytes};
+	const struct blocking_copy copy = {c->dev, c->stream, to, from, bytes, NULL};
 	return blocking_kernel_verify_copy(c, &copy, uses, true);
 }

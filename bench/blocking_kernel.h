@@ -66,13 +66,15 @@ int blocking_kernel_verify_engine(struct bench_case *c, uint64_t uses, void *to,
 int blocking_kernel_verify_back(struct bench_case *c, uint64_t uses, void *to, const void *from,
 				uint64_t bytes);
 
-/* Either of them, of a copy by any device of the case. */
+/* Either of them, of a copy by any device of the case, or of what `enqueue` puts into the stream in
+ * its place, whole. */
 struct blocking_copy {
 	struct dev *dev;
 	struct dev_stream *stream; /* of `dev` */
 	void *to;
 	const void *from;
 	uint64_t bytes;
+	int (*enqueue)(struct bench_case *c); /* NULL: a copy */
 };
 int blocking_kernel_verify_copy(struct bench_case *c, const struct blocking_copy *copy,
 				uint64_t uses, bool back);

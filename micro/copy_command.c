@@ -45,6 +45,7 @@ static const struct axis axes[] = {{.name = "direction",
 
 enum { EACH, BACK_TO_BACK, BATCH, GRAPH, PRELAUNCHED, SWAP, TURNS, VARIANTS };
 #define ALL ((1u << VARIANTS) - 1)
+#define AT_ONCE (1u << BATCH | 1u << GRAPH)
 #define ONE_PART (1u << EACH | 1u << SWAP | 1u << TURNS)
 
 enum { LEAST_COPIES = 2, PAIR = 2 };
@@ -142,12 +143,23 @@ static int setup(struct bench_case *c)
 	return c->status || !bench_variant_on(c, GRAPH) ? c->status : capture_copies(c);
 }
 
-/* The way back is asked, too. */
+/* A driver may copy a batch, or a graph, by units where it copies single ones by an engine. */
 static int verify_mechanism(struct bench_case *c)
 {
 	const struct copies *s = c->state;
 	const struct route *r = &s->route;
-	TRY(c->status, blocking_kernel_verify_engine(c, ALL, r->to.ptr, r->from.ptr, s->bytes[0]));
+	const struct blocking_copy batch = {.dev = c->dev,
+					    .stream = c->stream,
+					    .bytes = r->size,
+					    .enqueue = enqueue_batch},
+				   graph = {.dev = c->dev,
+					    .stream = c->stream,
+					    .bytes = r->size,
+					    .enqueue = enqueue_graph};
+	TRY(c->status,
+	    blocking_kernel_verify_engine(c, ALL & ~AT_ONCE, r->to.ptr, r->from.ptr, s->bytes[0]));
+	TRY(c->status, blocking_kernel_verify_copy(c, &batch, 1u << BATCH, false));
+	TRY(c->status, blocking_kernel_verify_copy(c, &graph, 1u << GRAPH, false));
 	return TRY(c->status,
 		   blocking_kernel_verify_back(c, 1u << SWAP | 1u << TURNS, r->back_to.ptr,
 					       r->back_from.ptr, s->bytes[0]));
@@ -180,8 +192,8 @@ static const struct bench bench = {
 		   "copies; s",
 	.timed = "calls, copies and the wait of the host; of prelaunched copies from the write "
 		 "that releases them; not capturing graphs, allocation or checking",
-	.limits = "a driver may copy batches and graphs otherwise than single copies, by engines "
-		  "or units; the mechanism is of single copies",
+	.limits = "copies of a few KiB may come from a cache; a waiting host thread shares the "
+		  "cores with a host device",
 	.needs = DEV_CAP_WAIT_VALUE,
 	.wants = DEV_CAP_COPY_ENGINE | DEV_CAP_COPY_BATCH | DEV_CAP_GRAPH | DEV_CAP_PEER,
 	.axes = axes,

@@ -45,16 +45,28 @@ int copy_back_to_back(struct bench_case *c, long unused)
 	return wait_for_all(c);
 }
 
-int copy_batch(struct bench_case *c, long unused)
+int enqueue_batch(struct bench_case *c)
 {
 	const struct copies *s = c->state;
-	TRY(c->status, dev_copy_batch(c->dev, c->stream, s->count, s->dsts, s->srcs, s->bytes));
+	return TRY(c->status,
+		   dev_copy_batch(c->dev, c->stream, s->count, s->dsts, s->srcs, s->bytes));
+}
+
+int copy_batch(struct bench_case *c, long unused)
+{
+	enqueue_batch(c);
 	return wait_for_all(c);
+}
+
+int enqueue_graph(struct bench_case *c)
+{
+	return TRY(c->status,
+		   dev_graph_launch(c->dev, c->stream, ((struct copies *)c->state)->graph));
 }
 
 int launch_graph(struct bench_case *c, long unused)
 {
-	TRY(c->status, dev_graph_launch(c->dev, c->stream, ((struct copies *)c->state)->graph));
+	enqueue_graph(c);
 	return wait_for_all(c);
 }
 

@@ -36,6 +36,10 @@ int release_copies(struct bench_case *c, long unused);
 int copy_both_ways(struct bench_case *c, long unused);
 int copy_in_turns(struct bench_case *c, long unused);
 
+/* What copy_batch() and launch_graph() wait for. */
+int enqueue_batch(struct bench_case *c);
+int enqueue_graph(struct bench_case *c);
+
 /* In setup: capture what launch_graph() launches; the program closes it. */
 int capture_copies(struct bench_case *c);
 
