@@ -287,9 +287,11 @@ void dev_close(struct dev_set *set)
 {
 	if (!set)
 		return;
-	if (set->comm)
-		set->comm->ops->comm_close(set->comm);
-	set->comm = NULL;
+	for (int i = 0; i < DEV_COMM_POLICIES; i++) {
+		if (set->comm[i])
+			set->comm[i]->ops->comm_close(set->comm[i]);
+		set->comm[i] = NULL;
+	}
 	while (set->count > 0) {
 		struct dev *d = set->dev[--set->count];
 		set->dev[set->count] = NULL;
@@ -448,23 +450,34 @@ void dev_graph_close(struct dev *d, struct dev_graph *g)
 		d->ops->graph_close(d, g);
 }
 
-static int open_comm(struct dev_set *set)
+static int open_comm(struct dev_set *set, enum dev_comm_policy policy)
 {
 	if (set->count < 2)
 		return err_note(-ENODEV, "collectives need at least two devices, not %zu",
 				set->count);
 	const struct dev *first = set->dev[0];
-	return first->ops->comm_open ? first->ops->comm_open(set->dev, set->count, &set->comm)
-				     : dev_note_not_supported(first, "a collectives library");
+	return first->ops->comm_open
+		       ? first->ops->comm_open(set->dev, set->count, policy, &set->comm[policy])
+		       : dev_note_not_supported(first, "a collectives library");
 }
 
-int dev_comm_find(struct dev_set *set, struct dev_comm **comm_p)
+int dev_comm_find(struct dev_set *set, enum dev_comm_policy policy, struct dev_comm **comm_p)
 {
-	if (!set->comm && !set->no_comm.status)
-		err_keep(&set->no_comm, open_comm(set));
-	if (set->comm)
-		*comm_p = set->comm;
-	return err_kept(&set->no_comm);
+	if (!set->comm[policy] && !set->no_comm[policy].status)
+		err_keep(&set->no_comm[policy], open_comm(set, policy));
+	if (set->comm[policy])
+		*comm_p = set->comm[policy];
+	return err_kept(&set->no_comm[policy]);
+}
+
+int dev_comm_alloc(struct dev_comm *comm, uint64_t bytes, void **ptrs)
+{
+	return comm->ops->comm_alloc(comm, bytes, ptrs);
+}
+
+int dev_comm_free(struct dev_comm *comm, void *const *ptrs)
+{
+	return comm->ops->comm_free(comm, ptrs);
 }
 
 int dev_collective(struct dev_comm *comm, enum dev_collective what,
@@ -481,6 +494,14 @@ const char *dev_collective_name(enum dev_collective what)
 							   [DEV_REDUCE_SCATTER] = "reduce-scatter",
 							   [DEV_ALL_TO_ALL] = "all-to-all"};
 	return (unsigned)what < DEV_COLLECTIVES ? names[what] : "?";
+}
+
+const char *dev_comm_policy_name(enum dev_comm_policy policy)
+{
+	static const char *const names[DEV_COMM_POLICIES] = {[DEV_COMM_DEFAULT] = "default",
+							     [DEV_COMM_EFFICIENCY] = "efficiency",
+							     [DEV_COMM_ZERO_CTA] = "zero-CTA"};
+	return names[policy];
 }
 
 size_t dev_numa_nodes(struct dev *d, uint32_t *nodes, size_t capacity)

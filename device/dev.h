@@ -209,8 +209,8 @@ extern const uint32_t dev_want_by_build;
 struct dev_set {
 	size_t count;
 	struct dev *dev[DEV_MAX];
-	struct dev_comm *comm;    /* of dev_comm_find() */
-	struct err_first no_comm; /* why there is none */
+	struct dev_comm *comm[DEV_COMM_POLICIES];    /* of dev_comm_find() */
+	struct err_first no_comm[DEV_COMM_POLICIES]; /* why there is none */
 };
 
 /* Open every device of `spec`, each warm and ready. `want` holds the DEV_CAP_* that the caller will
@@ -297,8 +297,12 @@ struct dev_ops {
 	int (*graph_end)(struct dev *dev, struct dev_stream *s, struct dev_graph **g_p);
 	int (*graph_launch)(struct dev *dev, struct dev_stream *s, struct dev_graph *g);
 	void (*graph_close)(struct dev *dev, struct dev_graph *g);
-	int (*comm_open)(struct dev *const *devs, size_t count, struct dev_comm **comm_p);
+	/* These five go together. */
+	int (*comm_open)(struct dev *const *devs, size_t count, enum dev_comm_policy policy,
+			 struct dev_comm **comm_p);
 	void (*comm_close)(struct dev_comm *comm);
+	int (*comm_alloc)(struct dev_comm *comm, uint64_t bytes, void **ptrs);
+	int (*comm_free)(struct dev_comm *comm, void *const *ptrs);
 	int (*collective)(struct dev_comm *comm, enum dev_collective what,
 			  struct dev_stream *const *streams, float *const *from, float *const *to,
 			  uint64_t count);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Stands for the backend's communicator towards the caller. */
 struct checked_comm {
@@ -373,13 +374,14 @@ static void checked_graph_close(struct dev *d, struct dev_graph *g)
 
 /* ------------------------------------------------------------------ collectives */
 
-static int checked_comm_open(struct dev *const *devs, size_t count, struct dev_comm **comm_p)
+static int checked_comm_open(struct dev *const *devs, size_t count, enum dev_comm_policy policy,
+			     struct dev_comm **comm_p)
 {
 	const struct dev_ops *inner = inner_of(devs[0]);
 	struct checked_comm *comm = calloc(1, sizeof(*comm));
 	if (!comm)
 		return err_note(-ENOMEM, "check a communicator: out of memory");
-	int status = inner->comm_open(devs, count, &comm->inner);
+	int status = inner->comm_open(devs, count, policy, &comm->inner);
 	if (status) {
 		free(comm);
 		return status;
@@ -397,6 +399,50 @@ static void checked_comm_close(struct dev_comm *comm)
 	struct checked_comm *c = (struct checked_comm *)comm;
 	inner_of(c->devices[0])->comm_close(c->inner);
 	free(c);
+}
+
+static int checked_comm_alloc(struct dev_comm *comm, uint64_t bytes, void **ptrs)
+{
+	struct checked_comm *c = (struct checked_comm *)comm;
+	const struct dev_ops *inner = inner_of(c->devices[0]);
+	struct registered_memory *m;
+	void *given[DEV_MAX];
+	size_t added = 0;
+	int status = inner->comm_alloc(c->inner, bytes, given);
+	if (status)
+		return status;
+	while (added < comm->count && !status) {
+		status =
+			registry_add_memory(c->devices[added], DEV_MEM_DEVICE, given[added], bytes);
+		added += status == 0;
+	}
+	if (!status) {
+		memcpy(ptrs, given, comm->count * sizeof(*ptrs));
+		return 0;
+	}
+	while (added-- > 0)
+		if (registry_take_memory(c->devices[added], given[added], &m) == 0)
+			registry_end_free(m, true);
+	inner->comm_free(c->inner, given);
+	return status;
+}
+
+static int checked_comm_free(struct dev_comm *comm, void *const *ptrs)
+{
+	struct checked_comm *c = (struct checked_comm *)comm;
+	struct registered_memory *taken[DEV_MAX];
+	struct err_first first = {0};
+	size_t count = 0;
+	while (count < comm->count && !first.status) {
+		err_keep(&first,
+			 registry_take_memory(c->devices[count], ptrs[count], &taken[count]));
+		count += first.status == 0;
+	}
+	if (!first.status)
+		err_keep(&first, inner_of(c->devices[0])->comm_free(c->inner, ptrs));
+	while (count-- > 0)
+		registry_end_free(taken[count], first.status == 0);
+	return err_kept(&first);
 }
 
 static int check_in_place(enum dev_collective what, const struct dev_range *from,

@@ -45,6 +45,8 @@ int dev_check_operations(struct dev *d);
 	SLOT(graph_close)                                                                          \
 	SLOT(comm_open)                                                                            \
 	SLOT(comm_close)                                                                           \
+	SLOT(comm_alloc)                                                                           \
+	SLOT(comm_free)                                                                            \
 	SLOT(collective)                                                                           \
 	SLOT(ipc_import)                                                                           \
 	SLOT(alloc_on_node)

@@ -280,15 +280,28 @@ static int skeleton_graph_launch(struct dev *dev, struct dev_stream *s, struct d
 
 static void skeleton_graph_close(struct dev *dev, struct dev_graph *g) { (void)dev, (void)g; }
 
-/* Join two devices or more, all of this backend, with the vendor's collectives. These three go
+/* Join two devices or more, all of this backend, with the vendor's collectives. These five go
  * together, and with DEV_CAP_COLLECTIVES. Optional. */
-static int skeleton_comm_open(struct dev *const *devs, size_t count, struct dev_comm **comm_p)
+static int skeleton_comm_open(struct dev *const *devs, size_t count, enum dev_comm_policy policy,
+			      struct dev_comm **comm_p)
 {
-	(void)devs, (void)count, (void)comm_p;
+	(void)devs, (void)count, (void)policy, (void)comm_p;
 	return note_no_device();
 }
 
 static void skeleton_comm_close(struct dev_comm *comm) { (void)comm; }
+
+static int skeleton_comm_alloc(struct dev_comm *comm, uint64_t bytes, void **ptrs)
+{
+	(void)comm, (void)bytes, (void)ptrs;
+	return note_no_device();
+}
+
+static int skeleton_comm_free(struct dev_comm *comm, void *const *ptrs)
+{
+	(void)comm, (void)ptrs;
+	return note_no_device();
+}
 
 static int skeleton_collective(struct dev_comm *comm, enum dev_collective what,
 			       struct dev_stream *const *streams, float *const *from,
@@ -399,6 +412,8 @@ const struct dev_ops skeleton_ops = {
 	.graph_close = skeleton_graph_close,
 	.comm_open = skeleton_comm_open,
 	.comm_close = skeleton_comm_close,
+	.comm_alloc = skeleton_comm_alloc,
+	.comm_free = skeleton_comm_free,
 	.collective = skeleton_collective,
 	.ipc_export = skeleton_ipc_export,
 	.ipc_import = skeleton_ipc_import,

@@ -112,7 +112,7 @@ static int plan_row(struct bench_case *c, unsigned v)
 	const uint64_t count = schedule_floats(c);
 	int status = 0;
 	if (is_by_library(c, v))
-		return dev_comm_find(c->devices, &s->comm);
+		return dev_comm_find(c->devices, DEV_COMM_DEFAULT, &s->comm);
 	for (size_t i = 1; i < devices; i++)
 		for (size_t k = 0; k < i; k++)
 			TRY(status, dev_peer_enable(c->devices->dev[i], c->devices->dev[k]));

@@ -254,22 +254,7 @@ struct gpu_management {
 		       size_t *count_p);
 };
 
-/* A vendor's collectives library. */
-struct gpu_collectives {
-	int (*load)(void); /* -ENODEV: no library */
-	/* One communicator per device, in order; -ENODEV: no library. */
-	int (*open)(const unsigned *indices, size_t count, void **comms, char *text,
-		    size_t capacity);
-	void (*close)(void **comms, size_t count);
-	/* The same after a failure: what runs on the devices ends without the others. */
-	void (*abort)(void **comms, size_t count);
-	/* The calls of several devices between begin and end are one operation. `ranks`: devices of
-	 * the communicator. */
-	int (*begin)(void);
-	int (*collective)(void *comm, void *stream, enum dev_collective what, size_t ranks,
-			  const float *from, float *to, uint64_t count);
-	int (*end)(void);
-};
+struct nccl;
 
 struct gpu_vendor {
 	const char *name; /* "cuda" */
@@ -281,7 +266,7 @@ struct gpu_vendor {
 	const char *prebuilt_image;
 	const struct gpu_blas *blas;
 	const struct gpu_management *management;
-	const struct gpu_collectives *collectives;
+	const struct nccl *collectives; /* device/gpu/nccl.h */
 };
 
 extern const struct gpu_vendor cuda_vendor, hip_vendor;

@@ -44,8 +44,9 @@ struct gpu_memory {
 	uint64_t bytes;
 	enum dev_mem kind;
 	struct gpu_dev *owner;
-	bool imported; /* imported from another process */
-	bool mapped;   /* pages that were mapped here and then pinned */
+	bool imported;              /* imported from another process */
+	const struct nccl *library; /* that gave it and frees it; NULL: the driver does */
+	bool mapped;                /* pages that were mapped here and then pinned */
 };
 
 /* Dependency of a stream's operation: a value, or an operation of another stream. */
@@ -201,6 +202,10 @@ int gpu_alloc(struct dev *dev, enum dev_mem kind, uint64_t bytes, void **ptr_p);
 size_t gpu_numa_nodes(struct dev *dev, uint32_t *nodes, size_t capacity);
 int gpu_alloc_on_node(struct dev *dev, uint32_t node, uint64_t bytes, void **ptr_p);
 int gpu_free(struct dev *dev, void *ptr);
+/* DEVICE memory that a library allocates, which gpu_free() refuses. */
+int gpu_alloc_by_library(struct gpu_dev *d, const struct nccl *library, uint64_t bytes,
+			 void **ptr_p);
+int gpu_free_by_library(struct gpu_dev *d, void *ptr);
 int gpu_ipc_export(struct dev *dev, void *ptr, struct dev_ipc *handle_p);
 int gpu_ipc_import(struct dev *dev, const struct dev_ipc *handle, uint64_t bytes, void **ptr_p);
 int gpu_peer_enable(struct dev *dev, struct dev *other);
@@ -317,8 +322,11 @@ int gpu_fill_random(struct gpu_dev *d, enum dev_type type, uint64_t lane, void *
 
 /* ---- gpu_comm.c */
 bool gpu_comm_supported(struct gpu_dev *d, unsigned count, uint32_t want);
-int gpu_comm_open(struct dev *const *devs, size_t count, struct dev_comm **comm_p);
+int gpu_comm_open(struct dev *const *devs, size_t count, enum dev_comm_policy policy,
+		  struct dev_comm **comm_p);
 void gpu_comm_close(struct dev_comm *comm);
+int gpu_comm_alloc(struct dev_comm *comm, uint64_t bytes, void **ptrs);
+int gpu_comm_free(struct dev_comm *comm, void *const *ptrs);
 int gpu_collective(struct dev_comm *comm, enum dev_collective what,
 		   struct dev_stream *const *streams, float *const *from, float *const *to,
 		   uint64_t count);
@@ -346,9 +354,9 @@ void gpu_close(struct dev *dev);
 	.peer_enable = gpu_peer_enable, .graph_begin = gpu_graph_begin,                            \
 	.graph_end = gpu_graph_end, .graph_launch = gpu_graph_launch,                              \
 	.graph_close = gpu_graph_close, .comm_open = gpu_comm_open, .comm_close = gpu_comm_close,  \
-	.collective = gpu_collective, .ipc_export = gpu_ipc_export, .ipc_import = gpu_ipc_import,  \
-	.numa_nodes = gpu_numa_nodes, .alloc_on_node = gpu_alloc_on_node,                          \
-	.telemetry_read = gpu_telemetry_read, .links_read = gpu_links_read,                        \
-	.path_read = gpu_path_read, .health_read = gpu_health_read
+	.comm_alloc = gpu_comm_alloc, .comm_free = gpu_comm_free, .collective = gpu_collective,    \
+	.ipc_export = gpu_ipc_export, .ipc_import = gpu_ipc_import, .numa_nodes = gpu_numa_nodes,  \
+	.alloc_on_node = gpu_alloc_on_node, .telemetry_read = gpu_telemetry_read,                  \
+	.links_read = gpu_links_read, .path_read = gpu_path_read, .health_read = gpu_health_read
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/gpu/gpu_dev.h"
+#include "device/gpu/nccl.h"
 #include "lib/address_table.h"
 #include "lib/clock.h"
 #include "lib/numa.h"
@@ -128,6 +129,11 @@ static int release_memory(const struct gpu_memory *m)
 	const struct gpu_driver *driver = m->owner->driver;
 	if (m->imported)
 		return gpu_check(m->owner, driver->ipc_close(m->start));
+	if (m->library) {
+		int status = nccl_memory_free(m->library, m->given);
+		gpu_ctx_forget();
+		return status;
+	}
 	if (m->kind == DEV_MEM_DEVICE || (m->kind == DEV_MEM_PINNED && !m->mapped))
 		return driver_free(m->owner, m->kind, m->given);
 	int status = m->kind == DEV_MEM_PINNED ? gpu_check(m->owner, driver->unpin(m->start)) : 0;
@@ -214,15 +220,37 @@ int gpu_alloc(struct dev *dev, enum dev_mem kind, uint64_t bytes, void **ptr_p)
 	return 0;
 }
 
-int gpu_free(struct dev *dev, void *ptr)
+int gpu_alloc_by_library(struct gpu_dev *d, const struct nccl *library, uint64_t bytes,
+			 void **ptr_p)
 {
-	struct gpu_dev *d = gpu_of(dev);
-	int status = ptr ? gpu_ctx_use(d) : 0;
-	if (status || !ptr)
+	struct gpu_memory m = {
+		.bytes = bytes, .kind = DEV_MEM_DEVICE, .owner = d, .library = library};
+	if (bytes == 0)
+		return err_note(-EINVAL, "allocate memory: 0 bytes");
+	int status = gpu_ctx_use(d);
+	if (!status)
+		status = check_capacity(d, DEV_MEM_DEVICE, bytes);
+	if (!status)
+		status = nccl_memory_alloc(library, bytes, &m.given);
+	gpu_ctx_forget();
+	m.start = m.given;
+	if (!status)
+		status = register_memory(&m);
+	if (status)
+		return status;
+	gpu_time_refresh(d);
+	*ptr_p = m.start;
+	return 0;
+}
+
+static int free_memory(struct gpu_dev *d, void *ptr, bool by_library)
+{
+	int status = gpu_ctx_use(d);
+	if (status)
 		return status;
 	gpu_lock();
 	struct gpu_memory *m = address_table_find(&live, ptr);
-	if (!m || m->owner != d)
+	if (!m || m->owner != d || (m->library != NULL) != by_library)
 		status = -EFAULT;
 	else
 		address_table_remove(&live, ptr);
@@ -234,6 +262,10 @@ int gpu_free(struct dev *dev, void *ptr)
 	free(m);
 	return status;
 }
+
+int gpu_free(struct dev *dev, void *ptr) { return ptr ? free_memory(gpu_of(dev), ptr, false) : 0; }
+
+int gpu_free_by_library(struct gpu_dev *d, void *ptr) { return free_memory(d, ptr, true); }
 
 static struct gpu_memory *registry_take_one(const struct gpu_dev *d)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The vendors' libraries behind the tables of device/gpu/gpu.h: BLAS, management, collectives. Each
- * is opened at the first use.
+ * The vendors' libraries behind the tables of device/gpu/gpu.h: BLAS, management. Each is opened at
+ * the first use.
  */
 #ifndef GPUSIG_VENDOR_TABLES_H
 #define GPUSIG_VENDOR_TABLES_H
@@ -58,8 +58,5 @@ extern const struct gpu_blas hip_blas;
  * errors of memory since the driver was loaded, and pages.
  */
 extern const struct gpu_management cuda_management, hip_management;
-
-/* NCCL and RCCL, which have one ABI. */
-extern const struct gpu_collectives cuda_collectives, hip_collectives;
 
 #endif

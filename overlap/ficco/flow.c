@@ -184,7 +184,7 @@ int library_open(struct ficco_library *l, struct bench_case *c, const struct fic
 	if (status == 0 && part_bytes(l->plan, type) % sizeof(float))
 		status = err_note(-ENOTSUP, "a group of %llu bytes is not a whole number of floats",
 				  (unsigned long long)part_bytes(l->plan, type));
-	return TRY(status, dev_comm_find(c->devices, &l->comm));
+	return TRY(status, dev_comm_find(c->devices, DEV_COMM_DEFAULT, &l->comm));
 }
 
 /* Returns the first node. */

@@ -31,7 +31,7 @@ static void find_library(struct comm_load *load, struct bench_case *c)
 {
 	if (c->status || load->devices < 2 || !dev_can(c->dev, DEV_CAP_COLLECTIVES))
 		return;
-	int status = dev_comm_find(c->devices, &load->library);
+	int status = dev_comm_find(c->devices, DEV_COMM_DEFAULT, &load->library);
 	if (status == -ENOTSUP)
 		comm_load_drop_library(load);
 	else

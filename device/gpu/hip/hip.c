@@ -3,6 +3,7 @@
 #include "device/gpu/gpu_compilers.h"
 #include "device/gpu/gpu_dev.h"
 #include "device/gpu/hip/hip_driver.h"
+#include "device/gpu/nccl.h"
 #include "device/gpu/vendor_tables.h"
 
 #include <errno.h>

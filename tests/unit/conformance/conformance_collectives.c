@@ -22,7 +22,7 @@ static void open_communicator(void)
 	if (rank_count() < 2 || !dev_can(on.d, DEV_CAP_COLLECTIVES))
 		skip("no collectives");
 	require(rank_count() <= MAX_RANKS);
-	ok(dev_comm_find(&on.set, &here.comm));
+	ok(dev_comm_find(&on.set, DEV_COMM_DEFAULT, &here.comm));
 	here.sent = malloc(bytes);
 	here.found = malloc(bytes);
 	require(here.sent && here.found);
@@ -241,7 +241,8 @@ static void a_communicator_needs_devices_and_a_library(void)
 	if (rank_count() >= 2 && dev_can(on.d, DEV_CAP_COLLECTIVES))
 		skip("there is a library");
 	for (int again = 0; again < 2; again++)
-		expect_error(dev_comm_find(&on.set, &comm), rank_count() < 2 ? -ENODEV : -ENOTSUP);
+		expect_error(dev_comm_find(&on.set, DEV_COMM_DEFAULT, &comm),
+			     rank_count() < 2 ? -ENODEV : -ENOTSUP);
 	expect(comm == NULL);
 }
 
@@ -309,7 +310,7 @@ static void a_set_has_one_communicator(void)
 {
 	struct dev_comm *again = NULL;
 	open_communicator();
-	ok(dev_comm_find(&on.set, &again));
+	ok(dev_comm_find(&on.set, DEV_COMM_DEFAULT, &again));
 	expect(again == here.comm);
 	expect_collective(DEV_ALLGATHER, 64);
 	close_communicator();
@@ -360,6 +361,86 @@ static void a_collective_that_ran_before_waits_for_nothing(void)
 	close_communicator();
 }
 
+static void swap_memory(float **mine, void **others)
+{
+	for (size_t d = 0; d < rank_count(); d++) {
+		float *kept = mine[d];
+		mine[d] = others[d];
+		others[d] = kept;
+	}
+}
+
+static void expect_all_collectives(void)
+{
+	for (int what = 0; what < DEV_COLLECTIVES; what++)
+		for (size_t i = 0; i < COUNTS; i++) {
+			expect_collective((enum dev_collective)what, counts[i]);
+			if (what != DEV_ALL_TO_ALL)
+				expect_in_place((enum dev_collective)what, counts[i]);
+		}
+}
+
+/* In other memory, in the communicator's, and from one to the other. */
+static void expect_policy_works(struct dev_comm *comm)
+{
+	const size_t bytes = MAX_RANKS * (MAX_COUNT + 1) * sizeof(float);
+	struct dev_comm *const of_default = here.comm;
+	void *from[DEV_MAX], *to[DEV_MAX];
+	ok(dev_comm_alloc(comm, bytes, from));
+	ok(dev_comm_alloc(comm, bytes, to));
+	here.comm = comm;
+	expect_all_collectives();
+	swap_memory(here.to, to);
+	expect_all_collectives();
+	swap_memory(here.from, from);
+	expect_all_collectives();
+	swap_memory(here.from, from);
+	swap_memory(here.to, to);
+	here.comm = of_default;
+	ok(dev_comm_free(comm, from));
+	ok(dev_comm_free(comm, to));
+}
+
+/* A policy that the library lacks is refused each time in the same words. */
+static void every_policy_works_or_is_refused(void)
+{
+	open_communicator();
+	for (int i = 0; i < DEV_COMM_POLICIES; i++) {
+		const enum dev_comm_policy policy = (enum dev_comm_policy)i;
+		struct dev_comm *comm = NULL, *again = NULL;
+		const int status = dev_comm_find(&on.set, policy, &comm);
+		expect(status == 0 || (status == -ENOTSUP && policy != DEV_COMM_DEFAULT));
+		expect(dev_comm_find(&on.set, policy, &again) == status && again == comm);
+		if (status)
+			continue;
+		expect(comm->policy == policy && comm->count == rank_count());
+		expect((comm == here.comm) == (policy == DEV_COMM_DEFAULT));
+		expect_policy_works(comm);
+	}
+	close_communicator();
+}
+
+static void memory_of_a_communicator_is_freed_by_it(void)
+{
+	void *memory[DEV_MAX], *others[DEV_MAX] = {NULL};
+	open_communicator();
+	for (int i = 0; i < DEV_COMM_POLICIES; i++) {
+		struct dev_comm *comm = NULL;
+		if (dev_comm_find(&on.set, (enum dev_comm_policy)i, &comm))
+			continue;
+		expect_error(dev_comm_alloc(comm, 0, memory), -EINVAL);
+		expect_error(dev_comm_alloc(comm, UINT64_MAX / 4, memory), -ENOMEM);
+		ok(dev_comm_alloc(comm, 1000, memory));
+		memcpy(others, memory, sizeof(others[0]) * rank_count());
+		others[rank_count() - 1] = here.to[rank_count() - 1];
+		expect_error(dev_comm_free(comm, others), -EFAULT);
+		ok(dev_comm_free(comm, memory));
+		expect_error(dev_comm_free(comm, memory), -EFAULT);
+		ok(dev_comm_alloc(comm, 1000, memory)); /* which the set frees */
+	}
+	close_communicator();
+}
+
 static void streams_of_collectives_are_checked(void)
 {
 	need_checks();
@@ -387,6 +468,8 @@ int main(int argc, char **argv)
 		RULE(overlap_that_is_not_in_place_is_refused),
 		RULE(a_set_has_one_communicator),
 		RULE(a_collective_that_ran_before_waits_for_nothing),
+		RULE(every_policy_works_or_is_refused),
+		RULE(memory_of_a_communicator_is_freed_by_it),
 		RULE(streams_of_collectives_are_checked),
 	};
 	return run_specs(argc, argv, rules, sizeof(rules) / sizeof(rules[0]));

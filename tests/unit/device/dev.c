@@ -212,9 +212,9 @@ static void every_optional_slot_may_be_missing(void)
 	expect(dev_graph_end(&bare, NULL, &graph) == -ENOTSUP && !graph);
 	expect(dev_graph_launch(&bare, NULL, NULL) == -ENOTSUP);
 	dev_graph_close(&bare, NULL);
-	expect(dev_comm_find(&one, &comm) == -ENODEV && !comm);
+	expect(dev_comm_find(&one, DEV_COMM_DEFAULT, &comm) == -ENODEV && !comm);
 	expect_str(err_text(), "collectives need at least two devices, not 1");
-	expect(dev_comm_find(&two, &comm) == -ENOTSUP && !comm);
+	expect(dev_comm_find(&two, DEV_COMM_DEFAULT, &comm) == -ENOTSUP && !comm);
 	expect(dev_ipc_export(&bare, NULL, &handle) == -ENOTSUP);
 	expect(dev_ipc_import(&bare, &handle, 1, &memory) == -ENOTSUP && memory == &bare);
 	expect(dev_gemm_prepare(&bare, &(struct dev_gemm){0}) == -ENOTSUP);

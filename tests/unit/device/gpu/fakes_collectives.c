@@ -27,7 +27,7 @@ static void open_devices(const char *spec)
 {
 	ok(dev_open(spec, DEV_CAP_COLLECTIVES | DEV_CHECKED, &here.set));
 	ok(dev_peer_enable(here.set.dev[0], here.set.dev[1]));
-	ok(dev_comm_find(&here.set, &here.comm));
+	ok(dev_comm_find(&here.set, DEV_COMM_DEFAULT, &here.comm));
 	for (int d = 0; d < DEVICES; d++) {
 		struct dev *dev = here.set.dev[d];
 		const uint64_t bytes = sizeof(float) * DEVICES * LARGE;
@@ -111,7 +111,7 @@ static void a_set_opens_the_library_once(void)
 {
 	setenv("FAKE_FAIL", "ncclCommInitAll:2=1", 1);
 	open_devices("cuda:0,1");
-	ok(dev_comm_find(&here.set, &here.comm));
+	ok(dev_comm_find(&here.set, DEV_COMM_DEFAULT, &here.comm));
 	dev_close(&here.set);
 	unsetenv("FAKE_FAIL");
 }
@@ -124,7 +124,7 @@ static void a_library_that_fails_is_not_opened_again(void)
 	ok(dev_open("cuda:0,1", DEV_CAP_COLLECTIVES, &here.set));
 	for (int i = 0; i < 2; i++) {
 		err_clear();
-		expect(dev_comm_find(&here.set, &comm) == -ENOTSUP && !comm);
+		expect(dev_comm_find(&here.set, DEV_COMM_DEFAULT, &comm) == -ENOTSUP && !comm);
 		expect_str(err_text(), "ncclCommInitAll: unhandled cuda error");
 	}
 	dev_close(&here.set);

@@ -232,7 +232,7 @@ static void a_lost_device(const char *spec)
 	struct dev_comm *comm = NULL;
 	size_t count = 0;
 	open_devices(spec);
-	ok(dev_comm_find(&on.set, &comm));
+	ok(dev_comm_find(&on.set, DEV_COMM_DEFAULT, &comm));
 	ok(dev_event_record(on.d, on.s, on.from));
 	ok(dev_stream_sync(on.d, on.s));
 	ok(dev_wait_value(on.d, on.second, u32_at(on.pinned), 1));

@@ -174,7 +174,7 @@ static void use_peers(struct test_objects *u, struct dev_set *set)
 		try(dev_ipc_import(u->d, &handle, BYTES, &imported));
 		try(dev_free(u->d, imported));
 	}
-	try(dev_comm_find(set, &u->comm));
+	try(dev_comm_find(set, DEV_COMM_DEFAULT, &u->comm));
 	for (int what = 0; what < DEV_COLLECTIVES; what++)
 		try(dev_collective(u->comm, (enum dev_collective)what, streams, buffers, others,
 				   8));

@@ -4,6 +4,7 @@
  * tests the libraries on devices.
  */
 #include "device/gpu/vendor_tables.h"
+#include "device/gpu/nccl.h"
 #include "lib/err.h"
 #include "tests/unit/test.h"
 
@@ -81,17 +82,19 @@ static void rocblas_opens_or_says_why(void)
 	open_blas(&hip_blas, "gfx90a", false, "rocBLAS");
 }
 
-static void open_collectives(const struct gpu_collectives *c, bool there, const char *title)
+static void open_collectives(const struct nccl *n, bool there, const char *title)
 {
-	void *comms[2] = {NULL, NULL};
-	char text[64] = "";
+	struct ncclComm *comms[2] = {NULL, NULL};
+	struct nccl_policy policy;
 	err_clear();
-	const int status = c->open((const unsigned[]){0, 1}, 2, comms, text, sizeof(text));
+	const int status = nccl_open(n, (const unsigned[]){0, 1}, 2, comms);
 	expect_reason(status, there, title);
 	if (status)
-		expect(!comms[0] && !comms[1] && !text[0]);
+		expect(!comms[0] && !comms[1]);
 	else
-		c->close(comms, 2);
+		nccl_close(n, comms, 2);
+	err_clear();
+	expect(there || nccl_policy_open(n, DEV_COMM_ZERO_CTA, &policy) == status);
 }
 
 static void nccl_opens_or_says_why(void)
