@@ -309,10 +309,10 @@ check-kernels: ## compile the GPUs' kernels with clang-19 for what distributions
 check-sass: ## disassemble the loops of NVIDIA's kernels, where nvcc and nvdisasm are here, and hold them against tests/lint/sass.py
 	python=$$(sh suite/setup/find_python.sh --any) && "$$python" tests/lint/sass.py --nvcc $(NVCC)
 
-# The vendors' headers, where they are installed: a check is skipped where one that it includes is not there.
-abi_cppflags := -I. $(addprefix -isystem ,$(wildcard $(or $(CUDA_HOME),/usr/local/cuda)/include $(or $(ROCM_PATH),/opt/rocm)/include))
+# The vendors' headers, of the folder ABI_INCLUDE or where they are installed: a check is skipped where one that it includes is not there.
+abi_cppflags := -I. $(addprefix -isystem ,$(ABI_INCLUDE) $(wildcard $(or $(CUDA_HOME),/usr/local/cuda)/include $(or $(ROCM_PATH),/opt/rocm)/include))
 abi_flags := $(abi_cppflags) -Wall -Wextra -Werror -Wno-deprecated-declarations -fsyntax-only
-check-abi: ## hold our declarations of the vendors' libraries against their headers
+check-abi: ## hold our declarations of the vendors' libraries against their headers: [ABI_INCLUDE=FOLDER]
 	for f in $(sort $(wildcard tests/abi/*.c tests/abi/*.cpp)); do \
 		case $$f in *.cpp) compile='$(CXX) -std=c++17 -x c++';; *) compile='$(CC) -std=c11 -x c';; esac; missing=; \
 		for h in $$(sed -n 's/^$(hash)include <\(.*\)>$$/\1/p' $$f); do \

@@ -6,25 +6,17 @@
 
 #define NCCL_ABI_TYPES
 typedef cudaStream_t nccl_stream;
+typedef ncclUniqueId nccl_id;
+#if NCCL_VERSION_CODE >= 21400
+typedef ncclConfig_t nccl_config;
+#else
+typedef void nccl_config;
+#endif
+#if NCCL_VERSION_CODE >= 22700
+typedef ncclWindow_t nccl_window;
+#else
+typedef void *nccl_window;
+#endif
 #include "device/gpu/nccl_abi.h"
 #include "tests/abi/abi.h"
-
-same_value(NCCL_ABI_SUCCESS, ncclSuccess);
-same_value(NCCL_ABI_INVALID_ARGUMENT, ncclInvalidArgument);
-same_value(NCCL_ABI_INVALID_USAGE, ncclInvalidUsage);
-same_value(NCCL_ABI_FLOAT, ncclFloat);
-same_value(NCCL_ABI_SUM, ncclSum);
-
-same_function(nccl_get_version_fn, ncclGetVersion);
-same_function(nccl_get_error_string_fn, ncclGetErrorString);
-same_function(nccl_get_last_error_fn, ncclGetLastError);
-same_function(nccl_comm_init_all_fn, ncclCommInitAll);
-same_function(nccl_comm_end_fn, ncclCommDestroy);
-same_function(nccl_comm_end_fn, ncclCommAbort);
-same_function(nccl_group_fn, ncclGroupStart);
-same_function(nccl_group_fn, ncclGroupEnd);
-same_function(nccl_all_reduce_fn, ncclAllReduce);
-same_function(nccl_reduce_scatter_fn, ncclReduceScatter);
-same_function(nccl_all_gather_fn, ncclAllGather);
-same_function(nccl_send_fn, ncclSend);
-same_function(nccl_recv_fn, ncclRecv);
+#include "tests/abi/nccl_functions.h"
