@@ -270,6 +270,19 @@ static int copy_over_link(struct fake_gpu *g, void *stream, void *dst, void *src
 				    : fake_copy(g, stream, dst, src, bytes);
 }
 
+int fake_current_device(unsigned *device_p)
+{
+	if (!current)
+		return FAKE_INVALID_CONTEXT;
+	*device_p = current->index;
+	return FAKE_OK;
+}
+
+int fake_stream_copy(unsigned device, void *stream, void *dst, const void *src, size_t bytes)
+{
+	return copy_over_link(fake_gpu_at(device), stream, dst, (void *)(uintptr_t)src, bytes);
+}
+
 CALL(cuMemcpyAsync, (device_ptr dst, device_ptr src, size_t bytes, void *stream),
      copy_over_link(g, stream, to_pointer(dst), to_pointer(src), bytes))
 

@@ -43,6 +43,34 @@ int driver_release(unsigned device, void *ptr)
 	return release(device, ptr);
 }
 
+int driver_current_device(unsigned *device_p)
+{
+	int (*current_device)(unsigned *) = NULL;
+	find_function("fake_current_device", &current_device);
+	return current_device(device_p);
+}
+
+int driver_copy(unsigned device, void *stream, void *dst, const void *src, size_t bytes)
+{
+	int (*copy)(unsigned, void *, void *, const void *, size_t) = NULL;
+	find_function("fake_stream_copy", &copy);
+	return copy(device, stream, dst, src, bytes);
+}
+
+int driver_write_value(void *stream, uint32_t *at, uint32_t value)
+{
+	int (*write_value)(void *, uint32_t *, uint32_t) = NULL;
+	find_function("fake_value_write", &write_value);
+	return write_value(stream, at, value);
+}
+
+int driver_wait_value(void *stream, uint32_t *at, uint32_t value)
+{
+	int (*wait_value)(void *, uint32_t *, uint32_t) = NULL;
+	find_function("fake_value_wait", &wait_value);
+	return wait_value(stream, at, value);
+}
+
 static int result_number(const char *result) { return (int)strtol(result, NULL, 10); }
 
 int driver_fault(const char *function) { return fake_fault(function, result_number); }

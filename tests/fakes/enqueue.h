@@ -23,4 +23,14 @@ FAKE_EXPORT int fake_enqueue(void *stream, uint32_t blocks, fake_work *work, con
 FAKE_EXPORT int fake_allocate(unsigned device, size_t bytes, void **ptr_p);
 FAKE_EXPORT int fake_release(unsigned device, void *ptr);
 
+/* The device that is current on the calling thread. */
+FAKE_EXPORT int fake_current_device(unsigned *device_p);
+
+/* Copy on a stream of a device, as the driver's asynchronous copies do; write a value, and wait
+ * until one is reached. */
+FAKE_EXPORT int fake_stream_copy(unsigned device, void *stream, void *dst, const void *src,
+				 size_t bytes);
+FAKE_EXPORT int fake_value_write(void *stream, uint32_t *at, uint32_t value);
+FAKE_EXPORT int fake_value_wait(void *stream, uint32_t *at, uint32_t value);
+
 #endif

@@ -21,8 +21,8 @@ $(fakes)/libcublasLt.so.12: $(call fake_object,tests/fakes/cublaslt_12.c tests/f
 $(addprefix $(fakes)/,libhipblaslt.so.1 librocblas.so.5 librccl.so.1): $(fakes)/libamdhip64.so.7
 $(fakes)/libhipblaslt.so.1: $(call fake_object,tests/fakes/hipblaslt.c tests/fakes/gemm.c device/dev_type.c) $(of_hip)
 $(fakes)/librocblas.so.5: $(call fake_object,tests/fakes/rocblas.c tests/fakes/gemm.c device/dev_type.c) $(of_hip)
-$(fakes)/libnccl.so.2: $(call fake_object,tests/fakes/nccl.c) $(of_cuda)
-$(fakes)/librccl.so.1: $(call fake_object,tests/fakes/nccl.c) $(of_hip)
+$(fakes)/libnccl.so.2: $(call fake_object,$(wildcard tests/fakes/nccl*.c)) $(of_cuda)
+$(fakes)/librccl.so.1: $(call fake_object,$(wildcard tests/fakes/nccl*.c)) $(of_hip)
 $(fakes)/libnvidia-ml.so.1: $(call fake_object,tests/fakes/nvml.c tests/fakes/board.c) $(of_cuda)
 $(fakes)/librocm_smi64.so.7: $(call fake_object,tests/fakes/rocm_smi.c tests/fakes/board.c) $(of_hip)
 fake_libraries := $(addprefix $(fakes)/,libcuda.so.1 libnvrtc.so.13 libnvrtc.so.12 libcublasLt.so.13 libcublasLt.so.12 libnccl.so.2 libnvidia-ml.so.1 \

@@ -217,6 +217,18 @@ static int copy_as_clr(struct fake_gpu *g, void *stream, void *dst, const void *
 		       ? fake_copy_by_kernel(g, stream, dst, src, bytes)
 		       : fake_copy(g, stream, dst, src, bytes);
 }
+int fake_current_device(unsigned *device_p)
+{
+	*device_p = (unsigned)current;
+	return FAKE_OK;
+}
+
+int fake_stream_copy(unsigned device, void *stream, void *dst, const void *src, size_t bytes)
+{
+	const int device_to_device = 3;
+	return copy_as_clr(fake_gpu_at(device), stream, dst, src, bytes, device_to_device);
+}
+
 CALL(hipMemcpyAsync, (void *dst, const void *src, size_t bytes, int kind, void *stream),
      is_copy_kind(kind) ? copy_as_clr(g, stream, dst, src, bytes, kind) : 21)
 

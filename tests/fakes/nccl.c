@@ -15,82 +15,38 @@
  * collective that a rank of the group does not call, other counts on other ranks, a send without
  * its receive or with another count, buffers that overlap and are not in place.
  */
+#include "tests/fakes/nccl.h"
 #include "lib/clock.h"
 #include "tests/fakes/driver.h"
 
 #include <pthread.h>
 #include <sched.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	SUCCESS = 0,
-	UNHANDLED_ERROR = 1,
-	SYSTEM_ERROR = 2,
-	INVALID_ARGUMENT = 4,
-	INVALID_USAGE = 5
-};
-enum { FLOAT = 7 };
-enum { SUM = 0 };
-
-#define VERSION 22809
-#define RANKS_MAX 8
-/* A send to and a receive from every rank, of all ranks. */
-#define CALLS_MAX (2 * RANKS_MAX * RANKS_MAX)
 /* A rank whose device is lost never arrives. */
 #define RANK_TIMEOUT_NS 10000000000u
-
-enum algorithm { TREE, RING, POINT_TO_POINT, ALGORITHMS };
 
 /* All-reduces of more bytes are a ring. */
 #define TREE_BYTES (256u << 10)
 /* Bytes per rank and algorithm. */
 #define CONNECTION_BYTES (1u << 20)
 
-struct clique {
-	int ranks, alive;
-	bool connected[ALGORITHMS], failed;
-};
-
-struct ncclComm {
-	struct clique *clique;
-	int rank;
-	unsigned device;
-	void *memory[ALGORITHMS];
-};
-
-enum kind { ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER, SEND, RECEIVE };
-
-struct call {
-	enum kind kind;
-	struct ncclComm *comm;
-	const float *from;
-	float *to;
-	size_t count;
-	int peer; /* of a send or receive */
-	void *stream;
-};
-
-/* One operation of several ranks: the same collective on all of them, or all sends and receives of
- * a group. */
-struct operation {
-	struct operation *next;
-	struct clique *clique;
-	int ranks, blocks; /* of the communicator; streams that take part */
-	atomic_int arrived, left;
-	atomic_bool done, aborted;
-	size_t count;
-	struct call calls[CALLS_MAX]; /* of a collective: by rank */
-};
-
 static _Thread_local struct {
-	int depth;
+	int depth, error;
 	size_t count;
 	struct call calls[CALLS_MAX];
 } group;
+
+bool nccl_in_group(void) { return group.depth > 0; }
+
+int nccl_note_error(int status)
+{
+	if (group.depth && !group.error)
+		group.error = status;
+	return status;
+}
 
 /* Operations that were started. One that a lost device never joins stays here. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -303,6 +259,12 @@ static int start_first_operation(void)
 	const bool point_to_point = is_point_to_point(&group.calls[0]);
 	take_calls(o);
 	int status = point_to_point ? check_exchange(o) : check_collective(o);
+	if (!status && engines_can(&o->calls[0])) {
+		status = engines_run(o);
+		o->clique->failed = o->clique->failed || status;
+		free(o);
+		return status;
+	}
 	if (!status)
 		status = connect_ranks(o);
 	if (status) {
@@ -367,12 +329,6 @@ static int add_transfer(const char *function, const struct call *c, int type)
 
 #pragma GCC visibility push(default)
 
-int ncclGetVersion(int *version)
-{
-	*version = VERSION;
-	return driver_fault(__func__);
-}
-
 const char *ncclGetErrorString(int result)
 {
 	switch (result) {
@@ -401,25 +357,10 @@ int ncclCommInitAll(struct ncclComm **comms, int count, const int *devices)
 	struct clique *clique = calloc(1, sizeof(*clique));
 	if (!clique)
 		return SYSTEM_ERROR;
-	clique->ranks = clique->alive = count;
-	for (int i = 0; i < count; i++) {
-		comms[i] = malloc(sizeof(**comms));
-		if (!comms[i])
-			abort();
-		*comms[i] = (struct ncclComm){
-			.clique = clique, .rank = i, .device = (unsigned)devices[i]};
-	}
+	clique->ranks = count;
+	for (int i = 0; i < count; i++)
+		comms[i] = comm_new(clique, i, (unsigned)devices[i], POLICY_DEFAULT);
 	return SUCCESS;
-}
-
-static void free_comm(struct ncclComm *comm)
-{
-	for (int i = 0; i < ALGORITHMS; i++)
-		if (comm->memory[i])
-			driver_release(comm->device, comm->memory[i]);
-	if (--comm->clique->alive == 0)
-		free(comm->clique);
-	free(comm);
 }
 
 int ncclCommDestroy(struct ncclComm *comm)
@@ -427,11 +368,9 @@ int ncclCommDestroy(struct ncclComm *comm)
 	int status = driver_fault(__func__);
 	if (status || !comm)
 		return status ? status : INVALID_ARGUMENT;
-	if (comm->clique->failed) {
-		fprintf(stderr, "fake: a communicator that failed is destroyed, not aborted\n");
-		abort();
-	}
-	free_comm(comm);
+	if (comm->clique->failed)
+		nccl_crash("a communicator that failed is destroyed, not aborted");
+	comm_free(comm);
 	return SUCCESS;
 }
 
@@ -446,7 +385,7 @@ int ncclCommAbort(struct ncclComm *comm)
 		if (o->clique == comm->clique)
 			atomic_store(&o->aborted, true);
 	pthread_mutex_unlock(&lock);
-	free_comm(comm);
+	comm_free(comm);
 	return SUCCESS;
 }
 
@@ -464,6 +403,8 @@ int ncclGroupEnd(void)
 		return status ? status : INVALID_USAGE;
 	if (--group.depth)
 		return status;
+	status = comms_end_group(status ? status : group.error);
+	group.error = SUCCESS;
 	while (group.count && !status)
 		status = start_first_operation();
 	for (size_t i = 0; i < group.count; i++)
@@ -491,6 +432,30 @@ int ncclAllGather(const void *from, void *to, size_t count, int type, struct ncc
 {
 	const struct call c = {ALL_GATHER, comm, from, to, count, 0, stream};
 	return add_collective(__func__, &c, type, SUM);
+}
+
+/* Sends and receives, where copy engines cannot do it. */
+int ncclAlltoAll(const void *from, void *to, size_t count, int type, struct ncclComm *comm,
+		 void *stream)
+{
+	const struct call c = {ALL_TO_ALL, comm, from, to, count, 0, stream};
+	int status = driver_fault(__func__);
+	if (nccl_version() < 22800)
+		nccl_crash(__func__);
+	if (status || !from || !to || !comm)
+		return note_failure(&c, status ? status : INVALID_ARGUMENT);
+	if (engines_can(&c))
+		return note_failure(&c, add_call(&c, type));
+	for (int r = 0; r < comm->clique->ranks && !status; r++) {
+		const struct call send = {SEND, comm,  c.from + (size_t)r * count, NULL, count,
+					  r,    stream};
+		const struct call receive = {RECEIVE, comm, NULL,  c.to + (size_t)r * count,
+					     count,   r,    stream};
+		status = add_call(&send, type);
+		if (!status)
+			status = add_call(&receive, type);
+	}
+	return note_failure(&c, status);
 }
 
 int ncclSend(const void *from, size_t count, int type, int peer, struct ncclComm *comm,

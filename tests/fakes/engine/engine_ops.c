@@ -328,3 +328,13 @@ int fake_write_value(struct fake_gpu *g, void *stream, uint32_t *at, uint32_t va
 {
 	return submit_value_op(FAKE_OP_WRITE, stream, at, value);
 }
+
+int fake_value_write(void *stream, uint32_t *at, uint32_t value)
+{
+	return submit_value_op(FAKE_OP_WRITE, stream, at, value);
+}
+
+int fake_value_wait(void *stream, uint32_t *at, uint32_t value)
+{
+	return submit_value_op(FAKE_OP_WAIT, stream, at, value);
+}
