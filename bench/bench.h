@@ -274,9 +274,9 @@ int bench_follow(struct bench_case *c, struct dev_stream *from, struct dev_strea
 /* ---- in setup: turn off a variant that does not apply to this case; that is not a failure. */
 void bench_variant_off(struct bench_case *c, unsigned variant);
 
-/* ---- in setup, once: the device cannot run the variants in `variants` (bit mask). They are turned
- * off, and the fact "not_measured" names those of the user's list and the reason. If that list has
- * no other, -ENOTSUP with the reason. */
+/* ---- in setup: the device cannot run the variants in `variants` (bit mask). They are turned off,
+ * and the fact "not_measured" names those of the user's list and the reason, after earlier ones. If
+ * that list has no other left, -ENOTSUP with the reason. */
 int bench_variants_skip(struct bench_case *c, uint64_t variants, const char *why);
 
 bool bench_variant_on(const struct bench_case *c, unsigned variant);

@@ -151,6 +151,23 @@ void bench_fact_text(struct bench_case *c, const char *name, const char *value)
 		bench_fail_without_memory(c, "fact", name);
 }
 
+void bench_fact_append(struct bench_run *r, const char *name, const char *value)
+{
+	struct notes *now = r->notes;
+	struct bench_fact *f = NULL;
+	char *both = NULL;
+	for (size_t i = 0; !f && i < now->fact_count; i++)
+		f = strcmp(now->facts[i].name, name) == 0 ? &now->facts[i] : NULL;
+	if (!f || !value) {
+		bench_fact_text(&r->c, name, value);
+	} else if (asprintf(&both, "%s; %s", f->text, value) < 0) {
+		bench_fail_without_memory(&r->c, "fact", name);
+	} else {
+		free(f->text);
+		f->text = both;
+	}
+}
+
 void bench_fact_format(struct bench_case *c, const char *name, const char *format, ...)
 {
 	struct bench_fact *f = add_fact(c, name);

@@ -53,6 +53,9 @@ void bench_add_flag(struct bench_run *r, const char *flag, int variant, const ch
 const struct bench_mechanism *bench_add_mechanism(struct bench_case *c, const char *name,
 						  bool observed, const char *format, va_list args);
 
+/* As bench_fact_text(), behind what the fact says already. */
+void bench_fact_append(struct bench_run *r, const char *name, const char *value);
+
 /* True if a flag makes the case, or this variant, invalid. Grades do not: they say how far a value
  * can be trusted. _concerns: the flag is about this variant, or about all of the case's. _graded:
  * the variant has this grade. _case_valid: no part of the case is invalid. */

@@ -109,7 +109,7 @@ int bench_variants_skip(struct bench_case *c, uint64_t variants, const char *why
 	}
 	if (names.length) {
 		text_add(&names, ": %s", why);
-		bench_fact_text(c, "not_measured", text_whole(&names));
+		bench_fact_append(c->run, "not_measured", text_whole(&names));
 	}
 	const bool any = names.length > 0;
 	text_free(&names);

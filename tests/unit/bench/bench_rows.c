@@ -32,8 +32,9 @@ static int setup(struct bench_case *c)
 	s->from = pattern_alloc(c, c->dev, DEV_MEM_DEVICE, BYTES, pattern);
 	s->to = bench_alloc(c, DEV_MEM_DEVICE, BYTES);
 	bench_expect(c, 1u << 0, c->dev, s->to, BYTES, pattern, 0.0f);
+	TRY(c->status, bench_variants_skip(c, 1u << 5, "setup refuses it"));
 	/* No variant leaves it. */
-	return bench_expect(c, 1u << 5, c->dev, s->from, BYTES, NULL, 0.0f);
+	return bench_expect(c, 1u << 6, c->dev, s->from, BYTES, NULL, 0.0f);
 }
 
 static int copy_once(struct bench_case *c, long arg)
@@ -91,6 +92,7 @@ static const struct bench_variant variants[] = {
 	{"self", BENCH_SELF, .arg = 3, .once = add_seconds},
 	{"reference", BENCH_DEVICE, .arg = BYTES, .check = check_row, .reference = true},
 	{"impossible", BENCH_DEVICE, .arg = BYTES, .needs = DEV_CAP_CARVEOUT},
+	{"refused", BENCH_DEVICE, .arg = BYTES},
 	{0}};
 
 static const struct bench_quantity_row quantities[] = {
@@ -159,6 +161,7 @@ static void what_the_device_lacks_is_left_out_with_the_reason(void)
 {
 	expect(run_rows("end", NULL) == 0);
 	expect(has_text("\"not_measured\":\"impossible: the device does not support carveout"));
+	expect(has_text("; refused: setup refuses it\""));
 	expect(run_rows("end", "impossible") == 77);
 	expect(has_text("does not support carveout"));
 }
