@@ -28,6 +28,14 @@ static struct name name_with_suffix(const char *quantity, const struct bench_ove
 	return n;
 }
 
+/* S_ideal, of the case or of the variant. */
+static const struct bench_derived *find_ideal(const struct bench_case *c,
+					      const struct bench_overlap *o, unsigned variant)
+{
+	return bench_find_derived(c->run, name_with_suffix("S_ideal", o).text,
+				  o->own_ideal ? (int)variant : -1);
+}
+
 /* The ends of an interval, or the value where there is none. */
 static double interval_low(const struct bench_derived *d)
 {
@@ -54,8 +62,7 @@ void bench_overlap_limit(struct bench_case *c, const struct bench_overlap *o, co
 			 unsigned variant)
 {
 	const struct bench_derived *s = bench_find_derived(c->run, name, (int)variant),
-				   *ideal = bench_find_derived(
-					   c->run, name_with_suffix("S_ideal", o).text, -1);
+				   *ideal = find_ideal(c, o, variant);
 	if (!s || !ideal ||
 	    !(interval_low(s) > interval_high(ideal) * (1.0 + BENCH_BOUND_TOLERANCE)))
 		return;
@@ -70,6 +77,13 @@ void bench_overlap_limit(struct bench_case *c, const struct bench_overlap *o, co
 			 medians[variant] / bench_seconds_of(&LONGEST(o), medians));
 }
 
+static int derive_ideal(struct bench_case *c, const struct bench_overlap *o, int variant)
+{
+	const struct bench_quantity q = {BENCH_RATIO, .of = {SUM(o), LONGEST(o)}};
+	return bench_derive(c, name_with_suffix("S_ideal", o).text, variant, &q,
+			    "sum of the parts / the longest part, each alone");
+}
+
 static int derive_variant(struct bench_case *c, const struct bench_overlap *o, unsigned variant)
 {
 	static const char formula[] = "(S - 1) / (S_ideal - 1), unclamped";
@@ -79,9 +93,10 @@ static int derive_variant(struct bench_case *c, const struct bench_overlap *o, u
 		BENCH_FRACTION, .of = {BENCH_OF(o->serial), BENCH_OF(variant), SUM(o), LONGEST(o)}};
 	char why[128];
 	int status = bench_speedup(c, s_name.text, variant, o->serial, NULL);
+	if (o->own_ideal)
+		TRY(status, derive_ideal(c, o, (int)variant));
 	const struct bench_derived *s = bench_find_derived(c->run, s_name.text, (int)variant),
-				   *ideal = bench_find_derived(
-					   c->run, name_with_suffix("S_ideal", o).text, -1);
+				   *ideal = find_ideal(c, o, variant);
 	if (status || !s || !ideal)
 		return status;
 	bench_overlap_limit(c, o, s_name.text, variant);
@@ -99,9 +114,7 @@ static int derive_variant(struct bench_case *c, const struct bench_overlap *o, u
 
 int bench_derive_overlap(struct bench_case *c, const struct bench_overlap *o, uint64_t variants)
 {
-	const struct bench_quantity q = {BENCH_RATIO, .of = {SUM(o), LONGEST(o)}};
-	int status = bench_derive(c, name_with_suffix("S_ideal", o).text, -1, &q,
-				  "sum of the parts / the longest part, each alone");
+	int status = o->own_ideal ? 0 : derive_ideal(c, o, -1);
 	for (unsigned v = 0; status == 0 && v < c->run->variant_count; v++)
 		if (variants >> v & 1)
 			status = derive_variant(c, o, v);

@@ -27,10 +27,12 @@ struct bench_overlap {
 	unsigned serial;       /* variant: one after the other */
 	uint64_t sum, longest; /* bit masks of the variants that S_ideal is of */
 	const char *suffix;    /* of the three names, such as "_tiled"; NULL: none */
+	bool own_ideal; /* S_ideal is of each of the variants, whose parts are not those of others;
+			   false: of the case */
 };
 
-/* In derive. Records S_ideal of the case, and S and fraction_of_ideal of those in `variants` (bit
- * mask) that were measured. */
+/* In derive. Records S_ideal of the case, or of each of `variants`, and S and fraction_of_ideal of
+ * those in `variants` (bit mask) that were measured. */
 int bench_derive_overlap(struct bench_case *c, const struct bench_overlap *o, uint64_t variants);
 
 /* In derive, after S_ideal: the limit for another speedup over the same serial variant, or over one

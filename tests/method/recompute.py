@@ -231,7 +231,7 @@ class Check:
         """S alone is flagged where its whole interval exceeds that of S_ideal by 2 %."""
         for entry in case.record["derived"]:
             name = {"S": "S_ideal", "S_tiled": "S_ideal_tiled"}.get(entry["name"])
-            ideal = case.derived(name, None) if name else None
+            ideal = (case.derived(name, None) or case.derived(name, entry["variant"])) if name else None
             if (
                 not ideal
                 or ideal["value"] is None

@@ -14,6 +14,7 @@ static struct {
 	double spread[VARIANTS]; /* relative, of samples that are evenly spread */
 	unsigned samples[VARIANTS];
 	const char *suffix, *asked;
+	bool own_ideal;
 	double bound; /* of the time of `other`; 0: none */
 } known;
 
@@ -31,7 +32,7 @@ static int body(struct bench_case *c, long part, uint64_t iterations)
 static int derive(struct bench_case *c)
 {
 	const uint64_t parts = 1u << LONG | 1u << SHORT;
-	const struct bench_overlap o = {SERIAL, parts, parts, known.suffix};
+	const struct bench_overlap o = {SERIAL, parts, parts, known.suffix, known.own_ideal};
 	uint64_t fastest;
 	int status = bench_derive_overlap(c, &o, 1u << BOTH);
 	if (status == 0)
@@ -67,6 +68,7 @@ static void run_times(double long_s, double short_s, double serial_s, double bot
 			    known.asked ? known.asked : "long,short,serial,both,other") == 0);
 	known.spread[SERIAL] = known.spread[OTHER] = known.bound = 0.0;
 	known.suffix = known.asked = NULL;
+	known.own_ideal = false;
 }
 
 /* Entry of a derived quantity in the record, up to its end. */
@@ -105,6 +107,18 @@ static void names_can_say_of_which_baseline(void)
 	expect_near(value_of("S_tiled"), 10.0 / 7, 1e-12);
 	expect_near(value_of("S_ideal_tiled"), 1.5, 1e-12);
 	expect_near(value_of("fraction_of_ideal_tiled"), 6.0 / 7, 1e-12);
+}
+
+static void the_ideal_can_be_of_each_variant(void)
+{
+	known.own_ideal = true;
+	run_times(6, 3, 10, 7, 7);
+	expect(strstr(entry_of("S_ideal"), "\"variant\":\"both\"") != NULL);
+	expect_near(value_of("S_ideal"), 1.5, 1e-12);
+	expect_near(value_of("fraction_of_ideal"), 6.0 / 7, 1e-12);
+	known.own_ideal = true;
+	run_times(6, 3, 20, 7, 7);
+	expect(!is_valid("S") && !is_valid("fraction_of_ideal") && is_valid("S_ideal"));
 }
 
 static void a_loss_is_below_zero(void)
@@ -197,6 +211,7 @@ int main(void)
 {
 	test(gains_of_known_times);
 	test(names_can_say_of_which_baseline);
+	test(the_ideal_can_be_of_each_variant);
 	test(a_loss_is_below_zero);
 	test(a_fraction_of_almost_nothing_has_no_value);
 	test(noise_raises_the_limit);
