@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collectives/devices/device_collective.h"
 #include "bench/out.h"
-#include "collectives/devices/all_to_all_graph.h"
-#include "collectives/devices/vectors.h"
+#include "collectives/devices/collective_graph.h"
 #include "collectives/nccl_tests/nccl_tests_args.h"
 #include "collectives/nccl_tests/nccl_tests_rates.h"
 #include "collectives/nccl_tests/nccl_tests_table.h"
@@ -98,11 +97,6 @@ static int admit(const struct bench_case *c)
 
 /* ------------------------------------------------------------------ set-up */
 
-static const enum schedule_kind kinds[DEV_COLLECTIVES] = {[DEV_ALLREDUCE] = SCHEDULE_ALLREDUCE,
-							  [DEV_ALLGATHER] = SCHEDULE_ALLGATHER,
-							  [DEV_REDUCE_SCATTER] =
-								  SCHEDULE_REDUCE_SCATTER};
-
 /* The library needs no peers: where there are none it goes through the host. */
 static int plan_row(struct bench_case *c, unsigned v)
 {
@@ -116,28 +110,8 @@ static int plan_row(struct bench_case *c, unsigned v)
 	for (size_t i = 1; i < devices; i++)
 		for (size_t k = 0; k < i; k++)
 			TRY(status, dev_peer_enable(c->devices->dev[i], c->devices->dev[k]));
-	if (what == DEV_ALL_TO_ALL)
-		return TRY(status, all_to_all_plan(bench_row(c, v)->name, devices, count / devices,
-						   &s->plan[v]));
-	return TRY(status, schedule_graph_plan(kinds[what], bench_row(c, v)->name, devices, count,
-					       &s->plan[v]));
-}
-
-/* In place where the vendor can be, all but all-to-all; of originals out of place. */
-static void add_library(struct work_graph *g, struct dev_comm *comm, const struct vectors *v,
-			bool of_originals)
-{
-	const struct schedule_graph_places *p = &v->places;
-	float *from[DEV_MAX], *to[DEV_MAX];
-	for (uint32_t d = 0; d < p->devices; d++) {
-		float *own = p->vector[d] + d * v->part;
-		from[d] = (of_originals ? (float *)v->original[d] : p->vector[d]) +
-			  (v->what == DEV_ALLGATHER ? d * v->part : 0);
-		to[d] = v->what == DEV_REDUCE_SCATTER ? own
-			: v->what == DEV_ALL_TO_ALL   ? p->staging[d]
-						      : p->vector[d];
-	}
-	work_graph_collective(g, comm, v->what, p->lane[0], from, to, v->part);
+	return TRY(status,
+		   collective_graph_plan(what, bench_row(c, v)->name, devices, count, &s->plan[v]));
 }
 
 static int build_row(struct bench_case *c, unsigned v)
@@ -148,12 +122,10 @@ static int build_row(struct bench_case *c, unsigned v)
 	struct work_graph *g = s->graph[v] = bench_graph(c, x->lanes);
 	int status = c->status;
 	if (status == 0 && is_by_library(c, v))
-		add_library(g, s->comm, x, row->once == device_library_calls);
-	else if (x->what == DEV_ALL_TO_ALL)
-		TRY(status, all_to_all_add(g, row->name, x->part, &x->places));
+		collective_graph_add_library(g, s->comm, x, row->once == device_library_calls);
 	else
-		TRY(status, schedule_graph_add(g, kinds[x->what], row->name, schedule_floats(c),
-					       &x->places));
+		TRY(status,
+		    collective_graph_add(g, x->what, row->name, schedule_floats(c), &x->places));
 	TRY(status, work_graph_prepare(g));
 	return status ? err_note(status, "%s: %s", row->name, err_text()) : 0;
 }
