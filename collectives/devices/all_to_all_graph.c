@@ -40,7 +40,7 @@ static void add_step(struct work_graph *g, bool in_steps, uint64_t part, uint32_
 	for (uint32_t d = 0; d < p->devices; d++) {
 		uint32_t peer = (d + distance) % p->devices;
 		sent[d] = work_graph_copy(g, p->lane[port][d], (char *)p->staging[peer] + d * part,
-					  (char *)p->vector[d] + peer * part, part, 0);
+					  (char *)p->vector[d] + peer * part, part, p->copy_blocks);
 		work_graph_edge(g, after[d], sent[d]);
 	}
 	for (uint32_t d = 0; in_steps && d < p->devices; d++) {

@@ -2,7 +2,7 @@
  *
  * All-to-all among the devices of one process as a work graph (bench/graph/work_graph.h): part j of
  * device i's vector becomes part i of device j's staging memory. Every message, also that of a
- * device to itself, is a copy by the sender's copy engine.
+ * device to itself, is a copy by the sender's copy engine or kernel.
  *
  *     pairwise    a step for every distance k: device d sends to d + k and receives from d - k; its
  *                 next step starts when both are done

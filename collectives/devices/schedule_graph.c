@@ -146,7 +146,7 @@ static bool add_send(struct builder *b, uint32_t device, unsigned part,
 		struct schedule_span r = b->spans[i];
 		float *to = m->reduce ? b->staging[m->peer] : p->vector[m->peer] + r.first;
 		t->copied = work_graph_copy(b->g, lane, to, p->vector[device] + r.first,
-					    r.count * sizeof(float), 0);
+					    r.count * sizeof(float), p->copy_blocks);
 		work_graph_edge(b->g, b->latest[part][device], t->copied);
 		b->staging[m->peer] += m->reduce ? r.count : 0;
 	}
@@ -173,9 +173,10 @@ static void add_receive(struct builder *b, struct transfer t)
 	add_wait(b, device, t.part, t.copied);
 	for (uint32_t i = 0; i < ranges; i++) {
 		struct schedule_span r = b->spans[i];
-		b->latest[t.part][device] = work_graph_pass(
-			b->g, b->places->lane[first_port(b, t.part)][device], "reduce_add",
-			b->places->vector[device] + r.first, t.staging, r.count * sizeof(float), 0);
+		b->latest[t.part][device] =
+			work_graph_pass(b->g, b->places->lane[first_port(b, t.part)][device],
+					"reduce_add", b->places->vector[device] + r.first,
+					t.staging, r.count * sizeof(float), b->places->add_blocks);
 		t.staging += r.count;
 	}
 }

@@ -21,10 +21,11 @@
  * skipped. The padding between the last float and the end of the vector is sent along; its contents
  * are undefined.
  *
- * Copies. The sender writes into the receiver's memory with its own copy engine, so nobody waits
- * for a read to return over the link. Every range of a message is a copy. A message that is added
- * arrives in staging memory, at an address of its own, and the receiver's kernel reduce_add adds
- * it. A message that replaces arrives in its place in the vector. Every port has a lane of its own.
+ * Copies. The sender writes into the receiver's memory with its own copy engine or kernel, so
+ * nobody waits for a read to return over the link. Every range of a message is a copy. Kernels copy
+ * ranges of whole DEV_KERNEL_ALIGN alone. A message that is added arrives in staging memory, at an
+ * address of its own, and the receiver's kernel reduce_add adds it. A message that replaces arrives
+ * in its place in the vector. Every port has a lane of its own.
  *
  * Order. In each part a device sends all messages of a step from the state before it; when they
  * have left, the part's first lane receives. Parts share nothing and run beside each other. Nobody
@@ -49,6 +50,9 @@ struct schedule_graph_plan {
  * each device as there are devices. */
 struct schedule_graph_places {
 	uint32_t devices;
+	/* Blocks of the kernel that copies a range, 0: a copy engine does; of the kernel that adds,
+	 * 0: a wave. */
+	uint32_t copy_blocks, add_blocks;
 	uint32_t lane[DEV_MAX][DEV_MAX]; /* by port, then device */
 	float *vector[DEV_MAX];
 	void *staging[DEV_MAX];
