@@ -28,9 +28,9 @@ static const char *const collectives[] = {"allreduce", "all-gather", "reduce-sca
 
 /* The second shape of each list is bound by memory: it reads a matrix once for a few rows. */
 static const struct axis axes[] = {
-	BENCH_GEMM_TYPES(.quick = "f32", .gpu_class = "bf16"),
+	BENCH_GEMM_TYPES(.quick = "main"),
 	BENCH_GEMM_SHAPES(.quick = "n512,16x1024x1024", .simulated = "n256,16x512x512",
-			  .full = "n512,16x1024x1024,n1024,g1,g2,g5,g6,g8,g14",
+			  .full = "n256,n512,16x1024x1024,n1024,g1,g2,g5,g6,g8,g14",
 			  .gpu_class = "n4096,16x16384x16384",
 			  .gpu_class_full = "n4096,16x16384x16384,n2048,square,g1,g2,g3,g4,g5,g6,"
 					    "g7,g8,g9,g10,g11,g12,g13,g14,g15,g16"),
@@ -41,8 +41,10 @@ static const struct axis axes[] = {
 	{"size", "bytes of the whole vector of floats, rounded down to equal parts of whole 256",
 	 AXIS_SIZE, .quick = "1M,4M", .simulated = "1M", .full = "1M:64M:x4", .gpu_class = "1M,64M",
 	 .gpu_class_full = "1M:1G:x4,64M", .min = 4096},
-	{"blocks", "thread blocks of a device's copy kernels; 0: one for every 8 units", AXIS_COUNT,
-	 .quick = "0", .max = 65536},
+	{"blocks",
+	 "thread blocks of a device's copy kernels, in equal parts, at least one a message; 0: one "
+	 "for every 8 units",
+	 AXIS_COUNT, .quick = "0", .max = 65536},
 	{0}};
 
 static int admit(const struct bench_case *c)
@@ -161,7 +163,7 @@ static void record_best_methods(struct bench_case *c)
 }
 
 /* Copies by engines take no units, but sums do; a kernel's blocks are on as many units at most.
- * Nobody says how many the library takes. */
+ * How many the library takes is unknown. */
 static void record_units(struct bench_case *c)
 {
 	const struct methods *s = c->state;

@@ -43,12 +43,10 @@ static int add_copies(const struct methods *s, struct work_graph *g)
 	return add_messages(s, g, &s->vectors.places);
 }
 
-/* The messages of a device share its blocks; those of all-to-all include one to itself. */
 static int add_kernels(const struct methods *s, struct work_graph *g)
 {
 	struct schedule_graph_places places = s->vectors.places;
-	const uint32_t messages = places.devices - (s->what != DEV_ALL_TO_ALL);
-	places.copy_blocks = s->copy_blocks > messages ? s->copy_blocks / messages : 1;
+	places.copy_blocks = s->message_blocks;
 	places.add_blocks = s->copy_blocks;
 	return add_messages(s, g, &places);
 }
@@ -189,13 +187,23 @@ static void open_gemms(struct bench_case *c)
 	bench_graph_prepare(c, s->graph[GEMM_ALONE]);
 }
 
+/* The messages of a device share the blocks; those of all-to-all include one to itself. */
+static void share_blocks(struct bench_case *c)
+{
+	struct methods *s = c->state;
+	const uint32_t asked = (uint32_t)axis_u64(c, "blocks"),
+		       blocks = asked ? asked : dev_props(c->dev)->units / UNITS_SHARE,
+		       messages = (uint32_t)c->devices->count - (s->what != DEV_ALL_TO_ALL);
+	s->message_blocks = blocks > messages ? blocks / messages : 1;
+	s->copy_blocks = s->message_blocks * messages;
+}
+
 int methods_open(struct bench_case *c)
 {
 	struct methods *s = c->state;
-	const uint32_t units = dev_props(c->dev)->units, asked = (uint32_t)axis_u64(c, "blocks");
 	s->what = (enum dev_collective)axis_index(c, "collective");
 	s->bytes = methods_bytes(c);
-	s->copy_blocks = asked ? asked : units > UNITS_SHARE ? units / UNITS_SHARE : 1;
+	share_blocks(c);
 	turn_off_unasked(c);
 	find_peers(c);
 	TRY(c->status, blocking_kernel_need_engine(c, method_variants(&methods[METHOD_ENGINE])));

@@ -50,8 +50,9 @@ bool method_is_on(const struct bench_case *c, const struct method *m);
 /* The case's state. */
 struct methods {
 	enum dev_collective what;
-	uint64_t bytes;       /* of the whole vector */
-	uint32_t copy_blocks; /* of the method kernel, for all messages of a device together */
+	uint64_t bytes; /* of the whole vector */
+	/* The kernel's, of a message and of all messages of a device together. */
+	uint32_t message_blocks, copy_blocks;
 	struct vectors vectors;
 	struct bench_gemm gemm[DEV_MAX];
 	uint32_t compute[DEV_MAX];                         /* lanes */

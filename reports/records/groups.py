@@ -17,6 +17,7 @@ GROUPS: Dict[str, Tuple[str, ...]] = {
         "micro/copy_contention",
         "micro/contention",
         "overlap/ficco",
+        "overlap/collective",
         "overlap/shaping",
         "overlap/trigger",
         "micro/reduce",

@@ -82,6 +82,9 @@ class Rules(unittest.TestCase):
             '#include "device/gpu/gpu.h"\n#include "device/gpu/cuda/cuda_abi.h"',
         )
         self.allows("layers", "overlap/ficco/a.h", '#include "advise/advise_names.h"')
+        self.allows("layers", "overlap/collective/a.h", '#include "collectives/devices/vectors.h"')
+        self.catches("layers", "overlap/collective/a.h", '#include "collectives/ranks/session.h"')
+        self.catches("layers", "overlap/pair/a.h", '#include "collectives/devices/vectors.h"')
         self.allows("layers", "topology/torus.c", '#include "collectives/schedules/ring.h"')
         self.allows("layers", "micro/launch/a.c", '#include "micro/launch/b.h"\n#include "bench/bench.h"')
         self.catches("layers", "device/sim/time/a.c", '#include "device/sim/model/model.h"')

@@ -251,9 +251,17 @@ BOUNDS: Dict[Tuple[str, str], Callable[[Case, str], float]] = {
 # ------------------------------------------------------------------ facts that are figures
 
 
-def pair_class(c: Case) -> str:
-    g, t = c.median("gemm_alone"), c.median("transfer_alone")
-    return "G-long" if g > 1.15 * t else "C-long" if t > 1.15 * g else "GC-equal"
+def longer_side(other: str) -> Callable[[Case], str]:
+    def of(c: Case) -> str:
+        g, t = c.median("gemm_alone"), c.median(other + "_alone")
+        return "G-long" if g > 1.15 * t else "C-long" if t > 1.15 * g else "GC-equal"
+
+    return of
+
+
+def best_methods(c: Case) -> str:
+    names = fastest(c, [name for name in c.run["variants"] if name not in c.run["references"]])
+    return ", ".join(names) or "none is valid"
 
 
 def slowed_side(first: str) -> Callable[[Case], str]:
@@ -296,10 +304,14 @@ def better_order(c: Case) -> str:
 
 FACTS: Dict[Tuple[str, str], Callable[[Case], object]] = {
     ("gemm/split", "cheaper_cut_by_traffic"): lambda c: "m" if c.facts["k"] < 2 * c.facts["m"] else "k",
+    ("overlap/collective", "best_methods"): best_methods,
+    ("overlap/collective", "class_engine"): longer_side("engine"),
+    ("overlap/collective", "class_kernel"): longer_side("kernel"),
+    ("overlap/collective", "class_library"): longer_side("library"),
     ("overlap/ficco", "best_schedules"): lambda c: ", ".join(schedules(c)) or "none is valid",
     ("overlap/ficco", "tie"): lambda c: "yes" if len(schedules(c)) > 1 else "no",
     ("overlap/pair", "better_order"): better_order,
-    ("overlap/pair", "class"): pair_class,
+    ("overlap/pair", "class"): longer_side("transfer"),
     ("overlap/pair", "slowed_side_gemm_first"): slowed_side("gemm"),
     ("overlap/pair", "slowed_side_transfer_first"): slowed_side("transfer"),
     ("overlap/shaping", "overlap_rate_max"): lambda c: (c.axes["iterations"] - 1) / c.axes["iterations"],

@@ -40,6 +40,7 @@ NEEDS: Tuple[Need, ...] = (
     Need("copy_engine", "*", axis=r"(copy-method|path|method)=engine", variant=r"(?!gemm|skinny_alone).*"),
     Need("copy_engine", "micro/*contention", axis=r".*=(.*\+)?engine(\+.*)?"),
     Need("copy_engine", "overlap/out_of_core"),
+    Need("copy_engine", "overlap/collective", variant=r".*engine.*"),
     Need("priority", "micro/priority"),
     Need("priority", "overlap/shaping", variant=r".*priority.*"),
     Need("gemm", "gemm/*", variant=r"(?!peak|mma_peak|wgmma_peak).*"),
@@ -58,6 +59,7 @@ NEEDS: Tuple[Need, ...] = (
         axis=r"(direction|transfer|way)=(peer|exchange|ring|.*gather|.*scatter|.*to-all|allreduce)",
     ),
     Need("peer", "micro/peer_matrix", axis=r"route=(each|(\d+|all)>(\d+|all))"),
+    Need("peer", "overlap/collective"),
     Need("peer", "overlap/ficco"),
     Need("peer", "overlap/shaping"),
 )

@@ -22,6 +22,7 @@ options() {
 	case $1 in
 	micro/contention) echo '--pair engine+gemm' ;;
 	micro/copy_contention) echo '--type f32 --copy-method engine' ;;
+	overlap/collective) echo '--type f32 --shape n256 --collective all-gather,all-to-all --method engine' ;;
 	overlap/pair) echo '--shape n256 --mflop 4' ;;
 	overlap/ficco) echo '--shape g1 --mflop 4' ;;
 	overlap/shaping) echo '--scenario cb-ar,mb-a2a --mflop 4' ;;
