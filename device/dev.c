@@ -379,6 +379,18 @@ int dev_clock_rate(struct dev *d, double *hz_p)
 				  : dev_note_not_supported(d, "clock_rate");
 }
 
+int dev_stream_units(struct dev *d, struct dev_stream *s, uint32_t first, uint32_t count)
+{
+	const uint32_t units = d->props.units;
+	if (!dev_can(d, DEV_CAP_UNIT_MASK))
+		return dev_note_not_supported(d, "stream_units");
+	if (count == 0 || first >= units || count > units - first)
+		return err_note(-EINVAL,
+				"stream_units: %u units from unit %u on; the device has %u", count,
+				first, units);
+	return d->ops->stream_units(d, s, first, count);
+}
+
 int dev_wait_value(struct dev *d, struct dev_stream *s, uint32_t *at, uint32_t value)
 {
 	if (!d->ops->wait_value)

@@ -284,6 +284,7 @@ struct dev_ops {
 	int (*copy_batch)(struct dev *dev, struct dev_stream *s, size_t count, void *const *dsts,
 			  const void *const *srcs, const uint64_t *bytes);
 	int (*clock_rate)(struct dev *dev, double *hz_p);
+	int (*stream_units)(struct dev *dev, struct dev_stream *s, uint32_t first, uint32_t count);
 	int (*wait_value)(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value);
 	int (*write_value)(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value);
 	int (*post_value)(struct dev *dev, uint32_t *at, uint32_t value);
@@ -420,6 +421,14 @@ static inline int dev_stream_sync(struct dev *d, struct dev_stream *s)
 {
 	return d->ops->stream_sync(d, s);
 }
+
+/* Blocks of later launches and GEMMs of the stream start on units [first, first + count) alone,
+ * beside those of other streams; on all units, as at first, where these are all. A library does not
+ * know: it cuts a GEMM as for the whole device. Idle streams only: else -EBUSY. May take any time.
+ * -EINVAL: there are no such units. -ENOTSUP: the device cannot divide its units there, and the
+ * text says where it can. Which units of the hardware these are is up to the device, but the same
+ * numbers are always the same units. DEV_CAP_UNIT_MASK. [optional] */
+int dev_stream_units(struct dev *d, struct dev_stream *s, uint32_t first, uint32_t count);
 
 /* Later work of the stream starts after the record that is the event's latest at this call; the
  * host does not wait. An event that was never recorded counts as complete. */

@@ -164,6 +164,12 @@ static int checked_stream_query(struct dev *d, struct dev_stream *s)
 	return status ? status : inner_of(d)->stream_query(d, s);
 }
 
+static int checked_stream_units(struct dev *d, struct dev_stream *s, uint32_t first, uint32_t count)
+{
+	int status = registry_check_handle(d, HANDLE_STREAM, s);
+	return status ? status : inner_of(d)->stream_units(d, s, first, count);
+}
+
 /* ------------------------------------------------------------------ events */
 
 static int checked_event_open(struct dev *d, struct dev_event **e_p)

@@ -25,6 +25,7 @@ int dev_check_operations(struct dev *d);
 	SLOT(stream_sync)                                                                          \
 	SLOT(stream_wait)                                                                          \
 	SLOT(stream_query)                                                                         \
+	SLOT(stream_units)                                                                         \
 	SLOT(event_open)                                                                           \
 	SLOT(event_close)                                                                          \
 	SLOT(event_record)                                                                         \

@@ -138,17 +138,3 @@ int dev_memory_bytes(struct dev *d, struct dev_memory_bytes *bytes_p)
 	return dev_can(d, DEV_CAP_MEMORY_CONTROL) ? d->ops->tracking->memory_bytes(d, bytes_p)
 						  : dev_note_not_supported(d, "memory_bytes");
 }
-
-/* ------------------------------------------------------------------ some of the units */
-
-int dev_stream_units(struct dev *d, struct dev_stream *s, uint32_t first, uint32_t count)
-{
-	const uint32_t units = d->props.units;
-	if (!dev_can(d, DEV_CAP_UNIT_MASK))
-		return dev_note_not_supported(d, "stream_units");
-	if (count == 0 || first >= units || count > units - first)
-		return err_note(-EINVAL,
-				"stream_units: %u units from unit %u on; the device has %u", count,
-				first, units);
-	return d->ops->tracking->stream_units(d, s, first, count);
-}

@@ -2,9 +2,8 @@
  *
  * The hardware that T3 proposes (arXiv 2401.16677): memory that adds what is written to it, a
  * tracker beside memory that starts copies, and a memory controller that tells computing from
- * communication; and streams that keep to some units, which T3 compares with. Part of the contract
- * in device/dev.h, which includes this file. Of the first three no device that exists has any; sim
- * has them where its model says so (device/sim/t3).
+ * communication. Part of the contract in device/dev.h, which includes this file. No device that
+ * exists has any of it; sim has it where its model says so (device/sim/t3).
  *
  * Every operation is -ENOTSUP where the device lacks its capability.
  */
@@ -138,13 +137,6 @@ struct dev_memory_bytes {
 };
 int dev_memory_bytes(struct dev *d, struct dev_memory_bytes *bytes_p);
 
-/* ------------------------------------------------------------------ some of the units
- *
- * Blocks of later launches and GEMMs of the stream start on units [first, first + count) alone,
- * beside those of other streams. Idle streams only. -EINVAL: there are no such units. HIP has such
- * streams (hipExtStreamCreateWithCUMask); of our backends sim alone does. DEV_CAP_UNIT_MASK. */
-int dev_stream_units(struct dev *d, struct dev_stream *s, uint32_t first, uint32_t count);
-
 /* ------------------------------------------------------------------ what a backend fills */
 
 /* Programs never touch it. As the functions above. */
@@ -158,7 +150,6 @@ struct dev_tracking_ops {
 	int (*tracker_wait)(struct dev *d, struct dev_stream *s, struct dev_tracker *t);
 	int (*tracker_counts)(struct dev *d, struct dev_tracker_counts *counts_p);
 	int (*stream_class)(struct dev *d, struct dev_stream *s, enum dev_traffic_class traffic);
-	int (*stream_units)(struct dev *d, struct dev_stream *s, uint32_t first, uint32_t count);
 	int (*memory_control)(struct dev *d, const struct dev_memory_control *control);
 	int (*memory_control_read)(struct dev *d, struct dev_memory_control *control_p);
 	int (*memory_bytes)(struct dev *d, struct dev_memory_bytes *bytes_p);

@@ -119,6 +119,15 @@ static int skeleton_stream_query(struct dev *dev, struct dev_stream *s)
 	return note_no_device();
 }
 
+/* Blocks of the idle stream's later launches start on these units alone; the numbers are checked.
+ * Optional: DEV_CAP_UNIT_MASK. */
+static int skeleton_stream_units(struct dev *dev, struct dev_stream *s, uint32_t first,
+				 uint32_t count)
+{
+	(void)dev, (void)s, (void)first, (void)count;
+	return note_no_device();
+}
+
 /* Later work of the stream starts after the event's latest record as of now; the host does not
  * wait. The event may be of another device of this backend. Required. */
 static int skeleton_stream_wait(struct dev *dev, struct dev_stream *s, struct dev_event *e)
@@ -379,6 +388,7 @@ const struct dev_ops skeleton_ops = {
 	.close = skeleton_close,
 	.clock_ns = skeleton_clock_ns,
 	.clock_rate = skeleton_clock_rate,
+	.stream_units = skeleton_stream_units,
 	.alloc = skeleton_alloc,
 	.free = skeleton_free,
 	.copy = skeleton_copy,

@@ -103,6 +103,19 @@ static int sim_stream_query(struct dev *dev, struct dev_stream *s)
 	return sim_call_end(status ? status : s->head ? -EAGAIN : 0);
 }
 
+static int sim_stream_units(struct dev *dev, struct dev_stream *s, uint32_t first, uint32_t count)
+{
+	struct sim_dev *d = sim_of(dev);
+	int status = sim_call_begin_on_stream(d, s);
+	if (!status && s->head)
+		status = err_note(-EBUSY, "sim:%u: stream_units: the stream has work", dev->index);
+	if (status)
+		return sim_call_end(status);
+	s->units = sim_units_row(first, count);
+	s->is_masked = count < d->model.units;
+	return sim_call_end(0);
+}
+
 /* ------------------------------------------------------------------ events */
 
 static int sim_event_open(struct dev *dev, struct dev_event **e_p)
@@ -568,6 +581,7 @@ const struct dev_ops sim_ops = {
 	.stream_close = sim_stream_close,
 	.stream_sync = sim_stream_sync,
 	.stream_query = sim_stream_query,
+	.stream_units = sim_stream_units,
 	.stream_wait = sim_stream_wait,
 	.event_open = sim_event_open,
 	.event_close = sim_event_close,

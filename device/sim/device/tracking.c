@@ -84,20 +84,8 @@ static int read_tracker_counts(struct dev *dev, struct dev_tracker_counts *count
 		*counts_p = d->trackers->counts;
 	return sim_call_end(status);
 }
-/* ------------------------------------------------------------------ units and classes */
 
-static int set_stream_units(struct dev *dev, struct dev_stream *s, uint32_t first, uint32_t count)
-{
-	struct sim_dev *d = sim_of(dev);
-	int status = sim_call_begin_on_stream(d, s);
-	if (!status && s->head)
-		status = err_note(-EBUSY, "sim:%u: stream_units: the stream has work", dev->index);
-	if (status)
-		return sim_call_end(status);
-	s->units = sim_units_row(first, count);
-	s->is_masked = count < d->model.units;
-	return sim_call_end(0);
-}
+/* ------------------------------------------------------------------ the memory controller */
 
 static int set_memory_control(struct dev *dev, const struct dev_memory_control *control)
 {
@@ -139,7 +127,6 @@ static int set_stream_class(struct dev *dev, struct dev_stream *s, enum dev_traf
 }
 
 const struct dev_tracking_ops sim_tracking_ops = {
-	.stream_units = set_stream_units,
 	.copy_add = sim_copy_add,
 	.tracker_open = open_tracker,
 	.tracker_close = close_tracker,
