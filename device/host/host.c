@@ -48,7 +48,7 @@ static void set_props(struct host_dev *d, unsigned count, size_t machine_cores)
 			 machine_cores % count ? "" : " and the host program");
 	p->caps = DEV_CAP_COPY_ENGINE | DEV_CAP_PRIORITY | DEV_CAP_WAIT_VALUE | DEV_CAP_OCCUPANCY |
 		  DEV_CAP_PEER | DEV_CAP_CLOCK_RATE | DEV_CAP_HOST_ACCESS | DEV_CAP_VALUE_IN_QUEUE |
-		  DEV_CAP_COPY_BATCH;
+		  DEV_CAP_COPY_BATCH | DEV_CAP_UNIT_MASK;
 	if (d->blas) {
 		p->caps |= DEV_CAP_GEMM | DEV_CAP_GEMM_TILED;
 		p->gemm_types = p->gemm_tiled_types = p->gemm_adding_types = p->fma_peak_types =
@@ -464,6 +464,7 @@ const struct dev_ops host_ops = {
 	.stream_close = host_stream_close,
 	.stream_sync = host_stream_sync,
 	.stream_query = host_stream_query,
+	.stream_units = host_stream_units,
 	.stream_wait = host_stream_wait,
 	.event_open = host_event_open,
 	.event_close = host_event_close,

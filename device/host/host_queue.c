@@ -274,6 +274,8 @@ void host_op_submit(struct host_op *op)
 		op->launch.work.args = &op->launch.args;
 		op->launch.work.cancelled = &s->cancelled;
 		op->launch.work.level = s->level;
+		op->launch.work.first_unit = s->first_unit;
+		op->launch.work.units = s->units;
 	}
 	if (s->first)
 		s->last->next = op;

@@ -90,6 +90,7 @@ struct dev_stream {
 	struct host_dev *dev;
 	struct dev_stream *next;
 	uint32_t level;
+	uint32_t first_unit, units; /* where its blocks start */
 	struct host_op *first, *last;
 	bool busy;          /* `first` is in progress or waits */
 	bool in_ready_list; /* in the list of streams whose next operation may start */
@@ -111,6 +112,7 @@ int host_stream_open(struct dev *dev, int priority, struct dev_stream **s_p);
 void host_stream_close(struct dev *dev, struct dev_stream *s);
 int host_stream_sync(struct dev *dev, struct dev_stream *s);
 int host_stream_query(struct dev *dev, struct dev_stream *s);
+int host_stream_units(struct dev *dev, struct dev_stream *s, uint32_t first, uint32_t count);
 int host_stream_wait(struct dev *dev, struct dev_stream *s, struct dev_event *e);
 int host_event_open(struct dev *dev, struct dev_event **e_p);
 void host_event_close(struct dev *dev, struct dev_event *e);

@@ -51,6 +51,7 @@ int host_stream_open(struct dev *dev, int priority, struct dev_stream **s_p)
 		return err_note(-ENOMEM, "open a stream: out of memory");
 	s->dev = d;
 	s->level = (uint32_t)(priority - HOST_PRIORITY_LOW);
+	s->units = d->dev.props.units;
 	host_lock();
 	int status = host_queue_resize(1, 0);
 	if (!status) {
@@ -109,6 +110,19 @@ int host_stream_query(struct dev *dev, struct dev_stream *s)
 	int status = s->first ? -EAGAIN : 0;
 	host_unlock();
 	return status;
+}
+
+int host_stream_units(struct dev *dev, struct dev_stream *s, uint32_t first, uint32_t count)
+{
+	host_lock();
+	const bool busy = s->first != NULL;
+	if (!busy) {
+		s->first_unit = first;
+		s->units = count;
+	}
+	host_unlock();
+	return busy ? err_note(-EBUSY, "host:%u: stream_units: the stream has work", dev->index)
+		    : 0;
 }
 
 int host_stream_wait(struct dev *dev, struct dev_stream *s, struct dev_event *e)

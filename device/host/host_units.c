@@ -35,8 +35,8 @@ static unsigned resident_blocks(struct host_unit *unit)
 static struct host_unit *choose_unit(struct host_units *u, const struct host_launch *l)
 {
 	struct host_unit *best = NULL;
-	for (uint32_t i = 0; i < u->count; i++) {
-		struct host_unit *unit = &u->units[i];
+	for (uint32_t i = 0; i < l->units; i++) {
+		struct host_unit *unit = &u->units[l->first_unit + i];
 		if (!unit->free || unit->shared_bytes + l->claim_bytes > HOST_SHARED_BYTES ||
 		    (l->alone && unit->alone))
 			continue;
@@ -127,19 +127,54 @@ void host_units_launch(struct host_units *u, struct host_launch *l)
 	u->ready[l->level].last = l;
 }
 
+/* True if no launch before this one waits for one of its units. */
+static bool is_next(const struct host_units *u, const struct host_launch *l)
+{
+	for (uint32_t i = 0; i < l->units; i++)
+		if (u->units[l->first_unit + i].awaited)
+			return false;
+	return true;
+}
+
+static void set_awaited(struct host_units *u, uint32_t first, uint32_t count, bool awaited)
+{
+	for (uint32_t i = 0; i < count; i++)
+		u->units[first + i].awaited = awaited;
+}
+
+/* False: its next block fits on none of its units. */
+static bool place_blocks(struct host_units *u, struct host_launch *l)
+{
+	struct host_unit *unit;
+	while (l->started < l->grid && (unit = choose_unit(u, l)) != NULL)
+		place_block(unit, l);
+	return l->started == l->grid;
+}
+
+/* Behind a launch that waits for all units nothing starts. Behind one that waits for some of them
+ * go those that may use none of these. */
 void host_units_dispatch(struct host_units *u)
 {
-	for (uint32_t level = HOST_LEVELS; level-- > 0;) {
-		struct host_launch *l;
-		while ((l = u->ready[level].first) != NULL) {
-			struct host_unit *unit = choose_unit(u, l);
-			if (!unit)
-				return;
-			if (l->started + 1 == l->grid)
-				u->ready[level].first = l->next;
-			place_block(unit, l);
+	bool some_awaited = false, all_awaited = false;
+	for (uint32_t level = HOST_LEVELS; !all_awaited && level-- > 0;) {
+		struct host_ready *ready = &u->ready[level];
+		struct host_launch **at = &ready->first, *before = NULL;
+		while (!all_awaited && *at) {
+			struct host_launch *l = *at;
+			if ((!some_awaited || is_next(u, l)) && place_blocks(u, l)) {
+				*at = l->next;
+				ready->last = ready->last == l ? before : ready->last;
+				continue;
+			}
+			set_awaited(u, l->first_unit, l->units, true);
+			some_awaited = true;
+			all_awaited = l->units == u->count;
+			before = l;
+			at = &l->next;
 		}
 	}
+	if (some_awaited)
+		set_awaited(u, 0, u->count, false);
 }
 
 /* ------------------------------------------------------------------ polling and sleeping */

@@ -13,8 +13,9 @@
  * the order of stream priority, then of becoming ready, each on the unit with the fewest resident
  * blocks. Among equal units the first is used, so that on an idle device block i runs on unit i and
  * finds its data in that core's cache. If a block fits nowhere, it waits and everything behind it
- * waits, too, as on a GPU: a full grid delays later launches, and priority is the remedy. (If slots
- * pulled blocks, a second slot of a busy core could take a block while another core idles.)
+ * that may use one of its units waits, too, as on a GPU: a full grid delays later launches, and
+ * priority is the remedy, or units of its own. (If slots pulled blocks, a second slot of a busy
+ * core could take a block while another core idles.)
  *
  * A thread without work polls for HOST_SPIN_NS before it sleeps, so that back-to-back launches need
  * no wake-up. It does not poll while its core has other blocks, and stops when another thread wants
@@ -62,7 +63,8 @@ struct host_launch {
 	uint64_t claim_bytes; /* rounded */
 	uint32_t grid;
 	uint32_t level;
-	bool alone; /* a unit holds at most one block of such launches */
+	uint32_t first_unit, units; /* where its blocks may start */
+	bool alone;                 /* a unit holds at most one block of such launches */
 
 	struct host_launch *next;
 	uint32_t started, ended;
@@ -106,6 +108,7 @@ struct host_unit {
 	int core;
 	uint64_t shared_bytes;  /* claimed */
 	bool alone;             /* a block of a launch with `alone` is resident */
+	bool awaited;           /* while blocks are placed: by a block that fits nowhere */
 	atomic_uint resident;   /* written under the lock */
 	struct host_slot *free; /* most recently used first: its thread may still poll */
 	_Atomic(struct host_slot *) polling_slot; /* the only slot that may poll */
@@ -127,14 +130,17 @@ struct host_engine {
 	atomic_bool busy; /* handling what its mailbox announced */
 };
 
+/* Launches with blocks that have not started, by their readiness. */
+struct host_ready {
+	struct host_launch *first, *last;
+};
+
 struct host_units {
 	uint32_t count;
 	struct host_unit *units;
 	uint64_t streaming_bytes; /* from this size on, engines use non-temporal stores */
 	struct host_engine engines[HOST_ENGINES];
-	struct {
-		struct host_launch *first, *last;
-	} ready[HOST_LEVELS];
+	struct host_ready ready[HOST_LEVELS];
 	atomic_bool quit; /* written under the lock */
 };
 
