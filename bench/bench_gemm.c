@@ -21,6 +21,29 @@
  * needs larger matrices to exceed its cache. */
 #define MAX_COLD_FLOPS 2e9
 
+#define TILE_SIDE 128u
+#define FEW_COLUMNS 32u
+#define DEPTH_STEP 64u
+
+struct shape bench_gemm_arithmetic_bound(const struct dev_props *p)
+{
+	uint32_t side = 512;
+	while ((uint64_t)(side / TILE_SIDE) * (side / TILE_SIDE) < 2 * (uint64_t)p->units)
+		side *= 2;
+	return (struct shape){side, side, side, 1};
+}
+
+struct shape bench_gemm_memory_bound(const struct dev_props *p, enum dev_type type)
+{
+	const uint32_t rows = 2 * TILE_SIDE * p->units;
+	const uint64_t capacity = p->memory_bytes / 8,
+		       wanted = 2 * (p->llc_bytes ? p->llc_bytes : UINT64_C(64) << 20),
+		       a_bytes = wanted < capacity ? wanted : capacity,
+		       step_bytes = (uint64_t)rows * DEPTH_STEP * dev_type_bytes(type);
+	const uint32_t steps = (uint32_t)((a_bytes + step_bytes - 1) / step_bytes);
+	return (struct shape){rows, FEW_COLUMNS, (steps ? steps : 1) * DEPTH_STEP, 1};
+}
+
 bool bench_gemm_has_fast(const struct bench_gemm *p, const struct dev *dev)
 {
 	return dev_props(dev)->gemm_fast_types >> p->type & 1;

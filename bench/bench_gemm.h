@@ -76,6 +76,13 @@
 		__VA_ARGS__                                                                        \
 	}
 
+/* Two sizes at which a GEMM is limited by different things. Arithmetic: the smallest square, of at
+ * least 512, that gives every unit two tiles of 128 x 128. Memory: as many rows of such tiles, only
+ * 32 columns, and an A of twice the last-level cache (64 MiB where that is unknown), but at most an
+ * eighth of memory. */
+struct shape bench_gemm_arithmetic_bound(const struct dev_props *p);
+struct shape bench_gemm_memory_bound(const struct dev_props *p, enum dev_type type);
+
 struct bench_gemm {
 	struct dev *dev;
 	struct shape shape;

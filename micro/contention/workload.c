@@ -29,31 +29,11 @@ static const float scale = 0.5f;
 #define MIN_VIRTUAL_PIECE_NS 2e5
 /* A piece may fill this part of a queue: several pieces of both workloads must fit. */
 #define QUEUE_SHARE 16u
-#define TILE_SIDE 128u
-#define SKINNY_COLUMNS 32u
-#define SKINNY_DEPTH_STEP 64u
 
 static uint64_t array_bytes(const struct dev_props *p)
 {
 	uint64_t capacity = p->memory_bytes / 16, wanted = p->llc_bytes ? p->llc_bytes : 64u << 20;
 	return (wanted < capacity ? wanted : capacity) / PATTERN_BYTES * PATTERN_BYTES;
-}
-
-static struct shape square_gemm_shape(const struct dev_props *p)
-{
-	uint32_t side = 512;
-	while ((uint64_t)(side / TILE_SIDE) * (side / TILE_SIDE) < 2 * (uint64_t)p->units)
-		side *= 2;
-	return (struct shape){side, side, side, 1};
-}
-
-static struct shape skinny_gemm_shape(const struct dev_props *p, enum dev_type type)
-{
-	uint32_t rows = 2 * TILE_SIDE * p->units;
-	uint64_t wanted = 2 * array_bytes(p) / ((uint64_t)rows * dev_type_bytes(type));
-	uint32_t steps = (uint32_t)((wanted + SKINNY_DEPTH_STEP - 1) / SKINNY_DEPTH_STEP),
-		 depth = (steps ? steps : 1) * SKINNY_DEPTH_STEP;
-	return (struct shape){rows, SKINNY_COLUMNS, depth, 1};
 }
 
 /* The arrays that are read hold the pattern. */
@@ -164,8 +144,8 @@ int workload_open(struct workload *a, struct bench_case *c, struct work_lanes *l
 		  const struct workload_spec *spec)
 {
 	const struct dev_props *p = dev_props(c->dev);
-	const struct shape shape =
-		spec->skinny ? skinny_gemm_shape(p, spec->type) : square_gemm_shape(p);
+	const struct shape shape = spec->skinny ? bench_gemm_memory_bound(p, spec->type)
+						: bench_gemm_arithmetic_bound(p);
 	a->spec = *spec;
 	a->lanes = lanes;
 	a->lane = work_lane_normal(lanes, 0);

@@ -62,9 +62,7 @@ struct workload {
 	uint32_t repeats; /* of the work in a piece */
 };
 
-/* A GEMM is the smallest square, of at least 512, that gives every unit two tiles of 128 x 128. A
- * skinny one has as many rows of tiles and only 32 columns, and its A is twice as large as the
- * last-level cache, so memory limits it where the square one is limited by arithmetic.
+/* A GEMM is limited by arithmetic, or if it is skinny by memory (bench/bench_gemm.h).
  *
  * In admit: 0 if the devices of the case support this workload, else the reason to skip the case:
  * -ENOTSUP or -ENODEV. */
