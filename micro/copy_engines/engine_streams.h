@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Streams of one device that copy at once by copy engines: memory, lanes and graphs. Every stream
+ * has a source and a target of its own, and the sources hold one repeating pattern.
+ */
+#ifndef GPUSIG_ENGINE_STREAMS_H
+#define GPUSIG_ENGINE_STREAMS_H
+
+#include "bench/graph/bench_graph.h"
+
+enum { ENGINE_STREAMS = 8, SHORT_PART = 32 };
+
+enum engine_direction {
+	ENGINE_UP,
+	ENGINE_DOWN,
+	ENGINE_BOTH,
+	ENGINE_LOCAL,
+	ENGINE_PEER,
+	ENGINE_PEERS
+};
+/* Words of the direction axis, in the order of the enum; NULL-terminated. */
+extern const char *const engine_directions[];
+
+struct engine_streams {
+	struct work_lanes *lanes;
+	uint64_t bulk_bytes, short_bytes;
+	struct engine_stream {
+		uint32_t lane;
+		struct dev *target_of; /* the device that the target was allocated with */
+		void *from, *to;
+	} stream[ENGINE_STREAMS];
+	uint32_t *pattern;
+};
+
+/* Work of a run: bulk copies in the first `bulk` of them, and short ones in the next `shorts`,
+ * which are enqueued in their order, or beginning with the second of them. */
+struct engine_work {
+	unsigned bulk, shorts;
+	bool rotated;
+};
+
+/* In admit: 0, or why the case is skipped: -ENODEV or -ENOMEM. */
+int engine_streams_admit(const struct bench_case *c, enum engine_direction direction,
+			 uint64_t bulk_bytes);
+
+/* In setup: memory and lanes; the case owns them. */
+int engine_streams_open(struct engine_streams *e, struct bench_case *c,
+			enum engine_direction direction, uint64_t bulk_bytes);
+
+/* In setup: the graph of one of the variants, and what it leaves behind. */
+struct work_graph *engine_streams_graph(const struct engine_streams *e, struct bench_case *c,
+					unsigned variant, const struct engine_work *work);
+
+/* Seconds from the release to the end of a stream's copy in the latest run of a graph. */
+int engine_streams_seconds(const struct engine_streams *e, const struct work_graph *g,
+			   unsigned stream, double *seconds_p);
+
+#endif
