@@ -88,8 +88,8 @@ enum advise_link { ADVISE_PEER, ADVISE_UP, ADVISE_DOWN, ADVISE_LINKS };
 /* Directions of a device's copies: over its links, and within its memory. */
 enum { ADVISE_LOCAL = ADVISE_LINKS, ADVISE_DIRECTIONS };
 
-/* What may stand between the chunks of a bulk copy, the simplest first: the next chunk at once, an
- * event that is recorded, a wait for a value that is there, an empty kernel. */
+/* Things that may stand between the chunks of a bulk copy, the simplest first: the next chunk at
+ * once, an event that is recorded, a wait for a value that is there, an empty kernel. */
 #define ADVISE_YIELD_LIST(YIELD)                                                                   \
 	YIELD(NOTHING, "nothing")                                                                  \
 	YIELD(EVENT, "event")                                                                      \
@@ -195,10 +195,16 @@ struct advise_gain {
 };
 
 /* A bulk copy in chunks: byte of a chunk -> rate / rate of a bulk that is one copy, and seconds for
- * which a small copy waits that becomes ready while the bulk runs. The same waits with the bulk as
- * one copy, and without one; 0: unknown. */
+ * which a small copy waits that becomes ready while the bulk runs. With the smallest chunk, the
+ * same while a bulk of as many bytes runs that is one copy. */
+struct advise_cut {
+	struct advise_curve kept, wait;
+	double smallest_whole_wait_s;
+};
+
+/* The same waits with the largest bulk as one copy, and without one; 0: unknown. */
 struct advise_chunks {
-	struct advise_curve kept[ADVISE_YIELDS], wait[ADVISE_YIELDS];
+	struct advise_cut cut[ADVISE_YIELDS];
 	double whole_wait_s, idle_wait_s;
 };
 
@@ -332,7 +338,7 @@ struct advise_advice {
  *     units COUNT                           error SHARE
  *     cil METHOD LINK TYPE BLOCKS TRAFFIC GEMM_CIL COPY_CIL
  *     early WAY METHOD TYPE SEND_OVER_GEMM GAIN
- *     chunk DIRECTION YIELD BYTE RATE_KEPT WAIT
+ *     chunk DIRECTION YIELD BYTE RATE_KEPT WAIT WHOLE_WAIT
  *     chunkwaits DIRECTION WHOLE IDLE
  *     assumed METHOD LINK TYPE              its `cil` are those of other copies
  *     onedevice METHOD LINK                 its `bothways` is of a device that shares its engines
@@ -360,14 +366,14 @@ int advise_gemm_seconds(const struct advise_machine *m, enum advise_type type,
 double advise_gemm_error(const struct advise_machine *m, enum advise_type type);
 
 /* Small copies wait for no bulk copy; they wait less for one in such chunks; they wait for it, and
- * nothing measured keeps the rate and makes the wait less than half. */
+ * nothing measured keeps the rate and lets them pass. */
 enum advise_chunk_verdict { ADVISE_NO_CHUNKS, ADVISE_CHUNKS, ADVISE_CHUNKS_IN_VAIN };
 
 struct advise_copy_chunk {
 	enum advise_chunk_verdict verdict;
 	double whole_wait_s,
 		idle_wait_s; /* measured: behind a bulk that is one copy; behind none */
-	/* Of ADVISE_CHUNKS, else 0. */
+	/* The rest is 0 without ADVISE_CHUNKS. */
 	uint64_t bytes; /* of a chunk; a multiple of 4096 */
 	enum advise_yield yield;
 	double wait_s, rate_kept; /* expected */
@@ -376,9 +382,10 @@ struct advise_copy_chunk {
 
 /* The smallest chunks, and what stands between them, with which a bulk copy keeps the share `keep`
  * of its rate, above 0 and below 1, and a small copy waits least. Of waits within 5 % the simpler
- * yield. The loss of rate, 1 / kept - 1, is interpolated in the logarithms, the wait linearly.
- * -EINVAL for an invalid question; -ENODATA when copies of this direction were not measured in
- * chunks. advise_prepare() is not needed. */
+ * yield; one that leaves more than half of the wait behind the whole is none. The loss of rate,
+ * 1 / kept - 1, is interpolated in the logarithms, the wait linearly. -EINVAL for an invalid
+ * question; -ENODATA when copies of this direction were not measured in chunks. advise_prepare() is
+ * not needed. */
 int advise_copy_chunk(const struct advise_machine *m, unsigned direction, double keep,
 		      struct advise_copy_chunk *chunk_p);
 

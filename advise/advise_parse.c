@@ -250,15 +250,19 @@ static int parse_early(struct advise_machine *m, const struct words *w)
 static int parse_chunk(struct advise_machine *m, const struct words *w)
 {
 	unsigned direction = 0, yield = 0;
-	double at[3] = {0};
+	double at[4] = {0};
 	int status = parse_name(w->word[1], advise_directions, ADVISE_DIRECTIONS, &direction);
 	if (status == 0)
 		status = parse_name(w->word[2], advise_yields, ADVISE_YIELDS, &yield);
 	if (status == 0)
 		status = parse_numbers(w, 3, at);
-	if (status == 0)
-		status = curve_add(&m->chunks[direction].kept[yield], at[0], at[1]);
-	return status ? status : curve_add(&m->chunks[direction].wait[yield], at[0], at[2]);
+	if (status)
+		return status;
+	struct advise_cut *cut = &m->chunks[direction].cut[yield];
+	if (cut->kept.points == 0)
+		cut->smallest_whole_wait_s = at[3];
+	status = curve_add(&cut->kept, at[0], at[1]);
+	return status ? status : curve_add(&cut->wait, at[0], at[2]);
 }
 
 static int parse_chunk_waits(struct advise_machine *m, const struct words *w)
@@ -368,7 +372,7 @@ int advise_parse_line(struct advise_machine *m, const char *line)
 		     {"blocks", 3, parse_blocks},       {"error", 2, parse_error},
 		     {"units", 2, parse_units},         {"early", 6, parse_early},
 		     {"assumed", 4, parse_assumed},     {"onedevice", 3, parse_one_device},
-		     {"chunk", 6, parse_chunk},         {"chunkwaits", 4, parse_chunk_waits}};
+		     {"chunk", 7, parse_chunk},         {"chunkwaits", 4, parse_chunk_waits}};
 	struct words w;
 	int status = split_words(line, &w);
 	if (status || w.count == 0)

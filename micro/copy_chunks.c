@@ -12,8 +12,8 @@
  * then is no bulk that was waited for: such a sample is measured again. `wait_idle` is without the
  * bulk.
  *
- * Chunks are at most 128, so those of a small size are less than the bulk: `rate_kept` is of rates.
- * It is that of a bulk without end, because n chunks have n - 1 gaps.
+ * A bulk is at most 128 chunks, and all variants copy as many bytes. `rate_kept` is that of a bulk
+ * without end, because n chunks have n - 1 gaps.
  *
  *     bin/micro/copy_chunks --device host --direction up --chunk 64K:4M:x4
  */
@@ -24,7 +24,7 @@
 
 #include <errno.h>
 
-/* Where the host is the device, all directions but peer are the same copy. */
+/* All directions but peer are the same copy where the host is the device. */
 static const struct axis axes[] = {{.name = "direction",
 				    .help = "up is H2D, down D2H, local D2D; peer: between devices",
 				    .kind = AXIS_WORD,
@@ -77,9 +77,14 @@ static uint64_t chunks_of(const struct bench_case *c, long cut)
 	return cut == WHOLE ? 1 : chunks < MAX_CHUNKS ? chunks : MAX_CHUNKS;
 }
 
+static uint64_t bulk_bytes(const struct bench_case *c)
+{
+	return chunks_of(c, CHUNKS) * axis_u64(c, "chunk");
+}
+
 static uint64_t chunk_bytes(const struct bench_case *c, long cut)
 {
-	return axis_u64(c, cut == WHOLE ? "bulk" : "chunk");
+	return cut == WHOLE ? bulk_bytes(c) : axis_u64(c, "chunk");
 }
 
 static int admit(const struct bench_case *c)
@@ -131,7 +136,7 @@ static int time_wait(struct bench_case *c, long cut)
 
 static void model_bulk(const struct bench_case *c, long cut, struct bench_model *m)
 {
-	m->bytes = (double)(chunks_of(c, cut) * chunk_bytes(c, cut));
+	m->bytes = (double)bulk_bytes(c);
 }
 
 enum { WAITS = CUTS, IDLE = WAITS + CUTS };
@@ -165,9 +170,7 @@ static int setup(struct bench_case *c)
 	all->small_bytes = axis_u64(c, "small");
 	route_open_one_way(r, c, (enum direction)axis_index(c, "direction"),
 			   all->bulk_bytes + all->small_bytes);
-	bench_expect(c, OF_WHOLE, r->to.dev, r->to.ptr, all->bulk_bytes, r->pattern, 0.0f);
-	bench_expect(c, OF_CHUNKS, r->to.dev, r->to.ptr,
-		     chunks_of(c, CHUNKS) * chunk_bytes(c, CHUNKS), r->pattern, 0.0f);
+	bench_expect(c, ~OF_IDLE, r->to.dev, r->to.ptr, bulk_bytes(c), r->pattern, 0.0f);
 	bench_expect(c, OF_WAITS | OF_IDLE, r->to.dev, r->to.ptr + all->bulk_bytes,
 		     all->small_bytes, r->pattern, 0.0f);
 	if (TRY(c->status, blocking_kernel_need_local_engine(c, BENCH_ALL, r->to.ptr, r->from.ptr,
@@ -202,10 +205,8 @@ static int verify_mechanism(struct bench_case *c)
 /* n chunks have n - 1 gaps. */
 static double rate_kept(const struct bench_round *r)
 {
-	const double n = (double)chunks_of(r->c, r->variant),
-		     bytes = n * (double)chunk_bytes(r->c, r->variant),
-		     whole_s = r->seconds[WHOLE] * bytes / (double)chunk_bytes(r->c, WHOLE);
-	return 1.0 / (1.0 + (r->seconds[r->variant] / whole_s - 1.0) * n / (n - 1.0));
+	const double n = (double)chunks_of(r->c, r->variant);
+	return 1.0 / (1.0 + (r->seconds[r->variant] / r->seconds[WHOLE] - 1.0) * n / (n - 1.0));
 }
 
 static double chunks_waited(const struct bench_round *r)
@@ -226,6 +227,7 @@ static const struct bench_quantity_row quantities[] = {
 static int derive(struct bench_case *c)
 {
 	bench_fact_number(c, "chunks", (double)chunks_of(c, CHUNKS));
+	bench_fact_number(c, "bulk_bytes", (double)bulk_bytes(c));
 	for (int cut = CHUNKS; cut < CUTS; cut++) {
 		const struct bench_quantity kept = {BENCH_FORMULA,
 						    {BENCH_OF(cut), BENCH_OF(WHOLE)},
@@ -235,7 +237,7 @@ static int derive(struct bench_case *c)
 						      .f = chunks_waited};
 		TRY(c->status,
 		    bench_derive(c, "rate_kept", cut, &kept,
-				 "1 / (1 + gap of a chunk / its time within the whole)"));
+				 "1 / (1 + (seconds / seconds(whole) - 1) * n / (n - 1))"));
 		TRY(c->status, bench_derive(c, "chunks_waited", WAITS + cut, &waited,
 					    "wait / (seconds of the bulk alone / chunks)"));
 	}
@@ -253,7 +255,7 @@ static const struct bench_metric primary[] = {
 static const struct bench bench = {
 	.name = "micro/copy_chunks",
 	.question = "in which chunks to copy, so that small copies do not wait?",
-	.formula = "rate_kept = 1 / (1 + (seconds * rate(whole) / bytes - 1) * n / (n - 1)) of n "
+	.formula = "rate_kept = 1 / (1 + (seconds / seconds(whole) - 1) * n / (n - 1)) of n "
 		   "chunks; wait = end of the small copy - when it was ready; s",
 	.timed = "a bulk copy by device events; the wait of a small copy that becomes ready while "
 		 "the bulk runs; not enqueueing",

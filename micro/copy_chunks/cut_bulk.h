@@ -9,8 +9,8 @@
 #include "bench/graph/bench_graph.h"
 #include "micro/copy_path/route.h"
 
-/* What stands between the chunks: nothing, an empty kernel, a wait for a value that is there, the
- * record of an event. */
+/* Ways to cut, by what stands between the chunks: nothing, an empty kernel, a wait for a value that
+ * is there, the record of an event. */
 enum cut { WHOLE, CHUNKS, KERNELS, VALUES, EVENTS, CUTS };
 
 struct cut_bulk {

@@ -110,6 +110,12 @@ def residents_by_formula(c: Case, v: str) -> float:
     return min(slots, c.device["shared_per_unit_bytes"] // claim) if claim else slots
 
 
+def rate_kept(t: dict, v: str, c: Case) -> float:
+    """n chunks have n - 1 gaps."""
+    n = c.facts["chunks"]
+    return 1 / (1 + (t[v] / t["whole"] - 1) * n / (n - 1))
+
+
 def slot_wait_share(t: dict, v: str, c: Case) -> float:
     """Blocks of the load take turns in the slots, in as many waves as it has blocks for every slot."""
     return (t["loaded_wait"] - t["idle_wait"]) * c.facts["load_waves"] / t["load"]
@@ -154,6 +160,10 @@ DEFINITIONS: Dict[Tuple[str, str], Compute] = {
     ("collectives/pairs", "round_time"): rounds(lambda t, v, c: t[v] / c.facts["rounds"]),
     ("gemm/efficiency", "fraction_of_nominal"): rate(lambda c, v: c.model(v, "flops") / nominal_flops(c, v)),
     ("gemm/split", "traffic_ratio"): value(traffic_ratio),
+    ("micro/copy_chunks", "chunks_waited"): rounds(
+        lambda t, v, c: t[v] * c.facts["chunks"] / t[v.removeprefix("wait_")]
+    ),
+    ("micro/copy_chunks", "rate_kept"): rounds(rate_kept),
     ("micro/copy_path", "blocks_to_saturate"): value(blocks_to_saturate),
     ("micro/copy_path", "link_share"): rate(lambda c, v: c.model(v, "bytes") / link_rate(c, v)),
     ("micro/latency", "memory_latency"): of_memory,

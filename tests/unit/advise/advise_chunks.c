@@ -27,9 +27,11 @@ static void parse_engine(const struct engine *e, const char *direction, double f
 	for (unsigned yield = 0; yield < ADVISE_YIELDS; yield++)
 		for (double bytes = from; bytes <= upto; bytes *= factor) {
 			const double chunk_s = bytes / e->rate;
-			parse_line("chunk %s %s %.12g %.12g %.12g", direction, advise_yields[yield],
-				   bytes, chunk_s / (chunk_s + e->gap_s[yield]),
-				   e->yields[yield] ? 5e-6 + chunk_s : e->whole_wait_s);
+			parse_line("chunk %s %s %.12g %.12g %.12g %.12g", direction,
+				   advise_yields[yield], bytes,
+				   chunk_s / (chunk_s + e->gap_s[yield]),
+				   e->yields[yield] ? 5e-6 + chunk_s : e->whole_wait_s,
+				   e->whole_wait_s);
 		}
 	parse_line("chunkwaits %s %.12g 5e-6", direction, e->whole_wait_s);
 }
@@ -63,7 +65,7 @@ static void the_smallest_that_keeps_the_rate(void)
 	}
 }
 
-/* Where an engine changes streams between any two chunks, nothing need stand between them. */
+/* An engine that changes streams between any two chunks needs nothing between them. */
 static void back_to_back_where_that_suffices(void)
 {
 	struct engine e = stream_first;
@@ -104,8 +106,8 @@ static void small_losses_are_noise(void)
 	const double large[] = {0.9999, 1.0, 1.01};
 	for (unsigned i = 0; i < 3; i++) {
 		memset(&machine, 0, sizeof(machine));
-		parse_line("chunk up nothing 262144 0.9 3e-5");
-		parse_line("chunk up nothing 1048576 %g 11e-5", large[i]);
+		parse_line("chunk up nothing 262144 0.9 3e-5 1e-2");
+		parse_line("chunk up nothing 1048576 %g 11e-5 1e-2", large[i]);
 		parse_line("chunkwaits up 1e-2 5e-6");
 		const struct advise_copy_chunk c = chunk_for(ADVISE_UP, 0.95);
 		expect(fabs((double)c.bytes / (262144 * (1 / 0.9 - 1) / (1 / 0.95 - 1)) - 1) <
@@ -127,9 +129,9 @@ static void bad_questions(void)
 	for (unsigned i = 0; i < 4; i++)
 		expect(advise_copy_chunk(&machine, ADVISE_UP, keeps[i], &c) == -EINVAL);
 	expect(c.bytes == 77);
-	expect(advise_parse_line(&machine, "chunk up twice 4096 0.5 1e-6") == -EINVAL);
-	expect(advise_parse_line(&machine, "chunk sideways nothing 4096 0.5 1e-6") == -EINVAL);
-	expect(advise_parse_line(&machine, "chunk up nothing 4096 0.5 1e-6") ==
+	expect(advise_parse_line(&machine, "chunk up twice 4096 0.5 1e-6 1e-3") == -EINVAL);
+	expect(advise_parse_line(&machine, "chunk sideways nothing 4096 0.5 1e-6 1e-3") == -EINVAL);
+	expect(advise_parse_line(&machine, "chunk up nothing 4096 0.5 1e-6 1e-3") ==
 	       -EINVAL); /* falls */
 	expect(advise_parse_line(&machine, "chunkwaits up 1e-3") == -EINVAL);
 	expect(advise_parse_line(&machine, "chunkwaits up 1e-3 0") == -EINVAL);
