@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from reports.advice.chunks import CHUNKS, KEEP, VERDICTS
 from reports.advice.lines import Machine
 from reports.records.jsonl import Json
 
@@ -87,6 +88,19 @@ class _Advice(ctypes.Structure):
     ]
 
 
+class _CopyChunk(ctypes.Structure):
+    _fields_ = [
+        ("verdict", ctypes.c_int),
+        ("whole_wait_s", ctypes.c_double),
+        ("idle_wait_s", ctypes.c_double),
+        ("chunk_byte", ctypes.c_uint64),
+        ("yield", ctypes.c_int),
+        ("wait_s", ctypes.c_double),
+        ("rate_kept", ctypes.c_double),
+        ("smallest", ctypes.c_bool),
+    ]
+
+
 def _finite(number: float) -> float | None:
     return number if math.isfinite(number) else None
 
@@ -111,15 +125,17 @@ class Adviser:
             raise LibraryMissing("cannot load %s: %s" % (path.name, why)) from None
         self._lib.err_text.restype = ctypes.c_char_p
         self._lib.advise_gemm_error.restype = ctypes.c_double
-        for name in ("machine", "question", "advice"):
+        for name in ("machine", "question", "advice", "copy_chunk"):
             getattr(self._lib, "advise_%s_bytes" % name).restype = ctypes.c_size_t
-        ours = ctypes.sizeof(_Question), ctypes.sizeof(_Advice)
-        if (self._lib.advise_question_bytes(), self._lib.advise_advice_bytes()) != ours:
+        ours = {"question": _Question, "advice": _Advice, "copy_chunk": _CopyChunk}
+        sizes = {name: getattr(self._lib, "advise_%s_bytes" % name)() for name in ours}
+        if sizes != {name: ctypes.sizeof(own) for name, own in ours.items()}:
             raise LibraryMissing("%s has another version" % path.name)
         self.ops, self.types, self.schedules, self.copy_methods, self.links, self.ways, self.inputs = (
             self._names("advise_" + what)
             for what in ("ops", "types", "schedules", "copy_methods", "links", "ways", "inputs")
         )
+        self.directions, self.yields = self._names("advise_directions"), self._names("advise_yields")
         self._machine = ctypes.create_string_buffer(self._lib.advise_machine_bytes())
         for line in machine.lines:
             if self._lib.advise_parse_line(self._machine, line.encode("utf-8", "replace")):
@@ -168,6 +184,18 @@ class Adviser:
         shape, outputs = _Shape(m, n, k, 0.0), (ctypes.byref(seconds), ctypes.byref(extrapolated))
         self._call(self._lib.advise_gemm_seconds, self.types.index(kind), shape, *outputs)
         return seconds.value, extrapolated.value
+
+    def copy_chunk(self, direction: str, keep: float = KEEP) -> Json:
+        """Advice on chunks, as reports/advice/chunks.py gives it; raises as ask()."""
+        self._check(direction, self.directions, "direction")
+        found = _CopyChunk()
+        number = self.directions.index(direction)
+        self._call(self._lib.advise_copy_chunk, number, ctypes.c_double(keep), ctypes.byref(found))
+        names = ("whole_wait_s", "idle_wait_s", "chunk_byte", "wait_s", "rate_kept", "smallest")
+        verdict = VERDICTS[found.verdict]
+        advice = {name: getattr(found, name) for name in names[: None if verdict == CHUNKS else 2]}
+        advice.update(verdict=verdict)
+        return dict(advice, **{"yield": self.yields[getattr(found, "yield")]}) if found.chunk_byte else advice
 
     def gemm_error(self, kind: str) -> float:
         """Half of the measured GEMMs of a known type are predicted from the others to that."""

@@ -8,6 +8,7 @@ import math
 import re
 import statistics
 
+from reports.advice.chunks import add_chunks
 from reports.advice.contention import add_contention, exchange_ratio
 from reports.advice.early import add_early_sends
 from reports.advice.lines import (
@@ -274,4 +275,5 @@ def machine_of(signature: Json, blocks: int | None = None) -> Machine:
     _add_shaped(signature, machine)
     _add_allreduce(signature, machine)
     add_early_sends(signature, machine)
+    add_chunks(signature, machine)
     return machine

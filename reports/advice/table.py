@@ -11,7 +11,7 @@ from reports.advice.comparison import error_text, ratio_text
 from reports.advice.inputs import text as need_text
 from reports.advice.measured import off, time_of
 from reports.records.jsonl import Json
-from reports.records.quantity import human, human_interval, listing, percent, size
+from reports.records.quantity import human, human_interval, listing, percent, size, way
 
 WIDTH = 80
 _FACT = 16  # columns of a fact's name
@@ -124,6 +124,7 @@ def table(advice: Json) -> str:
     ]
     if advice["early"]:
         facts.append(("trigger", advice["early"]["text"]))
+    facts += [("bulk " + way(c["direction"]), c["text"]) for c in advice["chunks"]]
     verb = "predicted for" if pick["measured_s"] is None else "measured in this run of"
     lines = wrapped("%s, %s %s" % (question_text(advice["question"]), verb, advice["device"])) + [""]
     lines += [line for name, text in facts for line in wrapped(text, name.ljust(_FACT + 2))]

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any, Callable, ContextManager, Sequence, Tuple
+from typing import Any, Callable, ContextManager, List, Sequence, Tuple
 
 from reports.advice.library import Adviser, NoData, LibraryMissing
+from reports.advice.chunks import text_of, ways_of
 from reports.advice.comparison import MachineAnswer
 from reports.advice.early_text import complete
 from reports.advice.inputs import need
@@ -23,7 +24,7 @@ from reports.signature.machine import name_of
 from reports.records.quantity import percent
 
 BAD, CANNOT = 1, 77
-SCHEMA, VERSION = "gpusig.advice", "1.3.0"
+SCHEMA, VERSION = "gpusig.advice", "1.4.0"
 SCORED = "overlap/ficco"
 
 
@@ -168,15 +169,24 @@ def gemm_alone(
     return seconds, extrapolated, error + uncertainty(signature).share
 
 
+def _chunks(signature: Json, adviser: Adviser) -> List[Json]:
+    """Of each direction that micro/copy_chunks measured."""
+    rows = []
+    for way in ways_of(signature):
+        advice = adviser.copy_chunk(way["direction"])
+        told = {key: way[key] for key in ("direction", "small_byte", "bulk_byte")}
+        rows.append({**told, **advice, "text": text_of(way, advice)})
+    return rows
+
+
 def answer(signature: Json, given: Any, path: Path) -> Json:
     machine = lines_of(signature)
-    advice = _ask(
-        signature,
-        machine,
-        given.kind,
-        path,
-        lambda adviser: adviser.ask(given.m, given.n, given.k, given.devices, given.op, given.kind),
-    )
+
+    def ask(adviser: Adviser) -> Json:
+        advice = adviser.ask(given.m, given.n, given.k, given.devices, given.op, given.kind)
+        return dict(advice, chunks=_chunks(signature, adviser))
+
+    advice = _ask(signature, machine, given.kind, path, ask)
     question = {
         "m": given.m,
         "n": given.n,
