@@ -106,7 +106,7 @@ static void find_library(struct bench_case *c)
 	struct methods *s = c->state;
 	if (c->status == 0 && method_is_on(c, &methods[METHOD_LIBRARY]))
 		skip_methods(c, method_variants(&methods[METHOD_LIBRARY]),
-			     dev_comm_find(c->devices, &s->comm));
+			     dev_comm_find(c->devices, DEV_COMM_DEFAULT, &s->comm));
 }
 
 /* The most that any of our own methods needs; what all-to-all receives. */
