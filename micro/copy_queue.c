@@ -231,15 +231,15 @@ static int derive(struct bench_case *c)
 	return 0;
 }
 
+#define CASE(direction) "direction=" direction " small=4K"
 #define WAITS(direction)                                                                           \
-	{direction "_wait_share_behind_bulk", "wait_share", "behind_bulk",                         \
-	 "direction=" direction},                                                                  \
+	{direction "_wait_share_behind_bulk", "wait_share", "behind_bulk", CASE(direction)},       \
 		{direction "_wait_share_behind_chunks", "wait_share", "behind_chunks",             \
-		 "direction=" direction},                                                          \
+		 CASE(direction)},                                                                 \
 		{direction "_wait_share_with_priority", "wait_share", "behind_chunks_priority",    \
-		 "direction=" direction},                                                          \
+		 CASE(direction)},                                                                 \
 	{                                                                                          \
-		direction "_turn_of_first_ready", "turn", "first_ready", "direction=" direction    \
+		direction "_turn_of_first_ready", "turn", "first_ready", CASE(direction)           \
 	}
 static const struct bench_metric primary[] = {WAITS("up"), WAITS("down"), WAITS("peer"), {0}};
 
