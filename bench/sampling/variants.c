@@ -63,6 +63,7 @@ double bench_best(const struct bench_case *c, unsigned variant)
 /* Capabilities that rows need, as a device without them is described; NULL: by their names. */
 static const char *const lacking_words[DEV_CAP_COUNT] = {
 	[DEV_CAP_COPY_ENGINE_BIT] = "the device has no copy engines",
+	[DEV_CAP_COPY_BATCH_BIT] = "the device takes no batch of copies",
 	[DEV_CAP_PRIORITY_BIT] = "the device has one stream priority",
 };
 
