@@ -71,25 +71,20 @@ struct state {
 	} of[CUTS];
 };
 
-static uint64_t chunks_of(const struct bench_case *c, long cut)
+static uint64_t chunks_of(const struct bench_case *c)
 {
 	const uint64_t chunks = axis_u64(c, "bulk") / axis_u64(c, "chunk");
-	return cut == WHOLE ? 1 : chunks < MAX_CHUNKS ? chunks : MAX_CHUNKS;
+	return chunks < MAX_CHUNKS ? chunks : MAX_CHUNKS;
 }
 
 static uint64_t bulk_bytes(const struct bench_case *c)
 {
-	return chunks_of(c, CHUNKS) * axis_u64(c, "chunk");
-}
-
-static uint64_t chunk_bytes(const struct bench_case *c, long cut)
-{
-	return cut == WHOLE ? bulk_bytes(c) : axis_u64(c, "chunk");
+	return chunks_of(c) * axis_u64(c, "chunk");
 }
 
 static int admit(const struct bench_case *c)
 {
-	if (chunks_of(c, CHUNKS) < 2)
+	if (chunks_of(c) < 2)
 		return err_note(-EINVAL, "a bulk of %llu bytes is not two chunks of %llu",
 				(unsigned long long)axis_u64(c, "bulk"),
 				(unsigned long long)axis_u64(c, "chunk"));
@@ -174,11 +169,12 @@ static int setup(struct bench_case *c)
 	bench_expect(c, OF_WAITS | OF_IDLE, r->to.dev, r->to.ptr + all->bulk_bytes,
 		     all->small_bytes, r->pattern, 0.0f);
 	if (TRY(c->status, blocking_kernel_need_local_engine(c, BENCH_ALL, r->to.ptr, r->from.ptr,
-							     chunk_bytes(c, CHUNKS))))
+							     axis_u64(c, "chunk"))))
 		return c->status;
 	cut_bulks_open(all, c);
-	for (enum cut cut = WHOLE; c->status == 0 && cut < CUTS; cut++)
-		cut_bulks_cut(all, c, cut, chunks_of(c, cut), chunk_bytes(c, cut));
+	cut_bulks_cut(all, c, WHOLE, 1, bulk_bytes(c));
+	for (enum cut cut = CHUNKS; c->status == 0 && cut < CUTS; cut++)
+		cut_bulks_cut(all, c, cut, chunks_of(c), axis_u64(c, "chunk"));
 	return c->status;
 }
 
@@ -194,10 +190,10 @@ static int verify_mechanism(struct bench_case *c)
 				   s->of[cut].waits, s->of[cut].repeated, s->of[cut].missed);
 	TRY(c->status, bench_verify_independent(c, OF_WAITS, "streams_are_independent",
 						s->bulks.of[CHUNKS].alone, s->bulks.idle.waited));
-	TRY(c->status, blocking_kernel_verify_engine(c, OF_WHOLE, r->to.ptr, r->from.ptr,
-						     chunk_bytes(c, WHOLE)));
+	TRY(c->status,
+	    blocking_kernel_verify_engine(c, OF_WHOLE, r->to.ptr, r->from.ptr, bulk_bytes(c)));
 	return TRY(c->status, blocking_kernel_verify_engine(c, OF_CHUNKS, r->to.ptr, r->from.ptr,
-							    chunk_bytes(c, CHUNKS)));
+							    axis_u64(c, "chunk")));
 }
 
 /* ------------------------------------------------------------------ what follows */
@@ -205,18 +201,18 @@ static int verify_mechanism(struct bench_case *c)
 /* n chunks have n - 1 gaps. */
 static double rate_kept(const struct bench_round *r)
 {
-	const double n = (double)chunks_of(r->c, r->variant);
+	const double n = (double)chunks_of(r->c);
 	return 1.0 / (1.0 + (r->seconds[r->variant] / r->seconds[WHOLE] - 1.0) * n / (n - 1.0));
 }
 
 static double chunks_waited(const struct bench_round *r)
 {
 	const int bulk = r->variant - WAITS;
-	return r->seconds[r->variant] * (double)chunks_of(r->c, bulk) / r->seconds[bulk];
+	return r->seconds[r->variant] * (double)chunks_of(r->c) / r->seconds[bulk];
 }
 
 static const struct bench_quantity_row quantities[] = {
-	{"rate_kept", BENCH_SHARE},
+	{"rate_kept", BENCH_FORMULA, .more_is_better = true},
 	{"chunks_waited", BENCH_FORMULA},
 	{"wait_ratio", BENCH_RATIO, "wait_chunks", "wait_whole"},
 	{"wait_ratio", BENCH_RATIO, "wait_chunks_kernel", "wait_whole"},
@@ -226,7 +222,7 @@ static const struct bench_quantity_row quantities[] = {
 
 static int derive(struct bench_case *c)
 {
-	bench_fact_number(c, "chunks", (double)chunks_of(c, CHUNKS));
+	bench_fact_number(c, "chunks", (double)chunks_of(c));
 	bench_fact_number(c, "bulk_bytes", (double)bulk_bytes(c));
 	for (int cut = CHUNKS; cut < CUTS; cut++) {
 		const struct bench_quantity kept = {BENCH_FORMULA,
@@ -244,7 +240,7 @@ static int derive(struct bench_case *c)
 	return c->status;
 }
 
-#define CHUNK(direction) "direction=" direction " chunk=1M|4M|1M"
+#define CHUNK(direction) "direction=" direction " chunk=1M|4M|1M small=4K"
 static const struct bench_metric primary[] = {
 	{"up_wait_behind_chunks", "time", "wait_chunks_kernel", CHUNK("up")},
 	{"down_wait_behind_chunks", "time", "wait_chunks_kernel", CHUNK("down")},

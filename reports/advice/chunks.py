@@ -74,11 +74,11 @@ def advised(way: Json, keep: float = KEEP) -> Json:
 
 
 def text_of(way: Json, advice: Json) -> str:
-    """What to do in one direction, and why."""
+    """A sentence on what to do in one direction, and why."""
     small, bulk = ("a copy of %s" % size(way[key]) for key in ("small_byte", "bulk_byte"))
     whole, idle = (human(advice[key], "s") for key in ("whole_wait_s", "idle_wait_s"))
     if advice["verdict"] == NO_CHUNKS:
-        return "no need of chunks: %s takes %s beside %s, and %s alone" % (small, whole, bulk, idle)
+        return "no need of chunks: %s takes %s while %s runs, and %s alone" % (small, whole, bulk, idle)
     if advice["verdict"] == IN_VAIN:
         return "no chunks that were measured keep the rate and let others pass: %s waits %s behind %s" % (
             small,
@@ -98,7 +98,7 @@ def text_of(way: Json, advice: Json) -> str:
 
 
 def ways_of(signature: Json) -> list[Json]:
-    """Of each direction the one with the smallest small copy, and then the largest bulk."""
+    """The ways of a signature, of each direction the one with the smallest small copy, and then the largest bulk."""
     found: dict[str, Json] = {}
     for way in program_of(signature, PROGRAM)["results"].get("ways", []):
         best = found.setdefault(way["direction"], way)

@@ -170,7 +170,7 @@ def gemm_alone(
 
 
 def _chunks(signature: Json, adviser: Adviser) -> List[Json]:
-    """Of each direction that micro/copy_chunks measured."""
+    """Advice on each direction that micro/copy_chunks measured."""
     rows = []
     for way in ways_of(signature):
         advice = adviser.copy_chunk(way["direction"])
