@@ -74,7 +74,7 @@ KINDS: Dict[str, Compute] = {
     "difference": rounds(lambda factor, a, b: a - b),
     "share_of_rate": share_of_rate,
     "fraction_of_ideal": fraction_of_ideal,
-    "observed": lambda c, d: summarise(d["observations"]),
+    "observed": lambda c, d: summarise(d["observations"] or []),
 }
 
 
