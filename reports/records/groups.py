@@ -22,6 +22,7 @@ GROUPS: Dict[str, Tuple[str, ...]] = {
         "overlap/trigger",
         "micro/reduce",
         "overlap/out_of_core",
+        "overlap/units",
     ),
     "Collectives": (
         "collectives/device_allreduce",

@@ -26,6 +26,7 @@ _CHECKED = (
     "gemm/efficiency",
     "overlap/pair",
     "overlap/out_of_core",
+    "overlap/units",
     "collectives/device_reduce_scatter",
 )
 _ON_FAKES = (

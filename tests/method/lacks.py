@@ -18,6 +18,7 @@ MODELS: Dict[str, str] = {
     "occupancy": "lacks = occupancy",
     "peer": "lacks = peer",
     "clock_rate": "lacks = clock_rate",
+    "unit_mask": "lacks = unit_mask",
 }
 
 # Headline numbers that no simulated device has: its GEMMs are f32 and f64, and it has no vendor's
@@ -41,6 +42,7 @@ NEEDS: Tuple[Need, ...] = (
     Need("copy_engine", "micro/*contention", axis=r".*=(.*\+)?engine(\+.*)?"),
     Need("copy_engine", "overlap/out_of_core"),
     Need("copy_engine", "overlap/collective", variant=r".*engine.*"),
+    Need("unit_mask", "overlap/units"),
     Need("priority", "micro/priority"),
     Need("priority", "overlap/shaping", variant=r".*priority.*"),
     Need("gemm", "gemm/*", variant=r"(?!peak|mma_peak|wgmma_peak).*"),
