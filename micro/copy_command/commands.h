@@ -36,7 +36,7 @@ int release_copies(struct bench_case *c, long unused);
 int copy_both_ways(struct bench_case *c, long unused);
 int copy_in_turns(struct bench_case *c, long unused);
 
-/* What copy_batch() and launch_graph() wait for. */
+/* Enqueue what copy_batch() and launch_graph() wait for. */
 int enqueue_batch(struct bench_case *c);
 int enqueue_graph(struct bench_case *c);
 

@@ -368,8 +368,8 @@ def copies(cases: list[Case], gathers: list[Case]) -> Iterator[str]:
     yield from table(["size", "paper", "here", "here / paper", "reached"], one_engine_rows(gathers))
     yield from [
         "Large sizes follow from one link at a time. For small ones b2b is faster in the paper because it "
-        "saves six syncs; here a copy costs copy_ns on any stream, so one stream costs seven. Broadcast, "
-        "swap and "
-        "prelaunch packets have no counterpart in the suite: no program sends one.",
+        "saves six syncs; here a copy costs copy_ns on any stream, so one stream costs seven. Broadcast and "
+        "swap packets have no counterpart in the suite: no program sends one. Prelaunched copies, and a copy "
+        "beside the copy back, are in micro/copy_command.",
         "",
     ]

@@ -26,9 +26,12 @@ def _pairs(section: Section, curve: Curve) -> List[Tuple[float, float]]:
     return pairs
 
 
-def _fits(section: Section) -> List[Json]:
+def fits(section: Section, only: str = "") -> List[Json]:
+    """The line of every variant, or of one."""
     found = []
     for curve in section.curves_of("bandwidth"):
+        if only and curve.variant != only:
+            continue
         fit: Optional[LineFit] = fit_line(_pairs(section, curve)) if curve.axis_unit == "byte" else None
         if fit:
             found.append(dict(fit.as_json(), variant=curve.variant, where=dict(curve.fixed)))
@@ -116,7 +119,7 @@ def _peaks(section: Section) -> List[Json]:
 
 def results(section: Section) -> Json:
     return {
-        "fits": _fits(section),
+        "fits": fits(section),
         "crossovers": _crossovers(section),
         "saturation": _saturation(section),
         "peaks": _peaks(section),
@@ -130,7 +133,7 @@ def _shown(section: Section, fixed: Mapping[str, Scalar]) -> Dict[str, Scalar]:
     }
 
 
-def _where(fixed: Json) -> str:
+def place_text(fixed: Json) -> str:
     return " ".join(way(str(v)) for v in fixed.values())
 
 
@@ -156,7 +159,7 @@ def _verdict(pair: Json) -> str:
 def _verdicts(pairs: Sequence[Json]) -> List[str]:
     """Directions with the same verdict share a sentence."""
     said = by(pairs, _verdict).items()
-    return ["%s: %s" % (listing([_where(p["where"]) for p in own]), verdict) for verdict, own in said]
+    return ["%s: %s" % (listing([place_text(p["where"]) for p in own]), verdict) for verdict, own in said]
 
 
 def round_size(value: float) -> float:
@@ -171,7 +174,7 @@ def summary(section: Section) -> str:
         best = max(found["peaks"], key=lambda p: p["value"])
         parts = [
             "The fastest path is %s (%s), %s at %s"
-            % (best["variant"], _where(best["where"]), human(best["value"], "byte/s"), size(best["at"]))
+            % (best["variant"], place_text(best["where"]), human(best["value"], "byte/s"), size(best["at"]))
         ]
     at = sorted({s["blocks"] for s in found["saturation"]})
     if at:
@@ -187,10 +190,10 @@ def listing_sentences(parts: List[str]) -> str:
     return "; ".join(parts[:4]) + (" (and %d more)" % (len(parts) - 4) if len(parts) > 4 else "") + "."
 
 
-def _fit_table(fits: List[Json]) -> Table:
+def fit_table(lines: List[Json]) -> Table:
     rows = [
         [
-            _where(fit["where"]),
+            place_text(fit["where"]),
             fit["variant"],
             human(fit["alpha_s"], "s") if fit["alpha_s"] > 0 else "none seen",
             human_interval(*fit["alpha_ci"], fit["alpha_s"], "s"),
@@ -201,7 +204,7 @@ def _fit_table(fits: List[Json]) -> Table:
             percent(fit["max_residual"]),
             "no" if fit["poor"] else "yes",
         ]
-        for fit in fits
+        for fit in lines
     ]
     return Table(
         [
@@ -220,9 +223,9 @@ def figures(section: Section) -> List[Figure]:
     """The paths by size, the fitted lines, the number of blocks, and what cutting costs."""
     free = [c for c in section.curves_of("bandwidth") if not split_number(c.variant)]
     shown = generic.line_panels(free)
-    fits = [f for f in section.results["fits"] if not split_number(f["variant"])]
-    if fits:
-        shown.append(_fit_table(fits))
+    lines = [f for f in section.results["fits"] if not split_number(f["variant"])]
+    if lines:
+        shown.append(fit_table(lines))
     by_blocks = [dataclasses.replace(c, fixed=_shown(section, c.fixed)) for c in block_curves(section)]
     shown += generic.line_panels(
         by_blocks, "Bandwidth over the number of blocks of the kernel, at the largest size of each direction."
