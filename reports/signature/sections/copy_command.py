@@ -14,8 +14,8 @@ from reports.signature.sections import generic
 from reports.signature.sections.copies import fit_table, fits, listing_sentences, place_text, round_size
 
 KIB, MIB = 1 << 10, 1 << 20
-# Bytes -> share of a copy's time outside the copy: DMA-Latte (arXiv 2511.06605), on an MI300X, where the phases
-# of a copy were measured. The last one is "less than".
+# Bytes -> share of a copy's time outside the copy: DMA-Latte (arXiv 2511.06605), of the phases that it measured
+# on an MI300X. The last one is "less than".
 PAPER_OUTSIDE = {
     2 * KIB: 0.71,
     16 * KIB: 0.67,
@@ -57,9 +57,9 @@ def _outside(section: Section, lines: Sequence[Json]) -> List[Json]:
 
 
 def meeting(left: Tuple[float, float], right: Tuple[float, float]) -> float:
-    """The size at which the ratio is PAYS, between two sizes with ratios below it and not below it. Where both
-    times are a fixed part and one by bytes, 1 / (1 - ratio) is a straight line over the size; where the larger
-    size has no gain left the ratio is taken to be one over the logarithm of the size."""
+    """The size at which the ratio is PAYS, between two sizes with ratios below it and not below it. Where
+    both times are a fixed part and one by bytes, 1 / (1 - ratio) is a straight line over the size; where the
+    larger size has no gain left the ratio is taken to be one over the logarithm of the size."""
     (x0, r0), (x1, r1) = left, right
     if r1 < 1:
         u0, u1, wanted = (1 / (1 - r) for r in (r0, r1, PAYS))
@@ -68,8 +68,8 @@ def meeting(left: Tuple[float, float], right: Tuple[float, float]) -> float:
 
 
 def stops_paying(points: Sequence[Tuple[float, float]]) -> Optional[float]:
-    """The size from which on all ratios are at least PAYS; None where that of the largest size is not; 0 where
-    those of all sizes are."""
+    """The size from which on all ratios are at least PAYS; None where that of the largest size is not; 0
+    where those of all sizes are."""
     last = max((i for i, (_, ratio) in enumerate(points) if ratio < PAYS), default=-1)
     if last == len(points) - 1:
         return None
@@ -90,8 +90,8 @@ def _paying(section: Section) -> List[Json]:
                 "least_ratio": min(ratio for _, ratio in points),
                 "least_byte": points[0][0],
                 "most_byte": points[-1][0],
-                "formula": "size from which on seconds / seconds(back_to_back) is at least 0.95, interpolated "
-                "in 1 / (1 - ratio)",
+                "formula": "size from which on seconds / seconds(back_to_back) is at least 0.95, by a line "
+                "through 1 / (1 - ratio)",
             }
         )
     return found

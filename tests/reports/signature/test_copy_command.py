@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the report finds in micro/copy_command is the truth that its times were made of."""
+"""Results of micro/copy_command are the truth that its times were made of."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COPIES = 16
 
 
 def ratio(size: float, fixed: float, batch: float, rate: float) -> float:
-    """Of a batch that pays `fixed` once and `batch` for every further copy."""
+    """Time over that back to back, of a batch that pays `fixed` once and `batch` for every further copy."""
     return (fixed + (COPIES - 1) * batch + COPIES * size / rate) / (COPIES * (fixed + size / rate))
 
 
