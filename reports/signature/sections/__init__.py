@@ -13,6 +13,7 @@ from reports.records.curves import Curve, why_invalid
 from reports.records.quantity import plural
 from reports.signature.sections import (
     advice,
+    collective_overlap,
     collectives,
     contention,
     copies,
@@ -62,6 +63,7 @@ SPECS: Dict[str, SectionSpec] = {
     "micro/priority": priority.SPEC,
     "micro/reduce": reduce.SPEC,
     "overlap/pair": pair.SPEC,
+    "overlap/collective": collective_overlap.SPEC,
     "overlap/shaping": shaping.SPEC,
     "overlap/trigger": early_sends.learned(trigger.SPEC),
     "overlap/t3": t3_figures.SPEC,
