@@ -193,8 +193,8 @@ def figures(section: Section) -> List[Figure]:
         what="time together / the fastest's",
     )
     caption = (
-        "Time of the GEMM and the collective together / that of the fastest method of the row. –: not measured, "
-        "or invalid. " + TAGS
+        "Time of the GEMM and the collective together / that of the fastest method of the row. –: not "
+        "measured, or invalid. " + TAGS
     )
     return [Panels([heat], caption, wide=True), *_table(rows)]
 

@@ -71,8 +71,8 @@ class CollectiveOverlap(workplace.Scratch):
             self.case("all-gather", MIB, times, best, shape)
             self.case("allreduce", MIB, times, "engine", shape)
         self.said(
-            "Of engine, kernel and library, fastest together with a GEMM: at 1 MiB kernel for all-gather with "
-            "n64, engine for allreduce, library for all-gather with 16×64×64."
+            "Of engine, kernel and library, fastest together with a GEMM: at 1 MiB kernel for "
+            "all-gather with n64, engine for allreduce, library for all-gather with 16×64×64."
         )
 
     def test_with_one_method_nothing_is_called_the_best(self) -> None:
@@ -94,8 +94,8 @@ class CollectiveOverlap(workplace.Scratch):
     def test_a_loss_is_said(self) -> None:
         self.case("all-gather", MIB, {"engine": 2 * ALONE, "kernel": 3 * ALONE}, "engine", gain=0.9)
         self.said(
-            "Of engine and kernel, fastest together with a GEMM: at 1 MiB engine for all-gather. In 1 of 1 case "
-            "it is faster one after the other."
+            "Of engine and kernel, fastest together with a GEMM: at 1 MiB engine for all-gather. In "
+            "1 of 1 case it is faster one after the other."
         )
 
     def test_results_have_both_sides(self) -> None:
