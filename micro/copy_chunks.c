@@ -8,9 +8,9 @@
  * The variants `whole` to `chunks_event` are the bulk alone. In those that begin with `wait_` a
  * small copy in another stream becomes ready while the bulk runs, without the host: an empty kernel
  * waits for a first piece of the bulk, and its end is when the small copy is ready. The wait is
- * from there to the end of the small copy, all by the device's stamps. A bulk that had ended by
- * then is no bulk that was waited for: such a sample is measured again. `wait_idle` is without the
- * bulk.
+ * from there to the end of an empty kernel behind the small copy, all by the device's stamps. A
+ * bulk that had ended by then is no bulk that was waited for: such a sample is measured again.
+ * `wait_idle` is without the bulk.
  *
  * A bulk is at most 128 chunks, and all variants copy as many bytes. `rate_kept` is that of a bulk
  * without end, because n chunks have n - 1 gaps.
@@ -99,17 +99,9 @@ static int time_bulk(struct bench_case *c, long cut, uint64_t iterations)
 	return bench_graph_time(c, s->bulks.of[cut].alone, iterations);
 }
 
-static double time_small(struct bench_case *c, const struct cut_bulk *b)
-{
-	double total_s = 0.0, wait_s = 0.0;
-	TRY(c->status, work_graph_time(b->waited, &total_s));
-	TRY(c->status, work_graph_seconds(b->waited, b->ready, b->small, &wait_s));
-	return wait_s;
-}
-
 static int time_idle(struct bench_case *c, long unused)
 {
-	c->self_seconds += time_small(c, &((struct state *)c->state)->bulks.idle);
+	c->self_seconds += cut_bulk_wait(&((struct state *)c->state)->bulks.idle, c);
 	return c->status;
 }
 
@@ -119,8 +111,8 @@ static int time_wait(struct bench_case *c, long cut)
 	const struct cut_bulk *b = &s->bulks.of[cut];
 	double wait_s = 0.0, left_s = 0.0;
 	for (unsigned try = 0; c->status == 0 && try < TRIES && left_s <= 0.0; try++) {
-		wait_s = time_small(c, b);
-		TRY(c->status, work_graph_seconds(b->waited, b->ready, b->last, &left_s));
+		wait_s = cut_bulk_wait(b, c);
+		left_s = cut_bulk_left(b, c);
 		s->of[cut].repeated += left_s <= 0.0;
 	}
 	s->of[cut].waits++;

@@ -15,8 +15,8 @@ enum cut { WHOLE, CHUNKS, KERNELS, VALUES, EVENTS, CUTS };
 
 struct cut_bulk {
 	struct work_graph *alone, *waited; /* the second with the small copy */
-	uint32_t ready, small, last;       /* of `waited`: stamps when the small copy is ready, and
-					      of the ends of both */
+	/* Stamps of `waited`: the end of the bulk's first piece; the small copy is ready; ends. */
+	uint32_t first, ready, small_ended, bulk_ended;
 };
 
 struct cut_bulks {
@@ -33,5 +33,10 @@ void cut_bulks_open(struct cut_bulks *all, struct bench_case *c);
 /* One way of them: so many chunks of so many bytes. */
 void cut_bulks_cut(struct cut_bulks *all, struct bench_case *c, enum cut cut, uint64_t chunks,
 		   uint64_t bytes);
+
+/* Runs it with the small copy: the seconds from when that is ready to its end. */
+double cut_bulk_wait(const struct cut_bulk *b, struct bench_case *c);
+/* Seconds for which the bulk of the latest run went on after the small copy was ready. */
+double cut_bulk_left(const struct cut_bulk *b, struct bench_case *c);
 
 #endif
