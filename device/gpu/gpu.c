@@ -92,6 +92,7 @@ static uint32_t device_capabilities(const struct gpu_dev *d, unsigned count)
 	caps |= d->driver->capture_begin ? DEV_CAP_GRAPH : 0;
 	caps |= d->driver->ipc_export && t->ipc ? DEV_CAP_IPC : 0;
 	caps |= t->copy_batch ? DEV_CAP_COPY_BATCH : 0;
+	caps |= d->driver->stream_open_on && t->unit_step ? DEV_CAP_UNIT_MASK : 0;
 	caps |= d->blas ? DEV_CAP_GEMM : 0;
 	return caps;
 }

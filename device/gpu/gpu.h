@@ -41,6 +41,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/* Of units that streams may keep to. */
+#define GPU_UNITS_MAX 1024u
+
 /* Threads per block where the caller gives none. */
 #define GPU_BLOCK_THREADS 256u
 
@@ -76,6 +79,8 @@ struct gpu_traits {
 	bool adds_to_host;     /* kernels add reals to pinned memory atomically, among all devices
 				  that do */
 	bool value_takes_slot; /* streams wait for values and write them by one-thread kernels */
+	uint32_t unit_step; /* streams keep to units that begin and end at multiples of it, or end
+			       with the last unit; 0: they keep to none */
 };
 
 /* The number in an environment variable; 0: there is none. */
@@ -88,6 +93,11 @@ enum gpu_copy_direction {
 	GPU_COPY_LOCAL,
 	GPU_COPY_PEER,
 	GPU_COPY_WITHIN_HOST
+};
+
+/* Some of a device's units. */
+struct gpu_part {
+	uint32_t first, count, units;
 };
 
 struct gpu_driver {
@@ -117,6 +127,10 @@ struct gpu_driver {
 	/* The priority is in the vendor's numbers. The stream does not wait for the default stream.
 	 */
 	int (*stream_open)(int priority, void **stream_p);
+	/* The same on units [first, first + count) of so many alone; the caller knows unit_step.
+	 * -ENOTSUP: not with this priority, or not there. NULL: never. */
+	int (*stream_open_on)(unsigned index, int priority, const struct gpu_part *part,
+			      void **stream_p);
 	int (*stream_close)(void *stream); /* queued work continues */
 	int (*stream_sync)(void *stream);
 	int (*stream_query)(void *stream); /* -EAGAIN: not idle */

@@ -66,6 +66,7 @@ struct dev_stream {
 	struct gpu_dev *dev;
 	struct dev_stream *next;
 	void *handle;
+	int priority; /* in the vendor's numbers */
 	/* Operations. `queued` is written by the thread that enqueues, without the lock. */
 	_Atomic uint64_t queued;
 	uint64_t done;
@@ -232,6 +233,7 @@ int gpu_stream_open(struct dev *dev, int priority, struct dev_stream **s_p);
 void gpu_stream_close(struct dev *dev, struct dev_stream *s);
 int gpu_stream_sync(struct dev *dev, struct dev_stream *s);
 int gpu_stream_query(struct dev *dev, struct dev_stream *s);
+int gpu_stream_units(struct dev *dev, struct dev_stream *s, uint32_t first, uint32_t count);
 int gpu_stream_wait(struct dev *dev, struct dev_stream *s, struct dev_event *e);
 int gpu_event_open(struct dev *dev, struct dev_event **e_p);
 void gpu_event_close(struct dev *dev, struct dev_event *e);
@@ -343,19 +345,20 @@ void gpu_close(struct dev *dev);
 	.alloc = gpu_alloc, .free = gpu_free, .copy = gpu_copy, .fill = gpu_fill,                  \
 	.copy_batch = gpu_copy_batch, .stream_open = gpu_stream_open,                              \
 	.stream_close = gpu_stream_close, .stream_sync = gpu_stream_sync,                          \
-	.stream_query = gpu_stream_query, .stream_wait = gpu_stream_wait,                          \
-	.event_open = gpu_event_open, .event_close = gpu_event_close,                              \
-	.event_record = gpu_event_record, .event_query = gpu_event_query,                          \
-	.event_sync = gpu_event_sync, .event_elapsed_ns = gpu_event_elapsed_ns,                    \
-	.wait_value = gpu_wait_value, .write_value = gpu_write_value,                              \
-	.post_value = gpu_post_value, .kernel_find = gpu_kernel_find, .occupancy = gpu_occupancy,  \
-	.launch = gpu_launch, .gemm = gpu_gemm, .gemm_occupancy = gpu_gemm_occupancy,              \
-	.gemm_prepare = gpu_gemm_prepare, .gemm_chosen = gpu_gemm_chosen,                          \
-	.peer_enable = gpu_peer_enable, .graph_begin = gpu_graph_begin,                            \
-	.graph_end = gpu_graph_end, .graph_launch = gpu_graph_launch,                              \
-	.graph_close = gpu_graph_close, .comm_open = gpu_comm_open, .comm_close = gpu_comm_close,  \
-	.comm_alloc = gpu_comm_alloc, .comm_free = gpu_comm_free, .collective = gpu_collective,    \
-	.ipc_export = gpu_ipc_export, .ipc_import = gpu_ipc_import, .numa_nodes = gpu_numa_nodes,  \
+	.stream_query = gpu_stream_query, .stream_units = gpu_stream_units,                        \
+	.stream_wait = gpu_stream_wait, .event_open = gpu_event_open,                              \
+	.event_close = gpu_event_close, .event_record = gpu_event_record,                          \
+	.event_query = gpu_event_query, .event_sync = gpu_event_sync,                              \
+	.event_elapsed_ns = gpu_event_elapsed_ns, .wait_value = gpu_wait_value,                    \
+	.write_value = gpu_write_value, .post_value = gpu_post_value,                              \
+	.kernel_find = gpu_kernel_find, .occupancy = gpu_occupancy, .launch = gpu_launch,          \
+	.gemm = gpu_gemm, .gemm_occupancy = gpu_gemm_occupancy, .gemm_prepare = gpu_gemm_prepare,  \
+	.gemm_chosen = gpu_gemm_chosen, .peer_enable = gpu_peer_enable,                            \
+	.graph_begin = gpu_graph_begin, .graph_end = gpu_graph_end,                                \
+	.graph_launch = gpu_graph_launch, .graph_close = gpu_graph_close,                          \
+	.comm_open = gpu_comm_open, .comm_close = gpu_comm_close, .comm_alloc = gpu_comm_alloc,    \
+	.comm_free = gpu_comm_free, .collective = gpu_collective, .ipc_export = gpu_ipc_export,    \
+	.ipc_import = gpu_ipc_import, .numa_nodes = gpu_numa_nodes,                                \
 	.alloc_on_node = gpu_alloc_on_node, .telemetry_read = gpu_telemetry_read,                  \
 	.links_read = gpu_links_read, .path_read = gpu_path_read, .health_read = gpu_health_read
 

@@ -108,7 +108,8 @@ int gpu_stream_open(struct dev *dev, int priority, struct dev_stream **s_p)
 	if (!s)
 		return status ? status : err_note(-ENOMEM, "open a stream: out of memory");
 	s->dev = d;
-	status = gpu_check(d, d->driver->stream_open(priority_of_vendor(d, priority), &s->handle));
+	s->priority = priority_of_vendor(d, priority);
+	status = gpu_check(d, d->driver->stream_open(s->priority, &s->handle));
 	if (status) {
 		free(s);
 		return status;
@@ -174,6 +175,36 @@ void gpu_stream_close(struct dev *dev, struct dev_stream *s)
 	gpu_unlock();
 	if (!busy)
 		destroy_stream(s);
+}
+
+/* What a vendor's stream may use is settled when it is created, so the stream gets another one. */
+int gpu_stream_units(struct dev *dev, struct dev_stream *s, uint32_t first, uint32_t count)
+{
+	struct gpu_dev *d = gpu_of(dev);
+	const uint32_t step = d->traits.unit_step;
+	const struct gpu_part part = {first, count, dev->props.units};
+	void *handle = NULL;
+	int status = gpu_ctx_use(d);
+	if (!status)
+		status = gpu_stream_query(dev, s);
+	if (status == -EAGAIN)
+		return err_note(-EBUSY, "%s:%u: stream_units: the stream has work", d->vendor->name,
+				dev->index);
+	if (!status && (first % step || (count % step && first + count < part.units)))
+		return err_note(-ENOTSUP,
+				"stream_units: units %u to %u: this device divides its %u at "
+				"multiples of %u",
+				first, first + count - 1, part.units, step);
+	if (!status)
+		status = gpu_check(d, count == part.units
+					      ? d->driver->stream_open(s->priority, &handle)
+					      : d->driver->stream_open_on(d->ordinal, s->priority,
+									  &part, &handle));
+	if (status)
+		return status;
+	status = gpu_check(d, d->driver->stream_close(s->handle));
+	s->handle = handle;
+	return status;
 }
 
 int gpu_stream_sync(struct dev *dev, struct dev_stream *s)

@@ -68,6 +68,9 @@ same_value(HIP_IPC_LAZY_PEER, hipIpcMemLazyEnablePeerAccess);
 #else
 static_assert(hipIpcMemLazyEnablePeerAccess == 0);
 #endif
+#if HIP_VERSION >= 70000000
+same_value(HIP_NUMBER_OF_XCCS, hipDeviceAttributeNumberOfXccs);
+#endif
 #if HIP_VERSION >= 60100000
 same_value(HIP_COPY_LOCAL_WITHOUT_CU, hipMemcpyDeviceToDeviceNoCU);
 #endif

@@ -11,8 +11,9 @@
 	CODE(21, "", "ErrorInvalidMemcpyDirection", "invalid copy direction for memcpy"),          \
 		CODE(35, "", "ErrorInsufficientDriver",                                            \
 		     "driver version is insufficient for runtime version")
-/* CanUseStreamWaitValue; WallClockRate, kHz */
-#define OTHER_ATTRIBUTES {10013, 1, "wait_value"}, ATTRIBUTE(10017, 100000)
+/* CanUseStreamWaitValue; WallClockRate, kHz; NumberOfXccs */
+#define OTHER_ATTRIBUTES                                                                           \
+	{10013, 1, "wait_value"}, ATTRIBUTE(10017, 100000), { 10018, 1, "xccs" }
 #include "tests/fakes/arch.h"
 #include "tests/fakes/cuda_hip_body.h"
 
@@ -280,6 +281,29 @@ CALL(hipMemcpyBatchAsync,
 /* hipStreamWaitValueGte is the only comparison here. */
 CALL(hipStreamWaitValue32, (void *stream, void *at, uint32_t value, unsigned flags, uint32_t mask),
      flags || mask != UINT32_MAX ? FAKE_NOT_SUPPORTED : fake_wait_value(g, stream, at, value))
+
+/* A mask of more bits than units counts without the rest, an empty one as full, as in CLR. The
+ * engine has runs of units only. */
+static int open_on_mask(struct fake_gpu *g, void **stream, uint32_t words, const uint32_t *mask)
+{
+	const uint32_t units = fake_units(g);
+	uint32_t first = units, count = 0;
+	if (!stream)
+		return FAKE_INVALID_HANDLE;
+	if (!words || !mask)
+		return FAKE_INVALID_VALUE;
+	for (uint32_t i = 0; i < units && i < 32 * words; i++) {
+		if (!(mask[i / 32] >> i % 32 & 1))
+			continue;
+		first = count ? first : i;
+		if (i != first + count++)
+			return FAKE_NOT_SUPPORTED;
+	}
+	return count ? fake_stream_open_on(g, 0, first, count, stream)
+		     : fake_stream_open(g, 0, stream);
+}
+CALL(hipExtStreamCreateWithCUMask, (void **stream, uint32_t words, const uint32_t *mask),
+     open_on_mask(g, stream, words, mask))
 
 CALL(hipModuleLoadData, (void **module, const void *image), fake_module_load(g, image, module))
 CALL(hipFuncSetAttribute, (void *function, int which, int value),

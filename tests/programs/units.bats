@@ -132,3 +132,33 @@ memory_bandwidth = 100e9'; do
 	[ "$status" = 1 ]
 	printf '%s\n' "$output" | json 'none([c for c in cases if c["check"]["status"] != "failed"])'
 }
+
+# Fake drivers have as many units as the host has cores.
+@test "on a fake AMD GPU the streams keep to their units, and dies are not divided" {
+	[ "$(nproc)" -ge 2 ] || skip 'one core'
+	need_fakes
+	export FAKE_GPUS=1 LD_LIBRARY_PATH
+	LD_LIBRARY_PATH=$(fakes)
+	few=(--type f32 --gemm 64x64x64 --size 1M --min-samples 2 --max-samples 2)
+	units_of() { "$root/bin/overlap/units" --device hip --units "$1" "${few[@]}" --format json >records || [ "$?" -le 3 ]; }
+	units_of 1
+	"$TEST_PYTHON" - <<-'PYTHON'
+		import json
+		cases = [row for row in map(json.loads, open("records")) if row["kind"] == "case"]
+		assert [m["observed"] for m in cases[0]["mechanism"]] == [True, True], cases[0]
+		assert cases[0]["check"]["status"] == "ok", cases[0]["check"]
+	PYTHON
+	run --separate-stderr env FAKE_ARCH=gfx942 FAKE_BOARD=xccs=2 "$root/bin/overlap/units" --device hip --units 1 "${few[@]}"
+	[ "$status" = 77 ]
+	[[ $stderr == *"at multiples of 2"* ]]
+	for board in FAKE_ARCH=gfx942\ FAKE_BOARD=xccs=0 FAKE_ARCH=gfx1100; do
+		# shellcheck disable=SC2086 # several variables
+		run --separate-stderr env $board "$root/bin/overlap/units" --device hip --units 1 "${few[@]}"
+		[ "$status" = 77 ]
+		[[ $stderr == *unit_mask* ]]
+	done
+	without hipExtStreamCreateWithCUMask
+	run --separate-stderr env LD_LIBRARY_PATH="$drivers" "$root/bin/overlap/units" --device hip --units 1 "${few[@]}"
+	[ "$status" = 77 ]
+	[[ $stderr == *unit_mask* ]]
+}

@@ -99,6 +99,21 @@ static int stream_open(int priority, void **stream_p)
 	return HIP_CALL(hipStreamCreateWithPriority, stream_p, HIP_STREAM_NON_BLOCKING, priority);
 }
 
+/* As streams are by hipExtStreamCreateWithCUMask of CLR: of normal priority, and they also wait for
+ * the null stream, which has no work here. A bit of the mask is a unit; each such stream has a
+ * hardware queue of its own. */
+static int stream_open_on(unsigned index, int priority, const struct gpu_part *part,
+			  void **stream_p)
+{
+	uint32_t mask[GPU_UNITS_MAX / 32] = {0};
+	if (priority != 0)
+		return err_note(-ENOTSUP, "hipExtStreamCreateWithCUMask: streams on some units "
+					  "have normal priority");
+	for (uint32_t i = part->first; i < part->first + part->count; i++)
+		mask[i / 32] |= UINT32_C(1) << i % 32;
+	return HIP_CALL(hipExtStreamCreateWithCUMask, stream_p, (part->units + 31) / 32, mask);
+}
+
 static int stream_close(void *stream) { return HIP_CALL(hipStreamDestroy, stream); }
 static int stream_sync(void *stream) { return HIP_CALL(hipStreamSynchronize, stream); }
 
@@ -276,6 +291,7 @@ static const struct gpu_driver driver = {
 	.pin = pin_pages,
 	.unpin = unpin_pages,
 	.stream_open = stream_open,
+	.stream_open_on = stream_open_on,
 	.stream_close = stream_close,
 	.stream_sync = stream_sync,
 	.stream_query = stream_query,

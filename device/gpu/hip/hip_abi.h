@@ -54,6 +54,7 @@ enum {
 	HIP_MAX_SHARED_PER_MULTIPROCESSOR = 10002,
 	HIP_CAN_WAIT_VALUE = 10013,
 	HIP_WALL_CLOCK_RATE = 10017, /* kHz; since ROCm 5.3 */
+	HIP_NUMBER_OF_XCCS = 10018,  /* since ROCm 7 */
 };
 
 enum {
@@ -152,6 +153,7 @@ struct hip_ipc_memory {
  * Batches came with ROCm 7.1; of their attributes, a struct of the runtime, we give none. */
 #define HIP_OLD_OPTIONAL_FUNCTIONS(X)                                                              \
 	X(hipDeviceGetUuid, (struct hip_uuid *, int))                                              \
+	X(hipExtStreamCreateWithCUMask, (hip_handle *, uint32_t, const uint32_t *))                \
 	X(hipGetDeviceProperties, (void *, int))
 #define HIP_6_OPTIONAL_FUNCTIONS(X)                                                                \
 	HIP_OLD_OPTIONAL_FUNCTIONS(X)                                                              \

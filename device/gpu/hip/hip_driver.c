@@ -175,6 +175,19 @@ static double transfers_per_clock(const char *arch)
 	return strncmp(arch, "gfx942", 6) == 0 ? 4 : 0;
 }
 
+/* CLR counts a unit of RDNA as two of its mask, and a mask of half a unit is refused or hangs: so
+ * only where both count alike. Linux' KFD gives the bits of a mask to the dies (XCCs) in turn, and
+ * blocks go to all dies in turn: so each die gets as many units as the others. Where the runtime
+ * does not tell how many there are, streams keep to none. */
+static uint32_t unit_step_of(int device, const char *arch, uint32_t units)
+{
+	const bool one_die = strncmp(arch, "gfx90", 5) == 0;
+	if (!hip_api.hipExtStreamCreateWithCUMask || strncmp(arch, "gfx9", 4) != 0 ||
+	    units > GPU_UNITS_MAX)
+		return 0;
+	return one_die ? 1 : device_attribute(device, HIP_NUMBER_OF_XCCS);
+}
+
 static void read_attributes(int device, struct gpu_traits *t)
 {
 	t->units = device_attribute(device, HIP_MULTIPROCESSOR_COUNT);
@@ -194,6 +207,7 @@ static void read_attributes(int device, struct gpu_traits *t)
 	t->memory_bus_bits = device_attribute(device, HIP_MEMORY_BUS_WIDTH);
 	t->transfers_per_clock = transfers_per_clock(t->arch);
 	t->f64_divisor = strncmp(t->arch, "gfx9", 4) == 0 ? 2 : 32; /* CDNA and GCN; RDNA */
+	t->unit_step = unit_step_of(device, t->arch, t->units);
 	t->kernels_time_out = device_attribute(device, HIP_KERNEL_EXEC_TIMEOUT) != 0;
 	t->unified_addressing = true;
 	t->coherent_host = device_attribute(device, HIP_INTEGRATED) != 0 ||

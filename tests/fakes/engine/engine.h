@@ -250,6 +250,7 @@ struct fake_queue {
 	struct fake_queue *next;
 	struct dev_stream *host;
 	int level;
+	bool alone; /* of one stream, on some of the units */
 	unsigned users;
 	uint64_t queued;    /* upper bound of the operations that have not ended */
 	uint64_t submitted; /* operations of the host backend, ever */
@@ -270,6 +271,10 @@ struct fake_stream {
 };
 
 int fake_stream_open(struct fake_gpu *g, int priority, void **stream_p);
+/* On units [first, first + count) alone, with a hardware queue of its own, which no other stream
+ * joins. */
+int fake_stream_open_on(struct fake_gpu *g, int priority, uint32_t first, uint32_t count,
+			void **stream_p);
 int fake_stream_close(struct fake_gpu *g, void *stream);
 int fake_stream_sync(struct fake_gpu *g, void *stream);
 int fake_stream_query(struct fake_gpu *g, void *stream);

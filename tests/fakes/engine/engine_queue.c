@@ -14,6 +14,19 @@ struct fake_event {
 
 /* ------------------------------------------------------------------ hardware queues */
 
+static struct fake_queue *open_queue(struct fake_gpu *g, int level)
+{
+	struct fake_queue *q = calloc(1, sizeof(*q));
+	if (!q || host_stream_open(g->host, level, &q->host)) {
+		free(q);
+		return NULL;
+	}
+	q->level = level;
+	q->next = g->queues;
+	g->queues = q;
+	return q;
+}
+
 /* A new one as long as there may be more, then the one with the fewest streams: the oldest of
  * those. */
 static struct fake_queue *join_queue(struct fake_gpu *g, int level)
@@ -21,23 +34,28 @@ static struct fake_queue *join_queue(struct fake_gpu *g, int level)
 	struct fake_queue *least = NULL;
 	unsigned count = 0;
 	for (struct fake_queue *q = g->queues; q; q = q->next) {
-		if (q->level != level)
+		if (q->level != level || q->alone)
 			continue;
 		count++;
 		least = !least || q->users <= least->users ? q : least;
 	}
-	if (count < fake_model.queues()) {
-		least = calloc(1, sizeof(*least));
-		if (!least || host_stream_open(g->host, level, &least->host)) {
-			free(least);
-			return NULL;
-		}
-		least->level = level;
-		least->next = g->queues;
-		g->queues = least;
-	}
-	least->users++;
+	if (count < fake_model.queues())
+		least = open_queue(g, level);
+	if (least)
+		least->users++;
 	return least;
+}
+
+static struct fake_queue *open_queue_on(struct fake_gpu *g, int level, uint32_t first,
+					uint32_t count)
+{
+	struct fake_queue *q = open_queue(g, level);
+	if (q) {
+		q->alone = true;
+		q->users = 1;
+		host_stream_units(g->host, q->host, first, count);
+	}
+	return q;
 }
 
 static void leave_queue(struct fake_gpu *g, struct fake_queue *q)
@@ -100,13 +118,16 @@ struct fake_stream *fake_stream_find(const void *handle)
 	return s && !s->closed ? s : NULL;
 }
 
-int fake_stream_open(struct fake_gpu *g, int priority, void **stream_p)
+int fake_stream_open_on(struct fake_gpu *g, int priority, uint32_t first, uint32_t count,
+			void **stream_p)
 {
+	const int level = host_priority(priority);
 	int status = FAKE_OUT_OF_MEMORY;
 	fake_lock();
 	delete_closed_streams(g);
 	struct fake_stream *s = fake_object_new(g, FAKE_STREAM, sizeof(*s));
-	if (s && (s->queue = join_queue(g, host_priority(priority))) != NULL) {
+	if (s && (s->queue = count < fake_units(g) ? open_queue_on(g, level, first, count)
+						   : join_queue(g, level)) != NULL) {
 		s->last = s->queue->submitted;
 		s->priority = priority;
 		*stream_p = s;
@@ -116,6 +137,11 @@ int fake_stream_open(struct fake_gpu *g, int priority, void **stream_p)
 	}
 	fake_unlock();
 	return status;
+}
+
+int fake_stream_open(struct fake_gpu *g, int priority, void **stream_p)
+{
+	return fake_stream_open_on(g, priority, 0, fake_units(g), stream_p);
 }
 
 int fake_stream_close(struct fake_gpu *g, void *stream)

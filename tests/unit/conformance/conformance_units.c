@@ -114,13 +114,10 @@ static void check_units_are_refused(struct dev_stream *s)
 	expect_error(dev_stream_units(on.d, s, units, 1), -EINVAL);
 }
 
-static struct blocking block_units(struct dev_stream *s, uint32_t first, uint32_t count,
-				   uint32_t expected)
+static void block_units(struct blocking *b, struct dev_stream *s, uint32_t expected)
 {
-	ok(dev_stream_units(on.d, s, first, count));
-	struct blocking b = blocking_launch(s, max_resident_blocks(0), 0, GATE_NS);
-	expect(reaches_value(b.arrived, expected));
-	return b;
+	blocking_start(b, s, 0, GATE_NS);
+	expect(reaches_value(b->arrived, expected));
 }
 
 /* The smallest part of the units, from the last one on, that the device divides off. */
@@ -144,11 +141,14 @@ static void check_two_parts(struct dev_stream *one, struct dev_stream *others, u
 	const struct full_device behind = {.stamp = find_kernel("stamp")};
 	struct dev_stream *same = open_stream();
 	uint64_t *stamps = alloc_stamps();
+	struct blocking first = blocking_prepare(all), second = blocking_prepare(all);
+	ok(dev_stream_units(on.d, one, units - part, part));
 	ok(dev_stream_units(on.d, same, units - part, part));
-	struct blocking first = block_units(one, units - part, part, its);
+	ok(dev_stream_units(on.d, others, 0, units - part));
+	block_units(&first, one, its);
 	expect_error(dev_stream_units(on.d, one, 0, units), -EBUSY);
 	queue_stamps(&behind, same, stamps);
-	struct blocking second = block_units(others, 0, units - part, all - its);
+	block_units(&second, others, all - its);
 	spend_ns(2 * MS);
 	expect(load_acquire(first.arrived) == its);
 	expect(load_acquire(second.arrived) == all - its);
@@ -176,7 +176,9 @@ static void streams_keep_to_their_units(void)
 		const uint32_t part = smallest_part(one, units);
 		if (part < units)
 			check_two_parts(one, others, part);
-		struct blocking all = block_units(one, 0, units, max_resident_blocks(0));
+		struct blocking all = blocking_prepare(max_resident_blocks(0));
+		ok(dev_stream_units(on.d, one, 0, units));
+		block_units(&all, one, max_resident_blocks(0));
 		blocking_release(&all);
 		ok(dev_stream_sync(on.d, one));
 		blocking_free(&all);
