@@ -196,7 +196,8 @@ static int setup(struct bench_case *c)
 
 static int verify_mechanism(struct bench_case *c)
 {
-	return bench_verify_engine(c, BENCH_ALL, ((struct state *)c->state)->graph, VARIANTS);
+	return engine_streams_verify(&((struct state *)c->state)->streams, c,
+				     BENCH_ALL << BEHIND_1);
 }
 
 /* One observation of each behind_K makes one of the number of engines. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "micro/copy_engines/engine_streams.h"
 #include "bench/bench_expect.h"
+#include "bench/blocking_kernel.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -58,6 +59,7 @@ int engine_streams_open(struct engine_streams *e, struct bench_case *c,
 	const struct dev_set *set = c->devices;
 	e->bulk_bytes = bulk_bytes;
 	e->short_bytes = bulk_bytes / SHORT_PART;
+	e->both_ways = direction == ENGINE_BOTH;
 	e->pattern = pattern_words(c);
 	e->lanes = bench_lanes_on(c, &c->dev, 1);
 	for (unsigned i = 0; c->status == 0 && i < ENGINE_STREAMS; i++) {
@@ -125,4 +127,22 @@ int engine_streams_seconds(const struct engine_streams *e, const struct work_gra
 			   unsigned stream, double *seconds_p)
 {
 	return work_graph_lane_seconds(g, e->stream[stream].lane, seconds_p);
+}
+
+/* By the case's stream, which was opened first: that of a lane may share a hardware queue with the
+ * blocks that hold the units. */
+int engine_streams_verify(const struct engine_streams *e, struct bench_case *c, uint64_t with_short)
+{
+	const struct engine_stream *to = &e->stream[0], *back = &e->stream[1];
+	const struct {
+		uint64_t uses, bytes;
+	} size[] = {{~with_short, e->bulk_bytes}, {with_short, e->short_bytes}};
+	for (size_t i = 0; i < 2; i++) {
+		TRY(c->status, blocking_kernel_verify_engine(c, size[i].uses, to->to, to->from,
+							     size[i].bytes));
+		if (e->both_ways)
+			TRY(c->status, blocking_kernel_verify_back(c, size[i].uses, back->to,
+								   back->from, size[i].bytes));
+	}
+	return c->status;
 }

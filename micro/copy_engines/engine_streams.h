@@ -24,6 +24,7 @@ extern const char *const engine_directions[];
 struct engine_streams {
 	struct work_lanes *lanes;
 	uint64_t bulk_bytes, short_bytes;
+	bool both_ways; /* odd streams copy back */
 	struct engine_stream {
 		uint32_t lane;
 		struct dev *target_of; /* the device that the target was allocated with */
@@ -54,5 +55,10 @@ struct work_graph *engine_streams_graph(const struct engine_streams *e, struct b
 /* Seconds from the release to the end of a stream's copy in the latest run of a graph. */
 int engine_streams_seconds(const struct engine_streams *e, const struct work_graph *g,
 			   unsigned stream, double *seconds_p);
+
+/* In verify_mechanism: engines copy, in both sizes and both ways. The variants in `with_short` (bit
+ * mask) rely on short copies, the others on bulk copies. */
+int engine_streams_verify(const struct engine_streams *e, struct bench_case *c,
+			  uint64_t with_short);
 
 #endif

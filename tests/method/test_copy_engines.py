@@ -51,7 +51,7 @@ class Engines(unittest.TestCase):
         self.assertEqual(engines(case), count)
         law = "one engine" if count == 1 else "yes" if sticky else "no"
         self.assertEqual(case["facts"]["sticky"], law)
-        # Where streams keep engines, those whose number is a multiple of `count` have that of stream 0.
+        # Streams that keep engines: those whose number is a multiple of `count` have that of stream 0.
         share = ((STREAMS - 1) // count if sticky or count == 1 else 0) / (STREAMS - 1)
         self.assertEqual(values(case, "streams_share_engine"), {"others": share, "others_rotated": share})
 
@@ -115,7 +115,7 @@ class Engines(unittest.TestCase):
                 self.holds(case, 5, bool(seed % 2))
 
     def test_short_copies_that_take_too_long(self) -> None:
-        """Where short copies queue until the bulk copy ends, those that wait need not share its engine."""
+        """Short copies that queue until the bulk copy ends: those that wait need not share its engine."""
         (case,) = cases("copy_engines=2", "copy_ns=3e6", directions="up")
         self.assertEqual(engines(case), 2)
         self.assertEqual(set(values(case, "streams_share_engine").values()), {None})
