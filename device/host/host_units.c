@@ -350,6 +350,28 @@ static uint64_t min_streaming_bytes(int core)
 	return last && last / 2 < HOST_STREAMING_MAX ? last / 2 : HOST_STREAMING_MAX;
 }
 
+static struct host_copy *take_copy(struct host_engine *e)
+{
+	struct host_copy *before = NULL, *c = e->first;
+	while (c && !(c->client && c->client == e->client)) {
+		before = c;
+		c = c->next;
+	}
+	if (!c) {
+		before = NULL;
+		c = e->first;
+	}
+	if (!c)
+		return NULL;
+	if (before)
+		before->next = c->next;
+	else
+		e->first = c->next;
+	e->last = e->last == c ? before : e->last;
+	e->client = c->client;
+	return c;
+}
+
 static void *engine_main(void *arg)
 {
 	struct host_engine *e = arg;
@@ -366,8 +388,7 @@ static void *engine_main(void *arg)
 		/* Relaxed, as is clearing the mailbox below: the copies are ordered by the lock. */
 		atomic_store_explicit(&e->busy, true, memory_order_relaxed);
 		host_lock();
-		while ((c = e->first) != NULL) {
-			e->first = c->next;
+		while ((c = take_copy(e)) != NULL) {
 			host_unlock();
 			run_copy(e->owner, c);
 			for (size_t i = 0; i < c->rest_count; i++)

@@ -61,6 +61,7 @@ const struct fake_model fake_model = {
 	.shared_max_bytes = 127 << 10,
 	.priority_min = 0,
 	.priority_greatest = -5,
+	.engines_stay = true,
 	.events_follow_engine = true,
 	.queues = queue_limit,
 	.results = results,

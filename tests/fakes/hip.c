@@ -41,6 +41,7 @@ const struct fake_model fake_model = {
 	.priority_min = 1,
 	.priority_greatest = -1,
 	.values_take_slots = true,
+	.engine_affinity = true,
 	.queues = queue_limit,
 	.results = results,
 };

@@ -90,6 +90,9 @@ struct fake_model {
 	int priority_min, priority_greatest;
 	bool values_take_slots;    /* value waits and writes are blocks of one thread, and are not
 				      captured */
+	bool engines_stay;         /* an engine goes on with the copies of one stream while they
+				      are ready, whatever priority others have */
+	bool engine_affinity;      /* streams have engines of their own while there are some */
 	bool events_follow_engine; /* an event recorded after a copy up or down of its stream also
 				      follows other streams' copies that way */
 	unsigned (*queues)(void);  /* hardware queues of the streams of one priority */
@@ -262,6 +265,7 @@ struct fake_stream {
 	uint64_t last; /* what `submitted` of the queue was after the stream's last operation */
 	int priority;
 	enum fake_engine engine;    /* that its latest work was for */
+	uint32_t own_engine;        /* by affinity, from 1; 0: none yet */
 	unsigned waiters;           /* calls that wait for this stream */
 	bool closed;                /* destroyed while busy: freed when it is idle */
 	struct fake_graph *capture; /* NULL: not capturing */

@@ -139,6 +139,23 @@ static int run_wait(struct fake_stream *s, const struct fake_op *o)
 	return status;
 }
 
+/* One engine for each direction, the first one for all else; or where streams have affinity the
+ * stream's own, an engine that no other stream has. A stream that gets none goes with those of its
+ * direction. Lock held. */
+static uint32_t choose_engine(struct fake_stream *s, const struct fake_op *o)
+{
+	const uint32_t by_direction = o->copy.engine == FAKE_ENGINE_DOWN;
+	bool taken[1 + HOST_ENGINES] = {true};
+	if (!fake_model.engine_affinity || o->copy.engine == FAKE_NO_ENGINE)
+		return by_direction;
+	for (struct fake_object *at = s->object.gpu->objects; at; at = at->next)
+		if (at->kind == FAKE_STREAM)
+			taken[((struct fake_stream *)(void *)at)->own_engine] = true;
+	for (uint32_t i = 1; i <= HOST_ENGINES && !s->own_engine; i++)
+		s->own_engine = taken[i] ? 0 : i;
+	return s->own_engine ? s->own_engine - 1 : by_direction;
+}
+
 static int run_copy(struct fake_stream *s, const struct fake_op *o)
 {
 	struct host_op *op;
@@ -148,7 +165,8 @@ static int run_copy(struct fake_stream *s, const struct fake_op *o)
 					   .src = o->kind == FAKE_OP_COPY ? o->copy.src : NULL,
 					   .bytes = o->copy.bytes,
 					   .byte = o->copy.byte};
-	op->copy.engine = o->copy.engine == FAKE_ENGINE_DOWN;
+	op->copy.work.client = fake_model.engines_stay ? s : NULL;
+	op->copy.engine = choose_engine(s, o);
 	host_op_submit(op);
 	fake_queue_count(s);
 	s->engine = o->copy.engine;
