@@ -14,8 +14,8 @@ from reports.signature.sections import generic
 from reports.signature.sections.copies import fit_table, fits, listing_sentences, place_text, round_size
 
 KIB, MIB = 1 << 10, 1 << 20
-# Bytes -> share of a copy's time outside the copy: DMA-Latte (arXiv 2511.06605), of the phases that it measured
-# on an MI300X. The last one is "less than".
+# Bytes -> share of a copy's time outside the copy: DMA-Latte (arXiv 2511.06605), of the phases that it
+# measured on an MI300X. The last one is "less than".
 PAPER_OUTSIDE = {
     2 * KIB: 0.71,
     16 * KIB: 0.67,
@@ -106,7 +106,9 @@ def _pays(row: Json) -> str:
     at = row["pays_up_to_byte"]
     if at is None:
         return "at every size up to %s" % size(row["most_byte"])
-    return "up to about %s" % size(round_size(at)) if at else "at no size from %s on" % size(row["least_byte"])
+    if at == 0:
+        return "at no size from %s on" % size(row["least_byte"])
+    return "up to about %s" % size(round_size(at))
 
 
 def summary(section: Section) -> str:
