@@ -181,3 +181,17 @@ value_ns = 0'
 	json '({r["case"]["direction"] for r in cases for f in r["validity"]["flags"] if f["flag"] == "mechanism"
 		and f["variant"] == "batch"} == {"local"})' '{v["name"] for r in cases for v in r["variants"]} >= {"batch", "graph"}' <of/records.jsonl
 }
+
+@test "drivers: either of CUDA's two functions makes a batch, and a runtime without one has none" {
+	export LD_LIBRARY_PATH
+	without cuMemcpyBatchAsync_v2
+	LD_LIBRARY_PATH=$drivers
+	measure cuda:0,1 --direction up,peer --size 64K --variant back_to_back,batch --budget 4s
+	[ "$status" = 0 ]
+	json 'len(cases) == 2' 'all(r["check"]["status"] == "ok" and len(r["variants"]) == 2 for r in cases)' <of/records.jsonl
+	without hipMemcpyBatchAsync
+	LD_LIBRARY_PATH=$drivers
+	measure hip --direction up --size 64K --variant back_to_back,batch --budget 2s
+	[ "$status" = 0 ]
+	json '[r["facts"]["not_measured"] for r in cases] == ["batch: the device takes no batch of copies"]' <of/records.jsonl
+}
