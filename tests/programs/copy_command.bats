@@ -74,6 +74,19 @@ peer_latency_ns = $peer"
 	EOF
 }
 
+@test "within a device the line has the rate of an engine" {
+	while read -r copy engine; do
+		printf '%s\n' "${PLAIN/engine_bandwidth = 1e15/engine_bandwidth = ${engine}e9}" "copy_ns = $copy" >of.sim
+		measure sim:./of.sim --direction local --variant each
+		[ "$status" = 0 ]
+		results "near(line['local']['alpha_s'], 1e-9 * ($copy + 200 + 500), 2e-3)" "near(line['local']['bandwidth'], ${engine}e9)"
+	done <<-'EOF'
+		1000 20
+		4000 150
+		15000 700
+	EOF
+}
+
 @test "a share outside the copy is the fixed part of the law at every size" {
 	model of 'copy_ns = 5000
 link_up_bandwidth = 20e9
