@@ -221,6 +221,8 @@ int NAME(cuDeviceCanAccessPeer, hipDeviceCanAccessPeer)(int *can, int device, in
 	return leave_call(status);
 }
 
+bool fake_reaches_peers(unsigned device) { return fake_board(device, 1, "peers"); }
+
 /* ------------------------------------------------------------------ memory */
 
 static int read_memory_info(struct fake_gpu *g, size_t *available, size_t *total)

@@ -50,6 +50,13 @@ int driver_current_device(unsigned *device_p)
 	return current_device(device_p);
 }
 
+bool driver_reaches_peers(unsigned device)
+{
+	bool (*reaches)(unsigned) = NULL;
+	find_function("fake_reaches_peers", &reaches);
+	return reaches(device);
+}
+
 int driver_copy(unsigned device, void *stream, void *dst, const void *src, size_t bytes)
 {
 	int (*copy)(unsigned, void *, void *, const void *, size_t) = NULL;

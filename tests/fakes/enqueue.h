@@ -6,6 +6,7 @@
 #ifndef FAKES_ENQUEUE_H
 #define FAKES_ENQUEUE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,9 @@ FAKE_EXPORT int fake_release(unsigned device, void *ptr);
 
 /* The device that is current on the calling thread. */
 FAKE_EXPORT int fake_current_device(unsigned *device_p);
+
+/* True if the device reaches the memory of others. */
+FAKE_EXPORT bool fake_reaches_peers(unsigned device);
 
 /* Copy on a stream of a device, as the driver's asynchronous copies do; write a value, and wait
  * until one is reached. */

@@ -431,13 +431,27 @@ int ncclCommWindowDeregister(struct ncclComm *comm, struct window *window)
 
 /* ------------------------------------------------------------------ the end of a group */
 
+static bool has_symmetric_memory(const struct clique *q)
+{
+	for (int r = 0; r < q->ranks; r++)
+		if (!driver_reaches_peers(q->comms[r]->device))
+			return false;
+	return true;
+}
+
+/* Without symmetric memory releases up to 2.28 register for the own rank alone, and later ones
+ * not at all, with success. */
 static void open_window(size_t i)
 {
 	struct ncclComm *comm = waiting.window[i].comm;
+	const bool symmetric = has_symmetric_memory(comm->clique);
+	if (!symmetric && nccl_version() >= 22900)
+		return;
 	struct window *w = malloc(sizeof(*w));
 	if (!w)
 		abort();
 	*w = waiting.window[i].window;
+	w->flags = symmetric ? w->flags : 0;
 	w->number = comm->window_count++;
 	w->next = comm->windows;
 	comm->windows = w;
@@ -448,7 +462,7 @@ static void open_window(size_t i)
 static void check_window(const struct ncclComm *comm)
 {
 	const struct window *own = comm->windows;
-	for (int r = 0; r < comm->clique->ranks; r++) {
+	for (int r = 0; own && r < comm->clique->ranks; r++) {
 		const struct window *w = window_numbered(comm->clique->comms[r], own->number);
 		if (!w || w->bytes != own->bytes || w->flags != own->flags)
 			nccl_crash("a window that another rank does not register");
