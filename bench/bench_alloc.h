@@ -36,7 +36,12 @@ void *bench_alloc_on(struct bench_case *c, struct dev *dev, enum dev_mem kind, u
 /* As dev_alloc_on_node(). */
 void *bench_alloc_on_node(struct bench_case *c, struct dev *dev, uint32_t node, uint64_t bytes);
 
-/* An allocation by one of these calls. */
+/* As dev_comm_alloc(), one allocation on every device of the communicator. Returns its status too:
+ * -ENOTSUP and -ENOMEM are no errors of the case, so that the variants that need it can be skipped.
+ */
+int bench_comm_alloc(struct bench_case *c, struct dev_comm *comm, uint64_t bytes, void **ptrs);
+
+/* An allocation by one of these calls, on one device. */
 struct bench_memory {
 	struct dev *dev;
 	enum dev_mem kind;

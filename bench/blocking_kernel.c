@@ -19,8 +19,8 @@ static uint32_t count_arrived(const struct blocking_kernel *h)
 	return __atomic_load_n(&h->arrived[0], __ATOMIC_ACQUIRE);
 }
 
-static int open_on(struct blocking_kernel *h, struct bench_case *c, struct dev *dev,
-		   uint32_t max_blocks)
+int blocking_kernel_open_on(struct blocking_kernel *h, struct bench_case *c, struct dev *dev,
+			    uint32_t max_blocks)
 {
 	*h = (struct blocking_kernel){.dev = dev, .max_blocks = max_blocks};
 	h->stream = bench_stream_on(c, dev, dev_props(dev)->priority_low);
@@ -33,7 +33,7 @@ static int open_on(struct blocking_kernel *h, struct bench_case *c, struct dev *
 
 int blocking_kernel_open(struct blocking_kernel *h, struct bench_case *c, uint32_t max_blocks)
 {
-	return open_on(h, c, c->dev, max_blocks);
+	return blocking_kernel_open_on(h, c, c->dev, max_blocks);
 }
 
 int blocking_kernel_start(struct blocking_kernel *h, uint32_t grid, uint64_t shared_bytes,
@@ -103,7 +103,7 @@ static int copy_while_held(struct bench_case *c, const struct blocking_copy *cop
 	uint32_t slots = p->units * p->slots_per_unit, arrived = 0, timed_out = 0;
 	const uint64_t bytes = copy->bytes < VERIFY_MAX_BYTES ? copy->bytes : VERIFY_MAX_BYTES;
 	struct blocking_kernel blocking;
-	int status = open_on(&blocking, c, copy->dev, slots);
+	int status = blocking_kernel_open_on(&blocking, c, copy->dev, slots);
 	if (status == 0)
 		status = blocking_kernel_start(&blocking, slots, 0,
 					       VERIFY_TIMEOUT_NS + VERIFY_NS_PER_BYTE * bytes);

@@ -26,6 +26,10 @@ struct blocking_kernel {
  * (bench/bench_alloc.h). May take long. */
 int blocking_kernel_open(struct blocking_kernel *h, struct bench_case *c, uint32_t max_blocks);
 
+/* The same on another device of the case. */
+int blocking_kernel_open_on(struct blocking_kernel *h, struct bench_case *c, struct dev *dev,
+			    uint32_t max_blocks);
+
 /* Launch `grid` blocks that each claim `shared_bytes`; they exit by themselves after
  * `timeout_ns`. */
 int blocking_kernel_start(struct blocking_kernel *h, uint32_t grid, uint64_t shared_bytes,

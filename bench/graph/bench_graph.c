@@ -97,3 +97,94 @@ int bench_verify_independent(struct bench_case *c, uint64_t uses, const char *na
 				   work_graph_devices(held));
 	return 0;
 }
+
+/* ------------------------------------------------------------------ without units */
+
+/* Long for any device; what moves takes longer only at less than 1 GB/s. */
+#define HOLD_NS UINT64_C(300000000)
+#define HOLD_NS_PER_BYTE 1u
+
+struct held_devices {
+	struct blocking_kernel blocking[DEV_MAX];
+	uint32_t slots, arrived, timed_out; /* of all devices */
+};
+
+static uint32_t count_slots(const struct dev *d)
+{
+	return dev_props(d)->units * dev_props(d)->slots_per_unit;
+}
+
+/* All are open before the first is blocked, for opening may wait for a device. */
+static int hold_devices(struct bench_case *c, struct held_devices *h, uint64_t hold_ns)
+{
+	int status = 0;
+	for (size_t i = 0; i < c->devices->count && !status; i++)
+		status = blocking_kernel_open_on(&h->blocking[i], c, c->devices->dev[i],
+						 count_slots(c->devices->dev[i]));
+	for (size_t i = 0; i < c->devices->count && !status; i++)
+		status = blocking_kernel_start(&h->blocking[i], h->blocking[i].max_blocks, 0,
+					       hold_ns);
+	for (size_t i = 0; i < c->devices->count && !status; i++) {
+		uint32_t arrived = 0;
+		status = blocking_kernel_settle(&h->blocking[i], h->blocking[i].max_blocks,
+						hold_ns / 4, &arrived);
+		h->slots += h->blocking[i].max_blocks;
+		h->arrived += arrived;
+	}
+	return status;
+}
+
+/* Blocks that were never launched are released all the same. */
+static int release_devices(struct bench_case *c, struct held_devices *h)
+{
+	int status = 0;
+	for (size_t i = 0; i < c->devices->count; i++) {
+		uint32_t timed_out = 0;
+		int released = h->blocking[i].start_ns
+				       ? blocking_kernel_release(&h->blocking[i], &timed_out)
+				       : 0;
+		status = status ? status : released;
+		h->timed_out += timed_out;
+	}
+	return status;
+}
+
+static int run_while_held(struct bench_case *c, struct work_graph *g, uint64_t bytes,
+			  struct held_devices *h)
+{
+	*h = (struct held_devices){.slots = 0};
+	int status = hold_devices(c, h, HOLD_NS + HOLD_NS_PER_BYTE * bytes);
+	if (status == 0)
+		status = work_graph_complete(g);
+	int released = release_devices(c, h);
+	return status ? status : released;
+}
+
+int bench_need_no_units(struct bench_case *c, struct work_graph *g, uint64_t bytes)
+{
+	struct held_devices h;
+	if (dev_can(c->dev, DEV_CAP_VIRTUAL_TIME))
+		return 0;
+	/* Twice, for a host that is held up meanwhile sees the end late, too. */
+	for (unsigned try = 0; try < 2; try++) {
+		int status = run_while_held(c, g, bytes, &h);
+		if (status || h.arrived < h.slots || h.timed_out == 0)
+			return status;
+	}
+	return err_note(-ENOTSUP,
+			"takes units: it waited until some of %u blocks that held every slot had "
+			"exited",
+			h.slots);
+}
+
+int bench_verify_no_units(struct bench_case *c, uint64_t uses, struct work_graph *g, uint64_t bytes)
+{
+	struct held_devices h;
+	int status = run_while_held(c, g, bytes, &h);
+	if (status == 0)
+		bench_mechanism_of(c, uses, "completes_while_all_units_are_held",
+				   h.arrived == h.slots && h.timed_out == 0,
+				   "%u of %u slots blocked, %u blocks timed out before it was done",
+				   h.arrived, h.slots, h.timed_out);
+	return status;
+}

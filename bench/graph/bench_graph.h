@@ -44,4 +44,17 @@ int bench_verify_independent(struct bench_case *c, uint64_t uses, const char *na
 int bench_verify_engine(struct bench_case *c, uint64_t uses, struct work_graph *const *graphs,
 			unsigned count);
 
+/* In setup, of a prepared graph that is said to take no unit, such as a collective by copy engines:
+ * -ENOTSUP with a text where it does. That is so if every slot of every device of the case was
+ * blocked and the graph was done only when blocks had timed out, twice. All else, and virtual time,
+ * is 0: the mechanism tells. `bytes`: as many as the graph moves on a device, for the time-out;
+ * takes up to a second. */
+int bench_need_no_units(struct bench_case *c, struct work_graph *g, uint64_t bytes);
+
+/* In verify_mechanism: the graph is done while every slot of every device of the case is blocked:
+ * the mechanism "completes_while_all_units_are_held" of the variants in `uses` (bit mask), which
+ * are invalid without it. */
+int bench_verify_no_units(struct bench_case *c, uint64_t uses, struct work_graph *g,
+			  uint64_t bytes);
+
 #endif

@@ -8,21 +8,38 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum resource_kind { MEMORY, HOST, STREAM, EVENT, GATE, LANES, GRAPH, TRACKER };
+enum resource_kind { MEMORY, PART, COMM_MEMORY, HOST, STREAM, EVENT, GATE, LANES, GRAPH, TRACKER };
 
 struct resource {
 	enum resource_kind kind;
 	struct dev *dev;
 	void *handle;
-	enum dev_mem mem; /* MEMORY */
+	enum dev_mem mem; /* MEMORY, PART */
 	uint64_t bytes;
 };
+
+/* COMM_MEMORY; the PART of each device is listed too, for look-ups. */
+struct comm_memory {
+	struct dev_comm *comm;
+	void *start[DEV_MAX];
+};
+
+static int free_comm_memory(struct comm_memory *m)
+{
+	int status = dev_comm_free(m->comm, m->start);
+	free(m);
+	return status;
+}
 
 static int close_resource(const struct resource *o)
 {
 	switch (o->kind) {
 	case MEMORY:
 		return dev_free(o->dev, o->handle);
+	case COMM_MEMORY:
+		return free_comm_memory(o->handle);
+	case PART:
+		return 0;
 	case STREAM:
 		dev_stream_close(o->dev, o->handle);
 		return 0;
@@ -73,9 +90,10 @@ static void *keep_resource(struct bench_case *c, enum resource_kind kind, struct
 	return handle;
 }
 
-static void *keep_memory(struct bench_case *c, const struct bench_memory *m, int status)
+static void *keep_memory(struct bench_case *c, enum resource_kind kind,
+			 const struct bench_memory *m, int status)
 {
-	if (!keep_resource(c, MEMORY, m->dev, m->start, status))
+	if (!keep_resource(c, kind, m->dev, m->start, status))
 		return NULL;
 	struct resource *kept = &c->run->resources->entries[c->run->resources->count - 1];
 	kept->mem = m->kind;
@@ -89,7 +107,7 @@ void *bench_alloc_on(struct bench_case *c, struct dev *dev, enum dev_mem kind, u
 	if (!reserve_entry(c))
 		return NULL;
 	int status = dev_alloc(dev, kind, bytes, &memory);
-	return keep_memory(c, &(struct bench_memory){dev, kind, memory, bytes}, status);
+	return keep_memory(c, MEMORY, &(struct bench_memory){dev, kind, memory, bytes}, status);
 }
 
 void *bench_alloc_on_node(struct bench_case *c, struct dev *dev, uint32_t node, uint64_t bytes)
@@ -98,7 +116,31 @@ void *bench_alloc_on_node(struct bench_case *c, struct dev *dev, uint32_t node, 
 	if (!reserve_entry(c))
 		return NULL;
 	int status = dev_alloc_on_node(dev, node, bytes, &memory);
-	return keep_memory(c, &(struct bench_memory){dev, DEV_MEM_PINNED, memory, bytes}, status);
+	return keep_memory(c, MEMORY, &(struct bench_memory){dev, DEV_MEM_PINNED, memory, bytes},
+			   status);
+}
+
+int bench_comm_alloc(struct bench_case *c, struct dev_comm *comm, uint64_t bytes, void **ptrs)
+{
+	if (!reserve_entry(c))
+		return c->status;
+	struct comm_memory *m = malloc(sizeof(*m));
+	if (!m)
+		return TRY(c->status, err_note(-ENOMEM, "memory of a communicator: out of memory"));
+	m->comm = comm;
+	int status = dev_comm_alloc(comm, bytes, m->start);
+	if (status) {
+		free(m);
+		return status == -ENOTSUP || status == -ENOMEM ? status : TRY(c->status, status);
+	}
+	keep_resource(c, COMM_MEMORY, NULL, m, 0);
+	for (size_t i = 0; i < comm->count && reserve_entry(c); i++) {
+		struct dev *dev = c->devices->dev[i];
+		ptrs[i] = m->start[i];
+		keep_memory(c, PART, &(struct bench_memory){dev, DEV_MEM_DEVICE, ptrs[i], bytes},
+			    0);
+	}
+	return c->status;
 }
 
 bool bench_memory_find(const struct bench_case *c, const void *at, struct bench_memory *m_p)
@@ -107,7 +149,8 @@ bool bench_memory_find(const struct bench_case *c, const void *at, struct bench_
 	for (size_t i = 0; i < all->count; i++) {
 		const struct resource *o = &all->entries[i];
 		const char *start = o->handle, *byte = at;
-		if (o->kind != MEMORY || byte < start || byte >= start + o->bytes)
+		if ((o->kind != MEMORY && o->kind != PART) || byte < start ||
+		    byte >= start + o->bytes)
 			continue;
 		*m_p = (struct bench_memory){o->dev, o->mem, o->handle, o->bytes};
 		return true;
