@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SMALL 4096u /* bytes; single collectives up to here are timed, too */
 enum { MAX_ROWS = 16 };
@@ -38,21 +39,36 @@ struct program {
 	enum dev_collective what;
 	struct bench bench;
 	struct bench_variant rows[MAX_ROWS + 1]; /* the argument of each is its place */
+	enum dev_comm_policy policy[MAX_ROWS];   /* of the library's */
+	/* Reason of an earlier case, where the library takes units although it must not: later
+	 * ones do not wait for that again. "": not found. */
+	char takes_units[ERR_TEXT];
 };
 
 struct state {
-	struct vectors vectors;
+	struct vectors vectors[DEV_COMM_POLICIES]; /* the first one is the schedules', too */
 	struct schedule_graph_plan plan[MAX_ROWS];
 	struct work_graph *graph[MAX_ROWS];
-	struct dev_comm *comm; /* the library's */
+	struct dev_comm *comm[DEV_COMM_POLICIES];
+	uint64_t staging_bytes;
 	uint64_t runs[MAX_ROWS], max_iterations[MAX_ROWS];
-	double host_s[MAX_ROWS];                  /* of the latest body with the most iterations */
-	char skipped[512], skipped_why[ERR_TEXT]; /* the reason for the last of them */
+	double host_s[MAX_ROWS]; /* of the latest body with the most iterations */
+	char skipped[512], skipped_why[2 * ERR_TEXT]; /* each reason once */
 };
 
 static enum dev_collective case_collective(const struct bench_case *c)
 {
 	return ((const struct program *)c->arg)->what;
+}
+
+static enum dev_comm_policy row_policy(const struct bench_case *c, unsigned v)
+{
+	return ((const struct program *)c->arg)->policy[v];
+}
+
+static struct vectors *row_vectors(const struct bench_case *c, unsigned v)
+{
+	return &((struct state *)c->state)->vectors[row_policy(c, v)];
 }
 
 static bool is_reduction(enum dev_collective what)
@@ -105,8 +121,12 @@ static int plan_row(struct bench_case *c, unsigned v)
 	const uint32_t devices = (uint32_t)c->devices->count;
 	const uint64_t count = schedule_floats(c);
 	int status = 0;
+	const enum dev_comm_policy policy = row_policy(c, v);
+	const char *takes_units = ((const struct program *)c->arg)->takes_units;
+	if (policy == DEV_COMM_ZERO_CTA && takes_units[0])
+		return err_note(-ENOTSUP, "%s: %s", bench_row(c, v)->name, takes_units);
 	if (is_by_library(c, v))
-		return dev_comm_find(c->devices, DEV_COMM_DEFAULT, &s->comm);
+		return dev_comm_find(c->devices, policy, &s->comm[policy]);
 	for (size_t i = 1; i < devices; i++)
 		for (size_t k = 0; k < i; k++)
 			TRY(status, dev_peer_enable(c->devices->dev[i], c->devices->dev[k]));
@@ -114,30 +134,58 @@ static int plan_row(struct bench_case *c, unsigned v)
 		   collective_graph_plan(what, bench_row(c, v)->name, devices, count, &s->plan[v]));
 }
 
+static int open_registered(struct bench_case *c, unsigned v)
+{
+	struct state *s = c->state;
+	const enum dev_comm_policy policy = row_policy(c, v);
+	if (policy == DEV_COMM_DEFAULT)
+		return 0;
+	int status = vectors_open_registered(&s->vectors[policy], &s->vectors[0], c,
+					     s->comm[policy], s->staging_bytes);
+	return status == -ENOMEM ? err_note(-ENOTSUP, "%s", err_text()) : status;
+}
+
+static int need_no_units(struct bench_case *c, struct work_graph *g)
+{
+	struct program *p = c->arg;
+	int status = bench_need_no_units(c, g, vector_bytes(c));
+	if (status == -ENOTSUP)
+		text_fit(p->takes_units, sizeof(p->takes_units), "%s", err_text());
+	return status;
+}
+
 static int build_row(struct bench_case *c, unsigned v)
 {
 	struct state *s = c->state;
-	const struct vectors *x = &s->vectors;
 	const struct bench_variant *row = bench_row(c, v);
-	struct work_graph *g = s->graph[v] = bench_graph(c, x->lanes);
-	int status = c->status;
+	const enum dev_comm_policy policy = row_policy(c, v);
+	int status = open_registered(c, v);
+	const struct vectors *x = &s->vectors[policy];
+	struct work_graph *g = s->graph[v] = bench_graph(c, s->vectors[0].lanes);
+	TRY(status, c->status);
 	if (status == 0 && is_by_library(c, v))
-		collective_graph_add_library(g, s->comm, x, row->once == device_library_calls);
+		collective_graph_add_library(g, s->comm[policy], x,
+					     row->once == device_library_calls);
 	else
 		TRY(status,
 		    collective_graph_add(g, x->what, row->name, schedule_floats(c), &x->places));
 	TRY(status, work_graph_prepare(g));
+	if (policy == DEV_COMM_ZERO_CTA)
+		TRY(status, need_no_units(c, g));
 	return status ? err_note(status, "%s: %s", row->name, err_text()) : 0;
 }
 
-/* The library's rows have one communicator. */
+/* Rows of the library with one policy have one communicator. */
 static void skip_with_others(struct bench_case *c, unsigned skipped)
 {
 	struct state *s = c->state;
-	text_fit(s->skipped_why, sizeof(s->skipped_why), "%s", err_text());
+	if (!strstr(s->skipped_why, err_text()))
+		text_fit_more(s->skipped_why, sizeof(s->skipped_why), "%s%s",
+			      s->skipped_why[0] ? "; " : "", err_text());
 	for (unsigned v = 0; v < bench_variants(c); v++) {
 		if (!bench_variant_on(c, v) ||
-		    (v != skipped && !(is_by_library(c, v) && is_by_library(c, skipped))))
+		    (v != skipped && !(is_by_library(c, v) && is_by_library(c, skipped) &&
+				       row_policy(c, v) == row_policy(c, skipped))))
 			continue;
 		bench_variant_off(c, v);
 		text_fit_more(s->skipped, sizeof(s->skipped), "%s%s", s->skipped[0] ? " " : "",
@@ -164,7 +212,8 @@ static int setup(struct bench_case *c)
 {
 	struct state *s = c->state;
 	const enum dev_collective what = case_collective(c);
-	uint64_t staging = what == DEV_ALL_TO_ALL ? vector_bytes(c) : DEV_KERNEL_ALIGN;
+	s->staging_bytes = what == DEV_ALL_TO_ALL ? vector_bytes(c) : DEV_KERNEL_ALIGN;
+	uint64_t staging = s->staging_bytes;
 	TRY(c->status, set_up_rows(c, plan_row));
 	for (unsigned v = 0; v < bench_variants(c); v++) {
 		if (s->plan[v].staging_bytes > staging)
@@ -173,7 +222,7 @@ static int setup(struct bench_case *c)
 			bench_single_times(c, v);
 	}
 	TRY(c->status,
-	    vectors_open(&s->vectors, c, what, vector_bytes(c) / sizeof(float), staging));
+	    vectors_open(&s->vectors[0], c, what, vector_bytes(c) / sizeof(float), staging));
 	return TRY(c->status, set_up_rows(c, build_row));
 }
 
@@ -201,12 +250,12 @@ static int run_each(struct bench_case *c, long row, uint64_t iterations, struct 
 
 static int body(struct bench_case *c, long row, uint64_t iterations)
 {
-	return run_each(c, row, iterations, ((struct state *)c->state)->vectors.spread);
+	return run_each(c, row, iterations, ((struct state *)c->state)->vectors[0].spread);
 }
 
 int device_library_body(struct bench_case *c, long row, uint64_t iterations)
 {
-	return run_each(c, row, iterations, ((struct state *)c->state)->vectors.restore);
+	return run_each(c, row, iterations, row_vectors(c, (unsigned)row)->restore);
 }
 
 /* The seconds of one of the calls. */
@@ -229,17 +278,29 @@ static void model(const struct bench_case *c, long row, struct bench_model *m)
 
 static int poison(struct bench_case *c, long row)
 {
-	return work_graph_complete(((struct state *)c->state)->vectors.poison);
+	return work_graph_complete(row_vectors(c, (unsigned)row)->poison);
 }
 
 static int check(struct bench_case *c, long row)
 {
-	return vectors_check(&((struct state *)c->state)->vectors, c, true);
+	return vectors_check(&((struct state *)c->state)->vectors[0], c, true);
 }
 
 int device_library_check(struct bench_case *c, long row)
 {
-	return vectors_check(&((struct state *)c->state)->vectors, c, false);
+	return vectors_check(row_vectors(c, (unsigned)row), c, false);
+}
+
+/* A collective of this policy that is measured took no unit. */
+static int verify_no_units(struct bench_case *c)
+{
+	const struct state *s = c->state;
+	int status = 0;
+	for (unsigned v = 0; v < bench_variants(c); v++)
+		if (row_policy(c, v) == DEV_COMM_ZERO_CTA && bench_variant_on(c, v))
+			TRY(status, bench_verify_no_units(c, UINT64_C(1) << v, s->graph[v],
+							  vector_bytes(c)));
+	return status;
 }
 
 /* The requested algorithm ran, and copy engines did the copies where the device has some. */
@@ -263,9 +324,10 @@ static int verify_mechanism(struct bench_case *c)
 				(double)copies / (double)runs, (double)bytes / (double)runs,
 				(double)runs, (double)plan->copies, (double)plan->bytes);
 	}
-	return dev_can(c->dev, DEV_CAP_COPY_ENGINE)
-		       ? bench_verify_engine(c, engine_rows, s->graph, MAX_ROWS)
-		       : 0;
+	int status = verify_no_units(c);
+	if (dev_can(c->dev, DEV_CAP_COPY_ENGINE))
+		TRY(status, bench_verify_engine(c, engine_rows, s->graph, MAX_ROWS));
+	return status;
 }
 
 /* ------------------------------------------------------------------ what follows from the times */
@@ -275,12 +337,13 @@ static int derive(struct bench_case *c)
 	const struct state *s = c->state;
 	const bool twice = case_collective(c) == DEV_ALLREDUCE;
 	uint64_t algorithms = 0;
-	bool by_library = false;
+	const char *library = NULL;
 	for (unsigned v = 0; v < bench_variants(c); v++) {
 		algorithms |= (uint64_t)!is_by_library(c, v) << v;
 		if (!bench_variant_on(c, v))
 			continue;
-		by_library = by_library || is_by_library(c, v);
+		if (is_by_library(c, v))
+			library = s->comm[row_policy(c, v)]->library;
 		if (bench_row(c, v)->once == device_library_calls)
 			bench_fact_number(c, "calls_in_a_row", DEVICE_ROW_CALLS);
 		else
@@ -297,8 +360,8 @@ static int derive(struct bench_case *c)
 	bench_fact_text(c, "skipped", s->skipped);
 	if (s->skipped_why[0])
 		bench_fact_text(c, "skipped_why", s->skipped_why);
-	if (by_library)
-		bench_fact_text(c, "library", s->comm->library);
+	if (library)
+		bench_fact_text(c, "library", library);
 	return c->status;
 }
 
@@ -348,6 +411,7 @@ int device_collective_main(const struct bench *b, enum dev_collective what, int 
 	for (unsigned i = 0; b->variants[i].name; i++) {
 		assert(i < MAX_ROWS);
 		p.rows[i] = b->variants[i];
+		p.policy[i] = (enum dev_comm_policy)b->variants[i].arg;
 		p.rows[i].arg = i;
 	}
 	p.bench.needs = DEV_CAP_WAIT_VALUE;

@@ -21,6 +21,12 @@
  * to the end of the wait for all devices; the time is that of one. They are out of place, from the
  * originals to the vectors, so that the result of each can be checked.
  *
+ * "library-efficiency" and "library-zero-cta" are the library's with such a policy, each by a
+ * communicator of its own and in memory that is registered with it (dev_comm_alloc()). Where the
+ * library has no such policy, or takes units with "library-zero-cta" all the same, that variant is
+ * skipped with the reason; what was measured is proved by the mechanism
+ * completes_while_all_units_are_held.
+ *
  * Bandwidths are those of nccl-tests: bytes of the whole vector / time, and bus_bandwidth is 2
  * (p-1)/p of that for an allreduce and (p-1)/p for the others. The programs also take its flags and
  * print its table (collectives/nccl_tests).
@@ -31,9 +37,16 @@
 #include "collectives/nccl_tests/nccl_tests_rates.h"
 
 #define DEVICE_LIBRARY_CALLS "library-calls"
+#define DEVICE_LIBRARY_EFFICIENCY "library-efficiency"
+#define DEVICE_LIBRARY_ZERO_CTA "library-zero-cta"
+/* The argument of a row is its policy. */
 #define DEVICE_LIBRARY_ROWS                                                                        \
 	{NCCL_TESTS_LIBRARY, BENCH_SELF, .body = device_library_body,                              \
 	 .check = device_library_check},                                                           \
+		{DEVICE_LIBRARY_EFFICIENCY, BENCH_SELF, .arg = DEV_COMM_EFFICIENCY,                \
+		 .body = device_library_body, .check = device_library_check},                      \
+		{DEVICE_LIBRARY_ZERO_CTA, BENCH_SELF, .arg = DEV_COMM_ZERO_CTA,                    \
+		 .body = device_library_body, .check = device_library_check},                      \
 	{                                                                                          \
 		DEVICE_LIBRARY_CALLS, BENCH_SELF, .once = device_library_calls,                    \
 						  .check = device_library_check                    \

@@ -79,6 +79,31 @@ int vectors_open(struct vectors *v, struct bench_case *c, enum dev_collective wh
 	return bench_graph_prepare(c, v->restore);
 }
 
+int vectors_open_registered(struct vectors *registered, const struct vectors *v,
+			    struct bench_case *c, struct dev_comm *comm, uint64_t staging_bytes)
+{
+	struct schedule_graph_places *p = &registered->places;
+	void *vector[DEV_MAX], *staging[DEV_MAX];
+	*registered = *v;
+	int status = bench_comm_alloc(c, comm, v->bytes, vector);
+	if (status == 0)
+		status = bench_comm_alloc(c, comm, staging_bytes, staging);
+	if (status)
+		return status;
+	registered->restore = registered->spread = bench_graph(c, v->lanes);
+	registered->poison = bench_graph(c, v->lanes);
+	for (uint32_t i = 0; i < p->devices; i++) {
+		const uint32_t lane = p->lane[0][i];
+		p->vector[i] = vector[i];
+		p->staging[i] = staging[i];
+		work_graph_copy(registered->restore, lane, vector[i], v->original[i], v->bytes, 0);
+		work_graph_fill(registered->poison, lane, vector[i], 0xff, v->bytes);
+		work_graph_fill(registered->poison, lane, staging[i], 0xff, staging_bytes);
+	}
+	bench_graph_prepare(c, registered->restore);
+	return bench_graph_prepare(c, registered->poison);
+}
+
 /* Loads what a device must have from float `at` on, of one part: the other devices' originals are
  * still theirs, and the sum is the host's. */
 static int load_expected(struct vectors *v, uint32_t device, uint64_t at, uint64_t n,

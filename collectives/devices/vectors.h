@@ -40,6 +40,12 @@ uint64_t vectors_stride(enum dev_collective what, uint64_t part);
 int vectors_open(struct vectors *v, struct bench_case *c, enum dev_collective what, uint64_t count,
 		 uint64_t staging_bytes);
 
+/* In setup, after that: the same collective on vectors and staging memory of a communicator
+ * (dev_comm_alloc()), with the originals of `v`; of the graphs restore and poison alone. Returns
+ * -ENOTSUP or -ENOMEM where there is no such memory, which are no errors of the case. */
+int vectors_open_registered(struct vectors *registered, const struct vectors *v,
+			    struct bench_case *c, struct dev_comm *comm, uint64_t staging_bytes);
+
 /* In check: compares what every device must have with the originals or with their sum. 0, -EBADMSG
  * with the element, or a device's error. `spread`: the parts are a stride apart. */
 int vectors_check(struct vectors *v, struct bench_case *c, bool spread);

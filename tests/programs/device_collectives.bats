@@ -77,8 +77,8 @@ measure() {
 	for device in cuda:0,1 hip:0,1; do
 		FAKE_BOARD=peers=0 LD_LIBRARY_PATH=$(fakes) measure "$device" --size 2K --budget 10m
 		[ "$status" = 0 ] || [ "$status" = 3 ]
-		json 'all([v["name"] for v in r["variants"]] == ["library", "library-calls"] and r["check"]["status"] == "ok" and
-			"ring" in r["facts"]["skipped"] and "no peer access" in r["facts"]["skipped_why"] for r in rows if r["kind"] == "case")' \
+		json 'all([v["name"] for v in r["variants"]] == ["library", "library-efficiency", "library-calls"] and
+			r["check"]["status"] == "ok" and {"ring", "library-zero-cta"} <= set(r["facts"]["skipped"].split()) and "no peer access" in r["facts"]["skipped_why"] for r in rows if r["kind"] == "case")' \
 			'sum(r["kind"] == "case" for r in rows) == 1' <<<"$output"
 		FAKE_BOARD=peers=0 LD_LIBRARY_PATH=$(fakes) measure "$device" --size 2K --algorithm ring
 		[ "$status" = 77 ]
@@ -213,4 +213,58 @@ FICCO='overlap/ficco cuda:0,1 --op ag-gemm,gemm-rs,a2a-gemm --shape 96x32x32 --t
 	json '[r["status"] for r in rows if r["kind"] == "case"] == ["failed", "ok"]' \
 		'rows[1]["reason"] == "ncclGroupEnd: unhandled cuda error"' \
 		'rows[2]["facts"]["skipped_why"].endswith("ncclGroupEnd: unhandled cuda error")' <<<"$output"
+}
+
+# measure_policies PROGRAM DEVICE OPTIONS: every variant of the library.
+measure_policies() {
+	local name=$1 device=$2
+	shift 2
+	need_fakes
+	run --separate-stderr env "LD_LIBRARY_PATH=$(fakes)" timeout -s KILL "$HANGS_S" "$programs/device_$name" --device "$device" \
+		--budget 10m --min-samples 6 --max-samples 6 --warm-up 0 --format json \
+		--algorithm library,library-efficiency,library-zero-cta,library-calls "$@"
+	echo "$name $device $*: $status $stderr"
+	[ "$status" = 0 ] || [ "$status" = 3 ]
+	json 'all(r["status"] == "ok" and r["check"]["status"] == "ok" for r in rows if r["kind"] == "case")' <<<"$output"
+}
+
+@test "an all-gather without blocks completes while every unit is held, and its buffers hold the result" {
+	measure_policies allgather cuda:0,1 --size 2K,2M
+	json 'sum([v["name"] for v in r["variants"]] == ["library", "library-efficiency", "library-zero-cta", "library-calls"]
+			for r in rows if r["kind"] == "case") == 2' \
+		'all([(m["name"], m["observed"]) for m in r["mechanism"]] ==
+			[("completes_while_all_units_are_held", True)] for r in rows if r["kind"] == "case")' \
+		'all(r["facts"]["skipped"] == "" for r in rows if r["kind"] == "case")' <<<"$output"
+}
+
+# The all-to-all copies a device's part to itself, which takes slots on this driver.
+@test "a collective that takes units all the same is no variant without blocks, and that is said in every case" {
+	for name in allreduce reduce_scatter all_to_all; do
+		measure_policies "$name" cuda:0,1 --size 2K,64K
+		json 'all([v["name"] for v in r["variants"]] == ["library", "library-efficiency", "library-calls"] and
+			r["facts"]["skipped"] == "library-zero-cta" and "takes units" in r["facts"]["skipped_why"] and not r["mechanism"]
+			for r in rows if r["kind"] == "case")' <<<"$output"
+	done
+	run env "LD_LIBRARY_PATH=$(fakes)" "$program" --device cuda:0,1 --algorithm library-zero-cta --size 2K --budget 1m
+	[ "$status" = 77 ]
+	[[ $output == *'library-zero-cta: takes units'* ]]
+}
+
+@test "an older release has no policy, which is not the default one: skipped, with the release that has it" {
+	export FAKE_NCCL_VERSION=21903
+	measure_policies allgather cuda:0,1 --size 2K
+	json '[(r["facts"]["skipped"], r["facts"]["library"]) for r in rows if r["kind"] == "case"] == [
+			("library-efficiency library-zero-cta", "NCCL 2.19.3")]' \
+		'all("efficiency'"'"': it is there from 2.27 on" in r["facts"]["skipped_why"] and
+			"zero-CTA'"'"': it is there from 2.28 on" in r["facts"]["skipped_why"] for r in rows if r["kind"] == "case")' <<<"$output"
+	export FAKE_NCCL_VERSION=22707
+	measure_policies allgather hip:0,1 --size 2K
+	json '[r["facts"]["skipped"] for r in rows if r["kind"] == "case"] == ["library-zero-cta"]' <<<"$output"
+}
+
+@test "devices that share no memory have no windows, in the words of the release" {
+	export FAKE_BOARD=peers=0 FAKE_NCCL_VERSION=23007
+	measure_policies allgather cuda:0,1 --size 2K
+	json 'all(r["facts"]["skipped"] == "library-zero-cta" and
+		"NCCL 2.30.7 cannot register memory of these devices" in r["facts"]["skipped_why"] for r in rows if r["kind"] == "case")' <<<"$output"
 }
