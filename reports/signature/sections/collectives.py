@@ -18,7 +18,8 @@ from reports.signature.sections import generic
 from reports.signature.sections.copies import round_size
 
 LIBRARY = "library"
-_CALLS = "library-calls"  # the library's as nccl-tests times it, calls included
+# The library's too: as nccl-tests times it, and with a policy.
+_OTHERS = ("library-calls", "library-efficiency", "library-zero-cta")
 _DRAWN = 7
 _FAMILIAR = (LIBRARY, "ring", "swing-b", "swing-l", "rd-b", "rd-l", "bucket")  # drawn after the leaders
 _MAX_TABLES = 6
@@ -67,7 +68,7 @@ def _at(curve: Optional[Curve], x: float) -> Optional[Point]:
 def _fastest(times: Dict[str, Curve], x: float) -> Dict[str, Point]:
     """The algorithms at a size that none other beats: within 2 % of the least time, or with its interval
     overlapping."""
-    known = {name: _at(curve, x) for name, curve in times.items() if name not in (LIBRARY, _CALLS)}
+    known = {name: _at(curve, x) for name, curve in times.items() if name not in (LIBRARY, *_OTHERS)}
     points = {name: point for name, point in known.items() if point and point.value > 0}
     if not points:
         return {}

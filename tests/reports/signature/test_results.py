@@ -542,6 +542,11 @@ class Truth(workplace.Scratch):
         self.assertEqual([b["algorithm"] for b in found["best"]], ["rd-l"] * 2 + ["swing-b"] * 2)
         self.assertEqual({p["time_ratio"] for p in found["indexing"]}, {synthetic.INDEXING})
 
+    def test_a_policy_of_the_library_is_no_algorithm_that_leads(self) -> None:
+        writer = synthetic.allreduce(policies=("library-efficiency", "library-zero-cta"))
+        found = self.results(writer.text(), "collectives/allreduce")["places"][0]
+        self.assertEqual([lead["algorithm"] for lead in found["leaders"]], ["rd-l", "swing-b"])
+
     def test_page_and_terminal_have_the_table_that_users_of_nccl_tests_expect(self) -> None:
         for writer, heads, name in (
             (synthetic.device_allreduce(), ["size", "time", "algbw", "busbw", "algorithm"], "swing-b"),
