@@ -110,9 +110,9 @@ static const struct bench_quantity_row quantities[] = {
 
 #define LARGE "type=main shape=n512|n4096|n256 collective=all-gather size=4M|64M|1M"
 static const struct bench_metric primary[] = {
-	{"collective_overlap_efficiency_engine", "fraction_of_ideal", "engine", LARGE},
-	{"collective_overlap_efficiency_kernel", "fraction_of_ideal", "kernel", LARGE},
-	{"collective_overlap_efficiency_library", "fraction_of_ideal", "library", LARGE},
+	{"collective_engine_overlap_efficiency", "fraction_of_ideal", "engine", LARGE},
+	{"collective_kernel_overlap_efficiency", "fraction_of_ideal", "kernel", LARGE},
+	{"collective_library_overlap_efficiency", "fraction_of_ideal", "library", LARGE},
 	{0}};
 
 static int verify_mechanism(struct bench_case *c)
