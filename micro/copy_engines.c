@@ -150,7 +150,7 @@ static const struct bench_quantity_row quantities[] = {
 	{"rate_share", BENCH_SHARE, "streams_8", "streams_1"},
 	{"in_flight", BENCH_OBSERVED, .more_is_better = true},
 	{"engines_that_answer", BENCH_OBSERVED, .more_is_better = true},
-	{"streams_share_engine", BENCH_OBSERVED},
+	{"independent_streams", BENCH_OBSERVED, .more_is_better = true},
 	{0}};
 
 #define CASE(direction) "direction=" direction
@@ -160,9 +160,9 @@ static const struct bench_metric primary[] = {
 	{"both_engines_that_answer", "engines_that_answer", NULL, CASE("both")},
 	{"local_engines_that_answer", "engines_that_answer", NULL, CASE("local")},
 	{"peer_engines_that_answer", "engines_that_answer", NULL, CASE("peer")},
-	{"up_streams_share_engine", "streams_share_engine", "others", CASE("up")},
-	{"down_streams_share_engine", "streams_share_engine", "others", CASE("down")},
-	{"peer_streams_share_engine", "streams_share_engine", "others", CASE("peer")},
+	{"up_independent_streams", "independent_streams", "others", CASE("up")},
+	{"down_independent_streams", "independent_streams", "others", CASE("down")},
+	{"peer_independent_streams", "independent_streams", "others", CASE("peer")},
 	{0}};
 
 /* ------------------------------------------------------------------ setup and results */
@@ -254,8 +254,8 @@ static const struct bench bench = {
 	.question = "how many copy engines answer when streams copy at once?",
 	.formula = "engines_that_answer = 1 + the number of K from 1 to 7 for which a short copy "
 		   "behind K bulk copies ends before all of them; in_flight = K * seconds of the "
-		   "first of K copies to end / of the last; streams_share_engine = share of the "
-		   "other streams whose short copy ends after the bulk copy of the first one",
+		   "first of K copies to end / of the last; independent_streams = 1 - the share of "
+		   "the streams whose short copy ends after the bulk copy of the first one",
 	.timed = "copies at once in streams filled beforehand, an empty kernel behind each; not "
 		 "enqueueing",
 	.limits =

@@ -39,7 +39,7 @@ int sharing_observe(struct sharing *s, const struct engine_streams *e, const str
 		return status;
 	s->in[rotated].runs++;
 	s->idle_s += bulk_s - last_s;
-	observe(&s->in[rotated].share, (double)waited / (ENGINE_STREAMS - 1));
+	observe(&s->in[rotated].independent, 1.0 - (double)waited / ENGINE_STREAMS);
 	return 0;
 }
 
@@ -84,21 +84,21 @@ static void put_facts(const struct sharing *s, struct bench_case *c, double engi
 void sharing_derive(const struct sharing *s, struct bench_case *c, unsigned first, double engines,
 		    double short_s, bool one_way)
 {
-	static const char formula[] = "other streams whose short copy ends after the bulk copy / 7";
+	static const char formula[] = "1 - streams whose short copy ends after the bulk copy / 8";
 	const unsigned runs = s->in[0].runs + s->in[1].runs;
 	const bool known = engines >= 1.0 && s->in[0].runs && s->in[1].runs;
 	const bool fit = !(engines > ONE_ENGINE && s->idle_s < short_s * runs);
 	for (unsigned i = 0; i < 2; i++) {
-		const struct observed *o = &s->in[i].share;
+		const struct observed *o = &s->in[i].independent;
 		const struct bench_quantity of = {BENCH_OBSERVED, {BENCH_OF(first + i)}};
 		if (fit)
 			TRY(c->status,
-			    bench_derive_samples(c, "streams_share_engine", (int)(first + i), "",
+			    bench_derive_samples(c, "independent_streams", (int)(first + i), "",
 						 UINT64_C(1) << (first + i), o->x, o->count,
 						 formula));
 		else
 			bench_no_value(
-				c, "streams_share_engine", (int)(first + i), &of, formula,
+				c, "independent_streams", (int)(first + i), &of, formula,
 				"short copies one after the other take as long as the bulk copy: "
 				"choose a larger size");
 	}

@@ -19,7 +19,7 @@ double observed_mean(const struct observed *o); /* NaN: there are none */
 struct sharing {
 	struct {
 		unsigned runs, waited[ENGINE_STREAMS];
-		struct observed share;
+		struct observed independent;
 	} in[2]; /* order: as the streams are numbered, and rotated */
 	/* Sum over all runs: from the end of the last short copy that did not wait to that of the
 	 * bulk copy. */
@@ -30,7 +30,7 @@ struct sharing {
 int sharing_observe(struct sharing *s, const struct engine_streams *e, const struct work_graph *g,
 		    unsigned rotated);
 
-/* In derive: "streams_share_engine" of the variants `first`, in order, and the next one, rotated;
+/* In derive: "independent_streams" of the variants `first`, in order, and the next one, rotated;
  * and where all copies go `one_way`, the facts "sticky" and which streams waited. `engines` answer,
  * and a short copy takes `short_s`. No value where the short copies that did not wait go on until
  * the bulk copy ends: then the others may have waited for them. */

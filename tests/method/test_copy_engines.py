@@ -52,8 +52,8 @@ class Engines(unittest.TestCase):
         law = "one engine" if count == 1 else "yes" if sticky else "no"
         self.assertEqual(case["facts"]["sticky"], law)
         # Streams that keep engines: those whose number is a multiple of `count` have that of stream 0.
-        share = ((STREAMS - 1) // count if sticky or count == 1 else 0) / (STREAMS - 1)
-        self.assertEqual(values(case, "streams_share_engine"), {"others": share, "others_rotated": share})
+        share = 1 - ((STREAMS - 1) // count if sticky or count == 1 else 0) / STREAMS
+        self.assertEqual(values(case, "independent_streams"), {"others": share, "others_rotated": share})
 
     def test_counts_limits_and_laws(self) -> None:
         for count, sticky, limit, of_host in itertools.product(
@@ -98,7 +98,7 @@ class Engines(unittest.TestCase):
         found = cases(*keys, directions="up,both,local,peer,peers", devices="0-3")
         self.assertEqual([engines(c) for c in found], [1, 2, 5, 5, 5])
         both = found[1]
-        self.assertEqual(values(both, "streams_share_engine")["others"], 3 / 7)
+        self.assertEqual(values(both, "independent_streams")["others"], 1 - 3 / 8)
         self.assertNotIn("sticky", both["facts"])
         self.assertEqual(values(both, "in_flight"), {})
 
@@ -118,7 +118,7 @@ class Engines(unittest.TestCase):
         """Short copies that queue until the bulk copy ends: those that wait need not share its engine."""
         (case,) = cases("copy_engines=2", "copy_ns=3e6", directions="up")
         self.assertEqual(engines(case), 2)
-        self.assertEqual(set(values(case, "streams_share_engine").values()), {None})
+        self.assertEqual(set(values(case, "independent_streams").values()), {None})
         self.assertNotIn("sticky", case["facts"])
 
     def test_what_cannot_be_measured(self) -> None:
