@@ -146,11 +146,13 @@ static int free_one(struct gpu_comm *c, size_t i, void *ptr)
 						  : gpu_free_by_library(c->devices[i], ptr);
 }
 
+/* Memory that the library still knows is left to the devices, which close after it. */
 static int free_memory(struct gpu_comm *c, struct comm_memory *m)
 {
 	struct err_first first = {0};
 	deregister_memory(c, m, &first);
-	for (size_t i = 0; i < c->base.count; i++)
+	const bool known = first.status != 0;
+	for (size_t i = 0; i < c->base.count && !known; i++)
 		err_keep(&first, free_one(c, i, m->start[i]));
 	free(m);
 	return err_kept(&first);

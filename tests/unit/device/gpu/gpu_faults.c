@@ -74,8 +74,10 @@ static void without_a_fault_all_works(void)
  * failure of them may hit an object of the backend itself. */
 #define COLLECTIVES                                                                                \
 	"ncclCommInitAll", "ncclAllReduce", "ncclAllGather", "ncclReduceScatter", "ncclSend",      \
-		"ncclRecv", "ncclGroupEnd"
-static const char *const needed[2][12] = {
+		"ncclRecv", "ncclGroupEnd", "ncclGetUniqueId", "ncclCommInitRankConfig",           \
+		"ncclMemAlloc", "ncclCommWindowRegister", "ncclAlltoAll",                          \
+		"ncclCommWindowDeregister", "ncclMemFree"
+static const char *const needed[2][20] = {
 	{"cublasLtMatmul", COLLECTIVES, "cuMemFree_v2", "cuMemFreeHost", NULL},
 	{"rocblas_gemm_ex", "hipblasLtMatmul", COLLECTIVES, "hipFree", "hipHostFree", NULL}};
 

@@ -211,6 +211,7 @@ static void expect_work_lost(struct dev_comm *comm, const char *cause)
 	      *others[] = {buffers[0] + 16, buffers[1] + 16};
 	const struct dev_gemm g = PACKED_GEMM(8, 8, 8, .type = DEV_F32, .a = on.device,
 					      .b = on.device, .c = on.device);
+	void *memory[DEV_MAX] = {NULL};
 	uint32_t blocks = 77;
 	double hz = -1;
 	lost(launch_empty(on.s));
@@ -221,7 +222,8 @@ static void expect_work_lost(struct dev_comm *comm, const char *cause)
 	lost(dev_clock_rate(on.d, &hz));
 	for (int what = 0; what < DEV_COLLECTIVES; what++)
 		lost(dev_collective(comm, (enum dev_collective)what, streams, buffers, others, 8));
-	expect(!graph && blocks == 77 && hz < 0);
+	lost(dev_comm_alloc(comm, 64, memory));
+	expect(!graph && blocks == 77 && hz < 0 && !memory[0]);
 }
 
 /* HIP's context lives as long as the process, so this is the last test of that vendor. */

@@ -182,6 +182,22 @@ static void use_peers(struct test_objects *u, struct dev_set *set)
 	try(dev_stream_sync(u->other, u->other_s));
 }
 
+static void use_policy(struct test_objects *u, struct dev_set *set)
+{
+	struct dev_stream *streams[] = {u->s, u->other_s};
+	void *from[DEV_MAX] = {NULL}, *to[DEV_MAX] = {NULL};
+	try(dev_comm_find(set, DEV_COMM_ZERO_CTA, &u->comm));
+	try(dev_comm_alloc(u->comm, BYTES, from));
+	try(dev_comm_alloc(u->comm, BYTES, to));
+	float *const buffers[] = {from[0], from[1]}, *const others[] = {to[0], to[1]};
+	for (int what = 0; what < DEV_COLLECTIVES; what++)
+		try(dev_collective(u->comm, (enum dev_collective)what, streams, buffers, others,
+				   8));
+	try(dev_stream_sync(u->d, u->s));
+	try(dev_stream_sync(u->other, u->other_s));
+	try(dev_comm_free(u->comm, from)); /* the set frees the rest */
+}
+
 static void use_clocks(struct test_objects *u)
 {
 	struct dev_telemetry samples[DEV_TELEMETRY_MAX];
@@ -229,6 +245,8 @@ static int use_everything(const char *spec)
 			parts[i](&u);
 		if (!failed_status)
 			use_peers(&u, &set);
+		if (!failed_status)
+			use_policy(&u, &set);
 		if (!failed_status)
 			free_objects(&u);
 		snprintf(text, sizeof(text), "%s", err_text());
