@@ -124,7 +124,7 @@ static int plan_row(struct bench_case *c, unsigned v)
 	const enum dev_comm_policy policy = row_policy(c, v);
 	const char *takes_units = ((const struct program *)c->arg)->takes_units;
 	if (policy == DEV_COMM_ZERO_CTA && takes_units[0])
-		return err_note(-ENOTSUP, "%s: %s", bench_row(c, v)->name, takes_units);
+		return err_note(-ENOTSUP, "%s, as an earlier case found", takes_units);
 	if (is_by_library(c, v))
 		return dev_comm_find(c->devices, policy, &s->comm[policy]);
 	for (size_t i = 1; i < devices; i++)
@@ -145,12 +145,13 @@ static int open_registered(struct bench_case *c, unsigned v)
 	return status == -ENOMEM ? err_note(-ENOTSUP, "%s", err_text()) : status;
 }
 
-static int need_no_units(struct bench_case *c, struct work_graph *g)
+static int need_no_units(struct bench_case *c, unsigned v)
 {
 	struct program *p = c->arg;
-	int status = bench_need_no_units(c, g, vector_bytes(c));
+	int status = bench_need_no_units(c, ((struct state *)c->state)->graph[v], vector_bytes(c));
 	if (status == -ENOTSUP)
-		text_fit(p->takes_units, sizeof(p->takes_units), "%s", err_text());
+		text_fit(p->takes_units, sizeof(p->takes_units), "%s: %s", bench_row(c, v)->name,
+			 err_text());
 	return status;
 }
 
@@ -171,7 +172,7 @@ static int build_row(struct bench_case *c, unsigned v)
 		    collective_graph_add(g, x->what, row->name, schedule_floats(c), &x->places));
 	TRY(status, work_graph_prepare(g));
 	if (policy == DEV_COMM_ZERO_CTA)
-		TRY(status, need_no_units(c, g));
+		TRY(status, need_no_units(c, v));
 	return status ? err_note(status, "%s: %s", row->name, err_text()) : 0;
 }
 
