@@ -12,6 +12,8 @@
  * bulk that had ended by then is no bulk that was waited for: such a sample is measured again.
  * `wait_idle` is without the bulk.
  *
+ * The two streams are such that share an engine, if some of those tried do: others pass anyhow.
+ *
  * A bulk is at most 128 chunks, and all variants copy as many bytes. `rate_kept` is that of a bulk
  * without end, because n chunks have n - 1 gaps.
  *

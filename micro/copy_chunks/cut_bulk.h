@@ -6,8 +6,8 @@
 #ifndef GPUSIG_CUT_BULK_H
 #define GPUSIG_CUT_BULK_H
 
-#include "bench/graph/bench_graph.h"
 #include "micro/copy_path/route.h"
+#include "micro/copy_queue/queue_lanes.h"
 
 /* Ways to cut, by what stands between the chunks: nothing, an empty kernel, a wait for a value that
  * is there, the record of an event. */
@@ -22,8 +22,7 @@ struct cut_bulk {
 struct cut_bulks {
 	struct route route; /* the bulk, and behind it the small copy */
 	uint64_t bulk_bytes, small_bytes;
-	struct work_lanes *lanes;
-	uint32_t bulk_lane, small_lane;
+	struct queue_lanes lanes; /* the small copy's is other[0] */
 	uint32_t *reached;
 	struct cut_bulk of[CUTS], idle; /* idle: the small copy without a bulk */
 };

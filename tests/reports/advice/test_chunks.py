@@ -126,8 +126,8 @@ class Searching(unittest.TestCase):
         for engines in (2, 3, 5):
             with self.subTest(engines=engines):
                 model = "copy_engines = %d\nengine_order = stream_first\n" % engines
-                self.compares(model + "engine_sticky = 1\n")
-                self.assertEqual(self.compares(model + "host_engines = 1\n")["verdict"], CHUNKS)
+                for shared in ("engine_sticky = 1\n", "host_engines = 1\n"):
+                    self.assertEqual(self.compares(model + shared)["verdict"], CHUNKS)
 
     def test_a_switch_between_streams_costs_the_small_copy(self) -> None:
         model = "copy_engines = 1\nengine_order = stream_first\nengine_switch_ns = 9000\n"
