@@ -378,12 +378,14 @@ struct advise_copy_chunk {
 	enum advise_yield yield;
 	double wait_s, rate_kept; /* expected */
 	bool smallest;            /* it is the smallest measured: smaller ones may do as well */
+	bool larger;              /* than all measured: by a constant cost of a chunk */
 };
 
 /* The smallest chunks, and what stands between them, with which a bulk copy keeps the share `keep`
  * of its rate, above 0 and below 1, and a small copy waits least. Of waits within 5 % the simpler
  * yield; one that leaves more than half of the wait behind the whole is none. The loss of rate,
- * 1 / kept - 1, is interpolated in the logarithms, the wait linearly. -EINVAL for an invalid
+ * 1 / kept - 1, is interpolated in the logarithms, the wait linearly; no chunk is more than four
+ * times as large as the largest measured. -EINVAL for an invalid
  * question; -ENODATA when copies of this direction were not measured in chunks. advise_prepare() is
  * not needed. */
 int advise_copy_chunk(const struct advise_machine *m, unsigned direction, double keep,

@@ -13,6 +13,7 @@
 #define HELPS 0.5     /* of the wait behind the whole, with the smallest chunk */
 #define AS_SHORT 1.05 /* a wait that is no longer, by noise */
 #define NOTHING 1e-9  /* a loss */
+#define BEYOND 4.0    /* times the largest chunk, that of constant cost */
 #define GRANULE 4096.0
 
 static double loss_of(double kept) { return 1 / kept - 1; }
@@ -28,6 +29,15 @@ static double bytes_between(const struct advise_curve *kept, unsigned below, dou
 	return fmin(x[1], x[0] * pow(y[0] / most, 1 / slope));
 }
 
+/* The chunk that keeps just enough, below point i, or above all points. */
+static double find_bytes(const struct advise_curve *kept, unsigned i, double keep)
+{
+	const unsigned last = kept->points - 1;
+	if (i > last)
+		return kept->x[last] * loss_of(kept->y[last]) / loss_of(keep);
+	return i ? bytes_between(kept, i - 1, loss_of(keep)) : kept->x[0];
+}
+
 /* Sets what depends on the yield, by the smallest chunk with which, as with all larger ones that
  * were measured, the bulk keeps enough. False: there is none, or small copies do not pass. */
 static bool find_chunk(const struct advise_cut *cut, double keep, struct advise_copy_chunk *chunk_p)
@@ -37,15 +47,17 @@ static bool find_chunk(const struct advise_cut *cut, double keep, struct advise_
 	unsigned i = kept->points;
 	while (i > 0 && kept->y[i - 1] >= keep)
 		i--;
-	if (i == kept->points || wait->y[0] >= HELPS * cut->smallest_whole_wait_s)
+	if (kept->points == 0 || wait->y[0] >= HELPS * cut->smallest_whole_wait_s)
 		return false;
-	const double bytes =
-		ceil((i ? bytes_between(kept, i - 1, loss_of(keep)) : kept->x[0]) / GRANULE) *
-		GRANULE;
+	const double bytes = ceil(find_bytes(kept, i, keep) / GRANULE) * GRANULE;
+	chunk_p->smallest = i == 0;
+	chunk_p->larger = i == kept->points;
+	if (chunk_p->larger && bytes > BEYOND * kept->x[i - 1])
+		return false;
 	chunk_p->bytes = (uint64_t)bytes;
 	chunk_p->wait_s = curve_at(wait, bytes, true, &outside);
-	chunk_p->rate_kept = i && bytes < kept->x[i] ? keep : fmin(1, kept->y[i]);
-	chunk_p->smallest = i == 0;
+	chunk_p->rate_kept =
+		i && (chunk_p->larger || bytes < kept->x[i]) ? keep : fmin(1, kept->y[i]);
 	return true;
 }
 

@@ -22,11 +22,11 @@ YIELDS = {
 }
 NO_CHUNKS, CHUNKS, IN_VAIN = VERDICTS = ("no-chunks", "chunks", "in-vain")
 # As in advise/advise_chunks.c.
-_WAITS, _HELPS, _AS_SHORT, _NOTHING, _GRANULE = 2.0, 0.5, 1.05, 1e-9, 4096
+_WAITS, _HELPS, _AS_SHORT, _NOTHING, _BEYOND, _GRANULE = 2.0, 0.5, 1.05, 1e-9, 4, 4096
 
 
 def _interpolated(points: list[tuple[float, float]], x: float) -> float:
-    if x <= points[0][0] or len(points) == 1:
+    if x <= points[0][0]:
         return points[0][1]
     for (x0, y0), (x1, y1) in zip(points, points[1:]):
         if x < x1:
@@ -45,17 +45,26 @@ def _chunk_of(points: list[Json], keep: float) -> Json | None:
     """The smallest chunk with which, as with all larger ones, the bulk keeps enough, of points by rising size.
     None: there is none, or small copies do not pass."""
     last = max((i for i, p in enumerate(points) if p["rate_kept"] < keep), default=-1)
-    if last + 1 == len(points) or points[0]["wait_s"] >= _HELPS * points[0]["whole_wait_s"]:
+    if not points or points[0]["wait_s"] >= _HELPS * points[0]["whole_wait_s"]:
         return None
-    above = points[last + 1]
-    exact = above["chunk_byte"] if last < 0 else _bytes_between(points[last], above, 1 / keep - 1)
+    most, larger = 1 / keep - 1, last + 1 == len(points)
+    above = points[min(last + 1, len(points) - 1)]
+    exact = above["chunk_byte"]
+    if larger:
+        exact *= (1 / above["rate_kept"] - 1) / most
+    elif last >= 0:
+        exact = _bytes_between(points[last], above, most)
     chunk = math.ceil(exact / _GRANULE) * _GRANULE
+    if chunk > _BEYOND * points[-1]["chunk_byte"]:
+        return None
     waits = [(float(p["chunk_byte"]), p["wait_s"]) for p in points]
+    kept_just = larger or (last >= 0 and chunk < above["chunk_byte"])
     return {
         "chunk_byte": chunk,
         "wait_s": _interpolated(waits, chunk),
-        "rate_kept": keep if last >= 0 and chunk < above["chunk_byte"] else min(1.0, above["rate_kept"]),
+        "rate_kept": keep if kept_just else min(1.0, above["rate_kept"]),
         "smallest": last < 0,
+        "larger": larger,
     }
 
 
@@ -87,7 +96,7 @@ def text_of(way: Json, advice: Json) -> str:
         )
     return "copy in chunks of %s%s %s: %s waits %s instead of %s behind %s, and the bulk loses %s" % (
         size(advice["chunk_byte"]),
-        " or less" if advice["smallest"] else "",
+        " or less" if advice["smallest"] else " (extrapolated)" if advice["larger"] else "",
         YIELDS[advice["yield"]],
         small,
         human(advice["wait_s"], "s"),

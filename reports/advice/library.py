@@ -98,6 +98,7 @@ class _CopyChunk(ctypes.Structure):
         ("wait_s", ctypes.c_double),
         ("rate_kept", ctypes.c_double),
         ("smallest", ctypes.c_bool),
+        ("larger", ctypes.c_bool),
     ]
 
 
@@ -191,7 +192,7 @@ class Adviser:
         found = _CopyChunk()
         number = self.directions.index(direction)
         self._call(self._lib.advise_copy_chunk, number, ctypes.c_double(keep), ctypes.byref(found))
-        names = ("whole_wait_s", "idle_wait_s", "chunk_byte", "wait_s", "rate_kept", "smallest")
+        names = ("whole_wait_s", "idle_wait_s", "chunk_byte", "wait_s", "rate_kept", "smallest", "larger")
         verdict = VERDICTS[found.verdict]
         advice = {name: getattr(found, name) for name in names[: None if verdict == CHUNKS else 2]}
         advice.update(verdict=verdict)

@@ -11,7 +11,7 @@ from reports.records.curves import by, valid_value
 from reports.records.jsonl import Json, is_number
 from reports.records.quantity import human, percent, size, way
 from reports.records.records import Case
-from reports.signature.section import Figure, Section, SectionSpec, table
+from reports.signature.section import Figure, Panels, Section, SectionSpec, table
 from reports.signature.sections import generic
 
 _VARIANTS = {
@@ -85,19 +85,20 @@ def _row(found: Json) -> Dict[str, str]:
 
 
 def figures(section: Section) -> List[Figure]:
-    waits = [c for c in section.curves_of("time") if c.variant.startswith("wait_")]
-    return (
-        table(
-            [_row(w) for w in section.results["ways"]],
-            "The smallest chunks that keep %s of the rate, with what must stand between them; the wait of a "
-            "small copy that becomes ready while the bulk runs." % percent(KEEP),
-            2,
-        )
-        + generic.line_panels(section.curves_of("rate_kept"), "Rate of a bulk in chunks / rate of one copy.")
-        + generic.line_panels(
-            waits, "Wait of a small copy, from when it is ready to its end, over the size of a chunk."
-        )
+    waits = generic.line_panels([c for c in section.curves_of("time") if c.variant.startswith("wait_")])
+    rates = generic.line_panels(section.curves_of("rate_kept"))
+    pairs = zip(*(figure.charts for figure in (*waits, *rates) if isinstance(figure, Panels)))
+    charts = [chart for pair in pairs for chart in pair]  # both of a direction side by side
+    caption = (
+        "Wait of a small copy that becomes ready while the bulk runs, and rate of a bulk in chunks / rate of one "
+        "copy, over the size of a chunk; %s is wanted." % percent(KEEP)
     )
+    told = table(
+        [_row(w) for w in section.results["ways"]],
+        "The smallest chunks that keep %s of the rate, with what must stand between them." % percent(KEEP),
+        2,
+    )
+    return [Panels(charts, caption), *told] if charts else told
 
 
 SPEC = SectionSpec("Bulk copies in chunks", results, summary, figures)

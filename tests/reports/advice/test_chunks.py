@@ -173,12 +173,15 @@ class Telling(unittest.TestCase):
     WAITS = {"whole_wait_s": 0.041, "idle_wait_s": 5e-6}
 
     def test_what_to_do_is_a_sentence(self) -> None:
-        best = {"chunk_byte": 8 << 20, "yield": "kernel", "wait_s": 2e-4, "rate_kept": 0.97, "smallest": False}
+        best = {"chunk_byte": 8 << 20, "yield": "kernel", "wait_s": 2e-4, "rate_kept": 0.97}
+        best.update(smallest=False, larger=False)
         self.assertEqual(
             text_of(self.WAY, dict(self.WAITS, verdict=CHUNKS, **best)),
             "copy in chunks of 8 MiB with an empty kernel between: a copy of 4 KiB waits 200 µs instead of "
             "41 ms behind a copy of 1 GiB, and the bulk loses 3.0 %",
         )
+        far = dict(self.WAITS, verdict=CHUNKS, **dict(best, larger=True))
+        self.assertIn("chunks of 8 MiB (extrapolated) with", text_of(self.WAY, far))
         best.update({"yield": "nothing", "smallest": True})
         self.assertIn("of 8 MiB or less back to back:", text_of(self.WAY, dict(self.WAITS, verdict=CHUNKS, **best)))
         self.assertIn("no need of chunks", text_of(self.WAY, dict(self.WAITS, verdict=NO_CHUNKS)))
