@@ -94,25 +94,27 @@ int bench_skip_unsupported(struct bench_run *r)
 int bench_variants_skip(struct bench_case *c, uint64_t variants, const char *why)
 {
 	struct text names = {0};
-	bool others = false;
+	bool others = false, any = false;
 	for (unsigned v = 0; v < c->run->variant_count; v++) {
 		const struct bench_variant *variant = &c->run->b->variants[v];
+		const bool asked = !variant->reference && !variant->always;
 		if (!bench_variant_on(c, v))
 			continue;
 		if (!(variants >> v & 1)) {
-			others = others || (!variant->reference && !variant->always);
+			others = others || asked;
 			continue;
 		}
+		any = true;
 		bench_variant_off(c, v);
 		text_fit(c->run->sampling->samples[v].skipped,
 			 sizeof(c->run->sampling->samples[v].skipped), "%s", why);
-		text_add(&names, "%s%s", names.length ? ", " : "", variant->name);
+		if (!variant->always)
+			text_add(&names, "%s%s", names.length ? ", " : "", variant->name);
 	}
 	if (names.length) {
 		text_add(&names, ": %s", why);
 		bench_fact_append(c->run, "not_measured", text_whole(&names));
 	}
-	const bool any = names.length > 0;
 	text_free(&names);
 	return others || !any ? 0 : err_note(-ENOTSUP, "%s", why);
 }

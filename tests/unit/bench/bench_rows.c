@@ -34,7 +34,7 @@ static int setup(struct bench_case *c)
 	bench_expect(c, 1u << 0, c->dev, s->to, BYTES, pattern, 0.0f);
 	TRY(c->status, bench_variants_skip(c, 1u << 5, "setup refuses it"));
 	/* No variant leaves it. */
-	return bench_expect(c, 1u << 6, c->dev, s->from, BYTES, NULL, 0.0f);
+	return bench_expect(c, 1u << 7, c->dev, s->from, BYTES, NULL, 0.0f);
 }
 
 static int copy_once(struct bench_case *c, long arg)
@@ -93,6 +93,7 @@ static const struct bench_variant variants[] = {
 	{"reference", BENCH_DEVICE, .arg = BYTES, .check = check_row, .reference = true},
 	{"impossible", BENCH_DEVICE, .arg = BYTES, .needs = DEV_CAP_CARVEOUT},
 	{"refused", BENCH_DEVICE, .arg = BYTES},
+	{"part", BENCH_DEVICE, .arg = BYTES, .needs = DEV_CAP_CARVEOUT, .always = true},
 	{0}};
 
 static const struct bench_quantity_row quantities[] = {
