@@ -73,7 +73,7 @@ static void model_collective(const struct bench_case *c, long variant, struct be
 static int poison(struct bench_case *c, long variant)
 {
 	const struct methods *s = c->state;
-	TRY(c->status, work_graph_complete(s->vectors.poison));
+	TRY(c->status, work_graph_complete(s->of[variant]->poison));
 	for (size_t d = 0; d < c->devices->count; d++)
 		TRY(c->status, bench_gemm_poison(&s->gemm[d], c));
 	return c->status;
@@ -82,21 +82,23 @@ static int poison(struct bench_case *c, long variant)
 static int check(struct bench_case *c, long variant)
 {
 	struct methods *s = c->state;
-	TRY(c->status, vectors_check(&s->vectors, c, true));
+	TRY(c->status, vectors_check(s->of[variant], c, true));
 	for (size_t d = 0; d < c->devices->count; d++)
 		TRY(c->status, bench_gemm_check(&s->gemm[d], c, 1));
 	return c->status;
 }
 
 #define PART(id) BENCH_SELF, .arg = (id), .reference = true, .always = true
-#define METHOD_ROWS(id, label, ...)                                                                \
-	[id##_BOTH] = {(label), BENCH_SELF, .arg = id##_BOTH},                                     \
-	[id##_SERIAL] = {label "_serial", PART(id##_SERIAL)},                                      \
-	[id##_ALONE] = {label "_alone", PART(id##_ALONE), .model = model_collective},              \
+#define METHOD_ROWS(id, label, lacks)                                                              \
+	[id##_BOTH] = {(label), BENCH_SELF, .arg = id##_BOTH, .needs = (lacks)},                   \
+	[id##_SERIAL] = {label "_serial", PART(id##_SERIAL), .needs = (lacks)},                    \
+	[id##_ALONE] = {label "_alone", PART(id##_ALONE), .model = model_collective,               \
+			.needs = (lacks)},                                                         \
 	[GEMM_IN_##id] = {"gemm_in_" label, PART(GEMM_IN_##id), .once = methods_time_gemm,         \
-			  .model = model_gemm},                                                    \
+			  .model = model_gemm, .needs = (lacks)},                                  \
 	[SIDE_IN_##id] = {"collective_in_" label, PART(SIDE_IN_##id),                              \
-			  .once = methods_time_collective, .model = model_collective},
+			  .once = methods_time_collective, .model = model_collective,              \
+			  .needs = (lacks)},
 static const struct bench_variant variants[] = {
 	[GEMM_ALONE] = {"gemm_alone", PART(GEMM_ALONE), .model = model_gemm},
 	METHOD_TABLE(METHOD_ROWS){0}};
@@ -113,17 +115,28 @@ static const struct bench_metric primary[] = {
 	{"collective_engine_overlap_efficiency", "fraction_of_ideal", "engine", LARGE},
 	{"collective_kernel_overlap_efficiency", "fraction_of_ideal", "kernel", LARGE},
 	{"collective_library_overlap_efficiency", "fraction_of_ideal", "library", LARGE},
+	{"collective_library_zero_cta_overlap_efficiency", "fraction_of_ideal", "library-zero-cta",
+	 LARGE},
 	{0}};
+
+static int verify_method(struct bench_case *c, const struct method *m)
+{
+	const struct methods *s = c->state;
+	const uint64_t uses = method_variants(m);
+	struct work_graph *alone = s->graph[m->alone];
+	TRY(c->status, bench_verify_independent(c, uses, "streams_are_independent",
+						s->graph[GEMM_ALONE], alone));
+	if (m->policy == DEV_COMM_ZERO_CTA)
+		TRY(c->status, bench_verify_no_units(c, uses, alone, s->bytes));
+	return c->status;
+}
 
 static int verify_mechanism(struct bench_case *c)
 {
 	const struct methods *s = c->state;
 	for (unsigned m = 0; m < METHODS; m++)
 		if (method_is_on(c, &methods[m]))
-			TRY(c->status, bench_verify_independent(c, method_variants(&methods[m]),
-								"streams_are_independent",
-								s->graph[GEMM_ALONE],
-								s->graph[methods[m].alone]));
+			verify_method(c, &methods[m]);
 	return TRY(c->status, bench_verify_engine(c, method_variants(&methods[METHOD_ENGINE]),
 						  s->graph, METHOD_VARIANTS_ALL));
 }
@@ -177,16 +190,18 @@ static void record_best_methods(struct bench_case *c)
 	bench_fact_text(c, "best_methods", best ? names : "none is valid");
 }
 
-/* Copies by engines take no units, but sums do; a kernel's blocks are on as many units at most.
- * How many the library takes is unknown. */
+/* Copies by engines take no units, but sums do, and what all-to-all copies within a device may. A
+ * kernel's blocks are on as many units at most. How many the library takes is unknown, but where it
+ * was proved to take none. */
 static void record_units(struct bench_case *c)
 {
 	const struct methods *s = c->state;
-	const bool adds = s->what == DEV_ALLREDUCE || s->what == DEV_REDUCE_SCATTER;
 	const uint32_t units = dev_props(c->dev)->units;
 	bench_fact_number(c, "units", units);
-	if (method_is_on(c, &methods[METHOD_ENGINE]) && !adds)
+	if (method_is_on(c, &methods[METHOD_ENGINE]) && s->what == DEV_ALLGATHER)
 		bench_fact_number(c, "units_left_engine", units);
+	if (method_is_on(c, &methods[METHOD_LIBRARY_ZERO_CTA]))
+		bench_fact_number(c, "units_left_library-zero-cta", units);
 	if (method_is_on(c, &methods[METHOD_KERNEL])) {
 		bench_fact_number(c, "copy_blocks", s->copy_blocks);
 		bench_fact_number(c, "units_left_kernel",
@@ -197,11 +212,15 @@ static void record_units(struct bench_case *c)
 static int derive(struct bench_case *c)
 {
 	const struct methods *s = c->state;
+	const struct dev_comm *library = NULL;
 	bench_gemm_facts(&s->gemm[0], c);
 	bench_fact_number(c, "devices", (double)c->devices->count);
 	bench_fact_number(c, "vector_bytes", (double)s->bytes);
-	if (s->comm)
-		bench_fact_text(c, "library", s->comm->library);
+	for (unsigned m = METHODS; !library && m-- > 0;)
+		if (methods[m].by_library && method_is_on(c, &methods[m]))
+			library = s->comm[methods[m].policy];
+	if (library)
+		bench_fact_text(c, "library", library->library);
 	record_units(c);
 	for (unsigned m = 0; m < METHODS; m++) {
 		if (!method_is_on(c, &methods[m]))
@@ -244,4 +263,10 @@ static const struct bench bench = {
 	.derive = derive,
 };
 
-int main(int argc, char **argv) { return bench_main(&bench, argc, argv); }
+int main(int argc, char **argv)
+{
+	struct methods_known known = {0};
+	struct bench with_known = bench;
+	with_known.arg = &known;
+	return bench_main(&with_known, argc, argv);
+}

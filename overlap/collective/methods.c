@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "overlap/collective/methods.h"
-#include "bench/blocking_kernel.h"
 #include "device/kernels.h"
-#include "lib/err.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <math.h>
@@ -38,29 +37,34 @@ static int add_messages(const struct methods *s, struct work_graph *g,
 				    places);
 }
 
-static int add_copies(const struct methods *s, struct work_graph *g)
+static int add_copies(const struct methods *s, const struct method *m, struct work_graph *g)
 {
-	return add_messages(s, g, &s->vectors.places);
+	return add_messages(s, g, &s->vectors[0].places);
 }
 
-static int add_kernels(const struct methods *s, struct work_graph *g)
+static int add_kernels(const struct methods *s, const struct method *m, struct work_graph *g)
 {
-	struct schedule_graph_places places = s->vectors.places;
+	struct schedule_graph_places places = s->vectors[0].places;
 	places.copy_blocks = s->message_blocks;
 	places.add_blocks = s->copy_blocks;
 	return add_messages(s, g, &places);
 }
 
-static int add_library(const struct methods *s, struct work_graph *g)
+static int add_library(const struct methods *s, const struct method *m, struct work_graph *g)
 {
-	collective_graph_add_library(g, s->comm, &s->vectors, false);
+	collective_graph_add_library(g, s->comm[m->policy], &s->vectors[m->policy], false);
 	return 0;
 }
 
-#define METHOD_ROW(id, label, how)                                                                 \
-	[METHOD_##id] = {(label),    (how),        id##_BOTH,   id##_SERIAL,                       \
-			 id##_ALONE, GEMM_IN_##id, SIDE_IN_##id},
-const struct method methods[METHODS] = {METHOD_TABLE(METHOD_ROW)};
+#define VARIANTS_OF(id) id##_BOTH, id##_SERIAL, id##_ALONE, GEMM_IN_##id, SIDE_IN_##id
+const struct method methods[METHODS] = {
+	[METHOD_ENGINE] = {"engine", VARIANTS_OF(ENGINE), add_copies},
+	[METHOD_KERNEL] = {"kernel", VARIANTS_OF(KERNEL), add_kernels},
+	[METHOD_LIBRARY] = {"library", VARIANTS_OF(LIBRARY), add_library, true, DEV_COMM_DEFAULT},
+	[METHOD_LIBRARY_EFFICIENCY] = {"library-efficiency", VARIANTS_OF(LIBRARY_EFFICIENCY),
+				       add_library, true, DEV_COMM_EFFICIENCY},
+	[METHOD_LIBRARY_ZERO_CTA] = {"library-zero-cta", VARIANTS_OF(LIBRARY_ZERO_CTA), add_library,
+				     true, DEV_COMM_ZERO_CTA}};
 
 /* ------------------------------------------------------------------ what is possible */
 
@@ -101,16 +105,24 @@ static void find_peers(struct bench_case *c)
 	skip_methods(c, own, status);
 }
 
-static void find_library(struct bench_case *c)
+static int find_library(struct bench_case *c, const struct method *m)
 {
 	struct methods *s = c->state;
-	if (c->status == 0 && method_is_on(c, &methods[METHOD_LIBRARY]))
-		skip_methods(c, method_variants(&methods[METHOD_LIBRARY]),
-			     dev_comm_find(c->devices, DEV_COMM_DEFAULT, &s->comm));
+	const char *takes_units = ((const struct methods_known *)c->arg)->takes_units[s->what];
+	if (m->policy == DEV_COMM_ZERO_CTA && takes_units[0])
+		return err_note(-ENOTSUP, "%s", takes_units);
+	return dev_comm_find(c->devices, m->policy, &s->comm[m->policy]);
+}
+
+static void find_libraries(struct bench_case *c)
+{
+	for (unsigned m = 0; m < METHODS && c->status == 0; m++)
+		if (methods[m].by_library && method_is_on(c, &methods[m]))
+			skip_methods(c, method_variants(&methods[m]), find_library(c, &methods[m]));
 }
 
 /* The most that any of our own methods needs; what all-to-all receives. */
-static uint64_t staging_bytes(struct bench_case *c)
+static uint64_t find_staging(struct bench_case *c)
 {
 	const struct methods *s = c->state;
 	struct schedule_graph_plan plan = {0};
@@ -138,7 +150,7 @@ static void add_gemms_before(struct bench_case *c, struct work_graph *g)
 	for (size_t d = 0; c->status == 0 && d < c->devices->count; d++) {
 		const struct dev_gemm gemm = bench_gemm_whole(&s->gemm[d]);
 		const uint32_t node = work_graph_gemm(g, s->compute[d], &gemm);
-		work_graph_edge(g, node, work_graph_mark(g, s->vectors.places.lane[0][d]));
+		work_graph_edge(g, node, work_graph_mark(g, s->vectors[0].places.lane[0][d]));
 	}
 }
 
@@ -154,35 +166,60 @@ static void add_gemms_behind(struct bench_case *c, const struct method *m)
 	add_gemms(c, g);
 }
 
+/* Memory that is registered with the communicator, where its policy needs that. */
+static int open_vectors(struct bench_case *c, const struct method *m)
+{
+	struct methods *s = c->state;
+	if (m->policy == DEV_COMM_DEFAULT)
+		return c->status;
+	int status = vectors_open_registered(&s->vectors[m->policy], &s->vectors[0], c,
+					     s->comm[m->policy], s->staging_bytes);
+	return status == -ENOMEM ? err_note(-ENOTSUP, "%s", err_text()) : status;
+}
+
+static int need_no_units(struct bench_case *c, const struct method *m)
+{
+	struct methods *s = c->state;
+	struct methods_known *known = c->arg;
+	int status = bench_need_no_units(c, s->graph[m->alone], s->bytes);
+	if (status == -ENOTSUP)
+		text_fit(known->takes_units[s->what], ERR_TEXT, "%s", err_text());
+	return status;
+}
+
 static int open_method(struct bench_case *c, const struct method *m)
 {
 	struct methods *s = c->state;
-	struct work_graph *const graphs[] = {bench_graph(c, s->vectors.lanes),
-					     bench_graph(c, s->vectors.lanes),
-					     bench_graph(c, s->vectors.lanes)};
-	int status = c->status;
+	int status = open_vectors(c, m);
+	struct work_graph *const graphs[] = {bench_graph(c, s->vectors[0].lanes),
+					     bench_graph(c, s->vectors[0].lanes),
+					     bench_graph(c, s->vectors[0].lanes)};
+	TRY(status, c->status);
 	s->graph[m->alone] = graphs[0];
 	s->graph[m->serial] = graphs[1];
 	s->graph[m->both] = s->graph[m->gemm_in] = s->graph[m->side_in] = graphs[2];
+	for (unsigned v = 0; v < METHOD_VARIANTS_ALL; v++)
+		if (method_variants(m) >> v & 1)
+			s->of[v] = &s->vectors[m->policy];
 	add_gemms_before(c, s->graph[m->serial]);
 	for (int i = 0; i < 3; i++)
-		TRY(status, m->add(s, graphs[i]));
+		TRY(status, m->add(s, m, graphs[i]));
 	add_gemms_behind(c, m);
 	for (int i = 0; i < 3; i++) {
 		TRY(status, work_graph_prepare(graphs[i]));
 		TRY(status, work_graph_complete(graphs[i]));
 	}
-	return status;
+	return m->policy == DEV_COMM_ZERO_CTA ? TRY(status, need_no_units(c, m)) : status;
 }
 
 static void open_gemms(struct bench_case *c)
 {
 	struct methods *s = c->state;
 	for (uint32_t d = 0; c->status == 0 && d < c->devices->count; d++) {
-		s->compute[d] = work_lane_normal(s->vectors.lanes, d);
+		s->compute[d] = work_lane_normal(s->vectors[0].lanes, d);
 		bench_gemm_open_axes(&s->gemm[d], c, c->devices->dev[d]);
 	}
-	s->graph[GEMM_ALONE] = bench_graph(c, s->vectors.lanes);
+	s->graph[GEMM_ALONE] = bench_graph(c, s->vectors[0].lanes);
 	add_gemms(c, s->graph[GEMM_ALONE]);
 	bench_graph_prepare(c, s->graph[GEMM_ALONE]);
 }
@@ -206,10 +243,11 @@ int methods_open(struct bench_case *c)
 	share_blocks(c);
 	turn_off_unasked(c);
 	find_peers(c);
-	TRY(c->status, blocking_kernel_need_engine(c, method_variants(&methods[METHOD_ENGINE])));
-	find_library(c);
-	const uint64_t staging = staging_bytes(c);
-	TRY(c->status, vectors_open(&s->vectors, c, s->what, s->bytes / sizeof(float), staging));
+	find_libraries(c);
+	s->staging_bytes = find_staging(c);
+	TRY(c->status,
+	    vectors_open(&s->vectors[0], c, s->what, s->bytes / sizeof(float), s->staging_bytes));
+	s->of[GEMM_ALONE] = &s->vectors[0];
 	open_gemms(c);
 	for (unsigned m = 0; c->status == 0 && m < METHODS; m++)
 		if (method_is_on(c, &methods[m]))
@@ -222,7 +260,7 @@ int methods_open(struct bench_case *c)
 static int time_graph(struct bench_case *c, long variant, double *seconds_p)
 {
 	const struct methods *s = c->state;
-	TRY(c->status, work_graph_complete(s->vectors.restore));
+	TRY(c->status, work_graph_complete(s->of[variant]->restore));
 	return TRY(c->status, work_graph_time(s->graph[variant], seconds_p));
 }
 
@@ -257,7 +295,7 @@ int methods_time_collective(struct bench_case *c, long variant)
 	double seconds = 0.0, longest_s = 0.0;
 	time_graph(c, variant, &seconds);
 	for (size_t i = 0; c->status == 0 && i < devices * devices; i++) {
-		const uint32_t lane = s->vectors.places.lane[i % devices][i / devices];
+		const uint32_t lane = s->vectors[0].places.lane[i % devices][i / devices];
 		const int status = work_graph_lane_seconds(s->graph[variant], lane, &seconds);
 		if (status == 0)
 			longest_s = fmax(longest_s, seconds);

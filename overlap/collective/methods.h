@@ -4,7 +4,8 @@
  *
  *     engine   every message straight to its receiver, all at once, by copy engines
  *     kernel   the same messages by blocks of a copy kernel
- *     library  the vendor's collective
+ *     library  the vendor's collective; library-efficiency and library-zero-cta with these policies
+ *              (device/dev_collectives.h), on memory that its communicator knows
  *
  * What the first two send is "direct" of collectives/schedules, for all-to-all "spread-out"
  * (collectives/devices). Sums are by the kernel reduce_add: a wave of it after engines, as many
@@ -21,11 +22,14 @@
 
 #include "bench/bench_gemm.h"
 #include "collectives/devices/collective_graph.h"
+#include "lib/err.h"
 
 #define METHOD_TABLE(METHOD)                                                                       \
-	METHOD(ENGINE, "engine", add_copies)                                                       \
-	METHOD(KERNEL, "kernel", add_kernels)                                                      \
-	METHOD(LIBRARY, "library", add_library)
+	METHOD(ENGINE, "engine", DEV_CAP_COPY_ENGINE)                                              \
+	METHOD(KERNEL, "kernel", 0)                                                                \
+	METHOD(LIBRARY, "library", DEV_CAP_COLLECTIVES)                                            \
+	METHOD(LIBRARY_EFFICIENCY, "library-efficiency", DEV_CAP_COLLECTIVES)                      \
+	METHOD(LIBRARY_ZERO_CTA, "library-zero-cta", DEV_CAP_COLLECTIVES)
 
 #define METHOD_ENUM(id, ...) METHOD_##id,
 enum { METHOD_TABLE(METHOD_ENUM) METHODS };
@@ -37,9 +41,11 @@ enum { GEMM_ALONE, METHOD_TABLE(METHOD_VARIANTS) METHOD_VARIANTS_ALL };
 struct methods;
 struct method {
 	const char *name;
-	int (*add)(const struct methods *s, struct work_graph *g); /* its nodes */
 	/* Variants; the last two are the GEMM and the collective, each beside the other. */
 	unsigned both, serial, alone, gemm_in, side_in;
+	int (*add)(const struct methods *s, const struct method *m, struct work_graph *g);
+	bool by_library;
+	enum dev_comm_policy policy;
 };
 extern const struct method methods[METHODS];
 
@@ -53,12 +59,20 @@ struct methods {
 	uint64_t bytes; /* of the whole vector */
 	/* The kernel's, of a message and of all messages of a device together. */
 	uint32_t message_blocks, copy_blocks;
-	struct vectors vectors;
+	uint64_t staging_bytes;
+	struct vectors vectors[DEV_COMM_POLICIES]; /* the first one is of the other methods, too */
+	struct vectors *of[METHOD_VARIANTS_ALL];
 	struct bench_gemm gemm[DEV_MAX];
 	uint32_t compute[DEV_MAX];                         /* lanes */
 	struct work_graph *graph[METHOD_VARIANTS_ALL];     /* the last two of a method share one */
 	uint32_t gemm_start[METHOD_VARIANTS_ALL][DEV_MAX]; /* the event before it, of GEMM_IN_* */
-	struct dev_comm *comm;                             /* the library's */
+	struct dev_comm *comm[DEV_COMM_POLICIES];
+};
+
+/* c->arg. By collective: the reason of an earlier case, where the library takes units although it
+ * must not; later ones do not wait for that again. "": not found. */
+struct methods_known {
+	char takes_units[DEV_COLLECTIVES][ERR_TEXT];
 };
 
 /* Bytes of the case's vector: its size, in equal parts of whole DEV_KERNEL_ALIGN. */

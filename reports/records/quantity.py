@@ -155,6 +155,7 @@ _NAMES = {
     "collective_engine_overlap_efficiency": "overlap efficiency, all-gather by engine",
     "collective_kernel_overlap_efficiency": "overlap efficiency, all-gather by kernel",
     "collective_library_overlap_efficiency": "overlap efficiency, all-gather by the library",
+    "collective_library_zero_cta_overlap_efficiency": "overlap efficiency, all-gather, zero-CTA library",
     "load_latency_4k": "dependent-load latency, 4 KiB",
     "overlap_efficiency_engine": "overlap efficiency, engine copy",
     "overlap_efficiency_kernel": "overlap efficiency, kernel copy",

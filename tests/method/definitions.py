@@ -315,9 +315,10 @@ def better_order(c: Case) -> str:
 FACTS: Dict[Tuple[str, str], Callable[[Case], object]] = {
     ("gemm/split", "cheaper_cut_by_traffic"): lambda c: "m" if c.facts["k"] < 2 * c.facts["m"] else "k",
     ("overlap/collective", "best_methods"): best_methods,
-    ("overlap/collective", "class_engine"): longer_side("engine"),
-    ("overlap/collective", "class_kernel"): longer_side("kernel"),
-    ("overlap/collective", "class_library"): longer_side("library"),
+    **{
+        ("overlap/collective", "class_" + method): longer_side(method)
+        for method in ("engine", "kernel", "library", "library-efficiency", "library-zero-cta")
+    },
     ("overlap/ficco", "best_schedules"): lambda c: ", ".join(schedules(c)) or "none is valid",
     ("overlap/ficco", "tie"): lambda c: "yes" if len(schedules(c)) > 1 else "no",
     ("overlap/pair", "better_order"): better_order,

@@ -38,6 +38,19 @@ model() { printf '%s\n%s\n' "$UNITS" "$1" >"$BATS_TEST_TMPDIR/model.sim"; }
 each='for r in cases for d in [{(x["name"], x["variant"]): x["value"] for x in r["derived"]}]
 	for t in [{v["name"]: v["median_s"] for v in r["variants"]}]'
 
+# on_fakes DEVICE OPTIONS: on the fakes of the vendors' libraries, whose times mean nothing.
+on_fakes() {
+	local device=$1
+	shift
+	need_fakes
+	LD_LIBRARY_PATH=$(fakes) measure "$device" --budget 10m --type f32 --shape n64 --mflop 1 --size 64K "$@"
+	[ "$status" = 0 ] || [ "$status" = 3 ]
+	json 'all(r["status"] == "ok" and r["check"]["status"] == "ok" for r in cases)' <<<"$output"
+}
+
+# The methods that were measured.
+methods='[v["name"] for v in r["variants"] if "_" not in v["name"]]'
+
 @test "every collective by every method leaves the right values concurrent with a right GEMM, on 2 to 7 devices" {
 	for last in 1 2 6; do
 		measure "sim:0-$last" --type f32 --shape 96x80x64 --size 4K,100K,1M --blocks 0,3 "${ONE[@]}"
@@ -81,7 +94,8 @@ each='for r in cases for d in [{(x["name"], x["variant"]): x["value"] for x in r
 		"all(abs(d['fraction_of_ideal', 'engine'] - 1) < 0.01 $each)" \
 		"all(abs(d['CIL_gemm', 'kernel'] - slowed) < 0.04 and abs(d['S', 'kernel'] - (1 + x) / slowed) < 0.06
 			$each for x in [t['kernel_alone'] / t['gemm_alone']] for slowed in [1 + x * (3 if r['case']['blocks'] < 5 else 6) / 8])" \
-		"all((r['facts']['units_left_engine'], r['facts']['units_left_kernel']) == (8, 8 - r['case']['blocks']) $each)" \
+		"all((r['facts'].get('units_left_engine'), r['facts']['units_left_kernel']) ==
+			(8 if r['case']['collective'] == 'all-gather' else None, 8 - r['case']['blocks']) $each)" \
 		"all(r['facts']['best_methods'] == 'engine' $each)" <<<"$output"
 	done
 }
@@ -124,15 +138,18 @@ each='for r in cases for d in [{(x["name"], x["variant"]): x["value"] for x in r
 	cd "$BATS_TEST_TMPDIR"
 	measure sim:0,1 --shape n64 --size 64K --collective allreduce
 	[ "$status" = 0 ]
-	json '[r["facts"]["not_measured"].endswith("sim:0: a collectives library is not supported") for r in cases] == [True]' \
-		'[r["facts"]["not_measured"].startswith("library, ") for r in cases] == [True]' <<<"$output"
+	json '[r["facts"]["not_measured"] for r in cases] == [
+		"library, library-efficiency, library-zero-cta: the device does not support collectives"]' <<<"$output"
 	measure sim:0,1 --shape n64 --size 64K --collective allreduce --method library
 	[ "$status" = 77 ]
-	[[ $stderr == *"a collectives library is not supported"* ]]
+	[[ $stderr == *"the device does not support collectives"* ]]
+	measure sim:0,1 --shape n64 --size 64K --collective allreduce --method engine
+	json '["not_measured" in r["facts"] for r in cases] == [False]' <<<"$output"
 	printf '%s\n' 'like = quiet' 'copy_engines = 0' 'lacks = copy_engine' >model.sim
 	measure sim:./model.sim:0,1 --type f32 --shape n64 --size 64K --collective all-gather
 	[ "$status" = 0 ]
-	json '[("the device has no copy engines; library, " in r["facts"]["not_measured"], r["facts"].get("best_methods")) for r in cases] == [(True, None)]' \
+	json '[("engine: the device has no copy engines; library, " in r["facts"]["not_measured"], r["facts"].get("best_methods"))
+		for r in cases] == [(True, None)]' \
 		'[[v["name"] for v in r["variants"] if "_" not in v["name"]] for r in cases] == [["kernel"]]' <<<"$output"
 	printf '%s\n' 'like = quiet' 'lacks = peer' >model.sim
 	measure sim:./model.sim:0,1 --type f32 --shape n64 --size 64K
@@ -154,21 +171,25 @@ each='for r in cases for d in [{(x["name"], x["variant"]): x["value"] for x in r
 	[[ $stderr == *"exceed the device's free memory"* ]]
 }
 
-# On the fakes of the vendors' libraries, whose times mean nothing.
-@test "the vendor's library is a method like the others, and where it fails the others go on" {
-	need_fakes
-	export LD_LIBRARY_PATH
-	LD_LIBRARY_PATH=$(fakes)
-	for device in cuda:0,1 hip:0,1; do
-		measure "$device" --budget 10m --type f32 --shape n64 --mflop 1 --size 64K
-		[ "$status" = 0 ] || [ "$status" = 3 ]
-		json 'len(cases) == 4' 'all("library" in [v["name"] for v in r["variants"]] and r["check"]["status"] == "ok"
-			and r["facts"]["library"] and "not_measured" not in r["facts"] for r in cases)' <<<"$output"
-	done
+@test "the library's policies are methods like the others, and the one without blocks is proved or skipped" {
+	on_fakes cuda:0,1
+	json "[($methods, r['facts'].get('not_measured', '').partition(':')[0], r['facts']['library']) for r in cases] == [
+			(['engine', 'kernel', 'library', 'library-efficiency', 'library-zero-cta'], '', 'NCCL 2.28.9'), *3 * [(['engine', 'kernel', 'library', 'library-efficiency'], 'library-zero-cta', 'NCCL 2.28.9')]]" \
+		'[("completes_while_all_units_are_held", True) in [(m["name"], m["observed"]) for m in r["mechanism"]] for r in cases] == [
+			True, False, False, False]' \
+		'["units_left_library-zero-cta" in r["facts"] for r in cases] == [True, False, False, False]' \
+		'all("takes units" in r["facts"]["not_measured"] for r in cases[1:])' <<<"$output"
+	on_fakes hip:0,1 --collective all-gather --method library,library-efficiency
+	json "[$methods for r in cases] == [['library', 'library-efficiency']]" <<<"$output"
+}
+
+@test "where the library or a policy is missing the others go on, with its words" {
+	FAKE_NCCL_VERSION=21903 on_fakes cuda:0,1 --collective all-gather
+	json "[$methods for r in cases] == [['engine', 'kernel', 'library']]" \
+		'all("it is there from 2.27 on; library-zero-cta: " in r["facts"]["not_measured"] for r in cases)' <<<"$output"
 	for function in ncclCommInitAll ncclGroupEnd; do
-		FAKE_FAIL=$function=1 measure cuda:0,1 --budget 10m --type f32 --shape n64 --mflop 1 --size 64K --collective all-gather
-		[ "$status" = 0 ] || [ "$status" = 3 ]
-		json '[(sorted(v["name"] for v in r["variants"] if "_" not in v["name"]), "'$function': unhandled cuda error" in r["facts"]["not_measured"])
-			for r in cases] == [(["engine", "kernel"], True)]' <<<"$output"
+		FAKE_FAIL=$function=1 on_fakes cuda:0,1 --collective all-gather --method engine,kernel,library
+		json "[($methods, r['facts']['not_measured']) for r in cases] == [
+			(['engine', 'kernel'], 'library: $function: unhandled cuda error')]" <<<"$output"
 	done
 }
