@@ -11,6 +11,7 @@ from typing import Dict, Iterator, Mapping, NamedTuple, Optional, Tuple
 # Capability -> the line of a model. Two devices are opened, so that there are peers.
 MODELS: Dict[str, str] = {
     "copy_engine": "copy_engines = 0",
+    "copy_batch": "lacks = copy_batch",
     "priority": "priorities = 1",
     "gemm": "lacks = gemm",
     "gemm_tiled": "lacks = gemm_tiled",
@@ -43,6 +44,8 @@ NEEDS: Tuple[Need, ...] = (
     Need("copy_engine", "overlap/out_of_core"),
     Need("copy_engine", "overlap/collective", variant=r".*engine.*"),
     Need("unit_mask", "overlap/units"),
+    Need("copy_engine", "micro/copy_command"),
+    Need("copy_batch", "micro/copy_command", variant=r"batch"),
     Need("priority", "micro/priority"),
     Need("priority", "overlap/shaping", variant=r".*priority.*"),
     Need("gemm", "gemm/*", variant=r"(?!peak|mma_peak|wgmma_peak).*"),
