@@ -113,25 +113,36 @@ static int admit(const struct bench_case *c)
 
 /* ------------------------------------------------------------------ set-up */
 
-/* The library needs no peers: where there are none it goes through the host. */
+static int enable_peers(const struct dev_set *set)
+{
+	int status = 0;
+	for (size_t i = 1; i < set->count; i++)
+		for (size_t k = 0; k < i; k++)
+			TRY(status, dev_peer_enable(set->dev[i], set->dev[k]));
+	return status;
+}
+
+static int find_comm(struct bench_case *c, unsigned v)
+{
+	struct state *s = c->state;
+	const enum dev_comm_policy policy = row_policy(c, v);
+	const char *takes_units = ((const struct program *)c->arg)->takes_units;
+	return policy == DEV_COMM_ZERO_CTA && takes_units[0]
+		       ? err_note(-ENOTSUP, "%s, as an earlier case found", takes_units)
+		       : dev_comm_find(c->devices, policy, &s->comm[policy]);
+}
+
+/* The library needs no peers: where there are none it goes through the host. Where there are, lanes
+ * reach the gate's memory by it. */
 static int plan_row(struct bench_case *c, unsigned v)
 {
 	struct state *s = c->state;
-	const enum dev_collective what = case_collective(c);
-	const uint32_t devices = (uint32_t)c->devices->count;
-	const uint64_t count = schedule_floats(c);
-	int status = 0;
-	const enum dev_comm_policy policy = row_policy(c, v);
-	const char *takes_units = ((const struct program *)c->arg)->takes_units;
-	if (policy == DEV_COMM_ZERO_CTA && takes_units[0])
-		return err_note(-ENOTSUP, "%s, as an earlier case found", takes_units);
+	int status = enable_peers(c->devices);
 	if (is_by_library(c, v))
-		return dev_comm_find(c->devices, policy, &s->comm[policy]);
-	for (size_t i = 1; i < devices; i++)
-		for (size_t k = 0; k < i; k++)
-			TRY(status, dev_peer_enable(c->devices->dev[i], c->devices->dev[k]));
-	return TRY(status,
-		   collective_graph_plan(what, bench_row(c, v)->name, devices, count, &s->plan[v]));
+		return status && status != -ENOTSUP ? status : find_comm(c, v);
+	return TRY(status, collective_graph_plan(case_collective(c), bench_row(c, v)->name,
+						 (uint32_t)c->devices->count, schedule_floats(c),
+						 &s->plan[v]));
 }
 
 static int open_registered(struct bench_case *c, unsigned v)
