@@ -110,7 +110,7 @@ static int find_library(struct bench_case *c, const struct method *m)
 	struct methods *s = c->state;
 	const char *takes_units = ((const struct methods_known *)c->arg)->takes_units[s->what];
 	if (m->policy == DEV_COMM_ZERO_CTA && takes_units[0])
-		return err_note(-ENOTSUP, "%s", takes_units);
+		return err_note(-ENOTSUP, "%s, as an earlier case found", takes_units);
 	return dev_comm_find(c->devices, m->policy, &s->comm[m->policy]);
 }
 
