@@ -59,6 +59,15 @@ documented() {
 	[[ $output == *"model: flops_bf16"*"7120725000000"*"7495500000000 on 7"* ]]
 }
 
+@test "compare finds that streams keep copy engines" {
+	commands FOR-OPERATORS '### Copy engines after an update' >engines.sh
+	run --separate-stderr sh engines.sh
+	echo "$output"
+	[ "$status" = 1 ]
+	[[ $(grep '^2 of 6' <<<"$output") == "2 of 6 headline numbers regress: down (D2H) independent streams by 38 % and up" ]]
+	[[ $output == *"model: engine_sticky, declared to differ"* ]]
+}
+
 @test "two models are two kinds, and another number of devices is said: one line and 2" {
 	./gpusig run --headline --only gemm/efficiency --device sim:h200 --out other
 	./gpusig run --headline --only gemm/efficiency --device sim:h100:0-1 --out two

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# level: all
+"""Updates that change how streams get copy engines, on simulated machines: compare names what changed in 20 of
+20, and nothing where nothing changed. The driver tells the same number of engines before and after."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Iterator, List, Set, Tuple
+
+from reports.judge.compare import gpusig
+from reports.judge.compare.comparison import compare
+from reports.judge.compare.sides import Side
+from reports.judge.compare.verdict import Settings
+from reports.records import record_file
+from reports.records.jsonl import Json
+from reports.signature.signature import build
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = Path(os.environ.get("GPUSIG_BIN") or ROOT / "bin") / "micro" / "copy_engines"
+UPDATES, RUNS = 20, 5
+# Keys before and after, and the headline numbers that tell: engines of the host's link, or of the copies to peers.
+LAWS: Tuple[Tuple[str, str, Set[str]], ...] = (
+    (
+        "host_engines=2",
+        "host_engines=2,engine_sticky=1",
+        {"up_independent_streams", "down_independent_streams", "peer_independent_streams"},
+    ),
+    (
+        "host_engines=3",
+        "host_engines=2",
+        {"up_engines_that_answer", "down_engines_that_answer", "both_engines_that_answer"},
+    ),
+    (
+        "host_engines=2",
+        "host_engines=1",
+        {
+            "up_engines_that_answer",
+            "down_engines_that_answer",
+            "both_engines_that_answer",
+            "up_independent_streams",
+            "down_independent_streams",
+        },
+    ),
+    (
+        "host_engines=3,engine_sticky=1",
+        "host_engines=2,engine_sticky=1",
+        {
+            "up_engines_that_answer",
+            "down_engines_that_answer",
+            "both_engines_that_answer",
+            "up_independent_streams",
+            "down_independent_streams",
+        },
+    ),
+)
+
+
+class Updates(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder, self.count = Path(folder.name), 0
+
+    def signature(self, keys: str, draw: random.Random) -> Json:
+        self.count += 1
+        path = self.folder / ("%d.jsonl" % self.count)
+        noise = "jitter_sigma=%g,open_sigma=0.02,drift_per_s=0.02" % draw.uniform(0.002, 0.05)
+        spec = "sim:h100?copy_engines=6,%s,%s,seed=%d:0,1" % (keys, noise, self.count)
+        options = ["--device", spec, "--headline", "--seed", str(self.count), "--max-samples", "10"]
+        subprocess.run([str(PROGRAM), *options, "--out", str(path)], stdout=subprocess.DEVNULL, timeout=60, check=True)
+        return build(record_file.read(path)).json
+
+    def side(self, keys: str, draw: random.Random) -> Side:
+        runs = [gpusig.run_of(self.signature(keys, draw), "run-%d" % k, {}) for k in range(RUNS)]
+        return Side(keys, runs)
+
+    def answers(self) -> Iterator[Tuple[Set[str], Json, Json]]:
+        """Headline numbers that an update lowers, and the comparisons of it and of equal machines."""
+        settings = Settings(factors=("model",))
+        for update in range(UPDATES):
+            draw = random.Random(update)
+            before, after, changed = LAWS[update % len(LAWS)]
+            then = self.side(before, draw)
+            yield (
+                changed,
+                compare(then, self.side(after, draw), settings),
+                compare(then, self.side(before, draw), settings),
+            )
+
+    def test_compare_names_the_changed_law(self) -> None:
+        for update, (changed, answer, equal) in enumerate(self.answers()):
+            with self.subTest(update=update):
+                self.assertEqual(set(worse(answer)), changed)
+                self.assertEqual(answer["outcome"]["verdict"], "regress")
+                self.assertEqual(worse(equal), [])
+                self.assertEqual(equal["outcome"]["verdict"], "no regression")
+
+
+def worse(answer: Json) -> List[str]:
+    found = [row for row in answer["metrics"] if row["verdict"] == "regress"]
+    return [row["name"].rpartition("/")[2] for row in found]
+
+
+if __name__ == "__main__":
+    unittest.main()
