@@ -41,6 +41,7 @@ NEEDS: Tuple[Need, ...] = (
     Need("copy_engine", "*", variant=r"engine.*|both_ways.*"),
     Need("copy_engine", "*", axis=r"(copy-method|path|method)=engine", variant=r"(?!gemm|skinny_alone).*"),
     Need("copy_engine", "micro/*contention", axis=r".*=(.*\+)?engine(\+.*)?"),
+    Need("copy_engine", "micro/copy_engines"),
     Need("copy_engine", "overlap/out_of_core"),
     Need("copy_engine", "overlap/collective", variant=r".*engine.*"),
     Need("unit_mask", "overlap/units"),
@@ -65,7 +66,7 @@ NEEDS: Tuple[Need, ...] = (
     Need(
         "peer",
         "*",
-        axis=r"(direction|transfer|way)=(peer|exchange|ring|.*gather|.*scatter|.*to-all|allreduce)",
+        axis=r"(direction|transfer|way)=(peers?|exchange|ring|.*gather|.*scatter|.*to-all|allreduce)",
     ),
     Need("peer", "micro/peer_matrix", axis=r"route=(each|(\d+|all)>(\d+|all))"),
     Need("peer", "overlap/collective"),

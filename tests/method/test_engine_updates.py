@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # level: all
-"""Updates that change how streams get copy engines, on simulated machines: compare names what changed in 20 of
-20, and nothing where nothing changed. The driver tells the same number of engines before and after."""
+"""Updates that change how streams get copy engines, on simulated machines: compare names what changed in 20
+of 20, and nothing where nothing changed. The driver states the same number of engines before and after."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from reports.signature.signature import build
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(os.environ.get("GPUSIG_BIN") or ROOT / "bin") / "micro" / "copy_engines"
 UPDATES, RUNS = 20, 5
-# Keys before and after, and the headline numbers that tell: engines of the host's link, or of the copies to peers.
+# Keys before and after, and the headline numbers that are lower then.
 LAWS: Tuple[Tuple[str, str, Set[str]], ...] = (
     (
         "host_engines=2",
@@ -73,7 +73,9 @@ class Updates(unittest.TestCase):
         noise = "jitter_sigma=%g,open_sigma=0.02,drift_per_s=0.02" % draw.uniform(0.002, 0.05)
         spec = "sim:h100?copy_engines=6,%s,%s,seed=%d:0,1" % (keys, noise, self.count)
         options = ["--device", spec, "--headline", "--seed", str(self.count), "--max-samples", "10"]
-        subprocess.run([str(PROGRAM), *options, "--out", str(path)], stdout=subprocess.DEVNULL, timeout=60, check=True)
+        subprocess.run(
+            [str(PROGRAM), *options, "--out", str(path)], stdout=subprocess.DEVNULL, timeout=60, check=True
+        )
         return build(record_file.read(path)).json
 
     def side(self, keys: str, draw: random.Random) -> Side:

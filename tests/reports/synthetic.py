@@ -115,6 +115,25 @@ CONTENTION_SIDE, CONTENTION_GEMM_S = 4096, 1e-2
 SOME_LOSSES = (("f32", "up", "engine", 0, 1.02, 1.01), ("f32", "up", "kernel:units/8", 2, 1.3, 1.1))
 
 
+def copy_engines(entries: Sequence[Tuple[str, float, float, str]]) -> Writer:
+    """Direction, engines that answer, share of independent streams, and the fact `sticky`, "" for none."""
+    w = Writer("micro/copy_engines", [], [axis("direction", "", ["up"]), axis("size", "byte", [1 << 20])])
+    for direction, engines, independent, sticky in entries:
+        streams = range(1, 9)
+        line = w.case(
+            {"direction": direction, "size": 1 << 20},
+            [w.variant("streams_%d" % k, 1e-3 * k, 1e6 * k) for k in streams] + [w.variant("others", 1e-3)],
+            [
+                value("engines_that_answer", None, engines, ci_low=engines, ci_high=engines),
+                value("independent_streams", "others", independent, ci_low=independent, ci_high=independent),
+                *[value("rate_share", "streams_%d" % k, min(k, engines)) for k in streams if k > 1],
+                *[value("in_flight", "streams_%d" % k, min(k, engines)) for k in streams],
+            ],
+        )
+        line["facts"] = {"engines_stated": 3, **({"sticky": sticky} if sticky else {})}
+    return w.end()
+
+
 def copy_contention(
     entries: Sequence[Tuple[str, str, str, int, float, float]] = SOME_LOSSES, **more: Any
 ) -> Writer:

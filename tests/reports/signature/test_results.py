@@ -332,6 +332,19 @@ class Truth(workplace.Scratch):
         )
         self.assertEqual([generic.plural_is(n) for n in (0, 1, 2)], ["0 are", "1 is", "2 are"])
 
+    def test_copy_engines_says_who_shares_them(self) -> None:
+        entries = [("up", 2.0, 0.625, "yes"), ("both", 2.0, 0.625, ""), ("local", 3.0, 1.0, "no")]
+        made = self.signature(synthetic.copy_engines(entries).text())
+        section = made.json["programs"]["micro/copy_engines"]
+        self.assertEqual(
+            section["summary"],
+            "Copy engines that answer when streams copy at once: 2 up (H2D), 2 both ways at once and 3 within "
+            "the device (D2D); the driver states 3. Streams share engines although others are free; with the "
+            "bulk copy of one stream, others wait: 38 % up (H2D).",
+        )
+        ways = {w["direction"]: (w["engines"]["value"], w["sticky"]) for w in section["results"]["ways"]}
+        self.assertEqual(ways, {"up": (2.0, "yes"), "both": (2.0, ""), "local": (3.0, "no")})
+
     def test_copy_contention_has_every_way(self) -> None:
         section = self.signature(synthetic.copy_contention().text()).json["programs"]["micro/copy_contention"]
         found = {
