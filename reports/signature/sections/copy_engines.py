@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""micro/copy_engines: how many copy engines answer when streams copy at once, and whether streams share them."""
+"""micro/copy_engines: how many copy engines answer when streams copy at once, and who shares them."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ WAYS = {
     "peers": "to several peers",
 }
 FORMULA = (
-    "Engines that answer: 1 + the numbers K of bulk copies, each in a stream of its own, that a short copy in another "
-    "stream does not wait for. In flight: K x seconds of the first of K equal copies to end / of the last; lower "
-    "where K is no multiple of the engines."
+    "Engines that answer: 1 + the numbers K of bulk copies, each in a stream of its own, that a short copy in "
+    "another stream does not wait for. In flight: K x seconds of the first of K equal copies to end / of the "
+    "last; lower where K is no multiple of the engines."
 )
 
 
@@ -73,7 +73,8 @@ def summary(section: Section) -> str:
         and e["sticky"] not in ("", "no")
     ]
     if shared:
-        text += ". Streams share engines although others are free; with the bulk copy of one stream, others wait: "
+        text += ". Streams share engines although others are free; with the bulk copy of one stream, "
+        text += "others wait: "
         text += listing(shared, 6)
     return text + "."
 
