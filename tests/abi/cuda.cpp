@@ -83,6 +83,16 @@ same_size(cuda_pointer, CUdeviceptr);
 same_size(struct cuda_ipc_memory, CUipcMemHandle);
 same_size(struct cuda_uuid, CUuuid);
 
+#if CUDA_VERSION >= 13000
+same_value(CUDA_RESOURCE_UNITS, CU_DEV_RESOURCE_TYPE_SM);
+same_value(CUDA_GREEN_DEFAULT_STREAM, CU_GREEN_CTX_DEFAULT_STREAM);
+same_field(struct cuda_resource, type, CUdevResource, type);
+same_field(struct cuda_resource, units, CUdevResource, sm.smCount);
+same_field(struct cuda_resource, smallest_part, CUdevResource, sm.minSmPartitionSize);
+same_field(struct cuda_resource, alignment, CUdevResource, sm.smCoscheduledAlignment);
+static_assert(sizeof(CUdevResource) <= sizeof(struct cuda_resource));
+#endif
+
 #define same_function(name, arguments)                                                             \
 	static_assert(prototypes<int arguments, decltype(name)>::same, #name);
 CUDA_FUNCTIONS(same_function)

@@ -22,7 +22,10 @@
 		     "Invalid access of peer GPU memory over nvlink or a hardware error"),         \
 		CODE(800, "ERROR_NOT_PERMITTED", "", "operation not permitted"),                   \
 		CODE(803, "ERROR_SYSTEM_DRIVER_MISMATCH", "",                                      \
-		     "system has unsupported display driver / cuda driver combination")
+		     "system has unsupported display driver / cuda driver combination"),           \
+		CODE(914, "ERROR_INVALID_RESOURCE_TYPE", "", "invalid resource type"),             \
+		CODE(915, "ERROR_INVALID_RESOURCE_CONFIGURATION", "",                              \
+		     "invalid resource configuration")
 #define OTHER_ATTRIBUTES                                                                           \
 	ATTRIBUTE(41, 1),                 /* UNIFIED_ADDRESSING */                                 \
 		ATTRIBUTE(75, 9),         /* COMPUTE_CAPABILITY_MAJOR */                           \
@@ -342,6 +345,166 @@ CALL(cuMemcpyBatchAsync_v2,
 /* CU_STREAM_WAIT_VALUE_GEQ is the only comparison here. */
 CALL(cuStreamWaitValue32_v2, (void *stream, device_ptr at, uint32_t value, unsigned flags),
      flags ? FAKE_NOT_SUPPORTED : fake_wait_value(g, stream, to_pointer(at), value))
+
+/* ------------------------------------------------------------------ green contexts */
+
+#define INVALID_RESOURCE_TYPE 914
+#define INVALID_RESOURCE_CONFIGURATION 915
+
+typedef struct {
+	int type;               /* 1: SMs */
+	uint32_t first, splits; /* splits: it is of one, and cannot be split again */
+	unsigned char internal[84];
+	union {
+		struct {
+			unsigned smCount, minSmPartitionSize, smCoscheduledAlignment;
+		} sm;
+		unsigned char oversize[48];
+	};
+} CUdevResource;
+
+/* Compute capability 9.0 divides SMs in eights. */
+static unsigned unit_step(const struct fake_gpu *g)
+{
+	return (unsigned)fake_board(g->index, 8, "unit_step");
+}
+
+static CUdevResource resource_of(const struct fake_gpu *g, uint32_t first, uint32_t count,
+				 uint32_t splits)
+{
+	const unsigned step = unit_step(g);
+	return (CUdevResource){
+		.type = count ? 1 : 0, .first = first, .splits = splits, .sm = {count, step, step}};
+}
+
+int cuDeviceGetDevResource(int device, CUdevResource *resource, int type)
+{
+	struct fake_gpu *g;
+	int status = enter_device(__func__, device, &g);
+	if (!status)
+		status = type != 1   ? INVALID_RESOURCE_TYPE
+			 : !resource ? FAKE_INVALID_VALUE
+				     : FAKE_OK;
+	if (!status)
+		*resource = resource_of(g, 0, fake_units(g), 0);
+	return status;
+}
+
+/* Groups of one size, rounded up, from the first unit on; what is left is the remainder. */
+static int split_units(struct fake_gpu *g, CUdevResource *result, unsigned *groups,
+		       const CUdevResource *input, CUdevResource *remaining, unsigned flags,
+		       unsigned least)
+{
+	const unsigned step = unit_step(g);
+	if (!groups || !input || flags > 3)
+		return FAKE_INVALID_VALUE;
+	if (input->type != 1)
+		return INVALID_RESOURCE_TYPE;
+	if (input->splits)
+		return INVALID_RESOURCE_CONFIGURATION;
+	if (least > input->sm.smCount)
+		return FAKE_INVALID_VALUE;
+	const unsigned size = least ? (least + step - 1) / step * step : step;
+	const unsigned fit = input->sm.smCount / size;
+	if (fit == 0)
+		return INVALID_RESOURCE_CONFIGURATION;
+	const unsigned made = !result || fit < *groups ? fit : *groups;
+	for (unsigned i = 0; result && i < made; i++)
+		result[i] = resource_of(g, i * size, size, 1);
+	if (remaining)
+		*remaining = resource_of(g, made * size, input->sm.smCount - made * size, 1);
+	*groups = made;
+	return FAKE_OK;
+}
+CALL(cuDevSmResourceSplitByCount,
+     (CUdevResource * result, unsigned *groups, const CUdevResource *input,
+      CUdevResource *remaining, unsigned flags, unsigned least),
+     split_units(g, result, groups, input, remaining, flags, least))
+
+static int new_green(struct fake_gpu *g, enum fake_kind kind, uint32_t first, uint32_t count,
+		     void **green_p)
+{
+	fake_lock();
+	struct fake_green *green = fake_object_new(g, kind, sizeof(*green));
+	if (green) {
+		green->first = first;
+		green->count = count;
+		*green_p = green;
+	}
+	fake_unlock();
+	return green ? FAKE_OK : FAKE_OUT_OF_MEMORY;
+}
+
+CALL(cuDevResourceGenerateDesc, (void **desc, const CUdevResource *resources, unsigned count),
+     !desc || !resources || count != 1 ? FAKE_INVALID_VALUE
+     : resources->type != 1
+	     ? INVALID_RESOURCE_TYPE
+	     : new_green(g, FAKE_RESOURCE_DESC, resources->first, resources->sm.smCount, desc))
+
+/* CU_GREEN_CTX_DEFAULT_STREAM is required. */
+static int open_green(struct fake_gpu *g, void **green, void *desc, unsigned flags)
+{
+	fake_lock();
+	const struct fake_green *d = fake_object_find(desc, FAKE_RESOURCE_DESC);
+	fake_unlock();
+	if (!d)
+		return FAKE_INVALID_HANDLE;
+	return !green || flags != 1 || d->object.gpu != g
+		       ? FAKE_INVALID_VALUE
+		       : new_green(g, FAKE_GREEN, d->first, d->count, green);
+}
+
+int cuGreenCtxCreate(void **green, void *desc, int device, unsigned flags)
+{
+	struct fake_gpu *g;
+	int status = enter_device(__func__, device, &g);
+	return status ? status : open_green(g, green, desc, flags);
+}
+
+/* Its streams are of no use from then on, nor can they be destroyed. */
+static int close_green(struct fake_gpu *g, void *green)
+{
+	fake_lock();
+	struct fake_green *own = fake_object_find(green, FAKE_GREEN);
+	for (struct fake_object *o = own ? g->objects : NULL; o; o = o->next)
+		if (o->kind == FAKE_STREAM && ((struct fake_stream *)(void *)o)->green == own)
+			((struct fake_stream *)(void *)o)->closed = true;
+	if (own)
+		fake_object_delete(&own->object);
+	fake_unlock();
+	return own ? FAKE_OK : FAKE_INVALID_HANDLE;
+}
+CALL(cuGreenCtxDestroy, (void *green), close_green(g, green))
+
+/* CU_STREAM_NON_BLOCKING must be specified. */
+static int open_green_stream(struct fake_gpu *g, void **stream, void *green, unsigned flags,
+			     int priority)
+{
+	fake_lock();
+	const struct fake_green *own = fake_object_find(green, FAKE_GREEN);
+	fake_unlock();
+	if (!own)
+		return FAKE_INVALID_HANDLE;
+	if (!stream || flags != 1)
+		return FAKE_INVALID_VALUE;
+	int status = fake_stream_open_on(g, priority, own->first, own->count, stream);
+	if (!status)
+		((struct fake_stream *)*stream)->green = green;
+	return status;
+}
+CALL(cuGreenCtxStreamCreate, (void **stream, void *green, unsigned flags, int priority),
+     open_green_stream(g, stream, green, flags, priority))
+
+static int find_green(void *stream, void **green_p)
+{
+	fake_lock();
+	const struct fake_stream *s = fake_stream_find(stream);
+	if (s)
+		*green_p = s->green;
+	fake_unlock();
+	return s ? FAKE_OK : FAKE_INVALID_HANDLE;
+}
+CALL(cuStreamGetGreenCtx, (void *stream, void **green), find_green(stream, green))
 
 /* ------------------------------------------------------------------ kernels and graphs */
 

@@ -4,7 +4,7 @@
 # overlap/units on simulated devices without jitter: what fewer units cost a GEMM, and what units buy a copy, follow from the
 # model's keys.
 
-# shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr and their lines; helpers sets root
 load ../bats/helpers
 
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
@@ -134,31 +134,52 @@ memory_bandwidth = 100e9'; do
 }
 
 # Fake drivers have as many units as the host has cores.
-@test "on a fake AMD GPU the streams keep to their units, and dies are not divided" {
+on_a_fake() {
 	[ "$(nproc)" -ge 2 ] || skip 'one core'
 	need_fakes
 	export FAKE_GPUS=1 LD_LIBRARY_PATH
 	LD_LIBRARY_PATH=$(fakes)
-	few=(--type f32 --gemm 64x64x64 --size 1M --min-samples 2 --max-samples 2)
-	units_of() { "$root/bin/overlap/units" --device hip --units "$1" "${few[@]}" --format json >records || [ "$?" -le 3 ]; }
-	units_of 1
+	few=(--units 1 --type f32 --gemm 64x64x64 --size 1M --min-samples 2 --max-samples 2)
+}
+
+keeps_to_its_units() { # DEVICE
+	"$root/bin/overlap/units" --device "$1" "${few[@]}" --format json >records || [ "$?" -le 3 ]
 	"$TEST_PYTHON" - <<-'PYTHON'
 		import json
-		cases = [row for row in map(json.loads, open("records")) if row["kind"] == "case"]
-		assert [m["observed"] for m in cases[0]["mechanism"]] == [True, True], cases[0]
-		assert cases[0]["check"]["status"] == "ok", cases[0]["check"]
+		case, = [row for row in map(json.loads, open("records")) if row["kind"] == "case"]
+		assert [m["observed"] for m in case["mechanism"]] == [True, True], case
+		assert case["check"]["status"] == "ok", case["check"]
 	PYTHON
-	run --separate-stderr env FAKE_ARCH=gfx942 FAKE_BOARD=xccs=2 "$root/bin/overlap/units" --device hip --units 1 "${few[@]}"
+}
+
+skips() { # TEXT DEVICE VARIABLE...
+	run --separate-stderr env "${@:3}" "$root/bin/overlap/units" --device "$2" "${few[@]}"
 	[ "$status" = 77 ]
-	[[ $stderr == *"at multiples of 2"* ]]
-	for board in FAKE_ARCH=gfx942\ FAKE_BOARD=xccs=0 FAKE_ARCH=gfx1100; do
-		# shellcheck disable=SC2086 # several variables
-		run --separate-stderr env $board "$root/bin/overlap/units" --device hip --units 1 "${few[@]}"
-		[ "$status" = 77 ]
-		[[ $stderr == *unit_mask* ]]
-	done
+	[[ $stderr == *"$1"* ]]
+}
+
+@test "on a fake AMD GPU the streams keep to their units, and dies are not divided" {
+	on_a_fake
+	keeps_to_its_units hip
+	skips "at multiples of 2" hip FAKE_ARCH=gfx942 FAKE_BOARD=xccs=2
+	skips unit_mask hip FAKE_ARCH=gfx942 FAKE_BOARD=xccs=0
+	skips unit_mask hip FAKE_ARCH=gfx1100
+	run --separate-stderr env FAKE_FAIL=hipExtStreamCreateWithCUMask=2 "$root/bin/overlap/units" --device hip "${few[@]}"
+	[[ $stderr == *"hipExtStreamCreateWithCUMask: out of memory"* ]]
 	without hipExtStreamCreateWithCUMask
-	run --separate-stderr env LD_LIBRARY_PATH="$drivers" "$root/bin/overlap/units" --device hip --units 1 "${few[@]}"
-	[ "$status" = 77 ]
-	[[ $stderr == *unit_mask* ]]
+	skips unit_mask hip "LD_LIBRARY_PATH=$drivers"
+}
+
+@test "on a fake NVIDIA GPU the streams keep to their units, and only at its multiples" {
+	on_a_fake
+	FAKE_BOARD=unit_step=1 keeps_to_its_units cuda
+	skips "at multiples of 8" cuda
+	for name in cuDevSmResourceSplitByCount cuDevResourceGenerateDesc cuGreenCtxCreate cuGreenCtxStreamCreate; do
+		run --separate-stderr env FAKE_BOARD=unit_step=1 "FAKE_FAIL=$name=2" "$root/bin/overlap/units" --device cuda "${few[@]}"
+		[ "$status" != 0 ]
+		[[ $stderr == *"$name: out of memory"* ]]
+	done
+	skips unit_mask cuda FAKE_FAIL=cuDeviceGetDevResource=CUDA_ERROR_NOT_SUPPORTED
+	without cuGreenCtxStreamCreate
+	skips unit_mask cuda "LD_LIBRARY_PATH=$drivers"
 }

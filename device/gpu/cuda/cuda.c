@@ -131,7 +131,72 @@ static int stream_open(int priority, void **stream_p)
 	return CUDA_CALL(cuStreamCreateWithPriority, stream_p, CUDA_STREAM_NON_BLOCKING, priority);
 }
 
-static int stream_close(void *stream) { return CUDA_CALL(cuStreamDestroy_v2, stream); }
+/* Streams that keep to some units are those of green contexts, each of which has one stream. */
+
+/* The driver divides a device into a group of units and the rest. */
+static int split_units(cuda_device device, const struct gpu_part *part,
+		       struct cuda_resource *part_p)
+{
+	const bool is_group = part->first == 0;
+	const uint32_t wanted = is_group ? part->count : part->first;
+	struct cuda_resource all = {0}, group = {0}, rest = {0};
+	unsigned groups = 1;
+	if (!is_group && part->first + part->count < part->units)
+		return err_note(-ENOTSUP,
+				"green contexts: units %u to %u neither begin nor end "
+				"the device's %u",
+				part->first, part->first + part->count - 1, part->units);
+	int status = CUDA_CALL(cuDeviceGetDevResource, device, &all, CUDA_RESOURCE_UNITS);
+	if (!status)
+		status = CUDA_CALL(cuDevSmResourceSplitByCount, &group, &groups, &all, &rest, 0,
+				   wanted);
+	if (!status &&
+	    (groups != 1 || group.units != wanted || group.units + rest.units != part->units))
+		status = err_note(-ENOTSUP,
+				  "cuDevSmResourceSplitByCount makes %u and %u units of %u and "
+				  "%u; it needs %u at least, in multiples of %u",
+				  group.units, rest.units, wanted, part->units - wanted,
+				  all.smallest_part, all.alignment);
+	if (!status)
+		*part_p = is_group ? group : rest;
+	return status;
+}
+
+static int stream_open_on(unsigned index, int priority, const struct gpu_part *part,
+			  void **stream_p)
+{
+	cuda_device device = 0;
+	cuda_handle description = NULL, green = NULL;
+	struct cuda_resource units = {0};
+	int status = CUDA_CALL(cuDeviceGet, &device, (int)index);
+	if (!status)
+		status = split_units(device, part, &units);
+	if (!status)
+		status = CUDA_CALL(cuDevResourceGenerateDesc, &description, &units, 1);
+	if (!status)
+		status = CUDA_CALL(cuGreenCtxCreate, &green, description, device,
+				   CUDA_GREEN_DEFAULT_STREAM);
+	if (status)
+		return status;
+	status = CUDA_CALL(cuGreenCtxStreamCreate, stream_p, green, CUDA_STREAM_NON_BLOCKING,
+			   priority);
+	if (status)
+		cuda_api.cuGreenCtxDestroy(green);
+	return status;
+}
+
+/* The green context is found from its stream, so that nothing has to be kept. */
+static int stream_close(void *stream)
+{
+	cuda_handle green = NULL;
+	if (cuda_has_green_contexts() && cuda_api.cuStreamGetGreenCtx(stream, &green) != CUDA_OK)
+		green = NULL;
+	int status = CUDA_CALL(cuStreamDestroy_v2, stream);
+	if (green && !status)
+		status = CUDA_CALL(cuGreenCtxDestroy, green);
+	return status;
+}
+
 static int stream_sync(void *stream) { return CUDA_CALL(cuStreamSynchronize, stream); }
 
 /* Programs poll this, so "not ready" makes no text. */
@@ -344,6 +409,7 @@ static const struct gpu_driver driver = {
 	.pin = pin_pages,
 	.unpin = unpin_pages,
 	.stream_open = stream_open,
+	.stream_open_on = stream_open_on,
 	.stream_close = stream_close,
 	.stream_sync = stream_sync,
 	.stream_query = stream_query,

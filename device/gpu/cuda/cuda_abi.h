@@ -93,6 +93,8 @@ enum {
 	CUDA_IPC_LAZY_PEER = 0x1,
 	CUDA_COPY_ORDER_STREAM = 0x1,
 	CUDA_COPY_PREFER_OVERLAP = 0x1,
+	CUDA_RESOURCE_UNITS = 1,
+	CUDA_GREEN_DEFAULT_STREAM = 0x1, /* must be given */
 };
 
 struct cuda_location {
@@ -107,6 +109,15 @@ struct cuda_copy_attributes {
 
 struct cuda_uuid {
 	char bytes[16];
+};
+
+/* Resources of a device, of which only the driver knows the rest; larger than any so far. */
+struct cuda_resource {
+	int type;
+	char reserved[92];
+	unsigned units;
+	unsigned smallest_part, alignment; /* since CUDA 13; 0 before */
+	char more[148];
 };
 
 struct cuda_ipc_memory {
@@ -176,9 +187,22 @@ struct cuda_ipc_memory {
 	X(cuIpcOpenMemHandle_v2, (cuda_pointer *, struct cuda_ipc_memory, unsigned))               \
 	X(cuIpcCloseMemHandle, (cuda_pointer))
 
+/* Since CUDA 12.5. */
+#define CUDA_GREEN_FUNCTIONS(X)                                                                    \
+	X(cuDeviceGetDevResource, (cuda_device, struct cuda_resource *, int))                      \
+	X(cuDevSmResourceSplitByCount,                                                             \
+	  (struct cuda_resource *, unsigned *, const struct cuda_resource *,                       \
+	   struct cuda_resource *, unsigned, unsigned))                                            \
+	X(cuDevResourceGenerateDesc, (cuda_handle *, struct cuda_resource *, unsigned))            \
+	X(cuGreenCtxCreate, (cuda_handle *, cuda_handle, cuda_device, unsigned))                   \
+	X(cuGreenCtxDestroy, (cuda_handle))                                                        \
+	X(cuGreenCtxStreamCreate, (cuda_handle *, cuda_handle, unsigned, int))                     \
+	X(cuStreamGetGreenCtx, (cuda_handle, cuda_handle *))
+
 /* Missing in the oldest driver that we support, or not needed. The second batch has no `failed`
  * argument since CUDA 13. */
 #define CUDA_OPTIONAL_FUNCTIONS(X)                                                                 \
+	CUDA_GREEN_FUNCTIONS(X)                                                                    \
 	X(cuDeviceGetUuid_v2, (struct cuda_uuid *, cuda_device))                                   \
 	X(cuMemcpyBatchAsync,                                                                      \
 	  (cuda_pointer *, cuda_pointer *, size_t *, size_t, struct cuda_copy_attributes *,        \

@@ -139,9 +139,28 @@ static int device_attribute(cuda_device device, int which)
 	return cuda_api.cuDeviceGetAttribute(&value, which, device) == CUDA_OK ? value : 0;
 }
 
+bool cuda_has_green_contexts(void)
+{
+	return cuda_api.cuDeviceGetDevResource && cuda_api.cuDevSmResourceSplitByCount &&
+	       cuda_api.cuDevResourceGenerateDesc && cuda_api.cuGreenCtxCreate &&
+	       cuda_api.cuGreenCtxDestroy && cuda_api.cuGreenCtxStreamCreate &&
+	       cuda_api.cuStreamGetGreenCtx;
+}
+
+/* Older drivers do not tell the alignment; the split then says what it made of a number. */
+static uint32_t unit_step_of(cuda_device device)
+{
+	struct cuda_resource all = {0};
+	if (!cuda_has_green_contexts() ||
+	    cuda_api.cuDeviceGetDevResource(device, &all, CUDA_RESOURCE_UNITS) != CUDA_OK)
+		return 0;
+	return all.alignment ? all.alignment : 1;
+}
+
 static void read_attributes(cuda_device device, struct gpu_traits *t)
 {
 	t->units = (uint32_t)device_attribute(device, CUDA_MULTIPROCESSOR_COUNT);
+	t->unit_step = unit_step_of(device);
 	t->copy_engines = (uint32_t)device_attribute(device, CUDA_ASYNC_ENGINE_COUNT);
 	t->warp_threads = (uint32_t)device_attribute(device, CUDA_WARP_SIZE);
 	t->threads_per_unit =

@@ -43,6 +43,9 @@ int cuda_context_open(unsigned index, void **context_p);
 void cuda_context_close(unsigned index, void *context);
 int cuda_context_use(unsigned index, void *context);
 
+/* True if the driver has all of CUDA_GREEN_FUNCTIONS. */
+bool cuda_has_green_contexts(void);
+
 /* In the encoding of struct gpu_target; 0: no driver is open. */
 int cuda_version(void);
 

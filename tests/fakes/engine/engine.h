@@ -102,7 +102,16 @@ extern const struct fake_model fake_model;
 
 /* ------------------------------------------------------------------ devices */
 
-enum fake_kind { FAKE_STREAM, FAKE_EVENT, FAKE_MODULE, FAKE_FUNCTION, FAKE_GRAPH, FAKE_GRAPH_EXEC };
+enum fake_kind {
+	FAKE_STREAM,
+	FAKE_EVENT,
+	FAKE_MODULE,
+	FAKE_FUNCTION,
+	FAKE_GRAPH,
+	FAKE_GRAPH_EXEC,
+	FAKE_RESOURCE_DESC,
+	FAKE_GREEN
+};
 
 struct fake_gpu;
 
@@ -272,6 +281,13 @@ struct fake_stream {
 	enum fake_capture_mode capture_mode;
 	pthread_t capture_thread;
 	bool capture_broken;
+	void *green; /* the green context that it is of */
+};
+
+/* A green context, or the description of one. */
+struct fake_green {
+	struct fake_object object;
+	uint32_t first, count; /* units */
 };
 
 int fake_stream_open(struct fake_gpu *g, int priority, void **stream_p);

@@ -104,7 +104,7 @@ static void a_failing_function_is_named(void)
 }
 
 #define NAME(name, arguments) #name,
-static const char *const driver_functions[2][72] = {
+static const char *const driver_functions[2][80] = {
 	{CUDA_FUNCTIONS(NAME) CUDA_OPTIONAL_FUNCTIONS(NAME) NULL},
 	{HIP_FUNCTIONS(NAME) HIP_OPTIONAL_FUNCTIONS(NAME) NULL}};
 
@@ -134,6 +134,14 @@ static const char *const tolerated[] = {"cuGetErrorName",
 					"cuStreamQuery",
 					"cuDeviceCanAccessPeer",
 					"hipDeviceGetUuid",
+					"hipExtStreamCreateWithCUMask",
+					"cuDeviceGetDevResource",
+					"cuDevSmResourceSplitByCount",
+					"cuDevResourceGenerateDesc",
+					"cuGreenCtxCreate",
+					"cuGreenCtxDestroy",
+					"cuGreenCtxStreamCreate",
+					"cuStreamGetGreenCtx",
 					"hipSetDeviceFlags",
 					"hipFree",
 					"hipHostFree",
