@@ -165,6 +165,7 @@ _NAMES = {
     "tile_tracking_cost": "cost of tracking tiles",
 }
 _WAYS = {"up": "H2D", "down": "D2H", "local": "D2D", "peer": "P2P"}
+_OF_COPIES = {"engine", "kernel", "engines", "streams", "wait", "turn", "chunks", "command"}
 
 
 def way(direction: str) -> str:
@@ -178,5 +179,6 @@ def spell(name: str) -> str:
     if name in _NAMES:
         return _NAMES[name]
     words = [word for word in name.removesuffix("_4k").split("_") if word]
-    spelled = [way(word) if i == 0 else _SPELLED.get(word, word) for i, word in enumerate(words)]
+    first = [way(words[0])] if _OF_COPIES.intersection(words) else []
+    spelled = first + [_SPELLED.get(word, word) for word in words[len(first) :]]
     return " ".join(spelled) + ", 4 KiB" * name.endswith("_4k")
