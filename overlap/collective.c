@@ -107,6 +107,7 @@ static const struct bench_variant variants[] = {
 
 static const struct bench_quantity_row quantities[] = {
 	{"fraction_of_ideal", BENCH_FRACTION},
+	{"S_library", BENCH_SPEEDUP, NULL, "library_serial"},
 	{"exposed_tail", BENCH_DIFFERENCE, NULL, "gemm_alone", "time - that of the GEMM alone"},
 	{0}};
 
@@ -236,7 +237,8 @@ static const struct bench bench = {
 	.name = "overlap/collective",
 	.question = "which collective leaves most to a GEMM?",
 	.formula = "fraction_of_ideal = (S - 1) / (S_ideal - 1); S = METHOD_serial / METHOD; "
-		   "S_ideal = (t_g + t_c) / max(t_g, t_c); CIL = concurrent / alone; "
+		   "S_library = library_serial / METHOD; S_ideal = (t_g + t_c) / max(t_g, t_c); "
+		   "CIL = concurrent / alone; "
 		   "bandwidth = bytes of the whole vector / time",
 	.timed = "a round enqueued beforehand, by the devices' events, to the end of the later "
 		 "side, or of the side in the variant's name; the longest of the devices' times; "

@@ -9,6 +9,7 @@ from typing import Dict, Optional
 import workplace
 from record_writer import value
 from synthetic import Writer
+from reports.signature.sections import collective_overlap
 
 PROGRAM = "overlap/collective"
 MIB = 1 << 20
@@ -106,6 +107,24 @@ class CollectiveOverlap(workplace.Scratch):
         self.assertEqual((engine["units_left"], engine["class"]), (2, "G-long"))
         self.assertIsNone(row["methods"]["kernel"]["units_left"])
         self.assertAlmostEqual(engine["time_s"], 2 * ALONE)
+
+    def test_the_figure_has_a_cell_for_every_method_and_the_table_a_row(self) -> None:
+        self.case("all-gather", MIB, {"engine": 2 * ALONE, "kernel": 3 * ALONE}, "engine")
+        self.case("allreduce", MIB, {"kernel": ALONE})
+        section = self.signature(self.writer.end().text()).sections[0]
+        panels, rows = collective_overlap.figures(section)
+        self.assertIn("2 rows", panels.charts[0])
+        for text in ("1.5", "2 ms", "not measured"):
+            self.assertIn(text, panels.charts[0])
+        self.assertEqual(
+            [row[:3] for row in rows.rows],
+            [
+                ["all-gather 1 MiB, n64", "engine", "yes"],
+                ["all-gather 1 MiB, n64", "kernel", ""],
+                ["allreduce 1 MiB, n64", "kernel", ""],
+            ],
+        )
+        self.assertNotIn("S over the library", rows.heads)
 
 
 if __name__ == "__main__":
