@@ -42,6 +42,7 @@ from reports.signature.sections import (
     t3_figures,
     torus,
     trigger,
+    units,
 )
 from reports.records.records import Group
 from reports.signature.section import Figure, Section, SectionSpec
@@ -70,6 +71,7 @@ SPECS: Dict[str, SectionSpec] = {
     "overlap/trigger": early_sends.learned(trigger.SPEC),
     "overlap/t3": t3_figures.SPEC,
     "overlap/out_of_core": out_of_core.SPEC,
+    "overlap/units": units.SPEC,
     advice.PROGRAM: advice.scored(ficco.SPEC),
     "collectives/allreduce": collectives.ALLREDUCE,
     "collectives/reduce_scatter": collectives.REDUCE_SCATTER,

@@ -500,6 +500,24 @@ class Truth(workplace.Scratch):
         self.assertEqual([c["best"] for c in found["cases"]], ["shard", "shard"])
         self.assertNotIn("hetero-fused-1d", found["cases"][0]["times_s"])
 
+    def test_units_that_are_enough_for_a_copy_and_what_they_cost(self) -> None:
+        units = [1, 2, 4]
+        axes = [axis("type", "", ["f32"]), axis("gemm", "", ["memory"]), axis("units", "", units)]
+        w = Writer("overlap/units", [], axes + [axis("size", "byte", [1 << 20])])
+        for n in units:
+            own = [w.variant(name, 1e-3) for name in ("gemm_on_rest", "copy_on_given", "reserved")]
+            slowdowns = {"gemm_on_rest": 0.9 if n == 2 else 1.0 + n / 10, "copy_on_given": max(1.0, 2 / n)}
+            values = [value("slowdown", name, slowdown, "") for name, slowdown in slowdowns.items()]
+            values.append(value("reservation_speedup", "reserved", 1.0 + n / 100, ""))
+            w.case({"type": "f32", "gemm": "memory", "units": n, "size": 1 << 20}, own, values)
+        signature = self.signature(w.end().text()).json["programs"]["overlap/units"]
+        (kind,) = signature["results"]["kinds"]
+        self.assertEqual(kind["enough"]["units"], 2)
+        self.assertEqual(kind["enough"]["gemm_slowdown"]["value"], 0.9)
+        self.assertIn("2 units are enough for 95 %", signature["summary"])
+        self.assertIn("memory GEMM (f32) takes 0.900 times as long without them", signature["summary"])
+        self.assertIn("at best 1.04 times as fast (memory GEMM, 4 units)", signature["summary"])
+
     def test_occupancy_agrees_with_its_formula(self) -> None:
         found = self.results(synthetic.occupancy().text(), "micro/occupancy")
         self.assertEqual(found["formula_agrees"], {"same": 3, "of": 3})
