@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Chunks of a bulk copy, as micro/copy_chunks measured them: which keep its rate and let small copies pass. The
-page has to tell it where nothing is built, so advise/advise_chunks.c is written here a second time, and a test
-compares the two."""
+"""Chunks of a bulk copy, as micro/copy_chunks measured them: which keep its rate and let small copies pass.
+The page has to tell it where nothing is built, so advise/advise_chunks.c is written here a second time, and a
+test compares the two."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _bytes_between(below: Json, above: Json, most: float) -> float:
 
 
 def _chunk_of(points: list[Json], keep: float) -> Json | None:
-    """The smallest chunk with which, as with all larger ones, the bulk keeps enough, of points by rising size.
+    """The smallest chunk with which, as with all larger ones, the bulk keeps enough; points by rising size.
     None: there is none, or small copies do not pass."""
     last = max((i for i, p in enumerate(points) if p["rate_kept"] < keep), default=-1)
     if not points or points[0]["wait_s"] >= _HELPS * points[0]["whole_wait_s"]:
@@ -107,7 +107,8 @@ def text_of(way: Json, advice: Json) -> str:
 
 
 def ways_of(signature: Json) -> list[Json]:
-    """The ways of a signature, of each direction the one with the smallest small copy, and then the largest bulk."""
+    """The ways of a signature, of each direction the one with the smallest small copy, then the largest
+    bulk."""
     found: dict[str, Json] = {}
     for way in program_of(signature, PROGRAM)["results"].get("ways", []):
         best = found.setdefault(way["direction"], way)

@@ -49,6 +49,7 @@ from suite.run.records import CaseStatus, ProgramStatus, RecordFile
 INPUTS: dict[str, tuple[str, ...]] = {
     "micro/copy_contention": ("direction=exchange",),
     "micro/copy_path": (),
+    "micro/copy_chunks": (),
     "gemm/split": (),
     "gemm/efficiency": (),
     "micro/memory": (),

@@ -90,8 +90,8 @@ def figures(section: Section) -> List[Figure]:
     pairs = zip(*(figure.charts for figure in (*waits, *rates) if isinstance(figure, Panels)))
     charts = [chart for pair in pairs for chart in pair]  # both of a direction side by side
     caption = (
-        "Wait of a small copy that becomes ready while the bulk runs, and rate of a bulk in chunks / rate of one "
-        "copy, over the size of a chunk; %s is wanted." % percent(KEEP)
+        "Wait of a small copy that becomes ready while the bulk runs, and rate of a bulk in chunks / rate of "
+        "one copy, over the size of a chunk; %s is wanted." % percent(KEEP)
     )
     told = table(
         [_row(w) for w in section.results["ways"]],

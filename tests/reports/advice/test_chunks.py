@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Advice on chunks of a bulk copy: on simulated devices it is what a search over all chunks finds, whatever order
-their engines take copies in; and the page says what advise/advise.h says."""
+"""Advice on chunks of a bulk copy: on simulated devices it is what a search over all chunks finds, whatever
+the order in which engines take copies; and the page says what advise/advise.h says."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import subprocess
 import tempfile
 import unittest
 from pathlib import Path
-from typing import Dict, List, Tuple
+from typing import Dict, Tuple
 
 import workplace
 
-from reports.advice.chunks import CHUNKS, IN_VAIN, KEEP, NO_CHUNKS, YIELDS, add_chunks, advised, text_of
+from reports.advice.chunks import CHUNKS, IN_VAIN, KEEP, NO_CHUNKS, YIELDS
+from reports.advice.chunks import add_chunks, advised, text_of, ways_of
 from reports.advice.library import Adviser, library_path
 from reports.advice.lines import Machine
 from reports.records.jsonl import Json
@@ -36,8 +37,8 @@ host_memory_bytes = 64G
 """
 
 
-def measured(model: str, *options: str) -> List[Json]:
-    """The cases of copies up on a simulated device of this model."""
+def records(model: str, *options: str) -> str:
+    """The records of copies up on a simulated device of this model."""
     with tempfile.NamedTemporaryFile("w", suffix=".sim") as file:
         file.write(MODEL + model)
         file.flush()
@@ -45,36 +46,21 @@ def measured(model: str, *options: str) -> List[Json]:
         done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
     if done.returncode != (3 if options else 0):  # one sample is too few
         raise AssertionError("%s: %s" % (model, done.stderr.decode()))
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
-    return [row for row in rows if row["kind"] == "case"]
+    return done.stdout.decode()
 
 
 def seconds_of(case: Json) -> Dict[str, float]:
     return {v["name"]: v["median_s"] for v in case["variants"]}
 
 
-def way_of(cases: List[Json]) -> Json:
-    """As reports/signature/sections/copy_chunks.py makes it of records."""
-    points = []
-    for case in cases:
-        kept = {d["variant"]: d["value"] for d in case["derived"] if d["name"] == "rate_kept"}
-        t = seconds_of(case)
-        for name, variant in NAMES.items():
-            waits = {"wait_s": t["wait_" + variant], "whole_wait_s": t["wait_whole"]}
-            chunk = case["case"]["chunk"]
-            points.append({"yield": name, "chunk_byte": chunk, "rate_kept": kept[variant], **waits})
-    t = seconds_of(cases[-1])
-    ends = {"whole_wait_s": t["wait_whole"], "idle_wait_s": t["wait_idle"]}
-    return {"direction": "up", "small_byte": 4096, "bulk_byte": 1 << 28, **ends, "points": points}
-
-
 def searched(model: str) -> Dict[str, Tuple[int, float]]:
-    """By yield the smallest of all chunks that keeps the rate, of bulks of 128 of them, and its wait: of those that
-    let a small copy pass before half of the bulk is through."""
+    """By yield the smallest of all chunks that keeps the rate, of bulks of 128 of them, and its wait, where a
+    small copy passes before half of the bulk is through."""
     sizes = sorted({round(262144 * 1.05**i / 4096) * 4096 for i in range(80)})
     found: Dict[str, Tuple[int, float]] = {}
-    cases = measured(model, *ONCE, "--bulk", "4G", "--chunk", ",".join(map(str, sizes)))
-    for case in sorted(cases, key=lambda c: -c["case"]["chunk"]):
+    text = records(model, *ONCE, "--bulk", "4G", "--chunk", ",".join(map(str, sizes)))
+    rows = map(json.loads, text.splitlines())
+    for case in sorted((row for row in rows if row["kind"] == "case"), key=lambda c: -c["case"]["chunk"]):
         t = seconds_of(case)
         for name, variant in NAMES.items():
             if t["whole"] / t[variant] >= KEEP and t["wait_" + variant] < t["wait_whole"] / 2:
@@ -83,11 +69,13 @@ def searched(model: str) -> Dict[str, Tuple[int, float]]:
 
 
 @unittest.skipUnless(PROGRAM.exists(), "nothing is built")
-class Searching(unittest.TestCase):
+class Searching(workplace.Scratch):
     def compares(self, model: str) -> Json:
         """The advice from a default run, after a comparison with the best of all chunks."""
-        way = way_of(measured(model))
-        advice = advised(way)
+        signature = self.signature(records(model)).json
+        (way,) = ways_of(signature)
+        advice = way["advice"]
+        self.assertEqual(advice, advised(way))
         if advice["verdict"] == NO_CHUNKS:
             return advice
         best = searched(model)
@@ -183,7 +171,8 @@ class Telling(unittest.TestCase):
         far = dict(self.WAITS, verdict=CHUNKS, **dict(best, larger=True))
         self.assertIn("chunks of 8 MiB (extrapolated) with", text_of(self.WAY, far))
         best.update({"yield": "nothing", "smallest": True})
-        self.assertIn("of 8 MiB or less back to back:", text_of(self.WAY, dict(self.WAITS, verdict=CHUNKS, **best)))
+        text = text_of(self.WAY, dict(self.WAITS, verdict=CHUNKS, **best))
+        self.assertIn("of 8 MiB or less back to back:", text)
         self.assertIn("no need of chunks", text_of(self.WAY, dict(self.WAITS, verdict=NO_CHUNKS)))
         self.assertIn("waits 41 ms behind", text_of(self.WAY, dict(self.WAITS, verdict=IN_VAIN)))
 
