@@ -54,7 +54,7 @@ static void add_small(const struct cut_bulks *all, struct cut_bulk *b)
 }
 
 /* Copies of a part of the bulk tell which streams share an engine. */
-#define PARTS 16u
+#define PARTS 32u
 
 static void find_lanes(struct cut_bulks *all, struct bench_case *c)
 {
