@@ -27,15 +27,16 @@
  * device with it (a fault ends a GPU's context) every later operation is -EIO with the first cause
  * as text; only closing is left.
  *
- * Memory. Pointers given to operations lie inside one live allocation of dev_alloc(), of this
- * device or of another one after dev_peer_enable(). The host may read and write PINNED and PAGEABLE
- * memory directly, DEVICE memory only with DEV_CAP_HOST_ACCESS. PAGEABLE memory is for dev_copy()
- * alone. Copies of PAGEABLE memory, and copies from host memory to host memory, are an exception to
- * "Waiting": the call may return only when the copy is done, after all that is queued before it. So
- * never enqueue such a copy behind work that the same thread releases later. With DEV_CAP_TIME_ONLY
- * memory is address space that may be larger than the host's memory: so touch no more of it than
- * needed. Results do not exist. Copies and fills of at most 64 KiB, what streams write and wait
- * for, the words that kernels signal, stamp and count, and the counters of a GEMM are real.
+ * Memory. Pointers given to operations lie inside one live allocation of dev_alloc(), or of
+ * dev_comm_alloc(), of this device or of another one after dev_peer_enable(). The host may read and
+ * write PINNED and PAGEABLE memory directly, DEVICE memory only with DEV_CAP_HOST_ACCESS. PAGEABLE
+ * memory is for dev_copy() alone. Copies of PAGEABLE memory, and copies from host memory to host
+ * memory, are an exception to "Waiting": the call may return only when the copy is done, after all
+ * that is queued before it. So never enqueue such a copy behind work that the same thread releases
+ * later. With DEV_CAP_TIME_ONLY memory is address space that may be larger than the host's memory:
+ * so touch no more of it than needed. Results do not exist. Copies and fills of at most 64 KiB,
+ * what streams write and wait for, the words that kernels signal, stamp and count, and the counters
+ * of a GEMM are real.
  *
  * Misuse. With DEV_CHECKED these are refused before anything is done; a simulated device always
  * refuses them. Without it they are undefined, for checks would be timed with the operation, though

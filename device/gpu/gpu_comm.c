@@ -131,21 +131,6 @@ static int register_memory(struct gpu_comm *c, struct comm_memory *m, uint64_t b
 	return err_kept(&first);
 }
 
-static int alloc_one(struct gpu_comm *c, size_t i, uint64_t bytes, void **ptr_p)
-{
-	return c->base.policy == DEV_COMM_DEFAULT
-		       ? gpu_alloc(&c->devices[i]->dev, DEV_MEM_DEVICE, bytes, ptr_p)
-		       : gpu_alloc_by_library(c->devices[i], c->library, bytes, ptr_p);
-}
-
-static int free_one(struct gpu_comm *c, size_t i, void *ptr)
-{
-	if (!ptr)
-		return 0;
-	return c->base.policy == DEV_COMM_DEFAULT ? gpu_free(&c->devices[i]->dev, ptr)
-						  : gpu_free_by_library(c->devices[i], ptr);
-}
-
 /* Memory that the library still knows is left to the devices, which close after it. */
 static int free_memory(struct gpu_comm *c, struct comm_memory *m)
 {
@@ -153,7 +138,7 @@ static int free_memory(struct gpu_comm *c, struct comm_memory *m)
 	deregister_memory(c, m, &first);
 	const bool known = first.status != 0;
 	for (size_t i = 0; i < c->base.count && !known; i++)
-		err_keep(&first, free_one(c, i, m->start[i]));
+		err_keep(&first, m->start[i] ? gpu_free_for_comm(c->devices[i], m->start[i]) : 0);
 	free(m);
 	return err_kept(&first);
 }
@@ -167,9 +152,10 @@ int gpu_comm_alloc(struct dev_comm *comm, uint64_t bytes, void **ptrs)
 	struct comm_memory *m = calloc(1, sizeof(*m));
 	if (!m)
 		return err_note(-ENOMEM, "memory of a communicator: out of memory");
+	const struct nccl *from = comm->policy == DEV_COMM_DEFAULT ? NULL : c->library;
 	for (size_t i = 0; i < comm->count && !first.status; i++)
-		err_keep(&first, alloc_one(c, i, bytes, &m->start[i]));
-	if (!first.status && comm->policy != DEV_COMM_DEFAULT && register_memory(c, m, bytes))
+		err_keep(&first, gpu_alloc_for_comm(c->devices[i], from, bytes, &m->start[i]));
+	if (!first.status && from && register_memory(c, m, bytes))
 		err_keep(&first, err_note(-ENOTSUP, "%s", err_text()));
 	if (first.status) {
 		free_memory(c, m);

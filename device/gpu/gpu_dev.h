@@ -45,6 +45,7 @@ struct gpu_memory {
 	enum dev_mem kind;
 	struct gpu_dev *owner;
 	bool imported;              /* imported from another process */
+	bool of_comm;               /* a communicator's, which frees it */
 	const struct nccl *library; /* that gave it and frees it; NULL: the driver does */
 	bool mapped;                /* pages that were mapped here and then pinned */
 };
@@ -203,10 +204,10 @@ int gpu_alloc(struct dev *dev, enum dev_mem kind, uint64_t bytes, void **ptr_p);
 size_t gpu_numa_nodes(struct dev *dev, uint32_t *nodes, size_t capacity);
 int gpu_alloc_on_node(struct dev *dev, uint32_t node, uint64_t bytes, void **ptr_p);
 int gpu_free(struct dev *dev, void *ptr);
-/* DEVICE memory that a library allocates, which gpu_free() refuses. */
-int gpu_alloc_by_library(struct gpu_dev *d, const struct nccl *library, uint64_t bytes,
-			 void **ptr_p);
-int gpu_free_by_library(struct gpu_dev *d, void *ptr);
+/* A communicator's DEVICE memory, which gpu_free() refuses, from its library, or, where that is
+ * NULL, from the driver. */
+int gpu_alloc_for_comm(struct gpu_dev *d, const struct nccl *library, uint64_t bytes, void **ptr_p);
+int gpu_free_for_comm(struct gpu_dev *d, void *ptr);
 int gpu_ipc_export(struct dev *dev, void *ptr, struct dev_ipc *handle_p);
 int gpu_ipc_import(struct dev *dev, const struct dev_ipc *handle, uint64_t bytes, void **ptr_p);
 int gpu_peer_enable(struct dev *dev, struct dev *other);

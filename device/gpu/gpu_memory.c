@@ -220,20 +220,28 @@ int gpu_alloc(struct dev *dev, enum dev_mem kind, uint64_t bytes, void **ptr_p)
 	return 0;
 }
 
-int gpu_alloc_by_library(struct gpu_dev *d, const struct nccl *library, uint64_t bytes,
-			 void **ptr_p)
+static int alloc_by_library(struct gpu_memory *m)
 {
-	struct gpu_memory m = {
-		.bytes = bytes, .kind = DEV_MEM_DEVICE, .owner = d, .library = library};
+	int status = nccl_memory_alloc(m->library, m->bytes, &m->given);
+	gpu_ctx_forget();
+	m->start = m->given;
+	return status;
+}
+
+int gpu_alloc_for_comm(struct gpu_dev *d, const struct nccl *library, uint64_t bytes, void **ptr_p)
+{
+	struct gpu_memory m = {.bytes = bytes,
+			       .kind = DEV_MEM_DEVICE,
+			       .owner = d,
+			       .of_comm = true,
+			       .library = library};
 	if (bytes == 0)
 		return err_note(-EINVAL, "allocate memory: 0 bytes");
 	int status = gpu_ctx_use(d);
 	if (!status)
 		status = check_capacity(d, DEV_MEM_DEVICE, bytes);
 	if (!status)
-		status = nccl_memory_alloc(library, bytes, &m.given);
-	gpu_ctx_forget();
-	m.start = m.given;
+		status = library ? alloc_by_library(&m) : alloc_aligned(d, &m);
 	if (!status)
 		status = register_memory(&m);
 	if (status)
@@ -243,14 +251,14 @@ int gpu_alloc_by_library(struct gpu_dev *d, const struct nccl *library, uint64_t
 	return 0;
 }
 
-static int free_memory(struct gpu_dev *d, void *ptr, bool by_library)
+static int free_memory(struct gpu_dev *d, void *ptr, bool of_comm)
 {
 	int status = gpu_ctx_use(d);
 	if (status)
 		return status;
 	gpu_lock();
 	struct gpu_memory *m = address_table_find(&live, ptr);
-	if (!m || m->owner != d || (m->library != NULL) != by_library)
+	if (!m || m->owner != d || m->of_comm != of_comm)
 		status = -EFAULT;
 	else
 		address_table_remove(&live, ptr);
@@ -265,7 +273,7 @@ static int free_memory(struct gpu_dev *d, void *ptr, bool by_library)
 
 int gpu_free(struct dev *dev, void *ptr) { return ptr ? free_memory(gpu_of(dev), ptr, false) : 0; }
 
-int gpu_free_by_library(struct gpu_dev *d, void *ptr) { return free_memory(d, ptr, true); }
+int gpu_free_for_comm(struct gpu_dev *d, void *ptr) { return free_memory(d, ptr, true); }
 
 static struct gpu_memory *registry_take_one(const struct gpu_dev *d)
 {

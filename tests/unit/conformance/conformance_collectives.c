@@ -434,6 +434,7 @@ static void memory_of_a_communicator_is_freed_by_it(void)
 		memcpy(others, memory, sizeof(others[0]) * rank_count());
 		others[rank_count() - 1] = here.to[rank_count() - 1];
 		expect_error(dev_comm_free(comm, others), -EFAULT);
+		expect_error(dev_free(on.d, memory[0]), -EFAULT);
 		ok(dev_comm_free(comm, memory));
 		expect_error(dev_comm_free(comm, memory), -EFAULT);
 		ok(dev_comm_alloc(comm, 1000, memory)); /* which the set frees */
