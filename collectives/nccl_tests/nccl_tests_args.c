@@ -223,7 +223,7 @@ static const struct flag flags[] = {
 	{'C', "report_cputime", "0", "the time is that of the collective"},
 	{'S', "report_timestamps", "0", "--format json has when the run began"},
 	{'J', "output_file", NULL, "--out FILE appends records"},
-	{'R', "local_register", "0", "buffers are not registered"},
+	{'R', "local_register", "0", "--algorithm selects what is measured"},
 	{'x', "cta_policy", NULL, "--algorithm selects what is measured"},
 	{'D', "device_implementation", "0", "--algorithm selects what is measured"},
 	{'V', "device_cta_count", NULL, "--algorithm selects what is measured"},
