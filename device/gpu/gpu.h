@@ -41,7 +41,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* Of units that streams may keep to. */
+/* The most units that streams may keep to. */
 #define GPU_UNITS_MAX 1024u
 
 /* Threads per block where the caller gives none. */

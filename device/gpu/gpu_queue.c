@@ -177,7 +177,7 @@ void gpu_stream_close(struct dev *dev, struct dev_stream *s)
 		destroy_stream(s);
 }
 
-/* What a vendor's stream may use is settled when it is created, so the stream gets another one. */
+/* Replaces the stream of the vendor: what that may use is settled when it is created. */
 int gpu_stream_units(struct dev *dev, struct dev_stream *s, uint32_t first, uint32_t count)
 {
 	struct gpu_dev *d = gpu_of(dev);

@@ -63,9 +63,7 @@ def summary(section: Section) -> str:
         return generic.nothing(section)
     small = min(w["small_byte"] for w in ways)
     told = [
-        "%s: %s" % (way(w["direction"]), text_of(w, w["advice"]))
-        for w in ways
-        if w["small_byte"] == small
+        "%s: %s" % (way(w["direction"]), text_of(w, w["advice"])) for w in ways if w["small_byte"] == small
     ]
     return "; ".join(told) + "."
 
