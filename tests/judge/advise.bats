@@ -15,6 +15,7 @@ setup_file() {
 	bin/gemm/efficiency --device sim --shape n256,n512,g1,g5,g6 --type f32 --max-samples 10 --out "$BATS_FILE_TMPDIR/run/records.jsonl" >&2
 	bin/micro/copy_path --device sim --direction up,down --path engine,kernel,kernel_1,kernel_2,kernel_4 --size 4K:16M:x16 --max-samples 10 \
 		--out "$BATS_FILE_TMPDIR/run/records.jsonl" >&2
+	bin/micro/copy_chunks --device sim --direction up,down --max-samples 10 --out "$BATS_FILE_TMPDIR/run/records.jsonl" >&2
 	"$TEST_PYTHON" -m suite report "$BATS_FILE_TMPDIR/run" >&2 || [ $? = 77 ]
 	early_runs >&2
 }
@@ -52,6 +53,15 @@ advise() {
 	[ "$status" = 0 ]
 	for word in schedule 'copy method' 'expected error' 'as fast' 'score' 'overlap/ficco has no value' 'shared memory' priority allreduce why serial shard uniform-fused-1d hetero-fused-1d \
 		hetero-unfused-1d uniform-fused-2d engine kernel 'note: simulated'; do [[ $output == *"$word"* ]]; done
+}
+
+@test "advise says in which chunks to copy in bulk: in none where engines are free" {
+	advise
+	[ "$status" = 0 ]
+	for way in 'up (H2D)' 'down (D2H)'; do [[ $output == *"bulk $way"*'no need of chunks: a copy of 4 KiB takes'* ]]; done
+	advise --format machine
+	[ "$(grep -c '^chunk up kernel ' <<<"$output")" = 3 ]
+	[ "$(grep -c '^chunkwaits ' <<<"$output")" = 2 ]
 }
 
 @test "advise --format json is one object as its schema says, best first" {

@@ -19,6 +19,7 @@ from reports.advice.chunks import CHUNKS, IN_VAIN, KEEP, NO_CHUNKS, YIELDS
 from reports.advice.chunks import add_chunks, advised, text_of, ways_of
 from reports.advice.library import Adviser, library_path
 from reports.advice.lines import Machine
+from reports.advice.machine import machine_of
 from reports.records.jsonl import Json
 
 BIN = Path(os.environ.get("GPUSIG_BIN") or workplace.ROOT / "bin")
@@ -121,6 +122,14 @@ class Searching(workplace.Scratch):
         model = "copy_engines = 1\nengine_order = stream_first\nengine_switch_ns = 9000\n"
         plain = self.compares(model.replace("9000", "0"))
         self.assertGreater(self.compares(model)["wait_s"], plain["wait_s"] + 8e-6)
+
+
+    def test_waits_that_were_none_advise_nothing(self) -> None:
+        """Kernels take so long to start that the bulk has ended when the small copy is ready."""
+        signature = self.signature(records("copy_engines = 1\nlaunch_ns = 2e7\n")).json
+        self.assertEqual(ways_of(signature), [])
+        self.assertIn("flagged", signature["programs"]["micro/copy_chunks"]["summary"])
+        self.assertEqual([line for line in machine_of(signature).lines if line.startswith("chunk")], [])
 
 
 def random_way(rng: random.Random) -> Json:
