@@ -383,11 +383,11 @@ struct advise_copy_chunk {
 
 /* The smallest chunks, and what stands between them, with which a bulk copy keeps the share `keep`
  * of its rate, above 0 and below 1, and a small copy waits least. Of waits within 5 % the simpler
- * yield; one that leaves more than half of the wait behind the whole is none. The loss of rate,
+ * yield; one that leaves more than half of the wait behind a whole is none. The loss of rate,
  * 1 / kept - 1, is interpolated in the logarithms, the wait linearly; no chunk is more than four
- * times as large as the largest measured. -EINVAL for an invalid
- * question; -ENODATA when copies of this direction were not measured in chunks. advise_prepare() is
- * not needed. */
+ * times as large as the largest measured, or makes others wait as long as the whole. -EINVAL for an
+ * invalid question; -ENODATA when copies of this direction were not measured in chunks.
+ * advise_prepare() is not needed. */
 int advise_copy_chunk(const struct advise_machine *m, unsigned direction, double keep,
 		      struct advise_copy_chunk *chunk_p);
 

@@ -80,7 +80,7 @@ int advise_copy_chunk(const struct advise_machine *m, unsigned direction, double
 	best.verdict = waits ? ADVISE_CHUNKS_IN_VAIN : ADVISE_NO_CHUNKS;
 	for (unsigned yield = 0; waits && yield < ADVISE_YIELDS; yield++) {
 		chunk.yield = yield;
-		if (find_chunk(&c->cut[yield], keep, &chunk) &&
+		if (find_chunk(&c->cut[yield], keep, &chunk) && chunk.wait_s < c->whole_wait_s &&
 		    (best.bytes == 0 || chunk.wait_s * AS_SHORT < best.wait_s))
 			best = chunk;
 	}

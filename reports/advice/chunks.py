@@ -77,7 +77,9 @@ def advised(way: Json, keep: float = KEEP) -> Json:
     for name in YIELDS:
         points = sorted((p for p in way["points"] if p["yield"] == name), key=lambda p: p["chunk_byte"])
         found = _chunk_of(points, keep)
-        if found and (best is None or found["wait_s"] * _AS_SHORT < best["wait_s"]):
+        if found is None or found["wait_s"] >= way["whole_wait_s"]:
+            continue
+        if best is None or found["wait_s"] * _AS_SHORT < best["wait_s"]:
             best = dict(found, **{"yield": name})
     return dict(waits, verdict=CHUNKS, **best) if best else dict(waits, verdict=IN_VAIN)
 

@@ -106,6 +106,9 @@ static void a_chunk_may_be_larger_than_those_measured(void)
 	expect(fabs((double)c.bytes / (928 * KIB) - 1) < 0.01);
 	expect(fabs(c.wait_s / (5e-6 + (double)c.bytes / 1e10) - 1) < 0.1);
 	expect(!chunk_for(ADVISE_PEER, 0.8).larger);
+	parse_line("chunkwaits peer 9e-5 5e-6"); /* the whole is shorter than that chunk */
+	expect(chunk_for(ADVISE_PEER, 0.95).verdict == ADVISE_CHUNKS_IN_VAIN);
+	parse_line("chunkwaits peer 4e-2 5e-6");
 	expect(chunk_for(ADVISE_PEER, 0.99).verdict == ADVISE_CHUNKS_IN_VAIN);
 }
 
