@@ -17,7 +17,7 @@ WAYS = {
     "up": way("up"),
     "down": way("down"),
     "both": "both ways at once",
-    "local": "within the device (D2D)",
+    "local": way("local"),
     "peer": "to a peer (P2P)",
     "peers": "to several peers",
 }

@@ -338,9 +338,9 @@ class Truth(workplace.Scratch):
         section = made.json["programs"]["micro/copy_engines"]
         self.assertEqual(
             section["summary"],
-            "Copy engines that answer when streams copy at once: 2 up (H2D), 2 both ways at once and 3 "
-            "within the device (D2D); the driver states 3. Streams share engines although others are free; "
-            "with the bulk copy of one stream, others wait: 38 % up (H2D).",
+            "Copy engines that answer when streams copy at once: 2 up (H2D), 2 both ways at once and 3 local "
+            "(D2D); the driver states 3. Streams share engines although others are free; with the bulk copy "
+            "of one stream, others wait: 38 % up (H2D).",
         )
         ways = {w["direction"]: (w["engines"]["value"], w["sticky"]) for w in section["results"]["ways"]}
         self.assertEqual(ways, {"up": (2.0, "yes"), "both": (2.0, ""), "local": (3.0, "no")})
