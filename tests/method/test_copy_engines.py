@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """micro/copy_engines against simulated machines whose engines are known: how many answer, whether streams
-keep them, and how many copies are in flight, whatever limits them and in whichever order engines take them."""
+keep them, and how many copies are in flight, whatever limits them and in whichever order they are taken."""
 
 from __future__ import annotations
 

@@ -22,9 +22,9 @@ WAYS = {
     "peers": "to several peers",
 }
 FORMULA = (
-    "Engines that answer: 1 + the numbers K of bulk copies, each in a stream of its own, that a short copy in "
-    "another stream does not wait for. In flight: K x seconds of the first of K equal copies to end / of the "
-    "last; lower where K is no multiple of the engines."
+    "Engines that answer: 1 + the numbers K of bulk copies, each in a stream of its own, that a short copy "
+    "in another stream does not wait for. In flight: K x seconds of the first of K equal copies to end / of "
+    "the last; lower where K is no multiple of the engines."
 )
 
 
