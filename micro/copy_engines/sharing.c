@@ -7,6 +7,8 @@
 
 /* As a mean of observations, fewer are one. */
 #define ONE_ENGINE 1.5
+/* A bit for each stream but the first. */
+#define ALL_OTHERS ((1u << ENGINE_STREAMS) - 2)
 
 void observe(struct observed *o, double x)
 {
@@ -68,6 +70,9 @@ static const char *name_law(unsigned in_order, unsigned rotated, double engines)
 		return "one engine";
 	if (!in_order && !rotated)
 		return "no";
+	/* A second engine answers, so some stream does not share the first one's. */
+	if (in_order == ALL_OTHERS || rotated == ALL_OTHERS)
+		return "unclear: copies were held up by something else";
 	return in_order == rotated ? "yes" : "no: assigned in the order of enqueueing";
 }
 
