@@ -87,6 +87,7 @@ static int check(struct bench_case *c, long run)
 #define END_OF_COPY(run) BENCH_SELF, .arg = (run), .once = units_time_copy, .model = model_copy
 
 /* The runs, to their ends; then to the end of each side of those that run both at once. */
+enum { G_IN_CONCURRENT = UNITS_RUNS, C_IN_CONCURRENT, G_IN_RESERVED, C_IN_RESERVED };
 static const struct bench_variant variants[] = {
 	[GEMM] = {"gemm", RUN_OF_GEMM(GEMM)},
 	[ON_REST] = {"gemm_on_rest", RUN_OF_GEMM(ON_REST)},
@@ -95,21 +96,22 @@ static const struct bench_variant variants[] = {
 	[SERIAL] = {"serial", BENCH_SELF, SERIAL},
 	[CONCURRENT] = {"concurrent", BENCH_SELF, CONCURRENT},
 	[RESERVED] = {"reserved", BENCH_SELF, RESERVED},
-	{"gemm_in_concurrent", END_OF_GEMM(CONCURRENT)},
-	{"copy_in_concurrent", END_OF_COPY(CONCURRENT)},
-	{"gemm_in_reserved", END_OF_GEMM(RESERVED)},
-	{"copy_in_reserved", END_OF_COPY(RESERVED)},
+	[G_IN_CONCURRENT] = {"gemm_in_concurrent", END_OF_GEMM(CONCURRENT)},
+	[C_IN_CONCURRENT] = {"copy_in_concurrent", END_OF_COPY(CONCURRENT)},
+	[G_IN_RESERVED] = {"gemm_in_reserved", END_OF_GEMM(RESERVED)},
+	[C_IN_RESERVED] = {"copy_in_reserved", END_OF_COPY(RESERVED)},
 	{0}};
 
 #define BIT(variant) (UINT64_C(1) << (variant))
+#define OWN_UNITS                                                                                  \
+	(BIT(ON_REST) | BIT(ON_GIVEN) | BIT(RESERVED) | BIT(G_IN_RESERVED) | BIT(C_IN_RESERVED))
 
 static int verify_mechanism(struct bench_case *c)
 {
 	const struct units_state *s = c->state;
 	TRY(c->status, bench_verify_independent(c, UINT64_MAX, "streams_are_independent",
 						s->graph[ON_REST], s->graph[ON_GIVEN]));
-	return TRY(c->status,
-		   units_verify(c, ~(BIT(GEMM) | BIT(COPY) | BIT(SERIAL) | BIT(CONCURRENT))));
+	return TRY(c->status, units_verify(c, OWN_UNITS));
 }
 
 /* ------------------------------------------------------------------ metrics */

@@ -300,8 +300,9 @@ static int open_on_mask(struct fake_gpu *g, void **stream, uint32_t words, const
 		if (i != first + count++)
 			return FAKE_NOT_SUPPORTED;
 	}
-	return count ? fake_stream_open_on(g, 0, first, count, stream)
-		     : fake_stream_open(g, 0, stream);
+	return count && fake_board(g->index, 1, "cu_mask")
+		       ? fake_stream_open_on(g, 0, first, count, stream)
+		       : fake_stream_open(g, 0, stream);
 }
 CALL(hipExtStreamCreateWithCUMask, (void **stream, uint32_t words, const uint32_t *mask),
      open_on_mask(g, stream, words, mask))

@@ -170,6 +170,19 @@ skips() { # TEXT DEVICE VARIABLE...
 	skips unit_mask hip "LD_LIBRARY_PATH=$drivers"
 }
 
+# The slots of the whole device go to whichever stream comes first.
+@test "what depends on units of its own is invalid where a driver ignores them, and nothing else" {
+	on_a_fake
+	FAKE_BOARD=cu_mask=0 "$root/bin/overlap/units" --device hip "${few[@]}" --format json >records || [ "$?" -le 3 ]
+	"$TEST_PYTHON" - <<-'PYTHON'
+		import json
+		case, = [row for row in map(json.loads, open("records")) if row["kind"] == "case"]
+		assert [m["observed"] for m in case["mechanism"]] == [True, False], case["mechanism"]
+		flagged = {f["variant"] for f in case["validity"]["flags"] if f["flag"] == "mechanism"}
+		assert flagged == {"gemm_on_rest", "copy_on_given", "reserved", "gemm_in_reserved", "copy_in_reserved"}, flagged
+	PYTHON
+}
+
 @test "on a fake NVIDIA GPU the streams keep to their units, and only at its multiples" {
 	on_a_fake
 	FAKE_BOARD=unit_step=1 keeps_to_its_units cuda
