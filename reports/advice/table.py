@@ -102,6 +102,17 @@ def question_text(question: Json) -> str:
     return "%(op)s of %(m)d×%(n)d×%(k)d %(type)s among %(devices)d devices" % question
 
 
+def _bulk_copies(chunks: Sequence[Json]) -> list[tuple[str, str]]:
+    return [("bulk " + way(c["direction"]), c["text"]) for c in chunks]
+
+
+def chunks_table(device: str, chunks: Sequence[Json], notes: Sequence[str]) -> str:
+    lines = wrapped("bulk copies of %s" % device) + [""]
+    lines += [line for name, text in _bulk_copies(chunks) for line in wrapped(text, name.ljust(_FACT + 2))]
+    lines += [""] * bool(notes) + [line for note in notes for line in wrapped(note, "note: ")]
+    return "\n".join(lines + ["", _WORDS]) + "\n"
+
+
 def table(advice: Json) -> str:
     pick, best = advice["pick"], advice["allreduce"]
     summed = "not measured for this number of devices"
@@ -124,7 +135,7 @@ def table(advice: Json) -> str:
     ]
     if advice["early"]:
         facts.append(("trigger", advice["early"]["text"]))
-    facts += [("bulk " + way(c["direction"]), c["text"]) for c in advice["chunks"]]
+    facts += _bulk_copies(advice["chunks"])
     verb = "predicted for" if pick["measured_s"] is None else "measured in this run of"
     lines = wrapped("%s, %s %s" % (question_text(advice["question"]), verb, advice["device"])) + [""]
     lines += [line for name, text in facts for line in wrapped(text, name.ljust(_FACT + 2))]

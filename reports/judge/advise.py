@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Callable, ContextManager, List, Sequence, Tuple
 
 from reports.advice.library import Adviser, NoData, LibraryMissing
-from reports.advice.chunks import text_of, ways_of
+from reports.advice.chunks import PROGRAM as CHUNKED, text_of, ways_of
 from reports.advice.comparison import MachineAnswer
 from reports.advice.early_text import complete
 from reports.advice.inputs import need
@@ -171,12 +171,28 @@ def gemm_alone(
 
 def _chunks(signature: Json, adviser: Adviser) -> List[Json]:
     """Advice on each direction that micro/copy_chunks measured."""
-    rows = []
-    for way in ways_of(signature):
-        advice = adviser.copy_chunk(way["direction"])
-        told = {key: way[key] for key in ("direction", "small_byte", "bulk_byte")}
-        rows.append({**told, **advice, "text": text_of(way, advice)})
-    return rows
+    return [_told(way, adviser.copy_chunk(way["direction"])) for way in ways_of(signature)]
+
+
+def _told(way: Json, advice: Json) -> Json:
+    place = {key: way[key] for key in ("direction", "small_byte", "bulk_byte")}
+    return {**place, **advice, "text": text_of(way, advice)}
+
+
+def _simulated(signature: Json) -> List[str]:
+    return ["simulated: the signature is of a model in virtual time"] if signature.get("simulated") else []
+
+
+def measured_chunks(signature: Json) -> Tuple[List[Json], List[str]]:
+    """The same by the signature alone, and notes; raises NoAnswer where nothing was measured."""
+    ways = ways_of(signature)
+    if not ways:
+        raise NoAnswer(
+            "the signature lacks measurements: no copies in chunks were measured%s; measure them with "
+            "./gpusig run --only %s" % (why_missing(signature, CHUNKED), CHUNKED)
+        )
+    notes = [*filter(None, [wrong_results_in(signature)]), *_simulated(signature)]
+    return [_told(way, way["advice"]) for way in ways], notes
 
 
 def answer(signature: Json, given: Any, path: Path) -> Json:
@@ -203,8 +219,7 @@ def answer(signature: Json, given: Any, path: Path) -> Json:
     advice["needs"] = [need(signature, name, advice["link"], given.kind, path) for name in advice["needs"]]
     if advice["extrapolated"]:
         notes.append("the shapes or sizes of the pick are outside those measured: extrapolated")
-    if signature.get("simulated"):
-        notes.append("simulated: the signature is of a model in virtual time")
+    notes += _simulated(signature)
     head = {
         "schema": SCHEMA,
         "version": VERSION,

@@ -6,13 +6,14 @@ from __future__ import annotations
 import argparse
 
 from reports.advice.comparison import MachineAnswer, compare, labels
-from reports.advice.table import comparison_table, table
+from reports.advice.table import chunks_table, comparison_table, table
 from reports.judge.advise import (
     AdviseError,
     NoAnswer,
     answer,
     lines_of,
     machine_answer,
+    measured_chunks,
     read_signature,
     trusting,
     wrong_results_in,
@@ -32,6 +33,8 @@ def parse(words: list[str]) -> argparse.Namespace:
     count = options.whole("a whole number", 1, (1 << 32) - 1)
     counts = {f"--{side}": count for side in ("m", "n", "k", "devices")}
     given = options.parse("advise", words, counts)
+    if given.chunks and (given.format or any(getattr(given, name) is not None for name in _QUESTION)):
+        raise AdviseError("--chunks takes no --format, and no option of a GEMM")
     given.format, given.kind = given.format or FORMATS[0], given.type
     if not given.names:
         raise AdviseError("needs a signature: " + _USAGE)
@@ -40,10 +43,11 @@ def parse(words: list[str]) -> argparse.Namespace:
     if given.format not in FORMATS:
         raise AdviseError(f"unknown format '{given.format[:40]}'; formats: {' '.join(FORMATS)}")
     absent = [f"--{name}" for name in _QUESTION if getattr(given, name) is None]
-    if absent and given.format != "machine":
+    if absent and given.format != "machine" and not given.chunks:
         raise AdviseError(f"needs {' '.join(absent)}: {_USAGE}")
-    if given.format == "machine" and len(given.names) > 1:
-        raise AdviseError(f"--format machine takes one signature, not {len(given.names)}")
+    if (given.format == "machine" or given.chunks) and len(given.names) > 1:
+        option = "--chunks" if given.chunks else "--format machine"
+        raise AdviseError(f"{option} takes one signature, not {len(given.names)}")
     return given
 
 
@@ -67,6 +71,8 @@ def _text(given: argparse.Namespace) -> str:
     path = given.cwd / given.names[0]
     with trusting(path):
         signature = read_signature(path)
+        if given.chunks:
+            return chunks_table(str(signature["device"]), *measured_chunks(signature))
         if given.format == "machine":
             if wrong_results_in(signature):  # what it writes has no place for notes
                 say(f"advise: {wrong_results_in(signature)}")

@@ -62,6 +62,12 @@ advise() {
 	advise --format machine
 	[ "$(grep -c '^chunk up kernel ' <<<"$output")" = 3 ]
 	[ "$(grep -c '^chunkwaits ' <<<"$output")" = 2 ]
+	run --separate-stderr here advise . --chunks
+	[ "$status" = 0 ]
+	[[ $output == 'bulk copies of sim'*'bulk up (H2D)'*'bulk down (D2H)'*'note: simulated'* ]]
+	run --separate-stderr here advise "$BATS_FILE_TMPDIR/early" --chunks
+	[ "$status" = 77 ]
+	[[ $stderr == *'no copies in chunks were measured (the program did not run); measure them with ./gpusig run --only micro/copy_chunks'* ]]
 }
 
 @test "advise --format json is one object as its schema says, best first" {
@@ -101,6 +107,7 @@ advise() {
 		2|--sides 3|unknown option '--sides'
 		77|--type bf16|has no GEMM of bf16, so there is nothing to advise; its types: f32 f64
 		77|--type f64|run gemm/efficiency --type f64
+		2|--chunks|--chunks takes no --format, and no option of a GEMM
 		2|--format machine .|--format machine takes one signature, not 2
 		2|nowhere.json|nowhere.json: No such file
 		1|records.jsonl|records.jsonl: several JSON objects where one belongs
