@@ -53,7 +53,7 @@ def _costs(kind: Json) -> str:
         return ""
     slowdown = own["gemm_slowdown"]
     faster = slowdown["ci_high"] is not None and slowdown["ci_high"] < 1
-    return "a %s GEMM (%s) takes %s as long without them%s" % (
+    return "a %s-bound GEMM (%s) takes %s as long without them%s" % (
         kind["gemm"],
         kind["type"],
         digits(slowdown["value"]) + " times",
@@ -66,7 +66,7 @@ def _gain(kinds: List[Json]) -> str:
     if not gains:
         return ""
     kind, best = max(gains, key=lambda g: g[1]["reserved"]["value"])
-    text = ". With units of its own for the copy, both at once are at best %s times as fast (%s GEMM, %s)"
+    text = ". With units of its own for the copy, both at once are at best %s times as fast (%s-bound GEMM, %s)"
     return text % (
         digits(best["reserved"]["value"]),
         kind["gemm"],

@@ -515,8 +515,8 @@ class Truth(workplace.Scratch):
         self.assertEqual(kind["enough"]["units"], 2)
         self.assertEqual(kind["enough"]["gemm_slowdown"]["value"], 0.9)
         self.assertIn("2 units are enough for 95 %", signature["summary"])
-        self.assertIn("memory GEMM (f32) takes 0.900 times as long without them", signature["summary"])
-        self.assertIn("at best 1.04 times as fast (memory GEMM, 4 units)", signature["summary"])
+        self.assertIn("memory-bound GEMM (f32) takes 0.900 times as long without them", signature["summary"])
+        self.assertIn("at best 1.04 times as fast (memory-bound GEMM, 4 units)", signature["summary"])
 
     def test_occupancy_agrees_with_its_formula(self) -> None:
         found = self.results(synthetic.occupancy().text(), "micro/occupancy")
