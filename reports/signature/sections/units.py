@@ -66,7 +66,9 @@ def _gain(kinds: List[Json]) -> str:
     if not gains:
         return ""
     kind, best = max(gains, key=lambda g: g[1]["reserved"]["value"])
-    text = ". With units of its own for the copy, both at once are at best %s times as fast (%s-bound GEMM, %s)"
+    text = (
+        ". With units of its own for the copy, both at once are at best %s times as fast (%s-bound GEMM, %s)"
+    )
     return text % (
         digits(best["reserved"]["value"]),
         kind["gemm"],

@@ -123,7 +123,6 @@ class Searching(workplace.Scratch):
         plain = self.compares(model.replace("9000", "0"))
         self.assertGreater(self.compares(model)["wait_s"], plain["wait_s"] + 8e-6)
 
-
     def test_waits_that_were_none_advise_nothing(self) -> None:
         """Kernels take so long to start that the bulk has ended when the small copy is ready."""
         signature = self.signature(records("copy_engines = 1\nlaunch_ns = 2e7\n")).json
