@@ -89,6 +89,20 @@ MUTANTS = (
         "thread host_queue",
     ),
     Mutant(
+        "an engine that leaves its stream",
+        "device/host/host_units.c",
+        "while (c && !(c->client && c->client == e->client)) {",
+        "while (c && !c->client) {",
+        "fakes fakes_engines",
+    ),
+    Mutant(
+        "streams that keep engines in one order alone",
+        "micro/copy_engines/sharing.c",
+        'return in_order == rotated ? "yes"',
+        'return in_order || rotated ? "yes"',
+        "unit engine_sharing",
+    ),
+    Mutant(
         "a page that does not escape",
         "reports/page/template.py",
         "autoescape=True",
