@@ -76,10 +76,10 @@
 		__VA_ARGS__                                                                        \
 	}
 
-/* Two sizes at which a GEMM is limited by different things. Arithmetic: the smallest square, of at
- * least 512, that gives every unit two tiles of 128 x 128. Memory: as many rows of such tiles, only
- * 32 columns, and an A of twice the last-level cache (64 MiB where that is unknown), but at most an
- * eighth of memory. */
+/* Two sizes at which a GEMM is limited by different things. Arithmetic: the smallest square, of 512
+ * times a power of two, with at least two tiles of 128 x 128 for every unit. Memory: two rows of
+ * such tiles for every unit, only 32 columns, and an A of twice the last-level cache (64 MiB where
+ * that is unknown), but at most an eighth of memory. */
 struct shape bench_gemm_arithmetic_bound(const struct dev_props *p);
 struct shape bench_gemm_memory_bound(const struct dev_props *p, enum dev_type type);
 

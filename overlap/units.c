@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Does it pay to give units to a copy? ConCCL (arXiv 2412.14335, 5.1 of its digest) finds that a
- * GEMM that arithmetic limits takes 17 % longer on 32 fewer of 304 units, and that one that memory
- * limits may gain from 8 fewer, for it then thrashes the cache less.
+ * Does it pay to give units to a copy? ConCCL (arXiv 2412.14335) finds that a GEMM that arithmetic
+ * limits takes 17 % longer on 32 fewer of 304 units, and that one that memory limits may gain from
+ * 8 fewer, for it then thrashes the cache less.
  *
  * A GEMM and a copy by a kernel, each on all units and on its own: `units` of them for the copy,
  * the first ones, and the rest for the GEMM. `reserved` runs both at once so, `concurrent` with the
