@@ -59,9 +59,9 @@ def _wait_text(share: Optional[float]) -> str:
     return "all of" if share >= _ALL else "next to nothing of" if share <= _NONE else percent(share) + " of"
 
 
-def _way_text(found: Json) -> str:
+def _way_text(found: Json, times: str = "") -> str:
     share: Dict[str, float] = found["wait_share"]
-    text = "a small copy waits for %s a bulk copy" % _wait_text(share.get("behind_bulk"))
+    text = "a small copy waits for %s a bulk copy%s" % (_wait_text(share.get("behind_bulk")), times)
     if share.get("behind_bulk", 0.0) > _NONE and "behind_chunks" in share:
         text += ", and for %s one that is made in 16 chunks" % _wait_text(share["behind_chunks"])
     if found["order"] in _ORDERS:
@@ -78,12 +78,13 @@ def summary(section: Section) -> str:
     small = min(w["small_byte"] for w in ways)
     told = by([w for w in ways if w["small_byte"] == small], _way_text)
     parts = []
-    for text, alike in told.items():
-        parts.append("%s: %s" % (listing([way(str(w["direction"])) for w in alike]), text))
+    for alike in told.values():
         longest = max(alike, key=lambda w: w["wait_s"] or 0.0)
+        times = ""
         if longest["wait_s"] and longest["alone_s"]:
-            times = human(longest["wait_s"], "s"), human(longest["alone_s"], "s")
-            parts[-1] += " (%s, alone %s)" % times
+            times = " (%s, alone %s)" % (human(longest["wait_s"], "s"), human(longest["alone_s"], "s"))
+        ways_text = listing([way(str(w["direction"])) for w in alike])
+        parts.append("%s: %s" % (ways_text, _way_text(longest, times)))
     return ". ".join(parts) + "."
 
 
