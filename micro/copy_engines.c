@@ -261,9 +261,9 @@ static const struct bench bench = {
 	.limits =
 		"eight streams: 8 means 8 or more. An engine that alternates between copies "
 		"answers as two; streams that share a hardware queue wait for each other as if "
-		"they shared an engine. in_flight needs equal copies that share evenly: what they "
-		"differ makes it smaller, and it is below the number of engines where that does "
-		"not divide the number of streams",
+		"they shared an engine. in_flight needs copies that share a link evenly: jitter "
+		"makes it smaller, and so does a number of streams that is no multiple of that of "
+		"the engines",
 	.needs = DEV_CAP_WAIT_VALUE,
 	.wants = DEV_CAP_COPY_ENGINE | DEV_CAP_PEER,
 	.axes = axes,

@@ -235,7 +235,7 @@ static int derive(struct bench_case *c)
 
 static const struct bench bench = {
 	.name = "overlap/collective",
-	.question = "which collective leaves most to a GEMM?",
+	.question = "which way to run a collective leaves most to a GEMM?",
 	.formula = "fraction_of_ideal = (S - 1) / (S_ideal - 1); S = METHOD_serial / METHOD; "
 		   "S_library = library_serial / METHOD; S_ideal = (t_g + t_c) / max(t_g, t_c); "
 		   "CIL = concurrent / alone; "
