@@ -191,16 +191,30 @@ static bool is_known(const struct bench_case *c, enum measure measure)
 	return bench_variant_on(c, measure) && all->of[measure].missed == 0;
 }
 
-static bool is_turn(const struct bench_case *c, enum measure measure, double turn)
+/* The turn of a copy, one of those below; 0: none. What the engine's changes of streams before it
+ * take is not part of it. */
+static unsigned turn_of(const struct bench_case *c, enum measure measure)
 {
-	return fabs(bench_median(c, measure) / bench_median(c, CHUNK) - turn) <= TURN_TOLERANCE;
+	static const struct {
+		unsigned turn, changes;
+	} turns[] = {{2, 1}, {3, 2}, {5, 1}, {6, 2}};
+	const double chunk_s = bench_median(c, CHUNK);
+	const double change_s = is_known(c, SWITCH) && is_known(c, STAY)
+					? bench_median(c, SWITCH) - bench_median(c, STAY)
+					: 0.0;
+	for (size_t i = 0; i < sizeof(turns) / sizeof(turns[0]); i++) {
+		const double copies_s = bench_median(c, measure) - turns[i].changes * change_s;
+		if (fabs(copies_s / chunk_s - turns[i].turn) <= TURN_TOLERANCE)
+			return turns[i].turn;
+	}
+	return 0;
 }
 
 static const char *order_of(const struct bench_case *c)
 {
 	static const struct {
 		const char *name;
-		double ready, enqueued;
+		unsigned ready, enqueued;
 	} orders[] = {{"ready_first", 2, 3},
 		      {"round_robin", 3, 2},
 		      {"enqueued_first", 6, 5},
@@ -208,16 +222,20 @@ static const char *order_of(const struct bench_case *c)
 	if (!is_known(c, READY) || !is_known(c, ENQUEUED) || !is_known(c, CHUNK))
 		return "not measured";
 	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++)
-		if (is_turn(c, READY, orders[i].ready) && is_turn(c, ENQUEUED, orders[i].enqueued))
+		if (turn_of(c, READY) == orders[i].ready &&
+		    turn_of(c, ENQUEUED) == orders[i].enqueued)
 			return orders[i].name;
 	return "none of those known";
 }
 
 static const char *priority_effect(const struct bench_case *c)
 {
-	if (!is_known(c, HIGH_READY) || !is_known(c, HIGH_ENQUEUED))
+	if (!is_known(c, HIGH_READY) || !is_known(c, HIGH_ENQUEUED) || !is_known(c, CHUNK))
 		return "not measured";
-	return is_turn(c, HIGH_READY, 2) && is_turn(c, HIGH_ENQUEUED, 2) ? "yes" : "no effect here";
+	const unsigned ready = turn_of(c, HIGH_READY), enqueued = turn_of(c, HIGH_ENQUEUED);
+	if (!ready || !enqueued)
+		return "unclear";
+	return ready == 2 && enqueued == 2 ? "yes" : "no effect here";
 }
 
 static int derive(struct bench_case *c)

@@ -30,7 +30,7 @@ queue() {
 						if d['name'] == 'switch_time'] == [True]" \
 					"all(m['observed'] for r in cases for m in r['mechanism'])" <<<"$output"
 				priority=$((1 - priority))
-				switch_ns=$((switch_ns == 0 ? 700 : 0))
+				switch_ns=$((switch_ns == 0 ? 4000 : 0))
 			done
 			priority=$((1 - priority)) # so that each order meets both with sticky engines and without
 		done
