@@ -148,6 +148,8 @@ _SPELLED = {
 
 _SLOT_WAIT = "wait for a slot behind another kernel's blocks"
 _NAMES = {
+    "batch_time_ratio_64k": "batch time ratio, 64 KiB",
+    "both_engines_that_answer": "both ways, engines that answer",
     "cil_gemm_with_engine_peer": "CIL GEMM with peer (P2P) engine copy",
     "cil_gemm_with_engine_up": "CIL GEMM with up (H2D) engine copy",
     "cil_gemm_with_local_engine": "CIL GEMM with local (D2D) engine copy",
@@ -156,12 +158,16 @@ _NAMES = {
     "collective_kernel_overlap_efficiency": "overlap efficiency, all-gather by kernel",
     "collective_library_overlap_efficiency": "overlap efficiency, all-gather by the library",
     "collective_library_zero_cta_overlap_efficiency": "overlap efficiency, all-gather, zero-CTA library",
+    "copy_bandwidth_few_units": "copy bandwidth on few units",
+    "gemm_slowdown_fewer_units": "GEMM slowdown on fewer units",
     "load_latency_4k": "dependent-load latency, 4 KiB",
     "overlap_efficiency_engine": "overlap efficiency, engine copy",
     "overlap_efficiency_kernel": "overlap efficiency, kernel copy",
     "overlap_efficiency_out_of_core": "overlap efficiency, out of core",
+    "reservation_speedup": "speedup by reserved units",
     "slot_wait": _SLOT_WAIT,
     "slot_wait_share": _SLOT_WAIT + ", as a share of one block",
+    "swap_time_ratio_64k": "swap time ratio, 64 KiB",
     "tile_tracking_cost": "cost of tracking tiles",
 }
 _WAYS = {"up": "H2D", "down": "D2H", "local": "D2D", "peer": "P2P"}
