@@ -198,34 +198,40 @@ int gpu_alloc_on_node(struct dev *dev, uint32_t node, uint64_t bytes, void **ptr
 	return 0;
 }
 
-int gpu_alloc(struct dev *dev, enum dev_mem kind, uint64_t bytes, void **ptr_p)
-{
-	struct gpu_dev *d = gpu_of(dev);
-	struct gpu_memory m = {.bytes = bytes, .kind = kind, .owner = d};
-	if (kind == DEV_MEM_PINNED && d->far_node >= 0)
-		return gpu_alloc_on_node(dev, (uint32_t)d->far_node, bytes, ptr_p);
-	if (bytes == 0)
-		return err_note(-EINVAL, "allocate memory: 0 bytes");
-	int status = gpu_ctx_use(d);
-	if (!status)
-		status = check_capacity(d, kind, bytes);
-	if (!status)
-		status = alloc_aligned(d, &m);
-	if (!status)
-		status = register_memory(&m);
-	if (status)
-		return status;
-	gpu_time_refresh(d);
-	*ptr_p = m.start;
-	return 0;
-}
-
 static int alloc_by_library(struct gpu_memory *m)
 {
 	int status = nccl_memory_alloc(m->library, m->bytes, &m->given);
 	gpu_ctx_forget();
 	m->start = m->given;
 	return status;
+}
+
+/* By its library where it has one. */
+static int alloc_memory(struct gpu_dev *d, struct gpu_memory *m, void **ptr_p)
+{
+	if (m->bytes == 0)
+		return err_note(-EINVAL, "allocate memory: 0 bytes");
+	int status = gpu_ctx_use(d);
+	if (!status)
+		status = check_capacity(d, m->kind, m->bytes);
+	if (!status)
+		status = m->library ? alloc_by_library(m) : alloc_aligned(d, m);
+	if (!status)
+		status = register_memory(m);
+	if (status)
+		return status;
+	gpu_time_refresh(d);
+	*ptr_p = m->start;
+	return 0;
+}
+
+int gpu_alloc(struct dev *dev, enum dev_mem kind, uint64_t bytes, void **ptr_p)
+{
+	struct gpu_dev *d = gpu_of(dev);
+	struct gpu_memory m = {.bytes = bytes, .kind = kind, .owner = d};
+	if (kind == DEV_MEM_PINNED && d->far_node >= 0)
+		return gpu_alloc_on_node(dev, (uint32_t)d->far_node, bytes, ptr_p);
+	return alloc_memory(d, &m, ptr_p);
 }
 
 int gpu_alloc_for_comm(struct gpu_dev *d, const struct nccl *library, uint64_t bytes, void **ptr_p)
@@ -235,20 +241,7 @@ int gpu_alloc_for_comm(struct gpu_dev *d, const struct nccl *library, uint64_t b
 			       .owner = d,
 			       .of_comm = true,
 			       .library = library};
-	if (bytes == 0)
-		return err_note(-EINVAL, "allocate memory: 0 bytes");
-	int status = gpu_ctx_use(d);
-	if (!status)
-		status = check_capacity(d, DEV_MEM_DEVICE, bytes);
-	if (!status)
-		status = library ? alloc_by_library(&m) : alloc_aligned(d, &m);
-	if (!status)
-		status = register_memory(&m);
-	if (status)
-		return status;
-	gpu_time_refresh(d);
-	*ptr_p = m.start;
-	return 0;
+	return alloc_memory(d, &m, ptr_p);
 }
 
 static int free_memory(struct gpu_dev *d, void *ptr, bool of_comm)

@@ -8,6 +8,7 @@ import statistics
 from typing import Iterator
 
 from program_runs import Case
+from reports.signature.sections.copy_command import PAPER_OUTSIDE
 from ficco_tables import near
 from torus_model import KIB, MIB, size_text, table, time_text, verdict
 
@@ -24,21 +25,6 @@ SLOWER_POINTS = 0.05
 SATURATED = 1.05
 PAPER_SATURATES = {"all-gather": 32, "all-to-all": 64}
 
-# Bytes -> share of a copy outside the copy.
-PAPER_OUTSIDE = {
-    2 * KIB: 0.71,
-    16 * KIB: 0.67,
-    64 * KIB: 0.54,
-    128 * KIB: 0.49,
-    256 * KIB: 0.38,
-    512 * KIB: 0.28,
-    MIB: 0.21,
-    2 * MIB: 0.11,
-    4 * MIB: 0.07,
-    8 * MIB: 0.03,
-    16 * MIB: 0.02,
-    64 * MIB: 0.01,
-}
 LEAST_COPY = 4 * KIB  # of micro/copy_path
 FACTOR = 2.0
 ONE_ENGINE = {
