@@ -20,6 +20,12 @@ static enum sim_copy_class class_of(const struct op *op)
 	return class;
 }
 
+static uint32_t engines_of(const struct sim_model *m, enum sim_copy_class class)
+{
+	const bool limited = class != SIM_COPY_INSIDE && m->host_engines < m->copy_engines;
+	return limited ? m->host_engines : m->copy_engines;
+}
+
 static uint64_t name_of(const struct op *op) { return op->stream->order + 1; }
 
 /* The engine that would take the copy now; NULL: it waits for one. */
@@ -28,8 +34,7 @@ static struct sim_engine *engine_for(struct op *op)
 	struct sim_dev *d = op->stream->dev;
 	const enum sim_copy_class class = class_of(op);
 	struct sim_engine *engines = d->engines.of[class], *idle = NULL;
-	const uint32_t count =
-		class == SIM_COPY_INSIDE ? d->model.copy_engines : d->model.host_engines;
+	const uint32_t count = engines_of(&d->model, class);
 	if (d->model.engine_sticky) {
 		uint8_t *own = &op->stream->engine[class];
 		if (!*own)

@@ -124,11 +124,10 @@ static void priority_counts_where_engines_look_at_it(void)
 }
 
 /* One copy in each of these two of four streams that have copied before, one after the other. */
-static double both_ns(int a, int b, const char *model)
+static double both_ns(int a, int b, enum dev_mem target, const char *model)
 {
 	sim_begin(model);
-	char *dev = alloc_memory(DEV_MEM_DEVICE, 2 * LONG),
-	     *to = alloc_memory(DEV_MEM_DEVICE, 2 * LONG);
+	char *dev = alloc_memory(DEV_MEM_DEVICE, 2 * LONG), *to = alloc_memory(target, 2 * LONG);
 	struct dev_stream *s[4];
 	for (int i = 0; i < 4; i++) {
 		s[i] = open_stream();
@@ -153,10 +152,20 @@ static void streams_keep_their_engine_where_it_is_sticky(void)
 	char sticky[2048];
 	snprintf(sticky, sizeof(sticky), "%sengine_sticky = 1\n", model);
 	for (int b = 1; b < 4; b++) {
-		expect_near(both_ns(0, b, model), alone, 1);
-		expect_near(both_ns(0, b, sticky), b == 3 ? 2 * alone : alone, 1);
-		expect_near(both_ns(b, 0, sticky), b == 3 ? 2 * alone : alone, 1);
+		expect_near(both_ns(0, b, DEV_MEM_DEVICE, model), alone, 1);
+		expect_near(both_ns(0, b, DEV_MEM_DEVICE, sticky), b == 3 ? 2 * alone : alone, 1);
+		expect_near(both_ns(b, 0, DEV_MEM_DEVICE, sticky), b == 3 ? 2 * alone : alone, 1);
 	}
+}
+
+/* The fourth stream has the first one's of three engines, though five may copy to the host. */
+static void no_stream_keeps_an_engine_that_is_not_there(void)
+{
+	const double alone = 1000 + LONG / 5.0;
+	expect_near(both_ns(0, 3, DEV_MEM_PINNED,
+			    PLAIN "memory_bandwidth = 1e15\ncopy_engines = 3\nhost_engines = 5\n"
+				  "engine_sticky = 1\n"),
+		    2 * alone, 1);
 }
 
 static void an_engine_that_changes_streams_pays_for_it(void)
@@ -240,6 +249,7 @@ int main(void)
 	test(an_engine_takes_what_its_order_says);
 	test(priority_counts_where_engines_look_at_it);
 	test(streams_keep_their_engine_where_it_is_sticky);
+	test(no_stream_keeps_an_engine_that_is_not_there);
 	test(an_engine_that_changes_streams_pays_for_it);
 	test(a_batch_pays_for_one_command);
 	test(without_engines_there_are_no_batches);
