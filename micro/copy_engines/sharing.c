@@ -69,7 +69,7 @@ static const char *name_law(unsigned in_order, unsigned rotated, double engines)
 	if (engines < ONE_ENGINE)
 		return "one engine";
 	if (!in_order && !rotated)
-		return "no";
+		return engines < ENGINE_STREAMS ? "no" : "not known";
 	/* A second engine answers, so some stream does not share the first one's. */
 	if (in_order == ALL_OTHERS || rotated == ALL_OTHERS)
 		return "unclear: copies were held up by something else";

@@ -70,7 +70,7 @@ def summary(section: Section) -> str:
         if e["independent"]
         and e["independent"]["value"] < 1
         and e["engines"]["value"] > 1
-        and e["sticky"] not in ("", "no")
+        and e["sticky"] not in ("", "no", "not known")
     ]
     if shared:
         text += ". Streams share engines although others are free; with the bulk copy of one stream, "

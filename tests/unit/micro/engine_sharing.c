@@ -89,6 +89,12 @@ static void what_contradicts_itself_is_unclear(void)
 	expect(finds_text("\"sticky\":\"unclear: "));
 }
 
+static void as_many_engines_as_streams_tell_nothing(void)
+{
+	set_waits(ENGINE_STREAMS, 0, 0);
+	expect(finds_text("\"sticky\":\"not known\""));
+}
+
 static void short_copies_that_do_not_stop_in_time_tell_nothing(void)
 {
 	set_waits(2.0, 0x54, 0x54);
@@ -112,6 +118,7 @@ int main(void)
 {
 	test(streams_that_wait_tell_the_law);
 	test(what_contradicts_itself_is_unclear);
+	test(as_many_engines_as_streams_tell_nothing);
 	test(short_copies_that_do_not_stop_in_time_tell_nothing);
 	test(without_observations_there_is_no_law);
 	return test_done();
