@@ -191,7 +191,7 @@ static int setup(struct bench_case *c)
 	for (unsigned v = 0; v < VARIANTS; v++)
 		if (bench_variant_on(c, v))
 			s->graph[v] = engine_streams_graph(e, c, v, &work[v]);
-	return c->status;
+	return engine_streams_time_alone(&s->streams, c, BEHIND_1);
 }
 
 static int verify_mechanism(struct bench_case *c)
@@ -242,7 +242,8 @@ static int derive(struct bench_case *c)
 	const double engines = derive_engines(c);
 	if (one_way)
 		derive_in_flight(c);
-	sharing_derive(&s->sharing, c, OTHERS, engines, bench_median(c, BEHIND_1), one_way);
+	sharing_derive(&s->sharing, c, OTHERS, engine_streams_tell(&s->streams) ? engines : NAN,
+		       bench_median(c, BEHIND_1), one_way);
 	bench_fact_number(c, "engines_stated", dev_props(c->dev)->copy_engines);
 	if (engines >= ENGINE_STREAMS)
 		bench_fact_text(c, "engines_limit", "every stream had one: there may be more");

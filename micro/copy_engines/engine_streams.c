@@ -5,6 +5,10 @@
 #include "lib/err.h"
 
 #include <errno.h>
+#include <math.h>
+
+enum { RUNS_ALONE = 3 };
+#define CLEARLY 1.2
 
 const char *const engine_directions[] = {"up", "down", "both", "local", "peer", "peers", NULL};
 
@@ -129,6 +133,31 @@ int engine_streams_seconds(const struct engine_streams *e, const struct work_gra
 	return work_graph_lane_seconds(g, e->stream[stream].lane, seconds_p);
 }
 
+static int time_alone(const struct engine_streams *e, struct bench_case *c, unsigned variant,
+		      const struct engine_work *work, double *seconds_p)
+{
+	struct work_graph *g = engine_streams_graph(e, c, variant, work);
+	double seconds = 0.0;
+	*seconds_p = INFINITY;
+	for (unsigned run = 0; c->status == 0 && run < RUNS_ALONE; run++) {
+		TRY(c->status, work_graph_time(g, &seconds));
+		*seconds_p = fmin(*seconds_p, seconds);
+	}
+	return c->status;
+}
+
+int engine_streams_time_alone(struct engine_streams *e, struct bench_case *c, unsigned variant)
+{
+	const struct engine_work bulk = {1, 0}, late = {0, 1};
+	time_alone(e, c, variant, &bulk, &e->bulk_s);
+	return time_alone(e, c, variant, &late, &e->short_s);
+}
+
+bool engine_streams_tell(const struct engine_streams *e)
+{
+	return CLEARLY * e->short_s < e->bulk_s;
+}
+
 /* By the case's stream, which was opened first: that of a lane may share a hardware queue with the
  * blocks that hold the units. */
 int engine_streams_verify(const struct engine_streams *e, struct bench_case *c, uint64_t with_short)
@@ -137,6 +166,9 @@ int engine_streams_verify(const struct engine_streams *e, struct bench_case *c, 
 	const struct {
 		uint64_t uses, bytes;
 	} size[] = {{~with_short, e->bulk_bytes}, {with_short, e->short_bytes}};
+	bench_mechanism_of(c, with_short, "a_short_copy_ends_before_a_bulk_copy",
+			   engine_streams_tell(e), "%.3g s and %.3g s where nothing holds them up",
+			   e->short_s, e->bulk_s);
 	for (size_t i = 0; i < 2; i++) {
 		TRY(c->status, blocking_kernel_verify_engine(c, size[i].uses, to->to, to->from,
 							     size[i].bytes));

@@ -31,6 +31,7 @@ struct engine_streams {
 		void *from, *to;
 	} stream[ENGINE_STREAMS];
 	uint32_t *pattern;
+	double bulk_s, short_s; /* one copy alone: from the release, and as late as short ones */
 };
 
 /* Work of a run: bulk copies in the first `bulk` of them, and short ones in the next `shorts`,
@@ -52,11 +53,17 @@ int engine_streams_open(struct engine_streams *e, struct bench_case *c,
 struct work_graph *engine_streams_graph(const struct engine_streams *e, struct bench_case *c,
 					unsigned variant, const struct engine_work *work);
 
+/* In setup, by graphs of one of the variants: bulk_s and short_s. Returns c->status. */
+int engine_streams_time_alone(struct engine_streams *e, struct bench_case *c, unsigned variant);
+/* Is it clearly less? Then short copies that do not end first were held up. */
+bool engine_streams_tell(const struct engine_streams *e);
+
 /* Seconds from the release to the end of a stream's copy in the latest run of a graph. */
 int engine_streams_seconds(const struct engine_streams *e, const struct work_graph *g,
 			   unsigned stream, double *seconds_p);
 
-/* In verify_mechanism: engines copy, in both sizes and both ways. The variants in `with_short` (bit
+/* In verify_mechanism: engines copy, in both sizes and both ways, and a short
+ * copy that nothing holds up ends before a bulk copy. The variants in `with_short` (bit
  * mask) rely on short copies, the others on bulk copies. */
 int engine_streams_verify(const struct engine_streams *e, struct bench_case *c,
 			  uint64_t with_short);

@@ -29,6 +29,17 @@ answers='[d["value"] for c in cases for d in c["derived"] if d["name"] == "engin
 	json "$answers == [1]" <<<"$output"
 }
 
+# A kernel starts in less time than a bulk copy takes, or the short copy behind it is late though an engine is free.
+@test "where short copies come when bulk copies have ended, the number of engines is not valid" {
+	run --separate-stderr engines --device sim:h100 --direction local --size 128K --format json
+	json '[d["valid"] for c in cases for d in c["derived"] if d["name"] == "engines_that_answer"] == [False]' \
+		'["sticky" in c["facts"] for c in cases] == [False]' \
+		'{m["name"] for c in cases for m in c["mechanism"] if not m["observed"]} == {"a_short_copy_ends_before_a_bulk_copy"}' \
+		<<<"$output"
+	run --separate-stderr engines --device sim:h100 --direction local --format json
+	json "$answers == [3]" 'all(m["observed"] for c in cases for m in c["mechanism"])' <<<"$output"
+}
+
 @test "what cannot be measured is one line, and the others go on" {
 	run --separate-stderr engines --device sim:quiet --direction up,peer,peers --size 128K
 	[ "$status" = 0 ]
