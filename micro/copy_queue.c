@@ -242,7 +242,7 @@ static int derive(struct bench_case *c)
 {
 	const struct queue_lanes *q = &((struct measures *)c->state)->scene.lanes;
 	bench_fact_number(c, "streams_tried", q->tried);
-	bench_fact_number(c, "streams_sharing_an_engine", q->sharing);
+	bench_fact_number(c, "streams_that_share_an_engine", q->sharing);
 	bench_fact_number(c, "engines_kept_busy", q->busy);
 	bench_fact_text(c, "engine_order", order_of(c));
 	bench_fact_text(c, "priority_effect", priority_effect(c));
