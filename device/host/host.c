@@ -266,8 +266,10 @@ static int enqueue_copy(struct dev_stream *s, const struct host_copy *work)
 		return status;
 	if (work->src)
 		status = choose_engine(work, &op->copy.engine);
-	if (status)
-		return host_op_abandon(op, status);
+	if (status) {
+		host_op_abandon(op);
+		return status;
+	}
 	host_op_use(op, work->dst);
 	if (work->src)
 		host_op_use(op, work->src);

@@ -289,11 +289,10 @@ void host_op_submit(struct host_op *op)
 	host_unlock();
 }
 
-int host_op_abandon(struct host_op *op, int status)
+void host_op_abandon(struct host_op *op)
 {
 	host_pool_give(&ops, op);
 	host_unlock();
-	return status;
 }
 
 /* ------------------------------------------------------------------ closing */

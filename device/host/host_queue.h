@@ -135,8 +135,8 @@ void host_op_use(struct host_op *op, const void *ptr);
 /* Append to the stream, start the operation if it is the first, release the lock. */
 void host_op_submit(struct host_op *op);
 
-/* Give the operation back and release the lock. Returns `status`. */
-int host_op_abandon(struct host_op *op, int status);
+/* Give the operation back and release the lock. */
+void host_op_abandon(struct host_op *op);
 
 /* Called by host_units.c when a launch or copy has ended. Lock held. */
 void host_queue_launch_ended(struct host_launch *l);

@@ -131,8 +131,10 @@ int host_stream_wait(struct dev *dev, struct dev_stream *s, struct dev_event *e)
 	int status = host_op_begin(s, HOST_OP_WAIT_EVENT, &op);
 	if (status)
 		return status;
-	if (!e->latest || e->latest->done)
-		return host_op_abandon(op, 0);
+	if (!e->latest || e->latest->done) {
+		host_op_abandon(op);
+		return 0;
+	}
 	op->stamp = e->latest;
 	op->stamp->refs++;
 	host_op_submit(op);
@@ -183,8 +185,10 @@ int host_event_record(struct dev *dev, struct dev_stream *s, struct dev_event *e
 	if (status)
 		return status;
 	op->stamp = host_event_stamp_take();
-	if (!op->stamp)
-		return host_op_abandon(op, err_note(-ENOMEM, "record an event: out of memory"));
+	if (!op->stamp) {
+		host_op_abandon(op);
+		return err_note(-ENOMEM, "record an event: out of memory");
+	}
 	host_event_stamp_drop(e->latest);
 	e->latest = op->stamp;
 	op->stamp->refs++;

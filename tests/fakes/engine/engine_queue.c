@@ -340,8 +340,10 @@ static int wait_on(struct fake_stream *s, const struct dev_event *e)
 	struct host_op *op;
 	if (host_op_begin(s->queue->host, HOST_OP_WAIT_EVENT, &op))
 		return FAKE_OUT_OF_MEMORY;
-	if (!e->latest || e->latest->done)
-		return host_op_abandon(op, FAKE_OK);
+	if (!e->latest || e->latest->done) {
+		host_op_abandon(op);
+		return FAKE_OK;
+	}
 	op->stamp = e->latest;
 	op->stamp->refs++;
 	host_op_submit(op);
