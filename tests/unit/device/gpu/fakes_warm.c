@@ -60,9 +60,13 @@ static void take_samples(const char *device)
 {
 	static char output[1 << 16];
 	count = 0;
-	int code = run_captured(&bench, output, "--device", device, "--min-samples", "3",
-				"--max-samples", "3", "--warm-up", "0");
-	expect(code == 0 || code == 3);
+	/* A busy machine may drop the samples of a run. */
+	for (int tries = 0; count < 4 && tries < 20; tries++) {
+		count = 0;
+		int code = run_captured(&bench, output, "--device", device, "--min-samples", "3",
+					"--max-samples", "3", "--warm-up", "0");
+		expect(code == 0 || code == 3);
+	}
 	require(count >= 4);
 }
 
