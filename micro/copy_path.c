@@ -24,12 +24,7 @@
 
 #include <math.h>
 
-static const struct axis axes[] = {{.name = "direction",
-				    .help = "up is H2D, down D2H, local D2D; peer: between devices",
-				    .kind = AXIS_WORD,
-				    .words = route_directions,
-				    .peers = "peer",
-				    .quick = "up,down,local,peer"},
+static const struct axis axes[] = {ROUTE_DIRECTIONS(.quick = "up,down,local,peer"),
 				   {.name = "size",
 				    .help = "bytes of one copy",
 				    .kind = AXIS_SIZE,

@@ -39,14 +39,9 @@
 #include <math.h>
 
 /* Local copies are the same as those up where the host is the device. */
-static const struct axis axes[] = {{.name = "direction",
-				    .help = "up is H2D, down D2H, local D2D; peer: between devices",
-				    .kind = AXIS_WORD,
-				    .words = route_directions,
-				    .peers = "peer",
-				    .quick = "up,down,peer",
-				    .full = "up,down,local,peer",
-				    .gpu_class = "up,down,local,peer"},
+static const struct axis axes[] = {ROUTE_DIRECTIONS(.quick = "up,down,peer",
+						    .full = "up,down,local,peer",
+						    .gpu_class = "up,down,local,peer"),
 				   {.name = "size",
 				    .help = "bytes of the bulk",
 				    .kind = AXIS_SIZE,

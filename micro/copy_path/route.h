@@ -13,6 +13,13 @@ enum direction { UP, DOWN, LOCAL, PEER };
 
 /* Words of the direction axis, in the order of the enum; NULL-terminated. */
 extern const char *const route_directions[];
+/* That axis; the arguments are its default lists. */
+#define ROUTE_DIRECTIONS(...)                                                                      \
+	{                                                                                          \
+		.name = "direction",                                                               \
+		.help = "up is H2D, down D2H, local D2D; peer: between devices",                   \
+		.kind = AXIS_WORD, .words = route_directions, .peers = "peer", __VA_ARGS__         \
+	}
 
 /* The source or the target of a copy. */
 struct end {
