@@ -39,10 +39,9 @@ struct exchange {
 
 static struct exchange *exchange_of(struct gpu_dev *d) { return d->clock_memory; }
 
-static int launch_one_warp(struct gpu_dev *d, void *function, void **args)
+static int launch_one_thread(struct gpu_dev *d, void *function, void **args)
 {
-	return gpu_check(d, d->driver->launch(d->internal_stream->handle, function, 1,
-					      d->traits.warp_threads, 0, args));
+	return gpu_check(d, d->driver->launch(d->internal_stream->handle, function, 1, 1, 0, args));
 }
 
 static int sync_internal_stream(struct gpu_dev *d)
@@ -101,7 +100,7 @@ static int calibrate_clock(struct gpu_dev *d, struct gpu_clock_map *seen_p, doub
 		 timeout = (uint64_t)(timer_hz(d) * 1e-9 * (double)EXCHANGE_TIMEOUT_NS);
 	void *args[] = {&request, &reply, &ticks, &rounds, &timeout};
 	x->request = x->reply = 0;
-	int status = launch_one_warp(d, d->clock_sync, args);
+	int status = launch_one_thread(d, d->clock_sync, args);
 	if (status)
 		return status;
 	bool seen = exchange_clocks(d, seen_p, error_ns_p);
@@ -217,7 +216,7 @@ static int take_sample(struct gpu_dev *d, void *function, uint64_t duration, uin
 	pthread_mutex_lock(&exchange_lock);
 	int status = gpu_ctx_use(d);
 	if (!status)
-		status = launch_one_warp(d, function, args);
+		status = launch_one_thread(d, function, args);
 	if (!status)
 		status = sync_internal_stream(d);
 	if (!status)
