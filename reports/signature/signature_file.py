@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """signature.json: the part of a signature that is written, and the one way to read it.
 
-Written are the headline numbers, the values of those quantities and of those that reports/advice reads, the
-curves of the latter, cliffs, and results such as fits: less than 1 MB of a default run on eight devices.
-All other values are in metrics.csv; facts, mechanisms and samples are in the records.
+Written are the headline numbers, the values of those quantities and of those that reports/advice and
+reports/model read, the curves of the former, cliffs, and results such as fits: about 1 MB of a default run on
+eight devices. All other values are in metrics.csv; facts, mechanisms and samples are in the records.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Iterator, Sequence, Type
 
 from reports.advice.lines import FACTS, QUANTITIES
+from reports.model import measured
 from reports.records.causes import completed
 from reports.records.cliffs import CLIFF
 from reports.records.jsonl import BadRecord, Json, clean, is_version, read_object
@@ -164,6 +165,7 @@ def _written(signature: Json, headline_quantities: set[tuple[str, str]]) -> Json
         and (
             (entry["program"], entry["quantity"]) in headline_quantities
             or entry["quantity"] in QUANTITIES.get(entry["program"], ())
+            or entry["quantity"] in measured.QUANTITIES.get(entry["program"], ())
             or entry["quantity"].endswith(CLIFF)
         )
     }

@@ -206,13 +206,21 @@ def python_functions_above(limit: int) -> Callable[[str, str], Iterator[Breach]]
 
 # Folders that a folder of Python may import besides itself, the standard library and what lies beside its
 # folder, such as suite/saying.py: imports point one way.
-_MADE_OF_RECORDS = ("reports.records", "reports.page", "reports.advice", "reports.signature", "reports.judge")
+_MADE_OF_RECORDS = (
+    "reports.records",
+    "reports.page",
+    "reports.model",
+    "reports.advice",
+    "reports.signature",
+    "reports.judge",
+)
 PYTHON_LAYERS = {
     "reports/records": (),
     "reports/page": _MADE_OF_RECORDS[:1],
-    "reports/advice": _MADE_OF_RECORDS[:2],
-    "reports/signature": _MADE_OF_RECORDS[:3],
-    "reports/judge": _MADE_OF_RECORDS[:4],
+    "reports/model": _MADE_OF_RECORDS[:2],
+    "reports/advice": _MADE_OF_RECORDS[:3],
+    "reports/signature": _MADE_OF_RECORDS[:4],
+    "reports/judge": _MADE_OF_RECORDS[:5],
     "reports/export": _MADE_OF_RECORDS,
     "suite/setup": ("reports.records",),
     "suite/run": (*_MADE_OF_RECORDS, "suite.setup"),

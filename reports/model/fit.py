@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""All keys of a model from one signature, a module for each part of the machine."""
+
+from __future__ import annotations
+
+from typing import Callable, Iterator, NamedTuple, Union
+
+from reports.model import device
+from reports.model.key import Key, Missing
+from reports.model.measured import Measured
+from reports.records.jsonl import Json, clean
+
+Found = dict[str, Union[int, float, str]]  # the keys that earlier parts gave
+# Each yields its keys, in an order in which a part can use what those before it found.
+PARTS: tuple[Callable[[Measured, Found], Iterator[Union[Key, Missing]]], ...] = (device.keys,)
+
+
+class Fitted(NamedTuple):
+    keys: list[Key]
+    missing: list[Missing]
+
+    def values(self) -> Found:
+        return {key.name: key.value for key in self.keys}
+
+
+class NotOneMachine(ValueError):
+    """A signature of which no one model can be made; the text says why."""
+
+
+def _check_one_kind(signature: Json) -> None:
+    kinds = {(d["backend"], d["name"]) for d in signature["devices"].values()}
+    if not kinds:
+        raise NotOneMachine("no device was measured, so there is nothing to make a model of")
+    if len(kinds) > 1:
+        names = ", ".join(sorted(clean(str(name)) for _, name in kinds))
+        raise NotOneMachine("its devices are of several kinds, and a model is of one: %s" % names)
+
+
+def fit(signature: Json) -> Fitted:
+    """The model of the machine of a signature. NotOneMachine if it has no device, or devices of several
+    kinds."""
+    _check_one_kind(signature)
+    measured, fitted = Measured(signature), Fitted([], [])
+    for part in PARTS:
+        for found in part(measured, fitted.values()):
+            (fitted.keys if isinstance(found, Key) else fitted.missing).append(found)
+    return fitted

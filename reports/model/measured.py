@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A signature as the fits read it."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple, Optional
+
+from reports.records.jsonl import Json, is_number
+
+_NAME = re.compile(r"([^{]*)(?:\{(.*)\})?\Z", re.DOTALL)
+_NO_PROGRAM: Json = {"curves": [], "results": {}, "facts": {}}
+
+# Quantities by program whose values, a signature keeps for the fits, besides headline
+# numbers and what advice reads.
+QUANTITIES: dict[str, tuple[str, ...]] = {}
+
+
+class Value(NamedTuple):
+    value: float
+    error: float  # relative: half its interval
+    name: str  # of the metric
+    where: dict[str, str]  # its axes, and `variant`
+
+
+def _of(name: str, entry: Json) -> Optional[Value]:
+    value = entry.get("value")
+    match = _NAME.match(name)
+    if not is_number(value) or match is None:
+        return None
+    low, high = entry.get("ci_low"), entry.get("ci_high")
+    known = is_number(low) and is_number(high) and value != 0
+    where = dict(word.split("=", 1) for word in (match.group(2) or "").split(",") if "=" in word)
+    return Value(float(value), abs((high - low) / 2 / value) if known else 0.0, name, where)
+
+
+class Measured:
+    """The values of a signature. Its types are trusted (reports/signature/signature_file.py: trusting)."""
+
+    def __init__(self, signature: Json) -> None:
+        self.signature = signature
+        self.device: Json = next(iter(signature["devices"].values()), {})
+        self.devices = len(signature["devices"])
+        self._families: dict[str, list[Value]] = {}
+        for name, entry in signature["metrics"].items():
+            found = _of(name, entry)
+            if found:
+                self._families.setdefault(name.split("{")[0], []).append(found)
+
+    def attribute(self, name: str) -> Optional[float]:
+        """A number above 0 that the device reports of itself, by its name in the records."""
+        value = self.device.get(name)
+        return value if is_number(value) and value > 0 else None
+
+    def all(self, quantity: str, **where: object) -> list[Value]:
+        """Values of a quantity such as micro/launch/time, of the cases with these axes (and `variant`)."""
+        words = {name.replace("_", "-"): str(value) for name, value in where.items()}
+        return [
+            v
+            for v in self._families.get(quantity, [])
+            if all(
+                v.where.get(name, v.where.get(name.replace("-", "_"))) == word for name, word in words.items()
+            )
+        ]
+
+    def one(self, quantity: str, **where: object) -> Optional[Value]:
+        """The only value of these axes, or the headline number of this name; None where there is none."""
+        found = self.all(quantity, **where)
+        return found[0] if len(found) == 1 else None
+
+    def curve(self, quantity: str, axis: str, **where: object) -> list[tuple[float, Value]]:
+        """The values over an axis whose values are numbers, sorted."""
+        found = self.all(quantity, **where)
+        numbers = [(v.where[axis], v) for v in found if re.fullmatch(r"\d{1,15}", v.where.get(axis, ""))]
+        return sorted(((float(x), v) for x, v in numbers), key=lambda point: point[0])
+
+    def results(self, program: str) -> Json:
+        """Results of a program that are not metrics, such as fits (reports/signature/sections)."""
+        return (self.signature["programs"].get(program) or _NO_PROGRAM)["results"]

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A fitted model as a file that --device sim:FILE reads (docs/SIMULATED-MACHINES.md)."""
+
+from __future__ import annotations
+
+import textwrap
+
+from reports.model.fit import Fitted
+from reports.model.key import BASE, Key
+from reports.records.jsonl import clean
+from reports.records.quantity import percent
+
+NAME = "machine.model"  # in the folder of signature.json
+_WIDTH = 100
+
+
+def _line(key: Key) -> str:
+    value = key.value if isinstance(key.value, (int, str)) else "%.6g" % key.value
+    sure = "" if key.error is None else ", ±%s" % percent(key.error)
+    return "%s = %s  # %s%s" % (key.name, value, key.source, sure)
+
+
+def _remark(text: str) -> list[str]:
+    return textwrap.wrap(clean(text), _WIDTH, initial_indent="# ", subsequent_indent="# ")
+
+
+def text(fitted: Fitted, name: str) -> str:
+    """`name`: of the machine, for people."""
+    lines = _remark("Model of %s, fitted by ./gpusig model to its signature." % name)
+    lines += _remark(
+        "Behind each key: what it is from, and how far it may be off. All others are as in %s." % BASE
+    )
+    lines += ["like = %s" % BASE, *map(_line, fitted.keys)]
+    for missing in fitted.missing:
+        lines += _remark("As in %s: %s: %s" % (BASE, ", ".join(missing.names), missing.reason))
+    return "\n".join(lines) + "\n"

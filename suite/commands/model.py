@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""./gpusig model: a model of the machine of a signature, for --device sim:FILE."""
+
+from __future__ import annotations
+
+from reports.judge.advise import AdviseError, read_signature, trusting
+from reports.model import text
+from reports.model.fit import NotOneMachine, fit
+from reports.signature.machine import name_of
+from suite.command_error import CANNOT_RUN, OK, CommandError
+from suite.commands import Place, options
+
+
+def command(words: list[str], place: Place) -> int:
+    given = options.parse("model", words, {})
+    if len(given.names) != 1:
+        raise AdviseError("model takes one signature, not %d: ./gpusig model SIGNATURE" % len(given.names))
+    if place.check_only:
+        return OK
+    path = place.cwd / given.names[0]
+    with trusting(path):
+        signature = read_signature(path)
+        try:
+            print(text.text(fit(signature), name_of(signature)), end="")
+        except NotOneMachine as why:
+            raise CommandError("model: %s: %s" % (given.names[0], why), CANNOT_RUN) from None
+    return OK
