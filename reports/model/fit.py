@@ -23,21 +23,21 @@ class Fitted(NamedTuple):
         return {key.name: key.value for key in self.keys}
 
 
-class NotOneMachine(ValueError):
+class NoModel(ValueError):
     """A signature of which no one model can be made; the text says why."""
 
 
 def _check_one_kind(signature: Json) -> None:
-    kinds = {(d["backend"], d["name"]) for d in signature["devices"].values()}
+    kinds = {(d.get("backend"), d.get("name")) for d in signature["devices"].values()}
     if not kinds:
-        raise NotOneMachine("no device was measured, so there is nothing to make a model of")
+        raise NoModel("no device was measured, so there is nothing to make a model of")
     if len(kinds) > 1:
         names = ", ".join(sorted(clean(str(name)) for _, name in kinds))
-        raise NotOneMachine("its devices are of several kinds, and a model is of one: %s" % names)
+        raise NoModel("its devices are of several kinds, and a model is of one: %s" % names)
 
 
 def fit(signature: Json) -> Fitted:
-    """The model of the machine of a signature. NotOneMachine if it has no device, or devices of several
+    """The model of the machine of a signature. NoModel if it has no device, or devices of several
     kinds."""
     _check_one_kind(signature)
     measured, fitted = Measured(signature), Fitted([], [])

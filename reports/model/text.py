@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import textwrap
 
-from reports.model.fit import Fitted
+from reports.model.fit import fit
 from reports.model.key import BASE, Key
-from reports.records.jsonl import clean
+from reports.records.jsonl import Json, clean
 from reports.records.quantity import percent
 
 NAME = "machine.model"  # in the folder of signature.json
@@ -24,8 +24,9 @@ def _remark(text: str) -> list[str]:
     return textwrap.wrap(clean(text), _WIDTH, initial_indent="# ", subsequent_indent="# ")
 
 
-def text(fitted: Fitted, name: str) -> str:
-    """`name`: of the machine, for people."""
+def of(signature: Json, name: str) -> str:
+    """The model of a signature, whose machine has this name; raises as fit()."""
+    fitted = fit(signature)
     lines = _remark("Model of %s, fitted by ./gpusig model to its signature." % name)
     lines += _remark(
         "Behind each key: what it is from, and how far it may be off. All others are as in %s." % BASE

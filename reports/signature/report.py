@@ -43,6 +43,7 @@ _FILES = (
     (TIMINGS, "the times of every variant"),
     (RECORDS, "all samples, facts and mechanisms"),
     ("signature.json", "what this machine is compared by"),
+    ("machine.model", "a model of it, for --device sim:FILE"),
 )
 FOLDED, FEW = 12, 4  # rows of a table that are shown, the others folded; so few others are shown, too
 _DETAILS = 20  # rows of the tables at the end of a section

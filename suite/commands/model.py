@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from reports.judge.advise import AdviseError, read_signature, trusting
 from reports.model import text
-from reports.model.fit import NotOneMachine, fit
+from reports.model.fit import NoModel
 from reports.signature.machine import name_of
 from suite.command_error import CANNOT_RUN, OK, CommandError
 from suite.commands import Place, options
@@ -21,7 +21,7 @@ def command(words: list[str], place: Place) -> int:
     with trusting(path):
         signature = read_signature(path)
         try:
-            print(text.text(fit(signature), name_of(signature)), end="")
-        except NotOneMachine as why:
+            print(text.of(signature, name_of(signature)), end="")
+        except NoModel as why:
             raise CommandError("model: %s: %s" % (given.names[0], why), CANNOT_RUN) from None
     return OK

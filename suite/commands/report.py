@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""./gpusig report DIR: DIR/records.jsonl -> signature.json, metrics.csv, timings.csv and report.html in DIR,
-and the headline numbers on stdout.
+"""./gpusig report DIR: DIR/records.jsonl -> signature.json, machine.model, metrics.csv, timings.csv and
+report.html in DIR, and the headline numbers on stdout.
 
 python -m suite.commands.report DIR [--strict] does it in a process of its own (suite/run/report.py), so that
 records damaged in a way that their reader misses end that process and not the driver.
@@ -8,21 +8,30 @@ records damaged in a way that their reader misses end that process and not the d
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
+from reports.model import text as model_text
+from reports.model.fit import NoModel
 from reports.page.template import MissingDependency
 from reports.records import csv_files
 from reports.records.record_file import read
 from reports.signature.headline import headline
-from reports.signature.machine import command_of, verdict
+from reports.signature.machine import command_of, name_of, verdict
 from reports.signature.report import render
+from reports.signature.signature_file import trusting
 from reports.signature.signature import MixedMachines, Signature, build
 from suite.command_error import BAD, CANNOT_RUN, INCONCLUSIVE, OK, USAGE, CommandError
 from suite.commands import Place, options
 from suite.commands.answer import write
 from suite.run import report
 from suite.saying import say
+
+
+def _model_of(signature: Signature) -> str:
+    with trusting("the signature", NoModel):
+        return model_text.of(json.loads(signature.text()), name_of(signature.json))
 
 
 def write_all(folder: Path, signature: Signature) -> int:
@@ -33,12 +42,15 @@ def write_all(folder: Path, signature: Signature) -> int:
     code = OK
     for name, text in (
         ("signature.json", signature.text),
+        (model_text.NAME, lambda: _model_of(signature)),
         (csv_files.METRICS, lambda: csv_files.metrics_text(groups)),
         (csv_files.TIMINGS, lambda: csv_files.timings_text(groups)),
         ("report.html", lambda: render(signature)),
     ):
         try:
             code = code if write(folder / name, text(), "report") else BAD
+        except NoModel as why:
+            say("report: no %s: %s" % (name, why))
         except MissingDependency as why:
             rest = "" if code else "; everything else is written"
             say("report: %s%s. With jinja2: ./gpusig report %s" % (why, rest, folder))

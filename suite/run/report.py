@@ -15,7 +15,7 @@ from suite.command_error import BAD, CANNOT_RUN, INCONCLUSIVE, OK, USAGE
 from suite.saying import say
 
 PAGE = "report.html"
-FILES = ("signature.json", "metrics.csv", "timings.csv", PAGE)
+FILES = ("signature.json", "machine.model", "metrics.csv", "timings.csv", PAGE)
 _LOOK_S = 0.5
 _HOME = Path(__file__).resolve().parents[2]
 

@@ -224,6 +224,8 @@ narrow() {
 		2|report|
 		2|report --open|
 		2|report a b|
+		2|model|
+		2|model a b|
 		2|advise|
 		2|advise --m 1|
 	TABLE

@@ -28,7 +28,7 @@ disk() {
 # ---- the report
 
 @test "a file of the report that cannot be written is 1 and named, and the others are written" {
-	for name in signature.json metrics.csv timings.csv report.html; do
+	for name in signature.json machine.model metrics.csv timings.csv report.html; do
 		first_run "$name"
 		mkdir "$name/$name"
 	done
@@ -39,10 +39,10 @@ from suite.commands.report import build_folder
 for folder in Path(sys.argv[1]).iterdir(): print(folder.name, build_folder(folder, False))' "$BATS_TEST_TMPDIR"
 	[ "$status" = 0 ]
 	cd "$BATS_TEST_TMPDIR"
-	for name in signature.json metrics.csv timings.csv report.html; do
+	for name in signature.json machine.model metrics.csv timings.csv report.html; do
 		grep -qx "$name 1" <<<"$output"
 		[[ $stderr == *"cannot write $PWD/$name/$name: Is a directory"* ]]
-		for other in signature.json metrics.csv timings.csv; do [ "$other" = "$name" ] || [ -s "$name/$other" ]; done
+		for other in signature.json machine.model metrics.csv timings.csv; do [ "$other" = "$name" ] || [ -s "$name/$other" ]; done
 	done
 }
 
@@ -112,7 +112,7 @@ resume_with_report() {
 	echo precious >elsewhere
 	mkdir logs.elsewhere
 	for name in records.jsonl records.cut plan.json plan.json.new lock logs kernels logs/micro-a.log logs/micro-a.done \
-		logs/progress.json signature.json metrics.csv timings.csv report.html; do
+		logs/progress.json signature.json machine.model metrics.csv timings.csv report.html; do
 		for target in absent elsewhere logs.elsewhere; do
 			for folder in planted resumed; do
 				where=$folder/${name//\//-}-$target

@@ -370,9 +370,19 @@ free_text:
 	return status;
 }
 
+/* The model of a signature is a file in its folder. */
+static const char *file_of(const char *name, char *path, size_t capacity)
+{
+	const char *slash = strrchr(name, '/'), *last = slash ? slash + 1 : name;
+	if (strcmp(last, SIM_SIGNATURE) != 0)
+		return name;
+	snprintf(path, capacity, "%.*s" SIM_OF_SIGNATURE, (int)(last - name), name);
+	return path;
+}
+
 static int load_named(const char *name, struct sim_model *model_p)
 {
-	char *text;
+	char *text, path[4096];
 	if (!strpbrk(name, "/.")) {
 		if (sim_model_builtin(name, model_p) == 0)
 			return 0;
@@ -381,10 +391,11 @@ static int load_named(const char *name, struct sim_model *model_p)
 				"'/' or '.')",
 				name, sim_model_names);
 	}
-	int status = sim_model_read_text("sim: read model", name, &text);
+	const char *file = file_of(name, path, sizeof(path));
+	int status = sim_model_read_text("sim: read model", file, &text);
 	if (status)
 		return status;
-	status = sim_model_parse(text, name, model_p);
+	status = sim_model_parse(text, file, model_p);
 	free(text);
 	return status;
 }

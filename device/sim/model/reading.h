@@ -3,9 +3,10 @@
  * Names of models, and reading them: keys (model.c) and lines (model_line.c).
  *
  * MODELS are "default", "quiet" (the same without jitter), those of device/sim/model/machines,
- * which are in the programs, and files: a name with '/' or '.'. A spec may change a model:
- * "NAME?KEY=VALUE", and several with ',' or '&' between. There a number before an 'x' multiplies
- * the model's value: "mi300x?peer_bandwidth=2x,units=152". That of `peer_bandwidth` or
+ * which are in the programs, and files: a name with '/' or '.', of which DIR/signature.json stands
+ * for the model that ./gpusig run and report made of it, DIR/machine.model. A spec may change a
+ * model: "NAME?KEY=VALUE", and several with ',' or '&' between. There a number before an 'x'
+ * multiplies the model's value: "mi300x?peer_bandwidth=2x,units=152". That of `peer_bandwidth` or
  * `peer_latency_ns` multiplies those of single links as well, and with `links` the model loses all
  * lines of single links.
  *
@@ -59,6 +60,9 @@ extern const size_t sim_key_count;
 	}
 
 #define SIM_LINE 512
+
+#define SIM_SIGNATURE "signature.json"
+#define SIM_OF_SIGNATURE "machine.model"
 
 /* Source of a text, and the line of each key, 0 if the text has none. */
 struct sim_position {

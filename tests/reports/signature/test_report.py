@@ -40,7 +40,10 @@ HOSTILE = [
 ]
 
 
-BESIDE = [("href", name) for name in ("metrics.csv", "timings.csv", "records.jsonl", "signature.json")]
+BESIDE = [
+    ("href", name)
+    for name in ("metrics.csv", "timings.csv", "records.jsonl", "signature.json", "machine.model")
+]
 
 
 class Tags(HTMLParser):
@@ -336,7 +339,7 @@ class Page(workplace.Scratch):
         self.example()
         self.assertEqual(
             sorted(p.name for p in self.folder.iterdir()),
-            ["metrics.csv", "records.jsonl", "report.html", "signature.json", "timings.csv"],
+            ["machine.model", "metrics.csv", "records.jsonl", "report.html", "signature.json", "timings.csv"],
         )
 
     def test_simulated_is_said_on_page_and_terminal(self) -> None:
@@ -492,7 +495,9 @@ class Command(workplace.Scratch):
         self.assertTrue(all(len(line) <= 80 for line in out.splitlines()))
 
     def test_what_is_written_has_the_rights_that_the_user_set_and_goes_through_no_link(self) -> None:
-        names = ("signature.json", "metrics.csv", "timings.csv") + ("report.html",) * workplace.HAVE_JINJA2
+        names = ("signature.json", "machine.model", "metrics.csv", "timings.csv") + (
+            "report.html",
+        ) * workplace.HAVE_JINJA2
         elsewhere = self.folder / "elsewhere"
         elsewhere.write_text("mine", encoding="utf-8")
         for name in names:

@@ -312,6 +312,27 @@ static uint64_t contents_of(const char *text)
 	return m.contents;
 }
 
+/* DIR/signature.json, with a change: the model is in DIR/machine.model. */
+static void a_signature_names_the_model_in_its_folder(void)
+{
+	struct sim_model m;
+	char folder[] = "/tmp/gpusig-run.XXXXXX", path[64], spec[96];
+	expect(mkdtemp(folder) != NULL);
+	snprintf(path, sizeof(path), "%s/machine.model", folder);
+	snprintf(spec, sizeof(spec), "%s/signature.json?copy_ns=2x", folder);
+	expect_error(sim_model_load(spec, &m), -EINVAL);
+	expect(strstr(err_text(), path) != NULL);
+	FILE *file = fopen(path, "w");
+	expect(file && fputs("copy_ns = 700\n", file) >= 0 && fclose(file) == 0);
+	ok(sim_model_load(spec, &m));
+	expect(m.copy_ns == 1400 && strcmp(m.base, "machine.model") == 0);
+	unlink(path);
+	snprintf(spec, sizeof(spec), "%s/my-signature.json", folder);
+	expect_error(sim_model_load(spec, &m), -EINVAL);
+	expect(strstr(err_text(), "my-signature.json") != NULL);
+	rmdir(folder);
+}
+
 static void a_spec_changes_keys_and_not_contents(void)
 {
 	struct sim_model plain, m;
@@ -441,6 +462,7 @@ int main(void)
 	test(models_by_name);
 	test(built_in_models);
 	test(specs_change_models);
+	test(a_signature_names_the_model_in_its_folder);
 	test(a_spec_changes_keys_and_not_contents);
 	test(contents_are_what_a_model_says);
 	test(capabilities_that_a_model_lacks_are_absent);
