@@ -17,9 +17,6 @@ _REPORTED = (
     "shared_per_unit_bytes",
     "shared_per_block_bytes",
     "shared_reserved_bytes",
-    "l1_bytes",
-    "l2_bytes",
-    "llc_bytes",
 )
 
 

@@ -13,7 +13,12 @@ _NO_PROGRAM: Json = {"curves": [], "results": {}, "facts": {}}
 
 # Quantities by program whose values, a signature keeps for the fits, besides headline
 # numbers and what advice reads.
-QUANTITIES: dict[str, tuple[str, ...]] = {}
+QUANTITIES: dict[str, tuple[str, ...]] = {
+    "micro/memory": ("bandwidth", "time"),
+    "micro/latency": ("latency", "time"),
+    "micro/copy_path": ("bandwidth",),
+    "micro/reduce": ("bandwidth",),
+}
 
 
 class Value(NamedTuple):
