@@ -5,14 +5,18 @@ from __future__ import annotations
 
 from typing import Callable, Iterator, NamedTuple, Union
 
-from reports.model import device, memory
+from reports.model import costs, device, memory
 from reports.model.key import Key, Missing
 from reports.model.measured import Measured
 from reports.records.jsonl import Json, clean
 
 Found = dict[str, Union[int, float, str]]  # the keys that earlier parts gave
 # Each yields its keys, in an order in which a part can use what those before it found.
-PARTS: tuple[Callable[[Measured, Found], Iterator[Union[Key, Missing]]], ...] = (device.keys, memory.keys)
+PARTS: tuple[Callable[[Measured, Found], Iterator[Union[Key, Missing]]], ...] = (
+    device.keys,
+    costs.keys,
+    memory.keys,
+)
 
 
 class Fitted(NamedTuple):

@@ -14,10 +14,23 @@ _NO_PROGRAM: Json = {"curves": [], "results": {}, "facts": {}}
 # Quantities by program whose values, a signature keeps for the fits, besides headline
 # numbers and what advice reads.
 QUANTITIES: dict[str, tuple[str, ...]] = {
-    "micro/memory": ("bandwidth", "time"),
-    "micro/latency": ("latency", "time"),
     "micro/copy_path": ("bandwidth",),
+    "micro/latency": (
+        "latency",
+        "time",
+    ),
+    "micro/memory": (
+        "bandwidth",
+        "time",
+    ),
     "micro/reduce": ("bandwidth",),
+}
+# Variants by program of whose values it keeps how many operations a sample was of, and how samples scatter.
+SAMPLED: dict[str, tuple[str, ...]] = {
+    "micro/copy_path": ("engine",),
+    "micro/latency": ("chase",),
+    "micro/launch": ("back_to_back", "enqueue", "event_round_trip", "round_trip", "sync_idle", "trigger"),
+    "micro/occupancy": ("idle_wait", "load"),
 }
 
 
@@ -26,6 +39,8 @@ class Value(NamedTuple):
     error: float  # relative: half its interval
     name: str  # of the metric
     where: dict[str, str]  # its axes, and `variant`
+    iterations: Optional[int] = None  # of SAMPLED: operations of one sample
+    deviation: Optional[float] = None  # and the standard deviation of its samples, relative
 
 
 def _of(name: str, entry: Json) -> Optional[Value]:
@@ -36,7 +51,8 @@ def _of(name: str, entry: Json) -> Optional[Value]:
     low, high = entry.get("ci_low"), entry.get("ci_high")
     known = is_number(low) and is_number(high) and value != 0
     where = dict(word.split("=", 1) for word in (match.group(2) or "").split(",") if "=" in word)
-    return Value(float(value), abs((high - low) / 2 / value) if known else 0.0, name, where)
+    error = abs((high - low) / 2 / value) if known else 0.0
+    return Value(float(value), error, name, where, entry.get("iterations"), entry.get("deviation"))
 
 
 class Measured:

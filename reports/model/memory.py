@@ -100,7 +100,9 @@ def memory_line(measured: Measured, last: float) -> Optional[Line]:
     before them is not counted."""
     low = _BEYOND * last * (1 - 1e-9)
     points = _points(within(bandwidths(measured, "regular"), low, float("inf"), "read"))
-    points += _points(within(bandwidths(measured, "nontemporal"), low, float("inf"), "write", "copy", "triad"))
+    points += _points(
+        within(bandwidths(measured, "nontemporal"), low, float("inf"), "write", "copy", "triad")
+    )
     headline = measured.one(MEMORY + "/memory_read_bandwidth")
     if not points and headline and headline.value > 0:
         points = [Point(headline.value, 1.0)]
@@ -198,10 +200,14 @@ def _first_level(measured: Measured, caches: Caches, bytes_: float, start: float
             )
             if lacks
         ]
-        yield Missing(names, "a model has all or none of them, and %s was not measured" % " and ".join(without))
+        yield Missing(
+            names, "a model has all or none of them, and %s was not measured" % " and ".join(without)
+        )
         return
     yield Key("l1_bytes", int(bytes_), "reported by the device")
-    yield _rate("l1_bandwidth", rate, units, "%s/bandwidth: reads that the first level holds, a unit" % MEMORY)
+    yield _rate(
+        "l1_bandwidth", rate, units, "%s/bandwidth: reads that the first level holds, a unit" % MEMORY
+    )
     yield latency
     yield Key("l1_divided", int(divided), "%s/latency: whether chase_min_l1 finds less of it" % LATENCY)
 

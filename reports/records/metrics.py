@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
+from statistics import median
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from reports.records.causes import (
     AMBIGUOUS,
@@ -273,6 +274,29 @@ def is_stated_by_rate(case: Case, derived: Derived) -> bool:
     return is_time and any(not why_invalid(case, rate) for rate in rates)
 
 
+def _deviation(samples: Sequence[float]) -> Optional[float]:
+    """The standard deviation, relative, from the middle 68 % of the samples: stragglers do not matter."""
+    ordered = sorted(samples)
+
+    def quantile(p: float) -> float:
+        at = min(max(p * len(ordered) - 0.5, 0.0), len(ordered) - 1.0)
+        low = min(int(at), len(ordered) - 2)
+        return ordered[low] + (at - low) * (ordered[low + 1] - ordered[low])
+
+    if len(ordered) < 2 or median(ordered) <= 0:
+        return None
+    return (quantile(0.84134) - quantile(0.15866)) / 2 / median(ordered)
+
+
+def _sampling(case: Case, derived: Derived) -> Json:
+    """How the samples behind a value of one variant were taken, and how they scatter."""
+    variant = case.variant(derived.variant)
+    if variant is None or not variant.iterations:
+        return {}
+    deviation = _deviation(variant.samples_s)
+    return {"variant": variant.name, "iterations": variant.iterations, "deviation": deviation}
+
+
 def all_of(group: Group, suffix: str) -> Dict[str, Json]:
     """Every valid measured value that a rate does not state already, named by program, quantity, variant and
     case."""
@@ -283,5 +307,6 @@ def all_of(group: Group, suffix: str) -> Dict[str, Json]:
                 continue
             labels = dict({"variant": derived.variant or ""}, **case.axes)
             name = metric_name(group.program, derived.name, labels, suffix)
-            found[name] = dict(_of_case(group, case, derived), quantity=derived.name)
+            entry = _of_case(group, case, derived)
+            found[name] = dict(entry, quantity=derived.name, **_sampling(case, derived))
     return found

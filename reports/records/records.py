@@ -69,6 +69,7 @@ class Variant:
     messages: Optional[float]
     samples_s: Tuple[float, ...]  # at most SAMPLES_KEPT, evenly thinned, in time order
     singles_s: Tuple[float, ...] = ()  # of one operation each
+    iterations: int = 0  # of a sample; 0: not known
 
 
 @dataclass(frozen=True)
@@ -324,7 +325,7 @@ _OF_TIMES = ("median_s", "ci_low_s", "ci_high_s", "min_s", "p95_s", "max_s", "la
 
 def _variant(reader: Reader) -> Variant:
     model = reader.object_or_empty("model")
-    converged = reader.json.get("converged")
+    converged, iterations = reader.json.get("converged"), reader.json.get("iterations")
     return Variant(
         name=reader.text("name"),
         n=reader.count("n"),
@@ -333,6 +334,7 @@ def _variant(reader: Reader) -> Variant:
         **{name: model.real(name) for name in ("bytes", "flops", "messages")},
         samples_s=_samples(reader),
         singles_s=tuple(float(v) for v in reader.items("singles_s")[:MOST_SINGLES] if is_number(v)),
+        iterations=int(iterations) if is_number(iterations) else 0,
     )
 
 

@@ -41,6 +41,7 @@ _ON_THE_PAGE = {
 }
 _OF_PAIRS = ("micro/peer_matrix",)  # whose values grow with the square of the devices
 _OF_A_VALUE = ("value", "unit", "ci_low", "ci_high", "n", "better", "primary", "grade", "tries")
+_OF_SAMPLES = ("iterations", "deviation")  # of the variants that reports/model reads them of
 _OF_A_POINT = ("x", "value", "ci_low", "ci_high")
 # So deep an entry has a line of its own, where it has not only numbers and words.
 _DEPTHS = {"programs": 4}
@@ -113,6 +114,11 @@ def _some(entry: Json, names: Sequence[str]) -> Json:
     return {name: entry[name] for name in names if name in entry}
 
 
+def _value(entry: Json) -> Json:
+    sampled = entry.get("variant") in measured.SAMPLED.get(entry["program"], ())
+    return _some(entry, _OF_A_VALUE + _OF_SAMPLES * sampled)
+
+
 def _program(section: Json, quantities: set[tuple[str, str, str]]) -> Json:
     """A program without what belongs to single cases."""
     name = section["program"]
@@ -175,7 +181,7 @@ def _written(signature: Json, headline_quantities: set[tuple[str, str]]) -> Json
         schema=SCHEMA,
         version=VERSION,
         metrics={
-            name: _some(entry, _OF_A_VALUE) if name in others else entry
+            name: _value(entry) if name in others else entry
             for name, entry in sorted(metrics.items())
             if entry["primary"] or name in others
         },

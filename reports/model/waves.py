@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What micro/occupancy says of blocks: a load of equal blocks, of which fewer reside on a unit the more
+shared memory each claims.
+
+A unit runs N blocks of the load, r at once, so in waves of r and a last one of the rest. A wave of k blocks
+takes block_ns + b * max(k, 1 / block_share), where b is the work of a block with a unit of its own: of fewer
+blocks than 1 / block_share none can use more (device/sim/machine/traffic.h, RESIDENCE in units.c). With what
+a launch costs known, b, block_ns and block_share are fitted by least squares over r.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple, Optional, Sequence
+
+from reports.model.measured import Measured
+
+LOAD = "load"
+# Of micro/occupancy.c: blocks of the load for each slot, and the operations of one of them.
+_WAVES, _BLOCK_FLOPS = 3, 2.0 * 1024 * 4096
+_LEAST = 3  # numbers of residents
+_STEPS = 400
+_FLAT = 0.02  # with so little less than the best rate a block has all of its unit
+
+
+class Load(NamedTuple):
+    block_ns: float
+    block_error: float  # relative standard error; infinite if unknown
+    block_share: Optional[float]  # None: even the fewest blocks used the whole unit, and they were several
+    least: float  # block_share is no less
+    residual: float  # relative, the median
+
+
+class _Point(NamedTuple):
+    residents: int
+    ns: float  # without launch and record
+    error: float  # ns
+
+
+def residents_of(measured: Measured) -> dict[int, int]:
+    """Blocks that were seen resident on a unit, by the shared memory that each claimed."""
+    steps = measured.results("micro/occupancy").get("steps") or []
+    return {int(s["shared_byte"]): round(s["residents"]) for s in steps if s["residents"] >= 1}
+
+
+def _points(measured: Measured, launch_ns: float, event_ns: float) -> tuple[int, list[_Point]]:
+    """Blocks of a unit, and the time by residents: the median of the claims that leave so many."""
+    slots, resident = measured.attribute("slots_per_unit"), residents_of(measured)
+    if not slots:
+        return 0, []
+    by_residents: dict[int, list[_Point]] = {}
+    units_work = _WAVES * slots * (measured.attribute("units") or 0) * _BLOCK_FLOPS
+    for claim, value in measured.curve("micro/occupancy/flop_rate", "shared", variant=LOAD):
+        r = resident.get(int(claim))
+        if not r or value.value <= 0:
+            continue
+        ns = 1e9 * units_work / value.value
+        rest = ns - launch_ns - (event_ns / value.iterations if value.iterations else 0.0)
+        by_residents.setdefault(r, []).append(_Point(r, rest, max(value.error, 5e-7) * ns))
+    best = [sorted(same, key=lambda p: p.ns)[len(same) // 2] for _, same in sorted(by_residents.items())]
+    return int(_WAVES * slots), best
+
+
+def _waves(blocks: int, residents: int, enough: float) -> tuple[int, float]:
+    """How many, and their work in that of a block with a unit of its own."""
+    whole, rest = divmod(blocks, residents)
+    work = whole * max(residents, enough) + (max(rest, enough) if rest else 0.0)
+    return whole + (rest > 0), work
+
+
+class _Fit(NamedTuple):
+    squares: float  # weighted
+    block_ns: float
+    work_ns: float
+    block_variance: float
+
+
+def _solve(blocks: int, points: Sequence[_Point], enough: float) -> Optional[_Fit]:
+    """ns = (waves - 1) * block_ns + work * b, the first block_ns being in the launch's; block_ns >= 0."""
+    rows = [(*_waves(blocks, p.residents, enough), p.ns, 1 / p.error**2) for p in points]
+    xx = math.fsum(w * (x - 1) ** 2 for x, _, _, w in rows)
+    xy = math.fsum(w * (x - 1) * y for x, y, _, w in rows)
+    yy = math.fsum(w * y * y for _, y, _, w in rows)
+    xt = math.fsum(w * (x - 1) * t for x, _, t, w in rows)
+    yt = math.fsum(w * y * t for _, y, t, w in rows)
+    scale = xx * yy - xy * xy
+    if scale <= 1e-9 * xx * yy:
+        return None
+    block, variance = (xt * yy - yt * xy) / scale, yy / scale
+    if block < 0:
+        block = 0.0
+    work = (yt - block * xy) / yy
+    squares = math.fsum(w * (t - (x - 1) * block - y * work) ** 2 for x, y, t, w in rows)
+    return _Fit(squares, block, work, variance)
+
+
+def _best(blocks: int, points: Sequence[_Point], most: float) -> Optional[tuple[float, _Fit]]:
+    """The best 1 / block_share of 1 to `most`: of a grid, and then between its neighbours."""
+    low, high, found = 1.0, most, None
+    for _ in range(4):
+        step = (high - low) / _STEPS
+        tried = [(low + i * step) for i in range(_STEPS + 1)]
+        fits = [(fit.squares, enough, fit) for enough in tried if (fit := _solve(blocks, points, enough))]
+        if not fits:
+            return found
+        squares, enough, fit = min(fits, key=lambda one: one[:2])
+        found = (enough, fit)
+        low, high = max(1.0, enough - step), min(most, enough + step)
+        if high <= low:
+            break
+    return found
+
+
+def load_of(measured: Measured, launch_ns: float, event_ns: float) -> Optional[Load]:
+    """Of a device whose launch with the start of its first block takes `launch_ns`. None where too few
+    numbers of residents were measured."""
+    blocks, points = _points(measured, launch_ns, event_ns)
+    if len(points) < _LEAST:
+        return None
+    found = _best(blocks, points, float(points[-1].residents))
+    if found is None:
+        return None
+    enough, fit = found
+    off = sorted(abs(p.ns - _value(blocks, p, enough, fit)) / p.ns for p in points)
+    # If points miss by more than their intervals say, so does what is fitted to them.
+    free = max(1, len(points) - 3)
+    deviation = math.sqrt(fit.block_variance * max(1.0, fit.squares / free))
+    error = deviation / fit.block_ns if fit.block_ns > 0 else math.inf
+    fewest = points[0].residents
+    hidden = fewest > 1 and enough <= fewest * (1 + _FLAT)
+    return Load(fit.block_ns, error, None if hidden else 1 / enough, 1 / enough, off[len(off) // 2])
+
+
+def _value(blocks: int, point: _Point, enough: float, fit: _Fit) -> float:
+    waves, work = _waves(blocks, point.residents, enough)
+    return (waves - 1) * fit.block_ns + work * fit.work_ns
