@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Callable, Iterator, NamedTuple, Union
 
-from reports.model import costs, device, memory
+from reports.model import costs, device, memory, noise, units
 from reports.model.key import Key, Missing
 from reports.model.measured import Measured
 from reports.records.jsonl import Json, clean
@@ -16,6 +16,8 @@ PARTS: tuple[Callable[[Measured, Found], Iterator[Union[Key, Missing]]], ...] = 
     device.keys,
     costs.keys,
     memory.keys,
+    units.keys,
+    noise.keys,
 )
 
 

@@ -20,14 +20,13 @@ LOAD = "load"
 _WAVES, _BLOCK_FLOPS = 3, 2.0 * 1024 * 4096
 _LEAST = 3  # numbers of residents
 _STEPS = 400
-_FLAT = 0.02  # with so little less than the best rate a block has all of its unit
 
 
 class Load(NamedTuple):
     block_ns: float
     block_error: float  # relative standard error; infinite if unknown
-    block_share: Optional[float]  # None: even the fewest blocks used the whole unit, and they were several
-    least: float  # block_share is no less
+    enough: float  # blocks that use all of a unit: 1 / block_share
+    fewest: int  # residents that were measured
     residual: float  # relative, the median
 
 
@@ -126,9 +125,7 @@ def load_of(measured: Measured, launch_ns: float, event_ns: float) -> Optional[L
     free = max(1, len(points) - 3)
     deviation = math.sqrt(fit.block_variance * max(1.0, fit.squares / free))
     error = deviation / fit.block_ns if fit.block_ns > 0 else math.inf
-    fewest = points[0].residents
-    hidden = fewest > 1 and enough <= fewest * (1 + _FLAT)
-    return Load(fit.block_ns, error, None if hidden else 1 / enough, 1 / enough, off[len(off) // 2])
+    return Load(fit.block_ns, error, enough, points[0].residents, off[len(off) // 2])
 
 
 def _value(blocks: int, point: _Point, enough: float, fit: _Fit) -> float:

@@ -51,6 +51,7 @@ _WAY_WORDS = {
     "peer": "device to device",
 }
 _DIGITS, _DIGITS_OF_MANY = 9, 6  # of a number in a signature, and of one that is no headline
+_DIGITS_OF_DEVIATION = 3
 _WHOLE = 1e15  # up to here a float counts exactly
 
 
@@ -293,7 +294,7 @@ def _sampling(case: Case, derived: Derived) -> Json:
     variant = case.variant(derived.variant)
     if variant is None or not variant.iterations:
         return {}
-    deviation = _deviation(variant.samples_s)
+    deviation = shortened(_deviation(variant.samples_s), _DIGITS_OF_DEVIATION)
     return {"variant": variant.name, "iterations": variant.iterations, "deviation": deviation}
 
 

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What blocks find on a unit, what the device can't do, and how an engine's copy fares beside kernels.
+
+In the model a full memory gives each block the same, and the copy of an engine engine_weight times as much
+(SHARING, device/sim/time/share.c). A kernel that fills the device has `blocks` = units / block_share blocks,
+at most units * slots_per_unit. Beside it an engine gets the part s = engine_weight / (engine_weight + blocks)
+of memory, unless its own rate is less.
+"""
+
+from __future__ import annotations
+
+import math
+from statistics import median
+from typing import Iterator, Optional
+
+from reports.model.key import Key, Missing
+from reports.model.measured import Measured
+from reports.model.waves import LOAD, load_of, residents_of
+
+# SIM_CAN_LACK of device/sim/model/reading.h without those that a key turns on.
+_CAN_LACK = (
+    "gemm",
+    "gemm_tiled",
+    "copy_engine",
+    "priority",
+    "wait_value",
+    "peer",
+    "occupancy",
+    "clock_rate",
+    "unit_mask",
+    "copy_batch",
+)
+_EFFECT_BELOW = 0.8  # as in micro/priority.c
+_SLOWED = 1.05  # an engine that loses less is slowed by chance
+_NEAR = 0.02  # of a number of blocks that keep a unit busy
+_GRANULARITIES = tuple(1 << i for i in range(17))
+
+
+def _lacks(measured: Measured) -> Iterator[Key]:
+    has = measured.device.get("capabilities") or []
+    lacks = [name for name in _CAN_LACK if name not in has]
+    if lacks:
+        yield Key("lacks", " ".join(lacks), "reported by the device")
+
+
+def _priorities(measured: Measured) -> Key | Missing:
+    if "priority" not in (measured.device.get("capabilities") or []):
+        return Key("priorities", 1, "reported by the device")
+    ratios = measured.all("micro/priority/wait_ratio", variant="high")
+    if not ratios:
+        return Missing(("priorities",), "micro/priority measured no wait of a block of high priority")
+    ratio = median(v.value for v in ratios)
+    how = "micro/priority: a block of the highest priority waits %.3g times as long as an equal one" % ratio
+    return Key("priorities", 3 if ratio < _EFFECT_BELOW else 1, how)
+
+
+# ------------------------------------------------------------------ residents
+
+
+def _granularity(measured: Measured) -> Key | Missing:
+    """The claims of micro/occupancy are the largest of which so many blocks fit."""
+    name, per_unit = "shared_granularity_bytes", measured.attribute("shared_per_unit_bytes")
+    reported = measured.attribute(name)
+    if reported:
+        return Key(name, int(reported), "reported by the device")
+    resident, most = residents_of(measured), measured.attribute("shared_per_block_bytes")
+    reserved = int(measured.attribute("shared_reserved_bytes") or 0)
+    slots = max(resident.values(), default=0)
+    limited = [(c + reserved, r) for c, r in resident.items() if c and r < slots and c != most]
+    fits = [g for g in _GRANULARITIES if per_unit and all(per_unit // r // g * g == c for c, r in limited)]
+    if len(limited) < 2 or not fits:
+        return Missing((name,), "micro/occupancy saw too few claims that limit residents, or none of a grain")
+    how = "micro/occupancy: the largest claims of which so many blocks fit"
+    if len(fits) == 1:
+        return Key(name, fits[0], how)
+    return Key(name, fits[0], "%s; up to %d fit as well" % (how, fits[-1]), fits[-1] / fits[0] - 1)
+
+
+def _slots(measured: Measured) -> Iterator[Key]:
+    resident = residents_of(measured).get(0)
+    if measured.attribute("slots_per_unit") is None and resident:
+        yield Key("slots_per_unit", resident, "micro/occupancy: blocks seen resident on a unit")
+
+
+def _registers(measured: Measured) -> Missing:
+    names = ("registers_per_unit_bytes", "block_register_bytes", "max_queued")
+    return Missing(
+        names, "the device does not report them, and what limits no program of the suite shows nowhere"
+    )
+
+
+def _block_share(measured: Measured, found: dict) -> Key | Missing:
+    """From the load of micro/occupancy."""
+    launch = float(found.get("launch_ns") or 0.0) + float(found.get("block_ns") or 0.0)
+    load = load_of(measured, launch, float(found.get("event_ns") or 0.0))
+    if load is None:
+        why = "micro/occupancy measured %s with too few numbers of resident blocks" % LOAD
+        return Missing(("block_share",), why)
+    how = "micro/occupancy: the rate of %s by resident blocks of a unit" % LOAD
+    if load.fewest > 1 and load.enough <= load.fewest * (1 + _NEAR):
+        why = (
+            "micro/occupancy: %d blocks already use all of a unit, and fewer were not measured" % load.fewest
+        )
+        return Missing(("block_share",), why)
+    # How many blocks keep a unit busy is a count, so a hair more than a whole number would be one more.
+    whole = max(1.0, round(load.enough))
+    enough = whole if abs(load.enough - whole) <= _NEAR * whole else load.enough
+    return Key("block_share", 1 / enough, how, load.residual)
+
+
+# ------------------------------------------------------------------ engines beside kernels
+
+
+def _busy_per_unit(measured: Measured, found: dict) -> Optional[float]:
+    """Blocks of a kernel that fills the device, in the model."""
+    slots, share = measured.attribute("slots_per_unit"), found.get("block_share")
+    return min(slots, math.ceil(1 / float(share) - 1e-6)) if slots and share else None
+
+
+def _losses(measured: Measured) -> tuple[list[float], list[float]]:
+    """CIL of engine copies within the device beside kernels that memory limits, and of those kernels."""
+    engine, kernel = [], []
+    for pair in ("engine+kernel", "memory+engine"):
+        ours, theirs = ("x_with_y", "y_with_x") if pair.startswith("engine") else ("y_with_x", "x_with_y")
+        engine += [v.value for v in measured.all("micro/contention/CIL", variant=ours, pair=pair)]
+        kernel += [v.value for v in measured.all("micro/contention/CIL", variant=theirs, pair=pair)]
+    return engine, kernel
+
+
+def _moving(measured: Measured, loss: float) -> float:
+    """The part of its time in which a copy within the device moves bytes, beside a kernel that makes it take
+    `loss` times as long. Its first part, as much as a small copy takes, is not slowed."""
+    copies = measured.curve("micro/copy_path/bandwidth", "size", variant="engine", direction="local")
+    times = [(size, size / v.value) for size, v in copies if v.value > 0]
+    # As in micro/contention/workload.c: the last-level cache, or a part of memory.
+    size = min(measured.attribute("llc_bytes") or 64 << 20, (measured.attribute("memory_bytes") or 0) / 16)
+    if len(times) < 2 or not times[0][0] < size <= times[-1][0]:
+        return 1.0
+    (x0, t0), (x1, t1) = next((a, b) for a, b in zip(times, times[1:]) if b[0] >= size)
+    whole, start = t0 + (t1 - t0) * (size - x0) / (x1 - x0), times[0][1]
+    return 1 - start / (loss * whole)
+
+
+def _engine_weight(measured: Measured, found: dict) -> Key | Missing:
+    name, per_unit = "engine_weight", _busy_per_unit(measured, found)
+    engine, kernel = _losses(measured)
+    if not engine or not kernel:
+        return Missing((name,), "micro/contention measured no engine copy within the device beside a kernel")
+    if per_unit is None:
+        return Missing((name,), "block_share, and so how many blocks an engine shares with, is not known")
+    loss, lost = median(engine), median(kernel)
+    taken = (1 - 1 / lost) / _moving(measured, loss)
+    if not 0 < taken < 1:
+        return Missing((name,), "micro/contention: an engine's copy slows no kernel, so nothing is shared")
+    units, slots = measured.attribute("units") or 0, measured.attribute("slots_per_unit") or 0
+    if loss < _SLOWED:
+        how = (
+            "micro/contention: no less, as kernels slow no engine; so much that no kernel in all slots would"
+        )
+        return Key(name, units * slots * taken / (1 - taken), how)
+    how = "micro/contention: what a kernel loses beside an engine's copy that it slows"
+    return Key(name, units * per_unit * taken / (1 - taken), how, abs(max(kernel) - min(kernel)) / (lost - 1))
+
+
+def keys(measured: Measured, found: dict) -> Iterator[Key | Missing]:
+    yield from _lacks(measured)
+    yield _priorities(measured)
+    yield from _slots(measured)
+    yield _granularity(measured)
+    yield _registers(measured)
+    share = _block_share(measured, found)
+    yield share
+    if isinstance(share, Key):
+        found = {**found, share.name: share.value}
+    yield _engine_weight(measured, found)
