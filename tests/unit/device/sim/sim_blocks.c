@@ -197,6 +197,17 @@ static void waves_simulated_together_take_their_time(void)
 	compare_scenes("data = none\n", 0.01);
 }
 
+static void waves_without_work_take_their_starts(void)
+{
+	sim_begin(BIG "data = none\n");
+	struct dev_stream *s = open_stream();
+	struct span span = span_begin(s);
+	ok(launch_kernel(s, "empty", 12 * 3 * 9, 0, NULL));
+	span_end(&span, s);
+	expect_near(span_ns(&span), 300 + 9 * 20, 1e-3);
+	sim_end();
+}
+
 int main(void)
 {
 	test(slots_shared_memory_and_registers_decide_residents);
@@ -204,5 +215,6 @@ int main(void)
 	test(registers_that_a_block_lacks_are_an_error);
 	test(groups_change_no_time);
 	test(waves_simulated_together_take_their_time);
+	test(waves_without_work_take_their_starts);
 	return test_done();
 }
