@@ -1,228 +1,271 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Keys of memory and its caches (device/sim/machine: traffic.c FLOWS, kernels.c LEVELS, cache.c CACHE).
 
-A level's rate and latency are from footprints that it alone serves: more than 4/3 of the levels before it
-together and at most 3/4 of itself, memory from 4 last-level caches on. Between levels a real cache serves a
-mix, of which no key can be read."""
+A rate or latency of a level is the median over footprints that it alone serves: more than 4/3 of the levels
+before it together and at most 3/4 of itself; memory from 4 last-level caches on. Between levels a real cache
+serves a mix, of which no key can be read. The programs move so much a launch that its start is less than a
+hundredth of it."""
 
 from __future__ import annotations
 
+import math
 import statistics
-from typing import Iterator, NamedTuple, Optional
+from typing import Iterator, NamedTuple, Optional, Union
 
 from reports.model.key import Key, Missing
-from reports.model.line_fit import Line, Point, line, slope
-from reports.model.measured import Measured, Value
+from reports.model.measured import Measured
+from reports.records.jsonl import is_number
+from reports.records.quantity import size
 
-MEMORY, LATENCY, COPY = "micro/memory", "micro/latency", "micro/copy_path"
-_BELOW, _ABOVE, _BEYOND = 3 / 4, 4 / 3, 4
-_ARRAYS = {"read": 1, "write": 1, "copy": 2, "triad": 3}
-_NS = 1e9
+Found = Iterator[Union[Key, Missing]]
+MEMORY, LATENCY = "micro/memory", "micro/latency"
+BELOW, ABOVE, BEYOND = 3 / 4, 4 / 3, 4
+_MEMORY_FROM = "footprints of at least %d last-level caches" % BEYOND
 
 
-class Caches(NamedTuple):
-    """Bytes of all first- and second-level caches together, and of the last; 0: none, or not known."""
+class Level(NamedTuple):
+    """What is measured of one level."""
 
-    first: float  # with the largest first-level cache
-    first_least: float  # with the smallest
-    second: float
+    value: float  # byte/s, or s
+    error: float  # relative: median distance from it
+    source: str
+
+
+class Levels(NamedTuple):
+    """Bytes of the caches that the device reports or a cliff shows; 0: none, or not known."""
+
+    units: int
+    l1: float  # of a unit
+    least_l1: float  # where shared memory has its part of it
+    l2: float  # of l2_units units
+    l2_units: int
     last: float
 
-
-class Curve(NamedTuple):
-    """One point of the curve over footprints."""
-
-    footprint: float
-    op: str
-    point: Point
+    def before_last(self, least: bool) -> float:
+        """All caches before the last together."""
+        of_l2 = self.units / self.l2_units * self.l2 if self.l2_units else 0.0
+        return max(self.units * (self.least_l1 if least else self.l1), of_l2)
 
 
-def _times(measured: Measured, program: str, rate: str, variant: str) -> list[tuple[Value, Optional[Value]]]:
-    """Values of `rate` with the time of a launch of the same case, where the signature has it."""
-    times = {v.name.partition("{")[2]: v for v in measured.all(program + "/time", variant=variant)}
-    found = measured.all("%s/%s" % (program, rate), variant=variant)
-    return [(v, times.get(v.name.partition("{")[2])) for v in found]
+class Curves:
+    """Values by footprint, and by operation."""
+
+    def __init__(self, measured: Measured) -> None:
+        self.measured = measured
+
+    def rate(self, variant: str, low: float, high: float, *ops: str) -> Optional[Level]:
+        name = MEMORY + "/bandwidth"
+        points = [
+            (x, v.value)
+            for op in ops
+            for x, v in self.measured.curve(name, "footprint", variant=variant, op=op)
+            if low < x <= high
+        ]
+        return _level(points, "%s: %s, %s" % (name, variant, ", ".join(ops)))
+
+    def latency(self, low: float, high: float) -> Optional[Level]:
+        name = LATENCY + "/latency"
+        points = [
+            (x, v.value)
+            for x, v in self.measured.curve(name, "footprint", variant="chase")
+            if low < x <= high
+        ]
+        return _level(points, name)
+
+    def headline(self, name: str) -> Optional[Level]:
+        value = self.measured.one(name)
+        return Level(value.value, value.error, name) if value and value.value > 0 else None
 
 
-def _footprint(value: Value) -> float:
-    word = value.where.get("footprint", "")
-    return float(word) if word.isdecimal() else 0.0
+def _level(points: list[tuple[float, float]], source: str) -> Optional[Level]:
+    values = [value for _, value in points if value > 0]
+    if not values:
+        return None
+    middle = statistics.median(values)
+    at = ", of %s" % _range([x for x, _ in points])
+    return Level(middle, statistics.median(abs(v / middle - 1) for v in values), source + at)
 
 
-def bandwidths(measured: Measured, variant: str) -> list[Curve]:
-    """Bytes and seconds of launches; of one second where the signature has no times."""
+def _range(sizes: list[float]) -> str:
+    return " to ".join(dict.fromkeys((size(min(sizes)), size(max(sizes)))))
+
+
+def _cliffs(measured: Measured, program: str, variant: str) -> list[tuple[float, float]]:
+    """The last point before and the first after each cliff, of reads or loads."""
+    cliffs = measured.results(program).get("cliffs")
     return [
-        Curve(
-            _footprint(v),
-            v.where.get("op", ""),
-            Point(v.value * t.value, t.value) if t else Point(v.value, 1.0),
-        )
-        for v, t in _times(measured, MEMORY, "bandwidth", variant)
-        if v.value > 0 and _footprint(v) > 0
+        (float(c["low"]), float(c["high"]))
+        for c in (cliffs if isinstance(cliffs, list) else [])
+        if c.get("variant") == variant
+        and c.get("where", {}).get("op", "read") == "read"
+        and is_number(c.get("low"))
+        and is_number(c.get("high"))
     ]
 
 
-def latencies(measured: Measured, variant: str) -> list[Curve]:
-    """Steps and seconds of launches; one step where the signature has no times."""
-    return [
-        Curve(_footprint(v), "", Point(t.value / v.value, t.value) if t else Point(1.0, v.value))
-        for v, t in _times(measured, LATENCY, "latency", variant)
-        if v.value > 0 and _footprint(v) > 0
-    ]
+def _second_level(measured: Measured, l1: float, last: float, units: int) -> tuple[float, int]:
+    """Bytes of an L2 and the units that share it. The driver tells a unit's part; how large the whole is, one
+    unit's latency shows."""
+    part = measured.attribute("l2_bytes") or 0.0
+    if part and units == 1:
+        return part, 1
+    between = [c for c in _cliffs(measured, LATENCY, "chase") if l1 < c[0] and c[1] < last and c[0] >= part]
+    if not part or not between:
+        return 0.0, 0
+    low, high = min(between)
+    # The most units that the interval allows: caches have round sizes, which are measured themselves.
+    counts = [n for n in range(1, units + 1) if low <= part * n * (1 + 1 / part) and part * n < high]
+    whole = [n for n in counts if units % n == 0] or counts
+    return (
+        (low if abs(low - part * whole[0]) <= whole[0] else part * whole[0], whole[0]) if whole else (0.0, 0)
+    )
 
 
-def within(curve: list[Curve], low: float, high: float, *ops: str) -> list[Curve]:
-    return [p for p in curve if low < p.footprint <= high and (not ops or p.op in ops)]
+def levels_of(measured: Measured) -> Levels:
+    units = int(measured.attribute("units") or 1)
+    l1, last = measured.attribute("l1_bytes") or 0.0, measured.attribute("llc_bytes") or 0.0
+    if not last:
+        last = max((low for low, _ in _cliffs(measured, MEMORY, "regular")), default=0.0)
+    shared = measured.attribute("shared_per_unit_bytes") or 0.0
+    least = max(0.0, l1 - shared) if _has_carveout(measured) else l1
+    return Levels(units, l1, least, *_second_level(measured, l1, last, units), last)
 
 
-def _again(curve: list[Curve]) -> list[Point]:
-    """What repetitions after the first read: the first fills the cache."""
-    return [
-        Point(p.point.amount - p.footprint, p.point.seconds)
-        for p in curve
-        if p.point.amount > 1.5 * p.footprint
-    ]
+def _has_carveout(measured: Measured) -> bool:
+    return "carveout" in (measured.device.get("capabilities") or ())
 
 
-def _points(curve: list[Curve]) -> list[Point]:
-    return [p.point for p in curve]
-
-
-def _of(found: Optional[Line]) -> str:
-    return "" if not found or found.start == 0 else ", without %.2g us of a launch" % (found.start * 1e6)
+def _key(name: str, level: Level, factor: float = 1.0) -> Key:
+    return Key(name, level.value * factor, level.source, level.error)
 
 
 # ------------------------------------------------------------------ memory and the last level
 
 
-def memory_line(measured: Measured, last: float) -> Optional[Line]:
-    """Seconds of a byte of own memory, and of a launch. Ordinary writes are left out: what a cache reads
-    before them is not counted."""
-    low = _BEYOND * last * (1 - 1e-9)
-    points = _points(within(bandwidths(measured, "regular"), low, float("inf"), "read"))
-    points += _points(
-        within(bandwidths(measured, "nontemporal"), low, float("inf"), "write", "copy", "triad")
-    )
-    headline = measured.one(MEMORY + "/memory_read_bandwidth")
-    if not points and headline and headline.value > 0:
-        points = [Point(headline.value, 1.0)]
-    return line(points)
+def memory_rate(curves: Curves, levels: Levels) -> Optional[Level]:
+    """Reads, and writes that pass caches by: before an ordinary write a cache may read the line."""
+    low = BEYOND * levels.last * (1 - 1e-9)
+    found = [curves.rate("regular", low, math.inf, "read")]
+    found.append(curves.rate("nontemporal", low, math.inf, "write", "copy", "triad"))
+    rates = [f for f in found if f]
+    if not rates:
+        return curves.headline(MEMORY + "/memory_read_bandwidth")
+    middle = statistics.median(f.value for f in rates)
+    apart = max(abs(f.value / middle - 1) for f in rates)
+    return Level(middle, max(apart, *(f.error for f in rates)), "; ".join(f.source for f in rates))
 
 
-def last_level_line(measured: Measured, caches: Caches, start: float) -> Optional[Line]:
-    """With the smallest first-level cache, where a unit divides memory."""
-    for variant, before in (("regular_min_l1", caches.first_least), ("regular", caches.first)):
-        low = _ABOVE * max(before, caches.second)
-        curve = bandwidths(measured, variant)
-        found = within(curve, low, _BELOW * caches.last, "read")
-        # Between levels so close to each other nothing is left; writes pass those before the last.
-        found = found or within(curve, 0, _BELOW * caches.last, "write")
+def last_rate(curves: Curves, levels: Levels) -> Optional[Level]:
+    """Where a unit divides memory, with the smallest first-level cache."""
+    high = BELOW * levels.last
+    for variant, least in (("regular_min_l1", True), ("regular", False)):
+        found = curves.rate(variant, ABOVE * levels.before_last(least), high, "read")
         if found:
-            return slope(_points(found), start)
-    headline = measured.one(MEMORY + "/llc_read_bandwidth")
-    return slope([Point(headline.value, 1.0)]) if headline and headline.value > 0 else None
+            return found
+    # All caches before the last one hold as much as that; but writes pass them.
+    return curves.rate("regular", 0, high, "write") or curves.headline(MEMORY + "/llc_read_bandwidth")
 
 
-def _rate(name: str, found: Line, units: float, source: str) -> Key:
-    return Key(name, 1 / found.slope / units, source + _of(found), found.error)
+def _largest(curves: Curves) -> Optional[Level]:
+    points = curves.measured.curve(MEMORY + "/bandwidth", "footprint", variant="regular", op="read")
+    if not points:
+        return None
+    x, value = points[-1]
+    return Level(
+        value.value,
+        value.error,
+        "at most: %s/bandwidth: read of %s, the largest that was measured, not beyond the cache"
+        % (MEMORY, _range([x])),
+    )
 
 
-def _memory(measured: Measured, caches: Caches, start: Optional[Line]) -> Iterator[Key | Missing]:
-    if start:
-        yield _rate(
-            "memory_bandwidth",
-            start,
-            1,
-            "%s/bandwidth: reads and nontemporal writes, copies and triads of at least %d last-level caches"
-            % (MEMORY, _BEYOND),
+def _rates(curves: Curves, levels: Levels) -> Found:
+    if levels.last:
+        reported = curves.measured.attribute("llc_bytes") is not None
+        yield Key(
+            "llc_bytes",
+            int(levels.last),
+            "reported by the device" if reported else "%s/bandwidth: the last cliff" % MEMORY,
         )
     else:
-        yield Missing(
-            ("memory_bandwidth",),
-            "no footprint of at least %d last-level caches was measured; %s measures it" % (_BEYOND, MEMORY),
-        )
-    last = last_level_line(measured, caches, start.start if start else 0.0) if caches.last else None
-    if last:
-        source = "%s/bandwidth: reads of less than the last-level cache and more than those before" % MEMORY
-        yield _rate("llc_bandwidth", last, 1, source)
-    else:
-        yield Missing(("llc_bandwidth",), "no footprint that only the last-level cache holds was measured")
+        yield Missing(("llc_bytes",), "the device does not report it, and %s found no cliff" % MEMORY)
+    memory, last = memory_rate(curves, levels) or _largest(curves), last_rate(curves, levels)
+    for name, level, where in (
+        ("memory_bandwidth", memory, _MEMORY_FROM),
+        ("llc_bandwidth", last, "footprints that the last-level cache alone holds"),
+    ):
+        yield _key(name, level) if level else Missing((name,), "%s has no %s" % (MEMORY, where))
 
 
-# ------------------------------------------------------------------ latencies
-
-
-def latency_line(measured: Measured, low: float, high: float, start: float) -> Optional[Line]:
-    found = within(latencies(measured, "chase"), low, high)
-    return slope(_points(found), start if all(p.point.amount > 1 for p in found) else 0.0)
-
-
-def _latency(name: str, measured: Measured, low: float, high: float, start: float) -> Key | Missing:
-    found = latency_line(measured, low, high, start)
-    if not found and name == "memory_latency_ns":
-        headline = measured.one(LATENCY + "/memory_latency")
-        found = slope([Point(1.0, headline.value)]) if headline and headline.value > 0 else None
-    if not found:
-        return Missing((name,), "%s has no footprint that this level alone serves" % LATENCY)
-    return Key(name, found.slope * _NS, "%s/latency" % LATENCY + _of(found), found.error)
+def _last_latencies(curves: Curves, levels: Levels) -> Found:
+    memory = curves.latency(BEYOND * levels.last * (1 - 1e-9), math.inf)
+    memory = memory or curves.headline(LATENCY + "/memory_latency")
+    last = curves.latency(ABOVE * max(levels.l1, levels.l2), BELOW * levels.last)
+    for name, level, where in (
+        ("memory_latency_ns", memory, _MEMORY_FROM),
+        ("llc_latency_ns", last, "footprints that the last-level cache alone holds"),
+    ):
+        yield _key(name, level, 1e9) if level else Missing((name,), "%s has no %s" % (LATENCY, where))
 
 
 # ------------------------------------------------------------------ levels before the last
 
 
-def _divided(measured: Measured, bytes_: float) -> Optional[bool]:
+def _is_divided(curves: Curves, levels: Levels) -> Optional[bool]:
     """True where a launch that does not ask for cache finds less of it."""
-    if "carveout" not in (measured.device.get("capabilities") or []):
+    if not _has_carveout(curves.measured):
         return False
-    least = {p.footprint: p.point for p in latencies(measured, "chase_min_l1")}
-    pairs = [
-        least[p.footprint].seconds / least[p.footprint].amount / (p.point.seconds / p.point.amount)
-        for p in latencies(measured, "chase")
-        if p.footprint in least and p.footprint <= bytes_
+    name = LATENCY + "/latency"
+    whole = dict(curves.measured.curve(name, "footprint", variant="chase"))
+    ratios = [
+        value.value / whole[x].value
+        for x, value in curves.measured.curve(name, "footprint", variant="chase_min_l1")
+        if x in whole and x <= levels.l1 and whole[x].value > 0
     ]
-    return max(pairs) > _ABOVE if pairs else None
+    return max(ratios) > ABOVE if len(ratios) > 1 else None
 
 
-def _first_level(measured: Measured, caches: Caches, bytes_: float, start: float) -> Iterator[Key | Missing]:
-    units = measured.attribute("units") or 1
-    read = within(bandwidths(measured, "regular"), 0, _BELOW * caches.first, "read")
-    rate = slope(_again(read) or _points(read), start if _again(read) else 0.0)
-    latency = _latency("l1_latency_ns", measured, 0, _BELOW * bytes_, start)
-    divided = _divided(measured, bytes_)
+def _first_level(curves: Curves, levels: Levels) -> Found:
+    """A model has all keys of a level or none."""
     names = ("l1_bytes", "l1_bandwidth", "l1_latency_ns", "l1_divided")
-    if not rate or isinstance(latency, Missing) or divided is None:
-        without = [
-            what
-            for what, lacks in (
-                ("its bandwidth (%s)" % MEMORY, not rate),
-                ("its latency (%s)" % LATENCY, isinstance(latency, Missing)),
-                ("its share of shared memory (%s, variant chase_min_l1)" % LATENCY, divided is None),
-            )
-            if lacks
-        ]
-        yield Missing(
-            names, "a model has all or none of them, and %s was not measured" % " and ".join(without)
-        )
-        return
-    yield Key("l1_bytes", int(bytes_), "reported by the device")
-    yield _rate(
-        "l1_bandwidth", rate, units, "%s/bandwidth: reads that the first level holds, a unit" % MEMORY
-    )
-    yield latency
-    yield Key("l1_divided", int(divided), "%s/latency: whether chase_min_l1 finds less of it" % LATENCY)
+    rate = curves.rate("regular", 0, BELOW * levels.units * levels.l1, "read")
+    rate = rate or curves.headline(MEMORY + "/l1_read_bandwidth")
+    latency = curves.latency(0, BELOW * levels.l1) or curves.headline(LATENCY + "/load_latency_4k")
+    divided = _is_divided(curves, levels)
+    if not levels.l1:
+        yield Missing(names, "the device reports none")
+    elif not rate or not latency:
+        which = "bandwidth (%s)" % MEMORY if not rate else "latency (%s)" % LATENCY
+        yield Missing(names, "a model has all or none of them, and its %s was not measured" % which)
+    else:
+        yield Key("l1_bytes", int(levels.l1), "reported by the device")
+        yield _key("l1_bandwidth", rate, 1 / levels.units)
+        yield _key("l1_latency_ns", latency, 1e9)
+        if divided is None:
+            yield Missing(("l1_divided",), "%s has no curve of chase_min_l1" % LATENCY)
+        else:
+            yield Key("l1_divided", int(divided), "%s/latency: what chase_min_l1 finds" % LATENCY)
 
 
-def keys(measured: Measured, found: dict) -> Iterator[Key | Missing]:
-    units = measured.attribute("units") or 1
-    last = measured.attribute("llc_bytes") or 0.0
-    first, second = measured.attribute("l1_bytes") or 0.0, measured.attribute("l2_bytes") or 0.0
-    shared = measured.attribute("shared_per_unit_bytes") or 0.0
-    least = max(0.0, first - shared) if "carveout" in (measured.device.get("capabilities") or []) else first
-    caches = Caches(units * first, units * least, 0.0, last)
-    start = memory_line(measured, last)
-    yield from _memory(measured, caches, start)
-    launch = start.start if start else 0.0
-    yield _latency("memory_latency_ns", measured, _BEYOND * last * (1 - 1e-9), float("inf"), launch)
-    yield _latency("llc_latency_ns", measured, _ABOVE * max(first, second), _BELOW * last, launch)
-    if first:
-        yield from _first_level(measured, caches, first, launch)
+def _second_level_keys(curves: Curves, levels: Levels) -> Found:
+    names = ("l2_bytes", "l2_units", "l2_latency_ns")
+    latency = curves.latency(ABOVE * levels.l1, BELOW * levels.l2)
+    if not curves.measured.attribute("l2_bytes"):
+        yield Missing(names, "the device reports none")
+    elif not levels.l2:
+        yield Missing(names, "%s found no cliff of it, which tells how many units share it" % LATENCY)
+    elif not latency:
+        yield Missing(names, "%s has no footprint that it alone holds" % LATENCY)
+    else:
+        source = "reported by the device, and the cliff of %s/latency" % LATENCY
+        yield Key("l2_bytes", int(levels.l2), source)
+        yield Key("l2_units", levels.l2_units, source)
+        yield _key("l2_latency_ns", latency, 1e9)
+
+
+def keys(measured: Measured, _found: dict) -> Found:
+    curves, levels = Curves(measured), levels_of(measured)
+    yield from _rates(curves, levels)
+    yield from _last_latencies(curves, levels)
+    yield from _first_level(curves, levels)
+    yield from _second_level_keys(curves, levels)
