@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Callable, Iterator, NamedTuple, Union
 
-from reports.model import costs, device, memory, noise, units
+from reports.model import cache_use, costs, device, memory, noise, units
 from reports.model.key import Key, Missing
 from reports.model.measured import Measured
 from reports.records.jsonl import Json, clean
@@ -18,6 +18,7 @@ PARTS: tuple[Callable[[Measured, Found], Iterator[Union[Key, Missing]]], ...] = 
     memory.keys,
     units.keys,
     noise.keys,
+    cache_use.keys,
 )
 
 

@@ -24,6 +24,7 @@ QUANTITIES: dict[str, tuple[str, ...]] = {
         "time",
     ),
     "micro/reduce": ("bandwidth",),
+    "overlap/units": ("bandwidth",),
 }
 # Variants by program of whose values it keeps how many operations a sample was of, and how samples scatter.
 SAMPLED: dict[str, tuple[str, ...]] = {

@@ -1,138 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Keys of memory and its caches (device/sim/machine: traffic.c FLOWS, kernels.c LEVELS, cache.c CACHE).
-
-A rate or latency of a level is the median over footprints that it alone serves: more than 4/3 of the levels
-before it together and at most 3/4 of itself; memory from 4 last-level caches on. Between levels a real cache
-serves a mix, of which no key can be read. The programs move so much a launch that its start is less than a
-hundredth of it."""
+"""Keys of memory and its caches: rates and latencies (device/sim/machine: traffic.c FLOWS, kernels.c LEVELS).
+Of which footprints they are: reports/model/levels.py."""
 
 from __future__ import annotations
 
 import math
 import statistics
-from typing import Iterator, NamedTuple, Optional, Union
+from typing import Iterator, Optional, Union
 
 from reports.model.key import Key, Missing
+from reports.model.levels import ABOVE, BELOW, BEYOND, LATENCY, MEMORY
+from reports.model.levels import Curves, Level, Levels, has_carveout, levels_of, range_of
 from reports.model.measured import Measured
-from reports.records.jsonl import is_number
-from reports.records.quantity import size
+from reports.model.unit_rate import unit_rate
 
 Found = Iterator[Union[Key, Missing]]
-MEMORY, LATENCY = "micro/memory", "micro/latency"
-BELOW, ABOVE, BEYOND = 3 / 4, 4 / 3, 4
+_UNITS_LIMIT = 0.97  # of what all of them read
 _MEMORY_FROM = "footprints of at least %d last-level caches" % BEYOND
-
-
-class Level(NamedTuple):
-    """What is measured of one level."""
-
-    value: float  # byte/s, or s
-    error: float  # relative: median distance from it
-    source: str
-
-
-class Levels(NamedTuple):
-    """Bytes of the caches that the device reports or a cliff shows; 0: none, or not known."""
-
-    units: int
-    l1: float  # of a unit
-    least_l1: float  # where shared memory has its part of it
-    l2: float  # of l2_units units
-    l2_units: int
-    last: float
-
-    def before_last(self, least: bool) -> float:
-        """All caches before the last together."""
-        of_l2 = self.units / self.l2_units * self.l2 if self.l2_units else 0.0
-        return max(self.units * (self.least_l1 if least else self.l1), of_l2)
-
-
-class Curves:
-    """Values by footprint, and by operation."""
-
-    def __init__(self, measured: Measured) -> None:
-        self.measured = measured
-
-    def rate(self, variant: str, low: float, high: float, *ops: str) -> Optional[Level]:
-        name = MEMORY + "/bandwidth"
-        points = [
-            (x, v.value)
-            for op in ops
-            for x, v in self.measured.curve(name, "footprint", variant=variant, op=op)
-            if low < x <= high
-        ]
-        return _level(points, "%s: %s, %s" % (name, variant, ", ".join(ops)))
-
-    def latency(self, low: float, high: float) -> Optional[Level]:
-        name = LATENCY + "/latency"
-        points = [
-            (x, v.value)
-            for x, v in self.measured.curve(name, "footprint", variant="chase")
-            if low < x <= high
-        ]
-        return _level(points, name)
-
-    def headline(self, name: str) -> Optional[Level]:
-        value = self.measured.one(name)
-        return Level(value.value, value.error, name) if value and value.value > 0 else None
-
-
-def _level(points: list[tuple[float, float]], source: str) -> Optional[Level]:
-    values = [value for _, value in points if value > 0]
-    if not values:
-        return None
-    middle = statistics.median(values)
-    at = ", of %s" % _range([x for x, _ in points])
-    return Level(middle, statistics.median(abs(v / middle - 1) for v in values), source + at)
-
-
-def _range(sizes: list[float]) -> str:
-    return " to ".join(dict.fromkeys((size(min(sizes)), size(max(sizes)))))
-
-
-def _cliffs(measured: Measured, program: str, variant: str) -> list[tuple[float, float]]:
-    """The last point before and the first after each cliff, of reads or loads."""
-    cliffs = measured.results(program).get("cliffs")
-    return [
-        (float(c["low"]), float(c["high"]))
-        for c in (cliffs if isinstance(cliffs, list) else [])
-        if c.get("variant") == variant
-        and c.get("where", {}).get("op", "read") == "read"
-        and is_number(c.get("low"))
-        and is_number(c.get("high"))
-    ]
-
-
-def _second_level(measured: Measured, l1: float, last: float, units: int) -> tuple[float, int]:
-    """Bytes of an L2 and the units that share it. The driver tells a unit's part; how large the whole is, one
-    unit's latency shows."""
-    part = measured.attribute("l2_bytes") or 0.0
-    if part and units == 1:
-        return part, 1
-    between = [c for c in _cliffs(measured, LATENCY, "chase") if l1 < c[0] and c[1] < last and c[0] >= part]
-    if not part or not between:
-        return 0.0, 0
-    low, high = min(between)
-    # The most units that the interval allows: caches have round sizes, which are measured themselves.
-    counts = [n for n in range(1, units + 1) if low <= part * n * (1 + 1 / part) and part * n < high]
-    whole = [n for n in counts if units % n == 0] or counts
-    return (
-        (low if abs(low - part * whole[0]) <= whole[0] else part * whole[0], whole[0]) if whole else (0.0, 0)
-    )
-
-
-def levels_of(measured: Measured) -> Levels:
-    units = int(measured.attribute("units") or 1)
-    l1, last = measured.attribute("l1_bytes") or 0.0, measured.attribute("llc_bytes") or 0.0
-    if not last:
-        last = max((low for low, _ in _cliffs(measured, MEMORY, "regular")), default=0.0)
-    shared = measured.attribute("shared_per_unit_bytes") or 0.0
-    least = max(0.0, l1 - shared) if _has_carveout(measured) else l1
-    return Levels(units, l1, least, *_second_level(measured, l1, last, units), last)
-
-
-def _has_carveout(measured: Measured) -> bool:
-    return "carveout" in (measured.device.get("capabilities") or ())
 
 
 def _key(name: str, level: Level, factor: float = 1.0) -> Key:
@@ -175,11 +59,11 @@ def _largest(curves: Curves) -> Optional[Level]:
         value.value,
         value.error,
         "at most: %s/bandwidth: read of %s, the largest that was measured, not beyond the cache"
-        % (MEMORY, _range([x])),
+        % (MEMORY, range_of([x])),
     )
 
 
-def _rates(curves: Curves, levels: Levels) -> Found:
+def _llc_bytes(curves: Curves, levels: Levels) -> Found:
     if levels.last:
         reported = curves.measured.attribute("llc_bytes") is not None
         yield Key(
@@ -189,18 +73,30 @@ def _rates(curves: Curves, levels: Levels) -> Found:
         )
     else:
         yield Missing(("llc_bytes",), "the device does not report it, and %s found no cliff" % MEMORY)
+
+
+def _rates(curves: Curves, levels: Levels, share: object) -> Found:
     memory, last = memory_rate(curves, levels) or _largest(curves), last_rate(curves, levels)
-    for name, level, where in (
-        ("memory_bandwidth", memory, _MEMORY_FROM),
-        ("llc_bandwidth", last, "footprints that the last-level cache alone holds"),
-    ):
-        yield _key(name, level) if level else Missing((name,), "%s has no %s" % (MEMORY, where))
+    if memory:
+        yield _key("memory_bandwidth", memory)
+    else:
+        yield Missing(("memory_bandwidth",), "%s has no %s" % (MEMORY, _MEMORY_FROM))
+    unit = unit_rate(curves, levels, last.value if last else 0.0, share)
+    yield unit
+    if not last:
+        yield Missing(("llc_bandwidth",), "%s has none of what it alone holds" % MEMORY)
+    elif isinstance(unit, Key) and last.value > _UNITS_LIMIT * levels.units * float(unit.value):
+        yield _key("llc_bandwidth", last._replace(source="at least, the units limit it: " + last.source))
+    else:
+        yield _key("llc_bandwidth", last)
 
 
 def _last_latencies(curves: Curves, levels: Levels) -> Found:
     memory = curves.latency(BEYOND * levels.last * (1 - 1e-9), math.inf)
     memory = memory or curves.headline(LATENCY + "/memory_latency")
-    last = curves.latency(ABOVE * max(levels.l1, levels.l2), BELOW * levels.last)
+    # How much of an L2 one unit uses may not be known; no more than all of them.
+    l2 = levels.l2 or levels.units * levels.part_of_l2
+    last = curves.latency(ABOVE * max(levels.l1, l2), BELOW * levels.last)
     for name, level, where in (
         ("memory_latency_ns", memory, _MEMORY_FROM),
         ("llc_latency_ns", last, "footprints that the last-level cache alone holds"),
@@ -213,7 +109,7 @@ def _last_latencies(curves: Curves, levels: Levels) -> Found:
 
 def _is_divided(curves: Curves, levels: Levels) -> Optional[bool]:
     """True where a launch that does not ask for cache finds less of it."""
-    if not _has_carveout(curves.measured):
+    if not has_carveout(curves.measured):
         return False
     name = LATENCY + "/latency"
     whole = dict(curves.measured.curve(name, "footprint", variant="chase"))
@@ -263,9 +159,10 @@ def _second_level_keys(curves: Curves, levels: Levels) -> Found:
         yield _key("l2_latency_ns", latency, 1e9)
 
 
-def keys(measured: Measured, _found: dict) -> Found:
+def keys(measured: Measured, found: dict) -> Found:
     curves, levels = Curves(measured), levels_of(measured)
-    yield from _rates(curves, levels)
+    yield from _llc_bytes(curves, levels)
+    yield from _rates(curves, levels, found.get("block_share"))
     yield from _last_latencies(curves, levels)
     yield from _first_level(curves, levels)
     yield from _second_level_keys(curves, levels)

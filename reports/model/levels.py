@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is measured of each level of memory, as the fits read it.
+
+A rate or latency of a level is the median over footprints that it alone serves: more than 4/3 of the levels
+before it together and at most 3/4 of itself; memory from 4 last-level caches on. Between levels a real cache
+serves a mix, of which no key can be read. The programs move so much a launch that its start is less than a
+hundredth of it."""
+
+from __future__ import annotations
+
+import statistics
+from typing import NamedTuple, Optional
+
+from reports.model.measured import Measured
+from reports.records.jsonl import is_number
+from reports.records.quantity import size
+
+MEMORY, LATENCY = "micro/memory", "micro/latency"
+BELOW, ABOVE, BEYOND = 3 / 4, 4 / 3, 4
+
+
+class Level(NamedTuple):
+    """What is measured of one level."""
+
+    value: float  # byte/s, or s
+    error: float  # relative: median distance from it
+    source: str
+
+
+class Levels(NamedTuple):
+    """Bytes of the caches that the device reports or a cliff shows; 0: none, or not known."""
+
+    units: int
+    l1: float  # of a unit
+    least_l1: float  # where shared memory has its part of it
+    part_of_l2: float  # a unit's
+    l2: float  # of l2_units units
+    l2_units: int
+    last: float
+
+    def before_last(self, least: bool) -> float:
+        """All caches before the last together."""
+        return self.units * max(self.least_l1 if least else self.l1, self.part_of_l2)
+
+
+class Curves:
+    """Values by footprint, and by operation."""
+
+    def __init__(self, measured: Measured) -> None:
+        self.measured = measured
+
+    def rate(self, variant: str, low: float, high: float, *ops: str) -> Optional[Level]:
+        name = MEMORY + "/bandwidth"
+        points = [
+            (x, v.value)
+            for op in ops
+            for x, v in self.measured.curve(name, "footprint", variant=variant, op=op)
+            if low < x <= high
+        ]
+        return _level(points, "%s: %s, %s" % (name, variant, ", ".join(ops)))
+
+    def latency(self, low: float, high: float) -> Optional[Level]:
+        name = LATENCY + "/latency"
+        points = [
+            (x, v.value)
+            for x, v in self.measured.curve(name, "footprint", variant="chase")
+            if low < x <= high
+        ]
+        return _level(points, name)
+
+    def headline(self, name: str) -> Optional[Level]:
+        value = self.measured.one(name)
+        return Level(value.value, value.error, name) if value and value.value > 0 else None
+
+
+def _level(points: list[tuple[float, float]], source: str) -> Optional[Level]:
+    values = [value for _, value in points if value > 0]
+    if not values:
+        return None
+    middle = statistics.median(values)
+    at = ", of %s" % range_of([x for x, _ in points])
+    return Level(middle, statistics.median(abs(v / middle - 1) for v in values), source + at)
+
+
+def range_of(sizes: list[float]) -> str:
+    return " to ".join(dict.fromkeys((size(min(sizes)), size(max(sizes)))))
+
+
+def _cliffs(measured: Measured, program: str, variant: str) -> list[tuple[float, float]]:
+    """The last point before and the first after each cliff, of reads or loads."""
+    cliffs = measured.results(program).get("cliffs")
+    return [
+        (float(c["low"]), float(c["high"]))
+        for c in (cliffs if isinstance(cliffs, list) else [])
+        if c.get("variant") == variant
+        and c.get("where", {}).get("op", "read") == "read"
+        and is_number(c.get("low"))
+        and is_number(c.get("high"))
+    ]
+
+
+def _second_level(part: float, cliffs: list[tuple[float, float]], units: int) -> tuple[float, int]:
+    """Bytes of an L2 and the units that share it: a cliff of one unit's latency is behind all of its parts."""
+    for low, high in [(part, part + 1)] if units == 1 else cliffs:
+        counts = [n for n in range(1, units + 1) if low < (part + 1) * n and part * n < high]
+        if part and counts:
+            count = next((n for n in counts if units % n == 0), counts[0])
+            return max(low, part * count), count
+    return 0.0, 0
+
+
+def levels_of(measured: Measured) -> Levels:
+    units = int(measured.attribute("units") or 1)
+    l1, last = measured.attribute("l1_bytes") or 0.0, measured.attribute("llc_bytes") or 0.0
+    if not last:
+        last = max((low for low, _ in _cliffs(measured, MEMORY, "regular")), default=0.0)
+    shared = measured.attribute("shared_per_unit_bytes") or 0.0
+    least = max(0.0, l1 - shared) if has_carveout(measured) else l1
+    part = measured.attribute("l2_bytes") or 0.0
+    between = [c for c in _cliffs(measured, LATENCY, "chase") if max(l1, part) <= c[0] and l1 < c[0] < last]
+    return Levels(units, l1, least, part, *_second_level(part, between, units), last)
+
+
+def has_carveout(measured: Measured) -> bool:
+    return "carveout" in (measured.device.get("capabilities") or ())

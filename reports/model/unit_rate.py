@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What one unit reads and writes (unit_bandwidth), and what the start of a launch takes.
+
+One block may not use all of its unit (block_share), so its rate alone does not tell. In order: reads that an
+L2 before the last level serves, which pass nothing else; a copy on a few units of its own, whose bytes pass
+them twice; one block's rate and a block_share that was found; and else a bound."""
+
+from __future__ import annotations
+
+from typing import Optional, Union
+
+from reports.model.key import Key, Missing
+from reports.model.levels import ABOVE, BELOW, MEMORY, Curves, Levels
+from reports.model.lines import Line, line_of
+
+COPY, UNITS = "micro/copy_path/bandwidth", "overlap/units/bandwidth"
+_NOT_ALL = 0.8  # of what all units reach: below it the units limit
+
+
+def copy_line(curves: Curves, variant: str) -> Optional[Line]:
+    """Seconds of a local copy over its bytes: by one block the rate of a block, after a launch's start."""
+    points = curves.measured.curve(COPY, "size", direction="local", variant=variant)
+    return line_of([(size, size / v.value) for size, v in points if v.value > 0])
+
+
+def _on_few_units(curves: Curves, start: float) -> Optional[tuple[float, int]]:
+    """The rate of a unit, and how many there were."""
+    whole = curves.measured.all(UNITS, variant="copy", gemm="compute")
+    for count, value in curves.measured.curve(UNITS, "units", variant="copy_on_given", gemm="compute"):
+        size = value.where.get("size", "")
+        most = max((w.value for w in whole), default=0.0)
+        if not size.isdecimal() or not 0 < value.value < _NOT_ALL * most:
+            continue
+        seconds = float(size) / value.value - start
+        if seconds > 0:
+            return 2 * float(size) / seconds / count, int(count)
+    return None
+
+
+def unit_rate(curves: Curves, levels: Levels, all_units: float, share: object) -> Union[Key, Missing]:
+    """`all_units`: the fastest that they read what is in no cache of theirs."""
+    name = "unit_bandwidth"
+    l2 = curves.rate(
+        "regular", ABOVE * levels.units * levels.l1, BELOW * levels.units * levels.part_of_l2, "read"
+    )
+    if l2 and levels.part_of_l2 * levels.units < levels.last:
+        return Key(name, l2.value / levels.units, "%s: the L2 of all units" % l2.source, l2.error)
+    block = copy_line(curves, "kernel_1")
+    few = _on_few_units(curves, block.start if block else 0.0)
+    if few:
+        return Key(
+            name, few[0], "%s: copy_on_given, of %d units" % (UNITS, few[1]), block.error if block else None
+        )
+    if not block:
+        return Missing(
+            (name,), "no copy by few blocks was measured (micro/copy_path, kernel_1; overlap/units)"
+        )
+    rate = 2 / block.slope
+    if isinstance(share, (int, float)):
+        return Key(name, rate / share, "%s: kernel_1, line over sizes, / block_share" % COPY, block.error)
+    least = max(rate, all_units / levels.units)
+    source = "%s: kernel_1" % COPY if least == rate else "%s/bandwidth: all units" % MEMORY
+    return Key(name, least, "at least: " + source, block.error)
