@@ -226,6 +226,7 @@ static int derive(struct bench_case *c)
 {
 	const struct state *s = c->state;
 	const double accesses = arrays_of[s->op], written = 1.0 / accesses;
+	bench_fact_number(c, "passes", s->reps);
 	const struct bench_quantity rate = {BENCH_RATE, .of = {BENCH_OF(s->min_l1)},
 					    .unit = "byte/s",
 					    .factor = (double)s->bytes * accesses * s->reps};

@@ -13,10 +13,9 @@ import math
 from typing import Iterator, NamedTuple, Optional, Union
 
 from reports.model.key import Key, Missing
-from reports.model.levels import BELOW, MEMORY, Curves
+from reports.model.levels import BELOW, COPY, MEMORY, Curves, copy_line
 from reports.model.lines import Line
 from reports.model.measured import Measured
-from reports.model.unit_rate import COPY, copy_line
 
 Found = Iterator[Union[Key, Missing]]
 REDUCE = "micro/reduce/bandwidth"
@@ -119,7 +118,7 @@ def _engine(curves: Curves, machine: Machine) -> Key | Missing:
     name = "engine_cache"
     if _small_engine_copies(curves, machine):
         return Key(name, "through", "%s: engine, faster than memory in sizes that fit in the cache" % COPY)
-    line = copy_line(curves, "engine")
+    line = copy_line(curves.measured, "engine")
     vote = _through(curves, machine, line) if line else None
     if not vote:
         return Missing((name,), "%s does not tell whether what an engine wrote is in the cache" % REDUCE)
@@ -129,7 +128,7 @@ def _engine(curves: Curves, machine: Machine) -> Key | Missing:
 def keys(measured: Measured, found: dict) -> Found:
     names = ("memory_bandwidth", "llc_bandwidth", "llc_bytes")
     curves = Curves(measured)
-    block = copy_line(curves, "kernel_1")
+    block = copy_line(measured, "kernel_1")
     if not all(name in found for name in names) or not block:
         names = ("llc_tracked", "llc_writes", "engine_cache")
         yield Missing(names, "they need its rates, and local copies by one block (micro/copy_path)")

@@ -11,11 +11,12 @@ from __future__ import annotations
 import statistics
 from typing import NamedTuple, Optional
 
+from reports.model.lines import Line, line_of
 from reports.model.measured import Measured
 from reports.records.jsonl import is_number
 from reports.records.quantity import size
 
-MEMORY, LATENCY = "micro/memory", "micro/latency"
+MEMORY, LATENCY, COPY = "micro/memory", "micro/latency", "micro/copy_path/bandwidth"
 BELOW, ABOVE, BEYOND = 3 / 4, 4 / 3, 4
 
 
@@ -43,29 +44,39 @@ class Levels(NamedTuple):
         return self.units * max(self.least_l1 if least else self.l1, self.part_of_l2)
 
 
+def copy_line(measured: Measured, variant: str) -> Optional[Line]:
+    """Seconds of a local copy over its bytes: by one block the rate of a block, after a launch's start."""
+    points = measured.curve(COPY, "size", direction="local", variant=variant)
+    return line_of([(size, size / v.value) for size, v in points if v.value > 0])
+
+
 class Curves:
-    """Values by footprint, and by operation."""
+    """Values by footprint without `start`, the seconds in which a launch moves nothing yet, where the
+    signature tells how much a launch does."""
 
-    def __init__(self, measured: Measured) -> None:
-        self.measured = measured
+    def __init__(self, measured: Measured, start: float = 0.0) -> None:
+        self.measured, self.start = measured, start
 
-    def rate(self, variant: str, low: float, high: float, *ops: str) -> Optional[Level]:
+    def rate(self, variant: str, low: float, high: float, *ops: str, again: bool = False) -> Optional[Level]:
+        """`again`: the first pass fills the level that is meant, and does not count."""
         name = MEMORY + "/bandwidth"
-        points = [
-            (x, v.value)
-            for op in ops
-            for x, v in self.measured.curve(name, "footprint", variant=variant, op=op)
-            if low < x <= high
-        ]
+        points = []
+        for op in ops:
+            for x, v in self.measured.curve(name, "footprint", variant=variant, op=op):
+                passes = self.measured.fact(v, "passes")
+                seconds = passes * x / v.value - self.start if v.value > 0 else 0.0
+                if low < x <= high:
+                    moved = (passes - 1 if again and passes > 1 else passes) * x
+                    points.append((x, moved / seconds if seconds > 0 else v.value))
         return _level(points, "%s: %s, %s" % (name, variant, ", ".join(ops)))
 
     def latency(self, low: float, high: float) -> Optional[Level]:
         name = LATENCY + "/latency"
-        points = [
-            (x, v.value)
-            for x, v in self.measured.curve(name, "footprint", variant="chase")
-            if low < x <= high
-        ]
+        points = []
+        for x, v in self.measured.curve(name, "footprint", variant="chase"):
+            steps = self.measured.fact(v, "steps")
+            if low < x <= high:
+                points.append((x, v.value - (self.start / steps if steps else 0.0)))
         return _level(points, name)
 
     def headline(self, name: str) -> Optional[Level]:

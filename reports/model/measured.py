@@ -35,6 +35,10 @@ SAMPLED: dict[str, tuple[str, ...]] = {
 }
 
 
+# Facts of cases by program that a signature keeps for the fits.
+FACTS: dict[str, tuple[str, ...]] = {"micro/memory": ("passes",), "micro/latency": ("steps",)}
+
+
 class Value(NamedTuple):
     value: float
     error: float  # relative: half its interval
@@ -95,6 +99,14 @@ class Measured:
         found = self.all(quantity, **where)
         numbers = [(v.where[axis], v) for v in found if re.fullmatch(r"\d{1,15}", v.where.get(axis, ""))]
         return sorted(((float(x), v) for x, v in numbers), key=lambda point: point[0])
+
+    def fact(self, value: Value, name: str) -> float:
+        """Of the case of a value; 0: it has none."""
+        axes = " ".join("%s=%s" % axis for axis in value.where.items() if axis[0] != "variant")
+        program = value.name.partition("{")[0].rpartition("/")[0]
+        facts = (self.signature["programs"].get(program) or _NO_PROGRAM)["facts"]
+        number = (facts.get(axes) or {}).get(name)
+        return float(number) if is_number(number) and number > 0 else 0.0
 
     def results(self, program: str) -> Json:
         """Results of a program that are not metrics, such as fits (reports/signature/sections)."""

@@ -10,7 +10,7 @@ from typing import Iterator, Optional, Union
 
 from reports.model.key import Key, Missing
 from reports.model.levels import ABOVE, BELOW, BEYOND, LATENCY, MEMORY
-from reports.model.levels import Curves, Level, Levels, has_carveout, levels_of, range_of
+from reports.model.levels import Curves, Level, Levels, copy_line, has_carveout, levels_of, range_of
 from reports.model.measured import Measured
 from reports.model.unit_rate import unit_rate
 
@@ -124,7 +124,7 @@ def _is_divided(curves: Curves, levels: Levels) -> Optional[bool]:
 def _first_level(curves: Curves, levels: Levels) -> Found:
     """A model has all keys of a level or none."""
     names = ("l1_bytes", "l1_bandwidth", "l1_latency_ns", "l1_divided")
-    rate = curves.rate("regular", 0, BELOW * levels.units * levels.l1, "read")
+    rate = curves.rate("regular", 0, BELOW * levels.units * levels.l1, "read", again=True)
     rate = rate or curves.headline(MEMORY + "/l1_read_bandwidth")
     latency = curves.latency(0, BELOW * levels.l1) or curves.headline(LATENCY + "/load_latency_4k")
     divided = _is_divided(curves, levels)
@@ -159,8 +159,16 @@ def _second_level_keys(curves: Curves, levels: Levels) -> Found:
         yield _key("l2_latency_ns", latency, 1e9)
 
 
+def start_of(measured: Measured, found: dict) -> float:
+    """Seconds in which a launch moves nothing yet."""
+    block = copy_line(measured, "kernel_1")
+    if block:
+        return max(0.0, block.start)
+    return (found.get("launch_ns", 0) + found.get("block_ns", 0)) / 1e9
+
+
 def keys(measured: Measured, found: dict) -> Found:
-    curves, levels = Curves(measured), levels_of(measured)
+    curves, levels = Curves(measured, start_of(measured, found)), levels_of(measured)
     yield from _llc_bytes(curves, levels)
     yield from _rates(curves, levels, found.get("block_share"))
     yield from _last_latencies(curves, levels)

@@ -10,20 +10,13 @@ from __future__ import annotations
 from typing import Optional, Union
 
 from reports.model.key import Key, Missing
-from reports.model.levels import ABOVE, BELOW, MEMORY, Curves, Levels
-from reports.model.lines import Line, line_of
+from reports.model.levels import ABOVE, BELOW, COPY, MEMORY, Curves, Levels, copy_line
 
-COPY, UNITS = "micro/copy_path/bandwidth", "overlap/units/bandwidth"
+UNITS = "overlap/units/bandwidth"
 _NOT_ALL = 0.8  # of what all units reach: below it the units limit
 
 
-def copy_line(curves: Curves, variant: str) -> Optional[Line]:
-    """Seconds of a local copy over its bytes: by one block the rate of a block, after a launch's start."""
-    points = curves.measured.curve(COPY, "size", direction="local", variant=variant)
-    return line_of([(size, size / v.value) for size, v in points if v.value > 0])
-
-
-def _on_few_units(curves: Curves, start: float) -> Optional[tuple[float, int]]:
+def _on_few_units(curves: Curves) -> Optional[tuple[float, int]]:
     """The rate of a unit, and how many there were."""
     whole = curves.measured.all(UNITS, variant="copy", gemm="compute")
     for count, value in curves.measured.curve(UNITS, "units", variant="copy_on_given", gemm="compute"):
@@ -31,7 +24,7 @@ def _on_few_units(curves: Curves, start: float) -> Optional[tuple[float, int]]:
         most = max((w.value for w in whole), default=0.0)
         if not size.isdecimal() or not 0 < value.value < _NOT_ALL * most:
             continue
-        seconds = float(size) / value.value - start
+        seconds = float(size) / value.value - curves.start
         if seconds > 0:
             return 2 * float(size) / seconds / count, int(count)
     return None
@@ -41,12 +34,16 @@ def unit_rate(curves: Curves, levels: Levels, all_units: float, share: object) -
     """`all_units`: the fastest that they read what is in no cache of theirs."""
     name = "unit_bandwidth"
     l2 = curves.rate(
-        "regular", ABOVE * levels.units * levels.l1, BELOW * levels.units * levels.part_of_l2, "read"
+        "regular",
+        ABOVE * levels.units * levels.l1,
+        BELOW * levels.units * levels.part_of_l2,
+        "read",
+        again=True,
     )
     if l2 and levels.part_of_l2 * levels.units < levels.last:
         return Key(name, l2.value / levels.units, "%s: the L2 of all units" % l2.source, l2.error)
-    block = copy_line(curves, "kernel_1")
-    few = _on_few_units(curves, block.start if block else 0.0)
+    block = copy_line(curves.measured, "kernel_1")
+    few = _on_few_units(curves)
     if few:
         return Key(
             name, few[0], "%s: copy_on_given, of %d units" % (UNITS, few[1]), block.error if block else None

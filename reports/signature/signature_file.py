@@ -132,7 +132,8 @@ def _program(section: Json, quantities: set[tuple[str, str, str]]) -> Json:
         for curve in section["curves"]
         if curve["derived"] in QUANTITIES.get(name, ())
     ]
-    facts = {key: _some(own, FACTS[name]) for key, own in section["facts"].items()} if name in FACTS else {}
+    kept_facts = FACTS.get(name, ()) + measured.FACTS.get(name, ())
+    facts = {key: _some(own, kept_facts) for key, own in section["facts"].items()} if kept_facts else {}
     formulas = {
         quantity: formula
         for quantity, formula in section["formulas"].items()
