@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the last-level cache holds: llc_tracked, llc_writes and engine_cache (device/sim/machine/cache.c CACHE).
+"""Contents of the last-level cache: llc_tracked, llc_writes, engine_cache (device/sim/machine/cache.c CACHE).
 
-micro/reduce decides: 16 pieces of a chunk are copied, by the units or an engine, to a buffer that they share, and
-each is added to its part of a local chunk there. A piece fits the cache where all chunks together do not. So by
-the time of a chunk it shows whether what was not used for long passes memory (tracked), and whether what an
-engine wrote is in the cache after. It takes what one of two laws says, when the laws differ by more than what is
-measured differs from the nearer one."""
+micro/reduce decides: 16 pieces of a chunk are copied, by the units or an engine, to a buffer that they share,
+and each is added to its part of a local chunk there. A piece fits the cache where all chunks together do not.
+So the time of a chunk tells whether what was not used for long passes memory (tracked), and whether what an
+engine wrote is in the cache after. The nearer of two laws holds if it is off by less than half of what is
+between them."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from reports.model.measured import Measured
 
 Found = Iterator[Union[Key, Missing]]
 REDUCE = "micro/reduce/bandwidth"
+_KEYS = ("llc_tracked", "llc_writes", "engine_cache")
 _PIECES = 16
 _DIFFERS = 1.05  # times that differ by less are not told apart
 _ALIKE = 1.1
@@ -32,13 +33,9 @@ class Machine(NamedTuple):
     launch: float
     bytes: float  # of the cache
 
-    def copied(self, piece: float, cold: bool) -> float:
-        """By the units: reads what arrives, and the buffer stays in the cache."""
-        return self.launch + max(2 * piece * self.cache, piece * self.memory * cold)
-
-    def added(self, piece: float, cold: float) -> float:
-        """`cold`: arrays of the three that pass memory."""
-        return self.launch + max(3 * piece * self.cache, cold * piece * self.memory)
+    def kernel(self, piece: float, arrays: int, cold: int) -> float:
+        """Of `arrays` that are read or written, `cold` pass memory."""
+        return self.launch + piece * max(arrays * self.cache, cold * self.memory)
 
 
 class Vote(NamedTuple):
@@ -64,21 +61,22 @@ def _decided(votes: list[Vote]) -> Optional[Vote]:
 
 
 def _chunks(curves: Curves, machine: Machine, variant: str) -> Iterator[tuple[float, float]]:
-    """Bytes and seconds of local chunks of which three are more than the cache, and three pieces at most it."""
+    """Bytes and seconds of local chunks of which the cache holds three pieces, but not three chunks."""
     for size, value in curves.measured.curve(REDUCE, "size", direction="local", variant=variant):
         if value.value > 0 and 3 * size / _PIECES <= machine.bytes < 3 * size:
             yield size, size / value.value
 
 
-def _tracked(curves: Curves, machine: Machine) -> Optional[Vote]:
-    """Warm, against: what arrives, the local chunk and the result pass memory once each."""
+def _tracked(curves: Curves, machine: Machine, writes_through: bool) -> Optional[Vote]:
+    """Always warm, against: what arrives, the local chunk and the result pass memory once each, the buffer
+    only if writes pass it at once."""
     votes = []
     for size, seconds in _chunks(curves, machine, "kernel_staged_16"):
         piece = size / _PIECES
-        warm = _PIECES * (machine.copied(piece, False) + machine.added(piece, 0))
-        cold = _PIECES * (machine.copied(piece, True) + machine.added(piece, 2))
-        votes.append(_vote(seconds, warm, cold))
-    # Where even cold data would take less time, real caches hold less than their size: they are not warm.
+        warm = machine.kernel(piece, 2, 0) + machine.kernel(piece, 3, 0)
+        cold = machine.kernel(piece, 2, 1 + writes_through) + machine.kernel(piece, 3, 2)
+        votes.append(_vote(seconds, _PIECES * warm, _PIECES * cold))
+    # A real cache holds less than its size: it is not warm where even cold data would take less time.
     slower = [v for v in votes if v.apart > _DIFFERS and v.second and v.slower]
     return _decided(votes) or max(slower, key=lambda v: v.apart, default=None)
 
@@ -89,7 +87,7 @@ def _through(curves: Curves, machine: Machine, engine: Line) -> Optional[Vote]:
     for size, seconds in _chunks(curves, machine, "engine_staged_16"):
         piece = size / _PIECES
         copy = engine.start + engine.slope * piece
-        laws = [_PIECES * (copy + machine.added(piece, cold)) for cold in (3, 2)]
+        laws = [_PIECES * (copy + machine.kernel(piece, 3, cold)) for cold in (3, 2)]
         votes.append(_vote(seconds, laws[0], laws[1]))
     return _decided(votes)
 
@@ -129,14 +127,16 @@ def keys(measured: Measured, found: dict) -> Found:
     names = ("memory_bandwidth", "llc_bandwidth", "llc_bytes")
     curves = Curves(measured)
     block = copy_line(measured, "kernel_1")
+    if found.get("llc_bytes") == 0:
+        yield Missing(_KEYS, "there is no cache")
+        return
     if not all(name in found for name in names) or not block:
-        names = ("llc_tracked", "llc_writes", "engine_cache")
-        yield Missing(names, "they need its rates, and local copies by one block (micro/copy_path)")
+        yield Missing(_KEYS, "they need its rates, and local copies by one block (micro/copy_path)")
         return
     memory, cache, last = (float(found[name]) for name in names)
     machine = Machine(1 / memory, 1 / cache, max(0.0, block.start), last)
-    yield _writes(curves, machine)
-    tracked = _tracked(curves, machine)
+    writes = _writes(curves, machine)
+    tracked = _tracked(curves, machine, isinstance(writes, Key) and writes.value == "through")
     if tracked:
         yield Key("llc_tracked", int(tracked.second), "%s: kernel_staged_16" % REDUCE, tracked.off)
     else:
@@ -144,6 +144,7 @@ def keys(measured: Measured, found: dict) -> Found:
             ("llc_tracked",), "%s does not tell whether what was not used for long is cold" % REDUCE
         )
     if tracked and not tracked.second:
-        yield Missing(("engine_cache",), "where a cache is always warm it has no effect")
-    else:
-        yield _engine(curves, machine)
+        yield Missing(("llc_writes", "engine_cache"), "where a cache is always warm they have no effect")
+        return
+    yield writes
+    yield _engine(curves, machine)

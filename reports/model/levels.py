@@ -111,7 +111,7 @@ def _cliffs(measured: Measured, program: str, variant: str) -> list[tuple[float,
 
 
 def _second_level(part: float, cliffs: list[tuple[float, float]], units: int) -> tuple[float, int]:
-    """Bytes of an L2 and the units that share it: a cliff of one unit's latency is behind all of its parts."""
+    """Bytes of an L2, and units that share it: a cliff of one unit's latency is behind all of its parts."""
     for low, high in [(part, part + 1)] if units == 1 else cliffs:
         counts = [n for n in range(1, units + 1) if low < (part + 1) * n and part * n < high]
         if part and counts:

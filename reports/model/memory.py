@@ -9,13 +9,14 @@ import statistics
 from typing import Iterator, Optional, Union
 
 from reports.model.key import Key, Missing
-from reports.model.levels import ABOVE, BELOW, BEYOND, LATENCY, MEMORY
+from reports.model.levels import ABOVE, BELOW, BEYOND, COPY, LATENCY, MEMORY
 from reports.model.levels import Curves, Level, Levels, copy_line, has_carveout, levels_of, range_of
 from reports.model.measured import Measured
 from reports.model.unit_rate import unit_rate
 
 Found = Iterator[Union[Key, Missing]]
 _UNITS_LIMIT = 0.97  # of what all of them read
+_NO_CACHE_UP_TO, _ALIKE = 16 << 20, 1.1
 _MEMORY_FROM = "footprints of at least %d last-level caches" % BEYOND
 
 
@@ -46,8 +47,21 @@ def last_rate(curves: Curves, levels: Levels) -> Optional[Level]:
         found = curves.rate(variant, ABOVE * levels.before_last(least), high, "read")
         if found:
             return found
-    # All caches before the last one hold as much as that; but writes pass them.
-    return curves.rate("regular", 0, high, "write") or curves.headline(MEMORY + "/llc_read_bandwidth")
+    # All caches before the last one together hold as much; but writes pass them.
+    found = curves.rate("regular", 0, high, "write")
+    read = levels.last > 2 * ABOVE * levels.before_last(True)  # the headline is of half of the last
+    return found or (curves.headline(MEMORY + "/llc_read_bandwidth") if read else None)
+
+
+def _copied(curves: Curves, levels: Levels) -> Optional[Level]:
+    """Where no kernel read so much, the largest local copy that passes caches by: it reads and writes."""
+    points = curves.measured.curve(COPY, "size", direction="local", variant="kernel_nt")
+    if not points or 2 * points[-1][0] < BEYOND * levels.last:
+        return None
+    size, value = points[-1]
+    seconds = size / value.value - curves.start if value.value > 0 else 0.0
+    source = "%s: kernel_nt, of %s" % (COPY, range_of([size]))
+    return Level(2 * size / seconds, value.error, source) if seconds > 0 else None
 
 
 def _largest(curves: Curves) -> Optional[Level]:
@@ -63,20 +77,22 @@ def _largest(curves: Curves) -> Optional[Level]:
     )
 
 
-def _llc_bytes(curves: Curves, levels: Levels) -> Found:
+def _llc_bytes(curves: Curves, levels: Levels) -> Key | Missing:
+    flat = curves.latency(0, math.inf)
+    points = curves.measured.curve(LATENCY + "/latency", "footprint", variant="chase")
     if levels.last:
         reported = curves.measured.attribute("llc_bytes") is not None
-        yield Key(
-            "llc_bytes",
-            int(levels.last),
-            "reported by the device" if reported else "%s/bandwidth: the last cliff" % MEMORY,
-        )
-    else:
-        yield Missing(("llc_bytes",), "the device does not report it, and %s found no cliff" % MEMORY)
+        source = "reported by the device" if reported else "%s/bandwidth: the last cliff" % MEMORY
+        return Key("llc_bytes", int(levels.last), source)
+    values = [value.value for _, value in points]
+    if flat and points[-1][0] >= _NO_CACHE_UP_TO and max(values) < _ALIKE * min(values):
+        return Key("llc_bytes", 0, "no level in %s" % flat.source, flat.error)
+    return Missing(("llc_bytes",), "the device does not report it, and %s found no cliff" % MEMORY)
 
 
 def _rates(curves: Curves, levels: Levels, share: object) -> Found:
-    memory, last = memory_rate(curves, levels) or _largest(curves), last_rate(curves, levels)
+    memory = memory_rate(curves, levels) or _copied(curves, levels) or _largest(curves)
+    last = last_rate(curves, levels) if levels.last else None
     if memory:
         yield _key("memory_bandwidth", memory)
     else:
@@ -84,7 +100,8 @@ def _rates(curves: Curves, levels: Levels, share: object) -> Found:
     unit = unit_rate(curves, levels, last.value if last else 0.0, share)
     yield unit
     if not last:
-        yield Missing(("llc_bandwidth",), "%s has none of what it alone holds" % MEMORY)
+        why = "%s has no footprints that it alone holds" % MEMORY if levels.last else "there is no cache"
+        yield Missing(("llc_bandwidth",), why)
     elif isinstance(unit, Key) and last.value > _UNITS_LIMIT * levels.units * float(unit.value):
         yield _key("llc_bandwidth", last._replace(source="at least, the units limit it: " + last.source))
     else:
@@ -169,7 +186,7 @@ def start_of(measured: Measured, found: dict) -> float:
 
 def keys(measured: Measured, found: dict) -> Found:
     curves, levels = Curves(measured, start_of(measured, found)), levels_of(measured)
-    yield from _llc_bytes(curves, levels)
+    yield _llc_bytes(curves, levels)
     yield from _rates(curves, levels, found.get("block_share"))
     yield from _last_latencies(curves, levels)
     yield from _first_level(curves, levels)
