@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Callable, Iterator, NamedTuple, Union
 
-from reports.model import cache_use, costs, device, memory, noise, units
+from reports.model import cache_use, costs, device, gemm, memory, noise, units
 from reports.model.key import Key, Missing
 from reports.model.measured import Measured
 from reports.records.jsonl import Json, clean
@@ -16,6 +16,7 @@ PARTS: tuple[Callable[[Measured, Found], Iterator[Union[Key, Missing]]], ...] = 
     device.keys,
     costs.keys,
     memory.keys,
+    gemm.keys,
     units.keys,
     noise.keys,
     cache_use.keys,

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The library's GEMM: its tiles, and what a unit computes of each type.
+
+All tilings of a grid are tried with the law of the simulator (gemm_law.py), over all GEMMs that were
+measured. For each one a type has the rate that explains its GEMMs best, and the tiling with the least squares
+of log(predicted / measured) over all of them is the machine's. A real library has many tiles, so there the
+tiling is the one that resembles it most, and the residual says how much."""
+
+from __future__ import annotations
+
+import math
+from statistics import median
+from typing import Iterator, NamedTuple, Optional, Union
+
+from reports.model.gemm_law import ELEMENT_BYTES, Machine, Tiling, Wave, gemm_ns, waves
+from reports.model.gemm_samples import Sample, samples_of
+from reports.model.key import Key, Missing
+from reports.model.measured import Measured
+from reports.records.quantity import percent
+
+Found = dict[str, Union[int, float, str]]
+_Costs = list[tuple[int, list[Wave]]]  # how many GEMMs, and the waves of one
+
+_SIDES = (32, 64, 128, 256, 512)
+_LEAST = (0, 256, 128, 64, 32, 16)
+_CLAIMS = (256, 8, 6, 5, 4, 3, 2, 1)
+_REGISTER_BYTES = (0, 256 << 10, 512 << 10, 128 << 10)
+_SHARES = (1.0, 0.5, 0.25, 0.125)
+_CLIPPED = math.log(2)  # what is off by more counts as so much
+_FEW = 10  # GEMMs of a type in the first round
+_BEST = 24  # tilings in the second round
+# Residuals (rms) that are so close are equal: then the tiling that comes first.
+_SAME, _EXACT = 1.02, 2e-4
+_RATE_LIMITS = (1.0, 1e18)  # of device/sim/model/model.c
+
+
+class _Fit(NamedTuple):
+    rms: float
+    tiling: Tiling
+    machine: Machine
+    flops: dict[str, float]  # by type, of a unit
+    off: dict[str, list[float]]  # log(predicted / measured), by type
+
+
+# ------------------------------------------------------------------ one tiling
+
+
+def _costs(sample: Sample, tiling: Tiling, machine: Machine) -> _Costs:
+    return [(part.times, waves(part, tiling, machine)) for part in sample.parts]
+
+
+def _ns(costs: _Costs, flops: float, machine: Machine) -> float:
+    return sum(times * gemm_ns(found, flops, machine) for times, found in costs)
+
+
+def _flops_of(costs: _Costs, ns: float, machine: Machine) -> Optional[float]:
+    """The rate with which this GEMM takes so long; None: computing does not decide its time."""
+    left = ns - sum(
+        times * (machine.launch_ns + sum(w.times * machine.block_ns for w in found)) for times, found in costs
+    )
+    flat = [Wave(times * w.times, w.flop, w.other_ns) for times, found in costs for w in found]
+    while flat and left > 0:
+        ns_per_flop = left / sum(w.times * w.flop for w in flat)
+        hidden = [w for w in flat if w.flop * ns_per_flop < w.other_ns]
+        if not hidden:
+            return 1e9 / ns_per_flop
+        left -= sum(w.times * w.other_ns for w in hidden)
+        flat = [w for w in flat if w.flop * ns_per_flop >= w.other_ns]
+    return None
+
+
+def _off(of_type: list[tuple[_Costs, float]], flops: float, machine: Machine) -> list[float]:
+    return [math.log(_ns(costs, flops, machine) / ns) for costs, ns in of_type]
+
+
+def _squares(off: list[float]) -> float:
+    return sum(min(x * x, _CLIPPED * _CLIPPED) for x in off)
+
+
+def _refined(of_type: list[tuple[_Costs, float]], flops: float, machine: Machine) -> float:
+    """Least squares near `flops`, by golden section."""
+    low, high, golden = math.log(flops / 1.25), math.log(flops * 1.25), (math.sqrt(5) - 1) / 2
+    for _ in range(24):
+        a, b = high - golden * (high - low), low + golden * (high - low)
+        if _squares(_off(of_type, math.exp(a), machine)) <= _squares(_off(of_type, math.exp(b), machine)):
+            high = b
+        else:
+            low = a
+    return math.exp((low + high) / 2)
+
+
+def _fit(samples: dict[str, list[Sample]], tiling: Tiling, machine: Machine, exact: bool) -> Optional[_Fit]:
+    flops: dict[str, float] = {}
+    off: dict[str, list[float]] = {}
+    for type_, of_type in samples.items():
+        costs = [(_costs(s, tiling, machine), s.ns) for s in of_type]
+        known = [rate for c, ns in costs if (rate := _flops_of(c, ns, machine)) is not None]
+        if not known:
+            return None
+        flops[type_] = median(known)
+        if exact:
+            flops[type_] = _refined(costs, flops[type_], machine)
+        off[type_] = _off(costs, flops[type_], machine)
+    count = sum(map(len, off.values()))
+    return _Fit(math.sqrt(sum(map(_squares, off.values())) / count), tiling, machine, flops, off)
+
+
+# ------------------------------------------------------------------ all tilings
+
+
+def _tilings(machine: Machine, found: Found) -> Iterator[Tiling]:
+    """All that are tried, what needs fewer keys first."""
+    known = found.get("registers_per_unit_bytes")
+    for registers in _REGISTER_BYTES if known is None else (int(known),):
+        of_block = int(found.get("block_register_bytes", registers // machine.slots))
+        for claims in (256, *(c for c in _CLAIMS if c < machine.slots)):
+            for rows in _SIDES:
+                for columns in _SIDES:
+                    for least in _LEAST:
+                        t = Tiling(rows, columns, least, claims, registers, of_block)
+                        halves = least == 0 or max(rows, columns) >= 2 * least
+                        fits = registers == 0 or t.claim("f32", rows, columns) <= registers
+                        if halves and fits and max(rows, columns) <= 4 * min(rows, columns):
+                            yield t
+
+
+def _few(of_type: list[Sample]) -> list[Sample]:
+    """Some of all sizes."""
+    ordered = sorted(of_type, key=lambda s: s.ns)
+    count = min(_FEW, len(ordered))
+    return [ordered[(2 * i + 1) * len(ordered) // (2 * count)] for i in range(count)]
+
+
+def _best(samples: dict[str, list[Sample]], machine: Machine, found: Found) -> Optional[_Fit]:
+    few = {type_: _few(of_type) for type_, of_type in samples.items()}
+    shares = _SHARES if "block_share" not in found else (machine.block_share,)
+    machines = [machine._replace(block_share=share) for share in shares]
+    tried = [_fit(few, t, m, False) for t in _tilings(machine, found) for m in machines]
+    first = sorted((f for f in tried if f), key=lambda f: f.rms)[:_BEST]
+    order = {(t, m): i for i, (t, m) in enumerate((f.tiling, f.machine) for f in tried if f)}
+    second = [f for t in first if (f := _fit(samples, t.tiling, t.machine, True))]
+    if not second:
+        return None
+    least = min(f.rms for f in second)
+    equal = [f for f in second if f.rms <= least * _SAME + _EXACT]
+    return min(equal, key=lambda f: order[f.tiling, f.machine])
+
+
+# ------------------------------------------------------------------ keys
+
+
+def _machine(measured: Measured, found: Found) -> Machine:
+    def rate(name: str) -> float:
+        return float(found.get(name, math.inf))
+
+    def number(name: str) -> float:
+        return float(found.get(name, 0))
+
+    return Machine(
+        units=int(found.get("units", 0)),
+        slots=int(found.get("slots_per_unit", 8)),
+        launch_ns=number("launch_ns"),
+        block_ns=number("block_ns"),
+        host_call_ns=number("host_call_ns"),
+        unit_bandwidth=rate("unit_bandwidth"),
+        llc_bandwidth=rate("llc_bandwidth"),
+        memory_bandwidth=rate("memory_bandwidth"),
+        llc_bytes=rate("llc_bytes"),
+        llc_tracked=bool(found.get("llc_tracked", 0)),
+        block_share=float(found.get("block_share", 1)),
+    )
+
+
+def _peak(measured: Measured, type_: str, units: int) -> Optional[float]:
+    values = [v.value for v in measured.all("gemm/efficiency/flop_rate", variant="peak", type=type_)]
+    return median(values) / units if values and median(values) > 0 else None
+
+
+def _efficiency(fit: _Fit, peaks: dict[str, float]) -> tuple[float, str]:
+    """By the first type whose peak is known: that of f32 is what kernels compute with."""
+    for type_, peak in peaks.items():
+        ratio = fit.flops[type_] / peak
+        if ratio <= 1:
+            return ratio, "%s GEMMs by gemm/efficiency's loop of multiply-adds" % type_
+        return 1.0, "%s GEMMs exceed gemm/efficiency's loop of multiply-adds, %s of it" % (
+            type_,
+            percent(ratio),
+        )
+    return 1.0, "no peak of multiply-adds was measured: flops_* are what GEMMs reach"
+
+
+def _shared_bytes(fit: _Fit, found: Found) -> Key | Missing:
+    name, claims = "gemm_tile_shared_bytes", fit.tiling.claims
+    per_unit, per_block = found.get("shared_per_unit_bytes"), found.get("shared_per_block_bytes")
+    if claims >= fit.machine.slots:
+        return Key(name, 0, "fitted: shared memory does not limit how many GEMM blocks a unit holds")
+    if per_unit is None or per_block is None:
+        return Missing((name,), "the device does not report how much shared memory a unit has")
+    grain = int(found.get("shared_granularity_bytes", 1024))
+    most = int(per_unit) // claims // grain * grain - int(found.get("shared_reserved_bytes", 0))
+    text = "fitted: the most with which a unit holds %d of its blocks" % claims
+    return Key(name, max(min(most, int(per_block)), 0), text)
+
+
+def _registers(fit: _Fit, found: Found) -> Iterator[Key]:
+    if not fit.tiling.register_bytes or "registers_per_unit_bytes" in found:
+        return
+    text = "fitted, of 128K, 256K and 512K: f64's tiles are smaller, or fewer resident"
+    yield Key("registers_per_unit_bytes", fit.tiling.register_bytes, text)
+    if "block_register_bytes" not in found:
+        yield Key("block_register_bytes", fit.tiling.block_register_bytes, "a part of them for every slot")
+
+
+def _rate(fit: _Fit, type_: str, efficiency: float) -> Key | Missing:
+    off = [abs(x) for x in fit.off[type_]]
+    name, value = "flops_" + type_, fit.flops[type_] / efficiency
+    if not _RATE_LIMITS[0] <= value <= _RATE_LIMITS[1]:
+        return Missing((name,), "%g flop/s of a unit is no rate that a model may have" % value)
+    text = "gemm/efficiency, gemm/split: %d GEMMs, whose times are off by %s in the median, %s at most" % (
+        len(off),
+        percent(median(off)),
+        percent(math.expm1(max(off))),
+    )
+    return Key(name, value, text, median(off))
+
+
+def keys(measured: Measured, found: Found) -> Iterator[Key | Missing]:
+    names = ("gemm_tile", "gemm_tile_columns", "gemm_tile_min", "gemm_tile_shared_bytes", "gemm_efficiency")
+    machine = _machine(measured, found)
+    samples: dict[str, list[Sample]] = {}
+    for sample in samples_of(measured, machine):
+        samples.setdefault(sample.type, []).append(sample)
+    absent = tuple("flops_" + t for t in ELEMENT_BYTES if t not in samples)
+    if not machine.units:
+        yield Missing((*names, *absent), "the device does not report how many units it has")
+        return
+    fit = _best(samples, machine, found) if samples else None
+    if fit is None:
+        yield Missing(
+            (*names, *("flops_" + t for t in ELEMENT_BYTES)), "no GEMM was measured: gemm/efficiency"
+        )
+        return
+    peaks = {t: p for t in ("f32", "f64") if t in samples and (p := _peak(measured, t, machine.units))}
+    efficiency, why = _efficiency(fit, peaks)
+    count = sum(map(len, fit.off.values()))
+    off = median(abs(x) for of_type in fit.off.values() for x in of_type)
+    text = "gemm/efficiency, gemm/split: the best of a grid of tiles for %d GEMMs" % count
+    for name, value in zip(names, (fit.tiling.rows, fit.tiling.columns, fit.tiling.least)):
+        yield Key(name, value, text, off)
+    yield _shared_bytes(fit, found)
+    yield from _registers(fit, found)
+    if "block_share" not in found:
+        yield Key("block_share", fit.machine.block_share, "fitted with the tiles of GEMMs", off)
+    yield Key("gemm_efficiency", efficiency, why)
+    for type_ in samples:
+        yield _rate(fit, type_, efficiency)
+    if absent:
+        yield Missing(absent, "no GEMM of this type was measured: gemm/efficiency")
