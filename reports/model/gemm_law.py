@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The time of a GEMM in the simulator: TILES and WAVES (device/sim/machine/gemm.c), RESIDENCE (units.c) and what
-its traffic passes (traffic.c, cache.c), for one GEMM after another on an idle device."""
+"""The time of a GEMM in the simulator: TILES and WAVES (device/sim/machine/gemm.c), RESIDENCE (units.c) and
+what its traffic passes (traffic.c, cache.c), for one GEMM after another on an idle device."""
 
 from __future__ import annotations
 
