@@ -12,7 +12,7 @@
  *                        second one on
  *   fill                 J * (launch_ns + peer + flow of the bytes); takes no engine
  *   launch, gemm         J * launch_ns, then blocks go to units; each takes
- *                        j * J * (block_ns + peer + flow)
+ *                        j * J * (block_ns + peer + flow); of a gemm gemm_block_ns more
  *   chase                as a launch, and block 0 takes j * J * latency for every step. In own
  *                        memory that of the first level that can hold the ring: l1_latency_ns up
  *                        to l1_bytes, l2_latency_ns up to l2_bytes, llc_latency_ns up to

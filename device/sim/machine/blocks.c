@@ -165,5 +165,6 @@ void sim_group_start(struct sim_task *task)
 double sim_block_delay_ns(const struct op *op, uint32_t block)
 {
 	const struct sim_dev *d = op->stream->dev;
-	return d->model.block_ns + fmax(sim_op_latency_ns(op), sim_redirect_latency_ns(op, block));
+	return d->model.block_ns + (op->tiles ? d->model.gemm_block_ns : 0) +
+	       fmax(sim_op_latency_ns(op), sim_redirect_latency_ns(op, block));
 }

@@ -3,8 +3,10 @@
  * TILES. A GEMM cuts C into tiles of gemm_tile x gemm_tile_columns. The longer side is halved until
  * there are enough blocks, the sums of a tile fit into the registers and, with gemm_tile_min, there
  * is a tile for every unit, but then to no side below that. An edge tile costs a whole one. A tile
- * of r x c moves (r + c) * k elements of A and B and r * c of C (2 r * c with beta) through the
- * cache, each of its own type's bytes, and runs at gemm_efficiency * flops of its type. Matrices
+ * of r x c moves gemm_read_share * (r + c) * k elements of A and B (less than all where units that
+ * need the same read it once) and r * c of C (2 r * c with beta) through the cache, each of its own
+ * type's bytes, and runs at gemm_efficiency * flops of its type. A block of it takes gemm_block_ns
+ * more than block_ns before that: what a tile costs beside its products, whatever K is. Matrices
  * larger than llc_bytes also pass memory once (C twice with beta), unless llc_tracked is 1. Where
  * memory adds to C (MEMORY), each of its elements passes that memory once, and no cache, so that A
  * and B alone count as the matrices. `tiled`, counting rows and a transposed B cost nothing. With
@@ -19,8 +21,9 @@
  * = floor(w / sn), too. Waves go along N first. A passes memory ceil(N / (sn * c)) times, but once
  * if sm * r rows of it take at most half of llc_bytes; B ceil(M / (sm * r)) times, but once if all
  * of it takes at most half of llc_bytes; C once, and once more with beta. That is never more than
- * what the tiles move. Where memory adds to C, C takes no place: then all of llc_bytes counts
- * instead of half. Then the cache has the last of A, B and C, used in this order.
+ * what the tiles move, if gemm_read_share is 1. Where memory adds to C, C takes no place: then all
+ * of llc_bytes counts instead of half. Then the cache has the last of A, B and C, used in this
+ * order.
  *
  * A GEMM with first_row computes the rows of tiles in another order, at the same cost.
  */
@@ -374,7 +377,8 @@ static void add_traffic(struct sim_dev *d, struct op *op)
 	enum path path[3];
 	for (unsigned use = 0; use < 3; use++)
 		path[use] = sim_is_own(d, op->work->use[use]) ? PATH_CACHE : PATH_MEMORY;
-	double per_row = (double)op->tiles * (double)g->k * (double)size;
+	const double per_row =
+		(double)op->tiles * (double)g->k * (double)size * d->model.gemm_read_share;
 	const double c_bytes = memory_adds_c(op) ? 0 : operand_of(g, 2);
 	op_traffic(op, 0, per_row * op->tile_rows, false, path[0]);
 	op_traffic(op, 1, per_row * op->tile_columns, false, path[1]);

@@ -40,6 +40,32 @@ static void gemm_costs_its_tiles(void)
 	sim_end();
 }
 
+/* 6 tiles on 4 units: two waves, each of which begins gemm_block_ns late. */
+static void blocks_of_gemms_begin_later(void)
+{
+	sim_begin(PLAIN "gemm_tile = 32\nllc_bandwidth = 1e15\nslots_per_unit = 1\nblock_ns = 20\n"
+			"gemm_block_ns = 300\n");
+	struct dev_stream *s = open_stream();
+	char *memory = alloc_memory(DEV_MEM_DEVICE, 4 << 20);
+	ok(dev_fill(sim.d, s, memory, 0, 4 << 20));
+	expect_near(gemm_ns(s, memory, 65, 64, 64, 0), 2 * (320 + 2.0 * 32 * 32 * 64), PICOSECOND);
+	sim_end();
+}
+
+/* 6 tiles of 32 x 32 x 64: a quarter of A and B, and all of C, through a cache of 1 byte/ns. */
+static void units_share_what_tiles_read(void)
+{
+	sim_begin(PLAIN
+		  "gemm_tile = 32\nllc_bandwidth = 1e9\nslots_per_unit = 2\nflops_f32 = 1e15\n"
+		  "gemm_read_share = 0.25\n");
+	struct dev_stream *s = open_stream();
+	char *memory = alloc_memory(DEV_MEM_DEVICE, 4 << 20);
+	ok(dev_fill(sim.d, s, memory, 0, 4 << 20));
+	expect_near(gemm_ns(s, memory, 65, 64, 64, 0),
+		    6 * sizeof(float) * (0.25 * (32 + 32) * 64 + 32 * 32), PICOSECOND);
+	sim_end();
+}
+
 /* 10 tiles on 4 units: the block with the most tiles decides. tile_k is its claim alone. */
 static void blocks_share_textbook_tiles(void)
 {
@@ -270,6 +296,8 @@ static void finished_rows_are_seen_when_their_tile_ends(void)
 int main(void)
 {
 	test(gemm_costs_its_tiles);
+	test(blocks_of_gemms_begin_later);
+	test(units_share_what_tiles_read);
 	test(blocks_share_textbook_tiles);
 	test(gemm_follows_its_matrices);
 	test(every_type_has_its_rate);
