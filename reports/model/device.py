@@ -12,7 +12,6 @@ from reports.model.measured import Measured
 _REPORTED = (
     "units",
     "slots_per_unit",
-    "copy_engines",
     "memory_bytes",
     "shared_per_unit_bytes",
     "shared_per_block_bytes",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Callable, Iterator, NamedTuple, Union
 
-from reports.model import cache_use, costs, device, gemm, memory, noise, units
+from reports.model import cache_use, copies, costs, device, engines, gemm, links, memory, noise, units
 from reports.model.key import Key, Missing
 from reports.model.measured import Measured
 from reports.records.jsonl import Json, clean
@@ -17,6 +17,9 @@ PARTS: tuple[Callable[[Measured, Found], Iterator[Union[Key, Missing]]], ...] = 
     costs.keys,
     memory.keys,
     gemm.keys,
+    copies.keys,
+    links.keys,
+    engines.keys,
     units.keys,
     noise.keys,
     cache_use.keys,

@@ -15,6 +15,7 @@ _NO_PROGRAM: Json = {"curves": [], "results": {}, "facts": {}}
 # numbers and what advice reads.
 QUANTITIES: dict[str, tuple[str, ...]] = {
     "micro/copy_path": ("bandwidth",),
+    "micro/copy_queue": ("switch_time",),
     "micro/latency": (
         "latency",
         "time",
@@ -33,10 +34,6 @@ SAMPLED: dict[str, tuple[str, ...]] = {
     "micro/launch": ("back_to_back", "enqueue", "event_round_trip", "round_trip", "sync_idle", "trigger"),
     "micro/occupancy": ("idle_wait", "load"),
 }
-
-
-# Facts of cases by program that a signature keeps for the fits.
-FACTS: dict[str, tuple[str, ...]] = {"micro/memory": ("passes",), "micro/latency": ("steps",)}
 
 
 class Value(NamedTuple):

@@ -102,11 +102,15 @@ def _median(values: Values) -> Optional[float]:
 # ------------------------------------------------------------------ slow pairs
 
 
-def _views(section: Section) -> Dict[str, View]:
-    """Links and slow ones by method."""
+def _ways(section: Section) -> Dict[Tuple[int, int], str]:
     facts = {name: fact for case in section.group.cases.values() for name, fact in case.facts.items()}
     matches = filter(None, map(_WAY.match, facts))
-    ways = {(int(match[1]), int(match[2])): str(facts[match[0]]) for match in matches}
+    return {(int(match[1]), int(match[2])): str(facts[match[0]]) for match in matches}
+
+
+def _views(section: Section) -> Dict[str, View]:
+    """Links and slow ones by method."""
+    ways = _ways(section)
     where = "between these %s (by %%s)" % plural(len(section.group.run.devices), "device")
     views = {}
 
@@ -188,6 +192,60 @@ def _extent(section: Section, variant: str, quantity: str) -> Optional[Json]:
     }
 
 
+# ------------------------------------------------------------------ what models are fitted to
+
+
+def _short(value: float) -> float:
+    """Enough for a fit, and a third of the bytes."""
+    return float("%.5g" % value)
+
+
+def _relative_half(value: Value) -> float:
+    return (value.high - value.low) / 2 / value.value if value.value else 0.0
+
+
+def _matrix(section: Section, variant: str, quantity: str) -> Optional[Json]:
+    """The values of all pairs, a row for each source by its place in --device; null where there is none."""
+    pairs = {ends: v for ends, v in _pairs(_values(section, variant, quantity)).items() if not v.why}
+    if not pairs:
+        return None
+    places = range(len(section.group.run.devices))
+    rows = [[pairs.get((str(source), str(target))) for target in places] for source in places]
+    return {
+        "variant": variant,
+        "quantity": quantity,
+        "error": _short(median(map(_relative_half, pairs.values()))),
+        "rows": [[v and _short(v.value) for v in row] for row in rows],
+    }
+
+
+def _routes(section: Section, variant: str, quantity: str, end: str) -> Json:
+    """Those with this word at an end."""
+    values = _values(section, variant, quantity)
+    return {
+        "%s>%s" % ends: _short(v.value)
+        for ends, v in values.items()
+        if any(end in e for e in ends) and not v.why
+    }
+
+
+def _fitted(section: Section) -> Json:
+    """`size_byte`: of what a device sends, null where there were several; `injection` and `host`: by variant
+    and route; `hops`: of the ways of more than one."""
+    sizes = {case.axes.get("size") for case in section.cases if case.derived}
+    found = [_matrix(section, v, quantity) for v, quantity, _ in MATRICES if "both" not in v]
+    words = {ends: re.search(r"\bhops=([0-9]{1,3})\b", way) for ends, way in _ways(section).items()}
+    hops = {ends: int(word[1]) for ends, word in words.items() if word}
+    return {
+        "size_byte": sizes.pop() if len(sizes) == 1 else None,
+        "matrices": [matrix for matrix in found if matrix],
+        "injection": {v: _routes(section, v, "injection_bandwidth", "all") for v in METHODS},
+        "host": {v: _routes(section, v, "bandwidth", "numa") for v in (*METHODS, "kernel_both_ways")},
+        "ways_known": len(hops),
+        "hops": {"%d>%d" % ends: count for ends, count in hops.items() if count > 1},
+    }
+
+
 def results(section: Section) -> Json:
     slow: Dict[str, Json] = {}  # by the method by which the pair falls furthest behind
     for method, view in _views(section).items():
@@ -202,6 +260,7 @@ def results(section: Section) -> Json:
         "pairs_possible": devices * (devices - 1),
         "pairs": [e for e in extents if e],
         "slow": sorted(slow.values(), key=lambda s: s["of_usual"]),
+        "fitted": _fitted(section),
         "rule": "slow: the whole interval of the bandwidth is below %g of the usual value of such pairs, the "
         "median over devices of the median of a device's pairs by the same method, of %d devices or more"
         % (SLOW, MIN_NODES),

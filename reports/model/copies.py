@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Copies by engines: what one costs besides its bytes, how fast an engine is, and the link to the host.
+
+The time of a copy behind others in its stream is a line over its size (device/sim/device/engine.c: COST), so
+copy_ns is the line's time without bytes, and its rate the least of what a copy passes: engine, link, memory.
+An engine's own rate shows where a kernel copies the same faster; elsewhere the fastest copy is what it can at
+least, and no copy was limited by it.
+"""
+
+from __future__ import annotations
+
+import statistics
+from typing import Iterator, NamedTuple, Optional, Sequence
+
+from reports.model.key import Key, Missing
+from reports.model.measured import Measured
+from reports.records.fits import fit_line
+
+FASTER = 1.03  # a kernel that is so much faster was not limited by the engine's limit
+_MOST = 16  # copies of a batch
+_STRAIGHT = 0.25  # residuals above it: not a line
+_BANDWIDTH = "micro/copy_path/bandwidth"
+_KERNELS = ("kernel_nt", "kernel")
+
+
+class Line(NamedTuple):
+    """The time of a copy over its size: alpha_ns + bytes / rate."""
+
+    alpha_ns: float
+    rate: float  # byte/s
+    error: float  # median of the relative residuals, or the interval of the values if that is more
+    sizes: int
+
+    def words(self) -> str:
+        return "a line over %d sizes" % self.sizes if self.sizes > 1 else "of one size"
+
+
+def line(points: Sequence[tuple[float, float, float]]) -> Optional[Line]:
+    """A line through bytes, ns and the relative error of each. Where times are no straight line, or less than
+    nothing would remain without bytes, the largest size has the rate and the smallest the rest."""
+    points = sorted(p for p in points if p[0] > 0 and p[1] > 0)
+    if not points:
+        return None
+    fitted = fit_line([(x, t * 1e-9) for x, t, _ in points])
+    if fitted and fitted.alpha_s >= 0 and fitted.max_residual <= _STRAIGHT:
+        alpha, rate = fitted.alpha_s * 1e9, fitted.bandwidth
+    else:
+        (x0, t0, _), (x1, t1, _) = points[0], points[-1]
+        slope = (t1 - t0) / (x1 - x0) if t1 > t0 else t1 / x1
+        alpha = max(0.0, t0 - slope * x0) if len(points) > 1 else 0.0
+        rate = x1 / (t1 - alpha) * 1e9
+    residuals = [abs((alpha + x / rate * 1e9) / t - 1) for x, t, _ in points]
+    own = statistics.median(e for _, _, e in points)
+    return Line(alpha, rate, max(own, statistics.median(residuals)), len(points))
+
+
+def copy_line(measured: Measured, variant: str, direction: str) -> Optional[Line]:
+    """The line of a variant of micro/copy_path, whose `up` is host to device."""
+    curve = measured.curve(_BANDWIDTH, "size", variant=variant, direction=direction)
+    return line([(x, x / v.value * 1e9, v.error) for x, v in curve if v.value > 0])
+
+
+def _kernel_rate(measured: Measured, direction: str) -> float:
+    """The rate of the largest size alone: smaller ones may come from caches."""
+    rates = [0.0]
+    for variant in _KERNELS:
+        curve = measured.curve(_BANDWIDTH, "size", variant=variant, direction=direction)
+        rates += [v.value for _, v in curve[-1:]]
+    return max(rates)
+
+
+# ------------------------------------------------------------------ what a copy costs
+
+
+def _copy_ns(lines: dict[str, Line]) -> Iterator[Key | Missing]:
+    """The median of copies whose alpha has no latency of a peer."""
+    own = [found for direction, found in lines.items() if direction != "peer" and found.sizes > 1]
+    if not own:
+        why = "micro/copy_path has no copies by an engine of two sizes or more"
+        yield Missing(("copy_ns",), why)
+        return
+    alphas = [found.alpha_ns for found in own]
+    value = statistics.median(alphas)
+    spread = (max(alphas) - min(alphas)) / 2 / value if value else 0.0
+    error = max(spread, statistics.median(found.error for found in own))
+    names = ", ".join(d for d in lines if d != "peer")
+    source = "micro/copy_path engine: time without bytes, median of %s; %s" % (names, own[0].words())
+    yield Key("copy_ns", value, source, error)
+
+
+def _copies_of(size: float) -> int:
+    """That micro/copy_command sends at once."""
+    return max(2, min(_MOST, int((64 << 20) // size)))
+
+
+def _batch_ns(measured: Measured, direction: str, single: Line) -> Optional[tuple[float, float]]:
+    """The time of each further copy of a batch without its bytes, and how sure: all of the batch less one
+    copy that is called and waited for alone, which has all that a batch has but its further copies."""
+    curves = (
+        measured.curve("micro/copy_command/copy_time", "size", variant=variant, direction=direction)
+        for variant in ("each", "batch")
+    )
+    each, batches = ({size: v for size, v in curve if _copies_of(size) == _MOST} for curve in curves)
+    further = line(
+        [
+            (size, (_MOST * batch.value - each[size].value) / (_MOST - 1) * 1e9, batch.error)
+            for size, batch in batches.items()
+            if size in each
+        ]
+    )
+    if further is None:
+        return None
+    if further.sizes == 1:
+        (size,) = set(each) & set(batches)
+        return max(0.0, size / further.rate - size / single.rate) * 1e9, further.error
+    return further.alpha_ns, further.error
+
+
+def _batch_copy_ns(measured: Measured, lines: dict[str, Line]) -> Iterator[Key | Missing]:
+    every = {d: _batch_ns(measured, d, single) for d, single in lines.items() if d != "peer"}
+    known = {direction: found for direction, found in every.items() if found}
+    if not known:
+        yield Missing(("batch_copy_ns",), "micro/copy_command has no batches here")
+        return
+    value = statistics.median(ns for ns, _ in known.values())
+    error = statistics.median(error for _, error in known.values())
+    source = "micro/copy_command %s: (all of a batch - one copy) / the others, without bytes"
+    yield Key("batch_copy_ns", value, source % ", ".join(known), error)
+
+
+# ------------------------------------------------------------------ rates
+
+
+def _engine_bandwidth(measured: Measured, lines: dict[str, Line]) -> Iterator[Key | Missing]:
+    if not lines:
+        yield Missing(("engine_bandwidth",), "micro/copy_path has no copies by an engine")
+        return
+    most = max(found.rate for found in lines.values())
+    fastest = [direction for direction, found in lines.items() if FASTER * found.rate >= most]
+    limited = [d for d in fastest if _kernel_rate(measured, d) >= FASTER * lines[d].rate]
+    direction = (limited or fastest)[0]
+    found = lines[direction]
+    source = "micro/copy_path engine %s, %s" % (direction, found.words())
+    if not limited:
+        source = "at least: no copy was slower by an engine than by a kernel; " + source
+    yield Key("engine_bandwidth", found.rate, source, found.error)
+
+
+def _link_of_nodes(measured: Measured, name: str, direction: str) -> Iterator[Key | Missing]:
+    """The fastest copy between a device and a node of the host, with what it costs besides its bytes, for
+    where micro/copy_path has none."""
+    by_method = (measured.results("micro/peer_matrix").get("fitted") or {}).get("host") or {}
+    rates = [
+        float(rate)
+        for method in ("engine", "kernel")
+        for route, rate in by_method.get(method, {}).items()
+        if route.startswith("numa") == (direction == "up")
+    ]
+    if rates:
+        yield Key(name, max(rates), "at least: micro/peer_matrix, copies of one size %s" % direction)
+    else:
+        yield Missing((name,), "micro/copy_path has no copies %s" % direction)
+
+
+def _link(measured: Measured, name: str, direction: str) -> Iterator[Key | Missing]:
+    lines = [copy_line(measured, variant, direction) for variant in ("engine", *_KERNELS)]
+    known = [found for found in lines if found]
+    if not known:
+        yield from _link_of_nodes(measured, name, direction)
+        return
+    best = max(known, key=lambda found: found.rate)
+    by = ("engine", *_KERNELS)[lines.index(best)]
+    yield Key(name, best.rate, "micro/copy_path %s %s, %s" % (by, direction, best.words()), best.error)
+
+
+def keys(measured: Measured, found: dict) -> Iterator[Key | Missing]:
+    every = {d: copy_line(measured, "engine", d) for d in ("up", "down", "local", "peer")}
+    lines = {direction: own for direction, own in every.items() if own}
+    yield from _copy_ns(lines)
+    yield from _batch_copy_ns(measured, lines)
+    yield from _engine_bandwidth(measured, lines)
+    # Up of the program is to the device, which reads; up of the model is what the device writes.
+    yield from _link(measured, "link_down_bandwidth", "up")
+    yield from _link(measured, "link_up_bandwidth", "down")
+    yield Missing(("link_latency_ns",), "no program chases pointers in the host's memory from a device")
