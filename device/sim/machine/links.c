@@ -17,6 +17,7 @@
  *                     `0>1 = 50e9 700` are links with their bytes/s and, unless they have
  *                     peer_latency_ns, their latency; `0-1 = ...` is both directions. A way has the
  *                     fewest links, and of several such ways the next device of the lowest number
+ *   pairs             the same of the pairs with a line `peer_bandwidth 0>1 = ...` in the model
  *
  * What moves between two devices takes the capacity of every link on the way, and nothing of the
  * devices between. Only a switch has injection_bandwidth without the key. Devices that no links

@@ -13,6 +13,9 @@
 
 /* ------------------------------------------------------------------ the key `links` */
 
+/* Links are the pairs that have a peer_bandwidth of their own. */
+static const char of_lines[] = "pairs";
+
 static int read_sides(const struct sim_position *p, const char *text, struct sim_model *m)
 {
 	const char *at = text;
@@ -50,17 +53,18 @@ int sim_links_read_key(struct sim_position *p, const char *text, struct sim_mode
 			return 0;
 		}
 	}
-	if (strpbrk(text, "/.")) {
+	if (strcmp(text, of_lines) == 0 || strpbrk(text, "/.")) {
 		m->links = SIM_LINKS_FILE;
 		return 0;
 	}
 	m->links = SIM_LINKS_TORUS;
 	if (strncmp(text, torus, sizeof(torus) - 1) == 0)
 		return read_sides(p, text + sizeof(torus) - 1, m);
-	return err_note(-EINVAL,
-			"%s:%d: links: unknown word '%.40s'; words: switch mesh ring torus:AxB, or "
-			"a file (a name with '/' or '.')",
-			p->where, p->line, text);
+	return err_note(
+		-EINVAL,
+		"%s:%d: links: unknown word '%.40s'; words: switch mesh ring pairs torus:AxB, "
+		"or a file (a name with '/' or '.')",
+		p->where, p->line, text);
 }
 
 /* ------------------------------------------------------------------ a file of links */
@@ -141,6 +145,15 @@ static int read_links_file(const struct sim_position *p, struct sim_model *m)
 
 /* ------------------------------------------------------------------ whole models */
 
+static int read_listed_links(const struct sim_position *p, struct sim_model *m)
+{
+	if (strcmp(p->links, of_lines) != 0)
+		return read_links_file(p, m);
+	for (uint32_t i = 0; i < m->pairs; i++)
+		m->pair[i].linked = !isnan(m->pair[i].bandwidth);
+	return 0;
+}
+
 static bool has_link(const struct sim_model *m, const struct sim_pair *pair)
 {
 	if (m->links == SIM_LINKS_FILE)
@@ -183,6 +196,6 @@ int sim_links_complete(const struct sim_position *p, struct sim_model *m)
 		return err_note(-EINVAL, "%s:%d: links = %.40s has %u devices; devices = %u",
 				p->where, p->links_line, p->links, nodes, m->devices);
 	/* A model that this one is like has read its own file. */
-	int status = m->links == SIM_LINKS_FILE && p->links_line ? read_links_file(p, m) : 0;
+	int status = m->links == SIM_LINKS_FILE && p->links_line ? read_listed_links(p, m) : 0;
 	return status ? status : check_pairs(p, m);
 }

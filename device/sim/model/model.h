@@ -24,7 +24,7 @@ enum { SIM_READY_FIRST, SIM_ENQUEUED_FIRST, SIM_STREAM_FIRST, SIM_ROUND_ROBIN };
 /* One ordered pair of devices, by index; NaN: as every pair. */
 struct sim_pair {
 	uint8_t from, to;
-	bool linked; /* in a file of links */
+	bool linked; /* in a file of links, or with `links = pairs` */
 	double bandwidth, latency_ns;
 	int bandwidth_line, latency_line; /* of the model's text; 0: not there */
 };

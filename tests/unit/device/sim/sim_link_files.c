@@ -79,6 +79,29 @@ static void devices_that_no_links_join_are_no_peers(void)
 	unlink(links_path);
 }
 
+static void lines_of_a_model_are_its_links(void)
+{
+	static const char *const way[] = {"0>1"};
+	static const char links[] = "devices = 4\nlinks = pairs\npeer_latency_ns = 300\n"
+				    "peer_bandwidth 0>1 = 20e9\npeer_bandwidth 1>3 = 10e9\n"
+				    "peer_latency_ns 1>3 = 9\npeer_bandwidth 3>0 = 5e9\n";
+	struct dev_path path;
+	char model[1000];
+	snprintf(model, sizeof(model), ONLY_LINKS "%s", links);
+	begin_node(model, ":0,3");
+	/* Over 1. */
+	expect_each(way, 1, 300 + 9 + bytes / 10);
+	ok(dev_path_read(sim.other, sim.d, &path));
+	expect(path.hops == 1);
+	sim_end();
+	ok(sim_try(model, ":0,2"));
+	expect_error(dev_peer_enable(sim.d, sim.other), -ENOTSUP);
+	sim_end();
+	snprintf(model, sizeof(model), PLAIN "%speer_latency_ns 0>3 = 1\n", links);
+	expect_error(sim_try(model, ""), -EINVAL);
+	expect(strstr(err_text(), "peer_latency_ns 0>3: no link of 'pairs'"));
+}
+
 static void bad_files_are_refused_with_their_line(void)
 {
 	static const struct {
@@ -134,6 +157,7 @@ int main(void)
 {
 	test(a_file_says_which_links_there_are);
 	test(devices_that_no_links_join_are_no_peers);
+	test(lines_of_a_model_are_its_links);
 	test(bad_files_are_refused_with_their_line);
 	test(a_way_that_is_too_long_is_refused);
 	return test_done();
