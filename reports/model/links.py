@@ -222,8 +222,8 @@ def _injection_and_word(
 # ------------------------------------------------------------------ keys
 
 
-def _pair_lines(rates: Pairs, usual: float) -> Iterator[Key | Missing]:
-    different = max(DIFFERENT, 3 * rates.error)
+def _pair_lines(rates: Pairs, usual: float, all_of_them: bool) -> Iterator[Key | Missing]:
+    different = -1.0 if all_of_them else max(DIFFERENT, 3 * rates.error)
     odd = {ends: r for ends, r in sorted(rates.values.items()) if abs(r / usual - 1) > different}
     if len(odd) > _MOST_LINES:
         yield Missing(("peer_bandwidth of single pairs",), "%d pairs differ from the usual one" % len(odd))
@@ -248,20 +248,17 @@ def keys(measured: Measured, found: dict) -> Iterator[Key | Missing]:
     yield from _latency(measured, {d: own for d, own in every.items() if own})
     hops = {tuple(map(int, route.split(">"))): n for route, n in (fitted.get("hops") or {}).items()}
     direct = {ends for ends in rates.values if hops.get(ends, 1) == 1}
-    usual = statistics.median(rates.values[ends] for ends in direct)
-    word = _shape(count, direct) if hops else None
+    usual = statistics.median_low(rates.values[ends] for ends in direct)
+    word = _shape(count, direct) or "pairs" if hops else None
     links = Pairs({e: r for e, r in rates.values.items() if e in direct}, rates.error) if word else rates
     direct = set(links.values)
     most = _injection(measured, count, links.values, _ways(count, direct))
     source = "micro/peer_matrix: median of %d pairs, the faster of engine and kernel, without the fixed part"
     yield Key("peer_bandwidth", usual, source % len(links.values), rates.error)
-    yield from _pair_lines(links, usual)
+    yield from _pair_lines(links, usual, word == "pairs")
     if word:
         yield Key("links", word, "reported by the driver: the ways of one hop")
         if most and most.of_links < _LIMITED:
             yield Key("injection_bandwidth", most.rate, "micro/peer_matrix %s" % most.route, rates.error)
         return
     yield from _injection_and_word(measured, count, usual, most, rates.error)
-    if hops:
-        why = "%d pairs have ways of several links, which here are links of their own: they share nothing"
-        yield Missing(("links shared by ways",), why % len(hops))
