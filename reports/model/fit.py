@@ -16,13 +16,13 @@ PARTS: tuple[Callable[[Measured, Found], Iterator[Union[Key, Missing]]], ...] = 
     device.keys,
     costs.keys,
     memory.keys,
+    cache_use.keys,
     gemm.keys,
     copies.keys,
     links.keys,
     engines.keys,
     units.keys,
     noise.keys,
-    cache_use.keys,
 )
 
 

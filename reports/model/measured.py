@@ -11,22 +11,18 @@ from reports.records.jsonl import Json, is_number
 _NAME = re.compile(r"([^{]*)(?:\{(.*)\})?\Z", re.DOTALL)
 _NO_PROGRAM: Json = {"curves": [], "results": {}, "facts": {}}
 
-# Quantities by program whose values, a signature keeps for the fits, besides headline
-# numbers and what advice reads.
+# Quantities by program whose values a signature keeps for the fits, besides headline numbers and what advice
+# reads.
 QUANTITIES: dict[str, tuple[str, ...]] = {
     "micro/copy_path": ("bandwidth",),
     "micro/copy_queue": ("switch_time",),
-    "micro/latency": (
-        "latency",
-        "time",
-    ),
-    "micro/memory": (
-        "bandwidth",
-        "time",
-    ),
+    "micro/latency": ("latency",),
+    "micro/memory": ("bandwidth",),
     "micro/reduce": ("bandwidth",),
     "overlap/units": ("bandwidth",),
 }
+# Facts of cases by program that it keeps for them.
+FACTS: dict[str, tuple[str, ...]] = {"micro/memory": ("passes",), "micro/latency": ("steps",)}
 # Variants by program of whose values it keeps how many operations a sample was of, and how samples scatter.
 SAMPLED: dict[str, tuple[str, ...]] = {
     "micro/copy_path": ("engine",),
