@@ -38,7 +38,7 @@ class NoModel(ValueError):
     """A signature of which no one model can be made; the text says why."""
 
 
-def _check_one_kind(signature: Json) -> None:
+def check_one_kind(signature: Json) -> None:
     kinds = {(d.get("backend"), d.get("name")) for d in signature["devices"].values()}
     if not kinds:
         raise NoModel("no device was measured, so there is nothing to make a model of")
@@ -50,7 +50,7 @@ def _check_one_kind(signature: Json) -> None:
 def fit(signature: Json) -> Fitted:
     """The model of the machine of a signature. NoModel if it has no device, or devices of several
     kinds."""
-    _check_one_kind(signature)
+    check_one_kind(signature)
     measured, fitted = Measured(signature), Fitted([], [])
     for part in PARTS:
         for found in part(measured, fitted.values()):
