@@ -28,6 +28,7 @@ _CANNOT = 77
 _ALIKE = 0.15  # relative: as far as a topology explains what a device sends
 _WIRE = 0.1  # share of the bytes in the time of the smallest allreduce, above which that is no latency
 _GIB, _GB = float(1 << 30), 1e9
+_ENDPOINT_NS = 10  # before each message, as in Sys.cc without the key; its event queue stops at 0
 # Names that ASTRA-sim has for collectives, each with its counterparts of our algorithms.
 _RING, _DIRECT, _HALVING = "ring", "direct", "halvingDoubling"
 _THREE = {"ring": _RING, "direct": _DIRECT, "rd-b": _HALVING}
@@ -69,16 +70,21 @@ def spreads(topology: str, devices: int) -> float:
     return {"Switch": 1.0, "FullyConnected": devices - 1.0, "Ring": (devices - 1) / (devices // 2)}[topology]
 
 
-def hops(topology: str, algorithm: str, devices: int) -> int:
-    """Links that follow each other in an allreduce, over all its steps."""
-    per_step = {
+def _distances(algorithm: str, devices: int) -> list[int]:
+    """Of each step of a half of an allreduce: how far messages go, in places of a ring."""
+    return {
         _RING: [1] * (devices - 1),
         _DIRECT: [devices // 2],
         _HALVING: [1 << k for k in range(max(devices.bit_length() - 1, 1))],
     }[algorithm]
+
+
+def hops(topology: str, algorithm: str, devices: int) -> int:
+    """Links that follow each other in an allreduce, over all its steps."""
+    steps = _distances(algorithm, devices)
     if topology != "Ring":
-        return 2 * len(per_step) * (2 if topology == "Switch" else 1)
-    return 2 * sum(min(distance, devices - distance) for distance in per_step)
+        return 2 * len(steps) * (2 if topology == "Switch" else 1)
+    return 2 * sum(min(distance, devices - distance) for distance in steps)
 
 
 def _pairs(measured: Measured) -> tuple[str, dict]:
@@ -181,7 +187,7 @@ def _chosen(measured: Measured, name: str) -> Optional[Chosen]:
 
 
 def _latency(measured: Measured, network: Network, chosen: Optional[Chosen]) -> Field:
-    """Latency of a link: the time of the smallest allreduce, evenly over links that follow each other in it."""
+    """Latency of a link: the time of the smallest allreduce, evenly over links that follow each other."""
     needs = "the time of a small allreduce by ring, direct or rd-b"
     if chosen is None:
         raise _lacks(needs, "collectives/device_allreduce")
@@ -192,18 +198,21 @@ def _latency(measured: Measured, network: Network, chosen: Optional[Chosen]) -> 
     if wire > _WIRE * seconds:
         most = "%s; the smallest measured one, of %d byte, is bytes for %s of its time"
         raise _lacks(most % (needs, size, percent(wire / seconds)), "collectives/device_allreduce --size 32")
-    count = hops(network.topology.value, chosen.field.value[0], devices)
+    algorithm = chosen.field.value[0]
+    count = hops(network.topology.value, algorithm, devices)
+    endpoints = 2 * len(_distances(algorithm, devices)) * _ENDPOINT_NS
     return Field(
         "latency",
-        (seconds - wire) * 1e9 / count,
-        "derived: %s: an allreduce of %d byte by %s takes %s, ±%s; / %d links in a row; with what ASTRA-sim "
-        "calls endpoint-delay"
+        max((seconds - wire) * 1e9 - endpoints, 0.0) / count,
+        "derived: %s: an allreduce of %d byte by %s takes %s, ±%s; without %d ns of endpoint-delay a step, "
+        "/ %d links in a row"
         % (
             COLLECTIVES["all-reduce"][0],
             size,
             chosen.algorithm,
             human(seconds, "s"),
             percent(value.error),
+            _ENDPOINT_NS,
             count,
         ),
     )
@@ -240,19 +249,21 @@ def _short(value: float) -> float:
     return float("%.6g" % value)
 
 
-def _system(measured: Measured, chosen: Mapping[str, Optional[Chosen]]) -> list[Field]:
+def _system(measured: Measured, topology: str, chosen: Mapping[str, Optional[Chosen]]) -> list[Field]:
     memory = measured.one("micro/memory/memory_triad_bandwidth")
     if memory is None:
         raise _lacks("the bandwidth of memory", "micro/memory")
-    whole = "measured collectives are not cut into chunks"
+    chunks, why = 1, "derived: measured collectives are not cut into chunks"
+    if topology == "Switch":
+        chunks, why = 4, "assumed: as in its examples; its Switch stores all of a chunk before it forwards it"
     fields = [
         Field(
             "scheduling-policy", "LIFO", "assumed: as in its examples; one collective at a time has no order"
         ),
         Field("collective-optimization", "baseline", "assumed: it is for networks of several dimensions"),
-        Field("endpoint-delay", 0, "derived, in ns: latency in %s has it" % NETWORK),
-        Field("active-chunks-per-dimension", 1, "default: " + whole),
-        Field("preferred-dataset-splits", 1, "derived: " + whole),
+        Field("endpoint-delay", _ENDPOINT_NS, "default, in ns: taken off the latency in %s" % NETWORK),
+        Field("active-chunks-per-dimension", chunks, why),
+        Field("preferred-dataset-splits", chunks, why),
     ]
     fields += [own.field for own in chosen.values() if own]
     fields.append(
@@ -337,7 +348,7 @@ def export(runs: Sequence[Run]) -> tuple[dict[str, str], list[str]]:
         network.bandwidth,
         _latency(measured, network, chosen["all-reduce"]),
     ]
-    system, remote = _system(measured, chosen), _remote(measured)
+    system, remote = _system(measured, network.topology.value, chosen), _remote(measured)
     made = clean(
         "Made by ./gpusig export --to astra-sim from the run of %s on %s: %s%s"
         % (

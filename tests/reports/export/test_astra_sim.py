@@ -135,8 +135,9 @@ class Format(unittest.TestCase):
         self.assertEqual(found["peak-perf"], 700.0)  # of bf16, TFLOP/s
         # Whole; 1e9 byte/s and ns.
         self.assertEqual((found["remote-mem-bw"], found["remote-mem-latency"]), (54, 8000))
-        # The fastest of large ones is direct, two steps, of two links each.
-        self.assertAlmostEqual(float(found["latency"]), 1000.0, delta=1)
+        # The fastest of large ones is direct, two steps of 2 us, each of two links and an endpoint-delay.
+        self.assertEqual(found["endpoint-delay"], 10)
+        self.assertAlmostEqual(float(found["latency"]), 995.0, delta=1)
 
     def test_every_value_says_what_it_is_from(self) -> None:
         files, notes = astra_sim.export([run_of(machine())])
