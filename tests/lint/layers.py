@@ -213,6 +213,7 @@ _MADE_OF_RECORDS = (
     "reports.advice",
     "reports.signature",
     "reports.judge",
+    "reports.predict",
 )
 PYTHON_LAYERS = {
     "reports/records": (),
@@ -221,6 +222,7 @@ PYTHON_LAYERS = {
     "reports/advice": _MADE_OF_RECORDS[:3],
     "reports/signature": _MADE_OF_RECORDS[:4],
     "reports/judge": _MADE_OF_RECORDS[:5],
+    "reports/predict": _MADE_OF_RECORDS[:5],
     "reports/export": _MADE_OF_RECORDS,
     "suite/setup": ("reports.records",),
     "suite/run": (*_MADE_OF_RECORDS, "suite.setup"),

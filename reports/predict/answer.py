@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A prediction as JSON: measured, model and changed models side by side, and what is known of the error."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any, NamedTuple, Optional, Sequence
+
+from reports.predict import search
+from reports.predict.change import AS_IT_IS, TOGETHER, Change, Sweep, check, points, refuse
+from reports.predict.machine import Machine
+from reports.predict.outcome import Outcome, mean, mean_ratio, outcomes, ratios
+from reports.predict.simulation import Failed, Simulated, Simulation, base_of
+from reports.records.jsonl import Json, Refused, clean
+from reports.records.quantity import listing
+
+SCHEMA, VERSION = "gpusig.predict", "1.0.0"
+PAYS = 0.05  # a doubling that brings less does not pay
+_NAMED = 6  # keys in a sentence
+
+
+class Question(NamedTuple):
+    alternatives: Sequence[Change]
+    sweep: Optional[Sweep] = None
+    tornado: bool = False
+
+
+def _hint(machine: Machine) -> str:
+    if machine.fitted is None or not machine.fitted.missing:
+        return ""
+    names = [name for missing in machine.fitted.missing for name in missing.names]
+    return "; the signature gives no value for: %s" % listing(names, _NAMED)
+
+
+def _changed(simulation: Simulation, base: Simulated, change: Change) -> Simulated:
+    found = simulation.together([change])[0]
+    if isinstance(found, Failed):
+        raise refuse("--set %s: %s" % (change.label, found))
+    lost = mean_ratio(base, found, outcomes(base))
+    if lost is None:
+        reasons = [case.reason for case in found.cases.values() if case.reason]
+        raise Refused(
+            "predict: --set %s: nothing to compare: %s"
+            % (change.label, clean(reasons[0])[:200] if reasons else "no case is the same"),
+            3,
+        )
+    return found
+
+
+def _binding(simulation: Simulation, base: Simulated, change: Change) -> list[str]:
+    """Remarks on what limits the rates of a change that brings nothing."""
+    said = []
+    for one in search.limits(simulation, base, change):
+        if one.with_it:
+            also = "it needs %s raised with it" % listing(one.with_it)
+        elif one.instead:
+            also = "of all rates, this work is limited by %s" % listing(one.instead)
+        else:
+            also = "no rate of memory, caches or links limits this work; --tornado shows what does"
+        said.append("%s brings nothing alone: %s" % (one.name, also))
+    return said
+
+
+def _alternative(simulation: Simulation, base: Simulated, change: Change, asked: Sequence[Outcome]) -> Json:
+    changed = _changed(simulation, base, change)
+    each = ratios(base, changed, asked)
+    remarks = []
+    idle = all(ratio is not None and abs(ratio - 1) < search.MATTERS for ratio in each)
+    if idle and change.label != TOGETHER:
+        remarks += _binding(simulation, base, change)
+    lost = [outcome.key for outcome, ratio in zip(asked, each) if ratio is None]
+    if lost:
+        reason = next((changed.cases[key].reason for key in lost if key in changed.cases), "")
+        reason = clean(reason) or "the changed model has other cases, name them by their options"
+        remarks.append("%d of %d are not on the changed model: %s" % (len(lost), len(asked), reason))
+    return {"label": change.label, "change": change.text, "ratio": mean(each), "remarks": remarks}
+
+
+# ------------------------------------------------------------------ rows
+
+
+def _row(
+    name: str, seconds: Optional[float], model: Optional[float], changed: Sequence[Optional[float]]
+) -> Json:
+    return {
+        "variant": name,
+        "measured_s": seconds,
+        "model_s": model,
+        "model_error": None if seconds is None or model is None else model / seconds - 1,
+        "changed_s": list(changed),
+    }
+
+
+def _cases(
+    machine: Machine, program: str, base: Simulated, runs: Sequence[Simulated], asked: Sequence[Outcome]
+) -> list[Json]:
+    found = []
+    for key, case in base.cases.items():
+        if not case.times:
+            found.append({"case": key, "reason": case.reason, "fastest": [], "variants": []})
+            continue
+        own = {v: machine.times[program, key, v] for v in case.times if (program, key, v) in machine.times}
+        after = [run.cases[key].times if key in run.cases else {} for run in runs]
+        fastest = []
+        for outcome in (one for one in asked if one.key == key):
+            best = [outcome.fastest(times) for times in (own, case.times, *after)]
+            row = _row(
+                best[1][1] if best[1] else "", *[b and b[0] for b in best[:2]], [b and b[0] for b in best[2:]]
+            )
+            fastest.append({**row, "of": list(outcome.variants), "ways": [b[1] if b else None for b in best]})
+        variants = [
+            _row(name, own.get(name), seconds, [times.get(name) for times in after])
+            for name, seconds in case.times.items()
+            if name not in base.references
+        ]
+        found.append({"case": key, "reason": "", "fastest": fastest, "variants": variants})
+    return found
+
+
+# ------------------------------------------------------------------ error
+
+
+def _error(machine: Machine, cases: Sequence[Json], lack: Optional[search.Unmeasured]) -> Json:
+    """All that is known of the error of the model: of its keys, where the same was measured, and of keys that
+    nothing gave."""
+    own = [
+        abs(row["model_error"])
+        for case in cases
+        for row in case["variants"]
+        if row["model_error"] is not None
+    ]
+    picked = [
+        (row["ways"][0], row["ways"][1])
+        for case in cases
+        for row in case["fastest"]
+        if row["ways"][0] and row["ways"][1] and len(row["of"]) > 1
+    ]
+    fitted = machine.fitted
+    sure = [key for key in fitted.keys if key.error is not None] if fitted else []
+    worst = sorted(sure, key=lambda key: -(key.error or 0))[:3]
+    return {
+        "compared": len(own),
+        "median": statistics.median(own) if own else None,
+        "largest": max(own) if own else None,
+        "same_fastest": sum(a == b for a, b in picked),
+        "fastest_compared": len(picked),
+        "keys": [{"key": key.name, "error": key.error} for key in worst],
+        "unmeasured": {
+            "count": lack.count,
+            "cases": lack.cases,
+            "keys": [{"key": one.name, "change": one.change.text, "ratio": one.ratio} for one in lack.matter],
+        }
+        if lack
+        else None,
+    }
+
+
+# ------------------------------------------------------------------ sweep and tornado
+
+
+def _sweep(simulation: Simulation, base: Simulated, sweep: Sweep, asked: Sequence[Outcome]) -> Json:
+    wanted = points(sweep, base.keys)
+    runs = simulation.together([change for _, change in wanted])
+    failed = [run for run in runs if isinstance(run, Failed)]
+    if len(failed) == len(runs):
+        raise refuse("--sweep %s: %s" % (sweep.name, failed[0]))
+    curve = [(value, mean_ratio(base, run, asked)) for (value, _), run in zip(wanted, runs)]
+    verdict, at = search.knee(curve, PAYS)
+    return {
+        "key": sweep.name,
+        "base": base.keys[sweep.name],
+        "points": [
+            {"value": value, "ratio": ratio, "reason": str(run) if isinstance(run, Failed) else ""}
+            for (value, ratio), run in zip(curve, runs)
+        ],
+        "pays": verdict,
+        "pays_to": at,
+        "least": PAYS,
+    }
+
+
+def _tornado(simulation: Simulation, base: Simulated) -> Json:
+    found, tried = search.tornado(simulation, base)
+    return {
+        "step": search.STEP,
+        "tried": tried,
+        "keys": [
+            {
+                "key": one.name,
+                "change": one.change.text,
+                "before": base.keys[one.name],
+                "ratio": one.ratio,
+                "reason": one.reason,
+            }
+            for one in found
+        ],
+    }
+
+
+def answer(simulation: Simulation, machine: Machine, asked_for: Question, options: Sequence[str]) -> Json:
+    """Raises Refused where nothing can be predicted."""
+    base = base_of(simulation, _hint(machine))
+    for change in asked_for.alternatives:
+        check(change, base.keys)
+    asked = outcomes(base)
+    simulation.together(asked_for.alternatives)
+    alternatives = [_alternative(simulation, base, change, asked) for change in asked_for.alternatives]
+    runs = [simulation.run(change) for change in asked_for.alternatives]
+    cases = _cases(machine, simulation.name, base, runs, asked)
+    lack = None
+    if machine.fitted:
+        lack = search.unmeasured(simulation, base, [key.name for key in machine.fitted.keys])
+    sweep = _sweep(simulation, base, asked_for.sweep, asked) if asked_for.sweep else None
+    storm = _tornado(simulation, base) if asked_for.tornado else None
+    found: dict[str, Any] = {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "exit": 0,
+        "machine": {
+            "name": machine.name,
+            "devices": simulation.spec(AS_IT_IS).rpartition(":")[2],
+            "fitted": machine.fitted is not None,
+            "simulated": machine.simulated,
+        },
+        "program": simulation.name,
+        "options": list(options),
+        "alternatives": alternatives,
+        "cases": cases,
+        "error": _error(machine, cases, lack),
+        "sweep": sweep,
+        "tornado": storm,
+    }
+    return found

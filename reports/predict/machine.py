@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The machine of a prediction: a signature with the model that is fitted to it, or a simulated one."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+from typing import NamedTuple, Optional
+
+from reports.model import text
+from reports.model.fit import Fitted, NotOneMachine, fit
+from reports.predict.change import refuse
+from reports.records.jsonl import BadRecord, Json, Refused, clean, is_number, real_in
+from reports.signature import signature_file
+from reports.signature.machine import name_of
+
+SIM = "sim:"
+_METRICS = "metrics.csv"  # in the folder of signature.json: every value of the run
+_TIME = "time"
+_SPEC = re.compile(r"sim:([^?]*?(?:\?.*?)?)(?::([0-9,-]+))?\Z", re.DOTALL)
+
+
+class Machine(NamedTuple):
+    name: str
+    spec: str  # of its model, without "sim:" and devices
+    devices: str  # that take part, as in a spec
+    fitted: Optional[Fitted] = None
+    simulated: bool = True
+    times: dict[tuple[str, str, str], float] = {}  # measured, by program, case and variant; seconds
+
+
+def simulated(given: str) -> Machine:
+    """A machine as --device names it: "sim:h100:0-7"."""
+    match = _SPEC.match(given)
+    if match is None or not match[1]:
+        raise refuse("'%s' names no simulated machine, as sim:h100:0-7 does" % clean(given)[:60])
+    return Machine(given, match[1], match[2] or "0")
+
+
+def measured(path: Path, given: str, folder: Path) -> Machine:
+    """The machine of a signature; its model is written to `folder`."""
+    file = path / signature_file.NAME if path.is_dir() else path
+    try:
+        signature = signature_file.read(file)
+    except OSError as why:
+        raise refuse("%s: %s" % (clean(given), why.strerror)) from None
+    except BadRecord as why:
+        hint = "; a model file is sim:%s:0-7" % clean(given) if path.is_file() else ""
+        raise Refused("predict: %s: %s%s" % (clean(given), why, hint), 1) from None
+    with signature_file.trusting("predict: " + clean(given), Refused, 1):
+        try:
+            fitted = fit(signature)
+        except NotOneMachine as why:
+            raise Refused("predict: %s: %s" % (clean(given), why), 77) from None
+        name = name_of(signature)
+        (folder / text.NAME).write_text(text.text(fitted, name), encoding="utf-8")
+        count = len(signature["devices"])
+        return Machine(
+            name,
+            str(folder / text.NAME),
+            "0" if count == 1 else "0-%d" % (count - 1),
+            fitted,
+            any(device.get("virtual_time") is True for device in signature["devices"].values()),
+            {**_times_in(signature), **_times_in_csv(file)},
+        )
+
+
+def _times_in(signature: Json) -> dict[tuple[str, str, str], float]:
+    """The times that the signature itself keeps: "overlap/ficco/time{op=ag-gemm,...,variant=serial}"."""
+    found = {}
+    for name, entry in signature["metrics"].items():
+        match = re.match(r"(.*)/%s\{(.*)\}\Z" % _TIME, name, re.DOTALL)
+        if match and is_number(entry.get("value")):
+            words = match[2].split(",")
+            variant = [word[8:] for word in words if word.startswith("variant=")]
+            key = " ".join(word for word in words if not word.startswith("variant="))
+            found[match[1], key, variant[0] if variant else ""] = float(entry["value"])
+    return found
+
+
+def _times_in_csv(signature: Path) -> dict[tuple[str, str, str], float]:
+    """Valid times of the metrics.csv in the folder of a signature; none where there is no such file."""
+    found = {}
+    try:
+        with open(signature.with_name(_METRICS), encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                value = real_in(row.get("value") or "")
+                if row.get("quantity") == _TIME and row.get("valid") == "yes" and value:
+                    found[row["program"], row["case"], row["variant"]] = value
+    except (OSError, csv.Error, UnicodeDecodeError, KeyError):
+        return {}
+    return found

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Searches for the keys that matter: the tornado, keys that were not measured, limits of a key that brings
+nothing, and the knee of a sweep."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from pathlib import Path
+from typing import Iterator, NamedTuple, Optional, Sequence
+
+from reports.predict import keys
+from reports.predict.change import AS_IT_IS, Change
+from reports.predict.outcome import mean_ratio, moved, outcomes
+from reports.predict.simulation import Failed, Simulated, Simulation
+from reports.records.jsonl import Json
+
+STEP = 0.1  # of the tornado
+MATTERS = 0.01  # a smaller change of a time is none
+_SAME = 1e-9
+_GROUP = 8  # keys that are changed together at first
+_CASES = 3  # looked at where many keys are tried
+
+
+class Moved(NamedTuple):
+    name: str
+    change: Change
+    ratio: Optional[float]  # of the times; None: the model or the program refuses the change
+    most: float  # largest change of one outcome, as the absolute logarithm of the ratio
+    reason: str = ""
+
+
+def keys_that_move(
+    simulation: Simulation, base: Simulated, changes: Sequence[Change], least: float, only: str = ""
+) -> list[Moved]:
+    """The changes of one key each that move a time by more than `least`. Several are made at once, and those
+    that move nothing are out together: they move times the same way, so none hides another."""
+    asked, found = outcomes(base), []
+    pending = [list(changes[i : i + _GROUP]) for i in range(0, len(changes), _GROUP)]
+    while pending:
+        joint = [Change("", tuple(part for change in group for part in change.parts)) for group in pending]
+        halves = []
+        for group, changed in zip(pending, simulation.together(joint, only)):
+            refused = isinstance(changed, Failed)
+            most = 0.0 if isinstance(changed, Failed) else moved(base, changed, asked)
+            if len(group) == 1 and (refused or most > least):
+                ratio = mean_ratio(base, changed, asked)
+                reason = str(changed) if refused else ""
+                found.append(Moved(group[0].names()[0], group[0], ratio, most, reason))
+            elif refused or most > least:
+                halves += [group[: len(group) // 2], group[len(group) // 2 :]]
+        pending = halves
+    return found
+
+
+def tornado(simulation: Simulation, base: Simulated) -> tuple[list[Moved], int]:
+    """Every key changed by a tenth in the direction that may be better, sorted by what that brings; and how
+    many keys were tried. Keys on which nothing depends are not in it."""
+    names = keys.numeric(base.keys)
+    found: list[Moved] = []
+    for way, factor in ((keys.MORE, 1 + STEP), (keys.LESS, 1 - STEP)):
+        own = [name for name in names if way in keys.ways(name)]
+        changes = [Change(name, (keys.times(name, base.keys[name], factor),)) for name in own]
+        changes = [one for one in changes if one.parts[0] != keys.as_it_is(one.label, base.keys[one.label])]
+        found += keys_that_move(simulation, base, changes, _SAME)
+    return sorted(found, key=lambda one: (one.ratio is None, one.ratio or 0, one.name)), len(names)
+
+
+class Unmeasured(NamedTuple):
+    """Keys that no measurement gave: how many there are, and those on which the times depend."""
+
+    count: int
+    matter: list[Moved]
+    cases: int  # that were looked at
+
+
+def _few_cases(base: Simulated) -> list[str]:
+    known = [key for key, case in base.cases.items() if case.times]
+    step = max(1, math.ceil(len(known) / _CASES))
+    return known[::step]
+
+
+def unmeasured(simulation: Simulation, base: Simulated, measured: Sequence[str]) -> Unmeasured:
+    names = [name for name in keys.numeric(base.keys) if name not in measured]
+    few = _few_cases(base)
+    if not names:
+        return Unmeasured(0, [], len(few))
+    changes = [Change(name, (keys.probe(name, base.keys[name]),)) for name in names]
+    with tempfile.TemporaryDirectory(prefix="gpusig-predict-") as folder:
+        file = Path(folder) / "cases"
+        file.write_text("".join(key + "\n" for key in few), encoding="utf-8")
+        only = str(file) if len(few) < len(base.cases) else ""
+        part = simulation.run(AS_IT_IS, only) if only else base
+        found = keys_that_move(simulation, part, changes, MATTERS, only)
+    matter = sorted((one for one in found if one.ratio is not None), key=lambda one: -one.most)
+    return Unmeasured(len(names), matter, len(few))
+
+
+# ------------------------------------------------------------------ limits
+
+
+def _raised(names: Sequence[str], change: Change, factor: float, base: Json) -> Change:
+    own = tuple(keys.times(name, base[name], factor) for name in names)
+    return Change("", (*change.parts, *own))
+
+
+class Limited(NamedTuple):
+    """A rate that brings nothing alone. `with_it`: others that it needs to be raised with it; none: it brings
+    nothing with them either, and `instead` are those that limit this work."""
+
+    name: str
+    with_it: list[str]
+    instead: list[str]
+
+
+def limits(simulation: Simulation, base: Simulated, change: Change) -> Iterator[Limited]:
+    """Limits of each rate of a change that brings nothing.
+
+    All other rates are raised with it; then each in turn is left out, and where the effect of the rate goes
+    with it, it limits."""
+    rates = [name for name in keys.numeric(base.keys) if name.endswith(keys.LIMITS)]
+    asked = outcomes(base)
+    for name in change.names():
+        factor = _factor(change.value(name) or "", base.keys.get(name))
+        if name not in rates or factor is None or factor <= 1:
+            continue
+        others = [one for one in rates if one not in change.names()]
+        alone = Change("", tuple(part for part in change.parts if not part.startswith(name + "=")))
+
+        def times(sets: Sequence[Sequence[str]], of: Change) -> list[Optional[float]]:
+            runs = simulation.together([_raised(one, of, factor, base.keys) for one in sets])
+            return [mean_ratio(base, run, asked) for run in runs]
+
+        (before,), (after,) = times([others], alone), times([others], change)
+        if before is None or after is None:
+            continue
+        left_out = [[o for o in others if o != left] for left in others]
+        brings = math.log(before / after)
+        if brings < MATTERS and before > 1 - MATTERS:
+            yield Limited(name, [], [])
+        elif brings < MATTERS:
+            slower = [
+                one for one, t in zip(others, times(left_out, alone)) if t and t > before * (1 + MATTERS)
+            ]
+            yield Limited(name, [], slower)
+        else:
+            pairs = zip(others, times(left_out, alone), times(left_out, change))
+            needed = [one for one, t, u in pairs if t and u and math.log(t / u) < brings / 2]
+            yield Limited(name, needed, [])
+
+
+def _factor(value: str, base: object) -> Optional[float]:
+    try:
+        return float(value[:-1]) if value.endswith("x") else float(value) / float(base)  # type: ignore
+    except (ValueError, TypeError, ZeroDivisionError):
+        return None
+
+
+# ------------------------------------------------------------------ sweeps
+
+
+def knee(curve: Sequence[tuple[float, Optional[float]]], least: float) -> tuple[str, Optional[float]]:
+    """The point where a sweep stops paying: the first value from which the next doubling, or halving where
+    the sweep goes down, brings less than `least`. "at" a value; "no": from the start; "yes": it pays to the
+    end; "short": the range has no doubling. Values between points are read from straight lines of the
+    logarithms."""
+    known = [(abs(math.log2(x / curve[0][0])), math.log(t)) for x, t in curve if t is not None]
+    if len(known) < 2 or known[-1][0] < 1 - 1e-9:
+        return "short", None
+    down = curve[-1][0] < curve[0][0]
+    for x, time in known:
+        if x + 1 > known[-1][0] + 1e-9:
+            break
+        if math.exp(_between(known, x + 1) - time) > 1 - least:
+            return ("no", None) if x == 0 else ("at", curve[0][0] * 2 ** (-x if down else x))
+    return "yes", None
+
+
+def _between(points: Sequence[tuple[float, float]], x: float) -> float:
+    for (left, low), (right, high) in zip(points, points[1:]):
+        if x <= right + 1e-9:
+            return low + (high - low) * (x - left) / (right - left)
+    return points[-1][1]

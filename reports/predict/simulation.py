@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A program on models: each distinct change is run once, as many at a time as there are cores.
+
+Virtual time without noise repeats exactly, so one sample is enough.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Optional, Sequence
+
+from reports.predict.change import AS_IT_IS, Change, refuse
+from reports.predict.machine import Machine
+from reports.predict.keys import DEVICES, QUIET
+from reports.records.jsonl import Json, Refused, clean, is_number
+
+_ONE_SAMPLE = ("--min-samples", "1", "--max-samples", "1", "--warm-up", "0", "--budget", "1h")
+# Options that a prediction gives itself.
+OWN = (
+    "--device",
+    "--format",
+    "--out",
+    "--done",
+    "--progress",
+    "--min-samples",
+    "--max-samples",
+    "--warm-up",
+    "--budget",
+    "--goal",
+    "--check",
+    "--verbose",
+    "-v",
+    "--list",
+    "--about",
+    "--devices",
+    "--version",
+    "--help",
+    "-h",
+)
+_HARMLESS = ("unverified",)  # flags that say nothing of a time: models keep no data
+_MOST_DEVICES = 64
+
+Work = tuple[Optional[float], Optional[float]]  # bytes and flops
+
+
+@dataclass
+class Case:
+    times: dict[str, float] = field(default_factory=dict)  # by variant, seconds
+    work: dict[str, Work] = field(default_factory=dict)
+    reason: str = ""  # why it has no times
+
+
+@dataclass
+class Simulated:
+    keys: Json  # of its model
+    references: frozenset[str]  # variants that bound the others
+    cases: dict[str, Case]
+
+
+class Failed(Exception):
+    """A program that gave no records; the text is its own, without its name."""
+
+    def __init__(self, text: str, code: int) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+def _seconds(value: object) -> Optional[float]:
+    return float(value) if is_number(value) and value > 0 else None  # type: ignore[arg-type, operator]
+
+
+def _case(record: Json) -> Case:
+    if record["status"] != "ok":
+        return Case(reason=str(record.get("reason") or record["status"]))
+    flags = [flag for flag in record["validity"]["flags"] if flag["flag"] not in _HARMLESS]
+    of_all = [flag["reason"] for flag in flags if flag["variant"] is None and flag["quantity"] is None]
+    if of_all:
+        return Case(reason=str(of_all[0]))
+    bad = {flag["variant"] for flag in flags if flag["quantity"] in (None, "time")}
+    found = Case()
+    for variant in record["variants"]:
+        name, seconds, model = variant["name"], _seconds(variant["median_s"]), variant.get("model") or {}
+        if seconds is not None and name not in bad:
+            found.times[name] = seconds
+            found.work[name] = (model.get("bytes"), model.get("flops"))
+    if not found.times:
+        found.reason = str(flags[0]["reason"]) if flags else "none of its variants has a time"
+    return found
+
+
+class Simulation:
+    """The program runs in the folder `cwd`, where its options and the machine's model name files."""
+
+    def __init__(self, program: Path, name: str, options: Sequence[str], machine: Machine, cwd: Path) -> None:
+        self._program, self.name, self._options = program, name, list(options)
+        self._machine, self._cwd = machine, cwd
+        self._found: dict[tuple[str, str], Simulated | Failed] = {}
+
+    def spec(self, change: Change) -> str:
+        name, mark, own = self._machine.spec.partition("?")
+        devices, count = self._machine.devices, change.value(DEVICES)
+        if count is not None:
+            if not count.isdigit() or not 1 <= int(count) <= _MOST_DEVICES:
+                raise refuse("devices=%s is not a number from 1 to %d" % (clean(count)[:20], _MOST_DEVICES))
+            devices = "0" if count == "1" else "0-%d" % (int(count) - 1)
+        changes = ",".join([*[own] * bool(mark), QUIET, *change.parts])
+        return "sim:%s?%s:%s" % (name, changes, devices)
+
+    def run(self, change: Change, only: str = "") -> Simulated:
+        """`only`: a file with the keys of cases. Failed where the program refuses."""
+        found = self.together([change], only)[0]
+        if isinstance(found, Failed):
+            raise found
+        return found
+
+    def together(self, changes: Sequence[Change], only: str = "") -> list[Simulated | Failed]:
+        """One answer for each change, in their order."""
+        specs = [(self.spec(change), only) for change in changes]
+        missing = [spec for spec in dict.fromkeys(specs) if spec not in self._found]
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            for spec, found in zip(missing, pool.map(lambda spec: self._start(*spec), missing)):
+                self._found[spec] = found
+        return [self._found[spec] for spec in specs]
+
+    def _start(self, spec: str, only: str) -> Simulated | Failed:
+        command = [str(self._program), "--device", spec, "--format", "json", *_ONE_SAMPLE, *self._options]
+        try:
+            done = subprocess.run(
+                command + ["--cases", only] * bool(only),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
+                cwd=self._cwd,
+            )
+        except OSError as error:
+            return Failed("cannot be started: %s" % error.strerror, 77)
+        records = self._records(done.stdout)
+        if records is None or done.returncode not in (0, 3) and not records.cases:
+            return Failed(self._said(done.stderr, spec) or "exit code %d" % done.returncode, done.returncode)
+        return records
+
+    def _said(self, stderr: str, spec: str) -> str:
+        lines = [line for line in stderr.splitlines() if line.strip()]
+        said = lines[-1] if lines else ""
+        said = said.removeprefix("gpusig: ").removeprefix(self.name + ": ")
+        return clean(said.replace(spec, "the model"))[:300]
+
+    @staticmethod
+    def _records(text: str) -> Optional[Simulated]:
+        found: Optional[Simulated] = None
+        try:
+            for line in text.splitlines():
+                record = json.loads(line)
+                if record["kind"] == "run":
+                    devices = record["device"]
+                    keys = devices[0]["model"]["keys"] if devices else {}
+                    found = Simulated(keys, frozenset(record.get("references") or ()), {})
+                elif record["kind"] == "case" and found:
+                    found.cases[record["key"]] = _case(record)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return None
+        return found
+
+
+def base_of(simulation: Simulation, hint: str) -> Simulated:
+    """The program on the model as it is. Refused, with what the program says and the `hint`, where there is
+    nothing to predict."""
+    found = simulation.together([AS_IT_IS])[0]
+    if isinstance(found, Failed):
+        code = found.code if found.code in (1, 2, 77) else 1
+        raise Refused("predict: %s: %s%s" % (simulation.name, found, hint if code != 2 else ""), code)
+    if not found.keys:
+        raise Refused("predict: %s uses no device, so no model predicts it" % simulation.name, 77)
+    if not any(case.times for case in found.cases.values()):
+        reasons = [case.reason for case in found.cases.values() if case.reason]
+        why = clean(reasons[0])[:200] if reasons else "no case fits the options"
+        raise Refused("predict: %s: nothing to predict: %s%s" % (simulation.name, why, hint), 3)
+    return found
