@@ -3,10 +3,11 @@
  * TILES. A GEMM cuts C into tiles of gemm_tile x gemm_tile_columns. The longer side is halved until
  * there are enough blocks, the sums of a tile fit into the registers and, with gemm_tile_min, there
  * is a tile for every unit, but then to no side below that. An edge tile costs a whole one. A tile
- * of r x c moves gemm_read_share * (r + c) * k elements of A and B (less than all where units that
- * need the same read it once) and r * c of C (2 r * c with beta) through the cache, each of its own
- * type's bytes, and runs at gemm_efficiency * flops of its type. A block of it takes gemm_block_ns
- * more than block_ns before that: what a tile costs beside its products, whatever K is. Matrices
+ * of r x c moves (r + c) * k elements of A and B and r * c of C (2 r * c with beta), each of its
+ * own type's bytes; of its own device's matrices gemm_traffic_share of that passes unit and cache
+ * (less than all where units that need the same read it once, or keep it nearer). It runs at
+ * gemm_efficiency * flops of its type. A block takes gemm_block_ns more than block_ns before that:
+ * what a tile costs beside its products, whatever K is. Matrices
  * larger than llc_bytes also pass memory once (C twice with beta), unless llc_tracked is 1. Where
  * memory adds to C (MEMORY), each of its elements passes that memory once, and no cache, so that A
  * and B alone count as the matrices. `tiled`, counting rows and a transposed B cost nothing. With
@@ -21,8 +22,8 @@
  * = floor(w / sn), too. Waves go along N first. A passes memory ceil(N / (sn * c)) times, but once
  * if sm * r rows of it take at most half of llc_bytes; B ceil(M / (sm * r)) times, but once if all
  * of it takes at most half of llc_bytes; C once, and once more with beta. That is never more than
- * what the tiles move, if gemm_read_share is 1. Where memory adds to C, C takes no place: then all
- * of llc_bytes counts instead of half. Then the cache has the last of A, B and C, used in this
+ * what the tiles move, if gemm_traffic_share is 1. Where memory adds to C, C takes no place: then
+ * all of llc_bytes counts instead of half. Then the cache has the last of A, B and C, used in this
  * order.
  *
  * A GEMM with first_row computes the rows of tiles in another order, at the same cost.
@@ -352,12 +353,18 @@ static void mark_latest(struct op *op, bool adds, bool stays)
 	op->work->traffic[op->traffics - 1].stays = stays;
 }
 
+/* Of what tiles move; a matrix in other memory passes links as often as tiles need it. */
+static double cache_share(const struct sim_dev *d, enum path path)
+{
+	return path == PATH_CACHE ? d->model.gemm_traffic_share : 1;
+}
+
 static void add_traffic_of_c(struct sim_dev *d, struct op *op, enum path path)
 {
 	const struct dev_gemm *g = &op->work->gemm;
 	const struct alloc *c = op->work->use[2];
-	const double tiles = (double)op->tiles * op->tile_rows * op->tile_columns *
-			     dev_type_result_bytes(g->type);
+	const double tiles = cache_share(d, path) * (double)op->tiles * op->tile_rows *
+			     op->tile_columns * dev_type_result_bytes(g->type);
 	if (memory_adds_c(op)) {
 		op_traffic(op, 2, operand_of(g, 2), true, PATH_MEMORY);
 		mark_latest(op, true, false);
@@ -377,11 +384,10 @@ static void add_traffic(struct sim_dev *d, struct op *op)
 	enum path path[3];
 	for (unsigned use = 0; use < 3; use++)
 		path[use] = sim_is_own(d, op->work->use[use]) ? PATH_CACHE : PATH_MEMORY;
-	const double per_row =
-		(double)op->tiles * (double)g->k * (double)size * d->model.gemm_read_share;
+	const double per_row = (double)op->tiles * (double)g->k * (double)size;
 	const double c_bytes = memory_adds_c(op) ? 0 : operand_of(g, 2);
-	op_traffic(op, 0, per_row * op->tile_rows, false, path[0]);
-	op_traffic(op, 1, per_row * op->tile_columns, false, path[1]);
+	op_traffic(op, 0, cache_share(d, path[0]) * per_row * op->tile_rows, false, path[0]);
+	op_traffic(op, 1, cache_share(d, path[1]) * per_row * op->tile_columns, false, path[1]);
 	add_traffic_of_c(d, op, path[2]);
 	if (!d->model.llc_tracked &&
 	    operand_of(g, 0) + operand_of(g, 1) + c_bytes > (double)d->model.llc_bytes)

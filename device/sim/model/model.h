@@ -71,8 +71,8 @@ struct sim_model {
 	uint32_t gemm_tile, gemm_tile_columns; /* of the library's GEMM; 0 columns: as rows */
 	uint32_t gemm_tile_min;                /* 0: always tiles of that size */
 	uint64_t gemm_tile_shared_bytes;       /* that a block of it claims */
-	double gemm_block_ns;   /* of a block of it, beyond block_ns; 0 in "default" */
-	double gemm_read_share; /* of A and B that its tiles read; 1 in "default" */
+	double gemm_block_ns;      /* of a block of it, beyond block_ns; 0 in "default" */
+	double gemm_traffic_share; /* of its tiles' bytes, that pass the cache; 1 */
 	/* latencies, ns */
 	double launch_ns, copy_ns, engine_switch_ns, block_ns, event_ns, value_ns;
 	double batch_copy_ns; /* of a batch's copies after its first, in place of copy_ns */

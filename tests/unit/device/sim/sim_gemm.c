@@ -52,17 +52,17 @@ static void blocks_of_gemms_begin_later(void)
 	sim_end();
 }
 
-/* 6 tiles of 32 x 32 x 64: a quarter of A and B, and all of C, through a cache of 1 byte/ns. */
-static void units_share_what_tiles_read(void)
+/* 6 tiles of 32 x 32 x 64, of which a quarter passes a cache of 1 byte/ns. */
+static void caches_pass_a_share_of_tiles(void)
 {
 	sim_begin(PLAIN
 		  "gemm_tile = 32\nllc_bandwidth = 1e9\nslots_per_unit = 2\nflops_f32 = 1e15\n"
-		  "gemm_read_share = 0.25\n");
+		  "gemm_traffic_share = 0.25\n");
 	struct dev_stream *s = open_stream();
 	char *memory = alloc_memory(DEV_MEM_DEVICE, 4 << 20);
 	ok(dev_fill(sim.d, s, memory, 0, 4 << 20));
 	expect_near(gemm_ns(s, memory, 65, 64, 64, 0),
-		    6 * sizeof(float) * (0.25 * (32 + 32) * 64 + 32 * 32), PICOSECOND);
+		    6 * sizeof(float) * 0.25 * ((32 + 32) * 64 + 32 * 32), PICOSECOND);
 	sim_end();
 }
 
@@ -297,7 +297,7 @@ int main(void)
 {
 	test(gemm_costs_its_tiles);
 	test(blocks_of_gemms_begin_later);
-	test(units_share_what_tiles_read);
+	test(caches_pass_a_share_of_tiles);
 	test(blocks_share_textbook_tiles);
 	test(gemm_follows_its_matrices);
 	test(every_type_has_its_rate);
