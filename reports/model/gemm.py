@@ -19,16 +19,24 @@ from reports.model.measured import Measured
 from reports.records.quantity import percent
 
 Found = dict[str, Union[int, float, str]]
+_Samples = dict[str, list[Sample]]  # by type
+_Model = tuple[Tiling, Machine]
 _Costs = list[tuple[int, list[Wave]]]  # how many GEMMs, and the waves of one
 
-_SIDES = (32, 64, 128, 256, 512)
+_SIDES = (16, 32, 64, 128, 256, 512)
 _LEAST = (0, 256, 128, 64, 32, 16)
 _CLAIMS = (256, 8, 6, 5, 4, 3, 2, 1)
+_TELLS_REGISTERS = 3  # GEMMs of f64, whose tiles they limit first
+_CLAIMS_FEW = (256, 2, 1)
 _REGISTER_BYTES = (0, 256 << 10, 512 << 10, 128 << 10)
+# Tried where tiles alone leave more than _EXPLAINED (rms), and kept if less than _BETTER of that is left.
+_TILE_NS, _TRAFFIC_SHARES = (0.0, 100.0, 1000.0, 3000.0, 10000.0), (1.0, 0.5, 0.25, 0.1)
+_EXPLAINED, _BETTER = 0.03, 0.9
 _SHARES = (1.0, 0.5, 0.25, 0.125)
+_BEYOND = 1.25  # of the fastest GEMM of a type that was measured: no rate is more
 _CLIPPED = math.log(2)  # what is off by more counts as so much
 _FEW = 10  # GEMMs of a type in the first round
-_BEST = 24  # tilings in the second round
+_BEST, _REFINED = 24, 8  # tilings in the second round, and in the third
 # Residuals (rms) that are so close are equal: then the tiling that comes first.
 _SAME, _EXACT = 1.02, 2e-4
 _RATE_LIMITS = (1.0, 1e18)  # of device/sim/model/model.c
@@ -56,9 +64,9 @@ def _ns(costs: _Costs, flops: float, machine: Machine) -> float:
 def _flops_of(costs: _Costs, ns: float, machine: Machine) -> Optional[float]:
     """The rate with which this GEMM takes so long; None: computing does not decide its time."""
     left = ns - sum(
-        times * (machine.launch_ns + sum(w.times * machine.block_ns for w in found)) for times, found in costs
+        times * (machine.launch_ns + sum(w.times * w.start_ns for w in found)) for times, found in costs
     )
-    flat = [Wave(times * w.times, w.flop, w.other_ns) for times, found in costs for w in found]
+    flat = [w._replace(times=times * w.times) for times, found in costs for w in found]
     while flat and left > 0:
         ns_per_flop = left / sum(w.times * w.flop for w in flat)
         hidden = [w for w in flat if w.flop * ns_per_flop < w.other_ns]
@@ -89,7 +97,7 @@ def _refined(of_type: list[tuple[_Costs, float]], flops: float, machine: Machine
     return math.exp((low + high) / 2)
 
 
-def _fit(samples: dict[str, list[Sample]], tiling: Tiling, machine: Machine, exact: bool) -> Optional[_Fit]:
+def _fit(samples: _Samples, tiling: Tiling, machine: Machine, exact: bool) -> Optional[_Fit]:
     flops: dict[str, float] = {}
     off: dict[str, list[float]] = {}
     for type_, of_type in samples.items():
@@ -97,9 +105,11 @@ def _fit(samples: dict[str, list[Sample]], tiling: Tiling, machine: Machine, exa
         known = [rate for c, ns in costs if (rate := _flops_of(c, ns, machine)) is not None]
         if not known:
             return None
+        most = _BEYOND * max(s.flop / s.ns * 1e9 for s in of_type) / machine.units
         flops[type_] = median(known)
         if exact:
             flops[type_] = _refined(costs, flops[type_], machine)
+        flops[type_] = min(flops[type_], most)
         off[type_] = _off(costs, flops[type_], machine)
     count = sum(map(len, off.values()))
     return _Fit(math.sqrt(sum(map(_squares, off.values())) / count), tiling, machine, flops, off)
@@ -108,10 +118,11 @@ def _fit(samples: dict[str, list[Sample]], tiling: Tiling, machine: Machine, exa
 # ------------------------------------------------------------------ all tilings
 
 
-def _tilings(machine: Machine, found: Found) -> Iterator[Tiling]:
+def _tilings(machine: Machine, found: Found, of_f64: int) -> Iterator[Tiling]:
     """All that are tried, what needs fewer keys first."""
     known = found.get("registers_per_unit_bytes")
-    for registers in _REGISTER_BYTES if known is None else (int(known),):
+    tried = _REGISTER_BYTES if of_f64 >= _TELLS_REGISTERS else (0,)
+    for registers in tried if known is None else (int(known),):
         of_block = int(found.get("block_register_bytes", registers // machine.slots))
         for claims in (256, *(c for c in _CLAIMS if c < machine.slots)):
             for rows in _SIDES:
@@ -131,19 +142,51 @@ def _few(of_type: list[Sample]) -> list[Sample]:
     return [ordered[(2 * i + 1) * len(ordered) // (2 * count)] for i in range(count)]
 
 
-def _best(samples: dict[str, list[Sample]], machine: Machine, found: Found) -> Optional[_Fit]:
+def _fine(samples: _Samples, tried: list[_Model]) -> list[_Fit]:
+    """Those that explain some GEMMs best, in their order, for all GEMMs."""
     few = {type_: _few(of_type) for type_, of_type in samples.items()}
+    coarse = [(f.rms, i) for i, model in enumerate(tried) if (f := _fit(few, *model, exact=False))]
+    chosen = sorted(i for _, i in sorted(coarse)[:_BEST])
+    return [f for i in chosen if (f := _fit(samples, *tried[i], exact=True))]
+
+
+def _first(fits: list[_Fit]) -> Optional[_Fit]:
+    """The first of those that explain all GEMMs about as well as the best does."""
+    least = min((f.rms for f in fits), default=0.0)
+    return next((f for f in fits if f.rms <= least * _SAME + _EXACT), None)
+
+
+def _near(fit: _Fit, samples: _Samples) -> _Fit:
+    """The best cost of a tile and share of reads near those of a fit."""
+    step = 2.0
+    while step > 1.05:
+        t = fit.tiling
+        near = [
+            t._replace(tile_ns=tile_ns, traffic_share=share)
+            for tile_ns in (t.tile_ns / step, t.tile_ns, t.tile_ns * step)
+            for share in (t.traffic_share / step, t.traffic_share, min(1.0, t.traffic_share * step))
+        ]
+        found = [f for n in near if n != t and (f := _fit(samples, n, fit.machine, exact=False))]
+        best = min(found, key=lambda f: f.rms, default=fit)
+        if best.rms < fit.rms:
+            fit = best
+        else:
+            step = math.sqrt(step)
+    return fit
+
+
+def _model(samples: _Samples, machine: Machine, found: Found) -> Optional[_Fit]:
     shares = _SHARES if "block_share" not in found else (machine.block_share,)
-    machines = [machine._replace(block_share=share) for share in shares]
-    tried = [_fit(few, t, m, False) for t in _tilings(machine, found) for m in machines]
-    first = sorted((f for f in tried if f), key=lambda f: f.rms)[:_BEST]
-    order = {(t, m): i for i, (t, m) in enumerate((f.tiling, f.machine) for f in tried if f)}
-    second = [f for t in first if (f := _fit(samples, t.tiling, t.machine, True))]
-    if not second:
-        return None
-    least = min(f.rms for f in second)
-    equal = [f for f in second if f.rms <= least * _SAME + _EXACT]
-    return min(equal, key=lambda f: order[f.tiling, f.machine])
+    tilings = list(_tilings(machine, found, len(samples.get("f64", ()))))
+    fit = _first(_fine(samples, [(t, machine._replace(block_share=s)) for t in tilings for s in shares]))
+    if fit is None or fit.rms < _EXPLAINED:
+        return fit
+    costs = [(ns, share) for ns in _TILE_NS for share in _TRAFFIC_SHARES]
+    few = [t for t in tilings if t.register_bytes == fit.tiling.register_bytes and t.claims in _CLAIMS_FEW]
+    tried = [(t._replace(tile_ns=ns, traffic_share=share), fit.machine) for ns, share in costs for t in few]
+    near = [_near(f, samples) for f in sorted(_fine(samples, tried), key=lambda f: f.rms)[:_REFINED]]
+    other = _first([f for n in near if (f := _fit(samples, n.tiling, n.machine, exact=True))])
+    return other if other and other.rms < _BETTER * fit.rms else fit
 
 
 # ------------------------------------------------------------------ keys
@@ -211,6 +254,14 @@ def _registers(fit: _Fit, found: Found) -> Iterator[Key]:
         yield Key("block_register_bytes", fit.tiling.block_register_bytes, "a part of them for every slot")
 
 
+def _costs_of_tiles(fit: _Fit) -> Iterator[Key]:
+    t, text = fit.tiling, "fitted with the tiles, which explain the times of GEMMs less well alone"
+    if t.tile_ns > 0:
+        yield Key("gemm_block_ns", t.tile_ns, text)
+    if t.traffic_share < 1:
+        yield Key("gemm_traffic_share", t.traffic_share, text)
+
+
 def _rate(fit: _Fit, type_: str, efficiency: float) -> Key | Missing:
     off = [abs(x) for x in fit.off[type_]]
     name, value = "flops_" + type_, fit.flops[type_] / efficiency
@@ -227,14 +278,14 @@ def _rate(fit: _Fit, type_: str, efficiency: float) -> Key | Missing:
 def keys(measured: Measured, found: Found) -> Iterator[Key | Missing]:
     names = ("gemm_tile", "gemm_tile_columns", "gemm_tile_min", "gemm_tile_shared_bytes", "gemm_efficiency")
     machine = _machine(measured, found)
-    samples: dict[str, list[Sample]] = {}
+    samples: _Samples = {}
     for sample in samples_of(measured, machine):
         samples.setdefault(sample.type, []).append(sample)
     absent = tuple("flops_" + t for t in ELEMENT_BYTES if t not in samples)
     if not machine.units:
         yield Missing((*names, *absent), "the device does not report how many units it has")
         return
-    fit = _best(samples, machine, found) if samples else None
+    fit = _model(samples, machine, found) if samples else None
     if fit is None:
         yield Missing(
             (*names, *("flops_" + t for t in ELEMENT_BYTES)), "no GEMM was measured: gemm/efficiency"
@@ -249,6 +300,7 @@ def keys(measured: Measured, found: Found) -> Iterator[Key | Missing]:
         yield Key(name, value, text, off)
     yield _shared_bytes(fit, found)
     yield from _registers(fit, found)
+    yield from _costs_of_tiles(fit)
     if "block_share" not in found:
         yield Key("block_share", fit.machine.block_share, "fitted with the tiles of GEMMs", off)
     yield Key("gemm_efficiency", efficiency, why)

@@ -55,12 +55,16 @@ class Machine(NamedTuple):
 
 
 class Tiling(NamedTuple):
+    """The library: its tiles, what they claim, and what they cost beside their products."""
+
     rows: int
     columns: int
     least: int  # gemm_tile_min
     claims: int  # blocks of which shared memory holds one unit's
     register_bytes: int  # of a unit; 0: they limit nothing
     block_register_bytes: int = 0
+    tile_ns: float = 0.0  # gemm_block_ns
+    traffic_share: float = 1.0
 
     def claim(self, type_: str, rows: int, columns: int) -> int:
         return self.block_register_bytes + rows * columns * (8 if type_ == "f64" else 4)
@@ -90,9 +94,10 @@ class Tiling(NamedTuple):
 
 
 class Wave(NamedTuple):
-    """So many times: block_ns, and then the longer of `other_ns` and the time of `flop` on a unit."""
+    """So many times: the start of a block, then the longer of `other_ns` and the time of `flop` on a unit."""
 
     times: int
+    start_ns: float
     flop: float
     other_ns: float
 
@@ -129,7 +134,7 @@ def waves(part: Part, tiling: Tiling, machine: Machine) -> list[Wave]:
     if part.span_bytes > machine.llc_bytes:
         refill = memory_bytes(part, tile, min(at_once, tiles), machine) / tiles
     c_bytes = rows * columns * _RESULT_BYTES[s.type] * (2 if s.adds else 1)
-    volume = (rows + columns) * s.k * ELEMENT_BYTES[s.type] + c_bytes
+    volume = tiling.traffic_share * ((rows + columns) * s.k * ELEMENT_BYTES[s.type] + c_bytes)
     flop = 2.0 * rows * columns * s.k
 
     def wave(times: int, blocks: int) -> Wave:
@@ -139,7 +144,7 @@ def waves(part: Part, tiling: Tiling, machine: Machine) -> list[Wave]:
             blocks * volume / machine.llc_bandwidth,
             blocks * refill / machine.memory_bandwidth,
         )
-        return Wave(times, on_a_unit * flop, 1e9 * other_s)
+        return Wave(times, machine.block_ns + tiling.tile_ns, on_a_unit * flop, 1e9 * other_s)
 
     whole, left = divmod(tiles, at_once)
     return ([wave(whole, at_once)] if whole else []) + ([wave(1, left)] if left else [])
@@ -148,7 +153,7 @@ def waves(part: Part, tiling: Tiling, machine: Machine) -> list[Wave]:
 def gemm_ns(found: list[Wave], flops: float, machine: Machine) -> float:
     """`flops`: of a unit, what GEMMs of this type reach."""
     ns = machine.launch_ns
-    for times, flop, other_ns in found:
+    for times, start_ns, flop, other_ns in found:
         compute_ns = 1e9 * flop / flops
-        ns += times * (machine.block_ns + (compute_ns if compute_ns > other_ns else other_ns))
+        ns += times * (start_ns + (compute_ns if compute_ns > other_ns else other_ns))
     return max(ns, machine.host_call_ns)

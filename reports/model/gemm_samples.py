@@ -20,6 +20,10 @@ class Sample(NamedTuple):
     parts: tuple[Part, ...]
     ns: float
 
+    @property
+    def flop(self) -> float:
+        return sum(2.0 * p.times * p.shape.m * p.shape.n * p.shape.k for p in self.parts)
+
 
 def _whole(s: Shape) -> Part:
     return Part(1, s, sum(s.operands()), s.operands()[2])
