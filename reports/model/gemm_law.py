@@ -55,7 +55,7 @@ class Machine(NamedTuple):
 
 
 class Tiling(NamedTuple):
-    """The library: its tiles, what they claim, and what they cost beside their products."""
+    """The library: its tiles, what they claim, and what each costs whatever K is."""
 
     rows: int
     columns: int

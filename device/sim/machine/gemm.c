@@ -353,7 +353,7 @@ static void mark_latest(struct op *op, bool adds, bool stays)
 	op->work->traffic[op->traffics - 1].stays = stays;
 }
 
-/* Of what tiles move; a matrix in other memory passes links as often as tiles need it. */
+/* 1 for matrices in other memory, which pass links as often as tiles need them. */
 static double cache_share(const struct sim_dev *d, enum path path)
 {
 	return path == PATH_CACHE ? d->model.gemm_traffic_share : 1;
