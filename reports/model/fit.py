@@ -15,13 +15,13 @@ Found = dict[str, Union[int, float, str]]  # the keys that earlier parts gave
 PARTS: tuple[Callable[[Measured, Found], Iterator[Union[Key, Missing]]], ...] = (
     device.keys,
     costs.keys,
+    units.keys,
     memory.keys,
     cache_use.keys,
     gemm.keys,
     copies.keys,
     links.keys,
     engines.keys,
-    units.keys,
     noise.keys,
 )
 
@@ -47,6 +47,14 @@ def check_one_kind(signature: Json) -> None:
         raise NoModel("its devices are of several kinds, and a model is of one: %s" % names)
 
 
+def _still(fitted: Fitted) -> Iterator[Missing]:
+    """What no later part found either."""
+    for missing in fitted.missing:
+        names = tuple(name for name in missing.names if name not in fitted.values())
+        if names:
+            yield missing._replace(names=names)
+
+
 def fit(signature: Json) -> Fitted:
     """The model of the machine of a signature. NoModel if it has no device, or devices of several
     kinds."""
@@ -55,4 +63,4 @@ def fit(signature: Json) -> Fitted:
     for part in PARTS:
         for found in part(measured, fitted.values()):
             (fitted.keys if isinstance(found, Key) else fitted.missing).append(found)
-    return fitted
+    return Fitted(fitted.keys, list(_still(fitted)))
