@@ -11,6 +11,9 @@
  *   event_round_trip  record an event on an idle stream and wait for it
  *   trigger           from the host's write of a value until it has waited for the stream that the
  *                     value released
+ *   waves             issue interval of empty kernels of 16 blocks for every slot: beyond that of
+ *                     back_to_back it is what 15 waves of blocks take to start and end
+ *   behind_value      issue interval of empty kernels that each wait for a value that is there
  *   stream_hop        one event dependency between streams and the empty kernel behind it
  *   graph_launch      issue interval of graphs of 64 empty kernels in a full queue
  *   graph_enqueue     the host's call to launch that graph, while the stream is held
@@ -21,6 +24,7 @@
 #include "lib/err.h"
 #include "micro/launch/depth.h"
 
+#define WAVES 16u         /* of a kernel of `waves` */
 #define HOPS 16u          /* of one iteration of stream_hop */
 #define GRAPH_KERNELS 64u /* of a graph */
 /* Maximum of graphs in a queue: over four thousand kernels. */
@@ -32,6 +36,7 @@ struct state {
 	struct dev_event *event, *fork, *join;
 	struct dev_graph *graph;
 	struct gate *gate;
+	uint32_t *value;           /* 0 */
 	uint64_t launches, graphs; /* that a queue holds */
 };
 
@@ -42,6 +47,19 @@ static int launch_empty(struct bench_case *c, struct dev_stream *stream)
 }
 
 static int launch_kernel(struct bench_case *c, long unused) { return launch_empty(c, c->stream); }
+
+static int launch_waves(struct bench_case *c, long unused)
+{
+	const struct dev_props *p = dev_props(c->dev);
+	const struct dev_launch launch = {.grid = WAVES * p->units * p->slots_per_unit};
+	return dev_launch(c->dev, c->stream, ((struct state *)c->state)->empty, &launch);
+}
+
+static int wait_and_launch(struct bench_case *c, long unused)
+{
+	TRY(c->status, dev_wait_value(c->dev, c->stream, ((struct state *)c->state)->value, 0));
+	return TRY(c->status, launch_kernel(c, 0));
+}
 
 static int launch_graph(struct bench_case *c, long unused)
 {
@@ -120,10 +138,19 @@ static const struct bench_variant variants[] = {
 	{"sync_idle", BENCH_HOST, .once = sync_stream},
 	{"event_round_trip", BENCH_HOST, .once = record_and_sync},
 	{"trigger", BENCH_SELF, .body = time_triggers},
+	{"waves", BENCH_DEVICE, .once = launch_waves},
+	{"behind_value", BENCH_DEVICE, .once = wait_and_launch, .queued = 2},
 	{"stream_hop", BENCH_DEVICE, .once = hop_between_streams, .queued = 6 * HOPS},
 	{"graph_launch", BENCH_DEVICE, .arg = GRAPH_KERNELS, .once = launch_graph},
 	{"graph_enqueue", BENCH_SELF, .arg = GRAPH_KERNELS, .body = enqueue_graphs},
 	{"graph_round_trip", BENCH_HOST, .arg = GRAPH_KERNELS, .once = launch_graph_and_sync},
+	{0}};
+
+static const struct bench_quantity_row quantities[] = {
+	{"later_waves_time", BENCH_DIFFERENCE, "waves", "back_to_back",
+	 "device time of the 15 waves of empty blocks behind the first"},
+	{"value_wait_time", BENCH_DIFFERENCE, "behind_value", "back_to_back",
+	 "device time of a wait for a value that is there"},
 	{0}};
 
 static const struct bench_metric primary[] = {{"launch_round_trip", "time", "round_trip"},
@@ -155,6 +182,8 @@ static int setup(struct bench_case *c)
 	s->fork = bench_event(c);
 	s->join = bench_event(c);
 	s->gate = bench_gate(c, GATE_LIMIT_NS);
+	s->value = bench_alloc(c, DEV_MEM_PINNED, sizeof(*s->value));
+	TRY(c->status, dev_post_value(c->dev, s->value, 0));
 	for (unsigned v = 0; variants[v].name; v++) {
 		if (variants[v].timing != BENCH_DEVICE)
 			bench_single_times(c, v);
@@ -164,6 +193,8 @@ static int setup(struct bench_case *c)
 	depth_find(c, "launches_queued_max", launch_kernel,
 		   dev_props(c->dev)->max_queued - DEPTH_EVENTS, &s->launches);
 	bench_max_iterations(c, bench_variant(c, "back_to_back"), s->launches);
+	bench_max_iterations(c, bench_variant(c, "waves"), s->launches);
+	bench_max_iterations(c, bench_variant(c, "behind_value"), s->launches / 2);
 	if (!dev_can(c->dev, DEV_CAP_GRAPH))
 		return c->status;
 	open_graph(c);
@@ -209,6 +240,7 @@ static const struct bench bench = {
 	.needs = DEV_CAP_WAIT_VALUE,
 	.wants = DEV_CAP_GRAPH,
 	.variants = variants,
+	.quantities = quantities,
 	.primary = primary,
 	.state_bytes = sizeof(struct state),
 	.setup = setup,

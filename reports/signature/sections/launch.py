@@ -13,7 +13,7 @@ from reports.signature.section import Bars, Figure, Section, SectionSpec
 from reports.signature.sections import generic
 
 # Variants that other values are derived from: their own time is not the cost of a start.
-PARTS = ("stream_hop", "graph_launch", "graph_enqueue", "graph_round_trip")
+PARTS = ("waves", "behind_value", "stream_hop", "graph_launch", "graph_enqueue", "graph_round_trip")
 
 
 def _name(case: Case, derived: Derived) -> str:
