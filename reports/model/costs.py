@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What launches, blocks, events and calls of the host cost: the inverse of COST in device/sim/device/engine.c
+"""Costs of launches, blocks, events and calls of the host: the inverse of COST in device/sim/device/engine.c
 and of TIME in device/sim/device/calls.h.
 
 With H = host_call_ns, S = host_sync_ns, C = host_clock_ns, L = launch_ns, B = block_ns, E = event_ns,
@@ -11,6 +11,8 @@ V = value_ns, and n operations in a sample, micro/launch and micro/occupancy mea
     trigger            H + max(H, V) + S + C
     round_trip         H + max(H, L + B) + S + C / n
     back_to_back       L + B + E / n
+    waves              L + 16 B + E / n
+    behind_value       V + L + B + E / n
     idle_wait          L + B + E
     load               L + the sum over its waves of (B + the work of a wave) + E / n
 
@@ -25,22 +27,22 @@ from typing import Iterator, NamedTuple, Optional
 
 from reports.model.key import Key, Missing
 from reports.model.measured import Measured, Value
-from reports.model.waves import LOAD, load_of
+from reports.model.waves import LOAD, Start, load_of
 
 _NS = 1e9
 _MOST_NS = 1e12  # that a model accepts
 _LAUNCH, _TIME = "micro/launch", "micro/launch/time"
-_SAME = 0.02  # calls that cost the same differ by less
-_ENDS = 0.01  # of a clock's reading, at least, in a difference that tells what it takes
-_RESOLVED = 0.25  # a block's cost that is known worse is none
+_RESOLVED = 0.25  # a difference that is known worse is none
+_DIGITS = 3e-5  # how far three times that are written with six digits may be off together
+_WAVES = 16  # of micro/launch: waves
 
 
 class _Device(NamedTuple):
-    """Of a kernel in a full queue, and of a record between two kernels, ns."""
+    """The time of a kernel of one block in a full queue, and that of a record, ns; 0 if it isn't known."""
 
     kernel: float
     error: float
-    event: Optional[float]
+    event: float
     event_error: float
 
 
@@ -67,36 +69,61 @@ def _device(measured: Measured) -> Optional[_Device]:
     waits = measured.all("micro/occupancy/time", variant="idle_wait")
     part, interval = _per_sample(again), _ns(again)
     if not waits or part >= 1:
-        return _Device(interval, again.error, None, 0.0)
+        return _Device(interval, again.error, 0.0, 0.0)
     wait = median(_ns(v) for v in waits)
-    event = (wait - interval) / (1 - part)
-    kernel = interval - max(event, 0.0) * part
+    event = max(0.0, (wait - interval) / (1 - part))
     off = wait * median(v.error for v in waits) + interval * again.error
-    return _Device(kernel, again.error, event, off / event if event > 0 else 0.0)
+    return _Device(interval - event * part, again.error, event, off / event if event else 0.0)
+
+
+def _beyond(measured: Measured, device: _Device, variant: str, times: int) -> Optional[tuple[float, float]]:
+    """The time of one of so many things that a variant has besides a kernel of one block, ns, and its
+    relative error; None if it isn't told."""
+    value = measured.one(_TIME, variant=variant)
+    if value is None:
+        return None
+    more = _ns(value) - device.event * _per_sample(value) - device.kernel
+    off = _ns(value) * value.error + device.kernel * device.error
+    return (more / times, off / more) if more > 0 and off <= _RESOLVED * more else None
+
+
+def _block(measured: Measured, device: _Device) -> Optional[Key]:
+    more = _beyond(measured, device, "waves", _WAVES - 1)
+    if more:
+        return Key("block_ns", more[0], "micro/launch: waves, 15 of blocks behind the first", more[1])
+    load = load_of(measured, Start(device.kernel, device.event))
+    if load is None or load.block_error > _RESOLVED:
+        return None
+    how = "micro/occupancy: %s by residents of a unit, less the work of its waves" % LOAD
+    return Key("block_ns", load.block_ns, how, load.block_error)
 
 
 def _launch_and_block(measured: Measured, device: _Device) -> Iterator[Key | Missing]:
-    both = "device time from kernel to kernel in a full queue, micro/launch: back_to_back"
-    load = load_of(measured, device.kernel, device.event or 0.0)
-    if load and 0 <= load.block_ns < device.kernel and load.block_error <= _RESOLVED:
-        block = load.block_ns
-        of_load = "micro/occupancy: %s by residents of a unit, less the work of its waves" % LOAD
-        yield Key("block_ns", block, of_load, load.block_error)
-        off = device.error * device.kernel + load.block_error * block
-        yield Key("launch_ns", device.kernel - block, both + ", less block_ns", off / (device.kernel - block))
+    both = "micro/launch: back_to_back, device time from kernel to kernel in a full queue"
+    block = _block(measured, device)
+    if block and float(block.value) < device.kernel:
+        rest, off = device.kernel - float(block.value), float(block.value) * (block.error or 0.0)
+        yield block
+        yield Key("launch_ns", rest, both + ", less block_ns", (device.error * device.kernel + off) / rest)
         return
     yield Key("launch_ns", device.kernel, both + "; with the start of a block", device.error)
-    yield Key("block_ns", 0, "in launch_ns: what micro/occupancy measured doesn't tell them apart")
+    yield Key("block_ns", 0, "in launch_ns: what was measured doesn't tell them apart")
 
 
 def _events(device: _Device) -> Key | Missing:
-    if device.event is None:
-        why = "micro/occupancy measured no wait of a block on an idle device, which has a record before it"
-        return _missing("event_ns", why)
     if device.event <= 0:
-        return _missing("event_ns", "a kernel behind a record took no longer than one in a full queue")
-    how = "micro/occupancy: idle_wait, which has a record and a kernel, less that of a kernel"
+        why = "micro/occupancy: a kernel between records (idle_wait) took no longer than one in a full queue"
+        return _missing("event_ns", why + ", or was not measured")
+    how = "micro/occupancy: idle_wait, a record and a kernel, less that kernel"
     return Key("event_ns", device.event, how, device.event_error)
+
+
+def _value(measured: Measured, device: _Device) -> Key | Missing:
+    more = _beyond(measured, device, "behind_value", 1)
+    if more is None:
+        why = "micro/launch: behind_value was not measured, or doesn't tell a wait for a value from none"
+        return _missing("value_ns", why)
+    return Key("value_ns", more[0], "micro/launch: behind_value, less a kernel without a wait", more[1])
 
 
 # ------------------------------------------------------------------ on the host
@@ -108,35 +135,26 @@ class _Host(NamedTuple):
     call: float
     error: float
     clock: Optional[float]
-    value: Optional[float]
 
 
-def _host(measured: Measured) -> Optional[_Host]:
+def _host(measured: Measured, value_ns: float) -> Optional[_Host]:
     enqueue, sync, event, trigger = (
         measured.one(_TIME, variant=name) for name in ("enqueue", "sync_idle", "event_round_trip", "trigger")
     )
     if enqueue is None:
         return None
-    plain = _Host(_ns(enqueue), enqueue.error, None, None)
-    if not (sync and event and trigger) or not all(v.iterations for v in (enqueue, sync, event)):
+    plain = _Host(_ns(enqueue), enqueue.error, None)
+    known = enqueue, sync, event
+    if not trigger or not all(v and v.iterations for v in known) or event.iterations == 1:
         return plain
-    # Where all calls cost the same, what these three leave is C of their samples' ends.
-    ends = _per_sample(enqueue) + _per_sample(sync) - _per_sample(event)
+    hidden = max(0.0, value_ns - _ns(enqueue))
+    clock = (_ns(trigger) - hidden - _ns(event)) / (1 - _per_sample(event))
+    # If all calls cost the same, these three leave C of their samples' ends.
     left = _ns(enqueue) + _ns(sync) - _ns(event)
-    clock = (_ns(trigger) - _ns(event)) / (1 - _per_sample(event)) if event.iterations != 1 else 0.0
-    if clock >= 1 and abs(left - clock * ends) <= _digits(event):
-        return _Host(_ns(enqueue) - clock * _per_sample(enqueue), enqueue.error, clock, None)
-    clock = left / ends if ends > _ENDS else 0.0
-    if clock < 1 or abs(left) > _SAME * _ns(enqueue):
+    left -= clock * (_per_sample(enqueue) + _per_sample(sync) - _per_sample(event))
+    if clock < 1 or abs(left) > _DIGITS * _ns(event):
         return plain
-    call = _ns(enqueue) - clock * _per_sample(enqueue)
-    value = call + _ns(trigger) - _ns(event) - clock * (1 - _per_sample(event))
-    return _Host(call, enqueue.error, clock, value if value > call else None)
-
-
-def _digits(value: Value) -> float:
-    """How far three times that are like this one and written with six digits may be off together."""
-    return 3e-5 * _ns(value)
+    return plain._replace(call=_ns(enqueue) - clock * _per_sample(enqueue), clock=clock)
 
 
 def _sync(measured: Measured, host: _Host, device: Optional[_Device]) -> Key | Missing:
@@ -153,27 +171,18 @@ def _sync(measured: Measured, host: _Host, device: Optional[_Device]) -> Key | M
     return Key("host_sync_ns", waits, how, off / waits if waits else None)
 
 
-def _on_host(measured: Measured, device: Optional[_Device]) -> Iterator[Key | Missing]:
-    host = _host(measured)
+def _on_host(measured: Measured, device: Optional[_Device], value_ns: float) -> Iterator[Key | Missing]:
+    host = _host(measured, value_ns)
     if host is None:
-        names = ("host_call_ns", "host_sync_ns", "host_clock_ns", "value_ns")
+        names = ("host_call_ns", "host_sync_ns", "host_clock_ns")
         yield Missing(names, "micro/launch measured no enqueueing")
         return
     yield Key("host_call_ns", host.call, "micro/launch: enqueue, the call that launches a kernel", host.error)
     yield _sync(measured, host, device)
     if host.clock is not None:
-        yield Key(
-            "host_clock_ns", host.clock, "micro/launch: what trigger takes beyond event_round_trip", 0.01
-        )
+        yield Key("host_clock_ns", host.clock, "micro/launch: trigger, less event_round_trip", 0.05)
     else:
-        yield _missing(
-            "host_clock_ns", "reads of the clock are not told from what else differs between calls"
-        )
-    if host.value is not None:
-        yield Key("value_ns", host.value, "micro/launch: trigger, less its calls", 0.05)
-    else:
-        why = "nothing that was measured waits for a value alone; micro/launch: trigger hides it behind calls"
-        yield _missing("value_ns", why)
+        yield _missing("host_clock_ns", "reads of the clock are not told from other differences of calls")
 
 
 def _clock_rate(measured: Measured) -> Key | Missing:
@@ -185,20 +194,20 @@ def _clock_rate(measured: Measured) -> Key | Missing:
 
 def _accepted(found: Key | Missing) -> Key | Missing:
     if isinstance(found, Key) and found.name.endswith("_ns") and not 0 <= float(found.value) <= _MOST_NS:
-        return _missing(
-            found.name, "%.3g ns, which no model accepts: %s" % (float(found.value), found.source)
-        )
+        return _missing(found.name, "%.3g ns, which no model accepts: %s" % (found.value, found.source))
     return found
 
 
 def keys(measured: Measured, _found: dict) -> Iterator[Key | Missing]:
-    device = _device(measured)
+    device, value_ns = _device(measured), 0.0
     if device is None:
-        yield Missing(
-            ("launch_ns", "block_ns", "event_ns"), "micro/launch measured no kernels in a full queue"
-        )
+        names = ("launch_ns", "block_ns", "event_ns", "value_ns")
+        yield Missing(names, "micro/launch measured no kernels in a full queue")
     else:
+        value = _accepted(_value(measured, device))
+        value_ns = float(value.value) if isinstance(value, Key) else 0.0
         yield from map(_accepted, _launch_and_block(measured, device))
         yield _accepted(_events(device))
-    yield from map(_accepted, _on_host(measured, device))
+        yield value
+    yield from map(_accepted, _on_host(measured, device, value_ns))
     yield _clock_rate(measured)

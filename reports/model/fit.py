@@ -15,14 +15,14 @@ Found = dict[str, Union[int, float, str]]  # the keys that earlier parts gave
 PARTS: tuple[Callable[[Measured, Found], Iterator[Union[Key, Missing]]], ...] = (
     device.keys,
     costs.keys,
-    units.keys,
     memory.keys,
-    cache_use.keys,
     gemm.keys,
     copies.keys,
     links.keys,
     engines.keys,
+    units.keys,
     noise.keys,
+    cache_use.keys,
 )
 
 

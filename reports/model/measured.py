@@ -27,7 +27,16 @@ FACTS: dict[str, tuple[str, ...]] = {"micro/memory": ("passes",), "micro/latency
 SAMPLED: dict[str, tuple[str, ...]] = {
     "micro/copy_path": ("engine",),
     "micro/latency": ("chase",),
-    "micro/launch": ("back_to_back", "enqueue", "event_round_trip", "round_trip", "sync_idle", "trigger"),
+    "micro/launch": (
+        "back_to_back",
+        "behind_value",
+        "enqueue",
+        "event_round_trip",
+        "round_trip",
+        "sync_idle",
+        "trigger",
+        "waves",
+    ),
     "micro/occupancy": ("idle_wait", "load"),
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How times scatter: within a process, and between processes.
+"""Scatter of times: within a process, and between processes.
 
 In the model each operation has a factor of its own, lognormal with jitter_sigma, so a sample of n operations
 in a row scatters by jitter_sigma / sqrt(n). On a real machine operations that follow each other are slow
@@ -20,7 +20,7 @@ _MOST_SIGMA = 2.0  # that a model accepts
 _FEW = 8  # operations of a sample
 _LEAST = 2  # values of at least ten samples each
 _NONE = 1e-6  # a scatter below is rounding
-# Of operations as a whole: an engine's copy, and a kernel of so many blocks that theirs average out.
+# Times of whole operations: an engine's copy, and a kernel of so many blocks that theirs average out.
 _OPERATIONS = (("micro/copy_path/bandwidth", "engine"), ("micro/occupancy/flop_rate", "load"))
 _MORE = 1.25  # times as much scatter of one block, that is not chance
 
@@ -39,9 +39,7 @@ def _block(measured: Measured, jitter: float) -> Key | Missing:
     found = _of_one(measured.all("micro/latency/latency", variant="chase"))
     name = "block_jitter_sigma"
     if len(found) < _LEAST:
-        return Missing(
-            (name,), "micro/latency has too few samples of single chases, the kernels of one block"
-        )
+        return Missing((name,), "micro/latency has too few samples of single chases, kernels of one block")
     both = median(found)
     if both <= max(_MORE * jitter, _NONE):
         return Missing((name,), "chases, kernels of one block, scatter no more than operations do")
@@ -66,9 +64,7 @@ def _within(measured: Measured) -> Iterator[Key | Missing]:
     jitter = jitter if jitter > _NONE else 0.0
     # Each has ten samples or more; a median of such deviations is known 1.25 times worse than their mean.
     error = 1.25 / math.sqrt(2 * 9 * len(found)) if jitter else 0.0
-    how = "scatter of the samples of %d engine copies and loads (micro/copy_path, micro/occupancy)" % len(
-        found
-    )
+    how = "scatter of samples of %d engine copies and loads (micro/copy_path, micro/occupancy)" % len(found)
     yield _accepted(Key("jitter_sigma", jitter, how, error))
     yield _block(measured, jitter)
 

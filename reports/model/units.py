@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What blocks find on a unit, what the device can't do, and how an engine's copy fares beside kernels.
+"""Units as blocks find them, what the device can't do, and the share of memory of an engine's copy.
 
 In the model a full memory gives each block the same, and the copy of an engine engine_weight times as much
 (SHARING, device/sim/time/share.c). A kernel that fills the device has `blocks` = units / block_share blocks,
-at most units * slots_per_unit. Beside it an engine gets the part s = engine_weight / (engine_weight + blocks)
-of memory, unless its own rate is less.
+at most units * slots_per_unit. Concurrent with it an engine gets engine_weight / (engine_weight + blocks) of
+memory, unless its own rate is less.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Iterator, Optional
 
 from reports.model.key import Key, Missing
 from reports.model.measured import Measured
-from reports.model.waves import LOAD, load_of, residents_of
+from reports.model.waves import LOAD, Start, load_of, residents_of
 
 # SIM_CAN_LACK of device/sim/model/reading.h without those that a key turns on.
 _CAN_LACK = (
@@ -84,31 +84,27 @@ def _slots(measured: Measured) -> Iterator[Key]:
 
 def _registers(measured: Measured) -> Missing:
     names = ("registers_per_unit_bytes", "block_register_bytes", "max_queued")
-    return Missing(
-        names, "the device does not report them, and what limits no program of the suite shows nowhere"
-    )
+    return Missing(names, "the device reports none of them, and they limited no program of the suite")
 
 
 def _block_share(measured: Measured, found: dict) -> Key | Missing:
     """From the load of micro/occupancy."""
-    launch = float(found.get("launch_ns") or 0.0) + float(found.get("block_ns") or 0.0)
-    load = load_of(measured, launch, float(found.get("event_ns") or 0.0))
+    launch, block, event = (float(found.get(name) or 0.0) for name in ("launch_ns", "block_ns", "event_ns"))
+    load = load_of(measured, Start(launch + block, event, block or None))
     if load is None:
         why = "micro/occupancy measured %s with too few numbers of resident blocks" % LOAD
         return Missing(("block_share",), why)
     how = "micro/occupancy: the rate of %s by resident blocks of a unit" % LOAD
     if load.fewest > 1 and load.enough <= load.fewest * (1 + _NEAR):
-        why = (
-            "micro/occupancy: %d blocks already use all of a unit, and fewer were not measured" % load.fewest
-        )
+        why = "micro/occupancy: %d blocks use all of a unit, and fewer were not measured" % load.fewest
         return Missing(("block_share",), why)
-    # How many blocks keep a unit busy is a count, so a hair more than a whole number would be one more.
+    # The blocks that keep a unit busy are counted, so a hair more than a whole number would be one more.
     whole = max(1.0, round(load.enough))
     enough = whole if abs(load.enough - whole) <= _NEAR * whole else load.enough
     return Key("block_share", 1 / enough, how, load.residual)
 
 
-# ------------------------------------------------------------------ engines beside kernels
+# ------------------------------------------------------------------ engines and kernels
 
 
 def _busy_per_unit(measured: Measured, found: dict) -> Optional[float]:
@@ -118,7 +114,7 @@ def _busy_per_unit(measured: Measured, found: dict) -> Optional[float]:
 
 
 def _losses(measured: Measured) -> tuple[list[float], list[float]]:
-    """CIL of engine copies within the device beside kernels that memory limits, and of those kernels."""
+    """CIL of engine copies within the device with kernels that memory limits, and of those kernels."""
     engine, kernel = [], []
     for pair in ("engine+kernel", "memory+engine"):
         ours, theirs = ("x_with_y", "y_with_x") if pair.startswith("engine") else ("y_with_x", "x_with_y")
@@ -128,8 +124,8 @@ def _losses(measured: Measured) -> tuple[list[float], list[float]]:
 
 
 def _moving(measured: Measured, loss: float) -> float:
-    """The part of its time in which a copy within the device moves bytes, beside a kernel that makes it take
-    `loss` times as long. Its first part, as much as a small copy takes, is not slowed."""
+    """The part of its time in which a copy within the device moves bytes, concurrent with a kernel that
+    makes it take `loss` times as long. Its first part, as much as a small copy takes, is not slowed."""
     copies = measured.curve("micro/copy_path/bandwidth", "size", variant="engine", direction="local")
     times = [(size, size / v.value) for size, v in copies if v.value > 0]
     # As in micro/contention/workload.c: the last-level cache, or a part of memory.
@@ -145,7 +141,8 @@ def _engine_weight(measured: Measured, found: dict) -> Key | Missing:
     name, per_unit = "engine_weight", _busy_per_unit(measured, found)
     engine, kernel = _losses(measured)
     if not engine or not kernel:
-        return Missing((name,), "micro/contention measured no engine copy within the device beside a kernel")
+        why = "micro/contention measured no engine copy within the device concurrent with a kernel"
+        return Missing((name,), why)
     if per_unit is None:
         return Missing((name,), "block_share, and so how many blocks an engine shares with, is not known")
     loss, lost = median(engine), median(kernel)
@@ -154,11 +151,9 @@ def _engine_weight(measured: Measured, found: dict) -> Key | Missing:
         return Missing((name,), "micro/contention: an engine's copy slows no kernel, so nothing is shared")
     units, slots = measured.attribute("units") or 0, measured.attribute("slots_per_unit") or 0
     if loss < _SLOWED:
-        how = (
-            "micro/contention: no less, as kernels slow no engine; so much that no kernel in all slots would"
-        )
+        how = "micro/contention: kernels slow no engine; the least with which none in all slots would"
         return Key(name, units * slots * taken / (1 - taken), how)
-    how = "micro/contention: what a kernel loses beside an engine's copy that it slows"
+    how = "micro/contention: what a kernel loses to an engine's copy that it slows"
     return Key(name, units * per_unit * taken / (1 - taken), how, abs(max(kernel) - min(kernel)) / (lost - 1))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What micro/occupancy says of blocks: a load of equal blocks, of which fewer reside on a unit the more
+"""Blocks as micro/occupancy measures them: a load of equal blocks, of which fewer reside on a unit the more
 shared memory each claims.
 
 A unit runs N blocks of the load, r at once, so in waves of r and a last one of the rest. A wave of k blocks
@@ -16,10 +16,18 @@ from typing import NamedTuple, Optional, Sequence
 from reports.model.measured import Measured
 
 LOAD = "load"
-# Of micro/occupancy.c: blocks of the load for each slot, and the operations of one of them.
+# From micro/occupancy.c: blocks of the load for each slot, and the operations of one of them.
 _WAVES, _BLOCK_FLOPS = 3, 2.0 * 1024 * 4096
 _LEAST = 3  # numbers of residents
 _STEPS = 400
+
+
+class Start(NamedTuple):
+    """The time of a launch with its first block, of a record, and of a block if that is known, ns."""
+
+    kernel: float
+    event: float
+    block: Optional[float] = None
 
 
 class Load(NamedTuple):
@@ -42,7 +50,7 @@ def residents_of(measured: Measured) -> dict[int, int]:
     return {int(s["shared_byte"]): round(s["residents"]) for s in steps if s["residents"] >= 1}
 
 
-def _points(measured: Measured, launch_ns: float, event_ns: float) -> tuple[int, list[_Point]]:
+def _points(measured: Measured, start: Start) -> tuple[int, list[_Point]]:
     """Blocks of a unit, and the time by residents: the median of the claims that leave so many."""
     slots, resident = measured.attribute("slots_per_unit"), residents_of(measured)
     if not slots:
@@ -54,14 +62,14 @@ def _points(measured: Measured, launch_ns: float, event_ns: float) -> tuple[int,
         if not r or value.value <= 0:
             continue
         ns = 1e9 * units_work / value.value
-        rest = ns - launch_ns - (event_ns / value.iterations if value.iterations else 0.0)
+        rest = ns - start.kernel - (start.event / value.iterations if value.iterations else 0.0)
         by_residents.setdefault(r, []).append(_Point(r, rest, max(value.error, 5e-7) * ns))
     best = [sorted(same, key=lambda p: p.ns)[len(same) // 2] for _, same in sorted(by_residents.items())]
     return int(_WAVES * slots), best
 
 
 def _waves(blocks: int, residents: int, enough: float) -> tuple[int, float]:
-    """How many, and their work in that of a block with a unit of its own."""
+    """Their number, and their work in that of a block with a unit of its own."""
     whole, rest = divmod(blocks, residents)
     work = whole * max(residents, enough) + (max(rest, enough) if rest else 0.0)
     return whole + (rest > 0), work
@@ -74,7 +82,7 @@ class _Fit(NamedTuple):
     block_variance: float
 
 
-def _solve(blocks: int, points: Sequence[_Point], enough: float) -> Optional[_Fit]:
+def _solve(blocks: int, points: Sequence[_Point], enough: float, block_ns: Optional[float]) -> Optional[_Fit]:
     """ns = (waves - 1) * block_ns + work * b, the first block_ns being in the launch's; block_ns >= 0."""
     rows = [(*_waves(blocks, p.residents, enough), p.ns, 1 / p.error**2) for p in points]
     xx = math.fsum(w * (x - 1) ** 2 for x, _, _, w in rows)
@@ -86,20 +94,24 @@ def _solve(blocks: int, points: Sequence[_Point], enough: float) -> Optional[_Fi
     if scale <= 1e-9 * xx * yy:
         return None
     block, variance = (xt * yy - yt * xy) / scale, yy / scale
-    if block < 0:
-        block = 0.0
+    block = max(block, 0.0) if block_ns is None else block_ns
     work = (yt - block * xy) / yy
     squares = math.fsum(w * (t - (x - 1) * block - y * work) ** 2 for x, y, t, w in rows)
     return _Fit(squares, block, work, variance)
 
 
-def _best(blocks: int, points: Sequence[_Point], most: float) -> Optional[tuple[float, _Fit]]:
-    """The best 1 / block_share of 1 to `most`: of a grid, and then between its neighbours."""
+def _best(blocks: int, points: Sequence[_Point], block_ns: Optional[float]) -> Optional[tuple[float, _Fit]]:
+    """The best 1 / block_share of 1 to the most residents: of a grid, and then between its neighbours."""
+    most = float(points[-1].residents)
     low, high, found = 1.0, most, None
     for _ in range(4):
         step = (high - low) / _STEPS
         tried = [(low + i * step) for i in range(_STEPS + 1)]
-        fits = [(fit.squares, enough, fit) for enough in tried if (fit := _solve(blocks, points, enough))]
+        fits = [
+            (fit.squares, enough, fit)
+            for enough in tried
+            if (fit := _solve(blocks, points, enough, block_ns))
+        ]
         if not fits:
             return found
         squares, enough, fit = min(fits, key=lambda one: one[:2])
@@ -110,13 +122,12 @@ def _best(blocks: int, points: Sequence[_Point], most: float) -> Optional[tuple[
     return found
 
 
-def load_of(measured: Measured, launch_ns: float, event_ns: float) -> Optional[Load]:
-    """Of a device whose launch with the start of its first block takes `launch_ns`. None where too few
-    numbers of residents were measured."""
-    blocks, points = _points(measured, launch_ns, event_ns)
+def load_of(measured: Measured, start: Start) -> Optional[Load]:
+    """The load of a device that starts work so. None if too few numbers of residents were measured."""
+    blocks, points = _points(measured, start)
     if len(points) < _LEAST:
         return None
-    found = _best(blocks, points, float(points[-1].residents))
+    found = _best(blocks, points, start.block)
     if found is None:
         return None
     enough, fit = found

@@ -276,7 +276,7 @@ def is_stated_by_rate(case: Case, derived: Derived) -> bool:
 
 
 def _deviation(samples: Sequence[float]) -> Optional[float]:
-    """The standard deviation, relative, from the middle 68 % of the samples: stragglers do not matter."""
+    """The standard deviation, relative, from the middle 68 % of the samples: stragglers don't matter."""
     ordered = sorted(samples)
 
     def quantile(p: float) -> float:
@@ -290,7 +290,7 @@ def _deviation(samples: Sequence[float]) -> Optional[float]:
 
 
 def _sampling(case: Case, derived: Derived) -> Json:
-    """How the samples behind a value of one variant were taken, and how they scatter."""
+    """Operations of a sample behind a value of one variant, and the scatter of the samples."""
     variant = case.variant(derived.variant)
     if variant is None or not variant.iterations:
         return {}

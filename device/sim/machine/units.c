@@ -394,7 +394,7 @@ static bool place_blocks(struct sim_dev *d, struct op *op)
 /* ------------------------------------------------------------------ rounds */
 
 /* Without a flow there is nothing over which the pauses of later rounds could be spread. */
-static bool flows(const struct op *op)
+static bool moves_or_computes(const struct op *op)
 {
 	double volume = op->block_flops;
 	for (unsigned i = 0; i < op->traffics; i++)
@@ -405,7 +405,7 @@ static bool flows(const struct op *op)
 static bool takes_rounds(const struct op *op)
 {
 	const struct kernel_type *k = op->type;
-	return !k->start && !k->finish && !k->holds && !op->tracker && flows(op) &&
+	return !k->start && !k->finish && !k->holds && !op->tracker && moves_or_computes(op) &&
 	       op->stream->dev->model.block_jitter_sigma <= 0 &&
 	       kernel_blocks_alike(op, 0) == op->grid;
 }
