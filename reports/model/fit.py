@@ -5,7 +5,19 @@ from __future__ import annotations
 
 from typing import Callable, Iterator, NamedTuple, Union
 
-from reports.model import cache_use, copies, costs, device, engines, gemm, links, memory, noise, units
+from reports.model import (
+    cache_use,
+    copies,
+    costs,
+    device,
+    engines,
+    gemm,
+    host_memory,
+    links,
+    memory,
+    noise,
+    units,
+)
 from reports.model.key import Key, Missing
 from reports.model.measured import Measured
 from reports.records.jsonl import Json, clean
@@ -23,6 +35,7 @@ PARTS: tuple[Callable[[Measured, Found], Iterator[Union[Key, Missing]]], ...] = 
     units.keys,
     noise.keys,
     cache_use.keys,
+    host_memory.keys,
 )
 
 

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Keys of the host's memory (device/sim/machine/traffic.c FLOWS, pinned memory)."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from typing import Iterator, NamedTuple, Optional, Union
+
+from reports.model.key import Key, Missing
+from reports.model.measured import Measured
+from reports.records.jsonl import is_number
+
+Found = Iterator[Union[Key, Missing]]
+COPY, PAIRS = "micro/copy_path/bandwidth", "micro/peer_matrix"
+_NODE = re.compile(r"(?:numa(?P<from>\d+)>(?P<to>\d+)|(?P<source>\d+)>numa(?P<node>\d+))\Z")
+_SLOWER = 0.97  # of the near node's rate
+_MOST_NODES = 64
+
+
+class Route(NamedTuple):
+    node: int
+    device: int
+    is_up: bool  # to the device
+    value: float
+
+
+def _routes(measured: Measured) -> list[Route]:
+    """Copies by engines between host memory of every node and every device."""
+    fitted = measured.results(PAIRS).get("fitted") or {}
+    routes = []
+    for name, value in ((fitted.get("host") or {}).get("engine") or {}).items():
+        match = _NODE.match(name)
+        if match and is_number(value) and value > 0:
+            is_up = match["to"] is not None
+            node, device = (match["from"], match["to"]) if is_up else (match["node"], match["source"])
+            routes.append(Route(int(node), int(device), is_up, float(value)))
+    return routes
+
+
+def _provenance(measured: Measured, field: str) -> Optional[int]:
+    """Of the machine that ran the programs: nothing of a simulated one."""
+    fields = (measured.signature.get("provenance") or {}).get("fields") or {}
+    value = fields.get(field)
+    simulated = measured.signature.get("simulated")
+    return int(value) if is_number(value) and value > 0 and not simulated else None
+
+
+def _host_bandwidth(measured: Measured) -> Union[Key, Missing]:
+    points = [p for way in ("up", "down") for p in measured.curve(COPY, "size", direction=way)]
+    largest = max((size for size, _ in points), default=0.0)
+    fastest = max((v for size, v in points if size == largest), key=lambda v: v.value, default=None)
+    if not fastest:
+        return Missing(("host_bandwidth",), "no copy to or from the host was measured (micro/copy_path)")
+    source = "at least: what one device moved at once: %s: %s" % (COPY, fastest.where.get("variant"))
+    return Key("host_bandwidth", fastest.value, source, fastest.error)
+
+
+def _far(routes: list[Route]) -> Key:
+    """The model has one rate for all that is far."""
+    near: dict[tuple[int, bool], float] = {}
+    for r in routes:
+        near[r.device, r.is_up] = max(r.value, near.get((r.device, r.is_up), 0.0))
+    far = [r.value for r in routes if r.value < _SLOWER * near[r.device, r.is_up]]
+    if not far:
+        source = "at least: no node is clearly slower than another: %s" % PAIRS
+        return Key("far_bandwidth", max(near.values()), source)
+    middle = statistics.median(far)
+    error = statistics.median(abs(value / middle - 1) for value in far)
+    return Key("far_bandwidth", middle, "%s: copies by engines to and from the far nodes" % PAIRS, error)
+
+
+def keys(measured: Measured, _found: dict) -> Found:
+    routes = _routes(measured)
+    nodes = len({r.node for r in routes}) or _provenance(measured, "numa_nodes") or 0
+    bytes_ = _provenance(measured, "memory_bytes")
+    yield _host_bandwidth(measured)
+    if bytes_:
+        yield Key("host_memory_bytes", bytes_, "the system reports it")
+    else:
+        yield Missing(("host_memory_bytes",), "a simulated machine's host is not reported")
+    if 0 < nodes <= _MOST_NODES:
+        yield Key("numa_nodes", nodes, "nodes of %s" % PAIRS if routes else "the system reports it")
+    else:
+        yield Missing(("numa_nodes",), "no copy from its nodes was measured (%s)" % PAIRS)
+    if nodes > 1 and routes:
+        yield _far(routes)
+    else:
+        why = "there is one node" if nodes == 1 else "no copy from a far node was measured (%s)" % PAIRS
+        yield Missing(("far_bandwidth",), why)
