@@ -34,7 +34,7 @@ class Machine(NamedTuple):
     bytes: float  # of the cache
 
     def kernel(self, piece: float, arrays: int, cold: int) -> float:
-        """Of `arrays` that are read or written, `cold` pass memory."""
+        """Seconds of a kernel that reads or writes `arrays`, of which `cold` pass memory."""
         return self.launch + piece * max(arrays * self.cache, cold * self.memory)
 
 

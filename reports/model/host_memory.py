@@ -8,11 +8,12 @@ import statistics
 from typing import Iterator, NamedTuple, Optional, Union
 
 from reports.model.key import Key, Missing
+from reports.model.levels import AT_LEAST, COPY
 from reports.model.measured import Measured
 from reports.records.jsonl import is_number
 
 Found = Iterator[Union[Key, Missing]]
-COPY, PAIRS = "micro/copy_path/bandwidth", "micro/peer_matrix"
+PAIRS = "micro/peer_matrix"
 _NODE = re.compile(r"(?:numa(?P<from>\d+)>(?P<to>\d+)|(?P<source>\d+)>numa(?P<node>\d+))\Z")
 _SLOWER = 0.97  # of the near node's rate
 _MOST_NODES = 64
@@ -39,7 +40,7 @@ def _routes(measured: Measured) -> list[Route]:
 
 
 def _provenance(measured: Measured, field: str) -> Optional[int]:
-    """Of the machine that ran the programs: nothing of a simulated one."""
+    """A number of the machine that ran the programs; None for a simulated one."""
     fields = (measured.signature.get("provenance") or {}).get("fields") or {}
     value = fields.get(field)
     simulated = measured.signature.get("simulated")
@@ -52,7 +53,7 @@ def _host_bandwidth(measured: Measured) -> Union[Key, Missing]:
     fastest = max((v for size, v in points if size == largest), key=lambda v: v.value, default=None)
     if not fastest:
         return Missing(("host_bandwidth",), "no copy to or from the host was measured (micro/copy_path)")
-    source = "at least: what one device moved at once: %s: %s" % (COPY, fastest.where.get("variant"))
+    source = AT_LEAST + "what one device moved at once: %s: %s" % (COPY, fastest.where.get("variant"))
     return Key("host_bandwidth", fastest.value, source, fastest.error)
 
 
@@ -63,7 +64,7 @@ def _far(routes: list[Route]) -> Key:
         near[r.device, r.is_up] = max(r.value, near.get((r.device, r.is_up), 0.0))
     far = [r.value for r in routes if r.value < _SLOWER * near[r.device, r.is_up]]
     if not far:
-        source = "at least: no node is clearly slower than another: %s" % PAIRS
+        source = AT_LEAST + "no node is clearly slower than another: %s" % PAIRS
         return Key("far_bandwidth", max(near.values()), source)
     middle = statistics.median(far)
     error = statistics.median(abs(value / middle - 1) for value in far)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is measured of each level of memory, as the fits read it.
+"""Measured rates and latencies of each level of memory.
 
 A rate or latency of a level is the median over footprints that it alone serves: more than 4/3 of the levels
 before it together and at most 3/4 of itself; memory from 4 last-level caches on. Between levels a real cache
@@ -17,11 +17,12 @@ from reports.records.jsonl import is_number
 from reports.records.quantity import size
 
 MEMORY, LATENCY, COPY = "micro/memory", "micro/latency", "micro/copy_path/bandwidth"
+AT_LEAST = "at least: "  # begins the source of what something else limited, too
 BELOW, ABOVE, BEYOND = 3 / 4, 4 / 3, 4
 
 
 class Level(NamedTuple):
-    """What is measured of one level."""
+    """One level, as it was measured."""
 
     value: float  # byte/s, or s
     error: float  # relative: median distance from it

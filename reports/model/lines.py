@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Times over amounts as a line, by least squares of relative errors."""
+"""Times over numbers, such as bytes, as a line, by least squares of relative errors."""
 
 from __future__ import annotations
 
 import statistics
 from typing import NamedTuple, Optional, Sequence
 
-Points = Sequence[tuple[float, float]]  # amount, seconds
+Points = Sequence[tuple[float, float]]  # a number, seconds
 
 
 class Line(NamedTuple):
-    start: float  # seconds at amount 0
+    start: float  # seconds of 0
     slope: float  # seconds of one
     error: float  # relative: median distance of the points from the line
 
 
 def line_of(points: Points) -> Optional[Line]:
-    """None if there are fewer than two amounts, or they take less time the more they are."""
+    """None if there are fewer than two numbers, or they take less time the more they are."""
     if len({n for n, _ in points}) < 2 or min(t for _, t in points) <= 0:
         return None
     nn, n1, ones, nt, t1 = (

@@ -103,7 +103,7 @@ class Measured:
         return sorted(((float(x), v) for x, v in numbers), key=lambda point: point[0])
 
     def fact(self, value: Value, name: str) -> float:
-        """Of the case of a value; 0: it has none."""
+        """A number above 0 of the case of a value; 0: it has none."""
         axes = " ".join("%s=%s" % axis for axis in value.where.items() if axis[0] != "variant")
         program = value.name.partition("{")[0].rpartition("/")[0]
         facts = (self.signature["programs"].get(program) or _NO_PROGRAM)["facts"]

@@ -9,10 +9,10 @@ import statistics
 from typing import Iterator, Optional, Union
 
 from reports.model.key import Key, Missing
-from reports.model.levels import ABOVE, BELOW, BEYOND, COPY, LATENCY, MEMORY
+from reports.model.levels import ABOVE, AT_LEAST, BELOW, BEYOND, COPY, LATENCY, MEMORY
 from reports.model.levels import Curves, Level, Levels, copy_line, has_carveout, levels_of, range_of
 from reports.model.measured import Measured
-from reports.model.unit_rate import unit_rate
+from reports.model.unit_rate import is_bound, unit_rate
 
 Found = Iterator[Union[Key, Missing]]
 _UNITS_LIMIT = 0.97  # of what all of them read
@@ -41,7 +41,7 @@ def memory_rate(curves: Curves, levels: Levels) -> Optional[Level]:
 
 
 def last_rate(curves: Curves, levels: Levels) -> Optional[Level]:
-    """Where a unit divides memory, with the smallest first-level cache."""
+    """Reads; where a unit divides memory, with the smallest first-level cache."""
     high = BELOW * levels.last
     for variant, least in (("regular_min_l1", True), ("regular", False)):
         found = curves.rate(variant, ABOVE * levels.before_last(least), high, "read")
@@ -54,7 +54,7 @@ def last_rate(curves: Curves, levels: Levels) -> Optional[Level]:
 
 
 def _copied(curves: Curves, levels: Levels) -> Optional[Level]:
-    """Where no kernel read so much, the largest local copy that passes caches by: it reads and writes."""
+    """The largest local copy that passes caches by, where no kernel read so much."""
     points = curves.measured.curve(COPY, "size", direction="local", variant="kernel_nt")
     if not points or 2 * points[-1][0] < BEYOND * levels.last:
         return None
@@ -102,8 +102,12 @@ def _rates(curves: Curves, levels: Levels, share: object) -> Found:
     if not last:
         why = "%s has no footprints that it alone holds" % MEMORY if levels.last else "there is no cache"
         yield Missing(("llc_bandwidth",), why)
-    elif isinstance(unit, Key) and last.value > _UNITS_LIMIT * levels.units * float(unit.value):
-        yield _key("llc_bandwidth", last._replace(source="at least, the units limit it: " + last.source))
+    elif (
+        isinstance(unit, Key)
+        and not is_bound(unit)
+        and last.value > _UNITS_LIMIT * levels.units * float(unit.value)
+    ):
+        yield _key("llc_bandwidth", last._replace(source=AT_LEAST + "the units limit it: " + last.source))
     else:
         yield _key("llc_bandwidth", last)
 
@@ -111,7 +115,7 @@ def _rates(curves: Curves, levels: Levels, share: object) -> Found:
 def _last_latencies(curves: Curves, levels: Levels) -> Found:
     memory = curves.latency(BEYOND * levels.last * (1 - 1e-9), math.inf)
     memory = memory or curves.headline(LATENCY + "/memory_latency")
-    # How much of an L2 one unit uses may not be known; no more than all of them.
+    # One unit uses no more than all that there are, if its part is not known.
     l2 = levels.l2 or levels.units * levels.part_of_l2
     last = curves.latency(ABOVE * max(levels.l1, l2), BELOW * levels.last)
     for name, level, where in (

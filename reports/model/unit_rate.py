@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What one unit reads and writes (unit_bandwidth), and what the start of a launch takes.
+"""The rate of one unit (unit_bandwidth): all that it reads and writes.
 
 One block may not use all of its unit (block_share), so its rate alone does not tell. In order: reads that an
 L2 before the last level serves, which pass nothing else; a copy on a few units of its own, whose bytes pass
@@ -10,10 +10,14 @@ from __future__ import annotations
 from typing import Optional, Union
 
 from reports.model.key import Key, Missing
-from reports.model.levels import ABOVE, BELOW, COPY, MEMORY, Curves, Levels, copy_line
+from reports.model.levels import ABOVE, AT_LEAST, BELOW, COPY, MEMORY, Curves, Levels, copy_line
 
 UNITS = "overlap/units/bandwidth"
 _NOT_ALL = 0.8  # of what all units reach: below it the units limit
+
+
+def is_bound(key: Key) -> bool:
+    return key.source.startswith(AT_LEAST)
 
 
 def _on_few_units(curves: Curves) -> Optional[tuple[float, int]]:
@@ -44,17 +48,19 @@ def unit_rate(curves: Curves, levels: Levels, all_units: float, share: object) -
         return Key(name, l2.value / levels.units, "%s: the L2 of all units" % l2.source, l2.error)
     block = copy_line(curves.measured, "kernel_1")
     few = _on_few_units(curves)
+    known = share if isinstance(share, (int, float)) and share > 0 else None
     if few:
-        return Key(
-            name, few[0], "%s: copy_on_given, of %d units" % (UNITS, few[1]), block.error if block else None
-        )
+        # Too few blocks may fit a unit to use all of it.
+        filled = min(1.0, known * (curves.measured.attribute("slots_per_unit") or 1)) if known else 1.0
+        source = "%s: copy_on_given, of %d units" % (UNITS, few[1])
+        return Key(name, few[0] / filled, source, block.error if block else None)
     if not block:
         return Missing(
             (name,), "no copy by few blocks was measured (micro/copy_path, kernel_1; overlap/units)"
         )
     rate = 2 / block.slope
-    if isinstance(share, (int, float)):
-        return Key(name, rate / share, "%s: kernel_1, line over sizes, / block_share" % COPY, block.error)
+    if known:
+        return Key(name, rate / known, "%s: kernel_1, line over sizes, / block_share" % COPY, block.error)
     least = max(rate, all_units / levels.units)
     source = "%s: kernel_1" % COPY if least == rate else "%s/bandwidth: all units" % MEMORY
-    return Key(name, least, "at least: " + source, block.error)
+    return Key(name, least, AT_LEAST + source, block.error)

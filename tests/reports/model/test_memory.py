@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Keys of memory and its caches: fitted to what the programs measure of simulated machines, whose keys are
+known."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+import subprocess
+import unittest
+from pathlib import Path
+from typing import Dict, List, Union
+
+import workplace
+
+from reports.model import cache_use, host_memory, memory
+from reports.model.key import Key, Missing
+from reports.model.lines import line_of
+from reports.model.measured import Measured
+from reports.records.jsonl import Json
+
+BIN = Path(os.environ.get("GPUSIG_BIN") or workplace.ROOT / "bin")
+PROGRAMS = ("micro/memory", "micro/latency", "micro/copy_path", "micro/reduce", "overlap/units")
+WITHIN = 0.03
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+Keys = Dict[str, Union[int, float, str]]
+
+# Proportions that machines have; of each a rate of the level before.
+BASE: Keys = {
+    "data": "none",
+    "memory_bytes": 64 * GIB,
+    "host_memory_bytes": 64 * GIB,
+    "slots_per_unit": 8,
+}
+
+
+def drawn(draw: random.Random, **given: Union[int, float, str]) -> Keys:
+    """A machine with a cache that tracks, other keys as given."""
+    units, bandwidth = draw.randrange(20, 200), draw.uniform(4e11, 5e12)
+    cache = bandwidth * draw.uniform(2, 4)
+    keys: Keys = {
+        **BASE,
+        "units": units,
+        "block_share": draw.choice((0.25, 0.5, 1)),
+        "memory_bandwidth": bandwidth,
+        "llc_bytes": draw.randrange(8, 100) * MIB,
+        "llc_bandwidth": cache,
+        "llc_tracked": 1,
+        "unit_bandwidth": cache / units * draw.uniform(1.2, 3),
+        "engine_bandwidth": bandwidth * draw.uniform(0.1, 0.4),
+        "launch_ns": draw.uniform(1000, 6000),
+        "block_ns": draw.uniform(200, 900),
+        "copy_ns": draw.uniform(1000, 6000),
+        "memory_latency_ns": draw.uniform(300, 700),
+        "llc_latency_ns": draw.uniform(120, 280),
+        "jitter_sigma": draw.choice((0, 0.005)),
+        "seed": draw.randrange(1 << 20),
+    }
+    return {**keys, **given}
+
+
+def first_level(draw: random.Random, keys: Keys) -> Keys:
+    rate = float(keys["unit_bandwidth"]) * draw.uniform(1.3, 3)
+    return {
+        "l1_bytes": draw.choice((64, 128)) * KIB,
+        "l1_bandwidth": rate,
+        "l1_latency_ns": draw.uniform(15, 80),
+    }
+
+
+class Fitted(workplace.Scratch):
+    def measured(self, keys: Keys) -> Measured:
+        model = self.folder / "machine.model"
+        lines = ["like = quiet", *("%s = %s" % item for item in keys.items())]
+        model.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return self.measured_of("sim:%s" % model)
+
+    def measured_of(self, device: str, *options: str) -> Measured:
+        text = ""
+        for program in PROGRAMS:
+            words = [str(BIN / program), "--device", device, "--format", "json", *options]
+            done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
+            self.assertIn(done.returncode, (0, 3, 77), done.stderr.decode())
+            text += done.stdout.decode()
+        return Measured(json.loads(self.signature(text).text()))
+
+    def fit(self, measured: Measured, **known: float) -> Dict[str, Key]:
+        """`known`: keys of other parts."""
+        found: Dict[str, Key] = {}
+        self.missing: List[str] = []
+        for part in (memory.keys, cache_use.keys, host_memory.keys):
+            for each in part(measured, {**known, **{name: key.value for name, key in found.items()}}):
+                if isinstance(each, Missing):
+                    self.missing += each.names
+                else:
+                    found[each.name] = each
+        return found
+
+    def check(self, found: Dict[str, Key], truth: Keys, *bounds: str) -> None:
+        """Each key that was found is true, but `bounds`, which say so."""
+        for name, key in found.items():
+            value, true = key.value, truth.get(name)
+            if key.source.startswith(("at least", "at most")):
+                self.assertIn(name, bounds, key)
+                if true is not None and key.source.startswith("at least"):
+                    self.assertLess(float(value), float(true) * (1 + WITHIN), key)
+            elif isinstance(true, str) or true == 0:
+                self.assertEqual(value, true, key)
+            elif true is not None:
+                self.assertLess(abs(float(value) / float(true) - 1), WITHIN, (name, key, true))
+
+
+BOUNDS = ("host_bandwidth", "far_bandwidth")
+LAST = (
+    "memory_bandwidth",
+    "llc_bytes",
+    "llc_bandwidth",
+    "memory_latency_ns",
+    "llc_latency_ns",
+    "llc_tracked",
+)
+FIRST = ("l1_bytes", "l1_bandwidth", "l1_latency_ns", "l1_divided")
+
+
+class Machines(Fitted):
+    def test_drawn_machines(self) -> None:
+        draw = random.Random(31)
+        for laws in (
+            {"llc_writes": "back", "engine_cache": "bypass"},
+            {"llc_writes": "back", "engine_cache": "through"},
+            {"llc_writes": "through", "engine_cache": "bypass"},
+            {"llc_tracked": 0},
+        ):
+            keys = drawn(draw, **laws)
+            for level in ({}, first_level(draw, keys)):
+                with self.subTest(**{**keys, **level}):
+                    measured = self.measured({**keys, **level})
+                    self.check(self.fit(measured), {**keys, **level}, *BOUNDS, "unit_bandwidth")
+                    found = self.fit(measured, block_share=float(keys["block_share"]))
+                    self.check(found, {**keys, **level}, *BOUNDS)
+                    self.assertLessEqual({*LAST, *(FIRST if level else ())}, {*found})
+                    self.assertIn("unit_bandwidth", found)
+                    self.assertEqual("llc_writes" in found, keys["llc_tracked"] == 1)
+
+    def test_a_launch_that_starts_late(self) -> None:
+        """Few threads move little in one launch, so its start is a part of what it takes."""
+        keys = drawn(random.Random(7), units=40, slots_per_unit=2, launch_ns=9000, memory_bandwidth=4e12)
+        keys.update(llc_bandwidth=9e12, unit_bandwidth=5e11, block_share=0.25)
+        found = self.fit(self.measured(keys), block_share=0.25)
+        self.check(found, keys, *BOUNDS)
+
+    def test_levels(self) -> None:
+        """An L2 of some units, and a first level that shared memory has a part of."""
+        for name in ("mi300x", "h100"):
+            with self.subTest(name):
+                measured = self.measured_of("sim:" + name)
+                truth = measured.device["model"]["keys"]
+                found = self.fit(measured)
+                self.check(found, truth, *BOUNDS)
+                self.assertLessEqual({*LAST, *FIRST, "unit_bandwidth"}, {*found})
+                self.assertEqual("l2_units" in found, name == "mi300x")
+
+    def test_no_cache(self) -> None:
+        keys = drawn(random.Random(3), llc_bytes=0, llc_tracked=0)
+        found = self.fit(self.measured(keys))
+        self.check(found, keys, *BOUNDS)
+        self.assertEqual(found["llc_bytes"].value, 0)
+        self.assertIn("memory_bandwidth", found)
+        self.assertLessEqual({"llc_bandwidth", "llc_tracked", "engine_cache"}, {*self.missing})
+
+    def test_units_that_limit(self) -> None:
+        """The cache is faster than all units read: how fast is not known."""
+        keys = drawn(random.Random(5), block_share=1)
+        keys["unit_bandwidth"] = float(keys["llc_bandwidth"]) / float(keys["units"]) * 0.7
+        found = self.fit(self.measured(keys))
+        self.check(found, keys, *BOUNDS, "llc_bandwidth")
+        self.assertTrue(found["llc_bandwidth"].source.startswith("at least"))
+
+    def test_only_some_of_it_measured(self) -> None:
+        """A level of which only the bandwidth is known is not in the model, which would refuse it."""
+        text = ""
+        words = [str(BIN / "micro/memory"), "--device", "sim:mi300x", "--format", "json"]
+        text = subprocess.run(words, stdout=subprocess.PIPE, check=True, timeout=300).stdout.decode()
+        found = self.fit(Measured(json.loads(self.signature(text).text())))
+        self.assertLessEqual(
+            {*FIRST, "l2_bytes", "l2_units", "l2_latency_ns", "memory_latency_ns"}, {*self.missing}
+        )
+        self.assertIn("memory_bandwidth", found)
+
+    def test_nothing_measured(self) -> None:
+        empty: Json = {"devices": {"sim[0]": {"units": 4}}, "metrics": {}, "programs": {}}
+        self.assertEqual(self.fit(Measured(empty)), {})
+
+
+class Lines(unittest.TestCase):
+    def test_line(self) -> None:
+        found = line_of([(n, 2e-6 + n / 5e9) for n in (4096, 1 << 20, 1 << 30)])
+        assert found
+        self.assertTrue(math.isclose(found.start, 2e-6, rel_tol=1e-6))
+        self.assertTrue(math.isclose(found.slope, 1 / 5e9, rel_tol=1e-9))
+        self.assertLess(found.error, 1e-9)
+
+    def test_noise(self) -> None:
+        """Against an independent solution: numpy's least squares of the same weights."""
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("no numpy")
+        draw = random.Random(1)
+        points = [(n, (3e-6 + n / 2e9) * draw.uniform(0.95, 1.05)) for n in (1e4, 1e5, 1e6, 3e6, 1e7)]
+        matrix = numpy.array([[1 / t, n / t] for n, t in points])
+        (start, slope), *_ = numpy.linalg.lstsq(matrix, numpy.ones(len(points)), rcond=None)
+        found = line_of(points)
+        assert found
+        self.assertTrue(math.isclose(found.start, start, rel_tol=1e-6))
+        self.assertTrue(math.isclose(found.slope, slope, rel_tol=1e-6))
+
+    def test_no_line(self) -> None:
+        for points in (
+            [],
+            [(1.0, 1.0)],
+            [(1.0, 2.0), (2.0, 1.0)],
+            [(1.0, 1.0), (1.0, 2.0)],
+            [(1.0, 0.0), (2.0, 1.0)],
+        ):
+            self.assertIsNone(line_of(points))
+
+
+class Host(unittest.TestCase):
+    def keys(self, engine: Json, **more: object) -> Dict[str, Key]:
+        fitted = {"fitted": {"host": {"engine": engine}}}
+        programs = {"micro/peer_matrix": {"results": fitted, "facts": {}}}
+        signature = {"devices": {"cuda[0]": {}}, "metrics": {}, "programs": programs, **more}
+        found = host_memory.keys(Measured(signature), {})
+        return {each.name: each for each in found if isinstance(each, Key)}
+
+    def test_a_far_node(self) -> None:
+        rates = {"numa0>0": 50e9, "numa1>0": 31e9, "0>numa0": 52e9, "0>numa1": 29e9, "numa1>1": 50e9}
+        found = self.keys({**rates, "numa0>1": 30e9})
+        self.assertEqual(found["numa_nodes"].value, 2)
+        self.assertEqual(found["far_bandwidth"].value, 30e9)
+
+    def test_nodes_alike(self) -> None:
+        found = self.keys({"numa0>0": 50e9, "numa1>0": 50.2e9})
+        self.assertTrue(found["far_bandwidth"].source.startswith("at least"))
+
+    def test_the_host_of_a_simulated_machine(self) -> None:
+        fields = {"fields": {"memory_bytes": 1 << 34, "numa_nodes": 1}}
+        self.assertNotIn("host_memory_bytes", self.keys({}, provenance=fields, simulated=True))
+        found = self.keys({}, provenance=fields, simulated=False)
+        self.assertEqual((found["host_memory_bytes"].value, found["numa_nodes"].value), (1 << 34, 1))
+
+
+if __name__ == "__main__":
+    unittest.main()
