@@ -10,61 +10,23 @@ least, and no copy was limited by it.
 from __future__ import annotations
 
 import statistics
-from typing import Iterator, NamedTuple, Optional, Sequence
+from typing import Iterator, Optional
 
+from reports.model.copy_lines import BANDWIDTH, HOME, Line, copy_line, line
 from reports.model.key import Key, Missing
 from reports.model.measured import Measured
-from reports.records.fits import fit_line
+from reports.model.pairs import first_latency, fitted, fixed_ns, matrix, rate_of_bytes
 
 FASTER = 1.03  # a kernel that is so much faster was not limited by the engine's limit
 _MOST = 16  # copies of a batch
-_STRAIGHT = 0.25  # residuals above it: not a line
-_BANDWIDTH = "micro/copy_path/bandwidth"
 _KERNELS = ("kernel_nt", "kernel")
-
-
-class Line(NamedTuple):
-    """The time of a copy over its size: alpha_ns + bytes / rate."""
-
-    alpha_ns: float
-    rate: float  # byte/s
-    error: float  # median of the relative residuals, or the interval of the values if that is more
-    sizes: int
-
-    def words(self) -> str:
-        return "a line over %d sizes" % self.sizes if self.sizes > 1 else "of one size"
-
-
-def line(points: Sequence[tuple[float, float, float]]) -> Optional[Line]:
-    """A line through bytes, ns and the relative error of each. Where times are no straight line, or less than
-    nothing would remain without bytes, the largest size has the rate and the smallest the rest."""
-    points = sorted(p for p in points if p[0] > 0 and p[1] > 0)
-    if not points:
-        return None
-    fitted = fit_line([(x, t * 1e-9) for x, t, _ in points])
-    if fitted and fitted.alpha_s >= 0 and fitted.max_residual <= _STRAIGHT:
-        alpha, rate = fitted.alpha_s * 1e9, fitted.bandwidth
-    else:
-        (x0, t0, _), (x1, t1, _) = points[0], points[-1]
-        slope = (t1 - t0) / (x1 - x0) if t1 > t0 else t1 / x1
-        alpha = max(0.0, t0 - slope * x0) if len(points) > 1 else 0.0
-        rate = x1 / (t1 - alpha) * 1e9
-    residuals = [abs((alpha + x / rate * 1e9) / t - 1) for x, t, _ in points]
-    own = statistics.median(e for _, _, e in points)
-    return Line(alpha, rate, max(own, statistics.median(residuals)), len(points))
-
-
-def copy_line(measured: Measured, variant: str, direction: str) -> Optional[Line]:
-    """The line of a variant of micro/copy_path, whose `up` is host to device."""
-    curve = measured.curve(_BANDWIDTH, "size", variant=variant, direction=direction)
-    return line([(x, x / v.value * 1e9, v.error) for x, v in curve if v.value > 0])
 
 
 def _kernel_rate(measured: Measured, direction: str) -> float:
     """The rate of the largest size alone: smaller ones may come from caches."""
     rates = [0.0]
     for variant in _KERNELS:
-        curve = measured.curve(_BANDWIDTH, "size", variant=variant, direction=direction)
+        curve = measured.curve(BANDWIDTH, "size", variant=variant, direction=direction)
         rates += [v.value for _, v in curve[-1:]]
     return max(rates)
 
@@ -74,7 +36,7 @@ def _kernel_rate(measured: Measured, direction: str) -> float:
 
 def _copy_ns(lines: dict[str, Line]) -> Iterator[Key | Missing]:
     """The median of copies whose alpha has no latency of a peer."""
-    own = [found for direction, found in lines.items() if direction != "peer" and found.sizes > 1]
+    own = [found for direction, found in lines.items() if direction in HOME and found.sizes > 1]
     if not own:
         why = "micro/copy_path has no copies by an engine of two sizes or more"
         yield Missing(("copy_ns",), why)
@@ -83,7 +45,7 @@ def _copy_ns(lines: dict[str, Line]) -> Iterator[Key | Missing]:
     value = statistics.median(alphas)
     spread = (max(alphas) - min(alphas)) / 2 / value if value else 0.0
     error = max(spread, statistics.median(found.error for found in own))
-    names = ", ".join(d for d in lines if d != "peer")
+    names = ", ".join(d for d in lines if d in HOME)
     source = "micro/copy_path engine: time without bytes, median of %s; %s" % (names, own[0].words())
     yield Key("copy_ns", value, source, error)
 
@@ -117,7 +79,7 @@ def _batch_ns(measured: Measured, direction: str, single: Line) -> Optional[tupl
 
 
 def _batch_copy_ns(measured: Measured, lines: dict[str, Line]) -> Iterator[Key | Missing]:
-    every = {d: _batch_ns(measured, d, single) for d, single in lines.items() if d != "peer"}
+    every = {d: _batch_ns(measured, d, single) for d, single in lines.items() if d in HOME}
     known = {direction: found for direction, found in every.items() if found}
     if not known:
         yield Missing(("batch_copy_ns",), "micro/copy_command has no batches here")
@@ -131,19 +93,30 @@ def _batch_copy_ns(measured: Measured, lines: dict[str, Line]) -> Iterator[Key |
 # ------------------------------------------------------------------ rates
 
 
+def _between_devices(measured: Measured) -> float:
+    """The fastest pair by an engine; 0 where there is none."""
+    size, rates = fitted(measured).get("size_byte"), matrix(measured, "engine", "bandwidth").values
+    if not size or not rates:
+        return 0.0
+    fixed = fixed_ns(measured, "engine", first_latency(measured))
+    return rate_of_bytes(statistics.median_high(rates.values()), float(size), fixed)
+
+
 def _engine_bandwidth(measured: Measured, lines: dict[str, Line]) -> Iterator[Key | Missing]:
-    if not lines:
-        yield Missing(("engine_bandwidth",), "micro/copy_path has no copies by an engine")
-        return
-    most = max(found.rate for found in lines.values())
+    pair = _between_devices(measured)
+    most = max([found.rate for found in lines.values()], default=0.0)
     fastest = [direction for direction, found in lines.items() if FASTER * found.rate >= most]
     limited = [d for d in fastest if _kernel_rate(measured, d) >= FASTER * lines[d].rate]
-    direction = (limited or fastest)[0]
-    found = lines[direction]
-    source = "micro/copy_path engine %s, %s" % (direction, found.words())
-    if not limited:
-        source = "at least: no copy was slower by an engine than by a kernel; " + source
-    yield Key("engine_bandwidth", found.rate, source, found.error)
+    at_least = "at least: no copy was slower by an engine than by a kernel; "
+    if pair > FASTER * most:
+        error = matrix(measured, "engine", "bandwidth").error
+        yield Key("engine_bandwidth", pair, at_least + "micro/peer_matrix engine", error)
+    elif lines:
+        found = lines[(limited or fastest)[0]]
+        source = "micro/copy_path engine %s, %s" % ((limited or fastest)[0], found.words())
+        yield Key("engine_bandwidth", found.rate, ("" if limited else at_least) + source, found.error)
+    else:
+        yield Missing(("engine_bandwidth",), "micro/copy_path has no copies by an engine")
 
 
 def _link_of_nodes(measured: Measured, name: str, direction: str) -> Iterator[Key | Missing]:
@@ -174,7 +147,7 @@ def _link(measured: Measured, name: str, direction: str) -> Iterator[Key | Missi
 
 
 def keys(measured: Measured, found: dict) -> Iterator[Key | Missing]:
-    every = {d: copy_line(measured, "engine", d) for d in ("up", "down", "local", "peer")}
+    every = {d: copy_line(measured, "engine", d) for d in (*HOME, "peer")}
     lines = {direction: own for direction, own in every.items() if own}
     yield from _copy_ns(lines)
     yield from _batch_copy_ns(measured, lines)

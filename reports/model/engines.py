@@ -10,6 +10,7 @@ from reports.model.measured import Measured
 
 _ORDERS = ("ready_first", "enqueued_first", "stream_first", "round_robin")
 _TO_HOST = ("up", "down")
+NEXT_TO_NOTHING = 0.01  # of copy_ns
 
 
 def _ways(measured: Measured, program: str) -> list[dict]:
@@ -92,24 +93,27 @@ def _queue(measured: Measured) -> Iterator[Key | Missing]:
         yield Missing(("engine_priority",), why)
 
 
-def _switch(measured: Measured) -> Iterator[Key | Missing]:
-    """The mean of the directions; nothing where it is within its intervals."""
-    found = [v for v in measured.all("micro/copy_queue/switch_time", variant="switch")]
-    if not found:
+def _switch(measured: Measured, found: dict) -> Iterator[Key | Missing]:
+    """The mean of the directions, by weight of their intervals. What is within its interval, or next to
+    nothing of a copy, is 0."""
+    values = measured.all("micro/copy_queue/switch_time", variant="switch")
+    if not values:
         yield Missing(("engine_switch_ns",), "micro/copy_queue has no switch_time")
         return
-    best = min(found, key=lambda v: abs(v.value) * v.error)
-    value, half = best.value * 1e9, abs(best.value) * best.error * 1e9
-    source = "micro/copy_queue switch_time %s" % best.where.get("direction", "")
-    if value <= half:
+    halves = [max(abs(v.value) * v.error * 1e9, 1e-3) for v in values]
+    weights = [1 / half**2 for half in halves]
+    value = sum(w * v.value * 1e9 for w, v in zip(weights, values)) / sum(weights)
+    half = 1 / sum(weights) ** 0.5
+    source = "micro/copy_queue switch_time, %d directions" % len(values)
+    if value <= max(half, NEXT_TO_NOTHING * float(found.get("copy_ns") or 0)):
         yield Key("engine_switch_ns", 0, source + ": %.3g ns, within %.3g" % (value, half))
     else:
-        yield Key("engine_switch_ns", value, source, best.error)
+        yield Key("engine_switch_ns", value, source, half / value)
 
 
-def keys(measured: Measured, _found: dict) -> Iterator[Key | Missing]:
+def keys(measured: Measured, found: dict) -> Iterator[Key | Missing]:
     by = {str(way.get("direction")): way for way in _ways(measured, "micro/copy_engines")}
     yield from _counts(measured, by)
     yield from _sticky(by)
     yield from _queue(measured)
-    yield from _switch(measured)
+    yield from _switch(measured, found)

@@ -12,11 +12,21 @@ from __future__ import annotations
 import statistics
 from typing import Iterator, NamedTuple, Optional
 
-from reports.model.copies import Line, copy_line
 from reports.model.key import Key, Missing
 from reports.model.measured import Measured
+from reports.model.pairs import (
+    VARIANTS,
+    Ends,
+    Estimate,
+    Matrix,
+    first_latency,
+    fitted,
+    fixed_ns,
+    matrix,
+    rate_of_bytes,
+)
+from reports.model.pairs import later as later_than_first
 
-Ends = tuple[int, int]
 DIFFERENT = 0.02  # pairs whose rates are nearer to each other are alike
 LATER = 0.1  # the same of latencies
 _LIMITED = 0.96  # of what the links carry: less has another limit
@@ -27,77 +37,56 @@ _PEER = (
     "injection_bandwidth",
     "links",
 )
-_VARIANTS = {"engine": "engine", "kernel": "kernel_nt"}  # of micro/peer_matrix, and alike of micro/copy_path
+_TRIP_NS = 1e4  # about
 
 
-class Pairs(NamedTuple):
-    """Values by ordered pair, and the usual relative half of their intervals."""
-
-    values: dict[Ends, float]
-    error: float
+# ------------------------------------------------------------------ rates and latencies
 
 
-def _pairs(measured: Measured, variant: str, quantity: str) -> Optional[Pairs]:
-    fitted = measured.results("micro/peer_matrix").get("fitted") or {}
-    for matrix in fitted.get("matrices", ()):
-        if (matrix["variant"], matrix["quantity"]) == (variant, quantity):
-            rows = enumerate(matrix["rows"])
-            found = {(i, j): float(v) for i, row in rows for j, v in enumerate(row) if v}
-            return Pairs(found, float(matrix["error"]))
-    return None
-
-
-# ------------------------------------------------------------------ latencies
-
-
-def _latency(measured: Measured, lines: dict[str, Line]) -> Iterator[Key | Missing]:
-    """The peer's fixed part less that of copies which stay at home."""
-    peer, own = lines.get("peer"), [found for d, found in lines.items() if d != "peer"]
-    if not peer or not own:
-        yield Missing(("peer_latency_ns",), "micro/copy_path has no engine copies to a peer and others")
-        return
-    alphas = [found.alpha_ns for found in own]
-    home = statistics.median(alphas)
-    value = peer.alpha_ns - home
-    half = peer.error * peer.alpha_ns + (max(alphas) - min(alphas)) / 2
-    if value <= half:
-        why = "a copy to a peer takes %.4g ns without its bytes, others %.4g: no more than they differ"
-        yield Missing(("peer_latency_ns",), why % (peer.alpha_ns, home))
-        return
-    source = "micro/copy_path engine: time without bytes, peer - others"
-    yield Key("peer_latency_ns", value, source, half / value)
-
-
-def _later(measured: Measured) -> dict[Ends, float]:
-    """By pair: ns that its round trip is longer than the usual one."""
-    by: list[dict[Ends, float]] = []
-    for variant in ("engine_round_trip", "kernel_round_trip"):
-        found = _pairs(measured, variant, "time")
-        if found:
-            usual = statistics.median(found.values.values())
-            by.append({ends: (v - usual) * 1e9 for ends, v in found.values.items()})
-    ends = set.intersection(*map(set, by)) if by else set()
-    return {e: statistics.fmean(found[e] for found in by) for e in ends}
-
-
-# ------------------------------------------------------------------ rates
-
-
-def _rates(measured: Measured, size: float, later: dict[Ends, float]) -> Pairs:
-    """The rate of each pair's way: of the faster method, without what a copy costs besides its bytes."""
+def _rates(measured: Measured, size: float, latency: Optional[Estimate], later: dict[Ends, float]) -> Matrix:
+    """The rate of each pair's way: of the faster method, without what a copy takes besides its bytes."""
     rates: dict[Ends, float] = {}
-    errors = []
-    for variant, alike in _VARIANTS.items():
-        found, fixed = _pairs(measured, variant, "bandwidth"), copy_line(measured, alike, "peer")
-        if not found:
-            continue
+    errors = [0.0]
+    for variant in VARIANTS:
+        found, fixed = matrix(measured, variant, "bandwidth"), fixed_ns(measured, variant, latency)
         errors.append(found.error)
-        for ends, bandwidth in found.values.items():
-            all_ns = size / bandwidth * 1e9
-            fixed_ns = (fixed.alpha_ns if fixed else 0.0) + later.get(ends, 0.0) - later.get((0, 1), 0.0)
-            bytes_ns = all_ns - fixed_ns if fixed_ns < all_ns / 2 else all_ns
-            rates[ends] = max(rates.get(ends, 0.0), size / bytes_ns * 1e9)
-    return Pairs(rates, max(errors, default=0.0))
+        for ends, rate in found.values.items():
+            own = rate_of_bytes(rate, size, max(0.0, fixed + later.get(ends, 0.0)))
+            rates[ends] = max(rates.get(ends, 0.0), own)
+    return Matrix(rates, max(errors))
+
+
+def _latencies(
+    measured: Measured, latency: Optional[Estimate], later: dict[Ends, float], direct: set[Ends]
+) -> Iterator[Key | Missing]:
+    """The usual one of direct ways, and those that differ."""
+    if latency is None:
+        yield Missing(("peer_latency_ns",), "no program has engine copies to a peer and at home")
+        return
+    own = {ends: ns for ends, ns in sorted(later.items()) if ends in direct}
+    half = max(latency.half, matrix(measured, "engine_round_trip", "time").error * _TRIP_NS)
+    shift = statistics.median_low(own.values()) if own else 0.0
+    usual = latency.value + (shift if abs(shift) > 3 * half else 0.0)
+    source = "micro/copy_path, micro/copy_command, micro/peer_matrix: copies to a peer - copies at home"
+    if usual <= latency.half:
+        yield Key("peer_latency_ns", 0, "%s: %.3g ns, within %.3g" % (source, usual, latency.half))
+        usual = 0.0
+    else:
+        yield Key("peer_latency_ns", usual, source, latency.half / usual)
+    different = max(LATER * usual, 3 * half)
+    odd = {
+        ends: latency.value + ns for ends, ns in own.items() if abs(latency.value + ns - usual) > different
+    }
+    if len(odd) > _MOST_LINES:
+        yield Missing(("peer_latency_ns of single pairs",), "%d pairs differ from the usual one" % len(odd))
+        return
+    for ends, ns in odd.items():
+        yield Key(
+            "peer_latency_ns %d>%d" % ends, max(0.0, ns), "micro/peer_matrix engine_round_trip", half / ns
+        )
+
+
+# ------------------------------------------------------------------ shapes
 
 
 def _neighbours(sides: tuple[int, ...]) -> set[Ends]:
@@ -179,25 +168,22 @@ class Injection(NamedTuple):
 
 
 def _injection(
-    measured: Measured, count: int, rates: dict[Ends, float], ways: dict[Ends, list[Ends]]
+    measured: Measured, latency: Optional[Estimate], links: dict[Ends, float], ways: dict[Ends, list[Ends]]
 ) -> Optional[Injection]:
     """The route in which a device sends or receives most, by engines or kernels."""
-    fitted = measured.results("micro/peer_matrix").get("fitted") or {}
-    found = []
-    for variant, alike in _VARIANTS.items():
-        fixed = copy_line(measured, alike, "peer")
-        for route, rate in (fitted.get("injection") or {}).get(variant, {}).items():
-            all_ns = fitted["size_byte"] / rate * 1e9
-            fixed_ns = fixed.alpha_ns if fixed else 0.0
-            bytes_ns = all_ns - fixed_ns if fixed_ns < all_ns / 2 else all_ns
-            of_bytes, carried = rate * all_ns / bytes_ns, _links_carry(route, count, rates, ways)
+    size, found = float(fitted(measured)["size_byte"]), []
+    for variant in VARIANTS:
+        fixed = fixed_ns(measured, variant, latency)
+        for route, rate in (fitted(measured).get("injection") or {}).get(variant, {}).items():
+            of_bytes = rate_of_bytes(rate, size, fixed)
+            carried = _links_carry(route, measured.devices, links, ways)
             if carried:
                 found.append(Injection(of_bytes, of_bytes / carried, "%s by %s" % (route, variant)))
     return max(found, default=None, key=lambda injection: injection.rate)
 
 
 def _injection_and_word(
-    measured: Measured, count: int, usual: float, most: Optional[Injection], error: float
+    count: int, usual: float, most: Optional[Injection], error: float
 ) -> Iterator[Key | Missing]:
     """A switch is what limits a device to the rate of one link. With injection_bandwidth, switch and mesh say
     the same."""
@@ -222,7 +208,7 @@ def _injection_and_word(
 # ------------------------------------------------------------------ keys
 
 
-def _pair_lines(rates: Pairs, usual: float, all_of_them: bool) -> Iterator[Key | Missing]:
+def _pair_lines(rates: Matrix, usual: float, all_of_them: bool) -> Iterator[Key | Missing]:
     different = -1.0 if all_of_them else max(DIFFERENT, 3 * rates.error)
     odd = {ends: r for ends, r in sorted(rates.values.items()) if abs(r / usual - 1) > different}
     if len(odd) > _MOST_LINES:
@@ -232,33 +218,35 @@ def _pair_lines(rates: Pairs, usual: float, all_of_them: bool) -> Iterator[Key |
         yield Key("peer_bandwidth %d>%d" % ends, rate, "micro/peer_matrix", rates.error)
 
 
-def keys(measured: Measured, found: dict) -> Iterator[Key | Missing]:
-    count = measured.devices
-    fitted = measured.results("micro/peer_matrix").get("fitted") or {}
-    if count < 2:
-        yield Missing(_PEER, "one device was measured, and links are between several")
+def _of_several(measured: Measured, size: float) -> Iterator[Key | Missing]:
+    latency, later, count = first_latency(measured), later_than_first(measured), measured.devices
+    rates = _rates(measured, size, latency, later)
+    far = {tuple(map(int, route.split(">"))) for route in fitted(measured).get("hops") or ()}
+    direct = set(rates.values) - far
+    if not direct:
+        yield Missing(_PEER, "micro/peer_matrix has no rates of pairs")
         return
-    size = fitted.get("size_byte")
-    every = {d: copy_line(measured, "engine", d) for d in ("up", "down", "local", "peer")}
-    later = _later(measured)
-    rates = _rates(measured, float(size), later) if size else Pairs({}, 0.0)
-    if not rates.values:
-        yield Missing(_PEER, "micro/peer_matrix has no rates of pairs, or of several sizes")
-        return
-    yield from _latency(measured, {d: own for d, own in every.items() if own})
-    hops = {tuple(map(int, route.split(">"))): n for route, n in (fitted.get("hops") or {}).items()}
-    direct = {ends for ends in rates.values if hops.get(ends, 1) == 1}
-    usual = statistics.median_low(rates.values[ends] for ends in direct)
-    word = _shape(count, direct) or "pairs" if hops else None
-    links = Pairs({e: r for e, r in rates.values.items() if e in direct}, rates.error) if word else rates
-    direct = set(links.values)
-    most = _injection(measured, count, links.values, _ways(count, direct))
+    word = _shape(count, direct) or "pairs" if far else None
+    links = Matrix({ends: rates.values[ends] for ends in direct}, rates.error)
+    usual = statistics.median_low(links.values.values())
     source = "micro/peer_matrix: median of %d pairs, the faster of engine and kernel, without the fixed part"
-    yield Key("peer_bandwidth", usual, source % len(links.values), rates.error)
+    yield Key("peer_bandwidth", usual, source % len(direct), links.error)
     yield from _pair_lines(links, usual, word == "pairs")
-    if word:
-        yield Key("links", word, "reported by the driver: the ways of one hop")
-        if most and most.of_links < _LIMITED:
-            yield Key("injection_bandwidth", most.rate, "micro/peer_matrix %s" % most.route, rates.error)
+    yield from _latencies(measured, latency, later, direct)
+    most = _injection(measured, latency, links.values, _ways(count, direct))
+    if not word:
+        yield from _injection_and_word(count, usual, most, links.error)
         return
-    yield from _injection_and_word(measured, count, usual, most, rates.error)
+    yield Key("links", word, "reported by the driver: the ways of one hop")
+    if most and most.of_links < _LIMITED:
+        yield Key("injection_bandwidth", most.rate, "micro/peer_matrix %s" % most.route, links.error)
+
+
+def keys(measured: Measured, _found: dict) -> Iterator[Key | Missing]:
+    size = fitted(measured).get("size_byte")
+    if measured.devices < 2:
+        yield Missing(_PEER, "one device was measured, and links are between several")
+    elif not size:
+        yield Missing(_PEER, "micro/peer_matrix has no rates of pairs, or of several sizes")
+    else:
+        yield from _of_several(measured, float(size))
