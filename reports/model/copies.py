@@ -14,7 +14,7 @@ from typing import Iterator, Optional
 
 from reports.model.copy_lines import BANDWIDTH, HOME, Line, copy_line, line
 from reports.model.key import Key, Missing
-from reports.model.measured import Measured
+from reports.model.measured import Measured, Value
 from reports.model.pairs import first_latency, fitted, fixed_ns, matrix, rate_of_bytes
 
 FASTER = 1.03  # a kernel that is so much faster was not limited by the engine's limit
@@ -55,32 +55,38 @@ def _copies_of(size: float) -> int:
     return max(2, min(_MOST, int((64 << 20) // size)))
 
 
-def _batch_ns(measured: Measured, direction: str, single: Line) -> Optional[tuple[float, float]]:
+def _commands(measured: Measured, variant: str, direction: str) -> dict[float, Value]:
+    """Time of a copy by size, of those sizes of which 16 are sent at once."""
+    curve = measured.curve("micro/copy_command/copy_time", "size", variant=variant, direction=direction)
+    return {size: value for size, value in curve if _copies_of(size) == _MOST}
+
+
+def _batch_ns(
+    measured: Measured, direction: str, single: Line, longer_than_ns: float
+) -> Optional[tuple[float, float]]:
     """The time of each further copy of a batch without its bytes, and how sure: all of the batch less one
     copy that is called and waited for alone, which has all that a batch has but its further copies."""
-    curves = (
-        measured.curve("micro/copy_command/copy_time", "size", variant=variant, direction=direction)
-        for variant in ("each", "batch")
-    )
-    each, batches = ({size: v for size, v in curve if _copies_of(size) == _MOST} for curve in curves)
-    further = line(
-        [
-            (size, (_MOST * batch.value - each[size].value) / (_MOST - 1) * 1e9, batch.error)
-            for size, batch in batches.items()
-            if size in each
-        ]
-    )
+    each, batches = (_commands(measured, variant, direction) for variant in ("each", "batch"))
+    points = [
+        (size, (_MOST * batch.value - each[size].value) / (_MOST - 1) * 1e9, batch.error)
+        for size, batch in batches.items()
+        if size in each and single.ns(size) > longer_than_ns
+    ]
+    further = line(points)
     if further is None:
         return None
     if further.sizes == 1:
-        (size,) = set(each) & set(batches)
-        return max(0.0, size / further.rate - size / single.rate) * 1e9, further.error
+        size, ns, error = points[0]
+        return max(0.0, ns - size / single.rate * 1e9), error
     return further.alpha_ns, further.error
 
 
-def _batch_copy_ns(measured: Measured, lines: dict[str, Line]) -> Iterator[Key | Missing]:
-    every = {d: _batch_ns(measured, d, single) for d, single in lines.items() if d in HOME}
-    known = {direction: found for direction, found in every.items() if found}
+def _batch_copy_ns(measured: Measured, lines: dict[str, Line], found: dict) -> Iterator[Key | Missing]:
+    """Fitted to copies that end after the host has called to wait for them: a shorter one takes two calls."""
+    trips = [v.value * 1e9 for d in lines for v in _commands(measured, "each", d).values()]
+    call_ns = float(found.get("host_call_ns") or min(trips, default=0.0) / 2)
+    every = {d: _batch_ns(measured, d, single, call_ns) for d, single in lines.items() if d in HOME}
+    known = {direction: estimate for direction, estimate in every.items() if estimate}
     if not known:
         yield Missing(("batch_copy_ns",), "micro/copy_command has no batches here")
         return
@@ -150,7 +156,7 @@ def keys(measured: Measured, found: dict) -> Iterator[Key | Missing]:
     every = {d: copy_line(measured, "engine", d) for d in (*HOME, "peer")}
     lines = {direction: own for direction, own in every.items() if own}
     yield from _copy_ns(lines)
-    yield from _batch_copy_ns(measured, lines)
+    yield from _batch_copy_ns(measured, lines, found)
     yield from _engine_bandwidth(measured, lines)
     # Up of the program is to the device, which reads; up of the model is what the device writes.
     yield from _link(measured, "link_down_bandwidth", "up")

@@ -22,6 +22,9 @@ class Line(NamedTuple):
     error: float  # median of the relative residuals, or the interval of the values if that is more
     sizes: int
 
+    def ns(self, size: float) -> float:
+        return self.alpha_ns + size / self.rate * 1e9
+
     def words(self) -> str:
         return "a line over %d sizes" % self.sizes if self.sizes > 1 else "of one size"
 
