@@ -20,7 +20,7 @@ from reports.export.runs import Run
 from reports.judge.compare.numbers import BadNumbers
 from reports.model.fit import NoModel, check_one_kind
 from reports.model.measured import Measured, Value
-from reports.records.jsonl import clean, is_number
+from reports.records.jsonl import clean
 from reports.records.quantity import human, percent, plural
 
 NETWORK, SYSTEM, REMOTE = "network.yml", "system.json", "remote_memory.json"
@@ -92,7 +92,7 @@ def _pairs(measured: Measured) -> tuple[str, dict]:
     found = measured.results("micro/peer_matrix").get("pairs") or []
     of = {own["variant"]: own for own in found if own["quantity"] == "bandwidth"}
     for method in ("kernel", "engine"):
-        if method in of and is_number(of[method]["median"]) and of[method]["lowest"] > 0:
+        if method in of and 0 < of[method]["lowest"] <= of[method]["median"] <= of[method]["highest"]:
             return method, of[method]
     raise _lacks("the bandwidth between devices", "micro/peer_matrix")
 
@@ -122,7 +122,7 @@ def _network(measured: Measured) -> Network:
         return Network(topology, bandwidth, alone, "")
     sent = (measured.results("micro/peer_matrix").get("fitted") or {}).get("injection", {}).get(method, {})
     own = [rate for route, rate in sent.items() if route.endswith(">all") and route != "all>all"]
-    if "all>all" not in sent or not own:
+    if not own or min(*own, sent.get("all>all", 0.0)) <= 0:
         raise _lacks(
             "what a device sends to all others by %s, alone and while all send" % method,
             "micro/peer_matrix --route each,spread,exchange",
@@ -251,7 +251,7 @@ def _short(value: float) -> float:
 
 def _system(measured: Measured, topology: str, chosen: Mapping[str, Optional[Chosen]]) -> list[Field]:
     memory = measured.one("micro/memory/memory_triad_bandwidth")
-    if memory is None:
+    if memory is None or memory.value <= 0:
         raise _lacks("the bandwidth of memory", "micro/memory")
     chunks, why = 1, "derived: measured collectives are not cut into chunks"
     if topology == "Switch":

@@ -51,7 +51,7 @@ export_to() {
 
 @test "a wrong format, a missing run and a file that cannot be written are one line each" {
 	refused <<-TABLE
-		2|export --to influx runs|gpusig: export: unknown format 'influx'; formats: $formats
+		2|export --to influx runs|gpusig: export: unknown format 'influx'; formats: $formats astra-sim
 		2|export --to csv|gpusig: export needs a run: ./gpusig export --to csv SIGNATURE
 		2|export --to csv nowhere|gpusig: nowhere is not there
 		1|export --to csv runs/run-1 --out no/such.csv|gpusig: export: cannot write $PWD/no/such.csv: No such file or directory
@@ -59,6 +59,10 @@ export_to() {
 		2|export --to csv runs --format json|
 		2|export --to csv runs --only nothing*|gpusig: export: no headline number matches nothing*
 		2|export --to reframe runs|gpusig: a ReFrame test has one run as its reference, not 2
+		2|export --to astra-sim runs/run-1|gpusig: export: astra-sim is several files, so it needs --out FOLDER
+		2|export --to astra-sim runs/run-1 --out sim --only gemm*|gpusig: export: astra-sim has no --only
+		2|export --to astra-sim runs --out sim|gpusig: ASTRA-sim's inputs are of one run, not 2
+		77|export --to astra-sim runs/run-1 --out sim|gpusig: export: runs/run-1 is of one device, but ASTRA-sim's networks have two or more: measure with --device KIND:0-7
 	TABLE
 	[ -c /dev/null ]
 }
@@ -81,4 +85,27 @@ export_to() {
 	[ "${#lines[@]}" = 2 ]
 	[[ $stderr == "gpusig: export: left out: broken/run-2: signature.json: not JSON" ]]
 	rm -r broken
+}
+
+@test "inputs of ASTRA-sim are files in a folder, and say what they are from" {
+	mkdir devices
+	for words in 'micro/peer_matrix --route each,spread,exchange' 'micro/memory --headline' \
+		'collectives/device_allreduce --algorithm ring --size 32,16M'; do
+		# shellcheck disable=SC2086 # a program and its options
+		(set -- $words && "${GPUSIG_BIN:-$root/bin}/$1" --device sim:mi300x:0-3 --format json --budget 10m "${@:2}") >>devices/records.jsonl
+	done
+	signatures "$PWD/devices"
+	run --separate-stderr export_to astra-sim devices --out inputs
+	[ "$status" = 0 ]
+	[ -z "$output" ]
+	[[ ${stderr_lines[0]} == "gpusig: export: devices: not measured, so left out: reduce-scatter-implementation, "* ]]
+	[[ ${stderr_lines[1]} == *"assumed or ASTRA-sim's default: scheduling-policy, "*", roofline-enabled, memory-type" ]]
+	grep -qx 'topology: \[ FullyConnected \]' inputs/network.yml
+	grep -q '^# bandwidth: measured: micro/peer_matrix, median of 12 pairs by kernel' inputs/network.yml
+	json 'rows[0]["all-reduce-implementation"] == ["ring"]' \
+		'rows[0]["gpusig"]["sources"]["local-mem-bw"].startswith("measured")' < <(tr -d '\n' <inputs/system.json)
+	[ -s inputs/remote_memory.json ]
+	run --separate-stderr export_to astra-sim devices --out no/such
+	[ "$status" = 1 ]
+	[[ $stderr == *"gpusig: export: cannot write $PWD/no/such/network.yml: No such file or directory" ]]
 }
