@@ -71,7 +71,7 @@ def spreads(topology: str, devices: int) -> float:
 
 
 def _distances(algorithm: str, devices: int) -> list[int]:
-    """Of each step of a half of an allreduce: how far messages go, in places of a ring."""
+    """How far messages of each step of half an allreduce go, in places of a ring."""
     return {
         _RING: [1] * (devices - 1),
         _DIRECT: [devices // 2],
