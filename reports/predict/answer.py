@@ -28,8 +28,7 @@ class Question(NamedTuple):
 def _hint(machine: Machine) -> str:
     if machine.fitted is None or not machine.fitted.missing:
         return ""
-    names = [name for missing in machine.fitted.missing for name in missing.names]
-    return "; the signature gives no value for: %s" % listing(names, _NAMED)
+    return "; the signature gives no value for: %s" % listing(machine.fitted.missing, _NAMED)
 
 
 def _changed(simulation: Simulation, base: Simulated, change: Change) -> Simulated:
@@ -120,7 +119,7 @@ def _cases(
 # ------------------------------------------------------------------ error
 
 
-def _error(machine: Machine, cases: Sequence[Json], lack: Optional[search.Unmeasured]) -> Json:
+def _error(machine: Machine, cases: Sequence[Json], doubts: Optional[search.Doubts]) -> Json:
     """All that is known of the error of the model: of its keys, where the same was measured, and of keys that
     nothing gave."""
     own = [
@@ -135,22 +134,26 @@ def _error(machine: Machine, cases: Sequence[Json], lack: Optional[search.Unmeas
         for row in case["fastest"]
         if row["ways"][0] and row["ways"][1] and len(row["of"]) > 1
     ]
-    fitted = machine.fitted
-    sure = [key for key in fitted.keys if key.error is not None] if fitted else []
-    worst = sorted(sure, key=lambda key: -(key.error or 0))[:3]
     return {
         "compared": len(own),
         "median": statistics.median(own) if own else None,
         "largest": max(own) if own else None,
         "same_fastest": sum(a == b for a, b in picked),
         "fastest_compared": len(picked),
-        "keys": [{"key": key.name, "error": key.error} for key in worst],
+        "cases": doubts.cases if doubts else 0,
+        "keys": [
+            {"key": one.name, "error": machine.fitted.errors[one.name], "ratio": one.ratio}
+            for one in doubts.unsure
+        ]
+        if doubts and machine.fitted
+        else [],
         "unmeasured": {
-            "count": lack.count,
-            "cases": lack.cases,
-            "keys": [{"key": one.name, "change": one.change.text, "ratio": one.ratio} for one in lack.matter],
+            "count": doubts.unmeasured,
+            "keys": [
+                {"key": one.name, "change": one.change.text, "ratio": one.ratio} for one in doubts.matter
+            ],
         }
-        if lack
+        if doubts
         else None,
     }
 
@@ -207,9 +210,7 @@ def answer(simulation: Simulation, machine: Machine, asked_for: Question, option
     alternatives = [_alternative(simulation, base, change, asked) for change in asked_for.alternatives]
     runs = [simulation.run(change) for change in asked_for.alternatives]
     cases = _cases(machine, simulation.name, base, runs, asked)
-    lack = None
-    if machine.fitted:
-        lack = search.unmeasured(simulation, base, [key.name for key in machine.fitted.keys])
+    doubts = search.doubts(simulation, base, machine.fitted.errors) if machine.fitted else None
     sweep = _sweep(simulation, base, asked_for.sweep, asked) if asked_for.sweep else None
     storm = _tornado(simulation, base) if asked_for.tornado else None
     found: dict[str, Any] = {
@@ -226,7 +227,7 @@ def answer(simulation: Simulation, machine: Machine, asked_for: Question, option
         "options": list(options),
         "alternatives": alternatives,
         "cases": cases,
-        "error": _error(machine, cases, lack),
+        "error": _error(machine, cases, doubts),
         "sweep": sweep,
         "tornado": storm,
     }

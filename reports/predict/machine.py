@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple, Optional
 
 from reports.model import text
-from reports.model.fit import Fitted, NotOneMachine, fit
+from reports.model.fit import NoModel
 from reports.predict.change import refuse
 from reports.records.jsonl import BadRecord, Json, Refused, clean, is_number, real_in
 from reports.signature import signature_file
@@ -18,7 +18,15 @@ from reports.signature.machine import name_of
 SIM = "sim:"
 _METRICS = "metrics.csv"  # in the folder of signature.json: every value of the run
 _TIME = "time"
+_KEY = re.compile(r"(?!like\b)(\w+(?: \d+>\d+)?) = (?:.*±([0-9.]+) %)?")
 _SPEC = re.compile(r"sim:([^?]*?(?:\?.*?)?)(?::([0-9,-]+))?\Z", re.DOTALL)
+
+
+class Fitted(NamedTuple):
+    """Keys as a file of ./gpusig model has them. `errors`: by the names of those that have a value."""
+
+    errors: dict[str, Optional[float]]
+    missing: list[str]
 
 
 class Machine(NamedTuple):
@@ -49,21 +57,44 @@ def measured(path: Path, given: str, folder: Path) -> Machine:
         hint = "; a model file is sim:%s:0-7" % clean(given) if path.is_file() else ""
         raise Refused("predict: %s: %s%s" % (clean(given), why, hint), 1) from None
     with signature_file.trusting("predict: " + clean(given), Refused, 1):
-        try:
-            fitted = fit(signature)
-        except NotOneMachine as why:
-            raise Refused("predict: %s: %s" % (clean(given), why), 77) from None
         name = name_of(signature)
-        (folder / text.NAME).write_text(text.text(fitted, name), encoding="utf-8")
+        model = _model(signature, name, file, given)
+        (folder / text.NAME).write_text(model, encoding="utf-8")
         count = len(signature["devices"])
         return Machine(
             name,
             str(folder / text.NAME),
             "0" if count == 1 else "0-%d" % (count - 1),
-            fitted,
+            fitted_in(model),
             any(device.get("virtual_time") is True for device in signature["devices"].values()),
             {**_times_in(signature), **_times_in_csv(file)},
         )
+
+
+def _model(signature: Json, name: str, file: Path, given: str) -> str:
+    """The model of a signature: that of its report where it is as new, for a fit takes seconds."""
+    made = file.with_name(text.NAME)
+    try:
+        if file.name == signature_file.NAME and made.stat().st_mtime >= file.stat().st_mtime:
+            return made.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        pass
+    try:
+        return text.of(signature, name)
+    except NoModel as why:
+        raise Refused("predict: %s: %s" % (clean(given), why), 77) from None
+
+
+def fitted_in(model: str) -> Fitted:
+    """The keys of the text of a fitted model, whose remarks are those of reports/model/text.py."""
+    found = Fitted({}, [])
+    for line in model.splitlines():
+        key = _KEY.match(line)
+        if key:
+            found.errors[key[1]] = float(key[2]) / 100 if key[2] else None
+    for missing in re.findall(r"^# As in \w+: ([^:]*):", model, re.M):
+        found.missing.extend(name.strip() for name in missing.split(","))
+    return found
 
 
 def _times_in(signature: Json) -> dict[tuple[str, str, str], float]:

@@ -169,13 +169,16 @@ def _error_text(found: Json) -> list[str]:
         said.append(
             "The model is fitted to no measurement, and how far it is from a real machine is not known."
         )
+    looked = error["cases"]
+    few = " in %s" % plural(looked, "case") if looked < len(found["cases"]) else ""
     if error["keys"]:
-        worst = ["%s ±%s" % (key["key"], percent(key["error"])) for key in error["keys"]]
-        said.append("Least sure of the fitted keys: %s." % listing(worst))
+        worst = [
+            "%s ±%s (%s)" % (key["key"], percent(key["error"]), signed(key["ratio"])) for key in error["keys"]
+        ]
+        said.append("Fitted keys whose own errors move the times%s: %s." % (few, listing(worst, 8)))
     lack = error["unmeasured"]
     if lack and lack["count"]:
         keys = lack["keys"]
-        few = " in %s" % plural(lack["cases"], "case") if lack["cases"] < len(found["cases"]) else ""
         matter = ["%s (%s: %s)" % (key["key"], key["change"], signed(key["ratio"])) for key in keys]
         said.append(
             "%s of the model were not measured and are assumed; %s"
@@ -201,10 +204,9 @@ def _seconds(value: Optional[float]) -> str:
 def _cells(one: Json, found: Json, drawn: bool) -> list[Any]:
     cells: list[Any] = []
     if _is_measured(found):
-        cells += [
-            _seconds(one["measured_s"]),
-            "–" if one["model_error"] is None else signed(1 + one["model_error"]),
-        ]
+        cells.append(_seconds(one["measured_s"]))
+    if _is_measured(found) and _has_space(found):
+        cells.append("–" if one["model_error"] is None else signed(1 + one["model_error"]))
     cells.append(_seconds(one["model_s"]))
     several = len(found["alternatives"]) > 1
     for seconds in one["changed_s"]:
@@ -220,10 +222,17 @@ def _is_measured(found: Json) -> bool:
     return bool(found["machine"]["fitted"])
 
 
+def _has_space(found: Json) -> bool:
+    """True where a line has space for how far the model is off."""
+    return len(found["alternatives"]) < 3
+
+
 def _heads(first: str, found: Json) -> list[Column]:
     heads = [Column(first)]
     if _is_measured(found):
-        heads += columns("measured", "model off", css="")
+        heads += columns("measured", css="")
+    if _is_measured(found) and _has_space(found):
+        heads += columns("model off", css="")
     heads += columns("model", css="")
     if len(found["alternatives"]) == 1:
         return heads + columns("changed", "change", css="")

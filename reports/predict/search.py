@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import tempfile
 from pathlib import Path
-from typing import Iterator, NamedTuple, Optional, Sequence
+from typing import Iterator, Mapping, NamedTuple, Optional, Sequence
 
 from reports.predict import keys
 from reports.predict.change import AS_IT_IS, Change
@@ -66,34 +66,41 @@ def tornado(simulation: Simulation, base: Simulated) -> tuple[list[Moved], int]:
     return sorted(found, key=lambda one: (one.ratio is None, one.ratio or 0, one.name)), len(names)
 
 
-class Unmeasured(NamedTuple):
-    """Keys that no measurement gave: how many there are, and those on which the times depend."""
+class Doubts(NamedTuple):
+    """All that the keys of a fitted model leave open. `unmeasured`: how many no measurement gave; `matter`: those
+    of them on which the times depend; `unsure`: fitted keys whose own errors move the times."""
 
-    count: int
+    unmeasured: int
     matter: list[Moved]
+    unsure: list[Moved]
     cases: int  # that were looked at
 
 
 def _few_cases(base: Simulated) -> list[str]:
     known = [key for key, case in base.cases.items() if case.times]
-    step = max(1, math.ceil(len(known) / _CASES))
-    return known[::step]
+    return known[:: max(1, math.ceil(len(known) / _CASES))]
 
 
-def unmeasured(simulation: Simulation, base: Simulated, measured: Sequence[str]) -> Unmeasured:
-    names = [name for name in keys.numeric(base.keys) if name not in measured]
-    few = _few_cases(base)
-    if not names:
-        return Unmeasured(0, [], len(few))
-    changes = [Change(name, (keys.probe(name, base.keys[name]),)) for name in names]
+def doubts(simulation: Simulation, base: Simulated, errors: Mapping[str, Optional[float]]) -> Doubts:
+    """`errors`: those of the fitted keys, relative."""
+    few, names = _few_cases(base), keys.numeric(base.keys)
+    lacking = [name for name in names if name not in errors]
+    tried = [Change(name, (keys.probe(name, base.keys[name]),)) for name in lacking]
+    slack = {name: errors[name] or 0.0 for name in names if (errors.get(name) or 0.0) >= MATTERS / 2}
+    wider = [Change(name, (keys.times(name, base.keys[name], 1 + slack[name]),)) for name in slack]
     with tempfile.TemporaryDirectory(prefix="gpusig-predict-") as folder:
         file = Path(folder) / "cases"
         file.write_text("".join(key + "\n" for key in few), encoding="utf-8")
         only = str(file) if len(few) < len(base.cases) else ""
         part = simulation.run(AS_IT_IS, only) if only else base
-        found = keys_that_move(simulation, part, changes, MATTERS, only)
-    matter = sorted((one for one in found if one.ratio is not None), key=lambda one: -one.most)
-    return Unmeasured(len(names), matter, len(few))
+        matter = _sorted(keys_that_move(simulation, part, tried, MATTERS, only))
+        unsure = _sorted(keys_that_move(simulation, part, wider, MATTERS / 2, only))
+    return Doubts(len(lacking), matter, unsure, len(few))
+
+
+def _sorted(found: Sequence[Moved]) -> list[Moved]:
+    """The most first; without those that cannot be changed."""
+    return sorted((one for one in found if one.ratio is not None), key=lambda one: -one.most)
 
 
 # ------------------------------------------------------------------ limits
