@@ -240,9 +240,10 @@ def _shared_bytes(fit: _Fit, found: Found) -> Key | Missing:
     if per_unit is None or per_block is None:
         return Missing((name,), "the device does not report how much shared memory a unit has")
     grain = int(found.get("shared_granularity_bytes", 1024))
-    most = int(per_unit) // claims // grain * grain - int(found.get("shared_reserved_bytes", 0))
-    text = "fitted: the most with which a unit holds %d of its blocks" % claims
-    return Key(name, max(min(most, int(per_block)), 0), text)
+    # The most would leave no room for a block of another kernel, which on machines runs beside a GEMM's.
+    least = (int(per_unit) // (claims + 1) // grain + 1) * grain - int(found.get("shared_reserved_bytes", 0))
+    text = "fitted: the least with which a unit holds %d of its blocks, and others beside" % claims
+    return Key(name, max(min(least, int(per_block)), 0), text)
 
 
 def _registers(fit: _Fit, found: Found) -> Iterator[Key]:
