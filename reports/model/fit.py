@@ -28,14 +28,14 @@ PARTS: tuple[Callable[[Measured, Found], Iterator[Union[Key, Missing]]], ...] = 
     device.keys,
     costs.keys,
     memory.keys,
+    cache_use.keys,
+    host_memory.keys,
+    units.keys,
     gemm.keys,
     copies.keys,
     links.keys,
     engines.keys,
-    units.keys,
     noise.keys,
-    cache_use.keys,
-    host_memory.keys,
 )
 
 

@@ -67,8 +67,8 @@ def tornado(simulation: Simulation, base: Simulated) -> tuple[list[Moved], int]:
 
 
 class Doubts(NamedTuple):
-    """All that the keys of a fitted model leave open. `unmeasured`: how many no measurement gave; `matter`: those
-    of them on which the times depend; `unsure`: fitted keys whose own errors move the times."""
+    """All that the keys of a fitted model leave open. `unmeasured`: how many no measurement gave; `matter`:
+    those of them on which the times depend; `unsure`: fitted keys whose own errors move the times."""
 
     unmeasured: int
     matter: list[Moved]
