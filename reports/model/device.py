@@ -7,7 +7,6 @@ from typing import Iterator
 
 from reports.model.key import Key, Missing
 from reports.model.measured import Measured
-from reports.records.jsonl import is_number
 
 # Key and attribute are of one name, and in one unit.
 _REPORTED = (
@@ -29,11 +28,3 @@ def keys(measured: Measured, _found: dict) -> Iterator[Key | Missing]:
             yield Key(name, int(value), "reported by the device")
         else:
             yield Missing((name,), "the device does not report it")
-    yield _host_memory(measured)
-
-
-def _host_memory(measured: Measured) -> Key | Missing:
-    value = measured.signature["provenance"]["fields"].get("memory_bytes")
-    if is_number(value) and value > 0:
-        return Key("host_memory_bytes", int(value), "of the machine that ran the programs")
-    return Missing(("host_memory_bytes",), "the operating system does not report it")

@@ -40,11 +40,10 @@ def _routes(measured: Measured) -> list[Route]:
 
 
 def _provenance(measured: Measured, field: str) -> Optional[int]:
-    """A number of the machine that ran the programs; None for a simulated one."""
+    """A number of the machine that ran the programs, which has the pinned memory of simulated devices, too."""
     fields = (measured.signature.get("provenance") or {}).get("fields") or {}
     value = fields.get(field)
-    simulated = measured.signature.get("simulated")
-    return int(value) if is_number(value) and value > 0 and not simulated else None
+    return int(value) if is_number(value) and value > 0 else None
 
 
 def _host_bandwidth(measured: Measured) -> Union[Key, Missing]:
@@ -73,13 +72,14 @@ def _far(routes: list[Route]) -> Key:
 
 def keys(measured: Measured, _found: dict) -> Found:
     routes = _routes(measured)
-    nodes = len({r.node for r in routes}) or _provenance(measured, "numa_nodes") or 0
+    own = None if measured.signature.get("simulated") else _provenance(measured, "numa_nodes")
+    nodes = len({r.node for r in routes}) or own or 0
     bytes_ = _provenance(measured, "memory_bytes")
     yield _host_bandwidth(measured)
     if bytes_:
-        yield Key("host_memory_bytes", bytes_, "the system reports it")
+        yield Key("host_memory_bytes", bytes_, "of the machine that ran the programs")
     else:
-        yield Missing(("host_memory_bytes",), "a simulated machine's host is not reported")
+        yield Missing(("host_memory_bytes",), "the operating system does not report it")
     if 0 < nodes <= _MOST_NODES:
         yield Key("numa_nodes", nodes, "nodes of %s" % PAIRS if routes else "the system reports it")
     else:

@@ -75,7 +75,11 @@ class AstraSim(simulated.Scratch):
             for program, *options in _PROGRAMS:
                 words = ["--device", device, "--budget", "10m", "--format", "json", *options]
                 subprocess.run(
-                    [simulated.BIN / program, *words], stdout=stream, stderr=subprocess.PIPE, check=True, timeout=300
+                    [simulated.BIN / program, *words],
+                    stdout=stream,
+                    stderr=subprocess.PIPE,
+                    check=True,
+                    timeout=300,
                 )
         (folder / "signature.json").write_text(build(read(folder / "records.jsonl")).text(), encoding="utf-8")
         self.export("astra-sim", "run", "--out", "astra")
