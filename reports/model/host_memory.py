@@ -40,7 +40,7 @@ def _routes(measured: Measured) -> list[Route]:
 
 
 def _provenance(measured: Measured, field: str) -> Optional[int]:
-    """A number of the machine that ran the programs, which has the pinned memory of simulated devices, too."""
+    """A number of the machine that ran the programs, also of simulated devices."""
     fields = (measured.signature.get("provenance") or {}).get("fields") or {}
     value = fields.get(field)
     return int(value) if is_number(value) and value > 0 else None
