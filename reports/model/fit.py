@@ -61,7 +61,7 @@ def check_one_kind(signature: Json) -> None:
 
 
 def _still(fitted: Fitted) -> Iterator[Missing]:
-    """What no later part found either."""
+    """Those that no later part found either."""
     for missing in fitted.missing:
         names = tuple(name for name in missing.names if name not in fitted.values())
         if names:

@@ -8,6 +8,7 @@ tiling is the one that resembles it most, and the residual says how much."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from statistics import median
 from typing import Iterator, NamedTuple, Optional, Union
@@ -23,7 +24,12 @@ _Samples = dict[str, list[Sample]]  # by type
 _Model = tuple[Tiling, Machine]
 _Costs = list[tuple[int, list[Wave]]]  # how many GEMMs, and the waves of one
 
-_SIDES = (16, 32, 64, 128, 256, 512)
+_SIDES = (512, 256, 128, 64, 32, 16)
+_OBLONG = 4  # the longer side, of the shorter one
+_TILES = sorted(
+    (t for t in itertools.product(_SIDES, _SIDES) if max(t) <= _OBLONG * min(t)),
+    key=lambda t: max(t) / min(t),
+)
 _LEAST = (0, 256, 128, 64, 32, 16)
 _CLAIMS = (256, 8, 6, 5, 4, 3, 2, 1)
 _TELLS_REGISTERS = 3  # GEMMs of f64, whose tiles they limit first
@@ -33,12 +39,13 @@ _REGISTER_BYTES = (0, 256 << 10, 512 << 10, 128 << 10)
 _TILE_NS, _TRAFFIC_SHARES = (0.0, 100.0, 1000.0, 3000.0, 10000.0), (1.0, 0.5, 0.25, 0.1)
 _EXPLAINED, _BETTER = 0.03, 0.9
 _SHARES = (1.0, 0.5, 0.25, 0.125)
-_BEYOND = 1.25  # of the fastest GEMM of a type that was measured: no rate is more
+_LEAST_RATE, _MOST_RATE = 0.98, 1.25  # of the fastest GEMM of a type that was measured
 _CLIPPED = math.log(2)  # what is off by more counts as so much
 _FEW = 10  # GEMMs of a type in the first round
 _BEST, _REFINED = 24, 8  # tilings in the second round, and in the third
 # Residuals (rms) that are so close are equal: then the tiling that comes first.
 _SAME, _EXACT = 1.02, 2e-4
+_NOISE = 5e-3  # differences that noise explains, where there is so much
 _RATE_LIMITS = (1.0, 1e18)  # of device/sim/model/model.c
 
 
@@ -105,11 +112,11 @@ def _fit(samples: _Samples, tiling: Tiling, machine: Machine, exact: bool) -> Op
         known = [rate for c, ns in costs if (rate := _flops_of(c, ns, machine)) is not None]
         if not known:
             return None
-        most = _BEYOND * max(s.flop / s.ns * 1e9 for s in of_type) / machine.units
+        fastest = max(s.flop / s.ns * 1e9 for s in of_type) / machine.units
         flops[type_] = median(known)
         if exact:
             flops[type_] = _refined(costs, flops[type_], machine)
-        flops[type_] = min(flops[type_], most)
+        flops[type_] = min(max(flops[type_], _LEAST_RATE * fastest), _MOST_RATE * fastest)
         off[type_] = _off(costs, flops[type_], machine)
     count = sum(map(len, off.values()))
     return _Fit(math.sqrt(sum(map(_squares, off.values())) / count), tiling, machine, flops, off)
@@ -119,20 +126,17 @@ def _fit(samples: _Samples, tiling: Tiling, machine: Machine, exact: bool) -> Op
 
 
 def _tilings(machine: Machine, found: Found, of_f64: int) -> Iterator[Tiling]:
-    """All that are tried, what needs fewer keys first."""
+    """All that are tried: what needs fewer keys comes first, and then square tiles."""
     known = found.get("registers_per_unit_bytes")
     tried = _REGISTER_BYTES if of_f64 >= _TELLS_REGISTERS else (0,)
     for registers in tried if known is None else (int(known),):
         of_block = int(found.get("block_register_bytes", registers // machine.slots))
         for claims in (256, *(c for c in _CLAIMS if c < machine.slots)):
-            for rows in _SIDES:
-                for columns in _SIDES:
-                    for least in _LEAST:
-                        t = Tiling(rows, columns, least, claims, registers, of_block)
-                        halves = least == 0 or max(rows, columns) >= 2 * least
-                        fits = registers == 0 or t.claim("f32", rows, columns) <= registers
-                        if halves and fits and max(rows, columns) <= 4 * min(rows, columns):
-                            yield t
+            for (rows, columns), least in itertools.product(_TILES, _LEAST):
+                t = Tiling(rows, columns, least, claims, registers, of_block)
+                halves = least == 0 or max(rows, columns) >= 2 * least
+                if halves and (registers == 0 or t.claim("f32", rows, columns) <= registers):
+                    yield t
 
 
 def _few(of_type: list[Sample]) -> list[Sample]:
@@ -150,10 +154,10 @@ def _fine(samples: _Samples, tried: list[_Model]) -> list[_Fit]:
     return [f for i in chosen if (f := _fit(samples, *tried[i], exact=True))]
 
 
-def _first(fits: list[_Fit]) -> Optional[_Fit]:
+def _first(fits: list[_Fit], noise: float) -> Optional[_Fit]:
     """The first of those that explain all GEMMs about as well as the best does."""
     least = min((f.rms for f in fits), default=0.0)
-    return next((f for f in fits if f.rms <= least * _SAME + _EXACT), None)
+    return next((f for f in fits if f.rms <= least * _SAME + max(_EXACT, min(noise, _NOISE))), None)
 
 
 def _near(fit: _Fit, samples: _Samples) -> _Fit:
@@ -177,15 +181,17 @@ def _near(fit: _Fit, samples: _Samples) -> _Fit:
 
 def _model(samples: _Samples, machine: Machine, found: Found) -> Optional[_Fit]:
     shares = _SHARES if "block_share" not in found else (machine.block_share,)
+    noise = median(s.error for of_type in samples.values() for s in of_type)
     tilings = list(_tilings(machine, found, len(samples.get("f64", ()))))
-    fit = _first(_fine(samples, [(t, machine._replace(block_share=s)) for t in tilings for s in shares]))
+    tried = [(t, machine._replace(block_share=share)) for t in tilings for share in shares]
+    fit = _first(_fine(samples, tried), noise)
     if fit is None or fit.rms < _EXPLAINED:
         return fit
     costs = [(ns, share) for ns in _TILE_NS for share in _TRAFFIC_SHARES]
     few = [t for t in tilings if t.register_bytes == fit.tiling.register_bytes and t.claims in _CLAIMS_FEW]
     tried = [(t._replace(tile_ns=ns, traffic_share=share), fit.machine) for ns, share in costs for t in few]
     near = [_near(f, samples) for f in sorted(_fine(samples, tried), key=lambda f: f.rms)[:_REFINED]]
-    other = _first([f for n in near if (f := _fit(samples, n.tiling, n.machine, exact=True))])
+    other = _first([f for n in near if (f := _fit(samples, n.tiling, n.machine, exact=True))], noise)
     return other if other and other.rms < _BETTER * fit.rms else fit
 
 

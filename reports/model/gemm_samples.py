@@ -19,6 +19,7 @@ class Sample(NamedTuple):
     type: str
     parts: tuple[Part, ...]
     ns: float
+    error: float  # relative: half its interval
 
     @property
     def flop(self) -> float:
@@ -51,6 +52,10 @@ def _pieces(s: Shape, cut: str, count: int, machine: Machine) -> tuple[Part, ...
 
 def _of_efficiency(measured: Measured) -> Iterator[Sample]:
     rates = measured.results("gemm/efficiency").get("rates")
+    errors = {
+        " ".join("%s=%s" % pair for pair in v.where.items() if pair[0] != "variant"): v.error
+        for v in measured.all("gemm/efficiency/flop_rate", variant="gemm")
+    }
     for row in rates if isinstance(rates, list) else []:
         sides = _SIDES.search(str(row.get("shape")))
         rate = row.get("value")
@@ -61,7 +66,9 @@ def _of_efficiency(measured: Measured) -> Iterator[Sample]:
         m, n, k = map(int, sides.groups())
         if min(m, n, k) > 0:
             s = Shape(m, n, k, row["type"])
-            yield Sample("%s %dx%dx%d" % (s.type, m, n, k), s.type, (_whole(s),), 2e9 * m * n * k / rate)
+            name = "%s %dx%dx%d" % (s.type, m, n, k)
+            error = errors.get(str(row.get("key")), 0.0)
+            yield Sample(name, s.type, (_whole(s),), 2e9 * m * n * k / rate, error)
 
 
 def _of_split(measured: Measured, machine: Machine) -> Iterator[Sample]:
@@ -81,7 +88,7 @@ def _of_split(measured: Measured, machine: Machine) -> Iterator[Sample]:
             continue
         parts = _pieces(s, cut[1], int(cut[2]), machine) if cut else (_whole(s),)
         name = "%s %dx%dx%d %s" % (s.type, m, n, k, value.where["variant"])
-        yield Sample(name, s.type, parts, 2e9 * m * n * k / value.value)
+        yield Sample(name, s.type, parts, 2e9 * m * n * k / value.value, value.error)
 
 
 def samples_of(measured: Measured, machine: Machine) -> list[Sample]:
