@@ -10,7 +10,9 @@ from reports.model.measured import Measured
 
 _ORDERS = ("ready_first", "enqueued_first", "stream_first", "round_robin")
 _TO_HOST = ("up", "down")
-NEXT_TO_NOTHING = 0.01  # of copy_ns
+_LAWS = ("host_engines", "engine_order", "engine_priority", "engine_sticky", "engine_switch_ns")
+_MOST_ENGINES = 64  # of a model
+_NEXT_TO_NOTHING = 0.01  # of copy_ns
 
 
 def _ways(measured: Measured, program: str) -> list[dict]:
@@ -32,7 +34,7 @@ def _counts(measured: Measured, by: dict[str, dict]) -> Iterator[Key | Missing]:
     stated = measured.attribute("copy_engines")
     most = max(counted.values(), default=None)
     answered = "; %s answered in micro/copy_engines" % most if most else ""
-    if stated is not None:
+    if stated is not None and stated <= _MOST_ENGINES:
         yield Key("copy_engines", int(stated), "reported by the device" + answered)
     elif most:
         limited = any(by[d].get("at_least") for d in counted)
@@ -105,13 +107,17 @@ def _switch(measured: Measured, found: dict) -> Iterator[Key | Missing]:
     value = sum(w * v.value * 1e9 for w, v in zip(weights, values)) / sum(weights)
     half = 1 / sum(weights) ** 0.5
     source = "micro/copy_queue switch_time, %d directions" % len(values)
-    if value <= max(half, NEXT_TO_NOTHING * float(found.get("copy_ns") or 0)):
+    if value <= max(half, _NEXT_TO_NOTHING * float(found.get("copy_ns") or 0)):
         yield Key("engine_switch_ns", 0, source + ": %.3g ns, within %.3g" % (value, half))
     else:
         yield Key("engine_switch_ns", value, source, half / value)
 
 
 def keys(measured: Measured, found: dict) -> Iterator[Key | Missing]:
+    if measured.device.get("copy_engines") == 0:
+        yield Key("copy_engines", 0, "reported by the device: units make its copies")
+        yield Missing(_LAWS, "the device has no copy engines")
+        return
     by = {str(way.get("direction")): way for way in _ways(measured, "micro/copy_engines")}
     yield from _counts(measured, by)
     yield from _sticky(by)

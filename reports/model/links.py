@@ -12,6 +12,7 @@ from __future__ import annotations
 import statistics
 from typing import Iterator, NamedTuple, Optional
 
+from reports.model.copy_lines import BANDWIDTH
 from reports.model.key import Key, Missing
 from reports.model.measured import Measured
 from reports.model.pairs import (
@@ -81,9 +82,8 @@ def _latencies(
         yield Missing(("peer_latency_ns of single pairs",), "%d pairs differ from the usual one" % len(odd))
         return
     for ends, ns in odd.items():
-        yield Key(
-            "peer_latency_ns %d>%d" % ends, max(0.0, ns), "micro/peer_matrix engine_round_trip", half / ns
-        )
+        source = "micro/peer_matrix engine_round_trip"
+        yield Key("peer_latency_ns %d>%d" % ends, max(0.0, ns), source, half / ns if ns > 0 else None)
 
 
 # ------------------------------------------------------------------ shapes
@@ -182,27 +182,38 @@ def _injection(
     return max(found, default=None, key=lambda injection: injection.rate)
 
 
-def _injection_and_word(
-    count: int, usual: float, most: Optional[Injection], error: float
+def _memory(measured: Measured) -> float:
+    """Bytes/s that a kernel reads and writes in a copy within memory; 0 where it was not measured."""
+    curve = measured.curve(BANDWIDTH, "size", variant="kernel_nt", direction="local")
+    return 2 * curve[-1][1].value if curve else 0.0
+
+
+def _injection_key(measured: Measured, most: Injection, links: Matrix) -> Key:
+    """No less than a single pair shows: one copy passes what limits a device, too."""
+    rate, source = most.rate, "micro/peer_matrix " + most.route
+    fastest = max(links.values.values())
+    if fastest > rate:
+        rate, source = fastest, source + ": less than one pair alone, which is taken"
+    elif most.of_links > _LIMITED:
+        source = "at least: the links of a device carry no more; " + source
+    elif rate > _LIMITED / 2 * _memory(measured) > 0:
+        source = "at least: memory may limit it; " + source
+    return Key("injection_bandwidth", rate, source, links.error)
+
+
+def _where_all_are_joined(
+    measured: Measured, most: Optional[Injection], links: Matrix
 ) -> Iterator[Key | Missing]:
-    """A switch is what limits a device to the rate of one link. With injection_bandwidth, switch and mesh say
+    """A switch is what limits a device to less than all of its links; with injection_bandwidth both words say
     the same."""
     if most is None:
         yield Key("links", "switch", "every way is one link; what a device sends to all was not measured")
         yield Missing(("injection_bandwidth",), "micro/peer_matrix has no route of several pairs")
         return
-    source = "micro/peer_matrix %s" % most.route
-    free = most.of_links > _LIMITED
-    if count == 2 or most.rate < (1 + (count - 2) / 10) * usual:
-        yield Key("links", "switch", source + ": a device sends no more to all than to one")
-        yield Key("injection_bandwidth", most.rate, source, error)
-    elif free:
-        words = "%s: %.2g of what the links carry, so nothing else limits it" % (source, most.of_links)
-        yield Key("links", "mesh", words)
-        yield Key("injection_bandwidth", most.rate, source + ": what all links of a device carry", error)
-    else:
-        yield Key("links", "switch", "%s: %.2g of what single links would carry" % (source, most.of_links))
-        yield Key("injection_bandwidth", most.rate, source, error)
+    mesh = measured.devices > 2 and most.of_links > _LIMITED
+    source = "micro/peer_matrix %s: %.2g of what a link for each pair would carry"
+    yield Key("links", "mesh" if mesh else "switch", source % (most.route, most.of_links))
+    yield _injection_key(measured, most, links)
 
 
 # ------------------------------------------------------------------ keys
@@ -218,28 +229,38 @@ def _pair_lines(rates: Matrix, usual: float, all_of_them: bool) -> Iterator[Key 
         yield Key("peer_bandwidth %d>%d" % ends, rate, "micro/peer_matrix", rates.error)
 
 
-def _of_several(measured: Measured, size: float) -> Iterator[Key | Missing]:
-    latency, later, count = first_latency(measured), later_than_first(measured), measured.devices
-    rates = _rates(measured, size, latency, later)
+def _direct(measured: Measured, every: set[Ends]) -> tuple[set[Ends], Optional[str]]:
+    """The pairs with a link of their own, and the word for them; no word where all have."""
     far = {tuple(map(int, route.split(">"))) for route in fitted(measured).get("hops") or ()}
-    direct = set(rates.values) - far
-    if not direct:
+    direct = every - far
+    if len(direct) == len(every) or not set(_ways(measured.devices, direct)) >= every:
+        return every, None  # also where some go over devices that were not measured
+    return direct, _shape(measured.devices, direct) or "pairs"
+
+
+def _of_several(measured: Measured, size: float) -> Iterator[Key | Missing]:
+    latency, later = first_latency(measured), later_than_first(measured)
+    rates = _rates(measured, size, latency, later)
+    if not rates.values:
         yield Missing(_PEER, "micro/peer_matrix has no rates of pairs")
         return
-    word = _shape(count, direct) or "pairs" if far else None
+    direct, word = _direct(measured, set(rates.values))
     links = Matrix({ends: rates.values[ends] for ends in direct}, rates.error)
     usual = statistics.median_low(links.values.values())
     source = "micro/peer_matrix: median of %d pairs, the faster of engine and kernel, without the fixed part"
     yield Key("peer_bandwidth", usual, source % len(direct), links.error)
     yield from _pair_lines(links, usual, word == "pairs")
     yield from _latencies(measured, latency, later, direct)
-    most = _injection(measured, latency, links.values, _ways(count, direct))
+    most = _injection(measured, latency, links.values, _ways(measured.devices, direct))
     if not word:
-        yield from _injection_and_word(count, usual, most, links.error)
-        return
-    yield Key("links", word, "reported by the driver: the ways of one hop")
-    if most and most.of_links < _LIMITED:
-        yield Key("injection_bandwidth", most.rate, "micro/peer_matrix %s" % most.route, links.error)
+        yield from _where_all_are_joined(measured, most, links)
+    else:
+        yield Key("links", word, "reported by the driver: the ways of one hop")
+        if most and most.of_links < _LIMITED:
+            yield _injection_key(measured, most, links)
+    unjoined = measured.devices * (measured.devices - 1) - len(rates.values)
+    if unjoined:
+        yield Missing(("pairs without access",), "%d of them, which this model joins" % unjoined)
 
 
 def keys(measured: Measured, _found: dict) -> Iterator[Key | Missing]:

@@ -26,14 +26,15 @@ Part = Callable[[Measured, Found], Iterator[Union[Key, Missing]]]
 LARGE = "like = quiet\ndata = none\nmemory_bytes = 64G\nhost_memory_bytes = 64G\n"
 
 
-def measured(model: str, devices: int, programs: Sequence[str], *options: str) -> Measured:
-    """`model`: text of a file, or the name of one that is built in; `options` of every program."""
+def measured(model: str, devices: Union[int, str], programs: Sequence[str], *options: str) -> Measured:
+    """`model`: text of a file, or the name of one that is built in; `options` of every program. `devices`: a
+    number, or which."""
     with tempfile.TemporaryDirectory() as folder:
         name = model
         if "\n" in model:
             name = folder + "/machine.model"
             Path(name).write_text(model, encoding="utf-8")
-        device = "sim:%s%s" % (name, ":0-%d" % (devices - 1) if devices > 1 else "")
+        device = "sim:%s%s" % (name, ":" + (devices if isinstance(devices, str) else "0-%d" % (devices - 1)))
         text = ""
         for program in programs:
             words = [str(BIN / program), "--device", device, "--format", "json", *options]

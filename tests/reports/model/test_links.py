@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import random
 import unittest
-from typing import Dict, List
+from typing import Dict, List, Union
 
 import workplace
 from tests.reports.model.simulated import LARGE, far_off, keys_of, measured
@@ -29,7 +29,7 @@ def lines(keys: Dict[str, Key]) -> List[str]:
 
 
 class Links(unittest.TestCase):
-    def fitted(self, model: str, devices: int) -> Dict[str, Key]:
+    def fitted(self, model: str, devices: Union[int, str]) -> Dict[str, Key]:
         keys, _ = keys_of(measured(model, devices, PROGRAMS), *PARTS)
         return keys
 
@@ -102,6 +102,15 @@ class Links(unittest.TestCase):
         for variant in ("engine", "kernel"):
             one, other = (found["fitted"]["injection"][variant]["all>all"] for found in sent)
             self.assertAlmostEqual(one / other, 1, delta=0.01)
+
+    def test_devices_between_which_are_others(self) -> None:
+        """Every other device of a ring: a way of two links is then as good as a link."""
+        keys = self.fitted(
+            FAST + "devices = 6\nlinks = ring\npeer_bandwidth = 7e10\npeer_latency_ns = 400\n", "0,2,4"
+        )
+        self.assertIn(keys["links"].value, ("switch", "mesh"))
+        self.assertEqual(far_off(keys, {"peer_bandwidth": 7e10, "peer_latency_ns": 800.0}), [])
+        self.assertEqual(lines(keys), [])
 
     def test_one_device_has_no_links(self) -> None:
         of = measured(FAST, 1, ("micro/copy_path",))
