@@ -45,7 +45,7 @@ def matrix(measured: Measured, variant: str, quantity: str) -> Matrix:
     for found in fitted(measured).get("matrices", ()):
         if (found["variant"], found["quantity"]) == (variant, quantity):
             rows = enumerate(found["rows"])
-            values = {(i, j): float(v) for i, row in rows for j, v in enumerate(row) if v}
+            values = {(i, j): float(v) for i, row in rows for j, v in enumerate(row) if v and v > 0}
             return Matrix(values, float(found["error"]))
     return Matrix({}, 0.0)
 
