@@ -57,8 +57,14 @@ _COUNTS = (
     "gemm_tile_min",
 )
 _LESS = ("add_cost", "queue_wait_ns_per_kib", "block_register_bytes", "gemm_tile_shared_bytes")
-_EITHER = ("engine_weight", "memory_threshold", "memory_starvation")
-_AT_MOST_ONE = ("block_share", "gemm_efficiency", "memory_threshold", "memory_starvation")
+_EITHER = ("engine_weight", "gemm_traffic_share", "memory_threshold", "memory_starvation")
+_AT_MOST_ONE = (
+    "block_share",
+    "gemm_traffic_share",
+    "gemm_efficiency",
+    "memory_threshold",
+    "memory_starvation",
+)
 # Keys that hold only with another one.
 _NEED = {
     "add_cost": "memory_adds",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from typing import Optional, Sequence
 
 from reports.predict.change import AS_IT_IS, Change, refuse
 from reports.predict.machine import Machine
-from reports.predict.keys import DEVICES, QUIET
+from reports.predict.keys import DEVICES, NOT_PREDICTED, QUIET
 from reports.records.jsonl import Json, Refused, clean, is_number
 
 _ONE_SAMPLE = ("--min-samples", "1", "--max-samples", "1", "--warm-up", "0", "--budget", "1h")
@@ -44,6 +45,7 @@ OWN = (
 )
 _HARMLESS = ("unverified",)  # flags that say nothing of a time: models keep no data
 _MOST_DEVICES = 64
+_OF_SPEC = re.compile(r"^sim: \S*\?\S*: ")  # what it refuses is said anyway
 
 Work = tuple[Optional[float], Optional[float]]  # bytes and flops
 
@@ -99,17 +101,44 @@ class Simulation:
     def __init__(self, program: Path, name: str, options: Sequence[str], machine: Machine, cwd: Path) -> None:
         self._program, self.name, self._options = program, name, list(options)
         self._machine, self._cwd = machine, cwd
+        self.keys: Json = {}  # of the model as it is, once that ran
         self._found: dict[tuple[str, str], Simulated | Failed] = {}
 
     def spec(self, change: Change) -> str:
-        name, mark, own = self._machine.spec.partition("?")
+        name, _, own = self._machine.spec.partition("?")
         devices, count = self._machine.devices, change.value(DEVICES)
         if count is not None:
             if not count.isdigit() or not 1 <= int(count) <= _MOST_DEVICES:
                 raise refuse("devices=%s is not a number from 1 to %d" % (clean(count)[:20], _MOST_DEVICES))
             devices = "0" if count == "1" else "0-%d" % (int(count) - 1)
-        changes = ",".join([*[own] * bool(mark), QUIET, *change.parts])
-        return "sim:%s?%s:%s" % (name, changes, devices)
+        kept = self._kept(own, change)
+        parts = [
+            self._absolute(part) if part.partition("=")[0] in self._own(own) else part
+            for part in change.parts
+        ]
+        return "sim:%s?%s:%s" % (name, ",".join([*kept, QUIET, *parts]), devices)
+
+    @staticmethod
+    def _own(text: str) -> dict[str, str]:
+        """Changes that the spec of the machine has itself, by their keys."""
+        parts = re.split("[,&]", text) if text else []
+        return {part.partition("=")[0].strip(): part for part in parts}
+
+    def _kept(self, own: str, change: Change) -> list[str]:
+        """Those of them that are not changed again: a spec has a key once."""
+        again = (*change.names(), *NOT_PREDICTED)
+        return [part for name, part in self._own(own).items() if name not in again]
+
+    def _absolute(self, part: str) -> str:
+        """A factor is one of the machine's value."""
+        name, _, value = part.partition("=")
+        base = self.keys.get(name)
+        if value.endswith("x") and is_number(base):
+            try:
+                return "%s=%.15g" % (name, base * float(value[:-1]))
+            except ValueError:
+                return part
+        return part
 
     def run(self, change: Change, only: str = "") -> Simulated:
         """`only`: a file with the keys of cases. Failed where the program refuses."""
@@ -142,7 +171,7 @@ class Simulation:
         except OSError as error:
             return Failed("cannot be started: %s" % error.strerror, 77)
         records = self._records(done.stdout)
-        if records is None or done.returncode not in (0, 3) and not records.cases:
+        if records is None or done.returncode not in (0, 1, 3) or done.returncode == 1 and not records.cases:
             return Failed(self._said(done.stderr, spec) or "exit code %d" % done.returncode, done.returncode)
         return records
 
@@ -150,7 +179,7 @@ class Simulation:
         lines = [line for line in stderr.splitlines() if line.strip()]
         said = lines[-1] if lines else ""
         said = said.removeprefix("gpusig: ").removeprefix(self.name + ": ")
-        return clean(said.replace(spec, "the model"))[:300]
+        return clean(_OF_SPEC.sub("", said.replace(spec, "the model")))[:300]
 
     @staticmethod
     def _records(text: str) -> Optional[Simulated]:
@@ -182,4 +211,5 @@ def base_of(simulation: Simulation, hint: str) -> Simulated:
         reasons = [case.reason for case in found.cases.values() if case.reason]
         why = clean(reasons[0])[:200] if reasons else "no case fits the options"
         raise Refused("predict: %s: nothing to predict: %s%s" % (simulation.name, why, hint), 3)
+    simulation.keys = found.keys
     return found
