@@ -119,7 +119,16 @@ def _cases(
 # ------------------------------------------------------------------ error
 
 
-def _error(machine: Machine, cases: Sequence[Json], doubts: Optional[search.Doubts]) -> Json:
+def _others_measured(machine: Machine, program: str, cases: Sequence[Json]) -> str:
+    """Options of a case of the program that was measured, the nearest to those that were not; "" if there is
+    none."""
+    wanted = {word for case in cases for word in case["case"].split()}
+    known = sorted({key for name, key, _ in machine.times if name == program})
+    best = max(known, key=lambda key: len(wanted.intersection(key.split())), default="")
+    return " ".join("--" + word.replace("=", " ", 1) for word in best.split())
+
+
+def _error(machine: Machine, program: str, cases: Sequence[Json], doubts: Optional[search.Doubts]) -> Json:
     """All that is known of the error of the model: of its keys, where the same was measured, and of keys that
     nothing gave."""
     own = [
@@ -136,6 +145,7 @@ def _error(machine: Machine, cases: Sequence[Json], doubts: Optional[search.Doub
     ]
     return {
         "compared": len(own),
+        "measured_instead": "" if own else _others_measured(machine, program, cases),
         "median": statistics.median(own) if own else None,
         "largest": max(own) if own else None,
         "same_fastest": sum(a == b for a, b in picked),
@@ -227,7 +237,7 @@ def answer(simulation: Simulation, machine: Machine, asked_for: Question, option
         "options": list(options),
         "alternatives": alternatives,
         "cases": cases,
-        "error": _error(machine, cases, doubts),
+        "error": _error(machine, simulation.name, cases, doubts),
         "sweep": sweep,
         "tornado": storm,
     }

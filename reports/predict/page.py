@@ -164,7 +164,11 @@ def _error_text(found: Json) -> list[str]:
             )
         )
     elif _is_measured(found):
-        said.append("None of these cases was measured, so the error of the model is not known for them.")
+        instead = error["measured_instead"]
+        said.append(
+            "None of these cases was measured, so the error of the model is not known for them.%s"
+            % (" The signature has %s." % instead if instead else "")
+        )
     else:
         said.append(
             "The model is fitted to no measurement, and how far it is from a real machine is not known."

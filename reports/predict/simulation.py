@@ -179,7 +179,10 @@ class Simulation:
         lines = [line for line in stderr.splitlines() if line.strip()]
         said = lines[-1] if lines else ""
         said = said.removeprefix("gpusig: ").removeprefix(self.name + ": ")
-        return clean(_OF_SPEC.sub("", said.replace(spec, "the model")))[:300]
+        said = _OF_SPEC.sub("", said.replace(spec, "the model"))
+        if self._machine.fitted is not None:  # nobody knows the file
+            said = said.replace(self._machine.spec, "the model of the signature")
+        return clean(said)[:300]
 
     @staticmethod
     def _records(text: str) -> Optional[Simulated]:
