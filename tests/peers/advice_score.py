@@ -1,257 +1,386 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Score of the advice on shapes that nobody has seen, printed as a run's report would.
+"""Which predictor of the fastest schedule is the best, on machines and shapes that nobody has seen?
 
-    advice_score.py --device host:0,1 --seed 7             seven minutes, on an idle machine
-    advice_score.py --device sim:0-3 --mflop 10:200 --op ag-gemm,gemm-rs --shapes 16
-    advice_score.py --device sim:tests/peers/models/narrow_memory.model:0-3 ... --max-samples 10
-    advice_score.py --machines 1,2,3,4,5,6 --type f32,bf16 --op ag-gemm,gemm-rs --max-samples 10
+    advice_score.py --machines 808,809,810,811,812,813,814,815 --shapes 16 --keep DIR
+    advice_score.py --device host:0,1 --signature FOLDER --shapes 40 --keep DIR     on an idle machine
+    advice_score.py --machines 900,901,902,903 --fit-rule --keep DIR
 
-On the simulated device ag-gemm and a2a-gemm move the same bytes at the same time: they are one scenario, so
-ask for one of them. Its time is virtual and exact, so a busy machine changes nothing, and a few samples tell
-the jitter.
+--machines: seeds, each of a simulated machine of its own (drawn_machine.py) and of its shapes. A default run
+of ./gpusig on the machine, with jitter, gives the signature, and ./gpusig model of that the fitted model. The
+truth is what overlap/ficco takes on the machine itself, without jitter. With --device the truth is measured,
+--each seconds a scenario, and the signature is that of an earlier run.
 
-The curves are those of ./gpusig run; then overlap/ficco measures every schedule of shapes drawn from the
-seed, sides log-uniform, and ./gpusig report holds the advice against them. Take a new seed after every change
-of advise/, or the shapes are seen.
-
-With --machines every seed draws a machine of its own (drawn_machine.py) and its shapes, of GPUs' size. The
-bar: where the advice says that it is decided, the advised schedule is not over 5 % slower than what the best
-constant choice for that machine takes there. --without leaves the curves of a program, or those of its cases
-with some words, out of what the advice is made of.
+Rivals: ./gpusig advise; FiCCO's static rule; every constant choice; overlap/ficco on the fitted model; and,
+as an upper bound, on the true model, which knows all but the uneven router's sizes: these are drawn anew for
+predictions. A scenario is a shape, a type, an operation, and a copy method; a rival names a schedule. Those
+of one drawn shape whose times are equal count once. GEMMs that the signature has, and scenarios in which any
+choice is good, are left out. Good: a fastest one, or at most 2 % slower. Skill: share of good ones - that of
+the best constant choice of each machine, which is known only afterwards; interval by bootstrap over drawn
+shapes, p by McNemar's exact test over scenarios. Printed as Markdown. --keep has all records and signatures,
+and what is there is not run again. Draw new seeds after every change of a predictor.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import math
-import os
-import random
+import statistics
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
+from typing import Iterable, NamedTuple
 
-HOME = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(HOME))
-
-from drawn_machine import model
-
-from reports.records.record_file import read
-from reports.signature.signature import build
-
-CURVES = (
-    "gemm/*",
-    "micro/copy_path",
-    "micro/copy_contention",
-    "micro/launch",
-    "micro/memory",
-    "micro/occupancy",
-    "micro/priority",
-    "collectives/device_allreduce",
+from advice_rivals import FINER, SCHEDULES, Rule, adviser, always, fitted_rule, simulated
+from advice_scenarios import (
+    GATHERS,
+    GPU,
+    HOME,
+    HOST,
+    SCATTERS,
+    Key,
+    Scenario,
+    Times,
+    Work,
+    drawn,
+    measured,
+    scenarios_of,
 )
-SIDES = {"m": (256, 4096), "n": (32, 1024), "k": (64, 4096)}
-STEP = 32  # every schedule cuts these, on up to four devices
-GPU_SIDES, GPU_STEP = {"m": (512, 16384), "n": (256, 8192), "k": (256, 8192)}, 256
-WORSE = 0.05  # than the best constant choice
+from drawn_machine import form_of, model
+
+from reports.advice.machine import machine_of
+from reports.judge.advise import read_signature
+from reports.signature.sections.advice import difference, wilson
+
+# By --fit-rule; the seeds are in docs/reproduction/advice.md.
+RULE = Rule(1.0, 100.0, 1e6, 1e9, 0.0)
+ADVISE, STATIC, FITTED, TRUE = "advise", "FiCCO's rule", "fitted model", "true model"
+RIVALS = (ADVISE, STATIC, FITTED, TRUE)
+OPS = (*GATHERS, *SCATTERS)
 
 
-def shapes(
-    count: int,
-    seed: int,
-    least: float,
-    most: float,
-    sides: dict[str, tuple[int, int]] = SIDES,
-    step: int = STEP,
-) -> list[str]:
-    """Shapes MxNxK whose GEMM has between `least` and `most` million flops."""
-    draw, found = random.Random(seed), []
-    while len(found) < count:
-        m, n, k = (
-            step * round(math.exp(draw.uniform(math.log(low), math.log(high))) / step)
-            for low, high in sides.values()
-        )
-        if least <= 2e-6 * m * n * k <= most:
-            found.append(f"{m}x{n}x{k}")
+class Score(NamedTuple):
+    """`losses`: of the choices that are not good."""
+
+    scenarios: int
+    hits: int
+    good: int
+    losses: list[float]
+    mean_loss: float  # over all
+
+    @property
+    def median_loss(self) -> float | None:
+        return statistics.median(self.losses) if self.losses else None
+
+    @property
+    def high_loss(self) -> float | None:
+        """Nine of ten of the losses are at most this."""
+        return sorted(self.losses)[math.ceil(0.9 * len(self.losses)) - 1] if self.losses else None
+
+
+def score(scenarios: list[Scenario], rival: str) -> Score:
+    chosen = [(s, s.picks[rival]) for s in scenarios]
+    losses = [s.loss(pick) for s, pick in chosen if not s.is_good(pick)]
+    return Score(
+        len(chosen),
+        sum(s.is_hit(pick) for s, pick in chosen),
+        len(chosen) - len(losses),
+        losses,
+        statistics.fmean(s.loss(pick) for s, pick in chosen) if chosen else 0.0,
+    )
+
+
+def constant(schedule: str) -> str:
+    return f"always {schedule}"
+
+
+def best_constant(scenarios: list[Scenario]) -> str:
+    """Good most often, and of several the one that loses least."""
+    scores = {name: score(scenarios, name) for name in map(constant, SCHEDULES)}
+    return max(scores, key=lambda name: (scores[name].good, -scores[name].mean_loss))
+
+
+def skill(scenarios: list[Scenario], rival: str, constants: dict[str, str]) -> dict:
+    """Over the constant choice of each machine."""
+    ours = [
+        {"good": s.is_good(s.picks[rival]), "m": s.machine, "n": s.draw, "k": s.sharded} for s in scenarios
+    ]
+    theirs = [{"good": s.is_good(s.picks[constants[s.machine]])} for s in scenarios]
+    return difference(ours, theirs, "the best constant choice")
+
+
+# ------------------------------------------------------------------ one machine
+
+
+class Place(NamedTuple):
+    """A machine to score on, and where its records are."""
+
+    name: str
+    form: str
+    device: str  # exact, or measured
+    each_s: float | None  # None: it is simulated, and its times are exact
+    jittered: str | None  # the same with jitter, where the signature is still to be made
+    signature: Path
+    stem: Path  # of the names of files
+    seed: int
+
+    def file(self, what: str) -> Path:
+        return self.stem.with_name(f"{self.stem.name}-{what}")
+
+
+class Machine(NamedTuple):
+    name: str
+    form: str
+    scenarios: list[Scenario]
+    seen: int  # left out, as those of which any choice is good are
+    undecided: int
+    unanswered: dict[str, int]  # by rival; serial is taken there
+    errors: dict[tuple[str, str], list[float]]  # op, part -> time on the fitted model / on the machine
+
+
+def command(words: Iterable[str], out: Path | None = None) -> None:
+    words = list(words)
+    print("+", *words, file=sys.stderr, flush=True)
+    with (out or Path("/dev/null")).open("w", encoding="utf-8") as file:
+        done = subprocess.run(words, cwd=HOME, check=False, stdout=file)
+    if done.returncode not in (0, 3):
+        if out:
+            out.unlink()
+        sys.exit(f"advice_score: exit {done.returncode}")
+
+
+def fitted_model(place: Place) -> Path:
+    """The model of the signature, which is made first where it is not there."""
+    path = place.file("fitted.model")
+    if place.jittered and not (place.signature / "signature.json").exists():
+        words = ["--device", place.jittered, "--seed", str(place.seed), "--out", str(place.signature)]
+        command(["./gpusig", "run", *words])
+    if not path.exists():
+        command(["./gpusig", "model", str(place.signature)], path)
+    return path
+
+
+def ratios(truth: dict[Key, Times], told: dict[Key, Times]) -> dict[tuple[str, str], list[float]]:
+    """Times on a model over true ones, of whole schedules and of the parts that explain their errors."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for key in truth.keys() & told.keys():
+        for name in truth[key].keys() & told[key].keys():
+            part = name if name in ("gemm", "communication") else "schedules" if name in SCHEDULES else ""
+            ratio = told[key][name].seconds / truth[key][name].seconds
+            if part:
+                found.setdefault((key.op, part), []).append(ratio)
     return found
 
 
-def run(command: list[str], good: tuple[int, ...]) -> None:
-    print("+", " ".join(command), flush=True)
-    done = subprocess.run(command, cwd=HOME, check=False, stdout=subprocess.DEVNULL)
-    if done.returncode not in good:
-        sys.exit(f"advice_score: exit {done.returncode}")
+def times_of(place: Place, what: str, device: str, work: Work) -> tuple[dict[Key, Times], int | None]:
+    """Times on the place itself or on a model, and the blocks of copies by kernel."""
+    truth = what == "truth"
+    each_s, seed = (place.each_s, place.seed) if truth else (None, place.seed + 1)
+    # Measured times of the same work are never equal.
+    gathers = GATHERS if place.each_s is None else tuple(op for op in GATHERS if op != "a2a-gemm")
+    both = [
+        measured(place.file(f"{what}-{ops[0]}.jsonl"), device, work, ops, seed, each_s)
+        for ops in (gathers, SCATTERS)
+    ]
+    times = {**both[0].times, **both[1].times}
+    cpu_s = sum(m.cpu_s for m in both)
+    if cpu_s:
+        each = cpu_s / max(1, len(times))
+        print(f"{place.name}, {what}: {cpu_s:.1f} s of CPU, {each:.3f} s a scenario", file=sys.stderr)
+    return times, next((m.blocks for m in both if m.blocks), None)
+
+
+def scored(place: Place, work: Work) -> Machine:
+    truth, blocks = times_of(place, "truth", place.device, work)
+    fitted = fitted_model(place)
+    signature = read_signature(place.signature)
+    told, _ = times_of(place, "fitted", f"sim:{fitted}:0-{work.devices - 1}", work)
+    rivals = {ADVISE: adviser(signature, blocks), STATIC: RULE.pick, FITTED: simulated(told)}
+    rivals.update((constant(s), always(s)) for s in SCHEDULES)
+    if place.each_s is None:
+        file = place.file("router.jsonl")  # nothing else makes a difference
+        uneven = measured(file, place.device, work, ("a2a-gemm-uneven",), place.seed + 1, None)
+        rivals[TRUE] = simulated({**truth, **uneven.times})
+    lines = (line.split() for line in machine_of(signature).lines)
+    gemms = {(w[1], *map(float, w[2:5])) for w in lines if w[0] == "gemm"}
+    everything = scenarios_of(place.name, work, truth, SCHEDULES)
+    unseen = [s for s in everything if (s.key.type, *map(float, s.key.shape)) not in gemms]
+    decided = [s for s in unseen if s.decided]
+    unanswered = dict.fromkeys(rivals, 0)
+    for s in decided:
+        for name, pick in rivals.items():
+            found = pick(s)
+            unanswered[name] += found is None
+            s.picks[name] = found or SCHEDULES[0]
+    seen, same = len(everything) - len(unseen), len(unseen) - len(decided)
+    return Machine(place.name, place.form, decided, seen, same, unanswered, ratios(truth, told))
+
+
+def drawn_place(seed: int, keep: Path) -> tuple[Place, int]:
+    text, devices = model(seed)
+    path, folder = keep / f"machine-{seed}.model", keep / f"machine-{seed}"
+    path.write_text(text, encoding="utf-8")
+    device, exact = (f"sim:{path}{change}:0-{devices - 1}" for change in ("", "?jitter_sigma=0"))
+    form = form_of(seed)
+    words = f"{devices}, {form.links}"
+    words += {"any": ", links differ", "islands": ", two islands"}.get(form.pairs, "")
+    words += f"; {form.engine_order}; {'tracked' if form.llc_tracked else 'warm'} cache"
+    return Place(str(seed), words, exact, None, device, folder, keep / folder.name, seed), devices
+
+
+# ------------------------------------------------------------------ text
 
 
 def percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.1f} %"
 
 
-def show(score: dict) -> None:
-    if score.get("hit_rate") is None:
-        sys.exit(
-            f"no score: {score.get('reason')}; undecided {score.get('undecided')}, skipped "
-            f"{score.get('skipped')}"
-        )
-    for s in score["table"]:
-        verdict = "undecided" if not s["decided"] else "hit" if s["hit"] else "near" if s["good"] else "MISS"
-        verdict += "" if s["told"] else ", not told"
-        shape = f"{s['m']}x{s['n']}x{s['k']}"
-        print(
-            f"{s['op']:9} {shape:14} {s['copy_method']:6} {s['pick']:18} {s['best']:18} "
-            f"{percent(s['loss']):>8}  {verdict}"
-        )
-    print(f"hits {rate(score, 'hit')}; within 2 % of the fastest {rate(score, 'good')}; unseen scenarios")
-    print(
-        f"mean loss when wrong {percent(score['mean_loss_when_wrong'])}, over all "
-        f"{percent(score['mean_loss'])}"
+def table(head: list[str], rows: Iterable[list[str]]) -> list[str]:
+    lines = [head, ["---"] * len(head), *rows]
+    return ["| " + " | ".join(line) + " |" for line in lines] + [""]
+
+
+def own_four(scenarios: list[Scenario]) -> str:
+    """The static rule among the schedules that it knows, as its paper scores it."""
+    finer = [
+        dataclasses.replace(s, times={name: t for name, t in s.times.items() if name in FINER})
+        for s in scenarios
+        if s.picks[STATIC] in FINER
+    ]
+    found = score([s for s in finer if s.decided], STATIC)
+    return (
+        f"{STATIC} among its own four schedules: good in {found.good} of {found.scenarios}, mean loss of the "
+        f"others {percent(statistics.fmean(found.losses) if found.losses else None)}."
     )
-    print(
-        f"undecided {score['undecided']}, skipped {score['skipped']}; half of all predictions within "
-        f"{percent(score['median_error'])}"
-    )
-    for a in score["always"]:
-        print(
-            f"always {a['schedule']:18} hits {a['hits']:3}, within 2 % {a['good']:3} of {a['scenarios']}, "
-            f"mean loss when wrong "
-            f"{percent(a['mean_loss_when_wrong'])}"
-        )
-    gain = score["over_constant"]
-    if gain:
-        low, high = (percent(x) for x in gain["ci"])
-        print(
-            f"within 2 %: advice - always {gain['schedule']} = {percent(gain['value'])}, 95 %: {low} to "
-            f"{high} (bootstrap of "
-            f"{gain['shapes']} shapes); {gain['better']} better, {gain['worse']} worse, exact McNemar p = "
-            f"{gain['p']:.2g}"
-        )
 
 
-def rate(score: dict, what: str) -> str:
-    low, high = (percent(x) for x in score[what + "_rate_ci"])
-    count = score["hits" if what == "hit" else "good"]
-    return f"{count} of {score['scenarios']} ({percent(score[what + '_rate'])}, 95 %: {low} to {high})"
+def share(scenarios: list[Scenario], rival: str) -> str:
+    return percent(score(scenarios, rival).good / len(scenarios)) if scenarios else "-"
 
 
-def took(scenario: dict, schedule: str) -> float:
-    """Seconds of the schedule, of serial where it is impossible."""
-    times = {s["schedule"]: s["measured_s"] for s in scenario["schedules"]}
-    return times.get(schedule, times.get("serial", math.inf))
-
-
-def best_constant(table: list[dict]) -> str:
-    """The schedule that loses least in all scenarios of a machine, by the mean of the logarithms."""
-    names = sorted({s["schedule"] for scenario in table for s in scenario["schedules"]})
-    return min(names, key=lambda name: sum(math.log(took(s, name)) for s in table))
-
-
-def against_constant(table: list[dict], name: str) -> dict:
-    """Score of the advice of one machine against the bar, the best constant choice."""
-    constant = best_constant(table)
-    told = [s for s in table if s["told"]]
-    worse = [(took(s, s["pick"]) / took(s, constant) - 1, s) for s in table]
-    broken = [(loss, s) for loss, s in worse if loss > WORSE]
-    for loss, s in broken:
-        print(
-            f"  {percent(loss)} slower than always {constant}: {s['op']} {s['m']}x{s['n']}x{s['k']} "
-            f"{s['type']} by {s['copy_method']}: {s['pick']}; "
-            f"{' '.join(['DECIDED' if s['told'] else 'called undecided', *s['needs']])}"
-        )
-    return {
-        "machine": name,
-        "scenarios": len(table),
-        "told": len(told),
-        "told_good": sum(s["good"] for s in told),
-        "good": sum(s["good"] for s in table),
-        "constant": constant,
-        "constant_good": sum(took(s, constant) <= 1.02 * took(s, s["best"]) for s in table),
-        "worse": len(broken),
-        "worse_told": sum(s["told"] for _, s in broken),
-        "max_loss_told": max([s["loss"] for s in told], default=0.0),
-    }
-
-
-def score_of(folder: str, without: list[str]) -> dict:
-    """By the curves of a run but those `without`: "micro/copy_contention exchange"."""
-    records = Path(folder) / "records.jsonl"
-    if without:
-        left_out = [words.split() for words in without]
-        lines = records.read_text().splitlines(keepends=True)
-        records = Path(folder) / "fewer.jsonl"
-        records.write_text(
-            "".join(line for line in lines if not any(all(w in line for w in words) for words in left_out))
-        )
-    signature = build(read(records)).json  # the file has no scenarios
-    return signature["programs"]["overlap/ficco"]["results"]["advice"]
-
-
-def machines(o: argparse.Namespace) -> int:
-    """Every drawn machine: its curves, its schedules, and the bar."""
+def ranking(scenarios: list[Scenario], names: list[str], constants: dict[str, str]) -> list[str]:
     rows = []
-    for seed in (int(word) for word in o.machines.split(",")):
-        folder = Path(o.out or tempfile.mkdtemp(prefix="advice-")) / f"machine-{seed}"
-        text, devices = model(seed)
-        device = f"sim:{folder}.model:0-{devices - 1}"
-        if not (folder / "records.jsonl").exists():
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            Path(f"{folder}.model").write_text(text)
-            measure(o, device, str(folder), seed, shapes(o.shapes, seed, 1, 1e9, GPU_SIDES, GPU_STEP))
-        table = [s for s in score_of(str(folder), o.without)["table"] if s["unseen"]]
-        rows.append(against_constant(table, f"{seed}, {devices} devices"))
-    rows.append({"machine": "all", **{key: sum(row[key] for row in rows) for key in COUNTS}})
-    rows[-1]["max_loss_told"] = max(row["max_loss_told"] for row in rows[:-1])
-    for row in rows:
-        print(
-            f"{row['machine']}: {row['scenarios']} scenarios, {row['told']} called decided, of which "
-            f"{row['told_good']} good; of all {row['good']} good, always {row.get('constant', 'the best')} "
-            f"{row['constant_good']}; over 5 % slower than that: {row['worse']}, of which called decided "
-            f"{row['worse_told']}; most lost where decided {percent(row['max_loss_told'])}"
+    for name in names:
+        found, over = score(scenarios, name), skill(scenarios, name, constants)
+        low, high = wilson(found.good, found.scenarios) or (0.0, 0.0)
+        rows.append(
+            [
+                name,
+                f"{found.good} of {found.scenarios}: {percent(found.good / found.scenarios)}, "
+                f"{percent(low)} to {percent(high)}",
+                str(found.hits),
+                percent(found.median_loss),
+                percent(found.high_loss),
+                percent(found.mean_loss),
+                f"{100 * over['value']:+.1f} %, {100 * over['ci'][0]:+.1f} to {100 * over['ci'][1]:+.1f} %",
+                f"{over['better']} / {over['worse']}, {over['p']:.2g}",
+            ]
         )
-    return int(rows[-1]["worse_told"] > 0)
+    head = ["predictor", "good", "hits", "loss where not good: median", "90 %", "mean loss over all"]
+    return table([*head, "skill over the best constants", "better / worse, p"], rows)
 
 
-COUNTS = ("scenarios", "told", "told_good", "good", "constant_good", "worse", "worse_told")
+def by_machine(machines: list[Machine], names: list[str], constants: dict[str, str]) -> list[str]:
+    head = ["machine", "devices, links; engines; cache", "scenarios", "left out: seen, undecided"]
+    rows = [
+        [
+            m.name,
+            m.form,
+            str(len(m.scenarios)),
+            f"{m.seen}, {m.undecided}",
+            f"{constants[m.name][len('always ') :]}: {share(m.scenarios, constants[m.name])}",
+            *(share(m.scenarios, name) for name in names),
+        ]
+        for m in machines
+    ]
+    return table([*head, "best constant", *names], rows)
 
 
-def measure(o: argparse.Namespace, device: str, folder: str, seed: int, drawn: list[str]) -> None:
-    """The curves, then every schedule of these shapes."""
-    only = [word for name in CURVES for word in ("--only", name)]
-    budget = ["--budget", f"{o.curves:g}s", "--seed", str(seed)]
-    run(["./gpusig", "run", "--device", device, *budget, "--out", folder, *only], (0, 3))
-    cases = 2 * len(drawn) * len(o.op.split(",")) * len(o.type.split(","))
-    words = ["--device", device, "--shape", ",".join(drawn), "--op", o.op, "--type", o.type]
-    words += ["--copy-method", "engine,kernel", "--budget", f"{o.each * cases:g}s", "--seed", str(seed)]
-    if o.max_samples:
-        words += ["--max-samples", str(o.max_samples), "--min-samples", str(min(10, o.max_samples))]
-    run(["bin/overlap/ficco", *words, "--out", folder + "/records.jsonl"], (0, 3))
+def by_kind(scenarios: list[Scenario], names: list[str]) -> list[str]:
+    kinds = {
+        **{op: [s for s in scenarios if s.key.op == op] for op in OPS},
+        **{kind: [s for s in scenarios if s.key.type == kind] for kind in ("f32", "bf16")},
+        **{f"by {way}": [s for s in scenarios if s.key.copy_method == way] for way in ("engine", "kernel")},
+        "whole weights": [s for s in scenarios if not s.sharded],
+        "divided weights": [s for s in scenarios if s.sharded],
+    }
+    rows = (
+        [kind, str(len(own)), *(share(own, name) for name in names)] for kind, own in kinds.items() if own
+    )
+    return table(["scenarios", "", *names], rows)
+
+
+def off(found: list[float]) -> str:
+    """The median of time on a model / true time - 1, and within what half of them are."""
+    if not found:
+        return "-"
+    within = math.expm1(statistics.median(abs(math.log(ratio)) for ratio in found))
+    return f"{100 * (statistics.median(found) - 1):+.1f} %, {percent(within)}"
+
+
+def errors(machines: list[Machine]) -> list[str]:
+    """Errors of the fitted model by machine, operation and part."""
+    rows = []
+    for m in machines:
+        for op in OPS:
+            cells = []
+            for part in ("gemm", "communication", "schedules"):
+                found = m.errors.get((op, part), [])
+                cells.append(off(found))
+            rows.append([m.name, op, *cells, share([s for s in m.scenarios if s.key.op == op], FITTED)])
+    return table(["machine", "op", "GEMM", "communication", "schedules", "good"], rows)
+
+
+def document(machines: list[Machine]) -> list[str]:
+    everything = [s for m in machines for s in m.scenarios]
+    constants = {m.name: best_constant(m.scenarios) for m in machines}
+    rivals = [name for name in RIVALS if all(name in m.unanswered for m in machines)]
+    lost = {name: sum(m.unanswered[name] for m in machines) for name in rivals}
+    names = rivals + [constant(s) for s in SCHEDULES]
+    return [
+        *ranking(everything, names, constants),
+        "No answer, where serial is taken: "
+        + (", ".join(f"{n} of {name}" for name, n in lost.items() if n) or "none")
+        + ". "
+        + own_four(everything),
+        "",
+        *by_machine(machines, rivals, constants),
+        *by_kind(everything, [*rivals, best_constant(everything)]),
+        *errors(machines),
+    ]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
-    parser.add_argument("--device", default="host:0,1")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--shapes", type=int, default=12)
-    parser.add_argument("--mflop", default="20:600", help="smallest and largest")
-    parser.add_argument("--type", default="f32")
-    parser.add_argument("--op", default="ag-gemm,gemm-rs,a2a-gemm")
-    parser.add_argument("--curves", type=float, default=150, help="seconds for the curves")
-    parser.add_argument("--each", type=float, default=4, help="seconds for a scenario")
-    parser.add_argument(
-        "--max-samples", type=int, help="of every schedule; default: as many as the time takes"
-    )
-    parser.add_argument("--machines", help="seeds of machines to draw, in place of a device")
-    parser.add_argument("--without", action="append", default=[], help="a program, and words of its cases")
-    parser.add_argument("--out", help="a new folder; default: one in the temporary folder")
+    parser.add_argument("--machines", default="", help="seeds of machines to draw")
+    parser.add_argument("--device", help="a machine to measure, such as host:0,1")
+    parser.add_argument("--signature", type=Path, help="of the device: the folder of a run")
+    parser.add_argument("--shapes", type=int, default=16, help="of each machine")
+    parser.add_argument("--seed", type=int, default=1, help="of the device's shapes")
+    parser.add_argument("--each", type=float, default=2, help="seconds for a measured scenario")
+    parser.add_argument("--keep", type=Path, required=True, help="folder of records and signatures")
+    parser.add_argument("--fit-rule", action="store_true", help="print thresholds for FiCCO's rule, and end")
     o = parser.parse_args()
-    if o.machines:
-        sys.exit(machines(o))
-    low, high = (float(x) for x in o.mflop.split(":"))
-    folder = o.out or os.path.join(tempfile.mkdtemp(prefix="advice-"), "run")
-    measure(o, o.device, folder, o.seed, shapes(o.shapes, o.seed, low, high))
-    run(["./gpusig", "report", folder], (0, 3))
-    show(score_of(folder, o.without))
-    print("in", folder)
+    keep = o.keep.resolve()
+    keep.mkdir(parents=True, exist_ok=True)
+    machines = []
+    for seed in filter(None, o.machines.split(",")):
+        place, devices = drawn_place(int(seed), keep)
+        machines.append((place, Work(drawn(o.shapes, int(seed), GPU), devices, ("f32", "bf16"))))
+    if o.device:
+        if not o.signature:
+            sys.exit("advice_score: --device needs --signature")
+        devices = len(read_signature(o.signature)["devices"])
+        work = Work(drawn(o.shapes, o.seed, HOST), devices, ("f32",))
+        stem = keep / f"device-{o.seed}"
+        machines.append((Place(o.device, "", o.device, o.each, None, o.signature, stem, o.seed), work))
+    if o.fit_rule:
+        truths = [(p.name, w, times_of(p, "truth", p.device, w)[0]) for p, w in machines]
+        print(fitted_rule([s for truth in truths for s in scenarios_of(*truth, SCHEDULES) if s.decided]))
+        return
+    print("\n".join(document([scored(place, work) for place, work in machines])))
 
 
 if __name__ == "__main__":
