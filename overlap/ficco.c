@@ -2,9 +2,9 @@
  *
  * A GEMM and the communication it depends on: which schedule hides most of it, for which shape?
  * Compares serial and shard-level overlap with FiCCO's finer schedules (arXiv 2512.10236), for a
- * GEMM with all-gather, reduce-scatter or all-to-all. The steps of the schedules are our working
- * definition (overlap/ficco/decomposition.h), and so are DIL = parts alone / whole alone and
- * CIL = concurrent / alone.
+ * GEMM with all-gather, reduce-scatter, all-reduce or all-to-all. The steps of the schedules are
+ * our working definition (overlap/ficco/decomposition.h), and so are DIL = parts alone / whole
+ * alone and CIL = concurrent / alone.
  *
  * Baselines. S is relative to serial, whose copies are those of the other schedules; S_library to
  * serial-library, whose communication is the vendor's collective, where there is one.
@@ -32,7 +32,7 @@ static const char *const copy_methods[] = {"engine", "kernel", NULL};
 
 static const struct axis axes[] = {
 	{"op", "communication of the GEMM", AXIS_WORD, .words = ficco_ops,
-	 .quick = "ag-gemm,gemm-rs", .full = "ag-gemm,gemm-rs,a2a-gemm,a2a-gemm-uneven"},
+	 .quick = "ag-gemm,gemm-rs", .full = "ag-gemm,gemm-rs,a2a-gemm,a2a-gemm-uneven,gemm-ar"},
 	BENCH_GEMM_SHAPES(
 			.quick = "g1,g2,g5,g6,n512", .simulated = "g1,g5,n256",
 			.full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16,n256,n512",
@@ -83,6 +83,7 @@ static int admit(const struct bench_case *c)
 {
 	uint32_t ranks = rank_count(c);
 	unsigned type = axis_index(c, "type");
+	const enum ficco_op op = (enum ficco_op)axis_index(c, "op");
 	if (ranks < 2 || ranks > OPERANDS_MAX_RANKS)
 		return err_note(-EINVAL, "%u peers: must be within 2..%u", ranks,
 				OPERANDS_MAX_RANKS);
@@ -96,10 +97,13 @@ static int admit(const struct bench_case *c)
 		return err_note(-ENOTSUP, "this device has no copy engine");
 	if (axis_index(c, "copy-method") == ENGINE && axis_u64(c, "blocks") > 0)
 		return err_note(-EINVAL, "--blocks needs --copy-method kernel");
-	if (axis_index(c, "op") == FICCO_GEMM_RS && type != DEV_F32 && type != DEV_TF32)
+	if (ficco_sums(op) && type != DEV_F32 && type != DEV_TF32)
 		return err_note(-ENOTSUP,
-				"gemm-rs of %s is not supported: the reduction kernel adds f32",
-				dev_type_names[type]);
+				"%s of %s is not supported: the reduction kernel adds f32",
+				ficco_ops[op], dev_type_names[type]);
+	if (op == FICCO_GEMM_AR && c->devices->count < 2)
+		return err_note(-ENOTSUP, "gemm-ar needs several devices: peers in host memory add "
+					  "nothing, so they have no sums to return");
 	return bench_gemm_admit(c);
 }
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #define OP_NAME(id, name) name,
-const char *const ficco_ops[] = {ADVISE_OP_LIST(OP_NAME) "a2a-gemm-uneven", NULL};
+const char *const ficco_ops[] = {ADVISE_OP_LIST(OP_NAME) "a2a-gemm-uneven", "gemm-ar", NULL};
 
 #define SCHEDULE_NAME(id, name, ...) name,
 #define SCHEDULE_RULES(id, name, ...) [FICCO_##id] = {__VA_ARGS__},
@@ -84,7 +84,7 @@ static void assign_rows(struct ficco_plan *p)
 		p->max_rows = p->all_rows[d] > p->max_rows ? p->all_rows[d] : p->max_rows;
 		if (p->problem.op == FICCO_AG_GEMM)
 			p->send_elements[d] = (uint64_t)p->rows[d][d] * p->problem.k;
-		else if (p->problem.op == FICCO_GEMM_RS)
+		else if (ficco_sums(p->problem.op))
 			p->staging_elements[d] =
 				(uint64_t)(devices - 1) * p->rows[d][d] * p->problem.n;
 		else
@@ -106,11 +106,11 @@ static int admit(const struct ficco_plan *p)
 {
 	const struct ficco_problem *o = &p->problem;
 	const char *name = ficco_schedules[p->schedule];
-	if (o->op == FICCO_GEMM_RS && p->k_steps > 1)
+	if (ficco_sums(o->op) && p->k_steps > 1)
 		return err_note(-ENOTSUP,
 				"%s: no element of C is finished before the last part of K, so "
-				"gemm-rs has nothing to send",
-				name);
+				"%s has nothing to send",
+				name, ficco_ops[o->op]);
 	if (o->k < p->k_steps)
 		return err_note(-EINVAL, "%s on %u devices: K of %u cannot be cut into %u", name,
 				o->devices, o->k, p->k_steps);
@@ -155,12 +155,12 @@ static uint64_t slab_offset(const struct ficco_plan *p, uint32_t slab, uint64_t 
 	return rows * column + row * part_width(p->problem.k, p->k_steps, slab);
 }
 
-/* With gemm-rs a piece waits for nothing. */
+/* With sums a piece waits for nothing. */
 static void add_piece(struct plan_builder *b, uint32_t row, uint32_t rows, uint32_t slab,
 		      uint32_t first_transfer)
 {
 	struct ficco_plan *p = b->p;
-	bool waits = p->problem.op != FICCO_GEMM_RS;
+	bool waits = !ficco_sums(p->problem.op);
 	p->pieces[p->piece_count++] =
 		(struct ficco_piece){.device = b->device,
 				     .row = row,
@@ -213,7 +213,7 @@ static void add_transfer(struct plan_builder *b, const struct ficco_chunk *chunk
 			 uint32_t slab, uint32_t link)
 {
 	struct ficco_plan *p = b->p;
-	struct ficco_transfer t = p->problem.op == FICCO_GEMM_RS
+	struct ficco_transfer t = ficco_sums(p->problem.op)
 					  ? departing_transfer(p, chunk, link)
 					  : ficco_arriving_transfer(p, chunk, slab);
 	t.step = b->rules->one_link ? link : step;
@@ -264,16 +264,58 @@ static void add_reductions(struct plan_builder *b, uint32_t first_slot, uint32_t
 	}
 }
 
+/* Index of the reduction that completes a part of the own group. */
+static uint32_t last_reduction(const struct ficco_plan *p, uint32_t device, uint32_t part,
+			       bool separate)
+{
+	uint32_t slots = p->problem.devices - 1, first = device * p->row_parts * slots;
+	return separate ? first + (slots - 1) * p->row_parts + part
+			: first + part * slots + slots - 1;
+}
+
+/* A part of a group on a device, in the order of build_device(). */
+static const struct ficco_chunk *chunk_of(const struct ficco_plan *p, uint32_t device,
+					  uint32_t group, uint32_t part, bool separate)
+{
+	uint32_t devices = p->problem.devices, distance = (group + devices - device) % devices,
+		 others = devices - separate,
+		 at = separate && distance == 0 ? p->row_parts * others + part
+						: part * others + distance - separate;
+	return &p->chunks[device * devices * p->row_parts + at];
+}
+
+/* After all devices are built: what a device has summed goes to each other one. */
+static void add_returns(struct plan_builder *b, uint32_t device)
+{
+	struct ficco_plan *p = b->p;
+	const bool separate = b->rules->own_separate;
+	const uint64_t n = p->problem.n;
+	for (uint32_t part = 0; part < p->row_parts; part++)
+		for (uint32_t i = 1; i < p->problem.devices; i++) {
+			const uint32_t to = (device + i) % p->problem.devices;
+			const struct ficco_chunk *own = chunk_of(p, device, device, part, separate),
+						 *other = chunk_of(p, to, device, part, separate);
+			p->returns[p->return_count++] = (struct ficco_return){
+				.from = device,
+				.to = to,
+				.link = b->rules->one_link ? 0 : i - 1,
+				.reduction = last_reduction(p, device, part, separate),
+				.from_offset = own->at * n,
+				.to_offset = other->at * n,
+				.count = own->rows * n};
+		}
+}
+
 /* ------------------------------------------------------------------ the plan */
 
-/* GEMMs wait for what arrives, and an own group of its own comes first. gemm-rs is the mirror
+/* GEMMs wait for what arrives, and an own group of its own comes first. Sums are the mirror
  * image: a transfer waits for its GEMM, and the own group comes last, concurrent with the last
  * transfers. Where columns are cut, the first slab places the rows for all. */
 static void build_device(struct plan_builder *b)
 {
 	struct ficco_plan *p = b->p;
 	uint32_t devices = p->problem.devices;
-	bool separate = b->rules->own_separate, sums = p->problem.op == FICCO_GEMM_RS;
+	bool separate = b->rules->own_separate, sums = ficco_sums(p->problem.op);
 	struct ficco_chunk chunk[FICCO_MAX_DEVICES] = {{0}};
 	b->at = 0;
 	if (separate && !sums)
@@ -311,7 +353,8 @@ static int alloc_arrays(struct ficco_plan *p)
 	p->transfers = calloc(count, sizeof(*p->transfers));
 	p->pieces = calloc(count, sizeof(*p->pieces));
 	p->reductions = calloc(count, sizeof(*p->reductions));
-	bool all = p->chunks && p->transfers && p->pieces && p->reductions;
+	p->returns = calloc(count, sizeof(*p->returns));
+	bool all = p->chunks && p->transfers && p->pieces && p->reductions && p->returns;
 	return all ? 0 : err_note(-ENOMEM, "a schedule of %zu devices: out of memory", devices);
 }
 
@@ -340,6 +383,8 @@ int ficco_plan_open(const struct ficco_problem *problem, enum ficco_schedule sch
 	struct plan_builder b = {.p = p, .rules = rules};
 	for (; status == 0 && b.device < problem->devices; b.device++)
 		build_device(&b);
+	for (uint32_t d = 0; status == 0 && problem->op == FICCO_GEMM_AR && d < b.device; d++)
+		add_returns(&b, d);
 	if (status)
 		ficco_plan_close(p);
 	else
@@ -366,7 +411,7 @@ int ficco_collective_plan_open(const struct ficco_problem *problem, struct ficco
 	}
 	for (uint32_t i = 0; i < p->piece_count; i++)
 		p->pieces[i].transfers = 0;
-	p->transfer_count = p->reduction_count = 0;
+	p->transfer_count = p->reduction_count = p->return_count = 0;
 	*p_p = p;
 	return 0;
 }
@@ -379,6 +424,7 @@ void ficco_plan_close(struct ficco_plan *p)
 	free(p->transfers);
 	free(p->pieces);
 	free(p->reductions);
+	free(p->returns);
 	free(p);
 }
 

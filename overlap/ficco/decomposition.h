@@ -15,13 +15,15 @@
  *     gemm-rs          GEMM, then reduce-scatter: the mirror image. Every device has a partial sum
  *                      of all of C; group r of the sum belongs to device r. A copy engine cannot
  *                      add, so partial sums arrive in staging memory and a kernel adds them.
+ *     gemm-ar          GEMM, then all-reduce: the same, and every device sends the parts of its
+ *                      group to all others, each as soon as it is the sum of all.
  *
  * A schedule is a row of FICCO_SCHEDULE_TABLE. Per device it does:
  *
- *     serial             all transfers, then one GEMM (gemm-rs: one GEMM, then all transfers)
+ *     serial             all transfers, then one GEMM (with sums: one GEMM, then all transfers)
  *     shard              G-1 transfers, one link at a time, each with a GEMM of its own
  *     uniform-fused-1d   G equal steps; a step takes a part of every group, also of the own one
- *     hetero-fused-1d    the own group first (gemm-rs: last), then G steps over the other groups
+ *     hetero-fused-1d    the own group first (with sums: last), then G steps over the other groups
  *     hetero-unfused-1d  a GEMM for every part that arrives: G (G-1) + 1 GEMMs
  *     uniform-fused-2d   G steps over parts of A's columns; every step adds to C
  *
@@ -44,7 +46,7 @@
 #include <stdint.h>
 
 #define FICCO_OP_ENUM(id, name) FICCO_##id,
-enum ficco_op { ADVISE_OP_LIST(FICCO_OP_ENUM) FICCO_A2A_GEMM_UNEVEN, FICCO_OPS };
+enum ficco_op { ADVISE_OP_LIST(FICCO_OP_ENUM) FICCO_A2A_GEMM_UNEVEN, FICCO_GEMM_AR, FICCO_OPS };
 #undef FICCO_OP_ENUM
 
 #define FICCO_PER_DEVICE UINT32_MAX
@@ -100,12 +102,12 @@ struct ficco_chunk {
 	uint32_t device, group, first, rows, at, piece;
 };
 
-/* `count` elements, from from_offset of what device `from` sends (gemm-rs: of its C) to to_offset
- * of the receiver's A (gemm-rs: of its staging memory). Transfers of one device over the same link
- * follow each other. */
+/* `count` elements, from from_offset of what device `from` sends (with sums: of its C) to to_offset
+ * of the receiver's A (with sums: of its staging memory). Transfers of one device over the same
+ * link follow each other. */
 struct ficco_transfer {
 	uint32_t from, to, step, link;
-	uint32_t piece; /* gemm-rs: the transfer starts after this piece; else FICCO_NONE */
+	uint32_t piece; /* with sums: the transfer starts after this piece; else FICCO_NONE */
 	uint64_t from_offset, to_offset, count;
 };
 
@@ -119,7 +121,7 @@ struct ficco_piece {
 	uint32_t first_transfer, transfers;
 };
 
-/* gemm-rs: adds `count` elements at from_offset of the device's staging memory to those at
+/* With sums: adds `count` elements at from_offset of the device's staging memory to those at
  * to_offset of its C, or of its staging memory. It starts after up to two transfers and a piece
  * (FICCO_NONE: none). The reductions of a device follow each other. */
 struct ficco_reduction {
@@ -129,21 +131,36 @@ struct ficco_reduction {
 	uint32_t transfer[2], piece;
 };
 
+/* gemm-ar: `count` elements of the sum, from from_offset of C of device `from` to to_offset of that
+ * of device `to`, after this reduction. The receiver's own partial sums left before. Those of one
+ * device over the same link follow each other, and no transfer. */
+struct ficco_return {
+	uint32_t from, to, link, reduction;
+	uint64_t from_offset, to_offset, count;
+};
+
 struct ficco_plan {
 	struct ficco_problem problem;
 	enum ficco_schedule schedule;
 	uint32_t rows[FICCO_MAX_DEVICES][FICCO_MAX_DEVICES]; /* [d][r]: of group r on device d */
 	uint32_t all_rows[FICCO_MAX_DEVICES];                /* of device d: their sum */
 	uint32_t max_rows; /* of a device; more than m only with the uneven router */
-	uint64_t send_elements[FICCO_MAX_DEVICES];    /* that device d sends; 0 for gemm-rs */
-	uint64_t staging_elements[FICCO_MAX_DEVICES]; /* 0 except for gemm-rs */
+	uint64_t send_elements[FICCO_MAX_DEVICES];    /* that device d sends; 0 with sums */
+	uint64_t staging_elements[FICCO_MAX_DEVICES]; /* 0 without sums */
 	uint32_t steps, row_parts, k_steps; /* parts of each group's rows, and of A's columns */
 	struct ficco_chunk *chunks;         /* by device, then row */
 	struct ficco_transfer *transfers; /* by the device whose GEMM needs or made it, then step */
 	struct ficco_piece *pieces;       /* by device, in order */
 	struct ficco_reduction *reductions; /* by device, in order */
-	uint32_t chunk_count, transfer_count, piece_count, reduction_count;
+	struct ficco_return *returns;       /* by sender, then part */
+	uint32_t chunk_count, transfer_count, piece_count, reduction_count, return_count;
 };
+
+/* Does every device have a partial sum of all of C? */
+static inline bool ficco_sums(enum ficco_op op)
+{
+	return op == FICCO_GEMM_RS || op == FICCO_GEMM_AR;
+}
 
 /* -EINVAL: fewer than 2 or more than FICCO_MAX_DEVICES devices, or fewer rows (columns) than parts.
  * -ENOTSUP: the schedule is not defined for the operation. -ENOMEM. Each with a text. */
@@ -164,7 +181,7 @@ bool ficco_plan_same_work(const struct ficco_plan *a, const struct ficco_plan *b
 uint64_t ficco_plan_send_offset(const struct ficco_plan *p, uint32_t from, uint32_t to);
 
 /* The transfer of a slab of a chunk to its device; a device's own rows come from what it sends,
- * too. Without step and link. Not for gemm-rs. */
+ * too. Without step and link. Not with sums. */
 struct ficco_transfer ficco_arriving_transfer(const struct ficco_plan *p,
 					      const struct ficco_chunk *chunk, uint32_t slab);
 

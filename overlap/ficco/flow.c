@@ -11,7 +11,7 @@ int flow_admit(const struct ficco_plan *p, enum dev_type type, uint32_t blocks)
 {
 	const char *name = ficco_schedules[p->schedule];
 	const uint32_t multiple = dev_types[type].multiple, n = p->problem.n;
-	bool kernels = blocks || p->reduction_count;
+	bool kernels = blocks || p->reduction_count; /* a return has the parts of a transfer */
 	uint64_t each = dev_type_bytes(type);
 	for (uint32_t i = 0; i < p->piece_count; i++) {
 		const struct ficco_piece *g = &p->pieces[i];
@@ -42,7 +42,7 @@ struct graph_builder {
 	enum flow_part part;
 	uint32_t blocks;
 	struct work_graph *g;
-	uint32_t *piece_node, *transfer_node;
+	uint32_t *piece_node, *transfer_node, *reduction_node;
 };
 
 /* Memory of a device that GEMMs and transfers share, where they depend on each other. */
@@ -119,11 +119,26 @@ static void add_reductions(struct graph_builder *b)
 		uint32_t node = work_graph_pass(
 			b->g, m->lane[LANE_ADD], "reduce_add", to + r->to_offset * each,
 			m->arrivals + r->from_offset * each, r->count * each, 0);
+		b->reduction_node[i] = node;
 		for (int t = 0; t < 2; t++)
 			if (r->transfer[t] != FICCO_NONE)
 				work_graph_edge(b->g, b->transfer_node[r->transfer[t]], node);
 		if (b->part == FLOW_WHOLE && r->piece != FICCO_NONE)
 			work_graph_edge(b->g, b->piece_node[r->piece], node);
+	}
+}
+
+static void add_returns(struct graph_builder *b)
+{
+	uint64_t each = b->o->result_bytes;
+	for (uint32_t i = 0; b->part != FLOW_GEMMS && i < b->p->return_count; i++) {
+		const struct ficco_return *r = &b->p->returns[i];
+		const struct ficco_rank *from = &b->o->rank[r->from], *to = &b->o->rank[r->to];
+		uint32_t node = work_graph_copy(b->g, from->lane[LANE_RETURN + r->link],
+						shared_memory(b, to) + r->to_offset * each,
+						shared_memory(b, from) + r->from_offset * each,
+						r->count * each, b->blocks);
+		work_graph_edge(b->g, b->reduction_node[r->reduction], node);
 	}
 }
 
@@ -154,6 +169,7 @@ int flow_open(const struct operands *o, struct bench_case *c, const struct ficco
 	b.g = open_graph(o, c);
 	b.piece_node = bench_alloc_host(c, plan->piece_count * sizeof(*b.piece_node));
 	b.transfer_node = bench_alloc_host(c, plan->transfer_count * sizeof(*b.transfer_node));
+	b.reduction_node = bench_alloc_host(c, plan->reduction_count * sizeof(*b.reduction_node));
 	if (c->status)
 		return c->status;
 	if (o->sums)
@@ -162,6 +178,7 @@ int flow_open(const struct operands *o, struct bench_case *c, const struct ficco
 	if (!o->sums)
 		add_pieces(&b);
 	add_reductions(&b);
+	add_returns(&b);
 	return run_first(c, b.g, g_p);
 }
 
@@ -172,7 +189,7 @@ enum { LANE_COLLECTIVE = LANE_LINK };
 
 static uint64_t part_bytes(const struct ficco_plan *p, enum dev_type type)
 {
-	const bool sums = p->problem.op == FICCO_GEMM_RS;
+	const bool sums = ficco_sums(p->problem.op);
 	return (uint64_t)p->rows[0][0] * (sums ? p->problem.n : p->problem.k) *
 	       (sums ? dev_type_result_bytes(type) : dev_type_bytes(type));
 }
@@ -194,7 +211,8 @@ static uint32_t add_collective(const struct ficco_library *l, const struct opera
 	static const enum dev_collective collectives[FICCO_OPS] = {
 		[FICCO_AG_GEMM] = DEV_ALLGATHER,
 		[FICCO_A2A_GEMM] = DEV_ALL_TO_ALL,
-		[FICCO_GEMM_RS] = DEV_REDUCE_SCATTER};
+		[FICCO_GEMM_RS] = DEV_REDUCE_SCATTER,
+		[FICCO_GEMM_AR] = DEV_ALLREDUCE};
 	const enum dev_collective what = collectives[l->plan->problem.op];
 	const uint64_t part = part_bytes(l->plan, o->type);
 	uint32_t lanes[DEV_MAX];
@@ -209,7 +227,8 @@ static uint32_t add_collective(const struct ficco_library *l, const struct opera
 		to[d] = (float *)(void *)(what == DEV_REDUCE_SCATTER ? own : whole);
 		lanes[d] = m->lane[LANE_COLLECTIVE];
 	}
-	return work_graph_collective(g, l->comm, what, lanes, from, to, part / sizeof(float));
+	const uint64_t bytes = what == DEV_ALLREDUCE ? part * o->devices : part;
+	return work_graph_collective(g, l->comm, what, lanes, from, to, bytes / sizeof(float));
 }
 
 /* `first` of device 0 and the nodes that follow it, one a device, come before these lanes. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A schedule on devices: the transfers, GEMMs and reductions of a plan as a graph
- * (bench/graph/work_graph.h). Also its GEMMs alone, its transfers alone (with the reductions that
- * gemm-rs needs), and both concurrently without dependencies; these use memory of their own, so
- * that neither side changes the other's data. Every lane follows the order of the steps.
+ * (bench/graph/work_graph.h). Also its GEMMs alone, its transfers alone (with reductions and
+ * what returns of them), and both concurrently without dependencies; these use memory of their own,
+ * so that neither side changes the other's data. Every lane follows the order of the steps.
  *
  * And the schedule serial with the vendor's collective as its communication
  * (device/dev_collectives.h): what users have. All-gather or all-to-all, then the whole GEMM; or
- * the whole GEMM, then reduce-scatter. All-gather and reduce-scatter are in place, where the GEMM
- * has A or C; all-to-all copies a device's own group too.
+ * the whole GEMM, then reduce-scatter or all-reduce. All but all-to-all are in place, where the
+ * GEMM has A or C; all-to-all copies a device's own group too.
  */
 #ifndef GPUSIG_FLOW_H
 #define GPUSIG_FLOW_H

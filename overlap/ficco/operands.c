@@ -103,6 +103,8 @@ static void open_lanes(struct operands *o, uint32_t i)
 			m->lane[k] = o->rank[o->devices].lane[k];
 		else if (k != LANE_ADD || o->sums)
 			m->lane[k] = work_lane_normal(o->lanes, m->dev ? i : 0);
+	for (uint32_t link = 0; o->returns && link < o->ranks - 1; link++)
+		m->lane[LANE_RETURN + link] = work_lane_normal(o->lanes, i);
 }
 
 /* Memory of a rank that the graph fills. */
@@ -148,9 +150,10 @@ static int check_memory(const struct operands *o, const struct dev_set *set, boo
 int operands_open(struct operands *o, struct bench_case *c, const struct ficco_plan *plan,
 		  enum dev_type type, bool columns_cut)
 {
-	bool sums = plan->problem.op == FICCO_GEMM_RS;
+	bool sums = ficco_sums(plan->problem.op);
 	*o = (struct operands){.plan = plan,
 			       .sums = sums,
+			       .returns = plan->problem.op == FICCO_GEMM_AR,
 			       .type = type,
 			       .element_bytes = dev_type_bytes(type),
 			       .result_bytes = dev_type_result_bytes(type),

@@ -12,7 +12,8 @@
  * schedule equals the one of serial, bit for bit.
  *
  * Lanes. Each device has a lane for set-up and poison, and those of the schedules: one for GEMMs,
- * one for reductions, and one for each outgoing link. Peers in host memory share one lane for each
+ * one for reductions, and one for each outgoing link; gemm-ar has a second one for each, in which
+ * sums return. Peers in host memory share one lane for each
  * link, of the one device.
  */
 #ifndef GPUSIG_OPERANDS_H
@@ -21,21 +22,22 @@
 #include "bench/graph/bench_graph.h"
 #include "overlap/ficco/decomposition.h"
 
-/* As many as a list of devices or a plan has. Each rank needs G + 2 streams. */
+/* As many as a list of devices or a plan has. Each rank needs G + 2 streams; gemm-ar 2 G + 1. */
 #define OPERANDS_MAX_RANKS FICCO_MAX_DEVICES
 
 enum { LANE_SETUP, LANE_COMPUTE, LANE_ADD, LANE_LINK };
-#define RANK_LANES (LANE_LINK + OPERANDS_MAX_RANKS - 1)
+#define LANE_RETURN (LANE_LINK + OPERANDS_MAX_RANKS - 1)
+#define RANK_LANES (LANE_RETURN + OPERANDS_MAX_RANKS - 1)
 
 /* A participant in the communication: a device, or a peer that host memory stands for. */
 struct ficco_rank {
 	struct dev *dev;           /* NULL: a peer in host memory */
 	uint32_t lane[RANK_LANES]; /* 0, a lane for set-up, where the rank has none */
 	char *b, *c;
-	char *arrivals;       /* of a device: A; gemm-rs: where partial sums arrive */
-	char *scratch;        /* instead of A (gemm-rs: C) where transfers depend on no GEMM */
+	char *arrivals;       /* of a device: A; with sums: where partial sums arrive */
+	char *scratch;        /* instead of A (with sums: C) where transfers depend on no GEMM */
 	char *source[2];      /* what the rank sends, as plans lay it out: columns whole, and cut.
-				 gemm-rs: A; of a peer in host memory its partial sums */
+				 With sums: A; of a peer in host memory its partial sums */
 	char *received;       /* of a peer in host memory: what it gets from the device */
 	char *host_source[2]; /* the same as `source` on the host; of a device NULL where there are
 				 no results, as is host_b */
@@ -47,7 +49,8 @@ struct operands {
 	const struct ficco_plan *plan; /* any plan of the problem; only its rows are used */
 	struct work_lanes *lanes;
 	struct work_graph *poison; /* what a schedule writes becomes what no GEMM gives */
-	bool sums;                 /* gemm-rs: every device has a partial sum of all of C */
+	bool sums;                 /* every device has a partial sum of all of C */
+	bool returns;              /* gemm-ar: and gets all of the sum */
 	double *t;                 /* by columns of C: +-1 .. +-4 */
 	enum dev_type type;
 	uint64_t element_bytes, result_bytes; /* of A and B, and of C */
@@ -65,12 +68,12 @@ int operands_open(struct operands *o, struct bench_case *c, const struct ficco_p
 struct dev_gemm operands_gemm(const struct operands *o, const struct ficco_piece *piece);
 
 /* In setup. A prepared graph that lays A out for a schedule: it copies a device's own rows to where
- * the plan needs them. Empty for gemm-rs, where a plan only decides which device owns which row. */
+ * the plan needs them. Empty with sums, where a plan only decides which device owns which row. */
 struct work_graph *operands_arrange(const struct operands *o, struct bench_case *c,
 				    const struct ficco_plan *plan);
 
 /* In setup, for the check: draws t and computes A (B t). That of row i of group r is at r m + i of
- * a device's `expected`; for gemm-rs that of C's row i is at i, and a peer in host memory has its
+ * a device's `expected`; with sums that of C's row i is at i, and a peer in host memory has its
  * partial sums times t. */
 int operands_expect(struct operands *o, struct bench_case *c);
 

@@ -58,17 +58,22 @@ int operands_expect(struct operands *o, struct bench_case *c)
 }
 
 /* A chunk that is checked, and where the other devices have its partial sums: of the chunks with
- * sums in their own group alone. */
+ * sums, in their own group alone where none return. */
 struct checked_chunk {
 	const struct ficco_chunk *chunk, *partial[OPERANDS_MAX_RANKS];
 	uint32_t partials;
 };
 
+static bool is_sum(const struct operands *o, const struct ficco_chunk *chunk)
+{
+	return o->sums && (o->returns || chunk->group == chunk->device);
+}
+
 static struct checked_chunk find_partials(const struct operands *o, const struct ficco_plan *p,
 					  const struct ficco_chunk *chunk)
 {
 	struct checked_chunk found = {.chunk = chunk};
-	for (uint32_t i = 0; o->sums && chunk->group == chunk->device && i < p->chunk_count; i++) {
+	for (uint32_t i = 0; is_sum(o, chunk) && i < p->chunk_count; i++) {
 		const struct ficco_chunk *other = &p->chunks[i];
 		if (other->group == chunk->group && other->first == chunk->first &&
 		    other->device != chunk->device && other->device < o->devices)
@@ -87,7 +92,7 @@ static double expected_row(const struct operands *o, const struct ficco_plan *p,
 	if (!o->sums)
 		return own[(uint64_t)chunk->group * p->problem.m + chunk->first + row];
 	double sum = own[chunk->at + row];
-	if (chunk->group != chunk->device)
+	if (!is_sum(o, chunk))
 		return sum;
 	for (uint32_t i = 0; i < checked->partials; i++) {
 		const struct ficco_chunk *other = checked->partial[i];

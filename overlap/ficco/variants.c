@@ -68,6 +68,10 @@ static void model_transfers(const struct bench_case *c, long variant, struct ben
 			m->bytes += (double)(p->transfers[i].count * all->operands.sent_bytes);
 			m->messages += 1.0;
 		}
+	for (uint32_t i = 0; i < p->return_count; i++) {
+		m->bytes += (double)(p->returns[i].count * all->operands.sent_bytes);
+		m->messages += 1.0;
+	}
 }
 
 static void model_whole(const struct bench_case *c, long variant, struct bench_model *m)

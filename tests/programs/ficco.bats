@@ -69,6 +69,27 @@ all_right() {
 	done
 }
 
+@test "gemm-ar gives every device the sum, whichever is the slower; it is gemm-rs and what returns, and needs devices" {
+	for last in 1 2 4 7; do
+		measure "sim:quiet:0-$last" --op gemm-ar --shape 130x64x192 "${ONE[@]}"
+		[ "$status" = 0 ]
+		all_right 2
+	done
+	for slow in 'peer_bandwidth = 1e7' 'memory_bandwidth = 1e7' 'flops_f32 = 1e5'; do
+		model "$slow"
+		measure "$machine:0-3" --op gemm-ar --shape 64x64x64 "${ONE[@]}"
+		[ "$status" = 0 ]
+		all_right 2
+	done
+	measure sim:quiet:0-3 --op gemm-rs,gemm-ar --shape 64x64x64 --copy-method engine
+	json '[[v["model"]["bytes"] for v in r["variants"]][:1] for r in cases] == [[4 * 3 / 4 * 64 * 64 * 4], [2 * 4 * 3 / 4 * 64 * 64 * 4]]' \
+		'(lambda rs, ar: all(ar[s] > rs[s] for s in ("serial", "shard", "uniform-fused-1d", "communication")))(
+			*({v["name"]: v["median_s"] for v in r["variants"]} for r in cases))' <<<"$output"
+	measure sim:quiet --op gemm-ar --shape 64x64x64 --copy-method engine
+	[ "$status" = 77 ]
+	[[ $stderr == *"gemm-ar needs several devices"* ]]
+}
+
 @test "one device has its peers in pinned host memory and says so" {
 	measure sim:quiet --op $ALL --shape 96x64x64 --copy-method engine --peers 3
 	[ "$status" = 0 ]

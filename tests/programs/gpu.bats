@@ -533,14 +533,14 @@ gates_of() {
 }
 
 @test "serial with the vendor's collective computes what serial with copies does, and is a second baseline" {
-	FAKE_GPUS=3 program overlap/ficco hip:0-2 --op ag-gemm,gemm-rs,a2a-gemm,a2a-gemm-uneven --shape 96x32x32 --type f32 \
+	FAKE_GPUS=3 program overlap/ficco hip:0-2 --op ag-gemm,gemm-rs,a2a-gemm,gemm-ar,a2a-gemm-uneven --shape 96x32x32 --type f32 \
 		--copy-method engine --schedule serial,shard,serial-library
 	ran
-	cases '[(r["status"], r["check"]["status"]) for r in rows if r["kind"] == "case"] == 4 * [("ok", "ok")]' \
-		'[r["facts"]["skipped"] for r in rows if r["kind"] == "case"] == ["", "", "", "serial-library"]' \
-		'all({"serial-library", "communication-library"} <= {v["name"] for v in r["variants"]} for r in rows[1:4])' \
-		'all(sorted(d["variant"] for d in r["derived"] if d["name"] == "S_library") == ["serial", "shard"] for r in rows[1:4])' \
-		'"groups of unequal size" in rows[4]["facts"]["skipped_why"]'
+	cases '[(r["status"], r["check"]["status"]) for r in rows if r["kind"] == "case"] == 5 * [("ok", "ok")]' \
+		'[r["facts"]["skipped"] for r in rows if r["kind"] == "case"] == ["", "", "", "", "serial-library"]' \
+		'all({"serial-library", "communication-library"} <= {v["name"] for v in r["variants"]} for r in rows[1:5])' \
+		'all(sorted(d["variant"] for d in r["derived"] if d["name"] == "S_library") == ["serial", "shard"] for r in rows[1:5])' \
+		'"groups of unequal size" in rows[5]["facts"]["skipped_why"]'
 }
 
 @test "every collective of the vendor's library is measured beside our schedules, and checked" {

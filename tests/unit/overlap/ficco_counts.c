@@ -23,12 +23,13 @@ static void check_counts(const struct ficco_plan *p)
 		[FICCO_HETERO_UNFUSED_1D] = {g * (g - 1) + 1, g, g},
 		[FICCO_UNIFORM_FUSED_2D] = {g, g, g},
 	};
-	bool sums = p->problem.op == FICCO_GEMM_RS,
+	bool sums = ficco_sums(p->problem.op),
 	     one_link = ficco_schedule_rules[p->schedule].one_link;
 	expect(p->piece_count == g * expected[p->schedule].gemms);
 	expect(p->transfer_count == g * (g - 1) * expected[p->schedule].messages);
 	expect(p->steps == expected[p->schedule].steps);
 	expect(p->reduction_count == (sums ? p->transfer_count : 0));
+	expect(p->return_count == (p->problem.op == FICCO_GEMM_AR ? p->transfer_count : 0));
 	uint64_t *in_step = calloc(p->steps, sizeof(*in_step));
 	require(in_step);
 	for (size_t i = 0; i < p->transfer_count; i++)

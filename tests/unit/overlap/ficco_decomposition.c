@@ -27,7 +27,7 @@ struct world {
 	const struct ficco_plan *p;
 	uint32_t *a[MAX_DEVICES], *send[MAX_DEVICES]; /* names */
 	struct cell *c[MAX_DEVICES], *staging[MAX_DEVICES];
-	bool *sent, *computed, *reduced;
+	bool *sent, *computed, *reduced, *returned;
 	uint32_t wrong;
 };
 
@@ -63,13 +63,13 @@ static uint64_t a_index(const struct ficco_plan *p, uint32_t device, uint32_t ro
 	return (uint64_t)p->all_rows[device] * from + (uint64_t)row * (to - from) + (column - from);
 }
 
-/* At the start A holds the device's own rows; for gemm-rs all rows. */
+/* At the start A holds the device's own rows; with sums all rows. */
 static void lay_out_a(struct world *w)
 {
 	const struct ficco_plan *p = w->p;
 	for (size_t i = 0; i < p->chunk_count; i++) {
 		const struct ficco_chunk *chunk = &p->chunks[i];
-		bool there = p->problem.op == FICCO_GEMM_RS || chunk->group == chunk->device;
+		bool there = ficco_sums(p->problem.op) || chunk->group == chunk->device;
 		for (uint32_t row = 0; there && row < chunk->rows; row++)
 			for (uint32_t k = 0; k < p->problem.k; k++)
 				w->a[chunk->device][a_index(p, chunk->device, chunk->at + row, k)] =
@@ -93,7 +93,8 @@ static void make_world(struct world *w, const struct ficco_plan *p)
 	w->sent = calloc(p->transfer_count + 1, sizeof(bool));
 	w->computed = calloc(p->piece_count + 1, sizeof(bool));
 	w->reduced = calloc(p->reduction_count + 1, sizeof(bool));
-	require(w->sent && w->computed && w->reduced);
+	w->returned = calloc(p->return_count + 1, sizeof(bool));
+	require(w->sent && w->computed && w->reduced && w->returned);
 	lay_out_a(w);
 }
 
@@ -108,6 +109,7 @@ static void free_world(struct world *w)
 	free(w->sent);
 	free(w->computed);
 	free(w->reduced);
+	free(w->returned);
 }
 
 static bool try_transfer(struct world *w, size_t i)
@@ -121,7 +123,7 @@ static bool try_transfer(struct world *w, size_t i)
 		    p->transfers[before].to == t->to && !w->sent[before])
 			return false;
 	for (uint64_t e = 0; e < t->count; e++) {
-		if (p->problem.op == FICCO_GEMM_RS) {
+		if (ficco_sums(p->problem.op)) {
 			w->wrong += w->c[t->from][t->from_offset + e].columns != p->problem.k;
 			w->wrong += w->staging[t->to][t->to_offset + e].terms != 0;
 			w->staging[t->to][t->to_offset + e] = w->c[t->from][t->from_offset + e];
@@ -193,22 +195,56 @@ static bool try_reduction(struct world *w, size_t i)
 	return w->reduced[i] = true;
 }
 
+/* A sum must be complete, and overwrite a partial sum of the receiver that has left. */
+static bool try_return(struct world *w, size_t i)
+{
+	const struct ficco_plan *p = w->p;
+	const struct ficco_return *r = &p->returns[i];
+	const uint32_t all = (1u << p->problem.devices) - 1;
+	bool ready = !w->returned[i] && w->reduced[r->reduction];
+	for (size_t before = 0; before < i; before++)
+		ready = ready && (p->returns[before].from != r->from ||
+				  p->returns[before].link != r->link || w->returned[before]);
+	if (!ready)
+		return false;
+	for (uint32_t t = 0; t < p->transfer_count; t++) {
+		const struct ficco_transfer *left = &p->transfers[t];
+		w->wrong += left->from == r->to && !w->sent[t] &&
+			    left->from_offset < r->to_offset + r->count &&
+			    r->to_offset < left->from_offset + left->count;
+	}
+	for (uint64_t e = 0; e < r->count; e++) {
+		const struct cell *sum = &w->c[r->from][r->from_offset + e];
+		struct cell *to = &w->c[r->to][r->to_offset + e];
+		w->wrong += sum->terms != all || to->terms != 1u << r->to;
+		*to = *sum;
+	}
+	return w->returned[i] = true;
+}
+
+static bool try_work(struct world *w, size_t i)
+{
+	const struct ficco_plan *p = w->p;
+	if (i < p->transfer_count)
+		return try_transfer(w, i);
+	i -= p->transfer_count;
+	if (i < p->piece_count)
+		return try_piece(w, i);
+	i -= p->piece_count;
+	return i < p->reduction_count ? try_reduction(w, i) : try_return(w, i - p->reduction_count);
+}
+
 /* Executes everything that is ready, in random order, until nothing is ready. */
 static void execute_in_random_order(struct world *w, struct rng *r)
 {
 	const struct ficco_plan *p = w->p;
-	size_t all = p->transfer_count + p->piece_count + p->reduction_count, done = 0, before;
+	size_t all = p->transfer_count + p->piece_count + p->reduction_count + p->return_count,
+	       done = 0, before;
 	do {
 		before = done;
 		uint64_t start = rng_below(r, all), stride = rng_below(r, 2) ? 1 : all - 1;
 		for (size_t n = 0; n < all; n++) {
-			size_t i = (size_t)((start + n * stride) % all);
-			bool is_transfer = i < p->transfer_count,
-			     is_piece = !is_transfer && i - p->transfer_count < p->piece_count;
-			done += is_transfer ? try_transfer(w, i)
-				: is_piece
-					? try_piece(w, i - p->transfer_count)
-					: try_reduction(w, i - p->transfer_count - p->piece_count);
+			done += try_work(w, (size_t)((start + n * stride) % all));
 		}
 	} while (done > before);
 	expect(done == all);
@@ -217,7 +253,7 @@ static void execute_in_random_order(struct world *w, struct rng *r)
 static void check_results(struct world *w)
 {
 	const struct ficco_plan *p = w->p;
-	bool sums = p->problem.op == FICCO_GEMM_RS;
+	bool sums = ficco_sums(p->problem.op), returns = p->problem.op == FICCO_GEMM_AR;
 	uint32_t all = (1u << p->problem.devices) - 1;
 	for (size_t i = 0; i < p->chunk_count; i++) {
 		const struct ficco_chunk *chunk = &p->chunks[i];
@@ -227,8 +263,8 @@ static void check_results(struct world *w)
 					&w->c[chunk->device]
 					     [(uint64_t)(chunk->at + row) * p->problem.n + n];
 				w->wrong += cell->columns != p->problem.k;
-				w->wrong +=
-					sums && chunk->group == chunk->device && cell->terms != all;
+				w->wrong += sums && (returns || chunk->group == chunk->device) &&
+					    cell->terms != all;
 			}
 	}
 	expect(w->wrong == 0);
@@ -288,17 +324,21 @@ static void check_chunks_cover(const struct ficco_plan *p)
 static void bytes_are_conserved(const struct ficco_plan *p)
 {
 	uint64_t in[MAX_DEVICES] = {0}, out[MAX_DEVICES] = {0},
-		 width = p->problem.op == FICCO_GEMM_RS ? p->problem.n : p->problem.k;
+		 width = ficco_sums(p->problem.op) ? p->problem.n : p->problem.k;
 	uint32_t g = p->problem.devices;
 	for (size_t i = 0; i < p->transfer_count; i++) {
 		in[p->transfers[i].to] += p->transfers[i].count;
 		out[p->transfers[i].from] += p->transfers[i].count;
 		expect(p->transfers[i].from != p->transfers[i].to && p->transfers[i].count > 0);
 	}
-	uint64_t given = 0;
+	uint64_t given = 0, returned = 0;
+	for (size_t i = 0; i < p->return_count; i++)
+		returned += p->returns[i].count;
+	expect(returned ==
+	       (p->problem.op == FICCO_GEMM_AR ? (g - 1) * (uint64_t)p->problem.m * width : 0));
 	for (uint32_t d = 0; d < g; d++) {
 		uint64_t due = p->all_rows[d] - p->rows[d][d];
-		if (p->problem.op == FICCO_GEMM_RS)
+		if (ficco_sums(p->problem.op))
 			due = (uint64_t)(g - 1) * p->rows[d][d];
 		expect(in[d] == due * width);
 		if (p->problem.m % g == 0 && p->problem.op != FICCO_A2A_GEMM_UNEVEN)
@@ -379,7 +419,8 @@ static void a_collective_plan_has_groups_in_the_order_of_ranks(void)
 				expect(p->chunks[i].at == 24 * p->chunks[i].group);
 			expect(p->chunk_count == devices * devices && p->piece_count == devices);
 			expect(p->transfer_count == 0 && p->reduction_count == 0 &&
-			       p->pieces[0].rows == 24 * devices && p->pieces[0].transfers == 0);
+			       p->return_count == 0 && p->pieces[0].rows == 24 * devices &&
+			       p->pieces[0].transfers == 0);
 			ficco_plan_close(p);
 		}
 	struct ficco_plan *none = NULL;
@@ -412,6 +453,8 @@ static void undefined_problems_are_refused(void)
 		       FICCO_UNIFORM_FUSED_2D, -EINVAL, "K of 3");
 	expect_refusal((struct ficco_problem){FICCO_GEMM_RS, 4, 64, 64, 64, 1},
 		       FICCO_UNIFORM_FUSED_2D, -ENOTSUP, "gemm-rs");
+	expect_refusal((struct ficco_problem){FICCO_GEMM_AR, 4, 64, 64, 64, 1},
+		       FICCO_UNIFORM_FUSED_2D, -ENOTSUP, "gemm-ar");
 }
 
 int main(void)
