@@ -165,7 +165,9 @@ def measured(
     if not path.exists():
         budget = ("--budget", f"{each_s * work.cases(ops):g}s") if each_s else EXACT
         words = ["--device", device, *work.options(ops), *budget, "--seed", str(seed)]
-        cpu_s = run(path, "overlap/ficco", words).cpu_s or 0.0
+        whole = run(path.with_suffix(".part"), "overlap/ficco", words)
+        whole.records.rename(path)
+        cpu_s = whole.cpu_s or 0.0
     found, blocks = {}, None
     for case in read(path).cases():
         if case.status != "ok":
