@@ -56,7 +56,11 @@ def fitted_rule(scenarios: Sequence[Scenario]) -> Rule:
     """The thresholds that lose least in these, by the mean of the logarithms of time over the fastest."""
     ratios, traffics = (0.0, 100.0, 300.0, 1000.0, 3000.0), (0.0, 1e6, 1e7, 5e7)
     grid = itertools.product(
-        (0.25, 0.5, 1.0, 2.0, 4.0, 1e9), ratios, traffics, (300.0, 1000.0, 3000.0, 1e9), (0.0, 1e7, 5e7, 2e8)
+        (0.03, 0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 1e9),
+        ratios,
+        traffics,
+        (300.0, 1000.0, 3000.0, 1e9),
+        (0.0, 1e7, 5e7, 2e8),
     )
     return min(
         itertools.starmap(Rule, grid),

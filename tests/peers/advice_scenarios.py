@@ -23,7 +23,7 @@ from reports.records.record_file import read
 from reports.signature.sections.ficco import valid_schedules
 
 GATHERS = ("ag-gemm", "a2a-gemm", "a2a-gemm-uneven")
-SCATTERS = ("gemm-rs",)
+SUMS = ("gemm-rs", "gemm-ar")
 EXACT = ("--min-samples", "1", "--max-samples", "1", "--warm-up", "1")
 GOOD_LOSS = 0.02
 _DIGITS = 6  # in which times are equal
@@ -118,7 +118,7 @@ def drawn(count: int, seed: int, size: Size) -> list[Shape]:
 
 def divided(shape: Shape, op: str, devices: int) -> Shape:
     """With weights divided among the devices: columns of B, and of a GEMM before a sum, its rows."""
-    return shape._replace(k=shape.k // devices) if op in SCATTERS else shape._replace(n=shape.n // devices)
+    return shape._replace(k=shape.k // devices) if op in SUMS else shape._replace(n=shape.n // devices)
 
 
 class Work(NamedTuple):
@@ -133,7 +133,7 @@ class Work(NamedTuple):
 
     def types_of(self, ops: tuple[str, ...]) -> tuple[str, ...]:
         """The kernel that adds has one."""
-        return ("f32",) if ops == SCATTERS else self.types
+        return ("f32",) if ops == SUMS else self.types
 
     def cases(self, ops: tuple[str, ...]) -> int:
         return 2 * len(ops) * len(self.types_of(ops)) * len(self.shapes)

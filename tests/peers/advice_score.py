@@ -5,8 +5,8 @@
     advice_score.py --device host:0,1 --signature FOLDER --shapes 40 --keep DIR     on an idle machine
     advice_score.py --machines 900,901,902,903 --fit-rule --keep DIR
 
---machines: seeds, each of a simulated machine of its own (drawn_machine.py) and of its shapes. A default run
-of ./gpusig on the machine, with jitter, gives the signature, and ./gpusig model of that the fitted model. The
+--machines: seeds, each of a simulated machine of its own (drawn_machine.py) and of its shapes. A run of
+./gpusig on the machine, with jitter and without overlap/*, gives the signature, and ./gpusig model of that the fitted model. The
 truth is what overlap/ficco takes on the machine itself, without jitter. With --device the truth is measured,
 --each seconds a scenario, and the signature is that of an earlier run.
 
@@ -37,7 +37,7 @@ from advice_scenarios import (
     GPU,
     HOME,
     HOST,
-    SCATTERS,
+    SUMS,
     Key,
     Scenario,
     Times,
@@ -55,8 +55,10 @@ from reports.signature.sections.advice import difference, wilson
 # By --fit-rule; the seeds are in docs/reproduction/advice.md.
 RULE = Rule(1.0, 100.0, 1e6, 1e9, 0.0)
 ADVISE, STATIC, FITTED, TRUE = "advise", "FiCCO's rule", "fitted model", "true model"
+CURVES = ("micro/*", "gemm/*", "collectives/*")  # no predictor sees overlap/*
+NO_NOISE = "?jitter_sigma=0,block_jitter_sigma=0,open_sigma=0,outlier_probability=0"
 RIVALS = (ADVISE, STATIC, FITTED, TRUE)
-OPS = (*GATHERS, *SCATTERS)
+OPS = (*GATHERS, *SUMS)
 
 
 class Score(NamedTuple):
@@ -154,7 +156,7 @@ def fitted_model(place: Place) -> Path:
     path = place.file("fitted.model")
     if place.jittered and not (place.signature / "signature.json").exists():
         words = ["--device", place.jittered, "--seed", str(place.seed), "--out", str(place.signature)]
-        command(["./gpusig", "run", *words])
+        command(["./gpusig", "run", *words, *(word for name in CURVES for word in ("--only", name))])
     if not path.exists():
         command(["./gpusig", "model", str(place.signature)], path)
     return path
@@ -179,8 +181,8 @@ def times_of(place: Place, what: str, device: str, work: Work) -> tuple[dict[Key
     # Measured times of the same work are never equal.
     gathers = GATHERS if place.each_s is None else tuple(op for op in GATHERS if op != "a2a-gemm")
     both = [
-        measured(place.file(f"{what}-{ops[0]}.jsonl"), device, work, ops, seed, each_s)
-        for ops in (gathers, SCATTERS)
+        measured(place.file(f"{what}-{name}.jsonl"), device, work, ops, seed, each_s)
+        for name, ops in (("gathers", gathers), ("sums", SUMS))
     ]
     times = {**both[0].times, **both[1].times}
     cpu_s = sum(m.cpu_s for m in both)
@@ -194,7 +196,7 @@ def scored(place: Place, work: Work) -> Machine:
     truth, blocks = times_of(place, "truth", place.device, work)
     fitted = fitted_model(place)
     signature = read_signature(place.signature)
-    told, _ = times_of(place, "fitted", f"sim:{fitted}:0-{work.devices - 1}", work)
+    told, _ = times_of(place, "fitted", f"sim:{fitted}{NO_NOISE}:0-{work.devices - 1}", work)
     rivals = {ADVISE: adviser(signature, blocks), STATIC: RULE.pick, FITTED: simulated(told)}
     rivals.update((constant(s), always(s)) for s in SCHEDULES)
     if place.each_s is None:
@@ -220,7 +222,7 @@ def drawn_place(seed: int, keep: Path) -> tuple[Place, int]:
     text, devices = model(seed)
     path, folder = keep / f"machine-{seed}.model", keep / f"machine-{seed}"
     path.write_text(text, encoding="utf-8")
-    device, exact = (f"sim:{path}{change}:0-{devices - 1}" for change in ("", "?jitter_sigma=0"))
+    device, exact = (f"sim:{path}{change}:0-{devices - 1}" for change in ("", NO_NOISE))
     form = form_of(seed)
     words = f"{devices}, {form.links}"
     words += {"any": ", links differ", "islands": ", two islands"}.get(form.pairs, "")
