@@ -6,9 +6,9 @@
     advice_score.py --machines 900,901,902,903 --fit-rule --keep DIR
 
 --machines: seeds, each of a simulated machine of its own (drawn_machine.py) and of its shapes. A run of
-./gpusig on the machine, with jitter and without overlap/*, gives the signature, and ./gpusig model of that the fitted model. The
-truth is what overlap/ficco takes on the machine itself, without jitter. With --device the truth is measured,
---each seconds a scenario, and the signature is that of an earlier run.
+./gpusig on the machine, with jitter and without overlap/*, gives the signature, and ./gpusig model of that
+the fitted model. The truth is what overlap/ficco takes on the machine itself, without jitter. With --device
+the truth is measured, --each seconds a scenario, and the signature is that of an earlier run.
 
 Rivals: ./gpusig advise; FiCCO's static rule; every constant choice; overlap/ficco on the fitted model; and,
 as an upper bound, on the true model, which knows all but the uneven router's sizes: these are drawn anew for
