@@ -20,8 +20,9 @@ _MOST_SIGMA = 2.0  # that a model accepts
 _FEW = 8  # operations of a sample
 _LEAST = 2  # values of at least ten samples each
 _NONE = 1e-6  # a scatter below is rounding
-# Times of whole operations: an engine's copy, and a kernel of so many blocks that theirs average out.
-_OPERATIONS = (("micro/copy_path/bandwidth", "engine"), ("micro/occupancy/flop_rate", "load"))
+# Copies of engines have no blocks. A load (micro/occupancy) has so many that theirs nearly average out.
+_COPY, _LOAD = ("micro/copy_path/bandwidth", "engine"), ("micro/occupancy/flop_rate", "load")
+_ENOUGH = 4  # values of copies, with which loads are not needed
 _MORE = 1.25  # times as much scatter of one block, that is not chance
 
 
@@ -55,7 +56,10 @@ def _accepted(key: Key) -> Key | Missing:
 
 
 def _within(measured: Measured) -> Iterator[Key | Missing]:
-    found = [s for name, variant in _OPERATIONS for s in _of_one(measured.all(name, variant=variant))]
+    found, loads = (_of_one(measured.all(name, variant=variant)) for name, variant in (_COPY, _LOAD))
+    how = "scatter of samples of %d engine copies (micro/copy_path)" % len(found)
+    if len(found) < _ENOUGH and loads:
+        found, how = found + loads, how + " and %d loads (micro/occupancy)" % len(loads)
     if len(found) < _LEAST:
         why = "micro/copy_path and micro/occupancy have too few samples of single copies and kernels"
         yield Missing(("jitter_sigma", "block_jitter_sigma"), why)
@@ -64,7 +68,6 @@ def _within(measured: Measured) -> Iterator[Key | Missing]:
     jitter = jitter if jitter > _NONE else 0.0
     # Each has ten samples or more; a median of such deviations is known 1.25 times worse than their mean.
     error = 1.25 / math.sqrt(2 * 9 * len(found)) if jitter else 0.0
-    how = "scatter of samples of %d engine copies and loads (micro/copy_path, micro/occupancy)" % len(found)
     yield _accepted(Key("jitter_sigma", jitter, how, error))
     yield _block(measured, jitter)
 
