@@ -186,10 +186,10 @@ def _on_host(measured: Measured, device: Optional[_Device], value_ns: float) -> 
 
 
 def _clock_rate(measured: Measured) -> Key | Missing:
-    rate = measured.attribute("clock_hz")
-    if rate is None:
-        return _missing("clock_hz", "the clock's rate is not in this signature")
-    return Key("clock_hz", rate, "counted by the device within one kernel, median of the cases", None)
+    rate = measured.signature.get("clock_hz")
+    if not rate:
+        return _missing("clock_hz", "the device's clock can't be read, or its rate is not in this signature")
+    return Key("clock_hz", rate, "the device's clock after each case, median")
 
 
 def _accepted(found: Key | Missing) -> Key | Missing:

@@ -135,6 +135,7 @@ class Case:
     core_latency_s: Optional[float] = None  # of the placement that its rounds are of
     cause: str = ""  # unless it is ok
     variants_not_supported: Mapping[str, str] = field(default_factory=dict)  # name -> why
+    clock_hz: Optional[float] = None  # of the device, after the last sample
 
     def variant(self, name: Optional[str]) -> Optional[Variant]:
         return next((v for v in self.variants if v.name == name), None)
@@ -406,6 +407,7 @@ def case_of(reader: Reader, line: int, references: Sequence[str]) -> Case:
             )
             for f in validity.objects("flags")
         ),
+        clock_hz=reader.object_or_empty("clock_hz").real("after") or None,
         core_latency_s=reader.object_or_empty("surroundings").real("core_latency_s") or None,
         cause=causes.of_case(said, status, is_wrong),
         variants_not_supported=causes.variants_not_supported(

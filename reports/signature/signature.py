@@ -379,6 +379,12 @@ def _names_of(section: Section) -> Json:
     return {"program": section.group.program, "device": section.group.device}
 
 
+def _clock(groups: List[Group], main: str) -> Optional[float]:
+    """The median of what the device's clock ran at after cases; None where it can't be read."""
+    rates = [c.clock_hz for g in groups if g.device == main for c in g.cases.values() if c.clock_hz]
+    return median(rates) if rates else None
+
+
 def build(records: Records) -> Signature:
     """Raises MixedMachines when the records are not of one machine."""
     runs = records.runs()
@@ -418,6 +424,9 @@ def build(records: Records) -> Signature:
         "invalid": [e for g in groups if _measured(g) for e in _invalid(g)],
         "bad_records": bad_records,
     }
+    clock = _clock(groups, main)
+    if clock:
+        result["clock_hz"] = shortened(clock)
     found = [{**_names_of(s), **tail} for s in sections for tail in tails_of(s)]
     if found:
         result["tails"] = shortened(found)

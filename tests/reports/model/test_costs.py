@@ -58,7 +58,7 @@ class OfSimulatedMachines(unittest.TestCase):
 
     def test_costs_of_machines_without_noise_are_found(self) -> None:
         for device in (SIM + "seed=1", "sim:h100", drawn(1), drawn(2), drawn(3)):
-            self.check(device, 0.01)
+            self.check(device, 0.01, (*TIMES, "clock_hz"))
 
     def test_noise_moves_them_little(self) -> None:
         certain = [name for name in TIMES if name != "host_clock_ns"]
