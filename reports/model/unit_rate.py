@@ -13,6 +13,7 @@ from reports.model.key import Key, Missing
 from reports.model.levels import ABOVE, AT_LEAST, BELOW, COPY, MEMORY, Curves, Levels, copy_line
 
 UNITS = "overlap/units/bandwidth"
+_LONG_S = 200e-6  # a launch's start is no part of it, even if not known
 _NOT_ALL = 0.8  # of what all units reach: below it the units limit
 
 
@@ -29,7 +30,7 @@ def _on_few_units(curves: Curves) -> Optional[tuple[float, int]]:
         if not size.isdecimal() or not 0 < value.value < _NOT_ALL * most:
             continue
         seconds = float(size) / value.value - curves.start
-        if seconds > 0:
+        if seconds > 0 and (curves.start > 0 or seconds > _LONG_S):
             return 2 * float(size) / seconds / count, int(count)
     return None
 
