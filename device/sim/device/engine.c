@@ -11,8 +11,8 @@
  *                        bytes); of a batch, whose copies run in order, batch_copy_ns from the
  *                        second one on
  *   fill                 J * (launch_ns + peer + flow of the bytes); takes no engine
- *   launch, gemm         J * launch_ns, then blocks go to units; each takes
- *                        j * J * (block_ns + peer + flow); of a gemm gemm_block_ns more
+ *   launch, gemm         J * launch_ns, of a gemm gemm_ns more, then blocks go to units; each takes
+ *                        j * J * (block_ns + peer + flow), of a gemm gemm_block_ns more
  *   chase                as a launch, and block 0 takes j * J * latency for every step. In own
  *                        memory that of the first level that can hold the ring: l1_latency_ns up
  *                        to l1_bytes, l2_latency_ns up to l2_bytes, llc_latency_ns up to
@@ -116,7 +116,9 @@ static bool op_start(struct op *op)
 				     sim_copies_start_transfer);
 		break;
 	case OP_LAUNCH:
-		sim_task_start_delay(op_begin_task(op), d->model.launch_ns * op->stretch,
+		sim_task_start_delay(op_begin_task(op),
+				     (d->model.launch_ns + (op->tiles ? d->model.gemm_ns : 0)) *
+					     op->stretch,
 				     mark_launch_ready);
 		break;
 	}

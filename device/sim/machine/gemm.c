@@ -6,8 +6,8 @@
  * of r x c moves (r + c) * k elements of A and B and r * c of C (2 r * c with beta), each of its
  * own type's bytes; of its own device's matrices gemm_traffic_share of that passes unit and cache
  * (less than all where units that need the same read it once, or keep it nearer). It runs at
- * gemm_efficiency * flops of its type. A block takes gemm_block_ns more than block_ns before that:
- * what a tile costs beside its products, whatever K is. Matrices
+ * gemm_efficiency * flops of its type. A launch of it takes gemm_ns more than
+ * launch_ns, whatever its size, and a block gemm_block_ns more than block_ns, whatever K. Matrices
  * larger than llc_bytes also pass memory once (C twice with beta), unless llc_tracked is 1. Where
  * memory adds to C (MEMORY), each of its elements passes that memory once, and no cache, so that A
  * and B alone count as the matrices. `tiled`, counting rows and a transposed B cost nothing. With

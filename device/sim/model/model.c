@@ -70,6 +70,7 @@ const struct sim_key sim_keys[] = {
 	KEY(U32, gemm_tile_columns, 0, 4096),
 	KEY(U32, gemm_tile_min, 0, 4096),
 	KEY(BYTES, gemm_tile_shared_bytes, 0, 0x1p40),
+	TIME(gemm_ns),
 	TIME(gemm_block_ns),
 	KEY(REAL, gemm_traffic_share, 1e-6, 1),
 	TIME(launch_ns),

@@ -71,6 +71,7 @@ struct sim_model {
 	uint32_t gemm_tile, gemm_tile_columns; /* of the library's GEMM; 0 columns: as rows */
 	uint32_t gemm_tile_min;                /* 0: always tiles of that size */
 	uint64_t gemm_tile_shared_bytes;       /* that a block of it claims */
+	double gemm_ns;                        /* of a GEMM, beyond launch_ns; 0 in "default" */
 	double gemm_block_ns;      /* of a block of it, beyond block_ns; 0 in "default" */
 	double gemm_traffic_share; /* of its tiles' bytes, that pass the cache; 1 */
 	/* latencies, ns */

@@ -40,15 +40,16 @@ static void gemm_costs_its_tiles(void)
 	sim_end();
 }
 
-/* 6 tiles on 4 units: two waves, each of which begins gemm_block_ns late. */
-static void blocks_of_gemms_begin_later(void)
+/* 6 tiles on 4 units: two waves, each of which begins gemm_block_ns late, and the first gemm_ns. */
+static void gemms_and_their_blocks_begin_later(void)
 {
 	sim_begin(PLAIN "gemm_tile = 32\nllc_bandwidth = 1e15\nslots_per_unit = 1\nblock_ns = 20\n"
-			"gemm_block_ns = 300\n");
+			"gemm_block_ns = 300\ngemm_ns = 5000\nlaunch_ns = 40\n");
 	struct dev_stream *s = open_stream();
 	char *memory = alloc_memory(DEV_MEM_DEVICE, 4 << 20);
 	ok(dev_fill(sim.d, s, memory, 0, 4 << 20));
-	expect_near(gemm_ns(s, memory, 65, 64, 64, 0), 2 * (320 + 2.0 * 32 * 32 * 64), PICOSECOND);
+	expect_near(gemm_ns(s, memory, 65, 64, 64, 0), 5040 + 2 * (320 + 2.0 * 32 * 32 * 64),
+		    PICOSECOND);
 	sim_end();
 }
 
@@ -296,7 +297,7 @@ static void finished_rows_are_seen_when_their_tile_ends(void)
 int main(void)
 {
 	test(gemm_costs_its_tiles);
-	test(blocks_of_gemms_begin_later);
+	test(gemms_and_their_blocks_begin_later);
 	test(caches_pass_a_share_of_tiles);
 	test(blocks_share_textbook_tiles);
 	test(gemm_follows_its_matrices);
