@@ -24,7 +24,7 @@ _Samples = dict[str, list[Sample]]  # by type
 _Model = tuple[Tiling, Machine]
 _Costs = list[tuple[int, list[Wave]]]  # how many GEMMs, and the waves of one
 
-_SIDES = (512, 256, 128, 64, 32, 16)
+_SIDES = (512, 256, 128, 64, 32, 16, 8)
 _OBLONG = 4  # the longer side, of the shorter one
 _TILES = sorted(
     (t for t in itertools.product(_SIDES, _SIDES) if max(t) <= _OBLONG * min(t)),
@@ -33,14 +33,15 @@ _TILES = sorted(
 _LEAST = (0, 256, 128, 64, 32, 16)
 _CLAIMS = (256, 8, 6, 5, 4, 3, 2, 1)
 _TELLS_REGISTERS = 3  # GEMMs of f64, whose tiles they limit first
-_CLAIMS_FEW = (256, 2, 1)
+_CLAIMS_FEW = (256, 1)
 _REGISTER_BYTES = (0, 256 << 10, 512 << 10, 128 << 10)
 # Tried where tiles alone leave more than _EXPLAINED (rms), and kept if less than _BETTER of that is left.
-_TILE_NS, _TRAFFIC_SHARES = (0.0, 100.0, 1000.0, 3000.0, 10000.0), (1.0, 0.5, 0.25, 0.1)
+_START_NS, _TILE_NS, _TRAFFIC_SHARES = (0.0, 3e3, 4e4), (0.0, 300.0, 5e3), (1.0, 0.4, 0.1)
 _EXPLAINED, _BETTER = 0.03, 0.9
 _SHARES = (1.0, 0.5, 0.25, 0.125)
-_LEAST_RATE, _MOST_RATE = 0.98, 1.25  # of the fastest GEMM of a type that was measured
+_LEAST_RATE, _MOST_RATE = 0.93, 1.25  # of the fastest GEMM of a type that was measured
 _CLIPPED = math.log(2)  # what is off by more counts as so much
+_MANY = 10  # GEMMs of a type; more say no more of it
 _FEW = 10  # GEMMs of a type in the first round
 _BEST, _REFINED = 24, 8  # tilings in the second round, and in the third
 # Residuals (rms) that are so close are equal: then the tiling that comes first.
@@ -60,44 +61,51 @@ class _Fit(NamedTuple):
 # ------------------------------------------------------------------ one tiling
 
 
-def _costs(sample: Sample, tiling: Tiling, machine: Machine) -> _Costs:
-    return [(part.times, waves(part, tiling, machine)) for part in sample.parts]
+class _Times(NamedTuple):
+    """The GEMMs of one type with one tiling."""
+
+    costs: list[tuple[_Costs, float]]  # of each, and what it took
+    tiling: Tiling
+    machine: Machine
+
+    def ns(self, costs: _Costs, flops: float) -> float:
+        return sum(times * gemm_ns(found, flops, self.tiling, self.machine) for times, found in costs)
+
+    def off(self, flops: float) -> list[float]:
+        return [math.log(self.ns(costs, flops) / ns) for costs, ns in self.costs]
+
+    def flops_of(self, costs: _Costs, ns: float) -> Optional[float]:
+        """The rate with which this GEMM takes so long; None: computing does not decide its time."""
+        start_ns = self.machine.launch_ns + self.tiling.start_ns
+        left = ns - sum(
+            times * (start_ns + sum(w.times * w.block_ns for w in found)) for times, found in costs
+        )
+        flat = [w._replace(times=times * w.times) for times, found in costs for w in found]
+        while flat and left > 0:
+            ns_per_flop = left / sum(w.times * w.flop for w in flat)
+            hidden = [w for w in flat if w.flop * ns_per_flop < w.other_ns]
+            if not hidden:
+                return 1e9 / ns_per_flop
+            left -= sum(w.times * w.other_ns for w in hidden)
+            flat = [w for w in flat if w.flop * ns_per_flop >= w.other_ns]
+        return None
 
 
-def _ns(costs: _Costs, flops: float, machine: Machine) -> float:
-    return sum(times * gemm_ns(found, flops, machine) for times, found in costs)
-
-
-def _flops_of(costs: _Costs, ns: float, machine: Machine) -> Optional[float]:
-    """The rate with which this GEMM takes so long; None: computing does not decide its time."""
-    left = ns - sum(
-        times * (machine.launch_ns + sum(w.times * w.start_ns for w in found)) for times, found in costs
-    )
-    flat = [w._replace(times=times * w.times) for times, found in costs for w in found]
-    while flat and left > 0:
-        ns_per_flop = left / sum(w.times * w.flop for w in flat)
-        hidden = [w for w in flat if w.flop * ns_per_flop < w.other_ns]
-        if not hidden:
-            return 1e9 / ns_per_flop
-        left -= sum(w.times * w.other_ns for w in hidden)
-        flat = [w for w in flat if w.flop * ns_per_flop >= w.other_ns]
-    return None
-
-
-def _off(of_type: list[tuple[_Costs, float]], flops: float, machine: Machine) -> list[float]:
-    return [math.log(_ns(costs, flops, machine) / ns) for costs, ns in of_type]
+def _times(of_type: list[Sample], tiling: Tiling, machine: Machine) -> _Times:
+    found = [([(p.times, waves(p, tiling, machine)) for p in s.parts], s.ns) for s in of_type]
+    return _Times(found, tiling, machine)
 
 
 def _squares(off: list[float]) -> float:
     return sum(min(x * x, _CLIPPED * _CLIPPED) for x in off)
 
 
-def _refined(of_type: list[tuple[_Costs, float]], flops: float, machine: Machine) -> float:
+def _refined(times: _Times, flops: float) -> float:
     """Least squares near `flops`, by golden section."""
     low, high, golden = math.log(flops / 1.25), math.log(flops * 1.25), (math.sqrt(5) - 1) / 2
     for _ in range(24):
         a, b = high - golden * (high - low), low + golden * (high - low)
-        if _squares(_off(of_type, math.exp(a), machine)) <= _squares(_off(of_type, math.exp(b), machine)):
+        if _squares(times.off(math.exp(a))) <= _squares(times.off(math.exp(b))):
             high = b
         else:
             low = a
@@ -108,18 +116,17 @@ def _fit(samples: _Samples, tiling: Tiling, machine: Machine, exact: bool) -> Op
     flops: dict[str, float] = {}
     off: dict[str, list[float]] = {}
     for type_, of_type in samples.items():
-        costs = [(_costs(s, tiling, machine), s.ns) for s in of_type]
-        known = [rate for c, ns in costs if (rate := _flops_of(c, ns, machine)) is not None]
+        times = _times(of_type, tiling, machine)
+        known = [rate for c, ns in times.costs if (rate := times.flops_of(c, ns)) is not None]
         if not known:
             return None
         fastest = max(s.flop / s.ns * 1e9 for s in of_type) / machine.units
-        flops[type_] = median(known)
-        if exact:
-            flops[type_] = _refined(costs, flops[type_], machine)
-        flops[type_] = min(max(flops[type_], _LEAST_RATE * fastest), _MOST_RATE * fastest)
-        off[type_] = _off(costs, flops[type_], machine)
-    count = sum(map(len, off.values()))
-    return _Fit(math.sqrt(sum(map(_squares, off.values())) / count), tiling, machine, flops, off)
+        rate = _refined(times, median(known)) if exact else median(known)
+        flops[type_] = min(max(rate, _LEAST_RATE * fastest), _MOST_RATE * fastest)
+        off[type_] = times.off(flops[type_])
+    weights = {type_: min(len(of_type), _MANY) for type_, of_type in off.items()}
+    square = sum(weights[t] * _squares(off[t]) / len(off[t]) for t in off) / sum(weights.values())
+    return _Fit(math.sqrt(square), tiling, machine, flops, off)
 
 
 # ------------------------------------------------------------------ all tilings
@@ -146,11 +153,16 @@ def _few(of_type: list[Sample]) -> list[Sample]:
     return [ordered[(2 * i + 1) * len(ordered) // (2 * count)] for i in range(count)]
 
 
+def _ranked(samples: _Samples, tried: list[_Model]) -> list[int]:
+    """Those tried, by how well they explain some GEMMs."""
+    few = {type_: _few(of_type) for type_, of_type in samples.items()}
+    found = [(f.rms, i) for i, model in enumerate(tried) if (f := _fit(few, *model, exact=False))]
+    return [i for _, i in sorted(found)]
+
+
 def _fine(samples: _Samples, tried: list[_Model]) -> list[_Fit]:
     """Those that explain some GEMMs best, in their order, for all GEMMs."""
-    few = {type_: _few(of_type) for type_, of_type in samples.items()}
-    coarse = [(f.rms, i) for i, model in enumerate(tried) if (f := _fit(few, *model, exact=False))]
-    chosen = sorted(i for _, i in sorted(coarse)[:_BEST])
+    chosen = sorted(_ranked(samples, tried)[:_BEST])
     return [f for i in chosen if (f := _fit(samples, *tried[i], exact=True))]
 
 
@@ -161,20 +173,18 @@ def _first(fits: list[_Fit], noise: float) -> Optional[_Fit]:
 
 
 def _near(fit: _Fit, samples: _Samples) -> _Fit:
-    """The best cost of a tile and share of reads near those of a fit."""
+    """The best costs near those of a fit, one changed after the other."""
     step = 2.0
     while step > 1.05:
-        t = fit.tiling
-        near = [
-            t._replace(tile_ns=tile_ns, traffic_share=share)
-            for tile_ns in (t.tile_ns / step, t.tile_ns, t.tile_ns * step)
-            for share in (t.traffic_share / step, t.traffic_share, min(1.0, t.traffic_share * step))
-        ]
-        found = [f for n in near if n != t and (f := _fit(samples, n, fit.machine, exact=False))]
-        best = min(found, key=lambda f: f.rms, default=fit)
-        if best.rms < fit.rms:
-            fit = best
-        else:
+        before = fit.rms
+        for name, most in (("start_ns", math.inf), ("tile_ns", math.inf), ("traffic_share", 1.0)):
+            value = getattr(fit.tiling, name)
+            tried = [fit.tiling._replace(**{name: v}) for v in (value / step, min(most, value * step))]
+            found = [
+                f for t in tried if t != fit.tiling and (f := _fit(samples, t, fit.machine, exact=False))
+            ]
+            fit = min([fit, *found], key=lambda f: f.rms)
+        if fit.rms >= before:
             step = math.sqrt(step)
     return fit
 
@@ -183,13 +193,19 @@ def _model(samples: _Samples, machine: Machine, found: Found) -> Optional[_Fit]:
     shares = _SHARES if "block_share" not in found else (machine.block_share,)
     noise = median(s.error for of_type in samples.values() for s in of_type)
     tilings = list(_tilings(machine, found, len(samples.get("f64", ()))))
-    tried = [(t, machine._replace(block_share=share)) for t in tilings for share in shares]
+    plain = [t for t in tilings if t.register_bytes == tilings[0].register_bytes and t.claims in _CLAIMS_FEW]
+    tried = [(t, machine._replace(block_share=share)) for t in plain for share in shares]
+    tiles = {tried[i][0][:3] for i in _ranked(samples, tried)[:_BEST]}
+    tried = [(t, machine._replace(block_share=share)) for t in tilings if t[:3] in tiles for share in shares]
     fit = _first(_fine(samples, tried), noise)
     if fit is None or fit.rms < _EXPLAINED:
         return fit
-    costs = [(ns, share) for ns in _TILE_NS for share in _TRAFFIC_SHARES]
-    few = [t for t in tilings if t.register_bytes == fit.tiling.register_bytes and t.claims in _CLAIMS_FEW]
-    tried = [(t._replace(tile_ns=ns, traffic_share=share), fit.machine) for ns, share in costs for t in few]
+    costs = itertools.product(_START_NS, _TILE_NS, _TRAFFIC_SHARES)
+    tried = [
+        (t._replace(start_ns=start_ns, tile_ns=tile_ns, traffic_share=share), fit.machine)
+        for start_ns, tile_ns, share in costs
+        for t in plain
+    ]
     near = [_near(f, samples) for f in sorted(_fine(samples, tried), key=lambda f: f.rms)[:_REFINED]]
     other = _first([f for n in near if (f := _fit(samples, n.tiling, n.machine, exact=True))], noise)
     return other if other and other.rms < _BETTER * fit.rms else fit
@@ -263,6 +279,8 @@ def _registers(fit: _Fit, found: Found) -> Iterator[Key]:
 
 def _costs_of_tiles(fit: _Fit) -> Iterator[Key]:
     t, text = fit.tiling, "fitted with the tiles, which explain the times of GEMMs less well alone"
+    if t.start_ns > 0:
+        yield Key("gemm_ns", t.start_ns, text)
     if t.tile_ns > 0:
         yield Key("gemm_block_ns", t.tile_ns, text)
     if t.traffic_share < 1:

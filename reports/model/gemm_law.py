@@ -55,7 +55,7 @@ class Machine(NamedTuple):
 
 
 class Tiling(NamedTuple):
-    """The library: its tiles, what they claim, and what each costs whatever K is."""
+    """The library: its tiles, what they claim, and what they cost whatever their size."""
 
     rows: int
     columns: int
@@ -63,6 +63,7 @@ class Tiling(NamedTuple):
     claims: int  # blocks of which shared memory holds one unit's
     register_bytes: int  # of a unit; 0: they limit nothing
     block_register_bytes: int = 0
+    start_ns: float = 0.0  # gemm_ns
     tile_ns: float = 0.0  # gemm_block_ns
     traffic_share: float = 1.0
 
@@ -97,7 +98,7 @@ class Wave(NamedTuple):
     """So many times: the start of a block, then the longer of `other_ns` and the time of `flop` on a unit."""
 
     times: int
-    start_ns: float
+    block_ns: float
     flop: float
     other_ns: float
 
@@ -150,10 +151,10 @@ def waves(part: Part, tiling: Tiling, machine: Machine) -> list[Wave]:
     return ([wave(whole, at_once)] if whole else []) + ([wave(1, left)] if left else [])
 
 
-def gemm_ns(found: list[Wave], flops: float, machine: Machine) -> float:
+def gemm_ns(found: list[Wave], flops: float, tiling: Tiling, machine: Machine) -> float:
     """`flops`: of a unit, what GEMMs of this type reach."""
-    ns = machine.launch_ns
-    for times, start_ns, flop, other_ns in found:
+    ns = machine.launch_ns + tiling.start_ns
+    for times, block_ns, flop, other_ns in found:
         compute_ns = 1e9 * flop / flops
-        ns += times * (start_ns + (compute_ns if compute_ns > other_ns else other_ns))
+        ns += times * (block_ns + (compute_ns if compute_ns > other_ns else other_ns))
     return max(ns, machine.host_call_ns)
