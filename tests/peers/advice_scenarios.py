@@ -165,9 +165,10 @@ def measured(
     if not path.exists():
         budget = ("--budget", f"{each_s * work.cases(ops):g}s") if each_s else EXACT
         words = ["--device", device, *work.options(ops), *budget, "--seed", str(seed)]
-        whole = run(path.with_suffix(".part"), "overlap/ficco", words)
-        whole.records.rename(path)
-        cpu_s = whole.cpu_s or 0.0
+        unfinished = path.with_suffix("") / path.name  # next to others' that run meanwhile
+        cpu_s = run(unfinished, "overlap/ficco", words).cpu_s or 0.0
+        unfinished.rename(path)
+        unfinished.parent.rmdir()
     found, blocks = {}, None
     for case in read(path).cases():
         if case.status != "ok":
