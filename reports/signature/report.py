@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import Counter
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 from reports.signature import left_out, machine, tails
 from reports.signature.answers import TRUST, answers
@@ -55,7 +55,8 @@ _PANELS = 6  # charts of a figure, the others folded
 _LEAD = 200  # characters of what stands above the first chart, the rest behind it
 _OWN = ("spec", "state")  # of a device; said elsewhere
 _NAME = 160  # characters of the name of a table or a chart
-_IDS = ("headline", "headline-title", "left-out", "left-out-title", "contents", "words", "provenance")
+_IDS = ("headline", "headline-title", "left-out", "left-out-title", "contents")
+_IDS += ("model", "words", "provenance")
 
 
 def caption(text: str) -> str:
@@ -348,6 +349,31 @@ def _provenance(signature: Json) -> List[Table]:
     return tables
 
 
+def _prediction(found: Optional[Json]) -> Optional[Table]:
+    """How far the model is from the programs that it was not made of; None where nothing was simulated."""
+    if not found:
+        return None
+    rows, failed = [], []
+    for row in found["programs"]:
+        if row["reason"] or not row["times"]:
+            failed.append("%s (%s)" % (row["program"], row["reason"] or "no time of both"))
+            continue
+        constant = "%s, %d" % (row["constant"], row["constant_right"]) if row["constant"] else "–"
+        right = "%d of %d" % (row["right"], row["choices"]) if row["choices"] else "–"
+        off = [percent(row["median"]), percent(row["most"])]
+        rows.append([row["program"], str(row["cases"]), *off, right, constant, percent(row["mean_loss"])])
+    heads = ["program", "cases", "times off, median", "most", "right", "best constant", "mean loss"]
+    said = _OF_PREDICTION + (" Not simulated: %s." % "; ".join(failed) if failed else "")
+    return Table(heads, rows, said, 1) if rows else None
+
+
+_OF_PREDICTION = (
+    "Right: of the ways to do the same work, the one that the model takes for the fastest is at most 2 % "
+    "slower on the machine than the fastest, or their intervals overlap. Best constant: the one way that is "
+    "right most often if it is always chosen, known only afterwards. Loss: of the chosen way."
+)
+
+
 def _device_text(key: str, value: Any) -> str:
     if key == "model" and isinstance(value, dict):
         return "%s, contents %s" % (value.get("name"), value.get("contents"))
@@ -401,6 +427,8 @@ def _context(signature: Signature) -> Dict[str, Any]:
         "sections": [_section(s, json["device"]) for s in signature.sections],
         "folded": FOLDED,
         "few": FEW,
+        "prediction": _prediction(signature.prediction),
+        "prediction_sentence": signature.prediction["sentence"] if signature.prediction else "",
         "provenance_rows": _PROVENANCE,
         "most_panels": _PANELS,
         "provenance": _provenance(json),

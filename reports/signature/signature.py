@@ -78,6 +78,7 @@ class Signature:
     json: Json
     sections: List[Section] = field(default_factory=list)
     command: str = ""  # that measures the same
+    prediction: Optional[Json] = None  # of its model (reports/predict/check.py)
 
     def text(self) -> str:
         """The content of signature.json."""

@@ -2,8 +2,10 @@
 """./gpusig report DIR: DIR/records.jsonl -> signature.json, machine.model, metrics.csv, timings.csv and
 report.html in DIR, and the headline numbers on stdout.
 
-python -m suite.commands.report DIR [--strict] does it in a process of its own (suite/run/report.py), so that
-records damaged in a way that their reader misses end that process and not the driver.
+python -m suite.commands.report DIR [--strict] [PROGRAMS] does it in a process of its own, so that records
+damaged in a way that their reader misses end that process and not the driver (suite/run/report.py). With the
+folder PROGRAMS, what machine.model predicts of them is compared with what they measured
+(reports/predict/check.py).
 """
 
 from __future__ import annotations
@@ -11,11 +13,15 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Optional
 
 from reports.model import text as model_text
 from reports.model.fit import NoModel
 from reports.page.template import MissingDependency
+from reports.predict import check
 from reports.records import csv_files
+from reports.records.files import as_json
+from reports.records.jsonl import Json, Refused, clean
 from reports.records.record_file import read
 from reports.signature.headline import headline
 from reports.signature.machine import command_of, name_of, verdict
@@ -34,18 +40,38 @@ def _model_of(signature: Signature) -> str:
         return model_text.of(json.loads(signature.text()), name_of(signature.json))
 
 
-def write_all(folder: Path, signature: Signature) -> int:
+def _predicted(folder: Path, programs: Optional[Path]) -> Optional[Json]:
+    """What the model, which is written, predicts of programs that it was not made of, simulated with the
+    `programs`; without them, what an earlier report left."""
+    if programs is None:
+        return check.kept(folder)
+    try:
+        found = check.check(folder, programs)
+    except (Refused, OSError) as why:
+        say("report: nothing is predicted: %s" % clean(str(why)))
+        return None
+    if not write(folder / check.NAME, as_json(found), "report"):
+        return None
+    return found
+
+
+def write_all(folder: Path, signature: Signature, programs: Optional[Path] = None) -> int:
     """Write each file, after a message where that fails: then BAD, or CANNOT_RUN where only the page is
     missing for want of jinja2; else OK. A file that cannot be written does not stop the others; one of
     earlier records is deleted by suite/run/report.py."""
     groups = [section.group for section in signature.sections]
     code = OK
+
+    def page() -> str:
+        signature.prediction = _predicted(folder, programs)
+        return render(signature)
+
     for name, text in (
         ("signature.json", signature.text),
         (model_text.NAME, lambda: _model_of(signature)),
         (csv_files.METRICS, lambda: csv_files.metrics_text(groups)),
         (csv_files.TIMINGS, lambda: csv_files.timings_text(groups)),
-        ("report.html", lambda: render(signature)),
+        ("report.html", page),
     ):
         try:
             code = code if write(folder / name, text(), "report") else BAD
@@ -58,7 +84,7 @@ def write_all(folder: Path, signature: Signature) -> int:
     return code
 
 
-def build_folder(folder: Path, strict: bool) -> int:
+def build_folder(folder: Path, strict: bool, programs: Optional[Path] = None) -> int:
     source = folder / "records.jsonl"
     try:
         records = read(source)
@@ -84,8 +110,10 @@ def build_folder(folder: Path, strict: bool) -> int:
         say("report: %s" % why)
         return USAGE
     signature.command = command_of(folder)
-    written = write_all(folder, signature)
+    written = write_all(folder, signature, programs)
     print(headline(signature), end="")
+    if programs and signature.prediction and signature.prediction["sentence"]:
+        say(signature.prediction["sentence"])
     if signature.failed or written == BAD:
         return BAD
     if strict and verdict(signature).doubtful:
@@ -110,4 +138,6 @@ def command(words: list[str], place: Place) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(build_folder(Path(sys.argv[1]), "--strict" in sys.argv))
+    _, of_run, *of_child = sys.argv
+    simulated_with = [Path(word) for word in of_child if word != "--strict"]
+    sys.exit(build_folder(Path(of_run), "--strict" in of_child, *simulated_with))

@@ -26,6 +26,7 @@ _NAMES = (
     _LOGS,
     "kernels",
     *report.FILES,
+    report.PREDICTION,
 )
 
 

@@ -16,20 +16,24 @@ from suite.saying import say
 
 PAGE = "report.html"
 FILES = ("signature.json", "machine.model", "metrics.csv", "timings.csv", PAGE)
+PREDICTION = "prediction.json"  # of which only a run, that has the programs, makes a new one
 _LOOK_S = 0.5
 _HOME = Path(__file__).resolve().parents[2]
 
 
-def build(folder: Path, strict: bool, gave_up: Callable[[], bool] = lambda: False, shown: bool = True) -> int:
+def build(
+    folder: Path,
+    strict: bool,
+    gave_up: Callable[[], bool] = lambda: False,
+    shown: bool = True,
+    programs: Path | None = None,
+) -> int:
     """Build signature and report in the folder, and return the exit code of suite/commands/report.py: 77
     where only the page is missing. A file that was not written again belongs to earlier records: it is
     deleted, or named where it cannot be, or where these records give none in its place (2)."""
     before = {name: _version(folder / name) for name in FILES}
-    code = _pass_on(
-        [sys.executable, "-m", "suite.commands.report", str(folder), *(["--strict"] if strict else [])],
-        gave_up,
-        shown,
-    )
+    words = [str(folder), *["--strict"] * strict, *[str(programs)] * (programs is not None)]
+    code = _pass_on([sys.executable, "-m", "suite.commands.report", *words], gave_up, shown)
     for name in FILES:
         if before[name] is not None and before[name] == _version(folder / name):
             discard(folder / name, code != USAGE)

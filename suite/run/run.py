@@ -469,8 +469,13 @@ class Run:
         try:
             # A second SIGINT, or one after what stopped the run, does not wait for the report.
             patience = self.stop.interrupts + (not self.stop.signum)
+            alone = not (self.part or self.plan.soak or self.stop.signum)
             code = report.build(
-                self.folder, self.strict, lambda: self.stop.interrupts > patience, shown=not self.part
+                self.folder,
+                self.strict,
+                lambda: self.stop.interrupts > patience,
+                shown=not self.part,
+                programs=self.chosen[0].path.parents[1].absolute() if alone else None,
             )
         except CommandError as error:
             say(str(error))
