@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The model of a run against what the run measured, where the truth is the machine's own model."""
+
+import io
+import json
+import subprocess
+import tempfile
+import unittest
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import workplace
+
+from model.simulated import BIN, LARGE
+from reports.model.measured import QUANTITIES
+from reports.predict import check
+from reports.records.jsonl import Refused
+from suite.commands.report import build_folder
+
+TRUTH = LARGE + "devices = 2\npeer_bandwidth = 1e9\nengine_bandwidth = 40e9\nmemory_bandwidth = 900e9\n"
+FICCO = ("overlap/ficco", "--op", "ag-gemm", "--shape", "2048x2048x2048,1024x4096x512")
+PROGRAMS = (FICCO, ("overlap/out_of_core",), ("micro/launch",))
+
+
+@unittest.skipUnless(workplace.HAVE_JINJA2, "needs jinja2")
+class Checked(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.folder = Path(cls.temporary.name)
+        (cls.folder / "truth.model").write_text(TRUTH, encoding="utf-8")
+        words = ["--device", "sim:%s:0,1" % (cls.folder / "truth.model"), "--max-samples", "10", "--out"]
+        for program, *options in PROGRAMS:
+            command = [str(BIN / program), *words, str(cls.folder / "records.jsonl"), *options]
+            subprocess.run(command, check=True, capture_output=True, timeout=300)
+        cls.build()
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        cls.temporary.cleanup()
+
+    @classmethod
+    def build(cls, *programs: Path) -> str:
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()) as said:
+            build_folder(cls.folder, False, *programs)
+        return said.getvalue()
+
+    def rows(self, model: str) -> dict:
+        (self.folder / "machine.model").write_text(model, encoding="utf-8")
+        found = check.check(self.folder, BIN)
+        (self.folder / check.NAME).write_text(json.dumps(found), encoding="utf-8")
+        return {row["program"]: row for row in found["programs"]}
+
+    def test_the_machine_itself_is_right(self) -> None:
+        rows = self.rows(TRUTH)
+        self.assertEqual(sorted(rows), ["overlap/ficco", "overlap/out_of_core"])
+        for row in rows.values():
+            self.assertEqual(row["reason"], "")
+            self.assertGreater(row["times"], 0)
+            self.assertLess(row["most"], 0.02, row)
+            self.assertEqual(row["right"], row["choices"])
+        self.assertEqual(rows["overlap/ficco"]["choices"], 4)
+        self.assertIn(rows["overlap/ficco"]["constant"], ("hetero-fused-1d", "hetero-unfused-1d", "shard"))
+
+    def test_another_machine_is_off_and_wrong(self) -> None:
+        row = self.rows(TRUTH.replace("= 1e9", "= 400e9") + "launch_ns = 200000\n")["overlap/ficco"]
+        self.assertGreater(row["median"], 0.3)
+        self.assertLess(row["right"], row["choices"])
+        self.assertGreater(row["mean_loss"], 0.02)
+
+    def test_what_the_model_cannot_run_is_named(self) -> None:
+        rows = self.rows(TRUTH + "lacks = gemm gemm_tiled\n")
+        self.assertIn("gemm", rows["overlap/ficco"]["reason"])
+        with self.assertRaises(Refused):
+            (self.folder / "machine.model").write_text(TRUTH, encoding="utf-8")
+            metrics = self.folder / "metrics.csv"
+            kept = metrics.read_bytes()
+            try:
+                metrics.write_text("no table\nof times\n", encoding="utf-8")
+                check.check(self.folder, BIN)
+            finally:
+                metrics.write_bytes(kept)
+
+    def test_a_page_has_what_was_found_of_its_own_model(self) -> None:
+        said = self.build(BIN)
+        page = (self.folder / "report.html").read_text(encoding="utf-8")
+        self.assertIn("of which it was not made", said)
+        self.assertIn('id="model"', page)
+        self.build()
+        self.assertIn('id="model"', (self.folder / "report.html").read_text(encoding="utf-8"))
+        found = json.loads((self.folder / check.NAME).read_text(encoding="utf-8"))
+        (self.folder / check.NAME).write_text(json.dumps({**found, "model": "0"}), encoding="utf-8")
+        self.build()
+        self.assertNotIn('id="model"', (self.folder / "report.html").read_text(encoding="utf-8"))
+
+    def test_no_program_of_a_fit_counts(self) -> None:
+        self.assertTrue(check.unseen("overlap/ficco"))
+        for name in (*QUANTITIES, "micro/launch", "gemm/split"):
+            self.assertFalse(check.unseen(name), name)
+
+
+if __name__ == "__main__":
+    unittest.main()
