@@ -11,8 +11,8 @@ from reports.records.jsonl import Json, is_number
 _NAME = re.compile(r"([^{]*)(?:\{(.*)\})?\Z", re.DOTALL)
 _NO_PROGRAM: Json = {"curves": [], "results": {}, "facts": {}}
 
-# Quantities by program whose values a signature keeps for the fits, besides headline numbers and what advice
-# reads.
+# Quantities by program whose values, a signature keeps for the fits, besides headline
+# numbers and what advice reads.
 QUANTITIES: dict[str, tuple[str, ...]] = {
     "micro/copy_path": ("bandwidth",),
     "micro/copy_queue": ("switch_time",),
@@ -21,8 +21,8 @@ QUANTITIES: dict[str, tuple[str, ...]] = {
     "micro/reduce": ("bandwidth",),
     "overlap/units": ("bandwidth",),
 }
-# Facts of cases by program that it keeps for them.
-FACTS: dict[str, tuple[str, ...]] = {"micro/memory": ("passes",), "micro/latency": ("steps",)}
+# Facts of cases, by program.
+FACTS: dict[str, tuple[str, ...]] = {"micro/launch": ("launches_queued_max",)}
 # Variants by program of whose values it keeps how many operations a sample was of, and how samples scatter.
 SAMPLED: dict[str, tuple[str, ...]] = {
     "micro/copy_path": ("engine",),
@@ -102,13 +102,12 @@ class Measured:
         numbers = [(v.where[axis], v) for v in found if re.fullmatch(r"\d{1,15}", v.where.get(axis, ""))]
         return sorted(((float(x), v) for x, v in numbers), key=lambda point: point[0])
 
-    def fact(self, value: Value, name: str) -> float:
-        """A number above 0 of the case of a value; 0: it has none."""
-        axes = " ".join("%s=%s" % axis for axis in value.where.items() if axis[0] != "variant")
-        program = value.name.partition("{")[0].rpartition("/")[0]
-        facts = (self.signature["programs"].get(program) or _NO_PROGRAM)["facts"]
-        number = (facts.get(axes) or {}).get(name)
-        return float(number) if is_number(number) and number > 0 else 0.0
+    def fact(self, program: str, name: str) -> Optional[float]:
+        """A number of FACTS that all cases of a program have in common."""
+        cases = (self.signature["programs"].get(program) or _NO_PROGRAM)["facts"].values()
+        found = {facts.get(name) for facts in cases}
+        value = found.pop() if len(found) == 1 else None
+        return value if is_number(value) else None
 
     def results(self, program: str) -> Json:
         """Results of a program that are not metrics, such as fits (reports/signature/sections)."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from statistics import median
-from typing import Iterator, Optional
+from typing import Iterator, NamedTuple, Optional
 
 from reports.model.key import Key, Missing
 from reports.model.measured import Measured
@@ -32,6 +32,9 @@ _CAN_LACK = (
 )
 _EFFECT_BELOW = 0.8  # as in micro/priority.c
 _SLOWED = 1.05  # an engine that loses less is slowed by chance
+_EVENTS = 8  # DEPTH_EVENTS of micro/launch/depth.h
+_LEAST_TAKEN = 0.005  # part of memory
+_AS_MUCH = 0.3  # of a part of memory: by so much two measurements of it may differ
 _NEAR = 0.02  # of a number of blocks that keep a unit busy
 _GRANULARITIES = tuple(1 << i for i in range(17))
 
@@ -82,9 +85,17 @@ def _slots(measured: Measured) -> Iterator[Key]:
         yield Key("slots_per_unit", resident, "micro/occupancy: blocks seen resident on a unit")
 
 
-def _registers(measured: Measured) -> Missing:
-    names = ("registers_per_unit_bytes", "block_register_bytes", "max_queued")
+def _registers() -> Missing:
+    names = ("registers_per_unit_bytes", "block_register_bytes")
     return Missing(names, "the device reports none of them, and they limited no program of the suite")
+
+
+def _queue(measured: Measured) -> Key | Missing:
+    queued = measured.fact("micro/launch", "launches_queued_max")
+    if not queued:
+        return Missing(("max_queued",), "micro/launch did not say how many launches a stream takes")
+    how = "micro/launch: launches that a stream took before a call waited, and events behind them; no less"
+    return Key("max_queued", int(queued) + _EVENTS, how)
 
 
 def _block_share(measured: Measured, found: dict) -> Key | Missing:
@@ -123,22 +134,36 @@ def _losses(measured: Measured) -> tuple[list[float], list[float]]:
     return engine, kernel
 
 
-def _moving(measured: Measured, loss: float) -> float:
-    """The part of its time in which a copy within the device moves bytes, concurrent with a kernel that
-    makes it take `loss` times as long. Its first part, as much as a small copy takes, is not slowed."""
+class _Copy(NamedTuple):
+    """An engine's copy within the device as micro/contention makes it, alone."""
+
+    size: float
+    seconds: float
+    start: float  # of these before bytes move: a small copy's
+
+
+def _copy(measured: Measured) -> Optional[_Copy]:
     copies = measured.curve("micro/copy_path/bandwidth", "size", variant="engine", direction="local")
     times = [(size, size / v.value) for size, v in copies if v.value > 0]
     # As in micro/contention/workload.c: the last-level cache, or a part of memory.
     size = min(measured.attribute("llc_bytes") or 64 << 20, (measured.attribute("memory_bytes") or 0) / 16)
     if len(times) < 2 or not times[0][0] < size <= times[-1][0]:
-        return 1.0
+        return None
     (x0, t0), (x1, t1) = next((a, b) for a, b in zip(times, times[1:]) if b[0] >= size)
-    whole, start = t0 + (t1 - t0) * (size - x0) / (x1 - x0), times[0][1]
-    return 1 - start / (loss * whole)
+    return _Copy(size, t0 + (t1 - t0) * (size - x0) / (x1 - x0), times[0][1])
+
+
+def _shares(measured: Measured, copy: _Copy, loss: float, taken: float) -> bool:
+    """False if a kernel loses another part of memory than the copy, read and written, takes of it."""
+    memory = measured.one("micro/memory/memory_read_bandwidth")
+    if memory is None:
+        return True
+    moves = 2 * copy.size / (loss * copy.seconds - copy.start) / memory.value
+    return abs(moves / taken - 1) <= _AS_MUCH
 
 
 def _engine_weight(measured: Measured, found: dict) -> Key | Missing:
-    name, per_unit = "engine_weight", _busy_per_unit(measured, found)
+    name, per_unit, copy = "engine_weight", _busy_per_unit(measured, found), _copy(measured)
     engine, kernel = _losses(measured)
     if not engine or not kernel:
         why = "micro/contention measured no engine copy within the device concurrent with a kernel"
@@ -146,9 +171,14 @@ def _engine_weight(measured: Measured, found: dict) -> Key | Missing:
     if per_unit is None:
         return Missing((name,), "block_share, and so how many blocks an engine shares with, is not known")
     loss, lost = median(engine), median(kernel)
-    taken = (1 - 1 / lost) / _moving(measured, loss)
-    if not 0 < taken < 1:
+    taken = 1 - 1 / lost if lost > 1 else 0.0
+    if copy:  # its first part isn't slowed, and slows nothing
+        taken /= 1 - copy.start / (loss * copy.seconds)
+    if not _LEAST_TAKEN < taken < 1:
         return Missing((name,), "micro/contention: an engine's copy slows no kernel, so nothing is shared")
+    if copy and not _shares(measured, copy, loss, taken):
+        why = "micro/contention: kernels lose another part of memory than an engine's copy takes"
+        return Missing((name, "queue_wait_ns_per_kib"), why)
     units, slots = measured.attribute("units") or 0, measured.attribute("slots_per_unit") or 0
     if loss < _SLOWED:
         how = "micro/contention: kernels slow no engine; the least with which none in all slots would"
@@ -162,7 +192,8 @@ def keys(measured: Measured, found: dict) -> Iterator[Key | Missing]:
     yield _priorities(measured)
     yield from _slots(measured)
     yield _granularity(measured)
-    yield _registers(measured)
+    yield _registers()
+    yield _queue(measured)
     share = _block_share(measured, found)
     yield share
     if isinstance(share, Key):

@@ -78,6 +78,16 @@ class OfSimulatedMachines(unittest.TestCase):
             if name.startswith("micro/contention/CIL{"):
                 self.assertAlmostEqual(again["metrics"][name]["value"], entry["value"], delta=0.02, msg=name)
 
+    def test_kernels_that_lose_more_than_an_engine_takes_tell_no_weight(self) -> None:
+        """Their traffic queues in a memory that serves it one by one."""
+        device = SIM + "memory_control=1,queue_wait_ns_per_kib=3200"
+        keys, missing = fitted(simulated_run.signature(device, (*PROGRAMS, "micro/memory")))
+        self.assertNotIn("engine_weight", keys)
+        self.assertIn("another part of memory", missing["engine_weight"])
+        self.assertIn("queue_wait_ns_per_kib", missing)
+        keys, _ = fitted(simulated_run.signature(SIM + "seed=1", (*PROGRAMS, "micro/memory")))
+        self.assertAlmostEqual(float(keys["engine_weight"].value), 8, delta=0.4)
+
     def test_priorities_are_those_that_have_an_effect(self) -> None:
         self.assertEqual(self.value(SIM + "seed=1", "priorities"), 3)
         self.assertEqual(self.value(SIM + "priorities=1", "priorities", ("micro/launch",)), 1)
@@ -98,6 +108,10 @@ class OfSimulatedMachines(unittest.TestCase):
     def test_the_grain_of_shared_memory(self) -> None:
         for device, grain in ((SIM + "seed=1", 1024), ("sim:mi300x", 512), ("sim:a100", 128)):
             self.assertEqual(self.value(device, "shared_granularity_bytes", WITHOUT_ENGINE), grain)
+
+    def test_operations_that_a_stream_takes(self) -> None:
+        for device, queued in ((SIM + "seed=1", 1024), (SIM + "max_queued=300", 300)):
+            self.assertEqual(self.value(device, "max_queued", ("micro/launch",)), queued)
 
     def test_what_was_not_measured_is_missing_with_the_program(self) -> None:
         _, missing = fitted(simulated_run.signature(SIM + "seed=1", ("micro/launch",)))
