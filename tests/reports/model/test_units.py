@@ -80,7 +80,7 @@ class OfSimulatedMachines(unittest.TestCase):
 
     def test_kernels_that_lose_more_than_an_engine_takes_tell_no_weight(self) -> None:
         """Their traffic queues in a memory that serves it one by one."""
-        device = SIM + "memory_control=1,queue_wait_ns_per_kib=3200"
+        device = SIM + "memory_control=1,queue_wait_ns_per_kib=3200,engine_bandwidth=20e9"
         keys, missing = fitted(simulated_run.signature(device, (*PROGRAMS, "micro/memory")))
         self.assertNotIn("engine_weight", keys)
         self.assertIn("another part of memory", missing["engine_weight"])
