@@ -26,16 +26,22 @@ class Route(NamedTuple):
     value: float
 
 
-def _routes(measured: Measured) -> list[Route]:
-    """Copies by engines between host memory of every node and every device."""
+def _rates(measured: Measured, method: str) -> dict[str, float]:
+    """By route, between host memory of every node and every device."""
     fitted = measured.results(PAIRS).get("fitted") or {}
+    rates = (fitted.get("host") or {}).get(method) or {}
+    return {name: float(rate) for name, rate in rates.items() if is_number(rate) and rate > 0}
+
+
+def _routes(measured: Measured) -> list[Route]:
+    """Copies by engines."""
     routes = []
-    for name, value in ((fitted.get("host") or {}).get("engine") or {}).items():
+    for name, value in _rates(measured, "engine").items():
         match = _NODE.match(name)
-        if match and is_number(value) and value > 0:
+        if match:
             is_up = match["to"] is not None
             node, device = (match["from"], match["to"]) if is_up else (match["node"], match["source"])
-            routes.append(Route(int(node), int(device), is_up, float(value)))
+            routes.append(Route(int(node), int(device), is_up, value))
     return routes
 
 
@@ -47,13 +53,15 @@ def _provenance(measured: Measured, field: str) -> Optional[int]:
 
 
 def _host_bandwidth(measured: Measured) -> Union[Key, Missing]:
+    """The most that one device moves at once, up and down: nothing measures several devices."""
     points = [p for way in ("up", "down") for p in measured.curve(COPY, "size", direction=way)]
     largest = max((size for size, _ in points), default=0.0)
-    fastest = max((v for size, v in points if size == largest), key=lambda v: v.value, default=None)
-    if not fastest:
+    found = [(v.value, v.error, "%s: %s" % (COPY, v.where.get("variant"))) for s, v in points if s == largest]
+    found += [(v, 0.0, "%s: kernel_both_ways" % PAIRS) for v in _rates(measured, "kernel_both_ways").values()]
+    if not found:
         return Missing(("host_bandwidth",), "no copy to or from the host was measured (micro/copy_path)")
-    source = AT_LEAST + "what one device moved at once: %s: %s" % (COPY, fastest.where.get("variant"))
-    return Key("host_bandwidth", fastest.value, source, fastest.error)
+    value, error, source = max(found)
+    return Key("host_bandwidth", value, AT_LEAST + "what one device moved at once: " + source, error)
 
 
 def _far(routes: list[Route]) -> Key:

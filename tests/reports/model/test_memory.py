@@ -248,6 +248,18 @@ class Host(unittest.TestCase):
         found = self.keys({"numa0>0": 50e9, "numa1>0": 50.2e9})
         self.assertTrue(found["far_bandwidth"].source.startswith("at least"))
 
+    def test_one_engine(self) -> None:
+        """It copies one way at a time, kernels both: what the host's memory can do, they show."""
+        both = {"engine": {"numa0>0": 20e9}, "kernel_both_ways": {"numa0>0": 38e9}}
+        programs = {"micro/peer_matrix": {"results": {"fitted": {"host": both}}, "facts": {}}}
+        metrics = {
+            "micro/copy_path/bandwidth{variant=both_ways,direction=up,size=%d}" % size: {"value": value}
+            for size, value in ((4096, 90e9), (1 << 26, 20e9))
+        }
+        signature = {"devices": {"cuda[0]": {}}, "metrics": metrics, "programs": programs}
+        found = [each for each in host_memory.keys(Measured(signature), {}) if isinstance(each, Key)]
+        self.assertEqual({k.name: k.value for k in found}["host_bandwidth"], 38e9)
+
     def test_the_host_of_a_simulated_machine(self) -> None:
         fields = {"fields": {"memory_bytes": 1 << 34, "numa_nodes": 1}}
         simulated = self.keys({}, provenance=fields, simulated=True)
