@@ -11,6 +11,7 @@ from reports.records.fits import fit_line
 
 HOME = ("up", "down", "local")  # without a peer
 BANDWIDTH = "micro/copy_path/bandwidth"
+_PIECES = {"engine": 1, "engine_split_4": 4, "engine_split_16": 16}
 _STRAIGHT = 0.25  # residuals above it: not a line
 
 
@@ -45,10 +46,14 @@ def line(points: Sequence[tuple[float, float, float]]) -> Optional[Line]:
         rate = x1 / (t1 - alpha) * 1e9
     residuals = [abs((alpha + x / rate * 1e9) / t - 1) for x, t, _ in points]
     own = statistics.median(e for _, _, e in points)
-    return Line(alpha, rate, max(own, statistics.median(residuals)), len(points))
+    return Line(alpha, rate, max(own, statistics.median(residuals)), len({x for x, _, _ in points}))
 
 
 def copy_line(measured: Measured, variant: str, direction: str) -> Optional[Line]:
-    """The line of a variant of micro/copy_path, whose `up` is host to device."""
-    curve = measured.curve(BANDWIDTH, "size", variant=variant, direction=direction)
-    return line([(x, x / v.value * 1e9, v.error) for x, v in curve if v.value > 0])
+    """The line of a variant of micro/copy_path, whose `up` is host to device. That of `engine` is of pieces
+    of a copy, too, each of which is a copy to the engine."""
+    points = []
+    for name, pieces in _PIECES.items() if variant == "engine" else ((variant, 1),):
+        curve = measured.curve(BANDWIDTH, "size", variant=name, direction=direction)
+        points += [(x / pieces, x / pieces / v.value * 1e9, v.error) for x, v in curve if v.value > 0]
+    return line(points)

@@ -20,7 +20,6 @@ Ends = tuple[int, int]
 FIRST = (0, 1)  # micro/copy_path's and micro/copy_command's peer
 ROUND_TRIP = 4096  # bytes
 VARIANTS = {"engine": "engine", "kernel": "kernel_nt"}  # here, and alike in micro/copy_path
-_PIECES = {"engine": 1, "engine_split_4": 4, "engine_split_16": 16}
 # Ways of micro/copy_command that don't wait for calls of the host meanwhile.
 _COMMANDS = ("each", "batch", "prelaunched")
 
@@ -66,10 +65,10 @@ def _together(estimates: list[Estimate]) -> Optional[Estimate]:
     return Estimate(value, 1 / math.sqrt(math.fsum(weights)))
 
 
-def _more_than_at_home(peer: Line, home: list[Line], pieces: int) -> Estimate:
+def _more_than_at_home(peer: Line, home: list[Line]) -> Estimate:
     usual = sorted(home, key=lambda found: found.alpha_ns)[len(home) // 2]
-    half = math.hypot(peer.error * peer.alpha_ns, usual.error * usual.alpha_ns) / pieces
-    return Estimate((peer.alpha_ns - usual.alpha_ns) / pieces, half)
+    half = math.hypot(peer.error * peer.alpha_ns, usual.error * usual.alpha_ns)
+    return Estimate(peer.alpha_ns - usual.alpha_ns, half)
 
 
 def _command_line(measured: Measured, variant: str, direction: str) -> Optional[Line]:
@@ -98,18 +97,16 @@ def _by_round_trip(measured: Measured) -> Optional[Estimate]:
 def first_latency(measured: Measured) -> Optional[Estimate]:
     """ns that a copy by an engine takes more to the first pair's peer than at home."""
     estimates = [_by_round_trip(measured)]
-    for variant, pieces in _PIECES.items():
-        peer = copy_line(measured, variant, "peer")
-        home = [copy_line(measured, variant, direction) for direction in HOME]
-        known = [found for found in home if found and found.sizes > 1]
-        if peer and known and peer.sizes > 1:
-            estimates.append(_more_than_at_home(peer, known, pieces))
+    peer, home = copy_line(measured, "engine", "peer"), [copy_line(measured, "engine", d) for d in HOME]
+    known = [found for found in home if found and found.sizes > 1]
+    if peer and known and peer.sizes > 1:
+        estimates.append(_more_than_at_home(peer, known))
     for variant in _COMMANDS:
         peer = _command_line(measured, variant, "peer")
         home = [_command_line(measured, variant, direction) for direction in HOME]
         known = [found for found in home if found]
         if peer and known:
-            estimates.append(_more_than_at_home(peer, known, 1))
+            estimates.append(_more_than_at_home(peer, known))
     return _together([e for e in estimates if e])
 
 
