@@ -13,6 +13,7 @@ from reports.model import (
     engines,
     gemm,
     host_memory,
+    limits,
     links,
     memory,
     noise,
@@ -76,4 +77,5 @@ def fit(signature: Json) -> Fitted:
     for part in PARTS:
         for found in part(measured, fitted.values()):
             (fitted.keys if isinstance(found, Key) else fitted.missing).append(found)
-    return Fitted(fitted.keys, list(_still(fitted)))
+    keys, refused = limits.within(fitted.keys)
+    return Fitted(keys, [*refused, *_still(fitted)])

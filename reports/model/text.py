@@ -5,19 +5,21 @@ from __future__ import annotations
 
 import textwrap
 
-from reports.model.fit import fit
+from reports.model.fit import NoModel, fit
 from reports.model.key import BASE, Key
 from reports.records.jsonl import Json, clean
 from reports.records.quantity import percent
 
 NAME = "machine.model"  # in the folder of signature.json
 _WIDTH = 100
+_SOURCE = 300  # characters of a remark behind a key: the simulator reads no longer lines than 511 bytes
+_FILE_BYTES = 65536  # that it reads
 
 
 def _line(key: Key) -> str:
     value = key.value if isinstance(key.value, (int, str)) else "%.6g" % key.value
     sure = "" if key.error is None else ", ±%s" % percent(key.error)
-    return "%s = %s  # %s%s" % (key.name, value, key.source, sure)
+    return "%s = %s  # %s%s" % (key.name, value, clean(key.source)[:_SOURCE], sure)
 
 
 def _remark(text: str) -> list[str]:
@@ -34,4 +36,7 @@ def of(signature: Json, name: str) -> str:
     lines += ["like = %s" % BASE, *map(_line, fitted.keys)]
     for missing in fitted.missing:
         lines += _remark("As in %s: %s: %s" % (BASE, ", ".join(missing.names), missing.reason))
-    return "\n".join(lines) + "\n"
+    found = "\n".join(lines) + "\n"
+    if len(found.encode("utf-8", "replace")) > _FILE_BYTES:
+        raise NoModel("its pairs of devices do not fit into the file of a model")
+    return found
