@@ -6,17 +6,18 @@ from __future__ import annotations
 import statistics
 from typing import Any, NamedTuple, Optional, Sequence
 
-from reports.predict import search
+from reports.predict import keys, search
 from reports.predict.change import AS_IT_IS, TOGETHER, Change, Sweep, check, points, refuse
-from reports.predict.machine import Machine
+from reports.predict.machine import Fitted, Machine
 from reports.predict.outcome import Outcome, mean, mean_ratio, outcomes, ratios
 from reports.predict.simulation import Failed, Simulated, Simulation, base_of
 from reports.records.jsonl import Json, Refused, clean
-from reports.records.quantity import listing
+from reports.records.quantity import listing, percent
 
 SCHEMA, VERSION = "gpusig.predict", "1.0.0"
 PAYS = 0.05  # a doubling that brings less does not pay
 _NAMED = 6  # keys in a sentence
+_LARGER = 4  # times what keys are at least
 
 
 class Question(NamedTuple):
@@ -60,19 +61,51 @@ def _binding(simulation: Simulation, base: Simulated, change: Change) -> list[st
     return said
 
 
-def _alternative(simulation: Simulation, base: Simulated, change: Change, asked: Sequence[Outcome]) -> Json:
+def _with_more(
+    simulation: Simulation, base: Simulated, change: Change, ratio: float, at_least: Sequence[str]
+) -> tuple[Optional[float], list[str]]:
+    """The ratio of a change, and a remark, if keys that are known from below alone were larger; None where
+    that changes nothing."""
+    loose = [name for name in keys.numeric(base.keys) if name in at_least and name not in change.names()]
+    parts = [keys.times(name, base.keys[name], _LARGER) for name in loose]
+    found = simulation.together([Change("", (*change.parts, *parts))])[0] if loose else None
+    more = mean_ratio(base, found, outcomes(base)) if found else None
+    if more is None or more > ratio * (1 - search.MATTERS):
+        return None, []
+    return more, [
+        "it may bring more: %s %s known from below alone; with %g times as much it takes %s of this time"
+        % (listing(loose, _NAMED), "is" if len(loose) == 1 else "are", _LARGER, percent(more / ratio))
+    ]
+
+
+def _alternative(
+    simulation: Simulation,
+    base: Simulated,
+    change: Change,
+    asked: Sequence[Outcome],
+    fitted: Optional[Fitted],
+) -> Json:
     changed = _changed(simulation, base, change)
     each = ratios(base, changed, asked)
     remarks = []
     idle = all(ratio is not None and abs(ratio - 1) < search.MATTERS for ratio in each)
     if idle and change.label != TOGETHER:
         remarks += _binding(simulation, base, change)
+    ratio = mean(each) or 1.0
+    more, why = _with_more(simulation, base, change, ratio, fitted.at_least if fitted else ())
+    remarks += why
     lost = [outcome.key for outcome, ratio in zip(asked, each) if ratio is None]
     if lost:
         reason = next((changed.cases[key].reason for key in lost if key in changed.cases), "")
         reason = clean(reason) or "the changed model has other cases, name them by their options"
         remarks.append("%d of %d are not on the changed model: %s" % (len(lost), len(asked), reason))
-    return {"label": change.label, "change": change.text, "ratio": mean(each), "remarks": remarks}
+    return {
+        "label": change.label,
+        "change": change.text,
+        "ratio": ratio,
+        "with_more": more,
+        "remarks": remarks,
+    }
 
 
 # ------------------------------------------------------------------ rows
@@ -217,7 +250,9 @@ def answer(simulation: Simulation, machine: Machine, asked_for: Question, option
         check(change, base.keys)
     asked = outcomes(base)
     simulation.together(asked_for.alternatives)
-    alternatives = [_alternative(simulation, base, change, asked) for change in asked_for.alternatives]
+    alternatives = [
+        _alternative(simulation, base, change, asked, machine.fitted) for change in asked_for.alternatives
+    ]
     runs = [simulation.run(change) for change in asked_for.alternatives]
     cases = _cases(machine, simulation.name, base, runs, asked)
     doubts = search.doubts(simulation, base, machine.fitted.errors) if machine.fitted else None

@@ -23,10 +23,12 @@ _SPEC = re.compile(r"sim:([^?]*?(?:\?.*?)?)(?::([0-9,-]+))?\Z", re.DOTALL)
 
 
 class Fitted(NamedTuple):
-    """Keys as a file of ./gpusig model has them. `errors`: by the names of those that have a value."""
+    """Keys as a file of ./gpusig model has them. `errors`: by the names of those that have a value;
+    `at_least`: those of them of which nothing that was measured reached the limit."""
 
     errors: dict[str, Optional[float]]
     missing: list[str]
+    at_least: list[str]
 
 
 class Machine(NamedTuple):
@@ -54,7 +56,9 @@ def measured(path: Path, given: str, folder: Path) -> Machine:
     except OSError as why:
         raise refuse("%s: %s" % (clean(given), why.strerror)) from None
     except BadRecord as why:
-        hint = "; a model file is sim:%s:0-7" % clean(given) if path.is_file() else ""
+        hint = (
+            "; a model file is sim:%s:0-7" % clean(given) if path.is_file() and path.suffix != ".json" else ""
+        )
         raise Refused("predict: %s: %s%s" % (clean(given), why, hint), 1) from None
     with signature_file.trusting("predict: " + clean(given), Refused, 1):
         name = name_of(signature)
@@ -87,11 +91,12 @@ def _model(signature: Json, name: str, file: Path, given: str) -> str:
 
 def fitted_in(model: str) -> Fitted:
     """The keys of the text of a fitted model, whose remarks are those of reports/model/text.py."""
-    found = Fitted({}, [])
+    found = Fitted({}, [], [])
     for line in model.splitlines():
         key = _KEY.match(line)
         if key:
             found.errors[key[1]] = float(key[2]) / 100 if key[2] else None
+            found.at_least.extend([key[1]] * ("  # at least: " in line))
     for missing in re.findall(r"^# As in \w+: ([^:]*):", model, re.M):
         found.missing.extend(name.strip() for name in missing.split(","))
     return found

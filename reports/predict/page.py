@@ -99,9 +99,13 @@ def _sentences(found: Json) -> list[str]:
 
 def _effect(alternative: Json) -> str:
     ratio, name = alternative["ratio"], _name(alternative)
+    more = alternative["with_more"]
+    also = (
+        "" if more is None else " It may bring more: %s time with other keys that may be larger." % less(more)
+    )
     if abs(ratio - 1) < NOTHING:
-        return "%s brings nothing here." % name
-    return "%s: %s time, %s times as fast." % (name, less(ratio), digits(1 / ratio))
+        return "%s brings nothing here.%s" % (name, also)
+    return "%s: %s time, %s times as fast.%s" % (name, less(ratio), digits(1 / ratio), also)
 
 
 def _storm(storm: Json) -> str:
