@@ -12,7 +12,7 @@ from reports.page.svg import markup
 from reports.predict.change import TOGETHER
 from reports.predict.drawing import curve, tornado_bar
 from reports.records.jsonl import Json
-from reports.records.quantity import digits, human, listing, percent, plural
+from reports.records.quantity import digits, human, listing, percent, plural, size
 
 _ROWS = 24  # of variants, in a terminal
 _KEYS = (12, 60)  # of a tornado, in a terminal and on a page
@@ -124,13 +124,21 @@ def _storm(storm: Json) -> str:
     )
 
 
+def value_text(key: str, value: float) -> str:
+    """A value of a key in the unit that its name ends in."""
+    if key.endswith("_ns"):
+        return human(value * 1e-9, "s")
+    if key.endswith("_bytes"):
+        return size(value)
+    if key.endswith("_bandwidth"):
+        return human(value, "byte/s")
+    return human(value, "flop/s") if key.startswith("flops_") else digits(value)
+
+
 def _value(sweep: Json, value: float) -> str:
-    base = sweep["base"]
-    return (
-        "%s = %s" % (digits(value) if value >= 1e6 else "%.4g" % value, factor_text(value / base))
-        if base
-        else (digits(value))
-    )
+    """A value and its factor."""
+    text = value_text(sweep["key"], value)
+    return "%s (%s)" % (text, factor_text(value / sweep["base"])) if sweep["base"] else text
 
 
 def factor_text(factor: float) -> str:
@@ -211,9 +219,9 @@ def _seconds(value: Optional[float]) -> str:
 
 def _cells(one: Json, found: Json, drawn: bool) -> list[Any]:
     cells: list[Any] = []
-    if _is_measured(found):
+    if _compared(found):
         cells.append(_seconds(one["measured_s"]))
-    if _is_measured(found) and _has_space(found):
+    if _compared(found) and _has_space(found):
         cells.append("–" if one["model_error"] is None else signed(1 + one["model_error"]))
     cells.append(_seconds(one["model_s"]))
     several = len(found["alternatives"]) > 1
@@ -230,6 +238,10 @@ def _is_measured(found: Json) -> bool:
     return bool(found["machine"]["fitted"])
 
 
+def _compared(found: Json) -> bool:
+    return found["error"]["compared"] > 0
+
+
 def _has_space(found: Json) -> bool:
     """True where a line has space for how far the model is off."""
     return len(found["alternatives"]) < 3
@@ -237,9 +249,9 @@ def _has_space(found: Json) -> bool:
 
 def _heads(first: str, found: Json) -> list[Column]:
     heads = [Column(first)]
-    if _is_measured(found):
+    if _compared(found):
         heads += columns("measured", css="")
-    if _is_measured(found) and _has_space(found):
+    if _compared(found) and _has_space(found):
         heads += columns("model off", css="")
     heads += columns("model", css="")
     if len(found["alternatives"]) == 1:
@@ -330,7 +342,7 @@ def _step(one: Json) -> str:
     name, _, value = one["change"].partition("=")
     if value.endswith("x"):
         return "×%s" % value[:-1]
-    return "%s → %s" % (digits(one["before"]), digits(float(value)))
+    return "%s → %s" % (value_text(name, one["before"]), value_text(name, float(value)))
 
 
 def _sweep(found: Json, drawn: bool) -> list[Any]:
@@ -340,14 +352,14 @@ def _sweep(found: Json, drawn: bool) -> list[Any]:
     base = sweep["base"]
     rows = [
         row(
-            "%s = %s" % (sweep["key"], "%.5g" % one["value"]),
+            value_text(sweep["key"], one["value"]),
             factor_text(one["value"] / base) if base else "",
             signed(one["ratio"]),
             notes=[one["reason"]] if one["reason"] else [],
         )
         for one in sweep["points"]
     ]
-    heads = [Column("value"), *columns("factor", "time", css="")]
+    heads = [Column(sweep["key"]), *columns("factor", "time", css="")]
     drawing = [Drawing(markup(curve(sweep)), sweep["key"])] if drawn else []
     return [*drawing, Table("Time at each value", heads, rows, "numbers")]
 

@@ -24,6 +24,7 @@ import comparison_example as example
 import fleets
 import layout
 import page_browser
+import predict_example
 import scorecard_example
 from page_browser import LAYOUTS, PAPER, SCHEMES, Page
 from reports.judge.compare import page as compare_page
@@ -31,6 +32,7 @@ from reports.judge.scorecard import page as scorecard_page
 from reports.judge.compare.verdict import Settings
 from reports.judge.fleet import page as fleet_page
 from reports.judge.fleet.fleet import Asked, assess
+from reports.predict import page as predict_page
 
 WHY_NOT = page_browser.why_no_browser() or ("" if workplace.HAVE_JINJA2 else "jinja2 is not installed")
 SHOWN = 12  # breaches in a message
@@ -262,6 +264,25 @@ class Scorecard(Printed, unittest.TestCase):
     @staticmethod
     def stored(name: str, made: example.Json) -> Path:
         return _stored(name, scorecard_page.render(made))
+
+
+class Prediction(Printed, unittest.TestCase):
+    """With changes, a tornado, a sweep and what is known of the error."""
+
+    on_every_sheet = (("A machine",),)
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.files = {"prediction": cls.stored("prediction", predict_example.full())}
+
+    def test_a_telephone_does_not_scroll_sideways_whatever_the_words(self) -> None:
+        page = _browser.open(self.stored("long_words_of_a_prediction", predict_example.full("x" * 300)))
+        page.lay_out("390", "light")
+        self.none(page.rule("sideways"))
+
+    @staticmethod
+    def stored(name: str, made: predict_example.Json) -> Path:
+        return _stored(name, predict_page.render(made))
 
 
 class Fleet(Printed, unittest.TestCase):
