@@ -11,8 +11,8 @@ from reports.records.jsonl import Json, is_number
 _NAME = re.compile(r"([^{]*)(?:\{(.*)\})?\Z", re.DOTALL)
 _NO_PROGRAM: Json = {"curves": [], "results": {}, "facts": {}}
 
-# Quantities by program whose values, a signature keeps for the fits, besides headline
-# numbers and what advice reads.
+# Quantities by program whose values a signature keeps for the fits, besides headline numbers and what advice
+# reads.
 QUANTITIES: dict[str, tuple[str, ...]] = {
     "micro/copy_path": ("bandwidth",),
     "micro/copy_queue": ("switch_time",),
@@ -21,8 +21,12 @@ QUANTITIES: dict[str, tuple[str, ...]] = {
     "micro/reduce": ("bandwidth",),
     "overlap/units": ("bandwidth",),
 }
-# Facts of cases, by program.
-FACTS: dict[str, tuple[str, ...]] = {"micro/launch": ("launches_queued_max",)}
+# Facts of cases that it keeps for them, by program.
+FACTS: dict[str, tuple[str, ...]] = {
+    "micro/latency": ("steps",),
+    "micro/launch": ("launches_queued_max",),
+    "micro/memory": ("passes",),
+}
 # Variants by program of whose values it keeps how many operations a sample was of, and how samples scatter.
 SAMPLED: dict[str, tuple[str, ...]] = {
     "micro/copy_path": ("engine",),
