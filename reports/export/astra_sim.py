@@ -39,6 +39,10 @@ COLLECTIVES: dict[str, tuple[str, Mapping[str, str]]] = {
     # direct1: one message of a device at a time
     "all-to-all": ("collectives/device_all_to_all", {"spread-out": _DIRECT, "pairwise": "direct1"}),
 }
+_OF_ENGINES = (
+    "copy engines reach %s between devices, and the measured collectives, which latency and algorithms are "
+    "of, copy by them; bandwidth is that of kernels"
+)
 _PEAKS = ("bf16", "f16", "f32", "f64")  # of which the first that was measured is the compute rate
 
 
@@ -52,7 +56,7 @@ class Network(NamedTuple):
     topology: Field
     bandwidth: Field
     byte_per_s: float
-    remark: str  # why it is an approximation; "" where the topology explains what was measured
+    remark: str  # what about it is an approximation; "" where nothing is
 
 
 def _lacks(what: str, program: str) -> BadNumbers:
@@ -71,7 +75,7 @@ def spreads(topology: str, devices: int) -> float:
 
 
 def _distances(algorithm: str, devices: int) -> list[int]:
-    """How far messages of each step of half an allreduce go, in places of a ring."""
+    """Places of a ring that messages pass in each step of half an allreduce."""
     return {
         _RING: [1] * (devices - 1),
         _DIRECT: [devices // 2],
@@ -87,14 +91,35 @@ def hops(topology: str, algorithm: str, devices: int) -> int:
     return 2 * sum(min(distance, devices - distance) for distance in steps)
 
 
-def _pairs(measured: Measured) -> tuple[str, dict]:
+class Pairs(NamedTuple):
+    method: str
+    median: float  # byte/s
+    lowest: float
+    highest: float
+    text: str
+    remark: str  # where engines are slower, because the measured collectives copy by them
+
+
+def _pairs(measured: Measured) -> Pairs:
     """Bandwidths of pairs by kernels, as collective libraries copy, or else by engines."""
-    found = measured.results("micro/peer_matrix").get("pairs") or []
-    of = {own["variant"]: own for own in found if own["quantity"] == "bandwidth"}
-    for method in ("kernel", "engine"):
-        if method in of and 0 < of[method]["lowest"] <= of[method]["median"] <= of[method]["highest"]:
-            return method, of[method]
-    raise _lacks("the bandwidth between devices", "micro/peer_matrix")
+    results = measured.results("micro/peer_matrix")
+    of = {own["variant"]: own for own in results.get("pairs") or [] if own["quantity"] == "bandwidth"}
+    good = [m for m in ("kernel", "engine") if m in of and 0 < of[m]["lowest"] <= of[m]["median"]]
+    if not good:
+        raise _lacks("the bandwidth between devices", "micro/peer_matrix")
+    own, count = of[good[0]], measured.devices * (measured.devices - 1)
+    middle, low, high = (float(own[name]) for name in ("median", "lowest", "highest"))
+    shown = plural(own["pairs"], "pair"), good[0], human(low, "byte/s"), human(high, "byte/s")
+    text = "%s by %s, %s to %s" % shown
+    for matrix in (results.get("fitted") or {}).get("matrices", ()):
+        if (matrix["variant"], matrix["quantity"]) == (good[0], "bandwidth"):
+            text += ", each ±" + percent(matrix["error"])
+    if own["pairs"] < count:
+        what = "the bandwidth of all %d pairs of devices, not of %s" % (count, text)
+        raise _lacks(what, "micro/peer_matrix")
+    engine = float(of["engine"]["median"]) if len(good) > 1 else middle
+    slower = engine < (1 - _ALIKE) * middle
+    return Pairs(good[0], middle, low, high, text, _OF_ENGINES % human(engine, "byte/s") if slower else "")
 
 
 def _matching(alone: float, to_all: float, at_once: float, devices: int) -> Optional[str]:
@@ -110,16 +135,12 @@ def _matching(alone: float, to_all: float, at_once: float, devices: int) -> Opti
 
 def _network(measured: Measured) -> Network:
     devices = measured.devices
-    method, pairs = _pairs(measured)
-    alone, few, many = float(pairs["median"]), float(pairs["lowest"]), float(pairs["highest"])
-    text = "%s by %s, %s to %s" % (plural(pairs["pairs"], "pair"), method, *_ends(few, many))
-    if pairs["pairs"] < devices * (devices - 1):
-        of = devices * (devices - 1)
-        raise _lacks("the bandwidth of all %d pairs of devices, not of %s" % (of, text), "micro/peer_matrix")
-    bandwidth = Field("bandwidth", alone / _GIB, "measured: micro/peer_matrix, median of %s" % text)
+    pairs = _pairs(measured)
+    method, alone = pairs.method, pairs.median
+    bandwidth = Field("bandwidth", alone / _GIB, "measured: micro/peer_matrix, median of %s" % pairs.text)
     if devices == 2:
         topology = Field("topology", "FullyConnected", "derived: two devices have one way each")
-        return Network(topology, bandwidth, alone, "")
+        return Network(topology, bandwidth, alone, pairs.remark)
     sent = (measured.results("micro/peer_matrix").get("fitted") or {}).get("injection", {}).get(method, {})
     own = [rate for route, rate in sent.items() if route.endswith(">all") and route != "all>all"]
     if not own or min(*own, sent.get("all>all", 0.0)) <= 0:
@@ -133,22 +154,19 @@ def _network(measured: Measured) -> Network:
         human(to_all, "byte/s"),
         human(at_once, "byte/s"),
     )
-    known = few >= (1 - _ALIKE) * many and _matching(alone, to_all, at_once, devices)
+    alike = pairs.lowest >= (1 - _ALIKE) * pairs.highest
+    known = _matching(alone, to_all, at_once, devices) if alike else None
     if known:
         topology = Field("topology", known, "derived: pairs are alike, and %s" % rates)
-        return Network(topology, bandwidth, alone, "")
+        return Network(topology, bandwidth, alone, pairs.remark)
     remark = (
         "its links are no Ring, FullyConnected or Switch, the only topologies of ASTRA-sim's analytical "
         "network: %s, and %s. It is approximated by a Switch of what each sends while all send to all, so a "
-        "network with little traffic is too slow" % (text, rates)
+        "network with little traffic is too slow" % (pairs.text, rates)
     )
     topology = Field("topology", "Switch", "assumed, an approximation: " + remark)
     source = "measured: micro/peer_matrix all>all by %s, %s a device" % (method, human(at_once, "byte/s"))
     return Network(topology, Field("bandwidth", at_once / _GIB, source), at_once, remark)
-
-
-def _ends(low: float, high: float) -> tuple[str, str]:
-    return human(low, "byte/s"), human(high, "byte/s")
 
 
 def _times(measured: Measured, program: str, algorithm: str) -> dict[int, tuple[float, Value]]:

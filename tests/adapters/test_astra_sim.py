@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # level: lab
-"""ASTRA-sim reads the export of simulated machines, and its times are theirs: of a large allreduce, of a GEMM
-and of a load from the host. Its binaries of the analytical network are on PATH or in build/tools/astra-sim/bin,
-built from its repository; no package has them."""
+"""ASTRA-sim reads the export of simulated machines, and its times are theirs: of a large allreduce, of a
+GEMM and of a load from the host. Its binary of the analytical network is on PATH or in
+build/tools/astra-sim/bin, built from its repository; no package has it."""
 
 from __future__ import annotations
 

@@ -174,6 +174,15 @@ class Topology(unittest.TestCase):
             self.assertIn("approximated by a Switch", notes[0])
         self.assertIn("bandwidth: [ 50 ]", files[astra_sim.NETWORK])  # while all send
 
+    def test_slower_engines_are_named(self) -> None:
+        signature = machine(2)
+        pairs = signature["programs"]["micro/peer_matrix"]["results"]["pairs"]
+        rate = 30.0 * (1 << 30)
+        pairs.append(dict(pairs[0], variant="engine", median=rate, lowest=rate, highest=rate))
+        files, notes = astra_sim.export([run_of(signature)])
+        self.assertIn("bandwidth: [ 100 ]", files[astra_sim.NETWORK])
+        self.assertIn("copy engines reach 32.2 GB/s between devices", notes[0])
+
     def test_hops_are_those_of_its_algorithms(self) -> None:
         self.assertEqual(astra_sim.hops("Ring", "ring", 8), 14)
         self.assertEqual(astra_sim.hops("Switch", "ring", 8), 28)
