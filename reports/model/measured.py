@@ -21,7 +21,7 @@ QUANTITIES: dict[str, tuple[str, ...]] = {
     "micro/reduce": ("bandwidth",),
     "overlap/units": ("bandwidth",),
 }
-# Facts of cases that it keeps for them, by program.
+# Facts of cases by program that it keeps for them.
 FACTS: dict[str, tuple[str, ...]] = {
     "micro/latency": ("steps",),
     "micro/launch": ("launches_queued_max",),
@@ -106,12 +106,13 @@ class Measured:
         numbers = [(v.where[axis], v) for v in found if re.fullmatch(r"\d{1,15}", v.where.get(axis, ""))]
         return sorted(((float(x), v) for x, v in numbers), key=lambda point: point[0])
 
-    def fact(self, program: str, name: str) -> Optional[float]:
-        """A number of FACTS that all cases of a program have in common."""
-        cases = (self.signature["programs"].get(program) or _NO_PROGRAM)["facts"].values()
-        found = {facts.get(name) for facts in cases}
-        value = found.pop() if len(found) == 1 else None
-        return value if is_number(value) else None
+    def fact(self, value: Value, name: str) -> float:
+        """A number above 0 of the case of a value; 0: it has none."""
+        axes = " ".join("%s=%s" % axis for axis in value.where.items() if axis[0] != "variant")
+        program = value.name.partition("{")[0].rpartition("/")[0]
+        facts = (self.signature["programs"].get(program) or _NO_PROGRAM)["facts"]
+        number = (facts.get(axes) or {}).get(name)
+        return float(number) if is_number(number) and number > 0 else 0.0
 
     def results(self, program: str) -> Json:
         """Results of a program that are not metrics, such as fits (reports/signature/sections)."""

@@ -91,7 +91,8 @@ def _registers() -> Missing:
 
 
 def _queue(measured: Measured) -> Key | Missing:
-    queued = measured.fact("micro/launch", "launches_queued_max")
+    call = measured.one("micro/launch/time", variant="enqueue")
+    queued = measured.fact(call, "launches_queued_max") if call else 0.0
     if not queued:
         return Missing(("max_queued",), "micro/launch did not say how many launches a stream takes")
     how = "micro/launch: launches that a stream took before a call waited, and events behind them; no less"
