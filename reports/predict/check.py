@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How far a fitted model is from what it was not made of: programs that no fit reads, in the cases that were
+"""Error of a fitted model in what it was not made of: programs that no fit reads, in the cases that were
 measured, on the machine and on its model.
 
 A way is right if it is a fastest one: of the ways to do the same work that were measured, the one that the
@@ -145,7 +145,7 @@ def _program(path: Path, name: str, cases: dict[str, Case], machine: Machine, fo
 
 
 def _sentence(rows: Sequence[Json]) -> str:
-    """How far the model is off, each program as much; "" where nothing could be compared."""
+    """The error of the model, each program as much; "" where nothing could be compared."""
     known = [row for row in rows if row.get("times")]
     if not known:
         return ""
@@ -181,7 +181,7 @@ def check(run: Path, programs: Path) -> Json:
 
 
 def kept(run: Path) -> Optional[Json]:
-    """What check() found before, if it was of the same model."""
+    """The answer of an earlier check(), if it was of the same model."""
     try:
         found = read_object(run / NAME)
         return found if found.get("schema") == SCHEMA and found.get("model") == _hash(run / MODEL) else None

@@ -350,7 +350,7 @@ def _provenance(signature: Json) -> List[Table]:
 
 
 def _prediction(found: Optional[Json]) -> Optional[Table]:
-    """How far the model is from the programs that it was not made of; None where nothing was simulated."""
+    """Error of the model in programs that it was not made of; None where nothing was simulated."""
     if not found:
         return None
     rows, failed = [], []

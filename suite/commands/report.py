@@ -41,8 +41,8 @@ def _model_of(signature: Signature) -> str:
 
 
 def _predicted(folder: Path, programs: Optional[Path]) -> Optional[Json]:
-    """What the model, which is written, predicts of programs that it was not made of, simulated with the
-    `programs`; without them, what an earlier report left."""
+    """Error of the model, which is written, in programs that it was not made of, simulated with the
+    `programs`; without them, what an earlier report found."""
     if programs is None:
         return check.kept(folder)
     try:

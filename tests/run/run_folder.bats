@@ -112,7 +112,7 @@ resume_with_report() {
 	echo precious >elsewhere
 	mkdir logs.elsewhere
 	for name in records.jsonl records.cut plan.json plan.json.new lock logs kernels logs/micro-a.log logs/micro-a.done \
-		logs/progress.json signature.json machine.model metrics.csv timings.csv report.html; do
+		logs/progress.json signature.json machine.model metrics.csv timings.csv prediction.json report.html; do
 		for target in absent elsewhere logs.elsewhere; do
 			for folder in planted resumed; do
 				where=$folder/${name//\//-}-$target
