@@ -13,13 +13,12 @@ from reports.model import (
     engines,
     gemm,
     host_memory,
-    limits,
     links,
     memory,
     noise,
     units,
 )
-from reports.model.key import Key, Missing
+from reports.model.key import Key, Missing, accepted
 from reports.model.measured import Measured
 from reports.records.jsonl import Json, clean
 

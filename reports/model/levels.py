@@ -18,6 +18,7 @@ from reports.records.quantity import size
 
 MEMORY, LATENCY, COPY = "micro/memory", "micro/latency", "micro/copy_path/bandwidth"
 AT_LEAST = "at least: "  # begins the source of what something else limited, too
+_MOST_UNITS = 1024  # of a model
 BELOW, ABOVE, BEYOND = 3 / 4, 4 / 3, 4
 
 
@@ -114,7 +115,9 @@ def _cliffs(measured: Measured, program: str, variant: str) -> list[tuple[float,
 def _second_level(part: float, cliffs: list[tuple[float, float]], units: int) -> tuple[float, int]:
     """Bytes of an L2, and units that share it: a cliff of one unit's latency is behind all of its parts."""
     for low, high in [(part, part + 1)] if units == 1 else cliffs:
-        counts = [n for n in range(1, units + 1) if low < (part + 1) * n and part * n < high]
+        counts = [
+            n for n in range(1, min(units, _MOST_UNITS) + 1) if low < (part + 1) * n and part * n < high
+        ]
         if part and counts:
             count = next((n for n in counts if units % n == 0), counts[0])
             return max(low, part * count), count

@@ -4,36 +4,26 @@ known."""
 
 from __future__ import annotations
 
-import json
+import copy
 import math
-import os
 import random
 import subprocess
+import tempfile
 import unittest
-from pathlib import Path
-from typing import Dict, List, Union
+from typing import Dict, Union
 
-import workplace
+from tests.reports.model.simulated import BIN, LARGE, WITHIN, keys_of, measured
 
-from reports.model import cache_use, host_memory, memory
-from reports.model.key import Key, Missing
+from reports.model import cache_use, host_memory, memory, text
+from reports.model.fit import fit
+from reports.model.key import Key
 from reports.model.lines import line_of
 from reports.model.measured import Measured
 from reports.records.jsonl import Json
 
-BIN = Path(os.environ.get("GPUSIG_BIN") or workplace.ROOT / "bin")
 PROGRAMS = ("micro/memory", "micro/latency", "micro/copy_path", "micro/reduce", "overlap/units")
-WITHIN = 0.03
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 Keys = Dict[str, Union[int, float, str]]
-
-# Proportions that machines have; of each a rate of the level before.
-BASE: Keys = {
-    "data": "none",
-    "memory_bytes": 64 * GIB,
-    "host_memory_bytes": 64 * GIB,
-    "slots_per_unit": 8,
-}
 
 
 def drawn(draw: random.Random, **given: Union[int, float, str]) -> Keys:
@@ -41,7 +31,7 @@ def drawn(draw: random.Random, **given: Union[int, float, str]) -> Keys:
     units, bandwidth = draw.randrange(20, 200), draw.uniform(4e11, 5e12)
     cache = bandwidth * draw.uniform(2, 4)
     keys: Keys = {
-        **BASE,
+        "slots_per_unit": 8,
         "units": units,
         "block_share": draw.choice((0.25, 0.5, 1)),
         "memory_bandwidth": bandwidth,
@@ -70,32 +60,17 @@ def first_level(draw: random.Random, keys: Keys) -> Keys:
     }
 
 
-class Fitted(workplace.Scratch):
+def text_of(keys: Keys) -> str:
+    return LARGE + "".join("%s = %s\n" % item for item in keys.items())
+
+
+class Fitted(unittest.TestCase):
     def measured(self, keys: Keys) -> Measured:
-        model = self.folder / "machine.model"
-        lines = ["like = quiet", *("%s = %s" % item for item in keys.items())]
-        model.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        return self.measured_of("sim:%s" % model)
+        return measured(text_of(keys), 1, PROGRAMS)
 
-    def measured_of(self, device: str, *options: str) -> Measured:
-        text = ""
-        for program in PROGRAMS:
-            words = [str(BIN / program), "--device", device, "--format", "json", *options]
-            done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
-            self.assertIn(done.returncode, (0, 3, 77), done.stderr.decode())
-            text += done.stdout.decode()
-        return Measured(json.loads(self.signature(text).text()))
-
-    def fit(self, measured: Measured, **known: float) -> Dict[str, Key]:
+    def fit(self, of: Measured, **known: float) -> Dict[str, Key]:
         """`known`: keys of other parts."""
-        found: Dict[str, Key] = {}
-        self.missing: List[str] = []
-        for part in (memory.keys, cache_use.keys, host_memory.keys):
-            for each in part(measured, {**known, **{name: key.value for name, key in found.items()}}):
-                if isinstance(each, Missing):
-                    self.missing += each.names
-                else:
-                    found[each.name] = each
+        found, self.missing = keys_of(of, memory.keys, cache_use.keys, host_memory.keys, **known)
         return found
 
     def check(self, found: Dict[str, Key], truth: Keys, *bounds: str) -> None:
@@ -138,9 +113,9 @@ class Machines(Fitted):
             keys = drawn(draw, **laws)
             for level in ({}, first_level(draw, keys)):
                 with self.subTest(**{**keys, **level}):
-                    measured = self.measured({**keys, **level})
-                    self.check(self.fit(measured), {**keys, **level}, *BOUNDS, "unit_bandwidth")
-                    found = self.fit(measured, block_share=float(keys["block_share"]))
+                    of = self.measured({**keys, **level})
+                    self.check(self.fit(of), {**keys, **level}, *BOUNDS, "unit_bandwidth")
+                    found = self.fit(of, block_share=float(keys["block_share"]))
                     self.check(found, {**keys, **level}, *BOUNDS)
                     self.assertLessEqual({*LAST, *(FIRST if level else ())}, {*found})
                     self.assertIn("unit_bandwidth", found)
@@ -157,16 +132,17 @@ class Machines(Fitted):
         """An L2 of some units, and a first level that shared memory has a part of."""
         for name in ("mi300x", "h100"):
             with self.subTest(name):
-                measured = self.measured_of("sim:" + name)
-                truth = measured.device["model"]["keys"]
-                found = self.fit(measured)
+                of = measured(name, 1, PROGRAMS)
+                truth = of.device["model"]["keys"]
+                found = self.fit(of)
                 self.check(found, truth, *BOUNDS)
                 self.assertLessEqual({*LAST, *FIRST, "unit_bandwidth"}, {*found})
                 self.assertEqual("l2_units" in found, name == "mi300x")
 
     def test_no_cache(self) -> None:
         keys = drawn(random.Random(3), llc_bytes=0, llc_tracked=0)
-        found = self.fit(self.measured(keys))
+        # Without a size of a cache micro/memory has no footprints.
+        found = self.fit(measured(text_of(keys), 1, PROGRAMS[1:]))
         self.check(found, keys, *BOUNDS)
         self.assertEqual(found["llc_bytes"].value, 0)
         self.assertIn("memory_bandwidth", found)
@@ -182,10 +158,7 @@ class Machines(Fitted):
 
     def test_only_some_of_it_measured(self) -> None:
         """A level of which only the bandwidth is known is not in the model, which would refuse it."""
-        text = ""
-        words = [str(BIN / "micro/memory"), "--device", "sim:mi300x", "--format", "json"]
-        text = subprocess.run(words, stdout=subprocess.PIPE, check=True, timeout=300).stdout.decode()
-        found = self.fit(Measured(json.loads(self.signature(text).text())))
+        found = self.fit(measured("mi300x", 1, ["micro/memory"]))
         self.assertLessEqual(
             {*FIRST, "l2_bytes", "l2_units", "l2_latency_ns", "memory_latency_ns"}, {*self.missing}
         )
@@ -194,6 +167,29 @@ class Machines(Fitted):
     def test_nothing_measured(self) -> None:
         empty: Json = {"devices": {"sim[0]": {"units": 4}}, "metrics": {}, "programs": {}}
         self.assertEqual(self.fit(Measured(empty)), {})
+
+    def test_numbers_that_no_model_accepts(self) -> None:
+        """One refused key of a level takes the others with it, and the file remains one that is read."""
+        signature = measured("mi300x", 1, ["micro/memory", "micro/latency"]).signature
+        for metric, names in (("micro/memory", {*FIRST, "memory_bandwidth"}), ("micro/latency", {*FIRST})):
+            for value in (1e300, -1.0):
+                with self.subTest(metric=metric, value=value):
+                    wrong = copy.deepcopy(signature)
+                    for name, entry in wrong["metrics"].items():
+                        if name.startswith(metric):
+                            entry["value"] = value
+                    self.assertEqual({key.name for key in fit(wrong).keys} & names, set())
+                    with tempfile.NamedTemporaryFile("w", suffix=".model") as file:
+                        file.write(text.of(wrong, "wrong"))
+                        file.flush()
+                        words = [
+                            str(BIN / "micro/launch"),
+                            "--device",
+                            "sim:" + file.name,
+                            "--variant",
+                            "enqueue",
+                        ]
+                        self.assertEqual(subprocess.run(words, stdout=subprocess.DEVNULL).returncode, 0)
 
 
 class Lines(unittest.TestCase):
