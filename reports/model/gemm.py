@@ -8,7 +8,6 @@ tiling is the one that resembles it most, and the residual says how much."""
 
 from __future__ import annotations
 
-import itertools
 import math
 from statistics import median
 from typing import Iterator, NamedTuple, Optional, Union
@@ -20,26 +19,34 @@ from reports.model.measured import Measured
 from reports.records.quantity import percent
 
 Found = dict[str, Union[int, float, str]]
-_Samples = dict[str, list[Sample]]  # by type
+_Samples = dict[str, "_Gemms"]  # by type
 _Model = tuple[Tiling, Machine]
 _Costs = list[tuple[int, list[Wave]]]  # how many GEMMs, and the waves of one
 
+EFFICIENCY = "gemm/efficiency/flop_rate"
+_FROM = "gemm/efficiency, gemm/split"
 _SIDES = (512, 256, 128, 64, 32, 16, 8)
 _OBLONG = 4  # the longer side, of the shorter one
 _TILES = sorted(
-    (t for t in itertools.product(_SIDES, _SIDES) if max(t) <= _OBLONG * min(t)),
+    ((rows, columns) for rows in _SIDES for columns in _SIDES if 1 / _OBLONG <= rows / columns <= _OBLONG),
     key=lambda t: max(t) / min(t),
 )
-_LEAST = (0, 256, 128, 64, 32, 16)
-_CLAIMS = (256, 8, 6, 5, 4, 3, 2, 1)
+_LEAST = (0, 64, 32, 128, 256, 16)
+_CUTS = [(t, least) for t in _TILES for least in _LEAST if max(t) >= 2 * least]
+_SUM_BYTES = 4  # of an element of C in f32
+_CLAIMS = (8, 6, 5, 4, 3, 2, 1)
 _TELLS_REGISTERS = 3  # GEMMs of f64, whose tiles they limit first
 _CLAIMS_FEW = (256, 1)
+_SMALL_BLOCKS = 32  # that registers hold, where a block without sums has few
 _REGISTER_BYTES = (0, 256 << 10, 512 << 10, 128 << 10)
 # Tried where tiles alone leave more than _EXPLAINED (rms), and kept if less than _BETTER of that is left.
 _START_NS, _TILE_NS, _TRAFFIC_SHARES = (0.0, 3e3, 4e4), (0.0, 300.0, 5e3), (1.0, 0.4, 0.1)
 _EXPLAINED, _BETTER = 0.03, 0.9
 _SHARES = (1.0, 0.5, 0.25, 0.125)
-_LEAST_RATE, _MOST_RATE = 0.93, 1.25  # of the fastest GEMM of a type that was measured
+# Relative to the fastest GEMM of a type; if a loop of multiply-adds was measured, to the faster one, as GEMMs may
+# use other units; and where none was.
+_LEAST_RATE, _MOST_OF_LOOP, _MOST_RATE = 0.93, 1.1, 10.0
+_QUANTILES = (0.5, 0.75, 0.9, 1.0)
 _CLIPPED = math.log(2)  # what is off by more counts as so much
 _MANY = 10  # GEMMs of a type; more say no more of it
 _FEW = 10  # GEMMs of a type in the first round
@@ -47,7 +54,16 @@ _BEST, _REFINED = 24, 8  # tilings in the second round, and in the third
 # Residuals (rms) that are so close are equal: then the tiling that comes first.
 _SAME, _EXACT = 1.02, 2e-4
 _NOISE = 5e-3  # differences that noise explains, where there is so much
+_AS_WELL = 2  # of squares, which a rate that is too high changes by far more
 _RATE_LIMITS = (1.0, 1e18)  # of device/sim/model/model.c
+
+
+class _Gemms(NamedTuple):
+    """Those of one type, and between which rates of a unit its own is."""
+
+    samples: list[Sample]
+    least: float
+    most: float
 
 
 class _Fit(NamedTuple):
@@ -103,7 +119,7 @@ def _squares(off: list[float]) -> float:
 def _refined(times: _Times, flops: float) -> float:
     """Least squares near `flops`, by golden section."""
     low, high, golden = math.log(flops / 1.25), math.log(flops * 1.25), (math.sqrt(5) - 1) / 2
-    for _ in range(24):
+    for _ in range(16):
         a, b = high - golden * (high - low), low + golden * (high - low)
         if _squares(times.off(math.exp(a))) <= _squares(times.off(math.exp(b))):
             high = b
@@ -112,17 +128,23 @@ def _refined(times: _Times, flops: float) -> float:
     return math.exp((low + high) / 2)
 
 
-def _fit(samples: _Samples, tiling: Tiling, machine: Machine, exact: bool) -> Optional[_Fit]:
+def _rate_of(gemms: _Gemms, times: _Times, exact: bool) -> float:
+    """A GEMM that traffic limits, and not computing, gives a rate that is too low, if any."""
+    known = sorted(rate for c, ns in times.costs if (rate := times.flops_of(c, ns)) is not None)
+    if not known:
+        return gemms.least / _LEAST_RATE
+    tried = {known[math.ceil(q * (len(known) - 1))] for q in (_QUANTILES if exact else _QUANTILES[::2])}
+    best = min(sorted(tried), key=lambda flops: _squares(times.off(flops)))
+    rate = _refined(times, best) if exact else best
+    return min(max(rate, gemms.least), gemms.most)
+
+
+def _fit(samples: _Samples, tiling: Tiling, machine: Machine, exact: bool) -> _Fit:
     flops: dict[str, float] = {}
     off: dict[str, list[float]] = {}
-    for type_, of_type in samples.items():
-        times = _times(of_type, tiling, machine)
-        known = [rate for c, ns in times.costs if (rate := times.flops_of(c, ns)) is not None]
-        if not known:
-            return None
-        fastest = max(s.flop / s.ns * 1e9 for s in of_type) / machine.units
-        rate = _refined(times, median(known)) if exact else median(known)
-        flops[type_] = min(max(rate, _LEAST_RATE * fastest), _MOST_RATE * fastest)
+    for type_, gemms in samples.items():
+        times = _times(gemms.samples, tiling, machine)
+        flops[type_] = _rate_of(gemms, times, exact)
         off[type_] = times.off(flops[type_])
     weights = {type_: min(len(of_type), _MANY) for type_, of_type in off.items()}
     square = sum(weights[t] * _squares(off[t]) / len(off[t]) for t in off) / sum(weights.values())
@@ -137,39 +159,39 @@ def _tilings(machine: Machine, found: Found, of_f64: int) -> Iterator[Tiling]:
     known = found.get("registers_per_unit_bytes")
     tried = _REGISTER_BYTES if of_f64 >= _TELLS_REGISTERS else (0,)
     for registers in tried if known is None else (int(known),):
-        of_block = int(found.get("block_register_bytes", registers // machine.slots))
-        for claims in (256, *(c for c in _CLAIMS if c < machine.slots)):
-            for (rows, columns), least in itertools.product(_TILES, _LEAST):
-                t = Tiling(rows, columns, least, claims, registers, of_block)
-                halves = least == 0 or max(rows, columns) >= 2 * least
-                if halves and (registers == 0 or t.claim("f32", rows, columns) <= registers):
-                    yield t
+        of_blocks = (registers // machine.slots, registers // _SMALL_BLOCKS)
+        if "block_register_bytes" in found:
+            of_blocks = (int(found["block_register_bytes"]),)
+        claims = (256, *(c for c in _CLAIMS if c < machine.slots))
+        for of_block, claim in sorted({(-bytes_, -claim) for bytes_ in of_blocks for claim in claims}):
+            for (rows, columns), least in _CUTS:
+                if registers == 0 or rows * columns * _SUM_BYTES <= registers:
+                    yield Tiling(rows, columns, least, -claim, registers, -of_block)
 
 
-def _few(of_type: list[Sample]) -> list[Sample]:
+def _few(gemms: _Gemms) -> _Gemms:
     """Some of all sizes."""
-    ordered = sorted(of_type, key=lambda s: s.ns)
+    ordered = sorted(gemms.samples, key=lambda s: s.ns)
     count = min(_FEW, len(ordered))
-    return [ordered[(2 * i + 1) * len(ordered) // (2 * count)] for i in range(count)]
+    return gemms._replace(samples=[ordered[(2 * i + 1) * len(ordered) // (2 * count)] for i in range(count)])
 
 
 def _ranked(samples: _Samples, tried: list[_Model]) -> list[int]:
     """Those tried, by how well they explain some GEMMs."""
     few = {type_: _few(of_type) for type_, of_type in samples.items()}
-    found = [(f.rms, i) for i, model in enumerate(tried) if (f := _fit(few, *model, exact=False))]
-    return [i for _, i in sorted(found)]
+    rms = [_fit(few, *model, exact=False).rms for model in tried]
+    return sorted(range(len(tried)), key=lambda i: rms[i])
 
 
 def _fine(samples: _Samples, tried: list[_Model]) -> list[_Fit]:
     """Those that explain some GEMMs best, in their order, for all GEMMs."""
-    chosen = sorted(_ranked(samples, tried)[:_BEST])
-    return [f for i in chosen if (f := _fit(samples, *tried[i], exact=True))]
+    return [_fit(samples, *tried[i], exact=True) for i in sorted(_ranked(samples, tried)[:_BEST])]
 
 
-def _first(fits: list[_Fit], noise: float) -> Optional[_Fit]:
+def _first(fits: list[_Fit], noise: float) -> _Fit:
     """The first of those that explain all GEMMs about as well as the best does."""
-    least = min((f.rms for f in fits), default=0.0)
-    return next((f for f in fits if f.rms <= least * _SAME + max(_EXACT, min(noise, _NOISE))), None)
+    least = min(f.rms for f in fits)
+    return next(f for f in fits if f.rms <= least * _SAME + max(_EXACT, min(noise, _NOISE)))
 
 
 def _near(fit: _Fit, samples: _Samples) -> _Fit:
@@ -189,32 +211,34 @@ def _near(fit: _Fit, samples: _Samples) -> _Fit:
     return fit
 
 
-def _model(samples: _Samples, machine: Machine, found: Found) -> Optional[_Fit]:
+def _model(samples: _Samples, machine: Machine, found: Found) -> _Fit:
     shares = _SHARES if "block_share" not in found else (machine.block_share,)
-    noise = median(s.error for of_type in samples.values() for s in of_type)
-    tilings = list(_tilings(machine, found, len(samples.get("f64", ()))))
-    plain = [t for t in tilings if t.register_bytes == tilings[0].register_bytes and t.claims in _CLAIMS_FEW]
+    noise = median(s.error for of_type in samples.values() for s in of_type.samples)
+    of_f64 = len(samples["f64"].samples) if "f64" in samples else 0
+    tilings = list(_tilings(machine, found, of_f64))
+    plain = [t for t in tilings if t.claims in _CLAIMS_FEW]
     tried = [(t, machine._replace(block_share=share)) for t in plain for share in shares]
     tiles = {tried[i][0][:3] for i in _ranked(samples, tried)[:_BEST]}
     tried = [(t, machine._replace(block_share=share)) for t in tilings if t[:3] in tiles for share in shares]
     fit = _first(_fine(samples, tried), noise)
-    if fit is None or fit.rms < _EXPLAINED:
+    if fit.rms < _EXPLAINED:
         return fit
-    costs = itertools.product(_START_NS, _TILE_NS, _TRAFFIC_SHARES)
+    costs = [(start, tile, share) for start in _START_NS for tile in _TILE_NS for share in _TRAFFIC_SHARES]
     tried = [
         (t._replace(start_ns=start_ns, tile_ns=tile_ns, traffic_share=share), fit.machine)
         for start_ns, tile_ns, share in costs
         for t in plain
+        if t.register_bytes == fit.tiling.register_bytes
     ]
     near = [_near(f, samples) for f in sorted(_fine(samples, tried), key=lambda f: f.rms)[:_REFINED]]
-    other = _first([f for n in near if (f := _fit(samples, n.tiling, n.machine, exact=True))], noise)
-    return other if other and other.rms < _BETTER * fit.rms else fit
+    other = _first([_fit(samples, n.tiling, n.machine, exact=True) for n in near], noise)
+    return other if other.rms < _BETTER * fit.rms else fit
 
 
 # ------------------------------------------------------------------ keys
 
 
-def _machine(measured: Measured, found: Found) -> Machine:
+def _machine(found: Found) -> Machine:
     def rate(name: str) -> float:
         return float(found.get(name, math.inf))
 
@@ -232,13 +256,28 @@ def _machine(measured: Measured, found: Found) -> Machine:
         memory_bandwidth=rate("memory_bandwidth"),
         llc_bytes=rate("llc_bytes"),
         llc_tracked=bool(found.get("llc_tracked", 0)),
+        llc_through=found.get("llc_writes") == "through",
         block_share=float(found.get("block_share", 1)),
     )
 
 
-def _peak(measured: Measured, type_: str, units: int) -> Optional[float]:
-    values = [v.value for v in measured.all("gemm/efficiency/flop_rate", variant="peak", type=type_)]
-    return median(values) / units if values and median(values) > 0 else None
+def _loops(measured: Measured, type_: str, units: int, *variants: str) -> list[float]:
+    """Rates of a unit in gemm/efficiency's loops of multiply-adds."""
+    values = [v for name in variants for v in measured.all(EFFICIENCY, variant=name, type=type_)]
+    return [v.value / units for v in values if v.value > 0]
+
+
+def _gemms(measured: Measured, machine: Machine) -> _Samples:
+    samples: dict[str, list[Sample]] = {}
+    for sample in samples_of(measured, machine):
+        samples.setdefault(sample.type, []).append(sample)
+    found: _Samples = {}
+    for type_, of_type in samples.items():
+        fastest = max(s.flop / s.ns * 1e9 for s in of_type) / machine.units
+        loops = _loops(measured, type_, machine.units, "peak", "mma_peak", "wgmma_peak")
+        most = _MOST_OF_LOOP * max([fastest, *loops]) if loops else _MOST_RATE * fastest
+        found[type_] = _Gemms(of_type, _LEAST_RATE * fastest, most)
+    return found
 
 
 def _efficiency(fit: _Fit, peaks: dict[str, float]) -> tuple[float, str]:
@@ -287,12 +326,17 @@ def _costs_of_tiles(fit: _Fit) -> Iterator[Key]:
         yield Key("gemm_traffic_share", t.traffic_share, text)
 
 
-def _rate(fit: _Fit, type_: str, efficiency: float) -> Key | Missing:
+def _rate(fit: _Fit, type_: str, gemms: _Gemms, efficiency: float) -> Key | Missing:
     off = [abs(x) for x in fit.off[type_]]
     name, value = "flops_" + type_, fit.flops[type_] / efficiency
     if not _RATE_LIMITS[0] <= value <= _RATE_LIMITS[1]:
         return Missing((name,), "%g flop/s of a unit is no rate that a model may have" % value)
-    text = "gemm/efficiency, gemm/split: %d GEMMs, whose times are off by %s in the median, %s at most" % (
+    faster = _times(gemms.samples, fit.tiling, fit.machine).off(2 * fit.flops[type_])
+    is_bound = _squares(faster) < _AS_WELL * _squares(fit.off[type_])
+    bound = "at least: twice as much explains as well; " if is_bound else ""
+    text = "%s: %s%d GEMMs, whose times are off by %s in the median, %s at most" % (
+        _FROM,
+        bound,
         len(off),
         percent(median(off)),
         percent(math.expm1(max(off))),
@@ -302,34 +346,30 @@ def _rate(fit: _Fit, type_: str, efficiency: float) -> Key | Missing:
 
 def keys(measured: Measured, found: Found) -> Iterator[Key | Missing]:
     names = ("gemm_tile", "gemm_tile_columns", "gemm_tile_min", "gemm_tile_shared_bytes", "gemm_efficiency")
-    machine = _machine(measured, found)
-    samples: _Samples = {}
-    for sample in samples_of(measured, machine):
-        samples.setdefault(sample.type, []).append(sample)
-    absent = tuple("flops_" + t for t in ELEMENT_BYTES if t not in samples)
+    machine = _machine(found)
+    rates = tuple("flops_" + type_ for type_ in ELEMENT_BYTES)
     if not machine.units:
-        yield Missing((*names, *absent), "the device does not report how many units it has")
+        yield Missing((*names, *rates), "the device does not report how many units it has")
         return
-    fit = _model(samples, machine, found) if samples else None
-    if fit is None:
-        yield Missing(
-            (*names, *("flops_" + t for t in ELEMENT_BYTES)), "no GEMM was measured: gemm/efficiency"
-        )
+    samples = _gemms(measured, machine)
+    if not samples:
+        yield Missing((*names, *rates), "no GEMM was measured: gemm/efficiency")
         return
-    peaks = {t: p for t in ("f32", "f64") if t in samples and (p := _peak(measured, t, machine.units))}
-    efficiency, why = _efficiency(fit, peaks)
-    count = sum(map(len, fit.off.values()))
-    off = median(abs(x) for of_type in fit.off.values() for x in of_type)
-    text = "gemm/efficiency, gemm/split: the best of a grid of tiles for %d GEMMs" % count
+    fit = _model(samples, machine, found)
+    loops = {t: _loops(measured, t, machine.units, "peak") for t in ("f32", "f64") if t in samples}
+    efficiency, why = _efficiency(fit, {t: median(rates) for t, rates in loops.items() if rates})
+    off = [abs(x) for of_type in fit.off.values() for x in of_type]
+    text = "%s: the best of a grid of tiles for %d GEMMs" % (_FROM, len(off))
     for name, value in zip(names, (fit.tiling.rows, fit.tiling.columns, fit.tiling.least)):
-        yield Key(name, value, text, off)
+        yield Key(name, value, text, median(off))
     yield _shared_bytes(fit, found)
     yield from _registers(fit, found)
     yield from _costs_of_tiles(fit)
     if "block_share" not in found:
-        yield Key("block_share", fit.machine.block_share, "fitted with the tiles of GEMMs", off)
+        yield Key("block_share", fit.machine.block_share, "fitted with the tiles of GEMMs", median(off))
     yield Key("gemm_efficiency", efficiency, why)
-    for type_ in samples:
-        yield _rate(fit, type_, efficiency)
+    for type_, gemms in samples.items():
+        yield _rate(fit, type_, gemms, efficiency)
+    absent = tuple("flops_" + type_ for type_ in ELEMENT_BYTES if type_ not in samples)
     if absent:
         yield Missing(absent, "no GEMM of this type was measured: gemm/efficiency")

@@ -51,6 +51,7 @@ class Machine(NamedTuple):
     memory_bandwidth: float
     llc_bytes: float
     llc_tracked: bool
+    llc_through: bool  # and it writes through
     block_share: float
 
 
@@ -119,10 +120,12 @@ def _passes(s: Shape, tile: tuple[int, int, int], blocks: int, machine: Machine)
 
 
 def memory_bytes(part: Part, tile: tuple[int, int, int], blocks: int, machine: Machine) -> float:
-    """Traffic of memory with operands that do not fit into the cache, which tracks C with its gaps."""
+    """Traffic between the cache and memory. What is dirty in a cache counts with the gaps between rows."""
     a, b, c = part.shape.operands()
+    if part.span_bytes <= machine.llc_bytes:
+        return part.missing_bytes + (c if machine.llc_tracked and machine.llc_through else 0)
     of_a, of_b = _passes(part.shape, tile, blocks, machine) if machine.llc_tracked else (1, 1)
-    written = part.c_span_bytes if machine.llc_tracked else c
+    written = part.c_span_bytes if machine.llc_tracked and not machine.llc_through else c
     return a * of_a + b * of_b + (c if part.shape.adds else 0) + written
 
 
@@ -131,9 +134,7 @@ def waves(part: Part, tiling: Tiling, machine: Machine) -> list[Wave]:
     s = part.shape
     rows, columns, tiles = tile = tiling.tile_of(s, machine.units)
     at_once = machine.units * tiling.residents(s.type, rows, columns, machine.slots)
-    refill = part.missing_bytes / tiles
-    if part.span_bytes > machine.llc_bytes:
-        refill = memory_bytes(part, tile, min(at_once, tiles), machine) / tiles
+    refill = memory_bytes(part, tile, min(at_once, tiles), machine) / tiles
     c_bytes = rows * columns * _RESULT_BYTES[s.type] * (2 if s.adds else 1)
     volume = tiling.traffic_share * ((rows + columns) * s.k * ELEMENT_BYTES[s.type] + c_bytes)
     flop = 2.0 * rows * columns * s.k

@@ -44,7 +44,9 @@ def _pieces(s: Shape, cut: str, count: int, machine: Machine) -> tuple[Part, ...
         span = {"m": (a, whole[1], c), "n": whole, "k": (whole[0], b, whole[2])}[cut]
         if not machine.llc_tracked:
             span = (a, b, c)
-        missing = a + c if cold and machine.llc_tracked and cut == "m" else 0.0
+        missing = (
+            a + (0 if machine.llc_through else c) if cold and machine.llc_tracked and cut == "m" else 0.0
+        )
         before = parts.get((size, adds))
         parts[size, adds] = Part(before.times + 1 if before else 1, piece, sum(span), span[2], missing)
     return tuple(parts.values())
