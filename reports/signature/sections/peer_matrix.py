@@ -15,7 +15,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 
 from reports.page.charts import Cell, draw_heat
 from reports.records.curves import why_invalid
-from reports.records.jsonl import Json, whole_in
+from reports.records.jsonl import Json, is_number, whole_in
 from reports.records.quantity import human, human_interval, plural, scale_of
 from reports.records.records import Derived
 from reports.signature.section import Figure, Finding, Section, SectionSpec, Table
@@ -232,7 +232,7 @@ def _routes(section: Section, variant: str, quantity: str, end: str) -> Json:
 def _fitted(section: Section) -> Json:
     """`size_byte`: of what a device sends, null where there were several; `injection` and `host`: by variant
     and route; `hops`: of the ways of more than one."""
-    sizes = {case.axes.get("size") for case in section.cases if case.derived}
+    sizes = {case.axes["size"] for case in section.cases if case.derived and is_number(case.axes.get("size"))}
     found = [_matrix(section, v, quantity) for v, quantity, _ in MATRICES if "both" not in v]
     words = {ends: re.search(r"\bhops=([0-9]{1,3})\b", way) for ends, way in _ways(section).items()}
     hops = {ends: int(word[1]) for ends, word in words.items() if word}

@@ -181,6 +181,21 @@ class Sweeps(workplace.Scratch):
         self.assertEqual((results["slow"], results["pairs"][0]["pairs"]), ([], 12))
         self.assertAlmostEqual(results["pairs"][0]["lowest"], RATE, delta=0.01 * RATE)
 
+    def test_what_models_are_fitted_to(self) -> None:
+        w = sweep(
+            3, lambda a, b: RATE / (1 + a), way=lambda a, b: "hops=%d" % (1 + (b == 2)), injection=1.5 * RATE
+        )
+        found = self.signature(w.end().text()).json["programs"]["micro/peer_matrix"]["results"]["fitted"]
+        self.assertEqual((found["size_byte"], found["ways_known"]), (BYTES, 6))
+        self.assertEqual(found["hops"], {"0>2": 2, "1>2": 2})
+        (engine,) = found["matrices"]
+        rows = [[None if a == b else RATE / (1 + a) for b in range(3)] for a in range(3)]
+        for row, true in zip(engine["rows"], rows):
+            for found_rate, rate in zip(row, true):
+                self.assertEqual(found_rate, rate and float("%.5g" % rate))
+        self.assertEqual((engine["variant"], engine["error"]), ("engine", 0.002))
+        self.assertEqual(found["injection"]["engine"], {"all>all": 1.5 * RATE})
+
     def test_pairs_that_are_slower_by_design_are_compared_with_their_like(self) -> None:
         """As in a hybrid cube mesh: each has NVLink to four others, PCIe to three."""
 
