@@ -11,8 +11,8 @@ from reports.predict.simulation import Failed, Simulated
 
 
 class Outcome(NamedTuple):
-    """The work of one case. Variants that move the same bytes and compute the same flops are ways to do it,
-    of which the fastest counts; what states neither stands for itself."""
+    """The work of one case. Where its program names the best of its variants, those that move the same bytes
+    and compute the same flops are ways to do it, of which the fastest counts; others stand for themselves."""
 
     key: str
     variants: tuple[str, ...]
@@ -28,7 +28,7 @@ def outcomes(base: Simulated) -> list[Outcome]:
         own = [name for name in case.times if name not in base.references] or list(case.times)
         for name in own:
             work = case.work[name]
-            found.setdefault((key, work if any(work) else name), []).append(name)
+            found.setdefault((key, work if case.chooses and any(work) else name), []).append(name)
     return [Outcome(key, tuple(names)) for (key, _), names in found.items()]
 
 

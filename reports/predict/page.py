@@ -26,8 +26,9 @@ _METHOD = (
     ),
     (
         "Fastest",
-        "Variants of a case that move the same bytes and compute the same flops are ways to do one work: the "
-        "fastest counts, before and after a change. A variant that states neither counts for itself.",
+        "Where a program names the best of its variants, those that move the same bytes and compute the same "
+        "flops are ways to do one work: the fastest counts, before and after a change. Others count for "
+        "themselves.",
     ),
     (
         "Change",
@@ -267,6 +268,10 @@ def _short(found: Json) -> dict[str, str]:
     return {key: short or key for key, short in kept.items()} if len(split) > 1 else kept
 
 
+def _chooses(found: Json) -> bool:
+    return any(len(one["of"]) > 1 for case in found["cases"] for one in case["fastest"])
+
+
 def _fastest(found: Json, drawn: bool) -> Table:
     rows, short = [], _short(found)
     for case in found["cases"]:
@@ -274,15 +279,13 @@ def _fastest(found: Json, drawn: bool) -> Table:
             ways = [way for way in one["ways"][1:] if way]
             fastest = " → ".join(dict.fromkeys(ways)) if len(one["of"]) > 1 else one["of"][0]
             rows.append(row(Cell(short[case["case"]] or "all", fastest), *_cells(one, found, drawn)))
-    name = (
-        "The fastest way of each case"
-        if any(len(one["of"]) > 1 for case in found["cases"] for one in case["fastest"])
-        else "Each time"
-    )
+    name = "The fastest way of each case" if _chooses(found) else "Each time"
     return Table(name, _heads("case", found), rows, "numbers", titled=True, most=(60, 2000))
 
 
 def _variants(found: Json, drawn: bool) -> list[Any]:
+    if not _chooses(found):
+        return []  # each has a row already
     rows: list[Any] = []
     for case in found["cases"]:
         if case["reason"] or len(case["variants"]) < 2:

@@ -55,6 +55,7 @@ class Case:
     times: dict[str, float] = field(default_factory=dict)  # by variant, seconds
     work: dict[str, Work] = field(default_factory=dict)
     reason: str = ""  # why it has no times
+    chooses: bool = False  # its program names the best of its variants
 
 
 @dataclass
@@ -76,6 +77,12 @@ def _seconds(value: object) -> Optional[float]:
     return float(value) if is_number(value) and value > 0 else None  # type: ignore[arg-type, operator]
 
 
+def _chooses(record: Json) -> bool:
+    """True where a case says which of its variants is the best, as best_schedules or best_time."""
+    names = [*record["facts"], *(derived["name"] for derived in record["derived"])]
+    return any(name.startswith("best_") for name in names)
+
+
 def _case(record: Json) -> Case:
     if record["status"] != "ok":
         return Case(reason=str(record.get("reason") or record["status"]))
@@ -84,7 +91,7 @@ def _case(record: Json) -> Case:
     if of_all:
         return Case(reason=str(of_all[0]))
     bad = {flag["variant"] for flag in flags if flag["quantity"] in (None, "time")}
-    found = Case()
+    found = Case(chooses=_chooses(record))
     for variant in record["variants"]:
         name, seconds, model = variant["name"], _seconds(variant["median_s"]), variant.get("model") or {}
         if seconds is not None and name not in bad:

@@ -89,8 +89,8 @@ class Keys(unittest.TestCase):
         self.assertEqual(len(keys.ways("engine_weight")), 2)
 
 
-def _simulated(times: dict, work: dict, references: tuple = ()) -> Simulated:
-    return Simulated({}, frozenset(references), {"a": Case(times, work)})
+def _simulated(times: dict, work: dict, references: tuple = (), chooses: bool = True) -> Simulated:
+    return Simulated({}, frozenset(references), {"a": Case(times, work, chooses=chooses)})
 
 
 class Outcomes(unittest.TestCase):
@@ -107,6 +107,10 @@ class Outcomes(unittest.TestCase):
         )
         found = outcomes(base)
         self.assertEqual([one.variants for one in found], [("ring", "direct"), ("half",), ("wait",)])
+        apart = _simulated(base.cases["a"].times, work, ("bound",), False)
+        self.assertEqual(
+            [one.variants for one in outcomes(apart)], [("ring",), ("direct",), ("half",), ("wait",)]
+        )
         after = _simulated({"ring": 0.5, "direct": 1.0, "half": 3.0}, work)
         self.assertEqual(ratios(base, after, found), [0.5, 1.0, None])
         self.assertAlmostEqual(mean([0.5, 2.0, None]) or 0, 1.0)
