@@ -53,7 +53,7 @@ from reports.judge.advise import read_signature
 from reports.signature.sections.advice import difference, wilson
 
 # By --fit-rule with machines 900 to 907, six shapes each.
-RULE = Rule(0.03, 1000.0, 0.0, 300.0, 0.0)
+RULE = Rule(0.0625, 100.0, 1e7, 300.0, 2e8)
 ADVISE, STATIC, FITTED, TRUE = "advise", "FiCCO's rule", "fitted model", "true model"
 CURVES = ("micro/*", "gemm/*", "collectives/*")  # no predictor sees overlap/*
 NO_NOISE = "?jitter_sigma=0,block_jitter_sigma=0,open_sigma=0,outlier_probability=0"
