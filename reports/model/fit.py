@@ -13,6 +13,7 @@ from reports.model import (
     engines,
     gemm,
     host_memory,
+    limits,
     links,
     memory,
     noise,
