@@ -19,7 +19,7 @@ from reports.model import (
     noise,
     units,
 )
-from reports.model.key import Key, Missing, accepted
+from reports.model.key import Key, Missing
 from reports.model.measured import Measured
 from reports.records.jsonl import Json, clean
 

@@ -43,7 +43,8 @@ _REGISTER_BYTES = (0, 256 << 10, 512 << 10, 128 << 10)
 _START_NS, _TILE_NS, _TRAFFIC_SHARES = (0.0, 3e3, 4e4), (0.0, 300.0, 5e3), (1.0, 0.4, 0.1)
 _EXPLAINED, _BETTER = 0.03, 0.9
 _SHARES = (1.0, 0.5, 0.25, 0.125)
-# Relative to the fastest GEMM of a type; if a loop of multiply-adds was measured, to the faster one, as GEMMs may
+# Relative to the fastest GEMM of a type; if a loop of multiply-adds was measured, to the faster one, as GEMMs
+# may
 # use other units; and where none was.
 _LEAST_RATE, _MOST_OF_LOOP, _MOST_RATE = 0.93, 1.1, 10.0
 _QUANTILES = (0.5, 0.75, 0.9, 1.0)
