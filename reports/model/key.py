@@ -25,28 +25,3 @@ class Missing(NamedTuple):
 
     names: tuple[str, ...]
     reason: str  # what was not measured, why, and with which program
-
-
-# By the end of a name: what a model accepts (device/sim/model/model.c).
-_LIMITS = (
-    ("_bandwidth", 1.0, 1e18),
-    ("_ns", 0.0, 1e12),
-    ("memory_bytes", 4096.0, 2.0**50),
-    ("_bytes", 0.0, 2.0**40),
-    ("devices", 1, 64),
-    ("slots_per_unit", 1, 256),
-    ("units", 1, 1024),
-    ("copy_engines", 0, 64),
-    ("engine_weight", 1e-6, 1e6),
-)
-
-
-def accepted(key: Key) -> Union[Key, Missing]:
-    """Missing if no model accepts such a rate, time or size."""
-    for end, low, high in _LIMITS:
-        if not key.name.partition(" ")[0].endswith(end):
-            continue
-        if not low <= float(key.value) <= high:
-            return Missing((key.name,), "%.3g, which no model accepts: %s" % (float(key.value), key.source))
-        break
-    return key

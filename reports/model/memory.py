@@ -8,7 +8,7 @@ import math
 import statistics
 from typing import Iterator, Optional, Union
 
-from reports.model.key import Key, Missing, accepted
+from reports.model.key import Key, Missing
 from reports.model.levels import ABOVE, AT_LEAST, BELOW, BEYOND, COPY, LATENCY, MEMORY
 from reports.model.levels import Curves, Level, Levels, copy_line, has_carveout, levels_of, range_of
 from reports.model.measured import Measured
@@ -130,7 +130,7 @@ def _last_latencies(curves: Curves, levels: Levels) -> Found:
 
 def _is_divided(curves: Curves, levels: Levels) -> Optional[bool]:
     """True where a launch that does not ask for cache finds less of it."""
-    if not has_carveout(curves.measured):
+    if has_carveout(curves.measured) is False:
         return False
     name = LATENCY + "/latency"
     whole = dict(curves.measured.curve(name, "footprint", variant="chase"))
@@ -142,15 +142,6 @@ def _is_divided(curves: Curves, levels: Levels) -> Optional[bool]:
     return max(ratios) > ABOVE if len(ratios) > 1 else None
 
 
-def _whole(*keys_: Key) -> Found:
-    """All keys of a level, or none if a model accepts one of them not."""
-    refused = [found for found in map(accepted, keys_) if isinstance(found, Missing)]
-    if refused:
-        yield Missing(tuple(key.name for key in keys_), refused[0].reason)
-    else:
-        yield from keys_
-
-
 def _first_level(curves: Curves, levels: Levels) -> Found:
     """A model has all keys of a level or none."""
     names = ("l1_bytes", "l1_bandwidth", "l1_latency_ns", "l1_divided")
@@ -160,23 +151,17 @@ def _first_level(curves: Curves, levels: Levels) -> Found:
     divided = _is_divided(curves, levels)
     if not levels.l1:
         yield Missing(names, "the device reports none")
-    elif divided and levels.l1 < (curves.measured.attribute("shared_per_unit_bytes") or 0):
-        yield Missing(names, "it would be smaller than its part that is shared memory")
     elif not rate or not latency:
         which = "bandwidth (%s)" % MEMORY if not rate else "latency (%s)" % LATENCY
         yield Missing(names, "a model has all or none of them, and its %s was not measured" % which)
     else:
-        # Without a curve of chase_min_l1 it is not known to be.
-        source = "%s/latency: what chase_min_l1 finds" % LATENCY
-        parts = [] if divided is None else [Key("l1_divided", int(divided), source)]
-        yield from _whole(
-            Key("l1_bytes", int(levels.l1), "reported by the device"),
-            _key("l1_bandwidth", rate, 1 / levels.units),
-            _key("l1_latency_ns", latency, 1e9),
-            *parts,
-        )
+        yield Key("l1_bytes", int(levels.l1), "reported by the device")
+        yield _key("l1_bandwidth", rate, 1 / levels.units)
+        yield _key("l1_latency_ns", latency, 1e9)
         if divided is None:
             yield Missing(("l1_divided",), "%s has no curve of chase_min_l1" % LATENCY)
+        else:
+            yield Key("l1_divided", int(divided), "%s/latency: what chase_min_l1 finds" % LATENCY)
 
 
 def _second_level_keys(curves: Curves, levels: Levels) -> Found:
@@ -190,11 +175,9 @@ def _second_level_keys(curves: Curves, levels: Levels) -> Found:
         yield Missing(names, "%s has no footprint that it alone holds" % LATENCY)
     else:
         source = "reported by the device, and the cliff of %s/latency" % LATENCY
-        yield from _whole(
-            Key("l2_bytes", int(levels.l2), source),
-            Key("l2_units", levels.l2_units, source),
-            _key("l2_latency_ns", latency, 1e9),
-        )
+        yield Key("l2_bytes", int(levels.l2), source)
+        yield Key("l2_units", levels.l2_units, source)
+        yield _key("l2_latency_ns", latency, 1e9)
 
 
 def start_of(measured: Measured, found: dict) -> float:
