@@ -16,6 +16,7 @@ Found = Iterator[Union[Key, Missing]]
 PAIRS = "micro/peer_matrix"
 _NODE = re.compile(r"(?:numa(?P<from>\d+)>(?P<to>\d+)|(?P<source>\d+)>numa(?P<node>\d+))\Z")
 _SLOWER = 0.97  # of the near node's rate
+_HEADLINES = ("micro/copy_path/both_ways_engine_bandwidth", "micro/copy_path/up_engine_bandwidth")
 _MOST_NODES = 64
 
 
@@ -58,6 +59,8 @@ def _host_bandwidth(measured: Measured) -> Union[Key, Missing]:
     largest = max((size for size, _ in points), default=0.0)
     found = [(v.value, v.error, "%s: %s" % (COPY, v.where.get("variant"))) for s, v in points if s == largest]
     found += [(v, 0.0, "%s: kernel_both_ways" % PAIRS) for v in _rates(measured, "kernel_both_ways").values()]
+    headlines = map(measured.one, _HEADLINES) if not found else ()
+    found += [(v.value, v.error, v.name) for v in headlines if v]
     if not found:
         return Missing(("host_bandwidth",), "no copy to or from the host was measured (micro/copy_path)")
     value, error, source = max(found)

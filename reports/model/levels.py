@@ -130,11 +130,13 @@ def levels_of(measured: Measured) -> Levels:
     if not last:
         last = max((low for low, _ in _cliffs(measured, MEMORY, "regular")), default=0.0)
     shared = measured.attribute("shared_per_unit_bytes") or 0.0
-    least = max(0.0, l1 - shared) if has_carveout(measured) else l1
+    least = l1 if has_carveout(measured) is False else max(0.0, l1 - shared)
     part = measured.attribute("l2_bytes") or 0.0
     between = [c for c in _cliffs(measured, LATENCY, "chase") if max(l1, part) <= c[0] and l1 < c[0] < last]
     return Levels(units, l1, least, part, *_second_level(part, between, units), last)
 
 
-def has_carveout(measured: Measured) -> bool:
-    return "carveout" in (measured.device.get("capabilities") or ())
+def has_carveout(measured: Measured) -> Optional[bool]:
+    """None where the signature does not have the device's capabilities."""
+    capabilities = measured.device.get("capabilities")
+    return "carveout" in capabilities if isinstance(capabilities, list) else None

@@ -164,6 +164,24 @@ class Machines(Fitted):
         )
         self.assertIn("memory_bandwidth", found)
 
+    def test_headline_numbers_alone(self) -> None:
+        """As of a known machine: whether a unit divides its memory is not among them."""
+        metrics = {
+            "micro/memory/memory_read_bandwidth": 3e12,
+            "micro/memory/l1_read_bandwidth": 14e12,
+            "micro/latency/load_latency_4k": 16e-9,
+            "micro/copy_path/both_ways_engine_bandwidth": 90e9,
+        }
+        device = {"units": 100, "l1_bytes": 256 * KIB, "llc_bytes": 50 * MIB}
+        signature = {"devices": {"cuda[0]": device}, "metrics": {}, "programs": {}}
+        signature["metrics"] = {name: {"value": value} for name, value in metrics.items()}
+        values = {key.name: key.value for key in self.fit(Measured(signature)).values()}
+        self.assertEqual(values["memory_bandwidth"], 3e12)
+        self.assertAlmostEqual(float(values["l1_bandwidth"]), 14e10)
+        self.assertAlmostEqual(float(values["l1_latency_ns"]), 16)
+        self.assertEqual(values["host_bandwidth"], 90e9)
+        self.assertIn("l1_divided", self.missing)
+
     def test_nothing_measured(self) -> None:
         empty: Json = {"devices": {"sim[0]": {"units": 4}}, "metrics": {}, "programs": {}}
         self.assertEqual(self.fit(Measured(empty)), {})
