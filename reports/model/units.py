@@ -33,9 +33,10 @@ _CAN_LACK = (
 _EFFECT_BELOW = 0.8  # as in micro/priority.c
 _SLOWED = 1.05  # an engine that loses less is slowed by chance
 _EVENTS = 8  # DEPTH_EVENTS of micro/launch/depth.h
-_LEAST_TAKEN = 0.005  # part of memory
+_LEAST_LOST = 0.005  # of a kernel's rate
 _AS_MUCH = 0.3  # of a part of memory: by so much two measurements of it may differ
 _NEAR = 0.02  # of a number of blocks that keep a unit busy
+_GRAINS_ALIKE = 4  # times the least; more tell nothing
 _GRANULARITIES = tuple(1 << i for i in range(17))
 
 
@@ -76,6 +77,9 @@ def _granularity(measured: Measured) -> Key | Missing:
     how = "micro/occupancy: the largest claims of which so many blocks fit"
     if len(fits) == 1:
         return Key(name, fits[0], how)
+    if fits[-1] > _GRAINS_ALIKE * fits[0]:
+        why = "micro/occupancy: its claims fit grains of %d to %d bytes alike" % (fits[0], fits[-1])
+        return Missing((name,), why)
     return Key(name, fits[0], "%s; up to %d fit as well" % (how, fits[-1]), fits[-1] / fits[0] - 1)
 
 
@@ -99,6 +103,16 @@ def _queue(measured: Measured) -> Key | Missing:
     return Key("max_queued", int(queued) + _EVENTS, how)
 
 
+def _counted(measured: Measured, enough: float) -> float:
+    """The blocks that keep a unit busy. Programs count them in whole ones, as the device reports of all its
+    units, so a hair more than a whole number would be one more."""
+    whole = max(1.0, round(enough))
+    if abs(enough - whole) > _NEAR * whole:
+        return enough
+    busy = (measured.attribute("busy_blocks") or 0) / (measured.attribute("units") or 1)
+    return max(enough, whole * (1 + 1e-4)) if busy == whole + 1 else whole
+
+
 def _block_share(measured: Measured, found: dict) -> Key | Missing:
     """From the load of micro/occupancy."""
     launch, block, event = (float(found.get(name) or 0.0) for name in ("launch_ns", "block_ns", "event_ns"))
@@ -110,10 +124,7 @@ def _block_share(measured: Measured, found: dict) -> Key | Missing:
     if load.fewest > 1 and load.enough <= load.fewest * (1 + _NEAR):
         why = "micro/occupancy: %d blocks use all of a unit, and fewer were not measured" % load.fewest
         return Missing(("block_share",), why)
-    # The blocks that keep a unit busy are counted, so a hair more than a whole number would be one more.
-    whole = max(1.0, round(load.enough))
-    enough = whole if abs(load.enough - whole) <= _NEAR * whole else load.enough
-    return Key("block_share", 1 / enough, how, load.residual)
+    return Key("block_share", 1 / _counted(measured, load.enough), how, load.residual)
 
 
 # ------------------------------------------------------------------ engines and kernels
@@ -154,17 +165,22 @@ def _copy(measured: Measured) -> Optional[_Copy]:
     return _Copy(size, t0 + (t1 - t0) * (size - x0) / (x1 - x0), times[0][1])
 
 
-def _shares(measured: Measured, copy: _Copy, loss: float, taken: float) -> bool:
-    """False if a kernel loses another part of memory than the copy, read and written, takes of it."""
-    memory = measured.one("micro/memory/memory_read_bandwidth")
-    if memory is None:
-        return True
-    moves = 2 * copy.size / (loss * copy.seconds - copy.start) / memory.value
-    return abs(moves / taken - 1) <= _AS_MUCH
+def _taken(measured: Measured, loss: float, lost: float) -> Optional[float]:
+    """The part of memory that an engine's copy takes of a kernel while it moves bytes, of how many times as
+    long the copy and the kernel take. None if the copy's rate is of another part."""
+    copy, memory = _copy(measured), measured.one("micro/memory/memory_read_bandwidth")
+    if copy is None:
+        return 1 - 1 / lost
+    # The first part of a copy isn't slowed, and slows nothing.
+    moving = 1 - copy.start / (loss * copy.seconds)
+    taken = (1 - 1 / lost) / moving
+    rate = 2 * copy.size / (moving * loss * copy.seconds)  # it reads and writes
+    same = memory is None or abs(rate / memory.value / taken - 1) <= _AS_MUCH
+    return taken if same and taken < 1 else None
 
 
 def _engine_weight(measured: Measured, found: dict) -> Key | Missing:
-    name, per_unit, copy = "engine_weight", _busy_per_unit(measured, found), _copy(measured)
+    name, per_unit = "engine_weight", _busy_per_unit(measured, found)
     engine, kernel = _losses(measured)
     if not engine or not kernel:
         why = "micro/contention measured no engine copy within the device concurrent with a kernel"
@@ -172,12 +188,10 @@ def _engine_weight(measured: Measured, found: dict) -> Key | Missing:
     if per_unit is None:
         return Missing((name,), "block_share, and so how many blocks an engine shares with, is not known")
     loss, lost = median(engine), median(kernel)
-    taken = 1 - 1 / lost if lost > 1 else 0.0
-    if copy:  # its first part isn't slowed, and slows nothing
-        taken /= 1 - copy.start / (loss * copy.seconds)
-    if not _LEAST_TAKEN < taken < 1:
+    if lost < 1 + _LEAST_LOST:
         return Missing((name,), "micro/contention: an engine's copy slows no kernel, so nothing is shared")
-    if copy and not _shares(measured, copy, loss, taken):
+    taken = _taken(measured, loss, lost)
+    if taken is None:
         why = "micro/contention: kernels lose another part of memory than an engine's copy takes"
         return Missing((name, "queue_wait_ns_per_kib"), why)
     units, slots = measured.attribute("units") or 0, measured.attribute("slots_per_unit") or 0

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import unittest
 from typing import Any, Dict
 
@@ -55,6 +56,13 @@ class OfSimulatedMachines(unittest.TestCase):
         keys, missing = fitted(simulated_run.signature(device, WITHOUT_ENGINE))
         self.assertNotIn("block_share", keys)
         self.assertIn("2 blocks use all of a unit", missing["block_share"])
+
+    def test_blocks_that_keep_a_unit_busy_are_counted_as_the_device_does(self) -> None:
+        """3.03 blocks are four, and so an engine shares memory with as many."""
+        device = SIM + "block_share=0.33,engine_weight=12"
+        keys, _ = fitted(simulated_run.signature(device, PROGRAMS))
+        self.assertEqual(math.ceil(1 / float(keys["block_share"].value)), 4)
+        self.assertAlmostEqual(float(keys["engine_weight"].value) / 12, 1, delta=0.05)
 
     def test_the_weight_of_an_engine_that_kernels_slow(self) -> None:
         for weight in (3, 8, 20):
@@ -108,6 +116,10 @@ class OfSimulatedMachines(unittest.TestCase):
     def test_the_grain_of_shared_memory(self) -> None:
         for device, grain in ((SIM + "seed=1", 1024), ("sim:mi300x", 512), ("sim:a100", 128)):
             self.assertEqual(self.value(device, "shared_granularity_bytes", WITHOUT_ENGINE), grain)
+        even = SIM + "shared_per_unit_bytes=96K,shared_per_block_bytes=96K,slots_per_unit=5"
+        keys, missing = fitted(simulated_run.signature(even, WITHOUT_ENGINE))
+        self.assertNotIn("shared_granularity_bytes", keys)
+        self.assertIn("alike", missing["shared_granularity_bytes"])
 
     def test_operations_that_a_stream_takes(self) -> None:
         for device, queued in ((SIM + "seed=1", 1024), (SIM + "max_queued=300", 300)):
