@@ -44,8 +44,7 @@ _START_NS, _TILE_NS, _TRAFFIC_SHARES = (0.0, 3e3, 4e4), (0.0, 300.0, 5e3), (1.0,
 _EXPLAINED, _BETTER = 0.03, 0.9
 _SHARES = (1.0, 0.5, 0.25, 0.125)
 # Relative to the fastest GEMM of a type; if a loop of multiply-adds was measured, to the faster one, as GEMMs
-# may
-# use other units; and where none was.
+# may use other units; and where none was.
 _LEAST_RATE, _MOST_OF_LOOP, _MOST_RATE = 0.93, 1.1, 10.0
 _QUANTILES = (0.5, 0.75, 0.9, 1.0)
 _CLIPPED = math.log(2)  # what is off by more counts as so much
@@ -302,9 +301,9 @@ def _shared_bytes(fit: _Fit, found: Found) -> Key | Missing:
     if per_unit is None or per_block is None:
         return Missing((name,), "the device does not report how much shared memory a unit has")
     grain = int(found.get("shared_granularity_bytes", 1024))
-    # The most would leave no room for a block of another kernel, which on machines runs beside a GEMM's.
+    # The most would leave nothing for a block of another kernel, which on machines runs with a GEMM's.
     least = (int(per_unit) // (claims + 1) // grain + 1) * grain - int(found.get("shared_reserved_bytes", 0))
-    text = "fitted: the least with which a unit holds %d of its blocks, and others beside" % claims
+    text = "fitted: the least with which a unit holds %d of its blocks, and others, too" % claims
     return Key(name, max(min(least, int(per_block)), 0), text)
 
 
