@@ -13,7 +13,7 @@ Values = dict[str, Union[int, float, str]]
 _RATE, _TIME, _BYTES = (1.0, 1e18), (0.0, 1e12), (0.0, 2.0**40)
 _SIZED = {"memory_bytes": (4096.0, 2.0**50), "host_memory_bytes": (4096.0, 2.0**50)}
 _SIZED["shared_granularity_bytes"] = (1.0, 2.0**40)
-# Of whole numbers, and of others that are neither rates, times nor sizes.
+# Limits of whole numbers, and of others that are neither rates, times nor sizes.
 _COUNTS = {
     "devices": (1, 64),
     "units": (1, 1024),

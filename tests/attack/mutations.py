@@ -75,7 +75,7 @@ ADVISE = "--m 512 --n 512 --k 512 --devices 2 --op ag-gemm --type f32".split()
 
 
 def attempt(chance: Random, place: Workplace) -> str | None:
-    subject = chance.choice((_of_run, _of_run, _of_report, _of_advice, _of_keys, _of_model))
+    subject = chance.choice((_of_run, _of_run, _of_report, _of_advice, _of_keys, _of_model, _of_fit))
     return subject(chance, place)
 
 
@@ -111,6 +111,21 @@ def _of_advice(chance: Random, place: Workplace) -> str | None:
     )
     words = [*signatures, *ADVISE, "--format", chance.choice(("table", "json", "machine"))]
     return _judged(changed, place.run(place.driver("advise", *words), _HOW))
+
+
+def _of_fit(chance: Random, place: Workplace) -> str | None:
+    """What ./gpusig model prints of a changed signature is a model, or an error."""
+    changed = _change(chance, _copied(place) / "signature.json")
+    ran = place.run(place.driver("model", chance.choice(("run", "run/signature.json"))), _HOW)
+    if ran.code != 0 or ran.interrupted:
+        return _judged(changed, ran)
+    model = place.folder / "fitted.model"
+    model.write_text(ran.out, encoding="utf-8")
+    listed = place.run(place.program("micro/latency", f"sim:{model}", "--list"), _HOW)
+    # A signature may say that the device lacks what the program needs.
+    if f"{model}:" in listed.err:
+        return listed.says(f"{changed}: the simulator refuses the model")
+    return _judged(changed, ran) or judge.ended(listed)
 
 
 def _of_keys(chance: Random, place: Workplace) -> str | None:

@@ -45,7 +45,7 @@ BUILT_IN = (
     ("t3-8", 8),
 )
 
-# What differs from FORMS_BASE; and what the law is.
+# Keys that differ from FORMS_BASE; and what the law is.
 FORMS = (
     ("as it is", (), "the built-in model a100"),
     ("cache always warm", ("llc_tracked = 0",), "data that fits is in the cache, whatever ran before"),

@@ -43,7 +43,7 @@ class Headline(NamedTuple):
 
 
 class Side(NamedTuple):
-    """What a run says: its headline numbers by name, the reasons of those that it lacks, and all valid
+    """Results of a run: its headline numbers by name, the reasons of those that it lacks, and all valid
     values."""
 
     devices: int
@@ -77,7 +77,7 @@ def _values(path: Path) -> dict[Where, Value]:
 
 
 def _derived(records: Path) -> dict[tuple[str, str], tuple[str, str]]:
-    """Of which quantity and variant a headline number is, by program and name."""
+    """Quantity and variant of each headline number, by program and name."""
     found = {}
     with records.open(encoding="utf-8") as lines:
         for line in lines:

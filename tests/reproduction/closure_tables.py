@@ -88,7 +88,7 @@ class Row(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """Of one case: the fastest way on the machine, and the one that the model says is."""
+    """One case: the fastest way on the machine, and the one that the model says is."""
 
     program: str
     case: str

@@ -50,7 +50,7 @@ host_call_ns = 900
 host_sync_ns = 1700
 """
 OFF = 0.05
-# Of each program a number that would show that its fit is broken, and one of what no fit reads.
+# A number of each program that would show that its fit is broken, and some of what no fit reads.
 SHOWN = (
     "micro/launch/launch_back_to_back",
     "micro/launch/launch_round_trip",

@@ -13,7 +13,7 @@ from reports.model.limits import limits_of, refused, within
 ROOT = Path(__file__).resolve().parents[3]
 _ROW = re.compile(r"(KEY|RATE|TIME)\((?:(REAL|U32|BYTES), )?(\w+)(?:, (\S+), (\S+))?\)[,}]")
 _NAMED = {"DEV_MAX": 64, "SIM_UNITS": 1024, "SIM_ENGINES": 64, "DEV_NUMA_NODES": 64}
-# Of T3's hardware, faults and noise that no program measures.
+# Keys of T3's hardware, faults and noise that no program measures.
 _NOT_FITTED = ("tracker", "memory_", "add_cost", "drift", "outlier", "queue_wait")
 
 
