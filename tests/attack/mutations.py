@@ -114,7 +114,7 @@ def _of_advice(chance: Random, place: Workplace) -> str | None:
 
 
 def _of_fit(chance: Random, place: Workplace) -> str | None:
-    """What ./gpusig model prints of a changed signature is a model, or an error."""
+    """A model is made of a changed signature, which the simulator reads, or an error is told."""
     changed = _change(chance, _copied(place) / "signature.json")
     ran = place.run(place.driver("model", chance.choice(("run", "run/signature.json"))), _HOW)
     if ran.code != 0 or ran.interrupted:
