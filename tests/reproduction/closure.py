@@ -67,7 +67,11 @@ FORMS = (
         "a stream keeps its engine",
     ),
     ("engines that switch", ("engine_switch_ns = 3000",), "an engine that changes streams takes longer"),
-    ("a slow kernel", ("slow_down = add 1.5",), "one kind of kernel is slower than memory and units explain"),
+    (
+        "a slow kernel",
+        ("slow_down = reduce_add 1.5",),
+        "one kind of kernel is slower than memory and units explain",
+    ),
     ("slow GEMMs", ("slow_down = gemm 1.3",), "GEMMs are slower than units explain, at every size alike"),
     ("drift", ("drift_per_s = 0.02",), "durations grow as time passes"),
 )
