@@ -218,11 +218,10 @@ def _keys(pairs: list) -> Iterator[str]:
 
 
 def _not_fitted(pairs: list) -> Iterator[str]:
-    lines = re.findall(
-        r"^# As in \w+: (.*)$", "\n".join(pair.model.replace("\n#   ", " ") for pair in pairs), re.M
-    )
+    whole = "\n".join(re.sub(r"\n# (?!As in )", " ", pair.model) for pair in pairs)
+    lines = re.findall(r"^# As in \w+: (.*)$", whole, re.M)
     if lines:
-        yield "Of the default, for what was not measured:\n"
+        yield "Keys of the default, because they were not measured:\n"
         yield from (_prose(f"- {line}", "  ") for line in dict.fromkeys(lines))
         yield ""
 
