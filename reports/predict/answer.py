@@ -50,14 +50,16 @@ def _changed(simulation: Simulation, base: Simulated, change: Change) -> Simulat
 def _binding(simulation: Simulation, base: Simulated, change: Change) -> list[str]:
     """Remarks on what limits the rates of a change that brings nothing."""
     said = []
-    for one in search.limits(simulation, base, change):
-        if one.with_it:
-            also = "it needs %s raised with it" % listing(one.with_it)
-        elif one.instead:
-            also = "of all rates, this work is limited by %s" % listing(one.instead)
-        else:
-            also = "no rate of memory, caches or links limits this work; --tornado shows what does"
-        said.append("%s brings nothing alone: %s" % (one.name, also))
+    with search.few_cases(simulation, base) as few:
+        looked = " (looked at in %d cases)" % few.count if few.only else ""
+        for one in search.limits(simulation, few, change):
+            if one.with_it:
+                also = "it needs %s raised with it" % listing(one.with_it)
+            elif one.instead:
+                also = "of all rates, this work is limited by %s" % listing(one.instead)
+            else:
+                also = "no rate of memory, caches or links limits this work; --tornado shows what does"
+            said.append("%s brings nothing alone: %s%s" % (one.name, also, looked))
     return said
 
 

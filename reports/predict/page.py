@@ -364,7 +364,7 @@ def _sweep(found: Json, drawn: bool) -> list[Any]:
     ]
     heads = [Column(sweep["key"]), *columns("factor", "time", css="")]
     drawing = [Drawing(markup(curve(sweep)), sweep["key"])] if drawn else []
-    return [*drawing, Table("Time at each value", heads, rows, "numbers")]
+    return [*drawing, Table("Time by %s" % sweep["key"], heads, rows, "numbers", titled=True)]
 
 
 def _lost(found: Json) -> list[Any]:

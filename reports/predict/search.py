@@ -4,6 +4,7 @@ nothing, and the knee of a sweep."""
 
 from __future__ import annotations
 
+import contextlib
 import math
 import tempfile
 from pathlib import Path
@@ -76,26 +77,40 @@ class Doubts(NamedTuple):
     cases: int  # that were looked at
 
 
-def _few_cases(base: Simulated) -> list[str]:
+class Few(NamedTuple):
+    """A few cases for questions that take many runs: the program on them alone, and the file that names them,
+    which is "" for all."""
+
+    base: Simulated
+    only: str
+    count: int
+
+
+@contextlib.contextmanager
+def few_cases(simulation: Simulation, base: Simulated) -> Iterator[Few]:
+    """Those in equal steps, so that the first and the last ones of a list of shapes are in it."""
     known = [key for key, case in base.cases.items() if case.times]
-    return known[:: max(1, math.ceil(len(known) / _CASES))]
+    few = known[:: max(1, math.ceil(len(known) / _CASES))]
+    if len(few) == len(base.cases):
+        yield Few(base, "", len(few))
+        return
+    with tempfile.TemporaryDirectory(prefix="gpusig-predict-") as folder:
+        file = Path(folder) / "cases"
+        file.write_text("".join(key + "\n" for key in few), encoding="utf-8")
+        yield Few(simulation.run(AS_IT_IS, str(file)), str(file), len(few))
 
 
 def doubts(simulation: Simulation, base: Simulated, errors: Mapping[str, Optional[float]]) -> Doubts:
     """`errors`: those of the fitted keys, relative."""
-    few, names = _few_cases(base), keys.numeric(base.keys)
+    names = keys.numeric(base.keys)
     lacking = [name for name in names if name not in errors]
     tried = [Change(name, (keys.probe(name, base.keys[name]),)) for name in lacking]
     slack = {name: errors[name] or 0.0 for name in names if (errors.get(name) or 0.0) >= MATTERS / 2}
     wider = [Change(name, (keys.times(name, base.keys[name], 1 + slack[name]),)) for name in slack]
-    with tempfile.TemporaryDirectory(prefix="gpusig-predict-") as folder:
-        file = Path(folder) / "cases"
-        file.write_text("".join(key + "\n" for key in few), encoding="utf-8")
-        only = str(file) if len(few) < len(base.cases) else ""
-        part = simulation.run(AS_IT_IS, only) if only else base
-        matter = _sorted(keys_that_move(simulation, part, tried, MATTERS, only))
-        unsure = _sorted(keys_that_move(simulation, part, wider, MATTERS / 2, only))
-    return Doubts(len(lacking), matter, unsure, len(few))
+    with few_cases(simulation, base) as few:
+        matter = _sorted(keys_that_move(simulation, few.base, tried, MATTERS, few.only))
+        unsure = _sorted(keys_that_move(simulation, few.base, wider, MATTERS / 2, few.only))
+    return Doubts(len(lacking), matter, unsure, few.count)
 
 
 def _sorted(found: Sequence[Moved]) -> list[Moved]:
@@ -120,11 +135,12 @@ class Limited(NamedTuple):
     instead: list[str]
 
 
-def limits(simulation: Simulation, base: Simulated, change: Change) -> Iterator[Limited]:
+def limits(simulation: Simulation, few: Few, change: Change) -> Iterator[Limited]:
     """Limits of each rate of a change that brings nothing.
 
     All other rates are raised with it; then each in turn is left out, and where the effect of the rate goes
     with it, it limits."""
+    base = few.base
     rates = [name for name in keys.numeric(base.keys) if name.endswith(keys.LIMITS)]
     asked = outcomes(base)
     for name in change.names():
@@ -135,7 +151,7 @@ def limits(simulation: Simulation, base: Simulated, change: Change) -> Iterator[
         alone = Change("", tuple(part for part in change.parts if not part.startswith(name + "=")))
 
         def times(sets: Sequence[Sequence[str]], of: Change) -> list[Optional[float]]:
-            runs = simulation.together([_raised(one, of, factor, base.keys) for one in sets])
+            runs = simulation.together([_raised(one, of, factor, base.keys) for one in sets], few.only)
             return [mean_ratio(base, run, asked) for run in runs]
 
         (before,), (after,) = times([others], alone), times([others], change)
