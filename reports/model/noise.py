@@ -16,7 +16,6 @@ from typing import Iterator
 from reports.model.key import Key, Missing
 from reports.model.measured import Measured, Value
 
-_MOST_SIGMA = 2.0  # that a model accepts
 _FEW = 8  # operations of a sample
 _LEAST = 2  # values of at least ten samples each
 _NONE = 1e-6  # a scatter below is rounding
@@ -46,13 +45,7 @@ def _block(measured: Measured, jitter: float) -> Key | Missing:
         return Missing((name,), "chases, kernels of one block, scatter no more than operations do")
     sigma, error = math.sqrt(both**2 - jitter**2), 1.25 / math.sqrt(2 * 9 * len(found))
     how = "scatter of %d chases (micro/latency) beyond that of operations" % len(found)
-    return _accepted(Key(name, sigma, how, error * (both / sigma) ** 2))
-
-
-def _accepted(key: Key) -> Key | Missing:
-    if float(key.value) <= _MOST_SIGMA:
-        return key
-    return Missing((key.name,), "%.3g, which no model accepts: %s" % (float(key.value), key.source))
+    return Key(name, sigma, how, error * (both / sigma) ** 2)
 
 
 def _within(measured: Measured) -> Iterator[Key | Missing]:
@@ -68,7 +61,7 @@ def _within(measured: Measured) -> Iterator[Key | Missing]:
     jitter = jitter if jitter > _NONE else 0.0
     # Each has ten samples or more; a median of such deviations is known 1.25 times worse than their mean.
     error = 1.25 / math.sqrt(2 * 9 * len(found)) if jitter else 0.0
-    yield _accepted(Key("jitter_sigma", jitter, how, error))
+    yield Key("jitter_sigma", jitter, how, error)
     yield _block(measured, jitter)
 
 
@@ -78,7 +71,7 @@ def _between(measured: Measured) -> Key | Missing:
         return Missing(("open_sigma",), "too few headline numbers have several tries, processes of their own")
     degrees = spread.get("degrees") or 1.0
     how = "spread between the tries of %d headline numbers, processes of their own" % spread["metrics"]
-    return _accepted(Key("open_sigma", spread["relative"], how, 1 / math.sqrt(2 * max(degrees, 1.0))))
+    return Key("open_sigma", spread["relative"], how, 1 / math.sqrt(2 * max(degrees, 1.0)))
 
 
 def keys(measured: Measured, _found: dict) -> Iterator[Key | Missing]:
