@@ -14,8 +14,8 @@ from typing import Iterator, NamedTuple, Optional, Union
 
 from reports.model.key import Key, Missing
 from reports.model.levels import BELOW, COPY, MEMORY, Curves, copy_line
-from reports.model.lines import Line
 from reports.model.measured import Measured
+from reports.records.fits import LineFit
 
 Found = Iterator[Union[Key, Missing]]
 REDUCE = "micro/reduce/bandwidth"
@@ -81,12 +81,12 @@ def _tracked(curves: Curves, machine: Machine, writes_through: bool) -> Optional
     return _decided(votes) or max(slower, key=lambda v: v.apart, default=None)
 
 
-def _through(curves: Curves, machine: Machine, engine: Line) -> Optional[Vote]:
+def _through(curves: Curves, machine: Machine, engine: LineFit) -> Optional[Vote]:
     """The added piece passes memory, against: it is in the cache, where the engine's copy left it."""
     votes = []
     for size, seconds in _chunks(curves, machine, "engine_staged_16"):
         piece = size / _PIECES
-        copy = engine.start + engine.slope * piece
+        copy = engine.alpha_s + piece / engine.bandwidth
         laws = [_PIECES * (copy + machine.kernel(piece, 3, cold)) for cold in (3, 2)]
         votes.append(_vote(seconds, laws[0], laws[1]))
     return _decided(votes)
@@ -134,7 +134,7 @@ def keys(measured: Measured, found: dict) -> Found:
         yield Missing(_KEYS, "they need its rates, and local copies by one block (micro/copy_path)")
         return
     memory, cache, last = (float(found[name]) for name in names)
-    machine = Machine(1 / memory, 1 / cache, max(0.0, block.start), last)
+    machine = Machine(1 / memory, 1 / cache, max(0.0, block.alpha_s), last)
     writes = _writes(curves, machine)
     tracked = _tracked(curves, machine, isinstance(writes, Key) and writes.value == "through")
     if tracked:

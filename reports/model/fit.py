@@ -28,10 +28,10 @@ Found = dict[str, Union[int, float, str]]  # the keys that earlier parts gave
 PARTS: tuple[Callable[[Measured, Found], Iterator[Union[Key, Missing]]], ...] = (
     device.keys,
     costs.keys,
+    units.keys,
     memory.keys,
     cache_use.keys,
     host_memory.keys,
-    units.keys,
     gemm.keys,
     copies.keys,
     links.keys,

@@ -11,8 +11,8 @@ from __future__ import annotations
 import statistics
 from typing import NamedTuple, Optional
 
-from reports.model.lines import Line, line_of
 from reports.model.measured import Measured
+from reports.records.fits import LineFit, fit_line
 from reports.records.jsonl import is_number
 from reports.records.quantity import size
 
@@ -46,10 +46,10 @@ class Levels(NamedTuple):
         return self.units * max(self.least_l1 if least else self.l1, self.part_of_l2)
 
 
-def copy_line(measured: Measured, variant: str) -> Optional[Line]:
+def copy_line(measured: Measured, variant: str) -> Optional[LineFit]:
     """Seconds of a local copy over its bytes: by one block the rate of a block, after a launch's start."""
     points = measured.curve(COPY, "size", direction="local", variant=variant)
-    return line_of([(size, size / v.value) for size, v in points if v.value > 0])
+    return fit_line([(size, size / v.value) for size, v in points if v.value > 0])
 
 
 class Curves:

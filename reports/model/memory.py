@@ -184,7 +184,7 @@ def start_of(measured: Measured, found: dict) -> float:
     """Seconds in which a launch moves nothing yet."""
     block = copy_line(measured, "kernel_1")
     if block:
-        return max(0.0, block.start)
+        return max(0.0, block.alpha_s)
     return (found.get("launch_ns", 0) + found.get("block_ns", 0)) / 1e9
 
 

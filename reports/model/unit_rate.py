@@ -54,14 +54,16 @@ def unit_rate(curves: Curves, levels: Levels, all_units: float, share: object) -
         # Too few blocks may fit a unit to use all of it.
         filled = min(1.0, known * (curves.measured.attribute("slots_per_unit") or 1)) if known else 1.0
         source = "%s: copy_on_given, of %d units" % (UNITS, few[1])
-        return Key(name, few[0] / filled, source, block.error if block else None)
+        return Key(name, few[0] / filled, source, block.rms_residual if block else None)
     if not block:
         return Missing(
             (name,), "no copy by few blocks was measured (micro/copy_path, kernel_1; overlap/units)"
         )
-    rate = 2 / block.slope
+    rate = 2 * block.bandwidth
     if known:
-        return Key(name, rate / known, "%s: kernel_1, line over sizes, / block_share" % COPY, block.error)
+        return Key(
+            name, rate / known, "%s: kernel_1, line over sizes, / block_share" % COPY, block.rms_residual
+        )
     least = max(rate, all_units / levels.units)
     source = "%s: kernel_1" % COPY if least == rate else "%s/bandwidth: all units" % MEMORY
-    return Key(name, least, AT_LEAST + source, block.error)
+    return Key(name, least, AT_LEAST + source, block.rms_residual)

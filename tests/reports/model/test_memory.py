@@ -5,7 +5,6 @@ known."""
 from __future__ import annotations
 
 import copy
-import math
 import random
 import subprocess
 import tempfile
@@ -17,7 +16,6 @@ from tests.reports.model.simulated import BIN, LARGE, WITHIN, keys_of, measured
 from reports.model import cache_use, host_memory, memory, text
 from reports.model.fit import fit
 from reports.model.key import Key
-from reports.model.lines import line_of
 from reports.model.measured import Measured
 from reports.records.jsonl import Json
 
@@ -208,40 +206,6 @@ class Machines(Fitted):
                             "enqueue",
                         ]
                         self.assertEqual(subprocess.run(words, stdout=subprocess.DEVNULL).returncode, 0)
-
-
-class Lines(unittest.TestCase):
-    def test_line(self) -> None:
-        found = line_of([(n, 2e-6 + n / 5e9) for n in (4096, 1 << 20, 1 << 30)])
-        assert found
-        self.assertTrue(math.isclose(found.start, 2e-6, rel_tol=1e-6))
-        self.assertTrue(math.isclose(found.slope, 1 / 5e9, rel_tol=1e-9))
-        self.assertLess(found.error, 1e-9)
-
-    def test_noise(self) -> None:
-        """Against an independent solution: numpy's least squares of the same weights."""
-        try:
-            import numpy
-        except ImportError:
-            self.skipTest("no numpy")
-        draw = random.Random(1)
-        points = [(n, (3e-6 + n / 2e9) * draw.uniform(0.95, 1.05)) for n in (1e4, 1e5, 1e6, 3e6, 1e7)]
-        matrix = numpy.array([[1 / t, n / t] for n, t in points])
-        (start, slope), *_ = numpy.linalg.lstsq(matrix, numpy.ones(len(points)), rcond=None)
-        found = line_of(points)
-        assert found
-        self.assertTrue(math.isclose(found.start, start, rel_tol=1e-6))
-        self.assertTrue(math.isclose(found.slope, slope, rel_tol=1e-6))
-
-    def test_no_line(self) -> None:
-        for points in (
-            [],
-            [(1.0, 1.0)],
-            [(1.0, 2.0), (2.0, 1.0)],
-            [(1.0, 1.0), (1.0, 2.0)],
-            [(1.0, 0.0), (2.0, 1.0)],
-        ):
-            self.assertIsNone(line_of(points))
 
 
 class Host(unittest.TestCase):
