@@ -17,6 +17,7 @@ from reports.records.quantity import listing, percent
 SCHEMA, VERSION = "gpusig.predict", "1.0.0"
 PAYS = 0.05  # a doubling that brings less does not pay
 _NAMED = 6  # keys in a sentence
+_MADE_UP = 0.25  # logarithm of a ratio of times: what a key that was not measured may move them
 _LARGER = 4  # times what keys are at least
 
 
@@ -30,6 +31,25 @@ def _hint(machine: Machine) -> str:
     if machine.fitted is None or not machine.fitted.missing:
         return ""
     return "; the signature gives no value for: %s" % listing(machine.fitted.missing, _NAMED)
+
+
+def _doubts(simulation: Simulation, base: Simulated, machine: Machine) -> Optional[search.Doubts]:
+    """Refused where times depend so much on keys that nobody measured that they would be made up."""
+    if machine.fitted is None:
+        return None
+    found = search.doubts(simulation, base, machine.fitted.errors)
+    worst = [
+        "%s (%s: %+.0f %%)" % (one.name, one.change.text, 100 * ((one.ratio or 1) - 1))
+        for one in found.matter
+        if one.most > _MADE_UP
+    ]
+    if worst:
+        raise Refused(
+            "predict: too little was measured: the times depend on %s; ./gpusig model says why it has none"
+            % listing(worst, _NAMED),
+            3,
+        )
+    return found
 
 
 def _changed(simulation: Simulation, base: Simulated, change: Change) -> Simulated:
@@ -251,13 +271,13 @@ def answer(simulation: Simulation, machine: Machine, asked_for: Question, option
     for change in asked_for.alternatives:
         check(change, base.keys)
     asked = outcomes(base)
+    doubts = _doubts(simulation, base, machine)
     simulation.together(asked_for.alternatives)
     alternatives = [
         _alternative(simulation, base, change, asked, machine.fitted) for change in asked_for.alternatives
     ]
     runs = [simulation.run(change) for change in asked_for.alternatives]
     cases = _cases(machine, simulation.name, base, runs, asked)
-    doubts = search.doubts(simulation, base, machine.fitted.errors) if machine.fitted else None
     sweep = _sweep(simulation, base, asked_for.sweep, asked) if asked_for.sweep else None
     storm = _tornado(simulation, base) if asked_for.tornado else None
     found: dict[str, Any] = {

@@ -161,6 +161,13 @@ def _pays(sweep: Json) -> str:
     )
 
 
+def _assumed(found: Json) -> list[str]:
+    """What to know before any number."""
+    lack = found["error"]["unmeasured"]
+    names = [key["key"] for key in lack["keys"]] if lack else []
+    return ["Assumed, as nobody measured it, and it matters here: %s." % listing(names, 8)] * bool(names)
+
+
 def _error_text(found: Json) -> list[str]:
     error, said = found["error"], []
     if error["compared"]:
@@ -392,7 +399,8 @@ def _page(found: Json, drawn: bool) -> Page:
     ]
     footer = "gpusig predict %s. Predicted by models: nothing was measured for it." % found["version"]
     question = "What would a change of this machine bring for %s?" % found["program"]
-    return Page("predict", "compare predict", [about, line], question, _sentences(found), [], parts, footer)
+    said, why = _sentences(found), _assumed(found)
+    return Page("predict", "compare predict", [about, line], question, said, why, parts, footer)
 
 
 def _count(devices: str) -> int:

@@ -121,21 +121,30 @@ class Predictions(unittest.TestCase):
         key = self.asked(COPY, [])["cases"][0]["case"]
         model = self.asked(COPY, [])["cases"][0]["variants"][0]
         times = {("micro/copy_path", key, model["variant"]): 2 * model["model_s"]}
-        measured = Fitted({"engine_bandwidth": 0.2, "peer_bandwidth": None}, ["copy_ns"], [])
+        rates = dict.fromkeys(("engine_bandwidth", "peer_bandwidth", "injection_bandwidth"), 0.2)
+        measured = Fitted(rates, ["copy_ns"], [])
         found = self.asked(COPY, [], fitted=measured, times=times)
         self.assertAlmostEqual(found["cases"][0]["variants"][0]["model_error"], -0.5)
         self.assertEqual(found["error"]["compared"], 1)
         self.assertAlmostEqual(found["error"]["median"], 0.5)
 
     def test_keys_that_nobody_measured_and_that_matter_are_named(self) -> None:
-        slow = "?engine_bandwidth=10e9"
-        found = self.asked(COPY, [], changes=slow, fitted=Fitted({"peer_bandwidth": 0.1}, [], []))["error"]
-        self.assertEqual([one["key"] for one in found["unmeasured"]["keys"]], ["engine_bandwidth"])
-        self.assertGreater(found["unmeasured"]["count"], 30)
-        self.assertEqual(found["keys"], [])
-        found = self.asked(COPY, [], changes=slow, fitted=Fitted({"engine_bandwidth": 0.1}, [], []))["error"]
-        self.assertEqual([one["key"] for one in found["keys"]], ["engine_bandwidth"])
-        self.assertAlmostEqual(found["keys"][0]["ratio"], 1 / 1.1, 2)
+        small = (*COPY[:-1], "1M")
+        fitted = Fitted({"engine_bandwidth": 0.1}, [], [])
+        found = self.asked(small, [], changes="?engine_bandwidth=10e9", fitted=fitted)
+        (key,) = found["error"]["unmeasured"]["keys"]
+        self.assertEqual(key["key"], "copy_ns")
+        self.assertGreater(found["error"]["unmeasured"]["count"], 30)
+        self.assertIn("Assumed, as nobody measured it, and it matters here: copy_ns.", page.table(found))
+        (key,) = found["error"]["keys"]
+        self.assertEqual(key["key"], "engine_bandwidth")
+        self.assertAlmostEqual(key["ratio"], 1 / 1.1, 1)
+
+    def test_times_that_would_be_made_up_are_refused(self) -> None:
+        with self.assertRaises(Refused) as why:
+            self.asked(COPY, ["units=2x"], changes="?engine_bandwidth=10e9", fitted=Fitted({}, [], []))
+        self.assertEqual(why.exception.code, 3)
+        self.assertIn("the times depend on engine_bandwidth (engine_bandwidth=2x: -50 %)", str(why.exception))
 
     def test_a_key_that_is_known_from_below_alone_may_bring_more(self) -> None:
         fitted = Fitted({"peer_bandwidth": None}, [], ["peer_bandwidth"])
