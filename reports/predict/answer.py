@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from typing import Any, NamedTuple, Optional, Sequence
 
@@ -27,10 +28,12 @@ class Question(NamedTuple):
     tornado: bool = False
 
 
-def _hint(machine: Machine) -> str:
-    if machine.fitted is None or not machine.fitted.missing:
-        return ""
-    return "; the signature gives no value for: %s" % listing(machine.fitted.missing, _NAMED)
+def _lacking(machine: Machine, said: str) -> str:
+    """The keys without a value that what a program said may be of, as flops_f8 of "f8 GEMM"; or nothing."""
+    words = set(re.findall("[a-z0-9]+", said.lower()))
+    missing = machine.fitted.missing if machine.fitted else []
+    names = [name for name in missing if words.intersection(name.split("_"))]
+    return "; the signature gives no value for: %s" % listing(names, _NAMED) if names else ""
 
 
 def _doubts(simulation: Simulation, base: Simulated, machine: Machine) -> Optional[search.Doubts]:
@@ -267,7 +270,7 @@ def _tornado(simulation: Simulation, base: Simulated) -> Json:
 
 def answer(simulation: Simulation, machine: Machine, asked_for: Question, options: Sequence[str]) -> Json:
     """Raises Refused where nothing can be predicted."""
-    base = base_of(simulation, _hint(machine))
+    base = base_of(simulation, lambda said: _lacking(machine, said))
     for change in asked_for.alternatives:
         check(change, base.keys)
     asked = outcomes(base)

@@ -162,7 +162,7 @@ def _pays(sweep: Json) -> str:
 
 
 def _assumed(found: Json) -> list[str]:
-    """What to know before any number."""
+    """The reason to doubt that stands before any number."""
     lack = found["error"]["unmeasured"]
     names = [key["key"] for key in lack["keys"]] if lack else []
     return ["Assumed, as nobody measured it, and it matters here: %s." % listing(names, 8)] * bool(names)

@@ -13,7 +13,7 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Optional, Sequence
+from typing import Callable, Optional, Sequence
 
 from reports.predict.change import AS_IT_IS, Change, refuse
 from reports.predict.machine import Machine
@@ -208,18 +208,20 @@ class Simulation:
         return found
 
 
-def base_of(simulation: Simulation, hint: str) -> Simulated:
-    """The program on the model as it is. Refused, with what the program says and the `hint`, where there is
-    nothing to predict."""
+def base_of(simulation: Simulation, hint: Callable[[str], str]) -> Simulated:
+    """The program on the model as it is. Refused where there is nothing to predict, with what the program says
+    and a `hint` on that."""
     found = simulation.together([AS_IT_IS])[0]
     if isinstance(found, Failed):
         code = found.code if found.code in (1, 2, 77) else 1
-        raise Refused("predict: %s: %s%s" % (simulation.name, found, hint if code != 2 else ""), code)
+        raise Refused(
+            "predict: %s: %s%s" % (simulation.name, found, hint(str(found)) if code != 2 else ""), code
+        )
     if not found.keys:
         raise Refused("predict: %s uses no device, so no model predicts it" % simulation.name, 77)
     if not any(case.times for case in found.cases.values()):
         reasons = [case.reason for case in found.cases.values() if case.reason]
         why = clean(reasons[0])[:200] if reasons else "no case fits the options"
-        raise Refused("predict: %s: nothing to predict: %s%s" % (simulation.name, why, hint), 3)
+        raise Refused("predict: %s: nothing to predict: %s%s" % (simulation.name, why, hint(why)), 3)
     simulation.keys = found.keys
     return found
