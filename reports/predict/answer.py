@@ -30,7 +30,7 @@ class Question(NamedTuple):
 
 def _lacking(machine: Machine, said: str) -> str:
     """The keys without a value that what a program said may be of, as flops_f8 of "f8 GEMM"; or nothing."""
-    words = set(re.findall("[a-z0-9]+", said.lower()))
+    words = set(re.findall("[a-z0-9]+", said.lower())) - {"per", "bytes", "ns"}
     missing = machine.fitted.missing if machine.fitted else []
     names = [name for name in missing if words.intersection(name.split("_"))]
     return "; the signature gives no value for: %s" % listing(names, _NAMED) if names else ""

@@ -162,7 +162,7 @@ def _pays(sweep: Json) -> str:
 
 
 def _assumed(found: Json) -> list[str]:
-    """The reason to doubt that stands before any number."""
+    """Keys that stand before any number, as they were not measured."""
     lack = found["error"]["unmeasured"]
     names = [key["key"] for key in lack["keys"]] if lack else []
     return ["Assumed, as nobody measured it, and it matters here: %s." % listing(names, 8)] * bool(names)

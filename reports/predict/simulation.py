@@ -209,7 +209,7 @@ class Simulation:
 
 
 def base_of(simulation: Simulation, hint: Callable[[str], str]) -> Simulated:
-    """The program on the model as it is. Refused where there is nothing to predict, with what the program says
+    """The program on the model as it is. Refused where there is nothing to predict, with what it says
     and a `hint` on that."""
     found = simulation.together([AS_IT_IS])[0]
     if isinstance(found, Failed):
