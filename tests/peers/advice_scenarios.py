@@ -191,7 +191,8 @@ def scenarios_of(name: str, work: Work, times: dict[Key, Times], schedules: list
         for key, variants in times.items():
             own = {s: variants[s] for s in schedules if s in variants}
             same = tuple(f"{t.seconds:.{_DIGITS}g}" for t in own.values())
-            if key.shape != work.shape(key.op, draw) or len(own) < 2 or same in seen:
+            comparable = len(own) > 1 and schedules[0] in own  # others fall back on that
+            if key.shape != work.shape(key.op, draw) or not comparable or same in seen:
                 continue
             seen.add(same)
             found.append(Scenario(name, work.devices, key, draw, draw % 2 == 1, own))

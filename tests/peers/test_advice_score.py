@@ -55,6 +55,7 @@ class OneScenario(unittest.TestCase):
             Key("ag-gemm", "f32", "kernel", Shape(1024, 512, 512)): other,
             Key("ag-gemm", "f32", "engine", Shape(2048, 128, 512)): one,  # of another draw, and divided
             Key("ag-gemm", "f32", "kernel", Shape(2048, 128, 512)): exact(serial=1.0),  # no choice
+            Key("gemm-rs", "f32", "engine", Shape(1024, 512, 512)): exact(shard=3.0, uniform_fused_1d=4.0),
         }
         found = scenarios.scenarios_of("a", work, times, rivals.SCHEDULES)
         self.assertEqual(
