@@ -18,6 +18,7 @@ _NUMBER = r"([0-9.]+(?:e[+-]?[0-9]+)?)([KMG]?)(x?)"
 _SWEEP = re.compile(r"([a-z0-9_]+)=%s:%s\Z" % (_NUMBER, _NUMBER))
 _LABEL = re.compile(r"([^=:]+):\s*(.*)\Z", re.DOTALL)
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_LEAST, _MOST_VALUE = 1e-18, 1e18  # of a sweep; a model has no limits beyond
 _WORDS = ("links", "lacks", "slow_down")  # keys that are no numbers of the model
 
 
@@ -89,7 +90,7 @@ def check(change: Change, known: Json) -> None:
         base = name.split(" ")[0]
         if base in known or base in _WORDS:
             continue
-        near = difflib.get_close_matches(base, [*known, *_WORDS], 3, 0.5)
+        near = difflib.get_close_matches(base, dict.fromkeys([*known, *_WORDS]), 3, 0.5)
         raise refuse(
             "unknown key '%s'%s; all keys: docs/SIMULATED-MACHINES.md"
             % (clean(base)[:40], near and "; perhaps " + " ".join(near) or "")
@@ -109,8 +110,10 @@ def parse_sweep(text: str) -> Sweep:
     if match is None or match[4] != match[7]:
         raise refuse("--sweep '%s' is not KEY=1x:4x or KEY=FROM:TO" % clean(text)[:80])
     first, last = _value(match[2], match[3]), _value(match[5], match[6])
-    if not (0 < first < math.inf and 0 < last < math.inf) or first == last:
-        raise refuse("--sweep '%s' needs two different numbers above 0" % clean(text)[:80])
+    if not all(_LEAST <= end <= _MOST_VALUE for end in (first, last)) or first == last:
+        raise refuse(
+            "--sweep '%s' needs two different numbers, from %g to %g" % (clean(text)[:80], _LEAST, _MOST_VALUE)
+        )
     if match[1] in keys.NOT_PREDICTED:
         raise refuse("--sweep %s: predictions are made without noise, faults and data" % match[1])
     return Sweep(match[1], first, last, bool(match[4]))
@@ -119,7 +122,7 @@ def parse_sweep(text: str) -> Sweep:
 def points(sweep: Sweep, known: Json) -> list[tuple[float, Change]]:
     """Values of the key, in equal ratios, and the changes to them."""
     check(Change("", (sweep.name + "=",)), known)
-    base = known[sweep.name]
+    base = known.get(sweep.name)
     if not is_number(base):
         raise refuse("--sweep %s: its values are words, so there is no range" % sweep.name)
     if sweep.factors and not base > 0:

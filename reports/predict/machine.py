@@ -54,7 +54,9 @@ def measured(path: Path, given: str, folder: Path) -> Machine:
     try:
         signature = signature_file.read(file)
     except OSError as why:
-        raise refuse("%s: %s" % (clean(given), why.strerror)) from None
+        tried = clean(str(Path(given) / file.name) if path.is_dir() else given)
+        hint = "; a simulated machine is sim:h100:0-7" if not path.exists() else ""
+        raise refuse("%s: %s%s" % (tried, why.strerror, hint)) from None
     except BadRecord as why:
         hint = (
             "; a model file is sim:%s:0-7" % clean(given) if path.is_file() and path.suffix != ".json" else ""

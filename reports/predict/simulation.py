@@ -45,7 +45,7 @@ OWN = (
 )
 _HARMLESS = ("unverified",)  # flags that say nothing of a time: models keep no data
 _MOST_DEVICES = 64
-_OF_SPEC = re.compile(r"^sim: \S*\?\S*: ")  # what it refuses is said anyway
+_OF_SPEC = re.compile(r"^sim: [^?]*\?[^:]*: ")  # what it refuses is said anyway
 
 Work = tuple[Optional[float], Optional[float]]  # bytes and flops
 
@@ -115,7 +115,7 @@ class Simulation:
         name, _, own = self._machine.spec.partition("?")
         devices, count = self._machine.devices, change.value(DEVICES)
         if count is not None:
-            if not count.isdigit() or not 1 <= int(count) <= _MOST_DEVICES:
+            if not re.fullmatch("[0-9]{1,3}", count) or not 1 <= int(count) <= _MOST_DEVICES:
                 raise refuse("devices=%s is not a number from 1 to %d" % (clean(count)[:20], _MOST_DEVICES))
             devices = "0" if count == "1" else "0-%d" % (int(count) - 1)
         kept = self._kept(own, change)

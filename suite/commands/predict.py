@@ -53,12 +53,14 @@ def parse(words: list[str]) -> argparse.Namespace:
     given.format = given.format or "table"
     if not given.names or not rest:
         raise CommandError("predict needs %s: %s" % ("a PROGRAM" if given.names else "a SIGNATURE", _USAGE))
+    if not given.names[0]:
+        raise CommandError("predict: an empty name is not a signature")
     given.machine, given.program, given.options = given.names[0], rest[0], rest[1:]
     for word in given.options:
         if word.partition("=")[0] in OWN:
             raise CommandError("predict gives %s to a program itself" % word.partition("=")[0])
     given.changes = alternatives(given.set)
-    given.swept = parse_sweep(given.sweep) if given.sweep else None
+    given.swept = parse_sweep(given.sweep) if given.sweep is not None else None
     return given
 
 

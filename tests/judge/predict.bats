@@ -35,6 +35,7 @@ setup() {
 }
 
 @test "what cannot be predicted is said in a line" {
+	mkdir empty
 	echo '{}' >other.json
 	printf 'like = quiet\nunits = x\n' >bad.model
 	refused <<-'TABLE'
@@ -45,6 +46,9 @@ setup() {
 		2|predict sim:h10 micro/launch|unknown model 'h10'; models: default
 		2|predict sim:./bad.model micro/launch|units = 'x' is not a whole number
 		2|predict nowhere micro/launch|No such file
+		2|predict cuda:0 micro/launch|No such file or directory; a simulated machine is sim:h100:0-7
+		2|predict empty micro/launch|empty/signature.json: No such file
+		2|predict '' micro/launch|an empty name is not a signature
 		1|predict other.json micro/launch|not a signature
 		1|predict bad.model micro/launch|a model file is sim:bad.model:0-7
 		2|predict sim:h100 --set peer_bandwith=2x micro/launch|perhaps peer_bandwidth
@@ -52,7 +56,13 @@ setup() {
 		2|predict sim:h100 --set launch_ns=-1 micro/launch|outside 0 to
 		2|predict sim:h100 --set devices=99 micro/launch|not a number from 1 to 64
 		2|predict sim:h100 --set jitter_sigma=1 micro/launch|without noise
+		2|predict sim:h100 --set devices=² micro/launch|not a number from 1 to 64
+		2|predict sim:h100 --set like=a40 micro/launch|perhaps links; all keys
+		2|predict sim:h100 --set 'peer_bandwidth 0>99=2x' micro/launch|--set peer_bandwidth 0>99=2x: peer_bandwidth
 		2|predict sim:h100 --sweep launch_ns micro/launch|is not KEY=1x:4x
+		2|predict sim:h100 --sweep '' micro/launch|is not KEY=1x:4x
+		2|predict sim:h100 --sweep lacks=1:4 micro/launch|its values are words
+		2|predict sim:h100 --sweep launch_ns=1x:1e308x micro/launch|two different numbers, from 1e-18 to 1e+18
 		2|predict sim:h100 --format xml micro/launch|none of table, json
 		2|predict sim:h100 micro/launch --device sim|gives --device to a program itself
 		2|predict sim:h100 micro/launch --nothing|unknown option '--nothing'
