@@ -15,8 +15,8 @@ HEAD = """# A model of a measured machine, and the machine
 
 `./gpusig model SIGNATURE` makes a model of a machine from its signature; `--device sim:FILE` runs it. Here machines
 are measured, their models are measured alike, and both are compared: what comes back, and what does not. A headline
-number is *missed* where the model's differs by more than the bar. No fit reads overlap/* and collectives/device_*:
-their numbers are predictions. Of these programs also the times of all variants of all cases are compared, and the
+number is *missed* where the model's differs by more than the bar. No fit reads overlap/* and collectives/device_*,
+but for the copies of overlap/units (unit_bandwidth): their numbers are predictions. Of these programs also the times of all variants of all cases are compared, and the
 *fastest way*: of the variants that do the same work, the one that is fastest on the model. It is right where it is
 the fastest on the machine, too, or there within 2 % of it or within the intervals of both.
 <!-- not run: minutes -->
@@ -218,8 +218,8 @@ def _keys(pairs: list) -> Iterator[str]:
                 off.setdefault(name, []).append(f"{pair.machine.name} {said} {truth}")
     yield "### Keys against the truth\n"
     yield (
-        f"{good} of {count} keys of the models are within 5 % of those of the machine, or the same. "
-        "The others, and those that no fit gives:\n"
+        f"{good} of {count} keys of the models are within 5 % of those of the machine, or the same. The others,\n"
+        "and those that no fit gives:\n"
     )
     yield from _table(["key", "fitted, for the truth"], [[name, ", ".join(own)] for name, own in off.items()])
 
