@@ -112,7 +112,8 @@ def parse_sweep(text: str) -> Sweep:
     first, last = _value(match[2], match[3]), _value(match[5], match[6])
     if not all(_LEAST <= end <= _MOST_VALUE for end in (first, last)) or first == last:
         raise refuse(
-            "--sweep '%s' needs two different numbers, from %g to %g" % (clean(text)[:80], _LEAST, _MOST_VALUE)
+            "--sweep '%s' needs two different numbers, from %g to %g"
+            % (clean(text)[:80], _LEAST, _MOST_VALUE)
         )
     if match[1] in keys.NOT_PREDICTED:
         raise refuse("--sweep %s: predictions are made without noise, faults and data" % match[1])
