@@ -10,7 +10,6 @@ import unittest
 from statistics import median
 from typing import Dict, List, Sequence, Tuple
 
-import simulated
 import workplace
 
 from reports.model import gemm
@@ -19,6 +18,7 @@ from reports.model.key import Key
 from reports.model.measured import Measured
 from reports.records.jsonl import Json
 from tests.peers import drawn_machine
+from tests.reports.model import simulated
 
 PROGRAMS = ("gemm/efficiency", "gemm/split")
 # Keys that other parts fit.

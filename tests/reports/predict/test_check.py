@@ -11,11 +11,11 @@ from pathlib import Path
 
 import workplace
 
-from model.simulated import BIN, LARGE
 from reports.model.measured import QUANTITIES
 from reports.predict import check
 from reports.records.jsonl import Refused
 from suite.commands.report import build_folder
+from tests.reports.model.simulated import BIN, LARGE
 
 TRUTH = LARGE + "devices = 2\npeer_bandwidth = 1e9\nengine_bandwidth = 40e9\nmemory_bandwidth = 900e9\n"
 FICCO = ("overlap/ficco", "--op", "ag-gemm", "--shape", "2048x2048x2048,1024x4096x512")
