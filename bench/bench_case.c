@@ -104,6 +104,9 @@ static int set_up_case(struct bench_run *r)
 	if (status == 0 && r->b->setup)
 		status = r->b->setup(&r->c);
 	status = status ? status : r->c.status;
+	for (unsigned v = 0; status == 0 && r->o.no_references && v < r->variant_count; v++)
+		if (r->b->variants[v].reference)
+			bench_variant_off(&r->c, v);
 	if (status == 0 && r->o.headline_variants)
 		bench_headline_variants(r);
 	return status;

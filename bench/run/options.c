@@ -112,6 +112,8 @@ static const struct option {
 	 offsetof(struct bench_options, headline), BENCH_RUN},
 	{"headline-variants", NULL, "only the variants that a case's headline numbers need",
 	 take_switch, offsetof(struct bench_options, headline_variants), BENCH_RUN},
+	{"no-references", NULL, "without the variants that others are compared with", take_switch,
+	 offsetof(struct bench_options, no_references), BENCH_RUN},
 	{"full", NULL, "more sizes and shapes (takes longer)", take_switch,
 	 offsetof(struct bench_options, full), BENCH_RUN},
 	{"list", NULL,

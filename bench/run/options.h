@@ -30,7 +30,7 @@ struct bench_options {
 	uint64_t max_samples; /* 0 until resolved: none given */
 	struct bench_warm_up warm_up;
 	enum bench_check_when check;
-	bool full, json, headline, headline_variants, verbose;
+	bool full, json, headline, headline_variants, no_references, verbose;
 	const char *format_word;           /* of --format; NULL: not given */
 	const struct bench_format *format; /* the program's own, where --format names it */
 };

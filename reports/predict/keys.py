@@ -38,6 +38,7 @@ _CHOICES = (
     "gemm_tile",
     "gemm_tile_columns",
     "gemm_tile_min",
+    "gemm_traffic_share",
     "stamp_error_ns",
     "clock_hz",
 )

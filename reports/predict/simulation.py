@@ -21,6 +21,7 @@ from reports.predict.keys import DEVICES, NOT_PREDICTED, QUIET
 from reports.records.jsonl import Json, Refused, clean, is_number
 
 _ONE_SAMPLE = ("--min-samples", "1", "--max-samples", "1", "--warm-up", "0", "--budget", "1h")
+_ONE_SAMPLE += ("--no-references",)
 # Options that a prediction gives itself.
 OWN = (
     "--device",
@@ -30,6 +31,7 @@ OWN = (
     "--progress",
     "--min-samples",
     "--max-samples",
+    "--no-references",
     "--warm-up",
     "--budget",
     "--goal",

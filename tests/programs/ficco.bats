@@ -290,3 +290,16 @@ sys.exit(code)' "$program" --device "$machine:0,1" $QUICK --shape g1 --mflop 0 -
 	all_right 1
 	json 'cases[0]["facts"]["ranks"] == 64' <<<"$output"
 }
+
+@test "--no-references leaves out what schedules are compared with, and their times stay" {
+	few=(--device sim:a100:0-3 --op ag-gemm --shape g1 --copy-method engine --format json)
+	"$program" "${few[@]}" --no-references >"$BATS_TEST_TMPDIR/few.jsonl"
+	"$program" "${few[@]}" >"$BATS_TEST_TMPDIR/all.jsonl"
+	cd "$BATS_TEST_TMPDIR"
+	"$TEST_PYTHON" -c 'import json
+few, every = ({v["name"]: v["median_s"] for r in map(json.loads, open(n)) if r["kind"] == "case" for v in r["variants"]}
+              for n in ("few.jsonl", "all.jsonl"))
+assert "gemm" in every and "shard-gemms" in every, every
+assert set(few) == {n for n in every if n in ("serial", "shard") or n[-2:] in ("1d", "2d")}, few
+assert all(abs(few[n] / every[n] - 1) < 0.05 for n in few), (few, every)'
+}
