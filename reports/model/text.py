@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import textwrap
 
 from reports.model.fit import NoModel, fit
@@ -14,6 +15,7 @@ NAME = "machine.model"  # in the folder of signature.json
 _WIDTH = 100
 _SOURCE = 300  # characters of a remark behind a key: the simulator reads no longer lines than 511 bytes
 _FILE_BYTES = 65536  # that it reads
+_WHOLE = "# Whole and as fitted: "  # the last line
 
 
 def _line(key: Key) -> str:
@@ -24,6 +26,16 @@ def _line(key: Key) -> str:
 
 def _remark(text: str) -> list[str]:
     return textwrap.wrap(clean(text), _WIDTH, initial_indent="# ", subsequent_indent="# ")
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def is_whole(model: str) -> bool:
+    """Whether of() made this text, and nothing was changed or lost since."""
+    body, found, digest = model.rpartition(_WHOLE)
+    return bool(found) and digest == _digest(body) + "\n"
 
 
 def of(signature: Json, name: str) -> str:
@@ -37,6 +49,7 @@ def of(signature: Json, name: str) -> str:
     for missing in fitted.missing:
         lines += _remark("As in %s: %s: %s" % (BASE, ", ".join(missing.names), missing.reason))
     found = "\n".join(lines) + "\n"
+    found += "%s%s\n" % (_WHOLE, _digest(found))
     if len(found.encode("utf-8", "replace")) > _FILE_BYTES:
         raise NoModel("its pairs of devices do not fit into the file of a model")
     return found

@@ -78,11 +78,14 @@ def measured(path: Path, given: str, folder: Path) -> Machine:
 
 
 def _model(signature: Json, name: str, file: Path, given: str) -> str:
-    """The model of a signature: that of its report where it is as new, for a fit takes seconds."""
+    """The model of a signature: that of its report where it is as new and as it was made, for a fit takes
+    seconds."""
     made = file.with_name(text.NAME)
     try:
         if file.name == signature_file.NAME and made.stat().st_mtime >= file.stat().st_mtime:
-            return made.read_text(encoding="utf-8")
+            model = made.read_text(encoding="utf-8")
+            if text.is_whole(model):
+                return model
     except (OSError, UnicodeDecodeError):
         pass
     try:

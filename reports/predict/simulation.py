@@ -34,6 +34,7 @@ OWN = (
     "--no-references",
     "--warm-up",
     "--budget",
+    "--cases",
     "--goal",
     "--check",
     "--verbose",

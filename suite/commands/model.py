@@ -15,6 +15,8 @@ def command(words: list[str], place: Place) -> int:
     given = options.parse("model", words, {})
     if len(given.names) != 1:
         raise AdviseError("model takes one signature, not %d: ./gpusig model SIGNATURE" % len(given.names))
+    if not given.names[0]:
+        raise CommandError("model: an empty name is not a signature")
     if place.check_only:
         return OK
     path = place.cwd / given.names[0]

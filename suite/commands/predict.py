@@ -106,10 +106,13 @@ def command(words: list[str], place: Place) -> int:
         return OK
     given.cwd = place.cwd
     program = _program(place.programs(), given.program)
-    with tempfile.TemporaryDirectory(prefix="gpusig-predict-") as folder:
-        machine = _machine(given, Path(folder))
-        simulation = Simulation(program, given.program, given.options, machine, given.cwd)
-        question = Question(given.changes, given.swept, given.tornado)
-        found = answer(simulation, machine, question, given.options)
+    try:
+        with tempfile.TemporaryDirectory(prefix="gpusig-predict-") as folder:
+            machine = _machine(given, Path(folder))
+            simulation = Simulation(program, given.program, given.options, machine, given.cwd)
+            question = Question(given.changes, given.swept, given.tornado)
+            found = answer(simulation, machine, question, given.options)
+    except OSError as why:
+        raise CommandError(f"predict: cannot write {why.filename or 'a file'}: {why.strerror}", BAD) from None
     shown = show(given, FORMATS[given.format](found), partial(page.render, found), _PAGE, "prediction")
     return int(found["exit"]) if shown else BAD

@@ -48,7 +48,8 @@ def _predicted(folder: Path, programs: Optional[Path]) -> Optional[Json]:
     try:
         found = check.check(folder, programs)
     except (Refused, OSError) as why:
-        say("report: nothing is predicted: %s" % clean(str(why)))
+        reason = "%s: %s" % (why.filename, why.strerror) if isinstance(why, OSError) else str(why)
+        say("report: nothing is predicted: %s" % clean(reason))
         return None
     if not write(folder / check.NAME, as_json(found), "report"):
         return None

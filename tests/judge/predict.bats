@@ -34,6 +34,31 @@ setup() {
 	grep -q '<h1>.*micro/copy_path' page.html
 }
 
+@test "a machine.model that was changed or is not whole is not what predictions are made of" {
+	mkdir one
+	"${GPUSIG_BIN:-$root/bin}"/micro/launch --device sim:h100 --max-samples 10 --format json >one/records.jsonl
+	gpusig report one >/dev/null 2>&1 || [ $? = 77 ]
+	tail -n 1 one/machine.model | grep -qE '^# Whole and as fitted: [0-9a-f]{16}$'
+	cp one/machine.model made
+	gpusig predict one --format json --html '' micro/launch >expected
+	for change in 'd' 's/^launch_ns = .*/launch_ns = 777/' '$d' '1i launch_ns = 5  # a, ±1.2.3 %' '10,$d' '$a new_key = 1'; do
+		sed "$change" made >one/machine.model
+		gpusig predict one --format json --html '' micro/launch | diff - expected
+	done
+}
+
+@test "predict without a place for its own files says so" {
+	mount -t tmpfs -o size=4k tmpfs "$(mkdir -p full && echo full)" 2>/dev/null || skip 'no permission to mount a small file system'
+	mkdir one
+	"${GPUSIG_BIN:-$root/bin}"/micro/launch --device sim:h100 --max-samples 10 --format json >one/records.jsonl
+	gpusig report one >/dev/null 2>&1 || [ $? = 77 ]
+	TMPDIR=$PWD/full run --separate-stderr gpusig predict one --html '' micro/launch
+	umount full
+	[ "$status" = 1 ]
+	[ "${#stderr_lines[@]}" = 1 ]
+	[[ $stderr == *'predict: cannot write '*'No space left on device'* ]]
+}
+
 @test "what cannot be predicted is said in a line" {
 	mkdir empty
 	echo '{}' >other.json
@@ -65,6 +90,8 @@ setup() {
 		2|predict sim:h100 --sweep launch_ns=1x:1e308x micro/launch|two different numbers, from 1e-18 to 1e+18
 		2|predict sim:h100 --format xml micro/launch|none of table, json
 		2|predict sim:h100 micro/launch --device sim|gives --device to a program itself
+		2|predict sim:h100 micro/launch --cases keys|gives --cases to a program itself
+		2|model ''|an empty name is not a signature
 		2|predict sim:h100 micro/launch --nothing|unknown option '--nothing'
 		77|predict sim:a40 gemm/efficiency --shape n256 --type f8|f8
 	TABLE
