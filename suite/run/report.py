@@ -61,13 +61,19 @@ def _pass_on(words: list[str], gave_up: Callable[[], bool], shown: bool) -> int:
             while said is None:
                 said = _said(child)
                 if gave_up():
-                    child.kill()
+                    _kill(child)
         except BaseException:
-            child.kill()
+            _kill(child)
             raise
     for stream, text in zip((sys.stdout, sys.stderr), (said[0] if shown else "", said[1])):
         print(text, end="", file=stream, flush=True)
     return child.returncode
+
+
+def _kill(child: subprocess.Popen[str]) -> None:
+    """With the programs that it simulates, which are of its session."""
+    if child.poll() is None:
+        os.killpg(child.pid, signal.SIGKILL)
 
 
 def _said(child: subprocess.Popen[str]) -> tuple[str, str] | None:
