@@ -22,7 +22,7 @@ from reports.predict.outcome import outcomes
 from reports.predict.simulation import Failed, Simulated, Simulation
 from reports.model.text import NAME as MODEL
 from reports.records.csv_files import METRICS
-from reports.records.jsonl import BadRecord, Json, Refused, clean, read_object, real_in
+from reports.records.jsonl import BadRecord, Json, Refused, clean, is_number, is_version, read_object, real_in
 from reports.records.quantity import percent, plural
 
 NAME = "prediction.json"  # in the folder of a run
@@ -166,9 +166,9 @@ def check(run: Path, programs: Path) -> Json:
         times = measured_times(run / METRICS)
     except (csv.Error, KeyError, UnicodeDecodeError) as why:
         raise Refused("%s: %s" % (METRICS, clean(str(why))), 1) from None
-    model = _hash(run / MODEL)
+    model, text = _hash(run / MODEL), (run / MODEL).read_text(encoding="utf-8", errors="replace")
     with tempfile.TemporaryDirectory(prefix="gpusig-check-") as made:
-        folder, machine = Path(made), measured(run, run.name, Path(made))
+        folder, machine = Path(made), measured(run, run.name, Path(made), text)
         here = sorted((name, cases) for name, cases in times.items() if (programs / name).is_file())
         rows = [_program(programs / name, name, cases, machine, folder) for name, cases in here]
     return {
@@ -180,10 +180,29 @@ def check(run: Path, programs: Path) -> Json:
     }
 
 
+def _is_row(row: object) -> bool:
+    if not (isinstance(row, dict) and isinstance(row.get("program"), str)):
+        return False
+    if not isinstance(row.get("reason"), str) or row["reason"]:
+        return isinstance(row.get("reason"), str)
+    needed = ["cases", "times", "choices", "right"]
+    needed += ["median", "most"] * bool(row.get("times")) + ["mean_loss"] * bool(row.get("choices"))
+    needed += ["constant_right"] * bool(row.get("constant"))
+    return isinstance(row.get("constant"), str) and all(is_number(row.get(name)) for name in needed)
+
+
 def kept(run: Path) -> Optional[Json]:
-    """The answer of an earlier check(), if it was of the same model."""
+    """The answer of an earlier check(), if it was of the same model. Refused where it is none that check()
+    gives."""
     try:
         found = read_object(run / NAME)
-        return found if found.get("schema") == SCHEMA and found.get("model") == _hash(run / MODEL) else None
+        if found.get("schema") != SCHEMA or found.get("model") != _hash(run / MODEL):
+            return None
     except (OSError, BadRecord):
         return None
+    rows = found.get("programs")
+    if not is_version(found.get("version"), 1):
+        raise Refused("%s is of version %s" % (NAME, clean(str(found.get("version")))[:40]), 1)
+    if not (isinstance(rows, list) and all(map(_is_row, rows)) and isinstance(found.get("sentence"), str)):
+        raise Refused("%s is malformed" % NAME, 1)
+    return found

@@ -48,8 +48,9 @@ def simulated(given: str) -> Machine:
     return Machine(given, match[1], match[2] or "0")
 
 
-def measured(path: Path, given: str, folder: Path) -> Machine:
-    """The machine of a signature; its model is written to `folder`."""
+def measured(path: Path, given: str, folder: Path, made: Optional[str] = None) -> Machine:
+    """The machine of a signature; its model is written to `folder`. `made`: the text of the model, instead of
+    that of the signature."""
     file = path / signature_file.NAME if path.is_dir() else path
     try:
         signature = signature_file.read(file)
@@ -64,7 +65,7 @@ def measured(path: Path, given: str, folder: Path) -> Machine:
         raise Refused("predict: %s: %s%s" % (clean(given), why, hint), 1) from None
     with signature_file.trusting("predict: " + clean(given), Refused, 1):
         name = name_of(signature)
-        model = _model(signature, name, file, given)
+        model = _model(signature, name, file, given) if made is None else made
         (folder / text.NAME).write_text(model, encoding="utf-8")
         count = len(signature["devices"])
         return Machine(

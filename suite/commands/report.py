@@ -43,17 +43,12 @@ def _model_of(signature: Signature) -> str:
 def _predicted(folder: Path, programs: Optional[Path]) -> Optional[Json]:
     """Error of the model, which is written, in programs that it was not made of, simulated with the
     `programs`; without them, what an earlier report found."""
-    if programs is None:
-        return check.kept(folder)
     try:
-        found = check.check(folder, programs)
+        return check.check(folder, programs) if programs else check.kept(folder)
     except (Refused, OSError) as why:
         reason = "%s: %s" % (why.filename, why.strerror) if isinstance(why, OSError) else str(why)
         say("report: nothing is predicted: %s" % clean(reason))
         return None
-    if not write(folder / check.NAME, as_json(found), "report"):
-        return None
-    return found
 
 
 def write_all(folder: Path, signature: Signature, programs: Optional[Path] = None) -> int:
@@ -61,10 +56,14 @@ def write_all(folder: Path, signature: Signature, programs: Optional[Path] = Non
     missing for want of jinja2; else OK. A file that cannot be written does not stop the others; one of
     earlier records is deleted by suite/run/report.py."""
     groups = [section.group for section in signature.sections]
-    code = OK
+    code, is_new = OK, set()
 
     def page() -> str:
-        signature.prediction = _predicted(folder, programs)
+        nonlocal code
+        signature.prediction = _predicted(folder, programs) if model_text.NAME in is_new else None
+        if programs and signature.prediction:
+            if not write(folder / check.NAME, as_json(signature.prediction), "report"):
+                code = BAD
         return render(signature)
 
     for name, text in (
@@ -75,9 +74,12 @@ def write_all(folder: Path, signature: Signature, programs: Optional[Path] = Non
         ("report.html", page),
     ):
         try:
-            code = code if write(folder / name, text(), "report") else BAD
-        except NoModel:
-            continue  # ./gpusig model says why
+            if write(folder / name, text(), "report"):
+                is_new.add(name)
+            else:
+                code = BAD
+        except NoModel as why:
+            say("report: no %s: %s" % (name, why))
         except MissingDependency as why:
             rest = "" if code else "; everything else is written"
             say("report: %s%s. With jinja2: ./gpusig report %s" % (why, rest, folder))

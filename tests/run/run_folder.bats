@@ -55,6 +55,14 @@ for folder in Path(sys.argv[1]).iterdir(): print(folder.name, build_folder(folde
 	[[ $stderr != *"full report"* ]]
 }
 
+@test "a prediction that cannot be written is 1, and the page is made" {
+	first_run
+	mkdir results/prediction.json
+	run --separate-stderr suite run --resume results
+	[ "$status" = 1 ]
+	[[ $stderr == *"cannot write $PWD/results/prediction.json: Is a directory"* ]]
+}
+
 @test "a disk without space for the report keeps none of earlier records" {
 	disk
 	first_run disk/results

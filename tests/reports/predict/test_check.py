@@ -93,6 +93,24 @@ class Checked(unittest.TestCase):
         self.build()
         self.assertNotIn('id="model"', (self.folder / "report.html").read_text(encoding="utf-8"))
 
+    def test_a_page_is_made_without_a_prediction_that_is_none(self) -> None:
+        self.build(BIN)
+        whole = check.kept(self.folder)
+        assert whole is not None
+        row = whole["programs"][0]
+        for wrong, text in (
+            ({"version": "2.0.0"}, "is of version 2.0.0"),
+            ({"programs": None}, "is malformed"),
+            ({"programs": [[]]}, "is malformed"),
+            ({"programs": [dict(row, median="x")]}, "is malformed"),
+            ({"programs": [dict(row, mean_loss=None)]}, "is malformed"),
+            ({"sentence": 1}, "is malformed"),
+        ):
+            (self.folder / check.NAME).write_text(json.dumps({**whole, **wrong}), encoding="utf-8")
+            (self.folder / "report.html").unlink()
+            self.assertIn("nothing is predicted: prediction.json " + text, self.build())
+            self.assertTrue((self.folder / "report.html").is_file())
+
     def test_no_program_of_a_fit_counts(self) -> None:
         self.assertTrue(check.unseen("overlap/ficco"))
         for name in (*QUANTITIES, "micro/launch", "gemm/split"):
