@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MODEL_FILE_BYTES 65536
 
@@ -396,6 +397,11 @@ static int load_named(const char *name, struct sim_model *model_p)
 				name, sim_model_names);
 	}
 	const char *file = file_of(name, path, sizeof(path));
+	if (file == path && access(file, F_OK) != 0)
+		return err_note(-EINVAL,
+				"sim: read model %s: %s; './gpusig report FOLDER' makes it of the "
+				"records of a run",
+				file, strerror(errno));
 	int status = sim_model_read_text("sim: read model", file, &text);
 	if (status)
 		return status;
