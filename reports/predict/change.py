@@ -92,7 +92,7 @@ def check(change: Change, known: Json) -> None:
             continue
         near = difflib.get_close_matches(base, dict.fromkeys([*known, *_WORDS]), 3, 0.5)
         raise refuse(
-            "unknown key '%s'%s; all keys: docs/SIMULATED-MACHINES.md"
+            "unknown key '%s'%s; all keys: device/sim/model/model.h"
             % (clean(base)[:40], near and "; perhaps " + " ".join(near) or "")
         )
 
