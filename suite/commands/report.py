@@ -56,7 +56,8 @@ def write_all(folder: Path, signature: Signature, programs: Optional[Path] = Non
     missing for want of jinja2; else OK. A file that cannot be written does not stop the others; one of
     earlier records is deleted by suite/run/report.py."""
     groups = [section.group for section in signature.sections]
-    code, is_new = OK, set()
+    code = OK
+    is_new: set[str] = set()
 
     def page() -> str:
         nonlocal code
