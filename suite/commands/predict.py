@@ -57,6 +57,8 @@ def parse(words: list[str]) -> argparse.Namespace:
         raise CommandError("predict: an empty name is not a signature")
     given.machine, given.program, given.options = given.names[0], rest[0], rest[1:]
     for word in given.options:
+        if word.partition("=")[0] in ("--set", "--sweep", "--tornado", "--html", "--no-install"):
+            raise CommandError("predict: %s stands before the PROGRAM" % word.partition("=")[0])
         if word.partition("=")[0] in OWN:
             raise CommandError("predict gives %s to a program itself" % word.partition("=")[0])
     given.changes = alternatives(given.set)

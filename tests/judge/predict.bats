@@ -90,6 +90,7 @@ setup() {
 		2|predict sim:h100 --sweep launch_ns=1x:1e308x micro/launch|two different numbers, from 1e-18 to 1e+18
 		2|predict sim:h100 --format xml micro/launch|none of table, json
 		2|predict sim:h100 micro/launch --device sim|gives --device to a program itself
+		2|predict sim:h100 micro/launch --set launch_ns=2x|--set stands before the PROGRAM
 		2|predict sim:h100 micro/launch --cases keys|gives --cases to a program itself
 		2|model ''|an empty name is not a signature
 		2|predict sim:h100 micro/launch --nothing|unknown option '--nothing'
