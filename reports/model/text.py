@@ -33,7 +33,7 @@ def _digest(text: str) -> str:
 
 
 def is_whole(model: str) -> bool:
-    """Whether of() made this text, and nothing was changed or lost since."""
+    """True if of() made this text, and nothing was changed or lost since."""
     body, found, digest = model.rpartition(_WHOLE)
     return bool(found) and digest == _digest(body) + "\n"
 

@@ -79,8 +79,8 @@ def write_all(folder: Path, signature: Signature, programs: Optional[Path] = Non
                 is_new.add(name)
             else:
                 code = BAD
-        except NoModel as why:
-            say("report: no %s: %s" % (name, why))
+        except NoModel:
+            continue  # ./gpusig model says why
         except MissingDependency as why:
             rest = "" if code else "; everything else is written"
             say("report: %s%s. With jinja2: ./gpusig report %s" % (why, rest, folder))
