@@ -82,8 +82,7 @@ CAUSES: tuple[tuple[str, str, str], ...] = (
     (
         "host",
         "host: *",
-        "supposed: kernels, engines, both devices and the calls share two cores, which no key of the model says; and "
-        "the machine was busy, so that its own values scatter",
+        "supposed: kernels, engines, both devices and the calls share two cores, which no key of the model says",
     ),
 )
 
@@ -225,7 +224,7 @@ def _keys(pairs: list) -> Iterator[str]:
 
 
 def _not_fitted(pairs: list) -> Iterator[str]:
-    whole = "\n".join(re.sub(r"\n# (?!As in )", " ", pair.model) for pair in pairs)
+    whole = "\n".join(re.sub(r"\n# (?!As in |Whole )", " ", pair.model) for pair in pairs)
     lines = re.findall(r"^# As in \w+: (.*)$", whole, re.M)
     if lines:
         yield "Keys of the default, because they were not measured:\n"
