@@ -41,6 +41,7 @@ setup() {
 	tail -n 1 one/machine.model | grep -qE '^# Whole and as fitted: [0-9a-f]{16}$'
 	cp one/machine.model made
 	gpusig predict one --format json --html '' micro/launch >expected
+	# shellcheck disable=SC2016 # $ is an address of sed
 	for change in 'd' 's/^launch_ns = .*/launch_ns = 777/' '$d' '1i launch_ns = 5  # a, ±1.2.3 %' '10,$d' '$a new_key = 1'; do
 		sed "$change" made >one/machine.model
 		gpusig predict one --format json --html '' micro/launch | diff - expected

@@ -16,9 +16,10 @@ HEAD = """# A model of a measured machine, and the machine
 `./gpusig model SIGNATURE` makes a model of a machine from its signature; `--device sim:FILE` runs it. Here machines
 are measured, their models are measured alike, and both are compared: what comes back, and what does not. A headline
 number is *missed* where the model's differs by more than the bar. No fit reads overlap/* and collectives/device_*,
-but for the copies of overlap/units (unit_bandwidth): their numbers are predictions. Of these programs also the times of all variants of all cases are compared, and the
-*fastest way*: of the variants that do the same work, the one that is fastest on the model. It is right where it is
-the fastest on the machine, too, or there within 2 % of it or within the intervals of both.
+but for the copies of overlap/units (unit_bandwidth): their numbers are predictions. Of these programs also the times
+of all variants of all cases are compared, and the *fastest way*: of the variants that do the same work, the one that
+is fastest on the model. It is right where it is the fastest on the machine, too, or there within 2 % of it or within
+the intervals of both.
 <!-- not run: minutes -->
 `python3 tests/reproduction/closure.py builtin forms host` writes this file, in about half an hour; the host should
 be idle. Nothing here ran on a GPU.
