@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from typing import Any, NamedTuple, Optional, Sequence
 
@@ -17,6 +18,7 @@ from reports.records.quantity import listing, percent
 SCHEMA, VERSION = "gpusig.predict", "1.0.0"
 PAYS = 0.05  # a doubling that brings less does not pay
 _NAMED = 6  # keys in a sentence
+_MADE_UP = 0.25  # logarithm of a ratio of times: what a key that was not measured may move them
 _LARGER = 4  # times what keys are at least
 
 
@@ -26,13 +28,31 @@ class Question(NamedTuple):
     tornado: bool = False
 
 
-def _hint(machine: Machine) -> str:
-    if machine.fitted is None or not machine.fitted.missing:
-        return ""
-    if len(machine.fitted.missing) > _NAMED:
-        many = "; the signature gives no value for %d keys, which ./gpusig model names with the reasons"
-        return many % len(machine.fitted.missing)
-    return "; the signature gives no value for: %s" % listing(machine.fitted.missing, _NAMED)
+def _lacking(machine: Machine, said: str) -> str:
+    """The keys without a value that what a program said may be of, as flops_f8 of "f8 GEMM"; or nothing."""
+    words = set(re.findall("[a-z0-9]+", said.lower())) - {"per", "bytes", "ns"}
+    missing = machine.fitted.missing if machine.fitted else []
+    names = [name for name in missing if words.intersection(name.split("_"))]
+    return "; the signature gives no value for: %s" % listing(names, _NAMED) if names else ""
+
+
+def _doubts(simulation: Simulation, base: Simulated, machine: Machine) -> Optional[search.Doubts]:
+    """Refused where times depend so much on keys that nobody measured that they would be made up."""
+    if machine.fitted is None:
+        return None
+    found = search.doubts(simulation, base, machine.fitted.errors)
+    worst = [
+        "%s (%s: %+.0f %%)" % (one.name, one.change.text, 100 * ((one.ratio or 1) - 1))
+        for one in found.matter
+        if one.most > _MADE_UP
+    ]
+    if worst:
+        raise Refused(
+            "predict: too little was measured: the times depend on %s; ./gpusig model says why it has none"
+            % listing(worst, _NAMED),
+            3,
+        )
+    return found
 
 
 def _changed(simulation: Simulation, base: Simulated, change: Change) -> Simulated:
@@ -53,14 +73,16 @@ def _changed(simulation: Simulation, base: Simulated, change: Change) -> Simulat
 def _binding(simulation: Simulation, base: Simulated, change: Change) -> list[str]:
     """Remarks on what limits the rates of a change that brings nothing."""
     said = []
-    for one in search.limits(simulation, base, change):
-        if one.with_it:
-            also = "it needs %s raised with it" % listing(one.with_it)
-        elif one.instead:
-            also = "of all rates, this work is limited by %s" % listing(one.instead)
-        else:
-            also = "no rate of memory, caches or links limits this work; --tornado shows what does"
-        said.append("%s brings nothing alone: %s" % (one.name, also))
+    with search.few_cases(simulation, base) as few:
+        looked = " (looked at in %d cases)" % few.count if few.only else ""
+        for one in search.limits(simulation, few, change):
+            if one.with_it:
+                also = "it needs %s raised with it" % listing(one.with_it)
+            elif one.instead:
+                also = "of all rates, this work is limited by %s" % listing(one.instead)
+            else:
+                also = "no rate of memory, caches or links limits this work; --tornado shows what does"
+            said.append("%s brings nothing alone: %s%s" % (one.name, also, looked))
     return said
 
 
@@ -248,17 +270,17 @@ def _tornado(simulation: Simulation, base: Simulated) -> Json:
 
 def answer(simulation: Simulation, machine: Machine, asked_for: Question, options: Sequence[str]) -> Json:
     """Raises Refused where nothing can be predicted."""
-    base = base_of(simulation, _hint(machine))
+    base = base_of(simulation, lambda said: _lacking(machine, said))
     for change in asked_for.alternatives:
         check(change, base.keys)
     asked = outcomes(base)
+    doubts = _doubts(simulation, base, machine)
     simulation.together(asked_for.alternatives)
     alternatives = [
         _alternative(simulation, base, change, asked, machine.fitted) for change in asked_for.alternatives
     ]
     runs = [simulation.run(change) for change in asked_for.alternatives]
     cases = _cases(machine, simulation.name, base, runs, asked)
-    doubts = search.doubts(simulation, base, machine.fitted.errors) if machine.fitted else None
     sweep = _sweep(simulation, base, asked_for.sweep, asked) if asked_for.sweep else None
     storm = _tornado(simulation, base) if asked_for.tornado else None
     found: dict[str, Any] = {
