@@ -332,19 +332,31 @@ int sim_model_each_line(const char *text, struct sim_position *p,
 	return 0;
 }
 
+/* A model is too large for a small stack. */
+static int allocate_model(struct sim_model **m_p)
+{
+	*m_p = malloc(sizeof(**m_p));
+	return *m_p ? 0 : err_note(-ENOMEM, "sim: a model: out of memory");
+}
+
 int sim_model_parse(const char *text, const char *where, struct sim_model *model_p)
 {
-	struct sim_model m = default_model;
+	struct sim_model *m;
 	struct sim_position p = {.where = where};
 	const char *slash = strrchr(where, '/');
-	int status = sim_model_each_line(text, &p, sim_model_read_line, &m);
-	if (!status)
-		status = sim_model_complete(&p, &m);
+	int status = allocate_model(&m);
 	if (status)
 		return status;
-	snprintf(m.name, sizeof(m.name), "%.63s", slash ? slash + 1 : where);
-	*model_p = m;
-	return 0;
+	*m = default_model;
+	status = sim_model_each_line(text, &p, sim_model_read_line, m);
+	if (!status)
+		status = sim_model_complete(&p, m);
+	if (!status) {
+		snprintf(m->name, sizeof(m->name), "%.63s", slash ? slash + 1 : where);
+		*model_p = *m;
+	}
+	free(m);
+	return status;
 }
 
 int sim_model_read_text(const char *what, const char *path, char **text_p)
@@ -387,7 +399,7 @@ static const char *file_of(const char *name, char *path, size_t capacity)
 
 static int load_named(const char *name, struct sim_model *model_p)
 {
-	char *text, path[4096];
+	char *text, path[1200];
 	if (!strpbrk(name, "/.")) {
 		if (sim_model_builtin(name, model_p) == 0)
 			return 0;
@@ -420,27 +432,38 @@ static int load_unchanged(const char *name, struct sim_model *model_p)
 	return 0;
 }
 
-int sim_model_load(const char *spec, struct sim_model *model_p)
+static int load_changed(const char *spec, size_t length, struct sim_model *m)
 {
 	char name[1024];
-	struct sim_model m;
-	if (!spec)
-		spec = "default";
-	const size_t length = strcspn(spec, "?");
-	if (!spec[length])
-		return load_unchanged(spec, model_p);
 	if (length >= sizeof(name))
 		return err_note(-EINVAL, "sim: the model is longer than %zu characters",
 				sizeof(name) - 1);
 	memcpy(name, spec, length);
 	name[length] = '\0';
-	int status = load_unchanged(name, &m);
+	int status = load_unchanged(name, m);
 	if (!status)
-		status = sim_model_override(name, spec + length + 1, &m);
+		status = sim_model_override(name, spec + length + 1, m);
 	if (status)
 		return status;
 	const char *slash = strrchr(name, '/');
-	snprintf(m.name, sizeof(m.name), "%.63s", slash ? spec + (slash + 1 - name) : spec);
-	*model_p = m;
+	snprintf(m->name, sizeof(m->name), "%.63s", slash ? spec + (slash + 1 - name) : spec);
 	return 0;
+}
+
+int sim_model_load(const char *spec, struct sim_model *model_p)
+{
+	struct sim_model *m;
+	if (!spec)
+		spec = "default";
+	const size_t length = strcspn(spec, "?");
+	if (!spec[length])
+		return load_unchanged(spec, model_p);
+	int status = allocate_model(&m);
+	if (status)
+		return status;
+	status = load_changed(spec, length, m);
+	if (!status)
+		*model_p = *m;
+	free(m);
+	return status;
 }
