@@ -30,7 +30,7 @@ from reports.model.measured import Measured, Value
 from reports.model.waves import LOAD, Start, load_of
 
 _NS = 1e9
-_LAUNCH, _TIME = "micro/launch", "micro/launch/time"
+_TIME = "micro/launch/time"
 _RESOLVED = 0.25  # a difference that is known worse is none
 _DIGITS = 3e-5  # how far three times that are written with six digits may be off together
 _WAVES = 16  # of micro/launch: waves

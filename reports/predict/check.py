@@ -17,7 +17,7 @@ from typing import NamedTuple, Optional, Sequence
 
 from reports.model.measured import QUANTITIES, SAMPLED
 from reports.predict.change import AS_IT_IS
-from reports.predict.machine import Machine, measured
+from reports.predict.machine import Machine, measured, times_in_csv
 from reports.predict.outcome import outcomes
 from reports.predict.simulation import Failed, Simulated, Simulation
 from reports.model.text import NAME as MODEL
@@ -46,14 +46,11 @@ def unseen(program: str) -> bool:
 
 
 def measured_times(metrics: Path) -> dict[str, dict[str, Case]]:
-    """Valid times of metrics.csv by program and case, of the programs that no fit reads. OSError, csv.Error
-    or KeyError where it is no such file."""
+    """Valid times of metrics.csv by program and case, of the programs that no fit reads; raises as
+    times_in_csv()."""
     found: dict[str, dict[str, Case]] = {}
-    with metrics.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            value = real_in(row["value"]) if row["quantity"] == "time" and row["valid"] == "yes" else None
-            if value is None or value <= 0 or not unseen(row["program"]) or row["modelled"] == "yes":
-                continue
+    for row, value in times_in_csv(metrics):
+        if value > 0 and unseen(row["program"]) and row["modelled"] != "yes":
             low, high = (real_in(row[end]) or value for end in ("ci_low", "ci_high"))
             cases = found.setdefault(row["program"], {})
             cases.setdefault(row["case"], {})[row["variant"]] = Interval(value, low, high)

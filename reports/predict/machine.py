@@ -6,17 +6,17 @@ from __future__ import annotations
 import csv
 import re
 from pathlib import Path
-from typing import NamedTuple, Optional
+from typing import Iterator, NamedTuple, Optional
 
 from reports.model import text
 from reports.model.fit import NoModel
 from reports.predict.change import refuse
+from reports.records.csv_files import METRICS
 from reports.records.jsonl import BadRecord, Json, Refused, clean, is_number, real_in
 from reports.signature import signature_file
 from reports.signature.machine import name_of
 
 SIM = "sim:"
-_METRICS = "metrics.csv"  # in the folder of signature.json: every value of the run
 _TIME = "time"
 _KEY = re.compile(r"(?!like\b)(\w+(?: \d+>\d+)?) = (?:.*±([0-9.]+) %)?")
 _SPEC = re.compile(r"sim:([^?]*?(?:\?.*?)?)(?::([0-9,-]+))?\Z", re.DOTALL)
@@ -74,7 +74,7 @@ def measured(path: Path, given: str, folder: Path, made: Optional[str] = None) -
             "0" if count == 1 else "0-%d" % (count - 1),
             fitted_in(model),
             any(device.get("virtual_time") is True for device in signature["devices"].values()),
-            {**_times_in(signature), **_times_in_csv(file)},
+            {**_times_in(signature), **_times_next_to(file)},
         )
 
 
@@ -121,15 +121,22 @@ def _times_in(signature: Json) -> dict[tuple[str, str, str], float]:
     return found
 
 
-def _times_in_csv(signature: Path) -> dict[tuple[str, str, str], float]:
-    """Valid times of the metrics.csv in the folder of a signature; none where there is no such file."""
-    found = {}
+def times_in_csv(metrics: Path) -> Iterator[tuple[dict[str, str], float]]:
+    """Rows of metrics.csv that are valid times, with their seconds. OSError where the file cannot be read;
+    csv.Error, UnicodeDecodeError or KeyError where it is no such file."""
+    with metrics.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            value = (
+                real_in(row["value"] or "") if row["quantity"] == _TIME and row["valid"] == "yes" else None
+            )
+            if value:
+                yield row, value
+
+
+def _times_next_to(signature: Path) -> dict[tuple[str, str, str], float]:
+    """Those of the metrics.csv in the folder of a signature; none where there is no such file."""
     try:
-        with open(signature.with_name(_METRICS), encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file):
-                value = real_in(row.get("value") or "")
-                if row.get("quantity") == _TIME and row.get("valid") == "yes" and value:
-                    found[row["program"], row["case"], row["variant"]] = value
+        rows = times_in_csv(signature.with_name(METRICS))
+        return {(row["program"], row["case"], row["variant"]): value for row, value in rows}
     except (OSError, csv.Error, UnicodeDecodeError, KeyError):
         return {}
-    return found
