@@ -20,6 +20,15 @@ from reports.signature.signature import build
 
 BIN = Path(os.environ.get("GPUSIG_BIN") or workplace.ROOT / "bin")
 WITHIN = 0.03
+# Those that most parts of a model are fitted to.
+PROGRAMS = (
+    "micro/launch",
+    "micro/memory",
+    "micro/latency",
+    "micro/copy_path",
+    "micro/occupancy",
+    "micro/peer_matrix",
+)
 Found = Dict[str, Union[int, float, str]]
 Part = Callable[[Measured, Found], Iterator[Union[Key, Missing]]]
 # Times alone, and gigabytes.

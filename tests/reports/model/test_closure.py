@@ -9,18 +9,10 @@ import workplace  # noqa: F401  the root on the path
 
 from reports.model import text
 
-from tests.reports.model.simulated import measured
+from tests.reports.model.simulated import PROGRAMS, measured
 
-PROGRAMS = (
-    "micro/launch",
-    "micro/memory",
-    "micro/latency",
-    "micro/copy_path",
-    "micro/occupancy",
-    "micro/peer_matrix",
-    "gemm/efficiency",
-    "gemm/split",
-)
+ALL = (*PROGRAMS, "gemm/efficiency", "gemm/split")
+
 # Numbers in no proportion to those of the base.
 MACHINE = """like = quiet
 data = none
@@ -75,9 +67,9 @@ def headline(of) -> dict[str, float]:
 
 class Closure(unittest.TestCase):
     def test_a_machine_and_its_model_say_the_same(self) -> None:
-        machine = measured(MACHINE, 2, PROGRAMS)
+        machine = measured(MACHINE, 2, ALL)
         model = text.of(machine.signature, "a machine")
-        both = (*PROGRAMS, "collectives/device_allreduce", "overlap/ficco")
+        both = (*ALL, "collectives/device_allreduce", "overlap/ficco")
         before, after = (headline(measured(own, 2, both, "--headline")) for own in (MACHINE, model))
         off = {name: abs(after.get(name, 0.0) / before[name] - 1) for name in SHOWN}
         self.assertEqual({name: value for name, value in off.items() if value > OFF}, {}, model)

@@ -18,16 +18,8 @@ from reports.model import text
 from reports.model.fit import NoModel
 from reports.signature.signature_file import trusting
 
-from tests.reports.model.simulated import BIN, LARGE, measured
+from tests.reports.model.simulated import BIN, LARGE, PROGRAMS, measured
 
-PROGRAMS = (
-    "micro/launch",
-    "micro/memory",
-    "micro/latency",
-    "micro/copy_path",
-    "micro/occupancy",
-    "micro/peer_matrix",
-)
 NUMBERS = (0, -1, 1, 1e308, -1e308, 1e-300, 2**64, None, float("nan"), "x", True)
 TRIES = 60
 
