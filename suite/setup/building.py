@@ -20,6 +20,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from reports.records import damaged, jsonl
@@ -31,6 +32,8 @@ HOME = Path(__file__).resolve().parents[2]
 _MAKE = ("make", "-C", str(HOME), "--no-print-directory")
 # Errors of flock on file systems without locks, or without their lock manager.
 _NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL)
+_LOOKS = 50
+_BETWEEN_LOOKS_S = 0.02
 
 
 def folder() -> Path:
@@ -135,13 +138,15 @@ class Lock:
         self._take(kind)
 
     def _owner(self) -> str:
-        """Only words for people: the lock is the kernel's."""
-        try:
-            owner = jsonl.parse_line(os.pread(self._handle, 4096, 0))
-            host = naming.safe(damaged.text(owner["host"], "host"))
-            return f"process {damaged.whole(owner['process'], 'process')} of {host}"
-        except (OSError, ValueError, KeyError, TypeError):
-            return "another process"
+        """Only words for people: the lock is the kernel's. One that has just taken it writes its name next."""
+        for _ in range(_LOOKS):
+            try:
+                owner = jsonl.parse_line(os.pread(self._handle, 4096, 0))
+                host = naming.safe(damaged.text(owner["host"], "host"))
+                return f"process {damaged.whole(owner['process'], 'process')} of {host}"
+            except (OSError, ValueError, KeyError, TypeError):
+                time.sleep(_BETWEEN_LOOKS_S)
+        return "another process"
 
     def _name_owner(self) -> None:
         try:

@@ -8,6 +8,7 @@ import errno
 import io
 import os
 import tempfile
+import threading
 import unittest
 from contextlib import redirect_stderr
 from unittest.mock import patch
@@ -50,6 +51,16 @@ class OfBuilds(unittest.TestCase):
                 lock.try_alone()
         self.assertEqual(said.getvalue().count("no locks on this file system"), 1)
 
+    def test_one_that_has_just_taken_the_lock_is_named_once_it_says_who_it_is(self) -> None:
+        path = building.folder() / "lock"
+        path.touch()
+        with building.Lock() as lock:
+            writes = threading.Timer(0.1, path.write_text, ['{"process": 7, "host": "node1"}'])
+            writes.start()
+            self.assertEqual(lock._owner(), "process 7 of node1")
+            writes.join()
+
+    @patch.object(building, "_LOOKS", 1)
     def test_words_in_a_lock_reach_no_terminal_as_they_are(self) -> None:
         for text in (
             "",
