@@ -15,9 +15,9 @@ from typing import Sequence
 
 from reports.advice.measured import half_interval, time_of
 from reports.records.jsonl import Json, clean
-from reports.records.quantity import digits, listing, percent
+from reports.records.quantity import listing, percent, ratio_text
 
-SCHEMA, VERSION = "gpusig.advice_comparison", "1.1.0"
+SCHEMA, VERSION = "gpusig.advice_comparison", "2.0.0"
 FASTEST, SLOWER, EQUAL, NO_ANSWER = "fastest", "slower", "no difference", "no answer"
 _FILE = "signature.json"
 _LEAST_ERROR = 0.01  # of a measured time, as ties of overlap/ficco
@@ -105,10 +105,6 @@ def error_text(row: Json) -> str:
     return _at_least(row) + percent(row["expected_error"])
 
 
-def ratio_text(ratio: float) -> str:
-    return "%.2f" % ratio if ratio < 9.995 else digits(ratio)
-
-
 def _sentence(row: Json, fastest: Json) -> str:
     ratio, errors = ratio_text(row["ratio"]), "%s and %s" % (error_text(fastest), error_text(row))
     at_least = _at_least(fastest, row)
@@ -132,21 +128,14 @@ def _labels(rows: Sequence[Json]) -> str:
     return listing([row["label"] for row in rows], len(rows))
 
 
-def _notes(rows: list[Json], answers: list[Json]) -> list[str]:
+def _notes(rows: list[Json]) -> list[str]:
     models, machines = ([row for row in rows if row["simulated"] is simulated] for simulated in (True, False))
-    far = [row for row, answer in zip(rows, answers) if answer["extrapolated"]]
     notes = []
     if models and machines:
         notes.append(
             "a model is compared with a machine (simulated: %s; measured: %s). Times of a model say nothing "
             "about hardware, so this comparison cannot tell which machine is faster"
             % (_labels(models), _labels(machines))
-        )
-    if far:
-        shape = "x".join(str(answers[0]["question"][side]) for side in "mnk")
-        notes.append(
-            "the question is outside the shapes or sizes that were measured on %s, and the expected error "
-            "does not cover that: ./gpusig run --shape %s measures this GEMM" % (_labels(far), shape)
         )
     return notes
 
@@ -169,5 +158,5 @@ def compare(machines: Sequence[MachineAnswer]) -> Json:
         "version": VERSION,
         "question": answers[0]["question"],
         "answers": answers,
-        "comparison": {"machines": rows, "sentences": sentences, "notes": _notes(known, answers)},
+        "comparison": {"machines": rows, "sentences": sentences, "notes": _notes(known)},
     }

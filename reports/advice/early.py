@@ -1,47 +1,82 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sending C before its GEMM ends: the points of overlap/trigger as lines of advise/advise.h."""
+"""Gain of sending C before its GEMM ends: overlap/trigger on the model, an exchange among all devices."""
 
 from __future__ import annotations
 
-import math
-import statistics
+from typing import Optional
 
-from reports.advice.contention import TYPES
-from reports.advice.lines import Machine, program_of
-from reports.records.jsonl import Json, is_number
+from reports.advice.ask import AdviseError, Adviser, Sides, Work, text_of
+from reports.records.jsonl import Json
+from reports.records.quantity import human, percent, ratio_text
+from reports.predict.simulation import Simulated
 
 PROGRAM = "overlap/trigger"
-# Its variants, by the names that advise/advise.h has for them.
-WAYS = {
-    "triggered": "trigger",
-    "triggered_staggered": "trigger-staggered",
-    "split": "split",
-    "remote_store": "remote-store",
+OPS = ("gemm-rs", "gemm-ar")
+_WHOLE = "whole_then_send"
+_WAYS = {
+    "triggered": "a trigger (software)",
+    "triggered_staggered": "a staggered trigger (software)",
+    "split": "a GEMM for each band",
+    "remote_store": "remote stores",
 }
-# From what is most like a collective. Of each way and type the first that was measured is kept.
-DIRECTIONS = ("exchange", "peer", "ring", "down", "local")
-AMONG_DEVICES = ("exchange", "ring")
 
 
-def points_of(signature: Json) -> list[Json]:
-    """Those that the library takes."""
-    return [
-        p
-        for p in program_of(signature, PROGRAM)["results"].get("early_sends", [])
-        if p["way"] in WAYS.values()
-        and p["copy_method"] in ("engine", "kernel")
-        and p["type"] in TYPES
-        and all(is_number(p[name]) and 0 < p[name] < math.inf for name in ("send_over_gemm", "gain"))
-    ]
+def _best(found: Simulated, way: str, whole_s: float) -> Optional[Json]:
+    """The fastest over copy methods and numbers of bands."""
+    known = []
+    for key, case in found.cases.items():
+        if way in case.times:
+            words = dict(word.partition("=")[::2] for word in key.split())
+            known.append((case.times[way], words["copy-method"], int(words["bands"])))
+    if not known:
+        return None
+    seconds, method, bands = min(known)
+    row = {"way": way, "copy_method": method, "bands": bands}
+    return {**row, "predicted_s": seconds, "gain": whole_s / seconds}
 
 
-def add_early_sends(signature: Json, machine: Machine) -> None:
-    """Shapes with the same ratio are one point, with the geometric mean of their gains."""
-    curves: dict[tuple[str, str, str], dict[float, list[float]]] = {}
-    for point in points_of(signature):
-        place = point["way"], point["copy_method"], point["type"]
-        curves.setdefault(place, {}).setdefault(float("%.9g" % point["send_over_gemm"]), []).append(
-            float(point["gain"])
-        )
-    for place, gains in sorted(curves.items()):
-        machine.curve(("early", *place), [(x, statistics.geometric_mean(same)) for x, same in gains.items()])
+def _clause(way: Json) -> str:
+    return "%s %sx" % (_WAYS[way["way"]], ratio_text(way["gain"]))
+
+
+def _told(ways: list[Json], best: Optional[Json], whole_s: float, error: float) -> str:
+    if best is None:
+        said = "nothing gains over the whole GEMM and then the send (%s) by more than the error, %s: %s"
+        return said % (human(whole_s, "s"), percent(error), ", ".join(map(_clause, ways)))
+    bands = "" if best["way"] == "remote_store" else " of %d bands" % best["bands"]
+    said = "%s%s by %s: %sx over the whole GEMM and then the send (%s, without additions)" % (
+        _WAYS[best["way"]],
+        bands,
+        best["copy_method"],
+        ratio_text(best["gain"]),
+        human(whole_s, "s"),
+    )
+    return "; ".join([said, *(_clause(way) for way in ways if way is not best)])
+
+
+def early(adviser: Adviser, sides: Sides, work: Work) -> Optional[Json]:
+    """None where C is not sent."""
+    if work.op not in OPS:
+        return None
+    options = ["--shape", text_of(sides), "--type", work.type, "--mflop", "0", "--direction", "exchange"]
+    options += ["--bands", "4,16,64", "--copy-method", "engine,kernel"]
+    options += ["--variant", ",".join((_WHOLE, *_WAYS))]
+    try:
+        _, found = adviser.run(PROGRAM, work.devices, options, references=True)
+    except AdviseError as why:
+        return {"text": "not predicted: %s" % why, "whole_s": None, "best": None, "ways": []}
+    whole = [case.times[_WHOLE] for case in found.cases.values() if _WHOLE in case.times]
+    if not whole:
+        reasons = [case.reason for case in found.cases.values() if case.reason]
+        return {"text": "not predicted: %s" % reasons[0], "whole_s": None, "best": None, "ways": []}
+    whole_s, error = min(whole), adviser.expected_error(PROGRAM)
+    ways = sorted(
+        (row for row in (_best(found, way, whole_s) for way in _WAYS) if row), key=lambda row: -row["gain"]
+    )
+    best = ways[0] if ways and ways[0]["gain"] > 1 + error else None
+    return {
+        "text": _told(ways, best, whole_s, error),
+        "whole_s": whole_s,
+        "best": best["way"] if best else None,
+        "ways": ways,
+    }

@@ -12,12 +12,10 @@ from reports.records.jsonl import Json, is_number
 PROGRAM = "overlap/ficco"
 
 
-def off(advice: Json, c: Json) -> float:
-    """By how much a prediction may differ from the time of the first candidate though it is as fast: as in
-    advise/advise_needs.c, or by its own error from one that was measured."""
-    first = advice["candidates"][0]
-    error = first["error"] if first["measured_s"] is None else 0.0
-    return (1 + advice["expected_error"]) * (1 + math.hypot(error, c["error"])) - 1
+def off(advice: Json) -> float:
+    """By how much the predicted time of a candidate may exceed that of the pick though it is as fast: of two
+    predictions by the error of their ratio."""
+    return advice["ratio_error" if advice["pick"]["measured_s"] is None else "expected_error"]
 
 
 def time_of(c: Json) -> float:
@@ -46,48 +44,28 @@ def _times(signature: Json, question: Json) -> dict[tuple[str, str], list[float]
 
 def _is_tie(advice: Json, c: Json) -> bool:
     pick = advice["candidates"][0]
-    if c["measured_s"] is None:
-        return c["predicted_s"] <= pick["measured_s"] * (1 + off(advice, c))
-    return c["measured_ci_s"][0] <= pick["measured_ci_s"][1]
+    if c["measured_s"] is not None:
+        return c["measured_ci_s"][0] <= pick["measured_ci_s"][1]
+    return c["predicted_s"] <= time_of(pick) * (1 + off(advice))
 
 
-def _compare_early(early: Json, pick: Json, expected_error: float) -> None:
-    """The fastest way to send C early is predicted, and the pick measured."""
-    way = next((way for way in early["ways"] if way["way"] == early["best"]), None)
-    if way is None or not is_number(way["error"]):
-        return
-    ratio, error = pick["measured_s"] / way["predicted_s"], (1 + way["error"]) * (1 + expected_error) - 1
-    beats = True if ratio > 1 + error else False if ratio < 1 / (1 + error) else None
-    early.update(over_pick=ratio, over_pick_error=error, beats_pick=beats)
-
-
-def prefer_measured(signature: Json, advice: Json, question: Json) -> None:
-    """Adds what was measured to the candidates, and puts the measured ones first. Ties and `decided` are then
-    by the intervals; of what was not measured, by its error."""
-    times = _times(signature, question)
-    for c in advice["candidates"]:
+def prefer_measured(signature: Json, advice: Json) -> None:
+    """Adds what was measured to the candidates, and puts the measured ones first. Ties are then by the
+    intervals; of what was not measured, by its error."""
+    times = _times(signature, advice["question"])
+    candidates: list[Json] = advice["candidates"]
+    for c in candidates:
         found: list[Any] = times.get((c["schedule"], c["copy_method"]), [None, None, None])
         c["measured_s"], c["measured_ci_s"] = found[0], found[1:] if found[0] else None
-    candidates: list[Json] = advice["candidates"]
     candidates.sort(key=lambda c: math.inf if c["measured_s"] is None else c["measured_s"])
-    pick = candidates[0]
-    advice["pick"].update(
-        {key: pick[key] for key in ("schedule", "copy_method", "predicted_s", "measured_s", "measured_ci_s")}
-    )
-    if pick["measured_s"] is None:
-        return
-    of = sum(c["measured_s"] is not None for c in candidates), len(candidates)
+    names = ("schedule", "copy_method", "predicted_s", "measured_s", "measured_ci_s")
+    advice["pick"] = {name: candidates[0][name] for name in names}
     for c in candidates:
-        c["tie"] = _is_tie(advice, c)
-    advice.update(
-        decided=not any(c["tie"] and c["schedule"] != pick["schedule"] for c in candidates),
-        needs=[],
-        extrapolated=False,
-        # Measured schedules had no settings.
-        shared_bytes=0,
-        priority="normal",
-        why="%s measured exactly this question in this run: %d of the %d rows below; predictions come from "
-        "other curves" % (PROGRAM, *of),
-    )
-    if advice["early"]:
-        _compare_early(advice["early"], pick, advice["expected_error"])
+        c["tie"] = c is not candidates[0] and _is_tie(advice, c)
+    if times:
+        of = sum(c["measured_s"] is not None for c in candidates), len(candidates)
+        advice["needs"] = []
+        advice["why"] = "%s measured exactly this question in this run: %d of the %d rows below" % (
+            PROGRAM,
+            *of,
+        )

@@ -7,18 +7,16 @@ import re
 import textwrap
 from typing import Sequence
 
-from reports.advice.comparison import error_text, ratio_text
-from reports.advice.inputs import text as need_text
+from reports.advice.comparison import error_text
 from reports.advice.measured import off, time_of
 from reports.records.jsonl import Json
-from reports.records.quantity import human, human_interval, listing, percent, size, way
+from reports.records.quantity import human, human_interval, listing, percent, ratio_text, way
 
 WIDTH = 80
 _FACT = 16  # columns of a fact's name
 _WORDS = "words: ./gpusig help words"
 _UNIT = re.compile(r"(?<=\d) (?=%|[mµun]?s\b)")
 _TIED = "\u00a0"  # a space at which textwrap does not break
-_PRIORITIES = {"high": "high for the transfers", "normal": "as it is", None: "not measured"}
 
 
 def wrapped(text: str, first: str = "", rest: str | None = None) -> list[str]:
@@ -40,18 +38,12 @@ def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 def _rows(advice: Json) -> list[tuple[str, ...]]:
     measured = advice["pick"]["measured_s"] is not None
-    rows = [("schedule", "copy method", *["measured"] * measured, "predicted", "GEMMs", "transfers", "")]
-    times = [*["measured_s"] * measured, "predicted_s", "gemm_s", "comm_s"]
+    rows = [("schedule", "copy method", *["measured"] * measured, "predicted", "")]
+    times = [*["measured_s"] * measured, "predicted_s"]
     for c in advice["candidates"]:
-        flags = ", ".join(["tie"] * c["tie"] + ["extrapolated"] * c["extrapolated"])
-        rows.append((c["schedule"], c["copy_method"], *(human(c[name], "s") for name in times), flags))
+        flag = "tie" if c["tie"] else ""
+        rows.append((c["schedule"], c["copy_method"], *(human(c[name], "s") for name in times), flag))
     return rows
-
-
-def _shared(shared: int | None) -> str:
-    if shared is None:
-        return "not measured"
-    return "%s a block of the GEMM" % size(shared) if shared else "as it is"
 
 
 def _ties(advice: Json) -> str:
@@ -74,14 +66,15 @@ def _near(advice: Json, c: Json) -> str:
         return "%s was measured to take %s, and the intervals overlap" % (name, change)
     told = "%s is predicted to take %s" % (name, change)
     if pick["measured_s"] is not None:
-        return "%s than the measured pick, and may be off by %s" % (told, percent(off(advice, c)))
-    return "%s, and the errors of both together are %s" % (told, percent(off(advice, c)))
+        return "%s than the measured pick, and may be off by %s" % (told, percent(off(advice)))
+    return "%s, and ratios of predictions may be off by %s" % (told, percent(off(advice)))
 
 
 def _decided(advice: Json) -> str:
     pick = advice["pick"]
     if advice["needs"]:
-        return "not decided: needs " + "; and ".join(map(need_text, advice["needs"]))
+        told = ("%(reason)s: %(change)s chooses another schedule" % need for need in advice["needs"])
+        return "not decided: not measured: " + "; and ".join(told)
     near = [c for c in advice["candidates"] if c["tie"] and c["schedule"] != pick["schedule"]]
     if near:
         more = "; %d more may be as fast" % (len(near) - 1) if len(near) > 1 else ""
@@ -90,7 +83,9 @@ def _decided(advice: Json) -> str:
         some = any(c["measured_s"] is None for c in advice["candidates"])
         rest = ", or is predicted to, by more than its error" if some else ""
         return "yes, measured in this run: every other schedule took longer, beyond the intervals" + rest
-    return "yes: every other schedule is predicted to be slower by more than the errors of both together"
+    return "yes: every other schedule is predicted to be slower by more than ratios may be off, %s" % (
+        percent(off(advice))
+    )
 
 
 def _measured(pick: Json) -> str:
@@ -114,11 +109,7 @@ def chunks_table(device: str, chunks: Sequence[Json], notes: Sequence[str]) -> s
 
 
 def table(advice: Json) -> str:
-    pick, best = advice["pick"], advice["allreduce"]
-    summed = "not measured for this number of devices"
-    if best:
-        summed = "%s for %s" % (best["algorithm"], size(advice["message_bytes"]))
-        summed += ": " + human(best["predicted_s"], "s")
+    pick = advice["pick"]
     facts = [
         ("decided", _decided(advice)),
         ("schedule", pick["schedule"]),
@@ -128,13 +119,10 @@ def table(advice: Json) -> str:
         ("expected error", advice["expected_error_text"]),
         ("as fast", _ties(advice)),
         ("score", advice["score"]),
-        ("shared memory", _shared(advice["shared_bytes"])),
-        ("priority", _PRIORITIES[advice["priority"]]),
-        ("allreduce", summed),
         ("why", advice["why"]),
     ]
     if advice["early"]:
-        facts.append(("trigger", advice["early"]["text"]))
+        facts.append(("early sends", advice["early"]["text"]))
     facts += _bulk_copies(advice["chunks"])
     verb = "predicted for" if pick["measured_s"] is None else "measured in this run of"
     lines = wrapped("%s, %s %s" % (question_text(advice["question"]), verb, advice["device"])) + [""]

@@ -11,18 +11,23 @@ from reports.records.jsonl import Json, is_number
 _NAME = re.compile(r"([^{]*)(?:\{(.*)\})?\Z", re.DOTALL)
 _NO_PROGRAM: Json = {"curves": [], "results": {}, "facts": {}}
 
-# Quantities by program whose values a signature keeps for the fits, besides headline numbers and what advice
-# reads.
+# Quantities by program whose values a signature keeps for the fits, besides headline numbers.
 QUANTITIES: dict[str, tuple[str, ...]] = {
+    "gemm/efficiency": ("flop_rate",),
+    "gemm/split": ("flop_rate",),
     "micro/copy_path": ("bandwidth",),
     "micro/copy_queue": ("switch_time",),
     "micro/latency": ("latency",),
+    "micro/launch": ("time",),
     "micro/memory": ("bandwidth",),
+    "micro/occupancy": ("flop_rate", "time"),
+    "micro/priority": ("wait_ratio",),
     "micro/reduce": ("bandwidth",),
     "overlap/units": ("bandwidth",),
 }
 # Facts of cases by program that it keeps for them.
 FACTS: dict[str, tuple[str, ...]] = {
+    "gemm/split": ("m", "n", "k"),
     "micro/latency": ("steps",),
     "micro/launch": ("launches_queued_max",),
     "micro/memory": ("passes",),

@@ -28,28 +28,33 @@ class Question(NamedTuple):
     tornado: bool = False
 
 
-def _lacking(machine: Machine, said: str) -> str:
+def lacking(machine: Machine, said: str) -> str:
     """The keys without a value that what a program said may be of, as flops_f8 of "f8 GEMM"; or nothing."""
     words = set(re.findall("[a-z0-9]+", said.lower())) - {"per", "bytes", "ns"}
-    missing = machine.fitted.missing if machine.fitted else []
+    missing = machine.fitted.missing if machine.fitted else {}
     names = [name for name in missing if words.intersection(name.split("_"))]
     return "; the signature gives no value for: %s" % listing(names, _NAMED) if names else ""
 
 
+def made_up(found: search.Doubts) -> list[str]:
+    """Names of the keys without a measurement on which times depend so much that they would be made up."""
+    return [one.name for one in found.matter if one.most > _MADE_UP]
+
+
 def _doubts(simulation: Simulation, base: Simulated, machine: Machine) -> Optional[search.Doubts]:
-    """Refused where times depend so much on keys that nobody measured that they would be made up."""
     if machine.fitted is None:
         return None
     found = search.doubts(simulation, base, machine.fitted.errors)
-    worst = [
-        "%s (%s: %+.0f %%)" % (one.name, one.change.text, 100 * ((one.ratio or 1) - 1))
-        for one in found.matter
-        if one.most > _MADE_UP
-    ]
+    worst = made_up(found)
     if worst:
+        told = [
+            "%s (%s: %+.0f %%)" % (one.name, one.change.text, 100 * ((one.ratio or 1) - 1))
+            for one in found.matter
+            if one.name in worst
+        ]
         raise Refused(
             "predict: too little was measured: the times depend on %s; ./gpusig model says why it has none"
-            % listing(worst, _NAMED),
+            % listing(told, _NAMED),
             3,
         )
     return found
@@ -270,7 +275,7 @@ def _tornado(simulation: Simulation, base: Simulated) -> Json:
 
 def answer(simulation: Simulation, machine: Machine, asked_for: Question, options: Sequence[str]) -> Json:
     """Raises Refused where nothing can be predicted."""
-    base = base_of(simulation, lambda said: _lacking(machine, said))
+    base = base_of(simulation, lambda said: lacking(machine, said))
     for change in asked_for.alternatives:
         check(change, base.keys)
     asked = outcomes(base)

@@ -24,10 +24,11 @@ _SPEC = re.compile(r"sim:([^?]*?(?:\?.*?)?)(?::([0-9,-]+))?\Z", re.DOTALL)
 
 class Fitted(NamedTuple):
     """Keys as a file of ./gpusig model has them. `errors`: by the names of those that have a value;
-    `at_least`: those of them of which nothing that was measured reached the limit."""
+    `missing`: the reasons of those that have none; `at_least`: those with a value of which nothing that was
+    measured reached the limit."""
 
     errors: dict[str, Optional[float]]
-    missing: list[str]
+    missing: dict[str, str]
     at_least: list[str]
 
 
@@ -64,21 +65,29 @@ def measured(path: Path, given: str, folder: Path, made: Optional[str] = None) -
         )
         raise Refused("predict: %s: %s%s" % (clean(given), why, hint), 1) from None
     with signature_file.trusting("predict: " + clean(given), Refused, 1):
-        name = name_of(signature)
-        model = _model(signature, name, file, given) if made is None else made
-        (folder / text.NAME).write_text(model, encoding="utf-8")
-        count = len(signature["devices"])
-        return Machine(
-            name,
-            str(folder / text.NAME),
-            "0" if count == 1 else "0-%d" % (count - 1),
-            fitted_in(model),
-            any(device.get("virtual_time") is True for device in signature["devices"].values()),
-            {**_times_in(signature), **_times_next_to(file)},
-        )
+        try:
+            return of_signature(signature, file, folder, made)
+        except NoModel as why:
+            raise Refused("predict: %s: %s" % (clean(given), why), 77) from None
 
 
-def _model(signature: Json, name: str, file: Path, given: str) -> str:
+def of_signature(signature: Json, file: Path, folder: Path, made: Optional[str] = None) -> Machine:
+    """The same of a signature that was read from `file`. NoModel where it has too little."""
+    name = name_of(signature)
+    model = _model(signature, name, file) if made is None else made
+    (folder / text.NAME).write_text(model, encoding="utf-8")
+    count = len(signature["devices"])
+    return Machine(
+        name,
+        str(folder / text.NAME),
+        "0" if count == 1 else "0-%d" % (count - 1),
+        fitted_in(model),
+        any(device.get("virtual_time") is True for device in signature["devices"].values()),
+        {**_times_in(signature), **_times_next_to(file)},
+    )
+
+
+def _model(signature: Json, name: str, file: Path) -> str:
     """The model of a signature: that of its report where it is as new and as it was made, for a fit takes
     seconds."""
     made = file.with_name(text.NAME)
@@ -89,22 +98,20 @@ def _model(signature: Json, name: str, file: Path, given: str) -> str:
                 return model
     except (OSError, UnicodeDecodeError):
         pass
-    try:
-        return text.of(signature, name)
-    except NoModel as why:
-        raise Refused("predict: %s: %s" % (clean(given), why), 77) from None
+    return text.of(signature, name)
 
 
 def fitted_in(model: str) -> Fitted:
     """The keys of the text of a fitted model, whose remarks are those of reports/model/text.py."""
-    found = Fitted({}, [], [])
+    found = Fitted({}, {}, [])
     for line in model.splitlines():
         key = _KEY.match(line)
         if key:
             found.errors[key[1]] = float(key[2]) / 100 if key[2] else None
             found.at_least.extend([key[1]] * ("  # at least: " in line))
-    for missing in re.findall(r"^# As in \w+: ([^:]*):", model, re.M):
-        found.missing.extend(name.strip() for name in missing.split(","))
+    remarks = re.sub(r"\n# (?!As in|Whole)", " ", model)  # unfold those of several lines
+    for names, reason in re.findall(r"^# As in \w+: ([^:]*): (.*)", remarks, re.M):
+        found.missing.update((name.strip(), reason) for name in names.split(","))
     return found
 
 

@@ -21,7 +21,6 @@ from reports.predict.keys import DEVICES, NOT_PREDICTED, QUIET
 from reports.records.jsonl import Json, Refused, clean, is_number
 
 _ONE_SAMPLE = ("--min-samples", "1", "--max-samples", "1", "--warm-up", "0", "--budget", "1h")
-_ONE_SAMPLE += ("--no-references",)
 # Options that a prediction gives itself.
 OWN = (
     "--device",
@@ -47,7 +46,7 @@ OWN = (
     "-h",
 )
 _HARMLESS = ("unverified",)  # flags that say nothing of a time: models keep no data
-_MOST_DEVICES = 64
+MOST_DEVICES = 64
 _OF_SPEC = re.compile(r"^sim: [^?]*\?[^:]*: ")  # what it refuses is said anyway
 
 Work = tuple[Optional[float], Optional[float]]  # bytes and flops
@@ -106,11 +105,21 @@ def _case(record: Json) -> Case:
 
 
 class Simulation:
-    """The program runs in the folder `cwd`, where its options and the machine's model name files."""
+    """The program runs in the folder `cwd`, where its options and the machine's model name files, without the
+    variants that others are compared with unless `references`."""
 
-    def __init__(self, program: Path, name: str, options: Sequence[str], machine: Machine, cwd: Path) -> None:
+    def __init__(
+        self,
+        program: Path,
+        name: str,
+        options: Sequence[str],
+        machine: Machine,
+        cwd: Path,
+        references: bool = False,
+    ) -> None:
         self._program, self.name, self._options = program, name, list(options)
         self._machine, self._cwd = machine, cwd
+        self._fixed = _ONE_SAMPLE if references else (*_ONE_SAMPLE, "--no-references")
         self.keys: Json = {}  # of the model as it is, once that ran
         self._found: dict[tuple[str, str], Simulated | Failed] = {}
 
@@ -118,8 +127,8 @@ class Simulation:
         name, _, own = self._machine.spec.partition("?")
         devices, count = self._machine.devices, change.value(DEVICES)
         if count is not None:
-            if not re.fullmatch("[0-9]{1,3}", count) or not 1 <= int(count) <= _MOST_DEVICES:
-                raise refuse("devices=%s is not a number from 1 to %d" % (clean(count)[:20], _MOST_DEVICES))
+            if not re.fullmatch("[0-9]{1,3}", count) or not 1 <= int(count) <= MOST_DEVICES:
+                raise refuse("devices=%s is not a number from 1 to %d" % (clean(count)[:20], MOST_DEVICES))
             devices = "0" if count == "1" else "0-%d" % (int(count) - 1)
         kept = self._kept(own, change)
         parts = [
@@ -167,7 +176,7 @@ class Simulation:
         return [self._found[spec] for spec in specs]
 
     def _start(self, spec: str, only: str) -> Simulated | Failed:
-        command = [str(self._program), "--device", spec, "--format", "json", *_ONE_SAMPLE, *self._options]
+        command = [str(self._program), "--device", spec, "--format", "json", *self._fixed, *self._options]
         try:
             done = subprocess.run(
                 command + ["--cases", only] * bool(only),

@@ -85,6 +85,11 @@ def percent(fraction: Optional[float]) -> str:
     return ("%.0f %%" if abs(fraction) >= 0.1 or fraction == 0 else "%.1f %%") % (100 * fraction)
 
 
+def ratio_text(ratio: float) -> str:
+    """Two decimals, "1.05", and of large ones three digits."""
+    return "%.2f" % ratio if ratio < 9.995 else digits(ratio)
+
+
 def size(value: Union[float, int]) -> str:
     """A byte count the way people write it: exact powers without decimals."""
     factor, unit = scale_of(value, "byte")

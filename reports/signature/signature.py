@@ -29,7 +29,7 @@ from reports.records.jsonl import Json, is_number
 from reports.records.quantity import listing, size
 from reports.signature.machine import latest
 from reports.signature.section import Section
-from reports.signature.sections import advice, rank, section_of, spec_of
+from reports.signature.sections import rank, section_of, spec_of
 from reports.records.metrics import (
     all_of,
     brief,
@@ -431,12 +431,6 @@ def build(records: Records) -> Signature:
     found = [{**_names_of(s), **tail} for s in sections for tail in tails_of(s)]
     if found:
         result["tails"] = shortened(found)
-    for section in sections:  # the score needs the sections of all other programs
-        if section.group.program == advice.PROGRAM:
-            section.results["advice"] = advice.score(section, result)
-            said = (section.summary, advice.summary(section.results["advice"]))
-            section.summary = " ".join(filter(None, said))
-            result["programs"][_section_name(section, main)] = _section_json(section)
     return Signature(result, sections)
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """signature.json: the part of a signature that is written, and the one way to read it.
 
-Written are the headline numbers, the values of those quantities and of those that reports/advice and
-reports/model read, the curves of the former, cliffs, and results such as fits: about 1 MB of a default run on
-eight devices. All other values are in metrics.csv; facts, mechanisms and samples are in the records.
+Written are the headline numbers, the values of their quantities and of those that reports/model reads, the
+curves of reports/signature/kept.py, cliffs, and results such as fits: about 1 MB of a default run on eight
+devices. All other values are in metrics.csv; facts, mechanisms and samples are in the records.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import json
 from pathlib import Path
 from typing import Any, Iterator, Sequence, Type
 
-from reports.advice.lines import FACTS, QUANTITIES
 from reports.model import measured
 from reports.records.causes import completed
 from reports.records.cliffs import CLIFF
 from reports.records.jsonl import BadRecord, Json, clean, is_version, read_object
+from reports.signature.kept import QUANTITIES
 
 NAME = "signature.json"
 SCHEMA, VERSION, READS = "gpusig.signature", "3.5.0", 3
@@ -125,14 +125,12 @@ def _program(section: Json, quantities: set[tuple[str, str, str]]) -> Json:
     results = {
         key: value for key, value in section["results"].items() if key not in _ON_THE_PAGE.get(name, ())
     }
-    if isinstance(results.get("advice"), dict):
-        results["advice"] = {key: value for key, value in results["advice"].items() if key != "table"}
     curves = [
         dict(curve, points=[_some(point, _OF_A_POINT) for point in curve["points"]])
         for curve in section["curves"]
         if curve["derived"] in QUANTITIES.get(name, ())
     ]
-    kept_facts = FACTS.get(name, ()) + measured.FACTS.get(name, ())
+    kept_facts = measured.FACTS.get(name, ())
     facts = {key: _some(own, kept_facts) for key, own in section["facts"].items()} if kept_facts else {}
     formulas = {
         quantity: formula

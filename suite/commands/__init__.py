@@ -29,8 +29,3 @@ class Place:
     def sources(self) -> Path | None:
         """The folder that the programs were built from; None where GPUSIG_BIN names others."""
         return None if os.environ.get("GPUSIG_BIN") else building.HOME
-
-    def offer_library(self) -> None:
-        """Let advice find its library, which lies with the programs (reports/advice/library.py)."""
-        if self.bin_dir is not None:
-            os.environ["GPUSIG_BIN"] = str(self.bin_dir)

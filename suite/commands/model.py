@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from reports.judge.advise import AdviseError, read_signature, trusting
+from reports.advice.ask import AdviseError, read_signature, trusting
 from reports.model import text
 from reports.model.fit import NoModel
 from reports.signature.machine import name_of

@@ -63,7 +63,7 @@ def _machines(given: argparse.Namespace) -> List[machines.Machine]:
     return found + others
 
 
-def build(given: argparse.Namespace) -> Json:
+def build(given: argparse.Namespace, programs: Path) -> Json:
     items = (
         None
         if given.workload is None
@@ -74,7 +74,7 @@ def build(given: argparse.Namespace) -> Json:
     base = _base(given, found) or alone or None
     rows = metrics.rows_of(found, alone)
     metrics.judge(rows[0])
-    mix = None if items is None else workload.mix_of(found, items)
+    mix = None if items is None else workload.mix_of(found, items, programs)
     prices = None
     if given.price is not None:
         asked = [vote.row for vote in votes(rows[0])]
@@ -89,10 +89,9 @@ def command(words: List[str], place: Place) -> int:
     if place.check_only:
         return OK
     given.cwd = place.cwd
-    place.offer_library()
     if given.names == [machines.KNOWN]:
         print(known.table(), end="")
         return OK
-    found = build(given)
+    found = build(given, place.programs())
     shown = show(given, FORMATS[given.format](found), partial(page.render, found), _PAGE, "scorecard")
     return int(found["exit"]) if shown else BAD

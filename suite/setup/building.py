@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """python -m suite.setup.building [advice]: build the programs with short output, and print their folder; with
-`advice`, of them the library that answers advise alone.
+`advice`, of them those that advise simulates.
 
 Nodes that share a checkout start in the same second. One of them builds; the others wait for it, ask make
 whether anything is left to do, and go on. The kernel takes the lock back from a process that ends, and on NFS
@@ -48,7 +48,7 @@ def link() -> Path:
 
 
 def programs(advice: bool = False) -> Path:
-    """Build what is not built, or of it the library of advice alone, and give the folder of the programs."""
+    """Build what is not built, or of it what advise simulates, and give the folder of the programs."""
     why_not = _why_not()
     if why_not:
         if not link().is_dir():
@@ -138,7 +138,7 @@ class Lock:
         self._take(kind)
 
     def _owner(self) -> str:
-        """Only words for people: the lock is the kernel's. One that has just taken it writes its name next."""
+        """Only words for people: the lock is the kernel's. One that just took it writes its name next."""
         for _ in range(_LOOKS):
             try:
                 owner = jsonl.parse_line(os.pread(self._handle, 4096, 0))

@@ -68,7 +68,7 @@ _METHOD = (
     ),
     (
         "Mix",
-        "GEMMs and their communication are predicted from each machine's curves, copies and messages "
+        "GEMMs and their communication are simulated on each machine's model, copies and messages "
         "read from them, memory and launches from headline numbers. The errors within a machine are "
         "taken to be alike, those of two machines independent.",
     ),

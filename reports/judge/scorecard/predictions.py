@@ -1,31 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Time of a piece of work on a machine, from the curves of one run's signature. Nothing is measured.
+"""Time of a piece of work on a machine, from one run's signature. Nothing is measured.
 
-GEMMs, alone or with their communication, are predicted by advise; copies and messages are read from the
-measured curve of the fastest way, time linear between two sizes.
+GEMMs, alone or with their communication, run in virtual time on the model of the signature, as for advise;
+copies and messages are read from the measured curve of the fastest way, time linear between two sizes.
 """
 
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from pathlib import Path
-from types import SimpleNamespace
-from typing import NamedTuple, Sequence
+from typing import Callable, NamedTuple, Sequence, TypeVar
 
-from reports.judge import advise as advise_command
-from reports.judge.advise import AdviseError, NoAnswer
-from reports.advice.lines import curves_of, device_of, why_missing
-from reports.advice.machine import machine_of
+from reports.advice.answer import answers
+from reports.advice.ask import PROGRAM, Adviser, AdviseError, NoAnswer, Sides, Work
 from reports.advice.measured import half_interval
 from reports.records.jsonl import Json, is_number
-from reports.records.quantity import plural
 from reports.judge.scorecard.machines import devices_of
 from reports.judge.scorecard.workload_file import FUSED, Item
+from reports.signature.kept import curves_of, device_of, why_missing
 from reports.signature.signature_file import in_words
 
-LEAST_GEMMS = 4  # of a type, before others are predicted from them
-MAX_RATE = 1.1  # of the fastest measured GEMM, for a predicted one
-MAX_EXTRAPOLATION = 64  # beyond the longest measured size, as in advise/advise.h
+MAX_EXTRAPOLATION = 64  # beyond the longest measured size
 # A normal error in the logarithm exceeds 1.96 / 0.6745 times its median in 5 % of cases.
 _OF_A_MEDIAN = 1.96 / 0.6745
 _BEYOND = "extrapolated: outside the shapes or sizes that were measured, so its error is not known"
@@ -55,55 +51,6 @@ class Unanswered(ValueError):
     def __init__(self, text: str, can_be_measured: bool = True) -> None:
         super().__init__(text)
         self.can_be_measured = can_be_measured
-
-
-# ------------------------------------------------------------------ GEMMs
-
-
-def _measured_rates(signature: Json, kind: str) -> list[float]:
-    """Flop rates of all GEMMs of a type that advise learns from."""
-    lines = [line.split() for line in machine_of(signature).lines if line.startswith("gemm %s " % kind)]
-    return [2 * float(m) * float(n) * float(k) / float(seconds) for _, _, m, n, k, _, seconds in lines]
-
-
-def _check_gemm(signature: Json, item: Item, gemm_s: float) -> None:
-    """A model of one or two GEMMs, or one that is far from all of them, may predict anything."""
-    rates, (m, n, k) = _measured_rates(signature, item.what), item.sides
-    if len(rates) < LEAST_GEMMS:
-        known = plural(len(rates), "GEMM"), item.what
-        raise Unanswered("only %s of %s measured, too few to predict others" % known)
-    if not 2.0 * m * n * k / gemm_s <= MAX_RATE * max(rates):
-        raise Unanswered("the prediction is outside what was measured, and faster than any GEMM there")
-
-
-def _gemm(signature: Json, path: Path, item: Item) -> Prediction:
-    m, n, k = item.sides
-    notes = []
-    if item.kind in FUSED:
-        question = SimpleNamespace(m=m, n=n, k=k, devices=item.devices, op=item.kind, kind=item.what)
-        answer = advise_command.answer(signature, question, path)
-        pick = answer["pick"]
-        if pick["measured_s"] is not None:
-            note = "measured in this run: %(schedule)s by %(copy_method)s" % pick
-            return Prediction(pick["measured_s"], math.log1p(half_interval(pick)), (note,))
-        seconds, extrapolated = pick["predicted_s"], answer["extrapolated"]
-        error, gemm_s = answer["expected_error"], answer["gemm_s"]
-        notes = ["the expected error is a lower limit: no schedules were measured"] * (
-            answer["expected_error_text"].startswith("at least")
-        )
-        if answer["needs"]:
-            programs = dict.fromkeys(entry["program"] for entry in answer["needs"])
-            notes.append("the schedule is not decided: that needs %s" % ", ".join(programs))
-    else:
-        seconds, extrapolated, error = advise_command.gemm_alone(signature, (m, n, k), item.what, path)
-        gemm_s = seconds
-    if not (0 < seconds < math.inf and 0 < gemm_s < math.inf and 0 <= error < math.inf):
-        raise Unanswered("a predicted time or an expected error out of range")
-    _check_gemm(signature, item, gemm_s)
-    if extrapolated:
-        notes.insert(0, _BEYOND)
-        return Prediction(seconds, None, tuple(notes))
-    return Prediction(seconds, _OF_A_MEDIAN * math.log1p(error), tuple(notes))
 
 
 # ------------------------------------------------------------------ curves
@@ -184,15 +131,75 @@ def _has_type(signature: Json, kind: str) -> bool:
     return not isinstance(supported, list) or kind in supported
 
 
-def predict(signature: Json, path: Path, item: Item) -> Prediction:
-    """The time of one of the item's `count`. Unanswered, with the reason."""
-    try:
-        if item.kind == "copy":
-            return _copy(signature, item)
-        return _message(signature, item) if item.kind == "message" else _gemm(signature, path, item)
-    except NoAnswer as why:
-        raise Unanswered(str(why), _has_type(signature, item.what)) from None
-    except AdviseError as why:
-        raise Unanswered(str(why), False) from None
-    except (LookupError, TypeError, AttributeError, ArithmeticError) as why:
-        raise Unanswered("the signature is malformed: %s" % in_words(why), False) from None
+# ------------------------------------------------------------------ a signature
+
+_Found = TypeVar("_Found")
+
+
+class Predictor:
+    """Predictions from the signature at `path`. The GEMMs of all `items` that share an operation are
+    simulated in one process, when the first of them is asked for; the model lies in `folder` meanwhile."""
+
+    def __init__(
+        self, signature: Json, path: Path, items: Sequence[Item], programs: Path, folder: Path
+    ) -> None:
+        self._signature, self._path, self._items = signature, path, items
+        self._programs, self._folder = programs, folder
+        self._known: dict[tuple[str, str, int], dict[Sides, object]] = {}
+
+    @cached_property
+    def _adviser(self) -> Adviser:
+        return Adviser(self._signature, self._path, self._programs, self._folder)
+
+    def _of(self, item: Item, ask: Callable[[Sequence[Sides]], dict[Sides, _Found]]) -> _Found:
+        """The answer on an item: of all that are alike at once, and where one has none, of this one alone."""
+        place, own = item[1:3] + (item.devices,), _sides(item)
+        alike = [_sides(o) for o in self._items if o[1:3] + (o.devices,) == place]
+        if place not in self._known:
+            try:
+                self._known[place] = dict(ask(alike))
+            except NoAnswer:
+                self._known[place] = {}
+        if own not in self._known[place]:
+            self._known[place].update(ask([own]))
+        return self._known[place][own]  # type: ignore[return-value]
+
+    def _fused(self, item: Item) -> Prediction:
+        work = Work(item.kind, item.what, item.devices)
+        advice = self._of(item, lambda shapes: answers(self._adviser, shapes, work))
+        pick = advice["pick"]
+        if pick["measured_s"] is not None:
+            note = "measured in this run: %(schedule)s by %(copy_method)s" % pick
+            return Prediction(pick["measured_s"], math.log1p(half_interval(pick)), (note,))
+        notes = ["%(schedule)s by %(copy_method)s" % pick]
+        if PROGRAM not in self._adviser.checked:
+            notes.append("the expected error is a lower limit: no schedules were measured")
+        if advice["needs"]:
+            keys = ", ".join(need["key"] for need in advice["needs"])
+            notes.append("the schedule is not decided: not measured: %s" % keys)
+        error = _OF_A_MEDIAN * math.log1p(advice["expected_error"])
+        return Prediction(pick["predicted_s"], error, tuple(notes))
+
+    def _gemm(self, item: Item) -> Prediction:
+        seconds = self._of(item, lambda shapes: self._adviser.gemm(shapes, item.what))
+        return Prediction(seconds, _OF_A_MEDIAN * math.log1p(self._adviser.gemm_error(item.what)))
+
+    def predict(self, item: Item) -> Prediction:
+        """The time of one of the item's `count`. Unanswered, with the reason."""
+        try:
+            if item.kind == "copy":
+                return _copy(self._signature, item)
+            if item.kind == "message":
+                return _message(self._signature, item)
+            return self._fused(item) if item.kind in FUSED else self._gemm(item)
+        except NoAnswer as why:
+            raise Unanswered(str(why), _has_type(self._signature, item.what)) from None
+        except AdviseError as why:
+            raise Unanswered(str(why), False) from None
+        except (LookupError, TypeError, AttributeError, ArithmeticError) as why:
+            raise Unanswered("the signature is malformed: %s" % in_words(why), False) from None
+
+
+def _sides(item: Item) -> Sides:
+    m, n, k = item.sides
+    return m, n, k

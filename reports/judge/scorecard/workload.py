@@ -12,14 +12,16 @@ from __future__ import annotations
 
 import math
 import re
+import tempfile
 from dataclasses import dataclass, field
 from itertools import permutations
+from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple, Sequence
 
 from reports.records.moderated import Variance, moderated, variance_of
 from reports.judge.scorecard.machines import CONFIDENCE, ONE_RUN, Machine, held
-from reports.judge.scorecard.predictions import Unanswered, predict
+from reports.judge.scorecard.predictions import Predictor, Unanswered
 from reports.judge.scorecard.ranking import Rank, Ratio, is_ahead, rank
 from reports.judge.scorecard.workload_file import Item
 from reports.records.student import quantile
@@ -84,11 +86,11 @@ def _half_of_runs(machine: Machine, logs: Sequence[float]) -> float | None:
     return quantile(CONFIDENCE, degrees) * math.sqrt(variance * (2.0 if len(logs) == 1 else 1 / len(logs)))
 
 
-def _predicted(machine: Machine, item: Item) -> Time:
+def _predicted(machine: Machine, item: Item, predictors: Sequence[Predictor]) -> Time:
     answers = []
-    for signature, path in zip(machine.signatures, machine.paths):
+    for predictor, path in zip(predictors, machine.paths):
         try:
-            answers.append(predict(signature, path, item))
+            answers.append(predictor.predict(item))
         except Unanswered as why:
             of = "%s: " % path.parent.name if len(machine.paths) > 1 else ""
             return Time(None, reason=of + str(why), unmeasured=why.can_be_measured)
@@ -109,7 +111,7 @@ def _from_metric(machine: Machine, name: str, size: float, is_rate: bool) -> Tim
     return Time(size / found.value if is_rate else size * found.value, half, found.reason)
 
 
-def _time(machine: Machine, item: Item, mixed: bool) -> Time:
+def _time(machine: Machine, item: Item, mixed: bool, predictors: Sequence[Predictor]) -> Time:
     if mixed and machine.kind == "host" and item.kind in _NOT_OF_A_HOST:
         return Time(None, reason=_NOT_OF_A_HOST[item.kind])
     size = float(item.size) * item.count
@@ -119,7 +121,7 @@ def _time(machine: Machine, item: Item, mixed: bool) -> Time:
         return _from_metric(machine, "micro/launch/launch_back_to_back", size, False)
     if machine.known:
         return Time(None, reason="a known machine has only headline numbers")
-    return _predicted(machine, item)
+    return _predicted(machine, item, predictors)
 
 
 # ------------------------------------------------------------------ all machines
@@ -164,9 +166,26 @@ def _sum(text: str, lines: Sequence[Line], names: Sequence[str]) -> Line:
     return judge(Line(text, times))
 
 
-def mix_of(machines: Sequence[Machine], items: Sequence[Item]) -> Mix:
+def _times(machine: Machine, items: Sequence[Item], mixed: bool, programs: Path) -> list[Time]:
+    with tempfile.TemporaryDirectory(prefix="gpusig-scorecard-") as made:
+        folders = [Path(made) / str(number) for number in range(len(machine.signatures))]
+        for folder in folders:
+            folder.mkdir()
+        pairs = zip(machine.signatures, machine.paths, folders)
+        predictors = [
+            Predictor(signature, path, items, programs, folder) for signature, path, folder in pairs
+        ]
+        return [_time(machine, item, mixed, predictors) for item in items]
+
+
+def mix_of(machines: Sequence[Machine], items: Sequence[Item], programs: Path) -> Mix:
+    """`programs`: the folder of those that are simulated."""
     mixed = len({machine.kind == "host" for machine in machines}) > 1
-    lines = [judge(Line(item.text, {m.name: _time(m, item, mixed) for m in machines})) for item in items]
+    times = {machine.name: _times(machine, items, mixed, programs) for machine in machines}
+    lines = [
+        judge(Line(item.text, {name: own[number] for name, own in times.items()}))
+        for number, item in enumerate(items)
+    ]
     names = [machine.name for machine in machines]
     answered = [line for line in lines if all(line.times[name].seconds is not None for name in names)]
     common = _sum("common items", answered, names) if 0 < len(answered) < len(lines) else None

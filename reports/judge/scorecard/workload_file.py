@@ -22,7 +22,7 @@ from reports.records.jsonl import clean, open_regular, whole_in
 
 MAX_ITEMS = 1000
 MAX_BYTES = 1 << 20  # of a file
-FUSED = ("ag-gemm", "gemm-rs", "a2a-gemm", "gemm-ar")
+FUSED = ("ag-gemm", "gemm-rs", "a2a-gemm", "a2a-gemm-uneven", "gemm-ar")
 TYPES = ("f32", "f64", "tf32", "f16", "bf16", "f8")
 WAYS = ("up", "down", "local", "peer")
 MEMORY = ("read", "triad")

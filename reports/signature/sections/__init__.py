@@ -12,7 +12,6 @@ from reports.records.causes import GRADES
 from reports.records.curves import Curve, why_invalid
 from reports.records.quantity import plural
 from reports.signature.sections import (
-    advice,
     collective_overlap,
     collectives,
     contention,
@@ -22,7 +21,6 @@ from reports.signature.sections import (
     copy_contention,
     copy_engines,
     copy_queue,
-    early_sends,
     ficco,
     gemm,
     generic,
@@ -68,11 +66,11 @@ SPECS: Dict[str, SectionSpec] = {
     "overlap/pair": pair.SPEC,
     "overlap/collective": collective_overlap.SPEC,
     "overlap/shaping": shaping.SPEC,
-    "overlap/trigger": early_sends.learned(trigger.SPEC),
+    "overlap/trigger": trigger.SPEC,
     "overlap/t3": t3_figures.SPEC,
     "overlap/out_of_core": out_of_core.SPEC,
     "overlap/units": units.SPEC,
-    advice.PROGRAM: advice.scored(ficco.SPEC),
+    "overlap/ficco": ficco.SPEC,
     "collectives/allreduce": collectives.ALLREDUCE,
     "collectives/reduce_scatter": collectives.REDUCE_SCATTER,
     "collectives/allgather": collectives.ALLGATHER,

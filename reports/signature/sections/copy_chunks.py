@@ -6,11 +6,11 @@ from __future__ import annotations
 import statistics
 from typing import Dict, List, Optional, Tuple
 
-from reports.advice.chunks import KEEP, advised, text_of
 from reports.records.curves import by, valid_value
 from reports.records.jsonl import Json, is_number
 from reports.records.quantity import human, percent, size, way
 from reports.records.records import Case
+from reports.signature.chunks import KEEP, advised, text_of
 from reports.signature.section import Figure, Panels, Section, SectionSpec, table
 from reports.signature.sections import generic
 

@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Chunks of a bulk copy, as micro/copy_chunks measured them: which keep its rate and let small copies pass.
-The page has to tell it where nothing is built, so advise/advise_chunks.c is written here a second time, and a
-test compares the two."""
+"""Chunks of a bulk copy, as micro/copy_chunks measured them: which keep its rate and let small ones
+pass."""
 
 from __future__ import annotations
 
 import math
 
-from reports.advice.lines import MAX_POINTS, Machine, program_of
 from reports.records.jsonl import Json
 from reports.records.quantity import human, percent, size
+from reports.signature.kept import program_of
 
 PROGRAM = "micro/copy_chunks"
 KEEP = 0.95  # of the rate of a bulk that is one copy
-# As in advise/advise.h, and what stands between the chunks in words.
+# Things that stand between the chunks, the simplest first, in words.
 YIELDS = {
     "nothing": "back to back",
     "event": "with an event between",
@@ -21,7 +20,10 @@ YIELDS = {
     "kernel": "with an empty kernel between",
 }
 NO_CHUNKS, CHUNKS, IN_VAIN = VERDICTS = ("no-chunks", "chunks", "in-vain")
-# As in advise/advise_chunks.c.
+# Limits: a small copy waits where it takes so many times as long while a bulk runs as alone; chunks help
+# that leave at most so much of the wait behind a whole; of waits so near, the simpler thing is taken; so
+# little is no loss of rate; the largest advised chunk is so many times the largest measured; chunks are
+# multiples of a page.
 _WAITS, _HELPS, _AS_SHORT, _NOTHING, _BEYOND, _GRANULE = 2.0, 0.5, 1.05, 1e-9, 4, 4096
 
 
@@ -117,13 +119,3 @@ def ways_of(signature: Json) -> list[Json]:
         if (way["small_byte"], -way["bulk_byte"]) < (best["small_byte"], -best["bulk_byte"]):
             found[way["direction"]] = way
     return list(found.values())
-
-
-def add_chunks(signature: Json, machine: Machine) -> None:
-    for way in ways_of(signature):
-        for name in YIELDS:
-            points = sorted((p for p in way["points"] if p["yield"] == name), key=lambda p: p["chunk_byte"])
-            for p in points[:MAX_POINTS]:
-                values = (float(p[key]) for key in ("rate_kept", "wait_s", "whole_wait_s"))
-                machine.add("chunk", way["direction"], name, int(p["chunk_byte"]), *values)
-        machine.add("chunkwaits", way["direction"], float(way["whole_wait_s"]), float(way["idle_wait_s"]))

@@ -1,61 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The lines that advise/advise.h reads, with the assumptions made, and what they are taken from in a
-signature."""
+"""Curves that signature.json keeps for who reads it, and the reason where a program has no value."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
-
 from reports.records.jsonl import Json
 
-MAX_GEMMS, MAX_POINTS = 256, 24  # as in advise/advise.h
-LINKS = ("peer", "up", "down")  # as in advise/advise.c
-# Read of a signature by advice and predictions, as curves or values, and facts of cases: signature_file.py
-# writes them because they are here, and curves_of() reads no others.
+# By program the quantities whose curves are kept. Fits read values: reports/model/measured.py.
 QUANTITIES = {
-    "gemm/efficiency": ("flop_rate",),
-    "gemm/split": ("flop_rate",),
-    "micro/copy_contention": ("CIL",),
-    "micro/copy_path": ("bandwidth", "both_ways_time_ratio"),
-    "micro/launch": ("stream_hop_time", "time"),
-    "micro/memory": ("bandwidth",),
-    "micro/occupancy": ("flop_rate", "time"),
-    "micro/priority": ("wait_ratio",),
-    "overlap/shaping": ("normalised_time",),
-    "collectives/allreduce": ("bandwidth",),
+    "micro/copy_path": ("bandwidth",),
     "collectives/device_allgather": ("bus_bandwidth",),
-    "collectives/device_allreduce": ("bandwidth", "bus_bandwidth"),
+    "collectives/device_allreduce": ("bus_bandwidth",),
     "collectives/device_all_to_all": ("bus_bandwidth",),
     "collectives/device_reduce_scatter": ("bus_bandwidth",),
 }
-FACTS = {
-    "gemm/split": ("m", "n", "k"),
-    "collectives/allreduce": ("devices",),
-    "collectives/device_allreduce": ("devices",),
-}
-
-
-@dataclass
-class Machine:
-    lines: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)  # assumptions, and the program that would measure
-    pair_notes: list[tuple[str, str, str]] = field(default_factory=list)  # those about a link and a type
-
-    def add(self, *words: Any) -> None:
-        self.lines.append(" ".join("%.9g" % w if isinstance(w, float) else str(w) for w in words))
-
-    def curve(self, words: tuple[Any, ...], points: list[tuple[float, float]]) -> None:
-        """Add at most MAX_POINTS points, thinned evenly; the ends are kept."""
-        points = sorted(p for p in points if p[0] > 0 and p[1] > 0)
-        if len(points) > MAX_POINTS:
-            points = [points[round(i * (len(points) - 1) / (MAX_POINTS - 1))] for i in range(MAX_POINTS)]
-        for x, y in points:
-            self.add(*words, float(x), float(y))
-
-    @property
-    def text(self) -> str:
-        return "".join(line + "\n" for line in self.lines)
 
 
 def program_of(signature: Json, name: str) -> Json:

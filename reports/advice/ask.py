@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Schedules of GEMMs with their communication on the model of a signature: overlap/ficco runs on it in
+virtual time, and its times are the predictions."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import ContextManager, Mapping, NamedTuple, Optional, Sequence
+
+from reports.model.fit import NoModel
+from reports.predict import check
+from reports.predict.answer import lacking, made_up
+from reports.predict.change import AS_IT_IS
+from reports.predict.machine import Machine, of_signature
+from reports.predict.search import Doubts, doubts
+from reports.predict.simulation import Failed, Simulated, Simulation
+from reports.records.jsonl import BadRecord, Json, Refused, is_number
+from reports.records.quantity import plural
+from reports.signature import signature_file
+
+PROGRAM, GEMM = "overlap/ficco", "gemm/efficiency"
+GEMM_ALONE, COMMUNICATION, SERIAL = "gemm", "communication", "serial"
+BAD, CANNOT = 1, 77
+
+Sides = tuple[int, int, int]
+Way = tuple[str, str]  # schedule and copy method
+Times = dict[Way, float]
+
+
+class AdviseError(Refused):
+    """A question about advice that cannot be answered."""
+
+
+class NoAnswer(AdviseError):
+    """A signature lacks what the question needs; others may have it."""
+
+    def __init__(self, text: str, more: Sequence[str] = ()) -> None:
+        super().__init__(text, CANNOT, more)
+
+
+class Work(NamedTuple):
+    """A GEMM with its communication, of any sides."""
+
+    op: str
+    type: str
+    devices: int
+
+
+class Need(NamedTuple):
+    """A key of the model that nothing gave, and whose change chooses another schedule."""
+
+    key: str
+    change: str
+    reason: str
+
+
+class Predicted(NamedTuple):
+    """`gemm_s`, `comm_s`: the whole GEMM, and the whole exchange by the faster copy method, alone."""
+
+    times: Times
+    gemm_s: float
+    comm_s: float
+    needs: tuple[Need, ...]
+
+
+def trusting(path: Path) -> ContextManager[None]:
+    return signature_file.trusting(str(path), AdviseError, BAD)
+
+
+def read_signature(path: Path) -> Json:
+    """The signature in a file, or in the folder of a run."""
+    path = path / signature_file.NAME if path.is_dir() else path
+    try:
+        return signature_file.read(path)
+    except OSError as why:
+        raise AdviseError("%s: %s" % (path, why.strerror)) from None
+    except BadRecord as why:
+        raise AdviseError("%s: %s" % (path, why), BAD) from None
+
+
+def text_of(sides: Sides) -> str:
+    return "%dx%dx%d" % sides
+
+
+def _by_sides(found: Simulated) -> tuple[dict[Sides, Times], dict[Sides, str]]:
+    """Times, and reasons of cases without, by the sides of their GEMM."""
+    times: dict[Sides, Times] = {}
+    reasons: dict[Sides, str] = {}
+    for key, case in found.cases.items():
+        words = dict(word.partition("=")[::2] for word in key.split())
+        m, n, k = (int(side) for side in words["shape"].split("x"))
+        own = times.setdefault((m, n, k), {})
+        own.update({(name, words.get("copy-method", "")): s for name, s in case.times.items()})
+        if case.reason:
+            reasons[m, n, k] = case.reason
+    return times, reasons
+
+
+def _checked(folder: Path) -> dict[str, Json]:
+    """The errors of the model of a run by program, as the run found them (reports/predict/check.py)."""
+    try:
+        found = check.kept(folder)
+    except Refused:
+        return {}
+    rows = found["programs"] if found else []
+    return {row["program"]: row for row in rows if row.get("times")}
+
+
+class Adviser:
+    """The model of one signature, which was read from a file or the folder of a run; the model's file is
+    written to `folder`. NoAnswer where the signature has too little for a model."""
+
+    def __init__(self, signature: Json, path: Path, programs: Path, folder: Path) -> None:
+        file = path / signature_file.NAME if path.is_dir() else path
+        self.signature, self.folder = signature, folder
+        self._programs = programs
+        self.measured_devices = len(signature["devices"])
+        try:
+            self._machine = of_signature(signature, file, folder)
+        except NoModel as why:
+            raise NoAnswer(str(why)) from None
+        self.checked = _checked(file.parent)
+        self._keys_error = 0.0
+
+    def expected_error(self, program: str = PROGRAM) -> float:
+        """Relative, of a time: the median that the run found in cases of the program that no fit reads. Of
+        a run that found none, what the errors of fitted keys make of the times asked last: a lower limit."""
+        row = self.checked.get(program)
+        return float(row["median"]) if row else self._keys_error
+
+    def ratio_error(self) -> float:
+        """The same of ratios between schedules of the same work, on which choices depend."""
+        between = self.checked.get(PROGRAM, {}).get("between")
+        return float(between) if is_number(between) else self.expected_error()
+
+    def gemm_error(self, kind: str) -> float:
+        """The same of a GEMM alone: the residual of the fit to those of its type."""
+        error = self._machine.fitted.errors.get("flops_" + kind) if self._machine.fitted else None
+        return max(error or 0.0, self._keys_error)
+
+    def _machine_of(self, devices: int) -> Machine:
+        more = "?devices=%d" % devices if devices > self.measured_devices else ""
+        last = "0" if devices == 1 else "0-%d" % (devices - 1)
+        return self._machine._replace(spec=self._machine.spec + more, devices=last)
+
+    def run(
+        self, program: str, devices: int, options: Sequence[str], references: bool = False
+    ) -> tuple[Simulation, Simulated]:
+        """A program on the model of so many devices. AdviseError for options that it refuses, NoAnswer where
+        the model cannot run it."""
+        path = self._programs / program
+        if not path.is_file():
+            raise AdviseError("no advice: %s is not built; build it with make" % program, CANNOT)
+        simulation = Simulation(
+            path, program, options, self._machine_of(devices), self.folder, references=references
+        )
+        found = simulation.together([AS_IT_IS])[0]
+        if isinstance(found, Failed):
+            if found.code == 2:
+                raise AdviseError(str(found))
+            raise self._no_answer(str(found), devices)
+        simulation.keys = found.keys
+        return simulation, found
+
+    def _no_answer(self, why: str, devices: int) -> NoAnswer:
+        few = ", and measured %s" % plural(self.measured_devices, "device")
+        more = few if self.measured_devices < devices else ""
+        return NoAnswer("%s%s%s" % (why, lacking(self._machine, why), more))
+
+    def _doubts(self, simulation: Simulation, base: Simulated) -> Doubts:
+        """NoAnswer where the times depend so much on keys that nobody measured that they would be made up."""
+        fitted = self._machine.fitted
+        found = doubts(simulation, base, fitted.errors if fitted else {})
+        worst = made_up(found)
+        if worst:
+            raise NoAnswer(
+                "too little was measured: the times depend on %s" % "; ".join(map(self._reason_of, worst))
+            )
+        self._keys_error = math.hypot(*(abs(math.log(one.ratio or 1.0)) for one in found.unsure))
+        return found
+
+    def _reason_of(self, key: str) -> str:
+        reasons: Mapping[str, str] = self._machine.fitted.missing if self._machine.fitted else {}
+        return "%s (%s)" % (key, reasons[key]) if key in reasons else key
+
+    def _needs(
+        self, simulation: Simulation, matter: Doubts, base: dict[Sides, Times]
+    ) -> dict[Sides, list[Need]]:
+        """The keys without a measurement that choose another schedule, by more than ratios are off."""
+        found: dict[Sides, list[Need]] = {}
+        runs = simulation.together([one.change for one in matter.matter])
+        for one, run in zip(matter.matter, runs):
+            changed = {} if isinstance(run, Failed) else _by_sides(run)[0]
+            for sides, times in base.items():
+                after = changed.get(sides, {})
+                pick = min(times, key=lambda way: times[way])
+                if pick in after and after[pick] > min(after.values()) * (1 + self.ratio_error()):
+                    reason = self._reason_of(one.name)
+                    found.setdefault(sides, []).append(Need(one.name, one.change.text, reason))
+        return found
+
+    def predict(self, shapes: Sequence[Sides], work: Work) -> dict[Sides, Predicted]:
+        """Every schedule by every copy method, of all shapes in one process. NoAnswer where one has none."""
+        options = ["--op", work.op, "--type", work.type, "--mflop", "0"]
+        options += ["--shape", ",".join(map(text_of, dict.fromkeys(shapes)))]
+        simulation, base = self.run(PROGRAM, work.devices, options)
+        times, reasons = _by_sides(base)
+        for sides in shapes:
+            if not times.get(sides):
+                raise self._no_answer(reasons.get(sides, "no case fits the question"), work.devices)
+        found = self._doubts(simulation, base)
+        alone = ("--schedule", ",".join((SERIAL, GEMM_ALONE, COMMUNICATION)))
+        parts, _ = _by_sides(self.run(PROGRAM, work.devices, [*options, *alone], references=True)[1])
+        needs = self._needs(simulation, found, times)
+        return {
+            sides: Predicted(
+                times[sides],
+                min(s for (name, _), s in parts[sides].items() if name == GEMM_ALONE),
+                min(s for (name, _), s in parts[sides].items() if name == COMMUNICATION),
+                tuple(needs.get(sides, ())),
+            )
+            for sides in shapes
+        }
+
+    def times(self, shapes: Sequence[Sides], work: Work) -> dict[Sides, Times]:
+        """The same without what is known of its error; empty where a shape is impossible."""
+        options = ["--op", work.op, "--type", work.type, "--mflop", "0"]
+        options += ["--shape", ",".join(map(text_of, shapes))]
+        return _by_sides(self.run(PROGRAM, work.devices, options)[1])[0]
+
+    def gemm(self, shapes: Sequence[Sides], kind: str) -> dict[Sides, float]:
+        """Seconds of GEMMs without communication, on one device."""
+        options = ["--type", kind, "--mflop", "0", "--shape", ",".join(map(text_of, dict.fromkeys(shapes)))]
+        simulation, base = self.run(GEMM, 1, options)
+        times, reasons = _by_sides(base)
+        for sides in shapes:
+            if not times.get(sides):
+                raise NoAnswer(reasons.get(sides, "no case fits the question"))
+        self._doubts(simulation, base)
+        return {sides: min(times[sides].values()) for sides in shapes}
+
+
+def measured_with(adviser: Adviser, devices: int) -> Optional[str]:
+    """A remark where the question has more devices than were measured."""
+    if devices <= adviser.measured_devices:
+        return None
+    return "%d devices were measured; the others are taken to be like them" % adviser.measured_devices
