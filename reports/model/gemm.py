@@ -43,6 +43,8 @@ _REGISTER_BYTES = (0, 256 << 10, 512 << 10, 128 << 10)
 _START_NS, _TILE_NS, _TRAFFIC_SHARES = (0.0, 3e3, 4e4), (0.0, 300.0, 5e3), (1.0, 0.4, 0.1)
 _EXPLAINED, _BETTER = 0.03, 0.9
 _SHARES = (1.0, 0.5, 0.25, 0.125)
+# Rates of the last cache that are tried where no program tells it, and the factor to which they are refined.
+_CACHE_RATES, _CACHE_STEP = 7, 1.01
 # Relative to the fastest GEMM of a type; if a loop of multiply-adds was measured, to the faster one, as GEMMs
 # may use other units; and where none was.
 _LEAST_RATE, _MOST_OF_LOOP, _MOST_RATE = 0.93, 1.1, 10.0
@@ -54,6 +56,7 @@ _BEST, _REFINED = 24, 8  # tilings in the second round, and in the third
 # Residuals (rms) that are so close are equal: then the tiling that comes first.
 _SAME, _EXACT = 1.02, 2e-4
 _NOISE = 5e-3  # differences that noise explains, where there is so much
+_UNEXPLAINED = 2  # times the noise
 _AS_WELL = 2  # of squares, which a rate that is too high changes by far more
 _RATE_LIMITS = (1.0, 1e18)  # of device/sim/model/model.c
 
@@ -211,6 +214,31 @@ def _near(fit: _Fit, samples: _Samples) -> _Fit:
     return fit
 
 
+def _with_cache(fits: list[_Fit], samples: _Samples) -> _Fit:
+    """The best rate of the last cache, between those of memory and of all units, and its tiling. What bounds
+    reads shows in GEMMs of small tiles, of types that compute fast."""
+    machine = fits[0].machine
+    low, high = machine.memory_bandwidth, machine.units * machine.unit_bandwidth
+    step = (high / low) ** (1 / (_CACHE_RATES + 1))
+    rates = [low * step**i for i in range(1, _CACHE_RATES + 1)]
+
+    def at(fit: _Fit, rate: float) -> _Fit:
+        return _fit(samples, fit.tiling, fit.machine._replace(llc_bandwidth=rate), exact=False)
+
+    best = min((at(fit, rate) for fit in fits for rate in rates), key=lambda f: f.rms)
+    while step > _CACHE_STEP:
+        step = math.sqrt(step)
+        rate = best.machine.llc_bandwidth
+        best = min([best, at(best, rate * step), at(best, rate / step)], key=lambda f: f.rms)
+    return _fit(samples, best.tiling, best.machine, exact=True)
+
+
+def _knows_no_cache(machine: Machine) -> bool:
+    """No program told the rate of the last cache, and there is one between those of memory and all units."""
+    most = machine.units * machine.unit_bandwidth
+    return machine.llc_bandwidth == math.inf and machine.memory_bandwidth < most < math.inf
+
+
 def _model(samples: _Samples, machine: Machine, found: Found) -> _Fit:
     shares = _SHARES if "block_share" not in found else (machine.block_share,)
     noise = median(s.error for of_type in samples.values() for s in of_type.samples)
@@ -220,7 +248,14 @@ def _model(samples: _Samples, machine: Machine, found: Found) -> _Fit:
     tried = [(t, machine._replace(block_share=share)) for t in plain for share in shares]
     tiles = {tried[i][0][:3] for i in _ranked(samples, tried)[:_BEST]}
     tried = [(t, machine._replace(block_share=share)) for t in tilings if t[:3] in tiles for share in shares]
-    fit = _first(_fine(samples, tried), noise)
+    fine = _fine(samples, tried)
+    fit = _first(fine, noise)
+    if fit.rms > _UNEXPLAINED * noise and _knows_no_cache(machine):
+        cached = _with_cache(sorted(fine, key=lambda f: f.rms)[:_REFINED], samples)
+        if cached.rms < _BETTER * fit.rms:
+            rate = cached.machine.llc_bandwidth
+            tried = [(tiling, other._replace(llc_bandwidth=rate)) for tiling, other in tried]
+            fit = _first(_fine(samples, tried), noise)
     if fit.rms < _EXPLAINED:
         return fit
     costs = [(start, tile, share) for start in _START_NS for tile in _TILE_NS for share in _TRAFFIC_SHARES]
@@ -367,6 +402,8 @@ def keys(measured: Measured, found: Found) -> Iterator[Key | Missing]:
     yield from _costs_of_tiles(fit)
     if "block_share" not in found:
         yield Key("block_share", fit.machine.block_share, "fitted with the tiles of GEMMs", median(off))
+    if fit.machine.llc_bandwidth != machine.llc_bandwidth:
+        yield Key("llc_bandwidth", fit.machine.llc_bandwidth, "fitted with the tiles of GEMMs", median(off))
     yield Key("gemm_efficiency", efficiency, why)
     for type_, gemms in samples.items():
         yield _rate(fit, type_, gemms, efficiency)

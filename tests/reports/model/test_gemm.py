@@ -101,6 +101,14 @@ class Keys(unittest.TestCase):
         keys = self.check_machine("mi300x", PROGRAMS[:1])
         self.assertEqual(keys["registers_per_unit_bytes"].value, 512 << 10)
 
+    def test_a_cache_that_only_gemms_tell_of(self) -> None:
+        """One that is always warm and has no size limits reads, and chases through memory do not show it."""
+        measured = simulated.measured(drawn_machine.model(825)[0], 1, PROGRAMS, "--seed", "1")
+        truth, (keys, _) = truth_of(measured), fitted(measured, "llc_bandwidth")
+        self.assertEqual([keys[name].value for name in TILES], [truth[name] for name in TILES])
+        self.assertEqual(simulated.far_off(keys, {"llc_bandwidth": truth["llc_bandwidth"]}), [])
+        self.check_rates(keys, truth)
+
     def test_drawn_machines(self) -> None:
         """Tiles and rates where GEMMs tell them, and times in any case."""
         for seed in (2, 4, 12):
