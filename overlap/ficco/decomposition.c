@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define OP_NAME(id, name) name,
-const char *const ficco_ops[] = {ADVISE_OP_LIST(OP_NAME) "a2a-gemm-uneven", "gemm-ar", NULL};
+const char *const ficco_ops[] = {"ag-gemm",         "gemm-rs", "a2a-gemm",
+				 "a2a-gemm-uneven", "gemm-ar", NULL};
 
 #define SCHEDULE_NAME(id, name, ...) name,
 #define SCHEDULE_RULES(id, name, ...) [FICCO_##id] = {__VA_ARGS__},

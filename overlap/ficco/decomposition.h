@@ -39,15 +39,18 @@
 #ifndef GPUSIG_DECOMPOSITION_H
 #define GPUSIG_DECOMPOSITION_H
 
-#include "advise/advise_names.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define FICCO_OP_ENUM(id, name) FICCO_##id,
-enum ficco_op { ADVISE_OP_LIST(FICCO_OP_ENUM) FICCO_A2A_GEMM_UNEVEN, FICCO_GEMM_AR, FICCO_OPS };
-#undef FICCO_OP_ENUM
+enum ficco_op {
+	FICCO_AG_GEMM,
+	FICCO_GEMM_RS,
+	FICCO_A2A_GEMM,
+	FICCO_A2A_GEMM_UNEVEN,
+	FICCO_GEMM_AR,
+	FICCO_OPS
+};
 
 #define FICCO_PER_DEVICE UINT32_MAX
 
@@ -61,21 +64,20 @@ struct ficco_rules {
 			       are independent */
 };
 
-#define FICCO_RULES_SERIAL .fused = true
-#define FICCO_RULES_SHARD .own_separate = true, .one_link = true
-#define FICCO_RULES_UNIFORM_FUSED_1D .row_parts = FICCO_PER_DEVICE, .fused = true
-#define FICCO_RULES_HETERO_FUSED_1D                                                                \
-	.row_parts = FICCO_PER_DEVICE, .own_separate = true, .fused = true
-#define FICCO_RULES_HETERO_UNFUSED_1D .row_parts = FICCO_PER_DEVICE, .own_separate = true
-#define FICCO_RULES_UNIFORM_FUSED_2D .columns_cut = true, .fused = true
-#define FICCO_RULES_OF(id) FICCO_RULES_##id
-
 /* All schedules: constant, name, and members of struct ficco_rules. The enum, the names, the rules
  * and the variants of overlap/ficco are generated from these rows. BASELINE is the schedule that
- * the others are compared with. Those that ./gpusig advise predicts have their names there; rows of
- * others follow, such as SCHEDULE(HALVES_FUSED_1D, "halves-fused-1d", .row_parts = 2). */
+ * the others are compared with. A further one is a row, such as
+ * SCHEDULE(HALVES_FUSED_1D, "halves-fused-1d", .row_parts = 2). */
 #define FICCO_SCHEDULE_TABLE(BASELINE, SCHEDULE)                                                   \
-	ADVISE_SCHEDULE_LIST(BASELINE, SCHEDULE, FICCO_RULES_OF)
+	BASELINE(SERIAL, "serial", .fused = true)                                                  \
+	SCHEDULE(SHARD, "shard", .own_separate = true, .one_link = true)                           \
+	SCHEDULE(UNIFORM_FUSED_1D, "uniform-fused-1d", .row_parts = FICCO_PER_DEVICE,              \
+		 .fused = true)                                                                    \
+	SCHEDULE(HETERO_FUSED_1D, "hetero-fused-1d", .row_parts = FICCO_PER_DEVICE,                \
+		 .own_separate = true, .fused = true)                                              \
+	SCHEDULE(HETERO_UNFUSED_1D, "hetero-unfused-1d", .row_parts = FICCO_PER_DEVICE,            \
+		 .own_separate = true)                                                             \
+	SCHEDULE(UNIFORM_FUSED_2D, "uniform-fused-2d", .columns_cut = true, .fused = true)
 
 #define FICCO_SCHEDULE_ENUM(id, ...) FICCO_##id,
 enum ficco_schedule {

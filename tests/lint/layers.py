@@ -290,8 +290,6 @@ LAYERS = {
     "bench/links": ("bench/graph/", *KIT),
     **{folder: ("bench/graph/", "bench/links/", *KIT) for folder in PROGRAM_FOLDERS},
     "collectives/schedules": ("lib/",),
-    # The names that advice has in common with what it is compared with.
-    "overlap/ficco": ("bench/graph/", *KIT, "advise/advise_names.h"),
     # Its methods are the collectives among devices that collectives/device_* measure alone.
     "overlap/collective": ("bench/graph/", *KIT, "collectives/devices/"),
     "topology": ("bench/links/", *KIT, "collectives/schedules/"),

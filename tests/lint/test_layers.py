@@ -66,7 +66,6 @@ class Rules(unittest.TestCase):
         self.catches("layers", "micro/a.c", '#include "device/sim/model/model.h"')
         self.catches("layers", "overlap/ficco/a.c", '#include "tests/x.h"')
         self.catches("layers", "overlap/ficco/a.c", '#include "advise/advise.h"')
-        self.catches("layers", "overlap/pair/a.c", '#include "advise/advise_names.h"')
         self.catches("layers", "device/gpu/kernels/a.inc", '#include "tests/x.h"')
         self.catches("layers", "topology/a.c", '#include "collectives/mpi.h"')
         self.catches("layers", "collectives/schedules/a.c", '#include "bench/bench.h"')
@@ -81,7 +80,6 @@ class Rules(unittest.TestCase):
             "device/gpu/cuda/cuda.c",
             '#include "device/gpu/gpu.h"\n#include "device/gpu/cuda/cuda_abi.h"',
         )
-        self.allows("layers", "overlap/ficco/a.h", '#include "advise/advise_names.h"')
         self.allows("layers", "overlap/collective/a.h", '#include "collectives/devices/vectors.h"')
         self.catches("layers", "overlap/collective/a.h", '#include "collectives/ranks/session.h"')
         self.catches("layers", "overlap/pair/a.h", '#include "collectives/devices/vectors.h"')
