@@ -84,8 +84,7 @@ LONG = Variant(
     "release long",
     long=True,
     units=(
-        "advise",
-        "advise_early",
+        "advise_read",
         "gpu_compile",
         "gpu_faults",
         "schedule_once",
@@ -108,6 +107,7 @@ THREAD = Variant(
     "thread",
     ("SAN=thread",),
     units=(
+        "advise",
         "schedule_graph",
         "bench",
         "bench_check",

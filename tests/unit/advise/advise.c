@@ -1,418 +1,339 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Advice on machines whose behaviour is known: the best schedule where the answer is plain, and
- * what must hold on every machine.
+ * Advice from tables whose answers are known: power laws, points, and what must hold between them.
  */
-#include "advise/advise.h"
 #include "lib/err.h"
-#include "tests/unit/advise/advise_truth.h"
+#include "lib/rng.h"
+#include "tests/unit/advise/advise_file.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
 
-/* ------------------------------------------------------------------ plain answers */
+enum { TEXT_BYTES = 1 << 16, WAYS = 3 };
 
-static void equal_sides_overlap(void)
+static char text[TEXT_BYTES];
+static size_t used;
+
+__attribute__((format(printf, 1, 2))) static void add_text(const char *format, ...)
 {
-	/* 2 * 8192 * 4096 * 4096 / 1e13 = 27.5 ms; A is 128 MiB, 7/8 of it at 4.27e9 byte/s takes
-	 * as long. */
-	struct truth t = plain;
-	t.bandwidth = 0.875 * 134217728 / 0.0274878;
-	build_machine(&t);
-	struct advise_advice a = advise_for(8192, 4096, 4096, 8, ADVISE_AG_GEMM);
-	expect_near(a.gemm_s / a.comm_s, 1, 0.03);
-	expect(a.candidate[0].schedule != ADVISE_SERIAL);
-	/* By hand: a fused pipeline of 8 steps exposes one step; the pipeline that begins with
-	 * its own shard hides it. */
-	expect_near(candidate_seconds(&a, ADVISE_SERIAL) / (a.gemm_s + a.comm_s), 1, 1e-3);
-	expect_near(candidate_seconds(&a, ADVISE_UNIFORM_FUSED_1D) / a.gemm_s, 1.125, 0.02);
-	expect_near(candidate_seconds(&a, ADVISE_SHARD) / a.gemm_s, 1.125, 0.02);
-	expect(candidate_seconds(&a, ADVISE_HETERO_FUSED_1D) <
-	       candidate_seconds(&a, ADVISE_UNIFORM_FUSED_1D));
+	va_list args;
+	va_start(args, format);
+	used += (size_t)vsnprintf(text + used, sizeof(text) - used, format, args);
+	va_end(args);
 }
 
-static void one_side_dominates(void)
+static void begin_table(const char *error, const char *ways)
 {
-	struct truth t = plain;
-	t.bandwidth = 1e8; /* transfers take far longer: they are the bound, and every overlapping
-			      schedule reaches it */
-	build_machine(&t);
-	struct advise_advice a = advise_for(8192, 4096, 4096, 8, ADVISE_AG_GEMM);
-	expect(a.comm_s > 20 * a.gemm_s);
-	expect_near(a.candidate[0].seconds / a.comm_s, 1, 0.01);
-	expect_near(candidate_seconds(&a, ADVISE_SERIAL) / (a.comm_s + a.gemm_s), 1, 1e-3);
-	t.bandwidth = 1e12; /* the GEMM takes far longer */
-	build_machine(&t);
-	a = advise_for(8192, 4096, 4096, 8, ADVISE_AG_GEMM);
-	expect(a.gemm_s > 50 * a.comm_s);
-	expect_near(a.candidate[0].seconds / a.gemm_s, 1, 0.01);
+	used = 0;
+	add_text("gpusig advice 1\nerror %s\ngrid ag-gemm bf16 8\nways %s\n", error, ways);
 }
 
-static void slow_launches_favour_serial(void)
+static struct advise_table *table;
+static const struct advise_grid *grid;
+
+static void end_table(void)
 {
-	struct truth t = plain;
-	t.launch_s = t.alpha_s = 1e-3;
-	t.engines = 7;
-	t.ingress = 7 * t.bandwidth;
-	build_machine(&t);
-	for (enum advise_op op = 0; op < ADVISE_OPS; op++) {
-		struct advise_advice a = advise_for(512, 512, 512, 8, op);
-		expect(a.candidate[0].schedule == ADVISE_SERIAL);
-		expect(strstr(a.why, "the transfers then take") != NULL);
+	add_text("end\n");
+	require(used < sizeof(text));
+	table = table_of(text);
+	require(advise_find(table, "ag-gemm", "bf16", 8, &grid) == 0);
+}
+
+static struct advise_choice choice_at(double m, double n, double k)
+{
+	struct advise_choice choice = {.seconds = 0};
+	require(advise(grid, m, n, k, &choice) == 0);
+	return choice;
+}
+
+/* One point, at sides of 1. */
+static struct advise_choice choice_of(const char *error, const char *ways, const char *seconds)
+{
+	begin_table(error, ways);
+	add_text("m 1\nn 1\nk 1\n%s\n", seconds);
+	end_table();
+	struct advise_choice choice = choice_at(1, 1, 1);
+	/* The names of a choice go with its table. */
+	choice.schedule = strcmp(choice.schedule, "serial") == 0  ? "serial"
+			  : strcmp(choice.schedule, "shard") == 0 ? "shard"
+								  : "other";
+	choice.copy_method = strcmp(choice.copy_method, "engine") == 0 ? "engine" : "kernel";
+	advise_free(table);
+	return choice;
+}
+
+static const char three_ways[] = "serial/engine shard/engine shard/kernel";
+static const double sides[3][4] = {{256, 300, 1024, 16384}, {4096, 11008, 0, 0}, {64, 65, 4096, 0}};
+static const unsigned counts[3] = {4, 2, 3};
+
+static void add_sides(void)
+{
+	for (unsigned side = 0; side < 3; side++) {
+		add_text("%c", "mnk"[side]);
+		for (unsigned i = 0; i < counts[side]; i++)
+			add_text(" %.17g", sides[side][i]);
+		add_text("\n");
 	}
 }
 
-/* One peer at a time uses one link of a mesh, or all of a switch. */
-static void many_devices(void)
+static double power_law(unsigned way, double m, double n, double k)
 {
-	build_machine(&plain);
-	for (uint32_t devices = 2; devices <= ADVISE_DEVICES; devices++)
-		for (int op = 0; op < ADVISE_OPS; op++) {
-			struct advise_advice a =
-				advise_for(8192, 4096, 4096, devices, (enum advise_op)op);
-			expect(a.candidates >= 10);
-			for (unsigned i = 0; i < a.candidates; i++)
-				expect(a.candidate[i].seconds >=
-					       fmax(a.candidate[i].gemm_s, 0) * (1 - 1e-9) &&
-				       isfinite(a.candidate[i].seconds));
-		}
+	static const double exponent[WAYS][3] = {{1, 1, 1}, {0.7, 1.1, 0.4}, {-0.5, 0, 2}};
+	return 1e-9 * (way + 1) * pow(m, exponent[way][0]) * pow(n, exponent[way][1]) *
+	       pow(k, exponent[way][2]);
 }
 
-static void mesh_or_switch(void)
-{
-	struct truth t = plain;
-	t.rate = 1e15;
-	t.engines = 7;
-	t.ingress = 7 * t.bandwidth;
-	build_machine(&t);
-	struct advise_advice mesh = advise_for(16384, 4096, 4096, 8, ADVISE_AG_GEMM);
-	expect_near(find_candidate(&mesh, ADVISE_SHARD, ADVISE_ENGINE)->comm_s /
-			    find_candidate(&mesh, ADVISE_UNIFORM_FUSED_1D, ADVISE_ENGINE)->comm_s,
-		    7, 0.2);
-	expect(candidate_seconds(&mesh, ADVISE_SHARD) >
-	       2 * candidate_seconds(&mesh, ADVISE_UNIFORM_FUSED_1D));
-	t.ingress = t.bandwidth;
-	build_machine(&t);
-	struct advise_advice shared = advise_for(16384, 4096, 4096, 8, ADVISE_AG_GEMM);
-	expect_near(find_candidate(&shared, ADVISE_SHARD, ADVISE_ENGINE)->comm_s /
-			    find_candidate(&shared, ADVISE_UNIFORM_FUSED_1D, ADVISE_ENGINE)->comm_s,
-		    1, 0.02);
-}
-
-/* Cutting K reads and writes C again: little where C is small next to A, much where K is small. */
-static void cut_rows_or_columns(void)
-{
-	struct truth t = plain;
-	t.adds_s = 4e-11;
-	build_machine(&t);
-	struct advise_advice flat = advise_for(16384, 1024, 128, 4, ADVISE_AG_GEMM),
-			     deep = advise_for(64, 1024, 16384, 4, ADVISE_AG_GEMM);
-	expect(find_candidate(&flat, ADVISE_UNIFORM_FUSED_2D, ADVISE_ENGINE)->gemm_s >
-	       2 * find_candidate(&flat, ADVISE_UNIFORM_FUSED_1D, ADVISE_ENGINE)->gemm_s);
-	expect(find_candidate(&deep, ADVISE_UNIFORM_FUSED_2D, ADVISE_ENGINE)->gemm_s <
-	       1.2 * deep.gemm_s);
-	expect(candidate_seconds(&flat, ADVISE_UNIFORM_FUSED_1D) <
-	       candidate_seconds(&flat, ADVISE_UNIFORM_FUSED_2D));
-}
-
-static void the_slower_copy_method_loses(void)
-{
-	build_machine(&plain);
-	memset(machine.contention, 0, sizeof(machine.contention));
-	parse_line("cil kernel peer f32 1 0 1.5 2");
-	advise_prepare(&machine);
-	struct advise_advice a = advise_for(8192, 8192, 8192, 4, ADVISE_AG_GEMM);
-	expect(a.candidate[0].copy_method == ADVISE_ENGINE);
-	expect(find_candidate(&a, ADVISE_SHARD, ADVISE_KERNEL)->seconds >
-	       find_candidate(&a, ADVISE_SHARD, ADVISE_ENGINE)->seconds);
-	expect(a.shared_bytes == 0 && a.priority == 0); /* an engine needs neither */
-}
-
-static void slots_for_a_kernel(void)
-{
-	build_machine(&plain);
-	for (unsigned i = 0; i < ADVISE_LINKS; i++)
-		machine.copy[ADVISE_ENGINE][i].points = 0;
-	struct advise_advice a = advise_for(4096, 4096, 4096, 4, ADVISE_AG_GEMM);
-	require(a.candidate[0].schedule != ADVISE_SERIAL);
-	expect(a.candidate[0].copy_method == ADVISE_KERNEL);
-	expect(a.shared_bytes == -1 && a.priority == -1); /* not measured */
-	parse_line("occupancy 0 1e13 1e-3");
-	parse_line("occupancy 16384 9.99e12 1e-6");
-	parse_line("occupancy 32768 5e12 1e-6");
-	parse_line("priority 0.3");
-	advise_prepare(&machine);
-	a = advise_for(4096, 4096, 4096, 4, ADVISE_AG_GEMM);
-	expect(a.shared_bytes == 16384);
-	expect(a.priority == 1);
-	parse_line("priority 1.0");
-	parse_line("shaped 8192 1 0.9");
-	advise_prepare(&machine);
-	a = advise_for(4096, 4096, 4096, 4, ADVISE_AG_GEMM);
-	expect(a.shared_bytes == 8192 && a.priority == 1);
-}
-
-static void allreduce_by_size(void)
-{
-	build_machine(&plain);
-	for (double bytes = 1024; bytes <= 1 << 28; bytes *= 4) {
-		parse_line("allreduce swing-l 8 %g %.12g", bytes, 1e-6 + bytes / 1e10);
-		parse_line("allreduce ring 8 %g %.12g", bytes, 2e-5 + bytes / 4e10);
-		parse_line("allreduce ring 4 %g %.12g", bytes, 1e-9);
-	}
-	advise_prepare(&machine);
-	struct advise_advice small = advise_for(64, 64, 4096, 8, ADVISE_GEMM_AR),
-			     large = advise_for(4096, 4096, 512, 8, ADVISE_GEMM_AR);
-	expect_str(small.allreduce, "swing-l");
-	expect_str(large.allreduce, "ring");
-	expect_near(large.allreduce_s / (2e-5 + 4096.0 * 4096 * 4 / 4e10), 1, 0.02);
-	struct advise_advice none = advise_for(64, 64, 4096, 2, ADVISE_GEMM_AR);
-	expect_str(none.allreduce, "");
-	expect(isnan(none.allreduce_s));
-}
-
-/* The losses of the copies that are advised: not those of another link, type or copy method. */
-static void losses_of_this_link_and_type(void)
-{
-	build_machine(&plain);
-	memset(machine.contention, 0, sizeof(machine.contention));
-	for (enum advise_link link = 0; link < ADVISE_LINKS; link++)
-		for (enum advise_type type = 0; type < ADVISE_TYPES; type++)
-			if (link != ADVISE_PEER || type != ADVISE_F32)
-				for (unsigned method = 0; method < ADVISE_COPY_METHODS; method++)
-					parse_line("cil %s %s %s 1 0 6.58 6.58",
-						   advise_copy_methods[method], advise_links[link],
-						   advise_types[type]);
-	parse_line("cil engine peer f32 1 0 1.25 1.5");
-	parse_line("cil kernel peer f32 4 0 1.5 1");
-	parse_line("cil kernel peer f32 12 0 3 1");
-	parse_line("blocks peer 4");
-	advise_prepare(&machine);
-	struct advise_advice a = advise_for(8192, 4096, 4096, 4, ADVISE_AG_GEMM);
-	const struct advise_candidate *engine = find_candidate(&a, ADVISE_HETERO_FUSED_1D,
-							       ADVISE_ENGINE),
-				      *one = find_candidate(&a, ADVISE_SHARD, ADVISE_KERNEL),
-				      *three = find_candidate(&a, ADVISE_HETERO_FUSED_1D,
-							      ADVISE_KERNEL);
-	require(engine && one && three);
-	expect_near(engine->gemm_cil, 1.25, 1e-12);
-	expect_near(engine->copy_cil, 1.5, 1e-12);
-	expect_near(one->gemm_cil, 1.5, 1e-12); /* one link at a time: 4 blocks */
-	expect_near(three->gemm_cil, 3, 1e-12); /* to three peers at once */
-}
-
-/* A GEMM whose matrices fit in the cache does not lose the memory that copies take. */
-static void losses_by_traffic(void)
-{
-	build_machine(&plain);
-	memset(machine.contention, 0, sizeof(machine.contention));
-	parse_line("cil engine peer f32 1 1e9 3 1");
-	parse_line("cache 12582912"); /* three matrices of 1024 x 1024 */
-	advise_prepare(&machine);
-	struct advise_advice within = advise_for(1024, 1024, 1024, 4, ADVISE_AG_GEMM),
-			     beyond = advise_for(4096, 1024, 1024, 4, ADVISE_AG_GEMM);
-	expect_near(find_candidate(&within, ADVISE_SERIAL, ADVISE_ENGINE)->gemm_cil, 1, 1e-12);
-	expect_near(find_candidate(&beyond, ADVISE_SERIAL, ADVISE_ENGINE)->gemm_cil, 3, 1e-12);
-}
-
-/* 8192 x 4096 x 4096 of one device in four is 2048 x 4096: 512 tiles of 128. Where so many and the
- * copies' blocks fit on the units, blocks take only memory, as an engine does. */
-static void losses_next_to_free_tiles(void)
-{
-	for (double units = 132; units < 2000; units *= 4) {
-		memset(&machine, 0, sizeof(machine));
-		for (double m = 128; m <= 16384; m *= 2)
-			for (double k = 64; k <= 4096; k *= 4) {
-				double tiles = ceil(m / 128) * 32, waves = ceil(tiles / units);
-				parse_line("gemm f32 %g 4096 %g 0 %.12g", m, k,
-					   1e-6 + waves * k * 3e-8);
-			}
-		for (double bytes = 4096; bytes <= 1 << 30; bytes *= 4)
-			for (unsigned method = 0; method < ADVISE_COPY_METHODS; method++)
-				parse_line("copy %s peer %g %.12g", advise_copy_methods[method],
-					   bytes, 1e-6 + bytes / 5e10);
-		parse_line("units %g", units);
-		parse_line("cil engine peer f32 0 0 1.125 1");
-		parse_line("cil kernel peer f32 1 0 2 1.5");
-		advise_prepare(&machine);
-		expect_near(machine.gemm[ADVISE_F32].coarse.wave, units, 0);
-		struct advise_advice a = advise_for(8192, 4096, 4096, 4, ADVISE_AG_GEMM);
-		const struct advise_candidate *c = find_candidate(&a, ADVISE_SHARD, ADVISE_KERNEL);
-		require(c);
-		expect_near(c->gemm_cil, units > 512 ? 1.125 : 2, 1e-12);
-		expect_near(c->copy_cil, units > 512 ? 1 : 1.5, 1e-12);
-	}
-}
-
-static double shard_seconds(uint32_t rows)
-{
-	struct advise_advice a = advise_for(rows, 1000, 4096, 4, ADVISE_GEMM_RS);
-	return candidate_seconds(&a, ADVISE_SHARD);
-}
-
-/* 225 x 1000 elements are added within the cache, in the time of the smaller point; 500 x 1000 are
- * beyond it, at the rate of the larger one. One addition is left at the end; the others only start
- * next to GEMMs. */
-static void additions_within_the_cache(void)
-{
-	build_machine(&plain);
-	double within = shard_seconds(900);
-	double beyond = shard_seconds(2000);
-	parse_line("reduce 1e5 2e-6");
-	parse_line("reduce 1e7 2.3e-6");
-	parse_line("cache 3e6");
-	advise_prepare(&machine);
-	expect_near((shard_seconds(900) - within) / 2e-6, 1, 1e-3);
-	double one = 2e-6 + 0.3e-6 * (2e6 - 1e5) / (1e7 - 1e5);
-	expect_near((shard_seconds(2000) - beyond) / (one + 2 * (one - 2e-6)), 1, 1e-3);
-}
-
-static void equal_schedules_are_ties(void)
-{
-	build_machine(&plain);
-	struct advise_advice a = advise_for(8192, 8192, 8192, 4, ADVISE_AG_GEMM);
-	unsigned ties = 0, all = 0;
-	for (unsigned i = 0; i < a.candidates; i++)
-		ties += a.candidate[i].tie;
-	expect(a.candidate[0].tie && ties < a.candidates);
-	bool alone = true;
-	for (unsigned i = 1; i < a.candidates; i++) {
-		const struct advise_candidate *first = &a.candidate[0], *c = &a.candidate[i];
-		double off = (1 + a.expected_error) * (1 + hypot(first->error, c->error));
-		expect(c->tie == (c->seconds <= first->seconds * off));
-		alone = alone && (!c->tie || c->schedule == first->schedule);
-	}
-	expect(a.decided == (alone && a.needs == 0));
-	expect_near(a.expected_error, a.error, 0);
-	parse_line("error 9");
-	advise_prepare(&machine);
-	a = advise_for(8192, 8192, 8192, 4, ADVISE_AG_GEMM);
-	for (unsigned i = 0; i < a.candidates; i++)
-		all += a.candidate[i].tie;
-	expect_near(a.expected_error, 9, 0);
-	expect(all == a.candidates);
-}
-
-static bool read_hidden(const struct advise_advice *a, double *hidden_p, double *bound_p)
-{
-	const char *hides = strstr(a->why, " hides ");
-	return hides && sscanf(hides, " hides %lg %*s of at most %lg", hidden_p, bound_p) == 2;
-}
-
-/* "X hides 0.336 of at most 0.253": the whole GEMM took longer than its pieces, and was the bound.
- */
-static void hidden_time_is_within_its_bound(void)
-{
-	double hidden = 0, bound = 0;
-	memset(&machine, 0, sizeof(machine));
-	for (double m = 128; m <= 16384; m *= 2)
-		for (double k = 64; k <= 16384; k *= 4)
-			parse_line("gemm f32 %g 4096 %g 0 %.12g", m, k,
-				   2e-6 + 2 * m * 4096 * k / (m > 4096 ? 5e12 : 1e13));
-	for (double bytes = 4096; bytes <= 1 << 30; bytes *= 4)
-		parse_line("copy engine peer %g %.12g", bytes, 2e-6 + bytes / 5e9);
-	advise_prepare(&machine);
-	struct advise_advice a = advise_for(8192, 4096, 4096, 4, ADVISE_AG_GEMM);
-	require(read_hidden(&a, &hidden, &bound));
-	expect(hidden <= bound * 1.01);
-	expect(1e-3 * hidden > candidate_seconds(&a, ADVISE_SERIAL) - fmax(a.gemm_s, a.comm_s));
-}
-
-static void hidden_time_on_random_machines(void)
+/* In logarithms a power law is a plane, so nothing is lost between the points. */
+static void power_laws_are_exact(void)
 {
 	struct rng r;
-	unsigned seen = 0;
-	rng_seed(&r, 4, 0);
-	for (unsigned i = 0; i < (test_all() ? 60 : 25); i++) {
-		struct truth t = random_truth(&r);
-		t.adds_s = i % 2 ? 1e-11 : 0;
-		build_machine(&t);
-		for (unsigned question = 0; question < 8; question++) {
-			double hidden = 0, bound = 0;
-			struct advise_advice a =
-				advise_for(random_side(&r), random_side(&r), random_side(&r),
-					   2 + question, question % ADVISE_OPS);
-			if (!read_hidden(&a, &hidden, &bound))
-				continue;
-			seen++;
-			expect(hidden <= bound * 1.01);
-		}
+	rng_seed(&r, 1, 0);
+	begin_table("0", three_ways);
+	add_sides();
+	for (unsigned i = 0; i < 24; i++) {
+		for (unsigned way = 0; way < WAYS; way++)
+			add_text(" %.17g", power_law(way, sides[0][i / 6], sides[1][i / 3 % 2],
+						     sides[2][i % 3]));
+		add_text("\n");
 	}
-	expect(seen > 50);
+	end_table();
+	for (unsigned i = 0; i < 1000; i++) {
+		double side[3], seconds[WAYS];
+		for (unsigned s = 0; s < 3; s++)
+			side[s] = sides[s][0] +
+				  rng_unit(&r) * (sides[s][counts[s] - 1] - sides[s][0]);
+		require(advise_seconds(grid, side[0], side[1], side[2], seconds) == 0);
+		for (unsigned way = 0; way < WAYS; way++)
+			expect_near(seconds[way] / power_law(way, side[0], side[1], side[2]), 1,
+				    1e-12);
+	}
+	advise_free(table);
 }
 
-/* ------------------------------------------------------------------ on every machine */
+/* Times without any law, a third of them impossible: [m][n][k][way]. */
+static double wild[4][2][3][WAYS];
 
-static void never_below_the_bound(void)
+/* The ways in the order `order`. */
+static void open_wild(const unsigned order[WAYS])
 {
+	static const char *const names[WAYS] = {"serial/engine", "shard/engine", "shard/kernel"};
 	struct rng r;
+	char ways[64];
+	double *all = &wild[0][0][0][0];
 	rng_seed(&r, 2, 0);
-	for (unsigned i = 0; i < (test_all() ? 60 : 25); i++) {
-		struct truth t = random_truth(&r);
-		build_machine(&t);
-		for (unsigned question = 0; question < 8; question++) {
-			enum advise_op op = question % ADVISE_OPS;
-			struct advise_advice a = advise_for(random_side(&r), random_side(&r),
-							    random_side(&r), 2 + question, op);
-			for (unsigned c = 0; c < a.candidates; c++) {
-				const struct advise_candidate *at = &a.candidate[c];
-				expect(at->seconds >= fmax(at->gemm_s, at->comm_s) * (1 - 1e-12));
-				expect(isfinite(at->seconds) && at->seconds > 0);
-				expect(c == 0 || at->seconds >= a.candidate[c - 1].seconds);
-			}
-			expect(find_candidate(&a, ADVISE_SERIAL, ADVISE_ENGINE) &&
-			       find_candidate(&a, ADVISE_SERIAL, ADVISE_KERNEL));
-			expect(!find_candidate(&a, ADVISE_UNIFORM_FUSED_2D, ADVISE_ENGINE) ==
-			       (op == ADVISE_GEMM_RS || op == ADVISE_GEMM_AR));
-			expect(a.why[0] != 0 && strlen(a.why) + 1 < sizeof(a.why));
+	for (unsigned i = 0; i < 24 * WAYS; i++)
+		all[i] = rng_unit(&r) < 1.0 / 3 ? NAN : exp(10 * rng_unit(&r));
+	snprintf(ways, sizeof(ways), "%s %s %s", names[order[0]], names[order[1]], names[order[2]]);
+	begin_table("0.05", ways);
+	add_sides();
+	for (unsigned i = 0; i < 24; i++) {
+		for (unsigned way = 0; way < WAYS; way++) {
+			const double seconds = all[WAYS * i + order[way]];
+			if (isnan(seconds))
+				add_text(" -");
+			else
+				add_text(" %.17g", seconds);
 		}
+		add_text("\n");
+	}
+	end_table();
+}
+
+static const unsigned in_order[WAYS] = {0, 1, 2};
+
+/* Neighbours bring nothing that a point does not have, and take nothing. */
+static void points_are_exact(void)
+{
+	open_wild(in_order);
+	for (unsigned i = 0; i < 24; i++) {
+		const unsigned m = i / 6, n = i / 3 % 2, k = i % 3;
+		double seconds[WAYS];
+		require(advise_seconds(grid, sides[0][m], sides[1][n], sides[2][k], seconds) == 0);
+		for (unsigned way = 0; way < WAYS; way++) {
+			const double at = wild[m][n][k][way];
+			expect(isnan(seconds[way]) == isnan(at));
+			if (!isnan(at))
+				expect_near(seconds[way] / at, 1, 1e-13);
+		}
+	}
+	advise_free(table);
+}
+
+/* Between points: within the range of the eight around, and impossible where it is at one. */
+static void between_the_points(void)
+{
+	open_wild(in_order);
+	for (unsigned i = 0; i < 3 * 1 * 2; i++) {
+		const unsigned m = i / 2, k = i % 2;
+		double seconds[WAYS];
+		require(advise_seconds(grid, 0.3 * sides[0][m] + 0.7 * sides[0][m + 1], 5000,
+				       0.6 * sides[2][k] + 0.4 * sides[2][k + 1], seconds) == 0);
+		for (unsigned way = 0; way < WAYS; way++) {
+			double low = INFINITY, high = 0;
+			bool possible = true;
+			for (unsigned c = 0; c < 8; c++) {
+				const double at = wild[m + (c & 1)][c >> 1 & 1][k + (c >> 2)][way];
+				possible = possible && !isnan(at);
+				low = fmin(low, at);
+				high = fmax(high, at);
+			}
+			expect(isnan(seconds[way]) == !possible);
+			expect(!possible || (seconds[way] > low && seconds[way] < high));
+		}
+	}
+	advise_free(table);
+}
+
+static const double asked[][3] = {{256, 4096, 64},
+				  {400, 4096, 64.5},
+				  {1024, 6000, 65},
+				  {5000, 11008, 300},
+				  {16384, 4096, 4096}};
+enum { ASKED = sizeof(asked) / sizeof(asked[0]) };
+
+static void the_order_of_ways_is_irrelevant(void)
+{
+	static const unsigned orders[][WAYS] = {{0, 2, 1}, {1, 0, 2}, {2, 1, 0}};
+	int status[ASKED];
+	char chosen[ASKED][64] = {""};
+	for (unsigned o = 0; o <= 3; o++) {
+		open_wild(o ? orders[o - 1] : in_order);
+		for (unsigned i = 0; i < ASKED; i++) {
+			struct advise_choice c = {.schedule = "", .copy_method = ""};
+			char now[64];
+			int got = advise(grid, asked[i][0], asked[i][1], asked[i][2], &c);
+			snprintf(now, sizeof(now), "%s %s %.14g %.14g %d", c.schedule,
+				 c.copy_method, c.seconds, c.serial_seconds, c.decided);
+			if (o == 0) {
+				status[i] = got;
+				strcpy(chosen[i], now);
+			}
+			expect(got == status[i]);
+			expect_str(now, chosen[i]);
+		}
+		advise_free(table);
 	}
 }
 
-static void faster_links_never_hurt(void)
+static void the_choice(void)
 {
-	struct rng r;
-	rng_seed(&r, 3, 0);
-	for (unsigned i = 0; i < 40; i++) {
-		struct truth t = random_truth(&r);
-		t.gemm_cil = t.copy_cil =
-			1; /* else a faster transfer may slow down a GEMM earlier */
-		uint32_t m = random_side(&r), n = random_side(&r), k = random_side(&r);
-		enum advise_op op = i % ADVISE_OPS;
-		build_machine(&t);
-		struct advise_advice slow = advise_for(m, n, k, 4, op);
-		t.bandwidth *= 2;
-		t.ingress *= 2;
-		build_machine(&t);
-		struct advise_advice fast = advise_for(m, n, k, 4, op);
-		for (unsigned c = 0; c < slow.candidates; c++) {
-			const struct advise_candidate *before = &slow.candidate[c];
-			const struct advise_candidate *after =
-				find_candidate(&fast, before->schedule, before->copy_method);
-			require(after);
-			expect(after->seconds <= before->seconds * (1 + 1e-9));
-		}
+	struct advise_choice c = choice_of("0.05", three_ways, "3 2 1");
+	expect_str(c.schedule, "shard");
+	expect_str(c.copy_method, "kernel");
+	expect(c.seconds == 1 && fabs(c.serial_seconds - 3) < 1e-14 && c.decided);
+	c = choice_of("0.05", three_ways, "3 1 -");
+	expect_str(c.copy_method, "engine");
+	c = choice_of("0.05", three_ways, "- - 2");
+	expect_str(c.copy_method, "kernel");
+	expect(isnan(c.serial_seconds) && c.decided);
+	c = choice_of("0.05", "serial/kernel serial/engine shard/engine", "3 2 4");
+	expect_str(c.schedule, "serial");
+	expect(c.seconds == c.serial_seconds && fabs(c.seconds - 2) < 1e-14);
+}
+
+/* The first of equal ways, also where the time is that of eight points. */
+static void equal_ways(void)
+{
+	expect_str(choice_of("0", three_ways, "2 1 1").copy_method, "engine");
+	expect_str(choice_of("0", "shard/kernel serial/engine", "7 7").schedule, "shard");
+	begin_table("0", three_ways);
+	add_text("m 1 7\nn 1 3\nk 1 11\n");
+	for (unsigned i = 0; i < 8; i++)
+		add_text("%u %u 9\n", i % 5 + 1, i % 5 + 1);
+	end_table();
+	expect_str(choice_at(2, 2, 2).schedule, "serial");
+	advise_free(table);
+}
+
+/* Only another schedule makes a choice undecided, within the error of the best. */
+static void decided_choices(void)
+{
+	expect(choice_of("0.05", three_ways, "1.06 1 1.01").decided);
+	expect(!choice_of("0.05", three_ways, "1.04 1 2").decided);
+	expect(!choice_of("0.05", three_ways, "1 2 1.04").decided);
+	expect(choice_of("0", three_ways, "1.001 1 1").decided);
+	expect(!choice_of("0", three_ways, "1 1 1").decided);
+	expect(choice_of("0.05", "shard/engine shard/kernel", "1 1").decided);
+	expect(!choice_of("-", three_ways, "9 1 8").decided);
+	expect(!choice_of("-", "shard/engine", "1").decided);
+}
+
+static void sides_outside(void)
+{
+	static const struct {
+		double side[3];
+		const char *said;
+	} rows[] = {
+		{{255.9, 4096, 64}, "m is 255.9; the table has 256 to 512"},
+		{{512.1, 4096, 64}, "m is 512.1; the table has 256 to 512"},
+		{{NAN, 4096, 64}, "m is nan; the table has 256 to 512"},
+		{{-INFINITY, 4096, 64}, "m is -inf; the table has 256 to 512"},
+		{{256, 4097, 64}, "n is 4097; the table has 4096 alone"},
+		{{256, 4096, 0}, "k is 0; the table has 64 to 128"},
+		{{256, 4096, INFINITY}, "k is inf; the table has 64 to 128"},
+	};
+	begin_table("0", "serial/engine shard/engine");
+	add_text("m 256 512\nn 4096\nk 64 128\n1 2\n- 2\n1 2\n- -\n");
+	end_table();
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct advise_choice c = {.seconds = 7};
+		double seconds[2] = {7, 7};
+		const double *side = rows[i].side;
+		expect(advise(grid, side[0], side[1], side[2], &c) == -ERANGE);
+		expect_str(err_text(), rows[i].said);
+		expect(advise_seconds(grid, side[0], side[1], side[2], seconds) == -ERANGE);
+		expect(c.seconds == 7 && seconds[0] == 7);
 	}
+	struct advise_choice c;
+	expect(advise(grid, 512, 4096, 128, &c) == -ENODATA);
+	expect_str(err_text(), "no way is possible for m 512, n 4096, k 128");
+	expect(advise(grid, 511, 4096, 127, &c) == -ENODATA);
+	expect_str(choice_at(512, 4096, 64).schedule, "serial");
+	expect_str(choice_at(256, 4096, 65).schedule, "shard");
+	advise_free(table);
+}
+
+static void *ask_again(void *wrong)
+{
+	for (unsigned i = 0; i < 2000; i++) {
+		const double *side = asked[i % ASKED];
+		double seconds[WAYS], again[WAYS];
+		int status = advise_seconds(grid, side[0], side[1], side[2], seconds);
+		status |= advise_seconds(grid, side[0], side[1], side[2], again);
+		if (status || memcmp(seconds, again, sizeof(seconds)) != 0 ||
+		    advise_seconds(grid, 1, 1, 1, again) != -ERANGE)
+			++*(int *)wrong;
+	}
+	return NULL;
+}
+
+static void many_threads_ask(void)
+{
+	pthread_t thread[4];
+	int wrong[4] = {0};
+	open_wild(in_order);
+	for (unsigned i = 0; i < 4; i++)
+		require(pthread_create(&thread[i], NULL, ask_again, &wrong[i]) == 0);
+	for (unsigned i = 0; i < 4; i++) {
+		pthread_join(thread[i], NULL);
+		expect(wrong[i] == 0);
+	}
+	advise_free(table);
 }
 
 int main(void)
 {
-	test(equal_sides_overlap);
-	test(one_side_dominates);
-	test(slow_launches_favour_serial);
-	test(many_devices);
-	test(mesh_or_switch);
-	test(cut_rows_or_columns);
-	test(the_slower_copy_method_loses);
-	test(slots_for_a_kernel);
-	test(allreduce_by_size);
-	test(losses_of_this_link_and_type);
-	test(losses_by_traffic);
-	test(losses_next_to_free_tiles);
-	test(additions_within_the_cache);
-	test(equal_schedules_are_ties);
-	test(hidden_time_is_within_its_bound);
-	test(hidden_time_on_random_machines);
-	test(never_below_the_bound);
-	test(faster_links_never_hurt);
+	open_file();
+	test(power_laws_are_exact);
+	test(points_are_exact);
+	test(between_the_points);
+	test(the_order_of_ways_is_irrelevant);
+	test(the_choice);
+	test(equal_ways);
+	test(decided_choices);
+	test(sides_outside);
+	test(many_threads_ask);
+	close_file();
 	return test_done();
 }
