@@ -100,7 +100,7 @@ ranks_archive := $(build)/libgpusig_ranks.a
 built_ranks := $(patsubst %.c,$(build)/bin/%,$(mpi_programs))
 built_plain := $(patsubst %.c,$(build)/bin/%,$(plain_programs))
 programs := $(built_plain) $(built_ranks)
-advice := $(build)/bin/libgpusig_advise.so
+library := $(build)/bin/libgpusig_advise.so
 unit_tests := $(addprefix $(build)/tests/unit/,$(notdir $(unit_sources:.c=)))
 peers := $(patsubst %.c,$(build)/%,$(peer_sources))
 hardware := $(patsubst %.c,$(build)/%,$(hardware_sources))
@@ -122,12 +122,13 @@ to_object = -MMD -MP -MF $(new).deps -MT $@ -c $< -o $(new) && mv -f $(new).deps
 .SECONDARY:
 .PHONY: all ranks-apart rank-programs format format-check fakes on-opencl for-amd gpu-peers hardware-pack ranks smpi built advice where check check-headers check-abi check-alone check-kernels check-sass config help list units peers reproduction install install-strip uninstall clean FORCE
 
-all: $(built_plain) $(advice) $(if $(built_ranks),ranks-apart) skipped ## build every program (the default)
+all: $(built_plain) $(library) $(if $(built_ranks),ranks-apart) skipped ## build every program (the default)
 	$(if $(filter release,$(VARIANT)$(SAN)),$(call make_link,$(build)/bin,$(LINK)))
 
-# For suite/setup/building.py: where the programs are, with -q ONLY_ASK=1 whether they are built from these sources, and what alone advises.
-built: $(programs) $(advice)
-advice: $(advice)
+# For suite/setup/building.py: where the programs are, with -q ONLY_ASK=1 whether they are built from these sources; and those that advice
+# simulates, and checks its predictions with.
+built: $(programs) $(library)
+advice: $(addprefix $(build)/bin/,overlap/ficco overlap/trigger gemm/efficiency)
 where:
 	echo $(build)
 
@@ -182,8 +183,8 @@ $(built_ranks): $(build)/bin/%: %.c $(ranks_archive) $(archive)
 	$(mpi_compile) -MMD -MP -MF $(new).deps -MT $@ $(LDFLAGS) $< $(ranks_archive) $(archive) -o $(new) $(our_ldlibs) $(LDLIBS) && \
 		mv -f $(new).deps $@.d && $(put)
 
-# Library for ./gpusig advise and for runtimes: advise/advise.h, position-independent, needs only libc.
-$(advice): $(patsubst %.c,$(build)/pic/%.o,$(sort $(wildcard advise/*.c)) lib/err.c lib/text_fit.c)
+# Library for runtimes: advise/advise.h, position-independent, needs only libc.
+$(library): $(patsubst %.c,$(build)/pic/%.o,$(sort $(wildcard advise/*.c)) lib/err.c lib/text_fit.c)
 	$(call say,LD,$@)
 	mkdir -p $(@D)
 	$(CC) $(our_cflags) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) $^ -o $(new) -lm $(LDLIBS) && $(put)
@@ -348,7 +349,7 @@ reproduction: all ## papers against models, as docs/reproduction/{swing,shaping,
 PREFIX ?= /usr/local
 install: all ## install a gpusig for the PATH, which needs neither this folder nor a compiler: [DESTDIR=] [PREFIX=/usr/local]
 	sh packaging/install.sh install "$(DESTDIR)" "$(PREFIX)" $(build)/bin "$(version)" \
-		$(plain_programs:.c=) $(foreach p,$(mpi_programs:.c=),$$([ ! -e $(build)/bin/$p ] || echo $p)) $(notdir $(advice))
+		$(plain_programs:.c=) $(foreach p,$(mpi_programs:.c=),$$([ ! -e $(build)/bin/$p ] || echo $p)) $(notdir $(library))
 
 install-strip: export STRIP := 1
 install-strip: install ## install programs without symbols, a third as large

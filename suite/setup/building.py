@@ -55,13 +55,14 @@ def programs(advice: bool = False) -> Path:
             raise CommandError(f"nothing is built, and it cannot be built here: {why_not}", CANNOT_RUN)
         say("using the programs as they were built")
         return link().resolve()
+    goal, asked = ("advice", "advice") if advice else ("all", "built")
     with Lock() as lock:
-        if not advice and not lock.try_alone() and lock.after_others() and _is_built():
+        if not lock.try_alone() and lock.after_others() and _is_built(asked):
             return _folder_of_programs()
         lock.be_alone()
-        if not link().is_dir() and not advice:
+        if not link().is_dir() and not _is_built(asked):
             say(f"building, with {_jobs()} jobs")
-        _build("advice" if advice else "all")
+        _build(goal)
         return _folder_of_programs()
 
 
@@ -168,8 +169,8 @@ def make(*goals: str, limit_s: float | None = None) -> "subprocess.CompletedProc
     )
 
 
-def _is_built() -> bool:
-    return make("-q", "ONLY_ASK=1", "built").returncode == 0
+def _is_built(goal: str) -> bool:
+    return make("-q", "ONLY_ASK=1", goal).returncode == 0
 
 
 def _folder_of_programs() -> Path:

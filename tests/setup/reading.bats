@@ -29,8 +29,7 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1
 	cp -r "$BATS_FILE_TMPDIR"/* .
 	mkdir -p few checkout/lib
-	cp -rp "$root/gpusig" "$root/suite" "$root/reports" "$root/advise" "$root/Makefile" checkout
-	cp "$root"/lib/err.* checkout/lib
+	cp -rp "$root/gpusig" "$root/suite" "$root/reports" "$root/Makefile" checkout
 	for command in sh dirname readlink date mktemp tr grep tail rm mkdir nproc cat ls uname find sleep; do
 		ln -s "$(command -v "$command")" few/
 	done
@@ -82,21 +81,22 @@ reads() {
 	[ -s scorecard.html ]
 }
 
-@test "advise and scorecard --workload need none either where their library is, also one older than its sources" {
-	[ -e "${GPUSIG_BIN:-$root/bin}/libgpusig_advise.so" ] || skip 'no libgpusig_advise.so'
-	mkdir checkout/bin && cp "${GPUSIG_BIN:-$root/bin}/libgpusig_advise.so" checkout/bin
+@test "advise and scorecard --workload need none either where their programs are, also older than their sources" {
+	for program in overlap/ficco overlap/trigger gemm/efficiency; do
+		mkdir -p "checkout/bin/${program%/*}" && cp -p "${GPUSIG_BIN:-$root/bin}/$program" "checkout/bin/$program"
+	done
 	reads "${advise[@]}"
 	[[ $output == *'expected error'* ]]
 	reads "${mix[@]}"
 	[[ $output == *'700x900x800'* ]]
-	touch -d '1 hour' checkout/advise/advise.c
+	touch -d '1 hour' checkout/lib/err.c
 	bare GPUSIG_NO_INSTALL=1 checkout/gpusig "${advise[@]}"
 	[ "$status" = 0 ]
 	[[ ${stderr_lines[0]} == 'gpusig: without cc, make: nothing can be built; to install it, run: '* ]]
 	[ "${stderr_lines[1]}" = 'gpusig: using the programs as they were built' ]
 }
 
-@test "advise without its library asks for a compiler and for make, and where it gets none is 77 and a line" {
+@test "advise without its programs asks for a compiler and for make, and where it gets none is 77 and a line" {
 	for words in "${advise[*]}" "${mix[*]}"; do
 		# shellcheck disable=SC2086 # words is a command line
 		bare GPUSIG_NO_INSTALL=1 checkout/gpusig $words
@@ -111,7 +111,7 @@ reads() {
 	[ "$(grep -c 'openmpi\|hwloc\|git\|openblas' apt.log)" = 0 ]
 }
 
-@test "the library of advice is built alone" {
+@test "the programs of advice are built alone" {
 	only_with_all
 	command -v make >/dev/null && command -v cc >/dev/null || skip 'no make or no cc'
 	copy_checkout checkout
@@ -119,12 +119,14 @@ reads() {
 	echo "$stderr"
 	[ "$status" = 0 ]
 	[[ $output == *'expected error'* ]]
-	[ "$(find checkout/build -name '*.so' -o -path '*/bin/*/*')" = "$(echo checkout/build/release-*/bin/libgpusig_advise.so)" ]
+	[ "$(find checkout/build/release-*/bin -type f | sed 's|.*/bin/||' | sort | paste -sd ' ')" = 'gemm/efficiency overlap/ficco overlap/trigger' ]
 }
 
 @test "without a Python each is 77 and one line with what to install, and nothing is installed" {
 	python=/dev/null/python
-	mkdir checkout/bin && : >checkout/bin/libgpusig_advise.so
+	for program in overlap/ficco overlap/trigger gemm/efficiency; do
+		mkdir -p "checkout/bin/${program%/*}" && : >"checkout/bin/$program" && chmod +x "checkout/bin/$program"
+	done
 	for words in "${questions[@]}" "${mix[*]}" "${advise[*]}"; do
 		# shellcheck disable=SC2086 # words is a command line
 		bare checkout/gpusig $words
