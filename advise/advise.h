@@ -13,9 +13,10 @@
  *     status = advise_find(table, "ag-gemm", "bf16", 8, &grid);           once
  *     status = advise(grid, 4000, 11008, 4096, &choice);                  for every GEMM
  *
- * advise() allocates nothing, locks nothing, does no input or output, takes less than a
- * microsecond, and may run in many threads at once. docs/examples/runtime is a program that uses
- * it. To have it in another project, take the folder advise/ with lib/err and lib/text_fit.c.
+ * advise() allocates nothing, locks nothing, does no input or output, and may run in many threads
+ * at once. It costs a search in each side and an exponential for each way. docs/examples/runtime is
+ * a program that uses it. To have it in another project, take the folder advise/ with lib/err,
+ * lib/text.h and lib/text_fit.c.
  *
  * Names of operations, types, schedules and copy methods are those of the file: there is no list of
  * them here. A way is a schedule with a copy method. Functions return 0 or -errno with a text
